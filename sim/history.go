@@ -1,0 +1,169 @@
+package sim
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Kind is what an [Event] is.
+type Kind string
+
+// The kinds of events. Operations use Jepsen's four words: an operation is invoked, and then it is ok (it happened),
+// fail (it certainly did not) or info (nobody can tell).
+const (
+	Invoke  Kind = "invoke"  // a client starts an operation
+	OK      Kind = "ok"      // the operation happened
+	Fail    Kind = "fail"    // the operation certainly did not happen
+	Info    Kind = "info"    // the outcome is unknown; with Op "exit": the client reached the end of its lane
+	Fault   Kind = "fault"   // the nemesis or a lane injected a fault
+	Bite    Kind = "bite"    // an injected fault had its first effect; Fault names it
+	State   Kind = "state"   // the state of a server changed: a key was set, expired, ...; a write was accepted
+	Message Kind = "message" // a message was delivered, or lost
+)
+
+// Operations of clients (Event.Op where Kind is invoke, ok, fail or info).
+const (
+	Acquire = "acquire"
+	Release = "release"
+	Write   = "write"
+	Read    = "read"
+	Check   = "check" // the client compares its lease's end with its own clock
+	Wait    = "wait"  // the client sleeps by its own clock
+	Exit    = "exit"  // Kind Info: the client reached the end of its lane and is gone
+)
+
+// What became of a message (Event.Op where Kind is Message). Process is the receiver, By the sender.
+const (
+	Deliver = "deliver"
+	Drop    = "drop" // lost: a connection was reset, or its receiver was gone
+)
+
+// State changes of servers (Event.Op where Kind is State).
+const (
+	Set    = "set"    // a key that did not live got a value; the grant of a lock node is one of these
+	Over   = "over"   // a living key got another value
+	Retime = "retime" // a living key got another deadline
+	Delete = "delete" // a command deleted a living key
+	Expire = "expire" // a key's deadline passed by the node's wall clock
+	Lose   = "lose"   // a living key was lost in a crash
+	Accept = "accept" // the resource accepted a write
+	Reject = "reject" // the resource refused a write: a newer fence had been seen
+)
+
+// An Event is one record of a history. Fields that do not apply are zero.
+type Event struct {
+	// At is the virtual time since the start of the run: true time, which no process can read.
+	At time.Duration `json:"at"`
+	// Clock is the steady clock of Process at that moment, since the start of the run.
+	Clock time.Duration `json:"clock"`
+	// Wall is how far the wall clock of Process is ahead of true time.
+	Wall time.Duration `json:"wall,omitempty"`
+
+	Process string `json:"process"` // who it happened to: c1, n1, resource; for faults on links, from->to
+	Kind    Kind   `json:"kind"`
+	Op      string `json:"op,omitempty"`
+	ID      int    `json:"id,omitempty"`    // operations: joins an invocation with its outcome, per process, from 1. Faults and bites: the number of the fault in the run, from 1
+	Lock    string `json:"lock,omitempty"`  // the lock contended for
+	Lease   string `json:"lease,omitempty"` // the lease concerned, named after its owner: c1#2 is the second that c1 asked for
+
+	// Until is an end. For an ok acquire: of the lease, by the steady clock of Process since the start of the run
+	// (NoEnd if the lease has none). For set, over and retime: of the key, by the wall clock of Process since the start
+	// of the run (NoEnd if the key has none); for expire, delete and lose: the end that the key had.
+	Until time.Duration `json:"until,omitempty"`
+	// Sent is when the message that caused this event left its sender (State by a client, Message).
+	Sent time.Duration `json:"sent,omitempty"`
+
+	Key   string `json:"key,omitempty"`   // State on a lock node: the key
+	By    string `json:"by,omitempty"`    // State: the client whose command caused it; Message: the sender
+	Owner string `json:"owner,omitempty"` // State: the lease that the key stood for before (over, retime, delete, expire, lose)
+	Fence int64  `json:"fence,omitempty"` // fencing token, where the lock gives one
+	PPM   int64  `json:"ppm,omitempty"`   // Fault drift: the new rate error of the clocks of Process
+
+	Value string `json:"value,omitempty"` // what was written; the printed form of a fault; the text of a message
+	Error string `json:"error,omitempty"` // fail and info: why
+}
+
+// NoEnd stands for a lease or a key that never ends.
+const NoEnd = time.Duration(1<<63 - 1)
+
+// Meta says what a history is the history of.
+type Meta struct {
+	Scenario string        `json:"scenario"`
+	Lock     string        `json:"lock"`            // name of the lock under test
+	Label    string        `json:"label,omitempty"` // tells several runs of one lock in one scenario apart
+	On       string        `json:"on"`              // sim or redis
+	Seed     uint64        `json:"seed"`
+	Nodes    []string      `json:"nodes"`    // lock nodes: n1 ...
+	Clients  []string      `json:"clients"`  // c1 ..., without the probe
+	Resource string        `json:"resource"` // kind of the resource: plain or fenced
+	TTL      time.Duration `json:"ttl"`
+	Probe    string        `json:"probe,omitempty"` // the client that must acquire after the end, if there was one
+	// Bound is how long the probe may take.
+	Bound time.Duration `json:"bound,omitempty"`
+	// Cap says which limit ended the run before its time; empty if none did.
+	Cap      string `json:"cap,omitempty"`
+	Checksum string `json:"checksum,omitempty"`
+}
+
+// Quorum is the number of lock nodes that make a majority.
+func (m Meta) Quorum() int { return len(m.Nodes)/2 + 1 }
+
+// A History is everything that happened in one run, in order.
+type History struct {
+	Meta   Meta
+	Events []Event
+}
+
+// WriteTo writes the history as JSON lines: the meta line, then one line per event.
+func (h *History) WriteTo(w io.Writer) (int64, error) {
+	cw := &countingWriter{w: w}
+	enc := json.NewEncoder(cw)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(h.Meta); err != nil {
+		return cw.n, err
+	}
+	for i := range h.Events {
+		if err := enc.Encode(&h.Events[i]); err != nil {
+			return cw.n, err
+		}
+	}
+	return cw.n, nil
+}
+
+// ReadHistory reads what [History.WriteTo] wrote. Errors name the line.
+func ReadHistory(r io.Reader) (*History, error) {
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 16<<20)
+	h := &History{}
+	for line := 1; sc.Scan(); line++ {
+		var into any = &h.Meta
+		if line > 1 {
+			h.Events = append(h.Events, Event{})
+			into = &h.Events[len(h.Events)-1]
+		}
+		if err := json.Unmarshal(sc.Bytes(), into); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return nil, err
+	}
+	if h.Meta.Scenario == "" {
+		return nil, fmt.Errorf("line 1: not a history: no scenario named")
+	}
+	return h, nil
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
