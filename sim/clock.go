@@ -1,0 +1,270 @@
+package sim
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+)
+
+// clock is the steady clock of a process: reading r0 at true time t0, and from there at a rate that is wrong by ppm.
+// All arithmetic is on integers, so that every machine gets the same nanoseconds.
+type clock struct {
+	p      *Process
+	origin time.Time
+	t0, r0 time.Duration
+	ppm    int64
+}
+
+// reading is what the clock shows at true time t, since the start of the run. The caller holds mu.
+func (c *clock) reading(t time.Duration) time.Duration {
+	return c.r0 + (t - c.t0) + partsPerMillion(t-c.t0, c.ppm)
+}
+
+// when is the first true time at which the clock shows at least r. The caller holds mu.
+func (c *clock) when(r time.Duration) time.Duration {
+	d := r - c.r0
+	t := c.t0 + d - partsPerMillion(d, c.ppm) // close to it for small rates; exact after the steps below
+	for c.reading(t) < r {
+		t += max(1, (r-c.reading(t))/2)
+	}
+	for c.reading(t-1) >= r {
+		t -= max(1, (c.reading(t-1)-r)/2)
+	}
+	return t
+}
+
+func partsPerMillion(d time.Duration, ppm int64) time.Duration {
+	return d/1e6*time.Duration(ppm) + d%1e6*time.Duration(ppm)/1e6
+}
+
+// drift changes the rate from now on. Timers that are set keep their reading, so they come due at another true time.
+func (c *clock) drift(ppm int64) {
+	w := c.p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.Now()
+	c.r0, c.t0, c.ppm = c.reading(now), now, ppm
+	for t := range c.p.timers {
+		if t.item.index >= 0 {
+			w.queue.remove(&t.item)
+			t.item.at = max(now, c.when(t.due))
+			w.push(&t.item)
+		}
+	}
+	for conn := range c.p.conns {
+		conn.rearm()
+	}
+}
+
+func (c *clock) Now() time.Time {
+	w := c.p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.p.noticed(false)
+	return c.origin.Add(c.reading(w.Now()))
+}
+
+func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c *clock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
+
+// Sleep returns after d by this clock. If the process dies meanwhile it does not return: the goroutine ends.
+func (c *clock) Sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	select {
+	case <-c.NewTimer(d).Chan():
+	case <-c.p.ctx.Done():
+		runtime.Goexit()
+	}
+}
+
+func (c *clock) After(d time.Duration) <-chan time.Time { return c.NewTimer(d).Chan() }
+
+func (c *clock) NewTimer(d time.Duration) clockwork.Timer {
+	t := newTimer(c, nil)
+	t.set(d)
+	return t
+}
+
+func (c *clock) AfterFunc(d time.Duration, f func()) clockwork.Timer {
+	t := newTimer(c, f)
+	t.set(d)
+	return t
+}
+
+func (c *clock) NewTicker(d time.Duration) clockwork.Ticker {
+	if d <= 0 {
+		panic("sim: non-positive interval for NewTicker")
+	}
+	t := newTimer(c, nil)
+	t.every = d
+	t.set(d)
+	return ticker{t}
+}
+
+// timer is a timer or ticker on a steady clock.
+type timer struct {
+	clock *clock
+	c     chan time.Time
+	f     func()
+	every time.Duration // ticker: its interval
+	due   time.Duration // reading of the clock at which it fires
+	item  item
+}
+
+func newTimer(c *clock, f func()) *timer {
+	t := &timer{clock: c, c: make(chan time.Time, 1), f: f}
+	t.item = item{class: classTimer, key: c.p.Name, proc: c.p, act: t, index: -1}
+	return t
+}
+
+func (t *timer) set(d time.Duration) {
+	p := t.clock.p
+	w := p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.Now()
+	t.arm(t.clock.reading(now) + max(d, 0))
+}
+
+// arm schedules the timer for a reading of its clock. The caller holds mu.
+func (t *timer) arm(due time.Duration) {
+	p := t.clock.p
+	w := p.w
+	if p.dead {
+		return // a dead process waits for nothing
+	}
+	p.noticed(false)
+	w.queue.remove(&t.item)
+	t.due = due
+	t.item.at = max(w.Now(), t.clock.when(due))
+	p.timers[t] = true
+	w.push(&t.item)
+}
+
+// act fires the timer.
+func (t *timer) act(w *World) {
+	p := t.clock.p
+	w.mu.Lock()
+	if !p.timers[t] { // stopped while it waited for the end of a pause
+		w.mu.Unlock()
+		return
+	}
+	now := w.Now()
+	w.trace.timer(now, p.Name, "timer")
+	if t.every > 0 {
+		t.arm(t.due + t.every*(1+(max(0, t.clock.reading(now)-t.due))/t.every)) // ticks that were missed are dropped, as by package time
+	} else {
+		delete(p.timers, t)
+	}
+	shown := t.clock.origin.Add(t.clock.reading(now))
+	w.mu.Unlock()
+	if t.f != nil {
+		go t.f()
+		return
+	}
+	select {
+	case t.c <- shown:
+	default:
+	}
+}
+
+// wakeDead takes the timer of a dead process out of the queue. The caller holds mu.
+func (t *timer) wakeDead() {
+	t.clock.p.w.queue.remove(&t.item)
+	delete(t.clock.p.timers, t)
+}
+
+func (t *timer) Chan() <-chan time.Time { return t.c }
+
+func (t *timer) Reset(d time.Duration) bool {
+	active := t.Stop()
+	t.set(d)
+	return active
+}
+
+// Stop prevents the timer from firing, and takes back a tick that nobody has received (as package time does since Go 1.23).
+func (t *timer) Stop() bool {
+	p := t.clock.p
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	active := p.timers[t]
+	delete(p.timers, t)
+	p.w.queue.remove(&t.item)
+	select {
+	case <-t.c:
+	default:
+	}
+	return active
+}
+
+type ticker struct{ t *timer }
+
+func (k ticker) Chan() <-chan time.Time { return k.t.c }
+func (k ticker) Stop()                  { k.t.Stop() }
+func (k ticker) Reset(d time.Duration) {
+	k.t.Stop()
+	k.t.every = d
+	k.t.set(d)
+}
+
+// wall is the clock on the wall: the steady clock plus an offset that jumps and slews. Its timers are those of the
+// steady clock, as in Go: time.Sleep does not notice that somebody set the clock.
+type wall struct {
+	*clock
+	offset time.Duration // at true time since
+	since  time.Duration
+	slewBy time.Duration // still to come after since,
+	over   time.Duration // spread over this long
+}
+
+// reading is what the wall clock shows at true time t, since the start of the run. The caller holds mu.
+func (w *wall) reading(t time.Duration) time.Duration { return w.clock.reading(t) + w.offsetAt(t) }
+
+func (w *wall) offsetAt(t time.Duration) time.Duration {
+	passed := t - w.since
+	if w.over == 0 || passed >= w.over {
+		return w.offset + w.slewBy
+	}
+	// Split the product so that it cannot overflow: both are at most hours.
+	return w.offset + w.slewBy/time.Microsecond*passed/w.over*time.Microsecond
+}
+
+// set starts a correction of the clock by d, spread over a while (at once if that is 0). The caller holds mu.
+func (w *wall) set(now, by, over time.Duration) {
+	w.offset = w.offsetAt(now)
+	w.since, w.slewBy, w.over = now, by, over
+}
+
+// when is the first true time, not before now, at which the wall clock shows at least r; it can be found by bisection
+// because the clock only goes forward between two faults. The caller holds mu.
+func (w *wall) when(now, r time.Duration) time.Duration {
+	if w.reading(now) >= r {
+		return now
+	}
+	lo, hi := now, now+1
+	for w.reading(hi) < r {
+		lo, hi = hi, hi+(hi-now)+1
+	}
+	for lo+1 < hi {
+		if mid := lo + (hi-lo)/2; w.reading(mid) >= r {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+func (w *wall) Now() time.Time {
+	world := w.p.w
+	world.mu.Lock()
+	defer world.mu.Unlock()
+	w.p.noticed(true)
+	return w.origin.Add(w.reading(world.Now()))
+}
+
+func (w *wall) Since(t time.Time) time.Duration { return w.Now().Sub(t) }
+func (w *wall) Until(t time.Time) time.Duration { return t.Sub(w.Now()) }

@@ -1,0 +1,296 @@
+package sim
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// armed is a fault that waits for its message.
+type armed struct {
+	Chosen
+	id int
+}
+
+// Inject applies a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. Naming a process that
+// does not exist is the caller's mistake, and panics.
+func (w *World) Inject(f AnyFault) {
+	w.faults = append(w.faults, injected{fault: f})
+	id := len(w.faults)
+	switch f := f.(type) {
+	case Pause:
+		p := w.process(f.Process)
+		w.noteFault(f, id)
+		p.pause(id)
+		if f.For > 0 {
+			resumed := p.resumed
+			w.At(w.Now()+f.For, func() {
+				if p.paused && p.resumed == resumed {
+					w.resume(p, 0)
+				}
+			})
+		}
+	case Resume:
+		w.resume(w.process(f.Process), id)
+	case Crash:
+		p := w.process(f.Process)
+		w.noteFault(f, id)
+		w.biteIf(p.crash(), id)
+	case Restart:
+		p := w.process(f.Process)
+		w.noteFault(f, id)
+		w.biteIf(p.restart(f.Empty), id)
+	case Jump:
+		w.noteFault(f, id)
+		w.setWall(w.process(f.Process), id, f.By, 0)
+	case Slew:
+		w.noteFault(f, id)
+		w.setWall(w.process(f.Process), id, f.By, f.Over)
+	case Drift:
+		p := w.process(f.Process)
+		w.noteFault(f, id)
+		p.clock.drift(f.PPM)
+		p.clockFault(id, false)
+	case Cut:
+		w.noteFault(f, id)
+		for _, d := range w.directions(f.Link) {
+			d.cut, d.cutID = true, id
+		}
+	case Hold:
+		w.noteFault(f, id)
+		for _, d := range w.directions(f.Link) {
+			d.held, d.holdID = true, id
+		}
+	case Delay:
+		w.noteFault(f, id)
+		for _, d := range w.directions(f.Link) {
+			if f.By == 0 && d.delay > 0 {
+				w.bite(id) // ending a delay is felt at once
+			}
+			d.delay, d.delayID = f.By, id
+		}
+	case Heal:
+		w.noteFault(f, id)
+		w.heal(f.Link, id)
+	case ReleaseLink:
+		w.noteFault(f, id)
+		for _, d := range w.directions(f.Link) {
+			w.release(d, id)
+		}
+	case Reset:
+		w.noteFault(f, id)
+		w.biteIf(w.reset(w.process(f.Link.From), w.process(f.Link.To)), id)
+	case Chosen:
+		w.noteFault(f, id)
+		w.chosen = append(w.chosen, &armed{f, id})
+	default:
+		panic("sim: no such fault: " + f.String())
+	}
+}
+
+func (w *World) process(name string) *Process {
+	p := w.procs[name]
+	if p == nil {
+		panic("sim: a fault names the process " + name + ", which does not exist")
+	}
+	return p
+}
+
+// injected is a fault of this run, and whether it has had an effect.
+type injected struct {
+	fault  AnyFault
+	bitten bool
+}
+
+// noteFault enters a fault into the history, stamped with the clocks of the process that it acts on. Consequences of
+// other faults have the id 0.
+func (w *World) noteFault(f AnyFault, id int) {
+	e := Event{Kind: Fault, Op: f.Verb(), ID: id, Value: f.String()}
+	if d, ok := f.(Drift); ok {
+		e.PPM = d.PPM
+	}
+	w.noteAt(f.Target(), e)
+}
+
+// noteAt enters an event into the history that happened to a process or to a link.
+func (w *World) noteAt(target string, e Event) {
+	if p := w.procs[target]; p != nil {
+		p.Note(e)
+		return
+	}
+	e.At = w.Now()
+	e.Clock = e.At
+	e.Process = target
+	w.note(e)
+}
+
+// bite notes that a fault had its first effect. Until a fault has bitten, a run proves nothing about it.
+func (w *World) bite(id int) {
+	if id == 0 || w.faults[id-1].bitten {
+		return
+	}
+	in := &w.faults[id-1]
+	in.bitten = true
+	w.noteAt(in.fault.Target(), Event{Kind: Bite, ID: id, Value: in.fault.String()})
+}
+
+func (w *World) biteIf(did bool, id int) {
+	if did {
+		w.bite(id)
+	}
+}
+
+func (w *World) resume(p *Process, id int) {
+	w.noteFault(Resume{p.Name}, id)
+	w.biteIf(p.resume(), id)
+}
+
+// setWall steps or slews a wall clock.
+func (w *World) setWall(p *Process, id int, by, over time.Duration) {
+	w.mu.Lock()
+	p.wall.set(w.Now(), by, over)
+	w.mu.Unlock()
+	p.clockFault(id, true)
+}
+
+// heal undoes cuts, holds and delays. Healing everything also lets go of single messages.
+func (w *World) heal(l Link, id int) {
+	for _, d := range w.directions(l) {
+		if d.delay > 0 {
+			w.bite(id)
+		}
+		d.delay = 0
+		if d.cut {
+			w.bite(id)
+		}
+		d.cut = false
+		w.release(d, id)
+	}
+}
+
+func (w *World) release(d *direction, id int) {
+	if d.held || len(d.parked) > 0 {
+		w.bite(id)
+	}
+	d.held = false
+	for _, c := range d.parked {
+		if len(c.out) > 0 {
+			c.out[0].held = 0
+		}
+	}
+	w.unpark(d)
+}
+
+// directions lists what a link covers, in the order of its names.
+func (w *World) directions(l Link) []*direction {
+	if l != (Link{}) {
+		w.process(l.From)
+		w.process(l.To)
+		ds := []*direction{w.link(l.From, l.To)}
+		if l.Both {
+			ds = append(ds, w.link(l.To, l.From))
+		}
+		return ds
+	}
+	var ds []*direction
+	for _, d := range w.links {
+		ds = append(ds, d)
+	}
+	slices.SortFunc(ds, func(a, b *direction) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
+	return ds
+}
+
+// choose applies the faults that wait for this message, and returns how much longer it takes.
+func (w *World) choose(p *packet, d *direction) (delay time.Duration) {
+	for i := 0; i < len(w.chosen); i++ {
+		a := w.chosen[i]
+		reply := p.conn.proc.svc != nil
+		if a.Reply != reply || a.Link.From != d.from || a.Link.To != d.to || a.What != p.word && a.What != p.op {
+			continue
+		}
+		w.chosen = slices.Delete(w.chosen, i, i+1)
+		i--
+		switch a.Action {
+		case HoldMessage:
+			p.held = a.id
+		case DelayMessage:
+			w.bite(a.id)
+			delay += a.By
+		case ResetMessage:
+			w.bite(a.id)
+			c := p.conn
+			p.note(w, Drop)
+			c.broken(syscall.ECONNRESET)
+			if c.peer != nil {
+				c.peer.broken(syscall.ECONNRESET)
+			}
+		}
+	}
+	return delay
+}
+
+// clockFault notes that the clocks of p are off. The fault bites when somebody reads them.
+func (p *Process) clockFault(id int, wallOnly bool) {
+	p.w.mu.Lock()
+	p.clockFaults = append(p.clockFaults, clockFault{id, wallOnly})
+	p.w.mu.Unlock()
+	if s, ok := p.svc.(ClockWatcher); ok {
+		s.ClockChanged()
+	}
+}
+
+type clockFault struct {
+	id       int
+	wallOnly bool // the steady clock is right
+}
+
+// noticed notes that somebody read a clock of p. The caller holds mu.
+func (p *Process) noticed(wall bool) {
+	rest := p.clockFaults[:0]
+	for _, f := range p.clockFaults {
+		if f.wallOnly && !wall {
+			rest = append(rest, f)
+			continue
+		}
+		p.w.pendingBites = append(p.w.pendingBites, f.id)
+		p.w.wake()
+	}
+	p.clockFaults = rest
+}
+
+// Alarm has f called by the scheduler when the wall clock of the process first shows t, whether the process is paused or
+// not. There is one alarm: setting it again replaces it, the zero time removes it.
+func (p *Process) Alarm(t time.Time, f func()) {
+	w := p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue.remove(&p.alarm)
+	if t.IsZero() {
+		return
+	}
+	p.alarm.class, p.alarm.key, p.alarm.act = classTimer, p.Name, actionFunc(f)
+	p.alarm.at = p.wall.when(w.Now(), t.Sub(w.start))
+	w.push(&p.alarm)
+}
+
+// Restore undoes every fault that can be undone, so that what comes after shows whether the system recovers: links heal,
+// paused processes resume, crashed servers restart with what they had. It is recorded, but it is no fault of its own.
+func (w *World) Restore() {
+	w.noteFault(Heal{}, 0)
+	w.chosen = nil
+	w.heal(Link{}, 0)
+	for _, name := range slices.Sorted(maps.Keys(w.procs)) {
+		p := w.procs[name]
+		if p.paused {
+			w.resume(p, 0)
+		}
+		if p.crashed && p.svc != nil {
+			w.noteFault(Restart{Process: name}, 0)
+			p.restart(false)
+		}
+	}
+}

@@ -1,0 +1,343 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+)
+
+// A Process is a client, a node, or the resource: something with clocks of its own that can be paused, can crash, and
+// reaches others only over the network.
+type Process struct {
+	Name string
+	w    *World
+	addr *net.TCPAddr
+	svc  Service // nil for clients
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	clock  *clock
+	wall   *wall
+
+	// Set by the scheduler only.
+	paused   bool
+	crashed  bool
+	resumed  chan struct{} // closed when the current pause is over
+	inbox    []*item       // what arrived during the pause
+	overdue  []*item       // the timers that came due during the pause, in order of their deadlines
+	outbound []*packet     // what goroutines wrote during the pause
+	pauseID  int           // the fault that paused it, until it has bitten
+	alarm    item          // of a service, by its wall clock
+
+	// Guarded by w.mu.
+	conns  map[*Conn]bool
+	timers map[*timer]bool
+	op     string // what the client is doing
+	opID   int
+	leases int    // leases named so far
+	lease  string // the newest of them
+	claim  int    // opID for which claimLease named one
+	dead   bool   // crashed, or the world was closed
+
+	clockFaults []clockFault // that nobody has noticed yet
+}
+
+// Service is a server: code that the scheduler calls when bytes reach its process. It runs in no time and must not
+// block. It answers with [Conn.Write].
+type Service interface {
+	// Open tells of a new connection.
+	Open(c *Conn)
+	// Receive hands over bytes that arrived on c.
+	Receive(c *Conn, data []byte)
+	// Closed tells that c is gone.
+	Closed(c *Conn)
+	// Describe renders bytes that travel to (or, if reply, from) this service, for timelines, and to put messages of one
+	// instant into an order. Tokens are random, so it shows name(token) in their place.
+	Describe(data []byte, reply bool, name func(token string) string) string
+}
+
+// Crasher is a [Service] that wants to know of crashes and restarts of its process.
+type Crasher interface {
+	Crash()
+	Restart(empty bool)
+}
+
+// ClockWatcher is a [Service] that wants to know when the wall clock of its process was set, or changed its rate.
+type ClockWatcher interface{ ClockChanged() }
+
+// Process adds a client process.
+func (w *World) Process(name string) *Process { return w.addProcess(name, nil) }
+
+// Serve adds a process that runs svc and can be dialled at its [Process.Addr].
+func (w *World) Serve(name string, svc Service) *Process { return w.addProcess(name, svc) }
+
+func (w *World) addProcess(name string, svc Service) *Process {
+	if w.procs[name] != nil {
+		panic("sim: two processes named " + name)
+	}
+	p := &Process{
+		Name:   name,
+		w:      w,
+		svc:    svc,
+		addr:   &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(len(w.procs)+1)), Port: 6379},
+		conns:  map[*Conn]bool{},
+		timers: map[*timer]bool{},
+		alarm:  item{index: -1},
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.clock = &clock{p: p, origin: w.start, t0: w.Now(), r0: w.Now()}
+	p.wall = &wall{clock: p.clock}
+	w.procs[name] = p
+	w.byAddr[p.Addr()] = p
+	return p
+}
+
+// Addr is where the process listens, as a literal IP:port.
+func (p *Process) Addr() string { return p.addr.String() }
+
+// Clock is the steady clock: it drifts, and its timers wait for the end of a pause, but it never jumps.
+func (p *Process) Clock() clockwork.Clock { return p.clock }
+
+// Wall is the clock on the wall: it drifts, jumps and slews.
+func (p *Process) Wall() clockwork.Clock { return p.wall }
+
+// Steady is the reading of the steady clock since the start of the run.
+func (p *Process) Steady() time.Duration {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	return p.clock.reading(p.w.Now())
+}
+
+// WallOffset is how far the wall clock is ahead of true time.
+func (p *Process) WallOffset() time.Duration {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	now := p.w.Now()
+	return p.wall.reading(now) - now
+}
+
+// Go starts a lane: a goroutine of the process that [World.Run] waits for. Its context ends when the process crashes.
+// Lanes begin one after the other, in the order in which they were added.
+func (p *Process) Go(f func(ctx context.Context)) {
+	p.w.running++
+	p.w.At(p.w.Now(), func() {
+		go func() {
+			defer p.w.ended()
+			f(p.ctx)
+		}()
+	})
+}
+
+// ended notes the end of a lane. It travels through the queue, because only the scheduler may touch what it counts.
+func (w *World) ended() { w.At(0, func() { w.running-- }) }
+
+// Doing says what the client does from now on: messages that it sends carry the name and number of the operation.
+func (p *Process) Doing(op string, id int) {
+	p.w.mu.Lock()
+	p.op, p.opID = op, id
+	p.w.mu.Unlock()
+}
+
+// Lease is the name of the newest lease that the process asked for: c1#2 after the second fresh token it sent.
+func (p *Process) Lease() string {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	return p.lease
+}
+
+// ClaimLease names the lease of the operation in progress, for locks whose value is not a token of their own.
+func (p *Process) ClaimLease() string {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	if p.claim != p.opID {
+		p.claim = p.opID
+		p.newLease()
+	}
+	return p.lease
+}
+
+// newLease names one more lease. The caller holds mu.
+func (p *Process) newLease() string {
+	p.leases++
+	p.lease = fmt.Sprintf("%s#%d", p.Name, p.leases)
+	return p.lease
+}
+
+// Record enters an event of this process into the history, with the time and clocks of this moment. Records of a
+// crashed process are dropped.
+func (p *Process) Record(e Event) {
+	w := p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.dead {
+		return
+	}
+	w.pending = append(w.pending, p.stamp(e))
+	w.wake()
+}
+
+// Note enters an event of this process into the history at once. It is for services: only the scheduler may call it.
+func (p *Process) Note(e Event) {
+	p.w.mu.Lock()
+	e = p.stamp(e)
+	p.w.mu.Unlock()
+	p.w.note(e)
+}
+
+// stamp fills in who and when. The caller holds mu.
+func (p *Process) stamp(e Event) Event {
+	e.At = p.w.Now()
+	e.Clock = p.clock.reading(e.At)
+	e.Wall = p.wall.reading(e.At) - e.At
+	e.Process = p.Name
+	return e
+}
+
+// Until blocks the calling goroutine until true time t (at once if it has passed), or longer if the process is paused.
+func (p *Process) Until(t time.Duration) {
+	done := make(chan struct{})
+	w := p.w
+	w.mu.Lock()
+	w.push(&item{at: max(t, w.Now()), class: classTimer, key: p.Name, proc: p, act: actionFunc(func() { close(done) })})
+	w.mu.Unlock()
+	select {
+	case <-done:
+	case <-p.ctx.Done():
+		runtime.Goexit()
+	}
+}
+
+// Pause pauses the process from one of its own goroutines, which goes on when the pause is over.
+func (p *Process) Pause(d time.Duration) {
+	done := make(chan struct{})
+	w := p.w
+	w.At(w.Now(), func() {
+		w.Inject(Pause{Process: p.Name, For: d})
+		p.bitePause() // it stopped at least the goroutine that asked for it
+		w.mu.Lock()
+		w.push(&item{at: w.Now(), class: classTimer, proc: p, act: actionFunc(func() { close(done) })})
+		w.mu.Unlock()
+	})
+	select {
+	case <-done:
+	case <-p.ctx.Done():
+		runtime.Goexit()
+	}
+}
+
+// pause stops the process: nothing is delivered to it, nothing that it writes leaves, its timers wait.
+func (p *Process) pause(id int) {
+	if p.paused || p.crashed {
+		return
+	}
+	p.paused, p.pauseID, p.resumed = true, id, make(chan struct{})
+}
+
+func (p *Process) bitePause() {
+	p.w.bite(p.pauseID)
+	p.pauseID = 0
+}
+
+// deferred keeps an event until the process resumes.
+func (p *Process) deferred(it *item) {
+	p.bitePause()
+	if it.class == classDelivery {
+		p.inbox = append(p.inbox, it)
+	} else {
+		p.overdue = append(p.overdue, it)
+	}
+}
+
+// resume ends a pause: first the bytes that had arrived, in order of arrival, then the timers that came due, in order of
+// their deadlines, each as an event of its own.
+func (p *Process) resume() bool {
+	if !p.paused {
+		return false
+	}
+	p.paused = false
+	w := p.w
+	w.mu.Lock()
+	now := w.Now()
+	for _, it := range append(p.inbox, p.overdue...) {
+		it.at, it.key = now, "" // all of one owner: their order is that of seq
+		w.push(it)
+	}
+	resumed := p.resumed
+	w.push(&item{at: now, class: classResumed, act: actionFunc(func() { close(resumed) })})
+	w.outbox = append(w.outbox, p.outbound...)
+	w.mu.Unlock()
+	p.inbox, p.overdue, p.outbound = nil, nil, nil
+	return true
+}
+
+// crash ends the process: its connections break, its memory is gone as far as its service says so, its goroutines get
+// errors. Bytes that it had sent still arrive.
+func (p *Process) crash() bool {
+	if p.crashed {
+		return false
+	}
+	p.resume()
+	p.crashed = true
+	if p.svc == nil {
+		p.kill()
+		return true
+	}
+	for _, c := range p.sorted() {
+		c.abort()
+		p.svc.Closed(c)
+	}
+	if s, ok := p.svc.(Crasher); ok {
+		s.Crash()
+	}
+	return true
+}
+
+func (p *Process) restart(empty bool) bool {
+	if !p.crashed || p.svc == nil {
+		return false
+	}
+	p.crashed = false
+	if s, ok := p.svc.(Crasher); ok {
+		s.Restart(empty)
+	}
+	return true
+}
+
+// sorted lists the open connections by where they lead; those that lead to the same place are interchangeable.
+func (p *Process) sorted() []*Conn {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	return sortedConns(p.conns)
+}
+
+// kill makes every goroutine of the process stop at its next use of network, clock or context.
+func (p *Process) kill() {
+	w := p.w
+	w.mu.Lock()
+	p.dead = true
+	for _, c := range sortedConns(p.conns) {
+		c.fail(net.ErrClosed)
+	}
+	for t := range p.timers {
+		t.wakeDead()
+	}
+	w.mu.Unlock()
+	p.cancel()
+	if p.paused {
+		close(p.resumed)
+		p.paused = false
+	}
+}
+
+func (p *Process) isClient() bool { return p.svc == nil }
+
+// Client returns the client that a lease or process name belongs to: c1 for c1#2.
+func Client(lease string) string {
+	client, _, _ := strings.Cut(lease, "#")
+	return client
+}
