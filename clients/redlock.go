@@ -1,0 +1,150 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// What Redlock leaves to its implementers. The sources give no formula for drift; one per cent plus 2 ms is redlock-rb's,
+// and so are the other numbers but for the timeout, for which they say 5 to 50 ms at a TTL of 10 s.
+const (
+	redlockNodeTimeout = 50 * time.Millisecond
+	redlockTries       = 3
+	redlockRetryDelay  = 200 * time.Millisecond // and up to as much again, at random
+)
+
+func redlockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+// NewRedlock is Redlock as redis.io has it since 2025: all nodes are asked at once, each under a timeout of its own; a
+// majority grants the lease, whose validity is the TTL less what acquiring took and an allowance for drift; an attempt
+// that fails is released on all nodes, and repeated with a fresh token after a random delay
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "The Redlock Algorithm").
+func NewRedlock(env Env) Locker { return newRedlock(env, parallel) }
+
+// NewRedlockSequential is Redlock with the nodes asked in turn: the five steps as the page had them until 2025, and as all
+// of 000_d5a3169f29a5fb5d.txt, 002_f1b5c80bdb6cfae4.txt and 004_751156ed7355e17b.txt describe them.
+func NewRedlockSequential(env Env) Locker { return newRedlock(env, sequential) }
+
+type redlock struct {
+	env   Env
+	nodes []*redis.Client // with the timeout for one node
+	each  func(n int, do func(i int) error) []error
+}
+
+func newRedlock(env Env, each func(int, func(int) error) []error) Locker {
+	l := &redlock{env: env, each: each}
+	for _, n := range env.Nodes {
+		l.nodes = append(l.nodes, n.WithTimeout(redlockNodeTimeout))
+	}
+	return l
+}
+
+func (l *redlock) Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
+	for try := 1; ; try++ {
+		lease, err := l.attempt(ctx, name, ttl)
+		if err == nil || try == redlockTries || ctx.Err() != nil {
+			return lease, err
+		}
+		// A random delay, so that clients that split the nodes between them do not do it again in step.
+		l.env.Clock.Sleep(redlockRetryDelay + time.Duration(l.env.Rand.Int64N(int64(redlockRetryDelay))))
+	}
+}
+
+// attempt is one round of the algorithm. Its step 1 is start, its step 2 each, its steps 3 and 4 the comparison of
+// validity, its step 5 Release.
+func (l *redlock) attempt(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
+	lease := &redlockLease{lock: l, name: name, token: newToken(l.env.Rand)}
+	start := l.env.Clock.Now()
+	errs := l.ask(ctx, func(ctx context.Context, node *redis.Client) error {
+		ok, err := node.SetNX(ctx, name, lease.token, ttl).Result()
+		if err == nil && !ok {
+			err = errors.New("held by another")
+		}
+		return err
+	})
+	lease.until = start.Add(ttl - redlockDrift(ttl))
+	granted := count(errs, nil)
+	if granted > len(l.nodes)/2 && l.env.Clock.Now().Before(lease.until) {
+		return lease, nil
+	}
+	// On all nodes, also those that seem to have refused: the reply may have been lost after the key was set.
+	lease.Release(ctx)
+	return nil, fmt.Errorf("%w: %d of %d nodes granted it, validity left %v: %w",
+		ErrNotAcquired, granted, len(l.nodes), l.env.Clock.Until(lease.until).Round(time.Millisecond), errors.Join(errs...))
+}
+
+// ask makes a request to every node, each under the timeout for one node, by the clock of the process.
+func (l *redlock) ask(ctx context.Context, request func(context.Context, *redis.Client) error) []error {
+	return l.each(len(l.nodes), func(i int) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		// The timeout of the client covers reading. A connection that cannot be opened needs this one.
+		defer l.env.Clock.AfterFunc(redlockNodeTimeout, func() { cancel(context.DeadlineExceeded) }).Stop()
+		return request(ctx, l.nodes[i])
+	})
+}
+
+func parallel(n int, do func(i int) error) []error {
+	errs := make([]error, n)
+	done := make(chan struct{})
+	for i := range n {
+		go func() {
+			errs[i] = do(i)
+			done <- struct{}{}
+		}()
+	}
+	for range n {
+		<-done
+	}
+	return errs
+}
+
+func sequential(n int, do func(i int) error) []error {
+	errs := make([]error, n)
+	for i := range n {
+		errs[i] = do(i)
+	}
+	return errs
+}
+
+// count returns how many of errs are what, by [errors.Is].
+func count(errs []error, what error) (n int) {
+	for _, err := range errs {
+		if errors.Is(err, what) {
+			n++
+		}
+	}
+	return n
+}
+
+type redlockLease struct {
+	lock        *redlock
+	name, token string
+	until       time.Time
+}
+
+func (l *redlockLease) Until() time.Time { return l.until }
+
+// Release deletes the lock on every node that still has our token. Once a majority has answered, no key of ours can make
+// another client wait for a quorum; whether any was left to delete tells if the lock was still held.
+func (l *redlockLease) Release(ctx context.Context) error {
+	errs := l.lock.ask(ctx, func(ctx context.Context, node *redis.Client) error {
+		n, err := releaseScript.Run(ctx, node, []string{l.name}, l.token).Int()
+		if err == nil && n == 0 {
+			err = ErrNotHeld
+		}
+		return err
+	})
+	deleted, gone := count(errs, nil), count(errs, ErrNotHeld)
+	if deleted+gone <= len(errs)/2 {
+		return fmt.Errorf("%d of %d nodes answered the release: %w", deleted+gone, len(errs), errors.Join(errs...))
+	}
+	if deleted == 0 {
+		return ErrNotHeld
+	}
+	return nil
+}

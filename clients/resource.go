@@ -1,0 +1,202 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"lockstep/sim"
+)
+
+// Kinds of resources.
+const (
+	Plain       = "plain"  // accepts every write
+	FencedStore = "fenced" // rejects a write whose fencing token is lower than the highest that it has seen
+)
+
+// Resources lists the kinds of resources.
+func Resources() []string { return []string{Plain, FencedStore} }
+
+// A Request is what a client sends to the resource: one line of JSON.
+type Request struct {
+	Op    string `json:"op"` // write or read
+	Lock  string `json:"lock,omitempty"`
+	Lease string `json:"lease,omitempty"` // under which the client writes; only for the record
+	Fence int64  `json:"fence,omitempty"`
+	Value string `json:"value,omitempty"`
+}
+
+// A Reply is the resource's answer: one line of JSON.
+type Reply struct {
+	Value string `json:"value,omitempty"`
+	Error string `json:"error,omitempty"` // why the request was rejected
+}
+
+// Resource is the thing that a lock protects. It lives in a process of its own, on the other side of the network, so that
+// a write can be late. It knows one value, and of the lock only the fencing tokens that come with the writes.
+type Resource struct {
+	fenced  bool
+	value   string
+	highest int64 // fence seen
+}
+
+// NewResource makes a resource of one of the kinds of [Resources].
+func NewResource(kind string) (*Resource, error) {
+	switch kind {
+	case Plain, FencedStore:
+		return &Resource{fenced: kind == FencedStore}, nil
+	}
+	return nil, fmt.Errorf("unknown resource %q; the resources are plain, fenced", kind)
+}
+
+// Apply carries out a request, and returns with the reply what it did to the resource: an event for a write, nil for a
+// read. The caller says when it happened, and for whom.
+func (r *Resource) Apply(q Request) (Reply, *sim.Event) {
+	switch q.Op {
+	case sim.Read:
+		return Reply{Value: r.value}, nil
+	case sim.Write:
+	default:
+		return Reply{Error: fmt.Sprintf("unknown request %q", q.Op)}, nil
+	}
+	e := &sim.Event{Kind: sim.State, Op: sim.Accept, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value}
+	if r.fenced && q.Fence < r.highest {
+		e.Op = sim.Reject
+		e.Error = fmt.Sprintf("fence %d < %d", q.Fence, r.highest)
+		return Reply{Error: e.Error}, e
+	}
+	r.highest = max(r.highest, q.Fence)
+	r.value = q.Value
+	return Reply{}, e
+}
+
+// ResourceService is a resource in a simulated process.
+type ResourceService struct {
+	*Resource
+	process *sim.Process
+}
+
+// ServeResource adds a process to the world that runs r.
+func ServeResource(w *sim.World, name string, r *Resource) *sim.Process {
+	s := &ResourceService{Resource: r}
+	s.process = w.Serve(name, s)
+	return s.process
+}
+
+// Open is called by the kernel.
+func (s *ResourceService) Open(*sim.Conn) {}
+
+// Closed is called by the kernel.
+func (s *ResourceService) Closed(*sim.Conn) {}
+
+// Receive is called by the kernel: it answers each request, in the order of arrival.
+func (s *ResourceService) Receive(c *sim.Conn, data []byte) {
+	for line := range bytes.Lines(data) {
+		var q Request
+		if err := json.Unmarshal(line, &q); err != nil {
+			panic("clients: the resource got what is no request: " + err.Error()) // our own worker sent it
+		}
+		reply, e := s.Apply(q)
+		if e != nil {
+			e.By, e.Sent = c.Remote(), c.Sent()
+			s.process.Note(*e)
+		}
+		c.Write(encode(reply))
+	}
+}
+
+// Describe renders requests as "write A c1#1 fence 33", and replies as "ok" or the reason of a rejection.
+func (s *ResourceService) Describe(data []byte, reply bool, _ func(string) string) string {
+	if reply {
+		var r Reply
+		if json.Unmarshal(data, &r) != nil {
+			return string(data)
+		}
+		if r.Error != "" {
+			return "rejected: " + r.Error
+		}
+		if r.Value != "" {
+			return r.Value
+		}
+		return "ok"
+	}
+	var q Request
+	if json.Unmarshal(data, &q) != nil {
+		return string(data)
+	}
+	text := q.Op
+	if q.Value != "" {
+		text += " " + q.Value
+	}
+	if q.Lease != "" {
+		text += " " + q.Lease
+	}
+	if q.Fence != 0 {
+		text += fmt.Sprintf(" fence %d", q.Fence)
+	}
+	return text
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return append(b, '\n')
+}
+
+// ErrRejected says that the resource refused a write.
+var ErrRejected = errors.New("rejected by the resource")
+
+// resourceTimeout is how long a client waits for the resource, by its steady clock: longer than any delay that a scenario
+// injects, because a client that gave up would hide a write that lands late.
+const resourceTimeout = 10 * time.Minute
+
+// ResourceConn is a client's connection to the resource. It is opened when first needed, and again after an error.
+type ResourceConn struct {
+	dial Dialer
+	addr string
+
+	conn net.Conn
+	dec  *json.Decoder
+}
+
+// Do sends a request and waits for the reply. It returns [ErrRejected] for a write that the resource refused; after any
+// other error the write may yet land.
+func (r *ResourceConn) Do(ctx context.Context, q Request) (string, error) {
+	if r.conn == nil {
+		conn, err := r.dial(ctx, "tcp", r.addr)
+		if err != nil {
+			return "", err
+		}
+		r.conn, r.dec = conn, json.NewDecoder(conn)
+	}
+	var reply Reply
+	err := r.conn.SetReadDeadline(time.Now().Add(resourceTimeout))
+	if err == nil {
+		_, err = r.conn.Write(encode(q))
+	}
+	if err == nil {
+		err = r.dec.Decode(&reply)
+	}
+	if err != nil {
+		r.Close()
+		return "", err
+	}
+	if reply.Error != "" {
+		return "", fmt.Errorf("%w: %s", ErrRejected, reply.Error)
+	}
+	return reply.Value, nil
+}
+
+// Close closes the connection, if there is one.
+func (r *ResourceConn) Close() {
+	if r.conn != nil {
+		r.conn.Close()
+		r.conn = nil
+	}
+}
