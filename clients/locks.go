@@ -1,5 +1,7 @@
 package clients
 
+import "lockstep/sim"
+
 // A Lock is a lock that can be put to the test by its name.
 type Lock struct {
 	Name  string
@@ -15,4 +17,19 @@ func Locks() []Lock {
 		{"redlock", "a majority of nodes, asked in parallel; validity less drift", NewRedlock},
 		{"redlock-sequential", "Redlock with the nodes asked in turn, as first published", NewRedlockSequential},
 	}
+}
+
+// Find returns one of [Locks] by its name. The error names the nearest.
+func Find(name string) (New, error) { return FindIn(Locks(), name) }
+
+// FindIn returns a lock of a list by its name. The error names the nearest.
+func FindIn(locks []Lock, name string) (New, error) {
+	var names []string
+	for _, l := range locks {
+		if l.Name == name {
+			return l.New, nil
+		}
+		names = append(names, l.Name)
+	}
+	return nil, sim.Unknown("lock", name, names)
 }

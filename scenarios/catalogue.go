@@ -1,0 +1,54 @@
+package scenarios
+
+import (
+	"embed"
+	"path"
+	"strings"
+
+	"lockstep/sim"
+)
+
+//go:embed catalogue/*.txtar
+var catalogue embed.FS
+
+// Catalogue returns the scenarios that come with Lockstep, in the order of their names.
+func Catalogue() ([]*Scenario, error) {
+	entries, err := catalogue.ReadDir("catalogue")
+	if err != nil {
+		return nil, err
+	}
+	var all []*Scenario
+	for _, e := range entries {
+		s, err := read(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Find returns a scenario of the catalogue by its name.
+func Find(name string) (*Scenario, error) {
+	entries, err := catalogue.ReadDir("catalogue")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		base := strings.TrimSuffix(e.Name(), ".txtar")
+		if base == name {
+			return read(e.Name())
+		}
+		names = append(names, base)
+	}
+	return nil, sim.Unknown("scenario", name, names)
+}
+
+func read(file string) (*Scenario, error) {
+	data, err := catalogue.ReadFile(path.Join("catalogue", file))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, data)
+}

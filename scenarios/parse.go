@@ -1,0 +1,576 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/tools/txtar"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+// An Error is what is wrong with a scenario file, and where.
+type Error struct {
+	File string
+	Line int // from 1
+	Err  error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Parse reads a scenario file; name is where it comes from. An error is an [*Error] for the first mistake in the file.
+// Which locks exist is not the parser's business.
+func Parse(name string, data []byte) (*Scenario, error) {
+	s, err := parse(name, bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))
+	if err != nil {
+		var at *Error
+		if errors.As(err, &at) {
+			at.File = name
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func parse(name string, data []byte) (*Scenario, error) {
+	if err := checkText(string(data)); err != nil {
+		return nil, err
+	}
+	s := &Scenario{
+		Name: strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".txtar"),
+		File: name,
+	}
+	archive := txtar.Parse(data)
+	head := newLines(archive.Comment, 1)
+	if err := s.parseHead(head); err != nil {
+		return nil, err
+	}
+	if len(archive.Files) == 0 {
+		return nil, fail(head.number()-1, "the file ends without a run; add a section such as -- single nodes=1 --")
+	}
+	marker := head.number()
+	for _, file := range archive.Files {
+		section := newLines(file.Data, marker+1)
+		r, err := parseRun(file.Name, marker, section)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range s.Runs {
+			if q.ID() == r.ID() {
+				return nil, fail(marker, "duplicate run %s; the first is at line %d; a label=NAME tells them apart", r.ID(), q.line)
+			}
+		}
+		s.Runs = append(s.Runs, r)
+		marker += 1 + bytes.Count(file.Data, []byte("\n"))
+	}
+	return s, s.check()
+}
+
+// fail makes an error at a line; Parse adds the file.
+func fail(line int, format string, args ...any) error {
+	return &Error{Line: line, Err: fmt.Errorf(format, args...)}
+}
+
+// checkText rejects what no editor would save as text, and section lines that txtar would take for contents.
+func checkText(text string) error {
+	number := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		number++
+		if !utf8.ValidString(line) {
+			return fail(number, "not text: the line is not valid UTF-8")
+		}
+		for _, c := range line {
+			if unicode.IsControl(c) && c != '\t' {
+				return fail(number, "not text: the line contains the control character %U", c)
+			}
+		}
+		if line != "--" && !strings.HasPrefix(line, "-- ") {
+			continue
+		}
+		if name, ok := strings.CutSuffix(line, " --"); !ok || len(name) < len("-- ") || strings.TrimSpace(name[len("-- "):]) == "" {
+			return fail(number, "malformed section line %q; write -- LOCK nodes=N --", line)
+		}
+	}
+	return nil
+}
+
+// lines is a part of a file that is read line by line.
+type lines struct {
+	text  []string
+	next  int // index into text
+	first int // the number of text[0] in the file
+}
+
+func newLines(data []byte, first int) *lines {
+	l := &lines{first: first}
+	if len(data) > 0 {
+		l.text = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	}
+	return l
+}
+
+// number is that of the next line in the file; after the last, that of the line that would follow.
+func (l *lines) number() int { return l.first + l.next }
+
+func (l *lines) more() bool   { return l.next < len(l.text) }
+func (l *lines) peek() string { return l.text[l.next] }
+
+// skipBlank skips blank lines and reports whether anything is left.
+func (l *lines) skipBlank() bool {
+	for l.more() && strings.TrimSpace(l.peek()) == "" {
+		l.next++
+	}
+	return l.more()
+}
+
+// rest returns the next line and all that follow, verbatim.
+func (l *lines) rest() string {
+	return strings.Join(l.text[l.next:], "\n") + "\n"
+}
+
+func (s *Scenario) parseHead(in *lines) error {
+	if err := s.parseProse(in); err != nil {
+		return err
+	}
+	for in.skipBlank() {
+		line, at := in.peek(), in.number()
+		if err := checkTab(line, at); err != nil {
+			return err
+		}
+		switch words := strings.Fields(line); {
+		case line[0] == ' ':
+			return fail(at, "%q belongs to no lane; a blank line ends a lane, and only steps are indented", strings.TrimSpace(line))
+		case words[0] == "ttl":
+			if s.TTL != 0 {
+				return fail(at, "duplicate ttl; it is %s already", sim.FormatDuration(s.TTL))
+			}
+			if len(words) != 2 {
+				return fail(at, "cannot read %q; write ttl DURATION", strings.Join(words, " "))
+			}
+			ttl, err := sim.ParsePositive(words[1])
+			if err != nil {
+				return fail(at, "ttl: %w", err)
+			}
+			s.TTL = ttl
+			in.next++
+		case words[0] == "client", words[0] == Nemesis:
+			lane, err := parseLane(in, s.Lanes)
+			if err != nil {
+				return err
+			}
+			if len(lane.Steps) == 0 {
+				return fail(at, "the lane of %s has no steps", lane.Process)
+			}
+			s.Lanes = append(s.Lanes, lane)
+		case words[0] == "must":
+			must, err := parseMust(in)
+			if err != nil {
+				return err
+			}
+			s.Musts, s.mustLines = append(s.Musts, must), append(s.mustLines, at)
+		case words[0] == "expect":
+			return fail(at, "expect belongs to a run; put it below a section line such as -- single nodes=1 --")
+		case line[0] == '#':
+			return fail(at, "prose belongs at the top of the file, without a gap")
+		default:
+			return fail(at, "%w", sim.Unknown("setting", words[0], []string{"client", "must", Nemesis, "ttl"}))
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) parseProse(in *lines) error {
+	var prose []string
+	for in.more() && strings.HasPrefix(in.peek(), "#") {
+		line := strings.TrimPrefix(strings.TrimPrefix(in.peek(), "#"), " ")
+		prose = append(prose, strings.TrimRight(line, " \t"))
+		in.next++
+	}
+	if len(prose) == 0 || strings.TrimSpace(prose[0]) == "" {
+		return fail(1, "the file does not begin with its title, such as # A pause outlives the lease.")
+	}
+	s.Title = strings.TrimSpace(prose[0])
+	if !strings.HasSuffix(s.Title, ".") {
+		return fail(1, "the title %q does not end with a full stop", s.Title)
+	}
+	s.Prose = strings.Trim(strings.Join(prose[1:], "\n"), "\n")
+	return nil
+}
+
+var (
+	lockName  = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	labelName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	valueName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	nodeName  = regexp.MustCompile(`^n[0-9]+$`)
+)
+
+// parseRun reads a section. The header is what its section line, at the line marker, has between the dashes.
+func parseRun(header string, marker int, in *lines) (Run, error) {
+	r := Run{line: marker}
+	if err := r.parseHeader(header); err != nil {
+		return r, fail(marker, "%w", err)
+	}
+	for in.skipBlank() {
+		line, at := in.peek(), in.number()
+		if err := checkTab(line, at); err != nil {
+			return r, err
+		}
+		word, _, _ := strings.Cut(line, " ")
+		switch word {
+		case "client", Nemesis:
+			lane, err := parseLane(in, r.Lanes)
+			if err != nil {
+				return r, err
+			}
+			r.Lanes = append(r.Lanes, lane)
+		case "must":
+			must, err := parseMust(in)
+			if err != nil {
+				return r, err
+			}
+			r.Musts, r.mustLines = append(r.Musts, must), append(r.mustLines, at)
+		case "expect":
+			e, err := parseExpectation(in)
+			if err != nil {
+				return r, err
+			}
+			for _, f := range r.Expect {
+				if f.Property == e.Property {
+					return r, fail(at, "duplicate expectation for %s; the first is at line %d", e.Property, f.line)
+				}
+			}
+			r.Expect = append(r.Expect, e)
+		default:
+			return r, r.parseGolden(in)
+		}
+	}
+	return r, nil
+}
+
+func (r *Run) parseHeader(header string) error {
+	words := strings.Fields(header)
+	if !lockName.MatchString(words[0]) {
+		return fmt.Errorf("%q is no name of a lock; a name is lower-case letters, digits and dashes, such as redlock", words[0])
+	}
+	r.Lock = words[0]
+	seen := map[string]bool{}
+	for _, word := range words[1:] {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return fmt.Errorf("%q is no setting; write KEY=VALUE", word)
+		}
+		if seen[key] {
+			return fmt.Errorf("duplicate %s", key)
+		}
+		seen[key] = true
+		if err := r.set(key, value); err != nil {
+			return err
+		}
+	}
+	if r.Nodes == 0 {
+		return fmt.Errorf("run %s does not say how many nodes it has; write -- %s nodes=1 --", r.ID(), r.Lock)
+	}
+	return nil
+}
+
+func (r *Run) set(key, value string) error {
+	switch key {
+	case "nodes":
+		if len(value) != 1 || value[0] < '1' || value[0] > '9' {
+			return fmt.Errorf("nodes=%s: a run has 1 to 9 nodes", value)
+		}
+		r.Nodes = int(value[0] - '0')
+	case "resource":
+		if kinds := []string{Plain, Fenced}; !slices.Contains(kinds, value) {
+			return sim.Unknown("resource", value, kinds)
+		}
+		r.Resource = value
+	case "label":
+		if !labelName.MatchString(value) {
+			return fmt.Errorf("label=%s: a label is lower-case letters, digits and dashes", value)
+		}
+		r.Label = value
+	case "ttl":
+		ttl, err := sim.ParsePositive(value)
+		if err != nil {
+			return fmt.Errorf("ttl: %w", err)
+		}
+		r.TTL = ttl
+	default:
+		return sim.Unknown("setting", key, []string{"label", "nodes", "resource", "ttl"})
+	}
+	return nil
+}
+
+// parseGolden takes the rest of a section as the timeline. That is the one place where anything goes, and a timeline is
+// rewritten by the machine, so a line that was meant for a person's part of the section must not end up in it.
+func (r *Run) parseGolden(in *lines) error {
+	keywords := []string{"client", "expect", "must", Nemesis}
+	for i, line := range in.text[in.next:] {
+		at := in.number() + i
+		word, _, _ := strings.Cut(line, " ")
+		switch {
+		case i > 0 && slices.Contains(keywords, word):
+			return fail(at, "%s belongs before the timeline, which begins at line %d", word, in.number())
+		case i > 0:
+		case line[0] == '#':
+			return fail(at, "prose belongs at the top of the file")
+		case sim.Nearest(word, keywords) != "":
+			return fail(at, "%w", sim.Unknown("setting", word, keywords))
+		case word == "ttl":
+			return fail(at, "the ttl of a run stands in its section line; write -- %s nodes=%d ttl=DURATION --", r.Lock, r.Nodes)
+		case isStep(line):
+			return fail(at, "%q belongs to no lane, and to no timeline, which begins with a time", strings.TrimSpace(line))
+		}
+	}
+	r.golden, r.Golden = in.number(), in.rest()
+	return nil
+}
+
+// isStep tells a step, which is indented and begins with a word, from a line of a timeline, which begins with a time.
+func isStep(line string) bool {
+	text := strings.TrimSpace(line)
+	return text != "" && (line[0] == ' ' || line[0] == '\t') && (text[0] < '0' || text[0] > '9')
+}
+
+func checkTab(line string, at int) error {
+	if strings.Contains(line, "\t") {
+		return fail(at, "the line contains a tab; use spaces, two to indent a step")
+	}
+	return nil
+}
+
+// parseLane reads a lane; others are those that came before it in the same place.
+func parseLane(in *lines, others []Lane) (Lane, error) {
+	lane := Lane{line: in.number()}
+	words := strings.Fields(in.peek())
+	switch {
+	case words[0] == Nemesis && len(words) == 1:
+		lane.Process = Nemesis
+	case words[0] == Nemesis:
+		return lane, fail(lane.line, "cannot read %q; write nemesis, and each fault on an indented line below", strings.Join(words, " "))
+	case len(words) != 2:
+		return lane, fail(lane.line, "cannot read %q; write client NAME", strings.Join(words, " "))
+	default:
+		if err := checkClient(words[1]); err != nil {
+			return lane, fail(lane.line, "%w", err)
+		}
+		lane.Process = words[1]
+	}
+	for _, other := range others {
+		if other.Process == lane.Process {
+			return lane, fail(lane.line, "duplicate %s; the first is at line %d", strings.Join(words, " "), other.line)
+		}
+	}
+	for in.next++; in.more() && isStep(in.peek()); in.next++ {
+		line, at := in.peek(), in.number()
+		if err := checkTab(line, at); err != nil {
+			return lane, err
+		}
+		text := strings.TrimSpace(line)
+		if line[:2] != "  " || line[2] == ' ' {
+			return lane, fail(at, "%q is not indented by two spaces", text)
+		}
+		step, err := parseStep(lane.Process, text)
+		if err != nil {
+			return lane, fail(at, "%w", err)
+		}
+		lane.Steps = append(lane.Steps, step)
+	}
+	return lane, lane.check()
+}
+
+// checkClient rejects names that a client cannot have, because they are others'.
+func checkClient(name string) error {
+	if err := sim.CheckName(name); err != nil {
+		return err
+	}
+	if name == Nemesis || name == resourceName || name == probeName || nodeName.MatchString(name) {
+		return fmt.Errorf("no client can be named %s; that is another process; write client c1", name)
+	}
+	return nil
+}
+
+func parseMust(in *lines) (checker.Must, error) {
+	line, at := in.peek(), in.number()
+	in.next++
+	must, err := checker.ParseMust(strings.Join(strings.Fields(line)[1:], " "))
+	if err != nil {
+		return must, fail(at, "must: %w", err)
+	}
+	return must, nil
+}
+
+func parseExpectation(in *lines) (Expectation, error) {
+	line, at := in.peek(), in.number()
+	in.next++
+	e := Expectation{line: at}
+	words := strings.Fields(line)[1:]
+	if len(words) < 2 {
+		return e, fail(at, "cannot read %q; write expect PROPERTY violated, ok or unknown", strings.TrimSpace(line))
+	}
+	last := len(words) - 1
+	e.Property, e.Status = checker.Property(strings.Join(words[:last], " ")), checker.Status(words[last])
+	if !slices.Contains(checker.Properties(), e.Property) {
+		return e, fail(at, "%w", sim.Unknown("property", string(e.Property), wordsOf(checker.Properties())))
+	}
+	statuses := []checker.Status{checker.OK, checker.Violated, checker.Unknown}
+	if !slices.Contains(statuses, e.Status) {
+		return e, fail(at, "%w", sim.Unknown("outcome", words[last], wordsOf(statuses)))
+	}
+	return e, nil
+}
+
+func wordsOf[S ~string](list []S) []string {
+	var words []string
+	for _, s := range list {
+		words = append(words, string(s))
+	}
+	return words
+}
+
+// parseStep reads a line of the lane of a process, without its indentation.
+func parseStep(process, text string) (Step, error) {
+	if process == Nemesis {
+		return parseNemesisStep(strings.Fields(text))
+	}
+	return parseClientStep(strings.Fields(text))
+}
+
+// stepForms is how each step of a client is written; errors quote it.
+var stepForms = map[string]string{
+	"acquire": "acquire [within DURATION]",
+	"check":   "check",
+	"pause":   "pause DURATION",
+	"read":    "read",
+	"release": "release",
+	"sleep":   "sleep DURATION",
+	"until":   "until DURATION",
+	"write":   "write VALUE",
+}
+
+func parseClientStep(words []string) (Step, error) {
+	verb, args := words[0], words[1:]
+	switch {
+	case verb == "acquire" && len(args) == 0:
+		return Acquire{}, nil
+	case verb == "acquire" && len(args) == 2 && args[0] == "within":
+		d, err := sim.ParsePositive(args[1])
+		return Acquire{Within: d}, err
+	case verb == "release" && len(args) == 0:
+		return Release{}, nil
+	case verb == "write" && len(args) == 1:
+		return Write{Value: args[0]}, checkValue(args[0])
+	case verb == "read" && len(args) == 0:
+		return Read{}, nil
+	case verb == "check" && len(args) == 0:
+		return Check{}, nil
+	case verb == "pause" && len(args) == 1:
+		d, err := sim.ParsePositive(args[0])
+		return Pause{For: d}, err
+	case verb == "sleep" && len(args) == 1:
+		d, err := sim.ParsePositive(args[0])
+		return Sleep{For: d}, err
+	case verb == "until" && len(args) == 1:
+		d, err := sim.ParsePositive(args[0])
+		return Until{Time: d}, err
+	}
+	if form, ok := stepForms[verb]; ok {
+		return nil, fmt.Errorf("cannot read %q; write %s", strings.Join(words, " "), form)
+	}
+	return nil, sim.Unknown("step", verb, sorted(stepForms))
+}
+
+func checkValue(value string) error {
+	if !valueName.MatchString(value) {
+		return fmt.Errorf("%q is no value; a value is one word of letters, digits, dots and dashes, such as A", value)
+	}
+	return nil
+}
+
+func parseNemesisStep(words []string) (Step, error) {
+	switch words[0] {
+	case "at":
+		if len(words) < 3 {
+			return nil, fmt.Errorf("cannot read %q; write at DURATION FAULT", strings.Join(words, " "))
+		}
+		d, err := sim.ParseSpan(words[1])
+		if err != nil {
+			return nil, err
+		}
+		fault, err := parseFault(words[2:])
+		return At{Time: d, Fault: fault}, err
+	case "when":
+		return parseWhen(words[1:])
+	}
+	if verbs := sim.FaultVerbs(); !slices.Contains(verbs, words[0]) {
+		verbs = append(verbs, "at", "when")
+		slices.Sort(verbs)
+		return nil, sim.Unknown("step", words[0], verbs)
+	}
+	fault, err := parseFault(words)
+	return AtStart{Fault: fault}, err
+}
+
+func parseFault(words []string) (sim.AnyFault, error) {
+	return sim.ParseFault(strings.Join(words, " "))
+}
+
+// whats are the words of events, sorted.
+var whats = []What{Acquired, Acquires, Paused, Refused, Released, Releases, Resumed, Writes, Wrote}
+
+func parseWhen(words []string) (Step, error) {
+	form := fmt.Errorf("cannot read %q; write when CLIENT EVENT [+DURATION] FAULT", strings.Join(append([]string{"when"}, words...), " "))
+	if len(words) < 2 {
+		return nil, form
+	}
+	s := When{Event: Event{Process: words[0], What: What(words[1])}}
+	words = words[2:]
+	if err := sim.CheckName(s.Event.Process); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(whats, s.Event.What) {
+		return nil, sim.Unknown("event", string(s.Event.What), wordsOf(whats))
+	}
+	if s.Event.What == Writes || s.Event.What == Wrote {
+		if len(words) == 0 {
+			return nil, form
+		}
+		s.Event.Value, words = words[0], words[1:]
+		if err := checkValue(s.Event.Value); err != nil {
+			return nil, err
+		}
+	}
+	if len(words) > 0 && strings.HasPrefix(words[0], "+") {
+		var err error
+		if s.After, err = sim.ParsePositive(words[0][1:]); err != nil {
+			return nil, err
+		}
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return nil, form
+	}
+	var err error
+	s.Fault, err = parseFault(words)
+	return s, err
+}
+
+func sorted(forms map[string]string) []string {
+	var words []string
+	for word := range forms {
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return words
+}

@@ -1,0 +1,246 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyScenario().Draw(t, "scenario")
+		got, err := Parse(want.File, []byte(want.String()))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, want)
+		}
+		if !got.Equal(want) {
+			t.Fatalf("parses to\n%#v\nwant\n%#v", got, want)
+		}
+		if got.String() != want.String() {
+			t.Fatalf("prints\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+func TestStepRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		process, step := Nemesis, anyNemesisStep([]string{"c1", "c2"}, 9).Draw(t, "nemesis")
+		if rapid.Bool().Draw(t, "client") {
+			process, step = "c1", anyClientStep().Draw(t, "step")
+		}
+		got, err := parseStep(process, step.String())
+		if err != nil || got != step {
+			t.Fatalf("parseStep(%q) = %#v, %v, want %#v", step, got, err, step)
+		}
+	})
+}
+
+// FuzzParse checks that no input makes the parser panic, and that what it accepts survives being printed.
+func FuzzParse(f *testing.F) {
+	f.Add(page)
+	f.Add("# T.\r\n\r\nttl 1m\r\nclient c1\r\n  acquire\r\n\r\n-- single nodes=1 ttl=5s --\r\nmust c1 acquires\r\n   0.000s\r\n")
+	for _, line := range []string{
+		"  write A", "  until 5s", "nemesis\n  heal", "nemesis\n  at 1m cut c1-n1", "nemesis\n  when c1 acquired +5s jump n1 +11s",
+		"client c2\n  acquire within 1.5s\n  release", "must c1 acquires", "must n1 restarts after the lease of c1 ended", "",
+	} {
+		f.Add("# T.\nclient c1\n  acquire\n" + line + "\n-- l nodes=1 --\n")
+		f.Add("# T.\nclient c1\n  acquire\n-- l nodes=1 --\n" + strings.TrimLeft(line, " ") + "\nexpect owner only ok\n0s\n")
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse("fuzz.txtar", []byte(text))
+		if err != nil {
+			return
+		}
+		again, err := Parse("fuzz.txtar", []byte(s.String()))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, s)
+		}
+		if !again.Equal(s) {
+			t.Fatalf("parses to\n%#v\nprints\n%s\nwhich parses to\n%#v", s, s, again)
+		}
+	})
+}
+
+// anyScenario draws valid scenarios. Every client acquires, writes A, pauses and releases, so that every event and every
+// must can be about any of them.
+func anyScenario() *rapid.Generator[*Scenario] {
+	return rapid.Custom(func(t *rapid.T) *Scenario {
+		s := &Scenario{
+			Name:  "drawn",
+			File:  "scenarios/drawn.txtar",
+			Title: rapid.StringMatching(`[A-Z"]([ -~]{0,40}[!-~])?\.`).Draw(t, "title"),
+			Prose: anyProse().Draw(t, "prose"),
+			TTL:   anySettingTTL().Draw(t, "ttl"),
+		}
+		clients := rapid.SampledFrom([][]string{{"c1"}, {"c1", "c2"}, {"c2", "bob", "c1"}}).Draw(t, "clients")
+		for _, c := range clients {
+			s.Lanes = append(s.Lanes, anyLane(c).Draw(t, "lane"))
+		}
+		fewest := rapid.IntRange(1, 9).Draw(t, "fewest nodes")
+		if rapid.Bool().Draw(t, "nemesis") {
+			steps := rapid.SliceOfN(anyNemesisStep(clients, fewest), 1, 5).Draw(t, "faults")
+			at := rapid.IntRange(0, len(s.Lanes)).Draw(t, "place")
+			s.Lanes = append(s.Lanes[:at:at], append([]Lane{{Process: Nemesis, Steps: steps}}, s.Lanes[at:]...)...)
+		}
+		s.Musts = anyMusts().Draw(t, "musts")
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`(single|redlock-[a-z0-9-]{1,3})(/[a-z0-9-]{0,5}[a-z0-9])?`), 1, 4,
+			func(id string) string { return id }).Filter(plainLabels).Draw(t, "runs")
+		for _, id := range ids {
+			lock, label, _ := strings.Cut(id, "/")
+			s.Runs = append(s.Runs, anyRun(lock, label, clients, fewest).Draw(t, id))
+		}
+		return s
+	})
+}
+
+// plainLabels reports whether no label begins with a dash.
+func plainLabels(ids []string) bool { return !strings.Contains(strings.Join(ids, " "), "/-") }
+
+func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[Run] {
+	return rapid.Custom(func(t *rapid.T) Run {
+		r := Run{
+			Lock:     lock,
+			Label:    label,
+			Nodes:    rapid.IntRange(fewest, 9).Draw(t, "nodes"),
+			Resource: rapid.SampledFrom([]string{"", Plain, Fenced}).Draw(t, "resource"),
+			TTL:      anySettingTTL().Draw(t, "ttl"),
+			Musts:    anyMusts().Draw(t, "musts"),
+			Golden:   anyGolden().Draw(t, "golden"),
+		}
+		own := append([]string{"c9"}, clients...)
+		for _, c := range rapid.SliceOfNDistinct(rapid.SampledFrom(own), 0, 2, func(c string) string { return c }).Draw(t, "own") {
+			r.Lanes = append(r.Lanes, anyLane(c).Draw(t, "lane"))
+		}
+		if rapid.Bool().Draw(t, "nemesis") {
+			steps := rapid.SliceOfN(anyNemesisStep(clients, r.Nodes), 1, 3).Draw(t, "faults")
+			r.Lanes = append(r.Lanes, Lane{Process: Nemesis, Steps: steps})
+		}
+		properties := rapid.SliceOfNDistinct(rapid.SampledFrom(checker.Properties()), 0, 5,
+			func(p checker.Property) checker.Property { return p })
+		for _, p := range properties.Draw(t, "properties") {
+			status := rapid.SampledFrom([]checker.Status{checker.OK, checker.Violated, checker.Unknown}).Draw(t, "status")
+			r.Expect = append(r.Expect, Expectation{Property: p, Status: status})
+		}
+		return r
+	})
+}
+
+func anyLane(client string) *rapid.Generator[Lane] {
+	return rapid.Custom(func(t *rapid.T) Lane {
+		lane := Lane{Process: client, Steps: []Step{Acquire{}}}
+		steps := append(rapid.SliceOfN(anyClientStep(), 0, 5).Draw(t, "steps"), Write{Value: "A"}, Pause{For: time.Second}, Release{})
+		var now time.Duration
+		for _, step := range steps {
+			switch s := step.(type) {
+			case Until: // only ever later
+				now += s.Time % time.Hour
+				step = Until{Time: max(now, 1)}
+			case Pause:
+				now += s.For
+			}
+			lane.Steps = append(lane.Steps, step)
+		}
+		return lane
+	})
+}
+
+func anyDuration() *rapid.Generator[time.Duration] {
+	return rapid.Custom(func(t *rapid.T) time.Duration {
+		unit := rapid.SampledFrom([]time.Duration{1, time.Microsecond, time.Millisecond, time.Second, time.Minute}).Draw(t, "unit")
+		return unit * time.Duration(rapid.Int64Range(1, 99_999).Draw(t, "count"))
+	})
+}
+
+// anySettingTTL draws a TTL, or zero for one that is not said.
+func anySettingTTL() *rapid.Generator[time.Duration] {
+	return rapid.OneOf(rapid.Just(time.Duration(0)), anyDuration())
+}
+
+func anyValue() *rapid.Generator[string] {
+	return rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,5}`)
+}
+
+func anyClientStep() *rapid.Generator[Step] {
+	return rapid.Custom(func(t *rapid.T) Step {
+		d := anyDuration().Draw(t, "duration")
+		return rapid.SampledFrom([]Step{
+			Acquire{}, Acquire{Within: d}, Release{}, Write{Value: anyValue().Draw(t, "value")}, Read{}, Check{},
+			Pause{For: d}, Sleep{For: d}, Until{Time: d},
+		}).Draw(t, "step")
+	})
+}
+
+func anyNemesisStep(clients []string, nodes int) *rapid.Generator[Step] {
+	return rapid.Custom(func(t *rapid.T) Step {
+		fault := anyFault(clients, nodes).Draw(t, "fault")
+		d := anyDuration().Draw(t, "duration")
+		client := rapid.SampledFrom(clients).Draw(t, "client")
+		event := rapid.SampledFrom([]Event{
+			{client, Acquires, ""}, {client, Acquired, ""}, {client, Refused, ""}, {client, Releases, ""}, {client, Released, ""},
+			{client, Writes, "A"}, {client, Wrote, "A"}, {client, Paused, ""}, {client, Resumed, ""},
+		}).Draw(t, "event")
+		return rapid.SampledFrom([]Step{
+			AtStart{fault}, At{d, fault}, At{0, fault}, When{event, 0, fault}, When{event, d, fault},
+		}).Draw(t, "step")
+	})
+}
+
+func anyFault(clients []string, nodes int) *rapid.Generator[sim.AnyFault] {
+	return rapid.Custom(func(t *rapid.T) sim.AnyFault {
+		servers := append(Run{Nodes: nodes}.NodeNames(), "resource")
+		client := rapid.SampledFrom(clients).Draw(t, "client")
+		server := rapid.SampledFrom(servers).Draw(t, "server")
+		process := rapid.SampledFrom([]string{client, server}).Draw(t, "process")
+		link := sim.Link{From: client, To: server, Both: rapid.Bool().Draw(t, "both")}
+		request := sim.Link{From: client, To: server}
+		reply := sim.Link{From: server, To: client}
+		d := anyDuration().Draw(t, "duration")
+		return rapid.SampledFrom([]sim.AnyFault{
+			sim.Pause{Process: process}, sim.Pause{Process: process, For: d}, sim.Resume{Process: process},
+			sim.Crash{Process: process}, sim.Restart{Process: server}, sim.Restart{Process: server, Empty: true},
+			sim.Jump{Process: process, By: d}, sim.Jump{Process: process, By: -d},
+			sim.Drift{Process: process, PPM: int64(d) % sim.MaxDriftPPM}, sim.Slew{Process: process, By: -d, Over: d + 1},
+			sim.Cut{Link: link}, sim.Cut{Link: reply}, sim.Heal{}, sim.Heal{Link: link}, sim.Hold{Link: link},
+			sim.ReleaseLink{Link: link}, sim.Delay{Link: link, By: d}, sim.Reset{Link: link},
+			sim.Chosen{What: "SET", Link: request, Action: sim.HoldMessage},
+			sim.Chosen{What: sim.Write, Link: request, Action: sim.DelayMessage, By: d},
+			sim.Chosen{Reply: true, What: "EVALSHA", Link: reply, Action: sim.ResetMessage},
+		}).Draw(t, "fault")
+	})
+}
+
+func anyMusts() *rapid.Generator[[]checker.Must] {
+	return rapid.Custom(func(t *rapid.T) []checker.Must {
+		texts := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"c1 acquires", "c1 resumes after its lease ended", "n1 restarts before the lease of c1 ended",
+			"write A arrives after its lease ended", "a request from c1 to n1 takes over 1s", "c1 holds exactly n1",
+		}), 0, 3).Draw(t, "musts")
+		var musts []checker.Must
+		for _, text := range texts {
+			m, err := checker.ParseMust(text)
+			if err != nil {
+				panic(fmt.Sprintf("scenarios: %v", err))
+			}
+			musts = append(musts, m)
+		}
+		return musts
+	})
+}
+
+func anyProse() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		lines := rapid.SliceOfN(rapid.StringMatching(`([ -~]{0,40}[!-~])?`), 0, 5).Draw(t, "lines")
+		return strings.Trim(strings.Join(lines, "\n"), "\n")
+	})
+}
+
+// anyGolden draws timelines: the first line begins with a time, and the others with nothing that means something else.
+func anyGolden() *rapid.Generator[string] {
+	return rapid.StringMatching(`( {0,3}[0-9]{1,4}\.[0-9]{3}s  [ -~]{0,20}\n(( [ -~]{0,20}|verdict: UNSAFE|)\n){0,3})?`)
+}

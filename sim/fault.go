@@ -1,0 +1,558 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// AnyFault is any of the faults in this file: one thing that the nemesis does to the world, or undoes. ([Fault] is the kind
+// of event that records it.) Every fault is a comparable value whose printed form is its line in a scenario file and its
+// words in a timeline; [ParseFault] is the inverse.
+type AnyFault interface {
+	String() string
+	// Verb is the first word of the printed form.
+	Verb() string
+	// Target is the process or the link that the fault acts on, as printed; empty if it acts on everything.
+	Target() string
+}
+
+// Pause stops a process: nothing is delivered to it, nothing that it writes leaves, and its timers do not fire. It stands
+// for garbage collection, a page fault, SIGSTOP, or a virtual machine that is moved. [Resume] undoes it, and so does the
+// end of For; with For zero, only Resume does.
+type Pause struct {
+	Process string
+	For     time.Duration
+}
+
+// Resume ends a [Pause]: first the bytes that arrived meanwhile, then the timers that came due, as after SIGCONT.
+type Resume struct {
+	Process string
+}
+
+// Crash ends a process at once: kill -9, the kernel's out-of-memory killer, a power cord. Bytes that it had sent still
+// arrive. [Restart] undoes it on a node; a crashed client is gone for good.
+type Crash struct {
+	Process string
+}
+
+// Restart undoes the [Crash] of a node: an init system that starts it again. What the node remembers depends on its
+// persistence; Empty stands for one that had none, or whose disk was lost with it.
+type Restart struct {
+	Process string
+	Empty   bool
+}
+
+// Jump steps the wall clock of a process, forward or back: an administrator, or NTP correcting a large error at once. The
+// steady clock does not notice. The opposite jump undoes it.
+type Jump struct {
+	Process string
+	By      time.Duration
+}
+
+// Drift makes both clocks of a process run fast (positive) or slow (negative) from now on: an oscillator that is too warm,
+// or a virtual machine whose ticks are lost. A drift of +0ppm undoes it; the error gathered so far stays.
+type Drift struct {
+	Process string
+	PPM     int64
+}
+
+// Slew corrects the wall clock of a process by By, spread evenly over the time Over: what a careful NTP client does
+// instead of a [Jump]. The opposite slew undoes it.
+type Slew struct {
+	Process  string
+	By, Over time.Duration
+}
+
+// Cut holds what is in flight on a link and what is sent from now on, while the connections stay open, as TCP does with a
+// broken cable or a firewall rule that drops. [Heal] undoes it, and lets through what is still being retransmitted.
+type Cut struct {
+	Link Link
+}
+
+// Heal mends a link, or every link if Link is zero: it undoes [Cut], [Hold] and [Delay].
+type Heal struct {
+	Link Link
+}
+
+// Hold keeps messages on a link from arriving: a router whose buffers are full, a proxy that stalls. It differs from [Cut]
+// in what it stands for, not in what it does, and is meant for ordering messages. [ReleaseLink] undoes it.
+type Hold struct {
+	Link Link
+}
+
+// ReleaseLink lets go of what a [Hold], or a [Chosen] hold, keeps on a link; it is written "release c1->n1". (Its name
+// sets it apart from [Release], the operation of a client.)
+type ReleaseLink struct {
+	Link Link
+}
+
+// Delay makes each message that is sent on a link from now on take By longer: congestion, a detour, a slow disk behind a
+// queue. A delay of 0s, or [Heal], undoes it.
+type Delay struct {
+	Link Link
+	By   time.Duration
+}
+
+// Reset breaks the connections of a link and loses what is in flight on them: a middlebox that forgot its state, a load
+// balancer that was restarted. Nothing undoes it; clients may connect again at once.
+type Reset struct {
+	Link Link
+}
+
+// Chosen is a fault on one message, chosen by what it is: the next request or reply in one direction of a link that
+// carries What. It stands for the packet that happened to be the unlucky one, and applies once. What is a command word in
+// capitals (SET, EVALSHA), or the operation that the client is in (acquire, release, write, read); for a reply, those of
+// its request. A message that is held is let go by [ReleaseLink] or [Heal]; nothing else is undone.
+type Chosen struct {
+	Reply  bool
+	What   string
+	Link   Link // one way: from the sender of the message to its receiver
+	Action Action
+	By     time.Duration // how much longer the message takes, if Action is DelayMessage
+}
+
+// Action is what a [Chosen] fault does to its message.
+type Action string
+
+// The actions mirror [Hold], [Delay] and [Reset]. A reset breaks the connection that carries the message and loses it.
+const (
+	HoldMessage  Action = "hold"
+	DelayMessage Action = "delay"
+	ResetMessage Action = "reset"
+)
+
+func (f Pause) String() string {
+	if f.For == 0 {
+		return "pause " + f.Process
+	}
+	return "pause " + f.Process + " " + FormatDuration(f.For)
+}
+
+func (f Restart) String() string {
+	if f.Empty {
+		return "restart " + f.Process + " empty"
+	}
+	return "restart " + f.Process
+}
+
+func (f Slew) String() string {
+	return "slew " + f.Process + " " + formatSigned(f.By) + " over " + FormatDuration(f.Over)
+}
+
+func (f Heal) String() string {
+	if f.Link == (Link{}) {
+		return "heal"
+	}
+	return "heal " + f.Link.String()
+}
+
+func (f Chosen) String() string {
+	message := "request"
+	if f.Reply {
+		message = "reply"
+	}
+	s := "on " + message + " " + f.What + " " + f.Link.String() + " " + string(f.Action)
+	if f.Action == DelayMessage {
+		s += " " + FormatDuration(f.By)
+	}
+	return s
+}
+
+func (f Resume) String() string      { return "resume " + f.Process }
+func (f Crash) String() string       { return "crash " + f.Process }
+func (f Jump) String() string        { return "jump " + f.Process + " " + formatSigned(f.By) }
+func (f Drift) String() string       { return fmt.Sprintf("drift %s %+dppm", f.Process, f.PPM) }
+func (f Cut) String() string         { return "cut " + f.Link.String() }
+func (f Hold) String() string        { return "hold " + f.Link.String() }
+func (f ReleaseLink) String() string { return "release " + f.Link.String() }
+func (f Delay) String() string       { return "delay " + f.Link.String() + " " + FormatDuration(f.By) }
+func (f Reset) String() string       { return "reset " + f.Link.String() }
+
+func (Pause) Verb() string       { return "pause" }
+func (Resume) Verb() string      { return "resume" }
+func (Crash) Verb() string       { return "crash" }
+func (Restart) Verb() string     { return "restart" }
+func (Jump) Verb() string        { return "jump" }
+func (Drift) Verb() string       { return "drift" }
+func (Slew) Verb() string        { return "slew" }
+func (Cut) Verb() string         { return "cut" }
+func (Heal) Verb() string        { return "heal" }
+func (Hold) Verb() string        { return "hold" }
+func (ReleaseLink) Verb() string { return "release" }
+func (Delay) Verb() string       { return "delay" }
+func (Reset) Verb() string       { return "reset" }
+func (Chosen) Verb() string      { return "on" }
+
+func (f Pause) Target() string       { return f.Process }
+func (f Resume) Target() string      { return f.Process }
+func (f Crash) Target() string       { return f.Process }
+func (f Restart) Target() string     { return f.Process }
+func (f Jump) Target() string        { return f.Process }
+func (f Drift) Target() string       { return f.Process }
+func (f Slew) Target() string        { return f.Process }
+func (f Cut) Target() string         { return f.Link.String() }
+func (f Heal) Target() string        { return f.Link.String() }
+func (f Hold) Target() string        { return f.Link.String() }
+func (f ReleaseLink) Target() string { return f.Link.String() }
+func (f Delay) Target() string       { return f.Link.String() }
+func (f Reset) Target() string       { return f.Link.String() }
+func (f Chosen) Target() string      { return f.Link.String() }
+
+// Link is what lies between two processes: one direction of it, or both. The zero Link stands for all of them.
+type Link struct {
+	From, To string
+	Both     bool
+}
+
+// String prints a link as c1-n4 (both ways) or c1->n4, and the zero Link as nothing.
+func (l Link) String() string {
+	switch {
+	case l == Link{}:
+		return ""
+	case l.Both:
+		return l.From + "-" + l.To
+	default:
+		return l.From + "->" + l.To
+	}
+}
+
+// Covers reports whether a message from one process to another travels on l.
+func (l Link) Covers(from, to string) bool {
+	return l == Link{} ||
+		l.From == from && l.To == to ||
+		l.Both && l.From == to && l.To == from
+}
+
+// Limits on what can be parsed. They lie far beyond what a run needs, and keep sums of a few of them from overflowing.
+const (
+	MaxDuration = 8760 * time.Hour // a year
+	MaxDriftPPM = 999_999          // at -1 000 000 ppm a clock stands still
+)
+
+// faultForms is how each fault is written; errors quote it.
+var faultForms = map[string]string{
+	"pause":   "pause PROCESS [DURATION]",
+	"resume":  "resume PROCESS",
+	"crash":   "crash PROCESS",
+	"restart": "restart PROCESS [empty]",
+	"jump":    "jump PROCESS +DURATION or -DURATION",
+	"drift":   "drift PROCESS +NUMBERppm or -NUMBERppm",
+	"slew":    "slew PROCESS +DURATION or -DURATION over DURATION",
+	"cut":     "cut LINK",
+	"heal":    "heal [LINK]",
+	"hold":    "hold LINK",
+	"release": "release LINK",
+	"delay":   "delay LINK DURATION",
+	"reset":   "reset LINK",
+	"on":      "on request|reply COMMAND|OPERATION FROM->TO hold|delay DURATION|reset",
+}
+
+// FaultVerbs returns the first words of all faults, sorted.
+func FaultVerbs() []string {
+	var verbs []string
+	for verb := range faultForms {
+		verbs = append(verbs, verb)
+	}
+	slices.Sort(verbs)
+	return verbs
+}
+
+// ParseFault reads a fault in its printed form. Errors say what would have been right.
+func ParseFault(s string) (AnyFault, error) {
+	words := strings.Fields(s)
+	if len(words) == 0 {
+		return nil, fmt.Errorf("no fault; the faults are %s", strings.Join(FaultVerbs(), ", "))
+	}
+	form, ok := faultForms[words[0]]
+	if !ok {
+		return nil, Unknown("fault", words[0], FaultVerbs())
+	}
+	f, err := parseFault(words)
+	if errors.Is(err, errForm) {
+		return nil, fmt.Errorf("cannot read %q; write %s", strings.Join(words, " "), form)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// errForm says that the words of a fault do not fit its form.
+var errForm = errors.New("wrong form")
+
+func parseFault(words []string) (AnyFault, error) {
+	switch verb := words[0]; verb {
+	case "cut", "heal", "hold", "release", "delay", "reset":
+		return parseLinkFault(verb, words[1:])
+	case "on":
+		return parseChosen(words[1:])
+	default:
+		return parseProcessFault(verb, words[1:])
+	}
+}
+
+func parseProcessFault(verb string, args []string) (AnyFault, error) {
+	if len(args) == 0 {
+		return nil, errForm
+	}
+	process, args := args[0], args[1:]
+	if err := CheckName(process); err != nil {
+		return nil, err
+	}
+	switch {
+	case verb == "pause" && len(args) == 0:
+		return Pause{Process: process}, nil
+	case verb == "pause" && len(args) == 1:
+		d, err := ParsePositive(args[0])
+		return Pause{process, d}, err
+	case verb == "resume" && len(args) == 0:
+		return Resume{process}, nil
+	case verb == "crash" && len(args) == 0:
+		return Crash{process}, nil
+	case verb == "restart" && len(args) == 0:
+		return Restart{Process: process}, nil
+	case verb == "restart" && len(args) == 1 && args[0] == "empty":
+		return Restart{process, true}, nil
+	case verb == "jump" && len(args) == 1:
+		by, err := parseSigned(args[0])
+		return Jump{process, by}, err
+	case verb == "drift" && len(args) == 1:
+		ppm, err := parsePPM(args[0])
+		return Drift{process, ppm}, err
+	case verb == "slew" && len(args) == 3 && args[1] == "over":
+		return parseSlew(process, args[0], args[2])
+	}
+	return nil, errForm
+}
+
+func parseSlew(process, by, over string) (AnyFault, error) {
+	f := Slew{Process: process}
+	var err error
+	if f.By, err = parseSigned(by); err != nil {
+		return nil, err
+	}
+	if f.Over, err = ParsePositive(over); err != nil {
+		return nil, err
+	}
+	if f.By.Abs() >= f.Over {
+		return nil, fmt.Errorf("a slew by %s takes longer than %s; a correction that is as fast as time itself is a jump", by, over)
+	}
+	return f, nil
+}
+
+func parseLinkFault(verb string, args []string) (AnyFault, error) {
+	if verb == "heal" && len(args) == 0 {
+		return Heal{}, nil
+	}
+	want := 1
+	if verb == "delay" {
+		want = 2
+	}
+	if len(args) != want {
+		return nil, errForm
+	}
+	link, err := parseLink(args[0])
+	if err != nil {
+		return nil, err
+	}
+	switch verb {
+	case "cut":
+		return Cut{link}, nil
+	case "heal":
+		return Heal{link}, nil
+	case "hold":
+		return Hold{link}, nil
+	case "release":
+		return ReleaseLink{link}, nil
+	case "reset":
+		return Reset{link}, nil
+	default:
+		by, err := ParseSpan(args[1])
+		return Delay{link, by}, err
+	}
+}
+
+func parseChosen(args []string) (AnyFault, error) {
+	if len(args) < 4 || args[0] != "request" && args[0] != "reply" {
+		return nil, errForm
+	}
+	f := Chosen{Reply: args[0] == "reply", What: args[1], Action: Action(args[3])}
+	operations := []string{Acquire, Release, Write, Read}
+	if !commandWord.MatchString(f.What) && !slices.Contains(operations, f.What) {
+		return nil, fmt.Errorf("%q is neither a command in capitals, such as SET, nor an operation: %s",
+			f.What, strings.Join(operations, ", "))
+	}
+	var err error
+	if f.Link, err = parseLink(args[2]); err != nil {
+		return nil, err
+	}
+	if f.Link.Both {
+		return nil, fmt.Errorf("%q goes both ways, and a message goes one; write %s->%s or %s->%s",
+			args[2], f.Link.From, f.Link.To, f.Link.To, f.Link.From)
+	}
+	rest := args[4:]
+	switch {
+	case f.Action == DelayMessage && len(rest) == 1:
+		f.By, err = ParsePositive(rest[0])
+		return f, err
+	case (f.Action == HoldMessage || f.Action == ResetMessage) && len(rest) == 0:
+		return f, nil
+	}
+	return nil, errForm
+}
+
+var (
+	processName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	commandWord = regexp.MustCompile(`^[A-Z][A-Z0-9._-]*$`)
+)
+
+// CheckName says what is wrong with the name of a process, if anything is.
+func CheckName(name string) error {
+	if !processName.MatchString(name) {
+		return fmt.Errorf("%q is no name of a process; a name is lower-case letters and digits, such as c1", name)
+	}
+	return nil
+}
+
+func parseLink(s string) (Link, error) {
+	l := Link{}
+	var ok bool
+	if l.From, l.To, ok = strings.Cut(s, "->"); !ok {
+		l.From, l.To, l.Both = strings.Cut(s, "-")
+	}
+	if !ok && !l.Both {
+		return Link{}, fmt.Errorf("%q is no link; write c1-n4 for both ways, c1->n4 for one", s)
+	}
+	for _, end := range []string{l.From, l.To} {
+		if err := CheckName(end); err != nil {
+			return Link{}, fmt.Errorf("in link %q: %w", s, err)
+		}
+	}
+	if l.From == l.To {
+		return Link{}, fmt.Errorf("link %q has one end; a link joins two processes", s)
+	}
+	return l, nil
+}
+
+func parsePPM(s string) (int64, error) {
+	digits, ok := strings.CutSuffix(s, "ppm")
+	ppm, err := strconv.ParseInt(digits, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && (ppm < -MaxDriftPPM || ppm > MaxDriftPPM):
+		return 0, fmt.Errorf("drift %s is out of range; the limits are -%dppm and +%dppm", s, MaxDriftPPM, MaxDriftPPM)
+	case !ok, err != nil, !signed(s):
+		return 0, fmt.Errorf("%q is no drift; write a sign, a whole number and ppm, such as +500ppm", s)
+	}
+	return ppm, nil
+}
+
+// FormatDuration prints d as a whole number of the largest unit, up to seconds, that leaves no fraction: 15s, 1500ms, 90s.
+// Scenario files have it so: a number that is read at a glance, and one way to write each duration.
+func FormatDuration(d time.Duration) string {
+	switch {
+	case d%time.Second == 0:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d%time.Millisecond == 0:
+		return fmt.Sprintf("%dms", d/time.Millisecond)
+	case d%time.Microsecond == 0:
+		return fmt.Sprintf("%dµs", d/time.Microsecond)
+	default:
+		return fmt.Sprintf("%dns", int64(d))
+	}
+}
+
+// ParseDuration reads a duration in any form that [time.ParseDuration] accepts, so the inverse of [FormatDuration].
+func ParseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no duration; write a number and a unit, such as 15s, 1500ms or 2m", s)
+	}
+	return d, nil
+}
+
+// ParseSpan reads a duration from 0s to [MaxDuration].
+func ParseSpan(s string) (time.Duration, error) {
+	d, err := ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, err
+	case d < 0:
+		return 0, fmt.Errorf("duration %s is negative; write 0s or more", s)
+	case d > MaxDuration:
+		return 0, fmt.Errorf("duration %s is too long; the limit is %s", s, FormatDuration(MaxDuration))
+	}
+	return d, nil
+}
+
+// ParsePositive reads a duration above 0s, up to [MaxDuration].
+func ParsePositive(s string) (time.Duration, error) {
+	d, err := ParseSpan(s)
+	if d == 0 && err == nil {
+		return 0, fmt.Errorf("duration %s is no time at all; write more than 0s", s)
+	}
+	return d, err
+}
+
+// parseSigned reads a duration with a sign, which is never 0s. The sign is required, since a correction without one is
+// ambiguous to the reader.
+func parseSigned(s string) (time.Duration, error) {
+	if !signed(s) {
+		return 0, fmt.Errorf("%q has no sign; write +11s for forward or -11s for back", s)
+	}
+	d, err := ParsePositive(s[1:])
+	if s[0] == '-' {
+		d = -d
+	}
+	return d, err
+}
+
+func formatSigned(d time.Duration) string {
+	if d < 0 {
+		return FormatDuration(d)
+	}
+	return "+" + FormatDuration(d)
+}
+
+func signed(s string) bool { return strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") }
+
+// Unknown is the error for a word that is none of the words: it lists them, and guesses which was meant. The noun, in the
+// singular, says what they are.
+func Unknown(noun, word string, words []string) error {
+	msg := fmt.Sprintf("unknown %s %q; the %s are %s", noun, word, plural(noun), strings.Join(words, ", "))
+	if near := Nearest(word, words); near != "" {
+		msg += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return errors.New(msg)
+}
+
+func plural(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return stem + "ies"
+	}
+	if strings.HasSuffix(noun, "s") {
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// Nearest returns the one of words that word is most likely a misspelling of, or "" if it resembles none: more than one
+// letter in three would have to change. Of a word of one or two letters, such as n6, nobody can tell.
+func Nearest(word string, words []string) string {
+	if len(word) < 3 || len(word) > 64 { // no misspelling is that long, and the distance takes time in proportion
+		return ""
+	}
+	nearest, least := "", (len([]rune(word))+2)/3+1
+	for _, w := range words {
+		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(w)); d < least {
+			nearest, least = w, d
+		}
+	}
+	return nearest
+}

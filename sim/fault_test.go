@@ -1,0 +1,339 @@
+package sim_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lockstep/sim"
+)
+
+// forms has each fault in each of its forms, as it stands in a scenario.
+var forms = []struct {
+	text   string
+	fault  sim.AnyFault
+	verb   string
+	target string
+}{
+	{"pause c1 15s", sim.Pause{Process: "c1", For: 15 * time.Second}, "pause", "c1"},
+	{"pause c1", sim.Pause{Process: "c1"}, "pause", "c1"},
+	{"resume c1", sim.Resume{Process: "c1"}, "resume", "c1"},
+	{"crash n3", sim.Crash{Process: "n3"}, "crash", "n3"},
+	{"restart n3", sim.Restart{Process: "n3"}, "restart", "n3"},
+	{"restart n3 empty", sim.Restart{Process: "n3", Empty: true}, "restart", "n3"},
+	{"jump n3 +11s", sim.Jump{Process: "n3", By: 11 * time.Second}, "jump", "n3"},
+	{"jump n3 -11s", sim.Jump{Process: "n3", By: -11 * time.Second}, "jump", "n3"},
+	{"drift c1 +500ppm", sim.Drift{Process: "c1", PPM: 500}, "drift", "c1"},
+	{"drift c1 -999999ppm", sim.Drift{Process: "c1", PPM: -sim.MaxDriftPPM}, "drift", "c1"},
+	{"drift c1 +0ppm", sim.Drift{Process: "c1"}, "drift", "c1"},
+	{"slew n3 +2s over 100s", sim.Slew{Process: "n3", By: 2 * time.Second, Over: 100 * time.Second}, "slew", "n3"},
+	{"slew n3 -500ms over 1s", sim.Slew{Process: "n3", By: -time.Second / 2, Over: time.Second}, "slew", "n3"},
+	{"cut c1-n4", sim.Cut{Link: sim.Link{From: "c1", To: "n4", Both: true}}, "cut", "c1-n4"},
+	{"cut c1->n4", sim.Cut{Link: sim.Link{From: "c1", To: "n4"}}, "cut", "c1->n4"},
+	{"heal c1-n4", sim.Heal{Link: sim.Link{From: "c1", To: "n4", Both: true}}, "heal", "c1-n4"},
+	{"heal", sim.Heal{}, "heal", ""},
+	{"hold c1->n1", sim.Hold{Link: sim.Link{From: "c1", To: "n1"}}, "hold", "c1->n1"},
+	{"release c1->n1", sim.ReleaseLink{Link: sim.Link{From: "c1", To: "n1"}}, "release", "c1->n1"},
+	{"delay c1->n1 5s", sim.Delay{Link: sim.Link{From: "c1", To: "n1"}, By: 5 * time.Second}, "delay", "c1->n1"},
+	{"delay c1->n1 0s", sim.Delay{Link: sim.Link{From: "c1", To: "n1"}}, "delay", "c1->n1"},
+	{"reset c1-n1", sim.Reset{Link: sim.Link{From: "c1", To: "n1", Both: true}}, "reset", "c1-n1"},
+	{
+		"on request SET c1->n1 hold",
+		sim.Chosen{What: "SET", Link: sim.Link{From: "c1", To: "n1"}, Action: sim.HoldMessage},
+		"on", "c1->n1",
+	},
+	{
+		"on reply SET n3->c1 delay 12s",
+		sim.Chosen{Reply: true, What: "SET", Link: sim.Link{From: "n3", To: "c1"}, Action: sim.DelayMessage, By: 12 * time.Second},
+		"on", "n3->c1",
+	},
+	{
+		"on request write c1->resource delay 90s",
+		sim.Chosen{What: "write", Link: sim.Link{From: "c1", To: "resource"}, Action: sim.DelayMessage, By: 90 * time.Second},
+		"on", "c1->resource",
+	},
+	{
+		"on reply SET n1->c1 reset",
+		sim.Chosen{Reply: true, What: "SET", Link: sim.Link{From: "n1", To: "c1"}, Action: sim.ResetMessage},
+		"on", "n1->c1",
+	},
+}
+
+func TestFaultForms(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range forms {
+		seen[f.verb] = true
+		if got := f.fault.String(); got != f.text {
+			t.Errorf("%#v prints %q, want %q", f.fault, got, f.text)
+		}
+		got, err := sim.ParseFault(f.text)
+		if err != nil || got != f.fault {
+			t.Errorf("ParseFault(%q) = %#v, %v, want %#v", f.text, got, err, f.fault)
+		}
+		if f.fault.Verb() != f.verb || f.fault.Target() != f.target {
+			t.Errorf("%s: verb %q and target %q, want %q and %q", f.text, f.fault.Verb(), f.fault.Target(), f.verb, f.target)
+		}
+	}
+	for _, verb := range sim.FaultVerbs() {
+		if !seen[verb] {
+			t.Errorf("no form of %s in the table", verb)
+		}
+	}
+}
+
+// TestParseFaultForgives checks that what is clear is accepted, and printed in the one canonical way.
+func TestParseFaultForgives(t *testing.T) {
+	for text, want := range map[string]string{
+		" pause   c1  0.5m ":        "pause c1 30s",
+		"jump n3 +1500000us":        "jump n3 +1500ms",
+		"slew n3 +1m over 1h30m":    "slew n3 +60s over 5400s",
+		"drift c1 -0ppm":            "drift c1 +0ppm",
+		"delay c1->n1 1.5ms":        "delay c1->n1 1500µs",
+		"on reply GET n1->c1 reset": "on reply GET n1->c1 reset",
+	} {
+		f, err := sim.ParseFault(text)
+		if err != nil {
+			t.Errorf("ParseFault(%q): %v", text, err)
+		} else if f.String() != want {
+			t.Errorf("ParseFault(%q) prints %q, want %q", text, f, want)
+		}
+	}
+}
+
+func TestParseFaultErrors(t *testing.T) {
+	const faults = "crash, cut, delay, drift, heal, hold, jump, on, pause, release, reset, restart, resume, slew"
+	for _, c := range []struct{ text, want string }{
+		{"", "no fault; the faults are " + faults},
+		{"puase c1 15s", `unknown fault "puase"; the faults are ` + faults + ` (did you mean "pause"?)`},
+		{"explode c1", `unknown fault "explode"; the faults are ` + faults},
+
+		{"pause", `cannot read "pause"; write pause PROCESS [DURATION]`},
+		{"pause c1 15s please", `cannot read "pause c1 15s please"; write pause PROCESS [DURATION]`},
+		{"pause C1", `"C1" is no name of a process; a name is lower-case letters and digits, such as c1`},
+		{"pause c1 15", `"15" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
+		{"pause c1 9999999h", `"9999999h" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
+		{"pause c1 8761h", "duration 8761h is too long; the limit is 31536000s"},
+		{"pause c1 -15s", "duration -15s is negative; write 0s or more"},
+		{"pause c1 0s", "duration 0s is no time at all; write more than 0s"},
+		{"resume", `cannot read "resume"; write resume PROCESS`},
+		{"resume c1 now", `cannot read "resume c1 now"; write resume PROCESS`},
+		{"crash c1-n1", `"c1-n1" is no name of a process; a name is lower-case letters and digits, such as c1`},
+		{"crash n1 n2", `cannot read "crash n1 n2"; write crash PROCESS`},
+		{"restart n3 full", `cannot read "restart n3 full"; write restart PROCESS [empty]`},
+		{"jump n3", `cannot read "jump n3"; write jump PROCESS +DURATION or -DURATION`},
+		{"jump n3 11s", `"11s" has no sign; write +11s for forward or -11s for back`},
+		{"jump n3 +0s", "duration 0s is no time at all; write more than 0s"},
+		{"jump n3 +-5s", "duration -5s is negative; write 0s or more"},
+		{"drift c1 500ppm", `"500ppm" is no drift; write a sign, a whole number and ppm, such as +500ppm`},
+		{"drift c1 +500", `"+500" is no drift; write a sign, a whole number and ppm, such as +500ppm`},
+		{"drift c1 +0.5ppm", `"+0.5ppm" is no drift; write a sign, a whole number and ppm, such as +500ppm`},
+		{"drift c1 -1000000ppm", "drift -1000000ppm is out of range; the limits are -999999ppm and +999999ppm"},
+		{"drift c1 +99999999999999999999ppm", "drift +99999999999999999999ppm is out of range; the limits are -999999ppm and +999999ppm"},
+		{"slew n3 +2s", `cannot read "slew n3 +2s"; write slew PROCESS +DURATION or -DURATION over DURATION`},
+		{"slew n3 +2s in 100s", `cannot read "slew n3 +2s in 100s"; write slew PROCESS +DURATION or -DURATION over DURATION`},
+		{"slew n3 2s over 100s", `"2s" has no sign; write +11s for forward or -11s for back`},
+		{"slew n3 -2s over 2s", "a slew by -2s takes longer than 2s; a correction that is as fast as time itself is a jump"},
+
+		{"cut", `cannot read "cut"; write cut LINK`},
+		{"cut c1", `"c1" is no link; write c1-n4 for both ways, c1->n4 for one`},
+		{"cut c1-N4", `in link "c1-N4": "N4" is no name of a process; a name is lower-case letters and digits, such as c1`},
+		{"cut c1-n1-n2", `in link "c1-n1-n2": "n1-n2" is no name of a process; a name is lower-case letters and digits, such as c1`},
+		{"cut c1->", `in link "c1->": "" is no name of a process; a name is lower-case letters and digits, such as c1`},
+		{"cut c1-c1", `link "c1-c1" has one end; a link joins two processes`},
+		{"heal c1-n1 c1-n2", `cannot read "heal c1-n1 c1-n2"; write heal [LINK]`},
+		{"release", `cannot read "release"; write release LINK`},
+		{"delay c1->n1", `cannot read "delay c1->n1"; write delay LINK DURATION`},
+		{"delay c1->n1 -1s", "duration -1s is negative; write 0s or more"},
+
+		{"on request SET", `cannot read "on request SET"; write ` + onForm},
+		{"on answer SET c1->n1 hold", `cannot read "on answer SET c1->n1 hold"; write ` + onForm},
+		{"on request SET c1->n1 drop", `cannot read "on request SET c1->n1 drop"; write ` + onForm},
+		{"on request SET c1->n1 delay", `cannot read "on request SET c1->n1 delay"; write ` + onForm},
+		{"on request SET c1->n1 hold 5s", `cannot read "on request SET c1->n1 hold 5s"; write ` + onForm},
+		{"on request SET c1->n1 delay 0s", "duration 0s is no time at all; write more than 0s"},
+		{"on request SET c1-n1 hold", `"c1-n1" goes both ways, and a message goes one; write c1->n1 or n1->c1`},
+		{"on request aquire c1->n1 hold", `"aquire" is neither a command in capitals, such as SET, nor an operation: acquire, release, write, read`},
+	} {
+		f, err := sim.ParseFault(c.text)
+		if err == nil {
+			t.Errorf("ParseFault(%q) = %#v, want an error", c.text, f)
+		} else if err.Error() != c.want {
+			t.Errorf("ParseFault(%q):\n got %s\nwant %s", c.text, err, c.want)
+		}
+		if err != nil && f != nil {
+			t.Errorf("ParseFault(%q) returns %#v beside its error", c.text, f)
+		}
+	}
+}
+
+const onForm = "on request|reply COMMAND|OPERATION FROM->TO hold|delay DURATION|reset"
+
+func TestFaultRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyFault().Draw(t, "fault")
+		got, err := sim.ParseFault(want.String())
+		if err != nil || got != want {
+			t.Fatalf("ParseFault(%q) = %#v, %v, want %#v", want, got, err, want)
+		}
+	})
+}
+
+// anyFault draws valid faults of every kind.
+func anyFault() *rapid.Generator[sim.AnyFault] {
+	return rapid.Custom(func(t *rapid.T) sim.AnyFault {
+		process := rapid.StringMatching(`[a-z][a-z0-9]{0,8}`).Draw(t, "process")
+		other := rapid.StringMatching(`[a-z][a-z0-9]{0,8}`).Filter(func(s string) bool { return s != process }).Draw(t, "other")
+		link := sim.Link{From: process, To: other, Both: rapid.Bool().Draw(t, "both")}
+		span := rapid.Map(rapid.Int64Range(1, int64(sim.MaxDuration)), func(i int64) time.Duration { return time.Duration(i) })
+		d, sign := span.Draw(t, "duration"), rapid.SampledFrom([]time.Duration{-1, 1}).Draw(t, "sign")
+
+		switch verb := rapid.SampledFrom(sim.FaultVerbs()).Draw(t, "verb"); verb {
+		case "pause":
+			return sim.Pause{Process: process, For: rapid.SampledFrom([]time.Duration{0, d}).Draw(t, "for")}
+		case "resume":
+			return sim.Resume{Process: process}
+		case "crash":
+			return sim.Crash{Process: process}
+		case "restart":
+			return sim.Restart{Process: process, Empty: rapid.Bool().Draw(t, "empty")}
+		case "jump":
+			return sim.Jump{Process: process, By: sign * d}
+		case "drift":
+			return sim.Drift{Process: process, PPM: rapid.Int64Range(-sim.MaxDriftPPM, sim.MaxDriftPPM).Draw(t, "ppm")}
+		case "slew":
+			by := rapid.Int64Range(1, int64(max(1, d-1))).Draw(t, "by")
+			return sim.Slew{Process: process, By: sign * time.Duration(by), Over: max(d, 2)}
+		case "cut":
+			return sim.Cut{Link: link}
+		case "heal":
+			return sim.Heal{Link: rapid.SampledFrom([]sim.Link{{}, link}).Draw(t, "link")}
+		case "hold":
+			return sim.Hold{Link: link}
+		case "release":
+			return sim.ReleaseLink{Link: link}
+		case "delay":
+			return sim.Delay{Link: link, By: d - 1}
+		case "reset":
+			return sim.Reset{Link: link}
+		case "on":
+			link.Both = false
+			f := sim.Chosen{
+				Reply:  rapid.Bool().Draw(t, "reply"),
+				What:   rapid.SampledFrom([]string{"SET", "EVALSHA", "JSON.SET", sim.Acquire, sim.Release, sim.Write, sim.Read}).Draw(t, "what"),
+				Link:   link,
+				Action: rapid.SampledFrom([]sim.Action{sim.HoldMessage, sim.DelayMessage, sim.ResetMessage}).Draw(t, "action"),
+			}
+			if f.Action == sim.DelayMessage {
+				f.By = d
+			}
+			return f
+		default:
+			t.Fatalf("no generator for %s", verb)
+			return nil
+		}
+	})
+}
+
+func FuzzParseFault(f *testing.F) {
+	for _, form := range forms {
+		f.Add(form.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		fault, err := sim.ParseFault(text)
+		if err != nil {
+			return
+		}
+		again, err := sim.ParseFault(fault.String())
+		if err != nil || again != fault {
+			t.Errorf("ParseFault(%q) = %#v, which prints %q, which parses to %#v, %v", text, fault, fault, again, err)
+		}
+	})
+}
+
+func TestLinkCovers(t *testing.T) {
+	both, one := sim.Link{From: "c1", To: "n1", Both: true}, sim.Link{From: "c1", To: "n1"}
+	for _, c := range []struct {
+		link     sim.Link
+		from, to string
+		want     bool
+	}{
+		{sim.Link{}, "c1", "n1", true},
+		{both, "c1", "n1", true},
+		{both, "n1", "c1", true},
+		{both, "c1", "n2", false},
+		{both, "c2", "n1", false},
+		{one, "c1", "n1", true},
+		{one, "n1", "c1", false},
+	} {
+		if got := c.link.Covers(c.from, c.to); got != c.want {
+			t.Errorf("link %q covers a message from %s to %s: %v, want %v", c.link, c.from, c.to, got, c.want)
+		}
+	}
+}
+
+func TestFormatDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0:                                    "0s",
+		15 * time.Second:                     "15s",
+		90 * time.Second:                     "90s",
+		time.Hour:                            "3600s",
+		1500 * time.Millisecond:              "1500ms",
+		-1500 * time.Millisecond:             "-1500ms",
+		1500 * time.Microsecond:              "1500µs",
+		time.Second + 1:                      "1000000001ns",
+		math.MinInt64:                        "-9223372036854775808ns",
+		math.MaxInt64:                        "9223372036854775807ns",
+		sim.MaxDuration:                      "31536000s",
+		-sim.MaxDuration + time.Microsecond:  "-31535999999999µs",
+		-sim.MaxDuration + 2*time.Nanosecond: "-31535999999999998ns",
+	} {
+		if got := sim.FormatDuration(d); got != want {
+			t.Errorf("FormatDuration(%v) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestDurationRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		unit := rapid.SampledFrom([]int64{1, 1e3, 1e6, 1e9, 60e9}).Draw(t, "unit")
+		want := time.Duration(rapid.Int64Range(math.MinInt64/unit, math.MaxInt64/unit).Draw(t, "count") * unit)
+		got, err := sim.ParseDuration(sim.FormatDuration(want))
+		if err != nil || got != want {
+			t.Fatalf("ParseDuration(%q) = %v, %v, want %v", sim.FormatDuration(want), got, err, want)
+		}
+	})
+}
+
+func TestNearest(t *testing.T) {
+	words := []string{"pause", "resume", "restart", "reset", "cut"}
+	for word, want := range map[string]string{
+		"puase":                     "pause",
+		"PAUSE":                     "pause",
+		"restrat":                   "restart",
+		"rset":                      "reset",
+		"cat":                       "cut",
+		"c":                         "",
+		"":                          "",
+		"explode":                   "",
+		strings.Repeat("pause", 99): "",
+	} {
+		if got := sim.Nearest(word, words); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	for _, c := range []struct{ noun, word, want string }{
+		{"lock", "singel", `unknown lock "singel"; the locks are redlock, single (did you mean "single"?)`},
+		{"property", "x", `unknown property "x"; the properties are redlock, single`},
+		{"process", "x", `unknown process "x"; the processes are redlock, single`},
+	} {
+		if got := sim.Unknown(c.noun, c.word, []string{"redlock", "single"}).Error(); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
