@@ -1,0 +1,53 @@
+# Lockstep: what there is to do. `make help` lists it.
+
+GO ?= go
+OUT ?= out
+BIN := $(OUT)/lockstep
+
+.PHONY: help
+help: ## list what there is to do
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+.PHONY: demo
+demo: build ## run the catalogue in simulation, print the table, write timelines to out/timelines
+	$(BIN) run --out $(OUT)/timelines
+	@echo "timelines: $(OUT)/timelines/SCENARIO/LOCK.{txt,svg,png}"
+
+.PHONY: build
+build: ## build the program: out/lockstep
+	$(GO) build -o $(BIN) ./cmd/lockstep
+
+.PHONY: test
+test: redis-server ## run all tests, getting redis-server first if it is missing
+	$(GO) test ./...
+	$(GO) test -race -cpu 1,4 -run 'Determin|Race|Same' ./sim ./scenarios
+
+.PHONY: lint
+lint: ## check format, vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+.PHONY: bench
+bench: ## what simulated commands cost, as ratios, and Redlock runs per second
+	GOMAXPROCS=1 $(GO) test ./scenarios -run '^$$' -bench . -benchtime 100x
+
+.PHONY: fuzz
+fuzz: ## fuzz the parsers, a minute each
+	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s
+	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseFault$$' -fuzztime 60s
+
+.PHONY: golden
+golden: ## renew the timelines in the catalogue; read the diff before you commit it
+	$(GO) run ./cmd/lockstep run --rewrite scenarios/catalogue/*.txtar
+
+.PHONY: redis-server
+redis-server:
+	@command -v redis-server >/dev/null || { \
+	  echo "redis-server is missing: installing it"; \
+	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
+	  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server; }
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	rm -rf $(OUT)

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/reports"
+	"lockstep/scenarios"
+)
+
+// writeArtifacts writes what is left of a run into a directory for its scenario: LOCK[-LABEL].txt, .svg and .png with the
+// timeline, and .jsonl with the history.
+func writeArtifacts(dir string, o *scenarios.Outcome) error {
+	dir = filepath.Join(dir, o.Scenario.Name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	name := o.Run.Lock
+	if o.Run.Label != "" {
+		name += "-" + o.Run.Label
+	}
+	name = filepath.Join(dir, name)
+	if o.Report != nil {
+		return writeFile(name+".report.txt", func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s\n\n%s\n", o.Report, o.Report.Stacks)
+			return err
+		})
+	}
+	timeline := reports.NewTimeline(o.History, o.Result)
+	for _, a := range []struct {
+		ending string
+		write  func(io.Writer) error
+	}{
+		{".txt", func(w io.Writer) error {
+			_, err := io.WriteString(w, o.Timeline())
+			return err
+		}},
+		{".svg", timeline.WriteSVG},
+		{".png", timeline.WritePNG},
+		{".jsonl", func(w io.Writer) error {
+			_, err := o.History.WriteTo(w)
+			return err
+		}},
+	} {
+		if err := writeFile(name+a.ending, a.write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewrite renews the timelines in the files of the scenarios. What they expect stays as it is.
+func rewrite(c *cobra.Command, chosen []selection, outcomes []*scenarios.Outcome) error {
+	for _, s := range chosen {
+		before := s.scenario.String()
+		for i := range s.scenario.Runs {
+			o := outcomes[0]
+			outcomes = outcomes[1:]
+			if o.Report != nil {
+				return fmt.Errorf("%s is left as it was: the run %s did not end", s.scenario.File, o.Run.ID())
+			}
+			s.scenario.Runs[i].Golden = o.Timeline()
+		}
+		after := s.scenario.String()
+		if after == before {
+			continue
+		}
+		err := writeFile(s.scenario.File, func(w io.Writer) error {
+			_, err := io.WriteString(w, after)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.OutOrStdout(), "renewed the timelines in %s\n", s.scenario.File)
+	}
+	return nil
+}

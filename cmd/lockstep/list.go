@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/scenarios"
+)
+
+func newList(locks []clients.Lock) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the scenarios of the catalogue and the locks",
+		Example: `  lockstep list
+  lockstep list --json | jq -r '.scenarios[].name'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			all, err := scenarios.Catalogue()
+			if err != nil {
+				return err
+			}
+			l := listing{}
+			for _, s := range all {
+				l.Scenarios = append(l.Scenarios, describe(s))
+			}
+			for _, lock := range locks {
+				l.Locks = append(l.Locks, listedLock{lock.Name, lock.About})
+			}
+			if asJSON {
+				enc := json.NewEncoder(c.OutOrStdout())
+				enc.SetIndent("", "  ")
+				return enc.Encode(l)
+			}
+			l.print(c)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+type listing struct {
+	Scenarios []listedScenario `json:"scenarios"`
+	Locks     []listedLock     `json:"locks"`
+}
+
+type listedScenario struct {
+	Name  string      `json:"name"`
+	Title string      `json:"title"`
+	Runs  []listedRun `json:"runs"`
+}
+
+type listedRun struct {
+	ID       string             `json:"id"`
+	Lock     string             `json:"lock"`
+	Nodes    int                `json:"nodes"`
+	Resource string             `json:"resource"`
+	Violated []checker.Property `json:"violated"` // what is expected to be
+}
+
+type listedLock struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+}
+
+func describe(s *scenarios.Scenario) listedScenario {
+	l := listedScenario{Name: s.Name, Title: s.Title}
+	for _, r := range s.Runs {
+		r = s.Resolve(r)
+		run := listedRun{ID: r.ID(), Lock: r.Lock, Nodes: r.Nodes, Resource: r.Resource, Violated: []checker.Property{}}
+		for _, p := range checker.Properties() {
+			if r.Expected(p) == checker.Violated {
+				run.Violated = append(run.Violated, p)
+			}
+		}
+		l.Runs = append(l.Runs, run)
+	}
+	return l
+}
+
+func (l listing) print(c *cobra.Command) {
+	w := c.OutOrStdout()
+	bold := paint(w, text.Bold)
+	fmt.Fprintln(w, bold("scenarios"))
+	for _, s := range l.Scenarios {
+		fmt.Fprintf(w, "  %-24s %s\n", s.Name, s.Title)
+	}
+	fmt.Fprintln(w, bold("\nlocks"))
+	for _, k := range l.Locks {
+		fmt.Fprintf(w, "  %-24s %s\n", k.Name, k.About)
+	}
+	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it.")
+}

@@ -1,0 +1,59 @@
+// Lockstep replays what can go wrong with distributed locks on Redis, and says what it breaks.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"lockstep/clients"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+// Exit statuses.
+const (
+	exitExpected   = 0 // every run came out as expected
+	exitUnexpected = 1 // a violation, or a verdict, that was not expected
+	exitUnknown    = 2 // a run proved nothing; this outranks exitUnexpected
+	exitInput      = 3 // nothing could be run: bad input, or something missing
+)
+
+// status is an error that only sets the exit status: everything has been said.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+func main() { os.Exit(run(clients.Locks(), os.Args[1:])) }
+
+// run is the program, with the locks that it knows. Workers are the same program.
+func run(locks []clients.Lock, args []string) int {
+	if sim.IsWorker() {
+		if err := scenarios.Serve(func(name string) (clients.New, error) { return clients.FindIn(locks, name) }); err != nil {
+			fmt.Fprintln(os.Stderr, "lockstep:", err)
+			return exitInput
+		}
+		return exitExpected
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	app := newApp(locks)
+	app.SetArgs(args)
+	err := app.ExecuteContext(ctx)
+	var code status
+	switch {
+	case err == nil:
+		return exitExpected
+	case errors.As(err, &code):
+		return int(code)
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "lockstep: interrupted")
+	default:
+		fmt.Fprintln(os.Stderr, "lockstep:", err)
+	}
+	return exitInput
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"lockstep/clients"
+	"lockstep/clients/planted"
+	"lockstep/sim"
+)
+
+// The program under test knows the planted locks, too. Its workers are this test binary.
+func TestMain(m *testing.M) {
+	program := func() { os.Exit(run(append(clients.Locks(), planted.Locks()...), os.Args[1:])) }
+	if sim.IsWorker() {
+		program()
+	}
+	testscript.Main(m, map[string]func(){"lockstep": program})
+}
+
+func TestScripts(t *testing.T) {
+	catalogue, err := filepath.Abs("../../scenarios/catalogue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("CATALOGUE", catalogue)
+			return nil
+		},
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(cond string) (bool, error) {
+			return cond == "ci" && os.Getenv("CI") != "", nil
+		},
+	})
+}
+
+// exits is a command of scripts: exits STATUS PROGRAM ARGS... runs a program that must end with that status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS PROGRAM ARGS...")
+	}
+	status := "0"
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		status = strconv.Itoa(exit.ExitCode())
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if status != args[0] {
+		ts.Fatalf("exit status %s, want %s", status, args[0])
+	}
+}

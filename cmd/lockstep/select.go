@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"lockstep/clients"
+	"lockstep/scenarios"
+)
+
+// selection is what the arguments of a command name.
+type selection struct {
+	scenario *scenarios.Scenario
+	runs     []scenarios.Run
+}
+
+// choose finds the scenarios that the arguments name: SCENARIO or SCENARIO/RUN of the catalogue, or files. No argument
+// means the whole catalogue. If locks are named, only their runs are chosen.
+func choose(known []clients.Lock, args, locks []string) ([]selection, error) {
+	for _, l := range locks {
+		if _, err := clients.FindIn(known, l); err != nil {
+			return nil, err
+		}
+	}
+	var all []selection
+	if len(args) == 0 {
+		catalogue, err := scenarios.Catalogue()
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range catalogue {
+			all = append(all, selection{s, s.Runs})
+		}
+	}
+	for _, arg := range args {
+		s, err := open(arg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	var chosen []selection
+	for _, s := range all {
+		if s.runs = keep(s.runs, locks); len(s.runs) > 0 {
+			chosen = append(chosen, s)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no run of %s in what you named; see lockstep list", strings.Join(locks, " or "))
+	}
+	for _, s := range chosen {
+		for _, r := range s.runs {
+			if _, err := clients.FindIn(known, r.Lock); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", s.scenario.File, r.Line(), err)
+			}
+		}
+	}
+	return chosen, nil
+}
+
+func keep(runs []scenarios.Run, locks []string) []scenarios.Run {
+	if len(locks) == 0 {
+		return runs
+	}
+	var kept []scenarios.Run
+	for _, r := range runs {
+		for _, l := range locks {
+			if r.Lock == l {
+				kept = append(kept, r)
+			}
+		}
+	}
+	return kept
+}
+
+// open finds one scenario, with all of its runs or the one named.
+func open(arg string) (selection, error) {
+	if isFile(arg) {
+		s, err := load(arg)
+		if err != nil {
+			return selection{}, err
+		}
+		return selection{s, s.Runs}, nil
+	}
+	name, id, one := strings.Cut(arg, "/")
+	s, err := scenarios.Find(name)
+	if err != nil {
+		return selection{}, err
+	}
+	if !one {
+		return selection{s, s.Runs}, nil
+	}
+	r, err := s.FindRun(id)
+	if err != nil {
+		return selection{}, err
+	}
+	return selection{s, []scenarios.Run{r}}, nil
+}
+
+// isFile tells the name of a file from the name of a scenario: by its ending, or by there being one.
+func isFile(arg string) bool {
+	if filepath.Ext(arg) != "" || strings.ContainsRune(arg, filepath.Separator) && strings.HasPrefix(arg, ".") || filepath.IsAbs(arg) {
+		return true
+	}
+	info, err := os.Stat(arg)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func load(file string) (*scenarios.Scenario, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no such file; lockstep list names the scenarios of the catalogue", file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Parse(file, data)
+}
+
+func names(locks []clients.Lock) []string {
+	var names []string
+	for _, l := range locks {
+		names = append(names, l.Name)
+	}
+	return names
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/reports"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+func newShow(locks []clients.Lock) *cobra.Command {
+	f := &runFlags{locks: locks}
+	var options reports.TextOptions
+	var svg, png string
+	c := &cobra.Command{
+		Use:   "show SCENARIO[/RUN] | FILE",
+		Short: "Tell the story of a scenario, and the timeline of one run",
+		Long: `Show prints what a scenario is about and the timeline of one of its runs: the first, unless one is
+named. The file may also be a history (.jsonl) that lockstep run --out has written; it is judged again.`,
+		Example: `  lockstep show clock-jump
+  lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
+  lockstep show clock-jump --messages
+  lockstep show results/clock-jump/redlock.jsonl`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o, err := f.show(c, args[0])
+			if err != nil {
+				return err
+			}
+			w := c.OutOrStdout()
+			if o.Scenario != nil {
+				printStory(w, o)
+			}
+			if o.Report != nil {
+				fmt.Fprintln(w, o.Report)
+				return status(exitUnknown)
+			}
+			options.Paint = roles(w)
+			if err := reports.Text(w, o.History, o.Result, options); err != nil {
+				return err
+			}
+			line := reports.NewTimeline(o.History, o.Result)
+			for file, write := range map[string]func(io.Writer) error{svg: line.WriteSVG, png: line.WritePNG} {
+				if file != "" {
+					if err := writeFile(file, write); err != nil {
+						return err
+					}
+				}
+			}
+			if o.Scenario == nil {
+				return nil
+			}
+			return exitStatus([]*scenarios.Outcome{o})
+		},
+	}
+	f.common(c)
+	c.Flags().BoolVarP(&options.Verbose, "verbose", "v", false, "also show waits, and when faults first had an effect")
+	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
+	c.Flags().StringVar(&svg, "svg", "", "draw the timeline into this SVG file")
+	c.Flags().StringVar(&png, "png", "", "draw the timeline into this PNG file")
+	return c
+}
+
+// show finds or makes the outcome to show. That of a saved history has no scenario: a history does not say what was
+// expected.
+func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error) {
+	if filepath.Ext(arg) == ".jsonl" {
+		file, err := os.Open(arg)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		h, err := sim.ReadHistory(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", arg, err)
+		}
+		return &scenarios.Outcome{History: h, Result: checker.Check(h, nil)}, nil
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	chosen, err := choose(f.locks, []string{arg}, nil)
+	if err != nil {
+		return nil, err
+	}
+	chosen[0].runs = chosen[0].runs[:1]
+	outcomes, err := f.runAll(c, chosen)
+	if err != nil {
+		return nil, err
+	}
+	return outcomes[0], nil
+}
+
+// printStory prints what a scenario is about, and what everybody in it does.
+func printStory(w io.Writer, o *scenarios.Outcome) {
+	bold, dim := paint(w, text.Bold), paint(w, text.Faint)
+	fmt.Fprintf(w, "%s\n\n%s\n\n", bold(o.Scenario.Title), o.Scenario.Prose)
+	for _, lane := range o.Run.Lanes {
+		fmt.Fprint(w, lane)
+	}
+	for _, m := range o.Run.Musts {
+		fmt.Fprintln(w, "must", m)
+	}
+	m := o.History.Meta
+	head := fmt.Sprintf("%s with %d nodes and a %s resource, TTL %s, seed %d, on %s, checksum %s",
+		o.Run.ID(), len(m.Nodes), m.Resource, sim.FormatDuration(m.TTL), m.Seed, m.On, m.Checksum)
+	fmt.Fprintf(w, "\n%s\n", dim(head))
+}
+
+// roles maps the roles of a text timeline to colours.
+func roles(w io.Writer) func(reports.Role, string) string {
+	if !isTerminal(w) {
+		return nil
+	}
+	return func(r reports.Role, s string) string {
+		switch r {
+		case reports.Violating:
+			return text.Colors{text.FgRed, text.Bold}.Sprint(s)
+		case reports.Holding:
+			return text.Colors{text.FgGreen}.Sprint(s)
+		case reports.Doubtful:
+			return text.Colors{text.FgYellow, text.Bold}.Sprint(s)
+		case reports.Faulty:
+			return text.Colors{text.FgCyan}.Sprint(s)
+		}
+		return text.Colors{text.Faint}.Sprint(s)
+	}
+}
+
+// writeFile writes a file as a whole or not at all.
+func writeFile(name string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".lockstep-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // fails once it has its name
+	_, err = tmp.Write(b.Bytes())
+	if e := tmp.Chmod(0o644); err == nil {
+		err = e
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/scenarios"
+)
+
+// line is what run --json prints for one run.
+type line struct {
+	Scenario    string                              `json:"scenario"`
+	Lock        string                              `json:"lock"`
+	Label       string                              `json:"label,omitempty"`
+	On          string                              `json:"on"`
+	Seed        uint64                              `json:"seed"`
+	Verdict     checker.Verdict                     `json:"verdict"`
+	Expected    checker.Verdict                     `json:"expected"`
+	Properties  map[checker.Property]checker.Status `json:"properties"`
+	Violations  []violation                         `json:"violations"`
+	Unmet       []string                            `json:"unmet,omitempty"`
+	Differences []string                            `json:"differences,omitempty"`
+	Report      string                              `json:"report,omitempty"`
+	Checksum    string                              `json:"checksum"`
+	VirtualMS   int64                               `json:"virtual_ms"`
+	Events      int                                 `json:"events"`
+}
+
+type violation struct {
+	Property   checker.Property   `json:"property"`
+	At         string             `json:"at"`
+	What       string             `json:"what"`
+	Assumption checker.Assumption `json:"assumption"`
+}
+
+func newLine(o *scenarios.Outcome) line {
+	m := o.History.Meta
+	l := line{
+		Scenario: m.Scenario, Lock: m.Lock, Label: m.Label, On: m.On, Seed: m.Seed,
+		Verdict: o.Result.Verdict, Expected: o.ExpectedVerdict(),
+		Properties: map[checker.Property]checker.Status{}, Violations: []violation{},
+		Unmet: o.Result.Unmet, Differences: o.Unexpected(),
+		Checksum: m.Checksum, Events: len(o.History.Events),
+	}
+	for _, s := range o.Result.Statuses {
+		l.Properties[s.Property] = s.Status
+	}
+	for _, v := range o.Result.Violations {
+		l.Violations = append(l.Violations, violation{v.Property, v.At.String(), v.What, v.Assumption})
+	}
+	if o.Report != nil {
+		l.Report = o.Report.String()
+	}
+	if n := len(o.History.Events); n > 0 {
+		l.VirtualMS = o.History.Events[n-1].At.Milliseconds()
+	}
+	return l
+}
+
+// printTable prints the verdicts: what people came for.
+func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatLower
+	t.SetStyle(style)
+	t.AppendHeader(table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "expected"})
+	good, bad, unclear := paint(w, text.FgGreen), paint(w, text.FgRed, text.Bold), paint(w, text.FgYellow, text.Bold)
+	asExpected, last := 0, ""
+	for _, o := range outcomes {
+		verdict := map[checker.Verdict]func(string) string{checker.Safe: good, checker.Unsafe: bad, checker.Inconclusive: unclear}[o.Result.Verdict](string(o.Result.Verdict))
+		mark := good("yes")
+		if len(o.Unexpected()) > 0 || o.Result.Verdict != o.ExpectedVerdict() {
+			mark = bad("NO")
+		} else {
+			asExpected++
+		}
+		name := o.Scenario.Name
+		if name == last {
+			name = ""
+		}
+		last = o.Scenario.Name
+		violated, broken := summary(o)
+		t.AppendRow(table.Row{name, o.Run.ID(), verdict, violated, broken, mark})
+	}
+	t.Render()
+	fmt.Fprintf(w, "\n%d runs, %d as expected (%v)\n", len(outcomes), asExpected, took.Round(10*time.Millisecond))
+}
+
+// summary names the violated properties of an outcome, and the assumptions broken with them.
+func summary(o *scenarios.Outcome) (violated, broken string) {
+	var props, why []string
+	for _, v := range o.Result.Violations {
+		if !slices.Contains(props, string(v.Property)) {
+			props = append(props, string(v.Property))
+		}
+		if !slices.Contains(why, string(v.Assumption)) {
+			why = append(why, string(v.Assumption))
+		}
+	}
+	return strings.Join(props, ", "), strings.Join(why, ", ")
+}
+
+// printTimeline prints the timeline of one run.
+func printTimeline(w io.Writer, o *scenarios.Outcome, verbose bool) {
+	m := o.History.Meta
+	bold := paint(w, text.Bold)
+	fmt.Fprintf(w, "%s\n", bold(fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, o.Run.ID(), m.Seed, m.On, cmp.Or(m.Checksum, "none"))))
+	reports.Text(w, o.History, o.Result, reports.TextOptions{Verbose: verbose, Paint: roles(w)})
+	fmt.Fprintln(w)
+}
