@@ -1,0 +1,123 @@
+package reports
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+	"lockstep/sim"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// A heading says in two lines which run a picture shows, what the verdict is, and why.
+type heading struct {
+	run     string // scenario and lock
+	verdict checker.Verdict
+	outcome string // the verdict in words
+	reason  string
+}
+
+func newHeading(h *sim.History, r checker.Result) heading {
+	run := printable(h.Meta.Scenario, 48) + " · " + printable(h.Meta.Lock, 32)
+	if h.Meta.Label != "" {
+		run += " " + printable(h.Meta.Label, 24)
+	}
+	head := heading{run: run, verdict: r.Verdict, outcome: string(r.Verdict)}
+	switch {
+	case r.Verdict == checker.Unsafe && len(r.Violations) > 0:
+		head.outcome += ": " + violated(r)
+		head.reason = r.Violations[0].What
+	case r.Verdict == checker.Safe:
+		head.reason = whySafe(h)
+	case len(r.Unmet) > 0:
+		head.reason = "the run proves nothing: " + strings.Join(r.Unmet, "; ")
+	}
+	head.reason = printable(head.reason, 160)
+	return head
+}
+
+// violated names the violated properties and the assumptions that the run broke.
+func violated(r checker.Result) string {
+	var properties, assumptions []string
+	for _, v := range r.Violations {
+		if !slices.Contains(properties, string(v.Property)) {
+			properties = append(properties, string(v.Property))
+		}
+		if b := broken(v.Assumption); !slices.Contains(assumptions, b) {
+			assumptions = append(assumptions, b)
+		}
+	}
+	return fmt.Sprintf("%s (%s)", strings.Join(properties, ", "), strings.Join(assumptions, ", "))
+}
+
+// whySafe points at what the history has to show for a run in which nothing went wrong. It judges nothing.
+func whySafe(h *sim.History) string {
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Kind != sim.State || e.Op != sim.Reject {
+			continue
+		}
+		s := fmt.Sprintf("write %s of %s rejected", e.Value, e.By)
+		if seen := fenceSeen(h, i); e.Fence != 0 && seen > 0 {
+			s += fmt.Sprintf(": fence %d < %d", e.Fence, seen)
+		}
+		return s
+	}
+	leases, refusals, refusal := 0, 0, ""
+	for _, d := range deeds(h) {
+		switch {
+		case d.op != sim.Acquire || d.process == h.Meta.Probe:
+		case d.outcome == sim.OK:
+			leases++
+		case d.outcome == sim.Fail:
+			refusals += d.times
+			refusal = fmt.Sprintf("%s refused: %s", d.process, firstLine(d.err))
+		}
+	}
+	granted := count(leases, "lease") + " granted"
+	switch {
+	case refusals == 1:
+		return granted + "; " + refusal
+	case refusals > 1:
+		return fmt.Sprintf("%s, %s refused", granted, count(refusals, "request"))
+	case leases > 1:
+		return granted + ", one after the other"
+	}
+	return granted
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// ink is the colour of a verdict. Its shape and its word say the same.
+func (hd heading) ink() color.NRGBA {
+	switch hd.verdict {
+	case checker.Unsafe:
+		return red
+	case checker.Safe:
+		return calm
+	}
+	return doubt
+}
+
+// draw writes the heading, smaller if it is long.
+func (hd heading) draw(p pen) {
+	const y = vg.Length(32)
+	const width = figureWidth - 2*outer
+	f := titleFace
+	for f.size > labelFace.size && f.width(hd.run+" — "+hd.outcome) > width {
+		f.size--
+	}
+	run := f.fit(hd.run, 0.6*width) + " — "
+	p.write(outer, y, run, f, black)
+	x := outer + f.width(run)
+	p.write(x, y, f.fit(hd.outcome, figureWidth-outer-x), f, hd.ink())
+	p.write(outer, y+30, reasonFace.fit(hd.reason, width), reasonFace, grey)
+}

@@ -1,0 +1,392 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+const (
+	ms  = time.Millisecond
+	us  = time.Microsecond
+	ttl = 10 * time.Second
+)
+
+// A builder makes a history by hand, the way a run would have recorded it. Its methods are what happens in a run.
+type builder struct {
+	h       sim.History
+	ops     map[string]int           // the latest operation of each client
+	leases  map[string]int           // how many leases each client asked for
+	faults  int                      // how many faults there were
+	wall    map[string]time.Duration // how far wall clocks are ahead
+	keys    map[string]string        // what each node holds
+	ends    map[string]time.Duration // when, by the wall clock of the node
+	highest int64
+}
+
+func newBuilder(scenario, lock string, nodes, clients int, resource string) *builder {
+	b := &builder{ops: map[string]int{}, leases: map[string]int{}, wall: map[string]time.Duration{}, keys: map[string]string{},
+		ends: map[string]time.Duration{}}
+	b.h.Meta = sim.Meta{Scenario: scenario, Lock: lock, On: "sim", Seed: 1, Resource: resource, TTL: ttl}
+	for i := range nodes {
+		b.h.Meta.Nodes = append(b.h.Meta.Nodes, fmt.Sprintf("n%d", i+1))
+	}
+	for i := range clients {
+		b.h.Meta.Clients = append(b.h.Meta.Clients, fmt.Sprintf("c%d", i+1))
+	}
+	return b
+}
+
+// history ends the run as every run ends, with everything healed and a probe that must acquire, and returns it in order.
+func (b *builder) history() *sim.History {
+	b.sort()
+	end := b.h.Events[len(b.h.Events)-1].At
+	b.fault(end+ms, sim.Heal{})
+	b.h.Meta.Probe, b.h.Meta.Bound = "probe", 5*time.Second
+	end = b.acquire(end+ttl+2*ms, "probe", b.highest+1, b.h.Meta.Nodes...)
+	b.release(end, "probe", b.h.Meta.Nodes...)
+	b.sort()
+	return &b.h
+}
+
+func (b *builder) sort() {
+	slices.SortStableFunc(b.h.Events, func(x, y sim.Event) int { return int(x.At - y.At) })
+	for i := range b.h.Events {
+		e := &b.h.Events[i]
+		e.Clock = e.At
+	}
+}
+
+func (b *builder) add(e sim.Event) { b.h.Events = append(b.h.Events, e) }
+
+func (b *builder) fault(at time.Duration, f sim.AnyFault) {
+	b.faults++
+	process := f.Target()
+	e := sim.Event{At: at, Process: process, Kind: sim.Fault, Op: f.Verb(), ID: b.faults, Value: f.String()}
+	if j, ok := f.(sim.Jump); ok {
+		b.wall[j.Process] += j.By
+		e.Wall = b.wall[j.Process]
+	}
+	b.add(e)
+	b.add(sim.Event{At: at, Process: process, Kind: sim.Bite, ID: b.faults})
+	if j, ok := f.(sim.Jump); ok && b.keys[j.Process] != "" && at+b.wall[j.Process] >= b.ends[j.Process] {
+		b.expire(at, j.Process)
+	}
+}
+
+func (b *builder) expire(at time.Duration, node string) {
+	b.add(sim.Event{At: at, Wall: b.wall[node], Process: node, Kind: sim.State, Op: sim.Expire, Lock: "lock", Key: "lock",
+		Owner: b.keys[node], Until: b.ends[node]})
+	delete(b.keys, node)
+}
+
+func (b *builder) lose(at time.Duration, node string) {
+	b.add(sim.Event{At: at, Process: node, Kind: sim.State, Op: sim.Lose, Lock: "lock", Key: "lock", Owner: b.keys[node]})
+	delete(b.keys, node)
+}
+
+// latency is how long a message takes: about half a millisecond, different for each link.
+func latency(from, to string) time.Duration {
+	return 420*us + time.Duration(from[len(from)-1]%7)*37*us + time.Duration(to[len(to)-1]%7)*71*us
+}
+
+func (b *builder) message(from, to string, sent time.Duration, text string) time.Duration {
+	at := sent + latency(from, to)
+	b.add(sim.Event{At: at, Process: to, Kind: sim.Message, Op: sim.Deliver, By: from, Sent: sent, Value: text})
+	return at
+}
+
+// acquire lets a client ask some nodes, and returns when it knows. It succeeds where a quorum is free.
+func (b *builder) acquire(at time.Duration, client string, fence int64, nodes ...string) time.Duration {
+	b.ops[client]++
+	b.leases[client]++
+	id, lease := b.ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
+	b.add(sim.Event{At: at, Process: client, Kind: sim.Invoke, Op: sim.Acquire, ID: id, Lock: "lock", Lease: lease})
+	granted, end := 0, at
+	for _, n := range nodes {
+		sent := at + 15*us
+		got := b.message(client, n, sent, "SET lock NX PX 10000")
+		if b.keys[n] != "" && got+b.wall[n] > b.ends[n] {
+			b.expire(b.ends[n]-b.wall[n], n)
+		}
+		answer := "nil"
+		if b.keys[n] == "" {
+			answer = "OK"
+			granted++
+			b.keys[n], b.ends[n] = lease, got+b.wall[n]+ttl
+			b.add(sim.Event{At: got, Wall: b.wall[n], Process: n, Kind: sim.State, Op: sim.Set, Lock: "lock", Key: "lock", Lease: lease,
+				By: client, Sent: sent, Until: b.ends[n]})
+		}
+		end = max(end, b.message(n, client, got+20*us, answer))
+	}
+	e := sim.Event{At: end + 10*us, Process: client, Kind: sim.Fail, Op: sim.Acquire, ID: id, Lock: "lock", Lease: lease, Error: "not acquired"}
+	if granted >= b.h.Meta.Quorum() {
+		e.Kind, e.Error, e.Until, e.Fence = sim.OK, "", at+ttl, fence
+	}
+	b.add(e)
+	if e.Kind == sim.Fail {
+		b.giveBack(e.At-5*us, client, lease, nodes)
+	}
+	return e.At
+}
+
+// giveBack deletes the keys of a lease on some nodes, and returns when the last reply is back.
+func (b *builder) giveBack(at time.Duration, client, lease string, nodes []string) time.Duration {
+	end := at
+	for _, n := range nodes {
+		sent := at + 15*us
+		got := b.message(client, n, sent, "EVALSHA release lock")
+		if b.keys[n] != "" && got+b.wall[n] > b.ends[n] {
+			b.expire(b.ends[n]-b.wall[n], n)
+		}
+		if b.keys[n] == lease {
+			b.add(sim.Event{At: got, Wall: b.wall[n], Process: n, Kind: sim.State, Op: sim.Delete, Lock: "lock", Key: "lock", Owner: lease,
+				By: client, Sent: sent, Until: b.ends[n]})
+			delete(b.keys, n)
+		}
+		end = max(end, b.message(n, client, got+20*us, "1"))
+	}
+	return end
+}
+
+func (b *builder) release(at time.Duration, client string, nodes ...string) time.Duration {
+	b.ops[client]++
+	id, lease := b.ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
+	b.add(sim.Event{At: at, Process: client, Kind: sim.Invoke, Op: sim.Release, ID: id, Lock: "lock", Lease: lease})
+	end := b.giveBack(at, client, lease, nodes)
+	b.add(sim.Event{At: end + 10*us, Process: client, Kind: sim.OK, Op: sim.Release, ID: id, Lock: "lock", Lease: lease})
+	return end + 10*us
+}
+
+// write lets a client write under its latest lease.
+func (b *builder) write(at time.Duration, client, value string, fence int64) time.Duration {
+	b.ops[client]++
+	id, lease := b.ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
+	b.add(sim.Event{At: at, Process: client, Kind: sim.Invoke, Op: sim.Write, ID: id, Lock: "lock", Lease: lease, Value: value, Fence: fence})
+	sent := at + 15*us
+	got := b.message(client, "resource", sent, "write "+value)
+	op, kind, err := sim.Accept, sim.OK, ""
+	if b.h.Meta.Resource == "fenced" && fence < b.highest {
+		op, kind, err = sim.Reject, sim.Fail, "rejected"
+	}
+	b.highest = max(b.highest, fence)
+	b.add(sim.Event{At: got, Process: "resource", Kind: sim.State, Op: op, Lock: "lock", Lease: lease, By: client, Sent: sent, Value: value, Fence: fence})
+	end := b.message("resource", client, got+20*us, op)
+	b.add(sim.Event{At: end, Process: client, Kind: kind, Op: sim.Write, ID: id, Lock: "lock", Lease: lease, Value: value, Fence: fence, Error: err})
+	return end
+}
+
+func (b *builder) exit(at time.Duration, client string) {
+	b.add(sim.Event{At: at, Process: client, Kind: sim.Info, Op: sim.Exit})
+}
+
+// A run is a history and what the checker finds in it.
+type run struct {
+	name   string
+	h      *sim.History
+	result checker.Result
+}
+
+func judged(name string, h *sim.History) run {
+	return run{name, h, checker.Check(h, nil)}
+}
+
+// runs are histories of the kinds that a catalogue has.
+func runs(t testing.TB) []run {
+	t.Helper()
+	unknown := judged("unknown", calmRun())
+	unknown.result.Verdict = checker.Inconclusive
+	unknown.result.Unmet = []string{"must c1 resumes after its lease ended: it never did"}
+	return []run{
+		judged("pause", pauseAfterAcquire("single", "plain")),
+		judged("pause-fenced", pauseAfterAcquire("fenced", "fenced")),
+		judged("clock-jump", clockJump()),
+		judged("crash-restart", crashRestart()),
+		judged("halves", halves()),
+		judged("calm", calmRun()),
+		unknown,
+		judged("crash-no-ttl", crashNoTTL()),
+		judged("fixed-value", fixedValue()),
+		judged("pause-in-acquire", pauseInAcquire()),
+		judged("delay-to-resource", delayToResource()),
+		judged("herd", herd()),
+	}
+}
+
+func pauseAfterAcquire(lock, resource string) *sim.History {
+	b := newBuilder("pause-after-acquire", lock, 1, 2, resource)
+	f1, f2 := int64(0), int64(0)
+	if resource == "fenced" {
+		f1, f2 = 33, 34
+	}
+	t := b.acquire(0, "c1", f1, "n1")
+	b.fault(t, sim.Pause{Process: "c1", For: 15 * time.Second})
+	u := b.acquire(12*time.Second, "c2", f2, "n1")
+	b.write(u, "c2", "B", f2)
+	b.release(18*time.Second, "c2", "n1")
+	b.exit(18*time.Second+4*ms, "c2")
+	t += 15 * time.Second
+	b.add(sim.Event{At: t, Process: "c1", Kind: sim.Fault, Op: "resume", Value: "resume c1", ID: 1})
+	t = b.write(t, "c1", "A", f1)
+	t = b.release(t, "c1", "n1")
+	b.exit(t, "c1")
+	return b.history()
+}
+
+// crashNoTTL is the holder that dies with a lock that has no end: nobody gets it again.
+func crashNoTTL() *sim.History {
+	b := newBuilder("crash-no-ttl", "setnx", 1, 2, "plain")
+	t := b.acquire(0, "c1", 0, "n1")
+	b.ends["n1"] = sim.NoEnd
+	for i := range b.h.Events {
+		if b.h.Events[i].Until != 0 {
+			b.h.Events[i].Until = sim.NoEnd
+		}
+	}
+	b.fault(t+5*ms, sim.Crash{Process: "c1"})
+	for u := time.Second; u < 3*time.Second; u += 200 * ms {
+		b.acquire(u, "c2", 0, "n1")
+	}
+	return b.history()
+}
+
+// fixedValue is a release without comparison, which deletes the key of another client.
+func fixedValue() *sim.History {
+	b := newBuilder("fixed-value", "fixed", 1, 3, "plain")
+	t := b.acquire(0, "c1", 0, "n1")
+	b.fault(t, sim.Pause{Process: "c1", For: 11 * time.Second})
+	u := b.acquire(10500*ms, "c2", 0, "n1")
+	b.write(u, "c2", "B", 0)
+	t += 11 * time.Second
+	b.add(sim.Event{At: t, Process: "c1", Kind: sim.Fault, Op: "resume", Value: "resume c1", ID: 1})
+	b.release(t, "c1", "n1")
+	b.add(sim.Event{At: t + 600*us, Process: "n1", Kind: sim.State, Op: sim.Delete, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c1", Sent: t + 15*us})
+	delete(b.keys, "n1")
+	v := b.acquire(11200*ms, "c3", 0, "n1")
+	b.write(v, "c3", "C", 0)
+	b.release(12*time.Second, "c3", "n1")
+	b.release(12500*ms, "c2", "n1")
+	return b.history()
+}
+
+// pauseInAcquire is a lock that does not look at the clock before it returns.
+func pauseInAcquire() *sim.History {
+	b := newBuilder("pause-in-acquire", "redlock no elapsed check", 3, 2, "plain")
+	b.acquire(0, "c1", 0, "n1", "n2", "n3")
+	b.fault(600*us, sim.Pause{Process: "c1", For: 12 * time.Second})
+	for i := range b.h.Events {
+		if e := &b.h.Events[i]; e.Process == "c1" && (e.Kind == sim.Message || e.Kind == sim.OK) {
+			e.At += 12 * time.Second
+		}
+	}
+	b.write(12010*ms, "c1", "A", 0)
+	b.release(12020*ms, "c1", "n1", "n2", "n3")
+	return b.history()
+}
+
+// delayToResource is a write that is 90 s late, without any pause.
+func delayToResource() *sim.History {
+	b := newBuilder("delay-to-resource", "single", 1, 2, "plain")
+	t := b.acquire(0, "c1", 0, "n1")
+	b.fault(t, sim.Hold{Link: sim.Link{From: "c1", To: "resource"}})
+	b.write(t+ms, "c1", "A", 0)
+	u := b.acquire(12*time.Second, "c2", 0, "n1")
+	b.write(u, "c2", "B", 0)
+	b.release(92*time.Second, "c2", "n1")
+	b.fault(90*time.Second, sim.ReleaseLink{Link: sim.Link{From: "c1", To: "resource"}})
+	for i := range b.h.Events {
+		if e := &b.h.Events[i]; (e.By == "c1" && e.Process == "resource") || e.By == "resource" && e.Process == "c1" || e.Kind == sim.OK && e.Value == "A" {
+			e.At += 90 * time.Second
+		}
+	}
+	return b.history()
+}
+
+// herd is many clients that want the lock at once.
+func herd() *sim.History {
+	b := newBuilder("expiry-herd", "redlock", 5, 10, "plain")
+	all := b.h.Meta.Nodes
+	t := b.acquire(0, "c1", 0, all...)
+	b.write(t, "c1", "A", 0)
+	for i, c := range b.h.Meta.Clients[1:] {
+		for k := range 30 {
+			b.acquire(time.Duration(i+1)*ms/2+time.Duration(k)*300*ms, c, 0, all...)
+		}
+	}
+	b.acquire(11*time.Second, "c7", 0, all...)
+	b.release(12*time.Second, "c7", all...)
+	return b.history()
+}
+
+func clockJump() *sim.History {
+	b := newBuilder("clock-jump", "redlock", 5, 2, "plain")
+	both := func(from, to string) sim.Link { return sim.Link{From: from, To: to, Both: true} }
+	b.fault(0, sim.Cut{Link: both("c1", "n4")})
+	b.fault(0, sim.Cut{Link: both("c1", "n5")})
+	b.fault(0, sim.Cut{Link: both("c2", "n1")})
+	b.fault(0, sim.Cut{Link: both("c2", "n2")})
+	t := b.acquire(10*ms, "c1", 0, "n1", "n2", "n3")
+	b.write(t+1*ms, "c1", "A", 0)
+	b.fault(1500*ms, sim.Jump{Process: "n3", By: 11 * time.Second})
+	u := b.acquire(2*time.Second, "c2", 0, "n3", "n4", "n5")
+	b.write(u+1*ms, "c2", "B", 0)
+	b.release(4*time.Second, "c2", "n3", "n4", "n5")
+	b.release(6*time.Second, "c1", "n1", "n2", "n3")
+	return b.history()
+}
+
+func crashRestart() *sim.History {
+	b := newBuilder("crash-restart-5", "redlock", 5, 2, "plain")
+	both := func(from, to string) sim.Link { return sim.Link{From: from, To: to, Both: true} }
+	b.fault(0, sim.Cut{Link: both("c1", "n4")})
+	b.fault(0, sim.Cut{Link: both("c1", "n5")})
+	t := b.acquire(10*ms, "c1", 0, "n1", "n2", "n3")
+	b.fault(1*time.Second, sim.Crash{Process: "n3"})
+	b.lose(1*time.Second, "n3")
+	b.fault(1200*ms, sim.Restart{Process: "n3", Empty: true})
+	u := b.acquire(3*time.Second, "c2", 0, "n3", "n4", "n5")
+	b.write(u, "c2", "B", 0)
+	b.write(t+4*time.Second, "c1", "A", 0)
+	b.release(5*time.Second, "c1", "n1", "n2", "n3")
+	b.release(7*time.Second, "c2", "n3", "n4", "n5")
+	return b.history()
+}
+
+func halves() *sim.History {
+	b := newBuilder("redlock-partition-halves", "redlock", 5, 2, "plain")
+	both := func(from, to string) sim.Link { return sim.Link{From: from, To: to, Both: true} }
+	for _, n := range []string{"n4", "n5"} {
+		b.fault(0, sim.Cut{Link: both("c1", n)})
+	}
+	for _, n := range []string{"n1", "n2", "n3"} {
+		b.fault(0, sim.Cut{Link: both("c2", n)})
+	}
+	t := b.acquire(1*ms, "c1", 0, "n1", "n2", "n3")
+	u := 20 * ms
+	for range 12 {
+		u = b.acquire(u, "c2", 0, "n4", "n5") + 150*ms
+	}
+	b.write(t+500*ms, "c1", "A", 0)
+	b.release(2500*ms, "c1", "n1", "n2", "n3")
+	b.fault(3*time.Second, sim.Heal{})
+	u = b.acquire(3100*ms, "c2", 0, "n1", "n2", "n3", "n4", "n5")
+	u = b.write(u, "c2", "B", 0)
+	b.release(u+1*ms, "c2", "n1", "n2", "n3", "n4", "n5")
+	return b.history()
+}
+
+func calmRun() *sim.History {
+	b := newBuilder("redlock-calm", "redlock", 5, 2, "plain")
+	all := []string{"n1", "n2", "n3", "n4", "n5"}
+	t := b.acquire(0, "c1", 0, all...)
+	t = b.write(t+200*us, "c1", "A", 0)
+	b.release(t+200*us, "c1", all...)
+	u := b.acquire(2*time.Second, "c2", 0, all...)
+	u = b.write(u+200*us, "c2", "B", 0)
+	b.release(u+200*us, "c2", all...)
+	return b.history()
+}

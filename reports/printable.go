@@ -1,0 +1,60 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// printable makes text from outside safe to show. Names and values come from scenario files and from the lock under
+// test; what they contain must not move a terminal's cursor, reverse the direction of a line, or break it. What cannot
+// be shown becomes a question mark, and what goes beyond max characters is cut.
+func printable(s string, max int) string {
+	var b strings.Builder
+	n := 0
+	for i, r := range s {
+		if n == max-1 && utf8.RuneCountInString(s[i:]) > 1 {
+			b.WriteRune('…')
+			break
+		}
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			r = '?'
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return b.String()
+}
+
+// firstLine returns the first of several errors that were joined: one for each node says little more than one.
+func firstLine(err string) string {
+	line, _, _ := strings.Cut(err, "\n")
+	return line
+}
+
+// seconds writes a virtual time as scenario files and violations do: in seconds, cut to the millisecond, so that a time in
+// a timeline and the same time in a violation have the same digits.
+func seconds(d time.Duration) string {
+	sign := ""
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	return fmt.Sprintf("%s%d.%03ds", sign, d/time.Second, d%time.Second/time.Millisecond)
+}
+
+// span is how a picture writes the length of an interval: with about two significant digits, for a reader who compares.
+func span(d time.Duration) string {
+	switch {
+	case d >= 9950*time.Millisecond:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d >= time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d >= 9950*time.Microsecond:
+		return fmt.Sprintf("%.0f ms", 1e3*d.Seconds())
+	case d >= time.Millisecond:
+		return fmt.Sprintf("%.1f ms", 1e3*d.Seconds())
+	}
+	return fmt.Sprintf("%.0f µs", 1e6*d.Seconds())
+}

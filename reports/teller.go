@@ -1,0 +1,341 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+// A teller turns a history into a story.
+type teller struct {
+	h       *sim.History
+	r       checker.Result
+	leases  []checker.Lease
+	deeds   []deed
+	grants  []int
+	proof   []int
+	probing bool // the probe has a part in a violation, and so in the story
+	s       *story
+}
+
+func newStory(h *sim.History, r checker.Result) *story {
+	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: deeds(h), s: &story{}}
+	t.grants = grantEvents(t.leases)
+	for _, v := range r.Violations {
+		if v.Property != checker.LeaseExclusion { // that has a band
+			t.proof = append(t.proof, culprit(h, v))
+		}
+	}
+	slices.Sort(t.proof)
+	for _, i := range t.proof {
+		t.probing = t.probing || t.valid(i) && h.Events[i].Process == h.Meta.Probe
+	}
+	t.s.end = t.curtain()
+	t.addLanes()
+	t.tellFaults()
+	t.tellClients()
+	t.tellNodes()
+	t.tellResource()
+	t.tellFlights()
+	t.tellViolations()
+	return t.s
+}
+
+func (t *teller) valid(event int) bool { return event >= 0 && event < len(t.h.Events) }
+
+func (t *teller) proves(event int) bool {
+	_, found := slices.BinarySearch(t.proof, event)
+	return found
+}
+
+// curtain is when the picture ends: with the last thing that a client did or that came of it. What follows in a run, the
+// healing and the probe, is shown only if it proves something.
+func (t *teller) curtain() time.Duration {
+	var end time.Duration
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		client := e.Kind == sim.Invoke || e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.Op != sim.Exit
+		resource := e.Op == sim.Accept || e.Op == sim.Reject
+		if t.proves(i) || t.probing || (client && e.Process != t.h.Meta.Probe || resource && e.By != t.h.Meta.Probe) {
+			end = max(end, e.At)
+		}
+	}
+	for _, v := range t.r.Violations {
+		end = max(end, v.At)
+	}
+	return end
+}
+
+// resourceName is the process whose events are accepted and rejected writes.
+func (t *teller) resourceName() string {
+	for i := range t.h.Events {
+		if e := &t.h.Events[i]; e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Reject) {
+			return e.Process
+		}
+	}
+	return ""
+}
+
+func (t *teller) addLanes() {
+	add := func(name string, kind laneKind) { t.s.lanes = append(t.s.lanes, lane{name: name, kind: kind, rows: 1}) }
+	for _, c := range t.h.Meta.Clients {
+		add(c, clientLane)
+	}
+	if t.probing {
+		add(t.h.Meta.Probe, clientLane)
+	}
+	add("network", networkLane)
+	for _, n := range t.h.Meta.Nodes {
+		add(n, nodeLane)
+	}
+	if name := t.resourceName(); name != "" {
+		add(name, resourceLane)
+	}
+}
+
+func (t *teller) tellClients() {
+	for _, l := range t.leases {
+		text := l.Client + " holds " + l.Label
+		if l.Fence != 0 {
+			text += fmt.Sprintf(", fence %d", l.Fence)
+		}
+		if l.To > l.From {
+			t.bar(l.Client, bar{from: l.From, to: l.To, style: holding, client: l.Client, text: text, short: l.Label})
+		}
+	}
+	for _, d := range t.deeds {
+		t.tellDeed(d)
+	}
+}
+
+func (t *teller) tellDeed(d deed) {
+	m := mark{at: d.invoked, shape: act, client: d.process, text: d.op, weight: usual, event: d.in}
+	m.proof = d.out >= 0 && t.proves(d.out) && d.op != sim.Acquire
+	switch d.op {
+	case sim.Acquire:
+		until := d.returned
+		if d.out < 0 {
+			until = t.s.end
+		}
+		t.bar(d.process, bar{from: d.invoked, to: until, style: asking, client: d.process})
+		m.shape = bare
+		switch {
+		case d.folded():
+			m.text = fmt.Sprintf("acquire refused ×%d", d.times)
+		case d.refused():
+			m.text = "acquire refused"
+		case d.outcome == sim.Info:
+			m.text = "acquire: outcome unknown"
+		}
+	case sim.Write, sim.Read:
+		if d.op == sim.Write {
+			m.text = strings.TrimSpace("write " + d.value)
+			m.weight = telling
+			t.bar(d.process, bar{from: d.invoked, to: d.returned, style: writing, client: d.process})
+		}
+		if d.outcome == sim.Fail && d.lease == "" {
+			m.text = "no " + m.text + ": " + firstLine(d.err)
+		}
+		if end, over := t.leaseEnd(d.lease); over && d.invoked > end {
+			t.bar(d.process, bar{from: end, to: d.invoked, style: stale, client: d.process,
+				text: d.lease + " is over, " + d.process + " does not notice", short: "lease over"})
+		}
+	}
+	t.mark(d.process, m)
+}
+
+// leaseEnd returns when the hold of a lease ended.
+func (t *teller) leaseEnd(label string) (time.Duration, bool) {
+	for _, l := range t.leases {
+		if l.Label == label {
+			return max(l.From, l.To), true
+		}
+	}
+	return 0, false
+}
+
+// tellNodes follows the life of each key on each node.
+func (t *teller) tellNodes() {
+	for _, node := range t.h.Meta.Nodes {
+		t.tellNode(node)
+	}
+}
+
+func (t *teller) tellNode(node string) {
+	var keys []string // each has a row
+	type life struct {
+		from  time.Duration
+		lease string
+	}
+	alive := map[string]life{}
+	end := func(name string, at time.Duration) {
+		if l, found := alive[name]; found {
+			t.bar(node, bar{from: l.from, to: at, style: living, client: holderOf(l.lease), text: l.lease, row: slices.Index(keys, name)})
+			delete(alive, name)
+		}
+	}
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.Process != node || e.Kind != sim.State || t.fruitless(e) || e.Lease == "" && e.Owner == "" {
+			continue // what stands for no lease, such as a counter of fences, holds nobody up
+		}
+		if !slices.Contains(keys, e.Key) && e.Lease != "" {
+			keys = append(keys, e.Key)
+		}
+		m := mark{at: e.At, client: holderOf(e.Owner), row: max(0, slices.Index(keys, e.Key)), weight: usual, event: i}
+		switch e.Op {
+		case sim.Set, sim.Over:
+			end(e.Key, e.At)
+			if e.Lease != "" {
+				alive[e.Key] = life{e.At, e.Lease}
+			}
+			m.client = holderOf(e.Lease)
+			if _, grant := slices.BinarySearch(t.grants, i); grant {
+				m.shape, m.text, m.weight = granted, t.grantText(e), telling
+			} else if e.Op == sim.Over {
+				m.text, m.weight = "overwritten by "+e.Lease, telling
+			}
+		case sim.Delete:
+			end(e.Key, e.At)
+			if e.By != "" && e.By != holderOf(e.Owner) {
+				m.text, m.weight = "deleted by "+e.By, telling
+			}
+		case sim.Expire:
+			end(e.Key, e.At)
+			m.text = "expires"
+		case sim.Lose:
+			end(e.Key, e.At)
+			m.shape, m.text, m.weight = lost, "lost", telling
+		case sim.Retime:
+			m.text, m.weight = "extended", trivial
+		}
+		if m.text != "" || t.proves(i) {
+			t.mark(node, m)
+		}
+	}
+	for _, name := range keys {
+		end(name, t.s.end)
+	}
+}
+
+// grantText says what a quorum is of.
+func (t *teller) grantText(e *sim.Event) string {
+	if n := len(t.h.Meta.Nodes); n > 1 {
+		return fmt.Sprintf("%s granted: %d of %d", e.Lease, t.h.Meta.Quorum(), n)
+	}
+	return e.Lease + " granted"
+}
+
+// fruitless reports whether an event belongs to attempts that are drawn as one.
+func (t *teller) fruitless(e *sim.Event) bool {
+	return slices.ContainsFunc(t.deeds, func(d deed) bool { return d.covers(e) })
+}
+
+func (t *teller) tellResource() {
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.Kind != sim.State || e.Op != sim.Accept && e.Op != sim.Reject {
+			continue
+		}
+		m := mark{at: e.At, shape: accepted, client: e.By, weight: telling, event: i, text: strings.TrimSpace(e.Value + " from " + e.By)}
+		if e.Op == sim.Reject {
+			m.shape = rejected
+			m.text += " rejected"
+		}
+		if e.Fence != 0 {
+			m.text += fmt.Sprintf(": fence %d", e.Fence)
+			if seen := fenceSeen(t.h, i); e.Op == sim.Reject && seen > 0 {
+				m.text += fmt.Sprintf(" < %d", seen)
+			}
+		}
+		t.mark(e.Process, m)
+	}
+}
+
+// flightsShown limits the messages of a picture; beyond it, lines hide each other and only writes are drawn.
+const flightsShown = 150
+
+// tellFlights shows the messages that changed a server, and, if there are few enough, the others.
+func (t *teller) tellFlights() {
+	var writes, requests, others []flight
+	seen := map[flight]bool{}
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.At > t.s.end || e.By == "" || e.By == e.Process || t.fruitless(e) {
+			continue
+		}
+		f := flight{from: e.By, to: e.Process, sent: e.Sent, at: e.At}
+		switch {
+		case e.Kind == sim.State && e.Sent > 0:
+			seen[f] = true
+			f.client, f.proof = e.By, t.proves(i)
+			if e.Op == sim.Accept || e.Op == sim.Reject {
+				f.write = true
+				writes = append(writes, f)
+			} else {
+				requests = append(requests, f)
+			}
+		case e.Kind == sim.Message:
+			f.lost = e.Op == sim.Drop
+			f.client = e.By
+			if l := t.lane(e.Process); l != nil && l.kind == clientLane {
+				f.client = e.Process
+			}
+			others = append(others, f)
+		}
+	}
+	// A message that caused a change has two events, at the same instant.
+	others = slices.DeleteFunc(others, func(f flight) bool {
+		return seen[flight{from: f.from, to: f.to, sent: f.sent, at: f.at}]
+	})
+	t.s.flights = writes
+	if len(t.s.flights)+len(requests) <= flightsShown {
+		t.s.flights = append(requests, t.s.flights...)
+	}
+	if len(t.s.flights)+len(others) <= flightsShown {
+		t.s.flights = append(others, t.s.flights...)
+	}
+	slices.SortStableFunc(t.s.flights, func(a, b flight) int {
+		weight := func(f flight) int {
+			switch {
+			case f.proof:
+				return 2
+			case f.write:
+				return 1
+			}
+			return 0
+		}
+		return cmp.Compare(weight(a), weight(b))
+	})
+}
+
+func (t *teller) lane(process string) *lane { return t.s.lane(process) }
+
+// bar adds a bar, cut to the picture.
+func (t *teller) bar(process string, b bar) {
+	l := t.lane(process)
+	if l == nil || b.from > t.s.end {
+		return
+	}
+	b.to = min(b.to, t.s.end)
+	l.rows = max(l.rows, b.row+1)
+	l.bars = append(l.bars, b)
+}
+
+// mark adds a mark, if it lies within the picture.
+func (t *teller) mark(process string, m mark) {
+	l := t.lane(process)
+	if l == nil || m.at > t.s.end {
+		return
+	}
+	m.proof = m.proof || t.proves(m.event)
+	if m.proof {
+		m.weight = decisive
+	}
+	l.marks = append(l.marks, m)
+}

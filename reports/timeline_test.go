@@ -1,0 +1,334 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+func svg(t testing.TB, r run) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := NewTimeline(r.h, r.result).WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func pngOf(t testing.TB, r run) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := NewTimeline(r.h, r.result).WritePNG(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestPictures writes the pictures of all histories to the directory in PICTURES, to be looked at: whether a picture can be
+// understood in ten seconds is nothing that a test can say.
+func TestPictures(t *testing.T) {
+	dir := os.Getenv("PICTURES")
+	if dir == "" {
+		t.Skip("PICTURES names no directory")
+	}
+	for _, r := range append(runs(t), hostile(), run{"busy", busy(), checker.Check(busy(), nil)}) {
+		for ext, data := range map[string][]byte{".png": pngOf(t, r), ".svg": []byte(svg(t, r))} {
+			if err := os.WriteFile(filepath.Join(dir, r.name+ext), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestPicturesAreReproducible(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for i, r := range runs(t) {
+		runtime.GOMAXPROCS(1)
+		want := svg(t, r)
+		runtime.GOMAXPROCS(4)
+		if svg(t, r) != want {
+			t.Errorf("%s: another SVG the second time", r.name)
+		}
+		if i > 0 {
+			continue // pixels are slow, and come from the same figure
+		}
+		if !bytes.Equal(pngOf(t, r), pngOf(t, r)) {
+			t.Errorf("%s: another PNG the second time", r.name)
+		}
+	}
+}
+
+// A matrix of scenarios is drawn in parallel, with the fonts in common.
+func TestPicturesInParallel(t *testing.T) {
+	rs := runs(t)[:3]
+	var want []string
+	for _, r := range rs {
+		want = append(want, svg(t, r))
+	}
+	var wg sync.WaitGroup
+	for range 2 {
+		for i, r := range rs {
+			wg.Go(func() {
+				if svg(t, r) != want[i] {
+					t.Errorf("%s: another SVG in parallel", r.name)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+func TestPNGSize(t *testing.T) {
+	r := runs(t)[0]
+	img, err := png.Decode(bytes.NewReader(pngOf(t, r)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	height := int(NewTimeline(r.h, r.result).figure.height)
+	if got := img.Bounds().Size(); got != image.Pt(1200, height) {
+		t.Errorf("size %v, want 1200×%d", got, height)
+	}
+}
+
+// Red is kept for violations, so a picture has red exactly where the checker found one.
+func TestViolationIsMarked(t *testing.T) {
+	r, g, b, _ := red.RGBA()
+	ink := fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)
+	for _, r := range runs(t) {
+		f := NewTimeline(r.h, r.result).figure
+		marks := len(f.bands) + len(f.callouts)
+		for _, l := range f.lanes {
+			for _, m := range l.marks {
+				if m.proof {
+					marks++
+				}
+			}
+		}
+		want := len(r.result.Violations) > 0
+		if got := strings.Contains(svg(t, r), ink); got != want {
+			t.Errorf("%s: red %v, want %v", r.name, got, want)
+		}
+		if (marks > 0) != want {
+			t.Errorf("%s: %d marks of violations, want some %v", r.name, marks, want)
+		}
+		if want && len(f.callouts) == 0 {
+			t.Errorf("%s: no callout", r.name)
+		}
+	}
+}
+
+// What a reader should see in ten seconds, in words.
+func TestPicturesSay(t *testing.T) {
+	want := map[string][]string{
+		"pause": {"UNSAFE: resource exclusion (bounded pause broken)", "paused 15 s", "c1 writes A 5.0 s after its lease ended, while c2 holds the lock",
+			"c1#1 is over, c1 does not notice", "c2 holds c2#1"},
+		"pause-fenced":      {"SAFE", "write A of c1 rejected: fence 33 &lt; 34", "A from c1 rejected: fence 33 &lt; 34"},
+		"clock-jump":        {"UNSAFE: lease exclusion (bounded clock error broken)", "clock +11s", "c1 and c2 hold the lock at once, for 2.0 s", "c1 ↔ n4,n5 cut"},
+		"crash-restart":     {"durable nodes broken", "crashed", "restarts empty", "lost", "c2#1 granted: 3 of 5"},
+		"halves":            {"SAFE", "acquire refused ×12", "c2 ↔ n1..n3 cut"},
+		"calm":              {"SAFE", "2 leases granted, one after the other"},
+		"unknown":           {"UNKNOWN", "must c1 resumes after its lease ended"},
+		"crash-no-ttl":      {"UNSAFE: deadlock freedom (no assumption broken)", "probe asked for the lock"},
+		"fixed-value":       {"owner only", "deleted by c1"},
+		"pause-in-acquire":  {"expired on return", "lease over"},
+		"delay-to-resource": {"A of c1 arrives 90 s late", "c1 → resource held"},
+	}
+	for _, r := range runs(t) {
+		got := svg(t, r)
+		for _, s := range want[r.name] {
+			if !strings.Contains(got, s) {
+				t.Errorf("%s: the picture does not say %q", r.name, s)
+			}
+		}
+	}
+}
+
+func TestLabelsDoNotOverlap(t *testing.T) {
+	for _, r := range append(runs(t), hostile(), run{"busy", busy(), checker.Check(busy(), nil)}) {
+		if err := overlap(NewTimeline(r.h, r.result).figure); err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+	}
+}
+
+// overlap returns an error if two labels overlap, or one leaves the picture.
+func overlap(f *figure) error {
+	var all []label
+	for _, ls := range f.labels {
+		all = append(all, ls...)
+	}
+	for i, a := range all {
+		if a.box.x0 < f.left || a.box.x1 > f.right || a.box.y0 < headHeight-rowHeight || a.box.y1 > f.height-footHeight {
+			return fmt.Errorf("%q lies outside: %+v", a.text, a.box)
+		}
+		if w := a.face.width(a.text); w > a.box.width() {
+			return fmt.Errorf("%q is wider than its box: %v", a.text, w)
+		}
+		for _, b := range all[:i] {
+			if a.box.overlaps(b.box) {
+				return fmt.Errorf("%q at %+v and %q at %+v", a.text, a.box, b.text, b.box)
+			}
+		}
+	}
+	return nil
+}
+
+// hostile is a run whose every text tries to break the page that shows it.
+func hostile() run {
+	const script = `<script>alert("1")</script>'&]]>`
+	evil := script + "\u202e\u2066\x1b[2J\x00\xff" + strings.Repeat("long ", 2000)
+	h := pauseAfterAcquire("single", "plain")
+	h.Meta.Scenario, h.Meta.Lock, h.Meta.Label = evil, evil, evil
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Value == "A" {
+			e.Value = evil
+		}
+		if e.Kind == sim.Fault {
+			e.Value = evil
+		}
+		e.Error = evil
+	}
+	r := checker.Check(h, nil)
+	for i := range r.Violations {
+		r.Violations[i].What = evil
+	}
+	return run{"hostile", h, r}
+}
+
+func TestHostileTextIsHarmless(t *testing.T) {
+	r := hostile()
+	got := svg(t, r)
+	if err := wellFormed(got); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"<script", "\u202e", "\u2066", "\x1b", "\x00", strings.Repeat("long ", 50)} {
+		if strings.Contains(got, bad) {
+			t.Errorf("the SVG contains %q", bad)
+		}
+	}
+	if !strings.Contains(got, "&lt;script&gt;") {
+		t.Error("the SVG does not show the text at all")
+	}
+	plain := text(t, r, TextOptions{Verbose: true, Messages: true})
+	for _, bad := range []string{"\u202e", "\x1b", "\x00"} {
+		if strings.Contains(plain, bad) {
+			t.Errorf("the text contains %q", bad)
+		}
+	}
+}
+
+// wellFormed reads an SVG as a browser would.
+func wellFormed(s string) error {
+	d := xml.NewDecoder(strings.NewReader(s))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// busy is a history of more than 2,000 events, most of which matter.
+func busy() *sim.History {
+	b := newBuilder("busy", "redlock", 5, 6, "plain")
+	at := time.Duration(0)
+	for i := range 60 {
+		c := b.h.Meta.Clients[i%6]
+		t := b.acquire(at, c, 0, b.h.Meta.Nodes...)
+		b.write(t+ms, c, fmt.Sprint("v", i), 0)
+		b.release(t+5*ms, c, b.h.Meta.Nodes...)
+		b.fault(t+20*ms, sim.Jump{Process: "n1", By: ms})
+		at = t + 50*ms
+	}
+	return b.history()
+}
+
+func TestBusyHistory(t *testing.T) {
+	h := busy()
+	if len(h.Events) < 2000 {
+		t.Fatalf("only %d events", len(h.Events))
+	}
+	r := run{"busy", h, checker.Check(h, nil)}
+	if err := wellFormed(svg(t, r)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A report must come out of anything that can be called a history: it is what people turn to when things have gone wrong.
+func TestAnyHistoryIsDrawn(t *testing.T) {
+	processes := []string{"c1", "c2", "probe", "n1", "n2", "n3", "resource", "c1->n1", "n1-c1", "", "stranger"}
+	faults := []string{"pause c1 1s", "pause c2", "resume c2", "crash n1", "restart n1 empty", "jump n2 +1s", "drift n2 +500ppm",
+		"slew n3 +1s over 10s", "cut c1-n1", "cut c2->n2", "heal", "hold c1->resource", "release c1->resource", "delay c1-n2 1s",
+		"reset c1-n1", "on reply SET n1->c1 hold", "nonsense", ""}
+	leases := []string{"c1#1", "c1#2", "c2#1", "", "odd"}
+	ops := []string{sim.Acquire, sim.Release, sim.Write, sim.Read, sim.Check, sim.Wait, sim.Exit, sim.Deliver, sim.Drop, sim.Set,
+		sim.Over, sim.Retime, sim.Delete, sim.Expire, sim.Lose, sim.Accept, sim.Reject, "", "odd"}
+	kinds := []sim.Kind{sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Fault, sim.Bite, sim.State, sim.Message, "", "odd"}
+	rapid.Check(t, func(t *rapid.T) {
+		h := &sim.History{Meta: sim.Meta{Scenario: "any", Lock: "any", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Probe: "probe"}}
+		var now time.Duration
+		for range rapid.IntRange(0, 40).Draw(t, "events") {
+			now += time.Duration(rapid.SampledFrom([]int{0, 1, 1000, 500_000, 1e9, 20e9}).Draw(t, "later"))
+			e := sim.Event{At: now, Clock: now,
+				Kind:    rapid.SampledFrom(kinds).Draw(t, "kind"),
+				Op:      rapid.SampledFrom(ops).Draw(t, "op"),
+				Process: rapid.SampledFrom(processes).Draw(t, "process"),
+				By:      rapid.SampledFrom(processes).Draw(t, "by"),
+				ID:      rapid.IntRange(0, 3).Draw(t, "id"),
+				Lease:   rapid.SampledFrom(leases).Draw(t, "lease"),
+				Owner:   rapid.SampledFrom(leases).Draw(t, "owner"),
+				Value:   rapid.SampledFrom(faults).Draw(t, "value"),
+				Until:   rapid.SampledFrom([]time.Duration{0, now, now + time.Second, sim.NoEnd}).Draw(t, "until"),
+				Sent:    now / 2,
+				Fence:   rapid.Int64Range(0, 2).Draw(t, "fence"),
+			}
+			h.Events = append(h.Events, e)
+		}
+		r := checker.Check(h, nil)
+		for range rapid.IntRange(0, 3).Draw(t, "violations") {
+			r.Violations = append(r.Violations, checker.Violation{
+				Property: rapid.SampledFrom(checker.Properties()).Draw(t, "property"),
+				At:       time.Duration(rapid.Int64Range(0, int64(now)).Draw(t, "at")),
+				What:     "something",
+				Events:   rapid.SliceOfN(rapid.IntRange(-1, 50), 0, 3).Draw(t, "proof"),
+			})
+		}
+		if err := Text(io.Discard, h, r, TextOptions{Verbose: true, Messages: true}); err != nil {
+			t.Fatal(err)
+		}
+		tl := NewTimeline(h, r)
+		var b bytes.Buffer
+		if err := tl.WriteSVG(&b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+			t.Fatal("a coordinate is no number")
+		}
+		if err := wellFormed(b.String()); err != nil {
+			t.Fatal(err)
+		}
+		if err := overlap(tl.figure); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"lockstep/checker"
+)
+
+// writeVerdict writes the verdict, one line per property, and why.
+func writeVerdict(w io.Writer, r checker.Result, paint func(Role, string) string) {
+	fmt.Fprintln(w, "verdict: "+paint(verdictRole(r.Verdict), string(r.Verdict)))
+	for _, unmet := range r.Unmet {
+		paragraph(w, "  because             ", "", printable(unmet, 4*Width), paint)
+	}
+	for _, p := range checker.Properties() {
+		name := fmt.Sprintf("  %-18s  ", p)
+		switch r.Status(p) {
+		case checker.OK:
+			fmt.Fprintln(w, name+paint(Holding, "ok"))
+		case checker.Violated:
+			writeViolations(w, name, r, p, paint)
+		default:
+			fmt.Fprintln(w, name+paint(Doubtful, "unknown"))
+		}
+	}
+}
+
+// writeViolations writes the violations of one property, the first after its name.
+func writeViolations(w io.Writer, name string, r checker.Result, p checker.Property, paint func(Role, string) string) {
+	indent := strings.Repeat(" ", len(name))
+	shown := 0
+	for _, v := range r.Violations {
+		if v.Property != p {
+			continue
+		}
+		if shown++; shown > violationsShown {
+			continue
+		}
+		lead := "VIOLATED  "
+		if shown > 1 {
+			name, lead = indent, strings.Repeat(" ", len(lead))
+		}
+		paragraph(w, name, lead, printable(v.What, 4*Width)+"   "+unbroken("("+broken(v.Assumption)+")"), paint)
+	}
+	if more := shown - violationsShown; more > 0 {
+		fmt.Fprintf(w, "%s          and %d more\n", indent, more)
+	}
+}
+
+// broken says which assumption a run broke.
+func broken(a checker.Assumption) string {
+	if a == checker.None {
+		return "no assumption broken"
+	}
+	return string(a) + " broken"
+}
+
+// paragraph writes text after a name and a word to be painted, and wraps it so that no line exceeds [Width].
+func paragraph(w io.Writer, name, word, text string, paint func(Role, string) string) {
+	indent := strings.Repeat(" ", len(name)+len(word))
+	lead := name
+	if strings.TrimSpace(word) != "" {
+		word = paint(Violating, strings.TrimSpace(word)) + "  "
+	}
+	lead += word
+	for rest := text; rest != ""; lead = indent {
+		var head string
+		head, rest = cutLine(rest, Width-len(indent))
+		fmt.Fprintln(w, lead+strings.ReplaceAll(head, noBreak, " "))
+	}
+}
+
+// unbroken keeps the words of s on one line of a paragraph.
+func unbroken(s string) string { return strings.ReplaceAll(s, " ", noBreak) }
+
+const noBreak = "\u00a0"
+
+// cutLine splits s after at most width characters, at a space if there is one.
+func cutLine(s string, width int) (head, rest string) {
+	runes := []rune(s)
+	if len(runes) <= width {
+		return s, ""
+	}
+	for n := width; n > 0; n-- {
+		if runes[n] == ' ' {
+			return strings.TrimRight(string(runes[:n]), " "), strings.TrimLeft(string(runes[n:]), " ")
+		}
+	}
+	return string(runes[:width]), string(runes[width:])
+}
+
+// violationsShown is how many violations of one property a timeline spells out: the first explains, the others repeat.
+const violationsShown = 3
+
+// verdictRole is the role in which a verdict is painted.
+func verdictRole(v checker.Verdict) Role {
+	switch v {
+	case checker.Safe:
+		return Holding
+	case checker.Unsafe:
+		return Violating
+	}
+	return Doubtful
+}
