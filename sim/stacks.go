@@ -1,11 +1,20 @@
 package sim
 
 import (
+	"fmt"
+	"path"
+	"reflect"
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 )
+
+// Blocked sums up a dump of stacks: one line per goroutine (or group of goroutines that do the same), saying what it
+// waits for and where. It is what a reader wants to know first about a run that never went quiet.
+func Blocked(stacks string) []string { return diagnose(stacks).lines() }
 
 func stack() string { return string(debug.Stack()) }
 
@@ -22,68 +31,438 @@ func Stacks() string {
 // bubbleStacks returns the stacks of those goroutines that belong to a bubble.
 func bubbleStacks() string {
 	var in []string
-	for _, g := range strings.Split(Stacks(), "\n\n") {
-		if head, _, _ := strings.Cut(g, "\n"); strings.Contains(head, "synctest bubble") {
-			in = append(in, g)
+	for _, g := range parseStacks(Stacks()) {
+		if g.bubble {
+			in = append(in, g.text)
 		}
 	}
 	return strings.Join(in, "\n\n")
 }
 
+// goroutine is one goroutine of a dump.
+type goroutine struct {
+	id      string
+	state   string // in the runtime's words: "sync.Mutex.Lock", "chan receive", "runnable"
+	bubble  bool
+	durable bool // it waits for what only its own bubble can bring about
+	frames  []frame
+	creator frame
+	text    string
+
+	what   activity
+	failed bool   // it is why the process, or the bubble, ended
+	holds  string // why it seems to hold the mutex that others wait for
+}
+
+// frame is one call on a stack. The innermost comes first.
+type frame struct{ fn, args, at string }
+
+// activity is what a goroutine does, as far as it matters to a world.
+type activity int
+
+const (
+	idle      activity = iota // part of the machinery, or of no interest
+	runs                      // running, or about to
+	mutex                     // waits for a mutex: the bubble does not count that as quiet
+	outside                   // waits for something else that the bubble does not count as quiet
+	network                   // inside I/O on a simulated connection
+	waits                     // durably blocked, on anything else
+	scheduler                 // drives the world, and waits for it to go quiet
+)
+
 var goroutineHead = regexp.MustCompile(`^goroutine (\d+)[^\[]*\[([^\]]+)\]:`)
 
-// Blocked sums up a dump of stacks: one line per goroutine that is inside a bubble, saying what it waits for and where.
-// It is what a reader wants to know first about a run that never went quiet.
-func Blocked(stacks string) []string {
-	var lines []string
-	for _, g := range strings.Split(stacks, "\n\n") {
-		m := goroutineHead.FindStringSubmatch(g)
-		if m == nil || !strings.Contains(m[2], "synctest bubble") {
+// parseStacks reads a dump as the Go runtime prints it: by runtime.Stack, after a panic, or on SIGQUIT, which adds
+// addresses to each line.
+func parseStacks(dump string) []*goroutine {
+	var all []*goroutine
+	for text := range strings.SplitSeq(dump, "\n\n") {
+		text = strings.TrimSpace(text)
+		m := goroutineHead.FindStringSubmatch(text)
+		if m == nil {
 			continue
 		}
-		wait, _, _ := strings.Cut(m[2], ",")
-		lines = append(lines, "goroutine "+m[1]+" "+meaning(wait)+" in "+where(g))
+		g := &goroutine{id: m[1], text: text}
+		state, rest, _ := strings.Cut(m[2], ",")
+		g.bubble = strings.Contains(rest, "synctest bubble")
+		g.durable = strings.Contains(state, "(durable)")
+		state, _, _ = strings.Cut(state, " (")
+		g.state = state
+
+		at := &frame{}
+		for line := range strings.Lines(text[len(m[0]):]) {
+			line = strings.TrimRight(line, "\r\n")
+			if position, ok := strings.CutPrefix(line, "\t"); ok {
+				at.at, _, _ = strings.Cut(position, " ")
+			} else if by, ok := strings.CutPrefix(line, "created by "); ok {
+				at = &g.creator
+				at.fn, _, _ = strings.Cut(by, " in goroutine")
+			} else if open := strings.LastIndexByte(line, '('); open > 0 && strings.HasSuffix(line, ")") {
+				g.frames = append(g.frames, frame{fn: line[:open], args: line[open+1 : len(line)-1]})
+				at = &g.frames[len(g.frames)-1]
+			}
+		}
+		// What stands above a panic is the handling of it. The origin is below the last.
+		for i, f := range slices.Backward(g.frames) {
+			if f.fn == "panic" {
+				g.frames = g.frames[i+1:]
+				break
+			}
+		}
+		g.what = g.activity()
+		all = append(all, g)
+	}
+	return all
+}
+
+func (g *goroutine) activity() activity {
+	switch {
+	case g.in("lockstep/sim.(*worker)."):
+		return idle // the worker's own
+	case g.state == "synctest.Run", g.in("testing/synctest.testingSynctestTest"):
+		return idle // what a bubble consists of
+	case g.state == "synctest.Wait":
+		return scheduler
+	case g.state == "running", g.state == "runnable", g.state == "preempted", g.state == "copystack", strings.HasPrefix(g.state, "GC assist"):
+		return runs
+	case strings.HasPrefix(g.state, "sync.Mutex"), strings.HasPrefix(g.state, "sync.RWMutex"), g.state == "semacquire":
+		return mutex
+	case g.bubble && !g.durable:
+		return outside
+	case g.in("lockstep/sim.(*Conn).Read"), g.in("lockstep/sim.(*Process).DialContext"):
+		return network
+	}
+	return waits
+}
+
+// in reports whether a function whose name begins like that is on the stack.
+func (g *goroutine) in(fn string) bool {
+	return slices.ContainsFunc(g.frames, func(f frame) bool { return strings.HasPrefix(f.fn, fn) })
+}
+
+// user returns the innermost frame that is neither the standard library's nor the kernel's.
+func (g *goroutine) user() (frame, bool) {
+	for _, f := range g.frames {
+		if !f.standard() && !f.kernel() {
+			return f, true
+		}
+	}
+	return frame{}, false
+}
+
+// where names the frame that a reader looks for: the innermost one of the code under test. Without one, it says who
+// started the goroutine.
+func (g *goroutine) where() string {
+	if f, ok := g.user(); ok {
+		return f.String()
+	}
+	at := "a function that the dump does not show" // it ran on another thread than the one that wrote the dump
+	if i := slices.IndexFunc(g.frames, func(f frame) bool { return !f.standard() }); i >= 0 {
+		at = g.frames[i].String()
+	} else if len(g.frames) > 0 {
+		at = g.frames[0].String()
+	}
+	if g.creator.fn != "" && !g.creator.standard() {
+		at += ", started by " + g.creator.String()
+	}
+	return at
+}
+
+// calls names the innermost frame of the kernel, which says what the code under test asked it for.
+func (g *goroutine) calls() string {
+	for _, f := range g.frames {
+		if f.kernel() {
+			return strings.TrimPrefix(f.fn, "lockstep/sim.")
+		}
+		if !f.standard() {
+			break
+		}
+	}
+	return ""
+}
+
+var majorVersion = regexp.MustCompile(`^v\d+\.`)
+
+// String shortens the import path and the file name to what still tells frames apart.
+func (f frame) String() string {
+	fn := f.fn
+	dir, base := path.Split(fn)
+	if dir != "" && majorVersion.MatchString(base) {
+		fn = path.Base(dir) + "/" + base
+	} else {
+		fn = base
+	}
+	if f.at == "" {
+		return fn
+	}
+	return fn + " (" + path.Base(strings.ReplaceAll(f.at, `\`, "/")) + ")"
+}
+
+// pkg is the import path of the function.
+func (f frame) pkg() string {
+	dir, base := path.Split(f.fn)
+	name, _, _ := strings.Cut(base, ".")
+	return dir + name
+}
+
+// receiver is the type whose method the function is, or is a closure of; empty for a plain function.
+func (f frame) receiver() string {
+	if i := strings.Index(f.fn, ".(*"); i >= 0 {
+		if j := strings.IndexByte(f.fn[i:], ')'); j >= 0 {
+			return f.fn[:i+j+1]
+		}
+	}
+	return ""
+}
+
+// this is the first argument, which is the receiver of a method; empty where the runtime does not vouch for it.
+func (f frame) this() string {
+	first, _, _ := strings.Cut(f.args, ",")
+	if strings.HasPrefix(first, "0x") && !strings.HasSuffix(first, "?") {
+		return first
+	}
+	return ""
+}
+
+func (f frame) kernel() bool { return f.pkg() == "lockstep/sim" && !strings.Contains(f.at, "_test.go") }
+
+// standard reports whether the function belongs to the standard library. The file tells; where the build trimmed paths,
+// the import path has to.
+func (f frame) standard() bool {
+	if root := goroot(); root != "" {
+		return strings.HasPrefix(f.at, root)
+	}
+	pkg := f.pkg()
+	first, _, _ := strings.Cut(pkg, "/")
+	return !strings.Contains(first, ".") && first != "main" && first != "lockstep" && !strings.HasPrefix(pkg, mainModule())
+}
+
+var goroot = sync.OnceValue(func() string {
+	file, _ := runtime.FuncForPC(reflect.ValueOf(strings.Cut).Pointer()).FileLine(0)
+	root, _ := strings.CutSuffix(file, "strings/strings.go")
+	return root
+})
+
+var mainModule = sync.OnceValue(func() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Path != "" {
+		return b.Main.Path
+	}
+	return "main"
+})
+
+// diagnosis is what a dump says about why a run does not end.
+type diagnosis struct {
+	all     []*goroutine
+	suspect []*goroutine // those of the run, the most telling first
+	world   bool         // the run is in a bubble
+}
+
+func diagnose(dump string) *diagnosis {
+	d := &diagnosis{all: parseStacks(dump)}
+	d.world = slices.ContainsFunc(d.all, func(g *goroutine) bool { return g.bubble })
+	for _, g := range d.all {
+		if g.what == idle || g.bubble != d.world {
+			continue
+		}
+		if _, ok := g.user(); ok || g.bubble || g.what == runs {
+			d.suspect = append(d.suspect, g)
+		}
+	}
+	d.findHolders()
+	d.sort()
+	return d
+}
+
+// blame marks the first goroutine of the dump: the runtime prints the one that ended the process first.
+func (d *diagnosis) blame() {
+	if len(d.all) == 0 {
+		return
+	}
+	first := d.all[0]
+	first.failed = true
+	if !slices.Contains(d.suspect, first) { // a library's own goroutine, outside the bubble
+		d.suspect = append(d.suspect, first)
+	}
+	d.sort()
+}
+
+func (d *diagnosis) sort() {
+	rank := func(g *goroutine) int {
+		if g.failed {
+			return 0
+		}
+		if g.holds != "" {
+			return int(mutex)*2 + 1
+		}
+		return int(g.what) * 2
+	}
+	slices.SortStableFunc(d.suspect, func(a, b *goroutine) int { return rank(a) - rank(b) })
+}
+
+// findHolders guesses who holds the mutexes that others wait for. The runtime does not know, but code that locks is
+// mostly methods of one type: the holder is the waiting goroutine that is in a method of the same value, or failing
+// that of the same type, or failing that in the same package.
+func (d *diagnosis) findHolders() {
+	for _, w := range d.suspect {
+		if w.what != mutex {
+			continue
+		}
+		locks, ok := w.user()
+		if !ok {
+			continue
+		}
+		var best int
+		var holders []*goroutine
+		for _, g := range d.suspect {
+			if g.what != network && g.what != waits && g.what != outside {
+				continue
+			}
+			score := 0
+			for _, f := range g.frames {
+				score = max(score, kinship(locks, f))
+			}
+			if score > 0 && g.what == network {
+				score += 4 // of two that may hold it, the one inside I/O is the one to doubt
+			}
+			if score > best {
+				best, holders = score, nil
+			}
+			if score == best && score > 0 {
+				holders = append(holders, g)
+			}
+		}
+		for _, g := range holders {
+			word := "probably holds"
+			if len(holders) > 1 {
+				word = "may hold"
+			}
+			g.holds = word + " that mutex: it is " + [...]string{1: "in the same package", 2: "in a method of the same type", 3: "in a method of the same value"}[best%4]
+		}
+	}
+}
+
+// kinship says how close two frames are: 3 same receiver, 2 same type, 1 same package.
+func kinship(a, b frame) int {
+	switch {
+	case b.standard() || b.kernel() || a.pkg() != b.pkg():
+		return 0
+	case a.receiver() == "" || a.receiver() != b.receiver():
+		return 1
+	case a.this() == "" || a.this() != b.this():
+		return 2
+	}
+	return 3
+}
+
+// cause says in half a sentence why the run does not end.
+func (d *diagnosis) cause() string {
+	some := func(f func(*goroutine) bool) bool { return slices.ContainsFunc(d.suspect, f) }
+	for _, g := range d.suspect {
+		if g.what == runs && g.in("lockstep/sim.(*World).") {
+			return "it is still busy in " + g.where() // the scheduler, or a service that it calls
+		}
+	}
+	switch {
+	case some(func(g *goroutine) bool { return g.what == runs }):
+		return "a goroutine spins"
+	case some(func(g *goroutine) bool { return g.what == network && g.holds != "" }):
+		return "a goroutine waits for a mutex that another holds across I/O"
+	case some(func(g *goroutine) bool { return g.holds != "" }):
+		return "a goroutine waits for a mutex that another holds while it waits"
+	case some(func(g *goroutine) bool { return g.what == mutex }):
+		return "a goroutine waits for a mutex"
+	case some(func(g *goroutine) bool { return g.what == outside }):
+		return "a goroutine waits for something outside the bubble"
+	case d.world:
+		return "it is still busy" // all wait durably, so time goes on
+	}
+	return ""
+}
+
+// stuck reports whether the world can never go quiet and nothing is left that could change that: somebody in the bubble
+// waits for a mutex, nobody runs, and nobody outside is in I/O from which he could return to unlock it.
+func (d *diagnosis) stuck() bool {
+	waiting := false
+	for _, g := range d.all {
+		switch {
+		case g.what == idle:
+		case g.what == runs:
+			return false
+		case g.bubble && g.what == mutex:
+			waiting = true
+		case g.bubble && g.what == outside, !g.bubble && (g.state == "syscall" || g.state == "IO wait"):
+			if _, ok := g.user(); ok {
+				return false
+			}
+		}
+	}
+	return waiting
+}
+
+// telling lists the goroutines whose stacks explain the matter.
+func (d *diagnosis) telling() []*goroutine {
+	var list []*goroutine
+	for _, g := range d.suspect {
+		if g.failed || g.what == runs || g.what == mutex || g.what == outside || g.holds != "" {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func (d *diagnosis) lines() []string {
+	var lines []string
+	said := map[string]int{} // sentence without its subject -> its line
+	more := map[string]int{}
+	var keys []string
+	for _, g := range d.suspect {
+		s := g.sentence()
+		if _, ok := said[s]; ok {
+			more[s]++
+			continue
+		}
+		said[s] = len(lines)
+		keys = append(keys, s)
+		lines = append(lines, "goroutine "+g.id+" "+s)
+	}
+	for _, s := range keys {
+		if n := more[s]; n > 0 {
+			i := said[s]
+			subject := strings.TrimSuffix(lines[i], " "+s)
+			lines[i] = fmt.Sprintf("%s (and %d more) %s", subject, n, s)
+		}
 	}
 	return lines
 }
 
-// meaning puts the runtime's wait reasons into words.
-func meaning(reason string) string {
-	switch {
-	case strings.HasPrefix(reason, "sync.Mutex") || strings.HasPrefix(reason, "sync.RWMutex"):
-		return "waits for a mutex (" + reason + ": not durably blocked, so virtual time stands still)"
-	case reason == "running" || reason == "runnable":
-		return "is " + reason
-	case strings.HasPrefix(reason, "synctest"):
-		return "is the scheduler, waiting for the world to go quiet,"
+// sentence says what a goroutine does, without its subject.
+func (g *goroutine) sentence() string {
+	if g.failed {
+		return "failed in " + g.where()
 	}
-	return "waits (" + strings.TrimSuffix(reason, " (durable)") + ")"
-}
-
-// where names the frames that matter: the innermost one, and the first that is neither the runtime's, the standard
-// library's nor the kernel's.
-func where(g string) string {
-	var frames []string
-	lines := strings.Split(g, "\n")
-	for i := 1; i+1 < len(lines); i += 2 {
-		f, _, _ := strings.Cut(lines[i], "(0x")
-		f = strings.TrimSuffix(f, "(...)")
-		f = strings.TrimSuffix(f, "()")
-		if strings.HasPrefix(f, "created by") {
-			break
+	s := ""
+	switch g.what {
+	case runs:
+		s = "is " + g.state + " in " + g.where()
+	case mutex:
+		s = "waits for a mutex (" + g.state + ") in " + g.where()
+		if g.bubble {
+			s += ", which never counts as quiet: virtual time stands still"
 		}
-		at := strings.TrimSpace(lines[i+1])
-		at, _, _ = strings.Cut(at, " +0x")
-		if std := !strings.Contains(strings.SplitN(f, "/", 2)[0], ".") && !strings.HasPrefix(f, "lockstep/"); std && !strings.HasPrefix(f, "main.") {
-			continue
-		}
-		frames = append(frames, f+" ("+at+")")
-		if !strings.HasPrefix(f, "lockstep/sim.") {
-			break
+	case outside:
+		s = "waits (" + g.state + ") in " + g.where() + " for something outside the bubble, which never counts as quiet: virtual time stands still"
+	case network:
+		s = "is inside " + g.calls() + ", called from " + g.where()
+	case scheduler:
+		return "is the scheduler: it waits for the world to go quiet"
+	default:
+		s = "waits (" + g.state + ") in " + g.where()
+		if c := g.calls(); c != "" && !strings.Contains(s, c) {
+			s = "waits in " + c + ", called from " + g.where()
 		}
 	}
-	if len(frames) == 0 {
-		return "the runtime"
+	if g.holds != "" {
+		s += ", and " + g.holds
 	}
-	return strings.Join(frames, " < ")
+	return s
 }

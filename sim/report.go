@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Report is what is known of a job that did not end by itself.
+type Report struct {
+	Reason  string   `json:"reason"`            // one line: "panic: assignment to entry in nil map"
+	Blocked []string `json:"blocked,omitempty"` // what each goroutine does or waits for, one line each, the most telling first
+	Stacks  string   `json:"stacks,omitempty"`  // all stacks, or, if there are none, the last that the worker printed
+}
+
+// Overdue is the report of a job that has not ended within limit, from the stacks at that time.
+func Overdue(limit time.Duration, stacks string) *Report {
+	d := diagnose(stacks)
+	reason := fmt.Sprintf("the job did not end within %v", limit)
+	if d.world {
+		reason = fmt.Sprintf("the world did not go quiet within %v", limit)
+	}
+	if c := d.cause(); c != "" {
+		reason += ": " + c
+	}
+	return &Report{Reason: reason, Blocked: d.lines(), Stacks: stacks}
+}
+
+// failed is the report of a job that returned an error.
+func failed(err error) *Report {
+	if leak, ok := errors.AsType[*LeakError](err); ok {
+		return &Report{Reason: "goroutines left behind", Blocked: Blocked(leak.Stacks), Stacks: leak.Stacks}
+	}
+	reason, rest, _ := strings.Cut(err.Error(), "\n")
+	d := diagnose(rest)
+	d.blame()
+	return &Report{Reason: reason, Blocked: d.lines(), Stacks: rest}
+}
+
+// lastWords matches how the Go runtime begins what it prints when it ends a process. A library may have printed half a
+// line before; only then do the words not stand at the beginning of one.
+var lastWords = []*regexp.Regexp{
+	regexp.MustCompile(`(?m)^(?:panic: |fatal error: |SIG[A-Z0-9]+: )`),
+	regexp.MustCompile(`(?:panic: |fatal error: |SIG[A-Z0-9]+: )`),
+}
+
+// obituary splits what a process printed before it died into the runtime's first line and the stacks after it. Both are
+// empty if the runtime had no part in its death.
+func obituary(printed string) (reason, stacks string) {
+	for _, re := range lastWords {
+		at := re.FindAllStringIndex(printed, -1)
+		if len(at) == 0 {
+			continue
+		}
+		reason, stacks, _ = strings.Cut(printed[at[len(at)-1][0]:], "\n")
+		if i := strings.Index(reason, " [recovered"); i > 0 {
+			reason = reason[:i]
+		}
+		return strings.TrimSpace(reason), stacks
+	}
+	return "", ""
+}
+
+// died is the report of a job whose worker died of its own accord.
+func died(state, printed string) *Report {
+	reason, stacks := obituary(printed)
+	if reason == "" {
+		verb := "exited"
+		if strings.HasPrefix(state, "signal: ") {
+			verb = "was killed"
+		}
+		return &Report{Reason: "the worker " + verb + ": " + state, Stacks: printed}
+	}
+	d := diagnose(stacks)
+	if !strings.HasPrefix(reason, "SIGQUIT") { // somebody else's doing
+		d.blame()
+	}
+	return &Report{Reason: reason, Blocked: d.lines(), Stacks: strings.TrimSpace(stacks)}
+}
+
+// Bounds of what String shows. They keep a report on one screen.
+const (
+	shownLines      = 12
+	shownGoroutines = 4
+	shownFrames     = 12
+	shownPrinted    = 20
+)
+
+// String is the report for people: the reason, what blocks on what, and the stacks that explain it, shortened.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, r.Reason)
+	for i, line := range r.Blocked {
+		if i == shownLines {
+			fmt.Fprintf(&b, "  (%d more lines)\n", len(r.Blocked)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	d := diagnose(r.Stacks)
+	if len(r.Blocked) > 0 && strings.Contains(r.Blocked[0], " failed in ") { // all that a saved report knows of it
+		d.blame()
+	}
+	if len(d.all) == 0 {
+		printed := strings.Split(strings.TrimSpace(r.Stacks), "\n")
+		if cut := len(printed) - shownPrinted; cut > 0 {
+			printed = append([]string{fmt.Sprintf("(%d lines before these)", cut)}, printed[cut:]...)
+		}
+		for _, line := range printed {
+			if line != "" {
+				fmt.Fprintf(&b, "    %s\n", line)
+			}
+		}
+		return b.String()
+	}
+	show := d.telling()
+	if len(show) == 0 {
+		show = d.suspect
+	}
+	show = show[:min(len(show), shownGoroutines)]
+	for _, g := range show {
+		fmt.Fprintf(&b, "    goroutine %s [%s]:\n", g.id, g.state)
+		n := 0
+		for _, f := range g.frames {
+			if strings.HasPrefix(f.fn, "runtime.") || strings.HasPrefix(f.fn, "internal/") {
+				continue
+			}
+			if n++; n > shownFrames {
+				fmt.Fprintln(&b, "      ...")
+				break
+			}
+			fmt.Fprintf(&b, "      %s\n        %s\n", f.fn, f.at)
+		}
+		if g.creator.fn != "" {
+			fmt.Fprintf(&b, "      created by %s\n        %s\n", g.creator.fn, cmp.Or(g.creator.at, "?"))
+		}
+	}
+	if n := len(d.all) - len(show); n > 0 {
+		fmt.Fprintf(&b, "    (%d more goroutines)\n", n)
+	}
+	return b.String()
+}

@@ -1,0 +1,430 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Supervisor runs jobs in worker processes, so that what a bubble cannot contain (a panic in a goroutine of a library,
+// a spin, a concurrent map write, a mutex held across I/O, state that a library keeps for the whole process) ends one
+// job and not the run.
+//
+// A worker is a process that calls [Work]. It has one processor, which suits worlds, and does one job at a time.
+type Supervisor struct {
+	Command func() *exec.Cmd // how to start a worker: a command that will find IsWorker true
+	Workers int              // how many at once; default: one per core
+	Limit   time.Duration    // wall-clock time that a job may take before its worker is asked for its stacks and killed; default 20s
+	Output  io.Writer        // receives what workers print, to stdout and stderr alike, as it comes; default: nobody
+}
+
+// Outcome is what became of a job. Exactly one field is set.
+type Outcome struct {
+	Result json.RawMessage // what it returned
+	Report *Report         // why it did not
+}
+
+const (
+	startLimit = 30 * time.Second // for a worker to say that it is one
+	grace      = 2 * time.Second  // for a worker to do what it was asked for, before it is asked less politely
+	keptOutput = 1 << 20          // bytes of what a worker prints; a dump of 500 goroutines fits
+)
+
+// Run hands out the jobs and calls done once for each, in the order in which they end, from the calling goroutine.
+//
+// A job whose worker dies or exceeds the limit has a Report for its outcome, and the others go on with a fresh worker.
+// Run itself fails only if ctx ends, with its error, or if a worker cannot be started. Either way no worker is left.
+func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(i int, o Outcome)) error {
+	if IsWorker() {
+		// A test binary that was meant to call Work would otherwise start itself for ever.
+		return errors.New("sim: this process is a worker, which has to call Work; it cannot supervise")
+	}
+	for i, j := range jobs {
+		if !json.Valid(j) {
+			return fmt.Errorf("sim: job %d is not JSON: %.80q", i, j)
+		}
+	}
+	if len(jobs) == 0 {
+		return ctx.Err()
+	}
+
+	parent := ctx
+	ctx, cancel := context.WithCancelCause(parent)
+	r := &run{Supervisor: *s, ctx: ctx, jobs: jobs, todo: make(chan int, len(jobs)), ended: make(chan ended), tasks: make(chan func())}
+	r.Limit = cmp.Or(r.Limit, 20*time.Second)
+	for i := range jobs {
+		r.todo <- i
+	}
+	close(r.todo)
+
+	var starter, hands sync.WaitGroup
+	starter.Go(r.start)
+	for range min(cmp.Or(max(s.Workers, 0), runtime.NumCPU()), len(jobs)) {
+		hands.Go(func() {
+			if err := r.work(); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	defer func() {
+		cancel(nil)
+		hands.Wait()
+		close(r.tasks)
+		starter.Wait()
+	}()
+	for range jobs {
+		select {
+		case e := <-r.ended:
+			done(e.job, e.Outcome)
+		case <-ctx.Done():
+			return cmp.Or(parent.Err(), context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// run is one call of Run.
+type run struct {
+	Supervisor
+	ctx   context.Context
+	jobs  []json.RawMessage
+	todo  chan int
+	ended chan ended
+	tasks chan func() // for the thread that starts workers
+	mu    sync.Mutex  // guards Output, and what is kept of it
+}
+
+type ended struct {
+	job int
+	Outcome
+}
+
+// start starts processes for the others. On linux a worker dies with the thread that started it, which is what ends a
+// spinning one when the supervisor is killed. So this thread must not end, nor be handed to other goroutines of which
+// one might end it, before the last worker does.
+func (r *run) start() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for f := range r.tasks {
+		f()
+	}
+}
+
+// work keeps one worker busy until no job is left.
+func (r *run) work() error {
+	var c *child
+	defer func() {
+		if c != nil {
+			c.release()
+		}
+	}()
+	for i := range r.todo {
+		if r.ctx.Err() != nil {
+			return nil
+		}
+		if c == nil {
+			var err error
+			if c, err = r.hire(); err != nil {
+				return err
+			}
+		}
+		o, err := c.do(r.ctx, i, r.jobs[i], r.Limit)
+		if err != nil {
+			c.kill()
+			c = nil
+			return nil // cancelled
+		}
+		if c.spent {
+			c.kill()
+			c = nil
+		}
+		select {
+		case r.ended <- ended{i, o}:
+		case <-r.ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// child is a worker as its supervisor sees it.
+type child struct {
+	cmd     *exec.Cmd
+	jobs    *os.File      // to the worker
+	answers chan answer   // from it; closed at the end of them
+	broken  error         // why the answers ended, if not because the worker did; read only after that
+	dead    chan struct{} // closed when the process has ended
+	left    chan struct{} // closed when nobody reads the answers any more
+	printed *tail
+	spent   bool // fit for no more jobs
+}
+
+// hire starts a worker and waits until it says that it is one.
+func (r *run) hire() (*child, error) {
+	cmd := r.Command()
+	c := &child{
+		cmd:     cmd,
+		answers: make(chan answer),
+		dead:    make(chan struct{}),
+		left:    make(chan struct{}),
+		printed: &tail{also: r.Output, mu: &r.mu},
+	}
+	jobs, toWorker, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("sim: start worker: %w", err)
+	}
+	fromWorker, answers, err := os.Pipe()
+	if err != nil {
+		jobs.Close()
+		toWorker.Close()
+		return nil, fmt.Errorf("sim: start worker: %w", err)
+	}
+	c.jobs = toWorker
+
+	cmd.Stdout, cmd.Stderr = c.printed, c.printed
+	pipes := "std"
+	if runtime.GOOS == "windows" { // no other files can be inherited
+		cmd.Stdin, cmd.Stdout = jobs, answers
+	} else {
+		pipes = fmt.Sprintf("%d,%d", 3+len(cmd.ExtraFiles), 4+len(cmd.ExtraFiles))
+		cmd.ExtraFiles = append(cmd.ExtraFiles, jobs, answers)
+	}
+	cmd.Env = workerEnviron(cmd.Environ(), pipes)
+	cmd.WaitDelay = time.Second // for what the worker printed, if a process of its own keeps the pipe open
+	tether(cmd)
+
+	started := make(chan error)
+	r.tasks <- func() { started <- cmd.Start() }
+	err = <-started
+	jobs.Close()
+	answers.Close()
+	if err != nil {
+		toWorker.Close()
+		fromWorker.Close()
+		return nil, fmt.Errorf("sim: start worker: %w", err)
+	}
+	go c.listen(fromWorker)
+	go func() {
+		cmd.Wait()
+		fromWorker.SetReadDeadline(time.Now().Add(time.Second)) // as WaitDelay
+		close(c.dead)
+	}()
+
+	patience := time.NewTimer(startLimit)
+	defer patience.Stop()
+	select {
+	case a, ok := <-c.answers:
+		if ok && a.Ready {
+			return c, nil
+		}
+		c.kill()
+		if ok {
+			return nil, fmt.Errorf("sim: %v is not a worker of this version", cmd)
+		}
+		return nil, fmt.Errorf("sim: %v ended before it took a job: %v\n%s", cmd, cmp.Or[any](c.broken, cmd.ProcessState), lastLines(c.printed.String(), shownPrinted))
+	case <-patience.C:
+		c.kill()
+		return nil, fmt.Errorf("sim: %v did not call Work within %v\n%s", cmd, startLimit, lastLines(c.printed.String(), shownPrinted))
+	case <-r.ctx.Done():
+		c.kill()
+		return nil, context.Cause(r.ctx)
+	}
+}
+
+// workerEnviron adds to env what a worker needs. Of two values of one variable the last counts.
+func workerEnviron(env []string, pipes string) []string {
+	value := func(name string) string {
+		v := ""
+		for _, e := range env {
+			if s, ok := strings.CutPrefix(e, name+"="); ok {
+				v = s
+			}
+		}
+		return v
+	}
+	// rand.Seed has had no effect since Go 1.24, unless this is set; a worker seeds the source that libraries share.
+	debug := "randseednop=0"
+	if v := value("GODEBUG"); v != "" {
+		debug = v + "," + debug
+	}
+	env = append(env, workerEnv+"="+pipes, "GOMAXPROCS=1", "GODEBUG="+debug)
+	if v := value("GOTRACEBACK"); v != "system" && v != "crash" {
+		env = append(env, "GOTRACEBACK=all") // a panic is often explained by what the others do
+	}
+	return env
+}
+
+// listen reads answers until there are no more.
+func (c *child) listen(from *os.File) {
+	defer close(c.answers)
+	defer from.Close()
+	dec := json.NewDecoder(from)
+	for {
+		var a answer
+		if err := dec.Decode(&a); err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrDeadlineExceeded) {
+				c.broken = err
+			}
+			return
+		}
+		select {
+		case c.answers <- a:
+		case <-c.left:
+			return
+		}
+	}
+}
+
+// How far a supervisor has gone with a worker that exceeds its limit. The first step gets the best stacks, because the
+// runtime stops every goroutine where it is; a signal shows only the thread that takes it. But it needs a runtime that
+// can still schedule one.
+const (
+	inTime = iota
+	asked  // to report its stacks and exit
+	told   // by SIGQUIT, to print its stacks and exit
+	killed
+)
+
+// do has the worker do one job. Its error is that of ctx.
+func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.Duration) (Outcome, error) {
+	c.printed.reset()
+	c.send(request{Job: i, Data: job}, limit)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for step := inTime; ; {
+		select {
+		case a, ok := <-c.answers:
+			switch {
+			case !ok:
+				c.spent = true
+				return Outcome{Report: c.autopsy(step, limit)}, nil
+			case a.Job != i || a.Result == nil && a.Report == nil:
+				continue
+			}
+			// After a report with stacks the worker exits, because of the goroutines that the job left in it.
+			c.spent = a.Report != nil && a.Report.Stacks != "" || step != inTime
+			return Outcome{a.Result, a.Report}, nil
+		case <-timer.C:
+			step++
+			switch step {
+			case asked:
+				c.send(request{Job: i, Stacks: limit}, grace)
+			case told:
+				quit(c.cmd.Process)
+			case killed:
+				c.cmd.Process.Kill()
+			}
+			timer.Reset(grace)
+		case <-ctx.Done():
+			return Outcome{}, ctx.Err()
+		}
+	}
+}
+
+// send writes a request. An error is no news: a worker that cannot be written to is dead, or will exceed its limit.
+func (c *child) send(r request, within time.Duration) {
+	c.jobs.SetWriteDeadline(time.Now().Add(within))
+	line, err := json.Marshal(r)
+	if err != nil {
+		panic("sim: " + err.Error())
+	}
+	c.jobs.Write(append(line, '\n'))
+}
+
+// autopsy says why a worker died that had a job.
+func (c *child) autopsy(step int, limit time.Duration) *Report {
+	c.kill()
+	printed := c.printed.String()
+	reason, stacks := obituary(printed)
+	switch {
+	case c.broken != nil:
+		return &Report{Reason: "the worker wrote an answer that cannot be read: " + c.broken.Error(), Stacks: printed}
+	case step >= told && (reason == "" || strings.HasPrefix(reason, "SIGQUIT")):
+		r := Overdue(limit, stacks)
+		if r.Blocked == nil {
+			r.Reason += "; the worker could not say why, and was killed"
+			r.Stacks = printed
+		}
+		return r
+	}
+	return died(c.cmd.ProcessState.String(), printed)
+}
+
+// kill ends the process if it has not ended, and waits for that.
+func (c *child) kill() {
+	select {
+	case <-c.dead:
+	default:
+		c.cmd.Process.Kill()
+	}
+	c.reap()
+}
+
+// release lets the process end: an idle worker exits when there are no more jobs, as a program should that may have
+// profiles to write.
+func (c *child) release() {
+	c.jobs.Close()
+	select {
+	case <-c.dead:
+	case <-time.After(grace):
+		c.cmd.Process.Kill()
+	}
+	c.reap()
+}
+
+func (c *child) reap() {
+	<-c.dead
+	c.jobs.Close()
+	select {
+	case <-c.left:
+	default:
+		close(c.left)
+	}
+}
+
+// tail keeps the end of what a worker prints.
+type tail struct {
+	mu   *sync.Mutex
+	also io.Writer
+	buf  []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, b...)
+	if cut := len(t.buf) - keptOutput; cut > keptOutput { // not at each write, because it copies
+		t.buf = append(t.buf[:0], t.buf[cut:]...)
+	}
+	if t.also != nil {
+		t.also.Write(b)
+	}
+	return len(b), nil
+}
+
+func (t *tail) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = t.buf[:0]
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf[max(0, len(t.buf)-keptOutput):])
+}
+
+// lastLines returns the last n lines of s.
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,781 @@
+package sim
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestWorkerProcess is the worker of the other tests: they run the test binary again with this test alone.
+func TestWorkerProcess(t *testing.T) {
+	if !IsWorker() {
+		t.Skip("is for TestSupervisor to start")
+	}
+	err := Work(func(ctx context.Context, data json.RawMessage) (any, error) {
+		var job struct{ Do, Arg string }
+		if err := json.Unmarshal(data, &job); err != nil {
+			return nil, err
+		}
+		if ctx.Done() != nil {
+			return nil, errors.New("the context can end")
+		}
+		return testJobs[job.Do](job.Arg)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func job(do string, arg ...string) json.RawMessage {
+	b, _ := json.Marshal(map[string]string{"Do": do, "Arg": strings.Join(arg, " ")})
+	return b
+}
+
+var testJobs = map[string]func(arg string) (any, error){
+	"return":  func(arg string) (any, error) { return "did " + arg, nil },
+	"nothing": func(string) (any, error) { return nil, nil },
+	"nan":     func(string) (any, error) { return math.NaN(), nil },
+	"error":   func(string) (any, error) { return nil, errors.New("no such scenario") },
+	"environment": func(string) (any, error) {
+		rand.Seed(7)
+		first := rand.Int()
+		rand.Seed(7)
+		return map[string]any{"procs": runtime.GOMAXPROCS(0), "seeds": rand.Int() == first, "worker": IsWorker(), "GODEBUG": os.Getenv("GODEBUG")}, nil
+	},
+	"pid": func(string) (any, error) { return os.Getpid(), nil },
+	"print": func(string) (any, error) {
+		fmt.Print("{\"job\":0,\"result\":\"forged\"}\n\x00garbage without an end")
+		fmt.Fprint(os.Stderr, "more of it")
+		return "printed", nil
+	},
+	"exit": func(string) (any, error) {
+		fmt.Fprintln(os.Stderr, "configuration file not found")
+		os.Exit(3)
+		return nil, nil
+	},
+	"killed": func(string) (any, error) {
+		p, _ := os.FindProcess(os.Getpid())
+		p.Kill()
+		select {}
+	},
+	"close answers": func(arg string) (any, error) {
+		fd, _ := strconv.Atoi(arg)
+		os.NewFile(uintptr(fd), "answers").WriteString("}{\n")
+		select {}
+	},
+	"panic": func(string) (any, error) {
+		return nil, Bubble(func() {
+			fmt.Fprint(os.Stderr, "half a line")
+			go func() {
+				var m map[string]int
+				m["a"] = 1
+			}()
+			time.Sleep(time.Second)
+		})
+	},
+	"panic outside the bubble": func(string) (any, error) {
+		c := make(chan int)
+		go panicAfter(c)
+		return nil, Bubble(func() {
+			go waitForNobody(make(chan int))
+			close(c)
+			time.Sleep(time.Second)
+			for {
+				runtime.Gosched()
+			}
+		})
+	},
+	"panic in the scheduler": func(string) (any, error) {
+		return nil, Bubble(func() { panic("sim: two processes named c1") })
+	},
+	"leak": func(string) (any, error) {
+		return nil, Bubble(func() { go waitForNobody(make(chan int)) })
+	},
+	"spin": func(arg string) (any, error) {
+		fmt.Fprintln(os.Stderr, "pid", os.Getpid())
+		return nil, Bubble(func() {
+			w := NewWorld(Config{})
+			w.Process("c1").Go(func(context.Context) { spinForEver() })
+			w.Run()
+		})
+	},
+	"spin outside a bubble": func(string) (any, error) { spinForEver(); return nil, nil },
+	"wait for the world outside": func(string) (any, error) {
+		c := make(chan int)
+		return nil, Bubble(func() {
+			w := NewWorld(Config{})
+			w.Process("c1").Go(func(context.Context) { waitForNobody(c) })
+			w.Run()
+		})
+	},
+	"mutex": func(string) (any, error) {
+		return nil, Bubble(func() {
+			w := NewWorld(Config{})
+			n1 := w.Serve("n1", &echo{})
+			p := w.Process("c1")
+			p.Go(func(ctx context.Context) {
+				conn, err := p.DialContext(ctx, "tcp", n1.Addr())
+				if err != nil {
+					panic(err)
+				}
+				c := &cache{conn: conn}
+				go c.get()
+				c.get()
+			})
+			w.Run()
+		})
+	},
+	"mutex across a sleep": func(string) (any, error) {
+		return nil, Bubble(func() {
+			w := NewWorld(Config{})
+			p := w.Process("c1")
+			c := &cache{}
+			p.Go(func(context.Context) { c.slow(p) })
+			p.Go(func(context.Context) { c.slow(p) })
+			w.Run()
+		})
+	},
+	"concurrent map writes": func(string) (any, error) {
+		// The runtime notices only writes that are in progress at once, for which there have to be two processors.
+		runtime.GOMAXPROCS(2)
+		return nil, Bubble(func() {
+			m := map[int]int{}
+			go writeForEver(m)
+			writeForEver(m)
+		})
+	},
+	// A middle level: a supervisor, to be killed, of workers that spin and cannot be preempted.
+	"supervise": func(string) (any, error) {
+		s := Supervisor{Command: startTest("TestWorkerProcess", "GODEBUG=asyncpreemptoff=1"), Workers: 2, Output: os.Stderr, Limit: time.Minute}
+		return nil, s.Run(context.Background(), []json.RawMessage{job("spin"), job("spin")}, func(int, Outcome) {})
+	},
+}
+
+//go:noinline
+func waitForNobody(c chan int) { <-c }
+
+//go:noinline
+func panicAfter(c chan int) {
+	<-c
+	panic(errors.New("connection pool is closed"))
+}
+
+var spun int
+
+//go:noinline
+//go:norace
+func spinForEver() {
+	for {
+		spun++ // no call, not even to the race detector: only a signal can preempt it
+	}
+}
+
+//go:noinline
+func writeForEver(m map[int]int) {
+	for i := 0; ; i++ {
+		m[i%64] = i
+	}
+}
+
+// cache holds its mutex while it waits for a reply, as clients do that look up an address once for all.
+type cache struct {
+	mu   sync.Mutex
+	conn net.Conn
+}
+
+//go:noinline
+func (c *cache) get() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintln(c.conn, "hello")
+	c.conn.Read(make([]byte, 100))
+}
+
+//go:noinline
+func (c *cache) slow(p *Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.Clock().Sleep(time.Second)
+}
+
+func startTest(test string, env ...string) func() *exec.Cmd {
+	return func() *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
+		cmd.Env = append(os.Environ(), env...)
+		return cmd
+	}
+}
+
+// supervise runs jobs and returns their outcomes, having checked that each came once.
+func supervise(t *testing.T, s Supervisor, jobs ...json.RawMessage) []Outcome {
+	t.Helper()
+	if s.Command == nil {
+		s.Command = startTest("TestWorkerProcess")
+	}
+	s.Limit = cmp.Or(s.Limit, 10*time.Second)
+	got := make([]Outcome, len(jobs))
+	count := make([]int, len(jobs))
+	if err := s.Run(t.Context(), jobs, func(i int, o Outcome) { got[i] = o; count[i]++ }); err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range got {
+		if count[i] != 1 || (o.Result == nil) == (o.Report == nil) {
+			t.Errorf("job %s ended %d times, with %s and %v", jobs[i], count[i], o.Result, o.Report)
+		}
+	}
+	return got
+}
+
+func TestSupervisorReturnsResults(t *testing.T) {
+	t.Parallel()
+	var jobs []json.RawMessage
+	for i := range 200 {
+		jobs = append(jobs, job("return", strconv.Itoa(i)))
+	}
+	for i, o := range supervise(t, Supervisor{Workers: 2}, jobs...) {
+		if want := fmt.Sprintf("%q", fmt.Sprint("did ", i)); string(o.Result) != want {
+			t.Errorf("job %d: %s, want %s", i, o.Result, want)
+		}
+	}
+	if got := supervise(t, Supervisor{}, job("nothing"))[0]; string(got.Result) != "null" {
+		t.Errorf("no result: %s, want null", got.Result)
+	}
+	if got := supervise(t, Supervisor{}); len(got) != 0 {
+		t.Errorf("no jobs: %v", got)
+	}
+}
+
+func TestSupervisorPreparesWorkers(t *testing.T) {
+	t.Parallel()
+	s := Supervisor{Command: startTest("TestWorkerProcess", "GODEBUG=panicnil=1", "GOMAXPROCS=8")}
+	got := string(supervise(t, s, job("environment"))[0].Result)
+	if want := `{"GODEBUG":"panicnil=1,randseednop=0","procs":1,"seeds":true,"worker":false}`; got != want {
+		t.Errorf("environment %s, want %s", got, want)
+	}
+}
+
+func TestSupervisorReports(t *testing.T) {
+	for _, test := range []struct {
+		do      string
+		limit   time.Duration
+		env     string
+		reason  string
+		blocked []string // each in some line
+		stacks  string
+		slow    time.Duration // it may take this long; 0 stands for a second
+	}{
+		{
+			do:     "error",
+			reason: "no such scenario",
+		}, {
+			do:     "nan",
+			reason: "sim: the result of the job is not JSON: json: unsupported value: NaN",
+		}, {
+			do:      "panic",
+			reason:  "panic: assignment to entry in nil map",
+			blocked: []string{"failed in sim.init.func", "(supervisor_test.go:"},
+			stacks:  "[running, synctest bubble",
+		}, {
+			do:      "panic outside the bubble",
+			reason:  "panic: connection pool is closed",
+			blocked: []string{"failed in sim.panicAfter (supervisor_test.go:"},
+			stacks:  "sim.panicAfter",
+		}, {
+			do:      "panic in the scheduler",
+			reason:  "panic: sim: two processes named c1",
+			blocked: []string{"failed in sim.init.func"},
+			stacks:  "supervisor_test.go:",
+		}, {
+			do:      "concurrent map writes",
+			reason:  "fatal error: concurrent map writes",
+			blocked: []string{"failed in sim.writeForEver (supervisor_test.go:"},
+			stacks:  "sim.writeForEver",
+			slow:    5 * time.Second,
+		}, {
+			do:      "leak",
+			reason:  "goroutines left behind",
+			blocked: []string{"waits (chan receive) in sim.waitForNobody (supervisor_test.go:"},
+			stacks:  "sim.waitForNobody",
+		}, {
+			do:     "mutex",
+			limit:  20 * time.Second,
+			reason: "the world did not go quiet: a goroutine waits for a mutex that another holds across I/O",
+			blocked: []string{
+				"waits for a mutex (sync.Mutex.Lock) in sim.(*cache).get (supervisor_test.go:",
+				"is inside (*Conn).Read, called from sim.(*cache).get (supervisor_test.go:",
+				"probably holds that mutex: it is in a method of the same ",
+				"is the scheduler: it waits for the world to go quiet",
+			},
+			stacks: "sim.(*cache).get",
+			slow:   2 * time.Second,
+		}, {
+			do:     "mutex",
+			limit:  100 * time.Millisecond, // before the worker itself notices
+			reason: "the world did not go quiet within 100ms: a goroutine waits for a mutex that another holds across I/O",
+		}, {
+			do:     "mutex across a sleep",
+			reason: "the world did not go quiet: a goroutine waits for a mutex that another holds while it waits",
+			blocked: []string{
+				"waits for a mutex (sync.Mutex.Lock) in sim.(*cache).slow (supervisor_test.go:",
+				"waits in (*clock).Sleep, called from sim.(*cache).slow (supervisor_test.go:",
+			},
+			slow: 2 * time.Second,
+		}, {
+			do:      "wait for the world outside",
+			limit:   100 * time.Millisecond,
+			reason:  "the world did not go quiet within 100ms: a goroutine waits for something outside the bubble",
+			blocked: []string{"waits (chan receive) in sim.waitForNobody (supervisor_test.go:"},
+		}, {
+			do:      "spin",
+			limit:   200 * time.Millisecond,
+			reason:  "the world did not go quiet within 200ms: a goroutine spins",
+			blocked: []string{"is runnable in sim.spinForEver (supervisor_test.go:", "is the scheduler"},
+			stacks:  "sim.spinForEver",
+		}, {
+			do:      "spin outside a bubble",
+			limit:   200 * time.Millisecond,
+			reason:  "the job did not end within 200ms: a goroutine spins",
+			blocked: []string{"is runnable in sim.spinForEver (supervisor_test.go:"},
+		}, {
+			// A goroutine that cannot be preempted keeps the worker from answering: the signal remains.
+			do:      "spin",
+			env:     "GODEBUG=asyncpreemptoff=1",
+			limit:   200 * time.Millisecond,
+			reason:  "the world did not go quiet within 200ms: a goroutine spins",
+			blocked: []string{"is running in sim.spinForEver (supervisor_test.go:", "is the scheduler"},
+			stacks:  "sim.spinForEver",
+			slow:    grace + time.Second,
+		}, {
+			do:     "exit",
+			reason: "the worker exited: exit status 3",
+			stacks: "configuration file not found",
+		}, {
+			do:     "killed",
+			reason: "the worker was killed: signal: killed",
+		},
+	} {
+		name := test.do
+		if test.limit > 0 {
+			name += " within " + test.limit.String()
+		}
+		t.Run(name+" "+test.env, func(t *testing.T) {
+			t.Parallel()
+			// The jobs before and after are none of its business.
+			s := Supervisor{Command: startTest("TestWorkerProcess", test.env), Workers: 1, Limit: test.limit}
+			start := time.Now()
+			got := supervise(t, s, job("return", "before"), job(test.do), job("return", "after"))
+			if took := time.Since(start); took > cmp.Or(test.slow, time.Second)+4*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if string(got[0].Result) != `"did before"` || string(got[2].Result) != `"did after"` {
+				t.Errorf("the jobs before and after: %s, %s", got[0].Result, got[2].Result)
+			}
+			r := got[1].Report
+			if r == nil {
+				t.Fatalf("result %s", got[1].Result)
+			}
+			t.Log(r)
+			if r.Reason != test.reason {
+				t.Errorf("reason %q, want %q", r.Reason, test.reason)
+			}
+			for _, want := range test.blocked {
+				if !slices.ContainsFunc(r.Blocked, func(line string) bool { return strings.Contains(line, want) }) {
+					t.Errorf("no line says %q in\n%s", want, strings.Join(r.Blocked, "\n"))
+				}
+			}
+			if !strings.Contains(r.Stacks, test.stacks) {
+				t.Errorf("no %q in the stacks\n%s", test.stacks, r.Stacks)
+			}
+			if strings.HasPrefix(test.stacks, "sim.") && !strings.Contains(r.String(), "/"+test.stacks+"\n") {
+				t.Errorf("the report does not show the stack of %s", test.stacks)
+			}
+			if n := strings.Count(r.String(), "\n"); n > 150 {
+				t.Errorf("the report has %d lines", n)
+			}
+		})
+	}
+}
+
+func TestSupervisorSurvivesOutput(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	got := supervise(t, Supervisor{Workers: 1, Output: &out}, job("print"), job("return", "it"))
+	if string(got[0].Result) != `"printed"` || string(got[1].Result) != `"did it"` {
+		t.Errorf("got %s and %s", got[0].Result, got[1].Result)
+	}
+	for _, want := range []string{"forged", "garbage without an end", "more of it"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %q", want, out.String())
+		}
+	}
+}
+
+func TestSupervisorSurvivesBadAnswers(t *testing.T) {
+	t.Parallel()
+	got := supervise(t, Supervisor{Workers: 1}, job("close answers", "4"), job("return", "it"))
+	if r := got[0].Report; r == nil || !strings.HasPrefix(r.Reason, "the worker wrote an answer that cannot be read") {
+		t.Errorf("got %v", got[0])
+	}
+	if string(got[1].Result) != `"did it"` {
+		t.Errorf("got %v", got[1])
+	}
+}
+
+func TestSupervisorReplacesSpentWorkers(t *testing.T) {
+	t.Parallel()
+	got := supervise(t, Supervisor{Workers: 1}, job("pid"), job("pid"), job("error"), job("pid"), job("leak"), job("pid"), job("exit"), job("pid"))
+	pid := func(i int) string { return string(got[i].Result) }
+	if pid(0) != pid(1) || pid(1) != pid(3) {
+		t.Errorf("a worker was replaced without need: %s %s %s", pid(0), pid(1), pid(3))
+	}
+	if pid(3) == pid(5) || pid(5) == pid(7) {
+		t.Errorf("a worker was kept after a leak or an exit: %s %s %s", pid(3), pid(5), pid(7))
+	}
+}
+
+func TestSupervisorRefusesBadWorkers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		command func() *exec.Cmd
+		want    string
+	}{
+		{"not there", func() *exec.Cmd { return exec.Command(filepath.Join(t.TempDir(), "lockstep")) }, "sim: start worker: "},
+		{"no worker", startTest("TestNoSuchTest"), "ended before it took a job: exit status 0\n"},
+		{"fails", func() *exec.Cmd { return exec.Command(os.Args[0], "-no-such-flag") }, "ended before it took a job: exit status 2\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := Supervisor{Command: test.command, Workers: 2}
+			err := s.Run(t.Context(), []json.RawMessage{job("pid"), job("pid"), job("pid")}, func(i int, o Outcome) {
+				t.Errorf("job %d ended: %v", i, o)
+			})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+	s := Supervisor{Command: startTest("TestWorkerProcess")}
+	if err := s.Run(t.Context(), []json.RawMessage{json.RawMessage("{")}, nil); err == nil || !strings.Contains(err.Error(), "job 0 is not JSON") {
+		t.Errorf("a job that is not JSON: %v", err)
+	}
+}
+
+// A test binary that is started as a worker and does not call Work must not start workers of its own.
+func TestWorkersDoNotSupervise(t *testing.T) {
+	t.Setenv(workerEnv, "3,4")
+	s := Supervisor{Command: func() *exec.Cmd { t.Error("started"); return exec.Command("false") }}
+	if err := s.Run(t.Context(), []json.RawMessage{job("pid")}, nil); err == nil || !strings.Contains(err.Error(), "is a worker") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// pids collects the process ids that workers print.
+type pids struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (p *pids) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.buf.Write(b)
+}
+
+func (p *pids) wait(t *testing.T, n int) []int {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		p.mu.Lock()
+		var found []int
+		for _, m := range regexp.MustCompile(`pid (\d+)\n`).FindAllStringSubmatch(p.buf.String(), -1) {
+			pid, _ := strconv.Atoi(m[1])
+			found = append(found, pid)
+		}
+		p.mu.Unlock()
+		if len(found) >= n {
+			return found
+		}
+	}
+	t.Errorf("%d workers did not start", n)
+	return nil
+}
+
+// gone waits until the processes have ended. One that nobody has waited for yet counts as ended.
+func gone(t *testing.T, pids []int, within time.Duration) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	deadline := time.Now().Add(within)
+	for _, pid := range pids {
+		for {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			if err != nil || bytes.Contains(stat, []byte(") Z ")) {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("process %d lives: %s", pid, stat)
+				if p, err := os.FindProcess(pid); err == nil {
+					p.Kill()
+				}
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+func TestSupervisorIsCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out pids
+	var cancelled time.Time
+	s := Supervisor{Command: startTest("TestWorkerProcess"), Workers: 2, Output: &out, Limit: time.Minute}
+	var running []int
+	go func() {
+		running = out.wait(t, 2)
+		cancelled = time.Now()
+		cancel()
+	}()
+	err := s.Run(ctx, []json.RawMessage{job("pid"), job("spin"), job("spin"), job("pid")}, func(int, Outcome) {})
+	if err != context.Canceled {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(cancelled); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+	gone(t, running, 0)
+}
+
+// Nothing runs when the supervisor is killed; the kernel ends the workers.
+func TestSupervisorIsKilled(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux ends a process with its parent")
+	}
+	var out pids
+	s := Supervisor{Command: startTest("TestWorkerProcess"), Output: &out, Limit: time.Minute}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var running []int
+	go func() {
+		defer cancel()
+		running = out.wait(t, 2)
+	}()
+	if err := s.Run(ctx, []json.RawMessage{job("supervise")}, func(int, Outcome) {}); err != context.Canceled {
+		t.Errorf("error %v", err)
+	}
+	gone(t, running, 3*time.Second)
+}
+
+// Elsewhere, and on pipes other than those of a linux worker, the end of the job pipe has to do.
+func TestWorkerEndsWithItsPipe(t *testing.T) {
+	t.Parallel()
+	cmd := startTest("TestWorkerProcess", workerEnv+"=std", "GOMAXPROCS=1")()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var printed pids
+	cmd.Stderr = &printed
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answers := json.NewDecoder(out)
+	next := func() (a answer) {
+		if err := answers.Decode(&a); err != nil {
+			t.Error(err)
+		}
+		return a
+	}
+	if !next().Ready {
+		t.Error("the worker is not ready")
+	}
+	requests := json.NewEncoder(in)
+	requests.Encode(request{Job: 5, Data: job("print")})
+	if a := next(); a.Job != 5 || string(a.Result) != `"printed"` {
+		t.Errorf("answer %d %s", a.Job, a.Result)
+	}
+	requests.Encode(request{Job: 6, Data: job("spin")})
+	printed.wait(t, 1)
+	time.Sleep(50 * time.Millisecond) // let it spin
+	closed := time.Now()
+	in.Close()
+	var status *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &status) || status.ExitCode() != 1 {
+		t.Errorf("the worker ended with %v", err)
+	}
+	if took := time.Since(closed); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestBlocked(t *testing.T) {
+	const head = `goroutine 1 [synctest.Run (durable), synctest bubble 1]:
+internal/synctest.Run(0xc000070080)
+	GOROOTruntime/synctest.go:218 +0x1e6
+
+goroutine 10 [synctest.Wait (durable), 2 minutes, synctest bubble 1]:
+lockstep/sim.(*World).Run(...)
+	/src/sim/world.go:95
+
+`
+	const waiter = `goroutine 11 [sync.Mutex.Lock, 2 minutes, synctest bubble 1]:
+sync.(*Mutex).Lock(...)
+	GOROOTsync/mutex.go:46
+example.com/lib/v9.(*client).addr(0xc0000140a0)
+	/mod/lib/client.go:12 +0x32
+created by main.main in goroutine 1
+	/src/main.go:48 +0x165
+
+`
+	const reads = ` [chan receive (durable), synctest bubble 1]:
+lockstep/sim.(*Conn).Read(0xc00001, {0xc00002, 0x64, 0x64})
+	/src/sim/conn.go:143 +0x11
+`
+	for _, test := range []struct{ name, dump, cause, want string }{
+		{
+			"the same value", waiter +
+				"goroutine 12" + reads + "example.com/lib/v9.(*client).addr.func1(0xc0000140a0)\n\t/mod/lib/client.go:20 +0x1\n\n" +
+				"goroutine 13" + reads + "example.com/lib/v9.(*client).addr.func1(0xc0000aaaa0)\n\t/mod/lib/client.go:20 +0x1\n\n",
+			"a goroutine waits for a mutex that another holds across I/O",
+			`goroutine 11 waits for a mutex (sync.Mutex.Lock) in lib/v9.(*client).addr (client.go:12), which never counts as quiet: virtual time stands still
+goroutine 12 is inside (*Conn).Read, called from lib/v9.(*client).addr.func1 (client.go:20), and probably holds that mutex: it is in a method of the same value
+goroutine 13 is inside (*Conn).Read, called from lib/v9.(*client).addr.func1 (client.go:20)
+goroutine 10 is the scheduler: it waits for the world to go quiet`,
+		}, {
+			"two of the same type", waiter +
+				"goroutine 12" + reads + "example.com/lib/v9.(*client).dial(0xc0000bbbb0?)\n\t/mod/lib/client.go:30 +0x1\n\n" +
+				"goroutine 13" + reads + "example.com/lib/v9.(*client).dial(...)\n\t/mod/lib/client.go:30 +0x1\n\n",
+			"a goroutine waits for a mutex that another holds across I/O",
+			`goroutine 11 waits for a mutex (sync.Mutex.Lock) in lib/v9.(*client).addr (client.go:12), which never counts as quiet: virtual time stands still
+goroutine 12 (and 1 more) is inside (*Conn).Read, called from lib/v9.(*client).dial (client.go:30), and may hold that mutex: it is in a method of the same type
+goroutine 10 is the scheduler: it waits for the world to go quiet`,
+		}, {
+			"a stranger", waiter +
+				"goroutine 12" + reads + "example.com/other.read(0xc0000140a0)\n\t/mod/other/x.go:3 +0x1\n\n",
+			"a goroutine waits for a mutex",
+			`goroutine 11 waits for a mutex (sync.Mutex.Lock) in lib/v9.(*client).addr (client.go:12), which never counts as quiet: virtual time stands still
+goroutine 12 is inside (*Conn).Read, called from other.read (x.go:3)
+goroutine 10 is the scheduler: it waits for the world to go quiet`,
+		}, {
+			"a stack on another thread", "goroutine 14 gp=0xc1 m=3 mp=0xc2 [running, synctest bubble 1]:\n\tgoroutine running on other thread; stack unavailable\ncreated by main.start in goroutine 10\n\t/src/main.go:7 +0x1\n\n",
+			"a goroutine spins",
+			`goroutine 14 is running in a function that the dump does not show, started by main.start (main.go:7)
+goroutine 10 is the scheduler: it waits for the world to go quiet`,
+		}, {
+			"nobody", "", "it is still busy",
+			"goroutine 10 is the scheduler: it waits for the world to go quiet",
+		},
+	} {
+		dump := strings.ReplaceAll(head+test.dump, "GOROOT", goroot())
+		if got := strings.Join(Blocked(dump), "\n"); got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
+		}
+		if got := diagnose(dump).cause(); got != test.cause {
+			t.Errorf("%s: cause %q, want %q", test.name, got, test.cause)
+		}
+	}
+}
+
+func TestStuckIsCertain(t *testing.T) {
+	const waiter = "goroutine 11 [sync.Mutex.Lock, synctest bubble 1]:\nmain.get()\n\t/src/main.go:1 +0x1\n\n"
+	for _, test := range []struct {
+		dump string
+		want bool
+	}{
+		{waiter, true},
+		{waiter + "goroutine 12 [sleep (durable), synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n", true},
+		{waiter + "goroutine 12 [IO wait]:\nlockstep/sim.(*worker).listen()\n\t/src/sim/worker.go:2 +0x1\n", true},
+		{waiter + "goroutine 12 [runnable, synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
+		{waiter + "goroutine 12 [runnable]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
+		{waiter + "goroutine 12 [syscall, synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
+		{waiter + "goroutine 12 [IO wait]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
+		{"goroutine 12 [chan receive (durable), synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
+		{"goroutine 12 [sync.Mutex.Lock]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
+	} {
+		if got := diagnose(test.dump).stuck(); got != test.want {
+			t.Errorf("stuck %v, want %v:\n%s", got, test.want, test.dump)
+		}
+	}
+}
+
+func TestObituary(t *testing.T) {
+	for _, test := range []struct{ printed, reason string }{
+		{"", ""},
+		{"connection lost\n", ""},
+		{"panic: a\n\ngoroutine 1 [running]:\n", "panic: a"},
+		{"log: panic: not this\npanic: a [recovered, repanicked]\n\ngoroutine 1 [running]:\n", "panic: a"},
+		{"panic: a\n\tpanic: b\n\ngoroutine 1 [running]:\n", "panic: a"},
+		{"half a linefatal error: concurrent map writes\n", "fatal error: concurrent map writes"},
+		{"runtime: goroutine stack exceeds 1000000000-byte limit\nfatal error: stack overflow\n", "fatal error: stack overflow"},
+		{"SIGQUIT: quit\nPC=0x408e8c m=0 sigcode=0\n", "SIGQUIT: quit"},
+	} {
+		if reason, _ := obituary(test.printed); reason != test.reason {
+			t.Errorf("%q: reason %q, want %q", test.printed, reason, test.reason)
+		}
+	}
+}
+
+func TestTailIsBounded(t *testing.T) {
+	tail := tail{mu: new(sync.Mutex)}
+	line := strings.Repeat("x", 999) + "\n"
+	for range 5 * keptOutput / len(line) {
+		tail.Write([]byte(line))
+	}
+	tail.Write([]byte("the end"))
+	if s := tail.String(); len(s) != keptOutput || !strings.HasSuffix(s, "x\nthe end") {
+		t.Errorf("kept %d bytes, ending in %q", len(s), s[len(s)-10:])
+	}
+	if cap(tail.buf) > 4*keptOutput {
+		t.Errorf("the buffer has grown to %d bytes", cap(tail.buf))
+	}
+	tail.reset()
+	if s := tail.String(); s != "" {
+		t.Errorf("%d bytes after a reset", len(s))
+	}
+}
+
+func TestReportIsShort(t *testing.T) {
+	r := &Report{Reason: "the worker exited: exit status 3", Stacks: strings.Repeat("a line\n", 5000)}
+	if n := strings.Count(r.String(), "\n"); n > 30 {
+		t.Errorf("%d lines for what a worker printed", n)
+	}
+	var dump strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&dump, "goroutine %d [sync.Mutex.Lock, synctest bubble 1]:\n", i+1)
+		for f := range 60 {
+			fmt.Fprintf(&dump, "main.f%d(0x%x)\n\t/src/main.go:%d +0x1\n", f, i, i)
+		}
+		dump.WriteByte('\n')
+	}
+	r = Overdue(time.Second, dump.String())
+	if n := strings.Count(r.String(), "\n"); n > 130 || len(r.Blocked) != 200 {
+		t.Errorf("%d lines for %d goroutines", n, len(r.Blocked))
+	}
+	if !strings.Contains(r.String(), "(188 more lines)") || !strings.Contains(r.String(), "(196 more goroutines)") {
+		t.Errorf("the report does not say what it leaves out:\n%s", r)
+	}
+}
