@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Imports point down: sim says what happened, checker says whether it was right, reports shows it, nodes and clients are
+// what it happens to, scenarios says what to try.
+func TestImportsPointDown(t *testing.T) {
+	may := map[string][]string{
+		"lockstep/sim":             {},
+		"lockstep/nodes":           {"lockstep/sim"},
+		"lockstep/clients":         {"lockstep/sim"},
+		"lockstep/clients/planted": {"lockstep/clients"},
+		"lockstep/checker":         {"lockstep/sim"},
+		"lockstep/reports":         {"lockstep/sim", "lockstep/checker"},
+		"lockstep/scenarios":       {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports"},
+		"lockstep/cmd/lockstep":    {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios"},
+	}
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		allowed, known := may[words[0]]
+		if !known {
+			t.Errorf("%s is a new package: say in this test what it may import", words[0])
+		}
+		for _, imported := range words[1:] {
+			if strings.HasPrefix(imported, "lockstep/") && !slices.Contains(allowed, imported) {
+				t.Errorf("%s must not import %s", words[0], imported)
+			}
+		}
+	}
+}
