@@ -3,6 +3,7 @@ package scenarios
 import (
 	"embed"
 	"path"
+	"slices"
 	"strings"
 
 	"lockstep/sim"
@@ -25,6 +26,7 @@ func Catalogue() ([]*Scenario, error) {
 		}
 		all = append(all, s)
 	}
+	slices.SortFunc(all, func(a, b *Scenario) int { return strings.Compare(a.Name, b.Name) }) // not by the names of the files
 	return all, nil
 }
 

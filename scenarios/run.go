@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"lockstep/clients"
@@ -43,7 +44,7 @@ func (r Run) meta(s *Scenario, on string, seed uint64) sim.Meta {
 	}
 }
 
-// simulate is one run: the lanes, then everything heals, one TTL passes, and a fresh client must acquire.
+// simulate plays one run in a world of its own.
 func simulate(s *Scenario, r Run, build clients.New, seed uint64) *sim.History {
 	w := sim.NewWorld(sim.Config{Seed: seed})
 	defer w.Close()
@@ -70,23 +71,28 @@ func simulate(s *Scenario, r Run, build clients.New, seed uint64) *sim.History {
 			work(ctx, clients.NewWorker(p, env, build, theLock, r.TTL, resource), steps)
 		})
 	}
-	missed := arm(w, r.lane(Nemesis))
+	r.play(w, start)
+	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
+	return h
+}
+
+// play is what every run consists of: the lanes, then everything heals, one TTL passes, and a fresh client must acquire.
+func (r Run) play(on stage, start func(name string, steps []Step)) {
+	missed := arm(on, r.lane(Nemesis))
 	for _, lane := range r.Lanes {
 		if lane.Process != Nemesis {
 			start(lane.Process, lane.Steps)
 		}
 	}
-	w.Run()
+	on.Run()
 	missed()
-	if w.Cap() == "" {
-		w.Restore()
+	if on.Cap() == "" {
+		on.Restore()
 		// A little more than one TTL: keys that were set by a message that the healing let through count from then.
-		w.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
+		on.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
 		start(probeName, []Step{Acquire{Within: r.TTL}, Release{}})
-		w.Run()
+		on.Run()
 	}
-	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
-	return h
 }
 
 // work carries out a lane.
@@ -116,44 +122,54 @@ func work(ctx context.Context, w *clients.Worker, steps []Step) {
 	w.Exit()
 }
 
-// target is what the nemesis acts on: a [sim.World], or real Redis.
-type target interface {
+// stage is where a run is played: a [sim.World], or a [nodes.Cluster].
+type stage interface {
 	Now() time.Duration
 	Plan(t time.Duration, f sim.AnyFault)
 	Miss(f sim.AnyFault)
 	Watch(f func(sim.Event))
+	Run()
+	RunFor(d time.Duration)
+	Restore()
+	Cap() string // why the run ended before its time
 }
 
 // arm sets up what the nemesis will do. The caller calls missed when all lanes have ended: it notes the faults whose
 // moment never came.
-func arm(w target, steps []Step) (missed func()) {
+func arm(on stage, steps []Step) (missed func()) {
+	var mu sync.Mutex // on real servers events go on while the lanes have ended
 	var waiting []*When
 	for _, step := range steps {
 		switch step := step.(type) {
 		case AtStart:
-			w.Plan(0, step.Fault)
+			on.Plan(0, step.Fault)
 		case At:
-			w.Plan(step.Time, step.Fault)
+			on.Plan(step.Time, step.Fault)
 		case When:
 			waiting = append(waiting, &step)
 		default:
 			panic(fmt.Sprintf("scenarios: the nemesis cannot do %q", step))
 		}
 	}
-	w.Watch(func(e sim.Event) {
+	on.Watch(func(e sim.Event) {
+		mu.Lock()
+		defer mu.Unlock()
 		waiting = slices.DeleteFunc(waiting, func(s *When) bool {
 			if !s.Event.matches(e) {
 				return false
 			}
-			w.Plan(w.Now()+s.After, s.Fault)
+			on.Plan(on.Now()+s.After, s.Fault)
 			return true
 		})
 	})
 	return func() {
-		for _, s := range waiting {
-			w.Miss(s.Fault)
-		}
+		mu.Lock()
+		never := waiting
 		waiting = nil
+		mu.Unlock()
+		for _, s := range never {
+			on.Miss(s.Fault)
+		}
 	}
 }
 

@@ -70,6 +70,9 @@ func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i in
 	return run(ctx, jobs, func(i int, out sim.Outcome) {
 		c := cases[i]
 		r := c.Scenario.Resolve(c.Run)
+		if c.On == OnReal {
+			r = r.faster(max(c.Speed, noSpeed))
+		}
 		if out.Report != nil {
 			each(i, crashed(c, r, out.Report))
 			return

@@ -15,10 +15,13 @@ import (
 	"lockstep/sim"
 )
 
+// asProgram is set where this test binary is to be the program.
+const asProgram = "LOCKSTEP_PROGRAM"
+
 // The program under test knows the planted locks, too. Its workers are this test binary.
 func TestMain(m *testing.M) {
 	program := func() { os.Exit(run(append(clients.Locks(), planted.Locks()...), os.Args[1:])) }
-	if sim.IsWorker() {
+	if sim.IsWorker() || os.Getenv(asProgram) != "" {
 		program()
 	}
 	testscript.Main(m, map[string]func(){"lockstep": program})
@@ -35,7 +38,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CATALOGUE", catalogue)
 			return nil
 		},
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Condition: func(cond string) (bool, error) {
 			return cond == "ci" && os.Getenv("CI") != "", nil
 		},

@@ -1,0 +1,179 @@
+// Package checker says whether what happened in a run was right.
+//
+// It is a pure function of a history: it knows no lock, no Redis and no clock of its own, so that a saved history can be
+// judged again by a newer checker. Everything is defined by events, never by what a lock chooses to say about itself.
+//
+//   - A lease is granted by the node event that sets its key on the last node of a first majority. That is the order of
+//     grants: a reply that is held for 12 s does not make its receiver the newer holder.
+//   - A client holds from the return of Acquire until it invokes Release, crashes, exits, or its own steady clock
+//     reads the end of the lease, whichever comes first.
+//
+// A run whose faults did not bite, or whose dangerous states did not occur, proves nothing, and gets the verdict UNKNOWN.
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim"
+)
+
+// A Property is one thing that a lock promises.
+type Property string
+
+const (
+	LeaseExclusion    Property = "lease exclusion"    // at no instant of true time do two clients hold the lock
+	ResourceExclusion Property = "resource exclusion" // no write under a lease is accepted once a newer lease was granted
+	ExpiredOnReturn   Property = "expired on return"  // no Acquire hands out a lease that is already over
+	OwnerOnly         Property = "owner only"         // no client's command touches a living key that another client owns
+	DeadlockFreedom   Property = "deadlock freedom"   // after everything has healed, a fresh client acquires
+)
+
+// Properties returns all properties, in the order in which they are reported.
+func Properties() []Property {
+	return []Property{LeaseExclusion, ResourceExclusion, ExpiredOnReturn, OwnerOnly, DeadlockFreedom}
+}
+
+// A Status is what became of one property in one run.
+type Status string
+
+const (
+	OK       Status = "ok"
+	Violated Status = "violated"
+	Unknown  Status = "unknown"
+)
+
+// A Verdict is the outcome of a run.
+type Verdict string
+
+const (
+	Safe         Verdict = "SAFE"
+	Unsafe       Verdict = "UNSAFE"
+	Inconclusive Verdict = "UNKNOWN"
+)
+
+// An Assumption is a promise of the environment that a run broke, and without which a violation would not have happened.
+type Assumption string
+
+const (
+	BoundedPause      Assumption = "bounded pause"
+	BoundedClockError Assumption = "bounded clock error"
+	BoundedDelay      Assumption = "bounded delay"
+	DurableNodes      Assumption = "durable nodes"
+	None              Assumption = "none" // the environment kept its promises: the lock is at fault
+)
+
+// A Violation is one breach of one property.
+type Violation struct {
+	Property   Property      `json:"property"`
+	At         time.Duration `json:"at"`         // true time since the start of the run
+	What       string        `json:"what"`       // one sentence that names clients, leases and times
+	Assumption Assumption    `json:"assumption"` // the assumption that the run broke
+	Events     []int         `json:"events"`     // indices into History.Events that prove it, ascending
+}
+
+// A PropertyStatus is the status of one property.
+type PropertyStatus struct {
+	Property Property `json:"property"`
+	Status   Status   `json:"status"`
+}
+
+// A Result is what [Check] found.
+type Result struct {
+	Verdict    Verdict          `json:"verdict"`
+	Statuses   []PropertyStatus `json:"statuses"` // one for each property, in the order of [Properties]
+	Violations []Violation      `json:"violations,omitempty"`
+	Unmet      []string         `json:"unmet,omitempty"` // why the verdict is UNKNOWN; empty for any other verdict
+}
+
+// Status returns the status of p.
+func (r Result) Status(p Property) Status {
+	for _, s := range r.Statuses {
+		if s.Property == p {
+			return s.Status
+		}
+	}
+	return Unknown
+}
+
+// Check judges a history. It never panics: a history that contradicts itself is UNKNOWN, and Unmet says where.
+//
+// UNKNOWN outranks UNSAFE where the run itself did not do what it was meant to (an idle fault, an unmet must, a cap),
+// since then even a violation is one of another run than the one described. A property that has nothing to go by is
+// weaker: it makes a run UNKNOWN only if no other property is violated.
+func Check(h *sim.History, musts []Must) Result {
+	var r Result
+	if err := wellFormed(h); err != nil {
+		for _, p := range Properties() {
+			r.Statuses = append(r.Statuses, PropertyStatus{p, Unknown})
+		}
+		r.Verdict, r.Unmet = Inconclusive, []string{"malformed history: " + err.Error()}
+		return r
+	}
+
+	ix := newIndex(h)
+	var open []string // why properties are unknown
+	for _, p := range Properties() {
+		found, unknown := judge(ix, p)
+		status := OK
+		switch {
+		case len(found) > 0:
+			status = Violated
+		case unknown != "":
+			status = Unknown
+			open = append(open, fmt.Sprintf("%s: %s", p, unknown))
+		}
+		r.Statuses = append(r.Statuses, PropertyStatus{p, status})
+		r.Violations = append(r.Violations, found...)
+	}
+
+	r.Unmet = unmet(ix, musts)
+	switch {
+	case len(r.Unmet) > 0:
+		r.Verdict = Inconclusive
+	case len(r.Violations) > 0:
+		r.Verdict = Unsafe
+	case len(open) > 0:
+		r.Verdict, r.Unmet = Inconclusive, open
+	default:
+		r.Verdict = Safe
+	}
+	return r
+}
+
+// judge returns the violations of p, or else the reason why nothing can be said about it.
+func judge(ix *index, p Property) (found []Violation, unknown string) {
+	switch p {
+	case LeaseExclusion:
+		return leaseExclusion(ix), ""
+	case ResourceExclusion:
+		return resourceExclusion(ix), ""
+	case ExpiredOnReturn:
+		return expiredOnReturn(ix), ""
+	case OwnerOnly:
+		return ownerOnly(ix), ""
+	case DeadlockFreedom:
+		return deadlockFreedom(ix)
+	}
+	panic("checker: no such property: " + string(p))
+}
+
+// proof puts the indices of events in order, without the repetitions and without the -1 that stands for no event.
+func proof(events ...int) []int {
+	slices.Sort(events)
+	events = slices.Compact(events)
+	return slices.DeleteFunc(events, func(i int) bool { return i < 0 })
+}
+
+// seconds prints an instant the way the timeline does.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%d.%03ds", d/time.Second, d%time.Second/time.Millisecond)
+}
+
+// clientOf returns the client that a lease is named after: c1 for c1#2.
+func clientOf(label string) string {
+	client, _, _ := strings.Cut(label, "#")
+	return client
+}

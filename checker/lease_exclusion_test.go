@@ -1,0 +1,315 @@
+package checker
+
+import "testing"
+
+func TestLeaseExclusion(t *testing.T) {
+	testProperty(t, LeaseExclusion, []verdictCase{
+		{name: "one after the other", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9
+			3    c1 invoke release c1#1
+			3.1  n1 delete c1#1
+			3.2  c1 ok release c1#1
+			4    c2 invoke acquire
+			4.1  n1 set c2#1
+			4.2  c2 ok acquire c2#1 until=14`},
+		{name: "nobody holds anything"},
+		{name: "a refusal is no hold", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9
+			0.2  c2 invoke acquire
+			0.3  c2 fail acquire`},
+		{name: "an unknown outcome is no hold", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 info acquire
+			0.3  n1 delete c1#1
+			0.3  c2 invoke acquire
+			0.4  n1 set c2#1
+			0.5  c2 ok acquire c2#1 until=9`},
+		{name: "touching at the end of the lease", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			9    c2 ok acquire c2#1 until=14`},
+		{name: "a nanosecond before the end of the lease", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.000000001
+			1    c2 invoke acquire
+			9    c2 ok acquire c2#1 until=14`,
+			want: []string{"c2 held c2#1 from 9.000s to 14.000s, while c1 held c1#1 from 0.200s to 9.000s [none]"}},
+		{name: "touching at the release", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			3    c1 invoke release c1#1
+			3    c2 ok acquire c2#1 until=14`},
+		{name: "touching at the release, recorded the other way round", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			3    c2 ok acquire c2#1 until=14
+			3    c1 invoke release c1#1`},
+		{name: "a hold ends where release is invoked, not where it returns", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			3    c1 invoke release c1#1
+			4    c2 ok acquire c2#1 until=14
+			5    c1 ok release c1#1`},
+		{name: "the release of another lease ends nothing", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			3    c1 invoke release c1#0
+			4    c2 ok acquire c2#1 until=14`,
+			want: []string{"c2 held c2#1 from 4.000s to 14.000s, while c1 held c1#1 from 0.200s to 9.000s [none]"}},
+		{name: "the holder crashed", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			3    c1 fault crash
+			3    c2 ok acquire c2#1 until=14`},
+		{name: "another client crashed", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			3    c3 fault crash
+			3    c2 ok acquire c2#1 until=14`,
+			want: []string{"c2 held c2#1 from 3.000s to 14.000s, while c1 held c1#1 from 0.200s to 9.000s [none]"}},
+		{name: "the holder exited", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			3    c1 info exit
+			3    c2 ok acquire c2#1 until=14`},
+		{name: "two locks", story: `
+			0    c1 invoke acquire lock=a
+			0.2  c1 ok acquire c1#1 until=9 lock=a
+			1    c2 invoke acquire lock=b
+			3    c2 ok acquire c2#1 until=14 lock=b`},
+		{name: "two leases of one client", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c1 invoke acquire
+			3    c1 ok acquire c1#2 until=14`},
+		{name: "two leases of one client hide nothing", story: `
+			0    c2 invoke acquire
+			0.1  c2 ok acquire c2#1 until=8
+			0.1  c2 invoke release c2#1
+			0.2  c1 invoke acquire
+			0.3  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			2    c2 ok acquire c2#2 until=20
+			3    c2 invoke acquire
+			4    c2 ok acquire c2#3 until=21`,
+			want: []string{
+				"c2 held c2#2 from 2.000s to 20.000s, while c1 held c1#1 from 0.300s to 9.000s [none]",
+				"c2 held c2#3 from 4.000s to 21.000s, while c1 held c1#1 from 0.300s to 9.000s [none]",
+			}},
+		{name: "a shorter lease of the same client ends nothing", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c1 invoke acquire
+			1.2  c1 ok acquire c1#2 until=3
+			4    c2 invoke acquire
+			5    c2 ok acquire c2#1 until=14`,
+			want: []string{"c2 held c2#1 from 5.000s to 14.000s, while c1 held c1#1 from 0.200s to 9.000s [none]"}},
+		{name: "three at once", story: `
+			0    c1 invoke acquire
+			0    c2 invoke acquire
+			0    c3 invoke acquire
+			1    c1 ok acquire c1#1 until=9
+			1    c2 ok acquire c2#1 until=5
+			6    c3 ok acquire c3#1 until=20`,
+			want: []string{
+				"c2 held c2#1 from 1.000s to 5.000s, while c1 held c1#1 from 1.000s to 9.000s [none]",
+				"c3 held c3#1 from 6.000s to 20.000s, while c1 held c1#1 from 1.000s to 9.000s [none]",
+			}},
+		{name: "a lease that is over on return is not held", story: `
+			0    c1 invoke acquire
+			0.2  c1 ok acquire c1#1 until=9
+			1    c2 invoke acquire
+			3    c2 ok acquire c2#1 until=3`},
+		{name: "without an end a lease is trusted for its TTL", story: `
+			0    c1 invoke acquire
+			1    c1 ok acquire c1#1 until=never
+			2    c2 invoke acquire
+			11   c2 ok acquire c2#1 until=20`},
+		{name: "without an end a lease is trusted for all of its TTL", story: `
+			0    c1 invoke acquire
+			1    c1 ok acquire c1#1 until=never
+			2    c2 invoke acquire
+			10.9 c2 ok acquire c2#1 until=20`,
+			want: []string{"c2 held c2#1 from 10.900s to 20.000s, while c1 held c1#1 from 1.000s to 11.000s [none]"}},
+		{name: "without a TTL it is trusted for ever", story: `
+			ttl 0
+			0    c1 invoke acquire
+			1    c1 ok acquire c1#1 until=never
+			2    c2 invoke acquire
+			9999 c2 ok acquire c2#1 until=never`,
+			want: []string{"c2 held c2#1 from 9999.000s without end, while c1 held c1#1 from 1.000s without end [none]"}},
+	})
+}
+
+// The clock of the holder decides when its hold ends, and it need not run at the rate of true time.
+func TestLeaseExclusionByTheClockOfTheHolder(t *testing.T) {
+	testProperty(t, LeaseExclusion, []verdictCase{
+		{name: "a slow clock prolongs the hold", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			1    c1 ok acquire c1#1 until=9
+			1    c1 fault drift ppm=-500000 id=1
+			2    c1 bite id=1
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			11.1 n1 set c2#1
+			12   c2 ok acquire c2#1 until=20`,
+			want: []string{"c2 held c2#1 from 12.000s to 20.000s, while c1 held c1#1 from 1.000s to 17.000s [bounded clock error]"}},
+		{name: "a slow clock prolongs it to the nanosecond", story: `
+			0    c1 invoke acquire
+			1    c1 ok acquire c1#1 until=9
+			1    c1 fault drift ppm=-500000
+			2    c2 invoke acquire
+			17   c2 ok acquire c2#1 until=20`},
+		{name: "a fast clock shortens it", story: `
+			0    c1 invoke acquire
+			1    c1 ok acquire c1#1 until=9
+			1    c1 fault drift ppm=1000000
+			2    c2 invoke acquire
+			5    c2 ok acquire c2#1 until=20`},
+		{name: "a fast clock does not shorten it enough", story: `
+			0    c1 invoke acquire
+			1    c1 ok acquire c1#1 until=9
+			1    c1 fault drift ppm=1000000
+			2    c2 invoke acquire
+			4.999999999 c2 ok acquire c2#1 until=20`,
+			want: []string{"c2 held c2#1 from 4.999s to 20.000s, while c1 held c1#1 from 1.000s to 5.000s [none]"}},
+		{name: "a clock that is corrected meanwhile", story: `
+			0    c1 fault drift ppm=-500000
+			2    c1 invoke acquire clock=1
+			2    c1 ok acquire c1#1 until=9 clock=1
+			6    c1 fault drift ppm=0 clock=3
+			7    c2 invoke acquire
+			12   c2 ok acquire c2#1 until=20`},
+		{name: "a clock that is corrected too late", story: `
+			0    c1 fault drift ppm=-500000
+			2    c1 invoke acquire clock=1
+			2.1  n1 set c1#1
+			2.2  c1 ok acquire c1#1 until=9 clock=1.1
+			6    c1 fault drift ppm=0 clock=3
+			7    c2 invoke acquire
+			11.9 n1 expire c1#1
+			11.9 n1 set c2#1
+			11.9 c2 ok acquire c2#1 until=20`,
+			want: []string{"c2 held c2#1 from 11.900s to 20.000s, while c1 held c1#1 from 2.200s to 12.000s [bounded clock error]"}},
+		{name: "the drift of another client", story: `
+			0    c2 fault drift ppm=-500000
+			1    c1 invoke acquire
+			1.1  n1 set c1#1
+			1.2  c1 ok acquire c1#1 until=9
+			7    c2 invoke acquire clock=3.5
+			7.1  n1 delete c1#1 by=c2
+			7.1  n1 set c2#1
+			8    c2 ok acquire c2#1 until=20 clock=4`,
+			want: []string{"c2 held c2#1 from 8.000s to 40.000s, while c1 held c1#1 from 1.200s to 9.000s [none]"}},
+		{name: "a clock may be ahead of true time", story: `
+			0    c1 invoke acquire clock=100
+			1    c1 ok acquire c1#1 until=109 clock=101
+			2    c2 invoke acquire
+			9    c2 ok acquire c2#1 until=20`},
+	})
+}
+
+// What broke exclusion is read off the way in which the first lease's keys vanished where the second has its own.
+func TestLeaseExclusionBlame(t *testing.T) {
+	const jump = "c2 held c2#1 from 4.200s to 13.900s, while c1 held c1#1 from 0.200s to 9.900s"
+	blame := func(name, story, assumption string) verdictCase {
+		return verdictCase{name: name, story: story, want: []string{jump + " [" + assumption + "]"}}
+	}
+	const c1 = `
+		nodes 5
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.1  n2 set c1#1
+		0.1  n3 set c1#1
+		0.2  c1 ok acquire c1#1 until=9.9
+	`
+	const c2 = `
+		4    c2 invoke acquire
+		4.1  n3 set c2#1
+		4.1  n4 set c2#1
+		4.1  n5 set c2#1
+		4.2  c2 ok acquire c2#1 until=13.9
+	`
+	testProperty(t, LeaseExclusion, []verdictCase{
+		blame("a node restarted empty", c1+"3 n3 lose c1#1"+c2, "durable nodes"),
+		blame("the clock of a node jumped", c1+"3 n3 expire c1#1"+c2, "bounded clock error"),
+		blame("loss outranks expiry", c1+"3 n3 lose c1#1\n3 n2 expire c1#1"+c2, "durable nodes"),
+		blame("a node that the second did not use lost its key", c1+"3 n1 lose c1#1\n3 n3 delete c1#1 by=c2"+c2, "none"),
+		blame("another client deleted it", c1+"3 n3 delete c1#1 by=c2"+c2, "none"),
+		blame("the lock set its keys too short", "ttl 2.9\n"+c1+"3 n3 expire c1#1"+c2, "none"),
+		blame("an expiry within rounding", "ttl 2.901\n"+c1+"3 n3 expire c1#1"+c2, "none"),
+		blame("an expiry beyond rounding", "ttl 2.902\n"+c1+"3 n3 expire c1#1"+c2, "bounded clock error"),
+		blame("a key counts from its last deadline", "ttl 2.5\n"+c1+"1 n3 retime c1#1\n3 n3 expire c1#1"+c2, "bounded clock error"),
+		blame("a key that nobody removed", c1+c2, "none"),
+		blame("a loss that came after", c1+"3 n3 delete c1#1"+c2+"5 n1 lose c1#1\n5 n3 lose c2#1", "none"),
+		blame("a loss that came after the hold", c1+"3 n3 delete c1#1 by=c2"+c2+"11 n1 lose c1#1\n12 n1 set c2#1", "none"),
+		blame("a loss of what was set anew", c1+"3 n3 delete c1#1 by=c2"+c2+"5 n3 delete c2#1\n6 n3 set c1#1\n7 n3 lose c1#1", "none"),
+		blame("a loss of another key", c1+"1 n3 set c1#1 key=other\n3 n3 delete c1#1 by=c2\n3 n3 lose c1#1 key=other"+c2, "none"),
+		blame("a correction of a clock that was right", c1+"2 c1 fault drift ppm=0\n3 n3 delete c1#1 by=c2"+c2, "none"),
+		blame("a majority that was none", `
+			nodes 5
+			0    c1 invoke acquire
+			0.1  n3 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9
+			3    n3 lose c1#1`+c2, "none"),
+		blame("the keys on a replica do not count", `
+			nodes 5
+			0    c1 invoke acquire
+			0.1  n3 set c1#1
+			0.1  n8 set c1#1
+			0.1  n9 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9
+			3    n3 lose c1#1`+c2, "none"),
+		blame("the wall clock of the holder jumped while it held", c1+"2 c1 fault jump\n3 n3 delete c1#1 by=c2"+c2, "bounded clock error"),
+		blame("the wall clock of the holder had jumped before", "0 c1 fault jump\n"+c1+"3 n3 delete c1#1 by=c2"+c2, "none"),
+		blame("the wall clock of the holder jumped afterwards", c1+"3 n3 delete c1#1 by=c2"+c2+"20 c1 fault jump", "none"),
+		blame("a drift that was over before", `
+			0    c1 fault drift ppm=5
+			0    c1 fault drift ppm=0`+c1+"3 n3 delete c1#1 by=c2"+c2, "none"),
+		{name: "the second client overwrote the key by a wrong wall clock", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9
+			4    c2 invoke acquire
+			4.1  n1 over c2#1 was=c1#1
+			4.2  c2 ok acquire c2#1 until=13.9 wall=20`,
+			want: []string{jump + " [bounded clock error]"}},
+		{name: "the second client overwrote the key by a right wall clock", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9
+			4    c2 invoke acquire
+			4.1  n1 over c2#1 was=c1#1
+			4.2  c2 ok acquire c2#1 until=13.9 wall=0.001`,
+			want: []string{jump + " [none]"}},
+		{name: "the first grant is the one whose reply was late", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			3    n1 lose c1#1
+			4    c2 invoke acquire
+			4.1  n1 set c2#1
+			4.2  c2 ok acquire c2#1 until=13.9
+			5    c1 ok acquire c1#1 until=9.9`,
+			want: []string{"c1 held c1#1 from 5.000s to 9.900s, while c2 held c2#1 from 4.200s to 13.900s [durable nodes]"}},
+		{name: "no overlap, no blame", story: c1 + "3 n3 lose c1#1\n3.5 c1 invoke release c1#1" + c2},
+		{name: "no overlap after a jump", story: c1 + "3 n3 expire c1#1\n3.5 c1 fault crash" + c2},
+		{name: "no overlap after a drift", story: c1 + "3 c1 fault drift ppm=-900000\n3.5 c1 info exit clock=3.05" + c2},
+		{name: "nobody came", story: c1 + "3 n3 lose c1#1"},
+	})
+}

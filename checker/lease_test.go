@@ -1,0 +1,62 @@
+package checker
+
+import (
+	"testing"
+	"time"
+)
+
+func TestLeases(t *testing.T) {
+	h := story(t, `
+		nodes 3
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.1  n2 set c1#1
+		0.1  n3 set c1#1
+		0.2  c1 ok acquire c1#1 until=9
+		3    c1 invoke release c1#1
+		4    c2 invoke acquire
+		5    c2 ok acquire c2#1 until=10
+		6    c2 fault crash
+		7    c1 ok release c1#1
+		8    c1 invoke acquire
+		8.5  c1 ok acquire c1#2 until=12
+		9    c3 invoke acquire
+		10   c3 ok acquire c3#1 until=5
+		12   c4 invoke acquire
+		12.1 c4 ok acquire c4#1 until=never
+		13   c5 invoke acquire
+		13.1 c5 ok acquire c5#1 until=20
+		13.2 c6 invoke acquire
+		13.3 c6 ok acquire c6#1 until=20
+		14   c5 invoke release c5#1
+		14   c5 info exit
+		15   c6 info exit
+	`)
+	s := func(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }
+	want := []Lease{
+		{Client: "c1", Label: "c1#1", ID: 1, Invoked: 0, Granted: s(0.1), From: s(0.2), To: s(3), End: s(9), GrantSeen: true, Ended: Released,
+			InvokeEvent: 0, GrantEvent: 2, ReturnEvent: 4, EndEvent: 5},
+		{Client: "c2", Label: "c2#1", ID: 1, Invoked: s(4), Granted: s(5), From: s(5), To: s(6), End: s(10), Ended: Crashed,
+			InvokeEvent: 6, GrantEvent: 7, ReturnEvent: 7, EndEvent: 8},
+		{Client: "c1", Label: "c1#2", ID: 3, Invoked: s(8), Granted: s(8.5), From: s(8.5), To: s(12), End: s(12), Ended: LeaseEnded,
+			InvokeEvent: 10, GrantEvent: 11, ReturnEvent: 11, EndEvent: -1},
+		{Client: "c3", Label: "c3#1", ID: 1, Invoked: s(9), Granted: s(10), From: s(10), To: s(10), End: s(9), Ended: LeaseEnded,
+			InvokeEvent: 12, GrantEvent: 13, ReturnEvent: 13, EndEvent: -1},
+		{Client: "c4", Label: "c4#1", ID: 1, Invoked: s(12), Granted: s(12.1), From: s(12.1), To: s(22.1), End: s(22.1), Ended: RunEnded,
+			InvokeEvent: 14, GrantEvent: 15, ReturnEvent: 15, EndEvent: -1},
+		{Client: "c5", Label: "c5#1", ID: 1, Invoked: s(13), Granted: s(13.1), From: s(13.1), To: s(14), End: s(20), Ended: Released,
+			InvokeEvent: 16, GrantEvent: 17, ReturnEvent: 17, EndEvent: 20},
+		{Client: "c6", Label: "c6#1", ID: 1, Invoked: s(13.2), Granted: s(13.3), From: s(13.3), To: s(15), End: s(20), Ended: Exited,
+			InvokeEvent: 18, GrantEvent: 19, ReturnEvent: 19, EndEvent: 22},
+	}
+	got := Leases(h)
+	for i := range want {
+		want[i].Lock = "stock"
+		if i >= len(got) || got[i] != want[i] {
+			t.Errorf("lease %d:\ngot  %+v\nwant %+v", i, got[i], want[i])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d leases, want %d", len(got), len(want))
+	}
+}

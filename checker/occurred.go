@@ -1,0 +1,256 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim"
+)
+
+// Met says whether the state that m demands occurred in h.
+func (m Must) Met(h *sim.History) bool { return m.met(newIndex(h)) }
+
+func (m Must) met(ix *index) bool {
+	switch m.form {
+	case clientAcquires:
+		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.OK) })
+	case clientRefused:
+		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.Fail) })
+	case acquiresWithDown:
+		return ix.some(func(i int, e sim.Event) bool { return m.ends(e, sim.OK) && m.down(ix, i) })
+	case refusedWithDown:
+		return ix.some(func(i int, e sim.Event) bool { return m.ends(e, sim.Fail) && m.down(ix, i) })
+	case pausesAfterCheck:
+		return m.pausesAfterCheck(ix)
+	case resumesAfterLease:
+		return m.resumesAfterLease(ix)
+	case resumesAfterKeys:
+		return m.resumesAfterKeys(ix)
+	case holdsExactly:
+		return m.holdsExactly(ix)
+	case dropsEarly:
+		return m.someKey(ix, ix.early)
+	case keepsLate:
+		return m.someKey(ix, ix.late)
+	case restartsAfter:
+		return m.restarts(ix, func(restart, end time.Duration) bool { return restart > end })
+	case restartsBefore:
+		return m.restarts(ix, func(restart, end time.Duration) bool { return restart < end })
+	case writeAfterLease:
+		return ix.some(func(_ int, e sim.Event) bool {
+			l := ix.lease(e.Lease)
+			return arrives(e, m.write) && l != nil && e.At > l.End
+		})
+	case writeBeforeWrite:
+		a := ix.find(func(e sim.Event) bool { return arrives(e, m.write) })
+		b := ix.find(func(e sim.Event) bool { return arrives(e, m.next) })
+		return a >= 0 && a < b
+	case refusedThoughFree:
+		return m.refusedThoughFree(ix)
+	case waitsFor:
+		return ix.waits(func(client, holder string) bool { return client == m.client && holder == m.rival })
+	case someWaits:
+		return ix.waits(func(client, holder string) bool { return client != holder })
+	case firstAt:
+		return m.firstAt(ix)
+	case requestTakesLonger:
+		return ix.some(func(_ int, e sim.Event) bool { return travelled(e, m.client, m.nodes) && e.At-e.Sent > m.limit })
+	case replyTakesLonger:
+		return ix.some(func(_ int, e sim.Event) bool { return travelled(e, m.nodes, m.client) && e.At-e.Sent > m.limit })
+	}
+	return false
+}
+
+// ends says whether e is an outcome of an Acquire of the client.
+func (m Must) ends(e sim.Event, kind sim.Kind) bool {
+	return e.Process == m.client && e.Kind == kind && e.Op == sim.Acquire
+}
+
+// down says whether all the nodes were crashed at event i.
+func (m Must) down(ix *index, i int) bool {
+	for node := range strings.FieldsSeq(m.nodes) {
+		if !slices.ContainsFunc(ix.outages[node], func(s span) bool { return s.from < i && i < s.to }) {
+			return false
+		}
+	}
+	return true
+}
+
+// pausesAfterCheck looks for a pause between a check that passed and the release: the place where Kleppmann says that no
+// check helps. A later check that fails calls off the danger.
+func (m Must) pausesAfterCheck(ix *index) bool {
+	passed := false
+	return ix.some(func(_ int, e sim.Event) bool {
+		if e.Process != m.client {
+			return false
+		}
+		switch {
+		case e.Op == sim.Check && e.Kind != sim.Invoke:
+			passed = e.Kind == sim.OK
+		case e.Op == sim.Release && e.Kind == sim.Invoke:
+			passed = false
+		case e.Op == "pause" && e.Kind == sim.Fault:
+			return passed
+		}
+		return false
+	})
+}
+
+// resumesAfterLease looks for a pause that begins while the client has a lease, even if it is about to give it back, and
+// ends after the lease.
+func (m Must) resumesAfterLease(ix *index) bool {
+	var current, asleep *Lease
+	return ix.some(func(_ int, e sim.Event) bool {
+		if e.Process != m.client {
+			return false
+		}
+		switch {
+		case m.ends(e, sim.OK):
+			current = ix.lease(e.Lease)
+		case e.Op == sim.Release && e.Kind != sim.Invoke:
+			current = nil
+		case e.Op == "pause" && e.Kind == sim.Fault:
+			asleep = current
+		case e.Op == "resume" && e.Kind == sim.Fault:
+			return asleep != nil && e.At > asleep.End
+		}
+		return false
+	})
+}
+
+// resumesAfterKeys looks for a resume in the middle of an operation that had set keys of one lease on a majority, which
+// have all expired since: what an Acquire must notice before it returns.
+func (m Must) resumesAfterKeys(ix *index) bool {
+	pending := -1
+	return ix.some(func(i int, e sim.Event) bool {
+		if e.Process != m.client {
+			return false
+		}
+		switch {
+		case e.Kind == sim.Invoke:
+			pending = i
+		case isOutcome(e):
+			pending = -1
+		case e.Op == "resume" && e.Kind == sim.Fault && pending >= 0:
+			expired := map[string]map[string]bool{} // label → nodes
+			for _, l := range ix.lives {
+				if clientOf(l.label) != m.client || l.from < pending || l.to >= i || ix.Events[l.to].Op != sim.Expire {
+					continue
+				}
+				if expired[l.label] == nil {
+					expired[l.label] = map[string]bool{}
+				}
+				expired[l.label][l.node] = true
+				if len(expired[l.label]) >= ix.Meta.Quorum() {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// holdsExactly looks for a return of Acquire at which the nodes are the only ones with a living key of the lease.
+func (m Must) holdsExactly(ix *index) bool {
+	wanted := slices.Sorted(strings.FieldsSeq(m.nodes))
+	return slices.ContainsFunc(ix.leases, func(l Lease) bool {
+		if l.Client != m.client {
+			return false
+		}
+		var nodes []string
+		for _, n := range ix.livesOf[l.Label] {
+			if k := ix.lives[n]; k.from < l.ReturnEvent && l.ReturnEvent < k.to {
+				nodes = append(nodes, k.node)
+			}
+		}
+		slices.Sort(nodes)
+		return slices.Equal(slices.Compact(nodes), slices.Compact(wanted))
+	})
+}
+
+// someKey says whether some key of the client on the node has a property.
+func (m Must) someKey(ix *index, has func(life) bool) bool {
+	return slices.ContainsFunc(ix.lives, func(l life) bool {
+		return l.node == m.nodes && clientOf(l.label) == m.client && has(l)
+	})
+}
+
+// late says whether a key lived longer than its TTL, by more than the allowance for drift that Redlock makes (one percent,
+// and some milliseconds for the resolution of Redis). A key that is still there at the end lived until then.
+func (ix *index) late(l life) bool {
+	ttl := ix.Meta.TTL
+	return ttl > 0 && ix.lifetime(l) > ttl+ttl/100+10*time.Millisecond
+}
+
+// restarts compares the restarts of the node that a scenario asks for, not those of the healing at its end, with the end of
+// the lease that the client had got last before each.
+func (m Must) restarts(ix *index, compare func(restart, end time.Duration) bool) bool {
+	var current *Lease
+	return ix.some(func(_ int, e sim.Event) bool {
+		if m.ends(e, sim.OK) {
+			current = ix.lease(e.Lease)
+		}
+		return current != nil && e.Process == m.nodes && e.Kind == sim.Fault && e.ID > 0 && e.Op == "restart" && compare(e.At, current.End)
+	})
+}
+
+// waits looks for an Acquire that is in progress while another client holds the same lock, and that is answered.
+func (ix *index) waits(pair func(client, holder string) bool) bool {
+	return ix.some(func(i int, e sim.Event) bool {
+		if e.Op != sim.Acquire || e.Kind != sim.OK && e.Kind != sim.Fail {
+			return false
+		}
+		invoke, ok := ix.invocation[i]
+		return ok && slices.ContainsFunc(ix.leases, func(l Lease) bool {
+			return l.Lock == e.Lock && pair(e.Process, l.Client) && ix.at(invoke) < l.To && l.From < e.At
+		})
+	})
+}
+
+// refusedThoughFree looks for an Acquire of the client that fails although nobody holds the lock while it tries.
+func (m Must) refusedThoughFree(ix *index) bool {
+	return ix.some(func(i int, e sim.Event) bool {
+		if !m.ends(e, sim.Fail) {
+			return false
+		}
+		invoke, ok := ix.invocation[i]
+		return ok && !slices.ContainsFunc(ix.leases, func(l Lease) bool {
+			return l.Lock == e.Lock && ix.at(invoke) < l.To && l.From < e.At
+		})
+	})
+}
+
+// firstAt says whether the first key that was set on each of the nodes was the client's.
+func (m Must) firstAt(ix *index) bool {
+	for node := range strings.FieldsSeq(m.nodes) {
+		first := ix.find(func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Set && e.Process == node })
+		if first < 0 || ix.Events[first].By != m.client {
+			return false
+		}
+	}
+	return true
+}
+
+// arrives says whether e is the arrival of a write at the resource, accepted or not.
+func arrives(e sim.Event, value string) bool {
+	return e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Reject) && e.Value == value
+}
+
+// travelled says whether e is the end of a message: its arrival, also where its receiver has given up on the connection.
+func travelled(e sim.Event, from, to string) bool {
+	return e.Kind == sim.Message && e.Op != sim.Drop && e.By == from && e.Process == to
+}
+
+// find returns the first event for which f holds, or -1.
+func (ix *index) find(f func(sim.Event) bool) int { return slices.IndexFunc(ix.Events, f) }
+
+// some says whether f holds for some event. It asks in order and stops at the first.
+func (ix *index) some(f func(int, sim.Event) bool) bool {
+	for i, e := range ix.Events {
+		if f(i, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package checker
+
+import "testing"
+
+func TestOwnerOnly(t *testing.T) {
+	const c1 = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10
+	`
+	// The TTL of c1 passes, and c2 has the lock when the DEL of c1 comes.
+	const c2 = `
+		10.1 n1 expire c1#1
+		11   c2 invoke acquire
+		12   n1 set c2#1
+		12.1 c2 ok acquire c2#1 until=22
+	`
+	const deleted = "c1 deleted the key of c2#1 on n1 at 15.000s"
+	testProperty(t, OwnerOnly, []verdictCase{
+		{name: "its own key", story: c1 + "3 c1 invoke release c1#1\n3.1 n1 delete c1#1"},
+		{name: "the key of another lease of its own", story: c1 + "3 c1 invoke acquire\n3.1 n1 over c1#2 was=c1#1\n3.2 n1 retime c1#2"},
+		{name: "a key that stands for no lease", story: c1 + "3 n1 delete by=c2 key=other"},
+		{name: "a counter of fencing tokens", story: c1 + "1 n1 set key=fence by=c1\n" + c2 + "13 n1 over key=fence by=c2"},
+		{name: "an expiry is no command", story: c1 + "10.1 n1 expire c1#1 by=c2\n11 n1 lose c1#1 by=c2"},
+		{name: "the server itself", story: c1 + "3 n1 delete c1#1 by=nobody"},
+		{name: "setting anew what has expired", story: c1 + c2},
+		{name: "a deletion by another", story: c1 + c2 + "14 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1", want: []string{deleted + " [none]"}},
+		{name: "a value over that of another", story: c1 + "3 c2 invoke acquire\n4 n1 over c2#1 was=c1#1",
+			want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}},
+		{name: "another deadline", story: c1 + "3 c2 invoke acquire\n4 n1 retime c1#1 by=c2",
+			want: []string{"c2 re-timed the key of c1#1 on n1 at 4.000s [none]"}},
+		{name: "a client of which nothing else is known", story: c1 + "4 n1 delete c1#1 by=c9",
+			want: []string{"c9 deleted the key of c1#1 on n1 at 4.000s [none]"}},
+		{name: "names that begin alike", story: c1 + "4 n1 delete c1#1 by=c",
+			want: []string{"c deleted the key of c1#1 on n1 at 4.000s [none]"}},
+
+		{name: "a pause before the release", story: c1 + "1 c1 fault pause" + c2 + "14 c1 fault resume\n14 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1 sent=14.9",
+			want: []string{deleted + " [bounded pause]"}},
+		{name: "a pause within the release", story: c1 + "2 c1 invoke release c1#1\n3 c1 fault pause" + c2 + "14 c1 fault resume\n15 n1 delete c2#1 by=c1 sent=14.9",
+			want: []string{deleted + " [bounded pause]"}},
+		{name: "a pause before the lease", story: "0 c1 fault pause\n0 c1 fault resume\n" + c1 + c2 + "14 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1 sent=14.9",
+			want: []string{deleted + " [none]"}},
+		{name: "a pause within the acquire", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			1    c1 fault pause
+			2    c1 fault resume
+			3    c1 ok acquire c1#1 until=10` + c2 + "14 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1 sent=14.9",
+			want: []string{deleted + " [none]"}},
+		{name: "a pause after the command left", story: c1 + c2 + "14 c1 invoke release c1#1\n14.5 c1 fault pause\n15 n1 delete c2#1 by=c1 sent=14.4",
+			want: []string{deleted + " [none]"}},
+		{name: "a pause of another client", story: c1 + c2 + "13 c2 fault pause\n14 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1 sent=14.4",
+			want: []string{deleted + " [none]"}},
+		{name: "a waiter that paused after it had read", story: c1 + `
+			1    c3 invoke acquire
+			2    c3 fault pause` + c2 + `
+			14   c3 fault resume
+			15   n1 retime c2#1 by=c3 sent=14.9`,
+			want: []string{"c3 re-timed the key of c2#1 on n1 at 15.000s [bounded pause]"}},
+		{name: "a waiter that had paused before it asked", story: c1 + `
+			1    c3 fault pause
+			2    c3 fault resume
+			2    c3 invoke acquire` + c2 + `
+			15   n1 retime c2#1 by=c3 sent=14.9`,
+			want: []string{"c3 re-timed the key of c2#1 on n1 at 15.000s [none]"}},
+		{name: "a waiter that had the lock and paused then", story: c1 + `
+			1    c1 fault pause
+			2    c1 fault resume
+			3    c1 invoke release c1#1
+			3.1  c1 ok release c1#1
+			4    c1 invoke acquire` + c2 + `
+			15   n1 over c1#2 was=c2#1 sent=14.9`,
+			want: []string{"c1 overwrote the key of c2#1 on n1 at 15.000s [none]"}},
+		{name: "a command that was late", story: c1 + "9 c1 invoke release c1#1" + c2 + "15 n1 delete c2#1 by=c1 sent=9.1",
+			want: []string{deleted + " [bounded delay]"}},
+		{name: "a command that was hardly late", story: c1 + "9 c1 invoke release c1#1" + c2 + "15 n1 delete c2#1 by=c1 sent=10",
+			want: []string{deleted + " [none]"}},
+		{name: "a command that was late, but had left after the key was set", story: "ttl 5\n" + c1 + c2 + "12.2 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1 sent=12.3",
+			want: []string{deleted + " [none]"}},
+		{name: "a command that was late, but for another key of the lease", story: "nodes 3\n" + c1 + `
+			9    n1 delete c1#1
+			9    n1 set c2#1
+			12   n2 set c2#1
+			15   n1 delete c2#1 by=c1 sent=9.1`,
+			want: []string{deleted + " [none]"}},
+		{name: "a command that was late, but before the key was set anew", story: "ttl 5\n" + c1 + c2 + `
+			12.2 c1 invoke release c1#1
+			15   n1 delete c2#1 by=c1 sent=12.3
+			16   n1 set c2#1`,
+			want: []string{deleted + " [none]"}},
+	})
+}

@@ -1,0 +1,215 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+	"pgregory.net/rapid"
+)
+
+// A world is a lock service without any discipline: clients acquire and release as they like, nodes set and drop keys as
+// they like, and what comes out is a consistent history that breaks every property about as often as not.
+type world struct {
+	*sim.History
+	t       *rapid.T
+	now     time.Duration
+	clocks  map[string]reading
+	ids     map[string]int
+	pending map[string]sim.Event // the invocation in progress, by client
+	leases  map[string][]string  // the labels of what a client ever got
+	gone    map[string]bool      // crashed or exited
+	paused  map[string]bool
+	keys    map[string]string // node → the label that its key stands for
+}
+
+// randomHistory draws a history of three clients and three nodes, all on whole seconds so that instants coincide often.
+func randomHistory(t *rapid.T) *sim.History {
+	w := &world{
+		History: &sim.History{Meta: sim.Meta{
+			Scenario: "random", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, TTL: 4 * time.Second,
+			Probe: "c3", Bound: 3 * time.Second,
+		}},
+		t: t, clocks: map[string]reading{}, ids: map[string]int{}, pending: map[string]sim.Event{}, leases: map[string][]string{},
+		gone: map[string]bool{}, paused: map[string]bool{}, keys: map[string]string{},
+	}
+	steps := []func(client, node string){
+		w.operate, w.operate, w.operate, w.operate, w.set, w.set, w.set, w.set, w.tick, w.tick, w.drop, w.command, w.command, w.write, w.write,
+		w.fault, w.drift,
+	}
+	for range rapid.IntRange(20, 120).Draw(t, "steps") {
+		client := rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(t, "client")
+		node := rapid.SampledFrom(w.Meta.Nodes).Draw(t, "node")
+		rapid.SampledFrom(steps).Draw(t, "step")(client, node)
+	}
+	return w.History
+}
+
+func (w *world) pick(n int) int { return rapid.IntRange(0, n-1).Draw(w.t, "pick") }
+
+func (w *world) record(e sim.Event) {
+	e.At, e.Clock = w.now, w.read(e.Process)
+	if e.Kind == sim.Fault && e.Op == "drift" {
+		w.clocks[e.Process] = reading{e.At, e.Clock, e.PPM}
+	}
+	w.Events = append(w.Events, e)
+}
+
+func (w *world) read(process string) time.Duration {
+	r := w.clocks[process]
+	return r.clock + (w.now-r.at)/million*time.Duration(million+r.ppm)
+}
+
+func (w *world) tick(_, _ string) {
+	w.now += time.Duration(1+w.pick(4)) * time.Second
+}
+
+func (w *world) operate(client, _ string) {
+	if w.gone[client] {
+		return
+	}
+	in, busy := w.pending[client]
+	if busy {
+		delete(w.pending, client)
+		out := sim.Event{Process: client, Op: in.Op, ID: in.ID, Lock: in.Lock, Lease: in.Lease, Kind: sim.OK}
+		if in.Op == sim.Acquire {
+			out.Kind = []sim.Kind{sim.OK, sim.OK, sim.OK, sim.Fail, sim.Info}[w.pick(5)]
+		}
+		if in.Op == sim.Acquire && out.Kind == sim.OK {
+			w.leases[client] = append(w.leases[client], in.Lease)
+			out.Until = w.read(client) + time.Duration(w.pick(7)-1)*time.Second
+			if w.pick(8) == 0 {
+				out.Until = sim.NoEnd
+			}
+		}
+		w.record(out)
+		return
+	}
+	w.ids[client]++
+	in = sim.Event{Process: client, Kind: sim.Invoke, Op: sim.Acquire, ID: w.ids[client], Lock: "a"}
+	if got := w.leases[client]; len(got) > 0 && w.pick(2) == 0 {
+		in.Op, in.Lease = sim.Release, got[w.pick(len(got))]
+	} else {
+		in.Lease = fmt.Sprintf("%s#%d", client, in.ID)
+		if w.pick(6) == 0 {
+			in.Lock = "b"
+		}
+	}
+	w.pending[client] = in
+	w.record(in)
+}
+
+func (w *world) set(client, node string) {
+	in, asking := w.pending[client]
+	if !asking || in.Op != sim.Acquire {
+		return
+	}
+	e := sim.Event{Process: node, Kind: sim.State, Op: sim.Set, Key: "k", By: client, Lease: in.Lease, Sent: w.now}
+	if owner := w.keys[node]; owner != "" {
+		e.Op, e.Owner = sim.Over, owner
+		if w.pick(2) > 0 {
+			return
+		}
+	}
+	w.keys[node] = in.Lease
+	w.record(e)
+}
+
+func (w *world) drop(_, node string) {
+	if owner := w.keys[node]; owner != "" {
+		delete(w.keys, node)
+		w.record(sim.Event{Process: node, Kind: sim.State, Op: []string{sim.Expire, sim.Lose}[w.pick(2)], Key: "k", Owner: owner})
+	}
+}
+
+func (w *world) command(client, node string) {
+	owner := w.keys[node]
+	if owner == "" || (clientOf(owner) != client && w.pick(2) > 0) {
+		return
+	}
+	e := sim.Event{Process: node, Kind: sim.State, Op: []string{sim.Retime, sim.Delete}[w.pick(2)], Key: "k", Owner: owner, By: client}
+	if e.Op == sim.Delete {
+		delete(w.keys, node)
+	}
+	w.record(e)
+}
+
+func (w *world) write(client, _ string) {
+	if got := w.leases[client]; len(got) > 0 {
+		sent := max(w.now-time.Duration(w.pick(6))*time.Second, 0)
+		op := []string{sim.Accept, sim.Accept, sim.Reject}[w.pick(3)]
+		w.record(sim.Event{Process: "resource", Kind: sim.State, Op: op, By: client, Lease: got[w.pick(len(got))], Value: "A", Sent: sent})
+	}
+}
+
+func (w *world) fault(client, _ string) {
+	switch {
+	case w.gone[client]:
+	case w.paused[client]:
+		w.paused[client] = false
+		w.record(sim.Event{Process: client, Kind: sim.Fault, Op: "resume"})
+	case w.pick(4) > 0:
+		w.paused[client] = true
+		w.record(sim.Event{Process: client, Kind: sim.Fault, Op: "pause"})
+	case w.pick(2) == 0:
+		w.gone[client] = true
+		w.record(sim.Event{Process: client, Kind: sim.Fault, Op: "crash"})
+	case w.pending[client].Op == "":
+		w.gone[client] = true
+		w.record(sim.Event{Process: client, Kind: sim.Info, Op: sim.Exit})
+	}
+}
+
+func (w *world) drift(client, _ string) {
+	if w.pick(3) == 0 {
+		ppm := []int64{0, -500_000, -250_000, million}[w.pick(4)]
+		w.record(sim.Event{Process: client, Kind: sim.Fault, Op: "drift", PPM: ppm})
+	}
+}
+
+// garbage draws a history that need not make any sense.
+func garbage(t *rapid.T) *sim.History {
+	name := rapid.SampledFrom([]string{"", "c1", "c2", "n1", "n2", "resource", "#", "c1#1", "c2#1", "c1->n1"})
+	kind := rapid.SampledFrom([]sim.Kind{"", sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Fault, sim.Bite, sim.State, sim.Message})
+	op := rapid.SampledFrom([]string{
+		"", sim.Acquire, sim.Release, sim.Write, sim.Check, sim.Exit, sim.Deliver, sim.Set, sim.Over, sim.Retime, sim.Delete, sim.Expire,
+		sim.Lose, sim.Accept, sim.Reject, "pause", "resume", "crash", "restart", "drift", "jump",
+	})
+	instant := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64())
+	id := rapid.IntRange(-1, 2)
+	h := &sim.History{Meta: sim.Meta{
+		Nodes: rapid.SliceOfN(name, 0, 3).Draw(t, "nodes"),
+		TTL:   time.Duration(instant.Draw(t, "ttl")),
+		Bound: time.Duration(instant.Draw(t, "bound")),
+		Probe: name.Draw(t, "probe"),
+	}}
+	for range rapid.IntRange(0, 30).Draw(t, "events") {
+		h.Events = append(h.Events, sim.Event{
+			At: time.Duration(instant.Draw(t, "at")), Clock: time.Duration(instant.Draw(t, "clock")), Wall: time.Duration(instant.Draw(t, "wall")),
+			Process: name.Draw(t, "process"), Kind: kind.Draw(t, "kind"), Op: op.Draw(t, "op"), ID: id.Draw(t, "id"),
+			Lock: name.Draw(t, "lock"), Lease: name.Draw(t, "lease"), Owner: name.Draw(t, "owner"), By: name.Draw(t, "by"),
+			Until: time.Duration(instant.Draw(t, "until")), Sent: time.Duration(instant.Draw(t, "sent")), PPM: instant.Draw(t, "ppm"),
+		})
+	}
+	if rapid.Bool().Draw(t, "in order") { // otherwise nearly all of them end at the first event out of order
+		slices.SortStableFunc(h.Events, func(a, b sim.Event) int { return int(a.At>>1) - int(b.At>>1) })
+		for i := range h.Events {
+			h.Events[i].At, h.Events[i].Clock = max(h.Events[i].At, 0), max(h.Events[i].At, 0)
+		}
+	}
+	return h
+}
+
+// tally counts how often a property was violated and how often not.
+type tally map[bool]int
+
+// check fails the test unless both outcomes were common: an oracle that only ever agrees on "ok" shows nothing.
+func (c tally) check(t *testing.T) {
+	t.Helper()
+	t.Logf("%d violated, %d not", c[true], c[false])
+	if total := c[true] + c[false]; min(c[true], c[false])*10 < total {
+		t.Error("the outcomes are one-sided")
+	}
+}

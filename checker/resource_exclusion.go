@@ -1,0 +1,74 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"lockstep/sim"
+)
+
+// resourceExclusion finds the writes that the resource accepted under a lease after a newer lease on the same lock had
+// been granted. Kleppmann's first figure is one of them: "How to do distributed locking" (2016).
+//
+// A newer lease counts only if its Acquire returned, at any time: nobody relies on one that its client never learned of.
+// Leases in the order of their grants make this a look at the next one only.
+func resourceExclusion(ix *index) []Violation {
+	successor := map[string]*Lease{} // by the label of the lease before it
+	for _, leases := range byGrant(ix) {
+		for i, l := range leases[1:] {
+			successor[leases[i].Label] = l
+		}
+	}
+
+	var found []Violation
+	for i, e := range ix.Events {
+		if e.Kind != sim.State || e.Op != sim.Accept {
+			continue
+		}
+		newer := successor[e.Lease]
+		if newer == nil || newer.GrantEvent > i {
+			continue
+		}
+		l := ix.lease(e.Lease)
+		broken, because := blameWrite(ix, e, l, newer)
+		found = append(found, Violation{
+			Property: ResourceExclusion,
+			At:       e.At,
+			What: fmt.Sprintf("%s wrote %s under %s at %s, after %s was granted %s at %s",
+				l.Client, e.Value, l.Label, seconds(e.At), newer.Client, newer.Label, seconds(newer.Granted)),
+			Assumption: broken,
+			Events:     proof(append(because, i, l.GrantEvent, l.ReturnEvent, l.EndEvent, newer.GrantEvent, newer.ReturnEvent)...),
+		})
+	}
+	return found
+}
+
+// byGrant returns the leases of each lock in the order of their grants.
+func byGrant(ix *index) map[string][]*Lease {
+	locks := map[string][]*Lease{}
+	for i := range ix.leases {
+		l := &ix.leases[i]
+		locks[l.Lock] = append(locks[l.Lock], l)
+	}
+	for _, leases := range locks {
+		slices.SortFunc(leases, func(a, b *Lease) int { return cmp.Compare(a.GrantEvent, b.GrantEvent) })
+	}
+	return locks
+}
+
+// blameWrite says why a write e under l reached the resource after the grant of a newer lease.
+func blameWrite(ix *index, e sim.Event, l, newer *Lease) (Assumption, []int) {
+	if l.held() && newer.Granted < l.To {
+		return blame(ix, l, newer) // the leases overlapped already: the resource only shows it
+	}
+	sent := departure(e)
+	if l.held() && sent <= l.To {
+		return BoundedDelay, nil // it left in time and was late on its way
+	}
+	// A pause counts only if the write would have left in time without it. Otherwise the work was too long for the lease.
+	if total, pause := ix.paused(l.Client, l.From, sent); total > 0 && sent-total <= l.To {
+		return BoundedPause, []int{pause}
+	}
+	return None, nil
+}

@@ -1,0 +1,166 @@
+package checker
+
+import "testing"
+
+func TestResourceExclusion(t *testing.T) {
+	const c1 = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10
+	`
+	const c2 = `
+		11   c2 invoke acquire
+		12   n1 set c2#1
+		12.1 c2 ok acquire c2#1 until=22
+	`
+	const late = "c1 wrote A under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s"
+	testProperty(t, ResourceExclusion, []verdictCase{
+		{name: "everyone in turn", story: c1 + "5 resource accept A c1#1 sent=4.9" + c2 + "13 resource accept B c2#1 sent=12.9"},
+		{name: "a late write that nobody overtook", story: c1 + "15.003 resource accept A c1#1 sent=15"},
+		{name: "a late write just before the grant", story: c1 + `
+			11     c2 invoke acquire
+			12     resource accept A c1#1 sent=11.9
+			12     n1 set c2#1
+			12.1   c2 ok acquire c2#1 until=22`},
+		{name: "a late write just after the grant", story: c1 + `
+			11     c2 invoke acquire
+			12     n1 set c2#1
+			12     resource accept A c1#1 sent=11.9
+			12.1   c2 ok acquire c2#1 until=22`,
+			want: []string{"c1 wrote A under c1#1 at 12.000s, after c2 was granted c2#1 at 12.000s [none]"}},
+		{name: "the grant counts from the majority", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.1  n2 set c1#1
+			0.2  c1 ok acquire c1#1 until=10
+			11   c2 invoke acquire
+			11.1 n1 set c2#1
+			11.2 n1 delete c2#1
+			11.3 n1 set c2#1   # the same node twice is no majority
+			12   resource accept A c1#1 sent=11.9
+			13   n2 set c2#1
+			13.1 c2 ok acquire c2#1 until=22`},
+		{name: "the grant counts from the first majority", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.1  n2 set c1#1
+			0.2  c1 ok acquire c1#1 until=10
+			11   c2 invoke acquire
+			11.1 n1 set c2#1
+			11.2 n2 set c2#1
+			12   resource accept A c1#1 sent=11.9
+			12.5 n2 lose c2#1
+			13   n2 set c2#1
+			13.1 c2 ok acquire c2#1 until=22`,
+			want: []string{"c1 wrote A under c1#1 at 12.000s, after c2 was granted c2#1 at 11.200s [none]"}},
+		{name: "a grant that was never seen counts from the return", story: c1 + `
+			11   c2 invoke acquire
+			12   resource accept A c1#1 sent=11.9
+			12.1 c2 ok acquire c2#1 until=22
+			13   resource accept B c1#1 sent=12.9`,
+			want: []string{"c1 wrote B under c1#1 at 13.000s, after c2 was granted c2#1 at 12.100s [none]"}},
+		{name: "the resource refused it", story: c1 + c2 + "15.003 resource reject A c1#1 sent=15"},
+		{name: "a write without a lease", story: c1 + c2 + "15.003 resource accept A by=c3 sent=15"},
+		{name: "a write under a lease that nobody got", story: c1 + c2 + "15.003 resource accept A c3#1 sent=15"},
+		{name: "a newer lease that nobody learned of", story: c1 + `
+			11     c2 invoke acquire
+			12     n1 set c2#1
+			13     c2 info acquire
+			15.003 resource accept A c1#1 sent=15`},
+		{name: "a newer lease that its client learns of later", story: c1 + `
+			11     c2 invoke acquire
+			12     n1 set c2#1
+			15.003 resource accept A c1#1 sent=15
+			16     c2 ok acquire c2#1 until=22`,
+			want: []string{late + " [none]"}},
+		{name: "a newer lease of another lock", story: c1 + `
+			11     c2 invoke acquire lock=b
+			12     n1 set c2#1 key=b
+			12.1   c2 ok acquire c2#1 until=22 lock=b
+			15.003 resource accept A c1#1 sent=15`},
+		{name: "the newer lease was granted to the same client", story: c1 + `
+			11     c1 invoke acquire
+			12     n1 set c1#2
+			12.1   c1 ok acquire c1#2 until=22
+			15.003 resource accept A c1#1 sent=15`,
+			want: []string{"c1 wrote A under c1#1 at 15.003s, after c1 was granted c1#2 at 12.000s [none]"}},
+		{name: "the order is that of grants, not of returns", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			12   n1 set c2#1
+			12.1 c2 ok acquire c2#1 until=22
+			13   c1 ok acquire c1#1 until=10   # its reply took 13 s: it is not the newer one
+			14   resource accept B c2#1 sent=13.9
+			15.003 resource accept A c1#1 sent=15`,
+			want: []string{late + " [none]"}},
+		{name: "the first of several newer leases is named", story: c1 + c2 + `
+			23   c3 invoke acquire
+			24   n1 set c3#1
+			24.1 c3 ok acquire c3#1 until=34
+			25   resource accept A c1#1 sent=24
+			26   resource accept B c2#1 sent=25
+			27   resource accept C c3#1 sent=26`,
+			want: []string{
+				"c1 wrote A under c1#1 at 25.000s, after c2 was granted c2#1 at 12.000s [none]",
+				"c2 wrote B under c2#1 at 26.000s, after c3 was granted c3#1 at 24.000s [none]",
+			}},
+	})
+}
+
+func TestResourceExclusionBlame(t *testing.T) {
+	const c1 = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10
+	`
+	const c2 = `
+		11   c2 invoke acquire
+		12   n1 set c2#1
+		12.1 c2 ok acquire c2#1 until=22
+	`
+	const sooner = `
+		4    c2 invoke acquire
+		5    n1 set c2#1
+		5.1  c2 ok acquire c2#1 until=15
+	`
+	blame := func(name, story, assumption string) verdictCase {
+		const late = "c1 wrote A under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s"
+		return verdictCase{name: name, story: story, want: []string{late + " [" + assumption + "]"}}
+	}
+	testProperty(t, ResourceExclusion, []verdictCase{
+		blame("a pause after the return", c1+"1 c1 fault pause"+c2+"15 c1 fault resume\n15.003 resource accept A c1#1 sent=15.001", "bounded pause"),
+		blame("work that outlived the lease", c1+c2+"15.003 resource accept A c1#1 sent=15.001", "none"),
+		blame("a pause that made no difference", c1+"1 c1 fault pause\n2 c1 fault resume"+c2+"15.003 resource accept A c1#1 sent=15.001", "none"),
+		blame("two pauses that together made one", c1+"1 c1 fault pause\n4 c1 fault resume\n5 c1 fault pause\n8 c1 fault resume"+c2+"15.003 resource accept A c1#1 sent=15.001", "bounded pause"),
+		blame("a pause of another client", c1+"1 c3 fault pause"+c2+"15 c3 fault resume\n15.003 resource accept A c1#1 sent=15.001", "none"),
+		blame("a pause after the write left", c1+c2+"12.5 c1 fault pause\n15.003 resource accept A c1#1 sent=12.4", "none"),
+		blame("a pause before the return", `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			1    c1 fault pause
+			9    c1 fault resume
+			9.5  c1 ok acquire c1#1 until=10`+c2+"15.003 resource accept A c1#1 sent=15.001", "none"),
+		blame("the message was late", c1+c2+"15.003 resource accept A c1#1 sent=9.9", "bounded delay"),
+		blame("the message was late after a crash", c1+"3 c1 fault crash"+c2+"15.003 resource accept A c1#1 sent=3", "bounded delay"),
+		blame("the message was late after a release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=2.9", "bounded delay"),
+		blame("sent after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=3.1", "none"),
+		blame("sent at an unknown time", c1+c2+"15.003 resource accept A c1#1", "none"),
+		blame("sent under a lease that was never valid", "0 c1 invoke acquire\n0.1 n1 set c1#1\n11 c1 ok acquire c1#1 until=10"+c2+"15.003 resource accept A c1#1 sent=11", "none"),
+		{name: "the leases overlapped after a crash of a node", story: c1 + "3 n1 lose c1#1" + sooner + "6 resource accept A c1#1 sent=5.9",
+			want: []string{"c1 wrote A under c1#1 at 6.000s, after c2 was granted c2#1 at 5.000s [durable nodes]"}},
+		{name: "the leases overlapped after a jump", story: c1 + "3 n1 expire c1#1" + sooner + "6 resource accept A c1#1 sent=5.9",
+			want: []string{"c1 wrote A under c1#1 at 6.000s, after c2 was granted c2#1 at 5.000s [bounded clock error]"}},
+		{name: "the leases overlapped and the write was late too", story: c1 + "3 n1 expire c1#1" + sooner + "16 resource accept A c1#1 sent=5.9",
+			want: []string{"c1 wrote A under c1#1 at 16.000s, after c2 was granted c2#1 at 5.000s [bounded clock error]"}},
+		{name: "the leases overlapped by the lock's own doing", story: c1 + "3 n1 delete c1#1 by=c2" + sooner + "16 resource accept A c1#1 sent=5.9",
+			want: []string{"c1 wrote A under c1#1 at 16.000s, after c2 was granted c2#1 at 5.000s [none]"}},
+		{name: "the leases did not overlap, though the first was cut short", story: c1 + "3 c1 invoke release c1#1\n3.1 n1 lose c1#1" + sooner + "6 resource accept A c1#1 sent=2.9",
+			want: []string{"c1 wrote A under c1#1 at 6.000s, after c2 was granted c2#1 at 5.000s [bounded delay]"}},
+		{name: "no newer lease, no blame: a pause", story: c1 + "1 c1 fault pause\n15 c1 fault resume\n15.003 resource accept A c1#1 sent=15.001"},
+		{name: "no newer lease, no blame: a delay", story: c1 + "15.003 resource accept A c1#1 sent=9.9"},
+		{name: "no newer lease, no blame: a crash", story: c1 + "3 n1 lose c1#1\n15.003 resource accept A c1#1 sent=9.9"},
+		{name: "the newer client wrote after a pause", story: c1 + c2 + "13 c2 fault pause\n40 c2 fault resume\n40.1 resource accept B c2#1 sent=40"},
+	})
+}

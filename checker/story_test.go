@@ -1,0 +1,213 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+)
+
+// story reads a history that was written by hand. A line is an instant in seconds, a process, and what happened to it:
+//
+//	nodes 3                          the number of lock nodes (1), before the first event; likewise ttl (10s), probe, bound, cap
+//	0.0  c1 invoke acquire           operations are numbered by themselves
+//	0.1  n1 set c1#1                 also over, retime, delete, expire, lose; by= is the owner of the lease if it is left out, or nobody
+//	0.2  c1 ok acquire c1#1 until=9  clock= is true time if it is left out
+//	0.3  c1 fault pause id=1
+//	15.3 resource accept A c1#1 sent=15.2
+//	16   n1 deliver c1 sent=3        a message from c1
+//
+// What follows # at the beginning of a line or after two spaces is a comment.
+func story(t testing.TB, text string) *sim.History {
+	t.Helper()
+	h := &sim.History{Meta: sim.Meta{Scenario: "story", Nodes: []string{"n1"}, TTL: 10 * time.Second}}
+	next := map[string]int{}
+	pending := map[string]int{} // process and operation → number
+	for n, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut("  "+line, "  #")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if len(words) < 3 {
+			header(t, &h.Meta, words[0], words[1])
+			continue
+		}
+		e := sim.Event{At: instant(t, words[0]), Process: words[1], Kind: sim.Kind(words[2])}
+		e.Clock = e.At
+		words = words[3:]
+		switch e.Kind {
+		case sim.Bite:
+		case sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Fault:
+			e.Op, words = words[0], words[1:]
+		case sim.Deliver, sim.Late, sim.Drop:
+			e.Kind, e.Op, e.By, words = sim.Message, string(e.Kind), words[0], words[1:]
+		default:
+			e.Kind, e.Op, e.Key = sim.State, string(e.Kind), "lock"
+		}
+
+		step := e.Process + " " + e.Op
+		switch e.Kind {
+		case sim.Invoke:
+			next[e.Process]++
+			e.ID, e.Lock, pending[step] = next[e.Process], "stock", next[e.Process]
+		case sim.OK, sim.Fail, sim.Info:
+			e.ID, e.Lock = pending[step], "stock"
+		}
+		for _, w := range words {
+			attribute(t, &e, w)
+		}
+		if e.Kind == sim.State && e.By == "" && e.Op != sim.Expire && e.Op != sim.Lose {
+			e.By = clientOf(e.Lease + e.Owner)
+		}
+		if e.By == "nobody" {
+			e.By = ""
+		}
+		if e.Kind == sim.State && e.Op != sim.Set && e.Op != sim.Over && e.Op != sim.Accept && e.Op != sim.Reject {
+			e.Lease, e.Owner = "", e.Lease // what follows the verb is what was there
+		}
+		if e.Kind == "" {
+			t.Fatalf("story, line %d: %q", n+1, line)
+		}
+		h.Events = append(h.Events, e)
+	}
+	return h
+}
+
+func header(t testing.TB, m *sim.Meta, name, value string) {
+	t.Helper()
+	switch name {
+	case "nodes":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Nodes = nil
+		for i := range n {
+			m.Nodes = append(m.Nodes, fmt.Sprintf("n%d", i+1))
+		}
+	case "ttl":
+		m.TTL = instant(t, value)
+	case "probe":
+		m.Probe = value
+	case "bound":
+		m.Bound = instant(t, value)
+	case "cap":
+		m.Cap = value
+	default:
+		t.Fatalf("story: unknown header %q", name)
+	}
+}
+
+func attribute(t testing.TB, e *sim.Event, w string) {
+	t.Helper()
+	name, value, named := strings.Cut(w, "=")
+	switch {
+	case named && name == "until":
+		e.Until = instant(t, value)
+	case named && name == "clock":
+		e.Clock = instant(t, value)
+	case named && name == "wall":
+		e.Wall = instant(t, value)
+	case named && name == "sent":
+		e.Sent = instant(t, value)
+	case named && name == "by":
+		e.By = value
+	case named && name == "was":
+		e.Owner = value
+	case named && name == "key":
+		e.Key = value
+	case named && name == "lock":
+		e.Lock = value
+	case named && name == "id", named && name == "ppm":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "id" {
+			e.ID = n
+		} else {
+			e.PPM = int64(n)
+		}
+	case strings.Contains(w, "#"):
+		e.Lease = w
+	case w == "-": // an operation that nothing invoked
+		e.ID = 99
+	default:
+		e.Value = strings.ReplaceAll(w, "_", " ")
+	}
+}
+
+// instant reads a number of seconds; "never" is [sim.NoEnd].
+func instant(t testing.TB, s string) time.Duration {
+	t.Helper()
+	if s == "never" {
+		return sim.NoEnd
+	}
+	d, err := time.ParseDuration(strings.TrimSuffix(s, "s") + "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A verdictCase is a story and what must be found in it: the sentences of the violations, each with the assumption that
+// was broken in brackets.
+type verdictCase struct {
+	name  string
+	story string
+	want  []string
+}
+
+func testProperty(t *testing.T, p Property, cases []verdictCase) {
+	t.Helper()
+	good, bad := 0, 0
+	for _, c := range cases {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			h := story(t, c.story)
+			r := Check(h, nil)
+			var got []string
+			for _, v := range r.Violations {
+				if v.Property == p {
+					got = append(got, fmt.Sprintf("%s [%s]", v.What, v.Assumption))
+				}
+				checkProof(t, h, v)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s\nfound:\n  %s\nwant:\n  %s", c.story, strings.Join(got, "\n  "), strings.Join(c.want, "\n  "))
+			}
+			want := OK
+			if len(c.want) > 0 {
+				want = Violated
+			}
+			if s := r.Status(p); s != want {
+				t.Errorf("status %s, want %s (%v)", s, want, r.Unmet)
+			}
+		})
+		if len(c.want) == 0 {
+			good++
+		} else {
+			bad++
+		}
+	}
+	if good < 4 || bad < 4 {
+		t.Errorf("%d good and %d bad histories are too few", good, bad)
+	}
+}
+
+// checkProof fails the test unless a violation points at events that exist, in order, the last of them no later than the
+// violation is said to be proven, and names an assumption.
+func checkProof(t testing.TB, h *sim.History, v Violation) {
+	t.Helper()
+	if len(v.Events) == 0 || !slices.IsSorted(v.Events) || len(slices.Compact(slices.Clone(v.Events))) != len(v.Events) ||
+		v.Events[0] < 0 || v.Events[len(v.Events)-1] >= len(h.Events) {
+		t.Errorf("%q is proven by events %v of %d", v.What, v.Events, len(h.Events))
+	}
+	if v.What == "" || v.Assumption == "" || v.Property == "" {
+		t.Errorf("incomplete violation %+v", v)
+	}
+}

@@ -1,0 +1,86 @@
+package checker
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"lockstep/sim"
+)
+
+// wellFormed returns an error if the history contradicts itself, so that no property has to.
+func wellFormed(h *sim.History) error {
+	type operation struct {
+		process string
+		id      int
+	}
+	var (
+		pending = map[operation]string{} // the invoked operation; empty once it has an outcome
+		leases  = map[string]int{}       // where each lease was handed out
+		clocks  = map[string]time.Duration{}
+		now     time.Duration
+	)
+	for i, e := range h.Events {
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("event %d: %s", i, fmt.Sprintf(format, args...))
+		}
+		if e.At < now {
+			return fail("time runs backwards, from %v to %v", now, e.At)
+		}
+		now = e.At
+
+		if isReading(e) {
+			if e.Clock < clocks[e.Process] {
+				return fail("the steady clock of %s runs backwards, from %v to %v", e.Process, clocks[e.Process], e.Clock)
+			}
+			clocks[e.Process] = e.Clock
+			if e.PPM <= -million {
+				return fail("%s has a clock that does not advance: %d ppm", e.Process, e.PPM)
+			}
+		}
+
+		op := operation{e.Process, e.ID}
+		switch {
+		case e.Kind == sim.Invoke:
+			if _, known := pending[op]; known {
+				return fail("%s invokes operation %d twice", e.Process, e.ID)
+			}
+			pending[op] = e.Op
+		case isOutcome(e):
+			invoked, known := pending[op]
+			switch {
+			case !known:
+				return fail("%s %s of %s without an invocation", e.Kind, e.Op, e.Process)
+			case invoked == "":
+				return fail("%s %s of %s has two outcomes", e.Kind, e.Op, e.Process)
+			case invoked != e.Op:
+				return fail("%s %s of %s is the outcome of %s", e.Kind, e.Op, e.Process, invoked)
+			}
+			pending[op] = ""
+		}
+
+		if e.Kind == sim.OK && e.Op == sim.Acquire {
+			if e.Lease == "" {
+				return fail("%s acquires a lease without a name", e.Process)
+			}
+			if first, known := leases[e.Lease]; known {
+				return fail("lease %s was already handed out by event %d", e.Lease, first)
+			}
+			leases[e.Lease] = i
+		}
+	}
+	if h.Meta.TTL < 0 || h.Meta.Bound < 0 {
+		return errors.New("the TTL or the bound of the probe is negative")
+	}
+	return nil
+}
+
+// isOutcome says whether e ends an operation. Steps that take no time (check, wait, exit) may be recorded as a single
+// event, without a number that would join it with an invocation.
+func isOutcome(e sim.Event) bool {
+	switch e.Kind {
+	case sim.OK, sim.Fail, sim.Info:
+		return e.ID != 0 || (e.Op != sim.Check && e.Op != sim.Wait && e.Op != sim.Exit)
+	}
+	return false
+}
