@@ -38,8 +38,8 @@ const (
 	writeAfterLease    = "write WRITE arrives after its lease ended"
 	writeBeforeWrite   = "write WRITE arrives before write NEXT"
 	acquiresWithDown   = "CLIENT acquires with NODES down"
-	refusedWithDown    = "CLIENT is refused with NODES down"
-	refusedThoughFree  = "CLIENT is refused while nobody holds"
+	triesWithDown      = "CLIENT tries with NODES down"
+	reachesOnly        = "CLIENT reaches only NODES"
 	waitsFor           = "CLIENT waits for RIVAL"
 	someWaits          = "some client waits for another"
 	firstAt            = "CLIENT is first at NODES"
@@ -51,8 +51,8 @@ const (
 func forms() []string {
 	return []string{
 		clientAcquires, clientRefused, pausesAfterCheck, resumesAfterLease, resumesAfterKeys, holdsExactly, dropsEarly, keepsLate,
-		restartsAfter, restartsBefore, writeAfterLease, writeBeforeWrite, acquiresWithDown, refusedWithDown,
-		refusedThoughFree, waitsFor, someWaits, firstAt,
+		restartsAfter, restartsBefore, writeAfterLease, writeBeforeWrite, acquiresWithDown, triesWithDown,
+		reachesOnly, waitsFor, someWaits, firstAt,
 		requestTakesLonger, replyTakesLonger,
 	}
 }

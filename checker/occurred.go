@@ -19,8 +19,8 @@ func (m Must) met(ix *index) bool {
 		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.Fail) })
 	case acquiresWithDown:
 		return ix.some(func(i int, e sim.Event) bool { return m.ends(e, sim.OK) && m.down(ix, i) })
-	case refusedWithDown:
-		return ix.some(func(i int, e sim.Event) bool { return m.ends(e, sim.Fail) && m.down(ix, i) })
+	case triesWithDown:
+		return ix.some(func(i int, e sim.Event) bool { return m.answered(e) && m.down(ix, i) })
 	case pausesAfterCheck:
 		return m.pausesAfterCheck(ix)
 	case resumesAfterLease:
@@ -46,8 +46,8 @@ func (m Must) met(ix *index) bool {
 		a := ix.find(func(e sim.Event) bool { return arrives(e, m.write) })
 		b := ix.find(func(e sim.Event) bool { return arrives(e, m.next) })
 		return a >= 0 && a < b
-	case refusedThoughFree:
-		return m.refusedThoughFree(ix)
+	case reachesOnly:
+		return m.reachesOnly(ix)
 	case waitsFor:
 		return ix.waits(func(client, holder string) bool { return client == m.client && holder == m.rival })
 	case someWaits:
@@ -66,6 +66,9 @@ func (m Must) met(ix *index) bool {
 func (m Must) ends(e sim.Event, kind sim.Kind) bool {
 	return e.Process == m.client && e.Kind == kind && e.Op == sim.Acquire
 }
+
+// answered says whether e is an outcome of an Acquire of the client that says what became of it.
+func (m Must) answered(e sim.Event) bool { return m.ends(e, sim.OK) || m.ends(e, sim.Fail) }
 
 // down says whether all the nodes were crashed at event i.
 func (m Must) down(ix *index, i int) bool {
@@ -208,16 +211,22 @@ func (ix *index) waits(pair func(client, holder string) bool) bool {
 	})
 }
 
-// refusedThoughFree looks for an Acquire of the client that fails although nobody holds the lock while it tries.
-func (m Must) refusedThoughFree(ix *index) bool {
+// reachesOnly looks for an Acquire of the client during which its messages arrived at these nodes and no others.
+func (m Must) reachesOnly(ix *index) bool {
+	wanted := slices.Compact(slices.Sorted(strings.FieldsSeq(m.nodes)))
 	return ix.some(func(i int, e sim.Event) bool {
-		if !m.ends(e, sim.Fail) {
+		invoke, ok := ix.invocation[i]
+		if !ok || !m.answered(e) {
 			return false
 		}
-		invoke, ok := ix.invocation[i]
-		return ok && !slices.ContainsFunc(ix.leases, func(l Lease) bool {
-			return l.Lock == e.Lock && ix.at(invoke) < l.To && l.From < e.At
-		})
+		var reached []string
+		for _, k := range ix.Events[invoke:i] {
+			if k.Kind == sim.Message && k.Op == sim.Deliver && k.By == m.client && slices.Contains(ix.Meta.Nodes, k.Process) {
+				reached = append(reached, k.Process)
+			}
+		}
+		slices.Sort(reached)
+		return slices.Equal(slices.Compact(reached), wanted)
 	})
 }
 

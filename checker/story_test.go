@@ -19,7 +19,7 @@ import (
 //	0.2  c1 ok acquire c1#1 until=9  clock= is true time if it is left out
 //	0.3  c1 fault pause id=1
 //	15.3 resource accept A c1#1 sent=15.2
-//	16   n1 deliver c1 sent=3        a message from c1
+//	16   n1 deliver c1 sent=3          a message from c1
 //
 // What follows # at the beginning of a line or after two spaces is a comment.
 func story(t testing.TB, text string) *sim.History {
@@ -199,8 +199,7 @@ func testProperty(t *testing.T, p Property, cases []verdictCase) {
 	}
 }
 
-// checkProof fails the test unless a violation points at events that exist, in order, the last of them no later than the
-// violation is said to be proven, and names an assumption.
+// checkProof fails the test unless a violation is complete, and points at events that exist, each once and in order.
 func checkProof(t testing.TB, h *sim.History, v Violation) {
 	t.Helper()
 	if len(v.Events) == 0 || !slices.IsSorted(v.Events) || len(slices.Compact(slices.Clone(v.Events))) != len(v.Events) ||

@@ -281,7 +281,7 @@ func (t *teller) tellFlights() {
 				requests = append(requests, f)
 			}
 		case e.Kind == sim.Message:
-			f.lost = e.Op == sim.Drop
+			f.lost = e.Op != sim.Deliver
 			f.client = e.By
 			if l := t.lane(e.Process); l != nil && l.kind == clientLane {
 				f.client = e.Process

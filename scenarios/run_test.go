@@ -129,7 +129,9 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 
 // byChance tells the run whose faults make sure of what could also happen without one of them: each of its delays decides one
 // race.
-func byChance(s *Scenario, r Run) bool { return s.Name == "redlock-contended" && r.Label == "staggered" }
+func byChance(s *Scenario, r Run) bool {
+	return s.Name == "redlock-contended" && r.Label == "staggered"
+}
 
 // A fault whose moment never comes is not forgotten: the run proves nothing.
 func TestMissedFault(t *testing.T) {
