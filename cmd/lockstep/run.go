@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ type runFlags struct {
 	verbose bool
 	rewrite bool
 	workers int
+	files   map[*scenarios.Scenario]bool // those that are not in the catalogue
 	limit   time.Duration
 }
 
@@ -92,6 +94,10 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	chosen, err := choose(f.locks, args, f.only)
 	if err != nil {
 		return err
+	}
+	f.files = map[*scenarios.Scenario]bool{}
+	for _, s := range chosen {
+		f.files[s.scenario] = s.file
 	}
 	if f.rewrite {
 		if err := f.checkRewrite(args); err != nil {
@@ -166,7 +172,7 @@ func (f *runFlags) runAll(c *cobra.Command, chosen []selection) ([]*scenarios.Ou
 		}
 	}
 	self, err := os.Executable()
-	if err != nil {
+	if err != nil && runtime.GOOS != "js" { // where there are no processes to be started anyway
 		return nil, err
 	}
 	s := &sim.Supervisor{
@@ -246,7 +252,7 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 // again is the command that repeats a run.
 func (f *runFlags) again(o *scenarios.Outcome) string {
 	what := o.Scenario.Name + "/" + o.Run.ID()
-	if isFile(o.Scenario.File) && o.Scenario.File != o.Scenario.Name+".txtar" {
+	if f.files[o.Scenario] {
 		what = o.Scenario.File
 	}
 	cmd := fmt.Sprintf("lockstep run %s --seed %d -v", what, f.seed)

@@ -16,6 +16,7 @@ import (
 type selection struct {
 	scenario *scenarios.Scenario
 	runs     []scenarios.Run
+	file     bool // it is not from the catalogue
 }
 
 // choose finds the scenarios that the arguments name: SCENARIO or SCENARIO/RUN of the catalogue, or files. No argument
@@ -33,7 +34,7 @@ func choose(known []clients.Lock, args, locks []string) ([]selection, error) {
 			return nil, err
 		}
 		for _, s := range catalogue {
-			all = append(all, selection{s, s.Runs})
+			all = append(all, selection{scenario: s, runs: s.Runs})
 		}
 	}
 	for _, arg := range args {
@@ -84,7 +85,7 @@ func open(arg string) (selection, error) {
 		if err != nil {
 			return selection{}, err
 		}
-		return selection{s, s.Runs}, nil
+		return selection{scenario: s, runs: s.Runs, file: true}, nil
 	}
 	name, id, one := strings.Cut(arg, "/")
 	s, err := scenarios.Find(name)
@@ -92,13 +93,13 @@ func open(arg string) (selection, error) {
 		return selection{}, err
 	}
 	if !one {
-		return selection{s, s.Runs}, nil
+		return selection{scenario: s, runs: s.Runs}, nil
 	}
 	r, err := s.FindRun(id)
 	if err != nil {
 		return selection{}, err
 	}
-	return selection{s, []scenarios.Run{r}}, nil
+	return selection{scenario: s, runs: []scenarios.Run{r}}, nil
 }
 
 // isFile tells the name of a file from the name of a scenario: by its ending, or by there being one.
