@@ -1,0 +1,43 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var rewriteReadme = flag.Bool("rewrite", false, "renew what the README shows of the program's output")
+
+// The README shows what the program prints and what compiles.
+func TestREADME(t *testing.T) {
+	const file = "../../README.md"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(data)
+
+	out := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], "run")
+	out = regexp.MustCompile(` \([0-9.]+m?s\)`).ReplaceAllString(out, "")
+	out = regexp.MustCompile(`(?m) +$`).ReplaceAllString(out, "")
+	block := regexp.MustCompile("(?s)(<!-- verdicts:[^>]*-->\n```\n).*?(```\n<!-- /verdicts -->)")
+	want := block.ReplaceAllString(readme, "${1}$$ lockstep run\n"+strings.ReplaceAll(out, "$", "$$")+"${2}")
+	if *rewriteReadme {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != readme {
+		t.Error("the table of the README is not what lockstep run prints; go test ./cmd/lockstep -run README -rewrite renews it")
+	}
+
+	example, err := os.ReadFile("../../scenarios/example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(readme)
+	if code == nil || !strings.Contains(string(example), code[1]) {
+		t.Error("the Go code of the README is not part of scenarios/example_test.go, which compiles")
+	}
+}

@@ -1,0 +1,40 @@
+package scenarios_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/scenarios"
+)
+
+type myLock struct{ clients.Env }
+
+func (l myLock) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	return clients.NewSingle(l.Env).Acquire(ctx, name, ttl) // your code here; it talks to l.Nodes, by l.Clock
+}
+
+func newMyLock(env clients.Env) clients.Locker { return myLock{env} }
+
+func TestMyLock(t *testing.T) { scenarios.Test(t, newMyLock, scenarios.Like("single")) }
+
+// A run of the catalogue from a program. Real programs use a supervisor, whose workers survive what a lock can do to them.
+func ExampleSimulate() {
+	s, err := scenarios.Find("clock-jump")
+	if err != nil {
+		panic(err)
+	}
+	o, err := scenarios.Simulate(s, s.Runs[0], clients.NewRedlock, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(o.Result.Verdict)
+	for _, v := range o.Result.Violations {
+		fmt.Printf("%s: %s (broken: %s)\n", v.Property, v.What, v.Assumption)
+	}
+	// Output:
+	// UNSAFE
+	// lease exclusion: c2 held c2#1 from 2.006s to 5.000s, while c1 held c1#1 from 0.050s to 6.000s (broken: bounded clock error)
+}
