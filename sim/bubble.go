@@ -1,7 +1,11 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 )
@@ -16,24 +20,53 @@ import (
 // A panic of f is returned as an error; so are goroutines that f leaves behind, with their stacks ([LeakError]).
 func Bubble(f func()) (err error) {
 	done := make(chan struct{})
+	var mark string
 	go func() { // Test may end its goroutine, so it gets one of its own.
 		defer close(done)
 		defer func() {
 			if r := recover(); r != nil && err == nil {
-				err = &LeakError{Stacks: bubbleStacks()}
+				err = &LeakError{Stacks: stacksOf(mark)}
 			}
 		}()
 		synctest.Test(new(testing.T), func(*testing.T) {
-			defer func() {
-				if r := recover(); r != nil {
-					err = fmt.Errorf("panic: %v\n%s", r, stack())
-				}
+			mark = bubbleMark()
+			over := make(chan struct{})
+			go func() { // an empty T does not survive that its own goroutine is ended by Goexit, as t.Fatal does
+				defer close(over)
+				err = errors.New("the goroutine of the run was ended by runtime.Goexit")
+				defer func() {
+					if r := recover(); r != nil {
+						err = fmt.Errorf("panic: %v\n%s", r, stack())
+					}
+				}()
+				f()
+				err = nil
 			}()
-			f()
+			<-over
 		})
 	}()
 	<-done
 	return err
+}
+
+var markPattern = regexp.MustCompile(`synctest bubble \d+`)
+
+// bubbleMark is how the runtime marks the goroutines of the calling goroutine's bubble in a dump.
+func bubbleMark() string {
+	var buf [128]byte
+	return string(markPattern.Find(buf[:runtime.Stack(buf[:], false)]))
+}
+
+// stacksOf returns the stacks of the goroutines of one bubble; there may be others, in parallel tests, or left by
+// earlier runs.
+func stacksOf(mark string) string {
+	var in []string
+	for g := range strings.SplitSeq(Stacks(), "\n\n") {
+		if head, _, _ := strings.Cut(g, "\n"); markPattern.FindString(head) == mark {
+			in = append(in, g)
+		}
+	}
+	return strings.Join(in, "\n\n")
 }
 
 // A LeakError says that goroutines were left behind when a run was over and every connection, context and clock that

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math"
+	"math/bits"
 	"runtime"
 	"time"
 
@@ -21,25 +23,49 @@ func (c *clock) reading(t time.Duration) time.Duration {
 	return c.r0 + (t - c.t0) + partsPerMillion(t-c.t0, c.ppm)
 }
 
-// when is the first true time at which the clock shows at least r. The caller holds mu.
+// when is the first true time, since the rate last changed, at which the clock shows at least r. The caller holds mu.
 func (c *clock) when(r time.Duration) time.Duration {
-	d := r - c.r0
-	t := c.t0 + d - partsPerMillion(d, c.ppm) // close to it for small rates; exact after the steps below
-	for c.reading(t) < r {
-		t += max(1, (r-c.reading(t))/2)
+	d, rate := r-c.r0, time.Duration(1e6+c.ppm)
+	if d <= 0 {
+		return c.t0
 	}
-	for c.reading(t-1) >= r {
-		t -= max(1, (c.reading(t-1)-r)/2)
+	if c.ppm < 0 {
+		d-- // readings are rounded up: r shows first right after the last time that would show less exactly
+	}
+	t := c.t0 + min(never, scale(d, 1e6, rate))
+	if c.reading(t) < r {
+		t++
 	}
 	return t
 }
+
+// never is later than any run goes on, and can still be added to.
+const never = time.Duration(1 << 60)
 
 func partsPerMillion(d time.Duration, ppm int64) time.Duration {
 	return d/1e6*time.Duration(ppm) + d%1e6*time.Duration(ppm)/1e6
 }
 
+// scale is d*n/by, rounded towards zero. The product may take 128 bits; what does not fit into the result becomes the
+// nearest number that does. Only d may be negative.
+func scale(d, n, by time.Duration) time.Duration {
+	hi, lo := bits.Mul64(uint64(d.Abs()), uint64(n))
+	q := uint64(math.MaxInt64)
+	if hi < uint64(by) {
+		q, _ = bits.Div64(hi, lo, uint64(by))
+		q = min(q, math.MaxInt64)
+	}
+	if d < 0 {
+		return -time.Duration(q)
+	}
+	return time.Duration(q)
+}
+
 // drift changes the rate from now on. Timers that are set keep their reading, so they come due at another true time.
 func (c *clock) drift(ppm int64) {
+	if ppm < -MaxDriftPPM || ppm > MaxDriftPPM {
+		panic("sim: a clock that stands still, or runs back, cannot have timers")
+	}
 	w := c.p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,14 +159,14 @@ func (t *timer) set(d time.Duration) {
 func (t *timer) arm(due time.Duration) {
 	p := t.clock.p
 	w := p.w
+	w.queue.remove(&t.item)
+	p.timers[t] = true
 	if p.dead {
-		return // a dead process waits for nothing
+		return // nothing comes due any more; see wakeSleepers
 	}
 	p.noticed(false)
-	w.queue.remove(&t.item)
 	t.due = due
 	t.item.at = max(w.Now(), t.clock.when(due))
-	p.timers[t] = true
 	w.push(&t.item)
 }
 
@@ -155,26 +181,26 @@ func (t *timer) act(w *World) {
 	now := w.Now()
 	w.trace.timer(now, p.Name, "timer")
 	if t.every > 0 {
-		t.arm(t.due + t.every*(1+(max(0, t.clock.reading(now)-t.due))/t.every)) // ticks that were missed are dropped, as by package time
+		missed := max(0, t.clock.reading(now)-t.due) / t.every // dropped, as by package time
+		t.arm(t.due + t.every*(1+missed))
 	} else {
 		delete(p.timers, t)
 	}
+	p.noticed(false)
 	shown := t.clock.origin.Add(t.clock.reading(now))
 	w.mu.Unlock()
 	if t.f != nil {
 		go t.f()
 		return
 	}
+	t.tick(shown)
+}
+
+func (t *timer) tick(shown time.Time) {
 	select {
 	case t.c <- shown:
 	default:
 	}
-}
-
-// wakeDead takes the timer of a dead process out of the queue. The caller holds mu.
-func (t *timer) wakeDead() {
-	t.clock.p.w.queue.remove(&t.item)
-	delete(t.clock.p.timers, t)
 }
 
 func (t *timer) Chan() <-chan time.Time { return t.c }
@@ -185,7 +211,8 @@ func (t *timer) Reset(d time.Duration) bool {
 	return active
 }
 
-// Stop prevents the timer from firing, and takes back a tick that nobody has received (as package time does since Go 1.23).
+// Stop prevents the timer from firing, and takes back a tick that nobody has received, as package time does since Go
+// 1.23: for its caller such a timer has not fired.
 func (t *timer) Stop() bool {
 	p := t.clock.p
 	p.w.mu.Lock()
@@ -195,9 +222,10 @@ func (t *timer) Stop() bool {
 	p.w.queue.remove(&t.item)
 	select {
 	case <-t.c:
+		return true
 	default:
+		return active
 	}
-	return active
 }
 
 type ticker struct{ t *timer }
@@ -205,6 +233,9 @@ type ticker struct{ t *timer }
 func (k ticker) Chan() <-chan time.Time { return k.t.c }
 func (k ticker) Stop()                  { k.t.Stop() }
 func (k ticker) Reset(d time.Duration) {
+	if d <= 0 {
+		panic("sim: non-positive interval for Ticker.Reset")
+	}
 	k.t.Stop()
 	k.t.every = d
 	k.t.set(d)
@@ -225,11 +256,10 @@ func (w *wall) reading(t time.Duration) time.Duration { return w.clock.reading(t
 
 func (w *wall) offsetAt(t time.Duration) time.Duration {
 	passed := t - w.since
-	if w.over == 0 || passed >= w.over {
+	if passed >= w.over {
 		return w.offset + w.slewBy
 	}
-	// Split the product so that it cannot overflow: both are at most hours.
-	return w.offset + w.slewBy/time.Microsecond*passed/w.over*time.Microsecond
+	return w.offset + scale(w.slewBy, passed, w.over)
 }
 
 // set starts a correction of the clock by d, spread over a while (at once if that is 0). The caller holds mu.
@@ -238,16 +268,16 @@ func (w *wall) set(now, by, over time.Duration) {
 	w.since, w.slewBy, w.over = now, by, over
 }
 
-// when is the first true time, not before now, at which the wall clock shows at least r; it can be found by bisection
-// because the clock only goes forward between two faults. The caller holds mu.
+// when is the first true time, not before now, at which the wall clock shows at least r. The caller holds mu.
 func (w *wall) when(now, r time.Duration) time.Duration {
 	if w.reading(now) >= r {
 		return now
 	}
-	lo, hi := now, now+1
-	for w.reading(hi) < r {
-		lo, hi = hi, hi+(hi-now)+1
+	after := w.since + w.over // the slew is over, and the offset stays
+	if now >= after || w.reading(after) < r {
+		return max(now, w.clock.when(r-w.offset-w.slewBy))
 	}
+	lo, hi := now, after // bisect: a clock that is slewed still only goes forward
 	for lo+1 < hi {
 		if mid := lo + (hi-lo)/2; w.reading(mid) >= r {
 			hi = mid

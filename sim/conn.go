@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -27,15 +26,19 @@ type Conn struct {
 
 	// Set by the scheduler only.
 	out     []*packet // on their way, in order; the first is scheduled or blocked
+	served  bool      // of a service's end: it knows of the connection
 	request packet    // of a service's end: the request in progress, without its data
 
 	// Guarded by w.mu.
 	open    bool
-	in      []byte
+	unsent  *packet // the last one written, until it sets out
+	in      []byte  // what has arrived and was not read, after the first
+	begun   int     // bytes of it
 	eof     bool
 	err     error         // why no more I/O is possible
-	due     time.Duration // read deadline by the steady clock, 0 if none
-	expired bool          // the deadline has fired
+	due     time.Duration // deadline of Read, or of dialling, by the steady clock; 0 if none
+	expired bool          // it has passed
+	writeBy time.Duration // deadline of Write, likewise
 	alarm   item          // fires the deadline, or earlier and then again
 }
 
@@ -47,49 +50,58 @@ func newConn(p, remote *Process) *Conn {
 
 // DialContext connects to a process by its address; it has the form that client libraries expect of a dialer. The
 // deadline of ctx counts on the steady clock of the process, like every deadline of a connection. It fails with
-// ECONNREFUSED if nothing listens there.
+// ECONNREFUSED if the process does not listen, and at once with EHOSTUNREACH if there is none.
 func (p *Process) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	w := p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	remote := w.byAddr[addr]
 	fail := func(err error) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: network, Addr: p.addrOf(remote), Err: err}
 	}
-	if remote == nil || remote.svc == nil {
-		return fail(syscall.EHOSTUNREACH)
+	if remote == nil {
+		return fail(errUnreachable)
 	}
-	w.mu.Lock()
+	if err := ctx.Err(); err != nil {
+		return fail(err)
+	}
 	if p.dead {
-		w.mu.Unlock()
+		p.haunt()
 		return fail(net.ErrClosed)
 	}
 	c := newConn(p, remote)
 	p.conns[c] = true
 	c.send(packet{kind: syn})
-	w.mu.Unlock()
+	done := ctx.Done()
+	deadline, timed := ctx.Deadline()
+	if timed {
+		c.setDue(time.Until(deadline))
+	}
 	for {
+		switch {
+		case c.err != nil:
+			return fail(c.err)
+		case c.open:
+			c.due = 0
+			return c, nil
+		case c.expired:
+			c.fail(context.DeadlineExceeded)
+			continue
+		}
+		w.mu.Unlock()
+		var cancelled error
 		select {
 		case <-c.wake:
-		case <-ctx.Done():
-			if ctx.Err() == context.DeadlineExceeded {
-				// In a pause this timer fires late, after what arrived meanwhile.
-				if resumed := p.pausing(); resumed != nil {
-					<-resumed
-				}
-			}
-			w.mu.Lock()
-			if !c.open && c.err == nil {
-				c.fail(ctx.Err())
-			}
-			w.mu.Unlock()
+		case <-done:
+			cancelled = ctx.Err()
 		}
 		w.mu.Lock()
-		open, err := c.open, c.err
-		w.mu.Unlock()
 		switch {
-		case err != nil:
-			return fail(err)
-		case open:
-			return c, nil
+		case cancelled == nil || c.open || c.err != nil:
+		case timed && cancelled == context.DeadlineExceeded:
+			done = nil // true time is not what counts
+		default:
+			c.fail(cancelled)
 		}
 	}
 }
@@ -101,15 +113,6 @@ func (p *Process) addrOf(remote *Process) net.Addr {
 	return remote.addr
 }
 
-// pausing returns a channel that is closed when the current pause ends, nil without a pause. Other goroutines than the
-// scheduler may call it because it is set only while they are blocked.
-func (p *Process) pausing() <-chan struct{} {
-	if !p.paused {
-		return nil
-	}
-	return p.resumed
-}
-
 // Read reads what has arrived. As with a real connection, an expired deadline wins over waiting data.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.w.mu.Lock()
@@ -117,17 +120,24 @@ func (c *Conn) Read(b []byte) (int, error) {
 	for {
 		switch {
 		case c.err == net.ErrClosed:
+			c.proc.haunt()
+			c.signal() // there may be more readers
 			return 0, c.opError("read", c.err)
 		case c.expired:
+			c.signal()
 			return 0, c.opError("read", os.ErrDeadlineExceeded)
 		case len(c.in) > 0:
-			n := copy(b, c.in)
-			c.in = c.in[n:]
+			n := copy(b, c.in[c.begun:])
+			if c.begun += n; c.begun == len(c.in) {
+				c.in, c.begun = c.in[:0], 0 // to be filled again
+			}
 			return n, nil
-		case c.err != nil:
-			return 0, c.opError("read", c.err)
 		case c.eof:
+			c.signal()
 			return 0, io.EOF
+		case c.err != nil:
+			c.signal()
+			return 0, c.opError("read", c.err)
 		case len(b) == 0:
 			return 0, nil
 		}
@@ -141,10 +151,24 @@ func (c *Conn) Read(b []byte) (int, error) {
 func (c *Conn) Write(b []byte) (int, error) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	if c.err != nil {
+	switch {
+	case c.err == net.ErrClosed:
+		c.proc.haunt()
+		return 0, c.opError("write", c.err)
+	case c.writeBy != 0 && c.proc.clock.reading(c.w.Now()) >= c.writeBy:
+		return 0, c.opError("write", os.ErrDeadlineExceeded)
+	case c.err != nil && c.eof:
+		return 0, c.opError("write", errPipe) // as Linux does if the close came before the reset
+	case c.err != nil:
 		return 0, c.opError("write", c.err)
 	}
-	if len(b) > 0 {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	// Bytes written at one instant travel together. That also keeps them in order when packets are sorted.
+	if last := c.unsent; last != nil && last.kind == data {
+		last.data = append(last.data, b...)
+	} else {
 		c.send(packet{kind: data, data: slices.Clone(b)})
 	}
 	return len(b), nil
@@ -157,11 +181,21 @@ func (c *Conn) Close() error {
 	if c.err == net.ErrClosed {
 		return c.opError("close", c.err)
 	}
+	c.hangUp(len(c.in) > 0, false)
+	return nil
+}
+
+// hangUp closes this end as an operating system does: it tells the other end, with a reset if bytes were left unread.
+// The caller holds mu.
+func (c *Conn) hangUp(unread, kernel bool) {
+	kind := fin
+	if unread {
+		kind = rst
+	}
 	if c.err == nil && c.open {
-		c.send(packet{kind: fin})
+		c.send(packet{kind: kind, kernel: kernel})
 	}
 	c.fail(net.ErrClosed)
-	return nil
 }
 
 // LocalAddr is the address of the process, not of the connection: nothing may depend on which connection this is.
@@ -173,11 +207,31 @@ func (c *Conn) RemoteAddr() net.Addr { return c.remote.addr }
 // Remote names the process at the other end.
 func (c *Conn) Remote() string { return c.remote.Name }
 
-// SetDeadline sets the read deadline; writes never wait.
-func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+// SetDeadline sets the deadlines of Read and Write.
+func (c *Conn) SetDeadline(t time.Time) error {
+	if err := c.SetWriteDeadline(t); err != nil {
+		return err
+	}
+	return c.SetReadDeadline(t)
+}
 
-// SetWriteDeadline does nothing: writes never wait.
-func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
+// SetWriteDeadline sets the deadline of Write, which never waits, but fails once it has passed.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	w := c.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c.err == net.ErrClosed {
+		return c.opError("set", c.err)
+	}
+	c.writeBy = 0
+	if !t.IsZero() {
+		c.writeBy = -1 // long ago
+		if d := time.Until(t); d > 0 {
+			c.writeBy = c.proc.clock.reading(w.Now()) + d
+		}
+	}
+	return nil
+}
 
 // SetReadDeadline sets the read deadline. The duration until t counts on the steady clock of the process, and a
 // deadline that passes during a pause fires after the bytes that had arrived.
@@ -185,28 +239,32 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	w := c.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if c.err == net.ErrClosed {
+		return c.opError("set", c.err)
+	}
 	c.expired, c.due = false, 0
-	if t.IsZero() {
-		return nil
-	}
-	d := time.Until(t)
-	if d <= 0 {
-		c.expired = true
-		c.signal()
-		return nil
-	}
-	c.due = c.proc.clock.reading(w.Now()) + d
-	// Deadlines mostly move forward. An alarm that is set for an earlier one is left to fire and be set again.
-	if at := c.proc.clock.when(c.due); c.alarm.index < 0 || at < c.alarm.at {
-		c.setAlarm(at)
+	if !t.IsZero() {
+		c.setDue(time.Until(t))
 	}
 	return nil
 }
 
-func (c *Conn) setAlarm(at time.Duration) {
-	if c.proc.dead {
+// setDue sets the deadline of Read, or of dialling, to d from now. The caller holds mu.
+func (c *Conn) setDue(d time.Duration) {
+	if d <= 0 {
+		c.expired = true
+		c.signal()
 		return
 	}
+	now := c.w.Now()
+	c.due = c.proc.clock.reading(now) + d
+	// Deadlines mostly move forward. An alarm that is set for an earlier one is left to fire and be set again.
+	if at := c.proc.clock.when(c.due); c.alarm.index < 0 || at < c.alarm.at {
+		c.setAlarm(max(now, at))
+	}
+}
+
+func (c *Conn) setAlarm(at time.Duration) {
 	c.w.queue.remove(&c.alarm)
 	c.alarm.at = at
 	c.w.push(&c.alarm)
@@ -214,7 +272,7 @@ func (c *Conn) setAlarm(at time.Duration) {
 
 // rearm sets the alarm anew after the rate of the clock has changed. The caller holds mu.
 func (c *Conn) rearm() {
-	if c.due != 0 && !c.expired {
+	if c.due != 0 && !c.expired && !c.alarm.waits {
 		c.setAlarm(max(c.w.Now(), c.proc.clock.when(c.due)))
 	}
 }
@@ -226,15 +284,15 @@ func (d *deadline) act(w *World) {
 	c := (*Conn)(d)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c.err != nil || c.due == 0 || c.expired {
+	if now := w.Now(); c.err != nil || c.due == 0 || c.expired || c.proc.clock.reading(now) < c.due {
+		if c.err == nil && c.due != 0 && !c.expired {
+			c.setAlarm(c.proc.clock.when(c.due))
+		}
+		w.events-- // nothing happened; which connections were used before, and so have such alarms, must not matter
 		return
 	}
-	now := w.Now()
-	if c.proc.clock.reading(now) < c.due {
-		c.setAlarm(c.proc.clock.when(c.due))
-		return
-	}
-	w.trace.timer(now, c.proc.Name, c.alarm.key)
+	c.proc.noticed(false)
+	w.trace.timer(w.Now(), c.proc.Name, c.alarm.key)
 	c.expired = true
 	c.signal()
 }
@@ -247,16 +305,6 @@ func (c *Conn) fail(err error) {
 	c.w.queue.remove(&c.alarm)
 	delete(c.proc.conns, c)
 	c.signal()
-}
-
-// abort is what the operating system does for a process that dies: the other end is told.
-func (c *Conn) abort() {
-	c.w.mu.Lock()
-	defer c.w.mu.Unlock()
-	if c.err == nil && c.open {
-		c.send(packet{kind: rst, kernel: true})
-	}
-	c.fail(net.ErrClosed)
 }
 
 func (c *Conn) signal() {
@@ -272,11 +320,12 @@ func (c *Conn) opError(op string, err error) error {
 
 // send puts a packet into the outbox. The caller holds mu.
 func (c *Conn) send(p packet) {
-	p.conn, p.sent = c, c.w.Now()
+	p.conn, p.item.index = c, -1
 	p.op, p.word = c.proc.op, ""
 	if c.proc.svc != nil {
 		p.op, p.word = c.request.op, c.request.word
 	}
+	c.unsent = &p
 	c.w.outbox = append(c.w.outbox, &p)
 	c.w.wake()
 }
@@ -287,3 +336,7 @@ func (c *Conn) Sent() time.Duration { return c.request.sent }
 func sortedConns(set map[*Conn]bool) []*Conn {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *Conn) int { return cmp.Compare(a.alarm.key, b.alarm.key) })
 }
+
+// Claim names the lease that the client at the other end asks for with the request being served, where the request
+// carries no token to know it by.
+func (c *Conn) Claim() string { return c.remote.ClaimLease() }

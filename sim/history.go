@@ -38,8 +38,12 @@ const (
 // What became of a message (Event.Op where Kind is Message). Process is the receiver, By the sender.
 const (
 	Deliver = "deliver"
-	Drop    = "drop" // lost: a connection was reset, or its receiver was gone
+	Late    = "late" // it arrived, but its receiver had given up on the connection, or had crashed
+	Drop    = "drop" // it was lost when its connection was reset
 )
+
+// Missed is Event.Op of a Fault whose moment never came; Value is what it would have been.
+const Missed = "missed"
 
 // State changes of servers (Event.Op where Kind is State).
 const (

@@ -1,10 +1,8 @@
 package sim
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -23,11 +21,10 @@ func (w *World) Inject(f AnyFault) {
 	case Pause:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
-		p.pause(id)
-		if f.For > 0 {
-			resumed := p.resumed
+		if p.pause(id) && f.For > 0 {
+			n := p.pauses
 			w.At(w.Now()+f.For, func() {
-				if p.paused && p.resumed == resumed {
+				if p.paused && p.pauses == n {
 					w.resume(p, 0)
 				}
 			})
@@ -88,6 +85,21 @@ func (w *World) Inject(f AnyFault) {
 	default:
 		panic("sim: no such fault: " + f.String())
 	}
+}
+
+// Plan has a fault injected at true time t, or now if t has passed. [World.Run] waits for it like for a lane.
+func (w *World) Plan(t time.Duration, f AnyFault) {
+	w.running++
+	w.At(t, func() {
+		w.Inject(f)
+		w.running--
+	})
+}
+
+// Miss notes that the moment for a fault never came. It counts as a fault that did not bite.
+func (w *World) Miss(f AnyFault) {
+	w.faults = append(w.faults, injected{fault: f})
+	w.noteAt(f.Target(), Event{Kind: Fault, Op: Missed, ID: len(w.faults), Value: f.String(), Error: "its moment never came"})
 }
 
 func (w *World) process(name string) *Process {
@@ -171,15 +183,17 @@ func (w *World) heal(l Link, id int) {
 }
 
 func (w *World) release(d *direction, id int) {
-	if d.held || len(d.parked) > 0 {
+	if d.held {
 		w.bite(id)
 	}
 	d.held = false
-	for _, c := range d.parked {
-		if len(c.out) > 0 {
-			c.out[0].held = 0
+	for _, p := range d.kept {
+		if slices.Contains(p.conn.out, p) { // else it was lost in a reset
+			w.bite(id)
 		}
+		p.held = 0
 	}
+	d.kept = nil
 	w.unpark(d)
 }
 
@@ -198,14 +212,12 @@ func (w *World) directions(l Link) []*direction {
 	for _, d := range w.links {
 		ds = append(ds, d)
 	}
-	slices.SortFunc(ds, func(a, b *direction) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
-	})
+	slices.SortFunc(ds, (*direction).compare)
 	return ds
 }
 
-// choose applies the faults that wait for this message, and returns how much longer it takes.
-func (w *World) choose(p *packet, d *direction) (delay time.Duration) {
+// choose applies the faults that wait for this message, and returns how much longer it takes, or that it is lost.
+func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool) {
 	for i := 0; i < len(w.chosen); i++ {
 		a := w.chosen[i]
 		reply := p.conn.proc.svc != nil
@@ -217,20 +229,18 @@ func (w *World) choose(p *packet, d *direction) (delay time.Duration) {
 		switch a.Action {
 		case HoldMessage:
 			p.held = a.id
+			d.kept = append(d.kept, p)
 		case DelayMessage:
 			w.bite(a.id)
 			delay += a.By
 		case ResetMessage:
 			w.bite(a.id)
-			c := p.conn
 			p.note(w, Drop)
-			c.broken(syscall.ECONNRESET)
-			if c.peer != nil {
-				c.peer.broken(syscall.ECONNRESET)
-			}
+			p.conn.reset()
+			return 0, true
 		}
 	}
-	return delay
+	return delay, false
 }
 
 // clockFault notes that the clocks of p are off. The fault bites when somebody reads them.
@@ -262,8 +272,8 @@ func (p *Process) noticed(wall bool) {
 	p.clockFaults = rest
 }
 
-// Alarm has f called by the scheduler when the wall clock of the process first shows t, whether the process is paused or
-// not. There is one alarm: setting it again replaces it, the zero time removes it.
+// Alarm has f called by the scheduler when the wall clock of the process first shows t, whether the process is paused
+// or not. There is one alarm: setting it again replaces it, the zero time removes it.
 func (p *Process) Alarm(t time.Time, f func()) {
 	w := p.w
 	w.mu.Lock()
@@ -272,13 +282,15 @@ func (p *Process) Alarm(t time.Time, f func()) {
 	if t.IsZero() {
 		return
 	}
+	p.noticed(true)
 	p.alarm.class, p.alarm.key, p.alarm.act = classTimer, p.Name, actionFunc(f)
 	p.alarm.at = p.wall.when(w.Now(), t.Sub(w.start))
 	w.push(&p.alarm)
 }
 
-// Restore undoes every fault that can be undone, so that what comes after shows whether the system recovers: links heal,
-// paused processes resume, crashed servers restart with what they had. It is recorded, but it is no fault of its own.
+// Restore undoes every fault that can be undone, so that what comes after shows whether the system recovers: links
+// heal, paused processes resume, crashed servers restart with what they had. It is recorded, but it is no fault of
+// its own.
 func (w *World) Restore() {
 	w.noteFault(Heal{}, 0)
 	w.chosen = nil

@@ -12,12 +12,12 @@ import (
 // direction is one direction between two processes: all connections from one to the other share its faults.
 type direction struct {
 	from, to string
-	n        uint64 // messages sent so far
-	key      uint64 // of its random stream
+	n, again numbers // messages sent so far, and those sent again after a fault was over
 	delay    time.Duration
 	cut      bool
 	held     bool
-	parked   []*Conn // connections whose next packet waits for heal or release
+	parked   []*Conn   // connections whose next packet waits for heal or release
+	kept     []*packet // that a fault chose to hold
 
 	cutID, holdID, delayID int // the faults in force, until they have bitten
 }
@@ -28,10 +28,23 @@ func (w *World) link(from, to string) *direction {
 	k := [2]string{from, to}
 	d := w.links[k]
 	if d == nil {
-		d = &direction{from: from, to: to, key: key("latency", from+"->"+to)}
+		d = &direction{from: from, to: to}
+		d.n.key, d.again.key = key("latency", d.String()), key("latency again", d.String())
 		w.links[k] = d
 	}
 	return d
+}
+
+// numbers count what one random stream is drawn for.
+type numbers struct{ key, n uint64 }
+
+// latency draws the delay of the next message. A twin of the one before shares its fate, and its number: if two packets
+// that differ in nothing but their connection had different delays, the Go scheduler would decide whose is which.
+func (w *World) latency(s *numbers, twin bool) time.Duration {
+	if !twin {
+		s.n++
+	}
+	return w.cfg.Latency.draw(w.cfg.Seed, s.key, s.n)
 }
 
 type packetKind uint8
@@ -58,31 +71,40 @@ type packet struct {
 	word   string // first word of the request that it is, or answers
 	sent   time.Duration
 
-	ready   time.Duration // earliest delivery
-	held    int           // fault that holds it; 0 if none does
-	arrived bool          // it is in the receiver's socket
+	ready time.Duration // earliest delivery
+	held  int           // fault that holds it; 0 if none does
+	item  item          // its arrival
 }
 
-// less orders packets of one instant by what they are. Which of several connections between the same two processes
-// carries a packet follows the Go scheduler, so it must not matter.
+// twin reports whether two packets differ in nothing but their connection.
+func (p *packet) twin(q *packet) bool { return p.sent == q.sent && comparePackets(p, q) == 0 }
+
+// comparePackets orders packets of one instant by what they are. Which of several connections between the same two
+// processes carries a packet follows the Go scheduler, so it must not matter.
 func comparePackets(a, b *packet) int {
-	return cmp.Or(
-		strings.Compare(a.conn.link.from, b.conn.link.from),
-		strings.Compare(a.conn.link.to, b.conn.link.to),
-		cmp.Compare(a.kind, b.kind),
-		strings.Compare(a.text, b.text),
-	)
+	if a.conn.link != b.conn.link {
+		return a.conn.link.compare(b.conn.link)
+	}
+	return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.text, b.text))
+}
+
+func (d *direction) compare(e *direction) int {
+	return cmp.Or(strings.Compare(d.from, e.from), strings.Compare(d.to, e.to))
 }
 
 // route sends what was written in one quiet period on its way.
 func (w *World) route(packets []*packet) {
 	leaving := packets[:0]
+	now := w.Now()
 	for _, p := range packets {
 		if from := p.conn.proc; from.paused && !p.kernel {
 			from.outbound = append(from.outbound, p)
 			from.bitePause()
 			continue
 		}
+		w.mu.Lock()
+		p.sent, p.conn.unsent = now, nil
+		w.mu.Unlock()
 		leaving = append(leaving, p)
 	}
 	if len(leaving) > 1 {
@@ -101,8 +123,8 @@ func (w *World) route(packets []*packet) {
 	if len(leaving) > 1 {
 		slices.SortStableFunc(leaving, comparePackets)
 	}
-	for _, p := range leaving {
-		w.send(p)
+	for i, p := range leaving {
+		w.send(p, i > 0 && p.twin(leaving[i-1]))
 	}
 }
 
@@ -137,20 +159,20 @@ func (w *World) describe(p *packet, naming bool) {
 }
 
 // send puts one packet on its way.
-func (w *World) send(p *packet) {
+func (w *World) send(p *packet, twin bool) {
 	d := p.conn.link
-	d.n++
-	delay := w.cfg.Latency.draw(w.cfg.Seed, d.key, d.n) + d.delay
+	delay := w.latency(&d.n, twin) + d.delay
 	if d.delay > 0 {
 		w.bite(d.delayID)
 	}
 	if p.kind == data {
-		delay += w.choose(p, d)
+		longer, lost := w.choose(p, d)
+		if lost {
+			return
+		}
+		delay += longer
 	}
 	p.ready = w.Now() + delay
-	if p.conn.err != nil && p.kind == data && p.conn.err != net.ErrClosed {
-		return // the connection was reset under it
-	}
 	p.conn.out = append(p.conn.out, p)
 	if len(p.conn.out) == 1 {
 		p.schedule(p.ready)
@@ -160,16 +182,14 @@ func (w *World) send(p *packet) {
 func (p *packet) schedule(at time.Duration) {
 	w := p.conn.w
 	w.mu.Lock()
-	w.push(&item{at: max(at, w.Now()), class: classDelivery, act: p})
+	w.queue.remove(&p.item)
+	p.item.at, p.item.class, p.item.act = max(at, w.Now()), classDelivery, p
+	w.push(&p.item)
 	w.mu.Unlock()
 }
 
 // act is the arrival of the packet at the receiver's machine and, unless the receiver is paused, its delivery.
 func (p *packet) act(w *World) {
-	if p.arrived {
-		p.deliver(w)
-		return
-	}
 	c := p.conn
 	if len(c.out) == 0 || c.out[0] != p {
 		return // lost in a reset
@@ -187,18 +207,22 @@ func (p *packet) act(w *World) {
 		d.parked = append(d.parked, c)
 		return
 	}
-	p.arrived = true
-	c.out = c.out[1:]
+	c.out = slices.Delete(c.out, 0, 1)
 	if len(c.out) > 0 {
 		c.out[0].schedule(c.out[0].ready)
 	}
 	// The operating system answers a connect, whatever the process does.
 	if to := c.remote; to.paused && p.kind != syn {
-		to.deferred(&item{class: classDelivery, proc: to, act: p})
+		to.deferred(&item{at: w.Now(), class: classDelivery, proc: to, act: (*arrived)(p)})
 		return
 	}
 	p.deliver(w)
 }
+
+// arrived is a packet that waits in the receiver's socket, as an event.
+type arrived packet
+
+func (a *arrived) act(w *World) { (*packet)(a).deliver(w) }
 
 func (p *packet) deliver(w *World) {
 	w.trace.timer(w.Now(), p.conn.link.to, p.text)
@@ -212,16 +236,15 @@ func (p *packet) deliver(w *World) {
 	}
 	w.mu.Lock()
 	gone := c.err != nil
+	// The operating system resets a connection that its client has given up on, and tells a client that it writes to
+	// nobody. A service need not be told: the close that it will see, or has seen, is all that it wants to know.
+	if gone && (p.kind == synAck || p.kind == data && p.conn.proc.isClient() && p.conn.err == nil) {
+		c.send(packet{kind: rst, kernel: true})
+	}
 	w.mu.Unlock()
 	if gone {
 		if p.kind == data {
-			p.note(w, Drop)
-		}
-		if p.kind == synAck { // its client has given up on it
-			c.peer = p.conn
-			w.mu.Lock()
-			c.send(packet{kind: rst, kernel: true})
-			w.mu.Unlock()
+			p.note(w, Late)
 		}
 		return
 	}
@@ -244,9 +267,9 @@ func (p *packet) deliver(w *World) {
 		c.signal()
 		w.mu.Unlock()
 	case refuse:
-		c.broken(syscall.ECONNREFUSED)
+		c.broken(errRefused)
 	case rst:
-		c.broken(syscall.ECONNRESET)
+		c.broken(errReset)
 	case fin:
 		if to.svc != nil {
 			c.broken(net.ErrClosed)
@@ -259,13 +282,26 @@ func (p *packet) deliver(w *World) {
 	}
 }
 
-// broken ends a connection from outside, and tells the service whose end it is.
+// broken ends a connection from outside, and tells the service whose end it is. A paused process finds out when it
+// resumes, after the bytes that had arrived.
 func (c *Conn) broken(err error) {
+	if p := c.proc; p.paused {
+		p.deferred(&item{at: c.w.Now(), class: classDelivery, proc: p, act: actionFunc(func() { c.broken(err) })})
+		return
+	}
 	c.w.mu.Lock()
 	was := c.err
 	c.fail(err)
 	c.w.mu.Unlock()
-	if was == nil && c.proc.svc != nil {
+	if was == nil {
+		c.closed()
+	}
+}
+
+// closed tells the service whose end it is that the connection is gone, if it knows of it.
+func (c *Conn) closed() {
+	if c.served {
+		c.served = false
 		c.proc.svc.Closed(c)
 	}
 }
@@ -277,7 +313,7 @@ func (p *packet) accept(w *World) {
 	c := newConn(to, client.proc)
 	c.peer, client.peer = client, c
 	w.mu.Lock()
-	if to.crashed {
+	if to.crashed || to.svc == nil {
 		c.send(packet{kind: refuse, kernel: true})
 		w.mu.Unlock()
 		return
@@ -286,12 +322,19 @@ func (p *packet) accept(w *World) {
 	to.conns[c] = true
 	c.send(packet{kind: synAck, kernel: true})
 	w.mu.Unlock()
-	opened := actionFunc(func() { to.svc.Open(c) })
 	if to.paused {
-		to.deferred(&item{class: classDelivery, proc: to, act: opened})
+		to.deferred(&item{at: w.Now(), class: classDelivery, proc: to, act: (*opened)(c)})
 		return
 	}
-	opened()
+	(*opened)(c).act(w)
+}
+
+// opened is a new connection that its service has not heard of yet, as an event.
+type opened Conn
+
+func (o *opened) act(*World) {
+	o.served = true
+	o.proc.svc.Open((*Conn)(o))
 }
 
 // note enters what became of a message into the history.
@@ -304,12 +347,14 @@ func (p *packet) note(w *World, op string) {
 func (w *World) unpark(d *direction) {
 	parked := d.parked
 	d.parked = nil
+	var last *packet
 	for _, c := range parked {
 		if len(c.out) == 0 {
 			continue
 		}
-		d.n++
-		c.out[0].schedule(w.Now() + w.cfg.Latency.draw(w.cfg.Seed, d.key, d.n))
+		p := c.out[0]
+		p.schedule(w.Now() + w.latency(&d.again, last != nil && p.twin(last)))
+		last = p
 	}
 }
 
@@ -325,14 +370,45 @@ func (w *World) reset(a, b *Process) (broke bool) {
 				continue
 			}
 			broke = true
-			for _, lost := range c.out {
-				if lost.kind == data {
-					lost.note(w, Drop)
-				}
-			}
-			c.out = nil
-			c.broken(syscall.ECONNRESET)
+			c.reset()
 		}
 	}
 	return broke
 }
+
+// reset breaks a connection and loses what is in flight on it.
+func (c *Conn) reset() {
+	ends := []*Conn{c}
+	if c.peer != nil {
+		ends = append(ends, c.peer)
+	}
+	for _, end := range ends {
+		lost := end.out
+		end.out = nil
+		for _, p := range lost {
+			if p.kind == data {
+				p.note(c.w, Drop)
+			}
+		}
+		end.broken(errReset)
+	}
+}
+
+// osError is an error of the operating system whose text is the same on all of them: texts get into histories, and
+// with them into checksums. To errors.Is it is the number that it stands for.
+type osError struct {
+	number syscall.Errno
+	text   string
+}
+
+func (e *osError) Error() string   { return e.text }
+func (e *osError) Unwrap() error   { return e.number }
+func (e *osError) Timeout() bool   { return e.number.Timeout() }
+func (e *osError) Temporary() bool { return e.number.Temporary() }
+
+var (
+	errUnreachable = &osError{syscall.EHOSTUNREACH, "no route to host"}
+	errRefused     = &osError{syscall.ECONNREFUSED, "connection refused"}
+	errReset       = &osError{syscall.ECONNRESET, "connection reset by peer"}
+	errPipe        = &osError{syscall.EPIPE, "broken pipe"}
+)

@@ -27,12 +27,13 @@ type Process struct {
 	// Set by the scheduler only.
 	paused   bool
 	crashed  bool
-	resumed  chan struct{} // closed when the current pause is over
-	inbox    []*item       // what arrived during the pause
-	overdue  []*item       // the timers that came due during the pause, in order of their deadlines
-	outbound []*packet     // what goroutines wrote during the pause
-	pauseID  int           // the fault that paused it, until it has bitten
-	alarm    item          // of a service, by its wall clock
+	pauses   int       // so far, to tell the end of one from the end of another
+	inbox    []*item   // what arrived during the pause
+	overdue  []*item   // the timers that came due during the pause
+	outbound []*packet // what goroutines wrote during the pause
+	pauseID  int       // the fault that paused it, until it has bitten
+	lanes    int       // that have not ended
+	alarm    item      // of a service, by its wall clock
 
 	// Guarded by w.mu.
 	conns  map[*Conn]bool
@@ -43,6 +44,7 @@ type Process struct {
 	lease  string // the newest of them
 	claim  int    // opID for which claimLease named one
 	dead   bool   // crashed, or the world was closed
+	haunts int    // uses of the network by goroutines that have outlived their crashed process
 
 	clockFaults []clockFault // that nobody has noticed yet
 }
@@ -84,7 +86,7 @@ func (w *World) addProcess(name string, svc Service) *Process {
 		Name:   name,
 		w:      w,
 		svc:    svc,
-		addr:   &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(len(w.procs)+1)), Port: 6379},
+		addr:   &net.TCPAddr{IP: net.IPv4(10, 0, byte((len(w.procs)+1)>>8), byte(len(w.procs)+1)), Port: 6379},
 		conns:  map[*Conn]bool{},
 		timers: map[*timer]bool{},
 		alarm:  item{index: -1},
@@ -124,17 +126,25 @@ func (p *Process) WallOffset() time.Duration {
 // Go starts a lane: a goroutine of the process that [World.Run] waits for. Its context ends when the process crashes.
 // Lanes begin one after the other, in the order in which they were added.
 func (p *Process) Go(f func(ctx context.Context)) {
+	p.lanes++
 	p.w.running++
 	p.w.At(p.w.Now(), func() {
 		go func() {
-			defer p.w.ended()
+			defer p.ended()
 			f(p.ctx)
 		}()
 	})
 }
 
 // ended notes the end of a lane. It travels through the queue, because only the scheduler may touch what it counts.
-func (w *World) ended() { w.At(0, func() { w.running-- }) }
+func (p *Process) ended() {
+	p.w.at(0, p.Name, func() {
+		if p.lanes > 0 { // else the crash has ended it
+			p.lanes--
+			p.w.running--
+		}
+	})
+}
 
 // Doing says what the client does from now on: messages that it sends carry the name and number of the operation.
 func (p *Process) Doing(op string, id int) {
@@ -168,7 +178,8 @@ func (p *Process) newLease() string {
 	return p.lease
 }
 
-// Record enters an event of this process into the history, with the time and clocks of this moment. Records of a
+// Record enters an event of this process into the history, with the time and clocks of this moment. What several
+// goroutines record at one instant enters by operation (Event.ID), and what belongs to none after that. Records of a
 // crashed process are dropped.
 func (p *Process) Record(e Event) {
 	w := p.w
@@ -216,7 +227,7 @@ func (p *Process) Until(t time.Duration) {
 func (p *Process) Pause(d time.Duration) {
 	done := make(chan struct{})
 	w := p.w
-	w.At(w.Now(), func() {
+	w.at(w.Now(), p.Name, func() {
 		w.Inject(Pause{Process: p.Name, For: d})
 		p.bitePause() // it stopped at least the goroutine that asked for it
 		w.mu.Lock()
@@ -230,12 +241,15 @@ func (p *Process) Pause(d time.Duration) {
 	}
 }
 
-// pause stops the process: nothing is delivered to it, nothing that it writes leaves, its timers wait.
-func (p *Process) pause(id int) {
+// pause stops the process: nothing is delivered to it, nothing that it writes leaves, its timers wait. It reports
+// false if the process does not run anyway.
+func (p *Process) pause(id int) bool {
 	if p.paused || p.crashed {
-		return
+		return false
 	}
-	p.paused, p.pauseID, p.resumed = true, id, make(chan struct{})
+	p.paused, p.pauseID = true, id
+	p.pauses++
+	return true
 }
 
 func (p *Process) bitePause() {
@@ -246,6 +260,7 @@ func (p *Process) bitePause() {
 // deferred keeps an event until the process resumes.
 func (p *Process) deferred(it *item) {
 	p.bitePause()
+	it.due, it.waits = it.at, true
 	if it.class == classDelivery {
 		p.inbox = append(p.inbox, it)
 	} else {
@@ -253,8 +268,8 @@ func (p *Process) deferred(it *item) {
 	}
 }
 
-// resume ends a pause: first the bytes that had arrived, in order of arrival, then the timers that came due, in order of
-// their deadlines, each as an event of its own.
+// resume ends a pause: first the bytes that had arrived, in order of arrival, then the timers that came due, in order
+// of their deadlines, each as an event of its own.
 func (p *Process) resume() bool {
 	if !p.paused {
 		return false
@@ -264,32 +279,54 @@ func (p *Process) resume() bool {
 	w.mu.Lock()
 	now := w.Now()
 	for _, it := range append(p.inbox, p.overdue...) {
-		it.at, it.key = now, "" // all of one owner: their order is that of seq
-		w.push(it)
+		if it.waits { // else it was stopped, or set anew
+			it.at = now
+			w.enqueue(it)
+		}
 	}
-	resumed := p.resumed
-	w.push(&item{at: now, class: classResumed, act: actionFunc(func() { close(resumed) })})
 	w.outbox = append(w.outbox, p.outbound...)
+	w.wake()
 	w.mu.Unlock()
 	p.inbox, p.overdue, p.outbound = nil, nil, nil
 	return true
 }
 
-// crash ends the process: its connections break, its memory is gone as far as its service says so, its goroutines get
-// errors. Bytes that it had sent still arrive.
+// crash ends the process: its operating system closes its connections, its memory is gone as far as its service says
+// so, its goroutines get errors, its lanes are over. Bytes that it had sent still arrive; what waited for the end of
+// a pause is lost.
 func (p *Process) crash() bool {
 	if p.crashed {
 		return false
 	}
-	p.resume()
-	p.crashed = true
+	w := p.w
+	inbox := p.inbox
+	p.crashed, p.paused = true, false
+	p.inbox, p.overdue, p.outbound = nil, nil, nil
+	unread := map[*Conn]bool{}
+	for _, it := range inbox {
+		a, ok := it.act.(*arrived)
+		switch {
+		case !ok:
+		case a.kind == data:
+			(*packet)(a).note(w, Drop)
+			unread[a.conn.peer] = true
+		case a.kind == synAck:
+			w.mu.Lock()
+			a.conn.peer.open = true // its operating system knows
+			w.mu.Unlock()
+		}
+	}
+	for _, c := range p.sorted() {
+		w.mu.Lock()
+		c.hangUp(unread[c] || len(c.in) > 0, true)
+		w.mu.Unlock()
+		c.closed()
+	}
+	w.running -= p.lanes
+	p.lanes = 0
 	if p.svc == nil {
 		p.kill()
 		return true
-	}
-	for _, c := range p.sorted() {
-		c.abort()
-		p.svc.Closed(c)
 	}
 	if s, ok := p.svc.(Crasher); ok {
 		s.Crash()
@@ -308,7 +345,8 @@ func (p *Process) restart(empty bool) bool {
 	return true
 }
 
-// sorted lists the open connections by where they lead; those that lead to the same place are interchangeable.
+// sorted lists the open connections by where they lead. Among those that lead to the same place there is no order;
+// what is done to one of them is done to all.
 func (p *Process) sorted() []*Conn {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -323,14 +361,39 @@ func (p *Process) kill() {
 	for _, c := range sortedConns(p.conns) {
 		c.fail(net.ErrClosed)
 	}
-	for t := range p.timers {
-		t.wakeDead()
-	}
 	w.mu.Unlock()
+	p.paused = false
 	p.cancel()
-	if p.paused {
-		close(p.resumed)
-		p.paused = false
+	p.wakeSleepers()
+}
+
+// wakeSleepers has the timers of a dead process tick, so that goroutines that wait for them alone see that their I/O
+// fails and their context is over. Functions of timers are not called: there is no process to call them.
+func (p *Process) wakeSleepers() (any bool) {
+	w := p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	shown := p.clock.origin.Add(p.clock.reading(w.Now()))
+	for t := range p.timers {
+		w.queue.remove(&t.item)
+		if t.every == 0 {
+			delete(p.timers, t)
+		}
+		t.tick(shown)
+		any = true
+	}
+	return any
+}
+
+// haunt counts a use of the network by a dead process. Most code gives up when its I/O fails. Goroutines of a crashed
+// client that go on trying are ended here, as kill -9 would have done; after the end of a run they are a leak. The
+// caller holds mu and has deferred its unlocking.
+func (p *Process) haunt() {
+	if !p.crashed || !p.dead {
+		return
+	}
+	if p.haunts++; p.haunts > 10 {
+		runtime.Goexit()
 	}
 }
 

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"container/heap"
 	"time"
 )
@@ -19,18 +18,34 @@ const (
 	classFault = iota
 	classDelivery
 	classTimer
-	classResumed
 )
 
 // An item is one event in the queue.
 type item struct {
 	at    time.Duration
 	class uint8
-	key   string // orders timers of different owners that share an instant
+	due   time.Duration // at, or what that was before a pause put it off
+	key   string        // orders timers of different owners that share an instant
 	seq   uint64
 	proc  *Process // whose pause defers it; nil if no pause does
 	act   action
-	index int // in the heap, -1 outside
+	index int  // in the heap, -1 outside
+	waits bool // for the end of a pause
+}
+
+// joins reports whether it belongs to one event with the one before it. No rule can order the timers of one process
+// that come due together, nor packets that differ in nothing but their connection: which of them is first follows the
+// Go scheduler. So they happen one after the other, but what comes of them is put into an order together.
+func (it *item) joins(before *item) bool {
+	if it.at != before.at || it.class != before.class || it.due != before.due {
+		return false
+	}
+	if it.class == classTimer {
+		return it.proc != nil && it.proc == before.proc
+	}
+	p, ok := it.act.(*packet)
+	q, also := before.act.(*packet)
+	return ok && also && p.twin(q)
 }
 
 type queue []*item
@@ -39,12 +54,17 @@ func (q queue) Len() int { return len(q) }
 
 func (q queue) Less(i, j int) bool {
 	a, b := q[i], q[j]
-	return cmp.Or(
-		cmp.Compare(a.at, b.at),
-		cmp.Compare(a.class, b.class),
-		cmp.Compare(a.key, b.key),
-		cmp.Compare(a.seq, b.seq),
-	) < 0
+	switch { // the hottest comparison of a run: no closures, no strings before they are needed
+	case a.at != b.at:
+		return a.at < b.at
+	case a.class != b.class:
+		return a.class < b.class
+	case a.due != b.due:
+		return a.due < b.due
+	case a.key != b.key:
+		return a.key < b.key
+	}
+	return a.seq < b.seq
 }
 
 func (q queue) Swap(i, j int) {
@@ -74,7 +94,9 @@ func (q queue) head() *item {
 	return q[0]
 }
 
+// remove takes an item out, wherever it waits.
 func (q *queue) remove(it *item) {
+	it.waits = false
 	if it.index >= 0 {
 		heap.Remove(q, it.index)
 	}

@@ -28,17 +28,6 @@ func Stacks() string {
 	}
 }
 
-// bubbleStacks returns the stacks of those goroutines that belong to a bubble.
-func bubbleStacks() string {
-	var in []string
-	for _, g := range parseStacks(Stacks()) {
-		if g.bubble {
-			in = append(in, g.text)
-		}
-	}
-	return strings.Join(in, "\n\n")
-}
-
 // goroutine is one goroutine of a dump.
 type goroutine struct {
 	id      string

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// trace is a running checksum (FNV-1a, 64 bits) of everything that the scheduler delivers.
+// trace is a running checksum of everything that the scheduler delivers: FNV-1a on 64 bits, by bytes for text and by
+// words for numbers, whose high bits are folded down because a product only carries upwards.
 type trace uint64
 
 const fnvPrime = 1099511628211
@@ -15,12 +16,8 @@ func newTrace() trace { return 14695981039346656037 }
 func (t *trace) String() string { return fmt.Sprintf("%016x", uint64(*t)) }
 
 func (t *trace) num(n uint64) {
-	h := uint64(*t)
-	for range 8 {
-		h = (h ^ n&0xff) * fnvPrime
-		n >>= 8
-	}
-	*t = trace(h)
+	h := (uint64(*t) ^ n) * fnvPrime
+	*t = trace(h ^ h>>32)
 }
 
 // text feeds a string and its length, so that "ab","c" and "a","bc" differ.

@@ -30,7 +30,7 @@ type Latency struct{ Min, Max time.Duration }
 type World struct {
 	cfg     Config
 	start   time.Time
-	kick    chan struct{} // wakes the scheduler when something was written or set while it slept
+	kick    chan struct{} // wakes the scheduler when something was written or set while it sleeps
 	procs   map[string]*Process
 	byAddr  map[string]*Process
 	links   map[[2]string]*direction
@@ -44,9 +44,11 @@ type World struct {
 	cap     string
 
 	mu      sync.Mutex // guards all below, and the buffers and timers of connections and clocks
+	asleep  bool       // the scheduler wants to be kicked
 	queue   queue
 	seq     uint64
 	outbox  []*packet
+	spare   []*packet // for the next outbox
 	pending []Event
 	names   map[string]string // token -> lease, in order of first sending
 
@@ -75,6 +77,9 @@ func NewWorld(cfg Config) *World {
 // Now is true time since the start of the run.
 func (w *World) Now() time.Duration { return time.Since(w.start) }
 
+// Epoch is what every clock shows at the start of the run, unless it was set before.
+func (w *World) Epoch() time.Time { return w.start }
+
 // History is what has happened so far.
 func (w *World) History() *History { return &w.history }
 
@@ -85,9 +90,12 @@ func (w *World) Checksum() string { return w.trace.String() }
 func (w *World) Watch(f func(Event)) { w.watch = append(w.watch, f) }
 
 // At has f called by the scheduler at true time t, or now if t has passed.
-func (w *World) At(t time.Duration, f func()) {
+func (w *World) At(t time.Duration, f func()) { w.at(t, "", f) }
+
+// at is At with a key for the order within an instant, for callers that are not the scheduler.
+func (w *World) at(t time.Duration, key string, f func()) {
 	w.mu.Lock()
-	w.push(&item{at: max(t, w.Now()), class: classFault, act: actionFunc(f)})
+	w.push(&item{at: max(t, w.Now()), class: classFault, key: key, act: actionFunc(f)})
 	w.mu.Unlock()
 }
 
@@ -102,45 +110,69 @@ func (w *World) RunFor(d time.Duration) {
 }
 
 func (w *World) runWhile(more func() bool) {
-	sleep := time.NewTimer(0)
-	<-sleep.C
+	timer := time.NewTimer(0)
+	<-timer.C
+	var last item // of the event in progress; a copy, because timers are used again
+	joined := false
 	for {
 		synctest.Wait()
-		w.flush()
+		if joined {
+			if next := w.next(&last); next != nil {
+				w.step(next)
+				continue
+			}
+			joined = false
+		}
+		if w.flush() {
+			continue // whoever watches may have woken somebody
+		}
 		if w.cap != "" || !more() {
 			return
 		}
-		w.mu.Lock()
-		next, now := w.queue.head(), w.Now()
-		if next != nil && next.at <= now {
-			heap.Pop(&w.queue)
-			w.mu.Unlock()
+		if next := w.next(nil); next != nil {
+			last, joined = *next, true
 			w.step(next)
 			continue
 		}
-		w.mu.Unlock()
-		if now >= w.cfg.MaxTime {
-			w.cap = fmt.Sprintf("the cap of %v of virtual time", w.cfg.MaxTime)
-			return
-		}
-		wake := w.cfg.MaxTime
-		if next != nil {
-			wake = min(wake, next.at)
-		}
-		// Timers of the code under test that are due earlier fire while we sleep; what they write kicks us. When our own
-		// timer fires, the Wait above lets those that share its instant run before the event does.
-		sleep.Reset(wake - now)
-		select {
-		case <-sleep.C:
-		case <-w.kick:
-			if !sleep.Stop() {
-				select {
-				case <-sleep.C:
-				default:
-				}
-			}
-		}
+		w.sleep(timer)
 	}
+}
+
+// next takes the next event out of the queue if its time has come; after another one, only if it joins that.
+func (w *World) next(after *item) *item {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	it := w.queue.head()
+	if it == nil || it.at > w.Now() || after != nil && !it.joins(after) {
+		return nil
+	}
+	heap.Pop(&w.queue)
+	return it
+}
+
+// sleep lets time go on to the next event. Timers of the code under test that are due earlier fire meanwhile; what
+// they write kicks the scheduler. When its own timer fires, the Wait that follows lets those that share its instant
+// run first.
+func (w *World) sleep(timer *time.Timer) {
+	w.mu.Lock()
+	now, wake := w.Now(), w.cfg.MaxTime
+	if it := w.queue.head(); it != nil {
+		wake = min(wake, it.at)
+	}
+	w.asleep = now < w.cfg.MaxTime
+	w.mu.Unlock()
+	if now >= w.cfg.MaxTime {
+		w.cap = fmt.Sprintf("the cap of %v of virtual time", w.cfg.MaxTime)
+		return
+	}
+	timer.Reset(wake - now)
+	select {
+	case <-timer.C:
+	case <-w.kick:
+	}
+	w.mu.Lock()
+	w.asleep = false
+	w.mu.Unlock()
 }
 
 // step runs one event, unless it belongs to a paused process: then it waits for the resume.
@@ -159,25 +191,27 @@ func (w *World) step(it *item) {
 
 // push adds an event. The caller holds mu.
 func (w *World) push(it *item) {
+	it.due = it.at
+	w.enqueue(it)
+}
+
+func (w *World) enqueue(it *item) {
 	w.seq++
-	it.seq = w.seq
+	it.seq, it.waits = w.seq, false
 	heap.Push(&w.queue, it)
 	w.wake()
 }
 
+// wake has the scheduler look at what there is to do, if it sleeps: while it does not, it looks anyway. The caller
+// holds mu.
 func (w *World) wake() {
+	if !w.asleep {
+		return
+	}
 	select {
 	case w.kick <- struct{}{}:
 	default:
 	}
-}
-
-// record notes an event of a process from one of its goroutines. It enters the history when the world is quiet.
-func (w *World) record(e Event) {
-	w.mu.Lock()
-	w.pending = append(w.pending, e)
-	w.mu.Unlock()
-	w.wake()
 }
 
 // note enters an event into the history at once. Only the scheduler may call it.
@@ -189,11 +223,14 @@ func (w *World) note(e Event) {
 	}
 }
 
-// flush puts what was recorded and written in the quiet period just ended into its order.
-func (w *World) flush() {
+// flush puts what was recorded and written in the quiet period just ended into its order. It reports whether anything
+// entered the history, because then those who watch it may have done anything.
+func (w *World) flush() bool {
+	before := len(w.history.Events)
 	w.mu.Lock()
 	records, packets, bites := w.pending, w.outbox, w.pendingBites
-	w.pending, w.outbox, w.pendingBites = nil, nil, nil
+	w.pending, w.outbox, w.pendingBites = nil, w.spare[:0], nil
+	w.spare = nil
 	w.mu.Unlock()
 	slices.Sort(bites)
 	for _, id := range bites {
@@ -201,14 +238,47 @@ func (w *World) flush() {
 	}
 
 	if len(records) > 1 {
-		slices.SortStableFunc(records, func(a, b Event) int { return cmp.Compare(a.Process, b.Process) })
+		slices.SortStableFunc(records, compareRecords)
 	}
 	for _, e := range records {
 		w.note(e)
 	}
 	if len(packets) > 0 {
 		w.route(packets)
+		clear(packets)
 	}
+	w.spare = packets
+	return len(w.history.Events) > before
+}
+
+// compareRecords orders what was recorded at one instant: by process, by operation, an operation's invocation first.
+// Events that belong to no operation, such as an exit, come last, in the order of what they say: they may come from
+// any goroutine.
+func compareRecords(a, b Event) int {
+	if a.Process != b.Process || a.ID != b.ID {
+		return cmp.Or(
+			cmp.Compare(a.Process, b.Process),
+			cmp.Compare(uint(a.ID)-1, uint(b.ID)-1), // 0 wraps around to the end
+		)
+	}
+	if a.ID != 0 {
+		return rank(a.Kind) - rank(b.Kind)
+	}
+	return cmp.Or(
+		cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Op, b.Op),
+		cmp.Compare(a.Lock, b.Lock),
+		cmp.Compare(a.Lease, b.Lease),
+		cmp.Compare(a.Value, b.Value),
+		cmp.Compare(a.Error, b.Error),
+	)
+}
+
+func rank(k Kind) int {
+	if k == Invoke {
+		return 0
+	}
+	return 1
 }
 
 // Name returns the lease that a token stands for, or "" if no client has sent it.
@@ -218,11 +288,23 @@ func (w *World) Name(token string) string {
 	return w.names[token]
 }
 
-// Close ends the world: connections break, contexts are cancelled, sleepers wake. What still runs afterwards is a leak.
+// Close ends the world: connections break, contexts are cancelled, sleepers wake. Goroutines get some virtual time to
+// notice; what still runs afterwards is a leak.
 func (w *World) Close() {
 	for _, p := range w.procs {
 		p.kill()
 	}
+	for range 10 { // tickers get a few ticks, until their owners give up
+		synctest.Wait()
+		woke := false
+		for _, p := range w.procs {
+			woke = p.wakeSleepers() || woke
+		}
+		if !woke {
+			break
+		}
+	}
+	time.Sleep(time.Minute) // code that sleeps by package time wakes by itself
 	synctest.Wait()
 }
 

@@ -3,26 +3,45 @@ package sim
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// echo is a service that answers each line with the line.
-type echo struct{ opened, closed int }
+// echo is a service that answers each line with the line. A line says what it wants in its first word; "token t" is
+// shown with the token named.
+type echo struct {
+	opened, closed int
+	lines          []string
+}
 
-func (e *echo) Open(*Conn) { e.opened++ }
+func (e *echo) Open(*Conn)   { e.opened++ }
+func (e *echo) Closed(*Conn) { e.closed++ }
 func (e *echo) Receive(c *Conn, data []byte) {
+	e.lines = append(e.lines, strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")...)
 	c.Write(data)
 }
-func (e *echo) Closed(*Conn) { e.closed++ }
+
 func (e *echo) Describe(data []byte, reply bool, name func(string) string) string {
-	return strings.TrimSpace(string(data))
+	words := strings.Fields(string(data))
+	for i := 1; i < len(words); i++ {
+		if words[i-1] == "token" {
+			words[i] = name(words[i])
+		}
+	}
+	return strings.Join(words, " ")
 }
 
-// inWorld runs f in a world of its own, in a bubble.
-func inWorld(t *testing.T, cfg Config, f func(*World)) *History {
+// inWorld runs f in a world of its own, in a bubble, and then the world.
+func inWorld(t testing.TB, cfg Config, f func(*World)) *History {
 	t.Helper()
 	var h *History
 	err := Bubble(func() {
@@ -32,9 +51,9 @@ func inWorld(t *testing.T, cfg Config, f func(*World)) *History {
 		if w.Cap() != "" {
 			panic("hit " + w.Cap())
 		}
-		w.Close()
 		h = w.History()
 		h.Meta.Checksum = w.Checksum()
+		w.Close()
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -42,19 +61,40 @@ func inWorld(t *testing.T, cfg Config, f func(*World)) *History {
 	return h
 }
 
+func dial(ctx context.Context, p, to *Process) net.Conn {
+	c, err := p.DialContext(ctx, "tcp", to.Addr())
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// ask sends a line and waits for the answer.
+func ask(c net.Conn, line string) (string, error) {
+	if _, err := io.WriteString(c, line+"\n"); err != nil {
+		return "", err
+	}
+	return bufio.NewReader(c).ReadString('\n')
+}
+
+// texts lists the messages that were delivered to a process, or lost on the way to it.
+func texts(h *History, to string) []string {
+	var ts []string
+	for _, e := range h.Events {
+		if e.Kind == Message && e.Process == to {
+			ts = append(ts, e.Value)
+		}
+	}
+	return ts
+}
+
 func TestEcho(t *testing.T) {
 	h := inWorld(t, Config{Seed: 1}, func(w *World) {
 		s := w.Serve("n1", &echo{})
 		c := w.Process("c1")
 		c.Go(func(ctx context.Context) {
-			conn, err := c.DialContext(ctx, "tcp", s.Addr())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			fmt.Fprintf(conn, "hello\n")
-			line, err := bufio.NewReader(conn).ReadString('\n')
-			if err != nil || line != "hello\n" {
+			conn := dial(ctx, c, s)
+			if line, err := ask(conn, "hello"); err != nil || line != "hello\n" {
 				t.Errorf("read %q, %v", line, err)
 			}
 			conn.Close()
@@ -63,8 +103,469 @@ func TestEcho(t *testing.T) {
 			c.Until(5 * time.Second)
 		})
 	})
+	var got []string
 	for _, e := range h.Events {
-		t.Logf("%+v", e)
+		got = append(got, fmt.Sprint(e.Process, " ", e.Kind, " ", e.Value))
 	}
-	t.Log(h.Meta.Checksum)
+	want := []string{"n1 message hello", "c1 message hello", "c1 fault pause c1 1s", "c1 bite pause c1 1s", "c1 fault resume c1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
 }
+
+// crowd is a world in which everything happens at once that the Go scheduler could put into another order: goroutines
+// of one process that dial, write, sleep and record in parallel, over several connections to each server, with timers
+// that coincide; and every kind of fault.
+func crowd(seed uint64, faults []AnyFault) (checksum string, events []Event, err error) {
+	err = Bubble(func() {
+		w := NewWorld(Config{Seed: seed, MaxTime: time.Minute})
+		defer func() { checksum, events = w.Checksum(), w.History().Events }()
+		defer w.Close()
+		var servers []*Process
+		for i := range 3 {
+			servers = append(servers, w.Serve(fmt.Sprintf("n%d", i+1), &echo{}))
+		}
+		for i, f := range faults {
+			w.At(time.Duration(i+1)*20*time.Millisecond, func() { w.Inject(f) })
+		}
+		for i := range 3 {
+			c := w.Process(fmt.Sprintf("c%d", i+1))
+			c.Go(func(ctx context.Context) { mill(ctx, c, servers) })
+		}
+		w.Run()
+		w.Restore()
+		w.RunFor(time.Second)
+	})
+	return checksum, events, err
+}
+
+// mill is the lane of one client of a crowd.
+func mill(ctx context.Context, c *Process, servers []*Process) {
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			for round := range 40 {
+				id := round*4 + g + 1
+				c.Record(Event{Kind: Invoke, Op: Write, ID: id})
+				err := errand(ctx, c, servers[g%3], fmt.Sprintf("SET k%d token t%s%d.%d", g/3, c.Name, g, round))
+				e := Event{Kind: OK, Op: Write, ID: id}
+				if err != nil {
+					e.Kind = Fail
+				}
+				c.Record(e)
+				c.Clock().Sleep(10 * time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+	c.Record(Event{Kind: Info, Op: Exit})
+}
+
+// errand opens a connection of its own, says the same as others and then something of its own, and closes it.
+func errand(ctx context.Context, c, server *Process, line string) error {
+	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	conn, err := c.DialContext(ctx, "tcp", server.Addr())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(60 * time.Millisecond))
+	if _, err := ask(conn, "PING"); err != nil {
+		return err
+	}
+	_, err = ask(conn, line)
+	return err
+}
+
+// trouble is one fault of every kind, in an order in which each of them meets traffic.
+func trouble() []AnyFault {
+	l := func(s string) Link { l, _ := parseLink(s); return l }
+	return []AnyFault{
+		Pause{"c1", 30 * time.Millisecond}, Drift{"c2", 200_000}, Cut{l("c1-n1")}, Jump{"n1", time.Hour}, Heal{l("c1-n1")},
+		Delay{l("c2-n2"), 5 * time.Millisecond}, Hold{l("n3->c3")}, Crash{"n2"}, ReleaseLink{l("n3->c3")}, Restart{"n2", false},
+		Chosen{true, "SET", l("n1->c3"), HoldMessage, 0}, Reset{l("c1-n2")}, Chosen{false, "SET", l("c2->n2"), ResetMessage, 0},
+		Pause{"n3", 0}, Slew{"c1", 5 * time.Millisecond, 50 * time.Millisecond}, Chosen{false, "PING", l("c1->n1"), DelayMessage, time.Millisecond},
+		Drift{"c2", -300_000}, Resume{"n3"}, Cut{l("c1->n2")}, Crash{"c3"}, Delay{l("c2-n2"), 0}, Heal{},
+	}
+}
+
+// TestSameSeedSameRun is the promise of the kernel. The repetitions run at several settings of GOMAXPROCS, and under
+// -race in CI; TestWASM makes the same comparison with another machine.
+func TestSameSeedSameRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	sums := map[string]int{}
+	for seed, n := range []int{100, 10, 10} {
+		if testing.Short() {
+			n = 10
+		}
+		var want string
+		var first []Event
+		for i := range n {
+			runtime.GOMAXPROCS([]int{1, 2, 8}[i%3])
+			got, events, err := crowd(uint64(seed), trouble())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				want, first = got, events
+			}
+			if got != want {
+				t.Fatalf("seed %d, repetition %d: checksum %s, at first %s\n%s", seed, i, got, want, firstDifference(first, events))
+			}
+		}
+		if other, ok := sums[want]; ok {
+			t.Errorf("seeds %d and %d have one checksum", seed, other)
+		}
+		sums[want] = seed
+	}
+}
+
+func firstDifference(a, b []Event) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("event %d of %d\n%+v\n%+v", i, len(a), a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("equal histories of %d and %d events", len(a), len(b))
+}
+
+// TestTroubleBites makes sure that the run above is the test that it claims to be.
+func TestTroubleBites(t *testing.T) {
+	_, events, err := crowd(1, trouble())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bitten := map[int]bool{}
+	for _, e := range events {
+		if e.Kind == Bite {
+			bitten[e.ID] = true
+		}
+	}
+	for i, f := range trouble() {
+		switch f.(type) {
+		case Jump, Slew: // nobody in the crowd reads a wall clock
+			continue
+		}
+		if !bitten[i+1] {
+			t.Errorf("%v did not bite", f)
+		}
+	}
+}
+
+// TestContentBeatsArrival: what is written at one instant arrives in an order that depends on the seed and on what it
+// says, not on which goroutine ran first, nor on which connection it took.
+func TestContentBeatsArrival(t *testing.T) {
+	run := func(order []int) []string {
+		h := inWorld(t, Config{Seed: 4}, func(w *World) {
+			s, c := w.Serve("n1", &echo{}), w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				var conns []net.Conn
+				for range order {
+					conns = append(conns, dial(ctx, c, s))
+				}
+				for i, said := range order {
+					fmt.Fprintf(conns[i], "say %d token x%d\n", said, said)
+				}
+				c.Clock().Sleep(time.Second)
+				for _, conn := range conns {
+					conn.Close()
+				}
+			})
+		})
+		return texts(h, "n1")
+	}
+	want := run([]int{0, 1, 2, 3, 4})
+	for _, order := range [][]int{{4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}} {
+		if got := run(order); !slices.Equal(got, want) {
+			t.Errorf("written in order %v: arrived %q; want %q", order, got, want)
+		}
+	}
+	if !strings.Contains(strings.Join(want, "\n"), "say 0 token c1#1") {
+		t.Errorf("the first token in the order of content is not the first that is named: %q", want)
+	}
+}
+
+// TestBytesKeepTheirOrder: sorting by content must not reorder what was written on one connection.
+func TestBytesKeepTheirOrder(t *testing.T) {
+	s := &echo{}
+	inWorld(t, Config{Seed: 1}, func(w *World) {
+		n, c := w.Serve("n1", s), w.Process("c1")
+		c.Go(func(ctx context.Context) {
+			conn := dial(ctx, c, n)
+			for _, line := range []string{"z\n", "y\n", "a\n"} {
+				io.WriteString(conn, line)
+			}
+			conn.Close()
+			c.Clock().Sleep(time.Second)
+		})
+	})
+	if want := []string{"z", "y", "a"}; !slices.Equal(s.lines, want) {
+		t.Errorf("arrived as %q, written as %q", s.lines, want)
+	}
+	if s.opened != 1 || s.closed != 1 {
+		t.Errorf("opened %d, closed %d", s.opened, s.closed)
+	}
+}
+
+// TestConnectionsMayOvertake: order is promised within a connection only.
+func TestConnectionsMayOvertake(t *testing.T) {
+	overtaken := false
+	for seed := range uint64(20) {
+		s := &echo{}
+		inWorld(t, Config{Seed: seed}, func(w *World) {
+			n, c := w.Serve("n1", s), w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				a, b := dial(ctx, c, n), dial(ctx, c, n)
+				io.WriteString(a, "1\n")
+				c.Clock().Sleep(100 * time.Microsecond)
+				io.WriteString(b, "2\n")
+				io.WriteString(a, "3\n")
+				c.Clock().Sleep(time.Second)
+				a.Close()
+				b.Close()
+			})
+		})
+		if slices.Index(s.lines, "3") < slices.Index(s.lines, "1") {
+			t.Errorf("seed %d: one connection arrived as %q", seed, s.lines)
+		}
+		overtaken = overtaken || s.lines[0] == "2"
+	}
+	if !overtaken {
+		t.Error("under no seed did a connection overtake another")
+	}
+}
+
+// TestRemovingFaultKeepsLatencies: a fault on one link leaves the draws of every other link alone, and those of its
+// own link for all messages that are sent the same way after it.
+func TestRemovingFaultKeepsLatencies(t *testing.T) {
+	run := func(faults ...AnyFault) map[string]time.Duration {
+		h := inWorld(t, Config{Seed: 9}, func(w *World) {
+			n1, n2, c := w.Serve("n1", &echo{}), w.Serve("n2", &echo{}), w.Process("c1")
+			for i, f := range faults {
+				w.At(time.Duration(100+100*i)*time.Millisecond, func() { w.Inject(f) })
+			}
+			c.Go(func(ctx context.Context) {
+				a, b := dial(ctx, c, n1), dial(ctx, c, n2)
+				for i := range 10 {
+					c.Until(time.Duration(i) * 50 * time.Millisecond)
+					fmt.Fprintf(a, "a%d\n", i)
+					fmt.Fprintf(b, "b%d\n", i)
+				}
+				c.Until(time.Second)
+				a.Close()
+				b.Close()
+			})
+		})
+		took := map[string]time.Duration{}
+		for _, e := range h.Events {
+			if e.Kind == Message && e.Process != "c1" {
+				took[e.Value] = e.At - e.Sent
+			}
+		}
+		return took
+	}
+	link := Link{From: "c1", To: "n1"}
+	calm, cut := run(), run(Cut{link}, Heal{link})
+	for what, took := range calm {
+		held := slices.Contains([]string{"a2", "a3", "a4"}, what) // sent, or queued behind what was sent, while the link was cut
+		if held && cut[what] <= took {
+			t.Errorf("%s took %v though the link was cut", what, cut[what])
+		}
+		if !held && cut[what] != took {
+			t.Errorf("%s took %v, and %v without the cut", what, cut[what], took)
+		}
+	}
+}
+
+// TestRecordOrder: events of one instant enter the history by process and operation, whichever goroutine came first;
+// what one operation says keeps its order.
+func TestRecordOrder(t *testing.T) {
+	h := inWorld(t, Config{Seed: 1}, func(w *World) {
+		for _, name := range []string{"c2", "c1"} {
+			p := w.Process(name)
+			p.Go(func(ctx context.Context) {
+				p.Until(time.Second)
+				for id := 3; id > 0; id-- {
+					go func() {
+						p.Record(Event{Kind: Invoke, ID: id})
+						p.Record(Event{Kind: Fail, ID: id})
+					}()
+				}
+				p.Record(Event{Kind: Info, Op: Exit})
+			})
+		}
+	})
+	var got []string
+	for _, e := range h.Events {
+		got = append(got, fmt.Sprintf("%s %d %s", e.Process, e.ID, e.Kind))
+	}
+	var want []string
+	for _, p := range []string{"c1", "c2"} {
+		for id := 1; id <= 3; id++ {
+			want = append(want, fmt.Sprintf("%s %d invoke", p, id), fmt.Sprintf("%s %d fail", p, id))
+		}
+		want = append(want, p+" 0 info")
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// TestWatcherMayInject: a fault that is injected while the history is being written wakes goroutines; they come to
+// rest before anything else happens.
+func TestWatcherMayInject(t *testing.T) {
+	var sums []string
+	for range 50 {
+		h := inWorld(t, Config{Seed: 2}, func(w *World) {
+			n := w.Serve("n1", &echo{})
+			for _, name := range []string{"c1", "c2"} {
+				p := w.Process(name)
+				p.Go(func(ctx context.Context) {
+					conn := dial(ctx, p, n)
+					defer conn.Close()
+					p.Until(10 * time.Millisecond)
+					p.Record(Event{Kind: Invoke, ID: 1})
+					_, err := ask(conn, "hello "+p.Name)
+					p.Record(Event{Kind: Info, ID: 1, Error: fmt.Sprint(err)})
+				})
+			}
+			w.Watch(func(e Event) {
+				if e.Process == "c1" && e.Kind == Invoke {
+					w.Inject(Reset{Link{"c1", "n1", true}})
+					w.Inject(Crash{"c2"})
+				}
+			})
+		})
+		sums = append(sums, h.Meta.Checksum)
+	}
+	if slices.Sort(sums); sums[0] != sums[len(sums)-1] {
+		t.Errorf("several traces: %q", slices.Compact(sums))
+	}
+}
+
+// TestCaps: a run that does not end by itself ends at a limit, which is named.
+func TestCaps(t *testing.T) {
+	run := func(cfg Config, lane func(ctx context.Context, p, n *Process)) (cap string, at time.Duration) {
+		t.Helper()
+		err := Bubble(func() {
+			w := NewWorld(cfg)
+			n, p := w.Serve("n1", &echo{}), w.Process("c1")
+			p.Go(func(ctx context.Context) { lane(ctx, p, n) })
+			w.Run()
+			cap, at = w.Cap(), w.Now()
+			w.Run() // says so again, rather than going on
+			w.RunFor(time.Second)
+			if w.Now() != at {
+				t.Errorf("went on to %v", w.Now())
+			}
+			w.Close()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cap, at
+	}
+	cap, at := run(Config{MaxTime: 90 * time.Second}, func(ctx context.Context, p, _ *Process) { <-ctx.Done() })
+	if cap != "the cap of 1m30s of virtual time" || at != 90*time.Second {
+		t.Errorf("cap %q at %v", cap, at)
+	}
+	cap, _ = run(Config{MaxEvents: 500}, func(ctx context.Context, p, n *Process) {
+		conn := dial(ctx, p, n)
+		for {
+			if _, err := ask(conn, "again"); err != nil {
+				return
+			}
+		}
+	})
+	if cap != "the cap of 500 events" {
+		t.Errorf("cap %q", cap)
+	}
+	cap, _ = run(Config{MaxEvents: 500}, func(ctx context.Context, p, n *Process) {
+		for range p.Clock().NewTicker(time.Millisecond).Chan() {
+			if ctx.Err() != nil {
+				return
+			}
+		}
+	})
+	if cap != "the cap of 500 events" {
+		t.Errorf("cap %q", cap)
+	}
+}
+
+// TestCodeOfItsOwnTime: code that uses package time runs on true time, and what it writes is seen at once.
+func TestCodeOfItsOwnTime(t *testing.T) {
+	h := inWorld(t, Config{Seed: 1}, func(w *World) {
+		n, c := w.Serve("n1", &echo{}), w.Process("c1")
+		c.Go(func(ctx context.Context) {
+			conn := dial(ctx, c, n)
+			defer conn.Close()
+			for range 3 {
+				time.Sleep(time.Second)
+				io.WriteString(conn, "tick\n")
+			}
+			time.Sleep(time.Second)
+			conn.SetReadDeadline(time.Now().Add(time.Second))
+			io.CopyN(io.Discard, conn, 15)
+			if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error(err)
+			}
+		})
+	})
+	for _, e := range h.Events {
+		if took := e.At - e.Sent; e.Kind == Message && (took <= 0 || took > 2*time.Millisecond) {
+			t.Errorf("%s to %s took %v", e.Value, e.Process, took)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	mustPanic := func(want string, f func(w *World)) {
+		t.Helper()
+		err := Bubble(func() { f(NewWorld(Config{})) })
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want a panic that says %q", err, want)
+		}
+	}
+	mustPanic("two processes named c1", func(w *World) { w.Process("c1"); w.Process("c1") })
+	mustPanic("the process c9, which does not exist", func(w *World) { w.Inject(Pause{Process: "c9"}) })
+	mustPanic("stands still", func(w *World) { w.Process("c1"); w.Inject(Drift{"c1", -1_000_000}) })
+	if c := Client("c1#2"); c != "c1" {
+		t.Error(c)
+	}
+	addrs := map[string]bool{}
+	inWorld(t, Config{}, func(w *World) {
+		for i := range 1000 {
+			addrs[w.Process(fmt.Sprint("c", i)).Addr()] = true
+		}
+	})
+	if len(addrs) != 1000 {
+		t.Errorf("%d addresses for 1000 processes", len(addrs))
+	}
+}
+
+func BenchmarkRoundTrip(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		inWorld(b, Config{Seed: 1}, func(w *World) {
+			n, c := w.Serve("n1", plain{}), w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				conn, buf, msg := dial(ctx, c, n), make([]byte, 64), []byte("hello\n")
+				for range 1000 {
+					conn.Write(msg)
+					conn.Read(buf)
+				}
+				conn.Close()
+			})
+		})
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/roundtrip")
+}
+
+// plain is a service whose Describe costs nothing.
+type plain struct{}
+
+func (plain) Open(*Conn)                                        {}
+func (plain) Closed(*Conn)                                      {}
+func (plain) Receive(c *Conn, data []byte)                      { c.Write(data) }
+func (plain) Describe([]byte, bool, func(string) string) string { return "hello" }
