@@ -18,6 +18,7 @@ func TestDeadlockFreedom(t *testing.T) {
 	testProperty(t, DeadlockFreedom, []verdictCase{
 		{name: "at once", story: probe + "20.1 probe ok acquire probe#1 until=30"},
 		{name: "at the bound", story: probe + "25 probe ok acquire probe#1 until=35"},
+		{name: "what it does before it asks does not count", story: "0 probe invoke read\n0 probe ok read\n" + probe + "25 probe ok acquire probe#1 until=35"},
 		{name: "a nanosecond after the bound", story: probe + "25.000000001 probe ok acquire probe#1 until=35",
 			want: []string{"probe asked for the lock at 20.000s and got it only at 25.000s, where 5.000s were allowed [none]"}},
 		{name: "long after the bound", story: probe + "40 probe ok acquire probe#1 until=50",

@@ -15,11 +15,11 @@ import (
 //
 //	nodes 3                          the number of lock nodes (1), before the first event; likewise ttl (10s), probe, bound, cap
 //	0.0  c1 invoke acquire           operations are numbered by themselves
-//	0.1  n1 set c1#1                 also over, retime, delete, expire, lose; by= is the owner of the lease if it is left out, or nobody
+//	0.1  n1 set c1#1                 also over, retime, delete, expire, lose; by= is the owner if left out, or nobody
 //	0.2  c1 ok acquire c1#1 until=9  clock= is true time if it is left out
 //	0.3  c1 fault pause id=1
 //	15.3 resource accept A c1#1 sent=15.2
-//	16   n1 deliver c1 sent=3          a message from c1
+//	16   n1 deliver c1 sent=3        a message from c1
 //
 // What follows # at the beginning of a line or after two spaces is a comment.
 func story(t testing.TB, text string) *sim.History {

@@ -19,8 +19,12 @@ import (
 // subjectEnv has the test binary, run again, be the subject of a row: "client NUMBER ADDRESS NOBODY" or "server".
 const subjectEnv = "LOCKSTEP_CONFORMANCE"
 
-// TestConformanceOfProcesses runs the table on real processes. What they note does not depend on tight times, but a
-// machine under load can miss any margin, so a row that disagrees gets two more chances.
+// attempts is how often a row is tried on real processes. What they note does not depend on tight times, but a machine under
+// load can miss any margin; and after a SIGCONT Go nearly always reads what has arrived before it fires what is overdue, but
+// its monitor thread may be first. One attempt that agrees shows that the simulation does what a real process does.
+const attempts = 10
+
+// TestConformanceOfProcesses runs the table on real processes.
 func TestConformanceOfProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("pauses real processes, for seconds")
@@ -34,10 +38,11 @@ func TestConformanceOfProcesses(t *testing.T) {
 				if err == nil {
 					return
 				}
-				if attempt == 3 {
+				if attempt == attempts {
 					t.Fatalf("%v\nit stands for %s", err, b.stands)
 				}
 				t.Logf("attempt %d: %v", attempt, err)
+				time.Sleep(time.Duration(attempt) * 100 * ms) // until the machine has less to do
 			}
 		})
 	}
