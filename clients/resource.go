@@ -74,6 +74,16 @@ func (r *Resource) Apply(q Request) (Reply, *sim.Event) {
 	return Reply{}, e
 }
 
+// Answer is [Resource.Apply] for a request and a reply as they travel.
+func (r *Resource) Answer(request []byte) (reply []byte, e *sim.Event) {
+	var q Request
+	if err := json.Unmarshal(request, &q); err != nil {
+		panic("clients: the resource got what is no request: " + err.Error()) // our own worker sent it
+	}
+	answer, e := r.Apply(q)
+	return encode(answer), e
+}
+
 // ResourceService is a resource in a simulated process.
 type ResourceService struct {
 	*Resource
@@ -96,21 +106,17 @@ func (s *ResourceService) Closed(*sim.Conn) {}
 // Receive is called by the kernel: it answers each request, in the order of arrival.
 func (s *ResourceService) Receive(c *sim.Conn, data []byte) {
 	for line := range bytes.Lines(data) {
-		var q Request
-		if err := json.Unmarshal(line, &q); err != nil {
-			panic("clients: the resource got what is no request: " + err.Error()) // our own worker sent it
-		}
-		reply, e := s.Apply(q)
+		reply, e := s.Answer(line)
 		if e != nil {
 			e.By, e.Sent = c.Remote(), c.Sent()
 			s.process.Note(*e)
 		}
-		c.Write(encode(reply))
+		c.Write(reply)
 	}
 }
 
 // Describe renders requests as "write A c1#1 fence 33", and replies as "ok" or the reason of a rejection.
-func (s *ResourceService) Describe(data []byte, reply bool, _ func(string) string) string {
+func (*Resource) Describe(data []byte, reply bool, _ func(string) string) string {
 	if reply {
 		var r Reply
 		if json.Unmarshal(data, &r) != nil {

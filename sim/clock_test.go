@@ -152,7 +152,7 @@ func TestTimersUnderFaults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := stopwatch(t, tt.script, func(w *World, p *Process, note func(string)) {
-			time.Sleep(1) // after a fault at 0s
+			time.Sleep(time.Nanosecond) // after a fault at 0s
 			<-p.Clock().NewTimer(10*time.Second - p.Steady()).Chan()
 			note("timer")
 			p.Clock().Sleep(5 * time.Second)

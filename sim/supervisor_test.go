@@ -54,9 +54,9 @@ var testJobs = map[string]func(arg string) (any, error){
 	"nan":     func(string) (any, error) { return math.NaN(), nil },
 	"error":   func(string) (any, error) { return nil, errors.New("no such scenario") },
 	"environment": func(string) (any, error) {
-		rand.Seed(7)
+		rand.Seed(7) //lint:ignore SA1019 that libraries can do this is what is tested
 		first := rand.Int()
-		rand.Seed(7)
+		rand.Seed(7) //lint:ignore SA1019 likewise
 		return map[string]any{"procs": runtime.GOMAXPROCS(0), "seeds": rand.Int() == first, "worker": IsWorker(), "GODEBUG": os.Getenv("GODEBUG")}, nil
 	},
 	"pid": func(string) (any, error) { return os.Getpid(), nil },
@@ -85,7 +85,7 @@ var testJobs = map[string]func(arg string) (any, error){
 			fmt.Fprint(os.Stderr, "half a line")
 			go func() {
 				var m map[string]int
-				m["a"] = 1
+				m["a"] = 1 //lint:ignore SA5000 it is meant to panic
 			}()
 			time.Sleep(time.Second)
 		})

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -26,7 +25,8 @@ func TestWebAssembly(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	glue := filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec_node.js")
+	root := strings.TrimSpace(command(t, os.Environ(), "go", "env", "GOROOT"))
+	glue := filepath.Join(root, "lib", "wasm", "wasm_exec_node.js")
 	// The glue has room for few arguments and little environment.
 	there := command(t, []string{"PATH=" + os.Getenv("PATH")}, node, "--stack-size=8192", glue, wasm, "run", "--json")
 	here := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], "run", "--json")
