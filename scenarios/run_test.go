@@ -1,12 +1,15 @@
 package scenarios
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -147,5 +150,80 @@ func TestMissedFault(t *testing.T) {
 	o := simulated(t, s, r, 1)
 	if o.Result.Verdict != checker.Inconclusive || !strings.Contains(strings.Join(o.Result.Unmet, "\n"), "pause c2") {
 		t.Errorf("verdict %s because of %q", o.Result.Verdict, o.Result.Unmet)
+	}
+}
+
+// fixed is a lock whose clients mark their keys in the same way each time.
+type fixed struct {
+	clients.Env
+	token string
+}
+
+func (l fixed) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	until := l.Clock.Now().Add(ttl)
+	ok, err := l.Nodes[0].SetNX(ctx, name, l.token, ttl).Result()
+	if err == nil && !ok {
+		err = clients.ErrNotAcquired
+	}
+	return fixedLease{l, name, until}, err
+}
+
+type fixedLease struct {
+	lock  fixed
+	name  string
+	until time.Time
+}
+
+func (l fixedLease) Until() time.Time                  { return l.until }
+func (l fixedLease) Release(ctx context.Context) error { return l.lock.Nodes[0].Del(ctx, l.name).Err() }
+
+// A lock need not draw a fresh token for each attempt in order to be understood: the operation tells what a key stands for.
+// Each of these locks releases without comparison, and is caught at it.
+func TestMarksUsedAgain(t *testing.T) {
+	quietRedis()
+	s, err := Parse("again.txtar", []byte(`# The lock is taken again and again, and at last given back too late.
+
+client c1
+  acquire
+  release
+  until 2s
+  acquire
+  pause 12s
+  release
+client c2
+  until 1s
+  acquire
+  release
+  until 13s
+  acquire
+  until 15s
+  release
+must c1 holds exactly n1
+must c1 resumes after its lease ended
+
+-- single nodes=1 --
+expect owner only violated
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, token := range map[string]func(clients.Env) string{
+		"one token for each client": func(env clients.Env) string { return strconv.FormatUint(env.Rand.Uint64()|1<<63, 10) },
+		"one value for all":         func(clients.Env) string { return "1" },
+	} {
+		o, err := Simulate(s, s.Runs[0], func(env clients.Env) clients.Locker { return fixed{env, token(env)} }, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
+			t.Errorf("%s: %s\n%s", name, strings.Join(diffs, "; "), o.Timeline())
+		}
+		var labels []string
+		for _, l := range checker.Leases(o.History) {
+			labels = append(labels, l.Label)
+		}
+		if got := strings.Join(labels, " "); got != "c1#1 c2#1 c1#2 c2#2 probe#1" {
+			t.Errorf("%s: leases %s", name, got)
+		}
 	}
 }

@@ -321,9 +321,9 @@ func (c *Conn) opError(op string, err error) error {
 // send puts a packet into the outbox. The caller holds mu.
 func (c *Conn) send(p packet) {
 	p.conn, p.item.index = c, -1
-	p.op, p.word = c.proc.op, ""
+	p.op, p.acquire, p.word = c.proc.op, c.proc.acquire(), ""
 	if c.proc.svc != nil {
-		p.op, p.word = c.request.op, c.request.word
+		p.op, p.acquire, p.word = c.request.op, c.request.acquire, c.request.word
 	}
 	c.unsent = &p
 	c.w.outbox = append(c.w.outbox, &p)
@@ -337,6 +337,10 @@ func sortedConns(set map[*Conn]bool) []*Conn {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *Conn) int { return cmp.Compare(a.alarm.key, b.alarm.key) })
 }
 
-// Claim names the lease that the client at the other end asks for with the request being served, where the request
-// carries no token to know it by.
-func (c *Conn) Claim() string { return c.remote.ClaimLease() }
+// Lease names the lease that a key stands for which the request being served has given a value, with NX or without; see
+// [Leases.Set].
+func (c *Conn) Lease(value string, nx bool) string {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	return c.w.leases.Set(c.remote.Name, c.request.acquire, value, nx)
+}

@@ -62,14 +62,15 @@ var packetNames = [...]string{syn: "connect", synAck: "connected", refuse: "refu
 
 // packet is what one Write (or a change of the connection's state) sends over the network.
 type packet struct {
-	conn   *Conn // the sender's end
-	kind   packetKind
-	kernel bool // sent by the operating system: also for a process that is paused
-	data   []byte
-	text   string // what it says, with tokens named
-	op     string // what its client is doing
-	word   string // first word of the request that it is, or answers
-	sent   time.Duration
+	conn    *Conn // the sender's end
+	kind    packetKind
+	kernel  bool // sent by the operating system: also for a process that is paused
+	data    []byte
+	text    string // what it says, with tokens named
+	op      string // what its client is doing
+	acquire int    // the number of the acquire that it is part of, or 0
+	word    string // first word of the request that it is, or answers
+	sent    time.Duration
 
 	ready time.Duration // earliest delivery
 	held  int           // fault that holds it; 0 if none does
@@ -142,16 +143,13 @@ func (w *World) describe(p *packet, naming bool) {
 	p.text = svc.Describe(p.data, reply, func(token string) string {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		name, known := w.names[token]
-		switch {
-		case known:
+		if name := w.leases.Known(token); name != "" {
 			return name
-		case !naming || !from.isClient():
+		}
+		if !naming || !from.isClient() {
 			return "?"
 		}
-		name = from.newLease()
-		w.names[token] = name
-		return name
+		return w.leases.Send(from.Name, p.acquire, token)
 	})
 	if !reply {
 		p.word, _, _ = strings.Cut(p.text, " ")
@@ -253,7 +251,7 @@ func (p *packet) deliver(w *World) {
 	case data:
 		p.note(w, Deliver)
 		if to.svc != nil {
-			c.request = packet{op: p.op, word: p.word, sent: p.sent}
+			c.request = packet{op: p.op, acquire: p.acquire, word: p.word, sent: p.sent}
 			to.svc.Receive(c, p.data)
 			return
 		}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"runtime"
 	"strings"
@@ -40,11 +39,8 @@ type Process struct {
 	timers map[*timer]bool
 	op     string // what the client is doing
 	opID   int
-	leases int    // leases named so far
-	lease  string // the newest of them
-	claim  int    // opID for which claimLease named one
-	dead   bool   // crashed, or the world was closed
-	haunts int    // uses of the network by goroutines that have outlived their crashed process
+	dead   bool // crashed, or the world was closed
+	haunts int  // uses of the network by goroutines that have outlived their crashed process
 
 	clockFaults []clockFault // that nobody has noticed yet
 }
@@ -153,29 +149,19 @@ func (p *Process) Doing(op string, id int) {
 	p.w.mu.Unlock()
 }
 
-// Lease is the name of the newest lease that the process asked for: c1#2 after the second fresh token it sent.
+// Lease is the name of the lease that the process asked for last in the operation in progress.
 func (p *Process) Lease() string {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
-	return p.lease
+	return p.w.leases.Asked(p.Name, p.acquire())
 }
 
-// ClaimLease names the lease of the operation in progress, for locks whose value is not a token of their own.
-func (p *Process) ClaimLease() string {
-	p.w.mu.Lock()
-	defer p.w.mu.Unlock()
-	if p.claim != p.opID {
-		p.claim = p.opID
-		p.newLease()
+// acquire is the number of the acquire in progress, 0 if there is none. The caller holds mu.
+func (p *Process) acquire() int {
+	if p.op == Acquire {
+		return p.opID
 	}
-	return p.lease
-}
-
-// newLease names one more lease. The caller holds mu.
-func (p *Process) newLease() string {
-	p.leases++
-	p.lease = fmt.Sprintf("%s#%d", p.Name, p.leases)
-	return p.lease
+	return 0
 }
 
 // Record enters an event of this process into the history, with the time and clocks of this moment. What several

@@ -50,7 +50,7 @@ type World struct {
 	outbox  []*packet
 	spare   []*packet // for the next outbox
 	pending []Event
-	names   map[string]string // token -> lease, in order of first sending
+	leases  *Leases
 
 	pendingBites []int // clock faults that were noticed in this quiet period
 }
@@ -69,7 +69,7 @@ func NewWorld(cfg Config) *World {
 		procs:  map[string]*Process{},
 		byAddr: map[string]*Process{},
 		links:  map[[2]string]*direction{},
-		names:  map[string]string{},
+		leases: NewLeases(),
 		trace:  newTrace(),
 	}
 }
@@ -279,13 +279,6 @@ func rank(k Kind) int {
 		return 0
 	}
 	return 1
-}
-
-// Name returns the lease that a token stands for, or "" if no client has sent it.
-func (w *World) Name(token string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.names[token]
 }
 
 // Close ends the world: connections break, contexts are cancelled, sleepers wake. Goroutines get some virtual time to

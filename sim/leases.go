@@ -1,0 +1,83 @@
+package sim
+
+import "fmt"
+
+// Leases names the leases that clients ask for: c1#2 is the second that c1 asked for. A random token is a lease's only mark
+// on the wire, and must not appear in a history, where it would differ from seed to seed and mean nothing; so the client
+// that is the first to send a token gives it its name.
+//
+// A lock may mark its keys otherwise: with a token that it uses again and again, or with none at all. Then the operation in
+// which a key is set tells what lease it stands for.
+//
+// It is not safe for use by several goroutines.
+type Leases struct {
+	tokens map[string]*claim
+	latest map[operation]*claim // what an operation asked for last
+	count  map[string]int       // by client
+}
+
+// operation is an acquire of a client, by its number.
+type operation struct {
+	client string
+	id     int
+}
+
+type claim struct {
+	operation
+	lease string
+}
+
+// NewLeases returns a Leases in which nobody has asked for anything.
+func NewLeases() *Leases {
+	return &Leases{tokens: map[string]*claim{}, latest: map[operation]*claim{}, count: map[string]int{}}
+}
+
+// Known returns the lease that a token is the mark of, or "" if no client has sent it.
+func (l *Leases) Known(token string) string {
+	if a := l.tokens[token]; a != nil {
+		return a.lease
+	}
+	return ""
+}
+
+// Send names a token that a client sends during its acquire number id (0 outside of one).
+func (l *Leases) Send(client string, id int, token string) string {
+	a := l.tokens[token]
+	if a == nil {
+		a = l.ask(operation{client, id})
+		l.tokens[token] = a
+	}
+	return a.lease
+}
+
+// Set returns the lease that a key stands for once a request, sent by a client during its acquire number id, has given it a
+// value: that of the token, unless the token is left from an earlier acquire. A value that is no token stands for a lease
+// if it was set with NX, which is how one takes a lock; otherwise the answer is "".
+func (l *Leases) Set(client string, id int, value string, nx bool) string {
+	op := operation{client, id}
+	a := l.tokens[value]
+	switch {
+	case a != nil && (a.operation == op || a.client != client || id == 0):
+		return a.lease
+	case a != nil || nx:
+		return l.Asked(client, id)
+	}
+	return ""
+}
+
+// Asked returns the lease that a client asked for last during its acquire number id. If it has sent no token of its own, the
+// lease gets its name now.
+func (l *Leases) Asked(client string, id int) string {
+	op := operation{client, id}
+	if l.latest[op] == nil {
+		l.ask(op)
+	}
+	return l.latest[op].lease
+}
+
+func (l *Leases) ask(op operation) *claim {
+	l.count[op.client]++
+	a := &claim{op, fmt.Sprintf("%s#%d", op.client, l.count[op.client])}
+	l.latest[op] = a
+	return a
+}

@@ -1,0 +1,38 @@
+package sim
+
+import "testing"
+
+func TestLeases(t *testing.T) {
+	const x, y, z = "0123456789abcdef", "fedcba9876543210", "a token of another"
+	for _, c := range []struct {
+		name string
+		do   func(l *Leases) string
+		want string
+	}{
+		{"a fresh token", func(l *Leases) string { return l.Send("c1", 1, x) }, "c1#1"},
+		{"the same to another node", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c1", 1, x) }, "c1#1"},
+		{"a second attempt", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c1", 1, y) }, "c1#2"},
+		{"which is the one asked for", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 1, y); return l.Asked("c1", 1) }, "c1#2"},
+		{"of two clients", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c2", 1, y) }, "c2#1"},
+		{"sent back", func(l *Leases) string { l.Send("c1", 1, x); return l.Known(x) }, "c1#1"},
+		{"never sent", func(l *Leases) string { return l.Known(x) }, ""},
+		{"a key with a token", func(l *Leases) string { l.Send("c1", 1, x); return l.Set("c1", 1, x, true) }, "c1#1"},
+		{"a key set late", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return l.Set("c1", 1, x, true) }, "c1#1"},
+		{"a key set by a script of another", func(l *Leases) string { l.Send("c1", 1, x); return l.Set("c2", 1, x, false) }, "c1#1"},
+		{"a token used again", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, x); return l.Set("c1", 2, x, true) }, "c1#2"},
+		{"and handed out", func(l *Leases) string { l.Send("c1", 1, x); l.Set("c1", 2, x, true); return l.Asked("c1", 2) }, "c1#2"},
+		{"renewed with its token", func(l *Leases) string { l.Send("c1", 1, x); return l.Set("c1", 0, x, false) }, "c1#1"},
+		{"a value that all share", func(l *Leases) string { return l.Set("c1", 1, "1", true) }, "c1#1"},
+		{"and handed out too", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Asked("c1", 1) }, "c1#1"},
+		{"taken again", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Set("c1", 2, "1", true) }, "c1#2"},
+		{"on a second node", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Set("c1", 1, "1", true) }, "c1#1"},
+		{"a counter", func(l *Leases) string { return l.Set("c1", 1, "7", false) }, ""},
+		{"a lock that sends nothing", func(l *Leases) string { return l.Asked("c1", 1) }, "c1#1"},
+		{"twice", func(l *Leases) string { l.Asked("c1", 1); return l.Asked("c1", 2) }, "c1#2"},
+		{"another's token is no mark of mine", func(l *Leases) string { l.Send("c2", 1, z); return l.Asked("c1", 1) }, "c1#1"},
+	} {
+		if got := c.do(NewLeases()); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
