@@ -24,25 +24,24 @@ const leastTTL = 500 * time.Millisecond
 // bubble is of no use outside it.
 //
 // Durations that a lock keeps for itself, such as the timeout of Redlock for one node, know nothing of speed.
-func OnRedis(ctx context.Context, s *Scenario, run Run, build clients.New, seed uint64, speed float64) (*Outcome, error) {
-	r := s.Resolve(run)
-	if err := r.checkReal(speed); err != nil {
-		return nil, fmt.Errorf("%s/%s: %w", s.Name, r.ID(), err)
+func OnRedis(ctx context.Context, s *Scenario, run Run, build clients.New, seed uint64, speed float64) (o *Outcome, err error) {
+	if err := CheckRedis(s, run, speed); err != nil {
+		return nil, err
 	}
-	r = r.faster(speed)
+	r := s.Resolve(run).faster(speed)
 	c, err := nodes.StartCluster(ctx, r.NodeNames())
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
+	defer func() {
+		if left := c.Close(); err == nil && left != nil {
+			o, err = nil, left
+		}
+	}()
 	if err := r.onCluster(c, build, seed); err != nil {
 		return nil, err
 	}
-	h := &sim.History{Meta: r.meta(s, OnReal, seed), Events: c.Events()}
-	if err := c.Close(); err != nil {
-		return nil, err
-	}
-	return judge(s, r, h), nil
+	return judge(s, r, &sim.History{Meta: r.meta(s, OnReal, seed), Events: c.Events()}), nil
 }
 
 func (r Run) onCluster(c *nodes.Cluster, build clients.New, seed uint64) error {
@@ -72,7 +71,15 @@ func (r Run) onCluster(c *nodes.Cluster, build clients.New, seed uint64) error {
 	return c.Err()
 }
 
-// checkReal says why a resolved run cannot take place on real servers at a speed; nil if it can.
+// CheckRedis says why [OnRedis] would refuse a run at a speed; nil if it would not.
+func CheckRedis(s *Scenario, run Run, speed float64) error {
+	r := s.Resolve(run)
+	if err := r.checkReal(speed); err != nil {
+		return fmt.Errorf("%s/%s: %w", s.Name, r.ID(), err)
+	}
+	return nil
+}
+
 func (r Run) checkReal(speed float64) error {
 	if !(speed > 0) {
 		return fmt.Errorf("speed %v: it must be above zero", speed)

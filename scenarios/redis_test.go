@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/sim"
@@ -111,9 +112,16 @@ func TestOnRedis(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := OnRedis(t.Context(), s, r, build, 1, speed)
-			if err != nil {
-				t.Fatal(err)
+			var o *Outcome
+			// A busy machine can keep a run from the states that it must reach, since Redlock gives a node 50 ms and no
+			// more. Then it proves nothing, which is not the same as a wrong verdict, and deserves another try.
+			for try := 1; try <= 3 && (o == nil || o.Result.Verdict == checker.Inconclusive); try++ {
+				if o != nil {
+					t.Logf("try %d: %s", try, strings.Join(o.Result.Unmet, "; "))
+				}
+				if o, err = OnRedis(t.Context(), s, r, build, 1, speed); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if len(o.Result.Unmet) > 0 {
 				t.Errorf("nothing is proved: %s\n%s", strings.Join(o.Result.Unmet, "; "), o.Timeline())

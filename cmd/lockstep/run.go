@@ -182,6 +182,17 @@ func (f *runFlags) runAll(c *cobra.Command, chosen []selection) ([]*scenarios.Ou
 	}
 	if f.on == scenarios.OnReal {
 		s.Limit += time.Duration(float64(10*time.Minute) / f.speed)
+		// A worker that is killed takes its servers along, but not their directories.
+		tmp, err := os.MkdirTemp("", "lockstep-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(tmp)
+		s.Command = func() *exec.Cmd {
+			worker := exec.Command(self)
+			worker.Env = append(worker.Environ(), "TMPDIR="+tmp)
+			return worker
+		}
 	}
 	bar := progress(c.ErrOrStderr(), len(cases))
 	outcomes := make([]*scenarios.Outcome, len(cases))

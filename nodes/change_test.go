@@ -1,0 +1,200 @@
+package nodes
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lockstep/sim"
+)
+
+func TestChanges(t *testing.T) {
+	in := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	none := time.Time{}
+	for _, test := range []struct {
+		commands string // one to a line
+		want     []Change
+	}{
+		{"SET k v NX PX 100", []Change{{sim.Set, "k", "", "v", in(100), none, "c1", true, "SET"}}},
+		{"set k v", []Change{{sim.Set, "k", "", "v", none, none, "c1", false, "SET"}}},
+		{"SETNX k v\nSETNX k w", []Change{{sim.Set, "k", "", "v", none, none, "c1", true, "SETNX"}}},
+		{"SET k v EX 1\nSET k w NX", []Change{{sim.Set, "k", "", "v", in(1000), none, "c1", false, "SET"}}},
+		{"SETEX k 1 v\nPSETEX k 5 w", []Change{
+			{sim.Set, "k", "", "v", in(1000), none, "c1", false, "SETEX"},
+			{sim.Over, "k", "v", "w", in(5), in(1000), "c1", false, "PSETEX"},
+		}},
+		{"SET k v PX 9\nSET k v PX 9\nSET k v PX 8\nSET k v", []Change{
+			{sim.Set, "k", "", "v", in(9), none, "c1", false, "SET"},
+			{sim.Retime, "k", "v", "v", in(8), in(9), "c1", false, "SET"},
+			{sim.Retime, "k", "v", "v", none, in(8), "c1", false, "SET"},
+		}},
+		{"SET k v\nEXPIRE k 1\nPERSIST k\nPERSIST k\nGETEX k PX 5\nGETEX k\nGETEX k PERSIST", []Change{
+			{sim.Set, "k", "", "v", none, none, "c1", false, "SET"},
+			{sim.Retime, "k", "v", "v", in(1000), none, "c1", false, "EXPIRE"},
+			{sim.Retime, "k", "v", "v", none, in(1000), "c1", false, "PERSIST"},
+			{sim.Retime, "k", "v", "v", in(5), none, "c1", false, "GETEX"},
+			{sim.Retime, "k", "v", "v", none, in(5), "c1", false, "GETEX"},
+		}},
+		{"INCR n\nINCRBY n 2\nINCRBY n 0\nGETSET n x\nAPPEND n y", []Change{
+			{sim.Set, "n", "", "1", none, none, "c1", false, "INCR"},
+			{sim.Over, "n", "1", "3", none, none, "c1", false, "INCRBY"},
+			{sim.Over, "n", "3", "x", none, none, "c1", false, "GETSET"},
+			{sim.Over, "n", "x", "xy", none, none, "c1", false, "APPEND"},
+		}},
+		{"MSET a 1 b 2\nDEL b c a\nSET k v\nGETDEL k", []Change{
+			{sim.Set, "a", "", "1", none, none, "c1", false, "MSET"},
+			{sim.Set, "b", "", "2", none, none, "c1", false, "MSET"},
+			{sim.Delete, "b", "2", "", none, none, "c1", false, "DEL"},
+			{sim.Delete, "a", "1", "", none, none, "c1", false, "DEL"},
+			{sim.Set, "k", "", "v", none, none, "c1", false, "SET"},
+			{sim.Delete, "k", "v", "", none, none, "c1", false, "GETDEL"},
+		}},
+		{"SET k v PX 7\nEXPIRE k -1\nSET k w\nPEXPIREAT k 5", []Change{
+			{sim.Set, "k", "", "v", in(7), none, "c1", false, "SET"},
+			{sim.Delete, "k", "v", "", none, in(7), "c1", false, "EXPIRE"},
+			{sim.Set, "k", "", "w", none, none, "c1", false, "SET"},
+			{sim.Delete, "k", "w", "", none, none, "c1", false, "PEXPIREAT"},
+		}},
+		{"SET k v NX PXAT 5\nSET k w NX", []Change{
+			{sim.Set, "k", "", "v", date(5), none, "c1", true, "SET"},
+			{sim.Expire, "k", "v", "", none, date(5), "", false, ""},
+			{sim.Set, "k", "", "w", none, none, "c1", true, "SET"},
+		}},
+		{"SET a v PX 7\nSET b w\nRENAME a b\nFLUSHALL", []Change{
+			{sim.Set, "a", "", "v", in(7), none, "c1", false, "SET"},
+			{sim.Set, "b", "", "w", none, none, "c1", false, "SET"},
+			{sim.Delete, "a", "v", "", none, in(7), "c1", false, "RENAME"},
+			{sim.Over, "b", "w", "v", in(7), none, "c1", false, "RENAME"},
+			{sim.Delete, "b", "v", "", none, in(7), "c1", false, "FLUSHALL"},
+		}},
+		{"HSET h f 1\nPEXPIRE h 100\nSET h v\nDEL h\nHSET h f 1\nDEL h\nSET k v\nLPUSH k x", []Change{
+			{sim.Set, "h", "", "v", none, none, "c1", false, "SET"},
+			{sim.Delete, "h", "v", "", none, none, "c1", false, "DEL"},
+			{sim.Set, "k", "", "v", none, none, "c1", false, "SET"},
+		}},
+		{"MULTI\nSET k v NX PX 5\nINCR n\nDEL k\nEXEC\nMULTI\nSET k v\nDISCARD", []Change{
+			{sim.Set, "k", "", "v", in(5), none, "c1", true, "EXEC"},
+			{sim.Set, "n", "", "1", none, none, "c1", false, "EXEC"},
+			{sim.Delete, "k", "v", "", none, in(5), "c1", false, "EXEC"},
+		}},
+		{"eval redis.call('set','k','v','nx','px',5);redis.call('incr','n');redis.call('del','k');redis.call('x') 0", []Change{
+			{sim.Set, "k", "", "v", in(5), none, "c1", true, "EVAL"},
+			{sim.Set, "n", "", "1", none, none, "c1", false, "EVAL"},
+			{sim.Delete, "k", "v", "", none, in(5), "c1", false, "EVAL"},
+		}},
+		{"MULTI\nEVAL redis.call('set','k','v') 0\nEXEC", []Change{
+			{sim.Set, "k", "", "v", none, none, "c1", false, "EXEC"},
+		}},
+		{"SET k v\nHELLO 3\nPING\nGET k\nEVAL return 0\nEXPIRE x 1\nNOSUCH\nSET k\nSET k w PX 0\nTTL k\nWATCH k\nUNWATCH", []Change{
+			{sim.Set, "k", "", "v", none, none, "c1", false, "SET"},
+		}},
+	} {
+		r, _ := newNode(t)
+		var got []Change
+		r.Observe(func(c Change) { got = append(got, c) })
+		s := r.Connect("c1")
+		for command := range strings.SplitSeq(test.commands, "\n") {
+			s.do(strings.Fields(command)...)
+		}
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", test.commands, got, test.want)
+		}
+		if kept, want := replay(t, got), r.Keys(); !reflect.DeepEqual(kept, want) {
+			t.Errorf("%s: the changes make %v, the node has %v", test.commands, kept, want)
+		}
+	}
+}
+
+func TestExpiryIsReportedOnceAndInOrder(t *testing.T) {
+	r, clock := newNode(t)
+	var got []Change
+	s := r.Connect("c1")
+	s.do("SET", "b", "1", "PX", "30")
+	s.do("SET", "c", "2", "PX", "20")
+	s.do("SET", "a", "3", "PX", "30")
+	s.do("HSET", "h", "f", "4")
+	s.do("PEXPIRE", "h", "10")
+	deadline := func(ms time.Duration) time.Time { return start.Add(ms * time.Millisecond) }
+	r.Observe(func(c Change) { got = append(got, c) })
+	clock.advance(time.Second)
+	if len(r.Keys()) != 3 || len(got) > 0 {
+		t.Errorf("something expired unasked: %v", got)
+	}
+	for range 2 {
+		r.Tick()
+		s.do("GET", "a")
+	}
+	want := []Change{
+		{Op: sim.Expire, Key: "c", Old: "2", OldDeadline: deadline(20)},
+		{Op: sim.Expire, Key: "a", Old: "3", OldDeadline: deadline(30)},
+		{Op: sim.Expire, Key: "b", Old: "1", OldDeadline: deadline(30)},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	expect(t, s, "EXISTS h", ":0")
+}
+
+// TestChangesMakeKeys draws what the differential test draws, and restarts, on a clock that goes anywhere: the changes must
+// make the keys at every moment, and a node must be the same each time.
+func TestChangesMakeKeys(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		type step struct {
+			op      op
+			client  int
+			jump    time.Duration
+			restart int // 1: with its data, 2: without
+		}
+		var steps []step
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			st := step{op: drawOp(rt), client: rapid.IntRange(0, 1).Draw(rt, "client")}
+			switch rapid.IntRange(0, 19).Draw(rt, "event") {
+			case 0, 1, 2:
+				st.jump = time.Duration(rapid.IntRange(-10_000, 10_000).Draw(rt, "jump")) * time.Millisecond
+			case 3:
+				st.restart = rapid.IntRange(1, 2).Draw(rt, "restart")
+			}
+			steps = append(steps, st)
+		}
+		run := func() (changes []Change, replies []string) {
+			clock := &testClock{start}
+			r := NewRedis(clock.now)
+			defer r.Close()
+			r.Observe(func(c Change) { changes = append(changes, c) })
+			sessions := []*Session{r.Connect("c1"), r.Connect("c2")}
+			for _, st := range steps {
+				clock.advance(st.jump + 300*time.Microsecond)
+				if st.restart > 0 {
+					r.Restart(st.restart == 2)
+					sessions = []*Session{r.Connect("c1"), r.Connect("c2")}
+				}
+				before := r.Keys()
+				replies = append(replies, sessions[st.client].do(st.op.on(clock.Time)...))
+				keys := r.Keys()
+				if len(changes) == 0 && !reflect.DeepEqual(before, keys) {
+					rt.Fatalf("%s changed %v into %v unseen", st.op, before, keys)
+				}
+				if made := replay(rt, changes); !reflect.DeepEqual(made, keys) {
+					rt.Fatalf("%s: the changes make %v, the node has %v", st.op, made, keys)
+				}
+				for _, k := range keys {
+					if value, err := r.mini.Get(k.Name); err != nil || value != k.Value {
+						rt.Fatalf("%s: the node has %v, miniredis %q, %v", st.op, k, value, err)
+					}
+					if next, ok := r.NextDeadline(); !k.Deadline.IsZero() && (!ok || next.After(k.Deadline.Add(time.Millisecond))) {
+						rt.Fatalf("%s: next deadline %v, %v, with %v", st.op, next, ok, k)
+					}
+				}
+			}
+			return changes, replies
+		}
+		changes, replies := run()
+		changes2, replies2 := run()
+		if !reflect.DeepEqual(changes, changes2) || !reflect.DeepEqual(replies, replies2) {
+			rt.Fatalf("the same commands gave %v and %v, %v and %v", replies, replies2, changes, changes2)
+		}
+	})
+}

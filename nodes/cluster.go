@@ -1,0 +1,203 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"lockstep/sim"
+)
+
+// Cluster is to real servers what a [sim.World] is to simulated ones: redis-server processes, whatever else is to be
+// reached on the network, and clients in this process, with a [Proxy] before each server that sees every message. Time is
+// real, and so is everything that happens; order comes from one lock, under which all events are stamped.
+//
+// What is less than real is a client's pause: see [Client].
+type Cluster struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	start  time.Time // of the run, by both clocks of the machine
+	agenda *agenda
+	work   sync.WaitGroup // goroutines of proxies and lanes
+
+	mu        sync.Mutex // guards all below, and the fields of processes, links and relays
+	changed   *sync.Cond // of mu: something has changed that somebody may wait for
+	closed    bool
+	history   []sim.Event
+	watchers  []func(sim.Event)
+	leases    *sim.Leases
+	faults    []injected
+	chosen    []*armed
+	processes map[string]*process
+	links     map[[2]string]*direction
+}
+
+// process is a client or a server, as far as faults can tell.
+type process struct {
+	name    string
+	client  *Client // nil for servers
+	proxy   *Proxy  // nil for clients
+	paused  bool
+	pauses  int // so far, to tell the end of one from the end of another
+	pauseID int // the fault that paused it
+	crashed bool
+	crashes int
+	ahead   time.Duration // how far its wall clock is ahead
+}
+
+// StartCluster starts a redis-server for each name. The run begins when all of them answer. The caller must [Cluster.Close]
+// what it gets; the end of ctx does it, too, and frees everything that waits.
+func StartCluster(ctx context.Context, names []string) (*Cluster, error) {
+	path, err := findServer()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		agenda: newAgenda(), leases: sim.NewLeases(), processes: map[string]*process{}, links: map[[2]string]*direction{},
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.changed = sync.NewCond(&c.mu)
+
+	servers, errs := make([]*Server, len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i := range names {
+		all.Go(func() { servers[i], errs[i] = startServer(c.ctx, path) })
+	}
+	all.Wait()
+	for i, s := range servers {
+		if s != nil {
+			n := newRealNode(c, names[i], s)
+			n.proxy = c.serve(names[i], n)
+		}
+	}
+	context.AfterFunc(c.ctx, c.halt)
+	for _, err := range errs {
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	c.start = time.Now()
+	c.work.Go(c.agenda.run)
+	return c, nil
+}
+
+// Now is the time since the start of the run.
+func (c *Cluster) Now() time.Duration { return time.Since(c.start) }
+
+// Events returns what has happened so far.
+func (c *Cluster) Events() []sim.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.history[:len(c.history):len(c.history)]
+}
+
+// Err says why the run cannot go on; nil if it can.
+func (c *Cluster) Err() error { return context.Cause(c.ctx) }
+
+// Watch has f called with every event of the history, in order. It must not call back, except for Now and Plan.
+func (c *Cluster) Watch(f func(sim.Event)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watchers = append(c.watchers, f)
+}
+
+// Plan has a fault injected at time t of the run, or now if t has passed. [Cluster.Run] waits for it like for a lane.
+func (c *Cluster) Plan(t time.Duration, f sim.AnyFault) {
+	c.agenda.begin()
+	c.agenda.at(c.start.Add(t), func() {
+		c.Inject(f)
+		c.agenda.end()
+	})
+}
+
+// Run waits until every lane has ended and every planned fault was injected, or the run cannot go on.
+func (c *Cluster) Run() { c.agenda.wait() }
+
+// RunFor lets time pass.
+func (c *Cluster) RunFor(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-c.ctx.Done():
+	}
+}
+
+// Cap says why the run ended before its time; empty if it did not.
+func (c *Cluster) Cap() string {
+	if err := c.Err(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// fail ends the run.
+func (c *Cluster) fail(err error) { c.cancel(err) }
+
+// halt frees everybody who waits. Nothing is recorded any more.
+func (c *Cluster) halt() {
+	c.agenda.close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, p := range c.processes {
+		switch {
+		case p.client != nil:
+			p.client.disconnect()
+		case p.proxy != nil:
+			p.proxy.close()
+		}
+	}
+	c.changed.Broadcast()
+}
+
+// closeLimit is how long a lane may take to notice that everything around it has ended.
+const closeLimit = 10 * time.Second
+
+// Close ends the run and leaves nothing behind: no process, no listener, no directory. It fails with a [sim.LeakError] if
+// code under test does not notice that its network is gone.
+func (c *Cluster) Close() error {
+	c.cancel(errClosed)
+	c.halt()
+	var all sync.WaitGroup
+	c.mu.Lock()
+	for _, p := range c.processes {
+		if p.proxy != nil {
+			all.Go(p.proxy.backend.stop)
+		}
+	}
+	c.mu.Unlock()
+	all.Wait()
+	done := make(chan struct{})
+	go func() {
+		c.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(closeLimit):
+		return &sim.LeakError{Stacks: sim.Stacks()}
+	}
+}
+
+var errClosed = errors.New("the cluster was closed")
+
+// lane runs f as one of the lanes that [Cluster.Run] waits for. A panic of the code under test ends the run, not the
+// process: there are servers to be stopped.
+func (c *Cluster) lane(f func()) {
+	c.agenda.begin()
+	c.agenda.at(time.Now(), func() {
+		c.work.Go(func() {
+			defer c.agenda.end()
+			defer func() {
+				if r := recover(); r != nil {
+					c.fail(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+				}
+			}()
+			f()
+		})
+	})
+}

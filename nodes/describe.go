@@ -1,0 +1,156 @@
+package nodes
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// tokenLength is how long a value must be to be taken for a token. Random tokens have at least 16 bytes; counters,
+// timestamps and fixed values have fewer.
+const tokenLength = 16
+
+// describeRequest renders commands for a reader, with tokens named and scripts shortened to the beginning of their digest.
+func describeRequest(data []byte, name func(string) string) string {
+	cmds, rest, err := ParseCommands(data)
+	if err != nil || len(rest) > 0 || len(cmds) == 0 {
+		return strconv.Quote(string(data))
+	}
+	var b strings.Builder
+	for i, cmd := range cmds {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		describeCommand(&b, cmd, name)
+	}
+	return b.String()
+}
+
+func describeCommand(b *strings.Builder, cmd []string, name func(string) string) {
+	word := strings.ToUpper(cmd[0])
+	b.WriteString(word)
+	values := valuesFrom(word, cmd)
+	for i, arg := range cmd[1:] {
+		i++
+		b.WriteByte(' ')
+		switch {
+		case i == 1 && word == "EVALSHA" && len(arg) == 40:
+			b.WriteString(arg[:6])
+		case i == 1 && word == "EVAL":
+			digest := sha1.Sum([]byte(arg))
+			b.WriteString(hex.EncodeToString(digest[:3]))
+		case i >= values && len(arg) >= tokenLength:
+			b.WriteString(name(arg))
+		default:
+			b.WriteString(printable(arg))
+		}
+	}
+}
+
+// valuesFrom returns the index of the first argument that may be a token, by what commands mean by their arguments: keys
+// may be long, too.
+func valuesFrom(word string, cmd []string) int {
+	switch word {
+	case "SET", "SETNX", "GETSET", "DELEX":
+		return 2
+	case "SETEX", "PSETEX":
+		return 3
+	case "EVAL", "EVALSHA":
+		if len(cmd) > 2 {
+			if keys, err := strconv.Atoi(cmd[2]); err == nil {
+				return 3 + keys
+			}
+		}
+	}
+	return len(cmd)
+}
+
+// describeReply renders a reply for a reader.
+func describeReply(data []byte, name func(string) string) string {
+	if len(data) > 0 && data[0] != '$' && data[0] != '*' {
+		if line, rest, ok := bytes.Cut(data[1:], []byte("\r\n")); ok && len(rest) == 0 && strings.IndexByte("+-:", data[0]) >= 0 {
+			return string(line)
+		}
+	}
+	var b strings.Builder
+	for len(data) > 0 {
+		if b.Len() > 0 {
+			b.WriteString("; ")
+		}
+		rest, ok := describeValue(&b, data, name)
+		if !ok {
+			return strconv.Quote(string(data))
+		}
+		data = rest
+	}
+	return b.String()
+}
+
+// describeValue renders the first value of data, and returns what comes after it.
+func describeValue(b *strings.Builder, data []byte, name func(string) string) ([]byte, bool) {
+	line, rest, ok := bytes.Cut(data, []byte("\r\n"))
+	if !ok || len(line) == 0 {
+		return nil, false
+	}
+	kind, text := line[0], string(line[1:])
+	switch kind {
+	case '$':
+		n, err := strconv.Atoi(text)
+		if err != nil || n > len(rest)-2 {
+			return nil, false
+		}
+		if n < 0 {
+			b.WriteString("nil")
+			return rest, true
+		}
+		value := string(rest[:n])
+		if n >= tokenLength {
+			value = name(value)
+		}
+		b.WriteString(printable(value))
+		return rest[n+2:], true
+	case '*', '%', '~', '>':
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, false
+		}
+		if n < 0 {
+			b.WriteString("nil")
+			return rest, true
+		}
+		if kind == '%' {
+			n *= 2
+		}
+		b.WriteByte('[')
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			if rest, ok = describeValue(b, rest, name); !ok {
+				return nil, false
+			}
+		}
+		b.WriteByte(']')
+		return rest, true
+	case '_':
+		b.WriteString("nil")
+		return rest, true
+	}
+	b.WriteString(text)
+	return rest, true
+}
+
+// printable shows an argument as it is if that is plain text without spaces, quoted otherwise.
+func printable(s string) string {
+	if s == "" {
+		return `""`
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f || s[i] == '"' {
+			return strconv.Quote(s)
+		}
+	}
+	return s
+}

@@ -1,0 +1,61 @@
+package nodes
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"lockstep/sim"
+)
+
+// Handler is a server that answers each line with a line, such as the resource that a lock protects.
+type Handler interface {
+	// Answer carries out a request, and returns with the reply what it did: an event, or nil if nothing changed.
+	Answer(request []byte) (reply []byte, e *sim.Event)
+	// Describe renders requests and replies for timelines; name names the tokens in them.
+	Describe(data []byte, reply bool, name func(token string) string) string
+}
+
+// Handle adds a server to the cluster that runs in this process: behind its proxy there is no other connection.
+func (c *Cluster) Handle(name string, h Handler) { c.serve(name, &handler{h, c, name}) }
+
+type handler struct {
+	Handler
+	c    *Cluster
+	name string
+}
+
+func (h *handler) connect() (io.ReadWriteCloser, error) { return nowhere{}, nil }
+
+// nowhere is the connection to a server that needs none.
+type nowhere struct{ io.ReadWriter }
+
+func (nowhere) Close() error { return nil }
+
+// longestLine is what a request may have at most.
+const longestLine = 1 << 20
+
+func (h *handler) split(data []byte) (m *message, size int, err error) {
+	size = bytes.IndexByte(data, '\n') + 1
+	if size == 0 && len(data) > longestLine {
+		return nil, 0, errors.New("the request is too long")
+	}
+	return &message{}, size, nil
+}
+
+func (h *handler) describe(m *message, reply bool, name func(string) string) string {
+	return h.Describe(m.data, reply, name)
+}
+
+func (h *handler) serve(r *relay, m *message) ([]byte, error) {
+	reply, e := h.Answer(m.data)
+	if e != nil {
+		e.By, e.Sent = r.client.name, m.sent
+		h.c.mu.Lock()
+		h.c.note(h.name, *e)
+		h.c.mu.Unlock()
+	}
+	return reply, nil
+}
+
+func (h *handler) stop() {}

@@ -1,0 +1,60 @@
+package nodes
+
+import "lockstep/sim"
+
+// injected is a fault of this run, and whether it has had an effect.
+type injected struct {
+	fault  sim.AnyFault
+	bitten bool
+}
+
+// note enters an event into the history. Process is who it happened to, or the link. The caller holds mu.
+func (c *Cluster) note(process string, e sim.Event) {
+	if c.closed {
+		return
+	}
+	e.Process = process
+	e.At = c.Now()
+	e.Clock = e.At // no clock of a client is wrong here
+	if p := c.processes[process]; p != nil {
+		e.Wall = p.ahead
+	}
+	c.history = append(c.history, e)
+	for _, f := range c.watchers {
+		f(e)
+	}
+}
+
+// noteFault enters a fault into the history. Consequences of other faults have the id 0. The caller holds mu.
+func (c *Cluster) noteFault(f sim.AnyFault, id int) {
+	c.note(f.Target(), sim.Event{Kind: sim.Fault, Op: f.Verb(), ID: id, Value: f.String()})
+}
+
+// bite notes that a fault had its first effect. The caller holds mu.
+func (c *Cluster) bite(id int) {
+	if id == 0 || c.faults[id-1].bitten {
+		return
+	}
+	in := &c.faults[id-1]
+	in.bitten = true
+	c.note(in.fault.Target(), sim.Event{Kind: sim.Bite, ID: id, Value: in.fault.String()})
+}
+
+func (c *Cluster) biteIf(did bool, id int) {
+	if did {
+		c.bite(id)
+	}
+}
+
+// Miss notes that the moment for a fault never came. It counts as a fault that did not bite.
+func (c *Cluster) Miss(f sim.AnyFault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = append(c.faults, injected{fault: f})
+	c.note(f.Target(), sim.Event{Kind: sim.Fault, Op: sim.Missed, ID: len(c.faults), Value: f.String(), Error: "its moment never came"})
+}
+
+// noteMessage enters what became of a message into the history. The caller holds mu.
+func (c *Cluster) noteMessage(op string, d *direction, m *message) {
+	c.note(d.to, sim.Event{Kind: sim.Message, Op: op, By: d.from, Sent: m.sent, Value: m.text})
+}

@@ -1,0 +1,196 @@
+package nodes
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"lockstep/sim"
+)
+
+// direction is one direction between a client and a server: all connections from one to the other share its faults.
+type direction struct {
+	from, to string
+	delay    time.Duration
+	cut      bool
+	held     bool
+
+	cutID, holdID, delayID int // the faults in force
+}
+
+// message is one request of a client, or one reply.
+type message struct {
+	data    []byte
+	cmd     []string // of a request to a Redis node
+	text    string   // what it says, with tokens named
+	op      string   // what its client was doing when it sent the request
+	acquire int      // the number of the acquire that the request is part of, or 0
+	word    string   // the first word of the request
+	sent    time.Duration
+
+	ready time.Duration // earliest arrival
+	held  int           // fault that holds it; 0 if none does
+}
+
+// armed is a fault that waits for its message.
+type armed struct {
+	sim.Chosen
+	id int
+}
+
+// flow is one direction of one connection: what is on its way, in order.
+type flow struct {
+	*direction
+	relay *relay
+	to    *process
+	queue []*message
+	ended bool // nothing more will be sent
+}
+
+// link returns the direction from one process to another. The caller holds mu.
+func (c *Cluster) link(from, to string) *direction {
+	k := [2]string{from, to}
+	d := c.links[k]
+	if d == nil {
+		d = &direction{from: from, to: to}
+		c.links[k] = d
+	}
+	return d
+}
+
+// directions lists what a link covers, in the order of its names. The caller holds mu.
+func (c *Cluster) directions(l sim.Link) []*direction {
+	if l != (sim.Link{}) {
+		ds := []*direction{c.link(l.From, l.To)}
+		if l.Both {
+			ds = append(ds, c.link(l.To, l.From))
+		}
+		return ds
+	}
+	var ds []*direction
+	for _, d := range c.links {
+		ds = append(ds, d)
+	}
+	slices.SortFunc(ds, func(a, b *direction) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
+	return ds
+}
+
+// send puts a message on its way. The caller holds mu.
+func (c *Cluster) send(f *flow, m *message) {
+	if f.relay.broken {
+		return
+	}
+	m.sent = c.Now()
+	delay := f.delay
+	if delay > 0 {
+		c.bite(f.delayID)
+	}
+	delay += c.choose(f, m)
+	m.ready = m.sent + delay
+	if f.relay.broken {
+		return // a chosen fault reset it
+	}
+	f.queue = append(f.queue, m)
+	if delay > 0 {
+		time.AfterFunc(delay, c.wake)
+	}
+	c.changed.Broadcast()
+}
+
+// wake has everybody who waits look again.
+func (c *Cluster) wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changed.Broadcast()
+}
+
+// choose applies the faults that wait for this message, and returns how much longer it takes. The caller holds mu.
+func (c *Cluster) choose(f *flow, m *message) (delay time.Duration) {
+	reply := f.to.client != nil
+	c.chosen = slices.DeleteFunc(c.chosen, func(a *armed) bool {
+		if a.Reply != reply || a.Link.From != f.from || a.Link.To != f.direction.to || a.What != m.word && a.What != m.op {
+			return false
+		}
+		switch a.Action {
+		case sim.HoldMessage:
+			m.held = a.id
+		case sim.DelayMessage:
+			c.bite(a.id)
+			delay += a.By
+		case sim.ResetMessage:
+			c.bite(a.id)
+			c.noteMessage(sim.Drop, f.direction, m)
+			f.relay.reset()
+		}
+		return true
+	})
+	return delay
+}
+
+// next waits until the first message on its way may arrive, and takes it off. It returns nil when there will be none.
+func (c *Cluster) next(f *flow) *message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		switch {
+		case f.relay.broken, len(f.queue) == 0 && f.ended:
+			return nil
+		case len(f.queue) == 0, c.blocked(f):
+			c.changed.Wait()
+		default:
+			m := f.queue[0]
+			f.queue = f.queue[1:]
+			return m
+		}
+	}
+}
+
+// blocked says whether something keeps the first message from arriving. The caller holds mu.
+func (c *Cluster) blocked(f *flow) bool {
+	m := f.queue[0]
+	switch {
+	case c.Now() < m.ready:
+	case m.held != 0:
+		c.bite(m.held)
+	case f.cut:
+		c.bite(f.cutID)
+	case f.direction.held:
+		c.bite(f.holdID)
+	case f.to.paused:
+		c.bite(f.to.pauseID)
+	default:
+		return false
+	}
+	return true
+}
+
+// heal undoes cuts, holds and delays. Healing everything also lets go of single messages. The caller holds mu.
+func (c *Cluster) heal(l sim.Link, id int) {
+	for _, d := range c.directions(l) {
+		c.biteIf(d.delay > 0 || d.cut, id)
+		d.delay, d.cut = 0, false
+		c.release(d, id)
+	}
+}
+
+// release lets go of what is held on a direction. The caller holds mu.
+func (c *Cluster) release(d *direction, id int) {
+	c.biteIf(d.held, id)
+	d.held = false
+	for _, p := range c.processes {
+		if p.proxy == nil {
+			continue
+		}
+		for r := range p.proxy.relays {
+			for _, f := range [...]*flow{&r.requests, &r.replies} {
+				if f.direction == d && len(f.queue) > 0 && f.queue[0].held != 0 {
+					c.bite(id)
+					f.queue[0].held = 0
+				}
+			}
+		}
+	}
+	c.changed.Broadcast()
+}

@@ -1,0 +1,263 @@
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"lockstep/sim"
+)
+
+// ErrSimOnly says that a fault can be injected in simulation only.
+var ErrSimOnly = errors.New("sim only")
+
+// Injectable says why a fault cannot be injected into a [Cluster]; nil if it can. Node says which processes are Redis nodes.
+func Injectable(f sim.AnyFault, node func(process string) bool) error {
+	switch f := f.(type) {
+	case sim.Pause, sim.Resume, sim.Crash, sim.Restart, sim.Cut, sim.Heal, sim.Hold, sim.ReleaseLink, sim.Delay, sim.Reset, sim.Chosen:
+		return nil
+	case sim.Jump:
+		if node(f.Process) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrSimOnly, f)
+}
+
+// Inject applies a fault now. Naming a process that does not exist is the caller's mistake, and panics; so is a fault that
+// is not [Injectable].
+func (c *Cluster) Inject(f sim.AnyFault) {
+	c.mu.Lock()
+	c.faults = append(c.faults, injected{fault: f})
+	id := len(c.faults)
+	c.noteFault(f, id)
+	act := c.inject(f, id)
+	c.changed.Broadcast()
+	c.mu.Unlock()
+	if act != nil {
+		act()
+	}
+}
+
+// inject does what takes no time, and returns what does: that must not hold mu. The caller holds mu.
+func (c *Cluster) inject(f sim.AnyFault, id int) (act func()) {
+	switch f := f.(type) {
+	case sim.Pause:
+		return c.pause(c.process(f.Process), id, f)
+	case sim.Resume:
+		did, act := c.resume(c.process(f.Process))
+		c.biteIf(did, id)
+		return act
+	case sim.Crash:
+		return c.crash(c.process(f.Process), id)
+	case sim.Restart:
+		return c.restart(c.process(f.Process), f.Empty, id)
+	case sim.Jump:
+		return c.jump(c.process(f.Process), f, id)
+	case sim.Cut:
+		for _, d := range c.directions(f.Link) {
+			d.cut, d.cutID = true, id
+		}
+	case sim.Hold:
+		for _, d := range c.directions(f.Link) {
+			d.held, d.holdID = true, id
+		}
+	case sim.Delay:
+		for _, d := range c.directions(f.Link) {
+			c.biteIf(f.By == 0 && d.delay > 0, id) // ending a delay is felt at once
+			d.delay, d.delayID = f.By, id
+		}
+	case sim.Heal:
+		c.heal(f.Link, id)
+	case sim.ReleaseLink:
+		for _, d := range c.directions(f.Link) {
+			c.release(d, id)
+		}
+	case sim.Reset:
+		c.biteIf(c.resetLink(c.process(f.Link.From), c.process(f.Link.To)), id)
+	case sim.Chosen:
+		c.chosen = append(c.chosen, &armed{f, id})
+	default:
+		panic("nodes: no such fault on real servers: " + f.String())
+	}
+	return nil
+}
+
+func (c *Cluster) process(name string) *process {
+	p := c.processes[name]
+	if p == nil {
+		panic("nodes: a fault names the process " + name + ", which does not exist")
+	}
+	return p
+}
+
+// node returns the redis-server of a process; nil if it has none.
+func (p *process) node() *realNode {
+	if p.proxy == nil {
+		return nil
+	}
+	n, _ := p.proxy.backend.(*realNode)
+	return n
+}
+
+// must ends the run if something went wrong that no fault explains.
+func (c *Cluster) must(err error) {
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+func (c *Cluster) pause(p *process, id int, f sim.Pause) func() {
+	if p.paused || p.crashed {
+		return nil
+	}
+	p.paused, p.pauseID = true, id
+	p.pauses++
+	if this := p.pauses; f.For > 0 {
+		c.agenda.at(time.Now().Add(f.For), func() {
+			c.mu.Lock()
+			var act func()
+			if p.paused && p.pauses == this {
+				c.noteFault(sim.Resume{Process: p.name}, 0)
+				_, act = c.resume(p)
+			}
+			c.mu.Unlock()
+			if act != nil {
+				act()
+			}
+		})
+	}
+	if n := p.node(); n != nil {
+		return func() { c.must(n.server.Pause()) }
+	}
+	return nil
+}
+
+func (c *Cluster) resume(p *process) (did bool, act func()) {
+	if !p.paused {
+		return false, nil
+	}
+	p.paused = false
+	c.changed.Broadcast()
+	if n := p.node(); n != nil {
+		return true, func() { c.must(n.server.Resume()) }
+	}
+	return true, nil
+}
+
+func (c *Cluster) crash(p *process, id int) func() {
+	if p.crashed {
+		return nil
+	}
+	p.paused = false // SIGKILL does not wait for SIGCONT
+	p.crashed = true
+	p.crashes++
+	bite := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.bite(id)
+	}
+	if p.client != nil {
+		p.client.disconnect()
+		p.client.cancel()
+		return bite
+	}
+	p.proxy.resetAll()
+	return func() {
+		if n := p.node(); n != nil {
+			n.crash()
+		}
+		bite()
+	}
+}
+
+// restart returns at once; the server takes its time.
+func (c *Cluster) restart(p *process, empty bool, id int) func() {
+	if !p.crashed || p.proxy == nil {
+		return nil
+	}
+	c.agenda.begin()
+	return func() {
+		c.work.Go(func() {
+			defer c.agenda.end()
+			c.revive(p, empty, id)
+		})
+	}
+}
+
+func (c *Cluster) revive(p *process, empty bool, id int) {
+	c.mu.Lock()
+	crashes := p.crashes
+	c.mu.Unlock()
+	if n := p.node(); n != nil {
+		if err := n.restart(empty); err != nil {
+			c.fail(fmt.Errorf("%s: %w", p.name, err))
+			return
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bite(id)
+	if p.crashes == crashes {
+		p.crashed = false
+	}
+}
+
+func (c *Cluster) jump(p *process, f sim.Jump, id int) func() {
+	n := p.node()
+	act := func() {
+		felt, err := n.jump(f.By)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err != nil && !p.crashed {
+			c.fail(fmt.Errorf("%s: %w", p.name, err))
+		}
+		c.biteIf(felt, id)
+	}
+	if p.paused {
+		return func() { c.work.Go(act) } // a stopped server does not answer until it is resumed
+	}
+	return act
+}
+
+// resetLink breaks every connection between two processes. The caller holds mu.
+func (c *Cluster) resetLink(a, b *process) (broke bool) {
+	if a.proxy == nil {
+		a, b = b, a
+	}
+	for r := range a.proxy.relays {
+		if r.client == b.client {
+			r.reset()
+			broke = true
+		}
+	}
+	return broke
+}
+
+// Restore undoes every fault that can be undone, so that what comes after shows whether the system recovers: links heal,
+// paused processes resume, crashed servers restart with what they had. It is recorded, but it is no fault of its own.
+func (c *Cluster) Restore() {
+	var acts sync.WaitGroup
+	c.mu.Lock()
+	c.noteFault(sim.Heal{}, 0)
+	c.chosen = nil
+	c.heal(sim.Link{}, 0)
+	for _, name := range slices.Sorted(maps.Keys(c.processes)) {
+		p := c.processes[name]
+		if p.paused {
+			c.noteFault(sim.Resume{Process: name}, 0)
+			if _, act := c.resume(p); act != nil {
+				acts.Go(act)
+			}
+		}
+		if p.crashed && p.proxy != nil {
+			c.noteFault(sim.Restart{Process: name}, 0)
+			acts.Go(func() { c.revive(p, false, 0) })
+		}
+	}
+	c.mu.Unlock()
+	acts.Wait()
+}

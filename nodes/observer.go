@@ -1,0 +1,131 @@
+package nodes
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim"
+)
+
+// observer sees what happens to the keys of a real server, by comparing them before and after each command. It is told of
+// every command, one at a time, so no difference has more than one cause.
+//
+// What a simulated node knows and an observer cannot see: the order in which one command changed several keys (it reports
+// them in the order of their names), a key that is set and gone within one command, and that a value was set with NX in a
+// script or a transaction, so that it stands for a lease only if it is a token.
+type observer struct {
+	server *Server
+	report func(Change)
+	keys   map[string]entry // as last seen; deadlines by the wall clock of the node, with its jumps
+	ahead  int64            // how far that is ahead of the machine's clock, in milliseconds
+}
+
+// look reports what a command did. Cause is a Change that says whose command it was, and which.
+func (o *observer) look(cause Change) error {
+	at, is, err := o.snapshot()
+	if err != nil {
+		return err
+	}
+	// A key that came to its end between the last look and this one, and was taken again at once, did both.
+	for _, name := range overdue(o.keys, at) {
+		if now, lives := is[name]; !lives || now.value != o.keys[name].value {
+			o.drop(name, sim.Expire)
+		}
+	}
+	all := maps.Clone(o.keys)
+	maps.Copy(all, is)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if c := difference(name, o.keys[name], is[name]); c.Op != "" {
+			c.By, c.NX, c.Command = cause.By, cause.NX, cause.Command
+			o.report(c)
+		}
+	}
+	o.keys = is
+	return nil
+}
+
+// expire reports the keys that have come to their end by now. It need not ask the server: a key that nobody re-timed is
+// gone, whether the server has noticed or, being paused, cannot.
+func (o *observer) expire() {
+	for _, name := range overdue(o.keys, time.Now().UnixMilli()+o.ahead) {
+		o.drop(name, sim.Expire)
+	}
+}
+
+// next returns the time, by the machine's clock, at which expire has something to do. The zero time is never.
+func (o *observer) next() time.Time {
+	var next int64
+	for _, e := range o.keys {
+		if e.deadline != 0 && (next == 0 || e.deadline < next) {
+			next = e.deadline
+		}
+	}
+	if next == 0 {
+		return time.Time{}
+	}
+	return date(next - o.ahead + 1) // a key lives through its last millisecond
+}
+
+// jump moves the wall clock of the node. It says whether any key was the worse, or the better, for it.
+func (o *observer) jump(by time.Duration) (felt bool, err error) {
+	moved, err := o.server.Jump(by)
+	if err != nil {
+		return false, err
+	}
+	o.ahead += by.Milliseconds()
+	o.expire()
+	return moved > 0, nil
+}
+
+// restarted reports what a crash and a restart did. What a command did whose reply the crash cut off is seen only now.
+func (o *observer) restarted(empty bool) error {
+	_, is, err := o.snapshot()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.keys)) {
+		if _, lives := is[name]; !lives && (empty || !o.over(name)) {
+			o.drop(name, sim.Lose)
+		}
+	}
+	return o.look(Change{})
+}
+
+func (o *observer) over(name string) bool {
+	deadline := o.keys[name].deadline
+	return deadline != 0 && time.Now().UnixMilli()+o.ahead > deadline
+}
+
+// drop reports the end of a key that no client brought about.
+func (o *observer) drop(name, op string) {
+	old := o.keys[name]
+	delete(o.keys, name)
+	o.report(Change{Op: op, Key: name, Old: old.value, OldDeadline: date(old.deadline)})
+}
+
+func (o *observer) snapshot() (at int64, keys map[string]entry, err error) {
+	at, keys, err = o.server.keys()
+	for name, e := range keys {
+		if e.deadline != 0 {
+			e.deadline += o.ahead
+			keys[name] = e
+		}
+	}
+	return at + o.ahead, keys, err
+}
+
+// takesNX says whether a command is SET with NX, or SETNX: by that a key stands for a lease, whatever its value.
+func takesNX(cmd []string) bool {
+	switch strings.ToUpper(cmd[0]) {
+	case "SETNX":
+		return true
+	case "SET":
+		if len(cmd) > 3 {
+			o, ok := parseOptions(cmd[3:], true)
+			return ok && o.nx
+		}
+	}
+	return false
+}

@@ -1,0 +1,542 @@
+package nodes
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+
+	"lockstep/sim"
+)
+
+// startCluster starts n1 and the clients c1 and c2, which end with the test.
+func startCluster(t testing.TB) (c *Cluster, c1, c2 *Client) {
+	t.Helper()
+	needServer(t)
+	c, err := StartCluster(t.Context(), []string{"n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, p := range map[string]**Client{"c1": &c1, "c2": &c2} {
+		if *p, err = c.Client(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, c1, c2
+}
+
+// host is a client of either kind.
+type host interface {
+	Go(f func(ctx context.Context))
+	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+	Doing(op string, id int)
+	Until(t time.Duration)
+}
+
+// talk has two clients say lines to a node, one after the other, and returns when wait does. A line is who, what for, and a
+// command, with _ for spaces in its arguments; or, after a name, only a time to wait for.
+func talk(c1, c2 host, addrs map[host]string, wait func(), lines string) {
+	var steps [][]string
+	for line := range strings.Lines(strings.TrimSpace(lines)) {
+		steps = append(steps, strings.Fields(line))
+	}
+	turns := map[string]chan int{"c1": make(chan int, 1), "c2": make(chan int, 1)}
+	next := func(i int) {
+		if i < len(steps) {
+			turns[steps[i][0]] <- i
+			return
+		}
+		close(turns["c1"])
+		close(turns["c2"])
+	}
+	next(0)
+	for name, h := range map[string]host{"c1": c1, "c2": c2} {
+		h.Go(func(ctx context.Context) {
+			conn, err := h.DialContext(ctx, "tcp", addrs[h])
+			if err != nil {
+				panic(err)
+			}
+			defer conn.Close()
+			replies := bufio.NewReader(conn)
+			for i := range turns[name] {
+				words := steps[i][1:]
+				if t, err := time.ParseDuration(words[0]); err == nil {
+					h.Until(t)
+					next(i + 1)
+					continue
+				}
+				h.Doing("acquire", len(words[0]))
+				for j, w := range words {
+					words[j] = strings.ReplaceAll(w, "_", " ")
+				}
+				conn.Write(appendCommand(nil, words[1:]...))
+				if _, err := proto.Read(replies); err != nil {
+					panic(err)
+				}
+				next(i + 1)
+			}
+		})
+	}
+	wait()
+}
+
+const dialogue = `
+c1 a    SET lock token-of-c1-number-1 NX PX 300
+c2 a    SET lock token-of-c2-number-1 NX PX 300
+c1 a    PEXPIRE lock 400
+c2 a    EVAL if_redis.call('GET',KEYS[1])==ARGV[1]_then_return_redis.call('DEL',KEYS[1])_end_return_0 1 lock token-of-c2-number-1
+c1 a    EVAL if_redis.call('GET',KEYS[1])==ARGV[1]_then_return_redis.call('DEL',KEYS[1])_end_return_0 1 lock token-of-c1-number-1
+c1 a    SET short token-of-c1-number-2 PX 80
+c2 a    SET fixed 1 NX PX 5000
+c1 a    SETNX plain locked
+c1 a    INCR counter
+c1 a    INCR counter
+c1 200ms
+c2 a    GETSET plain token-of-c2-number-2
+c1 a    PERSIST fixed
+c1 a    DEL fixed
+c2 a    MULTI
+c2 a    SET b token-of-c2-number-3 PX 5000
+c2 a    INCR counter
+c2 a    EXEC
+c1 a    RENAME b c
+c1 a    HSET h f 1
+c2 aa   SETNX other 1
+c1 a    APPEND counter 0
+c2 a    MSET counter 5 x 6
+c2 a    GET
+c2 a    FLUSHALL
+`
+
+// An observer sees on a real server what a simulated node knows of itself, and the proxy sees the same messages.
+func TestObserverSeesWhatTheNodeKnows(t *testing.T) {
+	t.Parallel()
+	c, c1, c2 := startCluster(t)
+	addrs := map[host]string{c1: c1.Addr("n1"), c2: c2.Addr("n1")}
+	talk(c1, c2, addrs, c.Run, dialogue)
+	got := normal(c.Events())
+
+	var want []string
+	err := sim.Bubble(func() {
+		w := sim.NewWorld(sim.Config{Seed: 1})
+		defer w.Close()
+		n := Serve(w, "n1")
+		defer n.Redis.Close()
+		c1, c2 := w.Process("c1"), w.Process("c2")
+		talk(c1, c2, map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}, w.Run, dialogue)
+		want = normal(w.History().Events)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("on a real server:\n%s\nin simulation:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if len(want) < 60 {
+		t.Errorf("only %d events", len(want))
+	}
+}
+
+// normal is what two histories of one dialogue have in common: everything but the time, of which there is the life of a key.
+func normal(events []sim.Event) []string {
+	var lines []string
+	for _, e := range events {
+		life := "for ever"
+		switch {
+		case e.Kind != sim.State && e.Kind != sim.Message:
+			continue
+		case e.Kind == sim.Message:
+			life = ""
+		case e.Until != sim.NoEnd && e.Until < 0:
+			life = "over"
+		case e.Until != sim.NoEnd:
+			life = fmt.Sprint(max(0, e.Until-e.At).Round(50 * time.Millisecond))
+		}
+		sent := ""
+		if e.Kind == sim.State && e.Sent > 0 {
+			sent = "sent"
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %s by=%s %s key=%s lease=%s owner=%s value=%s %s", e.Process, e.Kind, e.Op, e.By, sent, e.Key, e.Lease, e.Owner, e.Value, life))
+	}
+	return lines
+}
+
+// asker sends commands and tells which of them were answered.
+type asker struct {
+	t       testing.TB
+	conn    net.Conn
+	replies *bufio.Reader
+}
+
+func ask(t testing.TB, p *Client) *asker {
+	t.Helper()
+	conn, err := p.DialContext(t.Context(), "tcp", p.Addr("n1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return &asker{t, conn, bufio.NewReader(conn)}
+}
+
+func (a *asker) send(args ...string) {
+	a.t.Helper()
+	if _, err := a.conn.Write(appendCommand(nil, args...)); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// reply returns the next reply, or why there is none.
+func (a *asker) reply(within time.Duration) string {
+	a.conn.SetReadDeadline(time.Now().Add(within))
+	line, err := a.replies.ReadString('\n')
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "nothing"
+	case err != nil:
+		return "broken"
+	}
+	return strings.TrimSpace(line)
+}
+
+const (
+	soon  = 60 * time.Millisecond
+	later = 5 * time.Second
+)
+
+// Every fault on a link keeps a message from arriving in its own way, is undone by its counterpart, and is noticed.
+func TestLinkFaultsBite(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		fault, undo string
+		while       string // what comes of a PING meanwhile
+		arrives     bool   // whether the node has got it by then
+		after       string // and after undo, within a while
+	}{
+		{"cut c1-n1", "heal c1-n1", "nothing", false, "+PONG"},
+		{"cut c1->n1", "heal", "nothing", false, "+PONG"},
+		{"cut n1->c1", "heal", "nothing", true, "+PONG"},
+		{"hold c1->n1", "release c1->n1", "nothing", false, "+PONG"},
+		{"hold n1->c1", "release n1->c1", "nothing", true, "+PONG"},
+		{"delay c1->n1 200ms", "", "nothing", false, "+PONG"},
+		{"delay n1->c1 200ms", "", "nothing", true, "+PONG"},
+		{"delay n1->c1 200ms", "heal", "nothing", true, "+PONG"},
+		{"on request PING c1->n1 hold", "release c1->n1", "nothing", false, "+PONG"},
+		{"on request PING c1->n1 hold", "heal", "nothing", false, "+PONG"},
+		{"on request acquire c1->n1 delay 200ms", "", "nothing", false, "+PONG"},
+		{"on reply PING n1->c1 hold", "release n1->c1", "nothing", true, "+PONG"},
+		{"on reply acquire n1->c1 delay 200ms", "", "nothing", true, "+PONG"},
+		{"on request PING c1->n1 reset", "", "broken", false, "broken"},
+		{"on reply PING n1->c1 reset", "", "broken", true, "broken"},
+		{"pause n1", "resume n1", "nothing", false, "+PONG"},
+		{"pause n1 200ms", "", "nothing", false, "+PONG"},
+	} {
+		t.Run(test.fault+", "+test.undo, func(t *testing.T) {
+			t.Parallel()
+			c, c1, c2 := startCluster(t)
+			a := ask(t, c1)
+			c1.Doing("acquire", 1)
+			inject(t, c, test.fault)
+			a.send("PING")
+			if got := a.reply(soon); got != test.while {
+				t.Errorf("meanwhile: %s, want %s", got, test.while)
+			}
+			arrived := slices.ContainsFunc(c.Events(), func(e sim.Event) bool { return e.Op == sim.Deliver && e.Value == "PING" })
+			if arrived != test.arrives {
+				t.Errorf("meanwhile the request has arrived: %v, want %v", arrived, test.arrives)
+			}
+			if b := ask(t, c2); !strings.HasPrefix(test.fault, "pause") {
+				if b.send("ECHO", "x"); b.reply(later) != "$1" {
+					t.Error("the fault is felt on another link")
+				}
+			}
+			if test.undo != "" {
+				inject(t, c, test.undo)
+			}
+			if got := a.reply(later); got != test.after {
+				t.Errorf("afterwards: %s, want %s", got, test.after)
+			}
+			for i, e := range c.Events() {
+				if e.Kind == sim.Fault && e.ID != 0 && !slices.ContainsFunc(c.Events()[i:], func(b sim.Event) bool { return b.Kind == sim.Bite && b.ID == e.ID }) {
+					t.Errorf("the fault %s never bit", e.Value)
+				}
+			}
+		})
+	}
+}
+
+func inject(t testing.TB, c *Cluster, fault string) {
+	t.Helper()
+	f, err := sim.ParseFault(fault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Inject(f)
+}
+
+// count returns how many events of a kind have a value, or the process that they happened to, or an operation.
+func count(c *Cluster, kind sim.Kind, what string) (n int) {
+	for _, e := range c.Events() {
+		if e.Kind == kind && (e.Value == what || e.Op == what || e.Process == what) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestFaultsThatHitNothingDoNotBite(t *testing.T) {
+	t.Parallel()
+	c, c1, _ := startCluster(t)
+	for _, fault := range []string{"cut c1->n1", "heal c2-n1", "resume c1", "reset c1-n1", "on reply GET n1->c1 hold", "jump n1 +1s", "restart n1", "release c2->n1"} {
+		inject(t, c, fault)
+	}
+	inject(t, c, "heal c1->n1") // which undoes the cut, so it bites
+	a := ask(t, c1)
+	if a.send("PING"); a.reply(later) != "+PONG" {
+		t.Error("no answer")
+	}
+	if n := count(c, sim.Bite, "heal c1->n1"); n != 1 {
+		t.Errorf("heal bit %d times", n)
+	}
+	for _, e := range c.Events() {
+		if e.Kind == sim.Bite && e.Value != "heal c1->n1" {
+			t.Errorf("%s bit", e.Value)
+		}
+	}
+}
+
+// A late request is carried out though its client has closed the connection; its reply comes too late for anybody.
+func TestRequestOutlivesItsConnection(t *testing.T) {
+	t.Parallel()
+	c, c1, c2 := startCluster(t)
+	inject(t, c, "delay c1->n1 100ms")
+	a := ask(t, c1)
+	a.send("SET", "lock", "a-token-of-client-1", "PX", "60000")
+	a.conn.Close()
+	time.Sleep(300 * time.Millisecond)
+	b := ask(t, c2)
+	if b.send("EXISTS", "lock"); b.reply(later) != ":1" {
+		t.Error("the request is lost")
+	}
+	if count(c, sim.Message, sim.Late) != 1 {
+		t.Error("nobody was there for the reply, and it was delivered")
+	}
+}
+
+func TestReset(t *testing.T) {
+	t.Parallel()
+	c, c1, c2 := startCluster(t)
+	a, b := ask(t, c1), ask(t, c2)
+	inject(t, c, "hold c1->n1")
+	a.send("PING")
+	time.Sleep(20 * time.Millisecond)
+	inject(t, c, "reset c1-n1")
+	inject(t, c, "heal")
+	if got := a.reply(later); got != "broken" {
+		t.Errorf("on a reset connection: %s", got)
+	}
+	if b.send("PING"); b.reply(later) != "+PONG" {
+		t.Error("the connection of another client is broken, too")
+	}
+	if a = ask(t, c1); count(c, sim.Message, sim.Drop) != 1 {
+		t.Error("the message on its way was not lost")
+	}
+	if a.send("PING"); a.reply(later) != "+PONG" {
+		t.Error("a new connection does not work")
+	}
+}
+
+// What becomes of keys while their node is down, or its clock jumps, is told as it is in simulation.
+func TestCrashRestartAndJump(t *testing.T) {
+	t.Parallel()
+	c, c1, _ := startCluster(t)
+	a := ask(t, c1)
+	set := func(key, ms string) {
+		t.Helper()
+		if a.send("SET", key, "token-of-"+key+"-and-more", "PX", ms); a.reply(later) != "+OK" {
+			t.Fatal("not set")
+		}
+	}
+	set("long", "60000")
+	set("short", "100")
+	inject(t, c, "crash n1")
+	if got := a.reply(later); got != "broken" {
+		t.Errorf("the connection to a crashed node: %s", got)
+	}
+	if got := ask(t, c1).reply(later); got != "broken" {
+		t.Errorf("a new connection to a crashed node: %s", got)
+	}
+	time.Sleep(150 * time.Millisecond)
+	inject(t, c, "restart n1")
+	c.Run()
+	a = ask(t, c1)
+	inject(t, c, "jump n1 +30s")
+	set("fresh", "60000")
+	inject(t, c, "jump n1 +31s")
+	inject(t, c, "jump n1 -20s")
+	inject(t, c, "crash n1")
+	inject(t, c, "restart n1 empty")
+	c.Run()
+
+	var got []string
+	for _, e := range c.Events() {
+		switch {
+		case e.Kind == sim.State:
+			got = append(got, fmt.Sprintf("%s %s %s%s %v %v", e.Op, e.Key, e.Lease, e.Owner, (e.Until-e.At).Round(time.Second), e.Wall))
+		case e.Kind == sim.Fault:
+			got = append(got, e.Value)
+		}
+	}
+	want := []string{
+		"set long c1#1 1m0s 0s", "set short c1#2 0s 0s", "crash n1", "restart n1", "expire short c1#2 0s 0s",
+		"jump n1 +30s", "set fresh c1#3 1m30s 30s",
+		"jump n1 +31s", "expire long c1#1 1m0s 1m1s",
+		"jump n1 -20s", "crash n1", "restart n1 empty", "lose fresh c1#3 1m30s 41s",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A client that is paused learns nothing, does nothing, and on its resume finds the bytes before its timers.
+func TestClientPause(t *testing.T) {
+	t.Parallel()
+	c, c1, _ := startCluster(t)
+	a := ask(t, c1)
+	var order []string
+	clock := c1.Clock()
+	c1.Go(func(context.Context) {
+		inject(t, c, "delay n1->c1 20ms")
+		a.send("PING")
+		fired := make(chan time.Duration, 1)
+		clock.AfterFunc(50*time.Millisecond, func() { fired <- c.Now() })
+		c.Plan(0, sim.Pause{Process: "c1", For: 300 * time.Millisecond})
+		order = append(order, a.reply(100*time.Millisecond)) // the deadline passes in the pause
+		if at := c.Now(); at < 300*time.Millisecond {
+			t.Errorf("a paused client read a reply at %v", at)
+		}
+		if at := <-fired; at < 300*time.Millisecond {
+			t.Errorf("a timer of a paused client fired at %v", at)
+		}
+		before := c.Now()
+		c1.Pause(100 * time.Millisecond)
+		if d := c.Now() - before; d < 100*time.Millisecond {
+			t.Errorf("a lane went on %v into a pause of 100ms", d)
+		}
+		if got := a.reply(soon); got != "nothing" {
+			t.Errorf("got %s, without having asked", got)
+		}
+	})
+	c.Run()
+	if !slices.Equal(order, []string{"+PONG"}) {
+		t.Errorf("after the pause: %q, want the reply", order)
+	}
+	if n := count(c, sim.Bite, "pause c1 300ms") + count(c, sim.Bite, "pause c1 100ms"); n != 2 {
+		t.Errorf("%d pauses of 2 bit", n)
+	}
+}
+
+func TestClientCrash(t *testing.T) {
+	t.Parallel()
+	c, c1, c2 := startCluster(t)
+	reached := false
+	c1.Go(func(context.Context) {
+		c1.Record(sim.Event{Kind: sim.Info, Op: sim.Wait})
+		inject(t, c, "crash c1")
+		c1.Record(sim.Event{Kind: sim.Info, Op: sim.Exit})
+		c1.Clock().Sleep(time.Hour)
+		reached = true
+	})
+	c.Run()
+	if _, err := c1.DialContext(t.Context(), "tcp", c1.Addr("n1")); err == nil {
+		t.Error("a crashed client dials")
+	}
+	if count(c, sim.Info, sim.Wait) != 1 || count(c, sim.Info, sim.Exit) != 0 || reached {
+		t.Error("a crashed client goes on")
+	}
+	b := ask(t, c2)
+	if b.send("PING"); b.reply(later) != "+PONG" {
+		t.Error("another client has crashed, too")
+	}
+}
+
+// Commands whose replies come unasked would put requests and replies out of step.
+func TestCommandsThatCannotBeFollowed(t *testing.T) {
+	t.Parallel()
+	_, c1, _ := startCluster(t)
+	a := ask(t, c1)
+	if a.send("SUBSCRIBE", "x"); !strings.Contains(a.reply(later), "Lockstep cannot follow") {
+		t.Error("SUBSCRIBE is let through")
+	}
+	if a.send("PING"); a.reply(later) != "+PONG" {
+		t.Error("the connection is of no use any more")
+	}
+	a.conn.Write([]byte("*1\r\n+oops\r\n"))
+	if got := a.reply(later); !strings.HasPrefix(got, "-ERR Protocol error") {
+		t.Errorf("bytes that break the protocol: %s", got)
+	}
+	if got := a.reply(later); got != "broken" {
+		t.Errorf("after them: %s", got)
+	}
+}
+
+// Faults of one moment are injected in the order in which they were planned.
+func TestPlansKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	c, _, _ := startCluster(t)
+	var want []string
+	for i := range 50 {
+		f := sim.Delay{Link: sim.Link{From: "c1", To: "n1"}, By: time.Duration(i) * time.Millisecond}
+		want = append(want, f.String())
+		c.Plan(100*time.Millisecond, f)
+	}
+	c.Run()
+	var got []string
+	for _, e := range c.Events() {
+		if e.Kind == sim.Fault {
+			got = append(got, e.Value)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestClusterWithoutServer(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := StartCluster(t.Context(), []string{"n1", "n2"}); !errors.Is(err, ErrNoServer) {
+		t.Errorf("got %v, want ErrNoServer", err)
+	}
+}
+
+func TestInjectable(t *testing.T) {
+	node := func(name string) bool { return name == "n1" }
+	for fault, ok := range map[string]bool{
+		"pause c1": true, "crash n1": true, "jump n1 +1s": true, "on reply SET n1->c1 hold": true,
+		"jump c1 +1s": false, "drift c1 +5ppm": false, "drift n1 +5ppm": false, "slew n1 +1s over 1m": false,
+	} {
+		f, err := sim.ParseFault(fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Injectable(f, node)
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", fault, err)
+		}
+		if !ok && (!errors.Is(err, ErrSimOnly) || err.Error() != "sim only: "+f.String()) {
+			t.Errorf("%s: the error is %q", fault, err)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package nodes
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+)
+
+// realNode is a redis-server behind a proxy. It sees to it that what becomes of the keys is in the history as it is for a
+// simulated [Node].
+type realNode struct {
+	c     *Cluster
+	name  string
+	proxy *Proxy
+
+	server   *Server
+	observer *observer
+	owners   owners
+	alarm    *time.Timer // for the next key to expire
+	relay    *relay      // whose request is being carried out
+	request  *message
+}
+
+func newRealNode(c *Cluster, name string, s *Server) *realNode {
+	n := &realNode{c: c, name: name, server: s, owners: owners{}}
+	n.observer = &observer{server: s, report: n.changed, keys: map[string]entry{}}
+	n.alarm = time.AfterFunc(time.Hour, n.ring)
+	n.alarm.Stop()
+	return n
+}
+
+// changed turns a change of a key into an event. The caller holds Proxy.serving.
+func (n *realNode) changed(change Change) {
+	c := n.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := n.owners.event(change, c.start, func() string {
+		if n.relay == nil { // it happened before anybody looked
+			return c.leases.Known(change.New)
+		}
+		return c.leases.Set(n.relay.client.name, n.request.acquire, change.New, change.NX)
+	})
+	if n.request != nil && e.By != "" {
+		e.Sent = n.request.sent
+	}
+	c.note(n.name, e)
+}
+
+// ring reports the keys that have come to their end. It is called when the next one has.
+func (n *realNode) ring() {
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	n.expire()
+}
+
+func (n *realNode) expire() {
+	n.c.mu.Lock()
+	down := n.proxy.crashed || n.c.closed
+	n.c.mu.Unlock()
+	if down {
+		return // what has come to its end meanwhile is seen at the restart
+	}
+	n.observer.expire()
+	n.setAlarm()
+}
+
+func (n *realNode) setAlarm() {
+	n.alarm.Stop()
+	if next := n.observer.next(); !next.IsZero() {
+		n.alarm.Reset(max(0, time.Until(next)))
+	}
+}
+
+// duplex is a connection to a server whose replies are read one at a time.
+type duplex struct {
+	net.Conn
+	*bufio.Reader
+}
+
+func (d duplex) Read(b []byte) (int, error) { return d.Reader.Read(b) }
+
+func (n *realNode) connect() (io.ReadWriteCloser, error) {
+	conn, err := net.Dial("tcp", n.server.Addr())
+	if err != nil {
+		return nil, err
+	}
+	return duplex{conn, bufio.NewReader(conn)}, nil
+}
+
+func (n *realNode) split(data []byte) (m *message, size int, err error) {
+	cmd, size, err := parseCommand(data)
+	return &message{cmd: cmd}, size, err
+}
+
+func (n *realNode) describe(m *message, reply bool, name func(string) string) string {
+	if reply {
+		return describeReply(m.data, name)
+	}
+	return describeRequest(m.data, name)
+}
+
+// serve has redis-server run a command, and looks what became of the keys before anybody learns of it.
+func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
+	if len(m.cmd) == 0 {
+		return nil, nil // redis-server ignores it, too
+	}
+	word := strings.ToUpper(m.cmd[0])
+	if pushes(word) {
+		return []byte("-ERR " + word + " is a command of redis-server that Lockstep cannot follow: its replies come unasked or late\r\n"), nil
+	}
+	n.expire()
+	n.relay, n.request = r, m
+	defer func() { n.relay, n.request = nil, nil }()
+	if _, err := r.up.Write(m.data); err != nil {
+		return nil, err
+	}
+	text, err := proto.Read(r.up.(duplex).Reader)
+	if err != nil {
+		return nil, fmt.Errorf("no reply to %s: %w", word, err)
+	}
+	if err := n.observer.look(Change{By: r.client.name, NX: takesNX(m.cmd), Command: word}); err != nil {
+		return nil, fmt.Errorf("cannot look at the keys: %w", err)
+	}
+	n.setAlarm()
+	return []byte(text), nil
+}
+
+// pushes says whether a command has other than one reply at once, so that requests and replies would no longer match, or
+// everybody else would have to wait. A simulated node refuses these, too.
+func pushes(word string) bool {
+	switch word {
+	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC",
+		"BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZMPOP", "BZPOPMIN", "BZPOPMAX", "XREAD", "XREADGROUP":
+		return true
+	}
+	return false
+}
+
+func (n *realNode) stop() {
+	n.alarm.Stop()
+	n.server.Stop()
+}
+
+// crash kills the server.
+func (n *realNode) crash() {
+	n.alarm.Stop()
+	n.server.Crash()
+}
+
+// restart starts a crashed server again, and reports what it has lost.
+func (n *realNode) restart(empty bool) error {
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	if err := n.server.Restart(empty); err != nil {
+		return err
+	}
+	if err := n.observer.restarted(empty); err != nil {
+		return err
+	}
+	n.setAlarm()
+	return nil
+}
+
+// jump moves the wall clock of the node, as far as its keys are concerned.
+func (n *realNode) jump(by time.Duration) (felt bool, err error) {
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	n.c.mu.Lock()
+	n.proxy.ahead += by
+	n.c.mu.Unlock()
+	felt, err = n.observer.jump(by)
+	n.setAlarm()
+	return felt, err
+}

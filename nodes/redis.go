@@ -1,0 +1,200 @@
+// Package nodes has the Redis servers that locks live on.
+package nodes
+
+import (
+	"bufio"
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"lockstep/sim"
+)
+
+// Redis is one Redis server without a network: redis-server 7.0.15 with one database and no replicas, as far as locks can
+// tell. Its caller carries the bytes and says when time has passed; it starts no goroutine that outlives NewRedis, opens
+// no socket, reads no clock but the one given, and is deterministic. It is not safe for concurrent use.
+//
+// miniredis keeps the data and runs the commands. What it does differently from redis-server is set right here: deadlines
+// and the commands that deal in them (deadline.go), transactions (session.go), scripts (script.go), and the reading of
+// numbers and arguments everywhere (command.go). A differential test holds all of it against a real server.
+//
+// Known differences that remain:
+//   - WAIT answers 0 at once for any number of replicas; redis-server waits for the timeout first. A node without a
+//     network cannot wait.
+//   - A deadline after 2262 is in April 2262: miniredis counts nanoseconds.
+//   - Keys expire when a command finds their deadline passed, or at the latest at [Redis.Tick]. redis-server looks ten
+//     times a second, at random keys. Clients see no difference but in DBSIZE, and when the clock is set back meanwhile.
+//   - Lua is gopher-lua: messages of run-time errors are worded differently, a number that is concatenated keeps more
+//     than 14 digits, string.format takes arguments that it should refuse, and bit, struct, cmsgpack and
+//     redis.setresp(3) are missing.
+//   - An inline command knows no quotes.
+//   - CLIENT has SETNAME, GETNAME and ID only, and commands that are in unsimulated (command.go) answer an error.
+//   - DELEX, which came with Redis 8.4, is there.
+type Redis struct {
+	now      func() time.Time
+	observer func(Change)
+
+	mini *miniredis.Miniredis
+	db   *miniredis.RedisDB
+	pipe *bufio.Writer // where miniredis writes; ends in out
+	out  replies
+	// plain is where SET, the most frequent command of locks, is rewritten.
+	plain [8]string
+
+	commands map[string]*command // a field and not the variable, which the commands themselves must not refer to
+
+	keys  map[string]entry
+	next  int64 // the earliest deadline; 0: none
+	stale bool  // next must be looked up again
+
+	process int // counts restarts
+	clients int64
+	scripts map[string]*script // by SHA-1
+	lua     *interpreter       // nil until a script runs
+
+	// The outermost command that runs, and when it began: time stands still inside a command, a script or a transaction.
+	at       int64 // milliseconds since 1970 by the wall clock of the node
+	began    time.Time
+	by, word string
+	nx       bool
+	script   *running // the script that runs, if any
+}
+
+// NewRedis starts an empty server. It reads its wall clock, now, at each command.
+func NewRedis(now func() time.Time) *Redis {
+	r := &Redis{
+		now: now, mini: miniredis.NewMiniRedis(), commands: commands,
+		keys: map[string]entry{}, scripts: map[string]*script{},
+	}
+	// Dial is the one way to start miniredis without a listener. Its goroutines end with its connection, and Close
+	// waits for them; Dispatch goes on working.
+	conn, err := r.mini.Dial()
+	if err != nil {
+		panic("nodes: " + err.Error()) // only a listener could fail
+	}
+	conn.Close()
+	r.mini.Server().Close()
+
+	// miniredis counts the time that a key has left. On a clock that stands still in 1970 that is a deadline.
+	r.mini.SetTime(time.Unix(0, 0))
+	r.db = r.mini.DB(0)
+	r.pipe = bufio.NewWriterSize(&r.out, 256)
+	return r
+}
+
+// Connect opens a connection. Client names who is on the other end, for [Change.By]; empty: unknown.
+func (r *Redis) Connect(client string) *Session {
+	r.clients++
+	return &Session{redis: r, process: r.process, client: client, id: r.clients, peer: server.NewPeer(r.pipe)}
+}
+
+// Tick lets the keys expire whose deadline has passed by now. Call it at [Redis.NextDeadline], and after the clock of the
+// node was set.
+func (r *Redis) Tick() {
+	r.begin("", "")
+	r.expire()
+}
+
+// NextDeadline returns the first instant, by the wall clock of the node, at which [Redis.Tick] has something to do. That
+// is one millisecond after the earliest deadline: redis counts whole milliseconds, and a key lives through its last.
+func (r *Redis) NextDeadline() (time.Time, bool) {
+	next := r.earliest()
+	if next == 0 {
+		return time.Time{}, false
+	}
+	return date(next + 1), true
+}
+
+// Restart ends the process and starts another: connections and loaded scripts are gone, and if it restarts empty, all
+// keys. Call it when the node comes up again: keys whose deadline passed while it was down expire now.
+func (r *Redis) Restart(empty bool) {
+	r.process++
+	r.clients = 0
+	clear(r.scripts)
+	r.closeLua()
+	if empty {
+		for _, name := range r.names() {
+			r.drop(name, sim.Lose)
+		}
+	}
+	r.Tick()
+}
+
+// Close frees what the node holds.
+func (r *Redis) Close() {
+	r.process++
+	r.closeLua()
+	r.mini.Close()
+}
+
+func (r *Redis) closeLua() {
+	if r.lua != nil {
+		r.lua.close()
+		r.lua = nil
+	}
+}
+
+// begin marks the start of an outermost command.
+func (r *Redis) begin(by, word string) {
+	r.began = r.now()
+	r.at, r.by, r.word = r.began.UnixMilli(), by, word
+}
+
+// expire removes the keys whose deadline has passed, the earliest first.
+func (r *Redis) expire() {
+	if next := r.earliest(); next == 0 || r.at <= next {
+		return
+	}
+	for _, name := range overdue(r.keys, r.at) {
+		r.drop(name, sim.Expire)
+	}
+}
+
+// overdue returns the names of the keys whose deadline has passed at a time in milliseconds, the earliest first.
+func overdue(keys map[string]entry, at int64) []string {
+	var over []string
+	for name, e := range keys {
+		if e.deadline != 0 && at > e.deadline {
+			over = append(over, name)
+		}
+	}
+	slices.SortFunc(over, func(a, b string) int {
+		return cmp.Or(cmp.Compare(keys[a].deadline, keys[b].deadline), strings.Compare(a, b))
+	})
+	return over
+}
+
+// earliest returns the earliest deadline of all keys; 0 if none has one.
+func (r *Redis) earliest() int64 {
+	if r.stale {
+		r.next, r.stale = 0, false
+		for _, e := range r.keys {
+			r.retimed(0, e.deadline)
+		}
+	}
+	return r.next
+}
+
+// retimed keeps the earliest deadline up to date when a key gets another one.
+func (r *Redis) retimed(old, deadline int64) {
+	switch {
+	case deadline != 0 && (r.next == 0 || deadline < r.next):
+		r.next = deadline
+	case old != 0 && old == r.next && old != deadline:
+		r.stale = true
+	}
+}
+
+// names returns the names of all keys of any type, sorted.
+func (r *Redis) names() []string {
+	names := make([]string, 0, len(r.keys))
+	for name := range r.keys {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,203 @@
+package nodes
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Limits of redis-server 7 on what a client may send.
+const (
+	maxLine  = 64 << 10      // PROTO_INLINE_MAX_SIZE
+	maxArgs  = math.MaxInt32 // elements of one command
+	maxBytes = 512 << 20     // proto-max-bulk-len
+)
+
+// A ProtocolError says how bytes on a connection break the protocol. Its text is the reply of redis-server, which then
+// closes the connection.
+type ProtocolError string
+
+func (e ProtocolError) Error() string { return "Protocol error: " + string(e) }
+
+// ParseCommands splits bytes that a client sent into commands, the command word first. Rest is what does not make a
+// whole command yet. After a [ProtocolError] rest begins at the offence, and no byte of it can be understood.
+//
+// Nothing returned shares memory with data but rest.
+func ParseCommands(data []byte) (cmds [][]string, rest []byte, err error) {
+	for len(data) > 0 {
+		args, n, err := parseCommand(data)
+		if err != nil || n == 0 {
+			return cmds, data, err
+		}
+		data = data[n:]
+		if len(args) > 0 {
+			cmds = append(cmds, args)
+		}
+	}
+	return cmds, data, nil
+}
+
+// parseCommand reads the command at the start of data and says how many bytes it takes: none while it is incomplete.
+// Empty commands have no args; redis-server ignores them.
+//
+// No library at hand does this: miniredis reads requests from a blocking reader in a goroutine of its own, and go-redis
+// reads replies only.
+func parseCommand(data []byte) (args []string, n int, err error) {
+	if data[0] != '*' {
+		return parseInline(data)
+	}
+	count, pos, err := parseLength(data, 1, maxArgs, "too big mbulk count string", "invalid multibulk length")
+	if err != nil || pos == 0 {
+		return nil, 0, err
+	}
+	type span struct{ from, to int }
+	var few [8]span
+	spans := few[:0]
+	for range count {
+		if pos == len(data) {
+			return nil, 0, nil
+		}
+		if data[pos] != '$' {
+			return nil, 0, ProtocolError("expected '$', got '" + oneLine(string(data[pos:pos+1])) + "'")
+		}
+		length, from, err := parseLength(data, pos+1, maxBytes, "too big bulk count string", "invalid bulk length")
+		if err != nil || from == 0 {
+			return nil, 0, err
+		}
+		if length < 0 {
+			return nil, 0, ProtocolError("invalid bulk length")
+		}
+		// Like redis-server, skip two bytes after the argument without a look at them.
+		if pos = from + int(length) + len("\r\n"); pos > len(data) {
+			return nil, 0, nil
+		}
+		spans = append(spans, span{from, from + int(length)})
+	}
+	// One string holds all arguments: two allocations for a command of any length.
+	text := string(data[:pos])
+	args = make([]string, len(spans))
+	for i, s := range spans {
+		args[i] = text[s.from:s.to]
+	}
+	return args, pos, nil
+}
+
+// parseLength reads the number from pos to the end of the line, and says where the next line begins: 0 while the line
+// is incomplete.
+func parseLength(data []byte, pos int, limit int64, tooLong, invalid ProtocolError) (length int64, next int, err error) {
+	end := bytes.IndexByte(data[pos:], '\r')
+	if end < 0 && len(data)-pos > maxLine {
+		return 0, 0, tooLong
+	}
+	if end < 0 || pos+end+1 == len(data) {
+		return 0, 0, nil
+	}
+	length, ok := parseInt(data[pos : pos+end])
+	if !ok || length > limit {
+		return 0, 0, invalid
+	}
+	return length, pos + end + len("\r\n"), nil
+}
+
+// parseInline reads a command as people type it into telnet: words on one line. It knows no quotes.
+func parseInline(data []byte) (args []string, n int, err error) {
+	end := bytes.IndexByte(data, '\n')
+	if end < 0 {
+		if len(data) > maxLine {
+			return nil, 0, ProtocolError("too big inline request")
+		}
+		return nil, 0, nil
+	}
+	return strings.Fields(string(data[:end])), end + 1, nil
+}
+
+// parseInt is redis's reading of an integer, which is stricter than strconv's: no plus, no leading zeros, no spaces.
+func parseInt[T string | []byte](s T) (int64, bool) {
+	i, negative := 0, false
+	if len(s) > 0 && s[0] == '-' {
+		i, negative = 1, true
+	}
+	if len(s) == 1 && s[0] == '0' {
+		return 0, true
+	}
+	if i == len(s) || s[i] == '0' {
+		return 0, false
+	}
+	var n uint64
+	for ; i < len(s); i++ {
+		digit := uint64(s[i]) - '0'
+		if digit > 9 || n > (math.MaxUint64-digit)/10 {
+			return 0, false
+		}
+		n = n*10 + digit
+	}
+	switch {
+	case negative && n <= -math.MinInt64:
+		return -int64(n), true
+	case !negative && n <= math.MaxInt64:
+		return int64(n), true
+	}
+	return 0, false
+}
+
+// replies collects what a server answers.
+type replies []byte
+
+// Write makes replies the place where miniredis writes to.
+func (w *replies) Write(p []byte) (int, error) {
+	*w = append(*w, p...)
+	return len(p), nil
+}
+
+func (w *replies) status(s string) { w.line('+', oneLine(s)) }
+func (w *replies) fail(s string)   { w.line('-', oneLine(s)) }
+func (w *replies) array(n int)     { w.number('*', int64(n)) }
+func (w *replies) integer(n int64) { w.number(':', n) }
+
+func (w *replies) bulk(s string) {
+	w.number('$', int64(len(s)))
+	*w = append(append(*w, s...), '\r', '\n')
+}
+
+// null is nothing in place of a string, nullArray nothing in place of an array. RESP3 does not tell them apart.
+func (w *replies) null(resp3 bool) {
+	if resp3 {
+		w.line('_', "")
+		return
+	}
+	w.number('$', -1)
+}
+
+func (w *replies) nullArray(resp3 bool) {
+	if resp3 {
+		w.line('_', "")
+		return
+	}
+	w.number('*', -1)
+}
+
+// dict starts a map of n pairs.
+func (w *replies) dict(n int, resp3 bool) {
+	if resp3 {
+		w.number('%', int64(n))
+		return
+	}
+	w.array(2 * n)
+}
+
+func (w *replies) line(kind byte, s string) {
+	*w = append(append(append(*w, kind), s...), '\r', '\n')
+}
+
+func (w *replies) number(kind byte, n int64) {
+	*w = append(strconv.AppendInt(append(*w, kind), n, 10), '\r', '\n')
+}
+
+// oneLine keeps a text from breaking out of its line.
+func oneLine(s string) string {
+	if !strings.ContainsAny(s, "\r\n") {
+		return s
+	}
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(s)
+}

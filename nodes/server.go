@@ -1,0 +1,332 @@
+package nodes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// ErrNoServer says that there is no redis-server to start.
+var ErrNoServer = errors.New("redis-server is not on the PATH; install it (Debian: apt-get install redis-server) or run without --on redis")
+
+// oldest is the first version of redis-server that tells when a key ends (PEXPIRETIME), and that logs it as an absolute time.
+const oldest = 7
+
+// FindServer says why there is no redis-server that can be started: [ErrNoServer], or one that is too old. It is nil if
+// there is one.
+func FindServer() error {
+	_, err := findServer()
+	return err
+}
+
+var versionOf = regexp.MustCompile(`v=((\d+)[0-9.]*)`)
+
+func findServer() (path string, err error) {
+	if path, err = exec.LookPath("redis-server"); err != nil {
+		return "", ErrNoServer
+	}
+	out, err := exec.Command(path, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", path, err)
+	}
+	v := versionOf.FindSubmatch(out)
+	if v == nil {
+		return "", fmt.Errorf("%s --version does not say its version: %q", path, bytes.TrimSpace(out))
+	}
+	if major, _ := strconv.Atoi(string(v[2])); major < oldest {
+		return "", fmt.Errorf("%s is version %s; Lockstep needs %d or newer", path, v[1], oldest)
+	}
+	return path, nil
+}
+
+// Server is a redis-server process on 127.0.0.1, with a port and a directory of its own.
+//
+// It logs every write to its append-only file but leaves it to the operating system when that reaches the disk. That is
+// enough for a node that is killed and remembers everything when it comes back (the page cache outlives a process) and
+// costs no fsync; one that is to come back empty loses the file. Data never survive [Server.Stop].
+//
+// The process never outlives this one for long: it is killed by Stop, at the end of the context, and on linux by the
+// kernel when this process ends in whatever way. Its directory goes with the first two.
+type Server struct {
+	ctx   context.Context
+	path  string
+	dir   string
+	untie func() bool // from the end of ctx
+
+	mu      sync.Mutex // guards all below
+	stopped bool
+	cmd     *exec.Cmd
+	exited  chan struct{} // closed when the process is gone
+	control *redis.Client // a connection of our own, for what no client asks
+	addr    string
+}
+
+const (
+	startTries = 10               // ports that may turn out to be taken
+	startLimit = 10 * time.Second // for a server to answer
+	startPoll  = 2 * time.Millisecond
+)
+
+// errTaken says that somebody else was given the port first.
+var errTaken = errors.New("the port is taken")
+
+// StartServer starts an empty server, and returns when it answers. The error is [ErrNoServer] where there is none to start.
+func StartServer(ctx context.Context) (*Server, error) {
+	path, err := findServer()
+	if err != nil {
+		return nil, err
+	}
+	return startServer(ctx, path)
+}
+
+func startServer(ctx context.Context, path string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "lockstep-redis-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{ctx: ctx, path: path, dir: dir}
+	if err := s.start(); err != nil {
+		s.end()
+		return nil, err
+	}
+	s.untie = context.AfterFunc(ctx, s.end)
+	return s, nil
+}
+
+// Addr is where the server listens. It is another one after each [Server.Restart].
+func (s *Server) Addr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addr
+}
+
+// Crash kills the process as kill -9 does, and returns when it is gone.
+func (s *Server) Crash() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kill()
+}
+
+// Restart starts a crashed server again, with what it had or, if empty, with nothing.
+func (s *Server) Restart(empty bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return errors.New("redis-server was stopped for good")
+	}
+	s.kill()
+	if empty {
+		if err := os.RemoveAll(filepath.Join(s.dir, "appendonlydir")); err != nil {
+			return err
+		}
+	}
+	return s.start()
+}
+
+// Pause stops the process from running (SIGSTOP): its connections stay, and nobody answers on them.
+func (s *Server) Pause() error { return s.signal(stopSignal) }
+
+// Resume ends a [Server.Pause] (SIGCONT).
+func (s *Server) Resume() error { return s.signal(contSignal) }
+
+func (s *Server) signal(sig os.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sig == nil {
+		return fmt.Errorf("pausing a process on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	}
+	return s.cmd.Process.Signal(sig)
+}
+
+// Stop kills the process and removes its directory. It may be called more than once.
+func (s *Server) Stop() {
+	s.untie()
+	s.end()
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	s.kill()
+	os.RemoveAll(s.dir)
+}
+
+// jump moves the end of every key. A script does it in one step: no key is seen with its old end beside another with its new.
+var jump = redis.NewScript(`
+	local moved = 0
+	for _, key in ipairs(redis.call('KEYS', '*')) do
+		local deadline = redis.call('PEXPIRETIME', key)
+		if deadline > 0 then
+			moved = moved + redis.call('PEXPIREAT', key, string.format('%d', deadline - ARGV[1]))
+		end
+	end
+	return moved`)
+
+// Jump does to the keys what a jump of the server's wall clock by so much would do: a stock redis-server has no clock that
+// can be set, so all ends come nearer instead, or, if by is negative, move away. It returns how many keys that concerned.
+// What it does not do: the reply of TIME, and ends that clients name as absolute times, are as if nothing had happened.
+func (s *Server) Jump(by time.Duration) (moved int, err error) {
+	return jump.Run(s.ctx, s.client(), nil, by.Milliseconds()).Int()
+}
+
+// snapshot tells the time of the server in milliseconds, and its string keys. Time stands still in a script.
+var snapshot = redis.NewScript(`
+	local time = redis.call('TIME')
+	local all = {time[1] * 1000 + math.floor(time[2] / 1000)}
+	for _, key in ipairs(redis.call('KEYS', '*')) do
+		if redis.call('TYPE', key).ok == 'string' then
+			table.insert(all, key)
+			table.insert(all, redis.call('GET', key))
+			table.insert(all, redis.call('PEXPIRETIME', key))
+		end
+	end
+	return all`)
+
+// keys returns the string keys that live, and the time of the server, in milliseconds since 1970.
+func (s *Server) keys() (at int64, keys map[string]entry, err error) {
+	all, err := snapshot.Run(s.ctx, s.client(), nil).Slice()
+	if err != nil {
+		return 0, nil, err
+	}
+	keys = map[string]entry{}
+	at, all = all[0].(int64), all[1:]
+	for ; len(all) > 0; all = all[3:] {
+		keys[all[0].(string)] = entry{value: all[1].(string), text: true, deadline: max(0, all[2].(int64))} // -1: no end
+	}
+	return at, keys, nil
+}
+
+func (s *Server) client() *redis.Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.control
+}
+
+// start starts the process on a free port. The caller holds mu, or is alone.
+func (s *Server) start() (err error) {
+	for range startTries {
+		// The kernel knows a free port. Until redis-server has it somebody else may get it, and then we try another.
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		s.addr = l.Addr().String()
+		l.Close()
+		if err = s.launch(); !errors.Is(err, errTaken) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Server) launch() error {
+	_, port, _ := net.SplitHostPort(s.addr)
+	log, err := os.Create(s.log())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.CommandContext(s.ctx, s.path,
+		"--bind", "127.0.0.1", "--port", port, "--protected-mode", "yes", "--daemonize", "no", "--databases", "1",
+		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "no")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+	tether(cmd)
+
+	exited, started := make(chan struct{}), make(chan error)
+	go func() {
+		// On linux the process dies with the thread that started it. So that thread waits for it, and does nothing else.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			cmd.Wait()
+			close(exited)
+		}
+	}()
+	if err := <-started; err != nil {
+		return fmt.Errorf("cannot start redis-server: %w", err)
+	}
+	s.cmd, s.exited = cmd, exited
+	if err := s.await(); err != nil {
+		s.kill()
+		return err
+	}
+	s.control = redis.NewClient(&redis.Options{
+		Addr: s.addr, Protocol: 2, MaxRetries: -1, ReadTimeout: -1, WriteTimeout: -1, PoolSize: 64, ConnMaxIdleTime: -1, DisableIdentity: true,
+		ContextTimeoutEnabled:    true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	ctx, cancel := context.WithTimeout(s.ctx, startLimit)
+	defer cancel()
+	if err := s.control.Ping(ctx).Err(); err != nil {
+		s.kill()
+		return s.lastWords(fmt.Errorf("redis-server does not answer: %w", err))
+	}
+	return nil
+}
+
+// await returns when the log of the server says that it listens. To knock on the port instead would not tell our server
+// from somebody else's that was faster.
+func (s *Server) await() error {
+	for deadline := time.Now().Add(startLimit); ; {
+		said, err := os.ReadFile(s.log())
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(said, []byte("Ready to accept connections")) {
+			return nil
+		}
+		select {
+		case <-s.exited:
+			if err := s.ctx.Err(); err != nil {
+				return err
+			}
+			if said, _ := os.ReadFile(s.log()); bytes.Contains(said, []byte("Address already in use")) {
+				return s.lastWords(errTaken)
+			}
+			return s.lastWords(errors.New("redis-server ended before it listened"))
+		case <-time.After(startPoll):
+		}
+		if time.Now().After(deadline) {
+			return s.lastWords(fmt.Errorf("redis-server does not listen after %v", startLimit))
+		}
+	}
+}
+
+// kill ends the process. The caller holds mu.
+func (s *Server) kill() {
+	if s.control != nil {
+		s.control.Close()
+	}
+	if s.cmd != nil {
+		s.cmd.Process.Kill()
+		<-s.exited
+	}
+}
+
+func (s *Server) log() string { return filepath.Join(s.dir, "redis.log") }
+
+// lastWords adds to an error what the server logged last.
+func (s *Server) lastWords(err error) error {
+	said, readErr := os.ReadFile(s.log())
+	if readErr != nil {
+		return err
+	}
+	lines := bytes.Split(bytes.TrimSpace(said), []byte("\n"))
+	return fmt.Errorf("%w; its log ends with:\n%s", err, bytes.Join(lines[max(0, len(lines)-5):], []byte("\n")))
+}

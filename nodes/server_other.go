@@ -1,0 +1,8 @@
+//go:build !linux
+
+package nodes
+
+import "os/exec"
+
+// tether does nothing: only linux can tie the life of a process to that of its parent.
+func tether(*exec.Cmd) {}
