@@ -98,12 +98,15 @@ func describeValue(b *strings.Builder, data []byte, name func(string) string) ([
 	switch kind {
 	case '$':
 		n, err := strconv.Atoi(text)
-		if err != nil || n > len(rest)-2 {
+		if err != nil {
 			return nil, false
 		}
 		if n < 0 {
 			b.WriteString("nil")
 			return rest, true
+		}
+		if n > len(rest)-2 {
+			return nil, false
 		}
 		value := string(rest[:n])
 		if n >= tokenLength {

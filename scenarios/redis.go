@@ -16,6 +16,10 @@ import (
 // leastTTL is what a TTL must be on real servers, so that it is long compared with what a busy machine makes a process wait.
 const leastTTL = 500 * time.Millisecond
 
+// realSlack is how much longer the probe may take on real servers than one TTL, which is short there while the delays of a
+// lock between its tries are as long as ever.
+const realSlack = 5 * time.Second
+
 // OnRedis puts a lock through a run of the scenario on redis-server processes that it starts and stops, with every duration
 // divided by speed. The error is [nodes.ErrNoServer] where there is no redis-server, wraps [nodes.ErrSimOnly] where a fault
 // exists in simulation only, is that of ctx if that ended, or tells of a panic of the code under test.
@@ -101,6 +105,7 @@ func (r Run) checkReal(speed float64) error {
 func (r Run) faster(speed float64) Run {
 	scale := func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) }
 	r.TTL = scale(r.TTL)
+	r.slack = realSlack
 	r.Lanes = slices.Clone(r.Lanes)
 	for i, lane := range r.Lanes {
 		steps := slices.Clone(lane.Steps)

@@ -40,9 +40,12 @@ func (r Run) meta(s *Scenario, on string, seed uint64) sim.Meta {
 		Resource: r.Resource,
 		TTL:      r.TTL,
 		Probe:    probeName,
-		Bound:    r.TTL,
+		Bound:    r.bound(),
 	}
 }
+
+// bound is how long the probe may take.
+func (r Run) bound() time.Duration { return r.TTL + r.slack }
 
 // simulate plays one run in a world of its own.
 func simulate(s *Scenario, r Run, build clients.New, seed uint64) *sim.History {
@@ -90,7 +93,7 @@ func (r Run) play(on stage, start func(name string, steps []Step)) {
 		on.Restore()
 		// A little more than one TTL: keys that were set by a message that the healing let through count from then.
 		on.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
-		start(probeName, []Step{Acquire{Within: r.TTL}, Release{}})
+		start(probeName, []Step{Acquire{Within: r.bound()}, Release{}})
 		on.Run()
 	}
 }

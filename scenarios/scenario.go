@@ -62,7 +62,8 @@ type Run struct {
 
 	line      int
 	mustLines []int
-	golden    int // the line where the timeline begins
+	golden    int           // the line where the timeline begins
+	slack     time.Duration // what a busy machine may add to the time of the probe; 0 in simulation
 }
 
 // The kinds of resources. A fenced one refuses writes under a fencing token lower than the highest that it has seen.

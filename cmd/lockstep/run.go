@@ -99,6 +99,15 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	for _, s := range chosen {
 		f.files[s.scenario] = s.file
 	}
+	for _, s := range chosen {
+		for _, r := range s.runs {
+			if f.on == scenarios.OnReal {
+				if err := scenarios.CheckRedis(s.scenario, r, f.speed); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	if f.rewrite {
 		if err := f.checkRewrite(args); err != nil {
 			return err
