@@ -47,7 +47,7 @@
 //	ttl DURATION     how long a node keeps the key of the lock; 10s if it is not said
 //	client NAME      the lane of a client; its steps follow, one to a line, indented by two spaces
 //	nemesis          the lane that injects faults
-//	must STATE       a state without which the run proves nothing; see package checker for the forms
+//	must STATE       a state without which the run proves nothing; see below for the forms
 //
 // A section line names the lock, then what this run has of its own, in this order:
 //
@@ -104,6 +104,32 @@
 // A link is c1-n4, both ways, or c1->n4, one way. The last two forms are faults on one message: the next request or reply
 // in that direction that belongs to a command (SET) or to an operation of the client (write). The action is hold, delay D
 // or reset.
+//
+// # The states of a must
+//
+// A must names a dangerous state: what the run has to reach so that its outcome means something. It never names what a good
+// lock would answer, or a bad lock would be UNKNOWN where it is UNSAFE.
+//
+//	CLIENT acquires
+//	CLIENT is refused
+//	CLIENT pauses after a passed check
+//	CLIENT resumes after its lease ended
+//	CLIENT resumes after its keys ended            the keys of an acquire still in progress, on a majority
+//	CLIENT holds exactly NODES                     when its acquire returns, the key is on these nodes only
+//	CLIENT reaches only NODES                      during one acquire, its messages arrive at these nodes only
+//	CLIENT is first at NODES                       the first key that is set on each of them is its own
+//	CLIENT tries with NODES down
+//	CLIENT acquires with NODES down
+//	CLIENT waits for RIVAL                         its acquire is in progress while the other client holds
+//	some client waits for another
+//	NODE drops the key of CLIENT early             it expires, or is lost, before its TTL has passed in true time
+//	NODE keeps the key of CLIENT late
+//	NODE restarts before the lease of CLIENT ended
+//	NODE restarts after the lease of CLIENT ended
+//	write WRITE arrives after its lease ended
+//	write WRITE arrives before write NEXT
+//	a request from CLIENT to SERVER takes over LIMIT
+//	a reply from SERVER to CLIENT takes over LIMIT
 //
 // # Names and durations
 //

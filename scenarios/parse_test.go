@@ -476,3 +476,21 @@ func TestEqual(t *testing.T) {
 		}
 	}
 }
+
+// The documentation of the language lists every form of a must.
+func TestDocumentedMusts(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = checker.ParseMust("")
+	_, forms, ok := strings.Cut(err.Error(), "the musts are ")
+	if !ok {
+		t.Fatalf("the error does not list the forms: %v", err)
+	}
+	for form := range strings.SplitSeq(forms, ", ") {
+		if !strings.Contains(string(doc), "//\t"+form) {
+			t.Errorf("doc.go does not list %q", form)
+		}
+	}
+}
