@@ -135,7 +135,7 @@ func (w *World) noteAt(target string, e Event) {
 	e.At = w.Now()
 	e.Clock = e.At
 	e.Process = target
-	w.note(e)
+	w.note(&e)
 }
 
 // bite notes that a fault had its first effect. Until a fault has bitten, a run proves nothing about it.

@@ -174,25 +174,25 @@ func (p *Process) Record(e Event) {
 	if p.dead {
 		return
 	}
-	w.pending = append(w.pending, p.stamp(e))
+	p.stamp(&e)
+	w.pending = append(w.pending, e)
 	w.wake()
 }
 
 // Note enters an event of this process into the history at once. It is for services: only the scheduler may call it.
 func (p *Process) Note(e Event) {
 	p.w.mu.Lock()
-	e = p.stamp(e)
+	p.stamp(&e)
 	p.w.mu.Unlock()
-	p.w.note(e)
+	p.w.note(&e)
 }
 
 // stamp fills in who and when. The caller holds mu.
-func (p *Process) stamp(e Event) Event {
+func (p *Process) stamp(e *Event) {
 	e.At = p.w.Now()
 	e.Clock = p.clock.reading(e.At)
 	e.Wall = p.wall.reading(e.At) - e.At
 	e.Process = p.Name
-	return e
 }
 
 // Until blocks the calling goroutine until true time t (at once if it has passed), or longer if the process is paused.

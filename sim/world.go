@@ -215,11 +215,14 @@ func (w *World) wake() {
 }
 
 // note enters an event into the history at once. Only the scheduler may call it.
-func (w *World) note(e Event) {
-	w.trace.event(&e)
-	w.history.Events = append(w.history.Events, e)
+func (w *World) note(e *Event) {
+	w.trace.event(e)
+	if all := &w.history.Events; len(*all) == cap(*all) {
+		*all = slices.Grow(*all, max(64, len(*all))) // events are large: append would copy them more often
+	}
+	w.history.Events = append(w.history.Events, *e)
 	for _, f := range w.watch {
-		f(e)
+		f(*e)
 	}
 }
 
@@ -240,8 +243,8 @@ func (w *World) flush() bool {
 	if len(records) > 1 {
 		slices.SortStableFunc(records, compareRecords)
 	}
-	for _, e := range records {
-		w.note(e)
+	for i := range records {
+		w.note(&records[i])
 	}
 	if len(packets) > 0 {
 		w.route(packets)
