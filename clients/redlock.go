@@ -10,7 +10,8 @@ import (
 )
 
 // What Redlock leaves to its implementers. The sources give no formula for drift; one per cent plus 2 ms is redlock-rb's,
-// and so are the other numbers but for the timeout, for which they say 5 to 50 ms at a TTL of 10 s.
+// and so are the other numbers but for the timeout, for which they say 5 to 50 ms at a TTL of 10 s. As they have it, it is
+// one for connecting and one for each reply, so that a slow node on a new connection can cost several.
 const (
 	redlockNodeTimeout = 50 * time.Millisecond
 	redlockTries       = 3
@@ -19,7 +20,7 @@ const (
 
 func redlockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// NewRedlock is Redlock as redis.io has it since 2025: all nodes are asked at once, each under a timeout of its own; a
+// NewRedlock is Redlock as redis.io has it since 2025: all nodes are asked at once, each under timeouts of its own; a
 // majority grants the lease, whose validity is the TTL less what acquiring took and an allowance for drift; an attempt
 // that fails is released on all nodes, and repeated with a fresh token after a random delay
 // (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "The Redlock Algorithm").
@@ -44,45 +45,63 @@ func newRedlock(env Env, each func(int, func(int) error) []error) Locker {
 }
 
 func (l *redlock) Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
+	var why []error
 	for try := 1; ; try++ {
+		if err := ctx.Err(); err != nil {
+			return nil, errors.Join(append(why, err)...)
+		}
 		lease, err := l.attempt(ctx, name, ttl)
-		if err == nil || try == redlockTries || ctx.Err() != nil {
-			return lease, err
+		if err == nil {
+			return lease, nil
+		}
+		why = append(why, fmt.Errorf("try %d: %w", try, err))
+		if try == redlockTries {
+			return nil, fmt.Errorf("%w: %w", ErrNotAcquired, errors.Join(why...))
+		}
+		if ctx.Err() != nil {
+			continue // and give up
 		}
 		// A random delay, so that clients that split the nodes between them do not do it again in step.
 		l.env.Clock.Sleep(redlockRetryDelay + time.Duration(l.env.Rand.Int64N(int64(redlockRetryDelay))))
 	}
 }
 
-// attempt is one round of the algorithm. Its step 1 is start, its step 2 each, its steps 3 and 4 the comparison of
-// validity, its step 5 Release.
+// attempt is one round of the algorithm. Its step 1 is start, its step 2 ask, its steps 3 and 4 the comparison of validity,
+// its step 5 Release.
 func (l *redlock) attempt(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
 	lease := &redlockLease{lock: l, name: name, token: newToken(l.env.Rand)}
 	start := l.env.Clock.Now()
 	errs := l.ask(ctx, func(ctx context.Context, node *redis.Client) error {
 		ok, err := node.SetNX(ctx, name, lease.token, ttl).Result()
 		if err == nil && !ok {
-			err = errors.New("held by another")
+			err = errHeld
 		}
 		return err
 	})
 	lease.until = start.Add(ttl - redlockDrift(ttl))
-	granted := count(errs, nil)
-	if granted > len(l.nodes)/2 && l.env.Clock.Now().Before(lease.until) {
+	granted, left := count(errs, nil), l.env.Clock.Until(lease.until)
+	if granted > len(l.nodes)/2 && left > 0 {
 		return lease, nil
 	}
-	// On all nodes, also those that seem to have refused: the reply may have been lost after the key was set.
-	lease.Release(ctx)
-	return nil, fmt.Errorf("%w: %d of %d nodes granted it, validity left %v: %w",
-		ErrNotAcquired, granted, len(l.nodes), l.env.Clock.Until(lease.until).Round(time.Millisecond), errors.Join(errs...))
+	// On all nodes, also those that seem to have refused: the reply may have been lost after the key was set. And also if
+	// nobody waits for the lease any more.
+	lease.Release(context.WithoutCancel(ctx))
+	return nil, fmt.Errorf("%d of %d nodes granted it, %d hold it for another, validity left %v",
+		granted, len(l.nodes), count(errs, errHeld), left.Round(time.Millisecond))
 }
 
-// ask makes a request to every node, each under the timeout for one node, by the clock of the process.
+// What a node can say but OK. They never leave this file: what one node says decides nothing.
+var (
+	errHeld = errors.New("held by another")
+	errGone = errors.New("not ours")
+)
+
+// ask makes a request to every node, each with a client that does not wait long.
 func (l *redlock) ask(ctx context.Context, request func(context.Context, *redis.Client) error) []error {
 	return l.each(len(l.nodes), func(i int) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		// The timeout of the client covers reading. A connection that cannot be opened needs this one.
+		// The timeout of the client covers replies. A connection that cannot be opened needs this one.
 		defer l.env.Clock.AfterFunc(redlockNodeTimeout, func() { cancel(context.DeadlineExceeded) }).Stop()
 		return request(ctx, l.nodes[i])
 	})
@@ -135,15 +154,15 @@ func (l *redlockLease) Release(ctx context.Context) error {
 	errs := l.lock.ask(ctx, func(ctx context.Context, node *redis.Client) error {
 		n, err := releaseScript.Run(ctx, node, []string{l.name}, l.token).Int()
 		if err == nil && n == 0 {
-			err = ErrNotHeld
+			err = errGone
 		}
 		return err
 	})
-	deleted, gone := count(errs, nil), count(errs, ErrNotHeld)
-	if deleted+gone <= len(errs)/2 {
+	deleted, gone := count(errs, nil), count(errs, errGone)
+	switch {
+	case deleted+gone <= len(errs)/2:
 		return fmt.Errorf("%d of %d nodes answered the release: %w", deleted+gone, len(errs), errors.Join(errs...))
-	}
-	if deleted == 0 {
+	case deleted == 0:
 		return ErrNotHeld
 	}
 	return nil

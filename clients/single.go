@@ -32,16 +32,24 @@ func (l *single) Acquire(ctx context.Context, name string, ttl time.Duration) (L
 	if !ok {
 		return nil, ErrNotAcquired
 	}
-	return l.env.lease(ctx, name, token, start.Add(ttl))
+	lease, err := l.env.lease(ctx, name, token, start.Add(ttl))
+	if err != nil {
+		return nil, err // a nil *singleLease would be a Lease
+	}
+	return lease, nil
 }
 
 // lease returns the lease of a lock on the first node, unless acquiring it took so long that it is over.
 func (e Env) lease(ctx context.Context, name, token string, until time.Time) (*singleLease, error) {
 	lease := &singleLease{e, name, token, until}
-	if !e.Clock.Now().Before(until) {
-		return nil, fmt.Errorf("%w: it was over when it arrived: %w", ErrNotAcquired, ignoreNotHeld(lease.Release(ctx)))
+	if e.Clock.Now().Before(until) {
+		return lease, nil
 	}
-	return lease, nil
+	err := fmt.Errorf("%w: it was over when it arrived", ErrNotAcquired)
+	if left := lease.Release(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, ErrNotHeld) {
+		err = fmt.Errorf("%w, and could not be released: %w", err, left)
+	}
+	return nil, err
 }
 
 type singleLease struct {
@@ -56,13 +64,6 @@ func (l *singleLease) Release(ctx context.Context) error {
 	n, err := releaseScript.Run(ctx, l.env.Nodes[0], []string{l.name}, l.token).Int()
 	if err == nil && n == 0 {
 		return ErrNotHeld
-	}
-	return err
-}
-
-func ignoreNotHeld(err error) error {
-	if errors.Is(err, ErrNotHeld) {
-		return nil
 	}
 	return err
 }

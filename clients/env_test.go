@@ -1,0 +1,165 @@
+package clients_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+func TestOutcome(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want sim.Kind
+	}{
+		{nil, sim.OK},
+		{clients.ErrNotAcquired, sim.Fail},
+		{clients.ErrNotHeld, sim.Fail},
+		{clients.ErrRejected, sim.Fail},
+		{fmt.Errorf("2 of 5: %w", clients.ErrNotAcquired), sim.Fail},
+		{fmt.Errorf("%w: fence 1 < 2", clients.ErrRejected), sim.Fail},
+		{errors.Join(io.EOF, clients.ErrNotHeld), sim.Fail},
+		// A definite word counts, whatever else went wrong.
+		{fmt.Errorf("%w: %w", clients.ErrNotAcquired, context.Canceled), sim.Fail},
+		{io.EOF, sim.Info},
+		{context.Canceled, sim.Info},
+		{context.DeadlineExceeded, sim.Info},
+		{redis.Nil, sim.Info},
+		{redis.ErrClosed, sim.Info},
+		{net.ErrClosed, sim.Info},
+		// What only sounds like it says nothing.
+		{errors.New(clients.ErrNotAcquired.Error()), sim.Info},
+	} {
+		if got := clients.Outcome(c.err); got != c.want {
+			t.Errorf("Outcome(%v) = %s, want %s", c.err, got, c.want)
+		}
+	}
+}
+
+// A SET NX whose reply is lost is not repeated: the second would find the key of the first and look refused.
+func TestNoRetries(t *testing.T) {
+	for _, fault := range []string{
+		"on reply SET n1->c1 reset",
+		"on request SET c1->n1 reset",
+		"on reply SET n1->c1 hold", // until the client reads no longer
+		"on reply SET n1->c1 delay 1m",
+	} {
+		r := play(t, 1, func(s *stage) {
+			s.faults(fault)
+			s.client("c1", func(c *client) {
+				_, err := c.env.Nodes[0].SetNX(c.ctx, "lock", "a value longer than sixteen", time.Hour).Result()
+				if err == nil {
+					t.Errorf("%s: no error", fault)
+				}
+			})
+		})
+		requests := 0 // that arrived, or were lost on the way
+		for _, e := range r.events {
+			if e.Kind == sim.Message && e.Process == "n1" && leaseName.MatchString(e.Value) {
+				requests++
+			}
+		}
+		if requests != 1 {
+			t.Errorf("%s: SET was sent %d times", fault, requests)
+		}
+	}
+}
+
+// One attempt to dial: more would come after pauses on a clock that is not the client's.
+func TestOneDial(t *testing.T) {
+	dials := 0
+	play(t, 1, func(s *stage) {
+		s.faults("crash n1")
+		s.client("c1", func(c *client) {
+			var err error
+			took := c.took(func() { err = c.env.Nodes[0].Ping(c.ctx).Err() })
+			if err == nil || dials != 1 || took > 2*hop {
+				t.Errorf("%v after %d dials and %v", err, dials, took)
+			}
+		}, func(dial clients.Dialer) clients.Dialer {
+			return func(ctx context.Context, network, addr string) (net.Conn, error) {
+				dials++
+				return dial(ctx, network, addr)
+			}
+		})
+	})
+}
+
+// A connection begins with HELLO and nothing else.
+func TestHandshake(t *testing.T) {
+	r := play(t, 1, func(s *stage) {
+		s.client("c1", func(c *client) {
+			if err := c.env.Nodes[0].Ping(c.ctx).Err(); err != nil {
+				t.Error(err)
+			}
+			c.env.Clock.Sleep(30 * time.Minute) // idle connections are kept, and nothing looks after them
+			if err := c.env.Nodes[0].Ping(c.ctx).Err(); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	same(t, "requests", r.texts("n1"), []string{"HELLO 2", "PING", "PING"})
+}
+
+// As many requests as the pool has connections are on their way at once: none waits for another by a clock of its own.
+func TestPoolIsNotWaitedFor(t *testing.T) {
+	r := play(t, 1, func(s *stage) {
+		s.client("c1", func(c *client) {
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(func() {
+					if err := c.env.Nodes[0].Ping(c.ctx).Err(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		})
+	})
+	var sent []time.Duration
+	for _, e := range r.requests("n1") {
+		if e.Value == "PING" {
+			sent = append(sent, e.Sent)
+		}
+	}
+	if len(sent) != 64 || len(slices.Compact(sent)) != 1 {
+		t.Errorf("PINGs were sent at %v, want 64 at one instant", sent)
+	}
+}
+
+// An Env has what it was given, one client to each address, and closes them.
+func TestEnv(t *testing.T) {
+	play(t, 3, func(s *stage) {
+		s.client("c1", func(c *client) {
+			if len(c.env.Nodes) != 3 || c.env.Clock != c.Clock() || c.env.Wall != c.Wall() || c.env.Rand == nil || c.env.Dial == nil {
+				t.Errorf("%+v", c.env)
+			}
+			for i, n := range c.env.Nodes {
+				if n.Options().Addr != c.env.Addrs[i] {
+					t.Errorf("node %d is %s, want %s", i, n.Options().Addr, c.env.Addrs[i])
+				}
+			}
+			if err := c.env.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			for _, n := range c.env.Nodes {
+				if err := n.Ping(c.ctx).Err(); !errors.Is(err, redis.ErrClosed) {
+					t.Errorf("a closed client: %v", err)
+				}
+			}
+			if err := c.env.Close(); !errors.Is(err, redis.ErrClosed) {
+				t.Errorf("Close again: %v", err)
+			}
+		})
+	})
+}

@@ -1,0 +1,217 @@
+package clients_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+func newResource(t rapid.TB, kind string) *clients.Resource {
+	t.Helper()
+	r, err := clients.NewResource(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestNewResource(t *testing.T) {
+	for _, kind := range clients.Resources() {
+		newResource(t, kind)
+	}
+	_, err := clients.NewResource("feneced")
+	if err == nil {
+		t.Fatal("made a resource of a kind that does not exist")
+	}
+	for _, word := range append(clients.Resources(), `"feneced"`) {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("the error does not mention %s: %v", word, err)
+		}
+	}
+}
+
+// TestApply plays requests, one after the other, to a resource of each kind. A number is a write with that fence of a value
+// that shows it.
+func TestApply(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		fences []int64
+		want   string // what became of each, then the value
+	}{
+		{clients.Plain, nil, "value "},
+		{clients.Plain, []int64{0, 0}, "accept accept value 2:0"},
+		{clients.Plain, []int64{2, 1}, "accept accept value 2:1"}, // it does not compare
+		{clients.FencedStore, []int64{1, 2, 5}, "accept accept accept value 3:5"},
+		{clients.FencedStore, []int64{2, 1}, "accept reject value 1:2"},
+		{clients.FencedStore, []int64{2, 2}, "accept accept value 2:2"}, // the same holder writes again
+		{clients.FencedStore, []int64{2, 1, 2}, "accept reject accept value 3:2"},
+		{clients.FencedStore, []int64{5, 3, 4, 6}, "accept reject reject accept value 4:6"}, // a rejected fence does not count
+		{clients.FencedStore, []int64{0, 1, 0}, "accept accept reject value 2:1"},           // no fence is lower than any
+		{clients.FencedStore, []int64{0, 0}, "accept accept value 2:0"},
+	} {
+		r := newResource(t, c.kind)
+		var got []string
+		for i, fence := range c.fences {
+			q := clients.Request{Op: sim.Write, Lock: "lock", Lease: "c1#1", Fence: fence, Value: fmt.Sprintf("%d:%d", i+1, fence)}
+			reply, e := r.Apply(q)
+			if e == nil {
+				t.Fatalf("%s %v: write %d left no event", c.kind, c.fences, i+1)
+			}
+			if want := (sim.Event{Kind: sim.State, Op: e.Op, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value, Error: reply.Error}); *e != want {
+				t.Errorf("%s %v: write %d: event %+v, want %+v", c.kind, c.fences, i+1, *e, want)
+			}
+			if rejected := e.Op == sim.Reject; rejected != (reply.Error != "") || reply.Value != "" {
+				t.Errorf("%s %v: write %d: %s, and the reply is %+v", c.kind, c.fences, i+1, e.Op, reply)
+			}
+			got = append(got, e.Op)
+		}
+		reply, e := r.Apply(clients.Request{Op: sim.Read})
+		if e != nil || reply.Error != "" {
+			t.Errorf("read: %+v, %+v", reply, e)
+		}
+		if got := strings.Join(append(got, "value "+reply.Value), " "); got != c.want {
+			t.Errorf("%s %v: %s, want %s", c.kind, c.fences, got, c.want)
+		}
+	}
+}
+
+func TestRejectionSaysWhy(t *testing.T) {
+	r := newResource(t, clients.FencedStore)
+	r.Apply(clients.Request{Op: sim.Write, Fence: 34})
+	reply, _ := r.Apply(clients.Request{Op: sim.Write, Fence: 33})
+	if reply.Error != "fence 33 < 34" {
+		t.Errorf("%q", reply.Error)
+	}
+}
+
+// The fences of what a fenced resource accepted never go down, and it rejects nothing else; its value is the last accepted.
+func TestFencedStoreNeverGoesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fences := rapid.SliceOf(rapid.Int64Range(0, 6)).Draw(t, "fences")
+		r := newResource(t, clients.FencedStore)
+		var accepted []int64
+		last := ""
+		for i, fence := range fences {
+			q := clients.Request{Op: sim.Write, Fence: fence, Value: fmt.Sprint(i)}
+			_, e := r.Apply(q)
+			fits := len(accepted) == 0 || fence >= accepted[len(accepted)-1]
+			if fits != (e.Op == sim.Accept) {
+				t.Fatalf("after %v, fence %d: %s", accepted, fence, e.Op)
+			}
+			if fits {
+				accepted, last = append(accepted, fence), q.Value
+			}
+		}
+		if reply, _ := r.Apply(clients.Request{Op: sim.Read}); reply.Value != last || !slices.IsSorted(accepted) {
+			t.Fatalf("value %q after %v, want %q", reply.Value, accepted, last)
+		}
+	})
+}
+
+func TestUnknownRequest(t *testing.T) {
+	r := newResource(t, clients.Plain)
+	for _, op := range []string{"", "append", "WRITE"} {
+		reply, e := r.Apply(clients.Request{Op: op, Value: "A"})
+		if want := fmt.Sprintf("unknown request %q", op); reply.Error != want || e != nil {
+			t.Errorf("%q: %+v, %+v", op, reply, e)
+		}
+	}
+	if reply, _ := r.Apply(clients.Request{Op: sim.Read}); reply.Value != "" {
+		t.Errorf("it left the value %q", reply.Value)
+	}
+}
+
+// Answer is Apply in lines of JSON. What is none comes from no worker of ours.
+func TestAnswer(t *testing.T) {
+	r := newResource(t, clients.FencedStore)
+	for _, c := range []struct{ request, reply, op string }{
+		{`{"op":"write","lock":"lock","lease":"c1#1","fence":2,"value":"A"}`, "{}\n", sim.Accept},
+		{`{"op":"write","fence":1,"value":"B"}`, "{\"error\":\"fence 1 \\u003c 2\"}\n", sim.Reject},
+		{`{"op":"read"}`, "{\"value\":\"A\"}\n", ""},
+	} {
+		reply, e := r.Answer([]byte(c.request))
+		op := ""
+		if e != nil {
+			op = e.Op
+		}
+		if string(reply) != c.reply || op != c.op {
+			t.Errorf("%s: %q %s, want %q %s", c.request, reply, op, c.reply, c.op)
+		}
+	}
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "clients: ") {
+			t.Errorf("bytes that are no request: %s", text)
+		}
+	}()
+	r.Answer([]byte("SET lock 1"))
+}
+
+func TestDescribe(t *testing.T) {
+	r := newResource(t, clients.Plain)
+	for _, c := range []struct {
+		reply      bool
+		data, want string
+	}{
+		{false, `{"op":"write","lock":"lock","lease":"c1#1","fence":33,"value":"A"}`, "write A c1#1 fence 33"},
+		{false, `{"op":"write","value":"A"}`, "write A"},
+		{false, `{"op":"read"}`, "read"},
+		{false, "no request", "no request"},
+		{true, "{}\n", "ok"},
+		{true, "{\"value\":\"A\"}\n", "A"},
+		{true, "{\"error\":\"fence 1 \\u003c 2\"}\n", "rejected: fence 1 < 2"},
+		{true, "no reply", "no reply"},
+	} {
+		if got := r.Describe([]byte(c.data), c.reply, nil); got != c.want {
+			t.Errorf("Describe(%q) = %q, want %q", c.data, got, c.want)
+		}
+	}
+}
+
+// Requests that arrive together are answered each, in their order, and every write is in the history with who sent it when.
+func TestResourceService(t *testing.T) {
+	r := play(t, 0, func(s *stage) {
+		p := clients.ServeResource(s.World, "resource", newResource(t, clients.FencedStore))
+		s.client("c1", func(c *client) {
+			conn, err := c.DialContext(c.ctx, "tcp", p.Addr())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			var lines []byte
+			for _, q := range []clients.Request{
+				{Op: sim.Write, Lease: "c1#2", Fence: 2, Value: "A"},
+				{Op: sim.Write, Lease: "c1#1", Fence: 1, Value: "B"},
+				{Op: sim.Read},
+			} {
+				line, _ := json.Marshal(q)
+				lines = append(append(lines, line...), '\n')
+			}
+			conn.Write(lines)
+			from := bufio.NewReader(conn)
+			for _, want := range []string{"{}\n", "{\"error\":\"fence 1 \\u003c 2\"}\n", "{\"value\":\"A\"}\n"} {
+				if got, err := from.ReadString('\n'); got != want || err != nil {
+					t.Errorf("reply %q, %v, want %q", got, err, want)
+				}
+			}
+		})
+	})
+	var got []string
+	for _, e := range r.events {
+		if e.Kind == sim.State {
+			got = append(got, fmt.Sprint(e.Process, " ", e.Op, " ", e.Value, " ", e.Lease, " by ", e.By, " sent ", e.Sent, " at ", e.At))
+		}
+	}
+	same(t, "states", got, []string{
+		fmt.Sprint("resource accept A c1#2 by c1 sent ", 2*hop, " at ", 3*hop),
+		fmt.Sprint("resource reject B c1#1 by c1 sent ", 2*hop, " at ", 3*hop),
+	})
+}

@@ -1,0 +1,247 @@
+package clients_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"lockstep/clients"
+	"lockstep/nodes"
+	"lockstep/sim"
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(quiet{}) // it reports connections that break, which these tests break on purpose
+	os.Exit(m.Run())
+}
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+// hop is how long every message takes, so that tests can tell to the nanosecond how often somebody waited for one. The
+// kernel makes delays odd.
+const hop = time.Millisecond + 1
+
+// A stage is a world with Redis nodes n1, n2, ... and, if asked for, a resource.
+type stage struct {
+	*sim.World
+	t     rapid.TB
+	seed  uint64
+	addrs []string // of the nodes
+}
+
+// play sets a stage of n nodes, lets direct put clients and faults on it, and runs it to its end.
+func play(t rapid.TB, n int, direct func(*stage)) record {
+	t.Helper()
+	return playSeed(t, 1, n, direct)
+}
+
+func playSeed(t rapid.TB, seed uint64, n int, direct func(*stage)) record {
+	t.Helper()
+	var r record
+	err := sim.Bubble(func() {
+		w := sim.NewWorld(sim.Config{Seed: seed, Latency: sim.Latency{Min: hop, Max: hop}})
+		defer w.Close()
+		s := &stage{World: w, t: t, seed: seed}
+		for i := range n {
+			node := nodes.Serve(w, fmt.Sprintf("n%d", i+1))
+			defer node.Redis.Close()
+			s.addrs = append(s.addrs, node.Process.Addr())
+		}
+		direct(s)
+		w.Run()
+		if w.Cap() != "" {
+			panic("the run hit " + w.Cap())
+		}
+		r.events = w.History().Events
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// faults has faults injected before any lane begins.
+func (s *stage) faults(faults ...string) { s.faultsAt(0, faults...) }
+
+// faultsAt has faults, in their printed form, injected at a true time.
+func (s *stage) faultsAt(at time.Duration, faults ...string) {
+	for _, text := range faults {
+		f, err := sim.ParseFault(text)
+		if err != nil {
+			panic(err)
+		}
+		s.Plan(at, f)
+	}
+}
+
+// when has a fault injected at the first change of a node's keys of a kind.
+func (s *stage) when(op, node, fault string) {
+	f, err := sim.ParseFault(fault)
+	if err != nil {
+		panic(err)
+	}
+	done := false
+	s.Watch(func(e sim.Event) {
+		if !done && e.Kind == sim.State && e.Op == op && e.Process == node {
+			done = true
+			s.Plan(s.Now(), f)
+		}
+	})
+}
+
+// A client is what a lane has in hand.
+type client struct {
+	*sim.Process
+	t     rapid.TB
+	ctx   context.Context
+	env   clients.Env
+	world *sim.World
+}
+
+// client adds a client with one lane. If dial is given, it is put between the client and its network.
+func (s *stage) client(name string, lane func(*client), dial ...func(clients.Dialer) clients.Dialer) {
+	p := s.Process(name)
+	var network clients.Dialer = p.DialContext
+	for _, d := range dial {
+		network = d(network)
+	}
+	p.Go(func(ctx context.Context) {
+		env := clients.NewEnv(p.Clock(), p.Wall(), sim.Rand(s.seed, "client", name), network, s.addrs)
+		defer env.Close()
+		lane(&client{p, s.t, ctx, env, s.World})
+	})
+}
+
+// acquire acquires "lock", which must succeed: else the lane ends.
+func (c *client) acquire(l clients.Locker, ttl time.Duration) clients.Lease {
+	c.t.Helper()
+	lease, err := l.Acquire(c.ctx, "lock", ttl)
+	if err != nil {
+		c.t.Errorf("%s, at %v: acquire: %v", c.Name, c.world.Now(), err)
+		runtime.Goexit()
+	}
+	return lease
+}
+
+// refused tries to acquire "lock", which must fail because it certainly did not get it.
+func (c *client) refused(l clients.Locker, ttl time.Duration) error {
+	c.t.Helper()
+	lease, err := l.Acquire(c.ctx, "lock", ttl)
+	if !errors.Is(err, clients.ErrNotAcquired) || lease != nil {
+		c.t.Errorf("%s, at %v: acquire: %v, %v; want %q", c.Name, c.world.Now(), lease, err, clients.ErrNotAcquired)
+		runtime.Goexit()
+	}
+	c.legible(err)
+	return err
+}
+
+// release gives a lease back; want is nil or what the error must wrap.
+func (c *client) release(lease clients.Lease, want error) {
+	c.t.Helper()
+	if err := lease.Release(c.ctx); !errors.Is(err, want) {
+		c.t.Errorf("%s, at %v: release: %v, want %v", c.Name, c.world.Now(), err, want)
+	}
+}
+
+// legible checks that an error was put together with care: it ends up in timelines.
+func (c *client) legible(err error) {
+	c.t.Helper()
+	if strings.Contains(err.Error(), "%!") {
+		c.t.Errorf("%s: the error is not formatted well: %v", c.Name, err)
+	}
+}
+
+// took is how much true time f takes.
+func (c *client) took(f func()) time.Duration {
+	start := c.world.Now()
+	f()
+	return c.world.Now() - start
+}
+
+// A record is what happened on a stage.
+type record struct{ events []sim.Event }
+
+// changes lists what became of the key "lock" on a node: "set c1#1", "expire c1#1".
+func (r record) changes(node string) []string {
+	var list []string
+	for _, e := range r.events {
+		if e.Kind != sim.State || e.Process != node || e.Key != "lock" {
+			continue
+		}
+		lease := e.Lease
+		if lease == "" {
+			lease = e.Owner
+		}
+		list = append(list, e.Op+" "+lease)
+	}
+	return list
+}
+
+// requests lists what reached a node, as messages.
+func (r record) requests(node string) []sim.Event {
+	var list []sim.Event
+	for _, e := range r.events {
+		if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == node {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// texts lists what reached a process, as text.
+func (r record) texts(process string) []string {
+	var list []string
+	for _, e := range r.requests(process) {
+		list = append(list, e.Value)
+	}
+	return list
+}
+
+// sets lists the SETs that reached a node.
+func (r record) sets(node string) []sim.Event {
+	return slices.DeleteFunc(r.requests(node), func(e sim.Event) bool { return !strings.HasPrefix(e.Value, "SET ") })
+}
+
+// operations lists what a client recorded: everything but messages, faults, and states.
+func (r record) operations(process string) []sim.Event {
+	var list []sim.Event
+	for _, e := range r.events {
+		switch e.Kind {
+		case sim.Invoke, sim.OK, sim.Fail, sim.Info:
+			if e.Process == process {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+var leaseName = regexp.MustCompile(`\b[a-z]+\d*#\d+`)
+
+// nodeNames returns n1, n2, ... up to n.
+func nodeNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("n%d", i+1))
+	}
+	return names
+}
+
+// same compares two lists.
+func same(t rapid.TB, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\ngot  %q\nwant %q", what, got, want)
+	}
+}
