@@ -40,6 +40,7 @@ const (
 	acquiresWithDown   = "CLIENT acquires with NODES down"
 	triesWithDown      = "CLIENT tries with NODES down"
 	reachesOnly        = "CLIENT reaches only NODES"
+	crashesHolding     = "CLIENT crashes while it holds"
 	waitsFor           = "CLIENT waits for RIVAL"
 	someWaits          = "some client waits for another"
 	firstAt            = "CLIENT is first at NODES"
@@ -52,7 +53,7 @@ func forms() []string {
 	return []string{
 		clientAcquires, clientRefused, pausesAfterCheck, resumesAfterLease, resumesAfterKeys, holdsExactly, dropsEarly, keepsLate,
 		restartsAfter, restartsBefore, writeAfterLease, writeBeforeWrite, acquiresWithDown, triesWithDown,
-		reachesOnly, waitsFor, someWaits, firstAt,
+		reachesOnly, crashesHolding, waitsFor, someWaits, firstAt,
 		requestTakesLonger, replyTakesLonger,
 	}
 }

@@ -169,6 +169,13 @@ func TestMustMet(t *testing.T) {
 			},
 		},
 		{
+			must: "c1 crashes while it holds",
+			met:  []situation{{"it does", c1 + "5 c1 fault crash"}},
+			unmet: []situation{
+				{"not at all", c1}, {"too late", c1 + "11 c1 fault crash"}, {"after the release", c1 + "1 c1 invoke release c1#1\n5 c1 fault crash"}, {"another", c1 + "5 c2 fault crash"},
+			},
+		},
+		{
 			must: "c2 waits for c1",
 			met:  []situation{{"and gets it", c1 + "1 c2 invoke acquire\n11 c2 ok acquire c2#1 until=20"}, {"and is refused", c1 + "1 c2 invoke acquire\n2 c2 fail acquire"}, {"and began earlier", "0 c2 invoke acquire\n" + c1 + "2 c2 fail acquire"}},
 			unmet: []situation{

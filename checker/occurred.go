@@ -48,6 +48,8 @@ func (m Must) met(ix *index) bool {
 		return a >= 0 && a < b
 	case reachesOnly:
 		return m.reachesOnly(ix)
+	case crashesHolding:
+		return slices.ContainsFunc(ix.leases, func(l Lease) bool { return l.Client == m.client && l.Ended == Crashed })
 	case waitsFor:
 		return ix.waits(func(client, holder string) bool { return client == m.client && holder == m.rival })
 	case someWaits:

@@ -35,9 +35,9 @@ func TestOwnerOnly(t *testing.T) {
 			want: []string{"c deleted the key of c1#1 on n1 at 4.000s [none]"}},
 
 		{name: "a pause before the release", story: c1 + "1 c1 fault pause" + c2 + "14 c1 fault resume\n14 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1 sent=14.9",
-			want: []string{deleted + " [bounded pause]"}},
+			want: []string{deleted + " [none]"}},
 		{name: "a pause within the release", story: c1 + "2 c1 invoke release c1#1\n3 c1 fault pause" + c2 + "14 c1 fault resume\n15 n1 delete c2#1 by=c1 sent=14.9",
-			want: []string{deleted + " [bounded pause]"}},
+			want: []string{deleted + " [none]"}},
 		{name: "a pause before the lease", story: "0 c1 fault pause\n0 c1 fault resume\n" + c1 + c2 + "14 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1 sent=14.9",
 			want: []string{deleted + " [none]"}},
 		{name: "a pause within the acquire", story: `
@@ -56,7 +56,7 @@ func TestOwnerOnly(t *testing.T) {
 			2    c3 fault pause` + c2 + `
 			14   c3 fault resume
 			15   n1 retime c2#1 by=c3 sent=14.9`,
-			want: []string{"c3 re-timed the key of c2#1 on n1 at 15.000s [bounded pause]"}},
+			want: []string{"c3 re-timed the key of c2#1 on n1 at 15.000s [none]"}},
 		{name: "a waiter that had paused before it asked", story: c1 + `
 			1    c3 fault pause
 			2    c3 fault resume
@@ -72,7 +72,7 @@ func TestOwnerOnly(t *testing.T) {
 			15   n1 over c1#2 was=c2#1 sent=14.9`,
 			want: []string{"c1 overwrote the key of c2#1 on n1 at 15.000s [none]"}},
 		{name: "a command that was late", story: c1 + "9 c1 invoke release c1#1" + c2 + "15 n1 delete c2#1 by=c1 sent=9.1",
-			want: []string{deleted + " [bounded delay]"}},
+			want: []string{deleted + " [none]"}},
 		{name: "a command that was hardly late", story: c1 + "9 c1 invoke release c1#1" + c2 + "15 n1 delete c2#1 by=c1 sent=10",
 			want: []string{deleted + " [none]"}},
 		{name: "a command that was late, but had left after the key was set", story: "ttl 5\n" + c1 + c2 + "12.2 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1 sent=12.3",

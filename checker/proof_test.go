@@ -55,7 +55,7 @@ func TestProof(t *testing.T) {
 			12   n1 expire c1#1
 			13   n1 set c2#1
 			14   c1 invoke release c1#1
-			14   n1 delete c2#1 by=c1`, []int{3, 8}},
+			14   n1 delete c2#1 by=c1`, []int{6, 8}},
 		{DeadlockFreedom, `
 			probe c1
 			bound 1

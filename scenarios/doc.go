@@ -120,6 +120,7 @@
 //	CLIENT is first at NODES                       the first key that is set on each of them is its own
 //	CLIENT tries with NODES down
 //	CLIENT acquires with NODES down
+//	CLIENT crashes while it holds
 //	CLIENT waits for RIVAL                         its acquire is in progress while the other client holds
 //	some client waits for another
 //	NODE drops the key of CLIENT early             it expires, or is lost, before its TTL has passed in true time

@@ -23,6 +23,9 @@ func judge(s *Scenario, r Run, h *sim.History) *Outcome {
 	return &Outcome{Scenario: s, Run: r, History: h, Result: checker.Check(h, r.Musts)}
 }
 
+// Name is what the run is called: SCENARIO/LOCK, and /LABEL if there is one.
+func (o *Outcome) Name() string { return o.Scenario.Name + "/" + o.Run.ID() }
+
 // Unexpected lists the properties whose status is not the one that the scenario expects, in words.
 func (o *Outcome) Unexpected() []string {
 	var diffs []string

@@ -13,7 +13,6 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/reports"
 	"lockstep/sim"
 )
 
@@ -62,7 +61,7 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 		os.Exit(0)
 	}
 	if _, err := clients.Find(o.like); err != nil {
-		t.Fatal("scenarios.Like: ", err)
+		t.Fatalf("scenarios.Like: %v", err)
 	}
 	cases, err := o.cases()
 	if err != nil {
@@ -76,7 +75,7 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 		t.Fatal(err)
 	}
 	for _, out := range outcomes {
-		t.Run(out.Scenario.Name+"/"+cmp.Or(out.Run.Label, "run"), func(t *testing.T) { out.report(t) })
+		t.Run(out.Scenario.Name+"/"+cmp.Or(out.Run.Label, "run"), out.report)
 	}
 }
 
@@ -122,19 +121,39 @@ func only(name string) string {
 // report fails a test whose outcome is worse than expected.
 func (o *Outcome) report(t *testing.T) {
 	t.Helper()
-	var b strings.Builder
-	reports.Text(&b, o.History, o.Result, reports.TextOptions{})
-	t.Log("\n" + b.String())
+	t.Logf("%s, seed %d\n%s", o.Name(), o.History.Meta.Seed, o.Timeline())
 	if o.Report != nil {
-		t.Errorf("%s, seed %d: %s", o.Scenario.Name, o.History.Meta.Seed, o.Report)
-		return
+		t.Errorf("%s, seed %d: %s", o.Name(), o.History.Meta.Seed, o.Report)
 	}
-	for _, v := range o.Result.Violations {
-		if o.Run.Expected(v.Property) == checker.OK {
-			t.Errorf("%s, seed %d: %s violated: %s (broken: %s)", o.Scenario.Name, o.History.Meta.Seed, v.Property, v.What, v.Assumption)
+	for _, p := range checker.Properties() {
+		if o.Run.Expected(p) != checker.OK || o.Result.Status(p) != checker.Violated {
+			continue
 		}
+		var first checker.Violation
+		n := 0
+		for _, v := range o.Result.Violations {
+			if v.Property != p {
+				continue
+			}
+			if n == 0 {
+				first = v
+			}
+			n++
+		}
+		why := "no assumption was broken: it is the lock's own fault"
+		if first.Assumption != checker.None {
+			why = string(first.Assumption) + " broken, which " + o.Run.Lock + " survives here"
+		}
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf("; and %d more", n-1)
+		}
+		t.Errorf("%s violated, and %s keeps it here: %s (%s)%s", p, o.Run.Lock, first.What, why, more)
 	}
-	if o.Result.Verdict == checker.Inconclusive {
-		t.Errorf("%s, seed %d: nothing can be said: %s", o.Scenario.Name, o.History.Meta.Seed, strings.Join(o.Result.Unmet, "; "))
+	if o.Report == nil && o.Result.Verdict == checker.Inconclusive {
+		t.Errorf("nothing can be said: %s", strings.Join(o.Result.Unmet, "; "))
+	}
+	if t.Failed() {
+		t.Logf("see it again: go test -v -run '%s'", only(t.Name()))
 	}
 }

@@ -45,7 +45,7 @@ func TestPlanted(t *testing.T) {
 			if err == nil {
 				t.Errorf("the test passed:\n%s", out)
 			}
-			for _, w := range append(want, "--- FAIL: TestMine/pause-fenced/run", "pause-fenced, seed 1: ") {
+			for _, w := range append(want, "--- FAIL: TestMine/pause-fenced/run", "pause-fenced/single, seed 1: ") {
 				if !strings.Contains(string(out), w) {
 					t.Errorf("the output does not contain %q:\n%s", w, out)
 				}
@@ -62,7 +62,7 @@ func TestWorse(t *testing.T) {
 	if err == nil {
 		t.Errorf("the test passed:\n%s", out)
 	}
-	for _, w := range []string{"--- FAIL: TestLikeFenced/pause-fenced/run", "resource exclusion violated: c1 wrote A", "broken: bounded pause"} {
+	for _, w := range []string{"--- FAIL: TestLikeFenced/pause-fenced/run", "resource exclusion violated, and fenced keeps it here: c1 wrote A", "(bounded pause broken, which fenced survives here)", "see it again: go test -v -run '^TestLikeFenced$/^pause-fenced$/^run$'"} {
 		if !strings.Contains(string(out), w) {
 			t.Errorf("the output does not contain %q:\n%s", w, out)
 		}

@@ -26,6 +26,7 @@ type Process struct {
 	// Set by the scheduler only.
 	paused   bool
 	crashed  bool
+	exited   bool      // its last lane has ended: there is nothing left that a fault could hurt
 	pauses   int       // so far, to tell the end of one from the end of another
 	inbox    []*item   // what arrived during the pause
 	overdue  []*item   // the timers that came due during the pause
@@ -123,6 +124,7 @@ func (p *Process) WallOffset() time.Duration {
 // Lanes begin one after the other, in the order in which they were added.
 func (p *Process) Go(f func(ctx context.Context)) {
 	p.lanes++
+	p.exited = false
 	p.w.running++
 	p.w.At(p.w.Now(), func() {
 		go func() {
@@ -138,6 +140,7 @@ func (p *Process) ended() {
 		if p.lanes > 0 { // else the crash has ended it
 			p.lanes--
 			p.w.running--
+			p.exited = p.lanes == 0
 		}
 	})
 }
@@ -230,7 +233,7 @@ func (p *Process) Pause(d time.Duration) {
 // pause stops the process: nothing is delivered to it, nothing that it writes leaves, its timers wait. It reports
 // false if the process does not run anyway.
 func (p *Process) pause(id int) bool {
-	if p.paused || p.crashed {
+	if p.paused || p.crashed || p.exited {
 		return false
 	}
 	p.paused, p.pauseID = true, id
@@ -281,7 +284,7 @@ func (p *Process) resume() bool {
 // so, its goroutines get errors, its lanes are over. Bytes that it had sent still arrive; what waited for the end of
 // a pause is lost.
 func (p *Process) crash() bool {
-	if p.crashed {
+	if p.crashed || p.exited {
 		return false
 	}
 	w := p.w
