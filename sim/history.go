@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -137,7 +138,7 @@ func (h *History) WriteTo(w io.Writer) (int64, error) {
 	return cw.n, nil
 }
 
-// ReadHistory reads what [History.WriteTo] wrote. Errors name the line.
+// ReadHistory reads what [History.WriteTo] wrote. Errors begin with the number of the line.
 func ReadHistory(r io.Reader) (*History, error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 16<<20)
@@ -149,14 +150,14 @@ func ReadHistory(r io.Reader) (*History, error) {
 			into = &h.Events[len(h.Events)-1]
 		}
 		if err := json.Unmarshal(sc.Bytes(), into); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+			return nil, fmt.Errorf("%d: %w", line, err)
 		}
 	}
 	if err := sc.Err(); err != nil {
 		return nil, err
 	}
 	if h.Meta.Scenario == "" {
-		return nil, fmt.Errorf("line 1: not a history: no scenario named")
+		return nil, errors.New("1: not a history: no scenario named")
 	}
 	return h, nil
 }

@@ -18,10 +18,11 @@ func newApp(locks []clients.Lock) *cobra.Command {
 		Use:   "lockstep",
 		Short: "Find out what breaks a distributed lock on Redis",
 		Long: `Lockstep replays the failures that distributed locks on Redis are known for, in simulation or on
-real Redis servers, and says what each of them breaks: pauses, clock jumps, crashes, late messages.
+real Redis servers, and says what each of them breaks: pauses, clock jumps, crashes, late
+messages.
 
 Exit status: 0 all as expected, 1 a violation or verdict that was not expected, 2 a run proved
-nothing, 3 nothing could be run.`,
+nothing, 3 it could not be run, or was interrupted.`,
 		Example: `  lockstep run                                       the whole catalogue, in simulation
   lockstep show pause-after-acquire                  one scenario: its story and its timeline
   lockstep run pause-after-acquire --on redis --speed 20
@@ -43,6 +44,23 @@ func paint(w io.Writer, colours ...text.Color) func(string) string {
 }
 
 func isTerminal(w io.Writer) bool {
+	if out, ok := w.(*output); ok {
+		w = out.File
+	}
 	f, ok := w.(*os.File)
 	return ok && runtime.GOOS != "js" && term.IsTerminal(int(f.Fd()))
+}
+
+// output is standard output, which remembers if it could not be written.
+type output struct {
+	*os.File
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.File.Write(b)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"syscall"
 
 	"lockstep/clients"
 	"lockstep/scenarios"
@@ -19,7 +18,7 @@ const (
 	exitExpected   = 0 // every run came out as expected
 	exitUnexpected = 1 // a violation, or a verdict, that was not expected
 	exitUnknown    = 2 // a run proved nothing; this outranks exitUnexpected
-	exitInput      = 3 // nothing could be run: bad input, or something missing
+	exitInput      = 3 // it could not be run: bad input, something missing, interrupted
 )
 
 // status is an error that only sets the exit status: everything has been said.
@@ -38,12 +37,17 @@ func run(locks []clients.Lock, args []string) int {
 		}
 		return exitExpected
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 
 	app := newApp(locks)
 	app.SetArgs(args)
+	out := &output{File: os.Stdout}
+	app.SetOut(out)
 	err := app.ExecuteContext(ctx)
+	if err == nil {
+		err = out.err // a verdict that nobody could read is none
+	}
 	var code status
 	switch {
 	case err == nil:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,20 +39,22 @@ type runFlags struct {
 }
 
 func (f *runFlags) common(c *cobra.Command) {
-	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "where to run: sim, or redis for redis-server processes that lockstep starts")
-	c.Flags().Float64Var(&f.speed, "speed", 1, "on redis: how many times faster than the scenario says")
+	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim, or redis: redis-server processes that lockstep starts")
+	c.Flags().Float64Var(&f.speed, "speed", 1, "on redis: what durations are divided by; at most 20 for a TTL of 10s")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "what all random draws derive from")
-	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time after which a run that does not end is given up; on redis, in addition to its length")
+	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time after which a run is given up (on redis: beyond its length)")
 }
 
 func (f *runFlags) check() error {
 	switch {
 	case f.on != scenarios.OnSim && f.on != scenarios.OnReal:
-		return sim.Unknown("place --on", f.on, []string{scenarios.OnSim, scenarios.OnReal})
+		return sim.Unknown("value of --on", f.on, []string{scenarios.OnSim, scenarios.OnReal})
 	case f.speed < 1 || f.speed > 1000:
 		return fmt.Errorf("--speed %v: it must be between 1 and 1000", f.speed)
 	case f.speed != 1 && f.on != scenarios.OnReal:
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
+	case f.workers < 0:
+		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	case f.limit <= 0:
 		return fmt.Errorf("--limit %v: it must be above zero", f.limit)
 	case f.on == scenarios.OnReal:
@@ -66,13 +69,14 @@ func newRun(locks []clients.Lock) *cobra.Command {
 		Use:   "run [SCENARIO[/RUN] | FILE]...",
 		Short: "Run scenarios and print the verdicts",
 		Long: `Run puts locks through scenarios and prints the verdicts. Without arguments it runs the whole
-catalogue. A run is SAFE if every property held, UNSAFE if one was violated, and UNKNOWN if it proves
-nothing: a fault had no effect, a state that had to occur did not, or the lock never came to rest.`,
+catalogue. A run is SAFE if every property held, UNSAFE if one was violated, and UNKNOWN if it
+proves nothing: a fault had no effect, a state that had to occur did not, or the lock never came
+to rest.`,
 		Example: `  lockstep run
   lockstep run clock-jump crash-restart-5/redlock/durable -v
   lockstep run --lock redlock --seed 7
   lockstep run --json | jq 'select(.verdict != "SAFE")'
-  lockstep run --out results                        timelines as text, SVG and PNG, and histories
+  lockstep run --out results                        timelines (text, SVG, PNG) and histories
   lockstep run pause-after-acquire redlock-calm --on redis --speed 20
   lockstep run --rewrite my-scenario.txtar          renew the timelines in the file`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
@@ -120,10 +124,14 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	}
 	start := time.Now()
 	outcomes, err := f.runAll(c, chosen)
+	took := time.Since(start)
 	if err != nil {
+		if ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *scenarios.Outcome) bool { return o == nil }); len(ended) > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "%d of %d runs had ended:\n", len(ended), len(outcomes))
+			printTable(c.ErrOrStderr(), ended, took)
+		}
 		return err
 	}
-	took := time.Since(start)
 
 	out := c.OutOrStdout()
 	for _, o := range outcomes {
@@ -133,7 +141,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 			}
 		}
 		if f.verbose && !f.json {
-			printTimeline(out, o, f.verbose)
+			printTimeline(out, o)
 		}
 		if f.out != "" {
 			if err := writeArtifacts(f.out, o); err != nil {
@@ -247,13 +255,20 @@ func exitStatus(outcomes []*scenarios.Outcome) error {
 func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outcome) {
 	w := c.OutOrStdout()
 	for _, o := range outcomes {
-		name := fmt.Sprintf("%s (%s)", o.Scenario.Name, o.Run.ID())
-		for _, u := range o.Result.Unmet {
-			fmt.Fprintf(w, "\n%s: nothing is proved: %s\n", name, u)
-		}
 		diffs := o.Unexpected()
+		stale := f.on == scenarios.OnSim && f.seed == 1 && o.Run.Golden != "" && o.Run.Golden != o.Timeline() && !f.rewrite
+		if len(diffs)+len(o.Result.Unmet) == 0 && !stale {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s\n", o.Name())
+		for _, u := range o.Result.Unmet {
+			fmt.Fprintf(w, "  nothing is proved: %s\n", u)
+		}
+		if len(o.Result.Unmet) > 0 && f.on == scenarios.OnReal && o.Report == nil {
+			fmt.Fprintf(w, "  on real servers a scenario may be too fast for its own margins: try a --speed below %v\n", f.speed)
+		}
 		for _, d := range diffs {
-			fmt.Fprintf(w, "\n%s: %s\n", name, d)
+			fmt.Fprintf(w, "  %s\n", d)
 		}
 		for _, v := range o.Result.Violations {
 			if o.Run.Expected(v.Property) != checker.Violated {
@@ -263,17 +278,17 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 		if len(diffs)+len(o.Result.Unmet) > 0 {
 			fmt.Fprintf(w, "  see it again: %s\n", f.again(o))
 		}
-		if f.on == scenarios.OnSim && f.seed == 1 && o.Run.Golden != "" && o.Run.Golden != o.Timeline() && !f.rewrite {
-			fmt.Fprintf(w, "\n%s: the timeline is not the one in %s; lockstep run --rewrite FILE renews it\n", name, o.Scenario.File)
+		if stale {
+			fmt.Fprintf(w, "  the timeline is not the one in %s; lockstep run --rewrite FILE renews it\n", o.Scenario.File)
 		}
 	}
 }
 
 // again is the command that repeats a run.
 func (f *runFlags) again(o *scenarios.Outcome) string {
-	what := o.Scenario.Name + "/" + o.Run.ID()
+	what := o.Name()
 	if f.files[o.Scenario] {
-		what = o.Scenario.File
+		what = o.Scenario.File + "/" + o.Run.ID()
 	}
 	cmd := fmt.Sprintf("lockstep run %s --seed %d -v", what, f.seed)
 	if f.on == scenarios.OnReal {

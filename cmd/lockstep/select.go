@@ -80,26 +80,41 @@ func keep(runs []scenarios.Run, locks []string) []scenarios.Run {
 
 // open finds one scenario, with all of its runs or the one named.
 func open(arg string) (selection, error) {
-	if isFile(arg) {
-		s, err := load(arg)
+	if file, id, one := cutFile(arg); file != "" {
+		s, err := load(file)
 		if err != nil {
 			return selection{}, err
 		}
-		return selection{scenario: s, runs: s.Runs, file: true}, nil
+		return selection{scenario: s, file: true}.narrow(id, one)
 	}
 	name, id, one := strings.Cut(arg, "/")
 	s, err := scenarios.Find(name)
 	if err != nil {
 		return selection{}, err
 	}
+	return selection{scenario: s}.narrow(id, one)
+}
+
+// narrow chooses one run, or all of them.
+func (s selection) narrow(id string, one bool) (selection, error) {
 	if !one {
-		return selection{scenario: s, runs: s.Runs}, nil
+		s.runs = s.scenario.Runs
+		return s, nil
 	}
-	r, err := s.FindRun(id)
-	if err != nil {
-		return selection{}, err
+	r, err := s.scenario.FindRun(id)
+	s.runs = []scenarios.Run{r}
+	return s, err
+}
+
+// cutFile takes FILE or FILE/RUN apart; file is empty if arg names none.
+func cutFile(arg string) (file, id string, one bool) {
+	if file, id, one = strings.Cut(arg, ".txtar/"); one {
+		return file + ".txtar", id, true
 	}
-	return selection{scenario: s, runs: []scenarios.Run{r}}, nil
+	if isFile(arg) {
+		return arg, "", false
+	}
+	return "", "", false
 }
 
 // isFile tells the name of a file from the name of a scenario: by its ending, or by there being one.
@@ -112,6 +127,9 @@ func isFile(arg string) bool {
 }
 
 func load(file string) (*scenarios.Scenario, error) {
+	if filepath.Ext(file) == ".jsonl" {
+		return nil, fmt.Errorf("%s: that is a history; lockstep show judges it again", file)
+	}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no such file; lockstep list names the scenarios of the catalogue", file)

@@ -81,7 +81,7 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error
 		defer file.Close()
 		h, err := sim.ReadHistory(file)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", arg, err)
+			return nil, fmt.Errorf("%s:%w", arg, err)
 		}
 		return &scenarios.Outcome{History: h, Result: checker.Check(h, nil)}, nil
 	}

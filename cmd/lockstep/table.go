@@ -69,12 +69,13 @@ func newLine(o *scenarios.Outcome) line {
 // printTable prints the verdicts: what people came for.
 func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) {
 	t := table.NewWriter()
-	t.SetOutputMirror(w)
+	t.SuppressTrailingSpaces()
 	style := table.StyleLight
 	style.Options = table.OptionsNoBordersAndSeparators
 	style.Format.Header = text.FormatLower
+	style.Box.PaddingLeft = ""
 	t.SetStyle(style)
-	t.AppendHeader(table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "expected"})
+	t.AppendHeader(table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "ok"})
 	good, bad, unclear := paint(w, text.FgGreen), paint(w, text.FgRed, text.Bold), paint(w, text.FgYellow, text.Bold)
 	asExpected, last := 0, ""
 	for _, o := range outcomes {
@@ -93,7 +94,7 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 		violated, broken := summary(o)
 		t.AppendRow(table.Row{name, o.Run.ID(), verdict, violated, broken, mark})
 	}
-	t.Render()
+	fmt.Fprintln(w, t.Render())
 	fmt.Fprintf(w, "\n%d runs, %d as expected (%v)\n", len(outcomes), asExpected, took.Round(10*time.Millisecond))
 }
 
@@ -112,10 +113,10 @@ func summary(o *scenarios.Outcome) (violated, broken string) {
 }
 
 // printTimeline prints the timeline of one run.
-func printTimeline(w io.Writer, o *scenarios.Outcome, verbose bool) {
+func printTimeline(w io.Writer, o *scenarios.Outcome) {
 	m := o.History.Meta
 	bold := paint(w, text.Bold)
 	fmt.Fprintf(w, "%s\n", bold(fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, o.Run.ID(), m.Seed, m.On, cmp.Or(m.Checksum, "none"))))
-	reports.Text(w, o.History, o.Result, reports.TextOptions{Verbose: verbose, Paint: roles(w)})
+	reports.Text(w, o.History, o.Result, reports.TextOptions{Paint: roles(w)})
 	fmt.Fprintln(w)
 }
