@@ -110,18 +110,18 @@ func (r *Redis) NextDeadline() (time.Time, bool) {
 }
 
 // Restart ends the process and starts another: connections and loaded scripts are gone, and if it restarts empty, all
-// keys. Call it when the node comes up again: keys whose deadline passed while it was down expire now.
+// keys. Call it when the node comes up again: keys whose deadline passed while it was down have expired, and are not lost.
 func (r *Redis) Restart(empty bool) {
 	r.process++
 	r.clients = 0
 	clear(r.scripts)
 	r.closeLua()
+	r.Tick()
 	if empty {
 		for _, name := range r.names() {
 			r.drop(name, sim.Lose)
 		}
 	}
-	r.Tick()
 }
 
 // Close frees what the node holds.
