@@ -6,12 +6,19 @@ import (
 	"lockstep/sim"
 )
 
-// unmet returns why the run proves nothing: it ended before its time, a fault had no effect, or a dangerous state did
-// not occur. A lock that survives a pause which hit it after it had finished has survived nothing.
+// unmet returns why the run proves nothing: it ended before its time, a pause did not stop all of a client, a fault had no
+// effect, or a dangerous state did not occur. A lock that survives a pause which hit it after it had finished has survived nothing.
 func unmet(ix *index, musts []Must) []string {
 	var reasons []string
 	if ix.Meta.Cap != "" {
 		reasons = append(reasons, "hit the cap on "+ix.Meta.Cap)
+	}
+	ranOn := map[string]bool{}
+	for _, e := range ix.Events {
+		if e.Kind == sim.Info && e.Op == sim.Unpaused && !ranOn[e.Process] {
+			ranOn[e.Process] = true
+			reasons = append(reasons, e.Process+" ran on while it was paused: it takes its time from package time, so this run proves nothing about a pause")
+		}
 	}
 	settled := map[int]bool{0: true} // faults that bit, or were named already; number 0 is a mere consequence of one
 	for _, e := range ix.Events {

@@ -3,8 +3,9 @@
 // It is a pure function of a history: it knows no lock, no Redis and no clock of its own, so that a saved history can be
 // judged again by a newer checker. Everything is defined by events, never by what a lock chooses to say about itself.
 //
-//   - A lease is granted by the node event that sets its key on the last node of a first majority. That is the order of
-//     grants: a reply that is held for 12 s does not make its receiver the newer holder.
+//   - A lease is granted by the node event that completes the last majority of nodes with its key before Acquire returns.
+//     A key that is gone is no vote any more, so that tries under one token do not add up. That is the order of grants: a
+//     reply that is held for 12 s does not make its receiver the newer holder.
 //   - A client holds from the return of Acquire until it invokes Release, crashes, exits, or its own steady clock
 //     reads the end of the lease, whichever comes first.
 //
@@ -64,6 +65,11 @@ const (
 	DurableNodes      Assumption = "durable nodes"
 	None              Assumption = "none" // the environment kept its promises: the lock is at fault
 )
+
+// Assumptions returns all assumptions, with None as the last.
+func Assumptions() []Assumption {
+	return []Assumption{BoundedPause, BoundedClockError, BoundedDelay, DurableNodes, None}
+}
 
 // A Violation is one breach of one property.
 type Violation struct {

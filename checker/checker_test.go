@@ -73,6 +73,11 @@ func TestCheckVerdict(t *testing.T) {
 			unmet: []string{"the fault `cut c1-n4` never bit"}},
 		{name: "another fault's bite is no bite", story: "0 c1 fault cut id=3 cut_c1-n4\n" + calm, verdict: Inconclusive,
 			unmet: []string{"the fault `cut c1-n4` never bit"}},
+		{name: "code that ran on in a pause outranks safety", story: "0 c2 info unpaused\n0 c1 info unpaused\n0 c2 info unpaused\n" + calm, verdict: Inconclusive,
+			unmet: []string{
+				"c2 ran on while it was paused: it takes its time from package time, so this run proves nothing about a pause",
+				"c1 ran on while it was paused: it takes its time from package time, so this run proves nothing about a pause",
+			}},
 		{name: "an unmet must outranks safety", story: calm, musts: []string{"c1 acquires", "c1 waits for c2"}, verdict: Inconclusive,
 			unmet: []string{"must c1 waits for c2: did not occur"}},
 		{name: "an unmet must outranks a violation", story: zombie, musts: []string{"c1 is refused"}, verdict: Inconclusive, violations: 1,

@@ -21,7 +21,7 @@ type index struct {
 	lives       []life           // of the keys that stood for a lease, in the order of their beginnings
 	livesOf     map[string][]int // where in lives, by the label of the lease
 	invocation  map[int]int      // of an outcome
-	grants      map[string]int   // by label
+	grants      map[string][]int // by label, the events by which a majority of nodes came to have a key of it
 	releases    map[string][]int // invocations, by label
 	crashes     map[string][]int
 	exits       map[string][]int
@@ -41,6 +41,8 @@ type life struct {
 	node, key, label string
 	from, to         int           // a life that nothing ends goes up to the number of events
 	timed            time.Duration // true time of the last command that gave it a deadline
+	promise          time.Duration // how long it was to live from then on, or sim.NoEnd
+	vote             bool          // it was set where there was none, and so counts towards a majority
 }
 
 func newIndex(h *sim.History) *index {
@@ -49,7 +51,7 @@ func newIndex(h *sim.History) *index {
 		byLabel:     map[string]int{},
 		livesOf:     map[string][]int{},
 		invocation:  map[int]int{},
-		grants:      map[string]int{},
+		grants:      map[string][]int{},
 		releases:    map[string][]int{},
 		crashes:     map[string][]int{},
 		exits:       map[string][]int{},
@@ -141,29 +143,43 @@ func (ix *index) readFaults() {
 func (ix *index) readKeys() {
 	type place struct{ node, key string }
 	living := map[place]int{}
-	end := func(p place, i int) {
-		if n, ok := living[p]; ok {
-			ix.lives[n].to = i
-			delete(living, p)
+	votes := map[string]map[string]int{} // label → node → keys of it that live there
+	end := func(p place, i int) (label string, vote bool) {
+		n, ok := living[p]
+		if !ok {
+			return "", false
 		}
+		delete(living, p)
+		l := &ix.lives[n]
+		l.to = i
+		if nodes := votes[l.label]; l.vote {
+			if nodes[p.node]--; nodes[p.node] == 0 {
+				delete(nodes, p.node)
+			}
+		}
+		return l.label, l.vote
 	}
-	begin := func(p place, label string, i int) {
-		end(p, i)
+	begin := func(p place, label string, vote bool, i int) {
+		before, voted := end(p, i)
 		if label == "" {
 			return // a key of another kind, such as the counter of fencing tokens
 		}
+		again := voted && before == label // a lease that overwrites its own key keeps the vote, and gets no other
 		living[p] = len(ix.lives)
 		ix.livesOf[label] = append(ix.livesOf[label], len(ix.lives))
-		ix.lives = append(ix.lives, life{p.node, p.key, label, i, len(ix.Events), ix.at(i)})
-	}
-	votes := map[string]map[string]bool{} // label → nodes
-	vote := func(label, node string, i int) {
-		if votes[label] == nil {
-			votes[label] = map[string]bool{}
+		ix.lives = append(ix.lives, life{
+			node: p.node, key: p.key, label: label, from: i, to: len(ix.Events),
+			timed: ix.at(i), promise: ix.promise(ix.Events[i]), vote: vote || again,
+		})
+		if !vote && !again {
+			return
 		}
-		votes[label][node] = true
-		if _, granted := ix.grants[label]; !granted && len(votes[label]) == ix.Meta.Quorum() {
-			ix.grants[label] = i
+		if votes[label] == nil {
+			votes[label] = map[string]int{}
+		}
+		votes[label][p.node]++
+		if votes[label][p.node] == 1 && len(votes[label]) == ix.Meta.Quorum() && !again {
+			ix.grants[label] = append(ix.grants[label], i)
 		}
 	}
 	for i, e := range ix.Events {
@@ -173,13 +189,12 @@ func (ix *index) readKeys() {
 		p := place{e.Process, e.Key}
 		switch e.Op {
 		case sim.Set:
-			begin(p, e.Lease, i)
-			vote(e.Lease, e.Process, i)
+			begin(p, e.Lease, true, i)
 		case sim.Over:
-			begin(p, e.Lease, i)
+			begin(p, e.Lease, false, i)
 		case sim.Retime:
 			if n, ok := living[p]; ok {
-				ix.lives[n].timed = e.At
+				ix.lives[n].timed, ix.lives[n].promise = e.At, ix.promise(e)
 			}
 		case sim.Delete, sim.Expire, sim.Lose:
 			end(p, i)
@@ -224,13 +239,40 @@ func (ix *index) paused(process string, from, to time.Duration) (total time.Dura
 // lifetime returns for how long a key lived after it was last given a deadline.
 func (ix *index) lifetime(l life) time.Duration { return ix.at(l.to) - l.timed }
 
-// early says whether a key was gone before its TTL had passed in true time, though no command removed it.
+// promise returns how long a key is to live after e, which gave it its deadline. That is what the command said, and not
+// the TTL of the run: a lock that gives its keys less gets what it asked for. A key without a deadline in the history is
+// taken to have got the TTL.
+func (ix *index) promise(e sim.Event) time.Duration {
+	switch {
+	case e.Until == sim.NoEnd, e.Until == 0 && ix.Meta.TTL <= 0:
+		return sim.NoEnd
+	case e.Until == 0:
+		return ix.Meta.TTL
+	}
+	return e.Until - (e.At + e.Wall)
+}
+
+// due returns when a key would have ended in true time, if its node had kept it and had a right clock.
+func (l life) due() time.Duration {
+	if l.promise < 0 {
+		return l.timed
+	}
+	return later(l.timed, l.promise)
+}
+
+// early says whether a key was gone before the life that it was promised had passed in true time, though no command
+// removed it.
 func (ix *index) early(l life) bool {
-	if l.to == len(ix.Events) || ix.lifetime(l) >= ix.Meta.TTL-slack {
+	if l.to == len(ix.Events) {
 		return false
 	}
-	op := ix.Events[l.to].Op
-	return op == sim.Expire || op == sim.Lose
+	switch ix.Events[l.to].Op {
+	case sim.Expire:
+		return l.promise != sim.NoEnd && ix.lifetime(l) < l.promise-slack
+	case sim.Lose:
+		return ix.lifetime(l) < l.promise-slack
+	}
+	return false
 }
 
 // tookLong says whether a message that was under way for d was late. No bound on delays is part of any algorithm; half a

@@ -27,7 +27,7 @@ type Lease struct {
 	Fence  int64
 
 	Invoked time.Duration // when Acquire was called
-	Granted time.Duration // when a majority of nodes had its key; From if that was not seen
+	Granted time.Duration // when a majority of nodes came to have its key, the last time before From; From if that was not seen
 	From    time.Duration // when Acquire returned: the hold begins
 	To      time.Duration // the hold ends, and does not include this instant; may lie after the last event
 	End     time.Duration // when the client's steady clock reads the end of the lease, or sim.NoEnd
@@ -55,7 +55,7 @@ func (ix *index) newLease(i int) Lease {
 	if j, ok := ix.invocation[i]; ok {
 		l.InvokeEvent, l.Invoked = j, ix.Events[j].At
 	}
-	if j, ok := ix.grants[l.Label]; ok {
+	if j := last(ix.grants[l.Label], i); j >= 0 {
 		l.GrantEvent, l.Granted, l.GrantSeen = j, ix.Events[j].At, true
 	}
 

@@ -75,29 +75,42 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	if !a.GrantSeen {
 		return None, nil
 	}
-	lost, early, taken := -1, -1, -1
+	var (
+		lost, early []int // the events, one for each node
+		taken       = -1
+		votes       []string // the nodes that had a key of the second lease at its grant, or came to have one before its return
+	)
 	for _, n := range ix.livesOf[b.Label] {
 		taker := ix.lives[n]
-		for _, n := range ix.livesOf[a.Label] {
-			key := ix.lives[n]
-			if key.node != taker.node || key.key != taker.key || key.to > taker.from || ix.at(key.to) >= a.To {
-				continue
-			}
-			switch op := ix.Events[key.to].Op; {
-			case op == sim.Lose:
-				lost = key.to
-			case op == sim.Expire && ix.early(key):
-				early = key.to
-			case op == sim.Over && wallIsOff(ix.Events[b.ReturnEvent]):
-				taken = key.to // a lock that compares the clocks of clients, as GETSET on a timestamp does
-			}
+		voted := b.GrantSeen && taker.vote && taker.from < b.ReturnEvent && b.GrantEvent < taker.to && !slices.Contains(votes, taker.node)
+		if voted {
+			votes = append(votes, taker.node)
+		}
+		key := ix.before(a.Label, taker)
+		if key == nil || ix.at(key.to) >= a.To {
+			continue
+		}
+		// A key that would have ended by then anyway was in nobody's way.
+		missed := voted && ix.at(taker.from) < key.due()
+		switch op := ix.Events[key.to].Op; {
+		case op == sim.Lose && missed:
+			lost = append(lost, key.to)
+		case op == sim.Expire && missed && ix.early(*key):
+			early = append(early, key.to)
+		case op == sim.Over && wallIsOff(ix.Events[b.ReturnEvent]):
+			taken = key.to // a lock that compares the clocks of clients, as GETSET on a timestamp does
 		}
 	}
+	// A cause is to blame if the second lease would not have had a majority without it. If each of two would have been
+	// enough without the other, neither is needed, but both together are.
+	needed := func(nodes int) bool { return nodes > 0 && len(votes)-nodes < ix.Meta.Quorum() }
 	switch {
-	case lost >= 0:
-		return DurableNodes, []int{lost}
-	case early >= 0:
-		return BoundedClockError, []int{early}
+	case needed(len(lost)):
+		return DurableNodes, lost[len(lost)-1:]
+	case needed(len(early)):
+		return BoundedClockError, early[len(early)-1:]
+	case needed(len(lost) + len(early)):
+		return DurableNodes, []int{lost[len(lost)-1], early[len(early)-1]}
 	case taken >= 0:
 		return BoundedClockError, []int{taken}
 	}
@@ -105,6 +118,17 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 		return BoundedClockError, []int{fault}
 	}
 	return None, nil
+}
+
+// before returns the last key of a lease that made room for a key at the same place, or nil.
+func (ix *index) before(label string, taker life) *life {
+	var key *life
+	for _, n := range ix.livesOf[label] {
+		if l := &ix.lives[n]; l.node == taker.node && l.key == taker.key && l.to <= taker.from {
+			key = l
+		}
+	}
+	return key
 }
 
 func wallIsOff(e sim.Event) bool { return e.Wall > slack || e.Wall < -slack }

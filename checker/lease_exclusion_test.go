@@ -1,6 +1,9 @@
 package checker
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestLeaseExclusion(t *testing.T) {
 	testProperty(t, LeaseExclusion, []verdictCase{
@@ -246,6 +249,28 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		4.1  n5 set c2#1
 		4.2  c2 ok acquire c2#1 until=13.9
 	`
+	const (
+		four = `
+		4    c2 invoke acquire
+		4.1  n1 set c2#1
+		4.1  n3 set c2#1
+		4.1  n4 set c2#1
+		4.1  n5 set c2#1
+		4.2  c2 ok acquire c2#1 until=13.9
+	`
+		five = `
+		4    c2 invoke acquire
+		4.1  n1 set c2#1
+		4.1  n2 set c2#1
+		4.1  n3 set c2#1
+		4.1  n4 set c2#1
+		4.2  c2 ok acquire c2#1 until=13.9
+	`
+	)
+	expiring := strings.Replace(c2, "4.1  n3 set", "4.1 n3 expire c1#1\n4.1 n3 set", 1)
+	promised := func(until string) string {
+		return strings.Replace(c1, "n3 set c1#1", "n3 set c1#1 until="+until, 1)
+	}
 	testProperty(t, LeaseExclusion, []verdictCase{
 		blame("a node restarted empty", c1+"3 n3 lose c1#1"+c2, "durable nodes"),
 		blame("the clock of a node jumped", c1+"3 n3 expire c1#1"+c2, "bounded clock error"),
@@ -253,9 +278,39 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		blame("a node that the second did not use lost its key", c1+"3 n1 lose c1#1\n3 n3 delete c1#1 by=c2"+c2, "none"),
 		blame("another client deleted it", c1+"3 n3 delete c1#1 by=c2"+c2, "none"),
 		blame("the lock set its keys too short", "ttl 2.9\n"+c1+"3 n3 expire c1#1"+c2, "none"),
-		blame("an expiry within rounding", "ttl 2.901\n"+c1+"3 n3 expire c1#1"+c2, "none"),
-		blame("an expiry beyond rounding", "ttl 2.902\n"+c1+"3 n3 expire c1#1"+c2, "bounded clock error"),
-		blame("a key counts from its last deadline", "ttl 2.5\n"+c1+"1 n3 retime c1#1\n3 n3 expire c1#1"+c2, "bounded clock error"),
+		blame("an expiry within rounding", "ttl 4.001\n"+c1+expiring, "none"),
+		blame("an expiry beyond rounding", "ttl 4.002\n"+c1+expiring, "bounded clock error"),
+		blame("a key counts from its last deadline", "ttl 3.5\n"+c1+"1 n3 retime c1#1\n3.7 n3 expire c1#1"+c2, "bounded clock error"),
+		blame("the lock gave its keys less", promised("2.6")+"2.6 n3 expire c1#1"+c2, "none"),
+		blame("the lock gave its keys less, and they lived for less yet", promised("4.5")+"3 n3 expire c1#1"+c2, "bounded clock error"),
+		blame("the lock gave its keys more", promised("14")+"3.999 n3 expire c1#1"+c2, "bounded clock error"),
+		blame("a deadline by the clock of a node that is ahead", promised("105 wall=100")+"3.999 n3 expire c1#1"+c2, "bounded clock error"),
+		blame("a deadline by the clock of a node that is ahead, kept", promised("102.6 wall=100")+"2.6 n3 expire c1#1"+c2, "none"),
+		blame("the last command gave it less", c1+"1 n3 retime c1#1 until=2\n2 n3 expire c1#1"+c2, "none"),
+		blame("the last command gave it none", c1+"1 n3 retime c1#1 until=never\n2 n3 expire c1#1"+c2, "none"),
+		blame("a key without a deadline was lost", promised("never")+"3 n3 lose c1#1"+c2, "durable nodes"),
+		blame("a key was lost that would have expired before", promised("2.6")+"2 n3 lose c1#1"+c2, "none"),
+		blame("a key expired early that would have expired before", promised("3.6")+"2 n3 expire c1#1"+c2, "none"),
+		blame("the second never had a majority", c1+"3 n3 lose c1#1"+`
+			4    c2 invoke acquire
+			4.1  n3 set c2#1
+			4.1  n4 set c2#1
+			4.2  c2 ok acquire c2#1 until=13.9`, "none"),
+		blame("the second has a majority without it", c1+"3 n3 lose c1#1\n3 n1 delete c1#1 by=c2"+four, "none"),
+		blame("the second has no majority without both of them", c1+"3 n3 lose c1#1\n3 n1 lose c1#1"+four, "durable nodes"),
+		blame("the loss does not matter, the expiries do", c1+`
+			3    n3 lose c1#1
+			3    n1 expire c1#1
+			3    n2 expire c1#1`+five, "bounded clock error"),
+		blame("the expiry does not matter, the losses do", c1+`
+			3    n3 expire c1#1
+			3    n1 lose c1#1
+			3    n2 lose c1#1`+five, "durable nodes"),
+		blame("either alone would do, and one is needed", c1+"3 n3 lose c1#1\n3 n1 expire c1#1"+four, "durable nodes"),
+		blame("the loss does not matter, the clock of the holder does", "0 c1 fault drift ppm=-1\n"+c1+`
+			3    n3 lose c1#1
+			3    n1 expire c1#1 key=other
+			3    n1 delete c1#1 by=c2`+four, "bounded clock error"),
 		blame("a key that nobody removed", c1+c2, "none"),
 		blame("a loss that came after", c1+"3 n3 delete c1#1"+c2+"5 n1 lose c1#1\n5 n3 lose c2#1", "none"),
 		blame("a loss that came after the hold", c1+"3 n3 delete c1#1 by=c2"+c2+"11 n1 lose c1#1\n12 n1 set c2#1", "none"),

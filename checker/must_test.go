@@ -107,18 +107,20 @@ func TestMustMet(t *testing.T) {
 		},
 		{
 			must: "n2 drops the key of c1 early",
-			met:  []situation{{"by expiry", c1 + "5 n2 expire c1#1"}, {"by loss", c1 + "5 n2 lose c1#1"}},
+			met:  []situation{{"by expiry", c1 + "5 n2 expire c1#1"}, {"by loss", c1 + "5 n2 lose c1#1"}, {"without a deadline", c1 + "1 n2 retime c1#1 until=never\n50 n2 lose c1#1"}, {"less than it was promised", c1 + "1 n2 retime c1#1 until=31\n15 n2 expire c1#1"}},
 			unmet: []situation{
 				{"in time", c1 + "10.1 n2 expire c1#1"}, {"within rounding", c1 + "10.099 n2 expire c1#1"}, {"by a command", c1 + "5 n2 delete c1#1"},
 				{"another node", c1 + "5 n1 expire c1#1"}, {"another key", "0 n2 set c2#1\n5 n2 expire c2#1"}, {"not at all", c1},
+				{"promised less", "0 c1 invoke acquire\n0.1 n2 set c1#1 until=2.6\n2.6 n2 expire c1#1"}, {"made less", c1 + "1 n2 retime c1#1 until=103 wall=100\n3 n2 expire c1#1"},
+				{"promised less, and lost after that", c1 + "1 n2 retime c1#1 until=3\n3.1 n2 lose c1#1"}, {"promised no end", c1 + "1 n2 retime c1#1 until=never\n3 n2 expire c1#1"},
 			},
 		},
 		{
 			must: "n2 keeps the key of c1 late",
-			met:  []situation{{"until it expires", c1 + "10.2101 n2 expire c1#1"}, {"until the end", c1 + "15 c2 info exit"}},
+			met:  []situation{{"until it expires", c1 + "10.2101 n2 expire c1#1"}, {"until the end", c1 + "15 c2 info exit"}, {"promised less", c1 + "1 n2 retime c1#1 until=3\n6 n2 expire c1#1"}},
 			unmet: []situation{
 				{"within the allowance", c1 + "10.21 n2 expire c1#1\n20 n2 set c1#2"}, {"renewed", c1 + "9 n2 retime c1#1\n18 n2 expire c1#1"},
-				{"another node", c1 + "10.1 n2 expire c1#1\n15 n1 expire c1#1"}, {"another key", "0 n2 set c2#1\n15 n2 expire c2#1"}, {"no TTL", "ttl 0\n" + c1 + "99 n2 expire c1#1"},
+				{"another node", c1 + "10.1 n2 expire c1#1\n15 n1 expire c1#1"}, {"another key", "0 n2 set c2#1\n15 n2 expire c2#1"}, {"promised more", c1 + "1 n2 retime c1#1 until=31\n31 n2 expire c1#1"}, {"promised no end", c1 + "1 n2 retime c1#1 until=never\n99 c1 info exit"}, {"no TTL", "ttl 0\n" + c1 + "99 n2 expire c1#1"},
 			},
 		},
 		{

@@ -181,11 +181,10 @@ func (m Must) someKey(ix *index, has func(life) bool) bool {
 	})
 }
 
-// late says whether a key lived longer than its TTL, by more than the allowance for drift that Redlock makes (one percent,
-// and some milliseconds for the resolution of Redis). A key that is still there at the end lived until then.
+// late says whether a key lived longer than it was promised, by more than the allowance for drift that Redlock makes (one
+// percent, and some milliseconds for the resolution of Redis). A key that is still there at the end lived until then.
 func (ix *index) late(l life) bool {
-	ttl := ix.Meta.TTL
-	return ttl > 0 && ix.lifetime(l) > ttl+ttl/100+10*time.Millisecond
+	return l.promise != sim.NoEnd && ix.lifetime(l) > l.promise+l.promise/100+10*time.Millisecond
 }
 
 // restarts compares the restarts of the node that a scenario asks for, not those of the healing at its end, with the end of

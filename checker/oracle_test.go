@@ -67,23 +67,42 @@ func leaseExclusionOracle(h *sim.History) []string {
 	return found
 }
 
-// grantOracle returns the first event by which a majority of nodes had set a key of a lease, or its return.
+// grantOracle returns the last event before the return of a lease by which a majority of nodes came to have its key, or its
+// return.
 func grantOracle(h *sim.History, acquire int) int {
-	label := h.Events[acquire].Lease
-	for i := range h.Events {
-		nodes := 0
-		for _, node := range h.Meta.Nodes {
-			if slices.ContainsFunc(h.Events[:i+1], func(e sim.Event) bool {
-				return e.Process == node && e.Kind == sim.State && e.Op == sim.Set && e.Lease == label
-			}) {
-				nodes++
-			}
-		}
-		if 2*nodes > len(h.Meta.Nodes) {
-			return i
+	grant := acquire
+	for i := 1; i < acquire; i++ {
+		if n := len(h.Meta.Nodes); 2*votesOracle(h, acquire, i) > n && 2*votesOracle(h, acquire, i-1) <= n {
+			grant = i
 		}
 	}
-	return acquire
+	return grant
+}
+
+// votesOracle counts the nodes whose key, after event i, is one that the lease of an ok acquire set there where none was, and
+// that nothing but the lease itself has touched since.
+func votesOracle(h *sim.History, acquire, i int) int {
+	label, votes := h.Events[acquire].Lease, 0
+	for _, node := range h.Meta.Nodes {
+		voted := false
+		for _, e := range h.Events[:i+1] {
+			if e.Process != node || e.Kind != sim.State {
+				continue
+			}
+			switch e.Op {
+			case sim.Set:
+				voted = e.Lease == label
+			case sim.Over:
+				voted = voted && e.Lease == label
+			case sim.Delete, sim.Expire, sim.Lose:
+				voted = false
+			}
+		}
+		if voted {
+			votes++
+		}
+	}
+	return votes
 }
 
 // resourceExclusionOracle returns the events at which a write was accepted though a newer lease had been granted.

@@ -175,7 +175,7 @@ func garbage(t *rapid.T) *sim.History {
 	kind := rapid.SampledFrom([]sim.Kind{"", sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Fault, sim.Bite, sim.State, sim.Message})
 	op := rapid.SampledFrom([]string{
 		"", sim.Acquire, sim.Release, sim.Write, sim.Check, sim.Exit, sim.Deliver, sim.Set, sim.Over, sim.Retime, sim.Delete, sim.Expire,
-		sim.Lose, sim.Accept, sim.Reject, "pause", "resume", "crash", "restart", "drift", "jump",
+		sim.Lose, sim.Accept, sim.Reject, sim.Unpaused, "pause", "resume", "crash", "restart", "drift", "jump",
 	})
 	instant := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64())
 	id := rapid.IntRange(-1, 2)

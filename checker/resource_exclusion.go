@@ -31,7 +31,7 @@ func resourceExclusion(ix *index) []Violation {
 			continue
 		}
 		l := ix.lease(e.Lease)
-		broken, because := blameWrite(ix, e, l, newer)
+		broken, because := blameWrite(ix, i, l, newer)
 		found = append(found, Violation{
 			Property: ResourceExclusion,
 			At:       e.At,
@@ -57,12 +57,12 @@ func byGrant(ix *index) map[string][]*Lease {
 	return locks
 }
 
-// blameWrite says why a write e under l reached the resource after the grant of a newer lease.
-func blameWrite(ix *index, e sim.Event, l, newer *Lease) (Assumption, []int) {
+// blameWrite says why a write under l, event i, reached the resource after the grant of a newer lease.
+func blameWrite(ix *index, i int, l, newer *Lease) (Assumption, []int) {
 	if l.held() && newer.Granted < l.To {
 		return blame(ix, l, newer) // the leases overlapped already: the resource only shows it
 	}
-	sent := departure(e)
+	sent := departure(ix.Events[i])
 	if l.held() && sent <= l.To {
 		return BoundedDelay, nil // it left in time and was late on its way
 	}
@@ -70,5 +70,21 @@ func blameWrite(ix *index, e sim.Event, l, newer *Lease) (Assumption, []int) {
 	if total, pause := ix.paused(l.Client, l.From, sent); total > 0 && sent-total <= l.To {
 		return BoundedPause, []int{pause}
 	}
+	// A request waits for its connection, whose handshake a slow link delays just as well.
+	if invoked := ix.writing(i); invoked > l.ReturnEvent && l.held() && ix.at(invoked) < l.To && (l.EndEvent < 0 || invoked < l.EndEvent) {
+		return BoundedDelay, []int{invoked}
+	}
 	return None, nil
+}
+
+// writing returns the invocation of the write that the resource accepted by event i, or -1.
+func (ix *index) writing(i int) int {
+	e, found := ix.Events[i], -1
+	for _, j := range ix.invokes[clientOf(e.Lease)] {
+		in := ix.Events[j]
+		if j < i && in.Op == sim.Write && in.Lease == e.Lease && in.Value == e.Value && in.At <= departure(e) {
+			found = j
+		}
+	}
+	return found
 }

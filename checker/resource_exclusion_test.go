@@ -40,7 +40,7 @@ func TestResourceExclusion(t *testing.T) {
 			12   resource accept A c1#1 sent=11.9
 			13   n2 set c2#1
 			13.1 c2 ok acquire c2#1 until=22`},
-		{name: "the grant counts from the first majority", story: "nodes 3\n" + `
+		{name: "the grant counts from the last majority before the return", story: "nodes 3\n" + `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1
 			0.1  n2 set c1#1
@@ -51,8 +51,64 @@ func TestResourceExclusion(t *testing.T) {
 			12   resource accept A c1#1 sent=11.9
 			12.5 n2 lose c2#1
 			13   n2 set c2#1
+			13.1 c2 ok acquire c2#1 until=22
+			14   resource accept B c1#1 sent=11.9
+			15   n2 delete c2#1
+			16   n2 set c2#1   # too late to be its grant`,
+			want: []string{"c1 wrote B under c1#1 at 14.000s, after c2 was granted c2#1 at 13.000s [none]"}},
+		{name: "the grant counts from a majority that was lost before the return", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.1  n2 set c1#1
+			0.2  c1 ok acquire c1#1 until=10
+			11   c2 invoke acquire
+			11.1 n1 set c2#1
+			11.2 n2 set c2#1
+			12   resource accept A c1#1 sent=11.9
+			12.5 n2 lose c2#1
 			13.1 c2 ok acquire c2#1 until=22`,
 			want: []string{"c1 wrote A under c1#1 at 12.000s, after c2 was granted c2#1 at 11.200s [none]"}},
+		{name: "votes of several tries do not add up", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.1  n2 set c1#1
+			0.2  c1 ok acquire c1#1 until=10
+			1    c2 invoke acquire
+			1.1  n3 set c2#1
+			1.2  n3 delete c2#1
+			1.3  n2 lose c1#1
+			1.4  n2 set c2#1
+			1.5  n2 delete c2#1
+			2    resource accept A c1#1 sent=1.9
+			2.1  c1 invoke release c1#1
+			2.2  n1 delete c1#1
+			3    n1 set c2#1
+			3    n2 set c2#1
+			3.1  c2 ok acquire c2#1 until=13`},
+		{name: "a lease that overwrites its own key keeps the vote", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.1  n2 set c1#1
+			0.2  c1 ok acquire c1#1 until=10
+			11   c2 invoke acquire
+			11.1 n1 set c2#1
+			11.2 n1 over c2#1 was=c2#1
+			11.3 n2 set c2#1
+			12   resource accept A c1#1 sent=11.9
+			12.1 n2 over c2#1 was=c2#1
+			13.1 c2 ok acquire c2#1 until=22`,
+			want: []string{"c1 wrote A under c1#1 at 12.000s, after c2 was granted c2#1 at 11.300s [none]"}},
+		{name: "a majority after the return is no grant", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.1  n2 set c1#1
+			0.2  c1 ok acquire c1#1 until=10
+			11   c2 invoke acquire
+			11.1 n1 set c2#1
+			13   c2 ok acquire c2#1 until=22
+			14   resource accept A c1#1 sent=11.9
+			15   n2 set c2#1`,
+			want: []string{"c1 wrote A under c1#1 at 14.000s, after c2 was granted c2#1 at 13.000s [none]"}},
 		{name: "a grant that was never seen counts from the return", story: c1 + `
 			11   c2 invoke acquire
 			12   resource accept A c1#1 sent=11.9
@@ -146,6 +202,13 @@ func TestResourceExclusionBlame(t *testing.T) {
 		blame("the message was late after a crash", c1+"3 c1 fault crash"+c2+"15.003 resource accept A c1#1 sent=3", "bounded delay"),
 		blame("the message was late after a release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=2.9", "bounded delay"),
 		blame("sent after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=3.1", "none"),
+		blame("invoked in time, sent when the connection was there", c1+"5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
+		blame("invoked in time, and paused for a moment", c1+"5 c1 invoke write A c1#1\n6 c1 fault pause\n7 c1 fault resume"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
+		blame("invoked in time, and paused for long", c1+"5 c1 invoke write A c1#1\n6 c1 fault pause"+c2+"14 c1 fault resume\n15.003 resource accept A c1#1 sent=14", "bounded pause"),
+		blame("invoked after the lease", c1+"10.5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "none"),
+		blame("invoked after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1\n3.2 c1 ok release c1#1\n5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "none"),
+		blame("another write invoked in time", c1+"5 c1 invoke write Z c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "none"),
+		blame("invoked again after the lease", c1+"5 c1 invoke write A c1#1\n6 c1 ok write"+c2+"13 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=14", "none"),
 		blame("sent at an unknown time", c1+c2+"15.003 resource accept A c1#1", "none"),
 		blame("sent under a lease that was never valid", "0 c1 invoke acquire\n0.1 n1 set c1#1\n11 c1 ok acquire c1#1 until=10"+c2+"15.003 resource accept A c1#1 sent=11", "none"),
 		{name: "the leases overlapped after a crash of a node", story: c1 + "3 n1 lose c1#1" + sooner + "6 resource accept A c1#1 sent=5.9",

@@ -76,11 +76,11 @@ func wellFormed(h *sim.History) error {
 }
 
 // isOutcome says whether e ends an operation. Steps that take no time (check, wait, exit) may be recorded as a single
-// event, without a number that would join it with an invocation.
+// event, without a number that would join it with an invocation. That a client ran on in a pause is none of its operations.
 func isOutcome(e sim.Event) bool {
 	switch e.Kind {
 	case sim.OK, sim.Fail, sim.Info:
-		return e.ID != 0 || (e.Op != sim.Check && e.Op != sim.Wait && e.Op != sim.Exit)
+		return e.Op != sim.Unpaused && (e.ID != 0 || e.Op != sim.Check && e.Op != sim.Wait && e.Op != sim.Exit)
 	}
 	return false
 }

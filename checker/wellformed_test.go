@@ -43,6 +43,7 @@ func TestCheckWellFormed(t *testing.T) {
 		"0 c1 ok check c1#1\n0 c1 fail check c1#1\n0 c1 ok wait\n1 c1 info exit",
 		"0 c1 invoke acquire\n0 c2 invoke acquire\n1 c2 fail acquire\n1 c1 fail acquire",
 		"0 c1 invoke acquire\n0 c1 invoke write\n1 c1 ok write\n1 c1 ok acquire c1#1 until=9",
+		"0 c1 invoke acquire\n1 c1 fault pause\n2 c1 info unpaused\n2 c1 info unpaused id=1\n3 c1 fail acquire",
 		"5 c1 invoke acquire\n5 c1 fault pause clock=0\n5 c2 invoke acquire clock=0",
 	} {
 		if err := wellFormed(story(t, s)); err != nil {

@@ -29,7 +29,7 @@
 //	must n3 restarts before the lease of c1 ended
 //
 //	-- redlock nodes=5 --
-//	expect lease exclusion violated
+//	expect lease exclusion violated: durable nodes
 //	expect resource exclusion violated
 //	-- redlock nodes=5 resource=fenced label=late-restart ttl=2s --
 //	nemesis
@@ -59,8 +59,13 @@
 //
 //	expect PROPERTY violated
 //
-// or ok, or unknown. A property that is not named is expected to be ok. Expectations are kept by hand. What follows is the
-// timeline that came out last; its first line begins with a time. It is kept verbatim, and the machine may rewrite it.
+// or ok, or unknown. A property that is not named is expected to be ok. A violation may name what must be to blame for it:
+//
+//	expect PROPERTY violated: ASSUMPTION
+//
+// which is bounded pause, bounded clock error, bounded delay, durable nodes, or none, and then the lock itself is at fault.
+// Every violation of the property must break that assumption. Expectations are kept by hand. What follows is the timeline
+// that came out last; its first line begins with a time. It is kept verbatim, and the machine may rewrite it.
 //
 // Blank lines between lanes, musts and expectations are allowed. Comments are not: there is the prose.
 //
@@ -123,8 +128,8 @@
 //	CLIENT crashes while it holds
 //	CLIENT waits for RIVAL                         its acquire is in progress while the other client holds
 //	some client waits for another
-//	NODE drops the key of CLIENT early             it expires, or is lost, before its TTL has passed in true time
-//	NODE keeps the key of CLIENT late
+//	NODE drops the key of CLIENT early             it expires, or is lost, before the life that it was given has passed
+//	NODE keeps the key of CLIENT late              by over 1% of that life, and 10ms
 //	NODE restarts before the lease of CLIENT ended
 //	NODE restarts after the lease of CLIENT ended
 //	write WRITE arrives after its lease ended

@@ -26,7 +26,8 @@ func judge(s *Scenario, r Run, h *sim.History) *Outcome {
 // Name is what the run is called: SCENARIO/LOCK, and /LABEL if there is one.
 func (o *Outcome) Name() string { return o.Scenario.Name + "/" + o.Run.ID() }
 
-// Unexpected lists the properties whose status is not the one that the scenario expects, in words.
+// Unexpected lists the properties whose status, or whose broken assumption, is not the one that the scenario expects, in
+// words.
 func (o *Outcome) Unexpected() []string {
 	var diffs []string
 	for _, s := range o.Result.Statuses {
@@ -34,7 +35,43 @@ func (o *Outcome) Unexpected() []string {
 			diffs = append(diffs, fmt.Sprintf("%s: expected %s, got %s", s.Property, want, s.Status))
 		}
 	}
+	for _, e := range o.Run.Expect {
+		if diff := o.otherAssumption(e); diff != "" {
+			diffs = append(diffs, diff)
+		}
+	}
 	return diffs
+}
+
+// otherAssumption says which violation breaks another assumption than the one that is expected, if any does. Every one of
+// the property must break that one: a second cause is a second finding.
+func (o *Outcome) otherAssumption(e Expectation) string {
+	if e.Assumption == "" {
+		return ""
+	}
+	number := 0
+	for _, v := range o.Result.Violations {
+		if v.Property != e.Property {
+			continue
+		}
+		number++
+		if v.Assumption == e.Assumption {
+			continue
+		}
+		diff := fmt.Sprintf("%s: expected %s, got %s", e.Property, broken(e.Assumption), v.Assumption)
+		if number > 1 {
+			diff += fmt.Sprintf(" in violation %d: %s", number, v.What)
+		}
+		return diff
+	}
+	return ""
+}
+
+func broken(a checker.Assumption) string {
+	if a == checker.None {
+		return "no broken assumption"
+	}
+	return "broken " + string(a)
 }
 
 // ExpectedVerdict is the verdict that follows from what the scenario expects of each property.

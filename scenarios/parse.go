@@ -415,7 +415,8 @@ func parseExpectation(in *lines) (Expectation, error) {
 	line, at := in.peek(), in.number()
 	in.next++
 	e := Expectation{line: at}
-	words := strings.Fields(line)[1:]
+	text, assumption, named := strings.Cut(line, ":")
+	words := strings.Fields(text)[1:]
 	if len(words) < 2 {
 		return e, fail(at, "cannot read %q; write expect PROPERTY violated, ok or unknown", strings.TrimSpace(line))
 	}
@@ -427,6 +428,19 @@ func parseExpectation(in *lines) (Expectation, error) {
 	statuses := []checker.Status{checker.OK, checker.Violated, checker.Unknown}
 	if !slices.Contains(statuses, e.Status) {
 		return e, fail(at, "%w", sim.Unknown("outcome", words[last], wordsOf(statuses)))
+	}
+	if !named {
+		return e, nil
+	}
+	if e.Status != checker.Violated {
+		return e, fail(at, "only a violation has a broken assumption; write expect %s %s", e.Property, e.Status)
+	}
+	e.Assumption = checker.Assumption(strings.Join(strings.Fields(assumption), " "))
+	if e.Assumption == "" {
+		return e, fail(at, "cannot read %q; write expect %s violated: ASSUMPTION", strings.TrimSpace(line), e.Property)
+	}
+	if all := checker.Assumptions(); !slices.Contains(all, e.Assumption) {
+		return e, fail(at, "%w", sim.Unknown("assumption", string(e.Assumption), wordsOf(all)))
 	}
 	return e, nil
 }

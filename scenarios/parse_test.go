@@ -62,6 +62,7 @@ must n3 restarts before the lease of c1 ended
 expect lease exclusion violated
 expect owner only ok
 expect deadlock freedom unknown
+expect expired on return violated: bounded delay
 -- redlock nodes=3 resource=plain --
    0.000s  c1       invoke  acquire
 `
@@ -122,6 +123,7 @@ func TestParse(t *testing.T) {
 					{Property: checker.LeaseExclusion, Status: checker.Violated},
 					{Property: checker.OwnerOnly, Status: checker.OK},
 					{Property: checker.DeadlockFreedom, Status: checker.Unknown},
+					{Property: checker.ExpiredOnReturn, Status: checker.Violated, Assumption: checker.BoundedDelay},
 				},
 			},
 			{Lock: "redlock", Nodes: 3, Resource: Plain, Golden: "   0.000s  c1       invoke  acquire\n"},
@@ -347,6 +349,10 @@ func TestParseErrors(t *testing.T) {
 		{"unknown property", head + run + "expect leas exclusion violated\n", `11: unknown property "leas exclusion"; the properties are ` + properties + ` (did you mean "lease exclusion"?)`},
 		{"unknown outcome", head + run + "expect lease exclusion violatd\n", `11: unknown outcome "violatd"; the outcomes are ok, violated, unknown (did you mean "violated"?)`},
 		{"expectation of nothing", head + run + "expect violated\n", `11: cannot read "expect violated"; write expect PROPERTY violated, ok or unknown`},
+		{"unknown assumption", head + run + "expect lease exclusion violated: durable node\n", `11: unknown assumption "durable node"; the assumptions are bounded pause, bounded clock error, bounded delay, durable nodes, none (did you mean "durable nodes"?)`},
+		{"assumption of nothing", head + run + "expect lease exclusion violated:\n", `11: cannot read "expect lease exclusion violated:"; write expect lease exclusion violated: ASSUMPTION`},
+		{"assumption without an outcome", head + run + "expect lease exclusion: none\n", `11: unknown property "lease"; the properties are ` + properties},
+		{"assumption of what is ok", head + run + "expect lease exclusion ok: none\n", "11: only a violation has a broken assumption; write expect lease exclusion ok"},
 		{"duplicate expectation", head + run + "expect owner only ok\nexpect owner only violated\n", "12: duplicate expectation for owner only; the first is at line 11"},
 
 		{"misspelt expectation", head + run + "expcet lease exclusion violated\n", `11: unknown setting "expcet"; the settings are client, expect, must, nemesis (did you mean "expect"?)`},
@@ -458,6 +464,8 @@ func TestEqual(t *testing.T) {
 		{"must n3 restarts before the lease of c1 ended", "must n3 restarts after the lease of c1 ended"},
 		{"expect owner only ok\n", ""},
 		{"expect owner only ok\n", "expect owner only unknown\n"},
+		{"violated: bounded delay\n", "violated\n"},
+		{"violated: bounded delay\n", "violated: durable nodes\n"},
 		{"verdict: UNSAFE", "verdict: SAFE"},
 	} {
 		changed := strings.Replace(page, change[0], change[1], 1)
@@ -491,6 +499,42 @@ func TestDocumentedMusts(t *testing.T) {
 	for form := range strings.SplitSeq(forms, ", ") {
 		if !strings.Contains(string(doc), "//\t"+form) {
 			t.Errorf("doc.go does not list %q", form)
+		}
+	}
+}
+
+// An expectation that names an assumption wants it from each violation of the property, and from no other property.
+func TestUnexpectedAssumption(t *testing.T) {
+	found := func(p checker.Property, a checker.Assumption) checker.Violation {
+		return checker.Violation{Property: p, Assumption: a, What: "it broke"}
+	}
+	lease, owner := checker.LeaseExclusion, checker.OwnerOnly
+	for _, c := range []struct {
+		name       string
+		assumption checker.Assumption
+		violations []checker.Violation
+		want       string
+	}{
+		{"as expected", checker.DurableNodes, []checker.Violation{found(owner, checker.None), found(lease, checker.DurableNodes)}, ""},
+		{"whatever it is", "", []checker.Violation{found(lease, checker.BoundedPause)}, ""},
+		{"another", checker.DurableNodes, []checker.Violation{found(owner, checker.None), found(lease, checker.BoundedClockError)},
+			"lease exclusion: expected broken durable nodes, got bounded clock error"},
+		{"the second is another", checker.DurableNodes, []checker.Violation{found(lease, checker.DurableNodes), found(lease, checker.BoundedClockError)},
+			"lease exclusion: expected broken durable nodes, got bounded clock error in violation 2: it broke"},
+		{"the lock is not at fault", checker.None, []checker.Violation{found(lease, checker.BoundedDelay)},
+			"lease exclusion: expected no broken assumption, got bounded delay"},
+		{"the lock is at fault", checker.BoundedDelay, []checker.Violation{found(lease, checker.None)},
+			"lease exclusion: expected broken bounded delay, got none"},
+	} {
+		o := &Outcome{
+			Run: Run{Expect: []Expectation{{Property: lease, Status: checker.Violated, Assumption: c.assumption}}},
+			Result: checker.Result{
+				Statuses:   []checker.PropertyStatus{{Property: lease, Status: checker.Violated}},
+				Violations: c.violations,
+			},
+		}
+		if got := strings.Join(o.Unexpected(), "\n"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -75,7 +75,11 @@ func (l Lane) String() string {
 }
 
 func (e Expectation) String() string {
-	return "expect " + string(e.Property) + " " + string(e.Status)
+	s := "expect " + string(e.Property) + " " + string(e.Status)
+	if e.Assumption != "" {
+		s += ": " + string(e.Assumption)
+	}
+	return s
 }
 
 func printLanes(b *strings.Builder, lanes []Lane) {

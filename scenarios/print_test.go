@@ -125,7 +125,11 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[R
 			func(p checker.Property) checker.Property { return p })
 		for _, p := range properties.Draw(t, "properties") {
 			status := rapid.SampledFrom([]checker.Status{checker.OK, checker.Violated, checker.Unknown}).Draw(t, "status")
-			r.Expect = append(r.Expect, Expectation{Property: p, Status: status})
+			e := Expectation{Property: p, Status: status}
+			if status == checker.Violated {
+				e.Assumption = rapid.SampledFrom(append(checker.Assumptions(), "")).Draw(t, "assumption")
+			}
+			r.Expect = append(r.Expect, e)
 		}
 		return r
 	})

@@ -114,10 +114,11 @@ func TestOnRedis(t *testing.T) {
 			}
 			var o *Outcome
 			// A busy machine can keep a run from the states that it must reach, since Redlock gives a node 50 ms and no
-			// more. Then it proves nothing, which is not the same as a wrong verdict, and deserves another try.
-			for try := 1; try <= 3 && (o == nil || o.Result.Verdict == checker.Inconclusive); try++ {
+			// more; then it proves nothing. It can also keep the second client from getting what it should not get; then the
+			// lock was lucky. Both deserve another try. A violation that should not be does not.
+			for try := 1; try <= 4 && (o == nil || o.Result.Verdict == checker.Inconclusive || lucky(o)); try++ {
 				if o != nil {
-					t.Logf("try %d: %s", try, strings.Join(o.Result.Unmet, "; "))
+					t.Logf("before try %d: %s", try, strings.Join(append(o.Unexpected(), o.Result.Unmet...), "; "))
 				}
 				if o, err = OnRedis(t.Context(), s, r, build, 1, speed); err != nil {
 					t.Fatal(err)
@@ -131,6 +132,16 @@ func TestOnRedis(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lucky says whether something that was expected to be violated was not, and nothing else was.
+func lucky(o *Outcome) bool {
+	for _, p := range checker.Properties() {
+		if o.Result.Status(p) == checker.Violated && o.Run.Expected(p) != checker.Violated {
+			return false
+		}
+	}
+	return o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
 }
 
 func TestOnRedisRefuses(t *testing.T) {

@@ -74,8 +74,9 @@ const (
 
 // An Expectation is what must come out for a property. It is kept by hand: nothing but an author changes it.
 type Expectation struct {
-	Property checker.Property
-	Status   checker.Status
+	Property   checker.Property
+	Status     checker.Status
+	Assumption checker.Assumption // what each violation must name as broken; empty if that does not matter
 
 	line int
 }
@@ -147,7 +148,7 @@ func (r Run) equal(q Run) bool {
 		slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) &&
 		slices.EqualFunc(r.Musts, q.Musts, sameMust) &&
 		slices.EqualFunc(r.Expect, q.Expect, func(e, f Expectation) bool {
-			return e.Property == f.Property && e.Status == f.Status
+			return e.Property == f.Property && e.Status == f.Status && e.Assumption == f.Assumption
 		}) &&
 		r.Golden == q.Golden
 }
