@@ -38,7 +38,7 @@ type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 func NewEnv(clock, wall clockwork.Clock, random *rand.Rand, dial Dialer, addrs []string) Env {
 	env := Env{Clock: clock, Wall: wall, Rand: random, Addrs: addrs, Dial: dial}
 	for _, addr := range addrs {
-		env.Nodes = append(env.Nodes, redis.NewClient(&redis.Options{
+		env.Nodes = append(env.Nodes, watchful(&redis.Options{
 			Addr:                     addr,
 			Dialer:                   dial,
 			Protocol:                 2,

@@ -39,7 +39,7 @@ type redlock struct {
 func newRedlock(env Env, each func(int, func(int) error) []error) Locker {
 	l := &redlock{env: env, each: each}
 	for _, n := range env.Nodes {
-		l.nodes = append(l.nodes, n.WithTimeout(redlockNodeTimeout))
+		l.nodes = append(l.nodes, withTimeout(n, redlockNodeTimeout))
 	}
 	return l
 }

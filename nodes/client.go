@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"syscall"
 	"time"
 
 	"lockstep/sim"
@@ -209,6 +210,16 @@ func (c *clientConn) Read(b []byte) (int, error) {
 func (c *clientConn) Write(b []byte) (int, error) {
 	c.client.awake()
 	return c.Conn.Write(b)
+}
+
+// SyscallConn lets client libraries see whether an idle connection is still alive, as they can without a proxy.
+func (c *clientConn) SyscallConn() (syscall.RawConn, error) {
+	c.client.awake()
+	s, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return s.SyscallConn()
 }
 
 func (c *clientConn) Close() error {

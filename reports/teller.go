@@ -59,7 +59,7 @@ func (t *teller) curtain() time.Duration {
 	var end time.Duration
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		client := e.Kind == sim.Invoke || e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.Op != sim.Exit
+		client := e.Kind == sim.Invoke || e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.Op != sim.Exit && e.Op != sim.Unpaused
 		resource := e.Op == sim.Accept || e.Op == sim.Reject
 		if t.proves(i) || t.probing || (client && e.Process != t.h.Meta.Probe || resource && e.By != t.h.Meta.Probe) {
 			end = max(end, e.At)

@@ -104,7 +104,7 @@ func (t *transcript) event(i int) {
 	}
 	switch e.Kind {
 	case sim.Invoke, sim.OK, sim.Fail, sim.Info:
-		if !t.o.Verbose && (e.Op == sim.Wait || e.Op == sim.Exit) {
+		if !t.o.Verbose && (e.Op == sim.Wait || e.Op == sim.Exit || e.Op == sim.Unpaused) {
 			return
 		}
 		l.op, l.detail = operation(e), outcome(e)

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"math/bits"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -71,14 +74,15 @@ func (c *clock) drift(ppm int64) {
 	defer w.mu.Unlock()
 	now := w.Now()
 	c.r0, c.t0, c.ppm = c.reading(now), now, ppm
-	for t := range c.p.timers {
+	// What is due at one instant happens in the order of the queue, which must not become that of a map.
+	for _, t := range slices.SortedFunc(maps.Keys(c.p.timers), func(a, b *timer) int { return cmp.Compare(a.item.seq, b.item.seq) }) {
 		if t.item.index >= 0 {
 			w.queue.remove(&t.item)
 			t.item.at = max(now, c.when(t.due))
 			w.push(&t.item)
 		}
 	}
-	for conn := range c.p.conns {
+	for _, conn := range slices.SortedFunc(maps.Keys(c.p.conns), func(a, b *Conn) int { return cmp.Compare(a.alarm.seq, b.alarm.seq) }) {
 		conn.rearm()
 	}
 }

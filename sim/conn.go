@@ -168,6 +168,10 @@ func (c *Conn) Write(b []byte) (int, error) {
 	// Bytes written at one instant travel together. That also keeps them in order when packets are sorted.
 	if last := c.unsent; last != nil && last.kind == data {
 		last.data = append(last.data, b...)
+		if last.kept {
+			c.w.strays = append(c.w.strays, c.proc)
+			c.w.wake()
+		}
 	} else {
 		c.send(packet{kind: data, data: slices.Clone(b)})
 	}

@@ -18,7 +18,7 @@ const (
 	Invoke  Kind = "invoke"  // a client starts an operation
 	OK      Kind = "ok"      // the operation happened
 	Fail    Kind = "fail"    // the operation certainly did not happen
-	Info    Kind = "info"    // the outcome is unknown; with Op "exit": the client reached the end of its lane
+	Info    Kind = "info"    // the outcome is unknown; with Op "exit" or "unpaused": no operation, see there
 	Fault   Kind = "fault"   // the nemesis or a lane injected a fault
 	Bite    Kind = "bite"    // an injected fault had its first effect; Fault names it
 	State   Kind = "state"   // the state of a server changed: a key was set, expired, ...; a write was accepted
@@ -34,6 +34,10 @@ const (
 	Check   = "check" // the client compares its lease's end with its own clock
 	Wait    = "wait"  // the client sleeps by its own clock
 	Exit    = "exit"  // Kind Info: the client reached the end of its lane and is gone
+
+	// Unpaused, of Kind Info: code of the client ran on while it was paused, as code does that waits by package time. It
+	// is noted once per pause, and only if that code used the network.
+	Unpaused = "unpaused"
 )
 
 // What became of a message (Event.Op where Kind is Message). Process is the receiver, By the sender.

@@ -236,7 +236,7 @@ func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool)
 		case ResetMessage:
 			w.bite(a.id)
 			p.note(w, Drop)
-			p.conn.reset()
+			w.breakAll([]*Conn{p.conn})
 			return 0, true
 		}
 	}

@@ -72,6 +72,7 @@ type packet struct {
 	word    string // first word of the request that it is, or answers
 	sent    time.Duration
 
+	kept  bool          // its sender was paused when it was to set out; guarded by mu
 	ready time.Duration // earliest delivery
 	held  int           // fault that holds it; 0 if none does
 	item  item          // its arrival
@@ -93,20 +94,38 @@ func (d *direction) compare(e *direction) int {
 	return cmp.Or(strings.Compare(d.from, e.from), strings.Compare(d.to, e.to))
 }
 
-// route sends what was written in one quiet period on its way.
-func (w *World) route(packets []*packet) {
+// route sends what was written in one quiet period on its way. Strays are processes that added to a packet which a pause
+// has kept back.
+func (w *World) route(packets []*packet, strays []*Process) {
 	leaving := packets[:0]
 	now := w.Now()
+	var stopped []*Process
 	for _, p := range packets {
 		if from := p.conn.proc; from.paused && !p.kernel {
 			from.outbound = append(from.outbound, p)
-			from.bitePause()
+			w.mu.Lock()
+			p.kept = true
+			w.mu.Unlock()
+			if !slices.Contains(stopped, from) {
+				stopped = append(stopped, from)
+			}
 			continue
 		}
 		w.mu.Lock()
 		p.sent, p.conn.unsent = now, nil
 		w.mu.Unlock()
 		leaving = append(leaving, p)
+	}
+	for _, p := range strays {
+		if p.paused && !slices.Contains(stopped, p) {
+			stopped = append(stopped, p)
+		}
+	}
+	// Which of several processes wrote first follows the Go scheduler.
+	slices.SortFunc(stopped, func(a, b *Process) int { return strings.Compare(a.Name, b.Name) })
+	for _, p := range stopped {
+		p.bitePause()
+		p.ranOn()
 	}
 	if len(leaving) > 1 {
 		// Tokens get their names in the order of the packets, and packets their order from the names: so first without
@@ -280,13 +299,8 @@ func (p *packet) deliver(w *World) {
 	}
 }
 
-// broken ends a connection from outside, and tells the service whose end it is. A paused process finds out when it
-// resumes, after the bytes that had arrived.
+// broken ends a connection from outside, and tells the service whose end it is.
 func (c *Conn) broken(err error) {
-	if p := c.proc; p.paused {
-		p.deferred(&item{at: c.w.Now(), class: classDelivery, proc: p, act: actionFunc(func() { c.broken(err) })})
-		return
-	}
 	c.w.mu.Lock()
 	was := c.err
 	c.fail(err)
@@ -358,37 +372,64 @@ func (w *World) unpark(d *direction) {
 
 // reset breaks every connection between two processes and loses what is in flight on them.
 func (w *World) reset(a, b *Process) (broke bool) {
+	var conns []*Conn
 	for _, p := range [...]*Process{a, b} {
 		other := a
 		if p == a {
 			other = b
 		}
 		for _, c := range p.sorted() {
-			if c.remote != other {
-				continue
+			if c.remote == other {
+				conns = append(conns, c)
 			}
-			broke = true
-			c.reset()
 		}
 	}
-	return broke
+	w.breakAll(conns)
+	return len(conns) > 0
 }
 
-// reset breaks a connection and loses what is in flight on it.
-func (c *Conn) reset() {
-	ends := []*Conn{c}
-	if c.peer != nil {
-		ends = append(ends, c.peer)
-	}
-	for _, end := range ends {
-		lost := end.out
-		end.out = nil
-		for _, p := range lost {
-			if p.kind == data {
-				p.note(c.w, Drop)
+// breakAll breaks connections, both ends of each, and loses what is in flight on them. Connections between the same two
+// processes have no order, so what happens to them happens together, and what is lost is noted in an order of its own.
+func (w *World) breakAll(conns []*Conn) {
+	var lost []*packet
+	var hit []*Process
+	ends := map[*Process][]*Conn{}
+	seen := map[*Conn]bool{}
+	for _, c := range conns {
+		for _, end := range [...]*Conn{c, c.peer} {
+			if end == nil || seen[end] {
+				continue
 			}
+			seen[end] = true
+			if ends[end.proc] == nil {
+				hit = append(hit, end.proc)
+			}
+			ends[end.proc] = append(ends[end.proc], end)
+			for _, p := range end.out {
+				if p.kind == data {
+					lost = append(lost, p)
+				}
+			}
+			end.out = nil
 		}
-		end.broken(errReset)
+	}
+	slices.SortStableFunc(lost, func(a, b *packet) int {
+		return cmp.Or(a.conn.link.compare(b.conn.link), cmp.Compare(a.sent, b.sent), comparePackets(a, b))
+	})
+	for _, p := range lost {
+		p.note(w, Drop)
+	}
+	for _, p := range hit {
+		found := actionFunc(func() {
+			for _, end := range ends[p] {
+				end.broken(errReset)
+			}
+		})
+		if p.paused { // it finds out when it resumes, after the bytes that had arrived
+			p.deferred(&item{at: w.Now(), class: classDelivery, proc: p, act: found})
+			continue
+		}
+		found()
 	}
 }
 

@@ -28,6 +28,8 @@ type Process struct {
 	crashed  bool
 	exited   bool      // its last lane has ended: there is nothing left that a fault could hurt
 	pauses   int       // so far, to tell the end of one from the end of another
+	period   int       // the quiet period in which the last of them began
+	caught   bool      // the code of the process was caught running in it
 	inbox    []*item   // what arrived during the pause
 	overdue  []*item   // the timers that came due during the pause
 	outbound []*packet // what goroutines wrote during the pause
@@ -238,12 +240,22 @@ func (p *Process) pause(id int) bool {
 	}
 	p.paused, p.pauseID = true, id
 	p.pauses++
+	p.period, p.caught = p.w.period, false
 	return true
 }
 
 func (p *Process) bitePause() {
 	p.w.bite(p.pauseID)
 	p.pauseID = 0
+}
+
+// ranOn notes that code of a client ran while it was paused, which a process that is stopped cannot do: it waited by
+// package time, or not at all. What it wrote in the quiet period in which the pause began may have come before that.
+func (p *Process) ranOn() {
+	if p.isClient() && !p.caught && p.w.period > p.period {
+		p.caught = true
+		p.Note(Event{Kind: Info, Op: Unpaused})
+	}
 }
 
 // deferred keeps an event until the process resumes.
@@ -272,6 +284,9 @@ func (p *Process) resume() bool {
 			it.at = now
 			w.enqueue(it)
 		}
+	}
+	for _, it := range p.outbound {
+		it.kept = false
 	}
 	w.outbox = append(w.outbox, p.outbound...)
 	w.wake()

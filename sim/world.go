@@ -37,6 +37,7 @@ type World struct {
 	history History
 	trace   trace
 	events  int
+	period  int // quiet periods so far
 	faults  []injected
 	watch   []func(Event)
 	chosen  []*armed
@@ -48,7 +49,8 @@ type World struct {
 	queue   queue
 	seq     uint64
 	outbox  []*packet
-	spare   []*packet // for the next outbox
+	spare   []*packet  // for the next outbox
+	strays  []*Process // that wrote in a pause, onto what they had written before
 	pending []Event
 	leases  *Leases
 
@@ -231,8 +233,8 @@ func (w *World) note(e *Event) {
 func (w *World) flush() bool {
 	before := len(w.history.Events)
 	w.mu.Lock()
-	records, packets, bites := w.pending, w.outbox, w.pendingBites
-	w.pending, w.outbox, w.pendingBites = nil, w.spare[:0], nil
+	records, packets, bites, strays := w.pending, w.outbox, w.pendingBites, w.strays
+	w.pending, w.outbox, w.pendingBites, w.strays = nil, w.spare[:0], nil, nil
 	w.spare = nil
 	w.mu.Unlock()
 	slices.Sort(bites)
@@ -246,11 +248,12 @@ func (w *World) flush() bool {
 	for i := range records {
 		w.note(&records[i])
 	}
-	if len(packets) > 0 {
-		w.route(packets)
+	if len(packets)+len(strays) > 0 {
+		w.route(packets, strays)
 		clear(packets)
 	}
 	w.spare = packets
+	w.period++
 	return len(w.history.Events) > before
 }
 

@@ -1,0 +1,24 @@
+package clients_test
+
+import (
+	"testing"
+	"time"
+)
+
+// A connection that died while it was idle costs no command: go-redis finds that out and dials again.
+func TestDeadIdleConnection(t *testing.T) {
+	r := play(t, 1, func(s *stage) {
+		s.faultsAt(2*time.Second, "crash n1")
+		s.faultsAt(3*time.Second, "restart n1")
+		s.faultsAt(6*time.Second, "reset c1-n1")
+		s.client("c1", func(c *client) {
+			for _, at := range []time.Duration{time.Second, 5 * time.Second, 7 * time.Second} {
+				c.Until(at)
+				if err := c.env.Nodes[0].Ping(c.ctx).Err(); err != nil {
+					t.Errorf("at %v: %v", at, err)
+				}
+			}
+		})
+	})
+	same(t, "requests", r.texts("n1"), []string{"HELLO 2", "PING", "HELLO 2", "PING", "HELLO 2", "PING"})
+}

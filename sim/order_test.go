@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// always runs f often enough for the order of a map to show, and fails if the results differ.
+func always(t *testing.T, f func() string) {
+	t.Helper()
+	results := map[string]int{}
+	for range 100 {
+		results[f()]++
+	}
+	if len(results) != 1 {
+		t.Errorf("100 runs had %d results: %v", len(results), results)
+	}
+}
+
+// What a reset loses on several connections between the same two processes is noted in one order.
+func TestResetHasAnOrder(t *testing.T) {
+	always(t, func() string {
+		return inWorld(t, Config{Seed: 1}, func(w *World) {
+			s, c := w.Serve("n1", &echo{}), w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				conns := []io.Writer{dial(ctx, c, s), dial(ctx, c, s), dial(ctx, c, s)}
+				c.Until(time.Second)
+				for i, line := range []string{"alpha\n", "beta\n", "gamma\n"} {
+					io.WriteString(conns[i], line)
+				}
+				c.Until(2 * time.Second)
+			})
+			w.Plan(0, Delay{Link: Link{From: "c1", To: "n1"}, By: 100 * time.Millisecond})
+			w.Plan(1050*time.Millisecond, Reset{Link: Link{From: "c1", To: "n1", Both: true}})
+		}).Meta.Checksum
+	})
+}
+
+// Timers that come due together do so in the order in which they were set, also after the rate of their clock changed.
+func TestDriftKeepsTheOrderOfTimers(t *testing.T) {
+	always(t, func() string {
+		var got string
+		inWorld(t, Config{Seed: 1}, func(w *World) {
+			c := w.Process("c1")
+			c.Go(func(context.Context) {
+				var mu sync.Mutex
+				for _, x := range []string{"a", "b", "c"} {
+					c.Clock().AfterFunc(time.Second, func() { mu.Lock(); got += x; mu.Unlock() })
+				}
+				c.Clock().Sleep(2 * time.Second)
+			})
+			w.Plan(500*time.Millisecond, Drift{Process: "c1", PPM: 1000})
+		})
+		return got
+	})
+}
+
+// A library that peeks at an idle connection learns whether it is alive, without a file descriptor.
+func TestPeek(t *testing.T) {
+	peek := func(c any) error {
+		raw, err := c.(syscall.Conn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		return raw.Read(func(uintptr) bool { t.Error("the peek was given a file descriptor"); return true })
+	}
+	inWorld(t, Config{Seed: 1}, func(w *World) {
+		s, c := w.Serve("n1", &echo{}), w.Process("c1")
+		c.Go(func(ctx context.Context) {
+			idle, reset, unread := dial(ctx, c, s), dial(ctx, c, s), dial(ctx, c, s)
+			idle.SetReadDeadline(time.Now().Add(-time.Second)) // which a peek clears
+			if err := peek(idle); err != nil {
+				t.Errorf("alive: %v", err)
+			}
+			io.WriteString(unread, "hello\n")
+			c.Until(time.Second)
+			if err := peek(unread); err == nil || errors.Is(err, io.EOF) {
+				t.Errorf("unread bytes: %v", err)
+			}
+			unread.Close()
+			if err := peek(unread); err == nil {
+				t.Error("closed, and the peek saw nothing")
+			}
+			c.Until(3 * time.Second)
+			if err := peek(idle); err != io.EOF {
+				t.Errorf("after a crash of the other end: %v", err)
+			}
+			again := dial(ctx, c, s)
+			c.Until(5 * time.Second)
+			if err := peek(again); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("after a reset: %v", err)
+			}
+			reset.Close()
+		})
+		w.Plan(2*time.Second, Crash{Process: "n1"})
+		w.Plan(2500*time.Millisecond, Restart{Process: "n1"})
+		w.Plan(4*time.Second, Reset{Link: Link{From: "c1", To: "n1", Both: true}})
+	})
+}
+
+// Code that runs on in a pause, by package time, is caught once per pause; code that stops is not, and neither is what
+// was written right before the pause.
+func TestUnpaused(t *testing.T) {
+	count := func(sleep func(p *Process, d time.Duration)) (n int) {
+		h := inWorld(t, Config{Seed: 1}, func(w *World) {
+			s := w.Serve("n1", &echo{})
+			var ps []*Process
+			for _, name := range []string{"c1", "c2"} {
+				ps = append(ps, w.Process(name))
+			}
+			for _, p := range ps {
+				p.Go(func(ctx context.Context) {
+					conn := dial(ctx, p, s)
+					for range 12 {
+						sleep(p, time.Second)
+						p.Record(Event{Kind: OK, Op: Check})
+						io.WriteString(conn, "tick\n")
+					}
+				})
+			}
+			seen := 0
+			w.Watch(func(e Event) { // in the quiet period of the write
+				if e.Kind == OK && e.Process == "c1" {
+					if seen++; seen == 1 {
+						w.Inject(Pause{Process: "c1", For: 3500 * time.Millisecond})
+					}
+				}
+			})
+			w.Plan(6500*time.Millisecond, Pause{Process: "c1", For: 3 * time.Second})
+			w.Plan(6500*time.Millisecond, Pause{Process: "c2", For: 3 * time.Second})
+		})
+		for _, e := range h.Events {
+			if e.Kind == Info && e.Op == Unpaused {
+				n++
+			}
+		}
+		return n
+	}
+	if n := count(func(p *Process, d time.Duration) { p.Clock().Sleep(d) }); n != 0 {
+		t.Errorf("the clock of the process: caught %d times", n)
+	}
+	if n := count(func(_ *Process, d time.Duration) { time.Sleep(d) }); n != 3 {
+		t.Errorf("package time: caught %d times in 3 pauses", n)
+	}
+}
