@@ -27,7 +27,7 @@ func unmet(ix *index, musts []Must) []string {
 		}
 	}
 	for _, e := range ix.Events {
-		if e.Kind == sim.Fault && !settled[e.ID] {
+		if e.Kind == sim.Injected && !settled[e.ID] {
 			settled[e.ID] = true
 			reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", e.Value))
 		}

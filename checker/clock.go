@@ -22,7 +22,7 @@ func isReading(e sim.Event) bool {
 	switch e.Kind {
 	case sim.Invoke, sim.OK, sim.Fail, sim.Info:
 		return true
-	case sim.Fault:
+	case sim.Injected:
 		return e.Op == "drift"
 	}
 	return false

@@ -99,7 +99,7 @@ func (ix *index) readOperations() {
 			}
 		}
 		if isReading(e) {
-			if e.Kind == sim.Fault {
+			if e.Kind == sim.Injected {
 				ppm[e.Process] = e.PPM
 			}
 			ix.clocks[e.Process] = append(ix.clocks[e.Process], reading{e.At, e.Clock, ppm[e.Process]})
@@ -120,7 +120,7 @@ func (ix *index) readFaults() {
 		}
 	}
 	for i, e := range ix.Events {
-		if e.Kind != sim.Fault {
+		if e.Kind != sim.Injected {
 			continue
 		}
 		switch e.Op {

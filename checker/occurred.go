@@ -95,7 +95,7 @@ func (m Must) pausesAfterCheck(ix *index) bool {
 			passed = e.Kind == sim.OK
 		case e.Op == sim.Release && e.Kind == sim.Invoke:
 			passed = false
-		case e.Op == "pause" && e.Kind == sim.Fault:
+		case e.Op == "pause" && e.Kind == sim.Injected:
 			return passed
 		}
 		return false
@@ -115,9 +115,9 @@ func (m Must) resumesAfterLease(ix *index) bool {
 			current = ix.lease(e.Lease)
 		case e.Op == sim.Release && e.Kind != sim.Invoke:
 			current = nil
-		case e.Op == "pause" && e.Kind == sim.Fault:
+		case e.Op == "pause" && e.Kind == sim.Injected:
 			asleep = current
-		case e.Op == "resume" && e.Kind == sim.Fault:
+		case e.Op == "resume" && e.Kind == sim.Injected:
 			return asleep != nil && e.At > asleep.End
 		}
 		return false
@@ -137,7 +137,7 @@ func (m Must) resumesAfterKeys(ix *index) bool {
 			pending = i
 		case isOutcome(e):
 			pending = -1
-		case e.Op == "resume" && e.Kind == sim.Fault && pending >= 0:
+		case e.Op == "resume" && e.Kind == sim.Injected && pending >= 0:
 			expired := map[string]map[string]bool{} // label → nodes
 			for _, l := range ix.lives {
 				if clientOf(l.label) != m.client || l.from < pending || l.to >= i || ix.Events[l.to].Op != sim.Expire {
@@ -195,7 +195,7 @@ func (m Must) restarts(ix *index, compare func(restart, end time.Duration) bool)
 		if m.ends(e, sim.OK) {
 			current = ix.lease(e.Lease)
 		}
-		return current != nil && e.Process == m.nodes && e.Kind == sim.Fault && e.ID > 0 && e.Op == "restart" && compare(e.At, current.End)
+		return current != nil && e.Process == m.nodes && e.Kind == sim.Injected && e.ID > 0 && e.Op == "restart" && compare(e.At, current.End)
 	})
 }
 

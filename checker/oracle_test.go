@@ -24,10 +24,10 @@ func holds(h *sim.History, i int, t time.Duration) bool {
 		if e.Process != got.Process || e.At > t {
 			continue
 		}
-		if e.Kind == sim.Fault && e.Op == "drift" {
+		if e.Kind == sim.Injected && e.Op == "drift" {
 			base = e
 		}
-		gone := e.Kind == sim.Fault && e.Op == "crash" || e.Op == sim.Exit ||
+		gone := e.Kind == sim.Injected && e.Op == "crash" || e.Op == sim.Exit ||
 			e.Kind == sim.Invoke && e.Op == sim.Release && e.Lease == got.Lease
 		if gone && j > i {
 			return false

@@ -51,7 +51,7 @@ func (w *world) pick(n int) int { return rapid.IntRange(0, n-1).Draw(w.t, "pick"
 
 func (w *world) record(e sim.Event) {
 	e.At, e.Clock = w.now, w.read(e.Process)
-	if e.Kind == sim.Fault && e.Op == "drift" {
+	if e.Kind == sim.Injected && e.Op == "drift" {
 		w.clocks[e.Process] = reading{e.At, e.Clock, e.PPM}
 	}
 	w.Events = append(w.Events, e)
@@ -149,13 +149,13 @@ func (w *world) fault(client, _ string) {
 	case w.gone[client]:
 	case w.paused[client]:
 		w.paused[client] = false
-		w.record(sim.Event{Process: client, Kind: sim.Fault, Op: "resume"})
+		w.record(sim.Event{Process: client, Kind: sim.Injected, Op: "resume"})
 	case w.pick(4) > 0:
 		w.paused[client] = true
-		w.record(sim.Event{Process: client, Kind: sim.Fault, Op: "pause"})
+		w.record(sim.Event{Process: client, Kind: sim.Injected, Op: "pause"})
 	case w.pick(2) == 0:
 		w.gone[client] = true
-		w.record(sim.Event{Process: client, Kind: sim.Fault, Op: "crash"})
+		w.record(sim.Event{Process: client, Kind: sim.Injected, Op: "crash"})
 	case w.pending[client].Op == "":
 		w.gone[client] = true
 		w.record(sim.Event{Process: client, Kind: sim.Info, Op: sim.Exit})
@@ -165,14 +165,14 @@ func (w *world) fault(client, _ string) {
 func (w *world) drift(client, _ string) {
 	if w.pick(3) == 0 {
 		ppm := []int64{0, -500_000, -250_000, million}[w.pick(4)]
-		w.record(sim.Event{Process: client, Kind: sim.Fault, Op: "drift", PPM: ppm})
+		w.record(sim.Event{Process: client, Kind: sim.Injected, Op: "drift", PPM: ppm})
 	}
 }
 
 // garbage draws a history that need not make any sense.
 func garbage(t *rapid.T) *sim.History {
 	name := rapid.SampledFrom([]string{"", "c1", "c2", "n1", "n2", "resource", "#", "c1#1", "c2#1", "c1->n1"})
-	kind := rapid.SampledFrom([]sim.Kind{"", sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Fault, sim.Bite, sim.State, sim.Message})
+	kind := rapid.SampledFrom([]sim.Kind{"", sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Injected, sim.Bite, sim.State, sim.Message})
 	op := rapid.SampledFrom([]string{
 		"", sim.Acquire, sim.Release, sim.Write, sim.Check, sim.Exit, sim.Deliver, sim.Set, sim.Over, sim.Retime, sim.Delete, sim.Expire,
 		sim.Lose, sim.Accept, sim.Reject, sim.Unpaused, "pause", "resume", "crash", "restart", "drift", "jump",

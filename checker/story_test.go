@@ -42,7 +42,7 @@ func story(t testing.TB, text string) *sim.History {
 		words = words[3:]
 		switch e.Kind {
 		case sim.Bite:
-		case sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Fault:
+		case sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Injected:
 			e.Op, words = words[0], words[1:]
 		case sim.Deliver, sim.Late, sim.Drop:
 			e.Kind, e.Op, e.By, words = sim.Message, string(e.Kind), words[0], words[1:]

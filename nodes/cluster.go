@@ -106,7 +106,7 @@ func (c *Cluster) Watch(f func(sim.Event)) {
 }
 
 // Plan has a fault injected at time t of the run, or now if t has passed. [Cluster.Run] waits for it like for a lane.
-func (c *Cluster) Plan(t time.Duration, f sim.AnyFault) {
+func (c *Cluster) Plan(t time.Duration, f sim.Fault) {
 	c.agenda.begin()
 	c.agenda.at(c.start.Add(t), func() {
 		c.Inject(f)

@@ -4,7 +4,7 @@ import "lockstep/sim"
 
 // injected is a fault of this run, and whether it has had an effect.
 type injected struct {
-	fault  sim.AnyFault
+	fault  sim.Fault
 	bitten bool
 }
 
@@ -26,8 +26,8 @@ func (c *Cluster) note(process string, e sim.Event) {
 }
 
 // noteFault enters a fault into the history. Consequences of other faults have the id 0. The caller holds mu.
-func (c *Cluster) noteFault(f sim.AnyFault, id int) {
-	c.note(f.Target(), sim.Event{Kind: sim.Fault, Op: f.Verb(), ID: id, Value: f.String()})
+func (c *Cluster) noteFault(f sim.Fault, id int) {
+	c.note(f.Target(), sim.Event{Kind: sim.Injected, Op: f.Verb(), ID: id, Value: f.String()})
 }
 
 // bite notes that a fault had its first effect. The caller holds mu.
@@ -47,11 +47,11 @@ func (c *Cluster) biteIf(did bool, id int) {
 }
 
 // Miss notes that the moment for a fault never came. It counts as a fault that did not bite.
-func (c *Cluster) Miss(f sim.AnyFault) {
+func (c *Cluster) Miss(f sim.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults = append(c.faults, injected{fault: f})
-	c.note(f.Target(), sim.Event{Kind: sim.Fault, Op: sim.Missed, ID: len(c.faults), Value: f.String(), Error: "its moment never came"})
+	c.note(f.Target(), sim.Event{Kind: sim.Injected, Op: sim.Missed, ID: len(c.faults), Value: f.String(), Error: "its moment never came"})
 }
 
 // noteMessage enters what became of a message into the history. The caller holds mu.

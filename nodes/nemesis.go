@@ -15,7 +15,7 @@ import (
 var ErrSimOnly = errors.New("sim only")
 
 // Injectable says why a fault cannot be injected into a [Cluster]; nil if it can. Node says which processes are Redis nodes.
-func Injectable(f sim.AnyFault, node func(process string) bool) error {
+func Injectable(f sim.Fault, node func(process string) bool) error {
 	switch f := f.(type) {
 	case sim.Pause, sim.Resume, sim.Crash, sim.Restart, sim.Cut, sim.Heal, sim.Hold, sim.ReleaseLink, sim.Delay, sim.Reset, sim.Chosen:
 		return nil
@@ -29,7 +29,7 @@ func Injectable(f sim.AnyFault, node func(process string) bool) error {
 
 // Inject applies a fault now. Naming a process that does not exist is the caller's mistake, and panics; so is a fault that
 // is not [Injectable].
-func (c *Cluster) Inject(f sim.AnyFault) {
+func (c *Cluster) Inject(f sim.Fault) {
 	c.mu.Lock()
 	c.faults = append(c.faults, injected{fault: f})
 	id := len(c.faults)
@@ -43,7 +43,7 @@ func (c *Cluster) Inject(f sim.AnyFault) {
 }
 
 // inject does what takes no time, and returns what does: that must not hold mu. The caller holds mu.
-func (c *Cluster) inject(f sim.AnyFault, id int) (act func()) {
+func (c *Cluster) inject(f sim.Fault, id int) (act func()) {
 	switch f := f.(type) {
 	case sim.Pause:
 		return c.pause(c.process(f.Process), id, f)

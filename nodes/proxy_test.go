@@ -269,7 +269,7 @@ func TestLinkFaultsBite(t *testing.T) {
 				t.Errorf("afterwards: %s, want %s", got, test.after)
 			}
 			for i, e := range c.Events() {
-				if e.Kind == sim.Fault && e.ID != 0 && !slices.ContainsFunc(c.Events()[i:], func(b sim.Event) bool { return b.Kind == sim.Bite && b.ID == e.ID }) {
+				if e.Kind == sim.Injected && e.ID != 0 && !slices.ContainsFunc(c.Events()[i:], func(b sim.Event) bool { return b.Kind == sim.Bite && b.ID == e.ID }) {
 					t.Errorf("the fault %s never bit", e.Value)
 				}
 			}
@@ -395,7 +395,7 @@ func TestCrashRestartAndJump(t *testing.T) {
 		switch {
 		case e.Kind == sim.State:
 			got = append(got, fmt.Sprintf("%s %s %s%s %v %v", e.Op, e.Key, e.Lease, e.Owner, (e.Until-e.At).Round(time.Second), e.Wall))
-		case e.Kind == sim.Fault:
+		case e.Kind == sim.Injected:
 			got = append(got, e.Value)
 		}
 	}
@@ -505,7 +505,7 @@ func TestPlansKeepTheirOrder(t *testing.T) {
 	c.Run()
 	var got []string
 	for _, e := range c.Events() {
-		if e.Kind == sim.Fault {
+		if e.Kind == sim.Injected {
 			got = append(got, e.Value)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func (t *teller) tellFaults() {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Kind != sim.Fault || e.Op == sim.Missed || e.At > t.s.end {
+		if e.Kind != sim.Injected || e.Op == sim.Missed || e.At > t.s.end {
 			continue
 		}
 		f, ok := faultOf(e)
@@ -25,13 +25,13 @@ func (t *teller) tellFaults() {
 		words := strings.Fields(e.Value)
 		switch f := f.(type) {
 		case sim.Pause:
-			to := t.next(i, func(g sim.AnyFault) bool { return g == sim.Resume{Process: f.Process} })
+			to := t.next(i, func(g sim.Fault) bool { return g == sim.Resume{Process: f.Process} })
 			if f.For > 0 {
 				to = min(to, e.At+f.For)
 			}
 			t.shade(f.Process, shade{e.At, to, "paused " + span(to-e.At)})
 		case sim.Crash:
-			to := t.next(i, func(g sim.AnyFault) bool { r, ok := g.(sim.Restart); return ok && r.Process == f.Process })
+			to := t.next(i, func(g sim.Fault) bool { r, ok := g.(sim.Restart); return ok && r.Process == f.Process })
 			t.shade(f.Process, shade{e.At, to, "crashed"})
 		case sim.Restart:
 			text := "restarts"
@@ -53,8 +53,8 @@ func (t *teller) tellFaults() {
 }
 
 // faultOf returns the fault that an event records, if it records one that happened.
-func faultOf(e *sim.Event) (sim.AnyFault, bool) {
-	if e.Kind != sim.Fault || e.Op == sim.Missed {
+func faultOf(e *sim.Event) (sim.Fault, bool) {
+	if e.Kind != sim.Injected || e.Op == sim.Missed {
 		return nil, false
 	}
 	f, err := sim.ParseFault(e.Value)
@@ -70,7 +70,7 @@ func (t *teller) laneOf(e *sim.Event) string {
 }
 
 // next returns when a fault that fits follows event i, or the end of the picture.
-func (t *teller) next(i int, fits func(sim.AnyFault) bool) time.Duration {
+func (t *teller) next(i int, fits func(sim.Fault) bool) time.Duration {
 	for j := i + 1; j < len(t.h.Events); j++ {
 		if f, ok := faultOf(&t.h.Events[j]); ok && fits(f) {
 			return t.h.Events[j].At
@@ -157,7 +157,7 @@ func (t *teller) troubles() []trouble {
 		if link.Both {
 			tr.arrow = "↔"
 		}
-		tr.to = t.next(i, func(g sim.AnyFault) bool { return mends(g, f) })
+		tr.to = t.next(i, func(g sim.Fault) bool { return mends(g, f) })
 		if !joinAny(all, tr) {
 			all = append(all, tr)
 		}
@@ -176,7 +176,7 @@ func joinAny(all []trouble, tr trouble) bool {
 }
 
 // lasting returns the link of a fault that lasts and what it does there, or "" if f is no such fault.
-func lasting(f sim.AnyFault) (sim.Link, string) {
+func lasting(f sim.Fault) (sim.Link, string) {
 	switch f := f.(type) {
 	case sim.Cut:
 		return f.Link, "cut"
@@ -191,7 +191,7 @@ func lasting(f sim.AnyFault) (sim.Link, string) {
 }
 
 // mends reports whether g undoes f.
-func mends(g, f sim.AnyFault) bool {
+func mends(g, f sim.Fault) bool {
 	if h, ok := g.(sim.Heal); ok && (h.Link == sim.Link{} || h.Link.String() == f.Target()) {
 		return true
 	}

@@ -63,10 +63,10 @@ func (b *builder) sort() {
 
 func (b *builder) add(e sim.Event) { b.h.Events = append(b.h.Events, e) }
 
-func (b *builder) fault(at time.Duration, f sim.AnyFault) {
+func (b *builder) fault(at time.Duration, f sim.Fault) {
 	b.faults++
 	process := f.Target()
-	e := sim.Event{At: at, Process: process, Kind: sim.Fault, Op: f.Verb(), ID: b.faults, Value: f.String()}
+	e := sim.Event{At: at, Process: process, Kind: sim.Injected, Op: f.Verb(), ID: b.faults, Value: f.String()}
 	if j, ok := f.(sim.Jump); ok {
 		b.wall[j.Process] += j.By
 		e.Wall = b.wall[j.Process]
@@ -230,7 +230,7 @@ func pauseAfterAcquire(lock, resource string) *sim.History {
 	b.release(18*time.Second, "c2", "n1")
 	b.exit(18*time.Second+4*ms, "c2")
 	t += 15 * time.Second
-	b.add(sim.Event{At: t, Process: "c1", Kind: sim.Fault, Op: "resume", Value: "resume c1", ID: 1})
+	b.add(sim.Event{At: t, Process: "c1", Kind: sim.Injected, Op: "resume", Value: "resume c1", ID: 1})
 	t = b.write(t, "c1", "A", f1)
 	t = b.release(t, "c1", "n1")
 	b.exit(t, "c1")
@@ -262,7 +262,7 @@ func fixedValue() *sim.History {
 	u := b.acquire(10500*ms, "c2", 0, "n1")
 	b.write(u, "c2", "B", 0)
 	t += 11 * time.Second
-	b.add(sim.Event{At: t, Process: "c1", Kind: sim.Fault, Op: "resume", Value: "resume c1", ID: 1})
+	b.add(sim.Event{At: t, Process: "c1", Kind: sim.Injected, Op: "resume", Value: "resume c1", ID: 1})
 	b.release(t, "c1", "n1")
 	b.add(sim.Event{At: t + 600*us, Process: "n1", Kind: sim.State, Op: sim.Delete, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c1", Sent: t + 15*us})
 	delete(b.keys, "n1")

@@ -108,7 +108,7 @@ func (t *transcript) event(i int) {
 			return
 		}
 		l.op, l.detail = operation(e), outcome(e)
-	case sim.Fault:
+	case sim.Injected:
 		l.who, l.op, l.detail = actor(e), e.Value, firstLine(e.Error)
 		if e.Op == sim.Missed {
 			l.kind = e.Op
@@ -202,7 +202,7 @@ func painted(l *line, s string, paint func(Role, string) string) string {
 	switch {
 	case l.proof:
 		return paint(Violating, s)
-	case l.event.Kind == sim.Fault:
+	case l.event.Kind == sim.Injected:
 		return paint(Faulty, s)
 	case l.event.Kind == sim.Bite || l.event.Kind == sim.Message:
 		return paint(Aside, s)

@@ -200,7 +200,7 @@ func hostile() run {
 		if e.Value == "A" {
 			e.Value = evil
 		}
-		if e.Kind == sim.Fault {
+		if e.Kind == sim.Injected {
 			e.Value = evil
 		}
 		e.Error = evil
@@ -283,7 +283,7 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 	leases := []string{"c1#1", "c1#2", "c2#1", "", "odd"}
 	ops := []string{sim.Acquire, sim.Release, sim.Write, sim.Read, sim.Check, sim.Wait, sim.Exit, sim.Deliver, sim.Drop, sim.Set,
 		sim.Over, sim.Retime, sim.Delete, sim.Expire, sim.Lose, sim.Accept, sim.Reject, "", "odd"}
-	kinds := []sim.Kind{sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Fault, sim.Bite, sim.State, sim.Message, "", "odd"}
+	kinds := []sim.Kind{sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Injected, sim.Bite, sim.State, sim.Message, "", "odd"}
 	rapid.Check(t, func(t *rapid.T) {
 		h := &sim.History{Meta: sim.Meta{Scenario: "any", Lock: "any", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Probe: "probe"}}
 		var now time.Duration

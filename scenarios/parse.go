@@ -536,7 +536,7 @@ func parseNemesisStep(words []string) (Step, error) {
 	return AtStart{Fault: fault}, err
 }
 
-func parseFault(words []string) (sim.AnyFault, error) {
+func parseFault(words []string) (sim.Fault, error) {
 	return sim.ParseFault(strings.Join(words, " "))
 }
 

@@ -195,8 +195,8 @@ func anyNemesisStep(clients []string, nodes int) *rapid.Generator[Step] {
 	})
 }
 
-func anyFault(clients []string, nodes int) *rapid.Generator[sim.AnyFault] {
-	return rapid.Custom(func(t *rapid.T) sim.AnyFault {
+func anyFault(clients []string, nodes int) *rapid.Generator[sim.Fault] {
+	return rapid.Custom(func(t *rapid.T) sim.Fault {
 		servers := append(Run{Nodes: nodes}.NodeNames(), "resource")
 		client := rapid.SampledFrom(clients).Draw(t, "client")
 		server := rapid.SampledFrom(servers).Draw(t, "server")
@@ -205,7 +205,7 @@ func anyFault(clients []string, nodes int) *rapid.Generator[sim.AnyFault] {
 		request := sim.Link{From: client, To: server}
 		reply := sim.Link{From: server, To: client}
 		d := anyDuration().Draw(t, "duration")
-		return rapid.SampledFrom([]sim.AnyFault{
+		return rapid.SampledFrom([]sim.Fault{
 			sim.Pause{Process: process}, sim.Pause{Process: process, For: d}, sim.Resume{Process: process},
 			sim.Crash{Process: process}, sim.Restart{Process: server}, sim.Restart{Process: server, Empty: true},
 			sim.Jump{Process: process, By: d}, sim.Jump{Process: process, By: -d},

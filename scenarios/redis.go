@@ -148,7 +148,7 @@ func scaleStep(step Step, scale func(time.Duration) time.Duration) Step {
 	return step
 }
 
-func scaleFault(f sim.AnyFault, scale func(time.Duration) time.Duration) sim.AnyFault {
+func scaleFault(f sim.Fault, scale func(time.Duration) time.Duration) sim.Fault {
 	switch f := f.(type) {
 	case sim.Pause:
 		f.For = scale(f.For)

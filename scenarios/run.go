@@ -128,8 +128,8 @@ func work(ctx context.Context, w *clients.Worker, steps []Step) {
 // stage is where a run is played: a [sim.World], or a [nodes.Cluster].
 type stage interface {
 	Now() time.Duration
-	Plan(t time.Duration, f sim.AnyFault)
-	Miss(f sim.AnyFault)
+	Plan(t time.Duration, f sim.Fault)
+	Miss(f sim.Fault)
 	Watch(f func(sim.Event))
 	Run()
 	RunFor(d time.Duration)
@@ -203,9 +203,9 @@ func (w What) means() (op string, kinds []sim.Kind) {
 	case Wrote:
 		return sim.Write, []sim.Kind{sim.OK, sim.Fail}
 	case Paused:
-		return sim.Pause{}.Verb(), []sim.Kind{sim.Fault}
+		return sim.Pause{}.Verb(), []sim.Kind{sim.Injected}
 	case Resumed:
-		return sim.Resume{}.Verb(), []sim.Kind{sim.Fault}
+		return sim.Resume{}.Verb(), []sim.Kind{sim.Injected}
 	}
 	panic("scenarios: no such event: " + string(w))
 }

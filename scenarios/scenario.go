@@ -251,7 +251,7 @@ func (r Run) checkMust(m checker.Must) error {
 	return nil
 }
 
-func (r Run) checkFault(f sim.AnyFault) error {
+func (r Run) checkFault(f sim.Fault) error {
 	switch f := f.(type) {
 	case sim.Restart:
 		if r.isClient(f.Process) {

@@ -50,20 +50,20 @@ type Until struct {
 
 // AtStart injects a fault before any lane runs, and arms a [sim.Chosen] one from the start.
 type AtStart struct {
-	Fault sim.AnyFault
+	Fault sim.Fault
 }
 
 // At injects a fault at a true time since the start of the run.
 type At struct {
 	Time  time.Duration
-	Fault sim.AnyFault
+	Fault sim.Fault
 }
 
 // When injects a fault right after the first event of its kind, or After later.
 type When struct {
 	Event Event
 	After time.Duration
-	Fault sim.AnyFault
+	Fault sim.Fault
 }
 
 func (s Acquire) String() string {
@@ -92,7 +92,7 @@ func (s When) String() string {
 }
 
 // faultOf returns the fault of a step of the nemesis, and nil for a step of a client.
-func faultOf(step Step) sim.AnyFault {
+func faultOf(step Step) sim.Fault {
 	switch step := step.(type) {
 	case AtStart:
 		return step.Fault

@@ -12,10 +12,10 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// AnyFault is any of the faults in this file: one thing that the nemesis does to the world, or undoes. ([Fault] is the kind
-// of event that records it.) Every fault is a comparable value whose printed form is its line in a scenario file and its
-// words in a timeline; [ParseFault] is the inverse.
-type AnyFault interface {
+// Fault is any of the faults in this file: one thing that the nemesis does to the world, or undoes. Every fault is a
+// comparable value whose printed form is its line in a scenario file and its words in a timeline; [ParseFault] is the
+// inverse.
+type Fault interface {
 	String() string
 	// Verb is the first word of the printed form.
 	Verb() string
@@ -265,7 +265,7 @@ func FaultVerbs() []string {
 }
 
 // ParseFault reads a fault in its printed form. Errors say what would have been right.
-func ParseFault(s string) (AnyFault, error) {
+func ParseFault(s string) (Fault, error) {
 	words := strings.Fields(s)
 	if len(words) == 0 {
 		return nil, fmt.Errorf("no fault; the faults are %s", strings.Join(FaultVerbs(), ", "))
@@ -287,7 +287,7 @@ func ParseFault(s string) (AnyFault, error) {
 // errForm says that the words of a fault do not fit its form.
 var errForm = errors.New("wrong form")
 
-func parseFault(words []string) (AnyFault, error) {
+func parseFault(words []string) (Fault, error) {
 	switch verb := words[0]; verb {
 	case "cut", "heal", "hold", "release", "delay", "reset":
 		return parseLinkFault(verb, words[1:])
@@ -298,7 +298,7 @@ func parseFault(words []string) (AnyFault, error) {
 	}
 }
 
-func parseProcessFault(verb string, args []string) (AnyFault, error) {
+func parseProcessFault(verb string, args []string) (Fault, error) {
 	if len(args) == 0 {
 		return nil, errForm
 	}
@@ -332,7 +332,7 @@ func parseProcessFault(verb string, args []string) (AnyFault, error) {
 	return nil, errForm
 }
 
-func parseSlew(process, by, over string) (AnyFault, error) {
+func parseSlew(process, by, over string) (Fault, error) {
 	f := Slew{Process: process}
 	var err error
 	if f.By, err = parseSigned(by); err != nil {
@@ -347,7 +347,7 @@ func parseSlew(process, by, over string) (AnyFault, error) {
 	return f, nil
 }
 
-func parseLinkFault(verb string, args []string) (AnyFault, error) {
+func parseLinkFault(verb string, args []string) (Fault, error) {
 	if verb == "heal" && len(args) == 0 {
 		return Heal{}, nil
 	}
@@ -379,7 +379,7 @@ func parseLinkFault(verb string, args []string) (AnyFault, error) {
 	}
 }
 
-func parseChosen(args []string) (AnyFault, error) {
+func parseChosen(args []string) (Fault, error) {
 	if len(args) < 4 || args[0] != "request" && args[0] != "reply" {
 		return nil, errForm
 	}

@@ -14,7 +14,7 @@ import (
 // forms has each fault in each of its forms, as it stands in a scenario.
 var forms = []struct {
 	text   string
-	fault  sim.AnyFault
+	fault  sim.Fault
 	verb   string
 	target string
 }{
@@ -182,8 +182,8 @@ func TestFaultRoundTrip(t *testing.T) {
 }
 
 // anyFault draws valid faults of every kind.
-func anyFault() *rapid.Generator[sim.AnyFault] {
-	return rapid.Custom(func(t *rapid.T) sim.AnyFault {
+func anyFault() *rapid.Generator[sim.Fault] {
+	return rapid.Custom(func(t *rapid.T) sim.Fault {
 		process := rapid.StringMatching(`[a-z][a-z0-9]{0,8}`).Draw(t, "process")
 		other := rapid.StringMatching(`[a-z][a-z0-9]{0,8}`).Filter(func(s string) bool { return s != process }).Draw(t, "other")
 		link := sim.Link{From: process, To: other, Both: rapid.Bool().Draw(t, "both")}

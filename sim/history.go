@@ -15,14 +15,14 @@ type Kind string
 // The kinds of events. Operations use Jepsen's four words: an operation is invoked, and then it is ok (it happened),
 // fail (it certainly did not) or info (nobody can tell).
 const (
-	Invoke  Kind = "invoke"  // a client starts an operation
-	OK      Kind = "ok"      // the operation happened
-	Fail    Kind = "fail"    // the operation certainly did not happen
-	Info    Kind = "info"    // the outcome is unknown; with Op "exit" or "unpaused": no operation, see there
-	Fault   Kind = "fault"   // the nemesis or a lane injected a fault
-	Bite    Kind = "bite"    // an injected fault had its first effect; Fault names it
-	State   Kind = "state"   // the state of a server changed: a key was set, expired, ...; a write was accepted
-	Message Kind = "message" // a message was delivered, or lost
+	Invoke   Kind = "invoke"  // a client starts an operation
+	OK       Kind = "ok"      // the operation happened
+	Fail     Kind = "fail"    // the operation certainly did not happen
+	Info     Kind = "info"    // the outcome is unknown; with Op "exit" or "unpaused": no operation, see there
+	Injected Kind = "fault"   // the nemesis or a lane injected a fault
+	Bite     Kind = "bite"    // an injected fault had its first effect; Fault names it
+	State    Kind = "state"   // the state of a server changed: a key was set, expired, ...; a write was accepted
+	Message  Kind = "message" // a message was delivered, or lost
 )
 
 // Operations of clients (Event.Op where Kind is invoke, ok, fail or info).
@@ -47,7 +47,7 @@ const (
 	Drop    = "drop" // it was lost when its connection was reset
 )
 
-// Missed is Event.Op of a Fault whose moment never came; Value is what it would have been.
+// Missed is Event.Op where Kind is Injected and the fault's moment never came; Value is what it would have been.
 const Missed = "missed"
 
 // State changes of servers (Event.Op where Kind is State).
@@ -89,7 +89,7 @@ type Event struct {
 	By    string `json:"by,omitempty"`    // State: the client whose command caused it; Message: the sender
 	Owner string `json:"owner,omitempty"` // State: the lease that the key stood for before (over, retime, delete, expire, lose)
 	Fence int64  `json:"fence,omitempty"` // fencing token, where the lock gives one
-	PPM   int64  `json:"ppm,omitempty"`   // Fault drift: the new rate error of the clocks of Process
+	PPM   int64  `json:"ppm,omitempty"`   // Injected drift: the new rate error of the clocks of Process
 
 	Value string `json:"value,omitempty"` // what was written; the printed form of a fault; the text of a message
 	Error string `json:"error,omitempty"` // fail and info: why

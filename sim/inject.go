@@ -14,7 +14,7 @@ type armed struct {
 
 // Inject applies a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. Naming a process that
 // does not exist is the caller's mistake, and panics.
-func (w *World) Inject(f AnyFault) {
+func (w *World) Inject(f Fault) {
 	w.faults = append(w.faults, injected{fault: f})
 	id := len(w.faults)
 	switch f := f.(type) {
@@ -88,7 +88,7 @@ func (w *World) Inject(f AnyFault) {
 }
 
 // Plan has a fault injected at true time t, or now if t has passed. [World.Run] waits for it like for a lane.
-func (w *World) Plan(t time.Duration, f AnyFault) {
+func (w *World) Plan(t time.Duration, f Fault) {
 	w.running++
 	w.At(t, func() {
 		w.Inject(f)
@@ -97,9 +97,9 @@ func (w *World) Plan(t time.Duration, f AnyFault) {
 }
 
 // Miss notes that the moment for a fault never came. It counts as a fault that did not bite.
-func (w *World) Miss(f AnyFault) {
+func (w *World) Miss(f Fault) {
 	w.faults = append(w.faults, injected{fault: f})
-	w.noteAt(f.Target(), Event{Kind: Fault, Op: Missed, ID: len(w.faults), Value: f.String(), Error: "its moment never came"})
+	w.noteAt(f.Target(), Event{Kind: Injected, Op: Missed, ID: len(w.faults), Value: f.String(), Error: "its moment never came"})
 }
 
 func (w *World) process(name string) *Process {
@@ -112,14 +112,14 @@ func (w *World) process(name string) *Process {
 
 // injected is a fault of this run, and whether it has had an effect.
 type injected struct {
-	fault  AnyFault
+	fault  Fault
 	bitten bool
 }
 
 // noteFault enters a fault into the history, stamped with the clocks of the process that it acts on. Consequences of
 // other faults have the id 0.
-func (w *World) noteFault(f AnyFault, id int) {
-	e := Event{Kind: Fault, Op: f.Verb(), ID: id, Value: f.String()}
+func (w *World) noteFault(f Fault, id int) {
+	e := Event{Kind: Injected, Op: f.Verb(), ID: id, Value: f.String()}
 	if d, ok := f.(Drift); ok {
 		e.PPM = d.PPM
 	}

@@ -116,7 +116,7 @@ func TestEcho(t *testing.T) {
 // crowd is a world in which everything happens at once that the Go scheduler could put into another order: goroutines
 // of one process that dial, write, sleep and record in parallel, over several connections to each server, with timers
 // that coincide; and every kind of fault.
-func crowd(seed uint64, faults []AnyFault) (checksum string, events []Event, err error) {
+func crowd(seed uint64, faults []Fault) (checksum string, events []Event, err error) {
 	err = Bubble(func() {
 		w := NewWorld(Config{Seed: seed, MaxTime: time.Minute})
 		defer func() { checksum, events = w.Checksum(), w.History().Events }()
@@ -179,9 +179,9 @@ func errand(ctx context.Context, c, server *Process, line string) error {
 }
 
 // trouble is one fault of every kind, in an order in which each of them meets traffic.
-func trouble() []AnyFault {
+func trouble() []Fault {
 	l := func(s string) Link { l, _ := parseLink(s); return l }
-	return []AnyFault{
+	return []Fault{
 		Pause{"c1", 30 * time.Millisecond}, Drift{"c2", 200_000}, Cut{l("c1-n1")}, Jump{"n1", time.Hour}, Heal{l("c1-n1")},
 		Delay{l("c2-n2"), 5 * time.Millisecond}, Hold{l("n3->c3")}, Crash{"n2"}, ReleaseLink{l("n3->c3")}, Restart{"n2", false},
 		Chosen{true, "SET", l("n1->c3"), HoldMessage, 0}, Reset{l("c1-n2")}, Chosen{false, "SET", l("c2->n2"), ResetMessage, 0},
@@ -339,7 +339,7 @@ func TestConnectionsMayOvertake(t *testing.T) {
 // TestRemovingFaultKeepsLatencies: a fault on one link leaves the draws of every other link alone, and those of its
 // own link for all messages that are sent the same way after it.
 func TestRemovingFaultKeepsLatencies(t *testing.T) {
-	run := func(faults ...AnyFault) map[string]time.Duration {
+	run := func(faults ...Fault) map[string]time.Duration {
 		h := inWorld(t, Config{Seed: 9}, func(w *World) {
 			n1, n2, c := w.Serve("n1", &echo{}), w.Serve("n2", &echo{}), w.Process("c1")
 			for i, f := range faults {
