@@ -20,7 +20,7 @@ const (
 	Fail     Kind = "fail"    // the operation certainly did not happen
 	Info     Kind = "info"    // the outcome is unknown; with Op "exit" or "unpaused": no operation, see there
 	Injected Kind = "fault"   // the nemesis or a lane injected a fault
-	Bite     Kind = "bite"    // an injected fault had its first effect; Fault names it
+	Bite     Kind = "bite"    // an injected fault had its first effect; ID names it
 	State    Kind = "state"   // the state of a server changed: a key was set, expired, ...; a write was accepted
 	Message  Kind = "message" // a message was delivered, or lost
 )
