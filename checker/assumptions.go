@@ -11,7 +11,7 @@ import (
 func unmet(ix *index, musts []Must) []string {
 	var reasons []string
 	if ix.Meta.Cap != "" {
-		reasons = append(reasons, "hit the cap on "+ix.Meta.Cap)
+		reasons = append(reasons, "the run hit "+ix.Meta.Cap)
 	}
 	ranOn := map[string]bool{}
 	for _, e := range ix.Events {

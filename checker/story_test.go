@@ -97,7 +97,7 @@ func header(t testing.TB, m *sim.Meta, name, value string) {
 	case "bound":
 		m.Bound = instant(t, value)
 	case "cap":
-		m.Cap = value
+		m.Cap = strings.ReplaceAll(value, "_", " ")
 	default:
 		t.Fatalf("story: unknown header %q", name)
 	}

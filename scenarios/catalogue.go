@@ -44,6 +44,7 @@ func Find(name string) (*Scenario, error) {
 		}
 		names = append(names, base)
 	}
+	slices.Sort(names) // not by the names of the files
 	return nil, sim.Unknown("scenario", name, names)
 }
 

@@ -112,7 +112,7 @@ type Meta struct {
 	Probe    string        `json:"probe,omitempty"` // the client that must acquire after the end, if there was one
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
-	// Cap says which limit ended the run before its time; empty if none did.
+	// Cap says which limit ended the run before its time: "the cap of 500 events". Empty if none did.
 	Cap      string `json:"cap,omitempty"`
 	Checksum string `json:"checksum,omitempty"`
 }
