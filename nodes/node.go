@@ -51,7 +51,7 @@ func (n *Node) Receive(c *sim.Conn, data []byte) {
 }
 
 // Crash is called by the kernel. What the node knew stays where it is until Restart says what became of it.
-func (n *Node) Crash() { n.Process.Alarm(time.Time{}, nil) }
+func (n *Node) Crash(sim.Fault) { n.Process.Alarm(time.Time{}, nil) }
 
 // Restart is called by the kernel.
 func (n *Node) Restart(empty bool) {

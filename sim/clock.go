@@ -138,7 +138,8 @@ func (c *clock) NewTicker(d time.Duration) clockwork.Ticker {
 type timer struct {
 	clock *clock
 	c     chan time.Time
-	f     func()
+	f     func()        // called on a goroutine of its own
+	call  func()        // called by the scheduler
 	every time.Duration // ticker: its interval
 	due   time.Duration // reading of the clock at which it fires
 	item  item
@@ -193,8 +194,12 @@ func (t *timer) act(w *World) {
 	p.noticed(false)
 	shown := t.clock.origin.Add(t.clock.reading(now))
 	w.mu.Unlock()
-	if t.f != nil {
+	switch {
+	case t.f != nil:
 		go t.f()
+		return
+	case t.call != nil:
+		t.call()
 		return
 	}
 	t.tick(shown)

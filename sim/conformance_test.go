@@ -484,7 +484,7 @@ func (b behaviour) onWorld(t *testing.T) (client, server []string) {
 				case "resume":
 					w.Inject(Resume{subject})
 				case "kill":
-					w.Inject(Crash{subject})
+					w.Inject(Crash{Process: subject})
 				case "cut":
 					w.Inject(Cut{Link{"c1", "n1", true}})
 				case "heal":

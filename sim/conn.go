@@ -24,6 +24,8 @@ type Conn struct {
 	// State is for the service that owns the connection to keep what it likes.
 	State any
 
+	dialled bool // this end opened the connection
+
 	// Set by the scheduler only.
 	out     []*packet // on their way, in order; the first is scheduled or blocked
 	served  bool      // of a service's end: it knows of the connection
@@ -70,6 +72,7 @@ func (p *Process) DialContext(ctx context.Context, network, addr string) (net.Co
 		return fail(net.ErrClosed)
 	}
 	c := newConn(p, remote)
+	c.dialled = true
 	p.conns[c] = true
 	c.send(packet{kind: syn})
 	done := ctx.Done()
@@ -208,6 +211,9 @@ func (c *Conn) LocalAddr() net.Addr { return c.proc.addr }
 // RemoteAddr is the address of the process at the other end.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote.addr }
 
+// Dialled reports whether this end opened the connection.
+func (c *Conn) Dialled() bool { return c.dialled }
+
 // Remote names the process at the other end.
 func (c *Conn) Remote() string { return c.remote.Name }
 
@@ -326,7 +332,7 @@ func (c *Conn) opError(op string, err error) error {
 func (c *Conn) send(p packet) {
 	p.conn, p.item.index = c, -1
 	p.op, p.acquire, p.word = c.proc.op, c.proc.acquire(), ""
-	if c.proc.svc != nil {
+	if !c.dialled {
 		p.op, p.acquire, p.word = c.request.op, c.request.acquire, c.request.word
 	}
 	c.unsent = &p

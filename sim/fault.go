@@ -36,17 +36,35 @@ type Resume struct {
 	Process string
 }
 
-// Crash ends a process at once: kill -9, the kernel's out-of-memory killer, a power cord. Bytes that it had sent still
-// arrive. [Restart] undoes it on a node; a crashed client is gone for good.
+// Crash ends a process at once: kill -9, or the kernel's out-of-memory killer. Bytes that it had sent still arrive. With
+// Power its machine goes down with it, as when somebody pulls the cord: what the operating system had not written to the
+// disk is lost, too. [Restart] undoes it on a node; a crashed client is gone for good.
 type Crash struct {
+	Process string
+	Power   bool
+}
+
+// Stop ends a process in good order: SIGTERM, as systemctl restart and every upgrade send it. [Restart] undoes it.
+type Stop struct {
 	Process string
 }
 
-// Restart undoes the [Crash] of a node: an init system that starts it again. What the node remembers depends on its
-// persistence; Empty stands for one that had none, or whose disk was lost with it.
+// Restart undoes the [Crash] or [Stop] of a node: an init system that starts it again. What the node remembers depends on
+// its persistence; Empty stands for one whose disk was lost with it.
 type Restart struct {
 	Process string
 	Empty   bool
+}
+
+// Promote makes a primary of a replica, and has the address that clients know lead to it: REPLICAOF NO ONE, and a new
+// entry in the DNS, by an operator who has decided that the old primary is gone. [Follow] undoes it.
+type Promote struct {
+	Process string
+}
+
+// Follow makes a node a replica of another: REPLICAOF. What it had of its own is lost. [Promote] undoes it.
+type Follow struct {
+	Process, Primary string
 }
 
 // Jump steps the wall clock of a process, forward or back: an administrator, or NTP correcting a large error at once. The
@@ -135,6 +153,13 @@ func (f Pause) String() string {
 	return "pause " + f.Process + " " + FormatDuration(f.For)
 }
 
+func (f Crash) String() string {
+	if f.Power {
+		return "crash " + f.Process + " power"
+	}
+	return "crash " + f.Process
+}
+
 func (f Restart) String() string {
 	if f.Empty {
 		return "restart " + f.Process + " empty"
@@ -166,7 +191,9 @@ func (f Chosen) String() string {
 }
 
 func (f Resume) String() string      { return "resume " + f.Process }
-func (f Crash) String() string       { return "crash " + f.Process }
+func (f Stop) String() string        { return "stop " + f.Process }
+func (f Promote) String() string     { return "promote " + f.Process }
+func (f Follow) String() string      { return "follow " + f.Process + " " + f.Primary }
 func (f Jump) String() string        { return "jump " + f.Process + " " + formatSigned(f.By) }
 func (f Drift) String() string       { return fmt.Sprintf("drift %s %+dppm", f.Process, f.PPM) }
 func (f Cut) String() string         { return "cut " + f.Link.String() }
@@ -178,6 +205,9 @@ func (f Reset) String() string       { return "reset " + f.Link.String() }
 func (Pause) Verb() string       { return "pause" }
 func (Resume) Verb() string      { return "resume" }
 func (Crash) Verb() string       { return "crash" }
+func (Stop) Verb() string        { return "stop" }
+func (Promote) Verb() string     { return "promote" }
+func (Follow) Verb() string      { return "follow" }
 func (Restart) Verb() string     { return "restart" }
 func (Jump) Verb() string        { return "jump" }
 func (Drift) Verb() string       { return "drift" }
@@ -193,6 +223,9 @@ func (Chosen) Verb() string      { return "on" }
 func (f Pause) Target() string       { return f.Process }
 func (f Resume) Target() string      { return f.Process }
 func (f Crash) Target() string       { return f.Process }
+func (f Stop) Target() string        { return f.Process }
+func (f Promote) Target() string     { return f.Process }
+func (f Follow) Target() string      { return f.Process }
 func (f Restart) Target() string     { return f.Process }
 func (f Jump) Target() string        { return f.Process }
 func (f Drift) Target() string       { return f.Process }
@@ -240,7 +273,10 @@ const (
 var faultForms = map[string]string{
 	"pause":   "pause PROCESS [DURATION]",
 	"resume":  "resume PROCESS",
-	"crash":   "crash PROCESS",
+	"crash":   "crash PROCESS [power]",
+	"stop":    "stop PROCESS",
+	"promote": "promote PROCESS",
+	"follow":  "follow PROCESS PRIMARY",
 	"restart": "restart PROCESS [empty]",
 	"jump":    "jump PROCESS +DURATION or -DURATION",
 	"drift":   "drift PROCESS +NUMBERppm or -NUMBERppm",
@@ -315,7 +351,18 @@ func parseProcessFault(verb string, args []string) (Fault, error) {
 	case verb == "resume" && len(args) == 0:
 		return Resume{process}, nil
 	case verb == "crash" && len(args) == 0:
-		return Crash{process}, nil
+		return Crash{Process: process}, nil
+	case verb == "crash" && len(args) == 1 && args[0] == "power":
+		return Crash{process, true}, nil
+	case verb == "stop" && len(args) == 0:
+		return Stop{process}, nil
+	case verb == "promote" && len(args) == 0:
+		return Promote{process}, nil
+	case verb == "follow" && len(args) == 1:
+		if args[0] == process {
+			return nil, fmt.Errorf("%s cannot follow itself", process)
+		}
+		return Follow{process, args[0]}, CheckName(args[0])
 	case verb == "restart" && len(args) == 0:
 		return Restart{Process: process}, nil
 	case verb == "restart" && len(args) == 1 && args[0] == "empty":
@@ -384,7 +431,7 @@ func parseChosen(args []string) (Fault, error) {
 		return nil, errForm
 	}
 	f := Chosen{Reply: args[0] == "reply", What: args[1], Action: Action(args[3])}
-	operations := []string{Acquire, Release, Write, Read}
+	operations := []string{Acquire, Release, Write, Read, Extend, Increment, Update, Enter}
 	if !commandWord.MatchString(f.What) && !slices.Contains(operations, f.What) {
 		return nil, fmt.Errorf("%q is neither a command in capitals, such as SET, nor an operation: %s",
 			f.What, strings.Join(operations, ", "))

@@ -22,6 +22,10 @@ var forms = []struct {
 	{"pause c1", sim.Pause{Process: "c1"}, "pause", "c1"},
 	{"resume c1", sim.Resume{Process: "c1"}, "resume", "c1"},
 	{"crash n3", sim.Crash{Process: "n3"}, "crash", "n3"},
+	{"crash n3 power", sim.Crash{Process: "n3", Power: true}, "crash", "n3"},
+	{"stop n3", sim.Stop{Process: "n3"}, "stop", "n3"},
+	{"promote r1", sim.Promote{Process: "r1"}, "promote", "r1"},
+	{"follow n1 r1", sim.Follow{Process: "n1", Primary: "r1"}, "follow", "n1"},
 	{"restart n3", sim.Restart{Process: "n3"}, "restart", "n3"},
 	{"restart n3 empty", sim.Restart{Process: "n3", Empty: true}, "restart", "n3"},
 	{"jump n3 +11s", sim.Jump{Process: "n3", By: 11 * time.Second}, "jump", "n3"},
@@ -104,7 +108,7 @@ func TestParseFaultForgives(t *testing.T) {
 }
 
 func TestParseFaultErrors(t *testing.T) {
-	const faults = "crash, cut, delay, drift, heal, hold, jump, on, pause, release, reset, restart, resume, slew"
+	const faults = "crash, cut, delay, drift, follow, heal, hold, jump, on, pause, promote, release, reset, restart, resume, slew, stop"
 	for _, c := range []struct{ text, want string }{
 		{"", "no fault; the faults are " + faults},
 		{"puase c1 15s", `unknown fault "puase"; the faults are ` + faults + ` (did you mean "pause"?)`},
@@ -121,7 +125,7 @@ func TestParseFaultErrors(t *testing.T) {
 		{"resume", `cannot read "resume"; write resume PROCESS`},
 		{"resume c1 now", `cannot read "resume c1 now"; write resume PROCESS`},
 		{"crash c1-n1", `"c1-n1" is no name of a process; a name is lower-case letters and digits, such as c1`},
-		{"crash n1 n2", `cannot read "crash n1 n2"; write crash PROCESS`},
+		{"crash n1 n2", `cannot read "crash n1 n2"; write crash PROCESS [power]`},
 		{"restart n3 full", `cannot read "restart n3 full"; write restart PROCESS [empty]`},
 		{"jump n3", `cannot read "jump n3"; write jump PROCESS +DURATION or -DURATION`},
 		{"jump n3 11s", `"11s" has no sign; write +11s for forward or -11s for back`},
@@ -155,7 +159,7 @@ func TestParseFaultErrors(t *testing.T) {
 		{"on request SET c1->n1 hold 5s", `cannot read "on request SET c1->n1 hold 5s"; write ` + onForm},
 		{"on request SET c1->n1 delay 0s", "duration 0s is no time at all; write more than 0s"},
 		{"on request SET c1-n1 hold", `"c1-n1" goes both ways, and a message goes one; write c1->n1 or n1->c1`},
-		{"on request aquire c1->n1 hold", `"aquire" is neither a command in capitals, such as SET, nor an operation: acquire, release, write, read`},
+		{"on request aquire c1->n1 hold", `"aquire" is neither a command in capitals, such as SET, nor an operation: acquire, release, write, read, extend, increment, update, enter`},
 	} {
 		f, err := sim.ParseFault(c.text)
 		if err == nil {
@@ -196,7 +200,13 @@ func anyFault() *rapid.Generator[sim.Fault] {
 		case "resume":
 			return sim.Resume{Process: process}
 		case "crash":
-			return sim.Crash{Process: process}
+			return sim.Crash{Process: process, Power: rapid.Bool().Draw(t, "power")}
+		case "stop":
+			return sim.Stop{Process: process}
+		case "promote":
+			return sim.Promote{Process: process}
+		case "follow":
+			return sim.Follow{Process: process, Primary: other}
 		case "restart":
 			return sim.Restart{Process: process, Empty: rapid.Bool().Draw(t, "empty")}
 		case "jump":

@@ -31,9 +31,19 @@ const (
 	Release = "release"
 	Write   = "write"
 	Read    = "read"
-	Check   = "check" // the client compares its lease's end with its own clock
-	Wait    = "wait"  // the client sleeps by its own clock
-	Exit    = "exit"  // Kind Info: the client reached the end of its lane and is gone
+	Check   = "check"  // the client compares its lease's end with its own clock
+	Extend  = "extend" // ok: the lease ends at Until
+	Update  = "update" // writes what the client read last, and one word more; Value is the word
+	Enter   = "enter"  // sets the mark of a check-and-set resource to the token of the lease
+	// Increment adds one to a number. Fail: it was skipped; ok: Value is what was written.
+	Increment = "increment"
+	Wait      = "wait" // the client sleeps by its own clock
+	Exit      = "exit" // Kind Info: the client reached the end of its lane and is gone
+
+	// Renew, of Kind Info: a lock that renews itself did, and its lease ends at Until now.
+	Renew = "renew"
+	// Lost, of Kind Info: the lock told its user that the lease is lost.
+	Lost = "lost"
 
 	// Unpaused, of Kind Info: code of the client ran on while it was paused, as code does that waits by package time. It
 	// is noted once per pause, and only if that code used the network.
@@ -59,7 +69,15 @@ const (
 	Expire = "expire" // a key's deadline passed by the node's wall clock
 	Lose   = "lose"   // a living key was lost in a crash
 	Accept = "accept" // the resource accepted a write
-	Reject = "reject" // the resource refused a write: a newer fence had been seen
+	Reject = "reject" // the resource refused a write: a newer fence, or another mark, had been seen
+	Keep   = "keep"   // the resource stored a write as a version of its own, which overwrites nothing
+	Mark   = "mark"   // the mark of a check-and-set resource was set; Lease is the new one
+
+	Promoted = "promote" // a replica is a primary from now on
+	Followed = "follow"  // a node is a replica of Value from now on
+	Sdown    = "sdown"   // a sentinel, or a voter, thinks on its own that Value is down
+	Odown    = "odown"   // enough of them do
+	Leader   = "leader"  // it was elected to find a successor for Value
 )
 
 // An Event is one record of a history. Fields that do not apply are zero.
@@ -86,12 +104,13 @@ type Event struct {
 	Sent time.Duration `json:"sent,omitempty"`
 
 	Key   string `json:"key,omitempty"`   // State on a lock node: the key
-	By    string `json:"by,omitempty"`    // State: the client whose command caused it; Message: the sender
+	By    string `json:"by,omitempty"`    // State: the client whose command caused it, or the primary that it was replicated from; Message: the sender
 	Owner string `json:"owner,omitempty"` // State: the lease that the key stood for before (over, retime, delete, expire, lose)
 	Fence int64  `json:"fence,omitempty"` // fencing token, where the lock gives one
 	PPM   int64  `json:"ppm,omitempty"`   // Injected drift: the new rate error of the clocks of Process
 
 	Value string `json:"value,omitempty"` // what was written; the printed form of a fault; the text of a message
+	Word  string `json:"word,omitempty"`  // State: the word that an update added to the value
 	Error string `json:"error,omitempty"` // fail and info: why
 }
 
@@ -100,16 +119,22 @@ const NoEnd = time.Duration(1<<63 - 1)
 
 // Meta says what a history is the history of.
 type Meta struct {
-	Scenario string        `json:"scenario"`
-	Lock     string        `json:"lock"`            // name of the lock under test
-	Label    string        `json:"label,omitempty"` // tells several runs of one lock in one scenario apart
-	On       string        `json:"on"`              // sim or redis
-	Seed     uint64        `json:"seed"`
-	Nodes    []string      `json:"nodes"`    // lock nodes: n1 ...
-	Clients  []string      `json:"clients"`  // c1 ..., without the probe
-	Resource string        `json:"resource"` // kind of the resource: plain or fenced
-	TTL      time.Duration `json:"ttl"`
-	Probe    string        `json:"probe,omitempty"` // the client that must acquire after the end, if there was one
+	Scenario string   `json:"scenario"`
+	Lock     string   `json:"lock"`            // name of the lock under test
+	Label    string   `json:"label,omitempty"` // tells several runs of one lock in one scenario apart
+	On       string   `json:"on"`              // sim or redis
+	Seed     uint64   `json:"seed"`
+	Nodes    []string `json:"nodes"` // lock nodes, of which a majority grants a lease: n1 ...
+	// Replicas says of each replica which lock node it is a copy of, and may take the place of.
+	Replicas map[string]string `json:"replicas,omitempty"`
+	// Others are the servers that neither are lock nodes nor replicas of one: sentinels, the other shards of a cluster.
+	Others []string `json:"others,omitempty"`
+	// Persistence is what the lock nodes keep in a crash; see package nodes.
+	Persistence string        `json:"persistence,omitempty"`
+	Clients     []string      `json:"clients"`  // c1 ..., without the probe
+	Resource    string        `json:"resource"` // kind of the resource: plain or fenced
+	TTL         time.Duration `json:"ttl"`
+	Probe       string        `json:"probe,omitempty"` // the client that must acquire after the end, if there was one
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
 	// Cap says which limit ended the run before its time: "the cap of 500 events". Empty if none did.

@@ -34,7 +34,19 @@ func (w *World) Inject(f Fault) {
 	case Crash:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
-		w.biteIf(p.crash(), id)
+		w.biteIf(p.crash(f), id)
+	case Stop:
+		p := w.process(f.Process)
+		w.noteFault(f, id)
+		w.biteIf(p.crash(f), id)
+	case Promote:
+		r := w.replica(f.Process)
+		w.noteFault(f, id)
+		w.biteIf(r.Promote(), id)
+	case Follow:
+		r := w.replica(f.Process)
+		w.noteFault(f, id)
+		w.biteIf(r.Follow(w.process(f.Primary)), id)
 	case Restart:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
@@ -108,6 +120,14 @@ func (w *World) process(name string) *Process {
 		panic("sim: a fault names the process " + name + ", which does not exist")
 	}
 	return p
+}
+
+func (w *World) replica(name string) Replica {
+	r, ok := w.process(name).svc.(Replica)
+	if !ok {
+		panic("sim: " + name + " cannot be a replica")
+	}
+	return r
 }
 
 // injected is a fault of this run, and whether it has had an effect.
@@ -220,7 +240,7 @@ func (w *World) directions(l Link) []*direction {
 func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool) {
 	for i := 0; i < len(w.chosen); i++ {
 		a := w.chosen[i]
-		reply := p.conn.proc.svc != nil
+		reply := !p.conn.dialled
 		if a.Reply != reply || a.Link.From != d.from || a.Link.To != d.to || a.What != p.word && a.What != p.op {
 			continue
 		}

@@ -156,7 +156,7 @@ func (w *World) describe(p *packet, naming bool) {
 	}
 	from := p.conn.proc
 	svc, reply := from.svc, true
-	if svc == nil {
+	if p.conn.dialled {
 		svc, reply = p.conn.remote.svc, false
 	}
 	p.text = svc.Describe(p.data, reply, func(token string) string {
@@ -255,7 +255,7 @@ func (p *packet) deliver(w *World) {
 	gone := c.err != nil
 	// The operating system resets a connection that its client has given up on, and tells a client that it writes to
 	// nobody. A service need not be told: the close that it will see, or has seen, is all that it wants to know.
-	if gone && (p.kind == synAck || p.kind == data && p.conn.proc.isClient() && p.conn.err == nil) {
+	if gone && (p.kind == synAck || p.kind == data && p.conn.dialled && p.conn.err == nil) {
 		c.send(packet{kind: rst, kernel: true})
 	}
 	w.mu.Unlock()
@@ -270,7 +270,9 @@ func (p *packet) deliver(w *World) {
 	case data:
 		p.note(w, Deliver)
 		if to.svc != nil {
-			c.request = packet{op: p.op, acquire: p.acquire, word: p.word, sent: p.sent}
+			if c.request.sent = p.sent; !c.dialled {
+				c.request = packet{op: p.op, acquire: p.acquire, word: p.word, sent: p.sent}
+			}
 			to.svc.Receive(c, p.data)
 			return
 		}
@@ -283,6 +285,9 @@ func (p *packet) deliver(w *World) {
 		c.open = true
 		c.signal()
 		w.mu.Unlock()
+		if to.svc != nil {
+			to.svc.Open(c)
+		}
 	case refuse:
 		c.broken(errRefused)
 	case rst:

@@ -62,10 +62,16 @@ type Service interface {
 	Describe(data []byte, reply bool, name func(token string) string) string
 }
 
-// Crasher is a [Service] that wants to know of crashes and restarts of its process.
+// Crasher is a [Service] that wants to know of the end of its process, which is a [Crash] or a [Stop], and of restarts.
 type Crasher interface {
-	Crash()
+	Crash(how Fault)
 	Restart(empty bool)
+}
+
+// Replica is a [Service] that copies another process of its kind. Both methods report whether they changed anything.
+type Replica interface {
+	Promote() bool
+	Follow(primary *Process) bool
 }
 
 // ClockWatcher is a [Service] that wants to know when the wall clock of its process was set, or changed its rate.
@@ -200,6 +206,27 @@ func (p *Process) stamp(e *Event) {
 	e.Process = p.Name
 }
 
+// After has f called by the scheduler once d has passed on the steady clock of the process, which is a service; a pause
+// puts it off, and a crash ends it. Stop takes it back.
+func (p *Process) After(d time.Duration, f func()) (stop func()) {
+	t := newTimer(p.clock, nil)
+	t.call = f
+	t.set(d)
+	return func() { t.Stop() }
+}
+
+// Connect opens a connection from a service to another, which stays half open until the service is told by Open, or, if it
+// is refused, by Closed. [Conn.Dialled] tells it from those that others have opened.
+func (p *Process) Connect(remote *Process) *Conn {
+	c := newConn(p, remote)
+	c.dialled, c.served = true, true
+	p.w.mu.Lock()
+	p.conns[c] = true
+	c.send(packet{kind: syn})
+	p.w.mu.Unlock()
+	return c
+}
+
 // Until blocks the calling goroutine until true time t (at once if it has passed), or longer if the process is paused.
 func (p *Process) Until(t time.Duration) {
 	done := make(chan struct{})
@@ -298,7 +325,7 @@ func (p *Process) resume() bool {
 // crash ends the process: its operating system closes its connections, its memory is gone as far as its service says
 // so, its goroutines get errors, its lanes are over. Bytes that it had sent still arrive; what waited for the end of
 // a pause is lost.
-func (p *Process) crash() bool {
+func (p *Process) crash(how Fault) bool {
 	if p.crashed || p.exited {
 		return false
 	}
@@ -332,8 +359,14 @@ func (p *Process) crash() bool {
 		p.kill()
 		return true
 	}
+	w.mu.Lock()
+	for t := range p.timers {
+		w.queue.remove(&t.item)
+	}
+	clear(p.timers)
+	w.mu.Unlock()
 	if s, ok := p.svc.(Crasher); ok {
-		s.Crash()
+		s.Crash(how)
 	}
 	return true
 }

@@ -45,7 +45,7 @@ func (t *trace) event(e *Event) {
 	t.num(uint64(e.ID))
 	t.num(uint64(e.Fence))
 	t.num(uint64(e.PPM))
-	for _, s := range [...]string{e.Process, string(e.Kind), e.Op, e.Lock, e.Lease, e.Key, e.By, e.Owner, e.Value, e.Error} {
+	for _, s := range [...]string{e.Process, string(e.Kind), e.Op, e.Lock, e.Lease, e.Key, e.By, e.Owner, e.Value, e.Word, e.Error} {
 		t.text(s)
 	}
 }

@@ -183,10 +183,10 @@ func trouble() []Fault {
 	l := func(s string) Link { l, _ := parseLink(s); return l }
 	return []Fault{
 		Pause{"c1", 30 * time.Millisecond}, Drift{"c2", 200_000}, Cut{l("c1-n1")}, Jump{"n1", time.Hour}, Heal{l("c1-n1")},
-		Delay{l("c2-n2"), 5 * time.Millisecond}, Hold{l("n3->c3")}, Crash{"n2"}, ReleaseLink{l("n3->c3")}, Restart{"n2", false},
+		Delay{l("c2-n2"), 5 * time.Millisecond}, Hold{l("n3->c3")}, Crash{Process: "n2"}, ReleaseLink{l("n3->c3")}, Restart{"n2", false},
 		Chosen{true, "SET", l("n1->c3"), HoldMessage, 0}, Reset{l("c1-n2")}, Chosen{false, "SET", l("c2->n2"), ResetMessage, 0},
 		Pause{"n3", 0}, Slew{"c1", 5 * time.Millisecond, 50 * time.Millisecond}, Chosen{false, "PING", l("c1->n1"), DelayMessage, time.Millisecond},
-		Drift{"c2", -300_000}, Resume{"n3"}, Cut{l("c1->n2")}, Crash{"c3"}, Delay{l("c2-n2"), 0}, Heal{},
+		Drift{"c2", -300_000}, Resume{"n3"}, Cut{l("c1->n2")}, Crash{Process: "c3"}, Delay{l("c2-n2"), 0}, Heal{},
 	}
 }
 
@@ -433,7 +433,7 @@ func TestWatcherMayInject(t *testing.T) {
 			w.Watch(func(e Event) {
 				if e.Process == "c1" && e.Kind == Invoke {
 					w.Inject(Reset{Link{"c1", "n1", true}})
-					w.Inject(Crash{"c2"})
+					w.Inject(Crash{Process: "c2"})
 				}
 			})
 		})
