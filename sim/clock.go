@@ -106,6 +106,8 @@ func (c *clock) Sleep(d time.Duration) {
 	select {
 	case <-c.NewTimer(d).Chan():
 	case <-c.p.ctx.Done():
+	}
+	if c.p.ctx.Err() != nil { // also if the timer ticked: those of a dead process all do
 		runtime.Goexit()
 	}
 }

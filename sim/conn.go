@@ -317,7 +317,12 @@ func (c *Conn) fail(err error) {
 	c.signal()
 }
 
+// signal wakes a goroutine that waits for the connection. The caller holds mu.
 func (c *Conn) signal() {
+	if c.w.holds > 0 {
+		c.w.woken = append(c.w.woken, c)
+		return
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -347,10 +352,10 @@ func sortedConns(set map[*Conn]bool) []*Conn {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *Conn) int { return cmp.Compare(a.alarm.key, b.alarm.key) })
 }
 
-// Lease names the lease that a key stands for which the request being served has given a value, with NX or without; see
-// [Leases.Set].
-func (c *Conn) Lease(value string, nx bool) string {
+// Lease names the lease that a key stands for which the request being served has given a value, and whether it is one that
+// takes a lock; see [Leases.Set].
+func (c *Conn) Lease(value string, takes bool) string {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	return c.w.leases.Set(c.remote.Name, c.request.acquire, value, nx)
+	return c.w.leases.Set(c.remote.Name, c.request.acquire, value, takes)
 }

@@ -15,6 +15,8 @@ type armed struct {
 // Inject applies a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. Naming a process that
 // does not exist is the caller's mistake, and panics.
 func (w *World) Inject(f Fault) {
+	w.hold()
+	defer w.let()
 	w.faults = append(w.faults, injected{fault: f})
 	id := len(w.faults)
 	switch f := f.(type) {
@@ -278,11 +280,15 @@ type clockFault struct {
 	wallOnly bool // the steady clock is right
 }
 
-// noticed notes that somebody read a clock of p. The caller holds mu.
+// noticed notes that somebody read a clock of p. A client that has two and reads the steady one has met a jump as well: it
+// chose the clock that does not show it. A dead one meets nothing. The caller holds mu.
 func (p *Process) noticed(wall bool) {
+	if p.dead {
+		return
+	}
 	rest := p.clockFaults[:0]
 	for _, f := range p.clockFaults {
-		if f.wallOnly && !wall {
+		if f.wallOnly && !wall && !p.isClient() {
 			rest = append(rest, f)
 			continue
 		}

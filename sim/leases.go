@@ -52,14 +52,15 @@ func (l *Leases) Send(client string, id int, token string) string {
 
 // Set returns the lease that a key stands for once a request, sent by a client during its acquire number id, has given it a
 // value: that of the token, unless the token is left from an earlier acquire. A value that is no token stands for a lease
-// if it was set with NX, which is how one takes a lock; otherwise the answer is "".
-func (l *Leases) Set(client string, id int, value string, nx bool) string {
+// if the request is one that takes a lock, which is SET with NX, or GETSET of a key that stood for a lease; otherwise the
+// answer is "".
+func (l *Leases) Set(client string, id int, value string, takes bool) string {
 	op := operation{client, id}
 	a := l.tokens[value]
 	switch {
 	case a != nil && (a.operation == op || a.client != client || id == 0):
 		return a.lease
-	case a != nil || nx:
+	case a != nil || takes:
 		return l.Asked(client, id)
 	}
 	return ""

@@ -26,6 +26,7 @@ func TestLeases(t *testing.T) {
 		{"and handed out too", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Asked("c1", 1) }, "c1#1"},
 		{"taken again", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Set("c1", 2, "1", true) }, "c1#2"},
 		{"on a second node", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Set("c1", 1, "1", true) }, "c1#1"},
+		{"and taken over by another", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Set("c2", 1, "2", true) }, "c2#1"},
 		{"a counter", func(l *Leases) string { return l.Set("c1", 1, "7", false) }, ""},
 		{"a lock that sends nothing", func(l *Leases) string { return l.Asked("c1", 1) }, "c1#1"},
 		{"twice", func(l *Leases) string { l.Asked("c1", 1); return l.Asked("c1", 2) }, "c1#2"},

@@ -172,6 +172,7 @@ func (w *World) describe(p *packet, naming bool) {
 	})
 	if !reply {
 		p.word, _, _ = strings.Cut(p.text, " ")
+		p.word = strings.TrimSuffix(p.word, ";") // of several commands, the first
 	}
 }
 

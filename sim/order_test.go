@@ -3,7 +3,12 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -39,6 +44,130 @@ func TestResetHasAnOrder(t *testing.T) {
 			w.Plan(1050*time.Millisecond, Reset{Link: Link{From: "c1", To: "n1", Both: true}})
 		}).Meta.Checksum
 	})
+}
+
+// What a fault does to many connections is done to all of them before anybody wakes. Otherwise the first to wake would
+// record in a process that is only half dead, or write on a connection that is about to break: now and then, and only if
+// there is a processor to spare.
+func TestFaultsAreWhole(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const lanes = 100
+	for _, f := range []Fault{Crash{Process: "c1"}, Reset{Link: Link{From: "c1", To: "n1", Both: true}}} {
+		for range 10 {
+			h := inWorld(t, Config{Seed: 1}, func(w *World) {
+				s, c := w.Serve("n1", &echo{}), w.Process("c1")
+				conns := make([]net.Conn, lanes)
+				for i := range lanes {
+					c.Go(func(ctx context.Context) {
+						conns[i] = dial(ctx, c, s)
+						if _, err := conns[i].Read(make([]byte, 1)); err == nil {
+							t.Error("read what nobody wrote")
+						}
+						_, err := io.WriteString(conns[(i+lanes/2)%lanes], "a write that should fail\n")
+						c.Record(Event{Kind: Fail, Op: Write, ID: i + 1, Error: fmt.Sprint(err)})
+					})
+				}
+				w.Plan(time.Second, f)
+			})
+			failed := 0
+			for _, e := range h.Events {
+				switch {
+				case e.Kind == Message:
+					t.Errorf("%v: %s %s", f, e.Op, e.Value)
+				case e.Kind == Fail && strings.Contains(e.Error, errReset.Error()):
+					failed++
+				case e.Kind == Fail:
+					t.Errorf("%v: write %d: %s", f, e.ID, e.Error)
+				}
+			}
+			if want := map[string]int{"crash": 0, "reset": lanes}[f.Verb()]; failed != want {
+				t.Errorf("%v: %d records of failed writes, want %d", f, failed, want)
+			}
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// A fault that is injected while the history is being written wakes nobody before the scheduler has done what it was
+// doing: sending what was written, or delivering.
+func TestFaultsWaitForTheScheduler(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, tt := range []struct {
+		name string
+		when func(Event) bool
+		want []string
+	}{
+		{"flush", func(e Event) bool { return e.Kind == Invoke }, []string{"before", "0 " + errReset.Error(), "after"}},
+		{"delivery", func(e Event) bool { return e.Value == "PING" && e.Process == "c1" }, []string{"before", "5 <nil>", "after"}},
+	} {
+		n2 := &echo{}
+		h := inWorld(t, Config{Seed: 1}, func(w *World) {
+			s1, s2, c := w.Serve("n1", &echo{}), w.Serve("n2", n2), w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				a, b := dial(ctx, c, s1), dial(ctx, c, s2)
+				c.Record(Event{Kind: Invoke, Op: Read, ID: 1})
+				io.WriteString(b, "before\n")
+				io.WriteString(a, "PING\n")
+				n, err := a.Read(make([]byte, 100))
+				io.WriteString(b, "after\n")
+				if op := new(net.OpError); errors.As(err, &op) {
+					err = op.Err
+				}
+				c.Record(Event{Kind: Info, Op: Read, ID: 1, Value: fmt.Sprint(n, " ", err)})
+				c.Until(time.Second)
+			})
+			w.Watch(func(e Event) {
+				if tt.when(e) {
+					w.Inject(Reset{Link: Link{From: "c1", To: "n1", Both: true}})
+					for range 1000 { // give those who woke a chance to run
+						runtime.Gosched()
+					}
+				}
+			})
+		})
+		var got []string
+		for _, e := range h.Events {
+			if e.Kind == Info || e.Kind == Message && e.Process == "n2" {
+				got = append(got, e.Value)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(tt.want)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The goroutines of a dead process may run on for a while, but nothing that they do enters the history.
+func TestTheDeadLeaveNoTrace(t *testing.T) {
+	for _, haunt := range []func(c *Process){
+		func(c *Process) { c.Pause(time.Second) },
+		func(c *Process) { c.Clock().Now() },
+		func(c *Process) { c.Clock().Sleep(time.Second); t.Error("woke up") },
+	} {
+		h := inWorld(t, Config{Seed: 1}, func(w *World) {
+			s, c := w.Serve("n1", &echo{}), w.Process("c1")
+			for range 10 {
+				c.Go(func(ctx context.Context) {
+					io.ReadAll(dial(ctx, c, s))
+					haunt(c)
+				})
+			}
+			w.Plan(500*time.Millisecond, Drift{Process: "c1", PPM: 1000})
+			w.Plan(time.Second, Crash{Process: "c1"})
+			w.Process("c2").Go(func(context.Context) { time.Sleep(2 * time.Second) })
+		})
+		var got []string
+		for _, e := range h.Events {
+			got = append(got, fmt.Sprint(e.Kind, " ", e.Value))
+		}
+		if want := []string{"fault drift c1 +1000ppm", "fault crash c1", "bite crash c1"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }
 
 // Timers that come due together do so in the order in which they were set, also after the rate of their clock changed.

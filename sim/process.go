@@ -246,6 +246,9 @@ func (p *Process) Pause(d time.Duration) {
 	done := make(chan struct{})
 	w := p.w
 	w.at(w.Now(), p.Name, func() {
+		if p.dead {
+			return
+		}
 		w.Inject(Pause{Process: p.Name, For: d})
 		p.bitePause() // it stopped at least the goroutine that asked for it
 		w.mu.Lock()
@@ -393,15 +396,16 @@ func (p *Process) sorted() []*Conn {
 // kill makes every goroutine of the process stop at its next use of network, clock or context.
 func (p *Process) kill() {
 	w := p.w
+	w.hold()
+	defer w.let()
 	w.mu.Lock()
 	p.dead = true
 	for _, c := range sortedConns(p.conns) {
 		c.fail(net.ErrClosed)
 	}
+	w.killed = append(w.killed, p)
 	w.mu.Unlock()
 	p.paused = false
-	p.cancel()
-	p.wakeSleepers()
 }
 
 // wakeSleepers has the timers of a dead process tick, so that goroutines that wait for them alone see that their I/O

@@ -25,8 +25,9 @@ type Latency struct{ Min, Max time.Duration }
 // driven by the goroutine that calls [World.Run]: the scheduler.
 //
 // The rules that make a run reproducible are these. Every byte between processes crosses the world's outbox. The
-// scheduler delivers one event at a time, and only when all other goroutines are durably blocked. What was written in
-// one quiet period is ordered by what it is, never by which goroutine came first.
+// scheduler delivers one event at a time, and only when all other goroutines are durably blocked. Whom an event wakes
+// runs when all of it has happened. What was written in one quiet period is ordered by what it is, never by which
+// goroutine came first.
 type World struct {
 	cfg     Config
 	start   time.Time
@@ -53,6 +54,9 @@ type World struct {
 	strays  []*Process // that wrote in a pause, onto what they had written before
 	pending []Event
 	leases  *Leases
+	holds   int        // the scheduler is in the middle of this many things, one inside the other
+	woken   []*Conn    // whose readers wake when it is done with them
+	killed  []*Process // likewise
 
 	pendingBites []int // clock faults that were noticed in this quiet period
 }
@@ -177,6 +181,35 @@ func (w *World) sleep(timer *time.Timer) {
 	w.mu.Unlock()
 }
 
+// hold keeps asleep whom the scheduler wakes, until let. Somebody who ran while the scheduler is in the middle of a crash,
+// a reset or a flush would see one part of it and not the other, and which part follows the Go scheduler. Holds nest.
+func (w *World) hold() {
+	w.mu.Lock()
+	w.holds++
+	w.mu.Unlock()
+}
+
+// let ends a hold. The last one wakes whom they kept asleep.
+func (w *World) let() {
+	w.mu.Lock()
+	if w.holds--; w.holds > 0 {
+		w.mu.Unlock()
+		return
+	}
+	for _, c := range w.woken {
+		c.signal()
+	}
+	clear(w.woken)
+	w.woken = w.woken[:0]
+	killed := w.killed
+	w.killed = nil
+	w.mu.Unlock()
+	for _, p := range killed {
+		p.cancel()
+		p.wakeSleepers()
+	}
+}
+
 // step runs one event, unless it belongs to a paused process: then it waits for the resume.
 func (w *World) step(it *item) {
 	if p := it.proc; p != nil && p.paused {
@@ -188,6 +221,8 @@ func (w *World) step(it *item) {
 		w.cap = fmt.Sprintf("the cap of %d events", w.cfg.MaxEvents)
 		return
 	}
+	w.hold()
+	defer w.let()
 	it.act.act(w)
 }
 
@@ -231,6 +266,8 @@ func (w *World) note(e *Event) {
 // flush puts what was recorded and written in the quiet period just ended into its order. It reports whether anything
 // entered the history, because then those who watch it may have done anything.
 func (w *World) flush() bool {
+	w.hold()
+	defer w.let()
 	before := len(w.history.Events)
 	w.mu.Lock()
 	records, packets, bites, strays := w.pending, w.outbox, w.pendingBites, w.strays
