@@ -38,19 +38,23 @@ type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 func NewEnv(clock, wall clockwork.Clock, random *rand.Rand, dial Dialer, addrs []string) Env {
 	env := Env{Clock: clock, Wall: wall, Rand: random, Addrs: addrs, Dial: dial}
 	for _, addr := range addrs {
-		env.Nodes = append(env.Nodes, watchful(&redis.Options{
-			Addr:                     addr,
-			Dialer:                   dial,
-			Protocol:                 2,
-			MaxRetries:               -1,
-			DialerRetries:            1,
-			PoolSize:                 64,
-			ConnMaxIdleTime:          -1,
-			DisableIdentity:          true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		}))
+		env.Nodes = append(env.Nodes, connect(dial, addr))
 	}
 	return env
+}
+
+func connect(dial Dialer, addr string) *redis.Client {
+	return watchful(&redis.Options{
+		Addr:                     addr,
+		Dialer:                   dial,
+		Protocol:                 2,
+		MaxRetries:               -1,
+		DialerRetries:            1,
+		PoolSize:                 64,
+		ConnMaxIdleTime:          -1,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
 }
 
 // Close closes the clients to the nodes.
@@ -87,8 +91,26 @@ type Fenced interface {
 	Fence() int64
 }
 
+// Extender is a [Lease] that can be made to last longer.
+type Extender interface {
+	// Extend asks for the lease to end ttl from now, whenever it would have ended; the TTL has whole milliseconds, as in
+	// Redis. If it returns nil, Until returns the new end. An error wrapping [ErrNotExtended] says that the lease ends when it
+	// would have, one wrapping [ErrNotHeld] that it is over. Any other error leaves the outcome unknown, and Until as it was.
+	Extend(ctx context.Context, ttl time.Duration) error
+}
+
+// Renewing is a [Lease] that renews itself, until it is released, or lost, or the context that it was acquired with is over.
+type Renewing interface {
+	// Lost is closed when the lease is known to be lost: it could not be renewed, because the lock is no longer ours.
+	Lost() <-chan struct{}
+	// Notify has f called after each renewal that succeeds from now on, with the new end by [Env.Clock], which Until returns
+	// as well. It is called by a goroutine of the lease, one renewal after the other. There is one f; nil takes it back.
+	Notify(f func(until time.Time))
+}
+
 // Errors with a definite meaning.
 var (
 	ErrNotAcquired = errors.New("lock not acquired")
 	ErrNotHeld     = errors.New("lock not held")
+	ErrNotExtended = errors.New("lock not extended")
 )

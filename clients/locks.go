@@ -12,10 +12,27 @@ type Lock struct {
 // Locks lists the locks of the literature, simplest first.
 func Locks() []Lock {
 	return []Lock{
+		{"nolock", "no lock at all: GET, one more, SET", NewNoLock},
+		{"watch", "no lock but WATCH, GET, MULTI, SET, EXEC; a failed EXEC is skipped", NewWatch},
+		{"watch-retry", "watch, begun anew until EXEC succeeds", NewWatchRetry},
+		{"watch-in-multi", "watch with GET queued inside MULTI, where it returns nothing", NewWatchInMulti},
+		{"setnx", "SET NX without a TTL", NewSetNX},
+		{"setnx-expire", "SETNX, then EXPIRE: two commands", NewSetNXExpire},
+		{"setnx-repair", "SETNX, then EXPIRE, which waiters make up for", NewSetNXRepair},
+		{"getset", "the value is the end by the client's clock; taken over by GETSET", NewGetSet},
+		{"fixed", "SET NX PX with a fixed value, released by DEL", NewFixed},
+		{"getdel", "single, released by GET, comparison in the client, and DEL", NewGetDel},
+		{"multidel", "single, released by GET, comparison in the client, and MULTI, DEL, EXEC", NewMultiDel},
 		{"single", "SET NX PX with a random token, released by compare-and-delete, on one node", NewSingle},
+		{"single-usec", "single, with a token from a clock in microseconds", NewSingleUsec},
+		{"single-delex", "single, released by DELEX IFEQ", NewSingleDelex},
+		{"single-wait", "single, which waits until a replica has acknowledged it", NewSingleWait},
+		{"watchdog", "single, renewed every third of a TTL while its holder lives", NewWatchdog},
 		{"fenced", "single, with a fencing token from a counter", NewFenced},
 		{"redlock", "a majority of nodes, asked in parallel; validity less drift", NewRedlock},
 		{"redlock-sequential", "Redlock with the nodes asked in turn, as first published", NewRedlockSequential},
+		{"redlock-wall", "redlock that measures on the wall clock how long acquiring took", NewRedlockWall},
+		{"redlock-extend", "redlock whose leases can be extended on a majority", NewRedlockExtend},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,9 +15,18 @@ import (
 	"lockstep/sim"
 )
 
-// ofEach runs a test for each lock, with the number of nodes that it is meant for.
+// flawed are the locks of which the tests here do not hold, each in its own way; they have tests of their own.
+var flawed = []string{
+	"nolock", "watch", "watch-retry", "watch-in-multi",
+	"setnx", "setnx-expire", "setnx-repair", "getset", "fixed", "getdel", "multidel", "single-usec",
+}
+
+// ofEach runs a test for each lock that keeps what a lock should, with the number of nodes that it is meant for.
 func ofEach(t *testing.T, f func(t *testing.T, lock clients.Lock, n int)) {
 	for _, lock := range clients.Locks() {
+		if slices.Contains(flawed, lock.Name) || lock.Name == "single-wait" { // which needs a replica
+			continue
+		}
 		n := 1
 		if isRedlock(lock) {
 			n = 5
@@ -26,6 +36,13 @@ func ofEach(t *testing.T, f func(t *testing.T, lock clients.Lock, n int)) {
 }
 
 func isRedlock(lock clients.Lock) bool { return strings.HasPrefix(lock.Name, "redlock") }
+
+// expires skips a test of how leases expire, for a lock whose leases do not while their holder lives.
+func expires(t *testing.T, lock clients.Lock) {
+	if lock.Name == "watchdog" {
+		t.Skip("it renews itself")
+	}
+}
 
 // validity is how long a lease may be relied on, counted from before the first request.
 func validity(lock clients.Lock, ttl time.Duration) time.Duration {
@@ -78,6 +95,7 @@ func TestHandover(t *testing.T) {
 // Whose lease is over learns so, and does no harm to the next holder: its token is compared before anything is deleted.
 func TestReleaseAfterExpiry(t *testing.T) {
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
+		expires(t, lock)
 		r := play(t, n, func(s *stage) {
 			s.client("c1", func(c *client) {
 				lease := c.acquire(lock.New(c.env), 2*time.Second)
@@ -120,6 +138,7 @@ func TestLocksAreApart(t *testing.T) {
 func TestTokensAreFresh(t *testing.T) {
 	hexadecimal := regexp.MustCompile(`^[0-9a-f]{40}$`)
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
+		expires(t, lock)
 		tries := 1
 		if isRedlock(lock) {
 			tries = 3

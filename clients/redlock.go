@@ -4,10 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/redis/go-redis/v9"
+
+	"lockstep/clients/internal/redlock"
 )
+
+// NewRedlock is Redlock as redis.io has it since 2025: all nodes are asked at once, each under timeouts of its own; a
+// majority grants the lease, whose validity is the TTL less what acquiring took and an allowance for drift; an attempt
+// that fails is released on all nodes, and repeated with a fresh token after a random delay
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "The Redlock Algorithm").
+func NewRedlock(env Env) Locker { return newRedlock(env, redlock.Options{}) }
+
+// NewRedlockSequential is Redlock with the nodes asked in turn: the five steps as the page had them until 2025, and as all
+// of 000_d5a3169f29a5fb5d.txt, 002_f1b5c80bdb6cfae4.txt and 004_751156ed7355e17b.txt describe them.
+func NewRedlockSequential(env Env) Locker { return newRedlock(env, redlock.Options{Sequential: true}) }
+
+// RedlockWith is for the packages below this one: no other can say what the options are.
+func RedlockWith(o redlock.Options) New { return func(env Env) Locker { return newRedlock(env, o) } }
 
 // What Redlock leaves to its implementers. The sources give no formula for drift; one per cent plus 2 ms is redlock-rb's,
 // and so are the other numbers but for the timeout, for which they say 5 to 50 ms at a TTL of 10 s. As they have it, it is
@@ -20,38 +37,54 @@ const (
 
 func redlockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// NewRedlock is Redlock as redis.io has it since 2025: all nodes are asked at once, each under timeouts of its own; a
-// majority grants the lease, whose validity is the TTL less what acquiring took and an allowance for drift; an attempt
-// that fails is released on all nodes, and repeated with a fresh token after a random delay
-// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "The Redlock Algorithm").
-func NewRedlock(env Env) Locker { return newRedlock(env, parallel) }
-
-// NewRedlockSequential is Redlock with the nodes asked in turn: the five steps as the page had them until 2025, and as all
-// of 000_d5a3169f29a5fb5d.txt, 002_f1b5c80bdb6cfae4.txt and 004_751156ed7355e17b.txt describe them.
-func NewRedlockSequential(env Env) Locker { return newRedlock(env, sequential) }
-
-type redlock struct {
-	env   Env
-	nodes []*redis.Client // with the timeout for one node
-	each  func(n int, do func(i int) error) []error
+// A random delay, so that clients that split the nodes between them do not do it again in step.
+func redlockDelay(r *rand.Rand) time.Duration {
+	return redlockRetryDelay + time.Duration(r.Int64N(int64(redlockRetryDelay)))
 }
 
-func newRedlock(env Env, each func(int, func(int) error) []error) Locker {
-	l := &redlock{env: env, each: each}
+func majority(nodes, _ int) int { return nodes/2 + 1 }
+
+type redlocker struct {
+	redlock.Options
+	env   Env
+	clock clockwork.Clock // measures what acquiring takes
+	nodes []*redis.Client // with the timeout for one node
+}
+
+func newRedlock(env Env, o redlock.Options) Locker {
+	l := &redlocker{Options: o, env: env, clock: env.Clock}
+	if l.Wall {
+		l.clock = env.Wall
+	}
+	if l.Timeout == 0 {
+		l.Timeout = redlockNodeTimeout
+	}
+	if l.Delay == nil {
+		l.Delay = redlockDelay
+	}
+	if l.Drift == nil {
+		l.Drift = redlockDrift
+	}
+	if l.Quorum == nil {
+		l.Quorum = majority
+	}
 	for _, n := range env.Nodes {
-		l.nodes = append(l.nodes, withTimeout(n, redlockNodeTimeout))
+		l.nodes = append(l.nodes, withTimeout(n, max(0, l.Timeout)))
 	}
 	return l
 }
 
-func (l *redlock) Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
+func (l *redlocker) Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
 	var why []error
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
 			return nil, errors.Join(append(why, err)...)
 		}
 		lease, err := l.attempt(ctx, name, ttl)
-		if err == nil {
+		switch {
+		case err == nil && l.Extendable:
+			return &redlockExtendLease{lease}, nil
+		case err == nil:
 			return lease, nil
 		}
 		why = append(why, fmt.Errorf("try %d: %w", try, err))
@@ -61,33 +94,52 @@ func (l *redlock) Acquire(ctx context.Context, name string, ttl time.Duration) (
 		if ctx.Err() != nil {
 			continue // and give up
 		}
-		// A random delay, so that clients that split the nodes between them do not do it again in step.
-		l.env.Clock.Sleep(redlockRetryDelay + time.Duration(l.env.Rand.Int64N(int64(redlockRetryDelay))))
+		l.env.Clock.Sleep(l.Delay(l.env.Rand))
 	}
 }
 
 // attempt is one round of the algorithm. Its step 1 is start, its step 2 ask, its steps 3 and 4 the comparison of validity,
 // its step 5 Release.
-func (l *redlock) attempt(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
-	lease := &redlockLease{lock: l, name: name, token: newToken(l.env.Rand)}
-	start := l.env.Clock.Now()
-	errs := l.ask(ctx, func(ctx context.Context, node *redis.Client) error {
+func (l *redlocker) attempt(ctx context.Context, name string, ttl time.Duration) (*redlockLease, error) {
+	lease := &redlockLease{lock: l, name: name, token: newToken(l.env.Rand), nodes: l.nodes}
+	start := l.clock.Now()
+	errs := l.ask(ctx, l.nodes, func(ctx context.Context, node *redis.Client) error {
 		ok, err := node.SetNX(ctx, name, lease.token, ttl).Result()
 		if err == nil && !ok {
 			err = errHeld
 		}
 		return err
 	})
-	lease.until = start.Add(ttl - redlockDrift(ttl))
-	granted, left := count(errs, nil), l.env.Clock.Until(lease.until)
-	if granted > len(l.nodes)/2 && left > 0 {
+	if l.ReleaseGranted {
+		lease.nodes = nil
+		for i, err := range errs {
+			if err == nil {
+				lease.nodes = append(lease.nodes, l.nodes[i])
+			}
+		}
+	}
+	granted, held := count(errs, nil), count(errs, errHeld)
+	until, left := l.validity(start, ttl)
+	if granted >= l.Quorum(len(l.nodes), granted+held) && (left > 0 || l.AnyElapsed) {
+		lease.until = until
 		return lease, nil
 	}
 	// On all nodes, also those that seem to have refused: the reply may have been lost after the key was set. And also if
 	// nobody waits for the lease any more.
 	lease.Release(context.WithoutCancel(ctx))
 	return nil, fmt.Errorf("%d of %d nodes granted it, %d hold it for another, validity left %v",
-		granted, len(l.nodes), count(errs, errHeld), left.Round(time.Millisecond))
+		granted, len(l.nodes), held, left.Round(time.Millisecond))
+}
+
+// validity is what is left of a TTL that nodes were asked for from start on, and its end by the steady clock.
+func (l *redlocker) validity(start time.Time, ttl time.Duration) (until time.Time, left time.Duration) {
+	now := l.env.Clock.Now() // first, so that a pause between the two readings takes from the lease and does not add to it
+	elapsed := l.clock.Since(start)
+	if l.FromReturn {
+		elapsed = 0
+	}
+	left = ttl - l.Drift(ttl) - elapsed
+	return now.Add(left), left
 }
 
 // What a node can say but OK. They never leave this file: what one node says decides nothing.
@@ -96,14 +148,20 @@ var (
 	errGone = errors.New("not ours")
 )
 
-// ask makes a request to every node, each with a client that does not wait long.
-func (l *redlock) ask(ctx context.Context, request func(context.Context, *redis.Client) error) []error {
-	return l.each(len(l.nodes), func(i int) error {
+// ask makes a request to each of some nodes, with clients that do not wait long.
+func (l *redlocker) ask(ctx context.Context, nodes []*redis.Client, request func(context.Context, *redis.Client) error) []error {
+	each := parallel
+	if l.Sequential {
+		each = sequential
+	}
+	return each(len(nodes), func(i int) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		// The timeout of the client covers replies. A connection that cannot be opened needs this one.
-		defer l.env.Clock.AfterFunc(redlockNodeTimeout, func() { cancel(context.DeadlineExceeded) }).Stop()
-		return request(ctx, l.nodes[i])
+		if l.Timeout > 0 {
+			// The timeout of the client covers replies. A connection that cannot be opened needs this one.
+			defer l.env.Clock.AfterFunc(l.Timeout, func() { cancel(context.DeadlineExceeded) }).Stop()
+		}
+		return request(ctx, nodes[i])
 	})
 }
 
@@ -141,8 +199,9 @@ func count(errs []error, what error) (n int) {
 }
 
 type redlockLease struct {
-	lock        *redlock
+	lock        *redlocker
 	name, token string
+	nodes       []*redis.Client // to release it on
 	until       time.Time
 }
 
@@ -151,7 +210,7 @@ func (l *redlockLease) Until() time.Time { return l.until }
 // Release deletes the lock on every node that still has our token. Once a majority has answered, no key of ours can make
 // another client wait for a quorum; whether any was left to delete tells if the lock was still held.
 func (l *redlockLease) Release(ctx context.Context) error {
-	errs := l.lock.ask(ctx, func(ctx context.Context, node *redis.Client) error {
+	errs := l.lock.ask(ctx, l.nodes, func(ctx context.Context, node *redis.Client) error {
 		n, err := releaseScript.Run(ctx, node, []string{l.name}, l.token).Int()
 		if err == nil && n == 0 {
 			err = errGone

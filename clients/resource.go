@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"lockstep/sim"
@@ -14,20 +15,37 @@ import (
 
 // Kinds of resources.
 const (
-	Plain       = "plain"  // accepts every write
-	FencedStore = "fenced" // rejects a write whose fencing token is lower than the highest that it has seen
+	// Plain accepts every write.
+	Plain = "plain"
+	// FencedStore rejects what comes with a fencing token lower than the highest that it has seen (Kleppmann, "How to do
+	// distributed locking", 2016).
+	FencedStore = "fenced"
+	// CheckAndSet has a mark beside its value, which a client sets to the random token of its lease when it enters, and
+	// rejects what is written under any other lease, unless it is written blind (antirez, "Is Redlock safe?", 2016,
+	// http://antirez.com/news/101).
+	CheckAndSet = "check-and-set"
+	// Versioned stores what is written as a version of its own under the fencing token, or the random one if the lock has no
+	// other, as one does who puts the token into the name of a file: no client overwrites what another has written.
+	Versioned = "versioned"
+	// Counter is a Redis server whose key [CounterKey] is a number, and no [Resource].
+	Counter = "counter"
 )
 
+// CounterKey is the key that a counter counts in.
+const CounterKey = "counter"
+
 // Resources lists the kinds of resources.
-func Resources() []string { return []string{Plain, FencedStore} }
+func Resources() []string { return []string{Plain, FencedStore, CheckAndSet, Versioned, Counter} }
 
 // A Request is what a client sends to the resource: one line of JSON.
 type Request struct {
-	Op    string `json:"op"` // write or read
+	Op    string `json:"op"` // read, write, update or enter
 	Lock  string `json:"lock,omitempty"`
-	Lease string `json:"lease,omitempty"` // under which the client writes; only for the record
+	Lease string `json:"lease,omitempty"` // under which the client writes: its name stands for the random token
 	Fence int64  `json:"fence,omitempty"`
-	Value string `json:"value,omitempty"`
+	Value string `json:"value,omitempty"` // the whole new value
+	Word  string `json:"word,omitempty"`  // update: what is new in it
+	Blind bool   `json:"blind,omitempty"` // write: whatever the mark says
 }
 
 // A Reply is the resource's answer: one line of JSON.
@@ -37,41 +55,71 @@ type Reply struct {
 }
 
 // Resource is the thing that a lock protects. It lives in a process of its own, on the other side of the network, so that
-// a write can be late. It knows one value, and of the lock only the fencing tokens that come with the writes.
+// a write can be late. Of the lock it knows only the tokens that come with the requests.
 type Resource struct {
-	fenced  bool
-	value   string
-	highest int64 // fence seen
+	kind    string
+	value   string // the newest
+	highest int64  // fence seen
+	mark    string
 }
 
-// NewResource makes a resource of one of the kinds of [Resources].
+// NewResource makes a resource of one of the kinds of [Resources], but for the counter.
 func NewResource(kind string) (*Resource, error) {
-	switch kind {
-	case Plain, FencedStore:
-		return &Resource{fenced: kind == FencedStore}, nil
+	switch {
+	case kind == Counter:
+		return nil, errors.New("a counter is a Redis server, and no resource of this kind")
+	case slices.Contains(Resources(), kind):
+		return &Resource{kind: kind}, nil
 	}
-	return nil, fmt.Errorf("unknown resource %q; the resources are plain, fenced", kind)
+	return nil, sim.Unknown("resource", kind, Resources())
 }
 
-// Apply carries out a request, and returns with the reply what it did to the resource: an event for a write, nil for a
-// read. The caller says when it happened, and for whom.
+// Apply carries out a request, and returns with the reply what it did to the resource: an event for everything but a read.
+// The caller says when it happened, and for whom.
 func (r *Resource) Apply(q Request) (Reply, *sim.Event) {
-	switch q.Op {
-	case sim.Read:
+	e := &sim.Event{Kind: sim.State, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value, Word: q.Word}
+	switch {
+	case q.Op == sim.Read:
 		return Reply{Value: r.value}, nil
-	case sim.Write:
+	case q.Op == sim.Enter && r.kind == CheckAndSet:
+		e.Op, r.mark = sim.Mark, q.Lease
+		return Reply{}, e
+	case q.Op == sim.Write, q.Op == sim.Update:
 	default:
 		return Reply{Error: fmt.Sprintf("unknown request %q", q.Op)}, nil
 	}
-	e := &sim.Event{Kind: sim.State, Op: sim.Accept, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value}
-	if r.fenced && q.Fence < r.highest {
+	if e.Error = r.objection(q); e.Error != "" {
 		e.Op = sim.Reject
-		e.Error = fmt.Sprintf("fence %d < %d", q.Fence, r.highest)
 		return Reply{Error: e.Error}, e
 	}
-	r.highest = max(r.highest, q.Fence)
-	r.value = q.Value
+	e.Op = r.store(q)
 	return Reply{}, e
+}
+
+// objection says why a write is rejected, and nothing if it is not.
+func (r *Resource) objection(q Request) string {
+	switch {
+	case r.kind == FencedStore && q.Fence < r.highest:
+		return fmt.Sprintf("fence %d < %d", q.Fence, r.highest)
+	case r.kind != CheckAndSet || q.Blind || q.Lease == r.mark:
+		return ""
+	case r.mark == "":
+		return "there is no mark"
+	}
+	return "mark is " + r.mark
+}
+
+// store takes what was written. Of all versions one is read, that with the highest fence, so that no other is remembered; if
+// they have none, that which came last, because a random token does not say which is newer.
+func (r *Resource) store(q Request) (op string) {
+	if r.kind != Versioned || q.Fence >= r.highest {
+		r.highest = max(r.highest, q.Fence)
+		r.value = q.Value
+	}
+	if r.kind == Versioned {
+		return sim.Keep
+	}
+	return sim.Accept
 }
 
 // Answer is [Resource.Apply] for a request and a reply as they travel.
@@ -115,7 +163,8 @@ func (s *ResourceService) Receive(c *sim.Conn, data []byte) {
 	}
 }
 
-// Describe renders requests as "write A c1#1 fence 33", and replies as "ok" or the reason of a rejection.
+// Describe renders requests as "write A c1#1 fence 33" or "write A blind c1#1", and replies as "ok" or the reason of a
+// rejection.
 func (*Resource) Describe(data []byte, reply bool, _ func(string) string) string {
 	if reply {
 		var r Reply
@@ -137,6 +186,9 @@ func (*Resource) Describe(data []byte, reply bool, _ func(string) string) string
 	text := q.Op
 	if q.Value != "" {
 		text += " " + q.Value
+	}
+	if q.Blind {
+		text += " blind"
 	}
 	if q.Lease != "" {
 		text += " " + q.Lease

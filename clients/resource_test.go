@@ -25,13 +25,19 @@ func newResource(t rapid.TB, kind string) *clients.Resource {
 
 func TestNewResource(t *testing.T) {
 	for _, kind := range clients.Resources() {
-		newResource(t, kind)
+		if _, err := clients.NewResource(kind); (err == nil) != (kind != clients.Counter) {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
-	_, err := clients.NewResource("feneced")
+	_, err := clients.NewResource(clients.Counter)
+	if err == nil || !strings.Contains(err.Error(), "Redis server") {
+		t.Errorf("the counter: %v, want an error that says what it is", err)
+	}
+	_, err = clients.NewResource("feneced")
 	if err == nil {
 		t.Fatal("made a resource of a kind that does not exist")
 	}
-	for _, word := range append(clients.Resources(), `"feneced"`) {
+	for _, word := range append(clients.Resources(), `"feneced"`, `did you mean "fenced"?`) {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("the error does not mention %s: %v", word, err)
 		}
@@ -116,6 +122,126 @@ func TestFencedStoreNeverGoesBack(t *testing.T) {
 	})
 }
 
+// requests plays requests in the form in which they are described, with a lease last or before its fence, and returns what
+// became of each.
+func requests(t *testing.T, r *clients.Resource, lines ...string) (outcomes []string) {
+	t.Helper()
+	for _, line := range lines {
+		q := clients.Request{Lock: "lock"}
+		words := strings.Fields(line)
+		q.Op, words = words[0], words[1:]
+		if n := len(words); n > 2 && words[n-2] == "fence" {
+			fmt.Sscan(words[n-1], &q.Fence)
+			words = words[:n-2]
+		}
+		if n := len(words); n > 0 && strings.Contains(words[n-1], "#") {
+			q.Lease, words = words[n-1], words[:n-1]
+		}
+		if n := len(words); n > 0 && words[n-1] == "blind" {
+			q.Blind, words = true, words[:n-1]
+		}
+		q.Value = strings.Join(words, " ")
+		if q.Op == sim.Update {
+			q.Word = words[len(words)-1]
+		}
+		line, _ := json.Marshal(q)
+		if got := r.Describe(line, false, nil); got != strings.Join(strings.Fields(got), " ") {
+			t.Errorf("described as %q", got)
+		}
+		reply, e := r.Apply(q)
+		if e == nil {
+			outcomes = append(outcomes, strings.TrimSpace(reply.Value+reply.Error))
+			continue
+		}
+		if e.Kind != sim.State || e.Lock != q.Lock || e.Lease != q.Lease || e.Fence != q.Fence || e.Value != q.Value || e.Word != q.Word || e.Error != reply.Error {
+			t.Errorf("%+v: event %+v, reply %+v", q, *e, reply)
+		}
+		outcomes = append(outcomes, strings.TrimSpace(e.Op+" "+e.Error))
+	}
+	return outcomes
+}
+
+// Only under the lease that has entered last can one write, and all can enter; a blind write asks nobody.
+func TestCheckAndSet(t *testing.T) {
+	r := newResource(t, clients.CheckAndSet)
+	for _, c := range [][2]string{
+		{"write A c1#1", "reject there is no mark"},
+		{"enter c1#1", "mark"},
+		{"write A c1#1", "accept"},
+		{"read", "A"},
+		{"enter c2#1", "mark"},
+		{"write B c1#1", "reject mark is c2#1"},
+		{"update A b c1#1", "reject mark is c2#1"},
+		{"read", "A"},
+		{"update A c c2#1", "accept"},
+		{"read", "A c"},
+		{"enter c1#1", "mark"}, // the zombie, against the rightful holder
+		{"write D c2#1", "reject mark is c1#1"},
+		{"write E blind c2#1", "accept"},
+		{"read", "E"},
+		{"write F c1#1", "accept"}, // a blind write leaves the mark as it is
+		{"write G c1#1 fence 1", "accept"},
+		{"write H c1#1", "accept"}, // fences are nothing to it
+		{"read", "H"},
+	} {
+		if got := requests(t, r, c[0]); got[0] != c[1] {
+			t.Errorf("%s: %q, want %q", c[0], got[0], c[1])
+		}
+	}
+}
+
+// A blind write is blind to the mark, not to the fence.
+func TestBlindWriteIsFenced(t *testing.T) {
+	r := newResource(t, clients.FencedStore)
+	same(t, "outcomes", requests(t, r, "write A c2#1 fence 2", "write B blind c1#1 fence 1"), []string{"accept", "reject fence 1 < 2"})
+}
+
+// Updates are writes to all that compare.
+func TestUpdateIsFenced(t *testing.T) {
+	r := newResource(t, clients.FencedStore)
+	same(t, "outcomes",
+		requests(t, r, "update a c1#1 fence 1", "update a b c2#1 fence 2", "update a c c1#1 fence 1", "read"),
+		[]string{"accept", "accept", "reject fence 1 < 2", "a b"})
+	r = newResource(t, clients.Plain)
+	same(t, "outcomes", requests(t, r, "update a c1#1", "update a b c2#1", "update a c c1#1", "read"), []string{"accept", "accept", "accept", "a c"})
+}
+
+// Nothing is overwritten but what the same lease wrote. The newest version is that of the highest fence, whenever it came;
+// without fences, that which came last.
+func TestVersioned(t *testing.T) {
+	for _, c := range []struct {
+		lines []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"write A c1#1 fence 33"}, "A"},
+		{[]string{"write A c1#1 fence 33", "write B c2#1 fence 34"}, "B"},
+		{[]string{"write B c2#1 fence 34", "write A c1#1 fence 33"}, "B"},
+		{[]string{"write B c2#1 fence 34", "write A c1#1 fence 33", "write C c2#1 fence 34"}, "C"},
+		{[]string{"update x y c2#1 fence 34", "update x z c1#1 fence 33"}, "x y"},
+		{[]string{"write A c1#1", "write B c2#1"}, "B"},
+		{[]string{"write B c2#1", "write A c1#1", "write C c2#1"}, "C"},
+		{[]string{"write A c1#1 fence 1", "write B c2#1"}, "A"}, // no fence is lower than any
+	} {
+		r := newResource(t, clients.Versioned)
+		for _, got := range requests(t, r, c.lines...) {
+			if got != sim.Keep {
+				t.Errorf("%q: %s", c.lines, got)
+			}
+		}
+		if got := requests(t, r, "read")[0]; got != c.want {
+			t.Errorf("%q: %q, want %q", c.lines, got, c.want)
+		}
+	}
+}
+
+// Only one kind has a mark.
+func TestEnterElsewhere(t *testing.T) {
+	for _, kind := range []string{clients.Plain, clients.FencedStore, clients.Versioned} {
+		same(t, kind, requests(t, newResource(t, kind), "enter c1#1"), []string{`unknown request "enter"`})
+	}
+}
+
 func TestUnknownRequest(t *testing.T) {
 	r := newResource(t, clients.Plain)
 	for _, op := range []string{"", "append", "WRITE"} {
@@ -136,6 +262,7 @@ func TestAnswer(t *testing.T) {
 		{`{"op":"write","lock":"lock","lease":"c1#1","fence":2,"value":"A"}`, "{}\n", sim.Accept},
 		{`{"op":"write","fence":1,"value":"B"}`, "{\"error\":\"fence 1 \\u003c 2\"}\n", sim.Reject},
 		{`{"op":"read"}`, "{\"value\":\"A\"}\n", ""},
+		{`{"op":"update","fence":2,"value":"A B","word":"B"}`, "{}\n", sim.Accept},
 	} {
 		reply, e := r.Answer([]byte(c.request))
 		op := ""
@@ -162,6 +289,9 @@ func TestDescribe(t *testing.T) {
 	}{
 		{false, `{"op":"write","lock":"lock","lease":"c1#1","fence":33,"value":"A"}`, "write A c1#1 fence 33"},
 		{false, `{"op":"write","value":"A"}`, "write A"},
+		{false, `{"op":"write","lease":"c1#1","value":"A","blind":true}`, "write A blind c1#1"},
+		{false, `{"op":"update","lease":"c1#1","fence":2,"value":"A B","word":"B"}`, "update A B c1#1 fence 2"},
+		{false, `{"op":"enter","lease":"c1#1"}`, "enter c1#1"},
 		{false, `{"op":"read"}`, "read"},
 		{false, "no request", "no request"},
 		{true, "{}\n", "ok"},

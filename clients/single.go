@@ -23,20 +23,24 @@ func NewSingle(env Env) Locker { return &single{env} }
 type single struct{ env Env }
 
 func (l *single) Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
-	token := newToken(l.env.Rand)
-	start := l.env.Clock.Now() // before the request: the node starts to count later, never earlier
-	ok, err := l.env.Nodes[0].SetNX(ctx, name, token, ttl).Result()
+	lease, err := l.env.take(ctx, name, newToken(l.env.Rand), ttl)
+	if err != nil {
+		return nil, err // a nil *singleLease would be a Lease
+	}
+	return lease, nil
+}
+
+// take takes a lock on the first node with a token. It tries once.
+func (e Env) take(ctx context.Context, name, token string, ttl time.Duration) (*singleLease, error) {
+	start := e.Clock.Now() // before the request: the node starts to count later, never earlier
+	ok, err := e.Nodes[0].SetNX(ctx, name, token, ttl).Result()
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		return nil, ErrNotAcquired
 	}
-	lease, err := l.env.lease(ctx, name, token, start.Add(ttl))
-	if err != nil {
-		return nil, err // a nil *singleLease would be a Lease
-	}
-	return lease, nil
+	return e.lease(ctx, name, token, start.Add(ttl))
 }
 
 // lease returns the lease of a lock on the first node, unless acquiring it took so long that it is over.
@@ -45,11 +49,16 @@ func (e Env) lease(ctx context.Context, name, token string, until time.Time) (*s
 	if e.Clock.Now().Before(until) {
 		return lease, nil
 	}
-	err := fmt.Errorf("%w: it was over when it arrived", ErrNotAcquired)
-	if left := lease.Release(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, ErrNotHeld) {
+	return nil, lease.refuse(ctx, "it was over when it arrived")
+}
+
+// refuse gives back a lease that is not good enough. The error says why, and wraps [ErrNotAcquired].
+func (l *singleLease) refuse(ctx context.Context, why string) error {
+	err := fmt.Errorf("%w: %s", ErrNotAcquired, why)
+	if left := l.Release(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, ErrNotHeld) {
 		err = fmt.Errorf("%w, and could not be released: %w", err, left)
 	}
-	return nil, err
+	return err
 }
 
 type singleLease struct {

@@ -38,7 +38,8 @@ type stage struct {
 	*sim.World
 	t     rapid.TB
 	seed  uint64
-	addrs []string // of the nodes
+	addrs []string     // of the nodes
+	group *nodes.Group // of n1 and its replicas, if there is one instead
 }
 
 // play sets a stage of n nodes, lets direct put clients and faults on it, and runs it to its end.
@@ -49,17 +50,40 @@ func play(t rapid.TB, n int, direct func(*stage)) record {
 
 func playSeed(t rapid.TB, seed uint64, n int, direct func(*stage)) record {
 	t.Helper()
+	return playOn(t, seed, func(s *stage) (end func()) {
+		var all []*nodes.Node
+		for i := range n {
+			node := nodes.Serve(s.World, fmt.Sprintf("n%d", i+1))
+			all = append(all, node)
+			s.addrs = append(s.addrs, node.Process.Addr())
+		}
+		direct(s)
+		return func() {
+			for _, node := range all {
+				node.Redis.Close()
+			}
+		}
+	})
+}
+
+// playGroup sets a stage of n1 and its replicas.
+func playGroup(t rapid.TB, replicas int, direct func(*stage)) record {
+	t.Helper()
+	return playOn(t, 1, func(s *stage) (end func()) {
+		s.group = nodes.ServeGroup(s.World, nodes.GroupConfig{Replicas: replicas})
+		s.addrs = s.group.Addrs()
+		direct(s)
+		return s.group.Close
+	})
+}
+
+func playOn(t rapid.TB, seed uint64, set func(*stage) (end func())) record {
+	t.Helper()
 	var r record
 	err := sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: seed, Latency: sim.Latency{Min: hop, Max: hop}})
 		defer w.Close()
-		s := &stage{World: w, t: t, seed: seed}
-		for i := range n {
-			node := nodes.Serve(w, fmt.Sprintf("n%d", i+1))
-			defer node.Redis.Close()
-			s.addrs = append(s.addrs, node.Process.Addr())
-		}
-		direct(s)
+		defer set(&stage{World: w, t: t, seed: seed})()
 		w.Run()
 		if w.Cap() != "" {
 			panic("the run hit " + w.Cap())
@@ -114,6 +138,9 @@ type client struct {
 func (s *stage) client(name string, lane func(*client), dial ...func(clients.Dialer) clients.Dialer) {
 	p := s.Process(name)
 	var network clients.Dialer = p.DialContext
+	if s.group != nil {
+		network = s.group.Dial(p)
+	}
 	for _, d := range dial {
 		network = d(network)
 	}

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"lockstep/sim"
 )
@@ -33,6 +38,10 @@ type Worker struct {
 	ops   int
 	lease Lease
 	label string
+	watch *watch        // of the lease, if it renews itself
+	leave func()        // ends the context that it was acquired with
+	read  *string       // what Read read last
+	store *redis.Client // of the counter, once it is needed
 }
 
 // NewWorker makes the worker of a client that contends for a lock with a TTL and works on the resource at an address.
@@ -54,16 +63,25 @@ func Outcome(err error) sim.Kind {
 	switch {
 	case err == nil:
 		return sim.OK
-	case errors.Is(err, ErrNotAcquired), errors.Is(err, ErrNotHeld), errors.Is(err, ErrRejected), errors.Is(err, errNoLease), errors.Is(err, errOver):
+	case slices.ContainsFunc(definite, func(d error) bool { return errors.Is(err, d) }):
 		return sim.Fail
 	default:
 		return sim.Info
 	}
 }
 
+// definite lists the errors after which an operation certainly has not happened.
+var definite = []error{
+	ErrNotAcquired, ErrNotHeld, ErrNotExtended, ErrRejected, ErrSkipped,
+	errNoLease, errOver, errLost, errNotExtender, errNothingRead,
+}
+
 var (
-	errNoLease = errors.New("no lease")
-	errOver    = errors.New("the lease is over")
+	errNoLease     = errors.New("no lease")
+	errOver        = errors.New("the lease is over")
+	errLost        = errors.New("the lease is lost")
+	errNotExtender = errors.New("the lock cannot extend its leases")
+	errNothingRead = errors.New("nothing was read that could be updated")
 )
 
 // do carries out one operation between its invocation and its outcome. It may fill in what the outcome shows.
@@ -97,58 +115,171 @@ func (w *Worker) Acquire(ctx context.Context, within time.Duration) {
 }
 
 func (w *Worker) acquire(ctx context.Context, e *sim.Event) error {
-	w.lease, w.label = nil, ""
+	w.drop()
+	w.label = ""
+	ctx, w.leave = context.WithCancel(ctx)
 	lease, err := w.locker.Acquire(ctx, w.lock, w.ttl)
 	if err != nil {
-		return err
+		return err // with the context left as it is: the lock may still be tidying up
 	}
 	w.lease, w.label = lease, w.host.Lease()
-	e.Lease, e.Until = w.label, sim.NoEnd
-	if until := lease.Until(); !until.IsZero() {
-		e.Until = until.Sub(w.epoch)
-	}
+	e.Lease, e.Until = w.label, w.until()
 	if f, ok := lease.(Fenced); ok {
 		e.Fence = f.Fence()
+	}
+	if r, ok := lease.(Renewing); ok {
+		w.watch = w.attend(ctx, r)
 	}
 	return nil
 }
 
-// Release gives the lock back. Without a lease there is nothing to give back, and nothing to record.
+// until is the end of the lease, by the steady clock since the start of the run.
+func (w *Worker) until() time.Duration {
+	if until := w.lease.Until(); !until.IsZero() {
+		return until.Sub(w.epoch)
+	}
+	return sim.NoEnd
+}
+
+// drop forgets the lease without giving it back.
+func (w *Worker) drop() {
+	if w.lease == nil {
+		return
+	}
+	w.watch.end()
+	w.leave()
+	w.lease, w.watch = nil, nil
+}
+
+// Release gives the lock back. Without a lease there is nothing to give back, and nothing to record. A lease that may not have
+// been given back is out of the client's hands, but it is not dropped: what its lock still does for it goes on.
 func (w *Worker) Release(ctx context.Context) {
 	if w.lease == nil {
 		return
 	}
+	w.watch.end()
 	w.do(sim.Event{Op: sim.Release, Lease: w.label}, func(*sim.Event) error { return w.lease.Release(ctx) })
-	w.lease, w.label = nil, ""
+	w.lease, w.watch, w.label = nil, nil, ""
 }
 
-// Write writes a value to the resource under the newest lease, without asking whether that is still valid: a client that
-// asks may pause right after the answer (see Check).
-func (w *Worker) Write(ctx context.Context, value string) {
-	w.do(sim.Event{Op: sim.Write, Lease: w.label, Value: value}, func(e *sim.Event) error {
+// Extend has the lease end a TTL from now. A client that learns that its lease is over drops it.
+func (w *Worker) Extend(ctx context.Context) {
+	w.do(sim.Event{Op: sim.Extend, Lease: w.label}, func(e *sim.Event) error {
 		if w.lease == nil {
 			return errNoLease
 		}
-		req := Request{Op: sim.Write, Lock: w.lock, Lease: w.label, Value: value}
-		if f, ok := w.lease.(Fenced); ok {
-			req.Fence = f.Fence()
+		l, ok := w.lease.(Extender)
+		if !ok {
+			return errNotExtender
 		}
-		e.Fence = req.Fence
-		_, err := w.resource.Do(ctx, req)
+		err := l.Extend(ctx, w.ttl)
+		switch {
+		case err == nil:
+			e.Until = w.until()
+		case errors.Is(err, ErrNotHeld):
+			w.drop()
+		}
+		return err
+	})
+}
+
+// Increment adds one to the number of the counter. Most locks guard a plain GET and SET, so that this is three operations:
+// an acquire, which tries as [Worker.Acquire] does, an increment, which is skipped without a lease, and a release. An
+// [Incrementer] does it in its own way, which is one.
+func (w *Worker) Increment(ctx context.Context, within time.Duration) {
+	if i, ok := w.locker.(Incrementer); ok {
+		w.do(sim.Event{Op: sim.Increment}, func(e *sim.Event) error {
+			n, err := i.Increment(ctx, w.counter(), CounterKey)
+			if err == nil {
+				e.Value = strconv.FormatInt(n, 10)
+			}
+			return err
+		})
+		return
+	}
+	w.Acquire(ctx, within)
+	w.do(sim.Event{Op: sim.Increment, Lease: w.label}, func(e *sim.Event) error {
+		if w.lease == nil {
+			return fmt.Errorf("%w: %w", ErrSkipped, errNoLease)
+		}
+		n, err := w.counter().Get(ctx, CounterKey).Int64()
+		if err != nil && !errors.Is(err, redis.Nil) { // a number that is not there is 0
+			return fmt.Errorf("%w: %w", ErrSkipped, err)
+		}
+		e.Value = strconv.FormatInt(n+1, 10)
+		return w.counter().Set(ctx, CounterKey, n+1, 0).Err()
+	})
+	w.Release(ctx)
+}
+
+// counter is a client of the counter.
+func (w *Worker) counter() *redis.Client {
+	if w.store == nil {
+		w.store = connect(w.env.Dial, w.resource.addr)
+	}
+	return w.store
+}
+
+// Write writes a value to the resource under the newest lease, without asking whether that is still valid: a client that
+// asks may pause right after the answer (see Check). A blind write is taken by a check-and-set resource whatever its mark.
+func (w *Worker) Write(ctx context.Context, value string, blind bool) {
+	w.request(ctx, sim.Event{Op: sim.Write, Value: value}, func() (Request, error) {
+		return Request{Value: value, Blind: blind}, nil
+	})
+}
+
+// Update writes what was read last, and one word more.
+func (w *Worker) Update(ctx context.Context, word string) {
+	w.request(ctx, sim.Event{Op: sim.Update, Value: word}, func() (Request, error) {
+		switch {
+		case w.read == nil:
+			return Request{}, errNothingRead
+		case *w.read == "":
+			return Request{Value: word, Word: word}, nil
+		}
+		return Request{Value: *w.read + " " + word, Word: word}, nil
+	})
+}
+
+// Enter sets the mark of a check-and-set resource to the token of the newest lease.
+func (w *Worker) Enter(ctx context.Context) {
+	w.request(ctx, sim.Event{Op: sim.Enter}, func() (Request, error) { return Request{}, nil })
+}
+
+// request has the resource changed under the newest lease.
+func (w *Worker) request(ctx context.Context, e sim.Event, f func() (Request, error)) {
+	e.Lease = w.label
+	w.do(e, func(e *sim.Event) error {
+		if w.lease == nil {
+			return errNoLease
+		}
+		q, err := f()
+		if err != nil {
+			return err
+		}
+		q.Op, q.Lock, q.Lease = e.Op, w.lock, w.label
+		if f, ok := w.lease.(Fenced); ok {
+			q.Fence = f.Fence()
+		}
+		e.Fence = q.Fence
+		_, err = w.resource.Do(ctx, q)
 		return err
 	})
 }
 
 // Read reads the resource.
 func (w *Worker) Read(ctx context.Context) {
-	w.do(sim.Event{Op: sim.Read, Lease: w.label}, func(e *sim.Event) (err error) {
-		e.Value, err = w.resource.Do(ctx, Request{Op: sim.Read})
+	w.do(sim.Event{Op: sim.Read, Lease: w.label}, func(e *sim.Event) error {
+		value, err := w.resource.Do(ctx, Request{Op: sim.Read})
+		if err == nil {
+			e.Value, w.read = value, &value
+		}
 		return err
 	})
 }
 
-// Check compares the end of the newest lease with the steady clock. A client that finds its lease over drops it: what it
-// was about to write is not written.
+// Check compares the end of the newest lease with the steady clock, and asks a lease that renews itself whether it is lost. A
+// client that finds its lease over drops it: what it was about to write is not written.
 func (w *Worker) Check(context.Context) {
 	w.do(sim.Event{Op: sim.Check, Lease: w.label}, func(*sim.Event) error {
 		if w.lease == nil {
@@ -156,8 +287,16 @@ func (w *Worker) Check(context.Context) {
 		}
 		until := w.lease.Until()
 		if left := w.env.Clock.Until(until); !until.IsZero() && left <= 0 {
-			w.lease = nil
+			w.drop()
 			return fmt.Errorf("%w since %v", errOver, -left)
+		}
+		if r, ok := w.lease.(Renewing); ok {
+			select {
+			case <-r.Lost():
+				w.drop()
+				return errLost
+			default:
+			}
 		}
 		return nil
 	})
@@ -174,6 +313,53 @@ func (w *Worker) Until(_ context.Context, t time.Duration) { w.host.Until(t) }
 
 // Exit is the end of the lane: the client is gone, and with it whatever it still held.
 func (w *Worker) Exit() {
+	w.drop()
 	w.host.Record(sim.Event{Kind: sim.Info, Op: sim.Exit})
 	w.resource.Close()
+	if w.store != nil {
+		w.store.Close()
+	}
+}
+
+// A watch listens to a lease that renews itself.
+type watch struct {
+	mu    sync.Mutex
+	over  bool
+	ended chan struct{}
+	lease Renewing
+}
+
+// attend records what becomes of a lease, until the worker gives it back or drops it, or its process has crashed.
+func (w *Worker) attend(ctx context.Context, lease Renewing) *watch {
+	a := &watch{ended: make(chan struct{}), lease: lease}
+	label := w.label
+	record := func(op string, until time.Duration) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if !a.over {
+			w.host.Record(sim.Event{Kind: sim.Info, Op: op, Lock: w.lock, Lease: label, Until: until})
+		}
+	}
+	lease.Notify(func(until time.Time) { record(sim.Renew, until.Sub(w.epoch)) })
+	go func() {
+		select {
+		case <-lease.Lost():
+			record(sim.Lost, 0)
+		case <-a.ended:
+		case <-ctx.Done():
+		}
+	}()
+	return a
+}
+
+// end stops listening: nothing more is recorded. A worker that does not listen has no watch.
+func (a *watch) end() {
+	if a == nil {
+		return
+	}
+	a.lease.Notify(nil)
+	a.mu.Lock()
+	a.over = true
+	a.mu.Unlock()
+	close(a.ended)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/nodes"
 	"lockstep/sim"
 )
 
@@ -69,8 +70,9 @@ func (h *host) Doing(op string, id int) {
 type labour struct {
 	*client
 	*clients.Worker
-	host  *host
-	dials *dials
+	host    *host
+	dials   *dials
+	address string // of the resource
 }
 
 // Pause and Until are methods of both; a lane means those of the worker.
@@ -95,8 +97,20 @@ const ttl = 10 * time.Second
 // work plays a lane of a worker with a lock, and returns what happened. The resource rejects what is older.
 func work(t *testing.T, seed uint64, build clients.New, lane func(*labour), faults ...string) record {
 	t.Helper()
+	return workOn(t, seed, clients.FencedStore, build, lane, faults...)
+}
+
+// workOn is work on a resource of some kind.
+func workOn(t *testing.T, seed uint64, kind string, build clients.New, lane func(*labour), faults ...string) record {
+	t.Helper()
 	return playSeed(t, seed, 1, func(s *stage) {
-		address := clients.ServeResource(s.World, "resource", newResource(t, clients.FencedStore)).Addr()
+		var address string
+		if kind == clients.Counter {
+			counter := nodes.Serve(s.World, "resource")
+			address = counter.Process.Addr()
+		} else {
+			address = clients.ServeResource(s.World, "resource", newResource(t, kind)).Addr()
+		}
 		s.faults(faults...)
 		count := &dials{}
 		tap := func(dial clients.Dialer) clients.Dialer {
@@ -112,7 +126,7 @@ func work(t *testing.T, seed uint64, build clients.New, lane func(*labour), faul
 		}
 		s.client("c1", func(c *client) {
 			h := &host{Process: c.Process}
-			lane(&labour{c, clients.NewWorker(h, c.env, build, "lock", ttl, address), h, count})
+			lane(&labour{c, clients.NewWorker(h, c.env, build, "lock", ttl, address), h, count, address})
 		}, tap)
 	})
 }
@@ -156,13 +170,13 @@ func TestRecords(t *testing.T) {
 	r := work(t, 1, clients.NewFenced, func(l *labour) {
 		l.Acquire(l.ctx, 0)
 		l.Check(l.ctx)
-		l.Write(l.ctx, "A")
+		l.Write(l.ctx, "A", false)
 		l.Read(l.ctx)
 		l.Release(l.ctx)
 		l.Acquire(l.ctx, 0)
-		l.Write(l.ctx, "B")
+		l.Write(l.ctx, "B", false)
 		l.Acquire(l.ctx, 0) // drops the lease, and is refused
-		l.Write(l.ctx, "C")
+		l.Write(l.ctx, "C", false)
 		l.Exit()
 		want := []string{
 			"acquire1", "0", "check2", "0", "write3", "0", "read4", "0", "release5", "0",
@@ -325,7 +339,7 @@ func TestAcquireWithinEnds(t *testing.T) {
 func TestWithoutLease(t *testing.T) {
 	_, build := scripted(result{err: clients.ErrNotAcquired})
 	r := work(t, 1, build, func(l *labour) {
-		l.Write(l.ctx, "A")
+		l.Write(l.ctx, "A", false)
 		l.Check(l.ctx)
 		l.Release(l.ctx)
 		l.Exit()
@@ -360,7 +374,7 @@ func TestCheckDropsLease(t *testing.T) {
 			l.Acquire(l.ctx, 0)
 			l.Until(c.at)
 			l.Check(l.ctx)
-			l.Write(l.ctx, "A")
+			l.Write(l.ctx, "A", false)
 			l.Release(l.ctx)
 		})
 		got := briefs(r)
@@ -377,7 +391,7 @@ func TestWriteDoesNotCheck(t *testing.T) {
 	r := work(t, 1, clients.NewSingle, func(l *labour) {
 		l.Acquire(l.ctx, 0)
 		l.Pause(2 * ttl)
-		l.Write(l.ctx, "A")
+		l.Write(l.ctx, "A", false)
 	})
 	if got := briefs(r); got[len(got)-1] != "2 ok write lock c1#1 A" {
 		t.Errorf("%q", got)
@@ -389,9 +403,9 @@ func TestRejectedWrite(t *testing.T) {
 	_, build := scripted(result{lease: numbered{fence: 2}}, result{lease: numbered{fence: 1}})
 	r := work(t, 1, build, func(l *labour) {
 		l.Acquire(l.ctx, 0)
-		l.Write(l.ctx, "A")
+		l.Write(l.ctx, "A", false)
 		l.Acquire(l.ctx, 0)
-		l.Write(l.ctx, "B")
+		l.Write(l.ctx, "B", false)
 		l.Read(l.ctx)
 		if l.dials.opened != 1 {
 			t.Errorf("%d connections, want 1", l.dials.opened)
@@ -421,7 +435,7 @@ func TestReconnect(t *testing.T) {
 		_, build := scripted(result{lease: paper{}})
 		r := work(t, 1, build, func(l *labour) {
 			l.Acquire(l.ctx, 0)
-			l.Write(l.ctx, "A")
+			l.Write(l.ctx, "A", false)
 			if l.dials.open != 0 {
 				t.Errorf("%s: %d connections are still open", c.fault, l.dials.open)
 			}
@@ -453,7 +467,7 @@ func TestResourceTimeout(t *testing.T) {
 	r := work(t, 1, build, func(l *labour) {
 		l.Acquire(l.ctx, 0)
 		for _, value := range []string{"A", "B"} {
-			l.Write(l.ctx, value)
+			l.Write(l.ctx, value, false)
 		}
 	}, "on request write c1->resource delay 599s")
 	if got := briefs(r); got[3] != "2 ok write lock c1#1 A" || got[5] != "3 ok write lock c1#1 B" {
@@ -461,7 +475,7 @@ func TestResourceTimeout(t *testing.T) {
 	}
 	r = work(t, 1, build, func(l *labour) {
 		l.Acquire(l.ctx, 0)
-		if took := l.took(func() { l.Write(l.ctx, "A") }); took != 10*time.Minute+2*hop { // to connect, and then ten minutes
+		if took := l.took(func() { l.Write(l.ctx, "A", false) }); took != 10*time.Minute+2*hop { // to connect, and then ten minutes
 			t.Errorf("gave up after %v", took)
 		}
 	}, "on request write c1->resource hold")
@@ -475,7 +489,7 @@ func TestResourceDown(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
 		l.Acquire(l.ctx, 0)
-		l.Write(l.ctx, "A")
+		l.Write(l.ctx, "A", false)
 		l.Read(l.ctx)
 	}, "crash resource")
 	ops := r.operations("c1")

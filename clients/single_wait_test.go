@@ -1,0 +1,196 @@
+package clients_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/clients/broken"
+	"lockstep/sim"
+)
+
+// A wiretap notes the commands that leave through each connection of a client: "2 SET".
+type wiretap struct {
+	conns int
+	sent  []string
+}
+
+func (w *wiretap) dial(dial clients.Dialer) clients.Dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		w.conns++
+		return &tapped{conn, w.conns, w}, nil
+	}
+}
+
+type tapped struct {
+	net.Conn
+	number int
+	tap    *wiretap
+}
+
+func (c *tapped) Write(b []byte) (int, error) {
+	// In RESP a command is the second line that is no count.
+	if words := bytes.Split(b, []byte("\r\n")); len(words) > 2 {
+		c.tap.sent = append(c.tap.sent, fmt.Sprint(c.number, " ", strings.ToUpper(string(words[2]))))
+	}
+	return c.Conn.Write(b)
+}
+
+// SET and WAIT travel through one connection, in this order, also when there are others.
+func TestWaitOnTheSameConnection(t *testing.T) {
+	tap := &wiretap{}
+	playGroup(t, 1, func(s *stage) {
+		s.client("c1", func(c *client) {
+			one, two := c.env.Nodes[0].Conn(), c.env.Nodes[0].Conn()
+			one.Ping(c.ctx)
+			two.Ping(c.ctx)
+			one.Close()
+			two.Close()
+			c.release(c.acquire(clients.NewSingleWait(c.env), 10*time.Second), nil)
+		}, tap.dial)
+	})
+	var list []string
+	for _, line := range tap.sent {
+		if strings.HasSuffix(line, " SET") || strings.HasSuffix(line, " WAIT") {
+			list = append(list, line)
+		}
+	}
+	if len(list) != 2 || list[0][2:] != "SET" || list[1][2:] != "WAIT" || list[0][0] != list[1][0] {
+		t.Errorf("%q, want SET and WAIT on one connection", tap.sent)
+	}
+}
+
+// The lease is granted once a replica has the key.
+func TestSingleWait(t *testing.T) {
+	r := playGroup(t, 1, func(s *stage) {
+		s.client("c1", func(c *client) {
+			l := clients.NewSingleWait(c.env)
+			start := c.env.Clock.Now()
+			lease := c.acquire(l, 10*time.Second)
+			if got := lease.Until().Sub(start); got != 10*time.Second {
+				t.Errorf("valid for %v after the request, want 10s", got)
+			}
+			c.refused(l, 10*time.Second)
+			c.release(lease, nil)
+			c.release(lease, clients.ErrNotHeld)
+		})
+	})
+	same(t, "n1", r.changes("n1"), []string{"set c1#1", "delete c1#1"})
+}
+
+// If no replica acknowledges it within a second, the lock is given back: not even its TTL is lost.
+func TestSingleWaitRefuses(t *testing.T) {
+	for _, c := range []struct {
+		replicas int
+		faults   []string
+	}{
+		{0, nil},
+		{1, []string{"cut n1-r1"}},
+		{1, []string{"crash r1"}},
+		{2, []string{"cut n1-r1", "cut n1-r2"}},
+	} {
+		r := playGroup(t, c.replicas, func(s *stage) {
+			s.faults(c.faults...)
+			s.client("c1", func(c1 *client) {
+				c1.Until(100 * time.Millisecond)
+				took := c1.took(func() { c1.refused(clients.NewSingleWait(c1.env), 10*time.Second) })
+				if took < time.Second || took > 1100*time.Millisecond {
+					t.Errorf("%+v: refused after %v, want 1s", c, took)
+				}
+			})
+		})
+		same(t, fmt.Sprint(c), r.changes("n1"), []string{"set c1#1", "delete c1#1"})
+	}
+}
+
+// One of two is enough, whichever it is.
+func TestSingleWaitMinority(t *testing.T) {
+	for _, cut := range []string{"cut n1-r1", "cut n1-r2"} {
+		playGroup(t, 2, func(s *stage) {
+			s.faults(cut)
+			s.client("c1", func(c *client) {
+				c.Until(100 * time.Millisecond)
+				c.acquire(clients.NewSingleWait(c.env), 10*time.Second)
+			})
+		})
+	}
+}
+
+// A WAIT whose answer is lost is taken for a refusal: the lock is given back.
+func TestSingleWaitInDoubt(t *testing.T) {
+	for _, fault := range []string{"on request WAIT c1->n1 reset", "on reply WAIT n1->c1 reset"} {
+		r := playGroup(t, 1, func(s *stage) {
+			s.faults(fault)
+			s.client("c1", func(c *client) { c.refused(clients.NewSingleWait(c.env), 10*time.Second) })
+		})
+		same(t, fault, r.changes("n1"), []string{"set c1#1", "delete c1#1"})
+	}
+}
+
+// If it is the SET whose answer is lost, nobody knows anything.
+func TestSingleWaitUnreachable(t *testing.T) {
+	for _, fault := range []string{"crash n1", "on request SET c1->n1 reset", "on reply SET n1->c1 reset"} {
+		playGroup(t, 1, func(s *stage) {
+			s.faults(fault)
+			s.client("c1", func(c *client) {
+				lease, err := clients.NewSingleWait(c.env).Acquire(c.ctx, "lock", 10*time.Second)
+				if lease != nil || err == nil || clients.Outcome(err) != sim.Info {
+					t.Errorf("%s: %v, %v", fault, lease, err)
+				}
+			})
+		})
+	}
+}
+
+// A lock that waits for longer than its TTL is over when it arrives.
+func TestSingleWaitTooLong(t *testing.T) {
+	playGroup(t, 1, func(s *stage) {
+		s.faults("delay n1-r1 300ms")
+		s.client("c1", func(c *client) {
+			c.Until(100 * time.Millisecond)
+			l := clients.NewSingleWait(c.env)
+			c.refused(l, 500*time.Millisecond)
+			c.acquire(l, 700*time.Millisecond)
+		})
+	})
+}
+
+// Where WAIT uses another connection, it is answered at once with the number of replicas, whether they have the key or not.
+func TestWaitElsewhere(t *testing.T) {
+	tap := &wiretap{}
+	build, err := clients.FindIn(broken.Locks(), "single-wait-elsewhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// To WAIT it matters also what others wrote before the last command of its connection: PING comes before SET.
+	playGroup(t, 1, func(s *stage) {
+		s.faults("cut n1-r1")
+		s.client("c1", func(c *client) {
+			c.Until(100 * time.Millisecond)
+			if took := c.took(func() { c.acquire(build(c.env), 10*time.Second) }); took != 14*hop { // for two new connections and three replies
+				t.Errorf("it took %v", took)
+			}
+		}, tap.dial)
+	})
+	var on []string
+	for _, line := range tap.sent[len(tap.sent)-4:] {
+		if strings.HasSuffix(line, " SET") || strings.HasSuffix(line, " WAIT") {
+			on = append(on, line[:1])
+		}
+	}
+	if len(on) != 2 || on[0] == on[1] {
+		t.Errorf("%q, want SET and WAIT on two connections", tap.sent)
+	}
+	playGroup(t, 0, func(s *stage) {
+		s.client("c1", func(c *client) { c.refused(build(c.env), 10*time.Second) })
+	})
+}
