@@ -42,20 +42,49 @@
 // # The page
 //
 // A file is a txtar archive. First comes the prose, each line after a #: a title of one sentence, then the story and where
-// it comes from. Then come a setting, the lanes and the musts, which hold for every run; then one section for each run.
+// it comes from. Then come a setting, the lanes, the musts and the reports, which hold for every run; then one section for
+// each run.
 //
 //	ttl DURATION     how long a node keeps the key of the lock; 10s if it is not said
 //	client NAME      the lane of a client; its steps follow, one to a line, indented by two spaces
 //	nemesis          the lane that injects faults
 //	must STATE       a state without which the run proves nothing; see below for the forms
+//	report QUANTITY  a figure that is shown beside the verdict, and decides nothing; see [checker.Quantities]
 //
-// A section line names the lock, then what this run has of its own, in this order:
+// A section line names the lock, then what this run has of its own, in this order; all but nodes may be left out:
 //
-//	-- LOCK nodes=N resource=KIND label=NAME ttl=DURATION --
+//	-- LOCK nodes=N replicas=N sentinels=N shards=N down-after=DURATION min-replicas=N \
+//	   persistence=KIND resource=KIND label=NAME ttl=DURATION --
 //
-// The nodes are n1 to nN, 9 at most. The resource is plain, which is the default, or fenced. A label tells several runs of
-// one lock apart, such as a control. Below it a run may have lanes, each of which replaces the lane of the same process (a
-// lane without steps takes it out), and musts, which replace all of those above. Then come the expectations:
+// (on one line). A label tells several runs of one lock apart, such as a control. The servers are:
+//
+//	nodes         the lock nodes, n1 to n9 at most; a majority of them grants a lease
+//	replicas      copies of n1: r1 to r9; they, and all below, go with nodes=1 only
+//	sentinels     Sentinels that watch n1: s1 to s9; they need a replica to promote
+//	shards        the shards of a Redis Cluster, 3 at least, of which n1 is the first: p2 to p9 are the primaries of the
+//	              others, and watch n1; they need a replica to promote
+//	down-after    how long n1 may be silent before one of those who watch it thinks that it is down: 30s for
+//	              Sentinels and 15s in a cluster, as in their configuration files
+//	min-replicas  how many replicas must be there for n1 to take a write; none if it is not said
+//
+// The persistence of the lock nodes says what is left after a crash and a restart:
+//
+//	none          nothing
+//	rdb           what was saved last: at a save point of Redis, or at an orderly stop
+//	aof-everysec  everything; after a loss of power what there was at the last fsync, about a second before
+//	aof-always    everything; this is the default
+//	aof-lying     everything; after a loss of power what there was when the machine got its power last
+//
+// In every case "restart n3 empty" is a disk that was lost. The kinds of the resource are:
+//
+//	plain          takes every write; this is the default
+//	fenced         refuses a write under a fencing token lower than the highest that it has seen
+//	check-and-set  takes a write only while its mark is the token of the lease; "enter" sets the mark
+//	versioned      stores what is written under each token beside the others
+//	counter        a number on a Redis server of its own, for increments
+//
+// Below the section line a run may have lanes, each of which replaces the lane of the same process (a lane without steps
+// takes it out), musts, which replace all of those above, and reports, likewise. Then come the expectations:
 //
 //	expect PROPERTY violated
 //
@@ -73,29 +102,61 @@
 //
 //	acquire               ask for the lock, once
 //	acquire within D      try again until the lock is obtained or D has passed
+//	extend                ask for the newest lease to end one TTL from now
 //	release               give the newest lease back, whether or not it still holds
 //	write VALUE           write one word to the resource, under the newest lease
+//	write VALUE blind     the same, without a look at the mark of a check-and-set resource
 //	read                  read the resource
-//	check                 compare the end of the newest lease with the client's own clock
+//	update WORD           write back what was read last, with one word more, under the newest lease
+//	enter                 set the mark of a check-and-set resource to the token of the newest lease
+//	increment             acquire, read the counter, write one more, release; a lock that has another way to
+//	                      increment takes that; waits for the lock for one TTL at most, and then skips the increment
+//	increment within D    the same, and waits for D at most
+//	check                 compare the end of the newest lease with the client's own clock, and drop it if it is over
 //	pause D               stop the whole process
 //	sleep D               wait by the client's own clock
 //	until D               wait until a true time since the start; does nothing if it has passed
+//	repeat N STEP         carry out a step N times, 100000 at most; not until, stay, or another repeat
+//	stay                  at the end of a lane: the process does nothing more, and lives on until the run is over
+//
+// A client that does not stay exits at the end of its lane: what it still holds, it holds no longer.
 //
 // # The steps of the nemesis
 //
 // A step is a fault, after its moment. See [sim.Fault] and the types beside it for the faults, for what each stands for,
 // and for what undoes it.
 //
-//	FAULT                       at the start, before any lane runs
-//	at D FAULT                  at a true time since the start
-//	when CLIENT EVENT FAULT     right after the first such event
-//	when CLIENT EVENT +D FAULT  that long after it
+//	FAULT                        at the start, before any lane runs
+//	at D FAULT                   at a true time since the start
+//	when PROCESS EVENT FAULT     right after the first such event
+//	when PROCESS EVENT +D FAULT  that long after it
 //
-// An event is the outcome of an operation (acquired, refused, released, wrote VALUE), its invocation (acquires, releases,
-// writes VALUE), or paused or resumed.
+// An event of a client is the invocation of an operation, or its outcome, or something that befalls it:
+//
+//	acquires     acquired     refused
+//	extends      extended
+//	releases     released
+//	increments   incremented
+//	enters       entered
+//	writes V     wrote V
+//	updates W    updated W
+//	renewed      lost         the lock renewed its lease by itself; it said that the lease is lost
+//	paused       resumed
+//
+// and an event of a server is one of these:
+//
+//	promoted     it is a primary from now on
+//	follows N    it is a replica of N from now on
+//	sdown N      it thinks on its own that N is down
+//	odown N      it knows that enough of them think so
+//	elected      it was elected to find a successor
+//
+// These are the faults:
 //
 //	pause PROCESS [D]           resume PROCESS
-//	crash PROCESS               restart NODE [empty]
+//	crash PROCESS [power]       restart SERVER [empty]; with power its machine goes down, too
+//	stop SERVER                 restart SERVER [empty]; it ends in good order
+//	promote SERVER              follow SERVER PRIMARY; both are about n1 and its replicas
 //	jump PROCESS +D             the wall clock only; also -D
 //	drift PROCESS +Nppm         both clocks; also -Nppm
 //	slew PROCESS +D over D      the wall clock only; also -D
@@ -106,7 +167,8 @@
 //	on request WHAT FROM->TO ACTION
 //	on reply WHAT FROM->TO ACTION
 //
-// A link is c1-n4, both ways, or c1->n4, one way. The last two forms are faults on one message: the next request or reply
+// A link is c1-n4, both ways, or c1->n4, one way. It joins a client and a server, or two Redis servers that talk to each
+// other, as n1-r1, s1-n1 and s1-s2. The last two forms are faults on one message: the next request or reply
 // in that direction that belongs to a command (SET) or to an operation of the client (write). The action is hold, delay D
 // or reset.
 //
@@ -117,31 +179,63 @@
 //
 //	CLIENT acquires
 //	CLIENT is refused
+//	CLIENT acquires on NODE                        with a key there, which may be a replica that was promoted
+//	CLIENT acquires with NODES down
+//	CLIENT acquires with under LIMIT left          of the lease, when its acquire returns
+//	CLIENT tries with NODES down
+//	CLIENT tries with NODES paused
+//	CLIENT reaches only NODES                      during one acquire or extend, its messages arrive at these nodes only
+//	CLIENT holds exactly NODES                     when its acquire returns, the key is on these nodes only
+//	CLIENT is first at NODES                       the first key that is set on each of them is its own
+//	CLIENT waits for RIVAL                         its acquire is in progress while the other client holds
+//	some client waits for another
+//	COUNT clients wait at once                     for a lock that is held; tries in a row are one wait
+//	CLIENT and RIVAL acquire at once               the two operations are in progress at the same time
+//	CLIENT and RIVAL increment at once
+//	CLIENT and RIVAL draw the same token           both send a SET, or SETNX, with the same value
+//	CLIENT acquires while RIVAL releases           its acquire returns while the release of the other is in progress
+//	CLIENT acquires while its wall clock jumps     or is slewed
+//	CLIENT sees no TTL                             TTL or PTTL of a key is -1
+//	CLIENT crashes while it holds
+//	CLIENT crashes while it acquires               and a key of that acquire lives
+//	CLIENT is cut off while it holds               no majority of the nodes is in reach
 //	CLIENT pauses after a passed check
 //	CLIENT resumes after its lease ended
 //	CLIENT resumes after its keys ended            the keys of an acquire still in progress, on a majority
-//	CLIENT holds exactly NODES                     when its acquire returns, the key is on these nodes only
-//	CLIENT reaches only NODES                      during one acquire, its messages arrive at these nodes only
-//	CLIENT is first at NODES                       the first key that is set on each of them is its own
-//	CLIENT tries with NODES down
-//	CLIENT acquires with NODES down
-//	CLIENT crashes while it holds
-//	CLIENT waits for RIVAL                         its acquire is in progress while the other client holds
-//	some client waits for another
+//	CLIENT resumes after RIVAL acquired            while it slept
+//	CLIENT releases after its lease ended
+//	CLIENT extends before its lease ended
+//	CLIENT extends after its lease ended
+//	CLIENT extends with NODES down
+//	CLIENT renews
+//	CLIENT writes what it read before RIVAL wrote  its write arrives after that of the other, and it had not read again
+//	CLIENT enters after RIVAL                      it sets the mark of the resource after the other has set one
+//	write WRITE arrives after its lease ended      WRITE may also be the word of an update
+//	write WRITE arrives before write NEXT
 //	NODE drops the key of CLIENT early             it expires, or is lost, before the life that it was given has passed
 //	NODE keeps the key of CLIENT late              by over 1% of that life, and 10ms
 //	NODE restarts before the lease of CLIENT ended
 //	NODE restarts after the lease of CLIENT ended
-//	write WRITE arrives after its lease ended
-//	write WRITE arrives before write NEXT
+//	NODE restarts after the lease of CLIENT ended by its wall clock
+//	NODE restarts with the key of CLIENT           it had the key when it went down, and has it still
+//	NODE restarts without the key of CLIENT        it had the key when it went down
+//	NODE is promoted with the key of CLIENT        a copy had arrived, even if its own clock has ended it
+//	NODE is promoted without the key of CLIENT     no copy of a key that should still live had arrived
+//	NODE never has the key of CLIENT               though a copy of the same node has
+//	NODE is promoted without the last fence        a later fencing token had been drawn than it knows of
+//	NODE does not answer while CLIENT tries        it runs, and no reply arrives during one acquire
 //	a request from CLIENT to SERVER takes over LIMIT
 //	a reply from SERVER to CLIENT takes over LIMIT
+//	a request from CLIENT to SERVER is lost        with its connection
+//	a reply from SERVER to CLIENT is lost
+//	the wall clock of PROCESS is off by over LIMIT
+//	the steady clock of PROCESS is off by over LIMIT
 //
 // # Names and durations
 //
-// Processes are the clients that have a lane, the nodes and the resource; a must can also be about the probe, which is the
+// Processes are the clients that have a lane, the servers and the resource; a must can also be about the probe, which is the
 // fresh client that must acquire after the end. Names are lower-case letters and digits. Durations are as in Go (1500ms,
 // 15s, 2m), and are printed as a whole number of one unit.
 //
-// There are no loops and no conditions: for those there is Go.
+// There is no loop but repeat, and there are no conditions: for those there is Go.
 package scenarios

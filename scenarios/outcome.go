@@ -15,12 +15,18 @@ type Outcome struct {
 	Run      Run // resolved
 	History  *sim.History
 	Result   checker.Result
-	Report   *sim.Report // why the run did not end by itself; nil if it did
+	// Measurements are the quantities that the page asks for, in its order.
+	Measurements []checker.Measurement
+	Report       *sim.Report // why the run did not end by itself; nil if it did
 }
 
 // judge checks the history of a resolved run.
 func judge(s *Scenario, r Run, h *sim.History) *Outcome {
-	return &Outcome{Scenario: s, Run: r, History: h, Result: checker.Check(h, r.Musts)}
+	return &Outcome{
+		Scenario: s, Run: r, History: h,
+		Result:       checker.Check(h, r.Musts),
+		Measurements: checker.Measure(h, r.Reports...),
+	}
 }
 
 // Name is what the run is called: SCENARIO/LOCK, and /LABEL if there is one.
@@ -91,6 +97,6 @@ func (o *Outcome) ExpectedVerdict() checker.Verdict {
 // Timeline is the run as text, as it stands in a scenario file.
 func (o *Outcome) Timeline() string {
 	var b strings.Builder
-	reports.Text(&b, o.History, o.Result, reports.TextOptions{}) // a strings.Builder takes everything
+	reports.Text(&b, o.History, o.Result, reports.TextOptions{Measurements: o.Measurements}) // a strings.Builder takes everything
 	return b.String()
 }

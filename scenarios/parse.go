@@ -8,13 +8,17 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
 
 	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/nodes"
 	"lockstep/sim"
 )
 
@@ -178,12 +182,17 @@ func (s *Scenario) parseHead(in *lines) error {
 				return err
 			}
 			s.Musts, s.mustLines = append(s.Musts, must), append(s.mustLines, at)
+		case words[0] == "report":
+			var err error
+			if s.Reports, err = parseReport(in, s.Reports); err != nil {
+				return err
+			}
 		case words[0] == "expect":
 			return fail(at, "expect belongs to a run; put it below a section line such as -- single nodes=1 --")
 		case line[0] == '#':
 			return fail(at, "prose belongs at the top of the file, without a gap")
 		default:
-			return fail(at, "%w", sim.Unknown("setting", words[0], []string{"client", "must", Nemesis, "ttl"}))
+			return fail(at, "%w", sim.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "ttl"}))
 		}
 	}
 	return nil
@@ -211,7 +220,7 @@ var (
 	lockName  = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 	labelName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 	valueName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	nodeName  = regexp.MustCompile(`^n[0-9]+$`)
+	nodeName  = regexp.MustCompile(`^[nrsp][0-9]+$`) // nodes, replicas, sentinels and shards
 )
 
 // parseRun reads a section. The header is what its section line, at the line marker, has between the dashes.
@@ -239,6 +248,11 @@ func parseRun(header string, marker int, in *lines) (Run, error) {
 				return r, err
 			}
 			r.Musts, r.mustLines = append(r.Musts, must), append(r.mustLines, at)
+		case "report":
+			var err error
+			if r.Reports, err = parseReport(in, r.Reports); err != nil {
+				return r, err
+			}
 		case "expect":
 			e, err := parseExpectation(in)
 			if err != nil {
@@ -280,34 +294,93 @@ func (r *Run) parseHeader(header string) error {
 	if r.Nodes == 0 {
 		return fmt.Errorf("run %s does not say how many nodes it has; write -- %s nodes=1 --", r.ID(), r.Lock)
 	}
-	return nil
+	return r.checkSettings()
 }
 
-func (r *Run) set(key, value string) error {
+func (r *Run) set(key, value string) (err error) {
 	switch key {
 	case "nodes":
-		if len(value) != 1 || value[0] < '1' || value[0] > '9' {
-			return fmt.Errorf("nodes=%s: a run has 1 to 9 nodes", value)
+		r.Nodes, err = parseCount(key, value, 1)
+	case "replicas":
+		r.Replicas, err = parseCount(key, value, 1)
+	case "sentinels":
+		r.Sentinels, err = parseCount(key, value, 1)
+	case "shards":
+		r.Shards, err = parseCount(key, value, leastShards)
+	case "down-after":
+		r.DownAfter, err = parseSetting(key, value)
+	case "min-replicas":
+		r.MinReplicas, err = parseCount(key, value, 1)
+	case "persistence":
+		r.Persistence = value
+		if kinds := wordsOf(nodes.Persistences); !slices.Contains(kinds, value) {
+			return sim.Unknown("persistence", value, kinds)
 		}
-		r.Nodes = int(value[0] - '0')
 	case "resource":
-		if kinds := []string{Plain, Fenced}; !slices.Contains(kinds, value) {
+		r.Resource = value
+		if kinds := clients.Resources(); !slices.Contains(kinds, value) {
 			return sim.Unknown("resource", value, kinds)
 		}
-		r.Resource = value
 	case "label":
+		r.Label = value
 		if !labelName.MatchString(value) {
 			return fmt.Errorf("label=%s: a label is lower-case letters, digits and dashes", value)
 		}
-		r.Label = value
 	case "ttl":
-		ttl, err := sim.ParsePositive(value)
-		if err != nil {
-			return fmt.Errorf("ttl: %w", err)
-		}
-		r.TTL = ttl
+		r.TTL, err = parseSetting(key, value)
 	default:
-		return sim.Unknown("setting", key, []string{"label", "nodes", "resource", "ttl"})
+		return sim.Unknown("setting", key, settings)
+	}
+	return err
+}
+
+// settings are the keys of a section line, in the order in which they are printed.
+var settings = []string{
+	"nodes", "replicas", "sentinels", "shards", "down-after", "min-replicas", "persistence", "resource", "label", "ttl",
+}
+
+// parseCount reads how many there are of something: one digit, since processes are n1 to n9.
+func parseCount(key, value string, least byte) (int, error) {
+	if len(value) != 1 || value[0] < '0'+least || value[0] > '9' {
+		return 0, fmt.Errorf("%s=%s: write a number from %d to 9", key, value, least)
+	}
+	return int(value[0] - '0'), nil
+}
+
+func parseSetting(key, value string) (time.Duration, error) {
+	d, err := sim.ParsePositive(value)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", key, err)
+	}
+	return d, nil
+}
+
+// checkSettings looks for settings that make no sense beside each other.
+func (r *Run) checkSettings() error {
+	for _, s := range []struct {
+		key   string
+		count int
+		what  string
+	}{
+		{"replicas", r.Replicas, "replicas are copies of n1"},
+		{"sentinels", r.Sentinels, "sentinels watch n1 and its replicas"},
+		{"shards", r.Shards, "n1 is the first shard of its cluster"},
+	} {
+		if s.count > 0 && r.Nodes != 1 {
+			return fmt.Errorf("%s=%d goes with nodes=1 only, not with nodes=%d: %s", s.key, s.count, r.Nodes, s.what)
+		}
+	}
+	switch {
+	case r.Sentinels > 0 && r.Shards > 0:
+		return fmt.Errorf("sentinels=%d and shards=%d do not go together: the shards of a cluster watch each other", r.Sentinels, r.Shards)
+	case r.Sentinels > 0 && r.Replicas == 0:
+		return fmt.Errorf("sentinels=%d have nobody to promote; write replicas=1 as well", r.Sentinels)
+	case r.Shards > 0 && r.Replicas == 0:
+		return fmt.Errorf("shards=%d have nobody to promote; write replicas=1 as well", r.Shards)
+	case r.DownAfter > 0 && r.Sentinels+r.Shards == 0:
+		return fmt.Errorf("down-after=%s without sentinels or shards: there is nobody to find out that n1 is down", sim.FormatDuration(r.DownAfter))
+	case r.MinReplicas > r.Replicas:
+		return fmt.Errorf("min-replicas=%d with replicas=%d: n1 would take no write", r.MinReplicas, r.Replicas)
 	}
 	return nil
 }
@@ -315,7 +388,7 @@ func (r *Run) set(key, value string) error {
 // parseGolden takes the rest of a section as the timeline. That is the one place where anything goes, and a timeline is
 // rewritten by the machine, so a line that was meant for a person's part of the section must not end up in it.
 func (r *Run) parseGolden(in *lines) error {
-	keywords := []string{"client", "expect", "must", Nemesis}
+	keywords := []string{"client", "expect", "must", Nemesis, "report"}
 	for i, line := range in.text[in.next:] {
 		at := in.number() + i
 		word, _, _ := strings.Cut(line, " ")
@@ -411,6 +484,20 @@ func parseMust(in *lines) (checker.Must, error) {
 	return must, nil
 }
 
+// parseReport reads a line that asks for a quantity, and returns it with those before it.
+func parseReport(in *lines, reports []checker.Quantity) ([]checker.Quantity, error) {
+	line, at := in.peek(), in.number()
+	in.next++
+	q := checker.Quantity(strings.Join(strings.Fields(line)[1:], " "))
+	if all := checker.Quantities(); !slices.Contains(all, q) {
+		return nil, fail(at, "%w", sim.Unknown("quantity", string(q), wordsOf(all)))
+	}
+	if slices.Contains(reports, q) {
+		return nil, fail(at, "duplicate report of %s", q)
+	}
+	return append(reports, q), nil
+}
+
 func parseExpectation(in *lines) (Expectation, error) {
 	line, at := in.peek(), in.number()
 	in.next++
@@ -463,14 +550,20 @@ func parseStep(process, text string) (Step, error) {
 
 // stepForms is how each step of a client is written; errors quote it.
 var stepForms = map[string]string{
-	"acquire": "acquire [within DURATION]",
-	"check":   "check",
-	"pause":   "pause DURATION",
-	"read":    "read",
-	"release": "release",
-	"sleep":   "sleep DURATION",
-	"until":   "until DURATION",
-	"write":   "write VALUE",
+	"acquire":   "acquire [within DURATION]",
+	"check":     "check",
+	"enter":     "enter",
+	"extend":    "extend",
+	"increment": "increment [within DURATION]",
+	"pause":     "pause DURATION",
+	"read":      "read",
+	"release":   "release",
+	"repeat":    "repeat NUMBER STEP",
+	"sleep":     "sleep DURATION",
+	"stay":      "stay",
+	"until":     "until DURATION",
+	"update":    "update WORD",
+	"write":     "write VALUE [blind]",
 }
 
 func parseClientStep(words []string) (Step, error) {
@@ -481,10 +574,27 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "acquire" && len(args) == 2 && args[0] == "within":
 		d, err := sim.ParsePositive(args[1])
 		return Acquire{Within: d}, err
+	case verb == "extend" && len(args) == 0:
+		return Extend{}, nil
 	case verb == "release" && len(args) == 0:
 		return Release{}, nil
+	case verb == "increment" && len(args) == 0:
+		return Increment{}, nil
+	case verb == "increment" && len(args) == 2 && args[0] == "within":
+		d, err := sim.ParsePositive(args[1])
+		return Increment{Within: d}, err
+	case verb == "enter" && len(args) == 0:
+		return Enter{}, nil
 	case verb == "write" && len(args) == 1:
 		return Write{Value: args[0]}, checkValue(args[0])
+	case verb == "write" && len(args) == 2 && args[1] == "blind":
+		return Write{Value: args[0], Blind: true}, checkValue(args[0])
+	case verb == "update" && len(args) == 1:
+		return Update{Word: args[0]}, checkValue(args[0])
+	case verb == "stay" && len(args) == 0:
+		return Stay{}, nil
+	case verb == "repeat" && len(args) >= 2:
+		return parseRepeat(args)
 	case verb == "read" && len(args) == 0:
 		return Read{}, nil
 	case verb == "check" && len(args) == 0:
@@ -503,6 +613,24 @@ func parseClientStep(words []string) (Step, error) {
 		return nil, fmt.Errorf("cannot read %q; write %s", strings.Join(words, " "), form)
 	}
 	return nil, sim.Unknown("step", verb, sorted(stepForms))
+}
+
+func parseRepeat(words []string) (Step, error) {
+	n, err := strconv.Atoi(words[0])
+	if err != nil || n < 1 || n > MaxRepeat {
+		return nil, fmt.Errorf("cannot repeat %q times; write a number from 1 to %d", words[0], MaxRepeat)
+	}
+	step, err := parseClientStep(words[1:])
+	if err != nil {
+		return nil, err
+	}
+	switch step.(type) {
+	case Repeat:
+		return nil, fmt.Errorf("cannot repeat %q: a repeat holds one step that is none", step)
+	case Until, Stay:
+		return nil, fmt.Errorf("cannot repeat %q: it does nothing the second time", step)
+	}
+	return Repeat{N: n, Step: step}, nil
 }
 
 func checkValue(value string) error {
@@ -540,13 +668,11 @@ func parseFault(words []string) (sim.Fault, error) {
 	return sim.ParseFault(strings.Join(words, " "))
 }
 
-// whats are the words of events, sorted.
-var whats = []What{Acquired, Acquires, Paused, Refused, Released, Releases, Resumed, Writes, Wrote}
-
 func parseWhen(words []string) (Step, error) {
-	form := fmt.Errorf("cannot read %q; write when CLIENT EVENT [+DURATION] FAULT", strings.Join(append([]string{"when"}, words...), " "))
+	text := strings.Join(append([]string{"when"}, words...), " ")
+	form := "when PROCESS EVENT [+DURATION] FAULT"
 	if len(words) < 2 {
-		return nil, form
+		return nil, fmt.Errorf("cannot read %q; write %s", text, form)
 	}
 	s := When{Event: Event{Process: words[0], What: What(words[1])}}
 	words = words[2:]
@@ -556,9 +682,10 @@ func parseWhen(words []string) (Step, error) {
 	if !slices.Contains(whats, s.Event.What) {
 		return nil, sim.Unknown("event", string(s.Event.What), wordsOf(whats))
 	}
-	if s.Event.What == Writes || s.Event.What == Wrote {
+	if value := s.Event.What.form(); value != "" {
+		form = "when PROCESS " + string(s.Event.What) + " " + value + " [+DURATION] FAULT"
 		if len(words) == 0 {
-			return nil, form
+			return nil, fmt.Errorf("cannot read %q; write %s", text, form)
 		}
 		s.Event.Value, words = words[0], words[1:]
 		if err := checkValue(s.Event.Value); err != nil {
@@ -573,7 +700,7 @@ func parseWhen(words []string) (Step, error) {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		return nil, form
+		return nil, fmt.Errorf("cannot read %q; write %s", text, form)
 	}
 	var err error
 	s.Fault, err = parseFault(words)

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/nodes"
 	"lockstep/sim"
 )
 
@@ -44,6 +47,7 @@ nemesis
   when c1 acquired on request write c1->resource delay 90s
 must c1 resumes after its lease ended
 must write A arrives after its lease ended
+report round trips
 
 -- single nodes=3 --
 expect resource exclusion violated
@@ -65,6 +69,46 @@ expect deadlock freedom unknown
 expect expired on return violated: bounded delay
 -- redlock nodes=3 resource=plain --
    0.000s  c1       invoke  acquire
+-- single nodes=1 replicas=2 sentinels=3 down-after=5s min-replicas=1 persistence=aof-everysec resource=check-and-set label=monitored --
+client c1
+  acquire
+  enter
+  extend
+  write A
+  write A blind
+  read
+  update more
+  repeat 20 acquire within 1s
+  release
+  stay
+nemesis
+  stop n1
+  cut s1-r2
+  delay r1->n1 1s
+  at 1s crash n1 power
+  at 2s promote r1
+  at 3s restart n1
+  at 4s follow n1 r1
+  when c1 extended crash s2
+  when c1 updates more restart s2
+  when c1 entered +1s reset c1-s3
+  when c1 lost heal
+  when r1 promoted heal s1-s2
+  when s1 sdown n1 pause s1 1s
+  when s1 elected cut s1-s3
+report unavailability
+report round trips
+-- single nodes=1 replicas=1 shards=3 resource=counter label=cluster --
+client c1
+  increment
+  repeat 100000 increment within 3s
+client c2
+  increment
+nemesis
+  cut p2-n1
+  on request PING p2->r1 hold
+  when c1 incremented hold p3->p2
+must c1 acquires
 `
 
 func TestParse(t *testing.T) {
@@ -102,7 +146,8 @@ func TestParse(t *testing.T) {
 				}},
 			}},
 		},
-		Musts: []checker.Must{must("c1 resumes after its lease ended"), must("write A arrives after its lease ended")},
+		Musts:   []checker.Must{must("c1 resumes after its lease ended"), must("write A arrives after its lease ended")},
+		Reports: []checker.Quantity{"round trips"},
 		Runs: []Run{
 			{
 				Lock: "single", Nodes: 3,
@@ -127,6 +172,46 @@ func TestParse(t *testing.T) {
 				},
 			},
 			{Lock: "redlock", Nodes: 3, Resource: Plain, Golden: "   0.000s  c1       invoke  acquire\n"},
+			{
+				Lock: "single", Nodes: 1, Replicas: 2, Sentinels: 3, DownAfter: 5 * time.Second, MinReplicas: 1,
+				Persistence: "aof-everysec", Resource: CheckAndSet, Label: "monitored",
+				Lanes: []Lane{
+					{Process: "c1", Steps: []Step{
+						Acquire{}, Enter{}, Extend{}, Write{Value: "A"}, Write{Value: "A", Blind: true}, Read{}, Update{Word: "more"},
+						Repeat{N: 20, Step: Acquire{Within: time.Second}}, Release{}, Stay{},
+					}},
+					{Process: Nemesis, Steps: []Step{
+						AtStart{Fault: sim.Stop{Process: "n1"}},
+						AtStart{Fault: sim.Cut{Link: sim.Link{From: "s1", To: "r2", Both: true}}},
+						AtStart{Fault: sim.Delay{Link: sim.Link{From: "r1", To: "n1"}, By: time.Second}},
+						At{Time: 1 * time.Second, Fault: sim.Crash{Process: "n1", Power: true}},
+						At{Time: 2 * time.Second, Fault: sim.Promote{Process: "r1"}},
+						At{Time: 3 * time.Second, Fault: sim.Restart{Process: "n1"}},
+						At{Time: 4 * time.Second, Fault: sim.Follow{Process: "n1", Primary: "r1"}},
+						When{Event: Event{Process: "c1", What: Extended}, Fault: sim.Crash{Process: "s2"}},
+						When{Event: Event{Process: "c1", What: Updates, Value: "more"}, Fault: sim.Restart{Process: "s2"}},
+						When{Event: Event{Process: "c1", What: Entered}, After: time.Second, Fault: sim.Reset{Link: sim.Link{From: "c1", To: "s3", Both: true}}},
+						When{Event: Event{Process: "c1", What: Lost}, Fault: sim.Heal{}},
+						When{Event: Event{Process: "r1", What: Promoted}, Fault: sim.Heal{Link: sim.Link{From: "s1", To: "s2", Both: true}}},
+						When{Event: Event{Process: "s1", What: Sdown, Value: "n1"}, Fault: sim.Pause{Process: "s1", For: time.Second}},
+						When{Event: Event{Process: "s1", What: Elected}, Fault: sim.Cut{Link: sim.Link{From: "s1", To: "s3", Both: true}}},
+					}},
+				},
+				Reports: []checker.Quantity{"unavailability", "round trips"},
+			},
+			{
+				Lock: "single", Nodes: 1, Replicas: 1, Shards: 3, Resource: Counter, Label: "cluster",
+				Lanes: []Lane{
+					{Process: "c1", Steps: []Step{Increment{}, Repeat{N: 100000, Step: Increment{Within: 3 * time.Second}}}},
+					{Process: "c2", Steps: []Step{Increment{}}},
+					{Process: Nemesis, Steps: []Step{
+						AtStart{Fault: sim.Cut{Link: sim.Link{From: "p2", To: "n1", Both: true}}},
+						AtStart{Fault: sim.Chosen{What: "PING", Link: sim.Link{From: "p2", To: "r1"}, Action: sim.HoldMessage}},
+						When{Event: Event{Process: "c1", What: Incremented}, Fault: sim.Hold{Link: sim.Link{From: "p3", To: "p2"}}},
+					}},
+				},
+				Musts: []checker.Must{must("c1 acquires")},
+			},
 		},
 	}
 	got, err := Parse("catalogue/pause.txtar", []byte(page))
@@ -236,12 +321,16 @@ func TestParseErrors(t *testing.T) {
 	const head = "# A title.\n\nclient c1\n  acquire\n  pause 15s\n  write A\n  release\nclient c2\n  acquire\n"
 	const run = "-- single nodes=3 --\n"
 	const (
-		steps      = "acquire, check, pause, read, release, sleep, until, write"
-		faults     = "at, crash, cut, delay, drift, heal, hold, jump, on, pause, release, reset, restart, resume, slew, when"
-		processes  = "c1, c2, n1, n2, n3, resource"
-		properties = "lease exclusion, resource exclusion, expired on return, owner only, deadlock freedom"
-		after      = "# A title.\n\nclient c1\n"
+		steps     = "acquire, check, enter, extend, increment, pause, read, release, repeat, sleep, stay, until, update, write"
+		faults    = "at, crash, cut, delay, drift, follow, heal, hold, jump, on, pause, promote, release, reset, restart, resume, slew, stop, when"
+		processes = "c1, c2, n1, n2, n3, resource"
+		after     = "# A title.\n\nclient c1\n"
+		events    = "acquired, acquires, elected, entered, enters, extended, extends, follows, incremented, increments, lost, odown, paused, " +
+			"promoted, refused, released, releases, renewed, resumed, sdown, updated, updates, writes, wrote"
+		when  = "when PROCESS EVENT [+DURATION] FAULT"
+		group = "-- single nodes=1 replicas=2 sentinels=3 --\n"
 	)
+	properties, reports := strings.Join(wordsOf(checker.Properties()), ", "), strings.Join(wordsOf(checker.Quantities()), ", ")
 	for _, c := range []struct{ name, text, want string }{
 		{"empty file", "", "1: the file does not begin with its title, such as # A pause outlives the lease."},
 		{"no title", "client c1\n  acquire\n" + run, "1: the file does not begin with its title, such as # A pause outlives the lease."},
@@ -257,7 +346,7 @@ func TestParseErrors(t *testing.T) {
 		{"invalid UTF-8", "# A title.\n\nclient \xff\n", "3: not text: the line is not valid UTF-8"},
 		{"binary timeline", head + run + "\x1b[31m\n", "11: not text: the line contains the control character U+001B"},
 
-		{"unknown setting", head + "tll 5s\n" + run, `10: unknown setting "tll"; the settings are client, must, nemesis, ttl (did you mean "ttl"?)`},
+		{"unknown setting", head + "tll 5s\n" + run, `10: unknown setting "tll"; the settings are client, must, nemesis, report, ttl (did you mean "ttl"?)`},
 		{"ttl without duration", head + "ttl\n" + run, `10: cannot read "ttl"; write ttl DURATION`},
 		{"bad ttl", head + "ttl 5\n" + run, `10: ttl: "5" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
 		{"zero ttl", head + "ttl 0s\n" + run, "10: ttl: duration 0s is no time at all; write more than 0s"},
@@ -290,6 +379,34 @@ func TestParseErrors(t *testing.T) {
 		{"tab before a step", after + "\tacquire\n" + run, "4: the line contains a tab; use spaces, two to indent a step"},
 		{"three spaces before a step", after + "   acquire\n" + run, `4: "acquire" is not indented by two spaces`},
 		{"one space before a step", after + "  acquire\n release\n" + run, `5: "release" is not indented by two spaces`},
+		{"update of nothing", after + "  update\n" + run, `4: cannot read "update"; write update WORD`},
+		{"update with two words", after + "  update A B\n" + run, `4: cannot read "update A B"; write update WORD`},
+		{"write with a wrong word", after + "  write A blindly\n" + run, `4: cannot read "write A blindly"; write write VALUE [blind]`},
+		{"increment by a number", after + "  increment 5\n" + run, `4: cannot read "increment 5"; write increment [within DURATION]`},
+		{"extension by a time", after + "  acquire\n  extend 5s\n" + run, `5: cannot read "extend 5s"; write extend`},
+		{"entry under a name", after + "  enter A\n" + run, `4: cannot read "enter A"; write enter`},
+		{"repeat of nothing", after + "  repeat 5\n" + run, `4: cannot read "repeat 5"; write repeat NUMBER STEP`},
+		{"repeat without a number", after + "  repeat acquire within 5s\n" + run, `4: cannot repeat "acquire" times; write a number from 1 to 100000`},
+		{"repeat never", after + "  repeat 0 acquire\n" + run, `4: cannot repeat "0" times; write a number from 1 to 100000`},
+		{"repeat too often", after + "  repeat 100001 acquire\n" + run, `4: cannot repeat "100001" times; write a number from 1 to 100000`},
+		{"repeat of a mistake", after + "  repeat 5 aquire\n" + run, `4: unknown step "aquire"; the steps are ` + steps + ` (did you mean "acquire"?)`},
+		{"repeat of a repeat", after + "  repeat 5 repeat 5 acquire\n" + run, `4: cannot repeat "repeat 5 acquire": a repeat holds one step that is none`},
+		{"repeat of until", after + "  repeat 5 until 5s\n" + run, `4: cannot repeat "until 5s": it does nothing the second time`},
+		{"repeat of stay", after + "  repeat 5 stay\n" + run, `4: cannot repeat "stay": it does nothing the second time`},
+		{"step after stay", after + "  stay\n  acquire\n" + run, "5: acquire after stay, which is the last step of a lane"},
+		{"stay for a time", after + "  stay 5s\n" + run, `4: cannot read "stay 5s"; write stay`},
+		{"repeat of a fault", head + "nemesis\n  repeat 5 heal\n" + run, `11: unknown step "repeat"; the steps are ` + faults + ` (did you mean "reset"?)`},
+		{"extend of nothing", after + "  extend\n" + run, "4: extend before any acquire"},
+		{"entry under nothing", after + "  enter\n" + run, "4: enter before any acquire"},
+		{"repeated release of nothing", after + "  repeat 2 release\n" + run, "4: repeat 2 release before any acquire"},
+		{"until before repeated pauses end", after + "  repeat 3 pause 10s\n  until 29s\n" + run, "5: until 29s goes back in time: it is 30s at the earliest"},
+		{"pauses without end", after + "  repeat 100000 pause 8760h\n" + run, "4: repeat 100000 pause 31536000s takes the lane beyond 3153600000s"},
+		{"increment of text", head + "client c3\n  increment\n" + run, `11: run single: "increment" needs resource=counter; this is a plain one`},
+		{"repeated increment of text", head + "client c3\n  repeat 5 increment\n" + run, `11: run single: "repeat 5 increment" needs resource=counter; this is a plain one`},
+		{"write to a counter", head + "-- single nodes=1 resource=counter --\n", `6: run single: "write A" needs a resource that holds text; a counter is for increments`},
+		{"update of a counter", after + "  update A\n-- single nodes=1 resource=counter --\n", `4: run single: "update A" needs a resource that holds text; a counter is for increments`},
+		{"entry without a mark", after + "  acquire\n  enter\n-- single nodes=1 resource=fenced --\n", `5: run single: "enter" needs resource=check-and-set; a fenced one has no mark`},
+		{"blind write without a mark", after + "  write A blind\n-- single nodes=1 resource=versioned --\n", `4: run single: "write A blind" needs resource=check-and-set; a versioned one has no mark to look at`},
 		{"release of nothing", after + "  release\n" + run, "4: release before any acquire"},
 		{"check of nothing", after + "  write A\n  check\n" + run, "5: check before any acquire"},
 		{"until the past", after + "  until 12s\n  until 10s\n" + run, "5: until 10s goes back in time: it is 12s at the earliest"},
@@ -301,11 +418,11 @@ func TestParseErrors(t *testing.T) {
 		{"bad fault", head + "nemesis\n  jump n1 5s\n" + run, `11: "5s" has no sign; write +11s for forward or -11s for back`},
 		{"time without a fault", head + "nemesis\n  at 5s\n" + run, `11: cannot read "at 5s"; write at DURATION FAULT`},
 		{"bad time", head + "nemesis\n  at noon heal\n" + run, `11: "noon" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
-		{"event without a fault", head + "nemesis\n  when c1 acquired\n" + run, `11: cannot read "when c1 acquired"; write when CLIENT EVENT [+DURATION] FAULT`},
-		{"event without a word", head + "nemesis\n  when c1\n" + run, `11: cannot read "when c1"; write when CLIENT EVENT [+DURATION] FAULT`},
-		{"event without a value", head + "nemesis\n  when c1 wrote\n" + run, `11: cannot read "when c1 wrote"; write when CLIENT EVENT [+DURATION] FAULT`},
+		{"event without a fault", head + "nemesis\n  when c1 acquired\n" + run, `11: cannot read "when c1 acquired"; write ` + when},
+		{"event without a word", head + "nemesis\n  when c1\n" + run, `11: cannot read "when c1"; write ` + when},
+		{"event without a value", head + "nemesis\n  when c1 wrote\n" + run, `11: cannot read "when c1 wrote"; write when PROCESS wrote VALUE [+DURATION] FAULT`},
 		{"event and no time", head + "nemesis\n  when c1 acquired +0s heal\n" + run, "11: duration 0s is no time at all; write more than 0s"},
-		{"unknown event", head + "nemesis\n  when c1 aquired heal\n" + run, `11: unknown event "aquired"; the events are acquired, acquires, paused, refused, released, releases, resumed, writes, wrote (did you mean "acquired"?)`},
+		{"unknown event", head + "nemesis\n  when c1 aquired heal\n" + run, `11: unknown event "aquired"; the events are ` + events + ` (did you mean "acquired"?)`},
 		{"event of a bad name", head + "nemesis\n  when C1 acquired heal\n" + run, `11: "C1" is no name of a process; a name is lower-case letters and digits, such as c1`},
 		{"event with a bad value", head + "nemesis\n  when c1 wrote A! heal\n" + run, `11: "A!" is no value; a value is one word of letters, digits, dots and dashes, such as A`},
 		{"message to a stranger", head + "nemesis\n  on request SET c1->n9 hold\n" + run, `11: run single: unknown process "n9"; the processes are ` + processes},
@@ -315,6 +432,25 @@ func TestParseErrors(t *testing.T) {
 		{"impossible write", head + "nemesis\n  when c1 wrote B heal\n" + run, "11: run single: c1 wrote B cannot happen; no step brings it about"},
 		{"impossible release", head + "nemesis\n  when c2 releases heal\n" + run, "11: run single: c2 releases cannot happen; no step brings it about"},
 		{"impossible pause", head + "nemesis\n  when c2 paused heal\n" + run, "11: run single: c2 paused cannot happen; no step brings it about"},
+
+		{"event with a value too many", head + "nemesis\n  when c1 acquired A heal\n" + run, `11: unknown fault "A"; the faults are ` + strings.TrimSuffix(strings.TrimPrefix(faults, "at, "), ", when")},
+		{"event without a word of it", head + "nemesis\n  when c1 updates\n" + run, `11: cannot read "when c1 updates"; write when PROCESS updates WORD [+DURATION] FAULT`},
+		{"event without a node", head + "nemesis\n  when s1 sdown\n" + group, `11: cannot read "when s1 sdown"; write when PROCESS sdown NODE [+DURATION] FAULT`},
+		{"event of a server that is a client's", head + "nemesis\n  when n1 acquired heal\n" + group, `11: run single: unknown client "n1"; the clients are c1, c2`},
+		{"event of a client that is a server's", head + "nemesis\n  when c1 promoted heal\n" + group, "11: run single: c1 promoted cannot happen; no step and no server brings it about"},
+		{"impossible extension", head + "nemesis\n  when c1 extended heal\n" + run, "11: run single: c1 extended cannot happen; no step brings it about"},
+		{"impossible update", head + "nemesis\n  when c1 updated A heal\n" + run, "11: run single: c1 updated A cannot happen; no step brings it about"},
+		{"impossible entry", head + "nemesis\n  when c1 enters heal\n" + run, "11: run single: c1 enters cannot happen; no step brings it about"},
+		{"impossible increment", head + "nemesis\n  when c1 incremented heal\n" + run, "11: run single: c1 incremented cannot happen; no step brings it about"},
+		{"promotion of a stranger", head + "nemesis\n  when r3 promoted heal\n" + group, `11: run single: unknown process "r3"; the processes are c1, c2, n1, r1, r2, s1, s2, s3, resource`},
+		{"promotion by nobody", head + "nemesis\n  promote r2\n  when r1 promoted heal\n-- single nodes=1 replicas=2 --\n", "12: run single: r1 promoted cannot happen; no step and no server brings it about"},
+		{"promotion without a replica", head + "nemesis\n  promote n1\n" + run, "11: run single: promote n1 is about replicas, and the run has none; write replicas=1 in its section line"},
+		{"promotion of a sentinel", head + "nemesis\n  promote s1\n" + group, "11: run single: promote s1 cannot happen: s1 is neither n1 nor a replica"},
+		{"replica of a sentinel", head + "nemesis\n  follow r1 s1\n" + group, "11: run single: follow r1 s1 cannot happen: s1 is neither n1 nor a replica"},
+		{"replica of itself", head + "nemesis\n  follow r1 r1\n" + group, "11: r1 cannot follow itself"},
+		{"doubt of nobody", head + "nemesis\n  when s1 sdown n1 heal\n-- single nodes=1 replicas=2 --\n", `11: run single: unknown process "s1"; the processes are c1, c2, n1, r1, r2, resource`},
+		{"doubt about a stranger", head + "nemesis\n  when s1 odown n2 heal\n" + group, `11: run single: unknown process "n2"; the processes are c1, c2, n1, r1, r2, s1, s2, s3, resource`},
+		{"client that stops", head + "nemesis\n  stop c1\n" + run, "11: run single: c1 is a client, and ends in good order at the end of its lane; write crash c1"},
 
 		{"unknown process", head + "nemesis\n  crash c3\n" + run, `11: run single: unknown process "c3"; the processes are ` + processes},
 		{"fault on the probe", head + "nemesis\n  pause probe\n" + run, `11: run single: unknown process "probe"; the processes are ` + processes},
@@ -327,6 +463,10 @@ func TestParseErrors(t *testing.T) {
 		{"client that restarts", head + "nemesis\n  when c1 acquired restart c1\n" + run, "11: run single: c1 is a client, and a crashed client is gone for good; only servers restart"},
 		{"link between clients", head + "nemesis\n  cut c1-c2\n" + run, "11: run single: nothing travels on c1-c2; a link joins a client and a server"},
 		{"link between servers", head + "nemesis\n  cut n1->resource\n" + run, "11: run single: nothing travels on n1->resource; a link joins a client and a server"},
+		{"link between independent nodes", head + "nemesis\n  cut n1-n2\n" + run, "11: run single: nothing travels on n1-n2; a link joins a client and a server"},
+		{"link between a replica and the resource", head + "nemesis\n  cut r1-resource\n" + group, "11: run single: nothing travels on r1-resource; a link joins a client and a server, or two Redis servers"},
+		{"link between clients of a group", head + "nemesis\n  cut c1-c2\n" + group, "11: run single: nothing travels on c1-c2; a link joins a client and a server, or two Redis servers"},
+		{"request the wrong way in a group", head + "nemesis\n  on request SET r1->c1 hold\n" + group, "11: run single: requests go from a client to a server, and replies back; write on request SET c1->r1 hold"},
 		{"request the wrong way", head + "nemesis\n  on request SET n1->c1 hold\n" + run, "11: run single: requests go from a client to a server, and replies back; write on request SET c1->n1 hold"},
 		{"reply the wrong way", head + "nemesis\n  on reply SET c1->n1 hold\n" + run, "11: run single: requests go from a client to a server, and replies back; write on reply SET n1->c1 hold"},
 
@@ -337,11 +477,23 @@ func TestParseErrors(t *testing.T) {
 		{"lock with a bad name", head + "-- Single nodes=1 --\n", `10: "Single" is no name of a lock; a name is lower-case letters, digits and dashes, such as redlock`},
 		{"run without nodes", head + "-- single --\n", "10: run single does not say how many nodes it has; write -- single nodes=1 --"},
 		{"run without a key", head + "-- single 1 --\n", `10: "1" is no setting; write KEY=VALUE`},
-		{"run with an unknown key", head + "-- single node=1 --\n", `10: unknown setting "node"; the settings are label, nodes, resource, ttl (did you mean "nodes"?)`},
+		{"run with an unknown key", head + "-- single node=1 --\n", `10: unknown setting "node"; the settings are nodes, replicas, sentinels, shards, down-after, min-replicas, persistence, resource, label, ttl (did you mean "nodes"?)`},
 		{"run with a key twice", head + "-- single nodes=1 nodes=2 --\n", "10: duplicate nodes"},
-		{"no nodes", head + "-- single nodes=0 --\n", "10: nodes=0: a run has 1 to 9 nodes"},
-		{"too many nodes", head + "-- single nodes=10 --\n", "10: nodes=10: a run has 1 to 9 nodes"},
-		{"unknown resource", head + "-- single nodes=1 resource=fence --\n", `10: unknown resource "fence"; the resources are plain, fenced (did you mean "fenced"?)`},
+		{"no nodes", head + "-- single nodes=0 --\n", "10: nodes=0: write a number from 1 to 9"},
+		{"too many nodes", head + "-- single nodes=10 --\n", "10: nodes=10: write a number from 1 to 9"},
+		{"unknown resource", head + "-- single nodes=1 resource=fence --\n", `10: unknown resource "fence"; the resources are plain, fenced, check-and-set, versioned, counter (did you mean "fenced"?)`},
+		{"no replicas", head + "-- single nodes=1 replicas=0 --\n", "10: replicas=0: write a number from 1 to 9"},
+		{"replicas of many", head + "-- single nodes=3 replicas=1 --\n", "10: replicas=1 goes with nodes=1 only, not with nodes=3: replicas are copies of n1"},
+		{"sentinels of many", head + "-- single nodes=3 sentinels=1 --\n", "10: sentinels=1 goes with nodes=1 only, not with nodes=3: sentinels watch n1 and its replicas"},
+		{"shards of many", head + "-- single nodes=3 shards=3 --\n", "10: shards=3 goes with nodes=1 only, not with nodes=3: n1 is the first shard of its cluster"},
+		{"too few shards", head + "-- single nodes=1 replicas=1 shards=2 --\n", "10: shards=2: write a number from 3 to 9"},
+		{"sentinels alone", head + "-- single nodes=1 sentinels=3 --\n", "10: sentinels=3 have nobody to promote; write replicas=1 as well"},
+		{"shards alone", head + "-- single nodes=1 shards=3 --\n", "10: shards=3 have nobody to promote; write replicas=1 as well"},
+		{"sentinels in a cluster", head + "-- single nodes=1 replicas=1 sentinels=3 shards=3 --\n", "10: sentinels=3 and shards=3 do not go together: the shards of a cluster watch each other"},
+		{"nobody to be patient", head + "-- single nodes=1 replicas=1 down-after=5s --\n", "10: down-after=5s without sentinels or shards: there is nobody to find out that n1 is down"},
+		{"no patience", head + "-- single nodes=1 replicas=1 sentinels=1 down-after=0s --\n", "10: down-after: duration 0s is no time at all; write more than 0s"},
+		{"too many at least", head + "-- single nodes=1 replicas=1 min-replicas=2 --\n", "10: min-replicas=2 with replicas=1: n1 would take no write"},
+		{"unknown persistence", head + "-- single nodes=1 persistence=aof --\n", `10: unknown persistence "aof"; the persistences are none, rdb, aof-everysec, aof-always, aof-lying`},
 		{"bad label", head + "-- single nodes=1 label=a_b --\n", "10: label=a_b: a label is lower-case letters, digits and dashes"},
 		{"bad ttl of a run", head + "-- single nodes=1 ttl=5 --\n", `10: ttl: "5" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
 		{"duplicate run", head + run + run, "11: duplicate run single; the first is at line 10; a label=NAME tells them apart"},
@@ -355,7 +507,12 @@ func TestParseErrors(t *testing.T) {
 		{"assumption of what is ok", head + run + "expect lease exclusion ok: none\n", "11: only a violation has a broken assumption; write expect lease exclusion ok"},
 		{"duplicate expectation", head + run + "expect owner only ok\nexpect owner only violated\n", "12: duplicate expectation for owner only; the first is at line 11"},
 
-		{"misspelt expectation", head + run + "expcet lease exclusion violated\n", `11: unknown setting "expcet"; the settings are client, expect, must, nemesis (did you mean "expect"?)`},
+		{"unknown quantity", head + "report round trip\n" + run, `10: unknown quantity "round trip"; the quantities are ` + reports + ` (did you mean "round trips"?)`},
+		{"quantity of nothing", head + run + "report\n", `11: unknown quantity ""; the quantities are ` + reports},
+		{"quantity twice", head + run + "report round trips\nreport round trips\n", "12: duplicate report of round trips"},
+		{"late report", head + run + "   0.000s  c1\nreport round trips\n", "12: report belongs before the timeline, which begins at line 11"},
+
+		{"misspelt expectation", head + run + "expcet lease exclusion violated\n", `11: unknown setting "expcet"; the settings are client, expect, must, nemesis, report (did you mean "expect"?)`},
 		{"late expectation", head + run + "   0.000s  c1\nverdict: SAFE\nexpect lease exclusion violated\n", "13: expect belongs before the timeline, which begins at line 11"},
 		{"ttl in a run", head + run + "ttl 5s\n", "11: the ttl of a run stands in its section line; write -- single nodes=3 ttl=DURATION --"},
 		{"prose in a run", head + run + "# A control.\n", "11: prose belongs at the top of the file"},
@@ -415,6 +572,26 @@ func TestResolve(t *testing.T) {
 	if !reflect.DeepEqual(first.Lanes, s.Lanes) || !reflect.DeepEqual(first.Musts, s.Musts) {
 		t.Error("a run without lanes and musts has not those of the scenario")
 	}
+	if group := s.Resolve(s.Runs[3]); first.Persistence != durable || group.Persistence != "aof-everysec" {
+		t.Errorf("persistences are %s and %s", first.Persistence, group.Persistence)
+	}
+	if !slices.Equal(first.Reports, s.Reports) || len(s.Resolve(s.Runs[3]).Reports) != 2 {
+		t.Error("reports are not those of the scenario, or of the run")
+	}
+	for header, want := range map[string]time.Duration{
+		"":                        0,
+		" sentinels=3":            30 * time.Second,
+		" shards=3":               15 * time.Second,
+		" shards=3 down-after=2s": 2 * time.Second,
+	} {
+		r := Run{}
+		if err := r.parseHeader("single nodes=1 replicas=1" + header); err != nil {
+			t.Fatal(err)
+		}
+		if got := (&Scenario{}).Resolve(r).DownAfter; got != want {
+			t.Errorf("%s: down after %s, want %s", header, got, want)
+		}
+	}
 	want := []Lane{s.Lanes[0], s.Runs[1].Lanes[0], s.Runs[1].Lanes[1], s.Runs[1].Lanes[2]}
 	if !reflect.DeepEqual(second.Lanes, want) {
 		t.Errorf("lanes are\n%v\nwant\n%v", second.Lanes, want)
@@ -430,6 +607,10 @@ func TestResolve(t *testing.T) {
 	}
 	if first.ID() != "single" || second.ID() != "redlock/too-short" {
 		t.Errorf("runs are %s and %s", first.ID(), second.ID())
+	}
+	cluster := s.Resolve(s.Runs[4])
+	if got := strings.Join(cluster.servers(), " "); got != "n1 r1 p2 p3 resource" {
+		t.Errorf("servers are %s", got)
 	}
 	for p, want := range map[checker.Property]checker.Status{
 		checker.LeaseExclusion:    checker.Violated,
@@ -467,6 +648,21 @@ func TestEqual(t *testing.T) {
 		{"violated: bounded delay\n", "violated\n"},
 		{"violated: bounded delay\n", "violated: durable nodes\n"},
 		{"verdict: UNSAFE", "verdict: SAFE"},
+		{"report round trips\n\n", "\n"},
+		{"report unavailability\n", ""},
+		{"replicas=2", "replicas=3"},
+		{"sentinels=3", "sentinels=4"},
+		{"shards=3", "shards=4"},
+		{" down-after=5s", ""},
+		{" min-replicas=1", ""},
+		{"aof-everysec", "aof-lying"},
+		{"write A blind", "write A"},
+		{"repeat 20", "repeat 21"},
+		{"acquire within 1s", "acquire within 2s"},
+		{"increment within 3s", "increment"},
+		{"crash n1 power", "crash n1"},
+		{"at 4s follow n1 r1", "at 4s follow n1 r2"},
+		{"when s1 sdown n1", "when s1 sdown r2"},
 	} {
 		changed := strings.Replace(page, change[0], change[1], 1)
 		if changed == page {
@@ -499,6 +695,31 @@ func TestDocumentedMusts(t *testing.T) {
 	for form := range strings.SplitSeq(forms, ", ") {
 		if !strings.Contains(string(doc), "//\t"+form) {
 			t.Errorf("doc.go does not list %q", form)
+		}
+	}
+}
+
+// The documentation of the language has a line for each step, event, setting and kind.
+func TestDocumentedWords(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if line, ok := strings.CutPrefix(line, "//\t"); ok {
+			lines = append(lines, " "+strings.Join(strings.Fields(line), " ")+" ")
+		}
+	}
+	words := slices.Concat(sorted(stepForms), sim.FaultVerbs(), wordsOf(whats), clients.Resources(), wordsOf(nodes.Persistences), []string{"report"})
+	for _, key := range settings {
+		words = append(words, key+"=")
+	}
+	for _, word := range words {
+		if !slices.ContainsFunc(lines, func(line string) bool {
+			return strings.Contains(line, " "+word) && (strings.HasSuffix(word, "=") || strings.Contains(line, " "+word+" "))
+		}) {
+			t.Errorf("doc.go has no line for %s", word)
 		}
 	}
 }

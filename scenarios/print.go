@@ -1,8 +1,9 @@
 package scenarios
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"lockstep/checker"
 	"lockstep/sim"
@@ -28,7 +29,8 @@ func (s *Scenario) String() string {
 	}
 	printLanes(&b, s.Lanes)
 	printMusts(&b, s.Musts)
-	if s.TTL != 0 || len(s.Lanes)+len(s.Musts) > 0 {
+	printReports(&b, s.Reports)
+	if s.TTL != 0 || len(s.Lanes)+len(s.Musts)+len(s.Reports) > 0 {
 		b.WriteString("\n")
 	}
 	for _, r := range s.Runs {
@@ -40,24 +42,60 @@ func (s *Scenario) String() string {
 // String prints the run as its section of the file.
 func (r Run) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "-- %s nodes=%d", r.Lock, r.Nodes)
-	if r.Resource != "" {
-		b.WriteString(" resource=" + r.Resource)
-	}
-	if r.Label != "" {
-		b.WriteString(" label=" + r.Label)
-	}
-	if r.TTL != 0 {
-		b.WriteString(" ttl=" + sim.FormatDuration(r.TTL))
+	b.WriteString("-- " + r.Lock)
+	for _, key := range settings {
+		if value := r.setting(key); value != "" {
+			b.WriteString(" " + key + "=" + value)
+		}
 	}
 	b.WriteString(" --\n")
 	printLanes(&b, r.Lanes)
 	printMusts(&b, r.Musts)
+	printReports(&b, r.Reports)
 	for _, e := range r.Expect {
 		b.WriteString(e.String() + "\n")
 	}
 	b.WriteString(r.Golden)
 	return b.String()
+}
+
+// setting prints what the run says for a key of its section line; nothing if it does not say.
+func (r Run) setting(key string) string {
+	count := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	span := func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return sim.FormatDuration(d)
+	}
+	switch key {
+	case "nodes":
+		return count(r.Nodes)
+	case "replicas":
+		return count(r.Replicas)
+	case "sentinels":
+		return count(r.Sentinels)
+	case "shards":
+		return count(r.Shards)
+	case "down-after":
+		return span(r.DownAfter)
+	case "min-replicas":
+		return count(r.MinReplicas)
+	case "persistence":
+		return r.Persistence
+	case "resource":
+		return r.Resource
+	case "label":
+		return r.Label
+	case "ttl":
+		return span(r.TTL)
+	}
+	panic("scenarios: no such setting: " + key)
 }
 
 // String prints the lane: a line that says whose it is, and one indented line for each step.
@@ -91,5 +129,11 @@ func printLanes(b *strings.Builder, lanes []Lane) {
 func printMusts(b *strings.Builder, musts []checker.Must) {
 	for _, m := range musts {
 		b.WriteString("must " + m.String() + "\n")
+	}
+}
+
+func printReports(b *strings.Builder, reports []checker.Quantity) {
+	for _, q := range reports {
+		b.WriteString("report " + string(q) + "\n")
 	}
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
+	"lockstep/nodes"
 	"lockstep/sim"
 )
 
@@ -41,15 +43,41 @@ func TestStepRoundTrip(t *testing.T) {
 	})
 }
 
+// Every event can be waited for, and comes back as it is printed.
+func TestEventRoundTrip(t *testing.T) {
+	if !slices.IsSorted(whats) {
+		t.Errorf("the events are not sorted: %v", whats)
+	}
+	for _, what := range whats {
+		e := Event{Process: "c1", What: what}
+		if what.form() != "" {
+			e.Value = "n1"
+		}
+		for _, want := range []When{{e, 0, sim.Heal{}}, {e, time.Second, sim.Promote{Process: "r1"}}, {e, 0, sim.Follow{Process: "n1", Primary: "r1"}}} {
+			if got, err := parseStep(Nemesis, want.String()); err != nil || got != want {
+				t.Errorf("parseStep(%q) = %#v, %v, want %#v", want, got, err, want)
+			}
+		}
+		if op, kinds := what.means(); op == "" || len(kinds) == 0 {
+			t.Errorf("%s means %q, %v", what, op, kinds)
+		}
+	}
+}
+
 // FuzzParse checks that no input makes the parser panic, and that what it accepts survives being printed.
 func FuzzParse(f *testing.F) {
 	f.Add(page)
 	f.Add("# T.\r\n\r\nttl 1m\r\nclient c1\r\n  acquire\r\n\r\n-- single nodes=1 ttl=5s --\r\nmust c1 acquires\r\n   0.000s\r\n")
 	for _, line := range []string{
 		"  write A", "  until 5s", "nemesis\n  heal", "nemesis\n  at 1m cut c1-n1", "nemesis\n  when c1 acquired +5s jump n1 +11s",
-		"client c2\n  acquire within 1.5s\n  release", "must c1 acquires", "must n1 restarts after the lease of c1 ended", "",
+		"client c2\n  acquire within 1.5s\n  release", "client c2\n  repeat 007 acquire\n  extend\n  update A\n  write A blind",
+		"nemesis\n  promote r1\n  when r1 promoted follow n1 r1", "nemesis\n  stop n1\n  crash n1 power\n  cut s1-p2", "report round trips",
+		"nemesis\n  when s1 odown n1 restart n1", "client c2\n  increment\n  enter\n  increment within 1m",
+		"must c1 acquires", "must n1 restarts after the lease of c1 ended", "",
 	} {
-		f.Add("# T.\nclient c1\n  acquire\n" + line + "\n-- l nodes=1 --\n")
+		for _, header := range []string{"", " replicas=2", " replicas=1 sentinels=3 down-after=1m", " replicas=1 shards=3 min-replicas=1 resource=check-and-set", " resource=counter persistence=rdb"} {
+			f.Add("# T.\nclient c1\n  acquire\n" + line + "\n-- l nodes=1" + header + " --\n")
+		}
 		f.Add("# T.\nclient c1\n  acquire\n-- l nodes=1 --\n" + strings.TrimLeft(line, " ") + "\nexpect owner only ok\n0s\n")
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -89,6 +117,7 @@ func anyScenario() *rapid.Generator[*Scenario] {
 			s.Lanes = append(s.Lanes[:at:at], append([]Lane{{Process: Nemesis, Steps: steps}}, s.Lanes[at:]...)...)
 		}
 		s.Musts = anyMusts().Draw(t, "musts")
+		s.Reports = anyReports().Draw(t, "reports")
 		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`(single|redlock-[a-z0-9-]{1,3})(/[a-z0-9-]{0,5}[a-z0-9])?`), 1, 4,
 			func(id string) string { return id }).Filter(plainLabels).Draw(t, "runs")
 		for _, id := range ids {
@@ -108,11 +137,15 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[R
 			Lock:     lock,
 			Label:    label,
 			Nodes:    rapid.IntRange(fewest, 9).Draw(t, "nodes"),
-			Resource: rapid.SampledFrom([]string{"", Plain, Fenced}).Draw(t, "resource"),
+			Resource: rapid.SampledFrom([]string{"", Plain, Fenced, CheckAndSet, Versioned}).Draw(t, "resource"),
 			TTL:      anySettingTTL().Draw(t, "ttl"),
 			Musts:    anyMusts().Draw(t, "musts"),
+			Reports:  anyReports().Draw(t, "reports"),
 			Golden:   anyGolden().Draw(t, "golden"),
+
+			Persistence: rapid.SampledFrom(append(wordsOf(nodes.Persistences), "")).Draw(t, "persistence"),
 		}
+		anyGroup(t, &r)
 		own := append([]string{"c9"}, clients...)
 		for _, c := range rapid.SliceOfNDistinct(rapid.SampledFrom(own), 0, 2, func(c string) string { return c }).Draw(t, "own") {
 			r.Lanes = append(r.Lanes, anyLane(c).Draw(t, "lane"))
@@ -135,10 +168,44 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[R
 	})
 }
 
+// anyGroup gives a run on one node the servers that go with it.
+func anyGroup(t *rapid.T, r *Run) {
+	if r.Nodes != 1 {
+		return
+	}
+	if r.Replicas = rapid.IntRange(0, 9).Draw(t, "replicas"); r.Replicas == 0 {
+		return
+	}
+	r.MinReplicas = rapid.IntRange(0, r.Replicas).Draw(t, "min-replicas")
+	switch rapid.IntRange(0, 2).Draw(t, "watched by") {
+	case 1:
+		r.Sentinels = rapid.IntRange(1, 9).Draw(t, "sentinels")
+	case 2:
+		r.Shards = rapid.IntRange(leastShards, 9).Draw(t, "shards")
+	default:
+		return
+	}
+	r.DownAfter = anySettingTTL().Draw(t, "down-after")
+}
+
+func anyReports() *rapid.Generator[[]checker.Quantity] {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(checker.Quantities()), 0, 2, func(q checker.Quantity) checker.Quantity { return q })
+}
+
 func anyLane(client string) *rapid.Generator[Lane] {
 	return rapid.Custom(func(t *rapid.T) Lane {
 		lane := Lane{Process: client, Steps: []Step{Acquire{}}}
-		steps := append(rapid.SliceOfN(anyClientStep(), 0, 5).Draw(t, "steps"), Write{Value: "A"}, Pause{For: time.Second}, Release{})
+		possible := anyClientStep().Filter(func(step Step) bool { // whatever the resource is, as long as it is no counter
+			switch s := once(step).(type) {
+			case Increment, Enter, Stay:
+				return false
+			case Write:
+				return !s.Blind
+			}
+			return true
+		})
+		steps := append(rapid.SliceOfN(possible, 0, 5).Draw(t, "steps"),
+			Write{Value: "A"}, Update{Word: "B"}, Extend{}, Pause{For: time.Second}, Release{})
 		var now time.Duration
 		for _, step := range steps {
 			switch s := step.(type) {
@@ -147,8 +214,15 @@ func anyLane(client string) *rapid.Generator[Lane] {
 				step = Until{Time: max(now, 1)}
 			case Pause:
 				now += s.For
+			case Repeat:
+				if pause, ok := s.Step.(Pause); ok {
+					now += time.Duration(s.N) * pause.For
+				}
 			}
 			lane.Steps = append(lane.Steps, step)
+		}
+		if rapid.Bool().Draw(t, "stays") {
+			lane.Steps = append(lane.Steps, Stay{})
 		}
 		return lane
 	})
@@ -172,11 +246,16 @@ func anyValue() *rapid.Generator[string] {
 
 func anyClientStep() *rapid.Generator[Step] {
 	return rapid.Custom(func(t *rapid.T) Step {
-		d := anyDuration().Draw(t, "duration")
-		return rapid.SampledFrom([]Step{
-			Acquire{}, Acquire{Within: d}, Release{}, Write{Value: anyValue().Draw(t, "value")}, Read{}, Check{},
-			Pause{For: d}, Sleep{For: d}, Until{Time: d},
-		}).Draw(t, "step")
+		d, value := anyDuration().Draw(t, "duration"), anyValue().Draw(t, "value")
+		steps := []Step{
+			Acquire{}, Acquire{Within: d}, Extend{}, Release{}, Write{Value: value}, Write{Value: value, Blind: true}, Read{},
+			Update{Word: value}, Enter{}, Increment{}, Increment{Within: d}, Check{}, Pause{For: d}, Sleep{For: d},
+		}
+		step := rapid.SampledFrom(append(steps, Until{Time: d}, Stay{})).Draw(t, "step")
+		if rapid.IntRange(0, 3).Draw(t, "repeated") == 0 {
+			step = Repeat{N: rapid.IntRange(1, 500).Draw(t, "times"), Step: rapid.SampledFrom(steps).Draw(t, "repeat")}
+		}
+		return step
 	})
 }
 
@@ -188,6 +267,8 @@ func anyNemesisStep(clients []string, nodes int) *rapid.Generator[Step] {
 		event := rapid.SampledFrom([]Event{
 			{client, Acquires, ""}, {client, Acquired, ""}, {client, Refused, ""}, {client, Releases, ""}, {client, Released, ""},
 			{client, Writes, "A"}, {client, Wrote, "A"}, {client, Paused, ""}, {client, Resumed, ""},
+			{client, Updates, "B"}, {client, Updated, "B"}, {client, Extends, ""}, {client, Extended, ""},
+			{client, Renewed, ""}, {client, Lost, ""},
 		}).Draw(t, "event")
 		return rapid.SampledFrom([]Step{
 			AtStart{fault}, At{d, fault}, At{0, fault}, When{event, 0, fault}, When{event, d, fault},
@@ -207,7 +288,7 @@ func anyFault(clients []string, nodes int) *rapid.Generator[sim.Fault] {
 		d := anyDuration().Draw(t, "duration")
 		return rapid.SampledFrom([]sim.Fault{
 			sim.Pause{Process: process}, sim.Pause{Process: process, For: d}, sim.Resume{Process: process},
-			sim.Crash{Process: process}, sim.Restart{Process: server}, sim.Restart{Process: server, Empty: true},
+			sim.Crash{Process: process}, sim.Crash{Process: process, Power: true}, sim.Stop{Process: server}, sim.Restart{Process: server}, sim.Restart{Process: server, Empty: true},
 			sim.Jump{Process: process, By: d}, sim.Jump{Process: process, By: -d},
 			sim.Drift{Process: process, PPM: int64(d) % sim.MaxDriftPPM}, sim.Slew{Process: process, By: -d, Over: d + 1},
 			sim.Cut{Link: link}, sim.Cut{Link: reply}, sim.Heal{}, sim.Heal{Link: link}, sim.Hold{Link: link},

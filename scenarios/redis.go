@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/sim"
@@ -32,8 +30,12 @@ func OnRedis(ctx context.Context, s *Scenario, run Run, build clients.New, seed 
 	if err := CheckRedis(s, run, speed); err != nil {
 		return nil, err
 	}
-	r := s.Resolve(run).faster(speed)
-	c, err := nodes.StartCluster(ctx, r.NodeNames())
+	r := s.Resolve(run).faster(speed).forgetful()
+	servers := r.NodeNames()
+	if r.Resource == Counter {
+		servers = append(servers, resourceName)
+	}
+	c, err := nodes.StartCluster(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +51,16 @@ func OnRedis(ctx context.Context, s *Scenario, run Run, build clients.New, seed 
 }
 
 func (r Run) onCluster(c *nodes.Cluster, build clients.New, seed uint64) error {
-	store, err := clients.NewResource(r.Resource)
-	if err != nil {
-		panic("scenarios: " + err.Error()) // the parser knows the kinds
+	if r.Resource != Counter {
+		store, err := clients.NewResource(r.Resource)
+		if err != nil {
+			panic("scenarios: " + err.Error()) // the parser knows the kinds
+		}
+		c.Handle(resourceName, store)
 	}
-	c.Handle(resourceName, store)
 	processes := map[string]*nodes.Client{}
 	for _, name := range append(r.clients(), probeName) {
+		var err error
 		if processes[name], err = c.Client(name); err != nil {
 			return err
 		}
@@ -68,8 +73,8 @@ func (r Run) onCluster(c *nodes.Cluster, build clients.New, seed uint64) error {
 		}
 		p.Go(func(ctx context.Context) {
 			env := clients.NewEnv(p.Clock(), p.Clock(), sim.Rand(seed, "client", name), p.DialContext, addrs)
-			defer env.Close()
-			work(ctx, clients.NewWorker(p, env, build, theLock, r.TTL, p.Addr(resourceName)), steps)
+			defer leave(ctx, env, steps)
+			work(ctx, clients.NewWorker(p, env, build, theLock, r.TTL, p.Addr(resourceName)), steps, r.TTL)
 		})
 	})
 	return c.Err()
@@ -92,39 +97,119 @@ func (r Run) checkReal(speed float64) error {
 		return fmt.Errorf("at speed %v the TTL of %v is %v, and real servers need %v; the greatest speed for this run is %v",
 			speed, r.TTL, ttl, leastTTL, float64(r.TTL)/float64(leastTTL))
 	}
-	isNode := func(name string) bool { return slices.Contains(r.NodeNames(), name) }
+	for _, key := range []string{"replicas", "sentinels", "shards"} { // the rest comes with these
+		if value := r.setting(key); value != "" {
+			return fmt.Errorf("%w: %s=%s", nodes.ErrSimOnly, key, value)
+		}
+	}
+	if err := r.checkRealPersistence(); err != nil {
+		return err
+	}
+	isNode := func(name string) bool {
+		return slices.Contains(r.NodeNames(), name) || name == resourceName && r.Resource == Counter
+	}
 	for _, step := range r.lane(Nemesis) {
-		if err := nodes.Injectable(faultOf(step), isNode); err != nil {
+		fault := faultOf(step)
+		if err := nodes.Injectable(fault, isNode); err != nil {
 			return err
+		}
+		if crash, ok := fault.(sim.Crash); ok && crash.Power {
+			return fmt.Errorf("%w: %s: the machine would go down with it", nodes.ErrSimOnly, fault)
 		}
 	}
 	return nil
 }
 
-// faster returns a resolved run in which everything takes less time, by a factor.
-func (r Run) faster(speed float64) Run {
-	scale := func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) }
-	r.TTL = scale(r.TTL)
-	r.slack = realSlack
+// checkRealPersistence refuses what a real server would remember otherwise. It is killed with kill -9 and finds all that it
+// had logged when it comes back, whatever was on the disk; it is made to forget everything by a restart that is empty.
+func (r Run) checkRealPersistence() error {
+	steps := r.lane(Nemesis)
+	switch nodes.Persistence(r.Persistence) {
+	case nodes.RDB:
+		return fmt.Errorf("%w: persistence=%s", nodes.ErrSimOnly, r.Persistence)
+	case nodes.NoPersistence:
+		for _, step := range steps {
+			crash, ok := faultOf(step).(sim.Crash)
+			if ok && !slices.ContainsFunc(steps, func(s Step) bool {
+				restart, ok := faultOf(s).(sim.Restart)
+				return ok && restart.Process == crash.Process
+			}) {
+				return fmt.Errorf("%w: persistence=%s with a %s that no step undoes", nodes.ErrSimOnly, r.Persistence, crash)
+			}
+		}
+	}
+	return nil
+}
+
+// forgetful returns a resolved run whose nodes restart empty where they have no persistence: a real server always has some.
+func (r Run) forgetful() Run {
+	if nodes.Persistence(r.Persistence) != nodes.NoPersistence {
+		return r
+	}
+	return r.withSteps(func(step Step) Step {
+		return withFault(step, func(f sim.Fault) sim.Fault {
+			if restart, ok := f.(sim.Restart); ok && slices.Contains(r.NodeNames(), restart.Process) {
+				restart.Empty = true
+				return restart
+			}
+			return f
+		})
+	})
+}
+
+// withSteps returns a resolved run in which f has changed each step.
+func (r Run) withSteps(f func(Step) Step) Run {
 	r.Lanes = slices.Clone(r.Lanes)
 	for i, lane := range r.Lanes {
 		steps := slices.Clone(lane.Steps)
 		for j, step := range steps {
-			steps[j] = scaleStep(step, scale)
+			steps[j] = f(step)
 		}
 		r.Lanes[i].Steps = steps
 	}
+	return r
+}
+
+// withFault returns a step of the nemesis with its fault changed by f.
+func withFault(step Step, f func(sim.Fault) sim.Fault) Step {
+	switch step := step.(type) {
+	case AtStart:
+		step.Fault = f(step.Fault)
+		return step
+	case At:
+		step.Fault = f(step.Fault)
+		return step
+	case When:
+		step.Fault = f(step.Fault)
+		return step
+	}
+	return step
+}
+
+// faster returns a resolved run in which everything takes less time, by a factor.
+func (r Run) faster(speed float64) Run {
+	scale := func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) }
+	r.TTL, r.DownAfter = scale(r.TTL), scale(r.DownAfter)
+	r.slack = realSlack
+	r = r.withSteps(func(step Step) Step { return scaleStep(step, scale) })
 	r.Musts = slices.Clone(r.Musts)
 	for i, must := range r.Musts {
-		r.Musts[i] = scaleMust(must, scale)
+		r.Musts[i] = must.Scaled(scale)
 	}
 	return r
 }
 
 func scaleStep(step Step, scale func(time.Duration) time.Duration) Step {
+	faster := func(f sim.Fault) sim.Fault { return scaleFault(f, scale) }
 	switch step := step.(type) {
 	case Acquire:
 		step.Within = scale(step.Within)
+		return step
+	case Increment:
+		step.Within = scale(step.Within)
+		return step
+	case Repeat:
+		step.Step = scaleStep(step.Step, scale)
 		return step
 	case Pause:
 		step.For = scale(step.For)
@@ -135,17 +220,14 @@ func scaleStep(step Step, scale func(time.Duration) time.Duration) Step {
 	case Until:
 		step.Time = scale(step.Time)
 		return step
-	case AtStart:
-		step.Fault = scaleFault(step.Fault, scale)
-		return step
 	case At:
-		step.Time, step.Fault = scale(step.Time), scaleFault(step.Fault, scale)
-		return step
+		step.Time = scale(step.Time)
+		return withFault(step, faster)
 	case When:
-		step.After, step.Fault = scale(step.After), scaleFault(step.Fault, scale)
-		return step
+		step.After = scale(step.After)
+		return withFault(step, faster)
 	}
-	return step
+	return withFault(step, faster)
 }
 
 func scaleFault(f sim.Fault, scale func(time.Duration) time.Duration) sim.Fault {
@@ -164,23 +246,4 @@ func scaleFault(f sim.Fault, scale func(time.Duration) time.Duration) sim.Fault 
 		return f
 	}
 	return f
-}
-
-// scaleMust scales the one duration that a must may have: "... takes over 10s".
-func scaleMust(m checker.Must, scale func(time.Duration) time.Duration) checker.Must {
-	words := strings.Fields(m.String())
-	last := len(words) - 1
-	if last < 1 || words[last-1] != "over" {
-		return m
-	}
-	limit, err := time.ParseDuration(words[last])
-	if err != nil {
-		return m
-	}
-	words[last] = scale(limit).String()
-	scaled, err := checker.ParseMust(strings.Join(words, " "))
-	if err != nil {
-		panic("scenarios: " + err.Error()) // it differs from one that parses by a number only
-	}
-	return scaled
 }

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -144,6 +143,47 @@ func lucky(o *Outcome) bool {
 	return o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
 }
 
+// A counter is one more server; a node without persistence forgets; a client that stays is not waited for.
+func TestOnRedisServers(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	const counting = `# Two clients count, and a node forgets.
+
+ttl 5s
+client c1
+  repeat 20 increment
+  until 2s
+  acquire
+  stay
+client c2
+  repeat 20 increment
+nemesis
+  at 3s crash n1
+  at 3500ms restart n1
+must n1 drops the key of c1 early
+
+-- single nodes=1 persistence=none resource=counter --
+`
+	s, err := Parse("counting.txtar", []byte(counting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := OnRedis(t.Context(), s, s.Runs[0], clients.NewSingle, 1, calm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for _, e := range o.History.Events {
+		if e.Process == resourceName && e.Kind == sim.State && e.Key == clients.CounterKey {
+			last = e.Value
+		}
+	}
+	if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 || last != "40" {
+		t.Errorf("%s; the counter is %q, want 40\n%s", strings.Join(diffs, "; "), last, o.Timeline())
+	}
+}
+
 func TestOnRedisRefuses(t *testing.T) {
 	s, r := find(t, "pause-after-acquire/single")
 	ctx := t.Context()
@@ -161,6 +201,28 @@ func TestOnRedisRefuses(t *testing.T) {
 	_, err = OnRedis(ctx, s, s.Runs[0], clients.NewSingle, 1, 1)
 	if !errors.Is(err, nodes.ErrSimOnly) || !strings.Contains(err.Error(), "sim only: drift c1 +5ppm") {
 		t.Errorf("a drift: %v", err)
+	}
+	for _, c := range []struct{ nemesis, header, want string }{
+		{"heal", "replicas=1", "sim only: replicas=1"},
+		{"heal", "replicas=1 sentinels=3", "sim only: replicas=1"},
+		{"stop n1", "", "sim only: stop n1"},
+		{"at 1s crash n1 power", "", "sim only: crash n1 power: the machine would go down with it"},
+		{"crash n1", "persistence=rdb", "sim only: persistence=rdb"},
+		{"crash n1", "persistence=none", "sim only: persistence=none with a crash n1 that no step undoes"},
+		{"jump resource +1s", "", "sim only: jump resource +1s"},
+		{"jump resource +1s", "resource=counter", ""},
+		{"crash n1\n  at 1s restart n1", "persistence=none", ""},
+		{"crash n1\n  at 1s restart n1", "persistence=aof-everysec", ""},
+		{"crash n1", "persistence=aof-lying", ""},
+	} {
+		s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single nodes=1 "+c.header+" --\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = CheckRedis(s, s.Runs[0], 1)
+		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, nodes.ErrSimOnly) || !strings.HasSuffix(err.Error(), ": "+c.want)) {
+			t.Errorf("%s, %s: %v, want %q", c.nemesis, c.header, err, c.want)
+		}
 	}
 	t.Setenv("PATH", t.TempDir())
 	s, r = find(t, "pause-after-acquire/single")
@@ -249,14 +311,32 @@ func (waits) Acquire(ctx context.Context, _ string, _ time.Duration) (clients.Le
 	return nil, ctx.Err()
 }
 
+// A node without persistence restarts empty, and nothing else changes.
+func TestForgetful(t *testing.T) {
+	const lanes = "# A title.\n\nclient c1\n  acquire\nnemesis\n  crash n1\n  at 1s restart n1\n  when c1 acquired restart n2 empty\n  at 2s restart resource\n  restart n3\n\n-- redlock nodes=3 persistence="
+	s, err := Parse("x.txtar", []byte(lanes+"none --\n-- redlock nodes=3 label=aof persistence=aof-everysec --\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const steps = "nemesis\n  crash n1\n  at 1s restart n1 empty\n  when c1 acquired restart n2 empty\n  at 2s restart resource\n  restart n3 empty\n"
+	if got := s.Resolve(s.Runs[0]).forgetful().Lanes[1].String(); got != steps {
+		t.Errorf("without persistence:\n%swant\n%s", got, steps)
+	}
+	if r := s.Resolve(s.Runs[1]); !r.forgetful().equal(r) {
+		t.Error("a node with persistence forgets")
+	}
+}
+
 func TestFaster(t *testing.T) {
 	const lanes = `client c1
+  until %s
   acquire within %s
+  repeat 3 acquire within %s
   pause %s
   sleep %s
+  repeat 2 pause %s
   write A
   check
-  until %s
   release
 nemesis
   pause c1 %s
@@ -268,11 +348,9 @@ nemesis
 must a request from c1 to n1 takes over %s
 must c1 acquires
 
--- single nodes=1 ttl=%s --
+-- single nodes=1 replicas=1 sentinels=1 down-after=%s ttl=%s --
 `
-	text := func(d string) string {
-		return "# A title.\n\n" + fmt.Sprintf(lanes, d, d, d, d, d, d, d, d, d, d, d, d, d, d)
-	}
+	text := func(d string) string { return "# A title.\n\n" + strings.ReplaceAll(lanes, "%s", d) }
 	parse := func(text string) (*Scenario, Run) {
 		t.Helper()
 		s, err := Parse("x.txtar", []byte(text))
@@ -289,5 +367,9 @@ must c1 acquires
 	}
 	if s.String() != before {
 		t.Error("the scenario itself has changed")
+	}
+	half := func(d time.Duration) time.Duration { return d / 2 }
+	if got := scaleStep(Repeat{N: 5, Step: Increment{Within: 4 * time.Second}}, half); got != (Repeat{N: 5, Step: Increment{Within: 2 * time.Second}}) {
+		t.Errorf("an increment became %s", got)
 	}
 }

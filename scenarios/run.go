@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,12 +37,28 @@ func (r Run) meta(s *Scenario, on string, seed uint64) sim.Meta {
 		On:       on,
 		Seed:     seed,
 		Nodes:    r.NodeNames(),
+		Replicas: r.copies(),
+		Others:   slices.Concat(r.SentinelNames(), r.ShardNames()),
 		Clients:  r.clients(),
 		Resource: r.Resource,
 		TTL:      r.TTL,
 		Probe:    probeName,
 		Bound:    r.bound(),
+
+		Persistence: r.Persistence,
 	}
+}
+
+// copies says of each replica which lock node it is a copy of.
+func (r Run) copies() map[string]string {
+	if r.Replicas == 0 {
+		return nil
+	}
+	of := map[string]string{}
+	for _, name := range r.ReplicaNames() {
+		of[name] = "n1"
+	}
+	return of
 }
 
 // bound is how long the probe may take.
@@ -54,29 +71,63 @@ func simulate(s *Scenario, r Run, build clients.New, seed uint64) *sim.History {
 	h := w.History()
 	h.Meta = r.meta(s, "sim", seed)
 
-	var addrs []string
-	for _, name := range r.NodeNames() {
-		n := nodes.Serve(w, name)
-		defer n.Redis.Close()
-		addrs = append(addrs, n.Process.Addr())
-	}
-	store, err := clients.NewResource(r.Resource)
-	if err != nil {
-		panic("scenarios: " + err.Error()) // the parser knows the kinds
-	}
-	resource := clients.ServeResource(w, resourceName, store).Addr()
+	addrs, dial, stop := r.serve(w, seed)
+	defer stop()
+	resource, stop := r.serveResource(w)
+	defer stop()
 
 	start := func(name string, steps []Step) {
 		p := w.Process(name)
 		p.Go(func(ctx context.Context) {
-			env := clients.NewEnv(p.Clock(), p.Wall(), sim.Rand(seed, "client", name), p.DialContext, addrs)
-			defer env.Close()
-			work(ctx, clients.NewWorker(p, env, build, theLock, r.TTL, resource), steps)
+			env := clients.NewEnv(p.Clock(), p.Wall(), sim.Rand(seed, "client", name), dial(p), addrs)
+			defer leave(ctx, env, steps)
+			work(ctx, clients.NewWorker(p, env, build, theLock, r.TTL, resource), steps, r.TTL)
 		})
 	}
 	r.play(w, start)
 	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
 	return h
+}
+
+// serve adds the Redis servers of a run to the world. It returns where clients find the lock nodes, how a client dials, and
+// what frees them.
+func (r Run) serve(w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
+	if r.Replicas > 0 {
+		g := nodes.ServeGroup(w, nodes.GroupConfig{
+			Replicas:    r.Replicas,
+			Sentinels:   r.Sentinels,
+			Shards:      r.Shards,
+			DownAfter:   r.DownAfter,
+			MinReplicas: r.MinReplicas,
+			Persistence: r.Persistence,
+			Seed:        seed,
+		})
+		return g.Addrs(), func(p *sim.Process) clients.Dialer { return g.Dial(p) }, g.Close
+	}
+	var all []*nodes.Node
+	for _, name := range r.NodeNames() {
+		n := nodes.Serve(w, name)
+		n.Persist(nodes.Persistence(r.Persistence))
+		all, addrs = append(all, n), append(addrs, n.Process.Addr())
+	}
+	return addrs, func(p *sim.Process) clients.Dialer { return p.DialContext }, func() {
+		for _, n := range all {
+			n.Redis.Close()
+		}
+	}
+}
+
+// serveResource adds the resource of a run to the world. It returns its address, and what frees it.
+func (r Run) serveResource(w *sim.World) (addr string, stop func()) {
+	if r.Resource == Counter {
+		n := nodes.Serve(w, resourceName)
+		return n.Process.Addr(), n.Redis.Close
+	}
+	store, err := clients.NewResource(r.Resource)
+	if err != nil {
+		panic("scenarios: " + err.Error()) // the parser knows the kinds
+	}
+	return clients.ServeResource(w, resourceName, store).Addr(), func() {}
 }
 
 // play is what every run consists of: the lanes, then everything heals, one TTL passes, and a fresh client must acquire.
@@ -98,31 +149,64 @@ func (r Run) play(on stage, start func(name string, steps []Step)) {
 	}
 }
 
-// work carries out a lane.
-func work(ctx context.Context, w *clients.Worker, steps []Step) {
+// work carries out a lane of a client that contends for a lock with a TTL.
+func work(ctx context.Context, w *clients.Worker, steps []Step, ttl time.Duration) {
 	for _, step := range steps {
-		switch step := step.(type) {
-		case Acquire:
-			w.Acquire(ctx, step.Within)
-		case Release:
-			w.Release(ctx)
-		case Write:
-			w.Write(ctx, step.Value)
-		case Read:
-			w.Read(ctx)
-		case Check:
-			w.Check(ctx)
-		case Pause:
-			w.Pause(ctx, step.For)
-		case Sleep:
-			w.Sleep(ctx, step.For)
-		case Until:
-			w.Until(ctx, step.Time)
-		default:
-			panic(fmt.Sprintf("scenarios: no client can do %q", step))
+		n := 1
+		if r, ok := step.(Repeat); ok {
+			n, step = r.N, r.Step
+		}
+		if step == (Stay{}) {
+			return
+		}
+		for i := range n {
+			if i > 0 && ctx.Err() != nil {
+				break // it has crashed
+			}
+			do(ctx, w, step, ttl)
 		}
 	}
 	w.Exit()
+}
+
+// leave closes what a client has at the end of its lane, or, if it stays, at its own end.
+func leave(ctx context.Context, env clients.Env, steps []Step) {
+	if len(steps) > 0 && steps[len(steps)-1] == (Stay{}) {
+		context.AfterFunc(ctx, func() { env.Close() })
+		return
+	}
+	env.Close()
+}
+
+func do(ctx context.Context, w *clients.Worker, step Step, ttl time.Duration) {
+	switch step := step.(type) {
+	case Acquire:
+		w.Acquire(ctx, step.Within)
+	case Extend:
+		w.Extend(ctx)
+	case Release:
+		w.Release(ctx)
+	case Increment:
+		w.Increment(ctx, cmp.Or(step.Within, ttl))
+	case Enter:
+		w.Enter(ctx)
+	case Write:
+		w.Write(ctx, step.Value, step.Blind)
+	case Update:
+		w.Update(ctx, step.Word)
+	case Read:
+		w.Read(ctx)
+	case Check:
+		w.Check(ctx)
+	case Pause:
+		w.Pause(ctx, step.For)
+	case Sleep:
+		w.Sleep(ctx, step.For)
+	case Until:
+		w.Until(ctx, step.Time)
+	default:
+		panic(fmt.Sprintf("scenarios: no client can do %q", step))
+	}
 }
 
 // stage is where a run is played: a [sim.World], or a [nodes.Cluster].
@@ -187,25 +271,63 @@ func (e Event) matches(h sim.Event) bool {
 
 // means says which events of a history the word stands for.
 func (w What) means() (op string, kinds []sim.Kind) {
+	var (
+		invoked  = []sim.Kind{sim.Invoke}
+		done     = []sim.Kind{sim.OK}
+		answered = []sim.Kind{sim.OK, sim.Fail}
+		told     = []sim.Kind{sim.Info}
+		injected = []sim.Kind{sim.Injected}
+		became   = []sim.Kind{sim.State}
+	)
 	switch w {
 	case Acquires:
-		return sim.Acquire, []sim.Kind{sim.Invoke}
+		return sim.Acquire, invoked
 	case Acquired:
-		return sim.Acquire, []sim.Kind{sim.OK}
+		return sim.Acquire, done
 	case Refused:
 		return sim.Acquire, []sim.Kind{sim.Fail}
+	case Extends:
+		return sim.Extend, invoked
+	case Extended:
+		return sim.Extend, done
 	case Releases:
-		return sim.Release, []sim.Kind{sim.Invoke}
+		return sim.Release, invoked
 	case Released:
-		return sim.Release, []sim.Kind{sim.OK}
+		return sim.Release, done
+	case Increments:
+		return sim.Increment, invoked
+	case Incremented:
+		return sim.Increment, done
+	case Enters:
+		return sim.Enter, invoked
+	case Entered:
+		return sim.Enter, answered
 	case Writes:
-		return sim.Write, []sim.Kind{sim.Invoke}
+		return sim.Write, invoked
 	case Wrote:
-		return sim.Write, []sim.Kind{sim.OK, sim.Fail}
+		return sim.Write, answered
+	case Updates:
+		return sim.Update, invoked
+	case Updated:
+		return sim.Update, answered
+	case Renewed:
+		return sim.Renew, told
+	case Lost:
+		return sim.Lost, told
 	case Paused:
-		return sim.Pause{}.Verb(), []sim.Kind{sim.Injected}
+		return sim.Pause{}.Verb(), injected
 	case Resumed:
-		return sim.Resume{}.Verb(), []sim.Kind{sim.Injected}
+		return sim.Resume{}.Verb(), injected
+	case Promoted:
+		return sim.Promoted, became
+	case Follows:
+		return sim.Followed, became
+	case Sdown:
+		return sim.Sdown, became
+	case Odown:
+		return sim.Odown, became
+	case Elected:
+		return sim.Leader, became
 	}
 	panic("scenarios: no such event: " + string(w))
 }

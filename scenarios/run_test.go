@@ -114,7 +114,7 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 			full := s.Resolve(r)
 			for i, lane := range full.Lanes {
 				for j, step := range lane.Steps {
-					if _, pause := step.(Pause); lane.Process != Nemesis && !pause {
+					if _, pause := once(step).(Pause); lane.Process != Nemesis && !pause {
 						continue
 					}
 					less := full
@@ -150,6 +150,286 @@ func TestMissedFault(t *testing.T) {
 	o := simulated(t, s, r, 1)
 	if o.Result.Verdict != checker.Inconclusive || !strings.Contains(strings.Join(o.Result.Unmet, "\n"), "pause c2") {
 		t.Errorf("verdict %s because of %q", o.Result.Verdict, o.Result.Unmet)
+	}
+}
+
+// story plays a page of one run, and returns what happened to the lock and the resource: PROCESS KIND OP VALUE.
+func story(t *testing.T, page string, build clients.New) (*Outcome, []string) {
+	t.Helper()
+	quietRedis()
+	s, err := Parse("story.txtar", []byte("# A story.\n\n"+page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Simulate(s, s.Runs[0], build, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, e := range o.History.Events {
+		if e.Process == probeName || e.By == probeName || e.Kind == sim.Message || e.Kind == sim.Bite {
+			continue
+		}
+		lines = append(lines, strings.TrimSpace(strings.Join([]string{e.Process, string(e.Kind), e.Op, e.Value}, " ")))
+	}
+	return o, lines
+}
+
+// count says how often a line stands in a story.
+func count(lines []string, line string) (n int) {
+	for _, l := range lines {
+		if l == line {
+			n++
+		}
+	}
+	return n
+}
+
+// The counter is a Redis server; every increment is an acquire, an increment and a release.
+func TestIncrements(t *testing.T) {
+	o, lines := story(t, `client c1
+  repeat 20 increment
+client c2
+  repeat 10 increment within 60s
+
+-- single nodes=1 resource=counter --
+`, clients.NewSingle)
+	last := ""
+	for _, e := range o.History.Events {
+		if e.Process == resourceName && e.Kind == sim.State && e.Key == clients.CounterKey {
+			last = e.Value
+		}
+	}
+	if last != "30" {
+		t.Errorf("the counter is %q, want 30", last)
+	}
+	if n := count(lines, "c1 invoke increment") + count(lines, "c2 invoke increment"); n != 30 {
+		t.Errorf("%d increments, want 30", n)
+	}
+	if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
+		t.Errorf("%s\n%s", diffs, o.Timeline())
+	}
+}
+
+// A waiter waits for one TTL unless it is told otherwise, and then skips the increment.
+func TestIncrementWaits(t *testing.T) {
+	for within, want := range map[string]time.Duration{"": 3 * time.Second, " within 1s": time.Second} {
+		o, lines := story(t, `ttl 3s
+client c1
+  acquire
+  until 2900ms
+  acquire
+  until 5s
+  release
+client c2
+  until 1s
+  increment`+within+`
+must c2 waits for c1
+
+-- setnx nodes=1 resource=counter --
+`, clients.NewSetNX)
+		var began, ended time.Duration
+		for _, e := range o.History.Events {
+			if e.Process == "c2" && e.Op == sim.Acquire && e.Kind == sim.Invoke && began == 0 {
+				began = e.At
+			}
+			if e.Process == "c2" && e.Op == sim.Increment && e.Kind == sim.Fail {
+				ended = e.At
+			}
+		}
+		if took := ended - began; took < want || took > want+100*time.Millisecond || count(lines, "c2 fail increment") != 1 {
+			t.Errorf("increment%s: gave up after %v, want %v\n%s", within, took, want, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// The steps reach the resource as what they are.
+func TestStepsReachTheResource(t *testing.T) {
+	_, lines := story(t, `client c1
+  acquire
+  write A
+  enter
+  write A
+  read
+  update B
+  release
+  acquire
+  write C
+  write D blind
+nemesis
+  when c1 entered pause c1 1s
+
+-- single nodes=1 resource=check-and-set --
+`, clients.NewSingle)
+	for line, want := range map[string]int{
+		"resource state reject A":    1, // there is no mark
+		"resource state mark":        1,
+		"c1 fault pause pause c1 1s": 1,
+		"resource state accept A":    1,
+		"c1 ok read A":               1,
+		"resource state accept A B":  1,
+		"resource state reject C":    1, // the mark is that of the first lease
+		"resource state accept D":    1,
+	} {
+		if got := count(lines, line); got != want {
+			t.Errorf("%q comes %d times, want %d, in\n%s", line, got, want, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// What a lock node remembers is what the section line says.
+func TestPersistence(t *testing.T) {
+	for kind, lost := range map[string]int{"": 0, " persistence=none": 1, " persistence=rdb": 1, " persistence=aof-everysec": 0, " persistence=aof-always": 0} {
+		o, lines := story(t, `client c1
+  acquire
+nemesis
+  when c1 acquired crash n1
+  when c1 acquired +1s restart n1
+
+-- single nodes=1`+kind+` --
+`, clients.NewSingle)
+		if got := count(lines, "n1 state lose"); got != lost {
+			t.Errorf("with%s %d keys are lost, want %d", kind, got, lost)
+		}
+		if meta, want := o.History.Meta.Persistence, strings.TrimPrefix(kind, " persistence="); want != "" && meta != want || want == "" && meta != durable {
+			t.Errorf("with%s the history says %s", kind, meta)
+		}
+	}
+}
+
+// A client that stays is neither gone nor waited for; another exits at the end of its lane, and one that crashes stops
+// repeating.
+func TestEndsOfLanes(t *testing.T) {
+	o, lines := story(t, `client c1
+  acquire
+  stay
+client c2
+  read
+client c3
+  repeat 100000 read
+nemesis
+  at 1s crash c3
+
+-- single nodes=1 --
+`, clients.NewSingle)
+	if count(lines, "c1 info exit") != 0 || count(lines, "c2 info exit") != 1 || count(lines, "c3 info exit") != 0 {
+		t.Errorf("who exits is not who should in\n%s", o.Timeline())
+	}
+	if o.History.Meta.Cap != "" || o.Result.Verdict != checker.Safe {
+		t.Errorf("verdict %s, cap %q, %v", o.Result.Verdict, o.History.Meta.Cap, o.Result.Unmet)
+	}
+	for _, l := range checker.Leases(o.History) {
+		if l.Client == "c1" && l.End < DefaultTTL {
+			t.Errorf("the lease of a client that stays ends at %v", l.End)
+		}
+	}
+}
+
+// A replica takes the place of n1, and clients find it there. Without what n1 had not sent, the lock is free.
+func TestPromotion(t *testing.T) {
+	o, lines := story(t, `client c1
+  acquire
+  stay
+client c2
+  until 2s
+  acquire
+nemesis
+  hold n1->r1
+  at 1s crash n1
+  at 1s promote r1
+  when r1 promoted follow r2 r1
+  when r2 follows r1 pause c2 100ms
+must c2 acquires
+
+-- single nodes=1 replicas=2 --
+expect lease exclusion violated
+`, clients.NewSingle)
+	for _, line := range []string{"r1 state promote", "r2 state follow r1", "c2 fault pause pause c2 100ms", "r1 state set"} {
+		if count(lines, line) == 0 {
+			t.Errorf("no %q in\n%s", line, strings.Join(lines, "\n"))
+		}
+	}
+	if got := o.History.Meta.Replicas; len(got) != 2 || got["r1"] != "n1" || got["r2"] != "n1" {
+		t.Errorf("replicas: %v", got)
+	}
+}
+
+// What a page asks for is measured, and stands below the verdict; a run's own reports replace the page's.
+func TestReports(t *testing.T) {
+	quietRedis()
+	s, err := Parse("story.txtar", []byte(`# A story.
+
+client c1
+  acquire
+  release
+report wait
+report round trips
+
+-- single nodes=1 --
+-- single nodes=1 label=own --
+report validity
+-- single nodes=1 label=again --
+   0.000s  c1       invoke  acquire
+reported:
+  validity            9s
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]checker.Quantity{{checker.Wait, checker.RoundTrips}, {checker.Validity}} {
+		o, err := Simulate(s, s.Runs[i], clients.NewSingle, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []checker.Quantity
+		for _, m := range o.Measurements {
+			got = append(got, m.Quantity)
+			if !strings.Contains(o.Timeline(), "\n  "+string(m.Quantity)) || len(m.Figures) == 0 {
+				t.Errorf("%s has no figures, or is not in\n%s", m, o.Timeline())
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("measured %v, want %v", got, want)
+		}
+	}
+}
+
+// A waiting step waits for its event, and for no other that is like it.
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		event string
+		h     sim.Event
+		want  bool
+	}{
+		{"c1 extended", sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Extend}, true},
+		{"c1 extended", sim.Event{Process: "c1", Kind: sim.Fail, Op: sim.Extend}, false},
+		{"c1 extended", sim.Event{Process: "c2", Kind: sim.OK, Op: sim.Extend}, false},
+		{"c1 extends", sim.Event{Process: "c1", Kind: sim.Invoke, Op: sim.Extend}, true},
+		{"c1 updates W", sim.Event{Process: "c1", Kind: sim.Invoke, Op: sim.Update, Value: "W"}, true},
+		{"c1 updates W", sim.Event{Process: "c1", Kind: sim.Invoke, Op: sim.Update, Value: "V"}, false},
+		{"c1 updated W", sim.Event{Process: "c1", Kind: sim.Fail, Op: sim.Update, Value: "W"}, true},
+		{"c1 updated W", sim.Event{Process: "c1", Kind: sim.Info, Op: sim.Update, Value: "W"}, false},
+		{"c1 wrote W", sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Update, Value: "W"}, false},
+		{"c1 entered", sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Enter}, true},
+		{"c1 incremented", sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Increment, Value: "7"}, true},
+		{"c1 incremented", sim.Event{Process: "c1", Kind: sim.Fail, Op: sim.Increment}, false},
+		{"c1 renewed", sim.Event{Process: "c1", Kind: sim.Info, Op: sim.Renew}, true},
+		{"c1 lost", sim.Event{Process: "c1", Kind: sim.Info, Op: sim.Lost}, true},
+		{"r1 promoted", sim.Event{Process: "r1", Kind: sim.State, Op: sim.Promoted}, true},
+		{"r1 promoted", sim.Event{Process: "r1", Kind: sim.Injected, Op: sim.Promote{}.Verb(), Value: "promote r1"}, false},
+		{"n1 follows r1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Followed, Value: "r1"}, true},
+		{"n1 follows r1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Followed, Value: "r2"}, false},
+		{"s1 sdown n1", sim.Event{Process: "s1", Kind: sim.State, Op: sim.Sdown, Value: "n1"}, true},
+		{"s1 odown n1", sim.Event{Process: "s1", Kind: sim.State, Op: sim.Sdown, Value: "n1"}, false},
+		{"s1 elected", sim.Event{Process: "s1", Kind: sim.State, Op: sim.Leader, Value: "n1"}, true},
+	} {
+		step, err := parseStep(Nemesis, "when "+c.event+" heal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := step.(When).Event.matches(c.h); got != c.want {
+			t.Errorf("%s and %+v: %v", c.event, c.h, got)
+		}
 	}
 }
 

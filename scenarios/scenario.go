@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/nodes"
 	"lockstep/sim"
 )
 
@@ -34,7 +36,9 @@ type Scenario struct {
 	TTL   time.Duration
 	Lanes []Lane
 	Musts []checker.Must // without these states a run proves nothing
-	Runs  []Run
+	// Reports are the quantities that are shown beside the verdict.
+	Reports []checker.Quantity
+	Runs    []Run
 
 	mustLines []int
 }
@@ -50,15 +54,24 @@ type Lane struct {
 
 // A Run is one lock put through a scenario: what is expected, and the timeline that came out last.
 type Run struct {
-	Lock     string
-	Label    string // tells several runs of one lock apart, such as a control
-	Nodes    int    // how many Redis nodes there are: n1 to n9
-	Resource string // Plain or Fenced
+	Lock  string
+	Label string // tells several runs of one lock apart, such as a control
+	Nodes int    // how many lock nodes there are: n1 to n9
+
+	Replicas    int           // of n1: r1 to r9
+	Sentinels   int           // that watch n1: s1 to s9
+	Shards      int           // of a cluster, of which n1 is the first: p2 to p9 are the primaries of the others
+	DownAfter   time.Duration // how long n1 may be silent before a sentinel or another shard thinks that it is down
+	MinReplicas int           // that must be there for n1 to take a write
+	Persistence string        // what a lock node keeps when it crashes; see package nodes
+
+	Resource string // Plain, Fenced, CheckAndSet, Versioned or Counter
 	TTL      time.Duration
-	Lanes    []Lane         // each replaces the scenario's lane of the same process, or is one more
-	Musts    []checker.Must // if there are any, they replace the scenario's
-	Expect   []Expectation  // properties that are not named are expected to be OK
-	Golden   string         // the timeline, verbatim
+	Lanes    []Lane             // each replaces the scenario's lane of the same process, or is one more
+	Musts    []checker.Must     // if there are any, they replace the scenario's
+	Reports  []checker.Quantity // likewise
+	Expect   []Expectation      // properties that are not named are expected to be OK
+	Golden   string             // the timeline, verbatim
 
 	line      int
 	mustLines []int
@@ -66,10 +79,25 @@ type Run struct {
 	slack     time.Duration // what a busy machine may add to the time of the probe; 0 in simulation
 }
 
-// The kinds of resources. A fenced one refuses writes under a fencing token lower than the highest that it has seen.
+// The kinds of resources; see package clients.
 const (
-	Plain  = "plain"
-	Fenced = "fenced"
+	Plain       = clients.Plain
+	Fenced      = clients.FencedStore
+	CheckAndSet = clients.CheckAndSet
+	Versioned   = clients.Versioned
+	Counter     = clients.Counter
+)
+
+// durable is the persistence of the lock nodes of a run that does not say: nothing is lost but with the disk itself.
+const durable = string(nodes.AOFAlways)
+
+// leastShards is how many shards a Redis Cluster has at least, so that a majority of their primaries survives the loss of one.
+const leastShards = 3
+
+// How long a server may be silent before it is thought to be down, if a run does not say.
+const (
+	sentinelDownAfter = 30 * time.Second // down-after-milliseconds in sentinel.conf
+	clusterDownAfter  = 15 * time.Second // cluster-node-timeout in redis.conf
 )
 
 // An Expectation is what must come out for a property. It is kept by hand: nothing but an author changes it.
@@ -92,11 +120,22 @@ func (r Run) ID() string {
 // Line is where the run begins in its file; 0 if it comes from none.
 func (r Run) Line() int { return r.line }
 
-// NodeNames lists the Redis nodes of the run.
-func (r Run) NodeNames() []string {
-	names := make([]string, r.Nodes)
-	for i := range names {
-		names[i] = fmt.Sprintf("n%d", i+1)
+// NodeNames lists the lock nodes of the run: those of which a majority grants a lease.
+func (r Run) NodeNames() []string { return names('n', 1, r.Nodes) }
+
+// ReplicaNames lists the replicas of n1.
+func (r Run) ReplicaNames() []string { return names('r', 1, r.Replicas) }
+
+// SentinelNames lists the sentinels that watch n1.
+func (r Run) SentinelNames() []string { return names('s', 1, r.Sentinels) }
+
+// ShardNames lists the primaries of a cluster beside n1.
+func (r Run) ShardNames() []string { return names('p', 2, r.Shards) }
+
+func names(letter rune, from, to int) []string {
+	var names []string
+	for i := from; i <= to; i++ {
+		names = append(names, fmt.Sprintf("%c%d", letter, i))
 	}
 	return names
 }
@@ -112,10 +151,17 @@ func (r Run) Expected(p checker.Property) checker.Status {
 }
 
 // Resolve returns the run with everything that it takes from the scenario, and every default, filled in: its TTL, its
-// resource, its lanes and its musts.
+// servers, its resource, its lanes, its musts and its reports.
 func (s *Scenario) Resolve(r Run) Run {
 	r.TTL = cmp.Or(r.TTL, s.TTL, DefaultTTL)
 	r.Resource = cmp.Or(r.Resource, Plain)
+	r.Persistence = cmp.Or(r.Persistence, durable)
+	switch {
+	case r.Sentinels > 0:
+		r.DownAfter = cmp.Or(r.DownAfter, sentinelDownAfter)
+	case r.Shards > 0:
+		r.DownAfter = cmp.Or(r.DownAfter, clusterDownAfter)
+	}
 	lanes := slices.Clone(s.Lanes)
 	for _, lane := range r.Lanes {
 		if i := slices.IndexFunc(lanes, func(l Lane) bool { return l.Process == lane.Process }); i >= 0 {
@@ -128,6 +174,9 @@ func (s *Scenario) Resolve(r Run) Run {
 	if len(r.Musts) == 0 {
 		r.Musts, r.mustLines = s.Musts, s.mustLines
 	}
+	if len(r.Reports) == 0 {
+		r.Reports = s.Reports
+	}
 	return r
 }
 
@@ -136,6 +185,7 @@ func (s *Scenario) Equal(t *Scenario) bool {
 	return s.Name == t.Name && s.File == t.File && s.Title == t.Title && s.Prose == t.Prose && s.TTL == t.TTL &&
 		slices.EqualFunc(s.Lanes, t.Lanes, Lane.equal) &&
 		slices.EqualFunc(s.Musts, t.Musts, sameMust) &&
+		slices.Equal(s.Reports, t.Reports) &&
 		slices.EqualFunc(s.Runs, t.Runs, Run.equal)
 }
 
@@ -144,9 +194,11 @@ func (l Lane) equal(m Lane) bool {
 }
 
 func (r Run) equal(q Run) bool {
-	return r.Lock == q.Lock && r.Label == q.Label && r.Nodes == q.Nodes && r.Resource == q.Resource && r.TTL == q.TTL &&
+	same := func(key string) bool { return r.setting(key) == q.setting(key) }
+	return r.Lock == q.Lock && !slices.ContainsFunc(settings, func(key string) bool { return !same(key) }) &&
 		slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) &&
 		slices.EqualFunc(r.Musts, q.Musts, sameMust) &&
+		slices.Equal(r.Reports, q.Reports) &&
 		slices.EqualFunc(r.Expect, q.Expect, func(e, f Expectation) bool {
 			return e.Property == f.Property && e.Status == f.Status && e.Assumption == f.Assumption
 		}) &&
@@ -174,18 +226,14 @@ func (s *Scenario) check() error {
 
 // check checks a resolved run.
 func (r Run) check() error {
-	clients := r.clients()
-	if len(clients) == 0 {
+	if len(r.clients()) == 0 {
 		return fail(r.line, "run %s has no client", r.ID())
 	}
 	for _, lane := range r.Lanes {
-		if lane.Process != Nemesis {
-			continue
-		}
 		for i, step := range lane.Steps {
-			err := r.checkFault(faultOf(step))
-			if when, ok := step.(When); ok {
-				err = cmp.Or(r.checkEvent(when.Event), err)
+			err := r.checkStep(step)
+			if lane.Process == Nemesis {
+				err = r.checkNemesisStep(step)
 			}
 			if err != nil {
 				return fail(lane.stepLine(i), "run %s: %w", r.ID(), err)
@@ -212,34 +260,82 @@ func (r Run) lane(process string) []Step {
 
 // clients lists the clients of a resolved run that have a lane.
 func (r Run) clients() []string {
-	var clients []string
+	var names []string
 	for _, lane := range r.Lanes {
 		if lane.Process != Nemesis {
-			clients = append(clients, lane.Process)
+			names = append(names, lane.Process)
 		}
 	}
-	return clients
+	return names
 }
 
 func (r Run) isClient(name string) bool { return slices.Contains(r.clients(), name) }
 
+// isLock reports whether a process is a lock node, or may become one: n1 and its replicas.
+func (r Run) isLock(name string) bool {
+	return slices.Contains(r.NodeNames(), name) || slices.Contains(r.ReplicaNames(), name)
+}
+
+// servers lists all that listens.
+func (r Run) servers() []string {
+	return slices.Concat(r.NodeNames(), r.ReplicaNames(), r.SentinelNames(), r.ShardNames(), []string{resourceName})
+}
+
 // checkExists leaves out the probe: it comes when everything has healed, so that no fault can be about it.
 func (r Run) checkExists(name string) error {
-	processes := slices.Concat(r.clients(), r.NodeNames(), []string{resourceName})
-	if !slices.Contains(processes, name) {
+	if processes := slices.Concat(r.clients(), r.servers()); !slices.Contains(processes, name) {
 		return sim.Unknown("process", name, processes)
 	}
 	return nil
 }
 
-// processLike matches the words of a must that name a client or a node; no other word of a must looks like that.
-var processLike = regexp.MustCompile(`^[cn][0-9]+$`)
+// checkStep rejects a step of a client that its resource cannot do.
+func (r Run) checkStep(step Step) error {
+	switch s := once(step).(type) {
+	case Increment:
+		if r.Resource != Counter {
+			return fmt.Errorf("%q needs resource=%s; this is a %s one", step, Counter, r.Resource)
+		}
+	case Enter:
+		if r.Resource != CheckAndSet {
+			return fmt.Errorf("%q needs resource=%s; a %s one has no mark", step, CheckAndSet, r.Resource)
+		}
+	case Write:
+		if s.Blind && r.Resource != CheckAndSet {
+			return fmt.Errorf("%q needs resource=%s; a %s one has no mark to look at", step, CheckAndSet, r.Resource)
+		}
+		return r.needsText(step)
+	case Update, Read:
+		return r.needsText(step)
+	}
+	return nil
+}
+
+// needsText rejects a step that needs a resource that holds text.
+func (r Run) needsText(step Step) error {
+	if r.Resource == Counter {
+		return fmt.Errorf("%q needs a resource that holds text; a %s is for increments", step, Counter)
+	}
+	return nil
+}
+
+func (r Run) checkNemesisStep(step Step) error {
+	if when, ok := step.(When); ok {
+		if err := r.checkEvent(when.Event); err != nil {
+			return err
+		}
+	}
+	return r.checkFault(faultOf(step))
+}
+
+// processLike matches the words of a must that name a client or a server; no other word of a must looks like that.
+var processLike = regexp.MustCompile(`^[cnrsp][0-9]+$`)
 
 func (r Run) checkMust(m checker.Must) error {
 	words := strings.Fields(m.String())
 	for i, word := range words {
 		if i > 0 && words[i-1] == "write" {
-			if !slices.ContainsFunc(r.Lanes, func(l Lane) bool { return slices.Contains(l.Steps, Step(Write{word})) }) {
+			if !slices.ContainsFunc(r.Lanes, func(l Lane) bool { return l.writes(word) }) {
 				return fmt.Errorf("no client writes %s", word)
 			}
 		} else if processLike.MatchString(word) {
@@ -251,12 +347,33 @@ func (r Run) checkMust(m checker.Must) error {
 	return nil
 }
 
+// writes reports whether a step of the lane writes a value, or adds it as a word.
+func (l Lane) writes(value string) bool {
+	return slices.ContainsFunc(l.Steps, func(step Step) bool {
+		switch s := once(step).(type) {
+		case Write:
+			return s.Value == value
+		case Update:
+			return s.Word == value
+		}
+		return false
+	})
+}
+
 func (r Run) checkFault(f sim.Fault) error {
 	switch f := f.(type) {
 	case sim.Restart:
 		if r.isClient(f.Process) {
 			return fmt.Errorf("%s is a client, and a crashed client is gone for good; only servers restart", f.Process)
 		}
+	case sim.Stop:
+		if r.isClient(f.Process) {
+			return fmt.Errorf("%s is a client, and ends in good order at the end of its lane; write crash %[1]s", f.Process)
+		}
+	case sim.Promote:
+		return r.checkReplication(f, f.Process)
+	case sim.Follow:
+		return r.checkReplication(f, f.Process, f.Primary)
 	case sim.Cut:
 		return r.checkLink(f.Link)
 	case sim.Heal:
@@ -273,7 +390,8 @@ func (r Run) checkFault(f sim.Fault) error {
 		if err := r.checkLink(f.Link); err != nil {
 			return err
 		}
-		if f.Reply == r.isClient(f.Link.From) {
+		// Between two servers requests go both ways: which of them dials depends on who is the primary.
+		if client := r.isClient(f.Link.From); (client || r.isClient(f.Link.To)) && f.Reply == client {
 			turned := f
 			turned.Link.From, turned.Link.To = f.Link.To, f.Link.From
 			return fmt.Errorf("requests go from a client to a server, and replies back; write %s", turned)
@@ -283,7 +401,23 @@ func (r Run) checkFault(f sim.Fault) error {
 	return r.checkExists(f.Target())
 }
 
-// checkLink checks that a link joins a client and a server; that is what there are links for.
+// checkReplication checks that a fault that makes primaries or replicas is about n1 and its replicas.
+func (r Run) checkReplication(f sim.Fault, names ...string) error {
+	for _, name := range names {
+		if err := r.checkExists(name); err != nil {
+			return err
+		}
+		if r.Replicas == 0 {
+			return fmt.Errorf("%s is about replicas, and the run has none; write replicas=1 in its section line", f)
+		}
+		if !r.isLock(name) {
+			return fmt.Errorf("%s cannot happen: %s is neither n1 nor a replica", f, name)
+		}
+	}
+	return nil
+}
+
+// checkLink checks that a link joins two processes of which one talks to the other; that is what there are links for.
 func (r Run) checkLink(l sim.Link) error {
 	if l == (sim.Link{}) {
 		return nil
@@ -294,14 +428,34 @@ func (r Run) checkLink(l sim.Link) error {
 	if err := r.checkExists(l.To); err != nil {
 		return err
 	}
-	if r.isClient(l.From) == r.isClient(l.To) {
-		return fmt.Errorf("nothing travels on %s; a link joins a client and a server", l)
+	if l.From == l.To || !r.talk(l.From, l.To) {
+		return fmt.Errorf("nothing travels on %s; %s", l, r.links())
 	}
 	return nil
 }
 
-// checkEvent rejects an event that no step brings about: its fault would never be injected.
+// talk reports whether messages go between two processes: a client and any server, n1 and its replicas among themselves, and
+// those who watch n1 with all of them and with each other.
+func (r Run) talk(a, b string) bool {
+	if r.isClient(a) || r.isClient(b) {
+		return r.isClient(a) != r.isClient(b)
+	}
+	return r.Replicas > 0 && a != resourceName && b != resourceName
+}
+
+// links says what links there are.
+func (r Run) links() string {
+	if r.Replicas > 0 {
+		return "a link joins a client and a server, or two Redis servers"
+	}
+	return "a link joins a client and a server"
+}
+
+// checkEvent rejects an event that nothing brings about: its fault would never be injected.
 func (r Run) checkEvent(e Event) error {
+	if e.What.server() {
+		return r.checkServerEvent(e)
+	}
 	if !r.isClient(e.Process) {
 		return sim.Unknown("client", e.Process, r.clients())
 	}
@@ -309,6 +463,34 @@ func (r Run) checkEvent(e Event) error {
 		return fmt.Errorf("%s cannot happen; no step brings it about", e)
 	}
 	return nil
+}
+
+func (r Run) checkServerEvent(e Event) error {
+	for _, name := range []string{e.Process, e.Value} {
+		if err := r.checkExists(name); name != "" && err != nil {
+			return err
+		}
+	}
+	watched := r.Sentinels+r.Shards > 0
+	var possible bool
+	switch e.What {
+	case Promoted:
+		possible = r.isLock(e.Process) && r.Replicas > 0 && (watched || r.injects(sim.Promote{Process: e.Process}))
+	case Follows:
+		possible = r.isLock(e.Process) && r.isLock(e.Value) && e.Process != e.Value &&
+			(watched || r.injects(sim.Follow{Process: e.Process, Primary: e.Value}) || r.injects(sim.Promote{Process: e.Value}))
+	default:
+		possible = watched && !r.isClient(e.Process) && e.Process != resourceName && e.Process != e.Value
+	}
+	if !possible {
+		return fmt.Errorf("%s cannot happen; no step and no server brings it about", e)
+	}
+	return nil
+}
+
+// injects reports whether the nemesis has a step with this fault.
+func (r Run) injects(f sim.Fault) bool {
+	return slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool { return faultOf(step) == f })
 }
 
 // possibleIn reports whether a step of the lane can bring e about.
@@ -321,13 +503,21 @@ func (e Event) possibleIn(lane Lane) bool {
 		if lane.Process != e.Process {
 			return false
 		}
-		switch step := step.(type) {
-		case Acquire:
-			return e.What == Acquires || e.What == Acquired || e.What == Refused
+		switch step := once(step).(type) {
+		case Acquire: // whether the lock renews itself is not known here
+			return slices.Contains([]What{Acquires, Acquired, Refused, Renewed, Lost}, e.What)
+		case Extend:
+			return e.What == Extends || e.What == Extended
 		case Release:
 			return e.What == Releases || e.What == Released
+		case Increment: // most locks acquire and release for it
+			return slices.Contains([]What{Increments, Incremented, Acquires, Acquired, Refused, Releases, Released}, e.What)
+		case Enter:
+			return e.What == Enters || e.What == Entered
 		case Write:
 			return (e.What == Writes || e.What == Wrote) && e.Value == step.Value
+		case Update:
+			return (e.What == Updates || e.What == Updated) && e.Value == step.Word
 		case Pause:
 			return e.What == Paused || e.What == Resumed
 		}
@@ -343,21 +533,35 @@ func (l Lane) check() error {
 	var asked bool
 	var least time.Duration // true time at the earliest
 	for i, step := range l.Steps {
-		switch step := step.(type) {
+		times := time.Duration(1)
+		if r, ok := step.(Repeat); ok {
+			times = time.Duration(r.N)
+		}
+		switch s := once(step).(type) {
 		case Acquire:
 			asked = true
-		case Release, Check:
+		case Release, Check, Extend, Enter:
 			if !asked {
 				return fail(l.stepLine(i), "%s before any acquire", step)
 			}
 		case Pause:
-			least += step.For
+			if s.For > (longest-least)/times {
+				return fail(l.stepLine(i), "%s takes the lane beyond %s", step, sim.FormatDuration(longest))
+			}
+			least += times * s.For
 		case Until:
-			if step.Time < least {
+			if s.Time < least {
 				return fail(l.stepLine(i), "%s goes back in time: it is %s at the earliest", step, sim.FormatDuration(least))
 			}
-			least = step.Time
+			least = s.Time
+		case Stay:
+			if i < len(l.Steps)-1 {
+				return fail(l.stepLine(i+1), "%s after stay, which is the last step of a lane", l.Steps[i+1])
+			}
 		}
 	}
 	return nil
 }
+
+// longest is how long a lane may pause in all, so that sums of a few durations do not overflow.
+const longest = 100 * sim.MaxDuration

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"lockstep/sim"
@@ -22,9 +24,32 @@ type Acquire struct {
 // Release gives back the newest lease that the client obtained, whether or not it still holds.
 type Release struct{}
 
-// Write writes a value to the resource, under the newest lease.
+// Extend asks for the newest lease to end one TTL from now, where the lock can do that.
+type Extend struct{}
+
+// Increment acquires the lock, reads the counter, writes one more, and releases the lock; a lock with a way of its own to
+// increment goes that way. With Within above zero the client waits that long for the lock, otherwise one TTL, which is the
+// budget of a waiter in 001_b66eeaed0a01f22e.txt, example 3. A client that waited in vain has skipped the increment.
+type Increment struct {
+	Within time.Duration
+}
+
+// Enter sets the mark of a check-and-set resource to the token of the newest lease (antirez, "Is Redlock safe?", 2016: the
+// shared state is marked on entry, and written only while the mark is still there).
+type Enter struct{}
+
+// Write writes a value to the resource, under the newest lease. A blind write to a check-and-set resource does not ask
+// whether the mark is still that of the lease.
 type Write struct {
 	Value string
+	Blind bool
+}
+
+// Update writes back what this client read last, with one word more, under the newest lease: the second half of a
+// read-modify-write, with room before it for a pause (Kleppmann, "How to do distributed locking", 2016: "this code is
+// broken").
+type Update struct {
+	Word string
 }
 
 // Read reads the resource.
@@ -47,6 +72,19 @@ type Sleep struct {
 type Until struct {
 	Time time.Duration
 }
+
+// Stay, as the last step, keeps the process alive until the run is over, though it does nothing more: what it left running
+// runs on, such as a lock that goes on renewing itself. Without it a client exits at the end of its lane.
+type Stay struct{}
+
+// Repeat carries out a step of a client N times.
+type Repeat struct {
+	N    int // 1 to [MaxRepeat]
+	Step Step
+}
+
+// MaxRepeat is how often a step can be repeated.
+const MaxRepeat = 100_000
 
 // AtStart injects a fault before any lane runs, and arms a [sim.Chosen] one from the start.
 type AtStart struct {
@@ -73,8 +111,26 @@ func (s Acquire) String() string {
 	return "acquire within " + sim.FormatDuration(s.Within)
 }
 
+func (s Increment) String() string {
+	if s.Within == 0 {
+		return "increment"
+	}
+	return "increment within " + sim.FormatDuration(s.Within)
+}
+
+func (s Write) String() string {
+	if s.Blind {
+		return "write " + s.Value + " blind"
+	}
+	return "write " + s.Value
+}
+
 func (Release) String() string   { return "release" }
-func (s Write) String() string   { return "write " + s.Value }
+func (Extend) String() string    { return "extend" }
+func (Enter) String() string     { return "enter" }
+func (Stay) String() string      { return "stay" }
+func (s Update) String() string  { return "update " + s.Word }
+func (s Repeat) String() string  { return fmt.Sprintf("repeat %d %s", s.N, s.Step) }
 func (Read) String() string      { return "read" }
 func (Check) String() string     { return "check" }
 func (s Pause) String() string   { return "pause " + sim.FormatDuration(s.For) }
@@ -104,28 +160,79 @@ func faultOf(step Step) sim.Fault {
 	return nil
 }
 
-// An Event is what a [When] step waits for: something that happens to a client.
+// once returns what a step does each time: for a [Repeat] the step that is repeated, otherwise the step itself.
+func once(step Step) Step {
+	if r, ok := step.(Repeat); ok {
+		return r.Step
+	}
+	return step
+}
+
+// An Event is what a [When] step waits for: something that happens to a client or to a server.
 type Event struct {
 	Process string
 	What    What
-	Value   string // what is written, for Writes and Wrote
+	Value   string // what is written, for Writes, Wrote, Updates and Updated; which server is meant, for Follows, Sdown and Odown
 }
 
 // What is the word of an [Event].
 type What string
 
-// The present tense names the invocation of an operation, the past tense its outcome.
+// What happens to a client. The present tense names the invocation of an operation, the past tense its outcome.
 const (
-	Acquires What = "acquires"
-	Acquired What = "acquired" // ok: the client was handed a lease
-	Refused  What = "refused"  // the acquire failed: certainly no lease
-	Releases What = "releases"
-	Released What = "released" // ok
-	Writes   What = "writes"
-	Wrote    What = "wrote"   // ok or fail: the resource answered
-	Paused   What = "paused"  // by its own lane or by the nemesis
-	Resumed  What = "resumed" // likewise
+	Acquires    What = "acquires"
+	Acquired    What = "acquired" // ok: the client was handed a lease
+	Refused     What = "refused"  // the acquire failed: certainly no lease
+	Extends     What = "extends"
+	Extended    What = "extended" // ok: the lease ends later
+	Releases    What = "releases"
+	Released    What = "released" // ok
+	Increments  What = "increments"
+	Incremented What = "incremented" // ok
+	Enters      What = "enters"
+	Entered     What = "entered" // ok or fail: the resource answered
+	Writes      What = "writes"
+	Wrote       What = "wrote" // ok or fail: the resource answered
+	Updates     What = "updates"
+	Updated     What = "updated" // ok or fail: the resource answered
+	Renewed     What = "renewed" // the lock renewed its lease by itself
+	Lost        What = "lost"    // the lock said that the lease is lost
+	Paused      What = "paused"  // by its own lane or by the nemesis
+	Resumed     What = "resumed" // likewise
 )
+
+// What happens to a server.
+const (
+	Promoted What = "promoted" // it is a primary from now on
+	Follows  What = "follows"  // it is a replica of the other from now on
+	Sdown    What = "sdown"    // it thinks on its own that the other is down
+	Odown    What = "odown"    // it knows that enough of them think so
+	Elected  What = "elected"  // it was elected to find a successor
+)
+
+// whats are the words of events, sorted.
+var whats = []What{
+	Acquired, Acquires, Elected, Entered, Enters, Extended, Extends, Follows, Incremented, Increments, Lost, Odown, Paused,
+	Promoted, Refused, Released, Releases, Renewed, Resumed, Sdown, Updated, Updates, Writes, Wrote,
+}
+
+// server reports whether the event happens to servers.
+func (w What) server() bool {
+	return slices.Contains([]What{Promoted, Follows, Sdown, Odown, Elected}, w)
+}
+
+// form is how the rest of an event is written after its word: a place for a value, or nothing.
+func (w What) form() string {
+	switch w {
+	case Writes, Wrote:
+		return "VALUE"
+	case Updates, Updated:
+		return "WORD"
+	case Follows, Sdown, Odown:
+		return "NODE"
+	}
+	return ""
+}
 
 func (e Event) String() string {
 	s := e.Process + " " + string(e.What)

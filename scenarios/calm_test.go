@@ -1,0 +1,100 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// TestNoFalseAlarm: proper locks are SAFE whenever nothing goes wrong but what they are made for: several clients at once,
+// at any moment, over links that are slow by different amounts.
+func TestNoFalseAlarm(t *testing.T) {
+	quietRedis()
+	seeds := uint64(1000)
+	if testing.Short() {
+		seeds = 20
+	}
+	for _, shape := range []Run{
+		{Lock: "watch", Nodes: 1, Resource: Counter},
+		{Lock: "watch-retry", Nodes: 1, Resource: Counter},
+		{Lock: "single", Nodes: 1},
+		{Lock: "single", Nodes: 1, Resource: Counter},
+		{Lock: "single-delex", Nodes: 1},
+		{Lock: "single-wait", Nodes: 1, Replicas: 1},
+		{Lock: "fenced", Nodes: 1, Resource: Fenced},
+		{Lock: "redlock", Nodes: 5},
+		{Lock: "redlock", Nodes: 4, Resource: Counter},
+		{Lock: "redlock-sequential", Nodes: 5},
+		{Lock: "redlock-wall", Nodes: 5},
+		{Lock: "redlock-extend", Nodes: 3},
+		{Lock: "watchdog", Nodes: 1},
+	} {
+		name := shape.Lock
+		if shape.Resource != "" {
+			name += "/" + shape.Resource
+		}
+		t.Run(name, func(t *testing.T) {
+			build, err := clients.Find(shape.Lock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for seed := range seeds {
+				s, r := calmRun(shape, seed)
+				o, err := Simulate(s, r, build, seed)
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
+					t.Fatalf("seed %d: %q\n%s\n%s", seed, diffs, s, o.Timeline())
+				}
+			}
+		})
+	}
+}
+
+// calmRun draws a run in which nothing goes wrong.
+func calmRun(shape Run, seed uint64) (*Scenario, Run) {
+	draw := sim.Rand(seed, "calm", shape.Lock+shape.Resource)
+	span := func(from, to time.Duration) time.Duration {
+		return from + time.Duration(draw.Int64N(int64((to-from)/time.Millisecond)))*time.Millisecond
+	}
+	s := &Scenario{Name: "calm", File: "calm.txtar", Title: "Nothing goes wrong.", TTL: span(8*time.Second, 30*time.Second)}
+	var nemesis []Step
+	for c := range 1 + draw.IntN(5) {
+		name := fmt.Sprintf("c%d", c+1)
+		steps := []Step{Until{Time: span(0, 100*time.Millisecond)}}
+		for range 1 + draw.IntN(3) {
+			if shape.Resource == Counter {
+				steps = append(steps, Repeat{N: 1 + draw.IntN(5), Step: Increment{Within: time.Minute}})
+				continue
+			}
+			steps = append(steps, Acquire{Within: time.Minute}, Write{Value: "A" + name})
+			if draw.IntN(2) == 0 {
+				steps = append(steps, Sleep{For: span(0, s.TTL/4)})
+			}
+			if shape.Lock == "redlock-extend" {
+				steps = append(steps, Extend{}, Sleep{For: span(0, s.TTL/4)})
+			}
+			if shape.Lock == "watchdog" && draw.IntN(4) == 0 {
+				steps = append(steps, Sleep{For: span(s.TTL, 2*s.TTL)}, Write{Value: "B" + name})
+			}
+			steps = append(steps, Release{})
+		}
+		s.Lanes = append(s.Lanes, Lane{Process: name, Steps: steps})
+		for n := range shape.Nodes {
+			if draw.IntN(2) == 0 && shape.Resource != Counter {
+				link := sim.Link{From: name, To: fmt.Sprintf("n%d", n+1), Both: true}
+				nemesis = append(nemesis, AtStart{sim.Delay{Link: link, By: span(time.Millisecond, 10*time.Millisecond)}})
+			}
+		}
+	}
+	if len(nemesis) > 0 {
+		s.Lanes = append(s.Lanes, Lane{Process: Nemesis, Steps: nemesis})
+	}
+	s.Runs = []Run{shape}
+	return s, slices.Clone(s.Runs)[0]
+}

@@ -1,0 +1,107 @@
+package scenarios
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// Every violation of the catalogue is explained from its history alone, in sentences that can be checked against it.
+func TestCatalogueIsExplained(t *testing.T) {
+	quietRedis()
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained := map[checker.Property]int{}
+	for _, s := range all {
+		for _, run := range s.Runs {
+			t.Run(s.Name+"/"+run.ID(), func(t *testing.T) {
+				build, err := clients.Find(s.Resolve(run).Lock)
+				if err != nil {
+					t.Skip(err)
+				}
+				o, err := Simulate(s, run, build, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen := map[checker.Property]bool{}
+				for _, v := range o.Result.Violations {
+					if !seen[v.Property] { // the others are no different, and there may be hundreds
+						t.Logf("%s: %s (%s)", v.Property, v.What, v.Assumption)
+						checkExplanation(t, o.History, v, checker.Explain(o.History, v))
+						seen[v.Property] = true
+						explained[v.Property]++
+					}
+				}
+			})
+		}
+	}
+	t.Log(explained)
+	if len(explained) < 2 {
+		t.Errorf("only %v were violated and explained", explained)
+	}
+}
+
+func checkExplanation(t *testing.T, h *sim.History, v checker.Violation, told []checker.Sentence) {
+	t.Helper()
+	var story strings.Builder
+	for _, s := range told {
+		story.WriteString("\n  " + s.Text)
+	}
+	t.Log(story.String())
+	if len(told) < 2 || len(told) > 10 {
+		t.Errorf("%d sentences", len(told))
+	}
+	var all []int
+	for n, s := range told {
+		if len(s.Events) == 0 {
+			t.Fatalf("%q stands on nothing", s.Text)
+		}
+		if n > 0 && n < len(told)-1 && s.Events[0] < told[n-1].Events[0] {
+			t.Errorf("%q is told after %q", s.Text, told[n-1].Text)
+		}
+		checkGrounds(t, h, s)
+		all = append(all, s.Events...)
+	}
+	if last := v.Events[len(v.Events)-1]; !slices.Contains(all, last) {
+		t.Errorf("event %d, the last that proves %q, is not told", last, v.What)
+	}
+}
+
+var (
+	mentioned = regexp.MustCompile(`\b(?:[cnrsp][0-9]+|probe)(?:#[0-9]+)?\b`)
+	clocked   = regexp.MustCompile(`-?\b[0-9]+\.[0-9]{3}s\b`)
+)
+
+// checkGrounds fails the test unless all that a sentence names is in its events.
+func checkGrounds(t *testing.T, h *sim.History, s checker.Sentence) {
+	t.Helper()
+	names, times := map[string]bool{}, map[string]bool{}
+	for _, i := range s.Events {
+		e := h.Events[i]
+		for _, name := range append(mentioned.FindAllString(e.Value, -1), e.Process, e.By, e.Lease, e.Owner) {
+			client, _, _ := strings.Cut(name, "#")
+			names[name], names[client] = true, true
+		}
+		for _, at := range []time.Duration{e.At, e.Clock, e.Sent, e.Until} {
+			times[at.Truncate(time.Millisecond).String()] = true
+		}
+	}
+	for _, name := range mentioned.FindAllString(s.Text, -1) {
+		if !names[name] {
+			t.Errorf("%q names %s, which is in none of its events %v", s.Text, name, s.Events)
+		}
+	}
+	for _, at := range clocked.FindAllString(s.Text, -1) {
+		if d, err := time.ParseDuration(at); err != nil || !times[d.String()] {
+			t.Errorf("%q names %s, which is in none of its events %v", s.Text, at, s.Events)
+		}
+	}
+}
