@@ -21,12 +21,13 @@ type Change struct {
 	Old, New string
 	// Deadline and OldDeadline are the ends of the key by the wall clock of the node; zero if it had none.
 	Deadline, OldDeadline time.Time
-	// By is the client whose command it was; empty for sim.Expire and sim.Lose, which no client causes.
+	// By is the client whose command it was, or, on a replica, the primary; empty for sim.Expire and sim.Lose, which no
+	// client causes, and for what a disk brought back at a restart.
 	By string
 	// NX says that SET with NX, or SETNX, made the change.
 	NX bool
 	// Command is the command as the client sent it, in capitals: EVALSHA for whatever a script does, EXEC for what a
-	// transaction does. Empty where By is.
+	// transaction does. On a replica it is that of the effect, or PSYNC. Empty where By is.
 	Command string
 }
 
@@ -78,6 +79,9 @@ func (r *Redis) look(name string) {
 		delete(r.keys, name)
 	}
 	r.retimed(old.deadline, is.deadline)
+	if r.effects.logs {
+		r.changed(name, old, is, lives)
+	}
 
 	if c := difference(name, old, is); c.Op != "" {
 		c.By, c.NX, c.Command = r.by, r.nx, r.word
@@ -104,14 +108,18 @@ func difference(name string, old, is entry) Change {
 	return c
 }
 
-// drop removes a key for a reason that no client is: sim.Expire or sim.Lose.
-func (r *Redis) drop(name, op string) {
+// drop removes a key whose deadline has passed.
+func (r *Redis) drop(name string) {
 	old := r.keys[name]
 	r.db.Del(name)
 	delete(r.keys, name)
 	r.retimed(old.deadline, 0)
+	if r.effects.logs {
+		r.emit("DEL", name)
+		r.effects.expired++
+	}
 	if old.text {
-		r.report(Change{Op: op, Key: name, Old: old.value, OldDeadline: date(old.deadline)})
+		r.report(Change{Op: sim.Expire, Key: name, Old: old.value, OldDeadline: date(old.deadline)})
 	}
 }
 

@@ -135,6 +135,8 @@ var commands = byName(
 	command{name: "CLIENT|GETNAME", arity: 2, noScript: true, run: runClientGetName},
 	command{name: "CLIENT|SETNAME", arity: 3, noScript: true, run: runClientSetName},
 	command{name: "TIME", arity: 1, run: runTime},
+	command{name: "INFO", arity: -1, run: runInfo},
+	command{name: "ROLE", arity: 1, noScript: true, run: runRole},
 	command{name: "WAIT", arity: 3, noScript: true, run: runWait},
 	command{name: "PUBLISH", arity: 3},
 )
@@ -145,9 +147,9 @@ var unsimulated = strings.Fields(`
 	ACL ASKING BGREWRITEAOF BGSAVE BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
 	BZPOPMAX BZPOPMIN CLUSTER COMMAND CONFIG COPY DEBUG DUMP FAILOVER FCALL FCALL_RO FUNCTION GEOADD GEODIST
 	GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GEOSEARCHSTORE GETBIT GETRANGE
-	HINCRBYFLOAT HMSET HRANDFIELD HSCAN HSTRLEN INCRBYFLOAT INFO LASTSAVE LATENCY LCS LINSERT LMOVE LMPOP LOLWUT LPOS
+	HINCRBYFLOAT HMSET HRANDFIELD HSCAN HSTRLEN INCRBYFLOAT LASTSAVE LATENCY LCS LINSERT LMOVE LMPOP LOLWUT LPOS
 	LPUSHX LSET LTRIM MEMORY MIGRATE MODULE MONITOR MOVE OBJECT PFADD PFCOUNT PFDEBUG PFMERGE PFSELFTEST PSUBSCRIBE PSYNC
-	PUBSUB PUNSUBSCRIBE RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET RESTORE RESTORE-ASKING ROLE RPOPLPUSH RPUSHX
+	PUBSUB PUNSUBSCRIBE RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET RESTORE RESTORE-ASKING RPOPLPUSH RPUSHX
 	SAVE SDIFF SDIFFSTORE SETBIT SETRANGE SHUTDOWN SINTER SINTERCARD SINTERSTORE SLAVEOF SLOWLOG SMISMEMBER SMOVE SORT
 	SORT_RO SPOP SPUBLISH SRANDMEMBER SSCAN SSUBSCRIBE SUBSCRIBE SUBSTR SUNION SUNIONSTORE SUNSUBSCRIBE SWAPDB SYNC
 	UNSUBSCRIBE XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID XTRIM
@@ -379,7 +381,11 @@ func runHello(r *Redis, s *Session, _ *command, args []string) {
 	r.out.bulk("mode")
 	r.out.bulk("standalone")
 	r.out.bulk("role")
-	r.out.bulk("master")
+	if r.primary != "" {
+		r.out.bulk("replica")
+	} else {
+		r.out.bulk("master")
+	}
 	r.out.bulk("modules")
 	r.out.array(0)
 }
@@ -419,20 +425,4 @@ func runTime(r *Redis, _ *Session, _ *command, _ []string) {
 	r.out.array(2)
 	r.out.bulk(strconv.FormatInt(us/1e6, 10))
 	r.out.bulk(strconv.FormatInt(us%1e6, 10))
-}
-
-// runWait has no replicas to wait for.
-func runWait(r *Redis, _ *Session, _ *command, args []string) {
-	_, ok := parseInt(args[1])
-	timeout, ok2 := parseInt(args[2])
-	switch {
-	case !ok:
-		r.out.fail(notInteger)
-	case !ok2:
-		r.out.fail("ERR timeout is not an integer or out of range")
-	case timeout < 0:
-		r.out.fail("ERR timeout is negative")
-	default:
-		r.out.integer(0)
-	}
 }

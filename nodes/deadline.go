@@ -213,9 +213,10 @@ func runExpire(r *Redis, s *Session, c *command, args []string) {
 }
 
 // expiry is a deadline for a key that lives: one that is not in the future deletes it at once. (SET stores such a
-// deadline, so the key is found to be over by whoever looks next.) miniredis deletes it for a deadline in 1970.
+// deadline, so the key is found to be over by whoever looks next.) miniredis deletes it for a deadline in 1970. A replica
+// waits for its primary to delete it.
 func (r *Redis) expiry(ms int64) string {
-	if ms <= r.at {
+	if ms <= r.at && r.primary == "" && !r.loading {
 		return "0"
 	}
 	return formatDeadline(ms)

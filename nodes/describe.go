@@ -53,7 +53,8 @@ func describeCommand(b *strings.Builder, cmd []string, name func(string) string)
 // may be long, too.
 func valuesFrom(word string, cmd []string) int {
 	switch word {
-	case "SET", "SETNX", "GETSET", "DELEX":
+	case "SET", "SETNX", "GETSET", "DELEX", "APPEND", "HSET", "HSETNX", "HGET", "HDEL", "HEXISTS", "HINCRBY",
+		"SADD", "SREM", "SISMEMBER", "LPUSH", "RPUSH", "LREM", "ZADD", "ZREM", "ZSCORE", "ZRANK":
 		return 2
 	case "SETEX", "PSETEX":
 		return 3
@@ -109,10 +110,14 @@ func describeValue(b *strings.Builder, data []byte, name func(string) string) ([
 			return nil, false
 		}
 		value := string(rest[:n])
-		if n >= tokenLength {
-			value = name(value)
+		switch lines := strings.Split(value, "\r\n"); {
+		case len(lines) > 1: // INFO
+			b.WriteString(strings.Join(lines[:2], " "))
+		case n >= tokenLength:
+			b.WriteString(printable(name(value)))
+		default:
+			b.WriteString(printable(value))
 		}
-		b.WriteString(printable(value))
 		return rest[n+2:], true
 	case '*', '%', '~', '>':
 		n, err := strconv.Atoi(text)

@@ -15,6 +15,21 @@ type Node struct {
 	world  *sim.World
 	serves *sim.Conn // the connection whose bytes are being worked on
 	owners owners
+	// marks says which lease a value has stood for, by key and value: a disk may bring back what had changed since.
+	marks map[[2]string]string
+
+	// In a group.
+	group   *Group
+	source  *sim.Process // the primary that it is a replica of
+	up      *upstream    // the link to it; nil: none
+	down    []*downstream
+	conns   []*sim.Conn // that others have opened
+	replid  string      // names the history of the data
+	terms   int         // of them that began here
+	pinged  int
+	dead    bool                                              // the process has ended, and has not been restarted
+	bus     *bus                                              // of a cluster; nil: it is in none
+	copying func(e edition, key, value string) (lease string) // while the node copies its primary
 }
 
 // Serve adds a process to the world that is a Redis node.
@@ -23,40 +38,90 @@ func Serve(w *sim.World, name string) *Node {
 	n.Process = w.Serve(name, n)
 	n.Redis = NewRedis(n.Process.Wall().Now)
 	n.Observe(n.changed)
+	n.OnReply(n.late)
 	return n
 }
 
 // Open is called by the kernel.
-func (n *Node) Open(c *sim.Conn) { c.State = n.Connect(c.Remote()) }
+func (n *Node) Open(c *sim.Conn) {
+	if l, ok := c.State.(line); ok {
+		l.opened()
+		return
+	}
+	s := n.Connect(c.Remote())
+	c.State, s.State = s, c
+	if n.group != nil {
+		n.conns = append(n.conns, c)
+	}
+}
 
 // Closed is called by the kernel.
 func (n *Node) Closed(c *sim.Conn) {
-	if s, ok := c.State.(*Session); ok {
-		s.Close()
+	switch state := c.State.(type) {
+	case line:
+		state.closed()
+	case *Session:
+		state.Close()
+		n.leave(c)
 	}
 }
 
 // Receive is called by the kernel.
 func (n *Node) Receive(c *sim.Conn, data []byte) {
 	n.serves = c
-	session := c.State.(*Session)
-	if replies := session.Feed(data); len(replies) > 0 {
-		c.Write(replies)
-	}
-	if session.Closed() { // QUIT, or bytes that are no Redis protocol
-		c.Close()
+	switch state := c.State.(type) {
+	case line:
+		state.receive(data)
+	case *Session:
+		if replies := state.Feed(data); len(replies) > 0 {
+			c.Write(replies)
+		}
+		if state.Closed() { // QUIT, or bytes that are no Redis protocol
+			c.Close()
+			n.leave(c)
+		}
 	}
 	n.serves = nil
 	n.setAlarm()
 }
 
+// late sends a reply that took time, and has what arrived meanwhile run.
+func (n *Node) late(s *Session, reply []byte) {
+	serves := n.serves
+	c := s.State.(*sim.Conn)
+	c.Write(reply)
+	n.Receive(c, nil)
+	n.serves = serves
+}
+
 // Crash is called by the kernel. What the node knew stays where it is until Restart says what became of it.
-func (n *Node) Crash(sim.Fault) { n.Process.Alarm(time.Time{}, nil) }
+func (n *Node) Crash(how sim.Fault) {
+	n.Process.Alarm(time.Time{}, nil)
+	exit := Killed
+	switch how := how.(type) {
+	case sim.Crash:
+		if how.Power {
+			exit = PowerLost
+		}
+	case sim.Stop:
+		exit = Stopped
+	}
+	n.Redis.Crash(exit)
+	n.dead = true
+}
 
 // Restart is called by the kernel.
 func (n *Node) Restart(empty bool) {
+	n.dead = false
 	n.Redis.Restart(empty)
 	n.expire()
+	if n.group != nil {
+		n.beginTerm()
+		n.cron()
+		if n.bus != nil {
+			n.bus.restarted()
+		}
+	}
 }
 
 // ClockChanged is called by the kernel after the wall clock was set or got another rate: a jump forward ends keys at once.
@@ -76,7 +141,24 @@ func (n *Node) setAlarm() {
 
 // changed turns a change of a key into an event.
 func (n *Node) changed(c Change) {
-	e := n.owners.event(c, n.world.Epoch(), func() string { return n.serves.Lease(c.New, c.NX) })
+	e := n.owners.event(c, n.world.Epoch(), func() string {
+		if n.copying != nil {
+			return n.copying(n.edition(), c.Key, c.New)
+		}
+		if n.serves == nil { // no request, but a disk
+			return n.marks[[2]string{c.Key, c.New}]
+		}
+		return n.serves.Lease(c.New, c.NX || n.owners.swapped(c))
+	})
+	if n.group != nil && e.Lease != "" && n.copying == nil {
+		n.group.ledger.changes[written{n.edition(), c.Key, c.New}] = e.Lease
+	}
+	if e.Lease != "" && n.disk.forgets() {
+		if n.marks == nil {
+			n.marks = map[[2]string]string{}
+		}
+		n.marks[[2]string{c.Key, c.New}] = e.Lease
+	}
 	if c.By != "" {
 		e.Sent = n.serves.Sent()
 	}
@@ -113,9 +195,19 @@ func (o owners) event(c Change, epoch time.Time, lease func() string) sim.Event 
 	return e
 }
 
+// swapped says that GETSET put a value over one that stands for a lease. That is how a lock is taken over whose value says
+// when it ends.
+func (o owners) swapped(c Change) bool { return c.Command == "GETSET" && o[c.Key] != "" }
+
 // Describe renders requests as "SET lock c1#1 NX PX 10000", and replies as "OK", "nil", "1".
 func (n *Node) Describe(data []byte, reply bool, name func(string) string) string {
 	if reply {
+		if text, ok := describeStream(data, name); ok {
+			return text
+		}
+		if text, ok := describeInfo(data); ok {
+			return text
+		}
 		return describeReply(data, name)
 	}
 	return describeRequest(data, name)

@@ -43,7 +43,7 @@ func (n *realNode) changed(change Change) {
 		if n.relay == nil { // it happened before anybody looked
 			return c.leases.Known(change.New)
 		}
-		return c.leases.Set(n.relay.client.name, n.request.acquire, change.New, change.NX)
+		return c.leases.Set(n.relay.client.name, n.request.acquire, change.New, change.NX || n.owners.swapped(change))
 	})
 	if n.request != nil && e.By != "" {
 		e.Sent = n.request.sent

@@ -10,21 +10,25 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
-
-	"lockstep/sim"
 )
 
-// Redis is one Redis server without a network: redis-server 7.0.15 with one database and no replicas, as far as locks can
-// tell. Its caller carries the bytes and says when time has passed; it starts no goroutine that outlives NewRedis, opens
-// no socket, reads no clock but the one given, and is deterministic. It is not safe for concurrent use.
+// Redis is one Redis server without a network: redis-server 7.0.15 with one database, as far as locks can tell. Its caller
+// carries the bytes and says when time has passed; it starts no goroutine that outlives NewRedis, opens no socket, reads
+// no clock but the one given, and is deterministic. It is not safe for concurrent use.
+//
+// It can be a primary or a replica (replica.go) of another that its caller carries the effects of commands to
+// (propagate.go), and has a disk (persistence.go).
 //
 // miniredis keeps the data and runs the commands. What it does differently from redis-server is set right here: deadlines
 // and the commands that deal in them (deadline.go), transactions (session.go), scripts (script.go), and the reading of
 // numbers and arguments everywhere (command.go). A differential test holds all of it against a real server.
 //
 // Known differences that remain:
-//   - WAIT answers 0 at once for any number of replicas; redis-server waits for the timeout first. A node without a
-//     network cannot wait.
+//   - WAIT answers a millisecond after its timeout; redis-server, when nothing else happens, up to a tenth of a second later.
+//   - The stream of effects has no SELECT and no PING, one DEL per key, and SET or DEL where redis-server leaves INCR, APPEND,
+//     GETDEL, MSET or FLUSHALL as they are. So offsets count other bytes.
+//   - A full synchronization takes no time, nor does a snapshot or an fsync.
+//   - On a replica, a key that is over and was watched fails EXEC, whenever it was watched.
 //   - A deadline after 2262 is in April 2262: miniredis counts nanoseconds.
 //   - Keys expire when a command finds their deadline passed, or at the latest at [Redis.Tick]. redis-server looks ten
 //     times a second, at random keys. Clients see no difference but in DBSIZE, and when the clock is set back meanwhile.
@@ -50,6 +54,12 @@ type Redis struct {
 	keys  map[string]entry
 	next  int64 // the earliest deadline; 0: none
 	stale bool  // next must be looked up again
+
+	effects effects
+	roles
+	disk    disk
+	loading bool     // a snapshot is being loaded
+	own     *Session // of the node itself, for what no client asks; nil until it is used
 
 	process int // counts restarts
 	clients int64
@@ -92,36 +102,31 @@ func (r *Redis) Connect(client string) *Session {
 	return &Session{redis: r, process: r.process, client: client, id: r.clients, peer: server.NewPeer(r.pipe)}
 }
 
-// Tick lets the keys expire whose deadline has passed by now. Call it at [Redis.NextDeadline], and after the clock of the
-// node was set.
+// Tick does what the passing of time brings about: keys expire whose deadline has passed by now, files are written, and
+// clients that waited long enough are answered. Call it at [Redis.NextDeadline], and after the clock of the node was set.
 func (r *Redis) Tick() {
 	r.begin("", "")
 	r.expire()
+	r.disk.cron(r.at, r.Snapshot)
+	r.release()
 }
 
-// NextDeadline returns the first instant, by the wall clock of the node, at which [Redis.Tick] has something to do. That
-// is one millisecond after the earliest deadline: redis counts whole milliseconds, and a key lives through its last.
+// NextDeadline returns the first instant, by the wall clock of the node, at which [Redis.Tick] has something to do. For a
+// key that is one millisecond after its deadline: redis counts whole milliseconds, and a key lives through its last.
 func (r *Redis) NextDeadline() (time.Time, bool) {
-	next := r.earliest()
+	var next int64
+	if at := r.earliest(); at != 0 && r.primary == "" {
+		next = at + 1
+	}
+	for _, at := range [...]int64{r.disk.next(), r.timeout()} {
+		if at != 0 && (next == 0 || at < next) {
+			next = at
+		}
+	}
 	if next == 0 {
 		return time.Time{}, false
 	}
-	return date(next + 1), true
-}
-
-// Restart ends the process and starts another: connections and loaded scripts are gone, and if it restarts empty, all
-// keys. Call it when the node comes up again: keys whose deadline passed while it was down have expired, and are not lost.
-func (r *Redis) Restart(empty bool) {
-	r.process++
-	r.clients = 0
-	clear(r.scripts)
-	r.closeLua()
-	r.Tick()
-	if empty {
-		for _, name := range r.names() {
-			r.drop(name, sim.Lose)
-		}
-	}
+	return date(next), true
 }
 
 // Close frees what the node holds.
@@ -144,13 +149,28 @@ func (r *Redis) begin(by, word string) {
 	r.at, r.by, r.word = r.began.UnixMilli(), by, word
 }
 
-// expire removes the keys whose deadline has passed, the earliest first.
+// self is the session of the node itself.
+func (r *Redis) self() *Session {
+	if r.own == nil {
+		r.own = &Session{redis: r, peer: server.NewPeer(r.pipe)}
+	}
+	return r.own
+}
+
+// expire removes the keys whose deadline has passed, the earliest first. A replica leaves that to its primary.
 func (r *Redis) expire() {
+	if r.primary != "" || r.loading {
+		return
+	}
 	if next := r.earliest(); next == 0 || r.at <= next {
 		return
 	}
 	for _, name := range overdue(r.keys, r.at) {
-		r.drop(name, sim.Expire)
+		alone := r.effects.n == 0
+		r.drop(name)
+		if alone {
+			r.settle()
+		}
 	}
 }
 

@@ -400,6 +400,9 @@ func (in *interpreter) command(l *lua.LState) lua.LValue {
 	case run.readOnly && c.write:
 		return luaError(l, "ERR Write commands are not allowed from read-only scripts.")
 	}
+	if refusal := r.forbids(run.session, c, args); refusal != "" {
+		return luaError(l, refusal)
+	}
 	mark := len(r.out)
 	r.do(run.session, c, args)
 	value, _ := parseReply(l, r.out[mark:])

@@ -64,6 +64,7 @@ type Server struct {
 	ctx   context.Context
 	path  string
 	dir   string
+	extra []string
 	untie func() bool // from the end of ctx
 
 	mu      sync.Mutex // guards all below
@@ -84,20 +85,21 @@ const (
 var errTaken = errors.New("the port is taken")
 
 // StartServer starts an empty server, and returns when it answers. The error is [ErrNoServer] where there is none to start.
-func StartServer(ctx context.Context) (*Server, error) {
+// Its configuration can be added to, in the form of a command line: "--replicaof", "127.0.0.1 6379".
+func StartServer(ctx context.Context, extra ...string) (*Server, error) {
 	path, err := findServer()
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, path)
+	return startServer(ctx, path, extra...)
 }
 
-func startServer(ctx context.Context, path string) (*Server, error) {
+func startServer(ctx context.Context, path string, extra ...string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "lockstep-redis-")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{ctx: ctx, path: path, dir: dir}
+	s := &Server{ctx: ctx, path: path, dir: dir, extra: extra}
 	if err := s.start(); err != nil {
 		s.end()
 		return nil, err
@@ -129,8 +131,10 @@ func (s *Server) Restart(empty bool) error {
 	}
 	s.kill()
 	if empty {
-		if err := os.RemoveAll(filepath.Join(s.dir, "appendonlydir")); err != nil {
-			return err
+		for _, file := range []string{"appendonlydir", "dump.rdb"} {
+			if err := os.RemoveAll(filepath.Join(s.dir, file)); err != nil {
+				return err
+			}
 		}
 	}
 	return s.start()
@@ -240,9 +244,9 @@ func (s *Server) launch() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(s.ctx, s.path,
+	cmd := exec.CommandContext(s.ctx, s.path, append([]string{
 		"--bind", "127.0.0.1", "--port", port, "--protected-mode", "yes", "--daemonize", "no", "--databases", "1",
-		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "no")
+		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "no"}, s.extra...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
 	tether(cmd)
 

@@ -28,10 +28,10 @@ func needServer(t testing.TB) {
 	}
 }
 
-func serverFor(t testing.TB, ctx context.Context) *Server {
+func serverFor(t testing.TB, ctx context.Context, extra ...string) *Server {
 	t.Helper()
 	needServer(t)
-	s, err := StartServer(ctx)
+	s, err := StartServer(ctx, extra...)
 	if err != nil {
 		t.Fatal(err)
 	}

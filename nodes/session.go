@@ -17,11 +17,18 @@ type Session struct {
 	peer    *server.Peer
 	unread  []byte // the start of a command whose rest has not arrived
 	closed  bool
+	wrote   int64 // the replication offset after its last command
+	waiting bool  // in WAIT: what arrives meanwhile waits, too
+
+	// State is for whoever carries the bytes to keep what it likes.
+	State any
 
 	watched map[string]bool
 	multi   bool     // between MULTI and EXEC
 	broken  bool     // a command could not be queued
 	queue   []queued // what EXEC will run
+	// executing says that EXEC runs, in which nothing may wait.
+	executing bool
 }
 
 type queued struct {
@@ -30,7 +37,7 @@ type queued struct {
 }
 
 // Feed takes bytes as they arrive from the network, runs each command that is complete with them, and returns the
-// replies. After bytes that break the protocol, and after QUIT, the session is [Session.Closed].
+// replies. A reply that takes time comes through [Redis.OnReply]. After bytes that break the protocol, and after QUIT, the session is [Session.Closed].
 func (s *Session) Feed(data []byte) (reply []byte) {
 	if s.Closed() {
 		return nil
@@ -41,7 +48,8 @@ func (s *Session) Feed(data []byte) (reply []byte) {
 	}
 	r := s.redis
 	r.out = r.out[:0]
-	for len(data) > 0 && !s.closed {
+	r.feeding = true
+	for len(data) > 0 && !s.closed && !s.waiting {
 		args, n, err := parseCommand(data)
 		if err != nil {
 			r.out.fail("ERR " + err.Error())
@@ -58,12 +66,19 @@ func (s *Session) Feed(data []byte) (reply []byte) {
 	if !s.closed {
 		s.unread = append(s.unread[:0], data...)
 	}
-	return bytes.Clone(r.out)
+	r.feeding = false
+	reply = bytes.Clone(r.out)
+	r.askForAcks()
+	r.release()
+	return reply
 }
 
 // Close ends the connection: its transaction is discarded.
 func (s *Session) Close() {
 	s.closed = true
+	if s.waiting {
+		s.redis.stopWaiting(s)
+	}
 	s.unread, s.queue, s.watched = nil, nil, nil
 }
 
@@ -73,7 +88,17 @@ func (s *Session) Closed() bool { return s.closed || s.process != s.redis.proces
 // run runs one command, or queues it in a transaction.
 func (s *Session) run(args []string) {
 	r := s.redis
+	if r.delegate != nil {
+		if reply, ok := r.delegate(s, args); ok {
+			r.out = append(r.out, reply...)
+			return
+		}
+	}
+	r.begin(s.client, "")
 	c, refusal := r.lookup(args)
+	if refusal == "" {
+		refusal = r.forbids(s, c, args)
+	}
 	if refusal != "" {
 		if s.multi {
 			s.broken = true
@@ -91,8 +116,16 @@ func (s *Session) run(args []string) {
 		r.out.status("QUEUED")
 		return
 	}
-	r.begin(s.client, c.word())
-	r.do(s, c, args)
+	r.word = c.word()
+	if r.primary == "" || c.name == "DBSIZE" { // which counts what is over
+		r.do(s, c, args)
+	} else {
+		back := r.hide()
+		r.do(s, c, args)
+		back()
+	}
+	r.settle()
+	s.wrote = r.effects.offset // whatever the command was
 	r.expire()
 }
 
@@ -111,17 +144,23 @@ func (r *Redis) do(s *Session, c *command, args []string) {
 // forward has miniredis run c in the form of args, and looks at the keys that it may have changed. The form must have
 // its keys where c has them.
 func (r *Redis) forward(s *Session, c *command, args []string) {
+	mark, before := len(r.out), r.effects.n
 	r.mini.Server().Dispatch(s.peer, args)
 	r.pipe.Flush()
 	if !c.write {
 		return
 	}
+	r.effects.whole = r.effects.logs && c.effect() == itself
 	last := c.last
 	if last < 0 {
 		last += len(args)
 	}
 	for i := c.first; i <= last; i += c.step {
 		r.look(args[i])
+	}
+	r.effects.whole = false
+	if r.effects.logs && r.effects.n == before {
+		r.done(c, args, r.out[mark:])
 	}
 }
 
@@ -148,9 +187,11 @@ func runExec(r *Redis, s *Session, _ *command, _ []string) {
 		r.out.nullArray(s.peer.Resp3)
 	default:
 		r.out.array(len(queue))
+		s.executing = true
 		for _, q := range queue {
 			r.do(s, q.command, q.args)
 		}
+		s.executing = false
 	}
 }
 

@@ -133,7 +133,7 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 // byChance tells the run whose faults make sure of what could also happen without one of them: each of its delays decides one
 // race.
 func byChance(s *Scenario, r Run) bool {
-	return s.Name == "redlock-contended" && r.Label == "staggered"
+	return s.Name == "redlock-contended" && (r.Label == "staggered" || r.Label == "even-split")
 }
 
 // A fault whose moment never comes is not forgotten: the run proves nothing.

@@ -1,0 +1,230 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"lockstep/sim"
+)
+
+// GroupConfig says what a [Group] consists of.
+type GroupConfig struct {
+	Primary     string        // default n1
+	Replicas    int           // r1 ... follow the primary
+	Sentinels   int           // s1 ... watch it, and promote a replica when it is down
+	Shards      int           // of a cluster, the group being the first; p2 ... are the primaries of the others. 0: no cluster
+	DownAfter   time.Duration // how long a silent server is waited for; default 30s for sentinels, 15s in a cluster
+	MinReplicas int           // min-replicas-to-write of every server in the group, with a lag of at most 10s
+	Persistence string        // see [Persistence]; default [AOFAlways]
+	Seed        uint64
+}
+
+// Group is one Redis and its replicas, as clients see it: one address, which leads to whoever is the primary.
+//
+// The address is virtual. With sentinels the dialer of a client asks them where the primary is, and in a cluster the nodes.
+// Otherwise an operator keeps the address up to date: [sim.Promote] moves it, and has the other replicas follow the new
+// primary. The old primary is not told, being dead or out of reach: it stays what it is until a [sim.Follow].
+type Group struct {
+	cfg     GroupConfig
+	world   *sim.World
+	nodes   []*Node // the primary by its configuration, then the replicas
+	primary *Node   // where the operator has the address lead
+	ledger  *ledger
+
+	sentinels []*Sentinel
+	downAfter time.Duration
+}
+
+// groupAddr is where clients find a group. No process listens there.
+const groupAddr = "10.1.0.1:6379"
+
+// ServeGroup adds the processes of a group to the world.
+func ServeGroup(w *sim.World, cfg GroupConfig) *Group {
+	if cfg.Primary == "" {
+		cfg.Primary = "n1"
+	}
+	g := &Group{cfg: cfg, world: w, ledger: newLedger()}
+	g.primary = g.serve(cfg.Primary)
+	for i := range cfg.Replicas {
+		r := g.serve("r" + strconv.Itoa(i+1))
+		r.source = g.primary.Process
+		r.Redis.Follow(r.source.Name)
+		r.dialPrimary()
+		g.primary.Acked(r.Process.Name, 0) // they have known each other for long
+	}
+	switch {
+	case cfg.Sentinels > 0 && cfg.Shards > 0:
+		panic("nodes: a cluster needs no sentinels")
+	case cfg.Shards > 0:
+		g.serveShards()
+	case cfg.Sentinels > 0:
+		g.downAfter = cmp.Or(cfg.DownAfter, defaultDownAfter)
+		for i := range cfg.Sentinels {
+			g.sentinels = append(g.sentinels, g.serveSentinel("s"+strconv.Itoa(i+1)))
+		}
+		for _, s := range g.sentinels {
+			s.configure()
+			s.start()
+		}
+	}
+	return g
+}
+
+func (g *Group) serve(name string) *Node {
+	n := Serve(g.world, name)
+	if g.cfg.Persistence != "" {
+		n.Persist(Persistence(g.cfg.Persistence))
+	}
+	n.MinReplicas(g.cfg.MinReplicas, 10*time.Second)
+	n.replicates(g)
+	g.nodes = append(g.nodes, n)
+	return n
+}
+
+// Addrs is where clients find the group: one literal IP:port.
+func (g *Group) Addrs() []string { return []string{groupAddr} }
+
+// Dial returns the dialer of a client process, which finds its way to the primary.
+func (g *Group) Dial(p *sim.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	guide := &guide{}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr != groupAddr {
+			return p.DialContext(ctx, network, addr)
+		}
+		addr, asked, err := g.find(ctx, p, guide.first())
+		if err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		c, err := p.DialContext(ctx, network, addr)
+		if c, ok := c.(*sim.Conn); ok && g.cfg.Shards > 0 {
+			return &guided{Conn: c, guide: guide, asked: asked}, nil
+		}
+		return c, err
+	}
+}
+
+// find asks who the primary is, as client libraries do that know of sentinels or clusters: one after the other, until one
+// answers. From is the first to ask, in a cluster.
+func (g *Group) find(ctx context.Context, p *sim.Process, from int) (addr string, asked int, err error) {
+	err = errNobodyKnows
+	switch {
+	case g.cfg.Shards > 0:
+		for i := range g.nodes {
+			asked := (from + i) % len(g.nodes)
+			reply, e := inquire(ctx, p, g.nodes[asked].Process.Addr(), "CLUSTER", "SLOTS")
+			if e != nil {
+				err = e
+				continue
+			}
+			if addr, ok := ownerIn(reply, keySlot(masterName)); ok {
+				return addr, asked, nil
+			}
+		}
+	case g.cfg.Sentinels > 0:
+		for i, s := range g.sentinels {
+			reply, e := inquire(ctx, p, s.Process.Addr(), "SENTINEL", "get-master-addr-by-name", masterName)
+			if e != nil {
+				err = e
+				continue
+			}
+			if found, ok := reply.([]any); ok && len(found) == 2 {
+				return fmt.Sprintf("%v:%v", found[0], found[1]), i, nil
+			}
+		}
+	default:
+		return g.primary.Process.Addr(), 0, nil
+	}
+	return "", 0, err
+}
+
+var errNobodyKnows = errors.New("nobody knows the primary")
+
+// askLimit is how long a client waits for the answer of a sentinel, by its steady clock.
+const askLimit = 200 * time.Millisecond
+
+// inquire has a client ask a server one thing over a connection of its own.
+func inquire(ctx context.Context, p *sim.Process, addr string, args ...string) (reply any, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	c, err := p.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	deadline, _ := ctx.Deadline()
+	if err := c.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	if _, err := c.Write(request(args...)); err != nil {
+		return nil, err
+	}
+	var data []byte
+	for buf := make([]byte, 4096); ; {
+		n, err := c.Read(buf)
+		data = append(data, buf[:n]...)
+		if reply, used := readReply(data); used > 0 {
+			if failed, ok := reply.(error); ok {
+				return nil, failed
+			}
+			return reply, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Close frees what the servers hold.
+func (g *Group) Close() {
+	for _, n := range g.nodes {
+		n.Redis.Close()
+	}
+}
+
+// promoted is what the operator does who has promoted a replica.
+func (g *Group) promoted(n *Node) {
+	switch {
+	case g.cfg.Sentinels > 0:
+		return
+	case g.cfg.Shards > 0:
+		n.bus.takeOver()
+		return
+	}
+	g.primary = n
+	for _, other := range g.nodes {
+		if other != n && other.Following() != "" {
+			other.Follow(n.Process)
+		}
+	}
+}
+
+// at returns the node that listens at an address.
+func (g *Group) at(addr string) *Node {
+	for _, n := range g.nodes {
+		if n.Process.Addr() == addr {
+			return n
+		}
+	}
+	return nil
+}
+
+// addressOf is where a process of the group listens.
+func (g *Group) addressOf(process string) (host string, port int) {
+	for _, n := range g.nodes {
+		if n.Process.Name == process {
+			return hostPort(n.Process)
+		}
+	}
+	return process, 6379
+}
+
+func hostPort(p *sim.Process) (host string, port int) {
+	host, text, _ := net.SplitHostPort(p.Addr())
+	port, _ = strconv.Atoi(text)
+	return host, port
+}

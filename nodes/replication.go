@@ -1,0 +1,392 @@
+package nodes
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockstep/sim"
+)
+
+// Replication over the network: the link of a replica to its primary, and what the primary keeps of each replica. It
+// follows replication.c of Redis 7.0. What is left out: a replica whose link was lost is always sent everything anew
+// (no backlog), a synchronization takes no time but that of its message, and SIGTERM does not wait for replicas.
+
+const (
+	replicationCron    = time.Second
+	replicationPing    = 10 * time.Second // repl-ping-replica-period
+	replicationTimeout = 60 * time.Second // repl-timeout
+)
+
+var replicationPinged = []byte("*1\r\n$4\r\nPING\r\n")
+
+// A line is a connection that a server has opened to another. It is the State of that.
+type line interface {
+	opened()
+	receive(data []byte)
+	closed()
+}
+
+// upstream is the link of a replica to its primary.
+type upstream struct {
+	node   *Node
+	conn   *sim.Conn
+	unread []byte // of the answer to PSYNC
+	synced bool
+	heard  time.Duration // when something arrived last, by the steady clock
+}
+
+// downstream is the link to a replica at its primary.
+type downstream struct {
+	name  string
+	conn  *sim.Conn
+	heard time.Duration // when it acknowledged last, by the steady clock
+}
+
+// replicates makes a node take part in replication.
+func (n *Node) replicates(g *Group) {
+	n.group = g
+	n.beginTerm()
+	n.Stream(n.spread)
+	n.Delegate(n.command)
+	n.Addresses(g.addressOf)
+	n.cron()
+}
+
+// beginTerm gives the data of the node another name. No two histories of data have the same, so an offset means the same
+// on every node.
+func (n *Node) beginTerm() {
+	n.terms++
+	n.replid = n.Process.Name + "." + strconv.Itoa(n.terms)
+}
+
+// Follow is REPLICAOF: what the node has of its own is lost when it is in touch with the primary. Of a node that is down it
+// changes the configuration.
+func (n *Node) Follow(primary *sim.Process) bool {
+	if n.group == nil || primary == n.Process || n.Following() == primary.Name {
+		return false
+	}
+	if n.bus != nil && !n.bus.replicate(primary) {
+		return false
+	}
+	n.hangUp()
+	n.source = primary
+	n.Redis.Follow(primary.Name)
+	n.Process.Note(sim.Event{Kind: sim.State, Op: sim.Followed, Value: primary.Name})
+	if !n.dead {
+		n.setAlarm()
+		n.dialPrimary()
+	}
+	return true
+}
+
+// Promote is REPLICAOF NO ONE by an operator, who then tells everybody else. A node that is down does not hear it.
+func (n *Node) Promote() bool {
+	if n.group == nil || n.dead || !n.promote() {
+		return false
+	}
+	n.group.promoted(n)
+	return true
+}
+
+func (n *Node) promote() bool {
+	if n.Following() == "" {
+		return false
+	}
+	n.hangUp()
+	n.source = nil
+	n.beginTerm()
+	n.Process.Note(sim.Event{Kind: sim.State, Op: sim.Promoted})
+	n.Redis.Promote()
+	n.setAlarm()
+	return true
+}
+
+// hangUp ends the links of replication. Replicas of a node whose role changes must synchronize with it anew.
+func (n *Node) hangUp() {
+	if n.up != nil {
+		n.up.conn.Close()
+		n.up = nil
+	}
+	for len(n.down) > 0 {
+		n.dismiss(n.down[0])
+	}
+}
+
+// dismiss ends the link to a replica.
+func (n *Node) dismiss(d *downstream) {
+	d.conn.State.(*Session).Close()
+	d.conn.Close()
+	n.leave(d.conn)
+}
+
+// leave forgets a connection that others have opened.
+func (n *Node) leave(c *sim.Conn) {
+	n.conns = slices.DeleteFunc(n.conns, func(o *sim.Conn) bool { return o == c })
+	if i := slices.IndexFunc(n.down, func(d *downstream) bool { return d.conn == c }); i >= 0 {
+		gone := n.down[i].name
+		n.down = slices.Delete(n.down, i, i+1)
+		n.ReplicaGone(gone)
+	}
+}
+
+// edition is the state that the data of the node are in.
+func (n *Node) edition() edition { return edition{n.replid, n.Offset()} }
+
+// cron is replicationCron.
+func (n *Node) cron() {
+	now := n.Process.Steady()
+	switch {
+	case n.Following() == "":
+	case n.up == nil:
+		n.dialPrimary()
+	case now-n.up.heard > replicationTimeout:
+		n.up.conn.Close()
+		n.unlinked()
+		n.dialPrimary()
+	case n.up.synced:
+		n.up.ack()
+	}
+	for _, d := range slices.Clone(n.down) {
+		if now-d.heard > replicationTimeout {
+			n.dismiss(d)
+		}
+	}
+	if n.Following() == "" && len(n.down) > 0 {
+		if n.pinged++; n.pinged%int(replicationPing/replicationCron) == 0 {
+			n.effects.offset += int64(len(replicationPinged))
+			n.spread(replicationPinged)
+		}
+	}
+	n.Process.After(replicationCron, n.cron)
+}
+
+// spread sends a unit of effects to the replicas.
+func (n *Node) spread(unit []byte) {
+	for _, d := range n.down {
+		d.conn.Write(unit)
+	}
+}
+
+func (n *Node) dialPrimary() {
+	n.up = &upstream{node: n, heard: n.Process.Steady()}
+	n.up.conn = n.Process.Connect(n.source)
+	n.up.conn.State = n.up
+}
+
+func (n *Node) unlinked() {
+	n.up = nil
+	n.Unlinked()
+}
+
+func (u *upstream) opened() {
+	u.heard = u.node.Process.Steady()
+	u.send("PSYNC", "?", "-1")
+}
+
+func (u *upstream) closed() {
+	if u.node.up == u {
+		u.node.unlinked()
+	}
+}
+
+func (u *upstream) send(args ...string) { u.conn.Write(request(args...)) }
+
+func (u *upstream) ack() { u.send("REPLCONF", "ACK", strconv.FormatInt(u.node.Offset(), 10)) }
+
+func (u *upstream) receive(data []byte) {
+	n := u.node
+	if n.up != u {
+		return
+	}
+	u.heard = n.Process.Steady()
+	if !u.synced {
+		u.unread = append(u.unread, data...)
+		data = u.load()
+	}
+	if u.synced && len(data) > 0 {
+		n.copying = n.group.ledger.change
+		if n.Apply(data) {
+			u.ack()
+		}
+		n.copying = nil
+	}
+}
+
+// load reads the answer to PSYNC, and returns what comes after it.
+func (u *upstream) load() (stream []byte) {
+	n := u.node
+	head, rest, ok := bytes.Cut(u.unread, []byte("\r\n"))
+	if !ok {
+		return nil
+	}
+	words := strings.Fields(string(head))
+	if len(words) != 3 || words[0] != "+FULLRESYNC" { // it is no primary that can be copied; ask again later
+		u.conn.Close()
+		n.unlinked()
+		return nil
+	}
+	size, from, _ := parseLength(rest, 1, maxBytes, "", "")
+	if from == 0 || len(rest) < from+int(size) {
+		return nil
+	}
+	offset, _ := strconv.ParseInt(words[2], 10, 64)
+	for len(n.down) > 0 {
+		n.dismiss(n.down[0])
+	}
+	n.replid = words[1]
+	owners := n.group.ledger.snapshots[edition{words[1], offset}]
+	n.copying = func(_ edition, key, _ string) string { return owners[key] }
+	n.Load(rest[from:from+int(size)], offset)
+	n.copying = nil
+	n.owners = maps.Clone(owners)
+	u.synced, u.unread = true, nil
+	u.ack()
+	return rest[from+int(size):]
+}
+
+// command answers the commands of replicas, and of those who give out the roles.
+func (n *Node) command(s *Session, args []string) (reply []byte, ok bool) {
+	var w replies
+	switch word := strings.ToUpper(args[0]); {
+	case word == "PSYNC" && len(args) == 3:
+		if n.Following() != "" && !n.linked {
+			w.fail("NOMASTERLINK Can't SYNC while not connected with my master")
+			break
+		}
+		for _, d := range n.down {
+			if d.name == s.client {
+				n.dismiss(d)
+				break
+			}
+		}
+		n.group.ledger.snapshots[n.edition()] = maps.Clone(n.owners)
+		snapshot := n.Snapshot()
+		w.status("FULLRESYNC " + n.replid + " " + strconv.FormatInt(n.Offset(), 10))
+		w.number('$', int64(len(snapshot)))
+		w = append(w, snapshot...)
+		n.down = append(n.down, &downstream{name: s.client, conn: n.serves, heard: n.Process.Steady()})
+	case word == "REPLCONF" && len(args) == 3 && strings.EqualFold(args[1], "ACK"):
+		offset, _ := strconv.ParseInt(args[2], 10, 64)
+		for _, d := range n.down {
+			if d.conn == n.serves {
+				d.heard = n.Process.Steady()
+				n.Acked(d.name, offset)
+				break
+			}
+		}
+	case (word == "REPLICAOF" || word == "SLAVEOF") && len(args) == 3:
+		if strings.EqualFold(args[1], "NO") && strings.EqualFold(args[2], "ONE") {
+			n.promote()
+			w.status("OK")
+			break
+		}
+		primary := n.group.at(args[1] + ":" + args[2])
+		if primary == nil {
+			w.fail("ERR Invalid master port")
+			break
+		}
+		n.Follow(primary.Process)
+		w.status("OK")
+	case word == "CLIENT" && len(args) == 4 && strings.EqualFold(args[1], "KILL") && strings.EqualFold(args[2], "TYPE"):
+		w.integer(n.kill(s))
+	case n.bus != nil:
+		return n.bus.command(s, word, args)
+	default:
+		return nil, false
+	}
+	return w, true
+}
+
+// kill closes every connection but those of replicas, and one: CLIENT KILL TYPE normal.
+func (n *Node) kill(but *Session) (killed int64) {
+	for _, c := range slices.Clone(n.conns) {
+		if c.State == but || slices.ContainsFunc(n.down, func(d *downstream) bool { return d.conn == c }) {
+			continue
+		}
+		killed++
+		c.State.(*Session).Close()
+		c.Close()
+		n.leave(c)
+	}
+	return killed
+}
+
+// ledger is what the simulation, and nobody in it, knows about the data of a group: which lease a value stood for when a
+// client wrote it. A copy of the value stands for the same lease, wherever and however late it arrives.
+type ledger struct {
+	changes   map[written]string
+	snapshots map[edition]owners
+}
+
+// edition is a state of the data of one history, by its offset. A change belongs to the edition that it changed.
+type edition struct {
+	replid string
+	offset int64
+}
+
+type written struct {
+	edition
+	key, value string
+}
+
+func newLedger() *ledger {
+	return &ledger{changes: map[written]string{}, snapshots: map[edition]owners{}}
+}
+
+func (l *ledger) change(e edition, key, value string) string {
+	return l.changes[written{e, key, value}]
+}
+
+// request is a command as a client sends it.
+func request(args ...string) []byte {
+	var w replies
+	w.command(args...)
+	return w
+}
+
+// describeStream renders what a primary sends to a replica: the answer to PSYNC, and effects.
+func describeStream(data []byte, name func(string) string) (text string, ok bool) {
+	var head string
+	if bytes.HasPrefix(data, []byte("+FULLRESYNC ")) {
+		line, rest, _ := bytes.Cut(data[1:], []byte("\r\n"))
+		if len(rest) == 0 || rest[0] != '$' {
+			return "", false
+		}
+		size, from, err := parseLength(rest, 1, maxBytes, "", "")
+		if err != nil || from == 0 || len(rest) < from+int(size) {
+			return "", false
+		}
+		// The payload is in the form of the stream, and what follows is the stream.
+		head, data = string(line), rest[from:]
+		if len(data) == 0 {
+			return head, true
+		}
+		head += "; "
+	}
+	if !bytes.HasPrefix(data, []byte("*")) {
+		return "", false
+	}
+	cmds, rest, err := ParseCommands(data)
+	if err != nil || len(rest) > 0 {
+		return "", false
+	}
+	for _, args := range cmds { // a reply may be an array of strings, too
+		if c := commands[args[0]]; args[0] != "REPLCONF" && (c == nil || c.name != args[0]) {
+			return "", false
+		}
+	}
+	return head + describeRequest(data, name), true
+}
+
+// describeInfo renders the answer to INFO on one line.
+func describeInfo(data []byte) (text string, ok bool) {
+	head, text, ok := strings.Cut(string(data), "\r\n# ")
+	if !ok || !strings.HasPrefix(head, "$") {
+		return "", false
+	}
+	return strings.Join(strings.Fields(text), " "), true
+}

@@ -1,0 +1,170 @@
+package nodes
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+)
+
+func shards(n, replicas int) GroupConfig {
+	return GroupConfig{Replicas: replicas, Shards: n, DownAfter: 5 * time.Second}
+}
+
+func TestKeySlot(t *testing.T) {
+	for key, want := range map[string]int{"123456789": 12739, "foo": 12182, "{user1000}.following": 3443, "user1000": 3443, "": 0, "{}a": keySlot("{}a")} {
+		if got := keySlot(key); got != want {
+			t.Errorf("%q: %d, want %d", key, got, want)
+		}
+	}
+	for shards := 1; shards <= 7; shards++ {
+		g := &Group{cfg: GroupConfig{Shards: shards}}
+		next := 0
+		for i := range shards {
+			first, last := g.slots(i)
+			if first != next || g.rangeOf(first) != i || g.rangeOf(last) != i {
+				t.Errorf("%d shards: part %d from %d to %d, found in %d and %d", shards, i, first, last, g.rangeOf(first), g.rangeOf(last))
+			}
+			next = last + 1
+		}
+		if next != clusterSlots {
+			t.Errorf("%d shards have %d slots", shards, next)
+		}
+	}
+}
+
+// TestClusterFailover: the owner of the slot dies, most primaries agree that it has, and its replica takes the slots.
+func TestClusterFailover(t *testing.T) {
+	for seed := range uint64(20) {
+		h := play{cfg: shards(3, 1), seed: seed, faults: "2s crash n1\n40s restart n1", lines: `
+			c1 1s SET lock ` + token1 + ` NX PX 60000 -> OK
+			c1 4s GET lock -> dial tcp
+			c1@p2 4s GET lock -> MOVED 8718 10.0.0.1:6379
+			c1@p2 14s GET lock -> MOVED 8718 10.0.0.2:6379
+			c1 30s GET lock -> ` + token1 + `
+			c2 31s SET lock ` + token2 + ` NX PX 60000 -> redis: nil
+			c1@n1 50s GET lock -> MOVED 8718 10.0.0.2:6379
+			c1@n1 50s ROLE -> [slave 10.0.0.2 6379 connected`}.run(t)
+		down, leader, promoted := of(h, sim.Odown), of(h, sim.Leader), of(h, sim.Promoted)
+		if len(down) == 0 || len(leader) != 1 || len(promoted) != 1 || leader[0].Process != "r1" || leader[0].Value != "n1" {
+			t.Fatalf("seed %d: %q", seed, verdicts(h))
+		}
+		if down[0].At < 7*time.Second || promoted[0].At < down[0].At+500*time.Millisecond || promoted[0].At > 14*time.Second {
+			t.Errorf("seed %d: odown %v, promoted %v", seed, down[0].At, promoted[0].At)
+		}
+		if follows := of(h, sim.Followed); len(follows) != 1 || follows[0].Process != "n1" || follows[0].At < 40*time.Second {
+			t.Errorf("seed %d: %q", seed, verdicts(h))
+		}
+	}
+}
+
+// TestClusterSplit: an old primary on the side of the minority goes on for a while, then takes no writes any more; what it
+// took is lost when it is back.
+func TestClusterSplit(t *testing.T) {
+	h := play{cfg: shards(3, 1), seed: 1, faults: isolate("2s", strings.Fields("n1 c1"), strings.Fields("r1 p2 p3 c2")) + "40s heal", lines: `
+		c1 1s PING -> PONG
+		c1 3s SET lock ` + token1 + ` NX PX 60000 -> OK
+		c1 12s GET lock -> CLUSTERDOWN
+		c2 20s SET lock ` + token2 + ` NX PX 60000 -> OK
+		c1 60s SET lock ` + token1 + ` NX PX 60000 -> redis: nil
+		c1 61s GET lock -> ` + token2}.run(t)
+	got := states(h, func(e sim.Event) bool {
+		return e.Process == "n1" && e.Key != "" || e.Op == sim.Promoted || e.Op == sim.Followed
+	})
+	want := []string{"n1 set lock c1#1 by c1", "r1 promote", "n1 follow r1", "n1 over lock c2#1 of c1#1 by r1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestClusterElects: the replica with more of the data stands first, the other follows it; without a majority of the
+// primaries nobody is elected, nor without anybody's doubt.
+func TestClusterElects(t *testing.T) {
+	for seed := range uint64(5) {
+		h := play{cfg: shards(3, 2), seed: seed, faults: "900ms cut n1->r1\n10s crash n1\n30s heal", lines: `
+			c1 1s SET lock ` + token1 + ` -> OK
+			c1 28s GET lock -> ` + token1 + `
+			c1@r1 40s ROLE -> [slave 10.0.0.3 6379 connected`}.run(t)
+		got := states(h, func(e sim.Event) bool { return e.Op == sim.Promoted || e.Op == sim.Followed })
+		if want := []string{"r2 promote", "r1 follow r2"}; !slices.Equal(got, want) {
+			t.Errorf("seed %d: got %q", seed, got)
+		}
+	}
+	for _, faults := range []string{"2s crash n1\n2s crash p2", "2s cut n1-r1", "2s cut n1-r1\n2s cut n1-p2"} {
+		h := play{cfg: shards(3, 1), seed: 1, faults: faults, lines: "c1 60s"}.run(t)
+		if len(of(h, sim.Promoted)) > 0 {
+			t.Errorf("%q: %q", faults, verdicts(h))
+		}
+	}
+}
+
+// TestClusterVotes: a primary votes once in an epoch, for a replica whose primary is down, and not against newer claims.
+func TestClusterVotes(t *testing.T) {
+	inGroup(t, shards(3, 2), func(g *Group) {
+		b := g.nodes[3].bus // of p2
+		n1, r1, r2, p3 := b.member("n1"), b.member("r1"), b.member("r2"), b.member("p3")
+		slots := "5461-10921"
+		ask := func(of *member, epoch, config int64, want bool) {
+			t.Helper()
+			b.epoch = max(b.epoch, epoch)
+			if got := b.votes(of, epoch, config, slots, b.now()); got != want {
+				t.Errorf("a vote for %s in %d: %v", of.name(), epoch, got)
+			}
+		}
+		ask(r1, 4, 1, false) // n1 is up
+		n1.failed = true
+		ask(r1, 2, 1, false) // that is over
+		ask(p3, 4, 1, false) // no replica
+		ask(r1, 4, 0, false) // n1 is known to have a newer claim
+		ask(r1, 4, 1, true)
+		voted := n1.votedAt
+		n1.votedAt = 0
+		ask(r2, 4, 1, false) // one vote in each epoch
+		n1.votedAt = voted
+		ask(r2, 5, 1, false) // there was one for the place of n1 just now
+		n1.votedAt = 0
+		ask(r2, 6, 1, true)
+	})
+}
+
+// TestClusterGuides: a client that is refused by a node asks another one who has the slot.
+func TestClusterGuides(t *testing.T) {
+	play{cfg: shards(3, 1), seed: 1, faults: isolate("2s", []string{"n1"}, []string{"r1", "p2", "p3"}), lines: `
+		c1 1s SET lock 1 -> OK
+		c1 20s GET lock -> CLUSTERDOWN
+		c1 21s GET lock -> 1`}.run(t)
+}
+
+// TestClusterCommands: what a node of a cluster says that any other does not.
+func TestClusterCommands(t *testing.T) {
+	play{cfg: shards(3, 1), seed: 1, faults: "10s promote r1", lines: `
+		c1 1s CLUSTER SLOTS -> [[0 5460 [10.0.0.3 6379 p2]] [5461 10921 [10.0.0.1 6379 n1] [10.0.0.2 6379 r1]] [10922 16383 [10.0.0.4 6379 p3]]]
+		c1 1s SET foo 1 -> MOVED 12182 10.0.0.4:6379
+		c1 1s EVAL return{redis.call('set',KEYS[1],1)} 1 foo -> MOVED 12182
+		c1 1s EVAL return{redis.call('set',KEYS[1],1)} 1 lock -> [OK]
+		c1 1s MSET lock 1 foo 1 -> CROSSSLOT
+		c1 1s MSET lock 1 {lock}.fence 1 -> OK
+		c1 2s CLUSTER KEYSLOT lock -> 8718
+		c1 12s GET {lock}.fence -> MOVED 8718 10.0.0.2:6379
+		c1 12s GET {lock}.fence -> 1
+		c1 13s CLUSTER SLOTS -> [[0 5460 [10.0.0.3 6379 p2]] [5461 10921 [10.0.0.2 6379 r1] [10.0.0.1 6379 n1]]`}.run(t)
+}
+
+func TestClusterIsDeterministic(t *testing.T) {
+	sameTwice(t, play{cfg: shards(3, 2), seed: 1, faults: `
+		2s crash n1
+		8s reset c1-r1
+		20s restart n1
+		30s pause p2 10s
+		30s crash p3
+		35s restart p3`, lines: `
+		c1 1s SET lock ` + token1 + locks + `
+		c2 1s SET lock ` + token2 + locks + `
+		c1 20s SET lock 1
+		c2 20s SET lock 2
+		c1/b 20s WAIT 1 1000
+		c2/b 20s WAIT 1 1000
+		c1 50s`})
+}
