@@ -5,9 +5,11 @@
 //
 //   - A lease is granted by the node event that completes the last majority of nodes with its key before Acquire returns.
 //     A key that is gone is no vote any more, so that tries under one token do not add up. That is the order of grants: a
-//     reply that is held for 12 s does not make its receiver the newer holder.
-//   - A client holds from the return of Acquire until it invokes Release, crashes, exits, or its own steady clock
-//     reads the end of the lease, whichever comes first.
+//     reply that is held for 12 s does not make its receiver the newer holder. What a client sets on a promoted replica is
+//     a vote of the node that it took the place of; what comes by replication is nobody's vote.
+//   - A client holds from the return of Acquire until it invokes Release, crashes, exits, is told that the lease is lost,
+//     or its own steady clock reads the end of the lease, whichever comes first. An extension in time puts that end off;
+//     one that comes too late begins another hold of the same lease.
 //
 // A run whose faults did not bite, or whose dangerous states did not occur, proves nothing, and gets the verdict UNKNOWN.
 package checker
@@ -28,13 +30,18 @@ const (
 	LeaseExclusion    Property = "lease exclusion"    // at no instant of true time do two clients hold the lock
 	ResourceExclusion Property = "resource exclusion" // no write under a lease is accepted once a newer lease was granted
 	ExpiredOnReturn   Property = "expired on return"  // no Acquire hands out a lease that is already over
+	NoLostUpdate      Property = "no lost update"     // every acknowledged increment or update is in the final value
 	OwnerOnly         Property = "owner only"         // no client's command touches a living key that another client owns
+	Tokens            Property = "tokens"             // fencing tokens are unique and grow with the grants
 	DeadlockFreedom   Property = "deadlock freedom"   // after everything has healed, a fresh client acquires
+	FaultTolerance    Property = "fault tolerance"    // while enough nodes are up and in reach, somebody acquires in good time
 )
 
 // Properties returns all properties, in the order in which they are reported.
 func Properties() []Property {
-	return []Property{LeaseExclusion, ResourceExclusion, ExpiredOnReturn, OwnerOnly, DeadlockFreedom}
+	return []Property{
+		LeaseExclusion, ResourceExclusion, ExpiredOnReturn, NoLostUpdate, OwnerOnly, Tokens, DeadlockFreedom, FaultTolerance,
+	}
 }
 
 // A Status is what became of one property in one run.
@@ -158,10 +165,16 @@ func judge(ix *index, p Property) (found []Violation, unknown string) {
 		return resourceExclusion(ix), ""
 	case ExpiredOnReturn:
 		return expiredOnReturn(ix), ""
+	case NoLostUpdate:
+		return noLostUpdate(ix), ""
 	case OwnerOnly:
 		return ownerOnly(ix), ""
+	case Tokens:
+		return tokens(ix), ""
 	case DeadlockFreedom:
 		return deadlockFreedom(ix)
+	case FaultTolerance:
+		return faultTolerance(ix), ""
 	}
 	panic("checker: no such property: " + string(p))
 }

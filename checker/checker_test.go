@@ -145,7 +145,8 @@ func TestResultJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"verdict":"UNSAFE","statuses":[{"property":"lease exclusion","status":"ok"},{"property":"resource exclusion","status":"violated"},` +
-		`{"property":"expired on return","status":"ok"},{"property":"owner only","status":"ok"},{"property":"deadlock freedom","status":"ok"}],` +
+		`{"property":"expired on return","status":"ok"},{"property":"no lost update","status":"ok"},{"property":"owner only","status":"ok"},` +
+		`{"property":"tokens","status":"ok"},{"property":"deadlock freedom","status":"ok"},{"property":"fault tolerance","status":"ok"}],` +
 		`"violations":[{"property":"resource exclusion","at":15100000000,"what":"c1 wrote A under c1#1 at 15.100s, after c2 was granted c2#1 at 12.000s",` +
 		`"assumption":"bounded pause","events":[1,2,3,6,7,10]}]}`
 	if string(b) != want {
@@ -161,7 +162,7 @@ func TestStatusOfNoProperty(t *testing.T) {
 
 // everyMust returns a must of each form.
 func everyMust(t testing.TB) []Must {
-	names := strings.NewReplacer("CLIENT", "c1", "RIVAL", "c2", "NODES", "n1 n2", "NODE", "n1", "SERVER", "n1", "WRITE", "A", "NEXT", "B", "LIMIT", "1s")
+	names := strings.NewReplacer("CLIENT", "c1", "RIVAL", "c2", "NODES", "n1 n2", "NODE", "n1", "SERVER", "n1", "WRITE", "A", "NEXT", "B", "COUNT", "2", "PROCESS", "n1", "LIMIT", "1s")
 	var musts []Must
 	for _, form := range forms() {
 		musts = append(musts, parseMust(t, names.Replace(form)))

@@ -1,8 +1,10 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"lockstep/sim"
@@ -11,26 +13,40 @@ import (
 // slack is what rounding may take off the life of a key: deadlines in Redis are whole milliseconds.
 const slack = time.Millisecond
 
+// fenceSuffix is how the name of a counter of fencing tokens ends, beside the name of its lock.
+const fenceSuffix = ":fence"
+
 // An index is a history with what the properties ask of it looked up once.
 type index struct {
 	*sim.History
 
-	leases  []Lease        // in the order of their returns
-	byLabel map[string]int // where in leases
+	leases  []Lease          // the first hold of each, in the order of their returns
+	byLabel map[string]int   // where in leases
+	holds   []Lease          // all holds, in the order of their beginnings
+	holdsOf map[string][]int // where in holds, by label
 
-	lives       []life           // of the keys that stood for a lease, in the order of their beginnings
-	livesOf     map[string][]int // where in lives, by the label of the lease
-	invocation  map[int]int      // of an outcome
-	grants      map[string][]int // by label, the events by which a majority of nodes came to have a key of it
-	releases    map[string][]int // invocations, by label
+	groups      map[string]string // the lock node that a server is, or is a replica of
+	servers     map[string]bool   // whose doings are nobody's command
+	lives       []life            // of the keys that stood for a lease, in the order of their beginnings
+	livesOf     map[string][]int  // where in lives, by the label of the lease
+	fences      map[string][]int  // changes of counters of fencing tokens, by server
+	promotions  map[string][]int  // by the lock node whose place was taken
+	invocation  map[int]int       // of an outcome
+	outcome     map[int]int       // of an invocation
+	grants      map[string][]int  // by label, the events by which a majority of nodes came to have a key of it
+	releases    map[string][]int  // invocations, by label
+	extensions  map[string][]int  // by label, also those by the lock itself
+	losses      map[string][]int  // by label, what told a client that its lease is lost
 	crashes     map[string][]int
 	exits       map[string][]int
 	invokes     map[string][]int // invocations by client
 	pauses      map[string][]span
-	outages     map[string][]span // from a crash to the restart
+	outages     map[string][]span // from a crash, or an orderly stop, to the restart
 	clocks      map[string][]reading
 	clockFaults map[string][]int
 	slow        map[string][]int // messages from or to a process that took more than half a TTL
+
+	broken map[direction][]stretch // see severed
 }
 
 // A span is a stretch of the history between two events. One that nothing ends goes up to the number of events.
@@ -39,20 +55,29 @@ type span struct{ from, to int }
 // A life is what became of one key from its setting to its end.
 type life struct {
 	node, key, label string
+	group            string        // the lock node that the node is, or is a replica of
 	from, to         int           // a life that nothing ends goes up to the number of events
 	timed            time.Duration // true time of the last command that gave it a deadline
 	promise          time.Duration // how long it was to live from then on, or sim.NoEnd
-	vote             bool          // it was set where there was none, and so counts towards a majority
+	vote             bool          // a client set it, and so it counts towards a majority; a copy does not
 }
 
 func newIndex(h *sim.History) *index {
 	ix := &index{
 		History:     h,
 		byLabel:     map[string]int{},
+		holdsOf:     map[string][]int{},
+		groups:      map[string]string{},
+		servers:     map[string]bool{},
 		livesOf:     map[string][]int{},
+		fences:      map[string][]int{},
+		promotions:  map[string][]int{},
 		invocation:  map[int]int{},
+		outcome:     map[int]int{},
 		grants:      map[string][]int{},
 		releases:    map[string][]int{},
+		extensions:  map[string][]int{},
+		losses:      map[string][]int{},
 		crashes:     map[string][]int{},
 		exits:       map[string][]int{},
 		invokes:     map[string][]int{},
@@ -62,17 +87,45 @@ func newIndex(h *sim.History) *index {
 		clockFaults: map[string][]int{},
 		slow:        map[string][]int{},
 	}
+	ix.readServers()
 	ix.readOperations()
 	ix.readFaults()
 	ix.readKeys()
 	ix.readMessages()
 	for i, e := range h.Events {
 		if e.Kind == sim.OK && e.Op == sim.Acquire {
+			holds := ix.newHolds(i)
 			ix.byLabel[e.Lease] = len(ix.leases)
-			ix.leases = append(ix.leases, ix.newLease(i))
+			ix.leases = append(ix.leases, holds[0])
+			ix.holds = append(ix.holds, holds...)
 		}
 	}
+	slices.SortFunc(ix.holds, func(a, b Lease) int { return cmp.Compare(a.ReturnEvent, b.ReturnEvent) })
+	for n, l := range ix.holds {
+		ix.holdsOf[l.Label] = append(ix.holdsOf[l.Label], n)
+	}
 	return ix
+}
+
+// readServers learns which processes are servers. A node without replicas is a group of its own.
+func (ix *index) readServers() {
+	for _, n := range ix.Meta.Nodes {
+		ix.groups[n], ix.servers[n] = n, true
+	}
+	for r, n := range ix.Meta.Replicas {
+		if slices.Contains(ix.Meta.Nodes, n) && ix.groups[r] == "" {
+			ix.groups[r] = n
+		}
+		ix.servers[r] = true
+	}
+	for _, p := range ix.Meta.Others {
+		ix.servers[p] = true
+	}
+	for i, e := range ix.Events {
+		if e.Kind == sim.State && e.Op == sim.Promoted && ix.groups[e.Process] != "" {
+			ix.promotions[ix.groups[e.Process]] = append(ix.promotions[ix.groups[e.Process]], i)
+		}
+	}
 }
 
 func (ix *index) readOperations() {
@@ -95,8 +148,14 @@ func (ix *index) readOperations() {
 			ix.exits[e.Process] = append(ix.exits[e.Process], i)
 		case isOutcome(e):
 			if j, ok := pending[op]; ok {
-				ix.invocation[i] = j
+				ix.invocation[i], ix.outcome[j] = j, i
 			}
+		}
+		switch {
+		case e.Kind == sim.OK && e.Op == sim.Extend, e.Kind == sim.Info && e.Op == sim.Renew:
+			ix.extensions[e.Lease] = append(ix.extensions[e.Lease], i)
+		case e.Kind == sim.Info && e.Op == sim.Lost:
+			ix.losses[e.Lease] = append(ix.losses[e.Lease], i)
 		}
 		if isReading(e) {
 			if e.Kind == sim.Injected {
@@ -128,7 +187,7 @@ func (ix *index) readFaults() {
 			begin(ix.pauses, e.Process, i)
 		case "resume":
 			finish(ix.pauses, e.Process, i)
-		case "crash":
+		case "crash", "stop":
 			ix.crashes[e.Process] = append(ix.crashes[e.Process], i)
 			begin(ix.outages, e.Process, i)
 		case "restart":
@@ -139,11 +198,11 @@ func (ix *index) readFaults() {
 	}
 }
 
-// readKeys follows the keys of the lock nodes. A replica is no lock node: its copy of a key is no vote.
+// readKeys follows the keys of the lock nodes and of their replicas. What came to a replica by replication is no vote.
 func (ix *index) readKeys() {
 	type place struct{ node, key string }
 	living := map[place]int{}
-	votes := map[string]map[string]int{} // label → node → keys of it that live there
+	votes := map[string]map[string]int{} // label → group → keys of it that live there
 	end := func(p place, i int) (label string, vote bool) {
 		n, ok := living[p]
 		if !ok {
@@ -152,54 +211,73 @@ func (ix *index) readKeys() {
 		delete(living, p)
 		l := &ix.lives[n]
 		l.to = i
-		if nodes := votes[l.label]; l.vote {
-			if nodes[p.node]--; nodes[p.node] == 0 {
-				delete(nodes, p.node)
+		if groups := votes[l.label]; l.vote {
+			if groups[l.group]--; groups[l.group] == 0 {
+				delete(groups, l.group)
 			}
 		}
 		return l.label, l.vote
 	}
-	begin := func(p place, label string, vote bool, i int) {
+	begin := func(p place, label string, i int) {
 		before, voted := end(p, i)
 		if label == "" {
 			return // a key of another kind, such as the counter of fencing tokens
 		}
 		again := voted && before == label // a lease that overwrites its own key keeps the vote, and gets no other
+		l := life{
+			node: p.node, key: p.key, label: label, group: ix.groups[p.node], from: i, to: len(ix.Events),
+			vote: again || !ix.servers[ix.Events[i].By],
+		}
+		l.timed, l.promise = ix.at(i), ix.promise(l, i)
 		living[p] = len(ix.lives)
 		ix.livesOf[label] = append(ix.livesOf[label], len(ix.lives))
-		ix.lives = append(ix.lives, life{
-			node: p.node, key: p.key, label: label, from: i, to: len(ix.Events),
-			timed: ix.at(i), promise: ix.promise(ix.Events[i]), vote: vote || again,
-		})
-		if !vote && !again {
+		ix.lives = append(ix.lives, l)
+		if !l.vote {
 			return
 		}
 		if votes[label] == nil {
 			votes[label] = map[string]int{}
 		}
-		votes[label][p.node]++
-		if votes[label][p.node] == 1 && len(votes[label]) == ix.Meta.Quorum() && !again {
+		votes[label][l.group]++
+		if votes[label][l.group] == 1 && len(votes[label]) == ix.Meta.Quorum() && !again {
 			ix.grants[label] = append(ix.grants[label], i)
 		}
 	}
 	for i, e := range ix.Events {
-		if e.Kind != sim.State || !slices.Contains(ix.Meta.Nodes, e.Process) {
+		if e.Kind != sim.State || ix.groups[e.Process] == "" {
 			continue
+		}
+		if strings.HasSuffix(e.Key, fenceSuffix) {
+			ix.fences[e.Process] = append(ix.fences[e.Process], i)
 		}
 		p := place{e.Process, e.Key}
 		switch e.Op {
-		case sim.Set:
-			begin(p, e.Lease, true, i)
-		case sim.Over:
-			begin(p, e.Lease, false, i)
+		case sim.Set, sim.Over:
+			begin(p, ix.marked(i), i)
 		case sim.Retime:
 			if n, ok := living[p]; ok {
-				ix.lives[n].timed, ix.lives[n].promise = e.At, ix.promise(e)
+				l := &ix.lives[n]
+				l.timed, l.promise = e.At, ix.promise(*l, i)
 			}
 		case sim.Delete, sim.Expire, sim.Lose:
 			end(p, i)
 		}
 	}
+}
+
+// marked returns the lease that a key stands for after event i gave it a value. A token that two clients drew has the name
+// of the one who was first to send it; the key stands for what the other asked for all the same.
+func (ix *index) marked(i int) string {
+	e := ix.Events[i]
+	if e.Lease == "" || e.By == "" || ix.servers[e.By] || clientOf(e.Lease) == e.By {
+		return e.Lease
+	}
+	if in := last(ix.invokes[e.By], i); in >= 0 {
+		if out, ok := ix.outcome[in]; ok && ix.Events[out].Op == sim.Acquire && ix.Events[out].Lease != "" {
+			return ix.Events[out].Lease
+		}
+	}
+	return e.By + "#?" // one that was never handed out
 }
 
 func (ix *index) readMessages() {
@@ -214,7 +292,7 @@ func (ix *index) readMessages() {
 // at returns the instant of event i, that of the last event for a span or a life that nothing ends.
 func (ix *index) at(i int) time.Duration { return ix.Events[min(i, len(ix.Events)-1)].At }
 
-// lease returns the lease with a label, or nil if no Acquire is known to have handed it out.
+// lease returns the first hold of the lease with a label, or nil if no Acquire is known to have handed it out.
 func (ix *index) lease(label string) *Lease {
 	if n, ok := ix.byLabel[label]; ok {
 		return &ix.leases[n]
@@ -239,10 +317,22 @@ func (ix *index) paused(process string, from, to time.Duration) (total time.Dura
 // lifetime returns for how long a key lived after it was last given a deadline.
 func (ix *index) lifetime(l life) time.Duration { return ix.at(l.to) - l.timed }
 
-// promise returns how long a key is to live after e, which gave it its deadline. That is what the command said, and not
-// the TTL of the run: a lock that gives its keys less gets what it asked for. A key without a deadline in the history is
-// taken to have got the TTL.
-func (ix *index) promise(e sim.Event) time.Duration {
+// promise returns how long a key is to live after event i, which gave it its deadline. That is what the command said, and
+// not the TTL of the run: a lock that gives its keys less gets what it asked for. A key without a deadline in the history is
+// taken to have got the TTL. A copy was promised what is left to the key that it is a copy of, whatever the clock of its
+// own node says.
+func (ix *index) promise(l life, i int) time.Duration {
+	e := ix.Events[i]
+	if ix.servers[e.By] {
+		for _, n := range slices.Backward(ix.livesOf[l.label]) {
+			if k := ix.lives[n]; k.node == e.By && k.key == l.key {
+				if due := k.due(); due < sim.NoEnd {
+					return max(0, due-e.At)
+				}
+				return sim.NoEnd
+			}
+		}
+	}
 	switch {
 	case e.Until == sim.NoEnd, e.Until == 0 && ix.Meta.TTL <= 0:
 		return sim.NoEnd
@@ -266,13 +356,37 @@ func (ix *index) early(l life) bool {
 	if l.to == len(ix.Events) {
 		return false
 	}
-	switch ix.Events[l.to].Op {
+	switch ix.Events[ix.cause(l)].Op {
 	case sim.Expire:
 		return l.promise != sim.NoEnd && ix.lifetime(l) < l.promise-slack
 	case sim.Lose:
 		return ix.lifetime(l) < l.promise-slack
 	}
 	return false
+}
+
+// cause returns the event that ended a key. A copy ends as the key did that it is a copy of.
+func (ix *index) cause(l life) int {
+	if l.to == len(ix.Events) || !ix.servers[ix.Events[l.to].By] {
+		return l.to
+	}
+	for _, n := range slices.Backward(ix.livesOf[l.label]) {
+		if k := ix.lives[n]; k.node == ix.Events[l.to].By && k.key == l.key && k.to < l.to {
+			return k.to
+		}
+	}
+	return l.to
+}
+
+// holdAt returns the hold of a lease that had begun last by the instant t, or the first; nil if there is no such lease.
+func (ix *index) holdAt(label string, t time.Duration) *Lease {
+	var found *Lease
+	for _, n := range ix.holdsOf[label] {
+		if l := &ix.holds[n]; found == nil || l.From <= t {
+			found = l
+		}
+	}
+	return found
 }
 
 // tookLong says whether a message that was under way for d was late. No bound on delays is part of any algorithm; half a

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"time"
 
 	"lockstep/sim"
@@ -12,13 +13,15 @@ type Ending string
 const (
 	Released   Ending = "released"    // the client invoked Release, whatever came of it
 	LeaseEnded Ending = "lease ended" // the client's own steady clock read the end of the lease
+	LeaseLost  Ending = "lease lost"  // the lock told the client so
 	Crashed    Ending = "crashed"
 	Exited     Ending = "exited"    // the client reached the end of its lane
 	RunEnded   Ending = "run ended" // nothing: the client still held the lock after the last event
 )
 
-// A Lease is what one successful Acquire handed out, and how long its client relied on it. Times are true time since the
-// start of the run. Events are indices into History.Events, -1 where there is none.
+// A Lease is what one successful Acquire handed out, and how long its client relied on it without a break. A lease that was
+// extended after its end is held more than once: then there is a Lease for each hold, with the same label and grant. Times
+// are true time since the start of the run. Events are indices into History.Events, -1 where there is none.
 type Lease struct {
 	Client string
 	Lock   string
@@ -28,24 +31,27 @@ type Lease struct {
 
 	Invoked time.Duration // when Acquire was called
 	Granted time.Duration // when a majority of nodes came to have its key, the last time before From; From if that was not seen
-	From    time.Duration // when Acquire returned: the hold begins
+	From    time.Duration // when Acquire returned, or else the late extension: the hold begins
 	To      time.Duration // the hold ends, and does not include this instant; may lie after the last event
-	End     time.Duration // when the client's steady clock reads the end of the lease, or sim.NoEnd
+	End     time.Duration // when the client's steady clock reads the end of the lease, as extended in time, or sim.NoEnd
 
 	GrantSeen bool
 	Ended     Ending
 
 	InvokeEvent int
 	GrantEvent  int // the return if the grant was not seen, so that leases are ordered by it
-	ReturnEvent int
+	ReturnEvent int // what the hold began with
 	EndEvent    int // -1 if time alone ended the hold
 }
 
-// Leases returns the leases of h, in the order of their returns.
-func Leases(h *sim.History) []Lease { return newIndex(h).leases }
+// Leases returns the holds of h, in the order of their beginnings. That is one for each lease, unless it was extended after
+// its end.
+func Leases(h *sim.History) []Lease { return newIndex(h).holds }
 
-// newLease describes the lease that event i, an ok acquire, handed out.
-func (ix *index) newLease(i int) Lease {
+// newHolds describes the lease that event i, an ok acquire, handed out: its first hold, and those that began with an
+// extension that came too late. What is given up is given up: an extension that was under way when the client released the
+// lease begins no hold. After the lock has said that the lease is lost, only an extension that the client asked for does.
+func (ix *index) newHolds(i int) []Lease {
 	e := ix.Events[i]
 	l := Lease{
 		Client: e.Process, Lock: e.Lock, Label: e.Lease, ID: e.ID, Fence: e.Fence,
@@ -58,31 +64,73 @@ func (ix *index) newLease(i int) Lease {
 	if j := last(ix.grants[l.Label], i); j >= 0 {
 		l.GrantEvent, l.Granted, l.GrantSeen = j, ix.Events[j].At, true
 	}
+	ix.valid(&l, i)
 
-	// A lock that does not say how long its lease lasts is trusted for as long as its keys should live.
+	given, ended := ix.givenUp(l.Label, l.Client, i)
+	var holds []Lease
+	finish := func() {
+		if l.EndEvent < 0 && l.To > ix.at(len(ix.Events)-1) {
+			l.Ended = RunEnded
+		}
+		holds = append(holds, l)
+	}
+	changes := slices.Concat(ix.extensions[l.Label], ix.losses[l.Label])
+	slices.Sort(changes)
+	told := false // the lock has said that the lease is lost
+	for _, j := range changes {
+		e := ix.Events[j]
+		switch {
+		case e.Process != l.Client || j < i || given >= 0 && j > given:
+		case e.Op == sim.Lost:
+			told = true
+			if l.EndEvent < 0 && e.At <= l.To {
+				l.EndEvent, l.To, l.Ended = j, e.At, LeaseLost
+			}
+		case told && e.Op == sim.Renew:
+		case l.EndEvent < 0 && e.At < l.To:
+			ix.valid(&l, j)
+		default:
+			finish()
+			told = false
+			l.From, l.ReturnEvent, l.EndEvent = e.At, j, -1
+			ix.valid(&l, j)
+		}
+	}
+	if given >= 0 && l.EndEvent < 0 && ix.at(given) <= l.To {
+		l.EndEvent, l.To, l.Ended = given, ix.at(given), ended
+	}
+	finish()
+	return holds
+}
+
+// valid has a hold last for as long as event i says, an ok acquire or an extension. A lock that does not say how long its
+// lease lasts is trusted for as long as its keys should live.
+func (ix *index) valid(l *Lease, i int) {
+	e := ix.Events[i]
 	until := e.Until
 	if until == sim.NoEnd && ix.Meta.TTL > 0 {
 		until = later(e.Clock, ix.Meta.TTL)
 	}
 	l.End = when(ix.clocks[l.Client], until)
-	l.To, l.Ended = max(l.End, l.From), LeaseEnded
+	l.To, l.Ended = max(l.End, e.At), LeaseEnded
+}
 
+// givenUp returns the first event after i with which a client gave up a lease for good, or itself; -1 if there is none.
+func (ix *index) givenUp(label, client string, i int) (event int, ended Ending) {
+	event = -1
 	for _, end := range []struct {
 		event int
 		ended Ending
 	}{
-		{first(ix.releases[l.Label], i), Released},
-		{first(ix.crashes[l.Client], i), Crashed},
-		{first(ix.exits[l.Client], i), Exited},
+		{first(ix.releases[label], i), Released},
+		{first(ix.crashes[client], i), Crashed},
+		{first(ix.exits[client], i), Exited},
 	} {
-		if end.event >= 0 && ix.Events[end.event].At <= l.To && (l.EndEvent < 0 || end.event < l.EndEvent) {
-			l.EndEvent, l.To, l.Ended = end.event, ix.Events[end.event].At, end.ended
+		if end.event >= 0 && (event < 0 || end.event < event) {
+			event, ended = end.event, end.ended
 		}
 	}
-	if l.To > ix.at(len(ix.Events)-1) {
-		l.Ended = RunEnded
-	}
-	return l
+	return event, ended
 }
 
 // held says whether the client relied on the lease at all: not if it was over when Acquire returned.

@@ -16,8 +16,8 @@ import (
 // client, which may hold two leases at a time.
 func leaseExclusion(ix *index) []Violation {
 	var holds []*Lease
-	for i := range ix.leases {
-		if l := &ix.leases[i]; l.held() {
+	for i := range ix.holds {
+		if l := &ix.holds[i]; l.held() {
 			holds = append(holds, l)
 		}
 	}
@@ -82,23 +82,30 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	)
 	for _, n := range ix.livesOf[b.Label] {
 		taker := ix.lives[n]
-		voted := b.GrantSeen && taker.vote && taker.from < b.ReturnEvent && b.GrantEvent < taker.to && !slices.Contains(votes, taker.node)
+		voted := b.GrantSeen && taker.vote && taker.from < b.ReturnEvent && b.GrantEvent < taker.to && !slices.Contains(votes, taker.group)
 		if voted {
-			votes = append(votes, taker.node)
+			votes = append(votes, taker.group)
 		}
 		key := ix.before(a.Label, taker)
-		if key == nil || ix.at(key.to) >= a.To {
+		if key == nil {
+			if key = ix.elsewhere(a.Label, taker); key != nil && voted && ix.at(taker.from) < key.due() {
+				lost = append(lost, ix.promoted(taker))
+			}
+			continue
+		}
+		if ix.at(key.to) >= a.To {
 			continue
 		}
 		// A key that would have ended by then anyway was in nobody's way.
 		missed := voted && ix.at(taker.from) < key.due()
-		switch op := ix.Events[key.to].Op; {
+		cause := ix.cause(*key)
+		switch op := ix.Events[cause].Op; {
 		case op == sim.Lose && missed:
-			lost = append(lost, key.to)
+			lost = append(lost, cause)
 		case op == sim.Expire && missed && ix.early(*key):
-			early = append(early, key.to)
+			early = append(early, cause)
 		case op == sim.Over && wallIsOff(ix.Events[b.ReturnEvent]):
-			taken = key.to // a lock that compares the clocks of clients, as GETSET on a timestamp does
+			taken = cause // a lock that compares the clocks of clients, as GETSET on a timestamp does
 		}
 	}
 	// A cause is to blame if the second lease would not have had a majority without it. If each of two would have been
@@ -129,6 +136,32 @@ func (ix *index) before(label string, taker life) *life {
 		}
 	}
 	return key
+}
+
+// elsewhere returns a key of a lease that was in the way of the taker, but on another copy of the same node, so that the
+// taker did not meet it: one that a client set there before, and that no client removed. A primary had acknowledged it, and
+// the node that stands for the primary now never heard of it. Nil if there is none.
+func (ix *index) elsewhere(label string, taker life) *life {
+	var key *life
+	for _, n := range ix.livesOf[label] {
+		l := &ix.lives[n]
+		if !l.vote || l.group != taker.group || l.node == taker.node || l.key != taker.key || l.from > taker.from {
+			continue
+		}
+		if l.to < taker.from && ix.Events[l.to].By != "" {
+			continue
+		}
+		key = l
+	}
+	return key
+}
+
+// promoted returns the promotion that let a key be set where another was not known; the setting itself if none was seen.
+func (ix *index) promoted(taker life) int {
+	if i := last(ix.promotions[taker.group], taker.from); i >= 0 {
+		return i
+	}
+	return taker.from
 }
 
 func wallIsOff(e sim.Event) bool { return e.Wall > slack || e.Wall < -slack }

@@ -368,3 +368,83 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		{name: "nobody came", story: c1 + "3 n3 lose c1#1"},
 	})
 }
+
+func TestLeaseExclusionFailover(t *testing.T) {
+	const (
+		c1 = `
+			replica r1
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=10
+		`
+		c2 = `
+			3.5  c2 invoke acquire
+			4    r1 set c2#1 until=14
+			4.1  c2 ok acquire c2#1 until=13
+		`
+		overlap = "c2 held c2#1 from 4.100s to 13.000s, while c1 held c1#1 from 0.200s to 10.000s"
+	)
+	testProperty(t, LeaseExclusion, []verdictCase{
+		{name: "the replica never had the key", story: c1 + "3 r1 promote" + c2, want: []string{overlap + " [durable nodes]"}},
+		{name: "nobody saw the promotion", story: c1 + c2, want: []string{overlap + " [durable nodes]"}},
+		{name: "the primary lost the key and came back as a replica", story: c1 + "2 n1 lose c1#1\n3 r1 promote" + c2, want: []string{overlap + " [durable nodes]"}},
+		{name: "the replica lost the key", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1\n2 r1 lose c1#1\n3 r1 promote" + c2, want: []string{overlap + " [durable nodes]"}},
+		{name: "the clock of the replica was ahead", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1 wall=40\n3 r1 promote\n3 r1 expire c1#1 wall=40" + c2, want: []string{overlap + " [bounded clock error]"}},
+		{name: "the clock of the primary jumped, and the replica followed", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1\n1 n1 expire c1#1 wall=40\n1.1 r1 delete c1#1 by=n1\n3 r1 promote" + c2, want: []string{overlap + " [bounded clock error]"}},
+		{name: "the lock deleted the key of another", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1\n1 n1 delete c1#1 by=c3\n1.1 r1 delete c1#1 by=n1\n3 r1 promote" + c2, want: []string{overlap + " [none]"}},
+		{name: "the lock deleted the key of another before there was a copy", story: c1 + "1 n1 delete c1#1 by=c3\n3 r1 promote" + c2, want: []string{overlap + " [none]"}},
+		{name: "the old primary goes on", story: `
+			replica r1
+			1    r1 promote
+			2    c1 invoke acquire
+			2.1  r1 set c1#1
+			2.2  c1 ok acquire c1#1 until=12
+			3    c2 invoke acquire
+			3.1  n1 set c2#1
+			3.2  c2 ok acquire c2#1 until=13`,
+			want: []string{"c2 held c2#1 from 3.200s to 13.000s, while c1 held c1#1 from 2.200s to 12.000s [durable nodes]"}},
+		{name: "a key that the client did not count on any more", story: c1 + "3 c1 invoke release c1#1\n3 r1 promote" + c2},
+		{name: "released in time", story: c1 + "1 c1 invoke release c1#1\n1.1 n1 delete c1#1\n1.2 c1 ok release c1#1\n3 r1 promote" + c2},
+		{name: "over in time", story: c1 + "3 r1 promote\n11 c2 invoke acquire\n11.1 r1 set c2#1\n11.2 c2 ok acquire c2#1 until=21"},
+		{name: "the key would have ended anyway, but not the lease, by a slow clock", story: `
+			replica r1
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=10
+			1    c1 fault drift ppm=-500000
+			3    r1 promote
+			11   c2 invoke acquire
+			11.1 r1 set c2#1 until=21
+			11.2 c2 ok acquire c2#1 until=21`,
+			want: []string{"c2 held c2#1 from 11.200s to 21.000s, while c1 held c1#1 from 0.200s to 19.000s [bounded clock error]"}},
+		{name: "a copy is no vote", story: "nodes 3\nreplica r1\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.1  n2 set c1#1
+			0.2  c1 ok acquire c1#1 until=10
+			0.3  r1 set c1#1 by=n1`},
+	})
+}
+
+func TestLeaseExclusionExtended(t *testing.T) {
+	const (
+		c1 = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
+		c2 = "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n"
+	)
+	testProperty(t, LeaseExclusion, []verdictCase{
+		{name: "extended in time", story: c1 + "9 c1 invoke extend c1#1\n9.1 c1 ok extend c1#1 until=19\n" + c2,
+			want: []string{"c2 held c2#1 from 12.200s to 22.000s, while c1 held c1#1 from 0.200s to 19.000s [none]"}},
+		{name: "renewed in time", story: c1 + "9 c1 info renew c1#1 until=19\n" + c2,
+			want: []string{"c2 held c2#1 from 12.200s to 22.000s, while c1 held c1#1 from 0.200s to 19.000s [none]"}},
+		{name: "extended too late", story: c1 + c2 + "13 c1 invoke extend c1#1\n13.1 c1 ok extend c1#1 until=23",
+			want: []string{"c1 held c1#1 from 13.100s to 23.000s, while c2 held c2#1 from 12.200s to 22.000s [none]"}},
+		{name: "asked in time, extended too late", story: c1 + "9 c1 invoke extend c1#1\n" + c2 + "13.1 c1 ok extend c1#1 until=23",
+			want: []string{"c1 held c1#1 from 13.100s to 23.000s, while c2 held c2#1 from 12.200s to 22.000s [none]"}},
+		{name: "extended too late, but nobody was there", story: c1 + "11 c1 invoke extend c1#1\n11.1 c1 ok extend c1#1 until=12\n" + c2},
+		{name: "told that it is lost", story: c1 + "9 c1 info renew c1#1 until=19\n11 c1 info lost c1#1\n" + c2},
+		{name: "told too late that it is lost", story: c1 + "9 c1 info renew c1#1 until=19\n" + c2 + "13 c1 info lost c1#1",
+			want: []string{"c2 held c2#1 from 12.200s to 22.000s, while c1 held c1#1 from 0.200s to 13.000s [none]"}},
+		{name: "renewed by a zombie", story: c1 + "5 c1 invoke release c1#1\n9 c1 info renew c1#1 until=19\n" + c2},
+		{name: "refused", story: c1 + "9 c1 invoke extend c1#1\n9.1 c1 fail extend c1#1 until=19\n" + c2},
+	})
+}

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -58,5 +60,60 @@ func TestLeases(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("%d leases, want %d", len(got), len(want))
+	}
+}
+
+// A token that two clients drew is named after the first; what the second is granted is its own.
+func TestLeaseWithTheTokenOfAnother(t *testing.T) {
+	leases := Leases(story(t, `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10
+		10.1 n1 expire c1#1
+		11   c2 invoke acquire
+		12   n1 set c1#1 by=c2
+		12.1 c2 ok acquire c2#1 until=22`))
+	if l := leases[1]; !l.GrantSeen || l.GrantEvent != 5 {
+		t.Errorf("granted by event %d, seen: %v", l.GrantEvent, l.GrantSeen)
+	}
+}
+
+// What a lease is held for, in seconds.
+func TestLeasesExtended(t *testing.T) {
+	const c1 = "0 c1 invoke acquire\n1 c1 ok acquire c1#1 until=10\n"
+	for _, c := range []struct{ name, story, want string }{
+		{"not at all", c1, "1-10 lease ended"},
+		{"in time", c1 + "5 c1 invoke extend c1#1\n6 c1 ok extend c1#1 until=15", "1-15 lease ended"},
+		{"twice", c1 + "6 c1 info renew c1#1 until=15\n14 c1 info renew c1#1 until=24", "1-24 lease ended"},
+		{"at its end", c1 + "9 c1 invoke extend c1#1\n10 c1 ok extend c1#1 until=15", "1-10 lease ended, 10-15 lease ended"},
+		{"after its end", c1 + "9 c1 invoke extend c1#1\n12 c1 ok extend c1#1 until=15", "1-10 lease ended, 12-15 lease ended"},
+		{"after its end, twice", c1 + "12 c1 info renew c1#1 until=15\n14 c1 info renew c1#1 until=18", "1-10 lease ended, 12-18 lease ended"},
+		{"without an end", c1 + "6 c1 info renew c1#1 until=never", "1-16 lease ended"},
+		{"made shorter", c1 + "6 c1 info renew c1#1 until=8", "1-8 lease ended"},
+		{"made shorter than it was", c1 + "6 c1 info renew c1#1 until=5", "1-6 lease ended"},
+		{"in vain", c1 + "6 c1 invoke extend c1#1\n7 c1 fail extend c1#1", "1-10 lease ended"},
+		{"nobody knows", c1 + "6 c1 invoke extend c1#1\n7 c1 info extend c1#1", "1-10 lease ended"},
+		{"by another", c1 + "6 c2 info renew c1#1 until=15", "1-10 lease ended"},
+		{"another lease", c1 + "6 c1 info renew c1#2 until=15", "1-10 lease ended"},
+		{"after the release", c1 + "5 c1 invoke release c1#1\n6 c1 info renew c1#1 until=15", "1-5 released"},
+		{"after a crash", c1 + "5 c1 fault crash\n6 c1 info renew c1#1 until=15", "1-5 crashed"},
+		{"lost", c1 + "5 c1 info lost c1#1", "1-5 lease lost"},
+		{"lost, and renewed", c1 + "5 c1 info lost c1#1\n6 c1 info renew c1#1 until=15", "1-5 lease lost"},
+		{"lost, and extended", c1 + "5 c1 info lost c1#1\n6 c1 invoke extend c1#1\n6 c1 ok extend c1#1 until=15", "1-5 lease lost, 6-15 lease ended"},
+		{"lost after its end, and renewed", c1 + "11 c1 info lost c1#1\n12 c1 info renew c1#1 until=15", "1-10 lease ended"},
+		{"lost twice", c1 + "5 c1 info lost c1#1\n6 c1 info lost c1#1", "1-5 lease lost"},
+		{"and released", c1 + "6 c1 info renew c1#1 until=15\n12 c1 invoke release c1#1", "1-12 released"},
+		{"too late, and released", c1 + "12 c1 info renew c1#1 until=15\n13 c1 invoke release c1#1", "1-10 lease ended, 12-13 released"},
+		{"by a clock that runs fast from then on", c1 + "2 c1 fault drift ppm=1000000\n4 c1 info renew c1#1 until=14 clock=6\n30 c1 info exit clock=58", "1-8 lease ended"},
+	} {
+		var holds []string
+		for _, l := range Leases(story(t, c.story+"\n40 c9 info exit")) {
+			if l.Client == "c1" && l.Label == "c1#1" {
+				holds = append(holds, fmt.Sprintf("%v-%v %s", l.From.Seconds(), l.To.Seconds(), l.Ended))
+			}
+		}
+		if got := strings.Join(holds, ", "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
 	}
 }

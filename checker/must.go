@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,45 +18,94 @@ type Must struct {
 	form   string // one of those below
 	client string
 	rival  string // the other client
-	nodes  string // separated by spaces
+	nodes  string // separated by spaces; also a server, or any process
 	write  string // what was written
 	next   string // what the other write wrote
+	count  int
 	limit  time.Duration
 }
 
-// The forms of a must. A word in capitals is a place for a name: c1, n1 (several for NODES), what a write wrote, a duration.
+// The forms of a must. A word in capitals is a place for a name: c1, n1 (several for NODES), what a write wrote, a number of
+// two or more, a duration.
 const (
-	clientAcquires     = "CLIENT acquires"
-	clientRefused      = "CLIENT is refused"
-	pausesAfterCheck   = "CLIENT pauses after a passed check"
-	resumesAfterLease  = "CLIENT resumes after its lease ended"
-	resumesAfterKeys   = "CLIENT resumes after its keys ended"
-	holdsExactly       = "CLIENT holds exactly NODES"
-	dropsEarly         = "NODE drops the key of CLIENT early"
-	keepsLate          = "NODE keeps the key of CLIENT late"
-	restartsAfter      = "NODE restarts after the lease of CLIENT ended"
-	restartsBefore     = "NODE restarts before the lease of CLIENT ended"
-	writeAfterLease    = "write WRITE arrives after its lease ended"
-	writeBeforeWrite   = "write WRITE arrives before write NEXT"
-	acquiresWithDown   = "CLIENT acquires with NODES down"
-	triesWithDown      = "CLIENT tries with NODES down"
-	reachesOnly        = "CLIENT reaches only NODES"
-	crashesHolding     = "CLIENT crashes while it holds"
-	waitsFor           = "CLIENT waits for RIVAL"
-	someWaits          = "some client waits for another"
-	firstAt            = "CLIENT is first at NODES"
+	clientAcquires    = "CLIENT acquires"
+	clientRefused     = "CLIENT is refused"
+	acquiresOn        = "CLIENT acquires on NODE"
+	acquiresWithDown  = "CLIENT acquires with NODES down"
+	acquiresLate      = "CLIENT acquires with under LIMIT left"
+	triesWithDown     = "CLIENT tries with NODES down"
+	triesWithPaused   = "CLIENT tries with NODES paused"
+	reachesOnly       = "CLIENT reaches only NODES"
+	holdsExactly      = "CLIENT holds exactly NODES"
+	firstAt           = "CLIENT is first at NODES"
+	waitsFor          = "CLIENT waits for RIVAL"
+	someWaits         = "some client waits for another"
+	severalWait       = "COUNT clients wait at once"
+	acquireAtOnce     = "CLIENT and RIVAL acquire at once"
+	incrementAtOnce   = "CLIENT and RIVAL increment at once"
+	drawSameToken     = "CLIENT and RIVAL draw the same token"
+	acquiresInRelease = "CLIENT acquires while RIVAL releases"
+	jumpsInAcquire    = "CLIENT acquires while its wall clock jumps"
+	seesNoTTL         = "CLIENT sees no TTL"
+	crashesHolding    = "CLIENT crashes while it holds"
+	crashesAcquiring  = "CLIENT crashes while it acquires"
+	cutOffHolding     = "CLIENT is cut off while it holds"
+	pausesAfterCheck  = "CLIENT pauses after a passed check"
+	resumesAfterLease = "CLIENT resumes after its lease ended"
+	resumesAfterKeys  = "CLIENT resumes after its keys ended"
+	resumesAfterRival = "CLIENT resumes after RIVAL acquired"
+	releasesAfter     = "CLIENT releases after its lease ended"
+	extendsBefore     = "CLIENT extends before its lease ended"
+	extendsAfter      = "CLIENT extends after its lease ended"
+	extendsWithDown   = "CLIENT extends with NODES down"
+	clientRenews      = "CLIENT renews"
+	writesOvertaken   = "CLIENT writes what it read before RIVAL wrote"
+	entersAfter       = "CLIENT enters after RIVAL"
+	writeAfterLease   = "write WRITE arrives after its lease ended"
+	writeBeforeWrite  = "write WRITE arrives before write NEXT"
+
+	dropsEarly           = "NODE drops the key of CLIENT early"
+	keepsLate            = "NODE keeps the key of CLIENT late"
+	restartsBefore       = "NODE restarts before the lease of CLIENT ended"
+	restartsAfter        = "NODE restarts after the lease of CLIENT ended"
+	restartsAfterByWall  = "NODE restarts after the lease of CLIENT ended by its wall clock"
+	restartsWith         = "NODE restarts with the key of CLIENT"
+	restartsWithout      = "NODE restarts without the key of CLIENT"
+	promotedWith         = "NODE is promoted with the key of CLIENT"
+	promotedWithout      = "NODE is promoted without the key of CLIENT"
+	neverHas             = "NODE never has the key of CLIENT"
+	promotedWithoutFence = "NODE is promoted without the last fence"
+	keepsSilent          = "NODE does not answer while CLIENT tries"
+
 	requestTakesLonger = "a request from CLIENT to SERVER takes over LIMIT"
 	replyTakesLonger   = "a reply from SERVER to CLIENT takes over LIMIT"
+	requestLost        = "a request from CLIENT to SERVER is lost"
+	replyLost          = "a reply from SERVER to CLIENT is lost"
+	wallOff            = "the wall clock of PROCESS is off by over LIMIT"
+	steadyOff          = "the steady clock of PROCESS is off by over LIMIT"
 )
 
 // forms returns all forms, in the order in which errors list them.
 func forms() []string {
 	return []string{
-		clientAcquires, clientRefused, pausesAfterCheck, resumesAfterLease, resumesAfterKeys, holdsExactly, dropsEarly, keepsLate,
-		restartsAfter, restartsBefore, writeAfterLease, writeBeforeWrite, acquiresWithDown, triesWithDown,
-		reachesOnly, crashesHolding, waitsFor, someWaits, firstAt,
-		requestTakesLonger, replyTakesLonger,
+		clientAcquires, clientRefused, acquiresOn, acquiresWithDown, acquiresLate, triesWithDown, triesWithPaused, reachesOnly, holdsExactly, firstAt,
+		waitsFor, someWaits, severalWait, acquireAtOnce, incrementAtOnce, drawSameToken, acquiresInRelease, jumpsInAcquire, seesNoTTL,
+		crashesHolding, crashesAcquiring, cutOffHolding,
+		pausesAfterCheck, resumesAfterLease, resumesAfterKeys, resumesAfterRival,
+		releasesAfter, extendsBefore, extendsAfter, extendsWithDown, clientRenews,
+		writesOvertaken, entersAfter, writeAfterLease, writeBeforeWrite,
+		dropsEarly, keepsLate, restartsBefore, restartsAfter, restartsAfterByWall, restartsWith, restartsWithout,
+		promotedWith, promotedWithout, neverHas, promotedWithoutFence, keepsSilent,
+		requestTakesLonger, replyTakesLonger, requestLost, replyLost, wallOff, steadyOff,
 	}
+}
+
+// Scaled returns the must with the duration that it may have changed by f, for a run in which everything takes less time.
+func (m Must) Scaled(f func(time.Duration) time.Duration) Must {
+	if m.limit != 0 {
+		m.limit = f(m.limit)
+	}
+	return m
 }
 
 // ParseMust parses what [Must.String] prints. Its errors name the nearest form and list all of them.
@@ -81,7 +131,7 @@ func anonymous(words []string) string {
 		switch {
 		case clientName.MatchString(w):
 			words[i] = "CLIENT"
-		case nodeName.MatchString(w):
+		case serverName.MatchString(w):
 			words[i] = "NODE"
 		}
 	}
@@ -106,8 +156,10 @@ func (m Must) field(word string) (string, bool) {
 		return m.client, true
 	case "RIVAL":
 		return m.rival, true
-	case "NODE", "NODES", "SERVER":
+	case "NODE", "NODES", "SERVER", "PROCESS":
 		return m.nodes, true
+	case "COUNT":
+		return strconv.Itoa(m.count), true
 	case "WRITE":
 		return m.write, true
 	case "NEXT":
@@ -120,7 +172,7 @@ func (m Must) field(word string) (string, bool) {
 
 var (
 	clientName = regexp.MustCompile(`^(c[1-9][0-9]*|probe)$`)
-	nodeName   = regexp.MustCompile(`^n[1-9][0-9]*$`)
+	serverName = regexp.MustCompile(`^[nrsp][1-9][0-9]*$`) // lock nodes, replicas, sentinels, and the other shards of a cluster
 )
 
 // match fills m with the names that words have in the places of form, and says whether the two fit.
@@ -133,12 +185,17 @@ func (m *Must) match(form, words []string) bool {
 		case "RIVAL":
 			m.rival, ok = word, clientName.MatchString(word)
 		case "NODE":
-			m.nodes, ok = word, nodeName.MatchString(word)
+			m.nodes, ok = word, serverName.MatchString(word)
 		case "SERVER":
-			m.nodes, ok = word, word == "resource" || nodeName.MatchString(word)
+			m.nodes, ok = word, word == "resource" || serverName.MatchString(word)
+		case "PROCESS":
+			m.nodes, ok = word, word == "resource" || serverName.MatchString(word) || clientName.MatchString(word)
+		case "COUNT":
+			n, err := strconv.Atoi(word)
+			m.count, ok = n, err == nil && n >= 2 && strconv.Itoa(n) == word
 		case "NODES":
-			ok = nodeName.MatchString(word)
-			for len(words) > 1 && nodeName.MatchString(words[1]) {
+			ok = serverName.MatchString(word)
+			for len(words) > 1 && serverName.MatchString(words[1]) {
 				words = words[1:]
 				word += " " + words[0]
 			}

@@ -171,6 +171,14 @@ func TestMustMet(t *testing.T) {
 			},
 		},
 		{
+			must: "c1 tries with n2 n3 paused",
+			met:  []situation{{"it does", "0 n3 fault pause\n0 n2 fault pause\n0 c1 invoke acquire"}},
+			unmet: []situation{
+				{"one runs", "0 n3 fault pause\n0 c1 invoke acquire"}, {"one runs again", "0 n3 fault pause\n0 n2 fault pause\n1 n2 fault resume\n2 c1 invoke acquire"}, {"too late", "0 c1 invoke acquire\n0 n3 fault pause\n0 n2 fault pause"},
+				{"another", "0 n3 fault pause\n0 n2 fault pause\n0 c2 invoke acquire"}, {"they are down", "0 n3 fault crash\n0 n2 fault crash\n0 c1 invoke acquire"},
+			},
+		},
+		{
 			must: "c1 crashes while it holds",
 			met:  []situation{{"it does", c1 + "5 c1 fault crash"}},
 			unmet: []situation{
@@ -222,16 +230,200 @@ func TestMustMet(t *testing.T) {
 			met:   []situation{{"it does", "15 c1 deliver n1 sent=2.9"}},
 			unmet: []situation{{"exactly", "15 c1 deliver n1 sent=3"}, {"another", "15 c2 deliver n1 sent=1"}, {"the request", "15 n1 deliver c1 sent=1"}},
 		},
+		{
+			must: "c1 acquires on r1",
+			met:  []situation{{"promoted", "0 c1 invoke acquire\n0.1 r1 set c1#1\n0.2 n2 set c1#1\n0.3 c1 ok acquire c1#1 until=9"}},
+			unmet: []situation{
+				{"on others", c1}, {"a copy", "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 r1 set c1#1 by=n1\n0.2 n2 set c1#1\n0.3 c1 ok acquire c1#1 until=9"},
+				{"another", "0 c2 invoke acquire\n0.1 r1 set c2#1\n0.2 n2 set c2#1\n0.3 c2 ok acquire c2#1 until=9"}, {"gone before the grant", "0 c1 invoke acquire\n0.1 r1 set c1#1\n0.1 r1 lose c1#1\n0.2 n2 set c1#1\n0.2 n3 set c1#1\n0.3 c1 ok acquire c1#1 until=9"},
+			},
+		},
+		{
+			must:  "c1 acquires with under 2s left",
+			met:   []situation{{"it does", "0 c1 invoke acquire\n8.1 c1 ok acquire c1#1 until=10"}, {"by its own clock", "0 c1 invoke acquire\n5 c1 ok acquire c1#1 until=10 clock=9"}},
+			unmet: []situation{{"more", "0 c1 invoke acquire\n8 c1 ok acquire c1#1 until=10"}, {"no end", "0 c1 invoke acquire\n8 c1 ok acquire c1#1 until=never"}, {"another", "0 c2 invoke acquire\n8.1 c2 ok acquire c2#1 until=10"}},
+		},
+		{
+			must: "3 clients wait at once",
+			met: []situation{
+				{"they do", c1 + "1 c2 invoke acquire\n2 c3 invoke acquire\n3 c4 invoke acquire\n4 c4 fail acquire"},
+				{"with tries in a row", c1 + "1 c2 invoke acquire\n1 c3 invoke acquire\n1 c4 invoke acquire\n2 c2 fail acquire\n2 c3 fail acquire\n2.1 c2 invoke acquire\n2.2 c3 invoke acquire\n3 c4 fail acquire"},
+				{"since before it was taken", "0 c2 invoke acquire\n0 c3 invoke acquire\n0 c4 invoke acquire\n" + c1 + "1 c4 fail acquire"},
+			},
+			unmet: []situation{
+				{"two", c1 + "1 c2 invoke acquire\n2 c3 invoke acquire"}, {"nobody holds", "1 c2 invoke acquire\n2 c3 invoke acquire\n3 c4 invoke acquire\n4 c4 fail acquire"},
+				{"one after the other", c1 + "1 c2 invoke acquire\n1 c3 invoke acquire\n2 c2 fail acquire\n2 c4 invoke acquire\n3 c4 fail acquire"},
+				{"after the lease", c1 + "11 c2 invoke acquire\n12 c3 invoke acquire\n13 c4 invoke acquire\n14 c4 fail acquire"}, {"with the probe", "probe c4\n" + c1 + "1 c2 invoke acquire\n2 c3 invoke acquire\n3 c4 invoke acquire\n4 c4 fail acquire"},
+				{"another lock", c1 + "1 c2 invoke acquire\n2 c3 invoke acquire\n3 c4 invoke acquire lock=b\n4 c4 fail acquire lock=b"},
+			},
+		},
+		{
+			must:  "c1 and c2 acquire at once",
+			met:   []situation{{"they do", "0 c1 invoke acquire\n1 c2 invoke acquire\n2 c1 fail acquire"}, {"the other way round", "0 c2 invoke acquire\n1 c1 invoke acquire"}},
+			unmet: []situation{{"one after the other", c1 + "1 c2 invoke acquire"}, {"at the same instant", "0 c1 invoke acquire\n1 c1 fail acquire\n1 c2 invoke acquire"}, {"another", "0 c1 invoke acquire\n0 c3 invoke acquire"}, {"something else", "0 c1 invoke acquire\n1 c2 invoke release"}},
+		},
+		{
+			must:  "c1 and c2 increment at once",
+			met:   []situation{{"they do", "0 c1 invoke increment\n1 c2 invoke increment\n2 c1 ok increment 1"}},
+			unmet: []situation{{"one after the other", "0 c1 invoke increment\n1 c1 ok increment 1\n1 c2 invoke increment"}, {"one asks", "0 c1 invoke increment\n1 c2 invoke acquire"}},
+		},
+		{
+			must: "c1 and c2 draw the same token",
+			met: []situation{
+				{"they do", "1 n1 deliver c1 SET_lock_1700_NX_PX_10000\n2 n2 deliver c2 SET_lock_1700_NX_PX_10000"}, {"lost on the way", "1 n1 drop c1 SETNX_lock_1700\n2 n1 late c2 SET_lock_1700_NX"},
+			},
+			unmet: []situation{
+				{"they do not", "1 n1 deliver c1 SET_lock_1700_NX_PX_10000\n2 n2 deliver c2 SET_lock_1701_NX_PX_10000"}, {"one of them twice", "1 n1 deliver c1 SET_lock_1700\n2 n2 deliver c1 SET_lock_1700"},
+				{"another", "1 n1 deliver c1 SET_lock_1700\n2 n2 deliver c3 SET_lock_1700"}, {"no token", "1 n1 deliver c1 GET_lock\n2 n2 deliver c2 GET_lock"},
+			},
+		},
+		{
+			must:  "c2 acquires while c1 releases",
+			met:   []situation{{"it does", c1 + "1 c1 invoke release c1#1\n2 c2 invoke acquire\n3 c2 ok acquire c2#1 until=9"}, {"asked before", c1 + "1 c2 invoke acquire\n2 c1 invoke release c1#1\n3 c2 ok acquire c2#1 until=9\n4 c1 ok release c1#1"}},
+			unmet: []situation{{"after", c1 + "1 c1 invoke release c1#1\n2 c1 ok release c1#1\n2 c2 invoke acquire\n3 c2 ok acquire c2#1 until=9"}, {"before", c1 + "1 c2 invoke acquire\n3 c2 ok acquire c2#1 until=9\n4 c1 invoke release c1#1"}, {"refused", c1 + "1 c1 invoke release c1#1\n2 c2 invoke acquire\n3 c2 fail acquire"}},
+		},
+		{
+			must:  "c1 acquires while its wall clock jumps",
+			met:   []situation{{"it does", "0 c1 invoke acquire\n1 c1 fault jump\n2 c1 ok acquire c1#1 until=9"}, {"slewed", "0 c1 invoke acquire\n1 c1 fault slew\n2 c1 fail acquire"}},
+			unmet: []situation{{"after", c1 + "1 c1 fault jump"}, {"before", "0 c1 fault jump\n" + c1}, {"another", "0 c1 invoke acquire\n1 c2 fault jump"}, {"a drift", "0 c1 invoke acquire\n1 c1 fault drift ppm=5"}},
+		},
+		{
+			must:  "c1 sees no TTL",
+			met:   []situation{{"it does", "1 n1 deliver c1 TTL_lock\n2 c1 deliver n1 -1"}, {"in milliseconds", "1 n1 deliver c1 PTTL_lock\n2 c1 deliver n1 -1"}},
+			unmet: []situation{{"no key", "1 n1 deliver c1 TTL_lock\n2 c1 deliver n1 -2"}, {"no answer", "1 n1 deliver c1 TTL_lock\n2 c1 drop n1 -1"}, {"another question", "1 n1 deliver c1 TTL_lock\n1 n1 deliver c1 GET_lock\n2 c1 deliver n1 -1"}, {"another node", "1 n1 deliver c1 TTL_lock\n2 c1 deliver n2 -1"}, {"another client", "1 n1 deliver c2 TTL_lock\n2 c2 deliver n1 -1"}},
+		},
+		{
+			must:  "c1 crashes while it acquires",
+			met:   []situation{{"it does", "0 c1 invoke acquire\n0.1 n1 set c1#1\n1 c1 fault crash"}},
+			unmet: []situation{{"without a key", "0 c1 invoke acquire\n1 c1 fault crash\n2 n1 set c1#1"}, {"the key is gone", "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 n1 delete c1#1\n1 c1 fault crash"}, {"a key of before", "0 n1 set c1#0\n0 c1 invoke acquire\n1 c1 fault crash"}, {"afterwards", c1 + "1 c1 fault crash"}, {"another", "0 c1 invoke acquire\n0.1 n1 set c1#1\n1 c2 fault crash"}},
+		},
+		{
+			must:  "c1 is cut off while it holds",
+			met:   []situation{{"it is", c1 + "1 c1-n1 fault cut cut_c1-n1\n2 c1-n2 fault hold hold_c1-n2"}, {"one way", c1 + "1 c1->n1 fault cut cut_c1->n1\n2 n2->c1 fault cut cut_n2->c1"}, {"since before", "0 c1-n1 fault cut cut_c1-n1\n0 c1-n2 fault cut cut_c1-n2\n" + c1}},
+			unmet: []situation{{"from one", c1 + "1 c1-n1 fault cut cut_c1-n1"}, {"in turn", c1 + "1 c1-n1 fault cut cut_c1-n1\n2 c1-n1 fault heal heal_c1-n1\n2 c1-n2 fault cut cut_c1-n2"}, {"too late", c1 + "10 c1-n1 fault cut cut_c1-n1\n10 c1-n2 fault cut cut_c1-n2"}, {"another", c1 + "1 c2-n1 fault cut cut_c2-n1\n2 c2-n2 fault cut cut_c2-n2"}, {"healed before", "0 c1-n1 fault cut cut_c1-n1\n0 c1-n2 fault cut cut_c1-n2\n0 x fault heal heal\n" + c1}},
+		},
+		{
+			must:  "c1 resumes after c2 acquired",
+			met:   []situation{{"it does", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n12 c2 ok acquire c2#1 until=22\n13 c1 fault resume"}},
+			unmet: []situation{{"it does not", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n12 c2 ok acquire c2#1 until=22"}, {"before", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n11.5 c1 fault resume\n12 c2 ok acquire c2#1 until=22"}, {"refused", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n12 c2 fail acquire\n13 c1 fault resume"}, {"acquired earlier", "0 c2 invoke acquire\n0 c2 ok acquire c2#1 until=5\n1 c1 fault pause\n2 c1 fault resume"}},
+		},
+		{
+			must:  "c1 releases after its lease ended",
+			met:   []situation{{"it does", c1 + "11 c1 invoke release c1#1"}},
+			unmet: []situation{{"before", c1 + "9 c1 invoke release c1#1"}, {"at its end", c1 + "10 c1 invoke release c1#1"}, {"extended", c1 + "9 c1 invoke extend c1#1\n9.1 c1 ok extend c1#1 until=19\n11 c1 invoke release c1#1"}, {"another", c1 + "11 c2 invoke release c1#1"}},
+		},
+		{
+			must:  "c1 extends before its lease ended",
+			met:   []situation{{"it does", c1 + "9 c1 invoke extend c1#1"}, {"again", c1 + "9 c1 invoke extend c1#1\n9.1 c1 ok extend c1#1 until=19\n11 c1 invoke extend c1#1"}},
+			unmet: []situation{{"after", c1 + "11 c1 invoke extend c1#1\n11.1 c1 ok extend c1#1 until=21"}, {"not at all", c1}, {"another lease", c1 + "9 c1 invoke extend c1#9"}},
+		},
+		{
+			must:  "c1 extends after its lease ended",
+			met:   []situation{{"it does", c1 + "11 c1 invoke extend c1#1"}, {"with success", c1 + "11 c1 invoke extend c1#1\n11.1 c1 ok extend c1#1 until=21"}},
+			unmet: []situation{{"before", c1 + "9 c1 invoke extend c1#1"}, {"before its new end", c1 + "9 c1 invoke extend c1#1\n9.1 c1 ok extend c1#1 until=19\n11 c1 invoke extend c1#1"}, {"at its end", c1 + "10 c1 invoke extend c1#1"}},
+		},
+		{
+			must:  "c1 extends with n1 n2 down",
+			met:   []situation{{"and is refused", c1 + "1 n1 fault crash\n1 n2 fault stop\n2 c1 invoke extend c1#1\n3 c1 fail extend c1#1"}, {"and is not", c1 + "1 n1 fault crash\n1 n2 fault crash\n2 c1 invoke extend c1#1\n3 c1 ok extend c1#1 until=13"}},
+			unmet: []situation{{"one is up", c1 + "1 n1 fault crash\n2 c1 invoke extend c1#1\n3 c1 fail extend c1#1"}, {"unanswered", c1 + "1 n1 fault crash\n1 n2 fault crash\n2 c1 invoke extend c1#1"}, {"acquires", "0 n1 fault crash\n0 n2 fault crash\n" + c1}},
+		},
+		{
+			must:  "c1 renews",
+			met:   []situation{{"it does", c1 + "3 c1 info renew c1#1 until=13"}},
+			unmet: []situation{{"not at all", c1}, {"another", "3 c2 info renew c2#1 until=13"}, {"extends", c1 + "3 c1 invoke extend c1#1\n3 c1 ok extend c1#1 until=13"}},
+		},
+		{
+			must: "c1 writes what it read before c2 wrote",
+			met: []situation{
+				{"it does", "0 c1 invoke read\n0.1 c1 ok read\n1 resource accept B by=c2\n2 resource accept A by=c1"}, {"both refused", "0 c1 invoke read\n0.1 c1 ok read\n1 resource reject B by=c2\n2 resource reject A by=c1"},
+				{"kept", "0 c1 invoke read\n0.1 c1 ok read\n1 resource keep B by=c2\n2 resource keep A by=c1"},
+			},
+			unmet: []situation{
+				{"read again", "0 c1 invoke read\n0.1 c1 ok read\n1 resource accept B by=c2\n1.1 c1 invoke read\n1.2 c1 ok read\n2 resource accept A by=c1"}, {"read later", "1 resource accept B by=c2\n1.1 c1 invoke read\n1.2 c1 ok read\n2 resource accept A by=c1"},
+				{"writes first", "0 c1 invoke read\n0.1 c1 ok read\n1 resource accept A by=c1\n2 resource accept B by=c2"}, {"never read", "1 resource accept B by=c2\n2 resource accept A by=c1"}, {"never writes", "0 c1 invoke read\n0.1 c1 ok read\n1 resource accept B by=c2"},
+			},
+		},
+		{
+			must:  "c1 enters after c2",
+			met:   []situation{{"it does", "0 resource mark c2#1\n1 resource mark c1#1"}},
+			unmet: []situation{{"before", "0 resource mark c1#1\n1 resource mark c2#1"}, {"alone", "0 resource mark c1#1\n0 resource mark c1#2"}, {"writes", "0 resource mark c2#1\n1 resource accept A c1#1"}},
+		},
+		{
+			must:  "n3 restarts after the lease of c1 ended by its wall clock",
+			met:   []situation{{"it does", c1 + "1 n3 fault crash\n3 n3 fault restart id=2 wall=7.1"}},
+			unmet: []situation{{"before", c1 + "1 n3 fault crash\n3 n3 fault restart id=2 wall=7"}, {"by the healing", c1 + "1 n3 fault crash\n3 n3 fault restart wall=8"}, {"another", c1 + "1 n2 fault crash\n3 n2 fault restart id=2 wall=8"}},
+		},
+		{
+			must:  "n2 restarts with the key of c1",
+			met:   []situation{{"it does", c1 + "1 n2 fault crash\n2 n2 fault restart id=2"}, {"until later", c1 + "1 n2 fault stop\n2 n2 fault restart id=2\n3 n2 expire c1#1"}},
+			unmet: []situation{{"without", c1 + "1 n2 fault crash\n2 n2 fault restart id=2\n2 n2 lose c1#1"}, {"lost at once", c1 + "1 n2 fault crash\n1 n2 lose c1#1\n2 n2 fault restart id=2"}, {"it had expired", c1 + "1 n2 fault crash\n12 n2 fault restart id=2\n12 n2 expire c1#1"}, {"it never had one", c1 + "1 n3 fault crash\n2 n3 fault restart id=2"}, {"it stays away", c1 + "1 n2 fault crash"}, {"by the healing", c1 + "1 n2 fault crash\n2 n2 fault restart"}},
+		},
+		{
+			must:  "n2 restarts without the key of c1",
+			met:   []situation{{"it does", c1 + "1 n2 fault crash\n2 n2 fault restart id=2\n2 n2 lose c1#1"}, {"lost at once", c1 + "1 n2 fault crash\n1 n2 lose c1#1\n2 n2 fault restart id=2"}},
+			unmet: []situation{{"with", c1 + "1 n2 fault crash\n2 n2 fault restart id=2"}, {"it had expired", c1 + "1 n2 fault crash\n12 n2 fault restart id=2\n12 n2 expire c1#1"}, {"lost before", c1 + "1 n2 lose c1#1\n1.1 n2 fault crash\n2 n2 fault restart id=2"}, {"that of another", "0 n2 set c2#1\n1 n2 fault crash\n2 n2 fault restart id=2\n2 n2 lose c2#1"}},
+		},
+		{
+			must:  "r1 is promoted with the key of c1",
+			met:   []situation{{"it is", c1 + "1 r1 set c1#1 by=n1\n2 r1 promote"}, {"its own clock ended it", c1 + "1 r1 set c1#1 by=n1\n1.5 r1 expire c1#1\n2 r1 promote"}},
+			unmet: []situation{{"without", c1 + "2 r1 promote"}, {"too late", c1 + "2 r1 promote\n3 r1 set c1#1 by=n1"}, {"not at all", c1 + "1 r1 set c1#1 by=n1"}, {"released", c1 + "1 r1 set c1#1 by=n1\n1.1 n1 delete c1#1\n1.2 r1 delete c1#1 by=n1\n2 r1 promote"}, {"ended in time", c1 + "1 r1 set c1#1 by=n1\n10.1 n1 expire c1#1\n10.1 r1 delete c1#1 by=n1\n12 r1 promote"}},
+		},
+		{
+			must:  "r1 is promoted without the key of c1",
+			met:   []situation{{"it is", c1 + "2 r1 promote"}, {"the primary lost it", c1 + "1 n1 lose c1#1\n2 r1 promote"}, {"it comes too late", c1 + "2 r1 promote\n3 r1 set c1#1 by=n1"}},
+			unmet: []situation{{"with", c1 + "1 r1 set c1#1 by=n1\n2 r1 promote"}, {"its own clock ended it", c1 + "1 r1 set c1#1 by=n1\n1.5 r1 expire c1#1\n2 r1 promote"}, {"there was none", "2 r1 promote\n" + c1}, {"released", c1 + "1 n1 delete c1#1\n2 r1 promote"}, {"over", c1 + "11 r1 promote"}, {"of another node", "0 c1 invoke acquire\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n2 r1 promote"}},
+		},
+		{
+			must:  "r1 never has the key of c1",
+			met:   []situation{{"it has not", c1}, {"promoted", c1 + "1 r1 promote"}, {"that of another", c1 + "1 r1 set c2#1 by=n1"}},
+			unmet: []situation{{"it has", c1 + "1 r1 set c1#1 by=n1"}, {"at last", c1 + "1 r1 promote\n20 r1 set c1#1"}, {"nobody has", "0 r1 promote"}, {"another node has", "0 n2 set c1#1"}},
+		},
+		{
+			must:  "r1 is promoted without the last fence",
+			met:   []situation{{"it has none", "0 n1 set 33 key=lock:fence by=c1\n1 r1 promote"}, {"it has an older one", "0 n1 set 33 key=lock:fence by=c1\n0.1 r1 set 33 key=lock:fence by=n1\n0.2 n1 over 34 key=lock:fence by=c1\n1 r1 promote"}},
+			unmet: []situation{{"it has it", "0 n1 set 33 key=lock:fence by=c1\n0.1 r1 set 33 key=lock:fence by=n1\n1 r1 promote"}, {"there is none", "1 r1 promote"}, {"it was lost before", "0 n1 set 33 key=lock:fence by=c1\n0.5 n1 lose key=lock:fence\n1 r1 promote"}, {"drawn later", "1 r1 promote\n2 n1 set 33 key=lock:fence by=c1"}, {"another key", "0 n1 set 33 key=other by=c1\n1 r1 promote"}},
+		},
+		{
+			must: "n3 does not answer while c1 tries",
+			met: []situation{
+				{"it is paused", "0 c1 invoke acquire\n1 n3 fault pause\n5 c1 fail acquire"}, {"it is cut off", "0 n3->c1 fault cut cut_n3->c1\n0 c1 invoke acquire\n5 c1 fail acquire"}, {"it was asked", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n5 c1 fail acquire"},
+				{"it was asked, and hears of it later", "0 c1 invoke acquire\n5 c1 fail acquire\n20 n3 deliver c1 sent=0.5"}, {"it answers after half a TTL", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n2 c1 deliver n3 sent=1\n2.1 n3 deliver c1 sent=2\n8 c1 deliver n3 sent=7.9\n9 c1 fail acquire"}, {"it answers later", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n5 c1 fail acquire\n20 c1 deliver n3 sent=0.5"},
+			},
+			unmet: []situation{
+				{"it answers", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n2 c1 deliver n3 sent=1\n5 c1 fail acquire"}, {"it answers just in time", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n2 c1 deliver n3 sent=1\n2.1 n3 deliver c1 sent=2\n7 c1 deliver n3 sent=6.9\n9 c1 fail acquire"}, {"it was not asked", "0 c1 invoke acquire\n5 c1 fail acquire\n6 n3 deliver c1 sent=5.5"},
+				{"it is down", "0 n3 fault crash\n0 c1 invoke acquire\n1 n3 drop c1 sent=0.5\n5 c1 fail acquire"}, {"nobody tries", "1 n3 fault pause"}, {"another", "0 c1 invoke acquire\n1 n2 fault pause\n5 c1 fail acquire"},
+			},
+		},
+		{
+			must:  "a request from c1 to n1 is lost",
+			met:   []situation{{"it is", "1 n1 drop c1"}},
+			unmet: []situation{{"late", "1 n1 late c1"}, {"the reply", "1 c1 drop n1"}, {"another", "1 n1 drop c2"}},
+		},
+		{
+			must:  "a reply from n1 to c1 is lost",
+			met:   []situation{{"it is", "1 c1 drop n1"}},
+			unmet: []situation{{"delivered", "1 c1 deliver n1"}, {"the request", "1 n1 drop c1"}, {"another", "1 c1 drop n2"}},
+		},
+		{
+			must:  "the wall clock of c1 is off by over 2s",
+			met:   []situation{{"ahead", "1 c1 invoke acquire wall=2.1"}, {"behind", "1 c1 invoke acquire wall=-2.1"}},
+			unmet: []situation{{"exactly", "1 c1 invoke acquire wall=2"}, {"another", "1 c2 invoke acquire wall=3"}, {"after the end", "probe c9\n1 c9 invoke acquire\n2 c1 fault restart wall=3"}, {"the steady one", "5 c1 invoke acquire clock=1"}},
+		},
+		{
+			must:  "the steady clock of c1 is off by over 2s",
+			met:   []situation{{"behind", "5 c1 invoke acquire clock=2.9"}, {"ahead", "5 c1 invoke acquire clock=7.1"}},
+			unmet: []situation{{"exactly", "5 c1 invoke acquire clock=3"}, {"another", "5 c2 invoke acquire clock=1"}, {"the wall clock", "5 c1 invoke acquire wall=9"}},
+		},
 	} {
 		t.Run(strings.ReplaceAll(c.must, " ", "-"), func(t *testing.T) {
 			m := parseMust(t, c.must)
 			for _, s := range c.met {
-				if !m.Met(story(t, "nodes 3\n"+s.text)) {
+				if !m.Met(story(t, "nodes 3\nreplica r1\n"+s.text)) {
 					t.Errorf("unmet where it should be met (%s):\n%s", s.name, s.text)
 				}
 			}
 			for _, s := range c.unmet {
-				if m.Met(story(t, "nodes 3\n"+s.text)) {
+				if m.Met(story(t, "nodes 3\nreplica r1\n"+s.text)) {
 					t.Errorf("met where it should not be (%s):\n%s", s.name, s.text)
 				}
 			}
@@ -257,6 +449,8 @@ func TestMustRoundTrip(t *testing.T) {
 		"write A arrives after its lease ended", "write A arrives before write B", "c1 acquires with n1 n2 down",
 		"c1 tries with n1 n2 n3 down", "c1 waits for c2", "a request from c1 to n1 takes over 12s",
 		"a request from c1 to resource takes over 90s", "a reply from n1 to c1 takes over 1500ms",
+		"c2 acquires on r1", "10 clients wait at once", "c1 extends with s1 p2 r9 down", "the wall clock of resource is off by over 1s",
+		"a request from c1 to s3 is lost",
 	} {
 		m := parseMust(t, s)
 		if m.String() != s {
@@ -284,8 +478,10 @@ func TestMustRoundTripRandom(t *testing.T) {
 			switch w {
 			case "CLIENT", "RIVAL":
 				words[i] = name("c")
-			case "NODE", "SERVER":
-				words[i] = name("n")
+			case "NODE", "SERVER", "PROCESS":
+				words[i] = name(rapid.SampledFrom([]string{"n", "r", "s", "p"}).Draw(t, "kind"))
+			case "COUNT":
+				words[i] = fmt.Sprint(rapid.IntRange(2, 99).Draw(t, "count"))
 			case "NODES":
 				words[i] = name("n")
 				for range rapid.IntRange(0, 4).Draw(t, "more") {
@@ -320,12 +516,16 @@ func TestParseMustErrors(t *testing.T) {
 		"c1 holds exactly n1 c2":                 holdsExactly,
 		"n3 drops key of c1 early":               dropsEarly,
 		"n0 restarts after the lease of c1 ends": restartsAfter,
-		"n3 restarts before the end of c1":       restartsBefore,
+		"n3 restarts before lease of c1 ended":   restartsBefore,
 		"write A arrives before B":               "",
 		"c1 acquires with down":                  acquiresWithDown,
 		"c1 acquires with n1 up":                 acquiresWithDown,
 		"c1 acquires twice":                      clientAcquires,
 		"c1 waits for n1":                        waitsFor,
+		"1 clients wait at once":                 severalWait,
+		"02 clients wait at once":                severalWait,
+		"c1 acquires on c2":                      acquiresOn,
+		"r1 is promoted without the key of n1":   promotedWithout,
 		"a request from c1 to n1 takes over 12":  requestTakesLonger,
 		"a reply from n1 to c1 takes over -1s":   replyTakesLonger,
 		"must c1 acquires":                       clientAcquires,
@@ -348,6 +548,19 @@ func TestParseMustErrors(t *testing.T) {
 func TestZeroMust(t *testing.T) {
 	if (Must{}).Met(story(t, "0 c1 invoke acquire")) {
 		t.Error("the zero Must demands nothing and is never met")
+	}
+}
+
+func TestScaledMust(t *testing.T) {
+	half := func(d time.Duration) time.Duration { return d / 2 }
+	for s, want := range map[string]string{
+		"c1 acquires":                            "c1 acquires",
+		"a request from c1 to n1 takes over 12s": "a request from c1 to n1 takes over 6s",
+		"c1 acquires with under 1s left":         "c1 acquires with under 500ms left",
+	} {
+		if got := parseMust(t, s).Scaled(half); got != parseMust(t, want) {
+			t.Errorf("%q at double speed is %q, want %q", s, got, want)
+		}
 	}
 }
 

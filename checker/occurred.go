@@ -17,10 +17,56 @@ func (m Must) met(ix *index) bool {
 		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.OK) })
 	case clientRefused:
 		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.Fail) })
+	case acquiresOn:
+		return m.acquiresOn(ix)
+	case acquiresLate:
+		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.OK) && e.Until-e.Clock < m.limit })
 	case acquiresWithDown:
 		return ix.some(func(i int, e sim.Event) bool { return m.ends(e, sim.OK) && m.down(ix, i) })
 	case triesWithDown:
-		return ix.some(func(i int, e sim.Event) bool { return m.answered(e) && m.down(ix, i) })
+		return ix.some(func(i int, e sim.Event) bool { return (m.answered(e) || m.ends(e, sim.Info)) && m.down(ix, i) })
+	case triesWithPaused:
+		return ix.some(func(i int, e sim.Event) bool {
+			return m.ends(e, sim.Invoke) && m.all(func(node string) []span { return ix.pauses[node] }, i)
+		})
+	case severalWait:
+		return m.severalWait(ix)
+	case acquireAtOnce:
+		return m.atOnce(ix, sim.Acquire)
+	case incrementAtOnce:
+		return m.atOnce(ix, sim.Increment)
+	case drawSameToken:
+		return m.drawSameToken(ix)
+	case acquiresInRelease:
+		return m.acquiresInRelease(ix)
+	case jumpsInAcquire:
+		return m.jumpsInAcquire(ix)
+	case seesNoTTL:
+		return m.seesNoTTL(ix)
+	case crashesAcquiring:
+		return m.crashesAcquiring(ix)
+	case cutOffHolding:
+		return m.cutOffHolding(ix)
+	case resumesAfterRival:
+		return m.resumesAfterRival(ix)
+	case releasesAfter:
+		return m.beyond(ix, sim.Release, func(at, end time.Duration) bool { return at > end })
+	case extendsBefore:
+		return m.beyond(ix, sim.Extend, func(at, end time.Duration) bool { return at < end })
+	case extendsAfter:
+		return m.beyond(ix, sim.Extend, func(at, end time.Duration) bool { return at > end })
+	case extendsWithDown:
+		return ix.some(func(i int, e sim.Event) bool {
+			return e.Process == m.client && e.Op == sim.Extend && isOutcome(e) && m.down(ix, i)
+		})
+	case clientRenews:
+		return ix.some(func(_ int, e sim.Event) bool {
+			return e.Process == m.client && e.Kind == sim.Info && e.Op == sim.Renew
+		})
+	case writesOvertaken:
+		return m.writesOvertaken(ix)
+	case entersAfter:
+		return m.entersAfter(ix)
 	case pausesAfterCheck:
 		return m.pausesAfterCheck(ix)
 	case resumesAfterLease:
@@ -37,9 +83,25 @@ func (m Must) met(ix *index) bool {
 		return m.restarts(ix, func(restart, end time.Duration) bool { return restart > end })
 	case restartsBefore:
 		return m.restarts(ix, func(restart, end time.Duration) bool { return restart < end })
+	case restartsAfterByWall:
+		return m.restartsByWall(ix)
+	case restartsWith:
+		return m.restartsWith(ix, false)
+	case restartsWithout:
+		return m.restartsWith(ix, true)
+	case promotedWith:
+		return m.promoted(ix, m.hasCopy)
+	case promotedWithout:
+		return m.promoted(ix, m.lacksCopy)
+	case neverHas:
+		return m.neverHas(ix)
+	case promotedWithoutFence:
+		return m.promoted(ix, m.lacksFence)
+	case keepsSilent:
+		return m.keepsSilent(ix)
 	case writeAfterLease:
 		return ix.some(func(_ int, e sim.Event) bool {
-			l := ix.lease(e.Lease)
+			l := ix.holdAt(e.Lease, e.At)
 			return arrives(e, m.write) && l != nil && e.At > l.End
 		})
 	case writeBeforeWrite:
@@ -49,7 +111,7 @@ func (m Must) met(ix *index) bool {
 	case reachesOnly:
 		return m.reachesOnly(ix)
 	case crashesHolding:
-		return slices.ContainsFunc(ix.leases, func(l Lease) bool { return l.Client == m.client && l.Ended == Crashed })
+		return slices.ContainsFunc(ix.holds, func(l Lease) bool { return l.Client == m.client && l.Ended == Crashed })
 	case waitsFor:
 		return ix.waits(func(client, holder string) bool { return client == m.client && holder == m.rival })
 	case someWaits:
@@ -60,6 +122,14 @@ func (m Must) met(ix *index) bool {
 		return ix.some(func(_ int, e sim.Event) bool { return travelled(e, m.client, m.nodes) && e.At-e.Sent > m.limit })
 	case replyTakesLonger:
 		return ix.some(func(_ int, e sim.Event) bool { return travelled(e, m.nodes, m.client) && e.At-e.Sent > m.limit })
+	case requestLost:
+		return ix.some(func(_ int, e sim.Event) bool { return dropped(e, m.client, m.nodes) })
+	case replyLost:
+		return ix.some(func(_ int, e sim.Event) bool { return dropped(e, m.nodes, m.client) })
+	case wallOff:
+		return m.clockOff(ix, func(e sim.Event) time.Duration { return e.Wall })
+	case steadyOff:
+		return m.clockOff(ix, func(e sim.Event) time.Duration { return e.Clock - e.At })
 	}
 	return false
 }
@@ -74,8 +144,13 @@ func (m Must) answered(e sim.Event) bool { return m.ends(e, sim.OK) || m.ends(e,
 
 // down says whether all the nodes were crashed at event i.
 func (m Must) down(ix *index, i int) bool {
+	return m.all(func(node string) []span { return ix.outages[node] }, i)
+}
+
+// all says whether event i falls into one of the spans of each of the nodes.
+func (m Must) all(of func(node string) []span, i int) bool {
 	for node := range strings.FieldsSeq(m.nodes) {
-		if !slices.ContainsFunc(ix.outages[node], func(s span) bool { return s.from < i && i < s.to }) {
+		if !slices.ContainsFunc(of(node), func(s span) bool { return s.from < i && i < s.to }) {
 			return false
 		}
 	}
@@ -140,13 +215,13 @@ func (m Must) resumesAfterKeys(ix *index) bool {
 		case e.Op == "resume" && e.Kind == sim.Injected && pending >= 0:
 			expired := map[string]map[string]bool{} // label → nodes
 			for _, l := range ix.lives {
-				if clientOf(l.label) != m.client || l.from < pending || l.to >= i || ix.Events[l.to].Op != sim.Expire {
+				if clientOf(l.label) != m.client || !l.vote || l.from < pending || l.to >= i || ix.Events[l.to].Op != sim.Expire {
 					continue
 				}
 				if expired[l.label] == nil {
 					expired[l.label] = map[string]bool{}
 				}
-				expired[l.label][l.node] = true
+				expired[l.label][l.group] = true
 				if len(expired[l.label]) >= ix.Meta.Quorum() {
 					return true
 				}
@@ -165,7 +240,7 @@ func (m Must) holdsExactly(ix *index) bool {
 		}
 		var nodes []string
 		for _, n := range ix.livesOf[l.Label] {
-			if k := ix.lives[n]; k.from < l.ReturnEvent && l.ReturnEvent < k.to {
+			if k := ix.lives[n]; k.vote && k.from < l.ReturnEvent && l.ReturnEvent < k.to {
 				nodes = append(nodes, k.node)
 			}
 		}
@@ -206,23 +281,25 @@ func (ix *index) waits(pair func(client, holder string) bool) bool {
 			return false
 		}
 		invoke, ok := ix.invocation[i]
-		return ok && slices.ContainsFunc(ix.leases, func(l Lease) bool {
+		return ok && slices.ContainsFunc(ix.holds, func(l Lease) bool {
 			return l.Lock == e.Lock && pair(e.Process, l.Client) && ix.at(invoke) < l.To && l.From < e.At
 		})
 	})
 }
 
-// reachesOnly looks for an Acquire of the client during which its messages arrived at these nodes and no others.
+// reachesOnly looks for an Acquire of the client, or an extension, during which its messages arrived at these nodes and no
+// others.
 func (m Must) reachesOnly(ix *index) bool {
 	wanted := slices.Compact(slices.Sorted(strings.FieldsSeq(m.nodes)))
 	return ix.some(func(i int, e sim.Event) bool {
 		invoke, ok := ix.invocation[i]
-		if !ok || !m.answered(e) {
+		asks := e.Op == sim.Acquire || e.Op == sim.Extend
+		if !ok || !asks || e.Process != m.client || e.Kind == sim.Info {
 			return false
 		}
 		var reached []string
 		for _, k := range ix.Events[invoke:i] {
-			if k.Kind == sim.Message && k.Op == sim.Deliver && k.By == m.client && slices.Contains(ix.Meta.Nodes, k.Process) {
+			if k.Kind == sim.Message && k.Op == sim.Deliver && k.By == m.client && ix.groups[k.Process] != "" {
 				reached = append(reached, k.Process)
 			}
 		}
@@ -242,9 +319,19 @@ func (m Must) firstAt(ix *index) bool {
 	return true
 }
 
-// arrives says whether e is the arrival of a write at the resource, accepted or not.
+// arrives says whether e is the arrival of a write, or of an update by a word, at the resource.
 func arrives(e sim.Event, value string) bool {
-	return e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Reject) && e.Value == value
+	return isArrival(e) && (e.Value == value || e.Word == value)
+}
+
+// isArrival says whether e is what became of a write at the resource: accepted, refused, or kept beside the others.
+func isArrival(e sim.Event) bool {
+	return e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Reject || e.Op == sim.Keep)
+}
+
+// dropped says whether e is the loss of a message when its connection was reset.
+func dropped(e sim.Event, from, to string) bool {
+	return e.Kind == sim.Message && e.Op == sim.Drop && e.By == from && e.Process == to
 }
 
 // travelled says whether e is the end of a message: its arrival, also where its receiver has given up on the connection.

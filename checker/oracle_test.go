@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +15,17 @@ import (
 // a sweep and without [Leases]. They look at every event again for every question.
 
 // holds says whether the client of an ok acquire, event i, holds its lease at the instant t.
-func holds(h *sim.History, i int, t time.Duration) bool {
+func holds(h *sim.History, i int, t time.Duration) bool { return relies(h, i, t, true) }
+
+// relies is holds, or else only says whether the client's clock shows less than the end of the lease, whatever the client
+// has done with it.
+func relies(h *sim.History, i int, t time.Duration, given bool) bool {
 	got := h.Events[i]
 	if t < got.At {
 		return false
 	}
 	var base sim.Event // where the client's clock last changed its rate by t, and what it read then
+	until, told, gone := got, false, false
 	for j, e := range h.Events {
 		if e.Process != got.Process || e.At > t {
 			continue
@@ -27,17 +33,45 @@ func holds(h *sim.History, i int, t time.Duration) bool {
 		if e.Kind == sim.Injected && e.Op == "drift" {
 			base = e
 		}
-		gone := e.Kind == sim.Injected && e.Op == "crash" || e.Op == sim.Exit ||
+		if j <= i {
+			continue
+		}
+		gone = gone || e.Kind == sim.Injected && e.Op == "crash" || e.Op == sim.Exit ||
 			e.Kind == sim.Invoke && e.Op == sim.Release && e.Lease == got.Lease
-		if gone && j > i {
-			return false
+		switch {
+		case gone || e.Lease != got.Lease:
+		case e.Op == sim.Lost:
+			told = true
+		case e.Op == sim.Extend && e.Kind == sim.OK, e.Op == sim.Renew && !told:
+			until, told = e, false
 		}
 	}
-	until := got.Until
-	if until == sim.NoEnd {
-		until = got.Clock + h.Meta.TTL
+	if given && (gone || told) {
+		return false
 	}
-	return (t-base.At)*time.Duration(million+base.PPM) < (until-base.Clock)*million // instants are few enough not to overflow
+	end := until.Until
+	if end == sim.NoEnd {
+		end = until.Clock + h.Meta.TTL
+	}
+	return (t-base.At)*time.Duration(million+base.PPM) < (end-base.Clock)*million // instants are few enough not to overflow
+}
+
+// A beginning is where a hold begins: the acquire of the lease, and the same event or a late extension.
+type beginning struct{ acquire, event int }
+
+// holdsBegun returns where holds begin, in order.
+func holdsBegun(h *sim.History) []beginning {
+	var found []beginning
+	for j, e := range h.Events {
+		for _, i := range acquired(h) {
+			before := &sim.History{Meta: h.Meta, Events: h.Events[:j]}
+			after := &sim.History{Meta: h.Meta, Events: h.Events[:j+1]}
+			if i == j || i < j && e.Lease == h.Events[i].Lease && e.Process == h.Events[i].Process && (e.Op == sim.Extend || e.Op == sim.Renew) && !holds(before, i, e.At) && holds(after, i, e.At) {
+				found = append(found, beginning{i, j})
+			}
+		}
+	}
+	return found
 }
 
 // acquired returns the events at which an Acquire returned a lease.
@@ -51,13 +85,22 @@ func acquired(h *sim.History) []int {
 	return events
 }
 
-// leaseExclusionOracle returns the leases whose client, at the return, was not the only one who held the lock.
+// leaseExclusionOracle returns the leases whose client, when a hold of it began, was not the only one who held the lock.
 func leaseExclusionOracle(h *sim.History) []string {
 	var found []string
-	for _, b := range acquired(h) {
-		for _, a := range acquired(h) {
-			x, y, t := h.Events[a], h.Events[b], h.Events[b].At
-			if a < b && x.Process != y.Process && x.Lock == y.Lock && holds(h, a, t) && holds(h, b, t) {
+	all := holdsBegun(h)
+	lasts := func(b beginning, t time.Duration) bool { // until t, without a break
+		for _, other := range all {
+			if other.acquire == b.acquire && other.event > b.event && h.Events[other.event].At <= t {
+				return false
+			}
+		}
+		return holds(h, b.acquire, t)
+	}
+	for _, b := range all {
+		for _, a := range all {
+			x, y, t := h.Events[a.event], h.Events[b.event], h.Events[b.event].At
+			if a.event < b.event && x.Process != y.Process && h.Events[a.acquire].Lock == h.Events[b.acquire].Lock && lasts(a, t) && lasts(b, t) {
 				found = append(found, y.Lease)
 				break
 			}
@@ -79,27 +122,28 @@ func grantOracle(h *sim.History, acquire int) int {
 	return grant
 }
 
-// votesOracle counts the nodes whose key, after event i, is one that the lease of an ok acquire set there where none was, and
-// that nothing but the lease itself has touched since.
+// votesOracle counts the nodes whose key, after event i, is one that the lease of an ok acquire set there, and that nothing but
+// the lease itself has touched since.
 func votesOracle(h *sim.History, acquire, i int) int {
 	label, votes := h.Events[acquire].Lease, 0
 	for _, node := range h.Meta.Nodes {
-		voted := false
+		voted := map[string]bool{} // by the node, or by a replica of it
 		for _, e := range h.Events[:i+1] {
-			if e.Process != node || e.Kind != sim.State {
+			if e.Process != node && h.Meta.Replicas[e.Process] != node || e.Kind != sim.State {
 				continue
 			}
 			switch e.Op {
-			case sim.Set:
-				voted = e.Lease == label
-			case sim.Over:
-				voted = voted && e.Lease == label
+			case sim.Set, sim.Over:
+				voted[e.Process] = e.Lease == label && (voted[e.Process] || e.By != "n1")
 			case sim.Delete, sim.Expire, sim.Lose:
-				voted = false
+				voted[e.Process] = false
 			}
 		}
-		if voted {
-			votes++
+		for _, v := range voted {
+			if v {
+				votes++
+				break
+			}
 		}
 	}
 	return votes
@@ -142,20 +186,77 @@ func expiredOnReturnOracle(h *sim.History) []string {
 func ownerOnlyOracle(h *sim.History) []int {
 	var found []int
 	for i, e := range h.Events {
-		if e.Kind != sim.State || (e.Op != sim.Over && e.Op != sim.Retime && e.Op != sim.Delete) {
+		if e.Kind != sim.State || (e.Op != sim.Over && e.Op != sim.Retime && e.Op != sim.Delete) || e.Key != "k" || e.By == "n1" {
 			continue
 		}
-		owner := ""
+		lease := ""
 		for _, before := range h.Events[:i] {
 			if before.Process == e.Process && before.Key == e.Key && (before.Op == sim.Set || before.Op == sim.Over) {
-				owner = before.Process + before.Lease
+				lease = before.Lease
 			}
 		}
-		if !strings.HasPrefix(owner, e.Process+e.By+"#") {
+		over := false
+		for _, j := range acquired(h) {
+			over = over || h.Events[j].Lease == lease && h.Events[j].At <= e.At && !relies(h, j, e.At, false)
+		}
+		if !strings.HasPrefix(lease, e.By+"#") && !over {
 			found = append(found, i)
 		}
 	}
 	return found
+}
+
+// tokensOracle returns the leases with a token that is not above that of one that was granted before.
+func tokensOracle(h *sim.History) []string {
+	var found []string
+	for _, b := range acquired(h) {
+		for _, a := range acquired(h) {
+			x, y := h.Events[a], h.Events[b]
+			if x.Lock == y.Lock && x.Fence > 0 && y.Fence > 0 && grantOracle(h, a) < grantOracle(h, b) && y.Fence <= x.Fence {
+				found = append(found, y.Lease)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// noLostUpdateOracle returns the words that are neither in the last value nor kept, and "counter" if that shows less than it
+// was told to.
+func noLostUpdateOracle(h *sim.History) []string {
+	var found []string
+	var final, kept string
+	done, counter := 0, 0
+	for _, e := range h.Events {
+		switch {
+		case e.Op == sim.Accept:
+			final = e.Value
+		case e.Op == sim.Keep:
+			kept += " " + e.Word
+		case e.Key == "counter":
+			counter, _ = strconv.Atoi(e.Value)
+		case e.Op == sim.Increment && e.Kind == sim.OK:
+			done++
+		}
+	}
+	for _, e := range h.Events {
+		if e.Op == sim.Update && e.Kind == sim.OK && !slices.Contains(strings.Fields(final+kept), e.Value) {
+			found = append(found, e.Value)
+		}
+	}
+	if counter < done {
+		found = append(found, "counter")
+	}
+	return found
+}
+
+// whatWasLost returns the word that a violation is about, or "counter".
+func whatWasLost(_ *sim.History, v Violation) string {
+	words := strings.Fields(v.What)
+	if i := slices.Index(words, "update"); i >= 0 {
+		return words[i+1]
+	}
+	return "counter"
 }
 
 // deadlockOracle says whether the probe asked for the lock, and whether it did not get it in time.
@@ -257,25 +358,40 @@ func TestDeadlockFreedomOracle(t *testing.T) {
 	outcomes.check(t)
 }
 
+func TestTokensOracle(t *testing.T) { compare(t, Tokens, tokensOracle, leaseNamedFirst) }
+
+func TestNoLostUpdateOracle(t *testing.T) {
+	compare(t, NoLostUpdate, noLostUpdateOracle, whatWasLost)
+}
+
 // The ends of a hold are exact: it is held a nanosecond before, and not any more at that instant.
 func TestHoldOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := randomHistory(t)
-		at := acquired(h)
 		leases := Leases(h)
-		if len(leases) != len(at) {
-			t.Fatalf("%d leases of %d", len(leases), len(at))
+		var instants []time.Duration
+		for _, l := range leases {
+			instants = append(instants, l.From-1, l.From, l.To-1, l.To)
 		}
-		for i, l := range leases {
-			if l.GrantEvent != grantOracle(h, at[i]) {
-				t.Fatalf("%s granted by event %d, oracle %d", l.Label, l.GrantEvent, grantOracle(h, at[i]))
+		for _, i := range acquired(h) {
+			label := h.Events[i].Lease
+			for _, at := range instants {
+				held := false
+				for _, l := range leases {
+					held = held || l.Label == label && l.From <= at && at < l.To
+				}
+				if held != holds(h, i, at) {
+					t.Fatalf("%s at %v: %v, oracle %v", label, at, held, holds(h, i, at))
+				}
 			}
-			if l.held() != holds(h, at[i], l.From) || holds(h, at[i], l.To) {
-				t.Fatalf("%v: oracle says %v at its beginning, %v at its end", &l, holds(h, at[i], l.From), holds(h, at[i], l.To))
+			for _, l := range leases {
+				if l.Label == label && l.GrantEvent != grantOracle(h, i) {
+					t.Fatalf("%s granted by event %d, oracle %d", l.Label, l.GrantEvent, grantOracle(h, i))
+				}
 			}
-			if l.held() && !holds(h, at[i], l.To-1) {
-				t.Fatalf("%v: oracle says it was over before", &l)
-			}
+		}
+		if len(leases) < len(acquired(h)) {
+			t.Fatalf("%d holds of %d leases", len(leases), len(acquired(h)))
 		}
 	})
 }

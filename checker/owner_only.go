@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"time"
 
 	"lockstep/sim"
 )
@@ -9,32 +10,59 @@ import (
 // ownerOnly finds the commands of one client that deleted, overwrote or re-timed a living key that stood for the lease of
 // another. No promise of the environment is ever to blame: a command that compares before it acts, in one step, comes to no
 // harm in any pause, delay or clock error.
+//
+// A key whose lease is over by the clock of its owner is nobody's any more, even if it lives on: taking it over is what a
+// lock without a TTL has to do. A server that passes on what its primary did acts for nobody.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{sim.Over: "overwrote", sim.Retime: "re-timed", sim.Delete: "deleted"}
-	set := map[[2]string]int{} // by node and key, the event that made it what it is
+	type origin struct {
+		event int    // that gave the key its value
+		lease string // what it has stood for since
+	}
+	set := map[[2]string]origin{} // by node and key
 	var found []Violation
 	for i, e := range ix.Events {
-		if e.Kind == sim.State && e.Op == sim.Set {
-			set[[2]string{e.Process, e.Key}] = i
+		if e.Kind != sim.State {
+			continue
+		}
+		place := [2]string{e.Process, e.Key}
+		from, known := set[place]
+		if e.Op == sim.Set || e.Op == sim.Over {
+			set[place] = origin{i, ix.marked(i)}
 		}
 		verb, touches := verbs[e.Op]
-		if e.Kind != sim.State || !touches || e.By == "" {
+		if !touches || e.Owner == "" || e.By == "" || ix.servers[e.By] {
 			continue
 		}
-		if owner := clientOf(e.Owner); owner == "" || owner == e.By {
+		if !known || clientOf(from.lease) == "" {
+			from = origin{-1, e.Owner}
+		}
+		if clientOf(from.lease) == e.By || ix.over(from.lease, e.At) {
 			continue
 		}
-		var because []int
-		if j, ok := set[[2]string{e.Process, e.Key}]; ok {
-			because = append(because, j)
+		marked := ""
+		if clientOf(from.lease) != clientOf(e.Owner) {
+			marked = ", which had the token of " + e.Owner + ","
 		}
 		found = append(found, Violation{
 			Property:   OwnerOnly,
 			At:         e.At,
-			What:       fmt.Sprintf("%s %s the key of %s on %s at %s", e.By, verb, e.Owner, e.Process, seconds(e.At)),
+			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, from.lease, marked, e.Process, seconds(e.At)),
 			Assumption: None,
-			Events:     proof(append(because, i)...),
+			Events:     proof(from.event, i),
 		})
 	}
 	return found
+}
+
+// over says whether a lease has ended for good by t: its client cannot rely on it any more, whatever it has done with it. One
+// that was never handed out, or not yet, is not over.
+func (ix *index) over(label string, t time.Duration) bool {
+	ended := false
+	for _, n := range ix.holdsOf[label] {
+		if l := &ix.holds[n]; l.From <= t {
+			ended = t >= l.End
+		}
+	}
+	return ended
 }

@@ -83,6 +83,33 @@ func TestOwnerOnly(t *testing.T) {
 			12   n2 set c2#1
 			15   n1 delete c2#1 by=c1 sent=9.1`,
 			want: []string{deleted + " [none]"}},
+		{name: "what a primary did comes to its replica", story: "replica r1\n" + c1 + "0.3 r1 set c1#1 by=n1\n5 n1 delete c1#1\n5.1 r1 delete c1#1 by=n1"},
+		{name: "a lease that is over is nobody's", story: c1 + "9.9 c2 invoke acquire\n10 n1 over c2#1 was=c1#1\n10.1 c2 ok acquire c2#1 until=20"},
+		{name: "a lease that is nearly over", story: c1 + "9.8 c2 invoke acquire\n9.9 n1 over c2#1 was=c1#1\n10.1 c2 ok acquire c2#1 until=20",
+			want: []string{"c2 overwrote the key of c1#1 on n1 at 9.900s [none]"}},
+		{name: "a lease that was extended", story: c1 + "9 c1 invoke extend c1#1\n9 c1 ok extend c1#1 until=19\n12 n1 delete c1#1 by=c2",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 12.000s [none]"}},
+		{name: "a lease that was never handed out", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n50 n1 delete c1#1 by=c2",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 50.000s [none]"}},
+		{name: "two clients drew one token", story: c1 + `
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			12   n1 set c1#1 by=c2
+			12.1 c2 ok acquire c2#1 until=22
+			15   n1 delete c1#1 by=c1`,
+			want: []string{"c1 deleted the key of c2#1, which had the token of c1#1, on n1 at 15.000s [none]"}},
+		{name: "two clients drew one token, and the second comes to no end", story: c1 + `
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			12   n1 set c1#1 by=c2
+			15   n1 delete c1#1 by=c1`,
+			want: []string{"c1 deleted the key of c2#?, which had the token of c1#1, on n1 at 15.000s [none]"}},
+		{name: "two clients drew one token, and the second deletes its own", story: c1 + `
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			12   n1 set c1#1 by=c2
+			12.1 c2 ok acquire c2#1 until=22
+			15   n1 delete c1#1 by=c2`},
 		{name: "a command that was late, but before the key was set anew", story: "ttl 5\n" + c1 + c2 + `
 			12.2 c1 invoke release c1#1
 			15   n1 delete c2#1 by=c1 sent=12.3

@@ -63,6 +63,60 @@ func TestProof(t *testing.T) {
 			0.1  c1 fail acquire
 			1    c1 invoke acquire
 			2    c1 ok acquire c1#1 until=9`, []int{0, 3}},
+		{NoLostUpdate, `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9
+			1    c1 invoke read
+			1.1  c1 ok read
+			2    c1 fault pause
+			11   c2 invoke acquire
+			11.1 n1 set c2#1
+			11.2 c2 ok acquire c2#1 until=20
+			11.3 c2 invoke update B c2#1
+			11.4 resource accept B word=B c2#1 sent=11.35
+			11.5 c2 ok update B c2#1
+			12   c1 fault resume
+			12   c1 invoke update A c1#1
+			12.1 resource accept A word=A c1#1 sent=12.05
+			12.2 c1 ok update A c1#1`, []int{4, 5, 10, 11, 14}},
+		{NoLostUpdate, `
+			0    c1 invoke increment
+			0.1  c2 invoke increment
+			0.2  resource set 1 key=counter by=c1
+			0.3  c1 ok increment 1
+			0.4  c2 ok increment 1
+			1    c3 invoke increment
+			1.1  resource over 2 key=counter by=c3
+			1.2  c3 ok increment 2`, []int{0, 1, 2, 3, 4, 6}},
+		{Tokens, `
+			0    c1 invoke acquire
+			0.1  n1 set 7 key=lock:fence by=c1
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9 fence=7
+			10   n1 lose key=lock:fence
+			11   c2 invoke acquire
+			11.1 n1 set 1 key=lock:fence by=c2
+			11.1 n1 set c2#1
+			11.2 c2 ok acquire c2#1 until=20 fence=1`, []int{2, 3, 4, 7, 8}},
+		{FaultTolerance, `
+			nodes 3
+			0    n2 fault crash
+			0    c1 invoke acquire
+			2    n3 fault crash
+			3    n3 fault restart
+			9    n2 fault restart
+			10   c1 fail acquire`, []int{0, 1, 5}},
+		{LeaseExclusion, `
+			replica r1
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9
+			1    n1 fault crash
+			1.1  r1 promote
+			2    c2 invoke acquire
+			2.1  r1 set c2#1
+			2.2  c2 ok acquire c2#1 until=11`, []int{1, 2, 4, 6, 7}},
 	} {
 		found := 0
 		for _, v := range Check(story(t, c.story), nil).Violations {

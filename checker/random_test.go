@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,13 +24,17 @@ type world struct {
 	gone    map[string]bool      // crashed or exited
 	paused  map[string]bool
 	keys    map[string]string // node → the label that its key stands for
+	words   []string          // in the value of the resource
+	counter int64
+	number  int // of words, and of increments
 }
 
-// randomHistory draws a history of three clients and three nodes, all on whole seconds so that instants coincide often.
+// randomHistory draws a history of three clients, three nodes and a replica, all on whole seconds so that instants coincide
+// often.
 func randomHistory(t *rapid.T) *sim.History {
 	w := &world{
 		History: &sim.History{Meta: sim.Meta{
-			Scenario: "random", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, TTL: 4 * time.Second,
+			Scenario: "random", Nodes: []string{"n1", "n2", "n3"}, Replicas: map[string]string{"r1": "n1"}, Clients: []string{"c1", "c2"}, TTL: 4 * time.Second,
 			Probe: "c3", Bound: 3 * time.Second,
 		}},
 		t: t, clocks: map[string]reading{}, ids: map[string]int{}, pending: map[string]sim.Event{}, leases: map[string][]string{},
@@ -37,11 +42,11 @@ func randomHistory(t *rapid.T) *sim.History {
 	}
 	steps := []func(client, node string){
 		w.operate, w.operate, w.operate, w.operate, w.set, w.set, w.set, w.set, w.tick, w.tick, w.drop, w.command, w.command, w.write, w.write,
-		w.fault, w.drift,
+		w.fault, w.drift, w.extend, w.replicate, w.lead, w.outage, w.cut, w.update, w.increment,
 	}
 	for range rapid.IntRange(20, 120).Draw(t, "steps") {
 		client := rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(t, "client")
-		node := rapid.SampledFrom(w.Meta.Nodes).Draw(t, "node")
+		node := rapid.SampledFrom([]string{"n1", "n2", "n3", "r1"}).Draw(t, "node")
 		rapid.SampledFrom(steps).Draw(t, "step")(client, node)
 	}
 	return w.History
@@ -82,6 +87,9 @@ func (w *world) operate(client, _ string) {
 			out.Until = w.read(client) + time.Duration(w.pick(7)-1)*time.Second
 			if w.pick(8) == 0 {
 				out.Until = sim.NoEnd
+			}
+			if w.pick(3) > 0 {
+				out.Fence = int64(len(w.Events)/8 + w.pick(3))
 			}
 		}
 		w.record(out)
@@ -144,6 +152,124 @@ func (w *world) write(client, _ string) {
 	}
 }
 
+// extend has a lease extended by its client, or by itself, or declared lost.
+func (w *world) extend(client, _ string) {
+	got := w.leases[client]
+	if _, busy := w.pending[client]; busy || w.gone[client] || len(got) == 0 {
+		return
+	}
+	e := sim.Event{Process: client, Lease: got[w.pick(len(got))], Lock: "a", Until: w.read(client) + time.Duration(w.pick(7)-1)*time.Second}
+	switch w.pick(4) {
+	case 0:
+		e.Kind, e.Op, e.Until = sim.Info, sim.Lost, 0
+	case 1:
+		e.Kind, e.Op = sim.Info, sim.Renew
+	default:
+		w.ids[client]++
+		in := sim.Event{Process: client, Kind: sim.Invoke, Op: sim.Extend, ID: w.ids[client], Lease: e.Lease, Lock: "a"}
+		w.record(in)
+		e.Kind, e.Op, e.ID = []sim.Kind{sim.OK, sim.OK, sim.Fail}[w.pick(3)], sim.Extend, in.ID
+	}
+	w.record(e)
+}
+
+// replicate copies the key of n1 to r1.
+func (w *world) replicate(_, _ string) {
+	label := w.keys["n1"]
+	if label == "" {
+		return
+	}
+	e := sim.Event{Process: "r1", Kind: sim.State, Op: sim.Set, Key: "k", By: "n1", Lease: label}
+	if owner := w.keys["r1"]; owner != "" {
+		e.Op, e.Owner = sim.Over, owner
+	}
+	w.keys["r1"] = label
+	w.record(e)
+}
+
+// lead changes who takes writes.
+func (w *world) lead(_, _ string) {
+	if w.pick(3) == 0 {
+		w.record(sim.Event{Process: []string{"r1", "r1", "n1"}[w.pick(3)], Kind: sim.State, Op: []string{sim.Promoted, sim.Followed}[w.pick(2)]})
+	}
+}
+
+func (w *world) outage(_, node string) {
+	if w.pick(3) == 0 {
+		w.record(sim.Event{Process: node, Kind: sim.Injected, Op: []string{"crash", "stop", "restart", "restart", "pause", "resume"}[w.pick(6)]})
+	}
+}
+
+func (w *world) cut(client, node string) {
+	link := sim.Link{From: client, To: node, Both: w.pick(2) == 0}
+	var f sim.Fault = sim.Cut{Link: link}
+	switch w.pick(6) {
+	case 0:
+		f = sim.Heal{Link: link}
+	case 1:
+		f = sim.Heal{}
+	case 2:
+	default:
+		return
+	}
+	w.record(sim.Event{Process: f.Target(), Kind: sim.Injected, Op: f.Verb(), Value: f.String()})
+}
+
+// update adds a word to the value of the resource, or loses one on the way.
+func (w *world) update(client, _ string) {
+	if _, busy := w.pending[client]; busy || w.gone[client] {
+		return
+	}
+	w.ids[client]++
+	w.number++
+	word := fmt.Sprintf("w%d", w.number)
+	e := sim.Event{Process: client, Kind: sim.Invoke, Op: sim.Update, ID: w.ids[client], Value: word}
+	w.record(e)
+	if got := w.leases[client]; len(got) > 0 && w.pick(2) == 0 {
+		e.Lease = got[len(got)-1]
+	}
+	if w.pick(4) == 0 && len(w.words) > 0 {
+		w.words = w.words[:w.pick(len(w.words))]
+	}
+	switch w.pick(8) {
+	case 0:
+	case 1:
+		w.record(sim.Event{Process: "resource", Kind: sim.State, Op: sim.Keep, By: client, Lease: e.Lease, Word: word, Value: word})
+	default:
+		w.words = append(slices.Clone(w.words), word)
+		w.record(sim.Event{Process: "resource", Kind: sim.State, Op: sim.Accept, By: client, Lease: e.Lease, Word: word, Value: strings.Join(w.words, " ")})
+	}
+	e.Kind = []sim.Kind{sim.OK, sim.OK, sim.Fail, sim.Info}[w.pick(4)]
+	w.record(e)
+}
+
+// increment adds one to the counter, or to what the counter was before.
+func (w *world) increment(client, _ string) {
+	if _, busy := w.pending[client]; busy || w.gone[client] {
+		return
+	}
+	w.ids[client]++
+	e := sim.Event{Process: client, Kind: sim.Invoke, Op: sim.Increment, ID: w.ids[client]}
+	w.record(e)
+	stale := int64(0)
+	if w.pick(4) == 0 {
+		stale = min(w.counter, int64(w.pick(3)))
+	}
+	n := w.counter - stale + 1
+	op := sim.Over
+	if w.number++; w.counter == 0 {
+		op = sim.Set
+	}
+	e.Kind = []sim.Kind{sim.OK, sim.OK, sim.OK, sim.Fail, sim.Info}[w.pick(5)]
+	if e.Kind != sim.Fail {
+		if n != w.counter { // Redis says nothing of a write that changes nothing
+			w.record(sim.Event{Process: "resource", Kind: sim.State, Op: op, Key: "counter", By: client, Value: fmt.Sprint(n)})
+		}
+		w.counter, e.Value = n, fmt.Sprint(n)
+	}
+	w.record(e)
+}
+
 func (w *world) fault(client, _ string) {
 	switch {
 	case w.gone[client]:
@@ -176,6 +302,7 @@ func garbage(t *rapid.T) *sim.History {
 	op := rapid.SampledFrom([]string{
 		"", sim.Acquire, sim.Release, sim.Write, sim.Check, sim.Exit, sim.Deliver, sim.Set, sim.Over, sim.Retime, sim.Delete, sim.Expire,
 		sim.Lose, sim.Accept, sim.Reject, sim.Unpaused, "pause", "resume", "crash", "restart", "drift", "jump",
+		sim.Extend, sim.Renew, sim.Lost, sim.Increment, sim.Update, sim.Read, sim.Keep, sim.Mark, sim.Promoted, sim.Followed, "stop", "cut", "heal",
 	})
 	instant := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64())
 	id := rapid.IntRange(-1, 2)
@@ -183,14 +310,17 @@ func garbage(t *rapid.T) *sim.History {
 		Nodes: rapid.SliceOfN(name, 0, 3).Draw(t, "nodes"),
 		TTL:   time.Duration(instant.Draw(t, "ttl")),
 		Bound: time.Duration(instant.Draw(t, "bound")),
-		Probe: name.Draw(t, "probe"),
+		Probe: name.Draw(t, "probe"), Replicas: map[string]string{name.Draw(t, "replica"): name.Draw(t, "node")},
 	}}
+	text := rapid.SampledFrom([]string{"", "A", "A B", "7", "-1", "TTL lock", "cut c1-n1", "heal", "SET lock 1"})
+	key := rapid.SampledFrom([]string{"", "lock", "lock:fence", "counter"})
 	for range rapid.IntRange(0, 30).Draw(t, "events") {
 		h.Events = append(h.Events, sim.Event{
 			At: time.Duration(instant.Draw(t, "at")), Clock: time.Duration(instant.Draw(t, "clock")), Wall: time.Duration(instant.Draw(t, "wall")),
 			Process: name.Draw(t, "process"), Kind: kind.Draw(t, "kind"), Op: op.Draw(t, "op"), ID: id.Draw(t, "id"),
 			Lock: name.Draw(t, "lock"), Lease: name.Draw(t, "lease"), Owner: name.Draw(t, "owner"), By: name.Draw(t, "by"),
 			Until: time.Duration(instant.Draw(t, "until")), Sent: time.Duration(instant.Draw(t, "sent")), PPM: instant.Draw(t, "ppm"),
+			Key: key.Draw(t, "key"), Value: text.Draw(t, "value"), Word: text.Draw(t, "word"), Fence: instant.Draw(t, "fence"),
 		})
 	}
 	if rapid.Bool().Draw(t, "in order") { // otherwise nearly all of them end at the first event out of order

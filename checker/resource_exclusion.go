@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"lockstep/sim"
 )
@@ -30,7 +31,7 @@ func resourceExclusion(ix *index) []Violation {
 		if newer == nil || newer.GrantEvent > i {
 			continue
 		}
-		l := ix.lease(e.Lease)
+		l := ix.holdAt(e.Lease, departure(e))
 		broken, because := blameWrite(ix, i, l, newer)
 		found = append(found, Violation{
 			Property: ResourceExclusion,
@@ -59,30 +60,36 @@ func byGrant(ix *index) map[string][]*Lease {
 
 // blameWrite says why a write under l, event i, reached the resource after the grant of a newer lease.
 func blameWrite(ix *index, i int, l, newer *Lease) (Assumption, []int) {
+	return blameLate(ix, departure(ix.Events[i]), ix.writing(i), l, newer)
+}
+
+// blameLate says why something that was done under l took effect after the grant of a newer lease. Its request left at the
+// instant sent; the operation was invoked by event invoked, or -1.
+func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Assumption, []int) {
 	if l.held() && newer.Granted < l.To {
 		return blame(ix, l, newer) // the leases overlapped already: the resource only shows it
 	}
-	sent := departure(ix.Events[i])
 	if l.held() && sent <= l.To {
 		return BoundedDelay, nil // it left in time and was late on its way
 	}
-	// A pause counts only if the write would have left in time without it. Otherwise the work was too long for the lease.
+	// A pause counts only if the request would have left in time without it. Otherwise the work was too long for the lease.
 	if total, pause := ix.paused(l.Client, l.From, sent); total > 0 && sent-total <= l.To {
 		return BoundedPause, []int{pause}
 	}
 	// A request waits for its connection, whose handshake a slow link delays just as well.
-	if invoked := ix.writing(i); invoked > l.ReturnEvent && l.held() && ix.at(invoked) < l.To && (l.EndEvent < 0 || invoked < l.EndEvent) {
+	if invoked > l.ReturnEvent && l.held() && ix.at(invoked) < l.To && (l.EndEvent < 0 || invoked < l.EndEvent) {
 		return BoundedDelay, []int{invoked}
 	}
 	return None, nil
 }
 
-// writing returns the invocation of the write that the resource accepted by event i, or -1.
+// writing returns the invocation of the write, or of the update, that the resource accepted by event i, or -1.
 func (ix *index) writing(i int) int {
 	e, found := ix.Events[i], -1
 	for _, j := range ix.invokes[clientOf(e.Lease)] {
 		in := ix.Events[j]
-		if j < i && in.Op == sim.Write && in.Lease == e.Lease && in.Value == e.Value && in.At <= departure(e) {
+		wrote := in.Op == sim.Write && in.Value == e.Value || in.Op == sim.Update && in.Value == e.Word
+		if j < i && wrote && in.Lease == e.Lease && in.At <= departure(e) {
 			found = j
 		}
 	}

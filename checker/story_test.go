@@ -14,12 +14,17 @@ import (
 // story reads a history that was written by hand. A line is an instant in seconds, a process, and what happened to it:
 //
 //	nodes 3                          the number of lock nodes (1), before the first event; likewise ttl (10s), probe, bound, cap
+//	replica r1                       of n1
 //	0.0  c1 invoke acquire           operations are numbered by themselves
 //	0.1  n1 set c1#1                 also over, retime, delete, expire, lose; by= is the owner if left out, or nobody
+//	0.1  r1 set c1#1 by=n1           a copy
+//	0.1  c1-n1 fault cut cut_c1-n1   faults of links are known by their printed form
 //	0.2  c1 ok acquire c1#1 until=9  clock= is true time if it is left out
 //	0.3  c1 fault pause id=1
 //	15.3 resource accept A c1#1 sent=15.2
+//	15.3 resource accept A_B c1#1 word=B
 //	16   n1 deliver c1 sent=3        a message from c1
+//	17   r1 promote
 //
 // What follows # at the beginning of a line or after two spaces is a comment.
 func story(t testing.TB, text string) *sim.History {
@@ -44,6 +49,8 @@ func story(t testing.TB, text string) *sim.History {
 		case sim.Bite:
 		case sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Injected:
 			e.Op, words = words[0], words[1:]
+		case sim.Promoted, sim.Followed:
+			e.Kind, e.Op = sim.State, string(e.Kind)
 		case sim.Deliver, sim.Late, sim.Drop:
 			e.Kind, e.Op, e.By, words = sim.Message, string(e.Kind), words[0], words[1:]
 		default:
@@ -67,7 +74,8 @@ func story(t testing.TB, text string) *sim.History {
 		if e.By == "nobody" {
 			e.By = ""
 		}
-		if e.Kind == sim.State && e.Op != sim.Set && e.Op != sim.Over && e.Op != sim.Accept && e.Op != sim.Reject {
+		switch e.Op {
+		case sim.Retime, sim.Delete, sim.Expire, sim.Lose:
 			e.Lease, e.Owner = "", e.Lease // what follows the verb is what was there
 		}
 		if e.Kind == "" {
@@ -90,6 +98,11 @@ func header(t testing.TB, m *sim.Meta, name, value string) {
 		for i := range n {
 			m.Nodes = append(m.Nodes, fmt.Sprintf("n%d", i+1))
 		}
+	case "replica":
+		if m.Replicas == nil {
+			m.Replicas = map[string]string{}
+		}
+		m.Replicas[value] = "n1"
 	case "ttl":
 		m.TTL = instant(t, value)
 	case "probe":
@@ -123,15 +136,20 @@ func attribute(t testing.TB, e *sim.Event, w string) {
 		e.Key = value
 	case named && name == "lock":
 		e.Lock = value
-	case named && name == "id", named && name == "ppm":
+	case named && name == "word":
+		e.Word = value
+	case named && name == "id", named && name == "ppm", named && name == "fence":
 		n, err := strconv.Atoi(value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == "id" {
+		switch name {
+		case "id":
 			e.ID = n
-		} else {
+		case "ppm":
 			e.PPM = int64(n)
+		case "fence":
+			e.Fence = int64(n)
 		}
 	case strings.Contains(w, "#"):
 		e.Lease = w

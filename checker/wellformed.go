@@ -76,11 +76,15 @@ func wellFormed(h *sim.History) error {
 }
 
 // isOutcome says whether e ends an operation. Steps that take no time (check, wait, exit) may be recorded as a single
-// event, without a number that would join it with an invocation. That a client ran on in a pause is none of its operations.
+// event, without a number that would join it with an invocation. That a client ran on in a pause, and what a lock does or
+// says of itself, is none of its operations.
 func isOutcome(e sim.Event) bool {
 	switch e.Kind {
 	case sim.OK, sim.Fail, sim.Info:
-		return e.Op != sim.Unpaused && (e.ID != 0 || e.Op != sim.Check && e.Op != sim.Wait && e.Op != sim.Exit)
+		if e.Kind == sim.Info && (e.Op == sim.Unpaused || e.Op == sim.Renew || e.Op == sim.Lost) {
+			return false
+		}
+		return e.ID != 0 || e.Op != sim.Check && e.Op != sim.Wait && e.Op != sim.Exit
 	}
 	return false
 }

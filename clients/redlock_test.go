@@ -21,9 +21,11 @@ const nodeTimeout = 50 * time.Millisecond
 var redlocks = []clients.Lock{
 	{Name: "redlock", New: clients.NewRedlock},
 	{Name: "redlock-sequential", New: clients.NewRedlockSequential},
+	{Name: "redlock-wall", New: clients.NewRedlockWall},
+	{Name: "redlock-extend", New: clients.NewRedlockExtend},
 }
 
-func ofBoth(t *testing.T, f func(t *testing.T, lock clients.Lock)) {
+func ofRedlocks(t *testing.T, f func(t *testing.T, lock clients.Lock)) {
 	for _, lock := range redlocks {
 		t.Run(lock.Name, func(t *testing.T) { f(t, lock) })
 	}
@@ -69,7 +71,7 @@ func TestQuorum(t *testing.T) {
 
 // What is asked for is released everywhere, also where it seems to have been refused.
 func TestReleasedOnAll(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {
 			s.client("c1", func(c *client) { c.acquire(lock.New(c.env), 10*time.Second) })
 			s.client("c2", func(c *client) {
@@ -95,7 +97,7 @@ func TestReleasedOnAll(t *testing.T) {
 
 // A key that was set is released although its client never heard of it.
 func TestLostReplyIsReleased(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		for _, action := range []string{"reset", "hold", "delay 60ms"} {
 			r := play(t, 5, func(s *stage) {
 				s.faults("crash n3", "crash n4", "crash n5", "on reply SET n1->c1 "+action)
@@ -111,7 +113,7 @@ func TestLostReplyIsReleased(t *testing.T) {
 
 // Three tries, with a token each, and delays between them that no two clients share.
 func TestRetries(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		var delays []time.Duration
 		for seed := range uint64(20) {
 			r := playSeed(t, seed, 5, func(s *stage) {
@@ -167,7 +169,7 @@ func delaysOf(t *testing.T, r record, name string) (delays []time.Duration) {
 
 // The lease counts from the try that succeeded, and so does its token.
 func TestUntilOfALaterTry(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		var until time.Duration
 		r := play(t, 5, func(s *stage) {
 			s.client("c1", func(c *client) {
@@ -228,7 +230,7 @@ func TestValidityIsSpentByAcquiring(t *testing.T) {
 
 // A pause in the middle of a try takes its time from the lease like anything else. The next try has all of it.
 func TestPauseInAcquire(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {
 			s.when(sim.Set, "n3", "pause c1 3s")
 			s.client("c1", func(c *client) {
@@ -248,7 +250,7 @@ func TestPauseInAcquire(t *testing.T) {
 // A node that does not answer costs 50 ms: all of them together if they are asked at once, each if they are asked in turn.
 // It makes no difference whether the client still has to connect.
 func TestNodeTimeout(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		for _, c := range []struct {
 			cut  []string
 			warm bool
@@ -288,7 +290,7 @@ func TestNodeTimeout(t *testing.T) {
 
 // A node that refuses connections costs a round trip.
 func TestCrashedNodeCostsNoTimeout(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		play(t, 5, func(s *stage) {
 			s.faults("crash n1", "crash n2")
 			s.client("c1", func(c *client) {
@@ -302,7 +304,7 @@ func TestCrashedNodeCostsNoTimeout(t *testing.T) {
 
 // The timeout is the client's own: by a clock that runs at half speed it takes twice as long.
 func TestNodeTimeoutOnSlowClock(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		play(t, 5, func(s *stage) {
 			s.faults("drift c1 -500000ppm", "cut c1-n4")
 			s.client("c1", func(c *client) {
@@ -343,14 +345,14 @@ func TestOrderOfNodes(t *testing.T) {
 		})
 		for _, word := range []string{"SET", "EVALSHA"} {
 			order, sent := asked(r, word)
-			if lock.Name == "redlock" {
+			if lock.Name != "redlock-sequential" {
 				slices.Sort(order) // what arrives at one instant has no order that matters
 			}
 			same(t, lock.Name+", "+word, order, nodeNames(5))
 			for i := range sent[1:] {
 				gap := sent[i+1] - sent[i]
 				switch {
-				case lock.Name == "redlock" && gap != 0:
+				case lock.Name != "redlock-sequential" && gap != 0:
 					t.Errorf("%s to %s %v after the one before, want all at once", word, order[i+1], gap)
 				case lock.Name == "redlock-sequential" && gap < 2*hop:
 					t.Errorf("%s to %s %v after the one before, want its reply first", word, order[i+1], gap)
@@ -362,7 +364,7 @@ func TestOrderOfNodes(t *testing.T) {
 
 // What the nodes say decides whether a release gave anything back.
 func TestReleaseOfRedlock(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		for _, c := range []struct {
 			gone, down int // of five nodes: those that lost the key, and those that do not answer
 			want       sim.Kind
@@ -400,7 +402,7 @@ func TestReleaseOfRedlock(t *testing.T) {
 
 // A caller that gives up while nodes are asked gets its error as soon as the try has been released, and no more are made.
 func TestCancelDuringAcquire(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {
 			s.faults("cut c1-n3", "cut c1-n4", "cut c1-n5")
 			s.client("c1", func(c *client) {
@@ -426,7 +428,7 @@ func TestCancelDuringAcquire(t *testing.T) {
 
 // That some nodes have forgotten the lock is no certainty as long as a majority has not answered.
 func TestReleaseInDoubt(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		play(t, 5, func(s *stage) {
 			s.faultsAt(time.Second, "crash n3", "crash n4", "crash n5")
 			s.client("c1", func(c *client) {
@@ -443,7 +445,7 @@ func TestReleaseInDoubt(t *testing.T) {
 
 // Nobody waits for a lease whose caller has given up, so it must not keep others out.
 func TestCancelledAttemptIsReleased(t *testing.T) {
-	ofBoth(t, func(t *testing.T, lock clients.Lock) {
+	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {
 			s.faults("cut c1-n3", "cut c1-n4", "cut c1-n5")
 			s.client("c1", func(c *client) {

@@ -64,6 +64,9 @@ func watchInMulti(ctx context.Context, store *redis.Client, key string) (int64, 
 			queue.Get(ctx, key)
 			return queue.Set(ctx, key, object+1, 0).Err()
 		})
+		if errors.Is(err, redis.Nil) { // there was no number yet; EXEC went through
+			return nil
+		}
 		return err
 	})
 }

@@ -239,6 +239,24 @@ func TestWatchdogLostReplyOfRelease(t *testing.T) {
 	same(t, "n1", r.changes("n1"), []string{"set c1#1", "delete c1#1", "set c1#2", "delete c1#2"})
 }
 
+// A release that is refused ends the renewal as well: there is nothing to renew.
+func TestWatchdogReleaseRefused(t *testing.T) {
+	r := play(t, 1, func(s *stage) {
+		s.client("c1", func(c *client) {
+			lease := c.acquire(clients.NewWatchdog(c.env), 9*time.Second)
+			c.env.Nodes[0].Del(c.ctx, "lock")
+			c.release(lease, clients.ErrNotHeld)
+			c.Until(time.Minute)
+			if isLost(renewing(t, lease)) {
+				t.Error("the lease was lost after it had been given back")
+			}
+		})
+	})
+	if got := evals(r); got != 2 { // the release; the node learns the script
+		t.Errorf("%d scripts were run, want 2: %q", got, r.texts("n1"))
+	}
+}
+
 // A renewal whose reply comes after that to the release is none.
 func TestWatchdogRenewalOvertaken(t *testing.T) {
 	r := play(t, 1, func(s *stage) {

@@ -101,7 +101,8 @@ func (w *Worker) do(e sim.Event, f func(*sim.Event) error) error {
 }
 
 // Acquire asks for the lock. It tries again until it has the lock or within has passed on the steady clock; within zero
-// means once. The delay between tries is random, one to two hundredths of the TTL.
+// means once. Between two tries it sleeps for a hundredth of the TTL, always the same: a lock that needs chance to tell clients
+// apart has to bring its own.
 func (w *Worker) Acquire(ctx context.Context, within time.Duration) {
 	end := w.env.Clock.Now().Add(within)
 	for {
@@ -109,8 +110,7 @@ func (w *Worker) Acquire(ctx context.Context, within time.Duration) {
 		if err == nil || ctx.Err() != nil || !w.env.Clock.Now().Before(end) {
 			return
 		}
-		unit := w.ttl / 100
-		w.env.Clock.Sleep(unit + time.Duration(w.env.Rand.Int64N(int64(unit))))
+		w.env.Clock.Sleep(w.ttl / 100)
 	}
 }
 

@@ -99,6 +99,9 @@ func (f *figure) drawBars(p pen, i int) {
 		switch b.style {
 		case holding, living:
 			f.swatch(p, r, b.client)
+		case copied:
+			p.fill(r, tint(ink, 0.08))
+			p.outline(r, tint(ink, 0.8), 1.2, 2, 3)
 		case stale:
 			p.outline(r, ink, 1.8, 6, 4)
 		case asking:
@@ -120,7 +123,7 @@ func (f *figure) drawBarText(p pen, i int) {
 		r := f.row(i, b.row)
 		r.x0, r.x1 = f.x(b.from), f.x(b.to)
 		fc := barFace
-		fc.bold = b.style != stale
+		fc.bold = b.style != stale && b.style != copied
 		avoid, short := f.obstacles(r, i), cmp.Or(b.short, b.text)
 		for _, try := range []struct {
 			text  string
@@ -265,6 +268,11 @@ func (f *figure) drawMarks(p pen, i int) {
 			p.line(x, r.y0, x, r.y1, ink, 2)
 		case granted:
 			p.star(x, y, 11, black)
+		case ticked:
+			p.line(x, r.y0, x, r.y1, ink, 2)
+		case crowned:
+			p.line(x, r.y0-2, x, r.y1+2, black, 2)
+			p.crown(x, y, 11, black)
 		case lost:
 			p.cross(x, y, 9, black, 4)
 		case leapt:

@@ -32,7 +32,18 @@ func (t *teller) tellFaults() {
 			t.shade(f.Process, shade{e.At, to, "paused " + span(to-e.At)})
 		case sim.Crash:
 			to := t.next(i, func(g sim.Fault) bool { r, ok := g.(sim.Restart); return ok && r.Process == f.Process })
-			t.shade(f.Process, shade{e.At, to, "crashed"})
+			text := "crashed"
+			if f.Power {
+				text = "lost power"
+			}
+			t.shade(f.Process, shade{e.At, to, text})
+		case sim.Stop:
+			to := t.next(i, func(g sim.Fault) bool { r, ok := g.(sim.Restart); return ok && r.Process == f.Process })
+			t.shade(f.Process, shade{e.At, to, "stopped"})
+		case sim.Promote:
+			t.mark(f.Process, mark{at: e.At, text: "clients are sent here", weight: usual, event: i})
+		case sim.Follow:
+			t.mark(f.Process, mark{at: e.At, text: "told to follow " + f.Primary, weight: usual, event: i})
 		case sim.Restart:
 			text := "restarts"
 			if f.Empty {
@@ -134,7 +145,7 @@ func (t *teller) tellLinks() {
 			busy = append(busy, 0)
 		}
 		busy[row] = tr.to
-		t.bar("network", bar{from: tr.from, to: tr.to, style: severed, row: row, text: tr.text(t.h.Meta.Nodes)})
+		t.bar("network", bar{from: tr.from, to: tr.to, style: severed, row: row, text: tr.text(t.servers)})
 	}
 	if l := t.lane("network"); len(l.bars) == 0 && len(l.marks) == 0 {
 		t.s.lanes = slices.DeleteFunc(t.s.lanes, func(l lane) bool { return l.kind == networkLane })

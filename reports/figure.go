@@ -39,7 +39,7 @@ func (k laneKind) barHeight() vg.Length {
 		return 34
 	case networkLane:
 		return 24
-	case nodeLane:
+	case nodeLane, otherLane:
 		return 24
 	}
 	return 30

@@ -61,18 +61,25 @@ func whySafe(h *sim.History) string {
 			continue
 		}
 		s := fmt.Sprintf("write %s of %s rejected", e.Value, e.By)
+		if e.Fence == 0 && e.Error != "" {
+			s += ": " + firstLine(e.Error)
+		}
 		if seen := fenceSeen(h, i); e.Fence != 0 && seen > 0 {
 			s += fmt.Sprintf(": fence %d < %d", e.Fence, seen)
 		}
 		return s
 	}
-	leases, refusals, refusal := 0, 0, ""
+	leases := 0
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Op == sim.Acquire && e.Kind == sim.OK && e.Process != h.Meta.Probe {
+			leases++
+		}
+	}
+	refusals, refusal := 0, ""
 	for _, d := range deeds(h) {
 		switch {
 		case d.op != sim.Acquire || d.process == h.Meta.Probe:
-		case d.outcome == sim.OK:
-			leases++
-		case d.outcome == sim.Fail:
+		case d.refused():
 			refusals += d.times
 			refusal = fmt.Sprintf("%s refused: %s", d.process, firstLine(d.err))
 		}

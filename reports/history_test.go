@@ -214,6 +214,11 @@ func runs(t testing.TB) []run {
 		judged("pause-in-acquire", pauseInAcquire()),
 		judged("delay-to-resource", delayToResource()),
 		judged("herd", herd()),
+		judged("failover", failover(true)),
+		judged("failover-copied", failover(false)),
+		judged("counter", counter()),
+		judged("watchdog", watchdog()),
+		judged("check-and-set", checkAndSet()),
 	}
 }
 
@@ -388,5 +393,134 @@ func calmRun() *sim.History {
 	u := b.acquire(2*time.Second, "c2", 0, all...)
 	u = b.write(u+200*us, "c2", "B", 0)
 	b.release(u+200*us, "c2", all...)
+	return b.history()
+}
+
+// failover is a primary that dies before its replica has learned of a lease, or, if nothing lags, after.
+func failover(lag bool) *sim.History {
+	b := newBuilder("failover-sentinel", "single", 1, 2, "plain")
+	b.h.Meta.Replicas = map[string]string{"r1": "n1"}
+	b.h.Meta.Others = []string{"s1", "s2", "s3", "p2"}
+	if lag {
+		b.fault(0, sim.Hold{Link: sim.Link{From: "n1", To: "r1"}})
+	}
+	t := b.acquire(10*ms, "c1", 0, "n1")
+	if !lag {
+		b.add(sim.Event{At: t, Process: "r1", Kind: sim.State, Op: sim.Set, Lock: "lock", Key: "lock", Lease: "c1#1", By: "n1", Sent: t - 300*us,
+			Until: b.ends["n1"]})
+		b.keys["r1"], b.ends["r1"] = "c1#1", b.ends["n1"]
+	}
+	b.fault(1*time.Second, sim.Crash{Process: "n1"})
+	for k := range 4 {
+		b.ops["c2"]++
+		ask := sim.Event{At: 1200*ms + time.Duration(k)*200*ms, Process: "c2", Kind: sim.Invoke, Op: sim.Acquire, ID: b.ops["c2"], Lock: "lock"}
+		b.add(ask)
+		ask.At, ask.Kind, ask.Error = ask.At+5*ms, sim.Info, "connection refused"
+		b.add(ask)
+	}
+	for i, s := range []string{"s1", "s2", "s3"} {
+		b.add(sim.Event{At: 2*time.Second + time.Duration(i)*7*ms, Process: s, Kind: sim.State, Op: sim.Sdown, Value: "n1"})
+	}
+	b.add(sim.Event{At: 2020 * ms, Process: "s2", Kind: sim.State, Op: sim.Odown, Value: "n1"})
+	b.add(sim.Event{At: 2100 * ms, Process: "s2", Kind: sim.State, Op: sim.Leader, Value: "n1"})
+	b.add(sim.Event{At: 2300 * ms, Process: "r1", Kind: sim.State, Op: sim.Promoted})
+	u := b.acquire(3*time.Second, "c2", 0, "r1")
+	if lag {
+		b.write(u, "c2", "B", 0)
+	}
+	b.write(4*time.Second, "c1", "A", 0)
+	b.fault(5*time.Second, sim.Restart{Process: "n1"})
+	b.add(sim.Event{At: 5100 * ms, Process: "n1", Kind: sim.State, Op: sim.Followed, Value: "r1"})
+	b.lose(5100*ms, "n1")
+	if lag {
+		b.release(6*time.Second, "c2", "r1")
+	}
+	b.release(7*time.Second, "c1", "r1")
+	return b.history()
+}
+
+// counter is two clients that count to 40, under a lock.
+func counter() *sim.History {
+	b := newBuilder("lost-update", "single", 1, 2, "counter")
+	t := time.Duration(0)
+	for i := range 40 {
+		c := b.h.Meta.Clients[i%2]
+		t = b.acquire(t, c, 0, "n1")
+		b.ops[c]++
+		in := sim.Event{At: t, Process: c, Kind: sim.Invoke, Op: sim.Increment, ID: b.ops[c], Lock: "lock", Lease: fmt.Sprintf("%s#%d", c, b.leases[c])}
+		b.add(in)
+		op, value := sim.Over, fmt.Sprint(i+1)
+		if i == 0 {
+			op = sim.Set
+		}
+		out, set := in, sim.Event{At: t + 500*us, Process: "resource", Kind: sim.State, Op: op, Key: "counter", By: c, Sent: t + 100*us, Value: value, Until: sim.NoEnd}
+		out.At, out.Kind, out.Value = t+ms, sim.OK, value
+		b.add(set)
+		b.add(out)
+		t = b.release(t+ms, c, "n1")
+	}
+	return b.history()
+}
+
+// watchdog is a lock that renews itself until its client is paused, and says afterwards that the lease is lost.
+func watchdog() *sim.History {
+	b := newBuilder("watchdog-pause", "watchdog", 1, 2, "plain")
+	t := b.acquire(0, "c1", 0, "n1")
+	for i := range 3 {
+		at := time.Duration(i+1) * 3 * time.Second
+		b.ends["n1"] = at + ttl
+		b.add(sim.Event{At: at, Process: "n1", Kind: sim.State, Op: sim.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*us, Until: at + ttl})
+		b.add(sim.Event{At: at + 500*us, Process: "c1", Kind: sim.Info, Op: sim.Renew, Lock: "lock", Lease: "c1#1", Until: at - ms + ttl})
+	}
+	t += 10 * time.Second
+	b.fault(t, sim.Pause{Process: "c1", For: 15 * time.Second})
+	u := b.acquire(21*time.Second, "c2", 0, "n1")
+	b.ops["c2"]++
+	extend := sim.Event{At: u + 2*time.Second, Process: "c2", Kind: sim.Invoke, Op: sim.Extend, ID: b.ops["c2"], Lock: "lock", Lease: "c2#1"}
+	b.add(extend)
+	b.add(sim.Event{At: extend.At + 500*us, Process: "n1", Kind: sim.State, Op: sim.Retime, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c2", Sent: extend.At,
+		Until: extend.At + ttl})
+	b.ends["n1"] = extend.At + ttl
+	extend.At, extend.Kind, extend.Until = extend.At+ms, sim.OK, extend.At+ttl
+	b.add(extend)
+	b.write(extend.At, "c2", "B", 0)
+	t += 15 * time.Second
+	b.add(sim.Event{At: t, Process: "c1", Kind: sim.Injected, Op: "resume", Value: "resume c1", ID: 1})
+	t = b.write(t, "c1", "A", 0)
+	b.add(sim.Event{At: t + ms, Process: "c1", Kind: sim.Info, Op: sim.Lost, Lock: "lock", Lease: "c1#1"})
+	b.release(28*time.Second, "c2", "n1")
+	return b.history()
+}
+
+// checkAndSet is a client that enters with its token and changes what it read, and one whose token is no longer the mark.
+func checkAndSet() *sim.History {
+	b := newBuilder("token-check-and-set", "single", 1, 2, "check-and-set")
+	request := func(at time.Duration, client, op, value, lease, outcome, whole, err string) {
+		b.ops[client]++
+		in := sim.Event{At: at, Process: client, Kind: sim.Invoke, Op: op, ID: b.ops[client], Lock: "lock", Lease: lease, Value: value}
+		b.add(in)
+		if outcome != "" {
+			b.add(sim.Event{At: at + 500*us, Process: "resource", Kind: sim.State, Op: outcome, Lock: "lock", Lease: lease, By: client, Sent: at,
+				Value: whole, Word: value, Error: err})
+		}
+		in.At, in.Kind = at+ms, sim.OK
+		if op == sim.Read {
+			in.Value = whole
+		}
+		if err != "" {
+			in.Kind, in.Error = sim.Fail, "rejected by the resource: "+err
+		}
+		b.add(in)
+	}
+	t := b.acquire(0, "c1", 0, "n1")
+	request(t, "c1", sim.Enter, "", "c1#1", sim.Mark, "", "")
+	request(t+2*ms, "c1", sim.Read, "", "c1#1", "", "x", "")
+	u := b.acquire(12*time.Second, "c2", 0, "n1")
+	request(u, "c2", sim.Enter, "", "c2#1", sim.Mark, "", "")
+	request(u+2*ms, "c2", sim.Read, "", "c2#1", "", "x", "")
+	request(u+4*ms, "c2", sim.Update, "B", "c2#1", sim.Accept, "x B", "")
+	request(15*time.Second, "c1", sim.Update, "A", "c1#1", sim.Reject, "x A", "mark is c2#1")
+	b.add(sim.Event{At: 16 * time.Second, Process: "resource", Kind: sim.State, Op: sim.Keep, Lock: "lock", Lease: "c2#1", By: "c2", Value: "C", Sent: 16*time.Second - ms})
+	b.release(17*time.Second, "c2", "n1")
 	return b.history()
 }

@@ -17,6 +17,9 @@ func (f *figure) legend(p pen) {
 	if f.has(granted) {
 		entry("grant", func(x vg.Length) { p.star(x, y, 8, black) })
 	}
+	if f.has(crowned) {
+		entry("promotion", func(x vg.Length) { p.crown(x, y, 8, black) })
+	}
 	if f.has(accepted) {
 		entry("write accepted", func(x vg.Length) { p.disc(x, y, 7, grey); p.ring(x, y, 7, black, 1.2) })
 	}
@@ -25,6 +28,9 @@ func (f *figure) legend(p pen) {
 	}
 	if f.hasBar(stale) {
 		entry("lease over, its client still acts", func(x vg.Length) { p.outline(box{x - 10, y - 7, x + 10, y + 7}, grey, 1.6, 5, 3) })
+	}
+	if f.hasBar(copied) {
+		entry("copy of a key", func(x vg.Length) { p.outline(box{x - 10, y - 7, x + 10, y + 7}, grey, 1.2, 2, 3) })
 	}
 	if len(f.axis.gaps()) > 0 {
 		entry("time left out; the axis is not to scale", func(x vg.Length) { p.tear(x, y-14, y+14) })

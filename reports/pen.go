@@ -229,6 +229,17 @@ func (p pen) star(x, y, r vg.Length, c color.Color) {
 	}
 }
 
+// crown draws a crown with a white edge.
+func (p pen) crown(x, y, r vg.Length, c color.Color) {
+	for _, part := range []struct {
+		r   vg.Length
+		ink color.Color
+	}{{r + 2.5, white}, {r, c}} {
+		r := part.r
+		p.polygon(part.ink, p.at(x-r, y+0.7*r), p.at(x-r, y-0.7*r), p.at(x-0.45*r, y), p.at(x, y-r), p.at(x+0.45*r, y), p.at(x+r, y-0.7*r), p.at(x+r, y+0.7*r))
+	}
+}
+
 // tear draws a white gap with jagged edges from top to bottom: here something is left out.
 func (p pen) tear(x, top, bottom vg.Length) {
 	const half, tooth, step = vg.Length(4), vg.Length(4), vg.Length(7)

@@ -30,6 +30,7 @@ const (
 	clientLane laneKind = iota
 	networkLane
 	nodeLane
+	otherLane // a sentinel, or a shard that has no part in the lock
 	resourceLane
 )
 
@@ -51,6 +52,7 @@ const (
 	asking                  // a client asks for the lock
 	writing                 // a client waits for the resource
 	living                  // a key lives on a node
+	copied                  // a copy of a key lives on a replica
 	severed                 // a fault on links
 )
 
@@ -82,6 +84,8 @@ const (
 	leapt                 // a clock was set, or changed its rate
 	accepted              // the resource accepted a write
 	rejected              // the resource refused a write
+	ticked                // something of which there may be many
+	crowned               // a replica took the place of its primary
 )
 
 // A flight is a message on its way.

@@ -17,6 +17,8 @@ type teller struct {
 	r       checker.Result
 	leases  []checker.Lease
 	deeds   []deed
+	servers []string
+	shared  map[string]string // the lane of a server that has none of its own
 	grants  []int
 	proof   []int
 	probing bool // the probe has a part in a violation, and so in the story
@@ -24,7 +26,7 @@ type teller struct {
 }
 
 func newStory(h *sim.History, r checker.Result) *story {
-	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: deeds(h), s: &story{}}
+	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: deeds(h), servers: servers(h.Meta), shared: map[string]string{}, s: &story{}}
 	t.grants = grantEvents(t.leases)
 	for _, v := range r.Violations {
 		if v.Property != checker.LeaseExclusion { // that has a band
@@ -60,7 +62,7 @@ func (t *teller) curtain() time.Duration {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
 		client := e.Kind == sim.Invoke || e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.Op != sim.Exit && e.Op != sim.Unpaused
-		resource := e.Op == sim.Accept || e.Op == sim.Reject
+		resource := atResource(e)
 		if t.proves(i) || t.probing || (client && e.Process != t.h.Meta.Probe || resource && e.By != t.h.Meta.Probe) {
 			end = max(end, e.At)
 		}
@@ -71,10 +73,24 @@ func (t *teller) curtain() time.Duration {
 	return end
 }
 
+// atResource reports whether e is what became of a request at the resource.
+func atResource(e *sim.Event) bool {
+	if e.Kind != sim.State {
+		return false
+	}
+	switch e.Op {
+	case sim.Accept, sim.Reject, sim.Keep, sim.Mark:
+		return true
+	case sim.Set, sim.Over:
+		return e.Process == counterName && e.Lease == ""
+	}
+	return false
+}
+
 // resourceName is the process whose events are accepted and rejected writes.
 func (t *teller) resourceName() string {
 	for i := range t.h.Events {
-		if e := &t.h.Events[i]; e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Reject) {
+		if e := &t.h.Events[i]; atResource(e) {
 			return e.Process
 		}
 	}
@@ -90,16 +106,62 @@ func (t *teller) addLanes() {
 		add(t.h.Meta.Probe, clientLane)
 	}
 	add("network", networkLane)
-	for _, n := range t.h.Meta.Nodes {
-		add(n, nodeLane)
+	council := t.council()
+	for _, n := range t.servers {
+		switch {
+		case !slices.Contains(t.h.Meta.Others, n):
+			add(n, nodeLane)
+		case len(council) > 1 && slices.Contains(council, n):
+			t.shared[n] = ranges(council, t.servers)
+			if n == council[0] {
+				add(t.shared[n], otherLane)
+			}
+		case t.notable(n):
+			add(n, otherLane)
+		}
 	}
 	if name := t.resourceName(); name != "" {
 		add(name, resourceLane)
 	}
 }
 
+// notable reports whether a server that neither is a lock node nor a replica of one has a part in the story. That it answers
+// is none.
+func (t *teller) notable(name string) bool {
+	for i := range t.h.Events {
+		if e := &t.h.Events[i]; e.Process == name && e.At <= t.s.end && (e.Kind == sim.State || e.Kind == sim.Injected) {
+			return true
+		}
+	}
+	return false
+}
+
+// council returns the servers that only watch others, and to which nothing happens: they share a lane.
+func (t *teller) council() []string {
+	var council []string
+	for _, n := range t.h.Meta.Others {
+		watches, more := false, false
+		for i := range t.h.Events {
+			switch e := &t.h.Events[i]; {
+			case e.Process != n || e.At > t.s.end:
+			case e.Kind == sim.State && (e.Op == sim.Sdown || e.Op == sim.Odown || e.Op == sim.Leader):
+				watches = true
+			case e.Kind == sim.State || e.Kind == sim.Injected:
+				more = true
+			}
+		}
+		if watches && !more {
+			council = append(council, n)
+		}
+	}
+	return council
+}
+
 func (t *teller) tellClients() {
 	for _, l := range t.leases {
+		if t.fruitless(l.ReturnEvent) && !t.proves(l.GrantEvent) {
+			continue
+		}
 		text := l.Client + " holds " + l.Label
 		if l.Fence != 0 {
 			text += fmt.Sprintf(", fence %d", l.Fence)
@@ -111,11 +173,32 @@ func (t *teller) tellClients() {
 	for _, d := range t.deeds {
 		t.tellDeed(d)
 	}
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.Kind != sim.Info || t.fruitless(i) {
+			continue
+		}
+		switch e.Op {
+		case sim.Renew:
+			t.mark(e.Process, mark{at: e.At, shape: ticked, client: e.Process, text: "renews", weight: trivial, event: i})
+		case sim.Lost:
+			t.mark(e.Process, mark{at: e.At, shape: lost, text: "told that " + e.Lease + " is lost", weight: telling, event: i})
+		}
+	}
 }
 
 func (t *teller) tellDeed(d deed) {
 	m := mark{at: d.invoked, shape: act, client: d.process, text: d.op, weight: usual, event: d.in}
 	m.proof = d.out >= 0 && t.proves(d.out) && d.op != sim.Acquire
+	if d.folded() && d.op != sim.Acquire {
+		t.bar(d.process, bar{from: d.invoked, to: d.returned, style: writing, client: d.process})
+		m.text, m.weight = fmt.Sprintf("%s ×%d", strings.TrimSpace(d.op+" "+d.value), d.times), telling
+		if d.failed > 0 {
+			m.text += fmt.Sprintf(", %d not done", d.failed)
+		}
+		t.mark(d.process, m)
+		return
+	}
 	switch d.op {
 	case sim.Acquire:
 		until := d.returned
@@ -125,23 +208,30 @@ func (t *teller) tellDeed(d deed) {
 		t.bar(d.process, bar{from: d.invoked, to: until, style: asking, client: d.process})
 		m.shape = bare
 		switch {
-		case d.folded():
-			m.text = fmt.Sprintf("acquire refused ×%d", d.times)
+		case d.refused() && d.outcome == sim.Info:
+			m.text = "acquire: no answer"
 		case d.refused():
 			m.text = "acquire refused"
 		case d.outcome == sim.Info:
 			m.text = "acquire: outcome unknown"
 		}
-	case sim.Write, sim.Read:
-		if d.op == sim.Write {
-			m.text = strings.TrimSpace("write " + d.value)
+		if d.folded() {
+			m.text += fmt.Sprintf(" ×%d", d.times)
+		}
+	case sim.Extend:
+		if d.outcome == sim.Fail {
+			m.text, m.weight = "extend refused", telling
+		}
+	case sim.Write, sim.Read, sim.Update, sim.Increment:
+		if d.op != sim.Read {
+			m.text = strings.TrimSpace(d.op + " " + d.value)
 			m.weight = telling
 			t.bar(d.process, bar{from: d.invoked, to: d.returned, style: writing, client: d.process})
 		}
 		if d.outcome == sim.Fail && d.lease == "" {
 			m.text = "no " + m.text + ": " + firstLine(d.err)
 		}
-		if end, over := t.leaseEnd(d.lease); over && d.invoked > end {
+		if end, over := t.leaseEnd(d.lease, d.invoked); over && d.invoked > end {
 			t.bar(d.process, bar{from: end, to: d.invoked, style: stale, client: d.process,
 				text: d.lease + " is over, " + d.process + " does not notice", short: "lease over"})
 		}
@@ -149,19 +239,19 @@ func (t *teller) tellDeed(d deed) {
 	t.mark(d.process, m)
 }
 
-// leaseEnd returns when the hold of a lease ended.
-func (t *teller) leaseEnd(label string) (time.Duration, bool) {
+// leaseEnd returns when the hold of a lease ended: of several, the last that had begun by then.
+func (t *teller) leaseEnd(label string, by time.Duration) (end time.Duration, known bool) {
 	for _, l := range t.leases {
-		if l.Label == label {
-			return max(l.From, l.To), true
+		if l.Label == label && (!known || l.From <= by) {
+			end, known = max(l.From, l.To), true
 		}
 	}
-	return 0, false
+	return end, known
 }
 
 // tellNodes follows the life of each key on each node.
 func (t *teller) tellNodes() {
-	for _, node := range t.h.Meta.Nodes {
+	for _, node := range t.servers {
 		t.tellNode(node)
 	}
 }
@@ -171,19 +261,32 @@ func (t *teller) tellNode(node string) {
 	type life struct {
 		from  time.Duration
 		lease string
+		style barStyle
 	}
 	alive := map[string]life{}
 	end := func(name string, at time.Duration) {
 		if l, found := alive[name]; found {
-			t.bar(node, bar{from: l.from, to: at, style: living, client: holderOf(l.lease), text: l.lease, row: slices.Index(keys, name)})
+			b := bar{from: l.from, to: at, style: l.style, client: holderOf(l.lease), text: l.lease, row: slices.Index(keys, name)}
+			if l.style == copied {
+				b.text, b.short = "copy of "+l.lease, l.lease
+			}
+			t.bar(node, b)
 			delete(alive, name)
 		}
 	}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Process != node || e.Kind != sim.State || t.fruitless(e) || e.Lease == "" && e.Owner == "" {
+		if e.Process != node || e.Kind != sim.State || t.fruitless(i) {
+			continue
+		}
+		if m, ok := t.office(i); ok {
+			t.mark(node, m)
+			continue
+		}
+		if e.Lease == "" && e.Owner == "" {
 			continue // what stands for no lease, such as a counter of fences, holds nobody up
 		}
+		byPrimary := slices.Contains(t.servers, e.By)
 		if !slices.Contains(keys, e.Key) && e.Lease != "" {
 			keys = append(keys, e.Key)
 		}
@@ -192,7 +295,10 @@ func (t *teller) tellNode(node string) {
 		case sim.Set, sim.Over:
 			end(e.Key, e.At)
 			if e.Lease != "" {
-				alive[e.Key] = life{e.At, e.Lease}
+				alive[e.Key] = life{e.At, e.Lease, living}
+				if byPrimary {
+					alive[e.Key] = life{e.At, e.Lease, copied}
+				}
 			}
 			m.client = holderOf(e.Lease)
 			if _, grant := slices.BinarySearch(t.grants, i); grant {
@@ -202,7 +308,7 @@ func (t *teller) tellNode(node string) {
 			}
 		case sim.Delete:
 			end(e.Key, e.At)
-			if e.By != "" && e.By != holderOf(e.Owner) {
+			if e.By != "" && e.By != holderOf(e.Owner) && !byPrimary {
 				m.text, m.weight = "deleted by "+e.By, telling
 			}
 		case sim.Expire:
@@ -212,7 +318,9 @@ func (t *teller) tellNode(node string) {
 			end(e.Key, e.At)
 			m.shape, m.text, m.weight = lost, "lost", telling
 		case sim.Retime:
-			m.text, m.weight = "extended", trivial
+			if !byPrimary {
+				m.text, m.weight = "extended", trivial
+			}
 		}
 		if m.text != "" || t.proves(i) {
 			t.mark(node, m)
@@ -221,6 +329,67 @@ func (t *teller) tellNode(node string) {
 	for _, name := range keys {
 		end(name, t.s.end)
 	}
+}
+
+// office returns the mark of a change in what a server is, or thinks of another.
+func (t *teller) office(i int) (mark, bool) {
+	e := &t.h.Events[i]
+	m := mark{at: e.At, shape: ticked, weight: telling, event: i}
+	who := ""
+	if t.shared[e.Process] != "" {
+		who = e.Process + ": "
+	}
+	switch e.Op {
+	case sim.Promoted:
+		m.shape, m.text = crowned, "primary from here on"
+		if missing := t.missing(i); len(missing) > 0 {
+			m.text += ", without " + strings.Join(missing, " ")
+		}
+	case sim.Followed:
+		m.text = "follows " + e.Value
+	case sim.Sdown:
+		m.text, m.weight = who+e.Value+" does not answer", usual
+	case sim.Odown:
+		m.text = who + e.Value + " is down"
+	case sim.Leader:
+		m.text, m.weight = who+"chosen to replace "+e.Value, usual
+	default:
+		return mark{}, false
+	}
+	if t.saidBefore(i) {
+		m.text = ""
+	}
+	return m, true
+}
+
+// saidBefore reports whether a server in the same lane, which several share, had said before what event i says.
+func (t *teller) saidBefore(i int) bool {
+	e := &t.h.Events[i]
+	return slices.ContainsFunc(t.h.Events[:i], func(o sim.Event) bool {
+		return o.Kind == e.Kind && o.Op == e.Op && o.Value == e.Value && t.shared[o.Process] != "" && t.shared[o.Process] == t.shared[e.Process]
+	})
+}
+
+// missing returns the leases in force of which a replica has no key when it is promoted by event i.
+func (t *teller) missing(i int) []string {
+	e := &t.h.Events[i]
+	var missing []string
+	for _, l := range t.leases {
+		had, has := false, false
+		for j := range t.h.Events[:i] {
+			switch o := &t.h.Events[j]; {
+			case o.Kind != sim.State:
+			case (o.Op == sim.Set || o.Op == sim.Over) && o.Lease == l.Label:
+				had, has = true, has || o.Process == e.Process
+			case o.Owner == l.Label && o.Process == e.Process && o.Op != sim.Retime:
+				has = false
+			}
+		}
+		if l.From <= e.At && e.At < l.To && had && !has && !slices.Contains(missing, l.Label) {
+			missing = append(missing, l.Label)
+		}
+	}
+	return missing
 }
 
 // grantText says what a quorum is of.
@@ -232,20 +401,25 @@ func (t *teller) grantText(e *sim.Event) string {
 }
 
 // fruitless reports whether an event belongs to attempts that are drawn as one.
-func (t *teller) fruitless(e *sim.Event) bool {
-	return slices.ContainsFunc(t.deeds, func(d deed) bool { return d.covers(e) })
+func (t *teller) fruitless(i int) bool {
+	return slices.ContainsFunc(t.deeds, func(d deed) bool { return d.covers(i, &t.h.Events[i]) })
 }
 
 func (t *teller) tellResource() {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Kind != sim.State || e.Op != sim.Accept && e.Op != sim.Reject {
+		if !atResource(e) || t.fruitless(i) {
 			continue
 		}
 		m := mark{at: e.At, shape: accepted, client: e.By, weight: telling, event: i, text: strings.TrimSpace(e.Value + " from " + e.By)}
-		if e.Op == sim.Reject {
+		switch e.Op {
+		case sim.Reject:
 			m.shape = rejected
 			m.text += " rejected"
+		case sim.Keep:
+			m.text += " kept beside the others"
+		case sim.Mark:
+			m.shape, m.text = bare, "mark is "+e.Lease
 		}
 		if e.Fence != 0 {
 			m.text += fmt.Sprintf(": fence %d", e.Fence)
@@ -266,15 +440,18 @@ func (t *teller) tellFlights() {
 	seen := map[flight]bool{}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.At > t.s.end || e.By == "" || e.By == e.Process || t.fruitless(e) {
+		if e.At > t.s.end || e.By == "" || e.By == e.Process || t.fruitless(i) {
 			continue
+		}
+		if e.Kind == sim.Message && slices.Contains(t.servers, e.By) && slices.Contains(t.servers, e.Process) {
+			continue // servers talk to each other all the time
 		}
 		f := flight{from: e.By, to: e.Process, sent: e.Sent, at: e.At}
 		switch {
 		case e.Kind == sim.State && e.Sent > 0:
 			seen[f] = true
 			f.client, f.proof = e.By, t.proves(i)
-			if e.Op == sim.Accept || e.Op == sim.Reject {
+			if atResource(e) {
 				f.write = true
 				writes = append(writes, f)
 			} else {
@@ -314,7 +491,7 @@ func (t *teller) tellFlights() {
 	})
 }
 
-func (t *teller) lane(process string) *lane { return t.s.lane(process) }
+func (t *teller) lane(process string) *lane { return t.s.lane(cmp.Or(t.shared[process], process)) }
 
 // bar adds a bar, cut to the picture.
 func (t *teller) bar(process string, b bar) {

@@ -29,6 +29,10 @@ const (
 type TextOptions struct {
 	Verbose  bool // also bites, waits and exits
 	Messages bool // also messages
+	// Measurements come after the verdict.
+	Measurements []checker.Measurement
+	// Unexplained leaves out why the violations came about.
+	Unexplained bool
 	// Paint colours a piece of text; nil leaves it plain. It must not change what is read.
 	Paint func(Role, string) string
 }
@@ -36,9 +40,10 @@ type TextOptions struct {
 // Width is the number of columns that no line of a text timeline exceeds.
 const Width = 100
 
-// Text writes a history as a timeline, one line per event, and then the verdict with what proves it. An exclamation mark in
-// the first column marks what proves a violation. Two things are folded, since they would fill pages: what several nodes
-// did at once for one client, and the attempts of a client that is refused again and again.
+// Text writes a history as a timeline, one line per event, then the verdict with what proves it, what was measured, and why the first
+// violation of each property came about. An exclamation mark in the first column marks what proves a violation. Three things
+// are folded, since they would fill pages: what several nodes did at once for one client, the attempts of a client that is
+// refused again and again, and what a client does many times over, but for the first and the last.
 func Text(w io.Writer, h *sim.History, r checker.Result, o TextOptions) error {
 	paint := o.Paint
 	if paint == nil {
@@ -51,6 +56,10 @@ func Text(w io.Writer, h *sim.History, r checker.Result, o TextOptions) error {
 	}
 	t.write(bw, paint)
 	writeVerdict(bw, r, paint)
+	writeMeasurements(bw, o.Measurements, paint)
+	if !o.Unexplained {
+		writeExplanations(bw, h, r)
+	}
 	return bw.Flush()
 }
 
@@ -60,6 +69,7 @@ type transcript struct {
 	o      TextOptions
 	proof  []int // the events that prove violations, ascending
 	grants []int // the events that granted a lease, ascending
+	all    []string
 	folds  []deed
 	lines  []line
 }
@@ -77,7 +87,7 @@ type line struct {
 }
 
 func newTranscript(h *sim.History, r checker.Result, o TextOptions) *transcript {
-	t := &transcript{h: h, o: o, grants: grantEvents(checker.Leases(h))}
+	t := &transcript{h: h, o: o, grants: grantEvents(checker.Leases(h)), all: servers(h.Meta)}
 	for _, v := range r.Violations {
 		t.proof = append(t.proof, v.Events...)
 	}
@@ -93,12 +103,12 @@ func (t *transcript) event(i int) {
 	e := &t.h.Events[i]
 	_, proof := slices.BinarySearch(t.proof, i)
 	l := line{event: e, who: e.Process, kind: string(e.Kind), op: e.Op, proof: proof}
-	if n := slices.IndexFunc(t.folds, func(d deed) bool { return d.covers(e) }); n >= 0 && !proof {
+	if n := slices.IndexFunc(t.folds, func(d deed) bool { return d.covers(i, e) }); n >= 0 && !proof {
 		d := &t.folds[n]
 		if i != d.out {
 			return
 		}
-		l.op, l.detail = fmt.Sprintf("acquire ×%d", d.times), fmt.Sprintf("since %s: %s", seconds(d.invoked), firstLine(d.err))
+		l.op, l.detail = fmt.Sprintf("%s ×%d", operation(e), d.times), d.summary()
 		t.lines = append(t.lines, l)
 		return
 	}
@@ -138,7 +148,7 @@ func (t *transcript) state(l line, i int) {
 	e := l.event
 	l.kind = e.Op
 	l.op, l.detail = t.change(i)
-	if slices.Contains(t.h.Meta.Nodes, e.Process) {
+	if slices.Contains(t.all, e.Process) {
 		l.nodes = []string{e.Process}
 	}
 	if _, grant := slices.BinarySearch(t.grants, i); grant {
@@ -163,11 +173,11 @@ func (l *line) sameElsewhere(o *line) bool {
 
 // write writes the lines in columns.
 func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
-	timeWidth, whoWidth := len("  0.000s"), len("resource")
+	timeWidth, whoWidth, kindWidth := len("  0.000s"), len("resource"), len("invoke")
 	for i := range t.lines {
 		l := &t.lines[i]
 		if len(l.nodes) > 0 {
-			l.who = ranges(l.nodes, t.h.Meta.Nodes)
+			l.who = ranges(l.nodes, t.all)
 			if len(l.nodes) > 1 && l.grant != "" {
 				l.detail += ", the grant on " + l.grant
 			} else if l.grant != "" {
@@ -176,6 +186,7 @@ func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
 		}
 		timeWidth = max(timeWidth, len(seconds(l.event.At)))
 		whoWidth = max(whoWidth, min(utf8.RuneCountInString(l.who), 16))
+		kindWidth = max(kindWidth, min(utf8.RuneCountInString(l.kind), 8))
 	}
 	for i := range t.lines {
 		l := &t.lines[i]
@@ -183,7 +194,7 @@ func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
 		if l.proof {
 			mark = "!"
 		}
-		head := fmt.Sprintf("%s%*s  %-*s %-6s  ", mark, timeWidth, seconds(l.event.At), whoWidth, printable(l.who, whoWidth), printable(l.kind, 8))
+		head := fmt.Sprintf("%s%*s  %-*s %-*s  ", mark, timeWidth, seconds(l.event.At), whoWidth, printable(l.who, whoWidth), kindWidth, printable(l.kind, kindWidth))
 		op, detail := printable(l.op, Width-len(head)), printable(l.detail, Width)
 		s := strings.TrimRight(fmt.Sprintf("%s%-14s  %s", head, op, detail), " ")
 		indent := strings.Repeat(" ", utf8.RuneCountInString(head)+16)

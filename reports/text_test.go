@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,27 @@ func golden(t *testing.T, name, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s differs; run go test ./reports -rewrite and read the diff. Got:\n%s", path, got)
+	}
+}
+
+// What a page asks for comes after the verdict, and changes nothing before it.
+func TestTextMeasurements(t *testing.T) {
+	r := runs(t)[0]
+	long := strings.Repeat("word ", 40) + "word"
+	got := text(t, r, TextOptions{Measurements: []checker.Measurement{
+		{Quantity: checker.Unavailability, Text: "9.870s"}, {Quantity: checker.RoundTrips, Text: long},
+	}, Unexplained: true})
+	rest, ok := strings.CutPrefix(got, text(t, r, TextOptions{Unexplained: true}))
+	if want := "reported:\n  unavailability      9.870s\n  round trips         word word"; !ok || !strings.HasPrefix(rest, want) {
+		t.Errorf("got\n%s\nwant the rest to begin with\n%s", got, want)
+	}
+	for line := range strings.Lines(rest) {
+		if len(line) > Width+1 {
+			t.Errorf("a line is too wide: %q", line)
+		}
+	}
+	if words := strings.Count(rest, "word"); words != 41 {
+		t.Errorf("%d words, want 41", words)
 	}
 }
 
@@ -111,6 +133,82 @@ func TestTextSpellsOutThreeViolations(t *testing.T) {
 	}
 }
 
+// Only the first violation of each property is explained, what two explanations have in common once, and all of it can be
+// switched off.
+func TestTextExplains(t *testing.T) {
+	r := judged("failover", failover(true))
+	got := text(t, r, TextOptions{})
+	for _, want := range []string{
+		"\nwhy lease exclusion was violated\n   1. From 0.000s to 7.001s messages from n1 to r1 did not get through.\n",
+		"\nwhy resource exclusion was violated\n   1. to 6. as above\n   7. c2 wrote B",
+	} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, got)
+		}
+	}
+	r.result.Violations = append(r.result.Violations, r.result.Violations...)
+	if again := text(t, r, TextOptions{}); strings.Count(again, "why ") != 2 {
+		t.Errorf("not only the first is explained:\n%s", again)
+	}
+	if got := text(t, r, TextOptions{Unexplained: true}); strings.Contains(got, "why ") {
+		t.Errorf("explained all the same:\n%s", got)
+	}
+}
+
+// What is done many times over is shown at the beginning and at the end.
+func TestTextFoldsRepeats(t *testing.T) {
+	r := judged("counter", counter())
+	got := text(t, r, TextOptions{})
+	for _, want := range []string{"c1       ok      increment ×17   since 0.011s\n", "increment       c1#2, 3\n", "increment       c1#20, 39\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "c1#3") || strings.Contains(got, "c1#19") {
+		t.Errorf("not folded:\n%s", got)
+	}
+	if all := text(t, r, TextOptions{Verbose: true}); strings.Contains(all, "×") || !strings.Contains(all, "c1#19") {
+		t.Errorf("folded though all is asked for:\n%s", all)
+	}
+	for i := range r.h.Events {
+		if e := &r.h.Events[i]; e.Op == sim.Increment && e.Kind == sim.OK && e.Value == "21" {
+			e.Kind, e.Value, e.Error = sim.Fail, "", "increment skipped"
+			r.result.Violations = []checker.Violation{{Property: checker.NoLostUpdate, What: "lost", Events: []int{i}}}
+		}
+	}
+	got = text(t, r, TextOptions{})
+	if !strings.Contains(got, "since 0.011s: 1 not done\n") || !strings.Contains(got, "\n!  0.0") {
+		t.Errorf("what was skipped, and is proof, is not told:\n%s", got)
+	}
+}
+
+// Attempts that nobody answered are folded only if they changed nothing: a key that was set is what a reader must see.
+func TestTextFoldsWhatChangedNothing(t *testing.T) {
+	h := failover(true)
+	want := "  1.805s  c2       info     acquire ×4      since 1.200s: connection refused\n"
+	if got := text(t, judged("failover", h), TextOptions{}); !strings.Contains(got, want) {
+		t.Errorf("%q is missing in:\n%s", want, got)
+	}
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Op == sim.Acquire && e.Kind == sim.Info && e.At > 1500*ms {
+			set := sim.Event{At: e.At, Process: "r1", Kind: sim.State, Op: sim.Set, Key: "lock", Lease: "c2#9", By: "c2"}
+			h.Events = slices.Insert(h.Events, i, set)
+			break
+		}
+	}
+	got := text(t, judged("failover", h), TextOptions{})
+	if !strings.Contains(got, "for c2#9") || !strings.Contains(got, "acquire ×2") || strings.Contains(got, "acquire ×4") {
+		t.Errorf("a key is hidden:\n%s", got)
+	}
+}
+
+func TestServers(t *testing.T) {
+	m := sim.Meta{Nodes: []string{"n1", "n2"}, Replicas: map[string]string{"r2": "n1", "r1": "n1", "r3": "n2", "r4": "n9"}, Others: []string{"s1", "n1"}}
+	if got, want := strings.Join(servers(m), " "), "n1 r1 r2 n2 r3 r4 s1"; got != want {
+		t.Errorf("servers %q, want %q", got, want)
+	}
+}
+
 func TestRanges(t *testing.T) {
 	all := []string{"n1", "n2", "n3", "n4", "n5"}
 	for want, nodes := range map[string][]string{
@@ -123,6 +221,10 @@ func TestRanges(t *testing.T) {
 		if got := ranges(nodes, all); got != want {
 			t.Errorf("ranges(%v) = %q, want %q", nodes, got, want)
 		}
+	}
+	mixed := []string{"n1", "r1", "r2", "r3", "s1"}
+	if got := ranges(mixed, mixed); got != "n1,r1..r3,s1" {
+		t.Errorf("ranges(%v) = %q", mixed, got)
 	}
 }
 

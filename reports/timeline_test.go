@@ -138,15 +138,21 @@ func TestPicturesSay(t *testing.T) {
 	want := map[string][]string{
 		"pause": {"UNSAFE: resource exclusion (bounded pause broken)", "paused 15 s", "c1 writes A 5.0 s after its lease ended, while c2 holds the lock",
 			"c1#1 is over, c1 does not notice", "c2 holds c2#1"},
-		"pause-fenced":      {"SAFE", "write A of c1 rejected: fence 33 &lt; 34", "A from c1 rejected: fence 33 &lt; 34"},
-		"clock-jump":        {"UNSAFE: lease exclusion (bounded clock error broken)", "clock +11s", "c1 and c2 hold the lock at once, for 2.0 s", "c1 ↔ n4,n5 cut"},
-		"crash-restart":     {"durable nodes broken", "crashed", "restarts empty", "lost", "c2#1 granted: 3 of 5"},
-		"halves":            {"SAFE", "acquire refused ×12", "c2 ↔ n1..n3 cut"},
-		"calm":              {"SAFE", "2 leases granted, one after the other"},
-		"unknown":           {"UNKNOWN", "must c1 resumes after its lease ended"},
-		"crash-no-ttl":      {"UNSAFE: deadlock freedom (no assumption broken)", "probe asked for the lock"},
-		"fixed-value":       {"owner only", "deleted by c1"},
-		"pause-in-acquire":  {"expired on return", "lease over"},
+		"pause-fenced":     {"SAFE", "write A of c1 rejected: fence 33 &lt; 34", "A from c1 rejected: fence 33 &lt; 34"},
+		"clock-jump":       {"UNSAFE: lease exclusion (bounded clock error broken)", "clock +11s", "c1 and c2 hold the lock at once, for 2.0 s", "c1 ↔ n4,n5 cut"},
+		"crash-restart":    {"durable nodes broken", "crashed", "restarts empty", "lost", "c2#1 granted: 3 of 5"},
+		"halves":           {"SAFE", "acquire refused ×12", "c2 ↔ n1..n3 cut"},
+		"calm":             {"SAFE", "2 leases granted, one after the other"},
+		"unknown":          {"UNKNOWN", "must c1 resumes after its lease ended"},
+		"crash-no-ttl":     {"UNSAFE: deadlock freedom (no assumption broken)", "probe asked for the lock"},
+		"fixed-value":      {"owner only", "deleted by c1"},
+		"pause-in-acquire": {"expired on return", "lease over"},
+		"failover": {"lease exclusion", "durable nodes broken", "n1 → r1 held", "crashed", "s1: n1 does not answer", "s2: n1 is down",
+			"s1..s3", "acquire: no answer ×4", "primary from here on, without c1#1", "c1 and c2 hold the lock at once"},
+		"failover-copied":   {"SAFE", "copy of c1#1", "primary from here on<", "acquire refused", "copy of a key"},
+		"counter":           {"SAFE", "40 leases granted", "increment ×17", "40 from c2"},
+		"watchdog":          {"renews", "told that c1#1 is lost", "paused 15 s", "c1 writes A 6.0 s after its lease ended"},
+		"check-and-set":     {"mark is c2#1", "x A from c1 rejected", "rejected: mark is c2#1", "C from c2 kept beside the others"},
 		"delay-to-resource": {"A of c1 arrives 90 s late", "c1 → resource held"},
 	}
 	for _, r := range runs(t) {
@@ -276,16 +282,20 @@ func TestBusyHistory(t *testing.T) {
 
 // A report must come out of anything that can be called a history: it is what people turn to when things have gone wrong.
 func TestAnyHistoryIsDrawn(t *testing.T) {
-	processes := []string{"c1", "c2", "probe", "n1", "n2", "n3", "resource", "c1->n1", "n1-c1", "", "stranger"}
+	processes := []string{"c1", "c2", "probe", "n1", "n2", "n3", "resource", "c1->n1", "n1-c1", "", "stranger",
+		"r1", "s1", "s2"}
 	faults := []string{"pause c1 1s", "pause c2", "resume c2", "crash n1", "restart n1 empty", "jump n2 +1s", "drift n2 +500ppm",
 		"slew n3 +1s over 10s", "cut c1-n1", "cut c2->n2", "heal", "hold c1->resource", "release c1->resource", "delay c1-n2 1s",
-		"reset c1-n1", "on reply SET n1->c1 hold", "nonsense", ""}
+		"reset c1-n1", "on reply SET n1->c1 hold", "crash n1 power", "stop r1", "restart r1", "promote r1", "follow n1 r1",
+		"cut n1-r1", "x y", "11", "n1", "nonsense", ""}
 	leases := []string{"c1#1", "c1#2", "c2#1", "", "odd"}
 	ops := []string{sim.Acquire, sim.Release, sim.Write, sim.Read, sim.Check, sim.Wait, sim.Exit, sim.Deliver, sim.Drop, sim.Set,
-		sim.Over, sim.Retime, sim.Delete, sim.Expire, sim.Lose, sim.Accept, sim.Reject, "", "odd"}
+		sim.Over, sim.Retime, sim.Delete, sim.Expire, sim.Lose, sim.Accept, sim.Reject, sim.Extend, sim.Increment, sim.Increment,
+		sim.Update, sim.Enter, sim.Renew, sim.Lost, sim.Keep, sim.Mark, sim.Promoted, sim.Followed, sim.Sdown, sim.Odown, sim.Leader, "", "odd"}
 	kinds := []sim.Kind{sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Injected, sim.Bite, sim.State, sim.Message, "", "odd"}
 	rapid.Check(t, func(t *rapid.T) {
-		h := &sim.History{Meta: sim.Meta{Scenario: "any", Lock: "any", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Probe: "probe"}}
+		h := &sim.History{Meta: sim.Meta{Scenario: "any", Lock: "any", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Probe: "probe",
+			Replicas: map[string]string{"r1": "n1"}, Others: []string{"s1", "s2"}}}
 		var now time.Duration
 		for range rapid.IntRange(0, 40).Draw(t, "events") {
 			now += time.Duration(rapid.SampledFrom([]int{0, 1, 1000, 500_000, 1e9, 20e9}).Draw(t, "later"))

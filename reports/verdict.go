@@ -3,9 +3,11 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"lockstep/checker"
+	"lockstep/sim"
 )
 
 // writeVerdict writes the verdict, one line per property, and why.
@@ -46,6 +48,48 @@ func writeViolations(w io.Writer, name string, r checker.Result, p checker.Prope
 	}
 	if more := shown - violationsShown; more > 0 {
 		fmt.Fprintf(w, "%s          and %d more\n", indent, more)
+	}
+}
+
+// writeMeasurements writes one line per quantity.
+func writeMeasurements(w io.Writer, all []checker.Measurement, paint func(Role, string) string) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "reported:")
+	for _, m := range all {
+		paragraph(w, fmt.Sprintf("  %-18s  ", m.Quantity), "", printable(m.Text, 4*Width), paint)
+	}
+}
+
+// writeExplanations writes why the first violation of each property came about, in numbered sentences. Violations often
+// have a beginning in common, which is written once.
+func writeExplanations(w io.Writer, h *sim.History, r checker.Result) {
+	plain := func(_ Role, s string) string { return s }
+	var above []string
+	for _, p := range checker.Properties() {
+		n := slices.IndexFunc(r.Violations, func(v checker.Violation) bool { return v.Property == p })
+		if n < 0 {
+			continue
+		}
+		fmt.Fprintf(w, "why %s was violated\n", p)
+		var texts []string
+		for _, s := range checker.Explain(h, r.Violations[n]) {
+			texts = append(texts, printable(s.Text, 4*Width))
+		}
+		same := 0
+		for same < len(texts)-1 && slices.Contains(above, texts[same]) {
+			same++
+		}
+		if same > 1 {
+			fmt.Fprintf(w, "%4d. to %d. as above\n", 1, same)
+		} else {
+			same = 0
+		}
+		for k, text := range texts[same:] {
+			paragraph(w, fmt.Sprintf("%4d. ", same+k+1), "", text, plain)
+		}
+		above = append(above, texts...)
 	}
 }
 

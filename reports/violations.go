@@ -24,6 +24,8 @@ func (t *teller) tellViolations() {
 				c.lane, c.at = b.clients[0], b.from
 				c.text = fmt.Sprintf("%s hold the lock at once, for %s", strings.Join(b.clients, " and "), span(b.to-b.from))
 			}
+		case checker.NoLostUpdate:
+			c.text, _, _ = strings.Cut(c.text, ";") // how much was lost, without the example
 		case checker.ResourceExclusion:
 			if text := t.zombieWrite(v); text != "" {
 				c.text = text
@@ -74,7 +76,7 @@ func (t *teller) zombieWrite(v checker.Violation) string {
 	text := fmt.Sprintf("%s writes %s", e.By, e.Value)
 	if e.Sent > 0 && e.At-e.Sent >= tellingDelay {
 		text = fmt.Sprintf("%s of %s arrives %s late", e.Value, e.By, span(e.At-e.Sent))
-	} else if end, known := t.leaseEnd(e.Lease); known && end < e.At {
+	} else if end, known := t.leaseEnd(e.Lease, e.At); known && end < e.At {
 		text += fmt.Sprintf(" %s after its lease ended", span(e.At-end))
 	}
 	for _, l := range t.leases {

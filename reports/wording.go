@@ -2,13 +2,37 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"lockstep/sim"
 )
 
-// ranges names some nodes in the order in which all are numbered, neighbours together: n1..n3,n5.
+// servers names all servers: each lock node with its replicas after it, then the others.
+func servers(m sim.Meta) []string {
+	replicas := slices.Sorted(maps.Keys(m.Replicas))
+	var all []string
+	add := func(name string) {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	for _, n := range m.Nodes {
+		add(n)
+		for _, r := range replicas {
+			if m.Replicas[r] == n {
+				add(r)
+			}
+		}
+	}
+	for _, name := range slices.Concat(replicas, m.Others) {
+		add(name)
+	}
+	return all
+}
+
+// ranges names some nodes in the order in which all are numbered, neighbours of a kind together: n1..n3,n5.
 func ranges(nodes, all []string) string {
 	var parts []string
 	for i := 0; i < len(all); i++ {
@@ -16,7 +40,7 @@ func ranges(nodes, all []string) string {
 			continue
 		}
 		j := i
-		for j+1 < len(all) && slices.Contains(nodes, all[j+1]) {
+		for j+1 < len(all) && slices.Contains(nodes, all[j+1]) && strings.TrimRight(all[j+1], digits) == strings.TrimRight(all[i], digits) {
 			j++
 		}
 		switch {
@@ -32,6 +56,8 @@ func ranges(nodes, all []string) string {
 	return strings.Join(parts, ",")
 }
 
+const digits = "0123456789"
+
 // actor names who an event happened to. A fault on links happens to the network; its printed form names the links.
 func actor(e *sim.Event) string {
 	if e.Process == "" || strings.Contains(e.Process, "-") {
@@ -42,11 +68,14 @@ func actor(e *sim.Event) string {
 
 // operation is an operation in the words of a scenario file.
 func operation(e *sim.Event) string {
-	if e.Op == sim.Write && e.Value != "" {
+	if (e.Op == sim.Write || e.Op == sim.Update) && e.Value != "" {
 		return e.Op + " " + e.Value
 	}
 	return e.Op
 }
+
+// counterName is the process of the counter, where the resource is one.
+const counterName = "resource"
 
 // outcome is what an operation's event says beyond its name.
 func outcome(e *sim.Event) string {
@@ -54,13 +83,13 @@ func outcome(e *sim.Event) string {
 	if e.Lease != "" && e.Kind != sim.Fail {
 		parts = append(parts, e.Lease)
 	}
-	if e.Op == sim.Acquire && e.Kind == sim.OK {
+	if (e.Op == sim.Acquire || e.Op == sim.Extend) && e.Kind == sim.OK || e.Op == sim.Renew {
 		parts = append(parts, validity(e))
 	}
 	if e.Fence != 0 {
 		parts = append(parts, fmt.Sprintf("fence %d", e.Fence))
 	}
-	if e.Op != sim.Write && e.Value != "" {
+	if e.Op != sim.Write && e.Op != sim.Update && e.Value != "" {
 		parts = append(parts, e.Value)
 	}
 	if e.Error != "" {
@@ -91,6 +120,8 @@ func (t *transcript) change(i int) (what, detail string) {
 	switch e.Op {
 	case sim.Set, sim.Over:
 		switch {
+		case e.Lease == "" && e.Process == counterName && e.By != "":
+			return what, e.Value + ", by " + e.By
 		case e.Lease == "":
 			detail = e.Value
 		case e.Owner == "":
@@ -103,11 +134,28 @@ func (t *transcript) change(i int) (what, detail string) {
 	case sim.Delete:
 		detail = "of " + e.Owner
 	case sim.Expire, sim.Lose:
-		return what, "of " + e.Owner
-	case sim.Accept, sim.Reject:
+		if e.Owner != "" {
+			detail = "of " + e.Owner
+		}
+	case sim.Accept, sim.Reject, sim.Keep:
 		return e.Value, t.writing(i)
+	case sim.Mark:
+		return e.Lease, "is the mark from now on"
+	case sim.Promoted:
+		return "", "is a primary from now on"
+	case sim.Followed:
+		return e.Value, "is its primary from now on"
+	case sim.Sdown:
+		return e.Value, "does not answer"
+	case sim.Odown:
+		return e.Value, "is down, by a quorum"
+	case sim.Leader:
+		return e.Value, "is for it to replace"
 	}
-	if e.By != holderOf(e.Owner) && e.Owner != "" {
+	switch {
+	case slices.Contains(t.all, e.By):
+		detail = strings.TrimPrefix(detail+", from "+e.By, ", ")
+	case e.By != "" && e.By != holderOf(e.Owner) && e.Owner != "":
 		detail += ", by " + e.By
 	}
 	return what, detail
@@ -120,8 +168,14 @@ func (t *transcript) writing(i int) string {
 	if e.Lease == "" {
 		s = "of " + e.By
 	}
+	if e.Word != "" {
+		s += ", adds " + e.Word
+	}
 	if e.Fence != 0 {
 		s += fmt.Sprintf(", fence %d", e.Fence)
+	}
+	if e.Op == sim.Reject && e.Fence == 0 && e.Error != "" {
+		s += ": " + firstLine(e.Error)
 	}
 	if seen := fenceSeen(t.h, i); e.Op == sim.Reject && e.Fence != 0 && seen > 0 {
 		s += fmt.Sprintf(" < %d", seen)

@@ -223,7 +223,7 @@
 //	NODE is promoted without the key of CLIENT     no copy of a key that should still live had arrived
 //	NODE never has the key of CLIENT               though a copy of the same node has
 //	NODE is promoted without the last fence        a later fencing token had been drawn than it knows of
-//	NODE does not answer while CLIENT tries        it runs, and no reply arrives during one acquire
+//	NODE does not answer while CLIENT tries        it runs, and no reply arrives during one acquire, or for half a TTL
 //	a request from CLIENT to SERVER takes over LIMIT
 //	a reply from SERVER to CLIENT takes over LIMIT
 //	a request from CLIENT to SERVER is lost        with its connection

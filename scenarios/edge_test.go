@@ -88,19 +88,30 @@ must c1 holds exactly n1 n2 n3
 func TestDriftEdge(t *testing.T) {
 	quietRedis()
 	for _, ttl := range []time.Duration{10 * time.Second, time.Second} {
-		validity := ttl - ttl/100 - 2*time.Millisecond
-		edge, err := Edge(0, 100_000, func(ppm int64) (bool, error) { return breaksByDrift(t, ttl, validity, ppm) })
-		if err != nil {
-			t.Fatalf("TTL %v: %v", ttl, err)
-		}
-		rate := func(left time.Duration) int64 { return int64(1e6 * (float64(ttl)/float64(left) - 1)) }
-		least, most := rate(validity), rate(validity-latencies)
-		t.Logf("with a TTL of %v a clock that is %d ppm fast is too fast; the allowance of %v is for %d ppm", ttl, edge, ttl-validity, least)
+		edge, least, most := driftEdge(t, ttl), allowance(ttl), rateOf(ttl, validity(ttl)-latencies)
+		t.Logf("with a TTL of %v a clock that is %d ppm fast is too fast; the allowance of %v is for %d ppm", ttl, edge, ttl-validity(ttl), least)
 		if edge < least || edge > most {
 			t.Errorf("with a TTL of %v the edge is at %d ppm, want it between %d and %d", ttl, edge, least, most)
 		}
 	}
 }
+
+// driftEdge is the least rate, in ppm, at which two clients hold.
+func driftEdge(t *testing.T, ttl time.Duration) int64 {
+	t.Helper()
+	edge, err := Edge(0, 100_000, func(ppm int64) (bool, error) { return breaksByDrift(t, ttl, validity(ttl), ppm) })
+	if err != nil {
+		t.Fatalf("TTL %v: %v", ttl, err)
+	}
+	return edge
+}
+
+// allowance is the rate, in ppm, at which a key ends with the validity of its lease, if messages take no time.
+func allowance(ttl time.Duration) int64 { return rateOf(ttl, validity(ttl)) }
+
+func rateOf(ttl, left time.Duration) int64 { return int64(1e6 * (float64(ttl)/float64(left) - 1)) }
+
+func validity(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.Millisecond }
 
 // latencies is what messages may add to the edge: the request of c1, then connections, the request and the reply of c2.
 const latencies = 10 * time.Millisecond

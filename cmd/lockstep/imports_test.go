@@ -13,12 +13,15 @@ func TestImportsPointDown(t *testing.T) {
 	may := map[string][]string{
 		"lockstep/sim":             {},
 		"lockstep/nodes":           {"lockstep/sim"},
-		"lockstep/clients":         {"lockstep/sim"},
+		"lockstep/clients":         {"lockstep/sim", "lockstep/clients/internal/redlock"},
+		"lockstep/clients/broken":  {"lockstep/clients", "lockstep/clients/internal/redlock"},
 		"lockstep/clients/planted": {"lockstep/clients"},
 		"lockstep/checker":         {"lockstep/sim"},
 		"lockstep/reports":         {"lockstep/sim", "lockstep/checker"},
 		"lockstep/scenarios":       {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports"},
 		"lockstep/cmd/lockstep":    {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios"},
+
+		"lockstep/clients/internal/redlock": {},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
 	if err != nil {

@@ -19,11 +19,15 @@ func TestREADME(t *testing.T) {
 	}
 	readme := string(data)
 
-	out := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], "run")
+	show := []string{
+		"run", "pause-after-acquire/redlock", "pause-fenced", "clock-jump", "clock-drift", "crash-restart-aof", "failover-lag",
+		"release-race", "lost-update/nolock/many", "lost-update/watch/many",
+	}
+	out := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], show...)
 	out = regexp.MustCompile(` \([0-9.]+m?s\)`).ReplaceAllString(out, "")
 	out = regexp.MustCompile(`(?m) +$`).ReplaceAllString(out, "")
 	block := regexp.MustCompile("(?s)(<!-- verdicts:[^>]*-->\n```\n).*?(```\n<!-- /verdicts -->)")
-	want := block.ReplaceAllString(readme, "${1}$$ lockstep run\n"+strings.ReplaceAll(out, "$", "$$")+"${2}")
+	want := block.ReplaceAllString(readme, "${1}$$ lockstep "+strings.Join(show, " ")+"\n"+strings.ReplaceAll(out, "$", "$$")+"${2}")
 	if *rewriteReadme {
 		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

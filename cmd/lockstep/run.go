@@ -103,13 +103,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	for _, s := range chosen {
 		f.files[s.scenario] = s.file
 	}
-	for _, s := range chosen {
-		for _, r := range s.runs {
-			if f.on == scenarios.OnReal {
-				if err := scenarios.CheckRedis(s.scenario, r, f.speed); err != nil {
-					return err
-				}
-			}
+	if f.on == scenarios.OnReal {
+		if chosen, err = f.possible(c.ErrOrStderr(), chosen); err != nil {
+			return err
 		}
 	}
 	if f.rewrite {

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"lockstep/clients"
+	"lockstep/nodes"
 	"lockstep/scenarios"
 )
 
@@ -17,6 +20,7 @@ type selection struct {
 	scenario *scenarios.Scenario
 	runs     []scenarios.Run
 	file     bool // it is not from the catalogue
+	one      bool // the one run was named
 }
 
 // choose finds the scenarios that the arguments name: SCENARIO or SCENARIO/RUN of the catalogue, or files. No argument
@@ -63,6 +67,35 @@ func choose(known []clients.Lock, args, locks []string) ([]selection, error) {
 	return chosen, nil
 }
 
+// possible leaves out, with a line for each, the runs that cannot be done on real servers, unless it is one of those that was
+// asked for.
+func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error) {
+	var kept []selection
+	var first error
+	for _, s := range chosen {
+		var runs []scenarios.Run
+		for _, r := range s.runs {
+			err := scenarios.CheckRedis(s.scenario, r, f.speed)
+			switch {
+			case err == nil:
+				runs = append(runs, r)
+			case s.one || !errors.Is(err, nodes.ErrSimOnly):
+				return nil, err
+			default:
+				first = cmp.Or(first, err)
+				fmt.Fprintf(w, "left out: %v\n", err)
+			}
+		}
+		if s.runs = runs; len(runs) > 0 {
+			kept = append(kept, s)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, first
+	}
+	return kept, nil
+}
+
 func keep(runs []scenarios.Run, locks []string) []scenarios.Run {
 	if len(locks) == 0 {
 		return runs
@@ -102,7 +135,7 @@ func (s selection) narrow(id string, one bool) (selection, error) {
 		return s, nil
 	}
 	r, err := s.scenario.FindRun(id)
-	s.runs = []scenarios.Run{r}
+	s.runs, s.one = []scenarios.Run{r}, true
 	return s, err
 }
 

@@ -44,7 +44,7 @@ named. The file may also be a history (.jsonl) that lockstep run --out has writt
 				fmt.Fprintln(w, o.Report)
 				return status(exitUnknown)
 			}
-			options.Paint = roles(w)
+			options.Paint, options.Measurements = roles(w), o.Measurements
 			if err := reports.Text(w, o.History, o.Result, options); err != nil {
 				return err
 			}

@@ -29,6 +29,7 @@ type line struct {
 	Violations  []violation                         `json:"violations"`
 	Unmet       []string                            `json:"unmet,omitempty"`
 	Differences []string                            `json:"differences,omitempty"`
+	Reported    []checker.Measurement               `json:"reported,omitempty"`
 	Report      string                              `json:"report,omitempty"`
 	Checksum    string                              `json:"checksum"`
 	VirtualMS   int64                               `json:"virtual_ms"`
@@ -48,7 +49,7 @@ func newLine(o *scenarios.Outcome) line {
 		Scenario: m.Scenario, Lock: m.Lock, Label: m.Label, On: m.On, Seed: m.Seed,
 		Verdict: o.Result.Verdict, Expected: o.ExpectedVerdict(),
 		Properties: map[checker.Property]checker.Status{}, Violations: []violation{},
-		Unmet: o.Result.Unmet, Differences: o.Unexpected(),
+		Unmet: o.Result.Unmet, Differences: o.Unexpected(), Reported: o.Measurements,
 		Checksum: m.Checksum, Events: len(o.History.Events),
 	}
 	for _, s := range o.Result.Statuses {
@@ -95,10 +96,35 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 		t.AppendRow(table.Row{name, o.Run.ID(), verdict, violated, broken, mark})
 	}
 	fmt.Fprintln(w, t.Render())
+	printReported(w, outcomes)
 	fmt.Fprintf(w, "\n%d runs, %d as expected (%v)\n", len(outcomes), asExpected, took.Round(10*time.Millisecond))
 }
 
-// summary names the violated properties of an outcome, and the assumptions broken with them.
+// printReported prints the figures that scenarios ask for.
+func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
+	t := table.NewWriter()
+	t.SuppressTrailingSpaces()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatLower
+	style.Box.PaddingLeft = ""
+	t.SetStyle(style)
+	t.AppendHeader(table.Row{"reported by", "", ""})
+	for _, o := range outcomes {
+		for i, m := range o.Measurements {
+			name := o.Name()
+			if i > 0 {
+				name = ""
+			}
+			t.AppendRow(table.Row{name, m.Quantity, m.Text})
+		}
+	}
+	if t.Length() > 0 {
+		fmt.Fprintf(w, "\n%s\n", t.Render())
+	}
+}
+
+// summary names the violated properties of an outcome, and the assumptions broken with them, one to a line.
 func summary(o *scenarios.Outcome) (violated, broken string) {
 	var props, why []string
 	for _, v := range o.Result.Violations {
@@ -109,7 +135,7 @@ func summary(o *scenarios.Outcome) (violated, broken string) {
 			why = append(why, string(v.Assumption))
 		}
 	}
-	return strings.Join(props, ", "), strings.Join(why, ", ")
+	return strings.Join(props, "\n"), strings.Join(why, "\n")
 }
 
 // printTimeline prints the timeline of one run.
@@ -117,6 +143,6 @@ func printTimeline(w io.Writer, o *scenarios.Outcome) {
 	m := o.History.Meta
 	bold := paint(w, text.Bold)
 	fmt.Fprintf(w, "%s\n", bold(fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, o.Run.ID(), m.Seed, m.On, cmp.Or(m.Checksum, "none"))))
-	reports.Text(w, o.History, o.Result, reports.TextOptions{Paint: roles(w)})
+	reports.Text(w, o.History, o.Result, reports.TextOptions{Paint: roles(w), Measurements: o.Measurements})
 	fmt.Fprintln(w)
 }

@@ -1,0 +1,65 @@
+package checker
+
+import (
+	"time"
+
+	"lockstep/sim"
+)
+
+// An ask is a client's wish for a lock, from its first try to the last: tries that follow each other at once, with nothing
+// done between them but waiting, are one ask.
+type ask struct {
+	client, lock string
+	stretch
+	first, last int // the first invocation and the last outcome; -1 if that never came
+	tries       int
+	got         bool // the last try handed out a lease
+}
+
+// gap is the longest wait between two tries that are still the same ask. Clients that poll wait one or two hundredths of a
+// TTL; a lane that sleeps for longer has turned to something else.
+func (ix *index) gap() time.Duration { return ix.Meta.TTL / 20 }
+
+// asks returns what all clients asked for, client by client in the order of their first invocations.
+func (ix *index) asks() []ask {
+	var asks []ask
+	open := map[string]int{} // client → the ask that its next try may belong to
+	for i, e := range ix.Events {
+		if e.Kind != sim.Invoke {
+			continue
+		}
+		if e.Op != sim.Acquire {
+			delete(open, e.Process)
+			continue
+		}
+		n, retry := open[e.Process]
+		if retry = retry && asks[n].lock == e.Lock && e.At-asks[n].to <= ix.gap(); !retry {
+			n = len(asks)
+			asks = append(asks, ask{client: e.Process, lock: e.Lock, stretch: stretch{from: e.At}, first: i})
+		}
+		a := &asks[n]
+		a.tries++
+		delete(open, e.Process)
+		out, answered := ix.outcome[i]
+		if !answered {
+			a.last, a.to = -1, ix.goneAfter(e.Process, i)
+			continue
+		}
+		a.last, a.to, a.got = out, ix.at(out), ix.Events[out].Kind == sim.OK
+		if !a.got {
+			open[e.Process] = n
+		}
+	}
+	return asks
+}
+
+// goneAfter returns when a client crashed or exited after event i; the end of the history if it did not.
+func (ix *index) goneAfter(client string, i int) time.Duration {
+	gone := ix.at(len(ix.Events) - 1)
+	for _, j := range []int{first(ix.crashes[client], i), first(ix.exits[client], i)} {
+		if j >= 0 {
+			gone = min(gone, ix.at(j))
+		}
+	}
+	return gone
+}

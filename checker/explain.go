@@ -1,0 +1,234 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim"
+)
+
+// A Sentence is one step of an explanation.
+type Sentence struct {
+	Text string `json:"text"`
+	// Events are indices into History.Events. The first is what the sentence tells; the others, ascending, are what else it
+	// stands on, and may be older. Each process, lease and instant in the text is in one of them.
+	Events []int `json:"events"`
+}
+
+// Explain tells why a violation came about to a reader who has not seen the timeline: one to ten sentences in the order in
+// which what they tell happened. The last says which assumption broke, or that none did, and stands on what broke it.
+// Everything comes from the history; where that shows too little, the only sentence is that of the violation.
+func Explain(h *sim.History, v Violation) []Sentence {
+	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
+	n := &narrator{h: h, v: v, told: map[int]bool{}}
+	if len(v.Events) > 0 && wellFormed(h) == nil {
+		n.leases, n.keys = Leases(h), tenures(h)
+		n.tell()
+	}
+	if len(n.story) == 0 {
+		return []Sentence{{v.What, v.Events}}
+	}
+	for _, i := range v.Events {
+		n.fault(detail, i)
+	}
+	n.conclude()
+	return n.sentences()
+}
+
+// sentencesMost is how many sentences a reader takes in.
+const sentencesMost = 10
+
+// A narrator tells one violation.
+type narrator struct {
+	h      *sim.History
+	v      Violation
+	leases []Lease
+	keys   []tenure
+	story  []said
+	told   map[int]bool // faults
+	naps   [][2]int     // the pauses that were told
+	cause  []int        // the events in which an assumption broke, as far as they were found
+}
+
+// A said is a sentence on its way into the story.
+type said struct {
+	Sentence
+	weight weight
+}
+
+// The weight of a sentence decides what is left out where there is too much.
+type weight int
+
+const (
+	background weight = iota // why things stood as they did
+	detail                   // what makes it clearer
+	step                     // without this one, a reader asks why
+)
+
+func (n *narrator) tell() {
+	switch n.v.Property {
+	case LeaseExclusion:
+		n.tellOverlap()
+	case ResourceExclusion:
+		n.tellWrite()
+	case ExpiredOnReturn:
+		n.tellReturn()
+	case NoLostUpdate:
+		n.tellLostUpdate()
+	case OwnerOnly:
+		n.tellIntrusion()
+	case Tokens:
+		n.tellTokens()
+	case DeadlockFreedom, FaultTolerance:
+		n.tellStandstill()
+	}
+}
+
+// say adds a sentence: what it tells is event at, and the others are what else it stands on. Events that are -1 are none.
+func (n *narrator) say(w weight, at int, others []int, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if at < 0 || at >= len(n.h.Events) || slices.ContainsFunc(n.story, func(s said) bool { return s.Text == text }) {
+		return
+	}
+	rest := slices.DeleteFunc(proof(slices.Clone(others)...), func(i int) bool { return i == at || i >= len(n.h.Events) })
+	n.story = append(n.story, said{Sentence{text, append([]int{at}, rest...)}, w})
+}
+
+// conclude says which assumption broke. It stands on what broke it and on what proves the violation and was not told.
+func (n *narrator) conclude() {
+	var events []int
+	if n.v.Assumption != None {
+		events = append(events, n.cause...)
+	}
+	for _, i := range n.v.Events {
+		if !slices.ContainsFunc(n.story, func(s said) bool { return slices.Contains(s.Events, i) }) {
+			events = append(events, i)
+		}
+	}
+	if events = proof(events...); len(events) == 0 {
+		events = n.v.Events[len(n.v.Events)-1:]
+	}
+	n.story = append(n.story, said{Sentence{broke(n.v.Assumption), events}, step})
+}
+
+// broke says in plain words what a run did not keep to.
+func broke(a Assumption) string {
+	const lead = "What broke is the assumption that "
+	switch a {
+	case BoundedPause:
+		return lead + "no process is paused for longer than its lease lasts."
+	case BoundedClockError:
+		return lead + "clocks run at nearly the same rate, and do not jump."
+	case BoundedDelay:
+		return lead + "a message arrives while the lease that it was sent under still lasts."
+	case DurableNodes:
+		return lead + "what a node has granted stays known while the lease lasts, to it and to whoever takes its place."
+	case None, "":
+		return "No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault."
+	}
+	return "What broke is the assumption of " + string(a) + "."
+}
+
+// sentences puts the story in order and leaves out what is too much. The last sentence stays the last.
+func (n *narrator) sentences() []Sentence {
+	last := len(n.story) - 1
+	slices.SortStableFunc(n.story[:last], func(a, b said) int { return cmp.Compare(a.Events[0], b.Events[0]) })
+	for w := background; len(n.story) > sentencesMost && w <= step; {
+		i := len(n.story) - 2
+		for i >= 0 && n.story[i].weight != w {
+			i--
+		}
+		if i < 0 {
+			w++
+			continue
+		}
+		n.story = slices.Delete(n.story, i, i+1)
+	}
+	var told []Sentence
+	for _, s := range n.story {
+		told = append(told, s.Sentence)
+	}
+	return told
+}
+
+// event returns event i, or an empty one if there is none.
+func (n *narrator) event(i int) sim.Event {
+	if i < 0 || i >= len(n.h.Events) {
+		return sim.Event{}
+	}
+	return n.h.Events[i]
+}
+
+func (n *narrator) time(i int) string { return seconds(n.event(i).At) }
+
+// lease returns the lease with a label, or nil.
+func (n *narrator) lease(label string) *Lease {
+	i := slices.IndexFunc(n.leases, func(l Lease) bool { return l.Label == label && label != "" })
+	if i < 0 {
+		return nil
+	}
+	return &n.leases[i]
+}
+
+// after returns the first event after i for which f holds, or -1.
+func (n *narrator) after(i int, f func(sim.Event) bool) int {
+	for j := i + 1; j < len(n.h.Events); j++ {
+		if f(n.h.Events[j]) {
+			return j
+		}
+	}
+	return -1
+}
+
+// before returns the last event before i for which f holds, or -1.
+func (n *narrator) before(i int, f func(sim.Event) bool) int {
+	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
+		if f(n.h.Events[j]) {
+			return j
+		}
+	}
+	return -1
+}
+
+// doing returns the invocation of the operation that a client was in at event i, or -1.
+func (n *narrator) doing(client string, i int) int {
+	done := map[int]bool{}
+	return n.before(i, func(e sim.Event) bool {
+		if e.Process != client {
+			return false
+		}
+		if isOutcome(e) {
+			done[e.ID] = true
+		}
+		return e.Kind == sim.Invoke && !done[e.ID]
+	})
+}
+
+// invoked returns the invocation that event i is the outcome of, or -1.
+func (n *narrator) invoked(i int) int {
+	o := n.event(i)
+	return n.before(i, func(e sim.Event) bool { return e.Kind == sim.Invoke && e.Process == o.Process && e.ID == o.ID })
+}
+
+// list joins words: a, b and c.
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// when says when events happened: at 1.000s, or from 1.000s to 1.003s.
+func (n *narrator) when(events []int) string {
+	from, to := n.time(slices.Min(events)), n.time(slices.Max(events))
+	if from == to {
+		return "at " + from
+	}
+	return "from " + from + " to " + to
+}
+
+// long says whether a time is long compared with a lease, so that it is worth a word.
+func (n *narrator) long(d time.Duration) bool { return d > n.h.Meta.TTL/4 && d > 100*time.Millisecond }

@@ -1,0 +1,284 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"lockstep/sim"
+)
+
+// tellOnce says whether fault i is to be told, and notes that it was.
+func (n *narrator) tellOnce(i int) bool {
+	if i < 0 || n.told[i] {
+		return false
+	}
+	if n.told == nil {
+		n.told = map[int]bool{}
+	}
+	n.told[i] = true
+	return true
+}
+
+// fault tells of the fault that event i records, if it records one and that was not told yet.
+func (n *narrator) fault(w weight, i int) {
+	e := n.event(i)
+	if e.Kind != sim.Injected || e.Op == sim.Missed || !n.tellOnce(i) {
+		return
+	}
+	switch f := faultOf(e); f := f.(type) {
+	case sim.Pause:
+		n.pause(w, i)
+	case sim.Crash, sim.Stop:
+		if back := n.undone(i, "restart"); back >= 0 {
+			n.say(w, i, []int{back}, "%s and came back at %s.", n.deed(i), n.time(back))
+		} else {
+			n.say(w, i, nil, "%s.", n.deed(i))
+		}
+	case sim.Cut, sim.Hold, sim.Delay:
+		n.link(w, i, f)
+	case nil:
+		if e.Op == "pause" {
+			n.pause(w, i)
+		} else {
+			n.say(w, i, nil, "%s.", n.deed(i))
+		}
+	default:
+		n.say(w, i, nil, "%s.", n.deed(i))
+	}
+}
+
+// faultOf returns the fault that e records, or nil if it cannot be read.
+func faultOf(e sim.Event) sim.Fault {
+	f, err := sim.ParseFault(e.Value)
+	if err != nil || e.Kind != sim.Injected || e.Op == sim.Missed {
+		return nil
+	}
+	return f
+}
+
+// deed says what a fault did, without a full stop.
+func (n *narrator) deed(i int) string {
+	e := n.event(i)
+	at := " at " + seconds(e.At)
+	switch f := faultOf(e).(type) {
+	case sim.Crash:
+		if f.Power {
+			return "The machine of " + e.Process + " lost power" + at
+		}
+		return e.Process + " crashed" + at
+	case sim.Stop:
+		return e.Process + " was stopped" + at
+	case sim.Restart:
+		if f.Empty {
+			return e.Process + " came back" + at + " with an empty disk"
+		}
+		return e.Process + " came back" + at
+	case sim.Resume:
+		return e.Process + " went on" + at
+	case sim.Jump:
+		return fmt.Sprintf("The wall clock of %s jumped %s%s", e.Process, course(f.By), at)
+	case sim.Drift:
+		switch {
+		case f.PPM > 0:
+			return fmt.Sprintf("From %s on the clocks of %s ran fast by %d ppm", seconds(e.At), e.Process, f.PPM)
+		case f.PPM < 0:
+			return fmt.Sprintf("From %s on the clocks of %s ran slow by %d ppm", seconds(e.At), e.Process, -f.PPM)
+		}
+		return fmt.Sprintf("From %s on the clocks of %s ran at the right rate", seconds(e.At), e.Process)
+	case sim.Slew:
+		return fmt.Sprintf("From %s on the wall clock of %s was slewed %s, over %s", seconds(e.At), e.Process, course(f.By), sim.FormatDuration(f.Over))
+	case sim.Promote:
+		return "Clients were sent to " + e.Process + " from " + seconds(e.At) + " on"
+	case sim.Follow:
+		return e.Process + " became a replica of " + f.Primary + at
+	case sim.Reset:
+		return fmt.Sprintf("The connections of %s and %s broke%s", f.Link.From, f.Link.To, at)
+	case sim.Chosen:
+		what := "request"
+		if f.Reply {
+			what = "reply"
+		}
+		fate := map[sim.Action]string{sim.HoldMessage: "held back", sim.ResetMessage: "lost", sim.DelayMessage: "delayed by " + sim.FormatDuration(f.By)}
+		return fmt.Sprintf("From %s on the next %s %s from %s to %s was to be %s", seconds(e.At), f.What, what, f.Link.From, f.Link.To, fate[f.Action])
+	}
+	if e.Op == "crash" {
+		return e.Process + " crashed" + at
+	}
+	if e.Op == "drift" {
+		return fmt.Sprintf("From %s on the clocks of %s were off by %+d ppm", seconds(e.At), e.Process, e.PPM)
+	}
+	return fmt.Sprintf("%s met the fault %q%s", e.Process, e.Op, at)
+}
+
+func course(d time.Duration) string {
+	if d < 0 {
+		return "back by " + sim.FormatDuration(-d)
+	}
+	return "forward by " + sim.FormatDuration(d)
+}
+
+// undone returns the first event after fault i that undoes it on its process, or -1.
+func (n *narrator) undone(i int, op string) int {
+	return n.after(i, func(e sim.Event) bool {
+		return e.Kind == sim.Injected && e.Op == op && e.Process == n.event(i).Process
+	})
+}
+
+// pause tells of pause i.
+func (n *narrator) pause(w weight, i int) {
+	n.tellOnce(i)
+	process := n.event(i).Process
+	back := n.undone(i, "resume")
+	if back < 0 {
+		n.naps = append(n.naps, [2]int{i, len(n.h.Events)})
+		n.say(w, i, nil, "From %s on %s was paused.", n.time(i), process)
+		return
+	}
+	n.naps = append(n.naps, [2]int{i, back})
+	n.tellOnce(back)
+	n.say(w, i, []int{back}, "From %s to %s %s was paused.", n.time(i), n.time(back), process)
+}
+
+// pauses tells of the pauses of a process that overlap the time between two events and took long.
+func (n *narrator) pauses(process string, from, to int) {
+	for i := 0; i < min(to, len(n.h.Events)); i++ {
+		e := n.event(i)
+		if e.Kind != sim.Injected || e.Op != "pause" || e.Process != process || n.told[i] {
+			continue
+		}
+		back := n.undone(i, "resume")
+		if back >= 0 && (back < from || !n.long(n.event(back).At-e.At)) {
+			continue
+		}
+		n.pause(step, i)
+		n.cause = append(n.cause, i)
+	}
+}
+
+// clockFaultsOf tells which fault made the clocks of a process run wrong between two events: the last that fell into that
+// time, or a drift from before. Where all of the error counts, and not only the difference, anything from before does.
+func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
+	fault := -1
+	for i := 0; i < min(to, len(n.h.Events)); i++ {
+		e := n.event(i)
+		if e.Kind != sim.Injected || e.Process != process {
+			continue
+		}
+		switch {
+		case e.Op == "drift" && e.PPM == 0 && i < from && !all:
+			fault = -1
+		case e.Op == "drift", (e.Op == "jump" || e.Op == "slew") && (all || i > from):
+			fault = i
+		}
+	}
+	if fault >= 0 {
+		n.fault(step, fault)
+		n.cause = append(n.cause, fault)
+	}
+}
+
+// clientClocks tells of the clocks of two clients, where these are what broke and no node's are.
+func (n *narrator) clientClocks(first, second *Lease) {
+	for i := range n.told {
+		switch n.event(i).Op {
+		case "jump", "drift", "slew":
+			return
+		}
+	}
+	if n.v.Assumption == BoundedClockError {
+		n.clockFaultsOf(first.Client, max(first.InvokeEvent, 0), second.ReturnEvent, false)
+		n.clockFaultsOf(second.Client, max(second.InvokeEvent, 0), second.ReturnEvent, true)
+	}
+}
+
+// lasting returns the link of a fault that lasts until something undoes it.
+func lasting(e sim.Event) (sim.Link, bool) {
+	switch f := faultOf(e).(type) {
+	case sim.Cut:
+		return f.Link, true
+	case sim.Hold:
+		return f.Link, true
+	case sim.Delay:
+		return f.Link, f.By > 0
+	}
+	return sim.Link{}, false
+}
+
+// mended returns the first event after fault i that undoes it on its link, or -1.
+func (n *narrator) mended(i int) int {
+	link, _ := lasting(n.event(i))
+	return n.after(i, func(e sim.Event) bool {
+		switch f := faultOf(e).(type) {
+		case sim.Heal:
+			return f.Link == sim.Link{} || f.Link == link
+		case sim.ReleaseLink:
+			return f.Link == link
+		case sim.Delay:
+			return f.Link == link && n.event(i).Op == "delay"
+		}
+		return false
+	})
+}
+
+// linkFault returns the last fault that was in force on the way from one process to another at event i, or -1.
+func (n *narrator) linkFault(from, to string, i int) int {
+	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
+		link, ok := lasting(n.event(j))
+		if !ok || link == (sim.Link{}) || !link.Covers(from, to) && !link.Covers(to, from) {
+			continue
+		}
+		if n.stands(j, i) {
+			return j
+		}
+	}
+	return -1
+}
+
+// links says whether event i is a fault on a link of a process.
+func (n *narrator) links(i int, process string) bool {
+	link, ok := lasting(n.event(i))
+	return ok && (link.From == process || link.To == process)
+}
+
+// stands says whether fault i keeps a process or a link from working, and still does at a later event.
+func (n *narrator) stands(i, at int) bool {
+	end := -1
+	switch e := n.event(i); {
+	case e.Kind != sim.Injected || i >= at:
+		return false
+	case e.Op == "crash" || e.Op == "stop":
+		end = n.undone(i, "restart")
+	case e.Op == "pause":
+		end = n.undone(i, "resume")
+	default:
+		if _, ok := lasting(e); !ok {
+			return false
+		}
+		end = n.mended(i)
+	}
+	return end < 0 || end > at
+}
+
+// link tells of a fault on a link.
+func (n *narrator) link(w weight, i int, f sim.Fault) {
+	link, _ := lasting(n.event(i))
+	way := "from " + link.From + " to " + link.To
+	if link.Both {
+		way = "between " + link.From + " and " + link.To
+	}
+	if link == (sim.Link{}) {
+		way = "of all"
+	}
+	span, others := "From "+n.time(i)+" on", []int(nil)
+	if end := n.mended(i); end >= 0 {
+		span, others = "From "+n.time(i)+" to "+n.time(end), []int{end}
+	}
+	verb := "did not get through"
+	if d, ok := f.(sim.Delay); ok {
+		if d.By == 0 {
+			return
+		}
+		verb = "took " + sim.FormatDuration(d.By) + " longer"
+	}
+	n.say(w, i, others, "%s messages %s %s.", span, way, verb)
+}

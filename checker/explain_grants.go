@@ -1,0 +1,411 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockstep/sim"
+)
+
+// A tenure is the time in which a key on a server stood for a lease. One that nothing ends goes up to the number of events.
+type tenure struct {
+	process, key, label string
+	from, to            int
+}
+
+// tenures returns the tenures of all keys on all servers, also of copies on replicas, in the order of their beginnings.
+func tenures(h *sim.History) []tenure {
+	type place struct{ process, key string }
+	var all []tenure
+	living := map[place]int{}
+	for i, e := range h.Events {
+		if e.Kind != sim.State {
+			continue
+		}
+		p := place{e.Process, e.Key}
+		switch e.Op {
+		case sim.Set, sim.Over, sim.Delete, sim.Expire, sim.Lose:
+			if n, ok := living[p]; ok {
+				all[n].to = i
+				delete(living, p)
+			}
+		}
+		if (e.Op == sim.Set || e.Op == sim.Over) && e.Lease != "" {
+			living[p] = len(all)
+			all = append(all, tenure{e.Process, e.Key, e.Lease, i, len(h.Events)})
+		}
+	}
+	return all
+}
+
+// votes returns the tenures by which a lease was granted, one for each server, in the order of the servers. What came to a
+// server by replication is no vote.
+func (n *narrator) votes(l *Lease) []tenure {
+	var votes []tenure
+	for _, k := range n.keys {
+		if k.label == l.Label && k.from < l.ReturnEvent && l.ReturnEvent < k.to && n.event(k.from).By == l.Client &&
+			!slices.ContainsFunc(votes, func(o tenure) bool { return o.process == k.process }) {
+			votes = append(votes, k)
+		}
+	}
+	slices.SortStableFunc(votes, func(a, b tenure) int { return strings.Compare(a.process, b.process) })
+	return votes
+}
+
+func processes(keys []tenure) []string {
+	var names []string
+	for _, k := range keys {
+		if !slices.Contains(names, k.process) {
+			names = append(names, k.process)
+		}
+	}
+	return names
+}
+
+// number chooses between two words, for one key and for several.
+func number(keys []tenure, one, several string) string {
+	if len(keys) == 1 {
+		return one
+	}
+	return several
+}
+
+func beginnings(keys []tenure) []int {
+	var events []int
+	for _, k := range keys {
+		events = append(events, k.from)
+	}
+	return events
+}
+
+func endings(keys []tenure) []int {
+	var events []int
+	for _, k := range keys {
+		events = append(events, k.to)
+	}
+	return events
+}
+
+// nodes counts the lock nodes among some servers; a replica counts as the node that it may take the place of.
+func (n *narrator) nodes(servers []string) int {
+	var nodes []string
+	for _, s := range servers {
+		if of := n.h.Meta.Replicas[s]; of != "" {
+			s = of
+		}
+		if slices.Contains(n.h.Meta.Nodes, s) && !slices.Contains(nodes, s) {
+			nodes = append(nodes, s)
+		}
+	}
+	return len(nodes)
+}
+
+// grant tells who was granted what where and until when, and why that could be.
+func (n *narrator) grant(l *Lease, why string) {
+	if l == nil {
+		return
+	}
+	e := n.event(l.ReturnEvent)
+	if e.Op != sim.Acquire { // a hold that began with an extension that came too late
+		n.grant(n.lease(l.Label), "")
+		n.say(step, l.ReturnEvent, nil, "%s prolonged %s at %s, after it had ended, until %s by its own clock%s.",
+			l.Client, l.Label, seconds(l.From), seconds(e.Until), why)
+		return
+	}
+	votes := n.votes(l)
+	text := l.Client + " was granted " + l.Label
+	if len(votes) > 0 {
+		text += " on " + strings.Join(processes(votes), " ")
+		if n.nodes(processes(votes)) < n.h.Meta.Quorum() {
+			text += ", which is no majority,"
+		}
+	}
+	if l.GrantSeen && n.long(l.From-l.Granted) {
+		text += fmt.Sprintf(" at %s and learned of it at %s", seconds(l.Granted), seconds(l.From))
+	} else {
+		text += " at " + seconds(l.From)
+	}
+	if l.Fence != 0 {
+		text += fmt.Sprintf(" with fence %d", l.Fence)
+	}
+	if e.Until == sim.NoEnd {
+		text += ", without an end"
+	} else {
+		text += ", valid until " + seconds(e.Until) + " by its own clock"
+	}
+	n.say(step, l.GrantEvent, append(beginnings(votes), l.ReturnEvent), "%s%s.", text, why)
+}
+
+// renewals tells how far a lease was prolonged before event i.
+func (n *narrator) renewals(l *Lease, i int) {
+	var events []int
+	for j := l.ReturnEvent + 1; j < min(i, len(n.h.Events)); j++ {
+		if prolongs(n.h.Events[j], l.Label) {
+			events = append(events, j)
+		}
+	}
+	if len(events) == 0 {
+		return
+	}
+	last := events[len(events)-1]
+	text := fmt.Sprintf("%s prolonged %s at %s", l.Client, l.Label, n.time(last))
+	if len(events) > 1 {
+		text = fmt.Sprintf("%s prolonged %s %d times, the last time at %s", l.Client, l.Label, len(events), n.time(last))
+	}
+	n.say(detail, last, nil, "%s, until %s by its own clock.", text, seconds(n.event(last).Until))
+}
+
+// prolongs says whether e gives a lease a new end.
+func prolongs(e sim.Event, label string) bool {
+	return e.Lease == label && e.Until != sim.NoEnd && (e.Op == sim.Extend && e.Kind == sim.OK || e.Op == sim.Renew && e.Kind == sim.Info)
+}
+
+// validity returns the event that gave a lease the end that it had at event i.
+func (n *narrator) validity(l *Lease, i int) int {
+	j := n.before(i, func(e sim.Event) bool { return prolongs(e, l.Label) })
+	return max(j, l.ReturnEvent)
+}
+
+// successions tells how the keys of one lease came to be gone where a later lease has its own, and returns what that means
+// for the grant of the later one.
+func (n *narrator) successions(first, second *Lease) (why string) {
+	var never, lost, early, expired []tenure
+	votes := n.votes(second)
+	for _, k := range votes {
+		old := n.predecessor(first.Label, k)
+		if old == nil {
+			never = append(never, k)
+			continue
+		}
+		switch e := n.event(old.to); {
+		case e.Op == sim.Lose:
+			lost = append(lost, *old)
+		case e.Op == sim.Expire && n.tooEarly(*old):
+			early = append(early, *old)
+		case e.Op == sim.Expire:
+			expired = append(expired, *old)
+		case e.By == second.Client && e.Op == sim.Over && e.Lease == second.Label:
+			n.say(step, old.to, []int{old.from}, "%s found the key of %s on %s, and overwrote it at %s.",
+				second.Client, first.Label, old.process, n.time(old.to))
+			n.cause = append(n.cause, old.to)
+		case n.nodes([]string{e.By}) > 0:
+			n.say(detail, old.to, []int{old.from}, "The key of %s went from %s at %s, as it had from %s.",
+				first.Label, old.process, n.time(old.to), e.By)
+		case e.By != first.Client:
+			n.intrusion(old.to)
+		case e.At < first.To:
+			n.say(step, old.to, []int{old.from}, "%s itself deleted the key of %s on %s at %s.",
+				e.By, first.Label, old.process, n.time(old.to))
+		}
+	}
+	for _, k := range lost {
+		n.loss(k)
+	}
+	for _, k := range early {
+		n.clockFaultsOf(k.process, k.from, k.to, n.copied(k))
+	}
+	n.expiry(early, ", before their time")
+	n.expiry(expired, "")
+	for _, k := range votes {
+		n.takeover(first, k)
+	}
+	n.unreached(first, processes(never))
+
+	nodes := processes(never)
+	switch {
+	case len(votes) == 0 || len(nodes) == 0 || n.h.Meta.Replicas[nodes[0]] != "":
+		return ""
+	case len(nodes) == len(processes(votes)):
+		return ": no key of an older lease was there"
+	}
+	gone := slices.DeleteFunc(processes(votes), func(s string) bool { return slices.Contains(nodes, s) })
+	return fmt.Sprintf(": %s had no key of the older lease any more, and %s never had one", strings.Join(gone, " "), strings.Join(nodes, " "))
+}
+
+// predecessor returns the last tenure of a lease at the place of k that ended before k began, or nil.
+func (n *narrator) predecessor(label string, k tenure) *tenure {
+	var old *tenure
+	for i := range n.keys {
+		if o := &n.keys[i]; o.label == label && o.process == k.process && o.key == k.key && o.to <= k.from {
+			old = o
+		}
+	}
+	return old
+}
+
+// copied says whether a key came to its server by replication.
+func (n *narrator) copied(k tenure) bool {
+	return n.event(k.from).By != clientOf(k.label)
+}
+
+// tooEarly says whether a key expired before the time that it was set for had passed in true time.
+func (n *narrator) tooEarly(k tenure) bool {
+	set, gone := n.event(k.from), n.event(k.to)
+	if j := n.before(k.to, func(e sim.Event) bool {
+		return e.Kind == sim.State && e.Op == sim.Retime && e.Process == k.process && e.Key == k.key
+	}); j > k.from {
+		set = n.event(j)
+	}
+	switch {
+	case set.Until == sim.NoEnd:
+		return false
+	case set.Until == 0:
+		return gone.At-set.At < n.h.Meta.TTL-slack
+	case n.copied(k):
+		return gone.At < set.Until-slack // the deadline is that of another node, whose clock is taken to be right
+	}
+	return gone.At-set.At < set.Until-(set.At+set.Wall)-slack
+}
+
+// expiry tells that keys of one lease expired.
+func (n *narrator) expiry(keys []tenure, manner string) {
+	if len(keys) == 0 {
+		return
+	}
+	events := endings(keys)
+	at := slices.Min(events)
+	noun, names := number(keys, "key", "keys"), processes(keys)
+	manner = strings.Replace(manner, "their", number(keys, "its", "their"), 1)
+	where := strings.Join(names, " ") + " " + n.when(events)
+	if len(keys) <= 3 && strings.HasPrefix(n.when(events), "from") {
+		var each []string
+		for _, k := range keys {
+			each = append(each, fmt.Sprintf("%s (%s)", k.process, n.time(k.to)))
+		}
+		where = list(each)
+	}
+	lead := "The"
+	if slices.ContainsFunc(n.naps, func(s [2]int) bool { return s[0] < at && at < s[1] }) {
+		lead = "Meanwhile the"
+	}
+	n.say(step, at, events, "%s %s of %s expired on %s%s.", lead, noun, keys[0].label, where, manner)
+}
+
+// loss tells how a key was lost.
+func (n *narrator) loss(k tenure) {
+	crash := n.before(k.to, func(e sim.Event) bool {
+		return e.Kind == sim.Injected && e.Process == k.process && (e.Op == "crash" || e.Op == "stop" || e.Op == "follow")
+	})
+	back := n.before(k.to+1, func(e sim.Event) bool {
+		return e.Kind == sim.Injected && e.Process == k.process && e.Op == "restart"
+	})
+	n.cause = append(n.cause, crash, k.to)
+	switch {
+	case crash < k.from:
+		n.say(step, k.to, nil, "%s lost the key of %s at %s.", k.process, k.label, n.time(k.to))
+		return
+	case back > crash:
+		disk := ""
+		if f, ok := faultOf(n.event(back)).(sim.Restart); ok && f.Empty {
+			disk = " with an empty disk,"
+		}
+		n.say(step, crash, []int{back, k.to}, "%s and came back at %s%s without the key of %s.", n.deed(crash), n.time(back), disk, k.label)
+	default:
+		n.say(step, crash, []int{k.to}, "%s and lost the key of %s.", n.deed(crash), k.label)
+	}
+	n.tellOnce(crash)
+	n.tellOnce(back)
+}
+
+// takeover tells how a replica came to grant a lease in the place of the node that had granted the first.
+func (n *narrator) takeover(first *Lease, k tenure) {
+	primary := n.h.Meta.Replicas[k.process]
+	if primary == "" {
+		return
+	}
+	promoted := n.before(k.from, func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Promoted && e.Process == k.process })
+	if promoted < 0 {
+		promoted = n.before(k.from, func(e sim.Event) bool { return e.Kind == sim.Injected && e.Op == "promote" && e.Process == k.process })
+	}
+	if promoted < 0 {
+		return
+	}
+	n.tellOnce(n.before(promoted+1, func(e sim.Event) bool { return e.Kind == sim.Injected && e.Op == "promote" && e.Process == k.process }))
+	for i := range promoted {
+		switch e := n.event(i); {
+		case e.Kind != sim.Injected:
+		case e.Process == primary && n.stands(i, promoted):
+			n.fault(step, i)
+		case n.links(i, primary) && n.stands(i, promoted):
+			n.fault(detail, i)
+		}
+	}
+	elected := n.before(promoted, func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Odown && e.Value == primary })
+	if elected > first.GrantEvent {
+		n.say(background, elected, nil, "At %s %s took it that %s was down.", n.time(elected), n.event(elected).Process, primary)
+	}
+
+	var had, copies []tenure
+	for _, o := range n.keys {
+		switch {
+		case o.label != first.Label || o.key != k.key:
+		case o.process == primary && o.from > promoted:
+			n.say(step, promoted, []int{o.from}, "At %s %s took the place of %s, which went on by itself.", n.time(promoted), k.process, primary)
+			n.cause = append(n.cause, promoted)
+			return
+		case o.from > promoted:
+		case o.process == primary:
+			had = append(had, o)
+		case o.process == k.process:
+			copies = append(copies, o)
+		}
+	}
+	if len(copies) == 0 && len(had) > 0 {
+		n.lag(primary, k.process, had[0].from)
+		n.say(step, promoted, []int{had[0].from}, "At %s %s took the place of %s; the key of %s had never reached it.",
+			n.time(promoted), k.process, primary, first.Label)
+		n.cause = append(n.cause, promoted)
+		return
+	}
+	evidence := append(beginnings(had), beginnings(copies)...)
+	named := slices.ContainsFunc(evidence, func(i int) bool { e := n.event(i); return e.Process == primary || e.By == primary })
+	if !named {
+		n.say(step, promoted, nil, "At %s %s was promoted.", n.time(promoted), k.process)
+		return
+	}
+	n.say(step, promoted, evidence, "At %s %s took the place of %s.", n.time(promoted), k.process, primary)
+	n.cause = append(n.cause, promoted)
+}
+
+// lag tells why what a primary did at event i had not reached its replica.
+func (n *narrator) lag(primary, replica string, i int) {
+	if j := n.linkFault(primary, replica, i+1); j >= 0 {
+		n.fault(step, j)
+		return
+	}
+	n.fault(detail, n.after(i, func(e sim.Event) bool {
+		f, ok := lasting(e)
+		return ok && f.Covers(primary, replica)
+	}))
+}
+
+// unreached tells why a lease had no keys on some nodes, if links to them were down when its client asked.
+func (n *narrator) unreached(l *Lease, nodes []string) {
+	asked := l.InvokeEvent
+	if asked < 0 {
+		asked = l.ReturnEvent
+	}
+	var faults []int
+	var far []string
+	for _, node := range nodes {
+		if j := n.linkFault(l.Client, node, max(asked, l.GrantEvent)); j >= 0 && n.event(j).Op != "delay" {
+			faults, far = append(faults, j), append(far, node)
+			n.tellOnce(j)
+		}
+	}
+	if len(far) > 0 {
+		n.say(detail, slices.Min(faults), faults, "From %s %s could not reach %s.", n.time(slices.Min(faults)), l.Client, strings.Join(far, " "))
+	}
+}
+
+// holding returns a lease that another client than some one relied on at event i, or nil.
+func (n *narrator) holding(but string, i int) *Lease {
+	for j := range n.leases {
+		l := &n.leases[j]
+		if l.Client != but && l.From <= n.event(i).At && n.event(i).At < l.To && l.ReturnEvent < i {
+			return l
+		}
+	}
+	return nil
+}

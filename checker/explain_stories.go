@@ -1,0 +1,370 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockstep/sim"
+)
+
+// accused returns the leases that a violation points at, in the order of their grants.
+func (n *narrator) accused() []*Lease {
+	var leases []*Lease
+	for i := range n.leases {
+		if l := &n.leases[i]; slices.Contains(n.v.Events, l.ReturnEvent) {
+			leases = append(leases, l)
+		}
+	}
+	slices.SortStableFunc(leases, func(a, b *Lease) int { return a.GrantEvent - b.GrantEvent })
+	return leases
+}
+
+// culprit returns the last event of a violation that had happened by then and for which f holds, or -1.
+func (n *narrator) culprit(f func(sim.Event) bool) int {
+	for _, i := range slices.Backward(n.v.Events) {
+		if e := n.event(i); e.At <= n.v.At && f(e) {
+			return i
+		}
+	}
+	return -1
+}
+
+// tellOverlap tells how two clients came to hold a lock at once.
+func (n *narrator) tellOverlap() {
+	var held, late *Lease // late began while held was held
+	for _, l := range n.accused() {
+		if l.From == n.v.At && (late == nil || l.ReturnEvent > late.ReturnEvent) {
+			late = l
+		}
+	}
+	for _, l := range n.accused() {
+		if late != nil && l.Client != late.Client && l.From <= late.From && late.From < l.To && (held == nil || l.To > held.To) {
+			held = l
+		}
+	}
+	if held == nil {
+		return
+	}
+	first, second := held, late
+	if second.GrantEvent < first.GrantEvent {
+		first, second = second, first
+	}
+	n.grant(first, "")
+	n.renewals(first, second.GrantEvent)
+	n.delays(first)
+	n.delays(second)
+	why := n.successions(first, second)
+	n.clientClocks(first, second)
+	n.grant(second, why)
+
+	believed := n.validity(held, late.ReturnEvent)
+	if until := n.event(believed).Until; until != sim.NoEnd {
+		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, believed}, "%s knew nothing of that: by its own clock %s was valid until %s.",
+			held.Client, held.Label, seconds(until))
+	} else {
+		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent}, "%s knew nothing of that: %s has no end.", held.Client, held.Label)
+	}
+	soon, later := held, late
+	if later.To < soon.To {
+		soon, later = later, soon
+	}
+	text, events := n.ending(soon)
+	if then, more := n.ending(later); later.EndEvent >= 0 {
+		text, events = text+"; "+then, append(events, more...)
+	}
+	n.say(step, late.ReturnEvent, append(events, held.ReturnEvent), "From %s on both %s and %s held the lock, until %s.",
+		seconds(late.From), held.Client, late.Client, text)
+	n.writesBetween(late.ReturnEvent, held, late)
+}
+
+// ending says what ended a hold, and in which event.
+func (n *narrator) ending(l *Lease) (string, []int) {
+	at := n.time(l.EndEvent)
+	switch e := n.event(l.EndEvent); {
+	case l.EndEvent < 0:
+		believed := n.validity(l, len(n.h.Events))
+		if until := n.event(believed).Until; until != sim.NoEnd && l.Ended == LeaseEnded {
+			return fmt.Sprintf("the clock of %s read %s, the end of %s", l.Client, seconds(until), l.Label), []int{l.ReturnEvent, believed}
+		}
+		return "the end of the run", []int{l.ReturnEvent}
+	case e.Op == sim.Release:
+		return fmt.Sprintf("%s released %s at %s", l.Client, l.Label, at), []int{l.ReturnEvent, l.EndEvent}
+	case e.Op == "crash":
+		n.tellOnce(l.EndEvent)
+		return l.Client + " crashed at " + at, []int{l.EndEvent}
+	case e.Op == sim.Lost:
+		return fmt.Sprintf("%s was told at %s that %s was lost", l.Client, at, l.Label), []int{l.ReturnEvent, l.EndEvent}
+	default:
+		return l.Client + " was gone at " + at, []int{l.EndEvent}
+	}
+}
+
+// writesBetween tells which writes the resource accepted while two leases were held.
+func (n *narrator) writesBetween(from int, a, b *Lease) {
+	var texts []string
+	var events []int
+	for i := from; i < len(n.h.Events); i++ {
+		e := n.event(i)
+		if e.Kind == sim.State && e.Op == sim.Accept && (e.Lease == a.Label || e.Lease == b.Label) && e.At < min(a.To, b.To) {
+			texts = append(texts, fmt.Sprintf("%s under %s at %s", e.Value, e.Lease, seconds(e.At)))
+			events = append(events, i)
+		}
+	}
+	if len(events) > 2 {
+		texts, events = texts[:2], events[:2]
+	}
+	if len(events) > 0 {
+		n.say(detail, events[0], events, "Meanwhile the resource accepted %s.", list(texts))
+	}
+}
+
+// delays tells what kept a client from learning of its grant.
+func (n *narrator) delays(l *Lease) {
+	asked := max(l.InvokeEvent, 0)
+	if !n.long(l.From - max(l.Granted, n.event(asked).At)) {
+		return
+	}
+	n.pauses(l.Client, asked, l.ReturnEvent)
+	if len(n.naps) > 0 {
+		return
+	}
+	for i := asked; i < l.ReturnEvent; i++ {
+		e := n.event(i)
+		if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == l.Client && e.Sent >= n.event(asked).At && n.long(e.At-e.Sent) {
+			n.say(step, i, nil, "A message that %s had sent to %s at %s arrived only at %s.", e.By, e.Process, seconds(e.Sent), seconds(e.At))
+			n.cause = append(n.cause, i)
+			return
+		}
+	}
+}
+
+// tellWrite tells how the resource came to accept a write under a lease after a newer one was granted.
+func (n *narrator) tellWrite() {
+	i := n.culprit(func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Accept })
+	e := n.event(i)
+	l := n.lease(e.Lease)
+	var newer *Lease
+	for _, o := range n.accused() {
+		if l != nil && o.Label != l.Label && o.GrantEvent > l.GrantEvent && o.GrantEvent < i && newer == nil {
+			newer = o
+		}
+	}
+	if newer == nil {
+		return
+	}
+	n.grant(l, "")
+	n.renewals(l, newer.GrantEvent)
+	sent := n.before(i+1, func(o sim.Event) bool { return o.At <= departure(e) })
+	n.pauses(l.Client, l.ReturnEvent, sent)
+	why := n.successions(l, newer)
+	n.clientClocks(l, newer)
+	n.grant(newer, why)
+	j := n.writing(i)
+	if check := n.before(j, func(o sim.Event) bool {
+		return o.Process == l.Client && o.Op == sim.Check && o.Kind == sim.OK && o.Lease == l.Label
+	}); check >= 0 {
+		n.say(detail, check, nil, "%s looked at its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
+	}
+
+	before := n.before(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == sim.Accept && o.Process == e.Process })
+	if last := n.event(before); last.Lease == newer.Label {
+		n.say(detail, before, nil, "%s wrote %s under %s, and the resource accepted it at %s.", newer.Client, last.Value, newer.Label, n.time(before))
+	}
+	n.wrote(l, j, i)
+	text := fmt.Sprintf("At %s the resource accepted %s under %s", n.time(i), e.Value, l.Label)
+	events := []int{newer.GrantEvent, newer.ReturnEvent}
+	if e.Sent > 0 && n.long(e.At-e.Sent) {
+		text += ", which had been under way since " + seconds(e.Sent)
+		n.cause = append(n.cause, i)
+		n.fault(detail, n.linkFault(l.Client, e.Process, sent+1))
+		n.fault(detail, n.before(sent+1, func(o sim.Event) bool {
+			f, ok := faultOf(o).(sim.Chosen)
+			return ok && f.Link.Covers(l.Client, e.Process)
+		}))
+	}
+	text += fmt.Sprintf(", though %s was the newer lease", newer.Label)
+	switch last := n.event(before); {
+	case e.Fence != 0 && !n.seenFence(i, e.Fence):
+		text += fmt.Sprintf(": no fence above %d had been there yet", e.Fence)
+	case before > newer.GrantEvent && last.Lease != l.Label && last.Value != "" && !strings.Contains(e.Value, last.Value):
+		text, events = text+": it overwrote "+last.Value, append(events, before)
+	}
+	n.say(step, i, events, "%s.", text)
+}
+
+// wrote tells of the invocation of a write, and what its client could know by then.
+func (n *narrator) wrote(l *Lease, j, accepted int) {
+	if j < 0 {
+		return
+	}
+	in := n.event(j)
+	believed := n.validity(l, j)
+	until := n.event(believed).Until
+	events := []int{l.ReturnEvent, believed}
+	text := fmt.Sprintf("%s wrote %s under %s at %s", l.Client, n.event(accepted).Value, l.Label, n.time(j))
+	switch {
+	case l.EndEvent >= 0 && l.EndEvent < j:
+		then, more := n.ending(l)
+		text, events = text+", after "+then, append(events, more...)
+	case until == sim.NoEnd:
+	case in.Clock >= until:
+		text += "; by its own clock the lease had ended at " + seconds(until)
+	default:
+		text += ", while its lease was valid by its own clock"
+	}
+	n.say(step, j, events, "%s.", text)
+}
+
+// writing returns the invocation of the write that the resource accepted by event i, or -1.
+func (n *narrator) writing(i int) int {
+	e := n.event(i)
+	return n.before(i, func(o sim.Event) bool {
+		return o.Kind == sim.Invoke && (o.Op == sim.Write && o.Value == e.Value || o.Op == sim.Update && o.Value == e.Word) &&
+			o.Lease == e.Lease && o.At <= departure(e)
+	})
+}
+
+// seenFence says whether the resource had accepted anything with a higher fence before event i.
+func (n *narrator) seenFence(i int, fence int64) bool {
+	return n.before(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == sim.Accept && o.Fence > fence }) >= 0
+}
+
+// tellReturn tells how Acquire came to return a lease that was over.
+func (n *narrator) tellReturn() {
+	i := n.culprit(func(e sim.Event) bool { return e.Kind == sim.OK && e.Op == sim.Acquire })
+	e := n.event(i)
+	l := n.lease(e.Lease)
+	if l == nil {
+		return
+	}
+	asked := l.InvokeEvent
+	n.say(step, asked, nil, "%s asked for the lock at %s.", l.Client, n.time(asked))
+	n.delays(l)
+	var keys, expired []tenure
+	for _, k := range n.keys {
+		if k.label == l.Label && k.from > asked && k.from < i && n.event(k.from).By == l.Client {
+			keys = append(keys, k)
+			if k.to < i && n.event(k.to).Op == sim.Expire {
+				expired = append(expired, k)
+			}
+		}
+	}
+	if len(keys) > 0 {
+		n.say(step, keys[0].from, beginnings(keys), "%s of %s %s set on %s %s.",
+			number(keys, "The key", "The keys"), l.Label, number(keys, "was", "were"), strings.Join(processes(keys), " "), n.when(beginnings(keys)))
+	}
+	n.expiry(expired, "")
+	if other := n.holding(l.Client, i); other != nil {
+		n.grant(other, "")
+	}
+	n.say(step, i, nil, "Acquire handed %s to %s at %s, though it had ended at %s by the clock of %s, which read %s.",
+		l.Label, l.Client, n.time(i), seconds(e.Until), l.Client, seconds(e.Clock))
+	if used := n.after(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == sim.Accept && o.Lease == l.Label }); used >= 0 {
+		n.say(background, used, nil, "%s relied on it: the resource accepted %s under %s at %s.", l.Client, n.event(used).Value, l.Label, n.time(used))
+	}
+}
+
+// tellIntrusion tells how a command of one client came to touch the key of another.
+func (n *narrator) tellIntrusion() {
+	n.intrusion(n.culprit(func(e sim.Event) bool {
+		return e.Kind == sim.State && (e.Op == sim.Over || e.Op == sim.Retime || e.Op == sim.Delete) && e.By != clientOf(e.Owner)
+	}))
+}
+
+// intrusion tells of event i, by which a client touched the key of another: what it had of its own there, what became of
+// that, whose the key was by then, and what the client was about.
+func (n *narrator) intrusion(i int) {
+	e := n.event(i)
+	if i < 0 {
+		return
+	}
+	owner := clientOf(e.Owner)
+	about := n.doing(e.By, i)
+	op := n.event(about)
+	var own *Lease // what the intruder took the key for
+	if op.Op == sim.Release || op.Op == sim.Extend {
+		own = n.lease(op.Lease)
+	}
+	for j := range n.leases {
+		if l := &n.leases[j]; own == nil && op.Op != sim.Acquire && l.Client == e.By && l.ReturnEvent < i {
+			own = l
+		}
+	}
+	set := n.before(i, func(o sim.Event) bool {
+		return o.Kind == sim.State && (o.Op == sim.Set || o.Op == sim.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
+	})
+	if own != nil {
+		n.grant(own, "")
+		n.renewals(own, i)
+		n.pauses(own.Client, own.ReturnEvent, i)
+		var gone []tenure
+		for _, k := range n.keys {
+			if k.label == own.Label && k.to < i && n.event(k.to).Op == sim.Expire && (k.process == e.Process || n.lease(e.Owner) != nil) {
+				gone = append(gone, k)
+			}
+		}
+		n.expiry(gone, "")
+	}
+	if l := n.lease(e.Owner); l != nil && l.ReturnEvent < i {
+		n.grant(l, "")
+	} else if set >= 0 {
+		n.say(step, set, nil, "%s set its key of %s on %s at %s.", owner, e.Owner, e.Process, n.time(set))
+	}
+
+	verb := map[string]string{sim.Over: "overwrote", sim.Retime: "gave a new end to", sim.Delete: "deleted"}[e.Op]
+	text := fmt.Sprintf("%s %s the key of %s on %s at %s", e.By, verb, e.Owner, e.Process, n.time(i))
+	events := []int{about, set}
+	began := ""
+	if about >= 0 && n.long(e.At-op.At) {
+		n.pauses(e.By, about, i)
+		began = ", which had begun at " + seconds(op.At)
+	}
+	switch {
+	case own != nil && op.Op == sim.Release:
+		text, events = text+", in the release of "+own.Label+began, append(events, own.ReturnEvent)
+	case own != nil && op.Op == sim.Extend:
+		text, events = text+", in the extension of "+own.Label+began, append(events, own.ReturnEvent)
+	case op.Op == sim.Acquire:
+		text += ", in an acquire" + began
+	}
+	if e.Sent > 0 && n.long(e.At-e.Sent) {
+		text += ", by a command that had been under way since " + seconds(e.Sent)
+	}
+	n.say(step, i, events, "%s.", text)
+}
+
+// tellTokens tells how a fencing token came to be no greater than that of an earlier lease.
+func (n *narrator) tellTokens() {
+	leases := n.accused()
+	if len(leases) < 2 {
+		return
+	}
+	b := leases[len(leases)-1]
+	a := leases[len(leases)-2]
+	for _, l := range leases[:len(leases)-1] {
+		if l.Fence >= b.Fence && l.Fence > a.Fence {
+			a = l
+		}
+	}
+	n.grant(a, "")
+	n.renewals(a, b.GrantEvent)
+	for i := a.GrantEvent; i < b.ReturnEvent; i++ {
+		e := n.event(i)
+		if e.Kind == sim.State && e.Owner == "" && e.Lease == "" && e.Key != "" && (e.Op == sim.Lose || e.Op == sim.Expire || e.Op == sim.Delete) {
+			n.say(step, i, nil, "The key %s was gone from %s at %s.", e.Key, e.Process, n.time(i))
+			n.cause = append(n.cause, i)
+			n.fault(step, n.before(i, func(o sim.Event) bool {
+				return o.Kind == sim.Injected && o.Process == e.Process && (o.Op == "crash" || o.Op == "stop" || o.Op == "follow")
+			}))
+		}
+	}
+	n.delays(a)
+	n.grant(b, n.successions(a, b))
+	relation := "less than"
+	if a.Fence == b.Fence {
+		relation = "the same as"
+	}
+	n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "The fence %d of %s was %s the %d of %s, though the lease is newer.",
+		b.Fence, b.Label, relation, a.Fence, a.Label)
+}

@@ -1,0 +1,672 @@
+package checker
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+
+	"pgregory.net/rapid"
+)
+
+// An explainCase is a story, a violation of it, and what must be told. Without events, the violation is the first that Check
+// finds of the property.
+type explainCase struct {
+	name     string
+	property Property
+	broken   Assumption
+	story    string
+	change   func(*sim.History) // for what a story cannot say
+	events   []int
+	want     string
+}
+
+func fences(labels map[string]int64) func(*sim.History) {
+	return func(h *sim.History) {
+		for i := range h.Events {
+			if e := &h.Events[i]; e.Kind == sim.OK && e.Op == sim.Acquire {
+				e.Fence = labels[e.Lease]
+			}
+		}
+	}
+}
+
+// words has the last word of what the resource accepted be the one that was added.
+func words(h *sim.History) {
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Op == sim.Accept {
+			e.By = clientOf(e.Lease)
+			e.Word = e.Value[strings.LastIndex(e.Value, " ")+1:]
+		}
+	}
+}
+
+// numbers makes of the changes at the resource those of a counter.
+func numbers(h *sim.History) {
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Process == "resource" {
+			e.Key, e.Lease = "counter", ""
+		}
+	}
+}
+
+func replicas(h *sim.History) { h.Meta.Replicas = map[string]string{"r1": "n1"} }
+
+func TestExplain(t *testing.T) {
+	for _, c := range []explainCase{
+		{name: "a pause", property: ResourceExclusion, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.004   n2 set c1#1
+			0.005   n3 set c1#1
+			0.006   c1 ok acquire c1#1 until=9.898
+			0.006   c1 invoke check c1#1
+			0.006   c1 ok check c1#1
+			0.007   c1 fault pause pause_c1_15s
+			10.006  n2 expire c1#1
+			10.007  n1 expire c1#1
+			10.007  n3 expire c1#1
+			12      c2 invoke acquire
+			12.004  n1 set c2#1
+			12.004  n2 set c2#1
+			12.005  n3 set c2#1
+			12.006  c2 ok acquire c2#1 until=21.898
+			12.007  c2 invoke write B c2#1
+			12.009  resource accept B c2#1 sent=12.007
+			15.007  c1 fault resume resume_c1
+			15.007  c1 invoke write A c1#1
+			15.009  resource accept A c1#1 sent=15.008
+			18      c2 invoke release c2#1`,
+			want: `
+			c1 was granted c1#1 on n1 n2 n3 at 0.006s, valid until 9.898s by its own clock.
+			c1 looked at its clock at 0.006s, and c1#1 was valid.
+			From 0.007s to 15.007s c1 was paused.
+			Meanwhile the keys of c1#1 expired on n1 (10.007s), n2 (10.006s) and n3 (10.007s).
+			c2 was granted c2#1 on n1 n2 n3 at 12.006s, valid until 21.898s by its own clock.
+			c2 wrote B under c2#1, and the resource accepted it at 12.009s.
+			c1 wrote A under c1#1 at 15.007s; by its own clock the lease had ended at 9.898s.
+			At 15.009s the resource accepted A under c1#1, though c2#1 was the newer lease: it overwrote B.
+			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+
+		{name: "a late write", property: ResourceExclusion, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			0.006   c1->resource fault hold hold_c1->resource
+			0.007   c1 invoke write A c1#1
+			10.004  n1 expire c1#1
+			12      c2 invoke acquire
+			12.004  n1 set c2#1
+			12.006  c2 ok acquire c2#1 until=22
+			90      c1->resource fault release release_c1->resource
+			90.001  resource accept A c1#1 sent=0.007`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			From 0.006s to 90.000s messages from c1 to resource did not get through.
+			c1 wrote A under c1#1 at 0.007s, while its lease was valid by its own clock.
+			The key of c1#1 expired on n1 at 10.004s.
+			c2 was granted c2#1 on n1 at 12.006s, valid until 22.000s by its own clock.
+			At 90.001s the resource accepted A under c1#1, which had been under way since 0.007s, though c2#1 was the newer lease.
+			What broke is the assumption that a message arrives while the lease that it was sent under still lasts.`},
+
+		{name: "work that takes too long", property: ResourceExclusion, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			10.004  n1 expire c1#1
+			12      c2 invoke acquire
+			12.004  n1 set c2#1
+			12.006  c2 ok acquire c2#1 until=22
+			13      c1 invoke write A c1#1
+			13.001  resource accept A c1#1 sent=13`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			The key of c1#1 expired on n1 at 10.004s.
+			c2 was granted c2#1 on n1 at 12.006s, valid until 22.000s by its own clock.
+			c1 wrote A under c1#1 at 13.000s; by its own clock the lease had ended at 10.000s.
+			At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a failover", property: LeaseExclusion, change: replicas, story: `
+			0       c1 invoke acquire
+			0       n1->r1 fault hold hold_n1->r1
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       n1 fault crash crash_n1
+			2       s1 odown n1 by=nobody
+			2.5     r1 promote n1 by=nobody
+			3       c2 invoke acquire
+			3.004   r1 set c2#1
+			3.006   c2 ok acquire c2#1 until=13
+			4       c2 invoke release c2#1
+			5       c1 fault crash crash_c1`,
+			want: `
+			From 0.000s on messages from n1 to r1 did not get through.
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			n1 crashed at 1.000s.
+			At 2.000s s1 took it that n1 was down.
+			At 2.500s r1 took the place of n1; the key of c1#1 had never reached it.
+			c2 was granted c2#1 on r1 at 3.006s, valid until 13.000s by its own clock.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			From 3.006s on both c1 and c2 held the lock, until c2 released c2#1 at 4.000s; c1 crashed at 5.000s.
+			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+
+		{name: "a failover to a node whose clock is ahead", property: LeaseExclusion, change: replicas, broken: BoundedClockError, story: `
+			0       r1 fault jump jump_r1_+40s
+			0.001   c1 invoke acquire
+			0.004   n1 set c1#1 until=10.004
+			0.005   r1 set c1#1 until=10.004 wall=40 by=n1
+			0.006   c1 ok acquire c1#1 until=10
+			1       n1 fault crash crash_n1
+			2.5     r1 promote n1 by=nobody
+			2.5     r1 expire c1#1 wall=40
+			3       c2 invoke acquire
+			3.004   r1 set c2#1
+			3.006   c2 ok acquire c2#1 until=13`, events: []int{2, 4, 7, 9, 10},
+			want: `
+			The wall clock of r1 jumped forward by 40s at 0.000s.
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			n1 crashed at 1.000s.
+			At 2.500s r1 took the place of n1.
+			The key of c1#1 expired on r1 at 2.500s, before its time.
+			c2 was granted c2#1 on r1 at 3.006s, valid until 13.000s by its own clock.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			From 3.006s on both c1 and c2 held the lock, until the end of the run.
+			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+
+		{name: "a primary that is cut off and goes on", property: LeaseExclusion, change: replicas, story: `
+			0.5     n1-r1 fault cut cut_n1-r1
+			1       r1 promote n1 by=nobody
+			2       c1 invoke acquire
+			2.004   n1 set c1#1
+			2.006   c1 ok acquire c1#1 until=12
+			3       c2 invoke acquire
+			3.004   r1 set c2#1
+			3.006   c2 ok acquire c2#1 until=13
+			4       c2 invoke release c2#1`,
+			want: `
+			From 0.500s on messages between n1 and r1 did not get through.
+			At 1.000s r1 took the place of n1, which went on by itself.
+			c1 was granted c1#1 on n1 at 2.006s, valid until 12.000s by its own clock.
+			c2 was granted c2#1 on r1 at 3.006s, valid until 13.000s by its own clock.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 12.000s.
+			From 3.006s on both c1 and c2 held the lock, until c2 released c2#1 at 4.000s.
+			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+
+		{name: "a node that comes back without its disk", property: LeaseExclusion, story: `
+			nodes 3
+			0       c1-n3 fault cut cut_c1-n3
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.004   n2 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       n2 fault crash crash_n2_power
+			2       n2 fault restart restart_n2_empty
+			2       n2 lose c1#1
+			3       c2 invoke acquire
+			3.004   n2 set c2#1
+			3.004   n3 set c2#1
+			3.006   c2 ok acquire c2#1 until=13
+			4       c1 invoke release c1#1`,
+			want: `
+			From 0.000s c1 could not reach n3.
+			c1 was granted c1#1 on n1 n2 at 0.006s, valid until 10.000s by its own clock.
+			The machine of n2 lost power at 1.000s and came back at 2.000s with an empty disk, without the key of c1#1.
+			c2 was granted c2#1 on n2 n3 at 3.006s, valid until 13.000s by its own clock: n2 had no key of the older lease any more, and n3 never had one.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			From 3.006s on both c1 and c2 held the lock, until c1 released c1#1 at 4.000s.
+			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+
+		{name: "a node whose clock jumps", property: LeaseExclusion, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10.004
+			0.006   c1 ok acquire c1#1 until=10
+			1       n1 fault jump jump_n1_+11s
+			1       n1 expire c1#1
+			3       c2 invoke acquire
+			3.004   n1 set c2#1
+			3.006   c2 ok acquire c2#1 until=13
+			4       c1 info lost c1#1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			The wall clock of n1 jumped forward by 11s at 1.000s.
+			The key of c1#1 expired on n1 at 1.000s, before its time.
+			c2 was granted c2#1 on n1 at 3.006s, valid until 13.000s by its own clock.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			From 3.006s on both c1 and c2 held the lock, until c1 was told at 4.000s that c1#1 was lost.
+			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+
+		{name: "a client whose clock is slow", property: LeaseExclusion, story: `
+			0       c1 fault drift drift_c1_-50000ppm ppm=-50000
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10 clock=0.006
+			10.004  n1 expire c1#1
+			10.1    c2 invoke acquire
+			10.104  n1 set c2#1
+			10.106  c2 ok acquire c2#1 until=20
+			13      resource accept B c2#1`,
+			want: `
+			From 0.000s on the clocks of c1 ran slow by 50000 ppm.
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			The key of c1#1 expired on n1 at 10.004s.
+			c2 was granted c2#1 on n1 at 10.106s, valid until 20.000s by its own clock.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			From 10.106s on both c1 and c2 held the lock, until the clock of c1 read 10.000s, the end of c1#1.
+			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+
+		{name: "a lock that is plainly broken", property: LeaseExclusion, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c2 invoke acquire
+			1.004   n2 set c2#1
+			1.006   c2 ok acquire c2#1 until=11
+			2       resource accept B c2#1
+			3       c1 invoke release c1#1`,
+			want: `
+			c1 was granted c1#1 on n1, which is no majority, at 0.006s, valid until 10.000s by its own clock.
+			c2 was granted c2#1 on n2, which is no majority, at 1.006s, valid until 11.000s by its own clock: no key of an older lease was there.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			From 1.006s on both c1 and c2 held the lock, until c1 released c1#1 at 3.000s.
+			Meanwhile the resource accepted B under c2#1 at 2.000s.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a hold after the end", property: LeaseExclusion, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			10.005  n1 expire c1#1
+			11      c2 invoke acquire
+			11.004  n1 set c2#1
+			11.006  c2 ok acquire c2#1 until=21
+			12      c1 invoke extend c1#1
+			12.003  c1 ok extend c1#1 until=22`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			The key of c1#1 expired on n1 at 10.005s.
+			c2 was granted c2#1 on n1 at 11.006s, valid until 21.000s by its own clock.
+			c1 prolonged c1#1 at 12.003s, after it had ended, until 22.000s by its own clock.
+			c2 knew nothing of that: by its own clock c2#1 was valid until 21.000s.
+			From 12.003s on both c2 and c1 held the lock, until the end of the run.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a release that deletes the key of another, and lets a third in", property: LeaseExclusion, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 fault pause pause_c1_11s
+			10.004  n1 expire c1#1
+			10.5    c2 invoke acquire
+			10.504  n1 set c2#1
+			10.506  c2 ok acquire c2#1 until=20.5
+			12      c1 fault resume resume_c1
+			12      c1 invoke release c1#1
+			12.001  n1 delete c2#1 by=c1
+			12.002  c1 ok release c1#1
+			13      c3 invoke acquire
+			13.001  n1 set c3#1
+			13.002  c3 ok acquire c3#1 until=23
+			14      c3 invoke release c3#1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			From 1.000s to 12.000s c1 was paused.
+			Meanwhile the key of c1#1 expired on n1 at 10.004s.
+			c2 was granted c2#1 on n1 at 10.506s, valid until 20.500s by its own clock.
+			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1.
+			c3 was granted c3#1 on n1 at 13.002s, valid until 23.000s by its own clock.
+			c2 knew nothing of that: by its own clock c2#1 was valid until 20.500s.
+			From 13.002s on both c2 and c3 held the lock, until c3 released c3#1 at 14.000s.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a key that is overwritten", property: OwnerOnly, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c2 invoke acquire
+			1.001   n1 over c2#1 was=c1#1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			c2 overwrote the key of c1#1 on n1 at 1.001s, in an acquire.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a pause in acquire", property: ExpiredOnReturn, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.005   c1 fault pause pause_c1_12s
+			10.004  n1 expire c1#1
+			11      c2 invoke acquire
+			11.004  n1 set c2#1
+			11.006  c2 ok acquire c2#1 until=21
+			12.005  c1 fault resume resume_c1
+			12.006  c1 ok acquire c1#1 until=10
+			13      resource accept A c1#1`,
+			want: `
+			c1 asked for the lock at 0.000s.
+			The key of c1#1 was set on n1 at 0.004s.
+			From 0.005s to 12.005s c1 was paused.
+			Meanwhile the key of c1#1 expired on n1 at 10.004s.
+			c2 was granted c2#1 on n1 at 11.006s, valid until 21.000s by its own clock.
+			Acquire handed c1#1 to c1 at 12.006s, though it had ended at 10.000s by the clock of c1, which read 12.006s.
+			c1 relied on it: the resource accepted A under c1#1 at 13.000s.
+			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+
+		{name: "a late reply", property: ExpiredOnReturn, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			10.004  n1 expire c1#1
+			12.006  c1 deliver n1 sent=0.005
+			12.006  c1 ok acquire c1#1 until=10`,
+			want: `
+			c1 asked for the lock at 0.000s.
+			The key of c1#1 was set on n1 at 0.004s.
+			The key of c1#1 expired on n1 at 10.004s.
+			A message that n1 had sent to c1 at 0.005s arrived only at 12.006s.
+			Acquire handed c1#1 to c1 at 12.006s, though it had ended at 10.000s by the clock of c1, which read 12.006s.
+			What broke is the assumption that a message arrives while the lease that it was sent under still lasts.`},
+
+		{name: "a holder that died", property: DeadlockFreedom, story: `
+			probe probe
+			bound 5
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=never
+			0.006   c1 ok acquire c1#1 until=never
+			1       c1 fault crash crash_c1
+			20      probe invoke acquire
+			21      probe fail acquire
+			22      probe invoke acquire
+			23      probe fail acquire`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, without an end.
+			c1 crashed at 1.000s, and never released c1#1.
+			The key of c1#1 on n1 had no end, and nobody else could delete it.
+			probe asked for the lock at 20.000s, was refused 2 times, the last time at 23.000s, and never got it.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a lease that renews itself for ever", property: DeadlockFreedom, story: `
+			probe probe
+			bound 5
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke release c1#1
+			2       c1 info release c1#1
+			6       n1 retime c1#1 until=16
+			12      n1 retime c1#1 until=22
+			20      probe invoke acquire
+			21      n1 retime c1#1 until=28
+			26      probe fail acquire`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			c1 released c1#1 at 1.000s, but the key did not go.
+			probe asked for the lock at 20.000s, was refused at 26.000s, and never got it.
+			The key of c1#1 on n1 was given more time again and again, at last at 21.000s.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a node that is down", property: FaultTolerance, broken: None, story: `
+			0       n1 fault crash crash_n1
+			1       c1 invoke acquire
+			2       c1 fail acquire
+			3       c1 invoke acquire
+			4       c1 fail acquire
+			8       n1 fault restart restart_n1
+			9       c1 invoke acquire
+			9.001   n1 set c1#1
+			9.002   c1 ok acquire c1#1 until=19`, events: []int{1},
+			want: `
+			n1 crashed at 0.000s and came back at 8.000s.
+			c1 asked for the lock at 1.000s, was refused 2 times, the last time at 4.000s, and got c1#1 only at 9.002s.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "votes that split again and again", property: FaultTolerance, broken: None, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0       c2 invoke acquire
+			0.1     n1 set c1#1
+			0.1     n2 set c2#1
+			0.2     c1 fail acquire
+			0.2     c2 fail acquire`, events: []int{0, 1},
+			want: `
+			c1 asked for the lock at 0.000s, was refused at 0.200s, and never got it.
+			c2 asked for the lock at 0.000s, was refused at 0.200s, and never got it.
+			Nobody had a majority: at 0.100s c1#1 had n1 and c2#1 had n2.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a lost word", property: NoLostUpdate, change: words, broken: BoundedPause, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke read
+			1.001   c1 ok read x
+			2       c1 fault pause pause_c1_12s
+			10.004  n1 expire c1#1
+			11      c2 invoke acquire
+			11.004  n1 set c2#1
+			11.006  c2 ok acquire c2#1 until=21
+			12      c2 invoke read
+			12.001  c2 ok read x
+			13      c2 invoke update B c2#1
+			13.001  resource accept x_B c2#1
+			13.002  c2 ok update B c2#1
+			14      c1 fault resume resume_c1
+			14      c1 invoke update A c1#1
+			14.001  resource accept x_A c1#1
+			14.002  c1 ok update A c1#1`, events: []int{13, 14, 17},
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s, valid until 10.000s by its own clock.
+			c1 had read ` + "`x`" + ` at 1.001s.
+			From 2.000s to 14.000s c1 was paused.
+			Meanwhile the key of c1#1 expired on n1 at 10.004s.
+			c2 was granted c2#1 on n1 at 11.006s, valid until 21.000s by its own clock.
+			c2 added B, and the value was ` + "`x B`" + ` at 13.001s.
+			c1 wrote ` + "`x A`" + ` at 14.001s, without B: the update was lost.
+			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+
+		{name: "a lost number", property: NoLostUpdate, change: numbers, broken: None, story: `
+			0       c1 invoke increment
+			0       c2 invoke increment
+			0.004   resource set 1 by=c1
+			0.005   resource over 1 by=c2
+			0.006   c1 ok increment 1
+			0.007   c2 ok increment 1`, events: []int{4, 5},
+			want: `
+			c2 began to increment the number at 0.000s.
+			c1 wrote 1 at 0.004s.
+			c2 wrote 1 as well, at 0.005s: it had read the number before, and one of the two was lost.
+			In the end the number was 1, after 2 increments that were asked for and 2 that were done.
+			No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault.`},
+
+		{name: "a token that was given twice", property: Tokens, broken: DurableNodes, change: fences(map[string]int64{"c1#1": 33, "c2#1": 33}), story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke release c1#1
+			1.001   n1 delete c1#1
+			1.002   c1 ok release c1#1
+			2       n1 fault crash crash_n1
+			3       n1 fault restart restart_n1_empty
+			3       n1 lose key=lock:fence
+			4       c2 invoke acquire
+			4.001   n1 set c2#1
+			4.002   c2 ok acquire c2#1 until=14`, events: []int{2, 11},
+			want: `
+			c1 was granted c1#1 on n1 at 0.006s with fence 33, valid until 10.000s by its own clock.
+			n1 crashed at 2.000s and came back at 3.000s.
+			The key lock:fence was gone from n1 at 3.000s.
+			c2 was granted c2#1 on n1 at 4.002s with fence 33, valid until 14.000s by its own clock.
+			The fence 33 of c2#1 was the same as the 33 of c1#1, though the lease is newer.
+			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			h := story(t, c.story)
+			if c.change != nil {
+				c.change(h)
+			}
+			v := Violation{Property: c.property, Assumption: c.broken, What: c.name, Events: c.events}
+			if len(c.events) > 0 {
+				v.At = h.Events[c.events[len(c.events)-1]].At
+			} else if v = found(h, c.property); v.What == "" {
+				t.Fatal("there is no violation")
+			}
+			if c.property == FaultTolerance {
+				v.At += h.Meta.TTL / 2
+			}
+			told := Explain(h, v)
+			var got []string
+			for _, s := range told {
+				got = append(got, s.Text)
+			}
+			want := strings.Split(strings.ReplaceAll(strings.TrimSpace(c.want), "\t", ""), "\n")
+			if !slices.Equal(got, want) {
+				t.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			checkExplanation(t, h, v, told)
+		})
+	}
+}
+
+func found(h *sim.History, p Property) Violation {
+	for _, v := range Check(h, nil).Violations {
+		if v.Property == p {
+			return v
+		}
+	}
+	return Violation{}
+}
+
+// Where a history shows nothing, the sentence of the violation is all that can be said.
+func TestExplainWithoutGrounds(t *testing.T) {
+	for _, p := range Properties() {
+		v := Violation{Property: p, What: "something was wrong", Assumption: None, Events: []int{-1, 0, 7}}
+		for _, h := range []*sim.History{{}, story(t, "0 c1 invoke wait"), story(t, "0 c1 ok acquire -")} {
+			told := Explain(h, v)
+			if len(told) == 0 || len(told) > sentencesMost {
+				t.Errorf("%s: %v", p, told)
+			}
+			for _, s := range told {
+				for _, i := range s.Events {
+					if i < 0 || i >= len(h.Events) {
+						t.Errorf("%s: %q stands on event %d of %d", p, s.Text, i, len(h.Events))
+					}
+				}
+			}
+		}
+	}
+}
+
+// Of a story that is too long, what only sets the scene is left out, and never the end.
+func TestExplainAtMostTen(t *testing.T) {
+	n := &narrator{h: &sim.History{Events: make([]sim.Event, 40)}, v: Violation{Assumption: BoundedPause, Events: []int{39}}, told: map[int]bool{}}
+	for i := range 8 {
+		n.say(step, 2*i, nil, "step %d", i)
+		n.say(detail, 2*i+1, nil, "detail %d", i)
+		n.say(background, 2*i+1, nil, "background %d", i)
+	}
+	n.conclude()
+	told := n.sentences()
+	if len(told) != sentencesMost || told[9].Text != broke(BoundedPause) || told[0].Text != "step 0" || told[1].Text != "detail 0" {
+		t.Errorf("told %v", told)
+	}
+}
+
+func TestExplainRandomHistories(t *testing.T) {
+	count := map[Property]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		h := randomHistory(t)
+		seen := map[Property]bool{}
+		for _, v := range Check(h, nil).Violations {
+			if !seen[v.Property] {
+				seen[v.Property] = true
+				count[v.Property]++
+				checkExplanation(t, h, v, Explain(h, v))
+			}
+		}
+	})
+	if len(count) < 4 {
+		t.Errorf("only %v were explained", count)
+	}
+}
+
+func TestExplainNeverPanics(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := garbage(t)
+		v := Violation{
+			Property:   rapid.SampledFrom(Properties()).Draw(t, "property"),
+			At:         time.Duration(rapid.Int64().Draw(t, "at")),
+			What:       "something",
+			Assumption: rapid.SampledFrom(append(Assumptions(), "", "odd")).Draw(t, "assumption"),
+			Events:     rapid.SliceOfN(rapid.IntRange(-2, 40), 0, 4).Draw(t, "proof"),
+		}
+		if n := len(Explain(h, v)); n < 1 || n > sentencesMost {
+			t.Fatalf("%d sentences", n)
+		}
+		h = randomHistory(t)
+		Explain(h, v)
+	})
+}
+
+// checkExplanation fails the test unless an explanation is one: one to ten sentences in order, which tell the last event that
+// proves the violation and mention only what is in their events.
+func checkExplanation(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, h *sim.History, v Violation, told []Sentence) {
+	t.Helper()
+	if len(told) < 1 || len(told) > sentencesMost {
+		t.Errorf("%d sentences", len(told))
+	}
+	var all []int
+	for n, s := range told {
+		if len(s.Events) == 0 {
+			t.Errorf("%q stands on nothing", s.Text)
+			continue
+		}
+		if n > 0 && n < len(told)-1 && s.Events[0] < told[n-1].Events[0] {
+			t.Errorf("%q is told after %q", s.Text, told[n-1].Text)
+		}
+		all = append(all, s.Events...)
+		if len(told) > 1 { // otherwise it is the sentence of the violation itself
+			checkGrounds(t, h, s)
+		}
+	}
+	if last := v.Events[len(v.Events)-1]; !slices.Contains(all, last) {
+		t.Errorf("event %d, the last that proves %q, is not told", last, v.What)
+	}
+}
+
+var (
+	mentioned = regexp.MustCompile(`\b(?:[cnrsp][0-9]+|probe)(?:#[0-9]+)?\b`)
+	clocked   = regexp.MustCompile(`[0-9]+\.[0-9]{3}s\b`)
+)
+
+func checkGrounds(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, h *sim.History, s Sentence) {
+	t.Helper()
+	names, times := map[string]bool{}, map[string]bool{}
+	for _, i := range s.Events {
+		e := h.Events[i]
+		for _, name := range append(mentioned.FindAllString(e.Value, -1), e.Process, e.By, e.Lease, e.Owner) {
+			names[name], names[clientOf(name)] = true, true
+		}
+		for _, at := range []time.Duration{e.At, e.Clock, e.Sent, e.Until} {
+			times[strings.TrimPrefix(seconds(at), "-")] = true
+		}
+	}
+	for _, name := range mentioned.FindAllString(s.Text, -1) {
+		if !names[name] {
+			t.Errorf("%q names %s, which is in none of its events %v", s.Text, name, s.Events)
+		}
+	}
+	for _, at := range clocked.FindAllString(s.Text, -1) {
+		if !times[at] {
+			t.Errorf("%q names %s, which is in none of its events %v", s.Text, at, s.Events)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"lockstep/sim"
+)
+
+// faultTolerance finds the times in which a client asked for a lock that nobody held, and nobody got it, though no more nodes
+// were missing than the lock has to do without. A lock on a majority of N nodes has to do without the others. A lock on one
+// node has none to spare, and is measured by the same question all the same: what if one fails?
+//
+// How long is too long? Half a TTL: whoever gets a lock for a TTL could have had half of it by then. But no less than a
+// second, since the delays of a lock between its tries do not shrink with the TTL.
+//
+// A node is missing while it, or whatever has taken its place, is crashed, stopped or paused, or cannot be reached by that
+// client. A majority of nodes is no use either where keys stand that nobody could have removed, so that all one can do is
+// wait for their end: see standing. Those that a client could have removed, and did not, excuse nothing.
+//
+// The lock itself is at fault: the faults were those that it is said to tolerate. The probe is left to deadlock freedom.
+func faultTolerance(ix *index) []Violation {
+	if ix.Meta.TTL <= 0 || len(ix.Meta.Nodes) == 0 {
+		return nil
+	}
+	var needs []need
+	var d *dearth
+	for _, a := range ix.asks() {
+		if a.client == ix.Meta.Probe || a.to-a.from <= ix.patience() {
+			continue
+		}
+		if d == nil {
+			d = newDearth(ix)
+		}
+		needs = append(needs, d.needs(a)...)
+	}
+	slices.SortStableFunc(needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+
+	// That several clients wait for the same thing is one violation.
+	var found []Violation
+	reported := map[string]time.Duration{}
+	for _, n := range needs {
+		if end, known := reported[n.lock]; known && n.from < end {
+			reported[n.lock] = max(end, n.to)
+			continue
+		}
+		reported[n.lock] = n.to
+		found = append(found, Violation{
+			Property:   FaultTolerance,
+			At:         n.from + ix.patience(),
+			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, seconds(n.from), seconds(n.to), n.nodes(ix)),
+			Assumption: None,
+			Events:     proof(append(ix.outagesIn(n.stretch), n.first, n.last)...),
+		})
+	}
+	return found
+}
+
+// patience is how long a lock may take to be had. On real servers, where a TTL is short, the bound of the probe says how much
+// longer.
+func (ix *index) patience() time.Duration {
+	return max(ix.Meta.TTL/2, time.Second) + max(0, ix.Meta.Bound-ix.Meta.TTL)
+}
+
+// A need is a time in which a client asked in vain though it should not have been.
+type need struct {
+	ask
+	stretch
+	missing int // the nodes that were missing at once, at most
+}
+
+// nodes says which nodes there were.
+func (n need) nodes(ix *index) string {
+	total := len(ix.Meta.Nodes)
+	switch {
+	case n.missing == 0 && total == 1:
+		return ix.Meta.Nodes[0] + " was up and in reach"
+	case n.missing == 0:
+		return "all nodes were up and in reach"
+	case total == 1:
+		return ix.Meta.Nodes[0] + " was all that failed"
+	}
+	return fmt.Sprintf("%d of %d nodes were up and in reach", total-n.missing, total)
+}
+
+// A dearth says what was missing when.
+type dearth struct {
+	ix       *index
+	primary  map[string][]stretch // by server: when it was the one of its group that took writes
+	down     map[string][]stretch // by server
+	standing map[string][]stretch // by node: keys that nobody could have removed
+	hindered map[direction][]stretch
+}
+
+func newDearth(ix *index) *dearth {
+	d := &dearth{ix: ix, primary: map[string][]stretch{}, down: map[string][]stretch{}, standing: map[string][]stretch{}, hindered: map[direction][]stretch{}}
+	since := map[string]time.Duration{} // primaries
+	for _, n := range ix.Meta.Nodes {
+		since[n] = 0
+	}
+	for _, e := range ix.Events {
+		if e.Kind != sim.State || ix.groups[e.Process] == "" {
+			continue
+		}
+		from, leads := since[e.Process]
+		switch {
+		case e.Op == sim.Promoted && !leads:
+			since[e.Process] = e.At
+		case e.Op == sim.Followed && leads:
+			d.primary[e.Process] = append(d.primary[e.Process], stretch{from, e.At})
+			delete(since, e.Process)
+		}
+	}
+	for p := range ix.groups {
+		if from, leads := since[p]; leads {
+			d.primary[p] = append(d.primary[p], stretch{from, never})
+		}
+		d.primary[p] = merge(d.primary[p])
+		d.down[p] = merge(append(ix.stretches(ix.outages[p]), ix.stretches(ix.pauses[p])...))
+	}
+	for _, k := range ix.lives {
+		for _, p := range d.primary[k.node] {
+			if s := d.stands(k); max(s.from, p.from) < min(s.to, p.to) {
+				d.standing[k.group] = append(d.standing[k.group], stretch{max(s.from, p.from), min(s.to, p.to)})
+			}
+		}
+	}
+	for n := range d.standing {
+		d.standing[n] = merge(d.standing[n])
+	}
+	return d
+}
+
+// stands returns when a key stood in everybody's way, and could not have been removed: from the beginning if its lease was
+// handed out, until it was given back; from when its owner had crashed, had been paused, or could not reach the node, or the
+// node was down, so that the owner may have missed its chance to remove it; and when it outlived its time, because the clock
+// of the node was wrong. A stretch that is empty is none.
+func (d *dearth) stands(k life) stretch {
+	ix := d.ix
+	s := stretch{never, never}
+	if k.to < len(ix.Events) {
+		s.to = ix.at(k.to)
+	}
+	begin := ix.at(k.from)
+	sent := min(departure(ix.Events[k.from]), begin)
+	asked := stretch{sent, max(s.to, begin)}
+	owner := clientOf(k.label)
+	if t, ok := touches(d.trouble(owner, k.node), asked); ok {
+		s.from = max(t.from, begin)
+	}
+	if k.promise != sim.NoEnd {
+		s.from = min(s.from, max(begin, later(k.due(), k.promise/100+10*time.Millisecond)))
+	}
+	if ix.lease(k.label) != nil {
+		if back, ok := ix.givenBack(k.label); !ok {
+			s.from = begin
+		} else if back < s.from { // the lock thinks that it is gone
+			return stretch{begin, min(back, s.to)}
+		} else {
+			s.from = begin
+		}
+	}
+	return s
+}
+
+// trouble returns when a client may have missed its chance to remove a key from a server.
+func (d *dearth) trouble(client, server string) []stretch {
+	link := direction{client, server}
+	s, known := d.hindered[link]
+	if !known {
+		s = merge(slices.Concat(
+			d.ix.stretches(d.ix.outages[client]), d.ix.stretches(d.ix.pauses[client]), d.ix.apart(client, server), d.down[server]))
+		d.hindered[link] = s
+	}
+	return s
+}
+
+// givenBack returns when a Release of a lease returned without an error.
+func (ix *index) givenBack(label string) (time.Duration, bool) {
+	for _, in := range ix.releases[label] {
+		if out, ok := ix.outcome[in]; ok && ix.Events[out].Kind == sim.OK {
+			return ix.at(out), true
+		}
+	}
+	return 0, false
+}
+
+// needs returns the parts of an ask in which somebody should have got the lock.
+func (d *dearth) needs(a ask) []need {
+	ix := d.ix
+	blocked := merge(append(d.holds(a.lock), ix.stretches(ix.pauses[a.client])...))
+	missing := map[string][]stretch{} // by node
+	for _, n := range ix.Meta.Nodes {
+		missing[n] = d.missing(a.client, n)
+	}
+	instants := []time.Duration{a.from}
+	note := func(s []stretch) {
+		for _, x := range s {
+			for _, t := range []time.Duration{x.from, x.to} {
+				if a.from < t && t < a.to {
+					instants = append(instants, t)
+				}
+			}
+		}
+	}
+	note(blocked)
+	for _, n := range ix.Meta.Nodes {
+		note(missing[n])
+		note(d.standing[n])
+	}
+	slices.Sort(instants)
+	instants = append(slices.Compact(instants), a.to)
+
+	var found []need
+	total := len(ix.Meta.Nodes)
+	spare := total - ix.Meta.Quorum()
+	for n, t := range instants[:len(instants)-1] {
+		gone, taken := 0, 0
+		for _, node := range ix.Meta.Nodes {
+			switch {
+			case covers(missing[node], t):
+				gone++
+			case covers(d.standing[node], t):
+				taken++
+			}
+		}
+		if covers(blocked, t) || gone > max(1, spare) || taken > 0 && gone+taken > spare {
+			continue
+		}
+		if last := len(found) - 1; last >= 0 && found[last].to == t {
+			found[last].to = instants[n+1]
+			found[last].missing = max(found[last].missing, gone)
+		} else {
+			found = append(found, need{a, stretch{t, instants[n+1]}, gone})
+		}
+	}
+	return slices.DeleteFunc(found, func(n need) bool { return n.to-n.from <= ix.patience() })
+}
+
+// holds returns when somebody could rely on a lock: from the grant until the lease was given back, or else had ended.
+func (d *dearth) holds(lock string) []stretch {
+	var held []stretch
+	for _, l := range d.ix.holds {
+		if l.Lock != lock {
+			continue
+		}
+		s := stretch{l.From, l.End}
+		if d.ix.lease(l.Label).ReturnEvent == l.ReturnEvent {
+			s.from = l.Granted
+		}
+		if back, ok := d.ix.givenBack(l.Label); ok {
+			s.to = min(s.to, back)
+		}
+		held = append(held, s)
+	}
+	return held
+}
+
+// missing returns when no copy of a node that takes writes was up and in reach of a client.
+func (d *dearth) missing(client, node string) []stretch {
+	var there []stretch
+	for p, group := range d.ix.groups {
+		if group == node {
+			there = append(there, without(without(d.primary[p], d.down[p]), d.ix.apart(client, p))...)
+		}
+	}
+	return without([]stretch{{0, never}}, merge(there))
+}
+
+// outagesIn returns the faults by which lock nodes were down in a stretch of time.
+func (ix *index) outagesIn(s stretch) []int {
+	var events []int
+	for _, n := range ix.Meta.Nodes {
+		for _, x := range slices.Concat(ix.outages[n], ix.pauses[n]) {
+			if ix.at(x.from) < s.to && (x.to == len(ix.Events) || s.from < ix.at(x.to)) {
+				events = append(events, x.from)
+			}
+		}
+	}
+	return events
+}

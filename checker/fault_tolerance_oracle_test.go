@@ -1,0 +1,311 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+	"pgregory.net/rapid"
+)
+
+// state returns the last of some events by the instant t that happened to a process, or to a link: its operation.
+func state(h *sim.History, process string, t time.Duration, kind sim.Kind, ops ...string) string {
+	op := ""
+	for _, e := range h.Events {
+		if e.Process == process && e.Kind == kind && slices.Contains(ops, e.Op) && e.At <= t {
+			op = e.Op
+		}
+	}
+	return op
+}
+
+func downAt(h *sim.History, process string, t time.Duration) bool {
+	crashed := state(h, process, t, sim.Injected, "crash", "stop", "restart")
+	return crashed == "crash" || crashed == "stop" || pausedAt(h, process, t)
+}
+
+func pausedAt(h *sim.History, process string, t time.Duration) bool {
+	return state(h, process, t, sim.Injected, "pause", "resume") == "pause"
+}
+
+// apartAt says whether a message could not pass between two processes, in either direction.
+func apartAt(h *sim.History, a, b string, t time.Duration) bool {
+	there, back := false, false
+	for _, e := range h.Events {
+		if e.Kind != sim.Injected || e.At > t || e.Op != "cut" && e.Op != "heal" {
+			continue
+		}
+		_, link, _ := strings.Cut(e.Value, " ")
+		if link == "" || link == a+"-"+b || link == a+"->"+b {
+			there = e.Op == "cut"
+		}
+		if link == "" || link == a+"-"+b {
+			back = e.Op == "cut"
+		}
+	}
+	return there || back
+}
+
+func leadsAt(h *sim.History, server string, t time.Duration) bool {
+	switch state(h, server, t, sim.State, sim.Promoted, sim.Followed) {
+	case sim.Promoted:
+		return true
+	case sim.Followed:
+		return false
+	}
+	return server != "r1"
+}
+
+func members(h *sim.History, node string) []string {
+	if node == "n1" {
+		return []string{"n1", "r1"}
+	}
+	return []string{node}
+}
+
+// heldAt says whether somebody could rely on the lock.
+func heldAt(h *sim.History, lock string, t time.Duration) bool {
+	for _, l := range Leases(h) { // TestHoldOracle has looked at them
+		from, to := l.From, l.End
+		if h.Events[l.ReturnEvent].Op == sim.Acquire {
+			from = l.Granted
+		}
+		if back, ok := givenBackOracle(h, l.Label); ok {
+			to = min(to, back)
+		}
+		if l.Lock == lock && from <= t && t < to {
+			return true
+		}
+	}
+	return false
+}
+
+func givenBackOracle(h *sim.History, label string) (time.Duration, bool) {
+	for _, e := range h.Events {
+		if e.Op == sim.Release && e.Kind == sim.OK && e.Lease == label {
+			return e.At, true
+		}
+	}
+	return 0, false
+}
+
+// standsAt says whether a key stands on a server that nobody could have removed.
+func standsAt(h *sim.History, server string, t time.Duration) bool {
+	for i, set := range h.Events {
+		if set.Process != server || set.Kind != sim.State || set.Op != sim.Set && set.Op != sim.Over || set.At > t {
+			continue
+		}
+		end := time.Duration(sim.NoEnd)
+		timed, promise := set.At, promiseOracle(h, i)
+		for j, e := range h.Events[i+1:] {
+			if e.Process != server || e.Kind != sim.State {
+				continue
+			}
+			if e.Op == sim.Retime {
+				timed, promise = e.At, promiseOracle(h, i+1+j)
+			}
+			if slices.Contains([]string{sim.Set, sim.Over, sim.Delete, sim.Expire, sim.Lose}, e.Op) {
+				end = e.At
+				break
+			}
+		}
+		if t >= end {
+			continue
+		}
+		// When did it become one that nobody could remove?
+		owner, hindered := clientOf(set.Lease), time.Duration(sim.NoEnd)
+		instants := []time.Duration{set.At}
+		if set.Sent != 0 {
+			instants = append(instants, set.Sent)
+		}
+		for _, e := range h.Events {
+			if e.At >= slices.Min(instants) && e.At < end {
+				instants = append(instants, e.At)
+			}
+		}
+		for _, u := range instants {
+			crashed := state(h, owner, u, sim.Injected, "crash") != ""
+			if crashed || pausedAt(h, owner, u) || apartAt(h, owner, server, u) || downAt(h, server, u) {
+				hindered = min(hindered, max(u, set.At))
+			}
+		}
+		hindered = min(hindered, timed+promise+promise/100+10*time.Millisecond)
+		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease })
+		back, given := givenBackOracle(h, set.Lease)
+		switch {
+		case handed && (!given || t < back || hindered <= back):
+			return true
+		case !handed && hindered <= t:
+			return true
+		}
+	}
+	return false
+}
+
+// promiseOracle returns how long a key was to live: the TTL, or what was left to the key on n1 that it is a copy of.
+func promiseOracle(h *sim.History, i int) time.Duration {
+	e := h.Events[i]
+	if e.By != "n1" {
+		return h.Meta.TTL
+	}
+	timed := e.At
+	for _, k := range h.Events[:i] {
+		switch {
+		case k.Process != "n1" || k.Kind != sim.State:
+		case (k.Op == sim.Set || k.Op == sim.Over) && k.Lease == e.Lease, k.Op == sim.Retime && k.Owner == e.Lease:
+			timed = k.At
+		}
+	}
+	return max(0, timed+h.Meta.TTL-e.At)
+}
+
+// neededAt says whether a client that asks has a right to an answer.
+func neededAt(h *sim.History, client, lock string, t time.Duration) bool {
+	if pausedAt(h, client, t) || heldAt(h, lock, t) {
+		return false
+	}
+	gone, taken := 0, 0
+	for _, node := range h.Meta.Nodes {
+		there, stands := false, false
+		for _, m := range members(h, node) {
+			leads := leadsAt(h, m, t)
+			there = there || leads && !downAt(h, m, t) && !apartAt(h, client, m, t)
+			stands = stands || leads && standsAt(h, m, t)
+		}
+		switch {
+		case !there:
+			gone++
+		case stands:
+			taken++
+		}
+	}
+	return gone <= 1 && gone+taken <= 1 // of three
+}
+
+// faultToleranceOracle returns when clients had asked in vain for too long: the times of their violations, before those of
+// several clients are put together.
+func faultToleranceOracle(h *sim.History) []time.Duration {
+	const patience = 2 * time.Second
+	instants := []time.Duration{}
+	for _, e := range h.Events {
+		instants = append(instants, e.At)
+		if e.Kind == sim.State && e.Key == "k" {
+			for d := time.Duration(0); d <= h.Meta.TTL; d += time.Second {
+				instants = append(instants, e.At+d+d/100+10*time.Millisecond)
+			}
+		}
+	}
+	for _, l := range Leases(h) {
+		instants = append(instants, l.End)
+	}
+	slices.Sort(instants)
+	var found []time.Duration
+	for i, e := range h.Events {
+		if e.Kind != sim.Invoke || e.Op != sim.Acquire || e.Process == h.Meta.Probe {
+			continue
+		}
+		if j := previous(h, i); j >= 0 && h.Events[j].Op == sim.Acquire && h.Events[j].Kind != sim.OK && h.Events[j].At == e.At && lockOf(h, j) == e.Lock {
+			continue // another try of the same ask
+		}
+		from, end := time.Duration(-1), lastOf(h, i)
+		for n, t := range instants {
+			if t < e.At || t >= end || n > 0 && t == instants[n-1] {
+				continue
+			}
+			next := end
+			for _, u := range instants[n:] {
+				if u > t {
+					next = min(u, end)
+					break
+				}
+			}
+			if !neededAt(h, e.Process, e.Lock, t) {
+				from = -1
+				continue
+			}
+			if from < 0 {
+				from = t
+			}
+			if before := t - from; next-from > patience && before <= patience {
+				found = append(found, from+patience)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// previous returns the event of a client before event i, among its operations; -1 if there is none.
+func previous(h *sim.History, i int) int {
+	for j := i - 1; j >= 0; j-- {
+		if e := h.Events[j]; e.Process == h.Events[i].Process && (e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.ID != 0) {
+			return j
+		}
+	}
+	return -1
+}
+
+// lockOf returns the lock that the operation of an outcome asked for.
+func lockOf(h *sim.History, outcome int) string {
+	for _, e := range h.Events[:outcome] {
+		if e.Kind == sim.Invoke && e.Process == h.Events[outcome].Process && e.ID == h.Events[outcome].ID {
+			return e.Lock
+		}
+	}
+	return ""
+}
+
+// lastOf returns when an ask that begins with event i ends: with the outcome of the last try that follows at once.
+func lastOf(h *sim.History, i int) time.Duration {
+	ask := h.Events[i]
+	for j, e := range h.Events[i+1:] {
+		gone := e.Kind == sim.Injected && e.Op == "crash" || e.Op == sim.Exit
+		if e.Process == ask.Process && gone {
+			return e.At
+		}
+		if e.Process != ask.Process || e.ID != ask.ID || e.Kind == sim.Injected || e.Kind == sim.Invoke {
+			continue
+		}
+		if e.Kind == sim.OK {
+			return e.At
+		}
+		for k, next := range h.Events[i+1+j+1:] {
+			if next.Process == ask.Process && next.Kind == sim.Invoke {
+				if next.Op == sim.Acquire && next.Lock == ask.Lock && next.At == e.At {
+					return lastOf(h, i+1+j+1+k)
+				}
+				break
+			}
+		}
+		return e.At
+	}
+	return h.Events[len(h.Events)-1].At
+}
+
+// A violation stands for all clients that asked in vain at the same time, so the oracle must have found its beginning, and
+// nothing outside.
+func TestFaultToleranceOracle(t *testing.T) {
+	outcomes := tally{}
+	rapid.Check(t, func(t *rapid.T) {
+		h := randomHistory(t)
+		want := faultToleranceOracle(h)
+		var got []time.Duration
+		for _, v := range Check(h, nil).Violations {
+			if v.Property == FaultTolerance {
+				got = append(got, v.At)
+			}
+		}
+		if (len(got) > 0) != (len(want) > 0) || len(got) > 0 && got[0] != want[0] {
+			t.Fatalf("found %v, oracle %v", got, want)
+		}
+		for _, at := range got {
+			if !slices.Contains(want, at) {
+				t.Fatalf("found %v, oracle %v", got, want)
+			}
+		}
+		outcomes[len(want) > 0]++
+	})
+	outcomes.check(t)
+}

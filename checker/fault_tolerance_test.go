@@ -1,0 +1,132 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tries has a client ask for the lock every 200 ms from one second to another, and be refused.
+func tries(client string, from, to float64) string {
+	var b strings.Builder
+	for t := from; t < to-0.05; t += 0.2 {
+		refused := t + 0.1
+		if t+0.2 > to-0.05 {
+			refused = to
+		}
+		fmt.Fprintf(&b, "%.1f %s invoke acquire\n%.1f %s fail acquire\n", t, client, refused, client)
+	}
+	return b.String()
+}
+
+// inOrder sorts the lines of a story by their instants; those without one come first.
+func inOrder(t testing.TB, text string) string {
+	t.Helper()
+	type line struct {
+		at   time.Duration
+		text string
+	}
+	var headers, lines []line
+	for l := range strings.SplitSeq(text, "\n") {
+		words := strings.Fields(l)
+		switch {
+		case len(words) == 0:
+		case len(words) < 3 && words[0][0] >= 'a':
+			headers = append(headers, line{text: l})
+		default:
+			lines = append(lines, line{instant(t, words[0]), l})
+		}
+	}
+	for i := range lines {
+		for j := i; j > 0 && lines[j].at < lines[j-1].at; j-- {
+			lines[j], lines[j-1] = lines[j-1], lines[j]
+		}
+	}
+	var b strings.Builder
+	for _, l := range append(headers, lines...) {
+		b.WriteString(l.text + "\n")
+	}
+	return b.String()
+}
+
+func TestFaultTolerance(t *testing.T) {
+	const (
+		five  = "nodes 5\n"
+		held  = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
+		held5 = "nodes 5\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
+	)
+	vain := func(client string, from, to float64, nodes string) []string {
+		return []string{fmt.Sprintf("%s asked for the lock, and from %.3fs to %.3fs nobody got it, though nobody held it and %s [none]", client, from, to, nodes)}
+	}
+	const all, four = "all nodes were up and in reach", "4 of 5 nodes were up and in reach"
+	cases := []verdictCase{
+		{name: "half a TTL is not too long", story: five + tries("c1", 0, 5)},
+		{name: "all up, and nobody gets it", story: five + tries("c1", 0, 6), want: vain("c1", 0, 6, all)},
+		{name: "one long try", story: five + "0 c1 invoke acquire\n6 c1 fail acquire", want: vain("c1", 0, 6, all)},
+		{name: "a try that never ends", story: five + "0 c1 invoke acquire\n6 c2 info exit", want: vain("c1", 0, 6, all)},
+		{name: "a try that ends with a crash", story: five + "0 c1 invoke acquire\n3 c1 fault crash\n9 c2 info exit"},
+		{name: "it gets it late", story: five + "0 c1 invoke acquire\n5.9 n1 set c1#1\n5.9 n2 set c1#1\n5.9 n3 set c1#1\n6 c1 ok acquire c1#1 until=15", want: vain("c1", 0, 5.9, all)},
+		{name: "short tries far apart", story: five + tries("c1", 0, 3) + tries("c1", 4, 7) + tries("c1", 8, 11)},
+		{name: "it does something else between", story: five + tries("c1", 0, 3) + "3 c1 invoke read\n3.1 c1 ok read\n" + tries("c1", 3.2, 6)},
+		{name: "somebody else gets it", story: five + tries("c1", 0, 4) + "4 c2 invoke acquire\n4.1 n1 set c2#1\n4.1 n2 set c2#1\n4.1 n3 set c2#1\n4.2 c2 ok acquire c2#1 until=5\n" + tries("c1", 4.0, 9)},
+		{name: "somebody holds it", story: held5 + tries("c2", 1, 10)},
+		{name: "somebody held it, and gave it back", story: held5 + "1 c1 invoke release c1#1\n1.1 c1 ok release c1#1\n" + tries("c2", 1, 9), want: vain("c2", 1.1, 9, all)},
+		{name: "somebody held it, and could not give it back", story: held5 + "1 c1 invoke release c1#1\n1.1 c1 info release c1#1\n" + tries("c2", 1, 10)},
+		{name: "somebody held it, and extended it", story: held5 + "9 c1 invoke extend c1#1\n9.1 c1 ok extend c1#1 until=19\n" + tries("c2", 6, 19)},
+		{name: "it is over", story: held5 + "10.1 n1 expire c1#1\n10.1 n2 expire c1#1\n10.1 n3 expire c1#1\n" + tries("c2", 9, 17), want: vain("c2", 10.1, 17, all)},
+		{name: "two wait for the same", story: five + tries("c1", 0, 6) + tries("c2", 0.1, 6.1), want: vain("c1", 0, 6, all)},
+		{name: "two wait one after the other", story: five + tries("c1", 0, 6) + tries("c2", 7, 13), want: append(vain("c1", 0, 6, all), vain("c2", 7, 13, all)...)},
+		{name: "the probe", story: "nodes 5\nprobe c1\n" + tries("c1", 0, 9)},
+		{name: "a minority is down", story: five + "0 n5 fault crash\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, four)},
+		{name: "a minority hangs", story: five + "0 n5 fault pause\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, four)},
+		{name: "a minority was stopped", story: five + "0 n5 fault stop\n0 n4 fault stop\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, "3 of 5 nodes were up and in reach")},
+		{name: "a majority is down", story: five + "0 n5 fault crash\n0 n4 fault stop\n0 n3 fault pause\n" + tries("c1", 0, 9)},
+		{name: "a majority is back", story: five + "0 n5 fault crash\n0 n4 fault stop\n0 n3 fault pause\n2 n3 fault resume\n" + tries("c1", 0, 8), want: vain("c1", 2, 8, "3 of 5 nodes were up and in reach")},
+		{name: "a majority is out of reach", story: five + "0 c1-n5 fault cut cut_c1-n5\n0 n4->c1 fault hold hold_n4->c1\n0 c1->n3 fault delay delay_c1->n3_1s\n" + tries("c1", 0, 9)},
+		{name: "out of reach of another", story: five + "0 c2-n5 fault cut cut_c2-n5\n0 c2-n4 fault cut cut_c2-n4\n0 c2-n3 fault cut cut_c2-n3\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, all)},
+		{name: "a little slow", story: five + "0 c1-n5 fault delay delay_c1-n5_20ms\n0 c1-n4 fault delay delay_c1-n4_20ms\n0 c1-n3 fault delay delay_c1-n3_20ms\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, all)},
+		{name: "slow", story: five + "0 c1-n5 fault delay delay_c1-n5_25ms\n0 c1-n4 fault delay delay_c1-n4_25ms\n0 c1-n3 fault delay delay_c1-n3_25ms\n" + tries("c1", 0, 6)},
+		{name: "mended", story: five + "0 c1-n5 fault cut cut_c1-n5\n0 c1-n4 fault hold hold_c1-n4\n0 c1->n3 fault delay delay_c1->n3_1s\n1 c1-n4 fault release release_c1-n4\n" + tries("c1", 0, 7), want: vain("c1", 1, 7, "3 of 5 nodes were up and in reach")},
+		{name: "all healed", story: five + "0 c1-n5 fault cut cut_c1-n5\n0 c1-n4 fault hold hold_c1-n4\n0 c1->n3 fault delay delay_c1->n3_1s\n1 x fault heal heal\n" + tries("c1", 0, 7), want: vain("c1", 1, 7, all)},
+		{name: "mended one way", story: five + "0 c1-n5 fault cut cut_c1-n5\n0 c1-n4 fault cut cut_c1-n4\n0 c1-n3 fault cut cut_c1-n3\n1 c1->n3 fault heal heal_c1->n3\n" + tries("c1", 0, 9)},
+		{name: "in turn", story: five + "0 n5 fault crash\n0 n4 fault crash\n0 n3 fault crash\n4 n3 fault restart\n8 n1 fault crash\n" + tries("c1", 0, 12)},
+		{name: "the client itself sleeps", story: five + "0 c1 invoke acquire\n1 c1 fault pause\n9 c1 fault resume\n10 c1 fail acquire"},
+		{name: "it sleeps for a moment", story: five + "0 c1 invoke acquire\n1 c1 fault pause\n2 c1 fault resume\n8 c1 fail acquire", want: vain("c1", 2, 8, all)},
+
+		{name: "the only node is down", story: "0 n1 fault crash\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, "n1 was all that failed")},
+		{name: "the only node is out of reach", story: "0 c1-n1 fault cut cut_c1-n1\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, "n1 was all that failed")},
+		{name: "the only node is up", story: tries("c1", 0, 6), want: vain("c1", 0, 6, "n1 was up and in reach")},
+		{name: "the only node is down for a while", story: "0 n1 fault crash\n4 n1 fault restart\n4.1 c2 invoke acquire\n4.2 n1 set c2#1\n4.3 c2 ok acquire c2#1 until=14\n" + tries("c1", 0, 9)},
+		{name: "the only node has a key of a client that crashed", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10)},
+		{name: "and without an end", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fault crash\n" + tries("c2", 1, 20)},
+		{name: "and one that nobody removed", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 info acquire\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10), want: vain("c2", 1, 10, "n1 was up and in reach")},
+		{name: "a short TTL", story: "ttl 1\n" + tries("c1", 0, 1)},
+		{name: "no TTL", story: "ttl 0\n0 c1 invoke acquire\n9 c1 fail acquire"},
+		{name: "real servers are given more time", story: "ttl 1\nbound 6\n" + tries("c1", 0, 6)},
+
+		{name: "keys that were left", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 fail acquire\n" + tries("c2", 1, 7), want: vain("c2", 1, 7, all)},
+		{name: "by a client that was cut off", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.15 c1-n3 fault cut cut_c1-n3\n0.2 c1 fail acquire\n0.2 n1 delete c1#1\n" + tries("c2", 1, 7), want: vain("c2", 1, 7, all)},
+		{name: "by a client that was cut off from most", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.15 c1-n3 fault cut cut_c1-n3\n0.15 c1-n2 fault cut cut_c1-n2\n0.15 c1-n1 fault cut cut_c1-n1\n0.2 c1 fail acquire\n5 x fault heal heal\n" + tries("c2", 1, 9)},
+		{name: "by a client that crashed, on two, and another is down", story: five + "0 n5 fault crash\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.2 c1 fault crash\n" + tries("c2", 1, 9)},
+		{name: "by a client that crashed, on two", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.2 c1 fault crash\n" + tries("c2", 1, 9), want: vain("c2", 1, 9, all)},
+		{name: "on a node that was down meanwhile", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 n1 fault crash\n0.3 c1 info acquire\n0.5 n1 fault restart\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10)},
+		{name: "by requests that had been on their way for long", story: five + "0 c1->n1 fault delay delay_c1->n1_9s\n0 c1->n2 fault delay delay_c1->n2_9s\n0 c1->n3 fault delay delay_c1->n3_9s\n1 c1 invoke acquire\n2 c1 fail acquire\n3 x fault heal heal\n10 n1 set c1#1 sent=1\n10 n2 set c1#1 sent=1\n10 n3 set c1#1 sent=1\n" + tries("c2", 10.1, 18)},
+		{name: "by a client that slept", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 fault pause\n9 c1 fault resume\n9.1 c1 fail acquire\n" + tries("c2", 1, 9)},
+		{name: "that slept before", story: five + "0 c1 fault pause\n1 c1 fault resume\n2 c1 invoke acquire\n2.1 n1 set c1#1 sent=2\n2.1 n2 set c1#1 sent=2\n2.1 n3 set c1#1 sent=2\n2.2 c1 fail acquire\n" + tries("c2", 3, 9), want: vain("c2", 3, 9, all)},
+		{name: "on nodes whose clocks are wrong", story: held5 + "1 c1 invoke release c1#1\n1.1 c1 fail release c1#1\n1.1 n1 expire c1#1\n1.1 n2 expire c1#1\n" + tries("c2", 10, 20), want: vain("c2", 10, 20, all)},
+		{name: "on most nodes a clock is wrong", story: five + "0 c3 invoke acquire\n0.1 n1 set c3#1\n0.1 n2 set c3#1\n0.1 n3 set c3#1\n0.2 c3 fail acquire\n" + tries("c2", 9, 30),
+			want: nil},
+		{name: "a lease that was given back but on some nodes", story: held5 + "1 c1 invoke release c1#1\n1 n1 delete c1#1\n1.1 c1 ok release c1#1\n" + tries("c2", 1.1, 8), want: vain("c2", 1.1, 8, all)},
+
+		{name: "a replica takes over at once", story: "replica r1\n" + held + "1 n1 fault crash\n1 r1 promote\n1.1 r1 set c2#1\n" + "1 c2 invoke acquire\n1.2 c2 ok acquire c2#1 until=11"},
+		{name: "a replica takes over, and nobody gets it", story: "replica r1\n0 n1 fault crash\n1 r1 promote\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, "n1 was all that failed")},
+		{name: "a copy that stands on a promoted replica", story: "replica r1\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 r1 set c1#1 by=n1\n0.3 c1 fault crash\n0.4 n1 fault crash\n0.5 r1 promote\n" + tries("c2", 1, 10)},
+		{name: "a key that stands on an old primary", story: "replica r1\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.3 c1 fault crash\n0.4 n1 fault crash\n0.5 r1 promote\n0.6 n1 fault restart\n0.7 n1 follow r1\n" + tries("c2", 1, 10),
+			want: vain("c2", 1, 10, "n1 was up and in reach")},
+	}
+	for i := range cases {
+		cases[i].story = inOrder(t, cases[i].story)
+	}
+	testProperty(t, FaultTolerance, cases)
+}

@@ -1,0 +1,107 @@
+package checker
+
+import (
+	"time"
+
+	"lockstep/sim"
+)
+
+// never is later than any instant of a run.
+const never = sim.NoEnd
+
+// A direction is one way of a link between two processes.
+type direction struct{ from, to string }
+
+// severed returns when messages could not pass in each direction, because it was cut or held, or was delayed so much that
+// it may as well have been. A reset is over at once, and what happens to one chosen message is no matter of the link.
+func (ix *index) severed() map[direction][]stretch {
+	if ix.broken != nil {
+		return ix.broken
+	}
+	type state struct {
+		cut, held, delayed bool
+		since              time.Duration
+	}
+	links := map[direction]*state{}
+	ix.broken = map[direction][]stretch{}
+	change := func(d direction, at time.Duration, f func(*state)) {
+		s := links[d]
+		if s == nil {
+			s = &state{}
+			links[d] = s
+		}
+		before := s.cut || s.held || s.delayed
+		f(s)
+		switch after := s.cut || s.held || s.delayed; {
+		case after && !before:
+			s.since = at
+		case before && !after:
+			ix.broken[d] = append(ix.broken[d], stretch{s.since, at})
+		}
+	}
+	both := func(l sim.Link, at time.Duration, f func(*state)) {
+		change(direction{l.From, l.To}, at, f)
+		if l.Both {
+			change(direction{l.To, l.From}, at, f)
+		}
+	}
+	for _, e := range ix.Events {
+		if e.Kind != sim.Injected || e.Op == sim.Missed {
+			continue
+		}
+		switch e.Op {
+		case "cut", "hold", "delay", "release", "heal":
+		default:
+			continue
+		}
+		f, err := sim.ParseFault(e.Value)
+		if err != nil {
+			continue // a history that was written by hand may have anything there
+		}
+		switch f := f.(type) {
+		case sim.Cut:
+			both(f.Link, e.At, func(s *state) { s.cut = true })
+		case sim.Hold:
+			both(f.Link, e.At, func(s *state) { s.held = true })
+		case sim.Delay:
+			both(f.Link, e.At, func(s *state) { s.delayed = ix.outOfReach(f.By) })
+		case sim.ReleaseLink:
+			both(f.Link, e.At, func(s *state) { s.held = false })
+		case sim.Heal:
+			mend := func(s *state) { *s = state{since: s.since} }
+			if f.Link != (sim.Link{}) {
+				both(f.Link, e.At, mend)
+				continue
+			}
+			for d := range links {
+				change(d, e.At, mend)
+			}
+		}
+	}
+	for d, s := range links {
+		if s.cut || s.held || s.delayed {
+			ix.broken[d] = append(ix.broken[d], stretch{s.since, never})
+		}
+	}
+	for d := range ix.broken {
+		ix.broken[d] = merge(ix.broken[d])
+	}
+	return ix.broken
+}
+
+// outOfReach says whether a delay in one direction makes a server as good as gone. Both directions may take as long as the
+// sources would have a client wait for a node: 5 to 50 ms at a TTL of 10 s (redis.io, "Distributed Locks").
+func (ix *index) outOfReach(delay time.Duration) bool { return delay > 0 && delay >= ix.Meta.TTL/400 }
+
+// apart returns when a process could not reach another, or was not reached by it.
+func (ix *index) apart(a, b string) []stretch {
+	s := ix.severed()
+	there, back := s[direction{a, b}], s[direction{b, a}]
+	if len(there) == 0 {
+		return back
+	}
+	if len(back) == 0 {
+		return there
+	}
+	return merge(append(append([]stretch{}, there...), back...))
+}

@@ -1,0 +1,115 @@
+package checker
+
+import "testing"
+
+func TestNoLostUpdateCounter(t *testing.T) {
+	const race = `
+		0    c1 invoke increment
+		0.1  c2 invoke increment
+		0.2  resource set 1 key=counter by=c1 sent=0.15
+		0.3  c1 ok increment 1
+	`
+	testProperty(t, NoLostUpdate, []verdictCase{
+		{name: "nobody counts", story: "0 c1 invoke acquire"},
+		{name: "one after the other", story: race + "0.4 resource over 2 key=counter by=c2\n0.5 c2 ok increment 2"},
+		{name: "skipped", story: race + "0.5 c2 fail increment"},
+		{name: "unknown, and not done", story: race + "0.5 c2 info increment"},
+		{name: "unknown, and done", story: race + "0.4 resource over 2 key=counter by=c2\n0.5 c2 info increment"},
+		{name: "unknown, without an end", story: race},
+		{name: "from ten", story: `
+			0    resource set 10 key=counter by=nobody
+			1    c1 invoke increment
+			1.1  resource over 11 key=counter by=c1
+			1.2  c1 ok increment 11`},
+		{name: "from what the first writer must have read", story: `
+			1    c1 invoke increment
+			1.1  resource over 11 key=counter by=c1
+			1.2  c1 ok increment 11`},
+		{name: "both write the same", story: race + "0.5 c2 ok increment 1", // Redis says nothing of a write that changes nothing
+			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 1; c1 wrote 1 at 0.200s, and so did c2 at 0.500s [none]"}},
+		{name: "both write the same, long after", story: race + `
+			1    c1 invoke increment
+			1.1  resource over 2 key=counter by=c1
+			1.2  c1 ok increment 2
+			2    resource over 1 key=counter by=c2
+			2.1  c2 ok increment 1`,
+			want: []string{"2 of 3 acknowledged increments are lost: the counter went from 0 to 1; c1 wrote 1 at 0.200s, and so did c2 at 2.000s [none]"}},
+		{name: "acknowledged and never done", story: race + "0.4 c1 invoke increment\n0.5 c1 ok increment 2",
+			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 1 [none]"}},
+		{name: "the same client twice", story: race + "0.4 c1 invoke increment\n0.5 c1 ok increment 1",
+			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 1; c1 wrote 1 twice, at 0.200s and at 0.500s [none]"}},
+		{name: "one of unknown outcome in place of one that is lost", story: race + "0.4 resource over 2 key=counter by=c2\n0.5 c2 info increment\n1 c3 invoke increment\n1.1 c3 ok increment 1"},
+		{name: "the counter is gone", story: race + "1 resource lose key=counter",
+			want: []string{"1 of 1 acknowledged increments are lost: the counter went from 0 to 0 [none]"}},
+		{name: "another key", story: race + "0.4 resource set 7 key=other by=c2\n0.5 c2 fail increment"},
+	})
+}
+
+// Two clients read the same value, and each adds a word to it.
+const (
+	overtaken = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10
+		0.3  c1 invoke read
+		0.4  c1 ok read
+	`
+	overtaker = `
+		11   c2 invoke acquire
+		12   n1 set c2#1
+		12.1 c2 ok acquire c2#1 until=22
+		12.2 c2 invoke update B c2#1
+		12.3 resource accept B word=B c2#1 sent=12.25
+		12.4 c2 ok update B c2#1
+	`
+	overwrites = "15.003 resource accept A word=A c1#1 sent=15.001\n15.1 c1 ok update A c1#1"
+)
+
+func TestNoLostUpdateWords(t *testing.T) {
+	const lost = "the update B of c2 at 12.300s is lost: c1 overwrote it with A at 15.003s"
+	testProperty(t, NoLostUpdate, []verdictCase{
+		{name: "the resource refused the second", story: overtaken + "1 c1 fault pause" + overtaker + "15 c1 fault resume\n15 c1 invoke update A c1#1\n15.003 resource reject A word=A c1#1\n15.1 c1 fail update A c1#1"},
+		{name: "the second had read the first", story: overtaken + overtaker + "15 c1 invoke update A c1#1\n15.003 resource accept B_A word=A c1#1\n15.1 c1 ok update A c1#1"},
+		{name: "a version of its own", story: overtaken + overtaker + "15 c1 invoke update A c1#1\n15.003 resource keep A word=A c1#1\n15.1 c1 ok update A c1#1"},
+		{name: "kept, then written over", story: "0 c1 invoke update A\n0.1 resource keep A word=A by=c1\n0.2 c1 ok update A\n1 resource accept B word=B by=c2"},
+		{name: "not acknowledged", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 info update A\n1 resource accept B word=B by=c2"},
+		{name: "never answered", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n1 resource accept B word=B by=c2"},
+		{name: "gone and back", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n1 resource accept B word=B by=c2\n2 resource accept B_A word=A by=c2"},
+		{name: "plain writes are no updates", story: "0 c1 invoke write A\n0.1 resource accept A by=c1\n0.2 c1 ok write A\n1 resource accept B by=c2"},
+		{name: "part of a word", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n1 resource accept AB word=B by=c2",
+			want: []string{"the update A of c1 at 0.100s is lost: c2 overwrote it with B at 1.000s [none]"}},
+		{name: "a plain write over an update", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n1 resource accept Z by=c2",
+			want: []string{"the update A of c1 at 0.100s is lost: c2 overwrote it with Z at 1.000s [none]"}},
+		{name: "never got there", story: "0 c1 invoke update A\n0.2 c1 ok update A",
+			want: []string{"c1 was told at 0.200s that its update A was done, and the resource never got it [none]"}},
+		{name: "two by one write", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n0.3 c1 invoke update B\n0.4 resource accept A_B word=B by=c1\n0.5 c1 ok update B\n1 resource accept C word=C by=c2",
+			want: []string{"the update A of c1 at 0.100s is lost: c2 overwrote it with C at 1.000s [none]", "the update B of c1 at 0.400s is lost: c2 overwrote it with C at 1.000s [none]"}},
+		{name: "the last write that left it out is named", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n1 resource accept B word=B by=c2\n2 resource accept B_A word=A by=c1\n3 resource accept C word=C by=c3",
+			want: []string{"the update A of c1 at 2.000s is lost: c3 overwrote it with C at 3.000s [none]"}},
+		{name: "blame: a pause between read and update", story: overtaken + "1 c1 fault pause" + overtaker + "15 c1 fault resume\n15 c1 invoke update A c1#1\n" + overwrites, want: []string{lost + " [bounded pause]"}},
+		{name: "blame: work that outlived the lease", story: overtaken + overtaker + "15 c1 invoke update A c1#1\n" + overwrites, want: []string{lost + " [none]"}},
+		{name: "blame: a pause that made no difference", story: overtaken + "1 c1 fault pause\n2 c1 fault resume" + overtaker + "15 c1 invoke update A c1#1\n" + overwrites, want: []string{lost + " [none]"}},
+		{name: "blame: a late message", story: overtaken + "5 c1 invoke update A c1#1" + overtaker + "15.003 resource accept A word=A c1#1 sent=5.1\n15.1 c1 ok update A c1#1", want: []string{lost + " [bounded delay]"}},
+		{name: "blame: a node that lost its key", story: overtaken + "1 n1 lose c1#1\n2 c2 invoke acquire\n2 n1 set c2#1\n2.1 c2 ok acquire c2#1 until=12\n2.2 c2 invoke update B c2#1\n2.3 resource accept B word=B c2#1\n2.4 c2 ok update B c2#1\n3 c1 invoke update A c1#1\n3.003 resource accept A word=A c1#1 sent=3.001\n3.1 c1 ok update A c1#1",
+			want: []string{"the update B of c2 at 2.300s is lost: c1 overwrote it with A at 3.003s [durable nodes]"}},
+		{name: "blame: a lock that does not exclude", story: overtaken + "2 c2 invoke acquire\n2.1 c2 ok acquire c2#1 until=12\n2.2 c2 invoke update B c2#1\n2.3 resource accept B word=B c2#1\n2.4 c2 ok update B c2#1\n3 c1 invoke update A c1#1\n3.003 resource accept A word=A c1#1 sent=3.001\n3.1 c1 ok update A c1#1",
+			want: []string{"the update B of c2 at 2.300s is lost: c1 overwrote it with A at 3.003s [none]"}},
+		{name: "blame: the older lease wrote between the newer's read and write", story: overtaken + `
+			1    c1 fault pause
+			11   c2 invoke acquire
+			12   n1 set c2#1
+			12.1 c2 ok acquire c2#1 until=22
+			12.2 c2 invoke read
+			12.3 c2 ok read
+			13   c1 fault resume
+			13   c1 invoke update A c1#1
+			13.1 resource accept A word=A c1#1 sent=13.05
+			13.2 c1 ok update A c1#1
+			14   c2 invoke update B c2#1
+			14.1 resource accept B word=B c2#1 sent=14.05
+			14.2 c2 ok update B c2#1`,
+			want: []string{"the update A of c1 at 13.100s is lost: c2 overwrote it with B at 14.100s [bounded pause]"}},
+		{name: "blame: one lease for both", story: overtaken + "1 c1 invoke update A c1#1\n1.1 resource accept A word=A c1#1\n1.2 c1 ok update A c1#1\n2 resource accept B word=B c1#1",
+			want: []string{"the update A of c1 at 1.100s is lost: c1 overwrote it with B at 2.000s [none]"}},
+	})
+}

@@ -1,0 +1,231 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim"
+)
+
+// acquiresOn looks for a lease of the client that was granted with a key on the node.
+func (m Must) acquiresOn(ix *index) bool {
+	return slices.ContainsFunc(ix.leases, func(l Lease) bool {
+		return l.Client == m.client && l.GrantSeen && slices.ContainsFunc(ix.livesOf[l.Label], func(n int) bool {
+			k := ix.lives[n]
+			return k.node == m.nodes && k.vote && k.from <= l.GrantEvent && l.GrantEvent < k.to
+		})
+	})
+}
+
+// severalWait looks for an instant at which that many clients ask for a lock that somebody holds.
+func (m Must) severalWait(ix *index) bool {
+	type change struct {
+		at            time.Duration
+		asking, holds int
+	}
+	locks := map[string][]change{}
+	for _, a := range ix.asks() {
+		if a.client != ix.Meta.Probe {
+			locks[a.lock] = append(locks[a.lock], change{a.from, 1, 0}, change{a.to, -1, 0})
+		}
+	}
+	for _, l := range ix.holds {
+		if l.held() {
+			locks[l.Lock] = append(locks[l.Lock], change{l.From, 0, 1}, change{l.To, 0, -1})
+		}
+	}
+	for _, changes := range locks {
+		// What ends at an instant ends before anything begins at it.
+		slices.SortFunc(changes, func(a, b change) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.asking+a.holds, b.asking+b.holds))
+		})
+		asking, holds := 0, 0
+		for _, c := range changes {
+			asking, holds = asking+c.asking, holds+c.holds
+			if holds > 0 && asking >= m.count {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// atOnce looks for operations of the two clients that are in progress at the same time.
+func (m Must) atOnce(ix *index, op string) bool {
+	busy := map[string]bool{}
+	return ix.some(func(_ int, e sim.Event) bool {
+		if e.Op != op || e.Process != m.client && e.Process != m.rival {
+			return false
+		}
+		busy[e.Process] = e.Kind == sim.Invoke
+		return m.client != m.rival && busy[m.client] && busy[m.rival]
+	})
+}
+
+// drawSameToken looks for the same value in a SET, or SETNX, of both clients. One that is known for a random token has the
+// name of the client that was first to send it.
+func (m Must) drawSameToken(ix *index) bool {
+	sent := map[[2]string]bool{} // client and value
+	return m.client != m.rival && ix.some(func(_ int, e sim.Event) bool {
+		if e.Kind != sim.Message || e.By != m.client && e.By != m.rival {
+			return false
+		}
+		words := strings.Fields(e.Value)
+		if len(words) < 3 || words[0] != "SET" && words[0] != "SETNX" {
+			return false
+		}
+		sent[[2]string{e.By, words[2]}] = true
+		return sent[[2]string{m.client, words[2]}] && sent[[2]string{m.rival, words[2]}]
+	})
+}
+
+// acquiresInRelease looks for an Acquire that returns to the client while a Release of the other is in progress.
+func (m Must) acquiresInRelease(ix *index) bool {
+	releasing := false
+	return ix.some(func(_ int, e sim.Event) bool {
+		if e.Process == m.rival && e.Op == sim.Release {
+			releasing = e.Kind == sim.Invoke
+		}
+		return releasing && m.ends(e, sim.OK)
+	})
+}
+
+// jumpsInAcquire looks for a step, or a slew, of the client's wall clock while its Acquire is in progress.
+func (m Must) jumpsInAcquire(ix *index) bool {
+	asking := false
+	return ix.some(func(_ int, e sim.Event) bool {
+		if e.Process != m.client {
+			return false
+		}
+		if e.Op == sim.Acquire {
+			asking = e.Kind == sim.Invoke
+		}
+		return asking && e.Kind == sim.Injected && (e.Op == "jump" || e.Op == "slew")
+	})
+}
+
+// seesNoTTL looks for a reply of -1 to a question for the TTL of a key: the key is there, and has no end.
+func (m Must) seesNoTTL(ix *index) bool {
+	asked := map[string]bool{} // node → whether the last request to it was such a question
+	return ix.some(func(_ int, e sim.Event) bool {
+		if e.Kind != sim.Message || e.Op != sim.Deliver {
+			return false
+		}
+		if e.By == m.client {
+			word, _, _ := strings.Cut(e.Value, " ")
+			asked[e.Process] = word == "TTL" || word == "PTTL"
+		}
+		return e.Process == m.client && asked[e.By] && e.Value == "-1"
+	})
+}
+
+// crashesAcquiring looks for a crash in the middle of an Acquire that has set a key.
+func (m Must) crashesAcquiring(ix *index) bool {
+	asking := -1
+	return ix.some(func(i int, e sim.Event) bool {
+		if e.Process != m.client {
+			return false
+		}
+		switch {
+		case e.Kind == sim.Injected && e.Op == "crash":
+			return asking >= 0 && slices.ContainsFunc(ix.lives, func(l life) bool {
+				return clientOf(l.label) == m.client && l.from > asking && l.from < i && i < l.to
+			})
+		case e.Op == sim.Acquire:
+			asking = -1
+			if e.Kind == sim.Invoke {
+				asking = i
+			}
+		}
+		return false
+	})
+}
+
+// cutOffHolding looks for an instant of a hold at which no majority of the lock nodes is in reach of the client.
+func (m Must) cutOffHolding(ix *index) bool {
+	for _, l := range ix.holds {
+		if l.Client != m.client || !l.held() {
+			continue
+		}
+		starts := []time.Duration{l.From}
+		for _, n := range ix.Meta.Nodes {
+			for _, s := range ix.apart(m.client, n) {
+				if l.From < s.from && s.from < l.To {
+					starts = append(starts, s.from)
+				}
+			}
+		}
+		for _, t := range starts {
+			inReach := 0
+			for _, n := range ix.Meta.Nodes {
+				if !covers(ix.apart(m.client, n), t) {
+					inReach++
+				}
+			}
+			if inReach < ix.Meta.Quorum() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// resumesAfterRival looks for an Acquire that returned to the other client while this one was paused, and has woken since.
+func (m Must) resumesAfterRival(ix *index) bool {
+	return slices.ContainsFunc(ix.pauses[m.client], func(s span) bool {
+		return s.to < len(ix.Events) && slices.ContainsFunc(ix.leases, func(l Lease) bool {
+			return l.Client == m.rival && s.from < l.ReturnEvent && l.ReturnEvent < s.to
+		})
+	})
+}
+
+// beyond compares the invocations of an operation under a lease with the end that the lease had by then.
+func (m Must) beyond(ix *index, op string, compare func(at, end time.Duration) bool) bool {
+	return ix.some(func(_ int, e sim.Event) bool {
+		if e.Process != m.client || e.Kind != sim.Invoke || e.Op != op {
+			return false
+		}
+		l := ix.holdAt(e.Lease, e.At)
+		return l != nil && compare(e.At, l.End)
+	})
+}
+
+// writesOvertaken looks for a write of the client that arrives at the resource after one of the other client, though what
+// the client had read last was older than that.
+func (m Must) writesOvertaken(ix *index) bool {
+	read, overtaken := false, false
+	return ix.some(func(_ int, e sim.Event) bool {
+		switch {
+		case e.Process == m.client && e.Kind == sim.OK && e.Op == sim.Read:
+			read, overtaken = true, false
+		case isArrival(e) && e.By == m.rival:
+			overtaken = read
+		case isArrival(e) && e.By == m.client:
+			return overtaken
+		}
+		return false
+	})
+}
+
+// entersAfter looks for a mark that the client set at the resource after the other had set one.
+func (m Must) entersAfter(ix *index) bool {
+	entered := false
+	return ix.some(func(_ int, e sim.Event) bool {
+		if e.Kind != sim.State || e.Op != sim.Mark {
+			return false
+		}
+		entered = entered || e.By == m.rival
+		return entered && e.By == m.client && m.client != m.rival
+	})
+}
+
+// clockOff looks for an event of the process, up to the coming of the probe, at which one of its clocks was wrong.
+func (m Must) clockOff(ix *index, off func(sim.Event) time.Duration) bool {
+	end := len(ix.Events)
+	if asked := ix.invokes[ix.Meta.Probe]; ix.Meta.Probe != m.nodes && len(asked) > 0 {
+		end = asked[0]
+	}
+	return ix.some(func(i int, e sim.Event) bool { return i < end && e.Process == m.nodes && off(e).Abs() > m.limit })
+}

@@ -1,0 +1,310 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim"
+)
+
+// A Quantity is a figure that is shown beside a verdict, and decides nothing. The probe has no part in any.
+type Quantity string
+
+const (
+	Wait           Quantity = "wait"           // how long clients asked until they had the lock, tries in a row as one
+	Unavailability Quantity = "unavailability" // the longest time in which somebody asked and nobody held
+	Validity       Quantity = "validity"       // the least that was left of a lease when its acquire returned
+	RoundTrips     Quantity = "round trips"    // requests to the lock nodes for each lease
+	DuplicateWork  Quantity = "duplicate work" // accepted writes of what another client had written already
+	Takeover       Quantity = "takeover"       // the longest time from the end of a hold, or the first ask after it, to another client's grant
+	Outlives       Quantity = "outlives"       // the most by which a key outlived the time that it was given
+	Increments     Quantity = "increments"     // asked, skipped and lost ones, and what the counter shows
+)
+
+// Quantities returns all quantities, in the order in which they are listed.
+func Quantities() []Quantity {
+	return []Quantity{Wait, Unavailability, Validity, RoundTrips, DuplicateWork, Takeover, Outlives, Increments}
+}
+
+// A Figure is one number of a [Measurement].
+type Figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit,omitempty"` // s, or none
+}
+
+// A Measurement is what became of one quantity in one run. Without figures there was nothing to measure.
+type Measurement struct {
+	Quantity Quantity `json:"quantity"`
+	Figures  []Figure `json:"figures,omitempty"`
+	Text     string   `json:"text"` // the figures in words: 9.870s
+}
+
+// String prints the measurement the way a timeline has it: unavailability 9.870s.
+func (m Measurement) String() string { return string(m.Quantity) + " " + m.Text }
+
+// Measure returns the measurements of a history, in the order of the quantities. Of a history that contradicts itself there
+// is nothing to measure.
+func Measure(h *sim.History, quantities ...Quantity) []Measurement {
+	if len(quantities) == 0 {
+		return nil
+	}
+	var ix *index
+	if wellFormed(h) == nil {
+		ix = newIndex(h)
+	}
+	var found []Measurement
+	for _, q := range quantities {
+		m := Measurement{Quantity: q, Text: "none"}
+		if ix != nil {
+			m.take(ix)
+		}
+		found = append(found, m)
+	}
+	return found
+}
+
+func (m *Measurement) take(ix *index) {
+	switch m.Quantity {
+	case Wait:
+		m.wait(ix)
+	case Unavailability:
+		m.longest(ix.unavailable())
+	case Validity:
+		m.validity(ix)
+	case RoundTrips:
+		m.roundTrips(ix)
+	case DuplicateWork:
+		m.duplicateWork(ix)
+	case Takeover:
+		m.longest(ix.takeovers())
+	case Outlives:
+		m.outlives(ix)
+	case Increments:
+		m.increments(ix)
+	}
+}
+
+func (m *Measurement) duration(name string, d time.Duration) {
+	m.Figures = append(m.Figures, Figure{name, d.Seconds(), "s"})
+}
+
+func (m *Measurement) number(name string, n int64) {
+	m.Figures = append(m.Figures, Figure{name, float64(n), ""})
+}
+
+// longest takes the longest of some times.
+func (m *Measurement) longest(times []time.Duration) {
+	if len(times) == 0 {
+		return
+	}
+	d := slices.Max(times)
+	m.duration("longest", d)
+	m.Text = seconds(d)
+}
+
+func (m *Measurement) wait(ix *index) {
+	var most, sum time.Duration
+	var got, vain int64
+	for _, a := range ix.asks() {
+		switch {
+		case a.client == ix.Meta.Probe:
+		case a.got:
+			got++
+			sum += a.to - a.from
+			most = max(most, a.to-a.from)
+		default:
+			vain++
+		}
+	}
+	var words []string
+	if got > 0 {
+		mean := sum / time.Duration(got)
+		m.duration("longest", most)
+		m.duration("mean", mean)
+		words = append(words, seconds(most)+" at most", seconds(mean)+" on average")
+	}
+	if vain > 0 {
+		m.number("in vain", vain)
+		words = append(words, fmt.Sprintf("%d in vain", vain))
+	}
+	if len(words) > 0 {
+		m.Text = strings.Join(words, ", ")
+	}
+}
+
+// unavailable returns how long each time was in which somebody asked for a lock that nobody had been granted, or held.
+func (ix *index) unavailable() []time.Duration {
+	asked, taken := map[string][]stretch{}, map[string][]stretch{}
+	for _, a := range ix.asks() {
+		if a.client != ix.Meta.Probe {
+			asked[a.lock] = append(asked[a.lock], a.stretch)
+		}
+	}
+	for _, l := range ix.holds {
+		taken[l.Lock] = append(taken[l.Lock], stretch{min(l.Granted, l.From), l.To})
+		if ix.lease(l.Label).ReturnEvent != l.ReturnEvent {
+			taken[l.Lock][len(taken[l.Lock])-1].from = l.From
+		}
+	}
+	var times []time.Duration
+	for lock, s := range asked {
+		for _, x := range without(merge(s), merge(taken[lock])) {
+			times = append(times, x.to-x.from)
+		}
+	}
+	return times
+}
+
+func (m *Measurement) validity(ix *index) {
+	least := time.Duration(sim.NoEnd)
+	for _, l := range ix.leases {
+		if e := ix.Events[l.ReturnEvent]; l.Client != ix.Meta.Probe && e.Until != sim.NoEnd {
+			least = min(least, e.Until-e.Clock)
+		}
+	}
+	if least == sim.NoEnd {
+		return
+	}
+	m.duration("least", least)
+	m.Text = fmt.Sprintf("%.3fs at least", least.Seconds())
+}
+
+// roundTrips counts the requests of clients to lock nodes, and to what takes their place, and the leases that came of them.
+// What a client library sends to make a connection is no part of the lock.
+func (m *Measurement) roundTrips(ix *index) {
+	var requests, leases int64
+	for _, e := range ix.Events {
+		if e.Kind != sim.Message || ix.groups[e.Process] == "" || ix.servers[e.By] || e.By == ix.Meta.Probe {
+			continue
+		}
+		switch word, _, _ := strings.Cut(strings.ReplaceAll(e.Value, ";", " "), " "); word {
+		case "HELLO", "CLIENT", "AUTH", "SELECT", "READONLY", "CLUSTER", "COMMAND":
+		default:
+			requests++
+		}
+	}
+	for _, l := range ix.leases {
+		if l.Client != ix.Meta.Probe {
+			leases++
+		}
+	}
+	if requests == 0 {
+		return
+	}
+	m.number("requests", requests)
+	m.number("leases", leases)
+	if leases == 0 {
+		m.Text = fmt.Sprintf("%d requests and no lease", requests)
+		return
+	}
+	m.Text = fmt.Sprintf("%.1f for each lease, %d for %d", float64(requests)/float64(leases), requests, leases)
+}
+
+func (m *Measurement) duplicateWork(ix *index) {
+	var writes, again int64
+	author := map[string]string{} // of what was written first
+	for _, e := range ix.Events {
+		if e.Kind != sim.State || e.Op != sim.Accept && e.Op != sim.Keep {
+			continue
+		}
+		value := e.Value
+		if e.Word != "" {
+			value = e.Word
+		}
+		writes++
+		if by, done := author[value]; done && by != e.By {
+			again++
+		} else if !done {
+			author[value] = e.By
+		}
+	}
+	if writes == 0 {
+		return
+	}
+	m.number("writes", writes)
+	m.number("again", again)
+	m.Text = fmt.Sprintf("%d of %d writes", again, writes)
+}
+
+// takeovers returns how long it took each time until another client had the lock, once a hold was over and it asked.
+func (ix *index) takeovers() []time.Duration {
+	asks := map[int]ask{} // by their last outcome
+	for _, a := range ix.asks() {
+		asks[a.last] = a
+	}
+	var times []time.Duration
+	for _, leases := range byGrant(ix) {
+		for i, next := range leases[1:] {
+			end := leases[i].To
+			for _, n := range ix.holdsOf[leases[i].Label] {
+				if l := ix.holds[n]; l.From < next.Granted {
+					end = max(end, l.To)
+				}
+			}
+			if a, known := asks[next.ReturnEvent]; known {
+				end = max(end, a.from)
+			}
+			if next.Client != leases[i].Client && next.Client != ix.Meta.Probe && end <= next.Granted {
+				times = append(times, next.Granted-end)
+			}
+		}
+	}
+	return times
+}
+
+func (m *Measurement) outlives(ix *index) {
+	var most time.Duration
+	node := ""
+	for _, l := range ix.lives {
+		if l.promise == sim.NoEnd || clientOf(l.label) == ix.Meta.Probe {
+			continue
+		}
+		// Redis lets a key live through the millisecond of its end.
+		if d := ix.lifetime(l) - max(0, l.promise); d > slack && d > most {
+			most, node = d, l.node
+		}
+	}
+	if node == "" {
+		return
+	}
+	m.duration("longest", most)
+	m.Text = seconds(most) + " on " + node
+}
+
+func (m *Measurement) increments(ix *index) {
+	c := ix.count()
+	if c.asked == 0 {
+		return
+	}
+	// What the counter lacks is lost, as far as it is not of unknown outcome.
+	lost := int64(c.lost())
+	m.number("asked", int64(c.asked))
+	m.number("done", int64(c.done))
+	m.number("skipped", int64(c.skipped))
+	m.number("lost", lost)
+	m.number("from", c.base)
+	m.number("final", c.final)
+	m.Text = fmt.Sprintf("%d asked", c.asked)
+	if c.skipped > 0 {
+		m.Text += fmt.Sprintf(" - %d skipped", c.skipped)
+	}
+	if lost > 0 {
+		m.Text += fmt.Sprintf(" - %d lost", lost)
+	}
+	if c.unknown > 0 {
+		m.number("unknown", int64(c.unknown))
+		m.Text += fmt.Sprintf(" - %d of unknown outcome", c.unknown)
+	}
+	added := int64(c.asked-c.skipped-c.unknown) - lost
+	switch {
+	case c.final-c.base == added && c.base == 0:
+		m.Text += fmt.Sprintf(" = %d in the counter", c.final)
+	case c.final-c.base == added:
+		m.Text += fmt.Sprintf(" = %d in the counter, from %d to %d", added, c.base, c.final)
+	default:
+		m.Text += fmt.Sprintf(", and the counter went from %d to %d", c.base, c.final)
+	}
+}

@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func anyStretches(t *rapid.T, name string) []stretch {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) stretch {
+		from := rapid.IntRange(0, 20).Draw(t, "from")
+		return stretch{time.Duration(from), time.Duration(from + rapid.IntRange(-1, 6).Draw(t, "length"))}
+	}), 0, 6).Draw(t, name)
+}
+
+func inSome(s []stretch, t time.Duration) bool {
+	return slices.ContainsFunc(s, func(s stretch) bool { return s.from <= t && t < s.to })
+}
+
+// Stretches are sets of instants, whatever they are made of.
+func TestStretches(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := anyStretches(t, "a"), anyStretches(t, "b")
+		x, y := merge(a), merge(b)
+		left := without(x, y)
+		for i := time.Duration(-1); i < 30; i++ {
+			if covers(x, i) != inSome(a, i) || inSome(x, i) != inSome(a, i) {
+				t.Fatalf("%v is merged to %v, which differs at %d", a, x, i)
+			}
+			if inSome(left, i) != (inSome(a, i) && !inSome(b, i)) {
+				t.Fatalf("%v without %v is %v, which is wrong at %d", x, y, left, i)
+			}
+		}
+		for i := 1; i < len(x); i++ {
+			if x[i-1].to >= x[i].from {
+				t.Fatalf("%v is not merged", x)
+			}
+		}
+		for _, s := range b {
+			var want stretch
+			found := false
+			for _, z := range x {
+				if !found && max(z.from, s.from) < min(z.to, s.to) {
+					want, found = z, true
+				}
+			}
+			if got, ok := touches(x, s); ok != found || got != want {
+				t.Fatalf("%v touches %v in %v, want %v", s, x, got, want)
+			}
+		}
+	})
+}

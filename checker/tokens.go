@@ -1,0 +1,61 @@
+package checker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"lockstep/sim"
+)
+
+// tokens finds the leases whose fencing token is not above those of all leases on the same lock that were granted before. A
+// resource that compares tokens can tell an old holder from a new one only if no grant ever goes back, or draws a number
+// twice (Kleppmann, "How to do distributed locking", 2016, "Making the lock safe with fencing").
+func tokens(ix *index) []Violation {
+	var found []Violation
+	locks := byGrant(ix)
+	for _, lock := range slices.Sorted(maps.Keys(locks)) {
+		var top *Lease // the one with the highest token so far
+		for _, l := range locks[lock] {
+			if l.Fence == 0 {
+				continue // the lock gives none
+			}
+			if top == nil || l.Fence > top.Fence {
+				top = l
+				continue
+			}
+			what := fmt.Sprintf("%s was granted %s with token %d at %s, below the %d of %s", l.Client, l.Label, l.Fence, seconds(l.Granted), top.Fence, top.Label)
+			if l.Fence == top.Fence {
+				what = fmt.Sprintf("%s was granted %s with token %d at %s, which was that of %s", l.Client, l.Label, l.Fence, seconds(l.Granted), top.Label)
+			}
+			broken, because := blameToken(ix, top, l)
+			found = append(found, Violation{
+				Property:   Tokens,
+				At:         l.Granted,
+				What:       what,
+				Assumption: broken,
+				Events:     proof(append(because, top.GrantEvent, top.ReturnEvent, l.GrantEvent, l.ReturnEvent)...),
+			})
+		}
+	}
+	return found
+}
+
+// blameToken says why the token of b is not above that of a, which was granted before it: did the node lose its counter, or
+// did another take its place that knew of an older number only?
+func blameToken(ix *index, a, b *Lease) (Assumption, []int) {
+	if !a.GrantSeen || !b.GrantSeen {
+		return None, nil
+	}
+	node := ix.Events[b.GrantEvent].Process
+	for i := first(ix.fences[node], a.GrantEvent); i >= 0 && i < b.GrantEvent; i = first(ix.fences[node], i) {
+		if ix.Events[i].Op == sim.Lose {
+			return DurableNodes, []int{i}
+		}
+	}
+	p := last(ix.promotions[ix.groups[node]], b.GrantEvent)
+	if p >= 0 && ix.Events[p].Process == node && ix.Events[a.GrantEvent].Process != node && ix.fenceOn(node, p) < a.Fence {
+		return DurableNodes, []int{p}
+	}
+	return None, nil
+}

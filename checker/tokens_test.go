@@ -1,0 +1,74 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTokens(t *testing.T) {
+	const first = `
+		0    c1 invoke acquire
+		0.1  n1 set 33 key=lock:fence by=c1
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10 fence=33
+	`
+	const second = `
+		12   c2 invoke acquire
+		12.1 n1 set c2#1
+		12.2 c2 ok acquire c2#1 until=22
+	`
+	again := func(fence string) string { return strings.TrimRight(second, "\n\t") + " fence=" + fence + "\n" }
+	const back = "c2 was granted c2#1 with token 32 at 12.100s, below the 33 of c1#1"
+	const promoted = `
+		replica r1
+		0    c1 invoke acquire
+		0.1  n1 set 33 key=lock:fence by=c1
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10 fence=33
+	`
+	const onReplica = `
+		11   r1 promote
+		12   c2 invoke acquire
+		12.1 r1 set c2#1
+		12.2 c2 ok acquire c2#1 until=22 fence=32
+	`
+	testProperty(t, Tokens, []verdictCase{
+		{name: "one", story: first},
+		{name: "they grow", story: first + again("34")},
+		{name: "they grow with gaps", story: first + again("99")},
+		{name: "none at all", story: second},
+		{name: "a lock that gives one sometimes", story: first + second},
+		{name: "of another lock", story: first + `
+			12   c2 invoke acquire lock=b
+			12.2 c2 ok acquire c2#1 until=22 fence=33 lock=b`},
+		{name: "in the order of grants, not of returns", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			12   n1 set c2#1
+			12.1 c2 ok acquire c2#1 until=22 fence=34
+			13   c1 ok acquire c1#1 until=10 fence=33`},
+		{name: "never handed out", story: first + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 info acquire fence=33"},
+		{name: "the same twice", story: first + again("33"), want: []string{"c2 was granted c2#1 with token 33 at 12.100s, which was that of c1#1 [none]"}},
+		{name: "they go back", story: first + again("32"), want: []string{back + " [none]"}},
+		{name: "they go back twice", story: first + again("32") + "23 c3 invoke acquire\n23.1 n1 set c3#1\n23.2 c3 ok acquire c3#1 until=33 fence=33",
+			want: []string{back + " [none]", "c3 was granted c3#1 with token 33 at 23.100s, which was that of c1#1 [none]"}},
+		{name: "in the wrong order of grants", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			12   n1 set c2#1
+			12.1 c2 ok acquire c2#1 until=22 fence=33
+			13   c1 ok acquire c1#1 until=10 fence=34`,
+			want: []string{"c2 was granted c2#1 with token 33 at 12.000s, below the 34 of c1#1 [none]"}},
+		{name: "blame: the counter was lost", story: first + "11 n1 lose key=lock:fence" + again("32"), want: []string{back + " [durable nodes]"}},
+		{name: "blame: the lock was lost, not its counter", story: first + "9 n1 lose c1#1" + again("32"), want: []string{back + " [none]"}},
+		{name: "blame: the counter was lost before", story: "0 n1 lose key=lock:fence\n" + first + again("32"), want: []string{back + " [none]"}},
+		{name: "blame: the counter was deleted", story: first + "11 n1 delete key=lock:fence by=c3" + again("32"), want: []string{back + " [none]"}},
+		{name: "blame: the replica never had the counter", story: promoted + onReplica, want: []string{back + " [durable nodes]"}},
+		{name: "blame: the replica had an older one", story: promoted + "0.3 r1 set 31 key=lock:fence by=n1" + onReplica, want: []string{back + " [durable nodes]"}},
+		{name: "blame: the replica had it", story: promoted + "0.3 r1 set 33 key=lock:fence by=n1" + onReplica, want: []string{back + " [none]"}},
+	})
+}

@@ -1,0 +1,98 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/checker"
+)
+
+// TestClaims: every claim has a run, and no run contradicts it. What a run says now is what counts, not what it is
+// expected to say.
+func TestClaims(t *testing.T) {
+	outcomes := wholeCatalogue(t)
+	claims := Claims()
+	for i, c := range claims {
+		if c.Number != i+1 {
+			t.Errorf("claim %d comes at place %d", c.Number, i+1)
+		}
+		if c.Text == "" || c.So == "" || len(c.By) == 0 || len(c.Evidence) == 0 {
+			t.Errorf("claim %d lacks its text, its voice, its evidence, or what that comes to", c.Number)
+		}
+		if c.Kind == Judgement && !slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Quantity != "" }) && c.Number != 21 {
+			t.Errorf("claim %d is a judgement without a figure", c.Number)
+		}
+		for _, e := range c.Evidence {
+			if err := e.contradiction(outcomes[e.Run]); err != nil {
+				t.Errorf("claim %d: %s: %v", c.Number, e.Run, err)
+			}
+		}
+	}
+	if len(claims) != 21 {
+		t.Errorf("%d claims, want 21", len(claims))
+	}
+}
+
+// TestContradictions: evidence that a run does not bear out is found.
+func TestContradictions(t *testing.T) {
+	outcomes := wholeCatalogue(t)
+	for _, tt := range []struct {
+		evidence Evidence
+		want     string
+	}{
+		{keeps("no-such/run", checker.LeaseExclusion), "there is no such run"},
+		{keeps("clock-jump/redlock", checker.LeaseExclusion), "lease exclusion is violated, not ok"},
+		{breaks("clock-jump-back/redlock", checker.LeaseExclusion, ""), "lease exclusion is ok, not violated"},
+		{breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedPause), "lease exclusion breaks bounded clock error, not bounded pause"},
+		{measures("clock-jump/redlock", checker.RoundTrips), "does not report round trips"},
+	} {
+		err := tt.evidence.contradiction(outcomes[tt.evidence.Run])
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: error %v, want %q", tt.evidence, err, tt.want)
+		}
+	}
+}
+
+// wholeCatalogue runs the catalogue, and returns the outcomes by the names of the runs.
+func wholeCatalogue(t *testing.T) map[string]*Outcome {
+	t.Helper()
+	quietRedis()
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[string]*Outcome{}
+	for _, s := range all {
+		for _, r := range s.Runs {
+			o := simulated(t, s, r, 1)
+			outcomes[o.Name()] = o
+		}
+	}
+	return outcomes
+}
+
+// contradiction says why an outcome does not bear out the evidence; nil if it does.
+func (e Evidence) contradiction(o *Outcome) error {
+	switch {
+	case o == nil:
+		return fmt.Errorf("there is no such run")
+	case o.Result.Verdict == checker.Inconclusive:
+		return fmt.Errorf("the run proves nothing: %s", strings.Join(o.Result.Unmet, "; "))
+	case e.Quantity != "":
+		if !slices.ContainsFunc(o.Measurements, func(m checker.Measurement) bool { return m.Quantity == e.Quantity }) {
+			return fmt.Errorf("it does not report %s", e.Quantity)
+		}
+		return nil
+	}
+	if got := o.Result.Status(e.Property); got != e.Status {
+		return fmt.Errorf("%s is %s, not %s", e.Property, got, e.Status)
+	}
+	for _, v := range o.Result.Violations {
+		if v.Property == e.Property && e.Assumption != "" && v.Assumption != e.Assumption {
+			return fmt.Errorf("%s breaks %s, not %s", e.Property, v.Assumption, e.Assumption)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+)
+
+// The pages that are made from the catalogue and from its outcomes are up to date.
+func TestPages(t *testing.T) {
+	outcomes := wholeCatalogue(t)
+	for file, text := range map[string]string{
+		"scenarios.md": scenariosPage(t, outcomes),
+		"claims.md":    claimsPage(outcomes),
+	} {
+		path := filepath.Join("..", "docs", file)
+		if *rewrite {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have, err := os.ReadFile(path); err != nil || string(have) != text {
+			t.Errorf("docs/%s is out of date (%v); go test ./scenarios -run Pages -rewrite renews it", file, err)
+		}
+	}
+}
+
+// scenariosPage has one line for each file of the catalogue, and the verdicts that came out.
+func scenariosPage(t *testing.T, outcomes map[string]*Outcome) string {
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `# The catalogue
+
+%d scenarios, %d runs. This page is made from them: `+"`go test ./scenarios -run Pages -rewrite`"+`. *Lock/label* is a run; after it comes
+what was violated, and in brackets the assumption that was broken with it, or a figure that the scenario reports. A lock that is
+named without more was SAFE.
+
+| scenario | what it shows | what came out |
+|---|---|---|
+`, len(all), len(outcomes))
+	for _, s := range all {
+		var runs []string
+		for _, r := range s.Runs {
+			runs = append(runs, cell(outcomes[s.Name+"/"+r.ID()]))
+		}
+		fmt.Fprintf(&b, "| [%s](../scenarios/catalogue/%s) | %s | %s |\n", s.Name, s.File, s.Title, strings.Join(runs, "<br>"))
+	}
+
+	b.WriteString("\n## The locks\n\n| lock | what it is |\n|---|---|\n")
+	for _, l := range clients.Locks() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", l.Name, l.About)
+	}
+
+	fmt.Fprint(&b, `
+## The edge of the allowance for drift
+
+Redlock trusts its lease for one per cent and 2 ms less than the TTL. How fast may the clock of one node run before two clients
+hold the lock? Found by halving (`+"`go test ./scenarios -run DriftEdge -v`"+`). What lies between the two columns is the time that
+messages take: the key of c1 is set after c1 began to count, and c2 holds only when the replies are back.
+
+| TTL | two clients hold from | the allowance alone would be |
+|---|---|---|
+`)
+	for _, ttl := range []time.Duration{10 * time.Second, time.Second} {
+		fmt.Fprintf(&b, "| %v | %+d ppm | %+d ppm |\n", ttl, driftEdge(t, ttl), allowance(ttl))
+	}
+	return b.String()
+}
+
+// cell says what came of one run.
+func cell(o *Outcome) string {
+	text := "`" + o.Run.ID() + "`"
+	broken := map[checker.Property][]string{}
+	for _, v := range o.Result.Violations {
+		if !slices.Contains(broken[v.Property], string(v.Assumption)) {
+			broken[v.Property] = append(broken[v.Property], string(v.Assumption))
+		}
+	}
+	var parts []string
+	for _, p := range checker.Properties() {
+		if o.Result.Status(p) == checker.Violated {
+			parts = append(parts, fmt.Sprintf("**%s** (%s)", p, strings.Join(broken[p], ", ")))
+		}
+	}
+	for _, m := range o.Measurements {
+		parts = append(parts, "*"+m.String()+"*")
+	}
+	if len(parts) > 0 {
+		text += " " + strings.Join(parts, ", ")
+	}
+	return text
+}
+
+// claimsPage has the claims of the sources, with what the runs say to each.
+func claimsPage(outcomes map[string]*Outcome) string {
+	var b strings.Builder
+	b.WriteString(`# What the sources claim, and what the runs say
+
+The argument about locks on Redis, claim by claim, in our own words. This page is made from ` + "`scenarios.Claims`" + ` and from runs:
+` + "`go test ./scenarios -run Pages -rewrite`" + `. A test fails when a run contradicts the claim that it stands for. *Shown* and *agreed*
+claims hold in these runs, which is not a proof that they hold in all; a *refuted* one does not hold in at least one; about a
+*judgement* there are only figures.
+
+`)
+	for _, c := range Claims() {
+		fmt.Fprintf(&b, "## %d. %s\n\n", c.Number, c.Text)
+		var by []string
+		for _, v := range c.By {
+			by = append(by, v.Who+": "+v.Where)
+		}
+		fmt.Fprintf(&b, "*%s.* %s\n\n", strings.ToUpper(string(c.Kind[:1]))+string(c.Kind[1:]), c.So)
+		fmt.Fprintf(&b, "Said by %s.\n\n| run | what came out |\n|---|---|\n", strings.Join(by, "; "))
+		for _, e := range c.Evidence {
+			name, _, _ := strings.Cut(e.Run, "/")
+			fmt.Fprintf(&b, "| [%s](../scenarios/catalogue/%s.txtar) | %s |\n", e.Run, name, e.result(outcomes[e.Run]))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// result says what a run has to say as evidence.
+func (e Evidence) result(o *Outcome) string {
+	if e.Quantity != "" {
+		for _, m := range o.Measurements {
+			if m.Quantity == e.Quantity {
+				return m.String()
+			}
+		}
+	}
+	text := fmt.Sprintf("%s: %s", e.Property, o.Result.Status(e.Property))
+	why := map[string]bool{}
+	for _, v := range o.Result.Violations {
+		if v.Property == e.Property {
+			why[broken(v.Assumption)] = true
+		}
+	}
+	if len(why) > 0 {
+		text += " (" + strings.Join(slices.Sorted(maps.Keys(why)), ", ") + ")"
+	}
+	return text
+}
