@@ -35,6 +35,7 @@ type index struct {
 	outcome     map[int]int       // of an invocation
 	grants      map[string][]int  // by label, the events by which a majority of nodes came to have a key of it
 	releases    map[string][]int  // invocations, by label
+	reads       map[string][]int  // of the resource: the ok outcomes, by client
 	extensions  map[string][]int  // by label, also those by the lock itself
 	losses      map[string][]int  // by label, what told a client that its lease is lost
 	crashes     map[string][]int
@@ -76,6 +77,7 @@ func newIndex(h *sim.History) *index {
 		outcome:     map[int]int{},
 		grants:      map[string][]int{},
 		releases:    map[string][]int{},
+		reads:       map[string][]int{},
 		extensions:  map[string][]int{},
 		losses:      map[string][]int{},
 		crashes:     map[string][]int{},
@@ -152,6 +154,8 @@ func (ix *index) readOperations() {
 			}
 		}
 		switch {
+		case e.Kind == sim.OK && e.Op == sim.Read:
+			ix.reads[e.Process] = append(ix.reads[e.Process], i)
 		case e.Kind == sim.OK && e.Op == sim.Extend, e.Kind == sim.Info && e.Op == sim.Renew:
 			ix.extensions[e.Lease] = append(ix.extensions[e.Lease], i)
 		case e.Kind == sim.Info && e.Op == sim.Lost:

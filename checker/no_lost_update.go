@@ -103,7 +103,7 @@ func lostWords(ix *index) []Violation {
 			What: fmt.Sprintf("the update %s of %s at %s is lost: %s overwrote it with %s at %s",
 				w, u.client, seconds(u.at), over.client, what, seconds(e.At)),
 			Assumption: broken,
-			Events:     proof(append(because, u.event, u.acknowledgement, ix.lastRead(over), i)...),
+			Events:     proof(append(because, u.event, u.acknowledgement, last(ix.reads[over.client], over.event), i)...),
 		})
 	}
 	return found
@@ -117,17 +117,6 @@ func (ix *index) changeOf(i int) change {
 		c.invoked = in
 	}
 	return c
-}
-
-// lastRead returns the outcome of the last read by which a client knew what it changed; -1 if there was none.
-func (ix *index) lastRead(c change) int {
-	invokes := ix.invokes[c.client]
-	for in := last(invokes, c.event); in >= 0; in = last(invokes, in) {
-		if out, ok := ix.outcome[in]; ok && out < c.event && ix.Events[out].Op == sim.Read && ix.Events[out].Kind == sim.OK {
-			return out
-		}
-	}
-	return -1
 }
 
 // A counting is what became of the increments of the counter of a run.

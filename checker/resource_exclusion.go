@@ -85,13 +85,14 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 
 // writing returns the invocation of the write, or of the update, that the resource accepted by event i, or -1.
 func (ix *index) writing(i int) int {
-	e, found := ix.Events[i], -1
-	for _, j := range ix.invokes[clientOf(e.Lease)] {
+	e := ix.Events[i]
+	invokes := ix.invokes[clientOf(e.Lease)]
+	for j := last(invokes, i); j >= 0; j = last(invokes, j) {
 		in := ix.Events[j]
 		wrote := in.Op == sim.Write && in.Value == e.Value || in.Op == sim.Update && in.Value == e.Word
-		if j < i && wrote && in.Lease == e.Lease && in.At <= departure(e) {
-			found = j
+		if wrote && in.Lease == e.Lease && in.At <= departure(e) {
+			return j
 		}
 	}
-	return found
+	return -1
 }

@@ -24,13 +24,17 @@ type Env struct {
 	Nodes []*redis.Client // clients to Addrs over Dial, ready to use; see [NewEnv] for their options
 }
 
+// poolSize is how many connections a client to one node may have, and how many dials in a row may fail.
+const poolSize = 1024
+
 // Dialer opens a connection, like [net.Dialer.DialContext].
 type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // NewEnv makes an Env, with a go-redis client to each address. They differ from go-redis's defaults in these options:
 //
 //   - no retries: a SET NX that is repeated because its reply was lost finds its own key and looks refused;
-//   - one attempt to dial, and a fixed pool that is never waited for: both would use timers that do not belong to the
+//   - one attempt to dial, and a fixed pool that is never waited for, and so large that its connections do not run out in a
+//     row of failures, after which it would dial in the background: all of that would use timers that do not belong to the
 //     clock of the process;
 //   - no handshake beyond HELLO.
 //
@@ -50,7 +54,7 @@ func connect(dial Dialer, addr string) *redis.Client {
 		Protocol:                 2,
 		MaxRetries:               -1,
 		DialerRetries:            1,
-		PoolSize:                 64,
+		PoolSize:                 poolSize,
 		ConnMaxIdleTime:          -1,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -38,6 +38,7 @@ func TestNoFalseAlarm(t *testing.T) {
 			name += "/" + shape.Resource
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			build, err := clients.Find(shape.Lock)
 			if err != nil {
 				t.Fatal(err)

@@ -139,11 +139,11 @@ func byChance(s *Scenario, r Run) bool {
 // A fault whose moment never comes is not forgotten: the run proves nothing.
 func TestMissedFault(t *testing.T) {
 	quietRedis()
-	s, r := find(t, "redlock-majority-down/redlock")
+	s, r := find(t, "redlock-partition-halves/redlock")
 	s.Lanes = slices.Clone(s.Lanes)
 	for i, lane := range s.Lanes {
 		if lane.Process == Nemesis {
-			fault := When{Event: Event{Process: "c2", What: Acquired}, Fault: sim.Pause{Process: "c2"}}
+			fault := When{Event: Event{Process: "c1", What: Refused}, Fault: sim.Pause{Process: "c2"}}
 			s.Lanes[i].Steps = append(slices.Clone(lane.Steps), Step(fault))
 		}
 	}

@@ -57,11 +57,16 @@ type listedScenario struct {
 }
 
 type listedRun struct {
-	ID       string             `json:"id"`
-	Lock     string             `json:"lock"`
-	Nodes    int                `json:"nodes"`
-	Resource string             `json:"resource"`
-	Violated []checker.Property `json:"violated"` // what is expected to be
+	ID          string             `json:"id"`
+	Lock        string             `json:"lock"`
+	Nodes       int                `json:"nodes"`
+	Replicas    int                `json:"replicas,omitempty"`
+	Sentinels   int                `json:"sentinels,omitempty"`
+	Shards      int                `json:"shards,omitempty"`
+	Persistence string             `json:"persistence,omitempty"`
+	Resource    string             `json:"resource"`
+	Violated    []checker.Property `json:"violated"` // what is expected to be
+	Reports     []checker.Quantity `json:"reports,omitempty"`
 }
 
 type listedLock struct {
@@ -73,7 +78,10 @@ func describe(s *scenarios.Scenario) listedScenario {
 	l := listedScenario{Name: s.Name, Title: s.Title}
 	for _, r := range s.Runs {
 		r = s.Resolve(r)
-		run := listedRun{ID: r.ID(), Lock: r.Lock, Nodes: r.Nodes, Resource: r.Resource, Violated: []checker.Property{}}
+		run := listedRun{
+			ID: r.ID(), Lock: r.Lock, Nodes: r.Nodes, Replicas: r.Replicas, Sentinels: r.Sentinels, Shards: r.Shards,
+			Persistence: r.Persistence, Resource: r.Resource, Violated: []checker.Property{}, Reports: r.Reports,
+		}
 		for _, p := range checker.Properties() {
 			if r.Expected(p) == checker.Violated {
 				run.Violated = append(run.Violated, p)
@@ -89,11 +97,11 @@ func (l listing) print(c *cobra.Command) {
 	bold := paint(w, text.Bold)
 	fmt.Fprintln(w, bold("scenarios"))
 	for _, s := range l.Scenarios {
-		fmt.Fprintf(w, "  %-24s %s\n", s.Name, s.Title)
+		fmt.Fprintf(w, "  %-27s %s\n", s.Name, s.Title)
 	}
 	fmt.Fprintln(w, bold("\nlocks"))
 	for _, k := range l.Locks {
-		fmt.Fprintf(w, "  %-24s %s\n", k.Name, k.About)
+		fmt.Fprintf(w, "  %-27s %s\n", k.Name, k.About)
 	}
 	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it.")
 }

@@ -28,6 +28,10 @@ func TestREADME(t *testing.T) {
 	out = regexp.MustCompile(`(?m) +$`).ReplaceAllString(out, "")
 	block := regexp.MustCompile("(?s)(<!-- verdicts:[^>]*-->\n```\n).*?(```\n<!-- /verdicts -->)")
 	want := block.ReplaceAllString(readme, "${1}$$ lockstep "+strings.Join(show, " ")+"\n"+strings.ReplaceAll(out, "$", "$$")+"${2}")
+	story := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], "run", "failover-lag/single", "-v")
+	why := regexp.MustCompile(`(?s)why lease.*?\n\n`).FindString(story)
+	block = regexp.MustCompile("(?s)(<!-- story:[^>]*-->\n```\n).*?(```\n<!-- /story -->)")
+	want = block.ReplaceAllString(want, "${1}$$ lockstep run failover-lag/single -v\n...\n"+strings.TrimSuffix(why, "\n")+"${2}")
 	if *rewriteReadme {
 		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
