@@ -53,7 +53,7 @@ func (l *getSet) takeOver(ctx context.Context, node *redis.Client, name, value s
 	if left := end - l.env.Wall.Now().UnixMilli(); left >= 0 {
 		return fmt.Errorf("%w: %d ms are left", ErrNotAcquired, left)
 	}
-	old, err := node.GetSet(ctx, name, value).Result()
+	old, err := node.Do(ctx, "GETSET", name, value).Text() // deprecated in Redis, and so in go-redis
 	switch {
 	case errors.Is(err, redis.Nil):
 		return fmt.Errorf("%w: it was released meanwhile", ErrNotAcquired)
