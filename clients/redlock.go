@@ -27,8 +27,9 @@ func NewRedlockSequential(env Env) Locker { return newRedlock(env, redlock.Optio
 func RedlockWith(o redlock.Options) New { return func(env Env) Locker { return newRedlock(env, o) } }
 
 // What Redlock leaves to its implementers. The sources give no formula for drift; one per cent plus 2 ms is redlock-rb's,
-// and so are the other numbers but for the timeout, for which they say 5 to 50 ms at a TTL of 10 s. As they have it, it is
-// one for connecting and one for each reply, so that a slow node on a new connection can cost several.
+// and so are three tries, between which antirez's waits up to 200 ms at random, and this one that long at least. For the
+// timeout the sources say 5 to 50 ms at a TTL of 10 s. As they have it, it is one for connecting and one for each reply, so that
+// a slow node on a new connection can cost several.
 const (
 	redlockNodeTimeout = 50 * time.Millisecond
 	redlockTries       = 3

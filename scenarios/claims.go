@@ -4,7 +4,7 @@ import "lockstep/checker"
 
 // A Claim is something that the sources say about locks on Redis, with the runs that bear on it.
 type Claim struct {
-	Number   int // as the argument goes
+	ID       string // as the argument goes: 13a and 13b answer each other
 	Text     string
 	By       []Voice
 	Kind     ClaimKind
@@ -59,7 +59,7 @@ func measures(run string, q checker.Quantity) Evidence { return Evidence{Run: ru
 func Claims() []Claim {
 	return []Claim{
 		{
-			1, "Every Redis command is atomic; a sequence of commands is not.",
+			"1", "Every Redis command is atomic; a sequence of commands is not.",
 			[]Voice{reader("001_b66eeaed0a01f22e.txt, examples 1 to 3"), reader("000_d5a3169f29a5fb5d.txt, section 3")}, Shown,
 			[]Evidence{
 				breaks("lost-update/nolock", checker.NoLostUpdate, checker.None),
@@ -70,7 +70,7 @@ func Claims() []Claim {
 			"Two commands leave a gap, and whatever falls into it is lost: an increment, or the expiry of a lock.",
 		},
 		{
-			2, "A release must compare and delete in one step.",
+			"2", "A release must compare and delete in one step.",
 			[]Voice{reader("000_d5a3169f29a5fb5d.txt, section 5"), redisIO("Correct Implementation with a Single Instance")}, Shown,
 			[]Evidence{
 				breaks("release-race/getdel", checker.OwnerOnly, checker.None),
@@ -80,7 +80,7 @@ func Claims() []Claim {
 			"A client that compares first and deletes afterwards deletes the lock of another. MULTI around the DEL alone does not help.",
 		},
 		{
-			3, "A lock needs an expiry, set in the command that takes it.",
+			"3", "A lock needs an expiry, set in the command that takes it.",
 			[]Voice{reader("000_d5a3169f29a5fb5d.txt, sections 2 to 4"), redisIO("Safety and Liveness Guarantees")}, Shown,
 			[]Evidence{
 				breaks("crash-no-ttl/setnx", checker.DeadlockFreedom, checker.None),
@@ -92,7 +92,7 @@ func Claims() []Claim {
 			"Without one a dead holder holds for ever; with a second command for it there is a moment in which it can die without one.",
 		},
 		{
-			4, "The value must be random and unique over all requests.",
+			"4", "The value must be random and unique over all requests.",
 			[]Voice{reader("000_d5a3169f29a5fb5d.txt, section 4"), reader("003_9f8f117e5abbaff8.txt"), redisIO("Correct Implementation with a Single Instance")}, Shown,
 			[]Evidence{
 				breaks("fixed-value/fixed", checker.OwnerOnly, checker.None),
@@ -103,7 +103,7 @@ func Claims() []Claim {
 			"A value that two requests share makes one release the lock of the other. A clock of microseconds is no random number.",
 		},
 		{
-			5, "A single Redis is enough, but only while it is up.",
+			"5", "A single Redis is enough, but only while it is up.",
 			[]Voice{reader("000_d5a3169f29a5fb5d.txt"), redisIO("Why Failover-based Implementations Are Not Enough")}, Shown,
 			[]Evidence{
 				breaks("single-node-down/single", checker.FaultTolerance, ""),
@@ -113,7 +113,7 @@ func Claims() []Claim {
 			"With the one node everything stops; Redlock does not notice that two of five are gone.",
 		},
 		{
-			6, "A lock on a primary with replicas can be handed out twice.",
+			"6", "A lock on a primary with replicas can be handed out twice.",
 			[]Voice{redisIO("Why Failover-based Implementations Are Not Enough"), kleppmann("Protecting a resource with a lock"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				breaks("failover-lag/single", checker.LeaseExclusion, checker.DurableNodes),
@@ -126,7 +126,7 @@ func Claims() []Claim {
 			"Replication is asynchronous, so a promotion can forget the lock. WAIT narrows the gap, and does not close it.",
 		},
 		{
-			7, "Redlock works as long as a majority of its nodes does.",
+			"7", "Redlock works as long as a majority of its nodes does.",
 			[]Voice{redisIO("The Redlock Algorithm"), reader("004_751156ed7355e17b.txt")}, Shown,
 			[]Evidence{
 				keeps("redlock-minority-down/redlock", checker.FaultTolerance),
@@ -137,7 +137,7 @@ func Claims() []Claim {
 			"A minority that is down changes nothing; without a majority nobody acquires, and nobody comes to harm.",
 		},
 		{
-			8, "What a restarted node does to Redlock depends on its persistence.",
+			"8", "What a restarted node does to Redlock depends on its persistence.",
 			[]Voice{redisIO("Performance, Crash Recovery and fsync"), reader("000_d5a3169f29a5fb5d.txt"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				breaks("crash-restart-5/redlock", checker.LeaseExclusion, checker.DurableNodes),
@@ -150,7 +150,7 @@ func Claims() []Claim {
 			"A process that dies loses nothing that is in the append-only file; a machine that loses its power can, unless every write is on a disk that tells the truth.",
 		},
 		{
-			9, "Exclusion holds within the validity: the TTL less what acquiring took, less the drift of the clocks.",
+			"9", "Exclusion holds within the validity: the TTL less what acquiring took, less the drift of the clocks.",
 			[]Voice{redisIO("The Redlock Algorithm"), reader("002_f1b5c80bdb6cfae4.txt"), reader("004_751156ed7355e17b.txt")}, Shown,
 			[]Evidence{
 				keeps("clock-drift/redlock/below", checker.LeaseExclusion),
@@ -158,10 +158,10 @@ func Claims() []Claim {
 				keeps("redlock-slow-acquire/redlock/replies", checker.ExpiredOnReturn),
 				measures("born-expired/redlock", checker.Validity),
 			},
-			"The allowance for drift is what it is said to be: just below it nothing happens, just above it two clients hold.",
+			"Inside the allowance nothing happens, outside it two clients hold; docs/scenarios.md says where the edge is.",
 		},
 		{
-			10, "A client that is paused is a danger under any lock that expires.",
+			"10", "A client that is paused is a danger under any lock that expires.",
 			[]Voice{kleppmann("Protecting a resource with a lock, first figure"), antirez, reader("002_f1b5c80bdb6cfae4.txt")}, Agreed,
 			[]Evidence{
 				breaks("pause-after-acquire/single", checker.ResourceExclusion, checker.BoundedPause),
@@ -172,7 +172,7 @@ func Claims() []Claim {
 			"The leases never overlap, and yet the zombie writes. Five nodes do not help, and neither does a watchdog that sleeps with its master.",
 		},
 		{
-			11, "To check the lease before the write does not help.",
+			"11", "To check the lease before the write does not help.",
 			[]Voice{kleppmann("Protecting a resource with a lock")}, Shown,
 			[]Evidence{
 				breaks("pause-after-check/single", checker.ResourceExclusion, checker.BoundedPause),
@@ -181,7 +181,7 @@ func Claims() []Claim {
 			"The pause comes after the check.",
 		},
 		{
-			12, "Fencing tokens repair it, if the resource checks them.",
+			"12", "Fencing tokens repair it, if the resource checks them.",
 			[]Voice{kleppmann("Making the lock safe with fencing, second figure"), reader("000_d5a3169f29a5fb5d.txt"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
@@ -189,35 +189,54 @@ func Claims() []Claim {
 				keeps("crash-with-write-in-flight/fenced", checker.ResourceExclusion),
 				breaks("fence-zombie-first/fenced", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("fence-zombie-first/fenced/write-at-once", checker.ResourceExclusion),
+				keeps("token-in-name/fenced", checker.ResourceExclusion),
 				breaks("token-after-failover/fenced", checker.Tokens, checker.DurableNodes),
 			},
 			"They do, for whoever writes after the new token has been seen. The counter must survive, too.",
 		},
 		{
-			13, "Redlock has no token that grows (Kleppmann); a random one, compared before each write, does as well (antirez).",
-			[]Voice{kleppmann("Making the lock safe with fencing"), antirez}, Refuted,
+			"13a", "Redlock has no token that grows with each grant.",
+			[]Voice{kleppmann("Making the lock safe with fencing")}, Agreed,
+			[]Evidence{
+				breaks("pause-fenced/redlock", checker.ResourceExclusion, checker.BoundedPause),
+				keeps("pause-fenced/fenced", checker.ResourceExclusion),
+			},
+			"A resource that compares tokens has nothing to compare; with a counter it refuses the zombie.",
+		},
+		{
+			"13b", "A random token, compared before each write, does as well.",
+			[]Voice{antirez}, Refuted,
 			[]Evidence{
 				keeps("token-check-and-set/redlock/update", checker.NoLostUpdate),
 				breaks("token-check-and-set/redlock/blind", checker.ResourceExclusion, checker.BoundedPause),
 				breaks("token-check-and-set/redlock/entry", checker.ResourceExclusion, checker.BoundedPause),
-				keeps("token-in-name/fenced", checker.NoLostUpdate),
 			},
 			"Compare-and-set protects a read-modify-write. It does not order two clients: a zombie that enters late takes the resource from its rightful holder.",
 		},
 		{
-			14, "Redlock depends on clocks (Kleppmann); only on a bounded error of their rates (antirez).",
-			[]Voice{kleppmann("Breaking Redlock with bad timings"), antirez}, Shown,
+			"14a", "Redlock depends on clocks.",
+			[]Voice{kleppmann("Breaking Redlock with bad timings"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
-				keeps("clock-drift/redlock/below", checker.LeaseExclusion),
 				breaks("clock-drift/redlock/above", checker.LeaseExclusion, checker.BoundedClockError),
+				breaks("client-clock-drift/redlock/beyond", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("client-clock-jump/redlock-wall", checker.LeaseExclusion, checker.BoundedClockError),
-				keeps("client-clock-jump/redlock", checker.LeaseExclusion),
 			},
-			"Of clients that use their steady clock, antirez is right. Nodes keep deadlines by the clock on the wall, which is not only a rate.",
+			"On those of its nodes, and on that of its holder.",
 		},
 		{
-			15, "Jumps of a clock break it (Kleppmann); operations can prevent jumps (antirez).",
+			"14b", "It depends only on a bounded error of their rates.",
+			[]Voice{antirez}, Refuted,
+			[]Evidence{
+				keeps("clock-drift/redlock/below", checker.LeaseExclusion),
+				keeps("client-clock-drift/redlock/within", checker.LeaseExclusion),
+				keeps("client-clock-jump/redlock", checker.LeaseExclusion),
+				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
+			},
+			"It is so of clients that use a steady clock. Nodes keep deadlines by the clock on the wall, which is not only a rate.",
+		},
+		{
+			"15", "Jumps of a clock break it (Kleppmann); operations can prevent jumps (antirez).",
 			[]Voice{kleppmann("Breaking Redlock with bad timings"), antirez}, Agreed,
 			[]Evidence{
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
@@ -228,17 +247,17 @@ func Claims() []Claim {
 			"The same correction does harm as one step and none when it is spread.",
 		},
 		{
-			16, "Delay before the client compares the time that has passed is harmless.",
-			[]Voice{antirez, reader("002_f1b5c80bdb6cfae4.txt, the last exchange of the two")}, Agreed,
+			"16", "Delay before the client compares the time that has passed is harmless.",
+			[]Voice{antirez, {"Kleppmann", "as quoted in 002_f1b5c80bdb6cfae4.txt, the last exchange of the two"}}, Agreed,
 			[]Evidence{
 				keeps("pause-in-acquire/redlock", checker.ExpiredOnReturn),
 				keeps("delay-to-lock-server/redlock", checker.LeaseExclusion),
-				keeps("redlock-slow-acquire/redlock/replies", checker.LeaseExclusion),
+				keeps("redlock-slow-acquire/redlock/replies", checker.ExpiredOnReturn),
 			},
-			"The lease is refused when it arrives too late.",
+			"What comes too late is refused, whether a reply has waited in a socket or has not come at all.",
 		},
 		{
-			17, "Delay on the way to the resource is harmful (Kleppmann); to every lock that expires (antirez).",
+			"17", "Delay on the way to the resource is harmful (Kleppmann); to every lock that expires (antirez).",
 			[]Voice{kleppmann("Protecting a resource with a lock"), antirez}, Agreed,
 			[]Evidence{
 				breaks("delay-to-resource/single", checker.ResourceExclusion, checker.BoundedDelay),
@@ -249,8 +268,8 @@ func Claims() []Claim {
 			"No pause is needed: a packet that is late does the same.",
 		},
 		{
-			18, "Delayed restarts repair crashes (antirez); they depend on clocks, too (Kleppmann).",
-			[]Voice{redisIO("Performance, Crash Recovery and fsync"), kleppmann("The synchrony assumptions of Redlock"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			"18", "Delayed restarts repair crashes (antirez); they depend on clocks, too (Kleppmann).",
+			[]Voice{antirez, redisIO("Performance, Crash Recovery and fsync"), kleppmann("The synchrony assumptions of Redlock"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				keeps("delayed-restart/redlock", checker.LeaseExclusion),
 				breaks("delayed-restart/redlock/too-short", checker.LeaseExclusion, checker.DurableNodes),
@@ -260,7 +279,7 @@ func Claims() []Claim {
 			"A wait of one TTL is enough if it is one TTL; when a majority waits, everybody does.",
 		},
 		{
-			19, "For efficiency one node is enough; for correctness five are not.",
+			"19", "For efficiency one node is enough; for correctness five are not.",
 			[]Voice{kleppmann("What are you using that lock for?")}, Judgement,
 			[]Evidence{
 				measures("efficiency/single", checker.RoundTrips),
@@ -272,7 +291,7 @@ func Claims() []Claim {
 			"Five nodes cost five times the messages, and a pause does the same work twice with either.",
 		},
 		{
-			20, "Who has fencing does not need so strong a lock.",
+			"20", "Who has fencing does not need so strong a lock.",
 			[]Voice{antirez}, Judgement,
 			[]Evidence{
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
@@ -283,7 +302,7 @@ func Claims() []Claim {
 			"With a resource that checks, one node with a counter does; then the counter is what must not be lost.",
 		},
 		{
-			21, "A good algorithm loses only liveness to bad timing, never safety.",
+			"21", "A good algorithm loses only liveness to bad timing, never safety.",
 			[]Voice{kleppmann("The synchrony assumptions of Redlock")}, Judgement,
 			[]Evidence{
 				breaks("pause-after-acquire/redlock", checker.ResourceExclusion, checker.BoundedPause),

@@ -51,7 +51,7 @@
 //	must STATE       a state without which the run proves nothing; see below for the forms
 //	report QUANTITY  a figure that is shown beside the verdict, and decides nothing; see [checker.Quantities]
 //
-// A section line names the lock, then what this run has of its own, in this order; all but nodes may be left out:
+// A section line names the lock, then what this run has of its own; all but nodes may be left out:
 //
 //	-- LOCK nodes=N replicas=N sentinels=N shards=N down-after=DURATION min-replicas=N \
 //	   persistence=KIND resource=KIND label=NAME ttl=DURATION --
@@ -191,7 +191,7 @@
 //	some client waits for another
 //	COUNT clients wait at once                     for a lock that is held; tries in a row are one wait
 //	CLIENT and RIVAL acquire at once               the two operations are in progress at the same time
-//	CLIENT and RIVAL increment at once
+//	CLIENT and RIVAL increment at once             what a lock keeps them from: under one, say CLIENT waits for RIVAL
 //	CLIENT and RIVAL draw the same token           both send a SET, or SETNX, with the same value
 //	CLIENT acquires while RIVAL releases           its acquire returns while the release of the other is in progress
 //	CLIENT acquires while its wall clock jumps     or is slewed

@@ -114,7 +114,7 @@ claims hold in these runs, which is not a proof that they hold in all; a *refute
 
 `)
 	for _, c := range Claims() {
-		fmt.Fprintf(&b, "## %d. %s\n\n", c.Number, c.Text)
+		fmt.Fprintf(&b, "## %s. %s\n\n", c.ID, c.Text)
 		var by []string
 		for _, v := range c.By {
 			by = append(by, v.Who+": "+v.Where)

@@ -173,7 +173,7 @@ func (s *Scenario) parseHead(in *lines) error {
 				return err
 			}
 			if len(lane.Steps) == 0 {
-				return fail(at, "the lane of %s has no steps", lane.Process)
+				return fail(at, "the lane of %s has no steps; each stands on a line of its own, indented by two spaces", lane.Process)
 			}
 			s.Lanes = append(s.Lanes, lane)
 		case words[0] == "must":
@@ -284,7 +284,7 @@ func (r *Run) parseHeader(header string) error {
 			return fmt.Errorf("%q is no setting; write KEY=VALUE", word)
 		}
 		if seen[key] {
-			return fmt.Errorf("duplicate %s", key)
+			return fmt.Errorf("%s is set twice", key)
 		}
 		seen[key] = true
 		if err := r.set(key, value); err != nil {
@@ -489,6 +489,9 @@ func parseReport(in *lines, reports []checker.Quantity) ([]checker.Quantity, err
 	line, at := in.peek(), in.number()
 	in.next++
 	q := checker.Quantity(strings.Join(strings.Fields(line)[1:], " "))
+	if q == "" {
+		return nil, fail(at, "cannot read %q; write report QUANTITY, one of %s", "report", strings.Join(wordsOf(checker.Quantities()), ", "))
+	}
 	if all := checker.Quantities(); !slices.Contains(all, q) {
 		return nil, fail(at, "%w", sim.Unknown("quantity", string(q), wordsOf(all)))
 	}
@@ -626,9 +629,11 @@ func parseRepeat(words []string) (Step, error) {
 	}
 	switch step.(type) {
 	case Repeat:
-		return nil, fmt.Errorf("cannot repeat %q: a repeat holds one step that is none", step)
-	case Until, Stay:
+		return nil, fmt.Errorf("cannot repeat %q: a repeat cannot hold another", step)
+	case Until:
 		return nil, fmt.Errorf("cannot repeat %q: it does nothing the second time", step)
+	case Stay:
+		return nil, fmt.Errorf("cannot repeat %q: it is the last step of a lane", step)
 	}
 	return Repeat{N: n, Step: step}, nil
 }

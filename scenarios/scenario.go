@@ -556,7 +556,7 @@ func (l Lane) check() error {
 			least = s.Time
 		case Stay:
 			if i < len(l.Steps)-1 {
-				return fail(l.stepLine(i+1), "%s after stay, which is the last step of a lane", l.Steps[i+1])
+				return fail(l.stepLine(i+1), "%s after stay; put stay last", l.Steps[i+1])
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func (f *runFlags) common(c *cobra.Command) {
 func (f *runFlags) check() error {
 	switch {
 	case f.on != scenarios.OnSim && f.on != scenarios.OnReal:
-		return sim.Unknown("value of --on", f.on, []string{scenarios.OnSim, scenarios.OnReal})
+		return fmt.Errorf("--on: %w", sim.Unknown("backend", f.on, []string{scenarios.OnSim, scenarios.OnReal}))
 	case f.speed < 1 || f.speed > 1000:
 		return fmt.Errorf("--speed %v: it must be between 1 and 1000", f.speed)
 	case f.speed != 1 && f.on != scenarios.OnReal:
