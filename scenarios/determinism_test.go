@@ -6,7 +6,11 @@ import (
 )
 
 // The runs in which most happens at once.
-var busy = []string{"redlock-contended/redlock/staggered", "redlock-contended/redlock-sequential", "clock-jump/redlock", "delay-to-lock-server/redlock"}
+var busy = []string{
+	"redlock-contended/redlock/staggered", "redlock-contended/redlock-sequential", "clock-jump/redlock", "delay-to-lock-server/redlock",
+	"failover-sentinel/single", "failover-cluster/single", "failover-wait-minority/single-wait", "lost-update/watch/many",
+	"expiry-herd/getset", "watchdog-zombie/watchdog",
+}
 
 func checksum(t *testing.T, name string, seed uint64) string {
 	t.Helper()

@@ -75,6 +75,13 @@ messages take: the key of c1 is set after c1 began to count, and c2 holds only w
 	for _, ttl := range []time.Duration{10 * time.Second, time.Second} {
 		fmt.Fprintf(&b, "| %v | %+d ppm | %+d ppm |\n", ttl, driftEdge(t, ttl), allowance(ttl))
 	}
+	fmt.Fprintf(&b, `
+## How long an isolated primary goes on
+
+With min-replicas a primary that has lost its replicas stops taking writes (split-brain). From the moment at which it was cut off it
+still granted the lock for **%v** (`+"`go test ./scenarios -run IsolatedPrimary -v`"+`): min-replicas-max-lag is 10 s, and counts from the
+last acknowledgement, in whole seconds. Without it, there is no end.
+`, isolatedWindow(t).Round(100*time.Millisecond))
 	return b.String()
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
+	"lockstep/sim"
 )
 
 func TestEdge(t *testing.T) {
@@ -138,4 +139,52 @@ func breaksByDrift(t *testing.T, ttl, validity time.Duration, ppm int64) (bool, 
 		}
 	}
 	return false, nil
+}
+
+// isolated is a run in which a primary with min-replicas has been cut off at 1s, and a client on its side asks it for the lock.
+const isolated = `# A client asks an isolated primary.
+
+client c1
+  until 500ms
+  acquire
+  release
+  until %v
+  acquire
+  stay
+nemesis
+  at 1s cut n1-r1
+  at 2s promote r1
+
+-- single nodes=1 replicas=1 min-replicas=1 --
+`
+
+// TestIsolatedPrimary: with min-replicas a primary that has lost its replica grants for a while, and then no more. It counts in
+// whole seconds since the last acknowledgement, of which there is one a second.
+func TestIsolatedPrimary(t *testing.T) {
+	quietRedis()
+	window := isolatedWindow(t)
+	t.Logf("it grants for %v after it was cut off", window)
+	if window < 9*time.Second || window > 12*time.Second {
+		t.Errorf("it grants for %v", window)
+	}
+}
+
+// isolatedWindow is how long after it was cut off the primary still grants a lock.
+func isolatedWindow(t *testing.T) time.Duration {
+	t.Helper()
+	refused, err := Edge(2000, 60_000, func(ms int64) (bool, error) {
+		s, err := Parse("isolated.txtar", fmt.Appendf(nil, isolated, time.Duration(ms)*time.Millisecond))
+		if err != nil {
+			return false, err
+		}
+		o := simulated(t, s, s.Runs[0], 1)
+		granted := slices.ContainsFunc(o.History.Events, func(e sim.Event) bool {
+			return e.Kind == sim.State && e.Op == sim.Set && e.Process == "n1" && e.By == "c1" && e.At > 2*time.Second
+		})
+		return !granted, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(refused)*time.Millisecond - time.Second
 }
