@@ -67,8 +67,8 @@ func newLine(o *scenarios.Outcome) line {
 	return l
 }
 
-// printTable prints the verdicts: what people came for.
-func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) {
+// newTable makes a table without lines, as programs print that others read.
+func newTable() table.Writer {
 	t := table.NewWriter()
 	t.SuppressTrailingSpaces()
 	style := table.StyleLight
@@ -76,6 +76,12 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 	style.Format.Header = text.FormatLower
 	style.Box.PaddingLeft = ""
 	t.SetStyle(style)
+	return t
+}
+
+// printTable prints the verdicts: what people came for.
+func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) {
+	t := newTable()
 	t.AppendHeader(table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "ok"})
 	good, bad, unclear := paint(w, text.FgGreen), paint(w, text.FgRed, text.Bold), paint(w, text.FgYellow, text.Bold)
 	asExpected, last := 0, ""
@@ -102,13 +108,7 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 
 // printReported prints the figures that scenarios ask for.
 func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
-	t := table.NewWriter()
-	t.SuppressTrailingSpaces()
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Format.Header = text.FormatLower
-	style.Box.PaddingLeft = ""
-	t.SetStyle(style)
+	t := newTable()
 	t.AppendHeader(table.Row{"reported by", "", ""})
 	for _, o := range outcomes {
 		for i, m := range o.Measurements {
