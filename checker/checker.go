@@ -30,7 +30,7 @@ const (
 	LeaseExclusion    Property = "lease exclusion"    // at no instant of true time do two clients hold the lock
 	ResourceExclusion Property = "resource exclusion" // no write under a lease is accepted once a newer lease was granted
 	ExpiredOnReturn   Property = "expired on return"  // no Acquire hands out a lease that is already over
-	NoLostUpdate      Property = "no lost update"     // every acknowledged increment or update is in the final value
+	NoLostUpdate      Property = "no lost update"     // every acknowledged increment or update is in the final value, or was replaced by whoever had the right to
 	OwnerOnly         Property = "owner only"         // no client's command touches a living key that another client owns
 	Tokens            Property = "tokens"             // fencing tokens are unique and grow with the grants
 	DeadlockFreedom   Property = "deadlock freedom"   // after everything has healed, a fresh client acquires

@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"lockstep/sim"
 )
@@ -10,6 +12,9 @@ import (
 // acquired within its bound. Whoever still stands in its way then is a key that nothing will remove.
 //
 // The probe may be refused and try again: only its first invocation counts. A bound of zero is none.
+//
+// If others rightfully held the lock all the while, it had to be refused, and nothing can be said of what would have come
+// after them.
 func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	asked := -1
 	for _, i := range ix.invokes[ix.Meta.Probe] {
@@ -40,5 +45,61 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 		v.Events = proof(asked, l.ReturnEvent)
 		break
 	}
+	end := v.At
+	if last := ix.at(len(ix.Events) - 1); ix.Meta.Bound == 0 || last < end {
+		end = last
+	}
+	if holder := ix.holdsThrough(ix.Events[asked].Lock, stretch{ix.at(asked), end}); holder != "" {
+		return nil, fmt.Sprintf("%s held the lock all the while that %s asked for it", holder, ix.Meta.Probe)
+	}
 	return []Violation{v}, ""
+}
+
+// holdsThrough returns who held a lock all through a time: one client, or several in turn; nobody if it was free for a moment,
+// or the probe's.
+func (ix *index) holdsThrough(lock string, s stretch) string {
+	var held []stretch
+	var holders []string
+	for i := range ix.holds {
+		l := &ix.holds[i]
+		if l.Lock != lock || l.Client == ix.Meta.Probe {
+			continue
+		}
+		h := stretch{l.From, ix.kept(l)}
+		if h.from > s.to || h.to <= s.from || h.from >= h.to {
+			continue
+		}
+		held = append(held, h)
+		if !slices.Contains(holders, l.Client) {
+			holders = append(holders, l.Client)
+		}
+	}
+	// The last instant counts as well.
+	if len(held) == 0 || len(without([]stretch{{s.from, later(s.to, 1)}}, merge(held))) > 0 {
+		return ""
+	}
+	return list(holders)
+}
+
+// kept returns when a hold ended for good. A lease without an end is kept until its client gives it up, though for its
+// exclusion nobody may rely on it for longer than its keys should live.
+func (ix *index) kept(l *Lease) time.Duration {
+	if !l.endless {
+		return l.To
+	}
+	end := never
+	if i, _ := ix.givenUp(l.Label, l.Client, l.ReturnEvent); i >= 0 {
+		end = ix.at(i)
+	}
+	for _, i := range ix.losses[l.Label] {
+		if i > l.ReturnEvent && ix.Events[i].Process == l.Client {
+			end = min(end, ix.at(i))
+		}
+	}
+	for _, n := range ix.holdsOf[l.Label] {
+		if next := &ix.holds[n]; next.ReturnEvent > l.ReturnEvent {
+			end = min(end, next.From)
+		}
+	}
+	return end
 }

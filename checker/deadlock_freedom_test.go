@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,6 +15,13 @@ func TestDeadlockFreedom(t *testing.T) {
 		0.2  c1 ok acquire c1#1 until=9
 		1    c1 fault crash
 		20   probe invoke acquire
+	`
+	const held = `
+		probe probe
+		bound 5
+		10   c1 invoke acquire
+		10.1 n1 set c1#1
+		10.2 c1 ok acquire c1#1 until=24
 	`
 	testProperty(t, DeadlockFreedom, []verdictCase{
 		{name: "at once", story: probe + "20.1 probe ok acquire probe#1 until=30"},
@@ -37,6 +45,41 @@ func TestDeadlockFreedom(t *testing.T) {
 		{name: "at the second try, too late", story: probe + "20.1 probe fail acquire\n24 probe invoke acquire\n25.1 probe ok acquire probe#1 until=34",
 			want: []string{"probe asked for the lock at 20.000s and got it only at 25.100s, where 5.000s were allowed [none]"}},
 		{name: "without a bound", story: strings.Replace(probe, "bound 5", "bound 0", 1) + "999 probe ok acquire probe#1 until=1000"},
+		{name: "somebody held it for a while", story: held + "20 probe invoke acquire\n21 c1 invoke release c1#1\n25.2 probe fail acquire",
+			want: []string{"probe asked for the lock at 20.000s and never got it [none]"}},
+		{name: "somebody thinks that he holds it, and has released it", story: held + "19 c1 invoke release c1#1\n20 probe invoke acquire\n20.5 c1 info renew c1#1 until=30\n25.2 probe fail acquire",
+			want: []string{"probe asked for the lock at 20.000s and never got it [none]"}},
+		{name: "somebody held it to the end of his lease", story: held + "20 probe invoke acquire\n25.2 probe fail acquire\n28 x info exit",
+			want: []string{"probe asked for the lock at 20.000s and never got it [none]"}},
+		{name: "somebody holds another lock", story: strings.ReplaceAll(held, "acquire", "acquire lock=b") + "15 c1 info renew c1#1 until=60\n20 probe invoke acquire\n25.2 probe fail acquire",
+			want: []string{"probe asked for the lock at 20.000s and never got it [none]"}},
 		{name: "the first lease counts", story: probe + "21 probe ok acquire probe#1 until=22\n30 probe invoke acquire\n40 probe ok acquire probe#2 until=50"},
 	})
+}
+
+// While others hold the lock, the probe has to be refused.
+func TestDeadlockFreedomUnknown(t *testing.T) {
+	const (
+		head = "probe probe\nbound 5\n0 c1 invoke acquire\n0.1 n1 set c1#1\n"
+		asks = "20 probe invoke acquire\n25.2 probe fail acquire\n"
+	)
+	for _, c := range []struct{ name, story, who string }{
+		{"one who renews", head + "0.2 c1 ok acquire c1#1 until=10\n9 c1 info renew c1#1 until=19\n18 c1 info renew c1#1 until=28\n" + asks, "c1"},
+		{"one who renews while it asks", head + "0.2 c1 ok acquire c1#1 until=21\n20 probe invoke acquire\n20.5 c1 info renew c1#1 until=31\n25.2 probe fail acquire", "c1"},
+		{"one who has a lease without an end", head + "0.2 c1 ok acquire c1#1 until=never\n" + asks, "c1"},
+		{"one after the other", head + "0.2 c1 ok acquire c1#1 until=22\n20 probe invoke acquire\n21.8 c2 invoke acquire\n21.9 c2 ok acquire c2#1 until=40\n25.2 probe fail acquire", "c1 and c2"},
+		{"one who gives it back after the bound", head + "0.2 c1 ok acquire c1#1 until=60\n20 probe invoke acquire\n25.1 c1 invoke release c1#1\n25.2 probe ok acquire probe#1 until=35", "c1"},
+		{"one who holds it to the end of the run", head + "0.2 c1 ok acquire c1#1 until=60\n20 probe invoke acquire\n21 probe fail acquire", "c1"},
+	} {
+		r := Check(story(t, c.story), nil)
+		want := "deadlock freedom: " + c.who + " held the lock all the while that probe asked for it"
+		if s := r.Status(DeadlockFreedom); s != Unknown || !slices.Contains(r.Unmet, want) && len(r.Violations) == 0 {
+			t.Errorf("%s: %s, unmet %q; want %q", c.name, s, r.Unmet, want)
+		}
+	}
+	for _, gone := range []string{"3 c1 fault crash", "3 c1 info exit", "3 c1 info lost c1#1", "3 c1 invoke release c1#1"} {
+		if s := Check(story(t, head+"0.2 c1 ok acquire c1#1 until=never\n"+gone+"\n"+asks), nil).Status(DeadlockFreedom); s != Violated {
+			t.Errorf("%s: %s", gone, s)
+		}
+	}
 }

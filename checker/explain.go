@@ -51,12 +51,14 @@ type narrator struct {
 	told   map[int]bool // faults
 	naps   [][2]int     // the pauses that were told
 	cause  []int        // the events in which an assumption broke, as far as they were found
+	blame  Sentence     // what is to be said at the end where no assumption broke; empty for the usual
 }
 
 // A said is a sentence on its way into the story.
 type said struct {
 	Sentence
 	weight weight
+	route  *route // if it tells of a fault on links
 }
 
 // The weight of a sentence decides what is left out where there is too much.
@@ -94,14 +96,20 @@ func (n *narrator) say(w weight, at int, others []int, format string, args ...an
 		return
 	}
 	rest := slices.DeleteFunc(proof(slices.Clone(others)...), func(i int) bool { return i == at || i >= len(n.h.Events) })
-	n.story = append(n.story, said{Sentence{text, append([]int{at}, rest...)}, w})
+	n.story = append(n.story, said{Sentence: Sentence{text, append([]int{at}, rest...)}, weight: w})
 }
 
 // conclude says which assumption broke. It stands on what broke it and on what proves the violation and was not told.
 func (n *narrator) conclude() {
 	var events []int
-	if n.v.Assumption != None {
+	text := broke(n.v.Assumption)
+	switch {
+	case n.v.Assumption != None && n.v.Assumption != "":
 		events = append(events, n.cause...)
+	case n.blame.Text != "":
+		text, events = n.blame.Text, append(events, n.blame.Events...)
+	case n.lockless():
+		text = "No assumption broke. There was no lock: nothing kept the clients apart."
 	}
 	for _, i := range n.v.Events {
 		if !slices.ContainsFunc(n.story, func(s said) bool { return slices.Contains(s.Events, i) }) {
@@ -111,7 +119,22 @@ func (n *narrator) conclude() {
 	if events = proof(events...); len(events) == 0 {
 		events = n.v.Events[len(n.v.Events)-1:]
 	}
-	n.story = append(n.story, said{Sentence{broke(n.v.Assumption), events}, step})
+	n.story = append(n.story, said{Sentence: Sentence{text, events}, weight: step})
+}
+
+// lockless says whether the clients of the run went without a lock: none ever asked for one, or what they were handed stood
+// for nothing.
+func (n *narrator) lockless() bool {
+	if len(n.keys) > 0 {
+		return false
+	}
+	asked, got := false, false
+	for _, e := range n.h.Events {
+		if e.Op == sim.Acquire && e.Process != n.h.Meta.Probe {
+			asked, got = true, got || e.Kind == sim.OK
+		}
+	}
+	return got || !asked
 }
 
 // broke says in plain words what a run did not keep to.
@@ -211,6 +234,12 @@ func (n *narrator) doing(client string, i int) int {
 func (n *narrator) invoked(i int) int {
 	o := n.event(i)
 	return n.before(i, func(e sim.Event) bool { return e.Kind == sim.Invoke && e.Process == o.Process && e.ID == o.ID })
+}
+
+// outcome returns the outcome of the operation that event i invoked, or -1.
+func (n *narrator) outcome(i int) int {
+	in := n.event(i)
+	return n.after(i, func(e sim.Event) bool { return isOutcome(e) && e.Process == in.Process && e.ID == in.ID })
 }
 
 // list joins words: a, b and c.

@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"lockstep/sim"
@@ -262,13 +264,6 @@ func (n *narrator) stands(i, at int) bool {
 // link tells of a fault on a link.
 func (n *narrator) link(w weight, i int, f sim.Fault) {
 	link, _ := lasting(n.event(i))
-	way := "from " + link.From + " to " + link.To
-	if link.Both {
-		way = "between " + link.From + " and " + link.To
-	}
-	if link == (sim.Link{}) {
-		way = "of all"
-	}
 	span, others := "From "+n.time(i)+" on", []int(nil)
 	if end := n.mended(i); end >= 0 {
 		span, others = "From "+n.time(i)+" to "+n.time(end), []int{end}
@@ -280,5 +275,65 @@ func (n *narrator) link(w weight, i int, f sim.Fault) {
 		}
 		verb = "took " + sim.FormatDuration(d.By) + " longer"
 	}
-	n.say(w, i, others, "%s messages %s %s.", span, way, verb)
+	r := &route{span, verb, []sim.Link{link}}
+	for k := range n.story {
+		if s := &n.story[k]; s.route != nil && s.route.join(r) {
+			s.Text, s.weight = s.route.text(), max(s.weight, w)
+			s.Events = append(s.Events[:1:1], proof(append(append(others, i), s.Events[1:]...)...)...)
+			return
+		}
+	}
+	n.say(w, i, others, "%s", r.text())
+	if last := len(n.story) - 1; last >= 0 && n.story[last].Text == r.text() {
+		n.story[last].route = r
+	}
+}
+
+// A route is what befell the messages on some links at the same time.
+type route struct {
+	span, verb string
+	links      []sim.Link
+}
+
+// join adds the links of another route if the same befell them.
+func (r *route) join(o *route) bool {
+	if r.span != o.span || r.verb != o.verb || r.links[0].Both != o.links[0].Both || r.links[0] == (sim.Link{}) || o.links[0] == (sim.Link{}) {
+		return false
+	}
+	for _, l := range o.links {
+		if !slices.Contains(r.links, l) {
+			r.links = append(r.links, l)
+		}
+	}
+	return true
+}
+
+func (r *route) text() string {
+	return fmt.Sprintf("%s messages %s %s.", r.span, r.way(), r.verb)
+}
+
+// way names the links: between n1 and r1 r2, where they have an end in common.
+func (r *route) way() string {
+	first := r.links[0]
+	if first == (sim.Link{}) {
+		return "of all"
+	}
+	near, joint := "from ", " to "
+	if first.Both {
+		near, joint = "between ", " and "
+	}
+	var from, to, each []string
+	for _, l := range r.links {
+		each = append(each, near+l.From+joint+l.To)
+		if !slices.Contains(from, l.From) {
+			from = append(from, l.From)
+		}
+		if !slices.Contains(to, l.To) {
+			to = append(to, l.To)
+		}
+	}
+	if len(from)*len(to) == len(each) {
+		return near + strings.Join(from, " ") + joint + strings.Join(to, " ")
+	}
+	return list(each)
 }

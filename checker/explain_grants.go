@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lockstep/sim"
 )
@@ -101,6 +102,9 @@ func (n *narrator) nodes(servers []string) int {
 	return len(nodes)
 }
 
+// promptly is how soon a client learns of its grant where nothing holds it up.
+const promptly = 10 * time.Millisecond
+
 // grant tells who was granted what where and until when, and why that could be.
 func (n *narrator) grant(l *Lease, why string) {
 	if l == nil {
@@ -121,13 +125,12 @@ func (n *narrator) grant(l *Lease, why string) {
 			text += ", which is no majority,"
 		}
 	}
-	if l.GrantSeen && n.long(l.From-l.Granted) {
-		text += fmt.Sprintf(" at %s and learned of it at %s", seconds(l.Granted), seconds(l.From))
-	} else {
-		text += " at " + seconds(l.From)
-	}
+	text += " at " + seconds(l.Granted)
 	if l.Fence != 0 {
 		text += fmt.Sprintf(" with fence %d", l.Fence)
+	}
+	if l.From-l.Granted > promptly {
+		text += ", and learned of it at " + seconds(l.From)
 	}
 	if e.Until == sim.NoEnd {
 		text += ", without an end"
@@ -296,16 +299,38 @@ func (n *narrator) loss(k tenure) {
 		n.say(step, k.to, nil, "%s lost the key of %s at %s.", k.process, k.label, n.time(k.to))
 		return
 	case back > crash:
-		disk := ""
-		if f, ok := faultOf(n.event(back)).(sim.Restart); ok && f.Empty {
-			disk = " with an empty disk,"
-		}
-		n.say(step, crash, []int{back, k.to}, "%s and came back at %s%s without the key of %s.", n.deed(crash), n.time(back), disk, k.label)
+		n.say(step, crash, []int{back, k.to}, "%s and came back at %s without the key of %s%s.", n.deed(crash), n.time(back), k.label, n.forgot(crash, back))
 	default:
-		n.say(step, crash, []int{k.to}, "%s and lost the key of %s.", n.deed(crash), k.label)
+		n.say(step, crash, []int{k.to}, "%s and lost the key of %s%s.", n.deed(crash), k.label, n.forgot(crash, -1))
 	}
 	n.tellOnce(crash)
 	n.tellOnce(back)
+}
+
+// forgot says why a node did not have after a restart what it had had before, as far as that follows from what it writes to
+// its disk. Empty if it does not follow.
+func (n *narrator) forgot(crash, back int) string {
+	if f, ok := faultOf(n.event(back)).(sim.Restart); ok && f.Empty {
+		return ": its disk was empty"
+	}
+	f, crashed := faultOf(n.event(crash)).(sim.Crash)
+	switch power := crashed && f.Power; n.h.Meta.Persistence {
+	case "none":
+		return ": it keeps nothing on a disk"
+	case "rdb":
+		if crashed {
+			return ": its last snapshot was older"
+		}
+	case "aof-everysec":
+		if power {
+			return ": what it had not synchronized with its disk was lost"
+		}
+	case "aof-lying":
+		if power {
+			return ": its disk had only said that it was written"
+		}
+	}
+	return ""
 }
 
 // takeover tells how a replica came to grant a lease in the place of the node that had granted the first.
@@ -331,10 +356,7 @@ func (n *narrator) takeover(first *Lease, k tenure) {
 			n.fault(detail, i)
 		}
 	}
-	elected := n.before(promoted, func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Odown && e.Value == primary })
-	if elected > first.GrantEvent {
-		n.say(background, elected, nil, "At %s %s took it that %s was down.", n.time(elected), n.event(elected).Process, primary)
-	}
+	n.election(primary, n.before(promoted, func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Promoted }), promoted)
 
 	var had, copies []tenure
 	for _, o := range n.keys {
@@ -366,6 +388,44 @@ func (n *narrator) takeover(first *Lease, k tenure) {
 	}
 	n.say(step, promoted, evidence, "At %s %s took the place of %s.", n.time(promoted), k.process, primary)
 	n.cause = append(n.cause, promoted)
+}
+
+// election tells how it came, between two events, that something was put in the place of a primary: who thought that it was
+// down, and who of them knew that enough did, and was elected to promote a replica.
+func (n *narrator) election(primary string, from, promoted int) {
+	says := func(op, process string) func(sim.Event) bool {
+		return func(e sim.Event) bool {
+			return e.Kind == sim.State && e.Op == op && e.Value == primary && (process == "" || e.Process == process)
+		}
+	}
+	leader := n.before(promoted, says(sim.Leader, ""))
+	if leader < from {
+		leader = -1
+	}
+	agreed := n.after(from, says(sim.Odown, n.event(leader).Process))
+	if agreed < 0 || agreed > promoted {
+		return
+	}
+	var who []string
+	var doubts []int
+	for i := max(from, 0); i < max(agreed, leader); i++ {
+		if e := n.event(i); says(sim.Sdown, "")(e) && !slices.Contains(who, e.Process) {
+			who, doubts = append(who, e.Process), append(doubts, i)
+		}
+	}
+	slices.Sort(who)
+	text, events := "", append(doubts, agreed)
+	if len(who) > 0 {
+		text = fmt.Sprintf("%s thought from %s on that %s was down; ", strings.Join(who, " "), n.time(doubts[0]), primary)
+	}
+	text += fmt.Sprintf("%s knew at %s that enough did", n.event(agreed).Process, n.time(agreed))
+	if len(who) == 0 {
+		text = fmt.Sprintf("At %s %s knew that enough thought %s down", n.time(agreed), n.event(agreed).Process, primary)
+	}
+	if leader >= 0 {
+		text, events = text+", and was elected at "+n.time(leader), append(events, leader)
+	}
+	n.say(detail, events[0], events, "%s.", text)
 }
 
 // lag tells why what a primary did at event i had not reached its replica.

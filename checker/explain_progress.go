@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,8 +33,22 @@ func (n *narrator) tellStandstill() {
 		}
 	}
 	n.obstacles(from, to)
+	n.alone(from, to)
 	for _, asker := range askers {
 		n.refused(asker, from, to)
+	}
+}
+
+// alone says that the only node was down, if it was.
+func (n *narrator) alone(from, to int) {
+	if len(n.h.Meta.Nodes) != 1 || len(n.h.Meta.Replicas) > 0 {
+		return
+	}
+	for i := range to {
+		e := n.event(i)
+		if (e.Op == "crash" || e.Op == "stop" || e.Op == "pause") && e.Process == n.h.Meta.Nodes[0] && (n.stands(i, from) || i >= from) {
+			n.blame = Sentence{"The lock lives on one node, and nothing stands in for it.", []int{i}}
+		}
 	}
 }
 
@@ -68,7 +83,7 @@ func (n *narrator) obstacles(from, to int) {
 		})
 		switch {
 		case released >= 0 && (gone < 0 || released < gone):
-			n.say(step, released, nil, "%s released %s at %s, but the key did not go.", client, label, n.time(released))
+			n.unreleased(released, keys)
 		case gone >= 0 && n.event(gone).Op == "crash":
 			n.tellOnce(gone)
 			n.say(step, gone, beginnings(keys), "%s crashed at %s, and never released %s.", client, n.time(gone), label)
@@ -80,7 +95,11 @@ func (n *narrator) obstacles(from, to int) {
 		})
 		switch {
 		case last > keys[0].from:
-			n.say(step, last, nil, "The key of %s on %s was given more time again and again, at last at %s.", label, n.event(last).Process, n.time(last))
+			if e := n.event(last); e.By == client {
+				n.say(step, last, nil, "%s went on renewing %s on %s, the last time at %s.", client, label, e.Process, n.time(last))
+			} else {
+				n.say(step, last, nil, "The key of %s on %s was given more time again and again, at last at %s.", label, e.Process, n.time(last))
+			}
 		case n.event(keys[0].from).Until == sim.NoEnd:
 			n.say(step, from, beginnings(keys), "The key of %s on %s had no end, and nobody else could delete it.", label, where)
 		}
@@ -88,6 +107,36 @@ func (n *narrator) obstacles(from, to int) {
 	if len(labels) == 0 {
 		n.split(from, to)
 	}
+}
+
+// unreleased tells of a release that left keys behind.
+func (n *narrator) unreleased(released int, keys []tenure) {
+	e := n.event(released)
+	done := n.outcome(released)
+	if done < 0 {
+		done = len(n.h.Events)
+	}
+	text := fmt.Sprintf("%s asked for the release of %s at %s", e.Process, e.Lease, n.time(released))
+	at := func(op string) int {
+		i := n.after(released, func(o sim.Event) bool {
+			return o.Kind == sim.Message && o.Op == op && o.By == e.Process && slices.Contains(processes(keys), o.Process)
+		})
+		if i > done {
+			return -1
+		}
+		return i
+	}
+	if gone := at(sim.Drop); gone >= 0 {
+		n.say(step, released, []int{gone}, "%s, and the request was lost on its way to %s.", text, n.event(gone).Process)
+		return
+	}
+	if fault := n.linkFault(e.Process, keys[0].process, released+1); fault >= 0 && at(sim.Deliver) < 0 {
+		n.fault(step, fault)
+		n.say(step, released, beginnings(keys), "%s, which never reached %s.", text, strings.Join(processes(keys), " "))
+		return
+	}
+	how, events := n.releasing(released)
+	n.say(step, released, events, "%s; the key did not go.", how)
 }
 
 // split tells how several clients kept each other from a majority: what each had where when the last was refused.
@@ -139,13 +188,27 @@ func (n *narrator) refused(client string, from, to int) {
 	}
 	text := fmt.Sprintf("%s asked for the lock at %s", client, n.time(first))
 	var events []int
-	switch len(fails) {
-	case 0:
-	case 1:
-		text, events = text+", was refused at "+n.time(fails[0]), fails
+	var how []string
+	times := map[string]int{}
+	for _, i := range fails {
+		a := answer(n.event(i))
+		if times[a]++; times[a] == 1 {
+			how, events = append(how, a), append(events, i)
+		}
+	}
+	switch last := len(fails) - 1; {
+	case last < 0:
+	case last == 0:
+		text += ", " + how[0] + " at " + n.time(fails[0])
 	default:
-		events = []int{fails[0], fails[len(fails)-1]}
-		text += fmt.Sprintf(", was refused %d times, the last time at %s", len(fails), n.time(fails[len(fails)-1]))
+		for k, a := range how {
+			how[k] = fmt.Sprintf("%s %d times", a, times[a])
+			if times[a] == 1 {
+				how[k] = a + " once"
+			}
+		}
+		events = append(events, fails[last])
+		text += ", " + list(how) + ", the last time at " + n.time(fails[last])
 	}
 	if got >= 0 {
 		text, events = text+fmt.Sprintf(", and got %s only at %s", n.event(got).Lease, n.time(got)), append(events, got)
@@ -154,6 +217,22 @@ func (n *narrator) refused(client string, from, to int) {
 	}
 	n.say(step, first, events, "%s.", text)
 }
+
+// answer says what became of an attempt to acquire a lock that did not succeed.
+func answer(e sim.Event) string {
+	switch code := errorCode.FindString(e.Error); {
+	case code != "":
+		return "was answered " + code
+	case e.Kind == sim.Fail:
+		return "was refused"
+	case strings.Contains(e.Error, "refused"), strings.HasPrefix(e.Error, "dial "):
+		return "could not connect"
+	}
+	return "got no answer"
+}
+
+// errorCode matches what an error of Redis begins with, such as NOREPLICAS.
+var errorCode = regexp.MustCompile(`\b[A-Z]{5,}\b`)
 
 // tellLostUpdate tells how something that was written on top of what had been read came to be overwritten.
 func (n *narrator) tellLostUpdate() {
@@ -177,24 +256,33 @@ func (n *narrator) tellLostUpdate() {
 // lostWord tells how the word that the resource accepted by event i was lost, if it was.
 func (n *narrator) lostWord(i int) bool {
 	e := n.event(i)
-	over := n.after(i, func(o sim.Event) bool {
+	without := func(o sim.Event) bool {
 		return o.Kind == sim.State && o.Op == sim.Accept && o.Process == e.Process && !slices.Contains(strings.Fields(o.Value), e.Word)
-	})
+	}
+	over := n.culprit(without) // to have been replaced before, and come back, is no loss
+	if over < i {
+		over = n.after(i, without)
+	}
 	if over < 0 {
 		return false
 	}
 	o := n.event(over)
 	n.circumstances(e.Lease, o.Lease, o.By, i, over)
+	for _, l := range n.accused() {
+		if l.Label != e.Lease && l.Label != o.Lease {
+			n.grant(l, "") // for which it must not write
+		}
+	}
 	n.say(step, i, nil, "%s added %s, and the value was `%s` at %s.", e.By, e.Word, e.Value, n.time(i))
 	read := n.before(over, func(r sim.Event) bool {
 		return r.Process == o.By && r.Op == sim.Read && r.Kind == sim.OK && r.At <= departure(o)
 	})
-	if read >= 0 {
-		what := "nothing"
-		if value := n.event(read).Value; value != "" {
-			what = "`" + value + "`"
-		}
-		n.say(step, read, nil, "%s had read %s at %s.", o.By, what, n.time(read))
+	switch value := n.event(read).Value; {
+	case read < 0 || o.Word == "": // a plain write goes by nothing that was read
+	case value == "":
+		n.say(step, read, nil, "%s had read the value at %s, when it was empty.", o.By, n.time(read))
+	default:
+		n.say(step, read, nil, "%s had read `%s` at %s.", o.By, value, n.time(read))
 	}
 	n.say(step, over, nil, "%s wrote `%s` at %s, without %s: the update was lost.", o.By, o.Value, n.time(over), e.Word)
 	return true
@@ -236,16 +324,7 @@ func (n *narrator) lostNumber() {
 		begun := n.invoked(i)
 		n.circumstances(o.Lease, e.Lease, e.Process, stored, over)
 		n.say(step, stored, []int{j}, "%s wrote %s at %s.", o.Process, o.Value, n.time(stored))
-		switch {
-		case o.Process == e.Process:
-			n.say(step, over, []int{i}, "%s wrote %s once more, at %s: one of the two was lost.", e.Process, e.Value, n.time(over))
-		case begun < stored:
-			n.say(step, begun, nil, "%s began to increment the number at %s.", e.Process, n.time(begun))
-			n.say(step, over, []int{i, begun}, "%s wrote %s as well, at %s: it had read the number before, and one of the two was lost.",
-				e.Process, e.Value, n.time(over))
-		default:
-			n.say(step, over, []int{i}, "%s wrote %s as well, at %s: one of the two was lost.", e.Process, e.Value, n.time(over))
-		}
+		n.overwrote(i, over, begun, stored)
 		break
 	}
 	if gone := n.culprit(func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Lose }); gone >= 0 {
@@ -255,30 +334,80 @@ func (n *narrator) lostNumber() {
 		return
 	}
 	last := n.before(len(n.h.Events), func(e sim.Event) bool {
-		return e.Kind == sim.State && (e.Op == sim.Set || e.Op == sim.Over) && e.Value != "" && e.Lease == "" && e.Process == "resource"
+		return e.Kind == sim.State && (e.Op == sim.Set || e.Op == sim.Over) && e.Value != "" && e.Lease == "" && e.Process == resourceName
 	})
-	kind := map[sim.Kind]int{}
+	if last < 0 {
+		return
+	}
+	done := 0
 	for _, e := range n.h.Events {
-		if e.Op == sim.Increment {
-			kind[e.Kind]++
+		if e.Op == sim.Increment && e.Kind == sim.OK {
+			done++
 		}
 	}
 	end := n.before(len(n.h.Events), func(e sim.Event) bool { return e.Op == sim.Increment && e.Kind == sim.OK })
-	if last >= 0 {
-		n.say(step, max(last, end), []int{last}, "In the end the number was %s, after %d increments that were asked for and %d that were done.",
-			n.event(last).Value, kind[sim.Invoke], kind[sim.OK])
+	lost, _, counted := strings.Cut(n.v.What, " acknowledged increments are lost")
+	if !counted {
+		n.say(step, max(last, end), []int{last}, "In the end the number was %s, after %d increments that were acknowledged.", n.event(last).Value, done)
+		return
+	}
+	are := "are"
+	if strings.HasPrefix(lost, "1 of ") {
+		are = "is"
+	}
+	n.say(step, max(last, end), []int{last}, "In the end the number was %s: %s acknowledged increments %s lost.", n.event(last).Value, lost, are)
+}
+
+// overwrote tells how increment i, an outcome, came to write by event over what another had written by event stored.
+func (n *narrator) overwrote(i, over, begun, stored int) {
+	e := n.event(i)
+	again := "as well"
+	if n.event(stored).By == e.Process || n.event(stored).Process == e.Process {
+		again = "once more"
+	}
+	read := n.before(over, func(o sim.Event) bool {
+		return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == resourceName && o.By == e.Process && o.Value == "GET "+counterKey
+	})
+	switch blind := strings.Contains(n.event(over).Value, "MULTI; GET "+counterKey+"; SET "); {
+	case blind && stored < over:
+		n.say(step, over, []int{i}, "%s wrote %s %s at %s, when the number was %s already: it sent its GET together with its SET, and chose what to write before it had read anything.",
+			e.Process, e.Value, again, n.time(over), e.Value)
+		n.unlocked(over, ", and what they wrote did not depend on what was there")
+	case read > begun && read < stored:
+		n.say(step, read, []int{begun}, "%s began to increment the number at %s, and read it at %s.", e.Process, n.time(begun), n.time(read))
+		n.say(step, over, []int{i, read}, "%s wrote %s %s, at %s: it had read the number before, and one of the two was lost.", e.Process, e.Value, again, n.time(over))
+		n.unlocked(read, ", and each wrote one more than it had read")
+	case begun >= 0 && begun < stored && again == "as well":
+		n.say(step, begun, nil, "%s began to increment the number at %s.", e.Process, n.time(begun))
+		n.say(step, over, []int{i, begun}, "%s wrote %s as well, at %s: it had read the number before, and one of the two was lost.", e.Process, e.Value, n.time(over))
+	default:
+		n.say(step, over, []int{i}, "%s wrote %s %s, at %s: one of the two was lost.", e.Process, e.Value, again, n.time(over))
 	}
 }
 
-// stored returns the change of the store by which increment i, an outcome, wrote its number; the outcome if none was seen, as
-// where the number was that already.
+// unlocked says at the end that there was no lock, if there was none, and what followed from it.
+func (n *narrator) unlocked(i int, what string) {
+	if n.lockless() {
+		n.blame = Sentence{"No assumption broke. There was no lock: nothing kept the clients apart" + what + ".", []int{i}}
+	}
+}
+
+// stored returns the event by which increment i, an outcome, wrote its number: the change of the store, or the command where
+// it was that number already; the outcome if neither was seen.
 func (n *narrator) stored(i int) int {
 	e, begun := n.event(i), n.invoked(i)
 	j := n.before(i, func(o sim.Event) bool {
 		return o.Kind == sim.State && (o.Op == sim.Set || o.Op == sim.Over) && o.By == e.Process && o.Lease == "" && o.Value == e.Value
 	})
-	if j < begun {
-		return i
+	if j >= begun {
+		return j
 	}
-	return j
+	j = n.before(i, func(o sim.Event) bool {
+		return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == resourceName && o.By == e.Process &&
+			strings.Contains(o.Value+";", "SET "+counterKey+" "+e.Value+";")
+	})
+	if j >= begun && j >= 0 {
+		return j
+	}
+	return i
 }

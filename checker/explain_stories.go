@@ -89,7 +89,8 @@ func (n *narrator) ending(l *Lease) (string, []int) {
 		}
 		return "the end of the run", []int{l.ReturnEvent}
 	case e.Op == sim.Release:
-		return fmt.Sprintf("%s released %s at %s", l.Client, l.Label, at), []int{l.ReturnEvent, l.EndEvent}
+		how, events := n.releasing(l.EndEvent)
+		return how, append(events, l.ReturnEvent)
 	case e.Op == "crash":
 		n.tellOnce(l.EndEvent)
 		return l.Client + " crashed at " + at, []int{l.EndEvent}
@@ -98,6 +99,31 @@ func (n *narrator) ending(l *Lease) (string, []int) {
 	default:
 		return l.Client + " was gone at " + at, []int{l.EndEvent}
 	}
+}
+
+// releasing says of the invocation of a release that it was one, and that it failed if it did.
+func (n *narrator) releasing(i int) (string, []int) {
+	e := n.event(i)
+	out := n.outcome(i)
+	switch o := n.event(out); {
+	case out >= 0 && o.Kind == sim.Fail:
+		text := fmt.Sprintf("%s asked for the release of %s at %s, which failed", e.Process, e.Lease, seconds(e.At))
+		if why := plain(o.Error); why != "" {
+			text += ": " + why
+		}
+		return text, []int{i, out}
+	case out >= 0 && o.Kind == sim.Info:
+		return fmt.Sprintf("%s asked for the release of %s at %s, and had no answer", e.Process, e.Lease, seconds(e.At)), []int{i, out}
+	}
+	return fmt.Sprintf("%s began to release %s at %s", e.Process, e.Lease, seconds(e.At)), []int{i}
+}
+
+// plain returns an error that is fit for a sentence: one line that names nothing.
+func plain(s string) string {
+	if strings.ContainsAny(s, "\n0123456789") {
+		return ""
+	}
+	return s
 }
 
 // writesBetween tells which writes the resource accepted while two leases were held.
@@ -141,7 +167,7 @@ func (n *narrator) delays(l *Lease) {
 
 // tellWrite tells how the resource came to accept a write under a lease after a newer one was granted.
 func (n *narrator) tellWrite() {
-	i := n.culprit(func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Accept })
+	i := n.culprit(func(e sim.Event) bool { return e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Mark) })
 	e := n.event(i)
 	l := n.lease(e.Lease)
 	var newer *Lease
@@ -167,12 +193,19 @@ func (n *narrator) tellWrite() {
 		n.say(detail, check, nil, "%s looked at its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
 	}
 
-	before := n.before(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == sim.Accept && o.Process == e.Process })
-	if last := n.event(before); last.Lease == newer.Label {
+	before := n.before(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == e.Op && o.Process == e.Process })
+	switch last := n.event(before); {
+	case last.Lease != newer.Label:
+	case last.Op == sim.Mark:
+		n.say(detail, before, nil, "%s entered under %s at %s.", newer.Client, newer.Label, n.time(before))
+	default:
 		n.say(detail, before, nil, "%s wrote %s under %s, and the resource accepted it at %s.", newer.Client, last.Value, newer.Label, n.time(before))
 	}
 	n.wrote(l, j, i)
 	text := fmt.Sprintf("At %s the resource accepted %s under %s", n.time(i), e.Value, l.Label)
+	if e.Op == sim.Mark {
+		text = fmt.Sprintf("At %s the resource took the mark of %s", n.time(i), l.Label)
+	}
 	events := []int{newer.GrantEvent, newer.ReturnEvent}
 	if e.Sent > 0 && n.long(e.At-e.Sent) {
 		text += ", which had been under way since " + seconds(e.Sent)
@@ -185,12 +218,40 @@ func (n *narrator) tellWrite() {
 	}
 	text += fmt.Sprintf(", though %s was the newer lease", newer.Label)
 	switch last := n.event(before); {
+	case e.Op == sim.Mark && last.Lease == newer.Label:
+		text, events = text+": from now on it refuses what "+newer.Client+" writes", append(events, before)
+	case e.Op == sim.Mark:
 	case e.Fence != 0 && !n.seenFence(i, e.Fence):
 		text += fmt.Sprintf(": no fence above %d had been there yet", e.Fence)
 	case before > newer.GrantEvent && last.Lease != l.Label && last.Value != "" && !strings.Contains(e.Value, last.Value):
 		text, events = text+": it overwrote "+last.Value, append(events, before)
 	}
 	n.say(step, i, events, "%s.", text)
+	if higher := n.before(i, func(o sim.Event) bool {
+		return o.Kind == sim.State && o.Op == sim.Accept && o.Process == e.Process && o.Fence > e.Fence
+	}); e.Fence != 0 && higher >= 0 && n.h.Meta.Resource == "plain" {
+		n.say(step, i, []int{higher}, "The resource does not compare tokens: it took fence %d after fence %d.", e.Fence, n.event(higher).Fence)
+	}
+	n.overworked(l, j)
+}
+
+// overworked says that a client went on after its lease, if that is all there was to it.
+func (n *narrator) overworked(l *Lease, j int) {
+	if l == nil || j < 0 || l.EndEvent >= 0 && l.EndEvent < j {
+		return
+	}
+	believed := n.validity(l, j)
+	if until := n.event(believed).Until; until == sim.NoEnd || n.event(j).Clock < until {
+		return
+	}
+	late := ""
+	if believed > l.ReturnEvent {
+		late = " in time"
+	}
+	n.blame = Sentence{
+		Text:   fmt.Sprintf("No assumption broke: %s worked longer than its lease lasted, and nothing renewed it%s.", l.Client, late),
+		Events: []int{believed, j},
+	}
 }
 
 // wrote tells of the invocation of a write, and what its client could know by then.
@@ -203,6 +264,9 @@ func (n *narrator) wrote(l *Lease, j, accepted int) {
 	until := n.event(believed).Until
 	events := []int{l.ReturnEvent, believed}
 	text := fmt.Sprintf("%s wrote %s under %s at %s", l.Client, n.event(accepted).Value, l.Label, n.time(j))
+	if in.Op == sim.Enter {
+		text = fmt.Sprintf("%s entered under %s at %s", l.Client, l.Label, n.time(j))
+	}
 	switch {
 	case l.EndEvent >= 0 && l.EndEvent < j:
 		then, more := n.ending(l)
@@ -216,13 +280,9 @@ func (n *narrator) wrote(l *Lease, j, accepted int) {
 	n.say(step, j, events, "%s.", text)
 }
 
-// writing returns the invocation of the write that the resource accepted by event i, or -1.
+// writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.
 func (n *narrator) writing(i int) int {
-	e := n.event(i)
-	return n.before(i, func(o sim.Event) bool {
-		return o.Kind == sim.Invoke && (o.Op == sim.Write && o.Value == e.Value || o.Op == sim.Update && o.Value == e.Word) &&
-			o.Lease == e.Lease && o.At <= departure(e)
-	})
+	return n.before(i, func(o sim.Event) bool { return writes(o, n.event(i)) })
 }
 
 // seenFence says whether the resource had accepted anything with a higher fence before event i.
@@ -311,6 +371,20 @@ func (n *narrator) intrusion(i int) {
 	} else if set >= 0 {
 		n.say(step, set, nil, "%s set its key of %s on %s at %s.", owner, e.Owner, e.Process, n.time(set))
 	}
+	read, had := n.look(about, i)
+	if had != nil && had.label != e.Owner {
+		verb := "read"
+		if !strings.HasPrefix(n.event(read).Value, "GET ") {
+			verb = "asked for the time left to"
+		}
+		text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.label), []int{had.from}
+		if told := n.after(read, func(o sim.Event) bool {
+			return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
+		}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
+			text, events = text+", and had the answer at "+n.time(told), append(events, told)
+		}
+		n.say(step, read, events, "%s.", text)
+	}
 
 	verb := map[string]string{sim.Over: "overwrote", sim.Retime: "gave a new end to", sim.Delete: "deleted"}[e.Op]
 	text := fmt.Sprintf("%s %s the key of %s on %s at %s", e.By, verb, e.Owner, e.Process, n.time(i))
@@ -328,10 +402,92 @@ func (n *narrator) intrusion(i int) {
 	case op.Op == sim.Acquire:
 		text += ", in an acquire" + began
 	}
+	command, name := n.command(i)
+	if name != "" {
+		text, events = text+": "+name+" "+blindly[name], append(events, command)
+	}
 	if e.Sent > 0 && n.long(e.At-e.Sent) {
 		text += ", by a command that had been under way since " + seconds(e.Sent)
 	}
 	n.say(step, i, events, "%s.", text)
+	if out := n.outcome(about); op.Op == sim.Acquire && out >= 0 && n.event(out).Kind == sim.Fail && e.Op == sim.Over {
+		n.say(step, out, []int{about}, "%s did not get the lock by that: its acquire failed at %s.", e.By, n.time(out))
+	}
+	if own != nil && name == "" {
+		n.sameToken(n.first(own.Label, e.Process), set)
+	}
+}
+
+// command returns the message whose command caused change i, and the name of the command if it is one that acts on a key
+// whatever its value is.
+func (n *narrator) command(i int) (int, string) {
+	e := n.event(i)
+	j := n.before(i, func(o sim.Event) bool {
+		return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == e.Process && o.By == e.By && o.At == e.At
+	})
+	for c := range strings.SplitSeq(n.event(j).Value, "; ") {
+		name, args, _ := strings.Cut(c, " ")
+		if key, _, _ := strings.Cut(args, " "); key == e.Key && blindly[name] != "" {
+			return j, name
+		}
+	}
+	return j, ""
+}
+
+// blindly says of each command that acts on a key whatever its value is what it does not do.
+var blindly = map[string]string{
+	"DEL":     "asks for no token",
+	"EXPIRE":  "asks for no token",
+	"PEXPIRE": "asks for no token",
+	"GETSET":  "does not compare",
+}
+
+// look returns the last time before change i that the operation that caused it read the key, or its time to live, and whose the key was then; -1
+// and nil if it did not.
+func (n *narrator) look(about, i int) (int, *tenure) {
+	e := n.event(i)
+	j := n.before(i, func(o sim.Event) bool {
+		return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == e.Process && o.By == e.By &&
+			slices.Contains([]string{"GET " + e.Key, "TTL " + e.Key, "PTTL " + e.Key}, o.Value)
+	})
+	if about < 0 || j < about {
+		return -1, nil
+	}
+	for k := range n.keys {
+		if o := &n.keys[k]; o.process == e.Process && o.key == e.Key && o.from < j && j < o.to {
+			return j, o
+		}
+	}
+	return -1, nil
+}
+
+// first returns the event by which a lease first had a key on a server, or -1.
+func (n *narrator) first(label, process string) int {
+	for _, k := range n.keys {
+		if k.label == label && k.process == process {
+			return k.from
+		}
+	}
+	return -1
+}
+
+// sameToken tells that two keys were set to the same token, if the commands show it.
+func (n *narrator) sameToken(a, b int) {
+	if a < 0 || b < 0 || a == b {
+		return
+	}
+	token := func(i int) (int, string) {
+		j, _ := n.command(i)
+		_, args, _ := strings.Cut(n.event(j).Value, " "+n.event(i).Key+" ")
+		value, _, _ := strings.Cut(args, " ")
+		return j, value
+	}
+	i, first := token(a)
+	j, second := token(b)
+	if first == "" || first != second {
+		return
+	}
+	n.say(step, b, []int{a, i, j}, "The token of %s was that of %s: %s.", n.event(b).Lease, n.event(a).Lease, first)
 }
 
 // tellTokens tells how a fencing token came to be no greater than that of an earlier lease.

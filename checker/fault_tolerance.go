@@ -10,8 +10,9 @@ import (
 )
 
 // faultTolerance finds the times in which a client asked for a lock that nobody held, and nobody got it, though no more nodes
-// were missing than the lock has to do without. A lock on a majority of N nodes has to do without the others. A lock on one
-// node has none to spare, and is measured by the same question all the same: what if one fails?
+// were missing than the lock has to do without. A lock on a majority of N nodes has to do without the others; of two nodes
+// neither can be missing. A lock on one node has none to spare, and is measured by the same question all the same: what if it
+// fails?
 //
 // How long is too long? Half a TTL: whoever gets a lock for a TTL could have had half of it by then. But no less than a
 // second, since the delays of a lock between its tries do not shrink with the TTL.
@@ -216,6 +217,10 @@ func (d *dearth) needs(a ask) []need {
 	var found []need
 	total := len(ix.Meta.Nodes)
 	spare := total - ix.Meta.Quorum()
+	most := spare // that may be missing
+	if total == 1 {
+		most = 1
+	}
 	for n, t := range instants[:len(instants)-1] {
 		gone, taken := 0, 0
 		for _, node := range ix.Meta.Nodes {
@@ -226,7 +231,7 @@ func (d *dearth) needs(a ask) []need {
 				taken++
 			}
 		}
-		if covers(blocked, t) || gone > max(1, spare) || taken > 0 && gone+taken > spare {
+		if covers(blocked, t) || gone > most || taken > 0 && gone+taken > spare {
 			continue
 		}
 		if last := len(found) - 1; last >= 0 && found[last].to == t {

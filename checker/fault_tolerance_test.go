@@ -94,6 +94,10 @@ func TestFaultTolerance(t *testing.T) {
 		{name: "the client itself sleeps", story: five + "0 c1 invoke acquire\n1 c1 fault pause\n9 c1 fault resume\n10 c1 fail acquire"},
 		{name: "it sleeps for a moment", story: five + "0 c1 invoke acquire\n1 c1 fault pause\n2 c1 fault resume\n8 c1 fail acquire", want: vain("c1", 2, 8, all)},
 
+		{name: "one of two is down", story: "nodes 2\n0 n2 fault crash\n" + tries("c1", 0, 9)},
+		{name: "one of two is out of reach", story: "nodes 2\n0 c1-n2 fault cut cut_c1-n2\n" + tries("c1", 0, 9)},
+		{name: "both of two are up", story: "nodes 2\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, all)},
+		{name: "one of three is down", story: "nodes 3\n0 n2 fault crash\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, "2 of 3 nodes were up and in reach")},
 		{name: "the only node is down", story: "0 n1 fault crash\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, "n1 was all that failed")},
 		{name: "the only node is out of reach", story: "0 c1-n1 fault cut cut_c1-n1\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, "n1 was all that failed")},
 		{name: "the only node is up", story: tries("c1", 0, 6), want: vain("c1", 0, 6, "n1 was up and in reach")},

@@ -25,6 +25,8 @@ type index struct {
 	holds   []Lease          // all holds, in the order of their beginnings
 	holdsOf map[string][]int // where in holds, by label
 
+	successor map[string]*Lease // by label, the lease on the same lock that was granted next
+
 	groups      map[string]string // the lock node that a server is, or is a replica of
 	servers     map[string]bool   // whose doings are nobody's command
 	lives       []life            // of the keys that stood for a lease, in the order of their beginnings
@@ -68,6 +70,7 @@ func newIndex(h *sim.History) *index {
 		History:     h,
 		byLabel:     map[string]int{},
 		holdsOf:     map[string][]int{},
+		successor:   map[string]*Lease{},
 		groups:      map[string]string{},
 		servers:     map[string]bool{},
 		livesOf:     map[string][]int{},
@@ -105,6 +108,11 @@ func newIndex(h *sim.History) *index {
 	slices.SortFunc(ix.holds, func(a, b Lease) int { return cmp.Compare(a.ReturnEvent, b.ReturnEvent) })
 	for n, l := range ix.holds {
 		ix.holdsOf[l.Label] = append(ix.holdsOf[l.Label], n)
+	}
+	for _, leases := range byGrant(ix) {
+		for i, l := range leases[1:] {
+			ix.successor[leases[i].Label] = l
+		}
 	}
 	return ix
 }

@@ -35,6 +35,8 @@ type Lease struct {
 	To      time.Duration // the hold ends, and does not include this instant; may lie after the last event
 	End     time.Duration // when the client's steady clock reads the end of the lease, as extended in time, or sim.NoEnd
 
+	endless bool // End is not what the lock said, which gave the lease none
+
 	GrantSeen bool
 	Ended     Ending
 
@@ -108,6 +110,7 @@ func (ix *index) newHolds(i int) []Lease {
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
 	until := e.Until
+	l.endless = until == sim.NoEnd
 	if until == sim.NoEnd && ix.Meta.TTL > 0 {
 		until = later(e.Clock, ix.Meta.TTL)
 	}

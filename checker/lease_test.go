@@ -44,7 +44,7 @@ func TestLeases(t *testing.T) {
 			InvokeEvent: 10, GrantEvent: 11, ReturnEvent: 11, EndEvent: -1},
 		{Client: "c3", Label: "c3#1", ID: 1, Invoked: s(9), Granted: s(10), From: s(10), To: s(10), End: s(9), Ended: LeaseEnded,
 			InvokeEvent: 12, GrantEvent: 13, ReturnEvent: 13, EndEvent: -1},
-		{Client: "c4", Label: "c4#1", ID: 1, Invoked: s(12), Granted: s(12.1), From: s(12.1), To: s(22.1), End: s(22.1), Ended: RunEnded,
+		{Client: "c4", Label: "c4#1", ID: 1, Invoked: s(12), Granted: s(12.1), From: s(12.1), To: s(22.1), End: s(22.1), endless: true, Ended: RunEnded,
 			InvokeEvent: 14, GrantEvent: 15, ReturnEvent: 15, EndEvent: -1},
 		{Client: "c5", Label: "c5#1", ID: 1, Invoked: s(13), Granted: s(13.1), From: s(13.1), To: s(14), End: s(20), Ended: Released,
 			InvokeEvent: 16, GrantEvent: 17, ReturnEvent: 17, EndEvent: 20},

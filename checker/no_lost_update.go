@@ -11,11 +11,16 @@ import (
 	"lockstep/sim"
 )
 
-// noLostUpdate finds the increments and the updates that were acknowledged, and are not in the final value: somebody read the
-// value before them and wrote after them. One that failed was skipped, which is no loss; of one whose outcome is unknown
-// nobody was promised anything.
+// noLostUpdate finds the increments and the updates that were acknowledged, and are not in the final value, because of
+// somebody who read the value before them and wrote after them, or who had no right to write any more. One that failed was
+// skipped, which is no loss; of one whose outcome is unknown nobody was promised anything.
 //
-// A version that is kept beside the others overwrites nothing, so a word in it is not lost.
+// To replace a value is no loss: whoever holds the lock, and writes without adding to what was there, may mean to. Had the
+// clients come one after the other, the same would have happened.
+//
+// A version that is kept beside the others overwrites nothing, so a word in it is not lost, even if its lease was over and
+// nobody reads it: a reader takes the version with the highest token, and the others are there for whoever asks for them. That
+// is what somebody wants who puts the token into the name of a file.
 func noLostUpdate(ix *index) []Violation {
 	found := lostWords(ix)
 	if v, lost := lostIncrements(ix); lost {
@@ -30,6 +35,7 @@ func noLostUpdate(ix *index) []Violation {
 type change struct {
 	client, lease   string
 	invoked, event  int // the invocation, or -1; the change of the resource, or else the outcome
+	read            int // the invocation of what told it the value, or -1
 	at, sent        time.Duration
 	acknowledgement int // the ok, or -1
 }
@@ -91,30 +97,65 @@ func lostWords(ix *index) []Violation {
 			u.event, u.at, u.sent = j, ix.at(j), departure(ix.Events[j])
 		}
 		e := ix.Events[i]
-		over := change{client: e.By, lease: e.Lease, invoked: ix.writing(i), event: i, at: e.At, sent: departure(e), acknowledgement: -1}
-		what := e.Word
-		if what == "" {
-			what = e.Value
+		over := change{client: e.By, lease: e.Lease, invoked: ix.writing(i), event: i, read: -1, at: e.At, sent: departure(e), acknowledgement: -1}
+		what, read := e.Word, -1
+		var rival *Lease
+		if what != "" { // it writes what it had read, and one word more: so it had read that before w was there
+			begun := over.invoked
+			if begun < 0 {
+				begun = i
+			}
+			read = last(ix.reads[over.client], begun)
+			if in, ok := ix.invocation[read]; ok {
+				over.read = in
+			}
+		} else if what, rival = e.Value, ix.rival(over, u); rival == nil {
+			continue
 		}
-		broken, because := blameLoss(ix, u, over)
+		broken, because := blameLoss(ix, u, over, rival)
+		if rival != nil {
+			because = append(because, rival.GrantEvent, rival.ReturnEvent)
+		}
 		found = append(found, Violation{
 			Property: NoLostUpdate,
 			At:       e.At,
 			What: fmt.Sprintf("the update %s of %s at %s is lost: %s overwrote it with %s at %s",
 				w, u.client, seconds(u.at), over.client, what, seconds(e.At)),
 			Assumption: broken,
-			Events:     proof(append(because, u.event, u.acknowledgement, last(ix.reads[over.client], over.event), i)...),
+			Events:     proof(append(because, u.event, u.acknowledgement, read, i)...),
 		})
 	}
 	return found
 }
 
+// rival returns a lease for which a client must not write any more: one that was granted after its own, or one that another
+// client still held. Nil if there is none: then it may replace what was there. A client without a lease has to respect the
+// lock that the other client wrote under, if there was one.
+func (ix *index) rival(w, other change) *Lease {
+	own := ix.lease(w.lease)
+	if own == nil {
+		own = ix.lease(other.lease)
+	} else if newer := ix.successor[own.Label]; newer != nil && newer.GrantEvent < w.event {
+		return newer
+	}
+	for i := range ix.holds {
+		l := &ix.holds[i]
+		if own != nil && l.Lock == own.Lock && l.Client != w.client && ix.lease(l.Label).ReturnEvent < w.event && l.From <= w.at && w.at < l.To {
+			return l
+		}
+	}
+	return nil
+}
+
 // changeOf describes the operation of which event i is the ok.
 func (ix *index) changeOf(i int) change {
 	e := ix.Events[i]
-	c := change{client: e.Process, lease: e.Lease, invoked: -1, event: i, at: e.At, sent: e.At, acknowledgement: i}
+	c := change{client: e.Process, lease: e.Lease, invoked: -1, event: i, read: -1, at: e.At, sent: e.At, acknowledgement: i}
 	if in, ok := ix.invocation[i]; ok {
 		c.invoked = in
+		if e.Op == sim.Increment {
+			c.read = in
+		}
 	}
 	return c
 }
@@ -122,15 +163,13 @@ func (ix *index) changeOf(i int) change {
 // A counting is what became of the increments of the counter of a run.
 type counting struct {
 	asked, done, skipped, unknown int
+	lost                          int // of those that were acknowledged, the ones that are not in the final value
+	landed                        int // of those of unknown outcome, the ones that are
 	base, final                   int64
 	last                          int // the event that gave the counter its final value, or -1
 	changes                       []change
 	twice                         [2]int // where in changes two wrote the same number, the first such; -1 if none did
 }
-
-// lost returns how many of the increments that were acknowledged are not in the final value, at least: one of unknown
-// outcome may have taken the place of one that is lost.
-func (c counting) lost() int { return max(0, c.done-int(c.final-c.base)) }
 
 // count follows the counter. It begins with what was there before any client came, or else with what the first client to
 // write must have read.
@@ -140,16 +179,14 @@ func (c counting) lost() int { return max(0, c.done-int(c.final-c.base)) }
 func (ix *index) count() counting {
 	c := counting{last: -1, twice: [2]int{-1, -1}}
 	known := false
-	by := map[string][]int{} // changes of the counter, by client
+	by := map[string][]int{}    // changes of the counter, by client
+	doubt := map[string][]int{} // invocations of unknown outcome, by client
+	claimed := map[int]bool{}   // changes by increments that were acknowledged
 	for i, e := range ix.Events {
 		switch {
 		case e.Kind == sim.State && e.Process == resourceName && e.Key == counterKey:
-			var n int64
-			switch e.Op {
-			case sim.Set, sim.Over, sim.Retime:
-				n, _ = strconv.ParseInt(e.Value, 10, 64)
-			}
-			if e.Op == sim.Retime && e.Value == "" {
+			n, told := counted(e)
+			if !told {
 				continue
 			}
 			switch {
@@ -163,6 +200,9 @@ func (ix *index) count() counting {
 			by[e.By] = append(by[e.By], i)
 		case e.Op == sim.Increment && e.Kind == sim.Invoke:
 			c.asked++
+			if out, ok := ix.outcome[i]; !ok || ix.Events[out].Kind == sim.Info {
+				doubt[e.Process] = append(doubt[e.Process], i)
+			}
 		case e.Op == sim.Increment && e.Kind == sim.Fail:
 			c.skipped++
 		case e.Op == sim.Increment && e.Kind == sim.OK:
@@ -170,6 +210,7 @@ func (ix *index) count() counting {
 			u := ix.changeOf(i)
 			if j := last(by[u.client], i); j > u.invoked && ix.Events[j].Value == e.Value {
 				u.event, u.at, u.sent = j, ix.at(j), departure(ix.Events[j])
+				claimed[j] = true
 			}
 			c.changes = append(c.changes, u)
 		}
@@ -183,7 +224,77 @@ func (ix *index) count() counting {
 		}
 		wrote[value] = n
 	}
+
+	unheard := map[int]bool{} // changes by increments of unknown outcome: what a client changed, and was not told of
+	for client, changes := range by {
+		for _, j := range changes {
+			if in := doubt[client]; !claimed[j] && len(in) > 0 && in[0] < j {
+				unheard[j], doubt[client] = true, in[1:]
+			}
+		}
+	}
+	c.survive(ix, claimed, unheard)
 	return c
+}
+
+// counted returns what the counter is after a change of it, and whether the change says so.
+func counted(e sim.Event) (n int64, told bool) {
+	switch e.Op {
+	case sim.Set, sim.Over, sim.Retime:
+		n, _ = strconv.ParseInt(e.Value, 10, 64)
+	}
+	return n, e.Op != sim.Retime || e.Value != ""
+}
+
+// survive says which increments are in the final value: whoever sets the counter to a number undoes those that had brought
+// it higher, and of two that wrote the same number there is one. Those that are not are what the counter lacks. Only where one
+// increment added more than one does the counter lack fewer: that one makes up for others, though never for all.
+func (c *counting) survive(ix *index, claimed, unheard map[int]bool) {
+	type increment struct {
+		number       int64
+		acknowledged bool
+	}
+	var there []increment // by number, ascending
+	add := func(n int64, acknowledged bool) {
+		i, again := slices.BinarySearchFunc(there, n, func(x increment, n int64) int { return cmp.Compare(x.number, n) })
+		if !again {
+			there = slices.Insert(there, i, increment{number: n})
+		}
+		there[i].acknowledged = there[i].acknowledged || acknowledged
+	}
+	silent := map[int]bool{} // acknowledgements of increments that changed nothing
+	for _, u := range c.changes {
+		silent[u.acknowledgement] = !claimed[u.event]
+	}
+	for i, e := range ix.Events {
+		switch {
+		case e.Kind == sim.State && e.Process == resourceName && e.Key == counterKey:
+			n, told := counted(e)
+			if !told {
+				continue
+			}
+			there = slices.DeleteFunc(there, func(x increment) bool { return x.number > n })
+			if claimed[i] || unheard[i] {
+				add(n, claimed[i])
+			}
+		case silent[i]:
+			n, _ := strconv.ParseInt(e.Value, 10, 64)
+			if slices.ContainsFunc(there, func(x increment) bool { return x.number == n }) {
+				add(n, true)
+			}
+		}
+	}
+	overwritten := c.done
+	for _, x := range there {
+		if x.acknowledged {
+			overwritten--
+		} else {
+			c.landed++
+		}
+	}
+	if overwritten > 0 {
+		c.lost = max(1, min(overwritten, c.done+c.landed-int(c.final-c.base)))
+	}
 }
 
 // The process that the lock protects, and the name of the key there that clients increment.
@@ -195,17 +306,19 @@ const (
 // lostIncrements compares the final value of the counter with the increments that were acknowledged.
 func lostIncrements(ix *index) (Violation, bool) {
 	c := ix.count()
-	lost := c.lost()
-	if lost == 0 {
+	if c.lost == 0 {
 		return Violation{}, false
 	}
 	v := Violation{
 		Property: NoLostUpdate,
 		At:       c.changes[len(c.changes)-1].at,
 		What: fmt.Sprintf("%d of %d acknowledged increments are lost: the counter went from %d to %d",
-			lost, c.done, c.base, c.final),
+			c.lost, c.done, c.base, c.final),
 		Assumption: None,
 		Events:     proof(c.changes[len(c.changes)-1].acknowledgement, c.last),
+	}
+	if c.landed > 0 {
+		v.What += fmt.Sprintf(", of which %d was never acknowledged", c.landed)
 	}
 	if c.twice[0] < 0 {
 		return v, true
@@ -222,20 +335,30 @@ func lostIncrements(ix *index) (Violation, bool) {
 		v.What += fmt.Sprintf("; %s wrote %s at %s, and so did %s at %s", a.client, value, seconds(a.at), b.client, seconds(b.at))
 	}
 	var because []int
-	v.Assumption, because = blameLoss(ix, a, b)
+	v.Assumption, because = blameLoss(ix, a, b, nil)
 	v.Events = proof(append(because, a.invoked, a.event, a.acknowledgement, b.invoked, b.event, b.acknowledgement, c.last)...)
 	return v, true
 }
 
-// blameLoss says why one change could overwrite another that it had not seen. Without leases nobody promised that it could
-// not. Under two leases, it is the older one that did something after its time.
-func blameLoss(ix *index, lost, over change) (Assumption, []int) {
+// blameLoss says why one change could overwrite another: one that it had not seen, or one that it must not touch any more
+// because of a rival. Without leases nobody promised that it could not. Under two leases, it is mostly the older one that did
+// something after its time; but not if the newer one went by what it had read before it had the lock, for then the older one
+// could have been as early as it liked.
+func blameLoss(ix *index, lost, over change, rival *Lease) (Assumption, []int) {
 	a, b := ix.holdAt(lost.lease, lost.sent), ix.holdAt(over.lease, over.sent)
-	if a == nil || b == nil || a.Label == b.Label {
+	switch {
+	case b == nil:
 		return None, nil
-	}
-	if b.GrantEvent < a.GrantEvent {
+	case rival != nil && b.GrantEvent < rival.GrantEvent:
+		return blameLate(ix, over.sent, over.invoked, b, rival)
+	case rival != nil:
+		return blame(ix, rival, b)
+	case a == nil || a.Label == b.Label:
+		return None, nil
+	case b.GrantEvent < a.GrantEvent:
 		return blameLate(ix, over.sent, over.invoked, b, a)
+	case lost.event < b.GrantEvent || over.read < b.GrantEvent:
+		return None, nil
 	}
 	return blameLate(ix, lost.sent, lost.invoked, a, b)
 }

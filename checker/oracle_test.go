@@ -153,7 +153,7 @@ func votesOracle(h *sim.History, acquire, i int) int {
 func resourceExclusionOracle(h *sim.History) []int {
 	var found []int
 	for i, e := range h.Events {
-		if e.Op != sim.Accept {
+		if e.Op != sim.Accept && e.Op != sim.Mark {
 			continue
 		}
 		overtaken := false
@@ -189,13 +189,16 @@ func ownerOnlyOracle(h *sim.History) []int {
 		if e.Kind != sim.State || (e.Op != sim.Over && e.Op != sim.Retime && e.Op != sim.Delete) || e.Key != "k" || e.By == "n1" {
 			continue
 		}
-		lease := ""
+		lease, set := "", time.Duration(0)
 		for _, before := range h.Events[:i] {
 			if before.Process == e.Process && before.Key == e.Key && (before.Op == sim.Set || before.Op == sim.Over) {
-				lease = before.Lease
+				lease, set = before.Lease, before.At
 			}
 		}
-		over := false
+		over := e.At >= set+h.Meta.TTL
+		for _, j := range acquired(h) {
+			over = over && h.Events[j].Lease != lease // handed out, now or later
+		}
 		for _, j := range acquired(h) {
 			over = over || h.Events[j].Lease == lease && h.Events[j].At <= e.At && !relies(h, j, e.At, false)
 		}
@@ -221,33 +224,80 @@ func tokensOracle(h *sim.History) []string {
 	return found
 }
 
-// noLostUpdateOracle returns the words that are neither in the last value nor kept, and "counter" if that shows less than it
-// was told to.
+// noLostUpdateOracle returns the words that are neither in the last value nor kept, unless somebody rightfully replaced them,
+// and "counter" if two were told of the same number, or a number was undone.
 func noLostUpdateOracle(h *sim.History) []string {
 	var found []string
 	var final, kept string
-	done, counter := 0, 0
 	for _, e := range h.Events {
 		switch {
 		case e.Op == sim.Accept:
 			final = e.Value
 		case e.Op == sim.Keep:
 			kept += " " + e.Word
-		case e.Key == "counter":
-			counter, _ = strconv.Atoi(e.Value)
-		case e.Op == sim.Increment && e.Kind == sim.OK:
-			done++
 		}
 	}
 	for _, e := range h.Events {
-		if e.Op == sim.Update && e.Kind == sim.OK && !slices.Contains(strings.Fields(final+kept), e.Value) {
+		if e.Op == sim.Update && e.Kind == sim.OK && !slices.Contains(strings.Fields(final+kept), e.Value) && !replacedOracle(h, e.Value) {
 			found = append(found, e.Value)
 		}
 	}
-	if counter < done {
-		found = append(found, "counter")
+	for i, e := range h.Events {
+		if e.Op != sim.Increment || e.Kind != sim.OK {
+			continue
+		}
+		mine, _ := strconv.Atoi(e.Value)
+		written, lost := false, false
+		for j, o := range h.Events {
+			n, _ := strconv.Atoi(o.Value)
+			switch {
+			case o.Op == sim.Increment && o.Kind == sim.OK:
+				lost = lost || j != i && n == mine
+			case o.Key == "counter" && n == mine && j < i:
+				written = true
+			case o.Key == "counter" && n < mine && j < i:
+				written = false
+			case o.Key == "counter" && n < mine:
+				lost = true
+			}
+		}
+		if lost || !written {
+			return append(found, "counter")
+		}
 	}
 	return found
+}
+
+// replacedOracle says whether the last write that took a word from the value was a plain one, by somebody whose lease was the
+// newest while no other client held the lock.
+func replacedOracle(h *sim.History, word string) bool {
+	there, taker := false, -1
+	for i, e := range h.Events {
+		if e.Op == sim.Accept {
+			has := slices.Contains(strings.Fields(e.Value), word)
+			if there && !has {
+				taker = i
+			}
+			there = has
+		}
+	}
+	if taker < 0 || h.Events[taker].Word != "" {
+		return false
+	}
+	e := h.Events[taker]
+	for _, own := range acquired(h) {
+		if h.Events[own].Lease != e.Lease {
+			continue
+		}
+		for _, other := range acquired(h) {
+			o := h.Events[other]
+			newer := grantOracle(h, own) < grantOracle(h, other) && grantOracle(h, other) < taker
+			if o.Lock == h.Events[own].Lock && (newer || other < taker && o.Process != e.By && holds(h, other, e.At)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // whatWasLost returns the word that a violation is about, or "counter".
@@ -259,7 +309,7 @@ func whatWasLost(_ *sim.History, v Violation) string {
 	return "counter"
 }
 
-// deadlockOracle says whether the probe asked for the lock, and whether it did not get it in time.
+// deadlockOracle says whether the probe asked for the lock in a time in which it might have got it, and whether it did not.
 func deadlockOracle(h *sim.History) (asked, violated bool) {
 	for i, e := range h.Events {
 		if e.Process != h.Meta.Probe || e.Kind != sim.Invoke || e.Op != sim.Acquire {
@@ -270,9 +320,44 @@ func deadlockOracle(h *sim.History) (asked, violated bool) {
 				return true, false
 			}
 		}
-		return true, true
+		instants := []time.Duration{e.At}
+		for _, l := range Leases(h) {
+			instants = append(instants, l.To)
+		}
+		for _, o := range h.Events {
+			instants = append(instants, o.At)
+		}
+		free := false
+		for _, t := range instants {
+			if e.At <= t && t <= min(e.At+h.Meta.Bound, h.Events[len(h.Events)-1].At) {
+				free = free || !keptAt(h, e.Lock, t)
+			}
+		}
+		return free, free
 	}
 	return false, false
+}
+
+// keptAt says whether a client other than the probe holds a lock, or has been given it without an end and not given it up.
+func keptAt(h *sim.History, lock string, t time.Duration) bool {
+	for _, i := range acquired(h) {
+		got := h.Events[i]
+		if got.Lock != lock || got.Process == h.Meta.Probe || got.At > t {
+			continue
+		}
+		endless := got.Until == sim.NoEnd
+		for j, e := range h.Events {
+			if j > i && e.At <= t && e.Process == got.Process {
+				gone := e.Kind == sim.Injected && e.Op == "crash" || e.Op == sim.Exit
+				ends := e.Op == sim.Release && e.Kind == sim.Invoke || e.Op == sim.Lost || e.Op == sim.Extend && e.Kind == sim.OK || e.Op == sim.Renew
+				endless = endless && !gone && !(ends && e.Lease == got.Lease)
+			}
+		}
+		if endless || holds(h, i, t) {
+			return true
+		}
+	}
+	return false
 }
 
 // compare checks one property against an oracle, both of which return what they find in a form that == can compare.

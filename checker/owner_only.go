@@ -12,7 +12,9 @@ import (
 // harm in any pause, delay or clock error.
 //
 // A key whose lease is over by the clock of its owner is nobody's any more, even if it lives on: taking it over is what a
-// lock without a TTL has to do. A server that passes on what its primary did acts for nobody.
+// lock without a TTL has to do. Nobody can claim one for longer than a TTL that he was never given a lease on, so that it is
+// nobody's after that time: the value of such a key may be its end, which the history does not show. A server that passes on
+// what its primary did acts for nobody.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{sim.Over: "overwrote", sim.Retime: "re-timed", sim.Delete: "deleted"}
 	type origin struct {
@@ -37,7 +39,7 @@ func ownerOnly(ix *index) []Violation {
 		if !known || clientOf(from.lease) == "" {
 			from = origin{-1, e.Owner}
 		}
-		if clientOf(from.lease) == e.By || ix.over(from.lease, e.At) {
+		if clientOf(from.lease) == e.By || ix.over(from.lease, e.At) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
 			continue
 		}
 		marked := ""
@@ -53,6 +55,12 @@ func ownerOnly(ix *index) []Violation {
 		})
 	}
 	return found
+}
+
+// unclaimed says whether a key that was set for a lease can be nobody's claim by t, because the lease was never handed out.
+// One that will be handed out later may still be claimed.
+func (ix *index) unclaimed(label string, set, t time.Duration) bool {
+	return ix.lease(label) == nil && ix.Meta.TTL > 0 && t >= later(set, ix.Meta.TTL)
 }
 
 // over says whether a lease has ended for good by t: its client cannot rely on it any more, whatever it has done with it. One

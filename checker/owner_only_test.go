@@ -89,8 +89,16 @@ func TestOwnerOnly(t *testing.T) {
 			want: []string{"c2 overwrote the key of c1#1 on n1 at 9.900s [none]"}},
 		{name: "a lease that was extended", story: c1 + "9 c1 invoke extend c1#1\n9 c1 ok extend c1#1 until=19\n12 n1 delete c1#1 by=c2",
 			want: []string{"c2 deleted the key of c1#1 on n1 at 12.000s [none]"}},
-		{name: "a lease that was never handed out", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n50 n1 delete c1#1 by=c2",
-			want: []string{"c2 deleted the key of c1#1 on n1 at 50.000s [none]"}},
+		{name: "a lease that was never handed out", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n10 n1 delete c1#1 by=c2",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 10.000s [none]"}},
+		{name: "a lease that was never handed out, a TTL later", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fault crash\n10.1 n1 over c2#1 was=c1#1"},
+		{name: "a try that failed, a TTL later", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fail acquire\n30 n1 delete c1#1 by=c2"},
+		{name: "a try that failed, set anew", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fail acquire\n9 n1 over c1#1 was=c1#1\n11 n1 delete c1#1 by=c2",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 11.000s [none]"}},
+		{name: "a lease that will be handed out later", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n30 n1 delete c1#1 by=c2\n31 c1 ok acquire c1#1 until=32",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 30.000s [none]"}},
+		{name: "a lease without a TTL", story: "ttl 0\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fault crash\n99 n1 delete c1#1 by=c2",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 99.000s [none]"}},
 		{name: "two clients drew one token", story: c1 + `
 			10.1 n1 expire c1#1
 			11   c2 invoke acquire

@@ -16,16 +16,17 @@ const (
 	Wait           Quantity = "wait"           // how long clients asked until they had the lock, tries in a row as one
 	Unavailability Quantity = "unavailability" // the longest time in which somebody asked and nobody held
 	Validity       Quantity = "validity"       // the least that was left of a lease when its acquire returned
-	RoundTrips     Quantity = "round trips"    // requests to the lock nodes for each lease
+	Acquiring      Quantity = "acquiring"      // how long an acquire took that got the lock, and during which nobody else held it
+	RoundTrips     Quantity = "round trips"    // requests to the lock nodes for each lease, each counted by itself
 	DuplicateWork  Quantity = "duplicate work" // accepted writes of what another client had written already
-	Takeover       Quantity = "takeover"       // the longest time from the end of a hold, or the first ask after it, to another client's grant
+	Takeover       Quantity = "takeover"       // the longest time for which a lock was free, and somebody asked, until another client's grant
 	Outlives       Quantity = "outlives"       // the most by which a key outlived the time that it was given
 	Increments     Quantity = "increments"     // asked, skipped and lost ones, and what the counter shows
 )
 
 // Quantities returns all quantities, in the order in which they are listed.
 func Quantities() []Quantity {
-	return []Quantity{Wait, Unavailability, Validity, RoundTrips, DuplicateWork, Takeover, Outlives, Increments}
+	return []Quantity{Wait, Acquiring, Unavailability, Validity, RoundTrips, DuplicateWork, Takeover, Outlives, Increments}
 }
 
 // A Figure is one number of a [Measurement].
@@ -70,6 +71,8 @@ func (m *Measurement) take(ix *index) {
 	switch m.Quantity {
 	case Wait:
 		m.wait(ix)
+	case Acquiring:
+		m.acquiring(ix)
 	case Unavailability:
 		m.longest(ix.unavailable())
 	case Validity:
@@ -121,10 +124,7 @@ func (m *Measurement) wait(ix *index) {
 	}
 	var words []string
 	if got > 0 {
-		mean := sum / time.Duration(got)
-		m.duration("longest", most)
-		m.duration("mean", mean)
-		words = append(words, seconds(most)+" at most", seconds(mean)+" on average")
+		words = m.spread(most, sum/time.Duration(got))
 	}
 	if vain > 0 {
 		m.number("in vain", vain)
@@ -133,6 +133,56 @@ func (m *Measurement) wait(ix *index) {
 	if len(words) > 0 {
 		m.Text = strings.Join(words, ", ")
 	}
+}
+
+// spread takes the longest and the mean of some times, and returns them in words.
+func (m *Measurement) spread(longest, mean time.Duration) []string {
+	m.duration("longest", longest)
+	m.duration("mean", mean)
+	return []string{seconds(longest) + " at most", seconds(mean) + " on average"}
+}
+
+// acquiring measures what it costs to get a lock that is free: a node that hangs, a second try because of a rival. Of tries in
+// a row only the last counts, and that not if another client had the lock while it lasted.
+func (m *Measurement) acquiring(ix *index) {
+	var most, sum time.Duration
+	var got int64
+	taken := map[string][]occupation{} // by lock
+	for i := range ix.holds {
+		l := &ix.holds[i]
+		from := l.From
+		if ix.lease(l.Label).ReturnEvent == l.ReturnEvent {
+			from = min(l.Granted, l.From)
+		}
+		taken[l.Lock] = append(taken[l.Lock], occupation{l.Client, stretch{from, l.free()}})
+	}
+	for _, l := range ix.leases {
+		if l.Client == ix.Meta.Probe || slices.ContainsFunc(taken[l.Lock], func(o occupation) bool {
+			return o.client != l.Client && o.from < l.From && l.Invoked < o.to
+		}) {
+			continue
+		}
+		got++
+		sum += l.From - l.Invoked
+		most = max(most, l.From-l.Invoked)
+	}
+	if got > 0 {
+		m.Text = strings.Join(m.spread(most, sum/time.Duration(got)), ", ")
+	}
+}
+
+// An occupation is when a client had a lock.
+type occupation struct {
+	client string
+	stretch
+}
+
+// free returns when a lock is free after a hold: who is gone without a word keeps it until the end of the lease.
+func (l *Lease) free() time.Duration {
+	if l.Ended == Crashed || l.Ended == Exited {
+		return max(l.To, l.End)
+	}
+	return l.To
 }
 
 // unavailable returns how long each time was in which somebody asked for a lock that nobody had been granted, or held.
@@ -173,7 +223,8 @@ func (m *Measurement) validity(ix *index) {
 }
 
 // roundTrips counts the requests of clients to lock nodes, and to what takes their place, and the leases that came of them.
-// What a client library sends to make a connection is no part of the lock.
+// Requests that leave at once, to several nodes, are several, though the client waits only once; those by which a node gets to
+// know a script are counted too. What a client library sends to make a connection is no part of the lock.
 func (m *Measurement) roundTrips(ix *index) {
 	var requests, leases int64
 	for _, e := range ix.Events {
@@ -229,7 +280,7 @@ func (m *Measurement) duplicateWork(ix *index) {
 	m.Text = fmt.Sprintf("%d of %d writes", again, writes)
 }
 
-// takeovers returns how long it took each time until another client had the lock, once a hold was over and it asked.
+// takeovers returns how long it took each time until another client had the lock, once that was free and the other asked.
 func (ix *index) takeovers() []time.Duration {
 	asks := map[int]ask{} // by their last outcome
 	for _, a := range ix.asks() {
@@ -238,10 +289,10 @@ func (ix *index) takeovers() []time.Duration {
 	var times []time.Duration
 	for _, leases := range byGrant(ix) {
 		for i, next := range leases[1:] {
-			end := leases[i].To
+			end := leases[i].free()
 			for _, n := range ix.holdsOf[leases[i].Label] {
-				if l := ix.holds[n]; l.From < next.Granted {
-					end = max(end, l.To)
+				if l := &ix.holds[n]; l.From < next.Granted {
+					end = max(end, l.free())
 				}
 			}
 			if a, known := asks[next.ReturnEvent]; known {
@@ -257,7 +308,8 @@ func (ix *index) takeovers() []time.Duration {
 
 func (m *Measurement) outlives(ix *index) {
 	var most time.Duration
-	node := ""
+	var node, over string
+	name := "longest"
 	for _, l := range ix.lives {
 		if l.promise == sim.NoEnd || clientOf(l.label) == ix.Meta.Probe {
 			continue
@@ -265,13 +317,16 @@ func (m *Measurement) outlives(ix *index) {
 		// Redis lets a key live through the millisecond of its end.
 		if d := ix.lifetime(l) - max(0, l.promise); d > slack && d > most {
 			most, node = d, l.node
+			if name, over = "longest", ""; l.to == len(ix.Events) { // nobody saw its end
+				name, over = "longest, and more", "over "
+			}
 		}
 	}
 	if node == "" {
 		return
 	}
-	m.duration("longest", most)
-	m.Text = seconds(most) + " on " + node
+	m.duration(name, most)
+	m.Text = over + seconds(most) + " on " + node
 }
 
 func (m *Measurement) increments(ix *index) {
@@ -279,8 +334,7 @@ func (m *Measurement) increments(ix *index) {
 	if c.asked == 0 {
 		return
 	}
-	// What the counter lacks is lost, as far as it is not of unknown outcome.
-	lost := int64(c.lost())
+	lost, missing := int64(c.lost), c.unknown-c.landed
 	m.number("asked", int64(c.asked))
 	m.number("done", int64(c.done))
 	m.number("skipped", int64(c.skipped))
@@ -296,9 +350,12 @@ func (m *Measurement) increments(ix *index) {
 	}
 	if c.unknown > 0 {
 		m.number("unknown", int64(c.unknown))
-		m.Text += fmt.Sprintf(" - %d of unknown outcome", c.unknown)
+		m.number("landed", int64(c.landed))
 	}
-	added := int64(c.asked-c.skipped-c.unknown) - lost
+	if missing > 0 {
+		m.Text += fmt.Sprintf(" - %d of unknown outcome", missing)
+	}
+	added := int64(c.asked-c.skipped-missing) - lost
 	switch {
 	case c.final-c.base == added && c.base == 0:
 		m.Text += fmt.Sprintf(" = %d in the counter", c.final)
@@ -306,5 +363,8 @@ func (m *Measurement) increments(ix *index) {
 		m.Text += fmt.Sprintf(" = %d in the counter, from %d to %d", added, c.base, c.final)
 	default:
 		m.Text += fmt.Sprintf(", and the counter went from %d to %d", c.base, c.final)
+	}
+	if c.landed > 0 {
+		m.Text += fmt.Sprintf(", of which %d was never acknowledged", c.landed)
 	}
 }

@@ -148,7 +148,11 @@ func (w *world) write(client, _ string) {
 	if got := w.leases[client]; len(got) > 0 {
 		sent := max(w.now-time.Duration(w.pick(6))*time.Second, 0)
 		op := []string{sim.Accept, sim.Accept, sim.Reject}[w.pick(3)]
-		w.record(sim.Event{Process: "resource", Kind: sim.State, Op: op, By: client, Lease: got[w.pick(len(got))], Value: "A", Sent: sent})
+		e := sim.Event{Process: "resource", Kind: sim.State, Op: op, By: client, Lease: got[w.pick(len(got))], Value: "A", Sent: sent}
+		if w.pick(6) == 0 {
+			e.Op, e.Value = sim.Mark, ""
+		}
+		w.record(e)
 	}
 }
 
@@ -228,7 +232,7 @@ func (w *world) update(client, _ string) {
 	if got := w.leases[client]; len(got) > 0 && w.pick(2) == 0 {
 		e.Lease = got[len(got)-1]
 	}
-	if w.pick(4) == 0 && len(w.words) > 0 {
+	if w.pick(2) == 0 && len(w.words) > 0 {
 		w.words = w.words[:w.pick(len(w.words))]
 	}
 	switch w.pick(8) {
@@ -252,7 +256,7 @@ func (w *world) increment(client, _ string) {
 	e := sim.Event{Process: client, Kind: sim.Invoke, Op: sim.Increment, ID: w.ids[client]}
 	w.record(e)
 	stale := int64(0)
-	if w.pick(4) == 0 {
+	if w.pick(3) == 0 {
 		stale = min(w.counter, int64(w.pick(3)))
 	}
 	n := w.counter - stale + 1

@@ -10,34 +10,32 @@ import (
 )
 
 // resourceExclusion finds the writes that the resource accepted under a lease after a newer lease on the same lock had
-// been granted. Kleppmann's first figure is one of them: "How to do distributed locking" (2016).
+// been granted. Kleppmann's first figure is one of them: "How to do distributed locking" (2016). To enter, which sets the mark
+// of the resource, is a write: it shuts out whoever has entered before.
 //
 // A newer lease counts only if its Acquire returned, at any time: nobody relies on one that its client never learned of.
 // Leases in the order of their grants make this a look at the next one only.
 func resourceExclusion(ix *index) []Violation {
-	successor := map[string]*Lease{} // by the label of the lease before it
-	for _, leases := range byGrant(ix) {
-		for i, l := range leases[1:] {
-			successor[leases[i].Label] = l
-		}
-	}
-
 	var found []Violation
 	for i, e := range ix.Events {
-		if e.Kind != sim.State || e.Op != sim.Accept {
+		if e.Kind != sim.State || e.Op != sim.Accept && e.Op != sim.Mark {
 			continue
 		}
-		newer := successor[e.Lease]
+		newer := ix.successor[e.Lease]
 		if newer == nil || newer.GrantEvent > i {
 			continue
 		}
 		l := ix.holdAt(e.Lease, departure(e))
+		did := "wrote " + e.Value
+		if e.Op == sim.Mark {
+			did = "entered"
+		}
 		broken, because := blameWrite(ix, i, l, newer)
 		found = append(found, Violation{
 			Property: ResourceExclusion,
 			At:       e.At,
-			What: fmt.Sprintf("%s wrote %s under %s at %s, after %s was granted %s at %s",
-				l.Client, e.Value, l.Label, seconds(e.At), newer.Client, newer.Label, seconds(newer.Granted)),
+			What: fmt.Sprintf("%s %s under %s at %s, after %s was granted %s at %s",
+				l.Client, did, l.Label, seconds(e.At), newer.Client, newer.Label, seconds(newer.Granted)),
 			Assumption: broken,
 			Events:     proof(append(because, i, l.GrantEvent, l.ReturnEvent, l.EndEvent, newer.GrantEvent, newer.ReturnEvent)...),
 		})
@@ -83,16 +81,31 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 	return None, nil
 }
 
-// writing returns the invocation of the write, or of the update, that the resource accepted by event i, or -1.
+// writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.
 func (ix *index) writing(i int) int {
 	e := ix.Events[i]
 	invokes := ix.invokes[clientOf(e.Lease)]
 	for j := last(invokes, i); j >= 0; j = last(invokes, j) {
 		in := ix.Events[j]
-		wrote := in.Op == sim.Write && in.Value == e.Value || in.Op == sim.Update && in.Value == e.Word
-		if wrote && in.Lease == e.Lease && in.At <= departure(e) {
+		if writes(in, e) {
 			return j
 		}
 	}
 	return -1
+}
+
+// writes says whether an invocation may be that of what the resource accepted.
+func writes(in, accepted sim.Event) bool {
+	if in.Kind != sim.Invoke || in.Lease != accepted.Lease || in.At > departure(accepted) {
+		return false
+	}
+	switch in.Op {
+	case sim.Write:
+		return accepted.Op != sim.Mark && in.Value == accepted.Value
+	case sim.Update:
+		return accepted.Op != sim.Mark && in.Value == accepted.Word
+	case sim.Enter:
+		return accepted.Op == sim.Mark
+	}
+	return false
 }

@@ -69,11 +69,12 @@
 //
 // The persistence of the lock nodes says what is left after a crash and a restart:
 //
-//	none          nothing
-//	rdb           what was saved last: at a save point of Redis, or at an orderly stop
-//	aof-everysec  everything; after a loss of power what there was at the last fsync, about a second before
-//	aof-always    everything; this is the default
-//	aof-lying     everything; after a loss of power what there was when the machine got its power last
+//	none               nothing
+//	rdb                what was saved last: at a save point of Redis, or at an orderly stop
+//	aof-everysec       everything; after a loss of power what there was at the last fsync, about a second before
+//	aof-everysec-slow  the same, but an fsync takes half a second, and nothing that clients write meanwhile outlives a crash
+//	aof-always         everything; this is the default
+//	aof-lying          everything; after a loss of power what there was when the machine got its power last
 //
 // In every case "restart n3 empty" is a disk that was lost. The kinds of the resource are:
 //
@@ -100,7 +101,8 @@
 //
 // # The steps of a client
 //
-//	acquire               ask for the lock, once
+//	acquire               ask for the lock, once; who releases it at the very instant at which it was obtained has held it at
+//	                      no instant, so let the client sleep, or write, in between
 //	acquire within D      try again until the lock is obtained or D has passed
 //	extend                ask for the newest lease to end one TTL from now
 //	release               give the newest lease back, whether or not it still holds

@@ -493,7 +493,7 @@ func TestParseErrors(t *testing.T) {
 		{"nobody to be patient", head + "-- single nodes=1 replicas=1 down-after=5s --\n", "10: down-after=5s without sentinels or shards: there is nobody to find out that n1 is down"},
 		{"no patience", head + "-- single nodes=1 replicas=1 sentinels=1 down-after=0s --\n", "10: down-after: duration 0s is no time at all; write more than 0s"},
 		{"too many at least", head + "-- single nodes=1 replicas=1 min-replicas=2 --\n", "10: min-replicas=2 with replicas=1: n1 would take no write"},
-		{"unknown persistence", head + "-- single nodes=1 persistence=aof --\n", `10: unknown persistence "aof"; the persistences are none, rdb, aof-everysec, aof-always, aof-lying`},
+		{"unknown persistence", head + "-- single nodes=1 persistence=aof --\n", `10: unknown persistence "aof"; the persistences are none, rdb, aof-everysec, aof-everysec-slow, aof-always, aof-lying`},
 		{"bad label", head + "-- single nodes=1 label=a_b --\n", "10: label=a_b: a label is lower-case letters, digits and dashes"},
 		{"bad ttl of a run", head + "-- single nodes=1 ttl=5 --\n", `10: ttl: "5" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
 		{"duplicate run", head + run + run, "11: duplicate run single; the first is at line 10; a label=NAME tells them apart"},

@@ -121,11 +121,11 @@ func (r Run) checkReal(speed float64) error {
 }
 
 // checkRealPersistence refuses what a real server would remember otherwise. It is killed with kill -9 and finds all that it
-// had logged when it comes back, whatever was on the disk; it is made to forget everything by a restart that is empty.
+// had logged when it comes back, whatever was on the disk, which is not made slow; it is made to forget everything by a restart that is empty.
 func (r Run) checkRealPersistence() error {
 	steps := r.lane(Nemesis)
 	switch nodes.Persistence(r.Persistence) {
-	case nodes.RDB:
+	case nodes.RDB, nodes.AOFEverysecSlow:
 		return fmt.Errorf("%w: persistence=%s", nodes.ErrSimOnly, r.Persistence)
 	case nodes.NoPersistence:
 		for _, step := range steps {

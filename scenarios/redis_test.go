@@ -208,6 +208,7 @@ func TestOnRedisRefuses(t *testing.T) {
 		{"stop n1", "", "sim only: stop n1"},
 		{"at 1s crash n1 power", "", "sim only: crash n1 power: the machine would go down with it"},
 		{"crash n1", "persistence=rdb", "sim only: persistence=rdb"},
+		{"crash n1", "persistence=aof-everysec-slow", "sim only: persistence=aof-everysec-slow"},
 		{"crash n1", "persistence=none", "sim only: persistence=none with a crash n1 that no step undoes"},
 		{"jump resource +1s", "", "sim only: jump resource +1s"},
 		{"jump resource +1s", "resource=counter", ""},
