@@ -213,9 +213,10 @@ func (f *figure) drawFlights(p pen, strong bool) {
 			ink = red
 		}
 		if fl.lost {
+			ink = f.cast.look(fl.client).ink
 			x1, y1 = x0+(x1-x0)*0.6, y0+(y1-y0)*0.6
-			p.line(x0, y0, x1, y1, ink, width)
-			p.cross(x1, y1, 4, ink, 1.5)
+			p.line(x0, y0, x1, y1, ink, 2.2)
+			p.cross(x1, y1, 7, ink, 3)
 			continue
 		}
 		p.arrow(x0, y0, x1, y1, ink, width, head)
@@ -286,7 +287,10 @@ func (f *figure) drawMarks(p pen, i int) {
 			p.ring(x, y, discRadius, ink, 2.4)
 			p.cross(x, y, discRadius-1, black, 2.6)
 		}
-		if m.proof {
+		switch {
+		case m.lesser:
+			p.ring(x, y, 11, red, 2)
+		case m.proof:
 			p.ring(x, y, 17, red, 4)
 		}
 	}

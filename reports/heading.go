@@ -30,6 +30,9 @@ func newHeading(h *sim.History, r checker.Result) heading {
 	case r.Verdict == checker.Unsafe && len(r.Violations) > 0:
 		head.outcome += ": " + violated(r)
 		head.reason = r.Violations[0].What
+		if r.Violations[0].Property == checker.NoLostUpdate {
+			head.reason, _, _ = strings.Cut(head.reason, ";") // how much was lost; the picture has the example
+		}
 	case r.Verdict == checker.Safe:
 		head.reason = whySafe(h)
 	case len(r.Unmet) > 0:

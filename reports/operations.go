@@ -27,7 +27,10 @@ type deed struct {
 }
 
 // deeds joins the events of operations, in order of invocation. Waiting is no deed.
-func deeds(h *sim.History) []deed {
+func deeds(h *sim.History) []deed { return joinRepeats(joinRefusals(rawDeeds(h))) }
+
+// rawDeeds returns all operations one by one.
+func rawDeeds(h *sim.History) []deed {
 	type id struct {
 		process string
 		n       int
@@ -60,7 +63,7 @@ func deeds(h *sim.History) []deed {
 			ds[n].idle = false
 		}
 	}
-	return joinRepeats(joinRefusals(ds))
+	return ds
 }
 
 func joinRefusals(ds []deed) []deed {

@@ -72,6 +72,7 @@ type mark struct {
 	weight int
 	event  int  // the event that it stands for
 	proof  bool // that event proves a violation
+	lesser bool // one like which there was before
 }
 
 type shape int

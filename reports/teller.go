@@ -21,17 +21,29 @@ type teller struct {
 	shared  map[string]string // the lane of a server that has none of its own
 	grants  []int
 	proof   []int
-	probing bool // the probe has a part in a violation, and so in the story
+	lesser  map[int]bool   // of the proof, what only repeats a violation
+	silent  map[int]string // requests that wrote to the counter the number that it had already
+	probing bool           // the probe has a part in a violation, and so in the story
 	s       *story
 }
 
 func newStory(h *sim.History, r checker.Result) *story {
 	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: deeds(h), servers: servers(h.Meta), shared: map[string]string{}, s: &story{}}
 	t.grants = grantEvents(t.leases)
+	t.silent = silentWrites(h)
+	t.lesser = map[int]bool{}
+	told := map[checker.Property]bool{}
 	for _, v := range r.Violations {
-		if v.Property != checker.LeaseExclusion { // that has a band
-			t.proof = append(t.proof, culprit(h, v))
+		if v.Property == checker.LeaseExclusion {
+			continue // that has a band
 		}
+		i := t.culprit(v)
+		if !slices.Contains(t.proof, i) {
+			t.lesser[i] = true
+		}
+		t.lesser[i] = t.lesser[i] && told[v.Property]
+		told[v.Property] = true
+		t.proof = append(t.proof, i)
 	}
 	slices.Sort(t.proof)
 	for _, i := range t.proof {
@@ -45,7 +57,18 @@ func newStory(h *sim.History, r checker.Result) *story {
 	t.tellResource()
 	t.tellFlights()
 	t.tellViolations()
+	t.dropIdle()
 	return t.s
+}
+
+// dropIdle drops the lanes of the servers if nothing happened on any of them, as where clients did without a lock.
+func (t *teller) dropIdle() {
+	idle := func(l lane) bool {
+		return l.kind == nodeLane && len(l.bars) == 0 && len(l.marks) == 0 && len(l.shades) == 0
+	}
+	if t.resourceName() != "" && !slices.ContainsFunc(t.s.lanes, func(l lane) bool { return l.kind == nodeLane && !idle(l) }) {
+		t.s.lanes = slices.DeleteFunc(t.s.lanes, idle)
+	}
 }
 
 func (t *teller) valid(event int) bool { return event >= 0 && event < len(t.h.Events) }
@@ -222,6 +245,15 @@ func (t *teller) tellDeed(d deed) {
 		if d.outcome == sim.Fail {
 			m.text, m.weight = "extend refused", telling
 		}
+	case sim.Release:
+		switch {
+		case d.outcome == sim.Fail:
+			m.text, m.weight = "release failed", telling
+		case d.outcome == sim.Info && t.lostOnTheWay(d):
+			m.text, m.weight = "release is lost", telling
+		case d.outcome == sim.Info:
+			m.text, m.weight = "release: no answer", telling
+		}
 	case sim.Write, sim.Read, sim.Update, sim.Increment:
 		if d.op != sim.Read {
 			m.text = strings.TrimSpace(d.op + " " + d.value)
@@ -229,14 +261,34 @@ func (t *teller) tellDeed(d deed) {
 			t.bar(d.process, bar{from: d.invoked, to: d.returned, style: writing, client: d.process})
 		}
 		if d.outcome == sim.Fail && d.lease == "" {
-			m.text = "no " + m.text + ": " + firstLine(d.err)
+			m.text = "no " + m.text + ": " + strings.TrimPrefix(firstLine(d.err), d.op+" skipped: ")
 		}
 		if end, over := t.leaseEnd(d.lease, d.invoked); over && d.invoked > end {
-			t.bar(d.process, bar{from: end, to: d.invoked, style: stale, client: d.process,
-				text: d.lease + " is over, " + d.process + " does not notice", short: "lease over"})
+			t.overtime(d, end)
 		}
 	}
 	t.mark(d.process, m)
+}
+
+// overtime draws that a client still acts on a lease that has ended, once for all that it does.
+func (t *teller) overtime(d deed, end time.Duration) {
+	if l := t.lane(d.process); l != nil {
+		for i := range l.bars {
+			if b := &l.bars[i]; b.style == stale && b.from == end {
+				b.to = min(max(b.to, d.invoked), t.s.end)
+				return
+			}
+		}
+	}
+	t.bar(d.process, bar{from: end, to: d.invoked, style: stale, client: d.process,
+		text: d.lease + " is over, " + d.process + " does not notice", short: "lease over"})
+}
+
+// lostOnTheWay reports whether a request of d never arrived.
+func (t *teller) lostOnTheWay(d deed) bool {
+	return slices.ContainsFunc(t.h.Events[d.in:max(d.in, d.out)], func(e sim.Event) bool {
+		return e.Kind == sim.Message && e.Op == sim.Drop && e.By == d.process
+	})
 }
 
 // leaseEnd returns when the hold of a lease ended: of several, the last that had begun by then.
@@ -274,9 +326,15 @@ func (t *teller) tellNode(node string) {
 			delete(alive, name)
 		}
 	}
+	renewals, counted := map[string]int{}, map[string]bool{}
+	for i := range t.h.Events {
+		if e := &t.h.Events[i]; e.Process == node && e.Kind == sim.State && e.Op == sim.Retime && e.At <= t.s.end && !t.fruitless(i) {
+			renewals[e.Owner]++
+		}
+	}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Process != node || e.Kind != sim.State || t.fruitless(i) {
+		if e.Process != node || e.Kind != sim.State || t.fruitless(i) && !t.intrudes(e) {
 			continue
 		}
 		if m, ok := t.office(i); ok {
@@ -318,8 +376,14 @@ func (t *teller) tellNode(node string) {
 			end(e.Key, e.At)
 			m.shape, m.text, m.weight = lost, "lost", telling
 		case sim.Retime:
-			if !byPrimary {
+			if renewed := renewals[e.Owner]; byPrimary {
+			} else if renewed < repeatsFrom {
 				m.text, m.weight = "extended", trivial
+			} else if m.shape = ticked; !counted[e.Owner] {
+				m.text, m.weight = fmt.Sprintf("extended ×%d", renewed), usual
+				counted[e.Owner] = true
+			} else {
+				t.mark(node, m)
 			}
 		}
 		if m.text != "" || t.proves(i) {
@@ -405,9 +469,46 @@ func (t *teller) fruitless(i int) bool {
 	return slices.ContainsFunc(t.deeds, func(d deed) bool { return d.covers(i, &t.h.Events[i]) })
 }
 
+// intrudes reports whether e is what a client did to the key of another.
+func (t *teller) intrudes(e *sim.Event) bool {
+	return e.Kind == sim.State && e.Owner != "" && e.By != "" && e.By != holderOf(e.Owner) && !slices.Contains(t.servers, e.By)
+}
+
+// silentWrites returns the requests that wrote to the counter the number that it had already, which changed nothing, by what
+// they wrote: those of increments that were acknowledged.
+func silentWrites(h *sim.History) map[int]string {
+	silent := map[int]string{}
+	for _, d := range rawDeeds(h) {
+		if d.op != sim.Increment || d.outcome != sim.OK {
+			continue
+		}
+		number, request := h.Events[d.out].Value, -1
+		for i := d.in; i < d.out; i++ {
+			e := &h.Events[i]
+			if e.By != d.process || e.Process != counterName {
+				continue
+			}
+			if e.Kind == sim.State && e.Lease == "" && e.Value == number {
+				request = -1
+				break
+			}
+			if e.Kind == sim.Message && e.Op == sim.Deliver && strings.Contains(e.Value+";", "SET counter "+number+";") {
+				request = i
+			}
+		}
+		if request >= 0 && !(request+1 < len(h.Events) && atResource(&h.Events[request+1]) && h.Events[request+1].At == h.Events[request].At) {
+			silent[request] = number
+		}
+	}
+	return silent
+}
+
 func (t *teller) tellResource() {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
+		if number, found := t.silent[i]; found && (!t.fruitless(i) || t.proves(i)) {
+			t.mark(e.Process, mark{at: e.At, shape: accepted, client: e.By, weight: telling, event: i, text: number + " again, from " + e.By})
+		}
 		if !atResource(e) || t.fruitless(i) {
 			continue
 		}
@@ -440,7 +541,7 @@ func (t *teller) tellFlights() {
 	seen := map[flight]bool{}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.At > t.s.end || e.By == "" || e.By == e.Process || t.fruitless(i) {
+		if e.At > t.s.end || e.By == "" || e.By == e.Process || t.fruitless(i) && !t.proves(i) && !t.intrudes(e) {
 			continue
 		}
 		if e.Kind == sim.Message && slices.Contains(t.servers, e.By) && slices.Contains(t.servers, e.Process) {
@@ -457,6 +558,9 @@ func (t *teller) tellFlights() {
 			} else {
 				requests = append(requests, f)
 			}
+		case t.silent[i] != "":
+			f.client, f.write, f.proof = e.By, true, t.proves(i)
+			writes = append(writes, f)
 		case e.Kind == sim.Message:
 			f.lost = e.Op != sim.Deliver
 			f.client = e.By
@@ -511,6 +615,7 @@ func (t *teller) mark(process string, m mark) {
 		return
 	}
 	m.proof = m.proof || t.proves(m.event)
+	m.lesser = m.proof && t.lesser[m.event]
 	if m.proof {
 		m.weight = decisive
 	}

@@ -140,7 +140,7 @@ func TestTextExplains(t *testing.T) {
 	got := text(t, r, TextOptions{})
 	for _, want := range []string{
 		"\nwhy lease exclusion was violated\n   1. From 0.000s to 7.001s messages from n1 to r1 did not get through.\n",
-		"\nwhy resource exclusion was violated\n   1. to 6. as above\n   7. c2 wrote B",
+		"\nwhy resource exclusion was violated\n   1. to 6. as for lease exclusion\n   7. c2 wrote B",
 	} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("%q is not there once:\n%s", want, got)

@@ -342,3 +342,135 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 		}
 	})
 }
+
+// A write that changes nothing, since another wrote the same before, is drawn like any other, and is what the violation points
+// at; servers that had no part in it are left out.
+func TestSilentWriteIsDrawn(t *testing.T) {
+	b := newBuilder("lost-update", "nolock", 1, 2, "counter")
+	for i, c := range []string{"c1", "c2"} {
+		at := time.Duration(i) * ms
+		in := sim.Event{At: at, Process: c, Kind: sim.Invoke, Op: sim.Increment, ID: 1, Lock: "lock"}
+		b.add(in)
+		b.add(sim.Event{At: at + 5*ms, Process: "resource", Kind: sim.Message, Op: sim.Deliver, By: c, Sent: at + 4*ms, Value: "SET counter 1"})
+		if i == 0 {
+			b.add(sim.Event{At: at + 5*ms, Process: "resource", Kind: sim.State, Op: sim.Set, Key: "counter", By: c, Sent: at + 4*ms, Value: "1", Until: sim.NoEnd})
+		}
+		in.At, in.Kind, in.Value = at+6*ms, sim.OK, "1"
+		b.add(in)
+	}
+	r := judged("nolock", b.history())
+	f := NewTimeline(r.h, r.result).figure
+	var discs, proof int
+	for _, m := range f.lanes[f.laneIndex("resource")].marks {
+		if m.shape == accepted {
+			discs++
+		}
+		if m.proof {
+			proof++
+		}
+	}
+	if discs != 2 || proof != 1 {
+		t.Errorf("%d writes, %d of them proof", discs, proof)
+	}
+	if f.laneIndex("n1") >= 0 {
+		t.Error("n1 has a lane, though nothing happened there")
+	}
+	got := svg(t, r)
+	for _, want := range []string{"1 from c1", "1 again, from c2", "c2 writes 1 again: an increment is lost", "1 of 2 acknowledged increments are lost: the counter went from 0 to 1<"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the picture does not say %q", want)
+		}
+	}
+}
+
+// A lease that is renewed many times is said to be once, and a release that is lost or fails is said to be.
+func TestRenewalsAndFailedReleases(t *testing.T) {
+	b := newBuilder("watchdog-zombie", "watchdog", 1, 1, "plain")
+	b.acquire(0, "c1", 0, "n1")
+	for i := range 12 {
+		at := time.Duration(i+1) * 3 * time.Second
+		b.ends["n1"] = at + ttl
+		b.add(sim.Event{At: at, Process: "n1", Kind: sim.State, Op: sim.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*us, Until: at + ttl})
+	}
+	for i, kind := range []sim.Kind{sim.Info, sim.Info, sim.Fail} {
+		b.ops["c1"]++
+		e := sim.Event{At: time.Duration(40+i) * time.Second, Process: "c1", Kind: sim.Invoke, Op: sim.Release, ID: b.ops["c1"], Lock: "lock", Lease: "c1#1"}
+		b.add(e)
+		if i == 0 {
+			b.add(sim.Event{At: e.At + us, Process: "n1", Kind: sim.Message, Op: sim.Drop, By: "c1", Sent: e.At, Value: "DEL lock"})
+		}
+		e.At, e.Kind, e.Error = e.At+ms, kind, "lock not held"
+		b.add(e)
+	}
+	got := svg(t, judged("watchdog-zombie", b.history()))
+	for _, want := range []string{"extended ×12", "release is lost", "release: no answer", "release failed"} {
+		if strings.Count(got, want+"<") != 1 {
+			t.Errorf("the picture does not say %q once", want)
+		}
+	}
+	if strings.Contains(got, "extended<") {
+		t.Error("each renewal has a label")
+	}
+}
+
+// Of violations of one property only the first is ringed boldly; what a client does after its lease is said once.
+func TestRepeatedViolations(t *testing.T) {
+	b := newBuilder("pause", "single", 1, 2, "plain")
+	at := b.acquire(0, "c1", 0, "n1")
+	b.fault(at, sim.Pause{Process: "c1", For: 15 * time.Second})
+	b.acquire(12*time.Second, "c2", 0, "n1")
+	u := at + 15*time.Second
+	b.add(sim.Event{At: u, Process: "c1", Kind: sim.Injected, Op: "resume", Value: "resume c1", ID: 1})
+	for _, value := range []string{"A", "B", "C"} {
+		u = b.write(u, "c1", value, 0) + ms
+	}
+	r := judged("pause", b.history())
+	bold, small := 0, 0
+	f := NewTimeline(r.h, r.result).figure
+	for _, m := range f.lanes[f.laneIndex("resource")].marks {
+		switch {
+		case m.lesser:
+			small++
+		case m.proof:
+			bold++
+		}
+	}
+	if bold != 1 || small != 2 {
+		t.Errorf("%d bold rings and %d small ones, of %d violations", bold, small, len(r.result.Violations))
+	}
+	over := 0
+	for _, bar := range f.lanes[f.laneIndex("c1")].bars {
+		if bar.style == stale {
+			over++
+		}
+	}
+	if over != 1 {
+		t.Errorf("said %d times that the lease is over", over)
+	}
+}
+
+// What a client does to the key of another is drawn even in attempts that came to nothing.
+func TestOverwritingIsDrawn(t *testing.T) {
+	b := newBuilder("getset", "getset", 1, 2, "plain")
+	b.acquire(0, "c1", 0, "n1")
+	for i := range 3 {
+		at := time.Duration(i+1) * time.Second / 10
+		b.ops["c2"]++
+		e := sim.Event{At: at, Process: "c2", Kind: sim.Invoke, Op: sim.Acquire, ID: b.ops["c2"], Lock: "lock"}
+		b.add(e)
+		if i == 1 {
+			b.add(sim.Event{At: at + us, Process: "n1", Kind: sim.State, Op: sim.Over, Lock: "lock", Key: "lock", Lease: "c2#1", Owner: "c1#1", By: "c2", Sent: at, Until: sim.NoEnd})
+		}
+		e.At, e.Kind = at+ms, sim.Fail
+		b.add(e)
+	}
+	r := judged("getset", b.history())
+	f := NewTimeline(r.h, r.result).figure
+	var owners []string
+	for _, bar := range f.lanes[f.laneIndex("n1")].bars {
+		owners = append(owners, bar.text)
+	}
+	if got := strings.Join(owners, " "); got != "c1#1 c2#1" {
+		t.Errorf("the key was of %s", got)
+	}
+}

@@ -62,11 +62,15 @@ func writeMeasurements(w io.Writer, all []checker.Measurement, paint func(Role, 
 	}
 }
 
-// writeExplanations writes why the first violation of each property came about, in numbered sentences. Violations often
-// have a beginning in common, which is written once.
+// writeExplanations writes why the first violation of each property came about, in numbered sentences. Where several
+// sentences begin two explanations, they are written in the first.
 func writeExplanations(w io.Writer, h *sim.History, r checker.Result) {
 	plain := func(_ Role, s string) string { return s }
-	var above []string
+	type explanation struct {
+		property checker.Property
+		texts    []string
+	}
+	var above []explanation
 	for _, p := range checker.Properties() {
 		n := slices.IndexFunc(r.Violations, func(v checker.Violation) bool { return v.Property == p })
 		if n < 0 {
@@ -77,20 +81,31 @@ func writeExplanations(w io.Writer, h *sim.History, r checker.Result) {
 		for _, s := range checker.Explain(h, r.Violations[n]) {
 			texts = append(texts, printable(s.Text, 4*Width))
 		}
-		same := 0
-		for same < len(texts)-1 && slices.Contains(above, texts[same]) {
-			same++
+		same, like := 2, checker.Property("")
+		for _, a := range above {
+			if k := common(a.texts, texts); k > same {
+				same, like = k, a.property
+			}
 		}
-		if same > 1 {
-			fmt.Fprintf(w, "%4d. to %d. as above\n", 1, same)
+		if like != "" {
+			fmt.Fprintf(w, "%4d. to %d. as for %s\n", 1, same, like)
 		} else {
 			same = 0
 		}
 		for k, text := range texts[same:] {
 			paragraph(w, fmt.Sprintf("%4d. ", same+k+1), "", text, plain)
 		}
-		above = append(above, texts...)
+		above = append(above, explanation{p, texts})
 	}
+}
+
+// common returns how many sentences two explanations begin with alike, the last of each left out.
+func common(a, b []string) int {
+	n := 0
+	for n < len(a)-1 && n < len(b)-1 && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // broken says which assumption a run broke.

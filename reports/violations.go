@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,10 @@ func (t *teller) tellViolations() {
 			}
 		case checker.NoLostUpdate:
 			c.text, _, _ = strings.Cut(c.text, ";") // how much was lost, without the example
+			if i := t.culprit(v); i >= 0 && t.writesNumber(i) {
+				e := &t.h.Events[i]
+				c.text = fmt.Sprintf("%s writes %s again: an increment is lost", e.By, cmp.Or(t.silent[i], e.Value))
+			}
 		case checker.ResourceExclusion:
 			if text := t.zombieWrite(v); text != "" {
 				c.text = text
@@ -90,10 +95,41 @@ func (t *teller) zombieWrite(v checker.Violation) string {
 
 // scene returns where a violation is pointed at.
 func (t *teller) scene(v checker.Violation) (string, time.Duration) {
-	if i := culprit(t.h, v); i >= 0 && t.lane(t.h.Events[i].Process) != nil {
+	if i := t.culprit(v); i >= 0 && t.lane(t.h.Events[i].Process) != nil {
 		return t.h.Events[i].Process, t.h.Events[i].At
 	}
 	return "", 0
+}
+
+// writesNumber reports whether event i is a write to the counter.
+func (t *teller) writesNumber(i int) bool {
+	e := &t.h.Events[i]
+	return t.silent[i] != "" || atResource(e) && e.Op != sim.Accept && e.Process == counterName && e.Lease == ""
+}
+
+// culprit returns the event at which a violation is pointed at: for numbers that were lost, the last write of one that had
+// been written before.
+func (t *teller) culprit(v checker.Violation) int {
+	if v.Property != checker.NoLostUpdate {
+		return culprit(t.h, v)
+	}
+	write := -1
+	for _, i := range v.Events {
+		if !t.valid(i) || t.h.Events[i].Op != sim.Increment || t.h.Events[i].Kind != sim.OK {
+			continue
+		}
+		for j := i - 1; j >= 0; j-- {
+			e := &t.h.Events[j]
+			if number, silent := t.silent[j]; e.By == t.h.Events[i].Process && (silent && number == t.h.Events[i].Value || atResource(e) && e.Value == t.h.Events[i].Value) {
+				write = max(write, j)
+				break
+			}
+		}
+	}
+	if write >= 0 {
+		return write
+	}
+	return culprit(t.h, v)
 }
 
 // culprit returns the event with which a violation was complete, or -1: the last of those that prove it and had happened
