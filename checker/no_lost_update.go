@@ -329,9 +329,12 @@ func lostIncrements(ix *index) (Violation, bool) {
 	}
 	value := ix.Events[b.acknowledgement].Value
 	v.At = b.at
-	if a.client == b.client {
+	switch {
+	case a.client == b.client:
 		v.What += fmt.Sprintf("; %s wrote %s twice, at %s and at %s", a.client, value, seconds(a.at), seconds(b.at))
-	} else {
+	case b.event == b.acknowledgement: // what changes nothing has no event of its own
+		v.What += fmt.Sprintf("; %s wrote %s at %s, and %s was told at %s that it had, too", a.client, value, seconds(a.at), b.client, seconds(b.at))
+	default:
 		v.What += fmt.Sprintf("; %s wrote %s at %s, and so did %s at %s", a.client, value, seconds(a.at), b.client, seconds(b.at))
 	}
 	var because []int

@@ -26,7 +26,7 @@ func TestNoLostUpdateCounter(t *testing.T) {
 			1.1  resource over 11 key=counter by=c1
 			1.2  c1 ok increment 11`},
 		{name: "both write the same", story: race + "0.5 c2 ok increment 1", // Redis says nothing of a write that changes nothing
-			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 1; c1 wrote 1 at 0.200s, and so did c2 at 0.500s [none]"}},
+			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 1; c1 wrote 1 at 0.200s, and c2 was told at 0.500s that it had, too [none]"}},
 		{name: "both write the same, long after", story: race + `
 			1    c1 invoke increment
 			1.1  resource over 2 key=counter by=c1
@@ -39,9 +39,9 @@ func TestNoLostUpdateCounter(t *testing.T) {
 		{name: "the same client twice", story: race + "0.4 c1 invoke increment\n0.5 c1 ok increment 1",
 			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 1; c1 wrote 1 twice, at 0.200s and at 0.500s [none]"}},
 		{name: "one of unknown outcome beside one that is lost", story: race + "0.5 c2 ok increment 1\n1 c3 invoke increment\n1.1 resource over 2 key=counter by=c3\n1.2 c3 info increment",
-			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 2, of which 1 was never acknowledged; c1 wrote 1 at 0.200s, and so did c2 at 0.500s [none]"}},
+			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 2, of which 1 was never acknowledged; c1 wrote 1 at 0.200s, and c2 was told at 0.500s that it had, too [none]"}},
 		{name: "one that never ended beside one that is lost", story: race + "0.5 c2 ok increment 1\n1 c3 invoke increment\n1.1 resource over 2 key=counter by=c3",
-			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 2, of which 1 was never acknowledged; c1 wrote 1 at 0.200s, and so did c2 at 0.500s [none]"}},
+			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 2, of which 1 was never acknowledged; c1 wrote 1 at 0.200s, and c2 was told at 0.500s that it had, too [none]"}},
 		{name: "one of unknown outcome wrote the same", story: race + "0.5 c2 info increment 1\n1 c3 invoke increment\n1.1 resource over 2 key=counter by=c3\n1.2 c3 ok increment 2"},
 		{name: "one that wrote the same as one of unknown outcome", story: "0 c1 invoke increment\n0.1 c2 invoke increment\n0.2 resource set 1 key=counter by=c1\n0.3 c1 info increment\n0.4 c2 ok increment 1"},
 		{name: "set back, and brought up again by what was never acknowledged", story: race + `
@@ -54,9 +54,9 @@ func TestNoLostUpdateCounter(t *testing.T) {
 			2.1  resource over 2 key=counter by=c4`,
 			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 2, of which 1 was never acknowledged [none]"}},
 		{name: "one that adds two makes up for another", story: "0 c1 invoke increment\n0 c2 invoke increment\n0 c3 invoke increment\n1 resource set 2 key=counter by=c1\n2 c1 ok increment 2\n3 c2 ok increment 2\n4 c3 ok increment 2",
-			want: []string{"1 of 3 acknowledged increments are lost: the counter went from 0 to 2; c1 wrote 2 at 1.000s, and so did c2 at 3.000s [none]"}},
+			want: []string{"1 of 3 acknowledged increments are lost: the counter went from 0 to 2; c1 wrote 2 at 1.000s, and c2 was told at 3.000s that it had, too [none]"}},
 		{name: "one that adds two makes up for no other", story: "0 c1 invoke increment\n0 c2 invoke increment\n1 resource set 2 key=counter by=c1\n2 c1 ok increment 2\n3 c2 ok increment 2",
-			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 2; c1 wrote 2 at 1.000s, and so did c2 at 3.000s [none]"}},
+			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 2; c1 wrote 2 at 1.000s, and c2 was told at 3.000s that it had, too [none]"}},
 		{name: "the counter is gone", story: race + "1 resource lose key=counter",
 			want: []string{"1 of 1 acknowledged increments are lost: the counter went from 0 to 0 [none]"}},
 		{name: "another key", story: race + "0.4 resource set 7 key=other by=c2\n0.5 c2 fail increment"},
