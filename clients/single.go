@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,12 +36,21 @@ func (e Env) take(ctx context.Context, name, token string, ttl time.Duration) (*
 	start := e.Clock.Now() // before the request: the node starts to count later, never earlier
 	ok, err := e.Nodes[0].SetNX(ctx, name, token, ttl).Result()
 	if err != nil {
-		return nil, err
+		return nil, notRun(err)
 	}
 	if !ok {
 		return nil, ErrNotAcquired
 	}
 	return e.lease(ctx, name, token, start.Add(ttl))
+}
+
+// notRun adds [ErrNotAcquired] to an error of a node that has surely not run the command: one with too few replicas, or one
+// that is a replica itself, looks at what it is before it looks at the command's keys.
+func notRun(err error) error {
+	if slices.ContainsFunc([]string{"NOREPLICAS", "READONLY"}, func(code string) bool { return redis.HasErrorPrefix(err, code) }) {
+		return fmt.Errorf("%w: %w", ErrNotAcquired, err)
+	}
+	return err
 }
 
 // lease returns the lease of a lock on the first node, unless acquiring it took so long that it is over.

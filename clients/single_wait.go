@@ -31,7 +31,7 @@ func (l *singleWait) Acquire(ctx context.Context, name string, ttl time.Duration
 	defer conn.Close() // gives it back to the pool
 	ok, err := conn.SetNX(ctx, name, token, ttl).Result()
 	if err != nil {
-		return nil, err
+		return nil, notRun(err)
 	}
 	if !ok {
 		return nil, ErrNotAcquired

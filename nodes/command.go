@@ -303,6 +303,8 @@ func runSelect(r *Redis, _ *Session, _ *command, args []string) {
 	switch {
 	case !ok:
 		r.out.fail(notInteger)
+	case r.clustered && n != 0 && n == int64(int32(n)):
+		r.out.fail("ERR SELECT is not allowed in cluster mode")
 	case n != int64(int32(n)):
 		r.out.fail("ERR value is out of range, value must between -2147483648 and 2147483647")
 	case n != 0:
@@ -379,7 +381,7 @@ func runHello(r *Redis, s *Session, _ *command, args []string) {
 	r.out.bulk("id")
 	r.out.integer(s.id)
 	r.out.bulk("mode")
-	r.out.bulk("standalone")
+	r.out.bulk(r.mode())
 	r.out.bulk("role")
 	if r.primary != "" {
 		r.out.bulk("replica")
@@ -388,6 +390,13 @@ func runHello(r *Redis, s *Session, _ *command, args []string) {
 	}
 	r.out.bulk("modules")
 	r.out.array(0)
+}
+
+func (r *Redis) mode() string {
+	if r.clustered {
+		return "cluster"
+	}
+	return "standalone"
 }
 
 func runQuit(r *Redis, s *Session, _ *command, _ []string) {

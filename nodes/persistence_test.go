@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -34,6 +35,10 @@ func (m mortal) expectKeys(n int) {
 	expect(m, m.connect(), "DBSIZE", fmt.Sprintf(":%d", n))
 }
 
+// writeDelay is how long a write may wait for an fsync that is under way, on a real disk that is not slow: for that, and for
+// serverCron.
+const writeDelay = 200 * time.Millisecond
+
 // crashFacts are what every simulation of a crash must get right. Each is shown on a node, and on redis-server 7.0.15.
 var crashFacts = []struct {
 	name string
@@ -42,6 +47,7 @@ var crashFacts = []struct {
 }{
 	{"a process that is killed under everysec loses nothing", AOFEverysec, func(m mortal) {
 		m.eight()
+		m.pass(writeDelay)
 		m.end(Killed)
 		m.restart()
 		m.expectKeys(8)
@@ -96,9 +102,10 @@ var crashFacts = []struct {
 	}},
 	{"time passes while a server is down", AOFEverysec, func(m mortal) {
 		c := m.connect()
-		expect(m, c, "SET short t PX 100", "+OK")
+		expect(m, c, "SET short t PX 300", "+OK")
 		expect(m, c, "SET long t PX 60000", "+OK")
 		end := c.do("PEXPIRETIME", "long")
+		m.pass(writeDelay)
 		m.end(Killed)
 		m.pass(150 * time.Millisecond)
 		m.restart()
@@ -188,6 +195,20 @@ func TestPowerLoss(t *testing.T) {
 		{"a stop has an fsync", AOFEverysec, "100 a; 200 stop; 300 power", "a"},
 		{"a clock that is set back puts it off", AOFEverysec, "5300 a; 5400 back; 5500 b; 9000 power", "a"},
 		{"until it is where it was", AOFEverysec, "5300 a; 5400 back; 5500 b; 16000 power", "a b"},
+		{"while a slow fsync is under way nothing is written", AOFEverysecSlow, "5300 a; 5403 b; 5450 kill", "a"},
+		{"nor just before its end", AOFEverysecSlow, "5300 a; 5403 b; 5500 c; 5799 kill", "a"},
+		{"then everything is", AOFEverysecSlow, "5300 a; 5403 b; 5500 c; 5800 kill", "a b c"},
+		{"a stop writes it, too", AOFEverysecSlow, "5300 a; 5403 b; 5450 stop; 5460 power", "a b"},
+		{"where no fsync is under way a write is at once", AOFEverysecSlow, "5300 a; 5801 b; 5801 kill", "a b"},
+		{"what a slow fsync is for is safe at its end", AOFEverysecSlow, "5300 a; 5403 b; 5800 power", "a"},
+		{"and not before", AOFEverysecSlow, "5300 a; 5403 b; 5799 power", ""},
+		{"what it kept waiting has its fsync in the next second", AOFEverysecSlow, "5300 a; 5403 b; 6500 power", "a b"},
+		{"which takes as long", AOFEverysecSlow, "5300 a; 5403 b; 6499 power", "a"},
+		{"one that ends in the next second is followed by another", AOFEverysecSlow, "5700 a; 5800 b; 6300 c; 6699 kill", "a b"},
+		{"for what had been kept waiting", AOFEverysecSlow, "5700 a; 5800 b; 6300 c; 6700 power", "a b"},
+		{"the next process has no fsync under way", AOFEverysecSlow, "5300 a; 5400 b; 5500 kill; 5600 c; 5601 kill", "a c"},
+		{"a clock that is set back makes no fsync longer", AOFEverysecSlow, "5300 a; 5400 back; 5450 b; 5900 kill", "a b"},
+		{"than it may take from then on", AOFEverysecSlow, "5300 a; 5400 back; 5450 b; 5899 kill", "a"},
 		{"a lying disk keeps nothing of what was written", AOFLying, "0 a; 99000 power", ""},
 		{"and the process may be killed meanwhile", AOFLying, "0 a; 10 kill; 20 b; 30 power", ""},
 		{"but what it has when the power comes back, it has", AOFLying, "0 a; 10 power; 20 b; 30 kill; 40 c; 50 power", ""},
@@ -318,6 +339,9 @@ func TestNodeCrashes(t *testing.T) {
 		{sim.Crash{Process: "n1"}, AOFEverysec, 0},
 		{sim.Crash{Process: "n1", Power: true}, AOFEverysec, 1},
 		{sim.Crash{Process: "n1", Power: true}, "", 0},
+		{sim.Crash{Process: "n1"}, AOFEverysecSlow, 0}, // no fsync is under way
+		{sim.Crash{Process: "n1", Power: true}, AOFEverysecSlow, 1},
+		{sim.Stop{Process: "n1"}, AOFEverysecSlow, 0},
 		{sim.Crash{Process: "n1"}, RDB, 1},
 		{sim.Stop{Process: "n1"}, RDB, 0},
 		{sim.Stop{Process: "n1"}, NoPersistence, 1},
@@ -344,6 +368,40 @@ func TestNodeCrashes(t *testing.T) {
 			}
 			if lost != test.lost {
 				t.Errorf("%v under %q lost %d keys, want %d", test.how, test.kind, lost, test.lost)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A release begins an fsync that takes half a second. The next client has its lock in that time, and the node is killed.
+func TestKillDuringAnFsync(t *testing.T) {
+	for kind, want := range map[Persistence][]string{
+		AOFEverysec:     {"set c1#1 c1", "delete c1#1 c1", "set c1#2 c1"},
+		AOFEverysecSlow: {"set c1#1 c1", "delete c1#1 c1", "set c1#2 c1", "lose c1#2"},
+	} {
+		err := sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{Seed: 1})
+			defer w.Close()
+			n := Serve(w, "n1")
+			defer n.Redis.Close()
+			n.Persist(kind)
+			c1, c2 := w.Process("c1"), w.Process("c2")
+			w.At(2450*time.Millisecond, func() { w.Inject(sim.Crash{Process: "n1"}) })
+			w.At(2600*time.Millisecond, func() { w.Inject(sim.Restart{Process: "n1"}) })
+			addrs := map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}
+			talk(c1, c2, addrs, w.Run, "c1 a SET lock token-of-c1-number-1 NX PX 30000\nc1 2300ms\nc1 a DEL lock\n"+
+				"c1 2403ms\nc1 a SET lock token-of-c1-number-2 NX PX 30000\nc1 2700ms")
+			var got []string
+			for _, e := range w.History().Events {
+				if e.Kind == sim.State && e.Key == "lock" {
+					got = append(got, strings.TrimSpace(e.Op+" "+cmp.Or(e.Lease, e.Owner)+" "+e.By))
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: got %q, want %q", kind, got, want)
 			}
 		})
 		if err != nil {

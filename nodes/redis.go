@@ -27,8 +27,12 @@ import (
 //   - WAIT answers a millisecond after its timeout; redis-server, when nothing else happens, up to a tenth of a second later.
 //   - The stream of effects has no SELECT and no PING, one DEL per key, and SET or DEL where redis-server leaves INCR, APPEND,
 //     GETDEL, MSET or FLUSHALL as they are. So offsets count other bytes.
-//   - A full synchronization takes no time, nor does a snapshot or an fsync.
-//   - On a replica, a key that is over and was watched fails EXEC, whenever it was watched.
+//   - A full synchronization takes no time, nor does a snapshot, nor an fsync but those of [AOFEverysecSlow].
+//   - On a replica, a key that is over and was watched fails EXEC, whenever it was watched. So does one that was watched
+//     there and that the promotion of the replica ends, and one that was watched on a primary which becomes a replica: it is
+//     written anew by a full synchronization, where redis-server is content with what is missing. redis-server runs EXEC.
+//   - INFO has the sections server, replication and cluster, and of those the fields that locks and their clients look at. What
+//     it leaves out is not 0 but missing.
 //   - A deadline after 2262 is in April 2262: miniredis counts nanoseconds.
 //   - Keys expire when a command finds their deadline passed, or at the latest at [Redis.Tick]. redis-server looks ten
 //     times a second, at random keys. Clients see no difference but in DBSIZE, and when the clock is set back meanwhile.
@@ -60,6 +64,8 @@ type Redis struct {
 	disk    disk
 	loading bool     // a snapshot is being loaded
 	own     *Session // of the node itself, for what no client asks; nil until it is used
+
+	clustered bool // it is a node of a cluster (shards.go)
 
 	process int // counts restarts
 	clients int64

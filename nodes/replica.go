@@ -376,7 +376,7 @@ func runRole(r *Redis, _ *Session, _ *command, _ []string) {
 	}
 }
 
-// runInfo knows the sections server and replication, and of those what locks and their clients look at.
+// runInfo knows the sections server, replication and cluster, and of those what locks and their clients look at.
 func runInfo(r *Redis, _ *Session, _ *command, args []string) {
 	var b strings.Builder
 	section := func(name string) bool {
@@ -396,7 +396,7 @@ func runInfo(r *Redis, _ *Session, _ *command, args []string) {
 	number := func(name string, n int64) { line(name, strconv.FormatInt(n, 10)) }
 	if section("server") {
 		line("redis_version", "7.0.15")
-		line("redis_mode", "standalone")
+		line("redis_mode", r.mode())
 	}
 	if section("replication") {
 		if r.primary != "" {
@@ -422,6 +422,13 @@ func runInfo(r *Redis, _ *Session, _ *command, args []string) {
 				strconv.FormatInt(f.offset, 10)+",lag="+strconv.FormatInt(r.at/1000-f.at/1000, 10))
 		}
 		number("master_repl_offset", r.effects.offset)
+	}
+	if section("cluster") {
+		enabled := int64(0)
+		if r.clustered {
+			enabled = 1
+		}
+		number("cluster_enabled", enabled)
 	}
 	r.out.bulk(b.String())
 }

@@ -23,6 +23,8 @@ type couple struct {
 	promote          func()              // REPLICAOF NO ONE
 	rejoin           func()              // the old primary becomes a replica of the new
 	pass             func(time.Duration) // time passes
+	now              func() time.Time
+	skew             func(time.Duration) // the wall clock of the replica is ahead of the other: its keys end so much earlier
 	minReplicas      func(n int, maxLag time.Duration)
 }
 
@@ -112,6 +114,70 @@ var replicationFacts = []struct {
 		expect(c, r, "SET short t3 PX 50", "+OK")
 		c.pass(time.Second)
 		expect(c, r, "DBSIZE", ":1")
+	}},
+	{"a promoted replica whose clock is ahead ends a lock that it has acknowledged", func(c couple) {
+		p, r := c.primary(), c.replica()
+		expect(c, p, "SET lock t1 NX PX 30000", "+OK")
+		expect(c, p, "WAIT 1 5000", ":1")
+		c.skew(40 * time.Second)
+		expect(c, r, "GET lock", "$-1")
+		expect(c, r, "DBSIZE", ":1") // it is not its to delete
+		expect(c, p, "GET lock", "$2 t1")
+		c.promote()
+		expect(c, r, "SET lock t2 NX PX 30000", "+OK")
+		expect(c, p, "GET lock", "$2 t1") // held twice
+		expect(c, p, "SET lock t3 NX PX 30000", "$-1")
+	}},
+	{"one whose clock is right does not", func(c couple) {
+		p, r := c.primary(), c.replica()
+		expect(c, p, "SET lock t1 NX PX 30000", "+OK")
+		expect(c, p, "WAIT 1 5000", ":1")
+		c.promote()
+		expect(c, r, "SET lock t2 NX PX 30000", "$-1")
+		expect(c, r, "GET lock", "$2 t1")
+	}},
+	{"one whose clock is ahead by less does not either", func(c couple) {
+		p, r := c.primary(), c.replica()
+		expect(c, p, "SET lock t1 NX PX 30000", "+OK")
+		expect(c, p, "WAIT 1 5000", ":1")
+		c.skew(5 * time.Second)
+		c.promote()
+		expect(c, r, "SET lock t2 NX PX 30000", "$-1")
+	}},
+	{"one whose clock is behind keeps a lock that is over", func(c couple) {
+		p, r := c.primary(), c.replica()
+		expect(c, p, "SET lock t1 NX PX 1000", "+OK")
+		expect(c, p, "WAIT 1 5000", ":1")
+		c.skew(-40 * time.Second)
+		c.freeze(true)
+		c.pass(1200 * time.Millisecond)
+		expect(c, p, "GET lock", "$-1")
+		c.promote()
+		expect(c, r, "SET lock t2 NX PX 30000", "$-1")
+		expect(c, r, "GET lock", "$2 t1")
+	}},
+	{"a replica acknowledges about once a second, whether or not it is asked", func(c couple) {
+		p := c.primary()
+		acknowledged := func() time.Time {
+			expect(c, p, "SET k v", "+OK")
+			offset := infoOf(p, "master_repl_offset")
+			for end := c.now().Add(5 * time.Second); ; c.pass(5 * time.Millisecond) {
+				if line := infoOf(p, "slave0"); strings.Contains(line, ",offset="+offset+",lag=0") {
+					return c.now()
+				}
+				if c.now().After(end) {
+					c.Fatalf("the primary is at %s, the replica at %s", offset, infoOf(p, "slave0"))
+				}
+			}
+		}
+		last := acknowledged()
+		for range 2 {
+			at := acknowledged()
+			if period := at.Sub(last); period < 700*time.Millisecond || period > 2*time.Second {
+				c.Errorf("after %v", period)
+			}
+			last = at
+		}
 	}},
 	{"a primary that becomes a replica loses what it has of its own", func(c couple) {
 		p, r := c.primary(), c.replica()
@@ -295,7 +361,8 @@ type twoNodes struct {
 	t     testing.TB
 	clock *testClock
 	n, r  *Redis
-	sent  [][]byte // on its way to the replica
+	skew  time.Duration // of the clock of the replica
+	sent  [][]byte      // on its way to the replica
 	stuck bool
 	late  map[*Session]string
 }
@@ -303,7 +370,7 @@ type twoNodes struct {
 func newNodes(t testing.TB) *twoNodes {
 	two := &twoNodes{t: t, late: map[*Session]string{}}
 	two.n, two.clock = newNode(t)
-	two.r = NewRedis(two.clock.now)
+	two.r = NewRedis(func() time.Time { return two.clock.Add(two.skew) })
 	t.Cleanup(two.r.Close)
 	two.n.OnReply(func(s *Session, reply []byte) { two.late[s] += string(reply) + string(s.Feed(nil)) })
 	two.n.Stream(func(unit []byte) { two.sent = append(two.sent, unit) })
@@ -322,7 +389,11 @@ func (two *twoNodes) couple() couple {
 		promote: two.r.Promote, rejoin: func() {
 			two.n.Follow("r1")
 			two.n.Load(two.r.Snapshot(), two.r.Offset())
-		}, pass: two.pass, minReplicas: two.n.MinReplicas,
+		}, pass: two.pass, now: two.clock.now, minReplicas: two.n.MinReplicas,
+		skew: func(by time.Duration) {
+			two.skew = by
+			two.r.Tick()
+		},
 	}
 }
 
@@ -343,7 +414,11 @@ func (two *twoNodes) pass(d time.Duration) {
 		second := two.clock.Truncate(time.Second).Add(time.Second)
 		next := second
 		for _, r := range []*Redis{two.n, two.r} {
-			if at, ok := r.NextDeadline(); ok && at.Before(next) {
+			at, ok := r.NextDeadline()
+			if r == two.r {
+				at = at.Add(-two.skew)
+			}
+			if ok && at.Before(next) {
 				next = at
 			}
 		}
@@ -411,7 +486,15 @@ func realCouple(t *testing.T) couple {
 	synced()
 	return couple{
 		TB: t, primary: func() conn { return p.dial(t) }, replica: func() conn { return r.dial(t) },
-		synced: synced, freeze: link.freeze, pass: time.Sleep,
+		synced: synced, freeze: link.freeze, pass: time.Sleep, now: time.Now,
+		// Keys get another end, and a replica that takes writes leaves those that are over where they are, as always.
+		skew: func(by time.Duration) {
+			expect(t, admin, "CONFIG SET replica-read-only no", "+OK")
+			if moved, err := r.Jump(by); err != nil || moved != 1 {
+				t.Fatalf("%d keys have another end: %v", moved, err)
+			}
+			expect(t, admin, "CONFIG SET replica-read-only yes", "+OK")
+		},
 		promote: func() { admin.do("REPLICAOF", "NO", "ONE") },
 		rejoin: func() {
 			link.freeze(false) // nobody is behind it any more

@@ -299,7 +299,7 @@ func (w *watched) talk(now time.Duration) {
 	}
 	s := w.s
 	every := sentinelInfo
-	if w != s.primary && (s.primary.sdown || s.primary.odown || s.failover.state != noFailover || !w.linked) {
+	if w != s.primary && (s.primary.odown || s.failover.state != noFailover || w.replica && !w.linked) {
 		every = time.Second
 	}
 	if !w.peer && w.infos == 0 && (w.informed == 0 || now-w.informed > every) {

@@ -112,7 +112,9 @@ func (s *Session) run(args []string) {
 		return
 	}
 	if s.multi && !c.control {
-		s.queue = append(s.queue, queued{c, args})
+		if !s.broken {
+			s.queue = append(s.queue, queued{c, args})
+		}
 		r.out.status("QUEUED")
 		return
 	}

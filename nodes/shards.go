@@ -22,7 +22,9 @@ import (
 // each other by their configuration, which also outlives an empty disk; every message tells all suspicions of its sender,
 // not some; who makes an outdated claim hears it from the new owner only, not from everybody (UPDATE); epochs do not
 // collide; a replica stands for election however long it has been without its primary, and does not go over to another
-// shard.
+// shard. Of what clients can see: READONLY, with which a replica answers reads; CLUSTER NODES, SHARDS and whatever else
+// command does not have; a script may use keys that it does not declare, of whichever slot; and databases are
+// not counted.
 type bus struct {
 	node   *Node
 	random *rand.Rand
@@ -131,7 +133,7 @@ func (g *Group) serveShards() {
 	ranges := slices.Insert(slices.Clone(primaries[1:]), mine, g.primary)
 	for _, n := range g.nodes {
 		b := &bus{node: n, random: sim.Rand(g.cfg.Seed, "cluster", n.Process.Name), epoch: int64(g.cfg.Shards)}
-		n.bus = b
+		n.bus, n.clustered = b, true
 		for _, o := range g.nodes {
 			m := &member{node: o, bus: b, epoch: int64(slices.Index(primaries, o) + 1)}
 			m.fresh(b.now())
@@ -234,13 +236,11 @@ func (m *member) reconnect(now time.Duration) {
 	m.dialled, m.linked = now, now
 	m.conn = m.bus.node.Process.Connect(m.node.Process)
 	m.conn.State = m
-	if m.pinged == 0 {
-		m.pinged = now // the ping that is sent as soon as there is a link
-	}
 }
 
 func (m *member) opened() {
 	m.up = true
+	m.pinged = cmp.Or(m.pinged, m.bus.now()) // since when a ping waits for its answer, over whatever link
 	m.send("PING")
 }
 
@@ -251,7 +251,7 @@ func (b *bus) pingOne(now time.Duration) {
 	var oldest *member
 	for range 5 {
 		m := b.others[b.random.IntN(len(b.others))]
-		if m.up && m.pinged == 0 && (oldest == nil || m.ponged < oldest.ponged) {
+		if m.pinged == 0 && (oldest == nil || m.ponged < oldest.ponged) {
 			oldest = m
 		}
 	}
@@ -260,9 +260,13 @@ func (b *bus) pingOne(now time.Duration) {
 	}
 }
 
+// ping begins to wait for an answer. Where there is no link, one is being made: that it is refused is learnt later, so that
+// the wait is no shorter than with a link.
 func (m *member) ping(now time.Duration) {
 	m.pinged = now
-	m.send("PING")
+	if m.up {
+		m.send("PING")
+	}
 }
 
 // watch pings who was silent for long, and suspects who does not answer.
@@ -273,7 +277,7 @@ func (m *member) watch(now time.Duration) {
 		m.conn.Close()
 		m.closed()
 	}
-	if m.up && m.pinged == 0 && now-m.ponged > limit/2 {
+	if m.pinged == 0 && now-m.ponged > limit/2 {
 		m.ping(now)
 	}
 	if m.pinged == 0 || m.suspected || m.failed || min(now-m.pinged, now-m.heard) <= limit {
@@ -561,10 +565,16 @@ func (b *bus) updateState(now time.Duration) {
 	b.down = down
 }
 
-// refuses says why this node does not run a command; empty: it does.
-func (b *bus) refuses(args []string) string {
+// refuses says why this node does not run a command; empty: it does. Of EXEC it looks at all that was queued.
+func (b *bus) refuses(s *Session, args []string) string {
 	slot := -1
-	for _, key := range keysOf(b.node.Redis, args) {
+	keys := keysOf(b.node.Redis, args)
+	if s.multi && strings.EqualFold(args[0], "EXEC") {
+		for _, q := range s.queue {
+			keys = append(keys, keysOf(b.node.Redis, q.args)...)
+		}
+	}
+	for _, key := range keys {
 		if slot >= 0 && keySlot(key) != slot {
 			return "CROSSSLOT Keys in request don't hash to the same slot"
 		}
@@ -647,8 +657,11 @@ func (b *bus) command(s *Session, word string, args []string) (reply []byte, ok 
 		w.integer(int64(keySlot(args[2])))
 		return w, true
 	default:
-		if refusal := b.refuses(args); refusal != "" {
+		if refusal := b.refuses(s, args); refusal != "" {
 			s.broken = s.broken || s.multi
+			if strings.EqualFold(args[0], "EXEC") {
+				s.discard()
+			}
 			w.fail(refusal)
 			return w, true
 		}

@@ -146,10 +146,86 @@ func TestClusterCommands(t *testing.T) {
 		c1 1s EVAL return{redis.call('set',KEYS[1],1)} 1 lock -> [OK]
 		c1 1s MSET lock 1 foo 1 -> CROSSSLOT
 		c1 1s MSET lock 1 {lock}.fence 1 -> OK
+		c1 1s SELECT 0 -> OK
+		c1 1s SELECT 1 -> ERR SELECT is not allowed in cluster mode
+		c1 1s SELECT x -> ERR value is not an integer or out of range
 		c1 2s CLUSTER KEYSLOT lock -> 8718
 		c1 12s GET {lock}.fence -> MOVED 8718 10.0.0.2:6379
 		c1 12s GET {lock}.fence -> 1
 		c1 13s CLUSTER SLOTS -> [[0 5460 [10.0.0.3 6379 p2]] [5461 10921 [10.0.0.2 6379 r1] [10.0.0.1 6379 n1]]`}.run(t)
+}
+
+// TestClusterTransactions: EXEC is refused as one command with all keys of the transaction would be, and ends it.
+func TestClusterTransactions(t *testing.T) {
+	inGroup(t, shards(3, 1), func(g *Group) {
+		g.nodes[0].Observe(nil) // no network brings the commands
+		s := g.nodes[0].Connect("c1")
+		for _, step := range []string{
+			"MULTI -> +OK", "SET lock 1 -> +QUEUED", "INCR {lock}.fence -> +QUEUED", "EXEC -> *2 +OK :1",
+			"MULTI -> +OK", "SET lock 2 -> +QUEUED", "SET k1 1 -> -MOVED 12706 10.0.0.4:6379", "SET k0 2 -> +QUEUED",
+			"EXEC -> -EXECABORT Transaction discarded because of previous errors.",
+			"MULTI -> +OK", "SET lock 2 -> +QUEUED", "SET k0 2 -> +QUEUED",
+			"EXEC -> -CROSSSLOT Keys in request don't hash to the same slot", "EXEC -> -ERR EXEC without MULTI",
+			"MULTI -> +OK", "SET lock 2 -> +QUEUED", "DISCARD -> +OK", "MGET lock {lock}.fence -> *2 $1 1 $1 1",
+		} {
+			command, want, _ := strings.Cut(step, " -> ")
+			expect(t, s, command, want)
+		}
+		s.do("MULTI")
+		s.do("SET", "lock", "2")
+		g.nodes[0].bus.down = true
+		expect(t, s, "EXEC", "-CLUSTERDOWN The cluster is down")
+		g.nodes[0].bus.down = false
+		expect(t, s, "GET lock", "$1 1")
+	})
+}
+
+// TestClusterSaysSo: what clients ask in order to learn whether this is a cluster. redis-server 7.0.15 answers the same.
+func TestClusterSaysSo(t *testing.T) {
+	inGroup(t, shards(3, 1), func(g *Group) {
+		s := g.nodes[0].Connect("c1")
+		for _, ask := range []struct{ command, want string }{
+			{"HELLO", "$4\r\nmode\r\n$7\r\ncluster\r\n"},
+			{"INFO server", "\r\nredis_mode:cluster\r\n"},
+			{"INFO cluster", "\r\ncluster_enabled:1\r\n"},
+		} {
+			if got := s.do(strings.Fields(ask.command)...); !strings.Contains(got, ask.want) {
+				t.Errorf("%s: %q", ask.command, got)
+			}
+		}
+	})
+	r, _ := newNode(t)
+	if got := r.Connect("c1").do("INFO"); !strings.Contains(got, "redis_mode:standalone") || !strings.Contains(got, "cluster_enabled:0") {
+		t.Errorf("alone: %q", got)
+	}
+}
+
+// TestClusterTimes: a node that is dead is suspected when a ping was not answered for the timeout. The ping goes out at
+// the latest when the last answer is half the timeout old; often before, because one node in each second is chosen among
+// a few for one. On redis-server 7.0.15, with a timeout of 2 s, the first suspicion came 2.05 to 2.92 s after kill -9, the
+// verdict after 2.72 to 3.45 s, and the replica was promoted after 3.57 to 4.57 s. (Those were few runs.)
+func TestClusterTimes(t *testing.T) {
+	cfg := shards(3, 1)
+	cfg.DownAfter = 2 * time.Second
+	var latest time.Duration
+	for seed := range uint64(40) {
+		crash := 5*time.Second + time.Duration(seed)*37*time.Millisecond
+		h := play{cfg: cfg, seed: seed, faults: crash.String() + " crash n1", lines: "c1 15s"}.run(t)
+		at := func(op string) time.Duration { return of(h, op)[0].At - crash }
+		if suspected := at(sim.Sdown); suspected < 2*time.Second || suspected > 3200*time.Millisecond {
+			t.Errorf("seed %d: suspected after %v", seed, suspected)
+		}
+		if failed := at(sim.Odown); failed < at(sim.Sdown) || failed > 4200*time.Millisecond {
+			t.Errorf("seed %d: down after %v", seed, failed)
+		}
+		if promoted := at(sim.Promoted) - at(sim.Odown); promoted < 500*time.Millisecond || promoted > 1300*time.Millisecond {
+			t.Errorf("seed %d: promoted %v after that", seed, promoted)
+		}
+		latest = max(latest, at(sim.Sdown))
+	}
+	if latest < 2500*time.Millisecond {
+		t.Errorf("the latest suspicion came after %v", latest)
+	}
 }
 
 func TestClusterIsDeterministic(t *testing.T) {
