@@ -321,9 +321,12 @@ func (n *narrator) forgot(crash, back int) string {
 		if crashed {
 			return ": its last snapshot was older"
 		}
-	case "aof-everysec":
-		if power {
+	case "aof-everysec", "aof-everysec-slow":
+		switch {
+		case power:
 			return ": what it had not synchronized with its disk was lost"
+		case crashed && n.h.Meta.Persistence == "aof-everysec-slow":
+			return ": its disk was busy with an earlier write, so that it had answered without having written"
 		}
 	case "aof-lying":
 		if power {

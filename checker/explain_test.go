@@ -839,6 +839,8 @@ func TestExplainPersistence(t *testing.T) {
 		{"none", "stop n1", "restart n1", ": it keeps nothing on a disk"},
 		{"rdb", "crash n1", "restart n1", ": its last snapshot was older"},
 		{"aof-everysec", "crash n1 power", "restart n1", ": what it had not synchronized with its disk was lost"},
+		{"aof-everysec", "crash n1", "restart n1", ""},
+		{"aof-everysec-slow", "crash n1", "restart n1", ": its disk was busy with an earlier write, so that it had answered without having written"},
 		{"aof-lying", "crash n1 power", "restart n1", ": its disk had only said that it was written"},
 		{"aof-always", "crash n1 power", "restart n1", ""},
 		{"aof-always", "crash n1", "restart n1 empty", ": its disk was empty"},
