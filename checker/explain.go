@@ -150,7 +150,7 @@ func broke(a Assumption) string {
 	case DurableNodes:
 		return lead + "what a node has granted stays known while the lease lasts, to it and to whoever takes its place."
 	case None, "":
-		return "No assumption about pauses, clocks, delays or nodes broke: the lock itself is at fault."
+		return "No broken assumption excuses that: the lock itself is at fault."
 	}
 	return "What broke is the assumption of " + string(a) + "."
 }

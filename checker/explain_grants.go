@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,13 +120,23 @@ func (n *narrator) grant(l *Lease, why string) {
 	}
 	votes := n.votes(l)
 	text := l.Client + " was granted " + l.Label
-	if len(votes) > 0 {
-		text += " on " + strings.Join(processes(votes), " ")
+	// A majority makes the grant; the keys that come after it are told apart if they come visibly later.
+	first, later := votes, []tenure(nil)
+	if late := func(k tenure) bool { return k.from > l.GrantEvent && n.time(k.from) != seconds(l.Granted) }; l.GrantSeen {
+		later = slices.DeleteFunc(slices.Clone(votes), func(k tenure) bool { return !late(k) })
+		first = slices.DeleteFunc(slices.Clone(votes), late)
+	}
+	if len(first) > 0 {
+		text += " on " + strings.Join(processes(first), " ")
 		if n.nodes(processes(votes)) < n.h.Meta.Quorum() {
 			text += ", which is no majority,"
 		}
 	}
 	text += " at " + seconds(l.Granted)
+	if len(later) > 0 {
+		last := slices.MaxFunc(later, func(a, b tenure) int { return cmp.Compare(a.from, b.from) })
+		text += fmt.Sprintf(" (and on %s by %s)", strings.Join(processes(later), " "), n.time(last.from))
+	}
 	if l.Fence != 0 {
 		text += fmt.Sprintf(" with fence %d", l.Fence)
 	}
