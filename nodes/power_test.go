@@ -1,0 +1,66 @@
+package nodes
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestTruncatedLogOfRedis: what a loss of power takes from redis-server is the tail of its log. It starts with what is left,
+// which is the state before: the last write is gone, and what it had overwritten or set before is there.
+func TestTruncatedLogOfRedis(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	s := serverFor(t, t.Context(), AOFEverysec.options()...)
+	c := s.dial(t)
+	expect(t, c, "SET before t0", "+OK")
+	log, synchronized := tailOf(t, s)
+	expect(t, c, "SET lock t1 PX 60000", "+OK")
+	expect(t, c, "DEL before", ":1")
+	if _, size := tailOf(t, s); size <= synchronized {
+		t.Fatalf("the log has %d bytes, and had %d: the writes are not in it, though they were answered", size, synchronized)
+	}
+	s.Crash()
+	if err := os.Truncate(log, synchronized); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restart(false); err != nil {
+		t.Fatal(err)
+	}
+	c = s.dial(t)
+	left := func(c conn) {
+		expect(t, c, "GET lock", "$-1")
+		expect(t, c, "GET before", "$2 t0")
+	}
+	left(c)
+
+	// The node that loses its power after the first write of a second has the same left.
+	clock := &testClock{start.Truncate(time.Second)}
+	r := NewRedis(clock.now)
+	defer r.Close()
+	r.Persist(AOFEverysec)
+	clock.advance(5300 * time.Millisecond)
+	n := r.Connect("c1")
+	expect(t, n, "SET before t0", "+OK")
+	clock.advance(100 * time.Millisecond)
+	expect(t, n, "SET lock t1 PX 60000", "+OK")
+	expect(t, n, "DEL before", ":1")
+	r.Crash(PowerLost)
+	r.Restart(false)
+	left(r.Connect("c1"))
+}
+
+// tailOf is the file that a server adds to, and its size.
+func tailOf(t *testing.T, s *Server) (file string, size int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.dir, "appendonlydir", "*.incr.aof"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("logs: %q, %v", files, err)
+	}
+	info, err := os.Stat(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files[0], info.Size()
+}
