@@ -200,8 +200,16 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 		case e.Op == sim.Expire:
 			expired = append(expired, *old)
 		case e.By == second.Client && e.Op == sim.Over && e.Lease == second.Label:
-			n.say(step, old.to, []int{old.from}, "%s found the key of %s on %s, and overwrote it at %s.",
-				second.Client, first.Label, old.process, n.time(old.to))
+			// A key without an end of its own is over when the lease is.
+			over := ", though that lease lasted until " + seconds(n.event(first.ReturnEvent).Until) + " by its owner's clock"
+			switch until := n.event(first.ReturnEvent).Until; {
+			case until == sim.NoEnd:
+				over = ""
+			case e.At >= first.End:
+				over = ": that lease had ended at " + seconds(until) + " by its owner's clock"
+			}
+			n.say(step, old.to, []int{old.from, first.ReturnEvent}, "%s found the key of %s on %s, and overwrote it at %s%s.",
+				second.Client, first.Label, old.process, n.time(old.to), over)
 			n.cause = append(n.cause, old.to)
 		case n.nodes([]string{e.By}) > 0:
 			n.say(detail, old.to, []int{old.from}, "The key of %s went from %s at %s, as it had from %s.",
