@@ -72,6 +72,9 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 				}
 			}
 			if seed == 1 {
+				for _, v := range o.Result.Violations {
+					checkExplanation(t, o.History, v, checker.Explain(o.History, v))
+				}
 				var violated []checker.Property
 				for _, st := range o.Result.Statuses {
 					if st.Status == checker.Violated {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"embed"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -44,7 +45,10 @@ func Find(name string) (*Scenario, error) {
 		}
 		names = append(names, base)
 	}
-	slices.Sort(names) // not by the names of the files
+	slices.Sort(names)                                // not by the names of the files
+	if near := sim.Nearest(name, names); near != "" { // there are too many to read through all of them
+		return nil, fmt.Errorf("unknown scenario %q (did you mean %q?); lockstep list has all %d", name, near, len(names))
+	}
 	return nil, sim.Unknown("scenario", name, names)
 }
 

@@ -25,27 +25,26 @@ func TestCatalogueIsExplained(t *testing.T) {
 			t.Run(s.Name+"/"+run.ID(), func(t *testing.T) {
 				build, err := clients.Find(s.Resolve(run).Lock)
 				if err != nil {
-					t.Skip(err)
+					t.Fatal(err)
 				}
 				o, err := Simulate(s, run, build, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
-				seen := map[checker.Property]bool{}
 				for _, v := range o.Result.Violations {
-					if !seen[v.Property] { // the others are no different, and there may be hundreds
-						t.Logf("%s: %s (%s)", v.Property, v.What, v.Assumption)
-						checkExplanation(t, o.History, v, checker.Explain(o.History, v))
-						seen[v.Property] = true
-						explained[v.Property]++
-					}
+					t.Logf("%s: %s (%s)", v.Property, v.What, v.Assumption)
+					checkExplanation(t, o.History, v, checker.Explain(o.History, v))
+					explained[v.Property]++
 				}
 			})
 		}
 	}
 	t.Log(explained)
-	if len(explained) < 2 {
-		t.Errorf("only %v were violated and explained", explained)
+	for _, p := range checker.Properties() {
+		// No lock that is offered hands out a lease that is over; the broken one that does is in broken_test.go.
+		if explained[p] == 0 && p != checker.ExpiredOnReturn {
+			t.Errorf("no violation of %s was explained", p)
+		}
 	}
 }
 
