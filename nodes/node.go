@@ -124,8 +124,13 @@ func (n *Node) Restart(empty bool) {
 	}
 }
 
-// ClockChanged is called by the kernel after the wall clock was set or got another rate: a jump forward ends keys at once.
-func (n *Node) ClockChanged() { n.expire() }
+// ClockChanged is called by the kernel after the wall clock was set or got another rate: a jump forward ends keys at once. A
+// dead node looks at its clock when it comes back.
+func (n *Node) ClockChanged() {
+	if !n.dead {
+		n.expire()
+	}
+}
 
 func (n *Node) expire() {
 	n.Tick()

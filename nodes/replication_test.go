@@ -426,6 +426,25 @@ func TestDeadNodes(t *testing.T) {
 	}
 }
 
+// TestClockOfTheDead: a node that is down lets no key expire, whatever becomes of its clock; it finds out when it is back.
+func TestClockOfTheDead(t *testing.T) {
+	h := play{cfg: GroupConfig{Replicas: 1}, seed: 1, faults: `
+		2s crash n1
+		3s jump n1 +12s
+		4s restart n1`, lines: `
+		c1 1s SET lock t PX 9000 -> OK
+		c1/b 5s GET lock -> redis: nil`}.run(t)
+	var expired []time.Duration
+	for _, e := range h.Events {
+		if e.Kind == sim.State && e.Op == sim.Expire && e.Process == "n1" {
+			expired = append(expired, e.At)
+		}
+	}
+	if !slices.Equal(expired, []time.Duration{4 * time.Second}) {
+		t.Errorf("the key expires at %v, want 4s", expired)
+	}
+}
+
 // TestWaitersOfDemoted: clients in WAIT are told when their primary becomes a replica.
 func TestWaitersOfDemoted(t *testing.T) {
 	play{cfg: GroupConfig{Replicas: 2}, seed: 1, faults: "900ms hold r1->n1\n900ms hold r2->n1\n1500ms follow n1 r1\n1500ms promote r1", lines: `
