@@ -18,7 +18,7 @@ func TestNoFalseAlarm(t *testing.T) {
 	if testing.Short() {
 		seeds = 20
 	}
-	for _, shape := range []Run{
+	for _, shape := range []Section{
 		{Lock: "watch", Nodes: 1, Resource: Counter},
 		{Lock: "watch-retry", Nodes: 1, Resource: Counter},
 		{Lock: "single", Nodes: 1},
@@ -58,7 +58,7 @@ func TestNoFalseAlarm(t *testing.T) {
 }
 
 // calmRun draws a run in which nothing goes wrong.
-func calmRun(shape Run, seed uint64) (*Scenario, Run) {
+func calmRun(shape Section, seed uint64) (*Scenario, Section) {
 	draw := sim.Rand(seed, "calm", shape.Lock+shape.Resource)
 	span := func(from, to time.Duration) time.Duration {
 		return from + time.Duration(draw.Int64N(int64((to-from)/time.Millisecond)))*time.Millisecond
@@ -96,6 +96,6 @@ func calmRun(shape Run, seed uint64) (*Scenario, Run) {
 	if len(nemesis) > 0 {
 		s.Lanes = append(s.Lanes, Lane{Process: Nemesis, Steps: nemesis})
 	}
-	s.Runs = []Run{shape}
+	s.Runs = []Section{shape}
 	return s, slices.Clone(s.Runs)[0]
 }

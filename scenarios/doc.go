@@ -1,7 +1,7 @@
 // Package scenarios is the catalogue of what can go wrong with a lock, and the language that it is written in.
 //
 // A scenario is a page of text: what the clients do, what goes wrong meanwhile, which dangerous state must be reached, and
-// what is expected to come of it for each lock. The text and the Go values ([Scenario], [Lane], [Step], [Run]) have one
+// what is expected to come of it for each lock. The text and the Go values ([Scenario], [Lane], [Step], [Section]) have one
 // vocabulary: [Parse] reads a page, [Scenario.String] prints it, and each is the inverse of the other.
 //
 //	# A node that restarts empty lets a second client in.

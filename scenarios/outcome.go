@@ -12,7 +12,7 @@ import (
 // An Outcome is what came of one run.
 type Outcome struct {
 	Scenario *Scenario
-	Run      Run // resolved
+	Run      Section // resolved
 	History  *sim.History
 	Result   checker.Result
 	// Measurements are the quantities that the page asks for, in its order.
@@ -21,7 +21,7 @@ type Outcome struct {
 }
 
 // judge checks the history of a resolved run.
-func judge(s *Scenario, r Run, h *sim.History) *Outcome {
+func judge(s *Scenario, r Section, h *sim.History) *Outcome {
 	return &Outcome{
 		Scenario: s, Run: r, History: h,
 		Result:       checker.Check(h, r.Musts),

@@ -224,8 +224,8 @@ var (
 )
 
 // parseRun reads a section. The header is what its section line, at the line marker, has between the dashes.
-func parseRun(header string, marker int, in *lines) (Run, error) {
-	r := Run{line: marker}
+func parseRun(header string, marker int, in *lines) (Section, error) {
+	r := Section{line: marker}
 	if err := r.parseHeader(header); err != nil {
 		return r, fail(marker, "%w", err)
 	}
@@ -271,7 +271,7 @@ func parseRun(header string, marker int, in *lines) (Run, error) {
 	return r, nil
 }
 
-func (r *Run) parseHeader(header string) error {
+func (r *Section) parseHeader(header string) error {
 	words := strings.Fields(header)
 	if !lockName.MatchString(words[0]) {
 		return fmt.Errorf("%q is no name of a lock; a name is lower-case letters, digits and dashes, such as redlock", words[0])
@@ -297,7 +297,7 @@ func (r *Run) parseHeader(header string) error {
 	return r.checkSettings()
 }
 
-func (r *Run) set(key, value string) (err error) {
+func (r *Section) set(key, value string) (err error) {
 	switch key {
 	case "nodes":
 		r.Nodes, err = parseCount(key, value, 1)
@@ -356,7 +356,7 @@ func parseSetting(key, value string) (time.Duration, error) {
 }
 
 // checkSettings looks for settings that make no sense beside each other.
-func (r *Run) checkSettings() error {
+func (r *Section) checkSettings() error {
 	for _, s := range []struct {
 		key   string
 		count int
@@ -387,7 +387,7 @@ func (r *Run) checkSettings() error {
 
 // parseGolden takes the rest of a section as the timeline. That is the one place where anything goes, and a timeline is
 // rewritten by the machine, so a line that was meant for a person's part of the section must not end up in it.
-func (r *Run) parseGolden(in *lines) error {
+func (r *Section) parseGolden(in *lines) error {
 	keywords := []string{"client", "expect", "must", Nemesis, "report"}
 	for i, line := range in.text[in.next:] {
 		at := in.number() + i

@@ -148,7 +148,7 @@ func TestParse(t *testing.T) {
 		},
 		Musts:   []checker.Must{must("c1 resumes after its lease ended"), must("write A arrives after its lease ended")},
 		Reports: []checker.Quantity{"round trips"},
-		Runs: []Run{
+		Runs: []Section{
 			{
 				Lock: "single", Nodes: 3,
 				Expect: []Expectation{{Property: checker.ResourceExclusion, Status: checker.Violated}},
@@ -563,7 +563,7 @@ func TestResolve(t *testing.T) {
 	if first.TTL != 9*time.Second || second.TTL != 5*time.Second {
 		t.Errorf("TTLs are %s and %s, want 9s and 5s", first.TTL, second.TTL)
 	}
-	if got := (&Scenario{}).Resolve(Run{}).TTL; got != DefaultTTL {
+	if got := (&Scenario{}).Resolve(Section{}).TTL; got != DefaultTTL {
 		t.Errorf("TTL is %s, want the default", got)
 	}
 	if first.Resource != Plain || second.Resource != Fenced || third.Resource != Plain {
@@ -584,7 +584,7 @@ func TestResolve(t *testing.T) {
 		" shards=3":               15 * time.Second,
 		" shards=3 down-after=2s": 2 * time.Second,
 	} {
-		r := Run{}
+		r := Section{}
 		if err := r.parseHeader("single nodes=1 replicas=1" + header); err != nil {
 			t.Fatal(err)
 		}
@@ -748,7 +748,7 @@ func TestUnexpectedAssumption(t *testing.T) {
 			"lease exclusion: expected broken bounded delay, got none"},
 	} {
 		o := &Outcome{
-			Run: Run{Expect: []Expectation{{Property: lease, Status: checker.Violated, Assumption: c.assumption}}},
+			Run: Section{Expect: []Expectation{{Property: lease, Status: checker.Violated, Assumption: c.assumption}}},
 			Result: checker.Result{
 				Statuses:   []checker.PropertyStatus{{Property: lease, Status: checker.Violated}},
 				Violations: c.violations,

@@ -40,7 +40,7 @@ func (s *Scenario) String() string {
 }
 
 // String prints the run as its section of the file.
-func (r Run) String() string {
+func (r Section) String() string {
 	var b strings.Builder
 	b.WriteString("-- " + r.Lock)
 	for _, key := range settings {
@@ -60,7 +60,7 @@ func (r Run) String() string {
 }
 
 // setting prints what the run says for a key of its section line; nothing if it does not say.
-func (r Run) setting(key string) string {
+func (r Section) setting(key string) string {
 	count := func(n int) string {
 		if n == 0 {
 			return ""

@@ -131,9 +131,9 @@ func anyScenario() *rapid.Generator[*Scenario] {
 // plainLabels reports whether no label begins with a dash.
 func plainLabels(ids []string) bool { return !strings.Contains(strings.Join(ids, " "), "/-") }
 
-func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[Run] {
-	return rapid.Custom(func(t *rapid.T) Run {
-		r := Run{
+func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[Section] {
+	return rapid.Custom(func(t *rapid.T) Section {
+		r := Section{
 			Lock:     lock,
 			Label:    label,
 			Nodes:    rapid.IntRange(fewest, 9).Draw(t, "nodes"),
@@ -169,7 +169,7 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[R
 }
 
 // anyGroup gives a run on one node the servers that go with it.
-func anyGroup(t *rapid.T, r *Run) {
+func anyGroup(t *rapid.T, r *Section) {
 	if r.Nodes != 1 {
 		return
 	}
@@ -278,7 +278,7 @@ func anyNemesisStep(clients []string, nodes int) *rapid.Generator[Step] {
 
 func anyFault(clients []string, nodes int) *rapid.Generator[sim.Fault] {
 	return rapid.Custom(func(t *rapid.T) sim.Fault {
-		servers := append(Run{Nodes: nodes}.NodeNames(), "resource")
+		servers := append(Section{Nodes: nodes}.NodeNames(), "resource")
 		client := rapid.SampledFrom(clients).Draw(t, "client")
 		server := rapid.SampledFrom(servers).Draw(t, "server")
 		process := rapid.SampledFrom([]string{client, server}).Draw(t, "process")

@@ -18,7 +18,7 @@ const leastTTL = 500 * time.Millisecond
 // lock between its tries are as long as ever.
 const realSlack = 5 * time.Second
 
-// OnRedis puts a lock through a run of the scenario on redis-server processes that it starts and stops, with every duration
+// onServers puts a lock through a run of the scenario on redis-server processes that it starts and stops, with every duration
 // divided by speed. The error is [nodes.ErrNoServer] where there is no redis-server, wraps [nodes.ErrSimOnly] where a fault
 // exists in simulation only, is that of ctx if that ended, or tells of a panic of the code under test.
 //
@@ -26,7 +26,7 @@ const realSlack = 5 * time.Second
 // bubble is of no use outside it.
 //
 // Durations that a lock keeps for itself, such as the timeout of Redlock for one node, know nothing of speed.
-func OnRedis(ctx context.Context, s *Scenario, run Run, build clients.New, seed uint64, speed float64) (o *Outcome, err error) {
+func onServers(ctx context.Context, s *Scenario, run Section, build clients.New, seed uint64, speed float64) (o *Outcome, err error) {
 	if err := CheckRedis(s, run, speed); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func OnRedis(ctx context.Context, s *Scenario, run Run, build clients.New, seed 
 	return judge(s, r, &sim.History{Meta: r.meta(s, OnReal, seed), Events: c.Events()}), nil
 }
 
-func (r Run) onCluster(c *nodes.Cluster, build clients.New, seed uint64) error {
+func (r Section) onCluster(c *nodes.Cluster, build clients.New, seed uint64) error {
 	if r.Resource != Counter {
 		store, err := clients.NewResource(r.Resource)
 		if err != nil {
@@ -80,8 +80,8 @@ func (r Run) onCluster(c *nodes.Cluster, build clients.New, seed uint64) error {
 	return c.Err()
 }
 
-// CheckRedis says why [OnRedis] would refuse a run at a speed; nil if it would not.
-func CheckRedis(s *Scenario, run Run, speed float64) error {
+// CheckRedis says why [onServers] would refuse a run at a speed; nil if it would not.
+func CheckRedis(s *Scenario, run Section, speed float64) error {
 	r := s.Resolve(run)
 	if err := r.checkReal(speed); err != nil {
 		return fmt.Errorf("%s/%s: %w", s.Name, r.ID(), err)
@@ -89,7 +89,7 @@ func CheckRedis(s *Scenario, run Run, speed float64) error {
 	return nil
 }
 
-func (r Run) checkReal(speed float64) error {
+func (r Section) checkReal(speed float64) error {
 	if !(speed > 0) {
 		return fmt.Errorf("speed %v: it must be above zero", speed)
 	}
@@ -122,7 +122,7 @@ func (r Run) checkReal(speed float64) error {
 
 // checkRealPersistence refuses what a real server would remember otherwise. It is killed with kill -9 and finds all that it
 // had logged when it comes back, whatever was on the disk, which is not made slow; it is made to forget everything by a restart that is empty.
-func (r Run) checkRealPersistence() error {
+func (r Section) checkRealPersistence() error {
 	steps := r.lane(Nemesis)
 	switch nodes.Persistence(r.Persistence) {
 	case nodes.RDB, nodes.AOFEverysecSlow:
@@ -142,7 +142,7 @@ func (r Run) checkRealPersistence() error {
 }
 
 // forgetful returns a resolved run whose nodes restart empty where they have no persistence: a real server always has some.
-func (r Run) forgetful() Run {
+func (r Section) forgetful() Section {
 	if nodes.Persistence(r.Persistence) != nodes.NoPersistence {
 		return r
 	}
@@ -158,7 +158,7 @@ func (r Run) forgetful() Run {
 }
 
 // withSteps returns a resolved run in which f has changed each step.
-func (r Run) withSteps(f func(Step) Step) Run {
+func (r Section) withSteps(f func(Step) Step) Section {
 	r.Lanes = slices.Clone(r.Lanes)
 	for i, lane := range r.Lanes {
 		steps := slices.Clone(lane.Steps)
@@ -187,7 +187,7 @@ func withFault(step Step, f func(sim.Fault) sim.Fault) Step {
 }
 
 // faster returns a resolved run in which everything takes less time, by a factor.
-func (r Run) faster(speed float64) Run {
+func (r Section) faster(speed float64) Section {
 	scale := func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) }
 	r.TTL, r.DownAfter = scale(r.TTL), scale(r.DownAfter)
 	r.slack = realSlack

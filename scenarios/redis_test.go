@@ -119,7 +119,7 @@ func TestOnRedis(t *testing.T) {
 				if o != nil {
 					t.Logf("before try %d: %s", try, strings.Join(append(o.Unexpected(), o.Result.Unmet...), "; "))
 				}
-				if o, err = OnRedis(t.Context(), s, r, build, 1, speed); err != nil {
+				if o, err = onServers(t.Context(), s, r, build, 1, speed); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -169,7 +169,7 @@ must n1 drops the key of c1 early
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := OnRedis(t.Context(), s, s.Runs[0], clients.NewSingle, 1, calm)
+	o, err := onServers(t.Context(), s, s.Runs[0], clients.NewSingle, 1, calm)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,18 +187,18 @@ must n1 drops the key of c1 early
 func TestOnRedisRefuses(t *testing.T) {
 	s, r := find(t, "pause-after-acquire/single")
 	ctx := t.Context()
-	_, err := OnRedis(ctx, s, r, clients.NewSingle, 1, 25)
+	_, err := onServers(ctx, s, r, clients.NewSingle, 1, 25)
 	if err == nil || !strings.Contains(err.Error(), "TTL of 10s is 400ms") || !strings.Contains(err.Error(), "greatest speed for this run is 20") {
 		t.Errorf("a TTL that is too short: %v", err)
 	}
-	if _, err := OnRedis(ctx, s, r, clients.NewSingle, 1, 0); err == nil || !strings.Contains(err.Error(), "speed 0") {
+	if _, err := onServers(ctx, s, r, clients.NewSingle, 1, 0); err == nil || !strings.Contains(err.Error(), "speed 0") {
 		t.Errorf("no speed: %v", err)
 	}
 	s, err = Parse("drift.txtar", []byte("# A drift.\n\nclient c1\n  acquire\nnemesis\n  at 1s drift c1 +5ppm\n\n-- single nodes=1 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = OnRedis(ctx, s, s.Runs[0], clients.NewSingle, 1, 1)
+	_, err = onServers(ctx, s, s.Runs[0], clients.NewSingle, 1, 1)
 	if !errors.Is(err, nodes.ErrSimOnly) || !strings.Contains(err.Error(), "sim only: drift c1 +5ppm") {
 		t.Errorf("a drift: %v", err)
 	}
@@ -227,7 +227,7 @@ func TestOnRedisRefuses(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	s, r = find(t, "pause-after-acquire/single")
-	if _, err := OnRedis(ctx, s, r, clients.NewSingle, 1, 20); !errors.Is(err, nodes.ErrNoServer) {
+	if _, err := onServers(ctx, s, r, clients.NewSingle, 1, 20); !errors.Is(err, nodes.ErrNoServer) {
 		t.Errorf("without redis-server: %v", err)
 	}
 }
@@ -253,7 +253,7 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 		}
 	}
 	t.Run("after the run", func(t *testing.T) {
-		if _, err := OnRedis(t.Context(), s, r, clients.NewRedlock, 1, fast); err != nil {
+		if _, err := onServers(t.Context(), s, r, clients.NewRedlock, 1, fast); err != nil {
 			t.Error(err)
 		}
 		clean(t)
@@ -262,7 +262,7 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if _, err := OnRedis(ctx, s, r, clients.NewRedlock, 1, 1); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := onServers(ctx, s, r, clients.NewRedlock, 1, 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		if d := time.Since(began); d > 3*time.Second {
@@ -271,7 +271,7 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 		clean(t)
 	})
 	t.Run("after a panic of the lock", func(t *testing.T) {
-		_, err := OnRedis(t.Context(), s, r, func(clients.Env) clients.Locker { return panics{} }, 1, fast)
+		_, err := onServers(t.Context(), s, r, func(clients.Env) clients.Locker { return panics{} }, 1, fast)
 		if err == nil || !strings.Contains(err.Error(), "panic: as ordered") || !strings.Contains(err.Error(), "panics.Acquire") {
 			t.Errorf("got %v", err)
 		}
@@ -280,7 +280,7 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 	t.Run("after a lock that never ends", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		if _, err := OnRedis(ctx, s, r, func(clients.Env) clients.Locker { return waits{} }, 1, fast); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := onServers(ctx, s, r, func(clients.Env) clients.Locker { return waits{} }, 1, fast); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		clean(t)
@@ -352,7 +352,7 @@ must c1 acquires
 -- single nodes=1 replicas=1 sentinels=1 down-after=%s ttl=%s --
 `
 	text := func(d string) string { return "# A title.\n\n" + strings.ReplaceAll(lanes, "%s", d) }
-	parse := func(text string) (*Scenario, Run) {
+	parse := func(text string) (*Scenario, Section) {
 		t.Helper()
 		s, err := Parse("x.txtar", []byte(text))
 		if err != nil {

@@ -18,7 +18,7 @@ const theLock = "lock"
 
 // Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or tells of a panic of
 // the code under test; what else the lock does is in the outcome.
-func Simulate(s *Scenario, run Run, build clients.New, seed uint64) (*Outcome, error) {
+func Simulate(s *Scenario, run Section, build clients.New, seed uint64) (*Outcome, error) {
 	r := s.Resolve(run)
 	var h *sim.History
 	err := sim.Bubble(func() { h = simulate(s, r, build, seed) })
@@ -29,10 +29,11 @@ func Simulate(s *Scenario, run Run, build clients.New, seed uint64) (*Outcome, e
 }
 
 // meta describes a resolved run.
-func (r Run) meta(s *Scenario, on string, seed uint64) sim.Meta {
+func (r Section) meta(s *Scenario, on string, seed uint64) sim.Meta {
 	return sim.Meta{
 		Scenario: s.Name,
 		Lock:     r.Lock,
+		For:      r.inPlaceOf,
 		Label:    r.Label,
 		On:       on,
 		Seed:     seed,
@@ -50,7 +51,7 @@ func (r Run) meta(s *Scenario, on string, seed uint64) sim.Meta {
 }
 
 // copies says of each replica which lock node it is a copy of.
-func (r Run) copies() map[string]string {
+func (r Section) copies() map[string]string {
 	if r.Replicas == 0 {
 		return nil
 	}
@@ -62,10 +63,10 @@ func (r Run) copies() map[string]string {
 }
 
 // bound is how long the probe may take.
-func (r Run) bound() time.Duration { return r.TTL + r.slack }
+func (r Section) bound() time.Duration { return r.TTL + r.slack }
 
 // simulate plays one run in a world of its own.
-func simulate(s *Scenario, r Run, build clients.New, seed uint64) *sim.History {
+func simulate(s *Scenario, r Section, build clients.New, seed uint64) *sim.History {
 	w := sim.NewWorld(sim.Config{Seed: seed})
 	defer w.Close()
 	h := w.History()
@@ -91,7 +92,7 @@ func simulate(s *Scenario, r Run, build clients.New, seed uint64) *sim.History {
 
 // serve adds the Redis servers of a run to the world. It returns where clients find the lock nodes, how a client dials, and
 // what frees them.
-func (r Run) serve(w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
+func (r Section) serve(w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
 	if r.Replicas > 0 {
 		g := nodes.ServeGroup(w, nodes.GroupConfig{
 			Replicas:    r.Replicas,
@@ -118,7 +119,7 @@ func (r Run) serve(w *sim.World, seed uint64) (addrs []string, dial func(*sim.Pr
 }
 
 // serveResource adds the resource of a run to the world. It returns its address, and what frees it.
-func (r Run) serveResource(w *sim.World) (addr string, stop func()) {
+func (r Section) serveResource(w *sim.World) (addr string, stop func()) {
 	if r.Resource == Counter {
 		n := nodes.Serve(w, resourceName)
 		return n.Process.Addr(), n.Redis.Close
@@ -131,7 +132,7 @@ func (r Run) serveResource(w *sim.World) (addr string, stop func()) {
 }
 
 // play is what every run consists of: the lanes, then everything heals, one TTL passes, and a fresh client must acquire.
-func (r Run) play(on stage, start func(name string, steps []Step)) {
+func (r Section) play(on stage, start func(name string, steps []Step)) {
 	missed := arm(on, r.lane(Nemesis))
 	for _, lane := range r.Lanes {
 		if lane.Process != Nemesis {

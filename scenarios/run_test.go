@@ -19,7 +19,7 @@ import (
 var rewrite = flag.Bool("rewrite", false, "renew the timelines in the catalogue; what they expect stays")
 
 // find returns a scenario of the catalogue and one of its runs: NAME/RUN.
-func find(t *testing.T, name string) (*Scenario, Run) {
+func find(t *testing.T, name string) (*Scenario, Section) {
 	t.Helper()
 	name, id, _ := strings.Cut(name, "/")
 	s, err := Find(name)
@@ -34,7 +34,7 @@ func find(t *testing.T, name string) (*Scenario, Run) {
 }
 
 // simulated runs a case with the lock that it names.
-func simulated(t *testing.T, s *Scenario, r Run, seed uint64) *Outcome {
+func simulated(t *testing.T, s *Scenario, r Section, seed uint64) *Outcome {
 	t.Helper()
 	build, err := clients.Find(r.Lock)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 
 // byChance tells the run whose faults make sure of what could also happen without one of them: each of its delays decides one
 // race.
-func byChance(s *Scenario, r Run) bool {
+func byChance(s *Scenario, r Section) bool {
 	return s.Name == "redlock-contended" && (r.Label == "staggered" || r.Label == "even-split")
 }
 

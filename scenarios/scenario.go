@@ -38,7 +38,7 @@ type Scenario struct {
 	Musts []checker.Must // without these states a run proves nothing
 	// Reports are the quantities that are shown beside the verdict.
 	Reports []checker.Quantity
-	Runs    []Run
+	Runs    []Section
 
 	mustLines []int
 }
@@ -52,8 +52,8 @@ type Lane struct {
 	line int // where the lane begins; each step takes one more line
 }
 
-// A Run is one lock put through a scenario: what is expected, and the timeline that came out last.
-type Run struct {
+// A Section is one lock put through a scenario: what is expected, and the timeline that came out last.
+type Section struct {
 	Lock  string
 	Label string // tells several runs of one lock apart, such as a control
 	Nodes int    // how many lock nodes there are: n1 to n9
@@ -73,6 +73,7 @@ type Run struct {
 	Expect   []Expectation      // properties that are not named are expected to be OK
 	Golden   string             // the timeline, verbatim
 
+	inPlaceOf string // the lock that the page names, if Lock was put in its place
 	line      int
 	mustLines []int
 	golden    int           // the line where the timeline begins
@@ -110,27 +111,42 @@ type Expectation struct {
 }
 
 // ID names the run within its scenario: the lock, with the label if there is one, as in redlock/too-short.
-func (r Run) ID() string {
+// It stays what it is when another lock is put in the place of the one that the page names.
+func (r Section) ID() string {
 	if r.Label == "" {
-		return r.Lock
+		return r.Reference()
 	}
-	return r.Lock + "/" + r.Label
+	return r.Reference() + "/" + r.Label
 }
 
+// With returns the run with a lock put in the place of the one that the page names. What is expected of that one is
+// expected of this one.
+func (r Section) With(lock string) Section {
+	own := r.Reference()
+	r.Lock, r.inPlaceOf = lock, ""
+	if lock != own {
+		r.inPlaceOf = own
+	}
+	return r
+}
+
+// Reference is the lock that the page names: the one whose run this is, whatever lock is put through it.
+func (r Section) Reference() string { return cmp.Or(r.inPlaceOf, r.Lock) }
+
 // Line is where the run begins in its file; 0 if it comes from none.
-func (r Run) Line() int { return r.line }
+func (r Section) Line() int { return r.line }
 
 // NodeNames lists the lock nodes of the run: those of which a majority grants a lease.
-func (r Run) NodeNames() []string { return names('n', 1, r.Nodes) }
+func (r Section) NodeNames() []string { return names('n', 1, r.Nodes) }
 
 // ReplicaNames lists the replicas of n1.
-func (r Run) ReplicaNames() []string { return names('r', 1, r.Replicas) }
+func (r Section) ReplicaNames() []string { return names('r', 1, r.Replicas) }
 
 // SentinelNames lists the sentinels that watch n1.
-func (r Run) SentinelNames() []string { return names('s', 1, r.Sentinels) }
+func (r Section) SentinelNames() []string { return names('s', 1, r.Sentinels) }
 
 // ShardNames lists the primaries of a cluster beside n1.
-func (r Run) ShardNames() []string { return names('p', 2, r.Shards) }
+func (r Section) ShardNames() []string { return names('p', 2, r.Shards) }
 
 func names(letter rune, from, to int) []string {
 	var names []string
@@ -141,7 +157,7 @@ func names(letter rune, from, to int) []string {
 }
 
 // Expected is the outcome that the run expects for a property.
-func (r Run) Expected(p checker.Property) checker.Status {
+func (r Section) Expected(p checker.Property) checker.Status {
 	for _, e := range r.Expect {
 		if e.Property == p {
 			return e.Status
@@ -152,7 +168,7 @@ func (r Run) Expected(p checker.Property) checker.Status {
 
 // Resolve returns the run with everything that it takes from the scenario, and every default, filled in: its TTL, its
 // servers, its resource, its lanes, its musts and its reports.
-func (s *Scenario) Resolve(r Run) Run {
+func (s *Scenario) Resolve(r Section) Section {
 	r.TTL = cmp.Or(r.TTL, s.TTL, DefaultTTL)
 	r.Resource = cmp.Or(r.Resource, Plain)
 	r.Persistence = cmp.Or(r.Persistence, durable)
@@ -186,14 +202,14 @@ func (s *Scenario) Equal(t *Scenario) bool {
 		slices.EqualFunc(s.Lanes, t.Lanes, Lane.equal) &&
 		slices.EqualFunc(s.Musts, t.Musts, sameMust) &&
 		slices.Equal(s.Reports, t.Reports) &&
-		slices.EqualFunc(s.Runs, t.Runs, Run.equal)
+		slices.EqualFunc(s.Runs, t.Runs, Section.equal)
 }
 
 func (l Lane) equal(m Lane) bool {
 	return l.Process == m.Process && slices.Equal(l.Steps, m.Steps)
 }
 
-func (r Run) equal(q Run) bool {
+func (r Section) equal(q Section) bool {
 	same := func(key string) bool { return r.setting(key) == q.setting(key) }
 	return r.Lock == q.Lock && !slices.ContainsFunc(settings, func(key string) bool { return !same(key) }) &&
 		slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) &&
@@ -225,7 +241,7 @@ func (s *Scenario) check() error {
 }
 
 // check checks a resolved run.
-func (r Run) check() error {
+func (r Section) check() error {
 	if len(r.clients()) == 0 {
 		return fail(r.line, "run %s has no client", r.ID())
 	}
@@ -249,7 +265,7 @@ func (r Run) check() error {
 }
 
 // lane returns the steps of a process in a resolved run.
-func (r Run) lane(process string) []Step {
+func (r Section) lane(process string) []Step {
 	for _, lane := range r.Lanes {
 		if lane.Process == process {
 			return lane.Steps
@@ -259,7 +275,7 @@ func (r Run) lane(process string) []Step {
 }
 
 // clients lists the clients of a resolved run that have a lane.
-func (r Run) clients() []string {
+func (r Section) clients() []string {
 	var names []string
 	for _, lane := range r.Lanes {
 		if lane.Process != Nemesis {
@@ -269,20 +285,20 @@ func (r Run) clients() []string {
 	return names
 }
 
-func (r Run) isClient(name string) bool { return slices.Contains(r.clients(), name) }
+func (r Section) isClient(name string) bool { return slices.Contains(r.clients(), name) }
 
 // isLock reports whether a process is a lock node, or may become one: n1 and its replicas.
-func (r Run) isLock(name string) bool {
+func (r Section) isLock(name string) bool {
 	return slices.Contains(r.NodeNames(), name) || slices.Contains(r.ReplicaNames(), name)
 }
 
 // servers lists all that listens.
-func (r Run) servers() []string {
+func (r Section) servers() []string {
 	return slices.Concat(r.NodeNames(), r.ReplicaNames(), r.SentinelNames(), r.ShardNames(), []string{resourceName})
 }
 
 // checkExists leaves out the probe: it comes when everything has healed, so that no fault can be about it.
-func (r Run) checkExists(name string) error {
+func (r Section) checkExists(name string) error {
 	if processes := slices.Concat(r.clients(), r.servers()); !slices.Contains(processes, name) {
 		return sim.Unknown("process", name, processes)
 	}
@@ -290,7 +306,7 @@ func (r Run) checkExists(name string) error {
 }
 
 // checkStep rejects a step of a client that its resource cannot do.
-func (r Run) checkStep(step Step) error {
+func (r Section) checkStep(step Step) error {
 	switch s := once(step).(type) {
 	case Increment:
 		if r.Resource != Counter {
@@ -312,14 +328,14 @@ func (r Run) checkStep(step Step) error {
 }
 
 // needsText rejects a step that needs a resource that holds text.
-func (r Run) needsText(step Step) error {
+func (r Section) needsText(step Step) error {
 	if r.Resource == Counter {
 		return fmt.Errorf("%q needs a resource that holds text; a %s is for increments", step, Counter)
 	}
 	return nil
 }
 
-func (r Run) checkNemesisStep(step Step) error {
+func (r Section) checkNemesisStep(step Step) error {
 	if when, ok := step.(When); ok {
 		if err := r.checkEvent(when.Event); err != nil {
 			return err
@@ -331,7 +347,7 @@ func (r Run) checkNemesisStep(step Step) error {
 // processLike matches the words of a must that name a client or a server; no other word of a must looks like that.
 var processLike = regexp.MustCompile(`^[cnrsp][0-9]+$`)
 
-func (r Run) checkMust(m checker.Must) error {
+func (r Section) checkMust(m checker.Must) error {
 	words := strings.Fields(m.String())
 	for i, word := range words {
 		if i > 0 && words[i-1] == "write" {
@@ -360,7 +376,7 @@ func (l Lane) writes(value string) bool {
 	})
 }
 
-func (r Run) checkFault(f sim.Fault) error {
+func (r Section) checkFault(f sim.Fault) error {
 	switch f := f.(type) {
 	case sim.Restart:
 		if r.isClient(f.Process) {
@@ -402,7 +418,7 @@ func (r Run) checkFault(f sim.Fault) error {
 }
 
 // checkReplication checks that a fault that makes primaries or replicas is about n1 and its replicas.
-func (r Run) checkReplication(f sim.Fault, names ...string) error {
+func (r Section) checkReplication(f sim.Fault, names ...string) error {
 	for _, name := range names {
 		if err := r.checkExists(name); err != nil {
 			return err
@@ -418,7 +434,7 @@ func (r Run) checkReplication(f sim.Fault, names ...string) error {
 }
 
 // checkLink checks that a link joins two processes of which one talks to the other; that is what there are links for.
-func (r Run) checkLink(l sim.Link) error {
+func (r Section) checkLink(l sim.Link) error {
 	if l == (sim.Link{}) {
 		return nil
 	}
@@ -436,7 +452,7 @@ func (r Run) checkLink(l sim.Link) error {
 
 // talk reports whether messages go between two processes: a client and any server, n1 and its replicas among themselves, and
 // those who watch n1 with all of them and with each other.
-func (r Run) talk(a, b string) bool {
+func (r Section) talk(a, b string) bool {
 	if r.isClient(a) || r.isClient(b) {
 		return r.isClient(a) != r.isClient(b)
 	}
@@ -444,7 +460,7 @@ func (r Run) talk(a, b string) bool {
 }
 
 // links says what links there are.
-func (r Run) links() string {
+func (r Section) links() string {
 	if r.Replicas > 0 {
 		return "a link joins a client and a server, or two Redis servers"
 	}
@@ -452,7 +468,7 @@ func (r Run) links() string {
 }
 
 // checkEvent rejects an event that nothing brings about: its fault would never be injected.
-func (r Run) checkEvent(e Event) error {
+func (r Section) checkEvent(e Event) error {
 	if e.What.server() {
 		return r.checkServerEvent(e)
 	}
@@ -465,7 +481,7 @@ func (r Run) checkEvent(e Event) error {
 	return nil
 }
 
-func (r Run) checkServerEvent(e Event) error {
+func (r Section) checkServerEvent(e Event) error {
 	for _, name := range []string{e.Process, e.Value} {
 		if err := r.checkExists(name); name != "" && err != nil {
 			return err
@@ -489,7 +505,7 @@ func (r Run) checkServerEvent(e Event) error {
 }
 
 // injects reports whether the nemesis has a step with this fault.
-func (r Run) injects(f sim.Fault) bool {
+func (r Section) injects(f sim.Fault) bool {
 	return slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool { return faultOf(step) == f })
 }
 

@@ -25,7 +25,7 @@ const (
 // A Case is one run of one scenario that is to be done.
 type Case struct {
 	Scenario *Scenario
-	Run      Run // of Scenario, not resolved
+	Run      Section // of Scenario, not resolved; perhaps [Section.With] another lock than its own
 	Seed     uint64
 	On       string  // OnSim (the default) or OnReal
 	Speed    float64 // on real Redis: what durations are divided by; default 1
@@ -36,6 +36,7 @@ type job struct {
 	File   string  `json:"file"`
 	Source string  `json:"source"`
 	Run    string  `json:"run"`
+	Lock   string  `json:"lock"`
 	Seed   uint64  `json:"seed"`
 	On     string  `json:"on"`
 	Speed  float64 `json:"speed"`
@@ -56,7 +57,7 @@ type done struct {
 func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i int, o *Outcome)) error {
 	var jobs []json.RawMessage
 	for i, c := range cases {
-		j := job{c.Scenario.File, c.Scenario.String(), c.Run.ID(), c.Seed, c.On, max(c.Speed, noSpeed), c.On != OnReal && i%canary == 0}
+		j := job{c.Scenario.File, c.Scenario.String(), c.Run.ID(), c.Run.Lock, c.Seed, c.On, max(c.Speed, noSpeed), c.On != OnReal && i%canary == 0}
 		data, err := json.Marshal(j)
 		if err != nil {
 			return err
@@ -92,7 +93,7 @@ func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i in
 }
 
 // crashed is the outcome of a case that did not end by itself.
-func crashed(c Case, r Run, report *sim.Report) *Outcome {
+func crashed(c Case, r Section, report *sim.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
 	o.History = &sim.History{Meta: r.meta(c.Scenario, c.On, c.Seed)}
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
@@ -125,12 +126,13 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 	if err != nil {
 		return nil, err
 	}
+	r = r.With(j.Lock)
 	build, err := find(r.Lock)
 	if err != nil {
 		return nil, err
 	}
 	if j.On == OnReal {
-		o, err := OnRedis(ctx, s, r, build, j.Seed, j.Speed)
+		o, err := onServers(ctx, s, r, build, j.Seed, j.Speed)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +174,7 @@ func inProcess(ctx context.Context, jobs []json.RawMessage, each func(int, sim.O
 }
 
 // FindRun returns the run with an ID, such as redlock or redlock/too-short.
-func (s *Scenario) FindRun(id string) (Run, error) {
+func (s *Scenario) FindRun(id string) (Section, error) {
 	var ids []string
 	for _, r := range s.Runs {
 		if r.ID() == id {
@@ -180,5 +182,5 @@ func (s *Scenario) FindRun(id string) (Run, error) {
 		}
 		ids = append(ids, r.ID())
 	}
-	return Run{}, fmt.Errorf("%s: %w", s.File, sim.Unknown("run", id, ids))
+	return Section{}, fmt.Errorf("%s: %w", s.File, sim.Unknown("run", id, ids))
 }

@@ -121,6 +121,7 @@ const NoEnd = time.Duration(1<<63 - 1)
 type Meta struct {
 	Scenario string   `json:"scenario"`
 	Lock     string   `json:"lock"`            // name of the lock under test
+	For      string   `json:"for,omitempty"`   // the lock that the scenario names, if the one under test took its place
 	Label    string   `json:"label,omitempty"` // tells several runs of one lock in one scenario apart
 	On       string   `json:"on"`              // sim or redis
 	Seed     uint64   `json:"seed"`

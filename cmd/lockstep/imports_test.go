@@ -11,15 +11,16 @@ import (
 // what it happens to, scenarios says what to try.
 func TestImportsPointDown(t *testing.T) {
 	may := map[string][]string{
-		"lockstep/sim":             {},
-		"lockstep/nodes":           {"lockstep/sim"},
-		"lockstep/clients":         {"lockstep/sim", "lockstep/clients/internal/redlock"},
-		"lockstep/clients/broken":  {"lockstep/clients", "lockstep/clients/internal/redlock"},
-		"lockstep/clients/planted": {"lockstep/clients"},
-		"lockstep/checker":         {"lockstep/sim"},
-		"lockstep/reports":         {"lockstep/sim", "lockstep/checker"},
-		"lockstep/scenarios":       {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports"},
-		"lockstep/cmd/lockstep":    {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios"},
+		"lockstep/sim":               {},
+		"lockstep/nodes":             {"lockstep/sim"},
+		"lockstep/clients":           {"lockstep/sim", "lockstep/clients/internal/redlock"},
+		"lockstep/clients/broken":    {"lockstep/clients", "lockstep/clients/internal/redlock"},
+		"lockstep/clients/planted":   {"lockstep/clients"},
+		"lockstep/clients/libraries": {"lockstep/clients", "lockstep/sim"},
+		"lockstep/checker":           {"lockstep/sim"},
+		"lockstep/reports":           {"lockstep/sim", "lockstep/checker"},
+		"lockstep/scenarios":         {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports"},
+		"lockstep/cmd/lockstep":      {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios", "lockstep/clients/libraries"},
 
 		"lockstep/clients/internal/redlock": {},
 	}

@@ -18,7 +18,7 @@ import (
 // selection is what the arguments of a command name.
 type selection struct {
 	scenario *scenarios.Scenario
-	runs     []scenarios.Run
+	runs     []scenarios.Section
 	file     bool // it is not from the catalogue
 	one      bool // the one run was named
 }
@@ -73,7 +73,7 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 	var kept []selection
 	var first error
 	for _, s := range chosen {
-		var runs []scenarios.Run
+		var runs []scenarios.Section
 		for _, r := range s.runs {
 			err := scenarios.CheckRedis(s.scenario, r, f.speed)
 			switch {
@@ -96,11 +96,11 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 	return kept, nil
 }
 
-func keep(runs []scenarios.Run, locks []string) []scenarios.Run {
+func keep(runs []scenarios.Section, locks []string) []scenarios.Section {
 	if len(locks) == 0 {
 		return runs
 	}
-	var kept []scenarios.Run
+	var kept []scenarios.Section
 	for _, r := range runs {
 		for _, l := range locks {
 			if r.Lock == l {
@@ -135,7 +135,7 @@ func (s selection) narrow(id string, one bool) (selection, error) {
 		return s, nil
 	}
 	r, err := s.scenario.FindRun(id)
-	s.runs, s.one = []scenarios.Run{r}, true
+	s.runs, s.one = []scenarios.Section{r}, true
 	return s, err
 }
 

@@ -1,0 +1,37 @@
+// Package libraries has the locks that people ship: unmodified libraries, each behind an adapter of some twenty lines that
+// says how the steps of a scenario are asked of it, in its default configuration and in those that its documentation
+// offers. An adapter adds nothing to a library and takes nothing from it.
+package libraries
+
+import (
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// A Lock is a library in one of its configurations.
+type Lock struct {
+	clients.Lock
+	Module string // the path of the Go module
+	// Like names the locks of the literature in whose runs the library takes their place.
+	Like []string
+	// Restless libraries draw from randomness that cannot be seeded, or leave the order of what is simultaneous to the Go
+	// scheduler: their runs do not repeat themselves to the byte.
+	Restless bool
+}
+
+// Locks lists the libraries.
+func Locks() []Lock {
+	return nil
+}
+
+// Find returns one of [Locks] by its name. The error names the nearest.
+func Find(name string) (Lock, error) {
+	var names []string
+	for _, l := range Locks() {
+		if l.Name == name {
+			return l, nil
+		}
+		names = append(names, l.Name)
+	}
+	return Lock{}, sim.Unknown("library", name, names)
+}
