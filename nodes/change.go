@@ -79,6 +79,7 @@ func (r *Redis) look(name string) {
 		delete(r.keys, name)
 	}
 	r.retimed(old.deadline, is.deadline)
+	r.invalidate(name)
 	if r.effects.logs {
 		r.changed(name, old, is, lives)
 	}
@@ -114,6 +115,7 @@ func (r *Redis) drop(name string) {
 	r.db.Del(name)
 	delete(r.keys, name)
 	r.retimed(old.deadline, 0)
+	r.invalidate(name)
 	if r.effects.logs {
 		r.emit("DEL", name)
 		r.effects.expired++

@@ -44,6 +44,7 @@ var commands = byName(
 	command{name: "MSETNX", arity: -3, write: true, first: 1, last: -1, step: 2, run: runMSet},
 	command{name: "APPEND", arity: 3, write: true, first: 1, last: 1, step: 1},
 	command{name: "STRLEN", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "GETRANGE", arity: 4, first: 1, last: 1, step: 1}, // redislock asks whose key it is with it
 	command{name: "INCR", arity: 2, write: true, first: 1, last: 1, step: 1, run: runIncrement},
 	command{name: "DECR", arity: 2, write: true, first: 1, last: 1, step: 1, run: runIncrement},
 	command{name: "INCRBY", arity: 3, write: true, first: 1, last: 1, step: 1, run: runIncrement},
@@ -134,6 +135,8 @@ var commands = byName(
 	command{name: "CLIENT|ID", arity: 2, noScript: true, run: runClientID},
 	command{name: "CLIENT|GETNAME", arity: 2, noScript: true, run: runClientGetName},
 	command{name: "CLIENT|SETNAME", arity: 3, noScript: true, run: runClientSetName},
+	command{name: "CLIENT|TRACKING", arity: -3, noScript: true, run: runClientTracking},
+	command{name: "CLUSTER", arity: -2, run: runCluster},
 	command{name: "TIME", arity: 1, run: runTime},
 	command{name: "INFO", arity: -1, run: runInfo},
 	command{name: "ROLE", arity: 1, noScript: true, run: runRole},
@@ -145,8 +148,8 @@ var commands = byName(
 // that draw lots, those of an administrator, and those that no lock was seen to use.
 var unsimulated = strings.Fields(`
 	ACL ASKING BGREWRITEAOF BGSAVE BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
-	BZPOPMAX BZPOPMIN CLUSTER COMMAND CONFIG COPY DEBUG DUMP FAILOVER FCALL FCALL_RO FUNCTION GEOADD GEODIST
-	GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GEOSEARCHSTORE GETBIT GETRANGE
+	BZPOPMAX BZPOPMIN COMMAND CONFIG COPY DEBUG DUMP FAILOVER FCALL FCALL_RO FUNCTION GEOADD GEODIST
+	GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GEOSEARCHSTORE GETBIT
 	HINCRBYFLOAT HMSET HRANDFIELD HSCAN HSTRLEN INCRBYFLOAT LASTSAVE LATENCY LCS LINSERT LMOVE LMPOP LOLWUT LPOS
 	LPUSHX LSET LTRIM MEMORY MIGRATE MODULE MONITOR MOVE OBJECT PFADD PFCOUNT PFDEBUG PFMERGE PFSELFTEST PSUBSCRIBE PSYNC
 	PUBSUB PUNSUBSCRIBE RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET RESTORE RESTORE-ASKING RPOPLPUSH RPUSHX
@@ -279,6 +282,7 @@ func runFlush(r *Redis, _ *Session, _ *command, args []string) {
 		r.out.fail(syntax)
 		return
 	}
+	r.invalidateAll()
 	for _, name := range r.names() {
 		r.db.Del(name)
 		r.look(name)
@@ -402,6 +406,16 @@ func (r *Redis) mode() string {
 func runQuit(r *Redis, s *Session, _ *command, _ []string) {
 	r.out.status("OK")
 	s.Close()
+}
+
+// runCluster is how a client learns that it talks to a server of its own. What a node of a cluster is asked is answered
+// elsewhere (shards.go).
+func runCluster(r *Redis, _ *Session, _ *command, args []string) {
+	if r.clustered {
+		r.out.fail("ERR CLUSTER " + strings.ToUpper(args[1]) + " is a command of redis-server that Lockstep does not simulate")
+		return
+	}
+	r.out.fail("ERR This instance has cluster support disabled")
 }
 
 func runClientID(r *Redis, s *Session, _ *command, _ []string) { r.out.integer(s.id) }

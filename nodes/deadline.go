@@ -154,6 +154,7 @@ func runGetex(r *Redis, s *Session, c *command, args []string) {
 	r.forward(s, c, []string{"GET", key})
 	s.aside("PEXPIREAT", key, r.expiry(ms))
 	r.look(key)
+	r.invalidate(key)
 }
 
 // runExpire is EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT.

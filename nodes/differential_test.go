@@ -421,11 +421,13 @@ func (d draw) words(words ...string) op { return op{args: words} }
 
 func drawOp(rt *rapid.T) op {
 	d := draw{rt}
-	switch d.n(22) {
+	switch d.n(23) {
 	case 0, 1, 2, 3:
 		return d.set()
 	case 4:
 		return d.words(d.of("GET", "get", "GETDEL", "STRLEN", "TYPE", "PERSIST"), d.key())
+	case 22:
+		return d.words("GETRANGE", d.key(), d.of("0", "1", "-1", "5"), d.of("0", "2", "-1", "-2", "100"))
 	case 5:
 		return d.words(d.of("TTL", "PTTL", "PEXPIRETIME", "EXPIRETIME"), d.key())
 	case 6, 7:

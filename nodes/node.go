@@ -39,6 +39,7 @@ func Serve(w *sim.World, name string) *Node {
 	n.Redis = NewRedis(n.Process.Wall().Now)
 	n.Observe(n.changed)
 	n.OnReply(n.late)
+	n.OnPush(func(s *Session, message []byte) { s.State.(*sim.Conn).Push(message) })
 	return n
 }
 

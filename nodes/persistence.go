@@ -279,6 +279,7 @@ func (r *Redis) Restart(empty bool) {
 	clear(r.scripts)
 	r.closeLua()
 	r.effects.offset, r.linked, r.unread = 0, false, nil
+	r.tracking.reset()
 	r.followers, r.waiters, r.wantAck = nil, nil, false
 
 	r.begin("", "")

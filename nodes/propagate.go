@@ -110,10 +110,7 @@ func (r *Redis) emitSet(name string, is entry) {
 // done emits the effect of a command that ran and was not seen to change a key: that of a command which is its own effect,
 // and of one which wrote what was there already. Redis counts that as a change.
 func (r *Redis) done(c *command, args []string, reply []byte) {
-	switch {
-	case reply[0] == '-', reply[0] == '_', bytes.HasPrefix(reply, []byte("$-1")), bytes.HasPrefix(reply, []byte("*-1")):
-		return
-	case string(reply) == ":0\r\n" && !c.zeroIsChange():
+	if !r.wrote(c, args, reply) {
 		return
 	}
 	switch c.effect() {
@@ -122,10 +119,27 @@ func (r *Redis) done(c *command, args []string, reply []byte) {
 	case retime:
 		r.emit("PEXPIREAT", args[c.first], formatDeadline(r.keys[args[c.first]].deadline))
 	case rewrite:
-		if e := r.keys[args[c.first]]; e.text && !r.nx {
-			r.emitSet(args[c.first], e)
-		}
+		r.emitSet(args[c.first], r.keys[args[c.first]])
 	}
+}
+
+// wrote says of a command that ran, and is one that changes its keys even where it writes what was there, whether it wrote.
+func (r *Redis) wrote(c *command, args []string, reply []byte) bool {
+	switch {
+	case reply[0] == '-', reply[0] == '_', bytes.HasPrefix(reply, []byte("$-1")), bytes.HasPrefix(reply, []byte("*-1")):
+		return false
+	case string(reply) == ":0\r\n" && !c.zeroIsChange():
+		return false
+	case c.name == "RENAME" && args[1] == args[2]:
+		return false
+	}
+	switch c.effect() {
+	case itself, retime:
+		return true
+	case rewrite:
+		return r.keys[args[c.first]].text && !r.nx
+	}
+	return false
 }
 
 // effect is what a command has for its effect, beyond the difference that it is seen to make to string keys and deadlines.
@@ -217,6 +231,7 @@ func (r *Redis) contents(name string) []string {
 // reload makes the node hold what a snapshot says and nothing else. The caller reports what that changed: it gets the
 // keys of before.
 func (r *Redis) reload(snapshot []byte) (old map[string]entry) {
+	r.invalidateAll()
 	old = r.keys
 	r.keys = map[string]entry{}
 	for name := range old {

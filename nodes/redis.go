@@ -40,7 +40,7 @@ import (
 //     than 14 digits, string.format takes arguments that it should refuse, and bit, struct, cmsgpack and
 //     redis.setresp(3) are missing.
 //   - An inline command knows no quotes.
-//   - CLIENT has SETNAME, GETNAME and ID only, and commands that are in unsimulated (command.go) answer an error.
+//   - CLIENT has SETNAME, GETNAME, ID and TRACKING only (of which see tracking.go), and commands that are in unsimulated (command.go) answer an error.
 //   - DELEX, which came with Redis 8.4, is there.
 type Redis struct {
 	now      func() time.Time
@@ -59,7 +59,8 @@ type Redis struct {
 	next  int64 // the earliest deadline; 0: none
 	stale bool  // next must be looked up again
 
-	effects effects
+	effects  effects
+	tracking tracking
 	roles
 	disk    disk
 	loading bool     // a snapshot is being loaded

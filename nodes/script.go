@@ -28,6 +28,7 @@ type script struct {
 // running is a script that runs.
 type running struct {
 	session  *Session
+	keys     []string // that were declared to it
 	readOnly bool
 }
 
@@ -171,7 +172,7 @@ func runEval(r *Redis, s *Session, c *command, args []string) {
 	if r.lua == nil {
 		r.lua = openLua(r)
 	}
-	r.script = &running{session: s, readOnly: readOnly || sc.readOnly}
+	r.script = &running{session: s, keys: args[3 : 3+n], readOnly: readOnly || sc.readOnly}
 	resp3 := s.peer.Resp3
 	s.peer.Resp3 = false // scripts see RESP2
 	value, failure := r.lua.call(sc, args[3:3+n], args[3+n:])

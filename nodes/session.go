@@ -23,6 +23,7 @@ type Session struct {
 	// State is for whoever carries the bytes to keep what it likes.
 	State any
 
+	tracks  tracks
 	watched map[string]bool
 	multi   bool     // between MULTI and EXEC
 	broken  bool     // a command could not be queued
@@ -76,6 +77,7 @@ func (s *Session) Feed(data []byte) (reply []byte) {
 // Close ends the connection: its transaction is discarded.
 func (s *Session) Close() {
 	s.closed = true
+	s.redis.tracking.leave(s)
 	if s.waiting {
 		s.redis.stopWaiting(s)
 	}
@@ -119,6 +121,7 @@ func (s *Session) run(args []string) {
 		return
 	}
 	r.word = c.word()
+	r.tracking.current = s
 	if r.primary == "" || c.name == "DBSIZE" { // which counts what is over
 		r.do(s, c, args)
 	} else {
@@ -126,6 +129,7 @@ func (s *Session) run(args []string) {
 		r.do(s, c, args)
 		back()
 	}
+	r.tellOwn(s)
 	r.settle()
 	s.wrote = r.effects.offset // whatever the command was
 	r.expire()
@@ -137,10 +141,13 @@ func (r *Redis) do(s *Session, c *command, args []string) {
 	r.nx = false
 	if c.run != nil {
 		c.run(r, s, c, args)
-		return
+	} else {
+		args[0] = c.name
+		r.forward(s, c, args)
 	}
-	args[0] = c.name
-	r.forward(s, c, args)
+	if c.reads() && len(r.tracking.sessions) > 0 {
+		r.remember(s, c, args)
+	}
 }
 
 // forward has miniredis run c in the form of args, and looks at the keys that it may have changed. The form must have
@@ -159,6 +166,9 @@ func (r *Redis) forward(s *Session, c *command, args []string) {
 	}
 	for i := c.first; i <= last; i += c.step {
 		r.look(args[i])
+		if len(r.tracking.readers) > 0 && r.wrote(c, args, r.out[mark:]) {
+			r.invalidate(args[i]) // also if it is what it was
+		}
 	}
 	r.effects.whole = false
 	if r.effects.logs && r.effects.n == before {
