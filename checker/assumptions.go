@@ -6,19 +6,12 @@ import (
 	"lockstep/sim"
 )
 
-// unmet returns why the run proves nothing: it ended before its time, a pause did not stop all of a client, a fault had no
-// effect, or a dangerous state did not occur. A lock that survives a pause which hit it after it had finished has survived nothing.
+// unmet returns why the run proves nothing: it ended before its time, a fault had no effect, or a dangerous state did not
+// occur. A lock that survives a pause which hit it after it had finished has survived nothing.
 func unmet(ix *index, musts []Must) []string {
 	var reasons []string
 	if ix.Meta.Cap != "" {
 		reasons = append(reasons, "the run hit "+ix.Meta.Cap)
-	}
-	ranOn := map[string]bool{}
-	for _, e := range ix.Events {
-		if e.Kind == sim.Info && e.Op == sim.Unpaused && !ranOn[e.Process] {
-			ranOn[e.Process] = true
-			reasons = append(reasons, e.Process+" ran on while it was paused: it takes its time from package time, so this run proves nothing about a pause")
-		}
 	}
 	settled := map[int]bool{0: true} // faults that bit, or were named already; number 0 is a mere consequence of one
 	for _, e := range ix.Events {
@@ -29,7 +22,7 @@ func unmet(ix *index, musts []Must) []string {
 	for _, e := range ix.Events {
 		if e.Kind == sim.Injected && !settled[e.ID] {
 			settled[e.ID] = true
-			reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", e.Value))
+			reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", e.Value)+ix.whyIdle(e))
 		}
 	}
 	for _, m := range musts {
@@ -38,4 +31,15 @@ func unmet(ix *index, musts []Must) []string {
 		}
 	}
 	return reasons
+}
+
+// whyIdle says why a fault of a client's clocks can have been idle although its client was not.
+func (ix *index) whyIdle(e sim.Event) string {
+	switch {
+	case ix.servers[e.Process] || e.Process == "resource":
+		return ""
+	case e.Op == "jump" || e.Op == "drift" || e.Op == "slew":
+		return ": from then on the lock of " + e.Process + " asked no clock of its process for the time, and package time cannot be set"
+	}
+	return ""
 }

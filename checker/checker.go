@@ -17,7 +17,6 @@ package checker
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"lockstep/sim"
@@ -115,7 +114,8 @@ func (r Result) Status(p Property) Status {
 //
 // UNKNOWN outranks UNSAFE where the run itself did not do what it was meant to (an idle fault, an unmet must, a cap),
 // since then even a violation is one of another run than the one described. A property that has nothing to go by is
-// weaker: it makes a run UNKNOWN only if no other property is violated.
+// weaker: it makes a run UNKNOWN only if no other property is violated. So is code that ran on while it was paused: a violation
+// that it had no part in stands.
 func Check(h *sim.History, musts []Must) Result {
 	var r Result
 	if err := wellFormed(h); err != nil {
@@ -142,7 +142,7 @@ func Check(h *sim.History, musts []Must) Result {
 		r.Violations = append(r.Violations, found...)
 	}
 
-	r.Unmet = unmet(ix, musts)
+	r.Unmet = append(r.standing(ix), unmet(ix, musts)...)
 	switch {
 	case len(r.Unmet) > 0:
 		r.Verdict = Inconclusive
@@ -189,10 +189,4 @@ func proof(events ...int) []int {
 // seconds prints an instant the way the timeline does.
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d.%03ds", d/time.Second, d%time.Second/time.Millisecond)
-}
-
-// clientOf returns the client that a lease is named after: c1 for c1#2.
-func clientOf(label string) string {
-	client, _, _ := strings.Cut(label, "#")
-	return client
 }

@@ -258,7 +258,7 @@ func (n *narrator) predecessor(label string, k tenure) *tenure {
 
 // copied says whether a key came to its server by replication.
 func (n *narrator) copied(k tenure) bool {
-	return n.event(k.from).By != clientOf(k.label)
+	return n.event(k.from).By != sim.Client(k.label)
 }
 
 // tooEarly says whether a key expired before the time that it was set for had passed in true time.

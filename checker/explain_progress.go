@@ -67,7 +67,7 @@ func (n *narrator) obstacles(from, to int) {
 				keys = append(keys, k)
 			}
 		}
-		client := clientOf(label)
+		client := sim.Client(label)
 		where := strings.Join(processes(keys), " ")
 		if l := n.lease(label); l != nil {
 			n.grant(l, "")

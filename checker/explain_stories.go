@@ -113,7 +113,11 @@ func (n *narrator) releasing(i int) (string, []int) {
 		}
 		return text, []int{i, out}
 	case out >= 0 && o.Kind == sim.Info:
-		return fmt.Sprintf("%s asked for the release of %s at %s, and had no answer", e.Process, e.Lease, seconds(e.At)), []int{i, out}
+		text := fmt.Sprintf("%s asked for the release of %s at %s, and had no answer", e.Process, e.Lease, seconds(e.At))
+		if why := plain(o.Error); why != "" {
+			text += " but " + why
+		}
+		return text, []int{i, out}
 	}
 	return fmt.Sprintf("%s began to release %s at %s", e.Process, e.Lease, seconds(e.At)), []int{i}
 }
@@ -328,7 +332,7 @@ func (n *narrator) tellReturn() {
 // tellIntrusion tells how a command of one client came to touch the key of another.
 func (n *narrator) tellIntrusion() {
 	n.intrusion(n.culprit(func(e sim.Event) bool {
-		return e.Kind == sim.State && (e.Op == sim.Over || e.Op == sim.Retime || e.Op == sim.Delete) && e.By != clientOf(e.Owner)
+		return e.Kind == sim.State && (e.Op == sim.Over || e.Op == sim.Retime || e.Op == sim.Delete) && e.By != sim.Client(e.Owner)
 	}))
 }
 
@@ -339,7 +343,7 @@ func (n *narrator) intrusion(i int) {
 	if i < 0 {
 		return
 	}
-	owner := clientOf(e.Owner)
+	owner := sim.Client(e.Owner)
 	about := n.doing(e.By, i)
 	op := n.event(about)
 	var own *Lease // what the intruder took the key for

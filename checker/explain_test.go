@@ -38,7 +38,7 @@ func fences(labels map[string]int64) func(*sim.History) {
 func words(h *sim.History) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Op == sim.Accept {
-			e.By = clientOf(e.Lease)
+			e.By = sim.Client(e.Lease)
 			e.Word = e.Value[strings.LastIndex(e.Value, " ")+1:]
 		}
 	}
@@ -801,7 +801,7 @@ func checkGrounds(t interface {
 	for _, i := range s.Events {
 		e := h.Events[i]
 		for _, name := range append(mentioned.FindAllString(e.Value, -1), e.Process, e.By, e.Lease, e.Owner) {
-			names[name], names[clientOf(name)] = true, true
+			names[name], names[sim.Client(name)] = true, true
 		}
 		for _, at := range []time.Duration{e.At, e.Clock, e.Sent, e.Until} {
 			times[strings.TrimPrefix(seconds(at), "-")] = true

@@ -135,7 +135,7 @@ func newDearth(ix *index) *dearth {
 }
 
 // stands returns when a key stood in everybody's way, and could not have been removed: from the beginning if its lease was
-// handed out, until it was given back; from when its owner had crashed, had been paused, or could not reach the node, or the
+// handed out, until it was given back, or its owner gave up giving it back though nothing kept it from the node; from when its owner had crashed, had been paused, or could not reach the node, or the
 // node was down, so that the owner may have missed its chance to remove it; and when it outlived its time, because the clock
 // of the node was wrong. A stretch that is empty is none.
 func (d *dearth) stands(k life) stretch {
@@ -147,7 +147,7 @@ func (d *dearth) stands(k life) stretch {
 	begin := ix.at(k.from)
 	sent := min(departure(ix.Events[k.from]), begin)
 	asked := stretch{sent, max(s.to, begin)}
-	owner := clientOf(k.label)
+	owner := sim.Client(k.label)
 	if t, ok := touches(d.trouble(owner, k.node), asked); ok {
 		s.from = max(t.from, begin)
 	}
@@ -155,7 +155,7 @@ func (d *dearth) stands(k life) stretch {
 		s.from = min(s.from, max(begin, later(k.due(), k.promise/100+10*time.Millisecond)))
 	}
 	if ix.lease(k.label) != nil {
-		if back, ok := ix.givenBack(k.label); !ok {
+		if back, ok := d.letGo(k); !ok {
 			s.from = begin
 		} else if back < s.from { // the lock thinks that it is gone
 			return stretch{begin, min(back, s.to)}
@@ -164,6 +164,30 @@ func (d *dearth) stands(k life) stretch {
 		}
 	}
 	return s
+}
+
+// letGo returns when a Release of the lease of a key returned without an error, or with one that says nothing, although its
+// client, the node and the link between them had been in order all the while: it was not the world that kept the key there.
+func (d *dearth) letGo(k life) (time.Duration, bool) {
+	ix := d.ix
+	if back, ok := ix.givenBack(k.label); ok {
+		return back, true
+	}
+	owner := sim.Client(k.label)
+	for _, in := range ix.releases[k.label] {
+		out, ok := ix.outcome[in]
+		if !ok || ix.Events[out].Kind != sim.Info {
+			continue
+		}
+		_, hindered := touches(d.trouble(owner, k.node), stretch{ix.at(in), ix.at(out) + 1})
+		lost := slices.ContainsFunc(ix.Events[in:out], func(e sim.Event) bool {
+			return dropped(e, owner, k.node) || dropped(e, k.node, owner)
+		})
+		if !hindered && !lost {
+			return ix.at(out), true
+		}
+	}
+	return 0, false
 }
 
 // trouble returns when a client may have missed its chance to remove a key from a server.
@@ -244,7 +268,8 @@ func (d *dearth) needs(a ask) []need {
 	return slices.DeleteFunc(found, func(n need) bool { return n.to-n.from <= ix.patience() })
 }
 
-// holds returns when somebody could rely on a lock: from the grant until the lease was given back, or else had ended.
+// holds returns when somebody could rely on a lock: from the grant until the lease was given back, or nobody could tell
+// whether it was, or else had ended. Keys that are left all the same may still stand in the way.
 func (d *dearth) holds(lock string) []stretch {
 	var held []stretch
 	for _, l := range d.ix.holds {
@@ -255,8 +280,10 @@ func (d *dearth) holds(lock string) []stretch {
 		if d.ix.lease(l.Label).ReturnEvent == l.ReturnEvent {
 			s.from = l.Granted
 		}
-		if back, ok := d.ix.givenBack(l.Label); ok {
-			s.to = min(s.to, back)
+		for _, in := range d.ix.releases[l.Label] {
+			if out, ok := d.ix.outcome[in]; ok && d.ix.Events[out].Kind != sim.Fail {
+				s.to = min(s.to, d.ix.at(out))
+			}
 		}
 		held = append(held, s)
 	}

@@ -72,8 +72,10 @@ func heldAt(h *sim.History, lock string, t time.Duration) bool {
 		if h.Events[l.ReturnEvent].Op == sim.Acquire {
 			from = l.Granted
 		}
-		if back, ok := givenBackOracle(h, l.Label); ok {
-			to = min(to, back)
+		for _, e := range h.Events {
+			if e.Op == sim.Release && (e.Kind == sim.OK || e.Kind == sim.Info) && e.Lease == l.Label {
+				to = min(to, e.At)
+			}
 		}
 		if l.Lock == lock && from <= t && t < to {
 			return true
@@ -86,6 +88,33 @@ func givenBackOracle(h *sim.History, label string) (time.Duration, bool) {
 	for _, e := range h.Events {
 		if e.Op == sim.Release && e.Kind == sim.OK && e.Lease == label {
 			return e.At, true
+		}
+	}
+	return 0, false
+}
+
+// letGoOracle returns when a release of a lease came to nothing though nothing kept its client from a server.
+func letGoOracle(h *sim.History, label, server string) (time.Duration, bool) {
+	owner := sim.Client(label)
+	for i, in := range h.Events {
+		if in.Op != sim.Release || in.Kind != sim.Invoke || in.Lease != label {
+			continue
+		}
+		fine := true
+		for _, e := range h.Events {
+			if e.At < in.At { // what was before goes on
+				continue
+			}
+			u := e.At
+			fine = fine && state(h, owner, u, sim.Injected, "crash") == "" && !pausedAt(h, owner, u) && !apartAt(h, owner, server, u) && !downAt(h, server, u)
+			if e.Process == owner && e.ID == in.ID && e.Op == sim.Release && e.Kind != sim.Invoke {
+				if fine && e.Kind == sim.Info && !slices.ContainsFunc(h.Events[i:], func(d sim.Event) bool {
+					return d.Kind == sim.Message && d.Op == sim.Drop && d.At <= u && (d.By == owner && d.Process == server || d.By == server && d.Process == owner)
+				}) {
+					return u, true
+				}
+				break
+			}
 		}
 	}
 	return 0, false
@@ -115,7 +144,7 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 			continue
 		}
 		// When did it become one that nobody could remove?
-		owner, hindered := clientOf(set.Lease), time.Duration(sim.NoEnd)
+		owner, hindered := sim.Client(set.Lease), time.Duration(sim.NoEnd)
 		instants := []time.Duration{set.At}
 		if set.Sent != 0 {
 			instants = append(instants, set.Sent)
@@ -134,6 +163,9 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 		hindered = min(hindered, timed+promise+promise/100+10*time.Millisecond)
 		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease })
 		back, given := givenBackOracle(h, set.Lease)
+		if !given {
+			back, given = letGoOracle(h, set.Lease, server)
+		}
 		switch {
 		case handed && (!given || t < back || hindered <= back):
 			return true

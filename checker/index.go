@@ -47,6 +47,7 @@ type index struct {
 	outages     map[string][]span // from a crash, or an orderly stop, to the restart
 	clocks      map[string][]reading
 	clockFaults map[string][]int
+	keys        int              // how many on one node make its vote
 	slow        map[string][]int // messages from or to a process that took more than half a TTL
 
 	broken map[direction][]stretch // see severed
@@ -91,6 +92,7 @@ func newIndex(h *sim.History) *index {
 		clocks:      map[string][]reading{},
 		clockFaults: map[string][]int{},
 		slow:        map[string][]int{},
+		keys:        1,
 	}
 	ix.readServers()
 	ix.readOperations()
@@ -162,6 +164,8 @@ func (ix *index) readOperations() {
 			}
 		}
 		switch {
+		case e.Kind == sim.OK && e.Op == sim.Acquire:
+			ix.keys = max(ix.keys, e.Keys)
 		case e.Kind == sim.OK && e.Op == sim.Read:
 			ix.reads[e.Process] = append(ix.reads[e.Process], i)
 		case e.Kind == sim.OK && e.Op == sim.Extend, e.Kind == sim.Info && e.Op == sim.Renew:
@@ -215,6 +219,7 @@ func (ix *index) readKeys() {
 	type place struct{ node, key string }
 	living := map[place]int{}
 	votes := map[string]map[string]int{} // label → group → keys of it that live there
+	voting := map[string]int{}           // label → groups on which enough of them do
 	end := func(p place, i int) (label string, vote bool) {
 		n, ok := living[p]
 		if !ok {
@@ -224,8 +229,8 @@ func (ix *index) readKeys() {
 		l := &ix.lives[n]
 		l.to = i
 		if groups := votes[l.label]; l.vote {
-			if groups[l.group]--; groups[l.group] == 0 {
-				delete(groups, l.group)
+			if groups[l.group]--; groups[l.group] == ix.keys-1 {
+				voting[l.label]--
 			}
 		}
 		return l.label, l.vote
@@ -251,7 +256,10 @@ func (ix *index) readKeys() {
 			votes[label] = map[string]int{}
 		}
 		votes[label][l.group]++
-		if votes[label][l.group] == 1 && len(votes[label]) == ix.Meta.Quorum() && !again {
+		if votes[label][l.group] != ix.keys {
+			return
+		}
+		if voting[label]++; voting[label] == ix.Meta.Quorum() && !again {
 			ix.grants[label] = append(ix.grants[label], i)
 		}
 	}
@@ -281,7 +289,7 @@ func (ix *index) readKeys() {
 // of the one who was first to send it; the key stands for what the other asked for all the same.
 func (ix *index) marked(i int) string {
 	e := ix.Events[i]
-	if e.Lease == "" || e.By == "" || ix.servers[e.By] || clientOf(e.Lease) == e.By {
+	if e.Lease == "" || e.By == "" || ix.servers[e.By] || sim.Client(e.Lease) == e.By {
 		return e.Lease
 	}
 	if in := last(ix.invokes[e.By], i); in >= 0 {

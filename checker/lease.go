@@ -33,9 +33,12 @@ type Lease struct {
 	Granted time.Duration // when a majority of nodes came to have its key, the last time before From; From if that was not seen
 	From    time.Duration // when Acquire returned, or else the late extension: the hold begins
 	To      time.Duration // the hold ends, and does not include this instant; may lie after the last event
-	End     time.Duration // when the client's steady clock reads the end of the lease, as extended in time, or sim.NoEnd
+	// End is when the client's steady clock reads the end of the lease, as extended in time, or sim.NoEnd. Of one that is
+	// renewed without telling, it is when its keys came to their end, of which the client need not know.
+	End time.Duration
 
 	endless bool // End is not what the lock said, which gave the lease none
+	renews  bool // without telling
 
 	GrantSeen bool
 	Ended     Ending
@@ -106,16 +109,38 @@ func (ix *index) newHolds(i int) []Lease {
 }
 
 // valid has a hold last for as long as event i says, an ok acquire or an extension. A lock that does not say how long its
-// lease lasts is trusted for as long as its keys should live.
+// lease lasts is trusted for as long as its keys should live, and one that renews the lease by itself and says when it is
+// lost, until it says so: that is what its client goes by.
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
 	until := e.Until
-	l.endless = until == sim.NoEnd
-	if until == sim.NoEnd && ix.Meta.TTL > 0 {
+	l.endless, l.renews = until == sim.NoEnd, e.Renews
+	if until == sim.NoEnd && ix.Meta.TTL > 0 && !e.Renews {
 		until = later(e.Clock, ix.Meta.TTL)
 	}
 	l.End = when(ix.clocks[l.Client], until)
 	l.To, l.Ended = max(l.End, e.At), LeaseEnded
+	if l.renews && until == sim.NoEnd {
+		l.End = ix.keysOver(l.Label)
+	}
+}
+
+// keysOver returns when the last key of a lease came to its end, or [sim.NoEnd] if it did not or a command removed it.
+func (ix *index) keysOver(label string) time.Duration {
+	over := sim.NoEnd
+	for _, n := range ix.livesOf[label] {
+		k := ix.lives[n]
+		if k.to == len(ix.Events) {
+			return sim.NoEnd
+		}
+		switch e := ix.Events[k.to]; {
+		case e.Op != sim.Expire && e.Op != sim.Lose:
+			return sim.NoEnd
+		case over == sim.NoEnd || e.At > over:
+			over = e.At
+		}
+	}
+	return over
 }
 
 // givenUp returns the first event after i with which a client gave up a lease for good, or itself; -1 if there is none.

@@ -82,9 +82,13 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	)
 	for _, n := range ix.livesOf[b.Label] {
 		taker := ix.lives[n]
-		voted := b.GrantSeen && taker.vote && taker.from < b.ReturnEvent && b.GrantEvent < taker.to && !slices.Contains(votes, taker.group)
+		vote := taker.group
+		if ix.keys > 1 {
+			vote += " " + taker.key // each of them is one of those that it takes
+		}
+		voted := b.GrantSeen && taker.vote && taker.from < b.ReturnEvent && b.GrantEvent < taker.to && !slices.Contains(votes, vote)
 		if voted {
-			votes = append(votes, taker.group)
+			votes = append(votes, vote)
 		}
 		key := ix.before(a.Label, taker)
 		if key == nil {
@@ -110,7 +114,7 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	}
 	// A cause is to blame if the second lease would not have had a majority without it. If each of two would have been
 	// enough without the other, neither is needed, but both together are.
-	needed := func(nodes int) bool { return nodes > 0 && len(votes)-nodes < ix.Meta.Quorum() }
+	needed := func(nodes int) bool { return nodes > 0 && len(votes)-nodes < ix.Meta.Quorum()*ix.keys }
 	switch {
 	case needed(len(lost)):
 		return DurableNodes, lost[len(lost)-1:]
@@ -123,6 +127,55 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	}
 	if fault := clockFault(ix, a); fault >= 0 {
 		return BoundedClockError, []int{fault}
+	}
+	if set := ix.misdated(a); set >= 0 {
+		return BoundedClockError, []int{set}
+	}
+	if a.renews {
+		return ix.untold(a, b)
+	}
+	return None, nil
+}
+
+// misdated returns the event that set a key of a lease which got less than the TTL because the clock of its node is wrong, or
+// -1. A lock that sends a duration gets that much on any node. This one sent an end that is a TTL away by true time, which is
+// how it looks by the clock of a client; up to a twentieth of it may have passed on the way.
+func (ix *index) misdated(l *Lease) int {
+	for _, n := range ix.livesOf[l.Label] {
+		k, e := ix.lives[n], ix.Events[ix.lives[n].from]
+		left := e.Until - e.At
+		if k.vote && wallIsOff(e) && k.promise < ix.Meta.TTL-slack && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
+			return k.from
+		}
+	}
+	return -1
+}
+
+// untold says why a lock that renews its leases let one end before another was granted, and had not said so. Its client was
+// paused, or its node was out of its reach, after the key had last been given a deadline: then it could not be renewed, and
+// nobody could hear that it was over. A lock that counts the time since its last renewal would have known, and stays
+// unharmed by either; that is for the reader of the verdict to hold against it.
+func (ix *index) untold(a, b *Lease) (Assumption, []int) {
+	for _, n := range ix.livesOf[a.Label] {
+		k := ix.lives[n]
+		if k.to == len(ix.Events) || ix.Events[k.to].Op != sim.Expire {
+			continue
+		}
+		if total, pause := ix.paused(a.Client, k.timed, b.Granted); total > 0 {
+			return BoundedPause, []int{pause}
+		}
+		for _, d := range []direction{{a.Client, k.node}, {k.node, a.Client}} {
+			for _, s := range ix.severed()[d] {
+				if s.from < ix.at(k.to) && k.timed < s.to {
+					return BoundedDelay, []int{k.to}
+				}
+			}
+		}
+		for _, i := range ix.slow[a.Client] {
+			if e := ix.Events[i]; e.Sent < ix.at(k.to) && k.timed < e.At {
+				return BoundedDelay, []int{i}
+			}
+		}
 	}
 	return None, nil
 }

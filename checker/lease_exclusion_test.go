@@ -179,6 +179,24 @@ func TestLeaseExclusionByTheClockOfTheHolder(t *testing.T) {
 			1    c1 fault drift ppm=-500000
 			2    c2 invoke acquire
 			17   c2 ok acquire c2#1 until=20`},
+		{name: "a lease without an end is trusted for a TTL by the slow clock of its holder", story: `
+			0    c1 fault drift ppm=-500000 id=1
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			1    c1 ok acquire c1#1 until=never clock=0.5
+			1    c1 bite id=1
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			11.1 n1 set c2#1
+			12   c2 ok acquire c2#1 until=20`,
+			want: []string{"c2 held c2#1 from 12.000s to 20.000s, while c1 held c1#1 from 1.000s to 21.000s [bounded clock error]"}},
+		{name: "and by a fast one", story: `
+			0    c1 fault drift ppm=1000000 id=1
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			1    c1 ok acquire c1#1 until=never clock=2
+			5    c2 invoke acquire
+			6    c2 ok acquire c2#1 until=20`},
 		{name: "a fast clock shortens it", story: `
 			0    c1 invoke acquire
 			1    c1 ok acquire c1#1 until=9

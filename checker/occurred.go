@@ -61,6 +61,10 @@ func (m Must) met(ix *index) bool {
 		})
 	case clientRenews:
 		return ix.some(func(_ int, e sim.Event) bool {
+			if e.Kind == sim.State && e.Op == sim.Retime && e.By == m.client {
+				l := ix.lease(e.Lease) // of a lock that does not tell
+				return l != nil && l.Client == m.client && l.renews
+			}
 			return e.Process == m.client && e.Kind == sim.Info && e.Op == sim.Renew
 		})
 	case writesOvertaken:
@@ -215,7 +219,7 @@ func (m Must) resumesAfterKeys(ix *index) bool {
 		case e.Op == "resume" && e.Kind == sim.Injected && pending >= 0:
 			expired := map[string]map[string]bool{} // label → nodes
 			for _, l := range ix.lives {
-				if clientOf(l.label) != m.client || !l.vote || l.from < pending || l.to >= i || ix.Events[l.to].Op != sim.Expire {
+				if sim.Client(l.label) != m.client || !l.vote || l.from < pending || l.to >= i || ix.Events[l.to].Op != sim.Expire {
 					continue
 				}
 				if expired[l.label] == nil {
@@ -252,7 +256,7 @@ func (m Must) holdsExactly(ix *index) bool {
 // someKey says whether some key of the client on the node has a property.
 func (m Must) someKey(ix *index, has func(life) bool) bool {
 	return slices.ContainsFunc(ix.lives, func(l life) bool {
-		return l.node == m.nodes && clientOf(l.label) == m.client && has(l)
+		return l.node == m.nodes && sim.Client(l.label) == m.client && has(l)
 	})
 }
 

@@ -131,7 +131,7 @@ func (m Must) crashesAcquiring(ix *index) bool {
 		switch {
 		case e.Kind == sim.Injected && e.Op == "crash":
 			return asking >= 0 && slices.ContainsFunc(ix.lives, func(l life) bool {
-				return clientOf(l.label) == m.client && l.from > asking && l.from < i && i < l.to
+				return sim.Client(l.label) == m.client && l.from > asking && l.from < i && i < l.to
 			})
 		case e.Op == sim.Acquire:
 			asking = -1

@@ -63,7 +63,7 @@ func (m Must) hasCopy(ix *index, promotion int) bool {
 // this one when it was promoted.
 func (m Must) lacksCopy(ix *index, promotion int) bool {
 	return !m.hasCopy(ix, promotion) && slices.ContainsFunc(ix.lives, func(l life) bool {
-		return clientOf(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes &&
+		return sim.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes &&
 			l.from < promotion && (l.to > promotion || ix.Events[l.to].By == "") && ix.at(promotion) < l.due()
 	})
 }
@@ -72,7 +72,7 @@ func (m Must) lacksCopy(ix *index, promotion int) bool {
 // this one.
 func (m Must) neverHas(ix *index) bool {
 	elsewhere := slices.ContainsFunc(ix.lives, func(l life) bool {
-		return clientOf(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes
+		return sim.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes
 	})
 	return elsewhere && !m.someKey(ix, func(life) bool { return true })
 }

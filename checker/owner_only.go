@@ -36,14 +36,14 @@ func ownerOnly(ix *index) []Violation {
 		if !touches || e.Owner == "" || e.By == "" || ix.servers[e.By] {
 			continue
 		}
-		if !known || clientOf(from.lease) == "" {
+		if !known || sim.Client(from.lease) == "" {
 			from = origin{-1, e.Owner}
 		}
-		if clientOf(from.lease) == e.By || ix.over(from.lease, e.At) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
+		if sim.Client(from.lease) == e.By || ix.over(from.lease, e.At) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
 			continue
 		}
 		marked := ""
-		if clientOf(from.lease) != clientOf(e.Owner) {
+		if sim.Client(from.lease) != sim.Client(e.Owner) {
 			marked = ", which had the token of " + e.Owner + ","
 		}
 		found = append(found, Violation{

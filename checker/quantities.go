@@ -311,7 +311,7 @@ func (m *Measurement) outlives(ix *index) {
 	var node, over string
 	name := "longest"
 	for _, l := range ix.lives {
-		if l.promise == sim.NoEnd || clientOf(l.label) == ix.Meta.Probe {
+		if l.promise == sim.NoEnd || sim.Client(l.label) == ix.Meta.Probe {
 			continue
 		}
 		// Redis lets a key live through the millisecond of its end.

@@ -134,7 +134,7 @@ func (w *world) drop(_, node string) {
 
 func (w *world) command(client, node string) {
 	owner := w.keys[node]
-	if owner == "" || (clientOf(owner) != client && w.pick(2) > 0) {
+	if owner == "" || (sim.Client(owner) != client && w.pick(2) > 0) {
 		return
 	}
 	e := sim.Event{Process: node, Kind: sim.State, Op: []string{sim.Retime, sim.Delete}[w.pick(2)], Key: "k", Owner: owner, By: client}

@@ -84,7 +84,7 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 // writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.
 func (ix *index) writing(i int) int {
 	e := ix.Events[i]
-	invokes := ix.invokes[clientOf(e.Lease)]
+	invokes := ix.invokes[sim.Client(e.Lease)]
 	for j := last(invokes, i); j >= 0; j = last(invokes, j) {
 		in := ix.Events[j]
 		if writes(in, e) {

@@ -69,7 +69,7 @@ func story(t testing.TB, text string) *sim.History {
 			attribute(t, &e, w)
 		}
 		if e.Kind == sim.State && e.By == "" && e.Op != sim.Expire && e.Op != sim.Lose {
-			e.By = clientOf(e.Lease + e.Owner)
+			e.By = sim.Client(e.Lease + e.Owner)
 		}
 		if e.By == "nobody" {
 			e.By = ""
@@ -138,7 +138,9 @@ func attribute(t testing.TB, e *sim.Event, w string) {
 		e.Lock = value
 	case named && name == "word":
 		e.Word = value
-	case named && name == "id", named && name == "ppm", named && name == "fence":
+	case w == "renews":
+		e.Renews = true
+	case named && name == "id", named && name == "ppm", named && name == "fence", named && name == "keys":
 		n, err := strconv.Atoi(value)
 		if err != nil {
 			t.Fatal(err)
@@ -150,6 +152,8 @@ func attribute(t testing.TB, e *sim.Event, w string) {
 			e.PPM = int64(n)
 		case "fence":
 			e.Fence = int64(n)
+		case "keys":
+			e.Keys = n
 		}
 	case strings.Contains(w, "#"):
 		e.Lease = w

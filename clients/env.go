@@ -7,6 +7,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -22,6 +24,14 @@ type Env struct {
 	Addrs []string        // one literal IP:port per Redis node
 	Dial  Dialer          // for any client library
 	Nodes []*redis.Client // clients to Addrs over Dial, ready to use; see [NewEnv] for their options
+
+	more *more // what Client made
+}
+
+// more is what an Env closes beside its Nodes. It is shared by the copies of the Env.
+type more struct {
+	mu      sync.Mutex
+	clients []*redis.Client
 }
 
 // poolSize is how many connections a client to one node may have, and how many dials in a row may fail.
@@ -36,36 +46,57 @@ type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 //   - one attempt to dial, and a fixed pool that is never waited for, and so large that its connections do not run out in a
 //     row of failures, after which it would dial in the background: all of that would use timers that do not belong to the
 //     clock of the process;
-//   - no handshake beyond HELLO.
+//   - connections are not closed for having been idle;
+//   - no handshake beyond HELLO, and RESP 2.
 //
-// [Env.Close] closes them.
+// [Env.Close] closes them. A lock that wants other options makes its own with [Env.Client].
 func NewEnv(clock, wall clockwork.Clock, random *rand.Rand, dial Dialer, addrs []string) Env {
-	env := Env{Clock: clock, Wall: wall, Rand: random, Addrs: addrs, Dial: dial}
+	env := Env{Clock: clock, Wall: wall, Rand: random, Addrs: addrs, Dial: dial, more: &more{}}
 	for _, addr := range addrs {
-		env.Nodes = append(env.Nodes, connect(dial, addr))
+		env.Nodes = append(env.Nodes, connect(dial, addr, nil))
 	}
 	return env
 }
 
-func connect(dial Dialer, addr string) *redis.Client {
-	return watchful(&redis.Options{
-		Addr:                     addr,
-		Dialer:                   dial,
-		Protocol:                 2,
-		MaxRetries:               -1,
-		DialerRetries:            1,
-		PoolSize:                 poolSize,
-		ConnMaxIdleTime:          -1,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+// Client makes one more go-redis client to one of Addrs, with the options of Nodes but for what change alters (nil:
+// nothing). It may alter what a program would: retries, with their number and backoff (MaxRetries 0 is go-redis's default of
+// three), timeouts and [redis.Options.ContextTimeoutEnabled], the protocol, hooks for connecting. Four options are set again
+// after it, because a run in simulation depends on them: Addr and Dialer are the network; PoolSize is so large that it is
+// never waited for; and MaintNotificationsConfig is off, since otherwise go-redis asks the machine for addresses.
+//
+// [Env.Close] closes the client with the rest, so that a lock need not.
+func (e Env) Client(addr string, change func(*redis.Options)) *redis.Client {
+	c := connect(e.Dial, addr, change)
+	e.more.mu.Lock()
+	e.more.clients = append(e.more.clients, c)
+	e.more.mu.Unlock()
+	return c
 }
 
-// Close closes the clients to the nodes.
+func connect(dial Dialer, addr string, change func(*redis.Options)) *redis.Client {
+	o := &redis.Options{
+		Protocol:        2,
+		MaxRetries:      -1,
+		DialerRetries:   1,
+		ConnMaxIdleTime: -1,
+		DisableIdentity: true,
+	}
+	if change != nil {
+		change(o)
+	}
+	o.Addr, o.Dialer, o.PoolSize = addr, dial, poolSize
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return watchful(o)
+}
+
+// Close closes the clients to the nodes, and those that [Env.Client] made.
 func (e Env) Close() error {
+	e.more.mu.Lock()
+	all := slices.Concat(e.Nodes, e.more.clients)
+	e.more.mu.Unlock()
 	var errs []error
-	for _, n := range e.Nodes {
-		errs = append(errs, n.Close())
+	for _, c := range all {
+		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -73,7 +104,8 @@ func (e Env) Close() error {
 // New builds the lock under test for one client process.
 type New func(Env) Locker
 
-// A Locker obtains leases.
+// A Locker obtains leases. One that is an [io.Closer] as well is closed when its client is through with it: at the end of
+// the lane, or, if the client stays or has crashed, at the end of the run. What it started must have come to an end then.
 type Locker interface {
 	// Acquire returns a lease, or an error wrapping [ErrNotAcquired] where it certainly did not get one. Any other error
 	// leaves the outcome unknown.
@@ -104,12 +136,18 @@ type Extender interface {
 }
 
 // Renewing is a [Lease] that renews itself, until it is released, or lost, or the context that it was acquired with is over.
+// If its Until is the zero time, nobody is told of renewals, and its holder relies on it until Lost is closed.
 type Renewing interface {
 	// Lost is closed when the lease is known to be lost: it could not be renewed, because the lock is no longer ours.
 	Lost() <-chan struct{}
 	// Notify has f called after each renewal that succeeds from now on, with the new end by [Env.Clock], which Until returns
 	// as well. It is called by a goroutine of the lease, one renewal after the other. There is one f; nil takes it back.
 	Notify(f func(until time.Time))
+}
+
+// Keyed is a [Locker] that takes several keys on one node, of which so many make the lock there.
+type Keyed interface {
+	Keys() int
 }
 
 // Errors with a definite meaning.

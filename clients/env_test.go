@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"lockstep/clients"
 	"lockstep/sim"
@@ -159,6 +160,44 @@ func TestEnv(t *testing.T) {
 			}
 			if err := c.env.Close(); !errors.Is(err, redis.ErrClosed) {
 				t.Errorf("Close again: %v", err)
+			}
+		})
+	})
+}
+
+// A client made with other options has them, but for those on which simulation depends; and it is closed with the rest.
+func TestClient(t *testing.T) {
+	play(t, 2, func(s *stage) {
+		s.client("c1", func(c *client) {
+			same := c.env.Client(c.env.Addrs[1], nil)
+			if o := same.Options(); o.MaxRetries != 0 || o.Addr != c.env.Addrs[1] || o.PoolSize != c.env.Nodes[0].Options().PoolSize {
+				t.Errorf("without a change the options are not those of Nodes: %+v", o)
+			}
+			other := c.env.Client(c.env.Addrs[0], func(o *redis.Options) {
+				o.Addr, o.PoolSize, o.MaintNotificationsConfig = "localhost:6379", 1, nil
+				o.Dialer = func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF }
+				o.MaxRetries, o.ContextTimeoutEnabled, o.ReadTimeout = 0, true, 7*time.Second
+			})
+			o := other.Options()
+			if o.MaxRetries != 3 || !o.ContextTimeoutEnabled || o.ReadTimeout != 7*time.Second {
+				t.Errorf("the change was not made: %+v", o)
+			}
+			if o.Addr != c.env.Addrs[0] || o.PoolSize == 1 || o.MaintNotificationsConfig == nil || o.MaintNotificationsConfig.Mode != maintnotifications.ModeDisabled {
+				t.Errorf("the change went too far: %+v", o)
+			}
+			for _, n := range []*redis.Client{same, other} {
+				if err := n.Ping(c.ctx).Err(); err != nil {
+					t.Error(err)
+				}
+			}
+			copied := c.env
+			if err := copied.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			for _, n := range append(c.env.Nodes, same, other) {
+				if err := n.Ping(c.ctx).Err(); !errors.Is(err, redis.ErrClosed) {
+					t.Errorf("a closed client: %v", err)
+				}
 			}
 		})
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"sync"
@@ -33,7 +34,8 @@ type Worker struct {
 	lock     string // name of the lock
 	ttl      time.Duration
 	resource *ResourceConn
-	epoch    time.Time // what Env.Clock showed at the start of the run
+	clock    sim.Timekeeper // Env.Clock, but what the worker does with it is not the lock's doing
+	epoch    time.Time      // what it showed at the start of the run
 
 	ops   int
 	lease Lease
@@ -53,7 +55,8 @@ func NewWorker(host Host, env Env, build New, lock string, ttl time.Duration, re
 		lock:     lock,
 		ttl:      ttl,
 		resource: &ResourceConn{dial: env.Dial, addr: resource},
-		epoch:    env.Clock.Now().Add(-host.Steady()),
+		clock:    sim.Bystander(env.Clock),
+		epoch:    sim.Bystander(env.Clock).Now().Add(-host.Steady()),
 	}
 }
 
@@ -104,13 +107,13 @@ func (w *Worker) do(e sim.Event, f func(*sim.Event) error) error {
 // means once. Between two tries it sleeps for a hundredth of the TTL, always the same: a lock that needs chance to tell clients
 // apart has to bring its own.
 func (w *Worker) Acquire(ctx context.Context, within time.Duration) {
-	end := w.env.Clock.Now().Add(within)
+	end := w.clock.Now().Add(within)
 	for {
 		err := w.do(sim.Event{Op: sim.Acquire}, func(e *sim.Event) error { return w.acquire(ctx, e) })
-		if err == nil || ctx.Err() != nil || !w.env.Clock.Now().Before(end) {
+		if err == nil || ctx.Err() != nil || !w.clock.Now().Before(end) {
 			return
 		}
-		w.env.Clock.Sleep(w.ttl / 100)
+		w.clock.Sleep(w.ttl / 100)
 	}
 }
 
@@ -122,12 +125,19 @@ func (w *Worker) acquire(ctx context.Context, e *sim.Event) error {
 	if err != nil {
 		return err // with the context left as it is: the lock may still be tidying up
 	}
+	if lease == nil {
+		panic("Acquire returned neither a lease nor an error; without a lease it must return an error that wraps clients.ErrNotAcquired")
+	}
 	w.lease, w.label = lease, w.host.Lease()
 	e.Lease, e.Until = w.label, w.until()
 	if f, ok := lease.(Fenced); ok {
 		e.Fence = f.Fence()
 	}
+	if k, ok := w.locker.(Keyed); ok && k.Keys() > 1 {
+		e.Keys = k.Keys()
+	}
 	if r, ok := lease.(Renewing); ok {
+		e.Renews = e.Until == sim.NoEnd
 		w.watch = w.attend(ctx, r)
 	}
 	return nil
@@ -215,7 +225,7 @@ func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 // counter is a client of the counter.
 func (w *Worker) counter() *redis.Client {
 	if w.store == nil {
-		w.store = connect(w.env.Dial, w.resource.addr)
+		w.store = connect(w.env.Dial, w.resource.addr, nil)
 	}
 	return w.store
 }
@@ -286,7 +296,7 @@ func (w *Worker) Check(context.Context) {
 			return errNoLease
 		}
 		until := w.lease.Until()
-		if left := w.env.Clock.Until(until); !until.IsZero() && left <= 0 {
+		if left := w.clock.Until(until); !until.IsZero() && left <= 0 {
 			w.drop()
 			return fmt.Errorf("%w since %v", errOver, -left)
 		}
@@ -306,7 +316,7 @@ func (w *Worker) Check(context.Context) {
 func (w *Worker) Pause(_ context.Context, d time.Duration) { w.host.Pause(d) }
 
 // Sleep waits by the steady clock of the process, which stays alive.
-func (w *Worker) Sleep(_ context.Context, d time.Duration) { w.env.Clock.Sleep(d) }
+func (w *Worker) Sleep(_ context.Context, d time.Duration) { w.clock.Sleep(d) }
 
 // Until waits for a true time since the start of the run.
 func (w *Worker) Until(_ context.Context, t time.Duration) { w.host.Until(t) }
@@ -319,6 +329,14 @@ func (w *Worker) Exit() {
 	if w.store != nil {
 		w.store.Close()
 	}
+}
+
+// Close closes the lock, if that is an [io.Closer]: its client is through with it.
+func (w *Worker) Close() error {
+	if c, ok := w.locker.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // A watch listens to a lease that renews itself.

@@ -91,9 +91,13 @@ func (c *clock) Now() time.Time {
 	w := c.p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	c.p.reads = true
 	c.p.noticed(false)
-	return c.origin.Add(c.reading(w.Now()))
+	return c.now()
 }
+
+// now is what the clock shows. The caller holds mu.
+func (c *clock) now() time.Time { return c.origin.Add(c.reading(c.p.w.Now())) }
 
 func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 func (c *clock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
@@ -303,9 +307,39 @@ func (w *wall) Now() time.Time {
 	world := w.p.w
 	world.mu.Lock()
 	defer world.mu.Unlock()
+	w.p.reads = true
 	w.p.noticed(true)
 	return w.origin.Add(w.reading(world.Now()))
 }
 
 func (w *wall) Since(t time.Time) time.Duration { return w.Now().Sub(t) }
 func (w *wall) Until(t time.Time) time.Duration { return t.Sub(w.Now()) }
+
+// A Timekeeper is as much of a clock as it takes to carry out a lane.
+type Timekeeper interface {
+	Now() time.Time
+	Until(t time.Time) time.Duration
+	Sleep(d time.Duration)
+}
+
+// Bystander returns a view of a clock for code that is not under test, such as what carries out a lane. It shows the same,
+// but is no sign that the code under test takes its time from the process; see [Process.Clock].
+func Bystander(c clockwork.Clock) Timekeeper {
+	if c, ok := c.(*clock); ok {
+		return bystander{c}
+	}
+	return c
+}
+
+type bystander struct{ c *clock }
+
+func (b bystander) Now() time.Time {
+	w := b.c.p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.c.p.noticed(false)
+	return b.c.now()
+}
+
+func (b bystander) Until(t time.Time) time.Duration { return t.Sub(b.Now()) }
+func (b bystander) Sleep(d time.Duration)           { b.c.Sleep(d) }

@@ -181,6 +181,21 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// Push is Write for a service that sends what is no answer to the last request, so that a fault which waits for an answer
+// does not take it for one.
+func (c *Conn) Push(b []byte) (int, error) {
+	c.w.mu.Lock()
+	request := c.request
+	c.request = packet{sent: request.sent}
+	c.w.mu.Unlock()
+	defer func() {
+		c.w.mu.Lock()
+		c.request = request
+		c.w.mu.Unlock()
+	}()
+	return c.Write(b)
+}
+
 // Close closes this end. What was written before may still arrive, even late.
 func (c *Conn) Close() error {
 	c.w.mu.Lock()

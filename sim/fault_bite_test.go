@@ -514,3 +514,41 @@ func TestRestore(t *testing.T) {
 		}
 	}
 }
+
+// A fault of the clocks of a client bites once the code under test has asked them for the time; what carries out a lane, and
+// code that asks package time, does not meet it.
+func TestClockFaultsBiteWhoReads(t *testing.T) {
+	bitten := func(script string, lane func(c *Process, other Timekeeper)) []string {
+		return bites(inWorld(t, Config{Seed: 1}, func(w *World) {
+			n, c := w.Serve("n1", &echo{}), w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				conn := dial(ctx, c, n)
+				lane(c, Bystander(c.Clock()))
+				conn.SetReadDeadline(time.Now().Add(10 * ms)) // counted by the clock of the process, whoever sets it
+				conn.Read(make([]byte, 1))
+				Bystander(c.Clock()).Sleep(10 * ms)
+				Bystander(c.Clock()).Now()
+			})
+			inject(w, script)
+		}))
+	}
+	for _, c := range []struct {
+		name string
+		lane func(c *Process, other Timekeeper)
+		want int
+	}{
+		{"nobody", func(*Process, Timekeeper) {}, 0},
+		{"package time", func(*Process, Timekeeper) { time.Now(); time.Sleep(100 * ms) }, 0},
+		{"a bystander", func(_ *Process, other Timekeeper) { other.Now(); other.Sleep(100 * ms); other.Until(time.Now()) }, 0},
+		{"timers alone", func(c *Process, _ Timekeeper) { c.Clock().Sleep(100 * ms); <-c.Wall().After(ms) }, 0},
+		{"the steady clock", func(c *Process, _ Timekeeper) { c.Until(100 * ms); c.Clock().Since(time.Now()) }, 1},
+		{"the wall clock", func(c *Process, _ Timekeeper) { c.Until(100 * ms); c.Wall().Now() }, 1},
+		{"before the fault", func(c *Process, _ Timekeeper) { c.Clock().Now(); c.Until(100 * ms) }, 1},
+	} {
+		for _, fault := range []string{"drift c1 +1000ppm", "jump c1 -1s", "slew c1 +1s over 10s"} {
+			if got := bitten("50ms "+fault, c.lane); len(got) != c.want {
+				t.Errorf("read by %s: %s bit %d times, want %d", c.name, fault, len(got), c.want)
+			}
+		}
+	}
+}

@@ -46,7 +46,7 @@ const (
 	Lost = "lost"
 
 	// Unpaused, of Kind Info: code of the client ran on while it was paused, as code does that waits by package time. It
-	// is noted once per pause, and only if that code used the network.
+	// is noted once per pause, and only if that code used the network, or if something came of it that is recorded.
 	Unpaused = "unpaused"
 )
 
@@ -107,7 +107,11 @@ type Event struct {
 	By    string `json:"by,omitempty"`    // State: the client whose command caused it, or the primary that it was replicated from; Message: the sender
 	Owner string `json:"owner,omitempty"` // State: the lease that the key stood for before (over, retime, delete, expire, lose)
 	Fence int64  `json:"fence,omitempty"` // fencing token, where the lock gives one
-	PPM   int64  `json:"ppm,omitempty"`   // Injected drift: the new rate error of the clocks of Process
+	// Keys, of an ok acquire, is how many keys on one node make the lock there, if it takes more than one.
+	Keys int `json:"keys,omitempty"`
+	// Renews, of an ok acquire without an end: the lock renews the lease by itself, without telling, and says when it is lost.
+	Renews bool  `json:"renews,omitempty"`
+	PPM    int64 `json:"ppm,omitempty"` // Injected drift: the new rate error of the clocks of Process
 
 	Value string `json:"value,omitempty"` // what was written; the printed form of a fault; the text of a message
 	Word  string `json:"word,omitempty"`  // State: the word that an update added to the value

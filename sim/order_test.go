@@ -232,10 +232,10 @@ func TestPeek(t *testing.T) {
 	})
 }
 
-// Code that runs on in a pause, by package time, is caught once per pause; code that stops is not, and neither is what
-// was written right before the pause.
+// Code that runs on in a pause, by package time, is caught once per pause, whether it writes to the network or only says what
+// it did; code that stops is not, and neither is what was written right before the pause.
 func TestUnpaused(t *testing.T) {
-	count := func(sleep func(p *Process, d time.Duration)) (n int) {
+	count := func(write bool, sleep func(p *Process, d time.Duration)) (n int) {
 		h := inWorld(t, Config{Seed: 1}, func(w *World) {
 			s := w.Serve("n1", &echo{})
 			var ps []*Process
@@ -248,7 +248,9 @@ func TestUnpaused(t *testing.T) {
 					for range 12 {
 						sleep(p, time.Second)
 						p.Record(Event{Kind: OK, Op: Check})
-						io.WriteString(conn, "tick\n")
+						if write {
+							io.WriteString(conn, "tick\n")
+						}
 					}
 				})
 			}
@@ -270,10 +272,14 @@ func TestUnpaused(t *testing.T) {
 		}
 		return n
 	}
-	if n := count(func(p *Process, d time.Duration) { p.Clock().Sleep(d) }); n != 0 {
+	stops := func(p *Process, d time.Duration) { p.Clock().Sleep(d) }
+	if n := count(true, stops); n != 0 {
 		t.Errorf("the clock of the process: caught %d times", n)
 	}
-	if n := count(func(_ *Process, d time.Duration) { time.Sleep(d) }); n != 3 {
-		t.Errorf("package time: caught %d times in 3 pauses", n)
+	runsOn := func(_ *Process, d time.Duration) { time.Sleep(d) }
+	for _, write := range []bool{true, false} {
+		if n := count(write, runsOn); n != 3 {
+			t.Errorf("package time, writes %t: caught %d times in 3 pauses", write, n)
+		}
 	}
 }

@@ -46,6 +46,7 @@ type Process struct {
 	haunts int  // uses of the network by goroutines that have outlived their crashed process
 
 	clockFaults []clockFault // that nobody has noticed yet
+	reads       bool         // the code under test has asked a clock of the process for the time
 }
 
 // Service is a server: code that the scheduler calls when bytes reach its process. It runs in no time and must not
@@ -107,7 +108,9 @@ func (w *World) addProcess(name string, svc Service) *Process {
 // Addr is where the process listens, as a literal IP:port.
 func (p *Process) Addr() string { return p.addr.String() }
 
-// Clock is the steady clock: it drifts, and its timers wait for the end of a pause, but it never jumps.
+// Clock is the steady clock: it drifts, and its timers wait for the end of a pause, but it never jumps. It is for the code
+// under test: until that has asked it, or [Process.Wall], for the time, no fault of the clocks of a client has an effect on it.
+// Whatever else needs the clock of a client uses a [Bystander].
 func (p *Process) Clock() clockwork.Clock { return p.clock }
 
 // Wall is the clock on the wall: it drifts, jumps and slews.
@@ -433,10 +436,15 @@ func (p *Process) haunt() {
 	if !p.crashed || !p.dead {
 		return
 	}
-	if p.haunts++; p.haunts > 10 {
+	if p.haunts++; p.haunts > patience || p.haunts > 10 && p.w.closing {
 		runtime.Goexit()
 	}
 }
+
+// patience is how many uses of the network a dead process is granted while the run goes on: more than a library makes that
+// backs off up to a second between its tries and gives up after a TTL. A goroutine that is ended in the middle of something
+// may leave others waiting for it for ever, as in rueidis whoever wants the connection that one of them is dialling.
+const patience = 1000
 
 func (p *Process) isClient() bool { return p.svc == nil }
 

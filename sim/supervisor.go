@@ -34,10 +34,14 @@ type Outcome struct {
 }
 
 const (
-	startLimit = 30 * time.Second // for a worker to say that it is one
-	grace      = 2 * time.Second  // for a worker to do what it was asked for, before it is asked less politely
-	keptOutput = 1 << 20          // bytes of what a worker prints; a dump of 500 goroutines fits
+	defaultLimit = 20 * time.Second
+	startLimit   = 30 * time.Second // for a worker to say that it is one
+	grace        = 2 * time.Second  // for a worker to do what it was asked for, before it is asked less politely
+	keptOutput   = 1 << 20          // bytes of what a worker prints; a dump of 500 goroutines fits
 )
+
+// errSupervises is for a program that was meant to call Work: it would otherwise start itself for ever.
+var errSupervises = errors.New("sim: this process is a worker, which has to call Work; it cannot supervise")
 
 // Run hands out the jobs and calls done once for each, in the order in which they end, from the calling goroutine.
 //
@@ -45,8 +49,7 @@ const (
 // Run itself fails only if ctx ends, with its error, or if a worker cannot be started. Either way no worker is left.
 func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(i int, o Outcome)) error {
 	if IsWorker() {
-		// A test binary that was meant to call Work would otherwise start itself for ever.
-		return errors.New("sim: this process is a worker, which has to call Work; it cannot supervise")
+		return errSupervises
 	}
 	for i, j := range jobs {
 		if !json.Valid(j) {
@@ -60,7 +63,7 @@ func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(parent)
 	r := &run{Supervisor: *s, ctx: ctx, jobs: jobs, todo: make(chan int, len(jobs)), ended: make(chan ended), tasks: make(chan func())}
-	r.Limit = cmp.Or(r.Limit, 20*time.Second)
+	r.Limit = cmp.Or(r.Limit, defaultLimit)
 	for i := range jobs {
 		r.todo <- i
 	}
@@ -92,7 +95,85 @@ func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(
 	return nil
 }
 
-// run is one call of Run.
+// A Pool has the workers of a supervisor do jobs that come one by one. A worker that is fit for another job is kept for it.
+type Pool struct {
+	run    *run
+	cancel context.CancelFunc
+	start  sync.WaitGroup
+
+	mu    sync.Mutex
+	idle  []*child
+	taken int // jobs so far
+}
+
+// Start returns a pool. It starts no worker before the first job, and at any time has as many as jobs are in progress at once;
+// Workers does not matter.
+func (s *Supervisor) Start() (*Pool, error) {
+	if IsWorker() {
+		return nil, errSupervises
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &Pool{run: &run{Supervisor: *s, ctx: ctx, tasks: make(chan func())}, cancel: cancel}
+	p.run.Limit = cmp.Or(p.run.Limit, defaultLimit)
+	p.start.Go(p.run.start)
+	return p, nil
+}
+
+// Do has a worker do a job. Its error is that of ctx, or says why no worker could be started; whatever the job does is in the
+// outcome. It may be called from several goroutines, but not after Close.
+func (p *Pool) Do(ctx context.Context, job json.RawMessage) (Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, err
+	}
+	c, i, err := p.take()
+	if err != nil {
+		return Outcome{}, err
+	}
+	o, err := c.do(ctx, i, job, p.run.Limit)
+	if err != nil || c.spent {
+		c.kill()
+		return o, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, c)
+	return o, nil
+}
+
+// take returns a worker that nobody else has, and a number for its job.
+func (p *Pool) take() (*child, int, error) {
+	p.mu.Lock()
+	p.taken++
+	i := p.taken
+	var c *child
+	if n := len(p.idle); n > 0 {
+		c, p.idle = p.idle[n-1], p.idle[:n-1]
+	}
+	p.mu.Unlock()
+	if c != nil {
+		select {
+		case <-c.dead: // somebody has killed it while it had nothing to do
+			c.reap()
+		default:
+			return c, i, nil
+		}
+	}
+	c, err := p.run.hire()
+	return c, i, err
+}
+
+// Close lets the workers end, and waits for that. No job may be in progress.
+func (p *Pool) Close() {
+	for _, c := range p.idle {
+		c.release()
+	}
+	p.idle = nil
+	p.cancel()
+	close(p.run.tasks)
+	p.start.Wait()
+}
+
+// run is one call of Run, or a pool.
 type run struct {
 	Supervisor
 	ctx   context.Context

@@ -58,6 +58,8 @@ type World struct {
 	woken   []*Conn    // whose readers wake when it is done with them
 	killed  []*Process // likewise
 
+	closing bool // Close has been called
+
 	pendingBites []int // clock faults that were noticed in this quiet period
 }
 
@@ -283,6 +285,9 @@ func (w *World) flush() bool {
 		slices.SortStableFunc(records, compareRecords)
 	}
 	for i := range records {
+		if p := w.procs[records[i].Process]; p.paused {
+			p.ranOn()
+		}
 		w.note(&records[i])
 	}
 	if len(packets)+len(strays) > 0 {
@@ -327,6 +332,9 @@ func rank(k Kind) int {
 // Close ends the world: connections break, contexts are cancelled, sleepers wake. Goroutines get some virtual time to
 // notice; what still runs afterwards is a leak.
 func (w *World) Close() {
+	w.mu.Lock()
+	w.closing = true
+	w.mu.Unlock()
 	for _, p := range w.procs {
 		p.kill()
 	}

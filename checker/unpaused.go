@@ -1,0 +1,69 @@
+package checker
+
+import (
+	"slices"
+
+	"lockstep/sim"
+)
+
+// ranOn returns why a run proves nothing about its pauses: code of a client ran on in one, as code does that waits by package
+// time. It also returns the number of events that this had no part in. What a paused client sends does not leave before it
+// resumes, so that until then only what it records itself can come of it.
+func (ix *index) ranOn() (untouched int, reasons []string) {
+	untouched = len(ix.Events)
+	seen := map[string]bool{}
+	for u, e := range ix.Events {
+		if e.Kind != sim.Info || e.Op != sim.Unpaused || seen[e.Process] {
+			continue
+		}
+		seen[e.Process] = true
+		reasons = append(reasons, e.Process+" ran on while it was paused: it takes its time from package time, so this run proves nothing about a pause")
+		for i := u + 1; i < untouched; i++ {
+			if f := ix.Events[i]; f.Process == e.Process && (isOperation(f) || f.Kind == sim.Injected && f.Op == "resume") {
+				untouched = i
+			}
+		}
+	}
+	return untouched, reasons
+}
+
+func isOperation(e sim.Event) bool {
+	return e.Kind == sim.Invoke || e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.Op != sim.Unpaused
+}
+
+// standing drops from r what code may have had a hand in that ran on while it was paused, and says why, unless nothing would
+// be left of a violation: then the run as a whole proves nothing, and r shows what was seen.
+//
+// What stands is a violation that there was before anything can have come of that code; later events may only say when it
+// was over. A property that is about the end of a run, or about what did not happen in time, cannot stand.
+func (r *Result) standing(ix *index) (reasons []string) {
+	untouched, reasons := ix.ranOn()
+	if len(reasons) == 0 {
+		return nil
+	}
+	before := newIndex(&sim.History{Meta: ix.Meta, Events: ix.Events[:untouched]})
+	var stand []Violation
+	for _, v := range r.Violations {
+		switch v.Property {
+		case LeaseExclusion, ResourceExclusion, ExpiredOnReturn, OwnerOnly, Tokens:
+			found, _ := judge(before, v.Property)
+			if slices.ContainsFunc(found, func(f Violation) bool { return f.At == v.At && subset(f.Events, v.Events) }) {
+				stand = append(stand, v)
+			}
+		}
+	}
+	if len(stand) == 0 {
+		return reasons
+	}
+	r.Violations = stand
+	for i, s := range r.Statuses {
+		if !slices.ContainsFunc(stand, func(v Violation) bool { return v.Property == s.Property }) {
+			r.Statuses[i].Status = Unknown
+		}
+	}
+	return nil
+}
+
+func subset(some, all []int) bool {
+	return !slices.ContainsFunc(some, func(i int) bool { return !slices.Contains(all, i) })
+}

@@ -1,0 +1,93 @@
+package checker
+
+import (
+	"slices"
+	"testing"
+)
+
+// Code that ran on while it was paused makes a run prove nothing, unless a violation was there already.
+func TestRanOn(t *testing.T) {
+	const (
+		ranOn = "c1 ran on while it was paused: it takes its time from package time, so this run proves nothing about a pause"
+
+		// c1 holds the lock until 20, and n1 forgets it at 3, so that c2 gets it as well. c1 resumes at 14.
+		early = `
+			probe probe
+			bound 5
+			0    c1 invoke acquire id=1
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=20 id=1
+			1    c1 fault pause id=1 pause_c1_13s
+			3    n1 lose c1#1
+		`
+		second = `
+			4    c2 invoke acquire id=1
+			4.1  n1 set c2#1
+			5    c2 ok acquire c2#1 until=13 id=1
+		`
+		resume = `
+			14   c1 fault resume
+			14   c1 bite id=1
+		`
+		late = `
+			15   c2 invoke acquire id=2
+			15.1 n1 set c2#2
+			16   c2 ok acquire c2#2 until=24 id=2
+		`
+		end = `
+			17   c1 info exit
+			18   c2 info exit
+			26   n1 expire c2#1
+			30   probe invoke acquire id=1
+			30.1 n1 set probe#1
+			30.2 probe ok acquire probe#1 until=39 id=1
+		`
+	)
+	for _, c := range []struct {
+		name, story string
+		verdict     Verdict
+		violations  int
+		exclusion   Status
+		freedom     Status
+		unmet       []string
+	}{
+		{"nobody ran on", early + second + resume + end, Unsafe, 1, Violated, OK, nil},
+		{"after the violation", early + second + "6 c1 info unpaused\n" + resume + end, Unsafe, 1, Violated, Unknown, nil},
+		{"before the violation, and what it sent was kept", early + "3 c1 info unpaused\n" + second + resume + end, Unsafe, 1, Violated, Unknown, nil},
+		{"before the violation, and it did something", early + "3 c1 info unpaused\n3 c1 invoke read id=2\n" + second + resume + end, Inconclusive, 1, Violated, OK, []string{ranOn}},
+		{"before the violation, and its lock did something", early + "3 c1 info unpaused\n3 c1 info renew c1#1 until=20\n" + second + resume + end, Inconclusive, 1, Violated, OK, []string{ranOn}},
+		{"and resumed before the violation", early + "6 c1 info unpaused\n" + resume + late + end, Inconclusive, 1, Violated, OK, []string{ranOn}},
+		{"one violation stands, another does not", early + second + "6 c1 info unpaused\n" + resume + late + end, Unsafe, 1, Violated, Unknown, nil},
+		{"no violation", early + "6 c1 info unpaused\n" + resume + end, Inconclusive, 0, OK, OK, []string{ranOn}},
+		{"a violation that is about the end", early + "6 c1 info unpaused\n" + resume + "17 c1 info exit\n", Inconclusive, 0, OK, Unknown, []string{ranOn}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := story(t, c.story)
+			r := Check(h, nil)
+			checkResult(t, h, r)
+			if r.Verdict != c.verdict || len(r.Violations) != c.violations || !slices.Equal(r.Unmet, c.unmet) {
+				t.Errorf("%s, %d violations, unmet %q\nwant %s, %d, %q", r.Verdict, len(r.Violations), r.Unmet, c.verdict, c.violations, c.unmet)
+			}
+			if got := r.Status(LeaseExclusion); got != c.exclusion {
+				t.Errorf("lease exclusion %s, want %s", got, c.exclusion)
+			}
+			if got := r.Status(DeadlockFreedom); got != c.freedom {
+				t.Errorf("deadlock freedom %s, want %s", got, c.freedom)
+			}
+		})
+	}
+}
+
+// A clock fault that a client did not meet is said to be out of its reach; one that a server did not meet is merely idle.
+func TestIdleClockFault(t *testing.T) {
+	for _, c := range []struct{ fault, why string }{
+		{"0 c1 fault drift ppm=-50000 id=9 drift_c1_-50000ppm", "the fault `drift c1 -50000ppm` never bit: from then on the lock of c1 asked no clock of its process for the time, and package time cannot be set"},
+		{"0 c1 fault jump id=9 jump_c1_-3s", "the fault `jump c1 -3s` never bit: from then on the lock of c1 asked no clock of its process for the time, and package time cannot be set"},
+		{"0 n1 fault jump id=9 jump_n1_-3s", "the fault `jump n1 -3s` never bit"},
+		{"0 c1 fault cut id=9 cut_c1-n4", "the fault `cut c1-n4` never bit"},
+	} {
+		if r := Check(story(t, c.fault+"\n"+calm), nil); r.Verdict != Inconclusive || !slices.Equal(r.Unmet, []string{c.why}) {
+			t.Errorf("%s: %s, %q\nwant %q", c.fault, r.Verdict, r.Unmet, c.why)
+		}
+	}
+}

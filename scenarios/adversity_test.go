@@ -1,0 +1,451 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/nodes"
+	"lockstep/sim"
+)
+
+// byPackageTime has a lock take its time from package time, as most locks in production do: the clocks that it is given are
+// those of package time, which nobody can set, and which no pause stops.
+func byPackageTime(build clients.New) clients.New {
+	return func(env clients.Env) clients.Locker {
+		env.Clock, env.Wall = clockwork.NewRealClock(), clockwork.NewRealClock()
+		return build(env)
+	}
+}
+
+// statuses is what a run says of each property.
+func statuses(o *Outcome) string {
+	var b strings.Builder
+	for _, p := range checker.Properties() {
+		fmt.Fprintf(&b, "%s %s, ", p, o.Result.Status(p))
+	}
+	return b.String()
+}
+
+// beyondReach says why nothing can be said about a lock that calls package time; empty if that is not the reason.
+func beyondReach(o *Outcome) string {
+	for _, u := range o.Result.Unmet {
+		switch {
+		case strings.Contains(u, "package time cannot be set"):
+			return "clock"
+		case strings.Contains(u, "ran on while it was paused"):
+			return "pause"
+		}
+	}
+	return ""
+}
+
+// setsClientClock says whether a run has a fault of the clocks of a client.
+func setsClientClock(r Section) bool {
+	return slices.ContainsFunc(r.lane(Nemesis), func(s Step) bool {
+		f := faultOf(s)
+		return f != nil && slices.Contains([]string{"jump", "drift", "slew"}, f.Verb()) && slices.Contains(r.clients(), f.Target())
+	})
+}
+
+// A lock that calls package time comes out of every run of the catalogue as it would if it took its clock from its process, or
+// else nothing can be said: never is it found safe from what did not reach it, nor to blame for that.
+func TestPackageTimeIsNeverTrusted(t *testing.T) {
+	quietRedis()
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, clocks, pauses := 0, 0, 0
+	for _, s := range all {
+		for _, run := range s.Runs {
+			r := s.Resolve(run)
+			runs++
+			own := simulated(t, s, run, 1)
+			o, err := Simulate(s, run, byPackageTime(findLock(t, r.Lock)), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			why := beyondReach(o)
+			switch {
+			case why == "clock" && setsClientClock(r):
+				clocks++
+			case why == "pause" && strings.Contains(s.String(), "pause"):
+				pauses++
+			case why != "" || o.Result.Verdict == checker.Inconclusive:
+				t.Errorf("%s: %q, and no reason for it", o.Name(), o.Result.Unmet)
+			case setsClientClock(r):
+				t.Errorf("%s is %s, and the fault did not reach the lock", o.Name(), o.Result.Verdict)
+			case statuses(o) != statuses(own):
+				t.Errorf("%s by package time: %s\nby the clock of its process: %s", o.Name(), statuses(o), statuses(own))
+			}
+		}
+	}
+	t.Logf("%d runs: %d have a fault of a client's clock, and %d a pause in which the lock runs on", runs, clocks, pauses)
+	if clocks == 0 || pauses == 0 {
+		t.Error("the catalogue has nothing that package time keeps from a lock")
+	}
+}
+
+// A toy is a lock as one would write it, on one node. It tries a few times, and says how long its lease lasts.
+type toy struct {
+	client *redis.Client
+	clock  clockwork.Clock // env.Clock in a test, clockwork.NewRealClock() in production
+	wall   clockwork.Clock
+	token  string
+}
+
+func newToy(env clients.Env) clients.Locker {
+	return &toy{client: env.Nodes[0], clock: env.Clock, wall: env.Wall, token: fmt.Sprint(env.Rand.Uint64())}
+}
+
+func (l *toy) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	for range 3 {
+		start := l.wall.Now()
+		ok, err := l.client.SetNX(ctx, name, l.token, ttl).Result()
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return &toyLease{l, name, l.clock.Now().Add(ttl - l.wall.Since(start))}, nil
+		}
+		l.clock.Sleep(200 * time.Millisecond)
+	}
+	return nil, clients.ErrNotAcquired
+}
+
+type toyLease struct {
+	*toy
+	name  string
+	until time.Time
+}
+
+func (l *toyLease) Until() time.Time { return l.until }
+
+var compareAndDelete = redis.NewScript(`return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`)
+
+func (l *toyLease) Release(ctx context.Context) error {
+	n, err := compareAndDelete.Run(ctx, l.client, []string{l.name}, l.token).Int()
+	if err == nil && n == 0 {
+		return clients.ErrNotHeld
+	}
+	return err
+}
+
+// adversities are what can be done to a lock: words for it, the lines of the nemesis, what comes of it if the lock takes its
+// clock from its process, and what it is on real Redis, where it is not refused.
+var adversities = []struct {
+	what, nemesis, settings string
+	verdict                 checker.Verdict
+	reach                   string // by package time: "clock" or "pause" is what keeps it from the lock
+	real                    string
+}{
+	{"`jump` of a client", "when c1 acquires +500µs jump c1 -3s", "", checker.Unsafe, "clock", ""},
+	{"`slew` of a client", "on reply SET n1->c1 delay 2s\n  when c1 acquires +500µs slew c1 -1s over 2s", "", checker.Unsafe, "clock", ""},
+	{"`drift` of a client", "drift c1 -100000ppm", "", checker.Unsafe, "clock", ""},
+	{"`pause` of a client that waits for no timer of its own", "when c1 acquired +1s pause c1 13s", "", checker.Unsafe, "", "SIGSTOP"},
+	{"`pause` of a client while the lock waits for a reply", "when c1 acquires +500µs pause c1 13s", "", checker.Unsafe, "", "SIGSTOP"},
+	{"`pause` of a client while the lock sleeps, or is to renew", "at 7s pause c2 5s", "", checker.Safe, "pause", "SIGSTOP"},
+	{"`pause`, `resume` of a client", "when c1 acquired +1s pause c1\n  at 14s resume c1", "", checker.Unsafe, "", "SIGSTOP"},
+	{"`crash` of a client", "when c1 acquired +1s crash c1", "", checker.Safe, "", "SIGKILL"},
+	{"`cut`, `heal`", "when c1 acquired cut c1-resource\n  at 13s heal c1-resource", "", checker.Unsafe, "", "the proxy"},
+	{"`hold`, `release`", "when c1 acquired hold c1->resource\n  at 13s release c1->resource", "", checker.Unsafe, "", "the proxy"},
+	{"`delay`", "when c1 acquired delay c1->resource 3s", "", checker.Unsafe, "", "the proxy"},
+	{"`reset`", "when c1 releases +100µs reset c1-n1", "", checker.Safe, "", "the proxy"},
+	{"`on request`: `hold`", "on request write c1->resource hold\n  at 13s release c1->resource", "", checker.Unsafe, "", "the proxy"},
+	{"`on request`: `delay`", "on request write c1->resource delay 3s", "", checker.Unsafe, "", "the proxy"},
+	{"`on request`: `reset`", "on request release c1->n1 reset", "", checker.Safe, "", "the proxy"},
+	{"`on reply`: `hold`", "on reply SET n1->c1 hold\n  at 2s release n1->c1", "", checker.Safe, "", "the proxy"},
+	{"`on reply`: `delay`", "on reply SET n1->c1 delay 2s", "", checker.Safe, "", "the proxy"},
+	{"`on reply`: `reset`", "on reply SET n1->c1 reset", "", checker.Unsafe, "", "the proxy"},
+	{"`pause`, `resume` of a node", "at 6s pause n1 2s", "", checker.Safe, "", "SIGSTOP"},
+	{"`crash`, `restart` of a node", "at 3s crash n1\n  at 4s restart n1 empty", "", checker.Unsafe, "", "SIGKILL, and an empty disk"},
+	{"`crash` of a node with `power`", "at 3s crash n1 power\n  at 4s restart n1", " persistence=aof-lying", checker.Unsafe, "", ""},
+	{"`stop`, `restart` of a node", "at 3s stop n1\n  at 4s restart n1 empty", "", checker.Unsafe, "", ""},
+	{"`jump` of a node", "at 3s jump n1 +8s", "", checker.Unsafe, "", "its keys are given another end"},
+	{"`slew` of a node", "at 1s slew n1 +3s over 4s", "", checker.Unsafe, "", ""},
+	{"`drift` of a node", "at 1s drift n1 +300000ppm", "", checker.Unsafe, "", ""},
+	{"`promote`, `follow`", "hold n1->r1\n  at 3s promote r1\n  at 4s release n1->r1\n  at 5s follow n1 r1", " replicas=1", checker.Unsafe, "", ""},
+}
+
+// adversity is the scenario that a fault is put into: c2 asks for the lock while c1 holds it, and c1 writes in time.
+func adversity(t *testing.T, nemesis, settings string) *Scenario {
+	t.Helper()
+	s, err := Parse("adversity.txtar", []byte(`# A fault meets a lock.
+#
+# c1 holds the lock, and c2 wants it.
+
+client c1
+  acquire
+  until 9500ms
+  write A
+  until 12s
+  release
+client c2
+  until 5s
+  acquire within 20s
+  write B
+  sleep 2s
+  release
+nemesis
+  `+nemesis+`
+
+-- single nodes=1`+settings+` --
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Each fault is put into a run of two locks that differ in nothing but where they take their time from, and the table in
+// docs/adversity.md says what came of it.
+func TestAdversity(t *testing.T) {
+	quietRedis()
+	var table strings.Builder
+	table.WriteString("| fault | the lock takes its clock from `Env` | the lock calls package time | on real Redis |\n|---|---|---|---|\n")
+	left := sim.FaultVerbs()
+	for _, a := range adversities {
+		left = slices.DeleteFunc(left, func(verb string) bool { return strings.Contains(" "+a.nemesis, " "+verb+" ") })
+		s := adversity(t, a.nemesis, a.settings)
+		own, err := Simulate(s, s.Runs[0], newToy, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own.Result.Verdict != a.verdict {
+			t.Errorf("%s: %s, want %s; %q\n%s", a.what, own.Result.Verdict, a.verdict, own.Result.Unmet, own.Timeline())
+		}
+		other, err := Simulate(s, s.Runs[0], byPackageTime(newToy), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cell := "yes: " + string(other.Result.Verdict)
+		switch reach := beyondReach(other); {
+		case reach != a.reach || reach == "" && other.Result.Verdict == checker.Inconclusive:
+			t.Errorf("%s, by package time: %q, want something about %q", a.what, other.Result.Unmet, a.reach)
+		case reach == "clock":
+			cell = "**no**: UNKNOWN"
+		case reach == "pause":
+			cell = "**in part**: what it sends waits, its timers do not; UNKNOWN"
+		case statuses(other) != statuses(own):
+			t.Errorf("%s, by package time: %s\nby the clock of its process: %s", a.what, statuses(other), statuses(own))
+		}
+		real := "yes: " + a.real
+		switch err := CheckRedis(s, s.Runs[0], 1); {
+		case errors.Is(err, nodes.ErrSimOnly) && a.real == "":
+			real = "no: refused, `sim only`"
+		case err != nil || a.real == "":
+			t.Errorf("%s, on real Redis: %v, want %q", a.what, err, a.real)
+		}
+		fmt.Fprintf(&table, "| %s | yes: %s | %s | %s |\n", a.what, own.Result.Verdict, cell, real)
+	}
+
+	if len(left) > 0 {
+		t.Errorf("no row puts %s into a run", strings.Join(left, ", "))
+	}
+
+	path := filepath.Join("..", "docs", "adversity.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := strings.Index(string(page), "| fault |")
+	if begin < 0 {
+		t.Fatalf("%s has no table", path)
+	}
+	before, after := string(page[:begin]), ""
+	if end := strings.Index(string(page[begin:]), "\n\n"); end >= 0 {
+		after = string(page[begin+end+1:])
+	}
+	fresh := before + table.String() + after
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(fresh), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if fresh != string(page) {
+		t.Errorf("docs/adversity.md is out of date; go test ./scenarios -run Adversity -rewrite renews its table:\n%s", table.String())
+	}
+	source, err := os.ReadFile("adversity_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(before + after) {
+		if added, ok := strings.CutPrefix(line, "+"); ok && !strings.Contains(strings.Join(strings.Fields(string(source)), " "), strings.Join(strings.Fields(added), " ")) {
+			t.Errorf("the example in docs/adversity.md is not the lock of this test: %s", line)
+		}
+	}
+}
+
+// Locks that wait for something else than a reply: what such a timer does in a pause is where package time and the clock of a
+// process part.
+var timed = []struct {
+	name string
+	new  clients.New
+}{
+	{"a context with a timeout", func(env clients.Env) clients.Locker {
+		return timedLock{newToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
+			ctx, cancel := context.WithCancel(ctx) // and not clockwork.WithTimeout, which knows the clock of package time only
+			defer cancel()
+			defer l.clock.AfterFunc(2*time.Second, cancel).Stop()
+			lease, err := acquire(ctx)
+			if err == nil && ctx.Err() != nil {
+				lease.Release(context.WithoutCancel(ctx))
+				return nil, fmt.Errorf("%w: %w", clients.ErrNotAcquired, ctx.Err())
+			}
+			return lease, err
+		}}
+	}},
+	{"a wait that is given up", func(env clients.Env) clients.Locker {
+		return timedLock{newToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
+			done := make(chan clients.Lease, 1)
+			go func() {
+				lease, _ := acquire(ctx)
+				done <- lease
+			}()
+			select {
+			case lease := <-done:
+				if lease == nil {
+					return nil, clients.ErrNotAcquired
+				}
+				return lease, nil
+			case <-l.clock.After(2 * time.Second):
+				return nil, context.DeadlineExceeded
+			}
+		}}
+	}},
+	{"a lease that says when it is lost", func(env clients.Env) clients.Locker {
+		return timedLock{newToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
+			lease, err := acquire(ctx)
+			if err != nil {
+				return nil, err
+			}
+			t := &telling{Lease: lease, lost: make(chan struct{})}
+			t.timer = l.clock.AfterFunc(l.clock.Until(lease.Until()), func() { close(t.lost) })
+			return t, nil
+		}}
+	}},
+	{"a ticker that renews", func(env clients.Env) clients.Locker {
+		return timedLock{newToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
+			lease, err := acquire(ctx)
+			if err != nil {
+				return nil, err
+			}
+			r := &ticking{toyLease: lease.(*toyLease), stop: make(chan struct{})}
+			go r.renew(ctx)
+			return r, nil
+		}}
+	}},
+}
+
+type timedLock struct {
+	*toy
+	around func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error)
+}
+
+func (l timedLock) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	return l.around(ctx, l.toy, func(ctx context.Context) (clients.Lease, error) { return l.toy.Acquire(ctx, name, ttl) })
+}
+
+type telling struct {
+	clients.Lease
+	lost  chan struct{}
+	timer clockwork.Timer
+}
+
+func (l *telling) Lost() <-chan struct{}  { return l.lost }
+func (l *telling) Notify(func(time.Time)) {}
+
+func (l *telling) Release(ctx context.Context) error {
+	l.timer.Stop()
+	return l.Lease.Release(ctx)
+}
+
+// ticking is a lease whose end is the one that it had at first, and that is renewed in the background.
+type ticking struct {
+	*toyLease
+	stop chan struct{}
+}
+
+func (l *ticking) renew(ctx context.Context) {
+	ticker := l.clock.NewTicker(3 * time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.Chan():
+			l.client.PExpire(ctx, l.name, 10*time.Second)
+		case <-l.stop:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *ticking) Release(ctx context.Context) error {
+	close(l.stop)
+	return l.toyLease.Release(ctx)
+}
+
+// Timers of a lock go on in a pause where they are those of package time. What the run says then is what it says of the same
+// lock by the clock of its process, or nothing.
+func TestTimersInPause(t *testing.T) {
+	quietRedis()
+	decided, undecided := map[string]int{}, map[string]int{}
+	for _, pause := range []struct{ name, nemesis string }{
+		{"while it acquires", "when c1 acquires +500µs pause c1 13s"},
+		{"while it acquires, shortly", "when c1 acquires +500µs pause c1 5s"},
+		{"right after it acquired", "when c1 acquired pause c1 13s"},
+		{"while it holds", "when c1 acquired +1s pause c1 13s"},
+		{"while it holds, shortly", "when c1 acquired +1s pause c1 8600ms"},
+		{"before its lease ends", "when c1 acquired +9400ms pause c1 4s"},
+		{"while its lock releases", "when c1 releases +100µs pause c1 4s"},
+		{"while another waits", "at 7s pause c2 5s"},
+		{"and n1 forgets the lock", "when c1 acquired +1s pause c1 8s\n  at 3s jump n1 +8s"},
+	} {
+		s := adversity(t, pause.nemesis, "")
+		for _, lock := range timed {
+			own, err := Simulate(s, s.Runs[0], lock.new, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := Simulate(s, s.Runs[0], byPackageTime(lock.new), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := lock.name + ", paused " + pause.name
+			if own.Result.Verdict == checker.Inconclusive {
+				t.Errorf("%s, by the clock of the process: %q", name, own.Result.Unmet)
+			}
+			t.Logf("%s: %s, and %s by the clock of the process", name, o.Result.Verdict, own.Result.Verdict)
+			if o.Result.Verdict == checker.Inconclusive {
+				undecided[lock.name]++
+				if beyondReach(o) != "pause" {
+					t.Errorf("%s: %q", name, o.Result.Unmet)
+				}
+				continue
+			}
+			decided[lock.name]++
+			for _, p := range checker.Properties() {
+				if got := o.Result.Status(p); got != checker.Unknown && got != own.Result.Status(p) {
+					t.Errorf("%s: %s %s, and by the clock of the process %s\n%s\n%s", name, p, got, own.Result.Status(p), o.Timeline(), own.Timeline())
+				}
+			}
+		}
+	}
+	for _, lock := range timed {
+		if decided[lock.name] == 0 || undecided[lock.name] == 0 {
+			t.Errorf("%s: %d pauses are decided, and %d are not", lock.name, decided[lock.name], undecided[lock.name])
+		}
+	}
+}
