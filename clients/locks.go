@@ -25,6 +25,7 @@ func Locks() []Lock {
 		{"multidel", "single, released by GET, comparison in the client, and MULTI, DEL, EXEC", NewMultiDel},
 		{"single", "SET NX PX with a random token, released by compare-and-delete, on one node", NewSingle},
 		{"single-usec", "single, with a token from a clock in microseconds", NewSingleUsec},
+		{"single-retries", "single, over a client library that repeats what failed", NewSingleRetries},
 		{"single-delex", "single, released by DELEX IFEQ", NewSingleDelex},
 		{"single-wait", "single, which waits until a replica has acknowledged it", NewSingleWait},
 		{"watchdog", "single, renewed every third of a TTL while its holder lives", NewWatchdog},

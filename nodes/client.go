@@ -3,37 +3,46 @@ package nodes
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
-	"runtime"
-	"syscall"
+	"os/exec"
+	"sync"
 	"time"
 
 	"lockstep/sim"
 )
 
-// Client is a client of a [Cluster]: the host of a worker, a dialer, and a clock. All clients live in this process, so a
-// pause is less than SIGSTOP. What a paused client cannot do is to send or receive a byte, to read or wait for its clock,
-// and to go on with its lane; its timers fire after the pause, and after the bytes that arrived meanwhile. What it still
-// does is to compute: a goroutine that needs none of these runs on, and so do timers of package time that the code under
-// test sets itself, up to the next of them.
+// Client is a client of a [Cluster] as the cluster sees it: the ports on which it reaches the servers, and, once it was
+// started, a process of its own, which is a [Host]. A pause stops that process (SIGSTOP), and a crash kills it.
 type Client struct {
 	process
 	c      *Cluster
 	addrs  map[string]string // of the proxies, for this client
-	ctx    context.Context
+	ctx    context.Context   // ends when it crashes
 	cancel context.CancelFunc
+	desk   net.Listener // where its process calls; nil if it was not started
+	key    string
+	called chan struct{} // closed when its process has called
+	begun  chan struct{} // closed when its lane begins
+	gone   chan struct{} // closed when its process is gone, if it had one
 
 	// Guarded by Cluster.mu.
-	conns map[*clientConn]bool
-	op    string // what the client is doing
-	opID  int
+	os   *os.Process // nil before it has called
+	op   string      // what the client is doing
+	opID int
+	open bool // its lane has begun and not ended
 }
 
 // Client adds a client, which can reach every server that the cluster has.
 func (c *Cluster) Client(name string) (*Client, error) {
-	p := &Client{process: process{name: name}, c: c, addrs: map[string]string{}, conns: map[*clientConn]bool{}}
+	p := &Client{
+		process: process{name: name}, c: c, addrs: map[string]string{}, key: rand.Text(),
+		called: make(chan struct{}), begun: make(chan struct{}), gone: make(chan struct{}),
+	}
 	p.process.client = p
 	p.ctx, p.cancel = context.WithCancel(c.ctx)
 	var servers []*Proxy
@@ -58,23 +67,170 @@ func (c *Cluster) Client(name string) (*Client, error) {
 // Addr is where the client reaches a server, as a literal IP:port.
 func (p *Client) Addr(server string) string { return p.addrs[server] }
 
-// Clock is the clock of the machine, for a process that can be paused.
-func (p *Client) Clock() Clock { return Clock{p} }
+// Start starts the process of a client: a worker of [sim.Work] which gets one job, and calls [Join] with the contact that the
+// job is made from. [Cluster.Begin] waits for that. The run ends with a [*ClientError] if the process ends by itself before
+// its lane does, or takes longer than the limit.
+func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(Contact) (json.RawMessage, error)) error {
+	c := p.c
+	desk, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(c.ctx, func() { desk.Close() })
+	data, err := job(Contact{desk.Addr().String(), p.key})
+	if err != nil {
+		return err
+	}
+	p.desk = desk
+	c.work.Go(p.attend)
+	c.work.Go(func() {
+		defer p.leave()
+		s := &sim.Supervisor{Command: command, Workers: 1, Limit: limit, Output: os.Stderr}
+		err := s.Run(p.ctx, []json.RawMessage{data}, func(_ int, o sim.Outcome) {
+			if o.Report != nil {
+				c.fail(&ClientError{p.name, o.Report})
+			}
+		})
+		if err != nil && p.ctx.Err() == nil {
+			c.fail(fmt.Errorf("%s: %w", p.name, err))
+		}
+	})
+	return nil
+}
 
-// Go starts a lane: a goroutine that [Cluster.Run] waits for. Its context ends when the client crashes.
-func (p *Client) Go(f func(ctx context.Context)) { p.c.lane(func() { f(p.ctx) }) }
+// ClientError says that the process of a client ended by itself.
+type ClientError struct {
+	Client string
+	*sim.Report
+}
+
+// Error has the stacks, from the second line on.
+func (e *ClientError) Error() string {
+	return fmt.Sprintf("%s: %s\n%s", e.Client, e.Reason, e.Stacks)
+}
+
+// Go starts the lane of a client whose process has called. [Cluster.Run] waits for its end.
+func (p *Client) Go() {
+	p.c.agenda.begin()
+	p.c.agenda.at(time.Now(), func() {
+		p.c.mu.Lock()
+		p.open = true
+		p.c.mu.Unlock()
+		close(p.begun)
+	})
+}
+
+// leave notes that the process of the client is gone.
+func (p *Client) leave() {
+	p.desk.Close()
+	p.end()
+	close(p.gone)
+}
+
+// end ends the lane, if that has begun.
+func (p *Client) end() {
+	p.c.mu.Lock()
+	ends := p.open
+	p.open = false
+	p.c.mu.Unlock()
+	if ends {
+		p.c.agenda.end()
+	}
+}
+
+// attend answers the process of the client until it is gone. Somebody else who calls by mistake is not answered.
+func (p *Client) attend() {
+	for {
+		conn, err := p.desk.Accept()
+		if err != nil {
+			return
+		}
+		dec := json.NewDecoder(conn)
+		var first question
+		conn.SetReadDeadline(time.Now().Add(startLimit))
+		if dec.Decode(&first) != nil || first.Hello == nil || first.Hello.Key != p.key {
+			conn.Close()
+			continue
+		}
+		conn.SetReadDeadline(time.Time{})
+		p.desk.Close()
+		stop := context.AfterFunc(p.c.ctx, func() { conn.Close() })
+		defer stop()
+		p.c.mu.Lock()
+		// From now on the handle stands for this process, whoever gets its number after it.
+		p.os, err = os.FindProcess(first.Hello.PID)
+		p.c.mu.Unlock()
+		p.c.must(err)
+		close(p.called)
+		p.converse(conn, dec, first)
+		return
+	}
+}
+
+// converse answers one question and all that come after it. They may be asked side by side.
+func (p *Client) converse(conn net.Conn, dec *json.Decoder, first question) {
+	defer conn.Close()
+	var mu sync.Mutex // of writing
+	enc := json.NewEncoder(conn)
+	answer := func(q question) {
+		p.c.work.Go(func() {
+			a := p.answer(q)
+			mu.Lock()
+			defer mu.Unlock()
+			enc.Encode(a) // a client that is gone need not be told
+		})
+	}
+	answer(first)
+	for {
+		var q question
+		if dec.Decode(&q) != nil {
+			return
+		}
+		answer(q)
+	}
+}
+
+// answer does what the process of the client asks for. That has happened when it learns of it, and no earlier than it can:
+// a question that is on its way when the process is stopped counts from the end of the pause.
+func (p *Client) answer(q question) (a answer) {
+	c := p.c
+	a.ID = q.ID
+	if q.Hello != nil {
+		select {
+		case <-p.begun:
+			a.Start = c.start.UnixNano()
+		case <-c.ctx.Done():
+		}
+		return a
+	}
+	p.awake()
+	switch {
+	case q.Record != nil:
+		p.Record(*q.Record)
+	case q.Doing != nil:
+		p.Doing(q.Doing.Op, q.Doing.ID)
+	case q.Lease:
+		c.mu.Lock()
+		a.Lease = c.leases.Asked(p.name, p.acquire())
+		c.mu.Unlock()
+	case q.Pause > 0:
+		c.Inject(sim.Pause{Process: p.name, For: q.Pause})
+	case q.End:
+		p.end()
+	}
+	p.awake()
+	return a
+}
 
 // Record enters an event of this client into the history, with the time of this moment. A fault that was to come right
 // after it has come when Record returns.
 func (p *Client) Record(e sim.Event) {
-	p.awake()
 	p.c.mu.Lock()
 	if !p.crashed {
 		p.c.note(p.name, e)
 	}
 	p.c.mu.Unlock()
 	p.c.agenda.settle()
-	p.awake()
 }
 
 // Doing says what the client does from now on.
@@ -82,13 +238,6 @@ func (p *Client) Doing(op string, id int) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	p.op, p.opID = op, id
-}
-
-// Lease is the name of the lease that the client asked for last in the operation in progress.
-func (p *Client) Lease() string {
-	p.c.mu.Lock()
-	defer p.c.mu.Unlock()
-	return p.c.leases.Asked(p.name, p.acquire())
 }
 
 // acquire is the number of the acquire in progress, 0 if there is none. The caller holds Cluster.mu.
@@ -99,61 +248,14 @@ func (p *Client) acquire() int {
 	return 0
 }
 
-// Steady is the time since the start of the run.
-func (p *Client) Steady() time.Duration { return p.c.Now() }
-
-// Until waits until a time of the run, or longer if the client is paused.
-func (p *Client) Until(t time.Duration) { p.sleep(t - p.c.Now()) }
-
-// Pause pauses the client from its own lane.
-func (p *Client) Pause(d time.Duration) {
-	p.c.Inject(sim.Pause{Process: p.name, For: d})
-	p.awake() // which notices the pause, so that it bites
-	p.live()
-}
-
-// sleep waits by the clock of the machine, and then for the end of a pause. If the client is gone it does not return: the
-// goroutine ends.
-func (p *Client) sleep(d time.Duration) {
-	if d > 0 {
-		select {
-		case <-time.After(d):
-		case <-p.ctx.Done():
-		}
-	}
-	p.wake()
-	p.live()
-}
-
-func (p *Client) live() {
-	if p.ctx.Err() != nil {
-		runtime.Goexit()
-	}
-}
-
-// awake waits while the client is paused. It says whether it had to.
-func (p *Client) awake() (waited bool) {
+// awake waits while the client is paused.
+func (p *Client) awake() {
 	c := p.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for p.paused && !c.closed {
-		waited = true
-		c.bite(p.pauseID)
 		c.changed.Wait()
 	}
-	return waited
-}
-
-// grace is how long a timer that came due in a pause waits after it, for bytes that have arrived come first, as after
-// SIGCONT; and how long a read whose deadline has passed in a pause still looks for them.
-const grace = 10 * time.Millisecond
-
-// wake is awake for timers. It says whether the client still lives.
-func (p *Client) wake() bool {
-	if p.awake() {
-		time.Sleep(grace)
-	}
-	return p.ctx.Err() == nil
 }
 
 // token names a token that the client sends. The caller holds Cluster.mu.
@@ -162,70 +264,41 @@ func (p *Client) token(token string) string { return p.c.leases.Send(p.name, p.a
 // known names a token that somebody has sent. The caller holds mu.
 func (c *Cluster) known(token string) string { return cmp.Or(c.leases.Known(token), "?") }
 
-// DialContext connects to a server by its [Client.Addr].
-func (p *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	p.awake()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
+// await returns when the process is gone.
+func (p *Client) await() {
+	if p.desk != nil {
+		<-p.gone
 	}
+}
+
+// signal sends a signal to the process, and reports whether there was one. The caller holds Cluster.mu.
+func (p *Client) signal(sig os.Signal) bool {
+	if p.os == nil {
+		return false
+	}
+	err := p.os.Signal(sig)
+	if !errors.Is(err, os.ErrProcessDone) {
+		p.c.must(err)
+	}
+	return err == nil
+}
+
+// bytesFirst is how long a process that resumes waits for the bytes that have arrived during its pause. They take no time,
+// unless there are more of them than fit into a socket that nobody reads.
+const bytesFirst = time.Second
+
+// resume lets the process go on, once it finds the bytes that have arrived meanwhile: after SIGCONT these come first, and then
+// the timers.
+func (p *Client) resume() {
 	c := p.c
+	defer time.AfterFunc(bytesFirst, c.wake).Stop()
+	end := time.Now().Add(bytesFirst)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || p.crashed {
-		conn.Close()
-		return nil, &net.OpError{Op: "dial", Net: network, Addr: conn.RemoteAddr(), Err: net.ErrClosed}
+	for !c.closed && c.arriving(p) && time.Now().Before(end) {
+		c.changed.Wait()
 	}
-	wrapped := &clientConn{conn, p}
-	p.conns[wrapped] = true
-	return wrapped, nil
-}
-
-// disconnect closes all connections. The caller holds Cluster.mu.
-func (p *Client) disconnect() {
-	for conn := range p.conns {
-		conn.Conn.Close()
+	if !p.paused { // again
+		p.signal(contSignal)
 	}
-	clear(p.conns)
-}
-
-// clientConn is a connection of a process that can be paused.
-type clientConn struct {
-	net.Conn
-	client *Client
-}
-
-// Read reads what has arrived. What arrives in a pause comes after it, even if the deadline has passed by then.
-func (c *clientConn) Read(b []byte) (int, error) {
-	for {
-		n, err := c.Conn.Read(b)
-		if waited := c.client.awake(); !waited || n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-			return n, err
-		}
-		c.Conn.SetReadDeadline(time.Now().Add(grace))
-	}
-}
-
-func (c *clientConn) Write(b []byte) (int, error) {
-	c.client.awake()
-	return c.Conn.Write(b)
-}
-
-// SyscallConn lets client libraries see whether an idle connection is still alive, as they can without a proxy.
-func (c *clientConn) SyscallConn() (syscall.RawConn, error) {
-	c.client.awake()
-	s, ok := c.Conn.(syscall.Conn)
-	if !ok {
-		return nil, errors.ErrUnsupported
-	}
-	return s.SyscallConn()
-}
-
-func (c *clientConn) Close() error {
-	c.client.awake()
-	c.client.c.mu.Lock()
-	delete(c.client.conns, c)
-	c.client.c.mu.Unlock()
-	return c.Conn.Close()
 }

@@ -3,8 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
+	"os"
 	"sync"
 	"time"
 
@@ -12,16 +11,16 @@ import (
 )
 
 // Cluster is to real servers what a [sim.World] is to simulated ones: redis-server processes, whatever else is to be
-// reached on the network, and clients in this process, with a [Proxy] before each server that sees every message. Time is
+// reached on the network, and client processes, with a [Proxy] before each server that sees every message. Time is
 // real, and so is everything that happens; order comes from one lock, under which all events are stamped.
-//
-// What is less than real is a client's pause: see [Client].
 type Cluster struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	start  time.Time // of the run, by both clocks of the machine
+	dir    string    // of everything that is on disk
+	broom  *broom
 	agenda *agenda
-	work   sync.WaitGroup // goroutines of proxies and lanes
+	work   sync.WaitGroup // goroutines of proxies and clients
 
 	mu        sync.Mutex // guards all below, and the fields of processes, links and relays
 	changed   *sync.Cond // of mu: something has changed that somebody may wait for
@@ -58,13 +57,20 @@ func StartCluster(ctx context.Context, names []string) (*Cluster, error) {
 	c := &Cluster{
 		agenda: newAgenda(), leases: sim.NewLeases(), processes: map[string]*process{}, links: map[[2]string]*direction{},
 	}
+	if c.dir, err = os.MkdirTemp("", "lockstep-"); err != nil {
+		return nil, err
+	}
+	if c.broom, err = sweep(c.dir); err != nil {
+		os.RemoveAll(c.dir)
+		return nil, err
+	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.changed = sync.NewCond(&c.mu)
 
 	servers, errs := make([]*Server, len(names)), make([]error, len(names))
 	var all sync.WaitGroup
 	for i := range names {
-		all.Go(func() { servers[i], errs[i] = startServer(c.ctx, path) })
+		all.Go(func() { servers[i], errs[i] = startServer(c.ctx, path, c.dir) })
 	}
 	all.Wait()
 	for i, s := range servers {
@@ -83,6 +89,27 @@ func StartCluster(ctx context.Context, names []string) (*Cluster, error) {
 	c.start = time.Now()
 	c.work.Go(c.agenda.run)
 	return c, nil
+}
+
+// Begin waits until the process of every client that was started has called. The run begins then, for all at once.
+func (c *Cluster) Begin() error {
+	c.mu.Lock()
+	var clients []*Client
+	for _, p := range c.processes {
+		if p.client != nil && p.client.desk != nil {
+			clients = append(clients, p.client)
+		}
+	}
+	c.mu.Unlock()
+	for _, p := range clients {
+		select {
+		case <-p.called:
+		case <-c.ctx.Done():
+			return c.Err()
+		}
+	}
+	c.start = time.Now()
+	return nil
 }
 
 // Now is the time since the start of the run.
@@ -143,22 +170,16 @@ func (c *Cluster) halt() {
 	defer c.mu.Unlock()
 	c.closed = true
 	for _, p := range c.processes {
-		switch {
-		case p.client != nil:
-			p.client.disconnect()
-		case p.proxy != nil:
+		if p.proxy != nil {
 			p.proxy.close()
 		}
 	}
 	c.changed.Broadcast()
 }
 
-// closeLimit is how long a lane may take to notice that everything around it has ended.
-const closeLimit = 10 * time.Second
-
-// Close ends the run and leaves nothing behind: no process, no listener, no directory. It fails with a [sim.LeakError] if
-// code under test does not notice that its network is gone.
-func (c *Cluster) Close() error {
+// Close ends the run and leaves nothing behind: no process, no listener, no directory. Where it does not come to that,
+// because this process is killed, the kernel (on linux) and a process that waits for that (on Unix) see to the same.
+func (c *Cluster) Close() {
 	c.cancel(errClosed)
 	c.halt()
 	var all sync.WaitGroup
@@ -170,34 +191,9 @@ func (c *Cluster) Close() error {
 	}
 	c.mu.Unlock()
 	all.Wait()
-	done := make(chan struct{})
-	go func() {
-		c.work.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-time.After(closeLimit):
-		return &sim.LeakError{Stacks: sim.Stacks()}
-	}
+	c.work.Wait()
+	os.RemoveAll(c.dir)
+	c.broom.end()
 }
 
 var errClosed = errors.New("the cluster was closed")
-
-// lane runs f as one of the lanes that [Cluster.Run] waits for. A panic of the code under test ends the run, not the
-// process: there are servers to be stopped.
-func (c *Cluster) lane(f func()) {
-	c.agenda.begin()
-	c.agenda.at(time.Now(), func() {
-		c.work.Go(func() {
-			defer c.agenda.end()
-			defer func() {
-				if r := recover(); r != nil {
-					c.fail(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
-				}
-			}()
-			f()
-		})
-	})
-}

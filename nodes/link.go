@@ -44,6 +44,7 @@ type flow struct {
 	relay *relay
 	to    *process
 	queue []*message
+	taken bool // a message was taken off, and its receiver may not have it yet
 	ended bool // nothing more will be sent
 }
 
@@ -133,6 +134,10 @@ func (c *Cluster) choose(f *flow, m *message) (delay time.Duration) {
 func (c *Cluster) next(f *flow) *message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if f.taken {
+		f.taken = false
+		c.changed.Broadcast()
+	}
 	for {
 		switch {
 		case f.relay.broken, len(f.queue) == 0 && f.ended:
@@ -141,7 +146,7 @@ func (c *Cluster) next(f *flow) *message {
 			c.changed.Wait()
 		default:
 			m := f.queue[0]
-			f.queue = f.queue[1:]
+			f.queue, f.taken = f.queue[1:], true
 			return m
 		}
 	}
@@ -164,6 +169,22 @@ func (c *Cluster) blocked(f *flow) bool {
 		return false
 	}
 	return true
+}
+
+// arriving says whether a client is about to get something that nothing keeps from it. The caller holds mu.
+func (c *Cluster) arriving(p *Client) bool {
+	for _, server := range c.processes {
+		if server.proxy == nil {
+			continue
+		}
+		for r := range server.proxy.relays {
+			f := &r.replies
+			if r.client == p && (f.taken || len(f.queue) > 0 && !c.blocked(f)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // heal undoes cuts, holds and delays. Healing everything also lets go of single messages. The caller holds mu.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +18,12 @@ var ErrSimOnly = errors.New("sim only")
 // Injectable says why a fault cannot be injected into a [Cluster]; nil if it can. Node says which processes are Redis nodes.
 func Injectable(f sim.Fault, node func(process string) bool) error {
 	switch f := f.(type) {
-	case sim.Pause, sim.Resume, sim.Crash, sim.Restart, sim.Cut, sim.Heal, sim.Hold, sim.ReleaseLink, sim.Delay, sim.Reset, sim.Chosen:
+	case sim.Pause:
+		if stopSignal == nil {
+			return fmt.Errorf("%w: %s: no process can be stopped from running on %s", ErrSimOnly, f, runtime.GOOS)
+		}
+		return nil
+	case sim.Resume, sim.Crash, sim.Restart, sim.Cut, sim.Heal, sim.Hold, sim.ReleaseLink, sim.Delay, sim.Reset, sim.Chosen:
 		return nil
 	case sim.Jump:
 		if node(f.Process) {
@@ -130,6 +136,10 @@ func (c *Cluster) pause(p *process, id int, f sim.Pause) func() {
 			}
 		})
 	}
+	if p.client != nil {
+		// What would have happened in the process meanwhile, nobody knows: it is enough that it has stopped.
+		c.biteIf(p.client.signal(stopSignal), id)
+	}
 	if n := p.node(); n != nil {
 		return func() { c.must(n.server.Pause()) }
 	}
@@ -142,6 +152,9 @@ func (c *Cluster) resume(p *process) (did bool, act func()) {
 	}
 	p.paused = false
 	c.changed.Broadcast()
+	if p.client != nil {
+		return true, p.client.resume
+	}
 	if n := p.node(); n != nil {
 		return true, func() { c.must(n.server.Resume()) }
 	}
@@ -161,9 +174,11 @@ func (c *Cluster) crash(p *process, id int) func() {
 		c.bite(id)
 	}
 	if p.client != nil {
-		p.client.disconnect()
-		p.client.cancel()
-		return bite
+		p.client.cancel() // which kills it
+		return func() {
+			p.client.await()
+			bite()
+		}
 	}
 	p.proxy.resetAll()
 	return func() {

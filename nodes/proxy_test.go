@@ -25,11 +25,7 @@ func startCluster(t testing.TB) (c *Cluster, c1, c2 *Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(c.Close)
 	for name, p := range map[string]**Client{"c1": &c1, "c2": &c2} {
 		if *p, err = c.Client(name); err != nil {
 			t.Fatal(err)
@@ -45,6 +41,23 @@ type host interface {
 	Doing(op string, id int)
 	Until(t time.Duration)
 }
+
+// inProcess is a client of a cluster whose lane this test itself plays.
+type inProcess struct{ *Client }
+
+func (p inProcess) Go(f func(ctx context.Context)) {
+	p.c.agenda.begin()
+	go func() {
+		defer p.c.agenda.end()
+		f(p.ctx)
+	}()
+}
+
+func (p inProcess) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, addr)
+}
+
+func (p inProcess) Until(t time.Duration) { time.Sleep(t - p.c.Now()) }
 
 // talk has two clients say lines to a node, one after the other, and returns when wait does. A line is who, what for, and a
 // command, with _ for spaces in its arguments; or, after a name, only a time to wait for.
@@ -125,8 +138,8 @@ c2 a    FLUSHALL
 func TestObserverSeesWhatTheNodeKnows(t *testing.T) {
 	t.Parallel()
 	c, c1, c2 := startCluster(t)
-	addrs := map[host]string{c1: c1.Addr("n1"), c2: c2.Addr("n1")}
-	talk(c1, c2, addrs, c.Run, dialogue)
+	h1, h2 := inProcess{c1}, inProcess{c2}
+	talk(h1, h2, map[host]string{h1: c1.Addr("n1"), h2: c2.Addr("n1")}, c.Run, dialogue)
 	got := normal(c.Events())
 
 	var want []string
@@ -183,7 +196,7 @@ type asker struct {
 
 func ask(t testing.TB, p *Client) *asker {
 	t.Helper()
-	conn, err := p.DialContext(t.Context(), "tcp", p.Addr("n1"))
+	conn, err := net.Dial("tcp", p.Addr("n1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +389,7 @@ func TestCrashRestartAndJump(t *testing.T) {
 		t.Errorf("the connection to a crashed node: %s", got)
 	}
 	// The proxy resets it at once; whether the dial or the first read is the one to notice is a race.
-	if conn, err := c1.DialContext(t.Context(), "tcp", c1.Addr("n1")); err == nil {
+	if conn, err := net.Dial("tcp", c1.Addr("n1")); err == nil {
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("a new connection to a crashed node: %v", err)
 		}
@@ -411,68 +424,6 @@ func TestCrashRestartAndJump(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// A client that is paused learns nothing, does nothing, and on its resume finds the bytes before its timers.
-func TestClientPause(t *testing.T) {
-	t.Parallel()
-	c, c1, _ := startCluster(t)
-	a := ask(t, c1)
-	var order []string
-	clock := c1.Clock()
-	c1.Go(func(context.Context) {
-		inject(t, c, "delay n1->c1 20ms")
-		a.send("PING")
-		fired := make(chan time.Duration, 1)
-		clock.AfterFunc(50*time.Millisecond, func() { fired <- c.Now() })
-		c.Plan(0, sim.Pause{Process: "c1", For: 300 * time.Millisecond})
-		order = append(order, a.reply(100*time.Millisecond)) // the deadline passes in the pause
-		if at := c.Now(); at < 300*time.Millisecond {
-			t.Errorf("a paused client read a reply at %v", at)
-		}
-		if at := <-fired; at < 300*time.Millisecond {
-			t.Errorf("a timer of a paused client fired at %v", at)
-		}
-		before := c.Now()
-		c1.Pause(100 * time.Millisecond)
-		if d := c.Now() - before; d < 100*time.Millisecond {
-			t.Errorf("a lane went on %v into a pause of 100ms", d)
-		}
-		if got := a.reply(soon); got != "nothing" {
-			t.Errorf("got %s, without having asked", got)
-		}
-	})
-	c.Run()
-	if !slices.Equal(order, []string{"+PONG"}) {
-		t.Errorf("after the pause: %q, want the reply", order)
-	}
-	if n := count(c, sim.Bite, "pause c1 300ms") + count(c, sim.Bite, "pause c1 100ms"); n != 2 {
-		t.Errorf("%d pauses of 2 bit", n)
-	}
-}
-
-func TestClientCrash(t *testing.T) {
-	t.Parallel()
-	c, c1, c2 := startCluster(t)
-	reached := false
-	c1.Go(func(context.Context) {
-		c1.Record(sim.Event{Kind: sim.Info, Op: sim.Wait})
-		inject(t, c, "crash c1")
-		c1.Record(sim.Event{Kind: sim.Info, Op: sim.Exit})
-		c1.Clock().Sleep(time.Hour)
-		reached = true
-	})
-	c.Run()
-	if _, err := c1.DialContext(t.Context(), "tcp", c1.Addr("n1")); err == nil {
-		t.Error("a crashed client dials")
-	}
-	if count(c, sim.Info, sim.Wait) != 1 || count(c, sim.Info, sim.Exit) != 0 || reached {
-		t.Error("a crashed client goes on")
-	}
-	b := ask(t, c2)
-	if b.send("PING"); b.reply(later) != "+PONG" {
-		t.Error("another client has crashed, too")
 	}
 }
 

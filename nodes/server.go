@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNoServer says that there is no redis-server to start.
-var ErrNoServer = errors.New("redis-server is not on the PATH; install it (Debian: apt-get install redis-server) or run without --on redis")
+var ErrNoServer = errors.New("redis-server is not on the PATH; install it (Debian: apt-get install redis-server) or stay in simulation")
 
 // oldest is the first version of redis-server that tells when a key ends (PEXPIRETIME), and that logs it as an absolute time.
 const oldest = 7
@@ -91,11 +91,12 @@ func StartServer(ctx context.Context, extra ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, path, extra...)
+	return startServer(ctx, path, "", extra...)
 }
 
-func startServer(ctx context.Context, path string, extra ...string) (*Server, error) {
-	dir, err := os.MkdirTemp("", "lockstep-redis-")
+// startServer starts a server that has its directory under another one, by default that for temporary files.
+func startServer(ctx context.Context, path, under string, extra ...string) (*Server, error) {
+	dir, err := os.MkdirTemp(under, "lockstep-redis-")
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,9 @@ type heading struct {
 
 func newHeading(h *sim.History, r checker.Result) heading {
 	run := printable(h.Meta.Scenario, 48) + " · " + printable(h.Meta.Lock, 32)
+	if h.Meta.For != "" {
+		run += " for " + printable(h.Meta.For, 32)
+	}
 	if h.Meta.Label != "" {
 		run += " " + printable(h.Meta.Label, 24)
 	}

@@ -3,7 +3,6 @@ package reports
 import (
 	"image/color"
 	"slices"
-	"strings"
 
 	"lockstep/sim"
 )
@@ -83,10 +82,4 @@ func (c cast) look(client string) look {
 	}
 	n := len(looks)
 	return look{looks[i%n].ink, looks[(i+i/n)%n].pattern}
-}
-
-// holderOf returns the client that a lease is named after: c1 for c1#2.
-func holderOf(lease string) string {
-	client, _, _ := strings.Cut(lease, "#")
-	return client
 }

@@ -318,7 +318,7 @@ func (t *teller) tellNode(node string) {
 	alive := map[string]life{}
 	end := func(name string, at time.Duration) {
 		if l, found := alive[name]; found {
-			b := bar{from: l.from, to: at, style: l.style, client: holderOf(l.lease), text: l.lease, row: slices.Index(keys, name)}
+			b := bar{from: l.from, to: at, style: l.style, client: sim.Client(l.lease), text: l.lease, row: slices.Index(keys, name)}
 			if l.style == copied {
 				b.text, b.short = "copy of "+l.lease, l.lease
 			}
@@ -348,7 +348,7 @@ func (t *teller) tellNode(node string) {
 		if !slices.Contains(keys, e.Key) && e.Lease != "" {
 			keys = append(keys, e.Key)
 		}
-		m := mark{at: e.At, client: holderOf(e.Owner), row: max(0, slices.Index(keys, e.Key)), weight: usual, event: i}
+		m := mark{at: e.At, client: sim.Client(e.Owner), row: max(0, slices.Index(keys, e.Key)), weight: usual, event: i}
 		switch e.Op {
 		case sim.Set, sim.Over:
 			end(e.Key, e.At)
@@ -358,7 +358,7 @@ func (t *teller) tellNode(node string) {
 					alive[e.Key] = life{e.At, e.Lease, copied}
 				}
 			}
-			m.client = holderOf(e.Lease)
+			m.client = sim.Client(e.Lease)
 			if _, grant := slices.BinarySearch(t.grants, i); grant {
 				m.shape, m.text, m.weight = granted, t.grantText(e), telling
 			} else if e.Op == sim.Over {
@@ -366,7 +366,7 @@ func (t *teller) tellNode(node string) {
 			}
 		case sim.Delete:
 			end(e.Key, e.At)
-			if e.By != "" && e.By != holderOf(e.Owner) && !byPrimary {
+			if e.By != "" && e.By != sim.Client(e.Owner) && !byPrimary {
 				m.text, m.weight = "deleted by "+e.By, telling
 			}
 		case sim.Expire:
@@ -471,7 +471,7 @@ func (t *teller) fruitless(i int) bool {
 
 // intrudes reports whether e is what a client did to the key of another.
 func (t *teller) intrudes(e *sim.Event) bool {
-	return e.Kind == sim.State && e.Owner != "" && e.By != "" && e.By != holderOf(e.Owner) && !slices.Contains(t.servers, e.By)
+	return e.Kind == sim.State && e.Owner != "" && e.By != "" && e.By != sim.Client(e.Owner) && !slices.Contains(t.servers, e.By)
 }
 
 // silentWrites returns the requests that wrote to the counter the number that it had already, which changed nothing, by what

@@ -155,7 +155,7 @@ func (t *transcript) change(i int) (what, detail string) {
 	switch {
 	case slices.Contains(t.all, e.By):
 		detail = strings.TrimPrefix(detail+", from "+e.By, ", ")
-	case e.By != "" && e.By != holderOf(e.Owner) && e.Owner != "":
+	case e.By != "" && e.By != sim.Client(e.Owner) && e.Owner != "":
 		detail += ", by " + e.By
 	}
 	return what, detail

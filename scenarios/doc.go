@@ -106,6 +106,7 @@
 //	acquire within D      try again until the lock is obtained or D has passed
 //	extend                ask for the newest lease to end one TTL from now
 //	release               give the newest lease back, whether or not it still holds
+//	release cancelled     the same, under a context that is over already
 //	write VALUE           write one word to the resource, under the newest lease
 //	write VALUE blind     the same, without a look at the mark of a check-and-set resource
 //	read                  read the resource
@@ -147,6 +148,8 @@
 //
 // and an event of a server is one of these:
 //
+//	sets C       it sets a key of the lock for the client C
+//	deletes C    a command deletes a key there that stood for a lease of the client C
 //	promoted     it is a primary from now on
 //	follows N    it is a replica of N from now on
 //	sdown N      it thinks on its own that N is down

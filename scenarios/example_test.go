@@ -3,6 +3,8 @@ package scenarios_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"os"
 	"testing"
 	"time"
 
@@ -19,6 +21,21 @@ func (l myLock) Acquire(ctx context.Context, name string, ttl time.Duration) (cl
 func newMyLock(env clients.Env) clients.Locker { return myLock{env} }
 
 func TestMyLock(t *testing.T) { scenarios.Test(t, newMyLock, scenarios.Like("single")) }
+
+// A program that exits with status 1 if the lock does worse than one with fencing tokens. Nothing before Run may be such that it
+// cannot be done in several processes at once.
+func ExampleRun() {
+	outcomes, err := scenarios.Run(context.Background(), newMyLock, scenarios.Like("fenced"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	scenarios.Summary(os.Stdout, outcomes)
+	for _, o := range outcomes {
+		if o.Failed() {
+			os.Exit(1)
+		}
+	}
+}
 
 // A run of the catalogue from a program. Real programs use a supervisor, whose workers survive what a lock can do to them.
 func ExampleSimulate() {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/clients"
 	"lockstep/sim"
 )
 
@@ -23,11 +22,7 @@ func TestCatalogueIsExplained(t *testing.T) {
 	for _, s := range all {
 		for _, run := range s.Runs {
 			t.Run(s.Name+"/"+run.ID(), func(t *testing.T) {
-				build, err := clients.Find(s.Resolve(run).Lock)
-				if err != nil {
-					t.Fatal(err)
-				}
-				o, err := Simulate(s, run, build, 1)
+				o, err := Simulate(s, run, findLock(t, s.Resolve(run).Lock), 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,6 +18,11 @@ type Outcome struct {
 	// Measurements are the quantities that the page asks for, in its order.
 	Measurements []checker.Measurement
 	Report       *sim.Report // why the run did not end by itself; nil if it did
+
+	// Repeat is how a repetition of the run with the same seed differed for its clients; empty if it did not, or was not made.
+	Repeat string
+
+	promise promise // what is claimed of the lock; see Broken
 }
 
 // judge checks the history of a resolved run.
@@ -98,5 +103,8 @@ func (o *Outcome) ExpectedVerdict() checker.Verdict {
 func (o *Outcome) Timeline() string {
 	var b strings.Builder
 	reports.Text(&b, o.History, o.Result, reports.TextOptions{Measurements: o.Measurements}) // a strings.Builder takes everything
+	if o.Repeat != "" {
+		fmt.Fprintf(&b, "not reproducible: with the same seed %s\n", o.Repeat)
+	}
 	return b.String()
 }

@@ -560,7 +560,7 @@ var stepForms = map[string]string{
 	"increment": "increment [within DURATION]",
 	"pause":     "pause DURATION",
 	"read":      "read",
-	"release":   "release",
+	"release":   "release [cancelled]",
 	"repeat":    "repeat NUMBER STEP",
 	"sleep":     "sleep DURATION",
 	"stay":      "stay",
@@ -581,6 +581,8 @@ func parseClientStep(words []string) (Step, error) {
 		return Extend{}, nil
 	case verb == "release" && len(args) == 0:
 		return Release{}, nil
+	case verb == "release" && len(args) == 1 && args[0] == "cancelled":
+		return Release{Cancelled: true}, nil
 	case verb == "increment" && len(args) == 0:
 		return Increment{}, nil
 	case verb == "increment" && len(args) == 2 && args[0] == "within":

@@ -1,11 +1,21 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	mathrand "math/rand"
+	"net"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
+	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/sim"
@@ -18,19 +28,24 @@ const leastTTL = 500 * time.Millisecond
 // lock between its tries are as long as ever.
 const realSlack = 5 * time.Second
 
-// onServers puts a lock through a run of the scenario on redis-server processes that it starts and stops, with every duration
-// divided by speed. The error is [nodes.ErrNoServer] where there is no redis-server, wraps [nodes.ErrSimOnly] where a fault
-// exists in simulation only, is that of ctx if that ended, or tells of a panic of the code under test.
+// onServers does a job on redis-server processes that it starts and stops, with every duration divided by the job's speed. Each
+// client is a process as well: this program once more, as it was started itself, which must come to [Serve] as this one has.
+// The error is [nodes.ErrNoServer] where there is no redis-server, wraps [nodes.ErrSimOnly] where a fault exists in simulation
+// only, is a [*nodes.ClientError] if the process of a client ended by itself, or that of ctx if that ended.
 //
 // A process that has had a bubble in it should not call this: go-redis pools timers for the whole process, and one from a
 // bubble is of no use outside it.
 //
 // Durations that a lock keeps for itself, such as the timeout of Redlock for one node, know nothing of speed.
-func onServers(ctx context.Context, s *Scenario, run Section, build clients.New, seed uint64, speed float64) (o *Outcome, err error) {
-	if err := CheckRedis(s, run, speed); err != nil {
+func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, error) {
+	if err := CheckRedis(s, run, j.Speed); err != nil {
 		return nil, err
 	}
-	r := s.Resolve(run).faster(speed).forgetful()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	r := s.real(run, j.Speed)
 	servers := r.NodeNames()
 	if r.Resource == Counter {
 		servers = append(servers, resourceName)
@@ -39,18 +54,27 @@ func onServers(ctx context.Context, s *Scenario, run Section, build clients.New,
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if left := c.Close(); err == nil && left != nil {
-			o, err = nil, left
-		}
-	}()
-	if err := r.onCluster(c, build, seed); err != nil {
+	defer c.Close()
+	if err := r.onCluster(c, j, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
 		return nil, err
 	}
-	return judge(s, r, &sim.History{Meta: r.meta(s, OnReal, seed), Events: c.Events()}), nil
+	return judge(s, r, &sim.History{Meta: r.meta(s, OnReal, j.Seed), Events: c.Events()}), nil
 }
 
-func (r Section) onCluster(c *nodes.Cluster, build clients.New, seed uint64) error {
+// real returns a run as it is on real servers.
+func (s *Scenario) real(run Section, speed float64) Section {
+	return s.Resolve(run).faster(speed).forgetful()
+}
+
+// An assignment is what a client process has to know beside the run that it is a client of.
+type assignment struct {
+	Name     string        `json:"name"`
+	Contact  nodes.Contact `json:"contact"`
+	Nodes    []string      `json:"nodes"` // where it reaches them
+	Resource string        `json:"resource"`
+}
+
+func (r Section) onCluster(c *nodes.Cluster, j job, again func() *exec.Cmd) error {
 	if r.Resource != Counter {
 		store, err := clients.NewResource(r.Resource)
 		if err != nil {
@@ -60,24 +84,106 @@ func (r Section) onCluster(c *nodes.Cluster, build clients.New, seed uint64) err
 	}
 	processes := map[string]*nodes.Client{}
 	for _, name := range append(r.clients(), probeName) {
-		var err error
-		if processes[name], err = c.Client(name); err != nil {
+		p, err := c.Client(name)
+		if err != nil {
+			return err
+		}
+		processes[name] = p
+		limit := r.patience(j.Limit)
+		if name == probeName {
+			limit += defaultLimit / 2 // it waits for the others, and should not be blamed for them
+		}
+		err = p.Start(again, limit, func(contact nodes.Contact) (json.RawMessage, error) {
+			a := &assignment{Name: name, Contact: contact, Resource: p.Addr(resourceName)}
+			for _, node := range r.NodeNames() {
+				a.Nodes = append(a.Nodes, p.Addr(node))
+			}
+			own := j
+			own.Client = a
+			return json.Marshal(own)
+		})
+		if err != nil {
 			return err
 		}
 	}
-	r.play(c, func(name string, steps []Step) {
-		p := processes[name]
-		var addrs []string
-		for _, node := range r.NodeNames() {
-			addrs = append(addrs, p.Addr(node))
-		}
-		p.Go(func(ctx context.Context) {
-			env := clients.NewEnv(p.Clock(), p.Clock(), sim.Rand(seed, "client", name), p.DialContext, addrs)
-			defer leave(ctx, env, steps)
-			work(ctx, clients.NewWorker(p, env, build, theLock, r.TTL, p.Addr(resourceName)), steps, r.TTL)
-		})
-	})
+	if err := c.Begin(); err != nil {
+		return err
+	}
+	r.play(c, func(name string, _ []Step) { processes[name].Go() })
 	return c.Err()
+}
+
+// beClient is what the process of one client does: its lane.
+func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, j job) error {
+	r, a := s.real(run, j.Speed), j.Client
+	host, err := nodes.Join(a.Contact)
+	if err != nil {
+		return err
+	}
+	// Unmodified libraries draw from the randomness of the process, and two clients should not draw the same.
+	//lint:ignore SA1019 nothing else seeds what libraries draw from
+	mathrand.Seed(sim.Rand(j.Seed, "process", a.Name).Int64())
+	steps := r.lane(a.Name)
+	if a.Name == probeName {
+		steps = r.probe()
+	}
+	clock := clockwork.NewRealClock()
+	env := clients.NewEnv(clock, clock, sim.Rand(j.Seed, "client", a.Name), new(net.Dialer).DialContext, a.Nodes)
+	var left leftovers // to the end of the process
+	left.attend(ctx, host, env, build, a.Resource, r.TTL, steps)
+	host.End()
+	if len(steps) > 0 && steps[len(steps)-1] == (Stay{}) {
+		select {} // until the process is killed
+	}
+	return nil
+}
+
+// defaultLimit is how much more time than its lane says a client may take.
+const defaultLimit = 20 * time.Second
+
+// patience is how long a client of a resolved run may take: as long as if everybody did everything one after the other, and
+// more, by a limit, for what the lock does.
+func (r Section) patience(limit time.Duration) time.Duration {
+	all := 2*r.TTL + r.bound() + cmp.Or(limit, defaultLimit)
+	for _, lane := range r.Lanes {
+		for _, step := range lane.Steps {
+			n := 1
+			if repeat, ok := step.(Repeat); ok {
+				n = repeat.N
+			}
+			scaleStep(step, func(d time.Duration) time.Duration {
+				all += time.Duration(n) * d
+				return d
+			})
+		}
+	}
+	return all
+}
+
+// trying does a job on real servers, again if it was chance that decided.
+func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, error) {
+	for try := 1; ; try++ {
+		o, err := onServers(ctx, s, run, j)
+		if err != nil || try >= j.Tries || !o.chancy() {
+			return o, err
+		}
+		fmt.Fprintf(os.Stderr, "%s on real servers, try %d of %d: %s\n", o.Name(), try, j.Tries, strings.Join(append(o.Unexpected(), o.Result.Unmet...), "; "))
+	}
+}
+
+// chancy says whether a run on real servers deserves another try. A busy machine can keep it from the states that it must
+// reach, since Redlock gives a node 50 ms and no more; then it proves nothing. It can also keep the second client from getting
+// what it should not get; then the lock was lucky. A violation that should not be is final, and so is a process that ended.
+func (o *Outcome) chancy() bool {
+	if o.Report != nil {
+		return false
+	}
+	for _, p := range checker.Properties() {
+		if o.Result.Status(p) == checker.Violated && o.Run.Expected(p) != checker.Violated {
+			return false
+		}
+	}
+	return o.Result.Verdict == checker.Inconclusive || o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
 }
 
 // CheckRedis says why [onServers] would refuse a run at a speed; nil if it would not.
@@ -107,6 +213,15 @@ func (r Section) checkReal(speed float64) error {
 	}
 	isNode := func(name string) bool {
 		return slices.Contains(r.NodeNames(), name) || name == resourceName && r.Resource == Counter
+	}
+	for _, lane := range r.Lanes {
+		for _, step := range lane.Steps {
+			if pause, ok := once(step).(Pause); ok {
+				if err := nodes.Injectable(sim.Pause{Process: lane.Process, For: pause.For}, isNode); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	for _, step := range r.lane(Nemesis) {
 		fault := faultOf(step)

@@ -3,9 +3,13 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,15 +20,15 @@ import (
 	"lockstep/sim"
 )
 
-// alone runs the test that calls it in a process of its own, and says whether this is that process: go-redis pools timers
-// for the whole process, so a run on real servers must not come after one in a bubble. Where there is no redis-server the
-// test is skipped; in CI it fails.
-func alone(t *testing.T) bool {
+// reality returns a supervisor whose workers are this test binary, run again with only the calling test; in them it does not
+// return. What they leave behind fails the test. Where there is no redis-server the test is skipped; in CI it fails.
+func reality(t *testing.T) *sim.Supervisor {
 	t.Helper()
-	const self = "LOCKSTEP_TEST_ALONE"
-	if os.Getenv(self) == t.Name() {
-		quietRedis()
-		return true
+	if sim.IsWorker() {
+		if err := Serve(findOrdered); err != nil {
+			t.Fatal(err)
+		}
+		os.Exit(0)
 	}
 	if err := nodes.FindServer(); err != nil {
 		if os.Getenv("CI") != "" {
@@ -32,25 +36,87 @@ func alone(t *testing.T) bool {
 		}
 		t.Skip(err)
 	}
-	args := []string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.parallel=3"}
-	if testing.Short() {
-		args = append(args, "-test.short")
+	tmp := os.Getenv(leaves)
+	if tmp == "" {
+		tmp = t.TempDir()
+		t.Cleanup(func() { nothingLeft(t, tmp) })
 	}
-	c := exec.Command(os.Args[0], args...)
-	// What it leaves behind in its own directory for temporary files is easy to find.
-	tmp := t.TempDir()
-	c.Env = append(os.Environ(), self+"="+t.Name(), "TMPDIR="+tmp)
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-	} else {
-		t.Logf("%s", out)
-	}
-	if left, _ := os.ReadDir(tmp); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-	return false
+	return &sim.Supervisor{Workers: 3, Command: func() *exec.Cmd {
+		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		c.Env = append(c.Environ(), "TMPDIR="+tmp)
+		return c
+	}}
 }
+
+// leaves is set in a process of this test that is to be killed. It names a directory that will outlive it.
+const leaves = "LOCKSTEP_TEST_LEAVES"
+
+// nothingLeft checks that nothing is left of the processes that had a directory for their temporary files: none of them,
+// and nothing in it.
+func nothingLeft(t *testing.T, tmp string) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		files, _ := os.ReadDir(tmp)
+		left := processesIn(t, tmp)
+		if len(files)+len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("left behind: processes %q, files %v", left, files)
+		}
+	}
+}
+
+// processesIn lists the processes that have a directory for their temporary files, or work there (redis-server overwrites its
+// environment); none where /proc does not tell.
+func processesIn(t *testing.T, tmp string) (all []string) {
+	t.Helper()
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		env, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		works, _ := os.Readlink(filepath.Join(dir, "cwd"))
+		if slices.Contains(strings.Split(string(env), "\x00"), "TMPDIR="+tmp) || strings.HasPrefix(works, tmp+"/") {
+			line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+			all = append(all, filepath.Base(dir)+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return all
+}
+
+// findOrdered knows the locks of the literature, and some that do what their names say.
+func findOrdered(name string) (clients.New, error) {
+	switch name {
+	case "panics":
+		return func(clients.Env) clients.Locker { return ordered(func(context.Context) { panic("as ordered") }) }, nil
+	case "exits":
+		return func(clients.Env) clients.Locker { return ordered(func(context.Context) { os.Exit(7) }) }, nil
+	case "waits":
+		return func(clients.Env) clients.Locker { return ordered(func(ctx context.Context) { <-ctx.Done() }) }, nil
+	case "spins":
+		return func(clients.Env) clients.Locker { return ordered(spin) }, nil
+	case "not built":
+		return func(clients.Env) clients.Locker { panic("no such server") }, nil
+	case "package-time":
+		return byPackageTime(clients.NewWatchdog), nil
+	}
+	return clients.Find(name)
+}
+
+// ordered is a lock that does something else instead of acquiring.
+type ordered func(context.Context)
+
+func (f ordered) Acquire(ctx context.Context, _ string, _ time.Duration) (clients.Lease, error) {
+	f(ctx)
+	return nil, ctx.Err()
+}
+
+func spin(context.Context) {
+	for i := 0; ; i++ {
+		spun = i
+	}
+}
+
+var spun int
 
 // The speeds at which a scenario still is the one that it describes: delays and timeouts that a lock keeps for itself do
 // not scale, and a busy machine makes everybody wait a little.
@@ -97,31 +163,19 @@ var onRedis = map[string]float64{
 
 // Real Redis gives the verdicts of simulation, property by property.
 func TestOnRedis(t *testing.T) {
-	if !alone(t) {
-		return
-	}
-	for name, speed := range onRedis {
-		if testing.Short() && speed != fast {
-			continue
+	workers := reality(t)
+	var cases []Case
+	for _, name := range slices.Sorted(maps.Keys(onRedis)) {
+		if speed := onRedis[name]; speed == fast || !testing.Short() {
+			s, r := find(t, name)
+			cases = append(cases, Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Speed: speed, Tries: tries})
 		}
-		s, r := find(t, name)
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			build, err := clients.Find(r.Lock)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var o *Outcome
-			// A busy machine can keep a run from the states that it must reach, since Redlock gives a node 50 ms and no
-			// more; then it proves nothing. It can also keep the second client from getting what it should not get; then the
-			// lock was lucky. Both deserve another try. A violation that should not be does not.
-			for try := 1; try <= 4 && (o == nil || o.Result.Verdict == checker.Inconclusive || lucky(o)); try++ {
-				if o != nil {
-					t.Logf("before try %d: %s", try, strings.Join(append(o.Unexpected(), o.Result.Unmet...), "; "))
-				}
-				if o, err = onServers(t.Context(), s, r, build, 1, speed); err != nil {
-					t.Fatal(err)
-				}
+	}
+	workers.Output = os.Stderr // what was tried again, and why
+	err := RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
+		t.Run(o.Name(), func(t *testing.T) {
+			if o.Report != nil {
+				t.Error(o.Report)
 			}
 			if len(o.Result.Unmet) > 0 {
 				t.Errorf("nothing is proved: %s\n%s", strings.Join(o.Result.Unmet, "; "), o.Timeline())
@@ -130,24 +184,15 @@ func TestOnRedis(t *testing.T) {
 				t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
 			}
 		})
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// lucky says whether something that was expected to be violated was not, and nothing else was.
-func lucky(o *Outcome) bool {
-	for _, p := range checker.Properties() {
-		if o.Result.Status(p) == checker.Violated && o.Run.Expected(p) != checker.Violated {
-			return false
-		}
-	}
-	return o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
 }
 
 // A counter is one more server; a node without persistence forgets; a client that stays is not waited for.
 func TestOnRedisServers(t *testing.T) {
-	if !alone(t) {
-		return
-	}
+	workers := reality(t)
 	const counting = `# Two clients count, and a node forgets.
 
 ttl 5s
@@ -169,10 +214,7 @@ must n1 drops the key of c1 early
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := onServers(t.Context(), s, s.Runs[0], clients.NewSingle, 1, calm)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: calm})
 	last := ""
 	for _, e := range o.History.Events {
 		if e.Process == resourceName && e.Kind == sim.State && e.Key == clients.CounterKey {
@@ -187,18 +229,18 @@ must n1 drops the key of c1 early
 func TestOnRedisRefuses(t *testing.T) {
 	s, r := find(t, "pause-after-acquire/single")
 	ctx := t.Context()
-	_, err := onServers(ctx, s, r, clients.NewSingle, 1, 25)
+	_, err := onServers(ctx, s, r, job{Speed: 25})
 	if err == nil || !strings.Contains(err.Error(), "TTL of 10s is 400ms") || !strings.Contains(err.Error(), "greatest speed for this run is 20") {
 		t.Errorf("a TTL that is too short: %v", err)
 	}
-	if _, err := onServers(ctx, s, r, clients.NewSingle, 1, 0); err == nil || !strings.Contains(err.Error(), "speed 0") {
+	if _, err := onServers(ctx, s, r, job{}); err == nil || !strings.Contains(err.Error(), "speed 0") {
 		t.Errorf("no speed: %v", err)
 	}
 	s, err = Parse("drift.txtar", []byte("# A drift.\n\nclient c1\n  acquire\nnemesis\n  at 1s drift c1 +5ppm\n\n-- single nodes=1 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = onServers(ctx, s, s.Runs[0], clients.NewSingle, 1, 1)
+	_, err = onServers(ctx, s, s.Runs[0], job{Speed: 1})
 	if !errors.Is(err, nodes.ErrSimOnly) || !strings.Contains(err.Error(), "sim only: drift c1 +5ppm") {
 		t.Errorf("a drift: %v", err)
 	}
@@ -227,89 +269,144 @@ func TestOnRedisRefuses(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	s, r = find(t, "pause-after-acquire/single")
-	if _, err := onServers(ctx, s, r, clients.NewSingle, 1, 20); !errors.Is(err, nodes.ErrNoServer) {
+	if _, err := onServers(ctx, s, r, job{Speed: 20}); !errors.Is(err, nodes.ErrNoServer) {
 		t.Errorf("without redis-server: %v", err)
+	}
+}
+
+// really does one case on real servers.
+func really(t *testing.T, workers *sim.Supervisor, c Case) (o *Outcome) {
+	t.Helper()
+	c.On, c.Seed = OnReal, 1
+	if err := RunAll(t.Context(), workers, []Case{c}, func(_ int, out *Outcome) { o = out }); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// However the process of a client ends that should not, the run says what happened there, and nothing is left of it.
+func TestOnRedisClientEnds(t *testing.T) {
+	workers := reality(t)
+	s, r := find(t, "redlock-calm/redlock")
+	for lock, want := range map[string][]string{
+		"panics":    {": panic: as ordered", "scenarios.findOrdered", "redis_test.go"},
+		"exits":     {": the worker exited: exit status 7"},
+		"waits":     {": the job did not end within ", "scenarios.findOrdered"},
+		"spins":     {": the job did not end within ", "scenarios.spin"},
+		"not built": {": panic: no such server"},
+		"unknown":   {`unknown lock "unknown"`},
+	} {
+		t.Run(lock, func(t *testing.T) {
+			o := really(t, workers, Case{Scenario: s, Run: r.With(lock), Speed: fast, Limit: time.Second})
+			if o.Report == nil || o.Result.Verdict != checker.Inconclusive {
+				t.Fatalf("%s\n%s", o.Result.Verdict, o.Timeline())
+			}
+			for _, w := range want {
+				if !strings.Contains(o.Report.String(), w) {
+					t.Errorf("the report does not contain %q:\n%s", w, o.Report)
+				}
+			}
+		})
 	}
 }
 
 // However a run ends, nothing of it is left.
 func TestOnRedisLeavesNothing(t *testing.T) {
-	if !alone(t) {
-		return
-	}
+	workers := reality(t)
 	s, r := find(t, "redlock-calm/redlock")
-	before := runtime.NumGoroutine()
-	clean := func(t *testing.T) {
+	c := Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Speed: 1}
+	if os.Getenv(leaves) != "" {
+		err := RunAll(context.Background(), workers, []Case{c}, func(int, *Outcome) {})
+		t.Fatal("nobody has killed this process: ", err)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux can tie the life of a process to that of its parent")
+	}
+	// started waits for the worker, n1 to n5, the clients, the probe, and the broom.
+	started := func(t *testing.T, tmp string) []string {
 		t.Helper()
-		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			dirs, _ := os.ReadDir(os.TempDir())
-			more := runtime.NumGoroutine() - before
-			if len(dirs) == 0 && more <= 1 && children(t) == "" { // 1 is that of this subtest
-				return
+		want := 1 + r.Nodes + len(s.Resolve(r).clients()) + 1 + 1
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			all := processesIn(t, tmp)
+			if len(all) == want {
+				return all
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("left behind: %d goroutines, processes %q, directories %v\n%s", more, children(t), dirs, sim.Stacks())
+				t.Fatalf("%d processes, want %d:\n%s", len(all), want, strings.Join(all, "\n"))
 			}
 		}
 	}
-	t.Run("after the run", func(t *testing.T) {
-		if _, err := onServers(t.Context(), s, r, clients.NewRedlock, 1, fast); err != nil {
+	tmp, _ := strings.CutPrefix(workers.Command().Env[len(workers.Command().Env)-1], "TMPDIR=")
+	t.Run("after the end of its context", func(t *testing.T) { // which is what Ctrl-C does to the program
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- RunAll(ctx, workers, []Case{c}, func(int, *Outcome) {}) }()
+		started(t, tmp)
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		clean(t)
+		nothingLeft(t, tmp)
 	})
-	t.Run("after the end of its context", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		began := time.Now()
-		if _, err := onServers(ctx, s, r, clients.NewRedlock, 1, 1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
+	t.Run("after the worker was killed", func(t *testing.T) {
+		outcome := make(chan *Outcome, 1)
+		go RunAll(t.Context(), workers, []Case{c}, func(_ int, o *Outcome) { outcome <- o })
+		killed := false
+		for _, process := range started(t, tmp) {
+			var pid int
+			fmt.Sscan(process, &pid)
+			if parentOf(t, pid) == os.Getpid() {
+				p, _ := os.FindProcess(pid)
+				killed = p.Kill() == nil
+			}
 		}
-		if d := time.Since(began); d > 3*time.Second {
-			t.Errorf("it took %v to notice", d)
+		if o := <-outcome; !killed || o.Report == nil || !strings.Contains(o.Report.Reason, "signal: killed") {
+			t.Errorf("killed: %v; %v", killed, o.Report)
 		}
-		clean(t)
+		nothingLeft(t, tmp)
 	})
-	t.Run("after a panic of the lock", func(t *testing.T) {
-		_, err := onServers(t.Context(), s, r, func(clients.Env) clients.Locker { return panics{} }, 1, fast)
-		if err == nil || !strings.Contains(err.Error(), "panic: as ordered") || !strings.Contains(err.Error(), "panics.Acquire") {
-			t.Errorf("got %v", err)
-		}
-		clean(t)
-	})
-	t.Run("after a lock that never ends", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		if _, err := onServers(ctx, s, r, func(clients.Env) clients.Locker { return waits{} }, 1, fast); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-		clean(t)
-	})
-}
-
-// children lists the processes that this one has started and that have not ended; nothing where /proc does not tell.
-func children(t *testing.T) string {
-	t.Helper()
-	var all strings.Builder
-	tasks, _ := os.ReadDir("/proc/self/task")
-	for _, task := range tasks {
-		pids, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
-		all.Write(pids)
+	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
+		t.Run("after the test was told to "+signal.String(), func(t *testing.T) {
+			tmp := t.TempDir()
+			c := exec.Command(os.Args[0], "-test.run=^TestOnRedisLeavesNothing$")
+			c.Env = append(c.Environ(), leaves+"="+tmp)
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			started(t, tmp)
+			c.Process.Signal(signal)
+			c.Wait()
+			nothingLeft(t, tmp)
+		})
 	}
-	return strings.TrimSpace(all.String())
 }
 
-type panics struct{}
-
-func (panics) Acquire(context.Context, string, time.Duration) (clients.Lease, error) {
-	panic("as ordered")
+func parentOf(t *testing.T, pid int) (parent int) {
+	t.Helper()
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(status), "PPid:")
+	fmt.Sscan(rest, &parent)
+	return parent
 }
 
-type waits struct{}
-
-func (waits) Acquire(ctx context.Context, _ string, _ time.Duration) (clients.Lease, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
+// A pause stops the process of a client, also code that calls package time, of which a simulation can say nothing: there it
+// runs on.
+func TestOnRedisPackageTimeStops(t *testing.T) {
+	workers := reality(t)
+	s, r := find(t, "watchdog-pause/watchdog")
+	mine := r.With("package-time")
+	build, err := findOrdered(mine.Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := really(t, workers, Case{Scenario: s, Run: mine, Speed: fast, Tries: tries})
+	if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
+		t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
+	}
+	err = sim.Bubble(func() { o = judge(s, s.Resolve(mine), simulate(s, s.Resolve(mine), build, 1)) })
+	if err != nil || beyondReach(o) != "pause" {
+		t.Errorf("in simulation: %v\n%s", err, o.Timeline())
+	}
 }
 
 // A node without persistence restarts empty, and nothing else changes.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +21,10 @@ const theLock = "lock"
 // the code under test; what else the lock does is in the outcome.
 func Simulate(s *Scenario, run Section, build clients.New, seed uint64) (*Outcome, error) {
 	r := s.Resolve(run)
+	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis. It
+	// can be seeded in a process that was started with GODEBUG=randseednop=0, as workers are; in others this does nothing.
+	//lint:ignore SA1019 nothing else seeds what libraries draw from
+	rand.Seed(int64(seed))
 	var h *sim.History
 	err := sim.Bubble(func() { h = simulate(s, r, build, seed) })
 	if err != nil {
@@ -77,17 +82,40 @@ func simulate(s *Scenario, r Section, build clients.New, seed uint64) *sim.Histo
 	resource, stop := r.serveResource(w)
 	defer stop()
 
+	var left leftovers
+	defer left.close()
 	start := func(name string, steps []Step) {
 		p := w.Process(name)
 		p.Go(func(ctx context.Context) {
 			env := clients.NewEnv(p.Clock(), p.Wall(), sim.Rand(seed, "client", name), dial(p), addrs)
-			defer leave(ctx, env, steps)
-			work(ctx, clients.NewWorker(p, env, build, theLock, r.TTL, resource), steps, r.TTL)
+			var host clients.Host = p
+			if _, err := clients.Find(r.Lock); err != nil {
+				host = outOfStep(p, slices.Index(r.clients(), name)) // it is none of ours
+			}
+			left.attend(ctx, host, env, build, resource, r.TTL, steps)
 		})
 	}
 	r.play(w, start)
 	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
 	return h
+}
+
+// late is a client that reaches each time that its lane waits for some nanoseconds late.
+type late struct {
+	*sim.Process
+	by time.Duration
+}
+
+func (l late) Until(t time.Duration) { l.Process.Until(t + l.by) }
+
+// outOfStep keeps the clients of a run out of step with each other. An unmodified library sleeps by package time, for whole
+// milliseconds, and draws from the randomness of the whole process. If two clients began at the same round times, and only
+// timeouts came between, they would wake in the same nanosecond, and which of them drew first would be up to the Go
+// scheduler. Here each is some nanoseconds late, and no two by as many. The client number -1 is the probe, which is alone.
+func outOfStep(p *sim.Process, i int) clients.Host {
+	by := time.Duration(i + 1)
+	p.Until(by) // lanes begin at 0
+	return late{p, by}
 }
 
 // serve adds the Redis servers of a run to the world. It returns where clients find the lock nodes, how a client dials, and
@@ -145,10 +173,13 @@ func (r Section) play(on stage, start func(name string, steps []Step)) {
 		on.Restore()
 		// A little more than one TTL: keys that were set by a message that the healing let through count from then.
 		on.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
-		start(probeName, []Step{Acquire{Within: r.bound()}, Release{}})
+		start(probeName, r.probe())
 		on.Run()
 	}
 }
+
+// probe is the lane of that client.
+func (r Section) probe() []Step { return []Step{Acquire{Within: r.bound()}, Release{}} }
 
 // work carries out a lane of a client that contends for a lock with a TTL.
 func work(ctx context.Context, w *clients.Worker, steps []Step, ttl time.Duration) {
@@ -170,13 +201,49 @@ func work(ctx context.Context, w *clients.Worker, steps []Step, ttl time.Duratio
 	w.Exit()
 }
 
-// leave closes what a client has at the end of its lane, or, if it stays, at its own end.
-func leave(ctx context.Context, env clients.Env, steps []Step) {
-	if len(steps) > 0 && steps[len(steps)-1] == (Stay{}) {
-		context.AfterFunc(ctx, func() { env.Close() })
-		return
+// leftovers are the locks that are not closed when the lanes of their clients end.
+type leftovers struct {
+	mu      sync.Mutex // on real servers lanes end side by side
+	workers []*clients.Worker
+}
+
+// attend carries out a lane, and closes what its client has at the end: the lock, then the clients to the nodes. A client that
+// stays keeps them until its own end. Where that is a crash, or the end of the run, the lock is closed with the run: a
+// process that is gone closes nothing, and whatever its lock has started must come to an end nevertheless.
+func (l *leftovers) attend(ctx context.Context, host clients.Host, env clients.Env, build clients.New, resource string, ttl time.Duration, steps []Step) {
+	stays := len(steps) > 0 && steps[len(steps)-1] == (Stay{})
+	defer func() {
+		if stays {
+			context.AfterFunc(ctx, func() { env.Close() })
+			return
+		}
+		env.Close()
+	}()
+	w := clients.NewWorker(host, env, build, theLock, ttl, resource)
+	defer func() {
+		if stays || ctx.Err() != nil {
+			l.keep(w)
+			return
+		}
+		w.Close()
+	}()
+	work(ctx, w, steps, ttl)
+}
+
+func (l *leftovers) keep(w *clients.Worker) {
+	l.mu.Lock()
+	l.workers = append(l.workers, w)
+	l.mu.Unlock()
+}
+
+// close has the locks closed while the network goes away, so that none of them waits for an answer. One that never comes
+// to an end leaves a goroutine behind.
+func (l *leftovers) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.workers {
+		go w.Close()
 	}
-	env.Close()
 }
 
 func do(ctx context.Context, w *clients.Worker, step Step, ttl time.Duration) {
@@ -186,6 +253,11 @@ func do(ctx context.Context, w *clients.Worker, step Step, ttl time.Duration) {
 	case Extend:
 		w.Extend(ctx)
 	case Release:
+		if step.Cancelled {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(ctx)
+			cancel()
+		}
 		w.Release(ctx)
 	case Increment:
 		w.Increment(ctx, cmp.Or(step.Within, ttl))
@@ -263,11 +335,18 @@ func arm(on stage, steps []Step) (missed func()) {
 
 // matches reports whether something in a history is what a When step waits for.
 func (e Event) matches(h sim.Event) bool {
-	if h.Process != e.Process || e.Value != "" && h.Value != e.Value {
+	if h.Process != e.Process {
 		return false
 	}
+	value := h.Value
+	switch e.What {
+	case Sets:
+		value = sim.Client(h.Lease)
+	case Deletes:
+		value = sim.Client(h.Owner)
+	}
 	op, kinds := e.What.means()
-	return h.Op == op && slices.Contains(kinds, h.Kind)
+	return h.Op == op && slices.Contains(kinds, h.Kind) && (e.Value == "" || value == e.Value)
 }
 
 // means says which events of a history the word stands for.
@@ -319,6 +398,10 @@ func (w What) means() (op string, kinds []sim.Kind) {
 		return sim.Pause{}.Verb(), injected
 	case Resumed:
 		return sim.Resume{}.Verb(), injected
+	case Sets:
+		return sim.Set, became
+	case Deletes:
+		return sim.Delete, became
 	case Promoted:
 		return sim.Promoted, became
 	case Follows:

@@ -1,3 +1,7 @@
+// Some locks of the catalogue are libraries, which draw from the source that all of a process share.
+//
+//go:debug randseednop=0
+
 package scenarios
 
 import (
@@ -13,6 +17,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/clients/libraries"
 	"lockstep/sim"
 )
 
@@ -33,14 +38,23 @@ func find(t *testing.T, name string) (*Scenario, Section) {
 	return s, r
 }
 
-// simulated runs a case with the lock that it names.
-func simulated(t *testing.T, s *Scenario, r Section, seed uint64) *Outcome {
+// findLock returns the lock that a run of the catalogue names: one of the literature, or a library.
+func findLock(t *testing.T, name string) clients.New {
 	t.Helper()
-	build, err := clients.Find(r.Lock)
+	if l, err := libraries.Find(name); err == nil {
+		return l.New
+	}
+	build, err := clients.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := Simulate(s, r, build, seed)
+	return build
+}
+
+// simulated runs a case with the lock that it names.
+func simulated(t *testing.T, s *Scenario, r Section, seed uint64) *Outcome {
+	t.Helper()
+	o, err := Simulate(s, r, findLock(t, r.Lock), seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,6 +429,13 @@ func TestMatches(t *testing.T) {
 		{"c1 incremented", sim.Event{Process: "c1", Kind: sim.Fail, Op: sim.Increment}, false},
 		{"c1 renewed", sim.Event{Process: "c1", Kind: sim.Info, Op: sim.Renew}, true},
 		{"c1 lost", sim.Event{Process: "c1", Kind: sim.Info, Op: sim.Lost}, true},
+		{"n1 sets c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Set, Lease: "c1#2"}, true},
+		{"n1 sets c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Set, Lease: "c10#1"}, false},
+		{"n1 sets c1", sim.Event{Process: "n2", Kind: sim.State, Op: sim.Set, Lease: "c1#2"}, false},
+		{"n1 sets c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Set}, false},
+		{"n1 deletes c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Delete, Owner: "c1#1", By: "c2"}, true},
+		{"n1 deletes c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Delete, Owner: "c2#1", By: "c1"}, false},
+		{"n1 deletes c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Expire, Owner: "c1#1"}, false},
 		{"r1 promoted", sim.Event{Process: "r1", Kind: sim.State, Op: sim.Promoted}, true},
 		{"r1 promoted", sim.Event{Process: "r1", Kind: sim.Injected, Op: sim.Promote{}.Verb(), Value: "promote r1"}, false},
 		{"n1 follows r1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Followed, Value: "r1"}, true},

@@ -482,6 +482,9 @@ func (r Section) checkEvent(e Event) error {
 }
 
 func (r Section) checkServerEvent(e Event) error {
+	if e.What == Sets || e.What == Deletes {
+		return r.checkKeyEvent(e)
+	}
 	for _, name := range []string{e.Process, e.Value} {
 		if err := r.checkExists(name); name != "" && err != nil {
 			return err
@@ -500,6 +503,18 @@ func (r Section) checkServerEvent(e Event) error {
 	}
 	if !possible {
 		return fmt.Errorf("%s cannot happen; no step and no server brings it about", e)
+	}
+	return nil
+}
+
+// checkKeyEvent rejects an event about the keys of the lock on a server that has none, or of a process that is no client.
+func (r Section) checkKeyEvent(e Event) error {
+	nodes := slices.Concat(r.NodeNames(), r.ReplicaNames())
+	if !slices.Contains(nodes, e.Process) {
+		return sim.Unknown("lock node", e.Process, nodes)
+	}
+	if !r.isClient(e.Value) {
+		return sim.Unknown("client", e.Value, r.clients())
 	}
 	return nil
 }

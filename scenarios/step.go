@@ -21,8 +21,11 @@ type Acquire struct {
 	Within time.Duration
 }
 
-// Release gives back the newest lease that the client obtained, whether or not it still holds.
-type Release struct{}
+// Release gives back the newest lease that the client obtained, whether or not it still holds. If it is cancelled, the context
+// that it is asked with is over: as in a handler whose client has gone away, and which releases with the request's context.
+type Release struct {
+	Cancelled bool
+}
 
 // Extend asks for the newest lease to end one TTL from now, where the lock can do that.
 type Extend struct{}
@@ -118,6 +121,13 @@ func (s Increment) String() string {
 	return "increment within " + sim.FormatDuration(s.Within)
 }
 
+func (s Release) String() string {
+	if s.Cancelled {
+		return "release cancelled"
+	}
+	return "release"
+}
+
 func (s Write) String() string {
 	if s.Blind {
 		return "write " + s.Value + " blind"
@@ -125,7 +135,6 @@ func (s Write) String() string {
 	return "write " + s.Value
 }
 
-func (Release) String() string   { return "release" }
 func (Extend) String() string    { return "extend" }
 func (Enter) String() string     { return "enter" }
 func (Stay) String() string      { return "stay" }
@@ -172,7 +181,7 @@ func once(step Step) Step {
 type Event struct {
 	Process string
 	What    What
-	Value   string // what is written, for Writes, Wrote, Updates and Updated; which server is meant, for Follows, Sdown and Odown
+	Value   string // what is written, for Writes, Wrote, Updates and Updated; which server is meant, for Follows, Sdown and Odown; which client's, for Sets and Deletes
 }
 
 // What is the word of an [Event].
@@ -203,6 +212,8 @@ const (
 
 // What happens to a server.
 const (
+	Sets     What = "sets"     // it sets a key of the lock for a client
+	Deletes  What = "deletes"  // a command deletes a key there that stood for a lease of a client
 	Promoted What = "promoted" // it is a primary from now on
 	Follows  What = "follows"  // it is a replica of the other from now on
 	Sdown    What = "sdown"    // it thinks on its own that the other is down
@@ -212,13 +223,13 @@ const (
 
 // whats are the words of events, sorted.
 var whats = []What{
-	Acquired, Acquires, Elected, Entered, Enters, Extended, Extends, Follows, Incremented, Increments, Lost, Odown, Paused,
-	Promoted, Refused, Released, Releases, Renewed, Resumed, Sdown, Updated, Updates, Writes, Wrote,
+	Acquired, Acquires, Deletes, Elected, Entered, Enters, Extended, Extends, Follows, Incremented, Increments, Lost, Odown,
+	Paused, Promoted, Refused, Released, Releases, Renewed, Resumed, Sdown, Sets, Updated, Updates, Writes, Wrote,
 }
 
 // server reports whether the event happens to servers.
 func (w What) server() bool {
-	return slices.Contains([]What{Promoted, Follows, Sdown, Odown, Elected}, w)
+	return slices.Contains([]What{Sets, Deletes, Promoted, Follows, Sdown, Odown, Elected}, w)
 }
 
 // form is how the rest of an event is written after its word: a place for a value, or nothing.
@@ -230,6 +241,8 @@ func (w What) form() string {
 		return "WORD"
 	case Follows, Sdown, Odown:
 		return "NODE"
+	case Sets, Deletes:
+		return "CLIENT"
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -29,6 +30,15 @@ type Case struct {
 	Seed     uint64
 	On       string  // OnSim (the default) or OnReal
 	Speed    float64 // on real Redis: what durations are divided by; default 1
+	// Limit is, on real Redis, how much more time than its lane says a client may take before the run is given up; default 20s.
+	Limit time.Duration
+	// Tries is, on real Redis, how often a run may be done that has only been lucky or unlucky; default once.
+	Tries int
+	// Restless says that the lock's runs do not repeat themselves to the byte. Each is done twice, and what the clients saw is
+	// compared instead of the traces; a difference is in [Outcome.Repeat].
+	Restless bool
+	// New is the lock for where there are no workers, which find it by its name (GOOS=js); default: [clients.Find].
+	New clients.New
 }
 
 // job is a case on its way to a worker process. The scenario travels as text, since that is what prints and parses.
@@ -41,55 +51,84 @@ type job struct {
 	On     string  `json:"on"`
 	Speed  float64 `json:"speed"`
 	Twice  bool    `json:"twice"`
+	// Restless has the two times compared as clients saw them.
+	Restless bool `json:"restless,omitempty"`
+
+	// On real Redis:
+	Limit  time.Duration `json:"limit,omitempty"`
+	Tries  int           `json:"tries,omitempty"`
+	Client *assignment   `json:"client,omitempty"` // what the run gives one of its clients to do
 }
 
 // done is what a worker sends back.
 type done struct {
 	History  *sim.History `json:"history"`
 	Checksum string       `json:"checksum,omitempty"` // of the second time
+	Repeat   string       `json:"repeat,omitempty"`   // how the second time differed for its clients
 }
 
 // RunAll does the cases in the workers of a supervisor and calls each with every outcome, as they end. A case whose worker
 // died, never went quiet, or left goroutines behind has the verdict UNKNOWN and a Report. One simulated case in ten is
-// done twice: if the two differ, that is UNKNOWN too.
+// done twice: if the two differ, that is UNKNOWN too. A case of a restless lock is always done twice.
 //
 // The workers must call [Serve].
 func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i int, o *Outcome)) error {
 	var jobs []json.RawMessage
 	for i, c := range cases {
-		j := job{c.Scenario.File, c.Scenario.String(), c.Run.ID(), c.Run.Lock, c.Seed, c.On, max(c.Speed, noSpeed), c.On != OnReal && i%canary == 0}
-		data, err := json.Marshal(j)
+		data, err := c.job(i)
 		if err != nil {
 			return err
 		}
 		jobs = append(jobs, data)
 	}
-	run := s.Run
-	if runtime.GOOS == "js" {
-		run = inProcess // there are no other processes to be had
+	long := *s
+	for _, c := range cases {
+		long.Limit = max(long.Limit, c.longest())
 	}
-	return run(ctx, jobs, func(i int, out sim.Outcome) {
-		c := cases[i]
-		r := c.Scenario.Resolve(c.Run)
-		if c.On == OnReal {
-			r = r.faster(max(c.Speed, noSpeed))
-		}
-		if out.Report != nil {
-			each(i, crashed(c, r, out.Report))
-			return
-		}
-		var d done
-		if err := json.Unmarshal(out.Result, &d); err != nil {
-			each(i, crashed(c, r, &sim.Report{Reason: "the worker's answer cannot be read: " + err.Error()}))
-			return
-		}
-		o := judge(c.Scenario, r, d.History)
-		if first := d.History.Meta.Checksum; d.Checksum != "" && d.Checksum != first {
-			o.Result.Verdict = checker.Inconclusive
-			o.Result.Unmet = append(o.Result.Unmet, fmt.Sprintf("not reproducible: checksum %s, then %s", first, d.Checksum))
-		}
-		each(i, o)
+	run := long.Run
+	if runtime.GOOS == "js" {
+		run = inProcess(cases) // there are no other processes to be had
+	}
+	return run(ctx, jobs, func(i int, out sim.Outcome) { each(i, cases[i].outcome(out)) })
+}
+
+// job is the case as a worker gets it. Its place among the cases decides whether it is one of those that are done twice.
+func (c Case) job(i int) (json.RawMessage, error) {
+	twice := c.On != OnReal && (c.Restless || i%canary == 0)
+	return json.Marshal(job{
+		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.Seed, On: c.On,
+		Speed: max(c.Speed, noSpeed), Twice: twice, Restless: c.Restless, Limit: c.Limit, Tries: c.Tries,
 	})
+}
+
+// longest is how long a case on real servers can take: its clients have less. It is 0 for others.
+func (c Case) longest() time.Duration {
+	if c.On != OnReal {
+		return 0
+	}
+	return c.Scenario.real(c.Run, max(c.Speed, noSpeed)).patience(c.Limit)*time.Duration(max(c.Tries, 1)) + defaultLimit
+}
+
+// outcome judges what came back from the worker.
+func (c Case) outcome(out sim.Outcome) *Outcome {
+	r := c.Scenario.Resolve(c.Run)
+	if c.On == OnReal {
+		r = r.faster(max(c.Speed, noSpeed))
+	}
+	if out.Report != nil {
+		return crashed(c, r, out.Report)
+	}
+	var d done
+	if err := json.Unmarshal(out.Result, &d); err != nil {
+		return crashed(c, r, &sim.Report{Reason: "the worker's answer cannot be read: " + err.Error()})
+	}
+	o := judge(c.Scenario, r, d.History)
+	o.Repeat = d.Repeat
+	if first := d.History.Meta.Checksum; d.Checksum != "" && d.Checksum != first {
+		o.Result.Verdict = checker.Inconclusive
+		o.Result.Unmet = append(o.Result.Unmet, fmt.Sprintf("not reproducible: checksum %s, then %s", first, d.Checksum))
+	}
+	return o
 }
 
 // crashed is the outcome of a case that did not end by itself.
@@ -131,8 +170,11 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 	if err != nil {
 		return nil, err
 	}
+	if j.Client != nil {
+		return &done{}, beClient(ctx, s, r, build, j)
+	}
 	if j.On == OnReal {
-		o, err := onServers(ctx, s, r, build, j.Seed, j.Speed)
+		o, err := trying(ctx, s, r, j)
 		if err != nil {
 			return nil, err
 		}
@@ -148,29 +190,43 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 		if err != nil {
 			return nil, err
 		}
-		d.Checksum = again.History.Meta.Checksum
+		if j.Restless {
+			d.Repeat = difference(o, again)
+		} else {
+			d.Checksum = again.History.Meta.Checksum
+		}
 	}
 	return d, nil
 }
 
-func inProcess(ctx context.Context, jobs []json.RawMessage, each func(int, sim.Outcome)) error {
-	quietRedis()
-	for i, j := range jobs {
-		if err := ctx.Err(); err != nil {
-			return err
+// inProcess does the jobs, one for each case, one after the other in this process.
+func inProcess(cases []Case) func(context.Context, []json.RawMessage, func(int, sim.Outcome)) error {
+	return func(ctx context.Context, jobs []json.RawMessage, each func(int, sim.Outcome)) error {
+		quietRedis()
+		for i, j := range jobs {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			d, err := perform(ctx, j, cases[i].find)
+			if err != nil {
+				each(i, sim.Outcome{Report: &sim.Report{Reason: err.Error()}})
+				continue
+			}
+			result, err := json.Marshal(d)
+			if err != nil {
+				return err
+			}
+			each(i, sim.Outcome{Result: result})
 		}
-		d, err := perform(ctx, j, clients.Find)
-		if err != nil {
-			each(i, sim.Outcome{Report: &sim.Report{Reason: err.Error()}})
-			continue
-		}
-		result, err := json.Marshal(d)
-		if err != nil {
-			return err
-		}
-		each(i, sim.Outcome{Result: result})
+		return nil
 	}
-	return nil
+}
+
+func (c Case) find(lock string) (clients.New, error) {
+	if c.New != nil {
+		return c.New, nil
+	}
+	return clients.Find(lock)
 }
 
 // FindRun returns the run with an ID, such as redlock or redlock/too-short.

@@ -1,115 +1,291 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
-	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/sim"
 )
 
-// An Option changes what [Test] does.
-type Option func(*options)
-
-type options struct {
-	like  string
-	seed  uint64
-	only  []string
-	limit time.Duration
-}
-
-// Like names the lock that yours claims to be as good as: the catalogue's runs of that lock are what yours is put through.
-// The default is single, a lock on one Redis node.
-func Like(lock string) Option { return func(o *options) { o.like = lock } }
-
-// Seed sets the seed of the runs. The default is 1.
-func Seed(seed uint64) Option { return func(o *options) { o.seed = seed } }
-
-// Only restricts Test to some scenarios of the catalogue, by their names. The default is all that have a run of the lock
-// that yours is like.
-func Only(names ...string) Option { return func(o *options) { o.only = names } }
-
-// Limit is how much real time a run may take before it is given up and reported. The default is 20 s; a run takes some
-// milliseconds.
-func Limit(d time.Duration) Option { return func(o *options) { o.limit = d } }
-
-// Test puts a lock through the catalogue, one subtest for each run. A subtest fails if a property is violated that holds
-// for the lock that yours is like, and it fails if nothing can be said: a panic in a goroutine of the lock, a mutex held
-// while it waits for the network, a spin, goroutines left behind. It logs the timeline either way (see it with -v).
+// Test puts a lock through the catalogue: a subtest SCENARIO/RUN for each run of a lock that yours is like (see [Like]; single
+// by default), with yours in its place.
 //
-// Each run happens in a process of its own, for which Test runs the test binary again, with only the calling test: what
-// stands before Test in that test happens there too.
+// A subtest fails if a claim is broken. By default the claim is that whatever the other lock keeps in this run, yours keeps;
+// [Survives] and [Needs] claim more and less. It also fails if the lock does not come to an end: a panic, a mutex held while
+// it waits for the network, a spin, goroutines left behind. Then it logs the timeline, why the violation came about, what was
+// claimed, and the command that shows it again: same seed, same checksum. A run that proves nothing about the lock, because the
+// danger that it is about did not come up, is skipped, with the reason. Everything else passes, and stands in the table at
+// the end, which Test logs (go test -v) and which is there when a test fails. With go test -artifacts each subtest keeps its
+// timeline as text and as a picture, its history and its page, and Test keeps the table.
+//
+// The runs take place in worker processes, for which Test runs the test binary again, with only the calling test: TestMain and
+// what stands before Test in that test happen there, too, and nothing else does. What newLock builds on must therefore be
+// made there, and not by an earlier test. Flags of your own and the environment are passed on.
 func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	t.Helper()
-	o := options{like: "single", seed: 1}
-	for _, opt := range opts {
-		opt(&o)
+	call := enter(t, newLock)
+	if call == "" {
+		return
 	}
+	o, err := gather(newLock, opts)
+	if err == nil {
+		err = o.forCatalogue()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, err := o.trials(t.Name(), newLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, left, err := o.possible(trials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) > 0 {
+		t.Logf("left out on real servers:\n%s", strings.Join(left, "\n"))
+	}
+	b := newBench(t, call, o)
+	t.Cleanup(b.close)
+	t.Cleanup(func() { b.sumUp(t) }) // after the subtests, also if they are parallel
+	for _, trial := range trials {
+		b.names = append(b.names, trial.Scenario.Name+"/"+trial.Run.ID())
+	}
+	for i, trial := range trials {
+		t.Run(b.names[i], func(t *testing.T) {
+			t.Helper()
+			b.sideBySide(t)
+			b.claimed(t, b.do(t, trial.Case, i, trial.promise))
+		})
+	}
+}
+
+// calls counts how often each test has called Test or RunFile: a worker process has to know for which of them it is there, and
+// nothing else tells two calls of one test apart.
+var calls = struct {
+	sync.Mutex
+	of map[*testing.T]int
+}{of: map[*testing.T]int{}}
+
+// callEnv tells a worker which call it is for.
+const callEnv = "LOCKSTEP_CALL"
+
+// enter names the call. In a worker process it does what a worker does, and does not return, if this is the call that it is
+// for; the name is empty if it is not.
+func enter(t *testing.T, newLock clients.New) string {
+	calls.Lock()
+	n := calls.of[t]
+	calls.of[t]++
+	calls.Unlock()
+	if n == 0 {
+		t.Cleanup(func() {
+			calls.Lock()
+			defer calls.Unlock()
+			delete(calls.of, t)
+		})
+	}
+	call := fmt.Sprintf("%s %d", t.Name(), n)
 	if sim.IsWorker() {
-		if err := Serve(func(string) (clients.New, error) { return newLock, nil }); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+		serve(call, newLock)
+		return ""
+	}
+	return call
+}
+
+// serve is what a worker process does at a call: it does its work and ends, or returns if it is there for another one.
+func serve(call string, newLock clients.New) {
+	if os.Getenv(callEnv) != call {
+		return
+	}
+	if err := Serve(func(string) (clients.New, error) { return proper(newLock), nil }); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// proper says what is wrong where a New returns nothing.
+func proper(newLock clients.New) clients.New {
+	return func(env clients.Env) clients.Locker {
+		l := newLock(env)
+		if l == nil {
+			panic("the function that makes the lock returned nil; it must return a clients.Locker")
 		}
-		os.Exit(0)
+		return l
 	}
-	if _, err := clients.Find(o.like); err != nil {
-		t.Fatalf("scenarios.Like: %v", err)
+}
+
+// A bench is where the runs of one call take place.
+type bench struct {
+	options
+	pool  *sim.Pool // nil where there are no processes to be had
+	names []string  // of the runs, as in Outcome.Name
+
+	mu       sync.Mutex // guards outcomes
+	outcomes []*Outcome
+}
+
+// sideBySide lets a subtest wait beside others for what takes real time.
+func (b *bench) sideBySide(t *testing.T) {
+	if b.on == OnReal {
+		t.Parallel()
 	}
-	cases, err := o.cases()
+}
+
+func newBench(t *testing.T, call string, o options) *bench {
+	t.Helper()
+	b := &bench{options: o}
+	if runtime.GOOS == "js" {
+		quietRedis()
+		return b
+	}
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sim.Supervisor{Limit: o.limit, Command: func() *exec.Cmd {
-		return exec.Command(os.Args[0], "-test.run="+only(t.Name()), "-test.count=1", "-test.timeout=0")
+	args := append([]string{"-test.run=" + only(t.Name()), "-test.count=1", "-test.timeout=0"}, ownFlags()...)
+	s := &sim.Supervisor{Limit: o.wall(), Command: func() *exec.Cmd {
+		c := exec.Command(self, args...)
+		c.Env = append(c.Environ(), callEnv+"="+call)
+		return c
 	}}
-	outcomes := make([]*Outcome, len(cases))
-	if err := RunAll(context.Background(), s, cases, func(i int, out *Outcome) { outcomes[i] = out }); err != nil {
+	if o.on == OnReal {
+		s.Workers = atOnce
+	}
+	if testing.Verbose() {
+		s.Output = os.Stderr // what the lock prints
+	}
+	if b.pool, err = s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, out := range outcomes {
-		t.Run(out.Scenario.Name+"/"+cmp.Or(out.Run.Label, "run"), out.report)
+	return b
+}
+
+func (b *bench) close() {
+	if b.pool != nil {
+		b.pool.Close()
 	}
 }
 
-// cases lists the runs that the options ask for.
-func (o options) cases() ([]Case, error) {
-	all, err := Catalogue()
+// do does the case with number i, and keeps what came of it.
+func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
+	t.Helper()
+	job, err := c.job(i)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	if len(o.only) > 0 {
-		all = nil
-		for _, name := range o.only {
-			s, err := Find(name)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, s)
-		}
+	result, err := b.perform(t.Context(), c, job)
+	if err != nil {
+		t.Fatalf("%v\nThe test binary, run again as a worker process, has to come to this call of scenarios: what stands before it in the test, and TestMain, must allow that.", err)
 	}
-	var cases []Case
-	for _, s := range all {
-		for _, r := range s.Runs {
-			if r.Lock == o.like {
-				cases = append(cases, Case{Scenario: s, Run: r, Seed: o.seed})
-			}
-		}
-	}
-	if len(cases) == 0 {
-		return nil, fmt.Errorf("no run of %s in %s", o.like, strings.Join(o.only, ", "))
-	}
-	return cases, nil
+	o := c.outcome(result)
+	o.promise = p
+	b.mu.Lock()
+	b.outcomes = append(b.outcomes, o)
+	b.mu.Unlock()
+	keep(t, o)
+	return o
 }
 
-// only is the pattern that selects one test.
+func (b *bench) perform(ctx context.Context, c Case, job json.RawMessage) (sim.Outcome, error) {
+	if b.pool != nil {
+		return b.pool.Do(ctx, job)
+	}
+	d, err := perform(ctx, job, c.find)
+	if err != nil {
+		return sim.Outcome{Report: &sim.Report{Reason: err.Error()}}, nil
+	}
+	data, err := json.Marshal(d)
+	return sim.Outcome{Result: data}, err
+}
+
+// claimed fails a test whose outcome breaks a claim, and skips one that proves nothing.
+func (b *bench) claimed(t *testing.T, o *Outcome) {
+	t.Helper()
+	switch head := o.head(); o.standing() {
+	case failed:
+		t.Errorf("%s\nthe run did not end: %s\n%s", head, strings.TrimSpace(o.Report.String()), b.again(t, o))
+	case broke:
+		t.Errorf("%s\n%s\n%s%s", head, o.Timeline(), o.complain(), b.again(t, o))
+	case unproved:
+		t.Skipf("%s\n%s\nnothing is proved: %s", head, o.Timeline(), strings.Join(o.Result.Unmet, "; "))
+	default:
+		t.Logf("%s\n%s", head, o.Timeline())
+	}
+}
+
+// head is the first line of what is logged about an outcome.
+func (o *Outcome) head() string {
+	s := fmt.Sprintf("%s, seed %d", o.Name(), o.History.Meta.Seed)
+	if sum := o.History.Meta.Checksum; sum != "" {
+		s += ", checksum " + sum
+	}
+	return s
+}
+
+// sumUp logs the table, and keeps it.
+func (b *bench) sumUp(t *testing.T) {
+	t.Helper()
+	if len(b.outcomes) == 0 {
+		return
+	}
+	slices.SortFunc(b.outcomes, func(o, p *Outcome) int { // on real servers they end in any order
+		return slices.Index(b.names, o.Name()) - slices.Index(b.names, p.Name())
+	})
+	var s strings.Builder
+	Summary(&s, b.outcomes) // a strings.Builder takes everything
+	t.Log("\n" + s.String())
+	keepFile(t, strings.ReplaceAll(t.Name(), "/", "-")+".txt", func(w io.Writer) error {
+		_, err := io.WriteString(w, s.String())
+		return err
+	})
+	unknown := 0
+	for _, o := range b.outcomes {
+		if o.standing() == unproved {
+			unknown++
+		}
+	}
+	// Whoever asks go test for some runs only knows which they are.
+	if all := len(b.names); len(b.outcomes) == all && 2*unknown > all && !b.outcomes[0].promise.exact {
+		t.Errorf("%d of %d runs prove nothing about this lock: is it like %s? See scenarios.Like.", unknown, all, strings.Join(b.like, ", "))
+	}
+}
+
+// again is the command that repeats the subtest of an outcome, and only that one.
+func (b *bench) again(t *testing.T, o *Outcome) string {
+	c := "see it again: go test -run " + quote(only(t.Name()))
+	if slices.ContainsFunc(b.names, func(name string) bool { return strings.HasPrefix(name, o.Name()+"/") }) {
+		// A pattern also selects what stands below: for lost-update/nolock, lost-update/nolock/many as well.
+		above := strings.Count(t.Name(), "/")
+		last := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
+		c += " -skip " + quote(strings.Repeat("/", above)+"^"+regexp.QuoteMeta(last)+"$/.")
+	}
+	if p := packagePath(); p != "" {
+		c += " " + p
+	}
+	if own := ownFlags(); len(own) > 0 {
+		c += " -args"
+		for _, f := range own {
+			c += " " + quote(f)
+		}
+	}
+	return c
+}
+
+// only selects one test, and what stands below it.
 func only(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -118,42 +294,30 @@ func only(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// report fails a test whose outcome is worse than expected.
-func (o *Outcome) report(t *testing.T) {
-	t.Helper()
-	t.Logf("%s, seed %d\n%s", o.Name(), o.History.Meta.Seed, o.Timeline())
-	if o.Report != nil {
-		t.Errorf("%s, seed %d: %s", o.Name(), o.History.Meta.Seed, o.Report)
-	}
-	for _, p := range checker.Properties() {
-		if o.Run.Expected(p) != checker.OK || o.Result.Status(p) != checker.Violated {
-			continue
+// ownFlags lists the flags of the test binary that are set and are not those of go test: a lock may depend on them.
+func ownFlags() []string {
+	var set []string
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") {
+			set = append(set, "-"+f.Name+"="+f.Value.String())
 		}
-		var first checker.Violation
-		n := 0
-		for _, v := range o.Result.Violations {
-			if v.Property != p {
-				continue
-			}
-			if n == 0 {
-				first = v
-			}
-			n++
-		}
-		why := "no assumption was broken: it is the lock's own fault"
-		if first.Assumption != checker.None {
-			why = string(first.Assumption) + " broken, which " + o.Run.Lock + " survives here"
-		}
-		more := ""
-		if n > 1 {
-			more = fmt.Sprintf("; and %d more", n-1)
-		}
-		t.Errorf("%s violated, and %s keeps it here: %s (%s)%s", p, o.Run.Lock, first.What, why, more)
-	}
-	if o.Report == nil && o.Result.Verdict == checker.Inconclusive {
-		t.Errorf("nothing can be said: %s", strings.Join(o.Result.Unmet, "; "))
-	}
-	if t.Failed() {
-		t.Logf("see it again: go test -v -run '%s'", only(t.Name()))
-	}
+	})
+	return set
 }
+
+// packagePath is the import path of the package under test, by which go test finds it from anywhere in its module; empty if
+// it was put together from files.
+func packagePath() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	path := strings.TrimSuffix(info.Path, ".test")
+	if path == info.Path || strings.HasPrefix(path, "command-line-arguments") {
+		return ""
+	}
+	return path
+}
+
+// quote quotes a word for a shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

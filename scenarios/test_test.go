@@ -1,8 +1,12 @@
 package scenarios_test
 
 import (
+	"cmp"
+	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +49,7 @@ func TestPlanted(t *testing.T) {
 			if err == nil {
 				t.Errorf("the test passed:\n%s", out)
 			}
-			for _, w := range append(want, "--- FAIL: TestMine/pause-fenced/run", "pause-fenced/single, seed 1: ") {
+			for _, w := range append(want, "--- FAIL: TestMine/pause-fenced/single", "pause-fenced/single, seed 1\n", "the run did not end: ", "1 did not end", "see it again: go test -run '^TestMine$/^pause-fenced$/^single$' lockstep/scenarios\n") {
 				if !strings.Contains(string(out), w) {
 					t.Errorf("the output does not contain %q:\n%s", w, out)
 				}
@@ -62,7 +66,13 @@ func TestWorse(t *testing.T) {
 	if err == nil {
 		t.Errorf("the test passed:\n%s", out)
 	}
-	for _, w := range []string{"--- FAIL: TestLikeFenced/pause-fenced/run", "resource exclusion violated, and fenced keeps it here: c1 wrote A", "(bounded pause broken, which fenced survives here)", "see it again: go test -v -run '^TestLikeFenced$/^pause-fenced$/^run$'"} {
+	for _, w := range []string{
+		"--- FAIL: TestLikeFenced/pause-fenced/fenced (",
+		"resource exclusion violated: c1 wrote A",
+		"what broke with it: bounded pause",
+		"it is claimed that the lock is as good as fenced, which keeps it here",
+		"see it again: go test -run '^TestLikeFenced$/^pause-fenced$/^fenced$' -skip '//^fenced$/.' lockstep/scenarios\n",
+	} {
 		if !strings.Contains(string(out), w) {
 			t.Errorf("the output does not contain %q:\n%s", w, out)
 		}
@@ -75,4 +85,79 @@ func TestLikeFenced(t *testing.T) {
 		newLock = clients.NewSingle
 	}
 	scenarios.Test(t, newLock, scenarios.Like("fenced"))
+}
+
+// fileOf names a page for TestFile.
+const fileOf = "LOCKSTEP_TEST_FILE"
+
+var renew = flag.Bool("renew", false, "renew the timelines of the page of TestFile")
+
+// TestFile is what a user with a scenario of his own writes.
+func TestFile(t *testing.T) {
+	path := cmp.Or(os.Getenv(fileOf), filepath.Join("testdata", "deploy.txtar"))
+	scenarios.RunFile(t, path, clients.NewSingle, scenarios.Rewrite(*renew))
+}
+
+// What a page expects is what must come, to the letter, and its timeline is renewed on request, which changes nothing else.
+func TestRunFile(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("testdata", "deploy.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		expects = "expect resource exclusion violated: bounded pause\n"
+		writes  = "c1       ok      write A "
+	)
+	for _, test := range []struct {
+		name, old, new string
+		args           []string
+		fails          bool
+		want           []string
+	}{
+		{name: "as it is", want: []string{"PASS"}},
+		{"a violation is not expected", expects, "", nil, true, []string{
+			"deploy.txtar:%d: resource exclusion: expected ok, got violated", "--- FAIL: TestFile/deploy/ours", "see it again: go test -run '^TestFile$/^deploy$/^ours$' -skip '//^ours$/.' lockstep/scenarios\n", "1 not as expected"}},
+		{"another assumption", "bounded pause\n", "bounded delay\n", nil, true, []string{"expected broken bounded delay, got bounded pause"}},
+		{"a violation that does not come", "-- ours nodes=1 label=short --\n", "-- ours nodes=1 label=short --\nexpect lease exclusion violated\n", nil, true, []string{"lease exclusion: expected violated, got ok", "--- FAIL: TestFile/deploy/ours/short"}},
+		{"a must that does not occur", "  pause 15s\n", "  pause 5s\n", nil, true, []string{"nothing is proved: must c1 resumes after its lease ended: did not occur"}},
+		{"another timeline", writes, "c1       ok      write X ", nil, true, []string{"the timeline is another one from here on; scenarios.Rewrite(true) renews it", "\n              -   ", "c1       ok      write X ", "\n              +   ", "deploy.txtar:36: "}},
+		{"another timeline, renewed", writes, "c1       ok      write X ", []string{"-renew", "-test.v"}, false, []string{"renewed the timelines in "}},
+		{"a mistake", "  pause 15s\n", "  puase 15s\n", nil, true, []string{"deploy.txtar:7: unknown step \"puase\""}},
+		{"what is not as expected stays, when timelines are renewed", expects, "", []string{"-renew"}, true, []string{"expected ok, got violated"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "deploy.txtar")
+			before := strings.Replace(string(page), test.old, test.new, 1)
+			if err := os.WriteFile(file, []byte(before), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command(os.Args[0], append([]string{"-test.run=^TestFile$"}, test.args...)...)
+			c.Env = append(os.Environ(), fileOf+"="+file)
+			out, err := c.CombinedOutput()
+			if (err != nil) != test.fails {
+				t.Errorf("%v\n%s", err, out)
+			}
+			line := strings.Count(before[:strings.Index(before, "-- ours nodes=1 --")], "\n") + 1
+			for _, w := range test.want {
+				if w = strings.ReplaceAll(w, "%d", strconv.Itoa(line)); !strings.Contains(string(out), w) {
+					t.Errorf("the output does not contain %q:\n%s", w, out)
+				}
+			}
+			after, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := before
+			if test.old == writes && len(test.args) > 0 {
+				want = string(page)
+			}
+			if string(after) != want {
+				t.Errorf("the file is now:\n%s", after)
+			}
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("the mode of the file is now %v, %v", info.Mode(), err)
+			}
+		})
+	}
 }

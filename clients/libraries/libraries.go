@@ -4,6 +4,11 @@
 package libraries
 
 import (
+	"runtime/debug"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
 	"lockstep/clients"
 	"lockstep/sim"
 )
@@ -21,7 +26,42 @@ type Lock struct {
 
 // Locks lists the libraries.
 func Locks() []Lock {
-	return nil
+	return slices.Concat(
+		redsyncs(),
+		redislocks(),
+		rueidislocks(),
+	)
+}
+
+// Version is the version of the library that this program was built with, such as v4.18.1; empty if the program does not know.
+func Version(l Lock) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path != l.Module {
+			continue
+		}
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		return m.Version
+	}
+	return ""
+}
+
+// nodes are the go-redis clients to the nodes: those of the Env, whose commands are not repeated, or, if something is to be
+// changed, others.
+func nodes(env clients.Env, change func(*redis.Options)) []*redis.Client {
+	if change == nil {
+		return env.Nodes
+	}
+	var all []*redis.Client
+	for _, addr := range env.Addrs {
+		all = append(all, env.Client(addr, change))
+	}
+	return all
 }
 
 // Find returns one of [Locks] by its name. The error names the nearest.

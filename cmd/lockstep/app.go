@@ -8,12 +8,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"lockstep/clients"
 )
 
 // newApp builds the command line.
-func newApp(locks []clients.Lock) *cobra.Command {
+func newApp(k known) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lockstep",
 		Short: "Find out what breaks a distributed lock on Redis",
@@ -24,6 +22,8 @@ messages.
 Exit status: 0 all as expected, 1 a violation or verdict that was not expected, 2 a run proved
 nothing, 3 it could not be run, or was interrupted.`,
 		Example: `  lockstep run                                       the whole catalogue, in simulation
+  lockstep run --lock redsync                        a library, in the runs of the locks that it is like
+  lockstep matrix                                    what each library survives
   lockstep show pause-after-acquire                  one scenario: its story and its timeline
   lockstep run pause-after-acquire --on redis --speed 20
   lockstep run my-scenario.txtar --out results`,
@@ -31,7 +31,7 @@ nothing, 3 it could not be run, or was interrupted.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(newList(locks), newRun(locks), newShow(locks), newVersion())
+	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newVersion(k))
 	return root
 }
 

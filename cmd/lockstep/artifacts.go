@@ -12,14 +12,17 @@ import (
 	"lockstep/scenarios"
 )
 
-// writeArtifacts writes what is left of a run into a directory for its scenario: LOCK[-LABEL].txt, .svg and .png with the
-// timeline, and .jsonl with the history.
+// writeArtifacts writes what is left of a run into a directory for its scenario: LOCK[-for-REFERENCE][-LABEL].txt, .svg and
+// .png with the timeline, and .jsonl with the history.
 func writeArtifacts(dir string, o *scenarios.Outcome) error {
 	dir = filepath.Join(dir, o.Scenario.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	name := o.Run.Lock
+	if r := o.Run.Reference(); r != o.Run.Lock {
+		name += "-for-" + r
+	}
 	if o.Run.Label != "" {
 		name += "-" + o.Run.Label
 	}

@@ -3,20 +3,21 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/clients"
 	"lockstep/scenarios"
 )
 
-func newList(locks []clients.Lock) *cobra.Command {
+func newList(k known) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the scenarios of the catalogue and the locks",
+		Short: "List the scenarios of the catalogue, the locks, and the libraries",
 		Example: `  lockstep list
   lockstep list --json | jq -r '.scenarios[].name'`,
 		Args: cobra.NoArgs,
@@ -25,12 +26,18 @@ func newList(locks []clients.Lock) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			l := listing{}
+			l := listing{Libraries: []listedLibrary{}}
 			for _, s := range all {
 				l.Scenarios = append(l.Scenarios, describe(s))
 			}
-			for _, lock := range locks {
+			for _, lock := range k.locks {
 				l.Locks = append(l.Locks, listedLock{lock.Name, lock.About})
+			}
+			versions := built()
+			for _, lib := range k.libraries {
+				l.Libraries = append(l.Libraries, listedLibrary{
+					Name: lib.Name, About: lib.About, Module: lib.Module, Version: versions[lib.Module], Like: lib.Like, Restless: lib.Restless,
+				})
 			}
 			if asJSON {
 				enc := json.NewEncoder(c.OutOrStdout())
@@ -48,6 +55,7 @@ func newList(locks []clients.Lock) *cobra.Command {
 type listing struct {
 	Scenarios []listedScenario `json:"scenarios"`
 	Locks     []listedLock     `json:"locks"`
+	Libraries []listedLibrary  `json:"libraries"`
 }
 
 type listedScenario struct {
@@ -72,6 +80,15 @@ type listedRun struct {
 type listedLock struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
+}
+
+type listedLibrary struct {
+	Name     string   `json:"name"`
+	About    string   `json:"about"`
+	Module   string   `json:"module"`
+	Version  string   `json:"version,omitempty"`
+	Like     []string `json:"like"`               // the locks in whose runs it takes their place
+	Restless bool     `json:"restless,omitempty"` // its runs do not repeat themselves to the byte
 }
 
 func describe(s *scenarios.Scenario) listedScenario {
@@ -103,5 +120,13 @@ func (l listing) print(c *cobra.Command) {
 	for _, k := range l.Locks {
 		fmt.Fprintf(w, "  %-27s %s\n", k.Name, k.About)
 	}
-	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it.")
+	if len(l.Libraries) > 0 {
+		fmt.Fprintln(w, bold("\nlibraries"))
+		t := newTable()
+		for _, k := range l.Libraries {
+			t.AppendRow(table.Row{"  " + k.Name, strings.TrimSpace(k.Module + " " + k.Version), k.About})
+		}
+		fmt.Fprintln(w, t.Render())
+	}
+	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it; lockstep run --lock LIBRARY puts one to the test.")
 }

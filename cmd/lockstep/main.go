@@ -1,3 +1,6 @@
+// Where there are no worker processes, runs happen in this one, and libraries draw from its randomness.
+//go:debug randseednop=0
+
 // Lockstep replays what can go wrong with distributed locks on Redis, and says what it breaks.
 package main
 
@@ -9,6 +12,7 @@ import (
 	"os/signal"
 
 	"lockstep/clients"
+	"lockstep/clients/libraries"
 	"lockstep/scenarios"
 	"lockstep/sim"
 )
@@ -26,12 +30,12 @@ type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-func main() { os.Exit(run(clients.Locks(), os.Args[1:])) }
+func main() { os.Exit(run(known{clients.Locks(), libraries.Locks()}, os.Args[1:])) }
 
 // run is the program, with the locks that it knows. Workers are the same program.
-func run(locks []clients.Lock, args []string) int {
+func run(k known, args []string) int {
 	if sim.IsWorker() {
-		if err := scenarios.Serve(func(name string) (clients.New, error) { return clients.FindIn(locks, name) }); err != nil {
+		if err := scenarios.Serve(k.find); err != nil {
 			fmt.Fprintln(os.Stderr, "lockstep:", err)
 			return exitInput
 		}
@@ -40,7 +44,7 @@ func run(locks []clients.Lock, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 
-	app := newApp(locks)
+	app := newApp(k)
 	app.SetArgs(args)
 	out := &output{File: os.Stdout}
 	app.SetOut(out)

@@ -12,6 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"lockstep/clients"
+	"lockstep/clients/broken"
+	"lockstep/clients/libraries"
 	"lockstep/clients/planted"
 	"lockstep/sim"
 )
@@ -19,9 +21,32 @@ import (
 // asProgram is set where this test binary is to be the program.
 const asProgram = "LOCKSTEP_PROGRAM"
 
-// The program under test knows the planted locks, too. Its workers are this test binary.
+// standIns are locks of ours in the guise of libraries: what they do is known. The version is that of a module which every
+// build has.
+func standIns() []libraries.Lock {
+	const module = "github.com/redis/go-redis/v9"
+	flawed := func(name string) clients.New {
+		for _, l := range broken.Locks() {
+			if l.Name == name {
+				return l.New
+			}
+		}
+		panic("no such lock: " + name)
+	}
+	return []libraries.Lock{
+		{Lock: clients.Lock{Name: "standin", About: "redlock in the guise of a library", New: clients.NewRedlock}, Module: module, Like: []string{"redlock", "redlock-sequential"}},
+		{Lock: clients.Lock{Name: "standin-one", About: "single in the guise of a library", New: clients.NewSingle}, Module: module, Like: []string{"single"}},
+		{Lock: clients.Lock{Name: "standin-flawed", About: "deletes without a look", New: flawed("single-uncompared")}, Module: module, Like: []string{"single"}},
+		{Lock: clients.Lock{Name: "standin-fenced", About: "better than what it is compared with", New: clients.NewFenced}, Module: module, Like: []string{"single"}},
+		{Lock: clients.Lock{Name: "standin-panics", About: "panics", New: planted.Locks()[0].New}, Module: module, Like: []string{"single"}},
+	}
+}
+
+// The program under test knows the planted locks and the stand-ins, too. Its workers are this test binary.
 func TestMain(m *testing.M) {
-	program := func() { os.Exit(run(append(clients.Locks(), planted.Locks()...), os.Args[1:])) }
+	program := func() {
+		os.Exit(run(known{append(clients.Locks(), planted.Locks()...), append(libraries.Locks(), standIns()...)}, os.Args[1:]))
+	}
 	if sim.IsWorker() || os.Getenv(asProgram) != "" {
 		program()
 	}

@@ -44,7 +44,7 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := regexp.MustCompile("(?s)```go\nimport .*?\n\\)\n\n(.*?)```").FindStringSubmatch(readme)
+	code := regexp.MustCompile("(?s)```go\npackage mylock\n\nimport .*?\n\\)\n\n(.*?)```").FindStringSubmatch(readme)
 	if code == nil || !strings.Contains(string(example), code[1]) {
 		t.Error("the Go code of the README is not part of scenarios/example_test.go, which compiles")
 	}

@@ -9,14 +9,12 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/scenarios"
 	"lockstep/sim"
@@ -27,8 +25,8 @@ type runFlags struct {
 	on      string
 	speed   float64
 	seed    uint64
-	locks   []clients.Lock // known
-	only    []string       // locks to run
+	known   known
+	locks   []string // to run
 	json    bool
 	out     string
 	verbose bool
@@ -63,18 +61,24 @@ func (f *runFlags) check() error {
 	return nil
 }
 
-func newRun(locks []clients.Lock) *cobra.Command {
-	f := &runFlags{locks: locks}
+func newRun(k known) *cobra.Command {
+	f := &runFlags{known: k}
 	c := &cobra.Command{
 		Use:   "run [SCENARIO[/RUN] | FILE]...",
 		Short: "Run scenarios and print the verdicts",
 		Long: `Run puts locks through scenarios and prints the verdicts. Without arguments it runs the whole
 catalogue. A run is SAFE if every property held, UNSAFE if one was violated, and UNKNOWN if it
 proves nothing: a fault had no effect, a state that had to occur did not, or the lock never came
-to rest.`,
+to rest.
+
+With --lock it does the runs of that lock. A library has none of its own: it is put in the place
+of the locks that it is like, and ok says whether it does as they are expected to. Where
+SCENARIO/RUN names one run, --lock puts any lock in the place of the one that the page names.`,
 		Example: `  lockstep run
   lockstep run clock-jump crash-restart-5/redlock/durable -v
   lockstep run --lock redlock --seed 7
+  lockstep run --lock redsync
+  lockstep run failover-lag/single --lock redislock -v
   lockstep run --json | jq 'select(.verdict != "SAFE")'
   lockstep run --out results                        timelines (text, SVG, PNG) and histories
   lockstep run pause-after-acquire redlock-calm --on redis --speed 20
@@ -82,7 +86,7 @@ to rest.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	f.common(c)
-	c.Flags().StringSliceVar(&f.only, "lock", nil, "run only these locks: "+strings.Join(names(locks), ", "))
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries: "+k.names())
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per run and line")
 	c.Flags().StringVar(&f.out, "out", "", "write timelines and histories to this directory")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
@@ -95,23 +99,14 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	chosen, err := choose(f.locks, args, f.only)
-	if err != nil {
-		return err
-	}
-	f.files = map[*scenarios.Scenario]bool{}
-	for _, s := range chosen {
-		f.files[s.scenario] = s.file
-	}
-	if f.on == scenarios.OnReal {
-		if chosen, err = f.possible(c.ErrOrStderr(), chosen); err != nil {
-			return err
-		}
-	}
 	if f.rewrite {
 		if err := f.checkRewrite(args); err != nil {
 			return err
 		}
+	}
+	chosen, err := f.choose(c, args)
+	if err != nil {
+		return err
 	}
 	if f.out != "" {
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
@@ -119,7 +114,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	start := time.Now()
-	outcomes, err := f.runAll(c, chosen)
+	outcomes, err := f.runAll(c, f.cases(chosen, f.seed))
 	took := time.Since(start)
 	if err != nil {
 		if ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *scenarios.Outcome) bool { return o == nil }); len(ended) > 0 {
@@ -145,7 +140,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 			}
 		}
 		if o.Report != nil {
-			fmt.Fprintf(c.ErrOrStderr(), "\n%s, %s, seed %d: %s\n", o.Scenario.Name, o.Run.ID(), f.seed, o.Report)
+			fmt.Fprintf(c.ErrOrStderr(), "\n%s, %s, seed %d: %s\n", o.Scenario.Name, who(o), o.History.Meta.Seed, o.Report)
 		}
 	}
 	if !f.json {
@@ -160,6 +155,22 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	return exitStatus(outcomes)
 }
 
+// choose finds what the arguments name, less what real servers cannot do where it is to run on those.
+func (f *runFlags) choose(c *cobra.Command, args []string) ([]selection, error) {
+	chosen, err := choose(f.known, args, f.locks)
+	if err != nil {
+		return nil, err
+	}
+	f.files = map[*scenarios.Scenario]bool{}
+	for _, s := range chosen {
+		f.files[s.scenario] = s.file
+	}
+	if f.on == scenarios.OnReal {
+		return f.possible(c.ErrOrStderr(), chosen)
+	}
+	return chosen, nil
+}
+
 // checkRewrite refuses to rewrite what would come out differently for others, or cannot be written.
 func (f *runFlags) checkRewrite(args []string) error {
 	if len(args) == 0 {
@@ -170,20 +181,32 @@ func (f *runFlags) checkRewrite(args []string) error {
 			return fmt.Errorf("--rewrite %s: that is a scenario inside this program; name its file", a)
 		}
 	}
-	if f.on != scenarios.OnSim || f.seed != 1 || len(f.only) > 0 {
-		return errors.New("--rewrite goes with all runs of a file, in simulation, with seed 1")
+	if len(f.locks) > 0 {
+		return errors.New("--rewrite renews what the locks do that a page names, all of them; leave out --lock")
+	}
+	if f.on != scenarios.OnSim || f.seed != 1 {
+		return errors.New("--rewrite goes with runs in simulation, with seed 1")
 	}
 	return nil
 }
 
-// runAll does all runs in worker processes, with a line of progress on terminals.
-func (f *runFlags) runAll(c *cobra.Command, chosen []selection) ([]*scenarios.Outcome, error) {
+// cases are the chosen runs with a seed.
+func (f *runFlags) cases(chosen []selection, seed uint64) []scenarios.Case {
 	var cases []scenarios.Case
 	for _, s := range chosen {
 		for _, r := range s.runs {
-			cases = append(cases, scenarios.Case{Scenario: s.scenario, Run: r, Seed: f.seed, On: f.on, Speed: f.speed})
+			build, _ := f.known.find(r.Lock) // choose has looked
+			lib, _ := f.known.library(r.Lock)
+			cases = append(cases, scenarios.Case{
+				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Speed: f.speed, Limit: f.limit, Restless: lib.Restless, New: build,
+			})
 		}
 	}
+	return cases
+}
+
+// runAll does all cases in worker processes, with a line of progress on terminals.
+func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenarios.Outcome, error) {
 	self, err := os.Executable()
 	if err != nil && runtime.GOOS != "js" { // where there are no processes to be started anyway
 		return nil, err
@@ -192,20 +215,6 @@ func (f *runFlags) runAll(c *cobra.Command, chosen []selection) ([]*scenarios.Ou
 		Command: func() *exec.Cmd { return exec.Command(self) },
 		Workers: f.workers,
 		Limit:   f.limit,
-	}
-	if f.on == scenarios.OnReal {
-		s.Limit += time.Duration(float64(10*time.Minute) / f.speed)
-		// A worker that is killed takes its servers along, but not their directories.
-		tmp, err := os.MkdirTemp("", "lockstep-")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(tmp)
-		s.Command = func() *exec.Cmd {
-			worker := exec.Command(self)
-			worker.Env = append(worker.Environ(), "TMPDIR="+tmp)
-			return worker
-		}
 	}
 	bar := progress(c.ErrOrStderr(), len(cases))
 	outcomes := make([]*scenarios.Outcome, len(cases))
@@ -252,11 +261,12 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 	w := c.OutOrStdout()
 	for _, o := range outcomes {
 		diffs := o.Unexpected()
-		stale := f.on == scenarios.OnSim && f.seed == 1 && o.Run.Golden != "" && o.Run.Golden != o.Timeline() && !f.rewrite
+		stale := f.on == scenarios.OnSim && f.seed == 1 && o.Run.Golden != "" && o.Run.Lock == o.Run.Reference() &&
+			o.Run.Golden != o.Timeline() && !f.rewrite
 		if len(diffs)+len(o.Result.Unmet) == 0 && !stale {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s\n", o.Name())
+		fmt.Fprintf(w, "\n%s\n", called(o))
 		for _, u := range o.Result.Unmet {
 			fmt.Fprintf(w, "  nothing is proved: %s\n", u)
 		}
@@ -280,13 +290,32 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 	}
 }
 
+// called is what a run is called, with the lock that took the place of the one in its name.
+func called(o *scenarios.Outcome) string {
+	if o.Run.Lock != o.Run.Reference() {
+		return o.Name() + " with " + o.Run.Lock
+	}
+	return o.Name()
+}
+
+// who names a run within its scenario, and the lock that is put through it.
+func who(o *scenarios.Outcome) string {
+	if o.Run.Lock != o.Run.Reference() {
+		return o.Run.Lock + " in the place of " + o.Run.ID()
+	}
+	return o.Run.ID()
+}
+
 // again is the command that repeats a run.
 func (f *runFlags) again(o *scenarios.Outcome) string {
 	what := o.Name()
 	if f.files[o.Scenario] {
 		what = o.Scenario.File + "/" + o.Run.ID()
 	}
-	cmd := fmt.Sprintf("lockstep run %s --seed %d -v", what, f.seed)
+	if o.Run.Lock != o.Run.Reference() {
+		what += " --lock " + o.Run.Lock
+	}
+	cmd := fmt.Sprintf("lockstep run %s --seed %d -v", what, o.History.Meta.Seed)
 	if f.on == scenarios.OnReal {
 		cmd += fmt.Sprintf(" --on redis --speed %v", f.speed)
 	}

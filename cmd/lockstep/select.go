@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/scenarios"
 )
@@ -24,10 +24,12 @@ type selection struct {
 }
 
 // choose finds the scenarios that the arguments name: SCENARIO or SCENARIO/RUN of the catalogue, or files. No argument
-// means the whole catalogue. If locks are named, only their runs are chosen.
-func choose(known []clients.Lock, args, locks []string) ([]selection, error) {
+// means the whole catalogue. If locks are named, only the runs in which these take part are chosen; where an argument names
+// one run, the locks are put in the place of the one that the page names.
+func choose(k known, args, locks []string) ([]selection, error) {
+	locks = once(locks)
 	for _, l := range locks {
-		if _, err := clients.FindIn(known, l); err != nil {
+		if _, err := k.find(l); err != nil {
 			return nil, err
 		}
 	}
@@ -50,21 +52,68 @@ func choose(known []clients.Lock, args, locks []string) ([]selection, error) {
 	}
 	var chosen []selection
 	for _, s := range all {
-		if s.runs = keep(s.runs, locks); len(s.runs) > 0 {
+		if err := s.keep(k, locks); err != nil {
+			return nil, err
+		}
+		if len(s.runs) > 0 {
 			chosen = append(chosen, s)
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no run of %s in what you named; see lockstep list", strings.Join(locks, " or "))
+		return nil, k.noRun(all, locks)
 	}
 	for _, s := range chosen {
 		for _, r := range s.runs {
-			if _, err := clients.FindIn(known, r.Lock); err != nil {
+			if _, err := k.find(r.Lock); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", s.scenario.File, r.Line(), err)
 			}
 		}
 	}
 	return chosen, nil
+}
+
+// keep narrows the runs to those of the locks, in the order of the page.
+func (s *selection) keep(k known, locks []string) error {
+	if len(locks) == 0 {
+		return nil
+	}
+	var kept []scenarios.Section
+	for _, l := range locks {
+		if !s.one {
+			kept = append(kept, k.runsOf(l, s.scenario, s.runs)...)
+			continue
+		}
+		r, err := k.put(l, s.scenario, s.runs[0])
+		if err != nil {
+			return err
+		}
+		kept = append(kept, r)
+	}
+	slices.SortStableFunc(kept, func(a, b scenarios.Section) int { return cmp.Compare(a.Line(), b.Line()) })
+	s.runs = kept
+	return nil
+}
+
+// noRun says what to name instead: some run, for a lock can be put in the place of any.
+func (k known) noRun(all []selection, locks []string) error {
+	first := all[0].scenario
+	hint := ""
+	if l, ok := k.library(locks[0]); ok {
+		hint = ": it takes the place of " + strings.Join(l.Like, " and ")
+	}
+	return fmt.Errorf("no run of %s in what you named%s; a run that is named takes any lock, as in %s/%s",
+		strings.Join(locks, " or "), hint, first.Name, first.Runs[0].ID())
+}
+
+// once leaves out what is named again.
+func once(names []string) []string {
+	var first []string
+	for _, n := range names {
+		if !slices.Contains(first, n) {
+			first = append(first, n)
+		}
+	}
+	return first
 }
 
 // possible leaves out, with a line for each, the runs that cannot be done on real servers, unless it is one of those that was
@@ -94,21 +143,6 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 		return nil, first
 	}
 	return kept, nil
-}
-
-func keep(runs []scenarios.Section, locks []string) []scenarios.Section {
-	if len(locks) == 0 {
-		return runs
-	}
-	var kept []scenarios.Section
-	for _, r := range runs {
-		for _, l := range locks {
-			if r.Lock == l {
-				kept = append(kept, r)
-			}
-		}
-	}
-	return kept
 }
 
 // open finds one scenario, with all of its runs or the one named.
@@ -171,12 +205,4 @@ func load(file string) (*scenarios.Scenario, error) {
 		return nil, err
 	}
 	return scenarios.Parse(file, data)
-}
-
-func names(locks []clients.Lock) []string {
-	var names []string
-	for _, l := range locks {
-		names = append(names, l.Name)
-	}
-	return names
 }

@@ -11,16 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/clients"
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/sim"
 )
 
-func newShow(locks []clients.Lock) *cobra.Command {
-	f := &runFlags{locks: locks}
+func newShow(k known) *cobra.Command {
+	f := &runFlags{known: k}
 	var options reports.TextOptions
-	var svg, png string
+	var svg, png, lock string
 	c := &cobra.Command{
 		Use:   "show SCENARIO[/RUN] | FILE",
 		Short: "Tell the story of a scenario, and the timeline of one run",
@@ -28,10 +27,14 @@ func newShow(locks []clients.Lock) *cobra.Command {
 named. The file may also be a history (.jsonl) that lockstep run --out has written; it is judged again.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
+  lockstep show failover-lag/single --lock redislock
   lockstep show clock-jump --messages
   lockstep show results/clock-jump/redlock.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if lock != "" {
+				f.locks = []string{lock}
+			}
 			o, err := f.show(c, args[0])
 			if err != nil {
 				return err
@@ -63,6 +66,7 @@ named. The file may also be a history (.jsonl) that lockstep run --out has writt
 		},
 	}
 	f.common(c)
+	c.Flags().StringVar(&lock, "lock", "", "the first run of this lock or library; if SCENARIO/RUN is named, that run with it")
 	c.Flags().BoolVarP(&options.Verbose, "verbose", "v", false, "also show waits, and when faults first had an effect")
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
 	c.Flags().StringVar(&svg, "svg", "", "draw the timeline into this SVG file")
@@ -74,6 +78,9 @@ named. The file may also be a history (.jsonl) that lockstep run --out has writt
 // expected.
 func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error) {
 	if filepath.Ext(arg) == ".jsonl" {
+		if len(f.locks) > 0 {
+			return nil, fmt.Errorf("%s: a history is that of its lock; --lock goes with a scenario", arg)
+		}
 		file, err := os.Open(arg)
 		if err != nil {
 			return nil, err
@@ -88,12 +95,12 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	chosen, err := choose(f.locks, []string{arg}, nil)
+	chosen, err := choose(f.known, []string{arg}, f.locks)
 	if err != nil {
 		return nil, err
 	}
 	chosen[0].runs = chosen[0].runs[:1]
-	outcomes, err := f.runAll(c, chosen)
+	outcomes, err := f.runAll(c, f.cases(chosen, f.seed))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +119,7 @@ func printStory(w io.Writer, o *scenarios.Outcome) {
 	}
 	m := o.History.Meta
 	head := fmt.Sprintf("%s with %d nodes and a %s resource, TTL %s, seed %d, on %s, checksum %s",
-		o.Run.ID(), len(m.Nodes), m.Resource, sim.FormatDuration(m.TTL), m.Seed, m.On, m.Checksum)
+		who(o), len(m.Nodes), m.Resource, sim.FormatDuration(m.TTL), m.Seed, m.On, m.Checksum)
 	fmt.Fprintf(w, "\n%s\n", dim(head))
 }
 
@@ -131,6 +138,12 @@ func roles(w io.Writer) func(reports.Role, string) string {
 			return text.Colors{text.FgYellow, text.Bold}.Sprint(s)
 		case reports.Faulty:
 			return text.Colors{text.FgCyan}.Sprint(s)
+		case reports.Heading:
+			return text.Colors{text.Bold}.Sprint(s)
+		case reports.Breaking:
+			return text.Colors{text.FgRed}.Sprint(s)
+		case reports.Winning:
+			return text.Colors{text.FgGreen, text.Bold}.Sprint(s)
 		}
 		return text.Colors{text.Faint}.Sprint(s)
 	}

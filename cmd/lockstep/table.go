@@ -19,7 +19,9 @@ import (
 // line is what run --json prints for one run.
 type line struct {
 	Scenario    string                              `json:"scenario"`
+	Run         string                              `json:"run"` // within the scenario
 	Lock        string                              `json:"lock"`
+	Reference   string                              `json:"reference"` // the lock that the page names
 	Label       string                              `json:"label,omitempty"`
 	On          string                              `json:"on"`
 	Seed        uint64                              `json:"seed"`
@@ -32,6 +34,7 @@ type line struct {
 	Reported    []checker.Measurement               `json:"reported,omitempty"`
 	Report      string                              `json:"report,omitempty"`
 	Checksum    string                              `json:"checksum"`
+	Repeat      string                              `json:"not_reproducible,omitempty"` // how a repetition differed
 	VirtualMS   int64                               `json:"virtual_ms"`
 	Events      int                                 `json:"events"`
 }
@@ -46,11 +49,11 @@ type violation struct {
 func newLine(o *scenarios.Outcome) line {
 	m := o.History.Meta
 	l := line{
-		Scenario: m.Scenario, Lock: m.Lock, Label: m.Label, On: m.On, Seed: m.Seed,
+		Scenario: m.Scenario, Run: o.Run.ID(), Lock: m.Lock, Reference: o.Run.Reference(), Label: m.Label, On: m.On, Seed: m.Seed,
 		Verdict: o.Result.Verdict, Expected: o.ExpectedVerdict(),
 		Properties: map[checker.Property]checker.Status{}, Violations: []violation{},
 		Unmet: o.Result.Unmet, Differences: o.Unexpected(), Reported: o.Measurements,
-		Checksum: m.Checksum, Events: len(o.History.Events),
+		Checksum: m.Checksum, Repeat: o.Repeat, Events: len(o.History.Events),
 	}
 	for _, s := range o.Result.Statuses {
 		l.Properties[s.Property] = s.Status
@@ -79,10 +82,16 @@ func newTable() table.Writer {
 	return t
 }
 
-// printTable prints the verdicts: what people came for.
+// printTable prints the verdicts: what people came for. Where a lock took the place of another one there is a column for the
+// run and one for the lock; otherwise the name of the run says both.
 func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) {
 	t := newTable()
-	t.AppendHeader(table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "ok"})
+	placed := slices.ContainsFunc(outcomes, func(o *scenarios.Outcome) bool { return o.Run.Lock != o.Run.Reference() })
+	header := table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "ok"}
+	if placed {
+		header = slices.Insert(header, 1, any("run of"))
+	}
+	t.AppendHeader(header)
 	good, bad, unclear := paint(w, text.FgGreen), paint(w, text.FgRed, text.Bold), paint(w, text.FgYellow, text.Bold)
 	asExpected, last := 0, ""
 	for _, o := range outcomes {
@@ -99,10 +108,19 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 		}
 		last = o.Scenario.Name
 		violated, broken := summary(o)
-		t.AppendRow(table.Row{name, o.Run.ID(), verdict, violated, broken, mark})
+		row := table.Row{name, o.Run.ID(), verdict, violated, broken, mark}
+		if placed {
+			row = slices.Insert(row, 2, any(o.Run.Lock))
+		}
+		t.AppendRow(row)
 	}
 	fmt.Fprintln(w, t.Render())
 	printReported(w, outcomes)
+	for _, o := range outcomes {
+		if o.Repeat != "" {
+			fmt.Fprintf(w, "\n%s is not reproducible: with the same seed %s\n", called(o), o.Repeat)
+		}
+	}
 	fmt.Fprintf(w, "\n%d runs, %d as expected (%v)\n", len(outcomes), asExpected, took.Round(10*time.Millisecond))
 }
 
@@ -112,7 +130,7 @@ func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
 	t.AppendHeader(table.Row{"reported by", "", ""})
 	for _, o := range outcomes {
 		for i, m := range o.Measurements {
-			name := o.Name()
+			name := called(o)
 			if i > 0 {
 				name = ""
 			}
@@ -142,7 +160,7 @@ func summary(o *scenarios.Outcome) (violated, broken string) {
 func printTimeline(w io.Writer, o *scenarios.Outcome) {
 	m := o.History.Meta
 	bold := paint(w, text.Bold)
-	fmt.Fprintf(w, "%s\n", bold(fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, o.Run.ID(), m.Seed, m.On, cmp.Or(m.Checksum, "none"))))
+	fmt.Fprintf(w, "%s\n", bold(fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, m.On, cmp.Or(m.Checksum, "none"))))
 	reports.Text(w, o.History, o.Result, reports.TextOptions{Paint: roles(w), Measurements: o.Measurements})
 	fmt.Fprintln(w)
 }

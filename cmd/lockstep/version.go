@@ -9,19 +9,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newVersion() *cobra.Command {
+func newVersion(k known) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of Lockstep and of the libraries that decide what it measures",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			v := versions()
+			v := k.versions()
 			if asJSON {
 				return json.NewEncoder(c.OutOrStdout()).Encode(v)
 			}
 			for _, m := range v {
-				fmt.Fprintf(c.OutOrStdout(), "%-10s %s\n", m.Name, m.Version)
+				fmt.Fprintf(c.OutOrStdout(), "%-12s %s\n", m.Name, m.Version)
 			}
 			return nil
 		},
@@ -35,9 +35,9 @@ type module struct {
 	Version string `json:"version"`
 }
 
-// versions lists what a run depends on: Go, whose scheduler and virtual time it uses, and the libraries on both ends of
-// the wire.
-func versions() []module {
+// versions lists what a run depends on: Go, whose scheduler and virtual time it uses, the libraries on both ends of the
+// wire, and those that are put to the test.
+func (k known) versions() []module {
 	v := []module{{"lockstep", "(devel)"}, {"go", runtime.Version()}}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -46,15 +46,18 @@ func versions() []module {
 	if info.Main.Version != "" {
 		v[0].Version = info.Main.Version
 	}
-	short := map[string]string{
-		"github.com/redis/go-redis/v9":     "go-redis",
-		"github.com/alicebob/miniredis/v2": "miniredis",
-		"github.com/jonboulle/clockwork":   "clockwork",
-	}
-	for _, dep := range info.Deps {
-		if name := short[dep.Path]; name != "" {
-			v = append(v, module{name, dep.Version})
+	versions := built()
+	for _, m := range []module{
+		{"go-redis", versions["github.com/redis/go-redis/v9"]},
+		{"miniredis", versions["github.com/alicebob/miniredis/v2"]},
+		{"clockwork", versions["github.com/jonboulle/clockwork"]},
+	} {
+		if m.Version != "" {
+			v = append(v, m)
 		}
+	}
+	for _, l := range k.base() {
+		v = append(v, module{l.Name, versions[l.Module]})
 	}
 	return v
 }

@@ -1,0 +1,74 @@
+package libraries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
+
+	"lockstep/clients"
+)
+
+const redislockModule = "github.com/bsm/redislock"
+
+// redislocks lists redislock without options, with the retries of its own that its documentation shows, and with those of
+// go-redis.
+func redislocks() []Lock {
+	return []Lock{
+		redislockWith("redislock", "redislock without options: it tries once", nil, noOptions),
+		redislockWith("redislock-linear", "redislock that tries four times, 100 ms apart: LimitRetry, LinearBackoff", nil, linear),
+		redislockWith("redislock-retries", "redislock over a go-redis that repeats commands, as it does unless told otherwise", retry, noOptions),
+	}
+}
+
+func noOptions() *redislock.Options { return nil }
+
+// linear is for one call of Obtain: the strategy counts.
+func linear() *redislock.Options {
+	return &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(100*time.Millisecond), 3)}
+}
+
+func redislockWith(name, about string, change func(*redis.Options), options func() *redislock.Options) Lock {
+	build := func(env clients.Env) clients.Locker {
+		return &redislocker{redislock.New(nodes(env, change)[0]), options}
+	}
+	return Lock{Lock: clients.Lock{Name: name, About: about, New: build}, Module: redislockModule, Like: []string{"single"}}
+}
+
+type redislocker struct {
+	*redislock.Client
+	options func() *redislock.Options
+}
+
+func (l *redislocker) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lock, err := l.Obtain(ctx, name, ttl, l.options())
+	if err != nil {
+		return nil, meaning(err, redislock.ErrNotObtained, clients.ErrNotAcquired)
+	}
+	return redislockLease{lock}, nil
+}
+
+// meaning adds a definite meaning to an error of redislock that has one.
+func meaning(err, theirs, ours error) error {
+	if errors.Is(err, theirs) {
+		return fmt.Errorf("%w: %w", ours, err)
+	}
+	return err
+}
+
+type redislockLease struct{ *redislock.Lock }
+
+// Until is unknown: redislock can ask the node how long the key will last, but does not say how long its holder may rely on it.
+func (redislockLease) Until() time.Time { return time.Time{} }
+
+func (l redislockLease) Release(ctx context.Context) error {
+	return meaning(l.Lock.Release(ctx), redislock.ErrLockNotHeld, clients.ErrNotHeld)
+}
+
+// Extend is refused by a node that has our key no longer.
+func (l redislockLease) Extend(ctx context.Context, ttl time.Duration) error {
+	return meaning(l.Refresh(ctx, ttl, nil), redislock.ErrNotObtained, clients.ErrNotHeld)
+}

@@ -1,0 +1,112 @@
+package libraries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	pools "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+const redsyncModule = "github.com/go-redsync/redsync/v4"
+
+// Redsync runs on any number of nodes, and can extend what it has.
+var redsyncLike = []string{"redlock", "redlock-extend", "single"}
+
+// redsyncs lists redsync as NewMutex makes it, with the options that its documentation offers, and with what go-redis has
+// a say in: whether a command is repeated, and whether a deadline that redsync sets reaches the socket, which it does only
+// under [redis.Options.ContextTimeoutEnabled].
+func redsyncs() []Lock {
+	return []Lock{
+		redsyncWith("redsync", "redsync with its defaults", nil),
+		redsyncWith("redsync-fail-fast", "redsync that goes on when a majority has answered: WithFailFast", nil, redsync.WithFailFast(true)),
+		redsyncWith("redsync-setnx-extend", "redsync that sets a key anew which an extension finds gone: WithSetNXOnExtend", nil, redsync.WithSetNXOnExtend()),
+		redsyncWith("redsync-timeout", "redsync that waits a fiftieth of the TTL for a node: WithTimeoutFactor, ContextTimeoutEnabled", heedDeadlines, redsync.WithTimeoutFactor(0.02)),
+		redsyncWith("redsync-retries", "redsync over a go-redis that repeats commands, as it does unless told otherwise", retry),
+	}
+}
+
+// heedDeadlines has go-redis end what it waits for when the context is over.
+func heedDeadlines(o *redis.Options) { o.ContextTimeoutEnabled = true }
+
+// retry has go-redis repeat a command up to three times, which is its default.
+func retry(o *redis.Options) { o.MaxRetries = 0 }
+
+func redsyncWith(name, about string, change func(*redis.Options), options ...redsync.Option) Lock {
+	build := func(env clients.Env) clients.Locker {
+		var all []pools.Pool
+		for _, node := range nodes(env, change) {
+			all = append(all, goredis.NewPool(node))
+		}
+		return &redsyncLocker{redsync.New(all...), options, sim.Bystander(env.Clock)}
+	}
+	return Lock{Lock: clients.Lock{Name: name, About: about, New: build}, Module: redsyncModule, Like: redsyncLike}
+}
+
+type redsyncLocker struct {
+	*redsync.Redsync
+	options []redsync.Option
+	clock   sim.Timekeeper // which redsync knows nothing of
+}
+
+func (l *redsyncLocker) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	m := l.NewMutex(name, append([]redsync.Option{redsync.WithExpiry(ttl)}, l.options...)...)
+	if err := m.LockContext(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", clients.ErrNotAcquired, sorted{err}) // what it may have set on some nodes it has asked them to delete
+	}
+	return &redsyncLease{m, l.clock}, nil
+}
+
+type redsyncLease struct {
+	*redsync.Mutex
+	clock sim.Timekeeper
+}
+
+// Until is what is left by package time, which redsync reads, from now on by the clock of the process.
+func (l *redsyncLease) Until() time.Time { return l.clock.Now().Add(time.Until(l.Mutex.Until())) }
+
+// Release is unknown if too few nodes had our key, and others that might have it did not answer.
+func (l *redsyncLease) Release(ctx context.Context) error {
+	ok, err := l.UnlockContext(ctx)
+	switch {
+	case ok:
+		return nil
+	case errors.As(err, new(*redsync.RedisError)) && !errors.As(err, new(*redsync.ErrTaken)):
+		return sorted{err}
+	}
+	return fmt.Errorf("%w: %w", clients.ErrNotHeld, sorted{err})
+}
+
+// Extend asks for the expiry that the mutex was made with. If it fails, Until stays as it was; if the key is another's or
+// nobody's on a majority, the lease is over.
+func (l *redsyncLease) Extend(ctx context.Context, _ time.Duration) error {
+	ok, err := l.ExtendContext(ctx)
+	switch {
+	case ok:
+		return nil
+	case errors.As(err, new(*redsync.ErrTaken)):
+		return fmt.Errorf("%w: %w", clients.ErrNotHeld, sorted{err})
+	}
+	return fmt.Errorf("%w: %w", clients.ErrNotExtended, sorted{err})
+}
+
+// sorted is an error of redsync with its lines, one for each node, in order. They come in that in which the goroutines end
+// that asked the nodes, which is up to the Go scheduler if the same timeout ends several of them.
+type sorted struct{ error }
+
+func (e sorted) Error() string {
+	lines := strings.Split(e.error.Error(), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func (e sorted) Unwrap() error { return e.error }

@@ -1,0 +1,49 @@
+package main
+
+// An adversity is a kind of thing that goes wrong, with the scenarios in which it does.
+type adversity struct {
+	kind      string
+	scenarios []string
+}
+
+// adversities groups the catalogue for a reader who asks what a lock survives. A scenario in which several things go wrong
+// is where its reader would look for it; within a group the plainest comes first.
+var adversities = []adversity{
+	{"pauses", []string{
+		"pause-in-acquire", "pause-after-acquire", "pause-after-check", "read-modify-write", "efficiency",
+		"pause-fenced", "fence-zombie-first", "token-in-name", "token-check-and-set",
+	}},
+	{"clocks", []string{
+		"clock-offset", "clock-drift", "clock-jump", "clock-jump-back", "clock-step-vs-slew",
+		"client-clock-drift", "client-clock-jump", "leap-second", "getset-skew",
+	}},
+	{"crashes and restarts", []string{
+		"crash-no-ttl", "crash-before-expire", "single-node-down", "redlock-minority-down", "redlock-majority-down",
+		"crash-restart-3", "crash-restart-5", "crash-restart-aof",
+		"delayed-restart", "delayed-restart-majority", "delayed-restart-clock",
+	}},
+	{"replication and failover", []string{
+		"failover-lag", "failover-sentinel", "failover-cluster", "failover-clock", "failover-wait-minority",
+		"wait-other-connection", "split-brain", "token-after-failover",
+	}},
+	{"network", []string{
+		"slow-link", "delay-to-lock-server", "redlock-slow-acquire", "redlock-hung-node", "redlock-reply-lost",
+		"redlock-partition-halves", "partition-no-ttl", "holder-cut-off", "delay-to-resource", "crash-with-write-in-flight",
+	}},
+	{"retries and timeouts of the client library", []string{
+		"retried-set", "retried-release", "release-cancelled", "hung-node-of-three",
+	}},
+	{"contention", []string{
+		"redlock-calm", "redlock-contended", "expiry-herd", "lost-update",
+		"release-race", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
+	}},
+	{"the length of the lease", []string{
+		"ttl-too-short", "ttl-too-long", "born-expired",
+	}},
+	{"extension and renewal", []string{
+		"extend", "extend-late", "extend-minority", "watchdog-crash", "watchdog-pause", "watchdog-zombie",
+	}},
+}
+
+// elsewhere is the kind of the scenarios that are not in the catalogue.
+const elsewhere = "your own"

@@ -1,0 +1,436 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/scenarios"
+)
+
+// mostSeeds is how many seeds a matrix may have: a cell is one run for each, and all outcomes are kept until the end.
+const mostSeeds = 1000
+
+func newMatrix(k known) *cobra.Command {
+	f := &runFlags{known: k}
+	var seeds int
+	var markdown bool
+	c := &cobra.Command{
+		Use:   "matrix [SCENARIO[/RUN] | FILE]...",
+		Short: "Print what each lock survives: faults down, locks across",
+		Long: `Matrix puts locks through the catalogue, or through the scenarios that are named, and prints one
+table of what came out. A library takes the place of the locks that it is like, and a mark says
+where it does worse than they are expected to. Without --lock it compares the libraries, each as
+it comes, with the lock that each is most like.
+
+Exit status: 0 if no lock does worse than its reference, 1 if one does, 2 if a cell is UNKNOWN, 3
+it could not be run, or was interrupted.`,
+		Example: `  lockstep matrix
+  lockstep matrix --lock redlock --lock redsync
+  lockstep matrix --lock single,redislock clock-jump failover-lag retried-set
+  lockstep matrix --seeds 20
+  lockstep matrix --json | jq '.groups[].rows[].cells[] | select(.against == "worse")'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if seeds < 1 || seeds > mostSeeds {
+				return fmt.Errorf("--seeds %d: it must be between 1 and %d", seeds, mostSeeds)
+			}
+			if f.json && markdown {
+				return errors.New("--json and --markdown are two formats; choose one")
+			}
+			m, err := f.matrix(c, args, seeds)
+			if err != nil {
+				return err
+			}
+			w := c.OutOrStdout()
+			switch {
+			case f.json:
+				enc := json.NewEncoder(w)
+				enc.SetEscapeHTML(false)
+				enc.SetIndent("", "  ")
+				err = enc.Encode(m)
+			case markdown:
+				err = m.WriteMarkdown(w)
+			default:
+				err = m.WriteText(w, reports.MatrixOptions{Columns: columns(w), Paint: roles(w)})
+			}
+			if err != nil {
+				return err
+			}
+			return f.matrixStatus(m)
+		},
+	}
+	f.common(c)
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library: "+k.names())
+	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is UNSAFE if it is so with one of them")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
+	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	return c
+}
+
+// columns is how wide a matrix may be.
+func columns(w io.Writer) int {
+	if out, ok := w.(*output); ok && isTerminal(w) {
+		if n, _, err := term.GetSize(int(out.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return reports.Width
+}
+
+// compared lists the libraries as they come, each beside the lock that it is most like.
+func (k known) compared() []string {
+	var names []string
+	for _, l := range k.base() {
+		if len(l.Like) > 0 && !slices.Contains(names, l.Like[0]) {
+			names = append(names, l.Like[0])
+		}
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// matrix does the runs and puts them into a matrix.
+func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*reports.Matrix, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	command := f.matrixCommand(args, seeds)
+	if f.locks = once(f.locks); len(f.locks) == 0 {
+		f.locks = f.known.compared()
+	}
+	chosen, err := f.choose(c, args)
+	if err != nil {
+		return nil, err
+	}
+	chosen = merged(chosen)
+	var cases []scenarios.Case
+	for i := range seeds {
+		cases = append(cases, f.cases(chosen, f.seed+uint64(i))...)
+	}
+	outcomes, err := f.runAll(c, cases)
+	if err != nil {
+		return nil, err
+	}
+	m := &reports.Matrix{Command: command, On: f.on, Seed: f.seed, Seeds: seeds}
+	versions := built()
+	for _, name := range f.locks {
+		column := reports.MatrixLock{Name: name}
+		if l, ok := f.known.library(name); ok {
+			column.Module, column.Version, column.Like, column.Restless = l.Module, versions[l.Module], l.Like, l.Restless
+		}
+		m.Locks = append(m.Locks, column)
+	}
+	each := len(cases) / seeds
+	type page struct {
+		scenario *scenarios.Scenario
+		label    string
+	}
+	var pages []page
+	entries := map[page][]entry{}
+	for i := range each {
+		var e entry
+		for n := range seeds {
+			e = append(e, outcomes[n*each+i])
+		}
+		p := page{e[0].Scenario, e.run().Label}
+		if entries[p] == nil {
+			pages = append(pages, p)
+		}
+		entries[p] = append(entries[p], e)
+	}
+	for _, p := range pages {
+		f.rows(m, entries[p])
+	}
+	sortMatrix(m)
+	return m, nil
+}
+
+// merged puts together what several arguments say of one scenario: a cell is there once.
+func merged(chosen []selection) []selection {
+	var all []selection
+	for _, s := range chosen {
+		i := slices.IndexFunc(all, func(a selection) bool { return a.scenario.File == s.scenario.File && a.file == s.file })
+		if i < 0 {
+			all = append(all, s)
+			continue
+		}
+		for _, r := range s.runs {
+			if !slices.ContainsFunc(all[i].runs, func(q scenarios.Section) bool { return q.ID() == r.ID() && q.Lock == r.Lock }) {
+				all[i].runs = append(all[i].runs, r)
+			}
+		}
+	}
+	return all
+}
+
+// matrixCommand is the command that makes the matrix again.
+func (f *runFlags) matrixCommand(args []string, seeds int) string {
+	words := append([]string{"lockstep matrix"}, args...)
+	if len(f.locks) > 0 {
+		words = append(words, "--lock "+strings.Join(once(f.locks), ","))
+	}
+	if f.seed != 1 {
+		words = append(words, fmt.Sprintf("--seed %d", f.seed))
+	}
+	if seeds != 1 {
+		words = append(words, fmt.Sprintf("--seeds %d", seeds))
+	}
+	if f.on == scenarios.OnReal {
+		words = append(words, fmt.Sprintf("--on redis --speed %v", f.speed))
+	}
+	return strings.Join(words, " ")
+}
+
+// kindOf is the group of a scenario.
+func (f *runFlags) kindOf(s *scenarios.Scenario) string {
+	for _, a := range adversities {
+		if !f.files[s] && slices.Contains(a.scenarios, s.Name) {
+			return a.kind
+		}
+	}
+	return elsewhere
+}
+
+// An entry is one run of a matrix, with all seeds.
+type entry []*scenarios.Outcome
+
+func (e entry) run() scenarios.Section { return e[0].Run }
+
+// variants name the rows that a scenario needs, so that no lock has two cells in one: a label, if it has several runs; the
+// number of nodes, for a lock that is put through the runs of one node and those of a majority; and else whose run it is.
+var variants = []func(scenarios.Section) string{
+	func(r scenarios.Section) string { return strings.ReplaceAll(r.Label, "-", " ") },
+	func(r scenarios.Section) string {
+		nodes := "on one node"
+		if r.Nodes > 1 {
+			nodes = fmt.Sprintf("on %d nodes", r.Nodes)
+		}
+		return joined(strings.ReplaceAll(r.Label, "-", " "), nodes)
+	},
+	func(r scenarios.Section) string {
+		return joined(strings.ReplaceAll(r.Label, "-", " "), "in the place of "+r.Reference())
+	},
+}
+
+func joined(label, more string) string {
+	if label == "" {
+		return more
+	}
+	return label + ", " + more
+}
+
+// rows sorts the runs of one scenario, all with the same label, into rows, and adds these to their group.
+func (f *runFlags) rows(m *reports.Matrix, entries []entry) {
+	first := entries[0][0]
+	name := variants[len(variants)-1]
+	for _, variant := range variants {
+		seen := map[[2]string]bool{}
+		twice := slices.ContainsFunc(entries, func(e entry) bool {
+			at := [2]string{variant(e.run()), e.run().Lock}
+			defer func() { seen[at] = true }()
+			return seen[at]
+		})
+		if !twice {
+			name = variant
+			break
+		}
+	}
+	kind := f.kindOf(first.Scenario)
+	g := slices.IndexFunc(m.Groups, func(g reports.MatrixGroup) bool { return g.Kind == kind })
+	if g < 0 {
+		g = len(m.Groups)
+		m.Groups = append(m.Groups, reports.MatrixGroup{Kind: kind})
+	}
+	group := &m.Groups[g]
+	start := len(group.Rows)
+	for _, e := range entries {
+		variant := name(e.run())
+		r := slices.IndexFunc(group.Rows[start:], func(r reports.MatrixRow) bool { return r.Variant == variant })
+		if r < 0 {
+			r = len(group.Rows) - start
+			group.Rows = append(group.Rows, reports.MatrixRow{Scenario: first.Scenario.Name, Title: first.Scenario.Title, Variant: variant})
+		}
+		row := &group.Rows[start+r]
+		row.Cells = append(row.Cells, f.cell(e))
+	}
+}
+
+// cell sums up one run with all seeds. It shows the first that is the most telling.
+func (f *runFlags) cell(e entry) reports.MatrixCell {
+	o := e[0]
+	reference := f.reference(o)
+	c := reports.MatrixCell{
+		Lock: o.Run.Lock, Run: o.Name(), Reference: reference.Reference(), Verdict: checker.Safe, Broken: []checker.Assumption{}, Against: reports.AsReference,
+	}
+	shown, rank := o, -1
+	tell := func(o *scenarios.Outcome, r int) {
+		if r > rank {
+			shown, rank = o, r
+		}
+	}
+	for _, o := range e {
+		worse := worseThan(reference, o)
+		if o.Repeat != "" && c.Repeat == "" {
+			c.Repeat = fmt.Sprintf("with the same seed %s", o.Repeat)
+		}
+		switch {
+		case len(worse) > 0:
+			c.Against = reports.Worse
+			tell(o, 3)
+		case o.Result.Verdict == checker.Inconclusive:
+			tell(o, 2)
+		case o.Result.Verdict == checker.Unsafe:
+			tell(o, 1)
+		}
+		switch {
+		case o.Result.Verdict == checker.Unsafe:
+			c.Verdict = checker.Unsafe
+			c.Unsafe++
+		case o.Result.Verdict == checker.Inconclusive && c.Verdict == checker.Safe:
+			c.Verdict = checker.Inconclusive
+		}
+	}
+	for _, a := range checker.Assumptions() {
+		if slices.ContainsFunc(e, func(o *scenarios.Outcome) bool {
+			return slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Assumption == a })
+		}) {
+			c.Broken = append(c.Broken, a)
+		}
+	}
+	if expected := (&scenarios.Outcome{Run: reference}).ExpectedVerdict(); c.Verdict == checker.Safe && expected == checker.Unsafe {
+		c.Against = reports.Better
+	}
+	switch worse := worseThan(reference, shown); {
+	case len(worse) > 0:
+		c.Why = inWords(worse)
+	case shown.Result.Verdict == checker.Inconclusive:
+		c.Why = strings.Join(shown.Result.Unmet, "; ")
+	}
+	c.Command = f.again(shown)
+	return c
+}
+
+// reference is the run that a lock is compared with: the one in which it took the place of another; or, where a page has a
+// run of a library itself, that of the first lock which the library is like and which has the same one there.
+func (f *runFlags) reference(o *scenarios.Outcome) scenarios.Section {
+	l, ok := f.known.library(o.Run.Lock)
+	if !ok || o.Run.Lock != o.Run.Reference() {
+		return o.Run
+	}
+	own, err := o.Scenario.FindRun(o.Run.ID())
+	if err != nil {
+		return o.Run
+	}
+	for _, like := range l.Like {
+		for _, r := range o.Scenario.Runs {
+			if r.Lock == like && sameBut(o.Scenario.Resolve(r), o.Scenario.Resolve(own)) {
+				return r
+			}
+		}
+	}
+	return o.Run
+}
+
+// worseThan lists what a lock violates that its reference is expected to keep, and what it violates by its own fault where
+// that of its reference needs an assumption to be broken; of each property the first. A run that proves nothing proves that
+// much: what was violated by the lock's own fault.
+func worseThan(reference scenarios.Section, o *scenarios.Outcome) []checker.Violation {
+	var worse []checker.Violation
+	for _, p := range checker.Properties() {
+		expected := reference.Expected(p)
+		needs := slices.ContainsFunc(reference.Expect, func(e scenarios.Expectation) bool {
+			return e.Property == p && e.Assumption != "" && e.Assumption != checker.None
+		})
+		for _, v := range o.Result.Violations {
+			own := v.Assumption == checker.None
+			switch {
+			case v.Property != p, expected == checker.Unknown:
+				continue
+			case expected == checker.Violated && !(needs && own), o.Result.Verdict == checker.Inconclusive && !own:
+				continue
+			}
+			worse = append(worse, v)
+			break
+		}
+	}
+	return worse
+}
+
+// inWords says what was violated, with the first as the example.
+func inWords(violations []checker.Violation) string {
+	first := violations[0]
+	why := string(first.Assumption) + " broken"
+	if first.Assumption == checker.None {
+		why = "its own fault"
+	}
+	s := fmt.Sprintf("%s violated, %s: %s", first.Property, why, first.What)
+	for i, v := range violations[1:] {
+		if i == 0 {
+			s += "; so was "
+		} else {
+			s += ", "
+		}
+		s += string(v.Property)
+	}
+	return s
+}
+
+// sortMatrix brings groups and rows into the order of the adversities. Rows of one scenario keep that of its page, but for
+// the one without a variant, which comes first.
+func sortMatrix(m *reports.Matrix) {
+	place := func(kind string) int {
+		i := slices.IndexFunc(adversities, func(a adversity) bool { return a.kind == kind })
+		if i < 0 {
+			return len(adversities)
+		}
+		return i
+	}
+	slices.SortStableFunc(m.Groups, func(a, b reports.MatrixGroup) int { return cmp.Compare(place(a.Kind), place(b.Kind)) })
+	for _, g := range m.Groups {
+		var order []string
+		if i := place(g.Kind); i < len(adversities) {
+			order = adversities[i].scenarios
+		} else {
+			for _, r := range g.Rows {
+				order = append(order, r.Scenario)
+			}
+		}
+		slices.SortStableFunc(g.Rows, func(a, b reports.MatrixRow) int {
+			return cmp.Or(
+				cmp.Compare(slices.Index(order, a.Scenario), slices.Index(order, b.Scenario)),
+				cmp.Compare(min(len(a.Variant), 1), min(len(b.Variant), 1)),
+			)
+		})
+	}
+}
+
+// matrixStatus is the exit status of a matrix: what is not known outranks what is worse.
+func (f *runFlags) matrixStatus(m *reports.Matrix) error {
+	var code status
+	for _, g := range m.Groups {
+		for _, r := range g.Rows {
+			for _, c := range r.Cells {
+				switch {
+				case c.Verdict == checker.Inconclusive:
+					return status(exitUnknown)
+				case c.Against == reports.Worse:
+					code = exitUnexpected
+				}
+			}
+		}
+	}
+	if code != 0 {
+		return code
+	}
+	return nil
+}

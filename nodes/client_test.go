@@ -1,0 +1,291 @@
+//go:build unix
+
+package nodes
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+)
+
+// errand is what a client process of these tests is given to do.
+type errand struct {
+	Contact Contact
+	Do      string
+	Addr    string // of n1
+}
+
+// errands are the lanes that these tests need.
+var errands = map[string]func(*Host, errand) error{
+	// Its clocks run, which package time shows, and at most one moment is missing: that of its pause.
+	"ticks": func(h *Host, _ errand) error {
+		gap := make(chan time.Duration)
+		stop := make(chan struct{})
+		go func() {
+			most, last := time.Duration(0), time.Now()
+			for {
+				select {
+				case <-time.After(time.Millisecond):
+					now := time.Now()
+					most, last = max(most, now.Sub(last)), now
+				case <-stop:
+					gap <- most
+					return
+				}
+			}
+		}()
+		h.Record(sim.Event{Kind: sim.Info, Op: "before"})
+		h.Pause(300 * time.Millisecond)
+		h.Record(sim.Event{Kind: sim.Info, Op: "after"})
+		stop <- struct{}{}
+		h.Record(sim.Event{Kind: sim.Info, Op: "gap", Value: fmt.Sprint((<-gap).Milliseconds())})
+		return nil
+	},
+	// It waits for a reply, which arrives while it is paused, and no longer than to a time that also comes in the pause.
+	"reads": func(h *Host, e errand) error {
+		for range 20 {
+			conn, err := net.Dial("tcp", e.Addr)
+			if err != nil {
+				return err
+			}
+			h.Record(sim.Event{Kind: sim.Invoke, Op: sim.Read})
+			conn.SetReadDeadline(time.Now().Add(60 * time.Millisecond))
+			conn.Write([]byte("*1\r\n$4\r\nPING\r\n"))
+			line, err := bufio.NewReader(conn).ReadString('\n')
+			if errors.Is(err, os.ErrDeadlineExceeded) { // the runtime may fire timers first, but the bytes are there
+				raw, _ := conn.(*net.TCPConn).SyscallConn()
+				buf := make([]byte, 16)
+				raw.Control(func(fd uintptr) {
+					n, _, _ := syscall.Recvfrom(int(fd), buf, syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+					line, err = string(buf[:max(0, n)]), nil
+				})
+			}
+			h.Record(sim.Event{Kind: sim.Info, Op: sim.Read, Value: fmt.Sprint(strings.TrimSpace(line), err)})
+			conn.Close()
+		}
+		return nil
+	},
+	"naps": func(h *Host, _ errand) error {
+		for range 100 {
+			h.Pause(time.Nanosecond)
+		}
+		return nil
+	},
+	"sleeps": func(h *Host, e errand) error {
+		conn, err := net.Dial("tcp", e.Addr)
+		if err != nil {
+			return err
+		}
+		h.Record(sim.Event{Kind: sim.Info, Op: sim.Wait, Value: conn.LocalAddr().String()})
+		time.Sleep(time.Hour)
+		return nil
+	},
+	"exits": func(*Host, errand) error { os.Exit(3); return nil },
+	"records": func(h *Host, _ errand) error {
+		const many = 2000
+		start := time.Now()
+		for range many {
+			h.Record(sim.Event{Kind: sim.Info, Op: sim.Wait, Lock: "lock", Lease: "c1#1", Value: "a value that is not short"})
+		}
+		h.Record(sim.Event{Kind: sim.Info, Op: "took", Value: (time.Since(start) / many).String()})
+		return nil
+	},
+}
+
+// launch starts c1 as a process that runs an errand, in a cluster with n1. In that process it does the errand and does not
+// return.
+func launch(t *testing.T, do string, before func(*Cluster)) (*Cluster, *Client) {
+	t.Helper()
+	if sim.IsWorker() {
+		err := sim.Work(func(_ context.Context, data json.RawMessage) (any, error) {
+			var e errand
+			if err := json.Unmarshal(data, &e); err != nil {
+				return nil, err
+			}
+
+			h, err := Join(e.Contact)
+			if err != nil {
+				return nil, err
+			}
+			defer h.End()
+			return "", errands[e.Do](h, e)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Exit(0)
+	}
+	c, c1, _ := startCluster(t)
+	test := func() *exec.Cmd { return exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$") }
+	err := c1.Start(test, 30*time.Second, func(contact Contact) (json.RawMessage, error) {
+		return json.Marshal(errand{contact, do, c1.Addr("n1")})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if before != nil {
+		before(c)
+	}
+	c1.Go()
+	return c, c1
+}
+
+// told returns what c1 recorded, by what it was.
+func told(c *Cluster, op string) (values []string) {
+	for _, e := range c.Events() {
+		if e.Process == "c1" && e.Op == op && e.Kind == sim.Info {
+			values = append(values, e.Value)
+		}
+	}
+	return values
+}
+
+// A pause stops all of a process, from the step before to the step after.
+func TestClientPause(t *testing.T) {
+	c, _ := launch(t, "ticks", nil)
+	c.Run()
+	if err := c.Err(); err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]time.Duration{}
+	for _, e := range c.Events() {
+		if e.Process == "c1" {
+			at[e.Op+string(e.Kind)] = e.At
+		}
+	}
+	if d := at["after"+string(sim.Info)] - at["before"+string(sim.Info)]; d < 300*time.Millisecond || d > 400*time.Millisecond {
+		t.Errorf("a pause of 300ms took %v: %v", d, at)
+	}
+	var gap int
+	if _, err := fmt.Sscan(strings.Join(told(c, "gap"), " "), &gap); err != nil || gap < 290 {
+		t.Errorf("during a pause of 300ms the process did not run for %d ms", gap)
+	}
+	if n := count(c, sim.Bite, "pause c1 300ms"); n != 1 {
+		t.Errorf("the pause bit %d times", n)
+	}
+}
+
+// A process that resumes finds the bytes that have arrived meanwhile.
+func TestClientFindsBytesAfterPause(t *testing.T) {
+	c, c1 := launch(t, "reads", func(c *Cluster) {
+		inject(t, c, "delay n1->c1 20ms")
+		c.Watch(func(e sim.Event) {
+			if e.Process == "c1" && e.Kind == sim.Invoke {
+				c.Plan(c.Now()+10*time.Millisecond, sim.Pause{Process: "c1", For: 100 * time.Millisecond})
+			}
+		})
+	})
+	c.Run()
+	if err := c.Err(); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Repeat([]string{"+PONG<nil>"}, 20)
+	if got := told(c, sim.Read); !slices.Equal(got, want) {
+		t.Errorf("%s read %q", c1.name, got)
+	}
+}
+
+// A pause ends however short it is.
+func TestClientNaps(t *testing.T) {
+	c, _ := launch(t, "naps", nil)
+	c.Run()
+	if err := c.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(c, sim.Bite, "pause c1 1ns"); n != 100 {
+		t.Errorf("%d pauses of 100 bit", n)
+	}
+}
+
+// A crash kills the process, and breaks its connections, also while it is paused.
+func TestClientCrash(t *testing.T) {
+	c, c1 := launch(t, "sleeps", func(c *Cluster) {
+		c.Watch(func(e sim.Event) {
+			if e.Process == "c1" && e.Op == sim.Wait {
+				c.Plan(c.Now()+20*time.Millisecond, sim.Pause{Process: "c1"})
+				c.Plan(c.Now()+40*time.Millisecond, sim.Crash{Process: "c1"})
+			}
+		})
+	})
+	c.Run() // which would last an hour
+	if err := c.Err(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c1.gone:
+	default:
+		t.Error("the lane has ended, and the process is there")
+	}
+	c.mu.Lock()
+	signalled := c1.signal(contSignal)
+	c.mu.Unlock()
+	if signalled {
+		t.Error("a process that was killed took a signal")
+	}
+	if n := count(c, sim.Bite, "crash c1") + count(c, sim.Bite, "pause c1"); n != 2 {
+		t.Errorf("%d faults of 2 bit", n)
+	}
+}
+
+// A process that ends by itself ends the run, with a reason.
+func TestClientExits(t *testing.T) {
+	c, _ := launch(t, "exits", nil)
+	c.Run()
+	var e *ClientError
+	if err := c.Err(); !errors.As(err, &e) || e.Client != "c1" || !strings.Contains(e.Reason, "exit status 3") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Who does not know the key is nobody's client.
+func TestClientStranger(t *testing.T) {
+	c, c1, _ := startCluster(t)
+	var at Contact
+	err := c1.Start(func() *exec.Cmd { return exec.Command("sleep", "0.3") }, time.Second, func(contact Contact) (json.RawMessage, error) {
+		at = contact
+		return json.RawMessage("0"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", at.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintln(conn, `{"id":1,"hello":{"key":"guessed","pid":1}}`)
+	if n, err := conn.Read(make([]byte, 1)); n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a stranger was answered: %v", err)
+	}
+	// Nor does the run wait for ever for a process that never calls.
+	if err := c.Begin(); err == nil || !strings.Contains(err.Error(), "ended before it took a job") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What an event costs is little beside what a message costs.
+func TestRecordCost(t *testing.T) {
+	c, _ := launch(t, "records", nil)
+	c.Run()
+	took := strings.Join(told(c, "took"), "")
+	if d, err := time.ParseDuration(took); err != nil || d > 5*time.Millisecond {
+		t.Errorf("an event takes %s: %v", took, c.Err())
+	}
+	t.Logf("an event takes %s", took)
+}

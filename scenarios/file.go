@@ -1,0 +1,140 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/clients"
+)
+
+// RunFile puts a lock through a scenario of your own: a subtest SCENARIO/RUN for each section of the file, with the lock in the
+// place of the one that the section names. The name is free: it may be that of the lock which yours is to be compared with, or
+// one that you think of. The package comment says how a file is written; what is wrong with one is reported as file:line.
+//
+// What the file expects decides, and exactly: a violation that is expected must come, and break the assumption that the file
+// names. A run that proves nothing fails. If a section has a timeline, it must be the one that comes out; see [Rewrite].
+//
+// Of the options only [Seed], [Limit] and [Rewrite] make sense here. Everything else is as for [Test].
+func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
+	t.Helper()
+	call := enter(t, newLock)
+	if call == "" {
+		return
+	}
+	o, err := gather(newLock, opts)
+	if err == nil {
+		err = o.forFile()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Parse(path, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Runs {
+		o.place(Case{Scenario: s, Run: r}) // for how long the bench must wait
+	}
+	b := newBench(t, call, o)
+	defer b.close()
+	renewed := *s
+	renewed.Runs = slices.Clone(s.Runs)
+	for _, r := range s.Runs {
+		b.names = append(b.names, s.Name+"/"+r.ID())
+	}
+	for i, r := range s.Runs {
+		t.Run(b.names[i], func(t *testing.T) {
+			t.Helper()
+			c, err := o.place(Case{Scenario: s, Run: r.With(t.Name()), Seed: o.seed, Restless: o.restless, New: newLock})
+			if err != nil {
+				t.Skip(err)
+			}
+			out := b.do(t, c, i, promise{as: []Section{r}, exact: true})
+			if out.Report == nil && o.rewrite {
+				renewed.Runs[i].Golden = out.Timeline()
+			}
+			b.expected(t, out, path)
+		})
+	}
+	b.sumUp(t)
+	if text := renewed.String(); o.rewrite && text != s.String() {
+		if err := replaceFile(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("renewed the timelines in %s", path)
+	}
+}
+
+// expected fails a test whose outcome is not what its file expects.
+func (b *bench) expected(t *testing.T, o *Outcome, path string) {
+	t.Helper()
+	head := o.head()
+	if o.Report != nil {
+		t.Errorf("%s\nthe run did not end: %s\n%s", head, strings.TrimSpace(o.Report.String()), b.again(t, o))
+		return
+	}
+	var wrong []string
+	for _, d := range o.Unexpected() {
+		wrong = append(wrong, fmt.Sprintf("%s:%d: %s", path, o.Run.Line(), d))
+	}
+	if o.surprising() && o.Result.Verdict == checker.Inconclusive {
+		for _, u := range o.Result.Unmet {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: nothing is proved: %s", path, o.Run.Line(), u))
+		}
+	}
+	if o.Run.Golden != "" && o.History.Meta.On == OnSim && !b.rewrite {
+		if line, diff := firstDifference(o.Run.Golden, o.Timeline()); diff != "" {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: the timeline is another one from here on; scenarios.Rewrite(true) renews it\n%s", path, o.Run.golden+line, diff))
+		}
+	}
+	if len(wrong) > 0 {
+		t.Errorf("%s\n%s\n%s\n%s", head, o.Timeline(), strings.Join(wrong, "\n"), b.again(t, o))
+		return
+	}
+	t.Logf("%s\n%s", head, o.Timeline())
+}
+
+// What firstDifference shows.
+const (
+	linesBefore = 3
+	linesOfEach = 8
+)
+
+// firstDifference shows where two texts begin to differ, and the number of that line in the first, from 0. What it shows is
+// empty if they do not.
+func firstDifference(have, got string) (line int, diff string) {
+	if have == got {
+		return 0, ""
+	}
+	a, b := strings.SplitAfter(have, "\n"), strings.SplitAfter(got, "\n")
+	for line < min(len(a), len(b)) && a[line] == b[line] {
+		line++
+	}
+	var s strings.Builder
+	show := func(mark string, lines []string) {
+		for _, l := range lines {
+			if l != "" {
+				s.WriteString(mark + strings.TrimSuffix(l, "\n") + "\n")
+			}
+		}
+	}
+	restA, restB := a[line:], b[line:]
+	for len(restA) > 0 && len(restB) > 0 && restA[len(restA)-1] == restB[len(restB)-1] {
+		restA, restB = restA[:len(restA)-1], restB[:len(restB)-1]
+	}
+	show("    ", a[max(0, line-linesBefore):line])
+	show("  - ", restA[:min(len(restA), linesOfEach)])
+	show("  + ", restB[:min(len(restB), linesOfEach)])
+	if n := len(restA) + len(restB) - min(len(restA), linesOfEach) - min(len(restB), linesOfEach); n > 0 {
+		fmt.Fprintf(&s, "    (%d more lines)\n", n)
+	}
+	return line, strings.TrimSuffix(s.String(), "\n")
+}

@@ -1,0 +1,98 @@
+package scenarios
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lockstep/reports"
+)
+
+// keep writes what is left of a run to where go test -artifacts wants it: the timeline as text and as a picture, the history,
+// and the page with this run alone, for lockstep run. The files are named after the run, as the directory that go test makes
+// is not.
+func keep(t *testing.T, o *Outcome) {
+	t.Helper()
+	name := strings.ReplaceAll(o.Name(), "/", "-")
+	if o.Report != nil {
+		keepFile(t, name+".report.txt", func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s\n\n%s\n", o.Report, o.Report.Stacks)
+			return err
+		})
+	} else {
+		keepFile(t, name+".txt", func(w io.Writer) error {
+			_, err := io.WriteString(w, o.Timeline())
+			return err
+		})
+		keepFile(t, name+".svg", func(w io.Writer) error { return reports.NewTimeline(o.History, o.Result).WriteSVG(w) })
+		keepFile(t, name+".jsonl", func(w io.Writer) error {
+			_, err := o.History.WriteTo(w)
+			return err
+		})
+	}
+	keepFile(t, name+".txtar", func(w io.Writer) error {
+		_, err := io.WriteString(w, o.page())
+		return err
+	})
+}
+
+// page is the scenario with no other run but that of the outcome, and without a timeline.
+func (o *Outcome) page() string {
+	s := *o.Scenario
+	s.Runs = nil
+	for _, r := range o.Scenario.Runs {
+		if r.ID() == o.Run.ID() {
+			r.Golden = ""
+			s.Runs = append(s.Runs, r)
+		}
+	}
+	return s.String()
+}
+
+// keepFile writes an artifact. Without -artifacts the directory would be removed at once, so that there is nothing to do.
+func keepFile(t *testing.T, name string, write func(io.Writer) error) {
+	t.Helper()
+	if f := flag.Lookup("test.artifacts"); f == nil || f.Value.String() != "true" {
+		return
+	}
+	f, err := os.Create(filepath.Join(t.ArtifactDir(), name)) // the directory is nobody else's
+	if err == nil {
+		err = write(f)
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		t.Errorf("the artifact %s was not written: %v", name, err)
+	}
+}
+
+// replaceFile gives a file new contents. Whoever reads it meanwhile gets the old or the new ones, and nothing is lost if it
+// cannot be done.
+func replaceFile(name string, data []byte) error {
+	old, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".lockstep-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // fails once it has its name
+	_, err = io.Copy(tmp, bytes.NewReader(data))
+	if e := tmp.Chmod(old.Mode().Perm()); err == nil {
+		err = e
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}

@@ -1,0 +1,157 @@
+package scenarios
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/clients"
+	"lockstep/clients/libraries"
+	"lockstep/sim"
+)
+
+// What TestLibrariesRepeatThemselves covers takes a minute. These make it more.
+var (
+	repeated = flag.String("libraries", "redsync,redislock", "the library configurations that are repeated; all: every one that is said to repeat itself")
+	seeds    = flag.Uint64("library-seeds", 200, "how many seeds each is repeated with")
+	everyRun = flag.Bool("library-runs", false, "every run of the catalogue with every seed; otherwise the run changes with the seed")
+)
+
+// asLibraryWorker turns the process into a worker if it is to be one: libraries keep state for the whole process, and draw
+// from its randomness, which can be seeded in workers only.
+func asLibraryWorker() {
+	if !sim.IsWorker() {
+		return
+	}
+	if err := Serve(func(name string) (clients.New, error) {
+		l, err := libraries.Find(name)
+		return l.New, err
+	}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// runLibraries does cases in fresh workers, which run the calling test again.
+func runLibraries(t *testing.T, cases []Case, each func(i int, o *Outcome)) {
+	t.Helper()
+	s := &sim.Supervisor{Command: func() *exec.Cmd {
+		return exec.Command(os.Args[0], "-test.run="+only(t.Name()), "-test.count=1", "-test.timeout=0")
+	}}
+	if err := RunAll(t.Context(), s, cases, each); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// libraryRuns lists the runs of the catalogue in which a library takes the place of the lock that a page names.
+func libraryRuns(t *testing.T, l libraries.Lock) []Case {
+	t.Helper()
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []Case
+	for _, s := range all {
+		for _, r := range s.Runs {
+			if slices.Contains(l.Like, r.Lock) {
+				cases = append(cases, Case{Scenario: s, Run: r.With(l.Name)})
+			}
+		}
+	}
+	if len(cases) == 0 {
+		t.Fatalf("%s takes the place of no lock in the catalogue", l.Name)
+	}
+	return cases
+}
+
+// Every library goes through the catalogue to its end: no panic, no goroutine left behind, no run that does not come to rest.
+func TestLibrariesEndTheirRuns(t *testing.T) {
+	asLibraryWorker()
+	var cases []Case
+	for _, l := range libraries.Locks() {
+		for _, c := range libraryRuns(t, l) {
+			c.Seed = 1
+			cases = append(cases, c)
+		}
+	}
+	verdicts := map[string]int{}
+	runLibraries(t, cases, func(_ int, o *Outcome) {
+		verdicts[fmt.Sprintf("%s %s", o.Run.Lock, o.Result.Verdict)]++
+		if o.Report != nil {
+			t.Errorf("%s with %s: %s", o.Name(), o.Run.Lock, o.Report)
+			return
+		}
+		if h := o.History.Meta; h.Cap != "" {
+			t.Errorf("%s with %s: hit %s", o.Name(), o.Run.Lock, h.Cap)
+		}
+	})
+	t.Logf("%d runs: %v", len(cases), verdicts)
+}
+
+// One seed gives one trace, whichever process it is run in: unmodified libraries are reproducible, if they draw only from
+// what can be seeded. Each seed is taken with another run, so that all of the catalogue comes up.
+func TestLibrariesRepeatThemselves(t *testing.T) {
+	asLibraryWorker()
+	configurations := strings.Split(*repeated, ",")
+	if *repeated == "all" {
+		configurations = nil
+		for _, l := range libraries.Locks() {
+			if !l.Restless {
+				configurations = append(configurations, l.Name)
+			}
+		}
+	}
+	for _, name := range configurations {
+		t.Run(name, func(t *testing.T) {
+			l, err := libraries.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			repeat(t, l)
+		})
+	}
+}
+
+// repeat does runs of a library five times each, three in some workers and two in others.
+func repeat(t *testing.T, l libraries.Lock) {
+	runs := libraryRuns(t, l)
+	var cases []Case
+	for seed := range *seeds {
+		for i, c := range runs {
+			if *everyRun || i == int(seed)%len(runs) {
+				c.Seed = seed
+				cases = append(cases, c)
+			}
+		}
+	}
+	sums := make([][]string, len(cases))
+	for _, times := range []int{3, 2} {
+		runLibraries(t, slices.Repeat(cases, times), func(i int, o *Outcome) {
+			i %= len(cases)
+			sum := o.History.Meta.Checksum
+			if o.Report != nil {
+				sum = "none: " + o.Report.Reason
+			}
+			sums[i] = append(sums[i], sum)
+		})
+	}
+	differ := 0
+	traces := map[string]uint64{}
+	for i, c := range cases {
+		if slices.Sort(sums[i]); sums[i][0] != sums[i][4] || strings.HasPrefix(sums[i][0], "none") {
+			differ++
+			t.Errorf("%s/%s, seed %d: five times: %v", c.Scenario.Name, c.Run.ID(), c.Seed, sums[i])
+		}
+		run := c.Scenario.Name + "/" + c.Run.ID()
+		if other, ok := traces[run+sums[i][0]]; ok { // it would say nothing about repetitions either
+			t.Errorf("%s has one trace with the seeds %d and %d", run, other, c.Seed)
+		}
+		traces[run+sums[i][0]] = c.Seed
+	}
+	t.Logf("%d cases five times each, over %d runs of the catalogue: %d of them differ from themselves", len(cases), len(runs), differ)
+}

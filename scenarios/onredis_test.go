@@ -1,0 +1,70 @@
+package scenarios_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"lockstep/clients"
+	"lockstep/clients/planted"
+	"lockstep/scenarios"
+)
+
+// TestMineOnRedis is what a user writes. Its lock is a good one, unless TestPlantedOnRedis says otherwise.
+func TestMineOnRedis(t *testing.T) {
+	newLock := clients.NewSingle
+	if name := os.Getenv(mine); name != "" {
+		var err error
+		if newLock, err = clients.FindIn(planted.Locks(), name); err != nil {
+			t.Fatal(err)
+		}
+	} else if os.Getenv("CI") == "" {
+		if _, err := exec.LookPath("redis-server"); err != nil {
+			t.Skip(err)
+		}
+	}
+	scenarios.Test(t, newLock, scenarios.OnRedis(), scenarios.Speed(20),
+		scenarios.Only("pause-after-acquire", "failover-lag", "pause-fenced"))
+}
+
+// onRedis runs TestMineOnRedis with a planted lock.
+func onRedis(t *testing.T, lock string, env ...string) (output string, err error) {
+	t.Helper()
+	c := exec.Command(os.Args[0], "-test.run=^TestMineOnRedis$", "-test.v")
+	c.Env = append(append(c.Environ(), mine+"="+lock), env...)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// A lock that breaks its process fails the test, with a report that says what happened, in which client, and where.
+func TestPlantedOnRedis(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	for name, want := range map[string][]string{
+		"panics": {": panic: assignment to entry in nil map", "planted.panics"},
+		"races":  {": fatal error: concurrent map writes", "planted.write"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := onRedis(t, name)
+			if err == nil {
+				t.Errorf("the test passed:\n%s", out)
+			}
+			for _, w := range append(want, "--- FAIL: TestMineOnRedis/pause-fenced/single") {
+				if !strings.Contains(out, w) {
+					t.Errorf("the output does not contain %q:\n%s", w, out)
+				}
+			}
+		})
+	}
+}
+
+// Without a server the test fails, in one line that says how to get one; it is not skipped.
+func TestOnRedisWithoutServer(t *testing.T) {
+	out, err := onRedis(t, "panics", "PATH="+t.TempDir())
+	if err == nil || !regexp.MustCompile(`(?m)^ .*: scenarios\.OnRedis: redis-server is not on the PATH; install it .*$`).MatchString(out) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

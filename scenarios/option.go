@@ -1,0 +1,232 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// An Option says what a lock is put through by [Test], [RunFile] or [Run], and what is claimed of it.
+//
+// What is claimed decides what fails. Without any option it is that the lock is as good as single, the correct lock on one
+// Redis node. A few claims, as options:
+//
+//	survives the crash of a minority of its nodes,      Like("redlock")
+//	if those that come back have their keys
+//	needs bounded pauses: who sleeps through its        Like("fenced"), Needs(checker.BoundedPause)
+//	lease may do harm where fenced would not
+//	has fences, and the resource checks them            Like("fenced")
+//	renews itself                                       Like("watchdog")
+//	survives any pause                                  Survives(checker.BoundedPause)
+//
+// What a lock of the literature keeps, in which scenario, is in docs/scenarios.md.
+type Option func(*options)
+
+type options struct {
+	given    []string // the names of the options, in their order
+	like     []string
+	survives []checker.Assumption
+	needs    []checker.Assumption
+	seed     uint64
+	only     []string
+	limit    time.Duration
+	rewrite  bool
+	restless bool
+	on       string
+	speed    float64
+	longest  time.Duration // that a run on real servers can take
+}
+
+func option(name string, set func(*options)) Option {
+	return func(o *options) {
+		o.given = append(o.given, name)
+		set(o)
+	}
+}
+
+// Like names the locks of the literature that yours claims to be as good as: their runs in the catalogue are what yours is
+// put through, in their place, and whatever one of them keeps there, yours must keep. A run that two of them have in common,
+// but for what is expected, is done once. The default is single, a lock on one Redis node.
+func Like(locks ...string) Option {
+	return option("Like", func(o *options) { o.like = append(o.like, locks...) })
+}
+
+// Survives claims that the lock keeps its properties even where the environment breaks these assumptions. A violation with
+// which one of them broke fails, also where the lock that yours is like has it too.
+func Survives(assumptions ...checker.Assumption) Option {
+	return option("Survives", func(o *options) { o.survives = append(o.survives, assumptions...) })
+}
+
+// Needs takes something back from the claim: that the lock keeps its properties where the environment breaks these
+// assumptions. A violation with which one of them broke is reported, and fails nothing, also where the lock that yours is
+// like has none.
+func Needs(assumptions ...checker.Assumption) Option {
+	return option("Needs", func(o *options) { o.needs = append(o.needs, assumptions...) })
+}
+
+// Seed sets the seed of the runs. The default is 1.
+func Seed(seed uint64) Option { return option("Seed", func(o *options) { o.seed = seed }) }
+
+// Only restricts what is run to some scenarios of the catalogue, by their names. The default is all that have a run of a
+// lock that yours is like.
+func Only(names ...string) Option {
+	return option("Only", func(o *options) { o.only = append(o.only, names...) })
+}
+
+// Limit is how much real time a run may take before it is given up and reported. The default is 20 s; a run takes some
+// milliseconds. [OnRedis] it is how much more than its steps say.
+func Limit(d time.Duration) Option { return option("Limit", func(o *options) { o.limit = d }) }
+
+// Rewrite has [RunFile] renew the timelines in the file; never what it expects. It is meant for a flag of your own:
+//
+//	var rewrite = flag.Bool("rewrite", false, "renew timelines")
+//
+//	scenarios.RunFile(t, "testdata/deploy.txtar", newLock, scenarios.Rewrite(*rewrite))
+func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.rewrite = yes }) }
+
+// claiming are the options that say what is expected, which in a file stands in the file.
+var claiming = []string{"Like", "Survives", "Needs", "Only"}
+
+func gather(newLock clients.New, opts []Option) (options, error) {
+	o := options{seed: 1, on: OnSim, speed: noSpeed}
+	if newLock == nil {
+		return o, errors.New("the lock is nil; it must be a func(clients.Env) clients.Locker")
+	}
+	for i, opt := range opts {
+		if opt == nil {
+			return o, fmt.Errorf("option %d is nil", i+1)
+		}
+		opt(&o)
+	}
+	if slices.Contains(o.given, "Limit") && o.limit <= 0 {
+		return o, fmt.Errorf("scenarios.Limit(%v): it must be above zero", o.limit)
+	}
+	return o, o.forServers()
+}
+
+// forCatalogue checks the options of [Test] and [Run], and fills in what was not said.
+func (o *options) forCatalogue() error {
+	if slices.Contains(o.given, "Rewrite") {
+		return errors.New("scenarios.Rewrite is for RunFile; the timelines of the catalogue are those of its own locks")
+	}
+	if len(o.like) == 0 {
+		if slices.Contains(o.given, "Like") {
+			return errors.New("scenarios.Like names no lock; single is the default")
+		}
+		o.like = []string{"single"}
+	}
+	for _, name := range o.like {
+		if _, err := clients.Find(name); err != nil {
+			return fmt.Errorf("scenarios.Like: %w", err)
+		}
+	}
+	for name, given := range map[string][]checker.Assumption{"Survives": o.survives, "Needs": o.needs} {
+		for _, a := range given {
+			if err := checkAssumption(a); err != nil {
+				return fmt.Errorf("scenarios.%s: %w", name, err)
+			}
+		}
+	}
+	for _, a := range o.survives {
+		if slices.Contains(o.needs, a) {
+			return fmt.Errorf("scenarios.Survives and scenarios.Needs both name %q, and contradict each other: a violation that comes with it either fails or is reported", a)
+		}
+	}
+	return nil
+}
+
+// forFile checks the options of [RunFile].
+func (o *options) forFile() error {
+	for _, name := range o.given {
+		if slices.Contains(claiming, name) {
+			return fmt.Errorf("scenarios.%s is for Test and Run; with RunFile the file says what to run, and its expectations decide", name)
+		}
+	}
+	return nil
+}
+
+func checkAssumption(a checker.Assumption) error {
+	if a == checker.None {
+		return fmt.Errorf("%q is no assumption; a violation that breaks none is the lock's own fault, and fails unless the lock that yours is like has the same", a)
+	}
+	var names []string
+	for _, known := range checker.Assumptions() {
+		if known == a {
+			return nil
+		}
+		if known != checker.None {
+			names = append(names, string(known))
+		}
+	}
+	return sim.Unknown("assumption", string(a), names)
+}
+
+// A trial is a run of the catalogue that a lock is put through.
+type trial struct {
+	Case
+	promise promise
+}
+
+// trials lists the runs that the options ask for, with a lock of some name in the place of those that the pages name.
+func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
+	all, err := Catalogue()
+	if err != nil {
+		return nil, err
+	}
+	if len(o.only) > 0 {
+		all = nil
+		for _, name := range o.only {
+			s, err := Find(name)
+			if err != nil {
+				return nil, fmt.Errorf("scenarios.Only: %w", err)
+			}
+			all = append(all, s)
+		}
+	}
+	var trials []trial
+	for _, s := range all {
+		var of []trial // this scenario
+		for _, like := range o.like {
+			for _, r := range s.Runs {
+				if r.Lock == like {
+					of = o.add(of, s, r, name, newLock)
+				}
+			}
+		}
+		trials = append(trials, of...)
+	}
+	if len(trials) == 0 {
+		return nil, fmt.Errorf("no run of %s in %s", strings.Join(o.like, " or "), strings.Join(o.only, ", "))
+	}
+	return trials, nil
+}
+
+// add adds a run to those of its scenario, or, if only the reference makes it another one, what it expects.
+func (o *options) add(of []trial, s *Scenario, r Section, name string, newLock clients.New) []trial {
+	for i := range of {
+		if of[i].promise.as[0].Lock != r.Lock && sameButForLock(s.Resolve(of[i].promise.as[0]), s.Resolve(r)) {
+			of[i].promise.as = append(of[i].promise.as, r)
+			return of
+		}
+	}
+	return append(of, trial{
+		Case:    Case{Scenario: s, Run: r.With(name), Seed: o.seed, On: o.on, Speed: o.speed, Restless: o.restless, New: newLock},
+		promise: promise{as: []Section{r}, survives: o.survives, needs: o.needs},
+	})
+}
+
+// sameButForLock reports whether two resolved runs are one once the same lock is put through both.
+func sameButForLock(r, q Section) bool {
+	for _, key := range settings {
+		if key != "label" && r.setting(key) != q.setting(key) {
+			return false
+		}
+	}
+	return slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) && slices.EqualFunc(r.Musts, q.Musts, sameMust)
+}

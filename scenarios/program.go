@@ -1,0 +1,72 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"testing"
+
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// Run is [Test] for a program: it puts a lock through the catalogue and returns what came of each run, in the order of the
+// catalogue. What broke a claim is in [Outcome.Broken]; [Summary] prints the table. An error means that the runs could not be
+// done: an option that makes no sense, a worker that could not be started, the end of ctx.
+//
+// The runs take place in worker processes, for which Run runs the program again, with the same arguments. In a worker Run
+// does not return: so main must come to it again, and what stands before it in main happens in each worker, too. Where main
+// does not come to it, Run returns an error. A call before the one that a worker is for returns nothing and no error there,
+// so make the calls one after the other.
+func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, error) {
+	call := fmt.Sprintf("Run %d", runs.Add(1))
+	if sim.IsWorker() {
+		serve(call, newLock)
+		return nil, nil
+	}
+	if testing.Testing() {
+		return nil, errors.New("scenarios.Run is for programs, whose main it comes from again in worker processes; in a test use scenarios.Test")
+	}
+	o, err := gather(newLock, opts)
+	if err == nil {
+		err = o.forCatalogue()
+	}
+	if err != nil {
+		return nil, err
+	}
+	trials, err := o.trials("yours", newLock)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if trials, _, err = o.possible(trials); err != nil {
+		return nil, err
+	}
+	var cases []Case
+	for _, t := range trials {
+		cases = append(cases, t.Case)
+	}
+	s := &sim.Supervisor{Limit: o.limit, Command: func() *exec.Cmd {
+		c := exec.Command(self, os.Args[1:]...)
+		c.Env = append(c.Environ(), callEnv+"="+call)
+		return c
+	}}
+	outcomes := make([]*Outcome, len(cases))
+	err = RunAll(ctx, s, cases, func(i int, out *Outcome) {
+		outcomes[i] = out
+		out.promise = trials[i].promise
+	})
+	if err != nil {
+		return nil, fmt.Errorf("scenarios.Run: %w", err)
+	}
+	return outcomes, nil
+}
+
+// runs counts the calls of Run: a worker process has to know for which of them it is there.
+var runs atomic.Int64

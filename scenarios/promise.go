@@ -1,0 +1,148 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+)
+
+// A promise is what is claimed of a lock in a run.
+type promise struct {
+	as       []Section // the runs of the catalogue in whose place this one is; what each of them keeps is to be kept
+	survives []checker.Assumption
+	needs    []checker.Assumption
+	exact    bool // what the run expects decides, of a violation as well
+}
+
+// A BrokenClaim is a violation of something that is claimed of a lock.
+type BrokenClaim struct {
+	checker.Violation
+	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
+}
+
+// Broken lists the violations that break what is claimed of the lock: by the options of [Run], or, for an outcome of
+// [RunAll] or [Simulate], that it keeps what the run expects to be kept.
+//
+// A violation with which no assumption of the environment broke is the lock's own fault. It breaks the claim also in a run
+// that proves nothing about what it is there for.
+func (o *Outcome) Broken() []BrokenClaim {
+	var broken []BrokenClaim
+	for _, v := range o.Result.Violations {
+		if claim := o.promised(v); claim != "" {
+			broken = append(broken, BrokenClaim{v, claim})
+		}
+	}
+	return broken
+}
+
+// Failed reports whether [Test] would fail with this outcome: a claim is broken, or the run did not end by itself.
+func (o *Outcome) Failed() bool { return o.standing() >= failed }
+
+// promised says which claim a violation breaks; empty if none.
+func (o *Outcome) promised(v checker.Violation) string {
+	keeps := o.keeper(v)
+	switch {
+	case v.Assumption == checker.None && keeps != "":
+		return "keeps this as long as no assumption breaks, as " + keeps + " does here"
+	case slices.Contains(o.promise.survives, v.Assumption):
+		return fmt.Sprintf("survives a breach of %s", v.Assumption)
+	case slices.Contains(o.promise.needs, v.Assumption), o.Result.Verdict == checker.Inconclusive, keeps == "":
+		return ""
+	}
+	return "is as good as " + keeps + ", which keeps it here"
+}
+
+// keeper names a reference that is expected not to have a violation; empty if each has it. Whoever is expected to violate a
+// property for a reason outside of it is not expected to do so by its own fault.
+func (o *Outcome) keeper(v checker.Violation) string {
+	as := o.promise.as
+	if len(as) == 0 {
+		as = []Section{o.Run}
+	}
+	for _, r := range as {
+		e := r.expectation(v.Property)
+		if e.Status == checker.OK || v.Assumption == checker.None && e.Assumption != "" && e.Assumption != checker.None {
+			return r.Reference()
+		}
+	}
+	return ""
+}
+
+// expectation is what a run expects of a property.
+func (r Section) expectation(p checker.Property) Expectation {
+	for _, e := range r.Expect {
+		if e.Property == p {
+			return e
+		}
+	}
+	return Expectation{Property: p, Status: checker.OK}
+}
+
+// standing sums up how an outcome compares with what is claimed.
+type standing int
+
+const (
+	safe     standing = iota
+	asOthers          // UNSAFE where each reference is
+	allowed           // UNSAFE where a reference is not, which needs allows
+	unproved          // nothing can be said
+	failed            // it did not end by itself; this and what comes after it fails a test
+	broke             // a claim is broken
+	other             // not what the file expects
+)
+
+func (o *Outcome) standing() standing {
+	switch {
+	case o.Report != nil:
+		return failed
+	case o.promise.exact && o.surprising():
+		return other
+	case !o.promise.exact && len(o.Broken()) > 0:
+		return broke
+	case o.Result.Verdict == checker.Inconclusive:
+		return unproved
+	case o.Result.Verdict == checker.Safe:
+		return safe
+	}
+	for _, v := range o.Result.Violations {
+		if o.keeper(v) != "" {
+			return allowed
+		}
+	}
+	return asOthers
+}
+
+// word is what the table says: at most 11 columns.
+func (s standing) word() string {
+	return [...]string{"kept", "kept", "not claimed", "unproved", "DID NOT END", "BROKEN", "UNEXPECTED"}[s]
+}
+
+// surprising reports whether an outcome is another one than its run expects.
+func (o *Outcome) surprising() bool {
+	return len(o.Unexpected()) > 0 || o.Result.Verdict == checker.Inconclusive && o.ExpectedVerdict() != checker.Inconclusive
+}
+
+// complain says, for people, which claims an outcome breaks: the first violation of each property.
+func (o *Outcome) complain() string {
+	var b strings.Builder
+	broken := o.Broken()
+	for _, p := range checker.Properties() {
+		of := slices.DeleteFunc(slices.Clone(broken), func(c BrokenClaim) bool { return c.Property != p })
+		if len(of) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s violated: %s\n", p, of[0].What)
+		if of[0].Assumption == checker.None {
+			fmt.Fprintf(&b, "  no assumption about the environment broke with it\n")
+		} else {
+			fmt.Fprintf(&b, "  what broke with it: %s\n", of[0].Assumption)
+		}
+		fmt.Fprintf(&b, "  it is claimed that the lock %s\n", of[0].Claim)
+		if n := len(of) - 1; n > 0 {
+			fmt.Fprintf(&b, "  (and %d more)\n", n)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,235 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	lacking "lockstep/clients/broken"
+)
+
+// tried puts a lock, which may lack a safeguard, through the runs that some options ask for in one scenario.
+func tried(t *testing.T, lock, scenario string, opts ...Option) map[string]*Outcome {
+	t.Helper()
+	quietRedis()
+	newLock, err := clients.FindIn(slices.Concat(clients.Locks(), lacking.Locks()), lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := gather(newLock, append(opts, Only(scenario)))
+	if err == nil {
+		err = o.forCatalogue()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, err := o.trials("mine", newLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]*Outcome{}
+	for _, trial := range trials {
+		out, err := Simulate(trial.Scenario, trial.Run, newLock, trial.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.promise = trial.promise
+		got[trial.Run.ID()] = out
+	}
+	return got
+}
+
+// Each claim can be kept, and broken.
+func TestClaimsDecide(t *testing.T) {
+	everything := []checker.Assumption{checker.BoundedPause, checker.BoundedClockError, checker.BoundedDelay, checker.DurableNodes}
+	for _, test := range []struct {
+		name, lock, run string
+		opts            []Option
+		want            standing
+		claim           string // that is broken
+	}{
+		{"keeps what its reference keeps", "fenced", "pause-fenced/fenced", []Option{Like("fenced")}, safe, ""},
+		{"does not", "single", "pause-fenced/fenced", []Option{Like("fenced")}, broke, "is as good as fenced, which keeps it here"},
+		{"says that it does not", "single", "pause-fenced/fenced", []Option{Like("fenced"), Needs(checker.BoundedPause)}, allowed, ""},
+		{"says that it needs another thing", "single", "pause-fenced/fenced", []Option{Like("fenced"), Needs(checker.BoundedDelay)}, broke, "is as good as fenced"},
+		{"violates what its reference violates", "single", "pause-after-acquire/single", nil, asOthers, ""},
+		{"claims to survive that", "single", "pause-after-acquire/single", []Option{Survives(checker.BoundedPause)}, broke, "survives a breach of bounded pause"},
+		{"claims to survive another thing", "single", "pause-after-acquire/single", []Option{Survives(checker.DurableNodes)}, asOthers, ""},
+		{"is better than its reference", "fenced", "pause-fenced/fenced", []Option{Like("fenced"), Survives(everything...)}, safe, ""},
+		{"is at fault itself", "single-uncompared", "fixed-value/single", nil, broke, "as long as no assumption breaks, as single does"},
+		{"is at fault itself, whatever it needs", "single-uncompared", "fixed-value/single", []Option{Needs(everything...)}, broke, "as long as no assumption breaks"},
+		{"hands out what is over", "redlock-no-elapsed-check", "pause-in-acquire/redlock", []Option{Like("redlock")}, broke, "is as good as redlock"},
+		{"lets two majorities be", "redlock-half-quorum", "redlock-contended/redlock/even-split", []Option{Like("redlock")}, broke, "as long as no assumption breaks, as redlock does"},
+		{"survives a minority crash", "redlock", "crash-restart-5/redlock/durable", []Option{Like("redlock")}, safe, ""},
+		{"as good as two", "fenced", "pause-fenced/single", []Option{Like("single", "fenced")}, safe, ""},
+		{"as good as only one of two", "single", "pause-fenced/single", []Option{Like("single", "fenced")}, broke, "is as good as fenced"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			scenario, id, _ := strings.Cut(test.run, "/")
+			o := tried(t, test.lock, scenario, test.opts...)[id]
+			if o == nil {
+				t.Fatal("there is no such run")
+			}
+			if got := o.standing(); got != test.want {
+				t.Errorf("standing %q, want %q\n%s", got.word(), test.want.word(), o.Timeline())
+			}
+			if broken := o.Broken(); (len(broken) > 0) != (test.want == broke) {
+				t.Errorf("broken claims: %+v", broken)
+			}
+			if test.claim != "" && !strings.Contains(o.complain(), test.claim) {
+				t.Errorf("the complaint does not say %q:\n%s", test.claim, o.complain())
+			}
+		})
+	}
+}
+
+// What no run of today brings about.
+func TestClaimsByHand(t *testing.T) {
+	outcome := func(v checker.Verdict, a checker.Assumption, p promise) *Outcome {
+		r := checker.Result{Verdict: v, Violations: []checker.Violation{{Property: checker.LeaseExclusion, Assumption: a, What: "two held it"}}}
+		return &Outcome{Scenario: &Scenario{Name: "s"}, Run: p.as[0], Result: r, promise: p}
+	}
+	keeps := Section{Lock: "keeps"}
+	violates := func(a checker.Assumption) Section {
+		return Section{Lock: "violates", Expect: []Expectation{{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: a}}}
+	}
+	pause := []checker.Assumption{checker.BoundedPause}
+	for name, test := range map[string]struct {
+		o    *Outcome
+		want standing
+	}{
+		"its reference is at fault for a reason outside":   {outcome(checker.Unsafe, checker.None, promise{as: []Section{violates(checker.BoundedPause)}}), broke},
+		"its reference is at fault itself":                 {outcome(checker.Unsafe, checker.None, promise{as: []Section{violates(checker.None)}}), asOthers},
+		"its reference violates it for another reason":     {outcome(checker.Unsafe, checker.BoundedDelay, promise{as: []Section{violates(checker.BoundedPause)}}), asOthers},
+		"one of two references keeps it":                   {outcome(checker.Unsafe, checker.BoundedPause, promise{as: []Section{violates(checker.BoundedPause), keeps}}), broke},
+		"the run proves nothing":                           {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []Section{keeps}}), unproved},
+		"the run proves nothing, but nobody else did it":   {outcome(checker.Inconclusive, checker.None, promise{as: []Section{keeps}}), broke},
+		"the run proves nothing, but it claims to survive": {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []Section{keeps}, survives: pause}), broke},
+	} {
+		if got := test.o.standing(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got.word(), test.want.word())
+		}
+	}
+}
+
+// A run that two references have in common is done once, and both count.
+func TestLikeSeveral(t *testing.T) {
+	o := options{like: []string{"single", "single-delex", "fenced"}, seed: 1}
+	trials, err := o.trials("mine", clients.NewSingle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, trial := range trials {
+		if trial.Scenario.Name == "pause-after-acquire" {
+			count[trial.Run.ID()] = len(trial.promise.as)
+		}
+	}
+	if len(count) != 1 || count["single"] != 3 {
+		t.Errorf("runs of pause-after-acquire, and for how many locks each counts: %v; want the one of single, for three", count)
+	}
+	names := map[string]bool{}
+	for _, trial := range trials {
+		name := trial.Scenario.Name + "/" + trial.Run.ID()
+		if names[name] {
+			t.Errorf("%s comes twice", name)
+		}
+		names[name] = true
+	}
+}
+
+func TestOptionsContradict(t *testing.T) {
+	forFile := func(o *options) error { return o.forFile() }
+	forCatalogue := func(o *options) error { return o.forCatalogue() }
+	for _, test := range []struct {
+		check func(*options) error
+		opts  []Option
+		want  string
+	}{
+		{forCatalogue, []Option{Like("redlok")}, `scenarios.Like: unknown lock "redlok"`},
+		{forCatalogue, []Option{Like()}, "scenarios.Like names no lock"},
+		{forCatalogue, []Option{Survives("bounded pauses")}, `scenarios.Survives: unknown assumption "bounded pauses"; the assumptions are bounded pause, bounded clock error, bounded delay, durable nodes (did you mean`},
+		{forCatalogue, []Option{Needs(checker.None)}, `scenarios.Needs: "none" is no assumption`},
+		{forCatalogue, []Option{Survives(checker.BoundedPause), Needs(checker.BoundedDelay, checker.BoundedPause)}, `both name "bounded pause", and contradict each other`},
+		{forCatalogue, []Option{Rewrite(false)}, "scenarios.Rewrite is for RunFile"},
+		{forCatalogue, []Option{Limit(-time.Second)}, "scenarios.Limit(-1s): it must be above zero"},
+		{forCatalogue, []Option{Limit(0)}, "scenarios.Limit(0s): it must be above zero"},
+		{forCatalogue, []Option{nil}, "option 1 is nil"},
+		{forFile, []Option{Like("single")}, "scenarios.Like is for Test and Run"},
+		{forFile, []Option{Needs(checker.BoundedPause)}, "scenarios.Needs is for Test and Run"},
+	} {
+		o, err := gather(clients.NewSingle, test.opts)
+		if err == nil {
+			err = test.check(&o)
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+	if _, err := gather(nil, nil); err == nil || !strings.Contains(err.Error(), "the lock is nil") {
+		t.Errorf("no lock: %v", err)
+	}
+	o := options{like: []string{"watch"}, only: []string{"clock-jump"}}
+	if _, err := o.trials("mine", clients.NewSingle); err == nil || err.Error() != "no run of watch in clock-jump" {
+		t.Errorf("no run: %v", err)
+	}
+	o.only = []string{"clock-jumps"}
+	if _, err := o.trials("mine", clients.NewSingle); err == nil || !strings.Contains(err.Error(), `scenarios.Only: unknown scenario "clock-jumps" (did you mean "clock-jump"?)`) {
+		t.Errorf("no scenario: %v", err)
+	}
+}
+
+// The table has room for every run of the catalogue, with the longest words that it can have.
+func TestSummaryIsNarrow(t *testing.T) {
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exact := range []bool{false, true} {
+		var outcomes []*Outcome
+		for _, s := range all {
+			for _, r := range s.Runs {
+				r.Expect = nil
+				result := checker.Result{
+					Verdict:    checker.Inconclusive,
+					Statuses:   []checker.PropertyStatus{{Property: checker.ResourceExclusion, Status: checker.Violated}},
+					Violations: []checker.Violation{{Property: checker.ResourceExclusion, Assumption: checker.BoundedClockError}},
+				}
+				p := promise{as: []Section{{Lock: "keeps"}}, survives: []checker.Assumption{checker.BoundedClockError}, exact: exact}
+				outcomes = append(outcomes, &Outcome{Scenario: s, Run: r, Result: result, promise: p})
+			}
+		}
+		var b strings.Builder
+		Summary(&b, outcomes)
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+		if want := map[bool]string{false: "BROKEN", true: "UNEXPECTED"}[exact]; !strings.Contains(b.String(), want) {
+			t.Errorf("no row says %s:\n%s", want, b.String())
+		}
+	}
+}
+
+func TestFirstDifference(t *testing.T) {
+	for _, test := range []struct {
+		have, got string
+		line      int
+		diff      string
+	}{
+		{"a\nb\n", "a\nb\n", 0, ""},
+		{"a\nb\nc\n", "a\nx\nc\n", 1, "    a\n  - b\n  + x"},
+		{"a\n", "a\nb\n", 1, "    a\n  + b"},
+		{"a\nb\n", "a\n", 1, "    a\n  - b"},
+		{"1\n2\n3\n4\n5\n", "1\n2\n3\n4\n6\n", 4, "    2\n    3\n    4\n  - 5\n  + 6"},
+	} {
+		if line, diff := firstDifference(test.have, test.got); line != test.line || diff != test.diff {
+			t.Errorf("%q and %q: line %d\n%s\nwant line %d\n%s", test.have, test.got, line, diff, test.line, test.diff)
+		}
+	}
+}

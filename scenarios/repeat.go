@@ -1,0 +1,132 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+// nearly is how far two times may be apart that count as the same when a run is repeated: less than a client could have
+// waited for an answer.
+const nearly = time.Millisecond
+
+// Restless says that the runs of your lock do not repeat themselves to the byte: it draws from randomness that cannot be seeded,
+// or leaves the order of what is simultaneous to the Go scheduler. Each run is done twice then, and one that differs for its
+// clients is marked as not reproducible; without this option, one that differs in anything fails.
+func Restless() Option { return option("Restless", func(o *options) { o.restless = true }) }
+
+// difference compares two repetitions of a run as its clients saw them, and words the first difference; empty if there is
+// none.
+//
+// A library may draw from randomness that nobody can seed, and send from several goroutines over one connection in the order
+// in which they ran. Then two repetitions differ in their traces, in nanoseconds and in the order of messages, and the
+// checksum says nothing. What such a run is good for is what it shows: its verdict, and what each client did and got. So
+// these are compared: the status of each property, with the assumptions that were broken; and for each client its
+// invocations and outcomes, one after the other, with the operation, the lease, the fence, the value and whether there was an
+// error, and with their times to within a millisecond.
+func difference(first, second *Outcome) string {
+	for i, s := range first.Result.Statuses {
+		if t := second.Result.Statuses[i]; s != t {
+			return fmt.Sprintf("%s: %s, then %s", s.Property, s.Status, t.Status)
+		}
+	}
+	if a, b := first.Result.Verdict, second.Result.Verdict; a != b {
+		return fmt.Sprintf("verdict %v, then %v", a, b)
+	}
+	if a, b := assumptions(first.Result), assumptions(second.Result); a != b {
+		return fmt.Sprintf("broken: %s, then %s", a, b)
+	}
+	var found string
+	earliest := sim.NoEnd
+	for _, client := range clientsOf(first.History, second.History) {
+		a, b := seenBy(client, first.History), seenBy(client, second.History)
+		for i := range max(len(a), len(b)) {
+			at, words := compareEvents(at(a, i), at(b, i))
+			if words == "" {
+				continue
+			}
+			if at < earliest {
+				earliest, found = at, client+" "+words
+			}
+			break
+		}
+	}
+	return found
+}
+
+// assumptions lists what the violations of a run broke, each once.
+func assumptions(r checker.Result) string {
+	var broken []string
+	for _, v := range r.Violations {
+		if text := fmt.Sprintf("%s (%s)", v.Property, v.Assumption); !slices.Contains(broken, text) {
+			broken = append(broken, text)
+		}
+	}
+	slices.Sort(broken)
+	return strings.Join(broken, ", ")
+}
+
+func clientsOf(histories ...*sim.History) []string {
+	var all []string
+	for _, h := range histories {
+		all = append(all, h.Meta.Clients...)
+		all = append(all, h.Meta.Probe)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// seenBy lists what a client did, and what it was told.
+func seenBy(client string, h *sim.History) []sim.Event {
+	var seen []sim.Event
+	for _, e := range h.Events {
+		switch e.Kind {
+		case sim.Invoke, sim.OK, sim.Fail, sim.Info:
+			if e.Process == client && e.Op != sim.Unpaused {
+				seen = append(seen, e)
+			}
+		}
+	}
+	return seen
+}
+
+func at(events []sim.Event, i int) *sim.Event {
+	if i < len(events) {
+		return &events[i]
+	}
+	return nil
+}
+
+// compareEvents words the difference between two events, one of which may be missing; empty if there is none. It also
+// returns the earlier time.
+func compareEvents(a, b *sim.Event) (earlier time.Duration, words string) {
+	say := func(e *sim.Event) string {
+		if e == nil {
+			return "nothing more"
+		}
+		text := fmt.Sprintf("%s %s", e.Kind, e.Op)
+		for _, s := range []string{e.Value, e.Lease} {
+			if s != "" {
+				text += " " + s
+			}
+		}
+		return fmt.Sprintf("%s at %.6fs", text, e.At.Seconds())
+	}
+	switch {
+	case a == nil:
+		return b.At, say(a) + ", then " + say(b)
+	case b == nil:
+		return a.At, say(a) + ", then " + say(b)
+	}
+	same := a.Kind == b.Kind && a.Op == b.Op && a.ID == b.ID && a.Lock == b.Lock && a.Lease == b.Lease && a.Fence == b.Fence &&
+		a.Value == b.Value && (a.Error == "") == (b.Error == "") &&
+		(a.At-b.At).Abs() < nearly && (a.Until == b.Until || (a.Until-b.Until).Abs() < nearly)
+	if same {
+		return 0, ""
+	}
+	return min(a.At, b.At), say(a) + ", then " + say(b)
+}

@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients/libraries"
+	"lockstep/sim"
+)
+
+// TestRestlessLibrariesRepeatWhatClientsSee takes a minute at most. These make it more, or less.
+var (
+	restlessSeeds = flag.Uint64("restless-seeds", 200, "how many seeds restless libraries are repeated with")
+	restlessOf    = flag.String("restless", "rueidislock-one", "the restless configurations that are repeated; all: every one")
+	restlessEvery = flag.Bool("restless-runs", false, "every run of the catalogue with every seed; otherwise the run changes with the seed")
+)
+
+// In at least 99 of 100 repetitions of a seed a restless library has the same verdict, and its clients see the same. The
+// runs take turns with the seeds. Each seed is run five times, in several processes.
+func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
+	asLibraryWorker()
+	for _, l := range libraries.Locks() {
+		if !l.Restless || *restlessOf != "all" && !slices.Contains(strings.Split(*restlessOf, ","), l.Name) {
+			continue
+		}
+		t.Run(l.Name, func(t *testing.T) {
+			runs := libraryRuns(t, l)
+			var cases []Case
+			for seed := range *restlessSeeds {
+				for i, c := range runs {
+					if *restlessEvery || i == int(seed)%len(runs) {
+						c.Seed = seed
+						cases = append(cases, c)
+					}
+				}
+			}
+			const times = 5
+			first := make([]*Outcome, len(cases))
+			done, differ := 0, 0
+			runLibraries(t, slices.Repeat(cases, times), func(i int, o *Outcome) {
+				i %= len(cases)
+				done++
+				if o.Result.Verdict == checker.Inconclusive { // the canary compares checksums, which is not the question here
+					o = judge(o.Scenario, o.Run, o.History)
+				}
+				if first[i] == nil {
+					first[i] = o
+					return
+				}
+				if o.Report != nil || first[i].Report != nil {
+					t.Errorf("%s, seed %d: %v, %v", o.Name(), cases[i].Seed, first[i].Report, o.Report)
+				} else if d := difference(first[i], o); d != "" {
+					differ++
+					t.Logf("%s with %s, seed %d, is not reproducible: %s", o.Name(), l.Name, cases[i].Seed, d)
+				}
+			})
+			repetitions := done - len(cases)
+			t.Logf("%s: %d of %d repetitions of %d cases were equal: %.2f %%", l.Name, repetitions-differ, repetitions, len(cases),
+				100*float64(repetitions-differ)/float64(repetitions))
+			if differ*100 > repetitions {
+				t.Errorf("%d of %d repetitions differ, more than one in a hundred", differ, repetitions)
+			}
+		})
+	}
+}
+
+// What counts as a difference, and what does not.
+func TestDifference(t *testing.T) {
+	history := func(change func([]sim.Event)) *sim.History {
+		events := []sim.Event{
+			{At: 0, Process: "c1", Kind: sim.Invoke, Op: sim.Acquire, ID: 1, Lock: theLock},
+			{At: time.Second, Process: "n1", Kind: sim.State, Op: sim.Set, Key: theLock, Lease: "c1#1"},
+			{At: 2 * time.Second, Process: "c1", Kind: sim.OK, Op: sim.Acquire, ID: 1, Lock: theLock, Lease: "c1#1", Until: sim.NoEnd},
+			{At: 3 * time.Second, Process: "c2", Kind: sim.Invoke, Op: sim.Write, ID: 1, Value: "A"},
+			{At: 4 * time.Second, Process: "c1", Kind: sim.Info, Op: sim.Lost, Lease: "c1#1"},
+		}
+		if change != nil {
+			change(events)
+		}
+		return &sim.History{Meta: sim.Meta{Scenario: "x", Clients: []string{"c1", "c2"}, Nodes: []string{"n1"}, Checksum: "1"}, Events: events}
+	}
+	outcome := func(h *sim.History, result checker.Result) *Outcome { return &Outcome{History: h, Result: result} }
+	for _, test := range []struct {
+		name   string
+		change func([]sim.Event)
+		want   string // how the difference begins; empty: there is none
+	}{
+		{"equal", nil, ""},
+		{"half a millisecond", func(e []sim.Event) { e[2].At += 500 * time.Microsecond }, ""},
+		{"what a server did", func(e []sim.Event) { e[1].At, e[1].Lease = 0, "c2#1" }, ""},
+		{"a millisecond", func(e []sim.Event) { e[2].At += time.Millisecond }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.001000s"},
+		{"another outcome", func(e []sim.Event) { e[2].Kind = sim.Fail }, "c1 ok acquire c1#1 at 2.000000s, then fail acquire"},
+		{"another lease", func(e []sim.Event) { e[2].Lease = "c1#2" }, "c1 ok acquire c1#1 at"},
+		{"another value", func(e []sim.Event) { e[3].Value = "B" }, "c2 invoke write A at 3.000000s, then invoke write B"},
+		{"an end", func(e []sim.Event) { e[2].Until = time.Minute }, "c1 ok acquire c1#1"},
+		{"a loss that was not told", func(e []sim.Event) { e[4].Process = "n1" }, "c1 info lost c1#1 at 4.000000s, then nothing more"},
+		{"the first of two", func(e []sim.Event) { e[3].Value, e[2].Lease = "B", "c1#2" }, "c1 ok acquire"},
+	} {
+		got := difference(outcome(history(nil), checker.Result{}), outcome(history(test.change), checker.Result{}))
+		if got != "" && test.want == "" || !strings.HasPrefix(got, test.want) || test.want != "" && got == "" {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+	ok := checker.Result{Verdict: checker.Safe, Statuses: []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: checker.OK}}}
+	violated := checker.Result{Verdict: checker.Unsafe, Statuses: []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: checker.Violated}}}
+	if got := difference(outcome(history(nil), ok), outcome(history(nil), violated)); !strings.HasPrefix(got, "lease exclusion: ok, then ") {
+		t.Errorf("another status: %q", got)
+	}
+	o := outcome(history(nil), ok)
+	o.Repeat = "c1 was late"
+	if !strings.Contains(o.Timeline(), "not reproducible: with the same seed c1 was late\n") {
+		t.Error("the timeline does not say that it is not reproducible")
+	}
+}

@@ -1,0 +1,114 @@
+package scenarios
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"lockstep/checker"
+)
+
+// summaryName is how many columns of the table the name of a run may take; longer ones get a line for themselves, so that no
+// line has more than 100.
+const summaryName = 40
+
+// Summary writes a table with a line for each outcome, at most 100 columns wide, and a sentence that sums them up: what became
+// of a lock.
+func Summary(w io.Writer, outcomes []*Outcome) error {
+	rows := [][]string{{"scenario/run", "verdict", "violated", "assumption broken", "claim"}}
+	for _, o := range outcomes {
+		rows = append(rows, o.rows()...)
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			if n := utf8.RuneCountInString(cell); i > 0 || n <= summaryName {
+				widths[i] = max(widths[i], n)
+			}
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if i == 0 && utf8.RuneCountInString(cell) > summaryName {
+				b.WriteString(cell + "\n")
+				cell = ""
+			}
+			fmt.Fprintf(&line, "%-*s ", widths[i], cell)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	b.WriteString("\n" + sentence(outcomes) + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// rows are the lines of one outcome in the table: one for each property and assumption that broke together.
+func (o *Outcome) rows() [][]string {
+	row := []string{o.Name(), string(o.Result.Verdict), "", "", o.standing().word()}
+	var rows [][]string
+	for _, v := range o.Result.Violations {
+		pair := []string{string(v.Property), string(v.Assumption)}
+		if slices.ContainsFunc(rows, func(r []string) bool { return r[2] == pair[0] && r[3] == pair[1] }) {
+			continue
+		}
+		rows = append(rows, []string{row[0], row[1], pair[0], pair[1], row[4]})
+		row = make([]string, len(row))
+	}
+	if len(rows) == 0 {
+		return [][]string{row}
+	}
+	return rows
+}
+
+// sentence sums outcomes up.
+func sentence(outcomes []*Outcome) string {
+	count := map[standing]int{}
+	better := 0
+	var references []string
+	for _, o := range outcomes {
+		s := o.standing()
+		count[s]++
+		if s == safe && o.ExpectedVerdict() == checker.Unsafe {
+			better++
+		}
+		if r := o.Run.Reference(); !slices.Contains(references, r) {
+			references = append(references, r)
+		}
+	}
+	name := strings.Join(references, " or ")
+	parts := []string{fmt.Sprintf("%d SAFE", count[safe])}
+	if better > 0 {
+		parts[0] += fmt.Sprintf(" (%d where %s is not)", better, name)
+	}
+	for _, p := range []struct {
+		standing
+		text string
+	}{
+		{asOthers, "UNSAFE as " + name},
+		{allowed, "UNSAFE without what it needs"},
+		{unproved, "UNKNOWN (nothing proved)"},
+		{failed, "did not end"},
+	} {
+		if n := count[p.standing]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, p.text))
+		}
+	}
+	switch {
+	case count[broke] > 0:
+		parts = append(parts, plural(count[broke], "broken claim"))
+	case count[other] > 0:
+		parts = append(parts, fmt.Sprintf("%d not as expected", count[other]))
+	}
+	return plural(len(outcomes), "run") + ": " + strings.Join(parts, "; ")
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
