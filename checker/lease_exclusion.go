@@ -73,6 +73,9 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 		a, b = b, a
 	}
 	if !a.GrantSeen {
+		if set := ix.misdated(a); set >= 0 { // so much that the first of its keys was gone before the last was set
+			return BoundedClockError, []int{set}
+		}
 		return None, nil
 	}
 	var (

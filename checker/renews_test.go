@@ -115,6 +115,16 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 			1.1  n1 expire c2#1 wall=20
 			1.2  c2 ok acquire c2#1 until=never renews`,
 			want: []string{"c2 held c2#1 from 1.200s without end, while c1 held c1#1 from 0.200s without end [bounded clock error]"}},
+		{name: "the same of several keys, none of which lives to see the next", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10 wall=20 key=0
+			0.1  n1 expire c1#1 wall=20 key=0
+			0.2  n1 set c1#1 until=10 wall=20 key=1
+			0.2  n1 expire c1#1 wall=20 key=1
+			0.3  c1 ok acquire c1#1 until=never renews keys=2
+			1    c2 invoke acquire
+			1.2  c2 ok acquire c2#1 until=never renews keys=2`,
+			want: []string{"c2 held c2#1 from 1.200s without end, while c1 held c1#1 from 0.300s without end [bounded clock error]"}},
 	})
 }
 

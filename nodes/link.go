@@ -80,10 +80,11 @@ func (c *Cluster) directions(l sim.Link) []*direction {
 
 // send puts a message on its way. The caller holds mu.
 func (c *Cluster) send(f *flow, m *message) {
+	m.sent = c.Now()
 	if f.relay.broken {
+		c.noteMessage(sim.Drop, f.direction, m)
 		return
 	}
-	m.sent = c.Now()
 	delay := f.delay
 	if delay > 0 {
 		c.bite(f.delayID)

@@ -211,6 +211,7 @@ func (r *relay) serve() {
 		c.mu.Unlock()
 		reply, err = p.backend.serve(r, m)
 		p.serving.Unlock()
+		c.agenda.settle() // what waits for the state that this has changed comes before anybody learns of it
 		if err == nil && reply != nil {
 			r.answer(m, reply)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
@@ -76,20 +77,43 @@ func (n *realNode) setAlarm() {
 	}
 }
 
-// duplex is a connection to a server whose replies are read one at a time.
+// duplex is a connection to a server, whose replies are read one at a time by whoever listens.
 type duplex struct {
 	net.Conn
-	*bufio.Reader
+	replies *bufio.Reader
+	listen  sync.Once
+	answers chan string // to requests; closed when there will be no more
+	err     error       // why
 }
-
-func (d duplex) Read(b []byte) (int, error) { return d.Reader.Read(b) }
 
 func (n *realNode) connect() (io.ReadWriteCloser, error) {
 	conn, err := net.Dial("tcp", n.server.Addr())
 	if err != nil {
 		return nil, err
 	}
-	return duplex{conn, bufio.NewReader(conn)}, nil
+	return &duplex{Conn: conn, replies: bufio.NewReader(conn), answers: make(chan string, 1)}, nil
+}
+
+// hear reads what the server says on a connection: answers, and what it tells the client unasked, which is that keys have
+// changed that the client has read (CLIENT TRACKING).
+func (n *realNode) hear(r *relay, d *duplex) {
+	defer close(d.answers)
+	for {
+		text, err := proto.Read(d.replies)
+		if err != nil {
+			d.err = err
+			return
+		}
+		if text[0] != '>' {
+			d.answers <- text
+			continue
+		}
+		m := &message{data: []byte(text)}
+		n.c.mu.Lock()
+		m.text = n.describe(m, true, n.c.known)
+		n.c.send(&r.replies, m)
+		n.c.mu.Unlock()
+	}
 }
 
 func (n *realNode) split(data []byte) (m *message, size int, err error) {
@@ -119,9 +143,11 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	if _, err := r.up.Write(m.data); err != nil {
 		return nil, err
 	}
-	text, err := proto.Read(r.up.(duplex).Reader)
-	if err != nil {
-		return nil, fmt.Errorf("no reply to %s: %w", word, err)
+	d := r.up.(*duplex)
+	d.listen.Do(func() { n.c.work.Go(func() { n.hear(r, d) }) })
+	text, ok := <-d.answers
+	if !ok {
+		return nil, fmt.Errorf("no reply to %s: %w", word, d.err)
 	}
 	if err := n.observer.look(Change{By: r.client.name, NX: takesNX(m.cmd), Command: word}); err != nil {
 		return nil, fmt.Errorf("cannot look at the keys: %w", err)

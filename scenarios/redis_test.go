@@ -313,7 +313,7 @@ func TestOnRedisClientEnds(t *testing.T) {
 // However a run ends, nothing of it is left.
 func TestOnRedisLeavesNothing(t *testing.T) {
 	workers := reality(t)
-	s, r := find(t, "redlock-calm/redlock")
+	s, r := find(t, "pause-after-acquire/redlock")
 	c := Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Speed: 1}
 	if os.Getenv(leaves) != "" {
 		err := RunAll(context.Background(), workers, []Case{c}, func(int, *Outcome) {})
@@ -322,13 +322,13 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only linux can tie the life of a process to that of its parent")
 	}
-	// started waits for the worker, n1 to n5, the clients, the probe, and the broom.
+	// started waits for the worker, n1 to n5, the clients, the probe, and the broom, and until c1 is stopped.
 	started := func(t *testing.T, tmp string) []string {
 		t.Helper()
 		want := 1 + r.Nodes + len(s.Resolve(r).clients()) + 1 + 1
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			all := processesIn(t, tmp)
-			if len(all) == want {
+			if len(all) == want && slices.ContainsFunc(all, stopped) {
 				return all
 			}
 			if time.Now().After(deadline) {
@@ -379,6 +379,13 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 			nothingLeft(t, tmp)
 		})
 	}
+}
+
+// stopped says whether a process, as processesIn lists it, has been stopped.
+func stopped(process string) bool {
+	pid, _, _ := strings.Cut(process, " ")
+	status, _ := os.ReadFile("/proc/" + pid + "/status")
+	return strings.Contains(string(status), "State:\tT")
 }
 
 func parentOf(t *testing.T, pid int) (parent int) {

@@ -90,9 +90,9 @@ func TestDifference(t *testing.T) {
 		want   string // how the difference begins; empty: there is none
 	}{
 		{"equal", nil, ""},
-		{"half a millisecond", func(e []sim.Event) { e[2].At += 500 * time.Microsecond }, ""},
+		{"less than two round trips", func(e []sim.Event) { e[2].At += 4999 * time.Microsecond }, ""},
 		{"what a server did", func(e []sim.Event) { e[1].At, e[1].Lease = 0, "c2#1" }, ""},
-		{"a millisecond", func(e []sim.Event) { e[2].At += time.Millisecond }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.001000s"},
+		{"two round trips", func(e []sim.Event) { e[2].At += nearly }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.005000s"},
 		{"another outcome", func(e []sim.Event) { e[2].Kind = sim.Fail }, "c1 ok acquire c1#1 at 2.000000s, then fail acquire"},
 		{"another lease", func(e []sim.Event) { e[2].Lease = "c1#2" }, "c1 ok acquire c1#1 at"},
 		{"another value", func(e []sim.Event) { e[3].Value = "B" }, "c2 invoke write A at 3.000000s, then invoke write B"},

@@ -203,7 +203,7 @@ func work(ctx context.Context, w *clients.Worker, steps []Step, ttl time.Duratio
 
 // leftovers are the locks that are not closed when the lanes of their clients end.
 type leftovers struct {
-	mu      sync.Mutex // on real servers lanes end side by side
+	mu      sync.Mutex // lanes end side by side
 	workers []*clients.Worker
 }
 
