@@ -174,6 +174,12 @@ func TestLossOfKeysOfOneNode(t *testing.T) {
 			1    n1 lose c1#1 key=0
 			1    n1 lose c1#1 key=1`, DurableNodes},
 		{`
+			1    n1 lose c1#1 key=0
+			1    n1 lose c1#1 key=1
+			1    n1 delete c1#1 key=2 by=c3
+			1    c2 invoke acquire
+			2    n1 set c2#1 key=2 until=12`, DurableNodes},
+		{`
 			1    n1 delete c1#1 key=0 by=c3
 			1    n1 delete c1#1 key=1 by=c3`, None},
 	} {
