@@ -39,6 +39,7 @@ type Worker struct {
 
 	ops   int
 	lease Lease
+	since time.Time // when it was obtained, or extended
 	label string
 	watch *watch        // of the lease, if it renews itself
 	leave func()        // ends the context that it was acquired with
@@ -128,7 +129,7 @@ func (w *Worker) acquire(ctx context.Context, e *sim.Event) error {
 	if lease == nil {
 		panic("Acquire returned neither a lease nor an error; without a lease it must return an error that wraps clients.ErrNotAcquired")
 	}
-	w.lease, w.label = lease, w.host.Lease()
+	w.lease, w.label, w.since = lease, w.host.Lease(), w.clock.Now()
 	e.Lease, e.Until = w.label, w.until()
 	if f, ok := lease.(Fenced); ok {
 		e.Fence = f.Fence()
@@ -185,7 +186,7 @@ func (w *Worker) Extend(ctx context.Context) {
 		err := l.Extend(ctx, w.ttl)
 		switch {
 		case err == nil:
-			e.Until = w.until()
+			e.Until, w.since = w.until(), w.clock.Now()
 		case errors.Is(err, ErrNotHeld):
 			w.drop()
 		}
@@ -288,7 +289,8 @@ func (w *Worker) Read(ctx context.Context) {
 	})
 }
 
-// Check compares the end of the newest lease with the steady clock, and asks a lease that renews itself whether it is lost. A
+// Check compares the end of the newest lease with the steady clock, and asks a lease that renews itself whether it is lost.
+// Of one that does neither say when it ends nor renew itself, all that a client knows is when it got it: it ends a TTL later. A
 // client that finds its lease over drops it: what it was about to write is not written.
 func (w *Worker) Check(context.Context) {
 	w.do(sim.Event{Op: sim.Check, Lease: w.label}, func(*sim.Event) error {
@@ -296,11 +298,15 @@ func (w *Worker) Check(context.Context) {
 			return errNoLease
 		}
 		until := w.lease.Until()
+		r, renews := w.lease.(Renewing)
+		if until.IsZero() && !renews {
+			until = w.since.Add(w.ttl)
+		}
 		if left := w.clock.Until(until); !until.IsZero() && left <= 0 {
 			w.drop()
 			return fmt.Errorf("%w since %v", errOver, -left)
 		}
-		if r, ok := w.lease.(Renewing); ok {
+		if renews {
 			select {
 			case <-r.Lost():
 				w.drop()
