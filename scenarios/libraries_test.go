@@ -69,30 +69,6 @@ func libraryRuns(t *testing.T, l libraries.Lock) []Case {
 	return cases
 }
 
-// Every library goes through the catalogue to its end: no panic, no goroutine left behind, no run that does not come to rest.
-func TestLibrariesEndTheirRuns(t *testing.T) {
-	asLibraryWorker()
-	var cases []Case
-	for _, l := range libraries.Locks() {
-		for _, c := range libraryRuns(t, l) {
-			c.Seed = 1
-			cases = append(cases, c)
-		}
-	}
-	verdicts := map[string]int{}
-	runLibraries(t, cases, func(_ int, o *Outcome) {
-		verdicts[fmt.Sprintf("%s %s", o.Run.Lock, o.Result.Verdict)]++
-		if o.Report != nil {
-			t.Errorf("%s with %s: %s", o.Name(), o.Run.Lock, o.Report)
-			return
-		}
-		if h := o.History.Meta; h.Cap != "" {
-			t.Errorf("%s with %s: hit %s", o.Name(), o.Run.Lock, h.Cap)
-		}
-	})
-	t.Logf("%d runs: %v", len(cases), verdicts)
-}
-
 // One seed gives one trace, whichever process it is run in: unmodified libraries are reproducible, if they draw only from
 // what can be seeded. Each seed is taken with another run, so that all of the catalogue comes up.
 func TestLibrariesRepeatThemselves(t *testing.T) {

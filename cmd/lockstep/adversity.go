@@ -41,7 +41,7 @@ var adversities = []adversity{
 		"ttl-too-short", "ttl-too-long", "born-expired",
 	}},
 	{"extension and renewal", []string{
-		"extend", "extend-late", "extend-minority", "watchdog-crash", "watchdog-pause", "watchdog-zombie",
+		"extend", "extend-late", "extend-minority", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "held-quietly",
 	}},
 }
 
