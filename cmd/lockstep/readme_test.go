@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,6 +33,20 @@ func TestREADME(t *testing.T) {
 	why := regexp.MustCompile(`(?s)why lease.*?\n\n`).FindString(story)
 	block = regexp.MustCompile("(?s)(<!-- story:[^>]*-->\n```\n).*?(```\n<!-- /story -->)")
 	want = block.ReplaceAllString(want, "${1}$$ lockstep run failover-lag/single -v\n...\n"+strings.TrimSuffix(why, "\n")+"${2}")
+	survey := []string{
+		"matrix", "pause-after-acquire", "clock-jump", "clock-offset", "crash-restart-5", "failover-sentinel", "hung-node-of-three",
+		"holder-cut-off", "--lock", "redlock,redsync,single,redislock,rueidislock",
+	}
+	c := exec.Command(os.Args[0], survey...)
+	c.Env = append(os.Environ(), asProgram+"=1")
+	found, err := c.Output()
+	if c.ProcessState == nil || c.ProcessState.ExitCode() != exitUnexpected { // the libraries do worse in some of these
+		t.Fatalf("lockstep matrix: %v\n%s", err, found)
+	}
+	table, _, _ := strings.Cut(string(found), "redsync (")
+	table = regexp.MustCompile(`(?m) +$`).ReplaceAllString(table, "")
+	block = regexp.MustCompile("(?s)(<!-- matrix:[^>]*-->\n```\n).*?(```\n<!-- /matrix -->)")
+	want = block.ReplaceAllString(want, "${1}$$ lockstep "+strings.Join(survey, " ")+"\n"+table+"...\n${2}")
 	if *rewriteReadme {
 		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
