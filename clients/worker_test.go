@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -225,20 +226,28 @@ func TestRecordedUntil(t *testing.T) {
 	}
 }
 
-// A lock that does not say how long its lease lasts is taken at its word: it never ends.
+// A lock that does not say how long its lease lasts leaves its client with the TTL that it asked for.
 func TestNoEnd(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
 		l.Acquire(l.ctx, 0)
-		l.Sleep(l.ctx, 50*time.Minute)
+		l.Sleep(l.ctx, ttl-time.Second)
+		l.Check(l.ctx)
+		l.Sleep(l.ctx, 2*time.Second)
 		l.Check(l.ctx)
 	})
 	ops := r.operations("c1")
 	if ops[1].Until != sim.NoEnd {
 		t.Errorf("until %v, want NoEnd", ops[1].Until)
 	}
-	if last := ops[len(ops)-1]; last.Kind != sim.OK {
-		t.Errorf("check: %s", brief(last))
+	var checks []sim.Kind
+	for _, o := range ops {
+		if o.Op == sim.Check && o.Kind != sim.Invoke {
+			checks = append(checks, o.Kind)
+		}
+	}
+	if want := []sim.Kind{sim.OK, sim.Fail}; !slices.Equal(checks, want) {
+		t.Errorf("checks: %v, want %v", checks, want)
 	}
 }
 

@@ -94,7 +94,7 @@ func sameTime(node, redis string, jumped time.Duration) bool {
 		y, _ := strconv.ParseInt(b[i], 10, 64)
 		near := func(shift, by int64) bool { return x-shift-y <= by && y-x+shift <= by }
 		switch {
-		case near(0, 50), near(jumped.Milliseconds(), 50), near(int64(jumped/time.Second), 1):
+		case near(0, apart.Milliseconds()), near(jumped.Milliseconds(), apart.Milliseconds()), near(int64(jumped/time.Second), 1):
 		case x < 1e6 && y < 1e6 && strings.Contains(node, "*2"): // the microseconds of TIME
 		case len(a[i]) != len(b[i]): // the length of a number as text: compared with the number itself
 		default:
@@ -179,11 +179,14 @@ func (p *pair) settle() {
 	}
 }
 
-// near says whether a deadline is within 50 ms of the time that the node has after a jump.
+// apart is how far the two servers may be apart in time: what a busy machine may put between two commands.
+const apart = 150 * time.Millisecond
+
+// near says whether a deadline is so near to the time that the node has after a jump that this could decide.
 func (p *pair) near(jump time.Duration) bool {
 	for _, e := range p.node.keys {
 		left := time.UnixMilli(e.deadline).Sub(p.frozen.Add(p.jumped + jump))
-		if e.deadline != 0 && left.Abs() <= 50*time.Millisecond {
+		if e.deadline != 0 && left.Abs() <= apart {
 			return true
 		}
 	}
@@ -236,8 +239,8 @@ func (p *pair) closeCall(s *sides, o op) bool {
 	}
 	when, _ := strconv.ParseInt(o.args[2], 10, 64)
 	left := time.UnixMilli(p.node.keys[o.args[1]].deadline).Sub(p.frozen.Add(p.jumped))
-	return s.node.multi || (time.Duration(when)*time.Millisecond-left).Abs() < 100*time.Millisecond ||
-		(time.Duration(when)*time.Second-left).Abs() < 100*time.Millisecond
+	return s.node.multi || (time.Duration(when)*time.Millisecond-left).Abs() < 2*apart ||
+		(time.Duration(when)*time.Second-left).Abs() < 2*apart
 }
 
 func (p *pair) compareTransaction(s *sides, node, redis string) {
