@@ -268,9 +268,9 @@ func TestRetries(t *testing.T) {
 				asked++
 			}
 		}
-		want := 1
-		if strings.HasSuffix(l.Name, "-retries") {
-			want = 2
+		want := 2
+		if strings.HasSuffix(l.Name, "-no-retries") {
+			want = 1
 		}
 		if asked != want {
 			t.Errorf("asked %d times, want %d", asked, want)

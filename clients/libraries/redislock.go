@@ -14,13 +14,13 @@ import (
 
 const redislockModule = "github.com/bsm/redislock"
 
-// redislocks lists redislock without options, with the retries of its own that its documentation shows, and with those of
-// go-redis.
+// redislocks lists redislock without options, with the retries of its own that its documentation shows, and without those
+// of go-redis.
 func redislocks() []Lock {
 	return []Lock{
-		redislockWith("redislock", "redislock without options: it tries once", nil, noOptions),
-		redislockWith("redislock-linear", "redislock that tries four times, 100 ms apart: LimitRetry, LinearBackoff", nil, linear),
-		redislockWith("redislock-retries", "redislock over a go-redis that repeats commands, as it does unless told otherwise", retry, noOptions),
+		redislockWith("redislock", "redislock without options, over go-redis with its own: it tries once", stock, noOptions),
+		redislockWith("redislock-linear", "redislock that tries four times, 100 ms apart: LimitRetry, LinearBackoff", stock, linear),
+		redislockWith("redislock-no-retries", "redislock over go-redis that repeats no command: MaxRetries -1", nil, noOptions),
 	}
 }
 

@@ -27,19 +27,22 @@ var redsyncLike = []string{"redlock", "redlock-extend", "single"}
 // under [redis.Options.ContextTimeoutEnabled].
 func redsyncs() []Lock {
 	return []Lock{
-		redsyncWith("redsync", "redsync with its defaults", nil),
-		redsyncWith("redsync-fail-fast", "redsync that goes on when a majority has answered: WithFailFast", nil, redsync.WithFailFast(true)),
-		redsyncWith("redsync-setnx-extend", "redsync that sets a key anew which an extension finds gone: WithSetNXOnExtend", nil, redsync.WithSetNXOnExtend()),
+		redsyncWith("redsync", "redsync with its defaults, over go-redis with its own", stock),
+		redsyncWith("redsync-fail-fast", "redsync that goes on when a majority has answered: WithFailFast", stock, redsync.WithFailFast(true)),
+		redsyncWith("redsync-setnx-extend", "redsync that sets a key anew which an extension finds gone: WithSetNXOnExtend", stock, redsync.WithSetNXOnExtend()),
 		redsyncWith("redsync-timeout", "redsync that waits a fiftieth of the TTL for a node: WithTimeoutFactor, ContextTimeoutEnabled", heedDeadlines, redsync.WithTimeoutFactor(0.02)),
-		redsyncWith("redsync-retries", "redsync over a go-redis that repeats commands, as it does unless told otherwise", retry),
+		redsyncWith("redsync-no-retries", "redsync over go-redis that repeats no command: MaxRetries -1", nil),
 	}
 }
 
-// heedDeadlines has go-redis end what it waits for when the context is over.
-func heedDeadlines(o *redis.Options) { o.ContextTimeoutEnabled = true }
+// stock is go-redis as it comes: it repeats a command that has no answer, up to three times.
+func stock(o *redis.Options) { o.MaxRetries = 0 }
 
-// retry has go-redis repeat a command up to three times, which is its default.
-func retry(o *redis.Options) { o.MaxRetries = 0 }
+// heedDeadlines has go-redis end what it waits for when the context is over, and is stock in all else.
+func heedDeadlines(o *redis.Options) {
+	stock(o)
+	o.ContextTimeoutEnabled = true
+}
 
 func redsyncWith(name, about string, change func(*redis.Options), options ...redsync.Option) Lock {
 	build := func(env clients.Env) clients.Locker {
