@@ -1,6 +1,7 @@
 // Package libraries has the locks that people ship: unmodified libraries, each behind an adapter of some twenty lines that
 // says how the steps of a scenario are asked of it, in its default configuration and in those that its documentation
-// offers. An adapter adds nothing to a library and takes nothing from it.
+// offers. An adapter adds nothing to a library and takes nothing from it, but for the chance in the delays of rueidis, which
+// comes from the seed of the run.
 package libraries
 
 import (
