@@ -98,6 +98,9 @@ type Result struct {
 	Statuses   []PropertyStatus `json:"statuses"` // one for each property, in the order of [Properties]
 	Violations []Violation      `json:"violations,omitempty"`
 	Unmet      []string         `json:"unmet,omitempty"` // why the verdict is UNKNOWN; empty for any other verdict
+	// RanOn says that the verdict is UNKNOWN because code ran on while its client was paused. Then the violations may be due
+	// to that, whatever they say was broken.
+	RanOn bool `json:"ran_on,omitempty"`
 }
 
 // Status returns the status of p.
@@ -142,7 +145,9 @@ func Check(h *sim.History, musts []Must) Result {
 		r.Violations = append(r.Violations, found...)
 	}
 
-	r.Unmet = append(r.standing(ix), unmet(ix, musts)...)
+	ranOn := r.standing(ix)
+	r.RanOn = len(ranOn) > 0
+	r.Unmet = append(ranOn, unmet(ix, musts)...)
 	switch {
 	case len(r.Unmet) > 0:
 		r.Verdict = Inconclusive

@@ -160,6 +160,7 @@ func (n *narrator) renewals(l *Lease, i int) {
 		}
 	}
 	if len(events) == 0 {
+		n.retimed(l, i)
 		return
 	}
 	last := events[len(events)-1]
@@ -168,6 +169,16 @@ func (n *narrator) renewals(l *Lease, i int) {
 		text = fmt.Sprintf("%s prolonged %s %d times, the last time at %s", l.Client, l.Label, len(events), n.time(last))
 	}
 	n.say(detail, last, nil, "%s, until %s by its own clock.", text, seconds(n.event(last).Until))
+}
+
+// retimed tells when a lock that says nothing of its renewals gave a lease's key new time before event i.
+func (n *narrator) retimed(l *Lease, i int) {
+	last := n.before(i, func(e sim.Event) bool {
+		return e.Kind == sim.State && e.Op == sim.Retime && e.Owner == l.Label && e.By == l.Client
+	})
+	if l.renewed && last > l.ReturnEvent {
+		n.say(detail, last, nil, "%s renewed the key of %s on %s, the last time at %s.", l.Client, l.Label, n.event(last).Process, n.time(last))
+	}
 }
 
 // prolongs says whether e gives a lease a new end.

@@ -35,8 +35,82 @@ func (n *narrator) tellStandstill() {
 	n.obstacles(from, to)
 	n.alone(from, to)
 	for _, asker := range askers {
+		n.dawdled(asker, from, to)
 		n.refused(asker, from, to)
 	}
+}
+
+// dawdled tells of a client that had its keys on a majority of nodes, and whose attempt still went on for long: what the lock
+// waited for is mostly the answer of another node.
+func (n *narrator) dawdled(client string, from, to int) {
+	in := n.asking(client, from)
+	if in < 0 || in > to || n.h.Meta.Quorum() < 2 {
+		return
+	}
+	out := n.outcome(in)
+	end := out
+	if end < 0 {
+		end = len(n.h.Events) - 1
+	}
+	for _, last := range n.keys {
+		if last.from < in || last.from > end || n.event(last.from).By != client {
+			continue
+		}
+		var keys []tenure
+		for _, k := range n.keys {
+			if k.label == last.label && k.from > in && k.from <= last.from && k.to > last.from && n.event(k.from).By == client {
+				keys = append(keys, k)
+			}
+		}
+		if n.nodes(processes(keys)) < n.h.Meta.Quorum() {
+			continue
+		}
+		if !n.long(n.event(end).At - n.event(last.from).At) {
+			return
+		}
+		slices.SortStableFunc(keys, func(a, b tenure) int { return strings.Compare(a.process, b.process) })
+		events := append(beginnings(keys), in)
+		text := fmt.Sprintf("By %s %s had its keys on %s, a majority, but ", n.time(last.from), client, strings.Join(processes(keys), " "))
+		gone, lasted := end, ""
+		if k := slices.Min(endings(keys)); k < end {
+			gone, lasted = k, " while they lasted"
+		}
+		if mute, because := n.mute(client, in, last.from, gone); len(mute) > 0 {
+			text, events = text+strings.Join(mute, " ")+" did not answer"+lasted+", and ", append(events, append(because, gone)...)
+		}
+		if out < 0 {
+			text += "its attempt never returned"
+		} else {
+			text, events = text+"its attempt returned only at "+n.time(out), append(events, out)
+		}
+		n.say(step, last.from, events, "%s.", text)
+		return
+	}
+}
+
+// asking returns the invocation of the acquire that a client was in at event i, or else the first after it; -1 if there is none.
+func (n *narrator) asking(client string, i int) int {
+	if in := n.doing(client, i+1); n.event(in).Op == sim.Acquire {
+		return in
+	}
+	return n.after(i, func(e sim.Event) bool { return e.Process == client && e.Op == sim.Acquire && e.Kind == sim.Invoke })
+}
+
+// mute returns the nodes that were crashed or paused at event i, and of which no answer reached a client between two others;
+// also the faults.
+func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults []int) {
+	for _, node := range n.h.Meta.Nodes {
+		fault := n.before(i, func(e sim.Event) bool {
+			return e.Process == node && e.Kind == sim.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
+		})
+		answer := n.after(in, func(e sim.Event) bool {
+			return e.Kind == sim.Message && e.Op == sim.Deliver && e.By == node && e.Process == client
+		})
+		if fault >= 0 && n.stands(fault, i) && (answer < 0 || answer > end) {
+			nodes, faults = append(nodes, node), append(faults, fault)
+		}
+	}
+	return nodes, faults
 }
 
 // alone says that the only node was down, if it was.

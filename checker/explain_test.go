@@ -456,6 +456,37 @@ func TestExplain(t *testing.T) {
 			c1 asked for the lock at 1.000s, was refused 2 times, the last time at 4.000s, and got c1#1 only at 9.002s.
 			The lock lives on one node, and nothing stands in for it.`},
 
+		{name: "an answer that is waited for", property: FaultTolerance, broken: None, story: `
+			nodes 3
+			0       n3 fault pause pause_n3
+			0       c1 invoke acquire
+			0.003   n1 set c1#1
+			0.003   n2 set c1#1
+			10      n1 expire c1#1
+			10      n2 expire c1#1
+			10.021  c1 fail acquire
+			10.03   n3 fault resume`, events: []int{0, 1, 6},
+			want: `
+			From 0.000s to 10.030s n3 was paused.
+			c1 asked for the lock at 0.000s, was refused at 10.021s, and never got it.
+			By 0.003s c1 had its keys on n1 n2, a majority, but n3 did not answer while they lasted, and its attempt returned only at 10.021s.
+			No broken assumption excuses that: the lock itself is at fault.`},
+
+		{name: "an attempt that goes on with all answers", property: FaultTolerance, broken: None, story: `
+			nodes 3
+			0       n3 fault pause pause_n3
+			0       c1 invoke acquire
+			0.003   n1 set c1#1
+			0.003   n2 set c1#1
+			0.004   n3 fault resume
+			0.005   c1 deliver OK by=n3 sent=0.004
+			20      c2 invoke write A`, events: []int{0, 1},
+			want: `
+			From 0.000s to 0.004s n3 was paused.
+			c1 asked for the lock at 0.000s, and never got it.
+			By 0.003s c1 had its keys on n1 n2, a majority, but its attempt never returned.
+			No broken assumption excuses that: the lock itself is at fault.`},
+
 		{name: "votes that split again and again", property: FaultTolerance, broken: None, story: `
 			nodes 3
 			0       c1 invoke acquire

@@ -93,15 +93,20 @@ type dearth struct {
 	down     map[string][]stretch // by server
 	standing map[string][]stretch // by node: keys that nobody could have removed
 	hindered map[direction][]stretch
+	astray   map[direction][]int // messages that were dropped, or under way for so long that the other end was out of reach
 }
 
 func newDearth(ix *index) *dearth {
-	d := &dearth{ix: ix, primary: map[string][]stretch{}, down: map[string][]stretch{}, standing: map[string][]stretch{}, hindered: map[direction][]stretch{}}
+	d := &dearth{ix: ix, primary: map[string][]stretch{}, down: map[string][]stretch{}, standing: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
 	since := map[string]time.Duration{} // primaries
 	for _, n := range ix.Meta.Nodes {
 		since[n] = 0
 	}
-	for _, e := range ix.Events {
+	for i, e := range ix.Events {
+		if e.Kind == sim.Message && (e.Op == sim.Drop || ix.outOfReach(e.At-departure(e))) {
+			link := direction{e.By, e.Process}
+			d.astray[link] = append(d.astray[link], i)
+		}
 		if e.Kind != sim.State || ix.groups[e.Process] == "" {
 			continue
 		}
@@ -135,9 +140,9 @@ func newDearth(ix *index) *dearth {
 }
 
 // stands returns when a key stood in everybody's way, and could not have been removed: from the beginning if its lease was
-// handed out, until it was given back, or its owner gave up giving it back though nothing kept it from the node; from when its owner had crashed, had been paused, or could not reach the node, or the
-// node was down, so that the owner may have missed its chance to remove it; and when it outlived its time, because the clock
-// of the node was wrong. A stretch that is empty is none.
+// handed out, until it was given back, or its owner gave up giving it back though nothing kept it from the node; from when its
+// owner had crashed, had been paused, or could not reach the node, or the node was down, so that the owner may have missed its
+// chance to remove it; and when it outlived its time, because the clock of the node was wrong. A stretch that is empty is none.
 func (d *dearth) stands(k life) stretch {
 	ix := d.ix
 	s := stretch{never, never}
@@ -166,8 +171,9 @@ func (d *dearth) stands(k life) stretch {
 	return s
 }
 
-// letGo returns when a Release of the lease of a key returned without an error, or with one that says nothing, although its
-// client, the node and the link between them had been in order all the while: it was not the world that kept the key there.
+// letGo returns when a Release of the lease of a key returned, whatever it said, although its client, the node and the link
+// between them had been in order all the while, and no message on it was lost or long under way: it was not the world that
+// kept the key there.
 func (d *dearth) letGo(k life) (time.Duration, bool) {
 	ix := d.ix
 	if back, ok := ix.givenBack(k.label); ok {
@@ -176,18 +182,28 @@ func (d *dearth) letGo(k life) (time.Duration, bool) {
 	owner := sim.Client(k.label)
 	for _, in := range ix.releases[k.label] {
 		out, ok := ix.outcome[in]
-		if !ok || ix.Events[out].Kind != sim.Info {
+		if !ok {
 			continue
 		}
 		_, hindered := touches(d.trouble(owner, k.node), stretch{ix.at(in), ix.at(out) + 1})
-		lost := slices.ContainsFunc(ix.Events[in:out], func(e sim.Event) bool {
-			return dropped(e, owner, k.node) || dropped(e, k.node, owner)
-		})
-		if !hindered && !lost {
+		if !hindered && !d.lost(owner, k.node, in, out) && !d.lost(k.node, owner, in, out) {
 			return ix.at(out), true
 		}
 	}
 	return 0, false
+}
+
+// lost says whether a message did not arrive from one process at another while an operation of one of them was in progress:
+// it was dropped, or had left before the outcome and was as good as gone, or a chosen one was still being kept.
+func (d *dearth) lost(from, to string, in, out int) bool {
+	link := direction{from, to}
+	return covers(d.ix.keptBack()[link], d.ix.at(out)) || slices.ContainsFunc(d.astray[link], func(i int) bool {
+		e := d.ix.Events[i]
+		if i < out {
+			return i > in && e.Op == sim.Drop
+		}
+		return d.ix.at(in) <= departure(e) && departure(e) < d.ix.at(out)
+	})
 }
 
 // trouble returns when a client may have missed its chance to remove a key from a server.
@@ -268,8 +284,8 @@ func (d *dearth) needs(a ask) []need {
 	return slices.DeleteFunc(found, func(n need) bool { return n.to-n.from <= ix.patience() })
 }
 
-// holds returns when somebody could rely on a lock: from the grant until the lease was given back, or nobody could tell
-// whether it was, or else had ended. Keys that are left all the same may still stand in the way.
+// holds returns when somebody could rely on a lock: from the grant until a Release of the lease returned, whatever it said, or
+// else the lease had ended. Keys that are left all the same may still stand in the way.
 func (d *dearth) holds(lock string) []stretch {
 	var held []stretch
 	for _, l := range d.ix.holds {
@@ -281,7 +297,7 @@ func (d *dearth) holds(lock string) []stretch {
 			s.from = l.Granted
 		}
 		for _, in := range d.ix.releases[l.Label] {
-			if out, ok := d.ix.outcome[in]; ok && d.ix.Events[out].Kind != sim.Fail {
+			if out, ok := d.ix.outcome[in]; ok {
 				s.to = min(s.to, d.ix.at(out))
 			}
 		}

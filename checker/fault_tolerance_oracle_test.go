@@ -73,7 +73,7 @@ func heldAt(h *sim.History, lock string, t time.Duration) bool {
 			from = l.Granted
 		}
 		for _, e := range h.Events {
-			if e.Op == sim.Release && (e.Kind == sim.OK || e.Kind == sim.Info) && e.Lease == l.Label {
+			if e.Op == sim.Release && e.Kind != sim.Invoke && e.Lease == l.Label {
 				to = min(to, e.At)
 			}
 		}
@@ -101,16 +101,14 @@ func letGoOracle(h *sim.History, label, server string) (time.Duration, bool) {
 			continue
 		}
 		fine := true
-		for _, e := range h.Events {
+		for j, e := range h.Events {
 			if e.At < in.At { // what was before goes on
 				continue
 			}
 			u := e.At
 			fine = fine && state(h, owner, u, sim.Injected, "crash") == "" && !pausedAt(h, owner, u) && !apartAt(h, owner, server, u) && !downAt(h, server, u)
 			if e.Process == owner && e.ID == in.ID && e.Op == sim.Release && e.Kind != sim.Invoke {
-				if fine && e.Kind == sim.Info && !slices.ContainsFunc(h.Events[i:], func(d sim.Event) bool {
-					return d.Kind == sim.Message && d.Op == sim.Drop && d.At <= u && (d.By == owner && d.Process == server || d.By == server && d.Process == owner)
-				}) {
+				if fine && !underWay(h, i, j, owner, server) && !underWay(h, i, j, server, owner) {
 					return u, true
 				}
 				break
@@ -118,6 +116,40 @@ func letGoOracle(h *sim.History, label, server string) (time.Duration, bool) {
 		}
 	}
 	return 0, false
+}
+
+// underWay says whether a message was lost between an invocation and its outcome, or sent then, and had not arrived by the outcome:
+// as good as lost, or kept because a fault had chosen it.
+func underWay(h *sim.History, in, out int, from, to string) bool {
+	begin, end := h.Events[in].At, h.Events[out].At
+	for i, e := range h.Events {
+		switch {
+		case e.Kind == sim.Message && e.By == from && e.Process == to:
+			lost := e.Op == sim.Drop && in < i && i < out
+			late := i > out && begin <= e.Sent && e.Sent < end && (e.Op == sim.Drop || e.At-e.Sent >= h.Meta.TTL/400)
+			if lost || late {
+				return true
+			}
+		case e.Kind == sim.Bite && e.At <= end:
+			words := strings.Fields(e.Value) // on request release c1->n1 delay 3s
+			if len(words) < 5 || words[0] != "on" || words[3] != from+"->"+to {
+				continue
+			}
+			if words[4] == "delay" {
+				by, err := time.ParseDuration(words[5])
+				if err == nil && end < e.At+by {
+					return true
+				}
+			}
+			if words[4] == "hold" && !slices.ContainsFunc(h.Events[i:], func(f sim.Event) bool {
+				both := f.Value == "release "+from+"-"+to || f.Value == "release "+to+"-"+from || f.Value == "heal "+from+"-"+to
+				return f.Kind == sim.Injected && f.At <= end && (both || f.Value == "heal" || f.Value == "heal "+from+"->"+to || f.Value == "release "+from+"->"+to)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // standsAt says whether a key stands on a server that nobody could have removed.

@@ -50,7 +50,8 @@ type index struct {
 	keys        int              // how many on one node make its vote
 	slow        map[string][]int // messages from or to a process that took more than half a TTL
 
-	broken map[direction][]stretch // see severed
+	broken   map[direction][]stretch // see severed
+	detained map[direction][]stretch // see keptBack
 }
 
 // A span is a stretch of the history between two events. One that nothing ends goes up to the number of events.
@@ -64,6 +65,7 @@ type life struct {
 	timed            time.Duration // true time of the last command that gave it a deadline
 	promise          time.Duration // how long it was to live from then on, or sim.NoEnd
 	vote             bool          // a client set it, and so it counts towards a majority; a copy does not
+	renewed          bool          // its client gave it a new deadline, and was not asked to
 }
 
 func newIndex(h *sim.History) *index {
@@ -278,11 +280,29 @@ func (ix *index) readKeys() {
 			if n, ok := living[p]; ok {
 				l := &ix.lives[n]
 				l.timed, l.promise = e.At, ix.promise(*l, i)
+				l.renewed = l.renewed || ix.unasked(i) && e.By == sim.Client(l.label)
 			}
 		case sim.Delete, sim.Expire, sim.Lose:
 			end(p, i)
 		}
 	}
+}
+
+// unasked says whether a client that gave a key a new deadline by event i sent that while it was not in an operation that does
+// so, or that gives the key its first.
+func (ix *index) unasked(i int) bool {
+	e := ix.Events[i]
+	for in := last(ix.invokes[e.By], i); in >= 0; in = last(ix.invokes[e.By], in) {
+		if ix.at(in) > departure(e) {
+			continue
+		}
+		switch out, ended := ix.outcome[in]; ix.Events[in].Op {
+		case sim.Acquire, sim.Extend, sim.Release:
+			return ended && ix.at(out) < departure(e)
+		}
+		return true
+	}
+	return false
 }
 
 // marked returns the lease that a key stands for after event i gave it a value. A token that two clients drew has the name

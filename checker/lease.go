@@ -39,6 +39,7 @@ type Lease struct {
 
 	endless bool // End is not what the lock said, which gave the lease none
 	renews  bool // without telling
+	renewed bool // its keys were, by a lock that tells nothing of it, not even that the lease is lost
 
 	GrantSeen bool
 	Ended     Ending
@@ -109,7 +110,7 @@ func (ix *index) newHolds(i int) []Lease {
 }
 
 // valid has a hold last for as long as event i says, an ok acquire or an extension. A lock that does not say how long its
-// lease lasts is trusted for as long as its keys should live, and one that renews the lease by itself and says when it is
+// lease lasts is trusted for as long as its keys should live, as it renewed them at last, and one that renews the lease by itself and says when it is
 // lost, until it says so: that is what its client goes by.
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
@@ -119,10 +120,31 @@ func (ix *index) valid(l *Lease, i int) {
 		until = later(e.Clock, ix.Meta.TTL)
 	}
 	l.End = when(ix.clocks[l.Client], until)
+	if due := ix.renewedUntil(l.Label, i); l.endless && !l.renews && due > 0 {
+		l.End, l.renewed = max(l.End, due), true
+	}
 	l.To, l.Ended = max(l.End, e.At), LeaseEnded
 	if l.renews && until == sim.NoEnd {
 		l.End = ix.keysOver(l.Label)
 	}
+}
+
+// renewedUntil returns until when a majority of nodes was to keep the keys that a lease had at event i, if its client gave them
+// new deadlines without being asked; 0 if it did not.
+func (ix *index) renewedUntil(label string, i int) time.Duration {
+	var dues []time.Duration
+	renewed := false
+	for _, n := range ix.livesOf[label] {
+		if k := ix.lives[n]; k.vote && k.from < i && i < k.to {
+			dues, renewed = append(dues, k.due()), renewed || k.renewed
+		}
+	}
+	enough := ix.Meta.Quorum() * ix.keys
+	if !renewed || len(dues) < enough {
+		return 0
+	}
+	slices.Sort(dues)
+	return dues[len(dues)-enough]
 }
 
 // keysOver returns when the last key of a lease came to its end, or [sim.NoEnd] if it did not or a command removed it.

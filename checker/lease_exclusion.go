@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"lockstep/sim"
 )
@@ -76,6 +77,9 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 		if set := ix.misdated(a); set >= 0 { // so much that the first of its keys was gone before the last was set
 			return BoundedClockError, []int{set}
 		}
+		if fault := clockFault(ix, a); fault >= 0 && ix.outlived(a, b) {
+			return BoundedClockError, []int{fault}
+		}
 		return None, nil
 	}
 	var (
@@ -128,16 +132,33 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	case taken >= 0:
 		return BoundedClockError, []int{taken}
 	}
-	if fault := clockFault(ix, a); fault >= 0 {
+	if fault := clockFault(ix, a); fault >= 0 && (b.GrantSeen || ix.outlived(a, b)) {
 		return BoundedClockError, []int{fault}
 	}
 	if set := ix.misdated(a); set >= 0 {
 		return BoundedClockError, []int{set}
 	}
 	if a.renews {
-		return ix.untold(a, b)
+		return ix.untold(a, b.Granted)
 	}
 	return None, nil
+}
+
+// outlived says whether a lease had keys, and time had ended all of them when another was granted. Where too few nodes are
+// enough for a grant, keys that lived on show that nothing else was needed for the other.
+func (ix *index) outlived(a, b *Lease) bool {
+	some := false
+	for _, n := range ix.livesOf[a.Label] {
+		k := ix.lives[n]
+		if !k.vote || k.from > a.ReturnEvent {
+			continue
+		}
+		if b.GrantEvent < k.to || ix.Events[k.to].Op != sim.Expire {
+			return false
+		}
+		some = true
+	}
+	return some
 }
 
 // misdated returns the event that set a key of a lease which got less than the TTL because the clock of its node is wrong, or
@@ -157,14 +178,15 @@ func (ix *index) misdated(l *Lease) int {
 // untold says why a lock that renews its leases let one end before another was granted, and had not said so. Its client was
 // paused, or its node was out of its reach, after the key had last been given a deadline: then it could not be renewed, and
 // nobody could hear that it was over. A lock that counts the time since its last renewal would have known, and stays
-// unharmed by either; that is for the reader of the verdict to hold against it.
-func (ix *index) untold(a, b *Lease) (Assumption, []int) {
+// unharmed by either; that is for the reader of the verdict to hold against it. What happened from the instant by on came too
+// late to matter.
+func (ix *index) untold(a *Lease, by time.Duration) (Assumption, []int) {
 	for _, n := range ix.livesOf[a.Label] {
 		k := ix.lives[n]
 		if k.to == len(ix.Events) || ix.Events[k.to].Op != sim.Expire {
 			continue
 		}
-		if total, pause := ix.paused(a.Client, k.timed, b.Granted); total > 0 {
+		if total, pause := ix.paused(a.Client, k.timed, by); total > 0 {
 			return BoundedPause, []int{pause}
 		}
 		for _, d := range []direction{{a.Client, k.node}, {k.node, a.Client}} {
@@ -179,6 +201,17 @@ func (ix *index) untold(a, b *Lease) (Assumption, []int) {
 				return BoundedDelay, []int{i}
 			}
 		}
+	}
+	return None, nil
+}
+
+// unrenewed says why a lock that renewed a lease, and never says that one is lost, did so no more.
+func (ix *index) unrenewed(l *Lease) (Assumption, []int) {
+	if broken, because := ix.untold(l, l.End); broken != None {
+		return broken, because
+	}
+	if fault := clockFault(ix, l); fault >= 0 {
+		return BoundedClockError, []int{fault}
 	}
 	return None, nil
 }

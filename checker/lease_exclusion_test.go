@@ -286,6 +286,14 @@ func TestLeaseExclusionBlame(t *testing.T) {
 	`
 	)
 	expiring := strings.Replace(c2, "4.1  n3 set", "4.1 n3 expire c1#1\n4.1 n3 set", 1)
+	fewOf := func(then string) string {
+		return `
+		nodes 5
+		0    c1 invoke acquire
+		0.1  n3 set c1#1 until=2.6
+		0.2  c1 ok acquire c1#1 until=9.9
+		` + then
+	}
 	promised := func(until string) string {
 		return strings.Replace(c1, "n3 set c1#1", "n3 set c1#1 until="+until, 1)
 	}
@@ -309,6 +317,15 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		blame("a key without a deadline was lost", promised("never")+"3 n3 lose c1#1"+c2, "durable nodes"),
 		blame("a key was lost that would have expired before", promised("2.6")+"2 n3 lose c1#1"+c2, "none"),
 		blame("a key expired early that would have expired before", promised("3.6")+"2 n3 expire c1#1"+c2, "none"),
+		blame("a minority whose key had ended, and a clock", "0 c1 fault drift ppm=-1\n"+fewOf("2.6 n3 expire c1#1")+c2, "bounded clock error"),
+		blame("a minority whose key had ended", fewOf("2.6 n3 expire c1#1")+c2, "none"),
+		blame("a minority whose key was lost, and a clock", "0 c1 fault drift ppm=-1\n"+fewOf("2 n3 lose c1#1")+c2, "none"),
+		blame("a minority whose key lived on, and a clock", "0 c1 fault drift ppm=-1\n"+fewOf("")+strings.Replace(c2, "4.1  n3", "4.1 n2", 1), "none"),
+		blame("a minority took the place of a majority that lived on, and a clock", "0 c1 fault drift ppm=-1\n"+c1+`
+			4    c2 invoke acquire
+			4.1  n4 set c2#1
+			4.1  n5 set c2#1
+			4.2  c2 ok acquire c2#1 until=13.9`, "none"),
 		blame("the second never had a majority", c1+"3 n3 lose c1#1"+`
 			4    c2 invoke acquire
 			4.1  n3 set c2#1

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"time"
 
 	"lockstep/sim"
@@ -87,6 +88,61 @@ func (ix *index) severed() map[direction][]stretch {
 		ix.broken[d] = merge(ix.broken[d])
 	}
 	return ix.broken
+}
+
+// keptBack returns when a fault kept a message that it had chosen on its way, in each direction. What is sent after it over the same
+// connection cannot overtake it. One that is held waits for a release or a heal; nothing else ends that.
+func (ix *index) keptBack() map[direction][]stretch {
+	if ix.detained != nil {
+		return ix.detained
+	}
+	ix.detained = map[direction][]stretch{}
+	for i, e := range ix.Events {
+		if e.Kind != sim.Bite {
+			continue
+		}
+		f, err := sim.ParseFault(e.Value)
+		if err != nil {
+			continue
+		}
+		chosen, ok := f.(sim.Chosen)
+		if !ok {
+			continue
+		}
+		link, s := direction{chosen.Link.From, chosen.Link.To}, stretch{e.At, never}
+		switch chosen.Action {
+		case sim.DelayMessage:
+			s.to = e.At + min(chosen.By, never-e.At)
+		case sim.HoldMessage:
+			if end := slices.IndexFunc(ix.Events[i:], func(e sim.Event) bool { return letsGo(e, link) }); end >= 0 {
+				s.to = ix.at(i + end)
+			}
+		default:
+			continue
+		}
+		ix.detained[link] = append(ix.detained[link], s)
+	}
+	for link := range ix.detained {
+		ix.detained[link] = merge(ix.detained[link])
+	}
+	return ix.detained
+}
+
+// letsGo says whether e is the end of what holds messages in a direction.
+func letsGo(e sim.Event, d direction) bool {
+	if e.Kind != sim.Injected || e.Op != "release" && e.Op != "heal" {
+		return false
+	}
+	var l sim.Link
+	switch f, _ := sim.ParseFault(e.Value); f := f.(type) {
+	case sim.ReleaseLink:
+		l = f.Link
+	case sim.Heal:
+		l = f.Link
+	default:
+		return false
+	}
+	return l == sim.Link{} || direction{l.From, l.To} == d || l.Both && direction{l.To, l.From} == d
 }
 
 // outOfReach says whether a delay in one direction makes a server as good as gone. Both directions may take as long as the

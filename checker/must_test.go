@@ -328,9 +328,19 @@ func TestMustMet(t *testing.T) {
 			unmet: []situation{{"one is up", c1 + "1 n1 fault crash\n2 c1 invoke extend c1#1\n3 c1 fail extend c1#1"}, {"unanswered", c1 + "1 n1 fault crash\n1 n2 fault crash\n2 c1 invoke extend c1#1"}, {"acquires", "0 n1 fault crash\n0 n2 fault crash\n" + c1}},
 		},
 		{
-			must:  "c1 renews",
-			met:   []situation{{"it does", c1 + "3 c1 info renew c1#1 until=13"}},
-			unmet: []situation{{"not at all", c1}, {"another", "3 c2 info renew c2#1 until=13"}, {"extends", c1 + "3 c1 invoke extend c1#1\n3 c1 ok extend c1#1 until=13"}},
+			must: "c1 renews",
+			met: []situation{
+				{"it does", c1 + "3 c1 info renew c1#1 until=13"},
+				{"its node shows it", c1 + "3 n1 retime c1#1 until=13"},
+				{"its node shows it after an extension", c1 + "2 c1 invoke extend c1#1\n2 c1 ok extend c1#1 until=12\n3 n1 retime c1#1 until=13"},
+				{"its node shows it while it writes", c1 + "2 c1 invoke write A c1#1\n3 n1 retime c1#1 until=13"},
+			},
+			unmet: []situation{
+				{"not at all", c1}, {"another", "3 c2 info renew c2#1 until=13"}, {"extends", c1 + "3 c1 invoke extend c1#1\n3 c1 ok extend c1#1 until=13"},
+				{"extends, and its node shows it", c1 + "3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 until=13\n3.2 c1 ok extend c1#1 until=13"},
+				{"extends, and its node is late", c1 + "3 c1 invoke extend c1#1\n3.2 c1 info extend c1#1\n4 n1 retime c1#1 until=13 sent=3.1"},
+				{"another gives it time", c1 + "3 n1 retime c1#1 until=13 by=c2"},
+			},
 		},
 		{
 			must: "c1 writes what it read before c2 wrote",

@@ -60,10 +60,10 @@ func (m Must) met(ix *index) bool {
 			return e.Process == m.client && e.Op == sim.Extend && isOutcome(e) && m.down(ix, i)
 		})
 	case clientRenews:
-		return ix.some(func(_ int, e sim.Event) bool {
+		return ix.some(func(i int, e sim.Event) bool {
 			if e.Kind == sim.State && e.Op == sim.Retime && e.By == m.client {
-				l := ix.lease(e.Lease) // of a lock that does not tell
-				return l != nil && l.Client == m.client && l.renews
+				l := ix.lease(e.Owner) // of a lock that does not tell
+				return l != nil && l.Client == m.client && (l.renews || ix.unasked(i))
 			}
 			return e.Process == m.client && e.Kind == sim.Info && e.Op == sim.Renew
 		})

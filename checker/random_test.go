@@ -42,7 +42,7 @@ func randomHistory(t *rapid.T) *sim.History {
 	}
 	steps := []func(client, node string){
 		w.operate, w.operate, w.operate, w.operate, w.set, w.set, w.set, w.set, w.tick, w.tick, w.drop, w.command, w.command, w.write, w.write,
-		w.fault, w.drift, w.extend, w.replicate, w.lead, w.outage, w.cut, w.update, w.increment,
+		w.fault, w.drift, w.extend, w.replicate, w.lead, w.outage, w.cut, w.update, w.update, w.increment, w.message, w.choose,
 	}
 	for range rapid.IntRange(20, 120).Draw(t, "steps") {
 		client := rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(t, "client")
@@ -81,6 +81,8 @@ func (w *world) operate(client, _ string) {
 		out := sim.Event{Process: client, Op: in.Op, ID: in.ID, Lock: in.Lock, Lease: in.Lease, Kind: sim.OK}
 		if in.Op == sim.Acquire {
 			out.Kind = []sim.Kind{sim.OK, sim.OK, sim.OK, sim.Fail, sim.Info}[w.pick(5)]
+		} else if in.Op == sim.Release {
+			out.Kind = []sim.Kind{sim.OK, sim.Fail, sim.Info}[w.pick(3)]
 		}
 		if in.Op == sim.Acquire && out.Kind == sim.OK {
 			w.leases[client] = append(w.leases[client], in.Lease)
@@ -217,6 +219,32 @@ func (w *world) cut(client, node string) {
 		return
 	}
 	w.record(sim.Event{Process: f.Target(), Kind: sim.Injected, Op: f.Verb(), Value: f.String()})
+}
+
+// message has something arrive that a client and a node sent each other, or be lost.
+func (w *world) message(client, node string) {
+	from, to := client, node
+	if w.pick(2) == 0 {
+		from, to = node, client
+	}
+	sent := max(w.now-time.Duration(w.pick(3))*time.Second, 0)
+	w.record(sim.Event{Process: to, Kind: sim.Message, Op: []string{sim.Deliver, sim.Late, sim.Drop}[w.pick(3)], By: from, Sent: sent})
+}
+
+// choose has a fault hit the message that it had chosen, or lets those go that are held.
+func (w *world) choose(client, node string) {
+	link := sim.Link{From: client, To: node}
+	var f sim.Fault = sim.Chosen{What: sim.Release, Link: link, Action: sim.DelayMessage, By: time.Duration(1+w.pick(3)) * time.Second}
+	switch w.pick(3) {
+	case 0:
+		f = sim.Chosen{Reply: true, What: sim.Release, Link: sim.Link{From: node, To: client}, Action: sim.HoldMessage}
+	case 1:
+		link.Both = w.pick(2) == 0
+		f = sim.ReleaseLink{Link: link}
+		w.record(sim.Event{Process: f.Target(), Kind: sim.Injected, Op: f.Verb(), Value: f.String()})
+		return
+	}
+	w.record(sim.Event{Process: f.Target(), Kind: sim.Bite, Value: f.String()})
 }
 
 // update adds a word to the value of the resource, or loses one on the way.

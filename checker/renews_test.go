@@ -105,6 +105,63 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 			11.2 c2 ok acquire c2#1 until=never renews
 			15   c1 info lost c1#1`,
 			want: []string{"c2 held c2#1 from 11.200s without end, while c1 held c1#1 from 0.200s to 15.000s [bounded delay]"}},
+		{name: "its renewal was under way for long", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			10.1 n1 expire c1#1
+			10.5 n1 deliver c1 sent=3
+			11   c2 invoke acquire
+			11.1 n1 set c2#1 until=21.1
+			11.2 c2 ok acquire c2#1 until=never renews
+			15   c1 info lost c1#1`,
+			want: []string{"c2 held c2#1 from 11.200s without end, while c1 held c1#1 from 0.200s to 15.000s [bounded delay]"}},
+		{name: "the answer was", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			10.1 n1 expire c1#1
+			10.5 c1 deliver n1 sent=3
+			11   c2 invoke acquire
+			11.1 n1 set c2#1 until=21.1
+			11.2 c2 ok acquire c2#1 until=never renews
+			15   c1 info lost c1#1`,
+			want: []string{"c2 held c2#1 from 11.200s without end, while c1 held c1#1 from 0.200s to 15.000s [bounded delay]"}},
+		{name: "a renewal that was sent too late", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			10.1 n1 expire c1#1
+			10.9 n1 deliver c1 sent=10.8
+			11   c2 invoke acquire
+			11.1 n1 set c2#1 until=21.1
+			11.2 c2 ok acquire c2#1 until=never renews
+			15   c1 info lost c1#1
+			16   n1 deliver c1 sent=10.2`,
+			want: []string{"c2 held c2#1 from 11.200s without end, while c1 held c1#1 from 0.200s to 15.000s [none]"}},
+		{name: "a slow message from when it was over", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			11.1 n1 set c2#1 until=21.1
+			11.2 c2 ok acquire c2#1 until=never renews
+			15   c1 info lost c1#1
+			16   n1 deliver c1 sent=10.2`,
+			want: []string{"c2 held c2#1 from 11.200s without end, while c1 held c1#1 from 0.200s to 15.000s [none]"}},
+		{name: "a slow message from before the key was given its end", story: `
+			0    c2 invoke acquire
+			6    c2 fail acquire
+			6    c1 invoke acquire
+			6    n1 deliver c1 sent=0
+			6.1  n1 set c1#1 until=16.1
+			6.2  c1 ok acquire c1#1 until=never renews
+			16.1 n1 expire c1#1
+			17   c2 invoke acquire
+			17.1 n1 set c2#1 until=27.1
+			17.2 c2 ok acquire c2#1 until=never renews`,
+			want: []string{"c2 held c2#1 from 17.200s without end, while c1 held c1#1 from 6.200s without end [none]"}},
 		{name: "an end by the clock of the client, on a node that is ahead", story: `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 until=10 wall=20
@@ -227,4 +284,84 @@ func TestEndOfALeaseThatIsRenewedWithoutTelling(t *testing.T) {
 			t.Errorf("%s: ends at %v, held to %v, want %v and no end", c.end, l.End, l.To, c.want)
 		}
 	}
+}
+
+// A lock that renews its leases, and tells neither that nor that one is lost, is relied upon until the end of its keys as it
+// last renewed them. What kept it from renewing them once more is what broke.
+func TestLockThatRenewsAndTellsNothing(t *testing.T) {
+	const c1 = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1 until=10.1
+		0.2  c1 ok acquire c1#1 until=never
+		`
+	const renewed = c1 + `
+		5    n1 retime c1#1 until=15
+		10   n1 retime c1#1 until=20
+		`
+	const c2 = `
+		20   n1 expire c1#1
+		30   c2 invoke acquire
+		30.1 n1 set c2#1 until=40.1
+		30.2 c2 ok acquire c2#1 until=never
+		`
+	const late = `
+		42   c1 invoke write A c1#1
+		42.1 resource accept A c1#1 sent=42`
+	wrote := func(broken string) []string {
+		return []string{"c1 wrote A under c1#1 at 42.100s, after c2 was granted c2#1 at 30.100s [" + broken + "]"}
+	}
+	testProperty(t, ResourceExclusion, []verdictCase{
+		{name: "before another", story: renewed + "19 resource accept A c1#1 sent=19\n" + c2},
+		{name: "after its end, when nobody had followed", story: renewed + "20 n1 expire c1#1\n25 resource accept A c1#1 sent=25"},
+		{name: "by the one whose turn it is", story: renewed + c2 + "31 resource accept B c2#1 sent=31"},
+		{name: "paused, and nobody followed", story: renewed + "12 c1 fault pause id=1\n20 n1 expire c1#1\n42 c1 fault resume" + late},
+		{name: "refused", story: renewed + c2 + "42 resource reject A c1#1 sent=42"},
+		{name: "paused until then", story: renewed + "12 c1 fault pause id=1\n" + c2 + "42 c1 fault resume" + late, want: wrote("bounded pause")},
+		{name: "paused past its end and busy after", story: renewed + "12 c1 fault pause id=1\n" + c2 + "31 c1 fault resume" + late, want: wrote("bounded pause")},
+		{name: "paused only after its end", story: renewed + c2 + "31 c1 fault pause id=1\n32 c1 fault resume" + late, want: wrote("none")},
+		{name: "paused only before it was renewed last", story: c1 + "1 c1 fault pause id=1\n3 c1 fault resume\n5 n1 retime c1#1 until=15\n10 n1 retime c1#1 until=20" + c2 + late, want: wrote("none")},
+		{name: "cut off", story: renewed + "12 c1-n1 fault cut cut_c1-n1 id=1" + c2 + late, want: wrote("bounded delay")},
+		{name: "late on its way", story: renewed + "19 n1 deliver renewal by=c1 sent=12" + c2 + late, want: wrote("bounded delay")},
+		{name: "with a slow clock", story: "0 c1 fault drift ppm=-500000 id=1" + renewed + c2 + late, want: wrote("bounded clock error")},
+		{name: "for no reason", story: renewed + c2 + late, want: wrote("none")},
+		{name: "never renewed", story: c1 + "4 c1 fault pause id=1\n5 c1 fault resume" + c2 + late, want: wrote("none")},
+	})
+
+	const second = `
+		15   n1 delete c1#1 by=c3
+		15   c2 invoke acquire
+		15.1 n1 set c2#1 until=25.1
+		15.2 c2 ok acquire c2#1 until=never`
+	overlap := []string{"c2 held c2#1 from 15.200s to 25.200s, while c1 held c1#1 from 0.200s to 20.000s [none]"}
+	testProperty(t, LeaseExclusion, []verdictCase{
+		{name: "another lets the next in", story: renewed + second, want: overlap},
+		{name: "another lets the next in, after one renewal", story: c1 + "10 n1 retime c1#1 until=20" + second, want: overlap},
+		{name: "another lets the next in while it writes", story: c1 + "9 c1 invoke write A c1#1\n10 n1 retime c1#1 until=20" + second, want: overlap},
+		{name: "another lets the next in before the last of three", story: c1 + "3 n1 retime c1#1 until=13\n6 n1 retime c1#1 until=16\n10 n1 retime c1#1 until=20" + second, want: overlap},
+		{name: "another lets the next in after a pause", story: renewed + "12 c1 fault pause id=1\n13 c1 fault resume" + second, want: overlap},
+		{name: "not renewed", story: c1 + second},
+		{name: "its owner gave its key its first deadline late", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.15 n1 retime c1#1 until=20
+			0.2  c1 ok acquire c1#1 until=never` + second},
+		{name: "extended, which told that it failed", story: c1 + `
+			10   c1 invoke extend c1#1
+			10   n1 retime c1#1 until=20 sent=10
+			10.1 c1 info extend c1#1` + second},
+		{name: "another gave it more time", story: c1 + "10 n1 retime c1#1 until=20 by=c3" + second},
+		{name: "a minority is renewed", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.1  n2 set c1#1 until=10.1
+			0.1  n3 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never
+			10   n1 retime c1#1 until=20
+			10.1 n2 expire c1#1
+			10.1 n3 expire c1#1
+			15   c2 invoke acquire
+			15.1 n2 set c2#1 until=25.1
+			15.1 n3 set c2#1 until=25.1
+			15.2 c2 ok acquire c2#1 until=never`},
+	})
 }

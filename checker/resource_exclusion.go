@@ -78,6 +78,9 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 	if invoked > l.ReturnEvent && l.held() && ix.at(invoked) < l.To && (l.EndEvent < 0 || invoked < l.EndEvent) {
 		return BoundedDelay, []int{invoked}
 	}
+	if l.renewed {
+		return ix.unrenewed(l)
+	}
 	return None, nil
 }
 

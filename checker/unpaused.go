@@ -47,7 +47,7 @@ func (r *Result) standing(ix *index) (reasons []string) {
 		switch v.Property {
 		case LeaseExclusion, ResourceExclusion, ExpiredOnReturn, OwnerOnly, Tokens:
 			found, _ := judge(before, v.Property)
-			if slices.ContainsFunc(found, func(f Violation) bool { return f.At == v.At && subset(f.Events, v.Events) }) {
+			if slices.ContainsFunc(found, func(f Violation) bool { return subset(f.Events, v.Events) }) {
 				stand = append(stand, v)
 			}
 		}

@@ -78,6 +78,35 @@ func TestRanOn(t *testing.T) {
 	}
 }
 
+// A violation that was there before stands, if it is about something that happened. One that is about what did not happen in time
+// does not, since more time would have been needed to see it.
+func TestStanding(t *testing.T) {
+	const granted = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10 fence=2\n"
+	for _, c := range []struct {
+		property Property
+		story    string
+		stands   bool
+	}{
+		{LeaseExclusion, granted + "1 n1 lose c1#1\n2 c2 invoke acquire\n2.1 n1 set c2#1\n2.2 c2 ok acquire c2#1 until=12 fence=3", true},
+		{ResourceExclusion, granted + "10.1 n1 expire c1#1\n11 c2 invoke acquire\n12 n1 set c2#1\n12 resource accept A c1#1 sent=11.9\n12.1 c2 ok acquire c2#1 until=22 fence=3", true},
+		{ExpiredOnReturn, "0 c1 invoke acquire\n10 c1 ok acquire c1#1 until=10", true},
+		{OwnerOnly, granted + "4 n1 delete c1#1 by=c9", true},
+		{Tokens, granted + "10.1 n1 expire c1#1\n11 c2 invoke acquire\n12 n1 set c2#1\n12.1 c2 ok acquire c2#1 until=22 fence=1", true},
+		{FaultTolerance, "0 c2 invoke acquire\n20 c2 fail acquire", false},
+		{DeadlockFreedom, "probe c2\nbound 5\n0 c2 invoke acquire\n20 c2 fail acquire", false},
+		{NoLostUpdate, "0 c2 invoke increment\n0.1 c2 ok increment 7", false},
+	} {
+		const unpaused = "\n29 c3 fault pause id=1\n30 c3 info unpaused\n31 c3 fault resume\n31 c3 bite id=1"
+		if r := Check(story(t, c.story+"\n28 c2 info exit"), nil); r.Status(c.property) != Violated {
+			t.Errorf("%s: %s where nobody ran on", c.property, r.Status(c.property))
+		}
+		r := Check(story(t, c.story+unpaused), nil)
+		if stands := r.Verdict == Unsafe; stands != c.stands || stands && r.Status(c.property) != Violated {
+			t.Errorf("%s: %s, %s, unmet %q; stands: want %v", c.property, r.Verdict, r.Status(c.property), r.Unmet, c.stands)
+		}
+	}
+}
+
 // A clock fault that a client did not meet is said to be out of its reach; one that a server did not meet is merely idle.
 func TestIdleClockFault(t *testing.T) {
 	for _, c := range []struct{ fault, why string }{

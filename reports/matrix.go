@@ -52,7 +52,7 @@ type MatrixCell struct {
 	Run       string               `json:"run"`       // SCENARIO/RUN
 	Reference string               `json:"reference"` // the lock whose run that is
 	Verdict   checker.Verdict      `json:"verdict"`   // UNSAFE if it is with any seed
-	Broken    []checker.Assumption `json:"broken"`    // by what it violated
+	Broken    []checker.Assumption `json:"broken"`    // by what it violated, with the seeds that show the verdict
 	Unsafe    int                  `json:"unsafe"`    // with so many of the seeds
 	Against   Comparison           `json:"against"`   // its reference
 	Why       string               `json:"why,omitempty"`

@@ -49,7 +49,7 @@ func Find(name string) (*Scenario, error) {
 	if near := sim.Nearest(name, names); near != "" { // there are too many to read through all of them
 		return nil, fmt.Errorf("unknown scenario %q (did you mean %q?); lockstep list has all %d", name, near, len(names))
 	}
-	return nil, sim.Unknown("scenario", name, names)
+	return nil, fmt.Errorf("unknown scenario %q; lockstep list has all %d", name, len(names))
 }
 
 func read(file string) (*Scenario, error) {

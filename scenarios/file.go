@@ -18,7 +18,8 @@ import (
 // What the file expects decides, and exactly: a violation that is expected must come, and break the assumption that the file
 // names. A run that proves nothing fails. If a section has a timeline, it must be the one that comes out; see [Rewrite].
 //
-// Of the options only [Seed], [Limit] and [Rewrite] make sense here. Everything else is as for [Test].
+// Of the options [Seed], [Limit], [Restless], [OnRedis] with [Speed], and, in simulation, [Rewrite] make sense here. Runs that
+// cannot be done on real servers are skipped; it fails if none can. Everything else is as for [Test].
 func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	t.Helper()
 	call := enter(t, newLock)
@@ -40,8 +41,12 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all []trial
 	for _, r := range s.Runs {
-		o.place(Case{Scenario: s, Run: r}) // for how long the bench must wait
+		all = append(all, trial{Case: Case{Scenario: s, Run: r}})
+	}
+	if _, _, err := o.possible(all); err != nil { // it also finds how long the bench must wait
+		t.Fatal(err)
 	}
 	b := newBench(t, call, o)
 	defer b.close()
@@ -50,10 +55,11 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	for _, r := range s.Runs {
 		b.names = append(b.names, s.Name+"/"+r.ID())
 	}
+	name := t.Name()
 	for i, r := range s.Runs {
 		t.Run(b.names[i], func(t *testing.T) {
 			t.Helper()
-			c, err := o.place(Case{Scenario: s, Run: r.With(t.Name()), Seed: o.seed, Restless: o.restless, New: newLock})
+			c, err := o.place(Case{Scenario: s, Run: r.With(name), Seed: o.seed, Restless: o.restless, New: newLock})
 			if err != nil {
 				t.Skip(err)
 			}
@@ -78,7 +84,7 @@ func (b *bench) expected(t *testing.T, o *Outcome, path string) {
 	t.Helper()
 	head := o.head()
 	if o.Report != nil {
-		t.Errorf("%s\nthe run did not end: %s\n%s", head, strings.TrimSpace(o.Report.String()), b.again(t, o))
+		t.Errorf("%s\n%s\n%s", head, o.unended(), b.again(t, o))
 		return
 	}
 	var wrong []string

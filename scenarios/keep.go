@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,11 +15,11 @@ import (
 )
 
 // keep writes what is left of a run to where go test -artifacts wants it: the timeline as text and as a picture, the history,
-// and the page with this run alone, for lockstep run. The files are named after the run, as the directory that go test makes
-// is not.
+// and the page with this run alone, for lockstep run. The files are named after the test and the run, as the directory that
+// go test makes is not.
 func keep(t *testing.T, o *Outcome) {
 	t.Helper()
-	name := strings.ReplaceAll(o.Name(), "/", "-")
+	name := fileName(t.Name())
 	if o.Report != nil {
 		keepFile(t, name+".report.txt", func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s\n\n%s\n", o.Report, o.Report.Stacks)
@@ -54,6 +55,32 @@ func (o *Outcome) page() string {
 	return s.String()
 }
 
+// longestName is how long the name of an artifact may be, without its ending.
+const longestName = 64
+
+// fileName makes the name of a file, but for its ending, of that of a test or a run: one that every system takes. What had
+// to be cut off still tells two of them apart.
+func fileName(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r == '/':
+			r = '-'
+		case r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', strings.ContainsRune("-_.+=,#[]()", r):
+		default:
+			r = '_'
+		}
+		b.WriteRune(r)
+	}
+	short := b.String()
+	if len(short) <= longestName {
+		return short
+	}
+	sum := fnv.New32a()
+	io.WriteString(sum, name)
+	return fmt.Sprintf("%s-%08x", short[:longestName-9], sum.Sum32())
+}
+
 // keepFile writes an artifact. Without -artifacts the directory would be removed at once, so that there is nothing to do.
 func keepFile(t *testing.T, name string, write func(io.Writer) error) {
 	t.Helper()
@@ -73,8 +100,12 @@ func keepFile(t *testing.T, name string, write func(io.Writer) error) {
 }
 
 // replaceFile gives a file new contents. Whoever reads it meanwhile gets the old or the new ones, and nothing is lost if it
-// cannot be done.
+// cannot be done. A link goes on leading to it.
 func replaceFile(name string, data []byte) error {
+	name, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
 	old, err := os.Stat(name)
 	if err != nil {
 		return err

@@ -35,15 +35,15 @@ func newModule(t *testing.T) module {
 	m := module{t.TempDir()}
 	m.write(t, "go.mod", fmt.Sprintf("module example.com/shop\n\ngo 1.26\n\nrequire lockstep v0.0.0\n\nreplace lockstep => %s\n", repository))
 
-	readme := regexp.MustCompile("(?s)## Your lock, in ten lines\n\n```go\n(.*?)```").FindStringSubmatch(read(t, "../README.md"))
+	readme := regexp.MustCompile("(?s)## Your lock, in ten lines\n[^`#]*`mylock_test.go`[^`]*\n```go\n(.*?)```").FindStringSubmatch(read(t, "../README.md"))
 	if readme == nil {
 		t.Fatal("README.md shows no lock in ten lines")
 	}
 	m.write(t, "mylock/mylock_test.go", readme[1])
 
 	files := regexp.MustCompile("(?s)<!-- file: (\\S+) -->\n```\\w*\n(.*?)```\n").FindAllStringSubmatch(read(t, guide), -1)
-	if len(files) != 5 {
-		t.Errorf("%s has %d files, want 5", guide, len(files))
+	if len(files) != 6 {
+		t.Errorf("%s has %d files, want 6", guide, len(files))
 	}
 	for _, f := range files {
 		m.write(t, f[1], f[2])
@@ -219,7 +219,8 @@ func TestModule(t *testing.T) {
 		})
 		want := map[string]int{"TestTable-good_lock.txt": 1, "TestTable-bad_[lock].txt": 1}
 		for _, ending := range []string{".txt", ".svg", ".jsonl", ".txtar"} {
-			want["pause-in-acquire-redlock"+ending] = 2
+			want["TestTable-good_lock-pause-in-acquire-redlock"+ending] = 1
+			want["TestTable-bad_[lock]-pause-in-acquire-redlock"+ending] = 1
 		}
 		if !maps.Equal(kept, want) {
 			t.Errorf("the artifacts are %v, want %v", kept, want)

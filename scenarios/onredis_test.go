@@ -3,6 +3,7 @@ package scenarios_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -66,5 +67,66 @@ func TestOnRedisWithoutServer(t *testing.T) {
 	out, err := onRedis(t, "panics", "PATH="+t.TempDir())
 	if err == nil || !regexp.MustCompile(`(?m)^ .*: scenarios\.OnRedis: redis-server is not on the PATH; install it .*$`).MatchString(out) {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestFileOnRedis is what a user with a scenario of his own writes.
+func TestFileOnRedis(t *testing.T) {
+	path := os.Getenv(fileOf)
+	if path == "" {
+		t.Skip("TestRunFileOnRedis says which page")
+	}
+	scenarios.RunFile(t, path, clients.NewSingle, scenarios.OnRedis(), scenarios.Speed(20), scenarios.Rewrite(*renew))
+}
+
+// On real servers a page of which nothing can be done there fails, and so does the wish to renew its timelines; neither
+// changes it.
+func TestRunFileOnRedis(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	const page = `# A clock jumps.
+
+client c1
+  acquire
+  sleep 2s
+  release
+
+-- ours nodes=1 --
+nemesis
+  at 1s jump c1 -3s
+`
+	const possible = page + "\n-- theirs nodes=1 --\n"
+	for _, test := range []struct {
+		name, page string
+		args       []string
+		fails      bool
+		want       []string
+	}{
+		{"nothing can be done", page, nil, true, []string{"none of the runs can be done on real servers:\n", "jump/ours: "}},
+		{"one of two can be done", possible, nil, false, []string{"--- SKIP: TestFileOnRedis/jump/ours ", "--- PASS: TestFileOnRedis/jump/theirs "}},
+		{"timelines to be renewed", possible, []string{"-renew"}, true, []string{"scenarios.Rewrite(true) and scenarios.OnRedis: "}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "jump.txtar")
+			if err := os.WriteFile(file, []byte(test.page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command(os.Args[0], append([]string{"-test.run=^TestFileOnRedis$", "-test.v"}, test.args...)...)
+			c.Env = append(os.Environ(), fileOf+"="+file)
+			out, err := c.CombinedOutput()
+			if (err != nil) != test.fails {
+				t.Errorf("%v\n%s", err, out)
+			}
+			for _, w := range test.want {
+				if !strings.Contains(string(out), w) {
+					t.Errorf("the output does not contain %q:\n%s", w, out)
+				}
+			}
+			if after, err := os.ReadFile(file); err != nil || string(after) != test.page {
+				t.Errorf("the file is now, %v:\n%s", err, after)
+			}
+		})
 	}
 }

@@ -50,24 +50,34 @@ func option(name string, set func(*options)) Option {
 	}
 }
 
+// add adds what is not there yet: what is said twice is meant once.
+func add[T comparable](to, more []T) []T {
+	for _, x := range more {
+		if !slices.Contains(to, x) {
+			to = append(to, x)
+		}
+	}
+	return to
+}
+
 // Like names the locks of the literature that yours claims to be as good as: their runs in the catalogue are what yours is
 // put through, in their place, and whatever one of them keeps there, yours must keep. A run that two of them have in common,
 // but for what is expected, is done once. The default is single, a lock on one Redis node.
 func Like(locks ...string) Option {
-	return option("Like", func(o *options) { o.like = append(o.like, locks...) })
+	return option("Like", func(o *options) { o.like = add(o.like, locks) })
 }
 
 // Survives claims that the lock keeps its properties even where the environment breaks these assumptions. A violation with
 // which one of them broke fails, also where the lock that yours is like has it too.
 func Survives(assumptions ...checker.Assumption) Option {
-	return option("Survives", func(o *options) { o.survives = append(o.survives, assumptions...) })
+	return option("Survives", func(o *options) { o.survives = add(o.survives, assumptions) })
 }
 
 // Needs takes something back from the claim: that the lock keeps its properties where the environment breaks these
 // assumptions. A violation with which one of them broke is reported, and fails nothing, also where the lock that yours is
 // like has none.
 func Needs(assumptions ...checker.Assumption) Option {
-	return option("Needs", func(o *options) { o.needs = append(o.needs, assumptions...) })
+	return option("Needs", func(o *options) { o.needs = add(o.needs, assumptions) })
 }
 
 // Seed sets the seed of the runs. The default is 1.
@@ -76,14 +86,18 @@ func Seed(seed uint64) Option { return option("Seed", func(o *options) { o.seed 
 // Only restricts what is run to some scenarios of the catalogue, by their names. The default is all that have a run of a
 // lock that yours is like.
 func Only(names ...string) Option {
-	return option("Only", func(o *options) { o.only = append(o.only, names...) })
+	return option("Only", func(o *options) { o.only = add(o.only, names) })
 }
 
+// leastLimit is the least that [Limit] takes: with less, runs would be given up that do end.
+const leastLimit = 100 * time.Millisecond
+
 // Limit is how much real time a run may take before it is given up and reported. The default is 20 s; a run takes some
-// milliseconds. [OnRedis] it is how much more than its steps say.
+// milliseconds, and the least is 100 ms. [OnRedis] it is how much more than its steps say.
 func Limit(d time.Duration) Option { return option("Limit", func(o *options) { o.limit = d }) }
 
-// Rewrite has [RunFile] renew the timelines in the file; never what it expects. It is meant for a flag of your own:
+// Rewrite has [RunFile] renew the timelines in the file; never what it expects. They are those of simulation, so that it does
+// not go with [OnRedis]. It is meant for a flag of your own:
 //
 //	var rewrite = flag.Bool("rewrite", false, "renew timelines")
 //
@@ -104,8 +118,8 @@ func gather(newLock clients.New, opts []Option) (options, error) {
 		}
 		opt(&o)
 	}
-	if slices.Contains(o.given, "Limit") && o.limit <= 0 {
-		return o, fmt.Errorf("scenarios.Limit(%v): it must be above zero", o.limit)
+	if slices.Contains(o.given, "Limit") && o.limit < leastLimit {
+		return o, fmt.Errorf("scenarios.Limit(%v): it must be at least %v, for a run takes some milliseconds, and more on a busy machine", o.limit, leastLimit)
 	}
 	return o, o.forServers()
 }
@@ -123,10 +137,13 @@ func (o *options) forCatalogue() error {
 	}
 	for _, name := range o.like {
 		if _, err := clients.Find(name); err != nil {
-			return fmt.Errorf("scenarios.Like: %w", err)
+			return fmt.Errorf("scenarios.Like: %w; Like takes a lock of the literature, and no library: see docs/scenarios.md", err)
 		}
 	}
 	for name, given := range map[string][]checker.Assumption{"Survives": o.survives, "Needs": o.needs} {
+		if len(given) == 0 && slices.Contains(o.given, name) {
+			return fmt.Errorf("scenarios.%s names no assumption; see checker.Assumptions", name)
+		}
 		for _, a := range given {
 			if err := checkAssumption(a); err != nil {
 				return fmt.Errorf("scenarios.%s: %w", name, err)
@@ -147,6 +164,9 @@ func (o *options) forFile() error {
 		if slices.Contains(claiming, name) {
 			return fmt.Errorf("scenarios.%s is for Test and Run; with RunFile the file says what to run, and its expectations decide", name)
 		}
+	}
+	if o.rewrite && o.on == OnReal {
+		return errors.New("scenarios.Rewrite(true) and scenarios.OnRedis: the timelines in a file are those of simulation, and no two real runs have the same; renew them without OnRedis")
 	}
 	return nil
 }
@@ -195,7 +215,7 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 		for _, like := range o.like {
 			for _, r := range s.Runs {
 				if r.Lock == like {
-					of = o.add(of, s, r, name, newLock)
+					of = o.addRun(of, s, r, name, newLock)
 				}
 			}
 		}
@@ -207,10 +227,10 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 	return trials, nil
 }
 
-// add adds a run to those of its scenario, or, if only the reference makes it another one, what it expects.
-func (o *options) add(of []trial, s *Scenario, r Section, name string, newLock clients.New) []trial {
+// addRun adds a run to those of its scenario, or, if only the reference makes it another one, what it expects.
+func (o *options) addRun(of []trial, s *Scenario, r Section, name string, newLock clients.New) []trial {
 	for i := range of {
-		if of[i].promise.as[0].Lock != r.Lock && sameButForLock(s.Resolve(of[i].promise.as[0]), s.Resolve(r)) {
+		if of[i].promise.as[0].Lock != r.Lock && s.Resolve(of[i].promise.as[0]).SameButForLock(s.Resolve(r)) {
 			of[i].promise.as = append(of[i].promise.as, r)
 			return of
 		}
@@ -221,8 +241,9 @@ func (o *options) add(of []trial, s *Scenario, r Section, name string, newLock c
 	})
 }
 
-// sameButForLock reports whether two resolved runs are one once the same lock is put through both.
-func sameButForLock(r, q Section) bool {
+// SameButForLock reports whether two resolved runs differ in nothing but their locks, what these are expected to do, and their
+// labels: a lock that is put through both does the same twice.
+func (r Section) SameButForLock(q Section) bool {
 	for _, key := range settings {
 		if key != "label" && r.setting(key) != q.setting(key) {
 			return false

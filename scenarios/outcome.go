@@ -23,6 +23,7 @@ type Outcome struct {
 	Repeat string
 
 	promise promise // what is claimed of the lock; see Broken
+	notRun  bool    // for the reason in Report
 }
 
 // judge checks the history of a resolved run.

@@ -26,7 +26,8 @@ type BrokenClaim struct {
 // [RunAll] or [Simulate], that it keeps what the run expects to be kept.
 //
 // A violation with which no assumption of the environment broke is the lock's own fault. It breaks the claim also in a run
-// that proves nothing about what it is there for.
+// that proves nothing about what it is there for, unless that is because code ran on in a pause: the violation may then be
+// due to that. The same goes for what it is claimed to survive.
 func (o *Outcome) Broken() []BrokenClaim {
 	var broken []BrokenClaim
 	for _, v := range o.Result.Violations {
@@ -44,6 +45,8 @@ func (o *Outcome) Failed() bool { return o.standing() >= failed }
 func (o *Outcome) promised(v checker.Violation) string {
 	keeps := o.keeper(v)
 	switch {
+	case o.Result.RanOn:
+		return ""
 	case v.Assumption == checker.None && keeps != "":
 		return "keeps this as long as no assumption breaks, as " + keeps + " does here"
 	case slices.Contains(o.promise.survives, v.Assumption):
@@ -89,12 +92,15 @@ const (
 	allowed           // UNSAFE where a reference is not, which needs allows
 	unproved          // nothing can be said
 	failed            // it did not end by itself; this and what comes after it fails a test
+	notRun            // nor would it, most likely
 	broke             // a claim is broken
 	other             // not what the file expects
 )
 
 func (o *Outcome) standing() standing {
 	switch {
+	case o.notRun:
+		return notRun
 	case o.Report != nil:
 		return failed
 	case o.promise.exact && o.surprising():
@@ -116,7 +122,7 @@ func (o *Outcome) standing() standing {
 
 // word is what the table says: at most 11 columns.
 func (s standing) word() string {
-	return [...]string{"kept", "kept", "not claimed", "unproved", "DID NOT END", "BROKEN", "UNEXPECTED"}[s]
+	return [...]string{"kept", "kept", "not claimed", "unproved", "DID NOT END", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
 }
 
 // surprising reports whether an outcome is another one than its run expects.

@@ -10,6 +10,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/sim"
 )
 
 // tried puts a lock, which may lack a safeguard, through the runs that some options ask for in one scenario.
@@ -109,9 +110,116 @@ func TestClaimsByHand(t *testing.T) {
 		"the run proves nothing":                           {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []Section{keeps}}), unproved},
 		"the run proves nothing, but nobody else did it":   {outcome(checker.Inconclusive, checker.None, promise{as: []Section{keeps}}), broke},
 		"the run proves nothing, but it claims to survive": {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []Section{keeps}, survives: pause}), broke},
+		"it ran on in a pause":                             {ranOn(outcome(checker.Inconclusive, checker.None, promise{as: []Section{keeps}})), unproved},
+		"it ran on in a pause that it claims to survive":   {ranOn(outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []Section{keeps}, survives: pause})), unproved},
+		"it did not end":                                   {unended(outcome(checker.Inconclusive, "", promise{as: []Section{keeps}})), failed},
+		"it did not end, whatever the file expects":        {unended(outcome(checker.Inconclusive, "", promise{as: []Section{keeps}, exact: true})), failed},
 	} {
 		if got := test.o.standing(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got.word(), test.want.word())
+		}
+		if got, want := test.o.Failed(), test.want >= failed; got != want {
+			t.Errorf("%s: failed %v, want %v", name, got, want)
+		}
+	}
+}
+
+func ranOn(o *Outcome) *Outcome {
+	o.Result.RanOn = true
+	return o
+}
+
+func unended(o *Outcome) *Outcome {
+	o.Report, o.Result.Violations = &sim.Report{Reason: "a goroutine spins"}, nil
+	return o
+}
+
+// A lock that ran on in a pause, as one does that calls package time, is not to blame for what came of that.
+func TestRanOnBreaksNoClaim(t *testing.T) {
+	quietRedis()
+	i := slices.IndexFunc(timed, func(lock struct {
+		name string
+		new  clients.New
+	}) bool {
+		return lock.name == "a ticker that renews"
+	})
+	newLock := byPackageTime(timed[i].new)
+	o, err := gather(newLock, []Option{Survives(checker.BoundedPause)})
+	if err == nil {
+		err = o.forCatalogue()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, err := o.trials("mine", newLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, trial := range trials {
+		out, err := Simulate(trial.Scenario, trial.Run, newLock, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.promise = trial.promise
+		if ran := out.Result.Verdict == checker.Inconclusive && beyondReach(out) == "pause"; ran != out.Result.RanOn {
+			t.Errorf("%s: ran on %v, %q", out.Name(), out.Result.RanOn, out.Result.Unmet)
+		}
+		if !out.Result.RanOn {
+			continue
+		}
+		if len(out.Result.Violations) > 0 {
+			n++
+		}
+		if got := out.standing(); got != unproved || len(out.Broken()) > 0 {
+			t.Errorf("%s: %s, broken: %v", out.Name(), got.word(), out.Broken())
+		}
+	}
+	if n == 0 {
+		t.Error("no run in which it ran on shows a violation")
+	}
+}
+
+// What is said twice is done once.
+func TestOptionsSaidTwice(t *testing.T) {
+	count := func(opts ...Option) int {
+		o, err := gather(clients.NewSingle, opts)
+		if err == nil {
+			err = o.forCatalogue()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		trials, err := o.trials("mine", clients.NewSingle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trial := range trials {
+			if n := len(trial.promise.as); n != 1 {
+				t.Errorf("%s/%s counts for %d locks", trial.Scenario.Name, trial.Run.ID(), n)
+			}
+		}
+		return len(trials)
+	}
+	once := count(Only("pause-fenced"), Like("fenced"))
+	if n := count(Only("pause-fenced", "pause-fenced"), Like("fenced", "fenced"), Only("pause-fenced"), Like("fenced")); n != once {
+		t.Errorf("%d runs, want %d", n, once)
+	}
+}
+
+// The timeline of a real run is nobody else's, and does not belong into a page.
+func TestRewriteIsForSimulation(t *testing.T) {
+	for _, test := range []struct {
+		o    options
+		fits bool
+	}{
+		{options{on: OnSim, rewrite: true}, true},
+		{options{on: OnReal, rewrite: false}, true},
+		{options{on: OnReal, rewrite: true}, false},
+	} {
+		err := test.o.forFile()
+		if (err == nil) != test.fits || err != nil && !strings.Contains(err.Error(), "scenarios.Rewrite(true) and scenarios.OnRedis: ") {
+			t.Errorf("on %s, rewrite %v: %v", test.o.on, test.o.rewrite, err)
 		}
 	}
 }
@@ -156,8 +264,12 @@ func TestOptionsContradict(t *testing.T) {
 		{forCatalogue, []Option{Needs(checker.None)}, `scenarios.Needs: "none" is no assumption`},
 		{forCatalogue, []Option{Survives(checker.BoundedPause), Needs(checker.BoundedDelay, checker.BoundedPause)}, `both name "bounded pause", and contradict each other`},
 		{forCatalogue, []Option{Rewrite(false)}, "scenarios.Rewrite is for RunFile"},
-		{forCatalogue, []Option{Limit(-time.Second)}, "scenarios.Limit(-1s): it must be above zero"},
-		{forCatalogue, []Option{Limit(0)}, "scenarios.Limit(0s): it must be above zero"},
+		{forCatalogue, []Option{Limit(-time.Second)}, "scenarios.Limit(-1s): it must be at least 100ms"},
+		{forCatalogue, []Option{Limit(0)}, "scenarios.Limit(0s): it must be at least 100ms"},
+		{forCatalogue, []Option{Limit(99 * time.Millisecond)}, "scenarios.Limit(99ms): it must be at least 100ms"},
+		{forCatalogue, []Option{Survives()}, "scenarios.Survives names no assumption"},
+		{forCatalogue, []Option{Needs()}, "scenarios.Needs names no assumption"},
+		{forCatalogue, []Option{Like("redsync")}, "Like takes a lock of the literature, and no library"},
 		{forCatalogue, []Option{nil}, "option 1 is nil"},
 		{forFile, []Option{Like("single")}, "scenarios.Like is for Test and Run"},
 		{forFile, []Option{Needs(checker.BoundedPause)}, "scenarios.Needs is for Test and Run"},

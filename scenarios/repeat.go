@@ -10,10 +10,10 @@ import (
 	"lockstep/sim"
 )
 
-// nearly is how far two times may be apart that count as the same when a run is repeated: two round trips of a simulated
-// link. Where two things are ready at once for a select of the library, Go takes either, and a client may make a round trip
+// nearly is how far two times may be apart that count as the same when a run is repeated: what two round trips of a simulated
+// link take at most. Where two things are ready at once for a select of the library, Go takes either, and a client may make a round trip
 // more before it does the same.
-const nearly = 5 * time.Millisecond
+const nearly = 4 * sim.MaxLatency
 
 // Restless says that the runs of your lock do not repeat themselves to the byte: it draws from randomness that cannot be seeded,
 // or leaves the order of what is simultaneous to the Go scheduler. Each run is done twice then, and one that differs for its

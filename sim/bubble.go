@@ -75,4 +75,4 @@ type LeakError struct {
 	Stacks string // of the goroutines left, as the Go runtime prints them
 }
 
-func (e *LeakError) Error() string { return "goroutines left behind:\n" + e.Stacks }
+func (e *LeakError) Error() string { return leftBehind + ":\n" + e.Stacks }

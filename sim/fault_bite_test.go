@@ -515,6 +515,26 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// Once the code under test has asked, a read by what carries out the lane counts, also where it is the only one after the fault.
+func TestClockFaultsBiteTheLane(t *testing.T) {
+	for _, asks := range []bool{true, false} {
+		h := inWorld(t, Config{Seed: 1}, func(w *World) {
+			c := w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				if asks {
+					c.Clock().Now()
+				}
+				time.Sleep(100 * ms)
+				Bystander(c.Clock()).Now()
+			})
+			inject(w, "50ms drift c1 +1000ppm")
+		})
+		if got := len(bites(h)); got != map[bool]int{true: 1}[asks] {
+			t.Errorf("the lock has asked: %v; the fault bit %d times", asks, got)
+		}
+	}
+}
+
 // A fault of the clocks of a client bites once the code under test has asked them for the time; what carries out a lane, and
 // code that asks package time, does not meet it.
 func TestClockFaultsBiteWhoReads(t *testing.T) {

@@ -208,6 +208,8 @@ func (p *packet) schedule(at time.Duration) {
 
 // act is the arrival of the packet at the receiver's machine and, unless the receiver is paused, its delivery.
 func (p *packet) act(w *World) {
+	w.hold()
+	defer w.let()
 	c := p.conn
 	if len(c.out) == 0 || c.out[0] != p {
 		return // lost in a reset
@@ -225,6 +227,26 @@ func (p *packet) act(w *World) {
 		d.parked = append(d.parked, c)
 		return
 	}
+	p.arrive(w)
+	if p.kind != fin && p.kind != rst {
+		return
+	}
+	// A crash closes all connections, and its client hears of them at one instant. Which of them it waits on, and which is
+	// idle, follows the Go scheduler; so it must not hear of one and act on it before it hears of the others.
+	for _, end := range c.remote.sorted() { // the sender has forgotten them
+		if other := end.peer; other != nil && len(other.out) > 0 && other.link == d && other.out[0].ready == p.ready && other.out[0].held == 0 && other.out[0].twin(p) {
+			q := end.peer.out[0]
+			w.mu.Lock()
+			w.queue.remove(&q.item)
+			w.mu.Unlock()
+			q.arrive(w)
+		}
+	}
+}
+
+// arrive takes a packet off its connection, and delivers it unless the receiver is paused.
+func (p *packet) arrive(w *World) {
+	c := p.conn
 	c.out = slices.Delete(c.out, 0, 1)
 	if len(c.out) > 0 {
 		c.out[0].schedule(c.out[0].ready)

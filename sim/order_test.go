@@ -90,6 +90,36 @@ func TestFaultsAreWhole(t *testing.T) {
 	}
 }
 
+// A client hears of the crash of a server on all its connections at once. Which of them it waits on and which is idle follows
+// the Go scheduler, and must not decide whether the idle one is known to be dead.
+func TestCrashIsHeardAtOnce(t *testing.T) {
+	for which := range 3 {
+		var errs []string
+		inWorld(t, Config{Seed: 1}, func(w *World) {
+			s, c := w.Serve("n1", &echo{}), w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				conns := []net.Conn{dial(ctx, c, s), dial(ctx, c, s), dial(ctx, c, s)}
+				if _, err := conns[which].Read(make([]byte, 1)); err == nil {
+					t.Error("read what nobody wrote")
+				}
+				for i, conn := range conns {
+					raw, err := conn.(syscall.Conn).SyscallConn()
+					if err == nil {
+						err = raw.Read(func(uintptr) bool { return true })
+					}
+					if !errors.Is(err, io.EOF) {
+						errs = append(errs, fmt.Sprintf("connection %d: %v", i, err))
+					}
+				}
+			})
+			w.Plan(time.Second, Crash{Process: "n1"})
+		})
+		if len(errs) > 0 {
+			t.Errorf("waiting on connection %d: %v", which, errs)
+		}
+	}
+}
+
 // A fault that is injected while the history is being written wakes nobody before the scheduler has done what it was
 // doing: sending what was written, or delivering.
 func TestFaultsWaitForTheScheduler(t *testing.T) {

@@ -16,6 +16,12 @@ type Report struct {
 	Stacks  string   `json:"stacks,omitempty"`  // all stacks, or, if there are none, the last that the worker printed
 }
 
+// leftBehind is the reason where a job has ended, and code that it started has not; wayOut is what there is to do about it.
+const (
+	leftBehind = "goroutines left behind"
+	wayOut     = "a Locker that is an io.Closer is closed when its client is through with it: that is where a lock ends what it started"
+)
+
 // Overdue is the report of a job that has not ended within limit, from the stacks at that time.
 func Overdue(limit time.Duration, stacks string) *Report {
 	d := diagnose(stacks)
@@ -29,10 +35,21 @@ func Overdue(limit time.Duration, stacks string) *Report {
 	return &Report{Reason: reason, Blocked: d.lines(), Stacks: stacks}
 }
 
+// stillGoing is the report of a job that has not ended within limit, though its world went on until then: there is nothing wrong
+// with it but that it takes long.
+func stillGoing(limit time.Duration, went *progress, stacks string) *Report {
+	return &Report{
+		Reason: fmt.Sprintf("the world still went on after %v of real time, at %.3fs of virtual time and after %d events: with a longer limit it may end",
+			limit, time.Duration(went.now.Load()).Seconds(), went.events.Load()),
+		Blocked: diagnose(stacks).lines(),
+		Stacks:  stacks,
+	}
+}
+
 // failed is the report of a job that returned an error.
 func failed(err error) *Report {
 	if leak, ok := errors.AsType[*LeakError](err); ok {
-		return &Report{Reason: "goroutines left behind", Blocked: Blocked(leak.Stacks), Stacks: leak.Stacks}
+		return &Report{Reason: leftBehind, Blocked: Blocked(leak.Stacks), Stacks: leak.Stacks}
 	}
 	reason, rest, _ := strings.Cut(err.Error(), "\n")
 	d := diagnose(rest)
@@ -140,6 +157,9 @@ func (r *Report) String() string {
 	}
 	if n := len(d.all) - len(show); n > 0 {
 		fmt.Fprintf(&b, "    (%d more goroutines)\n", n)
+	}
+	if r.Reason == leftBehind {
+		fmt.Fprintln(&b, wayOut)
 	}
 	return b.String()
 }

@@ -116,6 +116,26 @@ var testJobs = map[string]func(arg string) (any, error){
 			w.Run()
 		})
 	},
+	"go on": func(string) (any, error) {
+		return nil, Bubble(func() {
+			w := NewWorld(Config{MaxEvents: math.MaxInt, MaxTime: never})
+			c := w.Process("c1")
+			c.Go(func(context.Context) {
+				for {
+					c.Clock().Sleep(time.Second)
+				}
+			})
+			w.Run()
+		})
+	},
+	"stop": func(string) (any, error) {
+		return nil, Bubble(func() {
+			w := NewWorld(Config{})
+			c := w.Process("c1")
+			c.Go(func(context.Context) { c.Clock().Sleep(time.Second); spinForEver() })
+			w.Run()
+		})
+	},
 	"spin outside a bubble": func(string) (any, error) { spinForEver(); return nil, nil },
 	"wait for the world outside": func(string) (any, error) {
 		c := make(chan int)
@@ -410,6 +430,22 @@ func TestSupervisorReports(t *testing.T) {
 				t.Errorf("the report has %d lines", n)
 			}
 		})
+	}
+}
+
+// A world that exceeds the limit is said to go on if it does, with how far it has come; not if it did once.
+func TestSupervisorTellsSlowFromStopped(t *testing.T) {
+	t.Parallel()
+	s := Supervisor{Workers: 1, Limit: 300 * time.Millisecond}
+	got := supervise(t, s, job("go on"), job("stop"))
+	var seconds float64
+	var events int
+	const still = "the world still went on after 300ms of real time, at %fs of virtual time and after %d events: with a longer limit it may end"
+	if _, err := fmt.Sscanf(got[0].Report.Reason, still, &seconds, &events); err != nil || events < 10 || int(seconds) > events || int(seconds) < events-2 {
+		t.Errorf("%v: %q", err, got[0].Report.Reason)
+	}
+	if want := "the world did not go quiet within 300ms: a goroutine spins"; got[1].Report.Reason != want {
+		t.Errorf("%q, want %q", got[1].Report.Reason, want)
 	}
 }
 

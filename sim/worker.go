@@ -147,7 +147,7 @@ func (w *worker) listen(in io.Reader, jobs chan<- request) {
 		}
 		if r.Stacks != 0 {
 			if w.current() == r.Job {
-				w.giveUp(r.Job, Overdue(r.Stacks, Stacks()))
+				w.giveUp(r.Job, overran(r.Stacks))
 			}
 			continue
 		}
@@ -156,6 +156,21 @@ func (w *worker) listen(in io.Reader, jobs chan<- request) {
 		w.mu.Unlock()
 		jobs <- r
 	}
+}
+
+// overran is the report of a job that exceeds its limit. A world in which nothing happens while the worker watches has come to a
+// stop; it watches for a part of the grace that the supervisor gives it.
+func overran(limit time.Duration) *Report {
+	went := latest.Load()
+	if went == nil {
+		return Overdue(limit, Stacks())
+	}
+	before := went.events.Load()
+	time.Sleep(grace / 8)
+	if latest.Load() == went && went.events.Load() == before {
+		return Overdue(limit, Stacks())
+	}
+	return stillGoing(limit, latest.Load(), Stacks())
 }
 
 // How often the worker looks whether anybody still runs, and how many times in a row nobody must.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 )
@@ -17,6 +18,9 @@ type Config struct {
 	MaxEvents int           // cap on delivered events; default 1,000,000
 	MaxTime   time.Duration // cap on virtual time; default 1 hour
 }
+
+// MaxLatency is how long a message takes at most where [Config] does not say otherwise, and no fault does.
+const MaxLatency = 1500 * time.Microsecond
 
 // Latency is the range from which the one-way delay of each message is drawn.
 type Latency struct{ Min, Max time.Duration }
@@ -44,6 +48,7 @@ type World struct {
 	chosen  []*armed
 	running int // lanes that have not ended
 	cap     string
+	went    *progress
 
 	mu      sync.Mutex // guards all below, and the buffers and timers of connections and clocks
 	asleep  bool       // the scheduler wants to be kicked
@@ -66,11 +71,14 @@ type World struct {
 // NewWorld makes an empty world. It must be called inside a bubble.
 func NewWorld(cfg Config) *World {
 	if cfg.Latency == (Latency{}) {
-		cfg.Latency = Latency{500 * time.Microsecond, 1500 * time.Microsecond}
+		cfg.Latency = Latency{500 * time.Microsecond, MaxLatency}
 	}
 	cfg.MaxEvents = cmp.Or(cfg.MaxEvents, 1_000_000)
 	cfg.MaxTime = cmp.Or(cfg.MaxTime, time.Hour)
+	went := &progress{}
+	latest.Store(went)
 	return &World{
+		went:   went,
 		cfg:    cfg,
 		start:  time.Now(),
 		kick:   make(chan struct{}, 1),
@@ -223,10 +231,18 @@ func (w *World) step(it *item) {
 		w.cap = fmt.Sprintf("the cap of %d events", w.cfg.MaxEvents)
 		return
 	}
+	w.went.events.Store(int64(w.events))
+	w.went.now.Store(int64(w.Now()))
 	w.hold()
 	defer w.let()
 	it.act.act(w)
 }
+
+// progress is how far a world has come, for those outside of its bubble.
+type progress struct{ events, now atomic.Int64 }
+
+// latest belongs to the world that this process made last: a worker has one at a time.
+var latest atomic.Pointer[progress]
 
 // push adds an event. The caller holds mu.
 func (w *World) push(it *item) {

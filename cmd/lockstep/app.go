@@ -1,13 +1,18 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"lockstep/sim"
 )
 
 // newApp builds the command line.
@@ -22,7 +27,7 @@ messages.
 Exit status: 0 all as expected, 1 a violation or verdict that was not expected, 2 a run proved
 nothing, 3 it could not be run, or was interrupted.`,
 		Example: `  lockstep run                                       the whole catalogue, in simulation
-  lockstep run --lock redsync                        a library, in the runs of the locks that it is like
+  lockstep run --lock redsync                        a library, in the runs of locks that it is like
   lockstep matrix                                    what each library survives
   lockstep show pause-after-acquire                  one scenario: its story and its timeline
   lockstep run pause-after-acquire --on redis --speed 20
@@ -31,8 +36,43 @@ nothing, 3 it could not be run, or was interrupted.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newVersion(k))
 	return root
+}
+
+// flagError says what is wrong with a flag in the words of whoever typed it.
+func flagError(c *cobra.Command, err error) error {
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Errorf("--%s: %q is %s", e.GetFlag().Name, e.GetValue(), notOf(e.GetFlag().Value))
+	}
+	e, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := sim.Nearest(e.GetSpecifiedName(), names); near != "" {
+		return fmt.Errorf("%w (did you mean --%s?)", err, near)
+	}
+	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+}
+
+// notOf says what is not given where a flag does not take it.
+func notOf(v pflag.Value) string {
+	switch v.Type() {
+	case "uint64":
+		return "no whole number from 0 on"
+	case "int":
+		return "no whole number"
+	case "float64":
+		return "no number"
+	case "duration":
+		return "no duration, such as 500ms or 20s"
+	case "bool":
+		return "neither true nor false"
+	}
+	return "no list of words with commas between them"
 }
 
 // paint colours text for a terminal, and leaves it alone for anything else. NO_COLOR switches colour off (no-color.org).

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
@@ -37,8 +36,8 @@ func (k known) library(name string) (l libraries.Lock, ok bool) {
 	return k.libraries[i], true
 }
 
-// names lists all for the help text.
-func (k known) names() string {
+// names lists all.
+func (k known) names() []string {
 	var all []string
 	for _, l := range k.locks {
 		all = append(all, l.Name)
@@ -46,7 +45,7 @@ func (k known) names() string {
 	for _, l := range k.libraries {
 		all = append(all, l.Name)
 	}
-	return strings.Join(all, ", ")
+	return all
 }
 
 // base lists the libraries in the configuration that each comes in: the first of each module.
@@ -71,7 +70,7 @@ func (k known) runsOf(lock string, s *scenarios.Scenario, among []scenarios.Sect
 	var kept []scenarios.Section
 	for _, place := range places {
 		for _, r := range among {
-			again := func(q scenarios.Section) bool { return sameBut(s.Resolve(q), s.Resolve(r)) }
+			again := func(q scenarios.Section) bool { return s.Resolve(q).SameButForLock(s.Resolve(r)) }
 			if r.Lock == place && (place == lock || !slices.ContainsFunc(kept, again)) {
 				kept = append(kept, r.With(lock))
 			}
@@ -79,23 +78,6 @@ func (k known) runsOf(lock string, s *scenarios.Scenario, among []scenarios.Sect
 	}
 	slices.SortStableFunc(kept, func(a, b scenarios.Section) int { return cmp.Compare(a.Line(), b.Line()) })
 	return kept
-}
-
-// sameBut reports whether two resolved runs differ in nothing but their locks, what these are expected to do, and their
-// labels: a lock that is put through both does the same twice.
-func sameBut(a, b scenarios.Section) bool {
-	same := func(s scenarios.Section) string {
-		var text strings.Builder
-		fmt.Fprintln(&text, s.Nodes, s.Replicas, s.Sentinels, s.Shards, s.DownAfter, s.MinReplicas, s.Persistence, s.Resource, s.TTL)
-		for _, l := range s.Lanes {
-			fmt.Fprint(&text, l)
-		}
-		for _, m := range s.Musts {
-			fmt.Fprintln(&text, m)
-		}
-		return text.String()
-	}
-	return same(a) == same(b)
 }
 
 // put puts a lock in the place of the one that a run names, if that can be. A lock that takes one node would leave the others

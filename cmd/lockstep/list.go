@@ -3,13 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/reports"
 	"lockstep/scenarios"
 )
 
@@ -114,19 +115,28 @@ func (l listing) print(c *cobra.Command) {
 	bold := paint(w, text.Bold)
 	fmt.Fprintln(w, bold("scenarios"))
 	for _, s := range l.Scenarios {
-		fmt.Fprintf(w, "  %-27s %s\n", s.Name, s.Title)
+		printListed(w, s.Name, s.Title)
 	}
 	fmt.Fprintln(w, bold("\nlocks"))
 	for _, k := range l.Locks {
-		fmt.Fprintf(w, "  %-27s %s\n", k.Name, k.About)
+		printListed(w, k.Name, k.About)
 	}
 	if len(l.Libraries) > 0 {
 		fmt.Fprintln(w, bold("\nlibraries"))
-		t := newTable()
+		last := ""
 		for _, k := range l.Libraries {
-			t.AppendRow(table.Row{"  " + k.Name, strings.TrimSpace(k.Module + " " + k.Version), k.About})
+			if k.Module != last {
+				fmt.Fprintf(w, "  %s\n", strings.TrimSpace(k.Module+" "+k.Version))
+			}
+			last = k.Module
+			printListed(w, k.Name, k.About)
 		}
-		fmt.Fprintln(w, t.Render())
 	}
-	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it; lockstep run --lock LIBRARY puts one to the test.")
+	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it;\nlockstep run --lock LIBRARY puts one to the test.")
+}
+
+// printListed prints a name and what it stands for, in lines of at most reports.Width columns.
+func printListed(w io.Writer, name, about string) {
+	const names = 30 // columns
+	fmt.Fprintf(w, "  %-*s %s\n", names-3, name, strings.ReplaceAll(wrap(about, reports.Width-names), "\n", "\n"+strings.Repeat(" ", names)))
 }

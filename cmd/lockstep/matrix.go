@@ -69,8 +69,8 @@ it could not be run, or was interrupted.`,
 		},
 	}
 	f.common(c)
-	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library: "+k.names())
-	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is UNSAFE if it is so with one of them")
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library; see lockstep list")
+	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is the worst of them")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
@@ -175,9 +175,12 @@ func merged(chosen []selection) []selection {
 
 // matrixCommand is the command that makes the matrix again.
 func (f *runFlags) matrixCommand(args []string, seeds int) string {
-	words := append([]string{"lockstep matrix"}, args...)
+	words := []string{"lockstep matrix"}
+	for _, a := range args {
+		words = append(words, quoted(a))
+	}
 	if len(f.locks) > 0 {
-		words = append(words, "--lock "+strings.Join(once(f.locks), ","))
+		words = append(words, "--lock "+quoted(strings.Join(once(f.locks), ",")))
 	}
 	if f.seed != 1 {
 		words = append(words, fmt.Sprintf("--seed %d", f.seed))
@@ -189,6 +192,17 @@ func (f *runFlags) matrixCommand(args []string, seeds int) string {
 		words = append(words, fmt.Sprintf("--on redis --speed %v", f.speed))
 	}
 	return strings.Join(words, " ")
+}
+
+// quoted quotes a word for a shell, where it must be.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("-_./,:=@%+", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // kindOf is the group of a scenario.
@@ -265,7 +279,8 @@ func (f *runFlags) rows(m *reports.Matrix, entries []entry) {
 	}
 }
 
-// cell sums up one run with all seeds. It shows the first that is the most telling.
+// cell sums up one run with all seeds. Its command and its reason are those of the first seed that shows what the cell says:
+// that the lock is worse, if it is, and the verdict.
 func (f *runFlags) cell(e entry) reports.MatrixCell {
 	o := e[0]
 	reference := f.reference(o)
@@ -273,36 +288,32 @@ func (f *runFlags) cell(e entry) reports.MatrixCell {
 		Lock: o.Run.Lock, Run: o.Name(), Reference: reference.Reference(), Verdict: checker.Safe, Broken: []checker.Assumption{}, Against: reports.AsReference,
 	}
 	shown, rank := o, -1
-	tell := func(o *scenarios.Outcome, r int) {
+	for _, o := range e {
+		if o.Repeat != "" && c.Repeat == "" {
+			c.Repeat = fmt.Sprintf("with the same seed %s", o.Repeat)
+		}
+		r := 0
+		switch o.Result.Verdict {
+		case checker.Unsafe:
+			c.Verdict, r = checker.Unsafe, 2
+			c.Unsafe++
+		case checker.Inconclusive:
+			r = 1
+			if c.Verdict == checker.Safe {
+				c.Verdict = checker.Inconclusive
+			}
+		}
+		if len(worseThan(reference, o)) > 0 {
+			c.Against = reports.Worse
+			r += 3
+		}
 		if r > rank {
 			shown, rank = o, r
 		}
 	}
-	for _, o := range e {
-		worse := worseThan(reference, o)
-		if o.Repeat != "" && c.Repeat == "" {
-			c.Repeat = fmt.Sprintf("with the same seed %s", o.Repeat)
-		}
-		switch {
-		case len(worse) > 0:
-			c.Against = reports.Worse
-			tell(o, 3)
-		case o.Result.Verdict == checker.Inconclusive:
-			tell(o, 2)
-		case o.Result.Verdict == checker.Unsafe:
-			tell(o, 1)
-		}
-		switch {
-		case o.Result.Verdict == checker.Unsafe:
-			c.Verdict = checker.Unsafe
-			c.Unsafe++
-		case o.Result.Verdict == checker.Inconclusive && c.Verdict == checker.Safe:
-			c.Verdict = checker.Inconclusive
-		}
-	}
 	for _, a := range checker.Assumptions() {
 		if slices.ContainsFunc(e, func(o *scenarios.Outcome) bool {
-			return slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Assumption == a })
+			return (o.Result.Verdict == c.Verdict || o == shown) && slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Assumption == a })
 		}) {
 			c.Broken = append(c.Broken, a)
 		}
@@ -333,7 +344,7 @@ func (f *runFlags) reference(o *scenarios.Outcome) scenarios.Section {
 	}
 	for _, like := range l.Like {
 		for _, r := range o.Scenario.Runs {
-			if r.Lock == like && sameBut(o.Scenario.Resolve(r), o.Scenario.Resolve(own)) {
+			if r.Lock == like && o.Scenario.Resolve(r).SameButForLock(o.Scenario.Resolve(own)) {
 				return r
 			}
 		}
@@ -342,25 +353,14 @@ func (f *runFlags) reference(o *scenarios.Outcome) scenarios.Section {
 }
 
 // worseThan lists what a lock violates that its reference is expected to keep, and what it violates by its own fault where
-// that of its reference needs an assumption to be broken; of each property the first. A run that proves nothing proves that
-// much: what was violated by the lock's own fault.
+// that of its reference needs an assumption to be broken; of each property the first. It is what breaks the claim that the lock
+// is as good as its reference.
 func worseThan(reference scenarios.Section, o *scenarios.Outcome) []checker.Violation {
 	var worse []checker.Violation
-	for _, p := range checker.Properties() {
-		expected := reference.Expected(p)
-		needs := slices.ContainsFunc(reference.Expect, func(e scenarios.Expectation) bool {
-			return e.Property == p && e.Assumption != "" && e.Assumption != checker.None
-		})
-		for _, v := range o.Result.Violations {
-			own := v.Assumption == checker.None
-			switch {
-			case v.Property != p, expected == checker.Unknown:
-				continue
-			case expected == checker.Violated && !(needs && own), o.Result.Verdict == checker.Inconclusive && !own:
-				continue
-			}
-			worse = append(worse, v)
-			break
+	claimed := scenarios.Outcome{Scenario: o.Scenario, Run: reference, Result: o.Result}
+	for _, b := range claimed.Broken() {
+		if !slices.ContainsFunc(worse, func(v checker.Violation) bool { return v.Property == b.Property }) {
+			worse = append(worse, b.Violation)
 		}
 	}
 	return worse

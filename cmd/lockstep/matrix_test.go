@@ -1,14 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/clients/libraries"
+	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/sim"
 )
 
 // Every scenario of the catalogue has its place in the matrix, and one only.
@@ -83,14 +87,140 @@ others would show.
 		t.Errorf("docs/matrix.md is not what lockstep matrix prints; go test ./cmd/lockstep -run Matrix -rewrite renews it:\n%s\n%s",
 			firstDifference(haveLines, wantLines), firstDifference(wantLines, haveLines))
 	}
-	differ := len(haveCells) - len(wantCells)
-	for i := range min(len(haveCells), len(wantCells)) {
-		if haveCells[i] != wantCells[i] {
-			differ++
+	if differ := changed(haveCells, wantCells); differ*20 > len(wantCells) {
+		t.Errorf("docs/matrix.md: %d of %d cells of restless libraries differ; go test ./cmd/lockstep -run Matrix -rewrite renews it", differ, len(wantCells))
+	}
+}
+
+// changed counts the cells that are not the same, and those that one has more than the other.
+func changed(have, want []string) int {
+	common := min(len(have), len(want))
+	n := max(len(have), len(want)) - common
+	for i := range common {
+		if have[i] != want[i] {
+			n++
 		}
 	}
-	if max(differ, -differ)*20 > len(wantCells) {
-		t.Errorf("docs/matrix.md: %d of %d cells of restless libraries differ; go test ./cmd/lockstep -run Matrix -rewrite renews it", differ, len(wantCells))
+	return n
+}
+
+func TestChanged(t *testing.T) {
+	for _, test := range []struct {
+		have, want []string
+		n          int
+	}{
+		{nil, nil, 0},
+		{[]string{"a", "b"}, []string{"a", "b"}, 0},
+		{[]string{"a", "b"}, []string{"a", "c"}, 1},
+		{[]string{"a"}, []string{"a", "b"}, 1},
+		{[]string{"a", "b"}, []string{"a"}, 1},
+		{[]string{"x", "y"}, []string{"a", "b", "c", "d"}, 4}, // not 2 - 2
+	} {
+		if n := changed(test.have, test.want); n != test.n {
+			t.Errorf("%q and %q: %d, want %d", test.have, test.want, n, test.n)
+		}
+	}
+}
+
+// handmade is an outcome with one violation, of nothing if broken is empty.
+func handmade(reference scenarios.Section, seed uint64, v checker.Verdict, broken checker.Assumption) *scenarios.Outcome {
+	o := &scenarios.Outcome{Scenario: &scenarios.Scenario{Name: "s"}, Run: reference.With("mine"), History: &sim.History{Meta: sim.Meta{Seed: seed}}}
+	o.Result.Verdict = v
+	if v == checker.Inconclusive {
+		o.Result.Unmet = []string{"a must did not occur"}
+	}
+	if broken != "" {
+		o.Result.Violations = []checker.Violation{{Property: checker.LeaseExclusion, Assumption: broken, What: "two held it"}}
+	}
+	return o
+}
+
+// A cell says what the seeds say together, and its command and its reason are those of a seed that shows it.
+func TestMatrixCell(t *testing.T) {
+	keeps := scenarios.Section{Lock: "keeps"}
+	expects := func(status checker.Status, a checker.Assumption) scenarios.Section {
+		return scenarios.Section{Lock: "other", Expect: []scenarios.Expectation{{Property: checker.LeaseExclusion, Status: status, Assumption: a}}}
+	}
+	violates, atFault := expects(checker.Violated, checker.BoundedPause), expects(checker.Violated, checker.None)
+	type seed struct {
+		verdict checker.Verdict
+		broken  checker.Assumption
+	}
+	var (
+		safe    = seed{checker.Safe, ""}
+		paused  = seed{checker.Unsafe, checker.BoundedPause}
+		delayed = seed{checker.Unsafe, checker.BoundedDelay}
+		faulty  = seed{checker.Unsafe, checker.None}
+		nothing = seed{checker.Inconclusive, ""}
+		perhaps = seed{checker.Inconclusive, checker.BoundedDelay}
+		doubted = seed{checker.Inconclusive, checker.None}
+		ranOn   = seed{"ran on", checker.None}
+	)
+	const (
+		itsFault = "lease exclusion violated, its own fault: two held it"
+		pause    = "lease exclusion violated, bounded pause broken: two held it"
+		unmet    = "a must did not occur"
+	)
+	for _, test := range []struct {
+		name      string
+		reference scenarios.Section
+		seeds     []seed
+		verdict   checker.Verdict
+		against   reports.Comparison
+		shown     int // the seed that it shows, from 1
+		why       string
+		letters   string
+	}{
+		{"keeps it", keeps, []seed{safe}, checker.Safe, reports.AsReference, 1, "", ""},
+		{"does not", keeps, []seed{paused}, checker.Unsafe, reports.Worse, 1, pause, "[bounded pause]"},
+		{"nor does its reference", violates, []seed{paused}, checker.Unsafe, reports.AsReference, 1, "", "[bounded pause]"},
+		{"keeps what its reference does not", violates, []seed{safe}, checker.Safe, reports.Better, 1, "", ""},
+		{"its own fault, and its reference needs an assumption", violates, []seed{faulty}, checker.Unsafe, reports.Worse, 1, itsFault, "[none]"},
+		{"its own fault, as with its reference", atFault, []seed{faulty}, checker.Unsafe, reports.AsReference, 1, "", "[none]"},
+		{"nobody knows of its reference", expects(checker.Unknown, ""), []seed{paused}, checker.Unsafe, reports.AsReference, 1, "", "[bounded pause]"},
+		{"nothing proved", keeps, []seed{nothing}, checker.Inconclusive, reports.AsReference, 1, unmet, ""},
+		{"nothing proved of another assumption", keeps, []seed{perhaps}, checker.Inconclusive, reports.AsReference, 1, unmet, "[bounded delay]"},
+		{"nothing proved but its own fault", keeps, []seed{doubted}, checker.Inconclusive, reports.Worse, 1, itsFault, "[none]"},
+		{"its own fault, or that it ran on in a pause", keeps, []seed{ranOn}, checker.Inconclusive, reports.AsReference, 1, unmet, "[none]"},
+
+		{"the first UNSAFE", violates, []seed{safe, paused, delayed}, checker.Unsafe, reports.AsReference, 2, "", "[bounded pause bounded delay]"},
+		{"UNSAFE rather than UNKNOWN", violates, []seed{safe, nothing, paused}, checker.Unsafe, reports.AsReference, 3, "", "[bounded pause]"},
+		{"UNSAFE rather than UNKNOWN, with its letters", violates, []seed{paused, perhaps}, checker.Unsafe, reports.AsReference, 1, "", "[bounded pause]"},
+		{"UNKNOWN rather than SAFE", violates, []seed{safe, nothing}, checker.Inconclusive, reports.AsReference, 2, unmet, ""},
+		{"worse rather than as its reference", violates, []seed{paused, faulty}, checker.Unsafe, reports.Worse, 2, itsFault, "[bounded pause none]"},
+		{"worse and UNSAFE rather than worse and UNKNOWN", keeps, []seed{nothing, doubted, paused}, checker.Unsafe, reports.Worse, 3, pause, "[bounded pause]"},
+		{"worse though UNKNOWN", violates, []seed{paused, doubted}, checker.Unsafe, reports.Worse, 2, itsFault, "[bounded pause none]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var e entry
+			for i, s := range test.seeds {
+				ran := s.verdict == ranOn.verdict
+				if ran {
+					s.verdict = checker.Inconclusive
+				}
+				o := handmade(test.reference, uint64(i+1), s.verdict, s.broken)
+				o.Result.RanOn = ran
+				e = append(e, o)
+			}
+			c := (&runFlags{on: scenarios.OnSim}).cell(e)
+			if c.Verdict != test.verdict || c.Against != test.against || c.Why != test.why {
+				t.Errorf("%s, %s: %q\nwant %s, %s: %q", c.Verdict, c.Against, c.Why, test.verdict, test.against, test.why)
+			}
+			if want := fmt.Sprintf("--seed %d ", test.shown); !strings.Contains(c.Command, want) {
+				t.Errorf("%s, want %s", c.Command, want)
+			}
+			if letters := strings.TrimPrefix(fmt.Sprint(c.Broken), "[]"); letters != test.letters {
+				t.Errorf("broken %s, want %s", letters, test.letters)
+			}
+		})
+	}
+}
+
+func TestMatrixCommandIsForAShell(t *testing.T) {
+	f := &runFlags{locks: []string{"single", "redlock"}, seed: 7, on: scenarios.OnSim}
+	got := f.matrixCommand([]string{"clock-jump/redlock", "my page.txtar", "it's.txtar", "$HOME/a.txtar", "~x.txtar", ""}, 1)
+	if want := `lockstep matrix clock-jump/redlock 'my page.txtar' 'it'\''s.txtar' '$HOME/a.txtar' '~x.txtar' '' --lock single,redlock --seed 7`; got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 

@@ -38,10 +38,13 @@ type runFlags struct {
 
 func (f *runFlags) common(c *cobra.Command) {
 	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim, or redis: redis-server processes that lockstep starts")
-	c.Flags().Float64Var(&f.speed, "speed", 1, "on redis: what durations are divided by; at most 20 for a TTL of 10s")
+	c.Flags().Float64Var(&f.speed, "speed", 1, "on redis: the divisor of durations; at most 20 for a TTL of 10s")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "what all random draws derive from")
-	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time after which a run is given up (on redis: beyond its length)")
+	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
 }
+
+// leastLimit is the least time to give a run: it takes some milliseconds, and more on a busy machine.
+const leastLimit = 100 * time.Millisecond
 
 func (f *runFlags) check() error {
 	switch {
@@ -53,8 +56,8 @@ func (f *runFlags) check() error {
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
-	case f.limit <= 0:
-		return fmt.Errorf("--limit %v: it must be above zero", f.limit)
+	case f.limit < leastLimit:
+		return fmt.Errorf("--limit %v: it must be at least %v", f.limit, leastLimit)
 	case f.on == scenarios.OnReal:
 		return nodes.FindServer()
 	}
@@ -86,7 +89,7 @@ SCENARIO/RUN names one run, --lock puts any lock in the place of the one that th
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	f.common(c)
-	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries: "+k.names())
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries; see lockstep list")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per run and line")
 	c.Flags().StringVar(&f.out, "out", "", "write timelines and histories to this directory")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
@@ -268,17 +271,17 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 		}
 		fmt.Fprintf(w, "\n%s\n", called(o))
 		for _, u := range o.Result.Unmet {
-			fmt.Fprintf(w, "  nothing is proved: %s\n", u)
+			printWrapped(w, "nothing is proved: "+u)
 		}
 		if len(o.Result.Unmet) > 0 && f.on == scenarios.OnReal && o.Report == nil {
-			fmt.Fprintf(w, "  on real servers a scenario may be too fast for its own margins: try a --speed below %v\n", f.speed)
+			printWrapped(w, fmt.Sprintf("on real servers a scenario may be too fast for its own margins: try a --speed below %v", f.speed))
 		}
 		for _, d := range diffs {
-			fmt.Fprintf(w, "  %s\n", d)
+			printWrapped(w, d)
 		}
 		for _, v := range o.Result.Violations {
 			if o.Run.Expected(v.Property) != checker.Violated {
-				fmt.Fprintf(w, "  %s (broken: %s)\n", v.What, v.Assumption)
+				printWrapped(w, fmt.Sprintf("%s (broken: %s)", v.What, v.Assumption))
 			}
 		}
 		if len(diffs)+len(o.Result.Unmet) > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"lockstep/nodes"
 	"lockstep/scenarios"
+	"lockstep/sim"
 )
 
 // selection is what the arguments of a command name.
@@ -29,7 +30,7 @@ type selection struct {
 func choose(k known, args, locks []string) ([]selection, error) {
 	locks = once(locks)
 	for _, l := range locks {
-		if _, err := k.find(l); err != nil {
+		if err := k.check(l); err != nil {
 			return nil, err
 		}
 	}
@@ -44,7 +45,7 @@ func choose(k known, args, locks []string) ([]selection, error) {
 		}
 	}
 	for _, arg := range args {
-		s, err := open(arg)
+		s, err := k.open(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -64,12 +65,33 @@ func choose(k known, args, locks []string) ([]selection, error) {
 	}
 	for _, s := range chosen {
 		for _, r := range s.runs {
-			if _, err := k.find(r.Lock); err != nil {
+			if err := k.check(r.Lock); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", s.scenario.File, r.Line(), err)
 			}
 		}
 	}
 	return chosen, nil
+}
+
+// check says so if there is no lock or library with a name, and which was meant: there are too many to read through.
+func (k known) check(lock string) error {
+	names := k.names()
+	if slices.Contains(names, lock) {
+		return nil
+	}
+	if near := k.nearest(lock); near != "" {
+		return fmt.Errorf("unknown lock %q (did you mean %q?); lockstep list has all %d", lock, near, len(names))
+	}
+	return fmt.Errorf("unknown lock %q; lockstep list has all %d", lock, len(names))
+}
+
+// nearest is the lock or library with a name, or the one whose name is most like it; empty if none is.
+func (k known) nearest(name string) string {
+	names := k.names()
+	if slices.Contains(names, name) {
+		return name
+	}
+	return sim.Nearest(name, names)
 }
 
 // keep narrows the runs to those of the locks, in the order of the page.
@@ -146,7 +168,7 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 }
 
 // open finds one scenario, with all of its runs or the one named.
-func open(arg string) (selection, error) {
+func (k known) open(arg string) (selection, error) {
 	if file, id, one := cutFile(arg); file != "" {
 		s, err := load(file)
 		if err != nil {
@@ -156,6 +178,9 @@ func open(arg string) (selection, error) {
 	}
 	name, id, one := strings.Cut(arg, "/")
 	s, err := scenarios.Find(name)
+	if near := k.nearest(name); err != nil && near != "" {
+		return selection{}, fmt.Errorf("%w; did you mean --lock %s?", err, near)
+	}
 	if err != nil {
 		return selection{}, err
 	}

@@ -24,13 +24,19 @@ func newShow(k known) *cobra.Command {
 		Use:   "show SCENARIO[/RUN] | FILE",
 		Short: "Tell the story of a scenario, and the timeline of one run",
 		Long: `Show prints what a scenario is about and the timeline of one of its runs: the first, unless one is
-named. The file may also be a history (.jsonl) that lockstep run --out has written; it is judged again.`,
+named. The file may also be a history (.jsonl) that lockstep run --out has written; it is judged
+again.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock
   lockstep show clock-jump --messages
   lockstep show results/clock-jump/redlock.jsonl`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("show takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep show clock-jump, and not %d; see lockstep list", len(args))
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if lock != "" {
 				f.locks = []string{lock}
@@ -66,7 +72,7 @@ named. The file may also be a history (.jsonl) that lockstep run --out has writt
 		},
 	}
 	f.common(c)
-	c.Flags().StringVar(&lock, "lock", "", "the first run of this lock or library; if SCENARIO/RUN is named, that run with it")
+	c.Flags().StringVar(&lock, "lock", "", "the first run of this lock or library; SCENARIO/RUN is run with it")
 	c.Flags().BoolVarP(&options.Verbose, "verbose", "v", false, "also show waits, and when faults first had an effect")
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
 	c.Flags().StringVar(&svg, "svg", "", "draw the timeline into this SVG file")

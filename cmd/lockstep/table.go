@@ -85,13 +85,12 @@ func newTable() table.Writer {
 // printTable prints the verdicts: what people came for. Where a lock took the place of another one there is a column for the
 // run and one for the lock; otherwise the name of the run says both.
 func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) {
-	t := newTable()
+	var rows []table.Row
 	placed := slices.ContainsFunc(outcomes, func(o *scenarios.Outcome) bool { return o.Run.Lock != o.Run.Reference() })
 	header := table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "ok"}
 	if placed {
 		header = slices.Insert(header, 1, any("run of"))
 	}
-	t.AppendHeader(header)
 	good, bad, unclear := paint(w, text.FgGreen), paint(w, text.FgRed, text.Bold), paint(w, text.FgYellow, text.Bold)
 	asExpected, last := 0, ""
 	for _, o := range outcomes {
@@ -112,33 +111,104 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 		if placed {
 			row = slices.Insert(row, 2, any(o.Run.Lock))
 		}
-		t.AppendRow(row)
+		rows = append(rows, row)
 	}
-	fmt.Fprintln(w, t.Render())
+	fmt.Fprintln(w, narrow(header, rows))
 	printReported(w, outcomes)
 	for _, o := range outcomes {
 		if o.Repeat != "" {
 			fmt.Fprintf(w, "\n%s is not reproducible: with the same seed %s\n", called(o), o.Repeat)
 		}
 	}
-	fmt.Fprintf(w, "\n%d runs, %d as expected (%v)\n", len(outcomes), asExpected, took.Round(10*time.Millisecond))
+	noun := "runs"
+	if len(outcomes) == 1 {
+		noun = "run"
+	}
+	fmt.Fprintf(w, "\n%d %s, %d as expected (%v)\n", len(outcomes), noun, asExpected, took.Round(10*time.Millisecond))
+}
+
+// narrow renders a table in at most reports.Width columns, if that can be done by giving long names in its first column, which
+// are strings, a line for themselves.
+func narrow(header table.Row, rows []table.Row) string {
+	render := func(rows []table.Row) (string, int) {
+		t := newTable()
+		t.AppendHeader(header)
+		t.AppendRows(rows)
+		s := t.Render()
+		return s, text.LongestLineLen(s)
+	}
+	s, width := render(rows)
+	if width <= reports.Width {
+		return s
+	}
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, text.StringWidthWithoutEscSequences(r[0].(string)))
+	}
+	const mark = "\ue000" // stands in the table for a name that is above it
+	room := max(0, longest-(width-reports.Width))
+	var alone []string
+	if name := header[0].(string); len(name) > room {
+		alone = append(alone, name)
+		header = slices.Clone(header)
+		header[0] = mark
+	}
+	short := make([]table.Row, len(rows))
+	for i, r := range rows {
+		short[i] = slices.Clone(r)
+		if name := r[0].(string); text.StringWidthWithoutEscSequences(name) > room {
+			alone = append(alone, name)
+			short[i][0] = mark
+		}
+	}
+	s, _ = render(short)
+	for _, name := range alone {
+		s = strings.Replace(s, mark, name+"\n ", 1)
+	}
+	return s
+}
+
+// printWrapped prints a sentence, indented, in lines of at most reports.Width columns.
+func printWrapped(w io.Writer, sentence string) {
+	const indent = "  "
+	fmt.Fprintln(w, indent+strings.ReplaceAll(wrap(sentence, reports.Width-2*len(indent)), "\n", "\n"+indent+indent))
+}
+
+// wrap breaks a sentence between words into lines of at most so many columns. A longer word gets a line for itself.
+func wrap(sentence string, columns int) string {
+	var b strings.Builder
+	at := 0
+	for i, word := range strings.Fields(sentence) {
+		n := text.StringWidthWithoutEscSequences(word)
+		switch {
+		case i == 0:
+		case at+1+n > columns:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
 }
 
 // printReported prints the figures that scenarios ask for.
 func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
-	t := newTable()
-	t.AppendHeader(table.Row{"reported by", "", ""})
+	var rows []table.Row
 	for _, o := range outcomes {
 		for i, m := range o.Measurements {
 			name := called(o)
 			if i > 0 {
 				name = ""
 			}
-			t.AppendRow(table.Row{name, m.Quantity, m.Text})
+			rows = append(rows, table.Row{name, m.Quantity, m.Text})
 		}
 	}
-	if t.Length() > 0 {
-		fmt.Fprintf(w, "\n%s\n", t.Render())
+	if len(rows) > 0 {
+		fmt.Fprintf(w, "\n%s\n", narrow(table.Row{"reported by", "", ""}, rows))
 	}
 }
 

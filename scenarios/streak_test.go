@@ -1,0 +1,41 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+)
+
+func TestStreak(t *testing.T) {
+	const hour, limit = time.Hour, 20 * time.Second
+	for _, test := range []struct {
+		name    string
+		reasons string // of the runs so far, a letter each; a dot ended
+		left    time.Duration
+		want    string
+	}{
+		{"nothing yet", "", hour, ""},
+		{"two", "aa", hour, ""},
+		{"three", "aaa", hour, "not run: the three before did not end either: a"},
+		{"three, but not of a kind", "aba", hour, ""},
+		{"three, but not in a row", "aa.a", hour, ""},
+		{"three of a kind after another", "baaa", hour, "not run: the three before did not end either: a"},
+		{"one, and little time", ".b", 20 * time.Second, "not run: go test ends in 20s, and the one before did not end: b"},
+		{"one, and enough time", ".b", 30 * time.Second, ""},
+		{"little time, but all is well", "b.", time.Second, ""},
+	} {
+		var s streak
+		for r := range strings.SplitSeq(test.reasons, "") {
+			o := &Outcome{}
+			if r != "." {
+				o.Report = &sim.Report{Reason: r}
+			}
+			s.note(o)
+		}
+		if got := s.hopeless(test.left, limit); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
