@@ -19,7 +19,7 @@ build: ## build the program: out/lockstep
 
 .PHONY: test
 test: redis-server ## run all tests, getting redis-server first if it is missing
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
 
 .PHONY: lint

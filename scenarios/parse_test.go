@@ -325,8 +325,8 @@ func TestParseErrors(t *testing.T) {
 		faults    = "at, crash, cut, delay, drift, follow, heal, hold, jump, on, pause, promote, release, reset, restart, resume, slew, stop, when"
 		processes = "c1, c2, n1, n2, n3, resource"
 		after     = "# A title.\n\nclient c1\n"
-		events    = "acquired, acquires, elected, entered, enters, extended, extends, follows, incremented, increments, lost, odown, paused, " +
-			"promoted, refused, released, releases, renewed, resumed, sdown, updated, updates, writes, wrote"
+		events    = "acquired, acquires, deletes, elected, entered, enters, extended, extends, follows, incremented, increments, lost, odown, paused, " +
+			"promoted, refused, released, releases, renewed, resumed, sdown, sets, updated, updates, writes, wrote"
 		when  = "when PROCESS EVENT [+DURATION] FAULT"
 		group = "-- single nodes=1 replicas=2 sentinels=3 --\n"
 	)
