@@ -105,6 +105,19 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 			11.2 c2 ok acquire c2#1 until=never renews
 			15   c1 info lost c1#1`,
 			want: []string{"c2 held c2#1 from 11.200s without end, while c1 held c1#1 from 0.200s to 15.000s [bounded delay]"}},
+		{name: "the holder was cut off after it had renewed", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			5    n1 retime c1#1 until=15
+			6    c1-n1 fault cut cut_c1-n1 id=1
+			6    c1 bite id=1
+			15   n1 expire c1#1
+			16   c2 invoke acquire
+			16.1 n1 set c2#1 until=26.1
+			16.2 c2 ok acquire c2#1 until=never renews
+			18   c1 info lost c1#1`,
+			want: []string{"c2 held c2#1 from 16.200s without end, while c1 held c1#1 from 0.200s to 18.000s [bounded delay]"}},
 		{name: "its renewal was under way for long", story: `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 until=10.1
@@ -349,7 +362,21 @@ func TestLockThatRenewsAndTellsNothing(t *testing.T) {
 			10   c1 invoke extend c1#1
 			10   n1 retime c1#1 until=20 sent=10
 			10.1 c1 info extend c1#1` + second},
-		{name: "another gave it more time", story: c1 + "10 n1 retime c1#1 until=20 by=c3" + second},
+		{name: "another gave it more time", story: c1 + "0.3 c3 invoke acquire\n0.4 c3 fail acquire\n10 n1 retime c1#1 until=20 by=c3" + second},
+		{name: "a majority is renewed", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.1  n2 set c1#1 until=10.1
+			0.1  n3 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never
+			9    n1 retime c1#1 until=20
+			9    n2 retime c1#1 until=20
+			9.5  n1 delete c1#1 by=c3
+			9.5  n2 delete c1#1 by=c3
+			9.6  c2 invoke acquire
+			9.6  n1 set c2#1 until=25.1
+			9.6  n2 set c2#1 until=25.1
+			15.2 c2 ok acquire c2#1 until=never`, want: []string{"c2 held c2#1 from 15.200s to 25.200s, while c1 held c1#1 from 0.200s to 20.000s [none]"}},
 		{name: "a minority is renewed", story: "nodes 3\n" + `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 until=10.1

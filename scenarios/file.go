@@ -26,10 +26,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	if call == "" {
 		return
 	}
-	o, err := gather(newLock, opts)
-	if err == nil {
-		err = o.forFile()
-	}
+	o, err := gather(newLock, opts, (*options).forFile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,8 @@ func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.re
 // claiming are the options that say what is expected, which in a file stands in the file.
 var claiming = []string{"Like", "Survives", "Needs", "Only"}
 
-func gather(newLock clients.New, opts []Option) (options, error) {
+// gather applies options, and has fit say whether they suit what is to be done.
+func gather(newLock clients.New, opts []Option, fit func(*options) error) (options, error) {
 	o := options{seed: 1, on: OnSim, speed: noSpeed}
 	if newLock == nil {
 		return o, errors.New("the lock is nil; it must be a func(clients.Env) clients.Locker")
@@ -121,7 +122,10 @@ func gather(newLock clients.New, opts []Option) (options, error) {
 	if slices.Contains(o.given, "Limit") && o.limit < leastLimit {
 		return o, fmt.Errorf("scenarios.Limit(%v): it must be at least %v, for a run takes some milliseconds, and more on a busy machine", o.limit, leastLimit)
 	}
-	return o, o.forServers()
+	if err := o.forServers(); err != nil {
+		return o, err
+	}
+	return o, fit(&o)
 }
 
 // forCatalogue checks the options of [Test] and [Run], and fills in what was not said.

@@ -30,10 +30,7 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, 
 	if testing.Testing() {
 		return nil, errors.New("scenarios.Run is for programs, whose main it comes from again in worker processes; in a test use scenarios.Test")
 	}
-	o, err := gather(newLock, opts)
-	if err == nil {
-		err = o.forCatalogue()
-	}
+	o, err := gather(newLock, opts, (*options).forCatalogue)
 	if err != nil {
 		return nil, err
 	}

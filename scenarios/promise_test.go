@@ -21,10 +21,7 @@ func tried(t *testing.T, lock, scenario string, opts ...Option) map[string]*Outc
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := gather(newLock, append(opts, Only(scenario)))
-	if err == nil {
-		err = o.forCatalogue()
-	}
+	o, err := gather(newLock, append(opts, Only(scenario)), (*options).forCatalogue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,10 +141,7 @@ func TestRanOnBreaksNoClaim(t *testing.T) {
 		return lock.name == "a ticker that renews"
 	})
 	newLock := byPackageTime(timed[i].new)
-	o, err := gather(newLock, []Option{Survives(checker.BoundedPause)})
-	if err == nil {
-		err = o.forCatalogue()
-	}
+	o, err := gather(newLock, []Option{Survives(checker.BoundedPause)}, (*options).forCatalogue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,10 +177,7 @@ func TestRanOnBreaksNoClaim(t *testing.T) {
 // What is said twice is done once.
 func TestOptionsSaidTwice(t *testing.T) {
 	count := func(opts ...Option) int {
-		o, err := gather(clients.NewSingle, opts)
-		if err == nil {
-			err = o.forCatalogue()
-		}
+		o, err := gather(clients.NewSingle, opts, (*options).forCatalogue)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,8 +242,7 @@ func TestLikeSeveral(t *testing.T) {
 }
 
 func TestOptionsContradict(t *testing.T) {
-	forFile := func(o *options) error { return o.forFile() }
-	forCatalogue := func(o *options) error { return o.forCatalogue() }
+	forFile, forCatalogue := (*options).forFile, (*options).forCatalogue
 	for _, test := range []struct {
 		check func(*options) error
 		opts  []Option
@@ -274,15 +264,11 @@ func TestOptionsContradict(t *testing.T) {
 		{forFile, []Option{Like("single")}, "scenarios.Like is for Test and Run"},
 		{forFile, []Option{Needs(checker.BoundedPause)}, "scenarios.Needs is for Test and Run"},
 	} {
-		o, err := gather(clients.NewSingle, test.opts)
-		if err == nil {
-			err = test.check(&o)
-		}
-		if err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := gather(clients.NewSingle, test.opts, test.check); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want %q", err, test.want)
 		}
 	}
-	if _, err := gather(nil, nil); err == nil || !strings.Contains(err.Error(), "the lock is nil") {
+	if _, err := gather(nil, nil, forCatalogue); err == nil || !strings.Contains(err.Error(), "the lock is nil") {
 		t.Errorf("no lock: %v", err)
 	}
 	o := options{like: []string{"watch"}, only: []string{"clock-jump"}}

@@ -46,10 +46,7 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	if call == "" {
 		return
 	}
-	o, err := gather(newLock, opts)
-	if err == nil {
-		err = o.forCatalogue()
-	}
+	o, err := gather(newLock, opts, (*options).forCatalogue)
 	if err != nil {
 		t.Fatal(err)
 	}
