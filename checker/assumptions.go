@@ -13,17 +13,8 @@ func unmet(ix *index, musts []Must) []string {
 	if ix.Meta.Cap != "" {
 		reasons = append(reasons, "the run hit "+ix.Meta.Cap)
 	}
-	settled := map[int]bool{0: true} // faults that bit, or were named already; number 0 is a mere consequence of one
-	for _, e := range ix.Events {
-		if e.Kind == sim.Bite {
-			settled[e.ID] = true
-		}
-	}
-	for _, e := range ix.Events {
-		if e.Kind == sim.Injected && !settled[e.ID] {
-			settled[e.ID] = true
-			reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", e.Value)+ix.whyIdle(e))
-		}
+	for _, e := range ix.neverBit() {
+		reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", e.Value)+ix.whyIdle(e))
 	}
 	for _, m := range musts {
 		if !m.met(ix) {
@@ -31,6 +22,32 @@ func unmet(ix *index, musts []Must) []string {
 		}
 	}
 	return reasons
+}
+
+// neverBit returns the injections of faults that had no effect.
+func (ix *index) neverBit() []sim.Event {
+	settled := map[int]bool{0: true} // faults that bit, or were returned already; number 0 is a mere consequence of one
+	for _, e := range ix.Events {
+		if e.Kind == sim.Bite {
+			settled[e.ID] = true
+		}
+	}
+	var idle []sim.Event
+	for _, e := range ix.Events {
+		if e.Kind == sim.Injected && !settled[e.ID] {
+			settled[e.ID] = true
+			idle = append(idle, e)
+		}
+	}
+	return idle
+}
+
+func (ix *index) idle() []string {
+	var faults []string
+	for _, e := range ix.neverBit() {
+		faults = append(faults, e.Value)
+	}
+	return faults
 }
 
 // whyIdle says why a fault of a client's clocks can have been idle although its client was not.

@@ -101,6 +101,8 @@ type Result struct {
 	// RanOn says that the verdict is UNKNOWN because code ran on while its client was paused. Then the violations may be due
 	// to that, whatever they say was broken.
 	RanOn bool `json:"ran_on,omitempty"`
+	// Idle lists the faults that never bit, as printed. For each of them there is a reason in Unmet.
+	Idle []string `json:"idle,omitempty"`
 }
 
 // Status returns the status of p.
@@ -147,6 +149,7 @@ func Check(h *sim.History, musts []Must) Result {
 
 	ranOn := r.standing(ix)
 	r.RanOn = len(ranOn) > 0
+	r.Idle = ix.idle()
 	r.Unmet = append(ranOn, unmet(ix, musts)...)
 	switch {
 	case len(r.Unmet) > 0:

@@ -105,16 +105,22 @@ func (w *Worker) do(e sim.Event, f func(*sim.Event) error) error {
 }
 
 // Acquire asks for the lock. It tries again until it has the lock or within has passed on the steady clock; within zero
-// means once. Between two tries it sleeps for a hundredth of the TTL, always the same: a lock that needs chance to tell clients
-// apart has to bring its own.
-func (w *Worker) Acquire(ctx context.Context, within time.Duration) {
-	end := w.clock.Now().Add(within)
+// means once. It tries at the times that lie every apart, counted from the first, if the last try has ended by then. With every
+// zero it sleeps for a hundredth of the TTL between two tries, always the same: a lock that needs chance to tell clients apart
+// has to bring its own.
+func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
+	start := w.clock.Now()
+	end := start.Add(within)
 	for {
 		err := w.do(sim.Event{Op: sim.Acquire}, func(e *sim.Event) error { return w.acquire(ctx, e) })
 		if err == nil || ctx.Err() != nil || !w.clock.Now().Before(end) {
 			return
 		}
-		w.clock.Sleep(w.ttl / 100)
+		pause := w.ttl / 100
+		if every > 0 {
+			pause = every - w.clock.Now().Sub(start)%every
+		}
+		w.clock.Sleep(pause)
 	}
 }
 
@@ -208,7 +214,7 @@ func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 		})
 		return
 	}
-	w.Acquire(ctx, within)
+	w.Acquire(ctx, within, 0)
 	w.do(sim.Event{Op: sim.Increment, Lease: w.label}, func(e *sim.Event) error {
 		if w.lease == nil {
 			return fmt.Errorf("%w: %w", ErrSkipped, errNoLease)

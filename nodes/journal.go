@@ -56,5 +56,5 @@ func (c *Cluster) Miss(f sim.Fault) {
 
 // noteMessage enters what became of a message into the history. The caller holds mu.
 func (c *Cluster) noteMessage(op string, d *direction, m *message) {
-	c.note(d.to, sim.Event{Kind: sim.Message, Op: op, By: d.from, Sent: m.sent, Value: m.text})
+	c.note(d.to, sim.Event{Kind: sim.Message, Op: op, By: d.from, Sent: m.sent, Value: m.text, Word: m.word})
 }

@@ -35,7 +35,8 @@ type message struct {
 // armed is a fault that waits for its message.
 type armed struct {
 	sim.Chosen
-	id int
+	id   int
+	seen int // messages that fitted
 }
 
 // flow is one direction of one connection: what is on its way, in order.
@@ -113,6 +114,9 @@ func (c *Cluster) choose(f *flow, m *message) (delay time.Duration) {
 	reply := f.to.client != nil
 	c.chosen = slices.DeleteFunc(c.chosen, func(a *armed) bool {
 		if a.Reply != reply || a.Link.From != f.from || a.Link.To != f.direction.to || a.What != m.word && a.What != m.op {
+			return false
+		}
+		if a.seen++; a.seen < a.Nth {
 			return false
 		}
 		switch a.Action {

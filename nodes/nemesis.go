@@ -85,7 +85,7 @@ func (c *Cluster) inject(f sim.Fault, id int) (act func()) {
 	case sim.Reset:
 		c.biteIf(c.resetLink(c.process(f.Link.From), c.process(f.Link.To)), id)
 	case sim.Chosen:
-		c.chosen = append(c.chosen, &armed{f, id})
+		c.chosen = append(c.chosen, &armed{Chosen: f, id: id})
 	default:
 		panic("nodes: no such fault on real servers: " + f.String())
 	}

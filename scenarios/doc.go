@@ -54,7 +54,7 @@
 // A section line names the lock, then what this run has of its own; all but nodes may be left out:
 //
 //	-- LOCK nodes=N replicas=N sentinels=N shards=N down-after=DURATION min-replicas=N \
-//	   persistence=KIND resource=KIND label=NAME ttl=DURATION --
+//	   persistence=KIND resource=KIND label=NAME ttl=DURATION seed=N checksum=HEX --
 //
 // (on one line). A label tells several runs of one lock apart, such as a control. The servers are:
 //
@@ -66,6 +66,9 @@
 //	down-after    how long n1 may be silent before one of those who watch it thinks that it is down: 30s for
 //	              Sentinels and 15s in a cluster, as in their configuration files
 //	min-replicas  how many replicas must be there for n1 to take a write; none if it is not said
+//
+// The seed is what the run draws from unless another is asked for; 1 if it is not said. The checksum is that of the trace which
+// the run had when it was saved, with the seed: lockstep replay compares them.
 //
 // The persistence of the lock nodes says what is left after a crash and a restart:
 //
@@ -104,6 +107,7 @@
 //	acquire               ask for the lock, once; who releases it at the very instant at which it was obtained has held it at
 //	                      no instant, so let the client sleep, or write, in between
 //	acquire within D      try again until the lock is obtained or D has passed
+//	acquire within D every D  the same, and the tries lie the second D apart
 //	extend                ask for the newest lease to end one TTL from now
 //	release               give the newest lease back, whether or not it still holds
 //	release cancelled     the same, under a context that is over already
@@ -133,6 +137,7 @@
 //	at D FAULT                   at a true time since the start
 //	when PROCESS EVENT FAULT     right after the first such event
 //	when PROCESS EVENT +D FAULT  that long after it
+//	when PROCESS EVENT #N FAULT  right after the Nth such event; also with +D
 //
 // An event of a client is the invocation of an operation, or its outcome, or something that befalls it:
 //
@@ -171,9 +176,10 @@
 //	reset LINK
 //	on request WHAT FROM->TO ACTION
 //	on reply WHAT FROM->TO ACTION
+//	on reply WHAT #N FROM->TO ACTION      the Nth such message; requests likewise
 //
 // A link is c1-n4, both ways, or c1->n4, one way. It joins a client and a server, or two Redis servers that talk to each
-// other, as n1-r1, s1-n1 and s1-s2. The last two forms are faults on one message: the next request or reply
+// other, as n1-r1, s1-n1 and s1-s2. The last three forms are faults on one message: the next request or reply
 // in that direction that belongs to a command (SET) or to an operation of the client (write). The action is hold, delay D
 // or reset.
 //

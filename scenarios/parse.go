@@ -221,6 +221,8 @@ var (
 	labelName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 	valueName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	nodeName  = regexp.MustCompile(`^[nrsp][0-9]+$`) // nodes, replicas, sentinels and shards
+
+	checksumForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
 // parseRun reads a section. The header is what its section line, at the line marker, has between the dashes.
@@ -316,6 +318,15 @@ func (r *Section) set(key, value string) (err error) {
 		if kinds := wordsOf(nodes.Persistences); !slices.Contains(kinds, value) {
 			return sim.Unknown("persistence", value, kinds)
 		}
+	case "seed":
+		if r.Seed, err = strconv.ParseUint(value, 10, 64); err != nil || r.Seed == 0 || value != strconv.FormatUint(r.Seed, 10) {
+			return fmt.Errorf("seed=%s: a seed is a whole number from 1 on", value)
+		}
+	case "checksum":
+		r.Checksum = value
+		if !checksumForm.MatchString(value) {
+			return fmt.Errorf("checksum=%s: a checksum has 16 digits from 0 to f", value)
+		}
 	case "resource":
 		r.Resource = value
 		if kinds := clients.Resources(); !slices.Contains(kinds, value) {
@@ -337,6 +348,7 @@ func (r *Section) set(key, value string) (err error) {
 // settings are the keys of a section line, in the order in which they are printed.
 var settings = []string{
 	"nodes", "replicas", "sentinels", "shards", "down-after", "min-replicas", "persistence", "resource", "label", "ttl",
+	"seed", "checksum",
 }
 
 // parseCount reads how many there are of something: one digit, since processes are n1 to n9.
@@ -553,7 +565,7 @@ func parseStep(process, text string) (Step, error) {
 
 // stepForms is how each step of a client is written; errors quote it.
 var stepForms = map[string]string{
-	"acquire":   "acquire [within DURATION]",
+	"acquire":   "acquire [within DURATION [every DURATION]]",
 	"check":     "check",
 	"enter":     "enter",
 	"extend":    "extend",
@@ -577,6 +589,8 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "acquire" && len(args) == 2 && args[0] == "within":
 		d, err := sim.ParsePositive(args[1])
 		return Acquire{Within: d}, err
+	case verb == "acquire" && len(args) == 4 && args[0] == "within" && args[2] == "every":
+		return parseAcquire(args[1], args[3])
 	case verb == "extend" && len(args) == 0:
 		return Extend{}, nil
 	case verb == "release" && len(args) == 0:
@@ -618,6 +632,14 @@ func parseClientStep(words []string) (Step, error) {
 		return nil, fmt.Errorf("cannot read %q; write %s", strings.Join(words, " "), form)
 	}
 	return nil, sim.Unknown("step", verb, sorted(stepForms))
+}
+
+func parseAcquire(within, every string) (s Acquire, err error) {
+	if s.Within, err = sim.ParsePositive(within); err != nil {
+		return s, err
+	}
+	s.Every, err = sim.ParsePositive(every)
+	return s, err
 }
 
 func parseRepeat(words []string) (Step, error) {
@@ -677,7 +699,7 @@ func parseFault(words []string) (sim.Fault, error) {
 
 func parseWhen(words []string) (Step, error) {
 	text := strings.Join(append([]string{"when"}, words...), " ")
-	form := "when PROCESS EVENT [+DURATION] FAULT"
+	form := "when PROCESS EVENT [#NUMBER] [+DURATION] FAULT"
 	if len(words) < 2 {
 		return nil, fmt.Errorf("cannot read %q; write %s", text, form)
 	}
@@ -690,7 +712,7 @@ func parseWhen(words []string) (Step, error) {
 		return nil, sim.Unknown("event", string(s.Event.What), wordsOf(whats))
 	}
 	if value := s.Event.What.form(); value != "" {
-		form = "when PROCESS " + string(s.Event.What) + " " + value + " [+DURATION] FAULT"
+		form = "when PROCESS " + string(s.Event.What) + " " + value + " [#NUMBER] [+DURATION] FAULT"
 		if len(words) == 0 {
 			return nil, fmt.Errorf("cannot read %q; write %s", text, form)
 		}
@@ -699,8 +721,11 @@ func parseWhen(words []string) (Step, error) {
 			return nil, err
 		}
 	}
+	var err error
+	if s.Event.Nth, words, err = sim.ParseNth(words); err != nil {
+		return nil, err
+	}
 	if len(words) > 0 && strings.HasPrefix(words[0], "+") {
-		var err error
 		if s.After, err = sim.ParsePositive(words[0][1:]); err != nil {
 			return nil, err
 		}
@@ -709,7 +734,6 @@ func parseWhen(words []string) (Step, error) {
 	if len(words) == 0 {
 		return nil, fmt.Errorf("cannot read %q; write %s", text, form)
 	}
-	var err error
 	s.Fault, err = parseFault(words)
 	return s, err
 }

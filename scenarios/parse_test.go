@@ -33,7 +33,7 @@ client c1
   release
 client c2
   until 12s
-  acquire within 20s
+  acquire within 20s every 4s
   write B
   sleep 1500ms
   release
@@ -42,8 +42,8 @@ nemesis
   at 1500ms jump n3 +11s
   when c1 acquired crash n2
   when c1 acquired +3s restart n2 empty
-  when c2 wrote B heal
-  on reply SET n3->c1 hold
+  when c2 wrote B #2 heal
+  on reply SET #3 n3->c1 hold
   when c1 acquired on request write c1->resource delay 90s
 must c1 resumes after its lease ended
 must write A arrives after its lease ended
@@ -56,7 +56,7 @@ expect resource exclusion violated
 
 verdict: UNSAFE
   lease exclusion     ok
--- redlock nodes=5 resource=fenced label=too-short ttl=5s --
+-- redlock nodes=5 resource=fenced label=too-short ttl=5s seed=7 checksum=0123456789abcdef --
 client c2
 nemesis
   at 4s restart n3 empty
@@ -131,7 +131,7 @@ func TestParse(t *testing.T) {
 				Acquire{}, Check{}, Pause{For: 15 * time.Second}, Write{Value: "A"}, Read{}, Release{},
 			}},
 			{Process: "c2", Steps: []Step{
-				Until{Time: 12 * time.Second}, Acquire{Within: 20 * time.Second}, Write{Value: "B"},
+				Until{Time: 12 * time.Second}, Acquire{Within: 20 * time.Second, Every: 4 * time.Second}, Write{Value: "B"},
 				Sleep{For: 1500 * time.Millisecond}, Release{},
 			}},
 			{Process: Nemesis, Steps: []Step{
@@ -139,8 +139,8 @@ func TestParse(t *testing.T) {
 				At{Time: 1500 * time.Millisecond, Fault: sim.Jump{Process: "n3", By: 11 * time.Second}},
 				When{Event: Event{Process: "c1", What: Acquired}, Fault: sim.Crash{Process: "n2"}},
 				When{Event: Event{Process: "c1", What: Acquired}, After: 3 * time.Second, Fault: sim.Restart{Process: "n2", Empty: true}},
-				When{Event: Event{Process: "c2", What: Wrote, Value: "B"}, Fault: sim.Heal{}},
-				AtStart{Fault: sim.Chosen{Reply: true, What: "SET", Link: sim.Link{From: "n3", To: "c1"}, Action: sim.HoldMessage}},
+				When{Event: Event{Process: "c2", What: Wrote, Nth: 2, Value: "B"}, Fault: sim.Heal{}},
+				AtStart{Fault: sim.Chosen{Reply: true, What: "SET", Nth: 3, Link: sim.Link{From: "n3", To: "c1"}, Action: sim.HoldMessage}},
 				When{Event: Event{Process: "c1", What: Acquired}, Fault: sim.Chosen{
 					What: "write", Link: sim.Link{From: "c1", To: "resource"}, Action: sim.DelayMessage, By: 90 * time.Second,
 				}},
@@ -157,7 +157,7 @@ func TestParse(t *testing.T) {
 					"verdict: UNSAFE\n  lease exclusion     ok\n",
 			},
 			{
-				Lock: "redlock", Label: "too-short", Nodes: 5, Resource: Fenced, TTL: 5 * time.Second,
+				Lock: "redlock", Label: "too-short", Nodes: 5, Resource: Fenced, TTL: 5 * time.Second, Seed: 7, Checksum: "0123456789abcdef",
 				Lanes: []Lane{
 					{Process: "c2"},
 					{Process: Nemesis, Steps: []Step{At{Time: 4 * time.Second, Fault: sim.Restart{Process: "n3", Empty: true}}}},
@@ -327,7 +327,7 @@ func TestParseErrors(t *testing.T) {
 		after     = "# A title.\n\nclient c1\n"
 		events    = "acquired, acquires, deletes, elected, entered, enters, extended, extends, follows, incremented, increments, lost, odown, paused, " +
 			"promoted, refused, released, releases, renewed, resumed, sdown, sets, updated, updates, writes, wrote"
-		when  = "when PROCESS EVENT [+DURATION] FAULT"
+		when  = "when PROCESS EVENT [#NUMBER] [+DURATION] FAULT"
 		group = "-- single nodes=1 replicas=2 sentinels=3 --\n"
 	)
 	properties, reports := strings.Join(wordsOf(checker.Properties()), ", "), strings.Join(wordsOf(checker.Quantities()), ", ")
@@ -370,7 +370,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown step", after + "  acquire\n  puase 15s\n" + run, `5: unknown step "puase"; the steps are ` + steps + ` (did you mean "pause"?)`},
 		{"fault in the lane of a client", after + "  crash n1\n" + run, `4: unknown step "crash"; the steps are ` + steps},
 		{"unknown step in a run", head + run + "client c2\n  aquire\n", `12: unknown step "aquire"; the steps are ` + steps + ` (did you mean "acquire"?)`},
-		{"step with too much", after + "  acquire 5s\n" + run, `4: cannot read "acquire 5s"; write acquire [within DURATION]`},
+		{"step with too much", after + "  acquire 5s\n" + run, `4: cannot read "acquire 5s"; write acquire [within DURATION [every DURATION]]`},
 		{"step with too little", after + "  pause\n" + run, `4: cannot read "pause"; write pause DURATION`},
 		{"bad duration", after + "  sleep 5sec\n" + run, `4: "5sec" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
 		{"negative duration", after + "  acquire within -5s\n" + run, "4: duration -5s is negative; write 0s or more"},
@@ -420,12 +420,14 @@ func TestParseErrors(t *testing.T) {
 		{"bad time", head + "nemesis\n  at noon heal\n" + run, `11: "noon" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
 		{"event without a fault", head + "nemesis\n  when c1 acquired\n" + run, `11: cannot read "when c1 acquired"; write ` + when},
 		{"event without a word", head + "nemesis\n  when c1\n" + run, `11: cannot read "when c1"; write ` + when},
-		{"event without a value", head + "nemesis\n  when c1 wrote\n" + run, `11: cannot read "when c1 wrote"; write when PROCESS wrote VALUE [+DURATION] FAULT`},
+		{"event without a value", head + "nemesis\n  when c1 wrote\n" + run, `11: cannot read "when c1 wrote"; write when PROCESS wrote VALUE [#NUMBER] [+DURATION] FAULT`},
 		{"event and no time", head + "nemesis\n  when c1 acquired +0s heal\n" + run, "11: duration 0s is no time at all; write more than 0s"},
 		{"unknown event", head + "nemesis\n  when c1 aquired heal\n" + run, `11: unknown event "aquired"; the events are ` + events + ` (did you mean "acquired"?)`},
 		{"event of a bad name", head + "nemesis\n  when C1 acquired heal\n" + run, `11: "C1" is no name of a process; a name is lower-case letters and digits, such as c1`},
 		{"event with a bad value", head + "nemesis\n  when c1 wrote A! heal\n" + run, `11: "A!" is no value; a value is one word of letters, digits, dots and dashes, such as A`},
 		{"message to a stranger", head + "nemesis\n  on request SET c1->n9 hold\n" + run, `11: run single: unknown process "n9"; the processes are ` + processes},
+		{"event with a number of its own", head + "nemesis\n  when c1 acquired #1 heal\n" + run, `11: "#1" is none of several; write #2 to #100000, and nothing for the first`},
+		{"bad pace", after + "  acquire within 5s every 0s\n" + run, "4: duration 0s is no time at all; write more than 0s"},
 		{"event of a stranger", head + "nemesis\n  when c3 acquired heal\n" + run, `11: run single: unknown client "c3"; the clients are c1, c2`},
 		{"event of a node", head + "nemesis\n  when n1 acquired heal\n" + run, `11: run single: unknown client "n1"; the clients are c1, c2`},
 		{"event of the probe", head + "nemesis\n  when probe acquired heal\n" + run, `11: run single: unknown client "probe"; the clients are c1, c2`},
@@ -434,8 +436,8 @@ func TestParseErrors(t *testing.T) {
 		{"impossible pause", head + "nemesis\n  when c2 paused heal\n" + run, "11: run single: c2 paused cannot happen; no step brings it about"},
 
 		{"event with a value too many", head + "nemesis\n  when c1 acquired A heal\n" + run, `11: unknown fault "A"; the faults are ` + strings.TrimSuffix(strings.TrimPrefix(faults, "at, "), ", when")},
-		{"event without a word of it", head + "nemesis\n  when c1 updates\n" + run, `11: cannot read "when c1 updates"; write when PROCESS updates WORD [+DURATION] FAULT`},
-		{"event without a node", head + "nemesis\n  when s1 sdown\n" + group, `11: cannot read "when s1 sdown"; write when PROCESS sdown NODE [+DURATION] FAULT`},
+		{"event without a word of it", head + "nemesis\n  when c1 updates\n" + run, `11: cannot read "when c1 updates"; write when PROCESS updates WORD [#NUMBER] [+DURATION] FAULT`},
+		{"event without a node", head + "nemesis\n  when s1 sdown\n" + group, `11: cannot read "when s1 sdown"; write when PROCESS sdown NODE [#NUMBER] [+DURATION] FAULT`},
 		{"event of a server that is a client's", head + "nemesis\n  when n1 acquired heal\n" + group, `11: run single: unknown client "n1"; the clients are c1, c2`},
 		{"event of a client that is a server's", head + "nemesis\n  when c1 promoted heal\n" + group, "11: run single: c1 promoted cannot happen; no step and no server brings it about"},
 		{"impossible extension", head + "nemesis\n  when c1 extended heal\n" + run, "11: run single: c1 extended cannot happen; no step brings it about"},
@@ -477,7 +479,7 @@ func TestParseErrors(t *testing.T) {
 		{"lock with a bad name", head + "-- Single nodes=1 --\n", `10: "Single" is no name of a lock; a name is lower-case letters, digits and dashes, such as redlock`},
 		{"run without nodes", head + "-- single --\n", "10: run single does not say how many nodes it has; write -- single nodes=1 --"},
 		{"run without a key", head + "-- single 1 --\n", `10: "1" is no setting; write KEY=VALUE`},
-		{"run with an unknown key", head + "-- single node=1 --\n", `10: unknown setting "node"; the settings are nodes, replicas, sentinels, shards, down-after, min-replicas, persistence, resource, label, ttl (did you mean "nodes"?)`},
+		{"run with an unknown key", head + "-- single node=1 --\n", `10: unknown setting "node"; the settings are nodes, replicas, sentinels, shards, down-after, min-replicas, persistence, resource, label, ttl, seed, checksum (did you mean "nodes"?)`},
 		{"run with a key twice", head + "-- single nodes=1 nodes=2 --\n", "10: nodes is set twice"},
 		{"no nodes", head + "-- single nodes=0 --\n", "10: nodes=0: write a number from 1 to 9"},
 		{"too many nodes", head + "-- single nodes=10 --\n", "10: nodes=10: write a number from 1 to 9"},
@@ -633,11 +635,14 @@ func TestEqual(t *testing.T) {
 		{"ttl 9s\n", ""},
 		{"  check\n", ""},
 		{"pause 15s", "pause 16s"},
-		{"  on reply SET n3->c1 hold\n", "  on reply SET n3->c1 reset\n"},
+		{"  on reply SET #3 n3->c1 hold\n", "  on reply SET n3->c1 hold\n"},
 		{"when c1 acquired +3s", "when c1 acquired"},
 		{"must write A arrives after its lease ended\n", ""},
 		{"-- single nodes=3 --", "-- single nodes=4 --"},
 		{"label=too-short", "label=short"},
+		{"seed=7", "seed=8"},
+		{"wrote B #2", "wrote B"},
+		{" every 4s", ""},
 		{"resource=fenced", "resource=plain"},
 		{" resource=plain", ""},
 		{"ttl=5s", "ttl=6s"},

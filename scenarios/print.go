@@ -94,6 +94,13 @@ func (r Section) setting(key string) string {
 		return r.Label
 	case "ttl":
 		return span(r.TTL)
+	case "seed":
+		if r.Seed == 0 {
+			return ""
+		}
+		return strconv.FormatUint(r.Seed, 10)
+	case "checksum":
+		return r.Checksum
 	}
 	panic("scenarios: no such setting: " + key)
 }

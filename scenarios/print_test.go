@@ -139,6 +139,8 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[S
 			Nodes:    rapid.IntRange(fewest, 9).Draw(t, "nodes"),
 			Resource: rapid.SampledFrom([]string{"", Plain, Fenced, CheckAndSet, Versioned}).Draw(t, "resource"),
 			TTL:      anySettingTTL().Draw(t, "ttl"),
+			Seed:     rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "seed"),
+			Checksum: rapid.StringMatching(`([0-9a-f]{16})?`).Draw(t, "checksum"),
 			Musts:    anyMusts().Draw(t, "musts"),
 			Reports:  anyReports().Draw(t, "reports"),
 			Golden:   anyGolden().Draw(t, "golden"),
@@ -248,7 +250,7 @@ func anyClientStep() *rapid.Generator[Step] {
 	return rapid.Custom(func(t *rapid.T) Step {
 		d, value := anyDuration().Draw(t, "duration"), anyValue().Draw(t, "value")
 		steps := []Step{
-			Acquire{}, Acquire{Within: d}, Extend{}, Release{}, Release{Cancelled: true}, Write{Value: value}, Write{Value: value, Blind: true}, Read{},
+			Acquire{}, Acquire{Within: d}, Acquire{Within: d, Every: d}, Extend{}, Release{}, Release{Cancelled: true}, Write{Value: value}, Write{Value: value, Blind: true}, Read{},
 			Update{Word: value}, Enter{}, Increment{}, Increment{Within: d}, Check{}, Pause{For: d}, Sleep{For: d},
 		}
 		step := rapid.SampledFrom(append(steps, Until{Time: d}, Stay{})).Draw(t, "step")
@@ -264,16 +266,21 @@ func anyNemesisStep(clients []string, nodes int) *rapid.Generator[Step] {
 		fault := anyFault(clients, nodes).Draw(t, "fault")
 		d := anyDuration().Draw(t, "duration")
 		client := rapid.SampledFrom(clients).Draw(t, "client")
+		nth := anyNth().Draw(t, "event number")
 		event := rapid.SampledFrom([]Event{
-			{client, Acquires, ""}, {client, Acquired, ""}, {client, Refused, ""}, {client, Releases, ""}, {client, Released, ""},
-			{client, Writes, "A"}, {client, Wrote, "A"}, {client, Paused, ""}, {client, Resumed, ""},
-			{client, Updates, "B"}, {client, Updated, "B"}, {client, Extends, ""}, {client, Extended, ""},
-			{client, Renewed, ""}, {client, Lost, ""},
+			{client, Acquires, nth, ""}, {client, Acquired, nth, ""}, {client, Refused, nth, ""}, {client, Releases, nth, ""}, {client, Released, nth, ""},
+			{client, Writes, nth, "A"}, {client, Wrote, nth, "A"}, {client, Paused, nth, ""}, {client, Resumed, nth, ""},
+			{client, Updates, nth, "B"}, {client, Updated, nth, "B"}, {client, Extends, nth, ""}, {client, Extended, nth, ""},
+			{client, Renewed, nth, ""}, {client, Lost, nth, ""},
 		}).Draw(t, "event")
 		return rapid.SampledFrom([]Step{
 			AtStart{fault}, At{d, fault}, At{0, fault}, When{event, 0, fault}, When{event, d, fault},
 		}).Draw(t, "step")
 	})
+}
+
+func anyNth() *rapid.Generator[int] {
+	return rapid.OneOf(rapid.Just(0), rapid.IntRange(2, sim.MaxNth))
 }
 
 func anyFault(clients []string, nodes int) *rapid.Generator[sim.Fault] {
@@ -286,6 +293,7 @@ func anyFault(clients []string, nodes int) *rapid.Generator[sim.Fault] {
 		request := sim.Link{From: client, To: server}
 		reply := sim.Link{From: server, To: client}
 		d := anyDuration().Draw(t, "duration")
+		nth := anyNth().Draw(t, "message number")
 		return rapid.SampledFrom([]sim.Fault{
 			sim.Pause{Process: process}, sim.Pause{Process: process, For: d}, sim.Resume{Process: process},
 			sim.Crash{Process: process}, sim.Crash{Process: process, Power: true}, sim.Stop{Process: server}, sim.Restart{Process: server}, sim.Restart{Process: server, Empty: true},
@@ -293,7 +301,7 @@ func anyFault(clients []string, nodes int) *rapid.Generator[sim.Fault] {
 			sim.Drift{Process: process, PPM: int64(d) % sim.MaxDriftPPM}, sim.Slew{Process: process, By: -d, Over: d + 1},
 			sim.Cut{Link: link}, sim.Cut{Link: reply}, sim.Heal{}, sim.Heal{Link: link}, sim.Hold{Link: link},
 			sim.ReleaseLink{Link: link}, sim.Delay{Link: link, By: d}, sim.Reset{Link: link},
-			sim.Chosen{What: "SET", Link: request, Action: sim.HoldMessage},
+			sim.Chosen{What: "SET", Nth: nth, Link: request, Action: sim.HoldMessage},
 			sim.Chosen{What: sim.Write, Link: request, Action: sim.DelayMessage, By: d},
 			sim.Chosen{Reply: true, What: "EVALSHA", Link: reply, Action: sim.ResetMessage},
 		}).Draw(t, "fault")

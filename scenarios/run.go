@@ -249,7 +249,7 @@ func (l *leftovers) close() {
 func do(ctx context.Context, w *clients.Worker, step Step, ttl time.Duration) {
 	switch step := step.(type) {
 	case Acquire:
-		w.Acquire(ctx, step.Within)
+		w.Acquire(ctx, step.Within, step.Every)
 	case Extend:
 		w.Extend(ctx)
 	case Release:
@@ -294,11 +294,17 @@ type stage interface {
 	Cap() string // why the run ended before its time
 }
 
+// awaited is a step of the nemesis whose moment has not come.
+type awaited struct {
+	When
+	seen int // events that fitted
+}
+
 // arm sets up what the nemesis will do. The caller calls missed when all lanes have ended: it notes the faults whose
 // moment never came.
 func arm(on stage, steps []Step) (missed func()) {
 	var mu sync.Mutex // on real servers events go on while the lanes have ended
-	var waiting []*When
+	var waiting []*awaited
 	for _, step := range steps {
 		switch step := step.(type) {
 		case AtStart:
@@ -306,7 +312,7 @@ func arm(on stage, steps []Step) (missed func()) {
 		case At:
 			on.Plan(step.Time, step.Fault)
 		case When:
-			waiting = append(waiting, &step)
+			waiting = append(waiting, &awaited{When: step})
 		default:
 			panic(fmt.Sprintf("scenarios: the nemesis cannot do %q", step))
 		}
@@ -314,8 +320,11 @@ func arm(on stage, steps []Step) (missed func()) {
 	on.Watch(func(e sim.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		waiting = slices.DeleteFunc(waiting, func(s *When) bool {
+		waiting = slices.DeleteFunc(waiting, func(s *awaited) bool {
 			if !s.Event.matches(e) {
+				return false
+			}
+			if s.seen++; s.seen < s.Event.Nth {
 				return false
 			}
 			on.Plan(on.Now()+s.After, s.Fault)

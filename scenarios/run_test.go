@@ -7,6 +7,7 @@ package scenarios
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,6 +165,37 @@ func TestMissedFault(t *testing.T) {
 	o := simulated(t, s, r, 1)
 	if o.Result.Verdict != checker.Inconclusive || !strings.Contains(strings.Join(o.Result.Unmet, "\n"), "pause c2") {
 		t.Errorf("verdict %s because of %q", o.Result.Verdict, o.Result.Unmet)
+	}
+}
+
+// A client tries at a pace, and faults come at the second refusal and to the fourth request: tries are at 0.1s, 1.1s, 2.1s, and
+// the last at 3.1s, after the release, is the one that the delay hits.
+func TestOrdinals(t *testing.T) {
+	o, _ := story(t, `client c1
+  acquire
+  sleep 2500ms
+  release
+client c2
+  until 100ms
+  acquire within 4s every 1s
+nemesis
+  when c2 refused #2 +50ms pause c2 1s
+  on request SET #4 c2->n1 delay 300ms
+
+-- single nodes=1 --
+`, clients.NewSingle)
+	var got []string
+	for _, e := range o.History.Events {
+		if e.Process == "c2" && (e.Op == sim.Acquire || e.Kind == sim.Injected) {
+			got = append(got, fmt.Sprint(e.At.Round(50*time.Millisecond), " ", e.Kind, " ", e.Op))
+		}
+	}
+	want := []string{
+		"100ms invoke acquire", "100ms fail acquire", "1.1s invoke acquire", "1.1s fail acquire",
+		"1.15s fault pause", "2.15s fault resume", "2.15s invoke acquire", "2.15s fail acquire", "3.1s invoke acquire", "3.4s ok acquire",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -67,6 +67,8 @@ type Section struct {
 
 	Resource string // Plain, Fenced, CheckAndSet, Versioned or Counter
 	TTL      time.Duration
+	Seed     uint64             // that the run is played with unless another is asked for; 0 stands for 1
+	Checksum string             // of the trace that the run had when it was saved, if somebody wants to know whether it still has
 	Lanes    []Lane             // each replaces the scenario's lane of the same process, or is one more
 	Musts    []checker.Must     // if there are any, they replace the scenario's
 	Reports  []checker.Quantity // likewise

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"lockstep/sim"
@@ -16,9 +17,10 @@ type Step interface {
 }
 
 // Acquire asks for the lock. With Within above zero the client tries again, after short pauses, until it has the lock or
-// that much time has passed; otherwise it tries once.
+// that much time has passed; otherwise it tries once. With Every above zero it tries at the times that lie so far apart,
+// counted from the first.
 type Acquire struct {
-	Within time.Duration
+	Within, Every time.Duration
 }
 
 // Release gives back the newest lease that the client obtained, whether or not it still holds. If it is cancelled, the context
@@ -100,7 +102,7 @@ type At struct {
 	Fault sim.Fault
 }
 
-// When injects a fault right after the first event of its kind, or After later.
+// When injects a fault right after the first event of its kind, or the one that its number says, or After later.
 type When struct {
 	Event Event
 	After time.Duration
@@ -111,7 +113,11 @@ func (s Acquire) String() string {
 	if s.Within == 0 {
 		return "acquire"
 	}
-	return "acquire within " + sim.FormatDuration(s.Within)
+	text := "acquire within " + sim.FormatDuration(s.Within)
+	if s.Every != 0 {
+		text += " every " + sim.FormatDuration(s.Every)
+	}
+	return text
 }
 
 func (s Increment) String() string {
@@ -181,6 +187,7 @@ func once(step Step) Step {
 type Event struct {
 	Process string
 	What    What
+	Nth     int    // which of those that fit, from 2 on; 0 for the first
 	Value   string // what is written, for Writes, Wrote, Updates and Updated; which server is meant, for Follows, Sdown and Odown; which client's, for Sets and Deletes
 }
 
@@ -251,6 +258,9 @@ func (e Event) String() string {
 	s := e.Process + " " + string(e.What)
 	if e.Value != "" {
 		s += " " + e.Value
+	}
+	if e.Nth > 1 {
+		s += " " + strings.TrimSpace(sim.FormatNth(e.Nth))
 	}
 	return s
 }

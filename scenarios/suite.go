@@ -58,13 +58,16 @@ type job struct {
 	Limit  time.Duration `json:"limit,omitempty"`
 	Tries  int           `json:"tries,omitempty"`
 	Client *assignment   `json:"client,omitempty"` // what the run gives one of its clients to do
+
+	Errand *errand `json:"errand,omitempty"` // of a search that the run is the calm one of
 }
 
 // done is what a worker sends back.
 type done struct {
-	History  *sim.History `json:"history"`
+	History  *sim.History `json:"history,omitempty"`
 	Checksum string       `json:"checksum,omitempty"` // of the second time
 	Repeat   string       `json:"repeat,omitempty"`   // how the second time differed for its clients
+	Yield    *yield       `json:"yield,omitempty"`    // of an errand
 }
 
 // RunAll does the cases in the workers of a supervisor and calls each with every outcome, as they end. A case whose worker
@@ -172,6 +175,10 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 	}
 	if j.Client != nil {
 		return &done{}, beClient(ctx, s, r, build, j)
+	}
+	if j.Errand != nil {
+		s.Runs = []Section{r}
+		return &done{Yield: j.Errand.run(ctx, s, build, j.Seed)}, nil
 	}
 	if j.On == OnReal {
 		o, err := trying(ctx, s, r, j)

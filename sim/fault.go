@@ -127,10 +127,12 @@ type Reset struct {
 // Chosen is a fault on one message, chosen by what it is: the next request or reply in one direction of a link that
 // carries What. It stands for the packet that happened to be the unlucky one, and applies once. What is a command word in
 // capitals (SET, EVALSHA), or the operation that the client is in (acquire, release, write, read); for a reply, those of
-// its request. A message that is held is let go by [ReleaseLink] or [Heal]; nothing else is undone.
+// its request. A message that is held is let go by [ReleaseLink] or [Heal]; nothing else is undone. It is written
+// "on reply SET n1->c1 hold", and, for the third such message instead of the next, "on reply SET #3 n1->c1 hold".
 type Chosen struct {
 	Reply  bool
 	What   string
+	Nth    int  // which of the messages that fit, from 2 on; 0 for the next one
 	Link   Link // one way: from the sender of the message to its receiver
 	Action Action
 	By     time.Duration // how much longer the message takes, if Action is DelayMessage
@@ -183,7 +185,7 @@ func (f Chosen) String() string {
 	if f.Reply {
 		message = "reply"
 	}
-	s := "on " + message + " " + f.What + " " + f.Link.String() + " " + string(f.Action)
+	s := "on " + message + " " + f.What + " " + FormatNth(f.Nth) + f.Link.String() + " " + string(f.Action)
 	if f.Action == DelayMessage {
 		s += " " + FormatDuration(f.By)
 	}
@@ -287,7 +289,7 @@ var faultForms = map[string]string{
 	"release": "release LINK",
 	"delay":   "delay LINK DURATION",
 	"reset":   "reset LINK",
-	"on":      "on request|reply COMMAND|OPERATION FROM->TO hold|delay DURATION|reset",
+	"on":      "on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO hold|delay DURATION|reset",
 }
 
 // FaultVerbs returns the first words of all faults, sorted.
@@ -430,21 +432,28 @@ func parseChosen(args []string) (Fault, error) {
 	if len(args) < 4 || args[0] != "request" && args[0] != "reply" {
 		return nil, errForm
 	}
-	f := Chosen{Reply: args[0] == "reply", What: args[1], Action: Action(args[3])}
+	f := Chosen{Reply: args[0] == "reply", What: args[1]}
 	operations := []string{Acquire, Release, Write, Read, Extend, Increment, Update, Enter}
 	if !commandWord.MatchString(f.What) && !slices.Contains(operations, f.What) {
 		return nil, fmt.Errorf("%q is neither a command in capitals, such as SET, nor an operation: %s",
 			f.What, strings.Join(operations, ", "))
 	}
 	var err error
-	if f.Link, err = parseLink(args[2]); err != nil {
+	if f.Nth, args, err = ParseNth(args[2:]); err != nil {
+		return nil, err
+	}
+	if len(args) < 2 {
+		return nil, errForm
+	}
+	if f.Link, err = parseLink(args[0]); err != nil {
 		return nil, err
 	}
 	if f.Link.Both {
 		return nil, fmt.Errorf("%q goes both ways, and a message goes one; write %s->%s or %s->%s",
-			args[2], f.Link.From, f.Link.To, f.Link.To, f.Link.From)
+			args[0], f.Link.From, f.Link.To, f.Link.To, f.Link.From)
 	}
-	rest := args[4:]
+	f.Action = Action(args[1])
+	rest := args[2:]
 	switch {
 	case f.Action == DelayMessage && len(rest) == 1:
 		f.By, err = ParsePositive(rest[0])
@@ -453,6 +462,30 @@ func parseChosen(args []string) (Fault, error) {
 		return f, nil
 	}
 	return nil, errForm
+}
+
+// MaxNth is the greatest number that [ParseNth] reads.
+const MaxNth = 100_000
+
+// ParseNth reads which one of several is meant, such as #3, if the words begin with that, and returns the words after it. It
+// returns 0, which stands for the first, if they do not.
+func ParseNth(words []string) (nth int, rest []string, err error) {
+	if len(words) == 0 || !strings.HasPrefix(words[0], "#") {
+		return 0, words, nil
+	}
+	n, err := strconv.Atoi(words[0][1:])
+	if err != nil || n < 2 || n > MaxNth || FormatNth(n) != words[0]+" " {
+		return 0, nil, fmt.Errorf("%q is none of several; write #2 to #%d, and nothing for the first", words[0], MaxNth)
+	}
+	return n, words[1:], nil
+}
+
+// FormatNth prints what [ParseNth] reads, with a space after it, and nothing for the first.
+func FormatNth(nth int) string {
+	if nth < 2 {
+		return ""
+	}
+	return fmt.Sprintf("#%d ", nth)
 }
 
 var (

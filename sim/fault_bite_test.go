@@ -148,6 +148,8 @@ func TestBite(t *testing.T) {
 		{"on reply acquire n1->c1 delay 5ms", "+", "-"},
 		{"on request PING c1->n1 reset", "+", "-"},
 		{"on reply PING n1->c1 reset", "+", "-"},
+		{"on request PING #3 c1->n1 delay 5ms", "+", "-"},
+		{"on reply PING #300 n1->c1 reset", "-", "-"},
 		{"on request SET c1->n1 hold|release c1->n1", "--", "--"},
 		{"on request PING c1->n2 hold", "-", "-"},
 	}

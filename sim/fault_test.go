@@ -50,8 +50,8 @@ var forms = []struct {
 		"on", "c1->n1",
 	},
 	{
-		"on reply SET n3->c1 delay 12s",
-		sim.Chosen{Reply: true, What: "SET", Link: sim.Link{From: "n3", To: "c1"}, Action: sim.DelayMessage, By: 12 * time.Second},
+		"on reply SET #3 n3->c1 delay 12s",
+		sim.Chosen{Reply: true, What: "SET", Nth: 3, Link: sim.Link{From: "n3", To: "c1"}, Action: sim.DelayMessage, By: 12 * time.Second},
 		"on", "n3->c1",
 	},
 	{
@@ -159,6 +159,8 @@ func TestParseFaultErrors(t *testing.T) {
 		{"on request SET c1->n1 hold 5s", `cannot read "on request SET c1->n1 hold 5s"; write ` + onForm},
 		{"on request SET c1->n1 delay 0s", "duration 0s is no time at all; write more than 0s"},
 		{"on request SET c1-n1 hold", `"c1-n1" goes both ways, and a message goes one; write c1->n1 or n1->c1`},
+		{"on request SET #01 c1->n1 hold", `"#01" is none of several; write #2 to #100000, and nothing for the first`},
+		{"on request SET #2", `cannot read "on request SET #2"; write ` + onForm},
 		{"on request aquire c1->n1 hold", `"aquire" is neither a command in capitals, such as SET, nor an operation: acquire, release, write, read, extend, increment, update, enter`},
 	} {
 		f, err := sim.ParseFault(c.text)
@@ -173,7 +175,7 @@ func TestParseFaultErrors(t *testing.T) {
 	}
 }
 
-const onForm = "on request|reply COMMAND|OPERATION FROM->TO hold|delay DURATION|reset"
+const onForm = "on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO hold|delay DURATION|reset"
 
 func TestFaultRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -233,6 +235,7 @@ func anyFault() *rapid.Generator[sim.Fault] {
 			f := sim.Chosen{
 				Reply:  rapid.Bool().Draw(t, "reply"),
 				What:   rapid.SampledFrom([]string{"SET", "EVALSHA", "JSON.SET", sim.Acquire, sim.Release, sim.Write, sim.Read}).Draw(t, "what"),
+				Nth:    rapid.OneOf(rapid.Just(0), rapid.IntRange(2, sim.MaxNth)).Draw(t, "nth"),
 				Link:   link,
 				Action: rapid.SampledFrom([]sim.Action{sim.HoldMessage, sim.DelayMessage, sim.ResetMessage}).Draw(t, "action"),
 			}

@@ -114,7 +114,7 @@ type Event struct {
 	PPM    int64 `json:"ppm,omitempty"` // Injected drift: the new rate error of the clocks of Process
 
 	Value string `json:"value,omitempty"` // what was written; the printed form of a fault; the text of a message
-	Word  string `json:"word,omitempty"`  // State: the word that an update added to the value
+	Word  string `json:"word,omitempty"`  // State: the word that an update added to the value; Message: the first of the request that it is, or answers
 	Error string `json:"error,omitempty"` // fail and info: why
 }
 

@@ -9,7 +9,8 @@ import (
 // armed is a fault that waits for its message.
 type armed struct {
 	Chosen
-	id int
+	id   int
+	seen int // messages that fitted
 }
 
 // Inject applies a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. Naming a process that
@@ -95,7 +96,7 @@ func (w *World) Inject(f Fault) {
 		w.biteIf(w.reset(w.process(f.Link.From), w.process(f.Link.To)), id)
 	case Chosen:
 		w.noteFault(f, id)
-		w.chosen = append(w.chosen, &armed{f, id})
+		w.chosen = append(w.chosen, &armed{Chosen: f, id: id})
 	default:
 		panic("sim: no such fault: " + f.String())
 	}
@@ -244,6 +245,9 @@ func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool)
 		a := w.chosen[i]
 		reply := !p.conn.dialled
 		if a.Reply != reply || a.Link.From != d.from || a.Link.To != d.to || a.What != p.word && a.What != p.op {
+			continue
+		}
+		if a.seen++; a.seen < a.Nth {
 			continue
 		}
 		w.chosen = slices.Delete(w.chosen, i, i+1)

@@ -379,7 +379,7 @@ func (o *opened) act(*World) {
 
 // note enters what became of a message into the history.
 func (p *packet) note(w *World, op string) {
-	e := Event{Kind: Message, Op: op, By: p.conn.proc.Name, Sent: p.sent, Value: p.text}
+	e := Event{Kind: Message, Op: op, By: p.conn.proc.Name, Sent: p.sent, Value: p.text, Word: p.word}
 	p.conn.remote.Note(e)
 }
 

@@ -185,8 +185,8 @@ func trouble() []Fault {
 	return []Fault{
 		Pause{"c1", 30 * time.Millisecond}, Drift{"c2", 200_000}, Cut{l("c1-n1")}, Jump{"n1", time.Hour}, Heal{l("c1-n1")},
 		Delay{l("c2-n2"), 5 * time.Millisecond}, Hold{l("n3->c3")}, Crash{Process: "n2"}, ReleaseLink{l("n3->c3")}, Restart{"n2", false},
-		Chosen{true, "SET", l("n1->c3"), HoldMessage, 0}, Reset{l("c1-n2")}, Chosen{false, "SET", l("c2->n2"), ResetMessage, 0},
-		Pause{"n3", 0}, Slew{"c1", 5 * time.Millisecond, 50 * time.Millisecond}, Chosen{false, "PING", l("c1->n1"), DelayMessage, time.Millisecond},
+		Chosen{true, "SET", 0, l("n1->c3"), HoldMessage, 0}, Reset{l("c1-n2")}, Chosen{false, "SET", 0, l("c2->n2"), ResetMessage, 0},
+		Pause{"n3", 0}, Slew{"c1", 5 * time.Millisecond, 50 * time.Millisecond}, Chosen{false, "PING", 2, l("c1->n1"), DelayMessage, time.Millisecond},
 		Drift{"c2", -300_000}, Resume{"n3"}, Cut{l("c1->n2")}, Crash{Process: "c3"}, Delay{l("c2-n2"), 0}, Heal{},
 	}
 }

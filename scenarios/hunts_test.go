@@ -1,0 +1,98 @@
+package scenarios
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	lacking "lockstep/clients/broken"
+)
+
+// A hunt is a setting in which a search is to find what a lock lacks, by itself: a violation of the property in a run in which
+// the proper lock does not violate it.
+type hunt struct {
+	lacks    string // as in safeguards
+	lock     string // that lacks it
+	proper   string
+	shape    Shape  // but for the lock
+	resource string // of the broken lock, where that is what it lacks; empty: that of the shape
+	kinds    []Kind // which the proper lock survives, as to the property
+	property checker.Property
+	bound    int    // how many perturbations a bounded search needs; 0 if the calm run shows it
+	beyond   string // why no search finds it; empty if one does
+}
+
+// bounded are the kinds that Redlock survives as to lease exclusion, whose proof assumes durable nodes and clocks that run at the same rate.
+var bounded = []Kind{Delaying, Losing, LateWrite, SlowLink, Cutting, Parting, Pausing, Dying, Stalling, Crashing}
+
+var hunts = []hunt{
+	{lacks: "the elapsed check", lock: "redlock-no-elapsed-check", proper: "redlock", property: checker.ExpiredOnReturn,
+		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
+	{lacks: "more than half of the nodes", lock: "redlock-half-quorum", proper: "redlock", property: checker.LeaseExclusion,
+		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
+	{lacks: "a quorum of all nodes", lock: "redlock-reachable-quorum", proper: "redlock", property: checker.LeaseExclusion,
+		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
+	{lacks: "the allowance for drift", lock: "redlock-no-drift", proper: "redlock", property: checker.LeaseExclusion,
+		shape: Shape{Nodes: 3}, kinds: append(slices.Clone(bounded), Drifting), bound: 2},
+	{lacks: "an extension that only extends", lock: "redlock-recreating-extension", proper: "redlock-extend", property: checker.LeaseExclusion,
+		shape: Shape{Nodes: 3, Extend: true}, kinds: bounded, bound: 1},
+	{lacks: "a release that compares", lock: "single-uncompared", proper: "single", property: checker.OwnerOnly,
+		shape: Shape{}, kinds: bounded, bound: 1},
+	{lacks: "one counter for all clients", lock: "fenced-per-client", proper: "fenced", property: checker.Tokens,
+		shape: Shape{Resource: Fenced}, kinds: bounded, bound: 0},
+	{lacks: "a resource that compares", lock: "fenced", proper: "fenced", property: checker.ResourceExclusion,
+		shape: Shape{Resource: Fenced}, resource: Plain, kinds: bounded, bound: 1},
+	{lacks: "WAIT on its own connection", lock: "single-wait-elsewhere", proper: "single-wait", property: checker.LeaseExclusion,
+		shape: Shape{Replicas: 1}, kinds: append(slices.Clone(bounded), FailingOver), bound: 2},
+	{lacks: "a release to all nodes", lock: "redlock-release-granted", proper: "redlock", property: checker.FaultTolerance,
+		shape: Shape{Nodes: 3}, kinds: bounded, bound: 2},
+	{lacks: "a timeout for one node", lock: "redlock-no-timeout", proper: "redlock", property: checker.FaultTolerance,
+		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
+	{lacks: "a random retry delay", lock: "redlock-fixed-delay", proper: "redlock", property: checker.FaultTolerance,
+		shape: Shape{Nodes: 2}, kinds: bounded, bound: 2},
+	{lacks: "validity from the request", lock: "redlock-ttl-from-return", proper: "redlock", property: checker.LeaseExclusion,
+		shape: Shape{Nodes: 3, TTL: 100 * time.Millisecond}, kinds: bounded, bound: 2},
+	{lacks: "a random token", lock: "single-usec", proper: "single", property: checker.OwnerOnly,
+		shape: Shape{}, kinds: append(slices.Clone(bounded), Jumping),
+		beyond: "two clocks would have to show the same microsecond, and no perturbation is made to measure"},
+}
+
+// broken returns the calm run of the lock that lacks something, and how it is built.
+func (h hunt) broken(t testing.TB) (*Scenario, clients.New) {
+	s := h.shape
+	if h.resource != "" {
+		s.Resource = h.resource
+	}
+	return calmOf(t, s, h.lock)
+}
+
+// whole returns the same for the lock that has it.
+func (h hunt) whole(t testing.TB) (*Scenario, clients.New) { return calmOf(t, h.shape, h.proper) }
+
+func calmOf(t testing.TB, s Shape, lock string) (*Scenario, clients.New) {
+	t.Helper()
+	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Lock = lock
+	calm, err := s.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return calm, build
+}
+
+// There is a hunt for each safeguard.
+func TestHuntsAreForSafeguards(t *testing.T) {
+	for i, g := range safeguards {
+		if i >= len(hunts) || hunts[i].lacks != g.lacks || hunts[i].lock != g.lock || !slices.Contains(g.properties, hunts[i].property) {
+			t.Errorf("hunt %d is not for a lock without %s", i, g.lacks)
+		}
+	}
+	if len(hunts) != len(safeguards) {
+		t.Errorf("%d hunts for %d safeguards", len(hunts), len(safeguards))
+	}
+}

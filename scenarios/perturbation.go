@@ -1,0 +1,146 @@
+package scenarios
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Kind is a way in which a run can deviate from a calm one.
+type Kind string
+
+// The kinds of perturbations. Each comment says what one of them does.
+const (
+	Delaying    Kind = "delay"      // one message between a client and a lock node takes longer
+	Losing      Kind = "lose"       // one such message is lost with its connection
+	LateWrite   Kind = "late-write" // one message between a client and the resource takes longer
+	SlowLink    Kind = "slow"       // all messages on a link take longer, from the start
+	Cutting     Kind = "cut"        // a link is cut for a time
+	Parting     Kind = "partition"  // processes fall into two sides that cannot reach each other for a time
+	Pausing     Kind = "pause"      // a client pauses, between two steps or in the middle of one
+	Dying       Kind = "die"        // a client crashes
+	Stalling    Kind = "stall"      // a lock node pauses
+	Crashing    Kind = "crash"      // a lock node crashes and is restarted, with what it keeps
+	Emptying    Kind = "empty"      // a lock node crashes and is restarted with nothing
+	Jumping     Kind = "jump"       // the wall clock of a client or a lock node jumps
+	Drifting    Kind = "drift"      // the clocks of a client or a lock node run fast or slow, from the start
+	FailingOver Kind = "failover"   // a replica is promoted, after a crash of n1 or without
+)
+
+// Kinds lists all kinds of perturbations.
+func Kinds() []Kind {
+	return []Kind{
+		Delaying, Losing, LateWrite, SlowLink, Cutting, Parting, Pausing, Dying, Stalling, Crashing, Emptying, Jumping, Drifting, FailingOver,
+	}
+}
+
+// A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [Nemesis], or, for a client
+// that pauses between two steps of its own, one step of its lane.
+type Perturbation struct {
+	Kind  Kind
+	At    time.Duration // when the run comes to the place; it depends on the perturbations before it
+	Steps []Step
+	// Client is whose lane Steps go into; empty for the nemesis.
+	Client string
+	// Before is which step of the calm lane they come before, from 0.
+	Before int
+}
+
+// String prints what is added, one step after the other.
+func (p Perturbation) String() string {
+	var steps []string
+	for _, step := range p.Steps {
+		steps = append(steps, step.String())
+	}
+	text := strings.Join(steps, "; ")
+	if p.Client != "" {
+		return fmt.Sprintf("%s before step %d of %s", text, p.Before+1, p.Client)
+	}
+	return text
+}
+
+// compare orders perturbations as they come in a run.
+func (p Perturbation) compare(q Perturbation) int {
+	return cmp.Or(cmp.Compare(p.At, q.At), strings.Compare(p.String(), q.String()))
+}
+
+// perturbationText is how a perturbation travels.
+type perturbationText struct {
+	Kind   Kind          `json:"kind"`
+	At     time.Duration `json:"at"`
+	Steps  []string      `json:"steps"`
+	Client string        `json:"client,omitempty"`
+	Before int           `json:"before,omitempty"`
+}
+
+// MarshalJSON writes the steps as they stand in a scenario file.
+func (p Perturbation) MarshalJSON() ([]byte, error) {
+	t := perturbationText{Kind: p.Kind, At: p.At, Client: p.Client, Before: p.Before}
+	for _, step := range p.Steps {
+		t.Steps = append(t.Steps, step.String())
+	}
+	return json.Marshal(t)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *Perturbation) UnmarshalJSON(data []byte) error {
+	var t perturbationText
+	if err := json.Unmarshal(data, &t); err != nil {
+		return err
+	}
+	*p = Perturbation{Kind: t.Kind, At: t.At, Client: t.Client, Before: t.Before}
+	process := t.Client
+	if process == "" {
+		process = Nemesis
+	}
+	for _, text := range t.Steps {
+		step, err := parseStep(process, text)
+		if err != nil {
+			return err
+		}
+		p.Steps = append(p.Steps, step)
+	}
+	return nil
+}
+
+// Perturbed returns the scenario with perturbations added to each of its runs, which must all have the lanes that the
+// perturbations name. The order of perturbations does not matter.
+func (s *Scenario) Perturbed(plan []Perturbation) *Scenario {
+	p := *s
+	p.Lanes = slices.Clone(s.Lanes)
+	for i, lane := range p.Lanes {
+		p.Lanes[i].Steps = lane.perturbed(plan)
+	}
+	var nemesis []Step
+	for _, q := range plan {
+		if q.Client == "" {
+			nemesis = append(nemesis, q.Steps...)
+		}
+	}
+	if len(nemesis) == 0 {
+		return &p
+	}
+	if i := slices.IndexFunc(p.Lanes, func(l Lane) bool { return l.Process == Nemesis }); i >= 0 {
+		p.Lanes[i].Steps = slices.Concat(p.Lanes[i].Steps, nemesis)
+		return &p
+	}
+	p.Lanes = append(p.Lanes, Lane{Process: Nemesis, Steps: nemesis})
+	return &p
+}
+
+// perturbed returns the steps of a client's lane with those added that belong there.
+func (l Lane) perturbed(plan []Perturbation) []Step {
+	var steps []Step
+	for i, step := range l.Steps {
+		for _, p := range plan {
+			if p.Client == l.Process && p.Before == i {
+				steps = append(steps, p.Steps...)
+			}
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}

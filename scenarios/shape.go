@@ -1,0 +1,92 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockstep/sim"
+)
+
+// A Shape is the setting of an exploration: which lock, how many of whom, and the times. From it comes a calm run, in which
+// nothing goes wrong, and which an exploration then perturbs. Zero fields stand for what the comments say.
+type Shape struct {
+	Lock        string
+	Nodes       int           // lock nodes, 1 to 9; default 1
+	Replicas    int           // of n1, 0 to 9
+	MinReplicas int           // that must be there for n1 to take a write
+	Persistence string        // what a lock node keeps in a crash; default aof-always
+	Clients     int           // 2 to 9; default 2
+	Resource    string        // default plain
+	TTL         time.Duration // default [DefaultTTL]
+	// Extend has each client extend its lease once while it holds it.
+	Extend bool
+}
+
+// Limits of a [Shape].
+const (
+	minShapeClients = 2
+	maxShapeClients = 9
+	minShapeTTL     = 100 * time.Millisecond
+)
+
+// Calm returns the calm run of the shape: a scenario with one run. The clients come one a moment after the other and contend.
+// Each tries until it has the lock, writes, works for a fifth of the TTL, and releases. They try at times that lie a quarter of
+// the TTL apart, so that there is a try in the middle of the lease of another, and one right after the end of a lease that
+// was never given back.
+func (s Shape) Calm() (*Scenario, error) {
+	s.Nodes, s.Clients, s.TTL = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.TTL, DefaultTTL)
+	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
+		return nil, fmt.Errorf("%d clients: an exploration has %d to %d", s.Clients, minShapeClients, maxShapeClients)
+	}
+	if s.TTL < minShapeTTL {
+		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", sim.FormatDuration(s.TTL), sim.FormatDuration(minShapeTTL))
+	}
+	if s.Resource == Counter {
+		return nil, errors.New("resource counter: it takes increments, and an exploration writes")
+	}
+	page := &Scenario{
+		Name:  "explore",
+		File:  "explore.txtar",
+		Title: fmt.Sprintf("%d clients of %s contend.", s.Clients, s.Lock),
+		TTL:   s.TTL,
+		Runs: []Section{{
+			Lock: s.Lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Resource: s.Resource,
+		}},
+	}
+	for i := range s.Clients {
+		page.Lanes = append(page.Lanes, s.lane(i))
+	}
+	return page.checked()
+}
+
+// lane is what client number i does, counted from 0.
+func (s Shape) lane(i int) Lane {
+	lane := Lane{Process: fmt.Sprintf("c%d", i+1)}
+	if i > 0 {
+		lane.Steps = append(lane.Steps, Until{time.Duration(i) * stagger})
+	}
+	lane.Steps = append(lane.Steps, Acquire{Within: 5 * s.TTL / 2, Every: s.TTL / 4})
+	if s.Resource == CheckAndSet {
+		lane.Steps = append(lane.Steps, Enter{})
+	}
+	lane.Steps = append(lane.Steps, Write{Value: string(rune('A' + i))})
+	if s.Extend {
+		lane.Steps = append(lane.Steps, Extend{})
+	}
+	return Lane{lane.Process, append(lane.Steps, Sleep{s.TTL / 5}, Release{}), 0}
+}
+
+// stagger is how much later than the one before it a client comes: the keys of the first are set by then, and when it tries a TTL
+// later, they have just ended.
+const stagger = 5 * time.Millisecond
+
+// checked returns the scenario as it comes back from its file, or what is wrong with it.
+func (s *Scenario) checked() (*Scenario, error) {
+	page, err := Parse(s.File, []byte(s.String()))
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, e.Err // there is no file, and so no line
+	}
+	return page, err
+}

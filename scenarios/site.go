@@ -1,0 +1,434 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// A fault of a process matters only by its place among that process's own events, and those of different processes commute. So
+// the sites of a node are its own events, those of a client the steps of its lane and the events of its operations, and those
+// of a message the message.
+
+// sites lists what could be perturbed in a run of a scenario, in the order of time. The calm scenario has the lanes that pauses
+// are counted in; the magnitudes of the perturbations derive from c.
+func sites(calm *Scenario, o *Outcome, c constants, kinds []Kind) []Perturbation {
+	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, constants: c, kinds: kinds, end: o.lanesEnd()}
+	f.atStart()
+	f.betweenSteps()
+	f.messages()
+	f.events()
+	slices.SortStableFunc(f.found, Perturbation.compare)
+	return slices.CompactFunc(f.found, func(a, b Perturbation) bool { return a.compare(b) == 0 })
+}
+
+// lanesEnd is when the last client was through with its lane. What comes after it, heals.
+func (o *Outcome) lanesEnd() time.Duration {
+	var end time.Duration
+	for _, e := range o.History.Events {
+		if slices.Contains(o.History.Meta.Clients, e.Process) && e.Kind != sim.Message && e.Kind != sim.Injected {
+			end = max(end, e.At)
+		}
+	}
+	return end
+}
+
+// finder goes through a run and collects sites.
+type finder struct {
+	constants
+	run     Section // resolved, calm
+	history *sim.History
+	kinds   []Kind
+	end     time.Duration
+	found   []Perturbation
+}
+
+func (f *finder) add(at time.Duration, kind Kind, steps ...Step) {
+	if slices.Contains(f.kinds, kind) {
+		f.found = append(f.found, Perturbation{Kind: kind, At: at, Steps: steps})
+	}
+}
+
+// atStart has what is wrong from the beginning.
+func (f *finder) atStart() {
+	for _, name := range slices.Concat(f.run.clients(), f.locks()) {
+		for _, ppm := range driftsPPM {
+			f.add(0, Drifting, AtStart{sim.Drift{Process: name, PPM: ppm}})
+		}
+	}
+	for _, client := range f.run.clients() {
+		for _, node := range f.run.NodeNames() {
+			for _, by := range f.slow() {
+				f.add(0, SlowLink, AtStart{sim.Delay{Link: sim.Link{From: client, To: node, Both: true}, By: by}})
+			}
+		}
+	}
+	for _, node := range f.run.NodeNames() {
+		f.add(0, Crashing, AtStart{sim.Crash{Process: node}}, At{f.long(), sim.Restart{Process: node}})
+	}
+}
+
+// locks are the nodes that can have the key of the lock.
+func (f *finder) locks() []string { return slices.Concat(f.run.NodeNames(), f.run.ReplicaNames()) }
+
+// betweenSteps has the pauses of clients before the steps of their lanes.
+func (f *finder) betweenSteps() {
+	for _, lane := range f.run.Lanes {
+		if lane.Process == Nemesis {
+			continue
+		}
+		for i, at := range f.begins(lane) {
+			if _, waits := lane.Steps[i].(Until); waits {
+				continue // a pause before it is one after it
+			}
+			for _, d := range f.pauses() {
+				if at <= f.end && slices.Contains(f.kinds, Pausing) {
+					f.found = append(f.found, Perturbation{Kind: Pausing, At: at, Client: lane.Process, Before: i, Steps: []Step{Pause{d}}})
+				}
+			}
+		}
+	}
+}
+
+// begins says when each step of a lane began: with its operation, or, if it left no trace, with the one before it.
+func (f *finder) begins(lane Lane) []time.Duration {
+	var invoked []sim.Event
+	for _, e := range f.history.Events {
+		if e.Process == lane.Process && e.Kind == sim.Invoke {
+			invoked = append(invoked, e)
+		}
+	}
+	var begins []time.Duration
+	var at time.Duration
+	for _, step := range lane.Steps {
+		op := operation(step)
+		if len(invoked) > 0 && invoked[0].Op == op {
+			at = invoked[0].At
+		}
+		for len(invoked) > 0 && invoked[0].Op == op { // it may have tried more than once
+			at, invoked = max(at, 0), invoked[1:]
+		}
+		begins = append(begins, at)
+	}
+	return begins
+}
+
+// operation is the name of what a step invokes in a history.
+func operation(step Step) string {
+	switch once(step).(type) {
+	case Acquire:
+		return sim.Acquire
+	case Extend:
+		return sim.Extend
+	case Release:
+		return sim.Release
+	case Enter:
+		return sim.Enter
+	case Write:
+		return sim.Write
+	case Update:
+		return sim.Update
+	case Read:
+		return sim.Read
+	case Check:
+		return sim.Check
+	case Increment:
+		return sim.Increment
+	case Sleep, Until:
+		return sim.Wait
+	}
+	return ""
+}
+
+// messages has the fates of single messages, which are told apart by their link, their command, and their number among those.
+func (f *finder) messages() {
+	sent := slices.DeleteFunc(slices.Clone(f.history.Events), func(e sim.Event) bool {
+		return e.Kind != sim.Message || e.Sent > f.end || e.Word == "" || e.Word == handshake
+	})
+	slices.SortStableFunc(sent, func(a, b sim.Event) int { return cmp.Compare(a.Sent, b.Sent) })
+	seen := map[sim.Chosen]int{}
+	for _, e := range sent {
+		from, to := e.By, e.Process
+		m := sim.Chosen{Reply: f.run.isClient(to), What: e.Word, Link: sim.Link{From: from, To: to}}
+		client, server := from, to
+		if m.Reply {
+			client, server = to, from
+		}
+		if !f.run.isClient(client) || !slices.Contains(f.run.servers(), server) {
+			continue
+		}
+		seen[m]++
+		if n := seen[m]; n > 1 {
+			m.Nth = n
+		}
+		kind := Delaying
+		if server == resourceName {
+			kind = LateWrite
+		}
+		for _, by := range f.delays() {
+			m.Action, m.By = sim.DelayMessage, by
+			f.add(e.Sent, kind, AtStart{m})
+		}
+		if kind == Delaying {
+			m.Action, m.By = sim.ResetMessage, 0
+			f.add(e.Sent, Losing, AtStart{m})
+		}
+	}
+}
+
+// handshake is what go-redis sends first on each connection. What becomes of it becomes of the request after it.
+const handshake = "HELLO"
+
+// events has the faults that come right after an event of a client or of a node.
+func (f *finder) events() {
+	seen := map[Event]int{}
+	for _, h := range f.history.Events {
+		if h.At > f.end {
+			break
+		}
+		e, ok := f.named(h)
+		if !ok {
+			continue
+		}
+		seen[e]++
+		if n := seen[e]; n > 1 {
+			e.Nth = n
+		}
+		if e.What.server() {
+			f.afterNodeEvent(h.At, e)
+		} else {
+			f.afterClientEvent(h.At, e)
+		}
+	}
+}
+
+// named finds the words for something in a history that a fault can be tied to.
+func (f *finder) named(h sim.Event) (e Event, ok bool) {
+	e.Process = h.Process
+	switch {
+	case h.Kind == sim.State && f.run.isLock(h.Process) && (h.Op == sim.Set || h.Op == sim.Delete):
+		if e.What, e.Value = Sets, sim.Client(h.Lease); h.Op == sim.Delete {
+			e.What, e.Value = Deletes, sim.Client(h.Owner)
+		}
+		return e, f.run.isClient(e.Value)
+	case !f.run.isClient(h.Process):
+		return e, false
+	}
+	for _, what := range clientSites {
+		if op, kinds := what.means(); op == h.Op && slices.Contains(kinds, h.Kind) {
+			e.What = what
+			if what.form() != "" {
+				e.Value = h.Value
+			}
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// clientSites are the events of clients that faults are tied to.
+var clientSites = []What{
+	Acquires, Acquired, Refused, Extends, Extended, Releases, Released, Enters, Entered, Writes, Wrote, Updates, Updated, Renewed, Lost,
+}
+
+// afterNodeEvent has what can happen to a node, and to the client that it answers, right after it set or deleted a key.
+func (f *finder) afterNodeEvent(at time.Duration, e Event) {
+	node, client := e.Process, e.Value
+	now := func(fault sim.Fault) When { return When{Event: e, Fault: fault} }
+	later := func(d time.Duration, fault sim.Fault) When { return When{Event: e, After: d, Fault: fault} }
+	for _, down := range f.downs() {
+		f.add(at, Crashing, now(sim.Crash{Process: node}), later(down, sim.Restart{Process: node}))
+		f.add(at, Emptying, now(sim.Crash{Process: node}), later(down, sim.Restart{Process: node, Empty: true}))
+	}
+	for _, d := range f.pauses() {
+		f.add(at, Stalling, now(sim.Pause{Process: node, For: d}))
+		f.add(at, Pausing, now(sim.Pause{Process: client, For: d}))
+	}
+	for _, by := range f.jumps() {
+		f.add(at, Jumping, now(sim.Jump{Process: node, By: by}))
+	}
+	if node != "n1" {
+		return
+	}
+	for _, replica := range f.run.ReplicaNames() {
+		f.add(at, FailingOver, now(sim.Promote{Process: replica}))
+		f.add(at, FailingOver, now(sim.Crash{Process: node}), later(f.soon(), sim.Promote{Process: replica}))
+	}
+}
+
+// afterClientEvent has what can happen to a client, and to the links, right after an event of one of its operations.
+func (f *finder) afterClientEvent(at time.Duration, e Event) {
+	client := e.Process
+	now := func(fault sim.Fault) When { return When{Event: e, Fault: fault} }
+	for _, by := range f.jumps() {
+		f.add(at, Jumping, now(sim.Jump{Process: client, By: by}))
+	}
+	f.add(at, Dying, now(sim.Crash{Process: client}))
+	if _, kinds := e.What.means(); !slices.Contains(kinds, sim.Invoke) {
+		return // links matter when something is about to be sent
+	}
+	for _, link := range f.links(client) {
+		f.add(at, Cutting, now(sim.Cut{Link: link}), When{Event: e, After: f.long(), Fault: sim.Heal{Link: link}})
+	}
+	if e.What != Acquires {
+		return
+	}
+	for _, sides := range f.partitions() {
+		var steps []Step
+		for _, link := range sides {
+			steps = append(steps, now(sim.Cut{Link: link}))
+		}
+		for _, link := range sides {
+			steps = append(steps, When{Event: e, After: f.long(), Fault: sim.Heal{Link: link}})
+		}
+		f.add(at, Parting, steps...)
+	}
+}
+
+// links are those of a client, and those that a primary is copied over.
+func (f *finder) links(client string) []sim.Link {
+	var links []sim.Link
+	for _, node := range f.run.NodeNames() {
+		links = append(links, sim.Link{From: client, To: node, Both: true})
+	}
+	for _, replica := range f.run.ReplicaNames() {
+		links = append(links, sim.Link{From: "n1", To: replica, Both: true})
+	}
+	return links
+}
+
+// partitions lists the ways in which clients and lock nodes can fall into two sides with at least one of each kind of process
+// cut off from one of the other, each as the links that it cuts.
+func (f *finder) partitions() [][]sim.Link {
+	clients, nodes := f.run.clients(), f.locks()
+	all := slices.Concat(clients, nodes)
+	var ways [][]sim.Link
+	for sides := 1; sides < 1<<(len(all)-1); sides++ { // the last process is always on side 0
+		side := func(i int) int { return sides >> i & 1 }
+		var cut []sim.Link
+		for i := range clients {
+			for j := range nodes {
+				if side(i) != side(len(clients)+j) {
+					cut = append(cut, sim.Link{From: clients[i], To: nodes[j], Both: true})
+				}
+			}
+		}
+		for j := 1; j < len(nodes); j++ {
+			if f.run.Replicas > 0 && side(len(clients)) != side(len(clients)+j) {
+				cut = append(cut, sim.Link{From: nodes[0], To: nodes[j], Both: true})
+			}
+		}
+		if len(cut) > 1 { // one link is a cut
+			ways = append(ways, cut)
+		}
+	}
+	return ways
+}
+
+// constants are the times that decide what happens in a run, from which the magnitudes of perturbations derive.
+type constants struct {
+	TTL      time.Duration `json:"ttl"`
+	Patience time.Duration `json:"patience"` // how long a client waits for a node that does not answer
+	Retry    time.Duration `json:"retry"`    // the longest that a client waits before it asks again, where all answer
+}
+
+// Magnitudes lie right above the times that matter, so that a perturbation makes the difference that it can make: a message
+// overtakes another, or comes after its client gave up, or after the next try, or after the end of the lease.
+
+func (c constants) delays() []time.Duration {
+	return distinct(c.Patience/2, c.Patience*6/5, c.Patience+c.Retry*6/5, c.long())
+}
+
+func (c constants) slow() []time.Duration   { return distinct(c.Patience/5, c.Patience/2) }
+func (c constants) pauses() []time.Duration { return distinct(c.TTL/2, c.long()) }
+func (c constants) downs() []time.Duration  { return distinct(c.soon(), c.long()) }
+func (c constants) jumps() []time.Duration  { return []time.Duration{c.long(), -c.long()} }
+
+// long is longer than a lease.
+func (c constants) long() time.Duration { return twoDigits(c.TTL * 6 / 5) }
+
+// soon is how long a quick restart takes.
+func (c constants) soon() time.Duration { return twoDigits(max(c.TTL/200, time.Millisecond)) }
+
+// driftsPPM are rate errors: within the allowance of Redlock, which is one percent, and beyond it.
+var driftsPPM = []int64{-100_000, -5_000, 5_000, 100_000}
+
+// distinct rounds durations to two digits and leaves out those below a millisecond, and those that hardly differ from one
+// before.
+func distinct(all ...time.Duration) []time.Duration {
+	var kept []time.Duration
+	for _, d := range all {
+		d = twoDigits(d)
+		alike := func(k time.Duration) bool { return max(d, k)*2 < min(d, k)*3 }
+		if d >= time.Millisecond && !slices.ContainsFunc(kept, alike) {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// twoDigits gives a duration two digits.
+func twoDigits(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d.Abs()/unit >= 100 {
+		unit *= 10
+	}
+	return d / unit * unit
+}
+
+// patience finds out how long a client waits for a node that does not answer, from a run in which the first request to n1 never
+// arrives: until the operation ends. It is 0 if that cannot be seen.
+func patience(play player, calm *Scenario, o *Outcome, seed uint64, build clients.New) time.Duration {
+	var first sim.Event
+	for _, e := range o.History.Events {
+		if e.Kind == sim.Message && e.Process == "n1" && e.Word != "" && e.Word != handshake && slices.Contains(o.History.Meta.Clients, e.By) {
+			first = e
+			break
+		}
+	}
+	if first.Word == "" {
+		return 0
+	}
+	hold := Perturbation{Steps: []Step{AtStart{sim.Chosen{What: first.Word, Link: sim.Link{From: first.By, To: "n1"}, Action: sim.HoldMessage}}}}
+	held := calm.Perturbed([]Perturbation{hold})
+	for _, e := range play(held, held.Runs[0], build, seed).History.Events {
+		if e.Process == first.By && e.Op == sim.Acquire && e.Kind != sim.Invoke && e.At > first.Sent {
+			return min(twoDigits(e.At-first.Sent), o.History.Meta.TTL)
+		}
+	}
+	return 0
+}
+
+// retryDelay finds the longest time in a calm run that a client lets pass, while it asks for the lock, before it asks a node
+// again.
+func retryDelay(o *Outcome) time.Duration {
+	var longest time.Duration
+	last := map[string]time.Duration{} // when each client last sent or heard something within an acquire
+	for _, e := range o.History.Events {
+		if e.Op == sim.Acquire && e.Kind != sim.Message {
+			delete(last, e.Process)
+			if e.Kind == sim.Invoke {
+				last[e.Process] = e.At
+			}
+		}
+		if e.Kind != sim.Message {
+			continue
+		}
+		if at, asking := last[e.By]; asking {
+			longest = max(longest, e.Sent-at)
+			last[e.By] = e.At
+		}
+		if _, asking := last[e.Process]; asking {
+			last[e.Process] = e.At
+		}
+	}
+	return longest
+}
+
+func (c constants) String() string {
+	return fmt.Sprintf("TTL %s, patience %s, retry delay %s", sim.FormatDuration(c.TTL), sim.FormatDuration(c.Patience), sim.FormatDuration(c.Retry))
+}

@@ -1,0 +1,158 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// A Class is what one perturbed run is worth.
+type Class string
+
+// The classes of perturbed runs.
+const (
+	Survived  Class = "survived" // every perturbation had an effect, and nothing is violated
+	Idle      Class = "idle"     // nothing is violated, but some perturbation had no effect
+	Violating Class = "violating"
+	Unproved  Class = "unproved" // the run proves nothing: it hit a cap, or ran on in a pause
+)
+
+// A Trial is what came of one perturbed run.
+type Trial struct {
+	Plan  []Perturbation `json:"plan,omitempty"` // in the order of time
+	Seed  uint64         `json:"seed"`
+	Class Class          `json:"class"`
+	// Faults are what is violated, and why; each once.
+	Faults []Failing `json:"faults,omitempty"`
+	// Story identifies what happened but for the faults themselves: two plans with equal stories are equivalent.
+	Story    uint64 `json:"story"`
+	Checksum string `json:"checksum"`
+}
+
+// Failing is a property that a run violated, and the assumption that was broken.
+type Failing struct {
+	Property   checker.Property   `json:"property"`
+	Assumption checker.Assumption `json:"assumption"`
+}
+
+func (f Failing) String() string {
+	return fmt.Sprintf("%s violated, %s", f.Property, broken(f.Assumption))
+}
+
+// An explorer plays perturbed runs of one calm scenario, in a worker.
+type explorer struct {
+	calm  *Scenario // with one run
+	build clients.New
+	play  player
+	plan  []Perturbation // of the run that is being played
+
+	// restless is as in [Case].
+	restless bool
+	played   int
+	twice    int    // how many runs were done twice
+	differs  string // how the first one differed that did
+}
+
+// canaryEvery is how often a run of an exploration is done twice: more than one in twenty.
+const canaryEvery = 16
+
+// try plays the calm scenario with the perturbations of a plan.
+func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *Outcome) {
+	x.plan = plan
+	s := x.calm.Perturbed(plan)
+	o := x.play(s, s.Runs[0], x.build, seed)
+	if x.played++; x.played%canaryEvery == 1 {
+		x.repeat(s, o, seed)
+	}
+	return Trial{
+		Plan: plan, Seed: seed, Class: o.class(plan), Faults: o.failing(), Story: o.story(), Checksum: o.History.Meta.Checksum,
+	}, o
+}
+
+// repeat plays a run again, and notes how it differs if it does.
+func (x *explorer) repeat(s *Scenario, o *Outcome, seed uint64) {
+	again := x.play(s, s.Runs[0], x.build, seed)
+	x.twice++
+	if x.restless {
+		return // its traces differ
+	}
+	if o.History.Meta.Checksum != again.History.Meta.Checksum && x.differs == "" {
+		x.differs = traceDifference(o.History, again.History)
+	}
+}
+
+// traceDifference words the first event in which two histories of the same run differ.
+func traceDifference(a, b *sim.History) string {
+	for i := range max(len(a.Events), len(b.Events)) {
+		switch {
+		case i >= len(a.Events):
+			return fmt.Sprintf("the first time it was over after %d events, the second time it went on with %+v", i, b.Events[i])
+		case i >= len(b.Events):
+			return fmt.Sprintf("the first time it went on after %d events with %+v, the second time it was over", i, a.Events[i])
+		case a.Events[i] != b.Events[i]:
+			return fmt.Sprintf("event %d: first %+v, then %+v", i+1, a.Events[i], b.Events[i])
+		}
+	}
+	return "the same events, delivered in another order"
+}
+
+// class says what a run is worth. A perturbation that cuts several links has an effect if one of its faults has.
+func (o *Outcome) class(plan []Perturbation) Class {
+	switch {
+	case len(o.Result.Unmet) > len(o.Result.Idle):
+		return Unproved
+	case len(o.Result.Violations) > 0:
+		return Violating
+	case len(o.Result.Idle) == 0:
+		return Survived
+	}
+	for _, p := range plan {
+		if !slices.ContainsFunc(p.Steps, func(s Step) bool { return !slices.Contains(o.Result.Idle, p.fault(s).String()) }) {
+			return Idle
+		}
+	}
+	return Survived
+}
+
+// fault is the fault that a step of the perturbation injects.
+func (p Perturbation) fault(s Step) sim.Fault {
+	if pause, ok := s.(Pause); ok {
+		return sim.Pause{Process: p.Client, For: pause.For}
+	}
+	return faultOf(s)
+}
+
+// failing lists what is violated, each property with each reason once.
+func (o *Outcome) failing() []Failing {
+	var all []Failing
+	for _, v := range o.Result.Violations {
+		if f := (Failing{v.Property, v.Assumption}); !slices.Contains(all, f) {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b Failing) int {
+		return cmp.Or(strings.Compare(string(a.Property), string(b.Property)), strings.Compare(string(a.Assumption), string(b.Assumption)))
+	})
+	return all
+}
+
+// story is a hash of what processes did and learnt: everything in the history but the faults, and but for what reached a client
+// that had hung up. Where it ends alike, any one of the plans stands for the others.
+func (o *Outcome) story() uint64 {
+	h := fnv.New64a()
+	clients := o.History.Meta.Clients
+	for i := range o.History.Events {
+		e := &o.History.Events[i]
+		if e.Kind == sim.Injected || e.Kind == sim.Bite || e.Kind == sim.Message && e.Op != sim.Deliver && slices.Contains(clients, e.Process) {
+			continue
+		}
+		fmt.Fprintf(h, "%d %d %d %s %s %s %s %s %d %d %s %s %s;", e.At, e.Clock, e.Wall, e.Process, e.Kind, e.Op, e.Lease, e.By, e.Sent, e.Until, e.Key, e.Value, e.Error)
+	}
+	return h.Sum64()
+}
