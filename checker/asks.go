@@ -17,8 +17,8 @@ type ask struct {
 }
 
 // gap is the longest wait between two tries that are still the same ask. Clients that poll wait one or two hundredths of a
-// TTL; a lane that sleeps for longer has turned to something else.
-func (ix *index) gap() time.Duration { return ix.Meta.TTL / 20 }
+// TTL, if it is not said how long they wait; a lane that sleeps for longer has turned to something else.
+func (ix *index) gap() time.Duration { return max(ix.Meta.TTL/20, ix.Meta.Pace+ix.Meta.Pace/10) }
 
 // asks returns what all clients asked for, client by client in the order of their first invocations.
 func (ix *index) asks() []ask {

@@ -34,8 +34,13 @@ type more struct {
 	clients []*redis.Client
 }
 
-// poolSize is how many connections a client to one node may have, and how many dials in a row may fail.
-const poolSize = 1024
+// poolSize is how many connections a client to one node may have at once, and how many of its dials may fail in all. The
+// time that go-redis takes to make a client grows with it.
+const poolSize = 256
+
+// bufferSize is how many bytes a connection reads and writes at once. Requests and replies of locks are shorter; the 64 KiB
+// that go-redis would take for each connection are a good part of the memory of a short simulation.
+const bufferSize = 2 << 10
 
 // Dialer opens a connection, like [net.Dialer.DialContext].
 type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -80,6 +85,8 @@ func connect(dial Dialer, addr string, change func(*redis.Options)) *redis.Clien
 		DialerRetries:   1,
 		ConnMaxIdleTime: -1,
 		DisableIdentity: true,
+		ReadBufferSize:  bufferSize,
+		WriteBufferSize: bufferSize,
 	}
 	if change != nil {
 		change(o)

@@ -83,21 +83,7 @@ type Redis struct {
 
 // NewRedis starts an empty server. It reads its wall clock, now, at each command.
 func NewRedis(now func() time.Time) *Redis {
-	r := &Redis{
-		now: now, mini: miniredis.NewMiniRedis(), commands: commands,
-		keys: map[string]entry{}, scripts: map[string]*script{},
-	}
-	// Dial is the one way to start miniredis without a listener. Its goroutines end with its connection, and Close
-	// waits for them; Dispatch goes on working.
-	conn, err := r.mini.Dial()
-	if err != nil {
-		panic("nodes: " + err.Error()) // only a listener could fail
-	}
-	conn.Close()
-	r.mini.Server().Close()
-
-	// miniredis counts the time that a key has left. On a clock that stands still in 1970 that is a deadline.
-	r.mini.SetTime(time.Unix(0, 0))
+	r := &Redis{now: now, mini: openMini(), commands: commands, keys: map[string]entry{}, scripts: map[string]*script{}}
 	r.db = r.mini.DB(0)
 	r.pipe = bufio.NewWriterSize(&r.out, 256)
 	return r
@@ -136,11 +122,16 @@ func (r *Redis) NextDeadline() (time.Time, bool) {
 	return date(next), true
 }
 
-// Close frees what the node holds.
+// Close ends the use of the server: what it was made of serves others from now on. Closing it again does nothing. A server
+// that has panicked is not to be closed, but left to the garbage collector, which frees all that it has.
 func (r *Redis) Close() {
+	if r.mini == nil {
+		return
+	}
 	r.process++
 	r.closeLua()
-	r.mini.Close()
+	closeMini(r.mini)
+	r.mini, r.db = nil, nil
 }
 
 func (r *Redis) closeLua() {

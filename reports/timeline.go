@@ -6,6 +6,7 @@ import (
 	"html"
 	"io"
 
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -42,18 +43,18 @@ func (t *Timeline) WriteSVG(w io.Writer) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(t.forTheWeb(b.Bytes()))
+	_, err := w.Write(forTheWeb(b.Bytes(), t.figure.height, t.Title(), t.figure.head.reason))
 	return err
 }
 
 // forTheWeb replaces the head that gonum writes: pictures are measured in pixels there, one that is read aloud needs a
 // title, and the fonts of gonum may be missing. Arial and Helvetica have the widths of Liberation Sans.
-func (t *Timeline) forTheWeb(svg []byte) []byte {
+func forTheWeb(svg []byte, height vg.Length, title, desc string) []byte {
 	_, body, _ := bytes.Cut(svg, []byte(`<g transform=`))
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.5g %.5g" role="img" font-family="%s">`+"\n",
-		figureWidth.Points(), t.figure.height.Points(), fonts)
-	fmt.Fprintf(&b, "<title>%s</title>\n<desc>%s</desc>\n<g transform=", html.EscapeString(t.Title()), html.EscapeString(t.figure.head.reason))
+		figureWidth.Points(), height.Points(), fonts)
+	fmt.Fprintf(&b, "<title>%s</title>\n<desc>%s</desc>\n<g transform=", html.EscapeString(title), html.EscapeString(desc))
 	b.Write(bytes.ReplaceAll(body, []byte("font-family:Liberation Sans;font-variant:normal;"), nil))
 	return b.Bytes()
 }

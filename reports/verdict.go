@@ -124,11 +124,20 @@ func paragraph(w io.Writer, name, word, text string, paint func(Role, string) st
 		word = paint(Violating, strings.TrimSpace(word)) + "  "
 	}
 	lead += word
-	for rest := text; rest != ""; lead = indent {
-		var head string
-		head, rest = cutLine(rest, Width-len(indent))
-		fmt.Fprintln(w, lead+strings.ReplaceAll(head, noBreak, " "))
+	for _, line := range Wrap(text, Width-len(indent)) {
+		fmt.Fprintln(w, lead+strings.ReplaceAll(line, noBreak, " "))
+		lead = indent
 	}
+}
+
+// Wrap breaks text into lines of at most so many characters, between words where there are such.
+func Wrap(text string, width int) (lines []string) {
+	for rest := text; rest != ""; {
+		var head string
+		head, rest = cutLine(rest, width)
+		lines = append(lines, head)
+	}
+	return lines
 }
 
 // unbroken keeps the words of s on one line of a paragraph.

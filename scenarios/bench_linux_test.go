@@ -55,11 +55,8 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
-// BenchmarkRedlockRuns gives how many runs of two clients on five nodes, each of which acquires, writes and releases, one
-// core does in a second, with the final probe and everything that a run needs from its beginning.
-func BenchmarkRedlockRuns(b *testing.B) {
-	quietRedis()
-	s, err := Parse("bench.txtar", []byte(`# Two clients take turns.
+// twoClients take turns.
+const twoClients = `# Two clients take turns.
 
 client c1
   acquire
@@ -73,7 +70,31 @@ client c2
 must c2 acquires
 
 -- redlock nodes=5 --
-`))
+`
+
+// BenchmarkRedlockRuns gives how many runs of two clients on five nodes, each of which acquires, writes and releases, one
+// core does in a second, in a series, with the final probe, the verdict, and everything that a run needs from its beginning.
+func BenchmarkRedlockRuns(b *testing.B) {
+	quietRedis()
+	s, err := Parse("bench.txtar", []byte(twoClients))
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = series(func(play player) {
+		for b.Loop() {
+			play(s, s.Runs[0], clients.NewRedlock, 1)
+		}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}
+
+// BenchmarkRedlockRunsAlone is BenchmarkRedlockRuns without a series.
+func BenchmarkRedlockRunsAlone(b *testing.B) {
+	quietRedis()
+	s, err := Parse("bench.txtar", []byte(twoClients))
 	if err != nil {
 		b.Fatal(err)
 	}

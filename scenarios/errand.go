@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"lockstep/checker"
 	"lockstep/clients"
 )
 
@@ -11,29 +12,48 @@ import (
 type errand struct {
 	Survey *survey    `json:"survey,omitempty"`
 	Expand *expansion `json:"expand,omitempty"`
+	Cells  *cells     `json:"cells,omitempty"`
+	Shrink *shrinking `json:"shrink,omitempty"`
+	Walk   *walks     `json:"walk,omitempty"`
 
 	Kinds     []Kind    `json:"kinds,omitempty"`
 	Constants constants `json:"constants,omitzero"`
 	Restless  bool      `json:"restless,omitempty"` // as in Case
+	// Properties are those whose violation counts; none stand for all.
+	Properties []checker.Property `json:"properties,omitempty"`
 }
 
 // A yield is what comes back.
 type yield struct {
 	Trials    []Trial   `json:"trials,omitempty"`
+	Tally     Level     `json:"tally,omitzero"` // counts those that are not among Trials
 	Constants constants `json:"constants,omitzero"`
+	Cells     []Tally   `json:"cells,omitempty"`
+
+	Shrunk  *Counterexample `json:"shrunk,omitempty"`
+	Refused string          `json:"refused,omitempty"` // why nothing was shrunk
+
+	Coverage *Coverage `json:"coverage,omitempty"` // of walks
+	Seed     uint64    `json:"seed,omitempty"`     // of the walk that was under way last
 
 	Played  int    `json:"played"`            // runs, without repetitions
 	Twice   int    `json:"twice"`             // how many of them were repeated and compared
 	Differs string `json:"differs,omitempty"` // how the first that differed did
-	// Broke says why the run of Plan did not come to its end: the lock panicked, or left goroutines behind.
-	Broke string         `json:"broke,omitempty"`
-	Plan  []Perturbation `json:"plan,omitempty"`
+	// Broken are the plans whose runs did not come to their end: the lock panicked, spun, or left goroutines behind.
+	Broken []Broken `json:"broken,omitempty"`
+}
+
+// Broken is a plan whose run did not come to its end, and why.
+type Broken struct {
+	Plan []Perturbation `json:"plan,omitempty"`
+	Seed uint64         `json:"seed,omitempty"` // of the walk, in a random search
+	Why  string         `json:"why"`
 }
 
 // run does the errand. It comes back early if ctx ends.
 func (e *errand) run(ctx context.Context, calm *Scenario, build clients.New, seed uint64) *yield {
 	y := &yield{}
-	x := &explorer{calm: calm, build: build, restless: e.Restless}
+	x := &explorer{calm: calm, build: build, restless: e.Restless, properties: e.Properties}
 	err := series(func(play player) {
 		x.play = play
 		switch {
@@ -41,10 +61,16 @@ func (e *errand) run(ctx context.Context, calm *Scenario, build clients.New, see
 			e.Survey.run(x, seed, y)
 		case e.Expand != nil:
 			e.Expand.run(ctx, x, e, seed, y)
+		case e.Cells != nil:
+			e.Cells.run(ctx, x, y)
+		case e.Shrink != nil:
+			e.Shrink.run(ctx, x, seed, y)
+		case e.Walk != nil:
+			e.Walk.run(ctx, x, e, y)
 		}
 	})
 	if err != nil {
-		y.Broke, y.Plan = err.Error(), x.plan
+		y.Broken = append(y.Broken, Broken{Plan: x.plan, Why: err.Error()})
 	}
 	y.Played, y.Twice, y.Differs = x.played, x.twice, x.differs
 	return y
@@ -65,19 +91,27 @@ type expansion struct {
 	Prefix []Perturbation `json:"prefix,omitempty"`
 	// Part says which share of the work this is, of so many.
 	Part, Of int
+	// From and Count say which of the plans of the share are played: so many, from 0; a Count of 0 stands for all.
+	From, Count int
+	// Leaf says that nobody will take these plans further, so that only those that violate something are sent back.
+	Leaf bool
 }
 
 func (e *expansion) run(ctx context.Context, x *explorer, of *errand, seed uint64, y *yield) {
 	_, o := x.try(e.Prefix, seed)
 	x.played-- // whoever asks has seen it
-	for i, s := range after(e.Prefix, sites(x.calm, o, of.Constants, of.Kinds)) {
-		if i%e.Of != e.Part {
+	for i, p := range after(e.Prefix, sites(x.calm, o, of.Constants, of.Kinds)) {
+		if n := i/e.Of - e.From; i%e.Of != e.Part || n < 0 || e.Count > 0 && n >= e.Count {
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		t, _ := x.try(append(slices.Clip(e.Prefix), s), seed)
+		t, _ := x.try(append(slices.Clip(e.Prefix), p), seed)
+		if e.Leaf && t.Class != Violating {
+			y.Tally.count(t.Class)
+			continue
+		}
 		y.Trials = append(y.Trials, t)
 	}
 }

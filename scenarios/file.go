@@ -62,7 +62,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 			}
 			out := b.do(t, c, i, promise{as: []Section{r}, exact: true})
 			if out.Report == nil && o.rewrite {
-				renewed.Runs[i].Golden = out.Timeline()
+				renewed.Runs[i].Renew(out)
 			}
 			b.expected(t, out, path)
 		})

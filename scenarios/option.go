@@ -80,7 +80,7 @@ func Needs(assumptions ...checker.Assumption) Option {
 	return option("Needs", func(o *options) { o.needs = add(o.needs, assumptions) })
 }
 
-// Seed sets the seed of the runs. The default is 1.
+// Seed sets the seed of the runs. The default, for which 0 stands, is 1, or what a section of the file of [RunFile] says.
 func Seed(seed uint64) Option { return option("Seed", func(o *options) { o.seed = seed }) }
 
 // Only restricts what is run to some scenarios of the catalogue, by their names. The default is all that have a run of a
@@ -109,7 +109,7 @@ var claiming = []string{"Like", "Survives", "Needs", "Only"}
 
 // gather applies options, and has fit say whether they suit what is to be done.
 func gather(newLock clients.New, opts []Option, fit func(*options) error) (options, error) {
-	o := options{seed: 1, on: OnSim, speed: noSpeed}
+	o := options{on: OnSim, speed: noSpeed}
 	if newLock == nil {
 		return o, errors.New("the lock is nil; it must be a func(clients.Env) clients.Locker")
 	}

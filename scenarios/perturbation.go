@@ -9,34 +9,6 @@ import (
 	"time"
 )
 
-// A Kind is a way in which a run can deviate from a calm one.
-type Kind string
-
-// The kinds of perturbations. Each comment says what one of them does.
-const (
-	Delaying    Kind = "delay"      // one message between a client and a lock node takes longer
-	Losing      Kind = "lose"       // one such message is lost with its connection
-	LateWrite   Kind = "late-write" // one message between a client and the resource takes longer
-	SlowLink    Kind = "slow"       // all messages on a link take longer, from the start
-	Cutting     Kind = "cut"        // a link is cut for a time
-	Parting     Kind = "partition"  // processes fall into two sides that cannot reach each other for a time
-	Pausing     Kind = "pause"      // a client pauses, between two steps or in the middle of one
-	Dying       Kind = "die"        // a client crashes
-	Stalling    Kind = "stall"      // a lock node pauses
-	Crashing    Kind = "crash"      // a lock node crashes and is restarted, with what it keeps
-	Emptying    Kind = "empty"      // a lock node crashes and is restarted with nothing
-	Jumping     Kind = "jump"       // the wall clock of a client or a lock node jumps
-	Drifting    Kind = "drift"      // the clocks of a client or a lock node run fast or slow, from the start
-	FailingOver Kind = "failover"   // a replica is promoted, after a crash of n1 or without
-)
-
-// Kinds lists all kinds of perturbations.
-func Kinds() []Kind {
-	return []Kind{
-		Delaying, Losing, LateWrite, SlowLink, Cutting, Parting, Pausing, Dying, Stalling, Crashing, Emptying, Jumping, Drifting, FailingOver,
-	}
-}
-
 // A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [Nemesis], or, for a client
 // that pauses between two steps of its own, one step of its lane.
 type Perturbation struct {

@@ -318,7 +318,7 @@ func scaleStep(step Step, scale func(time.Duration) time.Duration) Step {
 	faster := func(f sim.Fault) sim.Fault { return scaleFault(f, scale) }
 	switch step := step.(type) {
 	case Acquire:
-		step.Within = scale(step.Within)
+		step.Within, step.Every = scale(step.Within), scale(step.Every)
 		return step
 	case Increment:
 		step.Within = scale(step.Within)

@@ -436,6 +436,7 @@ func TestFaster(t *testing.T) {
 	const lanes = `client c1
   until %s
   acquire within %s
+  acquire within %s every %s
   repeat 3 acquire within %s
   pause %s
   sleep %s

@@ -49,6 +49,7 @@ func (r Section) meta(s *Scenario, on string, seed uint64) sim.Meta {
 		Resource: r.Resource,
 		TTL:      r.TTL,
 		Probe:    probeName,
+		Pace:     r.pace(),
 		Bound:    r.bound(),
 
 		Persistence: r.Persistence,
@@ -67,6 +68,19 @@ func (r Section) copies() map[string]string {
 	return of
 }
 
+// pace is the longest time that its lanes let pass between the tries of one acquire.
+func (r Section) pace() time.Duration {
+	var pace time.Duration
+	for _, lane := range r.Lanes {
+		for _, step := range lane.Steps {
+			if a, ok := once(step).(Acquire); ok {
+				pace = max(pace, a.Every)
+			}
+		}
+	}
+	return pace
+}
+
 // bound is how long the probe may take.
 func (r Section) bound() time.Duration { return r.TTL + r.slack }
 
@@ -78,9 +92,9 @@ func simulate(s *Scenario, r Section, build clients.New, seed uint64) *sim.Histo
 	h.Meta = r.meta(s, "sim", seed)
 
 	addrs, dial, stop := r.serve(w, seed)
-	defer stop()
-	resource, stop := r.serveResource(w)
-	defer stop()
+	resource, stopResource := r.serveResource(w)
+	_, err := clients.Find(r.Lock)
+	ours := err == nil // no library, and no lock of a user
 
 	var left leftovers
 	defer left.close()
@@ -89,14 +103,17 @@ func simulate(s *Scenario, r Section, build clients.New, seed uint64) *sim.Histo
 		p.Go(func(ctx context.Context) {
 			env := clients.NewEnv(p.Clock(), p.Wall(), sim.Rand(seed, "client", name), dial(p), addrs)
 			var host clients.Host = p
-			if _, err := clients.Find(r.Lock); err != nil {
-				host = outOfStep(p, slices.Index(r.clients(), name)) // it is none of ours
+			if !ours {
+				host = outOfStep(p, slices.Index(r.clients(), name))
 			}
 			left.attend(ctx, host, env, build, resource, r.TTL, steps)
 		})
 	}
 	r.play(w, start)
 	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
+	// Not if the run has panicked: a server that was in the middle of a command is of no use to another run.
+	stop()
+	stopResource()
 	return h
 }
 

@@ -1,21 +1,33 @@
 package scenarios
 
-import "lockstep/clients"
+import (
+	"runtime/debug"
 
-// A player puts a lock through a run of a scenario and judges it: the same history, with the same checksum, as [Simulate]
-// gives. It returns only if the run came to its end; otherwise the series is over.
+	"lockstep/clients"
+)
+
+// A player puts a lock through a run of a scenario and judges it. The history is that of [Simulate], to the byte, whatever
+// was played before. It returns only if the run came to its end; otherwise the series ends with it.
 type player func(s *Scenario, run Section, build clients.New, seed uint64) *Outcome
 
-// series calls f, which may play as many runs as it likes, one after the other. The error is that of [Simulate] for the run
-// that was played last; f was ended there.
+// seriesGC is how much garbage there may be in a series, in percent of what is alive. That is next to nothing between two
+// runs, so that by Go's default of 100 there would be a collection every few runs.
+const seriesGC = 400
+
+// series calls f, which may play as many runs as it likes, one after the other and from its own goroutine. The error is that
+// of [Simulate] for the run that was played last: f got no further.
+//
+// Each run has a bubble of its own. So its time begins where that of every other run does, which locks that write times into
+// keys show in their traces; and what a run leaves behind is found out at its end, and cannot disturb the next. What is
+// expensive to make and remembers nothing outlives the bubbles: see [nodes.Redis.Close].
 func series(f func(play player)) (err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(seriesGC))
 	defer func() {
-		if r := recover(); r != nil {
-			over, ok := r.(seriesOver)
-			if !ok {
-				panic(r)
-			}
+		r := recover()
+		if over, ok := r.(seriesOver); ok {
 			err = over.err
+		} else if r != nil {
+			panic(r)
 		}
 	}()
 	f(func(s *Scenario, run Section, build clients.New, seed uint64) *Outcome {
@@ -28,5 +40,5 @@ func series(f func(play player)) (err error) {
 	return nil
 }
 
-// seriesOver ends the caller of a player.
+// seriesOver ends the function that plays a series.
 type seriesOver struct{ err error }

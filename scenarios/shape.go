@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lockstep/sim"
@@ -89,4 +90,24 @@ func (s *Scenario) checked() (*Scenario, error) {
 		return nil, e.Err // there is no file, and so no line
 	}
 	return page, err
+}
+
+// CalmRun returns the scenario with one of its runs alone, and with nothing that goes wrong in it: without the nemesis, without
+// pauses, and without what must occur, what is expected, and the timeline.
+func (s *Scenario) CalmRun(run Section) (*Scenario, error) {
+	r := s.Resolve(run)
+	page := &Scenario{Name: s.Name, File: s.File, Title: s.Title, TTL: r.TTL}
+	for _, lane := range r.Lanes {
+		if lane.Process == Nemesis {
+			continue
+		}
+		steps := slices.DeleteFunc(slices.Clone(lane.Steps), func(step Step) bool {
+			_, pauses := once(step).(Pause)
+			return pauses
+		})
+		page.Lanes = append(page.Lanes, Lane{Process: lane.Process, Steps: steps})
+	}
+	run.Lanes, run.Musts, run.Reports, run.Expect, run.Golden, run.TTL, run.Checksum = nil, nil, nil, nil, "", 0, ""
+	page.Runs = []Section{run}
+	return page.checked()
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,7 +28,7 @@ const (
 type Case struct {
 	Scenario *Scenario
 	Run      Section // of Scenario, not resolved; perhaps [Section.With] another lock than its own
-	Seed     uint64
+	Seed     uint64  // 0 stands for that of the run, which is 1 if it does not say
 	On       string  // OnSim (the default) or OnReal
 	Speed    float64 // on real Redis: what durations are divided by; default 1
 	// Limit is, on real Redis, how much more time than its lane says a client may take before the run is given up; default 20s.
@@ -99,10 +100,13 @@ func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i in
 func (c Case) job(i int) (json.RawMessage, error) {
 	twice := c.On != OnReal && (c.Restless || i%canary == 0)
 	return json.Marshal(job{
-		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.Seed, On: c.On,
+		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
 		Speed: max(c.Speed, noSpeed), Twice: twice, Restless: c.Restless, Limit: c.Limit, Tries: c.Tries,
 	})
 }
+
+// seed is what the run is played with.
+func (c Case) seed() uint64 { return cmp.Or(c.Seed, c.Run.Seed, 1) }
 
 // longest is how long a case on real servers can take: its clients have less. It is 0 for others.
 func (c Case) longest() time.Duration {
@@ -137,7 +141,7 @@ func (c Case) outcome(out sim.Outcome) *Outcome {
 // crashed is the outcome of a case that did not end by itself.
 func crashed(c Case, r Section, report *sim.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
-	o.History = &sim.History{Meta: r.meta(c.Scenario, c.On, c.Seed)}
+	o.History = &sim.History{Meta: r.meta(c.Scenario, c.On, c.seed())}
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
 	for _, p := range checker.Properties() {
 		o.Result.Statuses = append(o.Result.Statuses, checker.PropertyStatus{Property: p, Status: checker.Unknown})

@@ -31,8 +31,10 @@ type Trial struct {
 	// Faults are what is violated, and why; each once.
 	Faults []Failing `json:"faults,omitempty"`
 	// Story identifies what happened but for the faults themselves: two plans with equal stories are equivalent.
-	Story    uint64 `json:"story"`
-	Checksum string `json:"checksum"`
+	Story uint64 `json:"story"`
+	// Waiting are the faults that had no effect.
+	Waiting  []string `json:"waiting,omitempty"`
+	Checksum string   `json:"checksum"`
 }
 
 // Failing is a property that a run violated, and the assumption that was broken.
@@ -54,9 +56,12 @@ type explorer struct {
 
 	// restless is as in [Case].
 	restless bool
-	played   int
-	twice    int    // how many runs were done twice
-	differs  string // how the first one differed that did
+	// properties are those whose violation counts; none stand for all.
+	properties []checker.Property
+
+	played  int
+	twice   int    // how many runs were done twice
+	differs string // how the first one differed that did
 }
 
 // canaryEvery is how often a run of an exploration is done twice: more than one in twenty.
@@ -70,8 +75,9 @@ func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *Outcome) {
 	if x.played++; x.played%canaryEvery == 1 {
 		x.repeat(s, o, seed)
 	}
+	faults := o.failing(x.properties...)
 	return Trial{
-		Plan: plan, Seed: seed, Class: o.class(plan), Faults: o.failing(), Story: o.story(), Checksum: o.History.Meta.Checksum,
+		Plan: plan, Seed: seed, Class: o.class(plan, faults), Faults: faults, Story: o.story(), Waiting: o.Result.Idle, Checksum: o.History.Meta.Checksum,
 	}, o
 }
 
@@ -103,11 +109,11 @@ func traceDifference(a, b *sim.History) string {
 }
 
 // class says what a run is worth. A perturbation that cuts several links has an effect if one of its faults has.
-func (o *Outcome) class(plan []Perturbation) Class {
+func (o *Outcome) class(plan []Perturbation, faults []Failing) Class {
 	switch {
 	case len(o.Result.Unmet) > len(o.Result.Idle):
 		return Unproved
-	case len(o.Result.Violations) > 0:
+	case len(faults) > 0:
 		return Violating
 	case len(o.Result.Idle) == 0:
 		return Survived
@@ -128,16 +134,18 @@ func (p Perturbation) fault(s Step) sim.Fault {
 	return faultOf(s)
 }
 
-// failing lists what is violated, each property with each reason once.
-func (o *Outcome) failing() []Failing {
+// failing lists what is violated, each property with each reason once. Only some properties count, or, if none is named, all.
+func (o *Outcome) failing(properties ...checker.Property) []Failing {
 	var all []Failing
 	for _, v := range o.Result.Violations {
-		if f := (Failing{v.Property, v.Assumption}); !slices.Contains(all, f) {
+		counts := len(properties) == 0 || slices.Contains(properties, v.Property)
+		if f := (Failing{v.Property, v.Assumption}); counts && !slices.Contains(all, f) {
 			all = append(all, f)
 		}
 	}
 	slices.SortFunc(all, func(a, b Failing) int {
-		return cmp.Or(strings.Compare(string(a.Property), string(b.Property)), strings.Compare(string(a.Assumption), string(b.Assumption)))
+		rank := func(f Failing) int { return slices.Index(checker.Properties(), f.Property) }
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(string(a.Assumption), string(b.Assumption)))
 	})
 	return all
 }

@@ -140,6 +140,8 @@ type Meta struct {
 	Resource    string        `json:"resource"` // kind of the resource: plain or fenced
 	TTL         time.Duration `json:"ttl"`
 	Probe       string        `json:"probe,omitempty"` // the client that must acquire after the end, if there was one
+	// Pace is how far apart the tries lie of a client that keeps asking at times of its own; 0 if none does.
+	Pace time.Duration `json:"pace,omitempty"`
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
 	// Cap says which limit ended the run before its time: "the cap of 500 events". Empty if none did.

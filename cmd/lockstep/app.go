@@ -37,7 +37,7 @@ nothing, 3 it could not be run, or was interrupted.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newVersion(k))
+	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newExplore(k), newReplay(k), newVersion(k))
 	return root
 }
 

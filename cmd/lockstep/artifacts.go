@@ -66,7 +66,7 @@ func rewrite(c *cobra.Command, chosen []selection, outcomes []*scenarios.Outcome
 			if o.Report != nil {
 				return fmt.Errorf("%s is left as it was: the run %s did not end", s.scenario.File, o.Run.ID())
 			}
-			s.scenario.Runs[i].Golden = o.Timeline()
+			s.scenario.Runs[i].Renew(o)
 		}
 		after := s.scenario.String()
 		if after == before {

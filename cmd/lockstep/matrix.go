@@ -115,13 +115,17 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*reports.
 	chosen = merged(chosen)
 	var cases []scenarios.Case
 	for i := range seeds {
-		cases = append(cases, f.cases(chosen, f.seed+uint64(i))...)
+		seed := f.seed
+		if i > 0 {
+			seed = cmp.Or(f.seed, 1) + uint64(i)
+		}
+		cases = append(cases, f.cases(chosen, seed)...)
 	}
 	outcomes, err := f.runAll(c, cases)
 	if err != nil {
 		return nil, err
 	}
-	m := &reports.Matrix{Command: command, On: f.on, Seed: f.seed, Seeds: seeds}
+	m := &reports.Matrix{Command: command, On: f.on, Seed: cmp.Or(f.seed, 1), Seeds: seeds}
 	versions := built()
 	for _, name := range f.locks {
 		column := reports.MatrixLock{Name: name}
@@ -182,7 +186,7 @@ func (f *runFlags) matrixCommand(args []string, seeds int) string {
 	if len(f.locks) > 0 {
 		words = append(words, "--lock "+quoted(strings.Join(once(f.locks), ",")))
 	}
-	if f.seed != 1 {
+	if f.seed > 1 {
 		words = append(words, fmt.Sprintf("--seed %d", f.seed))
 	}
 	if seeds != 1 {

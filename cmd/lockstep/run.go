@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,9 +38,14 @@ type runFlags struct {
 }
 
 func (f *runFlags) common(c *cobra.Command) {
+	f.onServers(c)
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "what all random draws derive from (default 1, or what the page says)")
+}
+
+// onServers are the options that say where a run takes place.
+func (f *runFlags) onServers(c *cobra.Command) {
 	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim, or redis: redis-server processes that lockstep starts")
 	c.Flags().Float64Var(&f.speed, "speed", 1, "on redis: the divisor of durations; at most 20 for a TTL of 10s")
-	c.Flags().Uint64Var(&f.seed, "seed", 1, "what all random draws derive from")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
 }
 
@@ -187,13 +193,13 @@ func (f *runFlags) checkRewrite(args []string) error {
 	if len(f.locks) > 0 {
 		return errors.New("--rewrite renews what the locks do that a page names, all of them; leave out --lock")
 	}
-	if f.on != scenarios.OnSim || f.seed != 1 {
-		return errors.New("--rewrite goes with runs in simulation, with seed 1")
+	if f.on != scenarios.OnSim || f.seed != 0 {
+		return errors.New("--rewrite goes with runs in simulation, with the seed that the page says, or 1; leave out --seed")
 	}
 	return nil
 }
 
-// cases are the chosen runs with a seed.
+// cases are the chosen runs with a seed; 0 stands for that of each run.
 func (f *runFlags) cases(chosen []selection, seed uint64) []scenarios.Case {
 	var cases []scenarios.Case
 	for _, s := range chosen {
@@ -264,9 +270,10 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 	w := c.OutOrStdout()
 	for _, o := range outcomes {
 		diffs := o.Unexpected()
-		stale := f.on == scenarios.OnSim && f.seed == 1 && o.Run.Golden != "" && o.Run.Lock == o.Run.Reference() &&
-			o.Run.Golden != o.Timeline() && !f.rewrite
-		if len(diffs)+len(o.Result.Unmet) == 0 && !stale {
+		same := f.isSaved(o) && !f.rewrite
+		stale := same && o.Run.Golden != "" && o.Run.Golden != o.Timeline()
+		changed := same && o.Run.Checksum != "" && o.Run.Checksum != o.History.Meta.Checksum
+		if len(diffs)+len(o.Result.Unmet) == 0 && !stale && !changed {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s\n", called(o))
@@ -287,10 +294,18 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 		if len(diffs)+len(o.Result.Unmet) > 0 {
 			fmt.Fprintf(w, "  see it again: %s\n", f.again(o))
 		}
+		if changed {
+			printWrapped(w, fmt.Sprintf("the trace is not the one that the page was saved with: its checksum is %s, and was %s", o.History.Meta.Checksum, o.Run.Checksum))
+		}
 		if stale {
 			fmt.Fprintf(w, "  the timeline is not the one in %s; lockstep run --rewrite FILE renews it\n", o.Scenario.File)
 		}
 	}
+}
+
+// isSaved reports whether a run is the one that its page has a timeline of: with the same lock and seed, in simulation.
+func (f *runFlags) isSaved(o *scenarios.Outcome) bool {
+	return f.on == scenarios.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
 }
 
 // called is what a run is called, with the lock that took the place of the one in its name.

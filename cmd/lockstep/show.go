@@ -161,20 +161,5 @@ func writeFile(name string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".lockstep-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // fails once it has its name
-	_, err = tmp.Write(b.Bytes())
-	if e := tmp.Chmod(0o644); err == nil {
-		err = e
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
+	return scenarios.WriteFile(name, b.Bytes())
 }

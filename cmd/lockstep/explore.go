@@ -1,0 +1,437 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/nodes"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+// exploreFlags are the options of lockstep explore.
+type exploreFlags struct {
+	known    known
+	shape    scenarios.Shape
+	bound    int
+	runs     int
+	time     time.Duration
+	strategy string
+	kinds    []string
+	without  []string
+	property []string
+	seed     uint64
+	first    bool
+	workers  int
+	out      string
+	json     bool
+	verbose  bool
+	grid     []string
+}
+
+func newExplore(k known) *cobra.Command {
+	f := &exploreFlags{known: k}
+	c := &cobra.Command{
+		Use:   "explore [SCENARIO/RUN | FILE/RUN]",
+		Short: "Search for what breaks a lock, and reduce it to the smallest story",
+		Long: `Explore takes a calm run, in which clients contend and nothing goes wrong, and perturbs it: a
+message takes longer or is lost, a process pauses, crashes or comes back empty, a clock jumps, a
+link is cut, a replica is promoted. Magnitudes lie right above the times that matter: how long the
+lock waits for a node, its retry delay, its TTL.
+
+With --bound K it plays every set of up to K perturbations, and what it says at the end holds for
+all of them. With --runs or --time it draws them at random, beyond any bound, and says what it
+covered. What it finds it shrinks: to the fewest perturbations, clients, nodes and steps, then to
+round numbers. With --out it is kept as a scenario file; lockstep replay plays it again.
+
+The calm run is made from --lock, --nodes and so on, or is that of a page without its faults.
+
+` + kindsHelp() + `
+
+Exit status: 0 no violation, 1 a violation, 2 a run came out differently the second time, or all
+that it did proves nothing, 3 it could not be run, or was interrupted.`,
+		Example: `  lockstep explore --lock redlock --nodes 3 --bound 2 --kinds delay,lose,crash
+  lockstep explore --lock single --replicas 1 --bound 2 --out found
+  lockstep explore --lock redsync --nodes 5 --time 60s
+  lockstep explore --lock redlock --nodes 5 --runs 10000 --strategy swarm --without pause
+  lockstep explore redlock-contended/redlock/staggered --bound 1
+  lockstep explore --lock redlock --nodes 5 --grid pause=0s..60s/25 --grid ttl=1s..30s/25 --runs 100 --out map`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.shape.Lock, "lock", "redlock", "a lock or a library; see lockstep list")
+	fl.IntVar(&f.shape.Nodes, "nodes", 0, "lock nodes (default 3 for a lock that asks a majority, otherwise 1)")
+	fl.IntVar(&f.shape.Replicas, "replicas", 0, "replicas of n1")
+	fl.IntVar(&f.shape.MinReplicas, "min-replicas", 0, "replicas that must be there for n1 to take a write")
+	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash: "+strings.Join(words(nodes.Persistences), ", ")+" (default aof-always)")
+	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
+	fl.StringVar(&f.shape.Resource, "resource", scenarios.Plain, "the resource: "+strings.Join(clients.Resources(), ", "))
+	fl.DurationVar(&f.shape.TTL, "ttl", scenarios.DefaultTTL, "how long a node keeps the key of a lock")
+	fl.BoolVar(&f.shape.Extend, "extend", false, "have each client extend its lease once")
+	fl.IntVar(&f.bound, "bound", 0, "play every set of up to so many perturbations (default 1, without --runs and --time)")
+	fl.IntVar(&f.runs, "runs", 0, "play about so many runs with perturbations drawn at random; with --grid, per cell")
+	fl.DurationVar(&f.time, "time", 0, "play such runs for that long")
+	fl.StringVar(&f.strategy, "strategy", string(scenarios.Portfolio), "how to draw: "+strings.Join(words(scenarios.Strategies()), ", "))
+	fl.StringSliceVar(&f.kinds, "kinds", nil, "the kinds of perturbations, or groups of them (default all)")
+	fl.StringSliceVar(&f.without, "without", nil, "kinds to leave out")
+	fl.StringSliceVar(&f.property, "property", nil, "look for violations of these properties only (default all)")
+	fl.StringArrayVar(&f.grid, "grid", nil, "NAME=FROM..TO/STEPS: draw a map of how often a run is unsafe; once or twice")
+	fl.Uint64Var(&f.seed, "seed", 1, "what all random draws derive from")
+	fl.BoolVar(&f.first, "first", false, "end with the first violation")
+	fl.IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	fl.StringVar(&f.out, "out", "", "keep what is found in this directory, as scenario files")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of what is found")
+	return c
+}
+
+// kindsHelp lists the kinds of perturbations, by group.
+func kindsHelp() string {
+	var b strings.Builder
+	b.WriteString("The kinds, by group:\n")
+	for _, g := range scenarios.Groups() {
+		fmt.Fprintf(&b, "  %-8s %s\n", g.Name, strings.Join(words(g.Kinds), ", "))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func words[S ~string](list []S) []string {
+	var all []string
+	for _, s := range list {
+		all = append(all, string(s))
+	}
+	return all
+}
+
+func (f *exploreFlags) check(c *cobra.Command, args []string) error {
+	switch {
+	case f.bound < 0 || f.bound > mostBound:
+		return fmt.Errorf("--bound %d: it must be between 0 and %d; beyond that, draw at random with --runs or --time", f.bound, mostBound)
+	case f.runs < 0:
+		return fmt.Errorf("--runs %d: it must not be below zero", f.runs)
+	case f.time < 0:
+		return fmt.Errorf("--time %v: it must not be below zero", f.time)
+	case f.runs > 0 && f.time > 0 && len(f.grid) == 0:
+		return errors.New("--runs and --time are two ways to say how long; choose one")
+	case f.workers < 0:
+		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
+	case f.seed == 0:
+		return errors.New("--seed 0: a seed is a whole number from 1 on")
+	}
+	if err := f.known.check(f.shape.Lock); err != nil {
+		return fmt.Errorf("--lock: %w", err)
+	}
+	if _, err := scenarios.FindStrategy(f.strategy); err != nil {
+		return fmt.Errorf("--strategy: %w", err)
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	for _, name := range []string{"nodes", "replicas", "min-replicas", "persistence", "clients", "resource", "ttl", "extend"} {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("--%s: %s says that already; only --lock goes with a page", name, args[0])
+		}
+	}
+	return nil
+}
+
+// mostBound is where plans become too many to play them all.
+const mostBound = 4
+
+// page is the calm run to be perturbed, and the lock in it.
+func (f *exploreFlags) page(c *cobra.Command, args []string) (*scenarios.Scenario, error) {
+	if len(args) == 0 {
+		if f.shape.Nodes == 0 && !c.Flags().Changed("nodes") {
+			f.shape.Nodes = f.known.nodes(f.shape.Lock)
+		}
+		return f.shape.Calm()
+	}
+	s, err := f.known.open(args[0])
+	if err != nil {
+		return nil, err
+	}
+	if len(s.runs) > 1 {
+		return nil, fmt.Errorf("%s has %d runs; name one, such as %s/%s", args[0], len(s.runs), args[0], s.runs[0].ID())
+	}
+	if !c.Flags().Changed("lock") {
+		f.shape.Lock = s.runs[0].Lock
+	}
+	return s.scenario.CalmRun(s.runs[0])
+}
+
+// nodes is how many nodes a lock is explored on if nobody says.
+func (k known) nodes(lock string) int {
+	names := []string{lock}
+	if l, ok := k.library(lock); ok {
+		names = append(names, l.Like...)
+	}
+	for _, n := range names {
+		if strings.Contains(n, "redlock") {
+			return 3
+		}
+	}
+	return 1
+}
+
+func (f *exploreFlags) run(c *cobra.Command, args []string) error {
+	if err := f.check(c, args); err != nil {
+		return err
+	}
+	kinds, err := scenarios.ParseKinds(f.kinds, f.without)
+	if err != nil {
+		return err
+	}
+	properties, err := parseProperties(f.property)
+	if err != nil {
+		return err
+	}
+	calm, err := f.page(c, args)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return err
+		}
+	}
+	build, err := f.known.find(f.shape.Lock)
+	if err != nil {
+		return err
+	}
+	lib, _ := f.known.library(f.shape.Lock)
+	search := &scenarios.Search{
+		Calm: calm, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless, Properties: properties, Workers: f.workers, First: f.first, New: build,
+	}
+	stop, err := f.start(search)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return f.search(c, search)
+}
+
+// parseProperties reads names of properties.
+func parseProperties(names []string) ([]checker.Property, error) {
+	var all []checker.Property
+	for _, n := range names {
+		if !slices.Contains(checker.Properties(), checker.Property(n)) {
+			return nil, fmt.Errorf("--property: %w", sim.Unknown("property", n, words(checker.Properties())))
+		}
+		all = append(all, checker.Property(n))
+	}
+	return all, nil
+}
+
+// start starts the worker processes of a search.
+func (f *exploreFlags) start(s *scenarios.Search) (stop func(), err error) {
+	self, err := os.Executable()
+	if err != nil && runtime.GOOS != "js" {
+		return nil, err
+	}
+	return s.Start(&sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: errandLimit})
+}
+
+// errandLimit is how long a worker may be silent: an errand is some hundred runs.
+const errandLimit = 2 * time.Minute
+
+// search does the bounded search, then the random one, as asked, and prints what came of them.
+func (f *exploreFlags) search(c *cobra.Command, s *scenarios.Search) error {
+	r := &explored{flags: f, search: s, w: c.OutOrStdout()}
+	ctx := c.Context()
+	if !f.json {
+		r.head()
+	}
+	var err error
+	if f.bound > 0 || f.runs == 0 && f.time == 0 {
+		r.bounded, err = withProgress(c, s, func() (*scenarios.Bounded, error) { return s.Bound(ctx, max(f.bound, 1)) })
+		if !f.json && r.bounded != nil {
+			r.printBounded()
+		}
+	}
+	if err == nil && (f.runs > 0 || f.time > 0) && !(f.first && r.bounded != nil && len(r.bounded.Found) > 0) {
+		r.random, err = withProgress(c, s, func() (*scenarios.Random, error) {
+			return s.Random(ctx, scenarios.Strategy(f.strategy), f.runs, f.time)
+		})
+		if !f.json && r.random != nil {
+			r.printRandom()
+		}
+	}
+	if kept := r.keep(context.WithoutCancel(ctx)); kept != nil {
+		err = cmp.Or(err, kept)
+	}
+	if f.json {
+		if e := r.encode(); e != nil {
+			return e
+		}
+	}
+	return r.status(err)
+}
+
+// withProgress shows on a terminal how far a search is.
+func withProgress[T any](c *cobra.Command, s *scenarios.Search, search func() (T, error)) (T, error) {
+	bar := progress(c.ErrOrStderr(), -1)
+	s.Progress = func(done, known int) {
+		bar.ChangeMax(known)
+		bar.Set(done)
+	}
+	t, err := search()
+	bar.Finish()
+	return t, err
+}
+
+// explored is what came of an exploration.
+type explored struct {
+	flags   *exploreFlags
+	search  *scenarios.Search
+	w       io.Writer
+	bounded *scenarios.Bounded
+	random  *scenarios.Random
+	found   []finding
+}
+
+// finding is a violation that was shrunk.
+type finding struct {
+	scenarios.Found
+	counterexample *scenarios.Counterexample
+	file, token    string
+}
+
+func (r *explored) head() {
+	run := r.search.Calm.Resolve(r.search.Calm.Runs[0])
+	fmt.Fprintf(r.w, "exploring %s on %s", r.flags.shape.Lock, many(run.Nodes, "node"))
+	if run.Replicas > 0 {
+		fmt.Fprintf(r.w, " with %s", many(run.Replicas, "replica"))
+	}
+	fmt.Fprintf(r.w, ", TTL %s, seed %d\n", sim.FormatDuration(run.TTL), r.search.Seed)
+}
+
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (r *explored) printBounded() {
+	b := r.bounded
+	t := newTable()
+	t.AppendHeader(table.Row{"perturbations", "plans", "survived", "no effect", "violating", "unproved", "alike"})
+	for n, l := range b.Levels {
+		t.AppendRow(table.Row{n, scenarios.Grouped(l.Plans), scenarios.Grouped(l.Survived), scenarios.Grouped(l.Idle), scenarios.Grouped(l.Violating), scenarios.Grouped(l.Unproved), scenarios.Grouped(l.Alike)})
+	}
+	fmt.Fprintf(r.w, "%s\n\n%s\n\n", b.Constants, t.Render())
+	printWrapped(r.w, b.Sentence())
+	printWrapped(r.w, fmt.Sprintf("%s of the runs were done twice: the same", scenarios.Grouped(b.Twice)))
+}
+
+func (r *explored) printRandom() {
+	for _, line := range r.random.Lines() {
+		fmt.Fprintln(r.w, line)
+	}
+}
+
+// all lists what was found.
+func (r *explored) all() []scenarios.Found {
+	var all []scenarios.Found
+	if r.bounded != nil {
+		all = append(all, r.bounded.Found...)
+	}
+	if r.random != nil {
+		all = append(all, r.random.Found...)
+	}
+	return scenarios.Firsts(all)
+}
+
+// keep shrinks what was found, prints it, and keeps it where that is asked for.
+func (r *explored) keep(ctx context.Context) error {
+	for _, found := range r.all() {
+		if found.Broke != "" {
+			r.found = append(r.found, finding{Found: found})
+			r.print(finding{Found: found})
+			continue
+		}
+		small, err := r.search.Shrink(ctx, found)
+		if err != nil {
+			return err
+		}
+		one := finding{Found: found, counterexample: small}
+		if one.token, err = small.Scenario.Token(); err != nil {
+			return err
+		}
+		if r.flags.out != "" {
+			if one.file, err = small.Save(r.flags.out); err != nil {
+				return err
+			}
+		}
+		r.found = append(r.found, one)
+		r.print(one)
+	}
+	return nil
+}
+
+func (r *explored) print(f finding) {
+	if r.flags.json {
+		return
+	}
+	fmt.Fprintln(r.w)
+	if f.counterexample == nil {
+		fmt.Fprintln(r.w, "the lock did not come to an end with")
+		r.plan(f.Plan)
+		fmt.Fprintln(r.w, f.Broke)
+		return
+	}
+	s := f.counterexample
+	fmt.Fprintf(r.w, "%s\n", s.Failing)
+	for _, line := range strings.Split(strings.TrimSpace(s.Story()), "\n") {
+		fmt.Fprintf(r.w, "  %s\n", line)
+	}
+	if f.file != "" {
+		fmt.Fprintf(r.w, "  kept as %s\n", f.file)
+	}
+	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", cmp.Or(f.file, f.token))
+}
+
+func (r *explored) plan(plan []scenarios.Perturbation) {
+	for _, p := range plan {
+		printWrapped(r.w, p.String())
+	}
+}
+
+func (r *explored) status(err error) error {
+	switch {
+	case errors.Is(err, scenarios.ErrNotReproducible):
+		return err
+	case err != nil:
+		return err
+	case len(r.found) > 0:
+		return status(exitUnexpected)
+	}
+	return nil
+}
+
+func (r *explored) encode() error {
+	enc := json.NewEncoder(r.w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(struct {
+		Lock    string             `json:"lock"`
+		Seed    uint64             `json:"seed"`
+		Bounded *scenarios.Bounded `json:"bounded,omitempty"`
+		Random  *scenarios.Random  `json:"random,omitempty"`
+	}{r.flags.shape.Lock, r.search.Seed, r.bounded, r.random})
+}

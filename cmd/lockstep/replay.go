@@ -1,0 +1,235 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+func newReplay(k known) *cobra.Command {
+	f := &runFlags{known: k}
+	var lock, save string
+	c := &cobra.Command{
+		Use:   "replay FILE[/RUN] | TOKEN",
+		Short: "Play a run again, and say whether it is the same run",
+		Long: `Replay plays what lockstep explore has found, from the file or from the token that it printed, and
+says whether this is the same run, to the byte. If it is another one, the lock or Lockstep has
+changed since; it says whether the violation is still there, or which fault no longer has its
+moment or its effect. (lockstep run FILE minds the verdict only.)
+
+A token is a whole run in one word: the lock, the servers, the seed, and what everybody does.
+
+Exit status: 0 the same run, or, with another lock or on real Redis, the same violation; 1 another
+run, or no violation; 2 it no longer applies: a fault had no effect, or the run did not end; 3 it
+could not be run.`,
+		Example: `  lockstep replay found/found-redlock-lease-exclusion-durable-nodes-1f0a3c.txtar
+  lockstep replay lk1.dI9BCsIwEEX3PcVnLhBtl... -v
+  lockstep replay found-single-lease-exclusion-durable-nodes-aa41f0.txtar --lock fenced
+  lockstep replay found-redlock-resource-exclusion-bounded-pause-ff4c61.txtar --on redis --speed 20
+  lockstep replay lk1.dI9BCsIwEEX3PcVnLhBtl... --save pause.txtar`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("replay takes one FILE, FILE/RUN or TOKEN, and not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			chosen, err := f.toReplay(args[0], lock)
+			if err != nil {
+				return err
+			}
+			outcomes, err := f.runAll(c, f.cases([]selection{chosen}, 0))
+			if err != nil {
+				return err
+			}
+			return f.replay(c.OutOrStdout(), outcomes[0], save)
+		},
+	}
+	f.onServers(c)
+	c.Flags().StringVar(&lock, "lock", "", "put this lock or library in the place of the one that the page names")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print what it is about, waits, and when faults first had an effect")
+	c.Flags().StringVar(&f.out, "out", "", "write the timeline (text, SVG, PNG) and the history to this directory")
+	c.Flags().StringVar(&save, "save", "", "write the run as a scenario file; there must be none of that name")
+	return c
+}
+
+// toReplay finds the one run that an argument names.
+func (f *runFlags) toReplay(arg, lock string) (selection, error) {
+	var s selection
+	if scenarios.IsToken(arg) {
+		page, err := scenarios.FromToken(arg)
+		if err != nil {
+			return s, err
+		}
+		s = selection{scenario: page, runs: page.Runs, one: true}
+	} else {
+		var err error
+		if s, err = f.known.open(arg); err != nil {
+			return s, err
+		}
+	}
+	if len(s.runs) != 1 {
+		return s, fmt.Errorf("%s has %d runs; name one, as in %s/%s", arg, len(s.runs), arg, s.runs[0].ID())
+	}
+	s.one = true
+	if lock != "" {
+		if err := f.known.check(lock); err != nil {
+			return s, err
+		}
+		r, err := f.known.put(lock, s.scenario, s.runs[0])
+		if err != nil {
+			return s, err
+		}
+		s.runs = []scenarios.Section{r}
+	}
+	if err := f.known.check(s.runs[0].Lock); err != nil {
+		return s, err
+	}
+	if f.on == scenarios.OnReal {
+		return s, scenarios.CheckRedis(s.scenario, s.runs[0], f.speed)
+	}
+	return s, nil
+}
+
+// replay prints a run that was played again, and keeps what is wanted of it.
+func (f *runFlags) replay(w io.Writer, o *scenarios.Outcome, save string) error {
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return err
+		}
+		if err := writeArtifacts(f.out, o); err != nil {
+			return err
+		}
+	}
+	if o.Report != nil {
+		fmt.Fprintln(w, o.Report)
+		return status(exitUnknown)
+	}
+	if f.verbose {
+		printStory(w, o)
+		err := reports.Text(w, o.History, o.Result, reports.TextOptions{Verbose: true, Paint: roles(w), Measurements: o.Measurements})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	} else {
+		printTimeline(w, o)
+	}
+	if save != "" {
+		if err := savePage(save, o); err != nil {
+			return err
+		}
+	}
+	text, code := f.compare(o)
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintln(w, wrap(line, reports.Width))
+	}
+	if code != exitExpected {
+		return status(code)
+	}
+	return nil
+}
+
+// savePage writes the page of a run, with the timeline that came out.
+func savePage(file string, o *scenarios.Outcome) error {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--save %s: there is such a file", file)
+	}
+	page := *o.Scenario
+	for _, r := range o.Scenario.Runs {
+		if r.ID() == o.Run.ID() {
+			if o.History.Meta.On == scenarios.OnSim && o.Run.Lock == r.Lock {
+				r.Renew(o)
+			}
+			page.Runs = []scenarios.Section{r}
+		}
+	}
+	return scenarios.WriteFile(file, []byte(page.String()))
+}
+
+// compare says in what a run differs from the one that was saved, and how the program ends.
+func (f *runFlags) compare(o *scenarios.Outcome) (text string, code status) {
+	if len(o.Result.Unmet) > 0 && o.ExpectedVerdict() != checker.Inconclusive {
+		return "it no longer applies:\n" + strings.Join(idle(o), "\n"), exitUnknown
+	}
+	sum := o.History.Meta.Checksum
+	saved := f.isSaved(o) && o.Run.Checksum != ""
+	expected := len(o.Unexpected()) == 0
+	switch {
+	case saved && sum == o.Run.Checksum && expected:
+		return "the same run, to the byte: checksum " + sum, exitExpected
+	case saved && sum == o.Run.Checksum:
+		return "the same run, to the byte, but it is judged otherwise: " + strings.Join(o.Unexpected(), "; "), exitUnexpected
+	case saved && expected:
+		return fmt.Sprintf("another run: its checksum is %s, and was %s. The lock or Lockstep has changed since it was saved; what it came to has not: %s.", sum, o.Run.Checksum, cameTo(o)), exitUnexpected
+	case expected:
+		return fmt.Sprintf("as expected: %s", cameTo(o)), exitExpected
+	}
+	text = strings.Join(o.Unexpected(), "\n")
+	if gone := gone(o); len(gone) > 0 {
+		text = "the violation is gone: " + strings.Join(gone, ", ")
+	}
+	if saved {
+		text += fmt.Sprintf("\nthe checksum is %s, and was %s: the lock or Lockstep has changed since it was saved", sum, o.Run.Checksum)
+	}
+	return text, exitUnexpected
+}
+
+// cameTo says what was violated, and what was broken.
+func cameTo(o *scenarios.Outcome) string {
+	var all []string
+	for _, v := range o.Result.Violations {
+		if text := fmt.Sprintf("%s violated (broken: %s)", v.Property, v.Assumption); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	if len(all) == 0 {
+		return string(o.Result.Verdict)
+	}
+	return strings.Join(all, ", ")
+}
+
+// gone lists the properties that should be violated, and are not.
+func gone(o *scenarios.Outcome) []string {
+	var all []string
+	for _, s := range o.Result.Statuses {
+		if o.Run.Expected(s.Property) == checker.Violated && s.Status != checker.Violated {
+			all = append(all, fmt.Sprintf("%s is %s", s.Property, s.Status))
+		}
+	}
+	return all
+}
+
+// idle says why a run proves nothing, and above all which faults did nothing in it.
+func idle(o *scenarios.Outcome) []string {
+	var reasons, missed []string
+	for _, e := range o.History.Events {
+		if e.Kind == sim.Injected && e.Op == sim.Missed {
+			missed = append(missed, e.Value)
+			reasons = append(reasons, fmt.Sprintf("the moment of `%s` never came", e.Value))
+		}
+	}
+	for _, fault := range o.Result.Idle {
+		if !slices.Contains(missed, fault) {
+			reasons = append(reasons, fmt.Sprintf("`%s` had no effect", fault))
+		}
+	}
+	if len(reasons) < len(o.Result.Unmet) { // there is more to it than faults
+		return o.Result.Unmet
+	}
+	return reasons
+}

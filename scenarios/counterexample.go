@@ -1,0 +1,273 @@
+package scenarios
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/sim"
+)
+
+// A Counterexample is a small run in which a lock violates a property, as a page that joins the catalogue as it is: with what it
+// is about, what is expected of it, and its timeline.
+type Counterexample struct {
+	Failing  Failing
+	Scenario *Scenario // with one run
+	Runs     int       // that it took to make it so small
+	Complete bool      // false if there was no time to make it as small as can be
+}
+
+// counterexampleText is how a counterexample travels.
+type counterexampleText struct {
+	Failing  Failing `json:"failing"`
+	File     string  `json:"file"`
+	Page     string  `json:"page"`
+	Runs     int     `json:"runs"`
+	Complete bool    `json:"complete"`
+}
+
+// MarshalJSON writes the page as its file.
+func (c *Counterexample) MarshalJSON() ([]byte, error) {
+	return json.Marshal(counterexampleText{c.Failing, c.Scenario.File, c.Scenario.String(), c.Runs, c.Complete})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (c *Counterexample) UnmarshalJSON(data []byte) error {
+	var t counterexampleText
+	if err := json.Unmarshal(data, &t); err != nil {
+		return err
+	}
+	page, err := Parse(t.File, []byte(t.Page))
+	*c = Counterexample{t.Failing, page, t.Runs, t.Complete}
+	return err
+}
+
+// Save writes the page into a directory, which must exist, and returns the name of the file: found-LOCK-PROPERTY-ASSUMPTION, and
+// six digits that tell it from others. An old file of that name has the same run.
+func (c *Counterexample) Save(dir string) (file string, err error) {
+	if info, err := os.Stat(dir); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("%s is no directory", dir)
+	}
+	file = filepath.Join(dir, c.Scenario.File)
+	return file, WriteFile(file, []byte(c.Scenario.String()))
+}
+
+// Story is what everybody does in the run, and why it goes wrong.
+func (c *Counterexample) Story() string {
+	var b strings.Builder
+	printLanes(&b, c.Scenario.Lanes)
+	return b.String() + "\n" + c.Scenario.Prose + "\n"
+}
+
+// counterexample puts together the page of the smallest run that was found.
+func (s *shrinker) counterexample() (*Counterexample, error) {
+	page := s.page.edited(func(page *Scenario) {
+		page.File = foundName(page, s.Failing) + ".txtar"
+		page.Prose = s.origin() + "\n\n" + why(s.outcome, s.Failing)
+		run := &page.Runs[0]
+		run.Expect = expectations(s.outcome)
+		if !s.x.restless { // what such a lock does is not the same twice
+			run.Checksum, run.Golden = s.outcome.History.Meta.Checksum, s.outcome.Timeline()
+		}
+		page.Title = headline(page)
+	})
+	checked, err := page.checked()
+	if err != nil {
+		return nil, fmt.Errorf("the page of the smallest run cannot be read: %w", err)
+	}
+	return &Counterexample{Failing: s.Failing, Scenario: checked, Runs: s.played, Complete: s.complete}, nil
+}
+
+// foundName names the file of a page with one run.
+func foundName(page *Scenario, f Failing) string {
+	bare := page.edited(func(page *Scenario) {
+		page.Title, page.Prose = "", ""
+		run := &page.Runs[0]
+		run.Checksum, run.Golden, run.Expect = "", "", nil
+	})
+	sum := fnv.New32a()
+	sum.Write([]byte(bare.String()))
+	name := fmt.Sprintf("found-%s-%s-%s-%06x", page.Runs[0].Lock, f.Property, f.Assumption, sum.Sum32()&0xffffff)
+	return strings.ReplaceAll(name, " ", "-")
+}
+
+// expectations are what makes the outcome the expected one.
+func expectations(o *Outcome) (all []Expectation) {
+	for _, p := range checker.Properties() {
+		e := Expectation{Property: p, Status: o.Result.Status(p)}
+		if e.Status == checker.OK {
+			continue
+		}
+		var reasons []checker.Assumption
+		for _, f := range o.failing() {
+			if f.Property == p {
+				reasons = append(reasons, f.Assumption)
+			}
+		}
+		if len(reasons) == 1 {
+			e.Assumption = reasons[0]
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// proseWidth leaves room for what prose begins with in a file.
+const proseWidth = reports.Width - len("# ")
+
+// origin says where the page comes from.
+func (s *shrinker) origin() string {
+	r, last := s.calm.Resolve(s.calm.Runs[0]), s.page.Resolve(s.page.Runs[0])
+	var kinds []string
+	for _, p := range s.Plan {
+		if !slices.Contains(kinds, string(p.Kind)) {
+			kinds = append(kinds, string(p.Kind))
+		}
+	}
+	slices.Sort(kinds)
+	plan := counted(len(s.Plan), "perturbation", "perturbations")
+	if len(kinds) > 0 {
+		plan += " (" + strings.Join(kinds, ", ") + ")"
+	}
+	text := fmt.Sprintf("Found by exploration: %s of a calm run of %s with %s and %s, a TTL of %s and seed %d. What is left of it: %s, %s, %s.",
+		plan, r.Lock, counted(len(r.clients()), "client", "clients"), servers(r), sim.FormatDuration(r.TTL), cmp.Or(r.Seed, 1),
+		counted(s.page.size()[0], "fault", "faults"), counted(len(last.clients()), "client", "clients"), servers(last))
+	return strings.Join(reports.Wrap(text, proseWidth), "\n")
+}
+
+// servers says how many servers a run has.
+func servers(r Section) string {
+	text := counted(r.Nodes, "node", "nodes")
+	for _, more := range []struct {
+		n         int
+		one, many string
+	}{{r.Replicas, "replica", "replicas"}, {r.Sentinels, "sentinel", "sentinels"}, {r.Shards, "shard", "shards"}} {
+		if more.n > 0 {
+			text += " with " + counted(more.n, more.one, more.many)
+		}
+	}
+	return text
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// why tells how the violation came about.
+func why(o *Outcome, f Failing) string {
+	i := slices.IndexFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Property == f.Property && v.Assumption == f.Assumption })
+	var sentences []string
+	for _, s := range checker.Explain(o.History, o.Result.Violations[i]) {
+		sentences = append(sentences, s.Text)
+	}
+	return strings.Join(reports.Wrap(strings.Join(sentences, " "), proseWidth), "\n")
+}
+
+// headline says in one sentence what goes wrong in a page with one run, and what comes of it.
+func headline(page *Scenario) string {
+	var causes []string
+	page.eachStep(func(_, _ int, lane Lane, step Step) {
+		f := lane.fault(step)
+		if f == nil || undoes(f) {
+			return
+		}
+		if c := page.cause(f); !slices.Contains(causes, c) {
+			causes = append(causes, c)
+		}
+	})
+	effect := "the lock fails"
+	for _, e := range page.Runs[0].Expect {
+		if e.Status == checker.Violated {
+			effect = effects[e.Property]
+			break
+		}
+	}
+	text := "Nothing goes wrong, and yet " + effect + "."
+	if len(causes) > 0 {
+		text = strings.Join(causes, ", ") + ", and " + effect + "."
+	}
+	if len(text) > proseWidth {
+		text = "Several things go wrong, and " + effect + "."
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// effects say what it means that a property is violated.
+var effects = map[checker.Property]string{
+	checker.LeaseExclusion:    "two clients hold the lock at once",
+	checker.ResourceExclusion: "the resource takes a write of one whose turn is over",
+	checker.ExpiredOnReturn:   "a client is granted a lease that is over",
+	checker.NoLostUpdate:      "an update is lost",
+	checker.OwnerOnly:         "a client touches the key of another",
+	checker.Tokens:            "fencing tokens do not grow",
+	checker.DeadlockFreedom:   "nobody gets the lock any more",
+	checker.FaultTolerance:    "nobody gets the lock in time",
+}
+
+// cause says what a fault stands for.
+func (s *Scenario) cause(f sim.Fault) string {
+	r := s.Resolve(s.Runs[0])
+	what := func(process string) string {
+		switch {
+		case r.isClient(process):
+			return "a client"
+		case process == resourceName:
+			return "the resource"
+		case slices.Contains(r.ReplicaNames(), process):
+			return "a replica"
+		case slices.Contains(r.SentinelNames(), process):
+			return "a sentinel"
+		case slices.Contains(r.ShardNames(), process):
+			return "a shard"
+		}
+		return "a node"
+	}
+	turn := func(ahead bool, yes, no string) string {
+		if ahead {
+			return yes
+		}
+		return no
+	}
+	switch f := f.(type) {
+	case sim.Pause:
+		return what(f.Process) + turn(r.isClient(f.Process), " pauses", " hangs")
+	case sim.Crash:
+		return what(f.Process) + turn(r.isClient(f.Process), " dies", " crashes")
+	case sim.Stop:
+		return what(f.Process) + " is stopped"
+	case sim.Restart:
+		return what(f.Process) + " comes back empty"
+	case sim.Promote:
+		return "a replica is promoted"
+	case sim.Follow:
+		return what(f.Process) + " follows another"
+	case sim.Jump:
+		return "the clock of " + what(f.Process) + " jumps " + turn(f.By > 0, "forward", "back")
+	case sim.Drift:
+		return "the clock of " + what(f.Process) + " runs " + turn(f.PPM > 0, "fast", "slow")
+	case sim.Slew:
+		return "the clock of " + what(f.Process) + " is corrected"
+	case sim.Cut, sim.Hold:
+		return "a link is cut"
+	case sim.Delay:
+		return "a link is slow"
+	case sim.Reset:
+		return "connections break"
+	case sim.Chosen:
+		message := turn(f.Link.To == resourceName, "a write", turn(f.Reply, "a reply", "a request"))
+		return message + turn(f.Action == sim.ResetMessage, " is lost", " is late")
+	}
+	return f.String()
+}

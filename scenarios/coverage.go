@@ -1,0 +1,211 @@
+package scenarios
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"regexp"
+
+	"lockstep/sim"
+)
+
+// Coverage is what the walks of a random search came to: how much of what could go wrong they tried, and which dangerous states
+// they reached. A search without a violation says little about the states that it never reached.
+type Coverage struct {
+	Walks   int           `json:"walks"`   // those that came to their end
+	Found   int           `json:"found"`   // how many of them ended with a violation
+	Runs    int           `json:"runs"`    // of all walks, calm ones included
+	Classes map[Class]int `json:"classes"` // of the runs
+	// Kinds has what was tried of each kind, by the last perturbation of each run.
+	Kinds map[Kind]*Tried `json:"kinds"`
+	// Behaviours counts the runs in which the same happened to each process in the same order, whenever that was, by a hash.
+	// Unlike [Trial.Story] it has no times in it: the calm runs of two seeds behave the same.
+	Behaviours map[uint64]int `json:"behaviours"`
+	// States counts the runs that reached a state, up to when everything heals, for each state that is possible in the setting.
+	States map[string]int `json:"states"`
+}
+
+// Tried is what was tried of a kind of perturbation.
+type Tried struct {
+	Runs int `json:"runs"`
+	Bit  int `json:"bit"` // in how many of them everything that went wrong had an effect
+	// Places counts how often each perturbation was tried, without its magnitudes, by a hash.
+	Places map[uint64]int `json:"places"`
+}
+
+// walked counts a walk that came to its end.
+func (c *Coverage) walked(found bool) {
+	c.Walks++
+	if found {
+		c.Found++
+	}
+}
+
+// add counts a run, to whose plan something was added last.
+func (c *Coverage) add(t Trial, added []Perturbation, o *Outcome) {
+	c.make()
+	c.Runs++
+	c.Classes[t.Class]++
+	for _, p := range added {
+		k := c.Kinds[p.Kind]
+		if k == nil {
+			k = &Tried{Places: map[uint64]int{}}
+			c.Kinds[p.Kind] = k
+		}
+		k.Runs++
+		k.Places[hashed(p.place())]++
+		if t.Class != Idle {
+			k.Bit++
+		}
+	}
+	c.Behaviours[behaviour(o.History)]++
+	reached := reached(o.History)
+	for _, s := range states {
+		if s.possible(&o.History.Meta, o.Run.Lanes) {
+			n := 0
+			if reached[s.name] {
+				n = 1
+			}
+			c.States[s.name] += n
+		}
+	}
+}
+
+func (c *Coverage) make() {
+	if c.Classes == nil {
+		c.Classes, c.Kinds, c.Behaviours, c.States = map[Class]int{}, map[Kind]*Tried{}, map[uint64]int{}, map[string]int{}
+	}
+}
+
+// Merge adds what another search covered. The order of merges does not matter.
+func (c *Coverage) Merge(d *Coverage) {
+	c.make()
+	c.Walks, c.Found, c.Runs = c.Walks+d.Walks, c.Found+d.Found, c.Runs+d.Runs
+	merge(c.Classes, d.Classes)
+	merge(c.Behaviours, d.Behaviours)
+	merge(c.States, d.States)
+	for kind, t := range d.Kinds {
+		k := c.Kinds[kind]
+		if k == nil {
+			k = &Tried{Places: map[uint64]int{}}
+			c.Kinds[kind] = k
+		}
+		k.Runs, k.Bit = k.Runs+t.Runs, k.Bit+t.Bit
+		merge(k.Places, t.Places)
+	}
+}
+
+func merge[K comparable](to, from map[K]int) {
+	for k, n := range from {
+		to[k] += n
+	}
+}
+
+// magnitude is what differs between perturbations of one place.
+var magnitude = regexp.MustCompile(`[+-]?\b[0-9]+(ns|µs|ms|s|ppm)\b`)
+
+// place names a perturbation without its magnitudes.
+func (p Perturbation) place() string {
+	return string(p.Kind) + " " + magnitude.ReplaceAllString(p.String(), "")
+}
+
+func hashed(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
+}
+
+// behaviour is a hash of what happened to each process, in the order in which it did, but for messages and faults.
+func behaviour(h *sim.History) uint64 {
+	sums := map[string]uint64{}
+	var sum uint64
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Kind == sim.Message || e.Kind == sim.Injected || e.Kind == sim.Bite {
+			continue
+		}
+		next := hashed(fmt.Sprintf("%d %s %s %s %s %s %s", sums[e.Process], e.Process, e.Kind, e.Op, sim.Client(e.Lease), sim.Client(e.Owner), e.By))
+		sum += next - sums[e.Process] // of the last of each process, whichever comes first
+		sums[e.Process] = next
+	}
+	return sum
+}
+
+// Fresh is how likely the next run is to behave as none before: as the share of the behaviours among the runs that came up
+// once (Good, "The population frequencies of species and the estimation of population parameters", 1953; for tests: Böhme,
+// "STADS: Software Testing as Species Discovery", 2018). It is an estimate, since runs of one walk resemble each other.
+func (c *Coverage) Fresh() float64 {
+	return float64(c.once()) / float64(max(1, c.Runs))
+}
+
+func (c *Coverage) once() int {
+	once := 0
+	for _, n := range c.Behaviours {
+		if n == 1 {
+			once++
+		}
+	}
+	return once
+}
+
+// Lines prints the coverage, in at most 100 columns.
+func (c *Coverage) Lines() []string {
+	lines := []string{
+		Share(c.Found, c.Walks),
+		fmt.Sprintf("%s runs: %s survived, %s in which something had no effect, %s violating, %s that prove nothing",
+			Grouped(c.Runs), Grouped(c.Classes[Survived]), Grouped(c.Classes[Idle]), Grouped(c.Classes[Violating]), Grouped(c.Classes[Unproved])),
+		fmt.Sprintf("%s behaviours, %s of which came up once: the next run is a new one with %s", Grouped(len(c.Behaviours)), Grouped(c.once()), percent(c.Fresh())),
+		"",
+		fmt.Sprintf("%-12s %10s %10s %10s", "perturbed by", "tried", "effective", "places"),
+	}
+	for _, kind := range Kinds() {
+		if k := c.Kinds[kind]; k != nil {
+			lines = append(lines, fmt.Sprintf("%-12s %10s %10s %10s", kind, Grouped(k.Runs), Grouped(k.Bit), Grouped(len(k.Places))))
+		}
+	}
+	lines = append(lines, "", "dangerous states, and how many runs reached them")
+	var never []string
+	for _, s := range states {
+		switch n, possible := c.States[s.name]; {
+		case n > 0:
+			lines = append(lines, fmt.Sprintf("%10s  %s", Grouped(n), s.name))
+		case possible:
+			never = append(never, fmt.Sprintf("%10s  %s", "never", s.name))
+		}
+	}
+	return append(lines, never...)
+}
+
+// Share says how many of n walks found a violation, and what that says about others, at a confidence of 95 %: none in n means
+// fewer than three in n (Hanley, Lippman-Hand, "If Nothing Goes Wrong, Is Everything All Right?", 1983), otherwise as Wilson has it
+// ("Probable Inference, the Law of Succession, and Statistical Inference", 1927). Walks have seeds of their own and are
+// independent; runs of one walk are not.
+func Share(found, n int) string {
+	const z = 1.96
+	switch {
+	case n == 0:
+		return "no walk came to its end"
+	case found == 0:
+		return fmt.Sprintf("0 of %s: below %s per walk at 95 %%", walksOf(n), percent(min(1, 3/float64(n))))
+	}
+	p, f := float64(found)/float64(n), float64(n)
+	centre, spread := p+z*z/(2*f), z*math.Sqrt(p*(1-p)/f+z*z/(4*f*f))
+	low, high := (centre-spread)/(1+z*z/f), (centre+spread)/(1+z*z/f)
+	return fmt.Sprintf("%s of %s: %s, and %s to %s per walk at 95 %%", Grouped(found), walksOf(n), percent(p), percent(max(0, low)), percent(min(1, high)))
+}
+
+func walksOf(n int) string {
+	if n == 1 {
+		return "1 walk"
+	}
+	return Grouped(n) + " walks"
+}
+
+// percent prints a share with two digits.
+func percent(share float64) string {
+	share *= 100
+	if share == 0 || share >= 99.5 {
+		return fmt.Sprintf("%.0f %%", share)
+	}
+	return fmt.Sprintf("%.*f %%", max(0, 1-int(math.Floor(math.Log10(share)))), share)
+}

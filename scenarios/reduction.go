@@ -1,0 +1,497 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+// A reduction is a way to make a page with one run smaller. It lists the pages that could come of it; some of them may make no
+// sense, which the parser finds out.
+
+// edited returns a copy of the scenario that f has changed. Lanes that lost all their steps are gone.
+func (s *Scenario) edited(f func(*Scenario)) *Scenario {
+	page := *s
+	page.Lanes, page.Musts, page.Runs = slices.Clone(s.Lanes), slices.Clone(s.Musts), slices.Clone(s.Runs)
+	for i, lane := range page.Lanes {
+		page.Lanes[i].Steps = slices.Clone(lane.Steps)
+	}
+	f(&page)
+	page.Lanes = slices.DeleteFunc(page.Lanes, func(l Lane) bool { return len(l.Steps) == 0 })
+	return &page
+}
+
+// fault returns the fault that a step of the lane injects; nil if it injects none.
+func (l Lane) fault(step Step) sim.Fault {
+	if l.Process == Nemesis {
+		return faultOf(step)
+	}
+	if pause, ok := once(step).(Pause); ok {
+		return sim.Pause{Process: l.Process, For: pause.For}
+	}
+	return nil
+}
+
+// undoes reports whether a fault only ends what others do.
+func undoes(f sim.Fault) bool {
+	switch f := f.(type) {
+	case sim.Resume, sim.Heal, sim.ReleaseLink:
+		return true
+	case sim.Restart:
+		return !f.Empty
+	}
+	return false
+}
+
+// times is how often a step is carried out.
+func times(step Step) int {
+	if r, ok := step.(Repeat); ok {
+		return r.N
+	}
+	return 1
+}
+
+// without returns the page without the steps that drop picks, and without what would undo a fault on a target that has no fault any
+// more.
+func (s *Scenario) without(drop func(Lane, Step) bool) *Scenario {
+	return s.edited(func(page *Scenario) {
+		for i, lane := range page.Lanes {
+			page.Lanes[i].Steps = slices.DeleteFunc(lane.Steps, func(step Step) bool { return drop(lane, step) })
+		}
+		acted := map[string]bool{}
+		for _, lane := range page.Lanes {
+			for _, step := range lane.Steps {
+				if f := lane.fault(step); f != nil && !undoes(f) {
+					acted[f.Target()] = true
+				}
+			}
+		}
+		for i, lane := range page.Lanes {
+			page.Lanes[i].Steps = slices.DeleteFunc(lane.Steps, func(step Step) bool {
+				f := lane.fault(step)
+				return f != nil && undoes(f) && f.Target() != "" && !acted[f.Target()]
+			})
+		}
+	})
+}
+
+// withoutFaults returns the page without the faults that are printed so.
+func (s *Scenario) withoutFaults(printed []string) *Scenario {
+	return s.without(func(lane Lane, step Step) bool {
+		f := lane.fault(step)
+		return f != nil && slices.Contains(printed, f.String())
+	})
+}
+
+// eachStep calls f with each step and its place.
+func (s *Scenario) eachStep(f func(i, j int, lane Lane, step Step)) {
+	for i, lane := range s.Lanes {
+		for j, step := range lane.Steps {
+			f(i, j, lane, step)
+		}
+	}
+}
+
+// withoutAt returns the page without one step.
+func (s *Scenario) withoutAt(i, j int) *Scenario {
+	process, n := s.Lanes[i].Process, -1
+	return s.without(func(lane Lane, _ Step) bool {
+		if lane.Process != process {
+			return false
+		}
+		n++
+		return n == j
+	})
+}
+
+// withStep returns the page with another step in a place.
+func (s *Scenario) withStep(i, j int, step Step) *Scenario {
+	return s.edited(func(page *Scenario) { page.Lanes[i].Steps[j] = step })
+}
+
+// withoutFault leaves out one fault, and what undoes it.
+func withoutFault(s *Scenario) (pages []*Scenario) {
+	s.eachStep(func(i, j int, lane Lane, step Step) {
+		if f := lane.fault(step); f != nil && !undoes(f) {
+			pages = append(pages, s.withoutAt(i, j))
+		}
+	})
+	return pages
+}
+
+// withoutRepair leaves out what undoes a fault: in the end everything heals anyway.
+func withoutRepair(s *Scenario) (pages []*Scenario) {
+	s.eachStep(func(i, j int, lane Lane, step Step) {
+		if f := lane.fault(step); f != nil && undoes(f) {
+			pages = append(pages, s.withoutAt(i, j))
+		}
+	})
+	return pages
+}
+
+// withoutClient leaves out a client, and the faults that are about it.
+func withoutClient(s *Scenario) (pages []*Scenario) {
+	for _, gone := range s.Lanes {
+		if gone.Process != Nemesis {
+			pages = append(pages, s.without(func(lane Lane, step Step) bool {
+				return lane.Process == gone.Process || lane.Process == Nemesis && about(step, gone.Process)
+			}))
+		}
+	}
+	return pages
+}
+
+// processName matches the names of processes in the printed form of a step.
+var processName = regexp.MustCompile(`\b[a-z]+[0-9]+\b`)
+
+// about reports whether a step of the nemesis is about a process.
+func about(step Step, process string) bool {
+	return slices.Contains(processName.FindAllString(step.String(), -1), process)
+}
+
+// withoutServers leaves out a server, or two lock nodes: of five a majority is three, of four still, and of three it is two. The
+// faults that are about them go, too, and those that come after them take their names.
+func withoutServers(s *Scenario) (pages []*Scenario) {
+	r := s.Runs[0]
+	for i := range r.Nodes {
+		for j := range i {
+			pages = append(pages, s.withoutServer('n', i+1).withoutServer('n', j+1))
+		}
+	}
+	for i := range r.Nodes {
+		pages = append(pages, s.withoutServer('n', i+1))
+	}
+	for i := range r.Replicas {
+		pages = append(pages, s.withoutServer('r', i+1))
+	}
+	all := s
+	for i := r.Sentinels; i > 0; i-- {
+		all = all.withoutServer('s', i)
+		pages = append(pages, all)
+	}
+	return pages
+}
+
+// withoutServer leaves out the server with a number among those of its kind.
+func (s *Scenario) withoutServer(kind byte, number int) *Scenario {
+	name := func(n int) string { return string(kind) + strconv.Itoa(n) }
+	names := map[string]string{}
+	for n := number + 1; n <= 9; n++ {
+		names[name(n)] = name(n - 1)
+	}
+	page := s.without(func(lane Lane, step Step) bool { return lane.Process == Nemesis && about(step, name(number)) })
+	return page.renamed(names).edited(func(page *Scenario) {
+		r := &page.Runs[0]
+		switch kind {
+		case 'n':
+			r.Nodes--
+		case 'r':
+			r.Replicas--
+		case 's':
+			r.Sentinels--
+		}
+	})
+}
+
+// renamed returns the page with other names for some processes.
+func (s *Scenario) renamed(names map[string]string) *Scenario {
+	rename := func(text string) string {
+		return processName.ReplaceAllStringFunc(text, func(name string) string { return cmp.Or(names[name], name) })
+	}
+	return s.edited(func(page *Scenario) {
+		for i, lane := range page.Lanes {
+			page.Lanes[i].Process = rename(lane.Process)
+			for j, step := range lane.Steps {
+				if lane.Process == Nemesis {
+					page.Lanes[i].Steps[j] = readBack(parseStep(Nemesis, rename(step.String())))
+				}
+			}
+		}
+		for i, m := range page.Musts {
+			page.Musts[i] = readBack(checker.ParseMust(rename(m.String())))
+		}
+	})
+}
+
+// readBack takes what cannot fail: what was printed is read, with other names of the same kind.
+func readBack[T any](x T, err error) T {
+	if err != nil {
+		panic("scenarios: " + err.Error())
+	}
+	return x
+}
+
+// renumbered gives the clients the numbers from 1 on.
+func renumbered(s *Scenario) []*Scenario {
+	names := map[string]string{}
+	for _, lane := range s.Lanes {
+		if lane.Process != Nemesis {
+			names[lane.Process] = fmt.Sprintf("c%d", len(names)+1)
+		}
+	}
+	return []*Scenario{s.renamed(names)}
+}
+
+// withoutStep leaves out a step of a client, or all from it on, or does it less often.
+func withoutStep(s *Scenario) (pages []*Scenario) {
+	s.eachStep(func(i, j int, lane Lane, step Step) {
+		if lane.Process == Nemesis || lane.fault(step) != nil {
+			return
+		}
+		pages = append(pages,
+			s.edited(func(page *Scenario) { page.Lanes[i].Steps = page.Lanes[i].Steps[:j] }),
+			s.withoutAt(i, j))
+		if n := times(step); n > 1 {
+			pages = append(pages, s.withStep(i, j, once(step)))
+			if n > 3 {
+				pages = append(pages, s.withStep(i, j, Repeat{N: n / 2, Step: once(step)}))
+			}
+			pages = append(pages, s.withStep(i, j, Repeat{N: n - 1, Step: once(step)}))
+		}
+	})
+	return pages
+}
+
+// withPlainerStep says less in one step.
+func withPlainerStep(s *Scenario) (pages []*Scenario) {
+	s.eachStep(func(i, j int, _ Lane, step Step) {
+		for _, plainer := range plainerSteps(step) {
+			pages = append(pages, s.withStep(i, j, plainer))
+		}
+	})
+	return pages
+}
+
+// plainerSteps lists steps that are like one and have fewer words, the plainest first.
+func plainerSteps(step Step) (all []Step) {
+	switch step := step.(type) {
+	case Acquire:
+		all = append(all, Acquire{}, Acquire{Within: step.Within})
+	case Increment:
+		all = append(all, Increment{})
+	case Release:
+		all = append(all, Release{})
+	case Write:
+		all = append(all, Write{Value: step.Value})
+	case AtStart:
+		for _, f := range plainerFaults(step.Fault) {
+			all = append(all, AtStart{f})
+		}
+	case At:
+		all = append(all, AtStart{step.Fault})
+		for _, f := range plainerFaults(step.Fault) {
+			all = append(all, At{step.Time, f})
+		}
+	case When:
+		all = append(all, AtStart{step.Fault})
+		first, now := step, step
+		first.Event.Nth, now.After = 0, 0
+		all = append(all, first, now)
+		for _, f := range plainerFaults(step.Fault) {
+			all = append(all, When{step.Event, step.After, f})
+		}
+	}
+	return all
+}
+
+// plainerFaults lists faults that are like one and have fewer words.
+func plainerFaults(f sim.Fault) []sim.Fault {
+	switch f := f.(type) {
+	case sim.Crash:
+		f.Power = false
+		return []sim.Fault{f}
+	case sim.Restart:
+		f.Empty = false
+		return []sim.Fault{f}
+	case sim.Chosen:
+		f.Nth = 0
+		return []sim.Fault{f}
+	}
+	return nil
+}
+
+// withUsualTTL sets the TTL to its default. What is as long as a part of a lease grows or shrinks with it; what is short against
+// one may have nothing to do with it.
+func withUsualTTL(s *Scenario) []*Scenario {
+	ttl := s.Resolve(s.Runs[0]).TTL
+	usual := func(least time.Duration) *Scenario {
+		return s.edited(func(page *Scenario) {
+			page.TTL, page.Runs[0].TTL = 0, 0
+			page.eachStep(func(i, j int, _ Lane, step Step) {
+				page.Lanes[i].Steps[j] = scaleStep(step, func(d time.Duration) time.Duration {
+					if d.Abs() < least {
+						return d
+					}
+					return time.Duration(float64(d) * float64(DefaultTTL) / float64(ttl)).Round(time.Microsecond)
+				})
+			})
+		})
+	}
+	return []*Scenario{usual(0), usual(ttl / 10)}
+}
+
+// withFirstSeed plays the run with another seed, one of the first.
+func withFirstSeed(s *Scenario) (pages []*Scenario) {
+	for seed := range uint64(6) {
+		if seed != 1 { // which 0 stands for
+			pages = append(pages, s.edited(func(page *Scenario) { page.Runs[0].Seed = seed }))
+		}
+	}
+	return pages
+}
+
+// withRounderNumber makes a number rounder, in all places in which it stands or in one.
+func withRounderNumber(s *Scenario) (pages []*Scenario) {
+	var distinct []int64
+	s.eachStep(func(_, _ int, _ Lane, step Step) {
+		for _, n := range numbersOf(step) {
+			if !slices.Contains(distinct, n) {
+				distinct = append(distinct, n)
+			}
+		}
+	})
+	for _, n := range distinct {
+		for _, r := range rounder(n) {
+			pages = append(pages, s.edited(func(page *Scenario) {
+				page.eachStep(func(i, j int, _ Lane, step Step) {
+					for k, m := range numbersOf(step) {
+						if m == n {
+							step = withNumber(step, k, r)
+						}
+					}
+					page.Lanes[i].Steps[j] = step
+				})
+			}))
+		}
+	}
+	s.eachStep(func(i, j int, _ Lane, step Step) {
+		for k, n := range numbersOf(step) {
+			for _, r := range rounder(n) {
+				pages = append(pages, s.withStep(i, j, withNumber(step, k, r)))
+			}
+		}
+	})
+	return pages
+}
+
+// numbersOf lists the numbers of a step that could be others: its durations, in nanoseconds, and its drift, in ppm.
+func numbersOf(step Step) []int64 {
+	if d, ok := faultOf(step).(sim.Drift); ok && d.PPM != 0 {
+		return []int64{d.PPM}
+	}
+	var all []int64
+	scaleStep(step, func(d time.Duration) time.Duration {
+		all = append(all, int64(d))
+		return d
+	})
+	return all
+}
+
+// withNumber returns the step with another number in a place among those of numbersOf.
+func withNumber(step Step, k int, n int64) Step {
+	if d, ok := faultOf(step).(sim.Drift); ok {
+		return withFault(step, func(sim.Fault) sim.Fault { return sim.Drift{Process: d.Process, PPM: n} })
+	}
+	return scaleStep(step, func(d time.Duration) time.Duration {
+		if k--; k == -1 {
+			return time.Duration(n)
+		}
+		return d
+	})
+}
+
+// roughness is how far a number is from being round: 1, 2 and 5 with zeros are roundest, then come those with one digit, and
+// so on. Fractions of a second, which are all that a duration has beside seconds, are a little rougher.
+func roughness(n int64) int {
+	if n == 0 {
+		return 0
+	}
+	rough := 0
+	if n%int64(time.Second) != 0 {
+		rough = 1
+	}
+	for n%10 == 0 {
+		n /= 10
+	}
+	switch n {
+	case 1, 2, 5, -1, -2, -5:
+		return rough
+	}
+	for ; n != 0; n /= 10 {
+		rough++
+	}
+	return rough
+}
+
+// rounder lists rounder numbers that are near to one, the roundest first, and then the nearest.
+func rounder(n int64) []int64 {
+	sign := int64(1)
+	if n < 0 {
+		sign, n = -1, -n
+	}
+	near := func(r int64) bool { return 2*r >= n && 2*n >= r }
+	all := []int64{int64(time.Second)} // where a short time will do, a second may
+	for unit := int64(1); unit <= 2*n; unit *= 10 {
+		for digit := int64(1); digit < 10; digit++ {
+			if r := digit * unit; near(r) {
+				all = append(all, r)
+			}
+		}
+		if down := n / unit * unit; down > 0 {
+			all = append(all, down)
+		}
+	}
+	distance := func(r int64) int64 { return max(r-n, n-r) }
+	slices.SortStableFunc(all, func(a, b int64) int {
+		return cmp.Or(cmp.Compare(roughness(a), roughness(b)), cmp.Compare(distance(a), distance(b)), cmp.Compare(a, b))
+	})
+	all = slices.DeleteFunc(slices.Compact(all), func(r int64) bool { return roughness(r) >= roughness(n) })
+	for i := range all {
+		all[i] *= sign
+	}
+	return all
+}
+
+// disciplined reports whether each client uses its lock as it should: it has asked for the lock, and not released it, when it
+// touches the resource; it does not sleep through its lease; it enters before it writes where that is what protects the
+// resource; and it reads what it updates. A run in which one does not proves nothing against the lock.
+func (s *Scenario) disciplined() bool {
+	r := s.Resolve(s.Runs[0])
+	for _, lane := range r.Lanes {
+		var asked, entered, read bool
+		var slept time.Duration
+		for _, step := range lane.Steps {
+			switch step := once(step).(type) {
+			case Acquire:
+				asked, entered, read, slept = true, false, false, 0
+			case Release:
+				asked = false
+			case Enter:
+				entered = true
+			case Read:
+				read = asked
+			case Extend:
+				slept = 0
+			case Sleep:
+				if slept += step.For; asked && slept >= r.TTL {
+					return false
+				}
+			case Update:
+				if !read {
+					return false
+				}
+			case Write:
+				if !asked || r.Resource == CheckAndSet && !entered && !step.Blind {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,254 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// A Search looks for plans: sets of perturbations of a calm run that make a lock violate a property.
+type Search struct {
+	Calm *Scenario // with one run, as from [Shape.Calm]; nothing goes wrong in it
+	// Lock is put in the place of the one that Calm names; default: that one.
+	Lock     string
+	Seed     uint64 // of the calm run; default 1
+	Kinds    []Kind // of perturbations; default all
+	Restless bool   // as in [Case]
+	// Properties are those whose violation is looked for; default all.
+	Properties []checker.Property
+	// Workers is how many processes play; default one per core.
+	Workers int
+	// First has the search end with the first violation.
+	First bool
+	// Progress, if it is set, is called now and then with how many runs are done, and how many there are to do as far as is known.
+	Progress func(done, known int)
+
+	// New is the lock for where there are no workers, which find it by its name (GOOS=js); default: [clients.Find].
+	New clients.New
+
+	do func(ctx context.Context, job json.RawMessage) (sim.Outcome, error) // hands a job to a worker
+}
+
+// Start has the search done by the workers of a supervisor, which must call [Serve]. The caller calls stop when the search is over.
+func (s *Search) Start(workers *sim.Supervisor) (stop func(), err error) {
+	s.Workers = cmp.Or(workers.Workers, s.Workers)
+	if runtime.GOOS == "js" {
+		return func() {}, nil
+	}
+	pool, err := workers.Start()
+	if err != nil {
+		return nil, err
+	}
+	s.do = pool.Do
+	return pool.Close, nil
+}
+
+// here does a job in this process, where there are no others.
+func (s *Search) here(ctx context.Context, data json.RawMessage) (sim.Outcome, error) {
+	quietRedis()
+	d, err := perform(ctx, data, Case{New: s.New}.find)
+	if err != nil {
+		return sim.Outcome{Report: &sim.Report{Reason: err.Error()}}, nil
+	}
+	result, err := json.Marshal(d)
+	return sim.Outcome{Result: result}, err
+}
+
+// seed is the seed of the calm run.
+func (s *Search) seed() uint64 { return cmp.Or(s.Seed, 1) }
+
+func (s *Search) kinds() []Kind {
+	if len(s.Kinds) == 0 {
+		return Kinds()
+	}
+	return s.Kinds
+}
+
+// A lostWorker says that a worker process did not live through an errand, or took too long over it.
+type lostWorker struct{ *sim.Report }
+
+func (e lostWorker) Error() string {
+	if e.Stacks == "" {
+		return e.Reason
+	}
+	return e.Reason + "\n" + e.Stacks
+}
+
+// carry is send for an errand in which a run may not come to its end. Where it is an expansion, that one is reported, and the
+// others are played nevertheless: if nobody can tell which one it was, one at a time.
+func (s *Search) carry(ctx context.Context, e *errand) (*yield, error) {
+	if e.Expand == nil {
+		return s.send(ctx, e)
+	}
+	all := &yield{}
+	for rest := *e.Expand; ; {
+		one := *e
+		one.Expand = &rest
+		y, err := s.send(ctx, &one)
+		lost, ok := errors.AsType[lostWorker](err)
+		switch {
+		case ok && rest.Count == 1:
+			y = &yield{Broken: []Broken{{Why: lost.Error(), Plan: rest.Prefix}}} // and one more, which nobody lived to tell
+		case ok:
+			rest.Count = 1
+			continue
+		case err != nil:
+			return nil, err
+		}
+		done := len(y.Trials) + y.Tally.Plans + len(y.Broken)
+		all.add(y)
+		if rest.From += done; done == 0 || rest.Count == 0 && len(y.Broken) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// add adds what came back from the next part of the same errand.
+func (y *yield) add(z *yield) {
+	y.Trials = append(y.Trials, z.Trials...)
+	y.Tally.add(z.Tally)
+	y.Played += z.Played
+	y.Twice += z.Twice
+	y.Differs = cmp.Or(y.Differs, z.Differs)
+	y.Broken = append(y.Broken, z.Broken...)
+}
+
+// send has a worker do an errand.
+func (s *Search) send(ctx context.Context, e *errand) (*yield, error) {
+	run := s.Calm.Runs[0]
+	e.Restless, e.Properties = s.Restless, s.Properties
+	data, err := json.Marshal(job{
+		File: s.Calm.File, Source: s.Calm.String(), Run: run.ID(), Lock: cmp.Or(s.Lock, run.Lock), Seed: s.seed(), On: OnSim, Errand: e,
+	})
+	if err != nil {
+		return nil, err
+	}
+	do := s.do
+	if do == nil {
+		do = s.here
+	}
+	out, err := do(ctx, data)
+	switch {
+	case err != nil:
+		return nil, err
+	case out.Report != nil:
+		return nil, lostWorker{out.Report}
+	}
+	var d done
+	if err := json.Unmarshal(out.Result, &d); err != nil {
+		return nil, fmt.Errorf("scenarios: the worker's answer cannot be read: %w", err)
+	}
+	if d.Yield == nil {
+		return nil, errors.New("scenarios: the worker did something else")
+	}
+	return d.Yield, nil
+}
+
+// sendAll has the workers do errands, as many at once as there are workers, and calls each with what comes back, one after the
+// other, in the order in which they end. It stops at the first error, of an errand or of each, and at the end of ctx.
+func (s *Search) sendAll(ctx context.Context, errands []*errand, each func(i int, y *yield) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	todo := make(chan int, len(errands))
+	for i := range errands {
+		todo <- i
+	}
+	close(todo)
+	var hands sync.WaitGroup
+	var mu sync.Mutex // held around each
+	for range min(s.workers(), len(errands)) {
+		hands.Go(func() {
+			for i := range todo {
+				if ctx.Err() != nil {
+					return
+				}
+				y, err := s.carry(ctx, errands[i])
+				mu.Lock()
+				if err == nil && ctx.Err() == nil {
+					err = each(i, y)
+				}
+				mu.Unlock()
+				if err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	hands.Wait()
+	return context.Cause(ctx)
+}
+
+func (s *Search) workers() int {
+	if s.do == nil {
+		return 1
+	}
+	return cmp.Or(s.Workers, runtime.NumCPU())
+}
+
+// errFound ends a search that looks for one violation.
+var errFound = errors.New("found")
+
+// Found is a plan that violates a property, or that a lock does not live through.
+type Found struct {
+	Trial
+	Failing Failing // what is new about it: one of Faults
+	// Broke says why the run did not come to its end, if that is what is wrong: the lock panicked, spun, or left goroutines behind.
+	Broke string `json:",omitempty"`
+}
+
+// Firsts keeps of each way to fail the first plan: the one with the fewest perturbations, and of these the one that comes first.
+func Firsts(found []Found) []Found {
+	found = slices.Clone(found)
+	slices.SortStableFunc(found, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(len(a.Plan), len(b.Plan)), slices.CompareFunc(a.Plan, b.Plan, Perturbation.compare), cmp.Compare(a.Seed, b.Seed))
+	})
+	var kept []Found
+	seen := map[Failing]bool{}
+	broke := false
+	for _, f := range found {
+		if f.Broke != "" {
+			if !broke {
+				kept = append(kept, f)
+			}
+			broke = true
+			continue
+		}
+		for _, failing := range f.Faults {
+			if !seen[failing] {
+				f.Failing = failing
+				kept = append(kept, f)
+				break
+			}
+		}
+		for _, failing := range f.Faults {
+			seen[failing] = true
+		}
+	}
+	return kept
+}
+
+// Shrink has a worker find the smallest scenario that violates the same property for the same reason.
+func (s *Search) Shrink(ctx context.Context, f Found) (*Counterexample, error) {
+	one := *s
+	one.Seed = f.Seed
+	y, err := one.send(ctx, &errand{Shrink: &shrinking{Plan: f.Plan, Failing: f.Failing}})
+	switch {
+	case err != nil:
+		return nil, err
+	case y.Refused != "":
+		return nil, fmt.Errorf("what was found cannot be reduced: %s", y.Refused)
+	case len(y.Broken) > 0:
+		return nil, fmt.Errorf("a run did not come to its end while %s was reduced: %s", f.Failing, y.Broken[0].Why)
+	}
+	return y.Shrunk, nil
+}

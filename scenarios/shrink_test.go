@@ -1,0 +1,244 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	lacking "lockstep/clients/broken"
+)
+
+// A planned run is a calm run with faults that somebody thought of, of which most do not matter.
+type plannedRun struct {
+	name    string
+	shape   Shape
+	faults  []string // the perturbations by the nemesis; the steps of one are separated by semicolons
+	pause   string   // a pause of c1 before the second step of its lane; empty if there is none
+	failing Failing
+	seed    uint64
+	want    string // what is left, without what is for people; for a lock of the literature it is in testdata/found
+}
+
+// idleFaults have no part in anything.
+var idleFaults = []string{
+	"at 1h crash n1", // never comes
+	"when c2 acquires cut c2-n1; when c2 acquires +50ms heal c2-n1",
+	"at 3s delay c2->resource 30ms",
+	"on reply EVALSHA #7 n1->c2 delay 1s", // there are not that many
+}
+
+func planned() []plannedRun {
+	return []plannedRun{
+		{
+			name:  "a pause",
+			shape: Shape{Lock: "redlock", Nodes: 5, Clients: 3},
+			faults: []string{
+				"when c2 acquires cut c2-n4; when c2 acquires +12s heal c2-n4",
+				"when n5 sets c1 crash n5; when n5 sets c1 +50ms restart n5",
+				"when c3 acquires jump c3 -12s",
+			},
+			pause:   "12s",
+			failing: Failing{checker.ResourceExclusion, checker.BoundedPause},
+		},
+		{
+			name:  "a partition of which two links matter, and an empty node",
+			shape: Shape{Lock: "redlock", Nodes: 5, Clients: 2},
+			faults: []string{
+				"when c1 acquires cut c1-n4; when c1 acquires cut c1-n5; when c1 acquires cut c2-n1; when c1 acquires cut c2-n2; " +
+					"when c1 acquires +12s heal c1-n4; when c1 acquires +12s heal c1-n5; when c1 acquires +12s heal c2-n1; when c1 acquires +12s heal c2-n2",
+				"when n3 sets c1 crash n3; when n3 sets c1 +50ms restart n3 empty",
+				"drift n2 +5000ppm",
+			},
+			failing: Failing{checker.LeaseExclusion, checker.DurableNodes},
+		},
+		{
+			name:    "a jump, with another TTL and another seed",
+			shape:   Shape{Lock: "single", Clients: 3, TTL: 3 * time.Second},
+			faults:  append([]string{"when n1 sets c1 jump n1 +3600ms"}, idleFaults...),
+			failing: Failing{checker.LeaseExclusion, checker.BoundedClockError},
+			seed:    18446744073709551557,
+		},
+		{
+			name:    "a failover",
+			shape:   Shape{Lock: "single", Replicas: 2, Clients: 2, Extend: true},
+			faults:  []string{"on request SET n1->r1 delay 2s", "when n1 sets c1 crash n1; when n1 sets c1 +50ms promote r1", "drift c2 +5000ppm"},
+			failing: Failing{checker.LeaseExclusion, checker.DurableNodes},
+		},
+		{
+			name:    "a late write",
+			shape:   Shape{Lock: "fenced", Clients: 3},
+			faults:  []string{"on request write c1->resource delay 12s", "when c1 acquires cut c3-n1; when c1 acquires +1s heal c3-n1"},
+			failing: Failing{checker.ResourceExclusion, checker.BoundedDelay},
+		},
+		{
+			name:    "an extension that comes too late",
+			shape:   Shape{Lock: "redlock-extend", Nodes: 3, Clients: 2, Extend: true},
+			faults:  []string{"when n1 sets c1 jump n1 +12s", "when n2 sets c1 jump n2 +12s", "when n3 sets c1 jump n3 +12s"},
+			failing: Failing{checker.LeaseExclusion, checker.BoundedClockError},
+		},
+		{
+			name:    "a lock at fault",
+			shape:   Shape{Lock: "single-uncompared", Clients: 3},
+			faults:  []string{"when c2 acquires jump c2 +12s"},
+			pause:   "12s",
+			failing: Failing{checker.OwnerOnly, checker.None},
+			want:    "?",
+		},
+	}
+}
+
+// plan puts the perturbations together. Those of idleFaults that the parser would refuse are not among them.
+func (p plannedRun) plan(t *testing.T) []Perturbation {
+	t.Helper()
+	var plan []Perturbation
+	if p.pause != "" {
+		step, err := parseStep("c1", "pause "+p.pause)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, Perturbation{Kind: Pausing, Client: "c1", Before: 1, Steps: []Step{step}})
+	}
+	for _, fault := range p.faults {
+		q := Perturbation{Kind: Cutting}
+		for text := range strings.SplitSeq(fault, "; ") {
+			step, err := parseStep(Nemesis, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Steps = append(q.Steps, step)
+		}
+		plan = append(plan, q)
+	}
+	return plan
+}
+
+// shrink shrinks a planned run, with so many runs at most.
+func (p plannedRun) shrink(t *testing.T, runs int) (c *Counterexample, refused error) {
+	t.Helper()
+	quietRedis()
+	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), p.shape.Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm, err := p.shape.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = series(func(play player) {
+		x := &explorer{calm: calm, build: build, play: play}
+		c, refused = shrink(context.Background(), x, shrinking{Plan: p.plan(t), Failing: p.failing, Runs: runs}, max(p.seed, 1))
+		if x.differs != "" {
+			t.Error(x.differs)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, refused
+}
+
+// found is where counterexamples of the locks of the literature are kept.
+const foundDir = "testdata/found"
+
+// What a run is reduced to, and how it is told, is what is in testdata/found. It comes out as it says.
+func TestShrink(t *testing.T) {
+	var kept []string
+	for _, p := range planned() {
+		t.Run(p.name, func(t *testing.T) {
+			began := time.Now()
+			c, err := p.shrink(t, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d runs, %v", c.Runs, time.Since(began).Round(time.Millisecond))
+			if !c.Complete {
+				t.Error("it did not come to its end")
+			}
+			checkCounterexample(t, c)
+			if p.want != "" {
+				page := c.Scenario.bare()
+				page.Runs[0].Checksum = ""
+				if got := page.String(); got != p.want {
+					t.Errorf("what is left is\n%s\nwant\n%s", c.Scenario, p.want)
+				}
+				return
+			}
+			kept = append(kept, c.Scenario.File)
+			file := filepath.Join(foundDir, c.Scenario.File)
+			if *rewrite {
+				if file, err = c.Save(foundDir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("%v; go test -run TestShrink -rewrite renews what is there\n%s", err, c.Scenario)
+			}
+			if line, diff := firstDifference(string(data), c.Scenario.String()); diff != "" {
+				t.Errorf("%s:%d: it is another one now\n%s", file, line+1, diff)
+			}
+		})
+	}
+	files, err := filepath.Glob(foundDir + "/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !slices.Contains(kept, filepath.Base(file)) {
+			t.Errorf("%s comes from none of these runs", file)
+		}
+	}
+}
+
+// checkCounterexample fails the test unless the page is what its own run says, however it travels.
+func checkCounterexample(t *testing.T, c *Counterexample) {
+	t.Helper()
+	page := c.Scenario
+	for line := range strings.Lines(page.String()) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+	again, err := page.checked()
+	if err != nil || !again.Equal(page) || again.String() != page.String() {
+		t.Fatalf("it does not come back as it was: %v\n%s", err, page)
+	}
+	token, err := page.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkToken(t, page, token)
+	data, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Counterexample
+	if err := json.Unmarshal(data, &back); err != nil || !back.Scenario.Equal(page) || back.Failing != c.Failing || back.Runs != c.Runs || back.Complete != c.Complete {
+		t.Errorf("%v: it does not travel: %s", err, data)
+	}
+	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), page.Runs[0].Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := page.Runs[0]
+	o, err := Simulate(page, r, build, max(r.Seed, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 || o.Result.Verdict != checker.Unsafe {
+		t.Errorf("%s: %s", o.Result.Verdict, strings.Join(diffs, "; "))
+	}
+	if o.History.Meta.Checksum != r.Checksum || o.Timeline() != r.Golden {
+		t.Errorf("checksum %s, and it names %s\n%s", o.History.Meta.Checksum, r.Checksum, o.Timeline())
+	}
+	if !slices.Contains(o.failing(), c.Failing) {
+		t.Errorf("it violates %v, and not %s", o.failing(), c.Failing)
+	}
+}

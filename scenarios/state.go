@@ -1,0 +1,404 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim"
+)
+
+// A state is one that a lock has to survive and that is easily missed: marks that must come up sometimes, as TigerBeetle and
+// Antithesis have them. The musts of a scenario (package checker) say the same of one client and one node, and are exact; these are for
+// whichever client and node it may be, and take one pass through a history for all of them. They say what was covered, and no
+// verdict depends on them.
+type state struct {
+	name  string
+	needs func(m *sim.Meta, lanes []Lane) bool // nil: nothing
+}
+
+func (s state) possible(m *sim.Meta, lanes []Lane) bool { return s.needs == nil || s.needs(m, lanes) }
+
+// Names of states.
+const (
+	asksWhileHeld     = "a client asks for the lock while another holds it"
+	splitVote         = "two clients have the keys of different nodes"
+	splitEvenly       = "every node has a key, and no client has a majority of them"
+	failsGranted      = "an acquire fails although a majority has granted it"
+	returnsAfterKeys  = "an acquire returns after its keys have expired on a majority"
+	setsAfterGivingUp = "a key is set after its client has given up the acquire"
+	replyTooLate      = "a reply arrives after its client has hung up"
+	acquiresDown      = "a client acquires while a node is down"
+	majorityDown      = "no majority of the nodes is up"
+	nodeStalls        = "a node pauses while a client asks for the lock"
+	cutOff            = "a holder is cut off from every majority"
+	resumesTooLate    = "a client resumes after its lease has ended"
+	resumesSucceeded  = "a client resumes after another has acquired the lock"
+	expiresInPause    = "a key expires while its client is paused"
+	goneTooEarly      = "a holder loses its key on a node before its lease ends"
+	staysTooLong      = "a key outlives its time"
+	writeUnderWay     = "a write is under way when its lease ends"
+	writeLate         = "a write is sent after its lease has ended"
+	writeSucceeded    = "a write arrives after another client has acquired the lock"
+	extendsLate       = "a client extends after its lease has ended"
+	releasesLate      = "a client releases after its lease has ended"
+	releasesOthers    = "a client releases while a key is another's"
+	diesAcquiring     = "a client crashes in an acquire that has set a key"
+	diesHolding       = "a client crashes while it holds the lock"
+	holderJumps       = "the clock of a holder jumps"
+	nodeJumps         = "the clock of a node jumps while a key lives there"
+	restartsKeeping   = "a node restarts with the key of a living lease"
+	restartsLosing    = "a node restarts without the key of a living lease"
+	promotedKeeping   = "a replica is promoted with the key of a living lease"
+	promotedLosing    = "a replica is promoted without the key of a living lease"
+	twoPrimaries      = "a client sets a key on an old primary"
+)
+
+var states = []state{
+	{asksWhileHeld, nil}, {splitVote, severalNodes}, {splitEvenly, severalNodes}, {failsGranted, nil}, {returnsAfterKeys, nil},
+	{setsAfterGivingUp, nil}, {replyTooLate, nil}, {acquiresDown, severalNodes}, {majorityDown, nil}, {nodeStalls, nil}, {cutOff, nil},
+	{resumesTooLate, nil}, {resumesSucceeded, nil}, {expiresInPause, nil}, {goneTooEarly, nil}, {staysTooLong, nil},
+	{writeUnderWay, nil}, {writeLate, nil}, {writeSucceeded, nil}, {extendsLate, extends}, {releasesLate, nil}, {releasesOthers, nil},
+	{diesAcquiring, nil}, {diesHolding, nil}, {holderJumps, nil}, {nodeJumps, nil}, {restartsKeeping, nil}, {restartsLosing, nil},
+	{promotedKeeping, replicated}, {promotedLosing, replicated}, {twoPrimaries, replicated},
+}
+
+func severalNodes(m *sim.Meta, _ []Lane) bool { return len(m.Nodes) > 1 }
+func replicated(m *sim.Meta, _ []Lane) bool   { return len(m.Replicas) > 0 }
+
+func extends(_ *sim.Meta, lanes []Lane) bool {
+	return slices.ContainsFunc(lanes, func(l Lane) bool { return slices.Contains(l.Steps, Step(Extend{})) })
+}
+
+// reached finds the states that a run reached before everything healed.
+func reached(h *sim.History) map[string]bool {
+	o := &observer{Meta: &h.Meta, reached: map[string]bool{}, clients: map[string]*client{}, servers: map[string]*server{}}
+	for _, name := range h.Meta.Clients {
+		o.clients[name] = &client{name: name, cut: map[string]bool{}}
+	}
+	for _, name := range h.Meta.Nodes {
+		o.servers[name] = &server{group: name, current: true}
+	}
+	for name, node := range h.Meta.Replicas {
+		o.servers[name] = &server{group: node}
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Process == h.Meta.Probe {
+			break
+		}
+		o.observe(e)
+	}
+	return o.reached
+}
+
+// An observer follows a run.
+type observer struct {
+	*sim.Meta
+	reached map[string]bool
+	clients map[string]*client
+	servers map[string]*server
+}
+
+// client is one that the observer follows.
+type client struct {
+	name    string
+	lease   string        // of the last acquire that was ok; empty before
+	since   time.Duration // when it was
+	end     time.Duration // of that lease, in true time, if its clock is right
+	holds   bool          // it has not given the lease back
+	asks    bool
+	askedAt time.Duration // when the acquire in progress began
+	asked   []string      // nodes that have set a key for it
+	expired []string      // those where that expired again
+	paused  bool
+	inLease bool // when it was paused
+	later   bool // another has acquired since then
+	cut     map[string]bool
+}
+
+func (c *client) holding(at time.Duration) bool { return c.holds && at < c.end }
+
+// server is a lock node, or a replica of one.
+type server struct {
+	group   string
+	current bool   // it is the primary of its group: the last that was promoted
+	lease   string // whose key it has; empty if none
+	due     time.Duration
+	down    bool
+	paused  bool
+	had     string // whose key it had when it went down
+}
+
+func (o *observer) observe(e *sim.Event) {
+	c, s := o.clients[e.Process], o.servers[e.Process]
+	switch {
+	case e.Kind == sim.Message:
+		if c != nil && e.Op == sim.Late {
+			o.mark(replyTooLate)
+		}
+	case e.Kind == sim.Injected && c != nil:
+		o.clientFault(e, c)
+	case e.Kind == sim.Injected && s != nil:
+		o.serverFault(e, s)
+	case e.Kind == sim.Injected:
+		o.linkFault(e)
+	case e.Kind == sim.State && s != nil:
+		o.stateOf(e, s)
+	case e.Kind == sim.State && e.Process == resourceName:
+		o.arrival(e)
+	case c != nil:
+		o.operation(e, c)
+	}
+}
+
+func (o *observer) mark(name string) { o.reached[name] = true }
+
+func (o *observer) markIf(is bool, name string) {
+	if is {
+		o.mark(name)
+	}
+}
+
+func (o *observer) operation(e *sim.Event, c *client) {
+	switch {
+	case e.Op == sim.Acquire && e.Kind == sim.Invoke:
+		c.asks, c.askedAt, c.asked, c.expired = true, e.At, nil, nil
+		for _, d := range o.clients {
+			o.markIf(d != c && d.holding(e.At), asksWhileHeld)
+		}
+		for _, s := range o.servers {
+			o.markIf(s.paused, nodeStalls)
+		}
+	case e.Op == sim.Acquire:
+		o.markIf(e.Kind != sim.OK && len(c.asked) >= o.Quorum(), failsGranted)
+		o.markIf(len(c.expired) >= o.Quorum(), returnsAfterKeys)
+		c.asks = false
+		if e.Kind == sim.OK {
+			o.acquired(e, c)
+		}
+	case e.Op == sim.Extend && e.Kind == sim.Invoke:
+		o.markIf(e.Lease == c.lease && e.At > c.end, extendsLate)
+	case e.Op == sim.Extend && e.Kind == sim.OK, e.Op == sim.Renew:
+		c.end = o.endOf(e)
+	case e.Op == sim.Release && e.Kind == sim.Invoke:
+		o.markIf(c.lease != "" && e.At > c.end, releasesLate)
+		for _, s := range o.servers {
+			o.markIf(s.current && s.lease != "" && sim.Client(s.lease) != c.name, releasesOthers)
+		}
+		c.holds = false
+	}
+}
+
+func (o *observer) acquired(e *sim.Event, c *client) {
+	c.lease, c.since, c.end, c.holds = e.Lease, e.At, o.endOf(e), true
+	for _, d := range o.clients {
+		d.later = d.later || d != c
+	}
+	for _, s := range o.servers {
+		o.markIf(s.current && s.down, acquiresDown)
+	}
+	o.reach(c, e.At)
+}
+
+// endOf says when a lease ends in true time. One that does not tell ends a TTL after it was handed out.
+func (o *observer) endOf(e *sim.Event) time.Duration {
+	switch e.Until {
+	case sim.NoEnd:
+		return sim.NoEnd
+	case 0:
+		return e.At + o.TTL
+	}
+	return e.At + e.Until - e.Clock
+}
+
+// arrival is what becomes of a write at the resource.
+func (o *observer) arrival(e *sim.Event) {
+	c := o.clients[sim.Client(e.Lease)]
+	if c == nil || e.Lease != c.lease || e.Op != sim.Accept && e.Op != sim.Reject && e.Op != sim.Keep {
+		return
+	}
+	o.markIf(e.Sent <= c.end && c.end < e.At, writeUnderWay)
+	o.markIf(e.Sent > c.end, writeLate)
+	for _, d := range o.clients {
+		o.markIf(d != c && d.since > c.since, writeSucceeded)
+	}
+}
+
+func (o *observer) clientFault(e *sim.Event, c *client) {
+	switch e.Op {
+	case "pause":
+		c.paused, c.inLease, c.later = true, c.holding(e.At), false
+	case "resume":
+		o.markIf(c.inLease && e.At > c.end, resumesTooLate)
+		o.markIf(c.later, resumesSucceeded)
+		c.paused = false
+	case "crash":
+		o.markIf(c.asks && len(c.asked) > 0, diesAcquiring)
+		o.markIf(c.holding(e.At), diesHolding)
+		c.asks, c.holds = false, false
+	case "jump":
+		o.markIf(c.holding(e.At), holderJumps)
+	}
+}
+
+func (o *observer) serverFault(e *sim.Event, s *server) {
+	switch e.Op {
+	case "pause":
+		s.paused = true
+		for _, c := range o.clients {
+			o.markIf(c.asks, nodeStalls)
+		}
+	case "resume":
+		s.paused = false
+	case "crash":
+		s.down, s.had = true, s.lease
+		up := 0
+		for _, t := range o.servers {
+			if t.current && !t.down {
+				up++
+			}
+		}
+		o.markIf(up < o.Quorum(), majorityDown)
+	case "restart":
+		s.down = false
+		if c := o.clients[sim.Client(s.had)]; c != nil && c.lease == s.had && c.holding(e.At) {
+			o.markIf(s.lease == s.had, restartsKeeping)
+			o.markIf(s.lease != s.had, restartsLosing)
+		}
+		s.had = ""
+	case "jump":
+		o.markIf(s.lease != "", nodeJumps)
+	}
+}
+
+func (o *observer) linkFault(e *sim.Event) {
+	if e.Op != "cut" && e.Op != "heal" {
+		return
+	}
+	from, to, both := strings.Cut(e.Process, "-")
+	to = strings.TrimPrefix(to, ">")
+	for _, c := range o.clients {
+		switch {
+		case !both: // all of them
+			clear(c.cut)
+		case from == c.name:
+			c.cut[to] = e.Op == "cut"
+		case to == c.name:
+			c.cut[from] = e.Op == "cut"
+		}
+		o.reach(c, e.At)
+	}
+}
+
+// reach looks whether a holder can reach a majority.
+func (o *observer) reach(c *client, at time.Duration) {
+	if !c.holding(at) || len(c.cut) == 0 {
+		return
+	}
+	in := 0
+	for _, n := range o.Nodes {
+		if !c.cut[n] {
+			in++
+		}
+	}
+	o.markIf(in < o.Quorum(), cutOff)
+}
+
+func (o *observer) stateOf(e *sim.Event, s *server) {
+	switch e.Op {
+	case sim.Set, sim.Over:
+		if e.Lease != "" {
+			o.keySet(e, s)
+		}
+	case sim.Retime:
+		if e.Owner != "" && e.Owner == s.lease {
+			s.due = due(e)
+		}
+	case sim.Delete, sim.Expire, sim.Lose:
+		if e.Owner != "" && e.Owner == s.lease {
+			o.keyGone(e, s)
+		}
+	case sim.Promoted:
+		o.promoted(e, s)
+	}
+}
+
+// due is when a key ends in true time, if the clock of its node is right from now on.
+func due(e *sim.Event) time.Duration {
+	if e.Until == sim.NoEnd || e.Until == 0 {
+		return sim.NoEnd
+	}
+	return e.Until - e.Wall
+}
+
+func (o *observer) keySet(e *sim.Event, s *server) {
+	s.lease, s.due = e.Lease, due(e)
+	c := o.clients[e.By]
+	if c == nil {
+		return // a copy
+	}
+	o.markIf(!s.current, twoPrimaries)
+	switch {
+	case c.asks && e.Sent >= c.askedAt:
+		if !slices.Contains(c.asked, s.group) {
+			c.asked = append(c.asked, s.group)
+		}
+	default:
+		o.mark(setsAfterGivingUp)
+	}
+	o.votes()
+}
+
+// votes looks who has the keys of which nodes.
+func (o *observer) votes() {
+	if len(o.Nodes) < 2 {
+		return
+	}
+	var owners []string
+	most, taken := 0, 0
+	for _, n := range o.Nodes {
+		if lease := o.servers[n].lease; lease != "" {
+			taken++
+			owners = append(owners, lease)
+		}
+	}
+	slices.Sort(owners)
+	for i := range owners {
+		j := i
+		for j < len(owners) && owners[j] == owners[i] {
+			j++
+		}
+		most = max(most, j-i)
+	}
+	o.markIf(taken > most, splitVote)
+	o.markIf(taken == len(o.Nodes) && most < o.Quorum(), splitEvenly)
+}
+
+func (o *observer) keyGone(e *sim.Event, s *server) {
+	if c := o.clients[sim.Client(s.lease)]; c != nil {
+		o.markIf(c.lease == s.lease && c.holding(e.At), goneTooEarly)
+		if e.Op == sim.Expire {
+			o.markIf(c.paused, expiresInPause)
+			if c.asks && slices.Contains(c.asked, s.group) && !slices.Contains(c.expired, s.group) {
+				c.expired = append(c.expired, s.group)
+			}
+		}
+	}
+	o.markIf(s.due != sim.NoEnd && e.At > s.due+o.TTL/100+10*time.Millisecond, staysTooLong)
+	s.lease = ""
+}
+
+func (o *observer) promoted(e *sim.Event, s *server) {
+	for _, t := range o.servers {
+		if t.group == s.group {
+			t.current = t == s
+		}
+	}
+	for _, c := range o.clients {
+		if c.holding(e.At) {
+			o.markIf(s.lease == c.lease, promotedKeeping)
+			o.markIf(s.lease != c.lease, promotedLosing)
+		}
+	}
+}

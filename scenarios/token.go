@@ -1,0 +1,170 @@
+package scenarios
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A token is a run in one word that a shell takes as it is: lock, shape, seed, and all that the clients and the nemesis do. It
+// is the page without what is only for people to read, in a form that is versioned, compressed and guarded by a checksum.
+
+const (
+	tokenForm    = "lk1." // what the tokens of this version begin with
+	longestToken = 16 << 10
+	longestPage  = 64 << 10 // that may be in a token
+	tokenTitle   = "# A run in a token.\n"
+)
+
+// tokenWords are what a page mostly consists of: the compression refers to them. They are part of the version; if one changes,
+// older tokens cannot be read.
+const tokenWords = ` check enter read stay increment within 10s update repeat 10 write A blind
+ persistence=none persistence=rdb persistence=aof-everysec persistence=aof-everysec-slow persistence=aof-lying min-replicas=1
+ down-after=30s sentinels=3 shards=3 resource=versioned resource=counter resource=check-and-set resource=fenced label= ttl=
+expect tokens violated: none
+expect fault tolerance violated: durable nodes
+expect expired on return violated: bounded delay
+expect no lost update violated: bounded delay
+expect owner only violated: bounded clock error
+expect deadlock freedom violated: none
+expect resource exclusion violated: bounded pause
+expect lease exclusion violated: bounded clock error
+ promote r1 follow n1 r1 slew n1 +1s over 100000ppm drift n1 -100000ppm jump c1 -10s jump n1 +10s stop n1 power
+ hold n1 release n1 reset n1 delay c1->n1 50ms
+  on request EVALSHA #2 c1->n1 delay
+  on reply SET n1->c1 reset
+  on request write c1->resource delay 10s
+  when n1 deletes c1 when c1 refused when c1 lost when c1 renewed when c1 entered when c1 extends when c1 extended when c2 writes B
+  when c1 wrote A when c1 releases when c1 released cut c1-n2
+  when c2 acquires +10s heal c2-n2
+  when c1 acquired crash n3
+  when n2 sets c1 pause c1 12s
+  when n1 sets c1 crash n1
+  when n1 sets c1 +50ms restart n1 empty
+  at 1s cut c1-n1
+  at 2s heal c1-n1
+nemesis
+client c3
+  until 10ms
+  acquire within 25s every 2500ms
+  write C
+  extend
+  sleep 2s
+  release
+client c2
+  until 5ms
+  acquire within 20s
+  write B
+client c1
+  acquire
+  pause 20s
+  write A
+  release
+
+-- redlock-sequential nodes=5 replicas=1 --
+-- watchdog nodes=1 --
+-- single nodes=1 seed=1 checksum=`
+
+// Token returns the only run of the scenario as a token.
+func (s *Scenario) Token() (string, error) {
+	if len(s.Runs) != 1 {
+		return "", fmt.Errorf("a token is for one run, and %s has %d", s.Name, len(s.Runs))
+	}
+	text, _ := strings.CutPrefix(s.bare().String(), tokenTitle)
+	if len(text) > longestPage {
+		return "", fmt.Errorf("the page has %d bytes without its timeline, and a token has room for %d", len(text), longestPage)
+	}
+	var b bytes.Buffer
+	w, err := flate.NewWriterDict(&b, flate.BestCompression, []byte(tokenWords))
+	if err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return "", err
+	}
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	data := binary.BigEndian.AppendUint32(b.Bytes(), crc32.ChecksumIEEE([]byte(text)))
+	token := tokenForm + base64.RawURLEncoding.EncodeToString(data)
+	if len(token) > longestToken {
+		return "", fmt.Errorf("the token would have %d characters, and may have %d", len(token), longestToken)
+	}
+	return token, nil
+}
+
+// bare is the page without what is only for people to read.
+func (s *Scenario) bare() *Scenario {
+	return s.edited(func(page *Scenario) {
+		page.Title, page.Prose = strings.TrimSpace(strings.TrimPrefix(tokenTitle, "#")), ""
+		page.Runs[0].Golden = ""
+	})
+}
+
+var tokenLike = regexp.MustCompile(`^lk[0-9]+\.`)
+
+// IsToken tells a token, whole or damaged, from the name of anything else.
+func IsToken(s string) bool { return tokenLike.MatchString(s) }
+
+// errDamaged is what is wrong with most tokens that cannot be read.
+var errDamaged = errors.New("the token is damaged; was it copied as a whole?")
+
+// FromToken returns the scenario in a token, with its one run. Its title says what it expects, and it has neither prose nor a timeline.
+func FromToken(token string) (*Scenario, error) {
+	text, ok := strings.CutPrefix(token, tokenForm)
+	switch {
+	case !ok && IsToken(token):
+		form, _, _ := strings.Cut(token, ".")
+		return nil, fmt.Errorf("a token of version %s; this program reads %s: use the one that printed it", strings.TrimPrefix(form, "lk"), strings.Trim(tokenForm, "lk."))
+	case !ok:
+		return nil, fmt.Errorf("no token; tokens begin with %s", tokenForm)
+	case len(token) > longestToken:
+		return nil, fmt.Errorf("a token has %d characters at most, and this one %d", longestToken, len(token))
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(data) < crc32.Size {
+		return nil, errDamaged
+	}
+	packed, sum := data[:len(data)-crc32.Size], binary.BigEndian.Uint32(data[len(data)-crc32.Size:])
+	page, err := io.ReadAll(io.LimitReader(flate.NewReaderDict(bytes.NewReader(packed), []byte(tokenWords)), longestPage+1))
+	if err != nil || len(page) > longestPage || crc32.ChecksumIEEE(page) != sum {
+		return nil, errDamaged
+	}
+	s, err := Parse("replay.txtar", append([]byte(tokenTitle), page...))
+	if err != nil {
+		return nil, fmt.Errorf("what is in the token cannot be read by this program: %w", err)
+	}
+	if len(s.Runs) != 1 {
+		return nil, fmt.Errorf("what is in the token has %d runs; a token has one", len(s.Runs))
+	}
+	s.Title = headline(s)
+	return s.checked()
+}
+
+// replayVariable is how a test is given a token: what it looks for otherwise is only this run then.
+const replayVariable = "LOCKSTEP_REPLAY"
+
+// seeAgain is what to type to see a run again: the program where it knows the lock, or, for a lock of the test's own, the test
+// with the token.
+func seeAgain(t *testing.T, page *Scenario, own bool) string {
+	token, err := page.Token()
+	switch {
+	case err != nil:
+		return "it cannot be seen again by a token: " + err.Error()
+	case !own:
+		return "see it again: lockstep replay " + token
+	}
+	command := "see it again: " + replayVariable + "=" + token + " go test -run " + quote(only(t.Name()))
+	if p := packagePath(); p != "" {
+		command += " " + p
+	}
+	return command
+}

@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"context"
+	"slices"
+)
+
+// A walk is a seed of a random search. It begins with the calm run of that seed, in which messages take their own times, and
+// goes on with one thing more that goes wrong, drawn from what is possible in the run so far at the last perturbation or after
+// it. It ends after a number of perturbations that is drawn as well, or with a violation. Each of its runs is a test of its own: after
+// its lanes everything heals, a TTL passes, and a fresh client must get the lock, so that a walk also finds locks that stay taken.
+//
+// walks is the errand: those of the seeds From to To, To not included. One strategy, one seed and one lock make the same
+// walk, whoever walks it.
+type walks struct {
+	Strategy Strategy `json:"strategy"`
+	From     uint64   `json:"from"`
+	To       uint64   `json:"to"`
+	First    bool     `json:"first,omitempty"` // the first violation is enough
+}
+
+// run walks until ctx ends. The violating trials are in the yield, and all runs in its coverage.
+func (w *walks) run(ctx context.Context, x *explorer, of *errand, y *yield) {
+	y.Coverage = &Coverage{}
+	for seed := w.From; seed < w.To && ctx.Err() == nil; seed++ {
+		y.Seed = seed
+		found := false
+		completed := walk(ctx, x, of, w.Strategy, seed, func(t Trial, added []Perturbation, o *Outcome) bool {
+			y.Coverage.add(t, added, o)
+			if t.Class == Violating {
+				y.Trials = append(y.Trials, t)
+				found = true
+			}
+			return !found
+		})
+		if !completed {
+			return
+		}
+		y.Coverage.walked(found)
+		if found && w.First {
+			return
+		}
+	}
+}
+
+// walk plays the runs of one walk and calls each with their trials, and with what was added to the plan for it. It goes on
+// while each says so, and says whether it came to its end before ctx did.
+func walk(ctx context.Context, x *explorer, of *errand, s Strategy, seed uint64, each func(t Trial, added []Perturbation, o *Outcome) bool) bool {
+	c := s.choosing(seed, of.Kinds)
+	t, o := x.try(nil, seed)
+	if !each(t, nil, o) {
+		return true
+	}
+	var plan []Perturbation
+	possible := sites(x.calm, o, of.Constants, c.kinds)
+	// step adds to the plan. What has no effect now will hardly have one later: the plan does without it.
+	step := func(added ...Perturbation) (on bool) {
+		longer := slices.SortedFunc(slices.Values(slices.Concat(plan, added)), Perturbation.compare)
+		t, o := x.try(longer, seed)
+		if t.Class == Survived {
+			plan = longer
+			possible = sites(x.calm, o, of.Constants, c.kinds)
+		}
+		return each(t, added, o)
+	}
+	if ranks := c.start(possible); len(ranks) > 0 && !step(ranks...) {
+		return true
+	}
+	for range c.depth() {
+		if ctx.Err() != nil {
+			return false
+		}
+		left := from(plan, possible)
+		if len(left) == 0 || !step(c.next(left)) {
+			break
+		}
+	}
+	return true
+}
+
+// from lists those of the possible perturbations that come with the last of a plan or after it, and are not in it.
+func from(plan, possible []Perturbation) []Perturbation {
+	if len(plan) == 0 {
+		return possible
+	}
+	last := plan[len(plan)-1].At
+	return slices.DeleteFunc(slices.Clone(possible), func(p Perturbation) bool {
+		return p.At < last || slices.ContainsFunc(plan, func(q Perturbation) bool { return p.compare(q) == 0 })
+	})
+}
