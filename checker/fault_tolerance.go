@@ -142,7 +142,8 @@ func newDearth(ix *index) *dearth {
 // stands returns when a key stood in everybody's way, and could not have been removed: from the beginning if its lease was
 // handed out, until it was given back, or its owner gave up giving it back though nothing kept it from the node; from when its
 // owner had crashed, had been paused, or could not reach the node, or the node was down, so that the owner may have missed its
-// chance to remove it; and when it outlived its time, because the clock of the node was wrong. A stretch that is empty is none.
+// chance to remove it; if it was never handed out, from when a message to the node was lost or long under way, which may have been
+// the one to remove it; and when it outlived its time, because the clock of the node was wrong. A stretch that is empty is none.
 func (d *dearth) stands(k life) stretch {
 	ix := d.ix
 	s := stretch{never, never}
@@ -166,6 +167,12 @@ func (d *dearth) stands(k life) stretch {
 			return stretch{begin, min(back, s.to)}
 		} else {
 			s.from = begin
+		}
+		return s
+	}
+	for _, i := range d.astray[direction{owner, k.node}] { // it may have been the one that was to remove the key
+		if t := d.gone(i); asked.from <= t && t < asked.to {
+			s.from = min(s.from, max(t, begin))
 		}
 	}
 	return s
@@ -204,6 +211,14 @@ func (d *dearth) lost(from, to string, in, out int) bool {
 		}
 		return d.ix.at(in) <= departure(e) && departure(e) < d.ix.at(out)
 	})
+}
+
+// gone returns when a message that did not arrive, or late, was lost: when it was dropped, or had left.
+func (d *dearth) gone(i int) time.Duration {
+	if e := d.ix.Events[i]; e.Op != sim.Drop {
+		return departure(e)
+	}
+	return d.ix.at(i)
 }
 
 // trouble returns when a client may have missed its chance to remove a key from a server.

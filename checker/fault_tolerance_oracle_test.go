@@ -194,6 +194,18 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 		}
 		hindered = min(hindered, timed+promise+promise/100+10*time.Millisecond)
 		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease })
+		for _, e := range h.Events {
+			if handed || e.Kind != sim.Message || e.By != owner || e.Process != server {
+				continue
+			}
+			lost := e.At
+			if e.Op != sim.Drop {
+				lost = e.Sent
+			}
+			if late := e.At-e.Sent >= h.Meta.TTL/400; (e.Op == sim.Drop || late) && lost >= slices.Min(instants) && lost < end {
+				hindered = min(hindered, max(lost, set.At))
+			}
+		}
 		back, given := givenBackOracle(h, set.Lease)
 		if !given {
 			back, given = letGoOracle(h, set.Lease, server)

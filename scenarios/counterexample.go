@@ -183,7 +183,11 @@ func headline(page *Scenario) string {
 		if f == nil || undoes(f) {
 			return
 		}
-		if c := page.cause(f); !slices.Contains(causes, c) {
+		c := page.cause(f)
+		if crash, ok := f.(sim.Crash); ok && page.Resolve(page.Runs[0]).injects(sim.Restart{Process: crash.Process, Empty: true}) {
+			c += " and comes back empty"
+		}
+		if !slices.Contains(causes, c) {
 			causes = append(causes, c)
 		}
 	})
@@ -247,8 +251,6 @@ func (s *Scenario) cause(f sim.Fault) string {
 		return what(f.Process) + turn(r.isClient(f.Process), " dies", " crashes")
 	case sim.Stop:
 		return what(f.Process) + " is stopped"
-	case sim.Restart:
-		return what(f.Process) + " comes back empty"
 	case sim.Promote:
 		return "a replica is promoted"
 	case sim.Follow:

@@ -82,7 +82,7 @@ type survey struct{}
 func (*survey) run(x *explorer, seed uint64, y *yield) {
 	t, o := x.try(nil, seed)
 	y.Trials = []Trial{t}
-	y.Constants = constants{TTL: o.Run.TTL, Patience: patience(x.play, x.calm, o, seed, x.build), Retry: retryDelay(o)}
+	y.Constants = constants{TTL: o.Run.TTL, Patience: patience(x.play, x.calm, o, seed, x.build), Retry: twoDigits(retryDelay(o))}
 }
 
 // An expansion plays every plan that has one perturbation more than Prefix, at a site that the run of Prefix comes to after its last

@@ -50,7 +50,7 @@ func (g *Grid) Check() error {
 	case g.Runs < 1 || g.Runs > MostRuns:
 		return fmt.Errorf("%d runs: a cell has between 1 and %d", g.Runs, MostRuns)
 	case len(g.quantities()) == 0:
-		return fmt.Errorf("nothing goes wrong in these runs: one axis must be a perturbation: %s", axisNames(func(q quantity) bool { return q.kind != "" }))
+		return fmt.Errorf("nothing goes wrong in these runs: one axis must be a perturbation: %s", perturbing())
 	}
 	for _, a := range g.Axes {
 		if a.quantity().replicas && g.Shape.Replicas == 0 {

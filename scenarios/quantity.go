@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,13 +63,18 @@ var quantities = []quantity{
 		fits: func(p Perturbation) bool { return len(p.Steps) == 2 }},
 }
 
-func axisNames(which func(quantity) bool) string {
+// AxisNames lists what an [Axis] can be.
+func AxisNames() []string {
 	var names []string
 	for _, q := range quantities {
-		if which(q) {
-			names = append(names, q.name)
-		}
+		names = append(names, q.name)
 	}
+	return names
+}
+
+// perturbing lists the quantities that are magnitudes of perturbations.
+func perturbing() string {
+	names := slices.DeleteFunc(AxisNames(), func(name string) bool { return findQuantity(name).kind == "" })
 	return strings.Join(names, ", ")
 }
 
@@ -93,15 +97,11 @@ const MostSteps = 200
 func ParseAxis(text string) (Axis, error) {
 	form := errors.New("write NAME=FROM..TO/STEPS, such as pause=0s..60s/25")
 	name, span, ok := strings.Cut(text, "=")
-	var names []string
-	for _, q := range quantities {
-		names = append(names, q.name)
-	}
 	switch {
 	case !ok:
 		return Axis{}, fmt.Errorf("%q is no axis: %w", text, form)
-	case !slices.Contains(names, name):
-		return Axis{}, sim.Unknown("axis", name, names)
+	case !slices.Contains(AxisNames(), name):
+		return Axis{}, sim.Unknown("axis", name, AxisNames())
 	}
 	q := findQuantity(name)
 	span, number, stepped := strings.Cut(span, "/")
@@ -280,5 +280,5 @@ func (a Axis) Value(i int) float64 {
 // String is the axis as [ParseAxis] reads it.
 func (a Axis) String() string {
 	q, last := a.quantity(), len(a.Values)-1
-	return fmt.Sprintf("%s=%s..%s/%d", a.Name, q.format(a.Values[0]), q.format(a.Values[last]), cmp.Or(len(a.Values), 1))
+	return fmt.Sprintf("%s=%s..%s/%d", a.Name, q.format(a.Values[0]), q.format(a.Values[last]), len(a.Values))
 }

@@ -40,11 +40,9 @@ func (l Lane) fault(step Step) sim.Fault {
 
 // undoes reports whether a fault only ends what others do.
 func undoes(f sim.Fault) bool {
-	switch f := f.(type) {
-	case sim.Resume, sim.Heal, sim.ReleaseLink:
+	switch f.(type) {
+	case sim.Resume, sim.Restart, sim.Heal, sim.ReleaseLink:
 		return true
-	case sim.Restart:
-		return !f.Empty
 	}
 	return false
 }
@@ -155,17 +153,25 @@ func about(step Step, process string) bool {
 	return slices.Contains(processName.FindAllString(step.String(), -1), process)
 }
 
+// leastNodes is how many lock nodes are left of more: on fewer, each of them is a majority, or all are needed for one, and it is
+// another lock that fails.
+const leastNodes = 3
+
 // withoutServers leaves out a server, or two lock nodes: of five a majority is three, of four still, and of three it is two. The
 // faults that are about them go, too, and those that come after them take their names.
 func withoutServers(s *Scenario) (pages []*Scenario) {
 	r := s.Runs[0]
-	for i := range r.Nodes {
-		for j := range i {
-			pages = append(pages, s.withoutServer('n', i+1).withoutServer('n', j+1))
+	if r.Nodes > leastNodes+1 {
+		for i := range r.Nodes {
+			for j := range i {
+				pages = append(pages, s.withoutServer('n', i+1).withoutServer('n', j+1))
+			}
 		}
 	}
-	for i := range r.Nodes {
-		pages = append(pages, s.withoutServer('n', i+1))
+	if r.Nodes > leastNodes {
+		for i := range r.Nodes {
+			pages = append(pages, s.withoutServer('n', i+1))
+		}
 	}
 	for i := range r.Replicas {
 		pages = append(pages, s.withoutServer('r', i+1))

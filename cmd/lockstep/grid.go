@@ -1,0 +1,458 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+// cellRuns is how many runs a cell has if nobody says.
+const cellRuns = 100
+
+// runGrid draws the map that --grid asks for, or goes on with it where it was interrupted.
+func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
+	g, err := f.newGrid(c, args)
+	if err != nil {
+		return err
+	}
+	m := &gridMap{Grid: g, lock: f.shape.Lock, dir: f.out, known: map[scenarios.Place]scenarios.Tally{}}
+	if err := m.open(f.known.versions()); err != nil {
+		return err
+	}
+	build, err := f.known.find(f.shape.Lock)
+	if err != nil {
+		return err
+	}
+	lib, _ := f.known.library(f.shape.Lock)
+	search := &scenarios.Search{Lock: f.shape.Lock, Restless: lib.Restless, Workers: f.workers, New: build}
+	stop, err := f.start(search)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	err = m.play(c, search)
+	if e := m.draw(); e != nil {
+		return e
+	}
+	if err != nil {
+		all, done := len(g.Places()), len(m.known)
+		fmt.Fprintf(c.ErrOrStderr(), "%s of %s cells are done, and drawn in %s; the same command goes on with the other %s\n",
+			scenarios.Grouped(done), scenarios.Grouped(all), m.file(".png"), scenarios.Grouped(all-done))
+		return err
+	}
+	return m.print(c.OutOrStdout(), f.json)
+}
+
+// newGrid is the question that the flags ask.
+func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*scenarios.Grid, error) {
+	for _, name := range []string{"bound", "time", "strategy", "kinds", "without", "first", "verbose"} {
+		if c.Flags().Changed(name) {
+			return nil, fmt.Errorf("--%s is for a search; a map has --grid, --runs and --seed", name)
+		}
+	}
+	switch {
+	case len(args) > 0:
+		return nil, fmt.Errorf("%s: a map is of the runs that --lock, --nodes and so on describe", args[0])
+	case f.out == "":
+		return nil, errors.New("--grid needs --out: a map is a table and a picture, and goes on where it was interrupted")
+	}
+	g := &scenarios.Grid{Shape: f.shape, Runs: f.runs, Seed: f.seed}
+	if !c.Flags().Changed("runs") {
+		g.Runs = cellRuns
+	}
+	if g.Shape.Nodes == 0 {
+		g.Shape.Nodes = f.known.nodes(f.shape.Lock)
+	}
+	for _, text := range f.grid {
+		a, err := scenarios.ParseAxis(text)
+		if err != nil {
+			return nil, fmt.Errorf("--grid: %w", err)
+		}
+		if !a.Perturbs() && c.Flags().Changed(a.Name) {
+			return nil, fmt.Errorf("--%s: --grid %s says that already", a.Name, text)
+		}
+		g.Axes = append(g.Axes, a)
+	}
+	if err := g.Check(); err != nil {
+		return nil, fmt.Errorf("--grid: %w", err)
+	}
+	return g, nil
+}
+
+// A gridMap is a map and its files: grid.json says what was asked, grid.csv has a row for each cell that is finished, and grid.svg and
+// grid.png show them.
+type gridMap struct {
+	*scenarios.Grid
+	lock  string
+	dir   string
+	known map[scenarios.Place]scenarios.Tally
+	saved time.Time
+}
+
+func (m *gridMap) file(ending string) string { return filepath.Join(m.dir, "grid"+ending) }
+
+// gridQuestion is what is in grid.json. Cells that answer the same question can be put together.
+type gridQuestion struct {
+	Lock        string   `json:"lock"`
+	Nodes       int      `json:"nodes"`
+	Replicas    int      `json:"replicas"`
+	MinReplicas int      `json:"min_replicas"`
+	Persistence string   `json:"persistence"`
+	Clients     int      `json:"clients"`
+	Resource    string   `json:"resource"`
+	TTL         string   `json:"ttl"`
+	Extend      bool     `json:"extend"`
+	Axes        []string `json:"axes"` // what they are about has the first of their values above
+	Runs        int      `json:"runs"`
+	Seed        uint64   `json:"seed"`
+	Versions    []module `json:"versions"`
+}
+
+// open reads what an earlier run has left, and refuses what answers another question.
+func (m *gridMap) open(versions []module) error {
+	s := m.ShapeAt(scenarios.Place{})
+	q := gridQuestion{
+		Lock: m.lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Clients: s.Clients,
+		Resource: s.Resource, TTL: sim.FormatDuration(s.TTL), Extend: s.Extend, Runs: m.Runs, Seed: m.Seed, Versions: versions,
+	}
+	for _, a := range m.Axes {
+		q.Axes = append(q.Axes, a.String())
+	}
+	asked, err := json.MarshalIndent(q, "", "  ")
+	if err != nil {
+		return err
+	}
+	asked = append(asked, '\n')
+	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+		return err
+	}
+	before, err := os.ReadFile(m.file(".json"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(m.file(".csv")); err == nil {
+			return fmt.Errorf("%s has no %s beside it that says what it is of; name another --out", m.file(".csv"), filepath.Base(m.file(".json")))
+		}
+		return writeFile(m.file(".json"), func(w io.Writer) error {
+			_, err := w.Write(asked)
+			return err
+		})
+	case err != nil:
+		return err
+	}
+	if diff, err := questionDifference(before, asked); err != nil {
+		return fmt.Errorf("%s: %w", m.file(".json"), err)
+	} else if diff != "" {
+		return fmt.Errorf("%s holds another map (%s); name another --out, or remove its grid.json and grid.csv", m.dir, diff)
+	}
+	return m.read()
+}
+
+// questionDifference says how two questions differ.
+func questionDifference(there, here []byte) (string, error) {
+	var a, b map[string]json.RawMessage
+	if err := json.Unmarshal(there, &a); err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(here, &b); err != nil {
+		return "", err
+	}
+	compact := func(v json.RawMessage) string {
+		var text bytes.Buffer
+		if v == nil || json.Compact(&text, v) != nil {
+			return "nothing"
+		}
+		return text.String()
+	}
+	var names, diffs []string
+	for name := range b {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if x, y := compact(a[name]), compact(b[name]); x != y {
+			diffs = append(diffs, fmt.Sprintf("%s: %s there, %s here", name, x, y))
+		}
+	}
+	return strings.Join(diffs, "; "), nil
+}
+
+// columns are the names of the columns of grid.csv.
+func (m *gridMap) columns() []string {
+	var all []string
+	for _, a := range m.Axes {
+		name := strings.ReplaceAll(a.Name, "-", "_")
+		if a.Unit() != scenarios.Number {
+			name += "_" + string(a.Unit())
+		}
+		all = append(all, name)
+	}
+	all = append(all, "runs", "unsafe", "share", "low95", "high95", "unproved", "no_effect")
+	for _, p := range checker.Properties() {
+		all = append(all, strings.ReplaceAll(string(p), " ", "_"))
+	}
+	return all
+}
+
+// row is a cell in grid.csv.
+func (m *gridMap) row(at scenarios.Place, t scenarios.Tally) []string {
+	var all []string
+	for i, a := range m.Axes {
+		all = append(all, a.Text(at[i]))
+	}
+	low, high := t.Interval()
+	share := func(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
+	all = append(all, strconv.Itoa(t.Runs), strconv.Itoa(t.Unsafe), share(t.Share()), share(low), share(high), strconv.Itoa(t.Unproved), strconv.Itoa(t.Idle))
+	for _, p := range checker.Properties() {
+		all = append(all, strconv.Itoa(t.Violated[p]))
+	}
+	return all
+}
+
+// read reads grid.csv, if it is there.
+func (m *gridMap) read() error {
+	file, err := os.Open(m.file(".csv"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer file.Close()
+	places := map[string]scenarios.Place{}
+	for _, at := range m.Places() {
+		places[strings.Join(m.row(at, scenarios.Tally{})[:len(m.Axes)], ",")] = at
+	}
+	r := csv.NewReader(file)
+	head, err := r.Read()
+	if err == nil && !slices.Equal(head, m.columns()) {
+		err = fmt.Errorf("%s:1: the columns are not %s", m.file(".csv"), strings.Join(m.columns(), ","))
+	}
+	for err == nil {
+		var row []string
+		if row, err = r.Read(); err != nil {
+			break
+		}
+		line, _ := r.FieldPos(0)
+		at, ok := places[strings.Join(row[:len(m.Axes)], ",")]
+		if !ok {
+			return fmt.Errorf("%s:%d: no cell of this map", m.file(".csv"), line)
+		}
+		t, e := m.tally(row)
+		if e != nil || !slices.Equal(m.row(at, t), row) {
+			return fmt.Errorf("%s:%d: this row was changed; remove it, and its cell is played again", m.file(".csv"), line)
+		}
+		m.known[at] = t
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// tally is what a row counts.
+func (m *gridMap) tally(row []string) (scenarios.Tally, error) {
+	var t scenarios.Tally
+	counts := map[string]*int{"runs": &t.Runs, "unsafe": &t.Unsafe, "unproved": &t.Unproved, "no_effect": &t.Idle}
+	violated := make([]int, len(checker.Properties()))
+	for i, p := range checker.Properties() {
+		counts[strings.ReplaceAll(string(p), " ", "_")] = &violated[i]
+	}
+	for i, name := range m.columns() {
+		n, ok := counts[name]
+		if !ok {
+			continue
+		}
+		var err error
+		if *n, err = strconv.Atoi(row[i]); err != nil {
+			return t, err
+		}
+	}
+	t.Violated = map[checker.Property]int{}
+	for i, p := range checker.Properties() {
+		if violated[i] > 0 {
+			t.Violated[p] = violated[i]
+		}
+	}
+	if t.Runs != m.Runs {
+		return t, fmt.Errorf("%d runs", t.Runs)
+	}
+	return t, nil
+}
+
+// save writes grid.csv, in the order of the cells and not of their ends.
+func (m *gridMap) save() error {
+	m.saved = time.Now()
+	return writeFile(m.file(".csv"), func(w io.Writer) error {
+		table := csv.NewWriter(w)
+		rows := [][]string{m.columns()}
+		for _, at := range m.Places() {
+			if t, ok := m.known[at]; ok {
+				rows = append(rows, m.row(at, t))
+			}
+		}
+		return table.WriteAll(rows)
+	})
+}
+
+// saveEvery is how much work may be lost if the process is killed.
+const saveEvery = time.Second
+
+// play has the cells played that are missing. What is finished is saved, however it ends.
+func (m *gridMap) play(c *cobra.Command, s *scenarios.Search) error {
+	missing := len(m.Places()) - len(m.known)
+	bar := progress(c.ErrOrStderr(), missing*m.Runs)
+	bar.Describe("runs")
+	var unsaved error
+	err := m.Play(c.Context(), s, m.known, func(runs int) { bar.Add(runs) }, func(at scenarios.Place, t scenarios.Tally) {
+		m.known[at] = t
+		if time.Since(m.saved) > saveEvery && unsaved == nil {
+			unsaved = m.save()
+		}
+	})
+	bar.Finish()
+	if e := m.save(); e != nil {
+		return e
+	}
+	return err
+}
+
+// draw draws what there is.
+func (m *gridMap) draw() error {
+	picture := m.picture()
+	if err := writeFile(m.file(".svg"), picture.WriteSVG); err != nil {
+		return err
+	}
+	return writeFile(m.file(".png"), picture.WritePNG)
+}
+
+// doubtful is the share of runs that prove nothing from which a cell is marked.
+const doubtful = 0.1
+
+func (m *gridMap) picture() *reports.HeatMap {
+	s := m.ShapeAt(scenarios.Place{})
+	h := &reports.HeatMap{Title: "Share of unsafe runs: " + m.lock}
+	axis := func(name string) bool {
+		return slices.ContainsFunc(m.Axes, func(a scenarios.Axis) bool { return a.Name == name })
+	}
+	if !axis("nodes") {
+		h.Title += " on " + many(s.Nodes, "node")
+	}
+	if s.Replicas > 0 {
+		h.Title += " with " + many(s.Replicas, "replica")
+	}
+	var what, span []string
+	for i, a := range m.Axes {
+		label := a.About()
+		if unit := a.Unit(); unit != scenarios.Number {
+			label += " (" + string(unit) + ")"
+		}
+		side := reports.HeatAxis{Label: label}
+		for n := range a.Values {
+			side.Values = append(side.Values, a.Value(n))
+		}
+		if i == 0 {
+			h.X = side
+		} else {
+			h.Y = side
+		}
+		if a.Perturbs() {
+			what = append(what, a.About())
+		}
+		if a.Unit() == scenarios.Seconds {
+			span = append(span, a.Name)
+		}
+	}
+	h.Subtitle = fmt.Sprintf("%s, once in each run, at a place that its seed draws; %s", strings.Join(what, ", and "), many(s.Clients, "client"))
+	switch {
+	case axis("clients"):
+		h.Subtitle, _, _ = strings.Cut(h.Subtitle, "; ")
+	}
+	if !axis("ttl") {
+		h.Subtitle += ", TTL " + sim.FormatDuration(s.TTL)
+	}
+	h.Subtitle += fmt.Sprintf("; %s per cell", many(m.Runs, "run"))
+	switch {
+	case len(span) == 2 && axis("ttl"):
+		h.Bound = strings.ReplaceAll(span[0]+" = "+span[1], "ttl", "TTL")
+	case len(m.Axes) == 1 && len(span) == 1 && !axis("ttl"):
+		h.Bound, h.BoundAt = "TTL", s.TTL.Seconds()
+	}
+	for _, at := range m.Places() {
+		t, ok := m.known[at]
+		if !ok {
+			continue
+		}
+		low, high := t.Interval()
+		h.Cells = append(h.Cells, reports.HeatCell{
+			X: at[0], Y: at[1], Share: t.Share(), Low: low, High: high, Doubtful: float64(t.Unproved) > doubtful*float64(t.Runs),
+		})
+	}
+	h.Foot = m.summary()
+	return h
+}
+
+// total adds up all cells.
+func (m *gridMap) total() scenarios.Tally {
+	var sum scenarios.Tally
+	for _, t := range m.known {
+		sum.Runs, sum.Unsafe, sum.Unproved, sum.Idle = sum.Runs+t.Runs, sum.Unsafe+t.Unsafe, sum.Unproved+t.Unproved, sum.Idle+t.Idle
+	}
+	return sum
+}
+
+// summary says what came of all runs.
+func (m *gridMap) summary() string {
+	t := m.total()
+	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing, %s in which nothing came of what went wrong",
+		scenarios.Grouped(t.Runs), scenarios.Grouped(t.Unsafe), 100*t.Share(), scenarios.Grouped(t.Unproved), scenarios.Grouped(t.Idle))
+	if missing := len(m.Places()) - len(m.known); missing > 0 {
+		text += fmt.Sprintf("; %s of %s cells are not played", scenarios.Grouped(missing), scenarios.Grouped(len(m.Places())))
+	}
+	return text
+}
+
+// print says what was drawn, and where it is.
+func (m *gridMap) print(w io.Writer, asJSON bool) error {
+	t := m.total()
+	files := []string{m.file(".png"), m.file(".svg"), m.file(".csv"), m.file(".json")}
+	if asJSON {
+		err := json.NewEncoder(w).Encode(struct {
+			Lock     string   `json:"lock"`
+			Cells    int      `json:"cells"`
+			Runs     int      `json:"runs"`
+			Unsafe   int      `json:"unsafe"`
+			Unproved int      `json:"unproved"`
+			NoEffect int      `json:"no_effect"`
+			Files    []string `json:"files"`
+		}{m.lock, len(m.known), t.Runs, t.Unsafe, t.Unproved, t.Idle, files})
+		if err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(w, m.picture().Title)
+		printWrapped(w, m.summary())
+		for _, name := range files {
+			fmt.Fprintf(w, "  %s\n", name)
+		}
+	}
+	if t.Unproved == t.Runs {
+		return status(exitUnknown)
+	}
+	return nil
+}
