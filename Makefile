@@ -33,8 +33,9 @@ bench: ## what simulated commands cost, as ratios, and Redlock runs per second
 	GOMAXPROCS=1 $(GO) test ./scenarios -run '^$$' -bench . -benchtime 100x
 
 .PHONY: fuzz
-fuzz: ## fuzz the parsers, a minute each
+fuzz: ## fuzz the parsers and the plans of explorations, a minute each
 	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s
+	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzPlan$$' -fuzztime 60s
 	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseFault$$' -fuzztime 60s
 
 .PHONY: golden

@@ -15,6 +15,9 @@ import (
 //
 // If others rightfully held the lock all the while, it had to be refused, and nothing can be said of what would have come
 // after them.
+//
+// A key that a node keeps for longer than it promised is the doing of its clock. If such keys took half of the probe's time, or
+// more, they are to blame.
 func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	asked := -1
 	for _, i := range ix.invokes[ix.Meta.Probe] {
@@ -52,7 +55,60 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	if holder := ix.holdsThrough(ix.Events[asked].Lock, stretch{ix.at(asked), end}); holder != "" {
 		return nil, fmt.Sprintf("%s held the lock all the while that %s asked for it", holder, ix.Meta.Probe)
 	}
+	if keys := ix.overstayed(stretch{ix.at(asked), v.At}); len(keys) > 0 {
+		v.Assumption, v.Events = BoundedClockError, proof(append(keys, v.Events...)...)
+	}
 	return []Violation{v}, ""
+}
+
+// overstayed returns the events that set the keys which outlived their time and so kept the lock from the probe, when it asked for
+// it all through s. None if it had more time than it lost to them.
+func (ix *index) overstayed(s stretch) []int {
+	primary := ix.primaries()
+	there, due := map[string][]stretch{}, map[string][]stretch{} // by node: when any key was there, and when one was there rightly
+	var late []int
+	instants := []time.Duration{s.from, s.to}
+	for _, k := range ix.lives {
+		if sim.Client(k.label) == ix.Meta.Probe {
+			continue
+		}
+		to := never
+		if k.to < len(ix.Events) {
+			to = ix.at(k.to)
+		}
+		for _, p := range primary[k.node] {
+			x := stretch{max(ix.at(k.from), p.from, s.from), min(to, p.to, s.to)}
+			if x.from >= x.to {
+				continue
+			}
+			right := stretch{x.from, min(x.to, k.overdue())}
+			there[k.group], due[k.group] = append(there[k.group], x), append(due[k.group], right)
+			instants = append(instants, x.from, x.to, max(x.from, right.to))
+			if right.to < x.to {
+				late = append(late, k.from)
+			}
+		}
+	}
+	free := func(taken map[string][]stretch, t time.Duration) bool {
+		nodes := 0
+		for _, n := range ix.Meta.Nodes {
+			if !covers(merge(taken[n]), t) {
+				nodes++
+			}
+		}
+		return nodes >= ix.Meta.Quorum()
+	}
+	slices.Sort(instants)
+	var lost time.Duration
+	for n, t := range instants[:len(instants)-1] {
+		if !free(there, t) && free(due, t) {
+			lost += instants[n+1] - t
+		}
+	}
+	if lost == 0 || s.to-s.from-lost > lost {
+		return nil
+	}
+	return late
 }
 
 // holdsThrough returns who held a lock all through a time: one client, or several in turn; nobody if it was free for a moment,

@@ -11,7 +11,7 @@ func TestDeadlockFreedom(t *testing.T) {
 		probe probe
 		bound 5
 		0    c1 invoke acquire
-		0.1  n1 set c1#1
+		0.1  n1 set c1#1 until=never
 		0.2  c1 ok acquire c1#1 until=9
 		1    c1 fault crash
 		20   probe invoke acquire
@@ -20,8 +20,17 @@ func TestDeadlockFreedom(t *testing.T) {
 		probe probe
 		bound 5
 		10   c1 invoke acquire
-		10.1 n1 set c1#1
+		10.1 n1 set c1#1 until=never
 		10.2 c1 ok acquire c1#1 until=24
+	`
+	const lasting = `
+		probe probe
+		bound 4
+		0.1  c1 invoke acquire
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=9
+		1    c1 fault crash
+		11   probe invoke acquire
 	`
 	testProperty(t, DeadlockFreedom, []verdictCase{
 		{name: "at once", story: probe + "20.1 probe ok acquire probe#1 until=30"},
@@ -53,6 +62,26 @@ func TestDeadlockFreedom(t *testing.T) {
 			want: []string{"probe asked for the lock at 20.000s and never got it [none]"}},
 		{name: "somebody holds another lock", story: strings.ReplaceAll(held, "acquire", "acquire lock=b") + "15 c1 info renew c1#1 until=60\n20 probe invoke acquire\n25.2 probe fail acquire",
 			want: []string{"probe asked for the lock at 20.000s and never got it [none]"}},
+		{name: "the clock of the node keeps a key", story: lasting + "15 n1 expire c1#1\n15.1 probe ok acquire probe#1 until=25",
+			want: []string{"probe asked for the lock at 11.000s and got it only at 15.100s, where 4.000s were allowed [bounded clock error]"}},
+		{name: "the clock of the node keeps a key to the end", story: lasting + "15 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [bounded clock error]"}},
+		{name: "the clock of the node keeps a key for a little less", story: lasting + "12.999999999 n1 expire c1#1\n15 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [none]"}},
+		{name: "the clock of the node keeps a key for half of the time", story: lasting + "13 n1 expire c1#1\n15 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [bounded clock error]"}},
+		{name: "another key would have been there all the same", story: strings.Replace(lasting, "4", "8", 1) + "12 n1 over c2#1 was=c1#1\n19 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [none]"}},
+		{name: "the key had been given more time", story: strings.Replace(lasting, "11   probe", "10 n1 retime c1#1\n11 probe", 1) + "15 n1 expire c1#1\n15.1 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [none]"}},
+		{name: "the clock of one node of three does not matter", story: "nodes 3\n" + lasting + "15 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [none]"}},
+		{name: "the clocks of two nodes of three do", story: "nodes 3\n0.1 n2 set c1#1\n" + lasting + "15 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [bounded clock error]"}},
+		{name: "that of the one that matters does", story: "nodes 3\n0.1 n2 set c2#1 until=never\n" + lasting + "15 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [bounded clock error]"}},
+		{name: "two keys without an end outweigh a clock", story: "nodes 3\n0.1 n2 set c2#1 until=never\n0.1 n3 set c2#1 until=never\n" + lasting + "15 probe fail acquire",
+			want: []string{"probe asked for the lock at 11.000s and never got it [none]"}},
 		{name: "the first lease counts", story: probe + "21 probe ok acquire probe#1 until=22\n30 probe invoke acquire\n40 probe ok acquire probe#2 until=50"},
 	})
 }

@@ -232,13 +232,17 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 				e.By, first.Label, old.process, n.time(old.to))
 		}
 	}
-	for _, k := range lost {
+	short, shortLost := n.cutShort(first)
+	early, lost = union(early, short), union(lost, shortLost)
+	short, shortLost = n.cutShort(second)
+	for _, k := range append(lost, shortLost...) {
 		n.loss(k)
 	}
-	for _, k := range early {
+	for _, k := range append(slices.Clone(early), short...) {
 		n.clockFaultsOf(k.process, k.from, k.to, n.copied(k))
 	}
 	n.expiry(early, ", before their time")
+	n.expiry(short, ", before their time")
 	n.expiry(expired, "")
 	for _, k := range votes {
 		n.takeover(first, k)
@@ -247,13 +251,40 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 
 	nodes := processes(never)
 	switch {
-	case len(votes) == 0 || len(nodes) == 0 || n.h.Meta.Replicas[nodes[0]] != "":
+	case len(votes) == 0 || len(nodes) == 0 || n.h.Meta.Replicas[nodes[0]] != "" || len(short)+len(shortLost) > 0:
 		return ""
 	case len(nodes) == len(processes(votes)):
 		return ": no key of an older lease was there"
 	}
 	gone := slices.DeleteFunc(processes(votes), func(s string) bool { return slices.Contains(nodes, s) })
 	return fmt.Sprintf(": %s had no key of the older lease any more, and %s never had one", strings.Join(gone, " "), strings.Join(nodes, " "))
+}
+
+// cutShort returns the keys of a lease that were gone before their time when its client learned of it, if it had no majority at any
+// one instant: those that expired, and those that were lost.
+func (n *narrator) cutShort(l *Lease) (early, lost []tenure) {
+	for _, k := range n.keys {
+		if l.GrantSeen || k.label != l.Label || k.to > l.ReturnEvent || n.nodes([]string{k.process}) == 0 {
+			continue
+		}
+		switch e := n.event(k.to); {
+		case e.Op == sim.Lose:
+			lost = append(lost, k)
+		case e.Op == sim.Expire && n.tooEarly(k):
+			early = append(early, k)
+		}
+	}
+	return early, lost
+}
+
+// union adds to some tenures those of others that are not among them.
+func union(a, b []tenure) []tenure {
+	for _, k := range b {
+		if !slices.Contains(a, k) {
+			a = append(a, k)
+		}
+	}
+	return a
 }
 
 // predecessor returns the last tenure of a lease at the place of k that ended before k began, or nil.

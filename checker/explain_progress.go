@@ -18,6 +18,9 @@ func (n *narrator) tellStandstill() {
 		}
 	}
 	from := n.v.Events[0]
+	if asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != sim.State }); asked >= 0 {
+		from = n.v.Events[asked]
+	}
 	to := n.before(len(n.h.Events), func(e sim.Event) bool { return e.At <= n.v.At })
 	if to < from {
 		to = len(n.h.Events) - 1
@@ -33,7 +36,8 @@ func (n *narrator) tellStandstill() {
 		}
 	}
 	n.obstacles(from, to)
-	n.alone(from, to)
+	n.overstayed()
+	n.alone(askers, from, to)
 	for _, asker := range askers {
 		n.dawdled(asker, from, to)
 		n.refused(asker, from, to)
@@ -113,15 +117,25 @@ func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults [
 	return nodes, faults
 }
 
-// alone says that the only node was down, if it was.
-func (n *narrator) alone(from, to int) {
+// alone says that the only node was down, or out of reach of those who asked, if it was.
+func (n *narrator) alone(askers []string, from, to int) {
 	if len(n.h.Meta.Nodes) != 1 || len(n.h.Meta.Replicas) > 0 {
 		return
 	}
+	node := n.h.Meta.Nodes[0]
+	away := func(i int) {
+		if i >= 0 && n.event(i).Op != "delay" {
+			n.blame = Sentence{"The lock lives on one node, and nothing stands in for it.", []int{i}}
+		}
+	}
+	for _, asker := range askers {
+		away(n.linkFault(asker, node, from))
+		away(n.linkFault(asker, node, to))
+	}
 	for i := range to {
 		e := n.event(i)
-		if (e.Op == "crash" || e.Op == "stop" || e.Op == "pause") && e.Process == n.h.Meta.Nodes[0] && (n.stands(i, from) || i >= from) {
-			n.blame = Sentence{"The lock lives on one node, and nothing stands in for it.", []int{i}}
+		if (e.Op == "crash" || e.Op == "stop" || e.Op == "pause") && e.Process == node && (n.stands(i, from) || i >= from) {
+			away(i)
 		}
 	}
 }
@@ -180,6 +194,31 @@ func (n *narrator) obstacles(from, to int) {
 	}
 	if len(labels) == 0 {
 		n.split(from, to)
+	}
+}
+
+// overstayed tells of the keys that a violation points at because they outlived their time.
+func (n *narrator) overstayed() {
+	for _, k := range n.keys {
+		if !slices.Contains(n.v.Events, k.from) {
+			continue
+		}
+		set := max(k.from, n.before(k.to, func(e sim.Event) bool {
+			return e.Kind == sim.State && e.Op == sim.Retime && e.Process == k.process && e.Key == k.key
+		}))
+		n.clockFaultsOf(k.process, k.from, k.to, n.copied(k))
+		did, span := "set", ""
+		if set > k.from {
+			did = "prolonged"
+		}
+		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != sim.NoEnd {
+			span = " for " + sim.FormatDuration(e.Until-(e.At+e.Wall))
+		}
+		end, gone := len(n.h.Events)-1, "was still there at"
+		if k.to < len(n.h.Events) {
+			end, gone = k.to, "was gone only at"
+		}
+		n.say(step, end, []int{k.from, set}, "The key of %s had been %s on %s at %s%s, and %s %s.", k.label, did, k.process, n.time(set), span, gone, n.time(end))
 	}
 }
 

@@ -97,33 +97,14 @@ type dearth struct {
 }
 
 func newDearth(ix *index) *dearth {
-	d := &dearth{ix: ix, primary: map[string][]stretch{}, down: map[string][]stretch{}, standing: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
-	since := map[string]time.Duration{} // primaries
-	for _, n := range ix.Meta.Nodes {
-		since[n] = 0
-	}
+	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]stretch{}, standing: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
 	for i, e := range ix.Events {
 		if e.Kind == sim.Message && (e.Op == sim.Drop || ix.outOfReach(e.At-departure(e))) {
 			link := direction{e.By, e.Process}
 			d.astray[link] = append(d.astray[link], i)
 		}
-		if e.Kind != sim.State || ix.groups[e.Process] == "" {
-			continue
-		}
-		from, leads := since[e.Process]
-		switch {
-		case e.Op == sim.Promoted && !leads:
-			since[e.Process] = e.At
-		case e.Op == sim.Followed && leads:
-			d.primary[e.Process] = append(d.primary[e.Process], stretch{from, e.At})
-			delete(since, e.Process)
-		}
 	}
 	for p := range ix.groups {
-		if from, leads := since[p]; leads {
-			d.primary[p] = append(d.primary[p], stretch{from, never})
-		}
-		d.primary[p] = merge(d.primary[p])
 		d.down[p] = merge(append(ix.stretches(ix.outages[p]), ix.stretches(ix.pauses[p])...))
 	}
 	for _, k := range ix.lives {
@@ -137,6 +118,35 @@ func newDearth(ix *index) *dearth {
 		d.standing[n] = merge(d.standing[n])
 	}
 	return d
+}
+
+// primaries returns for each server when it was the one of its group that took writes.
+func (ix *index) primaries() map[string][]stretch {
+	leading := map[string][]stretch{}
+	since := map[string]time.Duration{}
+	for _, n := range ix.Meta.Nodes {
+		since[n] = 0
+	}
+	for _, e := range ix.Events {
+		if e.Kind != sim.State || ix.groups[e.Process] == "" {
+			continue
+		}
+		from, leads := since[e.Process]
+		switch {
+		case e.Op == sim.Promoted && !leads:
+			since[e.Process] = e.At
+		case e.Op == sim.Followed && leads:
+			leading[e.Process] = append(leading[e.Process], stretch{from, e.At})
+			delete(since, e.Process)
+		}
+	}
+	for p := range ix.groups {
+		if from, leads := since[p]; leads {
+			leading[p] = append(leading[p], stretch{from, never})
+		}
+		leading[p] = merge(leading[p])
+	}
+	return leading
 }
 
 // stands returns when a key stood in everybody's way, and could not have been removed: from the beginning if its lease was
@@ -157,9 +167,7 @@ func (d *dearth) stands(k life) stretch {
 	if t, ok := touches(d.trouble(owner, k.node), asked); ok {
 		s.from = max(t.from, begin)
 	}
-	if k.promise != sim.NoEnd {
-		s.from = min(s.from, max(begin, later(k.due(), k.promise/100+10*time.Millisecond)))
-	}
+	s.from = min(s.from, max(begin, k.overdue()))
 	if ix.lease(k.label) != nil {
 		if back, ok := d.letGo(k); !ok {
 			s.from = begin
@@ -183,9 +191,6 @@ func (d *dearth) stands(k life) stretch {
 // kept the key there.
 func (d *dearth) letGo(k life) (time.Duration, bool) {
 	ix := d.ix
-	if back, ok := ix.givenBack(k.label); ok {
-		return back, true
-	}
 	owner := sim.Client(k.label)
 	for _, in := range ix.releases[k.label] {
 		out, ok := ix.outcome[in]
@@ -231,16 +236,6 @@ func (d *dearth) trouble(client, server string) []stretch {
 		d.hindered[link] = s
 	}
 	return s
-}
-
-// givenBack returns when a Release of a lease returned without an error.
-func (ix *index) givenBack(label string) (time.Duration, bool) {
-	for _, in := range ix.releases[label] {
-		if out, ok := ix.outcome[in]; ok && ix.Events[out].Kind == sim.OK {
-			return ix.at(out), true
-		}
-	}
-	return 0, false
 }
 
 // needs returns the parts of an ask in which somebody should have got the lock.

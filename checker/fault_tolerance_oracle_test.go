@@ -84,15 +84,6 @@ func heldAt(h *sim.History, lock string, t time.Duration) bool {
 	return false
 }
 
-func givenBackOracle(h *sim.History, label string) (time.Duration, bool) {
-	for _, e := range h.Events {
-		if e.Op == sim.Release && e.Kind == sim.OK && e.Lease == label {
-			return e.At, true
-		}
-	}
-	return 0, false
-}
-
 // letGoOracle returns when a release of a lease came to nothing though nothing kept its client from a server.
 func letGoOracle(h *sim.History, label, server string) (time.Duration, bool) {
 	owner := sim.Client(label)
@@ -206,10 +197,7 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 				hindered = min(hindered, max(lost, set.At))
 			}
 		}
-		back, given := givenBackOracle(h, set.Lease)
-		if !given {
-			back, given = letGoOracle(h, set.Lease, server)
-		}
+		back, given := letGoOracle(h, set.Lease, server)
 		switch {
 		case handed && (!given || t < back || hindered <= back):
 			return true

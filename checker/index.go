@@ -390,6 +390,15 @@ func (l life) due() time.Duration {
 	return later(l.timed, l.promise)
 }
 
+// overdue returns from when on a key should be gone, though its clock be a little slow: by a hundredth, and the 10 ms that a key
+// may take to be noticed.
+func (l life) overdue() time.Duration {
+	if l.promise == sim.NoEnd {
+		return never
+	}
+	return later(l.due(), max(0, l.promise)/100+10*time.Millisecond)
+}
+
 // early says whether a key was gone before the life that it was promised had passed in true time, though no command
 // removed it.
 func (ix *index) early(l life) bool {

@@ -69,11 +69,14 @@ func overlap(ix *index, a, b *Lease) Violation {
 
 // blame says why a majority of nodes could grant a second lease before the hold of the first had ended: how did the keys
 // of the first vanish where the second has its own? It also returns the events that show it.
+//
+// A lease that had no majority at any one instant may have had one all the same if its nodes had kept their word: then the other
+// may have its majority because a key of that one was gone too early, whichever of the two was granted first.
 func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	if b.GrantEvent < a.GrantEvent {
 		a, b = b, a
 	}
-	if !a.GrantSeen {
+	if !a.GrantSeen && len(ix.votes(a)) < ix.enough() {
 		if set := ix.misdated(a); set >= 0 { // so much that the first of its keys was gone before the last was set
 			return BoundedClockError, []int{set}
 		}
@@ -82,25 +85,78 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 		}
 		return None, nil
 	}
-	var (
-		lost, early []int // the events, one for each node
-		taken       = -1
-		votes       []string // the nodes that had a key of the second lease at its grant, or came to have one before its return
-	)
+	then := ix.succession(a, b)
+	if broken, because := then.blame(ix.enough()); broken != None {
+		return broken, because
+	}
+	if then.votes >= ix.enough() && !(a.GrantSeen && b.GrantSeen) {
+		if broken, because := ix.succession(b, a).blame(ix.enough()); broken != None {
+			return broken, because
+		}
+	}
+	if then.taken >= 0 {
+		return BoundedClockError, []int{then.taken}
+	}
+	if fault := clockFault(ix, a); fault >= 0 && (b.GrantSeen || ix.outlived(a, b)) {
+		return BoundedClockError, []int{fault}
+	}
+	if set := ix.misdated(a); set >= 0 {
+		return BoundedClockError, []int{set}
+	}
+	if a.renews {
+		return ix.untold(a, b.Granted)
+	}
+	return None, nil
+}
+
+// enough returns how many keys a lease needs: a majority of the nodes, with so many on each.
+func (ix *index) enough() int { return ix.Meta.Quorum() * ix.keys }
+
+// votes returns the keys that count for a lease, at most one for each place: those that were there when it was granted, or came
+// later but before its Acquire returned. If it had no majority at any one instant, they are those that were there when it
+// returned, or would have been had their nodes kept them for as long as they had promised.
+func (ix *index) votes(l *Lease) []int {
+	var votes []int
+	for _, n := range ix.livesOf[l.Label] {
+		k := ix.lives[n]
+		stood := l.GrantEvent < k.to
+		if !l.GrantSeen {
+			stood = l.ReturnEvent < k.to || l.From < k.due() && ix.cutShort(k)
+		}
+		again := func(m int) bool {
+			o := ix.lives[m]
+			return o.group == k.group && (ix.keys == 1 || o.key == k.key) // of several keys on a node each is one of those that it takes
+		}
+		if k.vote && k.from < l.ReturnEvent && stood && !slices.ContainsFunc(votes, again) {
+			votes = append(votes, n)
+		}
+	}
+	return votes
+}
+
+// cutShort says whether a node did not keep a key for as long as it had promised, and no command removed it.
+func (ix *index) cutShort(k life) bool {
+	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == sim.Lose
+}
+
+// A succession is how the keys of one lease made room for those of another.
+type succession struct {
+	votes       int   // for the other lease
+	lost, early []int // what ended keys before their time that would have been in the way of a vote, one event for each node
+	taken       int   // the event by which a client overwrote a key whose end it judged by a wrong wall clock, or -1
+}
+
+// succession says how the keys of lease a made room for those of b.
+func (ix *index) succession(a, b *Lease) succession {
+	votes := ix.votes(b)
+	s := succession{votes: len(votes), taken: -1}
 	for _, n := range ix.livesOf[b.Label] {
 		taker := ix.lives[n]
-		vote := taker.group
-		if ix.keys > 1 {
-			vote += " " + taker.key // each of them is one of those that it takes
-		}
-		voted := b.GrantSeen && taker.vote && taker.from < b.ReturnEvent && b.GrantEvent < taker.to && !slices.Contains(votes, vote)
-		if voted {
-			votes = append(votes, vote)
-		}
+		voted := slices.Contains(votes, n)
 		key := ix.before(a.Label, taker)
 		if key == nil {
 			if key = ix.elsewhere(a.Label, taker); key != nil && voted && ix.at(taker.from) < key.due() {
-				lost = append(lost, ix.promoted(taker))
+				s.lost = append(s.lost, ix.promoted(taker))
 			}
 			continue
 		}
@@ -112,34 +168,28 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 		cause := ix.cause(*key)
 		switch op := ix.Events[cause].Op; {
 		case op == sim.Lose && missed:
-			lost = append(lost, cause)
+			s.lost = append(s.lost, cause)
 		case op == sim.Expire && missed && ix.early(*key):
-			early = append(early, cause)
+			s.early = append(s.early, cause)
 		case op == sim.Over && wallIsOff(ix.Events[b.ReturnEvent]):
-			taken = cause // a lock that compares the clocks of clients, as GETSET on a timestamp does
+			s.taken = cause // a lock that compares the clocks of clients, as GETSET on a timestamp does
 		}
 	}
-	// A cause is to blame if the second lease would not have had a majority without it. If each of two would have been
-	// enough without the other, neither is needed, but both together are.
-	needed := func(nodes int) bool { return nodes > 0 && len(votes)-nodes < ix.Meta.Quorum()*ix.keys }
+	return s
+}
+
+// blame says whether the other lease would have had too few votes if nodes had kept the keys of the one. A cause is to blame if
+// there would not have been enough without it. If each of two would have been enough without the other, neither is needed, but
+// both together are. A lease that never had enough owes nothing to any of them.
+func (s succession) blame(enough int) (Assumption, []int) {
+	needed := func(nodes int) bool { return s.votes >= enough && s.votes-nodes < enough }
 	switch {
-	case needed(len(lost)):
-		return DurableNodes, lost[len(lost)-1:]
-	case needed(len(early)):
-		return BoundedClockError, early[len(early)-1:]
-	case needed(len(lost) + len(early)):
-		return DurableNodes, []int{lost[len(lost)-1], early[len(early)-1]}
-	case taken >= 0:
-		return BoundedClockError, []int{taken}
-	}
-	if fault := clockFault(ix, a); fault >= 0 && (b.GrantSeen || ix.outlived(a, b)) {
-		return BoundedClockError, []int{fault}
-	}
-	if set := ix.misdated(a); set >= 0 {
-		return BoundedClockError, []int{set}
-	}
-	if a.renews {
-		return ix.untold(a, b.Granted)
+	case needed(len(s.lost)):
+		return DurableNodes, s.lost[len(s.lost)-1:]
+	case needed(len(s.early)):
+		return BoundedClockError, s.early[len(s.early)-1:]
+	case needed(len(s.lost) + len(s.early)):
+		return DurableNodes, []int{s.lost[len(s.lost)-1], s.early[len(s.early)-1]}
 	}
 	return None, nil
 }

@@ -297,6 +297,46 @@ func TestLeaseExclusionBlame(t *testing.T) {
 	promised := func(until string) string {
 		return strings.Replace(c1, "n3 set c1#1", "n3 set c1#1 until="+until, 1)
 	}
+	// fleeting has the three keys of the first gone as soon as they are set.
+	fleeting := func(n1, n2, n3 string) string {
+		gone := strings.NewReplacer("N1", n1, "N2", n2, "N3", n3)
+		return gone.Replace(`
+		nodes 5
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.1  n1 N1 c1#1 by=c2
+		0.1  n2 set c1#1
+		0.1  n2 N2 c1#1 by=c2
+		0.1  n3 set c1#1
+		0.1  n3 N3 c1#1 by=c2
+		0.2  c1 ok acquire c1#1 until=9.9
+	`)
+	}
+	const (
+		flicker = `
+		4    c2 invoke acquire
+		4.1  n3 set c2#1
+		4.1  n3 expire c2#1
+		4.1  n4 set c2#1
+		4.1  n5 set c2#1
+		4.2  c2 ok acquire c2#1 until=13.9
+	`
+		early = `
+		nodes 3
+		0    c1 invoke acquire
+		1    n1 set c1#1
+		1    n1 expire c1#1
+		1    n2 set c1#1
+		1    n2 expire c1#1
+		1    n3 set c1#1
+		2    c2 invoke acquire
+		2.1  n1 set c2#1
+		2.1  n2 set c2#1
+		2.2  c2 ok acquire c2#1 until=11
+		3    c1 ok acquire c1#1 until=9
+	`
+		late = "c1 held c1#1 from 3.000s to 9.000s, while c2 held c2#1 from 2.200s to 11.000s "
+	)
 	testProperty(t, LeaseExclusion, []verdictCase{
 		blame("a node restarted empty", c1+"3 n3 lose c1#1"+c2, "durable nodes"),
 		blame("the clock of a node jumped", c1+"3 n3 expire c1#1"+c2, "bounded clock error"),
@@ -366,6 +406,18 @@ func TestLeaseExclusionBlame(t *testing.T) {
 			0.1  n9 set c1#1
 			0.2  c1 ok acquire c1#1 until=9.9
 			3    n3 lose c1#1`+c2, "none"),
+		blame("keys that expired at once, so that no majority stood at one instant", fleeting("expire", "expire", "expire")+c2, "bounded clock error"),
+		blame("keys that were lost at once", fleeting("lose", "lose", "lose")+c2, "durable nodes"),
+		blame("of which the one that mattered was lost", fleeting("expire", "expire", "lose")+c2, "durable nodes"),
+		blame("of which one was deleted, so that they are no majority", fleeting("expire", "delete", "expire")+c2, "none"),
+		blame("of which the lock gave one less", strings.Replace(fleeting("expire", "expire", "expire"), "n1 set c1#1", "n1 set c1#1 until=0.15", 1)+c2, "none"),
+		blame("of which the lock gave the one that mattered less than it took", strings.Replace(fleeting("expire", "expire", "expire"), "n3 set c1#1", "n3 set c1#1 until=3", 1)+c2, "none"),
+		blame("the second has no majority at one instant, and needs a key that was lost", c1+"3 n3 lose c1#1"+flicker, "durable nodes"),
+		blame("and needs none", c1+"3 n3 delete c1#1 by=c2"+flicker, "none"),
+		{name: "the first to be granted had its keys where those of the second had expired at once", story: early, want: []string{late + "[bounded clock error]"}},
+		{name: "where the second itself had deleted them", story: strings.ReplaceAll(early, "expire c1#1", "delete c1#1 by=c1"), want: []string{late + "[none]"}},
+		{name: "where another had deleted them", story: strings.ReplaceAll(early, "expire c1#1", "delete c1#1 by=c2"), want: []string{late + "[none]"}},
+		{name: "where another had deleted one, and one had expired", story: strings.Replace(early, "1    n2 expire c1#1", "1    n2 delete c1#1 by=c2", 1), want: []string{late + "[bounded clock error]"}},
 		blame("the wall clock of the holder jumped while it held", c1+"2 c1 fault jump\n3 n3 delete c1#1 by=c2"+c2, "bounded clock error"),
 		blame("the wall clock of the holder had jumped before", "0 c1 fault jump\n"+c1+"3 n3 delete c1#1 by=c2"+c2, "none"),
 		blame("the wall clock of the holder jumped afterwards", c1+"3 n3 delete c1#1 by=c2"+c2+"20 c1 fault jump", "none"),

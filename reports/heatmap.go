@@ -108,7 +108,8 @@ func (m *HeatMap) figure() *mapFigure {
 
 func (m *HeatMap) curve() bool { return len(m.Y.Values) == 0 }
 
-// scale is where the scale ends: as far up as is needed, at a round share.
+// scale is where the scale ends: at a round share that leaves room above the greatest, so that its darkest colour is not spent on a
+// share that is small.
 func (f *mapFigure) scale() float64 {
 	most := 0.0
 	for _, c := range f.Cells {
@@ -117,8 +118,8 @@ func (f *mapFigure) scale() float64 {
 			most = max(most, c.High)
 		}
 	}
-	for _, top := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8} {
-		if most <= top {
+	for _, top := range []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5} {
+		if most <= 0.9*top {
 			return top
 		}
 	}

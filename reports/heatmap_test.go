@@ -15,7 +15,7 @@ import (
 func sampleMap(n int) *HeatMap {
 	m := &HeatMap{
 		Title:    "Share of unsafe runs: redlock on 5 nodes",
-		Subtitle: "a client pauses once, at a place that the seed draws; 100 runs of each cell",
+		Subtitle: "a client pauses, once in each run, each time at another place; 2 clients; 100 runs per cell",
 		Foot:     "2,400 runs: 310 unsafe, 12 prove nothing, 40 in which the perturbation had no effect",
 		X:        HeatAxis{Label: "a client pauses (s)"},
 		Y:        HeatAxis{Label: "TTL (s)"},

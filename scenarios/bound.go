@@ -23,8 +23,8 @@ type Bounded struct {
 	Played    int     // runs, without those that were repeated for comparison
 	Twice     int     // how many were
 	Differs   string  // how the first did that came out otherwise the second time; it ended the search
-	// Interrupted says that the search did not come to its end.
-	Interrupted bool
+	// Ended says that the search ended with the first violation, Interrupted that it did not come to its end.
+	Ended, Interrupted bool
 }
 
 // A Level is what came of all plans with one number of perturbations.
@@ -49,9 +49,10 @@ type Level struct {
 func (s *Search) Bound(ctx context.Context, k int) (*Bounded, error) {
 	b := &Bounded{Bound: k, Lock: s.Lock, Seed: s.seed(), Kinds: s.kinds()}
 	err := s.bound(ctx, b)
-	b.Interrupted = err != nil && !errors.Is(err, errFound)
+	b.Ended = errors.Is(err, errFound)
+	b.Interrupted = err != nil && !b.Ended
 	b.Found = Firsts(b.Found)
-	if errors.Is(err, errFound) {
+	if b.Ended {
 		err = nil
 	}
 	return b, err
@@ -194,13 +195,16 @@ func (b *Bounded) Sentence() string {
 	for _, k := range b.Kinds {
 		kinds = append(kinds, string(k))
 	}
-	text := "all " + Grouped(b.Plans())
-	if b.Interrupted {
-		text = Grouped(b.Plans())
+	text := Grouped(b.Plans())
+	if !b.Interrupted && !b.Ended {
+		text = "all " + text
 	}
 	text += fmt.Sprintf(" plans with at most %s of the kinds %s: ", perturbations(b.Bound), strings.Join(kinds, ", "))
-	if b.Interrupted {
+	switch {
+	case b.Interrupted:
 		text = "interrupted after " + text
+	case b.Ended:
+		text = "ended after " + text
 	}
 	switch {
 	case violating == 0:

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math"
 	"regexp"
 
@@ -109,10 +108,13 @@ func (p Perturbation) place() string {
 	return string(p.Kind) + " " + magnitude.ReplaceAllString(p.String(), "")
 }
 
+// hashed is FNV-1a, which is cheap for what is short.
 func hashed(s string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(s))
-	return h.Sum64()
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
 }
 
 // behaviour is a hash of what happened to each process, in the order in which it did, but for messages and faults.
@@ -124,7 +126,10 @@ func behaviour(h *sim.History) uint64 {
 		if e.Kind == sim.Message || e.Kind == sim.Injected || e.Kind == sim.Bite {
 			continue
 		}
-		next := hashed(fmt.Sprintf("%d %s %s %s %s %s %s", sums[e.Process], e.Process, e.Kind, e.Op, sim.Client(e.Lease), sim.Client(e.Owner), e.By))
+		next := sums[e.Process]
+		for _, word := range []string{e.Process, string(e.Kind), e.Op, sim.Client(e.Lease), sim.Client(e.Owner), e.By} {
+			next = next*31 ^ hashed(word) // in order
+		}
 		sum += next - sums[e.Process] // of the last of each process, whichever comes first
 		sums[e.Process] = next
 	}

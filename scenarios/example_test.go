@@ -22,6 +22,10 @@ func newMyLock(env clients.Env) clients.Locker { return myLock{env} }
 
 func TestMyLock(t *testing.T) { scenarios.Test(t, newMyLock, scenarios.Like("single")) }
 
+func TestMyLockExplore(t *testing.T) {
+	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(scenarios.Delaying, scenarios.Losing, scenarios.Pausing))
+}
+
 // A program that exits with status 1 if the lock does worse than one with fencing tokens. Nothing before Run may be such that it
 // cannot be done in several processes at once.
 func ExampleRun() {

@@ -11,12 +11,11 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
 )
 
 // A Grid asks for a map: the share of unsafe runs over one or two quantities, each of which is a time of the setting, or how great
 // a perturbation is. A cell is many runs with the same quantities and different seeds: each is the calm run of the cell's shape,
-// with each perturbation at one of the sites that there are for it, drawn by the seed.
+// with each perturbation at one of the sites that there are for it. The seeds of a cell go through all of them.
 type Grid struct {
 	Shape Shape
 	Axes  []Axis // one or two
@@ -399,12 +398,12 @@ func (c *cells) run(ctx context.Context, x *explorer, y *yield) {
 			sites = append(sites, findQuantity(name).sites(x.calm, o))
 		}
 		for i, magnitudes := range c.Magnitudes {
-			plan, placed := drawn(c.Quantities, sites, magnitudes, seed)
+			plan, ok := placed(sites, magnitudes, seed)
 			t := calm
 			if len(plan) > 0 {
 				t, _ = x.try(plan, seed)
 			}
-			if !placed && t.Class == Survived {
+			if !ok && t.Class == Survived {
 				t.Class = Idle
 			}
 			y.Cells[i].count(t)
@@ -412,20 +411,27 @@ func (c *cells) run(ctx context.Context, x *explorer, y *yield) {
 	}
 }
 
-// drawn puts perturbations of the given magnitudes at places that the seed draws: the same for all magnitudes. It is not placed if one
-// has no place.
-func drawn(names []string, sites [][]Perturbation, magnitudes []int64, seed uint64) (plan []Perturbation, placed bool) {
-	placed = true
-	for i, name := range names {
+// placed puts perturbations of the given magnitudes at the places that a seed stands for: the same for all magnitudes. The result is
+// false if one has no place.
+func placed(sites [][]Perturbation, magnitudes []int64, seed uint64) (plan []Perturbation, ok bool) {
+	ok = true
+	for i, of := range sites {
 		switch {
 		case magnitudes[i] == 0:
-		case len(sites[i]) == 0:
-			placed = false
+		case len(of) == 0:
+			ok = false
 		default:
-			at := sim.Rand(seed, "grid", name).IntN(len(sites[i]))
-			plan = append(plan, sites[i][at].sized(magnitudes[i]))
+			plan = append(plan, of[spread(seed, i, len(of))].sized(magnitudes[i]))
 		}
 	}
 	slices.SortFunc(plan, Perturbation.compare)
-	return plan, placed
+	return plan, ok
+}
+
+// spread is one of n places, for quantity number i. Seeds that follow each other spread over all places, and over all pairs of them,
+// more evenly than chance would have it: a harmful place has its share of the runs in each cell, so that what differs between cells is
+// not which places they happened to get. It is the sequence R2 (Roberts, "The Unreasonable Effectiveness of Quasirandom Sequences", 2018).
+func spread(seed uint64, i, n int) int {
+	at, _ := bits.Mul64(seed*[]uint64{0xc13fa9a902a6328f, 0x91e10da5c79e7b1c}[i], uint64(n)) // 2^64/g and 2^64/g^2, where g^3 = g+1
+	return int(at)
 }

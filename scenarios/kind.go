@@ -24,7 +24,8 @@ const (
 	Crashing    Kind = "crash"      // a lock node crashes and is restarted, with what it keeps
 	Emptying    Kind = "empty"      // a lock node crashes and is restarted with nothing
 	Jumping     Kind = "jump"       // the wall clock of a client or a lock node jumps
-	Drifting    Kind = "drift"      // the clocks of a client or a lock node run fast or slow, from the start
+	Drifting    Kind = "drift"      // the clocks of a client or a lock node run fast or slow by half a percent, from the start
+	Straying    Kind = "stray"      // they do so by ten percent
 	FailingOver Kind = "failover"   // a replica is promoted, after a crash of n1 or without
 )
 
@@ -40,7 +41,7 @@ func Groups() []Group {
 		{"network", []Kind{Delaying, Losing, SlowLink, Cutting, Parting, LateWrite}},
 		{"clients", []Kind{Pausing, Dying}},
 		{"nodes", []Kind{Stalling, Crashing, Emptying, FailingOver}},
-		{"clocks", []Kind{Jumping, Drifting}},
+		{"clocks", []Kind{Drifting, Straying, Jumping}},
 	}
 }
 

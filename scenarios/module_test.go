@@ -42,8 +42,8 @@ func newModule(t *testing.T) module {
 	m.write(t, "mylock/mylock_test.go", readme[1])
 
 	files := regexp.MustCompile("(?s)<!-- file: (\\S+) -->\n```\\w*\n(.*?)```\n").FindAllStringSubmatch(read(t, guide), -1)
-	if len(files) != 6 {
-		t.Errorf("%s has %d files, want 6", guide, len(files))
+	if len(files) != 7 {
+		t.Errorf("%s has %d files, want 7", guide, len(files))
 	}
 	for _, f := range files {
 		m.write(t, f[1], f[2])

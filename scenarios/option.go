@@ -12,7 +12,7 @@ import (
 	"lockstep/sim"
 )
 
-// An Option says what a lock is put through by [Test], [RunFile] or [Run], and what is claimed of it.
+// An Option says what a lock is put through by [Test], [RunFile], [Explore] or [Run], and what is claimed of it.
 //
 // What is claimed decides what fails. Without any option it is that the lock is as good as single, the correct lock on one
 // Redis node. A few claims, as options:
@@ -41,6 +41,10 @@ type options struct {
 	on       string
 	speed    float64
 	longest  time.Duration // that a run on real servers can take
+
+	// Of an exploration:
+	shape  Shape
+	within []Kind
 }
 
 func option(name string, set func(*options)) Option {
@@ -80,7 +84,7 @@ func Needs(assumptions ...checker.Assumption) Option {
 	return option("Needs", func(o *options) { o.needs = add(o.needs, assumptions) })
 }
 
-// Seed sets the seed of the runs. The default, for which 0 stands, is 1, or what a section of the file of [RunFile] says.
+// Seed sets the seed of the runs. The default is 1.
 func Seed(seed uint64) Option { return option("Seed", func(o *options) { o.seed = seed }) }
 
 // Only restricts what is run to some scenarios of the catalogue, by their names. The default is all that have a run of a
@@ -104,12 +108,25 @@ func Limit(d time.Duration) Option { return option("Limit", func(o *options) { o
 //	scenarios.RunFile(t, "testdata/deploy.txtar", newLock, scenarios.Rewrite(*rewrite))
 func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.rewrite = yes }) }
 
+// exploring are the options that are for [Explore] alone.
+var exploring = []string{"Shaped", "Within"}
+
+// forPages checks that no option is about a run that is in no page.
+func (o *options) forPages() error {
+	for _, name := range o.given {
+		if slices.Contains(exploring, name) {
+			return fmt.Errorf("scenarios.%s is for Explore; what Test, Run and RunFile play stands in pages", name)
+		}
+	}
+	return nil
+}
+
 // claiming are the options that say what is expected, which in a file stands in the file.
 var claiming = []string{"Like", "Survives", "Needs", "Only"}
 
 // gather applies options, and has fit say whether they suit what is to be done.
 func gather(newLock clients.New, opts []Option, fit func(*options) error) (options, error) {
-	o := options{on: OnSim, speed: noSpeed}
+	o := options{seed: 1, on: OnSim, speed: noSpeed}
 	if newLock == nil {
 		return o, errors.New("the lock is nil; it must be a func(clients.Env) clients.Locker")
 	}
@@ -128,11 +145,19 @@ func gather(newLock clients.New, opts []Option, fit func(*options) error) (optio
 	return o, fit(&o)
 }
 
-// forCatalogue checks the options of [Test] and [Run], and fills in what was not said.
+// forCatalogue checks the options of [Test] and [Run].
 func (o *options) forCatalogue() error {
 	if slices.Contains(o.given, "Rewrite") {
 		return errors.New("scenarios.Rewrite is for RunFile; the timelines of the catalogue are those of its own locks")
 	}
+	if err := o.forPages(); err != nil {
+		return err
+	}
+	return o.claimable()
+}
+
+// claimable checks the options that say what is claimed, and fills in what was not said.
+func (o *options) claimable() error {
 	if len(o.like) == 0 {
 		if slices.Contains(o.given, "Like") {
 			return errors.New("scenarios.Like names no lock; single is the default")
@@ -168,6 +193,9 @@ func (o *options) forFile() error {
 		if slices.Contains(claiming, name) {
 			return fmt.Errorf("scenarios.%s is for Test and Run; with RunFile the file says what to run, and its expectations decide", name)
 		}
+	}
+	if err := o.forPages(); err != nil {
+		return err
 	}
 	if o.rewrite && o.on == OnReal {
 		return errors.New("scenarios.Rewrite(true) and scenarios.OnRedis: the timelines in a file are those of simulation, and no two real runs have the same; renew them without OnRedis")

@@ -190,6 +190,48 @@ func TestOnRedis(t *testing.T) {
 	}
 }
 
+// What was found in simulation is there on real servers, too.
+func TestFoundOnRedis(t *testing.T) {
+	workers := reality(t)
+	files, err := filepath.Glob(foundDir + "/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []Case
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Parse(file, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckRedis(s, s.Runs[0], calm); err != nil {
+			t.Logf("left out: %v", err)
+			continue
+		}
+		cases = append(cases, Case{Scenario: s, Run: s.Runs[0], On: OnReal, Speed: calm, Tries: tries})
+	}
+	if len(cases) < 4 {
+		t.Errorf("only %d of %d runs can be done on real servers", len(cases), len(files))
+	}
+	workers.Output = os.Stderr // what was tried again, and why
+	err = RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
+		t.Run(o.Name(), func(t *testing.T) {
+			if o.Report != nil {
+				t.Error(o.Report)
+			}
+			if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
+				t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
+			}
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A counter is one more server; a node without persistence forgets; a client that stays is not waited for.
 func TestOnRedisServers(t *testing.T) {
 	workers := reality(t)

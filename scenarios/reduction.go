@@ -244,10 +244,20 @@ func renumbered(s *Scenario) []*Scenario {
 	return []*Scenario{s.renamed(names)}
 }
 
-// withoutStep leaves out a step of a client, or all from it on, or does it less often.
+// waits reports whether the lane begins with a wait.
+func (l Lane) waits() bool {
+	_, waits := l.Steps[0].(Until)
+	return waits
+}
+
+// withoutStep leaves out a step of a client, or all from it on, or does it less often. The wait that a lane begins with stays
+// where another has none: without it, which client comes first is drawn, and on real servers it is up to chance.
 func withoutStep(s *Scenario) (pages []*Scenario) {
 	s.eachStep(func(i, j int, lane Lane, step Step) {
 		if lane.Process == Nemesis || lane.fault(step) != nil {
+			return
+		}
+		if j == 0 && lane.waits() && slices.ContainsFunc(s.Lanes, func(l Lane) bool { return l.Process != Nemesis && !l.waits() }) {
 			return
 		}
 		pages = append(pages,

@@ -65,8 +65,12 @@ func (s Shape) Calm() (*Scenario, error) {
 // lane is what client number i does, counted from 0.
 func (s Shape) lane(i int) Lane {
 	lane := Lane{Process: fmt.Sprintf("c%d", i+1)}
-	if i > 0 {
-		lane.Steps = append(lane.Steps, Until{time.Duration(i) * stagger})
+	start := time.Duration(i) * max(leastStagger, s.TTL/500)
+	if s.Replicas > 0 {
+		start += linked
+	}
+	if start > 0 {
+		lane.Steps = append(lane.Steps, Until{start})
 	}
 	lane.Steps = append(lane.Steps, Acquire{Within: 5 * s.TTL / 2, Every: s.TTL / 4})
 	if s.Resource == CheckAndSet {
@@ -79,9 +83,12 @@ func (s Shape) lane(i int) Lane {
 	return Lane{lane.Process, append(lane.Steps, Sleep{s.TTL / 5}, Release{}), 0}
 }
 
-// stagger is how much later than the one before it a client comes: the keys of the first are set by then, and when it tries a TTL
-// later, they have just ended.
-const stagger = 5 * time.Millisecond
+// A client comes a 500th of the TTL later than the one before it, but no less than leastStagger: the keys of the first are set by
+// then, and when it tries a TTL later, they have just ended.
+const leastStagger = 5 * time.Millisecond
+
+// linked is when replicas are sure to have found their primary.
+const linked = 100 * time.Millisecond
 
 // checked returns the scenario as it comes back from its file, or what is wrong with it.
 func (s *Scenario) checked() (*Scenario, error) {

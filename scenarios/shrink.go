@@ -112,7 +112,8 @@ func (s *shrinker) exhausted() bool { return s.played >= s.Runs || s.ctx.Err() !
 func (s *shrinker) refusal() error {
 	switch {
 	case s.last == nil:
-		return fmt.Errorf("the plan of %d perturbations is none for this run", len(s.Plan))
+		_, err := s.calm.Perturbed(s.Plan).checked()
+		return fmt.Errorf("the plan is none for this run: %w", cmp.Or(err, s.ctx.Err()))
 	case !slices.Contains(s.last.failing(), s.Failing):
 		return fmt.Errorf("not reproduced: with this plan and seed it is not the case that %s", s.Failing)
 	}

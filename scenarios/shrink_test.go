@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +54,7 @@ func planned() []plannedRun {
 			faults: []string{
 				"when c1 acquires cut c1-n4; when c1 acquires cut c1-n5; when c1 acquires cut c2-n1; when c1 acquires cut c2-n2; " +
 					"when c1 acquires +12s heal c1-n4; when c1 acquires +12s heal c1-n5; when c1 acquires +12s heal c2-n1; when c1 acquires +12s heal c2-n2",
-				"when n3 sets c1 crash n3; when n3 sets c1 +50ms restart n3 empty",
+				"when c1 acquired crash n3; when c1 acquired +50ms restart n3 empty",
 				"drift n2 +5000ppm",
 			},
 			failing: Failing{checker.LeaseExclusion, checker.DurableNodes},
@@ -68,7 +69,7 @@ func planned() []plannedRun {
 		{
 			name:    "a failover",
 			shape:   Shape{Lock: "single", Replicas: 2, Clients: 2, Extend: true},
-			faults:  []string{"when c1 acquires cut n1-r1; when c1 acquires +12s heal n1-r1", "when n1 sets c1 crash n1; when n1 sets c1 +50ms promote r1", "drift c2 +5000ppm"},
+			faults:  []string{"when c1 acquires cut n1-r1; when c1 acquires +12s heal n1-r1", "when n1 sets c1 promote r1", "drift c2 +5000ppm"},
 			failing: Failing{checker.LeaseExclusion, checker.DurableNodes},
 		},
 		{
@@ -96,6 +97,7 @@ client c1
   pause 20s
   release
 client c2
+  until 1s
   acquire within 20s
 
 -- single-uncompared nodes=1 --
@@ -117,7 +119,7 @@ func (p plannedRun) plan(t *testing.T) []Perturbation {
 		plan = append(plan, Perturbation{Kind: Pausing, Client: "c1", Before: 1, Steps: []Step{step}})
 	}
 	for _, fault := range p.faults {
-		q := Perturbation{Kind: Cutting}
+		q := Perturbation{Kind: kindOf(fault)}
 		for text := range strings.SplitSeq(fault, "; ") {
 			step, err := parseStep(Nemesis, text)
 			if err != nil {
@@ -128,6 +130,25 @@ func (p plannedRun) plan(t *testing.T) []Perturbation {
 		plan = append(plan, q)
 	}
 	return plan
+}
+
+// kindOf is the kind of perturbation that steps belong to.
+func kindOf(steps string) Kind {
+	for _, k := range []struct {
+		word string
+		kind Kind
+	}{
+		{"empty", Emptying}, {"crash", Crashing}, {"jump", Jumping}, {"drift", Drifting}, {"promote", FailingOver}, {"write", LateWrite},
+		{"on ", Delaying}, {"delay", SlowLink},
+	} {
+		if strings.Contains(steps, k.word) {
+			return k.kind
+		}
+	}
+	if strings.Count(steps, "cut") > 1 {
+		return Parting
+	}
+	return Cutting
 }
 
 // shrink shrinks a planned run, with so many runs at most.
@@ -152,15 +173,10 @@ func (p plannedRun) shrink(t *testing.T, runs int) (c *Counterexample, refused e
 	if err != nil {
 		t.Fatal(err)
 	}
-	if refused != nil {
-		p := calm.Perturbed(p.plan(t))
-		o, err := Simulate(p, p.Runs[0], build, 1)
-		t.Log(err, p, o.Timeline())
-	}
 	return c, refused
 }
 
-// found is where counterexamples of the locks of the literature are kept.
+// foundDir is where counterexamples of the locks of the literature are kept.
 const foundDir = "testdata/found"
 
 // What a run is reduced to, and how it is told, is what is in testdata/found. It comes out as it says.
@@ -256,5 +272,170 @@ func checkCounterexample(t *testing.T, c *Counterexample) {
 	}
 	if !slices.Contains(o.failing(), c.Failing) {
 		t.Errorf("it violates %v, and not %s", o.failing(), c.Failing)
+	}
+}
+
+// The same run is reduced in the same way, whenever it is.
+func TestShrinkIsDeterministic(t *testing.T) {
+	p := planned()[1]
+	first, err := p.shrink(t, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		again, err := p.shrink(t, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Scenario.String() != first.Scenario.String() || again.Runs != first.Runs {
+			t.Errorf("%d runs, then %d\n%s\n%s", first.Runs, again.Runs, first.Scenario, again.Scenario)
+		}
+	}
+}
+
+// With few runs the result is not as small as it can be, and says so.
+func TestShrinkEndsEarly(t *testing.T) {
+	c, err := planned()[0].shrink(t, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Complete || c.Runs != 5 {
+		t.Errorf("%d runs, complete: %v", c.Runs, c.Complete)
+	}
+	checkCounterexample(t, c)
+}
+
+// A plan that does not do what it should is refused.
+func TestShrinkRefuses(t *testing.T) {
+	p := planned()[0]
+	p.failing.Assumption = checker.DurableNodes
+	if c, err := p.shrink(t, 0); err == nil || !strings.Contains(err.Error(), "not reproduced") {
+		t.Errorf("another reason: %v, %v", c, err)
+	}
+	p = planned()[0]
+	p.pause = ""
+	if c, err := p.shrink(t, 0); err == nil || !strings.Contains(err.Error(), "not reproduced") {
+		t.Errorf("without the fault that matters: %v, %v", c, err)
+	}
+	p = planned()[0]
+	p.faults = append(p.faults, "crash n9")
+	if c, err := p.shrink(t, 0); err == nil || !strings.Contains(err.Error(), "unknown process") {
+		t.Errorf("a node that does not exist: %v, %v", c, err)
+	}
+}
+
+// An errand does the same in a worker, for a lock in the place of another; and keeps what it has if a smaller run does not end.
+func TestShrinkErrand(t *testing.T) {
+	quietRedis()
+	p := planned()[0]
+	calm, err := p.shape.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm.Runs[0] = calm.Runs[0].With("mine")
+	e := &errand{Shrink: &shrinking{Plan: p.plan(t), Failing: p.failing}}
+	y := e.run(t.Context(), calm, clients.NewRedlock, 1)
+	if y.Shrunk == nil || y.Refused != "" || len(y.Broken) > 0 || y.Differs != "" {
+		t.Fatalf("%+v", y)
+	}
+	if y.Played != y.Shrunk.Runs || y.Twice*20 < y.Played {
+		t.Errorf("%d runs, %d twice; the result says %d", y.Played, y.Twice, y.Shrunk.Runs)
+	}
+	if got := y.Shrunk.Scenario.Runs[0].Lock; got != "redlock" {
+		t.Errorf("the page is about %s", got)
+	}
+	few := func(env clients.Env) clients.Locker { // it was never meant for less than five nodes
+		if len(env.Nodes) < 5 {
+			go func() { <-make(chan int) }()
+		}
+		return clients.NewRedlock(env)
+	}
+	y = e.run(t.Context(), calm, few, 1)
+	if y.Shrunk == nil || y.Shrunk.Complete || len(y.Broken) != 1 || y.Shrunk.Scenario.Runs[0].Nodes != 5 {
+		t.Errorf("%+v", y)
+	}
+	e.Shrink.Failing.Property = checker.Tokens
+	if y := e.run(t.Context(), calm, clients.NewRedlock, 1); y.Shrunk != nil || !strings.Contains(y.Refused, "not reproduced") {
+		t.Errorf("%+v", y)
+	}
+}
+
+// A page is kept whole or not at all, and nowhere but where it should be.
+func TestCounterexampleSave(t *testing.T) {
+	c, err := planned()[0].shrink(t, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for range 2 {
+		file, err := c.Save(dir)
+		if err != nil || filepath.Dir(file) != dir {
+			t.Fatalf("%s: %v", file, err)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Parse(c.Scenario.File, data); err != nil || !s.Equal(c.Scenario) {
+			t.Errorf("%v\n%s", err, data)
+		}
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%v", files)
+	}
+	for _, nowhere := range []string{filepath.Join(dir, "nowhere"), filepath.Join(dir, c.Scenario.File)} {
+		if file, err := c.Save(nowhere); err == nil {
+			t.Errorf("it was written to %s", file)
+		}
+	}
+}
+
+// A run in which a client breaks the rules of its lock proves nothing against it.
+func TestDisciplined(t *testing.T) {
+	for lane, want := range map[string]bool{
+		"acquire|write A|release":                         true,
+		"acquire within 5s|sleep 9s|extend|sleep 9s|read": true,
+		"acquire|read|update w":                           true,
+		"write A":                                         false,
+		"acquire|release|write A":                         false,
+		"acquire|sleep 9s|sleep 1s|write A":               false,
+		"acquire|update w":                                false,
+		"acquire|read|release|acquire|update w":           false,
+	} {
+		text := "# A title.\n\nclient c1\n  " + strings.ReplaceAll(lane, "|", "\n  ") + "\n\n-- single nodes=1 --\n"
+		s, err := Parse("x.txtar", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.disciplined(); got != want {
+			t.Errorf("%s: %v", lane, got)
+		}
+	}
+	s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\n  write A\n\n-- fenced nodes=1 resource=check-and-set --\n"))
+	if err != nil || s.disciplined() {
+		t.Errorf("a write without a mark: %v", err)
+	}
+}
+
+func TestRounder(t *testing.T) {
+	for _, c := range []struct {
+		n    time.Duration
+		want string
+	}{
+		{12 * time.Second, "[10s 20s 1s 9s 8s 7s 6s]"},
+		{10 * time.Second, "[]"},
+		{60 * time.Millisecond, "[1s 50ms 100ms]"},
+		{5 * time.Millisecond, "[1s]"},
+		{-12 * time.Second, "[-10s -20s -1s -9s -8s -7s -6s]"},
+		{2345 * time.Millisecond, "[2s 1s 3s 4s 2.3s 2.34s]"},
+		{0, "[]"},
+	} {
+		var got []time.Duration
+		for _, n := range rounder(int64(c.n)) {
+			got = append(got, time.Duration(n))
+		}
+		if text := fmt.Sprint(got); text != c.want {
+			t.Errorf("%v: %s, want %s", c.n, text, c.want)
+		}
 	}
 }

@@ -56,8 +56,9 @@ func (f *finder) add(at time.Duration, kind Kind, steps ...Step) {
 // atStart has what is wrong from the beginning.
 func (f *finder) atStart() {
 	for _, name := range slices.Concat(f.run.clients(), f.locks()) {
-		for _, ppm := range driftsPPM {
-			f.add(0, Drifting, AtStart{sim.Drift{Process: name, PPM: ppm}})
+		for _, sign := range []int64{-1, 1} {
+			f.add(0, Drifting, AtStart{sim.Drift{Process: name, PPM: sign * driftPPM}})
+			f.add(0, Straying, AtStart{sim.Drift{Process: name, PPM: sign * strayPPM}})
 		}
 	}
 	for _, client := range f.run.clients() {
@@ -251,12 +252,16 @@ func (f *finder) afterNodeEvent(at time.Duration, e Event) {
 	for _, by := range f.jumps() {
 		f.add(at, Jumping, now(sim.Jump{Process: node, By: by}))
 	}
-	if node != "n1" {
-		return
+	if node == "n1" {
+		f.failover(at, e)
 	}
+}
+
+// failover has a replica take the place of n1.
+func (f *finder) failover(at time.Duration, e Event) {
 	for _, replica := range f.run.ReplicaNames() {
-		f.add(at, FailingOver, now(sim.Promote{Process: replica}))
-		f.add(at, FailingOver, now(sim.Crash{Process: node}), later(f.soon(), sim.Promote{Process: replica}))
+		f.add(at, FailingOver, When{Event: e, Fault: sim.Promote{Process: replica}})
+		f.add(at, FailingOver, When{Event: e, Fault: sim.Crash{Process: "n1"}}, When{Event: e, After: f.soon(), Fault: sim.Promote{Process: replica}})
 	}
 }
 
@@ -268,6 +273,9 @@ func (f *finder) afterClientEvent(at time.Duration, e Event) {
 		f.add(at, Jumping, now(sim.Jump{Process: client, By: by}))
 	}
 	f.add(at, Dying, now(sim.Crash{Process: client}))
+	if e.What == Acquired { // the client may have waited for more than the key
+		f.failover(at, e)
+	}
 	if _, kinds := e.What.means(); !slices.Contains(kinds, sim.Invoke) {
 		return // links matter when something is about to be sent
 	}
@@ -354,8 +362,11 @@ func (c constants) long() time.Duration { return twoDigits(c.TTL * 6 / 5) }
 // soon is how long a quick restart takes.
 func (c constants) soon() time.Duration { return twoDigits(max(c.TTL/200, time.Millisecond)) }
 
-// driftsPPM are rate errors: within the allowance of Redlock, which is one percent, and beyond it.
-var driftsPPM = []int64{-100_000, -5_000, 5_000, 100_000}
+// Rate errors: within the allowance of Redlock, which is one percent, and beyond it.
+const (
+	driftPPM = 5_000
+	strayPPM = 100_000
+)
 
 // distinct rounds durations to two digits and leaves out those below a millisecond, and those that hardly differ from one
 // before.

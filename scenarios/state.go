@@ -98,6 +98,8 @@ type observer struct {
 	reached map[string]bool
 	clients map[string]*client
 	servers map[string]*server
+	// restarted are servers of which it is not known yet what they have kept: what a node lost comes right after its restart.
+	restarted []*server
 }
 
 // client is one that the observer follows.
@@ -127,10 +129,16 @@ type server struct {
 	due     time.Duration
 	down    bool
 	paused  bool
-	had     string // whose key it had when it went down
+	back    time.Duration // when it was restarted last
 }
 
 func (o *observer) observe(e *sim.Event) {
+	for len(o.restarted) > 0 && o.restarted[0].back < e.At {
+		s := o.restarted[0]
+		c := o.clients[sim.Client(s.lease)]
+		o.markIf(c != nil && c.lease == s.lease && c.holding(s.back), restartsKeeping)
+		o.restarted = o.restarted[1:]
+	}
 	c, s := o.clients[e.Process], o.servers[e.Process]
 	switch {
 	case e.Kind == sim.Message:
@@ -164,15 +172,15 @@ func (o *observer) operation(e *sim.Event, c *client) {
 	switch {
 	case e.Op == sim.Acquire && e.Kind == sim.Invoke:
 		c.asks, c.askedAt, c.asked, c.expired = true, e.At, nil, nil
-		for _, d := range o.clients {
-			o.markIf(d != c && d.holding(e.At), asksWhileHeld)
-		}
 		for _, s := range o.servers {
 			o.markIf(s.paused, nodeStalls)
 		}
 	case e.Op == sim.Acquire:
 		o.markIf(e.Kind != sim.OK && len(c.asked) >= o.Quorum(), failsGranted)
 		o.markIf(len(c.expired) >= o.Quorum(), returnsAfterKeys)
+		for _, d := range o.clients {
+			o.markIf(d != c && d.holding(e.At), asksWhileHeld)
+		}
 		c.asks = false
 		if e.Kind == sim.OK {
 			o.acquired(e, c)
@@ -252,7 +260,7 @@ func (o *observer) serverFault(e *sim.Event, s *server) {
 	case "resume":
 		s.paused = false
 	case "crash":
-		s.down, s.had = true, s.lease
+		s.down = true
 		up := 0
 		for _, t := range o.servers {
 			if t.current && !t.down {
@@ -262,11 +270,8 @@ func (o *observer) serverFault(e *sim.Event, s *server) {
 		o.markIf(up < o.Quorum(), majorityDown)
 	case "restart":
 		s.down = false
-		if c := o.clients[sim.Client(s.had)]; c != nil && c.lease == s.had && c.holding(e.At) {
-			o.markIf(s.lease == s.had, restartsKeeping)
-			o.markIf(s.lease != s.had, restartsLosing)
-		}
-		s.had = ""
+		s.back = e.At
+		o.restarted = append(o.restarted, s)
 	case "jump":
 		o.markIf(s.lease != "", nodeJumps)
 	}
@@ -377,7 +382,9 @@ func (o *observer) votes() {
 
 func (o *observer) keyGone(e *sim.Event, s *server) {
 	if c := o.clients[sim.Client(s.lease)]; c != nil {
-		o.markIf(c.lease == s.lease && c.holding(e.At), goneTooEarly)
+		living := c.lease == s.lease && c.holding(e.At)
+		o.markIf(living, goneTooEarly)
+		o.markIf(living && e.Op == sim.Lose, restartsLosing)
 		if e.Op == sim.Expire {
 			o.markIf(c.paused, expiresInPause)
 			if c.asks && slices.Contains(c.asked, s.group) && !slices.Contains(c.expired, s.group) {

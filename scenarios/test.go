@@ -113,7 +113,13 @@ func serve(call string, newLock clients.New) {
 	if os.Getenv(callEnv) != call {
 		return
 	}
-	if err := Serve(func(string) (clients.New, error) { return proper(newLock), nil }); err != nil {
+	find := func(lock string) (clients.New, error) {
+		if build, err := clients.Find(lock); err == nil {
+			return build, nil // for comparison; a test has another name
+		}
+		return proper(newLock), nil
+	}
+	if err := Serve(find); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -52,8 +52,19 @@ func checkToken(t *testing.T, page *Scenario, token string) {
 
 // A token that was printed once can be read for ever.
 func TestOldToken(t *testing.T) {
-	const token = "lk1.REPLACE"
-	const want = `REPLACE`
+	const token = "lk1.IsFpyD7H4lsk90JtM0ZYk2ZqYWCZaJyUmGyemphingZyHOmFFSAAAP__pKro4g"
+	const want = `# A client pauses, and the resource takes a write of one whose turn is over.
+
+client c1
+  acquire
+  pause 20s
+  write A
+client c2
+  acquire within 20s
+
+-- redlock nodes=3 checksum=f5809a3bac7ead7f --
+expect resource exclusion violated: bounded pause
+`
 	s, err := FromToken(token)
 	if err != nil {
 		t.Fatal(err)

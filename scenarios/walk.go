@@ -6,8 +6,8 @@ import (
 )
 
 // A walk is a seed of a random search. It begins with the calm run of that seed, in which messages take their own times, and
-// goes on with one thing more that goes wrong, drawn from what is possible in the run so far at the last perturbation or after
-// it. It ends after a number of perturbations that is drawn as well, or with a violation. Each of its runs is a test of its own: after
+// goes on with one thing more that goes wrong, drawn from what is possible in the run so far: at the last perturbation or after
+// it, or from the beginning. It ends after a number of perturbations that is drawn as well, or with a violation. Each of its runs is a test of its own: after
 // its lanes everything heals, a TTL passes, and a fresh client must get the lock, so that a walk also finds locks that stay taken.
 //
 // walks is the errand: those of the seeds From to To, To not included. One strategy, one seed and one lock make the same
@@ -78,13 +78,14 @@ func walk(ctx context.Context, x *explorer, of *errand, s Strategy, seed uint64,
 	return true
 }
 
-// from lists those of the possible perturbations that come with the last of a plan or after it, and are not in it.
+// from lists those of the possible perturbations that come with the last of a plan or after it, and are not in it. What is wrong
+// from the beginning can join at any time.
 func from(plan, possible []Perturbation) []Perturbation {
 	if len(plan) == 0 {
 		return possible
 	}
 	last := plan[len(plan)-1].At
 	return slices.DeleteFunc(slices.Clone(possible), func(p Perturbation) bool {
-		return p.At < last || slices.ContainsFunc(plan, func(q Perturbation) bool { return p.compare(q) == 0 })
+		return 0 < p.At && p.At < last || slices.ContainsFunc(plan, func(q Perturbation) bool { return p.compare(q) == 0 })
 	})
 }

@@ -193,6 +193,9 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 	if err := f.check(c, args); err != nil {
 		return err
 	}
+	if len(f.grid) > 0 {
+		return f.runGrid(c, args)
+	}
 	kinds, err := scenarios.ParseKinds(f.kinds, f.without)
 	if err != nil {
 		return err

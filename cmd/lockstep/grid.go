@@ -74,7 +74,7 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*scenarios.Grid
 		return nil, errors.New("--grid needs --out: a map is a table and a picture, and goes on where it was interrupted")
 	}
 	g := &scenarios.Grid{Shape: f.shape, Runs: f.runs, Seed: f.seed}
-	if !c.Flags().Changed("runs") {
+	if g.Runs == 0 {
 		g.Runs = cellRuns
 	}
 	if g.Shape.Nodes == 0 {
@@ -239,14 +239,15 @@ func (m *gridMap) read() error {
 		places[strings.Join(m.row(at, scenarios.Tally{})[:len(m.Axes)], ",")] = at
 	}
 	r := csv.NewReader(file)
-	head, err := r.Read()
-	if err == nil && !slices.Equal(head, m.columns()) {
-		err = fmt.Errorf("%s:1: the columns are not %s", m.file(".csv"), strings.Join(m.columns(), ","))
+	if head, err := r.Read(); err == nil && !slices.Equal(head, m.columns()) {
+		return fmt.Errorf("%s:1: the columns are not %s", m.file(".csv"), strings.Join(m.columns(), ","))
 	}
-	for err == nil {
-		var row []string
-		if row, err = r.Read(); err != nil {
-			break
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", m.file(".csv"), err)
 		}
 		line, _ := r.FieldPos(0)
 		at, ok := places[strings.Join(row[:len(m.Axes)], ",")]
@@ -259,10 +260,6 @@ func (m *gridMap) read() error {
 		}
 		m.known[at] = t
 	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // tally is what a row counts.
@@ -378,13 +375,12 @@ func (m *gridMap) picture() *reports.HeatMap {
 			span = append(span, a.Name)
 		}
 	}
-	h.Subtitle = fmt.Sprintf("%s, once in each run, at a place that its seed draws; %s", strings.Join(what, ", and "), many(s.Clients, "client"))
-	switch {
-	case axis("clients"):
-		h.Subtitle, _, _ = strings.Cut(h.Subtitle, "; ")
+	h.Subtitle = fmt.Sprintf("%s, once in each run, each time at another place", strings.Join(what, ", and "))
+	if !axis("clients") {
+		h.Subtitle += "; " + many(s.Clients, "client")
 	}
 	if !axis("ttl") {
-		h.Subtitle += ", TTL " + sim.FormatDuration(s.TTL)
+		h.Subtitle += "; TTL " + sim.FormatDuration(s.TTL)
 	}
 	h.Subtitle += fmt.Sprintf("; %s per cell", many(m.Runs, "run"))
 	switch {
@@ -419,7 +415,7 @@ func (m *gridMap) total() scenarios.Tally {
 // summary says what came of all runs.
 func (m *gridMap) summary() string {
 	t := m.total()
-	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing, %s in which nothing came of what went wrong",
+	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing, %s in which a perturbation had no effect",
 		scenarios.Grouped(t.Runs), scenarios.Grouped(t.Unsafe), 100*t.Share(), scenarios.Grouped(t.Unproved), scenarios.Grouped(t.Idle))
 	if missing := len(m.Places()) - len(m.known); missing > 0 {
 		text += fmt.Sprintf("; %s of %s cells are not played", scenarios.Grouped(missing), scenarios.Grouped(len(m.Places())))

@@ -54,14 +54,15 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	catalogue, err := filepath.Abs("../../scenarios/catalogue")
+	pages, err := filepath.Abs("../../scenarios")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("CATALOGUE", catalogue)
+			env.Setenv("CATALOGUE", filepath.Join(pages, "catalogue"))
+			env.Setenv("FOUND", filepath.Join(pages, "testdata", "found"))
 			program, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
 			env.Setenv("LOCKSTEP", filepath.Join(program, "lockstep")) // for scripts that change the PATH
 			return nil

@@ -175,7 +175,7 @@ func (f *runFlags) compare(o *scenarios.Outcome) (text string, code status) {
 	case saved && sum == o.Run.Checksum:
 		return "the same run, to the byte, but it is judged otherwise: " + strings.Join(o.Unexpected(), "; "), exitUnexpected
 	case saved && expected:
-		return fmt.Sprintf("another run: its checksum is %s, and was %s. The lock or Lockstep has changed since it was saved; what it came to has not: %s.", sum, o.Run.Checksum, cameTo(o)), exitUnexpected
+		return fmt.Sprintf("another run: %s\nwhat it came to is the same: %s", traceChanged(o), cameTo(o)), exitUnexpected
 	case expected:
 		return fmt.Sprintf("as expected: %s", cameTo(o)), exitExpected
 	}
@@ -184,9 +184,14 @@ func (f *runFlags) compare(o *scenarios.Outcome) (text string, code status) {
 		text = "the violation is gone: " + strings.Join(gone, ", ")
 	}
 	if saved {
-		text += fmt.Sprintf("\nthe checksum is %s, and was %s: the lock or Lockstep has changed since it was saved", sum, o.Run.Checksum)
+		text += "\n" + traceChanged(o)
 	}
 	return text, exitUnexpected
+}
+
+// traceChanged says that the trace is not the one that was saved.
+func traceChanged(o *scenarios.Outcome) string {
+	return fmt.Sprintf("the lock or Lockstep has changed since it was saved; the checksum is %s, and was %s", o.History.Meta.Checksum, o.Run.Checksum)
 }
 
 // cameTo says what was violated, and what was broken.

@@ -230,7 +230,8 @@ func summary(o *scenarios.Outcome) (violated, broken string) {
 func printTimeline(w io.Writer, o *scenarios.Outcome) {
 	m := o.History.Meta
 	bold := paint(w, text.Bold)
-	fmt.Fprintf(w, "%s\n", bold(fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, m.On, cmp.Or(m.Checksum, "none"))))
+	head := fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, m.On, cmp.Or(m.Checksum, "none"))
+	fmt.Fprintf(w, "%s\n", bold(wrap(head, reports.Width)))
 	reports.Text(w, o.History, o.Result, reports.TextOptions{Paint: roles(w), Measurements: o.Measurements})
 	fmt.Fprintln(w)
 }

@@ -32,12 +32,23 @@ func TestWebAssembly(t *testing.T) {
 	}
 	root := strings.TrimSpace(command(t, os.Environ(), "go", "env", "GOROOT"))
 	glue := filepath.Join(root, "lib", "wasm", "wasm_exec_node.js")
-	// The glue has room for few arguments and little environment.
-	there := command(t, []string{"PATH=" + os.Getenv("PATH")}, node, "--stack-size=8192", glue, wasm, "run", "--json")
-	here := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], "run", "--json")
-	there, here = withoutChecksums(there), withoutChecksums(here)
-	if there != here {
-		t.Errorf("WebAssembly and native results differ:\n%s\n%s", firstDifference(there, here), firstDifference(here, there))
+	found, err := filepath.Glob("../../scenarios/testdata/found/*.txtar")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no counterexamples: %v", err)
+	}
+	for _, files := range [][]string{nil, found} { // no file is the catalogue
+		args := append([]string{"run", "--json"}, files...)
+		// The glue has room for few arguments and little environment.
+		there := command(t, []string{"PATH=" + os.Getenv("PATH")}, node, append([]string{"--stack-size=8192", glue, wasm}, args...)...)
+		here := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], args...)
+		there, here = withoutChecksums(there), withoutChecksums(here)
+		if there != here {
+			t.Errorf("WebAssembly and native results differ:\n%s\n%s", firstDifference(there, here), firstDifference(here, there))
+		}
+	}
+	out := command(t, []string{"PATH=" + os.Getenv("PATH")}, node, "--stack-size=8192", glue, wasm, "replay", found[0])
+	if !strings.Contains(out, "the same run, to the byte") {
+		t.Errorf("replayed as WebAssembly:\n%s", out)
 	}
 }
 

@@ -1,0 +1,206 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"lockstep/clients"
+)
+
+func TestShare(t *testing.T) {
+	for _, test := range []struct {
+		found, n int
+		want     string
+	}{
+		{0, 0, "no walk came to its end"},
+		{0, 1, "0 of 1 walk: below 100 % per walk at 95 %"},
+		{0, 3000, "0 of 3,000 walks: below 0.10 % per walk at 95 %"},
+		{0, 300, "0 of 300 walks: below 1.0 % per walk at 95 %"},
+		{0, 30, "0 of 30 walks: below 10 % per walk at 95 %"},
+		{1, 10, "1 of 10 walks: 10 %, and 1.8 % to 40 % per walk at 95 %"}, // as in Brown, Cai, DasGupta, "Interval Estimation for a Binomial Proportion" (2001)
+		{10, 10, "10 of 10 walks: 100 %, and 72 % to 100 % per walk at 95 %"},
+		{50, 1000, "50 of 1,000 walks: 5.0 %, and 3.8 % to 6.5 % per walk at 95 %"},
+	} {
+		if got := Share(test.found, test.n); got != test.want {
+			t.Errorf("Share(%d, %d) = %q, want %q", test.found, test.n, got, test.want)
+		}
+	}
+}
+
+// A place is the same whatever the magnitude.
+func TestPlacesHaveNoMagnitudes(t *testing.T) {
+	places := map[string]int{}
+	for _, text := range []string{
+		"drift n1 +5000ppm", "drift n1 -100000ppm", "when n1 sets c1 pause n1 5s", "when n1 sets c1 pause n1 12s", "when n1 sets c1 #2 pause n1 12s",
+		"on request SET c1->n1 delay 25ms", "on request SET c1->n1 delay 2500ms", "on request SET c1->n1 reset",
+		"when c1 acquires jump c1 -12s", "when c1 acquires jump c1 +12s",
+	} {
+		step, err := parseStep(Nemesis, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places[Perturbation{Kind: Pausing, Steps: []Step{step}}.place()]++
+	}
+	if len(places) != 6 {
+		t.Errorf("%d places, want 6: %v", len(places), places)
+	}
+}
+
+// Runs of two seeds behave alike if their clients and nodes go through the same, though at other times.
+func TestBehavioursHaveNoTimes(t *testing.T) {
+	quietRedis()
+	calm, err := Shape{Lock: "single"}.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(s *Scenario, seed uint64) uint64 {
+		o, err := Simulate(s, s.Runs[0], clients.NewSingle, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return behaviour(o.History)
+	}
+	if of(calm, 1) != of(calm, 3) {
+		t.Errorf("two calm runs behave otherwise")
+	}
+	if dies := calm.Perturbed(faultsOf(t, "when c1 acquired crash c1")); of(calm, 1) == of(dies, 1) {
+		t.Error("a client that dies behaves as one that lives")
+	}
+}
+
+func faultsOf(t *testing.T, texts ...string) []Perturbation {
+	t.Helper()
+	var plan []Perturbation
+	for _, text := range texts {
+		step, err := parseStep(Nemesis, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, Perturbation{Kind: Pausing, Steps: []Step{step}})
+	}
+	return plan
+}
+
+// Each state is reached in a run that is made for it, and not in the calm run of the same shape.
+func TestStatesAreReached(t *testing.T) {
+	quietRedis()
+	three := Shape{Lock: "redlock", Nodes: 3}
+	single := Shape{Lock: "single"}
+	copied := Shape{Lock: "single", Replicas: 1}
+	extending := Shape{Lock: "redlock-extend", Nodes: 3, Extend: true}
+	for _, test := range []struct {
+		state string
+		shape Shape
+		plan  []string
+	}{
+		{splitVote, three, []string{"delay c1-n2 10ms", "delay c1-n3 10ms"}},
+		{splitEvenly, Shape{Lock: "redlock", Nodes: 2}, []string{"delay c1-n2 10ms"}},
+		{failsGranted, three, []string{"on reply SET n1->c1 reset", "on reply SET n2->c1 reset"}},
+		{returnsAfterKeys, three, []string{"delay n1->c1 20ms", "delay n2->c1 20ms", "delay n3->c1 20ms", "when n1 sets c1 +10ms pause c1 12s"}},
+		{setsAfterGivingUp, three, []string{"on request SET c1->n1 delay 100ms"}},
+		{replyTooLate, three, []string{"on reply SET n1->c1 delay 100ms"}},
+		{acquiresDown, three, []string{"crash n1", "at 12s restart n1"}},
+		{majorityDown, three, []string{"crash n1", "crash n2", "at 12s restart n1", "at 12s restart n2"}},
+		{majorityDown, single, []string{"crash n1", "at 12s restart n1"}},
+		{nodeStalls, three, []string{"when c1 acquires pause n1 5s"}},
+		{cutOff, three, []string{"when c1 acquired cut c1-n1", "when c1 acquired cut c1-n2"}},
+		{resumesTooLate, single, []string{"when c1 acquired pause c1 12s"}},
+		{resumesSucceeded, single, []string{"when c1 acquired pause c1 12s"}},
+		{expiresInPause, single, []string{"when c1 acquired pause c1 12s"}},
+		{goneTooEarly, single, []string{"when c1 acquired jump n1 +12s"}},
+		{staysTooLong, single, []string{"when c1 acquired jump n1 -12s", "when c1 acquired crash c1"}},
+		{writeUnderWay, single, []string{"on request write c1->resource delay 12s"}},
+		{writeLate, single, []string{"when c1 acquired pause c1 12s"}},
+		{writeSucceeded, single, []string{"when c1 acquired pause c1 12s"}},
+		{extendsLate, extending, []string{"when c1 writes A pause c1 12s"}},
+		{releasesLate, single, []string{"when c1 wrote A pause c1 12s"}},
+		{releasesOthers, single, []string{"when c1 wrote A pause c1 11s"}},
+		{diesAcquiring, single, []string{"when n1 sets c1 crash c1"}},
+		{diesHolding, single, []string{"when c1 acquired crash c1"}},
+		{holderJumps, single, []string{"when c1 acquired jump c1 +12s"}},
+		{nodeJumps, single, []string{"when n1 sets c1 jump n1 -12s"}},
+		{restartsKeeping, single, []string{"when c1 acquired crash n1", "when c1 acquired +50ms restart n1"}},
+		{restartsLosing, single, []string{"when c1 acquired crash n1", "when c1 acquired +50ms restart n1 empty"}},
+		{promotedKeeping, copied, []string{"when c1 acquired +50ms promote r1"}},
+		{promotedLosing, copied, []string{"cut n1-r1", "when c1 acquired promote r1"}},
+		{twoPrimaries, copied, []string{"cut n1-r1", "when c1 released +10ms promote r1"}},
+	} {
+		build, err := clients.Find(test.shape.Lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calm, err := test.shape.Calm()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, perturbed := range []bool{false, true} {
+			s := calm
+			if perturbed {
+				s = calm.Perturbed(faultsOf(t, test.plan...))
+			}
+			o, err := Simulate(s, s.Runs[0], build, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reached(o.History)[test.state] != perturbed {
+				t.Errorf("%q with %v: reached %t, want %t\n%s", test.state, test.plan, !perturbed, perturbed, o.Timeline())
+			}
+		}
+	}
+	o := calmOutcome(t, single)
+	if !reached(o.History)[asksWhileHeld] {
+		t.Errorf("%q is not reached by a calm run", asksWhileHeld)
+	}
+}
+
+func calmOutcome(t testing.TB, shape Shape) *Outcome {
+	t.Helper()
+	calm, build := calmOf(t, shape, shape.Lock)
+	o, err := Simulate(calm, calm.Runs[0], build, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// What is printed has at most 100 columns, and names what was never reached.
+func TestCoverageLines(t *testing.T) {
+	quietRedis()
+	c := walked(t, Shape{Lock: "redlock", Nodes: 3}, []Kind{Delaying, Parting}, &walks{Strategy: Swarm, From: 1, To: 9}, errand{}).Coverage
+	text := strings.Join(c.Lines(), "\n")
+	for _, line := range c.Lines() {
+		if utf8.RuneCountInString(line) > 100 {
+			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
+		}
+	}
+	for _, want := range []string{"0 of 8 walks: below 38 % per walk at 95 %", "\ndelay ", "\npartition ", "never  " + holderJumps, "  " + asksWhileHeld} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	for _, unwanted := range []string{promotedLosing, extendsLate} {
+		if strings.Contains(text, unwanted) {
+			t.Errorf("%q is not possible here, and yet in\n%s", unwanted, text)
+		}
+	}
+	t.Log("\n" + text)
+}
+
+// To see what a run covers takes little of the time of the run.
+func BenchmarkCoverage(b *testing.B) {
+	quietRedis()
+	o := calmOutcome(b, Shape{Lock: "redlock", Nodes: 3})
+	c := &Coverage{}
+	for b.Loop() {
+		c.add(Trial{Class: Survived}, nil, o)
+	}
+	calm, build := calmOf(b, Shape{Nodes: 3}, "redlock")
+	b.StopTimer()
+	start := time.Now()
+	if _, err := Simulate(calm, calm.Runs[0], build, 1); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(time.Since(start).Nanoseconds()), "ns/run")
+}

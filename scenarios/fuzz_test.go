@@ -1,0 +1,93 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/clients"
+)
+
+// tolerable are the kinds of perturbations that Redlock is made for, and those that are short enough for its assumptions.
+var tolerable = []Kind{Delaying, Losing, SlowLink, Cutting, Parting, Dying, Stalling, Crashing}
+
+// planOf makes a plan of bytes: three for each perturbation, which are its kind and its place among the sites of that kind.
+func planOf(data []byte, kinds []Kind, of map[Kind][]Perturbation) []Perturbation {
+	var plan []Perturbation
+	for ; len(data) >= 3 && len(plan) < 4; data = data[3:] {
+		sites := of[kinds[int(data[0])%len(kinds)]]
+		plan = append(plan, sites[(int(data[1])<<8|int(data[2]))%len(sites)])
+	}
+	slices.SortFunc(plan, Perturbation.compare)
+	return slices.CompactFunc(plan, func(p, q Perturbation) bool { return p.compare(q) == 0 })
+}
+
+// FuzzPlan has Redlock go through plans: none of them makes it violate anything, unless there is something to blame; each of them
+// is a page, and travels.
+func FuzzPlan(f *testing.F) {
+	quietRedis()
+	calm, err := Shape{Lock: "redlock", Nodes: 3}.Calm()
+	if err != nil {
+		f.Fatal(err)
+	}
+	play := func(t testing.TB, s *Scenario) *Outcome {
+		t.Helper()
+		o, err := Simulate(s, s.Runs[0], clients.NewRedlock, 1)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, s)
+		}
+		return o
+	}
+	o := play(f, calm)
+	c := constants{TTL: o.Run.TTL, Retry: retryDelay(o)}
+	c.Patience = patience(func(s *Scenario, _ Section, _ clients.New, _ uint64) *Outcome { return play(f, s) }, calm, o, 1, clients.NewRedlock)
+	of := map[Kind][]Perturbation{}
+	for _, p := range sites(calm, o, c, tolerable) {
+		of[p.Kind] = append(of[p.Kind], p)
+	}
+	for i, k := range tolerable {
+		if len(of[k]) == 0 {
+			f.Fatalf("a calm run has no site for %s", k)
+		}
+		f.Add([]byte{byte(i), 0, 0})
+		f.Add([]byte{byte(i), 0, 40, byte(i + 3), 0, 7})
+		f.Add([]byte{byte(i), 0, 90, byte(i + 2), 0, 33, byte(i + 5), 0, 60})
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		plan := planOf(data, tolerable, of)
+		s := calm.Perturbed(plan)
+		again, err := Parse(s.File, []byte(s.String()))
+		if err != nil || !again.Equal(s) {
+			t.Fatalf("%v: what was printed is read as\n%s\nit was\n%s", err, again, s)
+		}
+		travels(t, plan)
+		o := play(t, s)
+		if o.History.Meta.Cap != "" || o.Result.RanOn {
+			t.Fatalf("the run proves nothing: %v\n%s", o.Result.Unmet, s)
+		}
+		for _, v := range o.Result.Violations {
+			if v.Assumption != checker.BoundedDelay || v.Property != checker.ResourceExclusion {
+				t.Errorf("%s violated, %s: %s\n%s", v.Property, broken(v.Assumption), v.What, s)
+			}
+		}
+	})
+}
+
+// travels checks that a plan comes back from JSON as it went.
+func travels(t *testing.T, plan []Perturbation) {
+	t.Helper()
+	data, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again []Perturbation
+	if err := json.Unmarshal(data, &again); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	if !slices.EqualFunc(plan, again, func(p, q Perturbation) bool {
+		return p.Kind == q.Kind && p.At == q.At && p.Client == q.Client && p.Before == q.Before && slices.Equal(p.Steps, q.Steps)
+	}) {
+		t.Fatalf("%v came back as %v", plan, again)
+	}
+}

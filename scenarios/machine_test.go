@@ -1,0 +1,387 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	lacking "lockstep/clients/broken"
+	"lockstep/nodes"
+	"lockstep/sim"
+)
+
+// A machine is a world that is driven step by step, in which rapid draws what happens next, and a model of it: which keys the nodes
+// have, which of them have had a key of each lease, and who believes that it holds the lock. The model knows what the history
+// says; what it expects is compared with the nodes themselves.
+type machine struct {
+	world *sim.World
+	page  *Scenario
+	run   Section // resolved
+	build clients.New
+	seed  uint64
+
+	nodes    []*nodes.Node
+	addrs    []string
+	resource string
+	clients  []*contender
+	left     leftovers
+	stop     func()
+
+	keys    map[string][]string         // that exist, by node
+	granted map[string][]string         // the nodes that have had a key, by lease
+	down    []string                    // nodes that have crashed
+	broken  map[checker.Assumption]bool // by the faults so far
+	did     []string                    // so far
+}
+
+// A contender is a client that does what it is told, one step after the other.
+type contender struct {
+	*sim.Process
+	todo  chan Step
+	busy  int           // steps that it has not ended
+	gone  bool          // it has crashed
+	wakes time.Duration // from its last pause
+
+	lease string // that it believes to have; empty: none
+	until time.Duration
+}
+
+// A run of a machine comes to the end of many leases.
+const machineTTL = time.Second
+
+func newMachine(shape Shape, build clients.New, seed uint64) *machine {
+	shape.TTL, shape.Clients = machineTTL, 3
+	page, err := shape.Calm()
+	if err != nil {
+		panic(err)
+	}
+	m := &machine{
+		world: sim.NewWorld(sim.Config{Seed: seed}), page: page, run: page.Resolve(page.Runs[0]), build: build, seed: seed,
+		keys: map[string][]string{}, granted: map[string][]string{}, broken: map[checker.Assumption]bool{},
+	}
+	m.world.History().Meta = m.run.meta(page, OnSim, seed)
+	for _, name := range m.run.NodeNames() {
+		n := nodes.Serve(m.world, name)
+		n.Persist(nodes.Persistence(m.run.Persistence))
+		m.nodes, m.addrs = append(m.nodes, n), append(m.addrs, n.Process.Addr())
+	}
+	m.resource, m.stop = m.run.serveResource(m.world)
+	m.world.Watch(m.learn)
+	for _, name := range m.run.clients() {
+		m.join(name)
+	}
+	return m
+}
+
+// join adds a client, which waits to be told what to do.
+func (m *machine) join(name string) *contender {
+	c := &contender{Process: m.world.Process(name), todo: make(chan Step, 2)}
+	m.clients = append(m.clients, c)
+	c.Go(func(ctx context.Context) {
+		env := clients.NewEnv(c.Clock(), c.Wall(), sim.Rand(m.seed, "client", name), c.DialContext, m.addrs)
+		defer env.Close()
+		w := clients.NewWorker(c, env, m.build, theLock, m.run.TTL, m.resource)
+		for {
+			select {
+			case step, ok := <-c.todo:
+				if !ok {
+					w.Exit()
+					w.Close()
+					return
+				}
+				do(ctx, w, step, m.run.TTL)
+				c.busy--
+			case <-ctx.Done():
+				m.left.keep(w) // a process that is gone closes nothing
+				return
+			}
+		}
+	})
+	return c
+}
+
+func (m *machine) close() {
+	m.left.close()
+	m.world.Close()
+	m.stop()
+	for _, n := range m.nodes {
+		n.Redis.Close()
+	}
+}
+
+// learn keeps the model up to date.
+func (m *machine) learn(e sim.Event) {
+	if e.Kind == sim.State {
+		switch keys := m.keys[e.Process]; e.Op {
+		case sim.Set:
+			m.keys[e.Process] = append(keys, e.Key)
+			m.granted[e.Lease] = append(m.granted[e.Lease], e.Process)
+		case sim.Delete, sim.Expire, sim.Lose:
+			m.keys[e.Process] = slices.DeleteFunc(keys, func(k string) bool { return k == e.Key })
+		}
+		return
+	}
+	i := slices.IndexFunc(m.clients, func(c *contender) bool { return c.Name == e.Process })
+	if i < 0 {
+		return
+	}
+	c := m.clients[i]
+	switch op := e.Op; {
+	case op == sim.Acquire && e.Kind == sim.OK:
+		c.lease, c.until = e.Lease, e.Until
+	case (op == sim.Extend && e.Kind == sim.OK || op == sim.Renew) && c.lease == e.Lease:
+		c.until = e.Until
+	case op == sim.Acquire && e.Kind == sim.Invoke, op == sim.Release && e.Kind == sim.Invoke, op == sim.Lost, op == sim.Exit:
+		c.lease = ""
+	}
+}
+
+// inject injects a fault.
+func (m *machine) inject(f sim.Fault, breaks checker.Assumption) {
+	m.did = append(m.did, fmt.Sprintf("at %s %s", m.world.Now(), f))
+	m.broken[breaks] = true
+	m.world.Inject(f)
+	m.advance(0)
+}
+
+// advance lets time pass, and at least as much as what was just done takes to be noticed.
+func (m *machine) advance(d time.Duration) { m.world.RunFor(d + time.Microsecond) }
+
+// tell has a client do something, and lets it have the time that it takes, or less, or more.
+func (m *machine) tell(rt *rapid.T, c *contender, steps ...Step) {
+	for _, step := range steps {
+		m.did = append(m.did, fmt.Sprintf("at %s %s %s", m.world.Now(), c.Name, step))
+		c.busy++
+		c.todo <- step
+	}
+	m.advance(rapid.SampledFrom([]time.Duration{10 * time.Millisecond, 0, machineTTL / 3, machineTTL * 6 / 5}).Draw(rt, "for"))
+}
+
+// actions are what can happen next. Each says by Skip that it cannot.
+func (m *machine) actions() map[string]func(*rapid.T) {
+	client := func(rt *rapid.T, fit func(*contender) bool) *contender {
+		var some []*contender
+		for _, c := range m.clients {
+			if !c.gone && fit(c) {
+				some = append(some, c)
+			}
+		}
+		if len(some) == 0 {
+			rt.Skip("nobody can")
+		}
+		return some[rapid.IntRange(0, len(some)-1).Draw(rt, "client")]
+	}
+	idle := func(c *contender) bool { return c.busy == 0 && m.world.Now() > c.wakes } // who is paused hears nothing
+	asked := func(c *contender) bool { return idle(c) && c.lease != "" }
+	node := func(rt *rapid.T, down bool) *nodes.Node {
+		var some []*nodes.Node
+		for _, n := range m.nodes {
+			if slices.Contains(m.down, n.Process.Name) == down {
+				some = append(some, n)
+			}
+		}
+		if len(some) == 0 {
+			rt.Skip("there is none")
+		}
+		return some[rapid.IntRange(0, len(some)-1).Draw(rt, "node")]
+	}
+	long := rapid.SampledFrom([]time.Duration{machineTTL / 3, machineTTL * 6 / 5, machineTTL * 3})
+	return map[string]func(*rapid.T){
+		"acquire": func(rt *rapid.T) { m.tell(rt, client(rt, idle), Acquire{}) },
+		"release": func(rt *rapid.T) { m.tell(rt, client(rt, asked), Release{}) },
+		"extend":  func(rt *rapid.T) { m.tell(rt, client(rt, asked), Extend{}) },
+		// A client that does not look at the end of its lease has only itself to blame.
+		"write": func(rt *rapid.T) {
+			c := client(rt, asked)
+			m.tell(rt, c, Check{}, Write{Value: fmt.Sprintf("%s-%d", strings.ToUpper(c.Name), len(m.did))})
+		},
+		"advance": func(rt *rapid.T) {
+			m.advance(rapid.SampledFrom([]time.Duration{time.Millisecond, 20 * time.Millisecond, machineTTL * 6 / 5}).Draw(rt, "by"))
+		},
+		"pause": func(rt *rapid.T) {
+			c := client(rt, func(*contender) bool { return true })
+			d := long.Draw(rt, "for")
+			c.wakes = max(c.wakes, m.world.Now()+d)
+			m.inject(sim.Pause{Process: c.Name, For: d}, checker.BoundedPause)
+		},
+		"die": func(rt *rapid.T) {
+			c := client(rt, func(c *contender) bool { return true })
+			c.gone, c.lease = true, ""
+			m.inject(sim.Crash{Process: c.Name}, checker.None)
+		},
+		"stall": func(rt *rapid.T) {
+			m.inject(sim.Pause{Process: node(rt, false).Process.Name, For: long.Draw(rt, "for")}, checker.BoundedDelay)
+		},
+		"crash": func(rt *rapid.T) {
+			n := node(rt, false)
+			m.down = append(m.down, n.Process.Name)
+			m.inject(sim.Crash{Process: n.Process.Name}, checker.None)
+		},
+		"restart": func(rt *rapid.T) {
+			n := node(rt, true)
+			m.down = slices.DeleteFunc(m.down, func(name string) bool { return name == n.Process.Name })
+			empty, breaks := rapid.IntRange(0, 3).Draw(rt, "empty") == 3, checker.None
+			if empty {
+				breaks = checker.DurableNodes
+			}
+			m.inject(sim.Restart{Process: n.Process.Name, Empty: empty}, breaks)
+		},
+		"cut": func(rt *rapid.T) {
+			c, n := client(rt, func(*contender) bool { return true }), node(rt, false)
+			m.inject(sim.Cut{Link: sim.Link{From: c.Name, To: n.Process.Name, Both: true}}, checker.BoundedDelay)
+		},
+		"heal": func(*rapid.T) { m.inject(sim.Heal{}, checker.None) },
+		"jump": func(rt *rapid.T) {
+			by := long.Draw(rt, "by")
+			if rapid.Bool().Draw(rt, "back") {
+				by = -by
+			}
+			m.inject(sim.Jump{Process: node(rt, false).Process.Name, By: by}, checker.BoundedClockError)
+		},
+		"": m.invariants,
+	}
+}
+
+// invariants compares the model with the nodes, and says what must be true of the model.
+func (m *machine) invariants(rt *rapid.T) {
+	for _, n := range m.nodes {
+		name := n.Process.Name
+		if slices.Contains(m.down, name) {
+			continue
+		}
+		var have []string
+		for _, k := range n.Keys() {
+			have = append(have, k.Name)
+		}
+		want := slices.Sorted(slices.Values(m.keys[name]))
+		if !slices.Equal(have, want) {
+			rt.Fatalf("%s has the keys %v, and the history says %v\n%s", name, have, want, m.script())
+		}
+	}
+	var believers []string
+	for _, c := range m.clients {
+		if c.lease == "" || c.Steady() >= c.until {
+			continue
+		}
+		believers = append(believers, c.Name)
+		if n := len(m.granted[c.lease]); n <= len(m.nodes)/2 {
+			rt.Fatalf("%s believes to hold %s, of which %d of %d nodes have had a key\n%s", c.Name, c.lease, n, len(m.nodes), m.script())
+		}
+	}
+	if len(believers) > 1 && !m.broken[checker.BoundedClockError] && !m.broken[checker.DurableNodes] {
+		rt.Fatalf("%v believe to hold the lock, and no clock jumped and no node forgot\n%s", believers, m.script())
+	}
+}
+
+func (m *machine) script() string { return "  " + strings.Join(m.did, "\n  ") }
+
+// end ends the run as every run ends, and judges it.
+func (m *machine) end() *Outcome {
+	m.world.Restore()
+	for _, c := range m.clients {
+		if !c.gone {
+			close(c.todo)
+		}
+	}
+	m.world.Run()
+	m.world.RunFor(m.run.TTL + m.run.TTL/50 + 100*time.Millisecond)
+	probe := m.join(probeName)
+	for _, step := range m.run.probe() {
+		probe.busy++
+		probe.todo <- step
+	}
+	close(probe.todo)
+	m.world.Run()
+	h := m.world.History()
+	h.Meta.Cap, h.Meta.Checksum = m.world.Cap(), m.world.Checksum()
+	return judge(m.page, m.run, h)
+}
+
+// play is a property: whatever happens, the lock keeps what it should, or a fault that was injected is to blame.
+func play(rt *rapid.T, shape Shape, build clients.New) {
+	m := newMachine(shape, build, 1)
+	defer m.close()
+	rt.Repeat(m.actions())
+	o := m.end()
+	if o.Result.RanOn || m.world.Cap() != "" {
+		rt.Fatalf("the run proves nothing: %v\n%s", o.Result.Unmet, m.script())
+	}
+	for _, v := range o.Result.Violations {
+		f := Failing{v.Property, v.Assumption}
+		switch {
+		case v.Property == checker.FaultTolerance && len(m.nodes) < leastMajority:
+		case v.Property == checker.DeadlockFreedom && m.broken[checker.BoundedClockError]:
+			// A clock that was set back keeps a key for longer than the probe has patience.
+		case !f.excused() || !m.broken[v.Assumption]:
+			rt.Fatalf("%s: %s\n%s\n%s", f, v.What, m.script(), o.Timeline())
+		}
+	}
+}
+
+// machineLock names a lock for TestMachine in the place of those that it is about.
+const machineLock = "LOCKSTEP_TEST_MACHINE"
+
+// machines are the locks that are put through it.
+var machines = []Shape{
+	{Lock: "single"},
+	{Lock: "fenced", Resource: Fenced},
+	{Lock: "watchdog"},
+	{Lock: "redlock", Nodes: 3},
+	{Lock: "redlock-extend", Nodes: 3},
+}
+
+// Whatever clients and a nemesis do, step by step, a good lock keeps what it promises.
+func TestMachine(t *testing.T) {
+	quietRedis()
+	shapes := machines
+	if name := os.Getenv(machineLock); name != "" {
+		shapes = []Shape{{Lock: name}}
+		if strings.HasPrefix(name, "redlock") {
+			shapes[0].Nodes = 3
+		}
+	}
+	for _, s := range shapes {
+		t.Run(s.Lock, func(t *testing.T) {
+			build, err := clients.FindIn(slices.Concat(clients.Locks(), lacking.Locks()), s.Lock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rapid.Check(t, func(rt *rapid.T) {
+				rapid.SyncTest(rt, func(rt *rapid.T) { play(rt, s, build) })
+			})
+		})
+	}
+}
+
+// Locks that lack a safeguard do not pass.
+func TestMachineFinds(t *testing.T) {
+	for lock, want := range map[string]string{
+		"single-uncompared":            "owner only violated, no broken assumption",
+		"redlock-half-quorum":          "of which 1 of 3 nodes have had a key|lease exclusion violated, no broken assumption",
+		"redlock-reachable-quorum":     "of which 1 of 3 nodes have had a key|lease exclusion violated, no broken assumption",
+		"redlock-recreating-extension": "(owner only|lease exclusion) violated, no broken assumption",
+		"redlock-no-elapsed-check":     "expired on return violated, broken bounded (pause|delay)",
+	} {
+		t.Run(lock, func(t *testing.T) {
+			c := exec.Command(os.Args[0], "-test.run=^TestMachine$", "-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1s", "-rapid.checks=1000")
+			c.Env = append(os.Environ(), machineLock+"="+lock)
+			out, err := c.CombinedOutput()
+			if err == nil {
+				t.Fatalf("the machine finds nothing:\n%s", out)
+			}
+			if head, _, _ := strings.Cut(string(out), "To reproduce"); !regexp.MustCompile(want).MatchString(head) {
+				t.Errorf("it does not say %q:\n%s", want, out)
+			}
+		})
+	}
+}

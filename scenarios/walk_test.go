@@ -1,0 +1,172 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/clients"
+)
+
+// walked does an errand of walks in this process.
+func walked(t *testing.T, shape Shape, kinds []Kind, w *walks, of errand) *yield {
+	t.Helper()
+	build, err := clients.Find(shape.Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm, err := shape.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	survey := (&errand{Survey: &survey{}}).run(t.Context(), calm, build, 1)
+	of.Walk, of.Kinds, of.Constants = w, kinds, survey.Constants
+	y := of.run(t.Context(), calm, build, 1)
+	if len(y.Broken) > 0 {
+		t.Fatal(y.Broken)
+	}
+	if y.Differs != "" {
+		t.Errorf("not reproducible: %s", y.Differs)
+	}
+	return y
+}
+
+// A walk depends on its strategy, its seed, the lock and the kinds: the same errand gives the same yield, and its parts make up
+// the whole, whichever worker does them.
+func TestWalksRepeatThemselves(t *testing.T) {
+	quietRedis()
+	shape := Shape{Lock: "redlock", Nodes: 3}
+	for _, s := range Strategies() {
+		whole := walked(t, shape, Kinds(), &walks{Strategy: s, From: 5, To: 9}, errand{})
+		sum := &Coverage{}
+		var trials []Trial
+		for _, from := range []uint64{7, 5} {
+			y := walked(t, shape, Kinds(), &walks{Strategy: s, From: from, To: from + 2}, errand{})
+			sum.Merge(y.Coverage)
+			trials = append(y.Trials, trials...)
+		}
+		if !reflect.DeepEqual(whole.Coverage, sum) {
+			t.Errorf("%s: the parts cover\n%v\nthe whole covers\n%v", s, sum.Lines(), whole.Coverage.Lines())
+		}
+		if asJSON(t, whole.Trials) != asJSON(t, trials) {
+			t.Errorf("%s: the parts find %s, the whole %s", s, asJSON(t, trials), asJSON(t, whole.Trials))
+		}
+		other := walked(t, shape, Kinds(), &walks{Strategy: s, From: 9, To: 13}, errand{})
+		if reflect.DeepEqual(whole.Coverage, other.Coverage) {
+			t.Errorf("%s covers the same with other seeds", s)
+		}
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// What a walk found is a plan and a seed, from which anyone gets the same run.
+func TestWalksFindWhatCanBeReplayed(t *testing.T) {
+	quietRedis()
+	shape := Shape{Lock: "single"}
+	y := walked(t, shape, Kinds(), &walks{Strategy: Portfolio, From: 1, To: 200, First: true}, errand{})
+	if len(y.Trials) != 1 || y.Coverage.Found != 1 {
+		t.Fatalf("%d trials violate, in %d walks, want 1 of each", len(y.Trials), y.Coverage.Found)
+	}
+	var trial Trial
+	if err := json.Unmarshal([]byte(asJSON(t, y.Trials[0])), &trial); err != nil {
+		t.Fatal(err)
+	}
+	calm, err := shape.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := calm.Perturbed(trial.Plan)
+	page, err := Parse("found.txtar", []byte(s.String()))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, s)
+	}
+	build, err := clients.Find(shape.Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Simulate(page, page.Runs[0], build, trial.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.History.Meta.Checksum != trial.Checksum || !slices.Equal(o.failing(), trial.Faults) {
+		t.Errorf("replayed: checksum %s, %v; want %s, %v", o.History.Meta.Checksum, o.failing(), trial.Checksum, trial.Faults)
+	}
+}
+
+// Each run has a second phase, in which everything is healed and a fresh client must get the lock, so that walks find a lock
+// that nobody gives back: setnx, whose keys have no end, in the hands of a client that crashed. The lock with a TTL survives that.
+func TestWalksFindLocksThatStayTaken(t *testing.T) {
+	quietRedis()
+	for lock, stays := range map[string]bool{"setnx": true, "single": false} {
+		y := walked(t, Shape{Lock: lock}, []Kind{Dying, LateWrite}, &walks{Strategy: Swarm, From: 1, To: 40}, errand{Properties: []checker.Property{checker.DeadlockFreedom}})
+		if found := len(y.Trials) > 0; found != stays {
+			t.Errorf("%s: %d walks find a lock that stays taken, want some: %t", lock, len(y.Trials), stays)
+		}
+		for _, trial := range y.Trials {
+			if !slices.ContainsFunc(trial.Plan, func(p Perturbation) bool { return p.Kind == Dying }) {
+				t.Errorf("%s stays taken although nobody died: %v", lock, trial.Plan)
+			}
+		}
+	}
+}
+
+// A walk ends with its violation, and an errand with its context.
+func TestWalksEnd(t *testing.T) {
+	quietRedis()
+	y := walked(t, Shape{Lock: "single"}, []Kind{Pausing}, &walks{Strategy: Uniform, From: 1, To: 101}, errand{})
+	if y.Coverage.Found != len(y.Trials) || y.Coverage.Walks != 100 || y.Coverage.Found == 0 {
+		t.Errorf("%d violating trials in %d walks of %d", len(y.Trials), y.Coverage.Found, y.Coverage.Walks)
+	}
+	calm, err := Shape{Lock: "single"}.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	e := &errand{Walk: &walks{Strategy: Uniform, From: 1, To: 1 << 60}, Kinds: Kinds()}
+	if y := e.run(over, calm, clients.NewSingle, 1); y.Played != 0 || y.Coverage == nil {
+		t.Errorf("%d runs after the end of the context", y.Played)
+	}
+}
+
+// Plans are in the order of time and have no perturbation twice.
+func TestWalksGoForward(t *testing.T) {
+	quietRedis()
+	calm, err := Shape{Lock: "redlock", Nodes: 3}.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := 0
+	err = series(func(play player) {
+		x := &explorer{calm: calm, build: clients.NewRedlock, play: play}
+		of := &errand{Kinds: Kinds(), Constants: constantsOf(x, 1)}
+		for seed := range uint64(12) {
+			walk(t.Context(), x, of, Portfolio, seed, func(trial Trial, added []Perturbation, _ *Outcome) bool {
+				longest = max(longest, len(trial.Plan))
+				for i := 1; i < len(trial.Plan); i++ {
+					if trial.Plan[i-1].compare(trial.Plan[i]) >= 0 {
+						t.Errorf("seed %d: %v", seed, trial.Plan)
+					}
+				}
+				return true
+			})
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if longest < 4 {
+		t.Errorf("no plan has more than %d perturbations", longest)
+	}
+}
