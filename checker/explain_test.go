@@ -131,6 +131,56 @@ func TestExplain(t *testing.T) {
 			At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease.
 			No assumption broke: c1 worked longer than its lease lasted, and nothing renewed it.`},
 
+		{name: "keys that were gone as soon as they were set", property: LeaseExclusion, broken: BoundedClockError, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0       c2 invoke acquire
+			0.002   n1 set c1#1 until=10.002
+			0.003   n2 set c1#1 until=10.003
+			0.003   n2 fault jump jump_n2_20s
+			0.003   n2 expire c1#1
+			0.004   n3 set c1#1 until=10.004
+			0.004   n3 fault jump jump_n3_20s
+			0.004   n3 expire c1#1
+			0.005   n2 set c2#1 until=30.005 wall=20
+			0.005   n3 set c2#1 until=30.005 wall=20
+			0.006   c2 ok acquire c2#1 until=9.9
+			0.007   c1 ok acquire c1#1 until=9.9
+			2       c1 info exit
+			2       c2 info exit`,
+			want: `
+			The wall clock of n2 jumped forward by 20s at 0.003s.
+			The keys of c1#1 expired on n2 (0.003s) and n3 (0.004s), before their time.
+			The wall clock of n3 jumped forward by 20s at 0.004s.
+			c2 was granted c2#1 on n2 n3 at 0.005s, valid until 9.900s by its own clock.
+			c1 was granted c1#1 on n1, which is no majority, at 0.007s, valid until 9.900s by its own clock.
+			c2 knew nothing of that: by its own clock c2#1 was valid until 9.900s.
+			From 0.007s on both c2 and c1 held the lock, until c2 was gone at 2.000s; c1 was gone at 2.000s.
+			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+
+		{name: "a node that lost its key before the others were asked", property: LeaseExclusion, broken: DurableNodes, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.002   n2 set c1#1
+			0.003   n2 fault crash crash_n2
+			0.003   n2 lose c1#1
+			0.004   n2 fault restart restart_n2_empty
+			0.005   n3 set c1#1
+			0.006   c1 ok acquire c1#1 until=9.9
+			1       c2 invoke acquire
+			1.002   n1 set c2#1
+			1.003   n2 set c2#1
+			1.004   c2 ok acquire c2#1 until=10.9
+			2       c1 info exit
+			2       c2 info exit`,
+			want: `
+			n2 crashed at 0.003s and came back at 0.004s without the key of c1#1: its disk was empty.
+			c1 was granted c1#1 on n3, which is no majority, at 0.006s, valid until 9.900s by its own clock.
+			c2 was granted c2#1 on n1 n2 at 1.003s, valid until 10.900s by its own clock.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 9.900s.
+			From 1.004s on both c1 and c2 held the lock, until c1 was gone at 2.000s; c2 was gone at 2.000s.
+			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+
 		{name: "a failover", property: LeaseExclusion, change: replicas, story: `
 			0       c1 invoke acquire
 			0       n1->r1 fault hold hold_n1->r1
@@ -421,6 +471,27 @@ func TestExplain(t *testing.T) {
 			probe asked for the lock at 20.000s, was refused 2 times, the last time at 23.000s, and never got it.
 			No broken assumption excuses that: the lock itself is at fault.`},
 
+		{name: "a node whose clock went back", property: DeadlockFreedom, broken: BoundedClockError, story: `
+			probe probe
+			bound 10
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10.004
+			0.005   n1 fault jump jump_n1_-20s
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 fault crash crash_c1
+			11      probe invoke acquire
+			16      probe fail acquire
+			17      probe invoke acquire
+			21      probe fail acquire
+			30.004  n1 expire c1#1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			The wall clock of n1 jumped back by 20s at 0.005s.
+			c1 crashed at 1.000s, and never released c1#1.
+			probe asked for the lock at 11.000s, was refused 2 times, the last time at 21.000s, and never got it.
+			The key of c1#1 had been set on n1 at 0.004s for 10s, and was gone only at 30.004s.
+			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+
 		{name: "a lease that renews itself for ever", property: DeadlockFreedom, story: `
 			probe probe
 			bound 5
@@ -440,6 +511,15 @@ func TestExplain(t *testing.T) {
 			probe asked for the lock at 20.000s, was refused at 26.000s, and never got it.
 			c1 went on renewing c1#1 on n1, the last time at 21.000s.
 			No broken assumption excuses that: the lock itself is at fault.`},
+
+		{name: "a node that is out of reach", property: FaultTolerance, story: `
+			0       c1-n1 fault cut cut_c1-n1
+			1       c1 invoke acquire
+			20      c1 info acquire`,
+			want: `
+			From 0.000s on messages between c1 and n1 did not get through.
+			c1 asked for the lock at 1.000s, got no answer at 20.000s, and never got it.
+			The lock lives on one node, and nothing stands in for it.`},
 
 		{name: "a node that is down", property: FaultTolerance, broken: None, story: `
 			0       n1 fault crash crash_n1

@@ -360,6 +360,63 @@ func keptAt(h *sim.History, lock string, t time.Duration) bool {
 	return false
 }
 
+// overstayOracle says whether the probe lost half of its time, or more, to keys that had outlived theirs.
+func overstayOracle(h *sim.History) bool {
+	var from time.Duration
+	for _, e := range slices.Backward(h.Events) {
+		if e.Process == h.Meta.Probe && e.Kind == sim.Invoke && e.Op == sim.Acquire {
+			from = e.At
+		}
+	}
+	to := from + h.Meta.Bound
+	const step = 10 * time.Millisecond // all that happens happens on a multiple of it
+	var lost time.Duration
+	for t := from; t < to; t += step {
+		there, rightly := 0, 0
+		for _, node := range h.Meta.Nodes {
+			any, due := false, false
+			for _, server := range members(h, node) {
+				if key, overdue := keyAt(h, server, t); key && leadsAt(h, server, t) {
+					any, due = true, due || !overdue
+				}
+			}
+			if any {
+				there++
+			}
+			if due {
+				rightly++
+			}
+		}
+		if there > 1 && rightly <= 1 { // of three
+			lost += step
+		}
+	}
+	return lost > 0 && 2*lost >= to-from
+}
+
+// keyAt says whether a server has a key that is not the probe's, and whether it should be gone: that is up to the last command
+// that gave it a deadline.
+func keyAt(h *sim.History, server string, t time.Duration) (there, overdue bool) {
+	var until time.Duration
+	for i, e := range h.Events {
+		if e.Process != server || e.Kind != sim.State || e.Key != "k" {
+			continue
+		}
+		if e.At > t && e.Op != sim.Retime {
+			break
+		}
+		switch e.Op {
+		case sim.Set, sim.Over:
+			there = sim.Client(e.Lease) != h.Meta.Probe
+		case sim.Delete, sim.Expire, sim.Lose:
+			there = false
+		}
+		promise := promiseOracle(h, i)
+		until = e.At + promise + promise/100 + 10*time.Millisecond
+	}
+	return there, t >= until
+}
+
 // compare checks one property against an oracle, both of which return what they find in a form that == can compare.
 func compare[T comparable](t *testing.T, p Property, oracle func(*sim.History) []T, subject func(*sim.History, Violation) T) {
 	t.Helper()
@@ -443,6 +500,39 @@ func TestDeadlockFreedomOracle(t *testing.T) {
 	outcomes.check(t)
 }
 
+func TestDeadlockFreedomBlameOracle(t *testing.T) {
+	outcomes := tally{}
+	rapid.Check(t, func(t *rapid.T) {
+		c := &contest{t: t, h: rivals(t), keys: map[string]string{}}
+		c.h.Meta.Probe, c.h.Meta.Bound = "c3", 3*time.Second
+		for _, e := range c.h.Events {
+			c.now = e.At
+			switch {
+			case e.Kind == sim.State && (e.Op == sim.Set || e.Op == sim.Over):
+				c.keys[e.Process] = e.Lease
+			case e.Kind == sim.State && e.Op != sim.Retime:
+				delete(c.keys, e.Process)
+			}
+		}
+		c.now += time.Duration(rapid.IntRange(2, 9).Draw(t, "later")) * time.Second
+		c.record(sim.Event{Process: "c3", Kind: sim.Invoke, Op: sim.Acquire, ID: 1})
+		c.steps("c1", "c2", "c3")
+		c.now += c.h.Meta.Bound
+		c.record(sim.Event{Process: "c3", Kind: sim.Fail, Op: sim.Acquire, ID: 1})
+		for _, v := range Check(c.h, nil).Violations {
+			if v.Property != DeadlockFreedom {
+				continue
+			}
+			clocks := overstayOracle(c.h)
+			if (v.Assumption == BoundedClockError) != clocks {
+				t.Fatalf("%s [%s], oracle on clocks: %v", v.What, v.Assumption, clocks)
+			}
+			outcomes[clocks]++
+		}
+	})
+	outcomes.check(t)
+}
+
 func TestTokensOracle(t *testing.T) { compare(t, Tokens, tokensOracle, leaseNamedFirst) }
 
 func TestNoLostUpdateOracle(t *testing.T) {
@@ -479,4 +569,183 @@ func TestHoldOracle(t *testing.T) {
 			t.Fatalf("%d holds of %d leases", len(leases), len(acquired(h)))
 		}
 	})
+}
+
+// A keyLife is what became of a key that stood for a lease.
+type keyLife struct {
+	node        string
+	from, to    int           // one that nothing ends goes up to the number of events
+	due         time.Duration // when it should have ended
+	lost, early bool          // how it ended
+}
+
+// keysOracle returns the keys of a lease. The history has no replicas.
+func keysOracle(h *sim.History, label string) []keyLife {
+	var keys []keyLife
+	for i, set := range h.Events {
+		if set.Kind != sim.State || set.Key != "k" || set.Lease != label || set.Op != sim.Set && set.Op != sim.Over {
+			continue
+		}
+		k := keyLife{node: set.Process, from: i, to: len(h.Events), due: set.At + h.Meta.TTL}
+		for j, e := range h.Events[i+1:] {
+			switch {
+			case e.Kind != sim.State || e.Process != set.Process || e.Key != "k":
+				continue
+			case e.Op == sim.Retime:
+				k.due = e.At + h.Meta.TTL
+				continue
+			}
+			k.to, k.lost, k.early = i+1+j, e.Op == sim.Lose, e.Op == sim.Expire && e.At < k.due-time.Millisecond
+			break
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// votersOracle returns the keys that count for a lease, one for each node: those of the majority that stood when it was granted,
+// or, if none ever stood, those that would have stood at its return had none been lost, or had expired before its time.
+func votersOracle(h *sim.History, acquire int) map[string]keyLife {
+	grant, votes := grantOracle(h, acquire), map[string]keyLife{}
+	for _, k := range keysOracle(h, h.Events[acquire].Lease) {
+		stood := grant < k.to || grant == acquire && (k.lost || k.early) && h.Events[acquire].At < k.due
+		if _, again := votes[k.node]; stood && k.from < acquire && !again {
+			votes[k.node] = k
+		}
+	}
+	return votes
+}
+
+// nodesOracle says what nodes are to blame for, if they are, in that a lease could be granted beside another, which was held up to
+// an instant: would it have lacked a majority if no key of the other had been lost, or none had expired before its time?
+func nodesOracle(h *sim.History, other, acquire int, end time.Duration) Assumption {
+	votes := votersOracle(h, acquire)
+	lost, early := 0, 0
+	for node, v := range votes {
+		before := keyLife{from: -1}
+		for _, k := range keysOracle(h, h.Events[other].Lease) {
+			if k.node == node && k.to <= v.from {
+				before = k
+			}
+		}
+		if before.from < 0 || h.Events[before.to].At >= end || h.Events[v.from].At >= before.due {
+			continue
+		}
+		if before.lost {
+			lost++
+		}
+		if before.early {
+			early++
+		}
+	}
+	switch quorum := len(h.Meta.Nodes)/2 + 1; {
+	case len(votes) < quorum:
+		return None
+	case len(votes)-lost < quorum:
+		return DurableNodes
+	case len(votes)-early < quorum:
+		return BoundedClockError
+	case len(votes)-lost-early < quorum:
+		return DurableNodes
+	}
+	return None
+}
+
+// A contest is for a lock on nodes that keep their keys as they like.
+type contest struct {
+	t    *rapid.T
+	h    *sim.History
+	now  time.Duration
+	keys map[string]string // by node, the lease that its key stands for
+}
+
+func (c *contest) record(e sim.Event) {
+	e.At, e.Clock = c.now, c.now
+	c.h.Events = append(c.h.Events, e)
+}
+
+// steps has clients set and delete keys, and nodes lose them, while time passes.
+func (c *contest) steps(clients ...string) {
+	for range rapid.IntRange(4, 25).Draw(c.t, "steps") {
+		client, node := rapid.SampledFrom(clients).Draw(c.t, "client"), rapid.SampledFrom(c.h.Meta.Nodes).Draw(c.t, "node")
+		e := sim.Event{Process: node, Kind: sim.State, Key: "k", Owner: c.keys[node]}
+		e.Op = rapid.SampledFrom([]string{sim.Set, sim.Set, sim.Set, sim.Set, sim.Expire, sim.Expire, sim.Lose, sim.Delete, sim.Retime, sim.Over, "tick"}).Draw(c.t, "op")
+		switch {
+		case e.Op == "tick":
+			c.now += time.Duration(rapid.IntRange(1, 15).Draw(c.t, "tick")) * 100 * time.Millisecond
+			continue
+		case (e.Op == sim.Set) != (e.Owner == ""):
+			continue
+		case e.Op == sim.Set, e.Op == sim.Over:
+			e.By, e.Lease = client, client+"#1"
+			c.keys[node] = e.Lease
+		case e.Op == sim.Retime:
+			e.By = sim.Client(e.Owner)
+		default:
+			if e.Op == sim.Delete {
+				e.By = client
+			}
+			delete(c.keys, node)
+		}
+		c.record(e)
+	}
+}
+
+// rivals draws a history of two clients that ask for a lock, and get it.
+func rivals(t *rapid.T) *sim.History {
+	c := &contest{t: t, keys: map[string]string{}, h: &sim.History{Meta: sim.Meta{
+		Scenario: "rivals", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, TTL: 4 * time.Second,
+	}}}
+	c.record(sim.Event{Process: "c1", Kind: sim.Invoke, Op: sim.Acquire, ID: 1})
+	c.record(sim.Event{Process: "c2", Kind: sim.Invoke, Op: sim.Acquire, ID: 1})
+	c.steps("c1", "c2")
+	valid := rapid.IntRange(1, 9)
+	c.record(sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Acquire, ID: 1, Lease: "c1#1", Until: c.now + time.Duration(valid.Draw(t, "valid"))*time.Second})
+	c.steps("c2")
+	c.record(sim.Event{Process: "c2", Kind: sim.OK, Op: sim.Acquire, ID: 1, Lease: "c2#1", Until: c.now + time.Duration(valid.Draw(t, "valid"))*time.Second})
+	return c.h
+}
+
+// What nodes are to blame for is read off the keys of both leases, whichever was granted first.
+func TestLeaseExclusionBlameOracle(t *testing.T) {
+	blamed := map[Assumption]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		h := rivals(t)
+		for _, v := range Check(h, nil).Violations {
+			if v.Property != LeaseExclusion {
+				continue
+			}
+			var pair []Lease
+			for _, l := range Leases(h) {
+				if late, held, _ := strings.Cut(v.What, ", while "); l.String() == late || l.String() == held {
+					pair = append(pair, l)
+				}
+			}
+			if len(pair) != 2 {
+				t.Fatalf("%q is about %d leases", v.What, len(pair))
+			}
+			var acquires [2]int
+			for n, l := range pair {
+				acquires[n] = slices.IndexFunc(h.Events, func(e sim.Event) bool { return e.Op == sim.Acquire && e.Kind == sim.OK && e.Lease == l.Label })
+			}
+			if grantOracle(h, acquires[1]) < grantOracle(h, acquires[0]) {
+				pair[0], pair[1], acquires[0], acquires[1] = pair[1], pair[0], acquires[1], acquires[0]
+			}
+			want := None
+			if len(votersOracle(h, acquires[0])) > 1 && len(votersOracle(h, acquires[1])) > 1 {
+				if want = nodesOracle(h, acquires[0], acquires[1], pair[0].To); want == None && !(pair[0].GrantSeen && pair[1].GrantSeen) {
+					want = nodesOracle(h, acquires[1], acquires[0], pair[1].To)
+				}
+			}
+			byClient := v.Assumption == BoundedClockError && want == None // whose clocks drift, or a client that overwrote a key
+			if v.Assumption != want && !byClient {
+				t.Fatalf("%s [%s], oracle %s", v.What, v.Assumption, want)
+			}
+			blamed[want]++
+		}
+	})
+	t.Log(blamed)
+	if blamed[DurableNodes] == 0 || blamed[BoundedClockError] == 0 || blamed[None] == 0 {
+		t.Error("the outcomes are one-sided")
+	}
 }

@@ -13,18 +13,17 @@ import (
 
 // A Bounded is what a bounded search has done: it has played every set of up to so many perturbations of the calm run.
 type Bounded struct {
-	Bound     int
-	Lock      string
-	Seed      uint64
-	Kinds     []Kind
-	Constants constants
-	Levels    []Level // by the number of perturbations, from 0
-	Found     []Found // every plan that violates something; no superset of one was played
-	Played    int     // runs, without those that were repeated for comparison
-	Twice     int     // how many were
-	Differs   string  // how the first did that came out otherwise the second time; it ended the search
+	Bound     int       `json:"bound"`
+	Kinds     []Kind    `json:"kinds"`
+	Constants constants `json:"constants"`
+	Levels    []Level   `json:"levels"`            // by the number of perturbations, from 0
+	Found     []Found   `json:"-"`                 // of each way to fail, the plan with the fewest perturbations
+	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
+	Twice     int       `json:"twice"`             // how many were
+	Differs   string    `json:"differs,omitempty"` // how the first did that came out otherwise the second time; it ended the search
 	// Ended says that the search ended with the first violation, Interrupted that it did not come to its end.
-	Ended, Interrupted bool
+	Ended       bool `json:"ended,omitempty"`
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // A Level is what came of all plans with one number of perturbations.
@@ -47,7 +46,7 @@ type Level struct {
 //
 // If ctx ends, it returns what there is until then, with its error.
 func (s *Search) Bound(ctx context.Context, k int) (*Bounded, error) {
-	b := &Bounded{Bound: k, Lock: s.Lock, Seed: s.seed(), Kinds: s.kinds()}
+	b := &Bounded{Bound: k, Kinds: s.kinds()}
 	err := s.bound(ctx, b)
 	b.Ended = errors.Is(err, errFound)
 	b.Interrupted = err != nil && !b.Ended
@@ -59,13 +58,13 @@ func (s *Search) Bound(ctx context.Context, k int) (*Bounded, error) {
 }
 
 func (s *Search) bound(ctx context.Context, b *Bounded) error {
-	y, err := s.send(ctx, &errand{Survey: &survey{}})
+	y, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
 	b.Constants = y.Constants
 	b.Levels = []Level{{}}
-	if err := b.take(y, s.First); err != nil || len(y.Broken) > 0 || y.Trials[0].Class == Violating {
+	if err := b.take(y, s); err != nil || len(y.Broken) > 0 || y.Trials[0].Class == Violating {
 		return err
 	}
 	known := 1
@@ -89,7 +88,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 		err := s.sendAll(ctx, errands, func(_ int, y *yield) error {
 			ended++
 			grown = append(grown, y.Trials...)
-			err := b.take(y, s.First)
+			err := b.take(y, s)
 			known = before + (b.Played-before)*len(errands)/ended
 			if s.Progress != nil {
 				s.Progress(b.Played, known)
@@ -105,7 +104,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 }
 
 // take counts what came back from a worker. The error ends the search.
-func (b *Bounded) take(y *yield, first bool) error {
+func (b *Bounded) take(y *yield, s *Search) error {
 	level := &b.Levels[len(b.Levels)-1]
 	b.Played += y.Played
 	b.Twice += y.Twice
@@ -118,13 +117,13 @@ func (b *Bounded) take(y *yield, first bool) error {
 	}
 	for _, broken := range y.Broken {
 		level.count(Violating)
-		b.Found = append(b.Found, Found{Trial: Trial{Plan: broken.Plan, Seed: b.Seed, Class: Violating}, Broke: broken.Why})
+		b.Found = append(b.Found, Found{Trial: Trial{Plan: broken.Plan, Seed: s.seed(), Class: Violating}, Broke: broken.Why})
 	}
 	if y.Differs != "" {
 		b.Differs = y.Differs
 		return ErrNotReproducible
 	}
-	if first && len(b.Found) > 0 {
+	if s.First && len(b.Found) > 0 {
 		return errFound
 	}
 	return nil

@@ -174,7 +174,7 @@ type attempt struct {
 	class    Class
 	failures []failure
 	excused  []Failing
-	outcome  *Outcome // nil once there is no more use for it
+	outcome  *Outcome // of one that fails
 
 	possible map[Kind][]Perturbation
 	kinds    []Kind
@@ -182,9 +182,10 @@ type attempt struct {
 
 // A failure is a claim that a run breaks.
 type failure struct {
-	Failing        // zero if the run did not come to its end
-	What    string // happened
-	Claim   string // what is claimed, as the end of "it is claimed that the lock ..."
+	Failing // zero if the run did not come to its end
+
+	What  string // has happened, in words
+	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
 }
 
 func (f failure) String() string {

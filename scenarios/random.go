@@ -9,17 +9,17 @@ import (
 
 // A Random is what a random search has done.
 type Random struct {
-	Strategy  Strategy
-	Kinds     []Kind
-	Constants constants
-	Found     []Found // of each way to fail, the plan with the fewest perturbations
-	Coverage  *Coverage
-	Broken    int    // walks whose last run did not come to its end
-	Played    int    // runs, without those that were repeated for comparison
-	Twice     int    // how many were
-	Differs   string // how the first did that came out otherwise the second time; it ended the search
+	Strategy  Strategy  `json:"strategy"`
+	Kinds     []Kind    `json:"kinds"`
+	Constants constants `json:"constants"`
+	Found     []Found   `json:"-"` // of each way to fail, the plan with the fewest perturbations
+	Coverage  *Coverage `json:"coverage"`
+	Broken    int       `json:"broken"`            // walks whose last run did not come to its end
+	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
+	Twice     int       `json:"twice"`             // how many were
+	Differs   string    `json:"differs,omitempty"` // how the first did that came out otherwise the second time; it ended the search
 	// Interrupted says that the search did not come to its end.
-	Interrupted bool
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // stretch is how many walks a worker makes before it reports.
@@ -46,7 +46,7 @@ func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, time t
 var errEnough = errors.New("enough")
 
 func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Duration) error {
-	y, err := s.send(ctx, &errand{Survey: &survey{}})
+	y, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
@@ -163,11 +163,11 @@ func (s *Search) walk(ctx context.Context, r *Random, w walks) (*yield, error) {
 	return all, nil
 }
 
-// Lines says what the search has covered and shown, in lines of at most 100 columns.
+// Lines says what the search has covered and shown, in lines of at most 98 columns.
 func (r *Random) Lines() []string {
 	lines := r.Coverage.Lines()
-	if r.Twice > 0 {
-		lines = append(lines, Grouped(r.Twice)+" runs were done twice, and came out the same")
+	if r.Interrupted {
+		lines = append([]string{"interrupted after"}, lines...)
 	}
 	return lines
 }

@@ -207,11 +207,15 @@ func TestFoundOnRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := CheckRedis(s, s.Runs[0], calm); err != nil {
+		speed := float64(calm)
+		if strings.Contains(s.String(), "restart n") {
+			speed = slow // a server takes 50 ms to come back, and longer on a busy machine
+		}
+		if err := CheckRedis(s, s.Runs[0], speed); err != nil {
 			t.Logf("left out: %v", err)
 			continue
 		}
-		cases = append(cases, Case{Scenario: s, Run: s.Runs[0], On: OnReal, Speed: calm, Tries: tries})
+		cases = append(cases, Case{Scenario: s, Run: s.Runs[0], On: OnReal, Speed: speed, Tries: tries})
 	}
 	if len(cases) < 4 {
 		t.Errorf("only %d of %d runs can be done on real servers", len(cases), len(files))

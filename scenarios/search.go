@@ -83,6 +83,15 @@ func (e lostWorker) Error() string {
 	return e.Reason + "\n" + e.Stacks
 }
 
+// survey plays the calm run. A lock that does not live through that is a finding.
+func (s *Search) survey(ctx context.Context) (*yield, error) {
+	y, err := s.send(ctx, &errand{Survey: &survey{}})
+	if lost, ok := errors.AsType[lostWorker](err); ok {
+		return &yield{Broken: []Broken{{Why: lost.Error()}}}, nil
+	}
+	return y, err
+}
+
 // carry is send for an errand in which a run may not come to its end. Where it is an expansion, that one is reported, and the
 // others are played nevertheless: if nobody can tell which one it was, one at a time.
 func (s *Search) carry(ctx context.Context, e *errand) (*yield, error) {
@@ -235,6 +244,15 @@ func Firsts(found []Found) []Found {
 		}
 	}
 	return kept
+}
+
+// Page is the scenario that was found, as it was found.
+func (s *Search) Page(f Found) *Scenario {
+	page := s.Calm.Perturbed(f.Plan)
+	page.Runs = slices.Clone(page.Runs)
+	page.Runs[0] = page.Runs[0].With(cmp.Or(s.Lock, page.Runs[0].Lock))
+	page.Runs[0].Seed = f.Seed
+	return page
 }
 
 // Shrink has a worker find the smallest scenario that violates the same property for the same reason.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
@@ -256,34 +252,34 @@ const errandLimit = 2 * time.Minute
 // search does the bounded search, then the random one, as asked, and prints what came of them.
 func (f *exploreFlags) search(c *cobra.Command, s *scenarios.Search) error {
 	r := &explored{flags: f, search: s, w: c.OutOrStdout()}
-	ctx := c.Context()
-	if !f.json {
-		r.head()
+	if f.json {
+		r.w = io.Discard
 	}
+	ctx := c.Context()
+	r.head()
 	var err error
 	if f.bound > 0 || f.runs == 0 && f.time == 0 {
 		r.bounded, err = withProgress(c, s, func() (*scenarios.Bounded, error) { return s.Bound(ctx, max(f.bound, 1)) })
-		if !f.json && r.bounded != nil {
-			r.printBounded()
-		}
+		r.printBounded()
 	}
 	if err == nil && (f.runs > 0 || f.time > 0) && !(f.first && r.bounded != nil && len(r.bounded.Found) > 0) {
 		r.random, err = withProgress(c, s, func() (*scenarios.Random, error) {
 			return s.Random(ctx, scenarios.Strategy(f.strategy), f.runs, f.time)
 		})
-		if !f.json && r.random != nil {
-			r.printRandom()
-		}
+		r.printRandom()
 	}
-	if kept := r.keep(context.WithoutCancel(ctx)); kept != nil {
-		err = cmp.Or(err, kept)
+	if kept := r.keep(ctx); err == nil {
+		err = kept
 	}
 	if f.json {
-		if e := r.encode(); e != nil {
+		if e := r.encode(c.OutOrStdout()); e != nil {
 			return e
 		}
 	}
-	return r.status(err)
+	if err != nil {
+		return err
+	}
+	return r.status()
 }
 
 // withProgress shows on a terminal how far a search is.
@@ -296,145 +292,4 @@ func withProgress[T any](c *cobra.Command, s *scenarios.Search, search func() (T
 	t, err := search()
 	bar.Finish()
 	return t, err
-}
-
-// explored is what came of an exploration.
-type explored struct {
-	flags   *exploreFlags
-	search  *scenarios.Search
-	w       io.Writer
-	bounded *scenarios.Bounded
-	random  *scenarios.Random
-	found   []finding
-}
-
-// finding is a violation that was shrunk.
-type finding struct {
-	scenarios.Found
-	counterexample *scenarios.Counterexample
-	file, token    string
-}
-
-func (r *explored) head() {
-	run := r.search.Calm.Resolve(r.search.Calm.Runs[0])
-	fmt.Fprintf(r.w, "exploring %s on %s", r.flags.shape.Lock, many(run.Nodes, "node"))
-	if run.Replicas > 0 {
-		fmt.Fprintf(r.w, " with %s", many(run.Replicas, "replica"))
-	}
-	fmt.Fprintf(r.w, ", TTL %s, seed %d\n", sim.FormatDuration(run.TTL), r.search.Seed)
-}
-
-func many(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func (r *explored) printBounded() {
-	b := r.bounded
-	t := newTable()
-	t.AppendHeader(table.Row{"perturbations", "plans", "survived", "no effect", "violating", "unproved", "alike"})
-	for n, l := range b.Levels {
-		t.AppendRow(table.Row{n, scenarios.Grouped(l.Plans), scenarios.Grouped(l.Survived), scenarios.Grouped(l.Idle), scenarios.Grouped(l.Violating), scenarios.Grouped(l.Unproved), scenarios.Grouped(l.Alike)})
-	}
-	fmt.Fprintf(r.w, "%s\n\n%s\n\n", b.Constants, t.Render())
-	printWrapped(r.w, b.Sentence())
-	printWrapped(r.w, fmt.Sprintf("%s of the runs were done twice: the same", scenarios.Grouped(b.Twice)))
-}
-
-func (r *explored) printRandom() {
-	for _, line := range r.random.Lines() {
-		fmt.Fprintln(r.w, line)
-	}
-}
-
-// all lists what was found.
-func (r *explored) all() []scenarios.Found {
-	var all []scenarios.Found
-	if r.bounded != nil {
-		all = append(all, r.bounded.Found...)
-	}
-	if r.random != nil {
-		all = append(all, r.random.Found...)
-	}
-	return scenarios.Firsts(all)
-}
-
-// keep shrinks what was found, prints it, and keeps it where that is asked for.
-func (r *explored) keep(ctx context.Context) error {
-	for _, found := range r.all() {
-		if found.Broke != "" {
-			r.found = append(r.found, finding{Found: found})
-			r.print(finding{Found: found})
-			continue
-		}
-		small, err := r.search.Shrink(ctx, found)
-		if err != nil {
-			return err
-		}
-		one := finding{Found: found, counterexample: small}
-		if one.token, err = small.Scenario.Token(); err != nil {
-			return err
-		}
-		if r.flags.out != "" {
-			if one.file, err = small.Save(r.flags.out); err != nil {
-				return err
-			}
-		}
-		r.found = append(r.found, one)
-		r.print(one)
-	}
-	return nil
-}
-
-func (r *explored) print(f finding) {
-	if r.flags.json {
-		return
-	}
-	fmt.Fprintln(r.w)
-	if f.counterexample == nil {
-		fmt.Fprintln(r.w, "the lock did not come to an end with")
-		r.plan(f.Plan)
-		fmt.Fprintln(r.w, f.Broke)
-		return
-	}
-	s := f.counterexample
-	fmt.Fprintf(r.w, "%s\n", s.Failing)
-	for _, line := range strings.Split(strings.TrimSpace(s.Story()), "\n") {
-		fmt.Fprintf(r.w, "  %s\n", line)
-	}
-	if f.file != "" {
-		fmt.Fprintf(r.w, "  kept as %s\n", f.file)
-	}
-	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", cmp.Or(f.file, f.token))
-}
-
-func (r *explored) plan(plan []scenarios.Perturbation) {
-	for _, p := range plan {
-		printWrapped(r.w, p.String())
-	}
-}
-
-func (r *explored) status(err error) error {
-	switch {
-	case errors.Is(err, scenarios.ErrNotReproducible):
-		return err
-	case err != nil:
-		return err
-	case len(r.found) > 0:
-		return status(exitUnexpected)
-	}
-	return nil
-}
-
-func (r *explored) encode() error {
-	enc := json.NewEncoder(r.w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(struct {
-		Lock    string             `json:"lock"`
-		Seed    uint64             `json:"seed"`
-		Bounded *scenarios.Bounded `json:"bounded,omitempty"`
-		Random  *scenarios.Random  `json:"random,omitempty"`
-	}{r.flags.shape.Lock, r.search.Seed, r.bounded, r.random})
 }

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+// explored is what came of an exploration, and how it is told.
+type explored struct {
+	flags   *exploreFlags
+	search  *scenarios.Search
+	w       io.Writer
+	bounded *scenarios.Bounded
+	random  *scenarios.Random
+	found   []counterexample
+}
+
+// counterexample is one way to fail, as --json has it.
+type counterexample struct {
+	scenarios.Failing
+	Broke string `json:"broke,omitempty"` // why the run did not come to its end, if that is what is wrong
+	// Perturbations is how many it took when it was found, and Plan which.
+	Perturbations int                      `json:"perturbations"`
+	Plan          []scenarios.Perturbation `json:"plan"`
+	Seed          uint64                   `json:"seed"`
+	Scenario      string                   `json:"scenario,omitempty"` // the smallest one, as a file
+	File          string                   `json:"file,omitempty"`     // where it was kept
+	Token         string                   `json:"token,omitempty"`
+}
+
+func (r *explored) head() {
+	run := r.search.Calm.Resolve(r.search.Calm.Runs[0])
+	fmt.Fprintf(r.w, "exploring %s on %s", r.flags.shape.Lock, many(run.Nodes, "node"))
+	if run.Replicas > 0 {
+		fmt.Fprintf(r.w, " with %s", many(run.Replicas, "replica"))
+	}
+	clients := len(r.search.Calm.Lanes)
+	fmt.Fprintf(r.w, ", %s, TTL %s, seed %d\n", many(clients, "client"), sim.FormatDuration(run.TTL), r.search.Seed)
+}
+
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (r *explored) printBounded() {
+	b := r.bounded
+	if b == nil || len(b.Levels) == 0 {
+		return
+	}
+	t := newTable()
+	head := table.Row{"perturbations", "plans", "survived", "no effect", "violating", "unproved", "not taken further"}
+	t.AppendHeader(head)
+	var columns []table.ColumnConfig
+	for i := range head {
+		columns = append(columns, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	for n, l := range b.Levels {
+		row := table.Row{n}
+		for _, count := range []int{l.Plans, l.Survived, l.Idle, l.Violating, l.Unproved, l.Alike} {
+			row = append(row, scenarios.Grouped(count))
+		}
+		t.AppendRow(row)
+	}
+	fmt.Fprintf(r.w, "magnitudes from: %s\n\n%s\n\n", b.Constants, t.Render())
+	printWrapped(r.w, b.Sentence())
+	r.printTwice(b.Twice, b.Differs)
+}
+
+func (r *explored) printRandom() {
+	if r.random == nil {
+		return
+	}
+	fmt.Fprintf(r.w, "magnitudes from: %s\n\n", r.random.Constants)
+	for _, line := range r.random.Lines() {
+		fmt.Fprintln(r.w, strings.TrimRight("  "+line, " "))
+	}
+	fmt.Fprintln(r.w)
+	r.printTwice(r.random.Twice, r.random.Differs)
+}
+
+// printTwice says what came of the runs that were done twice.
+func (r *explored) printTwice(twice int, differs string) {
+	switch {
+	case differs != "":
+		printWrapped(r.w, "not reproducible: "+differs)
+	case twice > 0 && !r.search.Restless:
+		printWrapped(r.w, many(twice, "run")+" were done twice, and came out the same")
+	}
+}
+
+// all lists what was found, each way to fail once.
+func (r *explored) all() []scenarios.Found {
+	var all []scenarios.Found
+	if r.bounded != nil {
+		all = append(all, r.bounded.Found...)
+	}
+	if r.random != nil {
+		all = append(all, r.random.Found...)
+	}
+	return scenarios.Firsts(all)
+}
+
+// keep shrinks what was found, tells it, and keeps it where that is asked for. After an interruption there is no time for that:
+// what was found is told as it is.
+func (r *explored) keep(ctx context.Context) error {
+	var first error
+	for _, f := range r.all() {
+		c := counterexample{Failing: f.Failing, Broke: f.Broke, Perturbations: len(f.Plan), Plan: f.Plan, Seed: f.Seed}
+		var err error
+		switch {
+		case f.Broke != "":
+			r.tellBroken(f)
+		case ctx.Err() != nil:
+			err = r.tellPlan(&c, f)
+		default:
+			if err = r.shrink(ctx, &c, f); err != nil {
+				printWrapped(r.w, err.Error())
+				err = cmp.Or(r.tellPlan(&c, f), err)
+			}
+		}
+		if first == nil {
+			first = err
+		}
+		r.found = append(r.found, c)
+	}
+	return first
+}
+
+// shrink finds the smallest run that fails in the same way, and tells it.
+func (r *explored) shrink(ctx context.Context, c *counterexample, f scenarios.Found) error {
+	small, err := r.search.Shrink(ctx, f)
+	if err != nil {
+		return err
+	}
+	c.Scenario = small.Scenario.String()
+	if c.Token, err = small.Scenario.Token(); err != nil {
+		return err
+	}
+	if r.flags.out != "" {
+		if c.File, err = small.Save(r.flags.out); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(r.w, "\n%s\n", f.Failing)
+	for line := range strings.SplitSeq(strings.TrimSpace(small.Story()), "\n") {
+		fmt.Fprintln(r.w, strings.TrimRight("  "+line, " "))
+	}
+	if r.flags.verbose {
+		fmt.Fprintf(r.w, "\n%s", small.Scenario.Runs[0].Golden)
+	}
+	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", cmp.Or(c.File, c.Token))
+	return nil
+}
+
+// tellPlan tells what was found as it was found.
+func (r *explored) tellPlan(c *counterexample, f scenarios.Found) (err error) {
+	fmt.Fprintf(r.w, "\n%s\n", f.Failing)
+	r.tellSteps(f.Plan)
+	page := r.search.Page(f)
+	if c.Token, err = page.Token(); err == nil {
+		fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", c.Token)
+	}
+	return err
+}
+
+// mostStack is how many lines are printed of why a run did not come to its end.
+const mostStack = 24
+
+func (r *explored) tellBroken(f scenarios.Found) {
+	fmt.Fprintln(r.w, "\nthe run does not come to its end with")
+	r.tellSteps(f.Plan)
+	lines := strings.Split(strings.TrimSpace(f.Broke), "\n")
+	for _, line := range lines[:min(len(lines), mostStack)] {
+		fmt.Fprintln(r.w, "  "+line)
+	}
+	if more := len(lines) - mostStack; more > 0 {
+		fmt.Fprintf(r.w, "  ... and %d lines more, with --json\n", more)
+	}
+}
+
+func (r *explored) tellSteps(plan []scenarios.Perturbation) {
+	if len(plan) == 0 {
+		printWrapped(r.w, "nothing that goes wrong")
+	}
+	for _, p := range plan {
+		printWrapped(r.w, p.String())
+	}
+}
+
+// status is the exit status of an exploration that came to its end.
+func (r *explored) status() error {
+	if len(r.found) > 0 {
+		return status(exitUnexpected)
+	}
+	proved := 0
+	if r.bounded != nil {
+		for _, l := range r.bounded.Levels[1:] { // the calm run proves nothing about faults
+			proved += l.Survived
+		}
+	}
+	if r.random != nil {
+		proved += r.random.Coverage.Classes[scenarios.Survived]
+	}
+	if proved == 0 {
+		printWrapped(r.w, "nothing is proved: no perturbation of these kinds had an effect in this setting")
+		return status(exitUnknown)
+	}
+	return nil
+}
+
+func (r *explored) encode(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(struct {
+		Lock    string             `json:"lock"`
+		Seed    uint64             `json:"seed"`
+		Bounded *scenarios.Bounded `json:"bounded,omitempty"`
+		Random  *scenarios.Random  `json:"random,omitempty"`
+		Found   []counterexample   `json:"found"`
+	}{r.flags.shape.Lock, r.search.Seed, r.bounded, r.random, append([]counterexample{}, r.found...)})
+}
