@@ -135,13 +135,13 @@ func TestExplain(t *testing.T) {
 			nodes 3
 			0       c1 invoke acquire
 			0       c2 invoke acquire
-			0.002   n1 set c1#1 until=10.002
 			0.003   n2 set c1#1 until=10.003
-			0.003   n2 fault jump jump_n2_20s
+			0.003   n2 fault jump jump_n2_+20s
 			0.003   n2 expire c1#1
 			0.004   n3 set c1#1 until=10.004
-			0.004   n3 fault jump jump_n3_20s
+			0.004   n3 fault jump jump_n3_+20s
 			0.004   n3 expire c1#1
+			0.004   n1 set c1#1 until=10.004
 			0.005   n2 set c2#1 until=30.005 wall=20
 			0.005   n3 set c2#1 until=30.005 wall=20
 			0.006   c2 ok acquire c2#1 until=9.9
@@ -163,8 +163,8 @@ func TestExplain(t *testing.T) {
 			0       c1 invoke acquire
 			0.002   n2 set c1#1
 			0.003   n2 fault crash crash_n2
-			0.003   n2 lose c1#1
 			0.004   n2 fault restart restart_n2_empty
+			0.004   n2 lose c1#1
 			0.005   n3 set c1#1
 			0.006   c1 ok acquire c1#1 until=9.9
 			1       c2 invoke acquire
@@ -176,7 +176,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			n2 crashed at 0.003s and came back at 0.004s without the key of c1#1: its disk was empty.
 			c1 was granted c1#1 on n3, which is no majority, at 0.006s, valid until 9.900s by its own clock.
-			c2 was granted c2#1 on n1 n2 at 1.003s, valid until 10.900s by its own clock.
+			c2 was granted c2#1 on n1 n2 at 1.003s, valid until 10.900s by its own clock: n2 had no key of the older lease any more, and n1 never had one.
 			c1 knew nothing of that: by its own clock c1#1 was valid until 9.900s.
 			From 1.004s on both c1 and c2 held the lock, until c1 was gone at 2.000s; c2 was gone at 2.000s.
 			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},

@@ -198,7 +198,11 @@ func (b *Bounded) Sentence() string {
 	if !b.Interrupted && !b.Ended {
 		text = "all " + text
 	}
-	text += fmt.Sprintf(" plans with at most %s of the kinds %s: ", perturbations(b.Bound), strings.Join(kinds, ", "))
+	noun := "kinds"
+	if len(kinds) == 1 {
+		noun = "kind"
+	}
+	text += fmt.Sprintf(" plans with at most %s of the %s %s: ", perturbations(b.Bound), noun, strings.Join(kinds, ", "))
 	switch {
 	case b.Interrupted:
 		text = "interrupted after " + text
