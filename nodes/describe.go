@@ -14,11 +14,17 @@ const tokenLength = 16
 
 // describeRequest renders commands for a reader, with tokens named and scripts shortened to the beginning of their digest.
 func describeRequest(data []byte, name func(string) string) string {
+	var b strings.Builder
+	b.Grow(len(data)) // the text has fewer: commands come with the lengths of their arguments, and tokens are longer than names
+	var room [8]string
+	if cmd, n, _ := appendArgs(room[:0], data); n == len(data) && len(cmd) > 0 { // nearly all requests
+		describeCommand(&b, cmd, name)
+		return b.String()
+	}
 	cmds, rest, err := ParseCommands(data)
 	if err != nil || len(rest) > 0 || len(cmds) == 0 {
 		return strconv.Quote(string(data))
 	}
-	var b strings.Builder
 	for i, cmd := range cmds {
 		if i > 0 {
 			b.WriteString("; ")

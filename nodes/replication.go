@@ -384,9 +384,9 @@ func describeStream(data []byte, name func(string) string) (text string, ok bool
 
 // describeInfo renders the answer to INFO on one line.
 func describeInfo(data []byte) (text string, ok bool) {
-	head, text, ok := strings.Cut(string(data), "\r\n# ")
-	if !ok || !strings.HasPrefix(head, "$") {
+	head, info, ok := bytes.Cut(data, []byte("\r\n# "))
+	if !ok || !bytes.HasPrefix(head, []byte("$")) {
 		return "", false
 	}
-	return strings.Join(strings.Fields(text), " "), true
+	return strings.Join(strings.Fields(string(info)), " "), true
 }

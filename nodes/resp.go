@@ -3,6 +3,7 @@ package nodes
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,7 +44,10 @@ func ParseCommands(data []byte) (cmds [][]string, rest []byte, err error) {
 //
 // No library at hand does this: miniredis reads requests from a blocking reader in a goroutine of its own, and go-redis
 // reads replies only.
-func parseCommand(data []byte) (args []string, n int, err error) {
+func parseCommand(data []byte) (args []string, n int, err error) { return appendArgs(nil, data) }
+
+// appendArgs is parseCommand for a caller that has room for the args.
+func appendArgs(room []string, data []byte) (args []string, n int, err error) {
 	if data[0] != '*' {
 		return parseInline(data)
 	}
@@ -76,9 +80,9 @@ func parseCommand(data []byte) (args []string, n int, err error) {
 	}
 	// One string holds all arguments: two allocations for a command of any length.
 	text := string(data[:pos])
-	args = make([]string, len(spans))
-	for i, s := range spans {
-		args[i] = text[s.from:s.to]
+	args = slices.Grow(room, len(spans))
+	for _, s := range spans {
+		args = append(args, text[s.from:s.to])
 	}
 	return args, pos, nil
 }
@@ -86,7 +90,10 @@ func parseCommand(data []byte) (args []string, n int, err error) {
 // parseLength reads the number from pos to the end of the line, and says where the next line begins: 0 while the line
 // is incomplete.
 func parseLength(data []byte, pos int, limit int64, tooLong, invalid ProtocolError) (length int64, next int, err error) {
-	end := bytes.IndexByte(data[pos:], '\r')
+	end := 1 // nearly every length has one digit
+	if len(data)-pos <= end || data[pos+end] != '\r' {
+		end = bytes.IndexByte(data[pos:], '\r')
+	}
 	if end < 0 && len(data)-pos > maxLine {
 		return 0, 0, tooLong
 	}

@@ -27,9 +27,10 @@ type Conn struct {
 	dialled bool // this end opened the connection
 
 	// Set by the scheduler only.
-	out     []*packet // on their way, in order; the first is scheduled or blocked
-	served  bool      // of a service's end: it knows of the connection
-	request packet    // of a service's end: the request in progress, without its data
+	out     []*packet     // on their way, in order; the first is scheduled or blocked
+	served  bool          // of a service's end: it knows of the connection
+	request cause         // of a service's end: what the request in progress was sent for
+	sent    time.Duration // of a service's end: when the bytes that it is being given left their sender
 
 	// Guarded by w.mu.
 	open    bool
@@ -186,7 +187,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 func (c *Conn) Push(b []byte) (int, error) {
 	c.w.mu.Lock()
 	request := c.request
-	c.request = packet{sent: request.sent}
+	c.request = cause{}
 	c.w.mu.Unlock()
 	defer func() {
 		c.w.mu.Lock()
@@ -351,9 +352,8 @@ func (c *Conn) opError(op string, err error) error {
 // send puts a packet into the outbox. The caller holds mu.
 func (c *Conn) send(p packet) {
 	p.conn, p.item.index = c, -1
-	p.op, p.acquire, p.word = c.proc.op, c.proc.acquire(), ""
-	if !c.dialled {
-		p.op, p.acquire, p.word = c.request.op, c.request.acquire, c.request.word
+	if p.cause = c.request; c.dialled {
+		p.cause = cause{op: c.proc.op, acquire: c.proc.acquire()}
 	}
 	c.unsent = &p
 	c.w.outbox = append(c.w.outbox, &p)
@@ -361,7 +361,7 @@ func (c *Conn) send(p packet) {
 }
 
 // Sent is when the bytes that [Service.Receive] is being given left their sender.
-func (c *Conn) Sent() time.Duration { return c.request.sent }
+func (c *Conn) Sent() time.Duration { return c.sent }
 
 func sortedConns(set map[*Conn]bool) []*Conn {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *Conn) int { return cmp.Compare(a.alarm.key, b.alarm.key) })

@@ -62,20 +62,25 @@ var packetNames = [...]string{syn: "connect", synAck: "connected", refuse: "refu
 
 // packet is what one Write (or a change of the connection's state) sends over the network.
 type packet struct {
-	conn    *Conn // the sender's end
-	kind    packetKind
-	kernel  bool // sent by the operating system: also for a process that is paused
-	data    []byte
-	text    string // what it says, with tokens named
-	op      string // what its client is doing
-	acquire int    // the number of the acquire that it is part of, or 0
-	word    string // first word of the request that it is, or answers
-	sent    time.Duration
+	conn   *Conn // the sender's end
+	kind   packetKind
+	kernel bool // sent by the operating system: also for a process that is paused
+	kept   bool // its sender was paused when it was to set out; guarded by mu
+	data   []byte
+	text   string // what it says, with tokens named
+	cause
+	sent time.Duration
 
-	kept  bool          // its sender was paused when it was to set out; guarded by mu
 	ready time.Duration // earliest delivery
 	held  int           // fault that holds it; 0 if none does
 	item  item          // its arrival
+}
+
+// cause is what a message is sent for.
+type cause struct {
+	op      string // what its client is doing
+	acquire int    // the number of the acquire that it is part of, or 0
+	word    string // first word of the request that it is, or answers
 }
 
 // twin reports whether two packets differ in nothing but their connection.
@@ -98,24 +103,21 @@ func (d *direction) compare(e *direction) int {
 // has kept back.
 func (w *World) route(packets []*packet, strays []*Process) {
 	leaving := packets[:0]
-	now := w.Now()
 	var stopped []*Process
+	w.mu.Lock()
 	for _, p := range packets {
 		if from := p.conn.proc; from.paused && !p.kernel {
 			from.outbound = append(from.outbound, p)
-			w.mu.Lock()
 			p.kept = true
-			w.mu.Unlock()
 			if !slices.Contains(stopped, from) {
 				stopped = append(stopped, from)
 			}
 			continue
 		}
-		w.mu.Lock()
-		p.sent, p.conn.unsent = now, nil
-		w.mu.Unlock()
+		p.sent, p.conn.unsent = w.now, nil
 		leaving = append(leaving, p)
 	}
+	w.mu.Unlock()
 	for _, p := range strays {
 		if p.paused && !slices.Contains(stopped, p) {
 			stopped = append(stopped, p)
@@ -159,21 +161,26 @@ func (w *World) describe(p *packet, naming bool) {
 	if p.conn.dialled {
 		svc, reply = p.conn.remote.svc, false
 	}
-	p.text = svc.Describe(p.data, reply, func(token string) string {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if name := w.leases.Known(token); name != "" {
-			return name
-		}
-		if !naming || !from.isClient() {
-			return "?"
-		}
-		return w.leases.Send(from.Name, p.acquire, token)
-	})
+	w.subject, w.naming = p, naming
+	p.text = svc.Describe(p.data, reply, w.name)
 	if !reply {
 		p.word, _, _ = strings.Cut(p.text, " ")
 		p.word = strings.TrimSuffix(p.word, ";") // of several commands, the first
 	}
+}
+
+// nameToken names a token in the packet that is being described.
+func (w *World) nameToken(token string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if name := w.leases.Known(token); name != "" {
+		return name
+	}
+	from := w.subject.conn.proc
+	if !w.naming || !from.isClient() {
+		return "?"
+	}
+	return w.leases.Send(from.Name, w.subject.acquire, token)
 }
 
 // send puts one packet on its way.
@@ -190,7 +197,7 @@ func (w *World) send(p *packet, twin bool) {
 		}
 		delay += longer
 	}
-	p.ready = w.Now() + delay
+	p.ready = w.now + delay
 	p.conn.out = append(p.conn.out, p)
 	if len(p.conn.out) == 1 {
 		p.schedule(p.ready)
@@ -208,8 +215,6 @@ func (p *packet) schedule(at time.Duration) {
 
 // act is the arrival of the packet at the receiver's machine and, unless the receiver is paused, its delivery.
 func (p *packet) act(w *World) {
-	w.hold()
-	defer w.let()
 	c := p.conn
 	if len(c.out) == 0 || c.out[0] != p {
 		return // lost in a reset
@@ -265,7 +270,7 @@ type arrived packet
 func (a *arrived) act(w *World) { (*packet)(a).deliver(w) }
 
 func (p *packet) deliver(w *World) {
-	w.trace.timer(w.Now(), p.conn.link.to, p.text)
+	w.trace.timer(w.now, p.conn.link.to, p.text)
 	if p.kind == syn {
 		p.accept(w)
 		return
@@ -293,8 +298,8 @@ func (p *packet) deliver(w *World) {
 	case data:
 		p.note(w, Deliver)
 		if to.svc != nil {
-			if c.request.sent = p.sent; !c.dialled {
-				c.request = packet{op: p.op, acquire: p.acquire, word: p.word, sent: p.sent}
+			if c.sent = p.sent; !c.dialled {
+				c.request = p.cause
 			}
 			to.svc.Receive(c, p.data)
 			return

@@ -49,8 +49,8 @@ type Process struct {
 	reads       bool         // the code under test has asked a clock of the process for the time
 }
 
-// Service is a server: code that the scheduler calls when bytes reach its process. It runs in no time and must not
-// block. It answers with [Conn.Write].
+// Service is a server: code that the scheduler calls when bytes reach its process. It runs in no time, must not block, and
+// wakes no goroutine but by what it sends. It answers with [Conn.Write].
 type Service interface {
 	// Open tells of a new connection.
 	Open(c *Conn)
@@ -195,13 +195,11 @@ func (p *Process) Record(e Event) {
 
 // Note enters an event of this process into the history at once. It is for services: only the scheduler may call it.
 func (p *Process) Note(e Event) {
-	p.w.mu.Lock()
 	p.stamp(&e)
-	p.w.mu.Unlock()
 	p.w.note(&e)
 }
 
-// stamp fills in who and when. The caller holds mu.
+// stamp fills in who and when. The caller holds mu, or is the scheduler: nobody else sets clocks.
 func (p *Process) stamp(e *Event) {
 	e.At = p.w.Now()
 	e.Clock = p.clock.reading(e.At)

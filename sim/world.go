@@ -35,11 +35,12 @@ type Latency struct{ Min, Max time.Duration }
 type World struct {
 	cfg     Config
 	start   time.Time
-	kick    chan struct{} // wakes the scheduler when something was written or set while it sleeps
+	timer   *time.Timer // wakes the scheduler
 	procs   map[string]*Process
 	byAddr  map[string]*Process
 	links   map[[2]string]*direction
 	history History
+	now     time.Duration // true time, which stands still while the scheduler runs
 	trace   trace
 	events  int
 	period  int // quiet periods so far
@@ -50,8 +51,14 @@ type World struct {
 	cap     string
 	went    *progress
 
-	mu      sync.Mutex // guards all below, and the buffers and timers of connections and clocks
-	asleep  bool       // the scheduler wants to be kicked
+	subject *packet                   // what is being described
+	naming  bool                      // tokens in it that are new get their names
+	name    func(token string) string // World.nameToken, made once
+
+	// mu guards all below, and the buffers and timers of connections and clocks. When Wait has returned, and until it may have
+	// woken somebody, the scheduler is alone and needs no lock; what it did so is published when it locks mu to sleep or to wake.
+	mu      sync.Mutex
+	asleep  bool // the scheduler waits for its timer
 	queue   queue
 	seq     uint64
 	outbox  []*packet
@@ -77,21 +84,24 @@ func NewWorld(cfg Config) *World {
 	cfg.MaxTime = cmp.Or(cfg.MaxTime, time.Hour)
 	went := &progress{}
 	latest.Store(went)
-	return &World{
+	w := &World{
 		went:   went,
 		cfg:    cfg,
 		start:  time.Now(),
-		kick:   make(chan struct{}, 1),
+		timer:  time.NewTimer(0),
 		procs:  map[string]*Process{},
 		byAddr: map[string]*Process{},
 		links:  map[[2]string]*direction{},
 		leases: NewLeases(),
 		trace:  newTrace(),
 	}
+	w.name = w.nameToken
+	return w
 }
 
-// Now is true time since the start of the run.
-func (w *World) Now() time.Duration { return time.Since(w.start) }
+// Now is true time since the start of the run. (Times in a bubble have no monotonic reading, without which time.Since takes
+// three times as long.)
+func (w *World) Now() time.Duration { return time.Duration(time.Now().UnixNano() - w.start.UnixNano()) }
 
 // Epoch is what every clock shows at the start of the run, unless it was set before.
 func (w *World) Epoch() time.Time { return w.start }
@@ -126,12 +136,13 @@ func (w *World) RunFor(d time.Duration) {
 }
 
 func (w *World) runWhile(more func() bool) {
-	timer := time.NewTimer(0)
-	<-timer.C
 	var last item // of the event in progress; a copy, because timers are used again
 	joined := false
-	for {
-		synctest.Wait()
+	for { // at each turn, and until it steps or flush returns true, the scheduler is alone
+		if !joined || !w.wakesNobody(&last) {
+			synctest.Wait()
+			w.now = w.Now()
+		}
 		if joined {
 			if next := w.next(&last); next != nil {
 				w.step(next)
@@ -139,7 +150,9 @@ func (w *World) runWhile(more func() bool) {
 			}
 			joined = false
 		}
-		if w.flush() {
+		changed := w.flush()
+		w.period++
+		if changed {
 			continue // whoever watches may have woken somebody
 		}
 		if w.cap != "" || !more() {
@@ -150,16 +163,22 @@ func (w *World) runWhile(more func() bool) {
 			w.step(next)
 			continue
 		}
-		w.sleep(timer)
+		w.sleep()
 	}
 }
 
-// next takes the next event out of the queue if its time has come; after another one, only if it joins that.
+// wakesNobody reports whether an event is one after which every other goroutine still is durably blocked: a message to a
+// service, which answers at once, if nobody watches what it does.
+func (w *World) wakesNobody(it *item) bool {
+	p, ok := it.act.(*packet)
+	return ok && p.kind == data && p.conn.remote.svc != nil && len(w.watch) == 0
+}
+
+// next takes the next event out of the queue if its time has come; after another one, only if it joins that. It needs no
+// lock: the scheduler is alone.
 func (w *World) next(after *item) *item {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	it := w.queue.head()
-	if it == nil || it.at > w.Now() || after != nil && !it.joins(after) {
+	if it == nil || it.at > w.now || after != nil && !it.joins(after) {
 		return nil
 	}
 	heap.Pop(&w.queue)
@@ -167,28 +186,22 @@ func (w *World) next(after *item) *item {
 }
 
 // sleep lets time go on to the next event. Timers of the code under test that are due earlier fire meanwhile; what
-// they write kicks the scheduler. When its own timer fires, the Wait that follows lets those that share its instant
+// they write wakes the scheduler. When its own timer fires, the Wait that follows lets those that share its instant
 // run first.
-func (w *World) sleep(timer *time.Timer) {
+func (w *World) sleep() {
+	wake := w.cfg.MaxTime
+	if w.now >= wake {
+		w.cap = fmt.Sprintf("the cap of %v of virtual time", wake)
+		return
+	}
 	w.mu.Lock()
-	now, wake := w.Now(), w.cfg.MaxTime
 	if it := w.queue.head(); it != nil {
 		wake = min(wake, it.at)
 	}
-	w.asleep = now < w.cfg.MaxTime
+	w.asleep = true
+	w.timer.Reset(wake - w.now)
 	w.mu.Unlock()
-	if now >= w.cfg.MaxTime {
-		w.cap = fmt.Sprintf("the cap of %v of virtual time", w.cfg.MaxTime)
-		return
-	}
-	timer.Reset(wake - now)
-	select {
-	case <-timer.C:
-	case <-w.kick:
-	}
-	w.mu.Lock()
-	w.asleep = false
-	w.mu.Unlock()
+	<-w.timer.C
 }
 
 // hold keeps asleep whom the scheduler wakes, until let. Somebody who ran while the scheduler is in the middle of a crash,
@@ -232,8 +245,8 @@ func (w *World) step(it *item) {
 		return
 	}
 	w.went.events.Store(int64(w.events))
-	w.went.now.Store(int64(w.Now()))
-	w.hold()
+	w.went.now.Store(int64(w.now))
+	w.holds++ // as hold does; the scheduler is alone
 	defer w.let()
 	it.act.act(w)
 }
@@ -257,15 +270,12 @@ func (w *World) enqueue(it *item) {
 	w.wake()
 }
 
-// wake has the scheduler look at what there is to do, if it sleeps: while it does not, it looks anyway. The caller
-// holds mu.
+// wake has the scheduler look at what there is to do, if it sleeps: while it does not, it looks anyway. To set the timer is
+// cheaper than a second channel for the scheduler to wait for. The caller holds mu.
 func (w *World) wake() {
-	if !w.asleep {
-		return
-	}
-	select {
-	case w.kick <- struct{}{}:
-	default:
+	if w.asleep {
+		w.timer.Reset(0)
+		w.asleep = false
 	}
 }
 
@@ -284,14 +294,15 @@ func (w *World) note(e *Event) {
 // flush puts what was recorded and written in the quiet period just ended into its order. It reports whether anything
 // entered the history, because then those who watch it may have done anything.
 func (w *World) flush() bool {
-	w.hold()
+	w.asleep = false // no lock is needed for that, and what follows: the scheduler is alone
+	records, packets, bites, strays := w.pending, w.outbox, w.pendingBites, w.strays
+	if len(records)+len(packets)+len(bites)+len(strays) == 0 {
+		return false
+	}
+	w.pending, w.outbox, w.pendingBites, w.strays = nil, w.spare[:0], nil, nil
+	w.holds++
 	defer w.let()
 	before := len(w.history.Events)
-	w.mu.Lock()
-	records, packets, bites, strays := w.pending, w.outbox, w.pendingBites, w.strays
-	w.pending, w.outbox, w.pendingBites, w.strays = nil, w.spare[:0], nil, nil
-	w.spare = nil
-	w.mu.Unlock()
 	slices.Sort(bites)
 	for _, id := range bites {
 		w.bite(id)
@@ -311,7 +322,6 @@ func (w *World) flush() bool {
 		clear(packets)
 	}
 	w.spare = packets
-	w.period++
 	return len(w.history.Events) > before
 }
 
