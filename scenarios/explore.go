@@ -454,7 +454,7 @@ func (e *exploration) explainSmallest() {
 func (e *exploration) explain(o *Outcome, page *Scenario, f failure) {
 	e.t.Helper()
 	keep(e.t, o)
-	command := seeAgain(e.t, page, true)
+	command := seeAgain(e.t, page)
 	if o.Report != nil {
 		e.print("%s\n%s\n%s", page.lanesText(), o.unended(), command)
 		return

@@ -173,8 +173,10 @@ func withoutServers(s *Scenario) (pages []*Scenario) {
 			pages = append(pages, s.withoutServer('n', i+1))
 		}
 	}
-	for i := range r.Replicas {
-		pages = append(pages, s.withoutServer('r', i+1))
+	if r.Replicas > 1 { // without any, it is another lock
+		for i := range r.Replicas {
+			pages = append(pages, s.withoutServer('r', i+1))
+		}
 	}
 	all := s
 	for i := r.Sentinels; i > 0; i-- {

@@ -318,6 +318,11 @@ func TestShrinkRefuses(t *testing.T) {
 		t.Errorf("without the fault that matters: %v, %v", c, err)
 	}
 	p = planned()[0]
+	p.shape.Lock, p.failing, p.pause, p.faults = "single-uncompared", Failing{checker.FaultTolerance, checker.None}, "", []string{"at 1s jump c1 +1s"}
+	if c, err := p.shrink(t, 0); err == nil {
+		t.Errorf("a fault that had no effect: %v", c.Scenario)
+	}
+	p = planned()[0]
 	p.faults = append(p.faults, "crash n9")
 	if c, err := p.shrink(t, 0); err == nil || !strings.Contains(err.Error(), "unknown process") {
 		t.Errorf("a node that does not exist: %v, %v", c, err)

@@ -152,15 +152,11 @@ func FromToken(token string) (*Scenario, error) {
 // replayVariable is how a test is given a token: what it looks for otherwise is only this run then.
 const replayVariable = "LOCKSTEP_REPLAY"
 
-// seeAgain is what to type to see a run again: the program where it knows the lock, or, for a lock of the test's own, the test
-// with the token.
-func seeAgain(t *testing.T, page *Scenario, own bool) string {
+// seeAgain is what to type to have a test play a run again in the place of what it does otherwise.
+func seeAgain(t *testing.T, page *Scenario) string {
 	token, err := page.Token()
-	switch {
-	case err != nil:
+	if err != nil {
 		return "it cannot be seen again by a token: " + err.Error()
-	case !own:
-		return "see it again: lockstep replay " + token
 	}
 	command := "see it again: " + replayVariable + "=" + token + " go test -run " + quote(only(t.Name()))
 	if p := packagePath(); p != "" {
