@@ -49,7 +49,7 @@ func (s *Search) Bound(ctx context.Context, k int) (*Bounded, error) {
 	b := &Bounded{Bound: k, Kinds: s.kinds()}
 	err := s.bound(ctx, b)
 	b.Ended = errors.Is(err, errFound)
-	b.Interrupted = err != nil && !b.Ended
+	b.Interrupted = err != nil && !b.Ended && !errors.Is(err, ErrNotReproducible)
 	b.Found = Firsts(b.Found)
 	if b.Ended {
 		err = nil
@@ -194,6 +194,9 @@ func (b *Bounded) Sentence() string {
 	for _, k := range b.Kinds {
 		kinds = append(kinds, string(k))
 	}
+	if len(b.Levels) == 1 && violating > 0 {
+		return "the calm run itself violates a property; nothing was perturbed"
+	}
 	text := Grouped(b.Plans())
 	if !b.Interrupted && !b.Ended {
 		text = "all " + text
@@ -201,6 +204,9 @@ func (b *Bounded) Sentence() string {
 	noun := "kinds"
 	if len(kinds) == 1 {
 		noun = "kind"
+	}
+	if b.Plans() == 1 && !b.Interrupted && !b.Ended {
+		return "nothing of the " + noun + " " + strings.Join(kinds, ", ") + " can go wrong in this run"
 	}
 	text += fmt.Sprintf(" plans with at most %s of the %s %s: ", perturbations(b.Bound), noun, strings.Join(kinds, ", "))
 	switch {

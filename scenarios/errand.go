@@ -82,7 +82,7 @@ type survey struct{}
 func (*survey) run(x *explorer, seed uint64, y *yield) {
 	t, o := x.try(nil, seed)
 	y.Trials = []Trial{t}
-	y.Constants = constants{TTL: o.Run.TTL, Patience: patience(x.play, x.calm, o, seed, x.build), Retry: twoDigits(retryDelay(o))}
+	y.Constants = constants{TTL: o.Run.TTL, Patience: patience(x.play, x.calm, o, seed, x.build), Retry: retryDelay(o)}
 }
 
 // An expansion plays every plan that has one perturbation more than Prefix, at a site that the run of Prefix comes to after its last
@@ -98,8 +98,8 @@ type expansion struct {
 }
 
 func (e *expansion) run(ctx context.Context, x *explorer, of *errand, seed uint64, y *yield) {
-	_, o := x.try(e.Prefix, seed)
-	x.played-- // whoever asks has seen it
+	prefix := x.calm.Perturbed(e.Prefix)
+	o := x.play(prefix, prefix.Runs[0], x.build, seed) // whoever asks has seen it
 	for i, p := range after(e.Prefix, sites(x.calm, o, of.Constants, of.Kinds)) {
 		if n := i/e.Of - e.From; i%e.Of != e.Part || n < 0 || e.Count > 0 && n >= e.Count {
 			continue

@@ -46,7 +46,7 @@ var hunts = []hunt{
 	{lacks: "a resource that compares", lock: "fenced", proper: "fenced", property: checker.ResourceExclusion,
 		shape: Shape{Resource: Fenced}, resource: Plain, kinds: bounded, bound: 1},
 	{lacks: "WAIT on its own connection", lock: "single-wait-elsewhere", proper: "single-wait", property: checker.LeaseExclusion,
-		shape: Shape{Replicas: 2}, kinds: []Kind{Cutting, Parting, Pausing, FailingOver}, bound: 2},
+		shape: Shape{Replicas: 2}, kinds: []Kind{Cutting, Parting, Pausing, FailingOver}, bound: 2, rare: true},
 	{lacks: "a release to all nodes", lock: "redlock-release-granted", proper: "redlock", property: checker.FaultTolerance,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 2},
 	{lacks: "a timeout for one node", lock: "redlock-no-timeout", proper: "redlock", property: checker.FaultTolerance,

@@ -31,13 +31,13 @@ const stretch = 8
 // number of runs, the same search gives the same result, on any number of workers.
 //
 // If ctx ends, it returns what there is until then, with its error.
-func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, time time.Duration) (*Random, error) {
+func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, span time.Duration) (*Random, error) {
 	r := &Random{Strategy: strategy, Kinds: s.kinds(), Coverage: &Coverage{}}
-	err := s.random(ctx, r, runs, time)
+	err := s.random(ctx, r, runs, span)
 	if errors.Is(err, errEnough) || errors.Is(err, errFound) {
 		err = nil
 	}
-	r.Interrupted = err != nil
+	r.Interrupted = err != nil && !errors.Is(err, ErrNotReproducible)
 	r.Found = Firsts(r.Found)
 	return r, err
 }

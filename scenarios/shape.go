@@ -80,7 +80,8 @@ func (s Shape) lane(i int) Lane {
 	if s.Extend {
 		lane.Steps = append(lane.Steps, Extend{})
 	}
-	return Lane{lane.Process, append(lane.Steps, Sleep{s.TTL / 5}, Release{}), 0}
+	lane.Steps = append(lane.Steps, Sleep{s.TTL / 5}, Release{})
+	return lane
 }
 
 // A client comes a 500th of the TTL later than the one before it, but no less than leastStagger: the keys of the first are set by

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -107,11 +106,14 @@ func (f *finder) begins(lane Lane) []time.Duration {
 	var at time.Duration
 	for _, step := range lane.Steps {
 		op := operation(step)
-		if len(invoked) > 0 && invoked[0].Op == op {
-			at = invoked[0].At
-		}
-		for len(invoked) > 0 && invoked[0].Op == op { // it may have tried more than once
-			at, invoked = max(at, 0), invoked[1:]
+		for tries := 0; len(invoked) > 0 && invoked[0].Op == op; tries++ {
+			if _, again := once(step).(Acquire); tries > 0 && !again {
+				break // it is of another step
+			}
+			if tries == 0 {
+				at = invoked[0].At
+			}
+			invoked = invoked[1:]
 		}
 		begins = append(begins, at)
 	}
@@ -415,7 +417,7 @@ func patience(play player, calm *Scenario, o *Outcome, seed uint64, build client
 }
 
 // retryDelay finds the longest time in a calm run that a client lets pass, while it asks for the lock, before it asks a node
-// again.
+// again; 0 if it asks once.
 func retryDelay(o *Outcome) time.Duration {
 	var longest time.Duration
 	last := map[string]time.Duration{} // when each client last sent or heard something within an acquire
@@ -437,9 +439,22 @@ func retryDelay(o *Outcome) time.Duration {
 			last[e.Process] = e.At
 		}
 	}
-	return longest
+	if longest < shortestRetry {
+		return 0 // that is what messages take
+	}
+	return twoDigits(longest)
 }
 
+// shortestRetry is what a client must wait at least for it to count as a delay between its tries.
+const shortestRetry = 5 * sim.MaxLatency
+
 func (c constants) String() string {
-	return fmt.Sprintf("TTL %s, patience %s, retry delay %s", sim.FormatDuration(c.TTL), sim.FormatDuration(c.Patience), sim.FormatDuration(c.Retry))
+	text := "TTL " + sim.FormatDuration(c.TTL)
+	if c.Patience > 0 {
+		text += ", patience " + sim.FormatDuration(c.Patience)
+	}
+	if c.Retry > 0 {
+		text += ", retry delay " + sim.FormatDuration(c.Retry)
+	}
+	return text
 }

@@ -52,7 +52,7 @@ lock waits for a node, its retry delay, its TTL.
 
 With --bound K it plays every set of up to K perturbations, and what it says at the end holds for
 all of them. With --runs or --time it draws them at random, beyond any bound, and says what it
-covered. What it finds it shrinks: to the fewest perturbations, clients, nodes and steps, then to
+covered; with both, one after the other. What it finds it shrinks: to the fewest perturbations, clients, nodes and steps, then to
 round numbers. With --out it is kept as a scenario file; lockstep replay plays it again.
 
 The calm run is made from --lock, --nodes and so on, or is that of a page without its faults.
@@ -117,14 +117,16 @@ func words[S ~string](list []S) []string {
 
 func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	switch {
-	case f.bound < 0 || f.bound > mostBound:
-		return fmt.Errorf("--bound %d: it must be between 0 and %d; beyond that, draw at random with --runs or --time", f.bound, mostBound)
+	case c.Flags().Changed("bound") && (f.bound < 1 || f.bound > mostBound):
+		return fmt.Errorf("--bound %d: it must be between 1 and %d; beyond that, draw at random with --runs or --time", f.bound, mostBound)
 	case f.runs < 0:
 		return fmt.Errorf("--runs %d: it must not be below zero", f.runs)
 	case f.time < 0:
 		return fmt.Errorf("--time %v: it must not be below zero", f.time)
 	case f.runs > 0 && f.time > 0 && len(f.grid) == 0:
 		return errors.New("--runs and --time are two ways to say how long; choose one")
+	case c.Flags().Changed("strategy") && f.runs == 0 && f.time == 0:
+		return errors.New("--strategy says how to draw; say how much with --runs or --time")
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	case f.seed == 0:

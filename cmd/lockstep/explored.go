@@ -61,7 +61,7 @@ func (r *explored) printBounded() {
 		return
 	}
 	t := newTable()
-	head := table.Row{"perturbations", "plans", "survived", "no effect", "violating", "unproved", "not taken further"}
+	head := table.Row{"perturbations", "plans", "survived", "no effect", "violating", "unproved", "like another"}
 	t.AppendHeader(head)
 	var columns []table.ColumnConfig
 	for i := range head {
