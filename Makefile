@@ -29,8 +29,9 @@ lint: ## check format, vet, staticcheck
 	$(GO) tool staticcheck ./...
 
 .PHONY: bench
-bench: ## what simulated commands cost, as ratios, and Redlock runs per second
+bench: ## what simulated commands cost, as ratios, Redlock runs per second, and what a second core brings a search
 	GOMAXPROCS=1 $(GO) test ./scenarios -run '^$$' -bench . -benchtime 100x
+	$(GO) test ./cmd/lockstep -run '^$$' -bench . -benchtime 3x
 
 .PHONY: fuzz
 fuzz: ## fuzz the parsers and the plans of explorations, a minute each

@@ -35,7 +35,9 @@ type HeatAxis struct {
 
 // A HeatCell is what is known of one place.
 type HeatCell struct {
-	X, Y      int     // which values of the axes
+	X, Y      int // which values of the axes
+	Runs      int
+	Unsafe    int     // of the runs
 	Share     float64 // 0 to 1
 	Low, High float64 // of the interval that it lies in, with 95 %
 	// Doubtful says that many of its runs prove nothing.
@@ -249,12 +251,26 @@ func (f *mapFigure) drawShares(p pen) {
 		return
 	}
 	for _, c := range f.Cells {
-		text, b := percent(c.Share), f.cell(c.X, c.Y)
+		text, b := c.label(), f.cell(c.X, c.Y)
 		ground, ink := f.colours(c)
 		half := smallFace.width(text) / 2
+		if half+3 > f.cw/2 {
+			continue
+		}
 		p.fill(box{b.midX() - half - 3, b.midY() - 9, b.midX() + half + 3, b.midY() + 9}, ground)
 		p.write(b.midX()-half, b.midY(), text, smallFace, ink)
 	}
+}
+
+// fewRuns is how many runs say so little about a share that their number belongs beside it.
+const fewRuns = 30
+
+// label is what is written on a cell: its share, or, of few runs, how many were unsafe.
+func (c HeatCell) label() string {
+	if c.Runs < fewRuns {
+		return strconv.Itoa(c.Unsafe) + " of " + strconv.Itoa(c.Runs)
+	}
+	return percent(c.Share)
 }
 
 // percent writes a share with as few digits as tell it apart from its neighbours.

@@ -34,10 +34,23 @@ func sampleMap(n int) *HeatMap {
 			if m.X.Values[i] > m.Y.Values[j] {
 				share = 0.01 + 0.37*float64(i-j+n)/float64(2*n)
 			}
-			m.Cells = append(m.Cells, HeatCell{X: i, Y: j, Share: share, Low: share * 0.8, High: share*1.2 + 0.02, Doubtful: j == 1 && i > n/2})
+			m.Cells = append(m.Cells, HeatCell{X: i, Y: j, Runs: 100, Unsafe: int(100 * share), Share: share, Low: share * 0.8, High: share*1.2 + 0.02, Doubtful: j == 1 && i > n/2})
 		}
 	}
 	return m
+}
+
+// What few runs say is not told in percent.
+func TestHeatMapFewRuns(t *testing.T) {
+	m := sampleMap(5)
+	for i := range m.Cells {
+		m.Cells[i].Runs, m.Cells[i].Unsafe, m.Cells[i].Share = 29, 0, 0
+	}
+	m.Cells[0].Runs = 30
+	svg, _ := drawn(t, m)
+	if few, share := strings.Count(string(svg), ">0 of 29<"), strings.Count(string(svg), ">0 %<"); few != len(m.Cells)-1 || share != 2 {
+		t.Errorf("%d cells have 0 of 29, and %d texts are 0 %%; want %d, and that of one cell and of the scale", few, share, len(m.Cells)-1)
+	}
 }
 
 // sampleCurve is one row of a map.

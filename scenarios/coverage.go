@@ -2,6 +2,9 @@ package scenarios
 
 import (
 	"fmt"
+	"hash"
+	"hash/fnv"
+	"io"
 	"math"
 	"regexp"
 
@@ -20,14 +23,15 @@ type Coverage struct {
 	// Behaviours counts the runs in which the same happened to each process in the same order, whenever that was, by a hash.
 	// Unlike [Trial.Story] it has no times in it: the calm runs of two seeds behave the same.
 	Behaviours map[uint64]int `json:"behaviours"`
-	// States counts the runs that reached a state, up to when everything heals, for each state that is possible in the setting.
+	// States counts the runs that reached a state, up to when everything heals, for each state that is possible in the setting and
+	// with the kinds of perturbations that are drawn from.
 	States map[string]int `json:"states"`
 }
 
 // Tried is what was tried of a kind of perturbation.
 type Tried struct {
 	Runs int `json:"runs"`
-	Bit  int `json:"bit"` // in how many of them everything that went wrong had an effect
+	Bit  int `json:"bit"` // in how many of them the perturbation that was added last had an effect
 	// Places counts how often each perturbation was tried, without its magnitudes, by a hash.
 	Places map[uint64]int `json:"places"`
 }
@@ -40,9 +44,9 @@ func (c *Coverage) walked(found bool) {
 	}
 }
 
-// add counts a run, to whose plan something was added last.
-func (c *Coverage) add(t Trial, added []Perturbation, o *Outcome) {
-	c.make()
+// add counts a run, to whose plan something was added last, out of some kinds.
+func (c *Coverage) add(t Trial, added []Perturbation, kinds []Kind, o *Outcome) {
+	c.ready()
 	c.Runs++
 	c.Classes[t.Class]++
 	for _, p := range added {
@@ -52,15 +56,15 @@ func (c *Coverage) add(t Trial, added []Perturbation, o *Outcome) {
 			c.Kinds[p.Kind] = k
 		}
 		k.Runs++
-		k.Places[hashed(p.place())]++
-		if t.Class != Idle {
+		k.Places[hashOf(p.place())]++
+		if !p.idle(t.Waiting) {
 			k.Bit++
 		}
 	}
 	c.Behaviours[behaviour(o.History)]++
 	reached := reached(o.History)
 	for _, s := range states {
-		if s.possible(&o.History.Meta, o.Run.Lanes) {
+		if reached[s.name] || s.possible(&o.History.Meta, o.Run.Lanes, kinds) {
 			n := 0
 			if reached[s.name] {
 				n = 1
@@ -70,7 +74,8 @@ func (c *Coverage) add(t Trial, added []Perturbation, o *Outcome) {
 	}
 }
 
-func (c *Coverage) make() {
+// ready makes the maps, so that the zero Coverage can be added to.
+func (c *Coverage) ready() {
 	if c.Classes == nil {
 		c.Classes, c.Kinds, c.Behaviours, c.States = map[Class]int{}, map[Kind]*Tried{}, map[uint64]int{}, map[string]int{}
 	}
@@ -78,7 +83,7 @@ func (c *Coverage) make() {
 
 // Merge adds what another search covered. The order of merges does not matter.
 func (c *Coverage) Merge(d *Coverage) {
-	c.make()
+	c.ready()
 	c.Walks, c.Found, c.Runs = c.Walks+d.Walks, c.Found+d.Found, c.Runs+d.Runs
 	merge(c.Classes, d.Classes)
 	merge(c.Behaviours, d.Behaviours)
@@ -108,30 +113,33 @@ func (p Perturbation) place() string {
 	return string(p.Kind) + " " + magnitude.ReplaceAllString(p.String(), "")
 }
 
-// hashed is FNV-1a, which is cheap for what is short.
-func hashed(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
+func hashOf(s string) uint64 {
+	h := fnv.New64a()
+	io.WriteString(h, s)
+	return h.Sum64()
 }
 
 // behaviour is a hash of what happened to each process, in the order in which it did, but for messages and faults.
 func behaviour(h *sim.History) uint64 {
-	sums := map[string]uint64{}
-	var sum uint64
+	sums := map[string]hash.Hash64{}
+	var line []byte
 	for i := range h.Events {
 		e := &h.Events[i]
 		if e.Kind == sim.Message || e.Kind == sim.Injected || e.Kind == sim.Bite {
 			continue
 		}
-		next := sums[e.Process]
-		for _, word := range []string{e.Process, string(e.Kind), e.Op, sim.Client(e.Lease), sim.Client(e.Owner), e.By} {
-			next = next*31 ^ hashed(word) // in order
+		if sums[e.Process] == nil {
+			sums[e.Process] = fnv.New64a()
 		}
-		sum += next - sums[e.Process] // of the last of each process, whichever comes first
-		sums[e.Process] = next
+		line = line[:0]
+		for _, word := range []string{e.Process, string(e.Kind), e.Op, sim.Client(e.Lease), sim.Client(e.Owner), e.By} {
+			line = append(append(line, word...), 0)
+		}
+		sums[e.Process].Write(line)
+	}
+	var sum uint64 // whichever process comes first
+	for _, s := range sums {
+		sum += s.Sum64()
 	}
 	return sum
 }
@@ -159,7 +167,8 @@ func (c *Coverage) Lines() []string {
 		Share(c.Found, c.Walks),
 		fmt.Sprintf("%s runs: %s survived, %s in which something had no effect, %s violating, %s that prove nothing",
 			Grouped(c.Runs), Grouped(c.Classes[Survived]), Grouped(c.Classes[Idle]), Grouped(c.Classes[Violating]), Grouped(c.Classes[Unproved])),
-		fmt.Sprintf("%s behaviours, %s of which came up once: the next run is a new one with %s", Grouped(len(c.Behaviours)), Grouped(c.once()), percent(c.Fresh())),
+		fmt.Sprintf("%s behaviours (runs with the same events in the same order), %s of which came up once:", Grouped(len(c.Behaviours)), Grouped(c.once())),
+		fmt.Sprintf("the next run behaves as none before with probability %s", percent(c.Fresh())),
 		"",
 		fmt.Sprintf("%-12s %10s %10s %10s", "perturbed by", "tried", "effective", "places"),
 	}
@@ -182,21 +191,32 @@ func (c *Coverage) Lines() []string {
 }
 
 // Share says how many of n walks found a violation, and what that says about others, at a confidence of 95 %: none in n means
-// fewer than three in n (Hanley, Lippman-Hand, "If Nothing Goes Wrong, Is Everything All Right?", 1983), otherwise as Wilson has it
-// ("Probable Inference, the Law of Succession, and Statistical Inference", 1927). Walks have seeds of their own and are
-// independent; runs of one walk are not.
+// fewer than three in n (Hanley, Lippman-Hand, "If Nothing Goes Wrong, Is Everything All Right?", 1983), otherwise as [interval] has
+// it. Walks have seeds of their own and are independent; runs of one walk are not.
 func Share(found, n int) string {
-	const z = 1.96
 	switch {
 	case n == 0:
 		return "no walk came to its end"
 	case found == 0:
-		return fmt.Sprintf("0 of %s: below %s per walk at 95 %%", walksOf(n), percent(min(1, 3/float64(n))))
+		return fmt.Sprintf("0 of %s found a violation: below %s per walk at 95 %%", walksOf(n), percent(min(1, 3/float64(n))))
 	}
-	p, f := float64(found)/float64(n), float64(n)
-	centre, spread := p+z*z/(2*f), z*math.Sqrt(p*(1-p)/f+z*z/(4*f*f))
-	low, high := (centre-spread)/(1+z*z/f), (centre+spread)/(1+z*z/f)
-	return fmt.Sprintf("%s of %s: %s, and %s to %s per walk at 95 %%", Grouped(found), walksOf(n), percent(p), percent(max(0, low)), percent(min(1, high)))
+	low, high := interval(found, n)
+	return fmt.Sprintf("%s of %s found a violation: %s, %s to %s at 95 %%",
+		Grouped(found), walksOf(n), percent(float64(found)/float64(n)), percent(low), percent(high))
+}
+
+// interval is where the share would lie of infinitely many independent draws, some of n of which were so, with 95 % (Wilson,
+// "Probable Inference, the Law of Succession, and Statistical Inference", 1927). Of no draws it is unknown.
+func interval(some, n int) (low, high float64) {
+	if n == 0 {
+		return 0, 1
+	}
+	const z = 1.959964
+	f := float64(n)
+	share := float64(some) / f
+	middle := (share + z*z/(2*f)) / (1 + z*z/f)
+	half := z / (1 + z*z/f) * math.Sqrt(share*(1-share)/f+z*z/(4*f*f))
+	return max(0, middle-half), min(1, middle+half)
 }
 
 func walksOf(n int) string {

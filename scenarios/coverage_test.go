@@ -15,13 +15,14 @@ func TestShare(t *testing.T) {
 		want     string
 	}{
 		{0, 0, "no walk came to its end"},
-		{0, 1, "0 of 1 walk: below 100 % per walk at 95 %"},
-		{0, 3000, "0 of 3,000 walks: below 0.10 % per walk at 95 %"},
-		{0, 300, "0 of 300 walks: below 1.0 % per walk at 95 %"},
-		{0, 30, "0 of 30 walks: below 10 % per walk at 95 %"},
-		{1, 10, "1 of 10 walks: 10 %, and 1.8 % to 40 % per walk at 95 %"}, // as in Brown, Cai, DasGupta, "Interval Estimation for a Binomial Proportion" (2001)
-		{10, 10, "10 of 10 walks: 100 %, and 72 % to 100 % per walk at 95 %"},
-		{50, 1000, "50 of 1,000 walks: 5.0 %, and 3.8 % to 6.5 % per walk at 95 %"},
+		{0, 1, "0 of 1 walk found a violation: below 100 % per walk at 95 %"},
+		{0, 3000, "0 of 3,000 walks found a violation: below 0.10 % per walk at 95 %"},
+		{0, 300, "0 of 300 walks found a violation: below 1.0 % per walk at 95 %"},
+		{0, 30, "0 of 30 walks found a violation: below 10 % per walk at 95 %"},
+		{1, 10, "1 of 10 walks found a violation: 10 %, 1.8 % to 40 % at 95 %"}, // as in Brown, Cai, DasGupta, "Interval Estimation for a Binomial Proportion" (2001)
+		{10, 10, "10 of 10 walks found a violation: 100 %, 72 % to 100 % at 95 %"},
+		{50, 1000, "50 of 1,000 walks found a violation: 5.0 %, 3.8 % to 6.5 % at 95 %"},
+		{6, 160, "6 of 160 walks found a violation: 3.8 %, 1.7 % to 7.9 % at 95 %"},
 	} {
 		if got := Share(test.found, test.n); got != test.want {
 			t.Errorf("Share(%d, %d) = %q, want %q", test.found, test.n, got, test.want)
@@ -106,6 +107,7 @@ func TestStatesAreReached(t *testing.T) {
 		{majorityDown, single, []string{"crash n1", "at 12s restart n1"}},
 		{nodeStalls, three, []string{"when c1 acquires pause n1 5s"}},
 		{cutOff, three, []string{"when c1 acquired cut c1-n1", "when c1 acquired cut c1-n2"}},
+		{cutOff, three, []string{"when c1 acquired cut n1->c1", "when c1 acquired cut c1->n1", "when c1 acquired cut c1-n2"}},
 		{resumesTooLate, single, []string{"when c1 acquired pause c1 12s"}},
 		{resumesSucceeded, single, []string{"when c1 acquired pause c1 12s"}},
 		{expiresInPause, single, []string{"when c1 acquired pause c1 12s"}},
@@ -155,6 +157,68 @@ func TestStatesAreReached(t *testing.T) {
 	}
 }
 
+// From a node that it can still send to, or hear from, a holder is not cut off.
+func TestOneWayIsNotCutOff(t *testing.T) {
+	quietRedis()
+	shape := Shape{Lock: "redlock", Nodes: 3}
+	for _, link := range []string{"c1->n2", "n2->c1"} {
+		calm, build := calmOf(t, shape, shape.Lock)
+		s := calm.Perturbed(faultsOf(t, "when c1 acquired cut c1-n1", "when c1 acquired cut "+link))
+		o, err := Simulate(s, s.Runs[0], build, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reached(o.History)[cutOff] {
+			t.Errorf("%s is cut one way: reached %q", link, cutOff)
+		}
+	}
+}
+
+// A state that the kinds of a search cannot lead to is no gap in what it covered; one that was reached counts all the same.
+func TestStatesNeedKinds(t *testing.T) {
+	quietRedis()
+	o := calmOutcome(t, Shape{Lock: "redlock", Nodes: 3})
+	for _, test := range []struct {
+		kind Kind
+		want bool
+	}{{Pausing, true}, {Dying, false}} {
+		c := &Coverage{}
+		c.add(Trial{Class: Survived}, nil, []Kind{test.kind}, o)
+		if _, listed := c.States[resumesTooLate]; listed != test.want {
+			t.Errorf("%s alone: %q is listed: %t, want %t", test.kind, resumesTooLate, listed, test.want)
+		}
+		if c.States[asksWhileHeld] != 1 {
+			t.Errorf("%s alone: %q was reached %d times, want once", test.kind, asksWhileHeld, c.States[asksWhileHeld])
+		}
+	}
+	calm, build := calmOf(t, Shape{}, "single")
+	s := calm.Perturbed(faultsOf(t, "when c1 acquired crash c1"))
+	o, err := Simulate(s, s.Runs[0], build, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Coverage{}
+	c.add(Trial{Class: Survived}, nil, []Kind{Delaying}, o)
+	if c.States[diesHolding] != 1 {
+		t.Errorf("%q was reached, and is not counted", diesHolding)
+	}
+}
+
+// A perturbation is effective if one of its own faults had an effect, whatever the class of its run.
+func TestEffective(t *testing.T) {
+	quietRedis()
+	o := calmOutcome(t, Shape{Lock: "single"})
+	plan := faultsOf(t, "crash n1", "jump c1 +1s")
+	for _, class := range []Class{Survived, Idle, Violating, Unproved} {
+		c := &Coverage{}
+		c.add(Trial{Plan: plan, Class: class, Waiting: []string{"crash n1"}}, plan[:1], Kinds(), o)
+		c.add(Trial{Plan: plan, Class: class, Waiting: []string{"crash n1"}}, plan[1:], Kinds(), o)
+		if k := c.Kinds[Pausing]; k.Runs != 2 || k.Bit != 1 {
+			t.Errorf("%s: %d of %d were effective, want 1 of 2", class, k.Bit, k.Runs)
+		}
+	}
+}
+
 func calmOutcome(t testing.TB, shape Shape) *Outcome {
 	t.Helper()
 	calm, build := calmOf(t, shape, shape.Lock)
@@ -175,12 +239,12 @@ func TestCoverageLines(t *testing.T) {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
-	for _, want := range []string{"0 of 8 walks: below 38 % per walk at 95 %", "\ndelay ", "\npartition ", "never  " + holderJumps, "  " + asksWhileHeld} {
+	for _, want := range []string{"0 of 8 walks found a violation: below 38 % per walk at 95 %", "\ndelay ", "\npartition ", "never  " + splitEvenly, "  " + asksWhileHeld} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	for _, unwanted := range []string{promotedLosing, extendsLate} {
+	for _, unwanted := range []string{promotedLosing, extendsLate, holderJumps, diesHolding, nodeStalls} {
 		if strings.Contains(text, unwanted) {
 			t.Errorf("%q is not possible here, and yet in\n%s", unwanted, text)
 		}
@@ -194,7 +258,7 @@ func BenchmarkCoverage(b *testing.B) {
 	o := calmOutcome(b, Shape{Lock: "redlock", Nodes: 3})
 	c := &Coverage{}
 	for b.Loop() {
-		c.add(Trial{Class: Survived}, nil, o)
+		c.add(Trial{Class: Survived}, nil, Kinds(), o)
 	}
 	calm, build := calmOf(b, Shape{Nodes: 3}, "redlock")
 	b.StopTimer()

@@ -2,8 +2,11 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -20,18 +23,20 @@ import (
 // lock breaks what is claimed of it. In the calm run two clients contend, write and release, on servers as the lock has them that
 // yours is like; see [Shaped]. A perturbation is anything that can go wrong at one of its moments; see [Kinds] and [Within].
 //
-// Plans are drawn by rapid, 100 of them or as many as go test -rapid.checks says. One that breaks a claim fails the test, as does
-// one with which the lock does not come to an end. The claim is made as for Test, by [Like], [Survives] and [Needs]:
+// Every plan with one perturbation is played, with the seed of [Seed]. Then rapid draws plans, with up to four and with other seeds:
+// 100 of them, or as many as go test -rapid.checks says. A plan that breaks a claim fails the test, as does one with which the lock
+// does not come to an end. If there is nothing to perturb, or no perturbation has an effect, the test fails as well: it proves
+// nothing. The claim is made as for Test, by [Like], [Survives] and [Needs]:
 //
 //   - A violation with which no assumption of the environment broke fails, unless the lock that yours is like has it too under
 //     the same plan.
 //   - So does one that comes with a long pause or a long delay, unless it is a write that arrives too late, against which no lease
 //     helps. Clocks that jump and nodes that forget excuse whatever comes with them.
-//   - Where there are fewer than three lock nodes, nobody need get the lock while one is gone.
+//   - Where there is one lock node, nobody need get the lock while it is gone, or after a message to or from it was late or lost.
 //   - Survives adds assumptions with which every violation fails, Needs those with which none does.
 //
-// rapid keeps the draws of a failure below testdata/rapid, and plays them first the next time. The log has the smallest run that
-// fails in the same way, with its timeline, why the violation came about, and the command that shows it again. With go test
+// rapid keeps the draws of a failure below testdata/rapid, and plays them before others the next time. The log ends with the smallest
+// run that fails in the same way, with its timeline, why the violation came about, and the command that shows it again. With go test
 // -artifacts the run is kept as a page.
 //
 // The runs take place in worker processes, as those of Test.
@@ -49,13 +54,13 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock, calm: calm, tried: map[string]*attempt{}}
+	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock, calm: calm, tried: map[string]*attempt{}, compared: map[string]checker.Result{}}
 	t.Cleanup(e.close)
 	if token := os.Getenv(replayVariable); token != "" {
 		e.replay(token)
 		return
 	}
-	if !e.survey() {
+	if !e.survey() || !e.exhaust() {
 		return
 	}
 	defer e.conclude() // rapid ends this goroutine where it fails the test
@@ -143,11 +148,14 @@ type exploration struct {
 	calm      *Scenario
 	constants constants
 
-	played int
-	tried  map[string]*attempt // by plan
+	played   int
+	tried    map[string]*attempt       // by plan
+	compared map[string]checker.Result // by lock and plan: of the locks that this one is like
+	singles  Level                     // what came of all plans with one perturbation, but for those that violate something
 
 	failing *failure // the way to fail that is being shrunk: that of the first plan which failed
 	failed  *attempt // the last one that fails so
+	drawn   bool     // by rapid, which has its own say about it
 }
 
 // A drawing is a plan and the seed of its run.
@@ -243,7 +251,7 @@ func (e *exploration) check(rt *rapid.T) {
 		}
 		f = a.failures[i]
 	}
-	e.failing, e.failed = &f, a
+	e.failing, e.failed, e.drawn = &f, a, true
 	rt.Fatal(f)
 }
 
@@ -301,9 +309,15 @@ func (e *exploration) play(s *Scenario, run Section, lock clients.New, seed uint
 	}
 	o := c.outcome(result)
 	if i := slices.IndexFunc(o.Result.Unmet, func(u string) bool { return strings.HasPrefix(u, "not reproducible") }); i >= 0 {
-		e.t.Fatalf("the same run with the same seed came out differently the second time: %s\nWhat rapid draws would mean something else each time. If that is the nature of the lock, say scenarios.Restless().\n%s", o.Result.Unmet[i], s)
+		e.unsteady(o.Result.Unmet[i] + "\n" + s.String())
 	}
 	return o
+}
+
+// unsteady ends the test of a lock whose runs do not repeat themselves.
+func (e *exploration) unsteady(how string) {
+	e.t.Helper()
+	e.t.Fatalf("the same run with the same seed came out differently the second time. What rapid draws would mean something else each time. If that is the nature of the lock, say scenarios.Restless().\n%s", how)
 }
 
 // judge says which violations of a run break a claim.
@@ -312,7 +326,7 @@ func (e *exploration) judge(a *attempt, o *Outcome) {
 		return
 	}
 	for _, f := range o.failing() {
-		claim := e.claim(f, a.drawing)
+		claim := e.claim(f, a.drawing, o)
 		if claim == "" {
 			a.excused = append(a.excused, f)
 			continue
@@ -322,16 +336,16 @@ func (e *exploration) judge(a *attempt, o *Outcome) {
 	}
 }
 
-// claim says which claim a violation breaks; empty if none.
-func (e *exploration) claim(f Failing, d drawing) string {
+// claim says which claim the violations of one kind in a run break; empty if none.
+func (e *exploration) claim(f Failing, d drawing, o *Outcome) string {
 	switch {
 	case slices.Contains(e.survives, f.Assumption):
 		return fmt.Sprintf("survives a breach of %s", f.Assumption)
-	case slices.Contains(e.needs, f.Assumption), f.excused(), f.Property == checker.FaultTolerance && e.calm.Runs[0].Nodes < leastMajority:
+	case slices.Contains(e.needs, f.Assumption), f.excused(), f.Property == checker.FaultTolerance && (o.nodeGone() || o.unheard()):
 		return ""
 	}
 	for _, like := range e.like {
-		if e.violates(like, f.Property, d) {
+		if result := e.comparison(like, d); result.Status(f.Property) == checker.Violated {
 			return ""
 		}
 	}
@@ -349,8 +363,30 @@ func (o options) asLike() string {
 	return strings.Join(o.like, " and ") + " do"
 }
 
-// leastMajority is the least number of lock nodes of which one may be gone.
-const leastMajority = 3
+// nodeGone reports whether nobody got the lock because its only node was gone, as often as nobody did. No lock on one node can do
+// without it. That the node was up, and nobody got the lock nevertheless, is another matter.
+func (o *Outcome) nodeGone() bool {
+	if len(o.History.Meta.Nodes) != 1 {
+		return false
+	}
+	return !slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool {
+		return v.Property == checker.FaultTolerance && strings.HasSuffix(v.What, " was up and in reach")
+	})
+}
+
+// unheard reports whether a chosen message to or from the only node was late or lost: a client that had no answer may have left a key.
+// The lock that this one is like is no comparison here, for it may send the same command in another operation.
+func (o *Outcome) unheard() bool {
+	if len(o.History.Meta.Nodes) != 1 {
+		return false
+	}
+	return slices.ContainsFunc(o.Scenario.Lanes, func(l Lane) bool {
+		return l.Process == Nemesis && slices.ContainsFunc(l.Steps, func(s Step) bool {
+			m, ok := faultOf(s).(sim.Chosen)
+			return ok && m.Link.From != resourceName && m.Link.To != resourceName
+		})
+	})
+}
 
 // excused reports whether no lock with leases is to blame: clocks that jump and nodes that forget break them all, and a write that
 // comes late no lease holds back. But how long it took to acquire a lease, and that it is over, a lock can see.
@@ -364,18 +400,22 @@ func (f Failing) excused() bool {
 	return false
 }
 
-// violates reports whether a lock of the literature violates a property under a plan.
-func (e *exploration) violates(lock string, p checker.Property, d drawing) bool {
+// comparison is what comes of a lock of the literature under a plan.
+func (e *exploration) comparison(lock string, d drawing) checker.Result {
+	key := lock + ", " + d.GoString()
+	if result, known := e.compared[key]; known {
+		return result
+	}
 	build, err := clients.Find(lock)
 	if err != nil {
 		panic("scenarios: " + err.Error()) // the options were checked
 	}
 	s := e.calm.Perturbed(d.plan)
-	o := e.play(s, s.Runs[0].With(lock), build, d.seed)
-	return o.Result.Status(p) == checker.Violated
+	e.compared[key] = e.play(s, s.Runs[0].With(lock), build, d.seed).Result
+	return e.compared[key]
 }
 
-// survey plays the calm run, and finds out what its time constants are. It reports whether there is anything to perturb.
+// survey plays the calm run, and finds out what its time constants are. It reports whether all is well so far.
 func (e *exploration) survey() bool {
 	e.t.Helper()
 	run := e.calm.Runs[0].With(e.t.Name())
@@ -392,22 +432,109 @@ func (e *exploration) survey() bool {
 		e.conclude()
 		return false
 	}
-	ended := true
 	held := func(s *Scenario, run Section, lock clients.New, seed uint64) *Outcome {
-		o := e.play(s, run.With(e.t.Name()), lock, seed)
-		ended = ended && o.Report == nil
-		return o
+		return e.play(s, run.With(e.t.Name()), lock, seed)
 	}
 	e.constants = constants{TTL: o.Run.TTL, Patience: patience(held, e.calm, o, e.seed, e.newLock), Retry: retryDelay(o)}
 	return true
+}
+
+// exhaust plays every plan with one perturbation. It reports whether there are any, and all is well so far.
+func (e *exploration) exhaust() bool {
+	e.t.Helper()
+	calm := e.try(drawing{seed: e.seed})
+	if len(calm.kinds) == 0 {
+		e.t.Errorf("nothing is proved: in the calm run there is nothing to perturb by %s; see scenarios.Within, and scenarios.Shaped for what takes part in it", strings.Join(wordsOf(e.within), ", "))
+		return false
+	}
+	for _, plan := range e.suspects(calm) {
+		a := e.try(drawing{e.seed, plan})
+		if len(a.failures) == 0 {
+			continue
+		}
+		e.failing, e.failed = &a.failures[0], a
+		e.t.Errorf("one perturbation is enough:\n    %s\n%s", plan[0], e.failing)
+		e.conclude()
+		return false
+	}
+	return true
+}
+
+// errLost ends a search in which a worker process was lost, and with it the knowledge of which plan it was playing.
+var errLost = errors.New("a worker was lost")
+
+// suspects lists, in the order of time, the plans with one perturbation that violate anything, claimed or not, and those whose runs
+// do not come to their end.
+func (e *exploration) suspects(calm *attempt) [][]Perturbation {
+	e.t.Helper()
+	search := e.search(e.seed)
+	if do := search.do; do != nil {
+		search.do = func(ctx context.Context, job json.RawMessage) (sim.Outcome, error) {
+			out, err := do(ctx, job)
+			if err == nil && out.Report != nil {
+				err = errLost
+			}
+			return out, err
+		}
+	}
+	parts := 4 * search.workers()
+	var errands []*errand
+	for part := range parts {
+		errands = append(errands, &errand{Kinds: e.within, Constants: e.constants, Expand: &expansion{Part: part, Of: parts, Leaf: true}})
+	}
+	var plans [][]Perturbation
+	differs := ""
+	err := search.sendAll(e.t.Context(), errands, func(_ int, y *yield) error {
+		for _, trial := range y.Trials {
+			plans = append(plans, trial.Plan)
+		}
+		for _, broken := range y.Broken {
+			plans = append(plans, broken.Plan)
+		}
+		e.singles.add(y.Tally)
+		differs = cmp.Or(differs, y.Differs)
+		return nil
+	})
+	switch {
+	case errors.Is(err, errLost): // any may be the one: they are played one at a time
+		plans, e.singles = nil, Level{}
+		for _, kind := range calm.kinds {
+			for _, p := range calm.possible[kind] {
+				plans = append(plans, []Perturbation{p})
+			}
+		}
+	case err != nil:
+		e.t.Fatal(err)
+	case differs != "":
+		e.unsteady(differs)
+	}
+	slices.SortFunc(plans, func(a, b []Perturbation) int { return slices.CompareFunc(a, b, Perturbation.compare) })
+	return plans
+}
+
+// search is a search for plans, done by the workers of the bench.
+func (e *exploration) search(seed uint64) *Search {
+	s := &Search{Calm: e.calm, Lock: e.t.Name(), Seed: seed, Restless: e.restless, New: e.newLock}
+	if e.pool != nil {
+		s.do = e.pool.Do
+	}
+	return s
 }
 
 // conclude explains the failure, or says what was seen.
 func (e *exploration) conclude() {
 	e.t.Helper()
 	if e.failed == nil {
+		singles, drawn := e.tally()
+		if singles.Survived+singles.Violating+drawn.Survived+drawn.Violating == 0 {
+			e.t.Errorf("nothing is proved: no perturbation had an effect in a run that came to something\n%s", e.summary())
+			return
+		}
 		e.print("%s", e.summary())
 		return
+	}
+	if e.drawn {
+		e.print("So far rapid. The command to use is the one at the very end, not that of rapid, which draws again.")
 	}
 	if e.failing.Failing == (Failing{}) {
 		e.explain(e.failed.outcome, e.page(), *e.failing)
@@ -427,15 +554,12 @@ func (e *exploration) page() *Scenario {
 // explainSmallest explains the smallest run that fails in the same way, or, if it cannot be found, that of rapid.
 func (e *exploration) explainSmallest() {
 	e.t.Helper()
-	search := &Search{Calm: e.calm, Lock: e.t.Name(), Seed: e.failed.seed, Restless: e.restless, New: e.newLock}
-	if e.pool != nil {
-		search.do = e.pool.Do
-	}
-	c, err := search.Shrink(e.t.Context(), Found{Trial: Trial{Plan: e.failed.plan, Seed: e.failed.seed}, Failing: e.failing.Failing})
+	c, err := e.search(e.failed.seed).Shrink(e.t.Context(), Found{Trial: Trial{Plan: e.failed.plan, Seed: e.failed.seed}, Failing: e.failing.Failing})
 	page := e.page()
 	if err != nil {
-		e.print("it was not made smaller: %v", err)
+		e.print("it was not reduced further: %v", err)
 	} else {
+		e.print("reduced further to:")
 		page = c.Scenario
 	}
 	run := page.Runs[0]
@@ -492,7 +616,11 @@ func (e *exploration) replay(token string) {
 	}
 	a := &attempt{drawing: drawing{seed: cmp.Or(run.Seed, 1)}}
 	e.judge(a, o)
-	if len(a.failures) == 0 {
+	switch {
+	case len(a.failures) == 0 && len(o.Result.Unmet) > 0:
+		e.t.Errorf("%s\n%s\nit no longer applies:\n%s", o.head(), o.Timeline(), strings.Join(o.Unproved(), "\n"))
+		return
+	case len(a.failures) == 0:
 		e.t.Logf("%s\n%s", o.head(), o.Timeline())
 		return
 	}
@@ -500,24 +628,38 @@ func (e *exploration) replay(token string) {
 	e.explain(o, page, a.failures[0])
 }
 
+// tally counts the plans, those with one perturbation apart. A run in which nothing goes wrong is none.
+func (e *exploration) tally() (singles, drawn Level) {
+	singles = e.singles
+	for _, a := range e.tried {
+		switch single := len(a.plan) == 1 && a.seed == e.seed; {
+		case single && a.class == Violating:
+			singles.count(a.class)
+		case !single && len(a.plan) > 0: // the other singles are counted
+			drawn.count(a.class)
+		}
+	}
+	return singles, drawn
+}
+
 // summary says in a few words what came of all that was played.
 func (e *exploration) summary() string {
-	count := map[Class]int{}
+	singles, drawn := e.tally()
+	lines := []string{"all plans with one perturbation, " + singles.inWords(), "plans drawn, " + drawn.inWords()}
 	excused := map[string]int{}
-	plans := 0
 	for _, a := range e.tried {
-		plans++
-		count[a.class]++
 		for _, f := range a.excused {
 			excused[f.String()]++
 		}
 	}
-	text := fmt.Sprintf("%s plans: %d survived, %d with a perturbation that had no effect, %d prove nothing, %d violate what is not claimed",
-		Grouped(plans), count[Survived], count[Idle], count[Unproved], count[Violating])
-	var lines []string
-	for f, n := range excused {
-		lines = append(lines, fmt.Sprintf("  %d times %s", n, f))
+	for _, f := range slices.Sorted(maps.Keys(excused)) {
+		lines = append(lines, fmt.Sprintf("  %d times %s", excused[f], f))
 	}
-	slices.Sort(lines)
-	return strings.Join(append([]string{text}, lines...), "\n")
+	return strings.Join(lines, "\n")
+}
+
+// inWords says what came of the plans, none of which breaks a claim.
+func (l Level) inWords() string {
+	return fmt.Sprintf("%s: %d survived, %d with a perturbation that had no effect, %d prove nothing, %d violate what is not claimed",
+		Grouped(l.Plans), l.Survived, l.Idle, l.Unproved, l.Violating)
 }

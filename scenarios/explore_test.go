@@ -3,6 +3,7 @@ package scenarios_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,9 @@ import (
 // likeOf names the lock that the one of TestExplored is claimed to be like.
 const likeOf = "LOCKSTEP_TEST_LIKE"
 
+// within names the kinds of perturbations, with commas.
+const within = "LOCKSTEP_TEST_WITHIN"
+
 // TestExplored is what a user writes. Its lock is a good one, unless TestExploreFinds says otherwise.
 func TestExplored(t *testing.T) {
 	if os.Getenv(mine) == "" {
@@ -39,6 +43,9 @@ func TestExplored(t *testing.T) {
 		{Name: "changes", New: func(env clients.Env) clients.Locker {
 			return shaky{clients.NewSingle(env), func() { env.Clock.Sleep(time.Duration(tries.Add(1)) * time.Millisecond) }}
 		}},
+		{Name: "kept", New: func(env clients.Env) clients.Locker { return kept{env, clients.NewSingle(env)} }},
+		{Name: "from-reply", New: func(env clients.Env) clients.Locker { return fromReply{env} }},
+		{Name: "impatient", New: func(env clients.Env) clients.Locker { return &impatient{env: env} }},
 	}
 	newLock, err := clients.FindIn(slices.Concat(clients.Locks(), broken.Locks(), own), os.Getenv(mine))
 	if err != nil {
@@ -47,6 +54,11 @@ func TestExplored(t *testing.T) {
 	opts := []scenarios.Option{scenarios.Like(os.Getenv(likeOf))}
 	if os.Getenv(mine) == "single" {
 		opts = append(opts, scenarios.Survives(checker.BoundedPause), scenarios.Within(scenarios.Pausing))
+	}
+	if kinds := os.Getenv(within); kinds != "" {
+		for kind := range strings.SplitSeq(kinds, ",") {
+			opts = append(opts, scenarios.Within(scenarios.Kind(kind)))
+		}
 	}
 	scenarios.Explore(t, newLock, opts...)
 }
@@ -64,6 +76,76 @@ func (l shaky) Acquire(ctx context.Context, name string, ttl time.Duration) (cli
 	lease, err := l.Locker.Acquire(ctx, name, ttl)
 	if err != nil && !errors.Is(err, clients.ErrNotAcquired) {
 		l.then()
+	}
+	return lease, err
+}
+
+// kept is a lock that is never given back.
+type kept struct {
+	env clients.Env
+	clients.Locker
+}
+
+func (l kept) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lease, err := l.Locker.Acquire(ctx, name, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return pinged{lease, l.env}, nil
+}
+
+type pinged struct {
+	clients.Lease
+	env clients.Env
+}
+
+func (l pinged) Release(ctx context.Context) error { return l.env.Nodes[0].Ping(ctx).Err() }
+
+// fromReply counts the TTL from when the reply arrives, and not from before the request.
+type fromReply struct{ env clients.Env }
+
+func (l fromReply) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	token := fmt.Sprint(l.env.Rand.Uint64())
+	ok, err := l.env.Nodes[0].SetNX(ctx, name, token, ttl).Result()
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, clients.ErrNotAcquired
+	}
+	return replied{l.env, name, token, l.env.Clock.Now().Add(ttl)}, nil
+}
+
+type replied struct {
+	env         clients.Env
+	name, token string
+	until       time.Time
+}
+
+func (l replied) Until() time.Time { return l.until }
+
+func (l replied) Release(ctx context.Context) error {
+	const script = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+	n, err := l.env.Nodes[0].Eval(ctx, script, []string{l.name}, l.token).Int()
+	if err == nil && n == 0 {
+		return clients.ErrNotHeld
+	}
+	return err
+}
+
+// impatient is a lock that, after the second error which it did not expect, takes the key away from whoever has it. Where messages
+// are lost one at a time, it takes two of them.
+type impatient struct {
+	env    clients.Env
+	errors int
+}
+
+func (l *impatient) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lease, err := clients.NewSingle(l.env).Acquire(ctx, name, ttl)
+	if err != nil && !errors.Is(err, clients.ErrNotAcquired) {
+		if l.errors++; l.errors == 2 {
+			l.env.Nodes[0].Del(ctx, name)
+		}
 	}
 	return lease, err
 }
@@ -89,6 +171,8 @@ func TestExploreFinds(t *testing.T) {
 		want       []string
 	}{
 		{"redlock-half-quorum", "redlock", []string{"lease exclusion violated, no broken assumption: ", "keeps this as long as no assumption breaks, as redlock does under this plan\n"}},
+		{"kept", "single", []string{"nothing went wrong, and yet a claim is broken\n", "fault tolerance violated, no broken assumption: ", "n1 was up and in reach\n"}},
+		{"from-reply", "single", []string{"one perturbation is enough:\n", "lease exclusion violated, no broken assumption: ", "reduced further to:\n"}},
 		{"single-uncompared", "single", []string{"owner only violated, no broken assumption: ", "nemesis\n"}},
 		{"fenced-per-client", "fenced", []string{"nothing went wrong, and yet a claim is broken\n", "tokens violated, no broken assumption: "}},
 		{"single", "single", []string{"resource exclusion violated, broken bounded pause: ", "it is claimed that the lock survives a breach of bounded pause\n", "pause "}},
@@ -120,21 +204,25 @@ var (
 // What has failed is kept, and fails first the next time; its token shows the same run, and its page is one of the catalogue's kind.
 func TestExploreAgain(t *testing.T) {
 	dir := t.TempDir()
-	first, failed := explored(t, dir, "redlock-half-quorum", "redlock", "-rapid.seed=1", "-rapid.checks=1000", "-test.artifacts", "-test.outputdir="+dir)
+	t.Setenv(within, string(scenarios.Losing))
+	first, failed := explored(t, dir, "impatient", "single", "-rapid.seed=1", "-test.artifacts", "-test.outputdir="+dir)
 	sum, tok := head.FindStringSubmatch(first), token.FindStringSubmatch(first)
 	if !failed || sum == nil || tok == nil {
 		t.Fatalf("there is no failure that explains itself:\n%s", first)
+	}
+	if !strings.Contains(first, "So far rapid. The command to use is the one at the very end") || !strings.Contains(first, "reduced further to:\n") {
+		t.Errorf("nothing stands between what rapid says and the smallest run:\n%s", first)
 	}
 	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "rapid", "TestExplored", "*.fail"))
 	if err != nil || len(kept) != 1 {
 		t.Errorf("rapid has kept %v, %v", kept, err)
 	}
-	second, failed := explored(t, dir, "redlock-half-quorum", "redlock", "-rapid.checks=1")
+	second, failed := explored(t, dir, "impatient", "single", "-rapid.checks=1")
 	if !failed || !strings.Contains(second, sum[1]) || !strings.Contains(second, "failed after 0 tests") {
 		t.Errorf("the second time, %s is not what fails first:\n%s", sum[1], second)
 	}
 	t.Setenv("LOCKSTEP_REPLAY", tok[1])
-	again, failed := explored(t, dir, "redlock-half-quorum", "redlock")
+	again, failed := explored(t, dir, "impatient", "single")
 	if !failed || !strings.Contains(again, sum[1]) || strings.Contains(again, "rapid") {
 		t.Errorf("the token does not show %s:\n%s", sum[1], again)
 	}
@@ -156,4 +244,45 @@ func TestExploreAgain(t *testing.T) {
 	if pages != 1 {
 		t.Errorf("%d pages were kept, want 1:\n%s", pages, first)
 	}
+}
+
+// Every plan with one perturbation is played, whatever rapid draws.
+func TestExploreExhausts(t *testing.T) {
+	for _, seed := range []string{"1", "2", "3"} {
+		out, failed := explored(t, t.TempDir(), "from-reply", "single", "-rapid.checks=1", "-rapid.seed="+seed)
+		if !failed || !strings.Contains(out, "one perturbation is enough:\n            when n1 sets c1 pause c1 12s\n") {
+			t.Errorf("with seed %s, the perturbation was not found:\n%s", seed, out)
+		}
+	}
+	out, failed := explored(t, t.TempDir(), "fenced", "single", "-rapid.checks=1", "-test.v")
+	if failed || !strings.Contains(out, "all plans with one perturbation, ") {
+		t.Errorf("a good lock:\n%s", out)
+	}
+}
+
+// A test fails that proves nothing.
+func TestExploreProvesNothing(t *testing.T) {
+	t.Run("nothing to perturb", func(t *testing.T) {
+		t.Setenv(within, string(scenarios.FailingOver))
+		out, failed := explored(t, t.TempDir(), "fenced", "single")
+		if !failed || !strings.Contains(out, "nothing is proved: in the calm run there is nothing to perturb by failover; ") {
+			t.Errorf("there is no replica:\n%s", out)
+		}
+	})
+	t.Run("token", func(t *testing.T) {
+		page, err := scenarios.Parse("never.txtar", []byte("# A fault without its moment.\n\nclient c1\n  acquire\n  release\nnemesis\n"+
+			"  on request SET #9 c1->n1 reset\n\n-- single nodes=1 --\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, err := page.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("LOCKSTEP_REPLAY", token)
+		out, failed := explored(t, t.TempDir(), "fenced", "single")
+		if !failed || !strings.Contains(out, "it no longer applies:\n") || !strings.Contains(out, "`on request SET #9 c1->n1 reset`") {
+			t.Errorf("a run that proves nothing:\n%s", out)
+		}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -113,6 +112,11 @@ func (g *Grid) magnitudes(at Place) []int64 {
 		}
 	}
 	return all
+}
+
+// Perturbed reports whether something goes wrong in the runs of a cell: the magnitude of a perturbation is not 0.
+func (g *Grid) Perturbed(at Place) bool {
+	return slices.ContainsFunc(g.magnitudes(at), func(m int64) bool { return m != 0 })
 }
 
 // coarsest is the distance of the cells that are played first. The cells in the middle between them come next, and so on, so that
@@ -329,16 +333,11 @@ func (t Tally) Share() float64 {
 	return float64(t.Unsafe) / float64(t.Runs)
 }
 
-// Interval is where the share would lie of infinitely many runs, with 95 % (Wilson, "Probable inference", 1927). Of no runs it is unknown.
+// Interval is where the share would lie of infinitely many runs, with 95 %, if these were independent draws. They are not: their places
+// are spread evenly, so that the share of a cell is rather closer than that; and neighbouring cells have the same places, so that they
+// are wrong together. Of no runs it is unknown.
 func (t Tally) Interval() (low, high float64) {
-	if t.Runs == 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	n, share := float64(t.Runs), t.Share()
-	middle := (share + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
-	return max(0, middle-half), min(1, middle+half)
+	return interval(t.Unsafe, t.Runs)
 }
 
 func (t *Tally) add(u Tally) {

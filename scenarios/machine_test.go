@@ -319,7 +319,7 @@ func play(rt *rapid.T, shape Shape, build clients.New) {
 	for _, v := range o.Result.Violations {
 		f := Failing{v.Property, v.Assumption}
 		switch {
-		case v.Property == checker.FaultTolerance && len(m.nodes) < leastMajority:
+		case v.Property == checker.FaultTolerance && len(m.nodes) < 3: // of which one may be gone
 		case v.Property == checker.DeadlockFreedom && m.broken[checker.BoundedClockError]:
 			// A clock that was set back keeps a key for longer than the probe has patience.
 		case !f.excused() || !m.broken[v.Assumption]:

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lockstep/checker"
@@ -116,4 +117,24 @@ func (r *Section) Renew(o *Outcome) {
 	if r.Checksum != "" {
 		r.Checksum = o.History.Meta.Checksum
 	}
+}
+
+// Unproved says why a run proves nothing, and above all which faults did nothing in it; empty if it proves something.
+func (o *Outcome) Unproved() []string {
+	var reasons, missed []string
+	for _, e := range o.History.Events {
+		if e.Kind == sim.Injected && e.Op == sim.Missed {
+			missed = append(missed, e.Value)
+			reasons = append(reasons, fmt.Sprintf("the moment of `%s` never came", e.Value))
+		}
+	}
+	for _, fault := range o.Result.Idle {
+		if !slices.Contains(missed, fault) {
+			reasons = append(reasons, fmt.Sprintf("`%s` had no effect", fault))
+		}
+	}
+	if len(reasons) < len(o.Result.Unmet) { // there is more to it than faults
+		return o.Result.Unmet
+	}
+	return reasons
 }

@@ -21,8 +21,8 @@ type quantity struct {
 	set func(*Shape, int64)
 	// kind, and which of its perturbations, is for the magnitude of one. Where it is 0, there is no such perturbation.
 	kind     Kind
-	fits     func(Perturbation) bool // default: all
-	replicas bool                    // it needs a replica
+	fits     func(*sim.Meta, Perturbation) bool // default: all
+	replicas bool                               // it needs a replica
 }
 
 // A Unit is what the values of an [Axis] are counted in.
@@ -52,15 +52,24 @@ var quantities = []quantity{
 	{name: "delay", about: "one message to or from a lock node is late", unit: Seconds, max: longestMagnitude, kind: Delaying},
 	{name: "late-write", about: "one message to or from the resource is late", unit: Seconds, max: longestMagnitude, kind: LateWrite},
 	{name: "jump", about: "the wall clock of a lock node jumps", unit: Seconds, min: -longestMagnitude, max: longestMagnitude, kind: Jumping,
-		fits: func(p Perturbation) bool { return faultOf(p.Steps[0]).Target()[0] != 'c' }},
+		fits: func(m *sim.Meta, p Perturbation) bool {
+			return !slices.Contains(m.Clients, faultOf(p.Steps[0]).Target())
+		}},
 	{name: "drift", about: "the clocks of a client or a lock node drift", unit: PPM, min: -mostDriftPPM, max: mostDriftPPM, kind: Drifting},
 	{name: "stall", about: "a lock node pauses", unit: Seconds, max: longestMagnitude, kind: Stalling},
 	{name: "down", about: "a lock node is down", unit: Seconds, max: longestMagnitude, kind: Crashing},
 	{name: "empty", about: "a lock node is down, and comes back empty", unit: Seconds, max: longestMagnitude, kind: Emptying},
 	{name: "lag", about: "a replica lags behind", unit: Seconds, max: longestMagnitude, kind: Cutting, replicas: true,
-		fits: func(p Perturbation) bool { return strings.HasPrefix(faultOf(p.Steps[0]).Target(), "n1") }},
+		fits: cutsReplica},
 	{name: "failover", about: "the primary crashes, and a replica takes over", unit: Seconds, max: longestMagnitude, kind: FailingOver, replicas: true,
-		fits: func(p Perturbation) bool { return len(p.Steps) == 2 }},
+		fits: func(_ *sim.Meta, p Perturbation) bool { return len(p.Steps) == 2 }},
+}
+
+// cutsReplica says whether a perturbation cuts a replica off from the node that it is a copy of.
+func cutsReplica(m *sim.Meta, p Perturbation) bool {
+	cut, ok := faultOf(p.Steps[0]).(sim.Cut)
+	node, copies := m.Replicas[cut.Link.To]
+	return ok && copies && cut.Link.From == node
 }
 
 // AxisNames lists what an [Axis] can be.
@@ -199,7 +208,7 @@ func (q quantity) sites(calm *Scenario, o *Outcome) []Perturbation {
 	var all []Perturbation
 	seen := map[string]bool{}
 	for _, p := range sites(calm, o, constants{TTL: o.Run.TTL}, []Kind{q.kind}) {
-		if q.fits != nil && !q.fits(p) {
+		if q.fits != nil && !q.fits(&o.History.Meta, p) {
 			continue
 		}
 		if place := p.sized(1).String(); !seen[place] {

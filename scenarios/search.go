@@ -234,13 +234,9 @@ func Firsts(found []Found) []Found {
 		}
 		for _, failing := range f.Faults {
 			if !seen[failing] {
-				f.Failing = failing
+				seen[failing], f.Failing = true, failing
 				kept = append(kept, f)
-				break
 			}
-		}
-		for _, failing := range f.Faults {
-			seen[failing] = true
 		}
 	}
 	return kept

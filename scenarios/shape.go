@@ -33,9 +33,9 @@ const (
 )
 
 // Calm returns the calm run of the shape: a scenario with one run. The clients come one a moment after the other and contend.
-// Each tries until it has the lock, writes, works for a fifth of the TTL, and releases. They try at times that lie a quarter of
-// the TTL apart, so that there is a try in the middle of the lease of another, and one right after the end of a lease that
-// was never given back.
+// Each tries until it has the lock, writes, works for three tenths of the TTL, writes again, and releases. They try at times that
+// lie a quarter of the TTL apart, so that there are tries at the beginning of the lease of another, in the middle of it, and right
+// after the end of a lease that was never given back.
 func (s Shape) Calm() (*Scenario, error) {
 	s.Nodes, s.Clients, s.TTL = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.TTL, DefaultTTL)
 	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
@@ -76,11 +76,12 @@ func (s Shape) lane(i int) Lane {
 	if s.Resource == CheckAndSet {
 		lane.Steps = append(lane.Steps, Enter{})
 	}
-	lane.Steps = append(lane.Steps, Write{Value: string(rune('A' + i))})
+	value := string(rune('A' + i))
+	lane.Steps = append(lane.Steps, Write{Value: value + "0"})
 	if s.Extend {
 		lane.Steps = append(lane.Steps, Extend{})
 	}
-	lane.Steps = append(lane.Steps, Sleep{s.TTL / 5}, Release{})
+	lane.Steps = append(lane.Steps, Sleep{3 * s.TTL / 10}, Write{Value: value}, Release{})
 	return lane
 }
 

@@ -88,13 +88,14 @@ func planned() []plannedRun {
 			name:    "a lock at fault",
 			shape:   Shape{Lock: "single-uncompared", Clients: 3},
 			faults:  []string{"when c2 acquires jump c2 +12s"},
-			pause:   "12s",
+			pause:   "10s",
 			failing: Failing{checker.OwnerOnly, checker.None},
 			want: `# A run in a token.
 
 client c1
   acquire
-  pause 20s
+  pause 10s
+  sleep 2s
   release
 client c2
   until 1s

@@ -253,7 +253,9 @@ func (f *finder) afterNodeEvent(at time.Duration, e Event) {
 	}
 	for _, by := range f.jumps() {
 		f.add(at, Jumping, now(sim.Jump{Process: node, By: by}))
+		f.add(at, Jumping, now(sim.Jump{Process: client, By: by}))
 	}
+	f.add(at, Dying, now(sim.Crash{Process: client}))
 	if node == "n1" {
 		f.failover(at, e)
 	}

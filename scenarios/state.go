@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"lockstep/sim"
@@ -14,10 +13,16 @@ import (
 // verdict depends on them.
 type state struct {
 	name  string
-	needs func(m *sim.Meta, lanes []Lane) bool // nil: nothing
+	needs func(m *sim.Meta, lanes []Lane) bool // of the setting; nil: nothing
+	// kinds are those of perturbations one of which must be drawn from; none: it is reached without, or in too many ways to say.
+	kinds []Kind
 }
 
-func (s state) possible(m *sim.Meta, lanes []Lane) bool { return s.needs == nil || s.needs(m, lanes) }
+// possible reports whether a search can reach the state in a setting, with some kinds of perturbations.
+func (s state) possible(m *sim.Meta, lanes []Lane, kinds []Kind) bool {
+	drawn := func(k Kind) bool { return slices.Contains(kinds, k) }
+	return (s.needs == nil || s.needs(m, lanes)) && (len(s.kinds) == 0 || slices.ContainsFunc(s.kinds, drawn))
+}
 
 // Names of states.
 const (
@@ -55,12 +60,47 @@ const (
 )
 
 var states = []state{
-	{asksWhileHeld, nil}, {splitVote, severalNodes}, {splitEvenly, severalNodes}, {failsGranted, nil}, {returnsAfterKeys, nil},
-	{setsAfterGivingUp, nil}, {replyTooLate, nil}, {acquiresDown, severalNodes}, {majorityDown, nil}, {nodeStalls, nil}, {cutOff, nil},
-	{resumesTooLate, nil}, {resumesSucceeded, nil}, {expiresInPause, nil}, {goneTooEarly, nil}, {staysTooLong, nil},
-	{writeUnderWay, nil}, {writeLate, nil}, {writeSucceeded, nil}, {extendsLate, extends}, {releasesLate, nil}, {releasesOthers, nil},
-	{diesAcquiring, nil}, {diesHolding, nil}, {holderJumps, nil}, {nodeJumps, nil}, {restartsKeeping, nil}, {restartsLosing, nil},
-	{promotedKeeping, replicated}, {promotedLosing, replicated}, {twoPrimaries, replicated},
+	{asksWhileHeld, nil, nil},
+	{splitVote, severalNodes, nil},
+	{splitEvenly, severalNodes, nil},
+	{failsGranted, nil, slices.Concat(holdUps, []Kind{Jumping})},
+	{returnsAfterKeys, nil, slices.Concat(holdUps, []Kind{Jumping})},
+	{setsAfterGivingUp, nil, slices.Concat(holdUps, []Kind{Dying})},
+	{replyTooLate, nil, slices.Concat(holdUps, []Kind{Dying})},
+	{acquiresDown, severalNodes, downs},
+	{majorityDown, nil, downs},
+	{nodeStalls, nil, []Kind{Stalling}},
+	{cutOff, nil, []Kind{Cutting, Parting}},
+	{resumesTooLate, nil, []Kind{Pausing}},
+	{resumesSucceeded, nil, []Kind{Pausing}},
+	{expiresInPause, nil, []Kind{Pausing}},
+	{goneTooEarly, nil, nil},
+	{staysTooLong, nil, []Kind{Cutting, Parting, Stalling, Crashing, Emptying, FailingOver, Drifting, Straying, Jumping}},
+	{writeUnderWay, nil, allBut(Dying)},
+	{writeLate, nil, allBut(Dying)},
+	{writeSucceeded, nil, allBut(Dying)},
+	{extendsLate, extends, allBut(Dying)},
+	{releasesLate, nil, allBut(Dying)},
+	{releasesOthers, nil, nil},
+	{diesAcquiring, nil, []Kind{Dying}},
+	{diesHolding, nil, []Kind{Dying}},
+	{holderJumps, nil, []Kind{Jumping}},
+	{nodeJumps, nil, []Kind{Jumping}},
+	{restartsKeeping, nil, downs},
+	{restartsLosing, nil, downs},
+	{promotedKeeping, replicated, []Kind{FailingOver}},
+	{promotedLosing, replicated, []Kind{FailingOver}},
+	{twoPrimaries, replicated, []Kind{FailingOver}},
+}
+
+// Kinds that make clients and lock nodes wait for each other, and those that take a node down.
+var (
+	holdUps = []Kind{Delaying, Losing, SlowLink, Cutting, Parting, Pausing, Stalling, Crashing, Emptying, FailingOver}
+	downs   = []Kind{Crashing, Emptying, FailingOver}
+)
+
+func allBut(kind Kind) []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k == kind })
 }
 
 func severalNodes(m *sim.Meta, _ []Lane) bool { return len(m.Nodes) > 1 }
@@ -74,7 +114,7 @@ func extends(_ *sim.Meta, lanes []Lane) bool {
 func reached(h *sim.History) map[string]bool {
 	o := &observer{Meta: &h.Meta, reached: map[string]bool{}, clients: map[string]*client{}, servers: map[string]*server{}}
 	for _, name := range h.Meta.Clients {
-		o.clients[name] = &client{name: name, cut: map[string]bool{}}
+		o.clients[name] = &client{name: name, cut: map[direction]bool{}}
 	}
 	for _, name := range h.Meta.Nodes {
 		o.servers[name] = &server{group: name, current: true}
@@ -114,9 +154,15 @@ type client struct {
 	asked   []string      // nodes that have set a key for it
 	expired []string      // those where that expired again
 	paused  bool
-	inLease bool // when it was paused
-	later   bool // another has acquired since then
-	cut     map[string]bool
+	inLease bool               // when it was paused
+	later   bool               // another has acquired since then
+	cut     map[direction]bool // what is cut between it and the nodes
+}
+
+// direction is one way between a client and a node.
+type direction struct {
+	node  string
+	reply bool
 }
 
 func (c *client) holding(at time.Duration) bool { return c.holds && at < c.end }
@@ -145,12 +191,17 @@ func (o *observer) observe(e *sim.Event) {
 		if c != nil && e.Op == sim.Late {
 			o.mark(replyTooLate)
 		}
-	case e.Kind == sim.Injected && c != nil:
-		o.clientFault(e, c)
-	case e.Kind == sim.Injected && s != nil:
-		o.serverFault(e, s)
-	case e.Kind == sim.Injected:
-		o.linkFault(e)
+	case e.Kind == sim.Injected && e.Op != sim.Missed:
+		fault, err := sim.ParseFault(e.Value)
+		switch {
+		case err != nil: // the history is not of this version
+		case c != nil:
+			o.clientFault(e, fault, c)
+		case s != nil:
+			o.serverFault(e, fault, s)
+		default:
+			o.linkFault(e, fault)
+		}
 	case e.Kind == sim.State && s != nil:
 		o.stateOf(e, s)
 	case e.Kind == sim.State && e.Process == resourceName:
@@ -233,33 +284,33 @@ func (o *observer) arrival(e *sim.Event) {
 	}
 }
 
-func (o *observer) clientFault(e *sim.Event, c *client) {
-	switch e.Op {
-	case "pause":
+func (o *observer) clientFault(e *sim.Event, fault sim.Fault, c *client) {
+	switch fault.(type) {
+	case sim.Pause:
 		c.paused, c.inLease, c.later = true, c.holding(e.At), false
-	case "resume":
+	case sim.Resume:
 		o.markIf(c.inLease && e.At > c.end, resumesTooLate)
 		o.markIf(c.later, resumesSucceeded)
 		c.paused = false
-	case "crash":
+	case sim.Crash:
 		o.markIf(c.asks && len(c.asked) > 0, diesAcquiring)
 		o.markIf(c.holding(e.At), diesHolding)
 		c.asks, c.holds = false, false
-	case "jump":
+	case sim.Jump:
 		o.markIf(c.holding(e.At), holderJumps)
 	}
 }
 
-func (o *observer) serverFault(e *sim.Event, s *server) {
-	switch e.Op {
-	case "pause":
+func (o *observer) serverFault(e *sim.Event, fault sim.Fault, s *server) {
+	switch fault.(type) {
+	case sim.Pause:
 		s.paused = true
 		for _, c := range o.clients {
 			o.markIf(c.asks, nodeStalls)
 		}
-	case "resume":
+	case sim.Resume:
 		s.paused = false
-	case "crash":
+	case sim.Crash:
 		s.down = true
 		up := 0
 		for _, t := range o.servers {
@@ -268,42 +319,48 @@ func (o *observer) serverFault(e *sim.Event, s *server) {
 			}
 		}
 		o.markIf(up < o.Quorum(), majorityDown)
-	case "restart":
+	case sim.Restart:
 		s.down = false
 		s.back = e.At
 		o.restarted = append(o.restarted, s)
-	case "jump":
+	case sim.Jump:
 		o.markIf(s.lease != "", nodeJumps)
 	}
 }
 
-func (o *observer) linkFault(e *sim.Event) {
-	if e.Op != "cut" && e.Op != "heal" {
+func (o *observer) linkFault(e *sim.Event, fault sim.Fault) {
+	var link sim.Link
+	cut := false
+	switch f := fault.(type) {
+	case sim.Cut:
+		link, cut = f.Link, true
+	case sim.Heal:
+		link = f.Link
+	default:
 		return
 	}
-	from, to, both := strings.Cut(e.Process, "-")
-	to = strings.TrimPrefix(to, ">")
 	for _, c := range o.clients {
-		switch {
-		case !both: // all of them
-			clear(c.cut)
-		case from == c.name:
-			c.cut[to] = e.Op == "cut"
-		case to == c.name:
-			c.cut[from] = e.Op == "cut"
+		for _, node := range o.Nodes {
+			if link.Covers(c.name, node) {
+				c.cut[direction{node, false}] = cut
+			}
+			if link.Covers(node, c.name) {
+				c.cut[direction{node, true}] = cut
+			}
 		}
 		o.reach(c, e.At)
 	}
 }
 
-// reach looks whether a holder can reach a majority.
+// reach looks whether a holder is cut off from so many nodes that the others are no majority. From a node that it can still send to, or
+// hear from, it is not cut off.
 func (o *observer) reach(c *client, at time.Duration) {
-	if !c.holding(at) || len(c.cut) == 0 {
+	if !c.holding(at) {
 		return
 	}
 	in := 0
 	for _, n := range o.Nodes {
-		if !c.cut[n] {
+		if !c.cut[direction{n, false}] || !c.cut[direction{n, true}] {
 			in++
 		}
 	}

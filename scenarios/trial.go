@@ -116,7 +116,7 @@ func traceDifference(a, b *sim.History) string {
 	return "the same events, delivered in another order"
 }
 
-// class says what a run is worth. A perturbation that cuts several links has an effect if one of its faults has.
+// class says what a run is worth.
 func (o *Outcome) class(plan []Perturbation, faults []Failing) Class {
 	switch {
 	case len(o.Result.Unmet) > len(o.Result.Idle):
@@ -127,11 +127,16 @@ func (o *Outcome) class(plan []Perturbation, faults []Failing) Class {
 		return Survived
 	}
 	for _, p := range plan {
-		if !slices.ContainsFunc(p.Steps, func(s Step) bool { return !slices.Contains(o.Result.Idle, p.fault(s).String()) }) {
+		if p.idle(o.Result.Idle) {
 			return Idle
 		}
 	}
 	return Survived
+}
+
+// idle reports whether none of the faults of the perturbation had an effect in a run in which some had none.
+func (p Perturbation) idle(waiting []string) bool {
+	return !slices.ContainsFunc(p.Steps, func(s Step) bool { return !slices.Contains(waiting, p.fault(s).String()) })
 }
 
 // fault is the fault that a step of the perturbation injects.

@@ -26,7 +26,7 @@ func (w *walks) run(ctx context.Context, x *explorer, of *errand, y *yield) {
 		y.Seed = seed
 		found := false
 		completed := walk(ctx, x, of, w.Strategy, seed, func(t Trial, added []Perturbation, o *Outcome) bool {
-			y.Coverage.add(t, added, o)
+			y.Coverage.add(t, added, of.Kinds, o)
 			if t.Class == Violating {
 				y.Trials = append(y.Trials, t)
 				found = true

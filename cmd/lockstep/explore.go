@@ -87,7 +87,7 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 	fl.StringSliceVar(&f.kinds, "kinds", nil, "the kinds of perturbations, or groups of them (default all)")
 	fl.StringSliceVar(&f.without, "without", nil, "kinds to leave out")
 	fl.StringSliceVar(&f.property, "property", nil, "look for violations of these properties only (default all)")
-	fl.StringArrayVar(&f.grid, "grid", nil, "NAME=FROM..TO/STEPS: draw a map of how often a run is unsafe; once or twice")
+	fl.StringArrayVar(&f.grid, "grid", nil, "NAME=FROM..TO/STEPS: draw a map of how often a run is unsafe; once or twice;\nthe runs of a cell are at places that are spread evenly")
 	fl.Uint64Var(&f.seed, "seed", 1, "what all random draws derive from")
 	fl.BoolVar(&f.first, "first", false, "end with the first violation")
 	fl.IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")

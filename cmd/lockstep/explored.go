@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -98,7 +99,7 @@ func (r *explored) printTwice(twice int, differs string) {
 	case differs != "":
 		printWrapped(r.w, "not reproducible: "+differs)
 	case twice > 0 && !r.search.Restless:
-		printWrapped(r.w, many(twice, "run")+" were done twice, and came out the same")
+		printWrapped(r.w, "runs that were done twice, and came out the same: "+scenarios.Grouped(twice))
 	}
 }
 
@@ -173,6 +174,11 @@ func (r *explored) tellPlan(c *counterexample, f scenarios.Found) (err error) {
 	page := r.search.Page(f)
 	if c.Token, err = page.Token(); err == nil {
 		fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", c.Token)
+	}
+	if r.flags.out != "" && err == nil {
+		c.File = filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", r.flags.shape.Lock, len(r.found)+1))
+		err = scenarios.WriteFile(c.File, []byte(page.String()))
+		fmt.Fprintf(r.w, "  kept as %s\n", c.File)
 	}
 	return err
 }

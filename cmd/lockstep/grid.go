@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +34,11 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	m := &gridMap{Grid: g, lock: f.shape.Lock, dir: f.out, known: map[scenarios.Place]scenarios.Tally{}}
+	properties, err := parseProperties(f.property)
+	if err != nil {
+		return err
+	}
+	m := &gridMap{Grid: g, lock: f.shape.Lock, properties: counted(properties), dir: f.out, known: map[scenarios.Place]scenarios.Tally{}}
 	if err := m.open(f.known.versions()); err != nil {
 		return err
 	}
@@ -41,7 +47,7 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 		return err
 	}
 	lib, _ := f.known.library(f.shape.Lock)
-	search := &scenarios.Search{Lock: f.shape.Lock, Restless: lib.Restless, Workers: f.workers, New: build}
+	search := &scenarios.Search{Lock: f.shape.Lock, Restless: lib.Restless, Properties: m.properties, Workers: f.workers, New: build}
 	stop, err := f.start(search)
 	if err != nil {
 		return err
@@ -49,7 +55,7 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 	defer stop()
 	err = m.play(c, search)
 	if e := m.draw(); e != nil {
-		return e
+		return errors.Join(err, e)
 	}
 	if err != nil {
 		all, done := len(g.Places()), len(m.known)
@@ -58,6 +64,16 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 		return err
 	}
 	return m.print(c.OutOrStdout(), f.json)
+}
+
+// counted lists properties in their order, each once; all of them are none, as if nobody had named any.
+func counted(named []checker.Property) []checker.Property {
+	all := checker.Properties()
+	kept := slices.DeleteFunc(slices.Clone(all), func(p checker.Property) bool { return !slices.Contains(named, p) })
+	if len(kept) == len(all) {
+		return nil
+	}
+	return kept
 }
 
 // newGrid is the question that the flags ask.
@@ -97,13 +113,15 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*scenarios.Grid
 }
 
 // A gridMap is a map and its files: grid.json says what was asked, grid.csv has a row for each cell that is finished, and grid.svg and
-// grid.png show them.
+// grid.png show them. The columns low95 and high95 of grid.csv are the interval of a share of independent draws. The runs of a cell
+// are at places that are spread evenly, and those of its neighbours are at the same: see [scenarios.Tally.Interval].
 type gridMap struct {
 	*scenarios.Grid
-	lock  string
-	dir   string
-	known map[scenarios.Place]scenarios.Tally
-	saved time.Time
+	lock       string
+	properties []checker.Property // those whose violation makes a run unsafe; none stand for all
+	dir        string
+	known      map[scenarios.Place]scenarios.Tally
+	saved      time.Time
 }
 
 func (m *gridMap) file(ending string) string { return filepath.Join(m.dir, "grid"+ending) }
@@ -123,6 +141,8 @@ type gridQuestion struct {
 	Runs        int      `json:"runs"`
 	Seed        uint64   `json:"seed"`
 	Versions    []module `json:"versions"`
+	// Properties are those that count; none stand for all.
+	Properties []checker.Property `json:"properties,omitempty"`
 }
 
 // open reads what an earlier run has left, and refuses what answers another question.
@@ -131,6 +151,7 @@ func (m *gridMap) open(versions []module) error {
 	q := gridQuestion{
 		Lock: m.lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Clients: s.Clients,
 		Resource: s.Resource, TTL: sim.FormatDuration(s.TTL), Extend: s.Extend, Runs: m.Runs, Seed: m.Seed, Versions: versions,
+		Properties: m.properties,
 	}
 	for _, a := range m.Axes {
 		q.Axes = append(q.Axes, a.String())
@@ -180,12 +201,10 @@ func questionDifference(there, here []byte) (string, error) {
 		}
 		return text.String()
 	}
-	var names, diffs []string
-	for name := range b {
-		names = append(names, name)
-	}
+	var diffs []string
+	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Compact(names) {
 		if x, y := compact(a[name]), compact(b[name]); x != y {
 			diffs = append(diffs, fmt.Sprintf("%s: %s there, %s here", name, x, y))
 		}
@@ -310,21 +329,24 @@ func (m *gridMap) save() error {
 // saveEvery is how much work may be lost if the process is killed.
 const saveEvery = time.Second
 
-// play has the cells played that are missing. What is finished is saved, however it ends.
+// play has the cells played that are missing. What is finished is saved, however it ends; where it cannot be saved, it ends.
 func (m *gridMap) play(c *cobra.Command, s *scenarios.Search) error {
 	missing := len(m.Places()) - len(m.known)
 	bar := progress(c.ErrOrStderr(), missing*m.Runs)
 	bar.Describe("runs")
-	var unsaved error
-	err := m.Play(c.Context(), s, m.known, func(runs int) { bar.Add(runs) }, func(at scenarios.Place, t scenarios.Tally) {
+	ctx, cancel := context.WithCancelCause(c.Context())
+	defer cancel(nil)
+	err := m.Play(ctx, s, m.known, func(runs int) { bar.Add(runs) }, func(at scenarios.Place, t scenarios.Tally) {
 		m.known[at] = t
-		if time.Since(m.saved) > saveEvery && unsaved == nil {
-			unsaved = m.save()
+		if time.Since(m.saved) > saveEvery {
+			if err := m.save(); err != nil {
+				cancel(err)
+			}
 		}
 	})
 	bar.Finish()
-	if e := m.save(); e != nil {
-		return e
+	if e := m.save(); err == nil {
+		err = e
 	}
 	return err
 }
@@ -344,6 +366,9 @@ const doubtful = 0.1
 func (m *gridMap) picture() *reports.HeatMap {
 	s := m.ShapeAt(scenarios.Place{})
 	h := &reports.HeatMap{Title: "Share of unsafe runs: " + m.lock}
+	if len(m.properties) > 0 {
+		h.Title = fmt.Sprintf("Share of runs that violate %s: %s", strings.Join(words(m.properties), " or "), m.lock)
+	}
 	axis := func(name string) bool {
 		return slices.ContainsFunc(m.Axes, func(a scenarios.Axis) bool { return a.Name == name })
 	}
@@ -375,7 +400,7 @@ func (m *gridMap) picture() *reports.HeatMap {
 			span = append(span, a.Name)
 		}
 	}
-	h.Subtitle = fmt.Sprintf("%s, once in each run, each time at another place", strings.Join(what, ", and "))
+	h.Subtitle = fmt.Sprintf("%s, once in each run, at places that are spread evenly", strings.Join(what, ", and "))
 	if !axis("clients") {
 		h.Subtitle += "; " + many(s.Clients, "client")
 	}
@@ -396,7 +421,8 @@ func (m *gridMap) picture() *reports.HeatMap {
 		}
 		low, high := t.Interval()
 		h.Cells = append(h.Cells, reports.HeatCell{
-			X: at[0], Y: at[1], Share: t.Share(), Low: low, High: high, Doubtful: float64(t.Unproved) > doubtful*float64(t.Runs),
+			X: at[0], Y: at[1], Runs: t.Runs, Unsafe: t.Unsafe, Share: t.Share(), Low: low, High: high,
+			Doubtful: float64(t.Unproved) > doubtful*float64(t.Runs),
 		})
 	}
 	h.Foot = m.summary()
@@ -412,11 +438,22 @@ func (m *gridMap) total() scenarios.Tally {
 	return sum
 }
 
+// perturbed counts the runs in which something goes wrong: not those of a column in which a magnitude is 0.
+func (m *gridMap) perturbed() int {
+	runs := 0
+	for at, t := range m.known {
+		if m.Perturbed(at) {
+			runs += t.Runs
+		}
+	}
+	return runs
+}
+
 // summary says what came of all runs.
 func (m *gridMap) summary() string {
 	t := m.total()
-	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing, %s in which a perturbation had no effect",
-		scenarios.Grouped(t.Runs), scenarios.Grouped(t.Unsafe), 100*t.Share(), scenarios.Grouped(t.Unproved), scenarios.Grouped(t.Idle))
+	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing; a perturbation had no effect in %s of the %s that have one",
+		scenarios.Grouped(t.Runs), scenarios.Grouped(t.Unsafe), 100*t.Share(), scenarios.Grouped(t.Unproved), scenarios.Grouped(t.Idle), scenarios.Grouped(m.perturbed()))
 	if missing := len(m.Places()) - len(m.known); missing > 0 {
 		text += fmt.Sprintf("; %s of %s cells are not played", scenarios.Grouped(missing), scenarios.Grouped(len(m.Places())))
 	}

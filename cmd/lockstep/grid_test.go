@@ -129,6 +129,50 @@ func TestGridReadsWhatThereIs(t *testing.T) {
 	}
 }
 
+// With --property only its violations make a run unsafe, and the picture says so.
+func TestGridCountsProperties(t *testing.T) {
+	for property, want := range map[string]bool{"resource exclusion": true, "deadlock freedom": false} {
+		dir := t.TempDir()
+		printed, err := drawGrid(t.Context(), dir, func(f *exploreFlags) {
+			f.grid, f.runs, f.shape.TTL, f.property = []string{"pause=0s..4s/2"}, 10, time.Second, []string{property}
+		})
+		printed = strings.Join(strings.Fields(printed), " ")
+		if err != nil || !strings.Contains(printed, "Share of runs that violate "+property+": single") {
+			t.Fatalf("%s, %v", printed, err)
+		}
+		if unsafe := !strings.Contains(printed, " 0 unsafe"); unsafe != want {
+			t.Errorf("%s: some are unsafe: %t, want %t\n%s", property, unsafe, want, printed)
+		}
+		if !strings.Contains(printed, "of the 10 that have one") {
+			t.Errorf("runs without a perturbation count among those with one:\n%s", printed)
+		}
+		if question := gridFiles(t, dir)["grid.json"]; !strings.Contains(question, property) {
+			t.Errorf("%s is not in grid.json:\n%s", property, question)
+		}
+	}
+}
+
+// A map that cannot be saved is not played to its end.
+func TestGridEndsUnsaved(t *testing.T) {
+	a, err := scenarios.ParseAxis("pause=0s..4s/200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &gridMap{
+		Grid: &scenarios.Grid{Shape: scenarios.Shape{Lock: "single"}, Axes: []scenarios.Axis{a}, Runs: 2, Seed: 1},
+		dir:  filepath.Join(t.TempDir(), "missing"), known: map[scenarios.Place]scenarios.Tally{},
+	}
+	c := &cobra.Command{}
+	c.SetContext(t.Context())
+	c.SetErr(&bytes.Buffer{})
+	if err := m.play(c, &scenarios.Search{Workers: 1}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v, want that there is no such directory", err)
+	}
+	if len(m.known) > 50 {
+		t.Errorf("%d cells were played and lost", len(m.known))
+	}
+}
+
 func TestGridRefuses(t *testing.T) {
 	dir := t.TempDir()
 	small := func(f *exploreFlags) { f.grid, f.runs = []string{"pause=0s..12s/3"}, 5 }
@@ -150,6 +194,8 @@ func TestGridRefuses(t *testing.T) {
 		{"another axis", func(f *exploreFlags) { f.grid = []string{"delay=0s..12s/3"} }, "", `axes: ["pause=0s..12s/3"] there, ["delay=0s..12s/3"] here`},
 		{"another lock", func(f *exploreFlags) { f.shape.Lock = "fixed" }, "", `lock: "single" there, "fixed" here`},
 		{"another seed", func(f *exploreFlags) { f.seed = 2 }, "", "seed: 1 there, 2 here"},
+		{"another property", func(f *exploreFlags) { f.property = []string{"lease exclusion"} }, "", `properties: nothing there, ["lease exclusion"] here`},
+		{"no such property", func(f *exploreFlags) { f.property = []string{"lease exlusion"} }, "", `did you mean "lease exclusion"?`},
 		{"another TTL", func(f *exploreFlags) { f.shape.TTL = time.Second }, "", `ttl: "10s" there, "1s" here`},
 		{"a changed row", nil, strings.Replace(string(sound), "0,5,0,", "0,5,1,", 1), "grid.csv:2: this row was changed"},
 		{"another cell", nil, strings.Replace(string(sound), "\n6,", "\n7,", 1), "grid.csv:3: no cell of this map"},

@@ -14,7 +14,6 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
-	"lockstep/sim"
 )
 
 func newReplay(k known) *cobra.Command {
@@ -164,7 +163,7 @@ func savePage(file string, o *scenarios.Outcome) error {
 // compare says in what a run differs from the one that was saved, and how the program ends.
 func (f *runFlags) compare(o *scenarios.Outcome) (text string, code status) {
 	if len(o.Result.Unmet) > 0 && o.ExpectedVerdict() != checker.Inconclusive {
-		return "it no longer applies:\n" + strings.Join(idle(o), "\n"), exitUnknown
+		return "it no longer applies:\n" + strings.Join(o.Unproved(), "\n"), exitUnknown
 	}
 	sum := o.History.Meta.Checksum
 	saved := f.isSaved(o) && o.Run.Checksum != ""
@@ -217,24 +216,4 @@ func gone(o *scenarios.Outcome) []string {
 		}
 	}
 	return all
-}
-
-// idle says why a run proves nothing, and above all which faults did nothing in it.
-func idle(o *scenarios.Outcome) []string {
-	var reasons, missed []string
-	for _, e := range o.History.Events {
-		if e.Kind == sim.Injected && e.Op == sim.Missed {
-			missed = append(missed, e.Value)
-			reasons = append(reasons, fmt.Sprintf("the moment of `%s` never came", e.Value))
-		}
-	}
-	for _, fault := range o.Result.Idle {
-		if !slices.Contains(missed, fault) {
-			reasons = append(reasons, fmt.Sprintf("`%s` had no effect", fault))
-		}
-	}
-	if len(reasons) < len(o.Result.Unmet) { // there is more to it than faults
-		return o.Result.Unmet
-	}
-	return reasons
 }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+// BenchmarkSearchWorkers gives how many times as many runs a search does in two worker processes as in one. The two take turns
+// within one run, and the medians count, so that a busy machine slows both.
+func BenchmarkSearchWorkers(b *testing.B) {
+	calm, err := scenarios.Shape{Lock: "redlock", Nodes: 3}.Calm()
+	if err != nil {
+		b.Fatal(err)
+	}
+	rate := func(workers int) float64 {
+		s := &scenarios.Search{Calm: calm, Workers: workers}
+		stop, err := s.Start(&sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(os.Args[0]) }, Workers: workers})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer stop()
+		if _, err := s.Random(b.Context(), scenarios.Portfolio, 1, 0); err != nil { // the workers have started then
+			b.Fatal(err)
+		}
+		start := time.Now()
+		r, err := s.Random(b.Context(), scenarios.Portfolio, 400, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return float64(r.Played) / time.Since(start).Seconds()
+	}
+	var one, two []float64
+	for b.Loop() {
+		one, two = append(one, rate(1)), append(two, rate(2))
+	}
+	slices.Sort(one)
+	slices.Sort(two)
+	alone, together := one[len(one)/2], two[len(two)/2]
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(alone, "runs/s-one")
+	b.ReportMetric(together, "runs/s-two")
+	b.ReportMetric(together/alone, "ratio")
+}
