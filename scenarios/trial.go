@@ -134,9 +134,13 @@ func (o *Outcome) class(plan []Perturbation, faults []Failing) Class {
 	return Survived
 }
 
-// idle reports whether none of the faults of the perturbation had an effect in a run in which some had none.
+// idle reports whether none of the faults of the perturbation had an effect in a run in which some had none. What ends a fault
+// counts for nothing: mending a link always has an effect.
 func (p Perturbation) idle(waiting []string) bool {
-	return !slices.ContainsFunc(p.Steps, func(s Step) bool { return !slices.Contains(waiting, p.fault(s).String()) })
+	return !slices.ContainsFunc(p.Steps, func(s Step) bool {
+		f := p.fault(s)
+		return !undoes(f) && !slices.Contains(waiting, f.String())
+	})
 }
 
 // fault is the fault that a step of the perturbation injects.
