@@ -74,6 +74,10 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 	if total, pause := ix.paused(l.Client, l.From, sent); total > 0 && sent-total <= l.To {
 		return BoundedPause, []int{pause}
 	}
+	// Nor would it have been, had the client not waited for messages of its earlier work that were late.
+	if total, late := ix.waited(l.Client, l.From, sent); l.held() && total > 0 && sent-total <= l.To {
+		return BoundedDelay, []int{late}
+	}
 	// A request waits for its connection, whose handshake a slow link delays just as well.
 	if invoked > l.ReturnEvent && l.held() && ix.at(invoked) < l.To && (l.EndEvent < 0 || invoked < l.EndEvent) {
 		return BoundedDelay, []int{invoked}
@@ -82,6 +86,23 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 		return ix.unrenewed(l)
 	}
 	return None, nil
+}
+
+// waited returns how much time there was between two instants in which messages of a client were under way that were late, and the
+// last of them.
+func (ix *index) waited(client string, from, to time.Duration) (total time.Duration, last int) {
+	var late []stretch
+	for i, e := range ix.Events {
+		left := departure(e)
+		if e.Kind != sim.Message || e.By != client && e.Process != client || !ix.outOfReach(e.At-left) || left >= to || e.At <= from {
+			continue
+		}
+		late, last = append(late, stretch{max(left, from), min(e.At, to)}), i
+	}
+	for _, s := range merge(late) {
+		total += s.to - s.from
+	}
+	return total, last
 }
 
 // writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.

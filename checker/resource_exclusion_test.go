@@ -205,6 +205,8 @@ func TestResourceExclusionBlame(t *testing.T) {
 		blame("the message was late after a crash", c1+"3 c1 fault crash"+c2+"15.003 resource accept A c1#1 sent=3", "bounded delay"),
 		blame("the message was late after a release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=2.9", "bounded delay"),
 		blame("sent after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=3.1", "none"),
+		blame("sent too late, after waiting for one that was late", c1+"1 c1 invoke write B c1#1\n9.5 resource deliver c1 sent=1\n9.6 c1 ok write B c1#1"+c2+"15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "bounded delay"),
+		blame("sent too late, though one was late for a moment", c1+"1 c1 invoke write B c1#1\n2 resource deliver c1 sent=1\n2.1 c1 ok write B c1#1"+c2+"15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "none"),
 		blame("invoked in time, sent when the connection was there", c1+"5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
 		blame("invoked in time, and paused for a moment", c1+"5 c1 invoke write A c1#1\n6 c1 fault pause\n7 c1 fault resume"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
 		blame("invoked in time, and paused for long", c1+"5 c1 invoke write A c1#1\n6 c1 fault pause"+c2+"14 c1 fault resume\n15.003 resource accept A c1#1 sent=14", "bounded pause"),
