@@ -18,7 +18,8 @@ type Random struct {
 	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
 	Twice     int       `json:"twice"`             // how many were
 	Differs   string    `json:"differs,omitempty"` // how the first did that came out otherwise the second time; it ended the search
-	// Interrupted says that the search did not come to its end.
+	// Ended says that the search ended with the first violation, Interrupted that it did not come to its end.
+	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
@@ -34,7 +35,8 @@ const stretch = 8
 func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, span time.Duration) (*Random, error) {
 	r := &Random{Strategy: strategy, Kinds: s.kinds(), Coverage: &Coverage{}}
 	err := s.random(ctx, r, runs, span)
-	if errors.Is(err, errEnough) || errors.Is(err, errFound) {
+	r.Ended = errors.Is(err, errFound)
+	if r.Ended || errors.Is(err, errEnough) {
 		err = nil
 	}
 	r.Interrupted = err != nil && !errors.Is(err, ErrNotReproducible)
@@ -166,8 +168,11 @@ func (s *Search) walk(ctx context.Context, r *Random, w walks) (*yield, error) {
 // Lines says what the search has covered and shown, in lines of at most 98 columns.
 func (r *Random) Lines() []string {
 	lines := r.Coverage.Lines()
-	if r.Interrupted {
-		lines = append([]string{"interrupted after"}, lines...)
+	switch {
+	case r.Ended: // a search that stops at what it looks for says little about how often that is
+		lines[0] = "ended with the first violation, after " + walksOf(r.Coverage.Walks)
+	case r.Interrupted:
+		lines[0] = "interrupted: " + lines[0]
 	}
 	return lines
 }
