@@ -74,7 +74,8 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 	if total, pause := ix.paused(l.Client, l.From, sent); total > 0 && sent-total <= l.To {
 		return BoundedPause, []int{pause}
 	}
-	// Nor would it have been, had the client not waited for messages of its earlier work that were late.
+	// Nor would it have been, had the client not waited for messages of its earlier work that were late. How long its lock takes
+	// is for the lock to know.
 	if total, late := ix.waited(l.Client, l.From, sent); l.held() && total > 0 && sent-total <= l.To {
 		return BoundedDelay, []int{late}
 	}
@@ -88,13 +89,14 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 	return None, nil
 }
 
-// waited returns how much time there was between two instants in which messages of a client were under way that were late, and the
-// last of them.
+// waited returns how much time there was between two instants in which messages between a client and the resource were under way
+// that were late, and the last of them.
 func (ix *index) waited(client string, from, to time.Duration) (total time.Duration, last int) {
 	var late []stretch
 	for i, e := range ix.Events {
 		left := departure(e)
-		if e.Kind != sim.Message || e.By != client && e.Process != client || !ix.outOfReach(e.At-left) || left >= to || e.At <= from {
+		work := e.By == client && e.Process == "resource" || e.By == "resource" && e.Process == client
+		if e.Kind != sim.Message || !work || !ix.outOfReach(e.At-left) || left >= to || e.At <= from {
 			continue
 		}
 		late, last = append(late, stretch{max(left, from), min(e.At, to)}), i
