@@ -70,8 +70,13 @@ func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Ass
 	if l.held() && sent <= l.To {
 		return BoundedDelay, nil // it left in time and was late on its way
 	}
-	// A pause counts only if the request would have left in time without it. Otherwise the work was too long for the lease.
-	if total, pause := ix.paused(l.Client, l.From, sent); total > 0 && sent-total <= l.To {
+	// A pause counts only if the request would have left in time without it. Otherwise the work was too long for the lease. Where
+	// the lease was over when it was handed out, what came before counts, too.
+	from := l.From
+	if !l.held() {
+		from = l.Invoked
+	}
+	if total, pause := ix.paused(l.Client, from, sent); total > 0 && sent-total <= l.To {
 		return BoundedPause, []int{pause}
 	}
 	// Nor would it have been, had the client not waited for messages of its earlier work that were late. How long its lock takes
