@@ -523,7 +523,7 @@ func TestStoppedReplicaLosesNothing(t *testing.T) {
 	if stopSignal == nil {
 		t.Skip("no process can be paused here")
 	}
-	for range 5 {
+	for range 20 {
 		if stoppedReplicaFinds(t) {
 			return
 		}
@@ -546,7 +546,7 @@ func stoppedReplicaFinds(t *testing.T) bool {
 	if err := r.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(500 * time.Millisecond); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if replica.do("GET", "lock") == "$2\r\nt1\r\n" {
 			return true
 		}
