@@ -118,6 +118,9 @@ func (s *shrinker) refusal() error {
 	case !slices.Contains(s.last.failing(), s.Failing):
 		return fmt.Errorf("not reproduced: with this plan and seed it is not the case that %s", s.Failing)
 	}
+	if len(s.last.Result.Unmet) == 0 {
+		return fmt.Errorf("the plan has no part in it: without its faults it is the case as well that %s", s.Failing)
+	}
 	return fmt.Errorf("nothing is proved: %s", strings.Join(s.last.Result.Unmet, "; "))
 }
 

@@ -1,0 +1,57 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// A plan is taken further by what its run comes to after its last perturbation, and by nothing else: so each set comes once.
+func TestAfter(t *testing.T) {
+	at := func(d time.Duration, node string) Perturbation {
+		return Perturbation{At: d, Steps: []Step{AtStart{sim.Crash{Process: node}}}}
+	}
+	possible := func() []Perturbation {
+		return []Perturbation{at(1, "n1"), at(5, "n1"), at(5, "n2"), at(5, "n3"), at(9, "n1")}
+	}
+	if got, want := fmt.Sprint(after([]Perturbation{at(1, "n1"), at(5, "n2")}, possible())), fmt.Sprint(possible()[3:]); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := after(nil, possible()); len(got) != len(possible()) {
+		t.Errorf("of the calm run only %v", got)
+	}
+}
+
+// What mends a link has an effect even if nothing was broken, so that it does not count.
+func TestIdle(t *testing.T) {
+	link := sim.Link{From: "c1", To: "n1", Both: true}
+	other := sim.Link{From: "c1", To: "n2", Both: true}
+	p := Perturbation{Kind: Parting, Steps: []Step{AtStart{sim.Cut{Link: link}}, AtStart{sim.Cut{Link: other}}, At{time.Second, sim.Heal{Link: link}}}}
+	if !p.idle([]string{"cut c1-n1", "cut c1-n2"}) {
+		t.Error("neither cut had an effect, and the perturbation is said to have had one")
+	}
+	if p.idle([]string{"cut c1-n1"}) {
+		t.Error("one cut had an effect, and the perturbation is said to have had none")
+	}
+}
+
+// What the calm run violates as well is not the doing of a plan, and is not reduced to it.
+func TestShrinkRefusesWhatNeedsNoFault(t *testing.T) {
+	calm := calmShape(t, Shape{Lock: "nolock"})
+	plan := []Perturbation{{Kind: Pausing, Client: "c1", Before: 1, Steps: []Step{Pause{time.Second}}}}
+	err := series(func(play player) {
+		x := &explorer{calm: calm, build: clients.NewNoLock, play: play}
+		_, err := newShrinker(t.Context(), x, shrinking{Plan: plan, Failing: Failing{checker.LeaseExclusion, checker.None}}, 1)
+		if err == nil || !strings.Contains(err.Error(), "the plan has no part in it") {
+			t.Errorf("error %v", err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
