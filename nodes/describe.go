@@ -14,11 +14,16 @@ const tokenLength = 16
 
 // describeRequest renders commands for a reader, with tokens named and scripts shortened to the beginning of their digest.
 func describeRequest(data []byte, name func(string) string) string {
+	return describeParsed(data, &parsed{}, name)
+}
+
+// describeParsed is describeRequest for a caller that wants to know what had to be parsed for it.
+func describeParsed(data []byte, p *parsed, name func(string) string) string {
 	var b strings.Builder
-	b.Grow(len(data)) // the text has fewer: commands come with the lengths of their arguments, and tokens are longer than names
-	var room [8]string
-	if cmd, n, _ := appendArgs(room[:0], data); n == len(data) && len(cmd) > 0 { // nearly all requests
+	b.Grow(len(data))                                                    // the text has fewer: commands come with the lengths of their arguments, and tokens are longer than names
+	if cmd, n, _ := parseCommand(data); n == len(data) && len(cmd) > 0 { // nearly all requests
 		describeCommand(&b, cmd, name)
+		*p = parsed{data, cmd}
 		return b.String()
 	}
 	cmds, rest, err := ParseCommands(data)

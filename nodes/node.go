@@ -14,7 +14,9 @@ type Node struct {
 
 	world  *sim.World
 	serves *sim.Conn // the connection whose bytes are being worked on
+	ring   func()    // expire, made once
 	owners owners
+	parsed parsed // by Describe, for Receive
 	// marks says which lease a value has stood for, by key and value: a disk may bring back what had changed since.
 	marks map[[2]string]string
 
@@ -35,6 +37,7 @@ type Node struct {
 // Serve adds a process to the world that is a Redis node.
 func Serve(w *sim.World, name string) *Node {
 	n := &Node{world: w, owners: owners{}}
+	n.ring = n.expire
 	n.Process = w.Serve(name, n)
 	n.Redis = NewRedis(n.Process.Wall().Now)
 	n.Observe(n.changed)
@@ -74,7 +77,7 @@ func (n *Node) Receive(c *sim.Conn, data []byte) {
 	case line:
 		state.receive(data)
 	case *Session:
-		if replies := state.Feed(data); len(replies) > 0 {
+		if replies := state.feed(data, &n.parsed); len(replies) > 0 {
 			c.Write(replies)
 		}
 		if state.Closed() { // QUIT, or bytes that are no Redis protocol
@@ -142,7 +145,7 @@ func (n *Node) expire() {
 // asked for it, or in its own time; for its clients that makes no difference.
 func (n *Node) setAlarm() {
 	t, _ := n.NextDeadline()
-	n.Process.Alarm(t, n.expire)
+	n.Process.Alarm(t, n.ring)
 }
 
 // changed turns a change of a key into an event.
@@ -216,5 +219,5 @@ func (n *Node) Describe(data []byte, reply bool, name func(string) string) strin
 		}
 		return describeReply(data, name)
 	}
-	return describeRequest(data, name)
+	return describeParsed(data, &n.parsed, name)
 }

@@ -3,7 +3,6 @@ package nodes
 import (
 	"bytes"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,10 +43,7 @@ func ParseCommands(data []byte) (cmds [][]string, rest []byte, err error) {
 //
 // No library at hand does this: miniredis reads requests from a blocking reader in a goroutine of its own, and go-redis
 // reads replies only.
-func parseCommand(data []byte) (args []string, n int, err error) { return appendArgs(nil, data) }
-
-// appendArgs is parseCommand for a caller that has room for the args.
-func appendArgs(room []string, data []byte) (args []string, n int, err error) {
+func parseCommand(data []byte) (args []string, n int, err error) {
 	if data[0] != '*' {
 		return parseInline(data)
 	}
@@ -80,11 +76,26 @@ func appendArgs(room []string, data []byte) (args []string, n int, err error) {
 	}
 	// One string holds all arguments: two allocations for a command of any length.
 	text := string(data[:pos])
-	args = slices.Grow(room, len(spans))
+	args = make([]string, 0, len(spans))
 	for _, s := range spans {
 		args = append(args, text[s.from:s.to])
 	}
 	return args, pos, nil
+}
+
+// parsed is a request of one command whose args are known.
+type parsed struct {
+	data []byte
+	args []string
+}
+
+// take returns the args if they are those of data, to whoever asks first: who runs a command may change its args.
+func (p *parsed) take(data []byte) (args []string) {
+	if len(p.data) == len(data) && len(data) > 0 && &p.data[0] == &data[0] {
+		args = p.args
+		*p = parsed{}
+	}
+	return args
 }
 
 // parseLength reads the number from pos to the end of the line, and says where the next line begins: 0 while the line

@@ -39,7 +39,10 @@ type queued struct {
 
 // Feed takes bytes as they arrive from the network, runs each command that is complete with them, and returns the
 // replies. A reply that takes time comes through [Redis.OnReply]. After bytes that break the protocol, and after QUIT, the session is [Session.Closed].
-func (s *Session) Feed(data []byte) (reply []byte) {
+func (s *Session) Feed(data []byte) (reply []byte) { return s.feed(data, &parsed{}) }
+
+// feed is Feed for a caller that may know what data say.
+func (s *Session) feed(data []byte, known *parsed) (reply []byte) {
 	if s.Closed() {
 		return nil
 	}
@@ -51,7 +54,11 @@ func (s *Session) Feed(data []byte) (reply []byte) {
 	r.out = r.out[:0]
 	r.feeding = true
 	for len(data) > 0 && !s.closed && !s.waiting {
-		args, n, err := parseCommand(data)
+		args, n := known.take(data), len(data)
+		var err error
+		if args == nil {
+			args, n, err = parseCommand(data)
+		}
 		if err != nil {
 			r.out.fail("ERR " + err.Error())
 			s.Close()

@@ -310,13 +310,18 @@ func (p *Process) Alarm(t time.Time, f func()) {
 	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.queue.remove(&p.alarm)
 	if t.IsZero() {
+		w.queue.remove(&p.alarm)
 		return
 	}
 	p.noticed(true)
-	p.alarm.class, p.alarm.key, p.alarm.act = classTimer, p.Name, actionFunc(f)
-	p.alarm.at = p.wall.when(w.Now(), t.Sub(w.start))
+	at := p.wall.when(w.Now(), t.Sub(w.start))
+	p.alarm.act = actionFunc(f)
+	if p.alarm.index >= 0 && p.alarm.at == at {
+		return // most commands change no deadline
+	}
+	w.queue.remove(&p.alarm)
+	p.alarm.class, p.alarm.key, p.alarm.at = classTimer, p.Name, at
 	w.push(&p.alarm)
 }
 

@@ -283,7 +283,7 @@ func (w *World) wake() {
 func (w *World) note(e *Event) {
 	w.trace.event(e)
 	if all := &w.history.Events; len(*all) == cap(*all) {
-		*all = slices.Grow(*all, max(64, len(*all))) // events are large: append would copy them more often
+		*all = slices.Grow(*all, max(256, len(*all))) // events are large: append would copy them more often
 	}
 	w.history.Events = append(w.history.Events, *e)
 	for _, f := range w.watch {
