@@ -33,6 +33,10 @@ bench: ## what simulated commands cost, as ratios, Redlock runs per second, and 
 	GOMAXPROCS=1 $(GO) test ./scenarios -run '^$$' -bench . -benchtime 100x
 	$(GO) test ./cmd/lockstep -run '^$$' -bench . -benchtime 3x
 
+.PHONY: fidelity
+fidelity: redis-server ## compare simulation and real servers, ten times each run, and renew docs/fidelity.md; half an hour
+	$(GO) test ./cmd/lockstep -run Fidelity -timeout 0 -args -fidelity 10
+
 .PHONY: fuzz
 fuzz: ## fuzz the parsers and the plans of explorations, a minute each
 	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s

@@ -35,6 +35,13 @@ type Client struct {
 	op   string      // what the client is doing
 	opID int
 	open bool // its lane has begun and not ended
+
+	clocks clocks
+	unmet  []int        // faults of its clocks that it has not been told of
+	set    int          // faults of its clocks so far
+	known  int          // of those that its process lives by
+	told   bool         // its lane has begun, so that it must be told
+	tell   func(answer) // what it has not asked for; nil: there is nobody
 }
 
 // Client adds a client, which can reach every server that the cluster has.
@@ -60,6 +67,13 @@ func (c *Cluster) Client(name string) (*Client, error) {
 			return nil, err
 		}
 		p.addrs[s.name] = addr
+	}
+	if g := c.group; g != nil {
+		addr, err := g.nodes[0].proxy.listenFor(p, g.leading)
+		if err != nil {
+			return nil, err
+		}
+		p.addrs[groupAddr] = addr
 	}
 	return p, nil
 }
@@ -172,21 +186,25 @@ func (p *Client) converse(conn net.Conn, dec *json.Decoder, first question) {
 	defer conn.Close()
 	var mu sync.Mutex // of writing
 	enc := json.NewEncoder(conn)
-	answer := func(q question) {
-		p.c.work.Go(func() {
-			a := p.answer(q)
-			mu.Lock()
-			defer mu.Unlock()
-			enc.Encode(a) // a client that is gone need not be told
-		})
+	tell := func(a answer) {
+		mu.Lock()
+		defer mu.Unlock()
+		enc.Encode(a) // a client that is gone need not be told
 	}
+	answer := func(q question) { p.c.work.Go(func() { tell(p.answer(q)) }) }
+	p.listens(tell)
+	defer p.listens(nil)
 	answer(first)
 	for {
 		var q question
-		if dec.Decode(&q) != nil {
+		switch {
+		case dec.Decode(&q) != nil:
 			return
+		case q.Set > 0:
+			p.lives(q.Set)
+		default:
+			answer(q)
 		}
-		answer(q)
 	}
 }
 
@@ -198,7 +216,7 @@ func (p *Client) answer(q question) (a answer) {
 	if q.Hello != nil {
 		select {
 		case <-p.begun:
-			a.Start = c.start.UnixNano()
+			a.Start, a.Clocks = c.start.UnixNano(), p.begins()
 		case <-c.ctx.Done():
 		}
 		return a
@@ -215,11 +233,68 @@ func (p *Client) answer(q question) (a answer) {
 		c.mu.Unlock()
 	case q.Pause > 0:
 		c.Inject(sim.Pause{Process: p.name, For: q.Pause})
+	case len(q.Bite) > 0:
+		c.mu.Lock()
+		for _, id := range q.Bite {
+			c.bite(id)
+		}
+		c.mu.Unlock()
 	case q.End:
 		p.end()
 	}
 	p.awake()
 	return a
+}
+
+// listens notes who tells the process what it has not asked for.
+func (p *Client) listens(tell func(answer)) {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	p.tell = tell
+	p.c.changed.Broadcast()
+}
+
+// begins returns what the process has to know of its clocks when its lane begins; nil: they are right.
+func (p *Client) begins() *setClocks {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	p.told, p.known = true, p.set
+	if p.set == 0 {
+		return nil
+	}
+	return &setClocks{p.set, p.clocks, p.unmet}
+}
+
+// lives notes that the process lives by clocks that it was told of.
+func (p *Client) lives(nr int) {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	p.known = max(p.known, nr)
+	p.c.changed.Broadcast()
+}
+
+// setClocks applies a fault to the clocks of the process, which lives by them when the function that is returned returns,
+// unless it is stopped: then it finds out when it goes on. The caller holds Cluster.mu.
+func (p *Client) setClocks(f sim.Fault, id int) func() {
+	c := p.c
+	p.clocks = p.clocks.set(f, c.Now())
+	p.set++
+	if !p.told {
+		p.unmet = append(p.unmet, id)
+		return nil
+	}
+	tell, news := p.tell, setClocks{p.set, p.clocks, []int{id}}
+	if tell == nil {
+		return nil // there is no process any more
+	}
+	return func() {
+		tell(answer{Clocks: &news})
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for p.known < news.Nr && p.tell != nil && !p.paused && !c.closed {
+			c.changed.Wait()
+		}
+	}
 }
 
 // Record enters an event of this client into the history, with the time of this moment. A fault that was to come right

@@ -26,12 +26,14 @@ type Cluster struct {
 	changed   *sync.Cond // of mu: something has changed that somebody may wait for
 	closed    bool
 	history   []sim.Event
+	instant   time.Duration // of what is noted; 0: the time
 	watchers  []func(sim.Event)
 	leases    *sim.Leases
 	faults    []injected
 	chosen    []*armed
 	processes map[string]*process
 	links     map[[2]string]*direction
+	group     *realGroup // nil: the nodes are strangers to each other
 }
 
 // process is a client or a server, as far as faults can tell.
@@ -47,16 +49,26 @@ type process struct {
 	ahead   time.Duration // how far its wall clock is ahead
 }
 
+// newCluster returns a cluster without servers.
+func newCluster(ctx context.Context) *Cluster {
+	c := &Cluster{
+		agenda: newAgenda(), leases: sim.NewLeases(), processes: map[string]*process{}, links: map[[2]string]*direction{},
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.changed = sync.NewCond(&c.mu)
+	return c
+}
+
 // StartCluster starts a redis-server for each name. The run begins when all of them answer. The caller must [Cluster.Close]
 // what it gets; the end of ctx does it, too, and frees everything that waits.
-func StartCluster(ctx context.Context, names []string) (*Cluster, error) {
+//
+// Kinds say how they persist, in the same order; those that are left out keep what a kill -9 leaves.
+func StartCluster(ctx context.Context, names []string, kinds ...Persistence) (*Cluster, error) {
 	path, err := findServer()
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{
-		agenda: newAgenda(), leases: sim.NewLeases(), processes: map[string]*process{}, links: map[[2]string]*direction{},
-	}
+	c := newCluster(ctx)
 	if c.dir, err = os.MkdirTemp("", "lockstep-"); err != nil {
 		return nil, err
 	}
@@ -64,19 +76,17 @@ func StartCluster(ctx context.Context, names []string) (*Cluster, error) {
 		os.RemoveAll(c.dir)
 		return nil, err
 	}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.changed = sync.NewCond(&c.mu)
-
 	servers, errs := make([]*Server, len(names)), make([]error, len(names))
 	var all sync.WaitGroup
 	for i := range names {
-		all.Go(func() { servers[i], errs[i] = startServer(c.ctx, path, c.dir) })
+		all.Go(func() { servers[i], errs[i] = startServer(c.ctx, path, c.dir, kindAt(kinds, i).extra()...) })
 	}
 	all.Wait()
 	for i, s := range servers {
 		if s != nil {
-			n := newRealNode(c, names[i], s)
+			n := newRealNode(c, names[i], s, kindAt(kinds, i))
 			n.proxy = c.serve(names[i], n)
+			errs[i] = n.begin()
 		}
 	}
 	context.AfterFunc(c.ctx, c.halt)
@@ -108,7 +118,13 @@ func (c *Cluster) Begin() error {
 			return c.Err()
 		}
 	}
-	c.start = time.Now()
+	c.awaitSecond()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.start, c.history = time.Now(), nil // servers of a group have been talking to each other
+	if c.group != nil {
+		c.group.begin()
+	}
 	return nil
 }
 
@@ -174,6 +190,9 @@ func (c *Cluster) halt() {
 			p.proxy.close()
 		}
 	}
+	if c.group != nil {
+		c.group.close()
+	}
 	c.changed.Broadcast()
 }
 
@@ -192,8 +211,10 @@ func (c *Cluster) Close() {
 	c.mu.Unlock()
 	all.Wait()
 	c.work.Wait()
-	os.RemoveAll(c.dir)
-	c.broom.end()
+	if c.broom != nil { // it has a directory
+		os.RemoveAll(c.dir)
+		c.broom.end()
+	}
 }
 
 var errClosed = errors.New("the cluster was closed")

@@ -147,8 +147,13 @@ var errNobodyKnows = errors.New("nobody knows the primary")
 // askLimit is how long a client waits for the answer of a sentinel, by its steady clock.
 const askLimit = 200 * time.Millisecond
 
+// dialer is a client of either kind, as far as it opens connections.
+type dialer interface {
+	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
 // inquire has a client ask a server one thing over a connection of its own.
-func inquire(ctx context.Context, p *sim.Process, addr string, args ...string) (reply any, err error) {
+func inquire(ctx context.Context, p dialer, addr string, args ...string) (reply any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	c, err := p.DialContext(ctx, "tcp", addr)

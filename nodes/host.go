@@ -8,17 +8,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
 	"lockstep/sim"
 )
 
 // Host is what a client process has of the [Cluster] that it belongs to: the host of a worker. It is a connection to the
-// process that keeps the history. All but Steady and Until asks something there and waits for the answer, so that whatever
+// process that keeps the history. All but the clocks, Steady and Until asks something there and waits for the answer, so that whatever
 // is to happen to the client at one of its steps, happens before the next: it is stopped, or killed, while it waits.
 //
-// The clocks of a client process are those of the machine, and its network is the machine's. When the process at the other
-// end is gone, so is this one.
+// The clocks of a client process are those of the machine, and wrong by what the faults of the run say; its network is the
+// machine's. When the process at the other end is gone, so is this one.
 type Host struct {
-	start time.Time // of the run
+	start  time.Time // of the run
+	clocks *hostClocks
 
 	mu      sync.Mutex // guards all below, and writing
 	out     *json.Encoder
@@ -40,7 +43,9 @@ type question struct {
 	Doing  *doing        `json:"doing,omitempty"`
 	Lease  bool          `json:"lease,omitempty"`
 	Pause  time.Duration `json:"pause,omitempty"`
-	End    bool          `json:"end,omitempty"` // of the lane
+	End    bool          `json:"end,omitempty"`  // of the lane
+	Bite   []int         `json:"bite,omitempty"` // faults of its clocks that it has met
+	Set    int           `json:"set,omitempty"`  // its clocks are set (setClocks.Nr); not answered
 }
 
 type hello struct {
@@ -53,11 +58,12 @@ type doing struct {
 	ID int    `json:"id"`
 }
 
-// answer is what it gets.
+// answer is what it gets, or, with the ID 0, is told unasked.
 type answer struct {
-	ID    int    `json:"id"`
-	Lease string `json:"lease,omitempty"`
-	Start int64  `json:"start,omitempty"` // of the run, in nanoseconds since 1970
+	ID     int        `json:"id"`
+	Lease  string     `json:"lease,omitempty"`
+	Start  int64      `json:"start,omitempty"` // of the run, in nanoseconds since 1970
+	Clocks *setClocks `json:"clocks,omitempty"`
 }
 
 // Join makes this process the client that it was started to be. It returns when the client's lane begins.
@@ -73,11 +79,16 @@ func Join(c Contact) (*Host, error) {
 	}
 	runtime.SetDefaultGOMAXPROCS()
 	h := &Host{out: json.NewEncoder(conn), waiting: map[int]chan answer{}}
+	h.clocks = newHostClocks(func(faults []int) { h.ask(question{Bite: faults}) })
 	go h.listen(conn)
 	a := h.ask(question{Hello: &hello{c.Key, os.Getpid()}})
 	// Both processes read one clock, the machine's on the wall. From here on the steady one counts.
 	now := time.Now()
 	h.start = now.Add(-time.Duration(now.UnixNano() - a.Start))
+	h.clocks.begin(h.start)
+	if a.Clocks != nil {
+		h.clocks.set(*a.Clocks)
+	}
 	return h, nil
 }
 
@@ -87,6 +98,13 @@ func (h *Host) listen(conn net.Conn) {
 		var a answer
 		if dec.Decode(&a) != nil {
 			os.Exit(1) // nobody is there whom the lane could matter to
+		}
+		if a.ID == 0 {
+			h.clocks.set(*a.Clocks)
+			h.mu.Lock()
+			h.out.Encode(question{Set: a.Clocks.Nr})
+			h.mu.Unlock()
+			continue
 		}
 		h.mu.Lock()
 		waits := h.waiting[a.ID]
@@ -123,8 +141,14 @@ func (h *Host) Pause(d time.Duration) { h.ask(question{Pause: d}) }
 // End says that the lane is over. What the process does beyond that, the run does not wait for.
 func (h *Host) End() { h.ask(question{End: true}) }
 
-// Steady is the time since the start of the run.
-func (h *Host) Steady() time.Duration { return time.Since(h.start) }
+// Clock is the steady clock of the process, for the code under test: it drifts but never jumps, as do its timers.
+func (h *Host) Clock() clockwork.Clock { return steadyClock{h.clocks} }
+
+// Wall is the clock on the wall: it drifts, jumps and slews.
+func (h *Host) Wall() clockwork.Clock { return wallClock{steadyClock{h.clocks}} }
+
+// Steady is what the steady clock shows, since the start of the run.
+func (h *Host) Steady() time.Duration { return h.clocks.steady() }
 
 // Until waits until a time of the run.
-func (h *Host) Until(t time.Duration) { time.Sleep(t - h.Steady()) }
+func (h *Host) Until(t time.Duration) { time.Sleep(t - time.Since(h.start)) }

@@ -15,9 +15,16 @@ func (c *Cluster) note(process string, e sim.Event) {
 	}
 	e.Process = process
 	e.At = c.Now()
-	e.Clock = e.At // no clock of a client is wrong here
+	if c.instant != 0 {
+		e.At = c.instant
+	}
+	e.Clock = e.At
 	if p := c.processes[process]; p != nil {
 		e.Wall = p.ahead
+		if k := p.client; k != nil {
+			e.Clock = k.clocks.steady(e.At)
+			e.Wall = e.Clock + k.clocks.ahead(e.At) - e.At
+		}
 	}
 	c.history = append(c.history, e)
 	for _, f := range c.watchers {
@@ -25,9 +32,24 @@ func (c *Cluster) note(process string, e sim.Event) {
 	}
 }
 
+// atOnce has all events that f notes happen at one instant. It must not take long.
+func (c *Cluster) atOnce(f func()) {
+	c.mu.Lock()
+	c.instant = c.Now()
+	c.mu.Unlock()
+	f()
+	c.mu.Lock()
+	c.instant = 0
+	c.mu.Unlock()
+}
+
 // noteFault enters a fault into the history. Consequences of other faults have the id 0. The caller holds mu.
 func (c *Cluster) noteFault(f sim.Fault, id int) {
-	c.note(f.Target(), sim.Event{Kind: sim.Injected, Op: f.Verb(), ID: id, Value: f.String()})
+	e := sim.Event{Kind: sim.Injected, Op: f.Verb(), ID: id, Value: f.String()}
+	if d, ok := f.(sim.Drift); ok {
+		e.PPM = d.PPM
+	}
+	c.note(f.Target(), e)
 }
 
 // bite notes that a fault had its first effect. The caller holds mu.

@@ -8,7 +8,7 @@ import (
 	"lockstep/sim"
 )
 
-// direction is one direction between a client and a server: all connections from one to the other share its faults.
+// direction is one direction between a client and a server, or two servers: all connections from one to the other share its faults.
 type direction struct {
 	from, to string
 	delay    time.Duration
@@ -18,7 +18,7 @@ type direction struct {
 	cutID, holdID, delayID int // the faults in force
 }
 
-// message is one request of a client, or one reply.
+// message is one request of a client, or one reply; between servers, what was read at once.
 type message struct {
 	data    []byte
 	cmd     []string // of a request to a Redis node
@@ -30,6 +30,8 @@ type message struct {
 
 	ready time.Duration // earliest arrival
 	held  int           // fault that holds it; 0 if none does
+
+	opens, ends bool // between servers: no bytes, but the beginning or the end of the connection
 }
 
 // armed is a fault that waits for its message.
@@ -42,11 +44,17 @@ type armed struct {
 // flow is one direction of one connection: what is on its way, in order.
 type flow struct {
 	*direction
-	relay *relay
+	on    carrier
 	to    *process
 	queue []*message
 	taken bool // a message was taken off, and its receiver may not have it yet
 	ended bool // nothing more will be sent
+}
+
+// carrier is a connection whose two flows share its end. The caller of its methods holds mu.
+type carrier interface {
+	lost() bool // it was reset
+	reset()
 }
 
 // link returns the direction from one process to another. The caller holds mu.
@@ -82,7 +90,7 @@ func (c *Cluster) directions(l sim.Link) []*direction {
 // send puts a message on its way. The caller holds mu.
 func (c *Cluster) send(f *flow, m *message) {
 	m.sent = c.Now()
-	if f.relay.broken {
+	if f.on.lost() {
 		c.noteMessage(sim.Drop, f.direction, m)
 		return
 	}
@@ -92,7 +100,7 @@ func (c *Cluster) send(f *flow, m *message) {
 	}
 	delay += c.choose(f, m)
 	m.ready = m.sent + delay
-	if f.relay.broken {
+	if f.on.lost() {
 		return // a chosen fault reset it
 	}
 	f.queue = append(f.queue, m)
@@ -128,7 +136,7 @@ func (c *Cluster) choose(f *flow, m *message) (delay time.Duration) {
 		case sim.ResetMessage:
 			c.bite(a.id)
 			c.noteMessage(sim.Drop, f.direction, m)
-			f.relay.reset()
+			f.on.reset()
 		}
 		return true
 	})
@@ -145,7 +153,7 @@ func (c *Cluster) next(f *flow) *message {
 	}
 	for {
 		switch {
-		case f.relay.broken, len(f.queue) == 0 && f.ended:
+		case f.on.lost(), len(f.queue) == 0 && f.ended:
 			return nil
 		case len(f.queue) == 0, c.blocked(f):
 			c.changed.Wait()

@@ -15,18 +15,35 @@ import (
 // ErrSimOnly says that a fault can be injected in simulation only.
 var ErrSimOnly = errors.New("sim only")
 
-// Injectable says why a fault cannot be injected into a [Cluster]; nil if it can. Node says which processes are Redis nodes.
-func Injectable(f sim.Fault, node func(process string) bool) error {
+// Injectable says why a fault cannot be injected into a [Cluster]; nil if it can. Node says which processes are Redis nodes,
+// client which are clients.
+//
+// The clock of a redis-server process is that of the machine. A jump can be given to its keys, all at once; for a drift or a
+// slew they would have to be moved all the time.
+func Injectable(f sim.Fault, node, client func(process string) bool) error {
 	switch f := f.(type) {
 	case sim.Pause:
 		if stopSignal == nil {
 			return fmt.Errorf("%w: %s: no process can be stopped from running on %s", ErrSimOnly, f, runtime.GOOS)
 		}
 		return nil
-	case sim.Resume, sim.Crash, sim.Restart, sim.Cut, sim.Heal, sim.Hold, sim.ReleaseLink, sim.Delay, sim.Reset, sim.Chosen:
+	case sim.Stop:
+		if termSignal == nil && node(f.Process) {
+			return fmt.Errorf("%w: %s: no process can be asked to end on %s", ErrSimOnly, f, runtime.GOOS)
+		}
+		return nil
+	case sim.Resume, sim.Crash, sim.Restart, sim.Promote, sim.Follow, sim.Cut, sim.Heal, sim.Hold, sim.ReleaseLink, sim.Delay, sim.Reset, sim.Chosen:
 		return nil
 	case sim.Jump:
-		if node(f.Process) {
+		if node(f.Process) || client(f.Process) {
+			return nil
+		}
+	case sim.Drift:
+		if client(f.Process) {
+			return nil
+		}
+	case sim.Slew:
+		if client(f.Process) {
 			return nil
 		}
 	}
@@ -39,7 +56,9 @@ func (c *Cluster) Inject(f sim.Fault) {
 	c.mu.Lock()
 	c.faults = append(c.faults, injected{fault: f})
 	id := len(c.faults)
-	c.noteFault(f, id)
+	if !c.revives(f) { // else it has come when the server is there again
+		c.noteFault(f, id)
+	}
 	act := c.inject(f, id)
 	c.changed.Broadcast()
 	c.mu.Unlock()
@@ -58,11 +77,30 @@ func (c *Cluster) inject(f sim.Fault, id int) (act func()) {
 		c.biteIf(did, id)
 		return act
 	case sim.Crash:
-		return c.crash(c.process(f.Process), id)
+		exit := Killed
+		if f.Power {
+			exit = PowerLost
+		}
+		return c.crash(c.process(f.Process), exit, id)
+	case sim.Stop:
+		return c.crash(c.process(f.Process), Stopped, id)
+	case sim.Promote:
+		return c.replication(c.process(f.Process), id, (*realNode).promote)
+	case sim.Follow:
+		primary := c.process(f.Primary).node()
+		return c.replication(c.process(f.Process), id, func(n *realNode) bool { return n.follow(primary) })
 	case sim.Restart:
 		return c.restart(c.process(f.Process), f.Empty, id)
 	case sim.Jump:
-		return c.jump(c.process(f.Process), f, id)
+		p := c.process(f.Process)
+		if p.client != nil {
+			return p.client.setClocks(f, id)
+		}
+		return c.jump(p, f, id)
+	case sim.Slew:
+		return c.process(f.Process).client.setClocks(f, id)
+	case sim.Drift:
+		return c.process(f.Process).client.setClocks(f, id)
 	case sim.Cut:
 		for _, d := range c.directions(f.Link) {
 			d.cut, d.cutID = true, id
@@ -161,7 +199,7 @@ func (c *Cluster) resume(p *process) (did bool, act func()) {
 	return true, nil
 }
 
-func (c *Cluster) crash(p *process, id int) func() {
+func (c *Cluster) crash(p *process, how Exit, id int) func() {
 	if p.crashed {
 		return nil
 	}
@@ -183,10 +221,22 @@ func (c *Cluster) crash(p *process, id int) func() {
 	p.proxy.resetAll()
 	return func() {
 		if n := p.node(); n != nil {
-			n.crash()
+			if err := n.crash(how); err != nil {
+				c.fail(fmt.Errorf("%s: %w", p.name, err))
+			}
 		}
 		bite()
 	}
+}
+
+// revives says whether a fault is a restart that brings a server back. The caller holds mu.
+func (c *Cluster) revives(f sim.Fault) bool {
+	r, ok := f.(sim.Restart)
+	if !ok {
+		return false
+	}
+	p := c.process(r.Process)
+	return p.crashed && p.proxy != nil
 }
 
 // restart returns at once; the server takes its time.
@@ -207,17 +257,23 @@ func (c *Cluster) revive(p *process, empty bool, id int) {
 	c.mu.Lock()
 	crashes := p.crashes
 	c.mu.Unlock()
-	if n := p.node(); n != nil {
-		if err := n.restart(empty); err != nil {
-			c.fail(fmt.Errorf("%s: %w", p.name, err))
-			return
-		}
+	back := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.noteFault(sim.Restart{Process: p.name, Empty: empty}, id)
+	}
+	if n := p.node(); n == nil {
+		back()
+	} else if err := n.restart(empty, back); err != nil {
+		c.fail(fmt.Errorf("%s: %w", p.name, err))
+		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.bite(id)
 	if p.crashes == crashes {
 		p.crashed = false
+		c.changed.Broadcast()
 	}
 }
 
@@ -229,6 +285,9 @@ func (c *Cluster) jump(p *process, f sim.Jump, id int) func() {
 		defer c.mu.Unlock()
 		if err != nil && !p.crashed {
 			c.fail(fmt.Errorf("%s: %w", p.name, err))
+		}
+		if !felt { // but when the clock counts
+			n.jumps = append(n.jumps, id)
 		}
 		c.biteIf(felt, id)
 	}
@@ -242,6 +301,9 @@ func (c *Cluster) jump(p *process, f sim.Jump, id int) func() {
 func (c *Cluster) resetLink(a, b *process) (broke bool) {
 	if a.proxy == nil {
 		a, b = b, a
+	}
+	if b.client == nil {
+		return c.group != nil && c.group.resetWires(a, b)
 	}
 	for r := range a.proxy.relays {
 		if r.client == b.client {
@@ -269,7 +331,6 @@ func (c *Cluster) Restore() {
 			}
 		}
 		if p.crashed && p.proxy != nil {
-			c.noteFault(sim.Restart{Process: name}, 0)
 			acts.Go(func() { c.revive(p, false, 0) })
 		}
 	}

@@ -16,10 +16,11 @@ import (
 // them in the order of their names), a key that is set and gone within one command, and that a value was set with NX in a
 // script or a transaction, so that it stands for a lease only if it is a token.
 type observer struct {
-	server *Server
-	report func(Change)
-	keys   map[string]entry // as last seen; deadlines by the wall clock of the node, with its jumps
-	ahead  int64            // how far that is ahead of the machine's clock, in milliseconds
+	server  *Server
+	report  func(Change)
+	keys    map[string]entry // as last seen; deadlines by the wall clock of the node, with its jumps
+	ahead   int64            // how far that is ahead of the machine's clock, in milliseconds
+	follows bool             // it is that of a replica, which lets no key expire
 }
 
 // look reports what a command did. Cause is a Change that says whose command it was, and which.
@@ -28,8 +29,25 @@ func (o *observer) look(cause Change) error {
 	if err != nil {
 		return err
 	}
+	if err := o.seen(at, is); err != nil {
+		return err
+	}
+	o.compare(at, is, cause)
+	return nil
+}
+
+// seen adds to a snapshot what the server hides from it.
+func (o *observer) seen(at int64, is map[string]entry) error {
+	if o.follows {
+		return o.hidden(at, is)
+	}
+	return nil
+}
+
+// compare reports what has become of the keys, which are seen as they are at a time.
+func (o *observer) compare(at int64, is map[string]entry, cause Change) {
 	// A key that came to its end between the last look and this one, and was taken again at once, did both.
-	for _, name := range overdue(o.keys, at) {
+	for _, name := range o.overdue(at) {
 		if now, lives := is[name]; !lives || now.value != o.keys[name].value {
 			o.drop(name, sim.Expire)
 		}
@@ -43,21 +61,31 @@ func (o *observer) look(cause Change) error {
 		}
 	}
 	o.keys = is
-	return nil
 }
 
 // expire reports the keys that have come to their end by now. It need not ask the server: a key that nobody re-timed is
 // gone, whether the server has noticed or, being paused, cannot.
 func (o *observer) expire() {
-	for _, name := range overdue(o.keys, time.Now().UnixMilli()+o.ahead) {
+	for _, name := range o.overdue(time.Now().UnixMilli() + o.ahead) {
 		o.drop(name, sim.Expire)
 	}
+}
+
+// overdue lists the keys that have come to their end.
+func (o *observer) overdue(at int64) []string {
+	if o.follows {
+		return nil
+	}
+	return overdue(o.keys, at)
 }
 
 // next returns the time, by the machine's clock, at which expire has something to do. The zero time is never.
 func (o *observer) next() time.Time {
 	var next int64
 	for _, e := range o.keys {
+		if o.follows {
+			break
+		}
 		if e.deadline != 0 && (next == 0 || e.deadline < next) {
 			next = e.deadline
 		}
@@ -79,18 +107,24 @@ func (o *observer) jump(by time.Duration) (felt bool, err error) {
 	return moved > 0, nil
 }
 
-// restarted reports what a crash and a restart did. What a command did whose reply the crash cut off is seen only now.
-func (o *observer) restarted(empty bool) error {
-	_, is, err := o.snapshot()
+// restarted returns what reports what a crash and a restart did. A key that came to its end meanwhile is not lost, whatever
+// became of the disk. What a command did whose reply the crash cut off is seen only now.
+func (o *observer) restarted() (report func(), err error) {
+	at, is, err := o.snapshot()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.keys)) {
-		if _, lives := is[name]; !lives && (empty || !o.over(name)) {
-			o.drop(name, sim.Lose)
+	if err := o.seen(at, is); err != nil {
+		return nil, err
+	}
+	return func() {
+		for _, name := range slices.Sorted(maps.Keys(o.keys)) {
+			if _, lives := is[name]; !lives && !o.over(name) {
+				o.drop(name, sim.Lose)
+			}
 		}
-	}
-	return o.look(Change{})
+		o.compare(at, is, Change{})
+	}, nil
 }
 
 func (o *observer) over(name string) bool {
@@ -106,7 +140,10 @@ func (o *observer) drop(name, op string) {
 }
 
 func (o *observer) snapshot() (at int64, keys map[string]entry, err error) {
-	at, keys, err = o.server.keys()
+	err = untilAnswered(func() error {
+		at, keys, err = o.server.keys()
+		return err
+	})
 	for name, e := range keys {
 		if e.deadline != 0 {
 			e.deadline += o.ahead

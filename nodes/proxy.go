@@ -51,6 +51,11 @@ func (c *Cluster) serve(name string, b backend) *Proxy {
 
 // listen opens a port for a client.
 func (p *Proxy) listen(client *Client) (addr string, err error) {
+	return p.listenFor(client, func() *Proxy { return p })
+}
+
+// listenFor opens a port for a client that leads, at each connection, to a server of one's choice.
+func (p *Proxy) listenFor(client *Client, to func() *Proxy) (addr string, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -69,7 +74,7 @@ func (p *Proxy) listen(client *Client) (addr string, err error) {
 			if err != nil {
 				return
 			}
-			p.accept(client, conn.(*net.TCPConn))
+			to().accept(client, conn.(*net.TCPConn))
 		}
 	})
 	return l.Addr().String(), nil
@@ -89,6 +94,9 @@ func (p *Proxy) resetAll() {
 		r.reset()
 	}
 }
+
+// errHungUp says that a server has ended a connection, which it may do to its clients when it gets another role.
+var errHungUp = errors.New("the server has ended the connection")
 
 // relay is one connection of a client, and what is on its way on it.
 type relay struct {
@@ -112,13 +120,15 @@ func (p *Proxy) accept(client *Client, conn *net.TCPConn) {
 		conn.Close()
 		return
 	}
-	r.requests = flow{direction: c.link(client.name, p.name), relay: r, to: &p.process}
-	r.replies = flow{direction: c.link(p.name, client.name), relay: r, to: &client.process}
+	r.requests = flow{direction: c.link(client.name, p.name), on: r, to: &p.process}
+	r.replies = flow{direction: c.link(p.name, client.name), on: r, to: &client.process}
 	p.relays[r] = true
 	c.work.Go(r.read)
 	c.work.Go(r.serve)
 	c.work.Go(r.write)
 }
+
+func (r *relay) lost() bool { return r.broken }
 
 // reset breaks the connection as a middlebox does that has forgotten it, and loses what is on its way. A request that the
 // server is at work on is carried out all the same. The caller holds mu.
@@ -187,6 +197,9 @@ func (r *relay) finish(err error) {
 		c.send(&r.replies, &message{data: []byte("-" + text + "\r\n"), text: text})
 	} else {
 		r.gone = true
+		if r.requests.cut { // the server does not hear of it
+			c.bite(r.requests.cutID)
+		}
 	}
 	c.changed.Broadcast()
 }
@@ -219,7 +232,7 @@ func (r *relay) serve() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		if !p.crashed {
+		if !p.crashed && !errors.Is(err, errHungUp) {
 			c.fail(fmt.Errorf("%s: %w", p.name, err))
 		}
 		r.reset()

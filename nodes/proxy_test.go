@@ -478,15 +478,17 @@ func TestClusterWithoutServer(t *testing.T) {
 
 func TestInjectable(t *testing.T) {
 	node := func(name string) bool { return name == "n1" }
+	client := func(name string) bool { return name == "c1" }
 	for fault, ok := range map[string]bool{
 		"pause c1": true, "crash n1": true, "jump n1 +1s": true, "on reply SET n1->c1 hold": true,
-		"jump c1 +1s": false, "drift c1 +5ppm": false, "drift n1 +5ppm": false, "slew n1 +1s over 1m": false,
+		"jump c1 +1s": true, "drift c1 +5ppm": true, "slew c1 +1s over 1m": true, "stop n1": true, "crash n1 power": true,
+		"drift n1 +5ppm": false, "slew n1 +1s over 1m": false, "jump resource +1s": false, "drift resource +5ppm": false,
 	} {
 		f, err := sim.ParseFault(fault)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Injectable(f, node)
+		err = Injectable(f, node, client)
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", fault, err)
 		}

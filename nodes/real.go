@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -20,15 +21,22 @@ type realNode struct {
 	proxy *Proxy
 
 	server   *Server
+	disk     realDisk
+	dead     bool          // the server has crashed, and has not been restarted
+	owed     time.Duration // by which its clock has jumped meanwhile
 	observer *observer
 	owners   owners
-	alarm    *time.Timer // for the next key to expire
-	relay    *relay      // whose request is being carried out
+	marks    map[[2]string]string // which lease a value has stood for, by key and value: a disk may bring it back
+	alarm    *time.Timer          // for the next key to expire
+	relay    *relay               // whose request is being carried out
 	request  *message
+	membership
 }
 
-func newRealNode(c *Cluster, name string, s *Server) *realNode {
-	n := &realNode{c: c, name: name, server: s, owners: owners{}}
+func newRealNode(c *Cluster, name string, s *Server, kind Persistence) *realNode {
+	n := &realNode{c: c, name: name, server: s, owners: owners{}, marks: map[[2]string]string{}}
+	n.disk = realDisk{server: s, disk: disk{kind: kind}}
+	s.watch(func(err error) { c.fail(fmt.Errorf("%s: %w", name, err)) })
 	n.observer = &observer{server: s, report: n.changed, keys: map[string]entry{}}
 	n.alarm = time.AfterFunc(time.Hour, n.ring)
 	n.alarm.Stop()
@@ -41,12 +49,15 @@ func (n *realNode) changed(change Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := n.owners.event(change, c.start, func() string {
-		if n.relay == nil { // it happened before anybody looked
-			return c.leases.Known(change.New)
+		if n.relay == nil || n.source != nil { // it happened before anybody looked, or is what a disk has brought back
+			return cmp.Or(n.marks[[2]string{change.Key, change.New}], c.leases.Known(change.New))
 		}
 		return c.leases.Set(n.relay.client.name, n.request.acquire, change.New, change.NX || n.owners.swapped(change))
 	})
-	if n.request != nil && e.By != "" {
+	if e.Lease != "" {
+		n.marks[[2]string{change.Key, change.New}] = e.Lease
+	}
+	if n.request != nil && n.source == nil && e.By != "" {
 		e.Sent = n.request.sent
 	}
 	c.note(n.name, e)
@@ -74,7 +85,21 @@ func (n *realNode) setAlarm() {
 	n.alarm.Stop()
 	if next := n.observer.next(); !next.IsZero() {
 		n.alarm.Reset(max(0, time.Until(next)))
+		n.counts()
 	}
+}
+
+// counts notes that the node has looked at its clock, for a key that ends, and so has met what was done to it.
+func (n *realNode) counts() {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	if n.source != nil {
+		return
+	}
+	for _, id := range n.jumps {
+		n.c.bite(id)
+	}
+	n.jumps = nil
 }
 
 // duplex is a connection to a server, whose replies are read one at a time by whoever listens.
@@ -89,7 +114,7 @@ type duplex struct {
 func (n *realNode) connect() (io.ReadWriteCloser, error) {
 	conn, err := net.Dial("tcp", n.server.Addr())
 	if err != nil {
-		return nil, err
+		return nil, n.server.cause(err)
 	}
 	return &duplex{Conn: conn, replies: bufio.NewReader(conn), answers: make(chan string, 1)}, nil
 }
@@ -102,6 +127,7 @@ func (n *realNode) hear(r *relay, d *duplex) {
 		text, err := proto.Read(d.replies)
 		if err != nil {
 			d.err = err
+			n.parted(r)
 			return
 		}
 		if text[0] != '>' {
@@ -141,16 +167,32 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	n.relay, n.request = r, m
 	defer func() { n.relay, n.request = nil, nil }()
 	if _, err := r.up.Write(m.data); err != nil {
-		return nil, err
+		return nil, n.server.cause(err)
 	}
 	d := r.up.(*duplex)
 	d.listen.Do(func() { n.c.work.Go(func() { n.hear(r, d) }) })
-	text, ok := <-d.answers
-	if !ok {
-		return nil, fmt.Errorf("no reply to %s: %w", word, d.err)
+	text, ok := n.await(word, d)
+	if !ok && n.hungUp() {
+		return nil, errHungUp
 	}
-	if err := n.observer.look(Change{By: r.client.name, NX: takesNX(m.cmd), Command: word}); err != nil {
-		return nil, fmt.Errorf("cannot look at the keys: %w", err)
+	if !ok {
+		return nil, n.server.cause(fmt.Errorf("no reply to %s: %w", word, d.err))
+	}
+	if strings.HasPrefix(text, "-MISCONF ") {
+		return nil, n.server.lastWarning(errDisk)
+	}
+	if n.sentinel {
+		return []byte(text), nil
+	}
+	cause := Change{By: r.client.name, NX: takesNX(m.cmd), Command: word}
+	if n.source != nil { // clients change nothing there
+		cause = Change{By: n.source.name}
+	}
+	if err := n.observer.look(cause); err != nil {
+		return nil, n.server.cause(err)
+	}
+	if err := n.disk.look(n.now()); err != nil {
+		return nil, err
 	}
 	n.setAlarm()
 	return []byte(text), nil
@@ -170,24 +212,67 @@ func pushes(word string) bool {
 func (n *realNode) stop() {
 	n.alarm.Stop()
 	n.server.Stop()
-}
-
-// crash kills the server.
-func (n *realNode) crash() {
-	n.alarm.Stop()
-	n.server.Crash()
-}
-
-// restart starts a crashed server again, and reports what it has lost.
-func (n *realNode) restart(empty bool) error {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
+	n.disk.close()
+}
+
+// now is the wall clock of the node, in milliseconds. The caller holds Proxy.serving.
+func (n *realNode) now() int64 { return time.Now().UnixMilli() + n.observer.ahead }
+
+// crash ends the process of the server.
+func (n *realNode) crash(how Exit) error {
+	n.alarm.Stop()
+	if how == Stopped {
+		if err := n.server.Quit(); err != nil {
+			return err
+		}
+	} else {
+		n.server.Crash()
+	}
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	n.dead = true
+	return n.disk.crash(how, n.now())
+}
+
+// restart starts a crashed server again, and reports what it has lost: at the instant at which back is called, which says
+// that it is there again.
+func (n *realNode) restart(empty bool, back func()) error {
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	if n.sentinel {
+		err := n.restartSentinel(empty)
+		if err == nil {
+			back()
+		}
+		return err
+	}
 	if err := n.server.Restart(empty); err != nil {
 		return err
 	}
-	if err := n.observer.restarted(empty); err != nil {
+	lost, err := n.disk.begin(n.now())
+	if err != nil {
 		return err
 	}
+	n.dead = false
+	if by := lost + n.owed; !empty && by != 0 { // the clock of the node has not gone back
+		if _, err := n.server.Jump(by); err != nil {
+			return err
+		}
+		if err := n.disk.jumped(by, n.now()); err != nil {
+			return err
+		}
+	}
+	n.owed = 0
+	report, err := n.observer.restarted()
+	if err != nil {
+		return err
+	}
+	n.c.atOnce(func() {
+		back()
+		report()
+	})
 	n.setAlarm()
 	return nil
 }
@@ -199,7 +284,17 @@ func (n *realNode) jump(by time.Duration) (felt bool, err error) {
 	n.c.mu.Lock()
 	n.proxy.ahead += by
 	n.c.mu.Unlock()
-	felt, err = n.observer.jump(by)
+	if n.source != nil { // its keys end when those of its primary do
+		return false, nil
+	}
+	if n.dead {
+		n.owed += by
+		n.observer.ahead += by.Milliseconds()
+		return false, nil
+	}
+	if felt, err = n.observer.jump(by); err != nil {
+		return felt, n.server.cause(err)
+	}
 	n.setAlarm()
-	return felt, err
+	return felt, n.disk.jumped(by, n.now())
 }

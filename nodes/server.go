@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -65,12 +68,16 @@ type Server struct {
 	path  string
 	dir   string
 	extra []string
-	untie func() bool // from the end of ctx
+	// sentinel is the configuration file of a process that is no server, but watches some; empty: it is a server.
+	sentinel string
+	untie    func() bool // from the end of ctx
 
 	mu      sync.Mutex // guards all below
 	stopped bool
 	cmd     *exec.Cmd
 	exited  chan struct{} // closed when the process is gone
+	wanted  *atomic.Bool  // nobody has ended the process
+	lost    func(error)   // called when it ends nevertheless; nil: nobody wants to know
 	control *redis.Client // a connection of our own, for what no client asks
 	addr    string
 }
@@ -121,6 +128,71 @@ func (s *Server) Crash() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kill()
+}
+
+// Quit ends the process in good order (SIGTERM), and returns when it is gone. A process that is paused is resumed for that.
+func (s *Server) Quit() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if termSignal == nil {
+		return fmt.Errorf("ending a process in good order on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	}
+	s.wanted.Store(false)
+	for _, sig := range []os.Signal{termSignal, contSignal} {
+		if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+	}
+	limit := time.After(startLimit)
+	for {
+		select {
+		case <-s.exited:
+			s.control.Close()
+			return nil
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		case <-limit:
+			return s.lastWarning(fmt.Errorf("redis-server has not ended %v after SIGTERM", startLimit))
+		case <-time.After(quitPoll):
+			// One that cannot save what it has goes on. It says so, if there is room for that.
+			if said, _ := os.ReadFile(s.log()); bytes.Contains(said, []byte("can't exit")) {
+				return s.lastWarning(errDisk)
+			}
+		}
+	}
+}
+
+const quitPoll = 20 * time.Millisecond
+
+// watch has f called if the process ends that nobody has ended.
+func (s *Server) watch(f func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost = f
+}
+
+// cause says what is behind an error on a connection to the server: that its process has ended by itself, if it has.
+func (s *Server) cause(err error) error {
+	s.mu.Lock()
+	exited, wanted := s.exited, s.wanted
+	s.mu.Unlock()
+	select {
+	case <-exited:
+		if wanted.Load() {
+			return s.death()
+		}
+	case <-time.After(deathDelay):
+	}
+	return err
+}
+
+// deathDelay is how much later than its connections a process may end.
+const deathDelay = 500 * time.Millisecond
+
+func (s *Server) death() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastWarning(fmt.Errorf("redis-server ended by itself: %v", s.cmd.ProcessState))
 }
 
 // Restart starts a crashed server again, with what it had or, if empty, with nothing.
@@ -188,10 +260,13 @@ func (s *Server) Jump(by time.Duration) (moved int, err error) {
 	return jump.Run(s.ctx, s.client(), nil, by.Milliseconds()).Int()
 }
 
-// snapshot tells the time of the server in milliseconds, and its string keys. Time stands still in a script.
+// snapshot tells whether the disk takes what the server writes, the time of the server in milliseconds, and its string keys.
+// Time stands still in a script.
 var snapshot = redis.NewScript(`
+	local disk = redis.call('INFO', 'persistence')
+	local full = string.find(disk, 'aof_last_write_status:err', 1, true) or string.find(disk, 'rdb_last_bgsave_status:err', 1, true)
 	local time = redis.call('TIME')
-	local all = {time[1] * 1000 + math.floor(time[2] / 1000)}
+	local all = {full and 1 or 0, time[1] * 1000 + math.floor(time[2] / 1000)}
 	for _, key in ipairs(redis.call('KEYS', '*')) do
 		if redis.call('TYPE', key).ok == 'string' then
 			table.insert(all, key)
@@ -201,14 +276,20 @@ var snapshot = redis.NewScript(`
 	end
 	return all`)
 
+// errDisk says that a server cannot write what it should remember. What it answers from then on says nothing of a lock.
+var errDisk = errors.New("redis-server cannot write to its disk")
+
 // keys returns the string keys that live, and the time of the server, in milliseconds since 1970.
 func (s *Server) keys() (at int64, keys map[string]entry, err error) {
 	all, err := snapshot.Run(s.ctx, s.client(), nil).Slice()
 	if err != nil {
 		return 0, nil, err
 	}
+	if all[0].(int64) != 0 {
+		return 0, nil, s.lastWarning(errDisk)
+	}
 	keys = map[string]entry{}
-	at, all = all[0].(int64), all[1:]
+	at, all = all[1].(int64), all[2:]
 	for ; len(all) > 0; all = all[3:] {
 		keys[all[0].(string)] = entry{value: all[1].(string), text: true, deadline: max(0, all[2].(int64))} // -1: no end
 	}
@@ -245,13 +326,17 @@ func (s *Server) launch() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(s.ctx, s.path, append([]string{
+	args := append([]string{
 		"--bind", "127.0.0.1", "--port", port, "--protected-mode", "yes", "--daemonize", "no", "--databases", "1",
-		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "no"}, s.extra...)...)
+		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "no"}, s.extra...)
+	if s.sentinel != "" {
+		args = []string{s.sentinel, "--sentinel", "--bind", "127.0.0.1", "--port", port, "--dir", s.dir}
+	}
+	cmd := exec.CommandContext(s.ctx, s.path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
 	tether(cmd)
 
-	exited, started := make(chan struct{}), make(chan error)
+	exited, started, wanted := make(chan struct{}), make(chan error), new(atomic.Bool)
 	go func() {
 		// On linux the process dies with the thread that started it. So that thread waits for it, and does nothing else.
 		runtime.LockOSThread()
@@ -261,12 +346,15 @@ func (s *Server) launch() error {
 		if err == nil {
 			cmd.Wait()
 			close(exited)
+			if wanted.Load() {
+				s.bereft()
+			}
 		}
 	}()
 	if err := <-started; err != nil {
 		return fmt.Errorf("cannot start redis-server: %w", err)
 	}
-	s.cmd, s.exited = cmd, exited
+	s.cmd, s.exited, s.wanted = cmd, exited, wanted
 	if err := s.await(); err != nil {
 		s.kill()
 		return err
@@ -282,8 +370,22 @@ func (s *Server) launch() error {
 		s.kill()
 		return s.lastWords(fmt.Errorf("redis-server does not answer: %w", err))
 	}
+	wanted.Store(true)
 	return nil
 }
+
+// bereft tells whoever wants to know that the process has ended.
+func (s *Server) bereft() {
+	s.mu.Lock()
+	f := s.lost
+	s.mu.Unlock()
+	if f != nil && s.ctx.Err() == nil {
+		f(s.death())
+	}
+}
+
+// listens is what the log says of a server that can be reached.
+const listens = "Ready to accept connections"
 
 // await returns when the log of the server says that it listens. To knock on the port instead would not tell our server
 // from somebody else's that was faster.
@@ -293,7 +395,7 @@ func (s *Server) await() error {
 		if err != nil {
 			return err
 		}
-		if bytes.Contains(said, []byte("Ready to accept connections")) {
+		if bytes.Contains(said, []byte(listens)) || bytes.Contains(said, []byte("# +monitor master")) {
 			return nil
 		}
 		select {
@@ -319,6 +421,7 @@ func (s *Server) kill() {
 		s.control.Close()
 	}
 	if s.cmd != nil {
+		s.wanted.Store(false)
 		s.cmd.Process.Kill()
 		<-s.exited
 	}
@@ -332,6 +435,24 @@ func (s *Server) lastWords(err error) error {
 	if readErr != nil {
 		return err
 	}
+	if len(bytes.TrimSpace(said)) == 0 {
+		return fmt.Errorf("%w; it has logged nothing, as where the disk of %s is full", err, s.dir)
+	}
 	lines := bytes.Split(bytes.TrimSpace(said), []byte("\n"))
 	return fmt.Errorf("%w; its log ends with:\n%s", err, bytes.Join(lines[max(0, len(lines)-5):], []byte("\n")))
+}
+
+// lastWarning adds to an error what the server has warned of last since it listens, in the same line.
+func (s *Server) lastWarning(err error) error {
+	said, readErr := os.ReadFile(s.log())
+	if readErr != nil {
+		return err
+	}
+	_, since, _ := strings.Cut(string(said), listens)
+	for _, line := range slices.Backward(strings.Split(since, "\n")) {
+		if _, warning, ok := strings.Cut(line, " # "); ok {
+			return fmt.Errorf("%w; it has warned: %s", err, warning)
+		}
+	}
+	return err
 }

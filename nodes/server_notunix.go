@@ -4,5 +4,5 @@ package nodes
 
 import "os"
 
-// There are no signals here that stop a process from running.
-var stopSignal, contSignal os.Signal
+// There are no signals here that stop a process from running, or ask it to end.
+var stopSignal, contSignal, termSignal os.Signal

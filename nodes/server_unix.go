@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// The signals that stop a process from running and let it go on.
-var stopSignal, contSignal os.Signal = syscall.SIGSTOP, syscall.SIGCONT
+// The signals that stop a process from running, let it go on, and ask it to end.
+var stopSignal, contSignal, termSignal os.Signal = syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGTERM

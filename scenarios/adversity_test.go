@@ -151,9 +151,9 @@ var adversities = []struct {
 	reach                   string // by package time: "clock" or "pause" is what keeps it from the lock
 	real                    string
 }{
-	{"`jump` of a client", "when c1 acquires +500µs jump c1 -3s", "", checker.Unsafe, "clock", ""},
-	{"`slew` of a client", "on reply SET n1->c1 delay 2s\n  when c1 acquires +500µs slew c1 -1s over 2s", "", checker.Unsafe, "clock", ""},
-	{"`drift` of a client", "drift c1 -100000ppm", "", checker.Unsafe, "clock", ""},
+	{"`jump` of a client", "when c1 acquires +500µs jump c1 -3s", "", checker.Unsafe, "clock", "the clock in `Env`, as in simulation"},
+	{"`slew` of a client", "on reply SET n1->c1 delay 2s\n  when c1 acquires +500µs slew c1 -1s over 2s", "", checker.Unsafe, "clock", "the clock in `Env`, as in simulation"},
+	{"`drift` of a client", "drift c1 -100000ppm", "", checker.Unsafe, "clock", "the clock in `Env`, as in simulation"},
 	{"`pause` of a client that waits for no timer of its own", "when c1 acquired +1s pause c1 13s", "", checker.Unsafe, "", "SIGSTOP"},
 	{"`pause` of a client while the lock waits for a reply", "when c1 acquires +500µs pause c1 13s", "", checker.Unsafe, "", "SIGSTOP"},
 	{"`pause` of a client while the lock sleeps, or is to renew", "at 7s pause c2 5s", "", checker.Safe, "pause", "SIGSTOP"},
@@ -171,12 +171,12 @@ var adversities = []struct {
 	{"`on reply`: `reset`", "on reply SET n1->c1 reset", "", checker.Unsafe, "", "the proxy"},
 	{"`pause`, `resume` of a node", "at 6s pause n1 2s", "", checker.Safe, "", "SIGSTOP"},
 	{"`crash`, `restart` of a node", "at 3s crash n1\n  at 4s restart n1 empty", "", checker.Unsafe, "", "SIGKILL, and an empty disk"},
-	{"`crash` of a node with `power`", "at 3s crash n1 power\n  at 4s restart n1", " persistence=aof-lying", checker.Unsafe, "", ""},
-	{"`stop`, `restart` of a node", "at 3s stop n1\n  at 4s restart n1 empty", "", checker.Unsafe, "", ""},
+	{"`crash` of a node with `power`", "at 3s crash n1 power\n  at 4s restart n1", " persistence=aof-lying", checker.Unsafe, "", "SIGKILL, and the end of its file is cut off"},
+	{"`stop`, `restart` of a node", "at 3s stop n1\n  at 4s restart n1 empty", "", checker.Unsafe, "", "SIGTERM"},
 	{"`jump` of a node", "at 3s jump n1 +8s", "", checker.Unsafe, "", "its keys are given another end"},
 	{"`slew` of a node", "at 1s slew n1 +3s over 4s", "", checker.Unsafe, "", ""},
 	{"`drift` of a node", "at 1s drift n1 +300000ppm", "", checker.Unsafe, "", ""},
-	{"`promote`, `follow`", "hold n1->r1\n  at 3s promote r1\n  at 4s release n1->r1\n  at 5s follow n1 r1", " replicas=1", checker.Unsafe, "", ""},
+	{"`promote`, `follow`", "hold n1->r1\n  at 3s promote r1\n  at 4s release n1->r1\n  at 5s follow n1 r1", " replicas=1", checker.Unsafe, "", "REPLICAOF"},
 }
 
 // adversity is the scenario that a fault is put into: c2 asks for the lock while c1 holds it, and c1 writes in time.

@@ -42,10 +42,12 @@
 // # The page
 //
 // A file is a txtar archive. First comes the prose, each line after a #: a title of one sentence, then the story and where
-// it comes from. Then come a setting, the lanes, the musts and the reports, which hold for every run; then one section for
+// it comes from. Then come settings, the lanes, the musts and the reports, which hold for every run; then one section for
 // each run.
 //
 //	ttl DURATION     how long a node keeps the key of the lock; 10s if it is not said
+//	speed NUMBER     what durations may be divided by on real servers, at most; from 1 to 100
+//	sim only: WHY    why real servers cannot do it; below a section line, why they cannot do that run
 //	client NAME      the lane of a client; its steps follow, one to a line, indented by two spaces
 //	nemesis          the lane that injects faults
 //	must STATE       a state without which the run proves nothing; see below for the forms
@@ -54,7 +56,7 @@
 // A section line names the lock, then what this run has of its own; all but nodes may be left out:
 //
 //	-- LOCK nodes=N replicas=N sentinels=N shards=N down-after=DURATION min-replicas=N \
-//	   persistence=KIND resource=KIND label=NAME ttl=DURATION seed=N checksum=HEX --
+//	   persistence=KIND resource=KIND label=NAME ttl=DURATION speed=N seed=N checksum=HEX --
 //
 // (on one line). A label tells several runs of one lock apart, such as a control. The servers are:
 //
@@ -66,6 +68,10 @@
 //	down-after    how long n1 may be silent before one of those who watch it thinks that it is down: 30s for
 //	              Sentinels and 15s in a cluster, as in their configuration files
 //	min-replicas  how many replicas must be there for n1 to take a write; none if it is not said
+//
+// Simulated time costs nothing; real time does. On real servers the scenario is done as fast as its speed says, beyond which it
+// would no longer be what it describes: delays and timeouts that a lock keeps for itself do not scale, EXPIRE takes whole
+// seconds, a server takes some milliseconds to come back, and a busy machine makes everybody wait a little.
 //
 // The seed is what the run draws from unless another is asked for; 1 if it is not said. The checksum is that of the trace which
 // the run had when it was saved, with the seed: lockstep replay compares them.

@@ -15,7 +15,7 @@ import (
 // crash a SIGKILL; a lock that calls package time is stopped by them like any other. The user's code needs nothing for that.
 //
 // A redis-server of version 7 or newer must be on the PATH; where there is none, that is an error. Runs whose faults exist in
-// simulation only (clocks of clients, replicas, a loss of power) are left out, and [Test] logs which and why.
+// simulation only (the rate of a node's clock, clusters) are left out, and [Test] logs which and why.
 //
 // Real time also passes while the machine does something else. A run that proves nothing for that reason, or in which nothing
 // was violated where the lock that yours is like has a violation, is done again, four times at most; a violation is final. A run
@@ -24,14 +24,17 @@ import (
 func OnRedis() Option { return option("OnRedis", func(o *options) { o.on = OnReal }) }
 
 // Speed is what all durations of the scenarios are divided by [OnRedis], the TTL among them. What a lock keeps for itself, such
-// as the timeout for one node, does not scale, so that too fast a run proves nothing. The default is 5, at which a TTL of 10 s
-// is 2 s; a run whose TTL would be below 500 ms is done more slowly.
+// as the timeout for one node, does not scale, so that too fast a run proves nothing: a page says how much it bears (speed), and
+// is done no faster. The default is just that; for a page that does not say, it is 5, at which a TTL of 10 s is 2 s, or so
+// much less that the TTL is 500 ms.
 func Speed(by float64) Option { return option("Speed", func(o *options) { o.speed = by }) }
+
+// AtOnce is how many runs take place side by side on real servers where nobody says otherwise: they mostly wait.
+const AtOnce = 4
 
 const (
 	usualSpeed = 5 // nearly all of the catalogue bears it
 	tries      = 4
-	atOnce     = 4 // runs on real servers; they mostly wait
 )
 
 // forServers checks the options for runs on real servers, and fills in what was not said.
@@ -44,8 +47,6 @@ func (o *options) forServers() error {
 		return nil
 	case given && !(o.speed >= 1 && o.speed <= 1000):
 		return fmt.Errorf("scenarios.Speed(%v): it must be between 1 and 1000", o.speed)
-	case !given:
-		o.speed = usualSpeed
 	}
 	if err := nodes.FindServer(); err != nil {
 		return fmt.Errorf("scenarios.OnRedis: %w", err)
@@ -60,7 +61,11 @@ func (o *options) place(c Case) (Case, error) {
 		return c, nil
 	}
 	c.Limit, c.Tries = o.limit, tries
-	c.Speed = min(o.speed, max(1, float64(c.Scenario.Resolve(c.Run).TTL)/float64(leastTTL)))
+	r := c.Scenario.Resolve(c.Run)
+	most := max(1, float64(r.TTL)/float64(leastTTL))
+	if c.Speed = min(o.speed, most); o.speed == 0 && r.Speed == 0 {
+		c.Speed = min(usualSpeed, most)
+	}
 	err := CheckRedis(c.Scenario, c.Run, c.Speed)
 	o.longest = max(o.longest, c.longest())
 	return c, err

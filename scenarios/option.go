@@ -126,7 +126,7 @@ var claiming = []string{"Like", "Survives", "Needs", "Only"}
 
 // gather applies options, and has fit say whether they suit what is to be done.
 func gather(newLock clients.New, opts []Option, fit func(*options) error) (options, error) {
-	o := options{seed: 1, on: OnSim, speed: noSpeed}
+	o := options{seed: 1, on: OnSim}
 	if newLock == nil {
 		return o, errors.New("the lock is nil; it must be a func(clients.Env) clients.Locker")
 	}
@@ -277,7 +277,7 @@ func (o *options) addRun(of []trial, s *Scenario, r Section, name string, newLoc
 // labels: a lock that is put through both does the same twice.
 func (r Section) SameButForLock(q Section) bool {
 	for _, key := range settings {
-		if key != "label" && r.setting(key) != q.setting(key) {
+		if key != "label" && key != "speed" && r.setting(key) != q.setting(key) {
 			return false
 		}
 	}

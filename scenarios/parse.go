@@ -167,6 +167,19 @@ func (s *Scenario) parseHead(in *lines) error {
 			}
 			s.TTL = ttl
 			in.next++
+		case words[0] == "speed":
+			if s.Speed != 0 {
+				return fail(at, "duplicate speed; it is %d already", s.Speed)
+			}
+			if len(words) != 2 {
+				return fail(at, "cannot read %q; write speed NUMBER", strings.Join(words, " "))
+			}
+			speed, err := parseSpeed(words[1])
+			if err != nil {
+				return fail(at, "speed %w", err)
+			}
+			s.Speed = speed
+			in.next++
 		case words[0] == "client", words[0] == Nemesis:
 			lane, err := parseLane(in, s.Lanes)
 			if err != nil {
@@ -187,12 +200,17 @@ func (s *Scenario) parseHead(in *lines) error {
 			if s.Reports, err = parseReport(in, s.Reports); err != nil {
 				return err
 			}
+		case words[0] == "sim":
+			var err error
+			if s.SimOnly, err = parseSimOnly(in, s.SimOnly); err != nil {
+				return err
+			}
 		case words[0] == "expect":
 			return fail(at, "expect belongs to a run; put it below a section line such as -- single nodes=1 --")
 		case line[0] == '#':
 			return fail(at, "prose belongs at the top of the file, without a gap")
 		default:
-			return fail(at, "%w", sim.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "ttl"}))
+			return fail(at, "%w", sim.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "sim only:", "speed", "ttl"}))
 		}
 	}
 	return nil
@@ -253,6 +271,11 @@ func parseRun(header string, marker int, in *lines) (Section, error) {
 		case "report":
 			var err error
 			if r.Reports, err = parseReport(in, r.Reports); err != nil {
+				return r, err
+			}
+		case "sim":
+			var err error
+			if r.SimOnly, err = parseSimOnly(in, r.SimOnly); err != nil {
 				return r, err
 			}
 		case "expect":
@@ -339,6 +362,10 @@ func (r *Section) set(key, value string) (err error) {
 		}
 	case "ttl":
 		r.TTL, err = parseSetting(key, value)
+	case "speed":
+		if r.Speed, err = parseSpeed(value); err != nil {
+			return fmt.Errorf("speed=%w", err)
+		}
 	default:
 		return sim.Unknown("setting", key, settings)
 	}
@@ -348,7 +375,32 @@ func (r *Section) set(key, value string) (err error) {
 // settings are the keys of a section line, in the order in which they are printed.
 var settings = []string{
 	"nodes", "replicas", "sentinels", "shards", "down-after", "min-replicas", "persistence", "resource", "label", "ttl",
-	"seed", "checksum",
+	"speed", "seed", "checksum",
+}
+
+// parseSimOnly reads why something cannot be done on real servers.
+func parseSimOnly(in *lines, before string) (why string, err error) {
+	line, at := in.peek(), in.number()
+	why, ok := strings.CutPrefix(line, "sim only: ")
+	switch why = strings.TrimSpace(why); {
+	case !ok || why == "":
+		return "", fail(at, "cannot read %q; write sim only: WHY", strings.TrimSpace(line))
+	case before != "":
+		return "", fail(at, "duplicate sim only; it is said already: %s", before)
+	}
+	in.next++
+	return why, nil
+}
+
+// mostSpeed is where a TTL of one minute, the longest that there is, would become too short for real servers.
+const mostSpeed = 100
+
+func parseSpeed(value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > mostSpeed || strconv.Itoa(n) != value {
+		return 0, fmt.Errorf("%s: write a whole number from 1 to %d, what durations may be divided by on real servers", value, mostSpeed)
+	}
+	return n, nil
 }
 
 // parseCount reads how many there are of something: one digit, since processes are n1 to n9.
@@ -400,7 +452,7 @@ func (r *Section) checkSettings() error {
 // parseGolden takes the rest of a section as the timeline. That is the one place where anything goes, and a timeline is
 // rewritten by the machine, so a line that was meant for a person's part of the section must not end up in it.
 func (r *Section) parseGolden(in *lines) error {
-	keywords := []string{"client", "expect", "must", Nemesis, "report"}
+	keywords := []string{"client", "expect", "must", Nemesis, "report", "sim"}
 	for i, line := range in.text[in.next:] {
 		at := in.number() + i
 		word, _, _ := strings.Cut(line, " ")
@@ -414,6 +466,8 @@ func (r *Section) parseGolden(in *lines) error {
 			return fail(at, "%w", sim.Unknown("setting", word, keywords))
 		case word == "ttl":
 			return fail(at, "the ttl of a run stands in its section line; write -- %s nodes=%d ttl=DURATION --", r.Lock, r.Nodes)
+		case word == "speed":
+			return fail(at, "the speed of a run stands in its section line; write -- %s nodes=%d speed=NUMBER --", r.Lock, r.Nodes)
 		case isStep(line):
 			return fail(at, "%q belongs to no lane, and to no timeline, which begins with a time", strings.TrimSpace(line))
 		}

@@ -27,10 +27,14 @@ func (s *Scenario) String() string {
 	if s.TTL != 0 {
 		b.WriteString("ttl " + sim.FormatDuration(s.TTL) + "\n")
 	}
+	if s.Speed != 0 {
+		b.WriteString("speed " + strconv.Itoa(s.Speed) + "\n")
+	}
 	printLanes(&b, s.Lanes)
 	printMusts(&b, s.Musts)
 	printReports(&b, s.Reports)
-	if s.TTL != 0 || len(s.Lanes)+len(s.Musts)+len(s.Reports) > 0 {
+	printSimOnly(&b, s.SimOnly)
+	if s.TTL != 0 || s.Speed != 0 || s.SimOnly != "" || len(s.Lanes)+len(s.Musts)+len(s.Reports) > 0 {
 		b.WriteString("\n")
 	}
 	for _, r := range s.Runs {
@@ -52,6 +56,7 @@ func (r Section) String() string {
 	printLanes(&b, r.Lanes)
 	printMusts(&b, r.Musts)
 	printReports(&b, r.Reports)
+	printSimOnly(&b, r.SimOnly)
 	for _, e := range r.Expect {
 		b.WriteString(e.String() + "\n")
 	}
@@ -94,6 +99,8 @@ func (r Section) setting(key string) string {
 		return r.Label
 	case "ttl":
 		return span(r.TTL)
+	case "speed":
+		return count(r.Speed)
 	case "seed":
 		if r.Seed == 0 {
 			return ""
@@ -136,6 +143,12 @@ func printLanes(b *strings.Builder, lanes []Lane) {
 func printMusts(b *strings.Builder, musts []checker.Must) {
 	for _, m := range musts {
 		b.WriteString("must " + m.String() + "\n")
+	}
+}
+
+func printSimOnly(b *strings.Builder, why string) {
+	if why != "" {
+		b.WriteString("sim only: " + why + "\n")
 	}
 }
 

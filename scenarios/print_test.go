@@ -105,6 +105,9 @@ func anyScenario() *rapid.Generator[*Scenario] {
 			Title: rapid.StringMatching(`[A-Z"]([ -~]{0,40}[!-~])?\.`).Draw(t, "title"),
 			Prose: anyProse().Draw(t, "prose"),
 			TTL:   anySettingTTL().Draw(t, "ttl"),
+			Speed: rapid.IntRange(0, mostSpeed).Draw(t, "speed"),
+
+			SimOnly: anyReason().Draw(t, "sim only"),
 		}
 		clients := rapid.SampledFrom([][]string{{"c1"}, {"c1", "c2"}, {"c2", "bob", "c1"}}).Draw(t, "clients")
 		for _, c := range clients {
@@ -128,6 +131,10 @@ func anyScenario() *rapid.Generator[*Scenario] {
 	})
 }
 
+func anyReason() *rapid.Generator[string] {
+	return rapid.StringMatching(`([!-~]([ -~]{0,30}[!-~])?)?`)
+}
+
 // plainLabels reports whether no label begins with a dash.
 func plainLabels(ids []string) bool { return !strings.Contains(strings.Join(ids, " "), "/-") }
 
@@ -139,6 +146,8 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[S
 			Nodes:    rapid.IntRange(fewest, 9).Draw(t, "nodes"),
 			Resource: rapid.SampledFrom([]string{"", Plain, Fenced, CheckAndSet, Versioned}).Draw(t, "resource"),
 			TTL:      anySettingTTL().Draw(t, "ttl"),
+			Speed:    rapid.IntRange(0, mostSpeed).Draw(t, "own speed"),
+			SimOnly:  anyReason().Draw(t, "sim only here"),
 			Seed:     rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "seed"),
 			Checksum: rapid.StringMatching(`([0-9a-f]{16})?`).Draw(t, "checksum"),
 			Musts:    anyMusts().Draw(t, "musts"),

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
@@ -26,7 +24,7 @@ const leastTTL = 500 * time.Millisecond
 
 // realSlack is how much longer the probe may take on real servers than one TTL, which is short there while the delays of a
 // lock between its tries are as long as ever.
-const realSlack = 5 * time.Second
+const realSlack = 2 * time.Second
 
 // onServers does a job on redis-server processes that it starts and stops, with every duration divided by the job's speed. Each
 // client is a process as well: this program once more, as it was started itself, which must come to [Serve] as this one has.
@@ -38,6 +36,9 @@ const realSlack = 5 * time.Second
 //
 // Durations that a lock keeps for itself, such as the timeout of Redlock for one node, know nothing of speed.
 func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, error) {
+	if j.Servers != "" {
+		return onRemote(ctx, s, run, j)
+	}
 	if err := CheckRedis(s, run, j.Speed); err != nil {
 		return nil, err
 	}
@@ -46,15 +47,20 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 		return nil, err
 	}
 	r := s.real(run, j.Speed)
-	servers := r.NodeNames()
+	servers := slices.Concat(r.NodeNames(), r.ReplicaNames())
 	if r.Resource == Counter {
 		servers = append(servers, resourceName)
 	}
-	c, err := nodes.StartCluster(ctx, servers)
+	c, err := nodes.StartCluster(ctx, servers, r.disks()...)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
+	if r.Replicas > 0 {
+		if err := c.Group(r.group(s.SpeedOf(run, j.Speed))); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.onCluster(c, j, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
 		return nil, err
 	}
@@ -63,7 +69,7 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 
 // real returns a run as it is on real servers.
 func (s *Scenario) real(run Section, speed float64) Section {
-	return s.Resolve(run).faster(speed).forgetful()
+	return s.Resolve(run).faster(s.SpeedOf(run, speed))
 }
 
 // An assignment is what a client process has to know beside the run that it is a client of.
@@ -71,6 +77,7 @@ type assignment struct {
 	Name     string        `json:"name"`
 	Contact  nodes.Contact `json:"contact"`
 	Nodes    []string      `json:"nodes"` // where it reaches them
+	Guide    *nodes.Guide  `json:"guide,omitempty"`
 	Resource string        `json:"resource"`
 }
 
@@ -95,9 +102,7 @@ func (r Section) onCluster(c *nodes.Cluster, j job, again func() *exec.Cmd) erro
 		}
 		err = p.Start(again, limit, func(contact nodes.Contact) (json.RawMessage, error) {
 			a := &assignment{Name: name, Contact: contact, Resource: p.Addr(resourceName)}
-			for _, node := range r.NodeNames() {
-				a.Nodes = append(a.Nodes, p.Addr(node))
-			}
+			a.Nodes, a.Guide = r.contacts(p)
 			own := j
 			own.Client = a
 			return json.Marshal(own)
@@ -127,8 +132,7 @@ func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, 
 	if a.Name == probeName {
 		steps = r.probe()
 	}
-	clock := clockwork.NewRealClock()
-	env := clients.NewEnv(clock, clock, sim.Rand(j.Seed, "client", a.Name), new(net.Dialer).DialContext, a.Nodes)
+	env := clients.NewEnv(host.Clock(), host.Wall(), sim.Rand(j.Seed, "client", a.Name), a.dialer(new(net.Dialer).DialContext), a.Nodes)
 	var left leftovers // to the end of the process
 	left.attend(ctx, host, env, build, a.Resource, r.TTL, steps)
 	host.End()
@@ -189,7 +193,7 @@ func (o *Outcome) chancy() bool {
 // CheckRedis says why [onServers] would refuse a run at a speed; nil if it would not.
 func CheckRedis(s *Scenario, run Section, speed float64) error {
 	r := s.Resolve(run)
-	if err := r.checkReal(speed); err != nil {
+	if err := r.checkReal(s.SpeedOf(run, speed)); err != nil {
 		return fmt.Errorf("%s/%s: %w", s.Name, r.ID(), err)
 	}
 	return nil
@@ -199,77 +203,50 @@ func (r Section) checkReal(speed float64) error {
 	if !(speed > 0) {
 		return fmt.Errorf("speed %v: it must be above zero", speed)
 	}
+	if r.SimOnly != "" {
+		return fmt.Errorf("%w: %s", nodes.ErrSimOnly, r.SimOnly)
+	}
+	if r.TTL < leastTTL {
+		return fmt.Errorf("%w: the TTL is %v, and real servers need %v", nodes.ErrSimOnly, r.TTL, leastTTL)
+	}
 	if ttl := r.faster(speed).TTL; ttl < leastTTL {
 		return fmt.Errorf("at speed %v the TTL of %v is %v, and real servers need %v; the greatest speed for this run is %v",
 			speed, r.TTL, ttl, leastTTL, float64(r.TTL)/float64(leastTTL))
 	}
-	for _, key := range []string{"replicas", "sentinels", "shards"} { // the rest comes with these
-		if value := r.setting(key); value != "" {
-			return fmt.Errorf("%w: %s=%s", nodes.ErrSimOnly, key, value)
-		}
-	}
-	if err := r.checkRealPersistence(); err != nil {
+	if err := r.checkRealGroup(speed); err != nil {
 		return err
 	}
+	isClient := func(name string) bool { return slices.Contains(r.clients(), name) }
 	isNode := func(name string) bool {
-		return slices.Contains(r.NodeNames(), name) || name == resourceName && r.Resource == Counter
+		return r.isLock(name) || name == resourceName && r.Resource == Counter
 	}
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
 			if pause, ok := once(step).(Pause); ok {
-				if err := nodes.Injectable(sim.Pause{Process: lane.Process, For: pause.For}, isNode); err != nil {
+				if err := nodes.Injectable(sim.Pause{Process: lane.Process, For: pause.For}, isNode, isClient); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	for _, step := range r.lane(Nemesis) {
-		fault := faultOf(step)
-		if err := nodes.Injectable(fault, isNode); err != nil {
+		if err := nodes.Injectable(faultOf(step), isNode, isClient); err != nil {
 			return err
 		}
-		if crash, ok := fault.(sim.Crash); ok && crash.Power {
-			return fmt.Errorf("%w: %s: the machine would go down with it", nodes.ErrSimOnly, fault)
-		}
 	}
 	return nil
 }
 
-// checkRealPersistence refuses what a real server would remember otherwise. It is killed with kill -9 and finds all that it
-// had logged when it comes back, whatever was on the disk, which is not made slow; it is made to forget everything by a restart that is empty.
-func (r Section) checkRealPersistence() error {
-	steps := r.lane(Nemesis)
-	switch nodes.Persistence(r.Persistence) {
-	case nodes.RDB, nodes.AOFEverysecSlow:
-		return fmt.Errorf("%w: persistence=%s", nodes.ErrSimOnly, r.Persistence)
-	case nodes.NoPersistence:
-		for _, step := range steps {
-			crash, ok := faultOf(step).(sim.Crash)
-			if ok && !slices.ContainsFunc(steps, func(s Step) bool {
-				restart, ok := faultOf(s).(sim.Restart)
-				return ok && restart.Process == crash.Process
-			}) {
-				return fmt.Errorf("%w: persistence=%s with a %s that no step undoes", nodes.ErrSimOnly, r.Persistence, crash)
-			}
-		}
+// disks says how the nodes of a resolved run persist. One whose machine keeps its power needs no fsync to remember everything.
+func (r Section) disks() []nodes.Persistence {
+	kind := nodes.Persistence(r.Persistence)
+	if kind == nodes.AOFAlways && !slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool {
+		crash, ok := faultOf(step).(sim.Crash)
+		return ok && crash.Power
+	}) {
+		kind = ""
 	}
-	return nil
-}
-
-// forgetful returns a resolved run whose nodes restart empty where they have no persistence: a real server always has some.
-func (r Section) forgetful() Section {
-	if nodes.Persistence(r.Persistence) != nodes.NoPersistence {
-		return r
-	}
-	return r.withSteps(func(step Step) Step {
-		return withFault(step, func(f sim.Fault) sim.Fault {
-			if restart, ok := f.(sim.Restart); ok && slices.Contains(r.NodeNames(), restart.Process) {
-				restart.Empty = true
-				return restart
-			}
-			return f
-		})
-	})
+	return slices.Repeat([]nodes.Persistence{kind}, len(r.NodeNames())+r.Replicas)
 }
 
 // withSteps returns a resolved run in which f has changed each step.
@@ -352,6 +329,9 @@ func scaleFault(f sim.Fault, scale func(time.Duration) time.Duration) sim.Fault 
 		return f
 	case sim.Jump:
 		f.By = scale(f.By)
+		return f
+	case sim.Slew:
+		f.By, f.Over = scale(f.By), scale(f.Over)
 		return f
 	case sim.Delay:
 		f.By = scale(f.By)

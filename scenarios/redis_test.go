@@ -1,21 +1,25 @@
 package scenarios
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/clients/libraries"
 	"lockstep/nodes"
 	"lockstep/sim"
 )
@@ -41,7 +45,7 @@ func reality(t *testing.T) *sim.Supervisor {
 		tmp = t.TempDir()
 		t.Cleanup(func() { nothingLeft(t, tmp) })
 	}
-	return &sim.Supervisor{Workers: 3, Command: func() *exec.Cmd {
+	return &sim.Supervisor{Workers: AtOnce + 2, Command: func() *exec.Cmd {
 		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 		c.Env = append(c.Environ(), "TMPDIR="+tmp)
 		return c
@@ -99,6 +103,9 @@ func findOrdered(name string) (clients.New, error) {
 	case "package-time":
 		return byPackageTime(clients.NewWatchdog), nil
 	}
+	if lib, err := libraries.Find(name); err == nil {
+		return lib.New, nil
+	}
 	return clients.Find(name)
 }
 
@@ -118,61 +125,45 @@ func spin(context.Context) {
 
 var spun int
 
-// The speeds at which a scenario still is the one that it describes: delays and timeouts that a lock keeps for itself do
-// not scale, and a busy machine makes everybody wait a little.
+// Speeds for pages that are not of the catalogue.
 const (
 	fast = 20 // a TTL of 500 ms
 	calm = 5
 	slow = 2
 )
 
-// onRedis lists what of the catalogue is run on real servers, and how fast.
-var onRedis = map[string]float64{
-	"clock-jump-back/redlock":                 calm,
-	"clock-jump-back/redlock/only-reachable":  calm,
-	"clock-jump/redlock":                      calm,
-	"crash-restart-3/redlock":                 calm,
-	"crash-restart-5/redlock":                 calm,
-	"crash-restart-5/redlock/durable":         calm,
-	"delay-to-lock-server/redlock":            calm,
-	"delay-to-lock-server/redlock/replies":    calm,
-	"delay-to-resource/single":                fast,
-	"delay-to-resource/redlock":               fast,
-	"delay-to-resource/fenced":                fast,
-	"delayed-restart/redlock":                 calm,
-	"delayed-restart/redlock/too-short":       calm,
-	"fence-zombie-first/fenced":               fast,
-	"fence-zombie-first/fenced/write-at-once": fast,
-	"pause-after-acquire/single":              fast,
-	"pause-after-acquire/fenced":              fast,
-	"pause-after-acquire/redlock":             fast,
-	"pause-after-acquire/redlock-sequential":  fast,
-	"pause-after-check/single":                fast,
-	"pause-after-check/redlock":               fast,
-	"pause-fenced/fenced":                     fast,
-	"pause-fenced/fenced/unchecked":           fast,
-	"pause-fenced/single":                     fast,
-	"redlock-calm/redlock":                    fast,
-	"redlock-calm/redlock-sequential":         fast,
-	"redlock-contended/redlock":               calm,
-	"redlock-contended/redlock-sequential":    calm,
-	"redlock-majority-down/redlock":           calm,
-	"redlock-minority-down/redlock":           calm,
-	"redlock-partition-halves/redlock":        slow,
-}
-
-// Real Redis gives the verdicts of simulation, property by property.
+// Real Redis gives the verdicts of simulation, property by property, in every run of the catalogue that exists there.
 func TestOnRedis(t *testing.T) {
 	workers := reality(t)
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var cases []Case
-	for _, name := range slices.Sorted(maps.Keys(onRedis)) {
-		if speed := onRedis[name]; speed == fast || !testing.Short() {
-			s, r := find(t, name)
-			cases = append(cases, Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Speed: speed, Tries: tries})
+	for _, s := range all {
+		for _, r := range s.Runs {
+			speed := s.SpeedOf(r, 0)
+			switch err := CheckRedis(s, r, 0); {
+			case errors.Is(err, nodes.ErrSimOnly):
+				if s.Speed > 0 && !slices.ContainsFunc(s.Runs, func(r Section) bool { return CheckRedis(s, r, 0) == nil }) {
+					t.Errorf("%s says its speed, and no run of it can be done on real servers: %v", s.File, err)
+				}
+			case err != nil:
+				t.Error(err)
+			case s.Resolve(r).Speed == 0:
+				t.Errorf("%s can be done on real servers, and its page does not say how fast", s.Name+"/"+r.ID())
+			case speed >= fast/2 || !testing.Short():
+				cases = append(cases, Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Tries: tries})
+			}
 		}
 	}
+	// The longest first, so that none of them is waited for in the end.
+	slices.SortStableFunc(cases, func(a, b Case) int { return cmp.Compare(b.longest(), a.longest()) })
+	if least := 35; len(cases) < least {
+		t.Errorf("only %d runs can be done on real servers, want %d", len(cases), least)
+	}
 	workers.Output = os.Stderr // what was tried again, and why
-	err := RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
+	err = RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
 		t.Run(o.Name(), func(t *testing.T) {
 			if o.Report != nil {
 				t.Error(o.Report)
@@ -272,32 +263,70 @@ must n1 drops the key of c1 early
 	}
 }
 
+// Two clients count on real Redis, as in docs/counter.txtar, though not as far: what is asked is counted, skipped or lost, and
+// only where there is no lock is something lost.
+func TestOnRedisCounter(t *testing.T) {
+	workers := reality(t)
+	const file = "../docs/counter.txtar"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const each = 500
+	s, err := Parse(file, bytes.ReplaceAll(data, []byte("20000"), []byte(strconv.Itoa(each))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Runs {
+		o := really(t, workers, Case{Scenario: s, Run: r})
+		if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 || o.Report != nil {
+			t.Fatalf("%s: %s\n%v", r.ID(), strings.Join(diffs, "; "), o.Report)
+		}
+		is := map[string]int{}
+		for _, number := range regexp.MustCompile(`(\d+) (asked|skipped|lost|in the counter)`).FindAllStringSubmatch(o.Measurements[0].Text, -1) {
+			is[number[2]], _ = strconv.Atoi(number[1])
+		}
+		if is["asked"] != 2*each || is["asked"] != is["skipped"]+is["lost"]+is["in the counter"] {
+			t.Errorf("%s: the numbers do not add up: %s", r.ID(), o.Measurements[0].Text)
+		}
+		if is["lost"] > 0 != (r.Lock == "nolock") || is["skipped"] > 0 != (r.Lock == "watch") {
+			t.Errorf("%s: %s", r.ID(), o.Measurements[0].Text)
+		}
+	}
+}
+
 func TestOnRedisRefuses(t *testing.T) {
-	s, r := find(t, "pause-after-acquire/single")
+	s, err := Parse("silent.txtar", []byte("# It does not say how fast it may be.\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Runs[0]
 	ctx := t.Context()
-	_, err := onServers(ctx, s, r, job{Speed: 25})
+	_, err = onServers(ctx, s, r, job{Speed: 25})
 	if err == nil || !strings.Contains(err.Error(), "TTL of 10s is 400ms") || !strings.Contains(err.Error(), "greatest speed for this run is 20") {
 		t.Errorf("a TTL that is too short: %v", err)
 	}
-	if _, err := onServers(ctx, s, r, job{}); err == nil || !strings.Contains(err.Error(), "speed 0") {
-		t.Errorf("no speed: %v", err)
+	if _, err := onServers(ctx, s, r, job{Speed: -1}); err == nil || !strings.Contains(err.Error(), "speed -1") {
+		t.Errorf("backwards: %v", err)
 	}
-	s, err = Parse("drift.txtar", []byte("# A drift.\n\nclient c1\n  acquire\nnemesis\n  at 1s drift c1 +5ppm\n\n-- single nodes=1 --\n"))
+	s, err = Parse("drift.txtar", []byte("# A drift.\n\nclient c1\n  acquire\nnemesis\n  at 1s drift n1 +5ppm\n\n-- single nodes=1 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = onServers(ctx, s, s.Runs[0], job{Speed: 1})
-	if !errors.Is(err, nodes.ErrSimOnly) || !strings.Contains(err.Error(), "sim only: drift c1 +5ppm") {
+	if !errors.Is(err, nodes.ErrSimOnly) || !strings.Contains(err.Error(), "sim only: drift n1 +5ppm") {
 		t.Errorf("a drift: %v", err)
 	}
 	for _, c := range []struct{ nemesis, header, want string }{
-		{"heal", "replicas=1", "sim only: replicas=1"},
-		{"heal", "replicas=1 sentinels=3", "sim only: replicas=1"},
-		{"stop n1", "", "sim only: stop n1"},
-		{"at 1s crash n1 power", "", "sim only: crash n1 power: the machine would go down with it"},
-		{"crash n1", "persistence=rdb", "sim only: persistence=rdb"},
-		{"crash n1", "persistence=aof-everysec-slow", "sim only: persistence=aof-everysec-slow"},
-		{"crash n1", "persistence=none", "sim only: persistence=none with a crash n1 that no step undoes"},
+		{"slew n1 +1s over 10s", "", "sim only: slew n1 +1s over 10s"},
+		{"stop n1", "", ""},
+		{"at 1s crash n1 power", "", ""},
+		{"crash n1", "persistence=rdb", ""},
+		{"crash n1", "persistence=aof-everysec-slow", ""},
+		{"crash n1", "persistence=none", ""},
+		{"jump c1 +1s", "", ""},
+		{"drift c1 +5ppm", "", ""},
+		{"slew c1 +1s over 10s", "", ""},
 		{"jump resource +1s", "", "sim only: jump resource +1s"},
 		{"jump resource +1s", "resource=counter", ""},
 		{"crash n1\n  at 1s restart n1", "persistence=none", ""},
@@ -459,22 +488,6 @@ func TestOnRedisPackageTimeStops(t *testing.T) {
 	err = sim.Bubble(func() { o = judge(s, s.Resolve(mine), simulate(s, s.Resolve(mine), build, 1)) })
 	if err != nil || beyondReach(o) != "pause" {
 		t.Errorf("in simulation: %v\n%s", err, o.Timeline())
-	}
-}
-
-// A node without persistence restarts empty, and nothing else changes.
-func TestForgetful(t *testing.T) {
-	const lanes = "# A title.\n\nclient c1\n  acquire\nnemesis\n  crash n1\n  at 1s restart n1\n  when c1 acquired restart n2 empty\n  at 2s restart resource\n  restart n3\n\n-- redlock nodes=3 persistence="
-	s, err := Parse("x.txtar", []byte(lanes+"none --\n-- redlock nodes=3 label=aof persistence=aof-everysec --\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const steps = "nemesis\n  crash n1\n  at 1s restart n1 empty\n  when c1 acquired restart n2 empty\n  at 2s restart resource\n  restart n3 empty\n"
-	if got := s.Resolve(s.Runs[0]).forgetful().Lanes[1].String(); got != steps {
-		t.Errorf("without persistence:\n%swant\n%s", got, steps)
-	}
-	if r := s.Resolve(s.Runs[1]); !r.forgetful().equal(r) {
-		t.Error("a node with persistence forgets")
 	}
 }
 

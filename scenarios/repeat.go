@@ -30,16 +30,8 @@ func Restless() Option { return option("Restless", func(o *options) { o.restless
 // invocations and outcomes, one after the other, with the operation, the lease, the fence, the value and whether there was an
 // error, and with their times to within some milliseconds.
 func difference(first, second *Outcome) string {
-	for i, s := range first.Result.Statuses {
-		if t := second.Result.Statuses[i]; s != t {
-			return fmt.Sprintf("%s: %s, then %s", s.Property, s.Status, t.Status)
-		}
-	}
-	if a, b := first.Result.Verdict, second.Result.Verdict; a != b {
-		return fmt.Sprintf("verdict %v, then %v", a, b)
-	}
-	if a, b := assumptions(first.Result), assumptions(second.Result); a != b {
-		return fmt.Sprintf("broken: %s, then %s", a, b)
+	if words := judgedOtherwise(first, second); words != "" {
+		return words
 	}
 	var found string
 	earliest := sim.NoEnd
@@ -57,6 +49,23 @@ func difference(first, second *Outcome) string {
 		}
 	}
 	return found
+}
+
+// judgedOtherwise words the first difference between what two runs were found to be: the status of a property, the verdict, or
+// what was broken; empty if there is none.
+func judgedOtherwise(first, second *Outcome) string {
+	for i, s := range first.Result.Statuses {
+		if t := second.Result.Statuses[i]; s != t {
+			return fmt.Sprintf("%s: %s, then %s", s.Property, s.Status, t.Status)
+		}
+	}
+	if a, b := first.Result.Verdict, second.Result.Verdict; a != b {
+		return fmt.Sprintf("verdict %v, then %v", a, b)
+	}
+	if a, b := assumptions(first.Result), assumptions(second.Result); a != b {
+		return fmt.Sprintf("broken: %s, then %s", a, b)
+	}
+	return ""
 }
 
 // assumptions lists what the violations of a run broke, each once.

@@ -34,10 +34,13 @@ type Scenario struct {
 	Title string // one sentence
 	Prose string // the story and where it comes from; lines end with \n, but for the last
 	TTL   time.Duration
+	Speed int // the greatest at which it still is what it describes on real servers; see [Scenario.SpeedOf]
 	Lanes []Lane
 	Musts []checker.Must // without these states a run proves nothing
 	// Reports are the quantities that are shown beside the verdict.
 	Reports []checker.Quantity
+	// SimOnly is why it cannot be done on real servers; empty if it can, or if the program finds that out.
+	SimOnly string
 	Runs    []Section
 
 	mustLines []int
@@ -67,11 +70,13 @@ type Section struct {
 
 	Resource string // Plain, Fenced, CheckAndSet, Versioned or Counter
 	TTL      time.Duration
+	Speed    int                // on real servers, if it is another one than the scenario's
 	Seed     uint64             // that the run is played with unless another is asked for; 0 stands for 1
 	Checksum string             // of the trace that the run had when it was saved, if somebody wants to know whether it still has
 	Lanes    []Lane             // each replaces the scenario's lane of the same process, or is one more
 	Musts    []checker.Must     // if there are any, they replace the scenario's
 	Reports  []checker.Quantity // likewise
+	SimOnly  string             // likewise
 	Expect   []Expectation      // properties that are not named are expected to be OK
 	Golden   string             // the timeline, verbatim
 
@@ -172,6 +177,7 @@ func (r Section) Expected(p checker.Property) checker.Status {
 // servers, its resource, its lanes, its musts and its reports.
 func (s *Scenario) Resolve(r Section) Section {
 	r.TTL = cmp.Or(r.TTL, s.TTL, DefaultTTL)
+	r.Speed, r.SimOnly = cmp.Or(r.Speed, s.Speed), cmp.Or(r.SimOnly, s.SimOnly)
 	r.Resource = cmp.Or(r.Resource, Plain)
 	r.Persistence = cmp.Or(r.Persistence, durable)
 	switch {
@@ -198,9 +204,22 @@ func (s *Scenario) Resolve(r Section) Section {
 	return r
 }
 
+// SpeedOf is what durations of a run are divided by on real servers if at most so much is asked for (0: any speed): what its
+// page bears. A page that does not say bears what is asked for, and is not made faster if nothing is.
+func (s *Scenario) SpeedOf(r Section, most float64) float64 {
+	bears := float64(s.Resolve(r).Speed)
+	switch {
+	case bears == 0:
+		return cmp.Or(most, 1)
+	case most == 0:
+		return bears
+	}
+	return min(most, bears)
+}
+
 // Equal reports whether two scenarios say the same. Where in a file they say it does not matter.
 func (s *Scenario) Equal(t *Scenario) bool {
-	return s.Name == t.Name && s.File == t.File && s.Title == t.Title && s.Prose == t.Prose && s.TTL == t.TTL &&
+	return s.Name == t.Name && s.File == t.File && s.Title == t.Title && s.Prose == t.Prose && s.TTL == t.TTL && s.Speed == t.Speed && s.SimOnly == t.SimOnly &&
 		slices.EqualFunc(s.Lanes, t.Lanes, Lane.equal) &&
 		slices.EqualFunc(s.Musts, t.Musts, sameMust) &&
 		slices.Equal(s.Reports, t.Reports) &&
@@ -213,7 +232,7 @@ func (l Lane) equal(m Lane) bool {
 
 func (r Section) equal(q Section) bool {
 	same := func(key string) bool { return r.setting(key) == q.setting(key) }
-	return r.Lock == q.Lock && !slices.ContainsFunc(settings, func(key string) bool { return !same(key) }) &&
+	return r.Lock == q.Lock && r.SimOnly == q.SimOnly && !slices.ContainsFunc(settings, func(key string) bool { return !same(key) }) &&
 		slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) &&
 		slices.EqualFunc(r.Musts, q.Musts, sameMust) &&
 		slices.Equal(r.Reports, q.Reports) &&

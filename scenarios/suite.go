@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -13,15 +14,15 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/nodes"
 	"lockstep/sim"
 )
 
 // Where a run can take place.
 const (
-	OnSim   = "sim"
-	OnReal  = "redis"
-	canary  = 10 // one simulated run in so many is done twice, and must come out the same
-	noSpeed = 1
+	OnSim  = "sim"
+	OnReal = "redis"
+	canary = 10 // one simulated run in so many is done twice, and must come out the same
 )
 
 // A Case is one run of one scenario that is to be done.
@@ -30,7 +31,10 @@ type Case struct {
 	Run      Section // of Scenario, not resolved; perhaps [Section.With] another lock than its own
 	Seed     uint64  // 0 stands for that of the run, which is 1 if it does not say
 	On       string  // OnSim (the default) or OnReal
-	Speed    float64 // on real Redis: what durations are divided by; default 1
+	Speed    float64 // on real Redis: what durations are divided by at most; see [Scenario.SpeedOf]
+	// Servers are those of somebody that the run is done on; default, with OnReal: some that are started for it.
+	Servers nodes.Remotes
+	prefix  string // of the keys there
 	// Limit is, on real Redis, how much more time than its lane says a client may take before the run is given up; default 20s.
 	Limit time.Duration
 	// Tries is, on real Redis, how often a run may be done that has only been lucky or unlucky; default once.
@@ -56,9 +60,11 @@ type job struct {
 	Restless bool `json:"restless,omitempty"`
 
 	// On real Redis:
-	Limit  time.Duration `json:"limit,omitempty"`
-	Tries  int           `json:"tries,omitempty"`
-	Client *assignment   `json:"client,omitempty"` // what the run gives one of its clients to do
+	Servers string        `json:"servers,omitempty"` // with credentials, if they are somebody's own
+	Prefix  string        `json:"prefix,omitempty"`  // of the keys there
+	Limit   time.Duration `json:"limit,omitempty"`
+	Tries   int           `json:"tries,omitempty"`
+	Client  *assignment   `json:"client,omitempty"` // what the run gives one of its clients to do
 
 	Errand *errand `json:"errand,omitempty"` // of a search that the run is the calm one of
 }
@@ -78,7 +84,11 @@ type done struct {
 // The workers must call [Serve].
 func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i int, o *Outcome)) error {
 	var jobs []json.RawMessage
+	session := session(cases)
 	for i, c := range cases {
+		if len(c.Servers) > 0 {
+			c.prefix = nodes.RunPrefix(session, i)
+		}
 		data, err := c.job(i)
 		if err != nil {
 			return err
@@ -93,7 +103,17 @@ func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i in
 	if runtime.GOOS == "js" {
 		run = inProcess(cases) // there are no other processes to be had
 	}
-	return run(ctx, jobs, func(i int, out sim.Outcome) { each(i, cases[i].outcome(out)) })
+	clean := 0
+	err := run(ctx, jobs, func(i int, out sim.Outcome) {
+		if out.Report == nil {
+			clean++
+		}
+		each(i, cases[i].outcome(out))
+	})
+	if session != "" && clean < len(cases) {
+		err = errors.Join(err, sweep(ctx, session, cases))
+	}
+	return err
 }
 
 // job is the case as a worker gets it. Its place among the cases decides whether it is one of those that are done twice.
@@ -101,7 +121,8 @@ func (c Case) job(i int) (json.RawMessage, error) {
 	twice := c.On != OnReal && (c.Restless || i%canary == 0)
 	return json.Marshal(job{
 		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
-		Speed: max(c.Speed, noSpeed), Twice: twice, Restless: c.Restless, Limit: c.Limit, Tries: c.Tries,
+		Speed: c.Scenario.SpeedOf(c.Run, c.Speed), Twice: twice, Restless: c.Restless, Limit: c.Limit, Tries: c.Tries,
+		Servers: c.Servers.URLs(), Prefix: c.prefix,
 	})
 }
 
@@ -113,14 +134,14 @@ func (c Case) longest() time.Duration {
 	if c.On != OnReal {
 		return 0
 	}
-	return c.Scenario.real(c.Run, max(c.Speed, noSpeed)).patience(c.Limit)*time.Duration(max(c.Tries, 1)) + defaultLimit
+	return c.Scenario.real(c.Run, c.Speed).patience(c.Limit)*time.Duration(max(c.Tries, 1)) + defaultLimit
 }
 
 // outcome judges what came back from the worker.
 func (c Case) outcome(out sim.Outcome) *Outcome {
 	r := c.Scenario.Resolve(c.Run)
 	if c.On == OnReal {
-		r = r.faster(max(c.Speed, noSpeed))
+		r = r.faster(c.Scenario.SpeedOf(c.Run, c.Speed))
 	}
 	if out.Report != nil {
 		return crashed(c, r, out.Report)
@@ -141,7 +162,7 @@ func (c Case) outcome(out sim.Outcome) *Outcome {
 // crashed is the outcome of a case that did not end by itself.
 func crashed(c Case, r Section, report *sim.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
-	o.History = &sim.History{Meta: r.meta(c.Scenario, c.On, c.seed())}
+	o.History = &sim.History{Meta: r.meta(c.Scenario, c.where(), c.seed())}
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
 	for _, p := range checker.Properties() {
 		o.Result.Statuses = append(o.Result.Statuses, checker.PropertyStatus{Property: p, Status: checker.Unknown})

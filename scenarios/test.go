@@ -173,7 +173,7 @@ func newBench(t *testing.T, call string, o options) *bench {
 		return c
 	}}
 	if o.on == OnReal {
-		s.Workers = atOnce
+		s.Workers = AtOnce
 	}
 	if testing.Verbose() {
 		s.Output = os.Stderr // what the lock prints

@@ -325,8 +325,11 @@ type Timekeeper interface {
 // Bystander returns a view of a clock for code that is not under test, such as what carries out a lane. It shows the same,
 // but is no sign that the code under test takes its time from the process; see [Process.Clock].
 func Bystander(c clockwork.Clock) Timekeeper {
-	if c, ok := c.(*clock); ok {
+	switch c := c.(type) {
+	case *clock:
 		return bystander{c}
+	case interface{ Bystander() Timekeeper }: // of a process on real servers
+		return c.Bystander()
 	}
 	return c
 }

@@ -22,7 +22,7 @@ const mostSeeds = 1000
 
 func newMatrix(k known) *cobra.Command {
 	f := &runFlags{known: k}
-	var seeds int
+	var seeds, repeat int
 	var markdown bool
 	c := &cobra.Command{
 		Use:   "matrix [SCENARIO[/RUN] | FILE]...",
@@ -32,12 +32,17 @@ table of what came out. A library takes the place of the locks that it is like, 
 where it does worse than they are expected to. Without --lock it compares the libraries, each as
 it comes, with the lock that each is most like.
 
+With --on both it does each run of the pages once in simulation and --repeat times on redis-server,
+and prints how far the two agree: in the verdict, in each property, in what was broken, and in what
+each operation of each client came to.
+
 Exit status: 0 if no lock does worse than its reference, 1 if one does, 2 if a cell is UNKNOWN, 3
 it could not be run, or was interrupted.`,
 		Example: `  lockstep matrix
   lockstep matrix --lock redlock --lock redsync
   lockstep matrix --lock single,redislock clock-jump failover-lag retried-set
   lockstep matrix --seeds 20
+  lockstep matrix --on both --repeat 3 pause-after-acquire crash-restart-5
   lockstep matrix --json | jq '.groups[].rows[].cells[] | select(.against == "worse")'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if seeds < 1 || seeds > mostSeeds {
@@ -45,6 +50,14 @@ it could not be run, or was interrupted.`,
 			}
 			if f.json && markdown {
 				return errors.New("--json and --markdown are two formats; choose one")
+			}
+			switch {
+			case f.on == onBoth && seeds != 1:
+				return errors.New("--seeds goes with one world; --on both repeats runs with one seed: --repeat")
+			case f.on == onBoth:
+				return f.agreement(c, args, agreementFlags{repeat, f.json, markdown})
+			case c.Flags().Changed("repeat"):
+				return errors.New("--repeat is for --on both: how often a run is done on real servers")
 			}
 			m, err := f.matrix(c, args, seeds)
 			if err != nil {
@@ -70,6 +83,8 @@ it could not be run, or was interrupted.`,
 	}
 	f.common(c)
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library; see lockstep list")
+	c.Flags().Lookup("on").Usage = "sim; redis: redis-server processes that lockstep starts; or both, compared"
+	c.Flags().IntVar(&repeat, "repeat", 1, "--on both: how often each run is done on real servers")
 	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is the worst of them")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
@@ -192,8 +207,8 @@ func (f *runFlags) matrixCommand(args []string, seeds int) string {
 	if seeds != 1 {
 		words = append(words, fmt.Sprintf("--seeds %d", seeds))
 	}
-	if f.on == scenarios.OnReal {
-		words = append(words, fmt.Sprintf("--on redis --speed %v", f.speed))
+	if f.on != scenarios.OnSim {
+		words = append(words, strings.TrimSpace(f.place()))
 	}
 	return strings.Join(words, " ")
 }

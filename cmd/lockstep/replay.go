@@ -99,7 +99,7 @@ func (f *runFlags) toReplay(arg, lock string) (selection, error) {
 		return s, err
 	}
 	if f.on == scenarios.OnReal {
-		return s, scenarios.CheckRedis(s.scenario, s.runs[0], f.speed)
+		return s, f.refuse(s.scenario, s.runs[0])
 	}
 	return s, nil
 }

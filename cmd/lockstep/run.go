@@ -24,6 +24,7 @@ import (
 // runFlags are the options of lockstep run and show.
 type runFlags struct {
 	on      string
+	servers nodes.Remotes // that --on names
 	speed   float64
 	seed    uint64
 	known   known
@@ -44,8 +45,8 @@ func (f *runFlags) common(c *cobra.Command) {
 
 // onServers are the options that say where a run takes place.
 func (f *runFlags) onServers(c *cobra.Command) {
-	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim, or redis: redis-server processes that lockstep starts")
-	c.Flags().Float64Var(&f.speed, "speed", 1, "on redis: the divisor of durations; at most 20 for a TTL of 10s")
+	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim; redis: redis-server processes that lockstep starts; or your own: redis://HOST:PORT,...")
+	c.Flags().Float64Var(&f.speed, "speed", 0, "on redis: the divisor of durations, at most (default what each page bears)")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
 }
 
@@ -53,18 +54,21 @@ func (f *runFlags) onServers(c *cobra.Command) {
 const leastLimit = 100 * time.Millisecond
 
 func (f *runFlags) check() error {
+	if err := f.ownServers(); err != nil {
+		return err
+	}
 	switch {
 	case f.on != scenarios.OnSim && f.on != scenarios.OnReal:
 		return fmt.Errorf("--on: %w", sim.Unknown("backend", f.on, []string{scenarios.OnSim, scenarios.OnReal}))
-	case f.speed < 1 || f.speed > 1000:
+	case f.speed != 0 && (f.speed < 1 || f.speed > 1000):
 		return fmt.Errorf("--speed %v: it must be between 1 and 1000", f.speed)
-	case f.speed != 1 && f.on != scenarios.OnReal:
+	case f.speed != 0 && f.on != scenarios.OnReal:
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	case f.limit < leastLimit:
 		return fmt.Errorf("--limit %v: it must be at least %v", f.limit, leastLimit)
-	case f.on == scenarios.OnReal:
+	case f.on == scenarios.OnReal && len(f.servers) == 0:
 		return nodes.FindServer()
 	}
 	return nil
@@ -91,6 +95,7 @@ SCENARIO/RUN names one run, --lock puts any lock in the place of the one that th
   lockstep run --json | jq 'select(.verdict != "SAFE")'
   lockstep run --out results                        timelines (text, SVG, PNG) and histories
   lockstep run pause-after-acquire redlock-calm --on redis --speed 20
+  lockstep run pause-after-acquire --on redis://localhost:6379
   lockstep run --rewrite my-scenario.txtar          renew the timelines in the file`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
@@ -207,7 +212,7 @@ func (f *runFlags) cases(chosen []selection, seed uint64) []scenarios.Case {
 			build, _ := f.known.find(r.Lock) // choose has looked
 			lib, _ := f.known.library(r.Lock)
 			cases = append(cases, scenarios.Case{
-				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Speed: f.speed, Limit: f.limit, Restless: lib.Restless, New: build,
+				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Servers: f.servers, Speed: f.speed, Limit: f.limit, Restless: lib.Restless, New: build,
 			})
 		}
 	}
@@ -220,9 +225,12 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 	if err != nil && runtime.GOOS != "js" { // where there are no processes to be started anyway
 		return nil, err
 	}
+	if err := f.greet(c); err != nil {
+		return nil, err
+	}
 	s := &sim.Supervisor{
 		Command: func() *exec.Cmd { return exec.Command(self) },
-		Workers: f.workers,
+		Workers: f.atOnce(),
 		Limit:   f.limit,
 	}
 	bar := progress(c.ErrOrStderr(), len(cases))
@@ -233,7 +241,15 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 		bar.Add(1)
 	})
 	bar.Finish()
-	return outcomes, err
+	return outcomes, leftKeys(c.ErrOrStderr(), outcomes, err)
+}
+
+// atOnce is how many runs take place side by side. On real servers they mostly wait.
+func (f *runFlags) atOnce() int {
+	if f.workers == 0 && f.on != scenarios.OnSim {
+		return max(scenarios.AtOnce, runtime.NumCPU())
+	}
+	return f.workers
 }
 
 // progress is a line on a terminal that goes away, and nothing elsewhere.
@@ -281,7 +297,7 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 			printWrapped(w, "nothing is proved: "+u)
 		}
 		if len(o.Result.Unmet) > 0 && f.on == scenarios.OnReal && o.Report == nil {
-			printWrapped(w, fmt.Sprintf("on real servers a scenario may be too fast for its own margins: try a --speed below %v", f.speed))
+			printWrapped(w, fmt.Sprintf("on real servers a scenario may be too fast for its own margins: try a --speed below %v", o.Scenario.SpeedOf(o.Run, f.speed)))
 		}
 		for _, d := range diffs {
 			printWrapped(w, d)
@@ -335,7 +351,15 @@ func (f *runFlags) again(o *scenarios.Outcome) string {
 	}
 	cmd := fmt.Sprintf("lockstep run %s --seed %d -v", what, o.History.Meta.Seed)
 	if f.on == scenarios.OnReal {
-		cmd += fmt.Sprintf(" --on redis --speed %v", f.speed)
+		cmd += f.place()
 	}
 	return cmd
+}
+
+// place is what a command says about real servers.
+func (f *runFlags) place() string {
+	if f.speed == 0 {
+		return " --on " + f.where()
+	}
+	return fmt.Sprintf(" --on %s --speed %v", f.where(), f.speed)
 }

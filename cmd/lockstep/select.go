@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/nodes"
 	"lockstep/scenarios"
 	"lockstep/sim"
 )
@@ -146,11 +145,11 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 	for _, s := range chosen {
 		var runs []scenarios.Section
 		for _, r := range s.runs {
-			err := scenarios.CheckRedis(s.scenario, r, f.speed)
+			err := f.refuse(s.scenario, r)
 			switch {
 			case err == nil:
 				runs = append(runs, r)
-			case s.one || !errors.Is(err, nodes.ErrSimOnly):
+			case s.one || !scenarios.LeftOut(err):
 				return nil, err
 			default:
 				first = cmp.Or(first, err)

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/nodes"
+	"lockstep/reports"
+	"lockstep/scenarios"
+)
+
+// onBoth is where a matrix compares simulation with real servers.
+const onBoth = "both"
+
+// mostRepeats is how often a run may be repeated on real servers.
+const mostRepeats = 100
+
+// agreementFlags are the options of a matrix --on both.
+type agreementFlags struct {
+	repeat         int
+	json, markdown bool
+}
+
+// agreement does each run once in simulation and several times on real servers, and prints how far they agree. Where it is
+// interrupted it prints what there is.
+func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) error {
+	if o.repeat < 1 || o.repeat > mostRepeats {
+		return fmt.Errorf("--repeat %d: it must be between 1 and %d", o.repeat, mostRepeats)
+	}
+	sim, real := *f, *f
+	sim.on, sim.speed, real.on = scenarios.OnSim, 0, scenarios.OnReal
+	if err := real.check(); err != nil {
+		return err
+	}
+	chosen, err := sim.choose(c, args)
+	if err != nil {
+		return err
+	}
+	real.files = sim.files
+	chosen, left := both(chosen, f.speed)
+	if len(chosen) == 0 {
+		return fmt.Errorf("none of the runs can be done on real servers: %s", left[0].Why)
+	}
+	simulated, err := sim.runAll(c, sim.cases(chosen, f.seed))
+	if err != nil {
+		return err
+	}
+	var cases []scenarios.Case
+	for range o.repeat { // one after the other, so that what disturbs the machine for a while disturbs all runs a little
+		cases = append(cases, real.cases(chosen, f.seed)...)
+	}
+	outcomes, interrupted := real.runAll(c, cases)
+	a := &reports.Agreements{Command: f.agreementCommand(args, o), Repetitions: o.repeat, SimOnly: left}
+	for i, s := range simulated {
+		row := newAgreementRow(s, f.speed)
+		row.Command = real.again(s)
+		for n := range o.repeat {
+			if r := outcomes[n*len(simulated)+i]; r != nil {
+				compare(&row, s, r)
+			}
+		}
+		a.Rows = append(a.Rows, row)
+	}
+	if err := printAgreements(c.OutOrStdout(), a, o); err != nil {
+		return err
+	}
+	if interrupted != nil {
+		return interrupted
+	}
+	return agreementStatus(a)
+}
+
+// both leaves out the runs that exist in simulation only.
+func both(chosen []selection, speed float64) (kept []selection, left []reports.SimOnly) {
+	for _, s := range chosen {
+		var runs []scenarios.Section
+		for _, r := range s.runs {
+			err := scenarios.CheckRedis(s.scenario, r, speed)
+			if err == nil {
+				runs = append(runs, r)
+				continue
+			}
+			why := strings.TrimPrefix(err.Error(), s.scenario.Name+"/"+r.ID()+": ")
+			left = append(left, reports.SimOnly{
+				Scenario: s.scenario.Name, Run: r.ID(), Why: strings.TrimPrefix(why, nodes.ErrSimOnly.Error()+": "),
+			})
+		}
+		if s.runs = runs; len(runs) > 0 {
+			kept = append(kept, s)
+		}
+	}
+	return kept, left
+}
+
+func newAgreementRow(o *scenarios.Outcome, speed float64) reports.AgreementRow {
+	row := reports.AgreementRow{
+		Scenario: o.Scenario.Name, Run: o.Run.ID(), Speed: o.Scenario.SpeedOf(o.Run, speed), Simulated: o.Result.Verdict,
+		Broken: []checker.Assumption{},
+	}
+	for _, a := range checker.Assumptions() {
+		if slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Assumption == a }) {
+			row.Broken = append(row.Broken, a)
+		}
+	}
+	return row
+}
+
+// compare counts one repetition on real servers.
+func compare(row *reports.AgreementRow, simulated, real *scenarios.Outcome) {
+	a := simulated.Agreement(real)
+	row.Done++
+	why := a.Verdict
+	switch {
+	case !a.Proved:
+		row.Unproved++
+		why = "nothing is proved: " + strings.Join(real.Unproved(), "; ")
+		if real.Report != nil {
+			why = real.Report.Reason
+		}
+	case a.Verdict == "":
+		row.Agree++
+	}
+	if row.Why == "" {
+		row.Why = why
+	}
+	if a.Operations == "" {
+		row.Alike++
+	} else if row.Operation == "" {
+		row.Operation = a.Operations
+	}
+}
+
+// agreementCommand is the command that makes the table again.
+func (f *runFlags) agreementCommand(args []string, o agreementFlags) string {
+	return fmt.Sprintf("%s --repeat %d", f.matrixCommand(args, 1), o.repeat)
+}
+
+func printAgreements(w io.Writer, a *reports.Agreements, o agreementFlags) error {
+	switch {
+	case o.json && o.markdown:
+		return errors.New("--json and --markdown are two formats; choose one")
+	case o.json:
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(a)
+	case o.markdown:
+		return a.WriteMarkdown(w)
+	}
+	return a.WriteText(w, reports.MatrixOptions{Columns: columns(w), Paint: roles(w)})
+}
+
+// agreementStatus is 1 if a run was judged otherwise on real servers, and 2 if one proved nothing, which outranks it.
+func agreementStatus(a *reports.Agreements) error {
+	var code status
+	for _, r := range a.Rows {
+		switch {
+		case r.Unproved > 0:
+			return status(exitUnknown)
+		case r.Agree < r.Done:
+			code = exitUnexpected
+		}
+	}
+	if code != 0 {
+		return code
+	}
+	return nil
+}

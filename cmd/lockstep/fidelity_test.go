@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/scenarios"
+)
+
+var fidelity = flag.Int("fidelity", 0, "renew the table of docs/fidelity.md, with so many repetitions of each run on real servers")
+
+const (
+	fidelityPage  = "../../docs/fidelity.md"
+	fidelityBegin = "<!-- made by make fidelity -->\n"
+	fidelityEnd   = "<!-- end of what make fidelity makes -->\n"
+)
+
+var (
+	agreementRow = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+/[a-z0-9/-]+) \| [0-9.]+ \| ([A-Z]+)[^|]* \| \**(\d+) of (\d+)`)
+	simOnlyRow   = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+/[a-z0-9/-]+) \| ([^|]+) \|$`)
+)
+
+// docs/fidelity.md has every run of the catalogue: with how it came out on real servers, or why it exists in simulation only.
+// What did not come out as in simulation every time is explained there.
+func TestFidelityPage(t *testing.T) {
+	data, err := os.ReadFile(fidelityPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), fidelityBegin)
+	table, after, ended := strings.Cut(rest, fidelityEnd)
+	if !ok || !ended {
+		t.Fatalf("%s has no lines %q and %q, between which the table stands", fidelityPage, fidelityBegin, fidelityEnd)
+	}
+	if *fidelity > 0 {
+		out, code := program(t, "matrix", "--on", "both", "--repeat", fmt.Sprint(*fidelity), "--markdown")
+		if code == exitInput {
+			t.Fatalf("exit status %d\n%s", code, out)
+		}
+		if err := os.WriteFile(fidelityPage, []byte(before+fidelityBegin+out+fidelityEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	real, only := map[string][]string{}, map[string]string{}
+	for _, m := range agreementRow.FindAllStringSubmatch(table, -1) {
+		real[m[1]] = m[2:]
+	}
+	for _, m := range simOnlyRow.FindAllStringSubmatch(table, -1) {
+		only[m[1]] = m[2]
+	}
+	all, err := scenarios.Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repetitions := 0
+	for _, s := range all {
+		for _, r := range s.Runs {
+			name := s.Name + "/" + r.ID()
+			row, done := real[name]
+			switch err := scenarios.CheckRedis(s, r, 0); {
+			case err != nil && done:
+				t.Errorf("%s cannot be done on real servers, and the page says that it was: %v", name, err)
+			case err != nil && !strings.Contains(err.Error(), strings.TrimSpace(cmp.Or(only[name], "missing"))):
+				t.Errorf("%s: the page says %q, and the program %v", name, only[name], err)
+			case err == nil && !done:
+				t.Errorf("%s can be done on real servers, and is missing from the page: make fidelity", name)
+			case err == nil && row[0] != string((&scenarios.Outcome{Run: s.Resolve(r)}).ExpectedVerdict()):
+				t.Errorf("%s: the page says %s in simulation, and the catalogue otherwise", name, row[0])
+			case err == nil && row[1] != row[2] && !strings.Contains(before+after, "`"+name+"`") && !strings.Contains(before+after, "`"+s.Name+"`"):
+				t.Errorf("%s came out otherwise on real servers in some of %s repetitions, and the page does not say why", name, row[2])
+			}
+			if done {
+				repetitions = max(repetitions, number(t, row[2]))
+			}
+			delete(real, name)
+			delete(only, name)
+		}
+	}
+	for name := range real {
+		t.Errorf("there is no run %s", name)
+	}
+	for name := range only {
+		t.Errorf("there is no run %s", name)
+	}
+	if least := 10; repetitions < least {
+		t.Errorf("the page is about %d repetitions, and should be about %d", repetitions, least)
+	}
+	if !slices.ContainsFunc(strings.Split(after, "\n"), func(l string) bool { return strings.HasPrefix(l, "## What is not simulated") }) {
+		t.Error("the page does not say what is not simulated")
+	}
+}
+
+func number(t *testing.T, s string) (n int) {
+	t.Helper()
+	if _, err := fmt.Sscan(s, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,313 @@
+package nodes
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"lockstep/sim"
+)
+
+// clocks are the clocks of a process from some time of the run on, as in simulation: a steady one, whose rate may be wrong,
+// and the one on the wall, which is so far ahead of it and jumps and slews. Durations are since the start of the run.
+type clocks struct {
+	Since  time.Duration `json:"since"`
+	Steady time.Duration `json:"steady"` // what the steady clock showed then
+	PPM    int64         `json:"ppm"`
+	Ahead  time.Duration `json:"ahead"`
+	Slew   time.Duration `json:"slew"` // still to come,
+	Over   time.Duration `json:"over"` // spread over this long
+}
+
+// steady is what the steady clock shows at a time of the run.
+func (k clocks) steady(t time.Duration) time.Duration {
+	d := t - k.Since
+	return k.Steady + d + time.Duration(float64(d)*float64(k.PPM)/1e6)
+}
+
+// ahead is how far the wall clock is ahead of the steady one.
+func (k clocks) ahead(t time.Duration) time.Duration {
+	if d := t - k.Since; d < k.Over {
+		return k.Ahead + time.Duration(float64(k.Slew)*(float64(d)/float64(k.Over)))
+	}
+	return k.Ahead + k.Slew
+}
+
+// when is the time of the run at which the steady clock shows r.
+func (k clocks) when(r time.Duration) time.Duration {
+	return k.Since + time.Duration(math.Ceil(float64(r-k.Steady)*1e6/float64(1e6+k.PPM)))
+}
+
+// from returns the same clocks, told from another time on.
+func (k clocks) from(t time.Duration) clocks {
+	next := clocks{Since: t, Steady: k.steady(t), PPM: k.PPM, Ahead: k.ahead(t)}
+	if left := k.Since + k.Over - t; left > 0 {
+		next.Slew, next.Over = k.Ahead+k.Slew-next.Ahead, left
+	}
+	return next
+}
+
+// set returns the clocks as a fault makes them.
+func (k clocks) set(f sim.Fault, now time.Duration) clocks {
+	k = k.from(now)
+	switch f := f.(type) {
+	case sim.Jump:
+		k.Ahead, k.Slew, k.Over = k.Ahead+f.By, 0, 0
+	case sim.Slew:
+		k.Slew, k.Over = f.By, f.Over
+	case sim.Drift:
+		k.PPM = f.PPM
+	}
+	return k
+}
+
+// setClocks is what a client process is told about its clocks.
+type setClocks struct {
+	Nr     int    `json:"nr"` // from 1; what comes late is not news
+	Clocks clocks `json:"clocks"`
+	Faults []int  `json:"faults"` // that have not bitten
+}
+
+// hostClocks are the clocks that a client process lives by. A fault of theirs bites when somebody reads them once the code
+// under test has: as in simulation, where the Bystander that carries out the lane is no sign of that.
+type hostClocks struct {
+	bite func(faults []int) // waits until they are in the history
+
+	mu     sync.Mutex // guards all below
+	start  time.Time  // of the run
+	nr     int
+	now    clocks
+	unmet  []int
+	reads  bool // the code under test has asked for the time
+	timers map[*hostTimer]bool
+}
+
+func newHostClocks(bite func([]int)) *hostClocks {
+	return &hostClocks{bite: bite, start: time.Now(), timers: map[*hostTimer]bool{}}
+}
+
+// begin says when the run began.
+func (k *hostClocks) begin(start time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.start = start
+}
+
+// set changes the clocks. Timers that are set keep their reading, so they come due at another time.
+func (k *hostClocks) set(s setClocks) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unmet = append(k.unmet, s.Faults...)
+	if s.Nr <= k.nr {
+		return
+	}
+	k.nr, k.now = s.Nr, s.Clocks
+	for t := range k.timers {
+		t.wind()
+	}
+}
+
+// noticed notes that somebody, perhaps the code under test, has looked at the clocks, or waits by them.
+func (k *hostClocks) noticed(reads bool) {
+	var met []int
+	k.mu.Lock()
+	if k.reads = k.reads || reads; k.reads {
+		met, k.unmet = k.unmet, nil
+	}
+	k.mu.Unlock()
+	if len(met) > 0 {
+		k.bite(met)
+	}
+}
+
+// reading is what the steady clock shows. The caller holds mu.
+func (k *hostClocks) reading() time.Duration { return k.now.steady(time.Since(k.start)) }
+
+func (k *hostClocks) steady() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.reading()
+}
+
+func (k *hostClocks) date() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.start.Add(k.reading())
+}
+
+// wall has no monotonic reading, by which package time would do better than the clock on the wall.
+func (k *hostClocks) wall() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := time.Since(k.start)
+	return k.start.Add(k.now.steady(t) + k.now.ahead(t)).Round(0)
+}
+
+// steadyClock is the steady clock of a client process, for the code under test.
+type steadyClock struct{ *hostClocks }
+
+func (c steadyClock) Now() time.Time {
+	c.noticed(true)
+	return c.date()
+}
+
+func (c steadyClock) Since(t time.Time) time.Duration        { return c.Now().Sub(t) }
+func (c steadyClock) Until(t time.Time) time.Duration        { return t.Sub(c.Now()) }
+func (c steadyClock) After(d time.Duration) <-chan time.Time { return c.NewTimer(d).Chan() }
+
+func (c steadyClock) Sleep(d time.Duration) {
+	if d > 0 {
+		<-c.After(d)
+	}
+}
+
+func (c steadyClock) NewTimer(d time.Duration) clockwork.Timer {
+	return c.timer(d, 0, nil)
+}
+
+func (c steadyClock) AfterFunc(d time.Duration, f func()) clockwork.Timer {
+	return c.timer(d, 0, f)
+}
+
+func (c steadyClock) NewTicker(d time.Duration) clockwork.Ticker {
+	if d <= 0 {
+		panic("nodes: non-positive interval for NewTicker")
+	}
+	return hostTicker{c.timer(d, d, nil)}
+}
+
+// Bystander is the view of code that is not under test.
+func (c steadyClock) Bystander() sim.Timekeeper { return bystander{c} }
+
+type bystander struct{ c steadyClock }
+
+func (b bystander) Now() time.Time {
+	b.c.noticed(false)
+	return b.c.date()
+}
+
+func (b bystander) Until(t time.Time) time.Duration { return t.Sub(b.Now()) }
+func (b bystander) Sleep(d time.Duration)           { b.c.Sleep(d) }
+
+// wallClock is the clock on the wall. Its timers are those of the steady clock, as in Go.
+type wallClock struct{ steadyClock }
+
+func (c wallClock) Now() time.Time {
+	c.noticed(true)
+	return c.wall()
+}
+
+func (c wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c wallClock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
+
+// hostTimer is a timer or ticker on the steady clock.
+type hostTimer struct {
+	clocks *hostClocks
+	c      chan time.Time
+	f      func() // called on a goroutine of its own
+
+	// Guarded by clocks.mu.
+	every time.Duration // ticker: its interval
+	due   time.Duration // reading of the clock at which it fires
+	real  *time.Timer   // nil until it is first set
+}
+
+func (k *hostClocks) timer(d, every time.Duration, f func()) *hostTimer {
+	t := &hostTimer{clocks: k, c: make(chan time.Time, 1), every: every, f: f}
+	t.set(d)
+	return t
+}
+
+func (t *hostTimer) set(d time.Duration) {
+	k := t.clocks
+	k.noticed(false)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t.due = k.reading() + max(d, 0)
+	k.timers[t] = true
+	t.wind()
+}
+
+// wind has the timer looked at when it is due. The caller holds mu.
+func (t *hostTimer) wind() {
+	k := t.clocks
+	wait := max(0, k.now.when(t.due)-time.Since(k.start))
+	if t.real == nil {
+		t.real = time.AfterFunc(wait, t.fire)
+		return
+	}
+	t.real.Reset(wait)
+}
+
+func (t *hostTimer) fire() {
+	k := t.clocks
+	k.mu.Lock()
+	now := k.reading()
+	switch {
+	case !k.timers[t]:
+		k.mu.Unlock()
+		return
+	case now < t.due: // it was set anew
+		t.wind()
+		k.mu.Unlock()
+		return
+	case t.every > 0:
+		t.due += t.every * (1 + (now-t.due)/t.every) // what was missed is dropped, as by package time
+		t.wind()
+	default:
+		delete(k.timers, t)
+	}
+	shown := k.start.Add(now)
+	if t.f == nil {
+		select {
+		case t.c <- shown:
+		default:
+		}
+	}
+	k.mu.Unlock()
+	k.noticed(false)
+	if t.f != nil {
+		t.f()
+	}
+}
+
+func (t *hostTimer) Chan() <-chan time.Time { return t.c }
+
+func (t *hostTimer) Reset(d time.Duration) bool {
+	active := t.Stop()
+	t.set(d)
+	return active
+}
+
+// Stop prevents the timer from firing, and takes back a tick that nobody has received, as package time does since Go 1.23.
+func (t *hostTimer) Stop() bool {
+	k := t.clocks
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	active := k.timers[t]
+	delete(k.timers, t)
+	t.real.Stop()
+	select {
+	case <-t.c:
+		return true
+	default:
+		return active
+	}
+}
+
+type hostTicker struct{ t *hostTimer }
+
+func (k hostTicker) Chan() <-chan time.Time { return k.t.c }
+func (k hostTicker) Stop()                  { k.t.Stop() }
+func (k hostTicker) Reset(d time.Duration) {
+	if d <= 0 {
+		panic("nodes: non-positive interval for Ticker.Reset")
+	}
+	k.t.Stop()
+	k.t.clocks.mu.Lock()
+	k.t.every = d
+	k.t.clocks.mu.Unlock()
+	k.t.set(d)
+}

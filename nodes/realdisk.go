@@ -1,0 +1,158 @@
+package nodes
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// realDisk is the disk of a real server. What the process has appended to its log is on it by the rules that the nodes of a
+// simulation follow (see [Persistence]): no machine loses its power here, and no disk is slow. The process is killed, or has
+// ended, and then the tail of its log is cut off that would not have been there.
+//
+// Times are of the wall clock of the node, in milliseconds.
+type realDisk struct {
+	disk
+	server *Server
+	file   *os.File // the log; nil where no crash takes a part of it
+	jumps  []loggedJump
+}
+
+// loggedJump is a jump of the clock of a node, which to its server is a change of all keys.
+type loggedJump struct {
+	by  time.Duration
+	end int // of the log that has it
+}
+
+// begin notes that a process of the server has started. It returns the jumps that were cut off with the tail of the log.
+func (d *realDisk) begin(at int64) (lost time.Duration, err error) {
+	d.start(at)
+	d.log = nil
+	if d.kind != AOFLying && !d.everysec() {
+		return 0, nil
+	}
+	logs, err := filepath.Glob(filepath.Join(d.server.dir, "appendonlydir", "*.incr.aof"))
+	if err != nil {
+		return 0, err
+	}
+	if len(logs) != 1 {
+		return 0, fmt.Errorf("redis-server has %d logs, %q; a tail can be cut off of one", len(logs), logs)
+	}
+	if d.file, err = os.Open(logs[0]); err != nil {
+		return 0, err
+	}
+	if d.log, err = d.tail(); err != nil {
+		return 0, err
+	}
+	d.sync()
+	kept := d.jumps[:0]
+	for _, j := range d.jumps {
+		if j.end > len(d.log) {
+			lost += j.by
+			continue
+		}
+		kept = append(kept, j)
+	}
+	d.jumps = kept
+	return lost, nil
+}
+
+// tail is what the log has become longer by.
+func (d *realDisk) tail() ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(d.file, int64(len(d.log)), 1<<40))
+}
+
+// look notes what the process has written by now, and what has reached the disk.
+func (d *realDisk) look(at int64) error {
+	if d.file == nil {
+		return nil
+	}
+	tail, err := d.tail()
+	if err != nil {
+		return err
+	}
+	if len(tail) > 0 {
+		d.log = append(d.log, tail...)
+		d.due = d.everysec()
+	}
+	d.cron(at, nil)
+	return nil
+}
+
+// jumped notes a jump that the log has.
+func (d *realDisk) jumped(by time.Duration, at int64) error {
+	err := d.look(at)
+	d.jumps = append(d.jumps, loggedJump{by, len(d.log)})
+	return err
+}
+
+// crash takes from the disk what the end of the process, which has come, takes with it.
+func (d *realDisk) crash(how Exit, at int64) error {
+	if d.file == nil {
+		return nil
+	}
+	name := d.file.Name()
+	err := d.look(at)
+	d.file.Close()
+	d.file = nil
+	if err != nil {
+		return err
+	}
+	if d.exit = how; how == Stopped {
+		d.sync()
+	}
+	if left, everything := d.survives(); !everything {
+		return os.Truncate(name, int64(len(left)))
+	}
+	return nil
+}
+
+// close frees what is open.
+func (d *realDisk) close() {
+	if d.file != nil {
+		d.file.Close()
+		d.file = nil
+	}
+}
+
+// kindAt is the one of the server with a number; empty if that was left out.
+func kindAt(kinds []Persistence, i int) Persistence {
+	if i < len(kinds) {
+		return kinds[i]
+	}
+	return ""
+}
+
+// extra is what a server that persists so is started with. One that has its log synchronized every second leaves that to us:
+// while the disk of this machine is at work on an fsync, redis-server would not write the log either, and a kill would take
+// more than on a disk that is not slow, or that is as slow as we say.
+func (k Persistence) extra() []string {
+	switch k {
+	case "", AOFEverysec, AOFEverysecSlow:
+		return nil
+	}
+	return k.options()
+}
+
+// begin notes that the server of the node has started for the first time.
+func (n *realNode) begin() error {
+	_, err := n.disk.begin(n.now())
+	return err
+}
+
+// awaitSecond waits for the next whole second where an fsync depends on it. There time begins as in simulation.
+func (c *Cluster) awaitSecond() {
+	c.mu.Lock()
+	secondly := false
+	for _, p := range c.processes {
+		if n := p.node(); n != nil && n.disk.everysec() {
+			secondly = true
+		}
+	}
+	c.mu.Unlock()
+	if secondly {
+		c.RunFor(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+	}
+}

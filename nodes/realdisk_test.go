@@ -1,0 +1,296 @@
+//go:build unix
+
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+)
+
+// realConnTo opens a connection of a client to a server of its cluster.
+func realConnTo(t *testing.T, p *Client, server string) *realConn {
+	t.Helper()
+	return (&Server{addr: p.Addr(server)}).dial(t)
+}
+
+// What a crash leaves on the disk of a real server is what it leaves on that of a simulated one.
+func TestRealDisk(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	faults := map[Exit]sim.Fault{Killed: sim.Crash{Process: "n1"}, PowerLost: sim.Crash{Process: "n1", Power: true}, Stopped: sim.Stop{Process: "n1"}}
+	for _, kind := range Persistences {
+		for how, fault := range faults {
+			t.Run(fmt.Sprintf("%s, %s", kind, fault), func(t *testing.T) {
+				t.Parallel()
+				// A second begins with a. With b another does not begin.
+				clock := &testClock{start.Truncate(time.Second)}
+				r := NewRedis(clock.now)
+				defer r.Close()
+				r.Persist(kind)
+				clock.advance(time.Second)
+				n := r.Connect("c1")
+				n.do("SET", "a", "1", "PX", "60000")
+				clock.advance(100 * time.Millisecond)
+				n.do("SET", "b", "2", "PX", "60000")
+				r.Crash(how)
+				r.Restart(false)
+				want := slices.Clone(r.names())
+
+				c, err := StartCluster(t.Context(), []string{"n1"}, kind)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				p, err := c.Client("c1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Begin(); err != nil {
+					t.Fatal(err)
+				}
+				conn := realConnTo(t, p, "n1")
+				expect(t, conn, "SET a 1 PX 60000", "+OK")
+				c.RunFor(100*time.Millisecond - c.Now())
+				expect(t, conn, "SET b 2 PX 60000", "+OK")
+				late := c.Now() > 450*time.Millisecond // of the second, or of the fsync
+				c.Inject(fault)
+				c.Restore()
+				if err := c.Err(); err != nil {
+					t.Fatal(err)
+				}
+				node := c.process("n1").node()
+				if got := slices.Sorted(keysSeen(node)); !slices.Equal(got, want) {
+					if late {
+						t.Skip("the machine was too busy for this to take place within half a second")
+					}
+					t.Errorf("the real one has %q, the simulated one %q", got, want)
+				}
+				for _, key := range []string{"a", "b"} {
+					lost := slices.ContainsFunc(c.Events(), func(e sim.Event) bool { return e.Op == sim.Lose && e.Key == key })
+					if lost == slices.Contains(want, key) {
+						t.Errorf("%s was lost: %v; what is left is %q", key, lost, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func keysSeen(n *realNode) func(yield func(string) bool) {
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	var all []string
+	for name := range n.observer.keys {
+		all = append(all, name)
+	}
+	return slices.Values(all)
+}
+
+// What was lost happens at the instant of the restart, as in simulation.
+func TestRestartIsOneInstant(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	c, err := StartCluster(t.Context(), []string{"n1"}, NoPersistence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p, err := c.Client("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, realConnTo(t, p, "n1"), "SET a 1", "+OK")
+	c.Inject(sim.Crash{Process: "n1"})
+	c.Inject(sim.Restart{Process: "n1"})
+	c.Run() // waits for the restart
+	var back, lost time.Duration
+	for _, e := range c.Events() {
+		switch {
+		case e.Kind == sim.Injected && e.Op == "restart":
+			back = e.At
+		case e.Op == sim.Lose:
+			lost = e.At
+		}
+	}
+	if back == 0 || lost != back {
+		t.Errorf("it was back at %v, and had lost its key at %v", back, lost)
+	}
+}
+
+// A jump of the clock is no write that a loss of power takes back.
+func TestJumpOutlivesPowerLoss(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	c, err := StartCluster(t.Context(), []string{"n1"}, AOFEverysec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p, err := c.Client("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	conn := realConnTo(t, p, "n1")
+	expect(t, conn, "SET a 1 PX 60000", "+OK")
+	end := conn.do("PEXPIRETIME", "a")
+	var before, after int
+	fmt.Sscanf(end, ":%d", &before)
+	c.Inject(sim.Jump{Process: "n1", By: 300 * time.Millisecond})
+	c.Inject(sim.Crash{Process: "n1", Power: true})
+	c.Restore()
+	fmt.Sscanf(realConnTo(t, p, "n1").do("PEXPIRETIME", "a"), ":%d", &after)
+	if after != before-300 {
+		t.Errorf("the key ended at %d, and after 300ms forward and a loss of power at %d", before, after)
+	}
+}
+
+// The clock of a node jumps while its server is down, too: its keys have ended that much earlier when it is back. The jump is
+// felt when there is a key that ends.
+func TestJumpWhileDown(t *testing.T) {
+	t.Parallel()
+	c, p, _ := startCluster(t)
+	conn := realConnTo(t, p, "n1")
+	expect(t, conn, "SET a 1 PX 60000", "+OK")
+	expect(t, conn, "SET b 2 PX 10000", "+OK")
+	var before, after int
+	fmt.Sscanf(conn.do("PEXPIRETIME", "a"), ":%d", &before)
+	bitten := func() (all []string) {
+		for _, e := range c.Events() {
+			if e.Kind == sim.Bite && strings.HasPrefix(e.Value, "jump") {
+				all = append(all, e.Value)
+			}
+		}
+		return all
+	}
+	c.Inject(sim.Crash{Process: "n1"})
+	c.Inject(sim.Jump{Process: "n1", By: 20 * time.Second})
+	if all := bitten(); len(all) > 0 {
+		t.Errorf("%q have bitten while nobody looked at the clock", all)
+	}
+	c.Restore()
+	conn = realConnTo(t, p, "n1")
+	fmt.Sscanf(conn.do("PEXPIRETIME", "a"), ":%d", &after)
+	if after != before-20_000 {
+		t.Errorf("the key ended at %d, and after 20s forward at %d", before, after)
+	}
+	expect(t, conn, "EXISTS b", ":0")
+	if all := bitten(); len(all) != 1 {
+		t.Errorf("%q have bitten", all)
+	}
+	c.Inject(sim.Crash{Process: "n1"})
+	c.Inject(sim.Jump{Process: "n1", By: time.Second})
+	c.Inject(sim.Restart{Process: "n1", Empty: true})
+	c.Run()
+	if all := bitten(); len(all) != 1 {
+		t.Errorf("%q have bitten, though there is no key", all)
+	}
+	expect(t, realConnTo(t, p, "n1"), "SET a 1 PX 60000", "+OK")
+	if all := bitten(); len(all) != 2 {
+		t.Errorf("%q have bitten", all)
+	}
+}
+
+// A server that ends by itself ends the run, whether anybody talks to it or not.
+func TestServerThatDies(t *testing.T) {
+	t.Parallel()
+	for _, busy := range []bool{false, true} {
+		t.Run(fmt.Sprintf("busy %v", busy), func(t *testing.T) {
+			t.Parallel()
+			c, p, _ := startCluster(t)
+			s := c.process("n1").node().server
+			if busy {
+				conn := realConnTo(t, p, "n1")
+				c.Inject(sim.Pause{Process: "n1"})
+				if _, err := conn.conn.Write(appendCommand(nil, "SET", "a", "1")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.cmd.Process.Kill()
+			<-c.ctx.Done()
+			const want = "n1: redis-server ended by itself: signal: killed"
+			if err := c.Err(); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+			c.Close()
+			gone(t, s.cmd.Process.Pid, s.Addr(), c.dir)
+		})
+	}
+}
+
+// smallFiles has redis-server fail where it writes more than 8 KiB into a file, as on a disk that is full.
+func smallFiles(t *testing.T) {
+	t.Helper()
+	needServer(t)
+	path, err := findServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := "#!/bin/sh\ntrap '' XFSZ\nulimit -f 16\nexec " + path + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "redis-server"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// A server whose disk is full says nothing about a lock any more, however it persists.
+func TestFullDisk(t *testing.T) {
+	smallFiles(t)
+	for kind, want := range map[Persistence]string{
+		"":          "n1: redis-server cannot write to its disk; it has warned: ",
+		AOFEverysec: "n1: redis-server cannot write to its disk; it has warned: ",
+		AOFAlways:   "n1: redis-server ended by itself: exit status 1; it has warned: Can't recover from AOF write error",
+		RDB:         "n1: redis-server cannot write to its disk; it has warned: ",
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			c, err := StartCluster(context.Background(), []string{"n1"}, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			p, err := c.Client("c1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn := realConnTo(t, p, "n1")
+			random := rand.NewChaCha8([32]byte{})
+			for i := 0; i < 40 && c.Err() == nil; i++ {
+				value := make([]byte, 3000) // that cannot be compressed
+				random.Read(value)
+				conn.conn.Write(appendCommand(nil, "SET", fmt.Sprint(i), string(value)))
+				buf := make([]byte, 64)
+				conn.conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+				if _, err := conn.conn.Read(buf); err != nil {
+					break
+				}
+			}
+			if kind == RDB {
+				c.Inject(sim.Stop{Process: "n1"})
+			}
+			select {
+			case <-c.ctx.Done():
+			case <-time.After(10 * time.Second):
+				t.Fatal("the run goes on")
+			}
+			if err := c.Err(); !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want %s", err, want)
+			}
+			c.Close()
+			if _, err := os.Stat(c.dir); err == nil {
+				t.Errorf("%s is left", c.dir)
+			}
+		})
+	}
+}

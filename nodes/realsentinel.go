@@ -1,0 +1,260 @@
+package nodes
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/alicebob/miniredis/v2/proto"
+
+	"lockstep/sim"
+)
+
+// Sentinels are redis-server processes in another mode. To a cluster one is a node that keeps no keys: clients ask it over a
+// proxy, and it can be killed and stopped. It knows everybody by the door, and comes through doors itself. The configuration
+// file tells it what it would find out in some seconds.
+
+// serveSentinels starts the sentinels of a group, and returns when all know that all is well.
+func (g *realGroup) serveSentinels(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	for _, name := range names {
+		n, err := g.newSentinel(name)
+		if err != nil {
+			return err
+		}
+		g.sentinels = append(g.sentinels, n)
+		if _, err := g.enter(name); err != nil {
+			return err
+		}
+	}
+	if err := g.startSentinels(); err != nil {
+		return err
+	}
+	for _, n := range g.sentinels {
+		if err := n.listenToSentinel(); err != nil {
+			return err
+		}
+	}
+	for _, n := range g.sentinels {
+		err := g.c.poll(func() (bool, error) { return n.server.knowsAll(g.c.ctx, len(g.nodes)-1, len(names)-1), nil },
+			n.name+" does not know the group")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startSentinels starts all at once. One that dials another which does not listen yet waits for it, and not for a second.
+func (g *realGroup) startSentinels() error {
+	errs := make([]error, len(g.sentinels))
+	var all sync.WaitGroup
+	for _, n := range g.sentinels {
+		n.server.mu.Lock()
+	}
+	for i, n := range g.sentinels {
+		all.Go(func() {
+			defer n.server.mu.Unlock()
+			if errs[i] = os.WriteFile(n.server.sentinel, []byte(g.sentinelConf(i)), 0o600); errs[i] == nil {
+				errs[i] = n.server.start()
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// newSentinel returns one that has not been started.
+func (g *realGroup) newSentinel(name string) (*realNode, error) {
+	path, err := findServer()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(g.c.dir, "lockstep-redis-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{ctx: g.c.ctx, path: path, dir: dir, sentinel: filepath.Join(dir, "sentinel.conf")}
+	s.untie = context.AfterFunc(g.c.ctx, s.end)
+	n := newRealNode(g.c, name, s, AOFAlways)
+	n.group, n.sentinel = g, true
+	n.proxy = g.c.serve(name, n)
+	return n, nil
+}
+
+// sentinelConf is the configuration of a sentinel before anything has happened.
+func (g *realGroup) sentinelConf(i int) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, "sentinel "+format+"\n", args...) }
+	at := func(n *realNode) string {
+		d := g.doors[n.name]
+		return d.host() + " " + d.port()
+	}
+	id := func(i int) string { return fmt.Sprintf("%040x", i+1) }
+	me := g.doors[g.sentinels[i].name]
+	fmt.Fprintf(&b, "bind-source-addr %s\n", me.source())
+	line("myid %s", id(i))
+	line("announce-ip %s", me.host())
+	line("announce-port %s", me.port())
+	line("monitor %s %s %d", masterName, at(g.nodes[0]), len(g.sentinels)/2+1)
+	line("down-after-milliseconds %s %d", masterName, g.downAfter.Milliseconds())
+	for _, n := range g.nodes[1:] {
+		line("known-replica %s %s", masterName, at(n))
+	}
+	for j, n := range g.sentinels {
+		if j != i {
+			line("known-sentinel %s %s %s", masterName, at(n), id(j))
+		}
+	}
+	return b.String()
+}
+
+// knowsAll says whether a sentinel is in touch with all replicas and with all others.
+func (s *Server) knowsAll(ctx context.Context, replicas, others int) bool {
+	for list, want := range map[string]int{"REPLICAS": replicas, "SENTINELS": others} {
+		all, err := s.client().Do(ctx, "SENTINEL", list, masterName).Slice()
+		if err != nil {
+			return false
+		}
+		for _, one := range all {
+			fields := map[string]string{}
+			words, _ := one.([]any)
+			for i := 0; i+1 < len(words); i += 2 {
+				fields[fmt.Sprint(words[i])] = fmt.Sprint(words[i+1])
+			}
+			up := list != "REPLICAS" || fields["master-link-status"] == "ok"
+			if flags := fields["flags"]; up && (flags == "slave" || flags == "sentinel") {
+				want--
+			}
+		}
+		if want != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// listenToSentinel notes what a sentinel says of what it thinks, until it is gone.
+func (n *realNode) listenToSentinel() error {
+	conn, err := net.Dial("tcp", n.server.Addr())
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(n.c.ctx, func() { conn.Close() })
+	if _, err := conn.Write(request("SUBSCRIBE", "+sdown", "+odown", "+elected-leader")); err != nil {
+		conn.Close()
+		return err
+	}
+	n.c.work.Go(func() {
+		defer stop()
+		defer conn.Close()
+		replies := bufio.NewReader(conn)
+		for {
+			text, err := proto.Read(replies)
+			if err != nil {
+				return
+			}
+			value, _ := readReply([]byte(text))
+			if words, ok := value.([]any); ok && len(words) == 3 && words[0] == "message" {
+				n.thinks(fmt.Sprint(words[1]), strings.Fields(fmt.Sprint(words[2])))
+			}
+		}
+	})
+	return nil
+}
+
+// thinks enters into the history what a sentinel says: "master lock 127.0.0.1 6379", or another kind of process, by another
+// name, of which more may be told.
+func (n *realNode) thinks(channel string, words []string) {
+	op := map[string]string{"+sdown": sim.Sdown, "+odown": sim.Odown, "+elected-leader": sim.Leader}[channel]
+	if len(words) < 4 {
+		return
+	}
+	about := n.group.at(words[2], words[3])
+	if about == nil {
+		return
+	}
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	if !n.proxy.crashed {
+		n.c.note(n.name, sim.Event{Kind: sim.State, Op: op, Value: about.name})
+	}
+}
+
+// restartSentinel starts a crashed sentinel again, with its configuration file or as it was in the beginning.
+func (n *realNode) restartSentinel(empty bool) error {
+	if empty {
+		for i, o := range n.group.sentinels {
+			if o == n {
+				if err := os.WriteFile(n.server.sentinel, []byte(n.group.sentinelConf(i)), 0o600); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if err := n.server.Restart(false); err != nil {
+		return err
+	}
+	return n.listenToSentinel()
+}
+
+// A Guide is how the process of a client finds the primary of a group that sentinels watch.
+type Guide struct {
+	Sentinels []string          `json:"sentinels"` // where the client reaches them
+	Servers   map[string]string `json:"servers"`   // and each server, by the address that sentinels know
+}
+
+// GroupAddr is where a client finds the primary of the group, as far as an operator knows.
+func (p *Client) GroupAddr() string { return p.addrs[groupAddr] }
+
+// Guide returns what a client needs to ask the sentinels instead; nil if there are none.
+func (p *Client) Guide() *Guide {
+	g := p.c.group
+	if len(g.sentinels) == 0 {
+		return nil
+	}
+	guide := &Guide{Servers: map[string]string{}}
+	for _, s := range g.sentinels {
+		guide.Sentinels = append(guide.Sentinels, p.Addr(s.name))
+	}
+	for _, n := range g.nodes {
+		d := g.doors[n.name]
+		guide.Servers[net.JoinHostPort(d.host(), d.port())] = p.Addr(n.name)
+	}
+	return guide
+}
+
+// Addrs is where a client finds the group: an address where nobody listens, like that of a [Group].
+func (g *Guide) Addrs() []string { return []string{groupAddr} }
+
+// Dial is [Group.Dial] for a group with sentinels.
+func (g *Guide) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	if addr != groupAddr {
+		return d.DialContext(ctx, network, addr)
+	}
+	err := errNobodyKnows
+	for _, s := range g.Sentinels {
+		reply, e := inquire(ctx, &d, s, "SENTINEL", "get-master-addr-by-name", masterName)
+		if e != nil {
+			err = e
+			continue
+		}
+		if found, ok := reply.([]any); ok && len(found) == 2 {
+			at := fmt.Sprintf("%v:%v", found[0], found[1])
+			if g.Servers[at] == "" {
+				return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("a sentinel names " + at + ", where nobody is")}
+			}
+			return d.DialContext(ctx, network, g.Servers[at])
+		}
+	}
+	return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+}

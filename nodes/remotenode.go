@@ -1,0 +1,313 @@
+package nodes
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+	"github.com/redis/go-redis/v9"
+
+	"lockstep/sim"
+)
+
+// Loan is a [Cluster] on servers that are somebody's own. Whoever borrows gives back with [Loan.Return].
+type Loan struct {
+	*Cluster
+	nodes []*remoteNode
+}
+
+// Borrow begins a run on servers of others: each name takes one, and all keys are under a prefix that the servers must not know.
+// The last name may share the server of the one before it. The run ends with ctx.
+func Borrow(ctx context.Context, names []string, servers Remotes, prefix string) (*Loan, error) {
+	l := &Loan{Cluster: newCluster(ctx)}
+	for i, name := range names {
+		n := l.add(name, servers[i], prefix)
+		err := n.remote.claim(ctx, n.client, n.territory.prefix)
+		if err == nil {
+			err = n.setClock(ctx)
+		}
+		if err != nil {
+			l.Close()
+			l.hangUp()
+			return nil, err
+		}
+	}
+	context.AfterFunc(l.ctx, l.halt)
+	l.start = time.Now()
+	l.work.Go(l.agenda.run)
+	return l, nil
+}
+
+func (l *Loan) add(name string, r Remote, prefix string) *remoteNode {
+	n := &remoteNode{
+		realNode:  realNode{c: l.Cluster, name: name, owners: owners{}, marks: map[[2]string]string{}},
+		remote:    r,
+		client:    redis.NewClient(r.options),
+		territory: territory{prefix + name + ":", r.options.DB},
+		keys:      map[string]entry{},
+		named:     map[string]bool{},
+	}
+	n.alarm = time.AfterFunc(time.Hour, n.ring)
+	n.alarm.Stop()
+	n.proxy = l.serve(name, n)
+	l.nodes = append(l.nodes, n)
+	return n
+}
+
+// Return ends the run and removes its keys, whatever has happened to it. The error says what could not be removed, as a
+// [*LeftKeysError], or that the lock made keys that no command of it names, so that the history does not have them.
+func (l *Loan) Return() error {
+	l.Close()
+	defer l.hangUp()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), scanLimit)
+	defer cancel()
+	var errs []error
+	for _, n := range l.nodes {
+		errs = append(errs, n.clear(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (l *Loan) hangUp() {
+	for _, n := range l.nodes {
+		n.client.Close()
+	}
+}
+
+// remoteNode is a Redis server of somebody else behind a proxy. It is a [realNode] that knows where its keys are, and that others
+// may have theirs beside them: it looks at no key but those that a command of the run has named.
+type remoteNode struct {
+	realNode
+	remote    Remote
+	client    *redis.Client // of our own, to look at keys with
+	territory territory
+	ahead     time.Duration // of the server's clock to ours
+
+	// Guarded by Proxy.serving.
+	stopped bool
+	named   map[string]bool  // keys without the prefix
+	keys    map[string]entry // as last seen, deadlines by the server's clock
+}
+
+// setClock finds out how far the server's clock is ahead: deadlines are by that, and the history is by ours.
+func (n *remoteNode) setClock(ctx context.Context) error {
+	best := time.Duration(-1)
+	for range 5 {
+		asked := time.Now()
+		at, err := n.client.Time(ctx).Result()
+		if err != nil {
+			return n.remote.plight(err)
+		}
+		if took := time.Since(asked); best < 0 || took < best {
+			best, n.ahead = took, at.Sub(asked.Add(took/2))
+		}
+	}
+	return nil
+}
+
+func (n *remoteNode) connect() (io.ReadWriteCloser, error) {
+	d, err := n.remote.dial(n.c.ctx)
+	if err != nil {
+		return nil, n.remote.plight(err)
+	}
+	d.replies = bufio.NewReader(&homeward{territory: n.territory, from: d.replies})
+	return d, nil
+}
+
+var errReturned = errors.New("the server was given back")
+
+// serve has the server run a command. It looks at the keys before, too: what has changed since it looked last was somebody else.
+func (n *remoteNode) serve(r *relay, m *message) (reply []byte, err error) {
+	if n.stopped {
+		return nil, errReturned
+	}
+	if len(m.cmd) == 0 {
+		return nil, nil
+	}
+	word := strings.ToUpper(m.cmd[0])
+	theirs, keys, refusal := n.territory.enter(m.cmd)
+	if refusal != "" {
+		return []byte("-" + refusal + "\r\n"), nil
+	}
+	for _, k := range keys {
+		n.named[k] = true
+	}
+	if err := n.look(nil); err != nil {
+		return nil, err
+	}
+	n.relay, n.request = r, m
+	defer func() { n.relay, n.request = nil, nil }()
+	if err := proto.Write(r.up, theirs); err != nil {
+		return nil, n.remote.plight(bare(err))
+	}
+	d := r.up.(*duplex)
+	d.listen.Do(func() { n.c.work.Go(func() { n.hear(r, d) }) })
+	limit := time.NewTimer(remoteLimit)
+	defer limit.Stop()
+	var text string
+	select {
+	case answer, ok := <-d.answers:
+		if !ok {
+			return nil, n.remote.plight(fmt.Errorf("no reply to %s: %w", word, bare(d.err)))
+		}
+		text = answer
+	case <-limit.C:
+		return nil, n.remote.plight(fmt.Errorf("no reply to %s within %v", word, remoteLimit))
+	}
+	if err := n.look(&Change{By: r.client.name, NX: takesNX(m.cmd), Command: word}); err != nil {
+		return nil, err
+	}
+	n.setAlarm()
+	return []byte(text), nil
+}
+
+// lookOn is snapshot for keys that it is told, and can read only.
+var lookOn = redis.NewScript(`
+	local time = redis.call('TIME')
+	local all = {time[1] * 1000 + math.floor(time[2] / 1000)}
+	for i, key in ipairs(KEYS) do
+		if redis.call('TYPE', key).ok == 'string' then
+			all[#all + 1] = i
+			all[#all + 1] = redis.call('GET', key)
+			all[#all + 1] = redis.call('PEXPIRETIME', key)
+		end
+	end
+	return all`)
+
+// snapshot returns those of the named keys that live, and the time of the server.
+func (n *remoteNode) snapshot() (at int64, keys map[string]entry, err error) {
+	ctx, cancel := context.WithTimeout(n.c.ctx, remoteLimit)
+	defer cancel()
+	names := slices.Sorted(maps.Keys(n.named))
+	all, err := lookOn.RunRO(ctx, n.client, n.theirs(names)).Slice()
+	if err != nil {
+		return 0, nil, n.remote.plight(fmt.Errorf("cannot look at the keys: %w", bare(err)))
+	}
+	keys = map[string]entry{}
+	at, all = all[0].(int64), all[1:]
+	for ; len(all) > 0; all = all[3:] {
+		keys[names[all[0].(int64)-1]] = entry{value: all[1].(string), text: true, deadline: max(0, all[2].(int64))}
+	}
+	return at, keys, nil
+}
+
+func (n *remoteNode) theirs(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = n.territory.prefix + name
+	}
+	return all
+}
+
+// look reports what has become of the keys: they have come to their end, and a command has done the rest. Without a command
+// somebody else did it, or the server has evicted a key: then this is no run any more.
+func (n *remoteNode) look(cause *Change) error {
+	if len(n.named) == 0 {
+		return nil
+	}
+	at, is, err := n.snapshot()
+	if err != nil {
+		return err
+	}
+	for _, name := range overdue(n.keys, at) {
+		if now, lives := is[name]; !lives || now.value != n.keys[name].value {
+			old := n.keys[name]
+			delete(n.keys, name)
+			n.report(Change{Op: sim.Expire, Key: name, Old: old.value, OldDeadline: date(old.deadline)})
+		}
+	}
+	all := maps.Clone(n.keys)
+	maps.Copy(all, is)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c := difference(name, n.keys[name], is[name])
+		if c.Op == "" {
+			continue
+		}
+		if cause == nil {
+			return fmt.Errorf("%s: the key %s was changed, and not by a command of this run: it was evicted, or somebody else has changed it", n.remote, n.territory.prefix+name)
+		}
+		c.By, c.NX, c.Command = cause.By, cause.NX, cause.Command
+		n.report(c)
+	}
+	n.keys = is
+	return nil
+}
+
+// report is changed for what happened by the server's clock.
+func (n *remoteNode) report(c Change) {
+	for _, t := range []*time.Time{&c.Deadline, &c.OldDeadline} {
+		if !t.IsZero() {
+			*t = t.Add(-n.ahead)
+		}
+	}
+	n.changed(c)
+}
+
+// ring looks when the next key should have come to its end.
+func (n *remoteNode) ring() {
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	if n.stopped || n.c.ctx.Err() != nil {
+		return
+	}
+	if err := n.look(nil); err != nil {
+		n.c.fail(fmt.Errorf("%s: %w", n.name, err))
+		return
+	}
+	n.setAlarm()
+}
+
+// ringAgain is how soon it looks again for a key that lives a little longer than our clock says.
+const ringAgain = 5 * time.Millisecond
+
+func (n *remoteNode) setAlarm() {
+	n.alarm.Stop()
+	next := int64(0)
+	for _, e := range n.keys {
+		if e.deadline != 0 && (next == 0 || e.deadline < next) {
+			next = e.deadline
+		}
+	}
+	if next != 0 {
+		n.alarm.Reset(max(ringAgain, time.Until(date(next+1).Add(-n.ahead))))
+	}
+}
+
+// stop lets the command in progress come to its end, and allows no other.
+func (n *remoteNode) stop() {
+	n.alarm.Stop()
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	n.stopped = true
+}
+
+// clear removes the keys. A command whose connection broke may still come to the server: what is known is removed first, and
+// then whatever is there.
+func (n *remoteNode) clear(ctx context.Context) error {
+	prefix := n.territory.prefix
+	known := slices.Sorted(maps.Keys(n.named))
+	err := unlink(ctx, n.client, n.theirs(known))
+	var more []string
+	if err == nil {
+		more, err = scan(ctx, n.client, prefix)
+	}
+	if err == nil {
+		err = unlink(ctx, n.client, more)
+	}
+	if err != nil {
+		return &LeftKeysError{prefix, n.remote, bare(err)}
+	}
+	for _, key := range more {
+		if name := strings.TrimPrefix(key, prefix); !n.named[name] {
+			return fmt.Errorf("%s: the lock made a key %q that no command names, so that nobody has watched it; a script has to name its keys in KEYS", n.name, name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package scenarios
+
+import (
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+func TestAgreement(t *testing.T) {
+	outcome := func(v checker.Verdict, p checker.Status, a checker.Assumption, ends ...sim.Event) *Outcome {
+		o := &Outcome{History: &sim.History{Meta: sim.Meta{Clients: []string{"c1"}, Probe: "probe"}}}
+		o.Result.Verdict = v
+		o.Result.Statuses = []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: p}}
+		if p == checker.Violated {
+			o.Result.Violations = []checker.Violation{{Property: checker.LeaseExclusion, Assumption: a}}
+		}
+		for i, e := range ends {
+			e.Process, e.ID = "c1", i+1
+			o.History.Events = append(o.History.Events, sim.Event{Process: "c1", Kind: sim.Invoke, Op: e.Op, ID: i + 1}, e)
+		}
+		return o
+	}
+	end := func(op string, kind sim.Kind, value string) sim.Event {
+		return sim.Event{Op: op, Kind: kind, Value: value}
+	}
+	acquired, refused := end(sim.Acquire, sim.OK, ""), end(sim.Acquire, sim.Fail, "")
+	wrote, late := end(sim.Write, sim.OK, "A"), end(sim.Write, sim.Fail, "A")
+	safe := outcome(checker.Safe, checker.OK, "", acquired, wrote)
+	for name, c := range map[string]struct {
+		sim, real *Outcome
+		want      Agreement
+	}{
+		"alike":          {safe, outcome(checker.Safe, checker.OK, "", acquired, wrote), Agreement{Proved: true}},
+		"more tries":     {safe, outcome(checker.Safe, checker.OK, "", refused, refused, acquired, wrote), Agreement{Proved: true}},
+		"never acquired": {safe, outcome(checker.Safe, checker.OK, "", refused), Agreement{Proved: true, Operations: "c1, operation 1: acquire ok, then acquire fail"}},
+		"another end":    {safe, outcome(checker.Safe, checker.OK, "", acquired, late), Agreement{Proved: true, Operations: "c1, operation 2: write A ok, then write A fail"}},
+		"less":           {safe, outcome(checker.Safe, checker.OK, "", acquired), Agreement{Proved: true, Operations: "c1, operation 2: write A ok, then nothing more"}},
+		"nothing proved": {safe, outcome(checker.Inconclusive, checker.OK, "", acquired, wrote), Agreement{}},
+		"neither proved": {outcome(checker.Inconclusive, checker.OK, "", acquired), outcome(checker.Inconclusive, checker.OK, "", acquired), Agreement{Proved: true}},
+		"violated there": {safe, outcome(checker.Unsafe, checker.Violated, checker.None, acquired, wrote),
+			Agreement{Proved: true, Verdict: "lease exclusion: ok, then violated"}},
+		"broken otherwise": {outcome(checker.Unsafe, checker.Violated, checker.BoundedPause, acquired), outcome(checker.Unsafe, checker.Violated, checker.None, acquired),
+			Agreement{Proved: true, Verdict: "broken: lease exclusion (bounded pause), then lease exclusion (none)"}},
+	} {
+		if got := c.sim.Agreement(c.real); got != c.want {
+			t.Errorf("%s: %+v\nwant %+v", name, got, c.want)
+		}
+	}
+}
+
+// What a page says of its speed holds where more is asked for, and where nothing is.
+func TestSpeedOf(t *testing.T) {
+	s, err := Parse("x.txtar", []byte("# A title.\n\nspeed 5\nclient c1\n  acquire\n\n-- single nodes=1 --\n-- single nodes=1 label=slow speed=2 --\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		s          *Scenario
+		run        int
+		most, want float64
+	}{
+		{s, 0, 0, 5}, {s, 0, 20, 5}, {s, 0, 4, 4},
+		{s, 1, 0, 2}, {s, 1, 20, 2}, {s, 1, 1, 1},
+		{silent, 0, 0, 1}, {silent, 0, 20, 20},
+	} {
+		if got := c.s.SpeedOf(c.s.Runs[c.run], c.most); got != c.want {
+			t.Errorf("run %d at most at %v: %v, want %v", c.run, c.most, got, c.want)
+		}
+	}
+}

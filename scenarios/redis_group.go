@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/nodes"
+	"lockstep/sim"
+)
+
+// maxLag is min-replicas-max-lag, of a run that is not faster.
+const maxLag = 10 * time.Second
+
+// group says how n1 and its replicas are a group at a speed.
+func (r Section) group(speed float64) nodes.RealGroup {
+	return nodes.RealGroup{
+		Primary:     r.NodeNames()[0],
+		Replicas:    r.ReplicaNames(),
+		Sentinels:   r.SentinelNames(),
+		DownAfter:   r.DownAfter,
+		MinReplicas: r.MinReplicas,
+		MaxLag:      time.Duration(float64(maxLag) / speed),
+	}
+}
+
+// checkRealGroup says why the group of a resolved run cannot be had on real servers at a speed; nil if it can, or there is none.
+func (r Section) checkRealGroup(speed float64) error {
+	if r.Shards > 0 {
+		return fmt.Errorf("%w: shards=%d: the nodes of a cluster talk to each other over a bus that no proxy carries", nodes.ErrSimOnly, r.Shards)
+	}
+	if r.Replicas == 0 {
+		return nil
+	}
+	if err := nodes.GroupPossible(); err != nil {
+		return err
+	}
+	if r.Persistence != durable {
+		return fmt.Errorf("%w: persistence=%s with replicas=%d: a replica writes its log anew when it is in sync", nodes.ErrSimOnly, r.Persistence, r.Replicas)
+	}
+	if lag := time.Duration(float64(maxLag) / speed); r.MinReplicas > 0 && (lag < 2*time.Second || lag%time.Second != 0) {
+		return fmt.Errorf("at speed %v the lag that min-replicas=%d allows is %v, and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5",
+			speed, r.MinReplicas, lag)
+	}
+	for _, step := range r.lane(Nemesis) {
+		if err := r.checkRealReplication(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRealReplication refuses what cannot be done to servers that replicate.
+func (r Section) checkRealReplication(step Step) error {
+	switch f := faultOf(step).(type) {
+	case sim.Jump:
+		_, first := step.(AtStart)
+		if r.isLock(f.Process) && !(first && slices.Contains(r.ReplicaNames(), f.Process)) {
+			return fmt.Errorf("%w: %s: to a server a jump is a change of its keys, which would be replicated; only a replica can have a wrong clock, from the start", nodes.ErrSimOnly, f)
+		}
+	case sim.Chosen:
+		if !r.isClient(f.Link.From) && !r.isClient(f.Link.To) {
+			return fmt.Errorf("%w: %s: what servers say to each other is passed on as it comes, not message by message", nodes.ErrSimOnly, f)
+		}
+	}
+	return nil
+}
+
+// contacts says where a client finds the lock nodes: those of a group are one address.
+func (r Section) contacts(p *nodes.Client) (addrs []string, guide *nodes.Guide) {
+	if r.Replicas > 0 {
+		if guide = p.Guide(); guide != nil {
+			return guide.Addrs(), guide
+		}
+		return []string{p.GroupAddr()}, nil
+	}
+	for _, name := range r.NodeNames() {
+		addrs = append(addrs, p.Addr(name))
+	}
+	return addrs, nil
+}
+
+// dialer is how the process of a client dials.
+func (a *assignment) dialer(direct clients.Dialer) clients.Dialer {
+	if a.Guide != nil {
+		return a.Guide.Dial
+	}
+	return direct
+}
