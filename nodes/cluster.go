@@ -98,6 +98,7 @@ func StartCluster(ctx context.Context, names []string, kinds ...Persistence) (*C
 	}
 	c.start = time.Now()
 	c.work.Go(c.agenda.run)
+	c.work.Go(c.watchForStalls)
 	return c, nil
 }
 

@@ -171,7 +171,9 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	}
 	d := r.up.(*duplex)
 	d.listen.Do(func() { n.c.work.Go(func() { n.hear(r, d) }) })
-	text, ok := n.await(word, d)
+	var text string
+	var ok bool
+	n.timed(word, func() { text, ok = n.await(word, d) })
 	if !ok && n.hungUp() {
 		return nil, errHungUp
 	}

@@ -158,7 +158,7 @@ func Claims() []Claim {
 				keeps("redlock-slow-acquire/redlock/replies", checker.ExpiredOnReturn),
 				measures("born-expired/redlock", checker.Validity),
 			},
-			"Inside the allowance nothing happens, outside it two clients hold; docs/scenarios.md says where the edge is.",
+			"Inside the allowance nothing happens, outside it two clients hold.",
 		},
 		{
 			"10", "A client that is paused is a danger under any lock that expires.",

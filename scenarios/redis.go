@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	mathrand "math/rand"
 	"net"
@@ -168,6 +169,10 @@ func (r Section) patience(limit time.Duration) time.Duration {
 func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, error) {
 	for try := 1; ; try++ {
 		o, err := onServers(ctx, s, run, j)
+		if errors.Is(err, nodes.ErrStalled) && try < j.Tries {
+			fmt.Fprintf(os.Stderr, "%s/%s on real servers, try %d of %d: %v\n", s.Name, run.ID(), try, j.Tries, err)
+			continue
+		}
 		if err != nil || try >= j.Tries || !o.chancy() {
 			return o, err
 		}

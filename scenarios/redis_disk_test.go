@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,51 +14,6 @@ import (
 	"lockstep/checker"
 	"lockstep/sim"
 )
-
-// onDisks lists the runs of the catalogue in which disks and the clocks of clients matter, and how fast they are done here. Where
-// a second decides what an fsync has reached, the release of c3 must begin one.
-var onDisks = map[string]float64{
-	"client-clock-jump/redlock":                slow,
-	"client-clock-jump/redlock-wall":           slow,
-	"crash-restart-aof/redlock/always-kill":    calm,
-	"crash-restart-aof/redlock/always-power":   calm,
-	"crash-restart-aof/redlock/everysec-kill":  calm,
-	"crash-restart-aof/redlock/everysec-power": slow,
-	"crash-restart-aof/redlock/lying-power":    calm,
-	"crash-restart-aof/redlock/none-stop":      calm,
-	"crash-restart-aof/redlock/rdb-kill":       calm,
-	"crash-restart-aof/redlock/rdb-stop":       calm,
-	"crash-restart-aof/redlock/slow-kill":      slow,
-	"getset-skew/getset/ahead":                 calm,
-	"getset-skew/getset/behind":                calm,
-}
-
-// Real servers keep of their data, and real clients of their time, what those of a simulation keep.
-func TestDisksAndClocksOnRedis(t *testing.T) {
-	workers := reality(t)
-	if testing.Short() {
-		t.Skip("this takes half a minute")
-	}
-	var cases []Case
-	for _, name := range slices.Sorted(maps.Keys(onDisks)) {
-		s, r := find(t, name)
-		cases = append(cases, Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Speed: onDisks[name], Tries: tries})
-	}
-	workers.Output = os.Stderr // what was tried again, and why
-	err := RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
-		t.Run(o.Name(), func(t *testing.T) {
-			if o.Report != nil {
-				t.Error(o.Report)
-			}
-			if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
-				t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
-			}
-		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // The history of a real run has the readings of the client's clocks, by which its leases end.
 func TestClientClocksOnRedis(t *testing.T) {

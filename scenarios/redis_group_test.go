@@ -2,61 +2,11 @@ package scenarios
 
 import (
 	"errors"
-	"maps"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"lockstep/nodes"
 )
-
-// onRedisGroups lists what of the catalogue is run on a real primary with replicas, and how fast. WAIT keeps its timeout whatever
-// the speed, redis-server measures the lag of replicas in whole seconds, and Sentinel keeps its periods.
-var onRedisGroups = map[string]float64{
-	"failover-clock/single":              calm,
-	"failover-clock/single-wait":         calm,
-	"failover-lag/single":                calm,
-	"failover-lag/single/replicated":     calm,
-	"failover-lag/single-wait":           slow,
-	"failover-sentinel/single":           slow,
-	"failover-wait-minority/single-wait": calm,
-	"pause-after-acquire/single-wait":    calm,
-	"split-brain/single":                 calm,
-	"split-brain/single/min-replicas":    slow,
-	"split-brain/single/later":           1,
-	"token-after-failover/fenced":        calm,
-	"wait-other-connection/single-wait":  1,
-}
-
-// A real primary and its replicas, with and without sentinels, give the verdicts of simulation, property by property.
-func TestOnRedisGroups(t *testing.T) {
-	if err := nodes.GroupPossible(); err != nil {
-		t.Skip(err)
-	}
-	workers := reality(t)
-	var cases []Case
-	for _, name := range slices.Sorted(maps.Keys(onRedisGroups)) {
-		if speed := onRedisGroups[name]; speed == calm || !testing.Short() {
-			s, r := find(t, name)
-			cases = append(cases, Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Speed: speed, Tries: tries})
-		}
-	}
-	workers.Output = os.Stderr // what was tried again, and why
-	err := RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
-		t.Run(o.Name(), func(t *testing.T) {
-			if o.Report != nil {
-				t.Error(o.Report)
-			}
-			if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
-				t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
-			}
-		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestOnRedisGroupsRefuses(t *testing.T) {
 	if err := nodes.GroupPossible(); err != nil {

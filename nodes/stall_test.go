@@ -1,0 +1,37 @@
+package nodes
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// A server that does not answer for a long time, without a fault, ends the run, and nothing is said about the lock.
+func TestStalledServerEndsTheRun(t *testing.T) {
+	c, _, _ := startCluster(t)
+	n := c.processes["n1"].node()
+	if err := n.server.Pause(); err != nil { // not by a fault: nobody knows of it
+		t.Skip(err)
+	}
+	time.AfterFunc(stall+stall/2, func() { n.server.Resume() })
+	n.timed("GET", func() { n.server.client().Ping(t.Context()) })
+	if err := c.Err(); !errors.Is(err, ErrStalled) {
+		t.Errorf("a server that stalled: %v", err)
+	}
+}
+
+// A pause is a fault, and WAIT may take its time.
+func TestNoStall(t *testing.T) {
+	c, _, _ := startCluster(t)
+	n := c.processes["n1"].node()
+	n.timed("WAIT", func() { time.Sleep(stall + stall/10) })
+	n.timed("GET", func() {
+		c.mu.Lock()
+		n.proxy.pauses++
+		c.mu.Unlock()
+		time.Sleep(stall + stall/10)
+	})
+	if err := c.Err(); err != nil {
+		t.Error(err)
+	}
+}
