@@ -18,7 +18,7 @@ build: ## build the program: out/lockstep
 	$(GO) build -o $(BIN) ./cmd/lockstep
 
 .PHONY: test
-test: redis-server ## run all tests, getting redis-server first if it is missing
+test: redis-server chromium xmllint ## run all tests, getting redis-server, chromium and xmllint first if they are missing
 	$(GO) test -timeout 20m ./...
 	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
 
@@ -53,6 +53,20 @@ redis-server:
 	  echo "redis-server is missing: installing it"; \
 	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
 	  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server; }
+
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  echo "chromium is missing: installing it"; \
+	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
+	  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; }
+
+.PHONY: xmllint
+xmllint:
+	@command -v xmllint >/dev/null || { \
+	  echo "xmllint is missing: installing it"; \
+	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
+	  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq libxml2-utils; }
 
 .PHONY: clean
 clean: ## remove what the other targets made

@@ -28,6 +28,13 @@ type teller struct {
 }
 
 func newStory(h *sim.History, r checker.Result) *story {
+	t := newTeller(h, r)
+	t.s.end = t.curtain()
+	t.tell()
+	return t.s
+}
+
+func newTeller(h *sim.History, r checker.Result) *teller {
 	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: deeds(h), servers: servers(h.Meta), shared: map[string]string{}, s: &story{}}
 	t.grants = grantEvents(t.leases)
 	t.silent = silentWrites(h)
@@ -49,7 +56,11 @@ func newStory(h *sim.History, r checker.Result) *story {
 	for _, i := range t.proof {
 		t.probing = t.probing || t.valid(i) && h.Events[i].Process == h.Meta.Probe
 	}
-	t.s.end = t.curtain()
+	return t
+}
+
+// tell tells everything up to the end of the story.
+func (t *teller) tell() {
 	t.addLanes()
 	t.tellFaults()
 	t.tellClients()
@@ -58,7 +69,6 @@ func newStory(h *sim.History, r checker.Result) *story {
 	t.tellFlights()
 	t.tellViolations()
 	t.dropIdle()
-	return t.s
 }
 
 // dropIdle drops the lanes of the servers if nothing happened on any of them, as where clients did without a lock.

@@ -152,8 +152,11 @@ func cutLine(s string, width int) (head, rest string) {
 		return s, ""
 	}
 	for n := width; n > 0; n-- {
-		if runes[n] == ' ' {
-			return strings.TrimRight(string(runes[:n]), " "), strings.TrimLeft(string(runes[n:]), " ")
+		if runes[n] != ' ' {
+			continue
+		}
+		if head = strings.TrimRight(string(runes[:n]), " "); head != "" {
+			return head, strings.TrimLeft(string(runes[n:]), " ")
 		}
 	}
 	return string(runes[:width]), string(runes[width:])

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
@@ -19,19 +20,28 @@ import (
 func newShow(k known) *cobra.Command {
 	f := &runFlags{known: k}
 	var options reports.TextOptions
-	var svg, png, lock string
+	var svg, png, html, lock string
 	c := &cobra.Command{
 		Use:   "show SCENARIO[/RUN] | FILE",
 		Short: "Tell the story of a scenario, and the timeline of one run",
 		Long: `Show prints what a scenario is about and the timeline of one of its runs: the first, unless one is
 named. The file may also be a history (.jsonl) that lockstep run --out has written; it is judged
-again.`,
+again.
+
+With --html it writes one file, which needs nothing else, in which the run can be explored in a
+browser: play it, step from event to event, and see why it was violated. Two runs are put below
+each other on one time axis.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock
   lockstep show clock-jump --messages
+  lockstep show crash-restart-5 --html run.html
+  lockstep show --html both.html pause-fenced/fenced pause-fenced/fenced/unchecked
   lockstep show results/clock-jump/redlock.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
+			if html != "" && len(args) == 2 {
+				return onlyHTML(svg, png)
+			}
 			if len(args) != 1 {
 				return fmt.Errorf("show takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep show clock-jump, and not %d; see lockstep list", len(args))
 			}
@@ -41,34 +51,21 @@ again.`,
 			if lock != "" {
 				f.locks = []string{lock}
 			}
-			o, err := f.show(c, args[0])
+			outcomes, err := f.showAll(c, args, options)
 			if err != nil {
 				return err
 			}
-			w := c.OutOrStdout()
-			if o.Scenario != nil {
-				printStory(w, o)
-			}
-			if o.Report != nil {
-				fmt.Fprintln(w, o.Report)
-				return status(exitUnknown)
-			}
-			options.Paint, options.Measurements = roles(w), o.Measurements
-			if err := reports.Text(w, o.History, o.Result, options); err != nil {
-				return err
-			}
+			o := outcomes[0]
 			line := reports.NewTimeline(o.History, o.Result)
-			for file, write := range map[string]func(io.Writer) error{svg: line.WriteSVG, png: line.WritePNG} {
+			page := func(w io.Writer) error { return reports.Page(w, pageRuns(outcomes)...) }
+			for file, write := range map[string]func(io.Writer) error{svg: line.WriteSVG, png: line.WritePNG, html: page} {
 				if file != "" {
 					if err := writeFile(file, write); err != nil {
 						return err
 					}
 				}
 			}
-			if o.Scenario == nil {
-				return nil
-			}
-			return exitStatus([]*scenarios.Outcome{o})
+			return exitStatus(slices.DeleteFunc(outcomes, func(o *scenarios.Outcome) bool { return o.Scenario == nil }))
 		},
 	}
 	f.common(c)
@@ -77,7 +74,36 @@ again.`,
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
 	c.Flags().StringVar(&svg, "svg", "", "draw the timeline into this SVG file")
 	c.Flags().StringVar(&png, "png", "", "draw the timeline into this PNG file")
+	c.Flags().StringVar(&html, "html", "", "write a page to explore the run, or two runs, into this HTML file")
 	return c
+}
+
+// showAll prints the story and the timeline of each run that is named. A run that never came to an end ends it all.
+func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.TextOptions) ([]*scenarios.Outcome, error) {
+	w := c.OutOrStdout()
+	var outcomes []*scenarios.Outcome
+	for i, arg := range args {
+		o, err := f.show(c, arg)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if o.Scenario != nil {
+			printStory(w, o)
+		}
+		if o.Report != nil {
+			fmt.Fprintln(w, o.Report)
+			return nil, status(exitUnknown)
+		}
+		options.Paint, options.Measurements = roles(w), o.Measurements
+		if err := reports.Text(w, o.History, o.Result, options); err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
 }
 
 // show finds or makes the outcome to show. That of a saved history has no scenario: a history does not say what was

@@ -1,0 +1,429 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// A browser is headless Chromium with one page in it. It notes what the page should not do: to write to the console, to throw,
+// or to ask the network for anything but the page itself.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context
+	seen chan string
+}
+
+// newBrowser starts Chromium, which ends with the test. Where there is none the test is skipped; in CI it fails.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		const missing = "there is no chromium; make chromium installs it"
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // as root it starts only without
+	}
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx, seen: make(chan string, 100)}
+	note := func(format string, args ...any) {
+		select {
+		case b.seen <- fmt.Sprintf(format, args...):
+		default: // it has failed anyway
+		}
+	}
+	err := chromedp.Listen(ctx, func(ev any) {
+		switch e := ev.(type) {
+		case *runtime.EventConsoleAPICalled:
+			note("console %s", e.Type)
+		case *runtime.EventExceptionThrown:
+			note("exception %s: %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+		case *log.EventEntryAdded:
+			note("log: %s", e.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(e.Request.URL, "file:") {
+				note("request: %s", e.Request.URL)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ok(chromedp.Call(ctx, network.Enable, network.EnableParams{}))
+	b.media("light", "no-preference")
+	b.size(1280, 900)
+	return b
+}
+
+// ok fails the test if something could not be done.
+func (b *browser) ok(_ any, err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *browser) media(scheme, motion string) {
+	b.t.Helper()
+	b.ok(chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion},
+	}}))
+}
+
+func (b *browser) size(width, height int64) {
+	b.t.Helper()
+	b.ok(nil, chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height)))
+}
+
+func (b *browser) open(file string) {
+	b.t.Helper()
+	path, err := filepath.Abs(file)
+	b.ok(nil, err)
+	b.ok(nil, chromedp.Do(b.ctx, chromedp.Navigate((&url.URL{Scheme: "file", Path: path}).String())))
+}
+
+func (b *browser) press(keys ...string) {
+	b.t.Helper()
+	for _, k := range keys {
+		b.ok(nil, chromedp.Do(b.ctx, chromedp.KeyEvent(k)))
+	}
+}
+
+// text is the visible text of the first element of a kind.
+func (b *browser) text(selector string) string {
+	b.t.Helper()
+	return eval[string](b, `document.querySelector(`+literal(selector)+`).innerText`)
+}
+
+// eval evaluates an expression in the page.
+func eval[T any](b *browser, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits for an expression to hold.
+func (b *browser) until(expression string) {
+	b.t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression)); err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+}
+
+// quiet fails the test if the page did what it should not.
+func (b *browser) quiet() {
+	b.t.Helper()
+	for {
+		select {
+		case s := <-b.seen:
+			b.t.Error(s)
+		default:
+			return
+		}
+	}
+}
+
+func literal(s string) string {
+	q, _ := json.Marshal(s)
+	return string(q)
+}
+
+// written returns a page that lockstep show writes about some runs.
+func written(t *testing.T, runs ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "page.html")
+	c := exec.Command(os.Args[0], append([]string{"show", "--html", file}, runs...)...)
+	c.Env = append(os.Environ(), asProgram+"=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("lockstep show --html %s: %v\n%s", strings.Join(runs, " "), err, out)
+	}
+	return file
+}
+
+// A reader steps to the violation with the keyboard, looks at a message with the mouse, and goes from a sentence to its events.
+func TestPageInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	b.open(written(t, "crash-restart-5/redlock"))
+	if got := b.text(".head .verdict"); got != "UNSAFE" {
+		t.Errorf("the verdict is %q", got)
+	}
+
+	steps := 0
+	for ; steps < 100 && !strings.Contains(b.text(".caption"), "c2 ok acquire c2#1"); steps++ {
+		b.press(kb.ArrowRight)
+	}
+	if steps == 0 || steps == 100 {
+		t.Errorf("%d steps to the violation", steps)
+	}
+	there := b.text(".caption")
+	b.press(kb.Home, "v")
+	if got := b.text(".caption"); got != there {
+		t.Errorf("v leads to %q, want %q", got, there)
+	}
+	for _, want := range []string{"c1\trelies on c1#1, 7.9 s left", "c2\trelies on c2#1, 9.9 s left", "n1\tkey of c1#1", "n3\tkey of c2#1"} {
+		if got := b.text(".now table"); !strings.Contains(got, want) {
+			t.Errorf("at the violation there is no %q in:\n%s", want, got)
+		}
+	}
+	if got := b.text(".story .told"); !strings.Contains(got, "c2 was granted c2#1") {
+		t.Errorf("the violation is told by %q", got)
+	}
+	if got := b.text(`.rows [aria-selected="true"]`); !strings.Contains(got, "2.006s") {
+		t.Errorf("the list is at %q", got)
+	}
+	if got := eval[string](b, `document.querySelector("canvas.cursor").getAttribute("aria-valuetext")`); !strings.Contains(got, "c2 ok acquire") {
+		t.Errorf("a screen reader hears %q", got)
+	}
+
+	b.hover(`(x) => { const f = x.runs[0].flights.find((f) => f.write); const e = x.diagram.ends(x.diagram.boxes[0], f); return [(2 * e.x0 + 3 * e.x1) / 5, (2 * e.y0 + 3 * e.y1) / 5]; }`)
+	if got := b.text(".tip"); !strings.Contains(got, "c1 → resource") || !strings.Contains(got, "arrived 0.052s") {
+		t.Errorf("the message says %q", got)
+	}
+
+	b.ok(nil, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(".story li:nth-child(3) .said"))))
+	if got := b.text(".caption"); !strings.Contains(got, "n3 fault crash n3") {
+		t.Errorf("the sentence leads to %q", got)
+	}
+	if got := eval[int](b, `document.querySelectorAll(".rows .meant").length`); got < 2 {
+		t.Errorf("the sentence stands on %d events", got)
+	}
+	b.ok(nil, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(".story .chosen .link:last-child"))))
+	if got := b.text(".caption"); !strings.Contains(got, "n3") || strings.Contains(got, "fault crash") {
+		t.Errorf("its last event is %q", got)
+	}
+
+	before := eval[float64](b, zoom)
+	b.press("+", "+")
+	if got := eval[float64](b, zoom); got >= before {
+		t.Errorf("after a zoom %v of the run is shown, before it %v", got, before)
+	}
+	b.press("0", "t", "m")
+	if got := eval[int](b, `document.querySelectorAll(".rows [role=option]").length`); got != eval[int](b, `document.querySelector(".lockstep").lockstep.all[0].events.length`) {
+		t.Errorf("with messages there are %d lines", got)
+	}
+	b.press("?")
+	b.until(`document.querySelector("dialog").open`)
+	b.press(kb.Escape)
+	b.until(`!document.querySelector("dialog").open`)
+	b.quiet()
+}
+
+const zoom = `document.querySelector(".lockstep").lockstep.axis.to - document.querySelector(".lockstep").lockstep.axis.from`
+
+// hover moves the mouse to a point of the diagram, which a function of the explorer returns.
+func (b *browser) hover(point string) {
+	b.t.Helper()
+	at := eval[[]float64](b, `(() => {
+		const box = document.querySelector("canvas.cursor").getBoundingClientRect();
+		const [x, y] = (`+point+`)(document.querySelector(".lockstep").lockstep);
+		return [box.left + x, box.top + y];
+	})()`)
+	b.ok(nil, chromedp.Do(b.ctx, chromedp.MouseEvent(chromedp.MouseMoved, at[0], at[1])))
+	b.until(`!document.querySelector(".tip").hidden`)
+}
+
+// Two runs have one axis and one cursor, and can be looked at one by one.
+func TestPageOfTwoInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	b.open(written(t, "pause-fenced/fenced", "pause-fenced/fenced/unchecked"))
+	if got := eval[string](b, `[...document.querySelectorAll(".verdict")].map((e) => e.innerText).join()`); got != "SAFE,UNSAFE" {
+		t.Errorf("the verdicts are %s", got)
+	}
+	b.press("v")
+	if got := b.text(".caption"); !strings.Contains(got, "B 15.009s resource accept A") {
+		t.Errorf("the violation is %q", got)
+	}
+	if got := b.text(".now"); !strings.Contains(got, "A at 15.009s") || !strings.Contains(got, "B at 15.009s") {
+		t.Errorf("at the cursor there is\n%s", got)
+	}
+	both := eval[float64](b, `document.querySelector(".picture").clientHeight`)
+	b.ok(nil, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(`[data-run="A"]`))))
+	if got := eval[float64](b, `document.querySelector(".picture").clientHeight`); got >= both {
+		t.Errorf("one run is as high as both")
+	}
+	if got := b.text(".why"); strings.Contains(got, "Why ") || !strings.Contains(got, "fence 1 < 2") {
+		t.Errorf("the run that is safe says %q", got)
+	}
+	b.press("b", "b")
+	if got := eval[float64](b, `document.querySelector(".picture").clientHeight`); got != both {
+		t.Errorf("both are %v high, and were %v", got, both)
+	}
+
+	b.press(kb.Home, " ") // it plays, and the cursor moves through time
+	b.until(`document.querySelector(".lockstep").lockstep.player.t > 0`)
+	b.press(" ")
+	b.media("light", "reduce")
+	b.press(kb.Home, " ") // without motion it goes from event to event
+	b.until(`document.querySelector(".lockstep").lockstep.player.n > 0`)
+	if got := eval[bool](b, `document.querySelector(".lockstep").lockstep.player.t === document.querySelector(".lockstep").lockstep.player.rows[document.querySelector(".lockstep").lockstep.player.n].at`); !got {
+		t.Error("the cursor moves, though the reader wants no motion")
+	}
+	b.press(" ")
+
+	b.media("dark", "no-preference")
+	b.until(`document.documentElement.dataset.theme === "dark"`)
+	b.quiet()
+}
+
+// What comes from outside is text in the page, too, and breaks nothing: neither the page nor its width.
+func TestPageOfHostileTextInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	data, err := os.ReadFile(filepath.Join(historyOf(t, "pause-after-acquire/single"), "pause-after-acquire", "single.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{`<script>alert(1)</script>`, `"'><img src=x onerror=alert(1)>`, "\u202eesrever", strings.Repeat("long", 2500), `</script><script>alert(1)</script>`} {
+		q := literal(bad)
+		hostile := strings.ReplaceAll(string(data), `"c1"`, q)
+		hostile = strings.ReplaceAll(hostile, `"lock not held"`, q)
+		hostile = strings.ReplaceAll(hostile, `"value":"A"`, `"value":`+q)
+		hostile = strings.ReplaceAll(hostile, `"lock":"single"`, `"lock":`+q)
+		file := filepath.Join(t.TempDir(), "hostile.jsonl")
+		b.ok(nil, os.WriteFile(file, []byte(hostile), 0o644))
+		b.size(390, 800)
+		b.open(written(t, file))
+		b.press("m", "v", kb.End, kb.Home, kb.ArrowRight)
+		shown := strings.ReplaceAll(bad, "\u202e", "?")
+		if got := b.text(".rows") + b.text(".now") + b.text("h1"); !strings.Contains(got, shown[:min(12, len(shown))]) || strings.Contains(got, "\u202e") {
+			t.Errorf("%.20q is not there as text", bad)
+		}
+		if got := eval[int](b, `document.querySelectorAll("img, script:not([type])").length`); got != 1 {
+			t.Errorf("%.20q: %d scripts and images", bad, got)
+		}
+		if got := eval[float64](b, `document.documentElement.scrollWidth`); got > 390 {
+			t.Errorf("%.20q makes the page %v pixels wide", bad, got)
+		}
+	}
+	b.quiet()
+}
+
+// historyOf runs something, and returns the directory with its history.
+func historyOf(t *testing.T, run string) string {
+	t.Helper()
+	dir := t.TempDir()
+	c := exec.Command(os.Args[0], "run", run, "--out", dir)
+	c.Env = append(os.Environ(), asProgram+"=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// A page of ten thousand events answers at once: a step or a redraw of it takes no longer than a reader notices.
+func TestPageOfManyEventsInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	scenario := filepath.Join(t.TempDir(), "many.txtar")
+	b.ok(nil, os.WriteFile(scenario, []byte(manyEvents), 0o644))
+	b.open(written(t, scenario))
+	if got := eval[int](b, `document.querySelector(".lockstep").lockstep.all[0].events.length`); got < 10000 {
+		t.Fatalf("%d events", got)
+	}
+	b.press("m", kb.End)
+	if got := b.text(".caption"); !strings.Contains(got, " of 1") || strings.HasPrefix(got, "1 ") {
+		t.Errorf("the last event is %q", got)
+	}
+	b.press("+", "+", "+", kb.ArrowLeft, kb.Home)
+	median := eval[[]float64](b, `[() => document.querySelector(".lockstep").lockstep.redraw(), () => document.querySelector(".lockstep").lockstep.act("on"), () => document.querySelector(".lockstep").lockstep.diagram.find(500, 200)].map((f) => {
+		const times = [];
+		for (let i = 0; i < 21; i++) {
+			const from = performance.now();
+			f();
+			times.push(performance.now() - from);
+		}
+		return times.sort((a, b) => a - b)[10];
+	})`)
+	t.Logf("redraw %.1f ms, step %.1f ms, search below the pointer %.1f ms", median[0], median[1], median[2])
+	b.quiet()
+}
+
+const manyEvents = `# Many increments under a lock.
+#
+# A picture must bear ten thousand events.
+
+client c1
+  repeat 300 increment
+client c2
+  repeat 300 increment
+
+-- single nodes=1 resource=counter label=many --
+`
+
+// The screenshots of the documentation are those of today's pages. Whether they are good is for a reader to see: -rewrite
+// takes them, and without it they only have to be there.
+func TestPageScreenshots(t *testing.T) {
+	shots := []struct {
+		name string
+		runs []string
+	}{
+		{"pause", []string{"pause-after-acquire/single"}},
+		{"crash", []string{"crash-restart-5/redlock"}},
+		{"pair", []string{"pause-fenced/fenced", "pause-fenced/fenced/unchecked"}},
+	}
+	sizes := []struct {
+		width, height int64
+		scheme        string
+	}{{1280, 900, "light"}, {1280, 900, "dark"}, {390, 844, "light"}, {390, 844, "dark"}}
+	if !*rewriteReadme {
+		for _, s := range shots {
+			for _, size := range sizes {
+				if _, err := os.Stat(shotFile(s.name, size.width, size.scheme)); err != nil {
+					t.Errorf("%v; go test ./cmd/lockstep -run Screenshots -rewrite takes it", err)
+				}
+			}
+		}
+		return
+	}
+	b := newBrowser(t)
+	for _, s := range shots {
+		page := written(t, s.runs...)
+		for _, size := range sizes {
+			b.size(size.width, size.height)
+			b.media(size.scheme, "reduce")
+			b.open(page)
+			b.press("v")
+			b.until(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+			png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+			b.ok(nil, err)
+			b.ok(nil, os.WriteFile(shotFile(s.name, size.width, size.scheme), png, 0o644))
+		}
+	}
+	b.quiet()
+}
+
+func shotFile(name string, width int64, scheme string) string {
+	return filepath.Join("..", "..", "docs", "img", fmt.Sprintf("page-%s-%d-%s.png", name, width, scheme))
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"lockstep/reports"
+	"lockstep/scenarios"
+)
+
+// onlyHTML says so if something else than a page is to show two runs.
+func onlyHTML(others ...string) error {
+	for _, file := range others {
+		if file != "" {
+			return errors.New("--svg and --png draw one run; only --html shows two")
+		}
+	}
+	return nil
+}
+
+// pageRuns returns what a page shows of some outcomes: the runs, and what their scenarios say of themselves.
+func pageRuns(outcomes []*scenarios.Outcome) []reports.PageRun {
+	var runs []reports.PageRun
+	for _, o := range outcomes {
+		r := reports.PageRun{History: o.History, Result: o.Result, Measurements: o.Measurements}
+		if o.Scenario != nil {
+			r.Title, r.Prose = o.Scenario.Title, o.Scenario.Prose
+			var script strings.Builder
+			for _, lane := range o.Run.Lanes {
+				script.WriteString(lane.String())
+			}
+			r.Script = script.String()
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}

@@ -1,0 +1,428 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+// pageData is what the script of a page is given, as JSON. Times are in nanoseconds.
+type pageData struct {
+	Runs []*pageModel `json:"runs"`
+}
+
+// A pageModel is one run in the words and the shapes in which a page shows it. It is the story that pictures tell, but of all
+// events, and each thing in it knows the events that it stands for.
+type pageModel struct {
+	Name    string   `json:"name"`
+	Verdict string   `json:"verdict"`
+	Outcome string   `json:"outcome"`
+	Reason  string   `json:"reason"`
+	Facts   []string `json:"facts"` // nodes, TTL, seed
+	Title   string   `json:"title,omitempty"`
+	Prose   []string `json:"prose,omitempty"` // paragraphs
+	Script  string   `json:"script,omitempty"`
+
+	End     time.Duration `json:"end"`
+	Curtain time.Duration `json:"curtain"` // where the story ends; the rest is healing, and the probe
+
+	Lanes    []pageLane    `json:"lanes"`
+	Flights  []pageFlight  `json:"flights"`
+	Bands    []pageBand    `json:"bands"`
+	Callouts []pageCallout `json:"callouts"`
+	Clocks   []pageClock   `json:"clocks"` // of the processes whose clocks are ever wrong
+	Right    []string      `json:"right"`  // the processes whose clocks are right
+	Events   []pageEvent   `json:"events"`
+
+	Properties   []pageProperty `json:"properties"`
+	Unmet        []string       `json:"unmet,omitempty"`
+	Measurements []string       `json:"measurements,omitempty"`
+	Violations   []pageJump     `json:"violations"`
+	Stories      []pageStory    `json:"stories"`
+}
+
+type pageLane struct {
+	Name  string      `json:"name"`
+	Kind  string      `json:"kind"`
+	Look  int         `json:"look"` // the number of the client, which decides its colour and pattern; -1 if it is none
+	Probe bool        `json:"probe,omitempty"`
+	Rows  int         `json:"rows"`
+	Bars  []pageBar   `json:"bars"`
+	Still []pageStill `json:"still"` // when the process stood still
+	Marks []pageMark  `json:"marks"`
+}
+
+type pageBar struct {
+	From  time.Duration `json:"from"`
+	To    time.Duration `json:"to"`
+	Style string        `json:"style"`
+	Look  int           `json:"look"`
+	Text  string        `json:"text,omitempty"`
+	Short string        `json:"short,omitempty"`
+	Row   int           `json:"row,omitempty"`
+	// Ends are the ends that a lease or a key was given: from when on, and until when by the clock that decides. That is the
+	// steady clock of a client, and the wall clock of a node.
+	Ends []pageEnd `json:"ends,omitempty"`
+}
+
+type pageEnd struct {
+	At    time.Duration `json:"at"`
+	Until time.Duration `json:"until"` // sim.NoEnd if there is none
+}
+
+type pageStill struct {
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to"`
+	Text string        `json:"text"`
+}
+
+type pageMark struct {
+	At     time.Duration `json:"at"`
+	Shape  string        `json:"shape"`
+	Look   int           `json:"look"`
+	Text   string        `json:"text,omitempty"`
+	Row    int           `json:"row,omitempty"`
+	Weight int           `json:"weight"`
+	Event  int           `json:"event"`
+	Proof  bool          `json:"proof,omitempty"`
+}
+
+// A pageFlight is a message on its way between two lanes.
+type pageFlight struct {
+	From  int           `json:"from"`
+	To    int           `json:"to"`
+	Sent  time.Duration `json:"sent"`
+	At    time.Duration `json:"at"`
+	Fate  string        `json:"fate"` // deliver, late, drop
+	Look  int           `json:"look"`
+	Write bool          `json:"write,omitempty"` // it is a write to the resource
+	Quiet bool          `json:"quiet,omitempty"` // between servers, which talk all the time
+	Proof bool          `json:"proof,omitempty"`
+	Event int           `json:"event"`
+}
+
+type pageBand struct {
+	From  time.Duration `json:"from"`
+	To    time.Duration `json:"to"`
+	Lanes []int         `json:"lanes"`
+}
+
+type pageCallout struct {
+	Lane int           `json:"lane"`
+	At   time.Duration `json:"at"`
+	Text string        `json:"text"`
+}
+
+// A pageEvent is an event of the history, and what a line of the timeline says of it.
+type pageEvent struct {
+	sim.Event
+	Who    string `json:"who"`
+	Verb   string `json:"verb"` // the third column of a timeline
+	What   string `json:"what"`
+	Detail string `json:"detail,omitempty"`
+	Level  int    `json:"level,omitempty"` // 0: in every timeline; 1: a detail; 2: a message
+	Proof  bool   `json:"proof,omitempty"`
+}
+
+type pageProperty struct {
+	Name   string   `json:"name"`
+	Status string   `json:"status"`
+	Broken []string `json:"broken,omitempty"` // the violations, each in a sentence
+}
+
+// A pageJump is where a violation is.
+type pageJump struct {
+	Property string `json:"property"`
+	Event    int    `json:"event"`
+}
+
+// A pageStory explains a violation.
+type pageStory struct {
+	Property  string             `json:"property"`
+	Sentences []checker.Sentence `json:"sentences"`
+}
+
+// Limits of what comes from outside. A name is in a line with others; a value may be read in full.
+const (
+	nameMost  = 48
+	lineMost  = 400
+	valueMost = 20000
+)
+
+func newPageModel(r PageRun) *pageModel {
+	h := r.History
+	head := newHeading(h, r.Result)
+	m := &pageModel{
+		Name: head.run, Verdict: string(head.verdict), Outcome: strings.TrimPrefix(strings.TrimPrefix(head.outcome, string(head.verdict)), ": "),
+		Reason: head.reason, Facts: facts(h.Meta), Title: printable(r.Title, lineMost), Prose: paragraphs(r.Prose), Script: lines(r.Script),
+		Bands: []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
+	}
+	t := newTeller(h, r.Result)
+	m.Curtain = t.curtain()
+	t.deeds = slices.DeleteFunc(rawDeeds(h), func(d deed) bool { return d.op == sim.Wait })
+	t.probing = h.Meta.Probe != ""
+	for i := range h.Events {
+		t.s.end = max(t.s.end, h.Events[i].At)
+	}
+	t.tell()
+	m.End = t.s.end
+
+	b := pageBuilder{m, t, newCast(h)}
+	b.lanes()
+	b.flights()
+	b.events()
+	b.violations()
+	b.clocks()
+	b.verdict(r)
+	return m
+}
+
+// A pageBuilder puts into a page what a teller told.
+type pageBuilder struct {
+	*pageModel
+	t    *teller
+	cast cast
+}
+
+// look is the number of a client, or -1.
+func (b *pageBuilder) look(client string) int { return slices.Index(b.cast, client) }
+
+// lane is the number of the lane of a process, or -1.
+func (b *pageBuilder) lane(process string) int {
+	name := cmp.Or(b.t.shared[process], process)
+	return slices.IndexFunc(b.t.s.lanes, func(l lane) bool { return l.name == name })
+}
+
+var (
+	laneKinds = map[laneKind]string{clientLane: "client", networkLane: "network", nodeLane: "node", otherLane: "other", resourceLane: "resource"}
+	barStyles = map[barStyle]string{holding: "holding", stale: "stale", asking: "asking", writing: "writing", living: "living", copied: "copied", severed: "severed"}
+	shapes    = map[shape]string{bare: "bare", act: "act", granted: "granted", lost: "lost", leapt: "leapt", accepted: "accepted",
+		rejected: "rejected", ticked: "ticked", crowned: "crowned"}
+)
+
+func (b *pageBuilder) lanes() {
+	for _, l := range b.t.s.lanes {
+		p := pageLane{Name: printable(l.name, nameMost), Kind: laneKinds[l.kind], Look: -1, Rows: l.rows, Probe: l.name == b.t.h.Meta.Probe,
+			Bars: []pageBar{}, Still: []pageStill{}, Marks: []pageMark{}}
+		if l.kind == clientLane {
+			p.Look = b.look(l.name)
+		}
+		for _, s := range l.shades {
+			p.Still = append(p.Still, pageStill{s.from, s.to, printable(s.text, nameMost)})
+		}
+		for _, bar := range l.bars {
+			p.Bars = append(p.Bars, pageBar{
+				From: bar.from, To: bar.to, Style: barStyles[bar.style], Look: b.look(bar.client), Row: bar.row,
+				Text: printable(bar.text, lineMost), Short: printable(bar.short, nameMost), Ends: b.t.ends(l.name, bar),
+			})
+		}
+		for _, mk := range l.marks {
+			p.Marks = append(p.Marks, pageMark{mk.at, shapes[mk.shape], b.look(mk.client), printable(mk.text, lineMost), mk.row, mk.weight, mk.event, mk.proof})
+		}
+		b.Lanes = append(b.Lanes, p)
+	}
+	for _, band := range b.t.s.bands {
+		var lanes []int
+		for _, c := range band.clients {
+			lanes = append(lanes, b.lane(c))
+		}
+		b.Bands = append(b.Bands, pageBand{band.from, band.to, lanes})
+	}
+	for _, c := range b.t.s.callouts {
+		if n := b.lane(c.lane); n >= 0 {
+			b.Callouts = append(b.Callouts, pageCallout{n, c.at, printable(c.text, lineMost)})
+		}
+	}
+}
+
+// ends returns the ends that the lease or the key of a bar was given.
+func (t *teller) ends(process string, b bar) []pageEnd {
+	var ends []pageEnd
+	switch b.style {
+	case holding:
+		n := slices.IndexFunc(t.leases, func(l checker.Lease) bool { return l.Client == process && l.From == b.from })
+		if n < 0 {
+			return nil
+		}
+		label := t.leases[n].Label
+		for i := range t.h.Events {
+			e := &t.h.Events[i]
+			gives := e.Kind == sim.OK && (e.Op == sim.Acquire || e.Op == sim.Extend) || e.Kind == sim.Info && e.Op == sim.Renew
+			if gives && e.Process == process && e.Lease == label && e.At >= b.from && e.At <= b.to {
+				ends = append(ends, pageEnd{e.At, e.Until})
+			}
+		}
+	case living, copied:
+		key, found := "", false
+		for i := range t.h.Events {
+			e := &t.h.Events[i]
+			switch {
+			case e.Process != process || e.Kind != sim.State || e.At < b.from || e.At > b.to:
+			case !found && e.At == b.from && (e.Op == sim.Set || e.Op == sim.Over) && (e.Lease == b.text || e.Lease == b.short):
+				key, found = e.Key, true
+				ends = append(ends, pageEnd{e.At, e.Until})
+			case found && e.Key == key && e.Op == sim.Retime && e.At > b.from:
+				ends = append(ends, pageEnd{e.At, e.Until})
+			}
+		}
+	}
+	return ends
+}
+
+// flights follows every message from its sender to its receiver. One that changed something has several events: the message
+// and the change. The flight stands for the last, which says more.
+func (b *pageBuilder) flights() {
+	type way struct {
+		from, to string
+		sent, at time.Duration
+		word     string
+	}
+	known := map[way]int{}
+	for i := range b.t.h.Events {
+		e := &b.t.h.Events[i]
+		from, to := b.lane(e.By), b.lane(e.Process)
+		if e.By == "" || e.By == e.Process || from < 0 || to < 0 || e.Sent == 0 && e.Kind != sim.Message || e.Kind != sim.Message && e.Kind != sim.State {
+			continue
+		}
+		f := pageFlight{From: from, To: to, Sent: e.Sent, At: e.At, Fate: sim.Deliver, Look: b.look(e.By), Event: i, Proof: b.t.proves(i)}
+		f.Quiet = slices.Contains(b.t.servers, e.By) && slices.Contains(b.t.servers, e.Process)
+		if f.Look < 0 {
+			f.Look = b.look(e.Process)
+		}
+		w := way{e.By, e.Process, e.Sent, e.At, ""}
+		if e.Kind == sim.Message {
+			f.Fate = e.Op
+			known[w] = len(b.Flights)
+		} else if n, found := known[w]; found {
+			g := &b.Flights[n]
+			g.Write, g.Proof, g.Event = g.Write || atResource(e), g.Proof || f.Proof, i
+			continue
+		}
+		f.Write = atResource(e) || b.t.silent[i] != ""
+		b.Flights = append(b.Flights, f)
+	}
+}
+
+// events says of each event what a timeline says of it, but of each on a line of its own.
+func (b *pageBuilder) events() {
+	t := newTranscript(b.t.h, b.t.r, TextOptions{Verbose: true, Messages: true})
+	for i := range t.h.Events {
+		e := t.h.Events[i]
+		t.lines = nil
+		t.event(i)
+		l := t.lines[0]
+		p := pageEvent{Event: legible(e), Who: printable(l.who, nameMost), Verb: printable(l.kind, nameMost), What: printable(l.op, lineMost),
+			Detail: printable(l.detail, lineMost), Proof: l.proof}
+		switch {
+		case e.Kind == sim.Message:
+			p.Level = 2
+		case e.Kind == sim.Bite, e.Op == sim.Wait, e.Op == sim.Exit, e.Op == sim.Unpaused:
+			p.Level = 1
+		}
+		if l.grant != "" {
+			p.Detail += ", the grant"
+		}
+		b.Events = append(b.Events, p)
+	}
+}
+
+// legible returns an event whose strings are safe to show.
+func legible(e sim.Event) sim.Event {
+	for _, s := range []*string{&e.Process, &e.Op, &e.Lock, &e.Lease, &e.Key, &e.By, &e.Owner, &e.Word} {
+		*s = printable(*s, lineMost)
+	}
+	e.Value, e.Error = printable(e.Value, valueMost), printable(e.Error, valueMost)
+	return e
+}
+
+func (b *pageBuilder) violations() {
+	for _, v := range b.t.r.Violations {
+		if i := b.t.culprit(v); b.t.valid(i) {
+			b.Violations = append(b.Violations, pageJump{string(v.Property), b.complete(v, i)})
+		}
+	}
+	for _, p := range checker.Properties() {
+		n := slices.IndexFunc(b.t.r.Violations, func(v checker.Violation) bool { return v.Property == p })
+		if n < 0 {
+			continue
+		}
+		s := pageStory{Property: string(p), Sentences: []checker.Sentence{}}
+		for _, told := range checker.Explain(b.t.h, b.t.r.Violations[n]) {
+			told.Text = printable(told.Text, valueMost)
+			told.Events = slices.DeleteFunc(slices.Clone(told.Events), func(i int) bool { return !b.t.valid(i) })
+			s.Sentences = append(s.Sentences, told)
+		}
+		b.Stories = append(b.Stories, s)
+	}
+}
+
+// complete returns the event at which a violation began, if that proves it, or else i.
+func (b *pageBuilder) complete(v checker.Violation, i int) int {
+	if n := slices.IndexFunc(v.Events, func(j int) bool { return b.t.valid(j) && b.t.h.Events[j].At == v.At }); n >= 0 {
+		return v.Events[n]
+	}
+	return i
+}
+
+func (b *pageBuilder) verdict(r PageRun) {
+	for _, p := range checker.Properties() {
+		s := pageProperty{Name: string(p), Status: string(r.Result.Status(p))}
+		for _, v := range r.Result.Violations {
+			if v.Property == p && len(s.Broken) < violationsShown {
+				s.Broken = append(s.Broken, printable(v.What, lineMost)+" ("+broken(v.Assumption)+")")
+			}
+		}
+		b.Properties = append(b.Properties, s)
+	}
+	for _, u := range r.Result.Unmet {
+		b.Unmet = append(b.Unmet, printable(u, lineMost))
+	}
+	for _, m := range r.Measurements {
+		b.Measurements = append(b.Measurements, string(m.Quantity)+": "+printable(m.Text, lineMost))
+	}
+}
+
+// facts says in a few words what was tried.
+func facts(m sim.Meta) []string {
+	all := []string{count(len(m.Nodes), "node")}
+	if n := len(m.Replicas); n > 0 {
+		all = append(all, count(n, "replica"))
+	}
+	all = append(all, count(len(m.Clients), "client"))
+	if m.TTL > 0 {
+		all = append(all, "TTL "+sim.FormatDuration(m.TTL))
+	}
+	if m.Resource != "" {
+		all = append(all, printable(m.Resource, nameMost)+" resource")
+	}
+	on := "simulated"
+	if m.On != "sim" && m.On != "" {
+		on = "on " + printable(m.On, nameMost)
+	}
+	return append(all, on, fmt.Sprintf("seed %d", m.Seed))
+}
+
+// paragraphs takes prose apart where it has empty lines.
+func paragraphs(s string) []string {
+	var all []string
+	for _, p := range strings.Split(s, "\n\n") {
+		if p = strings.Join(strings.Fields(p), " "); p != "" {
+			all = append(all, printable(p, valueMost))
+		}
+	}
+	return all
+}
+
+// lines makes each line of s legible.
+func lines(s string) string {
+	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range all {
+		all[i] = printable(strings.ReplaceAll(all[i], "\t", "  "), valueMost)
+	}
+	return strings.Join(all, "\n")
+}

@@ -1,0 +1,231 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/sim"
+)
+
+// pageOf returns the page of a history, and what its script is given.
+func pageOf(t *testing.T, runs ...PageRun) (string, pageData) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Page(&b, runs...); err != nil {
+		t.Fatal(err)
+	}
+	_, data, _ := strings.Cut(b.String(), `<script type="application/json">`)
+	data, _, found := strings.Cut(data, "</script>")
+	if !found {
+		t.Fatal("the page has no data")
+	}
+	var d pageData
+	if err := json.Unmarshal([]byte(data), &d); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), d
+}
+
+func (r run) page() PageRun { return PageRun{History: r.h, Result: r.result} }
+
+// Every sentence, every jump and every mark of a page leads to an event, and every event has its words.
+func TestPageLinks(t *testing.T) {
+	for _, c := range append(runs(t), hostile(), run{"busy", busy(), checker.Check(busy(), nil)}) {
+		_, d := pageOf(t, c.page())
+		m := d.Runs[0]
+		valid := func(i int) bool { return i >= 0 && i < len(m.Events) }
+		if len(m.Events) != len(c.h.Events) || len(m.Lanes) == 0 {
+			t.Fatalf("%s: %d events of %d, %d lanes", c.name, len(m.Events), len(c.h.Events), len(m.Lanes))
+		}
+		for i, e := range m.Events {
+			if e.Who == "" || e.Verb == "" {
+				t.Errorf("%s: event %d has no words: %+v", c.name, i, e)
+			}
+		}
+		for _, s := range m.Stories {
+			for _, said := range s.Sentences {
+				if len(said.Events) == 0 || !valid(said.Events[0]) || said.Text == "" {
+					t.Errorf("%s: %q leads nowhere: %v", c.name, said.Text, said.Events)
+				}
+			}
+		}
+		for _, v := range m.Violations {
+			if !valid(v.Event) || !m.Events[v.Event].Proof {
+				t.Errorf("%s: the violation of %s is at event %d, which proves nothing", c.name, v.Property, v.Event)
+			}
+		}
+		if m.Verdict == string(checker.Unsafe) && len(m.Violations) == 0 {
+			t.Errorf("%s: %s with %d violations", c.name, m.Verdict, len(m.Violations))
+		}
+		for _, f := range m.Flights {
+			if f.From == f.To || f.From < 0 || f.To < 0 || f.Sent > f.At || !valid(f.Event) {
+				t.Errorf("%s: a message goes astray: %+v", c.name, f)
+			}
+		}
+		for _, l := range m.Lanes {
+			for _, b := range l.Bars {
+				if b.From > b.To || b.To > m.End || b.Style == "" {
+					t.Errorf("%s: %s has the bar %+v", c.name, l.Name, b)
+				}
+				if (b.Style == "holding" || b.Style == "living") && len(b.Ends) == 0 {
+					t.Errorf("%s: %s has no end to count down to: %+v", c.name, l.Name, b)
+				}
+			}
+			for _, mk := range l.Marks {
+				if !valid(mk.Event) || mk.Shape == "" {
+					t.Errorf("%s: %s has the mark %+v", c.name, l.Name, mk)
+				}
+			}
+		}
+	}
+}
+
+// The same runs give the same bytes, and the policy names what is in the page and nothing else.
+func TestPageIsClosed(t *testing.T) {
+	c := runs(t)[0]
+	first, _ := pageOf(t, c.page())
+	if again, _ := pageOf(t, c.page()); again != first {
+		t.Error("the same run gives other bytes")
+	}
+	policy := html.UnescapeString(regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(first)[1])
+	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") {
+		t.Errorf("policy %q", policy)
+	}
+	for _, tag := range []string{"style", "script"} {
+		all := regexp.MustCompile(`(?s)<`+tag+`>(.*?)</`+tag+`>`).FindAllStringSubmatch(first, -1)
+		if len(all) != 1 {
+			t.Fatalf("%d elements %s", len(all), tag)
+		}
+		if source := hashSource(all[0][1]); !strings.Contains(policy, tag+"-src "+source) {
+			t.Errorf("the policy does not allow the %s that is there", tag)
+		}
+	}
+	for _, outside := range []string{"http:", "https:", "src=", "href=", "@import", "url(", " on", "style="} {
+		for _, tag := range regexp.MustCompile(`<[a-z][^>]*>`).FindAllString(strings.SplitN(first, "<script>", 2)[0], -1) {
+			if strings.Contains(tag, outside) && !strings.Contains(tag, "http-equiv") && !strings.Contains(tag, `aria-`) {
+				t.Errorf("%s in %s", outside, tag)
+			}
+		}
+	}
+	for _, way := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "XMLHttp", "import("} {
+		if strings.Contains(string(PageScript), way) {
+			t.Errorf("the script uses %s", way)
+		}
+	}
+}
+
+// hostileTexts are names that mean something else to a browser, a terminal or a reader than the text that they are.
+var hostileTexts = []string{
+	"<script>alert(1)</script>", `"'><img src=x onerror=alert(1)>`, "]]></script><!--", "\u202ereversed\u202c", "a\u2028b\x00\x1b[31m", strings.Repeat("x", 10<<10), "{{.}}", "é\xff",
+}
+
+// Whatever comes from outside is text.
+func TestPageHostileText(t *testing.T) {
+	harmless, _ := pageOf(t, runs(t)[0].page())
+	for n, bad := range hostileTexts {
+		h := *pauseAfterAcquire("single", "plain")
+		swap := func(s string) string {
+			if s == "c1" {
+				return bad
+			}
+			return strings.ReplaceAll(s, "c1#", bad+"#")
+		}
+		for i := range h.Events {
+			e := &h.Events[i]
+			e.Process, e.By, e.Lease, e.Owner = swap(e.Process), swap(e.By), swap(e.Lease), swap(e.Owner)
+			e.Error, e.Value = bad, bad
+		}
+		h.Meta.Scenario, h.Meta.Lock, h.Meta.Label = bad, bad, bad
+		h.Meta.Clients = []string{bad, "c2"}
+		r := PageRun{History: &h, Result: checker.Check(&h, nil)}
+		r.Title, r.Prose, r.Script = bad, "One\n\n"+bad, "client "+bad+"\n  acquire\n"
+		page, d := pageOf(t, r)
+		for _, tag := range []string{"<script", "</script", "<!--", "<img", "\u2028", "\u202e", "\x00", "\x1b"} {
+			want := strings.Count(harmless, tag)
+			if got := strings.Count(page, tag); got != want {
+				t.Errorf("%d: %d times %q, want %d", n, got, tag, want)
+			}
+		}
+		if got, want := d.Runs[0].Prose[1], printable(strings.Join(strings.Fields(bad), " "), valueMost); got != want {
+			t.Errorf("%d: the prose is %.60q, want %.60q", n, got, want)
+		}
+	}
+}
+
+// Clocks are read off the events: a jump is a step, a slew a slope, and a drift goes on to the end.
+func TestPageClocks(t *testing.T) {
+	at := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+	fault := func(s float64, f sim.Fault, clock, wall float64) sim.Event {
+		return sim.Event{At: at(s), Clock: at(clock), Wall: at(wall), Process: "n1", Kind: sim.Injected, Op: f.Verb(), Value: f.String()}
+	}
+	state := func(s, clock, wall float64) sim.Event {
+		return sim.Event{At: at(s), Clock: at(clock), Wall: at(wall), Process: "n1", Kind: sim.State, Op: sim.Set, Key: "k"}
+	}
+	for _, c := range []struct {
+		name   string
+		events []sim.Event
+		wall   string
+	}{
+		{"right", []sim.Event{state(1, 1, 0), state(2, 2, 0)}, "[{1s 0s} {4s 0s}]"},
+		{"jump, before", []sim.Event{state(1, 1, 0), fault(2, sim.Jump{Process: "n1", By: at(3)}, 2, 0), state(3, 3, 3)}, "[{1s 0s} {2s 0s} {2s 3s} {4s 3s}]"},
+		{"jump, after", []sim.Event{state(1, 1, 0), fault(2, sim.Jump{Process: "n1", By: at(3)}, 2, 3), state(3, 3, 3)}, "[{1s 0s} {2s 0s} {2s 3s} {4s 3s}]"},
+		{"slew", []sim.Event{state(1, 1, 0), fault(2, sim.Slew{Process: "n1", By: at(0.2), Over: at(1)}, 2, 0), state(2.5, 2.5, 0.1)}, "[{1s 0s} {2s 0s} {3s 200ms} {4s 200ms}]"},
+		{"drift", []sim.Event{fault(0, sim.Drift{Process: "n1", PPM: 500000}, 0, 0), state(2, 3, 1)}, "[{0s 0s} {4s 2s}]"},
+	} {
+		h := &sim.History{Meta: sim.Meta{Scenario: "s", Lock: "l", Nodes: []string{"n1"}, TTL: at(10)}, Events: c.events}
+		tl := newTeller(h, checker.Result{})
+		tl.s.end = at(4)
+		if got := fmt.Sprint(tl.clock("n1").Wall); got != c.wall {
+			t.Errorf("%s: %s, want %s", c.name, got, c.wall)
+		}
+	}
+}
+
+// Text on a page has a contrast of 4.5 at least, and what is drawn one of 3, in either theme (WCAG 2.2, 1.4.3 and 1.4.11).
+func TestPageContrast(t *testing.T) {
+	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(PageStyle), -1)
+	if len(themes) != 2 {
+		t.Fatalf("%d themes", len(themes))
+	}
+	for n, theme := range themes {
+		colours := map[string]float64{}
+		for _, m := range regexp.MustCompile(`--(\w+): #([0-9a-f]{6});`).FindAllStringSubmatch(theme[1], -1) {
+			colours[m[1]] = luminance(t, m[2])
+		}
+		for text, least := range map[string]float64{"ink": 4.5, "soft": 4.5, "red": 4.5, "green": 4.5, "doubt": 4.5, "accent": 4.5} {
+			for _, ground := range []string{"paper", "plate"} {
+				a, b := colours[text], colours[ground]
+				if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < least {
+					t.Errorf("theme %d: %s on %s has a contrast of %.2f, want %.1f", n, text, ground, c, least)
+				}
+			}
+		}
+	}
+}
+
+// luminance is the relative luminance of a colour (WCAG 2.2).
+func luminance(t *testing.T, hex string) float64 {
+	var sum float64
+	for i, share := range []float64{0.2126, 0.7152, 0.0722} {
+		var v int
+		if _, err := fmt.Sscanf(hex[2*i:2*i+2], "%x", &v); err != nil {
+			t.Fatal(err)
+		}
+		c := float64(v) / 255
+		if c <= 0.04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += share * c
+	}
+	return sum
+}

@@ -1,0 +1,34 @@
+package reports
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"lockstep/checker"
+)
+
+// A word that is longer than what an indented line has room for is cut, and comes to an end.
+func TestLongWordsEnd(t *testing.T) {
+	h := pauseAfterAcquire("single", "plain")
+	for i := range h.Events {
+		h.Events[i].Error, h.Events[i].Value = strings.Repeat("x", 10<<10), strings.Repeat("y", 10<<10)
+	}
+	r, w := io.Pipe()
+	go func() {
+		w.CloseWithError(Text(w, h, checker.Check(h, nil), TextOptions{Verbose: true, Messages: true}))
+	}()
+	stop := time.AfterFunc(20*time.Second, func() { r.CloseWithError(io.ErrShortWrite) })
+	defer stop.Stop()
+	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	if err != nil || len(text) == 1<<20 {
+		t.Fatalf("%d bytes, and no end (%v)", len(text), err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > Width {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
