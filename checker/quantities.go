@@ -111,16 +111,14 @@ func (m *Measurement) longest(times []time.Duration) {
 func (m *Measurement) wait(ix *index) {
 	var most, sum time.Duration
 	var got, vain int64
-	for _, a := range ix.asks() {
-		switch {
-		case a.client == ix.Meta.Probe:
-		case a.got:
-			got++
-			sum += a.to - a.from
-			most = max(most, a.to-a.from)
-		default:
+	for _, s := range ix.asked() {
+		if s.Vain {
 			vain++
+			continue
 		}
+		got++
+		sum += s.Value
+		most = max(most, s.Value)
 	}
 	var words []string
 	if got > 0 {
@@ -210,10 +208,8 @@ func (ix *index) unavailable() []time.Duration {
 
 func (m *Measurement) validity(ix *index) {
 	least := time.Duration(sim.NoEnd)
-	for _, l := range ix.leases {
-		if e := ix.Events[l.ReturnEvent]; l.Client != ix.Meta.Probe && e.Until != sim.NoEnd {
-			least = min(least, e.Until-e.Clock)
-		}
+	for _, s := range ix.validities() {
+		least = min(least, s.Value)
 	}
 	if least == sim.NoEnd {
 		return

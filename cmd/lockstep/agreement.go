@@ -34,6 +34,9 @@ func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) 
 	if o.repeat < 1 || o.repeat > mostRepeats {
 		return fmt.Errorf("--repeat %d: it must be between 1 and %d", o.repeat, mostRepeats)
 	}
+	if f.tries > 1 {
+		return errors.New("--tries hides what --on both is to show: how often a run agrees")
+	}
 	sim, real := *f, *f
 	sim.on, sim.speed, real.on = scenarios.OnSim, 0, scenarios.OnReal
 	if err := real.check(); err != nil {

@@ -30,14 +30,17 @@ nothing, 3 it could not be run, or was interrupted.`,
   lockstep run --lock redsync                        a library, in the runs of locks that it is like
   lockstep matrix                                    what each library survives
   lockstep show pause-after-acquire                  one scenario: its story and its timeline
-  lockstep run pause-after-acquire --on redis --speed 20
+  lockstep show crash-restart-5/redlock --html run.html
+                                                     a run to step through, in a browser
+  lockstep run pause-after-acquire --on redis        on redis-server processes, with real faults
+  lockstep debate --out debate                       the argument about Redlock, as a site
   lockstep run my-scenario.txtar --out results`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newExplore(k), newReplay(k), newVersion(k))
+	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newReplay(k), newCheck(k), newServe(k), newDebate(k), newVersion(k))
 	return root
 }
 

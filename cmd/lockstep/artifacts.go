@@ -27,6 +27,12 @@ func writeArtifacts(dir string, o *scenarios.Outcome) error {
 		name += "-" + o.Run.Label
 	}
 	name = filepath.Join(dir, name)
+	// What an earlier run has left there is not what this one has come to.
+	for _, ending := range []string{".report.txt", ".txt", ".svg", ".png", ".jsonl"} {
+		if (o.Report != nil) != (ending == ".report.txt") {
+			os.Remove(name + ending) // most often there is none
+		}
+	}
 	if o.Report != nil {
 		return writeFile(name+".report.txt", func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s\n\n%s\n", o.Report, o.Report.Stacks)

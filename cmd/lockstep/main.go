@@ -48,6 +48,10 @@ func run(k known, args []string) int {
 	app.SetArgs(args)
 	out := &output{File: os.Stdout}
 	app.SetOut(out)
+	if onGitHub() {
+		app.SetOut(&guard{w: out})
+		app.SetErr(&guard{w: os.Stderr})
+	}
 	err := app.ExecuteContext(ctx)
 	if err == nil {
 		err = out.err // a verdict that nobody could read is none
@@ -61,7 +65,7 @@ func run(k known, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "lockstep: interrupted")
 	default:
-		fmt.Fprintln(os.Stderr, "lockstep:", err)
+		fmt.Fprintln(app.ErrOrStderr(), "lockstep:", err)
 	}
 	return exitInput
 }

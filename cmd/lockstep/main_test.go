@@ -44,6 +44,9 @@ func standIns() []libraries.Lock {
 
 // The program under test knows the planted locks and the stand-ins, too. Its workers are this test binary.
 func TestMain(m *testing.M) {
+	if name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"); name != "lockstep" && os.Getenv(asProgram) == "" {
+		os.Unsetenv("GITHUB_ACTIONS") // scripts that are about it set it
+	}
 	program := func() {
 		os.Exit(run(known{append(clients.Locks(), planted.Locks()...), append(libraries.Locks(), standIns()...)}, os.Args[1:]))
 	}
@@ -67,7 +70,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("LOCKSTEP", filepath.Join(program, "lockstep")) // for scripts that change the PATH
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "altered": altered},
 		Condition: func(cond string) (bool, error) {
 			return cond == "ci" && os.Getenv("CI") != "", nil
 		},

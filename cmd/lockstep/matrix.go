@@ -83,7 +83,7 @@ it could not be run, or was interrupted.`,
 	}
 	f.common(c)
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library; see lockstep list")
-	c.Flags().Lookup("on").Usage = "sim; redis: redis-server processes that lockstep starts; or both, compared"
+	c.Flags().Lookup("on").Usage = "sim; redis: servers for the run; or both, compared"
 	c.Flags().IntVar(&repeat, "repeat", 1, "--on both: how often each run is done on real servers")
 	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is the worst of them")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")

@@ -2,14 +2,12 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -36,6 +34,10 @@ type runFlags struct {
 	workers int
 	files   map[*scenarios.Scenario]bool // those that are not in the catalogue
 	limit   time.Duration
+	tries   int
+	ci      ciFlags
+	shows   map[*scenarios.Outcome]string // the files of those that were saved
+	unended []finding                     // of saved runs that left no history
 }
 
 func (f *runFlags) common(c *cobra.Command) {
@@ -45,10 +47,14 @@ func (f *runFlags) common(c *cobra.Command) {
 
 // onServers are the options that say where a run takes place.
 func (f *runFlags) onServers(c *cobra.Command) {
-	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim; redis: redis-server processes that lockstep starts; or your own: redis://HOST:PORT,...")
+	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim; redis: servers for the run; or your own: redis://HOST:PORT")
 	c.Flags().Float64Var(&f.speed, "speed", 0, "on redis: the divisor of durations, at most (default what each page bears)")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
+	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to do a run that was only unlucky or lucky")
 }
+
+// mostTries is how often a run may be done.
+const mostTries = 100
 
 // leastLimit is the least time to give a run: it takes some milliseconds, and more on a busy machine.
 const leastLimit = 100 * time.Millisecond
@@ -66,6 +72,10 @@ func (f *runFlags) check() error {
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
+	case f.tries < 1 || f.tries > mostTries:
+		return fmt.Errorf("--tries %d: it must be between 1 and %d", f.tries, mostTries)
+	case f.tries > 1 && f.on == scenarios.OnSim:
+		return errors.New("--tries is for --on redis; a simulated run comes out the same each time")
 	case f.limit < leastLimit:
 		return fmt.Errorf("--limit %v: it must be at least %v", f.limit, leastLimit)
 	case f.on == scenarios.OnReal && len(f.servers) == 0:
@@ -94,6 +104,8 @@ SCENARIO/RUN names one run, --lock puts any lock in the place of the one that th
   lockstep run failover-lag/single --lock redislock -v
   lockstep run --json | jq 'select(.verdict != "SAFE")'
   lockstep run --out results                        timelines (text, SVG, PNG) and histories
+  lockstep run --junit report.xml                   for CI servers; see docs/ci.md
+  lockstep run --lock redsync --against verdicts.json
   lockstep run pause-after-acquire redlock-calm --on redis --speed 20
   lockstep run pause-after-acquire --on redis://localhost:6379
   lockstep run --rewrite my-scenario.txtar          renew the timelines in the file`,
@@ -103,6 +115,7 @@ SCENARIO/RUN names one run, --lock puts any lock in the place of the one that th
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries; see lockstep list")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per run and line")
 	c.Flags().StringVar(&f.out, "out", "", "write timelines and histories to this directory")
+	f.ci.options(c)
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
 	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, never what they expect")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
@@ -118,6 +131,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	if err := f.ci.check(); err != nil {
+		return err
+	}
 	chosen, err := f.choose(c, args)
 	if err != nil {
 		return err
@@ -128,45 +144,15 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	start := time.Now()
-	outcomes, err := f.runAll(c, f.cases(chosen, f.seed))
-	took := time.Since(start)
-	if err != nil {
-		if ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *scenarios.Outcome) bool { return o == nil }); len(ended) > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "%d of %d runs had ended:\n", len(ended), len(outcomes))
-			printTable(c.ErrOrStderr(), ended, took)
-		}
-		return err
-	}
-
-	out := c.OutOrStdout()
-	for _, o := range outcomes {
-		if f.json {
-			if err := json.NewEncoder(out).Encode(newLine(o)); err != nil {
-				return err
-			}
-		}
-		if f.verbose && !f.json {
-			printTimeline(out, o)
-		}
-		if f.out != "" {
-			if err := writeArtifacts(f.out, o); err != nil {
-				return err
-			}
-		}
-		if o.Report != nil {
-			fmt.Fprintf(c.ErrOrStderr(), "\n%s, %s, seed %d: %s\n", o.Scenario.Name, who(o), o.History.Meta.Seed, o.Report)
-		}
-	}
-	if !f.json {
-		printTable(out, outcomes, took)
-		f.printDifferences(c, outcomes)
-	}
-	if f.rewrite {
+	cases := f.cases(chosen, f.seed)
+	outcomes, err := f.runAll(c, cases)
+	told := f.tell(c, cases, outcomes, start, err)
+	if f.rewrite && err == nil {
 		if err := rewrite(c, chosen, outcomes); err != nil {
 			return err
 		}
 	}
-	return exitStatus(outcomes)
+	return told
 }
 
 // choose finds what the arguments name, less what real servers cannot do where it is to run on those.
@@ -212,7 +198,7 @@ func (f *runFlags) cases(chosen []selection, seed uint64) []scenarios.Case {
 			build, _ := f.known.find(r.Lock) // choose has looked
 			lib, _ := f.known.library(r.Lock)
 			cases = append(cases, scenarios.Case{
-				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Servers: f.servers, Speed: f.speed, Limit: f.limit, Restless: lib.Restless, New: build,
+				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Servers: f.servers, Speed: f.speed, Limit: f.limit, Tries: f.tries, Restless: lib.Restless, New: build,
 			})
 		}
 	}
@@ -321,7 +307,7 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 
 // isSaved reports whether a run is the one that its page has a timeline of: with the same lock and seed, in simulation.
 func (f *runFlags) isSaved(o *scenarios.Outcome) bool {
-	return f.on == scenarios.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
+	return f.on == scenarios.OnSim && o.History.Meta.On == scenarios.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
 }
 
 // called is what a run is called, with the lock that took the place of the one in its name.
@@ -342,6 +328,9 @@ func who(o *scenarios.Outcome) string {
 
 // again is the command that repeats a run.
 func (f *runFlags) again(o *scenarios.Outcome) string {
+	if file, ok := f.shows[o]; ok {
+		return "lockstep show " + quoted(file)
+	}
 	what := o.Name()
 	if f.files[o.Scenario] {
 		what = o.Scenario.File + "/" + o.Run.ID()

@@ -37,6 +37,8 @@ type line struct {
 	Repeat      string                              `json:"not_reproducible,omitempty"` // how a repetition differed
 	VirtualMS   int64                               `json:"virtual_ms"`
 	Events      int                                 `json:"events"`
+	File        string                              `json:"file,omitempty"` // the page, and where the run stands in it
+	Line        int                                 `json:"line,omitempty"`
 }
 
 type violation struct {
@@ -96,7 +98,9 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 	for _, o := range outcomes {
 		verdict := map[checker.Verdict]func(string) string{checker.Safe: good, checker.Unsafe: bad, checker.Inconclusive: unclear}[o.Result.Verdict](string(o.Result.Verdict))
 		mark := good("yes")
-		if len(o.Unexpected()) > 0 || o.Result.Verdict != o.ExpectedVerdict() {
+		if pageless(o) {
+			mark = unclear("?")
+		} else if len(o.Unexpected()) > 0 || o.Result.Verdict != o.ExpectedVerdict() {
 			mark = bad("NO")
 		} else {
 			asExpected++
@@ -125,6 +129,9 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 		noun = "run"
 	}
 	fmt.Fprintf(w, "\n%d %s, %d as expected (%v)\n", len(outcomes), noun, asExpected, took.Round(10*time.Millisecond))
+	if slices.ContainsFunc(outcomes, pageless) {
+		fmt.Fprintln(w, "?: there is no page in the catalogue that says what to expect; name one with the histories")
+	}
 }
 
 // narrow renders a table in at most reports.Width columns, if that can be done by giving long names in its first column, which
@@ -171,7 +178,7 @@ func narrow(header table.Row, rows []table.Row) string {
 // printWrapped prints a sentence, indented, in lines of at most reports.Width columns.
 func printWrapped(w io.Writer, sentence string) {
 	const indent = "  "
-	fmt.Fprintln(w, indent+strings.ReplaceAll(wrap(sentence, reports.Width-2*len(indent)), "\n", "\n"+indent+indent))
+	fmt.Fprintln(w, indent+strings.ReplaceAll(wrap(visible(sentence), reports.Width-2*len(indent)), "\n", "\n"+indent+indent))
 }
 
 // wrap breaks a sentence between words into lines of at most so many columns. A longer word gets a line for itself.
@@ -231,7 +238,7 @@ func printTimeline(w io.Writer, o *scenarios.Outcome) {
 	m := o.History.Meta
 	bold := paint(w, text.Bold)
 	head := fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, m.On, cmp.Or(m.Checksum, "none"))
-	fmt.Fprintf(w, "%s\n", bold(wrap(head, reports.Width)))
+	fmt.Fprintf(w, "%s\n", bold(wrap(visible(head), reports.Width)))
 	reports.Text(w, o.History, o.Result, reports.TextOptions{Paint: roles(w), Measurements: o.Measurements})
 	fmt.Fprintln(w)
 }

@@ -1,0 +1,49 @@
+package checker
+
+import (
+	"time"
+
+	"lockstep/sim"
+)
+
+// A Sample is one of the times that a [Measurement] of [Wait] or [Validity] sums up.
+type Sample struct {
+	Client string
+	At     time.Duration // when the acquire returned, or the client gave up
+	Value  time.Duration // how long it asked, or what was left of the lease
+	Vain   bool          // of Wait: it never got the lock
+}
+
+// Samples returns the single times behind a quantity, in the order in which they began; nil for a quantity that has none, and
+// for a history that contradicts itself.
+func Samples(h *sim.History, q Quantity) []Sample {
+	if q != Wait && q != Validity || wellFormed(h) != nil {
+		return nil
+	}
+	if q == Wait {
+		return newIndex(h).asked()
+	}
+	return newIndex(h).validities()
+}
+
+// asked returns how long each client asked, in vain or not.
+func (ix *index) asked() []Sample {
+	var all []Sample
+	for _, a := range ix.asks() {
+		if a.client != ix.Meta.Probe {
+			all = append(all, Sample{Client: a.client, At: a.to, Value: a.to - a.from, Vain: !a.got})
+		}
+	}
+	return all
+}
+
+// validities returns what was left of each lease that has an end when its acquire returned.
+func (ix *index) validities() []Sample {
+	var all []Sample
+	for _, l := range ix.leases {
+		if e := ix.Events[l.ReturnEvent]; l.Client != ix.Meta.Probe && e.Until != sim.NoEnd {
+			all = append(all, Sample{Client: l.Client, At: e.At, Value: e.Until - e.Clock})
+		}
+	}
+	return all
+}

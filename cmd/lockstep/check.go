@@ -1,0 +1,305 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+func newCheck(k known) *cobra.Command {
+	f := &runFlags{known: k, on: scenarios.OnSim, limit: 20 * time.Second, files: map[*scenarios.Scenario]bool{}}
+	c := &cobra.Command{
+		Use:   "check [HISTORY.jsonl | DIR | PAGE.txtar]...",
+		Short: "Judge saved histories again, or see whether verdicts have changed",
+		Long: `Check judges histories that lockstep run --out has written, without running anything, and prints
+the same table. A directory stands for all histories below it. What a history should come to is
+what its page in the catalogue says, or one of the pages that are named with the histories.
+
+With --against it fails where a verdict, the status of a property, or the assumption that was
+broken is not what it was in an earlier run --json. That takes the place of what the pages expect.
+Without histories it does the runs again that the file has.
+
+Exit status: 0 all as expected, or as it was; 1 not so; 2 a run proves nothing; 3 it could not be
+checked.`,
+		Example: `  lockstep run --json > verdicts.json
+  lockstep check --against verdicts.json            do the same runs again, and compare
+  lockstep run --lock redsync --against verdicts.json
+  lockstep run --out results
+  lockstep check results                            judge them again
+  lockstep check results/clock-jump/redlock.jsonl
+  lockstep check results my-scenario.txtar          with a page that is not in the catalogue
+  lockstep check results --against verdicts.json --junit report.xml`,
+		RunE: func(c *cobra.Command, args []string) error { return f.recheck(c, args) },
+	}
+	f.ci.options(c)
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per run and line")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
+	return c
+}
+
+// recheck judges what is saved, or does the runs of an earlier day again.
+func (f *runFlags) recheck(c *cobra.Command, args []string) error {
+	if err := f.ci.check(); err != nil {
+		return err
+	}
+	start := time.Now()
+	if len(args) == 0 {
+		if f.ci.baseline == nil {
+			return errors.New("check takes histories, as lockstep run --out writes them, or --against with what lockstep run --json printed")
+		}
+		cases, err := f.casesAgain()
+		if err != nil {
+			return err
+		}
+		outcomes, err := f.runAll(c, cases)
+		return f.tell(c, cases, outcomes, start, err)
+	}
+	s, err := f.saved(args)
+	if err != nil {
+		return err
+	}
+	for _, r := range s.reports {
+		fmt.Fprintf(c.ErrOrStderr(), "lockstep: %s: %s\n", r, noHistory)
+		dir, name := filepath.Split(strings.TrimSuffix(r, ".report.txt"))
+		suite := filepath.Base(dir)
+		f.unended = append(f.unended, finding{run: suite + "/" + name, suite: suite, status: exitUnknown, reasons: []string{r + ": " + noHistory}})
+	}
+	return f.tell(c, nil, s.outcomes, start, nil)
+}
+
+const noHistory = "this run did not end, and has no history"
+
+// tell prints what came of runs, or of histories, and tells it to whoever else wants to know. With an error it says how far
+// the runs got.
+func (f *runFlags) tell(c *cobra.Command, cases []scenarios.Case, outcomes []*scenarios.Outcome, start time.Time, failed error) error {
+	took := time.Since(start)
+	if failed != nil {
+		ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *scenarios.Outcome) bool { return o == nil })
+		if len(ended) > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "%d of %d runs had ended:\n", len(ended), len(outcomes))
+			printTable(c.ErrOrStderr(), ended, took)
+		}
+		if f.ci.junit == "" {
+			return failed
+		}
+		return errors.Join(failed, writeJUnit(f.ci.junit, append(f.findings(ended), f.missing(cases, outcomes, failed)...), start, took))
+	}
+	out := c.OutOrStdout()
+	for _, o := range outcomes {
+		if f.json {
+			if err := f.printJSON(out, o); err != nil {
+				return err
+			}
+		}
+		if f.verbose && !f.json {
+			printTimeline(out, o)
+		}
+		if f.out != "" {
+			if err := writeArtifacts(f.out, o); err != nil {
+				return err
+			}
+		}
+		if o.Report != nil {
+			fmt.Fprintf(c.ErrOrStderr(), "\n%s, %s, seed %d: %s\n", o.Scenario.Name, who(o), o.History.Meta.Seed, o.Report)
+		}
+	}
+	if !f.json {
+		printTable(out, outcomes, took)
+		if f.ci.baseline == nil {
+			f.printDifferences(c, outcomes)
+		}
+	}
+	return f.conclude(c, outcomes, start, took)
+}
+
+// conclude compares the outcomes with an earlier run, if there is one, reports them, and returns what the program ends with.
+func (f *runFlags) conclude(c *cobra.Command, outcomes []*scenarios.Outcome, start time.Time, took time.Duration) error {
+	findings := append(f.findings(outcomes), f.unended...)
+	if f.ci.baseline != nil {
+		out := c.OutOrStdout()
+		if f.json {
+			out = c.ErrOrStderr()
+		}
+		if err := f.ci.baseline.tell(out, findings); err != nil {
+			return err
+		}
+	}
+	if err := f.report(c, findings, start, took); err != nil {
+		return err
+	}
+	return exitOf(findings)
+}
+
+// printJSON prints the line of a run.
+func (f *runFlags) printJSON(w io.Writer, o *scenarios.Outcome) error {
+	l := newLine(o)
+	l.File, l.Line = f.pageOf(o.Scenario, o.Run)
+	if pageless(o) {
+		l.Expected = ""
+	}
+	return json.NewEncoder(w).Encode(l)
+}
+
+// saved are histories that were judged again.
+type saved struct {
+	outcomes []*scenarios.Outcome
+	reports  []string // of runs that did not end, and left no history
+}
+
+// saved judges the histories that the arguments name.
+func (f *runFlags) saved(args []string) (*saved, error) {
+	p := pages{}
+	var files []string
+	s := &saved{}
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, err
+		}
+		switch ext := filepath.Ext(arg); {
+		case info.IsDir():
+			found, reports, err := histories(os.DirFS(arg))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", arg, err)
+			}
+			if len(found)+len(reports) == 0 {
+				return nil, fmt.Errorf("%s: there is no history in it; lockstep run --out %s writes some", arg, quoted(arg))
+			}
+			for _, name := range found {
+				files = append(files, filepath.Join(arg, filepath.FromSlash(name)))
+			}
+			for _, name := range reports {
+				s.reports = append(s.reports, filepath.Join(arg, filepath.FromSlash(name)))
+			}
+		case ext == ".txtar":
+			page, err := load(arg)
+			if err != nil {
+				return nil, err
+			}
+			if other, ok := p[page.Name]; ok {
+				return nil, fmt.Errorf("%s: %s is the page of %s, too", arg, other.File, page.Name)
+			}
+			p[page.Name] = page
+			f.files[page] = true
+		default:
+			files = append(files, arg)
+		}
+	}
+	if len(files)+len(s.reports) == 0 {
+		return nil, errors.New("a page says what histories should come to; name some, as lockstep run --out writes them")
+	}
+	for _, file := range once(files) {
+		h, err := historyFrom(os.Open(file))
+		if err != nil {
+			return nil, fmt.Errorf("%s:%w", file, err)
+		}
+		o := p.judge(h)
+		if f.shows == nil {
+			f.shows = map[*scenarios.Outcome]string{}
+		}
+		f.shows[o] = file
+		s.outcomes = append(s.outcomes, o)
+	}
+	return s, nil
+}
+
+// historyFrom reads a history, and closes the file that it is in. Errors begin with the line, if there is one.
+func historyFrom(file io.ReadCloser, err error) (*sim.History, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return sim.ReadHistory(file)
+}
+
+// pages are the pages that say what histories should come to, by the names of their scenarios: those that were named, and as
+// many of the catalogue as were needed; nil where there is none.
+type pages map[string]*scenarios.Scenario
+
+// judge judges a history by its page. Without one it is judged by itself: nothing was expected, and no state had to occur.
+func (p pages) judge(h *sim.History) *scenarios.Outcome {
+	m := h.Meta
+	page, known := p[m.Scenario]
+	if !known {
+		page, _ = scenarios.Find(m.Scenario) // nil if there is none
+		p[m.Scenario] = page
+	}
+	lock := oneLine(m.Lock) // what is in a file can be anything, and this is printed
+	own := scenarios.Section{Lock: cmp.Or(oneLine(m.For), lock), Label: oneLine(m.Label)}
+	if page != nil {
+		if r, err := page.FindRun(own.ID()); err == nil {
+			r = page.Resolve(r.With(lock))
+			// On real servers everything took less time, by the factor that the TTL has.
+			if m.On != scenarios.OnSim && m.TTL > 0 && m.TTL != r.TTL {
+				speed := float64(r.TTL) / float64(m.TTL)
+				r.Musts = slices.Clone(r.Musts)
+				for i, must := range r.Musts {
+					r.Musts[i] = must.Scaled(func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) })
+				}
+			}
+			return &scenarios.Outcome{Scenario: page, Run: r, History: h, Result: checker.Check(h, r.Musts), Measurements: checker.Measure(h, r.Reports...)}
+		}
+	}
+	o := &scenarios.Outcome{Scenario: &scenarios.Scenario{Name: oneLine(m.Scenario)}, Run: own.With(lock), History: h, Result: checker.Check(h, nil)}
+	for _, s := range o.Result.Statuses {
+		if s.Status != checker.OK {
+			o.Run.Expect = append(o.Run.Expect, scenarios.Expectation{Property: s.Property, Status: s.Status})
+		}
+	}
+	return o
+}
+
+// pageless reports whether it is not known what an outcome was to be.
+func pageless(o *scenarios.Outcome) bool { return o.Scenario.File == "" }
+
+// casesAgain are the runs that a baseline has.
+func (f *runFlags) casesAgain() ([]scenarios.Case, error) {
+	b := f.ci.baseline
+	loaded := map[string]*scenarios.Scenario{}
+	var cases []scenarios.Case
+	for _, e := range b.lines {
+		if e.On != scenarios.OnSim && e.On != "" {
+			return nil, fmt.Errorf("%s:%d: that run was on real servers; lockstep run --on ... --against %s compares it", b.file, e.at, quoted(b.file))
+		}
+		arg := e.Scenario
+		if e.File != "" && !strings.HasPrefix(e.File, "scenarios/catalogue/") {
+			arg = filepath.FromSlash(e.File)
+		}
+		s := selection{scenario: loaded[arg], file: arg != e.Scenario}
+		if s.scenario == nil {
+			found, err := f.known.open(arg)
+			if err != nil && !s.file {
+				continue // it is told that the run is not there
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", b.file, e.at, err)
+			}
+			s.scenario = found.scenario
+			loaded[arg] = s.scenario
+			f.files[s.scenario] = s.file
+		}
+		r, err := s.scenario.FindRun(e.Run)
+		if err != nil || f.known.check(e.Lock) != nil {
+			continue
+		}
+		s.runs = []scenarios.Section{r.With(e.Lock)}
+		cases = append(cases, f.cases([]selection{s}, e.Seed)...)
+	}
+	if len(cases) == 0 {
+		return nil, fmt.Errorf("%s: none of its %d runs is in the catalogue any more", b.file, len(b.lines))
+	}
+	return cases, nil
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+	"lockstep/scenarios"
+)
+
+// A baseline is an earlier run --json, which a later one is compared with.
+type baseline struct {
+	file  string
+	lines []*earlier
+	found map[*earlier]bool
+}
+
+// An earlier verdict, and the line that it is on.
+type earlier struct {
+	line
+	at int
+}
+
+// longestLine is how many bytes a line of JSON may have; those of runs have about a thousand.
+const longestLine = 16 << 20
+
+// readBaseline reads what run --json has printed.
+func readBaseline(file string) (*baseline, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	b := &baseline{file: file, found: map[*earlier]bool{}}
+	seen := map[string]int{}
+	sc := bufio.NewScanner(in)
+	sc.Buffer(nil, longestLine)
+	n := 1
+	for ; sc.Scan(); n++ {
+		if len(bytes.TrimSpace(sc.Bytes())) == 0 {
+			continue
+		}
+		e := &earlier{at: n}
+		if err := e.parse(sc.Bytes()); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
+		}
+		if first := seen[e.key()]; first > 0 {
+			return nil, fmt.Errorf("%s:%d: %s is on line %d, too; a run has one earlier verdict", file, n, oneLine(e.key()), first)
+		}
+		seen[e.key()] = n
+		b.lines = append(b.lines, e)
+	}
+	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d MB; lockstep run --json writes no such line", file, n, longestLine>>20)
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(b.lines) == 0 {
+		return nil, fmt.Errorf("%s: there is no run in it; lockstep run --json prints one to a line", file)
+	}
+	return b, nil
+}
+
+// parse reads a line, and says what is wrong with it.
+func (e *earlier) parse(data []byte) error {
+	var probe struct {
+		Verdict  *string `json:"verdict"`
+		Resource *string `json:"resource"`
+		Kind     *string `json:"kind"`
+	}
+	if err := json.Unmarshal(data, &probe); err != nil {
+		return fmt.Errorf("not a line of lockstep run --json: %w", err)
+	}
+	if probe.Verdict == nil && (probe.Resource != nil || probe.Kind != nil) {
+		return errors.New("that is a history; lockstep check FILE judges it, and --against takes what run --json prints")
+	}
+	if err := json.Unmarshal(data, &e.line); err != nil {
+		return fmt.Errorf("not a line of lockstep run --json: %w", err)
+	}
+	switch {
+	case e.Scenario == "" || e.Run == "" || e.Lock == "":
+		return errors.New(`not a line of lockstep run --json: it has no "scenario", "run" and "lock"`)
+	case !slices.Contains([]checker.Verdict{checker.Safe, checker.Unsafe, checker.Inconclusive}, e.Verdict):
+		return fmt.Errorf("unknown verdict %q; there are %s, %s and %s", e.Verdict, checker.Safe, checker.Unsafe, checker.Inconclusive)
+	case len(e.Properties) == 0:
+		return errors.New(`not a line of lockstep run --json: it has no "properties"`)
+	}
+	for _, p := range slices.Sorted(maps.Keys(e.Properties)) {
+		if s := e.Properties[p]; !slices.Contains([]checker.Status{checker.OK, checker.Violated, checker.Unknown}, s) {
+			return fmt.Errorf("%s: unknown status %q; there are %s, %s and %s", p, s, checker.OK, checker.Violated, checker.Unknown)
+		}
+	}
+	return nil
+}
+
+// key names a run so that it is the same one another day.
+func (l line) key() string {
+	s := l.Scenario + "/" + l.Run
+	if l.Lock != l.reference() {
+		s += " with " + l.Lock
+	}
+	if l.Seed != 1 {
+		s += fmt.Sprintf(", seed %d", l.Seed)
+	}
+	if l.On != scenarios.OnSim && l.On != "" {
+		s += ", on redis"
+	}
+	return s
+}
+
+// reference is the lock that the page names.
+func (l line) reference() string {
+	if l.Reference != "" {
+		return l.Reference
+	}
+	return l.Lock
+}
+
+// find returns the earlier verdict of a run; nil if there is none.
+func (b *baseline) find(now line) *earlier {
+	for _, e := range b.lines {
+		if e.key() == now.key() {
+			b.found[e] = true
+			return e
+		}
+	}
+	return nil
+}
+
+// changes says in what a run differs from what it was: in the verdict, in each property, in what was broken. How often a
+// property was violated, when and by whom, is no part of a verdict.
+func (e *earlier) changes(now line) []string {
+	var all []string
+	if e.Verdict != now.Verdict {
+		all = append(all, fmt.Sprintf("it was %s, and is %s", e.Verdict, now.Verdict))
+	}
+	for _, p := range checker.Properties() {
+		was, is := e.Properties[p], now.Properties[p]
+		if was == "" || is == "" { // an older program did not know it, or a newer one does no more
+			continue
+		}
+		if was != is {
+			all = append(all, fmt.Sprintf("%s was %s, and is %s", p, was, is))
+		} else if a, b := e.broken(p), now.broken(p); a != b {
+			all = append(all, fmt.Sprintf("%s was violated with %s broken, and is with %s", p, a, b))
+		}
+	}
+	return all
+}
+
+// broken lists what was broken where a property was violated.
+func (l line) broken(p checker.Property) string {
+	var all []string
+	for _, a := range checker.Assumptions() {
+		if slices.ContainsFunc(l.Violations, func(v violation) bool { return v.Property == p && v.Assumption == a }) {
+			all = append(all, string(a))
+		}
+	}
+	return strings.Join(all, " and ")
+}
+
+// shownKeys is how many runs are told by name that are only here or only there.
+const shownKeys = 10
+
+// tell says what has changed since the earlier run, and which runs have no counterpart: these have not changed. Findings must
+// have been made of all outcomes before.
+func (b *baseline) tell(w io.Writer, findings []finding) error {
+	findings = slices.DeleteFunc(slices.Clone(findings), func(g finding) bool { return g.o == nil })
+	changed, fresh := 0, []string(nil)
+	for _, g := range findings {
+		now := newLine(g.o)
+		was := b.find(now)
+		if was == nil {
+			fresh = append(fresh, oneLine(now.key()))
+			continue
+		}
+		all := was.changes(now)
+		if len(all) == 0 {
+			continue
+		}
+		changed++
+		fmt.Fprintf(w, "\n%s has changed since %s:%d\n", oneLine(g.run), b.file, was.at)
+		for _, s := range all {
+			printWrapped(w, s)
+		}
+		for _, v := range g.o.Result.Violations[:min(1, len(g.o.Result.Violations))] {
+			printWrapped(w, fmt.Sprintf("%s (broken: %s)", oneLine(v.What), v.Assumption))
+		}
+		fmt.Fprintf(w, "  see it again: %s\n", g.again)
+	}
+	var gone []string
+	for _, e := range b.lines {
+		if !b.found[e] {
+			gone = append(gone, oneLine(e.key()))
+		}
+	}
+	if len(fresh) == len(findings) {
+		return fmt.Errorf("%s has none of these runs; it has %s", b.file, few(gone))
+	}
+	fmt.Fprintf(w, "\nagainst %s: %d changed, %d the same\n", b.file, changed, len(findings)-len(fresh)-changed)
+	if len(fresh) > 0 {
+		printWrapped(w, "new, and compared with their pages: "+few(fresh))
+	}
+	if len(gone) > 0 {
+		printWrapped(w, "not among these runs: "+few(gone))
+	}
+	return nil
+}
+
+// few names some runs, and says how many more there are.
+func few(names []string) string {
+	if len(names) <= shownKeys {
+		return strings.Join(names, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(names[:shownKeys], "; "), len(names)-shownKeys)
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// onGitHub reports whether this is a step of a workflow of GitHub Actions.
+func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
+
+// annotate writes a workflow command for each finding that is not as it should be: an error, or a warning where a run proves
+// nothing. The runner shows it at the line of the page.
+func annotate(w io.Writer, findings []finding) error {
+	if g, ok := w.(*guard); ok {
+		w = g.w
+	}
+	for _, g := range findings {
+		level := "error"
+		switch g.status {
+		case exitExpected:
+			continue
+		case exitUnknown:
+			level = "warning"
+		}
+		var properties []string
+		if g.file != "" {
+			properties = append(properties, "file="+commandProperty(visible(inWorkspace(g.file))))
+			if g.line > 0 {
+				properties = append(properties, fmt.Sprintf("line=%d", g.line))
+			}
+		}
+		properties = append(properties, "title="+commandProperty("lockstep "+oneLine(g.head())))
+		message := strings.TrimSpace(g.explanation())
+		if len(message) > mostMessage {
+			message = strings.ToValidUTF8(message[:mostMessage], "") + "…"
+		}
+		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", level, strings.Join(properties, ","), commandData(message)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostMessage is how many bytes an annotation holds: more than anybody reads there.
+const mostMessage = 16 << 10
+
+// inWorkspace is the path of a file from the root of the repository that a workflow has checked out, if it is in there.
+func inWorkspace(file string) string {
+	root := os.Getenv("GITHUB_WORKSPACE")
+	if root == "" || strings.HasPrefix(file, "scenarios/catalogue/") && !filepath.IsAbs(file) && !exists(file) {
+		return file
+	}
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return file
+	}
+	for _, real := range []func(string) (string, error){func(s string) (string, error) { return s, nil }, filepath.EvalSymlinks} {
+		from, err1 := real(root)
+		to, err2 := real(abs)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return file
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// commandData and commandProperty escape what the runner would take for the end of a command, or of a part of it.
+func commandData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func commandProperty(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+}
+
+// A guard is an output of a step of a workflow, in which nothing but [annotate] gives commands to the runner: what locks say
+// is printed as well. It takes a line that begins with two colons for a command, and ##[ anywhere in it.
+type guard struct {
+	w      io.Writer
+	inside bool // a line that has begun with something that is no space
+	object bool // which is a brace
+	last   string
+}
+
+func (g *guard) Write(b []byte) (int, error) {
+	out := make([]byte, 0, len(b)+8)
+	for _, c := range b {
+		if !g.inside && c == ':' {
+			out = append(out, '\\')
+		}
+		if c == '[' && g.last == "##" {
+			if g.object { // it is in a string
+				out = append(out, `\u005b`...)
+				g.last = ""
+				continue
+			}
+			out = append(out, '\\')
+		}
+		out = append(out, c)
+		switch c {
+		case '\n', '\r':
+			g.inside, g.object = false, false
+		case ' ', '\t', '\v', '\f':
+		default:
+			if !g.inside {
+				g.inside, g.object = true, c == '{'
+			}
+		}
+		if c != '#' {
+			g.last = ""
+		} else if g.last += "#"; len(g.last) > 2 {
+			g.last = "##"
+		}
+	}
+	if _, err := g.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// mostSummary is how large the summary of a step may be: GitHub shows none that exceeds it.
+const mostSummary = 1 << 20
+
+// appendSummary adds a table of the findings to the summary of the step. What is not as it should be comes first. The table
+// ends, and says so, where the file would become too large.
+func appendSummary(file string, findings []finding) (err error) {
+	if file == "" {
+		return nil
+	}
+	out, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := out.Close(); err == nil {
+			err = e
+		}
+	}()
+	info, err := out.Stat()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, summaryTable(findings, mostSummary-int(min(info.Size(), mostSummary))))
+	return err
+}
+
+// summaryTable is the table, in at most so many bytes; empty if not even its note has room.
+func summaryTable(findings []finding, room int) string {
+	findings = slices.Clone(findings)
+	slices.SortStableFunc(findings, func(a, b finding) int { return int(b.status) - int(a.status) })
+	good := 0
+	for _, g := range findings {
+		if g.status == exitExpected {
+			good++
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "### Lockstep: %d of %d runs as expected\n\n", good, len(findings))
+	b.WriteString("| scenario/run | verdict | violated | assumption broken | as expected |\n|---|---|---|---|---|\n")
+	const note = "\n%d more runs have no room here; the log of the step has them.\n"
+	spare := len(note) + 20
+	if b.Len()+spare > room {
+		return ""
+	}
+	for i, g := range findings {
+		row := g.row()
+		if b.Len()+len(row)+spare > room {
+			fmt.Fprintf(&b, note, len(findings)-i)
+			return b.String()
+		}
+		b.WriteString(row)
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// row is a line of the table.
+func (g finding) row() string {
+	verdict, violated, broken := "not run", "", ""
+	if g.o != nil {
+		verdict = string(g.o.Result.Verdict)
+		violated, broken = summary(g.o)
+	}
+	as := "yes"
+	if g.status != exitExpected {
+		as = "**no**"
+		if len(g.reasons) > 0 {
+			as += ": " + cellText(oneLine(g.reasons[0]))
+		}
+	}
+	lines := func(s string) string { return cellText(oneLine(strings.ReplaceAll(s, "\n", ", "))) }
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cellText(oneLine(g.run)), cellText(verdict), lines(violated), lines(broken), as)
+}
+
+// cellText is a text that Markdown and HTML take for nothing else: whatever is neither a letter, a figure nor one of few
+// signs is written by its number.
+func cellText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == utf8.RuneError:
+			b.WriteRune('?')
+		case r >= utf8.RuneSelf, r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', strings.ContainsRune(" -/.,;", r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, "&#%d;", r)
+		}
+	}
+	return b.String()
+}

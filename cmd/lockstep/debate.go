@@ -1,0 +1,176 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/scenarios"
+)
+
+func newDebate(k known) *cobra.Command {
+	f := &runFlags{known: k, on: scenarios.OnSim, tries: 1}
+	c := &cobra.Command{
+		Use:   "debate --out DIR",
+		Short: "Write the argument about Redlock as a site, with the runs that bear on it",
+		Long: `Debate runs what bears on the claims of the argument about locks on Redis, in simulation, and writes
+a site of static pages: each claim with its source, the run that shows or refutes it, the verdict, and
+the assumption that decides. The pages need no network, and no script to be read.
+
+The article says of each claim what its runs must show. Where one shows something else, nothing is
+written, and the exit status is 1; where one proves nothing, it is 2.
+
+DIR is made, or must be empty, or a site that debate has written before, whose files are replaced.`,
+		Example: `  lockstep debate --out debate
+  lockstep debate --out debate --seed 7              the same claims, with other random draws`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.debate(c) },
+	}
+	c.Flags().StringVar(&f.out, "out", "", "the directory to write")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "what all random draws derive from (default 1, or what the page says)")
+	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take")
+	return c
+}
+
+func (f *runFlags) debate(c *cobra.Command) error {
+	if f.out == "" {
+		return errors.New("debate needs the directory to write, as in lockstep debate --out debate")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	dir, err := openSite(f.out)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+
+	claims := scenarios.Claims()
+	chosen, err := choose(f.known, evidence(claims), nil)
+	if err != nil {
+		return err
+	}
+	outcomes, err := f.runAll(c, f.cases(chosen, f.seed))
+	if err != nil {
+		return err
+	}
+	byName := map[string]*scenarios.Outcome{}
+	for _, o := range outcomes {
+		byName[o.Name()] = o
+	}
+	if err := f.contradictions(c, claims, byName); err != nil {
+		return err
+	}
+	command := "lockstep debate --out debate"
+	if f.seed != 0 {
+		command += fmt.Sprintf(" --seed %d", f.seed)
+	}
+	d := f.newDebate(claims, outcomes)
+	d.Command = command
+	files, err := d.Files()
+	if err != nil {
+		return err
+	}
+	if err := dir.write(c.Context(), files); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs, none of which says otherwise: %s\n", len(claims), len(outcomes), dir.index())
+	return nil
+}
+
+// evidence names the runs that bear on claims, each once, in the order of the argument.
+func evidence(claims []scenarios.Claim) []string {
+	var names []string
+	for _, c := range claims {
+		for _, e := range c.Evidence {
+			if !slices.Contains(names, e.Run) {
+				names = append(names, e.Run)
+			}
+		}
+	}
+	return names
+}
+
+// contradictions prints where runs do not say what the claims have them say, and returns the exit status for it.
+func (f *runFlags) contradictions(c *cobra.Command, claims []scenarios.Claim, outcomes map[string]*scenarios.Outcome) error {
+	var code status
+	for _, claim := range claims {
+		for _, e := range claim.Evidence {
+			o := outcomes[e.Run]
+			err := contradiction(e, o)
+			if err == nil {
+				continue
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "claim %s, %s\n  %s: %v\n", claim.ID, claim.Text, e.Run, err)
+			if o != nil {
+				fmt.Fprintf(c.ErrOrStderr(), "  see it again: %s\n", f.again(o))
+			}
+			if code != exitUnknown {
+				code = exitUnexpected
+			}
+			if o == nil || o.Result.Verdict == checker.Inconclusive {
+				code = exitUnknown
+			}
+		}
+	}
+	if code == 0 {
+		return nil
+	}
+	fmt.Fprintln(c.ErrOrStderr(), "the debate is not written: its text would contradict its runs")
+	return code
+}
+
+// contradiction says why an outcome is not what the text of a claim makes of it; nil if it is.
+func contradiction(e scenarios.Evidence, o *scenarios.Outcome) error {
+	switch {
+	case o == nil:
+		return errors.New("there is no such run")
+	case o.Report != nil:
+		return fmt.Errorf("the run did not end by itself: %s", o.Report)
+	case o.Result.Verdict == checker.Inconclusive:
+		return fmt.Errorf("the run proves nothing: %s", strings.Join(o.Result.Unmet, "; "))
+	case e.Quantity != "":
+		if !slices.ContainsFunc(o.Measurements, func(m checker.Measurement) bool { return m.Quantity == e.Quantity }) {
+			return fmt.Errorf("the text shows %s, and the run does not report it", e.Quantity)
+		}
+		return nil
+	}
+	if got := o.Result.Status(e.Property); got != e.Status {
+		return fmt.Errorf("the text has %s %s, and in the run it is %s", e.Property, e.Status, got)
+	}
+	for _, v := range o.Result.Violations {
+		if v.Property == e.Property && e.Assumption != "" && v.Assumption != e.Assumption {
+			return fmt.Errorf("the text has %s depend on %q, and in the run the broken assumption is %q: %s", e.Property, e.Assumption, v.Assumption, v.What)
+		}
+	}
+	return nil
+}
+
+// newDebate makes the debate of claims and outcomes.
+func (f *runFlags) newDebate(claims []scenarios.Claim, outcomes []*scenarios.Outcome) reports.Debate {
+	var d reports.Debate
+	for _, c := range claims {
+		claim := reports.DebateClaim{ID: c.ID, Text: c.Text, Kind: string(c.Kind), So: c.So}
+		for _, v := range c.By {
+			claim.By = append(claim.By, reports.DebateVoice{Who: v.Who, Where: v.Where})
+		}
+		for _, e := range c.Evidence {
+			claim.Evidence = append(claim.Evidence, reports.DebateEvidence{Run: e.Run, Property: e.Property, Quantity: e.Quantity})
+		}
+		d.Claims = append(d.Claims, claim)
+	}
+	for i, r := range pageRuns(outcomes) {
+		d.Runs = append(d.Runs, reports.DebateRun{PageRun: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
+	}
+	for _, m := range (known{locks: f.known.locks}).versions() { // libraries have no part in it
+		d.Versions = append(d.Versions, strings.TrimSpace(m.Name+" "+m.Version))
+	}
+	return d
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lockstep/reports"
+)
+
+// A siteDir is a directory that a site may be written into. All goes through its root, so that nothing outside can be
+// touched, whatever the list of files says and wherever links in it lead.
+type siteDir struct {
+	name string
+	root *os.Root
+	made bool     // there was none before
+	old  []string // the files of the site that is there
+}
+
+// openSite opens a directory for a site, and makes it if there is none. It must be empty, or hold nothing but a site.
+func openSite(name string) (*siteDir, error) {
+	info, err := os.Stat(name)
+	if err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("--out %s: that is a file; a site takes a directory", name)
+	}
+	made := errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(name, 0o755); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	d := &siteDir{name: name, root: root, made: made}
+	if err := d.look(); err != nil {
+		root.Close()
+		return nil, fmt.Errorf("--out %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// Close lets go of the directory, and removes it again if it was made for a site that was not written.
+func (d *siteDir) Close() error {
+	err := d.root.Close()
+	if d.made {
+		os.Remove(d.name) // which fails unless it is empty
+	}
+	return err
+}
+
+// index is the page to begin with.
+func (d *siteDir) index() string { return filepath.Join(d.name, "index.html") }
+
+// look finds out what is there, and refuses what is not all of a site.
+func (d *siteDir) look() error {
+	var there []string
+	err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			if !e.Type().IsRegular() {
+				return fmt.Errorf("%s is not a plain file, and not from lockstep debate; name another directory", name)
+			}
+			there = append(there, name)
+		}
+		return err
+	})
+	if err != nil || len(there) == 0 {
+		return err
+	}
+	listed, err := d.listed()
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is something in it (%s) that is not from lockstep debate; name an empty directory, or a new one", there[0])
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range there {
+		if name != reports.DebateSums && !slices.Contains(listed, name) {
+			return fmt.Errorf("%s is not from lockstep debate; move it, or name another directory", name)
+		}
+	}
+	d.old = there
+	return nil
+}
+
+// listed reads which files are of the site that is there.
+func (d *siteDir) listed() ([]string, error) {
+	f, err := d.root.Open(reports.DebateSums)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	if !lines.Scan() || lines.Text()+"\n" != reports.DebateMark {
+		return nil, fmt.Errorf("%s in it is not from lockstep debate; name another directory", reports.DebateSums)
+	}
+	var names []string
+	for lines.Scan() {
+		_, name, _ := strings.Cut(lines.Text(), "  ")
+		names = append(names, name)
+	}
+	return names, lines.Err()
+}
+
+// write replaces the site that is there. The list of files comes first, so that what an interrupted write leaves is known to
+// be of a site the next time.
+func (d *siteDir) write(ctx context.Context, files []reports.DebateFile) error {
+	for _, name := range d.old {
+		if slices.ContainsFunc(files, func(f reports.DebateFile) bool { return f.Name == name }) {
+			continue
+		}
+		if err := d.root.Remove(name); err != nil {
+			return err
+		}
+		d.root.Remove(path.Dir(name)) // which fails unless it is empty now
+	}
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if dir := path.Dir(f.Name); dir != "." {
+			if err := d.root.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		if err := d.root.WriteFile(f.Name, f.Data, 0o644); err != nil {
+			return fmt.Errorf("the site in %s is not complete: %w", d.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/reports"
+	"lockstep/scenarios"
+)
+
+// debated runs what bears on the claims, and returns the site and the outcomes by name.
+func debated(t *testing.T) (map[string]string, map[string]*scenarios.Outcome) {
+	t.Helper()
+	f := &runFlags{known: known{locks: clients.Locks()}, on: scenarios.OnSim, tries: 1, limit: time.Minute}
+	chosen, err := choose(f.known, evidence(scenarios.Claims()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cobra.Command{}
+	c.SetContext(context.Background())
+	outcomes, err := f.runAll(c, f.cases(chosen, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := f.newDebate(scenarios.Claims(), outcomes).Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, byName := map[string]string{}, map[string]*scenarios.Outcome{}
+	for _, file := range files {
+		site[file.Name] = string(file.Data)
+	}
+	for _, o := range outcomes {
+		byName[o.Name()] = o
+	}
+	return site, byName
+}
+
+var (
+	claimSection = regexp.MustCompile(`(?s)<section class="claim" id="claim-([0-9]+[ab]?)".*?</section>`)
+	evidenceRow  = regexp.MustCompile(`<tr><th scope="row"><a href="([^"]*)">([^<]*)</a></th><td data-label="Asked">([^<]*)</td><td data-label="Found">(.*?)</td><td data-label="Run"><span class="came [a-z]+">([A-Z]+)</span></td></tr>`)
+	anyTag       = regexp.MustCompile(`<[^>]*>`)
+)
+
+// TestDebate: every claim is on the site, with every run that bears on it, and each verdict is the one that came out.
+func TestDebate(t *testing.T) {
+	site, outcomes := debated(t)
+	sections := map[string]string{}
+	for name, page := range site {
+		for _, m := range claimSection.FindAllStringSubmatch(page, -1) {
+			if sections[m[1]] != "" {
+				t.Errorf("%s: claim %s is there twice", name, m[1])
+			}
+			sections[m[1]] = m[0]
+		}
+	}
+	for _, claim := range scenarios.Claims() {
+		section := sections[claim.ID]
+		if section == "" {
+			t.Errorf("claim %s is missing", claim.ID)
+			continue
+		}
+		if !strings.Contains(html.UnescapeString(section), claim.Text) || !strings.Contains(html.UnescapeString(section), claim.So) {
+			t.Errorf("claim %s lacks what it says, or what it comes to", claim.ID)
+		}
+		if !strings.Contains(section, `<span class="found `+string(claim.Kind)+`">`) {
+			t.Errorf("claim %s is not marked as %s", claim.ID, claim.Kind)
+		}
+		rows := evidenceRow.FindAllStringSubmatch(section, -1)
+		if len(rows) != len(claim.Evidence) {
+			t.Fatalf("claim %s shows %d runs of %d", claim.ID, len(rows), len(claim.Evidence))
+		}
+		for i, e := range claim.Evidence {
+			o, row := outcomes[e.Run], rows[i]
+			if row[2] != e.Run || row[5] != string(o.Result.Verdict) {
+				t.Errorf("claim %s shows %s %s, and %s came out %s", claim.ID, row[2], row[5], e.Run, o.Result.Verdict)
+			}
+			found := html.UnescapeString(anyTag.ReplaceAllString(row[4], ""))
+			if want := foundIn(o, e); found != want {
+				t.Errorf("claim %s, %s: the site says %q, want %q", claim.ID, e.Run, found, want)
+			}
+		}
+	}
+	if len(sections) != len(scenarios.Claims()) {
+		t.Errorf("%d claims on the site, and %d there are", len(sections), len(scenarios.Claims()))
+	}
+	for n := range 21 {
+		if id := fmt.Sprint(n + 1); sections[id] == "" && (sections[id+"a"] == "" || sections[id+"b"] == "") {
+			t.Errorf("claim %s of the catalogue is missing", id)
+		}
+	}
+	for _, wrong := range checkLinks(site) {
+		t.Error(wrong)
+	}
+}
+
+// foundIn is what the site has to say of a run.
+func foundIn(o *scenarios.Outcome, e scenarios.Evidence) string {
+	for _, m := range o.Measurements {
+		if e.Quantity != "" && m.Quantity == e.Quantity {
+			return m.Text
+		}
+	}
+	text := string(o.Result.Status(e.Property))
+	var why []string
+	for _, v := range o.Result.Violations {
+		broken := string(v.Assumption) + " broken"
+		if v.Assumption == checker.None {
+			broken = "no assumption broken"
+		}
+		if v.Property == e.Property && !slices.Contains(why, broken) {
+			why = append(why, broken)
+		}
+	}
+	if len(why) > 0 {
+		text += " (" + strings.Join(why, ", ") + ")"
+	}
+	return text
+}
+
+var (
+	reference = regexp.MustCompile(`\b(href|src|srcset|action|data|poster)="([^"]*)"`)
+	loading   = regexp.MustCompile(`(?i)url\(|@import|<link|<base|<object|<embed|<form[^>]*action`)
+	scripted  = regexp.MustCompile(`(?s)<script.*?</script>`)
+	identity  = regexp.MustCompile(`\bid="([^"]*)"`)
+)
+
+// checkLinks: whatever a page refers to is on the site, down to the place in the page; what is elsewhere is only linked, by
+// a well-formed address, and never loaded.
+func checkLinks(site map[string]string) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	ids, reached := map[string][]string{}, map[string]bool{"index.html": true, reports.DebateSums: true}
+	for name, page := range site {
+		if path.Ext(name) != ".html" {
+			continue
+		}
+		page = scripted.ReplaceAllString(page, "")
+		for _, m := range identity.FindAllStringSubmatch(page, -1) {
+			if slices.Contains(ids[name], m[1]) {
+				say("%s: the id %s is there twice", name, m[1])
+			}
+			ids[name] = append(ids[name], m[1])
+		}
+	}
+	for name, page := range site {
+		if path.Ext(name) != ".html" {
+			continue
+		}
+		if page = scripted.ReplaceAllString(page, ""); loading.MatchString(page) {
+			say("%s loads something: %s", name, loading.FindString(page))
+		}
+		if !strings.Contains(page, `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;`) {
+			say("%s has no policy", name)
+		}
+		for _, m := range reference.FindAllStringSubmatch(page, -1) {
+			to, err := url.Parse(html.UnescapeString(m[2]))
+			if err != nil {
+				say("%s: %v", name, err)
+				continue
+			}
+			if to.IsAbs() {
+				if m[1] != "href" || to.Scheme != "https" && to.Scheme != "http" || to.Host == "" {
+					say("%s: %s is not only linked", name, m[0])
+				}
+				if !strings.Contains(page, m[0]+` rel="noreferrer"`) {
+					say("%s: %s says where the reader comes from", name, m[0])
+				}
+				continue
+			}
+			file := name
+			if to.Path != "" {
+				file = path.Join(path.Dir(name), to.Path)
+			}
+			if _, ok := site[file]; !ok {
+				say("%s: %s leads nowhere", name, m[0])
+			}
+			reached[file] = true
+			if to.Fragment != "" && !slices.Contains(ids[file], to.Fragment) {
+				say("%s: %s leads to no place in %s", name, m[0], file)
+			}
+		}
+	}
+	for name := range site {
+		if !reached[name] {
+			say("nothing leads to %s", name)
+		}
+	}
+	return wrong
+}
+
+// TestLinkChecker: what the check above is for is found.
+func TestLinkChecker(t *testing.T) {
+	const head = `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;">`
+	good := func() map[string]string {
+		return map[string]string{
+			"index.html":  head + `<a href="runs/a.html#x">a</a> <a href="https://example.org/" rel="noreferrer">b</a>`,
+			"runs/a.html": head + `<p id="x"><a href="../index.html">back</a> <img src="a.svg"> <a href="#x">up</a>`,
+			"runs/a.svg":  "<svg/>",
+			"SHA256SUMS":  "",
+		}
+	}
+	if wrong := checkLinks(good()); wrong != nil {
+		t.Errorf("a good site: %q", wrong)
+	}
+	for _, tt := range []struct{ file, add, want string }{
+		{"index.html", `<a href="gone.html">`, "leads nowhere"},
+		{"index.html", `<a href="runs/a.html#y">`, "leads to no place in runs/a.html"},
+		{"index.html", `<a href="#y">`, "leads to no place in index.html"},
+		{"runs/a.html", `<a href="index.html">`, "leads nowhere"},
+		{"runs/a.html", `<img src="../../a.svg">`, "leads nowhere"},
+		{"runs/a.html", `<i id="x">`, "the id x is there twice"},
+		{"index.html", `<img src="https://example.org/a.png">`, "is not only linked"},
+		{"index.html", `<a href="javascript:alert(1)">`, "is not only linked"},
+		{"index.html", `<a href="https://example.org/x">`, "says where the reader comes from"},
+		{"index.html", `<a href="https://exa mple.org/">`, "invalid character"},
+		{"index.html", `<link rel="stylesheet">`, "loads something"},
+		{"lonely.html", head, "nothing leads to lonely.html"},
+		{"runs/a.html", "", "has no policy"},
+	} {
+		site := good()
+		site[tt.file] += tt.add
+		if tt.add == "" {
+			site[tt.file] = strings.TrimPrefix(site[tt.file], head)
+		}
+		if wrong := strings.Join(checkLinks(site), "\n"); !strings.Contains(wrong, tt.want) {
+			t.Errorf("%s in %s: %q, want %q", tt.add, tt.file, wrong, tt.want)
+		}
+	}
+}
+
+// TestDebateContradictions: where a run says something else than the text, or nothing, no site is written.
+func TestDebateContradictions(t *testing.T) {
+	_, outcomes := debated(t)
+	f := &runFlags{known: known{locks: clients.Locks()}, on: scenarios.OnSim}
+	claim := func(e scenarios.Evidence) []scenarios.Claim {
+		return []scenarios.Claim{{ID: "10", Text: "Something.", Evidence: []scenarios.Evidence{e}}}
+	}
+	gone := *outcomes["clock-jump/redlock"]
+	gone.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{"nothing bit"}}
+	for _, tt := range []struct {
+		name     string
+		evidence scenarios.Evidence
+		outcome  *scenarios.Outcome
+		status   status
+		want     string
+	}{
+		{"as it is", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: checker.BoundedClockError}, outcomes["clock-jump/redlock"], 0, ""},
+		{"status", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.OK}, outcomes["clock-jump/redlock"], exitUnexpected, "the text has lease exclusion ok, and in the run it is violated"},
+		{"assumption", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: checker.BoundedPause}, outcomes["clock-jump/redlock"], exitUnexpected, `depend on "bounded pause", and in the run the broken assumption is "bounded clock error"`},
+		{"quantity", scenarios.Evidence{Quantity: checker.RoundTrips}, outcomes["clock-jump/redlock"], exitUnexpected, "the text shows round trips, and the run does not report it"},
+		{"unknown", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated}, &gone, exitUnknown, "the run proves nothing: nothing bit"},
+		{"missing", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated}, nil, exitUnknown, "there is no such run"},
+	} {
+		var said bytes.Buffer
+		c := &cobra.Command{}
+		c.SetErr(&said)
+		tt.evidence.Run = "clock-jump/redlock"
+		err := f.contradictions(c, claim(tt.evidence), map[string]*scenarios.Outcome{"clock-jump/redlock": tt.outcome})
+		if tt.want == "" {
+			if err != nil || said.Len() > 0 {
+				t.Errorf("%s: error %v, said %q", tt.name, err, &said)
+			}
+			continue
+		}
+		if err != tt.status || !strings.Contains(said.String(), tt.want) || !strings.Contains(said.String(), "claim 10, Something.\n") {
+			t.Errorf("%s: error %v, want %v; said %q, want %q", tt.name, err, tt.status, &said, tt.want)
+		}
+	}
+}
+
+// TestSiteDir: a list of files that leads outside leads nowhere.
+func TestSiteDir(t *testing.T) {
+	top := t.TempDir()
+	outside := filepath.Join(top, "outside.txt")
+	dir := filepath.Join(top, "site")
+	sub := filepath.Join(dir, "runs")
+	for _, err := range []error{
+		os.WriteFile(outside, []byte("mine"), 0o644),
+		os.MkdirAll(sub, 0o755),
+		os.WriteFile(filepath.Join(dir, reports.DebateSums), []byte(reports.DebateMark+"0  ../outside.txt\n0  runs/old.html\n"), 0o644),
+		os.WriteFile(filepath.Join(sub, "old.html"), []byte("old"), 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := openSite(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.write(context.Background(), []reports.DebateFile{{Name: reports.DebateSums, Data: []byte(reports.DebateMark)}, {Name: "a/index.html", Data: []byte("new")}}); err != nil {
+		t.Error(err)
+	}
+	if err := d.write(context.Background(), []reports.DebateFile{{Name: "../outside.txt", Data: []byte("new")}}); err == nil {
+		t.Error("a file outside was written")
+	}
+	d.Close()
+	if got, err := os.ReadFile(outside); err != nil || string(got) != "mine" {
+		t.Errorf("outside: %q, %v", got, err)
+	}
+	if _, err := os.Stat(sub); !os.IsNotExist(err) {
+		t.Errorf("what the old site had is still there: %v", err)
+	}
+
+	made := filepath.Join(top, "made")
+	if d, err = openSite(made); err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	if _, err := os.Stat(made); !os.IsNotExist(err) {
+		t.Errorf("a directory that was made for nothing is still there: %v", err)
+	}
+}

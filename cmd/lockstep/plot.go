@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/reports"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+// plotFlags are the options of lockstep plot.
+type plotFlags struct {
+	runFlags
+	seeds int
+}
+
+func newPlot(k known) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "plot KIND [SCENARIO[/RUN] | FILE | HISTORY.jsonl]... --out DIR",
+		Short: "Draw clocks, waits, validities, round trips, the drift edge, or increments",
+		Long: `Plot draws figures of runs, or of histories (.jsonl) that lockstep run --out has written, on real
+servers as well. It writes three files: KIND.svg and KIND.png, and KIND.csv with the figures. The same
+runs give the same bytes; those of some libraries do not repeat themselves, and then it says so.
+
+lockstep plot KIND --help has more about each kind.
+
+Exit status: 0 if the plot was drawn, 2 if some runs did not come to their end, 3 it could not be
+drawn, or was interrupted.`,
+		Example: `  lockstep plot clocks clock-step-vs-slew --out plots
+  lockstep plot wait --seeds 50 --lock single,redislock,redlock,redsync --out plots
+  lockstep plot drift --ttl 10s,2s --out plots
+  lockstep plot increments counter/*.jsonl --out plots`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("plot takes the kind of plot first: %s", strings.Join(plotKinds, ", "))
+			}
+			return sim.Unknown("plot", args[0], plotKinds)
+		},
+		RunE: func(*cobra.Command, []string) error { return nil }, // Args has said what is missing
+	}
+	c.AddCommand(newPlotClocks(k), newPlotDrift(k))
+	for _, kind := range rowKinds {
+		c.AddCommand(newPlotRows(k, kind))
+	}
+	return c
+}
+
+var plotKinds = []string{"clocks", "wait", "validity", "roundtrips", "drift", "increments"}
+
+// where adds the options that all kinds of plots have.
+func (f *plotFlags) where(c *cobra.Command) {
+	c.Flags().StringVar(&f.out, "out", "", "write the picture and the figures to this directory")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// mostPlotSeeds is how many seeds a plot may have.
+const mostPlotSeeds = 10_000
+
+func (f *plotFlags) checkPlot() error {
+	switch {
+	case f.out == "":
+		return errors.New("plot needs --out DIR: it writes a picture (SVG, PNG) and its figures (CSV)")
+	case f.seeds < 1 || f.seeds > mostPlotSeeds:
+		return fmt.Errorf("--seeds %d: it must be between 1 and %d", f.seeds, mostPlotSeeds)
+	}
+	return f.check()
+}
+
+// play does the cases in worker processes, with a line of progress on terminals, and calls each with the outcomes in the order of the
+// cases. None is kept: there may be many.
+func (f *plotFlags) play(c *cobra.Command, cases []scenarios.Case, each func(i int, o *scenarios.Outcome)) error {
+	self, err := os.Executable()
+	if err != nil && runtime.GOOS != "js" {
+		return err
+	}
+	s := &sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit}
+	bar := progress(c.ErrOrStderr(), len(cases))
+	bar.Describe("runs")
+	early, next := map[int]*scenarios.Outcome{}, 0
+	err = scenarios.RunAll(c.Context(), s, cases, func(i int, o *scenarios.Outcome) {
+		bar.Add(1)
+		early[i] = o
+		for o := early[next]; o != nil; o = early[next] {
+			delete(early, next)
+			each(next, o)
+			next++
+		}
+	})
+	bar.Finish()
+	return err
+}
+
+// save writes a plot and its figures, and says where they are.
+func (f *plotFlags) save(c *cobra.Command, kind string, p *reports.Plot) error {
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return err
+	}
+	var files []string
+	for _, file := range []struct {
+		ending string
+		write  func(io.Writer) error
+	}{{".png", p.WritePNG}, {".svg", p.WriteSVG}, {".csv", p.WriteCSV}} {
+		name := filepath.Join(f.out, kind+file.ending)
+		if err := writeFile(name, file.write); err != nil {
+			return err
+		}
+		files = append(files, name)
+	}
+	w := c.OutOrStdout()
+	if f.json {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(struct {
+			Kind  string   `json:"kind"`
+			Title string   `json:"title"`
+			Files []string `json:"files"`
+		}{kind, p.Title, files})
+	}
+	printWrapped(w, p.Title)
+	for _, name := range files {
+		fmt.Fprintf(w, "  %s\n", name)
+	}
+	return nil
+}
+
+// seedsInWords says with which seeds runs were done.
+func (f *plotFlags) seedsInWords() string {
+	if f.seeds == 1 {
+		return fmt.Sprintf("seed %d", cmp.Or(f.seed, 1))
+	}
+	return fmt.Sprintf("seeds %d to %d", cmp.Or(f.seed, 1), cmp.Or(f.seed, 1)+uint64(f.seeds)-1)
+}
+
+// unended counts runs that never came to their end, with the reason of the first.
+type unended struct {
+	runs  int
+	first string
+}
+
+func (b *unended) count(o *scenarios.Outcome) {
+	if b.runs++; b.first == "" {
+		b.first = fmt.Sprintf("%s, seed %d: %s", called(o), o.History.Meta.Seed, o.Report.Reason)
+	}
+}
+
+// tell says what is missing from a plot.
+func (b *unended) tell(w io.Writer, of int) error {
+	if b.runs == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "%d of %d runs did not come to their end, and are not in the plot. The first of them: %s\n", b.runs, of, b.first)
+	return status(exitUnknown)
+}

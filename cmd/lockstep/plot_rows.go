@@ -1,0 +1,376 @@
+package main
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+// Pages for what the catalogue has no page of: it is about what goes wrong.
+var (
+	//go:embed plot_contended.txtar
+	contendedPage string
+	//go:embed plot_alone.txtar
+	alonePage string
+)
+
+// A rowKind is a kind of plot that has a row for each lock.
+type rowKind struct {
+	name, short, long, example string
+	quantity                   checker.Quantity
+	pages                      []string // of a plot of which nobody says what runs it is about; they are part of the program
+	page                       string   // the same, of the catalogue
+	what                       string   // what goes on in these
+	seeds                      int      // if nobody says
+	plot                       func(rows []reports.PlotRow, what string) (*reports.Plot, error)
+}
+
+var rowKinds = []rowKind{
+	{
+		name: "wait", quantity: checker.Wait, plot: reports.NewWaitPlot, pages: []string{contendedPage}, seeds: 20,
+		what:  "five clients want the lock four times each, hold it for 30 ms, and try every 20 ms",
+		short: "Draw how long clients wait for the lock",
+		long: `Wait draws how the times are distributed for which clients ask until they have the lock, over many
+seeds, a row for each lock. Tries in a row are one wait. Without arguments five clients want the lock
+four times each, hold it for 30 ms, do something else for 50 ms, and try every 20 ms.`,
+		example: `  lockstep plot wait --out plots
+  lockstep plot wait --seeds 50 --lock single,redislock,rueidislock,redlock,redsync --out plots
+  lockstep plot wait redlock-contended --seeds 200 --out plots`,
+	},
+	{
+		name: "validity", quantity: checker.Validity, plot: reports.NewValidityPlot, pages: []string{contendedPage}, seeds: 20,
+		what:  "five clients want the lock four times each, hold it for 30 ms, and try every 20 ms",
+		short: "Draw how much of a lease is left when it is granted",
+		long: `Validity draws how the times are distributed that are left of a lease when its acquire returns, by
+the clock of its client, over many seeds, a row for each lock. Without arguments five clients want the
+lock four times each, hold it for 30 ms, do something else for 50 ms, and try every 20 ms.`,
+		example: `  lockstep plot validity --seeds 50 --out plots
+  lockstep plot validity born-expired slow-link --out plots`,
+	},
+	{
+		name: "roundtrips", quantity: checker.RoundTrips, plot: reports.NewRoundTripsPlot, pages: []string{alonePage, contendedPage}, seeds: 10,
+		what:  "of a client that is alone, and of five that want the lock at once",
+		short: "Draw how many requests a lease costs",
+		long: `Roundtrips draws how many requests to the lock nodes a lease costs, a bar for each lock, and how much
+that differs between seeds. Requests to several nodes at once are several. Without arguments it is
+about a client that wants the lock alone, and about five that want it at once.`,
+		example: `  lockstep plot roundtrips --lock single,redislock,redlock,redsync --out plots
+  lockstep plot roundtrips efficiency redlock-contended --out plots`,
+	},
+	{
+		name: "increments", quantity: checker.Increments, plot: reports.NewIncrementsPlot, page: "lost-update", seeds: 1,
+		what:  "clients add one to a number",
+		short: "Draw what became of increments: counted, skipped, lost",
+		long: `Increments draws what became of the increments that clients asked for: what the counter shows in the
+end, what was skipped, and what was lost after it was acknowledged. The three add up to what was
+asked. Without arguments it is about the runs of lost-update.`,
+		example: `  lockstep plot increments lost-update/nolock/many lost-update/watch/many --out plots
+  lockstep run docs/counter.txtar --on redis --limit 10m --out counter
+  lockstep plot increments counter/counter/*.jsonl --out plots`,
+	},
+}
+
+func newPlotRows(k known, kind rowKind) *cobra.Command {
+	f := &plotFlags{runFlags: runFlags{known: k}}
+	c := &cobra.Command{
+		Use:     kind.name + " [SCENARIO[/RUN] | FILE | HISTORY.jsonl]... --out DIR",
+		Short:   kind.short,
+		Long:    kind.long,
+		Example: kind.example,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.checkPlot(); err != nil {
+				return err
+			}
+			return f.plotRows(c, args, kind)
+		},
+	}
+	f.common(c)
+	f.where(c)
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "only these locks and libraries, in this order; see lockstep list")
+	c.Flags().IntVar(&f.seeds, "seeds", kind.seeds, "how many seeds, from --seed on")
+	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	return c
+}
+
+func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) error {
+	var names, histories []string
+	for _, arg := range args {
+		if filepath.Ext(arg) == ".jsonl" {
+			histories = append(histories, arg)
+		} else {
+			names = append(names, arg)
+		}
+	}
+	switch {
+	case len(histories) > 0 && len(f.locks) > 0:
+		return fmt.Errorf("%s: a history is that of its lock; --lock goes with a scenario", histories[0])
+	case len(histories) > 0 && (c.Flags().Changed("seeds") || f.seed != 0 || f.on != scenarios.OnSim):
+		return fmt.Errorf("%s: a history is of one run that is done; --seed, --seeds and --on go with a scenario", histories[0])
+	case len(histories) > 0 && len(names) > 0:
+		return fmt.Errorf("%s is a history and %s is none: name histories, or what is to be run", histories[0], names[0])
+	}
+	t := &rowTable{quantity: kind.quantity}
+	var gone unended
+	what, of := "", 0
+	if len(histories) > 0 {
+		bar := progress(c.ErrOrStderr(), len(histories))
+		bar.Describe("histories")
+		defer bar.Finish()
+		for _, name := range histories {
+			if err := c.Context().Err(); err != nil {
+				return err
+			}
+			h, err := plotHistory(name)
+			if err != nil {
+				return err
+			}
+			t.add(h)
+			bar.Add(1)
+		}
+		bar.Finish()
+	} else {
+		cases, err := f.rowCases(c, names, kind)
+		if err != nil {
+			return err
+		}
+		of = len(cases)
+		if len(names) == 0 {
+			what = kind.what
+		}
+		err = f.play(c, cases, func(_ int, o *scenarios.Outcome) {
+			if o.Report != nil {
+				gone.count(o)
+				return
+			}
+			t.add(o.History)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	rows := t.sorted(f.locks)
+	if len(rows) == 0 {
+		return gone.tell(c.ErrOrStderr(), of)
+	}
+	p, err := kind.plot(rows, t.story(what))
+	if err != nil {
+		return errors.Join(err, gone.tell(c.ErrOrStderr(), of))
+	}
+	if err := f.save(c, kind.name, p); err != nil {
+		return err
+	}
+	if restless := f.restless(rows); len(histories) == 0 && len(restless) > 0 && !f.json {
+		printWrapped(c.OutOrStdout(), strings.Join(restless, " and ")+": its runs do not repeat themselves to the byte, and may come out a little otherwise another time")
+	}
+	return gone.tell(c.ErrOrStderr(), of)
+}
+
+// restless lists the locks of some rows whose runs do not repeat themselves.
+func (f *plotFlags) restless(rows []reports.PlotRow) []string {
+	var names []string
+	for _, r := range rows {
+		if l, ok := f.known.library(r.Lock); ok && l.Restless {
+			names = append(names, r.Lock)
+		}
+	}
+	return once(names)
+}
+
+func plotHistory(name string) (*sim.History, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	h, err := sim.ReadHistory(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	return h, nil
+}
+
+// rowCases are the runs of a plot, with all seeds.
+func (f *plotFlags) rowCases(c *cobra.Command, names []string, kind rowKind) ([]scenarios.Case, error) {
+	f.locks = once(f.locks)
+	var chosen []selection
+	if len(names) == 0 && len(kind.pages) > 0 {
+		for _, l := range f.locks {
+			if err := f.known.check(l); err != nil {
+				return nil, err
+			}
+		}
+		for i, page := range kind.pages {
+			title, _, _ := strings.Cut(strings.TrimPrefix(page, "# "), "\n")
+			s, err := scenarios.Parse(pageName(page), []byte(page))
+			if err != nil {
+				panic(fmt.Sprintf("lockstep: page %d, %s: %v", i, title, err))
+			}
+			sel := selection{scenario: s, runs: s.Runs}
+			if err := sel.keep(f.known, f.locks); err != nil {
+				return nil, err
+			}
+			if len(sel.runs) == 0 {
+				return nil, f.known.noRun([]selection{{scenario: s}}, f.locks)
+			}
+			chosen = append(chosen, sel)
+		}
+	} else {
+		if len(names) == 0 {
+			names = []string{kind.page}
+		}
+		var err error
+		if chosen, err = f.choose(c, names); err != nil {
+			return nil, err
+		}
+	}
+	var cases []scenarios.Case
+	for i := range f.seeds {
+		seed := f.seed
+		if f.seeds > 1 {
+			seed = cmp.Or(f.seed, 1) + uint64(i)
+		}
+		cases = append(cases, f.cases(chosen, seed)...)
+	}
+	return cases, nil
+}
+
+// pageName is the file of a page that is part of the program.
+func pageName(page string) string {
+	if page == alonePage {
+		return "alone.txtar"
+	}
+	return "contended.txtar"
+}
+
+// A rowTable sorts runs into rows: a row is what differs in nothing but the seed.
+type rowTable struct {
+	quantity checker.Quantity
+	keys     []rowKey
+	runs     map[rowKey][]reports.PlotRun
+}
+
+type rowKey struct {
+	scenario, lock, in, label string // in is the lock whose place it took
+	nodes                     int
+	on                        string
+}
+
+func (t *rowTable) add(h *sim.History) {
+	m := h.Meta
+	k := rowKey{m.Scenario, m.Lock, m.For, m.Label, len(m.Nodes), m.On}
+	if t.runs == nil {
+		t.runs = map[rowKey][]reports.PlotRun{}
+	}
+	if t.runs[k] == nil {
+		t.keys = append(t.keys, k)
+	}
+	t.runs[k] = append(t.runs[k], reports.NewPlotRun(h, t.quantity))
+}
+
+// story says which runs these are, after what is said of them in words: of which scenarios, with which seeds, and where they took place.
+func (t *rowTable) story(words string) string {
+	var all []string
+	if words != "" {
+		all = append(all, words)
+	} else {
+		var names []string
+		for _, k := range t.keys {
+			if !slices.Contains(names, k.scenario) {
+				names = append(names, k.scenario)
+			}
+		}
+		if len(names) > 4 {
+			names = append(names[:3], fmt.Sprintf("%d others", len(names)-3))
+		}
+		all = append(all, strings.Join(names, ", "))
+	}
+	var least, most uint64
+	for _, runs := range t.runs {
+		for _, r := range runs {
+			if least == 0 || r.Meta.Seed < least {
+				least = r.Meta.Seed
+			}
+			most = max(most, r.Meta.Seed)
+		}
+	}
+	if least == most {
+		all = append(all, fmt.Sprintf("seed %d", least))
+	} else {
+		all = append(all, fmt.Sprintf("seeds %d to %d", least, most))
+	}
+	worlds := map[string]string{scenarios.OnSim: "in simulation", scenarios.OnReal: "on real Redis servers"}
+	one := !slices.ContainsFunc(t.keys, func(k rowKey) bool { return k.on != t.keys[0].on })
+	if where := worlds[t.keys[0].on]; one && where != "" {
+		all = append(all, where)
+	}
+	return strings.Join(all, "; ")
+}
+
+// sorted returns the rows, those of a lock together, and says of each what tells it from the others of that lock: as little as does.
+func (t *rowTable) sorted(locks []string) []reports.PlotRow {
+	var order []string
+	for _, k := range t.keys {
+		order = append(order, k.lock)
+	}
+	order = append(slices.Clone(locks), order...)
+	keys := slices.Clone(t.keys)
+	slices.SortStableFunc(keys, func(a, b rowKey) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.lock), slices.Index(order, b.lock)), cmp.Compare(a.nodes, b.nodes))
+	})
+	parts := []func(rowKey) string{
+		func(k rowKey) string { return k.scenario },
+		func(k rowKey) string { return k.label },
+		func(k rowKey) string { return k.on },
+	}
+	nodes := func(k rowKey) string { return "on " + many(k.nodes, "node") }
+	for _, k := range keys { // what the number of nodes does not say
+		if slices.ContainsFunc(keys, func(o rowKey) bool { return o.in != k.in && o.lock == k.lock && o.nodes == k.nodes }) {
+			parts = append(parts, func(k rowKey) string {
+				if k.in == "" {
+					return ""
+				}
+				return "for " + k.in
+			})
+			break
+		}
+	}
+	var kept []func(rowKey) string
+	for _, part := range parts {
+		if slices.ContainsFunc(keys, func(k rowKey) bool { return differs(keys, k, part) }) {
+			kept = append(kept, part)
+		}
+	}
+	var rows []reports.PlotRow
+	for _, k := range keys {
+		row := reports.PlotRow{Lock: k.lock, Runs: t.runs[k]}
+		if differs(keys, k, nodes) {
+			row.Place = nodes(k)
+		}
+		var words []string
+		for _, part := range kept {
+			if w := part(k); w != "" {
+				words = append(words, w)
+			}
+		}
+		row.Variant = strings.Join(words, ", ")
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// differs says whether there is a row of the same lock of which something else is true.
+func differs(keys []rowKey, k rowKey, of func(rowKey) string) bool {
+	return slices.ContainsFunc(keys, func(o rowKey) bool { return o.lock == k.lock && of(o) != of(k) })
+}

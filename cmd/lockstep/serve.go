@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newServe(k known) *cobra.Command {
+	var addr string
+	var expose bool
+	c := &cobra.Command{
+		Use:   "serve DIR",
+		Short: "Show the runs in a directory in a browser",
+		Long: `Serve lists the runs that lockstep run --out has written to a directory, with their verdicts, and
+shows each one: to explore, as a timeline, as a picture, and as the history that was judged. The
+histories are judged when they are asked for, so that the list is that of the directory as it is.
+
+It only reads, answers nothing outside the directory, and speaks to this machine alone, unless
+--expose allows another address. Ctrl-C ends it.`,
+		Example: `  lockstep run --out results
+  lockstep serve results
+  lockstep serve results --addr 127.0.0.1:8080`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("serve takes one DIR, as lockstep run --out writes it, and not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			root, err := os.OpenRoot(args[0])
+			if err != nil {
+				return err
+			}
+			defer root.Close()
+			ln, err := listen(c.Context(), addr, expose)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "%s is at http://%s/ until Ctrl-C\n", args[0], ln.Addr())
+			return serve(c.Context(), ln, newShelf(root, args[0]).handler(hosts(ln.Addr(), expose)))
+		},
+	}
+	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "the address to listen at; port 0 is any that is free")
+	c.Flags().BoolVar(&expose, "expose", false, "allow an address that other machines reach")
+	return c
+}
+
+// listen opens an address, which is one of this machine alone unless it may be exposed.
+func listen(ctx context.Context, addr string, expose bool) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("--addr %s: it must be HOST:PORT, as in 127.0.0.1:8080", oneLine(addr))
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n > 65535 {
+		return nil, fmt.Errorf("--addr %s: the port must be a number from 0 to 65535", oneLine(addr))
+	}
+	at, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--addr: %w", err)
+	}
+	if (host == "" || !at.IP.IsLoopback()) && !expose {
+		return nil, fmt.Errorf("--addr %s: other machines reach that; 127.0.0.1:%s is for this one, and --expose allows it", oneLine(addr), port)
+	}
+	if host == "" {
+		return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", at.String()) // not the name: it was this address that was looked at
+}
+
+// serve answers until the context ends.
+func serve(ctx context.Context, ln net.Listener, h http.Handler) error {
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ln) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	bounded, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if s.Shutdown(bounded) != nil {
+		s.Close() // somebody is still reading
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// hosts says whether a request was meant for this server, by its Host. A page from elsewhere whose name has been made to lead
+// here (DNS rebinding) asks for that name, and must get nothing. Where other machines may ask, they do so by an address or by
+// the name of the machine.
+func hosts(at net.Addr, expose bool) func(host string) bool {
+	_, port, _ := net.SplitHostPort(at.String())
+	name := ""
+	if expose {
+		name, _ = os.Hostname()
+	}
+	return func(host string) bool {
+		h, p, err := net.SplitHostPort(host)
+		if err != nil {
+			h, p = host, "80"
+		}
+		if p != port {
+			return false
+		}
+		ip := net.ParseIP(h)
+		switch {
+		case host == at.String(), h == "localhost":
+			return true
+		case expose:
+			return ip != nil || name != "" && h == name
+		}
+		return ip != nil && ip.IsLoopback()
+	}
+}

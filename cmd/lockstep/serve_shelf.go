@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/scenarios"
+	"lockstep/sim"
+)
+
+// A shelf is a directory of runs, to be looked at.
+type shelf struct {
+	root *os.Root
+	name string
+
+	mu    sync.Mutex
+	pages pages
+	known map[string]volume // by the name of the history
+}
+
+// A volume is what is shown of one history in the list, as long as the file is the same.
+type volume struct {
+	size    int64
+	written time.Time
+	book    book
+}
+
+// A book is a run in the list.
+type book struct {
+	Scenario, Run, On           string
+	Seed                        uint64
+	Verdict                     checker.Verdict
+	Violated, Broken            string
+	As                          string // expected: yes, NO, or ? where there is no page
+	Events                      int
+	Error                       string // why it cannot be judged
+	Path                        string // of the history, without its ending
+	Page, Text, SVG, PNG, JSONL string // links; empty where there is no such file
+}
+
+func newShelf(root *os.Root, name string) *shelf {
+	return &shelf{root: root, name: name, pages: pages{}, known: map[string]volume{}}
+}
+
+// largestHistory is how many bytes a history may have to be judged for somebody who waits.
+const largestHistory = 64 << 20
+
+// media are the files that are served, and what they are served as. A history is text, so that a browser shows it.
+var media = map[string]string{
+	".txt":   "text/plain; charset=utf-8",
+	".jsonl": "text/plain; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".png":   "image/png",
+}
+
+const (
+	// listPolicy lets the list have its style and an empty icon, and nothing else.
+	listPolicy = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	// filePolicy lets a picture have its styles. Whatever else is in it does nothing.
+	filePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+)
+
+//go:embed serve.html
+var listHTML string
+
+//go:embed serve.css
+var listCSS []byte
+
+var listTemplate = template.Must(template.New("").Parse(listHTML))
+
+// handler answers requests that are meant for this server: to look at something, with nothing sent along.
+func (s *shelf) handler(meant func(host string) bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", s.list)
+	mux.HandleFunc("/style.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		w.Write(listCSS)
+	})
+	mux.HandleFunc("/run/{path...}", s.run)
+	mux.HandleFunc("/file/{path...}", s.file)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", listPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !meant(r.Host):
+			http.Error(w, "this server does not go by that name", http.StatusMisdirectedRequest)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			http.Error(w, "there is nothing to change here", http.StatusMethodNotAllowed)
+		default:
+			mux.ServeHTTP(w, r)
+		}
+	})
+}
+
+// list is the list of the runs.
+func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
+	files, unended, err := histories(s.root.FS())
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	data := struct {
+		Name                   string
+		Books                  []book
+		Unended                []link
+		Safe, Unsafe, Unknown  int
+		Unexpected, Unreadable int
+	}{Name: visible(s.name)}
+	for _, file := range files {
+		b := s.book(file)
+		data.Books = append(data.Books, b)
+		switch b.Verdict {
+		case checker.Safe:
+			data.Safe++
+		case checker.Unsafe:
+			data.Unsafe++
+		case checker.Inconclusive:
+			data.Unknown++
+		}
+		if b.As == "NO" {
+			data.Unexpected++
+		}
+		if b.Error != "" {
+			data.Unreadable++
+		}
+	}
+	for _, file := range unended {
+		data.Unended = append(data.Unended, link{visible(strings.TrimSuffix(file, ".report.txt")), href("file", file)})
+	}
+	var b bytes.Buffer
+	if err := listTemplate.Execute(&b, data); err != nil {
+		refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(b.Bytes())
+}
+
+type link struct{ Name, Href string }
+
+// href is the address of something in the directory.
+func href(kind, name string) string { return (&url.URL{Path: "/" + kind + "/" + name}).EscapedPath() }
+
+// book says what a history came to, from memory if it has not changed.
+func (s *shelf) book(file string) book {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := strings.TrimSuffix(file, ".jsonl")
+	info, err := s.root.Stat(file)
+	if err != nil {
+		return book{Path: visible(name), Error: oneLine(reason(err))}
+	}
+	if v, ok := s.known[file]; ok && v.size == info.Size() && v.written.Equal(info.ModTime()) {
+		return s.link(v.book, name)
+	}
+	b := book{Path: visible(name)}
+	o, err := s.judge(file)
+	if err != nil {
+		b.Error = oneLine(reason(err))
+	} else {
+		m := o.History.Meta
+		b.Scenario, b.Run, b.On, b.Seed = o.Scenario.Name, who(o), oneLine(m.On), m.Seed
+		b.Verdict, b.Events = o.Result.Verdict, len(o.History.Events)
+		b.Violated, b.Broken = summary(o)
+		b.Violated, b.Broken = strings.ReplaceAll(b.Violated, "\n", ", "), strings.ReplaceAll(b.Broken, "\n", ", ")
+		switch {
+		case pageless(o):
+			b.As = "?"
+		case len(o.Unexpected()) > 0 || o.Result.Verdict != o.ExpectedVerdict():
+			b.As = "NO"
+		default:
+			b.As = "yes"
+		}
+	}
+	s.known[file] = volume{info.Size(), info.ModTime(), b}
+	return s.link(b, name)
+}
+
+// link adds the addresses of what there is beside a history.
+func (s *shelf) link(b book, name string) book {
+	if b.Error == "" {
+		b.Page = href("run", name)
+	}
+	b.JSONL = href("file", name+".jsonl")
+	for ending, to := range map[string]*string{".txt": &b.Text, ".svg": &b.SVG, ".png": &b.PNG} {
+		if info, err := s.root.Stat(name + ending); err == nil && info.Mode().IsRegular() {
+			*to = href("file", name+ending)
+		}
+	}
+	return b
+}
+
+// judge reads a history and judges it.
+func (s *shelf) judge(file string) (*scenarios.Outcome, error) {
+	in, info, err := s.open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if info.Size() > largestHistory {
+		return nil, fmt.Errorf("it has %d MB; lockstep show takes such histories", info.Size()>>20)
+	}
+	h, err := sim.ReadHistory(io.LimitReader(in, largestHistory))
+	if err != nil {
+		return nil, fmt.Errorf("line %w", err)
+	}
+	return s.pages.judge(h), nil
+}
+
+// open opens a file of the directory, and nothing but a file: what a link leads to outside of it is not there, and to open a
+// pipe would wait for its other end.
+func (s *shelf) open(name string) (*os.File, fs.FileInfo, error) {
+	info, err := s.root.Stat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fs.ErrNotExist
+	}
+	f, err := s.root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// named is the name of the file that a request asks for; ok is false if no file that is served has such a name.
+func named(r *http.Request) (name string, ok bool) {
+	name = r.PathValue("path")
+	if !fs.ValidPath(name) || name == "." {
+		return "", false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+// run is the page to explore a run.
+func (s *shelf) run(w http.ResponseWriter, r *http.Request) {
+	name, ok := named(r)
+	if !ok {
+		refuse(w, fs.ErrNotExist)
+		return
+	}
+	s.mu.Lock()
+	o, err := s.judge(name + ".jsonl")
+	s.mu.Unlock()
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	var b bytes.Buffer
+	if err := reports.Page(&b, pageRuns([]*scenarios.Outcome{o})...); err != nil {
+		refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", reports.PagePolicy+"; frame-ancestors 'none'")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(b.Bytes())
+}
+
+// file is a timeline, a picture or a history, as it is.
+func (s *shelf) file(w http.ResponseWriter, r *http.Request) {
+	name, ok := named(r)
+	kind := media[path.Ext(name)]
+	if !ok || kind == "" {
+		refuse(w, fs.ErrNotExist)
+		return
+	}
+	f, info, err := s.open(name)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer f.Close()
+	w.Header().Set("Content-Security-Policy", filePolicy)
+	w.Header().Set("Content-Type", kind)
+	http.ServeContent(w, r, "", info.ModTime(), f)
+}
+
+// refuse says why there is no answer. What is not in the directory, and what a link leads out of it to, is not found.
+func refuse(w http.ResponseWriter, err error) {
+	if pathError := (*fs.PathError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &pathError) {
+		http.Error(w, "there is no such run or file here", http.StatusNotFound)
+		return
+	}
+	http.Error(w, "lockstep: "+reason(err), http.StatusUnprocessableEntity)
+}
+
+// reason is what an error says, in one line and without the path of the file on this machine.
+func reason(err error) string {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathError.Err
+	}
+	return oneLine(err.Error())
+}

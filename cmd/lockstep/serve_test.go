@@ -1,0 +1,370 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/scenarios"
+)
+
+// shelved is a directory with runs, as run --out writes them, and with what should not be served.
+func shelved(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "results <i>")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"clock-jump", "pause-fenced"} {
+		s, err := scenarios.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range s.Runs {
+			build, err := clients.Find(r.Lock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := scenarios.Simulate(s, r, build, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := writeArtifacts(dir, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+func write(t *testing.T, name, data string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(data), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// desk answers requests for a directory as the program would at an address.
+func desk(t *testing.T, dir, at string, expose bool) func(method, path, host string) *http.Response {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	addr, err := net.ResolveTCPAddr("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newShelf(root, dir).handler(hosts(addr, expose))
+	return func(method, path, host string) *http.Response {
+		r := httptest.NewRequest(method, "http://"+at+"/", nil)
+		// As a client that does not tidy up would send it.
+		r.URL = &url.URL{Path: path}
+		if p, err := url.PathUnescape(path); err == nil && p != path {
+			r.URL.Path, r.URL.RawPath = p, path
+		}
+		r.Host = host
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Result()
+	}
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+const here = "127.0.0.1:8080"
+
+// The list has the verdicts of all histories, and leads to everything that there is.
+func TestServe(t *testing.T) {
+	dir := shelved(t)
+	write(t, filepath.Join(dir, "torn", "run.jsonl"), "{\"scenario\":\"x\"}\n{")
+	write(t, filepath.Join(dir, "clock-jump", "panics-for-redlock.report.txt"), "panic: it did\n")
+	get := desk(t, dir, here, false)
+	r := get("GET", "/", here)
+	list := body(t, r)
+	if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Fatalf("%s %v\n%s", r.Status, r.Header, list)
+	}
+	for _, want := range []string{
+		"results &lt;i&gt;", "4 <span class=\"UNSAFE\">", ">clock-jump: redlock</a>", "<td class=\"UNSAFE\">UNSAFE</td><td>lease exclusion</td><td>bounded clock error</td><td class=\"yes\"",
+		"torn/run", "cannot be judged: line 2: ", "panics-for-redlock",
+	} {
+		if !strings.Contains(list, want) {
+			t.Errorf("no %q in the list:\n%s", want, list)
+		}
+	}
+	links := regexp.MustCompile(`href="(/[^"]*)"`).FindAllStringSubmatch(list, -1)
+	kinds := map[string]int{}
+	for _, link := range links {
+		r := get("GET", link[1], here)
+		data := body(t, r)
+		if r.StatusCode != http.StatusOK || data == "" {
+			t.Errorf("%s: %s", link[1], r.Status)
+		}
+		kinds[r.Header.Get("Content-Type")]++
+		head := get("HEAD", link[1], here)
+		if head.StatusCode != http.StatusOK {
+			t.Errorf("HEAD %s: %s", link[1], head.Status)
+		}
+		if strings.HasPrefix(link[1], "/run/") && (!strings.Contains(data, "<canvas") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "script-src 'sha256-")) {
+			t.Errorf("%s is no page to explore a run", link[1])
+		}
+	}
+	for _, kind := range []string{"text/html; charset=utf-8", "text/css; charset=utf-8", "text/plain; charset=utf-8", "image/svg+xml", "image/png"} {
+		if kinds[kind] == 0 {
+			t.Errorf("nothing is served as %s: %v", kind, kinds)
+		}
+	}
+
+	// The list is that of the directory as it is.
+	h, err := os.ReadFile(filepath.Join(dir, "clock-jump", "redlock.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "torn", "run.jsonl"), string(h))
+	if err := os.Remove(filepath.Join(dir, "clock-jump", "redlock.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	list = body(t, get("GET", "/", here))
+	if strings.Contains(list, "cannot be judged") || strings.Contains(list, "/run/clock-jump/redlock") || !strings.Contains(list, `href="/run/torn/run"`) {
+		t.Errorf("the list is not that of the directory:\n%s", list)
+	}
+}
+
+// Nobody gets anything from outside of the directory, of another kind, by another name of the server, or into it.
+func TestServeRefuses(t *testing.T) {
+	dir := shelved(t)
+	const secret = "s3cret"
+	outside := filepath.Join(filepath.Dir(dir), "outside")
+	write(t, filepath.Join(outside, "secret.txt"), secret)
+	write(t, filepath.Join(outside, "secret.jsonl"), `{"scenario":"`+secret+`"}`)
+	write(t, filepath.Join(dir, ".hidden.txt"), secret)
+	write(t, filepath.Join(dir, ".git", "run.jsonl"), `{"scenario":"`+secret+`"}`)
+	write(t, filepath.Join(dir, "page.html"), secret+"<script>alert(1)</script>")
+	write(t, filepath.Join(dir, "key.pem"), secret)
+	if runtime.GOOS != "windows" {
+		for name, target := range map[string]string{
+			"link.txt": filepath.Join(outside, "secret.txt"), "link.jsonl": "../outside/secret.jsonl", "linked": "../outside", "loop.txt": "loop.txt",
+		} {
+			if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	get := desk(t, dir, here, false)
+	for _, path := range []string{
+		"/file/../outside/secret.txt", "/file/%2e%2e/outside/secret.txt", "/file/..%2foutside%2fsecret.txt", "/file/clock-jump/..%2f..%2foutside/secret.txt", "/file/..\\outside\\secret.txt",
+		"/file//" + outside + "/secret.txt", "/file/" + outside + "/secret.txt", "/file/%2f" + outside + "/secret.txt",
+		"/run/../outside/secret", "/run/..%2foutside%2fsecret", "/run/link", "/run/linked/secret", "/run/.git/run", "/run/clock-jump", "/run/", "/run/x\x00y", "/file/x\x00.txt",
+		"/file/link.txt", "/file/link.jsonl", "/file/linked/secret.txt", "/file/loop.txt", "/file/.hidden.txt", "/file/.git/run.jsonl", "/file/page.html", "/file/key.pem", "/file/", "/file/clock-jump",
+		"/file/clock-jump/", "/page.html", "/../outside/secret.txt", "/run/clock-jump/redlock.jsonl", "/etc/passwd", "/debug/pprof/",
+	} {
+		r := get("GET", path, here)
+		if data := body(t, r); r.StatusCode == http.StatusOK || strings.Contains(data, secret) {
+			t.Errorf("%q: %s\n%.300s", path, r.Status, data)
+		}
+	}
+	if list := body(t, get("GET", "/", here)); strings.Contains(list, secret) || strings.Contains(list, "link") && strings.Contains(list, "/linked") {
+		t.Errorf("the list has what is outside:\n%s", list)
+	}
+
+	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE", "PROPFIND"} {
+		for _, path := range []string{"/", "/file/clock-jump/redlock.txt", "/run/clock-jump/redlock"} {
+			if r := get(method, path, here); r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: %s", method, path, r.Status)
+			}
+		}
+	}
+
+	for _, test := range []struct {
+		at, host string
+		expose   bool
+		want     bool
+	}{
+		{here, here, false, true},
+		{here, "localhost:8080", false, true},
+		{here, "[::1]:8080", false, true},
+		{here, "127.0.0.1:8081", false, false},
+		{here, "127.0.0.1", false, false},
+		{here, "evil.example:8080", false, false},
+		{here, "localhost.evil.example:8080", false, false},
+		{here, "127.0.0.1.evil.example:8080", false, false},
+		{here, "192.0.2.7:8080", false, false},
+		{here, "", false, false},
+		{here, "evil.example", false, false},
+		{here, "a:b:c", false, false},
+		{"[::1]:8080", "[::1]:8080", false, true},
+		{"127.0.0.1:80", "127.0.0.1", false, true},
+		{"127.0.0.1:80", "evil.example", false, false},
+		{"0.0.0.0:8080", "192.0.2.7:8080", true, true},
+		{"0.0.0.0:8080", "evil.example:8080", true, false},
+	} {
+		get := desk(t, dir, test.at, test.expose)
+		for _, path := range []string{"/", "/style.css", "/file/clock-jump/redlock.txt", "/run/clock-jump/redlock", "/nowhere"} {
+			if r := get("GET", path, test.host); (r.StatusCode != http.StatusMisdirectedRequest) != test.want {
+				t.Errorf("at %s, asked as %q for %s: %s", test.at, test.host, path, r.Status)
+			}
+		}
+	}
+}
+
+// Every answer says that it is what it is, and for nobody else.
+func TestServeHeaders(t *testing.T) {
+	get := desk(t, shelved(t), here, false)
+	for _, path := range []string{"/", "/style.css", "/file/clock-jump/redlock.svg", "/file/clock-jump/redlock.jsonl", "/run/clock-jump/redlock", "/nowhere", "/file/nowhere.txt"} {
+		for _, host := range []string{here, "evil.example"} {
+			r := get("GET", path, host)
+			policy := r.Header.Get("Content-Security-Policy")
+			if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'") {
+				t.Errorf("%s: the policy is %q", path, policy)
+			}
+			if r.Header.Get("X-Content-Type-Options") != "nosniff" || r.Header.Get("Content-Type") == "" || r.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+				t.Errorf("%s: %v", path, r.Header)
+			}
+			for name := range r.Header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%s: %s", path, name)
+				}
+			}
+		}
+	}
+}
+
+// Hostile names are text, in the list and on the page of a run.
+func TestServeHostile(t *testing.T) {
+	dir := t.TempDir()
+	s, err := scenarios.Find("pause-fenced")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build, err := clients.Find("single")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.FindRun("single")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, bad := range hostileNames {
+		o, err := scenarios.Simulate(s, run, build, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.History.Meta.Scenario, o.History.Meta.Lock, o.History.Meta.Label, o.History.Meta.On = bad, bad, bad, bad
+		for j := range o.History.Events {
+			e := &o.History.Events[j]
+			if e.Process == "c1" {
+				e.Process = bad
+			}
+			if e.Error != "" {
+				e.Error = bad
+			}
+		}
+		for j, c := range o.History.Meta.Clients {
+			if c == "c1" {
+				o.History.Meta.Clients[j] = bad
+			}
+		}
+		var b strings.Builder
+		if _, err := o.History.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, string(rune('a'+i))+".jsonl"), b.String())
+	}
+	if runtime.GOOS != "windows" {
+		write(t, filepath.Join(dir, "<img src=x onerror=alert(1)>\u202e?#%2e%0d\n.jsonl"), "{}")
+	}
+	get := desk(t, dir, here, false)
+	list := body(t, get("GET", "/", here))
+	if strings.ContainsAny(list, "\x1b\x00\u202e") || strings.Contains(list, "<img") || strings.Contains(list, "<script") || strings.Contains(list, "javascript:") && strings.Contains(list, `href="javascript:`) {
+		t.Errorf("the list:\n%s", list)
+	}
+	for _, link := range regexp.MustCompile(`href="(/[^"]*)"`).FindAllStringSubmatch(list, -1) {
+		r := get("GET", strings.ReplaceAll(link[1], "&#43;", "+"), here)
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("%q: %s", link[1], r.Status)
+		}
+		if data := body(t, r); r.Header.Get("Content-Type") == "text/html; charset=utf-8" && (strings.Contains(data, "<script>alert") || strings.Contains(data, "<img")) {
+			t.Errorf("%s is hostile", link[1])
+		}
+	}
+}
+
+// The program prints where it is, speaks to this machine, and ends with Ctrl-C, with somebody connected or not.
+func TestServeProgram(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nobody can interrupt a process there")
+	}
+	dir := shelved(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, os.Args[0], "serve", dir)
+	c.Env = append(c.Environ(), asProgram+"=1")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	c.Stderr = &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	at := regexp.MustCompile(`http://(127\.0\.0\.1:[0-9]+)/`).FindStringSubmatch(line)
+	if err != nil || at == nil {
+		c.Process.Kill()
+		c.Wait()
+		t.Fatalf("%q %v\n%s", line, err, said.String())
+	}
+	r, err := http.Get(at[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := body(t, r)
+	r.Body.Close()
+	if !strings.Contains(list, string(checker.Unsafe)) {
+		t.Errorf("the list:\n%s", list)
+	}
+	idle, err := net.Dial("tcp", at[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil || said.Len() > 0 {
+		t.Errorf("%v\n%s", err, said.String())
+	}
+	if _, err := net.Dial("tcp", at[1]); err == nil {
+		t.Error("somebody still listens")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "clock-jump", "redlock.jsonl")); err != nil {
+		t.Error(err)
+	}
+}

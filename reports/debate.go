@@ -1,0 +1,362 @@
+package reports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+)
+
+// A Debate is an argument about locks, claim by claim, with the runs that bear on it. [Debate.Files] makes a site of it, with
+// the text that is in this package: the verdicts in it are those of the runs, and stand nowhere else.
+type Debate struct {
+	Claims []DebateClaim // in the order of the argument
+	Runs   []DebateRun   // each once
+	// Command is what the site was made with, and Versions are of what its runs depend on.
+	Command  string
+	Versions []string
+}
+
+// A DebateClaim is what somebody says, and what the runs come to.
+type DebateClaim struct {
+	ID       string
+	Text     string
+	By       []DebateVoice
+	Kind     string // shown, refuted, agreed, or judgement
+	So       string // what the evidence comes to, in a sentence
+	Evidence []DebateEvidence
+}
+
+// A DebateVoice is who makes a claim, and where.
+type DebateVoice struct{ Who, Where string }
+
+// DebateEvidence is a run, and what is asked of it: what became of a property, or else what a quantity was.
+type DebateEvidence struct {
+	Run      string
+	Property checker.Property
+	Quantity checker.Quantity
+}
+
+// A DebateRun is one run of a debate.
+type DebateRun struct {
+	PageRun
+	Name    string // SCENARIO/LOCK, and /LABEL if there is one
+	Command string // which repeats it
+}
+
+// A DebateFile is one file of a site. Its name has slashes, and leads nowhere outside.
+type DebateFile struct {
+	Name string
+	Data []byte
+}
+
+// DebateSums is the file of a site that lists the others with their checksums, as sha256sum does. DebateMark is its first
+// line, and says whose site it is.
+const (
+	DebateSums = "SHA256SUMS"
+	DebateMark = "# Written by lockstep debate, which replaces what is listed here, and nothing else.\n"
+)
+
+// Files returns the site, in the order of the names; the sums come first. The same debate gives the same bytes. It is an error
+// if a claim has no text here, or if there is text about a claim that nobody makes.
+func (d Debate) Files() ([]DebateFile, error) {
+	s, err := newDebateSite(d)
+	if err != nil {
+		return nil, err
+	}
+	var files []DebateFile
+	for _, write := range []func() ([]DebateFile, error){s.pages, s.runPages, s.explorers, s.pictures} {
+		more, err := write()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	slices.SortFunc(files, func(a, b DebateFile) int { return strings.Compare(a.Name, b.Name) })
+	var sums strings.Builder
+	sums.WriteString(DebateMark)
+	for _, f := range files {
+		sum := sha256.Sum256(f.Data)
+		fmt.Fprintf(&sums, "%s  %s\n", hex.EncodeToString(sum[:]), f.Name)
+	}
+	return append([]DebateFile{{DebateSums, []byte(sums.String())}}, files...), nil
+}
+
+// A debateSite is a debate with its text and its links.
+type debateSite struct {
+	Debate
+	Chapters []*debateChapterView
+	runs     map[string]*debateRunView
+	order    []*debateRunView
+	claims   map[string]*debateClaimView
+}
+
+// newDebateSite puts claims, runs and text together.
+func newDebateSite(d Debate) (*debateSite, error) {
+	s := &debateSite{Debate: d, runs: map[string]*debateRunView{}, claims: map[string]*debateClaimView{}}
+	s.Command, s.Versions = printable(d.Command, debateTextMost), nil
+	for _, v := range d.Versions {
+		s.Versions = append(s.Versions, printable(v, debateNameMost))
+	}
+	for _, r := range d.Runs {
+		if s.runs[r.Name] != nil {
+			return nil, fmt.Errorf("the run %s is there twice", r.Name)
+		}
+		v := newDebateRunView(r)
+		s.runs[r.Name], s.order = v, append(s.order, v)
+	}
+	byID := map[string]DebateClaim{}
+	for _, c := range d.Claims {
+		byID[c.ID] = c
+	}
+	for _, chapter := range debateChapters {
+		v := &debateChapterView{debateChapter: chapter}
+		for _, entry := range chapter.Entries {
+			claim, ok := byID[entry.Claim]
+			if !ok {
+				return nil, fmt.Errorf("%s tells of claim %s, which nobody makes", chapter.File, entry.Claim)
+			}
+			delete(byID, entry.Claim)
+			c, err := s.claim(v, claim, entry)
+			if err != nil {
+				return nil, fmt.Errorf("claim %s: %w", entry.Claim, err)
+			}
+			v.Claims = append(v.Claims, c)
+			s.claims[entry.Claim] = c
+		}
+		s.Chapters = append(s.Chapters, v)
+	}
+	for _, c := range d.Claims {
+		if _, left := byID[c.ID]; left {
+			return nil, fmt.Errorf("claim %s has no text: %s", c.ID, c.Text)
+		}
+	}
+	for i, v := range s.order {
+		if slices.ContainsFunc(s.order[:i], func(o *debateRunView) bool { return o.File == v.File }) {
+			return nil, fmt.Errorf("the run %s has the file of another, %s", v.Name, v.File)
+		}
+	}
+	return s, nil
+}
+
+// A debatePage is what every page of the site needs.
+type debatePage struct {
+	Site   *debateSite
+	Title  string
+	Here   string // the name of the file
+	Root   string // the way to the top: nothing, or ../
+	Policy string
+	Style  template.CSS
+}
+
+// page starts a page. Pages of the article have no script, and show only what is in the directory.
+func (s *debateSite) page(here, title string) debatePage {
+	p := debatePage{Site: s, Title: title, Here: here, Style: debateStyle}
+	p.Root = strings.Repeat("../", strings.Count(here, "/"))
+	p.Policy = "default-src 'none'; style-src " + hashSource(string(debateStyle)) +
+		"; img-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'"
+	return p
+}
+
+// pages writes the article.
+func (s *debateSite) pages() ([]DebateFile, error) {
+	var files []DebateFile
+	add := func(name, kind string, data any) error {
+		var b bytes.Buffer
+		if err := s.templates().ExecuteTemplate(&b, kind, data); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, DebateFile{name, b.Bytes()})
+		return nil
+	}
+	if err := add("index.html", "index", s.page("index.html", debateTitle)); err != nil {
+		return nil, err
+	}
+	for i, c := range s.Chapters {
+		err := add(c.File, "chapter", struct {
+			debatePage
+			Chapter        *debateChapterView
+			Number         int
+			Notes          []*debateNote
+			Before, Beyond *debateLink
+		}{s.page(c.File, c.Title), c, i + 1, c.notes, s.neighbour(i - 1), s.neighbour(i + 1)})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := add("conclusion.html", "conclusion", s.page("conclusion.html", "What is left")); err != nil {
+		return nil, err
+	}
+	return files, add("how.html", "how", s.page("how.html", "How this was computed"))
+}
+
+// A debateLink leads to another page.
+type debateLink struct{ File, Title string }
+
+func (s *debateSite) neighbour(chapter int) *debateLink {
+	switch {
+	case chapter < 0:
+		return &debateLink{"index.html", "Introduction"}
+	case chapter < len(s.Chapters):
+		return &debateLink{s.Chapters[chapter].File, s.Chapters[chapter].Title}
+	}
+	return &debateLink{"conclusion.html", "What is left"}
+}
+
+// runPages writes a page for each run: to explore it with the script, and to read it without.
+func (s *debateSite) runPages() ([]DebateFile, error) {
+	var files []DebateFile
+	for _, r := range s.order {
+		figure, err := PageFigure(r.PageRun)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		p := s.page(r.File, r.Name)
+		p.Policy = strings.Replace(PagePolicy, "style-src ", "style-src "+hashSource(string(debateStyle))+" ", 1)
+		var b bytes.Buffer
+		err = s.templates().ExecuteTemplate(&b, "run", struct {
+			debatePage
+			Run        *debateRunView
+			Claims     []*debateClaimView
+			Figure     template.HTML
+			PageStyle  template.CSS
+			PageScript template.JS
+		}{p, r, s.citing(r), figure, PageStyle, PageScript})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		files = append(files, DebateFile{r.File, b.Bytes()})
+	}
+	return files, nil
+}
+
+// citing lists the claims that a run is evidence for.
+func (s *debateSite) citing(r *debateRunView) []*debateClaimView {
+	var claims []*debateClaimView
+	for _, chapter := range s.Chapters {
+		for _, c := range chapter.Claims {
+			if slices.ContainsFunc(c.Answers, func(a debateAnswer) bool { return a.Run == r }) {
+				claims = append(claims, c)
+			}
+		}
+	}
+	return claims
+}
+
+// explorers writes what the article has in its frames: the run that it draws, with the one that differs from it.
+func (s *debateSite) explorers() ([]DebateFile, error) {
+	var files []DebateFile
+	for _, chapter := range s.Chapters {
+		for _, c := range chapter.Claims {
+			var runs []PageRun
+			for _, r := range c.Explored {
+				runs = append(runs, r.PageRun)
+			}
+			var b bytes.Buffer
+			if err := Page(&b, runs...); err != nil {
+				return nil, fmt.Errorf("claim %s: %w", c.ID, err)
+			}
+			files = append(files, DebateFile{c.Explorer, b.Bytes()})
+		}
+	}
+	return files, nil
+}
+
+// pictures draws the runs that the article shows.
+func (s *debateSite) pictures() ([]DebateFile, error) {
+	var files []DebateFile
+	for _, r := range s.order {
+		if !r.drawn {
+			continue
+		}
+		var b bytes.Buffer
+		if err := r.timeline.WriteSVG(&b); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		files = append(files, DebateFile{r.Picture, b.Bytes()})
+	}
+	return files, nil
+}
+
+// Safe counts the runs with the verdict SAFE.
+func (s *debateSite) Safe() int { return s.count(checker.Safe) }
+
+// Unsafe counts the runs with the verdict UNSAFE.
+func (s *debateSite) Unsafe() int { return s.count(checker.Unsafe) }
+
+func (s *debateSite) count(v checker.Verdict) int {
+	n := 0
+	for _, r := range s.order {
+		if r.Result.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Order lists the runs.
+func (s *debateSite) Order() []*debateRunView { return s.order }
+
+// Drawn is a run that the article draws, by its name.
+func (s *debateSite) Drawn(name string) (*debateRunView, error) {
+	r := s.runs[name]
+	if r == nil {
+		return nil, fmt.Errorf("there is no run %s", name)
+	}
+	r.drawn = true
+	return r, nil
+}
+
+// Deciding lists the assumptions that the runs broke, each with the claims that it decides.
+func (s *debateSite) Deciding() []debateDeciding {
+	var all []debateDeciding
+	for _, a := range checker.Assumptions() {
+		d := debateDeciding{Assumption: a, Meaning: assumptionMeaning[a]}
+		for _, chapter := range s.Chapters {
+			for _, c := range chapter.Claims {
+				if slices.Contains(c.Broken, a) {
+					d.Claims = append(d.Claims, c)
+				}
+			}
+		}
+		if len(d.Claims) > 0 {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// A debateDeciding is an assumption, and the claims that it decides.
+type debateDeciding struct {
+	Assumption checker.Assumption
+	Meaning    string
+	Claims     []*debateClaimView
+}
+
+// assumptionMeaning says what the environment promises.
+var assumptionMeaning = map[checker.Assumption]string{
+	checker.BoundedPause:      "No process stands still for longer than its lease leaves room for.",
+	checker.BoundedClockError: "No clock jumps, and none errs in its rate by more than the allowance.",
+	checker.BoundedDelay:      "No message takes longer than the lease that it was sent under.",
+	checker.DurableNodes:      "What a server has acknowledged it still knows, after a restart or a failover.",
+	checker.None:              "The environment keeps all its promises, and the lock is at fault.",
+}
+
+var (
+	//go:embed debate/site.html
+	debateHTML string
+	//go:embed debate/site.css
+	debateCSS   string
+	debateStyle = template.CSS(debateCSS)
+)
+
+// templates are those of the site, with the words that need to know where claims stand.
+func (s *debateSite) templates() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"prose": s.prose}).Parse(debateHTML))
+}

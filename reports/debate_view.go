@@ -1,0 +1,342 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+)
+
+// A debateChapterView is a chapter with its claims and its notes.
+type debateChapterView struct {
+	debateChapter
+	Claims []*debateClaimView
+	notes  []*debateNote
+}
+
+// A debateClaimView is a claim with its text and what its runs say.
+type debateClaimView struct {
+	DebateClaim
+	debateEntry
+	Chapter  *debateChapterView
+	Voices   []debateSpoken
+	Answers  []debateAnswer
+	Broken   []checker.Assumption // those that the violations of what is asked broke
+	Shown    *debateRunView
+	Explored []*debateRunView
+	Explorer string
+}
+
+// A debateSpoken is a voice with its note.
+type debateSpoken struct {
+	Who  string
+	Note *debateNote
+	Ref  string // where the note leads back to
+}
+
+// A debateNote is a source, at the end of the chapter.
+type debateNote struct {
+	Number int
+	debateSource
+	Refs []string
+}
+
+// A debateAnswer is what a run has to say to what is asked of it.
+type debateAnswer struct {
+	Run      *debateRunView
+	Asked    string
+	Status   checker.Status // empty for a quantity
+	Text     string
+	Violated bool
+}
+
+// claim makes the view of a claim.
+func (s *debateSite) claim(chapter *debateChapterView, claim DebateClaim, entry debateEntry) (*debateClaimView, error) {
+	c := &debateClaimView{DebateClaim: claim, debateEntry: entry, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html"}
+	if debateKinds[claim.Kind] == "" {
+		return nil, fmt.Errorf("a claim is shown, refuted, agreed or judgement, not %q", claim.Kind)
+	}
+	c.DebateClaim.Text, c.DebateClaim.So = printable(claim.Text, debateTextMost), printable(claim.So, debateTextMost)
+	for _, v := range claim.By {
+		if err := chapter.cite(c, v); err != nil {
+			return nil, err
+		}
+	}
+	broken := map[checker.Assumption]bool{}
+	for _, e := range claim.Evidence {
+		r := s.runs[e.Run]
+		if r == nil {
+			return nil, fmt.Errorf("there is no run %s", e.Run)
+		}
+		a, err := r.answer(e)
+		if err != nil {
+			return nil, err
+		}
+		c.Answers = append(c.Answers, a)
+		for _, v := range r.Result.Violations {
+			if v.Property == e.Property && e.Quantity == "" {
+				broken[v.Assumption] = true
+			}
+		}
+	}
+	for _, a := range checker.Assumptions() {
+		if broken[a] {
+			c.Broken = append(c.Broken, a)
+		}
+	}
+	for i, name := range entry.Runs {
+		if !slices.ContainsFunc(claim.Evidence, func(e DebateEvidence) bool { return e.Run == name }) {
+			return nil, fmt.Errorf("the run %s is drawn and is no evidence", name)
+		}
+		r := s.runs[name]
+		if i == 0 {
+			c.Shown, r.drawn = r, true
+		}
+		c.Explored = append(c.Explored, r)
+	}
+	if c.Shown == nil {
+		return nil, fmt.Errorf("no run is drawn")
+	}
+	return c, nil
+}
+
+// cite adds a voice, and its note if the chapter has not got it yet.
+func (v *debateChapterView) cite(c *debateClaimView, voice DebateVoice) error {
+	source, err := debateSourceOf(voice)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(v.notes, func(n *debateNote) bool { return n.debateSource == source })
+	if i < 0 {
+		i = len(v.notes)
+		v.notes = append(v.notes, &debateNote{Number: i + 1, debateSource: source})
+	}
+	note := v.notes[i]
+	ref := fmt.Sprintf("cite-%s-%d", c.ID, note.Number)
+	note.Refs = append(note.Refs, ref)
+	c.Voices = append(c.Voices, debateSpoken{source.Who, note, ref})
+	return nil
+}
+
+// KindText is the verdict on the claim, in words.
+func (c *debateClaimView) KindText() string { return debateKinds[c.Kind] }
+
+var debateKinds = map[string]string{
+	"shown": "Shown", "refuted": "Refuted", "agreed": "Agreed", "judgement": "Judgement",
+}
+
+// Tally says how the runs of a claim came out.
+func (c *debateClaimView) Tally() string {
+	var kept, violated, figures int
+	for _, a := range c.Answers {
+		switch {
+		case a.Violated:
+			violated++
+		case a.Status == "":
+			figures++
+		default:
+			kept++
+		}
+	}
+	var parts []string
+	if violated > 0 {
+		parts = append(parts, fmt.Sprintf("violated in %d", violated))
+	}
+	if kept > 0 {
+		parts = append(parts, fmt.Sprintf("kept in %d", kept))
+	}
+	if figures > 0 {
+		parts = append(parts, count(figures, "figure"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// BrokenText names the assumptions that the violations broke.
+func (c *debateClaimView) BrokenText() string {
+	var all []string
+	for _, a := range c.Broken {
+		if a == checker.None {
+			all = append(all, "none: the lock is at fault")
+		} else {
+			all = append(all, string(a))
+		}
+	}
+	if len(all) == 0 {
+		return "nothing was violated"
+	}
+	return strings.Join(all, ", ")
+}
+
+// A debateSpeaker is somebody who makes a claim, in one place or in several.
+type debateSpeaker struct {
+	Before string // what stands before the name in a list
+	Who    string
+	Voices []debateSpoken
+}
+
+// Speaking lists who makes the claim, each once.
+func (c *debateClaimView) Speaking() []debateSpeaker {
+	var all []debateSpeaker
+	for _, v := range c.Voices {
+		i := slices.IndexFunc(all, func(s debateSpeaker) bool { return s.Who == v.Who })
+		if i < 0 {
+			i = len(all)
+			all = append(all, debateSpeaker{Before: ", ", Who: v.Who})
+		}
+		all[i].Voices = append(all[i].Voices, v)
+	}
+	for _, s := range all {
+		slices.SortFunc(s.Voices, func(a, b debateSpoken) int { return a.Note.Number - b.Note.Number })
+	}
+	if n := len(all); n > 0 {
+		all[n-1].Before = " and "
+		all[0].Before = ""
+	}
+	return all
+}
+
+// Alone reports whether one person makes the claim.
+func (c *debateClaimView) Alone() bool {
+	all := c.Speaking()
+	return len(all) == 1 && all[0].Who != debateVoices["the documents"]
+}
+
+// Asks names the properties that the claim is about.
+func (c *debateClaimView) Asks() []string {
+	var all []string
+	for _, a := range c.Answers {
+		if a.Status != "" && !slices.Contains(all, a.Asked) {
+			all = append(all, a.Asked)
+		}
+	}
+	return all
+}
+
+// Speakers names who makes the claim, each once.
+func (c *debateClaimView) Speakers() string {
+	var who []string
+	for _, s := range c.Speaking() {
+		who = append(who, s.Who)
+	}
+	return strings.Join(who, ", ")
+}
+
+// A debateRunView is a run as the site shows it.
+type debateRunView struct {
+	DebateRun
+	File, Picture string
+	drawn         bool
+	timeline      *Timeline
+	head          heading
+}
+
+// How much is shown of what comes from outside, in characters.
+const (
+	debateNameMost = 120
+	debateTextMost = 1000
+)
+
+var notInFile = regexp.MustCompile(`[^a-z0-9-]+`)
+
+func newDebateRunView(r DebateRun) *debateRunView {
+	name := notInFile.ReplaceAllString(strings.ToLower(printable(r.Name, debateNameMost)), "-")
+	r.Title, r.Name, r.Command = printable(r.Title, debateTextMost), printable(r.Name, debateNameMost), printable(r.Command, debateTextMost)
+	return &debateRunView{
+		DebateRun: r, File: "runs/" + name + ".html", Picture: "runs/" + name + ".svg",
+		timeline: NewTimeline(r.History, r.Result), head: newHeading(r.History, r.Result),
+	}
+}
+
+// answer reads what was asked of a run from its result.
+func (r *debateRunView) answer(e DebateEvidence) (debateAnswer, error) {
+	if e.Quantity != "" {
+		for _, m := range r.Measurements {
+			if m.Quantity == e.Quantity {
+				return debateAnswer{Run: r, Asked: string(e.Quantity), Text: printable(m.Text, debateTextMost)}, nil
+			}
+		}
+		return debateAnswer{}, fmt.Errorf("%s does not report %s", r.Name, e.Quantity)
+	}
+	a := debateAnswer{Run: r, Asked: string(e.Property), Status: r.Result.Status(e.Property)}
+	a.Violated = a.Status == checker.Violated
+	var why []string
+	for _, v := range r.Result.Violations {
+		if text := broken(v.Assumption); v.Property == e.Property && !slices.Contains(why, text) {
+			why = append(why, text)
+		}
+	}
+	a.Text = strings.Join(why, ", ")
+	return a, nil
+}
+
+// Verdict, Outcome and Reason are those of the picture.
+func (r *debateRunView) Verdict() checker.Verdict { return r.Result.Verdict }
+func (r *debateRunView) Outcome() string          { return r.head.outcome }
+func (r *debateRunView) Reason() string           { return r.head.reason }
+
+// Class is the verdict as a name for the style.
+func (r *debateRunView) Class() string { return strings.ToLower(string(r.Result.Verdict)) }
+
+// Height is that of the picture, for a width of 1200.
+func (r *debateRunView) Height() int { return int(r.timeline.figure.height.Points() + 0.5) }
+
+// Alt says in words what the picture shows.
+func (r *debateRunView) Alt() string {
+	return fmt.Sprintf("Timeline of the run %s. %s. %s.", printable(r.Name, 160), r.head.outcome, strings.TrimRight(r.head.reason, "."))
+}
+
+// Checksum is that of the trace.
+func (r *debateRunView) Checksum() string { return printable(r.History.Meta.Checksum, debateNameMost) }
+
+// Seed is what all draws of the run derive from.
+func (r *debateRunView) Seed() uint64 { return r.History.Meta.Seed }
+
+// Text is the timeline as text.
+func (r *debateRunView) Text() (string, error) {
+	var b bytes.Buffer
+	err := Text(&b, r.History, r.Result, TextOptions{Measurements: r.Measurements})
+	return b.String(), err
+}
+
+// Why explains the first violation, in sentences in the order of causes.
+func (r *debateRunView) Why() []string {
+	if len(r.Result.Violations) == 0 {
+		return nil
+	}
+	var all []string
+	for _, s := range checker.Explain(r.History, r.Result.Violations[0]) {
+		all = append(all, printable(s.Text, 4*Width))
+	}
+	return all
+}
+
+// FirstViolated is the property that Why is about.
+func (r *debateRunView) FirstViolated() checker.Property { return r.Result.Violations[0].Property }
+
+var (
+	proseClaim = regexp.MustCompile(`\{([0-9]+[ab]?)\}`)
+	proseCode  = regexp.MustCompile("`([^`]+)`")
+	proseEm    = regexp.MustCompile(`\*([^*]+)\*`)
+)
+
+// prose makes HTML of a sentence of the article: {10} is a link to claim 10, `SET` is code, and *this* is stressed.
+func (s *debateSite) prose(text string) (template.HTML, error) {
+	var err error
+	text = template.HTMLEscapeString(text)
+	text = proseClaim.ReplaceAllStringFunc(text, func(m string) string {
+		id := strings.Trim(m, "{}")
+		c := s.claims[id]
+		if c == nil {
+			err = fmt.Errorf("%q speaks of claim %s, which is not there", text, id)
+			return m
+		}
+		return fmt.Sprintf(`<a href="%s#claim-%s">claim %s</a>`, c.Chapter.File, id, id)
+	})
+	text = proseCode.ReplaceAllString(text, "<code>$1</code>")
+	text = proseEm.ReplaceAllString(text, "<em>$1</em>")
+	return template.HTML(text), err
+}
