@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"image/color"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -22,7 +21,7 @@ func (f *figure) draw(c draw.Canvas) {
 // plot is the part of the figure that has an axis.
 func (f *figure) plot() *plot.Plot {
 	pl := plot.New()
-	pl.BackgroundColor = color.Transparent
+	pl.BackgroundColor = nil
 	pl.HideY()
 	pl.Y.Padding, pl.X.Padding = 0, 0
 	pl.Y.Min, pl.Y.Max = 0, 1

@@ -13,7 +13,7 @@ import (
 )
 
 // writeArtifacts writes what is left of a run into a directory for its scenario: LOCK[-for-REFERENCE][-LABEL].txt, .svg and
-// .png with the timeline, and .jsonl with the history.
+// .png with the timeline, .html to step through it, and .jsonl with the history.
 func writeArtifacts(dir string, o *scenarios.Outcome) error {
 	dir = filepath.Join(dir, o.Scenario.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -28,7 +28,7 @@ func writeArtifacts(dir string, o *scenarios.Outcome) error {
 	}
 	name = filepath.Join(dir, name)
 	// What an earlier run has left there is not what this one has come to.
-	for _, ending := range []string{".report.txt", ".txt", ".svg", ".png", ".jsonl"} {
+	for _, ending := range []string{".report.txt", ".txt", ".svg", ".png", ".html", ".jsonl"} {
 		if (o.Report != nil) != (ending == ".report.txt") {
 			os.Remove(name + ending) // most often there is none
 		}
@@ -50,6 +50,7 @@ func writeArtifacts(dir string, o *scenarios.Outcome) error {
 		}},
 		{".svg", timeline.WriteSVG},
 		{".png", timeline.WritePNG},
+		{".html", func(w io.Writer) error { return reports.Page(w, pageRuns([]*scenarios.Outcome{o})...) }},
 		{".jsonl", func(w io.Writer) error {
 			_, err := o.History.WriteTo(w)
 			return err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
@@ -98,6 +99,10 @@ func (f *runFlags) tell(c *cobra.Command, cases []scenarios.Case, outcomes []*sc
 		return errors.Join(failed, writeJUnit(f.ci.junit, append(f.findings(ended), f.missing(cases, outcomes, failed)...), start, took))
 	}
 	out := c.OutOrStdout()
+	bar := progressbar.DefaultSilent(int64(len(outcomes)))
+	if f.out != "" && !f.json && !f.verbose {
+		bar = progress(c.ErrOrStderr(), len(outcomes)) // pictures take longer than runs
+	}
 	for _, o := range outcomes {
 		if f.json {
 			if err := f.printJSON(out, o); err != nil {
@@ -108,14 +113,17 @@ func (f *runFlags) tell(c *cobra.Command, cases []scenarios.Case, outcomes []*sc
 			printTimeline(out, o)
 		}
 		if f.out != "" {
+			bar.Describe("writing " + o.Scenario.Name)
 			if err := writeArtifacts(f.out, o); err != nil {
 				return err
 			}
+			bar.Add(1)
 		}
 		if o.Report != nil {
 			fmt.Fprintf(c.ErrOrStderr(), "\n%s, %s, seed %d: %s\n", o.Scenario.Name, who(o), o.History.Meta.Seed, o.Report)
 		}
 	}
+	bar.Finish()
 	if !f.json {
 		printTable(out, outcomes, took)
 		if f.ci.baseline == nil {

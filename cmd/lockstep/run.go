@@ -47,7 +47,7 @@ func (f *runFlags) common(c *cobra.Command) {
 
 // onServers are the options that say where a run takes place.
 func (f *runFlags) onServers(c *cobra.Command) {
-	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim; redis: servers for the run; or your own: redis://HOST:PORT")
+	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim; redis: servers for the run; or yours: redis://HOST:PORT")
 	c.Flags().Float64Var(&f.speed, "speed", 0, "on redis: the divisor of durations, at most (default what each page bears)")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
 	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to do a run that was only unlucky or lucky")
