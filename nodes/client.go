@@ -241,6 +241,8 @@ func (p *Client) answer(q question) (a answer) {
 		c.mu.Unlock()
 	case q.End:
 		p.end()
+	case q.Late != nil:
+		p.stood(*q.Late)
 	}
 	p.awake()
 	return a

@@ -42,8 +42,9 @@ type process struct {
 	client  *Client // nil for servers
 	proxy   *Proxy  // nil for clients
 	paused  bool
-	pauses  int // so far, to tell the end of one from the end of another
-	pauseID int // the fault that paused it
+	resumed time.Duration // when it was last
+	pauses  int           // so far, to tell the end of one from the end of another
+	pauseID int           // the fault that paused it
 	crashed bool
 	crashes int
 	ahead   time.Duration // how far its wall clock is ahead

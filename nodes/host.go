@@ -45,7 +45,8 @@ type question struct {
 	Pause  time.Duration `json:"pause,omitempty"`
 	End    bool          `json:"end,omitempty"`  // of the lane
 	Bite   []int         `json:"bite,omitempty"` // faults of its clocks that it has met
-	Set    int           `json:"set,omitempty"`  // its clocks are set (setClocks.Nr); not answered
+	Late   *lateness     `json:"late,omitempty"`
+	Set    int           `json:"set,omitempty"` // its clocks are set (setClocks.Nr); not answered
 }
 
 type hello struct {
@@ -89,6 +90,7 @@ func Join(c Contact) (*Host, error) {
 	if a.Clocks != nil {
 		h.clocks.set(*a.Clocks)
 	}
+	go h.watchForStalls()
 	return h, nil
 }
 

@@ -188,7 +188,7 @@ func (c *Cluster) resume(p *process) (did bool, act func()) {
 	if !p.paused {
 		return false, nil
 	}
-	p.paused = false
+	p.paused, p.resumed = false, c.Now()
 	c.changed.Broadcast()
 	if p.client != nil {
 		return true, p.client.resume

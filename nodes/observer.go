@@ -98,6 +98,9 @@ func (o *observer) next() time.Time {
 
 // jump moves the wall clock of the node. It says whether any key was the worse, or the better, for it.
 func (o *observer) jump(by time.Duration) (felt bool, err error) {
+	if by == 0 { // a primary without enough replicas takes no write, not even one that changes nothing
+		return false, nil
+	}
 	moved, err := o.server.Jump(by)
 	if err != nil {
 		return false, err

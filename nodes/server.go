@@ -28,11 +28,17 @@ var ErrNoServer = errors.New("redis-server is not on the PATH; install it (Debia
 // oldest is the first version of redis-server that tells when a key ends (PEXPIRETIME), and that logs it as an absolute time.
 const oldest = 7
 
-// FindServer says why there is no redis-server that can be started: [ErrNoServer], or one that is too old. It is nil if
-// there is one.
+// FindServer says why no redis-server can be started: [ErrNoServer], one that is too old, or no place for its files. It is nil
+// if there is one.
 func FindServer() error {
-	_, err := findServer()
-	return err
+	if _, err := findServer(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "lockstep-")
+	if err != nil {
+		return fmt.Errorf("there is no place for the files of redis-server: %w; set TMPDIR to a directory that can be written to", err)
+	}
+	return os.Remove(dir)
 }
 
 var versionOf = regexp.MustCompile(`v=((\d+)[0-9.]*)`)

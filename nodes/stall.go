@@ -31,6 +31,40 @@ func (c *Cluster) watchForStalls() {
 	}
 }
 
+// A client that does not get to run for so long does not do at its time what the page says, and nothing is proved.
+const (
+	clientStall     = 150 * time.Millisecond
+	clientStallPoll = 50 * time.Millisecond
+)
+
+// lateness is when a client process stood still, since the start of the run.
+type lateness struct {
+	From time.Duration `json:"from"`
+	For  time.Duration `json:"for"`
+}
+
+// watchForStalls tells the cluster if this process does not get to run. It cannot tell a busy machine from a pause; the
+// cluster can.
+func (h *Host) watchForStalls() {
+	for {
+		start := time.Now()
+		time.Sleep(clientStallPoll)
+		if late := time.Since(start) - clientStallPoll; late > clientStall {
+			h.ask(question{Late: &lateness{start.Sub(h.start), late}})
+		}
+	}
+}
+
+// stood ends the run if the client stood still though no fault had stopped it, before the end of its lane.
+func (p *Client) stood(l lateness) {
+	c := p.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p.open && !p.paused && !p.crashed && p.resumed < l.From {
+		c.fail(fmt.Errorf("%w: %s stood still for %v, from %v on", ErrStalled, p.name, l.For.Round(time.Millisecond), l.From.Round(time.Millisecond)))
+	}
+}
+
 // timed calls f, in which the server carries out a command, and ends the run if that takes too long without a fault.
 func (n *realNode) timed(word string, f func()) {
 	c, p := n.c, n.proxy

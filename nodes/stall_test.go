@@ -35,3 +35,21 @@ func TestNoStall(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A client that stood still proves nothing, unless a fault had stopped it.
+func TestStalledClientEndsTheRun(t *testing.T) {
+	c, c1, _ := startCluster(t)
+	late := lateness{From: c.Now(), For: 2 * clientStall}
+	c1.stood(late) // before its lane
+	c1.open = true
+	c1.resumed = late.From + time.Millisecond
+	c1.stood(late) // a pause has just ended
+	if err := c.Err(); err != nil {
+		t.Fatal(err)
+	}
+	c1.resumed = 0
+	c1.stood(late)
+	if err := c.Err(); !errors.Is(err, ErrStalled) {
+		t.Errorf("a client that stood still: %v", err)
+	}
+}

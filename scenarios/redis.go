@@ -204,6 +204,22 @@ func CheckRedis(s *Scenario, run Section, speed float64) error {
 	return nil
 }
 
+// checkSyncs refuses what would be another story at another speed: which writes have reached the disk. A server syncs once a
+// second, whatever the speed.
+func (r Section) checkSyncs(speed float64) error {
+	if speed == 1 {
+		return nil
+	}
+	kind := nodes.Persistence(r.Persistence)
+	for _, step := range r.lane(Nemesis) {
+		crash, ok := faultOf(step).(sim.Crash)
+		if ok && (kind == nodes.AOFEverysecSlow || kind == nodes.AOFEverysec && crash.Power) {
+			return fmt.Errorf("at speed %v %s is another story with persistence=%s: a server syncs once a second, whatever the speed; write speed=1", speed, crash, kind)
+		}
+	}
+	return nil
+}
+
 func (r Section) checkReal(speed float64) error {
 	if !(speed > 0) {
 		return fmt.Errorf("speed %v: it must be above zero", speed)
@@ -217,6 +233,9 @@ func (r Section) checkReal(speed float64) error {
 	if ttl := r.faster(speed).TTL; ttl < leastTTL {
 		return fmt.Errorf("at speed %v the TTL of %v is %v, and real servers need %v; the greatest speed for this run is %v",
 			speed, r.TTL, ttl, leastTTL, float64(r.TTL)/float64(leastTTL))
+	}
+	if err := r.checkSyncs(speed); err != nil {
+		return err
 	}
 	if err := r.checkRealGroup(speed); err != nil {
 		return err

@@ -47,7 +47,7 @@ func (f *runFlags) common(c *cobra.Command) {
 
 // onServers are the options that say where a run takes place.
 func (f *runFlags) onServers(c *cobra.Command) {
-	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim; redis: servers for the run; or yours: redis://HOST:PORT")
+	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim; redis (servers for the run); or yours: redis://HOST")
 	c.Flags().Float64Var(&f.speed, "speed", 0, "on redis: the divisor of durations, at most (default what each page bears)")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
 	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to do a run that was only unlucky or lucky")
@@ -103,10 +103,10 @@ SCENARIO/RUN names one run, --lock puts any lock in the place of the one that th
   lockstep run --lock redsync
   lockstep run failover-lag/single --lock redislock -v
   lockstep run --json | jq 'select(.verdict != "SAFE")'
-  lockstep run --out results                        timelines (text, SVG, PNG) and histories
+  lockstep run --out results                        timelines (text, SVG, PNG, HTML) and histories
   lockstep run --junit report.xml                   for CI servers; see docs/ci.md
   lockstep run --lock redsync --against verdicts.json
-  lockstep run pause-after-acquire redlock-calm --on redis --speed 20
+  lockstep run pause-after-acquire redlock-calm --on redis
   lockstep run pause-after-acquire --on redis://localhost:6379
   lockstep run --rewrite my-scenario.txtar          renew the timelines in the file`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
