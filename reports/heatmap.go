@@ -146,7 +146,7 @@ func (m *HeatMap) WriteSVG(w io.Writer) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(forTheWeb(b.Bytes(), f.height, m.Title, m.Subtitle))
+	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, f.height, m.Title, m.Subtitle))
 	return err
 }
 

@@ -43,7 +43,7 @@ func (pl *Plot) WriteSVG(w io.Writer) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(forTheWeb(b.Bytes(), pl.height, plotText(pl.Title), plotText(pl.Subtitle)))
+	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, pl.height, plotText(pl.Title), plotText(pl.Subtitle)))
 	return err
 }
 

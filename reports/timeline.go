@@ -43,17 +43,17 @@ func (t *Timeline) WriteSVG(w io.Writer) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(forTheWeb(b.Bytes(), t.figure.height, t.Title(), t.figure.head.reason))
+	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, t.figure.height, t.Title(), t.figure.head.reason))
 	return err
 }
 
 // forTheWeb replaces the head that gonum writes: pictures are measured in pixels there, one that is read aloud needs a
 // title, and the fonts of gonum may be missing. Arial and Helvetica have the widths of Liberation Sans.
-func forTheWeb(svg []byte, height vg.Length, title, desc string) []byte {
+func forTheWeb(svg []byte, width, height vg.Length, title, desc string) []byte {
 	_, body, _ := bytes.Cut(svg, []byte(`<g transform=`))
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.5g %.5g" role="img" font-family="%s">`+"\n",
-		figureWidth.Points(), height.Points(), fonts)
+		width.Points(), height.Points(), fonts)
 	fmt.Fprintf(&b, "<title>%s</title>\n<desc>%s</desc>\n<g transform=", html.EscapeString(title), html.EscapeString(desc))
 	b.Write(bytes.ReplaceAll(body, []byte("font-family:Liberation Sans;font-variant:normal;"), nil))
 	return b.Bytes()

@@ -2,10 +2,10 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -42,6 +42,7 @@ it could not be run, or was interrupted.`,
   lockstep matrix --lock redlock --lock redsync
   lockstep matrix --lock single,redislock clock-jump failover-lag retried-set
   lockstep matrix --seeds 20
+  lockstep matrix --lock single,redlock,redsync --out results     as a picture
   lockstep matrix --on both --repeat 3 pause-after-acquire crash-restart-5
   lockstep matrix --json | jq '.groups[].rows[].cells[] | select(.against == "worse")'`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -52,6 +53,8 @@ it could not be run, or was interrupted.`,
 				return errors.New("--json and --markdown are two formats; choose one")
 			}
 			switch {
+			case f.on == onBoth && f.out != "":
+				return errors.New("--out writes the matrix of one world; --on both prints how far two agree")
 			case f.on == onBoth && seeds != 1:
 				return errors.New("--seeds goes with one world; --on both repeats runs with one seed: --repeat")
 			case f.on == onBoth:
@@ -66,10 +69,7 @@ it could not be run, or was interrupted.`,
 			w := c.OutOrStdout()
 			switch {
 			case f.json:
-				enc := json.NewEncoder(w)
-				enc.SetEscapeHTML(false)
-				enc.SetIndent("", "  ")
-				err = enc.Encode(m)
+				err = writeMatrixJSON(w, m)
 			case markdown:
 				err = m.WriteMarkdown(w)
 			default:
@@ -77,6 +77,15 @@ it could not be run, or was interrupted.`,
 			}
 			if err != nil {
 				return err
+			}
+			if f.out != "" {
+				files, err := writeMatrix(f.out, m)
+				if err != nil {
+					return err
+				}
+				if !f.json && !markdown {
+					fmt.Fprintf(w, "\nwritten: %s\n", strings.Join(files, ", "))
+				}
 			}
 			return f.matrixStatus(m)
 		},
@@ -88,6 +97,7 @@ it could not be run, or was interrupted.`,
 	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is the worst of them")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
+	c.Flags().StringVar(&f.out, "out", "", "write matrix.svg, .png, .md and .json to this directory")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
 	return c
 }
@@ -128,6 +138,11 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*reports.
 		return nil, err
 	}
 	chosen = merged(chosen)
+	if f.out != "" { // before the runs, which take their time
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return nil, err
+		}
+	}
 	var cases []scenarios.Case
 	for i := range seeds {
 		seed := f.seed

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"lockstep/reports"
+	"lockstep/scenarios"
+)
+
+// writeMatrixJSON writes a matrix for programs.
+func writeMatrixJSON(w io.Writer, m *reports.Matrix) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(m)
+}
+
+// writeMatrix writes a matrix into a directory: matrix.svg and matrix.png, the picture; matrix.md, to be read; matrix.json, for
+// programs. Nothing is written unless all of it can be drawn. In the SVG a cell leads to its run where lockstep run --out has
+// left that in the same directory.
+func writeMatrix(dir string, m *reports.Matrix) ([]string, error) {
+	picture := &reports.MatrixPicture{Matrix: m, Link: func(c *reports.MatrixCell) string { return pageOf(dir, c) }}
+	type file struct {
+		name string
+		data bytes.Buffer
+	}
+	var files []*file
+	for _, form := range []struct {
+		ending string
+		write  func(io.Writer) error
+	}{
+		{".svg", picture.WriteSVG},
+		{".png", picture.WritePNG},
+		{".md", m.WriteMarkdown},
+		{".json", func(w io.Writer) error { return writeMatrixJSON(w, m) }},
+	} {
+		f := &file{name: filepath.Join(dir, "matrix"+form.ending)}
+		if err := form.write(&f.data); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		files = append(files, f)
+	}
+	var names []string
+	for _, f := range files {
+		if err := scenarios.WriteFile(f.name, f.data.Bytes()); err != nil {
+			return nil, err
+		}
+		names = append(names, f.name)
+	}
+	return names, nil
+}
+
+// pageOf is the URL of the page of a cell's run, relative to a directory, and empty unless the page is there. Its name is that
+// which writeArtifacts gives it.
+func pageOf(dir string, c *reports.MatrixCell) string {
+	parts := strings.Split(c.Run, "/") // SCENARIO/REFERENCE[/LABEL]
+	if len(parts) < 2 {
+		return ""
+	}
+	name := c.Lock
+	if parts[1] != c.Lock {
+		name += "-for-" + parts[1]
+	}
+	for _, label := range parts[2:] {
+		name += "-" + label
+	}
+	page := path.Join(parts[0], name+".html")
+	if !filepath.IsLocal(filepath.FromSlash(page)) {
+		return ""
+	}
+	if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(page))); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return (&url.URL{Path: page}).String()
+}
