@@ -22,12 +22,12 @@ const (
 )
 
 var (
-	agreementRow = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+/[a-z0-9/-]+) \| [0-9.]+ \| ([A-Z]+)[^|]* \| \**(\d+) of (\d+)`)
+	agreementRow = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+/[a-z0-9/-]+) \| [0-9.]+ \| ([A-Z]+)[^|]* \| \**(\d+) of (\d+)(?:, (\d+) prove nothing)?`)
 	simOnlyRow   = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+/[a-z0-9/-]+) \| ([^|]+) \|$`)
 )
 
 // docs/fidelity.md has every run of the catalogue: with how it came out on real servers, or why it exists in simulation only.
-// What did not come out as in simulation every time is explained there.
+// What was judged otherwise is explained there; why something proves nothing, the program says.
 func TestFidelityPage(t *testing.T) {
 	data, err := os.ReadFile(fidelityPage)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestFidelityPage(t *testing.T) {
 				t.Errorf("%s can be done on real servers, and is missing from the page: make fidelity", name)
 			case err == nil && row[0] != string((&scenarios.Outcome{Run: s.Resolve(r)}).ExpectedVerdict()):
 				t.Errorf("%s: the page says %s in simulation, and the catalogue otherwise", name, row[0])
-			case err == nil && row[1] != row[2] && !strings.Contains(before+after, "`"+name+"`") && !strings.Contains(before+after, "`"+s.Name+"`"):
+			case err == nil && number(t, row[1])+number(t, cmp.Or(row[3], "0")) < number(t, row[2]) && !strings.Contains(before+after, "`"+name+"`") && !strings.Contains(before+after, "`"+s.Name+"`"):
 				t.Errorf("%s came out otherwise on real servers in some of %s repetitions, and the page does not say why", name, row[2])
 			}
 			if done {

@@ -335,6 +335,7 @@ func (f *runFlags) again(o *scenarios.Outcome) string {
 	if f.files[o.Scenario] {
 		what = o.Scenario.File + "/" + o.Run.ID()
 	}
+	what = quoted(what)
 	if o.Run.Lock != o.Run.Reference() {
 		what += " --lock " + o.Run.Lock
 	}
