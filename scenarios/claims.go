@@ -181,7 +181,7 @@ func Claims() []Claim {
 			"The pause comes after the check.",
 		},
 		{
-			"12", "Fencing tokens repair it, if the resource checks them.",
+			"12", "Fencing tokens repair it, for whoever writes after the resource has seen the newer one.",
 			[]Voice{kleppmann("Making the lock safe with fencing, second figure"), reader("000_d5a3169f29a5fb5d.txt"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
@@ -192,7 +192,7 @@ func Claims() []Claim {
 				keeps("token-in-name/fenced", checker.ResourceExclusion),
 				breaks("token-after-failover/fenced", checker.Tokens, checker.DurableNodes),
 			},
-			"They do, for whoever writes after the new token has been seen. The counter must survive, too.",
+			"The resource must check them, and the counter must survive. A zombie that comes before the new holder has written is let in.",
 		},
 		{
 			"13a", "Redlock has no token that grows with each grant.",
@@ -233,10 +233,10 @@ func Claims() []Claim {
 				keeps("client-clock-jump/redlock", checker.LeaseExclusion),
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
 			},
-			"It is so of clients that use a steady clock. Nodes keep deadlines by the clock on the wall, which is not only a rate.",
+			"It is so of clients that use a steady clock. Nodes keep deadlines by the clock on the wall, which is not only a rate; antirez grants that, and wants it kept from being set.",
 		},
 		{
-			"15", "Jumps of a clock break it (Kleppmann); operations can prevent jumps (antirez).",
+			"15", "A clock that is set in one step breaks it.",
 			[]Voice{kleppmann("Breaking Redlock with bad timings"), antirez}, Agreed,
 			[]Evidence{
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
@@ -244,7 +244,7 @@ func Claims() []Claim {
 				keeps("clock-step-vs-slew/redlock/slew", checker.LeaseExclusion),
 				keeps("leap-second/redlock-wall/smear", checker.LeaseExclusion),
 			},
-			"The same correction does harm as one step and none when it is spread.",
+			"The same correction does harm as one step and none when it is spread. Whether operations can see to that is where the two differ, and no run can tell.",
 		},
 		{
 			"16", "Delay before the client compares the time that has passed is harmless.",
