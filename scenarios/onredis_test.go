@@ -85,7 +85,7 @@ func TestRunFileOnRedis(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
-	const page = `# A clock jumps.
+	const page = `# The clock of a node runs fast.
 
 client c1
   acquire
@@ -94,7 +94,7 @@ client c1
 
 -- ours nodes=1 --
 nemesis
-  at 1s jump c1 -3s
+  at 1s drift n1 +500ppm
 `
 	const possible = page + "\n-- theirs nodes=1 --\n"
 	for _, test := range []struct {
