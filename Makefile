@@ -11,7 +11,7 @@ help: ## list what there is to do
 .PHONY: demo
 demo: build ## run the catalogue in simulation, print the table, write timelines to out/timelines
 	$(BIN) run --out $(OUT)/timelines
-	@echo "timelines: $(OUT)/timelines/SCENARIO/LOCK.{txt,svg,png}"
+	@echo "timelines: $(OUT)/timelines/SCENARIO/LOCK.{txt,svg,png}, and .html to step through"
 
 .PHONY: build
 build: ## build the program: out/lockstep

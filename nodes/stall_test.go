@@ -2,8 +2,11 @@ package nodes
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
+
+	"lockstep/sim"
 )
 
 // A server that does not answer for a long time, without a fault, ends the run, and nothing is said about the lock.
@@ -51,5 +54,31 @@ func TestStalledClientEndsTheRun(t *testing.T) {
 	c1.stood(late)
 	if err := c.Err(); !errors.Is(err, ErrStalled) {
 		t.Errorf("a client that stood still: %v", err)
+	}
+}
+
+// A process that the machine, and no fault, keeps from running says so when it runs again.
+func TestClientThatStoodStillSaysSo(t *testing.T) {
+	c, c1 := launch(t, "sleeps", nil)
+	for len(told(c, sim.Wait)) == 0 {
+		c.RunFor(time.Millisecond)
+	}
+	c.RunFor(2 * clientStallPoll) // it looks at its clock by now
+	c.mu.Lock()
+	stopped := c1.signal(stopSignal)
+	c.mu.Unlock()
+	if !stopped {
+		t.Fatal("it has no process")
+	}
+	time.Sleep(3 * clientStall)
+	c.mu.Lock()
+	c1.signal(contSignal)
+	c.mu.Unlock()
+	select {
+	case <-c.ctx.Done():
+	case <-time.After(startLimit):
+	}
+	if err := c.Err(); !errors.Is(err, ErrStalled) || !strings.Contains(err.Error(), "c1 stood still") {
+		t.Errorf("a process that stood still: %v", err)
 	}
 }

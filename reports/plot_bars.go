@@ -80,12 +80,12 @@ func NewRoundTripsPlot(rows []PlotRow, what string) (*Plot, error) {
 
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// title compares the cheapest lease with the dearest.
+// title compares the cheapest lease with the dearest, of the first variant: one that is alone pays less than one of many.
 func (t *tripsPlot) title() string {
 	var least, most *tripsRow
 	for i := range t.rows {
 		r := &t.rows[i]
-		if r.mean == 0 {
+		if r.mean == 0 || r.Variant != t.rows[0].Variant {
 			continue
 		}
 		if least == nil || r.mean < least.mean {

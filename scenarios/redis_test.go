@@ -342,6 +342,22 @@ func TestOnRedisRefuses(t *testing.T) {
 			t.Errorf("%s, %s: %v, want %q", c.nemesis, c.header, err, c.want)
 		}
 	}
+	// What a sync has reached does not scale.
+	for settings, refused := range map[string]bool{
+		"persistence=aof-everysec speed=2":      true,
+		"persistence=aof-everysec speed=1":      false,
+		"persistence=aof-everysec-slow speed=2": true,
+		"persistence=aof-always speed=2":        false,
+	} {
+		s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  at 1s crash n1 power\n\n-- single nodes=1 "+settings+" --\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = CheckRedis(s, s.Runs[0], 0)
+		if (err != nil) != refused || err != nil && !strings.Contains(err.Error(), "a server syncs once a second, whatever the speed; write speed=1") {
+			t.Errorf("%s: %v", settings, err)
+		}
+	}
 	t.Setenv("PATH", t.TempDir())
 	s, r = find(t, "pause-after-acquire/single")
 	if _, err := onServers(ctx, s, r, job{Speed: 20}); !errors.Is(err, nodes.ErrNoServer) {

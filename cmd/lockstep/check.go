@@ -33,8 +33,8 @@ With --against it fails where a verdict, the status of a property, or the assump
 broken is not what it was in an earlier run --json. That takes the place of what the pages expect.
 Without histories it does the runs again that the file has.
 
-Exit status: 0 all as expected, or as it was; 1 not so; 2 a run proves nothing; 3 it could not be
-checked.`,
+Exit status: 0 all as expected, or as it was; 1 not so, or UNSAFE without a page that expects it;
+2 a run proves nothing; 3 it could not be checked.`,
 		Example: `  lockstep run --json > verdicts.json
   lockstep check --against verdicts.json            do the same runs again, and compare
   lockstep run --lock redsync --against verdicts.json

@@ -93,6 +93,9 @@ func (f *runFlags) findings(outcomes []*scenarios.Outcome) []finding {
 			g.reasons = slices.Concat(o.Result.Unmet, g.reasons)
 		case len(g.reasons) > 0:
 			g.status = exitUnexpected
+		case pageless(o) && o.Result.Verdict == checker.Unsafe && (f.ci.baseline == nil || f.ci.baseline.find(newLine(o)) == nil):
+			g.status = exitUnexpected
+			g.reasons = []string{"UNSAFE, and no page says that it should be; name one with the histories"}
 		}
 		all = append(all, g)
 	}

@@ -27,8 +27,9 @@ type plotFlags struct {
 
 func newPlot(k known) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "plot KIND [SCENARIO[/RUN] | FILE | HISTORY.jsonl]... --out DIR",
-		Short: "Draw clocks, waits, validities, round trips, the drift edge, or increments",
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // those are of a kind, and it is the kind that is unknown
+		Use:                "plot KIND [SCENARIO[/RUN] | FILE | HISTORY.jsonl]... --out DIR",
+		Short:              "Draw clocks, waits, validities, round trips, the drift edge, or increments",
 		Long: `Plot draws figures of runs, or of histories (.jsonl) that lockstep run --out has written, on real
 servers as well. It writes three files: KIND.svg and KIND.png, and KIND.csv with the figures. The same
 runs give the same bytes; those of some libraries do not repeat themselves, and then it says so.

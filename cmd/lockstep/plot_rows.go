@@ -40,7 +40,7 @@ type rowKind struct {
 var rowKinds = []rowKind{
 	{
 		name: "wait", quantity: checker.Wait, plot: reports.NewWaitPlot, pages: []string{contendedPage}, seeds: 20,
-		what:  "five clients want the lock four times each, hold it for 30 ms, and try every 20 ms",
+		what:  "five clients want the lock four times each, hold it for 30 ms, and try again 20 ms after their lock has given up",
 		short: "Draw how long clients wait for the lock",
 		long: `Wait draws how the times are distributed for which clients ask until they have the lock, over many
 seeds, a row for each lock. Tries in a row are one wait. Without arguments five clients want the lock
@@ -51,7 +51,7 @@ four times each, hold it for 30 ms, do something else for 50 ms, and try every 2
 	},
 	{
 		name: "validity", quantity: checker.Validity, plot: reports.NewValidityPlot, pages: []string{contendedPage}, seeds: 20,
-		what:  "five clients want the lock four times each, hold it for 30 ms, and try every 20 ms",
+		what:  "five clients want the lock four times each, hold it for 30 ms, and try again 20 ms after their lock has given up",
 		short: "Draw how much of a lease is left when it is granted",
 		long: `Validity draws how the times are distributed that are left of a lease when its acquire returns, by
 the clock of its client, over many seeds, a row for each lock. Without arguments five clients want the

@@ -65,7 +65,7 @@ func (f *runFlags) check() error {
 	}
 	switch {
 	case f.on != scenarios.OnSim && f.on != scenarios.OnReal:
-		return fmt.Errorf("--on: %w", sim.Unknown("backend", f.on, []string{scenarios.OnSim, scenarios.OnReal}))
+		return fmt.Errorf("--on: %w; servers of your own are redis://HOST:PORT, and lockstep matrix takes both as well", sim.Unknown("backend", f.on, []string{scenarios.OnSim, scenarios.OnReal}))
 	case f.speed != 0 && (f.speed < 1 || f.speed > 1000):
 		return fmt.Errorf("--speed %v: it must be between 1 and 1000", f.speed)
 	case f.speed != 0 && f.on != scenarios.OnReal:
