@@ -30,8 +30,9 @@ type Env struct {
 
 // more is what an Env closes beside its Nodes. It is shared by the copies of the Env.
 type more struct {
-	mu      sync.Mutex
-	clients []*redis.Client
+	mu       sync.Mutex
+	clients  []*redis.Client
+	standing *Standing // whose Nodes are; nil if they are the Env's own
 }
 
 // poolSize is how many connections a client to one node may have at once, and how many of its dials may fail in all. The
@@ -61,6 +62,13 @@ func NewEnv(clock, wall clockwork.Clock, random *rand.Rand, dial Dialer, addrs [
 		env.Nodes = append(env.Nodes, connect(dial, addr, nil))
 	}
 	return env
+}
+
+// Warm opens a connection to each of Nodes, if it can, which it leaves in the pool of its client.
+func (e Env) Warm() {
+	for _, c := range e.Nodes {
+		c.Ping(context.Background()) // a node that does not answer leaves its pool as it is
+	}
 }
 
 // Client makes one more go-redis client to one of Addrs, with the options of Nodes but for what change alters (nil:
@@ -102,6 +110,9 @@ func (e Env) Close() error {
 	all := slices.Concat(e.Nodes, e.more.clients)
 	e.more.mu.Unlock()
 	var errs []error
+	if s := e.more.standing; s != nil {
+		errs, all = append(errs, s.hangUp()), all[len(e.Nodes):]
+	}
 	for _, c := range all {
 		errs = append(errs, c.Close())
 	}

@@ -3,7 +3,9 @@ package scenarios
 import (
 	"context"
 	"net"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +41,7 @@ const perRound = 2000
 // that a busy machine slows both.
 func BenchmarkCommand(b *testing.B) {
 	quietRedis()
+	defer debug.SetGCPercent(debug.SetGCPercent(seriesGC)) // as where many commands are simulated
 	for _, command := range commands {
 		b.Run(command.name, func(b *testing.B) {
 			var piped, simulated []time.Duration
@@ -73,10 +76,17 @@ must c2 acquires
 `
 
 // BenchmarkRedlockRuns gives how many runs of two clients on five nodes, each of which acquires, writes and releases, one
-// core does in a second, in a series, with the final probe, the verdict, and everything that a run needs from its beginning.
+// core does in a second, in a series, with the final probe, the verdict, and everything that a run needs from its beginning:
+// with connections that are open when it begins, and with clients that connect first.
 func BenchmarkRedlockRuns(b *testing.B) {
+	b.Run("warm", func(b *testing.B) { redlockRuns(b, strings.Replace(twoClients, "nodes=5", "nodes=5 pool=warm", 1)) })
+	b.Run("cold", func(b *testing.B) { redlockRuns(b, twoClients) })
+}
+
+func redlockRuns(b *testing.B, page string) {
+	b.Helper()
 	quietRedis()
-	s, err := Parse("bench.txtar", []byte(twoClients))
+	s, err := Parse("bench.txtar", []byte(page))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -56,7 +56,7 @@
 // A section line names the lock, then what this run has of its own; all but nodes may be left out:
 //
 //	-- LOCK nodes=N replicas=N sentinels=N shards=N down-after=DURATION min-replicas=N \
-//	   persistence=KIND resource=KIND label=NAME ttl=DURATION speed=N seed=N checksum=HEX --
+//	   persistence=KIND pool=warm resource=KIND label=NAME ttl=DURATION speed=N seed=N checksum=HEX --
 //
 // (on one line). A label tells several runs of one lock apart, such as a control. The servers are:
 //
@@ -68,6 +68,10 @@
 //	down-after    how long n1 may be silent before one of those who watch it thinks that it is down: 30s for
 //	              Sentinels and 15s in a cluster, as in their configuration files
 //	min-replicas  how many replicas must be there for n1 to take a write; none if it is not said
+//
+// With pool=warm each client has an open connection to each lock node when its lane begins, as one that has been up for a while;
+// otherwise it connects when it first needs to, which takes as many messages as to take the lock. Locks that make clients of
+// their own instead of using [clients.Env.Nodes] connect all the same. It goes with nodes without replicas.
 //
 // Simulated time costs nothing; real time does. On real servers the scenario is done as fast as its speed says, beyond which it
 // would no longer be what it describes: delays and timeouts that a lock keeps for itself do not scale, EXPIRE takes whole

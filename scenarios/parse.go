@@ -341,6 +341,11 @@ func (r *Section) set(key, value string) (err error) {
 		if kinds := wordsOf(nodes.Persistences); !slices.Contains(kinds, value) {
 			return sim.Unknown("persistence", value, kinds)
 		}
+	case "pool":
+		r.Pool = value
+		if value != Warm {
+			return sim.Unknown("pool", value, []string{Warm})
+		}
 	case "seed":
 		if r.Seed, err = strconv.ParseUint(value, 10, 64); err != nil || r.Seed == 0 || value != strconv.FormatUint(r.Seed, 10) {
 			return fmt.Errorf("seed=%s: a seed is a whole number from 1 on", value)
@@ -374,7 +379,7 @@ func (r *Section) set(key, value string) (err error) {
 
 // settings are the keys of a section line, in the order in which they are printed.
 var settings = []string{
-	"nodes", "replicas", "sentinels", "shards", "down-after", "min-replicas", "persistence", "resource", "label", "ttl",
+	"nodes", "replicas", "sentinels", "shards", "down-after", "min-replicas", "persistence", "pool", "resource", "label", "ttl",
 	"speed", "seed", "checksum",
 }
 
@@ -443,6 +448,8 @@ func (r *Section) checkSettings() error {
 		return fmt.Errorf("shards=%d have nobody to promote; write replicas=1 as well", r.Shards)
 	case r.DownAfter > 0 && r.Sentinels+r.Shards == 0:
 		return fmt.Errorf("down-after=%s without sentinels or shards: there is nobody to find out that n1 is down", sim.FormatDuration(r.DownAfter))
+	case r.Pool == Warm && r.Replicas > 0:
+		return fmt.Errorf("pool=%s goes with lock nodes without replicas only, not with replicas=%d: who the primary is, clients find out in the run", Warm, r.Replicas)
 	case r.MinReplicas > r.Replicas:
 		return fmt.Errorf("min-replicas=%d with replicas=%d: n1 would take no write", r.MinReplicas, r.Replicas)
 	}

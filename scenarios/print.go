@@ -93,6 +93,8 @@ func (r Section) setting(key string) string {
 		return count(r.MinReplicas)
 	case "persistence":
 		return r.Persistence
+	case "pool":
+		return r.Pool
 	case "resource":
 		return r.Resource
 	case "label":

@@ -181,12 +181,14 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[S
 
 // anyGroup gives a run on one node the servers that go with it.
 func anyGroup(t *rapid.T, r *Section) {
+	r.Pool = rapid.SampledFrom([]string{"", Warm}).Draw(t, "pool")
 	if r.Nodes != 1 {
 		return
 	}
 	if r.Replicas = rapid.IntRange(0, 9).Draw(t, "replicas"); r.Replicas == 0 {
 		return
 	}
+	r.Pool = ""
 	r.MinReplicas = rapid.IntRange(0, r.Replicas).Draw(t, "min-replicas")
 	switch rapid.IntRange(0, 2).Draw(t, "watched by") {
 	case 1:

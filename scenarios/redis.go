@@ -122,10 +122,15 @@ func (r Section) onCluster(c *nodes.Cluster, j job, again func() *exec.Cmd) erro
 // beClient is what the process of one client does: its lane.
 func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, j job) error {
 	r, a := s.real(run, j.Speed), j.Client
+	env := clients.NewEnv(nil, nil, sim.Rand(j.Seed, "client", a.Name), a.dialer(new(net.Dialer).DialContext), a.Nodes)
+	if r.Pool == Warm && a.Name != probeName {
+		env.Warm()
+	}
 	host, err := nodes.Join(a.Contact)
 	if err != nil {
 		return err
 	}
+	env.Clock, env.Wall = host.Clock(), host.Wall()
 	// Unmodified libraries draw from the randomness of the process, and two clients should not draw the same.
 	//lint:ignore SA1019 nothing else seeds what libraries draw from
 	mathrand.Seed(sim.Rand(j.Seed, "process", a.Name).Int64())
@@ -133,7 +138,6 @@ func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, 
 	if a.Name == probeName {
 		steps = r.probe()
 	}
-	env := clients.NewEnv(host.Clock(), host.Wall(), sim.Rand(j.Seed, "client", a.Name), a.dialer(new(net.Dialer).DialContext), a.Nodes)
 	var left leftovers // to the end of the process
 	left.attend(ctx, host, env, build, a.Resource, r.TTL, steps)
 	host.End()

@@ -20,13 +20,18 @@ const theLock = "lock"
 // Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or tells of a panic of
 // the code under test; what else the lock does is in the outcome.
 func Simulate(s *Scenario, run Section, build clients.New, seed uint64) (*Outcome, error) {
+	return simulateWith(nil, s, run, build, seed)
+}
+
+// simulateWith is Simulate for a series, which keeps what its clients can use again.
+func simulateWith(kept *staff, s *Scenario, run Section, build clients.New, seed uint64) (*Outcome, error) {
 	r := s.Resolve(run)
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis. It
 	// can be seeded in a process that was started with GODEBUG=randseednop=0, as workers are; in others this does nothing.
 	//lint:ignore SA1019 nothing else seeds what libraries draw from
 	rand.Seed(int64(seed))
 	var h *sim.History
-	err := sim.Bubble(func() { h = simulate(s, r, build, seed) })
+	err := sim.Bubble(func() { h = simulate(kept, s, r, build, seed) })
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +90,7 @@ func (r Section) pace() time.Duration {
 func (r Section) bound() time.Duration { return r.TTL + r.slack }
 
 // simulate plays one run in a world of its own.
-func simulate(s *Scenario, r Section, build clients.New, seed uint64) *sim.History {
+func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint64) *sim.History {
 	w := sim.NewWorld(sim.Config{Seed: seed})
 	defer w.Close()
 	h := w.History()
@@ -100,8 +105,22 @@ func simulate(s *Scenario, r Section, build clients.New, seed uint64) *sim.Histo
 	defer left.close()
 	start := func(name string, steps []Step) {
 		p := w.Process(name)
+		random := sim.Rand(seed, "client", name)
+		var env clients.Env
+		if r.Pool == Warm {
+			w.Warm(func() {
+				if standing := kept.attends(name, addrs); standing != nil && ours {
+					env = standing.Env(p.Clock(), p.Wall(), random, dial(p))
+					return
+				}
+				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
+				env.Warm()
+			})
+		}
 		p.Go(func(ctx context.Context) {
-			env := clients.NewEnv(p.Clock(), p.Wall(), sim.Rand(seed, "client", name), dial(p), addrs)
+			if r.Pool != Warm {
+				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
+			}
 			var host clients.Host = p
 			if !ours {
 				host = outOfStep(p, slices.Index(r.clients(), name))

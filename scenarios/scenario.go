@@ -67,6 +67,7 @@ type Section struct {
 	DownAfter   time.Duration // how long n1 may be silent before a sentinel or another shard thinks that it is down
 	MinReplicas int           // that must be there for n1 to take a write
 	Persistence string        // what a lock node keeps when it crashes; see package nodes
+	Pool        string        // Warm, or empty: the clients open connections when they first need them
 
 	Resource string // Plain, Fenced, CheckAndSet, Versioned or Counter
 	TTL      time.Duration
@@ -95,6 +96,10 @@ const (
 	Versioned   = clients.Versioned
 	Counter     = clients.Counter
 )
+
+// Warm is the pool of a client that has been up for a while: its connections to the lock nodes are open, one to each, and have
+// been greeted, when the run begins. In production that is the rule, and to connect takes as many messages as to take a lock.
+const Warm = "warm"
 
 // durable is the persistence of the lock nodes of a run that does not say: nothing is lost but with the disk itself.
 const durable = string(nodes.AOFAlways)

@@ -30,8 +30,10 @@ func series(f func(play player)) (err error) {
 			panic(r)
 		}
 	}()
+	kept := &staff{}
 	f(func(s *Scenario, run Section, build clients.New, seed uint64) *Outcome {
-		o, err := Simulate(s, run, build, seed)
+		o, err := simulateWith(kept, s, run, build, seed)
+		kept.review()
 		if err != nil {
 			panic(seriesOver{err})
 		}
@@ -42,3 +44,41 @@ func series(f func(play player)) (err error) {
 
 // seriesOver ends the function that plays a series.
 type seriesOver struct{ err error }
+
+// staff are the clients that a series keeps from run to run, by the names of their processes. A nil staff keeps none.
+type staff struct {
+	at     map[string]*clients.Standing
+	wanted map[string][]string // which processes had none, and to which nodes
+}
+
+// attends returns the clients of a process, if they are kept; if not, [staff.review] makes some for the next run.
+func (s *staff) attends(name string, addrs []string) *clients.Standing {
+	if s == nil {
+		return nil
+	}
+	if kept := s.at[name]; kept != nil && kept.To(addrs) {
+		return kept
+	}
+	if s.wanted == nil {
+		s.wanted = map[string][]string{}
+	}
+	s.wanted[name] = addrs
+	return nil
+}
+
+// review is for the time between two runs, outside of bubbles: it parts with clients that are not as they were, and makes those
+// that were missed.
+func (s *staff) review() {
+	for name, kept := range s.at {
+		if !kept.Fit() {
+			delete(s.at, name) // its connections were closed in its run, and there is nothing else of it
+		}
+	}
+	if len(s.wanted) > 0 && s.at == nil {
+		s.at = map[string]*clients.Standing{}
+	}
+	for name, addrs := range s.wanted {
+		s.at[name] = clients.NewStanding(addrs)
+	}
+	clear(s.wanted)
+}

@@ -71,6 +71,10 @@ func catalogueToPlay(t *testing.T) []played {
 				continue // its runs do not repeat themselves alone either
 			}
 			runs = append(runs, played{s: s, run: r, build: findLock(t, r.Lock)})
+			if r.Replicas == 0 { // and with clients that the series keeps
+				r.Pool = Warm
+				runs = append(runs, played{s: s, run: r, build: findLock(t, r.Lock)})
+			}
 		}
 	}
 	locks := slices.Concat(lacking.Locks(), clients.Locks())

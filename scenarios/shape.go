@@ -19,6 +19,7 @@ type Shape struct {
 	MinReplicas int           // that must be there for n1 to take a write
 	Persistence string        // what a lock node keeps in a crash; default aof-always
 	Clients     int           // 2 to 9; default 2
+	Pool        string        // [Warm], or empty: clients open connections when they first need them
 	Resource    string        // default plain
 	TTL         time.Duration // default [DefaultTTL]
 	// Extend has each client extend its lease once while it holds it.
@@ -53,7 +54,7 @@ func (s Shape) Calm() (*Scenario, error) {
 		Title: fmt.Sprintf("%d clients of %s contend.", s.Clients, s.Lock),
 		TTL:   s.TTL,
 		Runs: []Section{{
-			Lock: s.Lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Resource: s.Resource,
+			Lock: s.Lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Pool: s.Pool, Resource: s.Resource,
 		}},
 	}
 	for i := range s.Clients {

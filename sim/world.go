@@ -70,6 +70,7 @@ type World struct {
 	woken   []*Conn    // whose readers wake when it is done with them
 	killed  []*Process // likewise
 
+	warming bool // Warm is in progress
 	closing bool // Close has been called
 
 	pendingBites []int // clock faults that were noticed in this quiet period
