@@ -45,7 +45,7 @@ func reality(t *testing.T) *sim.Supervisor {
 		tmp = t.TempDir()
 		t.Cleanup(func() { nothingLeft(t, tmp) })
 	}
-	return &sim.Supervisor{Workers: AtOnce + 2, Command: func() *exec.Cmd {
+	return &sim.Supervisor{Workers: AtOnce + 6, Command: func() *exec.Cmd {
 		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 		c.Env = append(c.Environ(), "TMPDIR="+tmp)
 		return c
@@ -388,7 +388,7 @@ func TestOnRedisClientEnds(t *testing.T) {
 		"unknown":   {`unknown lock "unknown"`},
 	} {
 		t.Run(lock, func(t *testing.T) {
-			o := really(t, workers, Case{Scenario: s, Run: r.With(lock), Speed: fast, Limit: time.Second})
+			o := really(t, workers, Case{Scenario: s, Run: r.With(lock), Speed: fast, Limit: time.Second, Tries: tries})
 			if o.Report == nil || o.Result.Verdict != checker.Inconclusive {
 				t.Fatalf("%s\n%s", o.Result.Verdict, o.Timeline())
 			}
@@ -501,7 +501,7 @@ func TestOnRedisPackageTimeStops(t *testing.T) {
 	if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
 		t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
 	}
-	err = sim.Bubble(func() { o = judge(s, s.Resolve(mine), simulate(s, s.Resolve(mine), build, 1)) })
+	err = sim.Bubble(func() { o = judge(s, s.Resolve(mine), simulate(nil, s, s.Resolve(mine), build, 1)) })
 	if err != nil || beyondReach(o) != "pause" {
 		t.Errorf("in simulation: %v\n%s", err, o.Timeline())
 	}
