@@ -44,7 +44,7 @@ var commands = byName(
 	command{name: "MSETNX", arity: -3, write: true, first: 1, last: -1, step: 2, run: runMSet},
 	command{name: "APPEND", arity: 3, write: true, first: 1, last: 1, step: 1},
 	command{name: "STRLEN", arity: 2, first: 1, last: 1, step: 1},
-	command{name: "GETRANGE", arity: 4, first: 1, last: 1, step: 1}, // redislock asks whose key it is with it
+	command{name: "GETRANGE", arity: 4, first: 1, last: 1, step: 1, run: runGetRange}, // redislock asks whose key it is with it
 	command{name: "INCR", arity: 2, write: true, first: 1, last: 1, step: 1, run: runIncrement},
 	command{name: "DECR", arity: 2, write: true, first: 1, last: 1, step: 1, run: runIncrement},
 	command{name: "INCRBY", arity: 3, write: true, first: 1, last: 1, step: 1, run: runIncrement},
@@ -253,6 +253,18 @@ func runIncrement(r *Redis, s *Session, c *command, args []string) {
 			r.out.fail(notInteger)
 			return
 		}
+	}
+	args[0] = c.name
+	r.forward(s, c, args)
+}
+
+// runGetRange answers a range that ends before it begins, both counted from the end, with nothing. miniredis gives the first byte
+// if the value is so short that both ends would be before it.
+func runGetRange(r *Redis, s *Session, c *command, args []string) {
+	from, ok := parseInt(args[2])
+	to, also := parseInt(args[3])
+	if ok && also && from < 0 && to < 0 && from > to {
+		args[2], args[3] = "1", "0"
 	}
 	args[0] = c.name
 	r.forward(s, c, args)

@@ -222,3 +222,14 @@ func BenchmarkFirstScript(b *testing.B) {
 		r.Restart(false)
 	}
 }
+
+// Redis looks whether a range from the end is empty before it cuts the ends off.
+func TestGetRangeFromTheEnd(t *testing.T) {
+	r, _ := newNode(t)
+	s := r.Connect("c1")
+	expect(t, s, "SET k 7", "+OK")
+	expect(t, s, "GETRANGE k -1 -2", "$0 ")
+	expect(t, s, "GETRANGE k -2 -1", "$1 7")
+	expect(t, s, "GETRANGE k -1 -x", "-ERR value is not an integer or out of range")
+	expect(t, s, "GETRANGE k 0 -2", "$1 7") // cut off after all
+}
