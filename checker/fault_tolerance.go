@@ -153,7 +153,8 @@ func (ix *index) primaries() map[string][]stretch {
 // handed out, until it was given back, or its owner gave up giving it back though nothing kept it from the node; from when its
 // owner had crashed, had been paused, or could not reach the node, or the node was down, so that the owner may have missed its
 // chance to remove it; if it was never handed out, from when a message to the node was lost or long under way, which may have been
-// the one to remove it; and when it outlived its time, because the clock of the node was wrong. A stretch that is empty is none.
+// the one to remove it, or a reply that is not about the key being set, but what its client waits for before it sends that one, such
+// as NOSCRIPT; and when it outlived its time, because the clock of the node was wrong. A stretch that is empty is none.
 func (d *dearth) stands(k life) stretch {
 	ix := d.ix
 	s := stretch{never, never}
@@ -178,12 +179,28 @@ func (d *dearth) stands(k life) stretch {
 		}
 		return s
 	}
-	for _, i := range d.astray[direction{owner, k.node}] { // it may have been the one that was to remove the key
-		if t := d.gone(i); asked.from <= t && t < asked.to {
-			s.from = min(s.from, max(t, begin))
+	request := d.request(k)
+	for _, link := range []direction{{owner, k.node}, {k.node, owner}} {
+		for _, i := range d.astray[link] {
+			if link.from == k.node && ix.Events[i].Word == request {
+				continue // that nobody knew of the key is no reason to leave it
+			}
+			if t := d.gone(i); asked.from <= t && t < asked.to {
+				s.from = min(s.from, max(t, begin))
+			}
 		}
 	}
 	return s
+}
+
+// request is the first word of the request that has set a key, as far as the history knows it.
+func (d *dearth) request(k life) string {
+	for i := k.from; i >= 0; i-- {
+		if e := d.ix.Events[i]; e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == k.node && e.By == sim.Client(k.label) {
+			return e.Word
+		}
+	}
+	return ""
 }
 
 // letGo returns when a Release of the lease of a key returned, whatever it said, although its client, the node and the link

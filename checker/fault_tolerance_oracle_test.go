@@ -186,7 +186,8 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 		hindered = min(hindered, timed+promise+promise/100+10*time.Millisecond)
 		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease })
 		for _, e := range h.Events {
-			if handed || e.Kind != sim.Message || e.By != owner || e.Process != server {
+			between := e.By == owner && e.Process == server || e.By == server && e.Process == owner && e.Word != requestOracle(h, i)
+			if handed || e.Kind != sim.Message || !between {
 				continue
 			}
 			lost := e.At
@@ -206,6 +207,16 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 		}
 	}
 	return false
+}
+
+// requestOracle returns the word of the last request that the owner of a key had sent before it was set.
+func requestOracle(h *sim.History, set int) (word string) {
+	for _, e := range h.Events[:set] {
+		if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == h.Events[set].Process && e.By == sim.Client(h.Events[set].Lease) {
+			word = e.Word
+		}
+	}
+	return word
 }
 
 // promiseOracle returns how long a key was to live: the TTL, or what was left to the key on n1 that it is a copy of.

@@ -139,6 +139,12 @@ func TestFaultTolerance(t *testing.T) {
 		{name: "by requests that had been on their way for long", story: five + "0 c1->n1 fault delay delay_c1->n1_9s\n0 c1->n2 fault delay delay_c1->n2_9s\n0 c1->n3 fault delay delay_c1->n3_9s\n1 c1 invoke acquire\n2 c1 fail acquire\n3 x fault heal heal\n10 n1 set c1#1 sent=1\n10 n2 set c1#1 sent=1\n10 n3 set c1#1 sent=1\n" + tries("c2", 10.1, 18)},
 		{name: "by a client whose releases were lost", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 n1 drop c1 sent=0.15\n0.2 n2 drop c1 sent=0.15\n0.2 n3 drop c1 sent=0.15\n0.3 c1 fail acquire\n" + tries("c2", 1, 9)},
 		{name: "by one whose release to one node was lost", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 n1 drop c1 sent=0.15\n0.3 c1 fail acquire\n" + tries("c2", 1, 9), want: vain("c2", 1, 9, all)},
+		{name: "by a client that was told too late that its script is unknown", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.3 c1 fail acquire\n" +
+			"7.9 c1 late n1 word=EVALSHA sent=0.15\n8 c1 late n2 word=EVALSHA sent=0.15\n8.1 c1 late n3 word=EVALSHA sent=0.15\n" + tries("c2", 1, 9)},
+		{name: "by one that was told too late by one node", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.3 c1 fail acquire\n" +
+			"8 c1 late n1 word=EVALSHA sent=0.15\n" + tries("c2", 1, 7), want: vain("c2", 1, 7, all)},
+		{name: "by one that was never told that it got the lock", story: "0 c1 invoke acquire\n0.1 n1 deliver c1 word=SET sent=0.05\n0.1 n1 set c1#1\n0.1 c1 drop n1 word=SET sent=0.1\n3 c1 info acquire\n" +
+			tries("c2", 3, 10), want: vain("c2", 3, 10, "n1 was up and in reach")},
 		{name: "by a client that slept", story: five + "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 fault pause\n9 c1 fault resume\n9.1 c1 fail acquire\n" + tries("c2", 1, 9)},
 		{name: "that slept before", story: five + "0 c1 fault pause\n1 c1 fault resume\n2 c1 invoke acquire\n2.1 n1 set c1#1 sent=2\n2.1 n2 set c1#1 sent=2\n2.1 n3 set c1#1 sent=2\n2.2 c1 fail acquire\n" + tries("c2", 3, 9), want: vain("c2", 3, 9, all)},
 		{name: "on nodes whose clocks are wrong", story: held5 + "1 c1 invoke release c1#1\n1.1 c1 fail release c1#1\n1.1 n1 expire c1#1\n1.1 n2 expire c1#1\n" + tries("c2", 10, 20), want: vain("c2", 10, 20, all)},

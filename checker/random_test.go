@@ -228,7 +228,7 @@ func (w *world) message(client, node string) {
 		from, to = node, client
 	}
 	sent := max(w.now-time.Duration(w.pick(3))*time.Second, 0)
-	w.record(sim.Event{Process: to, Kind: sim.Message, Op: []string{sim.Deliver, sim.Late, sim.Drop}[w.pick(3)], By: from, Sent: sent})
+	w.record(sim.Event{Process: to, Kind: sim.Message, Op: []string{sim.Deliver, sim.Late, sim.Drop}[w.pick(3)], By: from, Sent: sent, Word: []string{"SET", "DEL"}[w.pick(2)]})
 }
 
 // choose has a fault hit the message that it had chosen, or lets those go that are held.
