@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -51,7 +52,7 @@ func (s *Standing) Env(clock, wall clockwork.Clock, random *rand.Rand, dial Dial
 	for i, l := range s.lines {
 		if l.Conn == nil { // the first run
 			s.clients[i].Ping(context.Background())
-			l.greets = false
+			l.greets, l.greeting = false, bytes.TrimSuffix(l.greeting, ping)
 			continue
 		}
 		conn, err := dial(context.Background(), "tcp", s.addrs[i])
@@ -124,6 +125,9 @@ func (s *Standing) Fit() bool { return s.dial == nil && s.rest() }
 
 // To reports whether these are clients to some addresses.
 func (s *Standing) To(addrs []string) bool { return slices.Equal(s.addrs, addrs) }
+
+// ping is what go-redis says for the sake of an answer, after the greeting.
+var ping = []byte("*1\r\n$4\r\nping\r\n")
 
 // line is a connection as go-redis keeps it, over the one of the run that is played.
 type line struct {

@@ -186,7 +186,7 @@ func TestClientFindsBytesAfterPause(t *testing.T) {
 	c, c1 := launch(t, "reads", func(c *Cluster) {
 		inject(t, c, "delay n1->c1 20ms")
 		c.Watch(func(e sim.Event) {
-			if e.Process == "c1" && e.Kind == sim.Invoke {
+			if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == "n1" { // before that, the request may not have left
 				c.Plan(c.Now()+10*time.Millisecond, sim.Pause{Process: "c1", For: 300 * time.Millisecond})
 			}
 		})

@@ -12,7 +12,7 @@ type player func(s *Scenario, run Section, build clients.New, seed uint64) *Outc
 
 // seriesGC is how much garbage there may be in a series, in percent of what is alive. That is next to nothing between two
 // runs, so that by Go's default of 100 there would be a collection every few runs.
-const seriesGC = 400
+const seriesGC = 1000
 
 // series calls f, which may play as many runs as it likes, one after the other and from its own goroutine. The error is that
 // of [Simulate] for the run that was played last: f got no further.
