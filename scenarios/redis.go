@@ -147,6 +147,14 @@ func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, 
 	return nil
 }
 
+// wait lets time pass, unless ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // defaultLimit is how much more time than its lane says a client may take.
 const defaultLimit = 20 * time.Second
 
@@ -169,12 +177,19 @@ func (r Section) patience(limit time.Duration) time.Duration {
 	return all
 }
 
-// trying does a job on real servers, again if it was chance that decided.
+// stallsPerTry is how often the machine may have been too busy, for each try that a job has: that says nothing about the lock.
+const stallsPerTry = 3
+
+// trying does a job on real servers, again if it was chance that decided, or the machine.
 func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, error) {
+	stalls := 0
 	for try := 1; ; try++ {
 		o, err := onServers(ctx, s, run, j)
-		if errors.Is(err, nodes.ErrStalled) && try < j.Tries {
-			fmt.Fprintf(os.Stderr, "%s/%s on real servers, try %d of %d: %v\n", s.Name, run.ID(), try, j.Tries, err)
+		if errors.Is(err, nodes.ErrStalled) && j.Tries > 1 && stalls < stallsPerTry*j.Tries {
+			stalls++
+			try--
+			fmt.Fprintf(os.Stderr, "%s/%s on real servers, once more: %v\n", s.Name, run.ID(), err)
+			wait(ctx, time.Duration(min(stalls, 5))*time.Second) // it may be over by then
 			continue
 		}
 		if err != nil || try >= j.Tries || !o.chancy() {
@@ -308,7 +323,9 @@ func withFault(step Step, f func(sim.Fault) sim.Fault) Step {
 
 // faster returns a resolved run in which everything takes less time, by a factor.
 func (r Section) faster(speed float64) Section {
-	scale := func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) }
+	scale := func(d time.Duration) time.Duration {
+		return time.Duration(float64(d) / speed).Round(time.Microsecond) // no reader wants to know the nanoseconds of a third
+	}
 	r.TTL, r.DownAfter = scale(r.TTL), scale(r.DownAfter)
 	r.slack = realSlack
 	r = r.withSteps(func(step Step) Step { return scaleStep(step, scale) })

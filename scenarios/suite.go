@@ -134,7 +134,7 @@ func (c Case) longest() time.Duration {
 	if c.On != OnReal {
 		return 0
 	}
-	return c.Scenario.real(c.Run, c.Speed).patience(c.Limit)*time.Duration(max(c.Tries, 1)) + defaultLimit
+	return c.Scenario.real(c.Run, c.Speed).patience(c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + defaultLimit
 }
 
 // outcome judges what came back from the worker.
