@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"lockstep/sim"
 )
@@ -212,7 +213,7 @@ func (n *narrator) overstayed() {
 			did = "prolonged"
 		}
 		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != sim.NoEnd {
-			span = " for " + sim.FormatDuration(e.Until-(e.At+e.Wall))
+			span = " for " + sim.FormatDuration((e.Until - (e.At + e.Wall)).Round(time.Millisecond)) // real servers have their own
 		}
 		end, gone := len(n.h.Events)-1, "was still there at"
 		if k.to < len(n.h.Events) {

@@ -8,9 +8,38 @@ import (
 	"unicode/utf8"
 )
 
-// printable makes text from outside safe to show. Names and values come from scenario files and from the lock under
-// test; what they contain must not move a terminal's cursor, reverse the direction of a line, or break it. What cannot
-// be shown becomes a question mark, and what goes beyond max characters is cut.
+// Visible makes text from outside safe to show in one line. Names come from files, values and errors from the lock under test;
+// what they contain must not move a terminal's cursor, reverse the direction of a line, or break it. What cannot be shown
+// becomes a question mark; tabs and the ends of lines become spaces.
+func Visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return shown(r)
+	}, s)
+}
+
+// VisibleLines is [Visible] for a text of several lines, which keeps them, and its tabs.
+func VisibleLines(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		return shown(r)
+	}, s)
+}
+
+// shown is what stands for a character where it is shown.
+func shown(r rune) rune {
+	if !unicode.IsGraphic(r) || r == utf8.RuneError {
+		return '?'
+	}
+	return r
+}
+
+// printable makes text from outside safe to show where there is no room for lines or tabs: each is a question mark as well, and
+// what goes beyond max characters is cut.
 func printable(s string, max int) string {
 	var b strings.Builder
 	n := 0
@@ -19,10 +48,7 @@ func printable(s string, max int) string {
 			b.WriteRune('…')
 			break
 		}
-		if !unicode.IsPrint(r) || r == utf8.RuneError {
-			r = '?'
-		}
-		b.WriteRune(r)
+		b.WriteRune(shown(r))
 		n++
 	}
 	return b.String()

@@ -239,12 +239,24 @@ func TestPrintable(t *testing.T) {
 		{"a\nb\x1b[31m\x00", 20, "a?b?[31m?"},
 		{"abc\u202ecba\u200f", 20, "abc?cba?"},
 		{"\xff\xfe", 20, "??"},
+		{"10\u00a0s", 20, "10\u00a0s"}, // a space, of which a page may have some
 		{"exactly ten", 11, "exactly ten"},
 		{"one too many", 11, "one too ma…"},
 	} {
 		if got := printable(c.in, c.max); got != c.want {
 			t.Errorf("printable(%q, %d) = %q, want %q", c.in, c.max, got, c.want)
 		}
+	}
+}
+
+// What is printed for people has no character that a terminal obeys or that hides or turns what is beside it.
+func TestVisible(t *testing.T) {
+	const hostile = "a\tb\r\n\x1b[2J\x1b]0;title\a\u009b31m\x7f \u202ecba\u2066\u200f\u200b\ufeff \xff 写\u00a0é"
+	if got, want := Visible(hostile), "a b? ?[2J?]0;title??31m? ?cba???? ? 写\u00a0é"; got != want {
+		t.Errorf("Visible: %q, want %q", got, want)
+	}
+	if got, want := VisibleLines(hostile), "a\tb?\n?[2J?]0;title??31m? ?cba???? ? 写\u00a0é"; got != want {
+		t.Errorf("VisibleLines: %q, want %q", got, want)
 	}
 }
 

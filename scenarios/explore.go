@@ -653,7 +653,7 @@ func (e *exploration) summary() string {
 		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(excused)) {
-		lines = append(lines, fmt.Sprintf("  %d times %s", excused[f], f))
+		lines = append(lines, fmt.Sprintf("  %d × %s", excused[f], f))
 	}
 	return strings.Join(lines, "\n")
 }

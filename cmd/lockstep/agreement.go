@@ -92,7 +92,7 @@ func both(chosen []selection, speed float64) (kept []selection, left []reports.S
 			}
 			why := strings.TrimPrefix(err.Error(), s.scenario.Name+"/"+r.ID()+": ")
 			left = append(left, reports.SimOnly{
-				Scenario: s.scenario.Name, Run: r.ID(), Why: strings.TrimPrefix(why, nodes.ErrSimOnly.Error()+": "),
+				Scenario: reports.Visible(s.scenario.Name), Run: r.ID(), Why: reports.Visible(strings.TrimPrefix(why, nodes.ErrSimOnly.Error()+": ")),
 			})
 		}
 		if s.runs = runs; len(runs) > 0 {
@@ -104,7 +104,7 @@ func both(chosen []selection, speed float64) (kept []selection, left []reports.S
 
 func newAgreementRow(o *scenarios.Outcome, speed float64) reports.AgreementRow {
 	row := reports.AgreementRow{
-		Scenario: o.Scenario.Name, Run: o.Run.ID(), Speed: o.Scenario.SpeedOf(o.Run, speed), Simulated: o.Result.Verdict,
+		Scenario: reports.Visible(o.Scenario.Name), Run: o.Run.ID(), Speed: o.Scenario.SpeedOf(o.Run, speed), Simulated: o.Result.Verdict,
 		Broken: []checker.Assumption{},
 	}
 	for _, a := range checker.Assumptions() {

@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"lockstep/reports"
 	"lockstep/sim"
 )
 
@@ -41,7 +43,54 @@ nothing, 3 it could not be run, or was interrupted.`,
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newReplay(k), newCheck(k), newServe(k), newDebate(k), newVersion(k))
+	root.SetHelpCommand(newHelp(root))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", reports.Width)))
+	fit(root)
 	return root
+}
+
+// newHelp is the command that cobra has as well; but there a word that is no command is none to be told of by the exit status.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return fmt.Errorf("unknown command %q for %q", rest[0], c.CommandPath())
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
+}
+
+// fit breaks the long text of a command, and of those below it, into lines of at most reports.Width columns. What is indented
+// stays as it is.
+func fit(c *cobra.Command) {
+	var lines, paragraph []string
+	end := func() {
+		if len(paragraph) > 0 {
+			lines = append(lines, wrap(strings.Join(paragraph, " "), reports.Width))
+		}
+		paragraph = nil
+	}
+	for line := range strings.SplitSeq(c.Long, "\n") {
+		if line != "" && line[0] != ' ' {
+			paragraph = append(paragraph, line)
+			continue
+		}
+		end()
+		lines = append(lines, line)
+	}
+	end()
+	c.Long = strings.Join(lines, "\n")
+	for _, sub := range c.Commands() {
+		fit(sub)
+	}
 }
 
 // flagError says what is wrong with a flag in the words of whoever typed it.
@@ -68,8 +117,10 @@ func notOf(v pflag.Value) string {
 		return "no whole number from 0 on"
 	case "int":
 		return "no whole number"
-	case "float64":
-		return "no number"
+	case "seed":
+		return "no whole number from 1 on"
+	case "speed":
+		return fmt.Sprintf("no number from 1 to %d", mostSpeed)
 	case "duration":
 		return "no duration, such as 500ms or 20s"
 	case "bool":

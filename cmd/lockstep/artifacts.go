@@ -13,8 +13,8 @@ import (
 )
 
 // writeArtifacts writes what is left of a run into a directory for its scenario: LOCK[-for-REFERENCE][-LABEL].txt, .svg and
-// .png with the timeline, .html to step through it, and .jsonl with the history.
-func writeArtifacts(dir string, o *scenarios.Outcome) error {
+// .png with the timeline, .html to step through it, and .jsonl with the history. Undrawn, it has the text and the history only.
+func writeArtifacts(dir string, o *scenarios.Outcome, drawn bool) error {
 	dir = filepath.Join(dir, o.Scenario.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -27,35 +27,37 @@ func writeArtifacts(dir string, o *scenarios.Outcome) error {
 		name += "-" + o.Run.Label
 	}
 	name = filepath.Join(dir, name)
-	// What an earlier run has left there is not what this one has come to.
-	for _, ending := range []string{".report.txt", ".txt", ".svg", ".png", ".html", ".jsonl"} {
-		if (o.Report != nil) != (ending == ".report.txt") {
-			os.Remove(name + ending) // most often there is none
-		}
+	ended := o.Report == nil
+	drawn = drawn && ended
+	var timeline *reports.Timeline
+	if drawn {
+		timeline = reports.NewTimeline(o.History, o.Result)
 	}
-	if o.Report != nil {
-		return writeFile(name+".report.txt", func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s\n\n%s\n", o.Report, o.Report.Stacks)
-			return err
-		})
-	}
-	timeline := reports.NewTimeline(o.History, o.Result)
 	for _, a := range []struct {
 		ending string
+		wanted bool
 		write  func(io.Writer) error
 	}{
-		{".txt", func(w io.Writer) error {
+		{".report.txt", !ended, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s\n\n%s\n", o.Report, o.Report.Stacks)
+			return err
+		}},
+		{".txt", ended, func(w io.Writer) error {
 			_, err := io.WriteString(w, o.Timeline())
 			return err
 		}},
-		{".svg", timeline.WriteSVG},
-		{".png", timeline.WritePNG},
-		{".html", func(w io.Writer) error { return reports.Page(w, pageRuns([]*scenarios.Outcome{o})...) }},
-		{".jsonl", func(w io.Writer) error {
+		{".jsonl", ended, func(w io.Writer) error {
 			_, err := o.History.WriteTo(w)
 			return err
 		}},
+		{".svg", drawn, timeline.WriteSVG},
+		{".png", drawn, timeline.WritePNG},
+		{".html", drawn, func(w io.Writer) error { return reports.Page(w, pageRuns([]*scenarios.Outcome{o})...) }},
 	} {
+		if !a.wanted { // what an earlier run has left there is not what this one has come to; most often there is none
+			os.Remove(name + a.ending)
+			continue
+		}
 		if err := writeFile(name+a.ending, a.write); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/sim"
 )
@@ -30,11 +32,12 @@ the same table. A directory stands for all histories below it. What a history sh
 what its page in the catalogue says, or one of the pages that are named with the histories.
 
 With --against it fails where a verdict, the status of a property, or the assumption that was
-broken is not what it was in an earlier run --json. That takes the place of what the pages expect.
-Without histories it does the runs again that the file has.
+broken is not what it was in an earlier run --json, and where a run of then is missing: of all of
+them if a directory is named, of its scenario if it is the directory of one. That takes the place
+of what the pages expect. Without histories it does the runs again that the file has.
 
 Exit status: 0 all as expected, or as it was; 1 not so, or UNSAFE without a page that expects it;
-2 a run proves nothing; 3 it could not be checked.`,
+2 a run proves nothing; 3 it could not be checked, or one of the histories could not.`,
 		Example: `  lockstep run --json > verdicts.json
   lockstep check --against verdicts.json            do the same runs again, and compare
   lockstep run --lock redsync --against verdicts.json
@@ -68,82 +71,105 @@ func (f *runFlags) recheck(c *cobra.Command, args []string) error {
 		outcomes, err := f.runAll(c, cases)
 		return f.tell(c, cases, outcomes, start, err)
 	}
-	s, err := f.saved(args)
+	outcomes, err := f.saved(args)
 	if err != nil {
 		return err
 	}
-	for _, r := range s.reports {
-		fmt.Fprintf(c.ErrOrStderr(), "lockstep: %s: %s\n", r, noHistory)
-		dir, name := filepath.Split(strings.TrimSuffix(r, ".report.txt"))
-		suite := filepath.Base(dir)
-		f.unended = append(f.unended, finding{run: suite + "/" + name, suite: suite, status: exitUnknown, reasons: []string{r + ": " + noHistory}})
+	for _, g := range f.without {
+		fmt.Fprintln(c.ErrOrStderr(), "lockstep:", reports.Visible(g.reasons[0]))
 	}
-	return f.tell(c, nil, s.outcomes, start, nil)
+	return f.tell(c, nil, outcomes, start, nil)
 }
-
-const noHistory = "this run did not end, and has no history"
 
 // tell prints what came of runs, or of histories, and tells it to whoever else wants to know. With an error it says how far
 // the runs got.
 func (f *runFlags) tell(c *cobra.Command, cases []scenarios.Case, outcomes []*scenarios.Outcome, start time.Time, failed error) error {
 	took := time.Since(start)
-	if failed != nil {
-		ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *scenarios.Outcome) bool { return o == nil })
-		if len(ended) > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "%d of %d runs had ended:\n", len(ended), len(outcomes))
-			printTable(c.ErrOrStderr(), ended, took)
-		}
-		if f.ci.junit == "" {
-			return failed
-		}
-		return errors.Join(failed, writeJUnit(f.ci.junit, append(f.findings(ended), f.missing(cases, outcomes, failed)...), start, took))
-	}
+	ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *scenarios.Outcome) bool { return o == nil })
 	out := c.OutOrStdout()
-	bar := progressbar.DefaultSilent(int64(len(outcomes)))
-	if f.out != "" && !f.json && !f.verbose {
-		bar = progress(c.ErrOrStderr(), len(outcomes)) // pictures take longer than runs
-	}
-	for _, o := range outcomes {
+	for _, o := range ended {
 		if f.json {
 			if err := f.printJSON(out, o); err != nil {
 				return err
 			}
 		}
+	}
+	if failed != nil {
+		if len(ended) > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "%d of %d runs had ended:\n", len(ended), len(outcomes))
+			printTable(c.ErrOrStderr(), ended, took)
+		}
+		if f.ci.junit != "" {
+			failed = errors.Join(failed, writeJUnit(f.ci.junit, append(f.findings(ended), f.missing(cases, outcomes, failed)...), start, took))
+		}
+		return errors.Join(failed, f.keep(c, ended))
+	}
+	for _, o := range outcomes {
 		if f.verbose && !f.json {
 			printTimeline(out, o)
 		}
-		if f.out != "" {
-			bar.Describe("writing " + o.Scenario.Name)
-			if err := writeArtifacts(f.out, o); err != nil {
-				return err
-			}
-			bar.Add(1)
-		}
+	}
+	kept := f.keep(c, outcomes)
+	if kept != nil && !errors.Is(kept, context.Canceled) {
+		return kept
+	}
+	for _, o := range outcomes {
 		if o.Report != nil {
-			fmt.Fprintf(c.ErrOrStderr(), "\n%s, %s, seed %d: %s\n", o.Scenario.Name, who(o), o.History.Meta.Seed, o.Report)
+			fmt.Fprintf(c.ErrOrStderr(), "\n%s, %s, seed %d: %s\n", reports.Visible(o.Scenario.Name), who(o), o.History.Meta.Seed, reports.VisibleLines(o.Report.String()))
 		}
 	}
-	bar.Finish()
-	if !f.json {
+	if !f.json && len(outcomes) > 0 {
 		printTable(out, outcomes, took)
 		if f.ci.baseline == nil {
 			f.printDifferences(c, outcomes)
 		}
 	}
-	return f.conclude(c, outcomes, start, took)
+	return cmp.Or(kept, f.conclude(c, outcomes, start, took))
+}
+
+// keep writes what is left of runs into the directory that is for it. Once the program is interrupted it writes only what takes
+// no time, the timeline as text and the history: lockstep show draws the rest from that.
+func (f *runFlags) keep(c *cobra.Command, outcomes []*scenarios.Outcome) error {
+	if f.out == "" {
+		return nil
+	}
+	bar := progressbar.DefaultSilent(int64(len(outcomes)))
+	if !f.json && !f.verbose {
+		bar = progress(c.ErrOrStderr(), len(outcomes)) // pictures take longer than runs
+	}
+	defer bar.Finish()
+	undrawn := 0
+	for _, o := range outcomes {
+		bar.Describe("writing " + reports.Visible(o.Scenario.Name))
+		drawn := c.Context().Err() == nil
+		if err := writeArtifacts(f.out, o, drawn); err != nil {
+			return err
+		}
+		if !drawn {
+			undrawn++
+		}
+		bar.Add(1)
+	}
+	if undrawn == 0 {
+		return nil
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "kept in %s without pictures, which lockstep show draws: %d of %s\n", reports.Visible(f.out), undrawn, many(len(outcomes), "run"))
+	return c.Context().Err()
 }
 
 // conclude compares the outcomes with an earlier run, if there is one, reports them, and returns what the program ends with.
 func (f *runFlags) conclude(c *cobra.Command, outcomes []*scenarios.Outcome, start time.Time, took time.Duration) error {
-	findings := append(f.findings(outcomes), f.unended...)
+	findings := append(f.findings(outcomes), f.without...)
 	if f.ci.baseline != nil {
 		out := c.OutOrStdout()
 		if f.json {
 			out = c.ErrOrStderr()
 		}
-		if err := f.ci.baseline.tell(out, findings); err != nil {
+		missing, err := f.ci.baseline.tell(out, findings, f.asked)
+		if err != nil {
 			return err
 		}
+		findings = append(findings, missing...)
 	}
 	if err := f.report(c, findings, start, took); err != nil {
 		return err
@@ -161,17 +187,13 @@ func (f *runFlags) printJSON(w io.Writer, o *scenarios.Outcome) error {
 	return json.NewEncoder(w).Encode(l)
 }
 
-// saved are histories that were judged again.
-type saved struct {
-	outcomes []*scenarios.Outcome
-	reports  []string // of runs that did not end, and left no history
-}
-
-// saved judges the histories that the arguments name.
-func (f *runFlags) saved(args []string) (*saved, error) {
+// saved judges the histories that the arguments name. What cannot be judged is no reason to leave out the others: it is noted in
+// f.without.
+func (f *runFlags) saved(args []string) ([]*scenarios.Outcome, error) {
 	p := pages{}
-	var files []string
-	s := &saved{}
+	var files, unended []string
+	var whole bool              // a directory of several scenarios is named
+	single := map[string]bool{} // directories of one
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if err != nil {
@@ -190,8 +212,10 @@ func (f *runFlags) saved(args []string) (*saved, error) {
 				files = append(files, filepath.Join(arg, filepath.FromSlash(name)))
 			}
 			for _, name := range reports {
-				s.reports = append(s.reports, filepath.Join(arg, filepath.FromSlash(name)))
+				unended = append(unended, filepath.Join(arg, filepath.FromSlash(name)))
 			}
+			single[filepath.Clean(arg)] = true
+			whole = whole || slices.ContainsFunc(slices.Concat(found, reports), func(name string) bool { return strings.Contains(name, "/") })
 		case ext == ".txtar":
 			page, err := load(arg)
 			if err != nil {
@@ -206,31 +230,54 @@ func (f *runFlags) saved(args []string) (*saved, error) {
 			files = append(files, arg)
 		}
 	}
-	if len(files)+len(s.reports) == 0 {
+	if len(files)+len(unended) == 0 {
 		return nil, errors.New("a page says what histories should come to; name some, as lockstep run --out writes them")
 	}
+	for _, report := range unended {
+		f.without = append(f.without, unjudged(report, ".report.txt", exitUnknown, report+": this run did not end, and has no history"))
+	}
+	f.shows = map[*scenarios.Outcome]string{}
+	named := map[string]bool{} // the scenarios of which there should be all
+	var outcomes []*scenarios.Outcome
 	for _, file := range once(files) {
-		h, err := historyFrom(os.Open(file))
+		h, err := readHistory(file)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%w", file, err)
+			f.without = append(f.without, unjudged(file, ".jsonl", exitInput, err.Error()))
+			continue
 		}
 		o := p.judge(h)
-		if f.shows == nil {
-			f.shows = map[*scenarios.Outcome]string{}
-		}
 		f.shows[o] = file
-		s.outcomes = append(s.outcomes, o)
+		outcomes = append(outcomes, o)
+		if single[filepath.Dir(file)] {
+			named[h.Meta.Scenario] = true
+		}
 	}
-	return s, nil
+	f.asked = func(e *earlier) bool { return whole || named[e.Scenario] }
+	return outcomes, nil
 }
 
-// historyFrom reads a history, and closes the file that it is in. Errors begin with the line, if there is one.
-func historyFrom(file io.ReadCloser, err error) (*sim.History, error) {
+// unjudged is what is found in the place of a history. Files are named as writeArtifacts does, after their runs.
+func unjudged(file, ending string, status status, reason string) finding {
+	suite := filepath.Base(filepath.Dir(file))
+	g := finding{run: suite + "/" + strings.TrimSuffix(filepath.Base(file), ending), suite: suite, status: status, reasons: []string{reason}}
+	if status == exitInput {
+		g.none = "not read"
+	}
+	return g
+}
+
+// readHistory reads the history in a file. What is wrong with it is said with the line.
+func readHistory(name string) (*sim.History, error) {
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return sim.ReadHistory(file)
+	h, err := sim.ReadHistory(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	return h, nil
 }
 
 // pages are the pages that say what histories should come to, by the names of their scenarios: those that were named, and as
@@ -283,7 +330,7 @@ func (f *runFlags) casesAgain() ([]scenarios.Case, error) {
 			return nil, fmt.Errorf("%s:%d: that run was on real servers; lockstep run --on ... --against %s compares it", b.file, e.at, quoted(b.file))
 		}
 		arg := e.Scenario
-		if e.File != "" && !strings.HasPrefix(e.File, "scenarios/catalogue/") {
+		if !e.ofCatalogue() {
 			arg = filepath.FromSlash(e.File)
 		}
 		s := selection{scenario: loaded[arg], file: arg != e.Scenario}
@@ -306,8 +353,11 @@ func (f *runFlags) casesAgain() ([]scenarios.Case, error) {
 		s.runs = []scenarios.Section{r.With(e.Lock)}
 		cases = append(cases, f.cases([]selection{s}, e.Seed)...)
 	}
-	if len(cases) == 0 {
-		return nil, fmt.Errorf("%s: none of its %d runs is in the catalogue any more", b.file, len(b.lines))
+	switch {
+	case len(cases) == 0 && len(b.lines) == 1:
+		return nil, fmt.Errorf("%s: the run that it has is not in the catalogue any more", b.file)
+	case len(cases) == 0:
+		return nil, fmt.Errorf("%s: none of the %d runs that it has is in the catalogue any more", b.file, len(b.lines))
 	}
 	return cases, nil
 }

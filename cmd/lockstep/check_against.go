@@ -3,16 +3,19 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"lockstep/checker"
+	"lockstep/reports"
 	"lockstep/scenarios"
 )
 
@@ -98,7 +101,39 @@ func (e *earlier) parse(data []byte) error {
 			return fmt.Errorf("%s: unknown status %q; there are %s, %s and %s", p, s, checker.OK, checker.Violated, checker.Unknown)
 		}
 	}
+	if why := e.contradiction(); why != "" {
+		return fmt.Errorf("%s contradicts itself: %s; lockstep run --json writes no such line", oneLine(e.key()), why)
+	}
 	return nil
+}
+
+// contradiction says where a line says two things of which one cannot be: whoever edits a verdict must not pass for it.
+func (l line) contradiction() string {
+	all := slices.Sorted(maps.Keys(l.Properties))
+	violated := slices.DeleteFunc(slices.Clone(all), func(p checker.Property) bool { return l.Properties[p] != checker.Violated })
+	for _, v := range l.Violations {
+		if !slices.Contains(violated, v.Property) {
+			return fmt.Sprintf("it lists a violation of %s, and does not say that this is violated", oneLine(string(v.Property)))
+		}
+	}
+	switch l.Verdict {
+	case checker.Safe:
+		for _, p := range all {
+			if s := l.Properties[p]; s != checker.OK {
+				return fmt.Sprintf("its verdict is %s, and %s is %s", l.Verdict, oneLine(string(p)), s)
+			}
+		}
+	case checker.Unsafe:
+		if len(violated) == 0 {
+			return fmt.Sprintf("its verdict is %s, and no property is violated", l.Verdict)
+		}
+	default:
+		return ""
+	}
+	if len(l.Unmet) > 0 {
+		return fmt.Sprintf("its verdict is %s, and it says why nothing is proved", l.Verdict)
+	}
+	return ""
 }
 
 // key names a run so that it is the same one another day.
@@ -115,6 +150,9 @@ func (l line) key() string {
 	}
 	return s
 }
+
+// ofCatalogue reports whether the page of a run was not a file of somebody's own.
+func (l line) ofCatalogue() bool { return l.File == "" || strings.HasPrefix(l.File, catalogue) }
 
 // reference is the lock that the page names.
 func (l line) reference() string {
@@ -136,7 +174,8 @@ func (b *baseline) find(now line) *earlier {
 }
 
 // changes says in what a run differs from what it was: in the verdict, in each property, in what was broken. How often a
-// property was violated, when and by whom, is no part of a verdict.
+// property was violated, when and by whom, is no part of a verdict. A property that only one of the two has is a change: it may
+// be new, and somebody may have taken it out.
 func (e *earlier) changes(now line) []string {
 	var all []string
 	if e.Verdict != now.Verdict {
@@ -144,13 +183,18 @@ func (e *earlier) changes(now line) []string {
 	}
 	for _, p := range checker.Properties() {
 		was, is := e.Properties[p], now.Properties[p]
-		if was == "" || is == "" { // an older program did not know it, or a newer one does no more
-			continue
-		}
-		if was != is {
+		switch a, b := e.broken(p), now.broken(p); {
+		case was == "":
+			all = append(all, fmt.Sprintf("%s is %s, and was not judged then", p, is))
+		case was != is:
 			all = append(all, fmt.Sprintf("%s was %s, and is %s", p, was, is))
-		} else if a, b := e.broken(p), now.broken(p); a != b {
-			all = append(all, fmt.Sprintf("%s was violated with %s broken, and is with %s", p, a, b))
+		case a != b:
+			all = append(all, fmt.Sprintf("%s was violated with %s broken, and is with %s", p, cmp.Or(a, "nothing said to be"), b))
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(e.Properties)) {
+		if !slices.Contains(checker.Properties(), p) {
+			all = append(all, fmt.Sprintf("%s was %s, and is not judged any more", oneLine(string(p)), e.Properties[p]))
 		}
 	}
 	return all
@@ -170,9 +214,10 @@ func (l line) broken(p checker.Property) string {
 // shownKeys is how many runs are told by name that are only here or only there.
 const shownKeys = 10
 
-// tell says what has changed since the earlier run, and which runs have no counterpart: these have not changed. Findings must
-// have been made of all outcomes before.
-func (b *baseline) tell(w io.Writer, findings []finding) error {
+// tell says what has changed since the earlier run, and which runs have no counterpart. Those that were asked for and are
+// missing it returns as findings: a run that is gone proves no more what it did. Findings must have been made of all outcomes
+// before.
+func (b *baseline) tell(w io.Writer, findings []finding, asked func(*earlier) bool) ([]finding, error) {
 	findings = slices.DeleteFunc(slices.Clone(findings), func(g finding) bool { return g.o == nil })
 	changed, fresh := 0, []string(nil)
 	for _, g := range findings {
@@ -187,7 +232,7 @@ func (b *baseline) tell(w io.Writer, findings []finding) error {
 			continue
 		}
 		changed++
-		fmt.Fprintf(w, "\n%s has changed since %s:%d\n", oneLine(g.run), b.file, was.at)
+		fmt.Fprintf(w, "\n%s has changed since %s:%d\n", oneLine(g.run), reports.Visible(b.file), was.at)
 		for _, s := range all {
 			printWrapped(w, s)
 		}
@@ -196,23 +241,46 @@ func (b *baseline) tell(w io.Writer, findings []finding) error {
 		}
 		fmt.Fprintf(w, "  see it again: %s\n", g.again)
 	}
-	var gone []string
+	var missing []finding
+	var gone, others []string
 	for _, e := range b.lines {
-		if !b.found[e] {
-			gone = append(gone, oneLine(e.key()))
+		switch key := oneLine(e.key()); {
+		case b.found[e]:
+		case (asked == nil || asked(e)) && !b.foundOtherwise(e):
+			gone = append(gone, key)
+			missing = append(missing, finding{
+				run: key, suite: reports.Visible(e.Scenario), file: filepath.ToSlash(b.file), line: e.at, status: exitUnexpected, none: "missing",
+				reasons: []string{fmt.Sprintf("it was %s in %s:%d, and is missing", e.Verdict, b.file, e.at)},
+			})
+		default:
+			others = append(others, key)
 		}
 	}
-	if len(fresh) == len(findings) {
-		return fmt.Errorf("%s has none of these runs; it has %s", b.file, few(gone))
+	if len(findings) > 0 && len(fresh) == len(findings) {
+		return nil, fmt.Errorf("%s has none of these runs; it has %s", b.file, few(append(gone, others...)))
 	}
-	fmt.Fprintf(w, "\nagainst %s: %d changed, %d the same\n", b.file, changed, len(findings)-len(fresh)-changed)
+	fmt.Fprintf(w, "\nagainst %s: %d changed, %d the same", reports.Visible(b.file), changed, len(findings)-len(fresh)-changed)
+	if len(gone) > 0 {
+		fmt.Fprintf(w, ", %d missing", len(gone))
+	}
+	fmt.Fprintln(w)
+	if len(gone) > 0 {
+		printWrapped(w, "missing: "+few(gone))
+	}
 	if len(fresh) > 0 {
 		printWrapped(w, "new, and compared with their pages: "+few(fresh))
 	}
-	if len(gone) > 0 {
-		printWrapped(w, "not among these runs: "+few(gone))
+	if len(others) > 0 {
+		printWrapped(w, "not asked for: "+few(others))
 	}
-	return nil
+	return missing, nil
+}
+
+// foundOtherwise reports whether a run was found with another seed, or on other servers: then it was asked for like that.
+func (b *baseline) foundOtherwise(e *earlier) bool {
+	return slices.ContainsFunc(b.lines, func(o *earlier) bool {
+		return b.found[o] && o.Scenario == e.Scenario && o.Run == e.Run && o.Lock == e.Lock
+	})
 }
 
 // few names some runs, and says how many more there are.

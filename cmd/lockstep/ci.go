@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/reports"
 	"lockstep/scenarios"
 )
 
@@ -29,19 +30,14 @@ type ciFlags struct {
 }
 
 func (ci *ciFlags) options(c *cobra.Command) {
-	c.Flags().StringVar(&ci.junit, "junit", "", "write a report in the JUnit XML format to this file")
-	c.Flags().StringVar(&ci.against, "against", "", "fail where a verdict differs from an earlier run --json, in this file")
+	c.Flags().StringVar(&ci.junit, "junit", "", "write a report in the JUnit XML format to `FILE`")
+	c.Flags().StringVar(&ci.against, "against", "", "fail where a verdict differs from an earlier run --json, in `FILE`, or a run of it is missing")
 }
 
 // check finds out what would keep the results from being reported, before anything is run for them.
 func (ci *ciFlags) check() error {
-	if ci.junit != "" {
-		if info, err := os.Stat(ci.junit); err == nil && info.IsDir() {
-			return fmt.Errorf("--junit %s: that is a directory; name a file in it", ci.junit)
-		}
-		if err := os.MkdirAll(filepath.Dir(ci.junit), 0o755); err != nil {
-			return fmt.Errorf("--junit: %w", err)
-		}
+	if err := makeRoom("junit", ci.junit); err != nil {
+		return err
 	}
 	if ci.against == "" {
 		return nil
@@ -53,7 +49,8 @@ func (ci *ciFlags) check() error {
 
 // A finding is what came of one run, as it is told to somebody who waits for all to be well.
 type finding struct {
-	o       *scenarios.Outcome // nil if the run did not take place
+	o       *scenarios.Outcome // nil if there is none
+	none    string             // why there is none: not run, if nothing else is said
 	run     string             // its name, with the lock that was put through it
 	suite   string             // its scenario
 	file    string             // the page, with slashes
@@ -63,11 +60,14 @@ type finding struct {
 	reasons []string           // why it is not exitExpected, a sentence each
 }
 
+// catalogue is where the pages of the catalogue are, from the root of the repository.
+const catalogue = "scenarios/catalogue/"
+
 // pageOf says where a run stands: the page of the catalogue from the root of the repository, any other as it was named.
 func (f *runFlags) pageOf(s *scenarios.Scenario, r scenarios.Section) (file string, line int) {
 	file = filepath.ToSlash(s.File)
 	if !f.files[s] && file != "" {
-		file = path.Join("scenarios/catalogue", file)
+		file = catalogue + file
 	}
 	return file, r.Line()
 }
@@ -77,7 +77,7 @@ func (f *runFlags) pageOf(s *scenarios.Scenario, r scenarios.Section) (file stri
 func (f *runFlags) findings(outcomes []*scenarios.Outcome) []finding {
 	var all []finding
 	for _, o := range outcomes {
-		g := finding{o: o, run: called(o), suite: o.Scenario.Name, again: f.again(o)}
+		g := finding{o: o, run: called(o), suite: reports.Visible(o.Scenario.Name), again: f.again(o)}
 		g.file, g.line = f.pageOf(o.Scenario, o.Run)
 		unknown := o.Result.Verdict == checker.Inconclusive && (pageless(o) || o.ExpectedVerdict() != checker.Inconclusive)
 		g.reasons = o.Unexpected()
@@ -115,7 +115,7 @@ func (f *runFlags) missing(cases []scenarios.Case, outcomes []*scenarios.Outcome
 		}
 		c := cases[i]
 		o := &scenarios.Outcome{Scenario: c.Scenario, Run: c.Run}
-		g := finding{run: called(o), suite: c.Scenario.Name, status: exitUnknown, reasons: []string{reason}}
+		g := finding{run: called(o), suite: reports.Visible(c.Scenario.Name), status: exitUnknown, reasons: []string{reason}}
 		g.file, g.line = f.pageOf(c.Scenario, c.Run)
 		all = append(all, g)
 	}
@@ -136,10 +136,15 @@ func exitOf(findings []finding) error {
 
 // head says in one line what came of a run.
 func (g finding) head() string {
+	return g.run + ": " + g.verdict()
+}
+
+// verdict is that of the run, or what stands in its place.
+func (g finding) verdict() string {
 	if g.o == nil {
-		return g.run + ": not run"
+		return cmp.Or(g.none, "not run")
 	}
-	return fmt.Sprintf("%s: %s", g.run, g.o.Result.Verdict)
+	return string(g.o.Result.Verdict)
 }
 
 // explanation says why a finding is not as it should be: the reasons, the first violation of each property with how it came
@@ -194,24 +199,11 @@ const longest = 400
 
 // oneLine makes a text from outside safe to show in one line of at most longest characters.
 func oneLine(s string) string {
-	s = visible(s)
+	s = reports.Visible(s)
 	if utf8.RuneCountInString(s) > longest {
 		s = string([]rune(s)[:longest]) + "…"
 	}
 	return s
-}
-
-// visible replaces what cannot be seen, or would change the direction of what can, by question marks.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case !unicode.IsPrint(r) || r == utf8.RuneError:
-			return '?'
-		}
-		return r
-	}, s)
 }
 
 // histories lists the histories below a directory, in the order of their names, and the reports of runs that left none. What

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"lockstep/reports"
 )
 
 // onGitHub reports whether this is a step of a workflow of GitHub Actions.
@@ -29,7 +31,7 @@ func annotate(w io.Writer, findings []finding) error {
 		}
 		var properties []string
 		if g.file != "" {
-			properties = append(properties, "file="+commandProperty(visible(inWorkspace(g.file))))
+			properties = append(properties, "file="+commandProperty(reports.Visible(inWorkspace(g.file))))
 			if g.line > 0 {
 				properties = append(properties, fmt.Sprintf("line=%d", g.line))
 			}
@@ -52,7 +54,7 @@ const mostMessage = 16 << 10
 // inWorkspace is the path of a file from the root of the repository that a workflow has checked out, if it is in there.
 func inWorkspace(file string) string {
 	root := os.Getenv("GITHUB_WORKSPACE")
-	if root == "" || strings.HasPrefix(file, "scenarios/catalogue/") && !filepath.IsAbs(file) && !exists(file) {
+	if root == "" || strings.HasPrefix(file, catalogue) && !filepath.IsAbs(file) && !exists(file) {
 		return file
 	}
 	abs, err := filepath.Abs(file)
@@ -168,9 +170,9 @@ func summaryTable(findings []finding, room int) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "### Lockstep: %d of %d runs as expected\n\n", good, len(findings))
+	fmt.Fprintf(&b, "### Lockstep: %d of %s as expected\n\n", good, many(len(findings), "run"))
 	b.WriteString("| scenario/run | verdict | violated | assumption broken | as expected |\n|---|---|---|---|---|\n")
-	const note = "\n%d more runs have no room here; the log of the step has them.\n"
+	const note = "\nThere is no room here for %d more: see the log of the step.\n"
 	spare := len(note) + 20
 	if b.Len()+spare > room {
 		return ""
@@ -189,9 +191,8 @@ func summaryTable(findings []finding, room int) string {
 
 // row is a line of the table.
 func (g finding) row() string {
-	verdict, violated, broken := "not run", "", ""
+	violated, broken := "", ""
 	if g.o != nil {
-		verdict = string(g.o.Result.Verdict)
 		violated, broken = summary(g.o)
 	}
 	as := "yes"
@@ -202,7 +203,7 @@ func (g finding) row() string {
 		}
 	}
 	lines := func(s string) string { return cellText(oneLine(strings.ReplaceAll(s, "\n", ", "))) }
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cellText(oneLine(g.run)), cellText(verdict), lines(violated), lines(broken), as)
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cellText(oneLine(g.run)), cellText(g.verdict()), lines(violated), lines(broken), as)
 }
 
 // cellText is a text that Markdown and HTML take for nothing else: whatever is neither a letter, a figure nor one of few

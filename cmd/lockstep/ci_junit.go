@@ -74,7 +74,7 @@ func (g finding) testcase(name string) junit.Testcase {
 	if g.status == exitExpected {
 		return tc
 	}
-	why := &junit.Result{Message: xmlText(g.head()), Type: "not run"}
+	why := &junit.Result{Message: xmlText(g.head()), Type: g.verdict()}
 	if len(g.reasons) > 0 {
 		why.Message += ": " + xmlText(oneLine(g.reasons[0]))
 	}
@@ -84,7 +84,6 @@ func (g finding) testcase(name string) junit.Testcase {
 	}
 	why.Data = xmlText(place + g.explanation())
 	if g.o != nil {
-		why.Type = string(g.o.Result.Verdict)
 		timeline := g.o.Timeline()
 		if g.o.Report != nil {
 			timeline = g.o.Report.String()
@@ -94,7 +93,7 @@ func (g finding) testcase(name string) junit.Testcase {
 		}
 		tc.SystemOut = &junit.Output{Data: xmlText(timeline)}
 	}
-	if g.status == exitUnknown {
+	if g.status >= exitUnknown {
 		tc.Error = why
 	} else {
 		tc.Failure = why

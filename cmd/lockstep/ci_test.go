@@ -200,6 +200,62 @@ func TestJUnitInterrupted(t *testing.T) {
 	xmllint(t, f.ci.junit)
 }
 
+// What was judged before an interruption is told and kept as far as that takes no time, in whole files and lines. The pictures of
+// an earlier run, which would pass for those of this one, are gone.
+func TestInterruptedRuns(t *testing.T) {
+	s, err := scenarios.Find("pause-fenced")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	f := &runFlags{on: scenarios.OnSim, json: true, out: dir, files: map[*scenarios.Scenario]bool{}}
+	cases := f.cases([]selection{{scenario: s, runs: s.Runs}}, 1)
+	outcomes := make([]*scenarios.Outcome, len(cases))
+	for _, i := range []int{0, 2} {
+		build, err := clients.Find(s.Runs[i].Lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if outcomes[i], err = scenarios.Simulate(s, s.Runs[i], build, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stale := filepath.Join(dir, "pause-fenced", "single.svg")
+	write(t, stale, "of yesterday")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, failed := range []error{ctx.Err(), nil} { // while runs take place, and while they are drawn
+		var out, said bytes.Buffer
+		c := &cobra.Command{}
+		c.SetContext(ctx)
+		c.SetOut(&out)
+		c.SetErr(&said)
+		ended := outcomes
+		if failed == nil {
+			ended = []*scenarios.Outcome{outcomes[0], outcomes[2]}
+		}
+		if err := f.tell(c, cases, ended, time.Now(), failed); !errors.Is(err, context.Canceled) {
+			t.Errorf("it ends with %v", err)
+		}
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(lines) != 2 || !strings.HasPrefix(lines[0], `{"scenario":"pause-fenced","run":"fenced",`) || !strings.HasPrefix(lines[1], `{"scenario":"pause-fenced","run":"single",`) {
+			t.Errorf("it prints\n%s", out.String())
+		}
+		if want := "kept in " + dir + " without pictures, which lockstep show draws: 2 of 2 runs\n"; !strings.Contains(said.String(), want) {
+			t.Errorf("it says\n%s\nand not %s", said.String(), want)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "pause-fenced", "*"))
+		if err != nil || len(files) != 4 {
+			t.Errorf("%q are kept, %v", files, err)
+		}
+		for _, name := range []string{"fenced", "single"} {
+			if _, err := readHistory(filepath.Join(dir, "pause-fenced", name+".jsonl")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // Annotations are one line each, whatever is in them, and nothing that is printed beside them is one.
 func TestAnnotations(t *testing.T) {
 	var b strings.Builder
@@ -270,7 +326,7 @@ func TestStepSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(data) > mostSummary || len(data) < mostSummary/2 || !bytes.Contains(data, []byte(" more runs have no room here; the log of the step has them.\n")) {
+	if len(data) > mostSummary || len(data) < mostSummary/2 || !bytes.Contains(data, []byte(" more: see the log of the step.\n")) {
 		t.Errorf("%d bytes, of %d at most", len(data), mostSummary)
 	}
 }

@@ -41,7 +41,7 @@ type exploreFlags struct {
 }
 
 func newExplore(k known) *cobra.Command {
-	f := &exploreFlags{known: k}
+	f := &exploreFlags{known: k, seed: 1}
 	c := &cobra.Command{
 		Use:   "explore [SCENARIO/RUN | FILE/RUN]",
 		Short: "Search for what breaks a lock, and reduce it to the smallest story",
@@ -52,8 +52,9 @@ lock waits for a node, its retry delay, its TTL.
 
 With --bound K it plays every set of up to K perturbations, and what it says at the end holds for
 all of them. With --runs or --time it draws them at random, beyond any bound, and says what it
-covered; with both, one after the other. What it finds it shrinks: to the fewest perturbations, clients, nodes and steps, then to
-round numbers. With --out it is kept as a scenario file; lockstep replay plays it again.
+covered; with --bound and one of these, one after the other. What it finds it shrinks: to the
+fewest perturbations, clients, nodes and steps, then to round numbers. With --out it is kept as a
+scenario file; lockstep replay plays it again.
 
 The calm run is made from --lock, --nodes and so on, or is that of a page without its faults.
 
@@ -66,32 +67,33 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
   lockstep explore --lock redsync --nodes 5 --time 60s
   lockstep explore --lock redlock --nodes 5 --runs 10000 --strategy swarm --without pause
   lockstep explore redlock-contended/redlock/staggered --bound 1
-  lockstep explore --lock redlock --nodes 5 --grid pause=0s..60s/25 --grid ttl=1s..30s/25 --runs 100 --out map`,
+  lockstep explore --nodes 5 --grid pause=0s..60s/25 --grid ttl=1s..30s/25 --out map`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.shape.Lock, "lock", "redlock", "a lock or a library; see lockstep list")
+	fl.StringVar(&f.shape.Lock, "lock", "redlock", "explore the lock or library `NAME`; see lockstep list")
 	fl.IntVar(&f.shape.Nodes, "nodes", 0, "lock nodes (default 3 for a lock that asks a majority, otherwise 1)")
 	fl.IntVar(&f.shape.Replicas, "replicas", 0, "replicas of n1")
 	fl.IntVar(&f.shape.MinReplicas, "min-replicas", 0, "replicas that must be there for n1 to take a write")
-	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash: "+strings.Join(words(nodes.Persistences), ", ")+" (default aof-always)")
+	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash, a `KIND` of: "+strings.Join(words(nodes.Persistences), ", ")+" (default aof-always)")
+	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": the connections of the clients are open when a run begins, which makes runs shorter")
 	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
-	fl.StringVar(&f.shape.Resource, "resource", scenarios.Plain, "the resource: "+strings.Join(clients.Resources(), ", "))
+	fl.StringVar(&f.shape.Resource, "resource", scenarios.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
 	fl.DurationVar(&f.shape.TTL, "ttl", scenarios.DefaultTTL, "how long a node keeps the key of a lock")
 	fl.BoolVar(&f.shape.Extend, "extend", false, "have each client extend its lease once")
 	fl.IntVar(&f.bound, "bound", 0, "play every set of up to so many perturbations (default 1, without --runs and --time)")
 	fl.IntVar(&f.runs, "runs", 0, "play about so many runs with perturbations drawn at random; with --grid, per cell")
 	fl.DurationVar(&f.time, "time", 0, "play such runs for that long")
-	fl.StringVar(&f.strategy, "strategy", string(scenarios.Portfolio), "how to draw: "+strings.Join(words(scenarios.Strategies()), ", "))
-	fl.StringSliceVar(&f.kinds, "kinds", nil, "the kinds of perturbations, or groups of them (default all)")
-	fl.StringSliceVar(&f.without, "without", nil, "kinds to leave out")
-	fl.StringSliceVar(&f.property, "property", nil, "look for violations of these properties only (default all)")
-	fl.StringArrayVar(&f.grid, "grid", nil, "NAME=FROM..TO/STEPS: draw a map of how often a run is unsafe; once or twice;\nthe runs of a cell are at places that are spread evenly")
-	fl.Uint64Var(&f.seed, "seed", 1, "what all random draws derive from")
+	fl.StringVar(&f.strategy, "strategy", string(scenarios.Portfolio), "`HOW` to draw: "+strings.Join(words(scenarios.Strategies()), ", "))
+	fl.StringSliceVar(&f.kinds, "kinds", nil, "perturb by `KIND,...` or by groups of them (default all)")
+	fl.StringSliceVar(&f.without, "without", nil, "leave out `KIND,...`")
+	fl.StringSliceVar(&f.property, "property", nil, "look for violations of `PROPERTY,...` only (default all)")
+	fl.StringArrayVar(&f.grid, "grid", nil, "draw a map of how often a run is unsafe, over `AXIS`: NAME=FROM..TO/STEPS, such as pause=0s..60s/25; once or twice; the runs of a cell are at places that are spread evenly")
+	fl.Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N`")
 	fl.BoolVar(&f.first, "first", false, "end with the first violation")
 	fl.IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
-	fl.StringVar(&f.out, "out", "", "keep what is found in this directory, as scenario files")
+	fl.StringVar(&f.out, "out", "", "keep what is found in `DIR`, as scenario files; with --grid, the map")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of what is found")
 	return c
@@ -129,8 +131,6 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 		return errors.New("--strategy says how to draw; say how much with --runs or --time")
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
-	case f.seed == 0:
-		return errors.New("--seed 0: a seed is a whole number from 1 on")
 	}
 	if err := f.known.check(f.shape.Lock); err != nil {
 		return fmt.Errorf("--lock: %w", err)
@@ -141,7 +141,7 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	for _, name := range []string{"nodes", "replicas", "min-replicas", "persistence", "clients", "resource", "ttl", "extend"} {
+	for _, name := range []string{"nodes", "replicas", "min-replicas", "persistence", "pool", "clients", "resource", "ttl", "extend"} {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--%s: %s says that already; only --lock goes with a page", name, args[0])
 		}

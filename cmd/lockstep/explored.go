@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/sim"
 )
@@ -158,12 +159,12 @@ func (r *explored) shrink(ctx context.Context, c *counterexample, f scenarios.Fo
 	}
 	fmt.Fprintf(r.w, "\n%s\n", f.Failing)
 	for line := range strings.SplitSeq(strings.TrimSpace(small.Story()), "\n") {
-		fmt.Fprintln(r.w, strings.TrimRight("  "+line, " "))
+		fmt.Fprintln(r.w, strings.TrimRight("  "+reports.Visible(line), " "))
 	}
 	if r.flags.verbose {
 		fmt.Fprintf(r.w, "\n%s", small.Scenario.Runs[0].Golden)
 	}
-	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", cmp.Or(c.File, c.Token))
+	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", quoted(cmp.Or(c.File, c.Token)))
 	return nil
 }
 
@@ -177,8 +178,8 @@ func (r *explored) tellPlan(c *counterexample, f scenarios.Found) (err error) {
 	}
 	if r.flags.out != "" && err == nil {
 		c.File = filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", r.flags.shape.Lock, len(r.found)+1))
-		err = scenarios.WriteFile(c.File, []byte(page.String()))
-		fmt.Fprintf(r.w, "  kept as %s\n", c.File)
+		err = unwritten(c.File, scenarios.WriteFile(c.File, []byte(page.String())))
+		fmt.Fprintf(r.w, "  kept as %s\n", reports.Visible(c.File))
 	}
 	return err
 }
@@ -191,10 +192,10 @@ func (r *explored) tellBroken(f scenarios.Found) {
 	r.tellSteps(f.Plan)
 	lines := strings.Split(strings.TrimSpace(f.Broke), "\n")
 	for _, line := range lines[:min(len(lines), mostStack)] {
-		fmt.Fprintln(r.w, "  "+line)
+		fmt.Fprintln(r.w, "  "+reports.VisibleLines(line))
 	}
 	if more := len(lines) - mostStack; more > 0 {
-		fmt.Fprintf(r.w, "  ... and %d lines more, with --json\n", more)
+		fmt.Fprintf(r.w, "  ... and %s more, with --json\n", many(more, "line"))
 	}
 }
 

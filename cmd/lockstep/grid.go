@@ -481,7 +481,7 @@ func (m *gridMap) print(w io.Writer, asJSON bool) error {
 		fmt.Fprintln(w, m.picture().Title)
 		printWrapped(w, m.summary())
 		for _, name := range files {
-			fmt.Fprintf(w, "  %s\n", name)
+			fmt.Fprintf(w, "  %s\n", reports.Visible(name))
 		}
 	}
 	if t.Unproved == t.Runs {

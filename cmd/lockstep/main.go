@@ -13,6 +13,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
+	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/sim"
 )
@@ -65,7 +66,7 @@ func run(k known, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "lockstep: interrupted")
 	default:
-		fmt.Fprintln(app.ErrOrStderr(), "lockstep:", err)
+		fmt.Fprintln(app.ErrOrStderr(), "lockstep:", reports.VisibleLines(err.Error()))
 	}
 	return exitInput
 }

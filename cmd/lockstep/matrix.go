@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -84,20 +85,20 @@ it could not be run, or was interrupted.`,
 					return err
 				}
 				if !f.json && !markdown {
-					fmt.Fprintf(w, "\nwritten: %s\n", strings.Join(files, ", "))
+					fmt.Fprintf(w, "\nwritten: %s\n", reports.Visible(strings.Join(files, ", ")))
 				}
 			}
 			return f.matrixStatus(m)
 		},
 	}
 	f.common(c)
-	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library; see lockstep list")
-	c.Flags().Lookup("on").Usage = "sim; redis: servers for the run; or both, compared"
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library: `NAME,...`; see lockstep list")
+	c.Flags().Lookup("on").Usage = "run on `WHERE`: sim; redis (servers for the run); or both, and compare"
 	c.Flags().IntVar(&repeat, "repeat", 1, "--on both: how often each run is done on real servers")
 	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is the worst of them")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
-	c.Flags().StringVar(&f.out, "out", "", "write matrix.svg, .png, .md and .json to this directory")
+	c.Flags().StringVar(&f.out, "out", "", "write matrix.svg, .png, .md and .json to `DIR`")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
 	return c
 }
@@ -236,7 +237,32 @@ func quoted(word string) string {
 	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	if reports.Visible(word) == word {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return "$'" + escaped(word) + "'"
+}
+
+// escaped writes a word between $' and ', where shells know a byte by its number: what is printed can be seen, and still is the
+// word.
+func escaped(word string) string {
+	var b strings.Builder
+	for len(word) > 0 {
+		_, n := utf8.DecodeRuneInString(word)
+		part := word[:n]
+		word = word[n:]
+		switch {
+		case part == "'" || part == `\`:
+			b.WriteString(`\` + part)
+		case reports.Visible(part) == part:
+			b.WriteString(part)
+		default:
+			for _, c := range []byte(part) {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
+		}
+	}
+	return b.String()
 }
 
 // kindOf is the group of a scenario.
@@ -306,7 +332,7 @@ func (f *runFlags) rows(m *reports.Matrix, entries []entry) {
 		r := slices.IndexFunc(group.Rows[start:], func(r reports.MatrixRow) bool { return r.Variant == variant })
 		if r < 0 {
 			r = len(group.Rows) - start
-			group.Rows = append(group.Rows, reports.MatrixRow{Scenario: first.Scenario.Name, Title: first.Scenario.Title, Variant: variant})
+			group.Rows = append(group.Rows, reports.MatrixRow{Scenario: reports.Visible(first.Scenario.Name), Title: first.Scenario.Title, Variant: variant})
 		}
 		row := &group.Rows[start+r]
 		row.Cells = append(row.Cells, f.cell(e))
@@ -319,7 +345,7 @@ func (f *runFlags) cell(e entry) reports.MatrixCell {
 	o := e[0]
 	reference := f.reference(o)
 	c := reports.MatrixCell{
-		Lock: o.Run.Lock, Run: o.Name(), Reference: reference.Reference(), Verdict: checker.Safe, Broken: []checker.Assumption{}, Against: reports.AsReference,
+		Lock: o.Run.Lock, Run: reports.Visible(o.Name()), Reference: reference.Reference(), Verdict: checker.Safe, Broken: []checker.Assumption{}, Against: reports.AsReference,
 	}
 	shown, rank := o, -1
 	for _, o := range e {

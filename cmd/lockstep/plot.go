@@ -31,8 +31,8 @@ func newPlot(k known) *cobra.Command {
 		Use:                "plot KIND [SCENARIO[/RUN] | FILE | HISTORY.jsonl]... --out DIR",
 		Short:              "Draw clocks, waits, validities, round trips, the drift edge, or increments",
 		Long: `Plot draws figures of runs, or of histories (.jsonl) that lockstep run --out has written, on real
-servers as well. It writes three files: KIND.svg and KIND.png, and KIND.csv with the figures. The same
-runs give the same bytes; those of some libraries do not repeat themselves, and then it says so.
+servers as well. It writes three files: KIND.svg and KIND.png, and KIND.csv with the figures. The
+same runs give the same bytes; those of some libraries do not repeat themselves, and then it says so.
 
 lockstep plot KIND --help has more about each kind.
 
@@ -61,7 +61,7 @@ var plotKinds = []string{"clocks", "wait", "validity", "roundtrips", "drift", "i
 
 // where adds the options that all kinds of plots have.
 func (f *plotFlags) where(c *cobra.Command) {
-	c.Flags().StringVar(&f.out, "out", "", "write the picture and the figures to this directory")
+	c.Flags().StringVar(&f.out, "out", "", "write the picture and the figures to `DIR`")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
@@ -130,7 +130,7 @@ func (f *plotFlags) save(c *cobra.Command, kind string, p *reports.Plot) error {
 	}
 	printWrapped(w, p.Title)
 	for _, name := range files {
-		fmt.Fprintf(w, "  %s\n", name)
+		fmt.Fprintf(w, "  %s\n", reports.Visible(name))
 	}
 	return nil
 }
@@ -160,6 +160,6 @@ func (b *unended) tell(w io.Writer, of int) error {
 	if b.runs == 0 {
 		return nil
 	}
-	fmt.Fprintf(w, "%d of %d runs did not come to their end, and are not in the plot. The first of them: %s\n", b.runs, of, b.first)
+	fmt.Fprintf(w, "runs that did not come to their end, and are not in the plot: %d of %d. The first of them: %s\n", b.runs, of, reports.Visible(b.first))
 	return status(exitUnknown)
 }

@@ -52,6 +52,6 @@ where its holder thinks that it is over. Processes whose clocks are right are na
 	}
 	f.common(c)
 	f.where(c)
-	c.Flags().StringVar(&lock, "lock", "", "the first run of this lock or library; SCENARIO/RUN is run with it")
+	c.Flags().StringVar(&lock, "lock", "", "the first run of the lock or library `NAME`; SCENARIO/RUN is run with it")
 	return c
 }

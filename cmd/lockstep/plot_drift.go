@@ -63,11 +63,11 @@ its validity, 1 % of the TTL and 2 ms.`,
 		},
 	}
 	f.where(c)
-	c.Flags().DurationSliceVar(&q.ttls, "ttl", []time.Duration{10 * time.Second, 2 * time.Second}, "a curve for each TTL")
+	c.Flags().DurationSliceVar(&q.ttls, "ttl", []time.Duration{10 * time.Second, 2 * time.Second}, "a curve for each of `DURATION,...`")
 	c.Flags().Int64Var(&q.from, "from", 8000, "the least drift, in ppm")
 	c.Flags().Int64Var(&q.to, "to", 20000, "the greatest drift, in ppm")
 	c.Flags().IntVar(&q.steps, "steps", 49, "how many drifts from the least to the greatest")
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "what all random draws derive from (default 1)")
+	c.Flags().Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N` (default 1)")
 	c.Flags().IntVar(&f.seeds, "seeds", 50, "how many runs with each drift, with one seed each")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take")

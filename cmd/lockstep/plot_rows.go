@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,7 +97,7 @@ func newPlotRows(k known, kind rowKind) *cobra.Command {
 	}
 	f.common(c)
 	f.where(c)
-	c.Flags().StringSliceVar(&f.locks, "lock", nil, "only these locks and libraries, in this order; see lockstep list")
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "only these locks and libraries, in this order: `NAME,...`; see lockstep list")
 	c.Flags().IntVar(&f.seeds, "seeds", kind.seeds, "how many seeds, from --seed on")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
 	return c
@@ -132,7 +131,7 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 			if err := c.Context().Err(); err != nil {
 				return err
 			}
-			h, err := plotHistory(name)
+			h, err := readHistory(name)
 			if err != nil {
 				return err
 			}
@@ -186,19 +185,6 @@ func (f *plotFlags) restless(rows []reports.PlotRow) []string {
 		}
 	}
 	return once(names)
-}
-
-func plotHistory(name string) (*sim.History, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	h, err := sim.ReadHistory(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s:%w", name, err)
-	}
-	return h, nil
 }
 
 // rowCases are the runs of a plot, with all seeds.

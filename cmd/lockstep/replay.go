@@ -47,6 +47,9 @@ could not be run.`,
 			if err := f.check(); err != nil {
 				return err
 			}
+			if err := makeRoom("save", save); err != nil {
+				return err
+			}
 			chosen, err := f.toReplay(args[0], lock)
 			if err != nil {
 				return err
@@ -59,10 +62,10 @@ could not be run.`,
 		},
 	}
 	f.onServers(c)
-	c.Flags().StringVar(&lock, "lock", "", "put this lock or library in the place of the one that the page names")
+	c.Flags().StringVar(&lock, "lock", "", "put the lock or library `NAME` in the place of the one that the page names")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print what it is about, waits, and when faults first had an effect")
-	c.Flags().StringVar(&f.out, "out", "", "write the timeline (text, SVG, PNG) and the history to this directory")
-	c.Flags().StringVar(&save, "save", "", "write the run as a scenario file; there must be none of that name")
+	c.Flags().StringVar(&f.out, "out", "", "write the timeline (text, SVG, PNG, HTML) and the history to `DIR`")
+	c.Flags().StringVar(&save, "save", "", "write the run as a scenario, into `FILE`, which must not exist")
 	return c
 }
 
@@ -110,12 +113,12 @@ func (f *runFlags) replay(w io.Writer, o *scenarios.Outcome, save string) error 
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
 			return err
 		}
-		if err := writeArtifacts(f.out, o); err != nil {
+		if err := writeArtifacts(f.out, o, true); err != nil {
 			return err
 		}
 	}
 	if o.Report != nil {
-		fmt.Fprintln(w, o.Report)
+		fmt.Fprintln(w, reports.VisibleLines(o.Report.String()))
 		return status(exitUnknown)
 	}
 	if f.verbose {
@@ -135,7 +138,7 @@ func (f *runFlags) replay(w io.Writer, o *scenarios.Outcome, save string) error 
 	}
 	text, code := f.compare(o)
 	for line := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintln(w, wrap(line, reports.Width))
+		fmt.Fprintln(w, wrap(reports.Visible(line), reports.Width))
 	}
 	if code != exitExpected {
 		return status(code)
@@ -157,7 +160,7 @@ func savePage(file string, o *scenarios.Outcome) error {
 			page.Runs = []scenarios.Section{r}
 		}
 	}
-	return scenarios.WriteFile(file, []byte(page.String()))
+	return unwritten(file, scenarios.WriteFile(file, []byte(page.String())))
 }
 
 // compare says in what a run differs from the one that was saved, and how the program ends.

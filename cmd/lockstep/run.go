@@ -7,7 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -15,6 +18,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/nodes"
+	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/sim"
 )
@@ -37,18 +41,19 @@ type runFlags struct {
 	tries   int
 	ci      ciFlags
 	shows   map[*scenarios.Outcome]string // the files of those that were saved
-	unended []finding                     // of saved runs that left no history
+	without []finding                     // of what is saved, and is no history
+	asked   func(*earlier) bool           // which runs of a baseline are to be there; nil: all
 }
 
 func (f *runFlags) common(c *cobra.Command) {
 	f.onServers(c)
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "what all random draws derive from (default 1, or what the page says)")
+	c.Flags().Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N` (default 1, or what the page says)")
 }
 
 // onServers are the options that say where a run takes place.
 func (f *runFlags) onServers(c *cobra.Command) {
-	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "sim; redis (servers for the run); or yours: redis://HOST")
-	c.Flags().Float64Var(&f.speed, "speed", 0, "on redis: the divisor of durations, at most (default what each page bears)")
+	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "run on `WHERE`: sim; redis (servers for the run); or yours: redis://HOST")
+	c.Flags().Var((*speedValue)(&f.speed), "speed", "on redis: divide durations by `N` at most (default what each page bears)")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
 	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to do a run that was only unlucky or lucky")
 }
@@ -66,10 +71,10 @@ func (f *runFlags) check() error {
 	switch {
 	case f.on != scenarios.OnSim && f.on != scenarios.OnReal:
 		return fmt.Errorf("--on: %w; servers of your own are redis://HOST:PORT, and lockstep matrix takes both as well", sim.Unknown("backend", f.on, []string{scenarios.OnSim, scenarios.OnReal}))
-	case f.speed != 0 && (f.speed < 1 || f.speed > 1000):
-		return fmt.Errorf("--speed %v: it must be between 1 and 1000", f.speed)
 	case f.speed != 0 && f.on != scenarios.OnReal:
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
+	case f.locks != nil && len(f.locks) == 0: // as with a variable of a shell that is not set
+		return errors.New("--lock: no lock is named; lockstep list has them all")
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	case f.tries < 1 || f.tries > mostTries:
@@ -112,9 +117,9 @@ SCENARIO/RUN names one run, --lock puts any lock in the place of the one that th
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	f.common(c)
-	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries; see lockstep list")
+	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries: `NAME,...`; see lockstep list")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per run and line")
-	c.Flags().StringVar(&f.out, "out", "", "write timelines and histories to this directory")
+	c.Flags().StringVar(&f.out, "out", "", "write timelines and histories to `DIR`")
 	f.ci.options(c)
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
 	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, never what they expect")
@@ -143,6 +148,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	f.asked = func(e *earlier) bool { return f.standFor(args, e) }
 	start := time.Now()
 	cases := f.cases(chosen, f.seed)
 	outcomes, err := f.runAll(c, cases)
@@ -153,6 +159,27 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	return told
+}
+
+// standFor reports whether a run of an earlier day is one of those that the command asks for.
+func (f *runFlags) standFor(args []string, e *earlier) bool {
+	onSim := e.On == scenarios.OnSim || e.On == ""
+	switch {
+	case onSim != (f.on == scenarios.OnSim), f.seed != 0 && e.Seed != f.seed:
+		return false
+	case len(f.locks) == 0 && e.Lock != e.reference(), len(f.locks) > 0 && !slices.Contains(f.locks, e.Lock):
+		return false
+	case len(args) == 0:
+		return e.ofCatalogue()
+	}
+	return slices.ContainsFunc(args, func(arg string) bool {
+		file, run, one := cutFile(arg)
+		scenario := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if file == "" {
+			scenario, run, one = strings.Cut(arg, "/")
+		}
+		return e.Scenario == scenario && (!one || e.Run == run)
+	})
 }
 
 // choose finds what the arguments name, less what real servers cannot do where it is to run on those.
@@ -223,7 +250,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 	outcomes := make([]*scenarios.Outcome, len(cases))
 	err = scenarios.RunAll(c.Context(), s, cases, func(i int, o *scenarios.Outcome) {
 		outcomes[i] = o
-		bar.Describe(o.Scenario.Name)
+		bar.Describe(reports.Visible(o.Scenario.Name))
 		bar.Add(1)
 	})
 	bar.Finish()
@@ -300,7 +327,11 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 			printWrapped(w, fmt.Sprintf("the trace is not the one that the page was saved with: its checksum is %s, and was %s", o.History.Meta.Checksum, o.Run.Checksum))
 		}
 		if stale {
-			fmt.Fprintf(w, "  the timeline is not the one in %s; lockstep run --rewrite FILE renews it\n", o.Scenario.File)
+			file := "FILE"
+			if f.files[o.Scenario] {
+				file = quoted(o.Scenario.File)
+			}
+			fmt.Fprintf(w, "  the timeline is not the one in %s; lockstep run --rewrite %s renews it\n", reports.Visible(o.Scenario.File), file)
 		}
 	}
 }
@@ -310,12 +341,14 @@ func (f *runFlags) isSaved(o *scenarios.Outcome) bool {
 	return f.on == scenarios.OnSim && o.History.Meta.On == scenarios.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
 }
 
-// called is what a run is called, with the lock that took the place of the one in its name.
+// called is what a run is called, with the lock that took the place of the one in its name. It is safe to print: the name of a
+// scenario is that of its file, which can be anything.
 func called(o *scenarios.Outcome) string {
+	name := reports.Visible(o.Name())
 	if o.Run.Lock != o.Run.Reference() {
-		return o.Name() + " with " + o.Run.Lock
+		return name + " with " + o.Run.Lock
 	}
-	return o.Name()
+	return name
 }
 
 // who names a run within its scenario, and the lock that is put through it.

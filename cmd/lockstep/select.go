@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/sim"
 )
@@ -153,7 +154,7 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 				return nil, err
 			default:
 				first = cmp.Or(first, err)
-				fmt.Fprintf(w, "left out: %v\n", err)
+				fmt.Fprintf(w, "left out: %s\n", reports.Visible(err.Error()))
 			}
 		}
 		if s.runs = runs; len(runs) > 0 {

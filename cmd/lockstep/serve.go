@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"lockstep/reports"
 )
 
 func newServe(k known) *cobra.Command {
@@ -44,11 +46,11 @@ It only reads, answers nothing outside the directory, and speaks to this machine
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.OutOrStdout(), "%s is at http://%s/ until Ctrl-C\n", args[0], ln.Addr())
+			fmt.Fprintf(c.OutOrStdout(), "%s is at http://%s/ until Ctrl-C\n", reports.Visible(args[0]), ln.Addr())
 			return serve(c.Context(), ln, newShelf(root, args[0]).handler(hosts(ln.Addr(), expose)))
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "the address to listen at; port 0 is any that is free")
+	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "listen at `HOST:PORT`; port 0 is any that is free")
 	c.Flags().BoolVar(&expose, "expose", false, "allow an address that other machines reach")
 	return c
 }

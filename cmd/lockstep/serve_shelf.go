@@ -126,7 +126,7 @@ func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
 		Unended                []link
 		Safe, Unsafe, Unknown  int
 		Unexpected, Unreadable int
-	}{Name: visible(s.name)}
+	}{Name: reports.Visible(s.name)}
 	for _, file := range files {
 		b := s.book(file)
 		data.Books = append(data.Books, b)
@@ -146,7 +146,7 @@ func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	for _, file := range unended {
-		data.Unended = append(data.Unended, link{visible(strings.TrimSuffix(file, ".report.txt")), href("file", file)})
+		data.Unended = append(data.Unended, link{reports.Visible(strings.TrimSuffix(file, ".report.txt")), href("file", file)})
 	}
 	var b bytes.Buffer
 	if err := listTemplate.Execute(&b, data); err != nil {
@@ -169,12 +169,12 @@ func (s *shelf) book(file string) book {
 	name := strings.TrimSuffix(file, ".jsonl")
 	info, err := s.root.Stat(file)
 	if err != nil {
-		return book{Path: visible(name), Error: oneLine(reason(err))}
+		return book{Path: reports.Visible(name), Error: oneLine(reason(err))}
 	}
 	if v, ok := s.known[file]; ok && v.size == info.Size() && v.written.Equal(info.ModTime()) {
 		return s.link(v.book, name)
 	}
-	b := book{Path: visible(name)}
+	b := book{Path: reports.Visible(name)}
 	o, err := s.judge(file)
 	if err != nil {
 		b.Error = oneLine(reason(err))

@@ -105,8 +105,8 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 		} else {
 			asExpected++
 		}
-		name := o.Scenario.Name
-		if name == last {
+		name := reports.Visible(o.Scenario.Name)
+		if o.Scenario.Name == last {
 			name = ""
 		}
 		last = o.Scenario.Name
@@ -121,16 +121,12 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 	printReported(w, outcomes)
 	for _, o := range outcomes {
 		if o.Repeat != "" {
-			fmt.Fprintf(w, "\n%s is not reproducible: with the same seed %s\n", called(o), o.Repeat)
+			fmt.Fprintf(w, "\n%s is not reproducible: with the same seed %s\n", called(o), reports.Visible(o.Repeat))
 		}
 	}
-	noun := "runs"
-	if len(outcomes) == 1 {
-		noun = "run"
-	}
-	fmt.Fprintf(w, "\n%d %s, %d as expected (%v)\n", len(outcomes), noun, asExpected, took.Round(10*time.Millisecond))
+	fmt.Fprintf(w, "\n%s, %d as expected (%v)\n", many(len(outcomes), "run"), asExpected, took.Round(10*time.Millisecond))
 	if slices.ContainsFunc(outcomes, pageless) {
-		fmt.Fprintln(w, "?: there is no page in the catalogue that says what to expect; name one with the histories")
+		fmt.Fprintln(w, "?: there is no page in the catalogue that says what to expect, so that UNSAFE fails; name one with the histories")
 	}
 }
 
@@ -178,7 +174,7 @@ func narrow(header table.Row, rows []table.Row) string {
 // printWrapped prints a sentence, indented, in lines of at most reports.Width columns.
 func printWrapped(w io.Writer, sentence string) {
 	const indent = "  "
-	fmt.Fprintln(w, indent+strings.ReplaceAll(wrap(visible(sentence), reports.Width-2*len(indent)), "\n", "\n"+indent+indent))
+	fmt.Fprintln(w, indent+strings.ReplaceAll(wrap(reports.Visible(sentence), reports.Width-2*len(indent)), "\n", "\n"+indent+indent))
 }
 
 // wrap breaks a sentence between words into lines of at most so many columns. A longer word gets a line for itself.
@@ -211,7 +207,7 @@ func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
 			if i > 0 {
 				name = ""
 			}
-			rows = append(rows, table.Row{name, m.Quantity, m.Text})
+			rows = append(rows, table.Row{name, m.Quantity, reports.Visible(m.Text)})
 		}
 	}
 	if len(rows) > 0 {
@@ -238,7 +234,7 @@ func printTimeline(w io.Writer, o *scenarios.Outcome) {
 	m := o.History.Meta
 	bold := paint(w, text.Bold)
 	head := fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, m.On, cmp.Or(m.Checksum, "none"))
-	fmt.Fprintf(w, "%s\n", bold(wrap(visible(head), reports.Width)))
+	fmt.Fprintf(w, "%s\n", bold(wrap(reports.Visible(head), reports.Width)))
 	reports.Text(w, o.History, o.Result, reports.TextOptions{Paint: roles(w), Measurements: o.Measurements})
 	fmt.Fprintln(w)
 }

@@ -1,0 +1,35 @@
+package main
+
+import "strconv"
+
+// speedValue is the value of --speed. It is looked at where it is set: 0 is what it is if nobody says.
+type speedValue float64
+
+const mostSpeed = 1000
+
+func (v *speedValue) Set(s string) error {
+	speed, err := strconv.ParseFloat(s, 64)
+	if err == nil && !(speed >= 1 && speed <= mostSpeed) { // as which NaN is not, either
+		err = strconv.ErrRange
+	}
+	*v = speedValue(speed)
+	return err
+}
+
+func (v *speedValue) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }
+func (*speedValue) Type() string     { return "speed" }
+
+// seedValue is the value of --seed. As with the speed, 0 is that of nobody.
+type seedValue uint64
+
+func (v *seedValue) Set(s string) error {
+	seed, err := strconv.ParseUint(s, 10, 64)
+	if err == nil && seed == 0 {
+		err = strconv.ErrRange
+	}
+	*v = seedValue(seed)
+	return err
+}
+
+func (v *seedValue) String() string { return strconv.FormatUint(uint64(*v), 10) }
+func (*seedValue) Type() string     { return "seed" }
