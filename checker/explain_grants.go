@@ -322,8 +322,9 @@ func (n *narrator) tooEarly(k tenure) bool {
 	return gone.At-set.At < set.Until-(set.At+set.Wall)-slack
 }
 
-// expiry tells that keys of one lease expired.
+// expiry tells that keys of one lease expired, and of those that did while their server was away, that it came back without.
 func (n *narrator) expiry(keys []tenure, manner string) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k tenure) bool { return n.absence(k, manner) })
 	if len(keys) == 0 {
 		return
 	}
@@ -344,6 +345,29 @@ func (n *narrator) expiry(keys []tenure, manner string) {
 		lead = "Meanwhile the"
 	}
 	n.say(step, at, events, "%s %s of %s expired on %s%s.", lead, noun, keys[0].label, where, manner)
+}
+
+// absence tells of a key whose end passed while its server was down, and says whether it is one. To the history such a key
+// expires as the server comes back, which nobody would understand who did not hear where it had been.
+func (n *narrator) absence(k tenure, manner string) bool {
+	down := n.before(k.to, func(e sim.Event) bool {
+		return e.Kind == sim.Injected && e.Process == k.process && (e.Op == "crash" || e.Op == "stop")
+	})
+	back := n.undone(down, "restart")
+	if down < k.from || n.event(back).At != n.event(k.to).At {
+		return false
+	}
+	if n.tellOnce(down) {
+		n.say(step, down, nil, "%s.", n.deed(down))
+	}
+	n.tellOnce(back)
+	without := "without"
+	if f, ok := faultOf(n.event(back)).(sim.Restart); ok && f.Empty {
+		without = "and without"
+	}
+	n.say(step, back, []int{k.to}, "%s %s the key of %s: by its wall clock the key had expired meanwhile%s.",
+		n.deed(back), without, k.label, strings.Replace(manner, "their", "its", 1))
+	return true
 }
 
 // loss tells how a key was lost.

@@ -181,6 +181,56 @@ func TestExplain(t *testing.T) {
 			From 1.004s on both c1 and c2 held the lock, until c1 was gone at 2.000s; c2 was gone at 2.000s.
 			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
 
+		{name: "a node that stays away for long enough by a clock that jumps", property: LeaseExclusion, broken: BoundedClockError, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.002   n1 set c1#1 until=10.002
+			0.003   n2 set c1#1 until=10.003
+			0.004   c1 ok acquire c1#1 until=9.9
+			0.5     n2 fault crash crash_n2
+			1       n2 fault jump jump_n2_+12s
+			1.5     n2 fault restart restart_n2_empty
+			1.5     n2 expire c1#1 wall=12
+			3       c2 invoke acquire
+			3.002   n3 set c2#1 until=13.002
+			3.003   n2 set c2#1 until=25.003 wall=12
+			3.004   c2 ok acquire c2#1 until=12.9
+			4       c2 info exit
+			5       c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 n2 at 0.003s, valid until 9.900s by its own clock.
+			n2 crashed at 0.500s.
+			The wall clock of n2 jumped forward by 12s at 1.000s.
+			n2 came back at 1.500s with an empty disk and without the key of c1#1: by its wall clock the key had expired meanwhile, before its time.
+			c2 was granted c2#1 on n2 n3 at 3.003s, valid until 12.900s by its own clock: n2 had no key of the older lease any more, and n3 never had one.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 9.900s.
+			From 3.004s on both c1 and c2 held the lock, until c2 was gone at 4.000s; c1 was gone at 5.000s.
+			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+
+		{name: "a node that was down while a lease ended", property: ResourceExclusion, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			0.007   c1 fault pause pause_c1_15s
+			1       n1 fault stop stop_n1
+			11      n1 fault restart restart_n1
+			11      n1 expire c1#1
+			12      c2 invoke acquire
+			12.004  n1 set c2#1
+			12.006  c2 ok acquire c2#1 until=22
+			15.007  c1 fault resume resume_c1
+			15.007  c1 invoke write A c1#1
+			15.009  resource accept A c1#1 sent=15.008`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			From 0.007s to 15.007s c1 was paused.
+			n1 was stopped at 1.000s.
+			n1 came back at 11.000s without the key of c1#1: by its wall clock the key had expired meanwhile.
+			c2 was granted c2#1 on n1 at 12.004s, valid until 22.000s by its own clock.
+			c1 wrote A under c1#1 at 15.007s; by its own clock the lease had ended at 10.000s.
+			At 15.009s the resource accepted A under c1#1, though c2#1 was the newer lease.
+			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+
 		{name: "a failover", property: LeaseExclusion, change: replicas, story: `
 			0       c1 invoke acquire
 			0       n1->r1 fault hold hold_n1->r1
@@ -490,6 +540,25 @@ func TestExplain(t *testing.T) {
 			c1 crashed at 1.000s, and never released c1#1.
 			probe asked for the lock at 11.000s, was refused 2 times, the last time at 21.000s, and never got it.
 			The key of c1#1 had been set on n1 at 0.004s for 10s, and was gone only at 30.004s.
+			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+
+		{name: "a key whose end a real server has counted", property: DeadlockFreedom, broken: BoundedClockError, story: `
+			probe probe
+			bound 10
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10.003168011
+			0.005   n1 fault jump jump_n1_-20s
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 fault crash crash_c1
+			11      probe invoke acquire
+			21      probe fail acquire
+			30.004  n1 expire c1#1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			The wall clock of n1 jumped back by 20s at 0.005s.
+			c1 crashed at 1.000s, and never released c1#1.
+			probe asked for the lock at 11.000s, was refused at 21.000s, and never got it.
+			The key of c1#1 had been set on n1 at 0.004s for 9999ms, and was gone only at 30.004s.
 			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
 
 		{name: "a lease that renews itself for ever", property: DeadlockFreedom, story: `

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -48,6 +49,21 @@ type DebateRun struct {
 	PageRun
 	Name    string // SCENARIO/LOCK, and /LABEL if there is one
 	Command string // which repeats it
+}
+
+// trace stands for the events of a run: two runs with the same have the same events.
+func (r DebateRun) trace() string { return cmp.Or(r.History.Meta.Checksum, r.Name) }
+
+// Different counts the runs whose events differ. Two scenarios may come to the same events, one by one: that is no more evidence
+// than one of them.
+func (d Debate) Different() int { return different(d.Runs) }
+
+func different(runs []DebateRun) int {
+	seen := map[string]bool{}
+	for _, r := range runs {
+		seen[r.trace()] = true
+	}
+	return len(seen)
 }
 
 // A DebateFile is one file of a site. Its name has slashes, and leads nowhere outside.
@@ -303,14 +319,27 @@ func (s *debateSite) count(v checker.Verdict) int {
 // Order lists the runs.
 func (s *debateSite) Order() []*debateRunView { return s.order }
 
+// As is the run before r that has the same trace, or nil.
+func (s *debateSite) As(r *debateRunView) *debateRunView {
+	for _, o := range s.order {
+		if o == r {
+			return nil
+		}
+		if o.trace() == r.trace() {
+			return o
+		}
+	}
+	return nil
+}
+
 // Drawn is a run that the article draws, by its name.
-func (s *debateSite) Drawn(name string) (*debateRunView, error) {
+func (s *debateSite) Drawn(name string) (debatePicture, error) {
 	r := s.runs[name]
 	if r == nil {
-		return nil, fmt.Errorf("there is no run %s", name)
+		return debatePicture{}, fmt.Errorf("there is no run %s", name)
 	}
 	r.drawn = true
-	return r, nil
+	return debatePicture{r, r.head.reason}, nil
 }
 
 // Deciding lists the assumptions that the runs broke, each with the claims that it decides.
@@ -337,6 +366,42 @@ type debateDeciding struct {
 	Assumption checker.Assumption
 	Meaning    string
 	Claims     []*debateClaimView
+}
+
+// A debatePromise is a promise of a lock, and what it says.
+type debatePromise struct {
+	checker.Property
+	Meaning string
+}
+
+// ID is the place where the promise is explained.
+func (p debatePromise) ID() string {
+	return "promise-" + strings.ReplaceAll(string(p.Property), " ", "-")
+}
+
+// Promises lists what claims ask their runs about.
+func (s *debateSite) Promises() []debatePromise {
+	var all []debatePromise
+	for _, p := range checker.Properties() {
+		if slices.ContainsFunc(s.Claims, func(c DebateClaim) bool {
+			return slices.ContainsFunc(c.Evidence, func(e DebateEvidence) bool { return e.Property == p })
+		}) {
+			all = append(all, debatePromise{p, promiseMeaning[p]})
+		}
+	}
+	return all
+}
+
+// promiseMeaning says what a lock promises.
+var promiseMeaning = map[checker.Property]string{
+	checker.LeaseExclusion:    "At no moment do two clients hold the lock.",
+	checker.ResourceExclusion: "The resource takes no write under a lease once a newer one has been granted.",
+	checker.ExpiredOnReturn:   "No lease is over already when a client is handed it.",
+	checker.NoLostUpdate:      "No change that was acknowledged is undone by somebody who had not seen it.",
+	checker.OwnerOnly:         "Nobody touches a living key that stands for the lease of another.",
+	checker.Tokens:            "Each lease has a token that is greater than all before it.",
+	checker.DeadlockFreedom:   "When all faults have healed, the lock can be had again.",
+	checker.FaultTolerance:    "While enough servers are up, nobody waits for long for a lock that is free.",
 }
 
 // assumptionMeaning says what the environment promises.

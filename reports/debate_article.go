@@ -54,7 +54,7 @@ var debateChapters = []debateChapter{
 			},
 			{
 				Claim: "3", Heading: "A lock has to end by itself",
-				Run:     "A client sets the key and dies before a second command has given it an expiry. Nobody may delete a key that is not his, and so nobody ever does. The same comes of a lock that has no expiry at all, when its holder dies or is cut off for good. With the expiry in the command that takes the lock, the others wait for one TTL, the time for which the key lives.",
+				Run:     "A client sets the key and dies before a second command has given it an expiry. Nobody may delete a key that is not his, and so nobody ever does. The same comes of a lock that has no expiry at all, when its holder dies or is cut off for good. With the expiry in the command that takes the lock, the others wait for one TTL, the time for which the key lives. (The *probe* in the picture is a client that asks for the lock when all faults have healed, so that a lock which is stuck is noticed.)",
 				Runs:    []string{"crash-before-expire/setnx-expire", "crash-before-expire/single"},
 				Decides: "Nothing about the environment. That a client can die at any moment is no broken promise, but what a lock is there to survive.",
 				Sides: [2]debateSide{
@@ -77,7 +77,7 @@ var debateChapters = []debateChapter{
 	{
 		File: "one-redis.html", Short: "One Redis", Title: "One Redis, and copies of it",
 		Opening: []string{
-			"With those four rules a single Redis makes a usable lock. It is a single point of failure as well. The obvious remedy, a replica that takes over, is the one that Redlock was invented to replace, and on this both authors say the same.",
+			"With those four rules a single Redis makes a usable lock. It is a single point of failure as well. The obvious remedy is a replica that takes over. To replace that was what antirez designed Redlock for; and Kleppmann would have such a pair only for locks that may fail now and then.",
 		},
 		Entries: []debateEntry{
 			{
@@ -120,16 +120,6 @@ var debateChapters = []debateChapter{
 				},
 			},
 			{
-				Claim: "9", Heading: "A lease is shorter than its TTL",
-				Run:     "The first client trusts its lease for the TTL, less what acquiring took, less one per cent and 2 ms for drift. Six others knock every 10 ms around the end of it. When one node gains one per cent, the first to get in does so after the holder has let go; when it gains 1.3, before. A client for whom acquiring took longer than the TTL refuses what it was granted, and one whose nodes are far away may be left with a lease of milliseconds.",
-				Runs:    []string{"clock-drift/redlock/above", "clock-drift/redlock/below"},
-				Decides: "That clocks do not differ in their rate by more than the allowance. The one per cent comes from the first implementation; no source derives it.",
-				Sides: [2]debateSide{
-					{"The allowance is enough", "that no clock in use gains one part in a hundred. A quartz gains some parts in a million."},
-					{"It is not", "that the rate is not what goes wrong with clocks: see {14a}."},
-				},
-			},
-			{
 				Claim: "8", Heading: "What a node remembers when it comes back",
 				Run:     "The first client holds the lock on three of five nodes. One of the three crashes and comes back empty, and the second client finds a majority in it and the two that were left. On nodes with an append-only file it depends on what has happened to the machine. A process that is killed loses nothing, since the operating system has the bytes; a loss of power takes what was not yet synchronized; and a disk that only says that it has written is no better.",
 				Runs:    []string{"crash-restart-5/redlock"},
@@ -137,6 +127,16 @@ var debateChapters = []debateChapter{
 				Sides: [2]debateSide{
 					{"The default will do", "that machines lose their power seldom, and hardly ever in the second that matters."},
 					{"Every write to the disk", "that the disk tells the truth, and that the lock may be as slow as the disk. Or else the node has to wait: {18}."},
+				},
+			},
+			{
+				Claim: "9", Heading: "A lease is shorter than its TTL",
+				Run:     "The first client trusts its lease for the TTL, less what acquiring took, less one per cent and 2 ms for drift. Six others knock every 10 ms around the end of it. When one node gains one per cent, the first to get in does so after the holder has let go; when it gains 1.3, before. A client for whom acquiring took longer than the TTL refuses what it was granted, and one whose nodes are far away may be left with a lease of milliseconds.",
+				Runs:    []string{"clock-drift/redlock/above", "clock-drift/redlock/below"},
+				Decides: "That clocks do not differ in their rate by more than the allowance. The one per cent comes from the first implementation; no source derives it.",
+				Sides: [2]debateSide{
+					{"The allowance is enough", "that no clock in use gains one part in a hundred. A quartz gains some parts in a million."},
+					{"It is not", "that the rate is not what goes wrong with clocks: see {14a}."},
 				},
 			},
 		},
@@ -194,7 +194,7 @@ var debateChapters = []debateChapter{
 		File: "tokens.html", Short: "Tokens", Title: "A number that grows",
 		Opening: []string{
 			"If the lock cannot keep a sleeper from writing, perhaps the resource can. Kleppmann proposes that each grant come with a *fencing token*, a number greater than all before. The client sends it with each write, and the resource refuses a number that is lower than one it has seen.",
-			"The answer of antirez is twofold. The first is that Redlock has a token, too, a random one, and that it will do. The second is the question to which the last chapter comes back: a resource that can do this, does it need a strong lock at all?",
+			"Of the answers that antirez gives, two carry the argument. Redlock has a token, too, a random one, and that will do. And a resource that can do this, does it need a strong lock at all? To that question the last chapter comes back.",
 		},
 		Entries: []debateEntry{
 			{
@@ -219,11 +219,11 @@ var debateChapters = []debateChapter{
 			},
 			{
 				Claim: "13b", Heading: "A random token instead",
-				Run:     "On entry a client writes its random token into the resource; what it writes later counts only while the token is still there. In the run `update` the first client enters, reads and sleeps, and the second enters: the tokens differ when the first comes to write. In the run `entry` it sleeps *before* it has entered. It wakes and enters over the second, as nothing says which of two random tokens is the newer one. In the run `blind` a write does not compare at all.",
+				Run:     "On entry a client writes its random token into the resource; what it writes later counts only while the token is still there. In the run `update` the first client enters, reads and sleeps, and the second enters: the tokens differ when the first comes to write. In the run `entry` it sleeps *before* it has entered. It wakes and enters over the second, as nothing says which of two random tokens is the newer one. (The scenario has a third run, `blind`, in which a write compares nothing. That is not what antirez proposes, and so it is no evidence here.)",
 				Runs:    []string{"token-check-and-set/redlock/entry", "token-check-and-set/redlock/update"},
 				Decides: "What the token is to protect: one change of the file against being mixed with another, or the turn of the newer holder. For the second, again, pauses would have to be bounded.",
 				Sides: [2]debateSide{
-					{"With antirez", "that what matters is that two changes do not mix, and not whose comes first."},
+					{"With antirez", "that what matters is that two changes do not mix, and not whose comes first: after a pause, who got the lock first says little about who works first."},
 					{"With Kleppmann", "that a lock says whose turn it is, and that only an order of tokens lets the resource know."},
 				},
 			},
@@ -232,7 +232,7 @@ var debateChapters = []debateChapter{
 	{
 		File: "clocks.html", Short: "Clocks", Title: "What time is it, and where?",
 		Opening: []string{
-			"Kleppmann's second objection is to Redlock itself. It counts on time in three places: each node ends a key by its clock, the client ends its lease by another, and both are to agree on how long a TTL is. An algorithm that is safe only if clocks are right, he holds, is not safe.",
+			"Kleppmann's second objection is to Redlock itself. Each node ends a key by its own clock, the client ends its lease by another, and the lock is safe only if they agree on how long a TTL is. What must never be wrong, he holds, must not depend on time.",
 			"The answer of antirez is that the algorithm does not need clocks that show the same time, only clocks that run at nearly the same rate, which they do. What is left of the objection, by his own account, are clocks that are set.",
 		},
 		Entries: []debateEntry{
@@ -260,10 +260,10 @@ var debateChapters = []debateChapter{
 				Claim: "15", Heading: "Who sets the clock",
 				Run:     "The wall clock of a node is eleven seconds behind, and is put right. In one step that ends the holder's key on the spot. Slewed at 500 ppm, which is the most that ntpd does, the same correction takes hours, and takes five milliseconds off a key of ten seconds. A leap second that is smeared over a day does not even trouble a client that measures on the wall clock.",
 				Runs:    []string{"clock-step-vs-slew/redlock/step", "clock-step-vs-slew/redlock/slew"},
-				Decides: "That nobody and nothing ever sets the clock of a server by a step. Both authors say that a step breaks Redlock. A simulation can show what it does, and not how often it happens.",
+				Decides: "That nobody and nothing ever sets the clock of a server by a step. Neither author disputes that a step breaks Redlock. A simulation can show what it does, and not how often it happens.",
 				Sides: [2]debateSide{
 					{"With antirez", "that operations can see to it: administrators who leave the clock alone, and a time service that is told to spread its corrections."},
-					{"With Kleppmann", "that clocks of servers do jump, by mistakes, by hand and in virtual machines, and that safety should not be a matter of configuration."},
+					{"With Kleppmann", "that clocks of servers do jump, by a time server that is wrong or by an administrator's hand, and that safety should not be a matter of configuration."},
 				},
 			},
 			{
@@ -272,7 +272,7 @@ var debateChapters = []debateChapter{
 				Runs:    []string{"delayed-restart-clock/redlock"},
 				Decides: "That the wait is one TTL long in true time. It replaces the assumption about disks with one more about clocks.",
 				Sides: [2]debateSide{
-					{"With antirez", "that a wait of one TTL is easily made, and cheap if nodes crash one at a time."},
+					{"With antirez", "that a wait of one TTL is easily made, and that whoever will not rely on it can have every write go to the disk instead."},
 					{"With Kleppmann", "that whatever counts the wait counts on a clock, and that the repair has the weakness of what it repairs."},
 				},
 			},

@@ -8,15 +8,53 @@ import (
 // A debateSource is where a claim is made.
 type debateSource struct {
 	Who  string
-	What string // author, title and date
+	Text *sourceText
 	Part string // section, or empty
-	URL  string // or empty
-	File string // the name under which a text without an address was collected, or empty
+	Said bool   // it quotes somebody else
+}
+
+// A sourceText is a text that claims and scenarios cite. A page names it so that a reader can find it: those who collected it may
+// have called it something else.
+type sourceText struct {
+	cited  string   // what a citation begins with
+	Name   string   // author, title and date
+	short  string   // the same in the middle of a sentence
+	URLs   []string // where it is, or else where that is which it goes by
+	Retold bool     // it has no address of its own: it goes by what is at the URLs
+}
+
+const (
+	kleppmannURL = "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html"
+	antirezURL   = "http://antirez.com/news/101"
+	redisURL     = "https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/"
+)
+
+// sourceTexts are those of docs/sources.md.
+var sourceTexts = []*sourceText{
+	{`"How to do distributed locking" (2016)`, "Martin Kleppmann, “How to do distributed locking”, 8 February 2016", "",
+		[]string{kleppmannURL}, false},
+	{`"Is Redlock safe?" (2016)`, "Salvatore Sanfilippo (antirez), “Is Redlock safe?”, 9 February 2016", "",
+		[]string{antirezURL}, false},
+	{`"Distributed Locks with Redis"`, "Redis documentation, “Distributed Locks with Redis”", "",
+		[]string{redisURL}, false},
+	{"000_d5a3169f29a5fb5d.txt", "Anonymous, “Redis distributed locks”, questions and answers in Chinese, 2023",
+		"“Redis distributed locks” (2023, in Chinese)", []string{redisURL}, true},
+	{"001_b66eeaed0a01f22e.txt", "nemo20, “Implementing distributed locks with Redis”, experiments in PHP, in Chinese, 2018",
+		"nemo20, “Implementing distributed locks with Redis” (2018, in Chinese)", []string{redisURL}, true},
+	{"002_f1b5c80bdb6cfae4.txt", "“why”, “The story of asking for the hammer”, on Redlock and the whole argument, in Chinese, 2020",
+		"“why”, “The story of asking for the hammer” (2020, in Chinese)", []string{redisURL, kleppmannURL, antirezURL}, true},
+	{"003_9f8f117e5abbaff8.txt", "Anonymous, “The right way to implement Redis locks”, in Chinese, undated",
+		"“The right way to implement Redis locks” (in Chinese)", []string{redisURL}, true},
+	{"004_751156ed7355e17b.txt", "Anonymous, “The Redlock algorithm”, a translation into Chinese, undated",
+		"“The Redlock algorithm” (a translation into Chinese)", []string{redisURL}, true},
 }
 
 // Cited is the text and the place in it, as a sentence.
 func (s debateSource) Cited() string {
-	cited := s.What
+	cited := s.Text.Name
+	if s.Said {
+		cited = "as quoted in " + cited
+	}
 	if s.Part != "" {
 		cited += ": " + s.Part
 	}
@@ -31,21 +69,6 @@ var debateVoices = map[string]string{
 	"Kleppmann": "Martin Kleppmann", "antirez": "antirez", "redis.io": "the Redis documentation", "the documents": "tutorials",
 }
 
-// debateSources are the texts that claims cite, by what a citation begins with.
-var debateSources = []struct{ prefix, what, url string }{
-	{`"How to do distributed locking" (2016)`, "Martin Kleppmann, “How to do distributed locking”, 8 February 2016",
-		"https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html"},
-	{`"Is Redlock safe?" (2016)`, "Salvatore Sanfilippo (antirez), “Is Redlock safe?”, 9 February 2016",
-		"http://antirez.com/news/101"},
-	{`"Distributed Locks with Redis"`, "Redis documentation, “Distributed Locks with Redis”",
-		"https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/"},
-	{"000_d5a3169f29a5fb5d.txt", "“Redis distributed locks”, questions and answers (in Chinese, 2023)", ""},
-	{"001_b66eeaed0a01f22e.txt", "“Implementing distributed locks with Redis”, experiments in PHP (in Chinese)", ""},
-	{"002_f1b5c80bdb6cfae4.txt", "“The story of asking for the hammer”, on Redlock and the whole argument (in Chinese, 2020)", ""},
-	{"003_9f8f117e5abbaff8.txt", "“The right way to implement Redis locks” (in Chinese)", ""},
-	{"004_751156ed7355e17b.txt", "“The Redlock algorithm”, a translation of the Redis documentation (in Chinese)", ""},
-}
-
 // debateSourceOf finds the text that a voice cites.
 func debateSourceOf(v DebateVoice) (debateSource, error) {
 	who := debateVoices[v.Who]
@@ -53,19 +76,20 @@ func debateSourceOf(v DebateVoice) (debateSource, error) {
 		return debateSource{}, fmt.Errorf("nobody is known as %q", v.Who)
 	}
 	where, quoted := strings.CutPrefix(v.Where, "as quoted in ")
-	for _, s := range debateSources {
-		rest, ok := strings.CutPrefix(where, s.prefix)
-		if !ok {
-			continue
+	for _, text := range sourceTexts {
+		if rest, ok := strings.CutPrefix(where, text.cited); ok {
+			return debateSource{who, text, printable(strings.TrimPrefix(rest, ", "), debateTextMost), quoted}, nil
 		}
-		found := debateSource{Who: who, What: s.what, Part: printable(strings.TrimPrefix(rest, ", "), debateTextMost), URL: s.url}
-		if s.url == "" {
-			found.File = s.prefix
-		}
-		if quoted {
-			found.What = "as quoted in " + found.What
-		}
-		return found, nil
 	}
 	return debateSource{}, fmt.Errorf("%s cites %q, which is not among the sources", v.Who, v.Where)
+}
+
+// named names the texts that s cites by the names under which they were collected, which are of no use to a reader.
+func named(s string) string {
+	for _, text := range sourceTexts {
+		if text.Retold {
+			s = strings.ReplaceAll(s, text.cited, text.short)
+		}
+	}
+	return s
 }

@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"fmt"
 	"html"
+	"image/color"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,6 +79,24 @@ func TestDebateVerdicts(t *testing.T) {
 				t.Errorf("%s does not say %s", name, tt.word)
 			}
 		}
+	}
+}
+
+// Every promise and every assumption that a page names is explained.
+func TestDebateMeanings(t *testing.T) {
+	for _, p := range checker.Properties() {
+		if promiseMeaning[p] == "" {
+			t.Errorf("%s is not explained", p)
+		}
+	}
+	for _, a := range checker.Assumptions() {
+		if assumptionMeaning[a] == "" {
+			t.Errorf("%s is not explained", a)
+		}
+	}
+	index := debateFiles(t, sampleDebate())["index.html"]
+	if want := `<div id="promise-resource-exclusion"><dt>resource exclusion</dt><dd>The resource takes no write`; !strings.Contains(index, want) {
+		t.Errorf("index.html has no %s", want)
 	}
 }
 
@@ -218,6 +238,51 @@ func TestDebateContrast(t *testing.T) {
 	}
 }
 
+// Pictures are drawn for the day. What the style makes of their colours at night has enough contrast, too: 4.5 for all in which
+// something is written.
+func TestDebateNight(t *testing.T) {
+	m := regexp.MustCompile(`filter: invert\(([0-9.]+)\) hue-rotate\(180deg\) brightness\(([0-9.]+)\);`).FindStringSubmatch(string(debateStyle))
+	if m == nil {
+		t.Fatal("the style does something else to pictures at night")
+	}
+	var invert, brightness float64
+	if _, err := fmt.Sscan(m[1]+" "+m[2], &invert, &brightness); err != nil {
+		t.Fatal(err)
+	}
+	night := func(c color.NRGBA) float64 { // the relative luminance
+		var in, out [3]float64
+		for i, v := range []uint8{c.R, c.G, c.B} {
+			in[i] = float64(v)/255*(1-2*invert) + invert
+		}
+		grey := []float64{0.213, 0.715, 0.072} // of which a hue that is turned by 180 degrees is the mirror: Filter Effects, 8.5
+		for i := range out {
+			out[i] = min(1, max(0, brightness*(2*(grey[0]*in[0]+grey[1]*in[1]+grey[2]*in[2])-in[i])))
+		}
+		return luminance(t, fmt.Sprintf("%02x%02x%02x", int(255*out[0]), int(255*out[1]), int(255*out[2])))
+	}
+	check := func(c color.NRGBA, least float64) {
+		a, b := night(c), night(white)
+		if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < least {
+			t.Errorf("%v has a contrast of %.2f at night, want %.1f", c, got, least)
+		}
+	}
+	for _, c := range []color.NRGBA{black, grey, red, calm, doubt} {
+		check(c, 4.5)
+	}
+	for _, l := range looks {
+		check(l.ink, 4.5)
+	}
+}
+
+// A page with a run in it has one theme, that of the run, which a reader can change: all colours of the site are in it.
+func TestDebateRunTheme(t *testing.T) {
+	for _, m := range regexp.MustCompile(`--(\w+): #`).FindAllStringSubmatch(string(debateStyle), -1) {
+		if n := strings.Count(string(PageStyle), "--"+m[1]+": #"); n != 2 {
+			t.Errorf("the colour %s of the site is %d times among those of a run, and not in either theme", m[1], n)
+		}
+	}
+}
+
 // The prose of the article is marked up where it says so, and nowhere else.
 func TestDebateProse(t *testing.T) {
 	s, err := newDebateSite(sampleDebate())
@@ -225,7 +290,7 @@ func TestDebateProse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"see {13a}, or `SET`":   `see <a href="tokens.html#claim-13a">claim 13a</a>, or <code>SET</code>`,
+		"see {13a}, or `SET`":   `see <a href="tokens.html#claim-13a">claim&nbsp;13a</a>, or <code>SET</code>`,
 		"*this* <b> & \"that\"": "<em>this</em> &lt;b&gt; &amp; &#34;that&#34;",
 	} {
 		if got, err := s.prose(text); err != nil || string(got) != want {

@@ -131,29 +131,53 @@ var debateKinds = map[string]string{
 
 // Tally says how the runs of a claim came out.
 func (c *debateClaimView) Tally() string {
-	var kept, violated, figures int
+	var kept, violated []DebateRun
+	figures := 0
 	for _, a := range c.Answers {
 		switch {
 		case a.Violated:
-			violated++
+			violated = append(violated, a.Run.DebateRun)
 		case a.Status == "":
 			figures++
 		default:
-			kept++
+			kept = append(kept, a.Run.DebateRun)
 		}
 	}
 	var parts []string
-	if violated > 0 {
-		parts = append(parts, fmt.Sprintf("violated in %d", violated))
+	if len(violated) > 0 {
+		parts = append(parts, "violated in "+inRuns(violated))
 	}
-	if kept > 0 {
-		parts = append(parts, fmt.Sprintf("kept in %d", kept))
+	if len(kept) > 0 {
+		parts = append(parts, "kept in "+inRuns(kept))
 	}
 	if figures > 0 {
 		parts = append(parts, count(figures, "figure"))
 	}
 	return strings.Join(parts, ", ")
 }
+
+// inRuns counts runs, and says how many of them differ if some do not.
+func inRuns(runs []DebateRun) string {
+	if d := different(runs); d < len(runs) {
+		return fmt.Sprintf("%d (%d different)", len(runs), d)
+	}
+	return fmt.Sprint(len(runs))
+}
+
+// Alike lists the runs of a claim that have the trace of one before them.
+func (c *debateClaimView) Alike() []debateAlike {
+	var all []debateAlike
+	for i, a := range c.Answers {
+		n := slices.IndexFunc(c.Answers[:i], func(o debateAnswer) bool { return o.Run.trace() == a.Run.trace() })
+		if n >= 0 && c.Answers[n].Run != a.Run {
+			all = append(all, debateAlike{a.Run, c.Answers[n].Run})
+		}
+	}
+	return all
+}
+
+// A debateAlike is two runs with one trace.
+type debateAlike struct{ Run, As *debateRunView }
 
 // BrokenText names the assumptions that the violations broke.
 func (c *debateClaimView) BrokenText() string {
@@ -205,12 +229,60 @@ func (c *debateClaimView) Alone() bool {
 	return len(all) == 1 && all[0].Who != debateVoices["the documents"]
 }
 
-// Asks names the properties that the claim is about.
-func (c *debateClaimView) Asks() []string {
+// asked is the first violation in the run that is drawn of what the claim asks of it: of that it is to be told how it came
+// about. Where nothing is asked of it but figures, it is the first violation.
+func (c *debateClaimView) asked() *checker.Violation {
+	ask, all := map[checker.Property]bool{}, true
+	for _, e := range c.Evidence {
+		if e.Run == c.Shown.Name && e.Quantity == "" {
+			ask[e.Property], all = true, false
+		}
+	}
+	for i, v := range c.Shown.Result.Violations {
+		if all || ask[v.Property] {
+			return &c.Shown.Result.Violations[i]
+		}
+	}
+	return nil
+}
+
+// Told is the property that Why is about.
+func (c *debateClaimView) Told() checker.Property { return c.asked().Property }
+
+// Why explains what is asked about and was violated in the run that is drawn, in sentences in the order of causes.
+func (c *debateClaimView) Why() []string {
+	v := c.asked()
+	if v == nil {
+		return nil
+	}
 	var all []string
-	for _, a := range c.Answers {
-		if a.Status != "" && !slices.Contains(all, a.Asked) {
-			all = append(all, a.Asked)
+	for _, s := range checker.Explain(c.Shown.History, *v) {
+		all = append(all, tellable(c.Shown.History, s).Text)
+	}
+	return all
+}
+
+// A debatePicture is a run that the article draws, and what is said below it.
+type debatePicture struct {
+	*debateRunView
+	Found string
+}
+
+// Drawn is the picture of the claim. What is said below is what the claim asks about, where other things went wrong as well.
+func (c *debateClaimView) Drawn() debatePicture {
+	if v := c.asked(); v != nil && v.Property != c.Shown.Result.Violations[0].Property {
+		return debatePicture{c.Shown, printable(v.What, debateTextMost)}
+	}
+	return debatePicture{c.Shown, c.Shown.head.reason}
+}
+
+// Asks names the properties that the claim is about.
+func (c *debateClaimView) Asks() []debatePromise {
+	var all []debatePromise
+	for _, e := range c.Evidence {
+		p := debatePromise{e.Property, promiseMeaning[e.Property]}
+		if e.Quantity == "" && !slices.Contains(all, p) {
+			all = append(all, p)
 		}
 	}
 	return all
@@ -302,21 +374,6 @@ func (r *debateRunView) Text() (string, error) {
 	return b.String(), err
 }
 
-// Why explains the first violation, in sentences in the order of causes.
-func (r *debateRunView) Why() []string {
-	if len(r.Result.Violations) == 0 {
-		return nil
-	}
-	var all []string
-	for _, s := range checker.Explain(r.History, r.Result.Violations[0]) {
-		all = append(all, printable(s.Text, 4*Width))
-	}
-	return all
-}
-
-// FirstViolated is the property that Why is about.
-func (r *debateRunView) FirstViolated() checker.Property { return r.Result.Violations[0].Property }
-
 var (
 	proseClaim = regexp.MustCompile(`\{([0-9]+[ab]?)\}`)
 	proseCode  = regexp.MustCompile("`([^`]+)`")
@@ -334,7 +391,7 @@ func (s *debateSite) prose(text string) (template.HTML, error) {
 			err = fmt.Errorf("%q speaks of claim %s, which is not there", text, id)
 			return m
 		}
-		return fmt.Sprintf(`<a href="%s#claim-%s">claim %s</a>`, c.Chapter.File, id, id)
+		return fmt.Sprintf(`<a href="%s#claim-%s">claim&nbsp;%s</a>`, c.Chapter.File, id, id)
 	})
 	text = proseCode.ReplaceAllString(text, "<code>$1</code>")
 	text = proseEm.ReplaceAllString(text, "<em>$1</em>")

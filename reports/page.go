@@ -25,7 +25,8 @@ type PageRun struct {
 
 // Page writes one HTML file in which runs can be explored: a diagram of space and time with a cursor that steps from event to
 // event, the explanation beside it with each sentence linked to its events, and the events as a list. Several runs lie below
-// each other on one time axis, and have one cursor. The file needs nothing else, neither network nor server: a policy in
+// each other on one time axis, and have one cursor. The verdict, the explanation and what the scenario says of itself are there
+// without the script as well. The file needs nothing else, neither network nor server: a policy in
 // its head has the browser refuse everything but the style and the script that are in it. The same runs give the same bytes.
 func Page(w io.Writer, runs ...PageRun) error {
 	figure, err := PageFigure(runs...)
@@ -62,8 +63,15 @@ func PageFigure(runs ...PageRun) (template.HTML, error) {
 		return "", errors.New("a page needs a run to show")
 	}
 	var data pageData
-	for _, r := range runs {
-		data.Runs = append(data.Runs, newPageModel(r))
+	for i, r := range runs {
+		m := newPageModel(r)
+		if len(runs) > 1 {
+			m.Letter = string(rune('A' + i))
+		}
+		if i > 0 && r.Title == runs[i-1].Title && r.Prose == runs[i-1].Prose {
+			m.Prose = pageProse{} // runs of one scenario share what it says of itself
+		}
+		data.Runs = append(data.Runs, m)
 	}
 	var b bytes.Buffer
 	if err := pageTemplate.ExecuteTemplate(&b, "figure", data); err != nil {

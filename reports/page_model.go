@@ -11,7 +11,8 @@ import (
 	"lockstep/sim"
 )
 
-// pageData is what the script of a page is given, as JSON. Times are in nanoseconds.
+// pageData is what the script of a page is given, as JSON. Times are in nanoseconds. What is said in words is in the page itself,
+// for those who come without the script; the script is given only what it makes more of.
 type pageData struct {
 	Runs []*pageModel `json:"runs"`
 }
@@ -19,14 +20,15 @@ type pageData struct {
 // A pageModel is one run in the words and the shapes in which a page shows it. It is the story that pictures tell, but of all
 // events, and each thing in it knows the events that it stands for.
 type pageModel struct {
-	Name    string   `json:"name"`
-	Verdict string   `json:"verdict"`
-	Outcome string   `json:"outcome"`
-	Reason  string   `json:"reason"`
-	Facts   []string `json:"facts"` // nodes, TTL, seed
-	Title   string   `json:"title,omitempty"`
-	Prose   []string `json:"prose,omitempty"` // paragraphs
-	Script  string   `json:"script,omitempty"`
+	Name    string    `json:"name"`
+	Verdict string    `json:"verdict"`
+	Outcome string    `json:"-"`
+	Reason  string    `json:"reason"`
+	Letter  string    `json:"-"` // of one of several runs
+	Facts   []string  `json:"-"` // nodes, TTL, seed
+	Title   string    `json:"-"`
+	Prose   pageProse `json:"-"`
+	Script  string    `json:"-"`
 
 	End     time.Duration `json:"end"`
 	Curtain time.Duration `json:"curtain"` // where the story ends; the rest is healing, and the probe
@@ -39,9 +41,9 @@ type pageModel struct {
 	Right    []string      `json:"right"`  // the processes whose clocks are right
 	Events   []pageEvent   `json:"events"`
 
-	Properties   []pageProperty `json:"properties"`
-	Unmet        []string       `json:"unmet,omitempty"`
-	Measurements []string       `json:"measurements,omitempty"`
+	Properties   []pageProperty `json:"-"`
+	Unmet        []string       `json:"-"`
+	Measurements []string       `json:"-"`
 	Violations   []pageJump     `json:"violations"`
 	Stories      []pageStory    `json:"stories"`
 }
@@ -130,9 +132,9 @@ type pageEvent struct {
 }
 
 type pageProperty struct {
-	Name   string   `json:"name"`
-	Status string   `json:"status"`
-	Broken []string `json:"broken,omitempty"` // the violations, each in a sentence
+	Name   string
+	Status string
+	Broken []string // the violations, each in a sentence
 }
 
 // A pageJump is where a violation is.
@@ -143,8 +145,8 @@ type pageJump struct {
 
 // A pageStory explains a violation.
 type pageStory struct {
-	Property  string             `json:"property"`
-	Sentences []checker.Sentence `json:"sentences"`
+	Property  string         `json:"property"`
+	Sentences []pageSentence `json:"sentences"`
 }
 
 // Limits of what comes from outside. A name is in a line with others; a value may be read in full.
@@ -159,7 +161,7 @@ func newPageModel(r PageRun) *pageModel {
 	head := newHeading(h, r.Result)
 	m := &pageModel{
 		Name: head.run, Verdict: string(head.verdict), Outcome: strings.TrimPrefix(strings.TrimPrefix(head.outcome, string(head.verdict)), ": "),
-		Reason: head.reason, Facts: facts(h.Meta), Title: printable(r.Title, lineMost), Prose: paragraphs(r.Prose), Script: lines(r.Script),
+		Reason: head.reason, Facts: facts(h.Meta), Title: printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
 		Bands: []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
 	}
 	t := newTeller(h, r.Result)
@@ -181,6 +183,9 @@ func newPageModel(r PageRun) *pageModel {
 	b.verdict(r)
 	return m
 }
+
+// Class is the verdict as a name for the style.
+func (m *pageModel) Class() string { return strings.ToLower(m.Verdict) }
 
 // A pageBuilder puts into a page what a teller told.
 type pageBuilder struct {
@@ -351,11 +356,10 @@ func (b *pageBuilder) violations() {
 		if n < 0 {
 			continue
 		}
-		s := pageStory{Property: string(p), Sentences: []checker.Sentence{}}
+		s := pageStory{Property: string(p), Sentences: []pageSentence{}}
 		for _, told := range checker.Explain(b.t.h, b.t.r.Violations[n]) {
-			told.Text = printable(told.Text, valueMost)
 			told.Events = slices.DeleteFunc(slices.Clone(told.Events), func(i int) bool { return !b.t.valid(i) })
-			s.Sentences = append(s.Sentences, told)
+			s.Sentences = append(s.Sentences, tellable(b.t.h, told))
 		}
 		b.Stories = append(b.Stories, s)
 	}

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"html/template"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"lockstep/checker"
 	"lockstep/sim"
@@ -154,9 +157,106 @@ func TestPageHostileText(t *testing.T) {
 				t.Errorf("%d: %d times %q, want %d", n, got, tag, want)
 			}
 		}
-		if got, want := d.Runs[0].Prose[1], printable(strings.Join(strings.Fields(bad), " "), valueMost); got != want {
-			t.Errorf("%d: the prose is %.60q, want %.60q", n, got, want)
+		if want := template.HTMLEscapeString(printable(strings.Join(strings.Fields(bad), " "), proseMost/2)); !strings.Contains(page, "<bdi>"+strings.TrimSuffix(want, "…")) {
+			t.Errorf("%d: the prose has no %.60q", n, want)
 		}
+		for _, s := range slices.Concat(d.Runs[0].Stories[0].Sentences, d.Runs[0].Stories[len(d.Runs[0].Stories)-1].Sentences) {
+			if utf8.RuneCountInString(s.Text) > tellMost {
+				t.Errorf("%d: the explanation goes on and on: %q", n, s.Text)
+			}
+		}
+	}
+}
+
+// Without the script a page says in words what came of its runs, why, and what they were to show; what is long is folded.
+func TestPageWithoutScript(t *testing.T) {
+	static := func(page string) string {
+		return html.UnescapeString(regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>`).ReplaceAllString(page, ""))
+	}
+	broken, kept := pauseAfterAcquire("single", "plain"), pauseAfterAcquire("fenced", "fenced")
+	r := PageRun{History: broken, Result: checker.Check(broken, nil), Title: "A pause.", Prose: "First.\n\nSecond; 002_f1b5c80bdb6cfae4.txt.", Script: "client c1\n  acquire\n"}
+	other := r
+	other.History, other.Result = kept, checker.Check(kept, nil)
+	page, _ := pageOf(t, r, other)
+	text := static(page)
+	for _, want := range []string{
+		`<span class="letter">A</span>`, `<strong class="verdict">UNSAFE</strong>`, `<strong class="verdict">SAFE</strong>`, r.Result.Violations[0].What,
+		"<h2>A: Why “resource exclusion” was violated</h2>", "<h2>B: Nothing was violated</h2>", "<bdi>A pause.</bdi>", "<p><bdi>First.</bdi></p>",
+		"<p><bdi>Second; “why”, “The story of asking for the hammer” (2020, in Chinese).</bdi></p>", "<pre>client c1\n  acquire</pre>", "<noscript>",
+		"<th scope=\"row\">resource exclusion</th><td><strong>violated</strong>",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without its script the page has no %s", want)
+		}
+	}
+	for _, s := range checker.Explain(broken, r.Result.Violations[0]) {
+		if !strings.Contains(text, "<bdi>"+s.Text+"</bdi>") {
+			t.Errorf("without its script the page does not tell: %s", s.Text)
+		}
+	}
+	if n := strings.Count(text, "First."); n != 1 {
+		t.Errorf("what two runs share is told %d times", n)
+	}
+}
+
+// Prose of any length is there as a whole, and what is too much of it is folded.
+func TestPageFoldsProse(t *testing.T) {
+	for _, tt := range []struct {
+		name, prose  string
+		open, folded int // paragraphs
+	}{
+		{"short", "One.\n\nTwo.", 2, 0},
+		{"at the limit", strings.Repeat("x", proseMost), 1, 0},
+		{"one long paragraph", strings.Repeat("ten chars ", 1024), 1, 1},
+		{"one long word", strings.Repeat("é", 10<<10), 1, 1},
+		{"many paragraphs", strings.Repeat(strings.Repeat("word ", 100)+"\n\n", 20), 3, 17},
+	} {
+		p := foldProse(tt.prose)
+		if len(p.Open) != tt.open || len(p.Folded) != tt.folded {
+			t.Errorf("%s: %d paragraphs are open and %d folded, want %d and %d", tt.name, len(p.Open), len(p.Folded), tt.open, tt.folded)
+		}
+		if n := utf8.RuneCountInString(strings.Join(p.Open, "")); n > proseMost+len(" …") {
+			t.Errorf("%s: %d characters are open", tt.name, n)
+		}
+		bare := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "…", "")), "") }
+		if got := bare(strings.Join(p.Open, "") + strings.Join(p.Folded, "")); got != bare(tt.prose) {
+			t.Errorf("%s: %d characters of %d are there", tt.name, len(got), len(bare(tt.prose)))
+		}
+		h := pauseAfterAcquire("single", "plain")
+		page, _ := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil), Prose: tt.prose})
+		if got, want := strings.Contains(page, `<details class="rest">`), tt.folded > 0; got != want {
+			t.Errorf("%s: folded on the page is %v", tt.name, got)
+		}
+	}
+}
+
+// A long value is cut where it is told of, so that one reads what became of it; the whole is beside it.
+func TestPageCutsValues(t *testing.T) {
+	value := "<b>" + strings.Repeat("v", 2000)
+	h := pauseAfterAcquire("single", "plain")
+	for i := range h.Events {
+		if h.Events[i].Value == "A" {
+			h.Events[i].Value = value
+		}
+	}
+	page, d := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil)})
+	n := 0
+	for _, s := range d.Runs[0].Stories[0].Sentences {
+		if s.Whole == "" {
+			continue
+		}
+		n++
+		if !strings.Contains(s.Whole, value) || len(s.Text) > 300 || !strings.Contains(s.Text, printable(value, quoteMost)) {
+			t.Errorf("%q of %d letters is short for %d", s.Text, len(s.Text), len(s.Whole))
+		}
+		for _, text := range []string{"<bdi>" + html.EscapeString(s.Text) + "</bdi>", "<summary>In full</summary><bdi>" + html.EscapeString(s.Whole) + "</bdi>"} {
+			if !strings.Contains(html.UnescapeString(page), html.UnescapeString(text)) || strings.Contains(page, "<b>") {
+				t.Errorf("the page has no %.100q as text", text)
+			}
+		}
+	}
+	if told := fmt.Sprint(d.Runs[0].Stories[0].Sentences); n == 0 || !strings.Contains(told, "though c2#1 was the newer lease") {
+		t.Errorf("%d sentences are cut, or what they say is lost: %s", n, told)
 	}
 }
 
@@ -200,7 +300,7 @@ func TestPageContrast(t *testing.T) {
 		for _, m := range regexp.MustCompile(`--(\w+): #([0-9a-f]{6});`).FindAllStringSubmatch(theme[1], -1) {
 			colours[m[1]] = luminance(t, m[2])
 		}
-		for text, least := range map[string]float64{"ink": 4.5, "soft": 4.5, "red": 4.5, "green": 4.5, "doubt": 4.5, "accent": 4.5} {
+		for text, least := range map[string]float64{"ink": 4.5, "soft": 4.5, "red": 4.5, "green": 4.5, "doubt": 4.5, "accent": 4.5, "violet": 4.5, "link": 4.5} {
 			for _, ground := range []string{"paper", "plate"} {
 				a, b := colours[text], colours[ground]
 				if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < least {

@@ -114,7 +114,7 @@ func Claims() []Claim {
 		},
 		{
 			"6", "A lock on a primary with replicas can be handed out twice.",
-			[]Voice{redisIO("Why Failover-based Implementations Are Not Enough"), kleppmann("Protecting a resource with a lock"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			[]Voice{redisIO("Why Failover-based Implementations Are Not Enough"), antirez, reader("000_d5a3169f29a5fb5d.txt, section 6"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				breaks("failover-lag/single", checker.LeaseExclusion, checker.DurableNodes),
 				keeps("failover-lag/single/replicated", checker.LeaseExclusion),
@@ -181,7 +181,7 @@ func Claims() []Claim {
 			"The pause comes after the check.",
 		},
 		{
-			"12", "Fencing tokens repair it, for whoever writes after the resource has seen the newer one.",
+			"12", "Fencing tokens keep a paused client out, once the resource has seen a newer one.",
 			[]Voice{kleppmann("Making the lock safe with fencing, second figure"), reader("000_d5a3169f29a5fb5d.txt"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
@@ -196,7 +196,7 @@ func Claims() []Claim {
 		},
 		{
 			"13a", "Redlock has no token that grows with each grant.",
-			[]Voice{kleppmann("Making the lock safe with fencing")}, Agreed,
+			[]Voice{kleppmann("Making the lock safe with fencing"), antirez}, Agreed,
 			[]Evidence{
 				breaks("pause-fenced/redlock", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
@@ -208,7 +208,6 @@ func Claims() []Claim {
 			[]Voice{antirez}, Refuted,
 			[]Evidence{
 				keeps("token-check-and-set/redlock/update", checker.NoLostUpdate),
-				breaks("token-check-and-set/redlock/blind", checker.ResourceExclusion, checker.BoundedPause),
 				breaks("token-check-and-set/redlock/entry", checker.ResourceExclusion, checker.BoundedPause),
 			},
 			"Compare-and-set protects a read-modify-write. It does not order two clients: a zombie that enters late takes the resource from its rightful holder.",
@@ -257,7 +256,7 @@ func Claims() []Claim {
 			"What comes too late is refused, whether a reply has waited in a socket or has not come at all.",
 		},
 		{
-			"17", "Delay on the way to the resource is harmful (Kleppmann); to every lock that expires (antirez).",
+			"17", "Delay on the way to the resource is harmful (Kleppmann), and that under every lock that expires (antirez).",
 			[]Voice{kleppmann("Protecting a resource with a lock"), antirez}, Agreed,
 			[]Evidence{
 				breaks("delay-to-resource/single", checker.ResourceExclusion, checker.BoundedDelay),
@@ -269,7 +268,7 @@ func Claims() []Claim {
 		},
 		{
 			"18", "Delayed restarts repair crashes (antirez); they depend on clocks, too (Kleppmann).",
-			[]Voice{antirez, redisIO("Performance, Crash Recovery and fsync"), kleppmann("The synchrony assumptions of Redlock"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			[]Voice{antirez, redisIO("Performance, Crash Recovery and fsync"), kleppmann("Breaking Redlock with bad timings"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				keeps("delayed-restart/redlock", checker.LeaseExclusion),
 				breaks("delayed-restart/redlock/too-short", checker.LeaseExclusion, checker.DurableNodes),
@@ -303,7 +302,7 @@ func Claims() []Claim {
 		},
 		{
 			"21", "A good algorithm loses only liveness to bad timing, never safety.",
-			[]Voice{kleppmann("The synchrony assumptions of Redlock")}, Judgement,
+			[]Voice{kleppmann("Using time to solve consensus")}, Judgement,
 			[]Evidence{
 				breaks("pause-after-acquire/redlock", checker.ResourceExclusion, checker.BoundedPause),
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),

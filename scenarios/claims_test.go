@@ -28,6 +28,13 @@ func TestClaims(t *testing.T) {
 		if c.Kind == Judgement && !slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Quantity != "" }) && c.ID != "21" {
 			t.Errorf("claim %s is a judgement without a figure", c.ID)
 		}
+		who := map[string]bool{}
+		for _, v := range c.By {
+			who[v.Who] = true
+		}
+		if c.Kind == Agreed && !(who["Kleppmann"] && who["antirez"]) {
+			t.Errorf("claim %s is agreed, and one of the two does not say it", c.ID)
+		}
 		for _, e := range c.Evidence {
 			if err := e.contradiction(outcomes[e.Run]); err != nil {
 				t.Errorf("claim %s: %s: %v", c.ID, e.Run, err)
@@ -37,6 +44,33 @@ func TestClaims(t *testing.T) {
 	for n := range 21 {
 		if !numbers[n+1] {
 			t.Errorf("claim %d is missing", n+1)
+		}
+	}
+}
+
+// TestClaimOfComparing: the claim that a random token does if it is compared before each write is not refuted by runs in which
+// it is not compared.
+func TestClaimOfComparing(t *testing.T) {
+	s, err := Find("token-check-and-set")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blind := map[string]bool{}
+	for _, r := range s.Runs {
+		name := s.Name + "/" + r.ID()
+		blind[name] = false
+		for _, l := range r.Lanes {
+			for _, step := range l.Steps {
+				w, ok := step.(Write)
+				blind[name] = blind[name] || ok && w.Blind
+			}
+		}
+	}
+	for _, c := range Claims() {
+		for _, e := range c.Evidence {
+			if was, known := blind[e.Run]; c.ID == "13b" && (was || !known) {
+				t.Errorf("claim 13b, %q, stands on %s, which does not compare", c.Text, e.Run)
+			}
 		}
 	}
 }

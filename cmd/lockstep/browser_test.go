@@ -331,6 +331,23 @@ func TestPageOfHostileTextInBrowser(t *testing.T) {
 	b.quiet()
 }
 
+// writtenSite writes the debate, and returns the directory.
+func writtenSite(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	site, _ := debated(t)
+	for name, page := range site {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // historyOf runs something, and returns the directory with its history.
 func historyOf(t *testing.T, run string) string {
 	t.Helper()
@@ -341,6 +358,94 @@ func historyOf(t *testing.T, run string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return dir
+}
+
+// On the screen of a telephone no page of the debate, and no run that is shown, is wider than the screen: pictures and timelines
+// are moved by themselves, and say so, and text ends where the screen ends.
+func TestNarrowScreens(t *testing.T) {
+	b := newBrowser(t)
+	b.size(390, 844)
+	dir := writtenSite(t)
+	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
+	b.ok(nil, err)
+	more, err := filepath.Glob(filepath.Join(dir, "*", "*.html"))
+	b.ok(nil, err)
+	if pages = append(pages, more...); len(pages) < 100 {
+		t.Fatalf("%d pages", len(pages))
+	}
+	pages = append(pages, written(t, "crash-restart-5/redlock"), written(t, "pause-fenced/fenced", "pause-fenced/fenced/unchecked"))
+	for _, page := range pages {
+		b.open(page)
+		b.ok(chromedp.Run(b.ctx, chromedp.Evaluate[any](`document.querySelectorAll("details:not(.explore)").forEach((d) => (d.open = true))`)))
+		if got := eval[[]float64](b, `[document.documentElement.scrollWidth, innerWidth]`); got[0] > got[1] || got[1] != 390 {
+			t.Errorf("%s is %v pixels wide on a screen of %v", page, got[0], got[1])
+		}
+		if got := eval[string](b, beyondScreen); got != "" {
+			t.Errorf("%s: beyond the edge of the screen is %s", page, got)
+		}
+		if got := eval[int](b, unsaidBeyond); got > 0 {
+			t.Errorf("%s: %d pictures or timelines do not say that there is more of them", page, got)
+		}
+	}
+	b.size(1280, 900)
+	b.open(filepath.Join(dir, "clocks.html"))
+	if got := b.text("main"); strings.Contains(got, "move it sideways") {
+		t.Error("on a wide screen there is nothing to move")
+	}
+	b.quiet()
+}
+
+// beyondScreen names what ends beyond the right edge of the screen, but for what lies in something that can be moved.
+const beyondScreen = `[...document.body.querySelectorAll("*")].filter((e) => {
+	const box = e.getBoundingClientRect();
+	if (box.width === 0 || box.right <= innerWidth + 0.5) return false;
+	for (let p = e.parentElement; p && p !== document.body; p = p.parentElement) if (getComputedStyle(p).overflowX !== "visible") return false;
+	return true;
+}).map((e) => e.tagName + "." + e.className).join(" ")`
+
+// unsaidBeyond counts the pictures and timelines that go on beyond the screen, and do not say so.
+const unsaidBeyond = `[...document.querySelectorAll(".canvas, pre[role=region]")].filter((e) =>
+	e.scrollWidth > e.clientWidth && !/goe?s? on to the right/.test(e.previousElementSibling?.innerText ?? "")).length`
+
+// The time at the cursor stands alone: what it would cover half of is not there.
+func TestTimeAtCursorInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	b.size(390, 844)
+	b.open(written(t, "clock-jump/redlock"))
+	covered := eval[[]bool](b, `(() => {
+		const { diagram, axis, player } = document.querySelector(".lockstep").lockstep;
+		const x = axis.x(player.t);
+		const line = diagram.over.getContext("2d").getImageData(0, (diagram.bottom + 16) * devicePixelRatio, diagram.over.width, 1).data;
+		const covers = (at) => line[4 * Math.round(at * devicePixelRatio) + 3] > 0;
+		return diagram.taken.filter(([from, to]) => from < x + 15 && to > x + 15).map(([from, to]) => covers(from + 2) && covers(to - 2));
+	})()`)
+	if len(covered) == 0 || slices.Contains(covered, false) {
+		t.Errorf("times that the one at the cursor covers, and whether they are gone: %v", covered)
+	}
+	b.quiet()
+}
+
+// Without scripts a reader of a page sees what came out, why, and what it was about, and no controls that do nothing.
+func TestPageWithoutScriptInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	b.ok(chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	b.open(written(t, "delayed-restart-clock/redlock"))
+	got := b.text("body")
+	for _, want := range []string{
+		"delayed-restart-clock · redlock", "UNSAFE", "Why “lease exclusion” was violated", "n3 crashed at 0.050s.", "without the key of c1#1",
+		"What broke is the assumption that clocks run at nearly the same rate", "A delayed restart that waits by a clock which jumps", "Whatever counts that wait",
+		"does not run here",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("a reader does not see %q in\n%s", want, got)
+		}
+	}
+	for _, not := range []string{"Violation\n", "Fit\n", "Events\n"} {
+		if strings.Contains(got, not) {
+			t.Errorf("a reader sees %q, which does nothing", not)
+		}
+	}
+	b.quiet()
 }
 
 // A page of ten thousand events answers at once: a step or a redraw of it takes no longer than a reader notices.
@@ -397,17 +502,42 @@ func TestPageScreenshots(t *testing.T) {
 		width, height int64
 		scheme        string
 	}{{1280, 900, "light"}, {1280, 900, "dark"}, {390, 844, "light"}, {390, 844, "dark"}}
+	chapters := []struct {
+		name   string
+		height int64 // down to the end of the first claim
+		scheme string
+	}{{"pauses", 2170, "light"}, {"tokens", 2110, "dark"}}
 	if !*rewriteReadme {
+		var files []string
 		for _, s := range shots {
 			for _, size := range sizes {
-				if _, err := os.Stat(shotFile(s.name, size.width, size.scheme)); err != nil {
-					t.Errorf("%v; go test ./cmd/lockstep -run Screenshots -rewrite takes it", err)
-				}
+				files = append(files, shotFile(s.name, size.width, size.scheme))
+			}
+		}
+		for _, c := range chapters {
+			files = append(files, chapterFile(c.name))
+		}
+		for _, file := range files {
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%v; go test ./cmd/lockstep -run Screenshots -rewrite takes it", err)
 			}
 		}
 		return
 	}
 	b := newBrowser(t)
+	take := func(file string) {
+		b.until(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+		png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		b.ok(nil, err)
+		b.ok(nil, os.WriteFile(file, png, 0o644))
+	}
+	site := writtenSite(t)
+	for _, c := range chapters {
+		b.size(1280, c.height)
+		b.media(c.scheme, "reduce")
+		b.open(filepath.Join(site, c.name+".html"))
+		take(chapterFile(c.name))
+	}
 	for _, s := range shots {
 		page := written(t, s.runs...)
 		for _, size := range sizes {
@@ -415,13 +545,14 @@ func TestPageScreenshots(t *testing.T) {
 			b.media(size.scheme, "reduce")
 			b.open(page)
 			b.press("v")
-			b.until(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
-			png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-			b.ok(nil, err)
-			b.ok(nil, os.WriteFile(shotFile(s.name, size.width, size.scheme), png, 0o644))
+			take(shotFile(s.name, size.width, size.scheme))
 		}
 	}
 	b.quiet()
+}
+
+func chapterFile(name string) string {
+	return filepath.Join("..", "..", "docs", "img", "debate-"+name+".png")
 }
 
 func shotFile(name string, width int64, scheme string) string {

@@ -81,7 +81,8 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	if err := dir.write(c.Context(), files); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs, none of which says otherwise: %s\n", len(claims), len(outcomes), dir.index())
+	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs with %d different traces, none of which says otherwise: %s\n",
+		len(d.Claims), len(d.Runs), d.Different(), dir.index())
 	return nil
 }
 

@@ -96,6 +96,9 @@ func TestDebate(t *testing.T) {
 			}
 		}
 	}
+	for _, claim := range scenarios.Claims() {
+		checkExplanation(t, claim, sections[claim.ID], outcomes)
+	}
 	if len(sections) != len(scenarios.Claims()) {
 		t.Errorf("%d claims on the site, and %d there are", len(sections), len(scenarios.Claims()))
 	}
@@ -106,6 +109,126 @@ func TestDebate(t *testing.T) {
 	}
 	for _, wrong := range checkLinks(site) {
 		t.Error(wrong)
+	}
+}
+
+var (
+	drawnRun = regexp.MustCompile(`<figcaption><strong>([^<]*)</strong>.*?<span class="reason">([^<]*)</span>`)
+	why      = regexp.MustCompile(`(?s)<summary>Why “(.*?)” was violated, step by step</summary>\s*<ol>(.*?)</ol>`)
+)
+
+// checkExplanation: what is explained of the run that a claim draws is what the claim asks about, if that was violated.
+func checkExplanation(t *testing.T, claim scenarios.Claim, section string, outcomes map[string]*scenarios.Outcome) {
+	t.Helper()
+	drawn := drawnRun.FindStringSubmatch(section)
+	o := outcomes[drawn[1]]
+	var asked, violated []checker.Property
+	for _, e := range claim.Evidence {
+		if e.Run == drawn[1] && e.Quantity == "" {
+			asked = append(asked, e.Property)
+		}
+	}
+	for _, v := range o.Result.Violations {
+		if asked == nil || slices.Contains(asked, v.Property) {
+			violated = append(violated, v.Property)
+		}
+	}
+	told := why.FindStringSubmatch(section)
+	if told == nil {
+		if violated != nil {
+			t.Errorf("claim %s does not explain %v", claim.ID, violated)
+		}
+		return
+	}
+	n := slices.IndexFunc(o.Result.Violations, func(v checker.Violation) bool { return string(v.Property) == told[1] })
+	if n < 0 || !slices.Contains(violated, o.Result.Violations[n].Property) {
+		t.Errorf("claim %s asks %v of %s, and explains %s", claim.ID, asked, drawn[1], told[1])
+		return
+	}
+	text := html.UnescapeString(told[2])
+	for _, s := range checker.Explain(o.History, o.Result.Violations[n]) {
+		if !strings.Contains(text, "<li>"+s.Text+"</li>") {
+			t.Errorf("claim %s does not say: %s", claim.ID, s.Text)
+		}
+	}
+	if reason := html.UnescapeString(drawn[2]); n > 0 && !strings.Contains(reason, o.Result.Violations[n].What) {
+		t.Errorf("claim %s: below the picture stands %q, which is not what is explained", claim.ID, reason)
+	}
+}
+
+// TestDebateOfARestart: of a node that was away while its key ended by a clock that jumped, the claim about delayed restarts says
+// that it was, and not only that the key expired.
+func TestDebateOfARestart(t *testing.T) {
+	site, _ := debated(t)
+	text := html.UnescapeString(site["clocks.html"])
+	for _, want := range []string{"<li>n3 crashed at 0.050s.</li>", "<li>n3 came back at 1.050s with an empty disk and without the key of c1#1: by its wall clock"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("clocks.html does not say %s", want)
+		}
+	}
+}
+
+// TestDebateSources: a reader can follow every source: each has an address, which docs/sources.md has as well, and no page names
+// a file that only we have.
+func TestDebateSources(t *testing.T) {
+	sources, err := os.ReadFile("../../docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, _ := debated(t)
+	note, address := regexp.MustCompile(`(?s)<li id="note-[0-9]+">(.*?)</li>`), regexp.MustCompile(`<a class="url" href="([^"]*)"`)
+	program := regexp.MustCompile(`(?s)<script>.*?</script>`)
+	ours := regexp.MustCompile(`[0-9]{3}_[0-9a-f]{16}|\b[\w-]+\.(txt|txtar|md|go)\b`)
+	notes := 0
+	for name, page := range site {
+		for _, m := range note.FindAllStringSubmatch(page, -1) {
+			notes++
+			urls := address.FindAllStringSubmatch(m[1], -1)
+			if len(urls) == 0 {
+				t.Errorf("%s: a source without an address: %s", name, m[1])
+			}
+			for _, u := range urls {
+				if !strings.Contains(string(sources), "("+u[1]+")") {
+					t.Errorf("%s: docs/sources.md does not know %s", name, u[1])
+				}
+			}
+		}
+		if strings.HasPrefix(name, "SHA") {
+			continue
+		}
+		if file := ours.FindString(program.ReplaceAllString(page, "")); file != "" {
+			t.Errorf("%s names %s, which its readers do not have", name, file)
+		}
+	}
+	if notes == 0 {
+		t.Error("there are no sources")
+	}
+}
+
+// TestDebateCountsTraces: what is said of how many runs differ is what their checksums say.
+func TestDebateCountsTraces(t *testing.T) {
+	site, outcomes := debated(t)
+	traces := map[string]string{}
+	for name, o := range outcomes {
+		traces[o.History.Meta.Checksum] = name
+	}
+	if len(traces) == len(outcomes) {
+		t.Fatal("all runs differ, and nothing is to be said of it")
+	}
+	for name, want := range map[string]string{
+		"index.html": fmt.Sprintf("with %d different runs", len(traces)),
+		"how.html":   fmt.Sprintf("%d runs, %d of them different:", len(outcomes), len(traces)),
+	} {
+		if !strings.Contains(site[name], want) {
+			t.Errorf("%s does not say %q", name, want)
+		}
+	}
+	if got, want := strings.Count(site["how.html"], "</code> that of <a href="), len(outcomes)-len(traces); got != want {
+		t.Errorf("how.html says of %d runs that they are like others, want %d", got, want)
+	}
+	const power = "crash-restart-aof/redlock/everysec-power"
+	if want := "The events of crash-restart-aof/redlock/lying-power are those of " + power; !strings.Contains(site["redlock.html"], want) {
+		t.Errorf("claim 8 does not say that two of its runs are one piece of evidence")
 	}
 }
 

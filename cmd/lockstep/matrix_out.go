@@ -50,7 +50,7 @@ func writeMatrix(dir string, m *reports.Matrix) ([]string, error) {
 	}
 	var names []string
 	for _, f := range files {
-		if err := scenarios.WriteFile(f.name, f.data.Bytes()); err != nil {
+		if err := unwritten(f.name, scenarios.WriteFile(f.name, f.data.Bytes())); err != nil {
 			return nil, err
 		}
 		names = append(names, f.name)

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
@@ -48,6 +51,11 @@ each other on one time axis.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			for flag, file := range map[string]string{"svg": svg, "png": png, "html": html} {
+				if err := makeRoom(flag, file); err != nil {
+					return err
+				}
+			}
 			if lock != "" {
 				f.locks = []string{lock}
 			}
@@ -69,12 +77,12 @@ each other on one time axis.`,
 		},
 	}
 	f.common(c)
-	c.Flags().StringVar(&lock, "lock", "", "the first run of this lock or library; SCENARIO/RUN is run with it")
+	c.Flags().StringVar(&lock, "lock", "", "the first run of the lock or library `NAME`; SCENARIO/RUN is run with it")
 	c.Flags().BoolVarP(&options.Verbose, "verbose", "v", false, "also show waits, and when faults first had an effect")
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
-	c.Flags().StringVar(&svg, "svg", "", "draw the timeline into this SVG file")
-	c.Flags().StringVar(&png, "png", "", "draw the timeline into this PNG file")
-	c.Flags().StringVar(&html, "html", "", "write a page to explore the run, or two runs, into this HTML file")
+	c.Flags().StringVar(&svg, "svg", "", "draw the timeline into `FILE`, an SVG")
+	c.Flags().StringVar(&png, "png", "", "draw the timeline into `FILE`, a PNG")
+	c.Flags().StringVar(&html, "html", "", "write a page to explore the run, or two runs, into `FILE`")
 	return c
 }
 
@@ -94,7 +102,7 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 			printStory(w, o)
 		}
 		if o.Report != nil {
-			fmt.Fprintln(w, o.Report)
+			fmt.Fprintln(w, reports.VisibleLines(o.Report.String()))
 			return nil, status(exitUnknown)
 		}
 		options.Paint, options.Measurements = roles(w), o.Measurements
@@ -113,14 +121,9 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error
 		if len(f.locks) > 0 {
 			return nil, fmt.Errorf("%s: a history is that of its lock; --lock goes with a scenario", arg)
 		}
-		file, err := os.Open(arg)
+		h, err := readHistory(arg)
 		if err != nil {
 			return nil, err
-		}
-		defer file.Close()
-		h, err := sim.ReadHistory(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%w", arg, err)
 		}
 		return &scenarios.Outcome{History: h, Result: checker.Check(h, nil)}, nil
 	}
@@ -142,16 +145,16 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error
 // printStory prints what a scenario is about, and what everybody in it does.
 func printStory(w io.Writer, o *scenarios.Outcome) {
 	bold, dim := paint(w, text.Bold), paint(w, text.Faint)
-	fmt.Fprintf(w, "%s\n\n%s\n\n", bold(o.Scenario.Title), o.Scenario.Prose)
+	fmt.Fprintf(w, "%s\n\n%s\n\n", bold(reports.Visible(o.Scenario.Title)), reports.VisibleLines(o.Scenario.Prose))
 	for _, lane := range o.Run.Lanes {
-		fmt.Fprint(w, lane)
+		fmt.Fprint(w, reports.VisibleLines(lane.String()))
 	}
 	for _, m := range o.Run.Musts {
-		fmt.Fprintln(w, "must", m)
+		fmt.Fprintln(w, "must", reports.Visible(m.String()))
 	}
 	m := o.History.Meta
-	head := fmt.Sprintf("%s with %d nodes and a %s resource, TTL %s, seed %d, on %s, checksum %s",
-		who(o), len(m.Nodes), m.Resource, sim.FormatDuration(m.TTL), m.Seed, m.On, m.Checksum)
+	head := fmt.Sprintf("%s with %s and a %s resource, TTL %s, seed %d, on %s, checksum %s",
+		who(o), many(len(m.Nodes), "node"), m.Resource, sim.FormatDuration(m.TTL.Round(time.Millisecond)), m.Seed, m.On, m.Checksum)
 	fmt.Fprintf(w, "\n%s\n", dim(head))
 }
 
@@ -187,5 +190,30 @@ func writeFile(name string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	return scenarios.WriteFile(name, b.Bytes())
+	return unwritten(name, scenarios.WriteFile(name, b.Bytes()))
+}
+
+// unwritten says of which file an error is: what is written has another name until it is whole.
+func unwritten(file string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "write", Path: file, Err: e.Err}
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return &fs.PathError{Op: "write", Path: file, Err: e.Err}
+	}
+	return err
+}
+
+// makeRoom makes the directory of a file that a flag names, if one does, before anything is run for it.
+func makeRoom(flag, file string) error {
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("--%s %s: that is a directory; name a file in it", flag, file)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
 }

@@ -377,7 +377,7 @@ class Diagram extends Pen {
     c.clip();
     this.stroke(this.ink.soft, 1, [[this.axis.left, y], [this.width, y]]);
     c.font = this.type("normal", 11);
-    const taken = [];
+    const taken = this.taken = []; // from where to where on the axis a time is written
     const put = (t, text, ink) => {
       const x = this.axis.x(t);
       const half = c.measureText(text).width / 2 + 5;
@@ -499,6 +499,8 @@ class Diagram extends Pen {
     let left = x + 5;
     if (below) left = Math.min(Math.max(2, x - width / 2), this.width - width - 2);
     else if (left + width > this.width) left = x - 5 - width;
+    c.fillStyle = this.ink.paper; // no half of another time stands beside it
+    if (below) for (const [a, b] of this.taken) if (a < left + width && b > left) c.fillRect(a, y - 8, b - a, 16);
     c.fillStyle = below ? this.ink.accent : this.ink.paper;
     c.fillRect(left, y - 8, width, 16);
     this.outline(this.ink.accent, 1, left, y - 8, width, 16);

@@ -2,6 +2,7 @@
 class Explorer {
   constructor(root, number) {
     this.root = root;
+    root.classList.add("live"); // what needs the script is not there without it
     const find = (name) => root.querySelector(`:scope .${name}`);
     this.find = find;
     const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
@@ -16,8 +17,6 @@ class Explorer {
     this.player = new Player(this.axis, () => this.moved());
     this.said = null; // the sentence whose events are meant
 
-    find("heads").replaceChildren(...headPanel(this.all));
-    find("about").replaceChildren(...aboutPanel(this.all));
     this.makeChoices();
     for (const b of root.querySelectorAll("[data-do]")) b.addEventListener("click", () => this.act(b.dataset.do));
     if (!this.all.some((r) => r.violations.length)) this.button("violation").hidden = true;

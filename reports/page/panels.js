@@ -1,4 +1,4 @@
-// The panels say in words what the diagram shows. All text comes into the page as text.
+// The panels say in words what the diagram shows. All text comes into the page as text. What needs no script is in the page.
 
 // make makes an element. What is given as text stays text.
 function make(tag, attributes = {}, ...children) {
@@ -11,15 +11,7 @@ function make(tag, attributes = {}, ...children) {
   return e;
 }
 
-// Heads name the runs, and say how each ended.
-function headPanel(runs) {
-  return runs.map((r) => make("div", { class: `head ${r.verdict.toLowerCase()}` },
-    make("h1", {}, runs.length > 1 ? make("span", { class: "letter" }, r.letter) : "", make("bdi", {}, r.name)),
-    make("p", { class: "outcome" }, make("strong", { class: "verdict" }, r.verdict), " ", make("bdi", {}, r.outcome)),
-    make("p", { class: "reason" }, make("bdi", {}, r.reason))));
-}
-
-// A WhyPanel shows the explanations. A sentence leads to its events, and an event to the sentences that stand on it.
+// A WhyPanel makes the explanations, which are in the page, something to step through. A sentence leads to its events, and an event to the sentences that stand on it.
 class WhyPanel {
   constructor(root, choose) {
     this.root = root;
@@ -32,7 +24,7 @@ class WhyPanel {
       const of = runs.length > 1 ? `${run.letter}: ` : "";
       if (!run.stories.length) return [make("h2", {}, `${of}${run.verdict === "SAFE" ? "Nothing was violated" : "Nothing was proven"}`), make("p", {}, make("bdi", {}, run.reason))];
       return run.stories.flatMap((story) => [
-        make("h2", {}, `${of}Why ${story.property} was violated`),
+        make("h2", {}, `${of}Why “${story.property}” was violated`),
         make("ol", { class: "story" }, story.sentences.map((s) => this.item(run, s))),
       ]);
     });
@@ -44,7 +36,8 @@ class WhyPanel {
       type: "button", class: "link", title: sentence(run.events[event]), on: { click: () => this.choose(run, event, said) },
     }, `${seconds(run.events[event].at)} ${run.events[event].who}`));
     const text = make("button", { type: "button", class: "said", "aria-expanded": "false", on: { click: () => this.choose(run, said.events[0], said) } }, make("bdi", {}, said.text));
-    const li = make("li", {}, text, make("div", { class: "links" }, links));
+    const whole = said.whole ? make("details", { class: "whole" }, make("summary", {}, "In full"), make("bdi", {}, said.whole)) : "";
+    const li = make("li", {}, text, whole, make("div", { class: "links" }, links));
     this.items.push({ run, said, li, text });
     return li;
   }
@@ -140,22 +133,6 @@ class List {
     if (top < this.root.scrollTop) this.root.scrollTop = top - 2 * height;
     else if (top + height > this.root.scrollTop + this.root.clientHeight) this.root.scrollTop = top + 3 * height - this.root.clientHeight;
   }
-}
-
-// aboutPanel says what was tried, and what was judged. Runs of one scenario share what it says of itself.
-function aboutPanel(runs) {
-  const text = (r) => JSON.stringify([r.title, r.prose]);
-  return runs.flatMap((r, n) => [
-    make("h2", {}, runs.length > 1 ? `${r.letter}: ` : "", make("bdi", {}, r.title || r.name)),
-    make("p", { class: "facts" }, make("bdi", {}, r.facts.join(" · "))),
-    ...(n > 0 && text(runs[n - 1]) === text(r) ? [] : r.prose ?? []).map((p) => make("p", {}, make("bdi", {}, p))),
-    r.script ? make("details", {}, make("summary", {}, "What everybody does"), make("pre", {}, r.script)) : "",
-    make("details", {}, make("summary", {}, "What was judged"),
-      make("table", { class: "properties" }, r.properties.map((p) => make("tr", { class: p.status },
-        make("th", { scope: "row" }, p.name), make("td", {}, make("strong", {}, p.status), ...(p.broken ?? []).map((b) => make("p", {}, make("bdi", {}, b))))))),
-      ...(r.unmet ?? []).map((u) => make("p", {}, make("bdi", {}, u))),
-      ...(r.measurements ?? []).map((m) => make("p", {}, make("bdi", {}, m)))),
-  ].filter(Boolean));
 }
 
 // tipText is what is said of something that the pointer is on: a headline and lines below it.
