@@ -65,7 +65,7 @@ type life struct {
 	timed            time.Duration // true time of the last command that gave it a deadline
 	promise          time.Duration // how long it was to live from then on, or sim.NoEnd
 	vote             bool          // a client set it, and so it counts towards a majority; a copy does not
-	renewed          bool          // its client gave it a new deadline, and was not asked to
+	renewed          time.Duration // until when its client last let it live without having been asked to; 0 if it never did
 }
 
 func newIndex(h *sim.History) *index {
@@ -280,7 +280,9 @@ func (ix *index) readKeys() {
 			if n, ok := living[p]; ok {
 				l := &ix.lives[n]
 				l.timed, l.promise = e.At, ix.promise(*l, i)
-				l.renewed = l.renewed || ix.unasked(i) && e.By == sim.Client(l.label)
+				if e.By == sim.Client(l.label) && ix.unasked(i) {
+					l.renewed = l.due()
+				}
 			}
 		case sim.Delete, sim.Expire, sim.Lose:
 			end(p, i)

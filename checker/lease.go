@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -110,8 +111,8 @@ func (ix *index) newHolds(i int) []Lease {
 }
 
 // valid has a hold last for as long as event i says, an ok acquire or an extension. A lock that does not say how long its
-// lease lasts is trusted for as long as its keys should live, as it renewed them at last, and one that renews the lease by itself and says when it is
-// lost, until it says so: that is what its client goes by.
+// lease lasts is trusted for as long as its keys should live, as it renewed them at last, and one that renews the lease by
+// itself and says when it is lost, until it says so: that is what its client goes by.
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
 	until := e.Until
@@ -120,6 +121,9 @@ func (ix *index) valid(l *Lease, i int) {
 		until = later(e.Clock, ix.Meta.TTL)
 	}
 	l.End = when(ix.clocks[l.Client], until)
+	if i > l.ReturnEvent {
+		l.End = max(l.End, e.At) // until then it lasted, though the new end is one that has passed
+	}
 	if due := ix.renewedUntil(l.Label, i); l.endless && !l.renews && due > 0 {
 		l.End, l.renewed = max(l.End, due), true
 	}
@@ -129,22 +133,20 @@ func (ix *index) valid(l *Lease, i int) {
 	}
 }
 
-// renewedUntil returns until when a majority of nodes was to keep the keys that a lease had at event i, if its client gave them
-// new deadlines without being asked; 0 if it did not.
+// renewedUntil returns until when a majority of nodes was to keep the keys that a lease had at event i, by the deadlines that its
+// client gave them without being asked; 0 if it gave a majority none. What others did to a key is nothing that it goes by.
 func (ix *index) renewedUntil(label string, i int) time.Duration {
-	var dues []time.Duration
-	renewed := false
+	renewed := map[seat]time.Duration{}
 	for _, n := range ix.livesOf[label] {
 		if k := ix.lives[n]; k.vote && k.from < i && i < k.to {
-			dues, renewed = append(dues, k.due()), renewed || k.renewed
+			renewed[ix.seat(k)] = max(renewed[ix.seat(k)], k.renewed)
 		}
 	}
-	enough := ix.Meta.Quorum() * ix.keys
-	if !renewed || len(dues) < enough {
+	if len(renewed) < ix.enough() {
 		return 0
 	}
-	slices.Sort(dues)
-	return dues[len(dues)-enough]
+	dues := slices.Sorted(maps.Values(renewed))
+	return dues[len(dues)-ix.enough()]
 }
 
 // keysOver returns when the last key of a lease came to its end, or [sim.NoEnd] if it did not or a command removed it.

@@ -112,7 +112,17 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 // enough returns how many keys a lease needs: a majority of the nodes, with so many on each.
 func (ix *index) enough() int { return ix.Meta.Quorum() * ix.keys }
 
-// votes returns the keys that count for a lease, at most one for each place: those that were there when it was granted, or came
+// A seat is what a key is the vote of: a node, or of several keys that a lease takes on a node, one of those.
+type seat struct{ group, key string }
+
+func (ix *index) seat(k life) seat {
+	if ix.keys == 1 {
+		return seat{group: k.group}
+	}
+	return seat{k.group, k.key}
+}
+
+// votes returns the keys that count for a lease, at most one for each seat: those that were there when it was granted, or came
 // later but before its Acquire returned. If it had no majority at any one instant, they are those that were there when it
 // returned, or would have been had their nodes kept them for as long as they had promised.
 func (ix *index) votes(l *Lease) []int {
@@ -123,10 +133,7 @@ func (ix *index) votes(l *Lease) []int {
 		if !l.GrantSeen {
 			stood = l.ReturnEvent < k.to || l.From < k.due() && ix.cutShort(k)
 		}
-		again := func(m int) bool {
-			o := ix.lives[m]
-			return o.group == k.group && (ix.keys == 1 || o.key == k.key) // of several keys on a node each is one of those that it takes
-		}
+		again := func(m int) bool { return ix.seat(ix.lives[m]) == ix.seat(k) }
 		if k.vote && k.from < l.ReturnEvent && stood && !slices.ContainsFunc(votes, again) {
 			votes = append(votes, n)
 		}

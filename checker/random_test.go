@@ -42,7 +42,7 @@ func randomHistory(t *rapid.T) *sim.History {
 	}
 	steps := []func(client, node string){
 		w.operate, w.operate, w.operate, w.operate, w.set, w.set, w.set, w.set, w.tick, w.tick, w.drop, w.command, w.command, w.write, w.write,
-		w.fault, w.drift, w.extend, w.replicate, w.lead, w.outage, w.cut, w.update, w.update, w.increment, w.message, w.choose,
+		w.fault, w.drift, w.extend, w.renew, w.replicate, w.lead, w.outage, w.cut, w.update, w.update, w.increment, w.message, w.choose,
 	}
 	for range rapid.IntRange(20, 120).Draw(t, "steps") {
 		client := rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(t, "client")
@@ -177,6 +177,15 @@ func (w *world) extend(client, _ string) {
 		e.Kind, e.Op, e.ID = []sim.Kind{sim.OK, sim.OK, sim.Fail}[w.pick(3)], sim.Extend, in.ID
 	}
 	w.record(e)
+}
+
+// renew has a client give new time to its keys, or to most of them, and tell nobody.
+func (w *world) renew(client, _ string) {
+	for _, node := range []string{"n1", "n2", "n3", "r1"} {
+		if owner := w.keys[node]; !w.gone[client] && sim.Client(owner) == client && w.pick(4) > 0 {
+			w.record(sim.Event{Process: node, Kind: sim.State, Op: sim.Retime, Key: "k", Owner: owner, By: client})
+		}
+	}
 }
 
 // replicate copies the key of n1 to r1.

@@ -362,6 +362,11 @@ func TestLockThatRenewsAndTellsNothing(t *testing.T) {
 			10   c1 invoke extend c1#1
 			10   n1 retime c1#1 until=20 sent=10
 			10.1 c1 info extend c1#1` + second},
+		{name: "extended after a renewal, and nobody knows", story: c1 + `
+			5    n1 retime c1#1 until=15
+			10   c1 invoke extend c1#1
+			10   n1 retime c1#1 until=20 sent=10
+			10.1 c1 info extend c1#1` + second},
 		{name: "another gave it more time", story: c1 + "0.3 c3 invoke acquire\n0.4 c3 fail acquire\n10 n1 retime c1#1 until=20 by=c3" + second},
 		{name: "a majority is renewed", story: "nodes 3\n" + `
 			0    c1 invoke acquire
@@ -377,6 +382,26 @@ func TestLockThatRenewsAndTellsNothing(t *testing.T) {
 			9.6  n1 set c2#1 until=25.1
 			9.6  n2 set c2#1 until=25.1
 			15.2 c2 ok acquire c2#1 until=never`, want: []string{"c2 held c2#1 from 15.200s to 25.200s, while c1 held c1#1 from 0.200s to 20.000s [none]"}},
+		{name: "a minority is renewed, and another gave more of it more time", story: "nodes 3\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.1  n2 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never
+			9    n1 retime c1#1 until=20
+			9    n2 retime c1#1 until=20 by=c3
+			15   c2 invoke acquire
+			15.2 c2 ok acquire c2#1 until=never`},
+		{name: "one of three nodes is renewed, and the replica that took its place", story: "nodes 3\nreplica r1\n" + `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.1  n2 set c1#1 until=10.1
+			0.1  r1 promote
+			0.1  r1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never
+			9    n1 retime c1#1 until=20
+			9    r1 retime c1#1 until=20
+			15   c2 invoke acquire
+			15.2 c2 ok acquire c2#1 until=never`},
 		{name: "a minority is renewed", story: "nodes 3\n" + `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 until=10.1

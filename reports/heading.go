@@ -75,10 +75,14 @@ func whySafe(h *sim.History) string {
 		}
 		return s
 	}
-	leases := 0
+	leases, increments := 0, 0
 	for i := range h.Events {
-		if e := &h.Events[i]; e.Op == sim.Acquire && e.Kind == sim.OK && e.Process != h.Meta.Probe {
+		switch e := &h.Events[i]; {
+		case e.Kind != sim.OK || e.Process == h.Meta.Probe:
+		case e.Op == sim.Acquire:
 			leases++
+		case e.Op == sim.Increment:
+			increments++
 		}
 	}
 	refusals, refusal := 0, ""
@@ -96,6 +100,8 @@ func whySafe(h *sim.History) string {
 		return granted + "; " + refusal
 	case refusals > 1:
 		return fmt.Sprintf("%s, %s refused", granted, count(refusals, "request"))
+	case leases == 0 && increments > 0:
+		return count(increments, "increment") + ", none lost" // without a lock
 	case leases > 1:
 		return granted + ", one after the other"
 	}

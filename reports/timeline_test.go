@@ -474,3 +474,13 @@ func TestOverwritingIsDrawn(t *testing.T) {
 		t.Errorf("the key was of %s", got)
 	}
 }
+
+// A way to increment that needs no lock is not told by its leases.
+func TestWhySafeWithoutLeases(t *testing.T) {
+	h := &sim.History{Events: []sim.Event{
+		{Process: "c1", Kind: sim.Invoke, Op: sim.Increment, ID: 1}, {Process: "c1", Kind: sim.OK, Op: sim.Increment, ID: 1},
+	}}
+	if got, want := whySafe(h), "1 increment, none lost"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
