@@ -58,23 +58,6 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
-// twoClients take turns.
-const twoClients = `# Two clients take turns.
-
-client c1
-  acquire
-  write A
-  release
-client c2
-  until 1s
-  acquire
-  write B
-  release
-must c2 acquires
-
--- redlock nodes=5 --
-`
-
 // BenchmarkRedlockRuns gives how many runs of two clients on five nodes, each of which acquires, writes and releases, one
 // core does in a second, in a series, with the final probe, the verdict, and everything that a run needs from its beginning:
 // with connections that are open when it begins, and with clients that connect first.

@@ -9,6 +9,23 @@ import (
 	"lockstep/sim"
 )
 
+// twoClients take turns.
+const twoClients = `# Two clients take turns.
+
+client c1
+  acquire
+  write A
+  release
+client c2
+  until 1s
+  acquire
+  write B
+  release
+must c2 acquires
+
+-- redlock nodes=5 --
+`
+
 // A client with a warm pool neither connects nor says hello in the run; the probe does not, either. Its first request leaves at the
 // instant of its first operation, and everything else is as in any run.
 func TestWarmPool(t *testing.T) {
