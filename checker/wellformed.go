@@ -59,6 +59,9 @@ func wellFormed(h *sim.History) error {
 			pending[op] = ""
 		}
 
+		if e.Keys < 0 || e.Keys > mostKeys {
+			return fail("a lease of %d keys on each node; there can be 0 to %d", e.Keys, mostKeys)
+		}
 		if e.Kind == sim.OK && e.Op == sim.Acquire {
 			if e.Lease == "" {
 				return fail("%s acquires a lease without a name", e.Process)
@@ -74,6 +77,9 @@ func wellFormed(h *sim.History) error {
 	}
 	return nil
 }
+
+// mostKeys is how many keys a lease may have on each node: no lock takes more than a handful.
+const mostKeys = 1000
 
 // isOutcome says whether e ends an operation. Steps that take no time (check, wait, exit) may be recorded as a single
 // event, without a number that would join it with an invocation. That a client ran on in a pause, and what a lock does or

@@ -19,6 +19,7 @@ func TestCheckMalformed(t *testing.T) {
 		{"a lease without a name", "5 c1 invoke acquire\n6 c1 ok acquire until=9", "event 1: c1 acquires a lease without a name"},
 		{"a lease handed out twice", "5 c1 invoke acquire\n6 c1 ok acquire c1#1 until=9\n7 c1 invoke acquire\n8 c1 ok acquire c1#1 until=9", "event 3: lease c1#1 was already handed out by event 1"},
 		{"a negative TTL", "ttl -1", "the TTL or the bound of the probe is negative"},
+		{"keys without end", "0 c1 invoke acquire keys=2000\n1 c1 fail acquire", "event 0: a lease of 2000 keys on each node; there can be 0 to 1000"},
 		{"a negative bound", "bound -1", "the TTL or the bound of the probe is negative"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {

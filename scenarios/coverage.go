@@ -163,11 +163,15 @@ func (c *Coverage) once() int {
 
 // Lines prints the coverage, in at most 100 columns.
 func (c *Coverage) Lines() []string {
+	behaviours := "behaviours"
+	if len(c.Behaviours) == 1 {
+		behaviours = "behaviour"
+	}
 	lines := []string{
 		Share(c.Found, c.Walks),
 		fmt.Sprintf("%s runs: %s survived, %s in which something had no effect, %s violating, %s that prove nothing",
 			Grouped(c.Runs), Grouped(c.Classes[Survived]), Grouped(c.Classes[Idle]), Grouped(c.Classes[Violating]), Grouped(c.Classes[Unproved])),
-		fmt.Sprintf("%s behaviours (runs with the same events in the same order), %s of which came up once:", Grouped(len(c.Behaviours)), Grouped(c.once())),
+		fmt.Sprintf("%s %s (runs with the same events in the same order), %s of which came up once:", Grouped(len(c.Behaviours)), behaviours, Grouped(c.once())),
 		fmt.Sprintf("the next run behaves as none before with probability %s", percent(c.Fresh())),
 		"",
 		fmt.Sprintf("%-12s %10s %10s %10s", "perturbed by", "tried", "effective", "places"),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -98,8 +99,11 @@ func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint6
 
 	addrs, dial, stop := r.serve(w, seed)
 	resource, stopResource := r.serveResource(w)
-	_, err := clients.Find(r.Lock)
+	known, err := clients.Find(r.Lock)
 	ours := err == nil // no library, and no lock of a user
+	if !ours || !same(known, build) {
+		kept = nil // its clients may have hooks by which one run would know of another
+	}
 
 	var left leftovers
 	defer left.close()
@@ -109,7 +113,7 @@ func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint6
 		var env clients.Env
 		if r.Pool == Warm {
 			w.Warm(func() {
-				if standing := kept.attends(name, addrs); standing != nil && ours {
+				if standing := kept.attends(name, addrs); standing != nil {
 					env = standing.Env(p.Clock(), p.Wall(), random, dial(p))
 					return
 				}
@@ -122,7 +126,7 @@ func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint6
 				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
 			}
 			var host clients.Host = p
-			if !ours {
+			if !ours || !same(known, build) {
 				host = outOfStep(p, slices.Index(r.clients(), name))
 			}
 			left.attend(ctx, host, env, build, resource, r.TTL, steps)
@@ -135,6 +139,9 @@ func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint6
 	stopResource()
 	return h
 }
+
+// same reports whether two ways to build a lock are the same code.
+func same(a, b clients.New) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 // late is a client that reaches each time that its lane waits for some nanoseconds late.
 type late struct {

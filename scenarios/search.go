@@ -248,7 +248,21 @@ func (s *Search) Page(f Found) *Scenario {
 	page.Runs = slices.Clone(page.Runs)
 	page.Runs[0] = page.Runs[0].With(cmp.Or(s.Lock, page.Runs[0].Lock))
 	page.Runs[0].Seed = f.Seed
+	page.Runs[0].Expect = expecting(f.Faults)
 	return page
+}
+
+// expecting is what is expected of a run that fails in some ways. A property that is violated for several reasons names none.
+func expecting(faults []Failing) (all []Expectation) {
+	for _, f := range faults {
+		e := Expectation{Property: f.Property, Status: checker.Violated, Assumption: f.Assumption}
+		if i := slices.IndexFunc(all, func(e Expectation) bool { return e.Property == f.Property }); i >= 0 {
+			all[i].Assumption = ""
+			continue
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // Shrink has a worker find the smallest scenario that violates the same property for the same reason.

@@ -1,8 +1,11 @@
 package scenarios
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -99,4 +102,73 @@ func TestWarmSeriesIsLikeRunsAlone(t *testing.T) {
 		}
 		t.Logf("%s: %d of %d plans", lock, again, len(plans))
 	}
+}
+
+// What leaves at the very beginning has left, as far as the checker is concerned: here a SET to a node that is cut off, which arrives
+// long after its client has given up on it, and whose key nobody removes.
+func TestWarmRequestAtTheBeginning(t *testing.T) {
+	s, err := Parse("beginning.txtar", []byte(`# A link is cut before anything was sent.
+
+client c1
+  acquire within 20s
+nemesis
+  cut c1-n2
+  cut c1-n3
+  when c1 acquires +10s heal c1-n3
+
+-- redlock nodes=3 pool=warm --
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Simulate(s, s.Runs[0], clients.NewRedlock, 1)
+	if err != nil || o.Result.Status(checker.FaultTolerance) != checker.OK {
+		t.Errorf("%v\n%s", err, o.Timeline())
+	}
+}
+
+// A lock that has the name of another is not given what a series keeps of that one's clients: a hook would stay on them.
+func TestSeriesKeepsNoHooks(t *testing.T) {
+	s, err := Parse("hooks.txtar", []byte(strings.Replace(twoClients, "redlock nodes=5", "single nodes=1 pool=warm", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := 0
+	hooked := func(env clients.Env) clients.Locker {
+		env.Nodes[0].AddHook(hook{&heard})
+		return clients.NewSingle(env)
+	}
+	err = series(func(play player) {
+		for range 2 { // so that the series has something to keep
+			play(s, s.Runs[0], clients.NewSingle, 1)
+		}
+		var first int
+		for i := range 4 {
+			heard = 0
+			play(s, s.Runs[0], hooked, 1)
+			if i == 0 {
+				first = heard
+			}
+			if heard != first || heard == 0 {
+				t.Errorf("run %d: the hooks heard %d commands, in the first run %d", i, heard, first)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hook counts commands.
+type hook struct{ heard *int }
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		*h.heard++
+		return next(ctx, cmd)
+	}
+}
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }

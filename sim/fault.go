@@ -613,6 +613,9 @@ func Unknown(noun, word string, words []string) error {
 }
 
 func plural(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "xis"); ok {
+		return stem + "xes"
+	}
 	if stem, ok := strings.CutSuffix(noun, "y"); ok {
 		return stem + "ies"
 	}

@@ -343,6 +343,7 @@ func TestUnknown(t *testing.T) {
 	for _, c := range []struct{ noun, word, want string }{
 		{"lock", "singel", `unknown lock "singel"; the locks are redlock, single (did you mean "single"?)`},
 		{"property", "x", `unknown property "x"; the properties are redlock, single`},
+		{"axis", "x", `unknown axis "x"; the axes are redlock, single`},
 		{"process", "x", `unknown process "x"; the processes are redlock, single`},
 	} {
 		if got := sim.Unknown(c.noun, c.word, []string{"redlock", "single"}).Error(); got != c.want {

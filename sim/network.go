@@ -99,6 +99,9 @@ func (d *direction) compare(e *direction) int {
 	return cmp.Or(strings.Compare(d.from, e.from), strings.Compare(d.to, e.to))
 }
 
+// firstSent is when what leaves at the beginning is said to have left: at 0 an [Event] says that it does not know.
+const firstSent = time.Nanosecond
+
 // route sends what was written in one quiet period on its way. Strays are processes that added to a packet which a pause
 // has kept back.
 func (w *World) route(packets []*packet, strays []*Process) {
@@ -114,7 +117,7 @@ func (w *World) route(packets []*packet, strays []*Process) {
 			}
 			continue
 		}
-		p.sent, p.conn.unsent = w.now, nil
+		p.sent, p.conn.unsent = max(w.now, firstSent), nil
 		leaving = append(leaving, p)
 	}
 	w.mu.Unlock()

@@ -129,6 +129,12 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 		return errors.New("--runs and --time are two ways to say how long; choose one")
 	case c.Flags().Changed("strategy") && f.runs == 0 && f.time == 0:
 		return errors.New("--strategy says how to draw; say how much with --runs or --time")
+	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
+		return fmt.Errorf("--nodes %d: a lock needs at least one", f.shape.Nodes)
+	case c.Flags().Changed("clients") && f.shape.Clients < 1:
+		return fmt.Errorf("--clients %d: an exploration has at least two", f.shape.Clients)
+	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
+		return fmt.Errorf("--ttl %v: a lease that is over at once is none", f.shape.TTL)
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	}

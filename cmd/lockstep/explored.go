@@ -220,7 +220,9 @@ func (r *explored) status() error {
 		}
 	}
 	if r.random != nil {
-		proved += r.random.Coverage.Classes[scenarios.Survived]
+		for _, tried := range r.random.Coverage.Kinds { // a walk on which nothing can be perturbed is calm
+			proved += min(tried.Bit, r.random.Coverage.Classes[scenarios.Survived])
+		}
 	}
 	if proved == 0 {
 		printWrapped(r.w, "nothing is proved: no perturbation of these kinds had an effect in this setting")

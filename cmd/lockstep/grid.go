@@ -133,6 +133,7 @@ type gridQuestion struct {
 	Replicas    int      `json:"replicas"`
 	MinReplicas int      `json:"min_replicas"`
 	Persistence string   `json:"persistence"`
+	Pool        string   `json:"pool,omitempty"`
 	Clients     int      `json:"clients"`
 	Resource    string   `json:"resource"`
 	TTL         string   `json:"ttl"`
@@ -149,7 +150,7 @@ type gridQuestion struct {
 func (m *gridMap) open(versions []module) error {
 	s := m.ShapeAt(scenarios.Place{})
 	q := gridQuestion{
-		Lock: m.lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Clients: s.Clients,
+		Lock: m.lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Pool: s.Pool, Clients: s.Clients,
 		Resource: s.Resource, TTL: sim.FormatDuration(s.TTL), Extend: s.Extend, Runs: m.Runs, Seed: m.Seed, Versions: versions,
 		Properties: m.properties,
 	}

@@ -190,6 +190,7 @@ func TestGridRefuses(t *testing.T) {
 		csv    string
 		want   string
 	}{
+		{"another pool", func(f *exploreFlags) { f.shape.Pool = scenarios.Warm }, "", `holds another map (pool: nothing there, "warm" here); name another --out`},
 		{"another number of runs", func(f *exploreFlags) { f.runs = 6 }, "", "holds another map (runs: 5 there, 6 here); name another --out"},
 		{"another axis", func(f *exploreFlags) { f.grid = []string{"delay=0s..12s/3"} }, "", `axes: ["pause=0s..12s/3"] there, ["delay=0s..12s/3"] here`},
 		{"another lock", func(f *exploreFlags) { f.shape.Lock = "fixed" }, "", `lock: "single" there, "fixed" here`},
