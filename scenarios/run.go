@@ -126,7 +126,7 @@ func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint6
 				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
 			}
 			var host clients.Host = p
-			if !ours || !same(known, build) {
+			if !ours {
 				host = outOfStep(p, slices.Index(r.clients(), name))
 			}
 			left.attend(ctx, host, env, build, resource, r.TTL, steps)
