@@ -41,9 +41,9 @@ fidelity: redis-server ## compare simulation and real servers, ten times each ru
 
 .PHONY: fuzz
 fuzz: ## fuzz the parsers and the plans of explorations, a minute each
-	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s
-	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzPlan$$' -fuzztime 60s
-	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseFault$$' -fuzztime 60s
+	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s -fuzzminimizetime 100x
+	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzPlan$$' -fuzztime 60s -fuzzminimizetime 100x
+	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseFault$$' -fuzztime 60s -fuzzminimizetime 100x
 
 .PHONY: golden
 golden: ## renew the timelines in the catalogue; read the diff before you commit it
