@@ -114,8 +114,8 @@ func crashed(t *testing.T, kind Persistence, fault sim.Fault) (late bool, r rema
 	expect(t, conn, "SET a 1 PX 60000", "+OK")
 	c.RunFor(100*time.Millisecond - c.Now())
 	expect(t, conn, "SET b 2 PX 60000", "+OK")
-	late = c.Now() > 450*time.Millisecond // of the second, or of the fsync
 	c.Inject(fault)
+	late = c.Now() > 450*time.Millisecond // of the second, or of the fsync
 	c.Restore()
 	if err := c.Err(); err != nil {
 		t.Fatal(err)
