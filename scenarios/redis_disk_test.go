@@ -32,6 +32,7 @@ nemesis
   drift c1 +500000ppm
   at 1s jump c1 -20s
   at 2500ms slew c1 +500ms over 1s
+must c1 acquires
 must the steady clock of c1 is off by over 900ms
 must the wall clock of c1 is off by over 10s
 

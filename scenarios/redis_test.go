@@ -278,7 +278,7 @@ func TestOnRedisCounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range s.Runs {
-		o := really(t, workers, Case{Scenario: s, Run: r})
+		o := really(t, workers, Case{Scenario: s, Run: r, Tries: tries})
 		if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 || o.Report != nil {
 			t.Fatalf("%s: %s\n%v", r.ID(), strings.Join(diffs, "; "), o.Report)
 		}
