@@ -408,7 +408,7 @@ var promiseMeaning = map[checker.Property]string{
 var assumptionMeaning = map[checker.Assumption]string{
 	checker.BoundedPause:      "No process stands still for longer than its lease leaves room for.",
 	checker.BoundedClockError: "No clock jumps, and none errs in its rate by more than the allowance.",
-	checker.BoundedDelay:      "No message takes longer than the lease that it was sent under.",
+	checker.BoundedDelay:      "Messages arrive while the lease that they were sent under lasts, and none newer was granted.",
 	checker.DurableNodes:      "What a server has acknowledged it still knows, after a restart or a failover.",
 	checker.None:              "The environment keeps all its promises, and the lock is at fault.",
 }

@@ -258,7 +258,7 @@ var debateChapters = []debateChapter{
 			},
 			{
 				Claim: "15", Heading: "Who sets the clock",
-				Run:     "The wall clock of a node is eleven seconds behind, and is put right. In one step that ends the holder's key on the spot. Slewed at 500 ppm, which is the most that ntpd does, the same correction takes hours, and takes five milliseconds off a key of ten seconds. A leap second that is smeared over a day does not even trouble a client that measures on the wall clock.",
+				Run:     "A time service puts the wall clock of a node forward by eleven seconds; whether it is right before or afterwards, makes no difference to a key. In one step that ends the holder's key on the spot. Slewed at 500 ppm, which is the most that ntpd does, the same correction takes hours, and takes five milliseconds off a key of ten seconds. A leap second that is smeared over a day does not even trouble a client that measures on the wall clock.",
 				Runs:    []string{"clock-step-vs-slew/redlock/step", "clock-step-vs-slew/redlock/slew"},
 				Decides: "That nobody and nothing ever sets the clock of a server by a step. Neither author disputes that a step breaks Redlock. A simulation can show what it does, and not how often it happens.",
 				Sides: [2]debateSide{

@@ -158,12 +158,18 @@ type History struct {
 	Events []Event
 }
 
+// firstLine is the meta line: with the number of events, so that a file from which some are missing can be told.
+type firstLine struct {
+	Meta
+	Events int `json:"events,omitempty"`
+}
+
 // WriteTo writes the history as JSON lines: the meta line, then one line per event.
 func (h *History) WriteTo(w io.Writer) (int64, error) {
 	cw := &countingWriter{w: w}
 	enc := json.NewEncoder(cw)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(h.Meta); err != nil {
+	if err := enc.Encode(firstLine{h.Meta, len(h.Events)}); err != nil {
 		return cw.n, err
 	}
 	for i := range h.Events {
@@ -179,8 +185,9 @@ func ReadHistory(r io.Reader) (*History, error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 16<<20)
 	h := &History{}
+	var first firstLine
 	for line := 1; sc.Scan(); line++ {
-		var into any = &h.Meta
+		var into any = &first
 		if line > 1 {
 			h.Events = append(h.Events, Event{})
 			into = &h.Events[len(h.Events)-1]
@@ -192,8 +199,12 @@ func ReadHistory(r io.Reader) (*History, error) {
 	if err := sc.Err(); err != nil {
 		return nil, err
 	}
+	h.Meta = first.Meta
 	if h.Meta.Scenario == "" {
 		return nil, errors.New("1: not a history: no scenario named")
+	}
+	if first.Events > 0 && first.Events != len(h.Events) { // older files do not say
+		return nil, fmt.Errorf("1: the history had %d events, and has %d", first.Events, len(h.Events))
 	}
 	return h, nil
 }

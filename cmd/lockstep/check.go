@@ -248,8 +248,12 @@ func (f *runFlags) saved(args []string) ([]*scenarios.Outcome, error) {
 		o := p.judge(h)
 		f.shows[o] = file
 		outcomes = append(outcomes, o)
-		if single[filepath.Dir(file)] {
+		switch dir := filepath.Dir(file); {
+		case !single[dir]:
+		case filepath.Base(dir) == h.Meta.Scenario: // as run --out names it
 			named[h.Meta.Scenario] = true
+		default:
+			whole = true
 		}
 	}
 	f.asked = func(e *earlier) bool { return whole || named[e.Scenario] }

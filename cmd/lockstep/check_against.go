@@ -246,7 +246,7 @@ func (b *baseline) tell(w io.Writer, findings []finding, asked func(*earlier) bo
 	for _, e := range b.lines {
 		switch key := oneLine(e.key()); {
 		case b.found[e]:
-		case (asked == nil || asked(e)) && !b.foundOtherwise(e):
+		case asked == nil || asked(e):
 			gone = append(gone, key)
 			missing = append(missing, finding{
 				run: key, suite: reports.Visible(e.Scenario), file: filepath.ToSlash(b.file), line: e.at, status: exitUnexpected, none: "missing",

@@ -206,6 +206,15 @@ func oneLine(s string) string {
 	return s
 }
 
+// regular reports whether a name is that of a file, or leads to one: caches are made of links.
+func regular(dir fs.FS, name string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := fs.Stat(dir, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // histories lists the histories below a directory, in the order of their names, and the reports of runs that left none. What
 // begins with a dot is being written.
 func histories(dir fs.FS) (files, reports []string, err error) {
@@ -217,7 +226,7 @@ func histories(dir fs.FS) (files, reports []string, err error) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case !d.Type().IsRegular():
+		case !regular(dir, name, d):
 		case path.Ext(name) == ".jsonl":
 			files = append(files, name)
 		case strings.HasSuffix(name, ".report.txt"):

@@ -148,7 +148,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	f.asked = func(e *earlier) bool { return f.standFor(args, e) }
+	f.asked = func(e *earlier) bool { return f.standFor(args, e) && !f.ci.baseline.foundOtherwise(e) }
 	start := time.Now()
 	cases := f.cases(chosen, f.seed)
 	outcomes, err := f.runAll(c, cases)
