@@ -123,7 +123,7 @@ func (r Section) onCluster(c *nodes.Cluster, j job, again func() *exec.Cmd) erro
 func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, j job) error {
 	r, a := s.real(run, j.Speed), j.Client
 	env := clients.NewEnv(nil, nil, sim.Rand(j.Seed, "client", a.Name), a.dialer(new(net.Dialer).DialContext), a.Nodes)
-	if r.Pool == Warm && a.Name != probeName {
+	if r.Pool == Warm {
 		env.Warm()
 	}
 	host, err := nodes.Join(a.Contact)

@@ -295,6 +295,22 @@ func TestOnRedisCounter(t *testing.T) {
 	}
 }
 
+// A client with a warm pool has greeted the nodes before its lane begins, as in simulation.
+func TestWarmOnRedis(t *testing.T) {
+	workers := reality(t)
+	for pool, want := range map[string]bool{"": true, " pool=warm": false} {
+		s, err := Parse("warm.txtar", []byte(strings.Replace(twoClients, "nodes=5", "nodes=5"+pool, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: calm, Tries: tries})
+		greets := slices.ContainsFunc(o.History.Events, func(e sim.Event) bool { return e.Kind == sim.Message && strings.EqualFold(e.Word, "HELLO") })
+		if o.Result.Verdict != checker.Safe || greets != want {
+			t.Errorf("%q: %s, a node was greeted in the run: %v\n%s", pool, o.Result.Verdict, greets, o.Timeline())
+		}
+	}
+}
+
 func TestOnRedisRefuses(t *testing.T) {
 	s, err := Parse("silent.txtar", []byte("# It does not say how fast it may be.\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n"))
 	if err != nil {
