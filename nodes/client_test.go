@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-
 	"slices"
 	"strings"
 	"syscall"
@@ -32,20 +31,19 @@ type errand struct {
 var errands = map[string]func(*Host, errand) error{
 	// Its clocks run, which package time shows, and at most one moment is missing: that of its pause.
 	"ticks": func(h *Host, _ errand) error {
-		gap := make(chan time.Duration)
-		stop := make(chan struct{})
+		gap, stop := make(chan time.Duration), make(chan struct{})
+		most, last := time.Duration(0), time.Now()
 		go func() {
-			most, last := time.Duration(0), time.Now()
-			for {
+			for ticking := true; ticking; {
 				select {
 				case <-time.After(time.Millisecond):
-					now := time.Now()
-					most, last = max(most, now.Sub(last)), now
-				case <-stop:
-					gap <- most
-					return
+				case <-stop: // which may be chosen before the first tick after the pause
+					ticking = false
 				}
+				now := time.Now()
+				most, last = max(most, now.Sub(last)), now
 			}
+			gap <- most
 		}()
 		h.Record(sim.Event{Kind: sim.Info, Op: "before"})
 		h.Pause(300 * time.Millisecond)
