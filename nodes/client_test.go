@@ -105,7 +105,7 @@ var errands = map[string]func(*Host, errand) error{
 
 // launch starts c1 as a process that runs an errand, in a cluster with n1. In that process it does the errand and does not
 // return.
-func launch(t *testing.T, do string, before func(*Cluster)) (*Cluster, *Client) {
+func launch(t testing.TB, do string, before func(*Cluster)) (*Cluster, *Client) {
 	t.Helper()
 	if sim.IsWorker() {
 		err := sim.Work(func(_ context.Context, data json.RawMessage) (any, error) {
@@ -156,47 +156,51 @@ func told(c *Cluster, op string) (values []string) {
 
 // A pause stops all of a process, from the step before to the step after.
 func TestClientPause(t *testing.T) {
-	c, _ := launch(t, "ticks", nil)
-	c.Run()
-	if err := c.Err(); err != nil {
-		t.Fatal(err)
-	}
-	at := map[string]time.Duration{}
-	for _, e := range c.Events() {
-		if e.Process == "c1" {
-			at[e.Op+string(e.Kind)] = e.At
+	steady(t, func(t testing.TB) {
+		c, _ := launch(t, "ticks", nil)
+		c.Run()
+		if err := c.Err(); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if d := at["after"+string(sim.Info)] - at["before"+string(sim.Info)]; d < 300*time.Millisecond || d > 400*time.Millisecond {
-		t.Errorf("a pause of 300ms took %v: %v", d, at)
-	}
-	var gap int
-	if _, err := fmt.Sscan(strings.Join(told(c, "gap"), " "), &gap); err != nil || gap < 200 { // between two ticks, which a busy machine keeps apart by itself
-		t.Errorf("during a pause of 300ms the process did not run for %d ms", gap)
-	}
-	if n := count(c, sim.Bite, "pause c1 300ms"); n != 1 {
-		t.Errorf("the pause bit %d times", n)
-	}
+		at := map[string]time.Duration{}
+		for _, e := range c.Events() {
+			if e.Process == "c1" {
+				at[e.Op+string(e.Kind)] = e.At
+			}
+		}
+		if d := at["after"+string(sim.Info)] - at["before"+string(sim.Info)]; d < 300*time.Millisecond || d > 400*time.Millisecond {
+			t.Errorf("a pause of 300ms took %v: %v", d, at)
+		}
+		var gap int
+		if _, err := fmt.Sscan(strings.Join(told(c, "gap"), " "), &gap); err != nil || gap < 200 { // between two ticks, which a busy machine keeps apart by itself
+			t.Errorf("during a pause of 300ms the process did not run for %d ms", gap)
+		}
+		if n := count(c, sim.Bite, "pause c1 300ms"); n != 1 {
+			t.Errorf("the pause bit %d times", n)
+		}
+	})
 }
 
 // A process that resumes finds the bytes that have arrived meanwhile.
 func TestClientFindsBytesAfterPause(t *testing.T) {
-	c, c1 := launch(t, "reads", func(c *Cluster) {
-		inject(t, c, "delay n1->c1 20ms")
-		c.Watch(func(e sim.Event) {
-			if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == "n1" { // before that, the request may not have left
-				c.Plan(c.Now()+10*time.Millisecond, sim.Pause{Process: "c1", For: 300 * time.Millisecond})
-			}
+	steady(t, func(t testing.TB) {
+		c, c1 := launch(t, "reads", func(c *Cluster) {
+			inject(t, c, "delay n1->c1 20ms")
+			c.Watch(func(e sim.Event) {
+				if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == "n1" { // before that, the request may not have left
+					c.Plan(c.Now()+10*time.Millisecond, sim.Pause{Process: "c1", For: 300 * time.Millisecond})
+				}
+			})
 		})
+		c.Run()
+		if err := c.Err(); err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Repeat([]string{"+PONG<nil>"}, 10)
+		if got := told(c, sim.Read); !slices.Equal(got, want) {
+			t.Errorf("%s read %q", c1.name, got)
+		}
 	})
-	c.Run()
-	if err := c.Err(); err != nil {
-		t.Fatal(err)
-	}
-	want := slices.Repeat([]string{"+PONG<nil>"}, 10)
-	if got := told(c, sim.Read); !slices.Equal(got, want) {
-		t.Errorf("%s read %q", c1.name, got)
-	}
 }
 
 // A pause ends however short it is.

@@ -34,7 +34,7 @@ const failoverPatience = time.Second
 // of 2 s, sdown came 2.01 to 2.12 s after kill -9, odown less than 0.1 s after the second of them, and the promotion after
 // 2.38 to 2.42 s; +switch-master came after 3.2 s, because a replica that is to be promoted is asked for its role a second
 // later. A primary that came back was demoted after 10.1 to 11.0 s: see [TestReturnedPrimaryIsDemoted].
-func expectFailover(t *testing.T, got takeover, old, replica string) {
+func expectFailover(t testing.TB, got takeover, old, replica string) {
 	t.Helper()
 	if len(got.sdown) != 3 {
 		t.Fatalf("sdown: %v", got.sdown)
@@ -157,91 +157,93 @@ func TestReturnedPrimaryIsDemoted(t *testing.T) {
 func TestFailoverOfRedis(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	extra := []string{"--repl-diskless-sync-delay", "0", "--appendonly", "no"}
-	p := serverFor(t, t.Context(), extra...)
-	r := serverFor(t, t.Context(), append(extra, "--replicaof", strings.ReplaceAll(p.Addr(), ":", " "))...)
-	expect(t, p.dial(t), "WAIT 1 10000", ":1")
-	old, replica := p.Addr(), r.Addr()
-	addrs := realSentinels(t, old, replica)
+	steady(t, func(t testing.TB) {
+		extra := []string{"--repl-diskless-sync-delay", "0", "--appendonly", "no"}
+		p := serverFor(t, t.Context(), extra...)
+		r := serverFor(t, t.Context(), append(extra, "--replicaof", strings.ReplaceAll(p.Addr(), ":", " "))...)
+		expect(t, p.dial(t), "WAIT 1 10000", ":1")
+		old, replica := p.Addr(), r.Addr()
+		addrs := realSentinels(t, old, replica)
 
-	type news struct {
-		sentinel, channel, text string
-		at                      time.Time
-	}
-	heard := make(chan news, 1000)
-	var conns []*realConn
-	for i, addr := range addrs {
-		conns = append(conns, dialReal(t, addr))
-		listener := dialReal(t, addr)
-		expect(t, listener, "PSUBSCRIBE *", "*3 $10 psubscribe $1 * :1")
-		go func() {
-			for data := []byte(nil); ; {
-				reply, n := readReply(data)
-				if n == 0 {
-					buf := make([]byte, 4096)
-					n, err := listener.replies.Read(buf)
-					if err != nil {
-						return // the test is over
+		type news struct {
+			sentinel, channel, text string
+			at                      time.Time
+		}
+		heard := make(chan news, 1000)
+		var conns []*realConn
+		for i, addr := range addrs {
+			conns = append(conns, dialReal(t, addr))
+			listener := dialReal(t, addr)
+			expect(t, listener, "PSUBSCRIBE *", "*3 $10 psubscribe $1 * :1")
+			go func() {
+				for data := []byte(nil); ; {
+					reply, n := readReply(data)
+					if n == 0 {
+						buf := make([]byte, 4096)
+						n, err := listener.replies.Read(buf)
+						if err != nil {
+							return // the test is over
+						}
+						data = append(data, buf[:n]...)
+						continue
 					}
-					data = append(data, buf[:n]...)
-					continue
+					data = data[n:]
+					if words, ok := reply.([]any); ok && len(words) == 4 {
+						heard <- news{fmt.Sprintf("s%d", i+1), fmt.Sprint(words[2]), fmt.Sprint(words[3]), time.Now()}
+					}
 				}
-				data = data[n:]
-				if words, ok := reply.([]any); ok && len(words) == 4 {
-					heard <- news{fmt.Sprintf("s%d", i+1), fmt.Sprint(words[2]), fmt.Sprint(words[3]), time.Now()}
-				}
-			}
-		}()
-	}
+			}()
+		}
 
-	time.Sleep(sentinelPing + 200*time.Millisecond) // a sentinel that has just connected waits so long before it does so again
-	crash := time.Now()
-	p.Crash()
-	var got takeover
-	take := func(e news) {
-		at := e.at.Sub(crash)
-		switch about := strings.HasPrefix(e.text, "master lock "); {
-		case e.channel == "+switch-master":
-			got.switched = append(got.switched, e.sentinel+" "+strings.TrimPrefix(e.text, "lock "))
-		case e.channel == "+sdown" && about:
-			got.sdown = append(got.sdown, at)
-		case e.channel == "+odown" && about && got.odown == 0:
-			got.odown = at
-		case e.channel == "+elected-leader":
-			got.elected = append(got.elected, at)
-		}
-	}
-	late := time.After(15 * time.Second)
-	for len(got.switched) < 3 || got.promoted == 0 {
-		select {
-		case e := <-heard:
-			take(e)
-		case <-time.After(2 * time.Millisecond):
-			if got.promoted == 0 && isPrimary(replica) {
-				got.promoted = time.Since(crash)
+		time.Sleep(sentinelPing + 200*time.Millisecond) // a sentinel that has just connected waits so long before it does so again
+		crash := time.Now()
+		p.Crash()
+		var got takeover
+		take := func(e news) {
+			at := e.at.Sub(crash)
+			switch about := strings.HasPrefix(e.text, "master lock "); {
+			case e.channel == "+switch-master":
+				got.switched = append(got.switched, e.sentinel+" "+strings.TrimPrefix(e.text, "lock "))
+			case e.channel == "+sdown" && about:
+				got.sdown = append(got.sdown, at)
+			case e.channel == "+odown" && about && got.odown == 0:
+				got.odown = at
+			case e.channel == "+elected-leader":
+				got.elected = append(got.elected, at)
 			}
-		case <-late:
-			t.Fatalf("after 15 s: %+v", got)
 		}
-	}
-	for settled := time.After(500 * time.Millisecond); settled != nil; { // nobody switches twice
-		select {
-		case e := <-heard:
-			take(e)
-		case <-settled:
-			settled = nil
+		late := time.After(15 * time.Second)
+		for len(got.switched) < 3 || got.promoted == 0 {
+			select {
+			case e := <-heard:
+				take(e)
+			case <-time.After(2 * time.Millisecond):
+				if got.promoted == 0 && isPrimary(replica) {
+					got.promoted = time.Since(crash)
+				}
+			case <-late:
+				t.Fatalf("after 15 s: %+v", got)
+			}
 		}
-	}
-	for _, c := range conns {
-		reply, _ := readReply([]byte(c.do("SENTINEL", "get-master-addr-by-name", "lock")))
-		addr, ok := reply.([]any)
-		if !ok || len(addr) != 2 {
-			t.Fatalf("%v", reply)
+		for settled := time.After(500 * time.Millisecond); settled != nil; { // nobody switches twice
+			select {
+			case e := <-heard:
+				take(e)
+			case <-settled:
+				settled = nil
+			}
 		}
-		got.answers = append(got.answers, fmt.Sprintf("%v:%v", addr...))
-	}
-	t.Logf("%+v", got)
-	expectFailover(t, got, old, replica)
+		for _, c := range conns {
+			reply, _ := readReply([]byte(c.do("SENTINEL", "get-master-addr-by-name", "lock")))
+			addr, ok := reply.([]any)
+			if !ok || len(addr) != 2 {
+				t.Fatalf("%v", reply)
+			}
+			got.answers = append(got.answers, fmt.Sprintf("%v:%v", addr...))
+		}
+		t.Logf("%+v", got)
+		expectFailover(t, got, old, replica)
+	})
 }
 
 // isPrimary asks a server for its role. Who promotes it closes all its connections; whoever is in between asks again.
@@ -257,7 +259,7 @@ func isPrimary(addr string) bool {
 	return strings.Contains(string(buf[:n]), "master")
 }
 
-func dialReal(t *testing.T, addr string) *realConn {
+func dialReal(t testing.TB, addr string) *realConn {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -268,7 +270,7 @@ func dialReal(t *testing.T, addr string) *realConn {
 }
 
 // realSentinels starts three of them, and returns when they are in touch with all servers and with each other.
-func realSentinels(t *testing.T, primary, replica string) (addrs []string) {
+func realSentinels(t testing.TB, primary, replica string) (addrs []string) {
 	t.Helper()
 	path, err := findServer()
 	if err != nil {

@@ -148,24 +148,26 @@ func TestCrashesOfRedis(t *testing.T) {
 	for _, fact := range crashFacts {
 		t.Run(fact.name, func(t *testing.T) {
 			t.Parallel()
-			s := serverFor(t, t.Context(), fact.kind.options()...)
-			fact.show(mortal{
-				TB: t, connect: func() conn { return s.dial(t) }, pass: time.Sleep,
-				end: func(how Exit) {
-					if how == Stopped {
-						if err := s.signal(syscall.SIGTERM); err != nil {
+			steady(t, func(t testing.TB) {
+				s := serverFor(t, t.Context(), fact.kind.options()...)
+				fact.show(mortal{
+					TB: t, connect: func() conn { return s.dial(t) }, pass: time.Sleep,
+					end: func(how Exit) {
+						if how == Stopped {
+							if err := s.signal(syscall.SIGTERM); err != nil {
+								t.Fatal(err)
+							}
+							<-s.exited
+							return
+						}
+						s.Crash()
+					},
+					restart: func() {
+						if err := s.Restart(false); err != nil {
 							t.Fatal(err)
 						}
-						<-s.exited
-						return
-					}
-					s.Crash()
-				},
-				restart: func() {
-					if err := s.Restart(false); err != nil {
-						t.Fatal(err)
-					}
-				},
+					},
+				})
 			})
 		})
 	}

@@ -166,53 +166,55 @@ func TestEffectsMakeACopy(t *testing.T) {
 // leaves in.
 func TestEffectsOfRedis(t *testing.T) {
 	t.Parallel()
-	server := serverFor(t, t.Context(), "--repl-diskless-sync", "no", "--appendonly", "no")
-	c := server.dial(t)
-	stream := follow(t, server.dial(t))
-	for i, test := range effectsOf {
-		if strings.Contains(test.commands, "PXAT 5") {
-			continue // redis-server finds out later that such a key is over
-		}
-		c.do("FLUSHALL")
-		marker := fmt.Sprint("flushed", i)
-		c.do("PUBLISH", "marker", marker)
-		stream.until(marker)
-		n, clock := newNode(t)
-		var sent []byte
-		n.Stream(func(unit []byte) { sent = append(sent, unit...) })
-		s := n.Connect("c1")
-		copies := [2]*Redis{NewRedis(clock.now), NewRedis(clock.now)}
-		for _, r := range copies {
-			t.Cleanup(r.Close)
-			r.Follow("n1")
-		}
-		for j, command := range strings.Split(test.commands, "\n") {
-			sent = nil
-			clock.Time = time.Now()
-			node, redis := s.do(words(command)...), c.do(words(command)...)
-			if node != redis && !strings.Contains(command, "error(") {
-				t.Errorf("%s: the node answers %q, redis-server %q", command, node, redis)
+	steady(t, func(t testing.TB) {
+		server := serverFor(t, t.Context(), "--repl-diskless-sync", "no", "--appendonly", "no")
+		c := server.dial(t)
+		stream := follow(t, server.dial(t))
+		for i, test := range effectsOf {
+			if strings.Contains(test.commands, "PXAT 5") {
+				continue // redis-server finds out later that such a key is over
 			}
-			if redis == "+QUEUED\r\n" || strings.HasPrefix(command, "MULTI") {
-				continue // and cannot publish now
-			}
-			marker := fmt.Sprint(i, "-", j)
+			c.do("FLUSHALL")
+			marker := fmt.Sprint("flushed", i)
 			c.do("PUBLISH", "marker", marker)
-			theirs := stream.until(marker)
-			copies[0].Apply(sent)
-			copies[1].Apply(theirs)
-			if (len(sent) > 0) != (len(theirs) > 0) && !strings.HasPrefix(command, "FLUSHALL") {
-				t.Errorf("%s: the node sends %q, redis-server %q", command, sent, theirs)
+			stream.until(marker)
+			n, clock := newNode(t)
+			var sent []byte
+			n.Stream(func(unit []byte) { sent = append(sent, unit...) })
+			s := n.Connect("c1")
+			copies := [2]*Redis{NewRedis(clock.now), NewRedis(clock.now)}
+			for _, r := range copies {
+				t.Cleanup(r.Close)
+				r.Follow("n1")
 			}
-			a, b := snapshotText(copies[0]), snapshotText(copies[1])
-			if a != b {
-				t.Errorf("%s: the node sends %q, which makes %s; redis-server sends %q, which makes %s", command, sent, a, theirs, b)
-			}
-			if toTheLetter.MatchString(command) && plainText(sent) != plainText(theirs) {
-				t.Errorf("%s: the node sends %s, redis-server %s", command, plainText(sent), plainText(theirs))
+			for j, command := range strings.Split(test.commands, "\n") {
+				sent = nil
+				clock.Time = time.Now()
+				node, redis := s.do(words(command)...), c.do(words(command)...)
+				if node != redis && !strings.Contains(command, "error(") {
+					t.Errorf("%s: the node answers %q, redis-server %q", command, node, redis)
+				}
+				if redis == "+QUEUED\r\n" || strings.HasPrefix(command, "MULTI") {
+					continue // and cannot publish now
+				}
+				marker := fmt.Sprint(i, "-", j)
+				c.do("PUBLISH", "marker", marker)
+				theirs := stream.until(marker)
+				copies[0].Apply(sent)
+				copies[1].Apply(theirs)
+				if (len(sent) > 0) != (len(theirs) > 0) && !strings.HasPrefix(command, "FLUSHALL") {
+					t.Errorf("%s: the node sends %q, redis-server %q", command, sent, theirs)
+				}
+				a, b := snapshotText(copies[0]), snapshotText(copies[1])
+				if a != b {
+					t.Errorf("%s: the node sends %q, which makes %s; redis-server sends %q, which makes %s", command, sent, a, theirs, b)
+				}
+				if toTheLetter.MatchString(command) && plainText(sent) != plainText(theirs) {
+					t.Errorf("%s: the node sends %s, redis-server %s", command, plainText(sent), plainText(theirs))
+				}
 			}
 		}
-	}
+	})
 }
 
 // toTheLetter are the commands whose effects are compared to the letter.

@@ -112,7 +112,7 @@ c2 a    SET lock token-of-c2-number-1 NX PX 300
 c1 a    PEXPIRE lock 400
 c2 a    EVAL if_redis.call('GET',KEYS[1])==ARGV[1]_then_return_redis.call('DEL',KEYS[1])_end_return_0 1 lock token-of-c2-number-1
 c1 a    EVAL if_redis.call('GET',KEYS[1])==ARGV[1]_then_return_redis.call('DEL',KEYS[1])_end_return_0 1 lock token-of-c1-number-1
-c1 a    SET short token-of-c1-number-2 PX 80
+c1 a    SET short token-of-c1-number-2 PX 100
 c2 a    SET fixed 1 NX PX 5000
 c1 a    SETNX plain locked
 c1 a    INCR counter
@@ -137,30 +137,32 @@ c2 a    FLUSHALL
 // An observer sees on a real server what a simulated node knows of itself, and the proxy sees the same messages.
 func TestObserverSeesWhatTheNodeKnows(t *testing.T) {
 	t.Parallel()
-	c, c1, c2 := startCluster(t)
-	h1, h2 := inProcess{c1}, inProcess{c2}
-	talk(h1, h2, map[host]string{h1: c1.Addr("n1"), h2: c2.Addr("n1")}, c.Run, dialogue)
-	got := normal(c.Events())
+	steady(t, func(t testing.TB) {
+		c, c1, c2 := startCluster(t)
+		h1, h2 := inProcess{c1}, inProcess{c2}
+		talk(h1, h2, map[host]string{h1: c1.Addr("n1"), h2: c2.Addr("n1")}, c.Run, dialogue)
+		got := normal(c.Events())
 
-	var want []string
-	err := sim.Bubble(func() {
-		w := sim.NewWorld(sim.Config{Seed: 1})
-		defer w.Close()
-		n := Serve(w, "n1")
-		defer n.Redis.Close()
-		c1, c2 := w.Process("c1"), w.Process("c2")
-		talk(c1, c2, map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}, w.Run, dialogue)
-		want = normal(w.History().Events)
+		var want []string
+		err := sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{Seed: 1})
+			defer w.Close()
+			n := Serve(w, "n1")
+			defer n.Redis.Close()
+			c1, c2 := w.Process("c1"), w.Process("c2")
+			talk(c1, c2, map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}, w.Run, dialogue)
+			want = normal(w.History().Events)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("on a real server:\n%s\nin simulation:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if len(want) < 60 {
+			t.Errorf("only %d events", len(want))
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("on a real server:\n%s\nin simulation:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if len(want) < 60 {
-		t.Errorf("only %d events", len(want))
-	}
 }
 
 // normal is what two histories of one dialogue have in common: everything but the time, of which there is the life of a key.
@@ -176,7 +178,7 @@ func normal(events []sim.Event) []string {
 		case e.Until != sim.NoEnd && e.Until < 0:
 			life = "over"
 		case e.Until != sim.NoEnd:
-			life = fmt.Sprint(max(0, e.Until-e.At).Round(50 * time.Millisecond))
+			life = fmt.Sprint(max(0, e.Until-e.At).Round(100 * time.Millisecond))
 		}
 		sent := ""
 		if e.Kind == sim.State && e.Sent > 0 {
@@ -258,34 +260,36 @@ func TestLinkFaultsBite(t *testing.T) {
 	} {
 		t.Run(test.fault+", "+test.undo, func(t *testing.T) {
 			t.Parallel()
-			c, c1, c2 := startCluster(t)
-			a := ask(t, c1)
-			c1.Doing("acquire", 1)
-			inject(t, c, test.fault)
-			a.send("PING")
-			if got := a.reply(soon); got != test.while {
-				t.Errorf("meanwhile: %s, want %s", got, test.while)
-			}
-			arrived := slices.ContainsFunc(c.Events(), func(e sim.Event) bool { return e.Op == sim.Deliver && e.Value == "PING" })
-			if arrived != test.arrives {
-				t.Errorf("meanwhile the request has arrived: %v, want %v", arrived, test.arrives)
-			}
-			if b := ask(t, c2); !strings.HasPrefix(test.fault, "pause") {
-				if b.send("ECHO", "x"); b.reply(later) != "$1" {
-					t.Error("the fault is felt on another link")
+			steady(t, func(t testing.TB) {
+				c, c1, c2 := startCluster(t)
+				a := ask(t, c1)
+				c1.Doing("acquire", 1)
+				inject(t, c, test.fault)
+				a.send("PING")
+				if got := a.reply(soon); got != test.while {
+					t.Errorf("meanwhile: %s, want %s", got, test.while)
 				}
-			}
-			if test.undo != "" {
-				inject(t, c, test.undo)
-			}
-			if got := a.reply(later); got != test.after {
-				t.Errorf("afterwards: %s, want %s", got, test.after)
-			}
-			for i, e := range c.Events() {
-				if e.Kind == sim.Injected && e.ID != 0 && !slices.ContainsFunc(c.Events()[i:], func(b sim.Event) bool { return b.Kind == sim.Bite && b.ID == e.ID }) {
-					t.Errorf("the fault %s never bit", e.Value)
+				arrived := slices.ContainsFunc(c.Events(), func(e sim.Event) bool { return e.Op == sim.Deliver && e.Value == "PING" })
+				if arrived != test.arrives {
+					t.Errorf("meanwhile the request has arrived: %v, want %v", arrived, test.arrives)
 				}
-			}
+				if b := ask(t, c2); !strings.HasPrefix(test.fault, "pause") {
+					if b.send("ECHO", "x"); b.reply(later) != "$1" {
+						t.Error("the fault is felt on another link")
+					}
+				}
+				if test.undo != "" {
+					inject(t, c, test.undo)
+				}
+				if got := a.reply(later); got != test.after {
+					t.Errorf("afterwards: %s, want %s", got, test.after)
+				}
+				for i, e := range c.Events() {
+					if e.Kind == sim.Injected && e.ID != 0 && !slices.ContainsFunc(c.Events()[i:], func(b sim.Event) bool { return b.Kind == sim.Bite && b.ID == e.ID }) {
+						t.Errorf("the fault %s never bit", e.Value)
+					}
+				}
+			})
 		})
 	}
 }
@@ -333,98 +337,104 @@ func TestFaultsThatHitNothingDoNotBite(t *testing.T) {
 // A late request is carried out though its client has closed the connection; its reply comes too late for anybody.
 func TestRequestOutlivesItsConnection(t *testing.T) {
 	t.Parallel()
-	c, c1, c2 := startCluster(t)
-	inject(t, c, "delay c1->n1 100ms")
-	a := ask(t, c1)
-	a.send("SET", "lock", "a-token-of-client-1", "PX", "60000")
-	a.conn.Close()
-	time.Sleep(300 * time.Millisecond)
-	b := ask(t, c2)
-	if b.send("EXISTS", "lock"); b.reply(later) != ":1" {
-		t.Error("the request is lost")
-	}
-	if count(c, sim.Message, sim.Late) != 1 {
-		t.Error("nobody was there for the reply, and it was delivered")
-	}
+	steady(t, func(t testing.TB) {
+		c, c1, c2 := startCluster(t)
+		inject(t, c, "delay c1->n1 100ms")
+		a := ask(t, c1)
+		a.send("SET", "lock", "a-token-of-client-1", "PX", "60000")
+		a.conn.Close()
+		time.Sleep(300 * time.Millisecond)
+		b := ask(t, c2)
+		if b.send("EXISTS", "lock"); b.reply(later) != ":1" {
+			t.Error("the request is lost")
+		}
+		if count(c, sim.Message, sim.Late) != 1 {
+			t.Error("nobody was there for the reply, and it was delivered")
+		}
+	})
 }
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	c, c1, c2 := startCluster(t)
-	a, b := ask(t, c1), ask(t, c2)
-	inject(t, c, "hold c1->n1")
-	a.send("PING")
-	time.Sleep(20 * time.Millisecond)
-	inject(t, c, "reset c1-n1")
-	inject(t, c, "heal")
-	if got := a.reply(later); got != "broken" {
-		t.Errorf("on a reset connection: %s", got)
-	}
-	if b.send("PING"); b.reply(later) != "+PONG" {
-		t.Error("the connection of another client is broken, too")
-	}
-	if a = ask(t, c1); count(c, sim.Message, sim.Drop) != 1 {
-		t.Error("the message on its way was not lost")
-	}
-	if a.send("PING"); a.reply(later) != "+PONG" {
-		t.Error("a new connection does not work")
-	}
+	steady(t, func(t testing.TB) {
+		c, c1, c2 := startCluster(t)
+		a, b := ask(t, c1), ask(t, c2)
+		inject(t, c, "hold c1->n1")
+		a.send("PING")
+		time.Sleep(20 * time.Millisecond)
+		inject(t, c, "reset c1-n1")
+		inject(t, c, "heal")
+		if got := a.reply(later); got != "broken" {
+			t.Errorf("on a reset connection: %s", got)
+		}
+		if b.send("PING"); b.reply(later) != "+PONG" {
+			t.Error("the connection of another client is broken, too")
+		}
+		if a = ask(t, c1); count(c, sim.Message, sim.Drop) != 1 {
+			t.Error("the message on its way was not lost")
+		}
+		if a.send("PING"); a.reply(later) != "+PONG" {
+			t.Error("a new connection does not work")
+		}
+	})
 }
 
 // What becomes of keys while their node is down, or its clock jumps, is told as it is in simulation.
 func TestCrashRestartAndJump(t *testing.T) {
 	t.Parallel()
-	c, c1, _ := startCluster(t)
-	a := ask(t, c1)
-	set := func(key, ms string) {
-		t.Helper()
-		if a.send("SET", key, "token-of-"+key+"-and-more", "PX", ms); a.reply(later) != "+OK" {
-			t.Fatal("not set")
+	steady(t, func(t testing.TB) {
+		c, c1, _ := startCluster(t)
+		a := ask(t, c1)
+		set := func(key, ms string) {
+			t.Helper()
+			if a.send("SET", key, "token-of-"+key+"-and-more", "PX", ms); a.reply(later) != "+OK" {
+				t.Fatal("not set")
+			}
 		}
-	}
-	set("long", "60000")
-	set("short", "100")
-	inject(t, c, "crash n1")
-	if got := a.reply(later); got != "broken" {
-		t.Errorf("the connection to a crashed node: %s", got)
-	}
-	// The proxy resets it at once; whether the dial or the first read is the one to notice is a race.
-	if conn, err := net.Dial("tcp", c1.Addr("n1")); err == nil {
-		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("a new connection to a crashed node: %v", err)
+		set("long", "60000")
+		set("short", "100")
+		inject(t, c, "crash n1")
+		if got := a.reply(later); got != "broken" {
+			t.Errorf("the connection to a crashed node: %s", got)
 		}
-		conn.Close()
-	}
-	time.Sleep(150 * time.Millisecond)
-	inject(t, c, "restart n1")
-	c.Run()
-	a = ask(t, c1)
-	inject(t, c, "jump n1 +30s")
-	set("fresh", "60000")
-	inject(t, c, "jump n1 +31s")
-	inject(t, c, "jump n1 -20s")
-	inject(t, c, "crash n1")
-	inject(t, c, "restart n1 empty")
-	c.Run()
+		// The proxy resets it at once; whether the dial or the first read is the one to notice is a race.
+		if conn, err := net.Dial("tcp", c1.Addr("n1")); err == nil {
+			if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("a new connection to a crashed node: %v", err)
+			}
+			conn.Close()
+		}
+		time.Sleep(150 * time.Millisecond)
+		inject(t, c, "restart n1")
+		c.Run()
+		a = ask(t, c1)
+		inject(t, c, "jump n1 +30s")
+		set("fresh", "60000")
+		inject(t, c, "jump n1 +31s")
+		inject(t, c, "jump n1 -20s")
+		inject(t, c, "crash n1")
+		inject(t, c, "restart n1 empty")
+		c.Run()
 
-	var got []string
-	for _, e := range c.Events() {
-		switch {
-		case e.Kind == sim.State:
-			got = append(got, fmt.Sprintf("%s %s %s%s %v %v", e.Op, e.Key, e.Lease, e.Owner, (e.Until-e.At).Round(time.Second), e.Wall))
-		case e.Kind == sim.Injected:
-			got = append(got, e.Value)
+		var got []string
+		for _, e := range c.Events() {
+			switch {
+			case e.Kind == sim.State:
+				got = append(got, fmt.Sprintf("%s %s %s%s %v %v", e.Op, e.Key, e.Lease, e.Owner, (e.Until-e.At).Round(10*time.Second), e.Wall))
+			case e.Kind == sim.Injected:
+				got = append(got, e.Value)
+			}
 		}
-	}
-	want := []string{
-		"set long c1#1 1m0s 0s", "set short c1#2 0s 0s", "crash n1", "restart n1", "expire short c1#2 0s 0s",
-		"jump n1 +30s", "set fresh c1#3 1m30s 30s",
-		"jump n1 +31s", "expire long c1#1 1m0s 1m1s",
-		"jump n1 -20s", "crash n1", "restart n1 empty", "lose fresh c1#3 1m30s 41s",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+		want := []string{
+			"set long c1#1 1m0s 0s", "set short c1#2 0s 0s", "crash n1", "restart n1", "expire short c1#2 0s 0s",
+			"jump n1 +30s", "set fresh c1#3 1m30s 30s",
+			"jump n1 +31s", "expire long c1#1 1m0s 1m1s",
+			"jump n1 -20s", "crash n1", "restart n1 empty", "lose fresh c1#3 1m30s 41s",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
 }
 
 // Commands whose replies come unasked would put requests and replies out of step.

@@ -213,20 +213,22 @@ func TestPromoteAndFollow(t *testing.T) {
 // A replica keeps a key whose time is over until its primary deletes it, and ends it by its own clock when it is a primary.
 func TestReplicasLetNothingExpire(t *testing.T) {
 	t.Parallel()
-	c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1", "r2"}})
-	a := askAt(t, c1, "group")
-	a.send("SET", "lock", "x", "PX", "300")
-	if a.send("WAIT", "2", "0"); a.reply(later) != "+OK" || a.reply(later) != ":2" {
-		t.Fatal("not all replicas have acknowledged")
-	}
-	inject(t, c, "cut n1-r2")
-	happens(t, c, "n1 expire lock")
-	happens(t, c, "r1 delete lock by n1")
-	inject(t, c, "promote r2")
-	want := []string{"r2 promote ", "r2 expire lock"}
-	if got := statesOf(c); len(got) < 3 || !slices.Contains(got, want[1]) || slices.Index(got, want[0])+1 != slices.Index(got, want[1]) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	steady(t, func(t testing.TB) {
+		c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1", "r2"}})
+		a := askAt(t, c1, "group")
+		a.send("SET", "lock", "x", "PX", "300")
+		if a.send("WAIT", "2", "0"); a.reply(later) != "+OK" || a.reply(later) != ":2" {
+			t.Fatal("not all replicas have acknowledged")
+		}
+		inject(t, c, "cut n1-r2")
+		happens(t, c, "n1 expire lock")
+		happens(t, c, "r1 delete lock by n1")
+		inject(t, c, "promote r2")
+		want := []string{"r2 promote ", "r2 expire lock"}
+		if got := statesOf(c); len(got) < 3 || !slices.Contains(got, want[1]) || slices.Index(got, want[0])+1 != slices.Index(got, want[1]) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
 }
 
 // A replica whose clock is ahead ends its keys when it is a primary, by that clock; its primary does not notice.
@@ -314,50 +316,52 @@ func TestStrangersAtTheDoor(t *testing.T) {
 // Sentinels that agree that the primary is down promote its replica, and clients who ask them find it.
 func TestRealSentinels(t *testing.T) {
 	t.Parallel()
-	c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}, Sentinels: []string{"s1", "s2", "s3"}, DownAfter: 500 * time.Millisecond})
-	guide := c1.Guide()
-	set := func() string {
-		conn, err := guide.Dial(t.Context(), "tcp", guide.Addrs()[0])
-		if err != nil {
-			return err.Error()
+	steady(t, func(t testing.TB) {
+		c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}, Sentinels: []string{"s1", "s2", "s3"}, DownAfter: 500 * time.Millisecond})
+		guide := c1.Guide()
+		set := func() string {
+			conn, err := guide.Dial(t.Context(), "tcp", guide.Addrs()[0])
+			if err != nil {
+				return err.Error()
+			}
+			defer conn.Close()
+			conn.Write(appendCommand(nil, "SET", "lock", "x")) // it may have been reset
+			return askOn(t, conn).reply(later)
 		}
-		defer conn.Close()
-		conn.Write(appendCommand(nil, "SET", "lock", "x")) // it may have been reset
-		return askOn(t, conn).reply(later)
-	}
-	if got := set(); got != "+OK" {
-		t.Fatal(got)
-	}
-	happens(t, c, "r1 set lockx by n1")
-	inject(t, c, "crash s1")
-	inject(t, c, "restart s1")
-	c.Run()
-	inject(t, c, "pause s1")
-	inject(t, c, "cut s2-n1")
-	happens(t, c, "s2 sdown n1")
-	if got := statesOf(c); slices.Contains(got, "s2 odown n1") {
-		t.Error("one is enough")
-	}
-	inject(t, c, "crash n1")
-	happens(t, c, "r1 promote ")
-	for deadline := time.Now().Add(20 * time.Second); set() != "+OK"; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("nobody takes a write: %s, %q", set(), statesOf(c))
+		if got := set(); got != "+OK" {
+			t.Fatal(got)
 		}
-	}
-	got := statesOf(c)
-	leaders := 0
-	for _, line := range got {
-		if strings.Contains(line, " leader n1") {
-			leaders++
+		happens(t, c, "r1 set lockx by n1")
+		inject(t, c, "crash s1")
+		inject(t, c, "restart s1")
+		c.Run()
+		inject(t, c, "pause s1")
+		inject(t, c, "cut s2-n1")
+		happens(t, c, "s2 sdown n1")
+		if got := statesOf(c); slices.Contains(got, "s2 odown n1") {
+			t.Error("one is enough")
 		}
-	}
-	if leaders == 0 || !slices.Contains(got, "s2 odown n1") && !slices.Contains(got, "s3 odown n1") {
-		t.Errorf("%q", got)
-	}
-	if err := c.Err(); err != nil {
-		t.Error(err)
-	}
+		inject(t, c, "crash n1")
+		happens(t, c, "r1 promote ")
+		for deadline := time.Now().Add(20 * time.Second); set() != "+OK"; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("nobody takes a write: %s, %q", set(), statesOf(c))
+			}
+		}
+		got := statesOf(c)
+		leaders := 0
+		for _, line := range got {
+			if strings.Contains(line, " leader n1") {
+				leaders++
+			}
+		}
+		if leaders == 0 || !slices.Contains(got, "s2 odown n1") && !slices.Contains(got, "s3 odown n1") {
+			t.Errorf("%q", got)
+		}
+		if err := c.Err(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A group that cannot be had, because its servers are gone, is an error.

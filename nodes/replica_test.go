@@ -351,7 +351,7 @@ func TestReplicationOnRedis(t *testing.T) {
 	for _, fact := range replicationFacts {
 		t.Run(fact.name, func(t *testing.T) {
 			t.Parallel()
-			fact.show(realCouple(t))
+			steady(t, func(t testing.TB) { fact.show(realCouple(t)) })
 		})
 	}
 }
@@ -454,7 +454,7 @@ func (c twoConn) do(args ...string) string {
 
 // realCouple starts two servers, of which one is a replica of the other over a link that can be frozen. (A process that is
 // stopped with SIGSTOP would not do: what the primary has sent waits for it in its socket.)
-func realCouple(t *testing.T) couple {
+func realCouple(t testing.TB) couple {
 	start := func(extra ...string) *Server {
 		s, err := StartServer(t.Context(), append(extra, "--repl-diskless-sync-delay", "0", "--appendonly", "no")...)
 		if err != nil {
@@ -569,7 +569,7 @@ type freezer struct {
 	thawed *sync.Cond
 }
 
-func newFreezer(t *testing.T, target string) *freezer {
+func newFreezer(t testing.TB, target string) *freezer {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -162,34 +162,36 @@ func sameButFor(command, node, redis string) bool {
 
 // TestTrackingOfKeysThatExpire waits for keys to end: readers are told, once, and also if nobody asks for the key again.
 func TestTrackingOfKeysThatExpire(t *testing.T) {
-	server := startRedis(t)
-	r, node, real := listeners(t, server, time.Now)
-	defer r.Close()
-	const told, pong = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", "+PONG\r\n"
-	for name, c := range map[string][]listener{"node": node, "redis-server": real} {
-		c[0].do("HELLO", "3")
-		c[1].do("HELLO", "3")
-		c[0].do("CLIENT", "TRACKING", "ON", "OPTOUT", "NOLOOP")
-		c[1].do("CLIENT", "TRACKING", "ON", "OPTOUT")
-		c[2].do("SET", "k", "x", "PX", "40")
-		c[0].do("GET", "k")
-		c[1].do("GET", "k")
-		for i := range 2 {
-			var got string
-			for start := time.Now(); got == "" && time.Since(start) < 5*time.Second; time.Sleep(10 * time.Millisecond) {
-				r.Tick()
-				if got = c[i].hear(); got == pong {
-					got = ""
+	steady(t, func(t testing.TB) {
+		server := startRedis(t)
+		r, node, real := listeners(t, server, time.Now)
+		defer r.Close()
+		const told, pong = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", "+PONG\r\n"
+		for name, c := range map[string][]listener{"node": node, "redis-server": real} {
+			c[0].do("HELLO", "3")
+			c[1].do("HELLO", "3")
+			c[0].do("CLIENT", "TRACKING", "ON", "OPTOUT", "NOLOOP")
+			c[1].do("CLIENT", "TRACKING", "ON", "OPTOUT")
+			c[2].do("SET", "k", "x", "PX", "40")
+			c[0].do("GET", "k")
+			c[1].do("GET", "k")
+			for i := range 2 {
+				var got string
+				for start := time.Now(); got == "" && time.Since(start) < 5*time.Second; time.Sleep(10 * time.Millisecond) {
+					r.Tick()
+					if got = c[i].hear(); got == pong {
+						got = ""
+					}
+				}
+				if got != told+pong {
+					t.Errorf("%s: c%d is told %q, want %q", name, i+1, got, told)
 				}
 			}
-			if got != told+pong {
-				t.Errorf("%s: c%d is told %q, want %q", name, i+1, got, told)
+			if got := c[2].do("SET", "k", "x") + c[0].hear() + c[1].hear(); got != "+OK\r\n"+pong+pong+pong {
+				t.Errorf("%s: after the key was forgotten: %q", name, got)
 			}
 		}
-		if got := c[2].do("SET", "k", "x") + c[0].hear() + c[1].hear(); got != "+OK\r\n"+pong+pong+pong {
-			t.Errorf("%s: after the key was forgotten: %q", name, got)
-		}
-	}
+	})
 }
 
 // A connection that has gone is told nothing, and a restart forgets what was read.

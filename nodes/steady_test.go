@@ -1,0 +1,122 @@
+package nodes
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// still is how late a timer is on a machine that did not let a test with real processes take place as it is written.
+const still = 5 * time.Millisecond
+
+// steady has a test whose steps depend on real time take place, once more if it fails while the machine stood still: then
+// another thing was tested. A failure while timers were on time is a failure, and so is the last of ten.
+func steady(t *testing.T, test func(t testing.TB)) {
+	t.Helper()
+	const tries = 10
+	for try := 1; ; try++ {
+		a := &attempt{TB: t}
+		late := a.take(test)
+		switch {
+		case !a.failed:
+			return
+		case late < still, try == tries:
+			t.Fatalf("try %d, timers were up to %v late:\n%s", try, late, strings.Join(a.said, "\n"))
+		}
+		t.Logf("once more, since timers were up to %v late:\n%s", late, strings.Join(a.said, "\n"))
+		time.Sleep(time.Duration(try) * 100 * time.Millisecond) // what keeps the machine busy may end
+	}
+}
+
+// An attempt is a test that fails for itself.
+type attempt struct {
+	testing.TB
+	mu     sync.Mutex
+	failed bool
+	said   []string
+	ends   []func()
+}
+
+// take makes the attempt, and returns by how much a timer was late meanwhile.
+func (a *attempt) take(test func(t testing.TB)) (late time.Duration) {
+	stop, measured := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		most := time.Duration(0)
+		for {
+			begin := time.Now()
+			select {
+			case <-time.After(time.Millisecond):
+				most = max(most, time.Since(begin)-time.Millisecond)
+			case <-stop:
+				measured <- max(most, time.Since(begin)-time.Millisecond)
+				return
+			}
+		}
+	}()
+	var wg sync.WaitGroup
+	wg.Go(func() { // which Fatal ends
+		defer func() {
+			for i := len(a.ends) - 1; i >= 0; i-- {
+				a.ends[i]()
+			}
+		}()
+		test(a)
+	})
+	wg.Wait()
+	close(stop)
+	return <-measured
+}
+
+func (a *attempt) Cleanup(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ends = append(a.ends, f)
+}
+
+func (a *attempt) Fail() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failed = true
+}
+
+func (a *attempt) Failed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.failed
+}
+
+func (a *attempt) Log(args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.said = append(a.said, fmt.Sprintln(args...))
+}
+
+func (a *attempt) Logf(format string, args ...any)   { a.Log(fmt.Sprintf(format, args...)) }
+func (a *attempt) Error(args ...any)                 { a.Log(args...); a.Fail() }
+func (a *attempt) Errorf(format string, args ...any) { a.Logf(format, args...); a.Fail() }
+func (a *attempt) FailNow()                          { a.Fail(); runtime.Goexit() }
+func (a *attempt) Fatal(args ...any)                 { a.Log(args...); a.FailNow() }
+func (a *attempt) Fatalf(format string, args ...any) { a.Logf(format, args...); a.FailNow() }
+
+// TestSteady: a failure counts unless the machine stood still, and what an attempt has opened is closed before the next.
+func TestSteady(t *testing.T) {
+	var got []string
+	a := &attempt{TB: t}
+	a.take(func(t testing.TB) {
+		t.Cleanup(func() { got = append(got, "first") })
+		t.Cleanup(func() { got = append(got, "last") })
+		t.Errorf("%d", 1)
+		t.Fatal("two")
+		got = append(got, "never")
+	})
+	if got := fmt.Sprint(got, a.said, a.Failed()); got != "[last first] [1\n two\n] true" {
+		t.Error(got)
+	}
+	a = &attempt{TB: t}
+	if late := a.take(func(testing.TB) {}); a.Failed() || late < 0 {
+		t.Errorf("nothing was done, and it took %v: %v", late, a.said)
+	}
+}
