@@ -100,33 +100,35 @@ func TestReplicationLinkFaultsBite(t *testing.T) {
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			t.Parallel()
-			c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}})
-			a := askAt(t, c1, "group")
-			inject(t, c, test.fault)
-			if a.send("SET", "lock", "x"); a.reply(later) != "+OK" {
-				t.Fatal("n1 takes no write")
-			}
-			const copied = "r1 set lockx by n1"
-			if test.copied {
+			steady(t, func(t testing.TB) {
+				c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}})
+				a := askAt(t, c1, "group")
+				inject(t, c, test.fault)
+				if a.send("SET", "lock", "x"); a.reply(later) != "+OK" {
+					t.Fatal("n1 takes no write")
+				}
+				const copied = "r1 set lockx by n1"
+				if test.copied {
+					happens(t, c, copied)
+				}
+				if a.send("WAIT", "1", "100"); a.reply(later) != test.acked {
+					t.Errorf("WAIT says something else than %s", test.acked)
+				}
+				if !test.copied && slices.Contains(statesOf(c), copied) {
+					t.Error("the key is there meanwhile")
+				}
+				if test.undo != "" {
+					inject(t, c, test.undo)
+				}
 				happens(t, c, copied)
-			}
-			if a.send("WAIT", "1", "100"); a.reply(later) != test.acked {
-				t.Errorf("WAIT says something else than %s", test.acked)
-			}
-			if !test.copied && slices.Contains(statesOf(c), copied) {
-				t.Error("the key is there meanwhile")
-			}
-			if test.undo != "" {
-				inject(t, c, test.undo)
-			}
-			happens(t, c, copied)
-			if a.send("WAIT", "1", "0"); a.reply(later) != ":1" {
-				t.Error("the replica does not acknowledge afterwards")
-			}
-			bites := func(e sim.Event) bool { return e.Kind == sim.Bite && e.ID == 1 }
-			if !slices.ContainsFunc(c.Events(), bites) {
-				t.Error("the fault never bit")
-			}
+				if a.send("WAIT", "1", "0"); a.reply(later) != ":1" {
+					t.Error("the replica does not acknowledge afterwards")
+				}
+				bites := func(e sim.Event) bool { return e.Kind == sim.Bite && e.ID == 1 }
+				if !slices.ContainsFunc(c.Events(), bites) {
+					t.Error("the fault never bit")
+				}
+			})
 		})
 	}
 }

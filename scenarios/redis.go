@@ -201,17 +201,31 @@ func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, err
 
 // chancy says whether a run on real servers deserves another try. A busy machine can keep it from the states that it must
 // reach, since Redlock gives a node 50 ms and no more; then it proves nothing. It can also keep the second client from getting
-// what it should not get; then the lock was lucky. A violation that should not be is final, and so is a process that ended.
+// what it should not get; then the lock was lucky. A violation that should not be is final, unless all that it says is that
+// replies did not come in time, and so is a process that ended.
 func (o *Outcome) chancy() bool {
 	if o.Report != nil {
 		return false
 	}
+	late := false
 	for _, p := range checker.Properties() {
 		if o.Result.Status(p) == checker.Violated && o.Run.Expected(p) != checker.Violated {
-			return false
+			if !o.lateness(p) {
+				return false
+			}
+			late = true
 		}
 	}
-	return o.Result.Verdict == checker.Inconclusive || o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
+	return late || o.Result.Verdict == checker.Inconclusive || o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
+}
+
+// lateness says whether slow replies, and nothing else, can be why p was violated: a client that was not served in time although
+// a minority was down, or a probe that got keys, so that none stood in its way there, and not a lease.
+func (o *Outcome) lateness(p checker.Property) bool {
+	return p == checker.FaultTolerance ||
+		p == checker.DeadlockFreedom && slices.ContainsFunc(o.History.Events, func(e sim.Event) bool {
+			return e.Kind == sim.State && e.Op == sim.Set && sim.Client(e.Lease) == probeName
+		})
 }
 
 // CheckRedis says why [onServers] would refuse a run at a speed; nil if it would not.

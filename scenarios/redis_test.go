@@ -577,3 +577,31 @@ must c1 acquires
 		t.Errorf("an increment became %s", got)
 	}
 }
+
+// What slow replies can do by themselves is tried again on real servers; what they cannot is not.
+func TestChancy(t *testing.T) {
+	const probed = "probe#1"
+	for name, c := range map[string]struct {
+		violated checker.Property
+		label    string // of the lease for which a node set a key
+		chancy   bool
+	}{
+		"two hold the lock":                        {checker.LeaseExclusion, probed, false},
+		"a key stands in the way of the probe":     {checker.DeadlockFreedom, "c1#1", false},
+		"the probe got keys, and was not served":   {checker.DeadlockFreedom, probed, true},
+		"a minority was down, and nobody got it":   {checker.FaultTolerance, "c1#1", true},
+		"nothing is violated that should not be":   {"", "c1#1", false},
+		"somebody deleted what belongs to another": {checker.OwnerOnly, probed, false},
+	} {
+		o := &Outcome{
+			Run: Section{Lock: "redlock"}, Result: checker.Result{Verdict: checker.Safe},
+			History: &sim.History{Events: []sim.Event{{Kind: sim.State, Op: sim.Set, Process: "n1", Lease: c.label}}},
+		}
+		if c.violated != "" {
+			o.Result = checker.Result{Verdict: checker.Unsafe, Statuses: []checker.PropertyStatus{{Property: c.violated, Status: checker.Violated}}}
+		}
+		if got := o.chancy(); got != c.chancy {
+			t.Errorf("%s: tried again: %v", name, got)
+		}
+	}
+}
