@@ -2,9 +2,11 @@ package sim
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"time"
 )
@@ -158,39 +160,53 @@ type History struct {
 	Events []Event
 }
 
-// firstLine is the meta line: with the number of events, so that a file from which some are missing can be told.
+// firstLine is the meta line, and says which lines follow, so that a file in which some are missing or are not as they were
+// written can be told. By whom they were written it cannot tell, nor whether the meta line is as it was.
 type firstLine struct {
 	Meta
-	Events int `json:"events,omitempty"`
+	Events int    `json:"events,omitempty"`
+	Sum    string `json:"sum,omitempty"` // of these lines: CRC-32 (IEEE)
 }
 
 // WriteTo writes the history as JSON lines: the meta line, then one line per event.
 func (h *History) WriteTo(w io.Writer) (int64, error) {
-	cw := &countingWriter{w: w}
-	enc := json.NewEncoder(cw)
+	var events, first bytes.Buffer
+	enc := json.NewEncoder(&events)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(firstLine{h.Meta, len(h.Events)}); err != nil {
-		return cw.n, err
-	}
 	for i := range h.Events {
 		if err := enc.Encode(&h.Events[i]); err != nil {
-			return cw.n, err
+			return 0, err
 		}
 	}
-	return cw.n, nil
+	enc = json.NewEncoder(&first)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(firstLine{h.Meta, len(h.Events), sum(crc32.ChecksumIEEE(events.Bytes()))}); err != nil {
+		return 0, err
+	}
+	n, err := first.WriteTo(w)
+	if err != nil {
+		return n, err
+	}
+	m, err := events.WriteTo(w)
+	return n + m, err
 }
 
-// ReadHistory reads what [History.WriteTo] wrote. Errors begin with the number of the line.
+func sum(crc uint32) string { return fmt.Sprintf("%08x", crc) }
+
+// ReadHistory reads what [History.WriteTo] wrote. Errors begin with the number of the line. A first line that does not say
+// how many events there are, or what their sum is, is taken as it is: others may write histories, too.
 func ReadHistory(r io.Reader) (*History, error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 16<<20)
 	h := &History{}
 	var first firstLine
+	crc := uint32(0)
 	for line := 1; sc.Scan(); line++ {
 		var into any = &first
 		if line > 1 {
 			h.Events = append(h.Events, Event{})
 			into = &h.Events[len(h.Events)-1]
+			crc = crc32.Update(crc32.Update(crc, crc32.IEEETable, sc.Bytes()), crc32.IEEETable, []byte{'\n'})
 		}
 		if err := json.Unmarshal(sc.Bytes(), into); err != nil {
 			return nil, fmt.Errorf("%d: %w", line, err)
@@ -203,19 +219,11 @@ func ReadHistory(r io.Reader) (*History, error) {
 	if h.Meta.Scenario == "" {
 		return nil, errors.New("1: not a history: no scenario named")
 	}
-	if first.Events > 0 && first.Events != len(h.Events) { // older files do not say
+	if first.Events > 0 && first.Events != len(h.Events) {
 		return nil, fmt.Errorf("1: the history had %d events, and has %d", first.Events, len(h.Events))
 	}
+	if first.Sum != "" && first.Sum != sum(crc) {
+		return nil, fmt.Errorf(`1: the events are not as they were written: their sum was %s, and is %s; without "sum" in this line they are judged as they are`, first.Sum, sum(crc))
+	}
 	return h, nil
-}
-
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
