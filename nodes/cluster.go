@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -47,7 +48,8 @@ type process struct {
 	pauseID int           // the fault that paused it
 	crashed bool
 	crashes int
-	ahead   time.Duration // how far its wall clock is ahead
+	ahead   time.Duration // how far its wall clock is ahead, if it is a server without a clock of its own
+	clocks  *clocks       // of a server that has one; nil: none
 }
 
 // newCluster returns a cluster without servers.
@@ -65,6 +67,19 @@ func newCluster(ctx context.Context) *Cluster {
 //
 // Kinds say how they persist, in the same order; those that are left out keep what a kill -9 leaves.
 func StartCluster(ctx context.Context, names []string, kinds ...Persistence) (*Cluster, error) {
+	return startServers(ctx, false, names, kinds)
+}
+
+// StartClusterWithClocks is [StartCluster] for servers each of which has a wall clock of its own, which can jump, drift and be
+// slewed. [CanSetClocks] says whether there can be any.
+func StartClusterWithClocks(ctx context.Context, names []string, kinds ...Persistence) (*Cluster, error) {
+	if err := CanSetClocks(); err != nil {
+		return nil, err
+	}
+	return startServers(ctx, true, names, kinds)
+}
+
+func startServers(ctx context.Context, ownClocks bool, names []string, kinds []Persistence) (*Cluster, error) {
 	path, err := findServer()
 	if err != nil {
 		return nil, err
@@ -77,16 +92,34 @@ func StartCluster(ctx context.Context, names []string, kinds ...Persistence) (*C
 		os.RemoveAll(c.dir)
 		return nil, err
 	}
+	library := ""
+	if ownClocks {
+		if library, err = buildClock(c.dir); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
 	servers, errs := make([]*Server, len(names)), make([]error, len(names))
 	var all sync.WaitGroup
 	for i := range names {
-		all.Go(func() { servers[i], errs[i] = startServer(c.ctx, path, c.dir, kindAt(kinds, i).extra()...) })
+		all.Go(func() {
+			var clock *ownClock
+			if ownClocks {
+				if clock, errs[i] = newOwnClock(library, filepath.Join(c.dir, names[i]+".clock")); errs[i] != nil {
+					return
+				}
+			}
+			servers[i], errs[i] = startServer(c.ctx, path, c.dir, clock, kindAt(kinds, i).extra()...)
+		})
 	}
 	all.Wait()
 	for i, s := range servers {
 		if s != nil {
 			n := newRealNode(c, names[i], s, kindAt(kinds, i))
 			n.proxy = c.serve(names[i], n)
+			if ownClocks {
+				n.proxy.clocks = &clocks{}
+			}
 			errs[i] = n.begin()
 		}
 	}

@@ -25,6 +25,10 @@ func (c *Cluster) note(process string, e sim.Event) {
 			e.Clock = k.clocks.steady(e.At)
 			e.Wall = e.Clock + k.clocks.ahead(e.At) - e.At
 		}
+		if k := p.clocks; k != nil {
+			e.Clock = k.steady(e.At)
+			e.Wall = e.Clock + k.ahead(e.At) - e.At
+		}
 	}
 	c.history = append(c.history, e)
 	for _, f := range c.watchers {

@@ -18,9 +18,10 @@ var ErrSimOnly = errors.New("sim only")
 // Injectable says why a fault cannot be injected into a [Cluster]; nil if it can. Node says which processes are Redis nodes,
 // client which are clients.
 //
-// The clock of a redis-server process is that of the machine. A jump can be given to its keys, all at once; for a drift or a
-// slew they would have to be moved all the time.
-func Injectable(f sim.Fault, node, client func(process string) bool) error {
+// The clock of a redis-server process is that of the machine, unless the servers have clocks of their own
+// ([StartClusterWithClocks]). A jump can be given to its keys, all at once; for a drift or a slew they would have to be moved all the
+// time.
+func Injectable(f sim.Fault, node, client func(process string) bool, ownClocks bool) error {
 	switch f := f.(type) {
 	case sim.Pause:
 		if stopSignal == nil {
@@ -39,11 +40,11 @@ func Injectable(f sim.Fault, node, client func(process string) bool) error {
 			return nil
 		}
 	case sim.Drift:
-		if client(f.Process) {
+		if client(f.Process) || ownClocks && node(f.Process) {
 			return nil
 		}
 	case sim.Slew:
-		if client(f.Process) {
+		if client(f.Process) || ownClocks && node(f.Process) {
 			return nil
 		}
 	}
@@ -92,15 +93,11 @@ func (c *Cluster) inject(f sim.Fault, id int) (act func()) {
 	case sim.Restart:
 		return c.restart(c.process(f.Process), f.Empty, id)
 	case sim.Jump:
-		p := c.process(f.Process)
-		if p.client != nil {
-			return p.client.setClocks(f, id)
-		}
-		return c.jump(p, f, id)
+		return c.setClock(c.process(f.Process), f, id)
 	case sim.Slew:
-		return c.process(f.Process).client.setClocks(f, id)
+		return c.setClock(c.process(f.Process), f, id)
 	case sim.Drift:
-		return c.process(f.Process).client.setClocks(f, id)
+		return c.setClock(c.process(f.Process), f, id)
 	case sim.Cut:
 		for _, d := range c.directions(f.Link) {
 			d.cut, d.cutID = true, id
@@ -277,10 +274,13 @@ func (c *Cluster) revive(p *process, empty bool, id int) {
 	}
 }
 
-func (c *Cluster) jump(p *process, f sim.Jump, id int) func() {
+func (c *Cluster) setClock(p *process, f sim.Fault, id int) func() {
+	if p.client != nil {
+		return p.client.setClocks(f, id)
+	}
 	n := p.node()
 	act := func() {
-		felt, err := n.jump(f.By)
+		felt, err := n.setClock(f)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err != nil && !p.crashed {

@@ -19,7 +19,7 @@ type observer struct {
 	server  *Server
 	report  func(Change)
 	keys    map[string]entry // as last seen; deadlines by the wall clock of the node, with its jumps
-	ahead   int64            // how far that is ahead of the machine's clock, in milliseconds
+	ahead   int64            // how far that is ahead of the server's clock, in milliseconds
 	follows bool             // it is that of a replica, which lets no key expire
 }
 
@@ -66,9 +66,18 @@ func (o *observer) compare(at int64, is map[string]entry, cause Change) {
 // expire reports the keys that have come to their end by now. It need not ask the server: a key that nobody re-timed is
 // gone, whether the server has noticed or, being paused, cannot.
 func (o *observer) expire() {
-	for _, name := range o.overdue(time.Now().UnixMilli() + o.ahead) {
+	for _, name := range o.overdue(o.now()) {
 		o.drop(name, sim.Expire)
 	}
+}
+
+// now is the wall clock of the node, in milliseconds.
+func (o *observer) now() int64 {
+	t := time.Now()
+	if k := o.server.clock; k != nil {
+		t = t.Add(k.lead(t))
+	}
+	return t.UnixMilli() + o.ahead
 }
 
 // overdue lists the keys that have come to their end.
@@ -92,6 +101,9 @@ func (o *observer) next() time.Time {
 	}
 	if next == 0 {
 		return time.Time{}
+	}
+	if k := o.server.clock; k != nil {
+		return time.Now().Add(k.atLeast(time.Duration(next+1-o.now()) * time.Millisecond))
 	}
 	return date(next - o.ahead + 1) // a key lives through its last millisecond
 }
@@ -132,7 +144,7 @@ func (o *observer) restarted() (report func(), err error) {
 
 func (o *observer) over(name string) bool {
 	deadline := o.keys[name].deadline
-	return deadline != 0 && time.Now().UnixMilli()+o.ahead > deadline
+	return deadline != 0 && o.now() > deadline
 }
 
 // drop reports the end of a key that no client brought about.

@@ -384,57 +384,61 @@ func TestCrashRestartAndJump(t *testing.T) {
 	t.Parallel()
 	steady(t, func(t testing.TB) {
 		c, c1, _ := startCluster(t)
-		a := ask(t, c1)
-		set := func(key, ms string) {
-			t.Helper()
-			if a.send("SET", key, "token-of-"+key+"-and-more", "PX", ms); a.reply(later) != "+OK" {
-				t.Fatal("not set")
-			}
-		}
-		set("long", "60000")
-		set("short", "100")
-		inject(t, c, "crash n1")
-		if got := a.reply(later); got != "broken" {
-			t.Errorf("the connection to a crashed node: %s", got)
-		}
-		// The proxy resets it at once; whether the dial or the first read is the one to notice is a race.
-		if conn, err := net.Dial("tcp", c1.Addr("n1")); err == nil {
-			if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("a new connection to a crashed node: %v", err)
-			}
-			conn.Close()
-		}
-		time.Sleep(150 * time.Millisecond)
-		inject(t, c, "restart n1")
-		c.Run()
-		a = ask(t, c1)
-		inject(t, c, "jump n1 +30s")
-		set("fresh", "60000")
-		inject(t, c, "jump n1 +31s")
-		inject(t, c, "jump n1 -20s")
-		inject(t, c, "crash n1")
-		inject(t, c, "restart n1 empty")
-		c.Run()
-
-		var got []string
-		for _, e := range c.Events() {
-			switch {
-			case e.Kind == sim.State:
-				got = append(got, fmt.Sprintf("%s %s %s%s %v %v", e.Op, e.Key, e.Lease, e.Owner, (e.Until-e.At).Round(10*time.Second), e.Wall))
-			case e.Kind == sim.Injected:
-				got = append(got, e.Value)
-			}
-		}
-		want := []string{
-			"set long c1#1 1m0s 0s", "set short c1#2 0s 0s", "crash n1", "restart n1", "expire short c1#2 0s 0s",
-			"jump n1 +30s", "set fresh c1#3 1m30s 30s",
-			"jump n1 +31s", "expire long c1#1 1m0s 1m1s",
-			"jump n1 -20s", "crash n1", "restart n1 empty", "lose fresh c1#3 1m30s 41s",
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
+		crashRestartAndJump(t, c, c1)
 	})
+}
+
+func crashRestartAndJump(t testing.TB, c *Cluster, c1 *Client) {
+	a := ask(t, c1)
+	set := func(key, ms string) {
+		t.Helper()
+		if a.send("SET", key, "token-of-"+key+"-and-more", "PX", ms); a.reply(later) != "+OK" {
+			t.Fatal("not set")
+		}
+	}
+	set("long", "60000")
+	set("short", "100")
+	inject(t, c, "crash n1")
+	if got := a.reply(later); got != "broken" {
+		t.Errorf("the connection to a crashed node: %s", got)
+	}
+	// The proxy resets it at once; whether the dial or the first read is the one to notice is a race.
+	if conn, err := net.Dial("tcp", c1.Addr("n1")); err == nil {
+		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a new connection to a crashed node: %v", err)
+		}
+		conn.Close()
+	}
+	time.Sleep(150 * time.Millisecond)
+	inject(t, c, "restart n1")
+	c.Run()
+	a = ask(t, c1)
+	inject(t, c, "jump n1 +30s")
+	set("fresh", "60000")
+	inject(t, c, "jump n1 +31s")
+	inject(t, c, "jump n1 -20s")
+	inject(t, c, "crash n1")
+	inject(t, c, "restart n1 empty")
+	c.Run()
+
+	var got []string
+	for _, e := range c.Events() {
+		switch {
+		case e.Kind == sim.State:
+			got = append(got, fmt.Sprintf("%s %s %s%s %v %v", e.Op, e.Key, e.Lease, e.Owner, (e.Until-e.At).Round(10*time.Second), e.Wall))
+		case e.Kind == sim.Injected:
+			got = append(got, e.Value)
+		}
+	}
+	want := []string{
+		"set long c1#1 1m0s 0s", "set short c1#2 0s 0s", "crash n1", "restart n1", "expire short c1#2 0s 0s",
+		"jump n1 +30s", "set fresh c1#3 1m30s 30s",
+		"jump n1 +31s", "expire long c1#1 1m0s 1m1s",
+		"jump n1 -20s", "crash n1", "restart n1 empty", "lose fresh c1#3 1m30s 41s",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 // Commands whose replies come unasked would put requests and replies out of step.
@@ -498,7 +502,7 @@ func TestInjectable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Injectable(f, node, client)
+		err = Injectable(f, node, client, false)
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", fault, err)
 		}

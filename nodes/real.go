@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
+
+	"lockstep/sim"
 )
 
 // realNode is a redis-server behind a proxy. It sees to it that what becomes of the keys is in the history as it is for a
@@ -217,10 +219,11 @@ func (n *realNode) stop() {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
 	n.disk.close()
+	n.server.clock.close()
 }
 
 // now is the wall clock of the node, in milliseconds. The caller holds Proxy.serving.
-func (n *realNode) now() int64 { return time.Now().UnixMilli() + n.observer.ahead }
+func (n *realNode) now() int64 { return n.observer.now() }
 
 // crash ends the process of the server.
 func (n *realNode) crash(how Exit) error {
@@ -277,6 +280,29 @@ func (n *realNode) restart(empty bool, back func()) error {
 	})
 	n.setAlarm()
 	return nil
+}
+
+// setClock has the wall clock of the node jump, or run at another rate. It says whether a key is there whose end depends on it.
+func (n *realNode) setClock(f sim.Fault) (felt bool, err error) {
+	if n.server.clock == nil {
+		return n.jump(f.(sim.Jump).By)
+	}
+	n.proxy.serving.Lock()
+	defer n.proxy.serving.Unlock()
+	n.c.mu.Lock()
+	k := n.proxy.clocks.set(f, n.c.Now())
+	n.proxy.clocks = &k
+	n.c.mu.Unlock()
+	n.server.clock.set(k, n.c.start)
+	if n.dead || f == (sim.Jump{Process: n.name}) {
+		return false, nil
+	}
+	for _, e := range n.observer.keys {
+		felt = felt || e.deadline != 0
+	}
+	n.observer.expire()
+	n.setAlarm()
+	return felt, nil
 }
 
 // jump moves the wall clock of the node, as far as its keys are concerned.

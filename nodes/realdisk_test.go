@@ -18,7 +18,7 @@ import (
 )
 
 // realConnTo opens a connection of a client to a server of its cluster.
-func realConnTo(t *testing.T, p *Client, server string) *realConn {
+func realConnTo(t testing.TB, p *Client, server string) *realConn {
 	t.Helper()
 	return (&Server{addr: p.Addr(server)}).dial(t)
 }

@@ -78,6 +78,9 @@ func (c *Cluster) Group(cfg RealGroup) error {
 	}
 	g.primary, c.group = g.nodes[0], g
 	c.mu.Unlock()
+	if g.primary.server.clock != nil { // when the keys of a replica end would be up to two clocks
+		return fmt.Errorf("%w as one of a group", ErrNoClocks)
+	}
 	for _, n := range g.nodes {
 		if err := g.admit(n, "--min-replicas-to-write", strconv.Itoa(cfg.MinReplicas), "--min-replicas-max-lag", seconds(cfg.MaxLag)); err != nil {
 			return err

@@ -74,6 +74,7 @@ type Server struct {
 	path  string
 	dir   string
 	extra []string
+	clock *ownClock // nil: that of the machine
 	// sentinel is the configuration file of a process that is no server, but watches some; empty: it is a server.
 	sentinel string
 	untie    func() bool // from the end of ctx
@@ -104,16 +105,17 @@ func StartServer(ctx context.Context, extra ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, path, "", extra...)
+	return startServer(ctx, path, "", nil, extra...)
 }
 
-// startServer starts a server that has its directory under another one, by default that for temporary files.
-func startServer(ctx context.Context, path, under string, extra ...string) (*Server, error) {
+// startServer starts a server that has its directory under another one, by default that for temporary files, and perhaps a clock
+// of its own.
+func startServer(ctx context.Context, path, under string, clock *ownClock, extra ...string) (*Server, error) {
 	dir, err := os.MkdirTemp(under, "lockstep-redis-")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{ctx: ctx, path: path, dir: dir, extra: extra}
+	s := &Server{ctx: ctx, path: path, dir: dir, extra: extra, clock: clock}
 	if err := s.start(); err != nil {
 		s.end()
 		return nil, err
@@ -261,7 +263,8 @@ var jump = redis.NewScript(`
 
 // Jump does to the keys what a jump of the server's wall clock by so much would do: a stock redis-server has no clock that
 // can be set, so all ends come nearer instead, or, if by is negative, move away. It returns how many keys that concerned.
-// What it does not do: the reply of TIME, and ends that clients name as absolute times, are as if nothing had happened.
+// What it does not do: the reply of TIME, and ends that clients name as absolute times, are as if nothing had happened. For these a
+// server needs a clock of its own, which one of [StartClusterWithClocks] has.
 func (s *Server) Jump(by time.Duration) (moved int, err error) {
 	return jump.Run(s.ctx, s.client(), nil, by.Milliseconds()).Int()
 }
@@ -340,6 +343,9 @@ func (s *Server) launch() error {
 	}
 	cmd := exec.CommandContext(s.ctx, s.path, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+	if s.clock != nil {
+		cmd.Env = append(os.Environ(), s.clock.env()...)
+	}
 	tether(cmd)
 
 	exited, started, wanted := make(chan struct{}), make(chan error), new(atomic.Bool)

@@ -15,7 +15,7 @@ import (
 // crash a SIGKILL; a lock that calls package time is stopped by them like any other. The user's code needs nothing for that.
 //
 // A redis-server of version 7 or newer must be on the PATH; where there is none, that is an error. Runs whose faults exist in
-// simulation only (the rate of a node's clock, clusters) are left out, and [Test] logs which and why.
+// simulation only (clusters; without a C compiler, the rate of a node's clock) are left out, and [Test] logs which and why.
 //
 // Real time also passes while the machine does something else. A run that proves nothing for that reason, or in which nothing
 // was violated where the lock that yours is like has a violation, is done again, four times at most, and more often if a process

@@ -52,7 +52,11 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 	if r.Resource == Counter {
 		servers = append(servers, resourceName)
 	}
-	c, err := nodes.StartCluster(ctx, servers, r.disks()...)
+	start := nodes.StartCluster
+	if r.ownClocks() {
+		start = nodes.StartClusterWithClocks
+	}
+	c, err := start(ctx, servers, r.disks()...)
 	if err != nil {
 		return nil, err
 	}
@@ -274,24 +278,51 @@ func (r Section) checkReal(speed float64) error {
 		return err
 	}
 	isClient := func(name string) bool { return slices.Contains(r.clients(), name) }
-	isNode := func(name string) bool {
-		return r.isLock(name) || name == resourceName && r.Resource == Counter
-	}
+	ownClocks := r.ownClocks()
+	injectable := func(f sim.Fault) error { return nodes.Injectable(f, r.isServer, isClient, ownClocks) }
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
 			if pause, ok := once(step).(Pause); ok {
-				if err := nodes.Injectable(sim.Pause{Process: lane.Process, For: pause.For}, isNode, isClient); err != nil {
+				if err := injectable(sim.Pause{Process: lane.Process, For: pause.For}); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	for _, step := range r.lane(Nemesis) {
-		if err := nodes.Injectable(faultOf(step), isNode, isClient); err != nil {
+		if err := injectable(faultOf(step)); err != nil {
+			if why := nodes.CanSetClocks(); why != nil && r.Replicas == 0 && r.clockFault(step) {
+				return fmt.Errorf("%w: %w", err, why)
+			}
 			return err
 		}
 	}
 	return nil
+}
+
+// isServer says whether a process is a redis-server in a resolved run on real servers.
+func (r Section) isServer(name string) bool {
+	return r.isLock(name) || name == resourceName && r.Resource == Counter
+}
+
+// clockFault says whether a step is one that sets the clock of a server, or its rate.
+func (r Section) clockFault(step Step) bool {
+	switch f := faultOf(step).(type) {
+	case sim.Jump:
+		return r.isServer(f.Process)
+	case sim.Drift:
+		return r.isServer(f.Process)
+	case sim.Slew:
+		return r.isServer(f.Process)
+	}
+	return false
+}
+
+// ownClocks says whether the servers of a resolved run have clocks of their own: where one is set, and where they can. Else a jump
+// is one of the keys, which is the same to a lock that does not ask a server for the time, or name ends by it. Keys that are
+// copied end by two clocks, and jump.
+func (r Section) ownClocks() bool {
+	return r.Replicas == 0 && slices.ContainsFunc(r.lane(Nemesis), r.clockFault) && nodes.CanSetClocks() == nil
 }
 
 // disks says how the nodes of a resolved run persist. One whose machine keeps its power needs no fsync to remember everything.

@@ -332,7 +332,7 @@ func TestOnRedisRefuses(t *testing.T) {
 	if _, err := onServers(ctx, s, r, job{Speed: -1}); err == nil || !strings.Contains(err.Error(), "speed -1") {
 		t.Errorf("backwards: %v", err)
 	}
-	s, err = Parse("drift.txtar", []byte("# A drift.\n\nclient c1\n  acquire\nnemesis\n  at 1s drift n1 +5ppm\n\n-- single nodes=1 --\n"))
+	s, err = Parse("drift.txtar", []byte("# A drift.\n\nclient c1\n  acquire\nnemesis\n  at 1s drift n1 +5ppm\n\n-- single nodes=1 replicas=1 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,8 @@ func TestOnRedisRefuses(t *testing.T) {
 		t.Errorf("a drift: %v", err)
 	}
 	for _, c := range []struct{ nemesis, header, want string }{
-		{"slew n1 +1s over 10s", "", "sim only: slew n1 +1s over 10s"},
+		{"slew n1 +1s over 10s", "", ""},
+		{"slew n1 +1s over 10s", "replicas=1", "sim only: slew n1 +1s over 10s"},
 		{"stop n1", "", ""},
 		{"at 1s crash n1 power", "", ""},
 		{"crash n1", "persistence=rdb", ""},
@@ -381,6 +382,21 @@ func TestOnRedisRefuses(t *testing.T) {
 			t.Errorf("%s: %v", settings, err)
 		}
 	}
+	// What a server needs for a clock of its own, and how it is without.
+	t.Setenv("CC", "no-compiler")
+	for page, want := range map[string]string{
+		"clock-jump-back/redlock":   "",
+		"clock-drift/redlock/below": "sim only: drift n3 +10000ppm: redis-server cannot be given a clock of its own without a C compiler: no-compiler is not on the PATH",
+	} {
+		s, r := find(t, page)
+		if err := CheckRedis(s, r, 0); (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s without a compiler: %v, want %q", page, err, want)
+		}
+		if s.Resolve(r).ownClocks() {
+			t.Errorf("%s: clocks without a compiler", page)
+		}
+	}
+	t.Setenv("CC", "")
 	t.Setenv("PATH", t.TempDir())
 	s, r = find(t, "pause-after-acquire/single")
 	if _, err := onServers(ctx, s, r, job{Speed: 20}); !errors.Is(err, nodes.ErrNoServer) {

@@ -1,0 +1,125 @@
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// ErrNoClocks says that a redis-server process can only have the clock of the machine.
+var ErrNoClocks = errors.New("redis-server cannot be given a clock of its own")
+
+// ownClock is the wall clock of one redis-server process, which can be set, and run at another rate. A library that is loaded
+// into the process before any other gives it the time; see preload/clock.c. The clock goes on while the process is down.
+type ownClock struct {
+	library, file string
+	mapped        []byte // the file
+	start         time.Time
+	now           clocks
+}
+
+// reading is the file, as preload/clock.c has it: how far the clock is ahead of that of the machine.
+type reading struct {
+	seq   atomic.Uint64
+	since atomic.Int64
+	ahead atomic.Int64
+	drift atomic.Uint64 // the bits of a float64, as is slew
+	slew  atomic.Uint64
+	until atomic.Int64
+}
+
+const readingSize = int(unsafe.Sizeof(reading{}))
+
+// newOwnClock returns a clock that shows what that of the machine does, by way of a file that must not exist yet. The caller
+// must close it.
+func newOwnClock(library, file string) (*ownClock, error) {
+	if err := os.WriteFile(file, make([]byte, readingSize), 0o600); err != nil {
+		return nil, err
+	}
+	mapped, err := mapFile(file, readingSize)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &ownClock{library: library, file: file, mapped: mapped}, nil
+}
+
+// env is what the process needs in its environment.
+func (k *ownClock) env() []string {
+	return []string{"LD_PRELOAD=" + k.library, "LOCKSTEP_CLOCK=" + k.file}
+}
+
+// set has the clock show what the clocks of a run do that has begun at start.
+func (k *ownClock) set(now clocks, start time.Time) {
+	k.now, k.start = now, start
+	if k.mapped == nil {
+		return
+	}
+	slew, until := 0.0, now.Since
+	if now.Over > 0 {
+		slew, until = float64(now.Slew)/float64(now.Over), now.Since+now.Over
+	}
+	ahead := now.Steady + now.Ahead - now.Since
+	if now.Over == 0 {
+		ahead += now.Slew
+	}
+	r := (*reading)(unsafe.Pointer(&k.mapped[0]))
+	r.seq.Add(1)
+	r.since.Store(start.Add(now.Since).UnixNano())
+	r.ahead.Store(int64(ahead))
+	r.drift.Store(math.Float64bits(float64(now.PPM) / 1e6))
+	r.slew.Store(math.Float64bits(slew))
+	r.until.Store(start.Add(until).UnixNano())
+	r.seq.Add(1)
+}
+
+// lead is how far the clock is ahead of that of the machine.
+func (k *ownClock) lead(at time.Time) time.Duration {
+	if k.start.IsZero() {
+		return 0
+	}
+	t := at.Sub(k.start)
+	return k.now.steady(t) + k.now.ahead(t) - t
+}
+
+// atLeast is how long it takes, by the machine's clock, until this one has gone on by d; if it is slewed, perhaps longer.
+func (k *ownClock) atLeast(d time.Duration) time.Duration {
+	rate := 1 + float64(k.now.PPM)/1e6
+	if k.now.Over > 0 {
+		rate += max(0, float64(k.now.Slew)/float64(k.now.Over))
+	}
+	return time.Duration(float64(d) / rate)
+}
+
+// close frees the file, which goes with its directory.
+func (k *ownClock) close() {
+	if k != nil && k.mapped != nil {
+		unmap(k.mapped)
+		k.mapped = nil
+	}
+}
+
+// compiler is the C compiler's name.
+func compiler() string {
+	if cc := os.Getenv("CC"); cc != "" {
+		return cc
+	}
+	return "cc"
+}
+
+// CanSetClocks says why the redis-server processes of a [Cluster] cannot have clocks of their own ([ErrNoClocks]); nil if they can.
+// It takes linux, a C compiler, and a redis-server that loads the C library when it starts.
+func CanSetClocks() error {
+	path, err := findServer()
+	if err != nil {
+		return err
+	}
+	if _, err := exec.LookPath(compiler()); err != nil {
+		return fmt.Errorf("%w without a C compiler: %s is not on the PATH", ErrNoClocks, compiler())
+	}
+	return preloads(path)
+}

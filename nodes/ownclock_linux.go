@@ -1,0 +1,53 @@
+package nodes
+
+import (
+	"debug/elf"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+//go:embed preload/clock.c
+var clockSource string
+
+// buildClock compiles the library in a directory.
+func buildClock(dir string) (library string, err error) {
+	library = filepath.Join(dir, "clock.so")
+	cc := exec.Command(compiler(), "-shared", "-fPIC", "-O1", "-o", library, "-x", "c", "-")
+	cc.Stdin = strings.NewReader(clockSource)
+	if said, err := cc.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s: %w\n%s", ErrNoClocks, cc, err, said)
+	}
+	return library, nil
+}
+
+// preloads says why a program would not load a library before others: a script may not hand it on, and one that has the C
+// library in itself calls no other.
+func preloads(program string) error {
+	file, err := elf.Open(program)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrNoClocks, program, err)
+	}
+	defer file.Close()
+	for _, part := range file.Progs {
+		if part.Type == elf.PT_INTERP {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s is linked statically", ErrNoClocks, program)
+}
+
+func mapFile(name string, size int) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+}
+
+func unmap(mapped []byte) { syscall.Munmap(mapped) }

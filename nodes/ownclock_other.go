@@ -1,0 +1,15 @@
+//go:build !linux
+
+package nodes
+
+import (
+	"fmt"
+	"runtime"
+)
+
+func buildClock(string) (string, error)   { return "", preloads("") }
+func mapFile(string, int) ([]byte, error) { return nil, preloads("") }
+func unmap([]byte)                        {}
+func preloads(string) error {
+	return fmt.Errorf("%w on %s", ErrNoClocks, runtime.GOOS)
+}

@@ -1,0 +1,179 @@
+//go:build linux
+
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+)
+
+// needClocks skips a test where no redis-server can have a clock of its own; where CI is set it must.
+func needClocks(t testing.TB) {
+	t.Helper()
+	needServer(t)
+	if err := CanSetClocks(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// ownClocks starts n1 with a clock of its own.
+func ownClocks(t testing.TB, kinds ...Persistence) *Cluster {
+	t.Helper()
+	c, err := StartClusterWithClocks(t.Context(), []string{"n1"}, kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// The clock of a server shows what that of a simulated node would, whatever is done to it, and also when the server was down.
+func TestOwnClock(t *testing.T) {
+	t.Parallel()
+	needClocks(t)
+	steady(t, func(t testing.TB) {
+		c := ownClocks(t)
+		if err := c.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		var want clocks
+		for i, fault := range []string{
+			"", "jump n1 +1h", "jump n1 -3h", "drift n1 +300000ppm", "slew n1 +150ms over 200ms", "slew n1 -50ms over 100ms", "drift n1 -500000ppm",
+			"crash n1", "jump n1 +1m", "restart n1 empty", "drift n1 +0ppm",
+		} {
+			if fault != "" {
+				f, err := sim.ParseFault(fault)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = want.set(f, c.Now())
+				c.Inject(f)
+				c.Run()
+			}
+			if fault == "crash n1" || fault == "jump n1 +1m" {
+				continue
+			}
+			for range 3 {
+				before := c.Now()
+				shown, err := c.process("n1").node().server.client().Time(t.Context()).Result()
+				after := c.Now()
+				if err != nil {
+					t.Fatal(err)
+				}
+				const near = 5 * time.Millisecond // between the fault and what the test calls now
+				least, most := want.steady(before)+want.ahead(before)-near, want.steady(after)+want.ahead(after)+near
+				if at := shown.Sub(c.start); at < min(least, most) || at > max(least, most) {
+					t.Errorf("%d, after %q: it is %v by the clock of n1, want %v to %v", i, fault, at, least, most)
+				}
+				time.Sleep(60 * time.Millisecond)
+			}
+		}
+	})
+}
+
+// Ends that a client names as points in time, and the time that it asks for, are those of the server's clock. So is the end of a
+// key, whose fault is seen by the checker.
+func TestEndsByOwnClock(t *testing.T) {
+	t.Parallel()
+	needClocks(t)
+	steady(t, func(t testing.TB) {
+		c := ownClocks(t)
+		c1, err := c.Client("c1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		conn := realConnTo(t, c1, "n1")
+		inject(t, c, "jump n1 +1000s")
+		if count(c, sim.Bite, "jump n1 +1000s") != 0 {
+			t.Error("the jump bit, and no key has an end")
+		}
+		at := func(d time.Duration) string { return fmt.Sprint(c.start.Add(c.Now() + d).UnixMilli()) }
+		expect(t, conn, "SET over t PXAT "+at(990*time.Second), "+OK")
+		expect(t, conn, "EXISTS over", ":0")
+		expect(t, conn, "SET lock t NX PXAT "+at(1002*time.Second), "+OK")
+		if count(c, sim.Bite, "jump n1 +1000s") != 1 {
+			t.Error("the jump did not bite when a key got an end")
+		}
+		inject(t, c, "drift n1 +500000ppm")
+		set := c.Now()
+		var end sim.Event
+		for end.Op == "" && c.Now() < set+5*time.Second {
+			time.Sleep(time.Millisecond)
+			for _, e := range c.Events() {
+				if e.Op == sim.Expire && e.Key == "lock" {
+					end = e
+				}
+			}
+		}
+		expect(t, conn, "EXISTS lock", ":0")
+		if took := end.At - set; (took - 1333*time.Millisecond).Abs() > 20*time.Millisecond { // 2 s at 1.5 times the speed
+			t.Errorf("the key lived for %v: %+v", took, end)
+		}
+		if late := end.At + end.Wall - end.Until; late.Abs() > 20*time.Millisecond || end.Clock-end.At < 600*time.Millisecond {
+			t.Errorf("%v after its time: %+v", late, end)
+		}
+	})
+}
+
+// What becomes of keys is the same on a server whose clock jumps as on one whose keys do: see TestCrashRestartAndJump.
+func TestCrashRestartAndJumpOfClock(t *testing.T) {
+	t.Parallel()
+	needClocks(t)
+	steady(t, func(t testing.TB) {
+		c := ownClocks(t)
+		c1, err := c.Client("c1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		crashRestartAndJump(t, c, c1)
+	})
+}
+
+// Without replicas only; and why there is no clock is said.
+func TestCanSetClocks(t *testing.T) {
+	needClocks(t)
+	c, err := StartClusterWithClocks(t.Context(), []string{"n1", "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Group(RealGroup{Primary: "n1", Replicas: []string{"r1"}}); !errors.Is(err, ErrNoClocks) {
+		t.Errorf("replicas: %v", err)
+	}
+
+	path, err := findServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := "#!/bin/sh\nexec " + path + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "redis-server"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := os.Getenv("PATH")
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+before)
+	if err := CanSetClocks(); !errors.Is(err, ErrNoClocks) {
+		t.Errorf("a script: %v", err)
+	}
+	t.Setenv("PATH", before)
+	t.Setenv("CC", "false") // which is on the PATH, and compiles nothing
+	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, ErrNoClocks) {
+		t.Errorf("a compiler that fails: %v", err)
+	}
+	t.Setenv("CC", "no-compiler")
+	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, ErrNoClocks) {
+		t.Errorf("no compiler: %v", err)
+	}
+}
