@@ -39,6 +39,15 @@ bench: ## what simulated commands cost, as ratios, Redlock runs per second, and 
 fidelity: redis-server ## compare simulation and real servers, ten times each run, and renew docs/fidelity.md; half an hour
 	$(GO) test ./cmd/lockstep -run Fidelity -timeout 0 -args -fidelity 10
 
+.PHONY: soak
+soak: redis-server ## run the tests with real processes twenty times, to find one that depends on luck; over an hour
+	$(GO) test -count 20 -timeout 0 ./nodes
+	$(GO) test -count 20 -timeout 0 -run 'OnRedis|OnOwnServers|ClientClocks|OwnServer' ./scenarios ./cmd/lockstep
+
+.PHONY: oracles
+oracles: ## hold the checker to its slow oracles with 100,000 histories each; five minutes
+	$(GO) test ./checker -run Oracle -timeout 0 -rapid.checks 100000
+
 .PHONY: fuzz
 fuzz: ## fuzz the parsers and the plans of explorations, a minute each
 	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s -fuzzminimizetime 100x

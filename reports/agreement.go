@@ -84,7 +84,7 @@ func (a *Agreements) sum() string {
 	}
 	s := fmt.Sprintf("In %d of %d runs real servers agree with simulation every time: %d times of %d in all", whole, len(a.Rows), agree, done)
 	if unproved > 0 {
-		s += fmt.Sprintf(", and %d times nothing was proved", unproved)
+		s += fmt.Sprintf(", and in %d nothing was proved", unproved)
 	}
 	return s + fmt.Sprintf(". All operations of all clients came to the same end in %d.", alike)
 }

@@ -189,7 +189,7 @@ func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, err
 	stalls := 0
 	for try := 1; ; try++ {
 		o, err := onServers(ctx, s, run, j)
-		if errors.Is(err, nodes.ErrStalled) && j.Tries > 1 && stalls < stallsPerTry*j.Tries {
+		if errors.Is(err, nodes.ErrStalled) && stalls < stallsPerTry*max(j.Tries, 1) {
 			stalls++
 			try--
 			fmt.Fprintf(os.Stderr, "%s/%s on real servers, once more: %v\n", s.Name, run.ID(), err)
