@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -103,12 +104,12 @@ func (k *ownClock) close() {
 	}
 }
 
-// compiler is the C compiler's name.
-func compiler() string {
-	if cc := os.Getenv("CC"); cc != "" {
+// compiler is what starts the C compiler: "cc", or what CC says, which may be "ccache gcc".
+func compiler() []string {
+	if cc := strings.Fields(os.Getenv("CC")); len(cc) > 0 {
 		return cc
 	}
-	return "cc"
+	return []string{"cc"}
 }
 
 // CanSetClocks says why the redis-server processes of a [Cluster] cannot have clocks of their own ([ErrNoClocks]); nil if they can.
@@ -118,8 +119,8 @@ func CanSetClocks() error {
 	if err != nil {
 		return err
 	}
-	if _, err := exec.LookPath(compiler()); err != nil {
-		return fmt.Errorf("%w without a C compiler: %s is not on the PATH", ErrNoClocks, compiler())
+	if cc := compiler()[0]; exec.Command(cc).Err != nil {
+		return fmt.Errorf("%w without a C compiler: %s is not on the PATH", ErrNoClocks, cc)
 	}
 	return preloads(path)
 }

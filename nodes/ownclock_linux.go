@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"bytes"
 	"debug/elf"
 	_ "embed"
 	"fmt"
@@ -17,7 +18,8 @@ var clockSource string
 // buildClock compiles the library in a directory.
 func buildClock(dir string) (library string, err error) {
 	library = filepath.Join(dir, "clock.so")
-	cc := exec.Command(compiler(), "-shared", "-fPIC", "-O1", "-o", library, "-x", "c", "-")
+	args := append(compiler(), "-shared", "-fPIC", "-O1", "-o", library, "-x", "c", "-")
+	cc := exec.Command(args[0], args[1:]...)
 	cc.Stdin = strings.NewReader(clockSource)
 	if said, err := cc.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s: %w\n%s", ErrNoClocks, cc, err, said)
@@ -39,6 +41,18 @@ func preloads(program string) error {
 		}
 	}
 	return fmt.Errorf("%w: %s is linked statically", ErrNoClocks, program)
+}
+
+// loaded says why a process does not have this clock: a library that cannot be loaded is no error to it, but a line in its log.
+func (k *ownClock) loaded(pid int) error {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(maps, []byte("/"+filepath.Base(k.library)+"\n")) { // the way there may have been by links
+		return fmt.Errorf("%w: it has not loaded what %s made", ErrNoClocks, strings.Join(compiler(), " "))
+	}
+	return nil
 }
 
 func mapFile(name string, size int) ([]byte, error) {

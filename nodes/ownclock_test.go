@@ -168,6 +168,14 @@ func TestCanSetClocks(t *testing.T) {
 		t.Errorf("a script: %v", err)
 	}
 	t.Setenv("PATH", before)
+	clock, err := newOwnClock(filepath.Join(dir, "none.so"), filepath.Join(dir, "clock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clock.close()
+	if s, err := startServer(t.Context(), path, "", clock); !errors.Is(err, ErrNoClocks) {
+		t.Errorf("a library that cannot be loaded: %v, %v", s, err)
+	}
 	t.Setenv("CC", "false") // which is on the PATH, and compiles nothing
 	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, ErrNoClocks) {
 		t.Errorf("a compiler that fails: %v", err)

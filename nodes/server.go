@@ -367,7 +367,11 @@ func (s *Server) launch() error {
 		return fmt.Errorf("cannot start redis-server: %w", err)
 	}
 	s.cmd, s.exited, s.wanted = cmd, exited, wanted
-	if err := s.await(); err != nil {
+	err = s.await()
+	if err == nil && s.clock != nil {
+		err = s.clock.loaded(cmd.Process.Pid)
+	}
+	if err != nil {
 		s.kill()
 		return err
 	}

@@ -52,11 +52,7 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 	if r.Resource == Counter {
 		servers = append(servers, resourceName)
 	}
-	start := nodes.StartCluster
-	if r.ownClocks() {
-		start = nodes.StartClusterWithClocks
-	}
-	c, err := start(ctx, servers, r.disks()...)
+	c, err := r.start(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +66,20 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 		return nil, err
 	}
 	return judge(s, r, &sim.History{Meta: r.meta(s, OnReal, j.Seed), Events: c.Events()}), nil
+}
+
+// start starts the servers of a resolved run, with clocks of their own where it sets one.
+func (r Section) start(ctx context.Context, servers []string) (*nodes.Cluster, error) {
+	if r.ownClocks() {
+		c, err := nodes.StartClusterWithClocks(ctx, servers, r.disks()...)
+		switch {
+		case !errors.Is(err, nodes.ErrNoClocks):
+			return c, err
+		case !r.onlyJumps():
+			return nil, fmt.Errorf("%w: %w", nodes.ErrSimOnly, err)
+		}
+	}
+	return nodes.StartCluster(ctx, servers, r.disks()...)
 }
 
 // real returns a run as it is on real servers.
@@ -316,6 +326,14 @@ func (r Section) clockFault(step Step) bool {
 		return r.isServer(f.Process)
 	}
 	return false
+}
+
+// onlyJumps says whether what is done to the clocks of the servers can be done to their keys as well.
+func (r Section) onlyJumps() bool {
+	return !slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool {
+		_, jump := faultOf(step).(sim.Jump)
+		return r.clockFault(step) && !jump
+	})
 }
 
 // ownClocks says whether the servers of a resolved run have clocks of their own: where one is set, and where they can. Else a jump

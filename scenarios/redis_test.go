@@ -621,3 +621,19 @@ func TestChancy(t *testing.T) {
 		}
 	}
 }
+
+// Where a library cannot be loaded, or compiled after all, the clock of a node jumps by its keys, and does not drift.
+func TestJumpWithoutLibraryOnRedis(t *testing.T) {
+	workers := reality(t)
+	t.Setenv("CC", "false") // is on the PATH, and compiles nothing
+	s, r := find(t, "clock-jump/redlock")
+	o := really(t, workers, Case{Scenario: s, Run: r, Tries: tries})
+	if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
+		t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
+	}
+	s, r = find(t, "clock-drift/redlock/far")
+	const want = "sim only: redis-server cannot be given a clock of its own"
+	if o := really(t, workers, Case{Scenario: s, Run: r}); o.Result.Verdict != checker.Inconclusive || !strings.Contains(strings.Join(o.Result.Unmet, "; "), want) {
+		t.Errorf("%s: %q, want %q", o.Result.Verdict, o.Result.Unmet, want)
+	}
+}
