@@ -92,7 +92,7 @@ client c1
   sleep 2s
   release
 
--- ours nodes=1 --
+-- ours nodes=1 replicas=1 --
 nemesis
   at 1s drift n1 +500ppm
 `

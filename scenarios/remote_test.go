@@ -240,7 +240,8 @@ func TestOnOwnServersRefuses(t *testing.T) {
 		{"crash resource", "nodes=1 resource=counter", "crash resource" + instead},
 		{"pause c1 1s", "nodes=1 persistence=none", "persistence=none" + instead},
 		{"pause c1 1s", "nodes=3", "too few servers: it has 3 lock nodes, and --on names 2 servers"},
-		{"drift n1 +5ppm", "nodes=1", "sim only: drift n1 +5ppm"},
+		{"drift n1 +5ppm", "nodes=1", "drift n1 +5ppm" + instead},
+		{"jump resource +1s", "nodes=1", "sim only: jump resource +1s"},
 	} {
 		s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single "+c.header+" --\n"))
 		if err != nil {
