@@ -114,7 +114,7 @@ func Claims() []Claim {
 		},
 		{
 			"6", "A lock on a primary with replicas can be handed out twice.",
-			[]Voice{redisIO("Why Failover-based Implementations Are Not Enough"), antirez, reader("000_d5a3169f29a5fb5d.txt, section 6"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			[]Voice{redisIO("Why Failover-based Implementations Are Not Enough"), antirez, kleppmann("What are you using that lock for?"), reader("000_d5a3169f29a5fb5d.txt, section 6"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
 			[]Evidence{
 				breaks("failover-lag/single", checker.LeaseExclusion, checker.DurableNodes),
 				keeps("failover-lag/single/replicated", checker.LeaseExclusion),
