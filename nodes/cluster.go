@@ -48,6 +48,7 @@ type process struct {
 	pauseID int           // the fault that paused it
 	crashed bool
 	crashes int
+	revived bool          // it has crashed, and is about to be there again
 	ahead   time.Duration // how far its wall clock is ahead, if it is a server without a clock of its own
 	clocks  *clocks       // of a server that has one; nil: none
 }
@@ -94,7 +95,7 @@ func startServers(ctx context.Context, ownClocks bool, names []string, kinds []P
 	}
 	library := ""
 	if ownClocks {
-		if library, err = buildClock(c.dir); err != nil {
+		if library, err = buildClock(c.ctx, c.dir); err != nil {
 			c.Close()
 			return nil, err
 		}

@@ -233,14 +233,15 @@ func (c *Cluster) revives(f sim.Fault) bool {
 		return false
 	}
 	p := c.process(r.Process)
-	return p.crashed && p.proxy != nil
+	return p.crashed && !p.revived && p.proxy != nil
 }
 
 // restart returns at once; the server takes its time.
 func (c *Cluster) restart(p *process, empty bool, id int) func() {
-	if !p.crashed || p.proxy == nil {
+	if !p.crashed || p.revived || p.proxy == nil {
 		return nil
 	}
+	p.revived = true
 	c.agenda.begin()
 	return func() {
 		c.work.Go(func() {
@@ -268,6 +269,7 @@ func (c *Cluster) revive(p *process, empty bool, id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.bite(id)
+	p.revived = false
 	if p.crashes == crashes {
 		p.crashed = false
 		c.changed.Broadcast()
@@ -330,7 +332,7 @@ func (c *Cluster) Restore() {
 				acts.Go(act)
 			}
 		}
-		if p.crashed && p.proxy != nil {
+		if p.crashed && !p.revived && p.proxy != nil {
 			acts.Go(func() { c.revive(p, false, 0) })
 		}
 	}

@@ -1,13 +1,14 @@
 package nodes
 
 import (
-	"bytes"
+	"context"
 	"debug/elf"
 	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -16,10 +17,13 @@ import (
 var clockSource string
 
 // buildClock compiles the library in a directory.
-func buildClock(dir string) (library string, err error) {
+func buildClock(ctx context.Context, dir string) (library string, err error) {
 	library = filepath.Join(dir, "clock.so")
 	args := append(compiler(), "-shared", "-fPIC", "-O1", "-o", library, "-x", "c", "-")
-	cc := exec.Command(args[0], args[1:]...)
+	cc := exec.CommandContext(ctx, args[0], args[1:]...)
+	tether(cc)
+	runtime.LockOSThread() // with which it would die
+	defer runtime.UnlockOSThread()
 	cc.Stdin = strings.NewReader(clockSource)
 	if said, err := cc.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s: %w\n%s", ErrNoClocks, cc, err, said)
@@ -32,7 +36,7 @@ func buildClock(dir string) (library string, err error) {
 func preloads(program string) error {
 	file, err := elf.Open(program)
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrNoClocks, program, err)
+		return fmt.Errorf("%w: %s is no program that is linked dynamically; a script may not hand a library on", ErrNoClocks, program)
 	}
 	defer file.Close()
 	for _, part := range file.Progs {
@@ -49,10 +53,13 @@ func (k *ownClock) loaded(pid int) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Contains(maps, []byte("/"+filepath.Base(k.library)+"\n")) { // the way there may have been by links
-		return fmt.Errorf("%w: it has not loaded what %s made", ErrNoClocks, strings.Join(compiler(), " "))
+	for line := range strings.Lines(string(maps)) {
+		// The way there may have been by links. Where no file may be run, the part is missing that can be.
+		if strings.HasSuffix(line, "/"+filepath.Base(k.library)+"\n") && strings.Contains(line, " r-xp ") {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("%w: it has not loaded what %s made; is %s mounted noexec?", ErrNoClocks, strings.Join(compiler(), " "), filepath.Dir(k.library))
 }
 
 func mapFile(name string, size int) ([]byte, error) {

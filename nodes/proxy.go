@@ -72,6 +72,9 @@ func (p *Proxy) listenFor(client *Client, to func() *Proxy) (addr string, err er
 		for {
 			conn, err := l.Accept()
 			if err != nil {
+				if !errors.Is(err, net.ErrClosed) { // too many open files
+					c.fail(fmt.Errorf("%s: %w", p.name, err))
+				}
 				return
 			}
 			to().accept(client, conn.(*net.TCPConn))

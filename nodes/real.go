@@ -162,8 +162,8 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 		return nil, nil // redis-server ignores it, too
 	}
 	word := strings.ToUpper(m.cmd[0])
-	if pushes(word) {
-		return []byte("-ERR " + word + " is a command of redis-server that Lockstep cannot follow: its replies come unasked or late\r\n"), nil
+	if pushes(word) || word == "CLIENT" && len(m.cmd) > 1 && strings.EqualFold(m.cmd[1], "REPLY") {
+		return []byte("-ERR " + word + " is a command of redis-server that Lockstep cannot follow: its replies come unasked or late, or not at all\r\n"), nil
 	}
 	n.expire()
 	n.relay, n.request = r, m
@@ -207,7 +207,7 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 func pushes(word string) bool {
 	switch word {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC",
-		"BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZMPOP", "BZPOPMIN", "BZPOPMAX", "XREAD", "XREADGROUP":
+		"BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZMPOP", "BZPOPMIN", "BZPOPMAX", "XREAD", "XREADGROUP", "WAITAOF":
 		return true
 	}
 	return false

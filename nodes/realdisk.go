@@ -73,6 +73,9 @@ func (d *realDisk) look(at int64) error {
 	if err != nil {
 		return err
 	}
+	for due := d.next(); due != 0 && due <= at; due = d.next() { // before what was written just now
+		d.cron(due, nil)
+	}
 	if len(tail) > 0 {
 		d.log = append(d.log, tail...)
 		d.due = d.everysec()

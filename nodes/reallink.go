@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -45,6 +46,9 @@ func (g *realGroup) listen(to *process) (*door, error) {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
+				if !errors.Is(err, net.ErrClosed) { // too many open files
+					g.c.fail(fmt.Errorf("%s: %w", to.name, err))
+				}
 				return
 			}
 			d.accept(conn.(*net.TCPConn))

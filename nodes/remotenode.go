@@ -42,6 +42,7 @@ func Borrow(ctx context.Context, names []string, servers Remotes, prefix string)
 	context.AfterFunc(l.ctx, l.halt)
 	l.start = time.Now()
 	l.work.Go(l.agenda.run)
+	l.work.Go(l.watchForStalls)
 	return l, nil
 }
 
@@ -152,14 +153,18 @@ func (n *remoteNode) serve(r *relay, m *message) (reply []byte, err error) {
 	limit := time.NewTimer(remoteLimit)
 	defer limit.Stop()
 	var text string
-	select {
-	case answer, ok := <-d.answers:
-		if !ok {
-			return nil, n.remote.plight(fmt.Errorf("no reply to %s: %w", word, bare(d.err)))
+	n.timed(word, func() {
+		select {
+		case answer, ok := <-d.answers:
+			if text = answer; !ok {
+				err = fmt.Errorf("no reply to %s: %w", word, bare(d.err))
+			}
+		case <-limit.C:
+			err = fmt.Errorf("no reply to %s within %v", word, remoteLimit)
 		}
-		text = answer
-	case <-limit.C:
-		return nil, n.remote.plight(fmt.Errorf("no reply to %s within %v", word, remoteLimit))
+	})
+	if err != nil {
+		return nil, n.remote.plight(err)
 	}
 	if err := n.look(&Change{By: r.client.name, NX: takesNX(m.cmd), Command: word}); err != nil {
 		return nil, err

@@ -386,9 +386,23 @@ func (s *Server) launch() error {
 		s.kill()
 		return s.lastWords(fmt.Errorf("redis-server does not answer: %w", err))
 	}
+	// A process that only waits for the server could be stopped and killed, and the server would go on.
+	info := serverPID.FindStringSubmatch(s.control.Info(ctx, "server").Val())
+	if info == nil || info[1] != strconv.Itoa(cmd.Process.Pid) {
+		if info != nil {
+			pid, _ := strconv.Atoi(info[1])
+			if other, err := os.FindProcess(pid); err == nil {
+				other.Kill()
+			}
+		}
+		s.kill()
+		return fmt.Errorf("%s is not redis-server but starts it in a process of its own: if it is a script, write exec before the command", s.path)
+	}
 	wanted.Store(true)
 	return nil
 }
+
+var serverPID = regexp.MustCompile(`process_id:(\d+)`)
 
 // bereft tells whoever wants to know that the process has ended.
 func (s *Server) bereft() {

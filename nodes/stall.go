@@ -10,6 +10,15 @@ import (
 // the lock: nobody would get it in time.
 var ErrStalled = errors.New("the machine was too busy")
 
+// A StallError is an [ErrStalled] that says when it began: what happened before that did happen.
+type StallError struct {
+	From time.Duration // since the start of the run
+	What string
+}
+
+func (e *StallError) Error() string { return ErrStalled.Error() + ": " + e.What }
+func (e *StallError) Unwrap() error { return ErrStalled }
+
 // stall is how long nothing may go on. A busy machine makes everybody wait a little; the checker allows two seconds for that.
 const stall = time.Second
 
@@ -26,7 +35,7 @@ func (c *Cluster) watchForStalls() {
 		case <-time.After(stallPoll):
 		}
 		if late := time.Since(start) - stallPoll; late > stall {
-			c.fail(fmt.Errorf("%w: everything stood still for %v", ErrStalled, late.Round(time.Millisecond)))
+			c.fail(&StallError{start.Sub(c.start), fmt.Sprintf("everything stood still for %v", late.Round(time.Millisecond))})
 		}
 	}
 }
@@ -61,7 +70,7 @@ func (p *Client) stood(l lateness) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p.open && !p.paused && !p.crashed && p.resumed < l.From {
-		c.fail(fmt.Errorf("%w: %s stood still for %v, from %v on", ErrStalled, p.name, l.For.Round(time.Millisecond), l.From.Round(time.Millisecond)))
+		c.fail(&StallError{l.From, fmt.Sprintf("%s stood still for %v, from %v on", p.name, l.For.Round(time.Millisecond), l.From.Round(time.Millisecond))})
 	}
 }
 
@@ -77,6 +86,6 @@ func (n *realNode) timed(word string, f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if took > stall && word != "WAIT" && !paused && p.pauses == pauses && !p.crashed {
-		c.fail(fmt.Errorf("%w: %s took %v to answer %s", ErrStalled, n.name, took.Round(time.Millisecond), word))
+		c.fail(&StallError{start.Sub(c.start), fmt.Sprintf("%s took %v to answer %s", n.name, took.Round(time.Millisecond), word)})
 	}
 }

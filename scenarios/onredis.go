@@ -19,8 +19,8 @@ import (
 //
 // Real time also passes while the machine does something else. A run that proves nothing for that reason, or in which nothing
 // was violated where the lock that yours is like has a violation, is done again, four times at most, and more often if a process
-// stood still. So is one in which a client was not served in time and nothing but slow replies need be the reason: a probe that
-// was granted nodes and no lease, an acquire that failed while a minority was down. Any other violation is final. A run that
+// stood still. So is one whose probe was granted nodes and no lease though no keys of others stood in its way: slow replies can do
+// that. Any other violation is final, also one before the machine stood still. A run that
 // passes may still have been lucky, and no seed brings it back: what simulation says is about all that can happen at that
 // moment, what a real run says is about what did.
 func OnRedis() Option { return option("OnRedis", func(o *options) { o.on = OnReal }) }

@@ -63,9 +63,30 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 		}
 	}
 	if err := r.onCluster(c, j, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
+		if o := r.upTo(err, s, c.Events(), j.Seed); o != nil {
+			return o, nil
+		}
 		return nil, err
 	}
 	return judge(s, r, &sim.History{Meta: r.meta(s, OnReal, j.Seed), Events: c.Events()}), nil
+}
+
+// upTo judges what happened before the machine stood still, if that is why a run has ended. It returns nil unless there is a
+// violation that should not be: such a one is final, and the rest of the run says nothing.
+func (r Section) upTo(err error, s *Scenario, events []sim.Event, seed uint64) *Outcome {
+	var stall *nodes.StallError
+	if !errors.As(err, &stall) {
+		return nil
+	}
+	before := slices.DeleteFunc(slices.Clone(events), func(e sim.Event) bool { return e.At >= stall.From })
+	o := judge(s, r, &sim.History{Meta: r.meta(s, OnReal, seed), Events: before})
+	for _, p := range []checker.Property{checker.LeaseExclusion, checker.ResourceExclusion, checker.OwnerOnly, checker.Tokens} {
+		if o.Result.Status(p) == checker.Violated && r.Expected(p) != checker.Violated {
+			o.Result.Unmet = append(o.Result.Unmet, err.Error())
+			return o
+		}
+	}
+	return nil
 }
 
 // start starts the servers of a resolved run, with clocks of their own where it sets one.
@@ -215,8 +236,8 @@ func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, err
 
 // chancy says whether a run on real servers deserves another try. A busy machine can keep it from the states that it must
 // reach, since Redlock gives a node 50 ms and no more; then it proves nothing. It can also keep the second client from getting
-// what it should not get; then the lock was lucky. A violation that should not be is final, unless all that it says is that
-// replies did not come in time, and so is a process that ended.
+// what it should not get; then the lock was lucky. A violation that should not be is final, and so is a process that ended; all but
+// that of a probe that was not served in time.
 func (o *Outcome) chancy() bool {
 	if o.Report != nil {
 		return false
@@ -233,13 +254,44 @@ func (o *Outcome) chancy() bool {
 	return late || o.Result.Verdict == checker.Inconclusive || o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
 }
 
-// lateness says whether slow replies, and nothing else, can be why p was violated: a client that was not served in time although
-// a minority was down, or a probe that got keys, so that none stood in its way there, and not a lease.
+// lateness says whether slow replies, and nothing else, can be why p was violated: the probe got keys and no lease, and when it
+// was refused for the last time, a majority of the nodes had no key of anybody else.
 func (o *Outcome) lateness(p checker.Property) bool {
-	return p == checker.FaultTolerance ||
-		p == checker.DeadlockFreedom && slices.ContainsFunc(o.History.Events, func(e sim.Event) bool {
-			return e.Kind == sim.State && e.Op == sim.Set && sim.Client(e.Lease) == probeName
-		})
+	if p != checker.DeadlockFreedom {
+		return false
+	}
+	m := o.History.Meta
+	got, taken := false, map[string]map[string]bool{} // by node, the keys that are not the probe's
+	for _, node := range m.Nodes {
+		taken[node] = map[string]bool{}
+	}
+	blocked := func() (n int) {
+		for _, keys := range taken {
+			if len(keys) > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	late := false
+	for _, e := range o.History.Events {
+		keys := taken[e.Process]
+		switch {
+		case e.Kind == sim.Fail && e.Op == sim.Acquire && e.Process == probeName:
+			late = len(m.Nodes)-blocked() >= m.Quorum()
+		case e.Kind != sim.State || keys == nil:
+		case e.Op == sim.Set || e.Op == sim.Over || e.Op == sim.Retime:
+			if sim.Client(e.Lease) == probeName {
+				got = true
+				delete(keys, e.Key)
+				continue
+			}
+			keys[e.Key] = true
+		case e.Op == sim.Delete || e.Op == sim.Expire || e.Op == sim.Lose:
+			delete(keys, e.Key)
+		}
+	}
+	return got && late
 }
 
 // CheckRedis says why [onServers] would refuse a run at a speed; nil if it would not.

@@ -596,28 +596,74 @@ must c1 acquires
 
 // What slow replies can do by themselves is tried again on real servers; what they cannot is not.
 func TestChancy(t *testing.T) {
-	const probed = "probe#1"
+	set := func(node, lease string) sim.Event {
+		return sim.Event{Kind: sim.State, Op: sim.Set, Process: node, Key: "lock", Lease: lease}
+	}
+	gone := func(node string) sim.Event {
+		return sim.Event{Kind: sim.State, Op: sim.Delete, Process: node, Key: "lock"}
+	}
+	refused := sim.Event{Kind: sim.Fail, Op: sim.Acquire, Process: probeName}
 	for name, c := range map[string]struct {
 		violated checker.Property
-		label    string // of the lease for which a node set a key
+		events   []sim.Event
 		chancy   bool
 	}{
-		"two hold the lock":                        {checker.LeaseExclusion, probed, false},
-		"a key stands in the way of the probe":     {checker.DeadlockFreedom, "c1#1", false},
-		"the probe got keys, and was not served":   {checker.DeadlockFreedom, probed, true},
-		"a minority was down, and nobody got it":   {checker.FaultTolerance, "c1#1", true},
-		"nothing is violated that should not be":   {"", "c1#1", false},
-		"somebody deleted what belongs to another": {checker.OwnerOnly, probed, false},
+		"two hold the lock":                       {checker.LeaseExclusion, []sim.Event{set("n1", "probe#1"), refused}, false},
+		"the keys of another stand on a majority": {checker.DeadlockFreedom, []sim.Event{set("n1", "c1#1"), set("n2", "c1#1"), set("n3", "probe#1"), refused}, false},
+		"they did before":                         {checker.DeadlockFreedom, []sim.Event{set("n1", "c1#1"), set("n2", "c1#1"), set("n3", "probe#1"), refused, gone("n2"), refused}, true},
+		"no node granted the probe anything":      {checker.DeadlockFreedom, []sim.Event{refused}, false},
+		"the probe got keys, and no lease":        {checker.DeadlockFreedom, []sim.Event{set("n1", "probe#1"), refused}, true},
+		"a minority was down, nobody got it":      {checker.FaultTolerance, []sim.Event{refused}, false},
+		"nothing is violated":                     {"", nil, false},
 	} {
 		o := &Outcome{
 			Run: Section{Lock: "redlock"}, Result: checker.Result{Verdict: checker.Safe},
-			History: &sim.History{Events: []sim.Event{{Kind: sim.State, Op: sim.Set, Process: "n1", Lease: c.label}}},
+			History: &sim.History{Meta: sim.Meta{Nodes: []string{"n1", "n2", "n3"}}, Events: c.events},
 		}
 		if c.violated != "" {
 			o.Result = checker.Result{Verdict: checker.Unsafe, Statuses: []checker.PropertyStatus{{Property: c.violated, Status: checker.Violated}}}
 		}
 		if got := o.chancy(); got != c.chancy {
 			t.Errorf("%s: tried again: %v", name, got)
+		}
+	}
+}
+
+// What was violated before the machine stood still was violated; what came afterwards says nothing.
+func TestViolationBeforeAStall(t *testing.T) {
+	s, r := find(t, "pause-after-acquire/single")
+	var o *Outcome
+	if err := sim.Bubble(func() {
+		resolved := s.Resolve(r)
+		build, err := clients.Find(r.Lock)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		o = judge(s, resolved, simulate(nil, s, resolved, build, 1))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	violated := s.Resolve(r)
+	safe := violated
+	safe.Expect = nil
+	late := o.History.Events[len(o.History.Events)-1].At
+	for name, c := range map[string]struct {
+		run  Section
+		err  error
+		want bool
+	}{
+		"it was to be violated":       {violated, &nodes.StallError{From: late}, false},
+		"it was not":                  {safe, &nodes.StallError{From: late}, true},
+		"nothing had happened":        {safe, &nodes.StallError{From: time.Second}, false},
+		"it ended for another reason": {safe, errors.New("no"), false},
+	} {
+		got := c.run.upTo(c.err, s, o.History.Events, 1)
+		if (got != nil) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if got != nil && (got.chancy() || !strings.Contains(strings.Join(got.Result.Unmet, ""), "too busy")) {
+			t.Errorf("%s: it would be tried again: %q", name, got.Result.Unmet)
 		}
 	}
 }

@@ -246,6 +246,9 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 		Workers: f.atOnce(),
 		Limit:   f.limit,
 	}
+	if f.on == scenarios.OnReal {
+		s.Output = c.ErrOrStderr() // what is done again, and why
+	}
 	bar := progress(c.ErrOrStderr(), len(cases))
 	outcomes := make([]*scenarios.Outcome, len(cases))
 	err = scenarios.RunAll(c.Context(), s, cases, func(i int, o *scenarios.Outcome) {
