@@ -449,6 +449,9 @@ func TestCommandsThatCannotBeFollowed(t *testing.T) {
 	if a.send("SUBSCRIBE", "x"); !strings.Contains(a.reply(later), "Lockstep cannot follow") {
 		t.Error("SUBSCRIBE is let through")
 	}
+	if a.send("CLIENT", "REPLY", "OFF"); !strings.Contains(a.reply(later), "Lockstep cannot follow") { // nobody would be served any more
+		t.Error("CLIENT REPLY is let through")
+	}
 	if a.send("PING"); a.reply(later) != "+PONG" {
 		t.Error("the connection is of no use any more")
 	}

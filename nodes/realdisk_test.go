@@ -61,6 +61,32 @@ func TestRealDisk(t *testing.T) {
 	}
 }
 
+// Nobody looks at the log when an fsync is due, but when the next command comes; what that has written was not synced then.
+func TestLateLookAtLog(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	d := realDisk{disk: disk{kind: AOFEverysec}, file: file}
+	d.start(0)
+	for _, w := range []struct {
+		at   int64
+		text string
+	}{{2000, "at once,"}, {2001, "at three,"}, {3500, "at four"}} {
+		if _, err := file.WriteString(w.text); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.look(w.at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.exit = PowerLost
+	if left, everything := d.survives(); everything || string(left) != "at once,at three," {
+		t.Errorf("what was synced is %q, everything: %v", left, everything)
+	}
+}
+
 func keysSeen(n *realNode) func(yield func(string) bool) {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()

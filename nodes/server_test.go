@@ -300,3 +300,26 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("got %+v, want %+v", keys, want)
 	}
 }
+
+// A script that starts redis-server and waits for it would be killed, stopped and resumed in its place.
+func TestServerBehindAScript(t *testing.T) {
+	needServer(t)
+	path, err := findServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	for script, want := range map[string]string{path + ` "$@"; true`: "write exec before the command", "exec " + path + ` "$@"`: ""} {
+		if err := os.WriteFile(filepath.Join(dir, "redis-server"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		s, err := StartServer(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", script, err, want)
+		}
+		if err == nil {
+			s.Stop()
+		}
+	}
+}
