@@ -36,7 +36,7 @@ bench: ## what simulated commands cost, as ratios, Redlock runs per second, and 
 	$(GO) test ./cmd/lockstep -run '^$$' -bench . -benchtime 3x
 
 .PHONY: fidelity
-fidelity: redis-server ## compare simulation and real servers, ten times each run, and renew docs/fidelity.md; half an hour
+fidelity: redis-server ## compare simulation and real servers, ten times each run, and renew docs/fidelity.md; an hour
 	$(GO) test ./cmd/lockstep -run Fidelity -timeout 0 -args -fidelity 10
 
 .PHONY: soak

@@ -26,28 +26,36 @@ var (
 	simOnlyRow   = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+/[a-z0-9/-]+) \| ([^|]+) \|$`)
 )
 
-// docs/fidelity.md has every run of the catalogue: with how it came out on real servers, or why it exists in simulation only.
-// What was judged otherwise is explained there; why something proves nothing, the program says.
-func TestFidelityPage(t *testing.T) {
+// fidelityParts is the page: what is made, and what stands before and after it.
+func fidelityParts(t *testing.T) (before, table, after string) {
+	t.Helper()
 	data, err := os.ReadFile(fidelityPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok := strings.Cut(string(data), fidelityBegin)
-	table, after, ended := strings.Cut(rest, fidelityEnd)
-	if !ok || !ended {
+	before, rest, begins := strings.Cut(string(data), fidelityBegin)
+	table, after, ends := strings.Cut(rest, fidelityEnd)
+	if !begins || !ends {
 		t.Fatalf("%s has no lines %q and %q, between which the table stands", fidelityPage, fidelityBegin, fidelityEnd)
 	}
+	return before, table, after
+}
+
+// docs/fidelity.md has every run of the catalogue: with how it came out on real servers, or why it exists in simulation only.
+// What was judged otherwise is explained there; why something proves nothing, the program says.
+func TestFidelityPage(t *testing.T) {
 	if *fidelity > 0 {
 		out, code := program(t, "matrix", "--on", "both", "--repeat", fmt.Sprint(*fidelity), "--markdown")
 		if code == exitInput {
 			t.Fatalf("exit status %d\n%s", code, out)
 		}
+		before, _, after := fidelityParts(t) // only now: it took an hour, and somebody may have written meanwhile
 		if err := os.WriteFile(fidelityPage, []byte(before+fidelityBegin+out+fidelityEnd+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
+	before, table, after := fidelityParts(t)
 	real, only := map[string][]string{}, map[string]string{}
 	for _, m := range agreementRow.FindAllStringSubmatch(table, -1) {
 		real[m[1]] = m[2:]
