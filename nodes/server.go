@@ -382,18 +382,16 @@ func (s *Server) launch() error {
 	})
 	ctx, cancel := context.WithTimeout(s.ctx, startLimit)
 	defer cancel()
-	if err := s.control.Ping(ctx).Err(); err != nil {
+	info, err := s.control.Info(ctx, "server").Result()
+	if err != nil {
 		s.kill()
 		return s.lastWords(fmt.Errorf("redis-server does not answer: %w", err))
 	}
 	// A process that only waits for the server could be stopped and killed, and the server would go on.
-	info := serverPID.FindStringSubmatch(s.control.Info(ctx, "server").Val())
-	if info == nil || info[1] != strconv.Itoa(cmd.Process.Pid) {
-		if info != nil {
-			pid, _ := strconv.Atoi(info[1])
-			if other, err := os.FindProcess(pid); err == nil {
-				other.Kill()
-			}
+	if pid := serverPID.FindStringSubmatch(info); pid != nil && pid[1] != strconv.Itoa(cmd.Process.Pid) {
+		n, _ := strconv.Atoi(pid[1])
+		if server, err := os.FindProcess(n); err == nil {
+			server.Kill()
 		}
 		s.kill()
 		return fmt.Errorf("%s is not redis-server but starts it in a process of its own: if it is a script, write exec before the command", s.path)
