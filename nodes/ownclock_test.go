@@ -25,15 +25,19 @@ func needClocks(t testing.TB) {
 	}
 }
 
-// ownClocks starts n1 with a clock of its own.
-func ownClocks(t testing.TB, kinds ...Persistence) *Cluster {
+// ownClocks starts n1 with a clock of its own, and a client.
+func ownClocks(t testing.TB) (*Cluster, *Client) {
 	t.Helper()
-	c, err := StartClusterWithClocks(t.Context(), []string{"n1"}, kinds...)
+	c, err := StartClusterWithClocks(t.Context(), []string{"n1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c
+	c1, err := c.Client("c1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, c1
 }
 
 // The clock of a server shows what that of a simulated node would, whatever is done to it, and also when the server was down.
@@ -41,7 +45,7 @@ func TestOwnClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
 	steady(t, func(t testing.TB) {
-		c := ownClocks(t)
+		c, _ := ownClocks(t)
 		if err := c.Begin(); err != nil {
 			t.Fatal(err)
 		}
@@ -86,11 +90,7 @@ func TestEndsByOwnClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
 	steady(t, func(t testing.TB) {
-		c := ownClocks(t)
-		c1, err := c.Client("c1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, c1 := ownClocks(t)
 		if err := c.Begin(); err != nil {
 			t.Fatal(err)
 		}
@@ -132,11 +132,7 @@ func TestCrashRestartAndJumpOfClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
 	steady(t, func(t testing.TB) {
-		c := ownClocks(t)
-		c1, err := c.Client("c1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, c1 := ownClocks(t)
 		crashRestartAndJump(t, c, c1)
 	})
 }
@@ -175,6 +171,19 @@ func TestCanSetClocks(t *testing.T) {
 	defer clock.close()
 	if s, err := startServer(t.Context(), path, "", clock); !errors.Is(err, ErrNoClocks) {
 		t.Errorf("a library that cannot be loaded: %v, %v", s, err)
+	}
+	// Mounted noexec, the library is mapped to be read, and not to be run.
+	file := filepath.Join(dir, "read.so")
+	if err := os.WriteFile(file, make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mapped, err := mapFile(file, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unmap(mapped)
+	if err := (&ownClock{library: file}).loaded(os.Getpid()); !errors.Is(err, ErrNoClocks) {
+		t.Errorf("a library that is only read: %v", err)
 	}
 	t.Setenv("CC", "false") // which is on the PATH, and compiles nothing
 	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, ErrNoClocks) {

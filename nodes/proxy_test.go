@@ -441,6 +441,27 @@ func crashRestartAndJump(t testing.TB, c *Cluster, c1 *Client) {
 	}
 }
 
+// A server that is about to be there again is not restarted once more: the second restart does not bite, and takes nothing.
+func TestTwoRestartsAtOnce(t *testing.T) {
+	t.Parallel()
+	c, c1, _ := startCluster(t)
+	a := ask(t, c1)
+	if a.send("SET", "lock", "a-token-of-client-1"); a.reply(later) != "+OK" {
+		t.Fatal("not set")
+	}
+	inject(t, c, "crash n1")
+	inject(t, c, "restart n1")
+	inject(t, c, "restart n1 empty")
+	c.Run()
+	a = ask(t, c1)
+	if a.send("EXISTS", "lock"); a.reply(later) != ":1" {
+		t.Error("the second restart emptied the node")
+	}
+	if n := count(c, sim.Bite, "restart n1 empty"); n != 0 {
+		t.Errorf("the second restart bit %d times", n)
+	}
+}
+
 // Commands whose replies come unasked would put requests and replies out of step.
 func TestCommandsThatCannotBeFollowed(t *testing.T) {
 	t.Parallel()
