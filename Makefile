@@ -2,6 +2,7 @@
 
 GO ?= go
 OUT ?= out
+FUZZTIME ?= 60s
 BIN := $(OUT)/lockstep
 
 .PHONY: help
@@ -11,7 +12,11 @@ help: ## list what there is to do
 .PHONY: demo
 demo: build ## run the catalogue in simulation, print the table, write timelines to out/timelines
 	$(BIN) run --out $(OUT)/timelines
-	@echo "timelines: $(OUT)/timelines/SCENARIO/LOCK.{txt,svg,png}, and .html to step through"
+	@echo
+	@echo "What to try next:"
+	@echo "  $(BIN) serve $(OUT)/timelines                 # these runs in a browser, to step through"
+	@echo "  $(BIN) show pause-after-acquire/redlock   # one of them: its story, and why it is UNSAFE"
+	@echo "  $(BIN) matrix                             # what the libraries survive"
 
 .PHONY: build
 build: ## build the program: out/lockstep
@@ -49,10 +54,10 @@ oracles: ## hold the checker to its slow oracles with 100,000 histories each; fi
 	$(GO) test ./checker -run Oracle -timeout 0 -rapid.checks 100000
 
 .PHONY: fuzz
-fuzz: ## fuzz the parsers and the plans of explorations, a minute each
-	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 60s -fuzzminimizetime 100x
-	$(GO) test ./scenarios -run '^$$' -fuzz '^FuzzPlan$$' -fuzztime 60s -fuzzminimizetime 100x
-	$(GO) test ./sim -run '^$$' -fuzz '^FuzzParseFault$$' -fuzztime 60s -fuzzminimizetime 100x
+fuzz: ## fuzz every fuzz target, a minute each
+	@grep -roE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | sort | while IFS=: read -r file func; do \
+	  echo "$$file: $${func#func }"; \
+	  $(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x </dev/null || exit; done
 
 .PHONY: golden
 golden: ## renew the timelines in the catalogue; read the diff before you commit it

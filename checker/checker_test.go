@@ -195,7 +195,7 @@ func TestCheckSurvivesGarbage(t *testing.T) {
 		exercise(t, h, musts)
 		sound[wellFormed(h) == nil]++
 	})
-	if sound[true] == 0 {
+	if sound[true] == 0 && !testing.Short() { // which draws twenty, and about one in six is sound
 		t.Error("no history got past the first look")
 	}
 }
@@ -234,9 +234,19 @@ func FuzzCheck(f *testing.F) {
 {"at":1,"clock":9223372036854775807,"process":"c1","kind":"ok","op":"acquire","id":1,"lease":"c1#1","until":9223372036854775807}`))
 	musts := everyMust(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h, err := sim.ReadHistory(bytes.NewReader(b))
-		if err != nil {
-			return
+		h := &sim.History{Foreign: len(b)%2 == 0}
+		for i, line := range bytes.Split(b, []byte("\n")) { // as sim.ReadHistory does, but for what it refuses
+			if i == 0 {
+				if json.Unmarshal(line, &h.Meta) != nil {
+					return
+				}
+				continue
+			}
+			var e sim.Event
+			if json.Unmarshal(line, &e) != nil {
+				break
+			}
+			h.Events = append(h.Events, e)
 		}
 		exercise(t, h, musts)
 	})

@@ -137,8 +137,8 @@ func (ix *index) holdsThrough(lock string, s stretch) string {
 	return list(holders)
 }
 
-// kept returns when a hold ended for good. A lease without an end is kept until its client gives it up, though for its
-// exclusion nobody may rely on it for longer than its keys should live.
+// kept returns when a hold ended for good. A lease to which the lock gave no end is kept until its client gives it up, though its
+// client may rely on it only for as long as its keys were to live.
 func (ix *index) kept(l *Lease) time.Duration {
 	if !l.endless {
 		return l.To

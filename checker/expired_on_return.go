@@ -1,6 +1,10 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"lockstep/sim"
+)
 
 // expiredOnReturn finds the leases that were over, by the clock of the client, when Acquire returned them. A lock that
 // compares the time that has passed with the TTL before it returns never hands out one: that is step 3 of Redlock, and
@@ -26,15 +30,25 @@ func expiredOnReturn(ix *index) []Violation {
 	return found
 }
 
-// blameReturn says what made an Acquire last longer than its lease.
+// blameReturn says what made an Acquire last longer than its lease: that without which it would have returned before the end.
+// What came before the first request for a key has put that end off, too.
 func blameReturn(ix *index, l *Lease) (Assumption, []int) {
-	if _, pause := ix.paused(l.Client, l.Invoked, l.From); pause >= 0 {
-		return BoundedPause, []int{pause}
+	e := ix.Events[l.ReturnEvent]
+	asked := stretch{l.From, l.From}
+	for _, n := range ix.livesOf[l.Label] {
+		if k := ix.lives[n]; k.vote && k.from < l.ReturnEvent {
+			asked.from = min(asked.from, max(ix.Events[k.from].Sent, l.Invoked))
+		}
 	}
-	slow := ix.slow[l.Client]
-	for i := first(slow, l.InvokeEvent); i >= 0 && i < l.ReturnEvent; i = first(slow, i) {
-		if ix.Events[i].Sent >= l.Invoked { // not a remnant of an earlier operation
-			return BoundedDelay, []int{i}
+	if start := when(ix.clocks[l.Client], e.Until-ix.Meta.TTL); start < l.From { // which the lock had already counted from
+		asked.from = max(l.Invoked, min(asked.from, start))
+	}
+	causes := []Assumption{BoundedPause, BoundedDelay}
+	for n := 1; n <= len(causes); n++ {
+		for _, kept := range subsets(causes, n) {
+			if ix.excess(l.Client, sim.Acquire, asked, kept) > e.Clock-e.Until {
+				return kept[0], ix.signs(kept[0], l.Client, asked.from, l.From)
+			}
 		}
 	}
 	return None, nil

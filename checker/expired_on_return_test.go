@@ -65,7 +65,7 @@ func TestExpiredOnReturn(t *testing.T) {
 			0    c1 invoke acquire
 			12   c1 deliver n1 sent=7
 			12   c1 ok acquire c1#1 until=10`,
-			want: []string{late + " [none]"}},
+			want: []string{late + " [bounded delay]"}},
 		{name: "a late message of another client", story: `
 			0    c1 invoke acquire
 			12   c2 deliver n1 sent=1
@@ -82,7 +82,7 @@ func TestExpiredOnReturn(t *testing.T) {
 			0    c1 invoke acquire
 			11   n1 drop c1 sent=1
 			12   c1 ok acquire c1#1 until=10`,
-			want: []string{late + " [none]"}},
+			want: []string{late + " [bounded delay]"}},
 		{name: "a pause and a late message", story: `
 			0    c1 invoke acquire
 			1    c1 fault pause

@@ -32,7 +32,7 @@ func Explain(h *sim.History, v Violation) []Sentence {
 		return []Sentence{{v.What, v.Events}}
 	}
 	for _, i := range v.Events {
-		n.fault(detail, i)
+		n.sign(i)
 	}
 	n.conclude()
 	return n.sentences()
@@ -92,6 +92,9 @@ func (n *narrator) tell() {
 // say adds a sentence: what it tells is event at, and the others are what else it stands on. Events that are -1 are none.
 func (n *narrator) say(w weight, at int, others []int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	if rest, ok := strings.CutPrefix(text, "the "); ok {
+		text = "The " + rest
+	}
 	if at < 0 || at >= len(n.h.Events) || slices.ContainsFunc(n.story, func(s said) bool { return s.Text == text }) {
 		return
 	}
@@ -104,6 +107,9 @@ func (n *narrator) conclude() {
 	var events []int
 	text := broke(n.v.Assumption)
 	switch {
+	case n.forgetful():
+		text = "What broke is the assumption that the resource keeps what it has accepted."
+		events = append(events, n.cause...)
 	case n.v.Assumption != None && n.v.Assumption != "":
 		events = append(events, n.cause...)
 	case n.blame.Text != "":
@@ -120,6 +126,12 @@ func (n *narrator) conclude() {
 		events = n.v.Events[len(n.v.Events)-1:]
 	}
 	n.story = append(n.story, said{Sentence: Sentence{text, events}, weight: step})
+}
+
+// forgetful says whether what broke an assumption is that the resource lost something, and not a lock node.
+func (n *narrator) forgetful() bool {
+	return n.v.Assumption == DurableNodes &&
+		n.culprit(func(e sim.Event) bool { return e.Op == sim.Lose && e.Process == resourceName }) >= 0
 }
 
 // lockless says whether the clients of the run went without a lock: none ever asked for one, or what they were handed stood

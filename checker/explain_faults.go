@@ -49,6 +49,26 @@ func (n *narrator) fault(w weight, i int) {
 	}
 }
 
+// sign tells of event i if it shows how the environment broke an assumption: a fault, or a message that was late.
+func (n *narrator) sign(i int) {
+	switch {
+	case n.event(i).Kind == sim.Message:
+		n.late(i)
+	case n.v.Assumption == None:
+		n.fault(detail, i)
+	default:
+		n.fault(step, i)
+	}
+}
+
+// the names a process in a sentence.
+func the(process string) string {
+	if process == resourceName {
+		return "the resource"
+	}
+	return process
+}
+
 // faultOf returns the fault that e records, or nil if it cannot be read.
 func faultOf(e sim.Event) sim.Fault {
 	f, err := sim.ParseFault(e.Value)
@@ -61,38 +81,38 @@ func faultOf(e sim.Event) sim.Fault {
 // deed says what a fault did, without a full stop.
 func (n *narrator) deed(i int) string {
 	e := n.event(i)
-	at := " at " + seconds(e.At)
+	at, process := " at "+seconds(e.At), the(e.Process)
 	switch f := faultOf(e).(type) {
 	case sim.Crash:
 		if f.Power {
-			return "The machine of " + e.Process + " lost power" + at
+			return "The machine of " + process + " lost power" + at
 		}
-		return e.Process + " crashed" + at
+		return process + " crashed" + at
 	case sim.Stop:
-		return e.Process + " was stopped" + at
+		return process + " was stopped" + at
 	case sim.Restart:
 		if f.Empty {
-			return e.Process + " came back" + at + " with an empty disk"
+			return process + " came back" + at + " with an empty disk"
 		}
-		return e.Process + " came back" + at
+		return process + " came back" + at
 	case sim.Resume:
-		return e.Process + " went on" + at
+		return process + " went on" + at
 	case sim.Jump:
-		return fmt.Sprintf("The wall clock of %s jumped %s%s", e.Process, course(f.By), at)
+		return fmt.Sprintf("The wall clock of %s jumped %s%s", process, course(f.By), at)
 	case sim.Drift:
 		switch {
 		case f.PPM > 0:
-			return fmt.Sprintf("From %s on the clocks of %s ran fast by %d ppm", seconds(e.At), e.Process, f.PPM)
+			return fmt.Sprintf("From %s on the clocks of %s ran fast by %d ppm", seconds(e.At), process, f.PPM)
 		case f.PPM < 0:
-			return fmt.Sprintf("From %s on the clocks of %s ran slow by %d ppm", seconds(e.At), e.Process, -f.PPM)
+			return fmt.Sprintf("From %s on the clocks of %s ran slow by %d ppm", seconds(e.At), process, -f.PPM)
 		}
-		return fmt.Sprintf("From %s on the clocks of %s ran at the right rate", seconds(e.At), e.Process)
+		return fmt.Sprintf("From %s on the clocks of %s ran at the right rate", seconds(e.At), process)
 	case sim.Slew:
-		return fmt.Sprintf("From %s on the wall clock of %s was slewed %s, over %s", seconds(e.At), e.Process, course(f.By), sim.FormatDuration(f.Over))
+		return fmt.Sprintf("From %s on the wall clock of %s was slewed %s, over %s", seconds(e.At), process, course(f.By), sim.FormatDuration(f.Over))
 	case sim.Promote:
-		return "Clients were sent to " + e.Process + " from " + seconds(e.At) + " on"
+		return "Clients were sent to " + process + " from " + seconds(e.At) + " on"
 	case sim.Follow:
-		return e.Process + " became a replica of " + f.Primary + at
+		return process + " became a replica of " + f.Primary + at
 	case sim.Reset:
 		return fmt.Sprintf("The connections of %s and %s broke%s", f.Link.From, f.Link.To, at)
 	case sim.Chosen:
@@ -104,12 +124,12 @@ func (n *narrator) deed(i int) string {
 		return fmt.Sprintf("From %s on the next %s %s from %s to %s was to be %s", seconds(e.At), f.What, what, f.Link.From, f.Link.To, fate[f.Action])
 	}
 	if e.Op == "crash" {
-		return e.Process + " crashed" + at
+		return process + " crashed" + at
 	}
 	if e.Op == "drift" {
-		return fmt.Sprintf("From %s on the clocks of %s were off by %+d ppm", seconds(e.At), e.Process, e.PPM)
+		return fmt.Sprintf("From %s on the clocks of %s were off by %+d ppm", seconds(e.At), process, e.PPM)
 	}
-	return fmt.Sprintf("%s met the fault %q%s", e.Process, e.Op, at)
+	return fmt.Sprintf("%s met the fault %q%s", process, e.Op, at)
 }
 
 func course(d time.Duration) string {
@@ -129,7 +149,7 @@ func (n *narrator) undone(i int, op string) int {
 // pause tells of pause i.
 func (n *narrator) pause(w weight, i int) {
 	n.tellOnce(i)
-	process := n.event(i).Process
+	process := the(n.event(i).Process)
 	back := n.undone(i, "resume")
 	if back < 0 {
 		n.naps = append(n.naps, [2]int{i, len(n.h.Events)})
@@ -234,6 +254,63 @@ func (n *narrator) linkFault(from, to string, i int) int {
 		}
 	}
 	return -1
+}
+
+// apart tells of the faults on the links between two processes that were in force at some time between two events, and returns them.
+func (n *narrator) apart(a, b string, from, to int) []int {
+	var faults []int
+	for i := range min(to, len(n.h.Events)) {
+		link, ok := lasting(n.event(i))
+		if !ok || link == (sim.Link{}) || !link.Covers(a, b) && !link.Covers(b, a) {
+			continue
+		}
+		if end := n.mended(i); end < 0 || end > from {
+			n.fault(step, i)
+			faults = append(faults, i)
+		}
+	}
+	return faults
+}
+
+// overdue says whether what arrived with e had been under way for so long that it is worth a word.
+func (n *narrator) overdue(e sim.Event) bool {
+	d := e.At - e.Sent
+	return e.Sent > 0 && (n.long(d) || n.v.Assumption == BoundedDelay && d >= n.h.Meta.TTL/400) // see [index.outOfReach]
+}
+
+// late tells of message i, which was under way for long, and what kept it.
+func (n *narrator) late(i int) {
+	e := n.event(i)
+	told := slices.ContainsFunc(n.cause, func(j int) bool {
+		o := n.event(j)
+		return o.Process == e.Process && o.By == e.By && o.At == e.At && o.Sent == e.Sent
+	})
+	if told {
+		return
+	}
+	became := "arrived only"
+	if e.Op == sim.Drop {
+		became = "was lost"
+	}
+	n.say(step, i, nil, "A message that %s had sent to %s at %s %s at %s.", the(e.By), the(e.Process), seconds(e.Sent), became, seconds(e.At))
+	n.cause = append(n.cause, i)
+	n.kept(e.By, e.Process, e.Sent, i)
+}
+
+// kept tells what kept a message from one process to another on its way: it left at the instant sent, and arrived with event i.
+func (n *narrator) kept(from, to string, sent time.Duration, i int) {
+	left := n.before(i+1, func(o sim.Event) bool { return o.At <= sent })
+	n.fault(step, n.linkFault(from, to, left+1))
+	n.fault(step, n.before(left+1, func(o sim.Event) bool {
+		f, ok := faultOf(o).(sim.Chosen)
+		return ok && f.Link.Covers(from, to)
+	}))
+	for j := range i {
+		e := n.event(j)
+		if back := n.undone(j, "resume"); e.Kind == sim.Injected && e.Op == "pause" && e.Process == to && (back < 0 || back > left) {
+			n.fault(step, j)
+		}
+	}
 }
 
 // links says whether event i is a fault on a link of a process.

@@ -243,7 +243,11 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 	}
 	n.expiry(early, ", before their time")
 	n.expiry(short, ", before their time")
-	n.expiry(expired, "")
+	manner := ""
+	if n.unrenewed(first, expired) {
+		manner = ", since no renewal had come in time"
+	}
+	n.expiry(expired, manner)
 	for _, k := range votes {
 		n.takeover(first, k)
 	}
@@ -258,6 +262,27 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 	}
 	gone := slices.DeleteFunc(processes(votes), func(s string) bool { return slices.Contains(nodes, s) })
 	return fmt.Sprintf(": %s had no key of the older lease any more, and %s never had one", strings.Join(gone, " "), strings.Join(nodes, " "))
+}
+
+// unrenewed tells what kept the client of a lease that is renewed from its keys until they expired, if something on the links did and
+// is to blame.
+func (n *narrator) unrenewed(l *Lease, expired []tenure) (told bool) {
+	for _, k := range expired {
+		if n.v.Assumption != BoundedDelay || !l.renews && !l.renewed && n.validity(l, k.to) == l.ReturnEvent {
+			continue
+		}
+		faults := n.apart(l.Client, k.process, n.timed(k), k.to)
+		n.cause = append(n.cause, faults...)
+		told = told || len(faults) > 0
+	}
+	return told
+}
+
+// timed returns the event that last gave a key its deadline.
+func (n *narrator) timed(k tenure) int {
+	return max(k.from, n.before(k.to, func(e sim.Event) bool {
+		return e.Kind == sim.State && e.Op == sim.Retime && e.Process == k.process && e.Key == k.key
+	}))
 }
 
 // cutShort returns the keys of a lease that were gone before their time when its client learned of it, if it had no majority at any
@@ -305,12 +330,7 @@ func (n *narrator) copied(k tenure) bool {
 
 // tooEarly says whether a key expired before the time that it was set for had passed in true time.
 func (n *narrator) tooEarly(k tenure) bool {
-	set, gone := n.event(k.from), n.event(k.to)
-	if j := n.before(k.to, func(e sim.Event) bool {
-		return e.Kind == sim.State && e.Op == sim.Retime && e.Process == k.process && e.Key == k.key
-	}); j > k.from {
-		set = n.event(j)
-	}
+	set, gone := n.event(n.timed(k)), n.event(k.to)
 	switch {
 	case set.Until == sim.NoEnd:
 		return false
@@ -371,22 +391,25 @@ func (n *narrator) absence(k tenure, manner string) bool {
 }
 
 // loss tells how a key was lost.
-func (n *narrator) loss(k tenure) {
-	crash := n.before(k.to, func(e sim.Event) bool {
-		return e.Kind == sim.Injected && e.Process == k.process && (e.Op == "crash" || e.Op == "stop" || e.Op == "follow")
+func (n *narrator) loss(k tenure) { n.lost("the key of "+k.label, k.process, k.from, k.to) }
+
+// lost tells how a process lost something that it had from one event to another.
+func (n *narrator) lost(what, process string, from, to int) {
+	crash := n.before(to, func(e sim.Event) bool {
+		return e.Kind == sim.Injected && e.Process == process && (e.Op == "crash" || e.Op == "stop" || e.Op == "follow")
 	})
-	back := n.before(k.to+1, func(e sim.Event) bool {
-		return e.Kind == sim.Injected && e.Process == k.process && e.Op == "restart"
+	back := n.before(to+1, func(e sim.Event) bool {
+		return e.Kind == sim.Injected && e.Process == process && e.Op == "restart"
 	})
-	n.cause = append(n.cause, crash, k.to)
+	n.cause = append(n.cause, crash, to)
 	switch {
-	case crash < k.from:
-		n.say(step, k.to, nil, "%s lost the key of %s at %s.", k.process, k.label, n.time(k.to))
+	case crash < from:
+		n.say(step, to, nil, "%s lost %s at %s.", the(process), what, n.time(to))
 		return
 	case back > crash:
-		n.say(step, crash, []int{back, k.to}, "%s and came back at %s without the key of %s%s.", n.deed(crash), n.time(back), k.label, n.forgot(crash, back))
+		n.say(step, crash, []int{back, to}, "%s and came back at %s without %s%s.", n.deed(crash), n.time(back), what, n.forgot(crash, back))
 	default:
-		n.say(step, crash, []int{k.to}, "%s and lost the key of %s%s.", n.deed(crash), k.label, n.forgot(crash, -1))
+		n.say(step, crash, []int{to}, "%s and lost %s%s.", n.deed(crash), what, n.forgot(crash, -1))
 	}
 	n.tellOnce(crash)
 	n.tellOnce(back)
@@ -397,6 +420,9 @@ func (n *narrator) loss(k tenure) {
 func (n *narrator) forgot(crash, back int) string {
 	if f, ok := faultOf(n.event(back)).(sim.Restart); ok && f.Empty {
 		return ": its disk was empty"
+	}
+	if n.event(crash).Process == resourceName {
+		return "" // what it writes to a disk is not said
 	}
 	f, crashed := faultOf(n.event(crash)).(sim.Crash)
 	switch power := crashed && f.Power; n.h.Meta.Persistence {

@@ -125,7 +125,11 @@ func (n *narrator) alone(askers []string, from, to int) {
 	}
 	node := n.h.Meta.Nodes[0]
 	away := func(i int) {
-		if i >= 0 && n.event(i).Op != "delay" {
+		if i < 0 {
+			return
+		}
+		f, _ := sim.ParseFault(n.event(i).Value)
+		if d, slow := f.(sim.Delay); !slow || d.By >= n.h.Meta.TTL/400 { // out of reach; see [index.outOfReach]
 			n.blame = Sentence{"The lock lives on one node, and nothing stands in for it.", []int{i}}
 		}
 	}
@@ -161,8 +165,9 @@ func (n *narrator) obstacles(from, to int) {
 		if l := n.lease(label); l != nil {
 			n.grant(l, "")
 		} else {
-			n.say(step, keys[0].from, beginnings(keys), "%s of %s %s set on %s %s, but %s never had the lease.",
-				number(keys, "The key", "The keys"), label, number(keys, "was", "were"), where, n.when(beginnings(keys)), client)
+			why, lost := n.unheard(client, keys)
+			n.say(step, keys[0].from, append(beginnings(keys), lost...), "%s of %s %s set on %s %s, but %s never had the lease%s.",
+				number(keys, "The key", "The keys"), label, number(keys, "was", "were"), where, n.when(beginnings(keys)), client, why)
 		}
 		gone := n.after(keys[0].from, func(e sim.Event) bool {
 			return e.Process == client && (e.Kind == sim.Injected && e.Op == "crash" || e.Kind == sim.Info && e.Op == sim.Exit)
@@ -189,7 +194,7 @@ func (n *narrator) obstacles(from, to int) {
 			} else {
 				n.say(step, last, nil, "The key of %s on %s was given more time again and again, at last at %s.", label, e.Process, n.time(last))
 			}
-		case n.event(keys[0].from).Until == sim.NoEnd:
+		case n.event(keys[0].from).Until == sim.NoEnd && !slices.Contains(n.v.Events, keys[0].from):
 			n.say(step, from, beginnings(keys), "The key of %s on %s had no end, and nobody else could delete it.", label, where)
 		}
 	}
@@ -198,15 +203,55 @@ func (n *narrator) obstacles(from, to int) {
 	}
 }
 
-// overstayed tells of the keys that a violation points at because they outlived their time.
+// unheard says of keys whose client never had the lease that the replies to what set them were lost, if all were, and returns the
+// events that show it. It tells of the faults that did it, and of a request that was repeated and found the key.
+func (n *narrator) unheard(client string, keys []tenure) (why string, lost []int) {
+	for _, k := range keys {
+		reply := n.after(k.from, func(e sim.Event) bool {
+			return e.Kind == sim.Message && e.By == k.process && e.Process == client && e.Sent >= n.event(k.from).At
+		})
+		if op := n.event(reply).Op; op != sim.Drop && op != sim.Late {
+			return "", nil
+		}
+		lost = append(lost, reply)
+		n.fault(step, n.before(reply+1, func(e sim.Event) bool {
+			switch f := faultOf(e).(type) {
+			case sim.Reset:
+				return f.Link.Covers(client, k.process) || f.Link.Covers(k.process, client)
+			case sim.Chosen:
+				return f.Reply && f.Link.Covers(k.process, client)
+			}
+			return false
+		}))
+		n.repeated(client, k)
+	}
+	return number(keys, ": the reply was lost ", ": the replies were lost ") + n.when(lost), lost
+}
+
+// repeated tells of a request that set a key and was sent once more in the same acquire, which failed.
+func (n *narrator) repeated(client string, k tenure) {
+	request, _ := n.command(k.from)
+	failed := n.outcome(n.doing(client, k.from))
+	again := n.after(k.from, func(e sim.Event) bool {
+		return e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == k.process && e.By == client && e.Value == n.event(request).Value
+	})
+	if again >= 0 && again < failed && n.event(failed).Kind == sim.Fail {
+		n.say(step, again, []int{k.from, failed}, "At %s the same request of %s came to %s once more, found the key, and was refused.",
+			n.time(again), client, k.process)
+	}
+}
+
+// overstayed tells of the keys that a violation points at because they outlived their time, or that of their lease.
 func (n *narrator) overstayed() {
 	for _, k := range n.keys {
 		if !slices.Contains(n.v.Events, k.from) {
 			continue
 		}
-		set := max(k.from, n.before(k.to, func(e sim.Event) bool {
-			return e.Kind == sim.State && e.Op == sim.Retime && e.Process == k.process && e.Key == k.key
-		}))
+		set := n.timed(k)
+		if l := n.lease(k.label); l != nil && n.event(set).Until == sim.NoEnd {
+			n.misread(l, k)
+			continue
+		}
 		n.clockFaultsOf(k.process, k.from, k.to, n.copied(k))
 		did, span := "set", ""
 		if set > k.from {
@@ -221,6 +266,26 @@ func (n *narrator) overstayed() {
 		}
 		n.say(step, end, []int{k.from, set}, "The key of %s had been %s on %s at %s%s, and %s %s.", k.label, did, k.process, n.time(set), span, gone, n.time(end))
 	}
+}
+
+// misread tells of a key without an end whose lease was over, which somebody did not take because of a clock.
+func (n *narrator) misread(l *Lease, k tenure) {
+	n.grant(l, "")
+	for _, i := range n.v.Events {
+		if e := n.event(i); e.Kind == sim.Injected {
+			n.fault(step, i)
+		}
+	}
+	over := n.after(k.from, func(e sim.Event) bool { return e.At >= l.End })
+	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == sim.Acquire && n.event(i).Kind != sim.State })
+	believed := n.validity(l, over)
+	until := n.event(believed).Until
+	if over < 0 || asked < 0 || until == sim.NoEnd {
+		return
+	}
+	n.say(step, over, []int{k.from, believed, n.v.Events[asked]},
+		"By the clock of %s, %s was over at %s. Its key on %s has no end of its own, and by the wall clock of %s the lease still lasted.",
+		l.Client, l.Label, seconds(until), k.process, n.event(n.v.Events[asked]).Process)
 }
 
 // unreleased tells of a release that left keys behind.
@@ -420,6 +485,7 @@ func (n *narrator) circumstances(earlier, later, client string, i, over int) {
 
 // lostNumber tells of two increments that wrote the same number.
 func (n *narrator) lostNumber() {
+	forgets := func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Lose && e.Process == resourceName }
 	writers := map[string]int{} // by number, the first increment that wrote it
 	for i, e := range n.h.Events {
 		if e.Kind != sim.OK || e.Op != sim.Increment {
@@ -435,14 +501,18 @@ func (n *narrator) lostNumber() {
 		if over < stored {
 			i, j, e, o, stored, over = j, i, o, e, over, stored
 		}
+		if gone := n.after(stored, forgets); gone >= 0 && gone < over {
+			writers[e.Value] = i // the first was lost before the second wrote
+			continue
+		}
 		begun := n.invoked(i)
 		n.circumstances(o.Lease, e.Lease, e.Process, stored, over)
 		n.say(step, stored, []int{j}, "%s wrote %s at %s.", o.Process, o.Value, n.time(stored))
 		n.overwrote(i, over, begun, stored)
 		break
 	}
-	if gone := n.culprit(func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Lose }); gone >= 0 {
-		n.say(step, gone, nil, "%s lost the number at %s.", n.event(gone).Process, n.time(gone))
+	if gone := n.culprit(forgets); gone >= 0 {
+		n.lost("the number", n.event(gone).Process, 0, gone)
 	}
 	if len(n.story) == 0 {
 		return

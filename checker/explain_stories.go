@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,13 +114,36 @@ func (n *narrator) releasing(i int) (string, []int) {
 		}
 		return text, []int{i, out}
 	case out >= 0 && o.Kind == sim.Info:
-		text := fmt.Sprintf("%s asked for the release of %s at %s, and had no answer", e.Process, e.Lease, seconds(e.At))
-		if why := plain(o.Error); why != "" {
-			text += " but " + why
+		text := fmt.Sprintf("%s asked for the release of %s at %s, ", e.Process, e.Lease, seconds(e.At))
+		why := plain(o.Error)
+		switch unsent := n.unsent(i, out); {
+		case unsent && strings.Contains(o.Error, context.Canceled.Error()):
+			text += "and no request was sent, since its context had been canceled"
+		case unsent:
+			text += "and no request was sent"
+		case why != "":
+			text += "and had no answer but " + why
+		default:
+			text += "and had no answer"
 		}
 		return text, []int{i, out}
 	}
 	return fmt.Sprintf("%s began to release %s at %s", e.Process, e.Lease, seconds(e.At)), []int{i}
+}
+
+// unsent says whether a client sent nothing to a node in an operation, as far as the history shows: it tells of messages, also of
+// those that were lost, but for one that a fault on its link holds for ever.
+func (n *narrator) unsent(in, out int) bool {
+	client, from, to := n.event(in).Process, n.event(in).At, n.event(out).At
+	by := func(e sim.Event) bool { return e.Kind == sim.Message && e.By == client }
+	for _, node := range n.h.Meta.Nodes {
+		if n.linkFault(client, node, out) >= 0 {
+			return false
+		}
+	}
+	return n.before(in, by) >= 0 && n.after(in, func(e sim.Event) bool {
+		return by(e) && e.Process != resourceName && from <= e.Sent && e.Sent <= to
+	}) < 0
 }
 
 // plain returns an error that is fit for a sentence: one line that names nothing.
@@ -162,8 +186,7 @@ func (n *narrator) delays(l *Lease) {
 	for i := asked; i < l.ReturnEvent; i++ {
 		e := n.event(i)
 		if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == l.Client && e.Sent >= n.event(asked).At && n.long(e.At-e.Sent) {
-			n.say(step, i, nil, "A message that %s had sent to %s at %s arrived only at %s.", e.By, e.Process, seconds(e.Sent), seconds(e.At))
-			n.cause = append(n.cause, i)
+			n.late(i)
 			return
 		}
 	}
@@ -211,14 +234,10 @@ func (n *narrator) tellWrite() {
 		text = fmt.Sprintf("At %s the resource took the mark of %s", n.time(i), l.Label)
 	}
 	events := []int{newer.GrantEvent, newer.ReturnEvent}
-	if e.Sent > 0 && n.long(e.At-e.Sent) {
+	if n.overdue(e) {
 		text += ", which had been under way since " + seconds(e.Sent)
 		n.cause = append(n.cause, i)
-		n.fault(detail, n.linkFault(l.Client, e.Process, sent+1))
-		n.fault(detail, n.before(sent+1, func(o sim.Event) bool {
-			f, ok := faultOf(o).(sim.Chosen)
-			return ok && f.Link.Covers(l.Client, e.Process)
-		}))
+		n.kept(l.Client, e.Process, e.Sent, i)
 	}
 	text += fmt.Sprintf(", though %s was the newer lease", newer.Label)
 	switch last := n.event(before); {

@@ -19,9 +19,10 @@ import (
 //
 // A node is missing while it, or whatever has taken its place, is crashed, stopped or paused, or cannot be reached by that
 // client. A majority of nodes is no use either where keys stand that nobody could have removed, so that all one can do is
-// wait for their end: see standing. Those that a client could have removed, and did not, excuse nothing.
+// wait for their end: see stands. Those that a client could have removed, and did not, excuse nothing.
 //
-// The lock itself is at fault: the faults were those that it is said to tolerate. The probe is left to deadlock freedom.
+// The lock itself is at fault: the faults were those that it is said to tolerate. One is not: that a client took a lease that was
+// over for one that lasts, because the clocks of the two disagree. The probe is left to deadlock freedom.
 func faultTolerance(ix *index) []Violation {
 	if ix.Meta.TTL <= 0 || len(ix.Meta.Nodes) == 0 {
 		return nil
@@ -33,9 +34,12 @@ func faultTolerance(ix *index) []Violation {
 			continue
 		}
 		if d == nil {
-			d = newDearth(ix)
+			d = newDearth(ix, "")
 		}
-		needs = append(needs, d.needs(a)...)
+		if found := d.needs(a); len(found) > 0 {
+			ix.misled(found)
+			needs = append(needs, found...)
+		}
 	}
 	slices.SortStableFunc(needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
 
@@ -52,8 +56,8 @@ func faultTolerance(ix *index) []Violation {
 			Property:   FaultTolerance,
 			At:         n.from + ix.patience(),
 			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, seconds(n.from), seconds(n.to), n.nodes(ix)),
-			Assumption: None,
-			Events:     proof(append(ix.outagesIn(n.stretch), n.first, n.last)...),
+			Assumption: n.broken,
+			Events:     proof(append(append(ix.outagesIn(n.stretch), n.because...), n.first, n.last)...),
 		})
 	}
 	return found
@@ -70,6 +74,8 @@ type need struct {
 	ask
 	stretch
 	missing int // the nodes that were missing at once, at most
+	broken  Assumption
+	because []int // what shows it
 }
 
 // nodes says which nodes there were.
@@ -96,7 +102,9 @@ type dearth struct {
 	astray   map[direction][]int // messages that were dropped, or under way for so long that the other end was out of reach
 }
 
-func newDearth(ix *index) *dearth {
+// newDearth looks at a history through the eyes of a client, who may misread the end of a lease by its clock; if it is empty, of one
+// whose clock is right.
+func newDearth(ix *index, client string) *dearth {
 	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]stretch{}, standing: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
 	for i, e := range ix.Events {
 		if e.Kind == sim.Message && (e.Op == sim.Drop || ix.outOfReach(e.At-departure(e))) {
@@ -108,9 +116,11 @@ func newDearth(ix *index) *dearth {
 		d.down[p] = merge(append(ix.stretches(ix.outages[p]), ix.stretches(ix.pauses[p])...))
 	}
 	for _, k := range ix.lives {
-		for _, p := range d.primary[k.node] {
-			if s := d.stands(k); max(s.from, p.from) < min(s.to, p.to) {
-				d.standing[k.group] = append(d.standing[k.group], stretch{max(s.from, p.from), min(s.to, p.to)})
+		for _, s := range append(ix.misread(k, client), d.stands(k)) {
+			for _, p := range d.primary[k.node] {
+				if max(s.from, p.from) < min(s.to, p.to) {
+					d.standing[k.group] = append(d.standing[k.group], stretch{max(s.from, p.from), min(s.to, p.to)})
+				}
 			}
 		}
 	}
@@ -150,7 +160,8 @@ func (ix *index) primaries() map[string][]stretch {
 }
 
 // stands returns when a key stood in everybody's way, and could not have been removed: from the beginning if its lease was
-// handed out, until it was given back, or its owner gave up giving it back though nothing kept it from the node; from when its
+// handed out, until it was given back, or its owner gave up giving it back though nothing kept it from the node, or the lease was
+// over and only the key has no end; from when its
 // owner had crashed, had been paused, or could not reach the node, or the node was down, so that the owner may have missed its
 // chance to remove it; if it was never handed out, from when a message to the node was lost or long under way, which may have been
 // the one to remove it, or a reply that is not about the key being set, but what its client waits for before it sends that one, such
@@ -170,6 +181,7 @@ func (d *dearth) stands(k life) stretch {
 	}
 	s.from = min(s.from, max(begin, k.overdue()))
 	if ix.lease(k.label) != nil {
+		s.to = min(s.to, ix.forfeited(k))
 		if back, ok := d.letGo(k); !ok {
 			s.from = begin
 		} else if back < s.from { // the lock thinks that it is gone
@@ -191,6 +203,71 @@ func (d *dearth) stands(k life) stretch {
 		}
 	}
 	return s
+}
+
+// forfeited returns from when on a key that has no end is no excuse any more, because its lease had one: a lock that says so, such
+// as one that compares a timestamp, has to let others take it then. Never if the key has an end, or the lease has none. Clocks may
+// be a little slow, as in [life.overdue].
+func (ix *index) forfeited(k life) time.Duration {
+	holds := ix.holdsOf[k.label]
+	if k.promise != sim.NoEnd || len(holds) == 0 {
+		return never
+	}
+	var end time.Duration
+	for _, n := range holds {
+		if ix.holds[n].endless {
+			return never
+		}
+		end = max(end, ix.holds[n].End)
+	}
+	return later(end, ix.Meta.TTL/100+10*time.Millisecond)
+}
+
+// misread returns when a client took a key for one whose lease lasts, though it did not, since its wall clock was behind the one of the
+// key's owner.
+func (ix *index) misread(k life, client string) []stretch {
+	over := ix.forfeited(k)
+	if over == never {
+		return nil
+	}
+	var s []stretch
+	var owner time.Duration // how far its wall clock was ahead of true time when the key was set
+	for i, e := range ix.Events {
+		if e.Process == sim.Client(k.label) && i <= k.from {
+			owner = e.Wall
+		}
+		if e.Process != client || i < k.from || i > k.to {
+			continue
+		}
+		if last := len(s) - 1; last >= 0 {
+			s[last].to = min(s[last].to, e.At)
+		}
+		s = append(s, stretch{max(over, e.At), later(over, owner-e.Wall)})
+	}
+	return merge(s)
+}
+
+// misled finds out which needs of a client were due to a clock: those that it would not have if what its clock told it were true.
+func (ix *index) misled(needs []need) {
+	client := needs[0].client
+	keys := slices.DeleteFunc(slices.Clone(ix.lives), func(k life) bool { return len(ix.misread(k, client)) == 0 })
+	var still []need
+	if len(keys) > 0 {
+		still = newDearth(ix, client).needs(needs[0].ask)
+	}
+	for n := range needs {
+		needs[n].broken = None
+		overlaps := func(o need) bool { return o.from < needs[n].to && needs[n].from < o.to }
+		if len(keys) == 0 || slices.ContainsFunc(still, overlaps) {
+			continue
+		}
+		needs[n].broken = BoundedClockError
+		for _, k := range keys {
+			if ix.at(k.from) < needs[n].to && (k.to == len(ix.Events) || needs[n].from < ix.at(k.to)) {
+				needs[n].because = append(needs[n].because, k.from, last(ix.clockFaults[client], k.to), last(ix.clockFaults[sim.Client(k.label)], k.from))
+			}
+		}
+	}
 }
 
 // request is the first word of the request that has set a key, as far as the history knows it.
@@ -305,7 +382,7 @@ func (d *dearth) needs(a ask) []need {
 			found[last].to = instants[n+1]
 			found[last].missing = max(found[last].missing, gone)
 		} else {
-			found = append(found, need{a, stretch{t, instants[n+1]}, gone})
+			found = append(found, need{ask: a, stretch: stretch{t, instants[n+1]}, missing: gone})
 		}
 	}
 	return slices.DeleteFunc(found, func(n need) bool { return n.to-n.from <= ix.patience() })

@@ -56,6 +56,11 @@ func TestFaultTolerance(t *testing.T) {
 		held  = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
 		held5 = "nodes 5\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
 	)
+	const endless = "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n"
+	behind := func(story string) string { return strings.ReplaceAll(story, "acquire\n", "acquire wall=-60\n") }
+	misled := func(client string, from, to float64) []string {
+		return []string{fmt.Sprintf("%s asked for the lock, and from %.3fs to %.3fs nobody got it, though nobody held it and n1 was up and in reach [bounded clock error]", client, from, to)}
+	}
 	vain := func(client string, from, to float64, nodes string) []string {
 		return []string{fmt.Sprintf("%s asked for the lock, and from %.3fs to %.3fs nobody got it, though nobody held it and %s [none]", client, from, to, nodes)}
 	}
@@ -125,6 +130,18 @@ func TestFaultTolerance(t *testing.T) {
 		{name: "the only node is down for a while", story: "0 n1 fault crash\n4 n1 fault restart\n4.1 c2 invoke acquire\n4.2 n1 set c2#1\n4.3 c2 ok acquire c2#1 until=14\n" + tries("c1", 0, 9)},
 		{name: "the only node has a key of a client that crashed", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10)},
 		{name: "and without an end", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fault crash\n" + tries("c2", 1, 20)},
+		{name: "a key without an end, of a lease without one", story: endless + "0.2 c1 ok acquire c1#1 until=never\n" + tries("c2", 1, 20)},
+		{name: "a key without an end, of a lease that is over", story: endless + "0.2 c1 ok acquire c1#1 until=10\n" + tries("c2", 1, 20), want: vain("c2", 10.11, 20, "n1 was up and in reach")},
+		{name: "a key without an end, and a clock that is behind",
+			story: endless + "0.2 c1 ok acquire c1#1 until=10\n1 c2 fault jump wall=-60\n" + behind(tries("c2", 1, 20)), want: misled("c2", 10.11, 20)},
+		{name: "a clock that is behind for a while",
+			story: endless + "0.2 c1 ok acquire c1#1 until=10\n1 c2 fault jump wall=-60\n" + behind(tries("c2", 1, 12)) + "12 c2 fault jump\n" + tries("c2", 12, 20), want: vain("c2", 10.11, 20, "n1 was up and in reach")},
+		{name: "a clock that is behind for long enough",
+			story: endless + "0.2 c1 ok acquire c1#1 until=10\n1 c2 fault jump wall=-60\n" + behind(tries("c2", 1, 17)) + "17 c2 fault jump\n" + tries("c2", 17, 20), want: misled("c2", 10.11, 20)},
+		{name: "the owner's clock was ahead, and its key says so",
+			story: "0 c1 fault jump wall=60\n0 c1 invoke acquire wall=60\n0.1 n1 set c1#1 until=never\n0.2 c1 ok acquire c1#1 until=10 wall=60\n" + tries("c2", 1, 20), want: misled("c2", 10.11, 20)},
+		{name: "a key without an end, and a clock that is behind a little",
+			story: endless + "0.2 c1 ok acquire c1#1 until=10\n" + strings.ReplaceAll(tries("c2", 1, 20), "acquire\n", "acquire wall=-2\n"), want: vain("c2", 10.11, 20, "n1 was up and in reach")},
 		{name: "and one that nobody removed", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 info acquire\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10), want: vain("c2", 1, 10, "n1 was up and in reach")},
 		{name: "a short TTL", story: "ttl 1\n" + tries("c1", 0, 1)},
 		{name: "no TTL", story: "ttl 0\n0 c1 invoke acquire\n9 c1 fail acquire"},

@@ -49,6 +49,7 @@ type index struct {
 	clockFaults map[string][]int
 	keys        int              // how many on one node make its vote
 	slow        map[string][]int // messages from or to a process that took more than half a TTL
+	tardy       map[string][]int // those that took as long as if the other end was out of reach; see outOfReach
 
 	broken   map[direction][]stretch // see severed
 	detained map[direction][]stretch // see keptBack
@@ -65,6 +66,7 @@ type life struct {
 	timed            time.Duration // true time of the last command that gave it a deadline
 	promise          time.Duration // how long it was to live from then on, or sim.NoEnd
 	vote             bool          // a client set it, and so it counts towards a majority; a copy does not
+	lasting          bool          // its client gave it no end
 	renewed          time.Duration // until when its client last let it live without having been asked to; 0 if it never did
 }
 
@@ -94,6 +96,7 @@ func newIndex(h *sim.History) *index {
 		clocks:      map[string][]reading{},
 		clockFaults: map[string][]int{},
 		slow:        map[string][]int{},
+		tardy:       map[string][]int{},
 		keys:        1,
 	}
 	ix.readServers()
@@ -248,6 +251,7 @@ func (ix *index) readKeys() {
 			vote: again || !ix.servers[ix.Events[i].By],
 		}
 		l.timed, l.promise = ix.at(i), ix.promise(l, i)
+		l.lasting = l.promise == sim.NoEnd
 		living[p] = len(ix.lives)
 		ix.livesOf[label] = append(ix.livesOf[label], len(ix.lives))
 		ix.lives = append(ix.lives, l)
@@ -280,7 +284,11 @@ func (ix *index) readKeys() {
 			if n, ok := living[p]; ok {
 				l := &ix.lives[n]
 				l.timed, l.promise = e.At, ix.promise(*l, i)
-				if e.By == sim.Client(l.label) && ix.unasked(i) {
+				if e.By != sim.Client(l.label) {
+					continue
+				}
+				l.lasting = l.promise == sim.NoEnd
+				if ix.unasked(i) {
 					l.renewed = l.due()
 				}
 			}
@@ -324,6 +332,10 @@ func (ix *index) marked(i int) string {
 
 func (ix *index) readMessages() {
 	for i, e := range ix.Events {
+		if e.Kind == sim.Message && ix.outOfReach(e.At-e.Sent) {
+			ix.tardy[e.By] = append(ix.tardy[e.By], i)
+			ix.tardy[e.Process] = append(ix.tardy[e.Process], i)
+		}
 		if e.Kind == sim.Message && e.Op == sim.Deliver && ix.tookLong(e.At-e.Sent) {
 			ix.slow[e.By] = append(ix.slow[e.By], i)
 			ix.slow[e.Process] = append(ix.slow[e.Process], i)
@@ -444,9 +456,10 @@ func (ix *index) holdAt(label string, t time.Duration) *Lease {
 // TTL is where one alone uses up most of a lease.
 func (ix *index) tookLong(d time.Duration) bool { return ix.Meta.TTL > 0 && d > ix.Meta.TTL/2 }
 
-// departure returns when the message that caused the state change e left its sender; when e happened if that is not known.
+// departure returns when a message, or the one that caused a state change, left its sender. A message always says so, and 0 is the
+// start of the run. A state change that does not say so has no such message, or it is not known: then it is when the change happened.
 func departure(e sim.Event) time.Duration {
-	if e.Sent == 0 {
+	if e.Sent == 0 && e.Kind != sim.Message {
 		return e.At
 	}
 	return e.Sent

@@ -34,11 +34,12 @@ type Lease struct {
 	Granted time.Duration // when a majority of nodes came to have its key, the last time before From; From if that was not seen
 	From    time.Duration // when Acquire returned, or else the late extension: the hold begins
 	To      time.Duration // the hold ends, and does not include this instant; may lie after the last event
-	// End is when the client's steady clock reads the end of the lease, as extended in time, or sim.NoEnd. Of one that is
-	// renewed without telling, it is when its keys came to their end, of which the client need not know.
+	// End is when the client's steady clock reads the end of the lease, as extended in time. Of one that is trusted without an end
+	// it is when its keys came to theirs, of which the client need not know, or sim.NoEnd if they did not.
 	End time.Duration
 
 	endless bool // End is not what the lock said, which gave the lease none
+	lasts   bool // its client trusts it without an end
 	renews  bool // without telling
 	renewed bool // its keys were, by a lock that tells nothing of it, not even that the lease is lost
 
@@ -110,27 +111,42 @@ func (ix *index) newHolds(i int) []Lease {
 	return holds
 }
 
-// valid has a hold last for as long as event i says, an ok acquire or an extension. A lock that does not say how long its
-// lease lasts is trusted for as long as its keys should live, as it renewed them at last, and one that renews the lease by
-// itself and says when it is lost, until it says so: that is what its client goes by.
+// valid has a hold last for as long as event i says, an ok acquire or an extension. If the lock does not say how long its lease lasts,
+// its client goes by what it knows of the keys:
+//
+//   - they live for one TTL: it trusts the lease for a TTL by its own clock, or for as long as the lock renewed them at last;
+//   - they have no end either: it trusts the lease until it gives it up;
+//   - the lock renews them and says when the lease is lost: it trusts the lease until it is told.
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
 	until := e.Until
 	l.endless, l.renews = until == sim.NoEnd, e.Renews
-	if until == sim.NoEnd && ix.Meta.TTL > 0 && !e.Renews {
+	if until == sim.NoEnd && ix.Meta.TTL > 0 && !e.Renews && !ix.lasting(l.Label, i) {
 		until = later(e.Clock, ix.Meta.TTL)
 	}
 	l.End = when(ix.clocks[l.Client], until)
 	if i > l.ReturnEvent {
 		l.End = max(l.End, e.At) // until then it lasted, though the new end is one that has passed
 	}
-	if due := ix.renewedUntil(l.Label, i); l.endless && !l.renews && due > 0 {
+	if due := ix.renewedUntil(l.Label, i); l.endless && until < sim.NoEnd && due > 0 {
 		l.End, l.renewed = max(l.End, due), true
 	}
 	l.To, l.Ended = max(l.End, e.At), LeaseEnded
-	if l.renews && until == sim.NoEnd {
+	if l.lasts = until == sim.NoEnd; l.lasts {
 		l.End = ix.keysOver(l.Label)
 	}
+}
+
+// lasting says whether a client had given the keys of a lease no end by event i, on a majority of nodes. What others did to a key is
+// nothing that it goes by.
+func (ix *index) lasting(label string, i int) bool {
+	seats := map[seat]bool{}
+	for _, n := range ix.livesOf[label] {
+		if k := ix.lives[n]; k.vote && k.from < i && k.lasting {
+			seats[ix.seat(k)] = true
+		}
+	}
+	return len(seats) >= ix.enough()
 }
 
 // renewedUntil returns until when a majority of nodes was to keep the keys that a lease had at event i, by the deadlines that its

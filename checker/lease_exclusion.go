@@ -80,8 +80,11 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 		if set := ix.misdated(a); set >= 0 { // so much that the first of its keys was gone before the last was set
 			return BoundedClockError, []int{set}
 		}
-		if fault := clockFault(ix, a); fault >= 0 && ix.outlived(a, b) {
+		if fault := ix.overrated(a, b.From); fault >= 0 && ix.outlived(a, b) {
 			return BoundedClockError, []int{fault}
+		}
+		if a.renews {
+			return ix.untold(a)
 		}
 		return None, nil
 	}
@@ -97,14 +100,14 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	if then.taken >= 0 {
 		return BoundedClockError, []int{then.taken}
 	}
-	if fault := clockFault(ix, a); fault >= 0 && (b.GrantSeen || ix.outlived(a, b)) {
+	if fault := ix.overrated(a, b.From); fault >= 0 && (b.GrantSeen || ix.outlived(a, b)) {
 		return BoundedClockError, []int{fault}
 	}
 	if set := ix.misdated(a); set >= 0 {
 		return BoundedClockError, []int{set}
 	}
 	if a.renews {
-		return ix.untold(a, b.Granted)
+		return ix.untold(a)
 	}
 	return None, nil
 }
@@ -232,39 +235,96 @@ func (ix *index) misdated(l *Lease) int {
 	return -1
 }
 
+// overrated returns the fault of the clocks of a client but for which its hold would have been over by the instant t, or -1.
+func (ix *index) overrated(l *Lease, t time.Duration) int {
+	if fault := clockFault(ix, l); fault >= 0 && ix.rightEnd(l) <= t {
+		return fault
+	}
+	return -1
+}
+
+// rightEnd returns when a hold would have ended if the clocks of its client had been right since it asked for what was to last so
+// long. What a lock says of an end that it has reckoned by the wall clock can be wrong by as much as that was set.
+func (ix *index) rightEnd(l *Lease) time.Duration {
+	set := l.ReturnEvent
+	for _, j := range ix.extensions[l.Label] {
+		if e := ix.Events[j]; j > l.ReturnEvent && e.Process == l.Client && e.At < l.To {
+			set = j
+		}
+	}
+	asked := ix.Events[set]
+	if in, ok := ix.invocation[set]; ok {
+		asked = ix.Events[in]
+	}
+	until := ix.Events[set].Until
+	if until == sim.NoEnd {
+		asked = ix.Events[set]
+		until = asked.Clock + ix.Meta.TTL
+	}
+	end := later(asked.At, until-asked.Clock)
+	var stepped time.Duration
+	for _, i := range ix.clockFaults[l.Client] {
+		if e := ix.Events[i]; e.Op != "drift" && asked.At <= e.At && e.At < l.To {
+			switch f, _ := sim.ParseFault(e.Value); f := f.(type) {
+			case sim.Jump:
+				stepped += f.By.Abs()
+			case sim.Slew:
+				stepped += f.By.Abs()
+			}
+		}
+	}
+	return end - stepped
+}
+
 // untold says why a lock that renews its leases let one end before another was granted, and had not said so. Its client was
-// paused, or its node was out of its reach, after the key had last been given a deadline: then it could not be renewed, and
-// nobody could hear that it was over. A lock that counts the time since its last renewal would have known, and stays
-// unharmed by either; that is for the reader of the verdict to hold against it. What happened from the instant by on came too
-// late to matter.
-func (ix *index) untold(a *Lease, by time.Duration) (Assumption, []int) {
+// paused, or its node was out of its reach, for most of the time since the key had last been given a deadline: there was no time of
+// half its life left in which it could have been renewed, and nobody could hear that it was over. A lock that counts the time since
+// its last renewal would have known, and stays unharmed by either; that is for the reader of the verdict to hold against it.
+func (ix *index) untold(a *Lease) (Assumption, []int) {
 	for _, n := range ix.livesOf[a.Label] {
 		k := ix.lives[n]
 		if k.to == len(ix.Events) || ix.Events[k.to].Op != sim.Expire {
 			continue
 		}
-		if total, pause := ix.paused(a.Client, k.timed, by); total > 0 {
+		life := stretch{k.timed, ix.at(k.to)}
+		prevents := func(s []stretch) bool {
+			free := without([]stretch{life}, merge(s))
+			return !slices.ContainsFunc(free, func(f stretch) bool { return f.to-f.from >= (life.to-life.from)/2 })
+		}
+		if prevents(ix.stretches(ix.pauses[a.Client])) {
+			_, pause := ix.paused(a.Client, life.from, life.to)
 			return BoundedPause, []int{pause}
 		}
-		for _, d := range []direction{{a.Client, k.node}, {k.node, a.Client}} {
-			for _, s := range ix.severed()[d] {
-				if s.from < ix.at(k.to) && k.timed < s.to {
-					return BoundedDelay, []int{k.to}
-				}
+		if prevents(ix.apart(a.Client, k.node)) {
+			return BoundedDelay, []int{k.to}
+		}
+		var waits []stretch
+		late := -1
+		for _, i := range ix.tardy[a.Client] {
+			if e := ix.Events[i]; e.Sent < life.to && life.from < e.At {
+				waits, late = append(waits, stretch{e.Sent, e.At}), i
 			}
 		}
-		for _, i := range ix.slow[a.Client] {
-			if e := ix.Events[i]; e.Sent < ix.at(k.to) && k.timed < e.At {
-				return BoundedDelay, []int{i}
-			}
+		if prevents(waits) {
+			return BoundedDelay, []int{late}
 		}
 	}
 	return None, nil
 }
 
+// renewing says whether a lock renews a lease by itself, as far as it shows: it did, or it said that the lease is lost, which it can
+// only know if it looks after it.
+func (ix *index) renewing(l *Lease) bool {
+	return l.renews || l.renewed || len(ix.losses[l.Label]) > 0 ||
+		slices.ContainsFunc(ix.extensions[l.Label], func(i int) bool { return ix.Events[i].Op == sim.Renew })
+}
+
 // unrenewed says why a lock that renewed a lease, and never says that one is lost, did so no more.
 func (ix *index) unrenewed(l *Lease) (Assumption, []int) {
-	if broken, because := ix.untold(l, l.End); broken != None {
+	if !ix.renewing(l) {
+		return None, nil
+	}
+	if broken, because := ix.untold(l); broken != None {
 		return broken, because
 	}
 	if fault := clockFault(ix, l); fault >= 0 {

@@ -168,7 +168,8 @@ type counting struct {
 	base, final                   int64
 	last                          int // the event that gave the counter its final value, or -1
 	changes                       []change
-	twice                         [2]int // where in changes two wrote the same number, the first such; -1 if none did
+	twice                         [2]int // where in changes two wrote the same number though the counter was not lost meanwhile, the first such; -1 if none did
+	forgot                        int    // the event by which the resource lost the counter at last, or -1
 }
 
 // count follows the counter. It begins with what was there before any client came, or else with what the first client to
@@ -177,14 +178,18 @@ type counting struct {
 // Redis says nothing of a write that changes nothing, such as the second 11: so the numbers that clients wrote are taken from
 // what they say. An increment is lost where two have written the same number, for each wrote what it had read and one more.
 func (ix *index) count() counting {
-	c := counting{last: -1, twice: [2]int{-1, -1}}
+	c := counting{last: -1, twice: [2]int{-1, -1}, forgot: -1}
 	known := false
 	by := map[string][]int{}    // changes of the counter, by client
 	doubt := map[string][]int{} // invocations of unknown outcome, by client
 	claimed := map[int]bool{}   // changes by increments that were acknowledged
+	var losses []int            // events by which the resource lost the counter
 	for i, e := range ix.Events {
 		switch {
 		case e.Kind == sim.State && e.Process == resourceName && e.Key == counterKey:
+			if e.Op == sim.Lose {
+				losses, c.forgot = append(losses, i), i
+			}
 			n, told := counted(e)
 			if !told {
 				continue
@@ -219,7 +224,7 @@ func (ix *index) count() counting {
 	wrote := map[string]int{}
 	for n, u := range c.changes {
 		value := ix.Events[u.acknowledgement].Value
-		if first, again := wrote[value]; again && c.twice[0] < 0 {
+		if first, again := wrote[value]; again && c.twice[0] < 0 && last(losses, c.changes[first].event) == last(losses, u.event) {
 			c.twice = [2]int{first, n}
 		}
 		wrote[value] = n
@@ -321,6 +326,9 @@ func lostIncrements(ix *index) (Violation, bool) {
 		v.What += fmt.Sprintf(", of which %d was never acknowledged", c.landed)
 	}
 	if c.twice[0] < 0 {
+		if c.forgot >= 0 {
+			v.Assumption, v.Events = DurableNodes, proof(append(v.Events, c.forgot)...)
+		}
 		return v, true
 	}
 	a, b := c.changes[c.twice[0]], c.changes[c.twice[1]]
@@ -353,15 +361,19 @@ func blameLoss(ix *index, lost, over change, rival *Lease) (Assumption, []int) {
 	case b == nil:
 		return None, nil
 	case rival != nil && b.GrantEvent < rival.GrantEvent:
-		return blameLate(ix, over.sent, over.invoked, b, rival)
+		after := rival.Granted
+		if lost.lease == rival.Label {
+			after = max(after, lost.at)
+		}
+		return blameLate(ix, over.at, over.sent, b, rival, after)
 	case rival != nil:
 		return blame(ix, rival, b)
 	case a == nil || a.Label == b.Label:
 		return None, nil
 	case b.GrantEvent < a.GrantEvent:
-		return blameLate(ix, over.sent, over.invoked, b, a)
+		return blameLate(ix, over.at, over.sent, b, a, max(a.Granted, lost.at))
 	case lost.event < b.GrantEvent || over.read < b.GrantEvent:
 		return None, nil
 	}
-	return blameLate(ix, lost.sent, lost.invoked, a, b)
+	return blameLate(ix, lost.at, lost.sent, a, b, max(b.Granted, ix.at(over.read)))
 }

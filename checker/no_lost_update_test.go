@@ -58,7 +58,7 @@ func TestNoLostUpdateCounter(t *testing.T) {
 		{name: "one that adds two makes up for no other", story: "0 c1 invoke increment\n0 c2 invoke increment\n1 resource set 2 key=counter by=c1\n2 c1 ok increment 2\n3 c2 ok increment 2",
 			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 2; c1 wrote 2 at 1.000s, and c2 was told at 3.000s that it had, too [none]"}},
 		{name: "the counter is gone", story: race + "1 resource lose key=counter",
-			want: []string{"1 of 1 acknowledged increments are lost: the counter went from 0 to 0 [none]"}},
+			want: []string{"1 of 1 acknowledged increments are lost: the counter went from 0 to 0 [durable nodes]"}},
 		{name: "another key", story: race + "0.4 resource set 7 key=other by=c2\n0.5 c2 fail increment"},
 	})
 }

@@ -51,7 +51,7 @@ func relies(h *sim.History, n, i int, t time.Duration, given bool) bool {
 	}
 	end := until.Until
 	if end == sim.NoEnd {
-		if t < renewedOracle(h, i) {
+		if t < renewedOracle(h, i) || lastingOracle(h, i, until) {
 			return true
 		}
 		end = until.Clock + h.Meta.TTL
@@ -78,6 +78,35 @@ func renewedOracle(h *sim.History, acquire int) time.Duration {
 	}
 	slices.Sort(dues)
 	return dues[(len(dues)-1)/2]
+}
+
+// lastingOracle says whether a client gave its keys no end on a majority of nodes, before the event that a lease lasts by.
+func lastingOracle(h *sim.History, acquire int, by sim.Event) bool {
+	nodes := 0
+	for _, node := range h.Meta.Nodes {
+		lasting := false
+		for _, server := range members(h, node) {
+			for i, set := range h.Events {
+				if set == by {
+					break
+				}
+				if set.Process != server || set.Op != sim.Set && set.Op != sim.Over || set.Lease != h.Events[acquire].Lease || set.By != h.Events[acquire].Process {
+					continue
+				}
+				last := set
+				for j, e := range h.Events[i+1:] {
+					if e.Process == server && e.Op == sim.Retime && e.By == set.By && untouched(h, server, i+1, i+1+j) {
+						last = e
+					}
+				}
+				lasting = lasting || last.Until == sim.NoEnd
+			}
+		}
+		if lasting {
+			nodes++
+		}
+	}
+	return nodes > len(h.Meta.Nodes)/2
 }
 
 // untouched says whether a server still has the key at event j that it had at event i.
@@ -620,7 +649,9 @@ func compareHolds(t rapid.TB, h *sim.History) {
 	leases := Leases(h)
 	var instants []time.Duration
 	for _, l := range leases {
-		instants = append(instants, l.From-1, l.From, l.To-1, l.To)
+		instants = append(instants, l.From-1, l.From)
+		to := min(l.To, time.Hour) // later than all that is drawn
+		instants = append(instants, to-1, to)
 	}
 	for _, i := range acquired(h) {
 		label := h.Events[i].Lease
@@ -818,7 +849,7 @@ func TestLeaseExclusionBlameOracle(t *testing.T) {
 		}
 	})
 	t.Log(blamed)
-	if blamed[DurableNodes] == 0 || blamed[BoundedClockError] == 0 || blamed[None] == 0 {
+	if (blamed[DurableNodes] == 0 || blamed[BoundedClockError] == 0 || blamed[None] == 0) && !testing.Short() { // which draws too few
 		t.Error("the outcomes are one-sided")
 	}
 }

@@ -69,7 +69,7 @@ func (ix *index) over(label string, t time.Duration) bool {
 	ended := false
 	for _, n := range ix.holdsOf[label] {
 		if l := &ix.holds[n]; l.From <= t {
-			ended = t >= l.End
+			ended = t >= l.End && !l.lasts // its keys may come to their end at the same instant, but later
 		}
 	}
 	return ended

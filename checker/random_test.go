@@ -123,6 +123,9 @@ func (w *world) set(client, node string) {
 			return
 		}
 	}
+	if w.pick(6) == 0 {
+		e.Until = sim.NoEnd
+	}
 	w.keys[node] = in.Lease
 	w.record(e)
 }
@@ -376,11 +379,12 @@ func garbage(t *rapid.T) *sim.History {
 // tally counts how often a property was violated and how often not.
 type tally map[bool]int
 
-// check fails the test unless both outcomes were common: an oracle that only ever agrees on "ok" shows nothing.
+// check fails the test unless both outcomes were common: an oracle that only ever agrees on "ok" shows nothing. With -short there
+// are twenty draws, which are too few to tell.
 func (c tally) check(t *testing.T) {
 	t.Helper()
 	t.Logf("%d violated, %d not", c[true], c[false])
-	if total := c[true] + c[false]; min(c[true], c[false])*10 < total {
+	if total := c[true] + c[false]; min(c[true], c[false])*10 < total && !testing.Short() {
 		t.Error("the outcomes are one-sided")
 	}
 }

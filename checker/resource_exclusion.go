@@ -58,58 +58,47 @@ func byGrant(ix *index) map[string][]*Lease {
 
 // blameWrite says why a write under l, event i, reached the resource after the grant of a newer lease.
 func blameWrite(ix *index, i int, l, newer *Lease) (Assumption, []int) {
-	return blameLate(ix, departure(ix.Events[i]), ix.writing(i), l, newer)
+	return blameLate(ix, ix.at(i), departure(ix.Events[i]), l, newer, newer.Granted)
 }
 
-// blameLate says why something that was done under l took effect after the grant of a newer lease. Its request left at the
-// instant sent; the operation was invoked by event invoked, or -1.
-func blameLate(ix *index, sent time.Duration, invoked int, l, newer *Lease) (Assumption, []int) {
-	if l.held() && newer.Granted < l.To {
-		return blame(ix, l, newer) // the leases overlapped already: the resource only shows it
+// blameLate says why something done under l took effect, at the instant at, after the grant of a newer lease. Its request left at
+// the instant sent. It did harm because it came after the instant after: when something was done under the newer lease, or when that
+// lease was granted.
+func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Duration) (Assumption, []int) {
+	inTime := l.held() && sent <= l.To
+	if inTime && newer.Granted < l.To {
+		if broken, because := blame(ix, l, newer); broken != None || newer.From < l.To {
+			return broken, because // the leases overlapped already: the resource only shows it
+		}
 	}
-	if l.held() && sent <= l.To {
-		return BoundedDelay, nil // it left in time and was late on its way
+	causes := []Assumption{BoundedPause, BoundedDelay, DurableNodes, BoundedClockError}
+	if inTime {
+		causes = []Assumption{BoundedDelay, BoundedPause, DurableNodes, BoundedClockError}
 	}
-	// A pause counts only if the request would have left in time without it. Otherwise the work was too long for the lease. Where
-	// the lease was over when it was handed out, what came before counts, too.
-	from := l.From
-	if !l.held() {
-		from = l.Invoked
-	}
-	if total, pause := ix.paused(l.Client, from, sent); total > 0 && sent-total <= l.To {
-		return BoundedPause, []int{pause}
-	}
-	// Nor would it have been, had the client not waited for messages of its earlier work that were late. How long its lock takes
-	// is for the lock to know.
-	if total, late := ix.waited(l.Client, l.From, sent); l.held() && total > 0 && sent-total <= l.To {
-		return BoundedDelay, []int{late}
-	}
-	// A request waits for its connection, whose handshake a slow link delays just as well.
-	if invoked > l.ReturnEvent && l.held() && ix.at(invoked) < l.To && (l.EndEvent < 0 || invoked < l.EndEvent) {
-		return BoundedDelay, []int{invoked}
-	}
-	if l.renewed {
-		return ix.unrenewed(l)
+	for n := 1; n <= len(causes); n++ {
+		for _, kept := range subsets(causes, n) {
+			if !ix.stillLate(at, sent, l, newer, after, kept) {
+				return kept[0], ix.signsLate(kept[0], sent, l, newer)
+			}
+		}
 	}
 	return None, nil
 }
 
-// waited returns how much time there was between two instants in which messages between a client and the resource were under way
-// that were late, and the last of them.
-func (ix *index) waited(client string, from, to time.Duration) (total time.Duration, last int) {
-	var late []stretch
-	for i, e := range ix.Events {
-		left := departure(e)
-		work := e.By == client && e.Process == "resource" || e.By == "resource" && e.Process == client
-		if e.Kind != sim.Message || !work || !ix.outOfReach(e.At-left) || left >= to || e.At <= from {
-			continue
-		}
-		late, last = append(late, stretch{max(left, from), min(e.At, to)}), i
+// signsLate returns the events that show how the environment broke an assumption, so that something done under l, whose request left
+// at the instant sent, came after the grant of a newer lease.
+func (ix *index) signsLate(broken Assumption, sent time.Duration, l, newer *Lease) []int {
+	then := ix.succession(l, newer)
+	switch broken {
+	case DurableNodes:
+		return then.lost
+	case BoundedClockError:
+		return append(then.early, then.taken, clockFault(ix, l))
 	}
-	for _, s := range merge(late) {
-		total += s.to - s.from
+	if signs := ix.signs(broken, l.Client, l.From, sent); len(signs) > 0 && signs[0] >= 0 {
+		return signs
 	}
-	return total, last
+	return ix.signs(broken, l.Client, l.Invoked, sent)
 }
 
 // writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.

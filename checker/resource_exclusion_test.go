@@ -27,7 +27,7 @@ func TestResourceExclusion(t *testing.T) {
 			12     n1 set c2#1
 			12     resource accept A c1#1 sent=11.9
 			12.1   c2 ok acquire c2#1 until=22`,
-			want: []string{"c1 wrote A under c1#1 at 12.000s, after c2 was granted c2#1 at 12.000s [none]"}},
+			want: []string{"c1 wrote A under c1#1 at 12.000s, after c2 was granted c2#1 at 12.000s [bounded delay]"}},
 		{name: "the grant counts from the majority", story: "nodes 3\n" + `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1
@@ -55,7 +55,7 @@ func TestResourceExclusion(t *testing.T) {
 			14   resource accept B c1#1 sent=11.9
 			15   n2 delete c2#1
 			16   n2 set c2#1   # too late to be its grant`,
-			want: []string{"c1 wrote B under c1#1 at 14.000s, after c2 was granted c2#1 at 13.000s [none]"}},
+			want: []string{"c1 wrote B under c1#1 at 14.000s, after c2 was granted c2#1 at 13.000s [bounded delay]"}},
 		{name: "the grant counts from a majority that was lost before the return", story: "nodes 3\n" + `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1
@@ -108,7 +108,7 @@ func TestResourceExclusion(t *testing.T) {
 			13   c2 ok acquire c2#1 until=22
 			14   resource accept A c1#1 sent=11.9
 			15   n2 set c2#1`,
-			want: []string{"c1 wrote A under c1#1 at 14.000s, after c2 was granted c2#1 at 13.000s [none]"}},
+			want: []string{"c1 wrote A under c1#1 at 14.000s, after c2 was granted c2#1 at 13.000s [bounded delay]"}},
 		{name: "a grant that was never seen counts from the return", story: c1 + `
 			11   c2 invoke acquire
 			12   resource accept A c1#1 sent=11.9
@@ -200,22 +200,22 @@ func TestResourceExclusionBlame(t *testing.T) {
 			0.1  n1 set c1#1
 			1    c1 fault pause
 			9    c1 fault resume
-			9.5  c1 ok acquire c1#1 until=10`+c2+"15.003 resource accept A c1#1 sent=15.001", "none"),
+			9.5  c1 ok acquire c1#1 until=10`+c2+"15.003 resource accept A c1#1 sent=15.001", "bounded pause"),
 		blame("the message was late", c1+c2+"15.003 resource accept A c1#1 sent=9.9", "bounded delay"),
 		blame("the message was late after a crash", c1+"3 c1 fault crash"+c2+"15.003 resource accept A c1#1 sent=3", "bounded delay"),
 		blame("the message was late after a release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=2.9", "bounded delay"),
-		blame("sent after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=3.1", "none"),
+		blame("sent after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1"+c2+"15.003 resource accept A c1#1 sent=3.1", "bounded delay"),
 		blame("sent too late, after waiting for one that was late", c1+"1 c1 invoke write B c1#1\n9.5 resource deliver c1 sent=1\n9.6 c1 ok write B c1#1"+c2+"15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "bounded delay"),
 		blame("sent too late, though one was late for a moment", c1+"1 c1 invoke write B c1#1\n2 resource deliver c1 sent=1\n2.1 c1 ok write B c1#1"+c2+"15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "none"),
 		blame("invoked in time, sent when the connection was there", c1+"5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
 		blame("invoked in time, and paused for a moment", c1+"5 c1 invoke write A c1#1\n6 c1 fault pause\n7 c1 fault resume"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
 		blame("invoked in time, and paused for long", c1+"5 c1 invoke write A c1#1\n6 c1 fault pause"+c2+"14 c1 fault resume\n15.003 resource accept A c1#1 sent=14", "bounded pause"),
-		blame("invoked after the lease", c1+"10.5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "none"),
-		blame("invoked after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1\n3.2 c1 ok release c1#1\n5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "none"),
-		blame("another write invoked in time", c1+"5 c1 invoke write Z c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "none"),
+		blame("invoked after the lease", c1+"10.5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
+		blame("invoked after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1\n3.2 c1 ok release c1#1\n5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
+		blame("another write invoked in time", c1+"5 c1 invoke write Z c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
 		blame("invoked again after the lease", c1+"5 c1 invoke write A c1#1\n6 c1 ok write"+c2+"13 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=14", "none"),
 		blame("sent at an unknown time", c1+c2+"15.003 resource accept A c1#1", "none"),
-		blame("sent under a lease that was never valid", "0 c1 invoke acquire\n0.1 n1 set c1#1\n11 c1 ok acquire c1#1 until=10"+c2+"15.003 resource accept A c1#1 sent=11", "none"),
+		blame("sent under a lease that was never valid", "0 c1 invoke acquire\n0.1 n1 set c1#1\n11 c1 ok acquire c1#1 until=10"+c2+"15.003 resource accept A c1#1 sent=11", "bounded delay"),
 		{name: "the leases overlapped after a crash of a node", story: c1 + "3 n1 lose c1#1" + sooner + "6 resource accept A c1#1 sent=5.9",
 			want: []string{"c1 wrote A under c1#1 at 6.000s, after c2 was granted c2#1 at 5.000s [durable nodes]"}},
 		{name: "the leases overlapped after a jump", story: c1 + "3 n1 expire c1#1" + sooner + "6 resource accept A c1#1 sent=5.9",
@@ -231,7 +231,7 @@ func TestResourceExclusionBlame(t *testing.T) {
 		{name: "an entry that was invoked in time", story: c1 + "5 c1 invoke enter c1#1" + c2 + "15.003 resource mark c1#1 sent=14",
 			want: []string{"c1 entered under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s [bounded delay]"}},
 		{name: "an entry after a write that was invoked in time", story: c1 + "5 c1 invoke write A c1#1" + c2 + "15.003 resource mark c1#1 sent=14",
-			want: []string{"c1 entered under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s [none]"}},
+			want: []string{"c1 entered under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s [bounded delay]"}},
 		{name: "no newer lease, no blame: a pause", story: c1 + "1 c1 fault pause\n15 c1 fault resume\n15.003 resource accept A c1#1 sent=15.001"},
 		{name: "no newer lease, no blame: a delay", story: c1 + "15.003 resource accept A c1#1 sent=9.9"},
 		{name: "no newer lease, no blame: a crash", story: c1 + "3 n1 lose c1#1\n15.003 resource accept A c1#1 sent=9.9"},

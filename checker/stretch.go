@@ -73,3 +73,12 @@ func (ix *index) stretches(spans []span) []stretch {
 	}
 	return merge(s)
 }
+
+// length returns how long stretches are together, which are merged.
+func length(s []stretch) time.Duration {
+	var total time.Duration
+	for _, x := range s {
+		total += x.to - x.from
+	}
+	return total
+}

@@ -252,7 +252,7 @@ func TestBrokenTTLFromReturn(t *testing.T) {
 
 // Without faults they are locks like others.
 func TestBrokenLocksLock(t *testing.T) {
-	for _, lock := range broken.Locks() {
+	for _, lock := range append(broken.Locks(), broken.Twins()...) {
 		n := 1
 		if isRedlock(lock) {
 			n = 5

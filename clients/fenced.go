@@ -14,7 +14,7 @@ var fencedLua string
 var fencedScript = redis.NewScript(fencedLua)
 
 // NewFenced is the lock of [NewSingle] that also draws a fencing token from a counter, in the same script (Kleppmann,
-// "How to do distributed locking", 2016, "Making the lock safe with fencing"; 002_f1b5c80bdb6cfae4.txt). It protects
+// "How to do distributed locking", 2016, "Making the lock safe with fencing"; why2020). It protects
 // only with a resource that compares tokens.
 func NewFenced(env Env) Locker { return &fenced{env} }
 

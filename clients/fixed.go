@@ -9,7 +9,7 @@ import (
 const fixedValue = "locked"
 
 // NewFixed is the lock of [NewSingle] with a value that is the same for all, and so with nothing to compare on release: who
-// outlives its TTL deletes the lock of the next holder, and lets in a third (000_d5a3169f29a5fb5d.txt §4).
+// outlives its TTL deletes the lock of the next holder, and lets in a third (anon2023, part 1, section 4).
 func NewFixed(env Env) Locker { return &fixed{env} }
 
 type fixed struct{ env Env }

@@ -9,7 +9,7 @@ import (
 )
 
 // NewGetDel is the lock of [NewSingle] that is released in three steps, GET, comparison in the client, and DEL: who pauses
-// after the second past its TTL deletes the lock of the next holder (000_d5a3169f29a5fb5d.txt §5).
+// after the second past its TTL deletes the lock of the next holder (anon2023, part 1, section 5).
 func NewGetDel(env Env) Locker { return &getDel{env} }
 
 type getDel struct{ env Env }

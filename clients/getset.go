@@ -12,7 +12,7 @@ import (
 
 // NewGetSet is a lock whose value is the time at which it ends, by the clock on the wall of the client that took it. The
 // key itself never ends: who finds SETNX refused compares the value with its own clock, and if it has passed, puts its own
-// time there with GETSET. The lock is whose GETSET returns what its GET had returned (003_9f8f117e5abbaff8.txt, the wrong
+// time there with GETSET. The lock is whose GETSET returns what its GET had returned (anon-setnx, the wrong
 // example).
 //
 // All clocks have to agree for that. And who loses the race has nevertheless overwritten the time of the winner, which the

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// NewMultiDel is the lock of [NewSingle] with the release of 001_b66eeaed0a01f22e.txt, examples 3 and 4, releaseLock: GET,
+// NewMultiDel is the lock of [NewSingle] with the release of nemo2018, examples 3 and 4, releaseLock: GET,
 // and if the value is the token MULTI, DEL, EXEC. Without WATCH before the GET the transaction protects nothing: it holds
 // one command, and what was compared may have changed before it. What DEL answers is not looked at.
 //

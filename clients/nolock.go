@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// NewNoLock is no lock at all: an increment is GET, one more, SET (001_b66eeaed0a01f22e.txt, example 1). Each command is
+// NewNoLock is no lock at all: an increment is GET, one more, SET (nemo2018, example 1). Each command is
 // atomic, the three steps are not, so that two clients read the same number and one of their increments is lost. The
 // usleep(0.01) in the loop of the source is usleep(0): it takes whole microseconds.
 //

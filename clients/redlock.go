@@ -20,7 +20,7 @@ import (
 func NewRedlock(env Env) Locker { return newRedlock(env, redlock.Options{}) }
 
 // NewRedlockSequential is Redlock with the nodes asked in turn: the five steps as the page had them until 2025, and as all
-// of 000_d5a3169f29a5fb5d.txt, 002_f1b5c80bdb6cfae4.txt and 004_751156ed7355e17b.txt describe them.
+// of anon2023, why2020 and anon-redlock describe them.
 func NewRedlockSequential(env Env) Locker { return newRedlock(env, redlock.Options{Sequential: true}) }
 
 // RedlockWith is for the packages below this one: no other can say what the options are.
@@ -105,7 +105,7 @@ func (l *redlocker) attempt(ctx context.Context, name string, ttl time.Duration)
 	lease := &redlockLease{lock: l, name: name, token: newToken(l.env.Rand), nodes: l.nodes}
 	start := l.clock.Now()
 	errs := l.ask(ctx, l.nodes, func(ctx context.Context, node *redis.Client) error {
-		ok, err := node.SetNX(ctx, name, lease.token, ttl).Result()
+		ok, err := l.set(ctx, node, name, lease.token, ttl)
 		if err == nil && !ok {
 			err = errHeld
 		}
@@ -130,6 +130,18 @@ func (l *redlocker) attempt(ctx context.Context, name string, ttl time.Duration)
 	lease.Release(context.WithoutCancel(ctx))
 	return nil, fmt.Errorf("%d of %d nodes granted it, %d hold it for another, validity left %v",
 		granted, len(l.nodes), held, left.Round(time.Millisecond))
+}
+
+// set sets the key on a node that has none, and says whether it did.
+func (l *redlocker) set(ctx context.Context, node *redis.Client, name, token string, ttl time.Duration) (bool, error) {
+	if !l.Instants {
+		return node.SetNX(ctx, name, token, ttl).Result()
+	}
+	err := node.Do(ctx, "SET", name, token, "NX", "PXAT", l.env.Wall.Now().Add(ttl).UnixMilli()).Err()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // validity is what is left of a TTL that nodes were asked for from start on, and its end by the steady clock.

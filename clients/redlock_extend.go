@@ -24,7 +24,7 @@ var recreateScript = redis.NewScript(recreateLua)
 // NewRedlockExtend is the lock of [NewRedlock] with extension: the TTL of the key is set anew wherever the key still has our
 // token, and the lease is extended if a majority of nodes did, within the validity
 // (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "Making the algorithm more reliable: Extending
-// the lock"; 000_d5a3169f29a5fb5d.txt §二.3 A). An extension is tried once, and never changes the token.
+// the lock"; anon2023, part 2, section 3 A). An extension is tried once, and never changes the token.
 func NewRedlockExtend(env Env) Locker { return newRedlock(env, redlock.Options{Extendable: true}) }
 
 type redlockExtendLease struct{ *redlockLease }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -187,7 +188,7 @@ func TestFencePerClient(t *testing.T) {
 // No broken lock has the name of another lock.
 func TestBrokenNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, lock := range append(clients.Locks(), broken.Locks()...) {
+	for _, lock := range slices.Concat(clients.Locks(), broken.Locks(), broken.Twins()) {
 		if seen[lock.Name] {
 			t.Errorf("two locks are called %s", lock.Name)
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // NewSetNX is the lock of [NewSingle] without a TTL: who dies with it, or is cut off for good, holds it for ever
-// (000_d5a3169f29a5fb5d.txt §2). It is what go-redis makes of SetNX with an expiration of 0. Its leases do not say how long
+// (anon2023, part 1, section 2). It is what go-redis makes of SetNX with an expiration of 0. Its leases do not say how long
 // they last.
 func NewSetNX(env Env) Locker { return &setNX{env} }
 

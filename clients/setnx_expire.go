@@ -8,7 +8,7 @@ import (
 )
 
 // NewSetNXExpire is the lock of [NewSingle] whose SET is two commands, SETNX and EXPIRE: who dies between them holds it for
-// ever (000_d5a3169f29a5fb5d.txt §3; 002_f1b5c80bdb6cfae4.txt, its first point on a single node, says that it comes from
+// ever (anon2023, part 1, section 3; why2020, its first point on a single node, says that it comes from
 // the time before Redis 2.6.12).
 func NewSetNXExpire(env Env) Locker { return &setNXExpire{env} }
 

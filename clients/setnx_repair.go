@@ -12,7 +12,7 @@ import (
 const repairPoll = 10 * time.Millisecond
 
 // NewSetNXRepair is a lock of SETNX and EXPIRE in which a waiter that finds a key without an end gives it one
-// (001_b66eeaed0a01f22e.txt, example 3, getLock and releaseLock). It waits for one TTL, which there is 2 s.
+// (nemo2018, example 3, getLock and releaseLock). It waits for one TTL, which there is 2 s.
 //
 // The waiter reads the TTL and then sets it, in two steps: if it is late, the key is another's by then, whose lease it
 // lengthens. In the source's manner the wait is measured in whole seconds of the clock on the wall, so that it is up to one

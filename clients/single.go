@@ -18,7 +18,7 @@ var releaseScript = redis.NewScript(releaseLua)
 
 // NewSingle is the correct lock on one Redis: SET with NX, PX and a random token, released by compare-and-delete
 // (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "Correct Implementation with a Single
-// Instance"; 000_d5a3169f29a5fb5d.txt §1). It tries once.
+// Instance"; anon2023, part 1, section 1). It tries once.
 func NewSingle(env Env) Locker { return &single{env} }
 
 type single struct{ env Env }

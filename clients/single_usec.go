@@ -7,8 +7,8 @@ import (
 )
 
 // NewSingleUsec is the lock of [NewSingle] whose token is the time in microseconds by the client's clock on the wall, as
-// PHP's uniqid() makes it (001_b66eeaed0a01f22e.txt, examples 3 and 4). Two clients that ask in the same microsecond, or
-// whose clocks make it the same, have one token, and each can release the lock of the other. 003_9f8f117e5abbaff8.txt,
+// PHP's uniqid() makes it (nemo2018, examples 3 and 4). Two clients that ask in the same microsecond, or
+// whose clocks make it the same, have one token, and each can release the lock of the other. anon-setnx,
 // after the Redis documentation, allows a time in microseconds only together with a client ID, which uniqid() leaves out.
 func NewSingleUsec(env Env) Locker { return &singleUsec{env} }
 

@@ -10,7 +10,7 @@ import (
 
 // NewWatch is no lock but a transaction, optimistic locking as the Redis documentation calls it: WATCH, GET, and then
 // MULTI, SET, EXEC, which does nothing if the key has changed since WATCH. An increment that failed so is counted and
-// skipped (001_b66eeaed0a01f22e.txt, example 2). No update is lost, but a total that is far too low looks the same: the
+// skipped (nemo2018, example 2). No update is lost, but a total that is far too low looks the same: the
 // source, whose clients skipped 33043 and 63228 of 100000 increments each, concludes that transactions cannot do it.
 //
 // phpredis sends MULTI, SET and EXEC one after the other; here they travel together, which WATCH makes the same. The leases
@@ -19,10 +19,10 @@ func NewWatch(Env) Locker { return &optimistic{increment: watchIncrement} }
 
 // NewWatchRetry is [NewWatch] that begins anew until EXEC succeeds, as the Redis documentation says that one has to
 // (https://redis.io/docs/latest/develop/using-commands/transactions/, "Optimistic locking using check-and-set"; quoted in
-// 001_b66eeaed0a01f22e.txt, 0x03).
+// nemo2018, 0x03).
 func NewWatchRetry(Env) Locker { return &optimistic{increment: watchUntilDone} }
 
-// NewWatchInMulti is [NewWatch] with GET between MULTI and EXEC, which 001_b66eeaed0a01f22e.txt, 0x03, warns of: there GET
+// NewWatchInMulti is [NewWatch] with GET between MULTI and EXEC, which nemo2018, 0x03, warns of: there GET
 // is queued, and what the program has in hand is not the number. In PHP it is the Redis object, and (int) of an object is
 // 1, so that every increment writes 2 and says that all went well.
 func NewWatchInMulti(Env) Locker { return &optimistic{increment: watchInMulti} }

@@ -12,7 +12,7 @@ import (
 // NewWatchdog is the lock of [NewSingle] that renews itself while its holder lives: a third of the TTL after it was granted,
 // and after each renewal, it sets the TTL anew if the key still has our token. It is Redisson's, without being reentrant, as
 // that was up to 3.8.0 and 2.13.0 (2018); there only locks are renewed for which no TTL was given, and that is 30 s
-// (002_f1b5c80bdb6cfae4.txt; https://github.com/redisson/redisson, RedissonLock.java).
+// (https://github.com/redisson/redisson, RedissonLock.java).
 //
 // Two things are as they were there, and are what can be shown with it:
 //

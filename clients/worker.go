@@ -45,6 +45,8 @@ type Worker struct {
 	leave func()        // ends the context that it was acquired with
 	read  *string       // what Read read last
 	store *redis.Client // of the counter, once it is needed
+
+	slept, notBefore time.Duration // what the lane has waited for since its last operation
 }
 
 // NewWorker makes the worker of a client that contends for a lock with a TTL and works on the resource at an address.
@@ -88,16 +90,22 @@ var (
 	errNothingRead = errors.New("nothing was read that could be updated")
 )
 
+// keptError is how much of the text of an error is kept, in bytes. Each try of an acquire may fail with one.
+const keptError = 4000
+
 // do carries out one operation between its invocation and its outcome. It may fill in what the outcome shows.
 func (w *Worker) do(e sim.Event, f func(*sim.Event) error) error {
 	w.ops++
 	e.Kind, e.ID, e.Lock = sim.Invoke, w.ops, w.lock
+	e.Slept, e.NotBefore = w.slept, w.notBefore
+	w.slept, w.notBefore = 0, 0
 	w.host.Doing(e.Op, e.ID)
 	w.host.Record(e)
+	e.Slept, e.NotBefore, e.Within = 0, 0, 0
 	err := f(&e)
 	e.Kind = Outcome(err)
 	if err != nil {
-		e.Error = err.Error()
+		e.Error = sim.Shortened(err.Error(), keptError)
 	}
 	w.host.Record(e)
 	w.host.Doing("", 0)
@@ -111,16 +119,21 @@ func (w *Worker) do(e sim.Event, f func(*sim.Event) error) error {
 func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
 	start := w.clock.Now()
 	end := start.Add(within)
-	for {
-		err := w.do(sim.Event{Op: sim.Acquire}, func(e *sim.Event) error { return w.acquire(ctx, e) })
-		if err == nil || ctx.Err() != nil || !w.clock.Now().Before(end) {
+	for left := within; ; {
+		err := w.do(sim.Event{Op: sim.Acquire, Within: left}, func(e *sim.Event) error { return w.acquire(ctx, e) })
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		now := w.clock.Now()
+		if !now.Before(end) {
 			return
 		}
 		pause := w.ttl / 100
 		if every > 0 {
-			pause = every - w.clock.Now().Sub(start)%every
+			pause = every - now.Sub(start)%every
 		}
-		w.clock.Sleep(pause)
+		left = max(0, end.Sub(now)-pause)
+		w.Sleep(ctx, pause)
 	}
 }
 
@@ -328,10 +341,19 @@ func (w *Worker) Check(context.Context) {
 func (w *Worker) Pause(_ context.Context, d time.Duration) { w.host.Pause(d) }
 
 // Sleep waits by the steady clock of the process, which stays alive.
-func (w *Worker) Sleep(_ context.Context, d time.Duration) { w.clock.Sleep(d) }
+func (w *Worker) Sleep(_ context.Context, d time.Duration) {
+	w.clock.Sleep(d)
+	w.slept += d
+	if w.notBefore > 0 {
+		w.notBefore += d
+	}
+}
 
 // Until waits for a true time since the start of the run.
-func (w *Worker) Until(_ context.Context, t time.Duration) { w.host.Until(t) }
+func (w *Worker) Until(_ context.Context, t time.Duration) {
+	w.host.Until(t)
+	w.notBefore = max(w.notBefore, t)
+}
 
 // Exit is the end of the lane: the client is gone, and with it whatever it still held.
 func (w *Worker) Exit() {

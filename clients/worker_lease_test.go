@@ -11,7 +11,7 @@ import (
 	"lockstep/sim"
 )
 
-// A vigil is a paper lease that renews itself and can be extended when a test says so.
+// A vigil is a paper lock, and the lease that it gave out last, which renews itself and can be extended when a test says so.
 type vigil struct {
 	paper
 	lost   chan struct{}
@@ -20,13 +20,21 @@ type vigil struct {
 	ctx    context.Context // that it was acquired with
 }
 
-func (v *vigil) Lost() <-chan struct{}                       { return v.lost }
 func (v *vigil) Notify(f func(time.Time))                    { v.notify = f }
 func (v *vigil) Extend(context.Context, time.Duration) error { return v.extend }
 func (v *vigil) Acquire(ctx context.Context, _ string, _ time.Duration) (clients.Lease, error) {
 	v.ctx = ctx
-	return v, nil
+	return loss{v, v.lost}, nil
 }
+
+// loss is a lease that keeps the channel which its vigil had when it was given out: a worker may listen to one lease while a test
+// prepares the next.
+type loss struct {
+	*vigil
+	lost chan struct{}
+}
+
+func (l loss) Lost() <-chan struct{} { return l.lost }
 
 func newVigil() (*vigil, clients.New) {
 	v := &vigil{}

@@ -8,7 +8,7 @@ import (
 	"lockstep/sim"
 )
 
-// A Change is one change of a string key.
+// A Change is one change of a key.
 //
 // It is the difference between two states of the key, whichever command made it: SET of the value that the key already
 // has is a sim.Retime if it moves the deadline, and otherwise no change. A command that changes several keys makes
@@ -17,45 +17,69 @@ type Change struct {
 	// Op is sim.Set, sim.Over, sim.Retime, sim.Delete, sim.Expire or sim.Lose.
 	Op  string
 	Key string
-	// Old and New are the values before and after; empty where the key did not live.
+	// Old and New are the values before and after; empty where the key did not live. That of a hash, a list, a set or a sorted
+	// set is the command that makes it, as a client sends it.
 	Old, New string
 	// Deadline and OldDeadline are the ends of the key by the wall clock of the node; zero if it had none.
 	Deadline, OldDeadline time.Time
 	// By is the client whose command it was, or, on a replica, the primary; empty for sim.Expire and sim.Lose, which no
 	// client causes, and for what a disk brought back at a restart.
 	By string
-	// NX says that SET with NX, or SETNX, made the change.
+	// NX says that SET with NX, SETNX or HSETNX made the change.
 	NX bool
 	// Command is the command as the client sent it, in capitals: EVALSHA for whatever a script does, EXEC for what a
 	// transaction does. On a replica it is that of the effect, or PSYNC. Empty where By is.
 	Command string
+	// Collection says that the key is no string, or was none if it is gone: it is a hash, a list, a set or a sorted set.
+	Collection bool
 }
 
-// A Key is a string key of a node.
+// marks are what a client may have put into New to know its own key by: the value of a string; otherwise the fields, the values,
+// the elements, the members and their scores.
+func (c *Change) marks() []string {
+	if !c.Collection {
+		return []string{c.New}
+	}
+	command, _, err := parseCommand([]byte(c.New))
+	if err != nil {
+		panic("nodes: " + err.Error())
+	}
+	return command[2:]
+}
+
+// A Key is a key of a node.
 type Key struct {
-	Name, Value string
+	Name, Value string    // the value as in Change
 	Deadline    time.Time // by the wall clock of the node; zero: none
 }
 
 // entry is what the node remembers of a key of any type, in order to see changes and deadlines without asking miniredis
 // for every key.
 type entry struct {
-	value    string
-	text     bool  // a string key; others have no value here
-	deadline int64 // milliseconds since 1970 by the wall clock of the node; 0: none
+	value    string // as in Change
+	text     bool   // a string key
+	deadline int64  // milliseconds since 1970 by the wall clock of the node; 0: none
 }
 
-// Observe sets the function told of every change of a string key. It must not call back into the node.
+// lives tells a key from none. What makes a key of another type is never empty.
+func (e entry) lives() bool { return e.text || e.value != "" }
+
+// collection is the entry of a key that is no string: of the command that makes it.
+func collection(command []string) entry {
+	var w replies
+	w.command(command...)
+	return entry{value: string(w)}
+}
+
+// Observe sets the function told of every change of a key. It must not call back into the node.
 func (r *Redis) Observe(f func(Change)) { r.observer = f }
 
-// Keys returns the string keys in order of their names, as the last command or [Redis.Tick] left them: a key whose
+// Keys returns the keys in order of their names, as the last command or [Redis.Tick] left them: a key whose
 // deadline has passed is there until one of the two finds that out.
 func (r *Redis) Keys() []Key {
 	var keys []Key
 	for name, e := range r.keys {
-		if e.text {
-			keys = append(keys, Key{Name: name, Value: e.value, Deadline: date(e.deadline)})
-		}
+		keys = append(keys, Key{Name: name, Value: e.value, Deadline: date(e.deadline)})
 	}
 	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
 	return keys
@@ -67,9 +91,13 @@ func (r *Redis) look(name string) {
 	var is entry
 	value, err := r.db.Get(name)
 	lives := err == nil || r.db.Exists(name)
-	if lives {
-		is = entry{value: value, text: err == nil, deadline: r.db.TTL(name).Milliseconds()}
+	switch {
+	case err == nil:
+		is = entry{value: value, text: true}
+	case lives:
+		is = collection(r.contents(name))
 	}
+	is.deadline = r.db.TTL(name).Milliseconds()
 	if is == old && had == lives {
 		return
 	}
@@ -90,23 +118,28 @@ func (r *Redis) look(name string) {
 	}
 }
 
-// difference says how a key went from one state to another. Op is empty if it did not, or if the key is a hash, a list:
-// nothing that Change speaks of.
+// difference says how a key went from one state to another. Op is empty if it did not.
 func difference(name string, old, is entry) Change {
 	c := Change{
 		Op: sim.Over, Key: name, Old: old.value, New: is.value, Deadline: date(is.deadline), OldDeadline: date(old.deadline),
+		Collection: !is.text,
 	}
 	switch {
-	case old == is, !old.text && !is.text:
+	case old == is:
 		return Change{}
-	case !old.text:
-		c.Op, c.OldDeadline = sim.Set, time.Time{}
-	case !is.text:
-		c.Op, c.Deadline = sim.Delete, time.Time{}
-	case old.value == is.value:
+	case !is.lives():
+		c.Op, c.Collection = sim.Delete, !old.text
+	case !old.lives():
+		c.Op = sim.Set
+	case old.text == is.text && old.value == is.value:
 		c.Op = sim.Retime
 	}
 	return c
+}
+
+// ended is the change of a key that no client brought to its end.
+func (e entry) ended(op, name string) Change {
+	return Change{Op: op, Key: name, Old: e.value, OldDeadline: date(e.deadline), Collection: !e.text}
 }
 
 // drop removes a key whose deadline has passed.
@@ -120,9 +153,7 @@ func (r *Redis) drop(name string) {
 		r.emit("DEL", name)
 		r.effects.expired++
 	}
-	if old.text {
-		r.report(Change{Op: sim.Expire, Key: name, Old: old.value, OldDeadline: date(old.deadline)})
-	}
+	r.report(old.ended(sim.Expire, name))
 }
 
 func (r *Redis) report(c Change) {

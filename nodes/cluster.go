@@ -19,7 +19,7 @@ type Cluster struct {
 	cancel context.CancelCauseFunc
 	start  time.Time // of the run, by both clocks of the machine
 	dir    string    // of everything that is on disk
-	broom  *broom
+	broom  *sim.Broom
 	agenda *agenda
 	work   sync.WaitGroup // goroutines of proxies and clients
 
@@ -185,10 +185,13 @@ func (c *Cluster) Watch(f func(sim.Event)) {
 }
 
 // Plan has a fault injected at time t of the run, or now if t has passed. [Cluster.Run] waits for it like for a lane.
-func (c *Cluster) Plan(t time.Duration, f sim.Fault) {
+func (c *Cluster) Plan(t time.Duration, f sim.Fault) { c.PlanStep(0, t, f) }
+
+// PlanStep is Plan for a step of the nemesis, which the history then names; see [sim.Event.Step].
+func (c *Cluster) PlanStep(step int, t time.Duration, f sim.Fault) {
 	c.agenda.begin()
 	c.agenda.at(c.start.Add(t), func() {
-		c.Inject(f)
+		c.injectStep(step, f)
 		c.agenda.end()
 	})
 }
@@ -249,7 +252,7 @@ func (c *Cluster) Close() {
 	c.work.Wait()
 	if c.broom != nil { // it has a directory
 		os.RemoveAll(c.dir)
-		c.broom.end()
+		c.broom.End()
 	}
 }
 

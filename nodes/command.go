@@ -76,7 +76,7 @@ var commands = byName(
 
 	// Hashes, sets, lists and sorted sets, which some locks queue and count in.
 	command{name: "HSET", arity: -4, write: true, first: 1, last: 1, step: 1},
-	command{name: "HSETNX", arity: 4, write: true, first: 1, last: 1, step: 1},
+	command{name: "HSETNX", arity: 4, write: true, first: 1, last: 1, step: 1, run: runSetNX},
 	command{name: "HGET", arity: 3, first: 1, last: 1, step: 1},
 	command{name: "HMGET", arity: -3, first: 1, last: 1, step: 1},
 	command{name: "HGETALL", arity: 2, first: 1, last: 1, step: 1},

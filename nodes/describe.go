@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+
+	"lockstep/sim"
 )
 
 // tokenLength is how long a value must be to be taken for a token. Random tokens have at least 16 bytes; counters,
@@ -161,10 +163,17 @@ func describeValue(b *strings.Builder, data []byte, name func(string) string) ([
 	return rest, true
 }
 
+// mostShown is how many bytes of an argument are shown. Of a longer one its digest tells it from others.
+const mostShown = 4000
+
 // printable shows an argument as it is if that is plain text without spaces, quoted otherwise.
 func printable(s string) string {
 	if s == "" {
 		return `""`
+	}
+	if len(s) > mostShown {
+		digest := sha1.Sum([]byte(s))
+		s = sim.Shortened(s, mostShown) + " " + hex.EncodeToString(digest[:3])
 	}
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f || s[i] == '"' {

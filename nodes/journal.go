@@ -5,6 +5,7 @@ import "lockstep/sim"
 // injected is a fault of this run, and whether it has had an effect.
 type injected struct {
 	fault  sim.Fault
+	step   int // as in sim.Event
 	bitten bool
 }
 
@@ -53,6 +54,9 @@ func (c *Cluster) noteFault(f sim.Fault, id int) {
 	if d, ok := f.(sim.Drift); ok {
 		e.PPM = d.PPM
 	}
+	if id > 0 {
+		e.Step = c.faults[id-1].step
+	}
 	c.note(f.Target(), e)
 }
 
@@ -72,12 +76,12 @@ func (c *Cluster) biteIf(did bool, id int) {
 	}
 }
 
-// Miss notes that the moment for a fault never came. It counts as a fault that did not bite.
-func (c *Cluster) Miss(f sim.Fault) {
+// Miss notes that the moment for the fault of a step never came. It counts as a fault that did not bite.
+func (c *Cluster) Miss(step int, f sim.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.faults = append(c.faults, injected{fault: f})
-	c.note(f.Target(), sim.Event{Kind: sim.Injected, Op: sim.Missed, ID: len(c.faults), Value: f.String(), Error: "its moment never came"})
+	c.faults = append(c.faults, injected{fault: f, step: step})
+	c.note(f.Target(), sim.Event{Kind: sim.Injected, Op: sim.Missed, ID: len(c.faults), Step: step, Value: f.String(), Error: "its moment never came"})
 }
 
 // noteMessage enters what became of a message into the history. The caller holds mu.

@@ -209,6 +209,25 @@ func (c *Cluster) heal(l sim.Link, id int) {
 	}
 }
 
+// UnderWay returns when the last of the messages that are on their way from clients to a server will have arrived; 0 if there are
+// none. What a fault holds back without an end does not count.
+func (c *Cluster) UnderWay(to string) (until time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.processes[to]
+	if p == nil || p.proxy == nil {
+		return 0
+	}
+	for r := range p.proxy.relays {
+		for _, m := range r.requests.queue {
+			if m.held == 0 {
+				until = max(until, m.ready)
+			}
+		}
+	}
+	return until
+}
+
 // release lets go of what is held on a direction. The caller holds mu.
 func (c *Cluster) release(d *direction, id int) {
 	c.biteIf(d.held, id)

@@ -53,9 +53,12 @@ func Injectable(f sim.Fault, node, client func(process string) bool, ownClocks b
 
 // Inject applies a fault now. Naming a process that does not exist is the caller's mistake, and panics; so is a fault that
 // is not [Injectable].
-func (c *Cluster) Inject(f sim.Fault) {
+func (c *Cluster) Inject(f sim.Fault) { c.injectStep(0, f) }
+
+// injectStep is Inject for a step of the nemesis.
+func (c *Cluster) injectStep(step int, f sim.Fault) {
 	c.mu.Lock()
-	c.faults = append(c.faults, injected{fault: f})
+	c.faults = append(c.faults, injected{fault: f, step: step})
 	id := len(c.faults)
 	if !c.revives(f) { // else it has come when the server is there again
 		c.noteFault(f, id)

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"slices"
 	"time"
 
 	"lockstep/sim"
@@ -18,7 +19,7 @@ type Node struct {
 	owners owners
 	parsed parsed // by Describe, for Receive
 	// marks says which lease a value has stood for, by key and value: a disk may bring back what had changed since.
-	marks map[[2]string]string
+	marks map[[2]string]owner
 
 	// In a group.
 	group   *Group
@@ -29,9 +30,9 @@ type Node struct {
 	replid  string      // names the history of the data
 	terms   int         // of them that began here
 	pinged  int
-	dead    bool                                              // the process has ended, and has not been restarted
-	bus     *bus                                              // of a cluster; nil: it is in none
-	copying func(e edition, key, value string) (lease string) // while the node copies its primary
+	dead    bool                                     // the process has ended, and has not been restarted
+	bus     *bus                                     // of a cluster; nil: it is in none
+	copying func(e edition, key, value string) owner // while the node copies its primary
 }
 
 // Serve adds a process to the world that is a Redis node.
@@ -150,23 +151,27 @@ func (n *Node) setAlarm() {
 
 // changed turns a change of a key into an event.
 func (n *Node) changed(c Change) {
-	e := n.owners.event(c, n.world.Epoch(), func() string {
+	e := n.owners.event(c, n.world.Epoch(), func() owner {
 		if n.copying != nil {
 			return n.copying(n.edition(), c.Key, c.New)
 		}
 		if n.serves == nil { // no request, but a disk
 			return n.marks[[2]string{c.Key, c.New}]
 		}
-		return n.serves.Lease(c.New, c.NX || n.owners.swapped(c))
+		return n.owners.after(c, n.serves.Lease)
 	})
-	if n.group != nil && e.Lease != "" && n.copying == nil {
-		n.group.ledger.changes[written{n.edition(), c.Key, c.New}] = e.Lease
+	own := n.owners[c.Key]
+	if n.group != nil && own.lease != "" && n.copying == nil {
+		n.group.ledger.changes[written{n.edition(), c.Key, c.New}] = own
 	}
-	if e.Lease != "" && n.disk.forgets() {
+	if own.lease != "" && n.disk.forgets() {
 		if n.marks == nil {
-			n.marks = map[[2]string]string{}
+			n.marks = map[[2]string]owner{}
 		}
-		n.marks[[2]string{c.Key, c.New}] = e.Lease
+		n.marks[[2]string{c.Key, c.New}] = own
+	}
+	if e.Op == "" {
+		return
 	}
 	if c.By != "" {
 		e.Sent = n.serves.Sent()
@@ -175,25 +180,35 @@ func (n *Node) changed(c Change) {
 }
 
 // owners says which lease each key of a node stands for.
-type owners map[string]string
+type owners map[string]owner
 
-// event turns a change of a key into an event. Lease says what the key stands for after the request being served has given
-// it a value.
-func (o owners) event(c Change, epoch time.Time, lease func() string) sim.Event {
+// owner is the lease that a key stands for, and what in its value says so; that is empty if nothing does.
+type owner struct{ lease, mark string }
+
+// event turns a change of a key into an event. Owner says what the key stands for after the request being served has given
+// it a value. Op is empty if nothing has happened that concerns a lease: a key that is no string may well be one of a queue,
+// or count something.
+func (o owners) event(c Change, epoch time.Time, owner func() owner) sim.Event {
 	since := func(t time.Time) time.Duration {
 		if t.IsZero() {
 			return sim.NoEnd
 		}
 		return t.Sub(epoch)
 	}
-	e := sim.Event{Kind: sim.State, Op: c.Op, Key: c.Key, By: c.By, Owner: o[c.Key]}
+	e := sim.Event{Kind: sim.State, Op: c.Op, Key: c.Key, By: c.By, Owner: o[c.Key].lease}
 	switch c.Op {
 	case sim.Set, sim.Over:
 		e.Until = since(c.Deadline)
-		if e.Lease = lease(); e.Lease == "" {
+		o[c.Key] = owner()
+		if e.Lease = o[c.Key].lease; e.Lease == "" && !c.Collection {
 			e.Value = c.New
 		}
-		o[c.Key] = e.Lease
+		if c.Op == sim.Over && c.Collection && e.Lease == e.Owner {
+			e.Op = ""
+			if c.Deadline != c.OldDeadline {
+				e.Op = sim.Retime
+			}
+		}
 	case sim.Retime:
 		e.Until = since(c.Deadline)
 		e.Lease = e.Owner
@@ -201,12 +216,27 @@ func (o owners) event(c Change, epoch time.Time, lease func() string) sim.Event 
 		e.Until = since(c.OldDeadline)
 		delete(o, c.Key)
 	}
+	if c.Collection && e.Lease == "" && e.Owner == "" {
+		e.Op = ""
+	}
 	return e
+}
+
+// after returns what a key stands for after a change. A hash, a list or a set goes on standing for what it stood for while the
+// mark of that is in it: others may queue there, and the owner may count. Lease is [sim.Leases.Set] for the request being
+// served.
+func (o owners) after(c Change, lease func(takes bool, values ...string) (lease, value string)) owner {
+	was := o[c.Key]
+	if c.Op == sim.Over && c.Collection && was.lease != "" && (was.mark == "" || slices.Contains(c.marks(), was.mark)) {
+		return was
+	}
+	name, mark := lease(c.NX || o.swapped(c), c.marks()...)
+	return owner{name, mark}
 }
 
 // swapped says that GETSET put a value over one that stands for a lease. That is how a lock is taken over whose value says
 // when it ends.
-func (o owners) swapped(c Change) bool { return c.Command == "GETSET" && o[c.Key] != "" }
+func (o owners) swapped(c Change) bool { return c.Command == "GETSET" && o[c.Key].lease != "" }
 
 // Describe renders requests as "SET lock c1#1 NX PX 10000", and replies as "OK", "nil", "1".
 func (n *Node) Describe(data []byte, reply bool, name func(string) string) string {

@@ -13,8 +13,9 @@ import (
 // every command, one at a time, so no difference has more than one cause.
 //
 // What a simulated node knows and an observer cannot see: the order in which one command changed several keys (it reports
-// them in the order of their names), a key that is set and gone within one command, and that a value was set with NX in a
-// script or a transaction, so that it stands for a lease only if it is a token.
+// them in the order of their names), what was between two changes of a key by one command, such as a hash that a script makes
+// and then gives an end, and that a value was set with NX in a script or a transaction, so that it stands for a lease only if it
+// is a token.
 type observer struct {
 	server  *Server
 	report  func(Change)
@@ -151,7 +152,7 @@ func (o *observer) over(name string) bool {
 func (o *observer) drop(name, op string) {
 	old := o.keys[name]
 	delete(o.keys, name)
-	o.report(Change{Op: op, Key: name, Old: old.value, OldDeadline: date(old.deadline)})
+	o.report(old.ended(op, name))
 }
 
 func (o *observer) snapshot() (at int64, keys map[string]entry, err error) {
@@ -168,10 +169,10 @@ func (o *observer) snapshot() (at int64, keys map[string]entry, err error) {
 	return at + o.ahead, keys, err
 }
 
-// takesNX says whether a command is SET with NX, or SETNX: by that a key stands for a lease, whatever its value.
+// takesNX says whether a command is SET with NX, SETNX or HSETNX: by that a key stands for a lease, whatever its value.
 func takesNX(cmd []string) bool {
 	switch strings.ToUpper(cmd[0]) {
-	case "SETNX":
+	case "SETNX", "HSETNX":
 		return true
 	case "SET":
 		if len(cmd) > 3 {

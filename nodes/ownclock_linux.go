@@ -22,6 +22,9 @@ func buildClock(ctx context.Context, dir string) (library string, err error) {
 	args := append(compiler(), "-shared", "-fPIC", "-O1", "-o", library, "-x", "c", "-")
 	cc := exec.CommandContext(ctx, args[0], args[1:]...)
 	tether(cc)
+	// The compiler is several processes, and only the first is tied to this one. What they leave in their directory for temporary
+	// files when that one is killed goes with everything else of the run.
+	cc.Env = append(os.Environ(), "TMPDIR="+dir)
 	runtime.LockOSThread() // with which it would die
 	defer runtime.UnlockOSThread()
 	cc.Stdin = strings.NewReader(clockSource)

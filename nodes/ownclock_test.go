@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -193,4 +194,40 @@ func TestCanSetClocks(t *testing.T) {
 	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, ErrNoClocks) {
 		t.Errorf("no compiler: %v", err)
 	}
+}
+
+// compiles is where the compiler of TestCompilerLeavesNothing says that it is at work.
+const compiles = "LOCKSTEP_TEST_COMPILES"
+
+// Of a compiler that is at work when this process is killed, no temporary file stays.
+func TestCompilerLeavesNothing(t *testing.T) {
+	needClocks(t)
+	if os.Getenv(compiles) != "" {
+		StartClusterWithClocks(t.Context(), []string{"n1"})
+		return
+	}
+	dir, tmp := t.TempDir(), t.TempDir()
+	compiler, ready := filepath.Join(dir, "cc"), filepath.Join(dir, "ready")
+	script := "#!/bin/sh\nmktemp >/dev/null && echo > \"$" + compiles + "\"\nexec sleep 60\n"
+	if err := os.WriteFile(compiler, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	c.Env = append(os.Environ(), compiles+"="+ready, "TMPDIR="+tmp, "CC="+compiler)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wait := func(what string, is func() bool) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				left, _ := filepath.Glob(filepath.Join(tmp, "*"))
+				t.Fatalf("%s: %q is left", what, left)
+			}
+		}
+	}
+	wait("the compiler does not start", func() bool { _, err := os.Stat(ready); return err == nil })
+	c.Process.Kill()
+	c.Wait()
+	wait("after the kill", func() bool { left, _ := os.ReadDir(tmp); return len(left) == 0 })
 }

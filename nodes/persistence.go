@@ -51,7 +51,7 @@ const (
 	// AOFAlways has an fsync before each reply.
 	AOFAlways Persistence = "aof-always"
 	// AOFLying is AOFAlways on a disk that lies: it acknowledges an fsync when the data are in its own cache, which has no
-	// battery. (See 002_f1b5c80bdb6cfae4: that fsync saves all is naive; it is up to the system below.) Such a cache is
+	// battery. (See why2020: that fsync saves all is naive; it is up to the system below.) Such a cache is
 	// written out when the drive sees fit. Nothing can be relied on but what was there when the machine last got its power,
 	// so this disk is as bad as it may be, and has that and nothing else after a power loss.
 	AOFLying Persistence = "aof-lying"

@@ -305,13 +305,14 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	in := func(s int) time.Time { return at.Add(time.Duration(s) * time.Second) }
 	none := time.Time{}
 	want := []Change{
-		{sim.Expire, "brief", "ta", "", none, in(2).Add(500 * time.Millisecond), "", false, ""},
-		{sim.Expire, "short", "t5", "", none, in(3), "", false, ""},
-		{sim.Lose, "extended", "t7", "", none, in(62), "", false, ""},
-		{sim.Lose, "new", "t9", "", none, in(62), "", false, ""},
-		{sim.Over, "over", "t8", "t2", none, none, "", false, ""},
-		{sim.Set, "released", "", "t1", in(60), none, "", false, ""},
-		{sim.Retime, "retimed", "t3", "t3", in(60), in(92), "", false, ""},
+		{sim.Expire, "brief", "ta", "", none, in(2).Add(500 * time.Millisecond), "", false, "", false},
+		{sim.Expire, "short", "t5", "", none, in(3), "", false, "", false},
+		{sim.Lose, "extended", "t7", "", none, in(62), "", false, "", false},
+		{sim.Over, "h", made("HSET h f 2"), made("HSET h f 1"), none, none, "", false, "", true},
+		{sim.Lose, "new", "t9", "", none, in(62), "", false, "", false},
+		{sim.Over, "over", "t8", "t2", none, none, "", false, "", false},
+		{sim.Set, "released", "", "t1", in(60), none, "", false, "", false},
+		{sim.Retime, "retimed", "t3", "t3", in(60), in(92), "", false, "", false},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
@@ -322,7 +323,7 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	got = nil
 	r.Crash(PowerLost)
 	r.Restart(true)
-	if len(got) != 5 || slices.ContainsFunc(got, func(c Change) bool { return c.Op != sim.Lose }) {
+	if len(got) != 6 || slices.ContainsFunc(got, func(c Change) bool { return c.Op != sim.Lose }) {
 		t.Errorf("on another disk: %+v", got)
 	}
 	expect(t, r.Connect("c1"), "DBSIZE", ":0")

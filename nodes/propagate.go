@@ -2,9 +2,11 @@ package nodes
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // What a command did to the data is told to replicas and to the append-only file as its effect: SET with the end of the
@@ -219,7 +221,10 @@ func (r *Redis) contents(name string) []string {
 	case "zset":
 		scores, _ := r.db.SortedSet(name)
 		args := []string{"ZADD", name}
-		for _, member := range slices.Sorted(maps.Keys(scores)) {
+		members := slices.SortedFunc(maps.Keys(scores), func(a, b string) int {
+			return cmp.Or(cmp.Compare(scores[a], scores[b]), strings.Compare(a, b))
+		})
+		for _, member := range members {
 			args = append(args, strconv.FormatFloat(scores[member], 'g', -1, 64), member)
 		}
 		return args

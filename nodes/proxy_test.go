@@ -134,10 +134,68 @@ c2 a    GET
 c2 a    FLUSHALL
 `
 
+// otherTypes is a dialogue about locks whose key is no string. A key stands for whose token is in it; of several, for the one that was
+// there first, until that is gone.
+const otherTypes = `
+c1 a    HSETNX lock owner token-of-c1-number-1
+c1 a    HSET lock count 1
+c1 a    PEXPIRE lock 5000
+c2 a    HSETNX lock owner token-of-c2-number-1
+c2 a    HINCRBY lock waiting 1
+c2 a    PEXPIRE lock 6000
+c1 a    EVAL if_redis.call('HGET',KEYS[1],'owner')==ARGV[1]_then_return_redis.call('DEL',KEYS[1])_end_return_0 1 lock token-of-c1-number-1
+c2 a    HINCRBY lock token-of-c2-number-1 1
+c2 a    HDEL lock token-of-c2-number-1
+c1 aa   HSETNX short owner 7
+c1 aa   HSET short count 1
+c2 aa   HSETNX short owner 8
+c1 aa   DEL short
+c1 aaa  RPUSH queue token-of-c1-number-2
+c2 aaa  RPUSH queue token-of-c2-number-2
+c1 aaa  LPOP queue
+c2 aaa  SET queue 1
+c1 aaaa ZADD ranks 5 token-of-c1-number-3
+c2 aaaa ZADD ranks 1 token-of-c2-number-3
+c1 aaaa ZADD ranks 6 token-of-c1-number-3
+c1 aaaa ZREM ranks token-of-c1-number-3
+c2 aaaa PEXPIRE ranks 100
+c1 200ms
+c1 b    SADD members token-of-c1-number-4
+c2 b    SADD members token-of-c2-number-4 x
+c2 b    SREM members token-of-c1-number-4
+c1 b    HSET plain f 1
+c1 b    HSET plain f 2
+c1 b    RENAME plain other
+c1 b    DEL other
+`
+
 // An observer sees on a real server what a simulated node knows of itself, and the proxy sees the same messages.
 func TestObserverSeesWhatTheNodeKnows(t *testing.T) {
 	t.Parallel()
+	observesAlike(t, dialogue)
+}
+
+// It sees keys of every type as the node does, and what they stand for.
+func TestObserverSeesKeysOfEveryType(t *testing.T) {
+	t.Parallel()
+	states := observesAlike(t, otherTypes)
+	want := []string{
+		"set lock for c1#1", "retime lock for c1#1, of c1#1", "retime lock for c1#1, of c1#1, by c2", "delete lock of c1#1",
+		"set lock for c2#1", "delete lock of c2#1",
+		"set short for c1#2", "delete short of c1#2",
+		"set queue for c1#3", "over queue for c2#2, of c1#3", "over queue of c2#2",
+		"set ranks for c1#4", "over ranks for c2#3, of c1#4", "retime ranks for c2#3, of c2#3", "expire ranks of c2#3",
+		"set members for c1#5", "over members for c2#4, of c1#5",
+	}
+	if !slices.Equal(states, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(states, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// observesAlike has a dialogue on a real server and in simulation, which must not differ, and returns what became of the keys.
+func observesAlike(t *testing.T, dialogue string) (states []string) {
 	steady(t, func(t testing.TB) {
+		states = nil
 		c, c1, c2 := startCluster(t)
 		h1, h2 := inProcess{c1}, inProcess{c2}
 		talk(h1, h2, map[host]string{h1: c1.Addr("n1"), h2: c2.Addr("n1")}, c.Run, dialogue)
@@ -152,6 +210,7 @@ func TestObserverSeesWhatTheNodeKnows(t *testing.T) {
 			c1, c2 := w.Process("c1"), w.Process("c2")
 			talk(c1, c2, map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}, w.Run, dialogue)
 			want = normal(w.History().Events)
+			states = fates(w.History().Events)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -163,6 +222,28 @@ func TestObserverSeesWhatTheNodeKnows(t *testing.T) {
 			t.Errorf("only %d events", len(want))
 		}
 	})
+	return states
+}
+
+// fates has the events of keys in short: what a key stands for, what it stood for, and who did it if that is another.
+func fates(events []sim.Event) (lines []string) {
+	for _, e := range events {
+		if e.Kind != sim.State {
+			continue
+		}
+		line := e.Op + " " + e.Key
+		if e.Lease != "" {
+			line += " for " + e.Lease + ","
+		}
+		if e.Owner != "" {
+			line += " of " + e.Owner + ","
+		}
+		if e.Op == sim.Retime && e.By != sim.Client(e.Owner) {
+			line += " by " + e.By
+		}
+		lines = append(lines, strings.TrimSuffix(line, ","))
+	}
+	return lines
 }
 
 // normal is what two histories of one dialogue have in common: everything but the time, of which there is the life of a key.

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -28,15 +27,15 @@ type realNode struct {
 	owed     time.Duration // by which its clock has jumped meanwhile
 	observer *observer
 	owners   owners
-	marks    map[[2]string]string // which lease a value has stood for, by key and value: a disk may bring it back
-	alarm    *time.Timer          // for the next key to expire
-	relay    *relay               // whose request is being carried out
+	marks    map[[2]string]owner // which lease a value has stood for, by key and value: a disk may bring it back
+	alarm    *time.Timer         // for the next key to expire
+	relay    *relay              // whose request is being carried out
 	request  *message
 	membership
 }
 
 func newRealNode(c *Cluster, name string, s *Server, kind Persistence) *realNode {
-	n := &realNode{c: c, name: name, server: s, owners: owners{}, marks: map[[2]string]string{}}
+	n := &realNode{c: c, name: name, server: s, owners: owners{}, marks: map[[2]string]owner{}}
 	n.disk = realDisk{server: s, disk: disk{kind: kind}}
 	s.watch(func(err error) { c.fail(fmt.Errorf("%s: %w", name, err)) })
 	n.observer = &observer{server: s, report: n.changed, keys: map[string]entry{}}
@@ -50,14 +49,23 @@ func (n *realNode) changed(change Change) {
 	c := n.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := n.owners.event(change, c.start, func() string {
+	e := n.owners.event(change, c.start, func() owner {
 		if n.relay == nil || n.source != nil { // it happened before anybody looked, or is what a disk has brought back
-			return cmp.Or(n.marks[[2]string{change.Key, change.New}], c.leases.Known(change.New))
+			if own, ok := n.marks[[2]string{change.Key, change.New}]; ok {
+				return own
+			}
+			lease, mark := c.leases.Set("", 0, false, change.marks()...)
+			return owner{lease, mark}
 		}
-		return c.leases.Set(n.relay.client.name, n.request.acquire, change.New, change.NX || n.owners.swapped(change))
+		return n.owners.after(change, func(takes bool, values ...string) (lease, value string) {
+			return c.leases.Set(n.relay.client.name, n.request.acquire, takes, values...)
+		})
 	})
-	if e.Lease != "" {
-		n.marks[[2]string{change.Key, change.New}] = e.Lease
+	if own := n.owners[change.Key]; own.lease != "" {
+		n.marks[[2]string{change.Key, change.New}] = own
+	}
+	if e.Op == "" {
+		return
 	}
 	if n.request != nil && n.source == nil && e.By != "" {
 		e.Sent = n.request.sent

@@ -124,7 +124,7 @@ func TestRestart(t *testing.T) {
 	}
 	expect(t, s, "DBSIZE", ":0")
 	expect(t, s, "SET b 2 NX", "+OK")
-	if want := []string{sim.Expire + " a", sim.Lose + " b", sim.Lose + " c", sim.Set + " b"}; !reflect.DeepEqual(ops, want) {
+	if want := []string{sim.Expire + " a", sim.Lose + " b", sim.Lose + " c", sim.Lose + " h", sim.Set + " b"}; !reflect.DeepEqual(ops, want) {
 		t.Errorf("changes %v, want %v", ops, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +40,7 @@ const remoteLimit = 5 * time.Second
 // [redis.ParseURL] and applies to all of them, or several such with commas between. With rediss:// connections are encrypted.
 // A password that the text does not have is the one given, if that is not empty.
 //
-// No error repeats what stands before an @.
+// No error repeats what stands before an @, after a ?, or in the place of a port: it may be a password.
 func ParseRemotes(text, password string) (Remotes, error) {
 	var all Remotes
 	for _, one := range splitURLs(text) {
@@ -61,10 +62,13 @@ func ParseRemotes(text, password string) (Remotes, error) {
 		}
 		for host := range strings.SplitSeq(hosts, ",") {
 			if host == "" {
-				return nil, fmt.Errorf("%s://%s: a host is empty", scheme, rest)
+				return nil, fmt.Errorf("%s://%s: a host must not be empty", scheme, hosts)
 			}
-			bare := scheme + "://" + host + tail
-			if _, err := redis.ParseURL(bare); err != nil {
+			bare := scheme + "://" + host
+			if _, port, ok := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":"); ok && !digits.MatchString(port) { // perhaps a password
+				return nil, errors.New("the port of a server must be a number; a user and a password go before an @, as in redis://USER:PASSWORD@HOST:PORT")
+			}
+			if _, err := redis.ParseURL(bare + tail); err != nil {
 				return nil, fmt.Errorf("%s: %w", bare, unwrapURL(err))
 			}
 			r := Remote{url: scheme + "://" + user + host + tail}
@@ -92,6 +96,8 @@ func splitURLs(text string) (all []string) {
 	}
 	return append(all, text[begin:])
 }
+
+var digits = regexp.MustCompile(`^[0-9]*$`)
 
 var errCredentials = errors.New("the user or the password cannot be read; in a URL @ is written %40, : %3A, / %2F, % %25 and , %2C")
 
@@ -228,6 +234,9 @@ func RunPrefix(session string, run int) string {
 	return fmt.Sprintf("%s%d:", SessionPrefix(session), run)
 }
 
+// ours is how the keys of a session begin; others may have keys that begin with home.
+var ours = regexp.MustCompile(`^` + home + `[a-z2-7]{26}:`)
+
 // SessionPrefix is what the keys of all runs of a session begin with.
 func SessionPrefix(session string) string { return home + strings.ToLower(session) + ":" }
 
@@ -255,9 +264,16 @@ func (rs Remotes) Check(ctx context.Context) (warnings []string, err error) {
 		if err != nil {
 			return nil, r.plight(err)
 		}
-		if len(left) > 0 {
-			warnings = append(warnings, fmt.Sprintf("%s holds keys of Lockstep, such as %s: a run is in progress, or was killed; if there is none, remove them: %s",
-				r, left[0], r.removal(home)))
+		var sessions []string
+		for _, key := range left {
+			sessions = append(sessions, ours.FindString(key))
+		}
+		slices.Sort(sessions)
+		for _, session := range slices.Compact(sessions) {
+			if session != "" {
+				warnings = append(warnings, fmt.Sprintf("%s holds keys of Lockstep under %s: a run is in progress, or was killed; if none is in progress, remove the keys: %s",
+					r, session, r.removal(session)))
+			}
 		}
 	}
 	return warnings, nil
@@ -334,10 +350,11 @@ func unlink(ctx context.Context, c *redis.Client, keys []string) error {
 	return nil
 }
 
-// removal is the command that removes what is left under a prefix.
+// removal is the command that removes what is left under the prefix of a session, and nothing else: a key may have spaces, quotes
+// or the ends of lines in it.
 func (r Remote) removal(prefix string) string {
 	cli := "redis-cli -u " + r.String()
-	return fmt.Sprintf("%s --scan --pattern '%s*' | xargs -r %s unlink", cli, prefix, cli)
+	return fmt.Sprintf(`%s --scan --pattern '%s*' | grep '^%[2]s' | tr '\n' '\0' | xargs -0 -r %[1]s unlink`, cli, prefix)
 }
 
 // LeftKeysError says that keys of a run are still on a server.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -57,15 +58,18 @@ func TestParseRemotes(t *testing.T) {
 	}
 }
 
-// What cannot be read is said without what stands before an @.
+// What cannot be read is said without what may be a password.
 func TestParseRemotesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://ann:s3cret@h1":              "servers are named as redis://HOST:PORT",
 		"ann:s3cret@h1":                     "servers are named as redis://HOST:PORT",
-		"redis://":                          "a host is empty",
-		"redis://ann:s3cret@":               "a host is empty",
-		"redis://ann:s3cret@h1,":            "a host is empty",
-		"redis://ann:s3cret@h1:port":        `redis://h1:port: invalid port ":port" after host`,
+		"redis://":                          "a host must not be empty",
+		"redis://ann:s3cret@":               "a host must not be empty",
+		"redis://ann:s3cret@h1,":            "a host must not be empty",
+		"redis://ann:s3cret@h1:port":        "the port of a server must be a number",
+		"redis://ann:s3cret":                "the port of a server must be a number",
+		"redis://h1?password=s3cret":        "redis://h1: redis: unexpected option: password",
+		"redis://,h1?password=s3cret":       "redis://,h1: a host must not be empty",
 		"redis://ann:s3cret@h1/x":           "invalid database number",
 		"redis://ann:s3cret@h1?pol_size=3":  "pol_size",
 		"redis://ann:s3/cret@h1":            "@ is written %40",
@@ -335,7 +339,7 @@ func TestBorrowedServerDies(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	left := l.Return()
-	if e, ok := errors.AsType[*LeftKeysError](left); !ok || !strings.Contains(e.Error(), "redis-cli -u redis://"+s.Addr()+" --scan --pattern 'lockstep:test:0:n1:*' | xargs") {
+	if e, ok := errors.AsType[*LeftKeysError](left); !ok || !strings.Contains(e.Error(), "redis-cli -u redis://"+s.Addr()+" --scan --pattern 'lockstep:test:0:n1:*' | grep '^lockstep:test:0:n1:' | tr ") {
 		t.Errorf("returned with %v", left)
 	}
 	if text := fmt.Sprint(err, left); strings.Contains(text, secret) {
@@ -400,7 +404,7 @@ func pretender(t *testing.T, info string) (url string) {
 
 // Servers that do not fit are refused, each in one line that names it and no password.
 func TestCheckRemotes(t *testing.T) {
-	url, foreign, s := theirs(t)
+	url, _, s := theirs(t)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -434,9 +438,38 @@ func TestCheckRemotes(t *testing.T) {
 	if warnings, err := remotes(t, pretender(t, evicts)).Check(t.Context()); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "may evict keys (maxmemory-policy allkeys-lru)") {
 		t.Errorf("one that evicts: %q, %v", warnings, err)
 	}
-	foreign.Set(t.Context(), "lockstep:killed:0:n1:lock", "1", 0)
-	if warnings, err := remotes(t, url).Check(t.Context()); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "holds keys of Lockstep, such as lockstep:killed:0:n1:lock") {
-		t.Errorf("one with what another run left: %q, %v", warnings, err)
+}
+
+// What a killed session left is named, with the command that removes it and nothing else.
+func TestCheckNamesWhatWasLeft(t *testing.T) {
+	url, foreign, _ := theirs(t)
+	const killed = "lockstep:abcdefghijklmnopqrstuvwxyz:"
+	before := len(allKeys(t, foreign))
+	theirs := []string{"lockstep:config", "lockstep:", "b", "c"}
+	for _, key := range append(theirs, killed+"0:n1:lock", killed+"0:n1:a b", killed+"0:n1:it's\nc") {
+		foreign.Set(t.Context(), key, "1", 0)
+	}
+	warnings, err := remotes(t, url).Check(t.Context())
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "holds keys of Lockstep under "+killed+": a run is in progress") {
+		t.Fatalf("%q, %v", warnings, err)
+	}
+	if _, err := exec.LookPath("redis-cli"); err != nil {
+		t.Skip(err)
+	}
+	_, command, _ := strings.Cut(warnings[0], "remove the keys: ")
+	sh := exec.Command("sh", "-c", command)
+	sh.Env = append(sh.Environ(), "REDISCLI_AUTH="+secret) // which no message has
+	if out, err := sh.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", command, err, out)
+	}
+	left := allKeys(t, foreign)
+	if want := before + len(theirs) + 1; len(left) != want { // a key with the end of a line in it stays
+		t.Errorf("%d keys are left, want %d: %q", len(left), want, left)
+	}
+	for _, key := range append(theirs, killed+"0:n1:it's\nc") {
+		if !slices.Contains(left, key) {
+			t.Errorf("%q is gone", key)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func Borrow(ctx context.Context, names []string, servers Remotes, prefix string)
 
 func (l *Loan) add(name string, r Remote, prefix string) *remoteNode {
 	n := &remoteNode{
-		realNode:  realNode{c: l.Cluster, name: name, owners: owners{}, marks: map[[2]string]string{}},
+		realNode:  realNode{c: l.Cluster, name: name, owners: owners{}, marks: map[[2]string]owner{}},
 		remote:    r,
 		client:    redis.NewClient(r.options),
 		territory: territory{prefix + name + ":", r.options.DB},
@@ -174,13 +174,15 @@ func (n *remoteNode) serve(r *relay, m *message) (reply []byte, err error) {
 }
 
 // lookOn is snapshot for keys that it is told, and can read only.
-var lookOn = redis.NewScript(`
+var lookOn = redis.NewScript(readKey + `
 	local time = redis.call('TIME')
 	local all = {time[1] * 1000 + math.floor(time[2] / 1000)}
 	for i, key in ipairs(KEYS) do
-		if redis.call('TYPE', key).ok == 'string' then
+		local kind = redis.call('TYPE', key).ok
+		if kind ~= 'none' then
 			all[#all + 1] = i
-			all[#all + 1] = redis.call('GET', key)
+			all[#all + 1] = kind
+			all[#all + 1] = read(kind, key)
 			all[#all + 1] = redis.call('PEXPIRETIME', key)
 		end
 	end
@@ -197,8 +199,9 @@ func (n *remoteNode) snapshot() (at int64, keys map[string]entry, err error) {
 	}
 	keys = map[string]entry{}
 	at, all = all[0].(int64), all[1:]
-	for ; len(all) > 0; all = all[3:] {
-		keys[names[all[0].(int64)-1]] = entry{value: all[1].(string), text: true, deadline: max(0, all[2].(int64))}
+	for ; len(all) > 0; all = all[4:] {
+		name := names[all[0].(int64)-1]
+		keys[name] = readEntry(name, all[1:4])
 	}
 	return at, keys, nil
 }
@@ -225,7 +228,7 @@ func (n *remoteNode) look(cause *Change) error {
 		if now, lives := is[name]; !lives || now.value != n.keys[name].value {
 			old := n.keys[name]
 			delete(n.keys, name)
-			n.report(Change{Op: sim.Expire, Key: name, Old: old.value, OldDeadline: date(old.deadline)})
+			n.report(old.ended(sim.Expire, name))
 		}
 	}
 	all := maps.Clone(n.keys)

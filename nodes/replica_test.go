@@ -640,12 +640,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	in := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	none := time.Time{}
 	want := []Change{
-		{sim.Set, "lock", "", "t1", in(100), none, "n1", false, "SET"},
-		{sim.Over, "lock", "t1", "t2", in(200), in(100), "n1", false, "SET"},
-		{sim.Set, "fence", "", "1", none, none, "n1", false, "SET"},
-		{sim.Retime, "lock", "t2", "t2", in(300), in(200), "n1", false, "PEXPIREAT"},
-		{sim.Delete, "fence", "1", "", none, none, "n1", false, "DEL"},
-		{sim.Delete, "lock", "t2", "", none, in(300), "n1", false, "DEL"},
+		{sim.Set, "lock", "", "t1", in(100), none, "n1", false, "SET", false},
+		{sim.Over, "lock", "t1", "t2", in(200), in(100), "n1", false, "SET", false},
+		{sim.Set, "fence", "", "1", none, none, "n1", false, "SET", false},
+		{sim.Retime, "lock", "t2", "t2", in(300), in(200), "n1", false, "PEXPIREAT", false},
+		{sim.Delete, "fence", "1", "", none, none, "n1", false, "DEL", false},
+		{sim.Delete, "lock", "t2", "", none, in(300), "n1", false, "DEL", false},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
@@ -666,11 +666,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	two.r.Load(two.n.Snapshot(), two.n.Offset())
 	end := in(1050)
 	want = []Change{
-		{sim.Set, "mine", "", "t3", none, none, "c2", false, "SET"},
-		{sim.Set, "both", "", "t4", none, none, "c2", false, "SET"},
-		{sim.Over, "both", "t4", "t5", none, none, "n1", false, "PSYNC"},
-		{sim.Delete, "mine", "t3", "", none, none, "n1", false, "PSYNC"},
-		{sim.Set, "new", "", "t6", end, none, "n1", false, "PSYNC"},
+		{sim.Set, "mine", "", "t3", none, none, "c2", false, "SET", false},
+		{sim.Set, "both", "", "t4", none, none, "c2", false, "SET", false},
+		{sim.Over, "both", "t4", "t5", none, none, "n1", false, "PSYNC", false},
+		{sim.Set, "h", "", made("HSET h f v"), none, none, "n1", false, "PSYNC", true},
+		{sim.Delete, "mine", "t3", "", none, none, "n1", false, "PSYNC", false},
+		{sim.Set, "new", "", "t6", end, none, "n1", false, "PSYNC", false},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)

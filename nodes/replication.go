@@ -239,7 +239,7 @@ func (u *upstream) load() (stream []byte) {
 	}
 	n.replid = words[1]
 	owners := n.group.ledger.snapshots[edition{words[1], offset}]
-	n.copying = func(_ edition, key, _ string) string { return owners[key] }
+	n.copying = func(_ edition, key, _ string) owner { return owners[key] }
 	n.Load(rest[from:from+int(size)], offset)
 	n.copying = nil
 	n.owners = maps.Clone(owners)
@@ -318,7 +318,7 @@ func (n *Node) kill(but *Session) (killed int64) {
 // ledger is what the simulation, and nobody in it, knows about the data of a group: which lease a value stood for when a
 // client wrote it. A copy of the value stands for the same lease, wherever and however late it arrives.
 type ledger struct {
-	changes   map[written]string
+	changes   map[written]owner
 	snapshots map[edition]owners
 }
 
@@ -334,10 +334,10 @@ type written struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{changes: map[written]string{}, snapshots: map[edition]owners{}}
+	return &ledger{changes: map[written]owner{}, snapshots: map[edition]owners{}}
 }
 
-func (l *ledger) change(e edition, key, value string) string {
+func (l *ledger) change(e edition, key, value string) owner {
 	return l.changes[written{e, key, value}]
 }
 

@@ -295,6 +295,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	want := map[string]entry{
 		"a": {"1", true, 0}, "b": {"2", true, 4102444800000}, "odd\r\nkey": {"\x00\xff", true, 0},
+		"h": collection([]string{"HSET", "h", "f", "1"}),
 	}
 	if !maps.Equal(keys, want) {
 		t.Errorf("got %+v, want %+v", keys, want)

@@ -140,23 +140,23 @@ func (a *Agreements) WriteText(w io.Writer, o MatrixOptions) error {
 // WriteMarkdown writes the table for a page.
 func (a *Agreements) WriteMarkdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "`%s`\n\n%s\n\n%s\n\n", a.Command, a.sum(), agreementLegend)
+	fmt.Fprintf(b, "%s\n\n%s\n\n%s\n\n", markdownCode(a.Command), a.sum(), agreementLegend)
 	fmt.Fprintf(b, "| run | speed | simulation | real servers | operations |\n|---|---|---|---|---|\n")
 	for _, r := range a.Rows {
 		real := r.real()
 		if !r.agrees() {
 			real = "**" + real + "**"
 		}
-		fmt.Fprintf(b, "| %s/%s | %v | %s | %s | %s |\n", r.Scenario, r.Run, r.Speed, r.verdict(), real, r.operations())
+		fmt.Fprintf(b, "| %s | %v | %s | %s | %s |\n", markdown(r.Scenario+"/"+r.Run), r.Speed, r.verdict(), real, r.operations())
 	}
 	for _, r := range a.Rows {
 		if r.Why != "" {
-			fmt.Fprintf(b, "\n- **%s/%s**: %s", r.Scenario, r.Run, cell(r.Why))
+			fmt.Fprintf(b, "\n- **%s**: %s", markdown(r.Scenario+"/"+r.Run), markdown(r.Why))
 		}
 	}
 	fmt.Fprintf(b, "\n\nIn simulation only:\n\n| run | why |\n|---|---|\n")
 	for _, s := range a.SimOnly {
-		fmt.Fprintf(b, "| %s/%s | %s |\n", s.Scenario, s.Run, cell(s.Why))
+		fmt.Fprintf(b, "| %s | %s |\n", markdown(s.Scenario+"/"+s.Run), markdown(s.Why))
 	}
 	return b.Flush()
 }

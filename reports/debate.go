@@ -29,7 +29,7 @@ type DebateClaim struct {
 	ID       string
 	Text     string
 	By       []DebateVoice
-	Kind     string // shown, refuted, agreed, or judgement
+	Kind     string // shown, refuted, depends, agreed, or judgement
 	So       string // what the evidence comes to, in a sentence
 	Evidence []DebateEvidence
 }

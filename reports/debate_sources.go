@@ -24,9 +24,11 @@ type sourceText struct {
 }
 
 const (
-	kleppmannURL = "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html"
-	antirezURL   = "http://antirez.com/news/101"
-	redisURL     = "https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/"
+	kleppmannURL         = "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html"
+	antirezURL           = "http://antirez.com/news/101"
+	redisURL             = "https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/"
+	redisTransactionsURL = "https://redis.io/docs/latest/develop/using-commands/transactions/"
+	ddiaURL              = "https://dataintensive.net/"
 )
 
 // sourceTexts are those of docs/sources.md.
@@ -35,17 +37,19 @@ var sourceTexts = []*sourceText{
 		[]string{kleppmannURL}, false},
 	{`"Is Redlock safe?" (2016)`, "Salvatore Sanfilippo (antirez), “Is Redlock safe?”, 9 February 2016", "",
 		[]string{antirezURL}, false},
+	{`"Designing Data-Intensive Applications" (2nd edition, 2026)`, "Martin Kleppmann and Chris Riccomini, “Designing Data-Intensive Applications”, 2nd edition, O’Reilly, 2026", "",
+		[]string{ddiaURL}, false},
 	{`"Distributed Locks with Redis"`, "Redis documentation, “Distributed Locks with Redis”", "",
 		[]string{redisURL}, false},
-	{"000_d5a3169f29a5fb5d.txt", "Anonymous, “Redis distributed locks”, questions and answers in Chinese, 2023",
+	{"anon2023", "Anonymous, “Redis distributed locks”, questions and answers in Chinese, 2023",
 		"“Redis distributed locks” (2023, in Chinese)", []string{redisURL}, true},
-	{"001_b66eeaed0a01f22e.txt", "nemo20, “Implementing distributed locks with Redis”, experiments in PHP, in Chinese, 2018",
-		"nemo20, “Implementing distributed locks with Redis” (2018, in Chinese)", []string{redisURL}, true},
-	{"002_f1b5c80bdb6cfae4.txt", "“why”, “The story of asking for the hammer”, on Redlock and the whole argument, in Chinese, 2020",
+	{"nemo2018", "nemo20, “Implementing distributed locks with Redis”, experiments in PHP, in Chinese, 2018",
+		"nemo20, “Implementing distributed locks with Redis” (2018, in Chinese)", []string{redisTransactionsURL, redisURL}, true},
+	{"why2020", "“why”, “The story of asking for the hammer”, on Redlock and the whole argument, in Chinese, 2020",
 		"“why”, “The story of asking for the hammer” (2020, in Chinese)", []string{redisURL, kleppmannURL, antirezURL}, true},
-	{"003_9f8f117e5abbaff8.txt", "Anonymous, “The right way to implement Redis locks”, in Chinese, undated",
+	{"anon-setnx", "Anonymous, “The right way to implement Redis locks”, in Chinese, undated",
 		"“The right way to implement Redis locks” (in Chinese)", []string{redisURL}, true},
-	{"004_751156ed7355e17b.txt", "Anonymous, “The Redlock algorithm”, a translation into Chinese, undated",
+	{"anon-redlock", "Anonymous, “The Redlock algorithm”, a translation into Chinese, undated",
 		"“The Redlock algorithm” (a translation into Chinese)", []string{redisURL}, true},
 }
 
@@ -66,7 +70,8 @@ func (s debateSource) Cited() string {
 
 // debateVoices say how the article calls those who speak.
 var debateVoices = map[string]string{
-	"Kleppmann": "Martin Kleppmann", "antirez": "antirez", "redis.io": "the Redis documentation", "the documents": "tutorials",
+	"Kleppmann": "Martin Kleppmann", "antirez": "antirez", "Kleppmann and Riccomini": "Martin Kleppmann and Chris Riccomini",
+	"redis.io": "the Redis documentation", "the documents": "tutorials",
 }
 
 // debateSourceOf finds the text that a voice cites.

@@ -27,7 +27,7 @@ func sampleDebate() Debate {
 		for _, entry := range chapter.Entries {
 			c := DebateClaim{
 				ID: entry.Claim, Text: "Claim " + entry.Claim + ".", Kind: "shown", So: "So it is.",
-				By: []DebateVoice{{"Kleppmann", `"How to do distributed locking" (2016), Conclusion`}, {"the documents", "003_9f8f117e5abbaff8.txt"}},
+				By: []DebateVoice{{"Kleppmann", `"How to do distributed locking" (2016), Conclusion`}, {"the documents", "anon-setnx"}},
 			}
 			for _, name := range entry.Runs {
 				add(name)
@@ -112,7 +112,7 @@ func TestDebateGaps(t *testing.T) {
 		{"no such run", func(d *Debate) { d.Claims[0].Evidence[0].Run = "gone/single" }, "claim 1: there is no run gone/single"},
 		{"no figure", func(d *Debate) { d.Claims[0].Evidence[0].Quantity = checker.Wait }, "claim 1: lost-update/nolock does not report wait"},
 		{"drawn and not asked", func(d *Debate) { d.Claims[0].Evidence = d.Claims[0].Evidence[1:] }, "claim 1: the run lost-update/nolock is drawn and is no evidence"},
-		{"no such verdict", func(d *Debate) { d.Claims[0].Kind = "true" }, `a claim is shown, refuted, agreed or judgement, not "true"`},
+		{"no such verdict", func(d *Debate) { d.Claims[0].Kind = "true" }, `the kind of a claim must be shown, refuted, depends, agreed or judgement, not "true"`},
 		{"nobody", func(d *Debate) { d.Claims[0].By = []DebateVoice{{"somebody", ""}} }, `nobody is known as "somebody"`},
 		{"nowhere", func(d *Debate) { d.Claims[0].By = []DebateVoice{{"antirez", "in a bar"}} }, `cites "in a bar", which is not among the sources`},
 		{"twice", func(d *Debate) { d.Runs = append(d.Runs, d.Runs[0]) }, "the run pause-after-acquire/redlock is there twice"},

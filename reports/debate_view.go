@@ -58,7 +58,7 @@ type debateAnswer struct {
 func (s *debateSite) claim(chapter *debateChapterView, claim DebateClaim, entry debateEntry) (*debateClaimView, error) {
 	c := &debateClaimView{DebateClaim: claim, debateEntry: entry, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html"}
 	if debateKinds[claim.Kind] == "" {
-		return nil, fmt.Errorf("a claim is shown, refuted, agreed or judgement, not %q", claim.Kind)
+		return nil, fmt.Errorf("the kind of a claim must be shown, refuted, depends, agreed or judgement, not %q", claim.Kind)
 	}
 	c.DebateClaim.Text, c.DebateClaim.So = printable(claim.Text, debateTextMost), printable(claim.So, debateTextMost)
 	for _, v := range claim.By {
@@ -126,7 +126,7 @@ func (v *debateChapterView) cite(c *debateClaimView, voice DebateVoice) error {
 func (c *debateClaimView) KindText() string { return debateKinds[c.Kind] }
 
 var debateKinds = map[string]string{
-	"shown": "Shown", "refuted": "Refuted", "agreed": "Agreed", "judgement": "Judgement",
+	"shown": "Shown", "refuted": "Refuted", "depends": "Depends on the goal", "agreed": "Agreed", "judgement": "Judgement",
 }
 
 // Tally says how the runs of a claim came out.

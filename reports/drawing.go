@@ -11,9 +11,14 @@ import (
 
 // draw draws the figure on a canvas of its size.
 func (f *figure) draw(c draw.Canvas) {
+	f.drawStory(c)
+	f.head.draw(pen{c: c, top: c.Max.Y})
+}
+
+// drawStory draws all of the figure but its heading.
+func (f *figure) drawStory(c draw.Canvas) {
 	p := pen{c: c, top: c.Max.Y}
 	p.fill(box{0, 0, figureWidth, f.height}, white)
-	f.head.draw(p)
 	f.plot().Draw(draw.Crop(c, f.left, -outer, footHeight, -headHeight+6))
 	f.legend(p)
 }

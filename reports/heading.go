@@ -45,6 +45,12 @@ func newHeading(h *sim.History, r checker.Result) heading {
 	return head
 }
 
+// Headline says in a line which run a history is of, and what the verdict is.
+func Headline(h *sim.History, r checker.Result) string {
+	head := newHeading(h, r)
+	return head.run + " — " + head.outcome
+}
+
 // violated names the violated properties and the assumptions that the run broke.
 func violated(r checker.Result) string {
 	var properties, assumptions []string

@@ -81,7 +81,7 @@ const (
 
 // MatrixOptions says how a matrix is shown.
 type MatrixOptions struct {
-	// Columns is how wide a text may be; [Width] if it is not said. More locks than there is room for make it wider.
+	// Columns is how wide a text may be; [Width] if it is not said. Locks for which there is no room are in a table below.
 	Columns int
 	// Paint colours a piece of text; nil leaves it plain.
 	Paint func(Role, string) string
@@ -268,10 +268,62 @@ func (m *Matrix) WriteText(w io.Writer, o MatrixOptions) error {
 		o.Paint = func(_ Role, s string) string { return s }
 	}
 	b := bufio.NewWriter(w)
-	l := newMatrixLayout(m, cmp.Or(o.Columns, Width), o.Paint)
+	columns := cmp.Or(o.Columns, Width)
+	l := newMatrixLayout(m, columns, o.Paint)
+	for i, part := range m.parts(columns, l.cells) {
+		if i > 0 {
+			fmt.Fprint(b, "\n\n")
+		}
+		newMatrixLayout(part, columns, o.Paint).table(b)
+	}
+	l.legend(b)
+	worse, unknown, changing := m.findings()
+	l.findings(b, "Worse than the reference", worse)
+	l.findings(b, "Nothing is proved", unknown)
+	l.findings(b, "Not reproducible", changing)
+	return b.Flush()
+}
+
+// parts splits a matrix into as few as there is room for, with about equally many locks in each. Rows in which none of these was run are
+// left out.
+func (m *Matrix) parts(columns int, cells []int) []*Matrix {
+	size := len(m.Locks)
+	for fits := false; !fits && size > 1; {
+		fits = true
+		for part := range slices.Chunk(cells, size) {
+			wide := narrowest
+			for _, cell := range part {
+				wide += 1 + cell
+			}
+			fits = fits && wide <= columns
+		}
+		if n := (len(m.Locks) + size - 1) / size; !fits { // in one part more
+			size = min(size-1, (len(m.Locks)+n)/(n+1))
+		}
+	}
+	var all []*Matrix
+	for locks := range slices.Chunk(m.Locks, max(size, 1)) {
+		part := *m
+		part.Locks, part.Groups = locks, nil
+		for _, g := range m.Groups {
+			has := func(r MatrixRow) bool {
+				return slices.ContainsFunc(part.Locks, func(l MatrixLock) bool { return r.cell(l.Name) != nil })
+			}
+			g.Rows = slices.DeleteFunc(slices.Clone(g.Rows), func(r MatrixRow) bool { return !has(r) })
+			if len(g.Rows) > 0 {
+				part.Groups = append(part.Groups, g)
+			}
+		}
+		all = append(all, &part)
+	}
+	return all
+}
+
+// table writes the table itself.
+func (l *matrixLayout) table(b io.Writer) {
 	l.heads(b)
-	for _, g := range m.Groups {
-		fmt.Fprintf(b, "\n%s\n", o.Paint(Heading, g.Kind))
+	for _, g := range l.Groups {
+		fmt.Fprintf(b, "\n%s\n", l.paint(Heading, g.Kind))
 		for i, r := range g.Rows {
 			first := i == 0 || g.Rows[i-1].Scenario != r.Scenario
 			if first && r.Variant != "" && !only(g.Rows, r.Scenario) {
@@ -280,16 +332,10 @@ func (m *Matrix) WriteText(w io.Writer, o MatrixOptions) error {
 			l.row(b, l.rowTitle(g.Rows, i), &g.Rows[i], r.Scenario)
 		}
 	}
-	fmt.Fprintf(b, "\n%s\n", o.Paint(Heading, "in all"))
-	for _, t := range m.tallies() {
+	fmt.Fprintf(b, "\n%s\n", l.paint(Heading, "in all"))
+	for _, t := range l.tallies() {
 		l.tally(b, t)
 	}
-	l.legend(b)
-	worse, unknown, changing := m.findings()
-	l.findings(b, "Worse than the reference", worse)
-	l.findings(b, "Nothing is proved", unknown)
-	l.findings(b, "Not reproducible", changing)
-	return b.Flush()
 }
 
 // only reports whether a scenario has one row.
@@ -453,8 +499,12 @@ func (l *matrixLayout) heads(w io.Writer) {
 }
 
 func (l *matrixLayout) tally(w io.Writer, t tally) {
+	title := l.titleLines(t.name, 2)
+	for _, line := range title[:len(title)-1] {
+		fmt.Fprintln(w, line)
+	}
 	var b strings.Builder
-	b.WriteString(pad("  "+t.name, l.title))
+	b.WriteString(pad(title[len(title)-1], l.title))
 	for i, lock := range l.Locks {
 		b.WriteString("  " + pad(fmt.Sprint(t.count[lock.Name]), l.cells[i]-1))
 	}
@@ -536,7 +586,7 @@ func (l *matrixLayout) findings(w io.Writer, title string, found []finding) {
 // WriteMarkdown writes the matrix as a page for people who read it elsewhere.
 func (m *Matrix) WriteMarkdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "`%s`\n\n|", m.Command)
+	fmt.Fprintf(b, "%s\n\n|", markdownCode(m.Command))
 	for _, l := range m.Locks {
 		fmt.Fprintf(b, " | %s", l.Name)
 		if l.Version != "" {
@@ -548,11 +598,11 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 	for _, g := range m.Groups {
 		fmt.Fprintf(b, "| **%s** |%s\n", g.Kind, blank)
 		for i, r := range g.Rows {
-			title := cell(r.Title)
+			title := markdown(strings.TrimSuffix(r.Title, "."))
 			if i > 0 && g.Rows[i-1].Scenario == r.Scenario {
-				title = "… " + cell(r.Variant)
-			} else if title = strings.TrimSuffix(title, ".") + " `" + r.Scenario + "`"; r.Variant != "" {
-				title += " … " + cell(r.Variant)
+				title = "… " + markdown(r.Variant)
+			} else if title += " " + markdownCodeCell(r.Scenario); r.Variant != "" {
+				title += " … " + markdown(r.Variant)
 			}
 			fmt.Fprintf(b, "| %s |", title)
 			for _, l := range m.Locks {
@@ -590,11 +640,8 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 		}
 		fmt.Fprintf(b, "\n## %s\n\n", f.title)
 		for _, f := range f.found {
-			fmt.Fprintf(b, "- **%s**, %s: %s  \n  `%s`\n", strings.Join(f.locks, ", "), f.run, cell(f.why), f.command)
+			fmt.Fprintf(b, "- **%s**, %s: %s  \n  %s\n", strings.Join(f.locks, ", "), markdown(f.run), markdown(f.why), markdownCode(f.command))
 		}
 	}
 	return b.Flush()
 }
-
-// cell makes a text fit for a cell of a table.
-func cell(s string) string { return strings.ReplaceAll(printable(s, 600), "|", `\|`) }

@@ -94,10 +94,11 @@ in all
 	}
 }
 
-// The titles give way to the cells, down to a width that can still be read; where there is room, the names of the scenarios
-// come last. Colour changes nothing of what is read.
+// The titles give way to the cells, down to a width that can still be read, and then there are several tables, each with some of the
+// locks; where there is room, the names of the scenarios come last. Colour changes nothing of what is read.
 func TestMatrixWidths(t *testing.T) {
-	for _, columns := range []int{40, 80, 100, 200} {
+	tables := map[int]int{40: 3, 60: 2, 80: 1, 100: 1, 200: 1}
+	for _, columns := range []int{40, 60, 80, 100, 200} {
 		var plain, painted strings.Builder
 		m := handmade()
 		if err := m.WriteText(&plain, MatrixOptions{Columns: columns}); err != nil {
@@ -110,11 +111,19 @@ func TestMatrixWidths(t *testing.T) {
 			t.Errorf("%d columns: painted, it reads\n%s\nand plain\n%s", columns, stripped, plain.String())
 		}
 		for line := range strings.Lines(plain.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(columns, 24+14+16+14) && !strings.Contains(line, "lockstep run") {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(columns, 28+16) && !strings.Contains(line, "lockstep run") {
 				t.Errorf("%d columns: a line has %d: %s", columns, n, line)
 			}
 			if strings.TrimRight(line, " \n")+"\n" != line {
 				t.Errorf("%d columns: blanks at the end of %q", columns, line)
+			}
+		}
+		if n := strings.Count(plain.String(), "what each lock survives"); n != tables[columns] || strings.Count(plain.String(), "in all\n") != n {
+			t.Errorf("%d columns: %d tables, want %d\n%s", columns, n, tables[columns], plain.String())
+		}
+		for _, want := range []string{"▼UNSAFE P— 3/5", "▲SAFE ~", "UNSAFE C 1/5"} {
+			if strings.Count(plain.String(), want) != 1 {
+				t.Errorf("%d columns: %s is not there once", columns, want)
 			}
 		}
 		if named := strings.Contains(plain.String(), "  pause\n"); named != (columns == 200) {
@@ -133,6 +142,32 @@ func TestMatrixMarkdown(t *testing.T) {
 		"| A pause outlives the lease `pause` | UNSAFE P 5/5 | **▼ UNSAFE P— 3/5** | · |\n| … on 5 nodes | · | SAFE | · |\n",
 		"had reckoned with `late` … short | · | ▲ SAFE ~ | · |\n",
 		"- **shipped**, pause/plain: owner only violated, its own fault: c1 deleted the key of c2#1 \\| on n1  \n  `lockstep run pause/plain --lock shipped --seed 1 -v`\n",
+	} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("got\n%s\nwithout\n%s", b.String(), part)
+		}
+	}
+}
+
+// What pages and locks say is shown, and never taken for markup.
+func TestMatrixMarkdownEscapes(t *testing.T) {
+	m := handmade()
+	row := &m.Groups[1].Rows[0]
+	row.Scenario, row.Title = "a`|<b>", "<img src=x onerror=alert(1)> [here](javascript:alert(1)) `<b>|` *bold* &lt; | $x$."
+	m.Groups[1].Rows[1].Cells[1].Why = "<script>alert(1)</script> [x](javascript:1)"
+	m.Groups[1].Rows[1].Variant = "one ` and <i>"
+	m.Groups[1].Rows[1].Cells[1].Command = "lockstep run 'a`b`` <i>'"
+	m.Command = "lockstep matrix '`<i>`'"
+	var b strings.Builder
+	if err := m.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"`` lockstep matrix '`<i>`' ``\n",
+		`| \<img src=x onerror=alert(1)\> \[here\](javascript:alert(1)) ` + "`<b>\\|`" + ` \*bold\* \&lt; \| \$x\$ ` + "`` a`\\|<b> `` … short |",
+		`\<script\>alert(1)\</script\> \[x\](javascript:1)`,
+		"one \\` and \\<i\\>",
+		"``` lockstep run 'a`b`` <i>' ```\n",
 	} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("got\n%s\nwithout\n%s", b.String(), part)

@@ -25,8 +25,8 @@ type PageRun struct {
 
 // Page writes one HTML file in which runs can be explored: a diagram of space and time with a cursor that steps from event to
 // event, the explanation beside it with each sentence linked to its events, and the events as a list. Several runs lie below
-// each other on one time axis, and have one cursor. The verdict, the explanation and what the scenario says of itself are there
-// without the script as well. The file needs nothing else, neither network nor server: a policy in
+// each other on one time axis, and have one cursor. A picture of the run, the verdict, the explanation and what the
+// scenario says of itself are there without the script as well, and on paper. The file needs nothing else, neither network nor server: a policy in
 // its head has the browser refuse everything but the style and the script that are in it. The same runs give the same bytes.
 func Page(w io.Writer, runs ...PageRun) error {
 	figure, err := PageFigure(runs...)
@@ -38,8 +38,7 @@ func Page(w io.Writer, runs ...PageRun) error {
 		if i > 0 {
 			title += " | "
 		}
-		h := newHeading(r.History, r.Result)
-		title += h.run + " — " + h.outcome
+		title += Headline(r.History, r.Result)
 	}
 	var b bytes.Buffer
 	err = pageTemplate.ExecuteTemplate(&b, "page", struct {

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,8 @@ type pageData struct {
 }
 
 // A pageModel is one run in the words and the shapes in which a page shows it. It is the story that pictures tell, but of all
-// events, and each thing in it knows the events that it stands for.
+// events, and each thing in it knows the events that it stands for. What a client is refused again and again is drawn once, and the
+// attempts in between are details.
 type pageModel struct {
 	Name    string    `json:"name"`
 	Verdict string    `json:"verdict"`
@@ -29,6 +31,8 @@ type pageModel struct {
 	Title   string    `json:"-"`
 	Prose   pageProse `json:"-"`
 	Script  string    `json:"-"`
+	// Picture is for those who come without the script, and for paper.
+	Picture template.HTML `json:"-"`
 
 	End     time.Duration `json:"end"`
 	Curtain time.Duration `json:"curtain"` // where the story ends; the rest is healing, and the probe
@@ -103,7 +107,7 @@ type pageFlight struct {
 	Fate  string        `json:"fate"` // deliver, late, drop
 	Look  int           `json:"look"`
 	Write bool          `json:"write,omitempty"` // it is a write to the resource
-	Quiet bool          `json:"quiet,omitempty"` // between servers, which talk all the time
+	Quiet bool          `json:"quiet,omitempty"` // not drawn: servers talk all the time, and a client may be refused all the time
 	Proof bool          `json:"proof,omitempty"`
 	Event int           `json:"event"`
 }
@@ -162,11 +166,12 @@ func newPageModel(r PageRun) *pageModel {
 	m := &pageModel{
 		Name: head.run, Verdict: string(head.verdict), Outcome: strings.TrimPrefix(strings.TrimPrefix(head.outcome, string(head.verdict)), ": "),
 		Reason: head.reason, Facts: facts(h.Meta), Title: printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
-		Bands: []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
+		Picture: NewTimeline(h, r.Result).inline(),
+		Bands:   []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
 	}
 	t := newTeller(h, r.Result)
 	m.Curtain = t.curtain()
-	t.deeds = slices.DeleteFunc(rawDeeds(h), func(d deed) bool { return d.op == sim.Wait })
+	t.deeds, t.folds = joinRefusals(rawDeeds(h)), nil
 	t.probing = h.Meta.Probe != ""
 	for i := range h.Events {
 		t.s.end = max(t.s.end, h.Events[i].At)
@@ -287,7 +292,7 @@ func (b *pageBuilder) flights() {
 		sent, at time.Duration
 		word     string
 	}
-	known := map[way]int{}
+	known, waiting := map[way]int{}, b.waiting()
 	for i := range b.t.h.Events {
 		e := &b.t.h.Events[i]
 		from, to := b.lane(e.By), b.lane(e.Process)
@@ -295,7 +300,7 @@ func (b *pageBuilder) flights() {
 			continue
 		}
 		f := pageFlight{From: from, To: to, Sent: e.Sent, At: e.At, Fate: sim.Deliver, Look: b.look(e.By), Event: i, Proof: b.t.proves(i)}
-		f.Quiet = slices.Contains(b.t.servers, e.By) && slices.Contains(b.t.servers, e.Process)
+		f.Quiet = slices.Contains(b.t.servers, e.By) && slices.Contains(b.t.servers, e.Process) || waiting[i]
 		if f.Look < 0 {
 			f.Look = b.look(e.Process)
 		}
@@ -305,12 +310,45 @@ func (b *pageBuilder) flights() {
 			known[w] = len(b.Flights)
 		} else if n, found := known[w]; found {
 			g := &b.Flights[n]
-			g.Write, g.Proof, g.Event = g.Write || atResource(e), g.Proof || f.Proof, i
+			g.Write, g.Proof, g.Event, g.Quiet = g.Write || atResource(e), g.Proof || f.Proof, i, f.Quiet
 			continue
 		}
 		f.Write = atResource(e) || b.t.silent[i] != ""
 		b.Flights = append(b.Flights, f)
 	}
+}
+
+// askedMost is how many messages of one acquire are drawn.
+const askedMost = 60
+
+// waiting tells the messages of clients that ask again and again while they wait, in attempts that are drawn as one or within one.
+func (b *pageBuilder) waiting() map[int]bool {
+	all := map[int]bool{}
+	for _, d := range b.t.deeds {
+		end := d.next
+		if !d.refused() && d.out >= 0 {
+			end = d.out
+		}
+		var asked []int
+		for i := d.in; i < end && d.op == sim.Acquire; i++ {
+			if e := &b.t.h.Events[i]; e.Kind == sim.Message && (e.By == d.process || e.Process == d.process) {
+				asked = append(asked, i)
+			}
+		}
+		for _, i := range asked {
+			all[i] = d.folded() || len(asked) > askedMost
+		}
+	}
+	return all
+}
+
+// refused returns the refusals in a row, drawn as one, to which an event belongs, or nil.
+func (b *pageBuilder) refused(i int) *deed {
+	n := slices.IndexFunc(b.t.deeds, func(d deed) bool { return d.covers(i, &b.t.h.Events[i]) })
+	if n < 0 {
+		return nil
+	}
+	return &b.t.deeds[n]
 }
 
 // events says of each event what a timeline says of it, but of each on a line of its own.
@@ -328,6 +366,13 @@ func (b *pageBuilder) events() {
 			p.Level = 2
 		case e.Kind == sim.Bite, e.Op == sim.Wait, e.Op == sim.Exit, e.Op == sim.Unpaused:
 			p.Level = 1
+		case e.Op == sim.Acquire && e.Kind != sim.State:
+			if d := b.refused(i); d == nil || i == d.in {
+			} else if i == d.out {
+				p.What, p.Detail = fmt.Sprintf("%s ×%d", operation(&e), d.times), printable(d.summary(), lineMost)
+			} else {
+				p.Level = 1
+			}
 		}
 		if l.grant != "" {
 			p.Detail += ", the grant"

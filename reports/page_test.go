@@ -91,6 +91,43 @@ func TestPageLinks(t *testing.T) {
 	}
 }
 
+// Attempts that are refused one after the other are drawn as one, and are details of the list; the messages of them are not drawn.
+func TestPageJoinsRefusals(t *testing.T) {
+	h := herd()
+	page, d := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil)})
+	m := d.Runs[0]
+	refused, shown := 0, 0
+	for _, l := range m.Lanes {
+		for _, mk := range l.Marks {
+			if strings.HasPrefix(mk.Text, "acquire refused") {
+				refused++
+				if mk.Text != "acquire refused ×30" || m.Events[mk.Event].Level != 0 {
+					t.Errorf("%s, at a detail of level %d", mk.Text, m.Events[mk.Event].Level)
+				}
+			}
+		}
+	}
+	for _, e := range m.Events {
+		if e.Kind == sim.Fail && e.Level == 0 {
+			shown++
+			if e.What != "acquire ×30" || !strings.HasPrefix(e.Detail, "since ") {
+				t.Errorf("the refusals are listed as %q, %q", e.What, e.Detail)
+			}
+		}
+	}
+	if refused != 9 || shown != 9 {
+		t.Errorf("the refusals of nine clients are %d marks and %d lines", refused, shown)
+	}
+	for _, f := range m.Flights {
+		if client := m.Lanes[min(f.From, f.To)].Name; client == "c2" && !f.Quiet {
+			t.Errorf("a message of c2, which was refused each time, is drawn: %+v", f)
+		}
+	}
+	if !strings.Contains(page, ">acquire refused ×30</text>") {
+		t.Error("the picture does not say how often it was refused")
+	}
+}
+
 // The same runs give the same bytes, and the policy names what is in the page and nothing else.
 func TestPageIsClosed(t *testing.T) {
 	c := runs(t)[0]
@@ -174,7 +211,7 @@ func TestPageWithoutScript(t *testing.T) {
 		return html.UnescapeString(regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>`).ReplaceAllString(page, ""))
 	}
 	broken, kept := pauseAfterAcquire("single", "plain"), pauseAfterAcquire("fenced", "fenced")
-	r := PageRun{History: broken, Result: checker.Check(broken, nil), Title: "A pause.", Prose: "First.\n\nSecond; 002_f1b5c80bdb6cfae4.txt.", Script: "client c1\n  acquire\n"}
+	r := PageRun{History: broken, Result: checker.Check(broken, nil), Title: "A pause.", Prose: "First.\n\nSecond; why2020.", Script: "client c1\n  acquire\n"}
 	other := r
 	other.History, other.Result = kept, checker.Check(kept, nil)
 	page, _ := pageOf(t, r, other)

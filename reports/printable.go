@@ -54,6 +54,16 @@ func printable(s string, max int) string {
 	return b.String()
 }
 
+// Shorten cuts the middle out of a text of more than max characters: how a message begins and how it ends matters more than what it
+// quotes between.
+func Shorten(s string, max int) string {
+	all := []rune(s)
+	if len(all) <= max {
+		return s
+	}
+	return string(all[:max/2]) + " … " + string(all[len(all)-max/2:])
+}
+
 // firstLine returns the first of several errors that were joined: one for each node says little more than one.
 func firstLine(err string) string {
 	line, _, _ := strings.Cut(err, "\n")

@@ -17,6 +17,7 @@ type teller struct {
 	r       checker.Result
 	leases  []checker.Lease
 	deeds   []deed
+	folds   []deed // those that leave out what came of single attempts
 	servers []string
 	shared  map[string]string // the lane of a server that has none of its own
 	grants  []int
@@ -36,6 +37,7 @@ func newStory(h *sim.History, r checker.Result) *story {
 
 func newTeller(h *sim.History, r checker.Result) *teller {
 	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: deeds(h), servers: servers(h.Meta), shared: map[string]string{}, s: &story{}}
+	t.folds = t.deeds
 	t.grants = grantEvents(t.leases)
 	t.silent = silentWrites(h)
 	t.lesser = map[int]bool{}
@@ -476,7 +478,7 @@ func (t *teller) grantText(e *sim.Event) string {
 
 // fruitless reports whether an event belongs to attempts that are drawn as one.
 func (t *teller) fruitless(i int) bool {
-	return slices.ContainsFunc(t.deeds, func(d deed) bool { return d.covers(i, &t.h.Events[i]) })
+	return slices.ContainsFunc(t.folds, func(d deed) bool { return d.covers(i, &t.h.Events[i]) })
 }
 
 // intrudes reports whether e is what a client did to the key of another.

@@ -2,11 +2,9 @@ package reports
 
 import (
 	"bytes"
-	"fmt"
-	"html"
+	"html/template"
 	"io"
 
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -47,19 +45,14 @@ func (t *Timeline) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// forTheWeb replaces the head that gonum writes: pictures are measured in pixels there, one that is read aloud needs a
-// title, and the fonts of gonum may be missing. Arial and Helvetica have the widths of Liberation Sans.
-func forTheWeb(svg []byte, width, height vg.Length, title, desc string) []byte {
-	_, body, _ := bytes.Cut(svg, []byte(`<g transform=`))
+// inline returns the picture as an element of a page, without the heading, which the page has itself.
+func (t *Timeline) inline() template.HTML {
+	c := vgsvg.New(figureWidth, t.figure.height)
+	t.figure.drawStory(draw.New(c))
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.5g %.5g" role="img" font-family="%s">`+"\n",
-		width.Points(), height.Points(), fonts)
-	fmt.Fprintf(&b, "<title>%s</title>\n<desc>%s</desc>\n<g transform=", html.EscapeString(title), html.EscapeString(desc))
-	b.Write(bytes.ReplaceAll(body, []byte("font-family:Liberation Sans;font-variant:normal;"), nil))
-	return b.Bytes()
+	c.WriteTo(&b) // into memory
+	return forAPage(b.Bytes(), headHeight-6, figureWidth, t.figure.height, t.Title())
 }
-
-const fonts = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 // Title is the headline of the picture, in one line.
 func (t *Timeline) Title() string { return t.figure.head.run + " — " + t.figure.head.outcome }

@@ -21,6 +21,7 @@ type ClaimKind string
 const (
 	Shown     ClaimKind = "shown"     // they show that it is so
 	Refuted   ClaimKind = "refuted"   // they show that it is not
+	Depends   ClaimKind = "depends"   // they show that it is so for one goal, and not for another
 	Agreed    ClaimKind = "agreed"    // both sides say so, and the runs show it
 	Judgement ClaimKind = "judgement" // no run can settle it; the figures bear on it
 )
@@ -40,7 +41,10 @@ var (
 	kleppmann = func(where string) Voice {
 		return Voice{"Kleppmann", `"How to do distributed locking" (2016), ` + where}
 	}
-	antirez = Voice{"antirez", `"Is Redlock safe?" (2016)`}
+	antirez = func(where string) Voice { return Voice{"antirez", `"Is Redlock safe?" (2016), ` + where} }
+	ddia    = func(where string) Voice {
+		return Voice{"Kleppmann and Riccomini", `"Designing Data-Intensive Applications" (2nd edition, 2026), ` + where}
+	}
 	redisIO = func(where string) Voice { return Voice{"redis.io", `"Distributed Locks with Redis", ` + where} }
 	reader  = func(document string) Voice { return Voice{"the documents", document} }
 )
@@ -60,7 +64,7 @@ func Claims() []Claim {
 	return []Claim{
 		{
 			"1", "Every Redis command is atomic; a sequence of commands is not.",
-			[]Voice{reader("001_b66eeaed0a01f22e.txt, examples 1 to 3"), reader("000_d5a3169f29a5fb5d.txt, section 3")}, Shown,
+			[]Voice{reader("nemo2018, examples 1 to 3"), reader("anon2023, part 1, section 3")}, Shown,
 			[]Evidence{
 				breaks("lost-update/nolock", checker.NoLostUpdate, checker.None),
 				keeps("lost-update/watch-retry", checker.NoLostUpdate),
@@ -71,7 +75,7 @@ func Claims() []Claim {
 		},
 		{
 			"2", "A release must compare and delete in one step.",
-			[]Voice{reader("000_d5a3169f29a5fb5d.txt, section 5"), redisIO("Correct Implementation with a Single Instance")}, Shown,
+			[]Voice{reader("anon2023, part 1, section 5"), redisIO("Correct Implementation with a Single Instance")}, Shown,
 			[]Evidence{
 				breaks("release-race/getdel", checker.OwnerOnly, checker.None),
 				breaks("release-race/multidel", checker.OwnerOnly, checker.None),
@@ -81,7 +85,7 @@ func Claims() []Claim {
 		},
 		{
 			"3", "A lock needs an expiry, set in the command that takes it.",
-			[]Voice{reader("000_d5a3169f29a5fb5d.txt, sections 2 to 4"), redisIO("Safety and Liveness Guarantees")}, Shown,
+			[]Voice{reader("anon2023, part 1, sections 2 to 4"), redisIO("Safety and Liveness Guarantees")}, Shown,
 			[]Evidence{
 				breaks("crash-no-ttl/setnx", checker.DeadlockFreedom, checker.None),
 				breaks("partition-no-ttl/setnx", checker.DeadlockFreedom, checker.None),
@@ -89,32 +93,32 @@ func Claims() []Claim {
 				keeps("crash-no-ttl/single", checker.DeadlockFreedom),
 				keeps("crash-before-expire/single", checker.DeadlockFreedom),
 			},
-			"Without one a dead holder holds for ever; with a second command for it there is a moment in which it can die without one.",
+			"Without an expiry a holder that dies keeps the lock for ever. If a second command sets it, the holder can die between the two.",
 		},
 		{
-			"4", "The value must be random and unique over all requests.",
-			[]Voice{reader("000_d5a3169f29a5fb5d.txt, section 4"), reader("003_9f8f117e5abbaff8.txt"), redisIO("Correct Implementation with a Single Instance")}, Shown,
+			"4", "The value must be unique over all clients and all requests, as a random one is.",
+			[]Voice{reader("anon2023, part 1, section 4"), reader("anon-setnx"), redisIO("Correct Implementation with a Single Instance")}, Shown,
 			[]Evidence{
 				breaks("fixed-value/fixed", checker.OwnerOnly, checker.None),
 				keeps("fixed-value/single", checker.OwnerOnly),
 				breaks("token-collision/single-usec", checker.OwnerOnly, checker.None),
 				keeps("token-collision/single", checker.OwnerOnly),
 			},
-			"A value that two requests share makes one release the lock of the other. A clock of microseconds is no random number.",
+			"A value that two requests share makes one release the lock of the other. The time in microseconds, which PHP's uniqid is, can be the same on two machines. The Redis documentation has a client ID appended to it; no run here speaks against that.",
 		},
 		{
 			"5", "A single Redis is enough, but only while it is up.",
-			[]Voice{reader("000_d5a3169f29a5fb5d.txt"), redisIO("Why Failover-based Implementations Are Not Enough")}, Shown,
+			[]Voice{redisIO("Why Failover-based Implementations Are Not Enough"), redisIO("Correct Implementation with a Single Instance"), reader("why2020"), reader("anon-setnx")}, Shown,
 			[]Evidence{
 				breaks("single-node-down/single", checker.FaultTolerance, ""),
 				keeps("redlock-minority-down/redlock", checker.FaultTolerance),
 				measures("single-node-down/single", checker.Unavailability),
 			},
-			"With the one node everything stops; Redlock does not notice that two of five are gone.",
+			"With one node everything stops while it is down; the clients of Redlock go on with two of five nodes down.",
 		},
 		{
 			"6", "A lock on a primary with replicas can be handed out twice.",
-			[]Voice{redisIO("Why Failover-based Implementations Are Not Enough"), antirez, kleppmann("What are you using that lock for?"), reader("000_d5a3169f29a5fb5d.txt, section 6"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			[]Voice{redisIO("Why Failover-based Implementations Are Not Enough"), antirez("the introduction"), kleppmann("What are you using that lock for?"), reader("anon2023, part 1, section 6"), reader("why2020")}, Shown,
 			[]Evidence{
 				breaks("failover-lag/single", checker.LeaseExclusion, checker.DurableNodes),
 				keeps("failover-lag/single/replicated", checker.LeaseExclusion),
@@ -127,49 +131,50 @@ func Claims() []Claim {
 		},
 		{
 			"7", "Redlock works as long as a majority of its nodes does.",
-			[]Voice{redisIO("The Redlock Algorithm"), reader("004_751156ed7355e17b.txt")}, Shown,
+			[]Voice{redisIO("Safety and Liveness Guarantees, Liveness property B"), reader("why2020")}, Shown,
 			[]Evidence{
 				keeps("redlock-minority-down/redlock", checker.FaultTolerance),
 				keeps("redlock-majority-down/redlock", checker.LeaseExclusion),
 				keeps("redlock-partition-halves/redlock", checker.LeaseExclusion),
 				measures("redlock-majority-down/redlock", checker.Unavailability),
 			},
-			"A minority that is down changes nothing; without a majority nobody acquires, and nobody comes to harm.",
+			"A minority that is down changes nothing. Without a majority nobody acquires, and no two clients hold the lock.",
 		},
 		{
 			"8", "What a restarted node does to Redlock depends on its persistence.",
-			[]Voice{redisIO("Performance, Crash Recovery and fsync"), reader("000_d5a3169f29a5fb5d.txt"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			[]Voice{redisIO("Performance, Crash Recovery and fsync"), reader("anon2023, part 2, section 2"), reader("why2020")}, Shown,
 			[]Evidence{
 				breaks("crash-restart-5/redlock", checker.LeaseExclusion, checker.DurableNodes),
 				breaks("crash-restart-3/redlock", checker.LeaseExclusion, checker.DurableNodes),
+				breaks("crash-restart-aof/redlock/rdb-kill", checker.LeaseExclusion, checker.DurableNodes),
 				breaks("crash-restart-aof/redlock/everysec-power", checker.LeaseExclusion, checker.DurableNodes),
 				keeps("crash-restart-aof/redlock/everysec-kill", checker.LeaseExclusion),
 				keeps("crash-restart-aof/redlock/always-power", checker.LeaseExclusion),
 				breaks("crash-restart-aof/redlock/lying-power", checker.LeaseExclusion, checker.DurableNodes),
 			},
-			"A process that dies loses nothing that is in the append-only file; a machine that loses its power can, unless every write is on a disk that tells the truth.",
+			"With the default of Redis, snapshots and no append-only file, a process that is killed forgets the lock. What is in the append-only file survives the process; it survives a loss of power only if every write is synchronized, and the disk is honest about it.",
 		},
 		{
 			"9", "Exclusion holds within the validity: the TTL less what acquiring took, less the drift of the clocks.",
-			[]Voice{redisIO("The Redlock Algorithm"), reader("002_f1b5c80bdb6cfae4.txt"), reader("004_751156ed7355e17b.txt")}, Shown,
+			[]Voice{redisIO("Is the Algorithm Asynchronous?"), redisIO("Safety Arguments"), reader("anon2023, part 2, section 3")}, Shown,
 			[]Evidence{
 				keeps("clock-drift/redlock/below", checker.LeaseExclusion),
 				breaks("clock-drift/redlock/above", checker.LeaseExclusion, checker.BoundedClockError),
 				keeps("redlock-slow-acquire/redlock/replies", checker.ExpiredOnReturn),
 				measures("born-expired/redlock", checker.Validity),
 			},
-			"Inside the allowance nothing happens, outside it two clients hold.",
+			"While the drift is within the allowance, nothing happens; beyond it, two clients hold the lock.",
 		},
 		{
 			"10", "A client that is paused is a danger under any lock that expires.",
-			[]Voice{kleppmann("Protecting a resource with a lock, first figure"), antirez, reader("002_f1b5c80bdb6cfae4.txt")}, Agreed,
+			[]Voice{kleppmann("Protecting a resource with a lock, first figure"), antirez("Distributed locks, auto release, and tokens"), reader("why2020")}, Agreed,
 			[]Evidence{
 				breaks("pause-after-acquire/single", checker.ResourceExclusion, checker.BoundedPause),
 				breaks("pause-after-acquire/redlock", checker.ResourceExclusion, checker.BoundedPause),
 				breaks("watchdog-pause/watchdog", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("pause-after-acquire/redlock", checker.LeaseExclusion),
 			},
-			"The leases never overlap, and yet the zombie writes. Five nodes do not help, and neither does a watchdog that sleeps with its master.",
+			"The leases never overlap, and yet the paused client writes. Five nodes do not help: a quorum guards what the nodes remember, and nobody asks them when the write lands. Neither does a watchdog, which is paused together with its process.",
 		},
 		{
 			"11", "To check the lease before the write does not help.",
@@ -182,21 +187,22 @@ func Claims() []Claim {
 		},
 		{
 			"12", "Fencing tokens keep a paused client out, once the resource has seen a newer one.",
-			[]Voice{kleppmann("Making the lock safe with fencing, second figure"), reader("000_d5a3169f29a5fb5d.txt"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			[]Voice{kleppmann("Making the lock safe with fencing, second figure"), reader("anon2023, part 2, section 3"), reader("why2020")}, Shown,
 			[]Evidence{
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
 				breaks("pause-fenced/fenced/unchecked", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("crash-with-write-in-flight/fenced", checker.ResourceExclusion),
 				breaks("fence-zombie-first/fenced", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("fence-zombie-first/fenced/write-at-once", checker.ResourceExclusion),
+				breaks("fence-or-check-and-set/fenced/read-first", checker.NoLostUpdate, checker.BoundedPause),
 				keeps("token-in-name/fenced", checker.ResourceExclusion),
 				breaks("token-after-failover/fenced", checker.Tokens, checker.DurableNodes),
 			},
-			"The resource must check them, and the counter must survive. A zombie that comes before the new holder has written is let in.",
+			"The resource must check them, and the counter must survive. A zombie that comes before the new holder has written is let in; if the new holder has read by then, an update is lost.",
 		},
 		{
 			"13a", "Redlock has no token that grows with each grant.",
-			[]Voice{kleppmann("Making the lock safe with fencing"), antirez}, Agreed,
+			[]Voice{kleppmann("Making the lock safe with fencing"), antirez("Distributed locks, auto release, and tokens")}, Agreed,
 			[]Evidence{
 				breaks("pause-fenced/redlock", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
@@ -204,60 +210,79 @@ func Claims() []Claim {
 			"A resource that compares tokens has nothing to compare; with a counter it refuses the zombie.",
 		},
 		{
-			"13b", "A random token, compared before each write, does as well.",
-			[]Voice{antirez}, Refuted,
+			"13b", "A random token serves the same purpose, if the resource compares it and writes in one step.",
+			[]Voice{antirez("Distributed locks, auto release, and tokens, point 3"), ddia("Fencing off zombies and delayed requests")}, Depends,
 			[]Evidence{
+				breaks("fence-or-check-and-set/fenced/read-first", checker.NoLostUpdate, checker.BoundedPause),
+				keeps("fence-or-check-and-set/redlock/read-first", checker.NoLostUpdate),
+				keeps("fence-or-check-and-set/fenced/written-first", checker.ResourceExclusion),
+				breaks("fence-or-check-and-set/redlock/written-first", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("token-check-and-set/redlock/update", checker.NoLostUpdate),
-				breaks("token-check-and-set/redlock/entry", checker.ResourceExclusion, checker.BoundedPause),
+				keeps("token-check-and-set/redlock/entry", checker.NoLostUpdate),
 			},
-			"Compare-and-set protects a read-modify-write. It does not order two clients: a zombie that enters late takes the resource from its rightful holder.",
+			"For updates it does, and better: in one schedule the compare-and-set keeps an update that fencing loses. For the order of the clients it does not: in another, fencing refuses the client whose lease has ended, and the compare-and-set lets it in.",
 		},
 		{
 			"14a", "Redlock depends on clocks.",
-			[]Voice{kleppmann("Breaking Redlock with bad timings"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			[]Voice{kleppmann("Breaking Redlock with bad timings"), reader("why2020")}, Shown,
 			[]Evidence{
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("clock-drift/redlock/above", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("client-clock-drift/redlock/beyond", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("client-clock-jump/redlock-wall", checker.LeaseExclusion, checker.BoundedClockError),
 			},
-			"On those of its nodes, and on that of its holder.",
+			"It depends on the clocks of its nodes, and on that of the holder.",
 		},
 		{
-			"14b", "It depends only on a bounded error of their rates.",
-			[]Voice{antirez}, Refuted,
+			"14b", "It does not matter what time the clocks show, only that they run at nearly the same rate.",
+			[]Voice{antirez("Let's talk about system models"), redisIO("Is the Algorithm Asynchronous?")}, Shown,
 			[]Evidence{
+				keeps("clock-offset/redlock", checker.LeaseExclusion),
 				keeps("clock-drift/redlock/below", checker.LeaseExclusion),
 				keeps("client-clock-drift/redlock/within", checker.LeaseExclusion),
 				keeps("client-clock-jump/redlock", checker.LeaseExclusion),
+				breaks("clock-drift/redlock/far", checker.LeaseExclusion, checker.BoundedClockError),
+				breaks("clock-drift/redlock/tenth", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
 			},
-			"It is so of clients that use a steady clock. Nodes keep deadlines by the clock on the wall, which is not only a rate; antirez grants that, and wants it kept from being set.",
+			"This holds for the algorithm, as long as the error is within its allowance: with the usual one per cent, errors of 5 and of 10 % (antirez's example) break it. Redis does not give the algorithm the clock that it assumes: it ends keys by the wall clock, which can be set as well.",
 		},
 		{
-			"15", "A clock that is set in one step breaks it.",
-			[]Voice{kleppmann("Breaking Redlock with bad timings"), antirez}, Agreed,
+			"15", "A node's clock that is set forward in one step breaks it.",
+			[]Voice{kleppmann("Breaking Redlock with bad timings"), antirez("Let's talk about system models")}, Agreed,
 			[]Evidence{
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("clock-step-vs-slew/redlock/step", checker.LeaseExclusion, checker.BoundedClockError),
+				keeps("clock-jump-back/redlock", checker.LeaseExclusion),
 				keeps("clock-step-vs-slew/redlock/slew", checker.LeaseExclusion),
+				breaks("clock-step-vs-slew/redlock/fast-slew", checker.LeaseExclusion, checker.BoundedClockError),
 				keeps("leap-second/redlock-wall/smear", checker.LeaseExclusion),
 			},
-			"The same correction does harm as one step and none when it is spread. Whether operations can see to that is where the two differ, and no run can tell.",
+			"A step back costs only waiting. Spreading the correction, as antirez advises, helps if its rate is within the allowance: at the 500 ppm of ntpd the same correction does no harm, at the 83,333 ppm that chrony may use by default it does. Whether operations can see to that is where the two differ, and no run can tell.",
 		},
 		{
-			"16", "Delay before the client compares the time that has passed is harmless.",
-			[]Voice{antirez, {"Kleppmann", "as quoted in 002_f1b5c80bdb6cfae4.txt, the last exchange of the two"}}, Agreed,
+			"16a", "Late messages between a client and the lock's servers do no harm to safety.",
+			[]Voice{antirez("Network delays & co"), {"Kleppmann", "as quoted in why2020, the last exchange of the two"}}, Agreed,
 			[]Evidence{
-				keeps("pause-in-acquire/redlock", checker.ExpiredOnReturn),
 				keeps("delay-to-lock-server/redlock", checker.LeaseExclusion),
+				keeps("delay-to-lock-server/redlock/replies", checker.LeaseExclusion),
 				keeps("redlock-slow-acquire/redlock/replies", checker.ExpiredOnReturn),
+				measures("delay-to-lock-server/redlock/replies", checker.Wait),
 			},
-			"What comes too late is refused, whether a reply has waited in a socket or has not come at all.",
+			"A lease whose grant comes too late is refused. It does harm to liveness: keys that were set for a client which has given up keep the others out for up to one TTL.",
+		},
+		{
+			"16b", "A client that is paused while the replies wait for it then believes that it holds a lock that another has.",
+			[]Voice{kleppmann("Breaking Redlock with bad timings, second example")}, Refuted,
+			[]Evidence{
+				keeps("pause-in-acquire/redlock", checker.LeaseExclusion),
+				keeps("pause-in-acquire/redlock-sequential", checker.LeaseExclusion),
+			},
+			"Redlock as it is specified measures how long acquiring took, and refuses, as antirez answered. A pause after that measurement is another matter: it is the first example, and hits every lock that expires.",
 		},
 		{
 			"17", "Delay on the way to the resource is harmful (Kleppmann), and that under every lock that expires (antirez).",
-			[]Voice{kleppmann("Protecting a resource with a lock"), antirez}, Agreed,
+			[]Voice{kleppmann("Protecting a resource with a lock"), antirez("Network delays & co")}, Agreed,
 			[]Evidence{
 				breaks("delay-to-resource/single", checker.ResourceExclusion, checker.BoundedDelay),
 				breaks("delay-to-resource/redlock", checker.ResourceExclusion, checker.BoundedDelay),
@@ -268,14 +293,14 @@ func Claims() []Claim {
 		},
 		{
 			"18", "Delayed restarts repair crashes (antirez); they depend on clocks, too (Kleppmann).",
-			[]Voice{antirez, redisIO("Performance, Crash Recovery and fsync"), kleppmann("Breaking Redlock with bad timings"), reader("002_f1b5c80bdb6cfae4.txt")}, Shown,
+			[]Voice{antirez("Fsync or not?"), redisIO("Performance, Crash Recovery and fsync"), kleppmann("Breaking Redlock with bad timings"), reader("why2020")}, Shown,
 			[]Evidence{
 				keeps("delayed-restart/redlock", checker.LeaseExclusion),
 				breaks("delayed-restart/redlock/too-short", checker.LeaseExclusion, checker.DurableNodes),
 				breaks("delayed-restart-clock/redlock", checker.LeaseExclusion, checker.BoundedClockError),
 				measures("delayed-restart-majority/redlock", checker.Unavailability),
 			},
-			"A wait of one TTL is enough if it is one TTL; when a majority waits, everybody does.",
+			"A wait of a bit more than the largest TTL is enough, if whatever counts it does not err; while a majority of the nodes waits, nobody can acquire.",
 		},
 		{
 			"19", "For efficiency one node is enough; for correctness five are not.",
@@ -287,18 +312,18 @@ func Claims() []Claim {
 				measures("efficiency/redlock", checker.DuplicateWork),
 				breaks("pause-after-acquire/redlock", checker.ResourceExclusion, checker.BoundedPause),
 			},
-			"Five nodes cost five times the messages, and a pause does the same work twice with either.",
+			"Five nodes cost five times the messages, and with either number a pause has the same work done twice.",
 		},
 		{
 			"20", "Who has fencing does not need so strong a lock.",
-			[]Voice{antirez}, Judgement,
+			[]Voice{antirez("Distributed locks, auto release, and tokens")}, Judgement,
 			[]Evidence{
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
 				keeps("read-modify-write/fenced", checker.NoLostUpdate),
 				breaks("token-after-failover/fenced", checker.Tokens, checker.DurableNodes),
 				measures("efficiency/single", checker.RoundTrips),
 			},
-			"With a resource that checks, one node with a counter does; then the counter is what must not be lost.",
+			"With a resource that checks, one node with a counter is enough; then it is the counter that must not be lost.",
 		},
 		{
 			"21", "A good algorithm loses only liveness to bad timing, never safety.",
@@ -311,7 +336,7 @@ func Claims() []Claim {
 				keeps("delay-to-resource/fenced", checker.ResourceExclusion),
 				breaks("fence-zombie-first/fenced", checker.ResourceExclusion, checker.BoundedPause),
 			},
-			"No lock here does. With tokens and a resource that checks them, what is left is the write that comes before the new token.",
+			"None of the locks in these runs is such an algorithm. With tokens and a resource that checks them, what remains is a late write that arrives before the new holder has written.",
 		},
 	}
 }

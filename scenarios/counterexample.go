@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -12,6 +13,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/scenarios/files"
 	"lockstep/sim"
 )
 
@@ -51,14 +53,14 @@ func (c *Counterexample) UnmarshalJSON(data []byte) error {
 
 // Save writes the page into a directory, which must exist, and returns the name of the file: found-LOCK-PROPERTY-ASSUMPTION, and
 // six digits that tell it from others. An old file of that name has the same run.
-func (c *Counterexample) Save(dir string) (file string, err error) {
+func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err error) {
 	if info, err := os.Stat(dir); err != nil {
 		return "", err
 	} else if !info.IsDir() {
 		return "", fmt.Errorf("%s is no directory", dir)
 	}
 	file = filepath.Join(dir, c.Scenario.File)
-	return file, WriteFile(file, []byte(c.Scenario.String()))
+	return file, files.Write(ctx, file, []byte(c.Scenario.String()))
 }
 
 // Story is what everybody does in the run, and why it goes wrong.

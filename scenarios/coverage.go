@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 
 	"lockstep/sim"
 )
@@ -57,7 +58,7 @@ func (c *Coverage) add(t Trial, added []Perturbation, kinds []Kind, o *Outcome) 
 		}
 		k.Runs++
 		k.Places[hashOf(p.place())]++
-		if !p.idle(t.Waiting) {
+		if !slices.ContainsFunc(t.Idle, func(q Perturbation) bool { return q.compare(p) == 0 }) {
 			k.Bit++
 		}
 	}
@@ -166,6 +167,9 @@ func (c *Coverage) Lines() []string {
 	behaviours := "behaviours"
 	if len(c.Behaviours) == 1 {
 		behaviours = "behaviour"
+	}
+	if c.Runs == 0 { // nothing is known, not even how likely anything is
+		return []string{Share(c.Found, c.Walks)}
 	}
 	lines := []string{
 		Share(c.Found, c.Walks),

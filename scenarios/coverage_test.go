@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,11 +76,15 @@ func faultsOf(t *testing.T, texts ...string) []Perturbation {
 	t.Helper()
 	var plan []Perturbation
 	for _, text := range texts {
-		step, err := parseStep(Nemesis, text)
-		if err != nil {
-			t.Fatal(err)
+		p := Perturbation{Kind: Pausing}
+		for one := range strings.SplitSeq(text, "; ") {
+			step, err := parseStep(Nemesis, one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Steps = append(p.Steps, step)
 		}
-		plan = append(plan, Perturbation{Kind: Pausing, Steps: []Step{step}})
+		plan = append(plan, p)
 	}
 	return plan
 }
@@ -211,8 +216,8 @@ func TestEffective(t *testing.T) {
 	plan := faultsOf(t, "crash n1", "jump c1 +1s")
 	for _, class := range []Class{Survived, Idle, Violating, Unproved} {
 		c := &Coverage{}
-		c.add(Trial{Plan: plan, Class: class, Waiting: []string{"crash n1"}}, plan[:1], Kinds(), o)
-		c.add(Trial{Plan: plan, Class: class, Waiting: []string{"crash n1"}}, plan[1:], Kinds(), o)
+		c.add(Trial{Plan: plan, Class: class, Idle: plan[:1]}, plan[:1], Kinds(), o)
+		c.add(Trial{Plan: plan, Class: class, Idle: plan[:1]}, plan[1:], Kinds(), o)
 		if k := c.Kinds[Pausing]; k.Runs != 2 || k.Bit != 1 {
 			t.Errorf("%s: %d of %d were effective, want 1 of 2", class, k.Bit, k.Runs)
 		}
@@ -267,4 +272,11 @@ func BenchmarkCoverage(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(time.Since(start).Nanoseconds()), "ns/run")
+}
+
+// Of a search that played nothing nothing is known: no probability, and no tables without lines.
+func TestCoverageOfNothing(t *testing.T) {
+	if got := (&Coverage{}).Lines(); !slices.Equal(got, []string{"no walk came to its end"}) {
+		t.Errorf("%q", got)
+	}
 }

@@ -107,7 +107,13 @@
 //	expect PROPERTY violated: ASSUMPTION
 //
 // which is bounded pause, bounded clock error, bounded delay, durable nodes, or none, and then the lock itself is at fault.
-// Every violation of the property must break that assumption. Expectations are kept by hand. What follows is the timeline
+// Every violation of the property must break that assumption. If a verdict depends on chance, the page says with how many of the
+// seeds from 0 to 199 the property is violated, and why; with the other seeds it is ok:
+//
+//	expect PROPERTY violated for N of 200 seeds
+//	expect PROPERTY violated for N of 200 seeds: ASSUMPTION
+//
+// A test counts them. Expectations are kept by hand. What follows is the timeline
 // that came out last; its first line begins with a time. It is kept verbatim, and the machine may rewrite it.
 //
 // Blank lines between lanes, musts and expectations are allowed. Comments are not: there is the prose.

@@ -116,8 +116,9 @@ func claimsPage(outcomes map[string]*Outcome) string {
 
 The argument about locks on Redis, claim by claim, in our own words. This page is made from ` + "`scenarios.Claims`" + ` and from runs:
 ` + "`go test ./scenarios -run Pages -rewrite`" + `. A test fails when a run contradicts the claim that it stands for. *Shown* and *agreed*
-claims hold in these runs, which is not a proof that they hold in all; a *refuted* one does not hold in at least one; about a
-*judgement* there are only figures.
+claims hold in these runs, which is not a proof that they hold in all; a *refuted* one does not hold in at least one; one that
+*depends on the goal* holds for one goal, and not for another; a *judgement* no run can settle. A run in which an assumption was broken that the
+claim makes does not contradict it. What is cited is in [sources.md](sources.md).
 
 `)
 	for _, c := range Claims() {
@@ -126,7 +127,11 @@ claims hold in these runs, which is not a proof that they hold in all; a *refute
 		for _, v := range c.By {
 			by = append(by, v.Who+": "+v.Where)
 		}
-		fmt.Fprintf(&b, "*%s.* %s\n\n", strings.ToUpper(string(c.Kind[:1]))+string(c.Kind[1:]), c.So)
+		kind := strings.ToUpper(string(c.Kind[:1])) + string(c.Kind[1:])
+		if c.Kind == Depends {
+			kind += " on the goal"
+		}
+		fmt.Fprintf(&b, "*%s.* %s\n\n", kind, c.So)
 		fmt.Fprintf(&b, "Said by %s.\n\n| run | what came out |\n|---|---|\n", strings.Join(by, "; "))
 		for _, e := range c.Evidence {
 			name, _, _ := strings.Cut(e.Run, "/")

@@ -270,15 +270,30 @@ func (e *exploration) try(d drawing) *attempt {
 		a.class, a.failures, a.outcome = Violating, []failure{{What: what}}, o
 		return a
 	}
-	a.class = o.class(d.plan, o.failing())
+	did := e.calm.effect(d.plan, o)
+	a.class = o.class(did, o.failing())
 	e.judge(a, o)
 	if len(a.failures) > 0 {
 		a.outcome = o
+		if rest, less := did.rest(); less {
+			return e.without(a, rest)
+		}
 	}
 	if len(d.plan) < mostDrawn && e.constants != (constants{}) {
 		e.find(a, o)
 	}
 	return a
+}
+
+// without is what comes of an attempt that fails without those of its faults that had no effect: what is reported has none of them.
+func (e *exploration) without(a *attempt, rest []Perturbation) *attempt {
+	bare := e.try(drawing{a.seed, rest})
+	if len(bare.failures) == 0 {
+		a.class, a.failures, a.outcome = Unproved, nil, nil
+		return a
+	}
+	e.tried[a.GoString()] = bare
+	return bare
 }
 
 // find finds what can be perturbed next.

@@ -2,13 +2,13 @@ package scenarios
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/files"
 )
 
 // RunFile puts a lock through a scenario of your own: a subtest SCENARIO/RUN for each section of the file, with the lock in the
@@ -30,11 +30,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Parse(path, data)
+	s, err := Load(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +65,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	}
 	b.sumUp(t)
 	if text := renewed.String(); o.rewrite && text != s.String() {
-		if err := replaceFile(path, []byte(text)); err != nil {
+		if err := files.Write(t.Context(), path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("renewed the timelines in %s", path)

@@ -45,16 +45,18 @@ func Findings() []Finding {
 			Promise: "\"Redis-based distributed mutual exclusion lock implementation for Go as described in\" redis.io's page (README), " +
 				"which asks for a timeout for one node that is small compared with the TTL, so that a client does not stay blocked by a node that is down " +
 				"(redis.io, Distributed Locks, \"The Redlock Algorithm\", step 2). WithFailFast is documented for Redis servers that block.",
-			Repair: "WithFailFast(true), which goes on when a majority has answered; or ContextTimeoutEnabled in the options of go-redis, " +
-				"so that the deadline counts; or a ReadTimeout well below the TTL. Unlock sets no deadline, and waits for the hung node all the same.",
-			Repaired: []string{"redsync-fail-fast", "redsync-timeout"},
+			Repair: "ContextTimeoutEnabled in the options of go-redis, so that the deadline counts; or a ReadTimeout well below the TTL. " +
+				"WithFailFast(true), which goes on when a majority has answered, helps nearly always. With 4 of 200 seeds this run shows it all the same: a client asks while " +
+				"another releases, one node has deleted the key and grants, one still has it and refuses, and the client waits for the hung node, here for ten seconds. " +
+				"Unlock sets no deadline, and waits for the hung node all the same.",
+			Repaired: []string{"redsync-timeout"},
 		},
 		{
 			Title:    "An extension that most nodes do not answer returns when the lease is over.",
 			Library:  redsync,
 			Locks:    redsyncs,
 			Runs:     []string{"extend-minority/redlock-extend"},
-			Property: checker.ResourceExclusion, Assumption: checker.None,
+			Property: checker.ResourceExclusion, Assumption: checker.BoundedDelay,
 			Takes: "A holder that is cut off from a majority and asks for an extension with 3.9 s left. Extend sets no timeout of its own, unlike Lock, " +
 				"and waits for the replies that do not come: 5 s, and 20 s where go-redis repeats the commands, as it does by default. It reports the failure, rightly, " +
 				"when the lease has been over for long and another client has it. Until says so, too. A caller who does not look, and goes on with what it was about to write " +

@@ -97,39 +97,3 @@ func keepFile(t *testing.T, name string, write func(io.Writer) error) {
 		t.Errorf("the artifact %s was not written: %v", name, err)
 	}
 }
-
-// replaceFile gives a file new contents. A link goes on leading to it.
-func replaceFile(name string, data []byte) error {
-	name, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		return err
-	}
-	old, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	return writeWhole(name, data, old.Mode().Perm())
-}
-
-// WriteFile gives a file its contents, or new ones. Whoever reads it meanwhile gets the old or the new ones, and nothing is
-// lost if it cannot be done.
-func WriteFile(name string, data []byte) error { return writeWhole(name, data, 0o644) }
-
-func writeWhole(name string, data []byte, mode os.FileMode) error {
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".lockstep-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // fails once it has its name
-	_, err = tmp.Write(data)
-	if e := tmp.Chmod(mode); err == nil {
-		err = e
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
-}

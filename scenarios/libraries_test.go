@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
@@ -42,7 +43,7 @@ func runLibraries(t *testing.T, cases []Case, each func(i int, o *Outcome)) {
 	t.Helper()
 	s := &sim.Supervisor{Command: func() *exec.Cmd {
 		return exec.Command(os.Args[0], "-test.run="+only(t.Name()), "-test.count=1", "-test.timeout=0")
-	}}
+	}, Limit: time.Minute} // real time, of which a run of rueidislock gets little on a busy machine
 	if err := RunAll(t.Context(), s, cases, each); err != nil {
 		t.Fatal(err)
 	}

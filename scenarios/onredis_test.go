@@ -26,7 +26,7 @@ func TestMineOnRedis(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	scenarios.Test(t, newLock, scenarios.OnRedis(), scenarios.Speed(20),
+	scenarios.Test(t, newLock, scenarios.OnRedis(), scenarios.Speed(20), scenarios.Memory(250e6),
 		scenarios.Only("pause-after-acquire", "failover-lag", "pause-fenced"))
 }
 
@@ -47,6 +47,8 @@ func TestPlantedOnRedis(t *testing.T) {
 	for name, want := range map[string][]string{
 		"panics": {": panic: assignment to entry in nil map", "planted.panics"},
 		"races":  {": fatal error: concurrent map writes", "planted.write"},
+		"exits":  {": panic: the lock called runtime.Goexit", "failed in planted.exits"},
+		"hoards": {": the run used more than 250 MB of memory: at least ", "allocated in planted.hoards", "used too much memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := onRedis(t, name)

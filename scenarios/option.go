@@ -36,6 +36,7 @@ type options struct {
 	seed     uint64
 	only     []string
 	limit    time.Duration
+	memory   int64
 	rewrite  bool
 	restless bool
 	on       string
@@ -100,6 +101,10 @@ const leastLimit = 100 * time.Millisecond
 // milliseconds, and the least is 100 ms. [OnRedis] it is how much more than its steps say.
 func Limit(d time.Duration) Option { return option("Limit", func(o *options) { o.limit = d }) }
 
+// Memory is how many bytes of memory the processes of a run may use together before it is given up and reported. The default is
+// 2 GB, and the least is 100 MB. Two runs at once, on two cores, may use twice as much.
+func Memory(bytes int64) Option { return option("Memory", func(o *options) { o.memory = bytes }) }
+
 // Rewrite has [RunFile] renew the timelines in the file; never what it expects. They are those of simulation, so that it does
 // not go with [OnRedis]. It is meant for a flag of your own:
 //
@@ -137,7 +142,10 @@ func gather(newLock clients.New, opts []Option, fit func(*options) error) (optio
 		opt(&o)
 	}
 	if slices.Contains(o.given, "Limit") && o.limit < leastLimit {
-		return o, fmt.Errorf("scenarios.Limit(%v): it must be at least %v, for a run takes some milliseconds, and more on a busy machine", o.limit, leastLimit)
+		return o, fmt.Errorf("scenarios.Limit(%v): must be at least %v; a run takes some milliseconds, and more on a busy machine", o.limit, leastLimit)
+	}
+	if slices.Contains(o.given, "Memory") && sim.Memory(o.memory) < sim.LeastMemory {
+		return o, fmt.Errorf("scenarios.Memory(%d): must be at least %d; a run without a lock already needs about %v", o.memory, int64(sim.LeastMemory), sim.LeastMemory/2)
 	}
 	if err := o.forServers(); err != nil {
 		return o, err

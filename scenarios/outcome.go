@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"lockstep/checker"
@@ -44,7 +43,7 @@ func (o *Outcome) Name() string { return o.Scenario.Name + "/" + o.Run.ID() }
 func (o *Outcome) Unexpected() []string {
 	var diffs []string
 	for _, s := range o.Result.Statuses {
-		if want := o.Run.Expected(s.Property); s.Status != want {
+		if want := o.expected(s.Property); s.Status != want {
 			diffs = append(diffs, fmt.Sprintf("%s: expected %s, got %s", s.Property, want, s.Status))
 		}
 	}
@@ -54,6 +53,14 @@ func (o *Outcome) Unexpected() []string {
 		}
 	}
 	return diffs
+}
+
+// expected is what the page expects of a property with this seed: where it says that chance decides, what came out.
+func (o *Outcome) expected(p checker.Property) checker.Status {
+	if e := o.Run.expectation(p); e.Share > 0 && o.Result.Status(p) == e.Status {
+		return e.Status
+	}
+	return o.Run.Expected(p)
 }
 
 // otherAssumption says which violation breaks another assumption than the one that is expected, if any does. Every one of
@@ -91,7 +98,7 @@ func broken(a checker.Assumption) string {
 func (o *Outcome) ExpectedVerdict() checker.Verdict {
 	verdict := checker.Safe
 	for _, p := range checker.Properties() {
-		switch o.Run.Expected(p) {
+		switch o.expected(p) {
 		case checker.Violated:
 			return checker.Unsafe
 		case checker.Unknown:
@@ -121,18 +128,18 @@ func (r *Section) Renew(o *Outcome) {
 
 // Unproved says why a run proves nothing, and above all which faults did nothing in it; empty if it proves something.
 func (o *Outcome) Unproved() []string {
-	var reasons, missed []string
+	var missed, idle []string
+	bitten := o.bitten()
 	for _, e := range o.History.Events {
-		if e.Kind == sim.Injected && e.Op == sim.Missed {
-			missed = append(missed, e.Value)
-			reasons = append(reasons, fmt.Sprintf("the moment of `%s` never came", e.Value))
+		switch {
+		case e.Kind != sim.Injected || e.ID == 0 || bitten[e.ID]:
+		case e.Op == sim.Missed:
+			missed = append(missed, fmt.Sprintf("the moment of `%s` never came", e.Value))
+		default:
+			idle = append(idle, fmt.Sprintf("`%s` had no effect", e.Value))
 		}
 	}
-	for _, fault := range o.Result.Idle {
-		if !slices.Contains(missed, fault) {
-			reasons = append(reasons, fmt.Sprintf("`%s` had no effect", fault))
-		}
-	}
+	reasons := append(missed, idle...)
 	if len(reasons) < len(o.Result.Unmet) { // there is more to it than faults
 		return o.Result.Unmet
 	}

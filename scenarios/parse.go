@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -19,6 +20,8 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/reports"
+	"lockstep/scenarios/files"
 	"lockstep/sim"
 )
 
@@ -29,8 +32,25 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+// longestMistake is the most characters of an error. It quotes the file, whose lines may have any length.
+const longestMistake = 600
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, reports.Shorten(e.Err.Error(), longestMistake))
+}
 func (e *Error) Unwrap() error { return e.Err }
+
+// largestFile is how many bytes a scenario file may have. The largest of the catalogue has 40 kB.
+const largestFile = 1 << 20
+
+// Load reads the named scenario file, and gives up when ctx ends. If the file can be read but not parsed, the error is an [*Error].
+func Load(ctx context.Context, file string) (*Scenario, error) {
+	data, err := files.Read(ctx, file, largestFile)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, data)
+}
 
 // Parse reads a scenario file; name is where it comes from. An error is an [*Error] for the first mistake in the file.
 // Which locks exist is not the parser's business.
@@ -54,6 +74,12 @@ func parse(name string, data []byte) (*Scenario, error) {
 		Name: strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".txtar"),
 		File: name,
 	}
+	if s.Name == "" || s.Name[0] == '.' { // what is left of its runs is kept under this name
+		return nil, fmt.Errorf("%s: the name of a scenario, its file name without .txtar, must not be empty or begin with a dot", name)
+	}
+	if !utf8.ValidString(name) { // a history, and run --json, could not name it
+		return nil, fmt.Errorf("%q: the name of a scenario file must be valid UTF-8", name)
+	}
 	archive := txtar.Parse(data)
 	head := newLines(archive.Comment, 1)
 	if err := s.parseHead(head); err != nil {
@@ -63,17 +89,21 @@ func parse(name string, data []byte) (*Scenario, error) {
 		return nil, fail(head.number()-1, "the file ends without a run; add a section such as -- single nodes=1 --")
 	}
 	marker := head.number()
+	runs := map[string]Section{} // by the names of the files that are left of them, which have no slashes
 	for _, file := range archive.Files {
 		section := newLines(file.Data, marker+1)
 		r, err := parseRun(file.Name, marker, section)
 		if err != nil {
 			return nil, err
 		}
-		for _, q := range s.Runs {
-			if q.ID() == r.ID() {
-				return nil, fail(marker, "duplicate run %s; the first is at line %d; a label=NAME tells them apart", r.ID(), q.line)
-			}
+		key := strings.ReplaceAll(r.ID(), "/", "-")
+		switch q, there := runs[key]; {
+		case there && q.ID() == r.ID():
+			return nil, fail(marker, "duplicate run %s; the first is at line %d; give one of them a label=NAME", r.ID(), q.line)
+		case there:
+			return nil, fail(marker, "run %s would overwrite the files of run %s at line %d; choose another label", r.ID(), q.ID(), q.line)
 		}
+		runs[key] = r
 		s.Runs = append(s.Runs, r)
 		marker += 1 + bytes.Count(file.Data, []byte("\n"))
 	}
@@ -243,6 +273,9 @@ var (
 	checksumForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
+// longestWord is how many characters the name of a lock and a label may have. Together they name files.
+const longestWord = 64
+
 // parseRun reads a section. The header is what its section line, at the line marker, has between the dashes.
 func parseRun(header string, marker int, in *lines) (Section, error) {
 	r := Section{line: marker}
@@ -300,6 +333,9 @@ func (r *Section) parseHeader(header string) error {
 	words := strings.Fields(header)
 	if !lockName.MatchString(words[0]) {
 		return fmt.Errorf("%q is no name of a lock; a name is lower-case letters, digits and dashes, such as redlock", words[0])
+	}
+	if len(words[0]) > longestWord {
+		return fmt.Errorf("the name of the lock may have at most %d characters, not %d", longestWord, len(words[0]))
 	}
 	r.Lock = words[0]
 	seen := map[string]bool{}
@@ -364,6 +400,9 @@ func (r *Section) set(key, value string) (err error) {
 		r.Label = value
 		if !labelName.MatchString(value) {
 			return fmt.Errorf("label=%s: a label is lower-case letters, digits and dashes", value)
+		}
+		if len(value) > longestWord {
+			return fmt.Errorf("the label may have at most %d characters, not %d", longestWord, len(value))
 		}
 	case "ttl":
 		r.TTL, err = parseSetting(key, value)
@@ -583,6 +622,13 @@ func parseExpectation(in *lines) (Expectation, error) {
 	if len(words) < 2 {
 		return e, fail(at, "cannot read %q; write expect PROPERTY violated, ok or unknown", strings.TrimSpace(line))
 	}
+	if i := slices.Index(words, "for"); i >= 2 {
+		var err error
+		if e.Share, err = parseShare(words[i:]); err != nil {
+			return e, fail(at, "%w", err)
+		}
+		words = words[:i]
+	}
 	last := len(words) - 1
 	e.Property, e.Status = checker.Property(strings.Join(words[:last], " ")), checker.Status(words[last])
 	if !slices.Contains(checker.Properties(), e.Property) {
@@ -591,6 +637,9 @@ func parseExpectation(in *lines) (Expectation, error) {
 	statuses := []checker.Status{checker.OK, checker.Violated, checker.Unknown}
 	if !slices.Contains(statuses, e.Status) {
 		return e, fail(at, "%w", sim.Unknown("outcome", words[last], wordsOf(statuses)))
+	}
+	if e.Share > 0 && e.Status != checker.Violated {
+		return e, fail(at, "only a violation can have a share of the seeds; write expect %s violated for %d of %d seeds", e.Property, e.Share, ShareSeeds)
 	}
 	if !named {
 		return e, nil
@@ -606,6 +655,16 @@ func parseExpectation(in *lines) (Expectation, error) {
 		return e, fail(at, "%w", sim.Unknown("assumption", string(e.Assumption), wordsOf(all)))
 	}
 	return e, nil
+}
+
+// parseShare reads with how many of the first seeds something is violated: neither with none, nor with all.
+func parseShare(words []string) (int, error) {
+	text := strings.Join(words, " ")
+	var n int
+	if _, err := fmt.Sscanf(text, "for %d of ", &n); err != nil || n < 1 || n >= ShareSeeds || text != fmt.Sprintf("for %d of %d seeds", n, ShareSeeds) {
+		return 0, fmt.Errorf("cannot read %q; write for N of %d seeds, with N from 1 to %d", text, ShareSeeds, ShareSeeds-1)
+	}
+	return n, nil
 }
 
 func wordsOf[S ~string](list []S) []string {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -316,6 +317,37 @@ func TestDoc(t *testing.T) {
 	}
 }
 
+// A name of which no file or directory can be made is refused, and so is that of a hidden one.
+func TestParseRefusesNames(t *testing.T) {
+	for _, name := range []string{"...txtar", ".txtar", "a/..txtar", ".hidden.txtar", "", ".."} {
+		if s, err := Parse(name, []byte(page)); err == nil || !strings.HasPrefix(err.Error(), name+": the name of a scenario") {
+			t.Errorf("%q: %v, %v", name, s, err)
+		}
+	}
+}
+
+// However long a line is, what is said of it is not.
+func TestParseErrorsAreShort(t *testing.T) {
+	long := strings.Repeat("x", 300_000)
+	for _, text := range []string{
+		"# " + long,
+		"# A title.\n" + long,
+		"# A title.\nclient " + long,
+		"# A title.\nclient c1\n  " + long,
+		"# A title.\nclient c1\n  acquire within " + long,
+		"# A title.\nclient c1\n  acquire\n-- " + long,
+		"# A title.\nclient c1\n  acquire\n-- " + long + " --",
+		"# A title.\nclient c1\n  acquire\n-- single nodes=1 " + long + " --",
+		"# A title.\nclient c1\n  acquire\n-- single nodes=1 label=" + long + " --",
+		"# A title.\nclient c1\n  acquire\n-- single nodes=1 checksum=" + long + " --",
+		"# A title.\nclient c1\n  acquire\n-- single nodes=1 --\nexpect " + long,
+	} {
+		if _, err := Parse("x.txtar", []byte(text)); err == nil || len(err.Error()) > 1000 {
+			t.Errorf("%.60q: %d bytes", text, len(fmt.Sprint(err)))
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	// Most mistakes are made in a line of this page; the others bring a page of their own.
 	const head = "# A title.\n\nclient c1\n  acquire\n  pause 15s\n  write A\n  release\nclient c2\n  acquire\n"
@@ -353,7 +385,7 @@ func TestParseErrors(t *testing.T) {
 		{"speed without number", head + "speed\n" + run, `10: cannot read "speed"; write speed NUMBER`},
 		{"duplicate speed", head + "speed 5\nspeed 2\n" + run, `11: duplicate speed; it is 5 already`},
 		{"ttl without duration", head + "ttl\n" + run, `10: cannot read "ttl"; write ttl DURATION`},
-		{"bad ttl", head + "ttl 5\n" + run, `10: ttl: "5" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
+		{"bad ttl", head + "ttl 5\n" + run, `10: ttl: "5" must be a duration such as 15s, 1500ms or 2m`},
 		{"zero ttl", head + "ttl 0s\n" + run, "10: ttl: duration 0s is no time at all; write more than 0s"},
 		{"second ttl", head + "ttl 5s\nttl 6s\n" + run, "11: duplicate ttl; it is 5s already"},
 		{"late prose", head + "# More.\n" + run, "10: prose belongs at the top of the file, without a gap"},
@@ -377,7 +409,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown step in a run", head + run + "client c2\n  aquire\n", `12: unknown step "aquire"; the steps are ` + steps + ` (did you mean "acquire"?)`},
 		{"step with too much", after + "  acquire 5s\n" + run, `4: cannot read "acquire 5s"; write acquire [within DURATION [every DURATION]]`},
 		{"step with too little", after + "  pause\n" + run, `4: cannot read "pause"; write pause DURATION`},
-		{"bad duration", after + "  sleep 5sec\n" + run, `4: "5sec" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
+		{"bad duration", after + "  sleep 5sec\n" + run, `4: "5sec" must be a duration such as 15s, 1500ms or 2m`},
 		{"negative duration", after + "  acquire within -5s\n" + run, "4: duration -5s is negative; write 0s or more"},
 		{"long duration", after + "  pause 10000h\n" + run, "4: duration 10000h is too long; the limit is 31536000s"},
 		{"bad value", after + "  write A!\n" + run, `4: "A!" is no value; a value is one word of letters, digits, dots and dashes, such as A`},
@@ -422,7 +454,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown fault at a time", head + "nemesis\n  at 5s haal\n" + run, `11: unknown fault "haal"; the faults are ` + strings.TrimSuffix(strings.TrimPrefix(faults, "at, "), ", when") + ` (did you mean "heal"?)`},
 		{"bad fault", head + "nemesis\n  jump n1 5s\n" + run, `11: "5s" has no sign; write +11s for forward or -11s for back`},
 		{"time without a fault", head + "nemesis\n  at 5s\n" + run, `11: cannot read "at 5s"; write at DURATION FAULT`},
-		{"bad time", head + "nemesis\n  at noon heal\n" + run, `11: "noon" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
+		{"bad time", head + "nemesis\n  at noon heal\n" + run, `11: "noon" must be a duration such as 15s, 1500ms or 2m`},
 		{"event without a fault", head + "nemesis\n  when c1 acquired\n" + run, `11: cannot read "when c1 acquired"; write ` + when},
 		{"event without a word", head + "nemesis\n  when c1\n" + run, `11: cannot read "when c1"; write ` + when},
 		{"event without a value", head + "nemesis\n  when c1 wrote\n" + run, `11: cannot read "when c1 wrote"; write when PROCESS wrote VALUE [#NUMBER] [+DURATION] FAULT`},
@@ -504,8 +536,11 @@ func TestParseErrors(t *testing.T) {
 		{"pool in a group", head + "-- single nodes=1 replicas=1 pool=warm --\n", `10: pool=warm goes with lock nodes without replicas only, not with replicas=1: who the primary is, clients find out in the run`},
 		{"unknown persistence", head + "-- single nodes=1 persistence=aof --\n", `10: unknown persistence "aof"; the persistences are none, rdb, aof-everysec, aof-everysec-slow, aof-always, aof-lying`},
 		{"bad label", head + "-- single nodes=1 label=a_b --\n", "10: label=a_b: a label is lower-case letters, digits and dashes"},
-		{"bad ttl of a run", head + "-- single nodes=1 ttl=5 --\n", `10: ttl: "5" is no duration; write a number and a unit, such as 15s, 1500ms or 2m`},
-		{"duplicate run", head + run + run, "11: duplicate run single; the first is at line 10; a label=NAME tells them apart"},
+		{"bad ttl of a run", head + "-- single nodes=1 ttl=5 --\n", `10: ttl: "5" must be a duration such as 15s, 1500ms or 2m`},
+		{"long label", head + "-- single nodes=1 label=" + strings.Repeat("a", 65) + " --\n", "10: the label may have at most 64 characters, not 65"},
+		{"long name of a lock", head + "-- " + strings.Repeat("a", 65) + " nodes=1 --\n", "10: the name of the lock may have at most 64 characters, not 65"},
+		{"runs with the same files", head + "-- single nodes=3 label=wait --\n-- single-wait nodes=3 --\n", "11: run single-wait would overwrite the files of run single/wait at line 10; choose another label"},
+		{"duplicate run", head + run + run, "11: duplicate run single; the first is at line 10; give one of them a label=NAME"},
 
 		{"unknown property", head + run + "expect leas exclusion violated\n", `11: unknown property "leas exclusion"; the properties are ` + properties + ` (did you mean "lease exclusion"?)`},
 		{"unknown outcome", head + run + "expect lease exclusion violatd\n", `11: unknown outcome "violatd"; the outcomes are ok, violated, unknown (did you mean "violated"?)`},
@@ -513,6 +548,9 @@ func TestParseErrors(t *testing.T) {
 		{"unknown assumption", head + run + "expect lease exclusion violated: durable node\n", `11: unknown assumption "durable node"; the assumptions are bounded pause, bounded clock error, bounded delay, durable nodes, none (did you mean "durable nodes"?)`},
 		{"assumption of nothing", head + run + "expect lease exclusion violated:\n", `11: cannot read "expect lease exclusion violated:"; write expect lease exclusion violated: ASSUMPTION`},
 		{"assumption without an outcome", head + run + "expect lease exclusion: none\n", `11: unknown property "lease"; the properties are ` + properties},
+		{"share of what is ok", head + run + "expect lease exclusion ok for 4 of 200 seeds\n", "11: only a violation can have a share of the seeds; write expect lease exclusion violated for 4 of 200 seeds"},
+		{"share of all", head + run + "expect lease exclusion violated for 200 of 200 seeds\n", "11: cannot read \"for 200 of 200 seeds\"; write for N of 200 seeds, with N from 1 to 199"},
+		{"share of others", head + run + "expect lease exclusion violated for 4 of 100 seeds: none\n", "11: cannot read \"for 4 of 100 seeds\"; write for N of 200 seeds, with N from 1 to 199"},
 		{"assumption of what is ok", head + run + "expect lease exclusion ok: none\n", "11: only a violation has a broken assumption; write expect lease exclusion ok"},
 		{"duplicate expectation", head + run + "expect owner only ok\nexpect owner only violated\n", "12: duplicate expectation for owner only; the first is at line 11"},
 

@@ -81,38 +81,57 @@ func (p *Perturbation) UnmarshalJSON(data []byte) error {
 // Perturbed returns the scenario with perturbations added to each of its runs, which must all have the lanes that the
 // perturbations name. The order of perturbations does not matter.
 func (s *Scenario) Perturbed(plan []Perturbation) *Scenario {
-	p := *s
-	p.Lanes = slices.Clone(s.Lanes)
-	for i, lane := range p.Lanes {
-		p.Lanes[i].Steps = lane.perturbed(plan)
-	}
-	var nemesis []Step
-	for _, q := range plan {
-		if q.Client == "" {
-			nemesis = append(nemesis, q.Steps...)
-		}
-	}
-	if len(nemesis) == 0 {
-		return &p
-	}
-	if i := slices.IndexFunc(p.Lanes, func(l Lane) bool { return l.Process == Nemesis }); i >= 0 {
-		p.Lanes[i].Steps = slices.Concat(p.Lanes[i].Steps, nemesis)
-		return &p
-	}
-	p.Lanes = append(p.Lanes, Lane{Process: Nemesis, Steps: nemesis})
-	return &p
+	p, _ := s.perturbed(plan)
+	return p
 }
 
-// perturbed returns the steps of a client's lane with those added that belong there.
-func (l Lane) perturbed(plan []Perturbation) []Step {
-	var steps []Step
+// perturbed is Perturbed, and says of each perturbation where its steps went.
+func (s *Scenario) perturbed(plan []Perturbation) (*Scenario, [][]place) {
+	p := *s
+	p.Lanes = slices.Clone(s.Lanes)
+	places := make([][]place, len(plan))
+	for i, lane := range p.Lanes {
+		if lane.Process != Nemesis {
+			p.Lanes[i].Steps = lane.perturbed(plan, places)
+		}
+	}
+	i := slices.IndexFunc(p.Lanes, func(l Lane) bool { return l.Process == Nemesis })
+	nemesis := Lane{Process: Nemesis}
+	if i >= 0 {
+		nemesis.Steps = slices.Clip(p.Lanes[i].Steps)
+	}
+	for k, q := range plan {
+		if q.Client == "" {
+			nemesis.add(q, &places[k])
+		}
+	}
+	switch {
+	case i >= 0:
+		p.Lanes[i] = nemesis
+	case len(nemesis.Steps) > 0:
+		p.Lanes = append(p.Lanes, nemesis)
+	}
+	return &p, places
+}
+
+// perturbed returns the steps of a client's lane with those added that belong there, and enters into places where they went.
+func (l Lane) perturbed(plan []Perturbation, places [][]place) []Step {
+	longer := Lane{Process: l.Process}
 	for i, step := range l.Steps {
-		for _, p := range plan {
+		for k, p := range plan {
 			if p.Client == l.Process && p.Before == i {
-				steps = append(steps, p.Steps...)
+				longer.add(p, &places[k])
 			}
 		}
-		steps = append(steps, step)
+		longer.Steps = append(longer.Steps, step)
 	}
-	return steps
+	return longer.Steps
+}
+
+// add appends the steps of a perturbation to the lane, and their places to places.
+func (l *Lane) add(p Perturbation, places *[]place) {
+	for _, step := range p.Steps {
+		l.Steps = append(l.Steps, step)
+		*places = append(*places, place{l.Process, len(l.Steps)})
+	}
 }

@@ -32,11 +32,13 @@ func TestIdle(t *testing.T) {
 	link := sim.Link{From: "c1", To: "n1", Both: true}
 	other := sim.Link{From: "c1", To: "n2", Both: true}
 	p := Perturbation{Kind: Parting, Steps: []Step{AtStart{sim.Cut{Link: link}}, AtStart{sim.Cut{Link: other}}, At{time.Second, sim.Heal{Link: link}}}}
-	if !p.idle([]string{"cut c1-n1", "cut c1-n2"}) {
-		t.Error("neither cut had an effect, and the perturbation is said to have had one")
+	did := effect{[]Perturbation{p}, [][]bool{{false, false, true}}}
+	if rest, less := did.rest(); len(did.idle()) != 1 || !less || len(rest) != 0 {
+		t.Errorf("neither cut had an effect, and what had one is said to be %v", rest)
 	}
-	if p.idle([]string{"cut c1-n1"}) {
-		t.Error("one cut had an effect, and the perturbation is said to have had none")
+	did.had = [][]bool{{false, true, true}}
+	if rest, less := did.rest(); len(did.idle()) != 0 || !less || fmt.Sprint(rest) != "[cut c1-n2]" {
+		t.Errorf("one cut had an effect, and what had one is said to be %v", rest)
 	}
 }
 

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -130,6 +131,9 @@ func (l Lane) String() string {
 
 func (e Expectation) String() string {
 	s := "expect " + string(e.Property) + " " + string(e.Status)
+	if e.Share > 0 {
+		s += fmt.Sprintf(" for %d of %d seeds", e.Share, ShareSeeds)
+	}
 	if e.Assumption != "" {
 		s += ": " + string(e.Assumption)
 	}

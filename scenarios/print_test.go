@@ -222,8 +222,11 @@ func anyLane(client string) *rapid.Generator[Lane] {
 		var now time.Duration
 		for _, step := range steps {
 			switch s := step.(type) {
-			case Until: // only ever later
+			case Until: // only ever later, and never beyond what can be written
 				now += s.Time % time.Hour
+				if now > sim.MaxDuration {
+					continue
+				}
 				step = Until{Time: max(now, 1)}
 			case Pause:
 				now += s.For

@@ -49,7 +49,7 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, 
 	for _, t := range trials {
 		cases = append(cases, t.Case)
 	}
-	s := &sim.Supervisor{Limit: o.limit, Command: func() *exec.Cmd {
+	s := &sim.Supervisor{Limit: o.limit, Memory: sim.Memory(o.memory), Command: func() *exec.Cmd {
 		c := exec.Command(self, os.Args[1:]...)
 		c.Env = append(c.Environ(), callEnv+"="+call)
 		return c

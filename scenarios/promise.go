@@ -92,7 +92,8 @@ const (
 	allowed           // UNSAFE where a reference is not, which needs allows
 	unproved          // nothing can be said
 	failed            // it did not end by itself; this and what comes after it fails a test
-	notRun            // nor would it, most likely
+	tooBig            // it was ended because of the memory that it used
+	notRun            // most likely it would not end, either
 	broke             // a claim is broken
 	other             // not what the file expects
 )
@@ -101,6 +102,8 @@ func (o *Outcome) standing() standing {
 	switch {
 	case o.notRun:
 		return notRun
+	case o.Report != nil && o.Report.Memory:
+		return tooBig
 	case o.Report != nil:
 		return failed
 	case o.promise.exact && o.surprising():
@@ -122,7 +125,7 @@ func (o *Outcome) standing() standing {
 
 // word is what the table says: at most 11 columns.
 func (s standing) word() string {
-	return [...]string{"kept", "kept", "not claimed", "unproved", "DID NOT END", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
+	return [...]string{"kept", "kept", "not claimed", "unproved", "DID NOT END", "MEMORY", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
 }
 
 // surprising reports whether an outcome is another one than its run expects.

@@ -186,7 +186,7 @@ func (q quantity) parse(text string) (int64, error) {
 	} else {
 		n, err := strconv.ParseInt(strings.TrimSuffix(text, string(q.unit)), 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%s: %q is no whole number; write one from %d to %d", q.name, text, q.min, q.max)
+			return 0, fmt.Errorf("%s: %q must be a whole number from %d to %d", q.name, text, q.min, q.max)
 		}
 		v = n
 	}

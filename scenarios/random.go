@@ -136,7 +136,7 @@ func (r *Random) take(y *yield, first bool, runs int) error {
 // walk has a worker make walks. One whose last run does not come to its end is reported, and the others are made nevertheless.
 func (s *Search) walk(ctx context.Context, r *Random, w walks) (*yield, error) {
 	all := &yield{Coverage: &Coverage{}}
-	for alone := false; w.From < w.To; {
+	for alone := false; w.From != w.To; {
 		one := w
 		if alone {
 			one.To = w.From + 1

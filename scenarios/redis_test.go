@@ -19,6 +19,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/clients/kinds"
 	"lockstep/clients/libraries"
 	"lockstep/nodes"
 	"lockstep/sim"
@@ -106,7 +107,7 @@ func findOrdered(name string) (clients.New, error) {
 	if lib, err := libraries.Find(name); err == nil {
 		return lib.New, nil
 	}
-	return clients.Find(name)
+	return clients.FindIn(slices.Concat(clients.Locks(), kinds.Locks()), name)
 }
 
 // ordered is a lock that does something else instead of acquiring.
@@ -175,6 +176,32 @@ func TestOnRedis(t *testing.T) {
 				t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
 			}
 		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Keys of every type are seen on real servers, and on replicas and disks: each lock has the verdict of simulation.
+func TestKeysOfEveryTypeOnRedis(t *testing.T) {
+	workers := reality(t)
+	var cases []Case
+	var want []string
+	for _, run := range []string{"release-race/single", "failover-lag/single"} {
+		s, r := find(t, run)
+		for _, l := range kinds.Locks() {
+			o, err := Simulate(s, r.With(l.Name), l.New, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cases = append(cases, Case{Scenario: s, Run: r.With(l.Name), Seed: 1, On: OnReal, Tries: tries})
+			want = append(want, judgement(o))
+		}
+	}
+	err := RunAll(t.Context(), workers, cases, func(i int, o *Outcome) {
+		if got := judgement(o); o.Report != nil || got != want[i] {
+			t.Errorf("%s, %s: %v %s, in simulation %s\n%s", o.Name(), o.Run.Lock, o.Report, got, want[i], o.Timeline())
+		}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -452,10 +479,11 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only linux can tie the life of a process to that of its parent")
 	}
-	// started waits for the worker, n1 to n5, the clients, the probe, and the broom, and until c1 is stopped.
+	// started waits for the worker, n1 to n5, the clients and the probe, each with its broom, and the broom of the worker, and until c1 is
+	// stopped.
 	started := func(t *testing.T, tmp string) []string {
 		t.Helper()
-		want := 1 + r.Nodes + len(s.Resolve(r).clients()) + 1 + 1
+		want := 1 + r.Nodes + 2*(len(s.Resolve(r).clients())+1) + 1
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			all := processesIn(t, tmp)
 			if len(all) == want && slices.ContainsFunc(all, stopped) {

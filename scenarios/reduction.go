@@ -58,9 +58,20 @@ func times(step Step) int {
 // without returns the page without the steps that drop picks, and without what would undo a fault on a target that has no fault any
 // more.
 func (s *Scenario) without(drop func(Lane, Step) bool) *Scenario {
+	return s.withoutPlaces(func(at place, lane Lane, step Step) bool { return drop(lane, step) })
+}
+
+// withoutPlaces is without for where two steps that print alike are two.
+func (s *Scenario) withoutPlaces(drop func(place, Lane, Step) bool) *Scenario {
 	return s.edited(func(page *Scenario) {
 		for i, lane := range page.Lanes {
-			page.Lanes[i].Steps = slices.DeleteFunc(lane.Steps, func(step Step) bool { return drop(lane, step) })
+			var left []Step
+			for j, step := range lane.Steps {
+				if !drop(place{lane.Process, j + 1}, lane, step) {
+					left = append(left, step)
+				}
+			}
+			page.Lanes[i].Steps = left
 		}
 		acted := map[string]bool{}
 		for _, lane := range page.Lanes {
@@ -79,12 +90,10 @@ func (s *Scenario) without(drop func(Lane, Step) bool) *Scenario {
 	})
 }
 
-// withoutFaults returns the page without the faults that are printed so.
-func (s *Scenario) withoutFaults(printed []string) *Scenario {
-	return s.without(func(lane Lane, step Step) bool {
-		f := lane.fault(step)
-		return f != nil && slices.Contains(printed, f.String())
-	})
+// withoutIdle returns the page without the faults that had no effect in its run.
+func (s *Scenario) withoutIdle(o *Outcome) *Scenario {
+	effects := o.effects()
+	return s.withoutPlaces(func(at place, lane Lane, step Step) bool { return lane.fault(step) != nil && !effects[at] })
 }
 
 // eachStep calls f with each step and its place.
@@ -98,14 +107,8 @@ func (s *Scenario) eachStep(f func(i, j int, lane Lane, step Step)) {
 
 // withoutAt returns the page without one step.
 func (s *Scenario) withoutAt(i, j int) *Scenario {
-	process, n := s.Lanes[i].Process, -1
-	return s.without(func(lane Lane, _ Step) bool {
-		if lane.Process != process {
-			return false
-		}
-		n++
-		return n == j
-	})
+	gone := place{s.Lanes[i].Process, j + 1}
+	return s.withoutPlaces(func(at place, _ Lane, _ Step) bool { return at == gone })
 }
 
 // withStep returns the page with another step in a place.

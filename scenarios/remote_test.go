@@ -87,6 +87,8 @@ func TestOnOwnServers(t *testing.T) {
 		s, r := find(t, name)
 		cases = append(cases, Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Servers: servers, Speed: speed, Tries: tries})
 	}
+	s, r := find(t, "pause-after-acquire/single")
+	cases = append(cases, Case{Scenario: s, Run: r.With("kept-in-hash"), Seed: 1, On: OnReal, Servers: servers, Speed: fast, Tries: tries})
 	err := RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
 		t.Run(o.Name(), func(t *testing.T) {
 			if o.Report != nil {

@@ -202,7 +202,8 @@ func (r Section) serveResource(w *sim.World) (addr string, stop func()) {
 	return clients.ServeResource(w, resourceName, store).Addr(), func() {}
 }
 
-// play is what every run consists of: the lanes, then everything heals, one TTL passes, and a fresh client must acquire.
+// play is what every run consists of: the lanes, then everything heals, one TTL passes, a fresh client must acquire, and what is on its
+// way to the resource arrives.
 func (r Section) play(on stage, start func(name string, steps []Step)) {
 	missed := arm(on, r.lane(Nemesis))
 	for _, lane := range r.Lanes {
@@ -218,6 +219,10 @@ func (r Section) play(on stage, start func(name string, steps []Step)) {
 		on.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
 		start(probeName, r.probe())
 		on.Run()
+		// A write that is still on its way may be the one that breaks a promise.
+		if left := on.UnderWay(resourceName) - on.Now(); left > 0 {
+			on.RunFor(left + 100*time.Millisecond)
+		}
 	}
 }
 
@@ -270,7 +275,18 @@ func (l *leftovers) attend(ctx context.Context, host clients.Host, env clients.E
 		}
 		w.Close()
 	}()
+	returned := false
+	defer func() {
+		r := recover()
+		if r == nil && !returned && ctx.Err() == nil { // the end of a process that has crashed is a Goexit as well
+			r = "the lock called runtime.Goexit, as t.FailNow and t.Fatal do; it must return an error instead"
+		}
+		if r != nil {
+			panic(r)
+		}
+	}()
 	work(ctx, w, steps, ttl)
+	returned = true
 }
 
 func (l *leftovers) keep(w *clients.Worker) {
@@ -328,18 +344,20 @@ func do(ctx context.Context, w *clients.Worker, step Step, ttl time.Duration) {
 // stage is where a run is played: a [sim.World], or a [nodes.Cluster].
 type stage interface {
 	Now() time.Duration
-	Plan(t time.Duration, f sim.Fault)
-	Miss(f sim.Fault)
+	PlanStep(step int, t time.Duration, f sim.Fault)
+	Miss(step int, f sim.Fault)
 	Watch(f func(sim.Event))
 	Run()
 	RunFor(d time.Duration)
 	Restore()
+	UnderWay(to string) time.Duration
 	Cap() string // why the run ended before its time
 }
 
 // awaited is a step of the nemesis whose moment has not come.
 type awaited struct {
 	When
+	step int // of the nemesis, from 1
 	seen int // events that fitted
 }
 
@@ -348,14 +366,14 @@ type awaited struct {
 func arm(on stage, steps []Step) (missed func()) {
 	var mu sync.Mutex // on real servers events go on while the lanes have ended
 	var waiting []*awaited
-	for _, step := range steps {
+	for i, step := range steps {
 		switch step := step.(type) {
 		case AtStart:
-			on.Plan(0, step.Fault)
+			on.PlanStep(i+1, 0, step.Fault)
 		case At:
-			on.Plan(step.Time, step.Fault)
+			on.PlanStep(i+1, step.Time, step.Fault)
 		case When:
-			waiting = append(waiting, &awaited{When: step})
+			waiting = append(waiting, &awaited{When: step, step: i + 1})
 		default:
 			panic(fmt.Sprintf("scenarios: the nemesis cannot do %q", step))
 		}
@@ -373,7 +391,7 @@ func arm(on stage, steps []Step) (missed func()) {
 			if s.seen++; s.seen < s.Event.Nth {
 				return false
 			}
-			on.Plan(on.Now()+s.After, s.Fault)
+			on.PlanStep(s.step, on.Now()+s.After, s.Fault)
 			return true
 		})
 	})
@@ -383,7 +401,7 @@ func arm(on stage, steps []Step) (missed func()) {
 		waiting = nil
 		mu.Unlock()
 		for _, s := range never {
-			on.Miss(s.Fault)
+			on.Miss(s.step, s.Fault)
 		}
 	}
 }

@@ -560,3 +560,42 @@ expect owner only violated
 		}
 	}
 }
+
+// A write that is still on its way when the probe has ended is waited for: whether it lands under a lease that is over must not
+// depend on how long the run would last without it.
+func TestRunWaitsForWritesUnderWay(t *testing.T) {
+	s, err := Parse("page.txtar", []byte(`# A page.
+
+ttl 10s
+client c1
+  acquire
+  write A
+  sleep 1s
+client c2
+  until 2s
+  acquire within 40s
+  write B
+  release
+nemesis
+  on request write c1->resource delay 30s
+  at 500ms crash c1
+must c1 acquires
+
+-- single nodes=1 --
+-- redlock nodes=3 --
+-- fenced nodes=1 resource=fenced --
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Runs {
+		o := simulated(t, s, r, 1)
+		want := checker.Unsafe
+		if r.Lock == "fenced" {
+			want = checker.Safe // its resource refuses the write
+		}
+		if o.Result.Verdict != want {
+			t.Errorf("%s: the verdict is %s, want %s: %v", r.ID(), o.Result.Verdict, want, o.Result.Unmet)
+		}
+	}
+}

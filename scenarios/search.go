@@ -247,22 +247,11 @@ func (s *Search) Page(f Found) *Scenario {
 	page := s.Calm.Perturbed(f.Plan)
 	page.Runs = slices.Clone(page.Runs)
 	page.Runs[0] = page.Runs[0].With(cmp.Or(s.Lock, page.Runs[0].Lock))
-	page.Runs[0].Seed = f.Seed
-	page.Runs[0].Expect = expecting(f.Faults)
-	return page
-}
-
-// expecting is what is expected of a run that fails in some ways. A property that is violated for several reasons names none.
-func expecting(faults []Failing) (all []Expectation) {
-	for _, f := range faults {
-		e := Expectation{Property: f.Property, Status: checker.Violated, Assumption: f.Assumption}
-		if i := slices.IndexFunc(all, func(e Expectation) bool { return e.Property == f.Property }); i >= 0 {
-			all[i].Assumption = ""
-			continue
-		}
-		all = append(all, e)
+	page.Runs[0].Seed, page.Runs[0].Expect = f.Seed, f.Expect
+	if !s.Restless { // what such a lock does is not the same twice
+		page.Runs[0].Checksum = f.Checksum
 	}
-	return all
+	return page
 }
 
 // Shrink has a worker find the smallest scenario that violates the same property for the same reason.

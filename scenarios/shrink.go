@@ -169,7 +169,7 @@ func (s *shrinker) attempt(page *Scenario) bool {
 			s.page, s.outcome, s.size, s.beside = page, o, page.size(), len(all)-1
 			return true
 		}
-		without := page.withoutFaults(o.Result.Idle)
+		without := page.withoutIdle(o)
 		if slices.Compare(without.size(), page.size()) == 0 {
 			return false
 		}

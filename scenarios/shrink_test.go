@@ -206,7 +206,7 @@ func TestShrink(t *testing.T) {
 			kept = append(kept, c.Scenario.File)
 			file := filepath.Join(foundDir, c.Scenario.File)
 			if *rewrite {
-				if file, err = c.Save(foundDir); err != nil {
+				if file, err = c.Save(t.Context(), foundDir); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -374,7 +374,7 @@ func TestCounterexampleSave(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for range 2 {
-		file, err := c.Save(dir)
+		file, err := c.Save(t.Context(), dir)
 		if err != nil || filepath.Dir(file) != dir {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -390,7 +390,7 @@ func TestCounterexampleSave(t *testing.T) {
 		t.Errorf("%v", files)
 	}
 	for _, nowhere := range []string{filepath.Join(dir, "nowhere"), filepath.Join(dir, c.Scenario.File)} {
-		if file, err := c.Save(nowhere); err == nil {
+		if file, err := c.Save(t.Context(), nowhere); err == nil {
 			t.Errorf("it was written to %s", file)
 		}
 	}

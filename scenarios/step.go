@@ -34,7 +34,7 @@ type Extend struct{}
 
 // Increment acquires the lock, reads the counter, writes one more, and releases the lock; a lock with a way of its own to
 // increment goes that way. With Within above zero the client waits that long for the lock, otherwise one TTL, which is the
-// budget of a waiter in 001_b66eeaed0a01f22e.txt, example 3. A client that waited in vain has skipped the increment.
+// budget of a waiter in nemo2018, example 3. A client that waited in vain has skipped the increment.
 type Increment struct {
 	Within time.Duration
 }

@@ -6,26 +6,31 @@ import (
 	"time"
 )
 
-// mostInVain is how many runs in a row may fail to end for one reason. Those after them would most likely do the same, each
-// for as long as its limit allows, until go test ended the lot and nothing were reported at all.
+// mostInVain is how many runs in a row may fail to end for one reason. It is also how many times the limit all runs that do not end may
+// take together, in a row or not. The remaining runs would most likely not end either, each for as long as its limit allows, until
+// go test ended them all and nothing was reported.
 const mostInVain = 3
 
 // A streak counts the runs of a call that, one right after the other, did not end for the same reason.
 type streak struct {
-	reason string
-	n      int
+	reason string // of the last run that did not end
+	n      int    // in a row
+	vain   int    // runs that did not end, in a row or not
+	lost   time.Duration
 }
 
 // note takes a run into account.
-func (s *streak) note(o *Outcome) {
-	switch {
-	case o.Report == nil:
-		*s = streak{}
-	case o.Report.Reason == s.reason:
-		s.n++
-	default:
-		*s = streak{o.Report.Reason, 1}
+func (s *streak) note(o *Outcome, took time.Duration) {
+	if o.Report == nil {
+		s.n = 0
+		return
 	}
+	s.vain++
+	s.lost += took
+	if o.Report.Reason != s.reason {
+		s.reason, s.n = o.Report.Reason, 0
+	}
+	s.n++
 }
 
 // hopeless says why the next run is not worth its time, of which go test leaves it so much; empty if it is.
@@ -33,6 +38,8 @@ func (s *streak) hopeless(left, limit time.Duration) string {
 	switch {
 	case s.n >= mostInVain:
 		return fmt.Sprintf("not run: the three before did not end either: %s", s.reason)
+	case s.lost >= mostInVain*limit:
+		return fmt.Sprintf("not run: %d runs did not end and took %v together; the last of them: %s", s.vain, s.lost.Round(time.Second), s.reason)
 	case s.n > 0 && left < limit+time.Second:
 		return fmt.Sprintf("not run: go test ends in %v, and the one before did not end: %s", max(0, left).Round(time.Second), s.reason)
 	}
@@ -41,8 +48,11 @@ func (s *streak) hopeless(left, limit time.Duration) string {
 
 // unended says what became of a run that has no end.
 func (o *Outcome) unended() string {
-	if o.notRun {
+	switch {
+	case o.notRun:
 		return o.Report.Reason
+	case o.Report.Memory:
+		return strings.TrimSpace(o.Report.String())
 	}
 	return "the run did not end: " + strings.TrimSpace(o.Report.String())
 }

@@ -12,10 +12,13 @@ func TestStreak(t *testing.T) {
 	const hour, limit = time.Hour, 20 * time.Second
 	for _, test := range []struct {
 		name    string
-		reasons string // of the runs so far, a letter each; a dot ended
+		reasons string // of the runs so far, a letter each, a capital if it took its limit, or else half a second; a dot ended
 		left    time.Duration
 		want    string
 	}{
+		{"three that took their time, and not of a kind", "ABA", hour, "not run: 3 runs did not end and took 1m0s together; the last of them: A"},
+		{"three that took their time, and not in a row", "A.B.cA.", hour, "not run: 4 runs did not end and took 1m1s together; the last of them: A"},
+		{"two that took their time, and a quick one", "AcA", hour, ""},
 		{"nothing yet", "", hour, ""},
 		{"two", "aa", hour, ""},
 		{"three", "aaa", hour, "not run: the three before did not end either: a"},
@@ -28,11 +31,14 @@ func TestStreak(t *testing.T) {
 	} {
 		var s streak
 		for r := range strings.SplitSeq(test.reasons, "") {
-			o := &Outcome{}
+			o, took := &Outcome{}, 500*time.Millisecond
+			if strings.ToUpper(r) == r && r != "." {
+				took = limit
+			}
 			if r != "." {
 				o.Report = &sim.Report{Reason: r}
 			}
-			s.note(o)
+			s.note(o, took)
 		}
 		if got := s.hopeless(test.left, limit); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)

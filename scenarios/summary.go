@@ -92,6 +92,7 @@ func sentence(outcomes []*Outcome) string {
 		{allowed, "UNSAFE without what it needs"},
 		{unproved, "UNKNOWN (nothing proved)"},
 		{failed, "did not end"},
+		{tooBig, "used too much memory"},
 		{notRun, "not run"},
 	} {
 		if n := count[p.standing]; n > 0 {

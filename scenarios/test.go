@@ -34,8 +34,9 @@ import (
 // the end, which Test logs (go test -v) and which is there when a test fails. With go test -artifacts each subtest keeps its
 // timeline as text and as a picture, its history and its page, and Test keeps the table.
 //
-// Where three runs in a row did not end for the same reason, those after them fail without being run: each could take up to
-// its [Limit], and go test would end the lot before there is a table. Of one that is asked for alone that is not said.
+// Where three runs in a row did not end for the same reason, or those that did not end have taken three times the [Limit], the
+// remaining runs fail without being run: each could take up to its limit, and go test would end them all before the table is printed.
+// This does not apply to a run that is asked for alone.
 //
 // The runs take place in worker processes, for which Test runs the test binary again, with only the calling test: TestMain and
 // what stands before Test in that test happen there, too, and nothing else does. What newLock builds on must therefore be
@@ -167,7 +168,7 @@ func newBench(t *testing.T, call string, o options) *bench {
 		t.Fatal(err)
 	}
 	args := append([]string{"-test.run=" + only(t.Name()), "-test.count=1", "-test.timeout=0"}, ownFlags()...)
-	s := &sim.Supervisor{Limit: o.wall(), Command: func() *exec.Cmd {
+	s := &sim.Supervisor{Limit: o.wall(), Memory: sim.Memory(o.memory), Command: func() *exec.Cmd {
 		c := exec.Command(self, args...)
 		c.Env = append(c.Environ(), callEnv+"="+call)
 		return c
@@ -205,6 +206,7 @@ func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
 		b.mu.Unlock()
 		return o
 	}
+	began := time.Now()
 	result, err := b.perform(t.Context(), c, job)
 	if err != nil {
 		t.Fatalf("%v\nThe test binary, run again as a worker process, has to come to this call of scenarios: what stands before it in the test, and TestMain, must allow that.", err)
@@ -213,7 +215,7 @@ func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
 	o.promise = p
 	b.mu.Lock()
 	b.outcomes = append(b.outcomes, o)
-	b.streak.note(o)
+	b.streak.note(o, min(time.Since(began), cmp.Or(b.limit, defaultLimit)))
 	b.mu.Unlock()
 	keep(t, o)
 	return o
@@ -250,7 +252,7 @@ func (b *bench) perform(ctx context.Context, c Case, job json.RawMessage) (sim.O
 func (b *bench) claimed(t *testing.T, o *Outcome) {
 	t.Helper()
 	switch head := o.head(); o.standing() {
-	case failed, notRun:
+	case failed, tooBig, notRun:
 		t.Errorf("%s\n%s\n%s", head, o.unended(), b.again(t, o))
 	case broke:
 		t.Errorf("%s\n%s\n%s%s", head, o.Timeline(), o.complain(), b.again(t, o))

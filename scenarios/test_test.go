@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,9 @@ import (
 // mine names a planted lock that takes the place of the good one in TestMine.
 const mine = "LOCKSTEP_TEST_LOCK"
 
+// little has TestMine restrict the memory of a run.
+const little = "LOCKSTEP_TEST_LITTLE"
+
 // TestMine is what a user writes. Its lock is a good one, unless TestPlanted says otherwise.
 func TestMine(t *testing.T) {
 	if name := os.Getenv(mine); name != "" {
@@ -27,7 +31,11 @@ func TestMine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		scenarios.Test(t, newLock, scenarios.Only("pause-fenced"), scenarios.Limit(5*time.Second))
+		opts := []scenarios.Option{scenarios.Only("pause-fenced"), scenarios.Limit(5 * time.Second)}
+		if os.Getenv(little) != "" {
+			opts = append(opts, scenarios.Limit(time.Minute), scenarios.Memory(250e6))
+		}
+		scenarios.Test(t, newLock, opts...)
 		return
 	}
 	scenarios.Test(t, clients.NewSingle)
@@ -41,6 +49,7 @@ func TestPlanted(t *testing.T) {
 		"spins":     {"the world did not go quiet within 5s", "planted.spins"},
 		"races":     {"fatal error: concurrent map writes", "planted.write"},
 		"leaks":     {"goroutines left behind", "planted.leaks", " a Locker that is an io.Closer is closed when its client is through with it: "},
+		"exits":     {"panic: the lock called runtime.Goexit, as t.FailNow and t.Fatal do; it must return an error instead", "failed in planted.exits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,6 +65,72 @@ func TestPlanted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A run that uses too much memory is ended, and says what for. That is a status of its own.
+func TestTooMuchMemory(t *testing.T) {
+	for name, want := range map[string]string{
+		"hoards":    "allocated in planted.hoards",
+		"throngs":   "goroutines, ",
+		"tabulates": "allocated in gopher-lua.",
+		"stores":    "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := exec.Command(os.Args[0], "-test.run=^TestMine$")
+			c.Env = append(os.Environ(), mine+"="+name, little+"=1")
+			out, err := c.CombinedOutput()
+			if err == nil {
+				t.Errorf("the test passed:\n%s", out)
+			}
+			for _, w := range []string{"the run used more than 250 MB of memory: ", want, "1 used too much memory", "MEMORY"} {
+				if !strings.Contains(string(out), w) {
+					t.Errorf("the output does not contain %q:\n%s", w, out)
+				}
+			}
+		})
+	}
+}
+
+// What a lock starts ends with the worker that it ran in.
+func TestSpawned(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	c := exec.Command(os.Args[0], "-test.run=^TestMine$")
+	c.Env = append(os.Environ(), mine+"=spawns")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range lines {
+		if line, _ := os.ReadFile(file); strings.Contains(string(line), planted.Spawned) {
+			t.Errorf("%s is %q", file, line)
+		}
+	}
+}
+
+// An error of any length is kept in a history up to some thousand bytes.
+func TestLongError(t *testing.T) {
+	babbles, err := clients.FindIn(planted.Locks(), "babbles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenarios.Find("pause-fenced")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := scenarios.Simulate(s, s.Runs[0], babbles, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(o.Timeline()); n > 1<<20 {
+		t.Errorf("the timeline has %d bytes", n)
+	}
+	for _, e := range o.History.Events {
+		if len(e.Error) > 5000 {
+			t.Fatalf("an event has an error of %d bytes", len(e.Error))
+		}
 	}
 }
 

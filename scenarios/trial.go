@@ -20,21 +20,28 @@ const (
 	Survived  Class = "survived" // every perturbation had an effect, and nothing is violated
 	Idle      Class = "idle"     // nothing is violated, but some perturbation had no effect
 	Violating Class = "violating"
-	Unproved  Class = "unproved" // the run proves nothing: it hit a cap, or ran on in a pause
+	// Unproved runs prove nothing: they hit a cap, or ran on in a pause, or violate something only together with faults that are
+	// said to have had no effect.
+	Unproved Class = "unproved"
 )
 
-// A Trial is what came of one perturbed run.
+// A Trial is what came of one perturbed run. Where the run violates something, all faults of the plan had an effect: those that had
+// none were taken out, and what is said here is of the run without them.
 type Trial struct {
 	Plan  []Perturbation `json:"plan,omitempty"` // in the order of time
 	Seed  uint64         `json:"seed"`
 	Class Class          `json:"class"`
 	// Faults are what is violated, and why; each once.
 	Faults []Failing `json:"faults,omitempty"`
+	// Expect, where something is violated, is what a page with this run expects.
+	Expect []Expectation `json:"expect,omitempty"`
 	// Story identifies what happened but for the faults themselves: two plans with equal stories are equivalent.
 	Story uint64 `json:"story"`
-	// Waiting are the faults that had no effect.
-	Waiting  []string `json:"waiting,omitempty"`
-	Checksum string   `json:"checksum"`
+	// Waiting are the steps of the plan whose faults had no effect, as printed.
+	Waiting []string `json:"waiting,omitempty"`
+	// Idle are the perturbations of the plan that had no effect, whether they were taken out or not.
+	Idle     []Perturbation `json:"-"`
+	Checksum string         `json:"checksum"`
 }
 
 // Failing is a property that a run violated, and the assumption that was broken.
@@ -76,10 +83,25 @@ func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *Outcome) {
 	if canaried(plan, seed) {
 		x.repeat(s, o, seed)
 	}
-	faults := o.failing(x.properties...)
-	return Trial{
-		Plan: plan, Seed: seed, Class: o.class(plan, faults), Faults: faults, Story: o.story(), Waiting: o.Result.Idle, Checksum: o.History.Meta.Checksum,
-	}, o
+	faults, did := o.failing(x.properties...), x.calm.effect(plan, o)
+	t := Trial{
+		Plan: plan, Seed: seed, Class: o.class(did, faults), Faults: faults, Story: o.story(), Waiting: did.waiting(), Idle: did.idle(), Checksum: o.History.Meta.Checksum,
+	}
+	if t.Class != Violating {
+		return t, o
+	}
+	t.Expect = expectations(o)
+	rest, less := did.rest()
+	if !less {
+		return t, o
+	}
+	found, without := x.try(rest, seed)
+	if found.Class != Violating {
+		t.Class, t.Faults, t.Expect = Unproved, nil, nil
+		return t, o
+	}
+	found.Idle = t.Idle
+	return found, without
 }
 
 // canaried says whether a run is one of those that are done twice: its plan decides, not which worker plays it.
@@ -116,31 +138,17 @@ func traceDifference(a, b *sim.History) string {
 	return "the same events, delivered in another order"
 }
 
-// class says what a run is worth.
-func (o *Outcome) class(plan []Perturbation, faults []Failing) Class {
+// class says what the run of a plan is worth.
+func (o *Outcome) class(did effect, faults []Failing) Class {
 	switch {
 	case len(o.Result.Unmet) > len(o.Result.Idle):
 		return Unproved
 	case len(faults) > 0:
 		return Violating
-	case len(o.Result.Idle) == 0:
-		return Survived
-	}
-	for _, p := range plan {
-		if p.idle(o.Result.Idle) {
-			return Idle
-		}
+	case len(did.idle()) > 0:
+		return Idle
 	}
 	return Survived
-}
-
-// idle reports whether none of the faults of the perturbation had an effect in a run in which some had none. What ends a fault
-// counts for nothing: mending a link always has an effect.
-func (p Perturbation) idle(waiting []string) bool {
-	return !slices.ContainsFunc(p.Steps, func(s Step) bool {
-		f := p.fault(s)
-		return !undoes(f) && !slices.Contains(waiting, f.String())
-	})
 }
 
 // fault is the fault that a step of the perturbation injects.

@@ -10,7 +10,8 @@ import (
 // it, or from the beginning. It ends after a number of perturbations that is drawn as well, or with a violation. Each of its runs is a test of its own: after
 // its lanes everything heals, a TTL passes, and a fresh client must get the lock, so that a walk also finds locks that stay taken.
 //
-// walks is the errand: those of the seeds From to To, To not included. One strategy, one seed and one lock make the same
+// walks is the errand: those of the seeds From to To, To not included. After the last seed comes 1: a page without a seed has that, and 0
+// is none. One strategy, one seed and one lock make the same
 // walk, whoever walks it.
 type walks struct {
 	Strategy Strategy `json:"strategy"`
@@ -22,7 +23,10 @@ type walks struct {
 // run walks until ctx ends. The violating trials are in the yield, and all runs in its coverage.
 func (w *walks) run(ctx context.Context, x *explorer, of *errand, y *yield) {
 	y.Coverage = &Coverage{}
-	for seed := w.From; seed < w.To && ctx.Err() == nil; seed++ {
+	for seed := w.From; seed != w.To && ctx.Err() == nil; seed++ {
+		if seed == 0 {
+			continue
+		}
 		y.Seed = seed
 		found := false
 		completed := walk(ctx, x, of, w.Strategy, seed, func(t Trial, added []Perturbation, o *Outcome) bool {

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -168,5 +170,26 @@ func TestWalksGoForward(t *testing.T) {
 	}
 	if longest < 4 {
 		t.Errorf("no plan has more than %d perturbations", longest)
+	}
+}
+
+// After the last seed comes the first: 0 is none, and a page cannot name it.
+func TestWalksGoOnAfterTheLastSeed(t *testing.T) {
+	quietRedis()
+	w := &walks{Strategy: Uniform, From: math.MaxUint64 - 1, To: 3}
+	seeds := map[uint64]bool{}
+	calm := calmShape(t, Shape{Lock: "single"})
+	err := series(func(play player) {
+		x := &explorer{calm: calm, build: clients.NewSingle, play: func(s *Scenario, r Section, build clients.New, seed uint64) *Outcome {
+			seeds[seed] = true
+			return play(s, r, build, seed)
+		}}
+		w.run(t.Context(), x, &errand{Kinds: []Kind{Drifting}}, &yield{})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []uint64{1, 2, math.MaxUint64 - 1, math.MaxUint64}; !slices.Equal(slices.Sorted(maps.Keys(seeds)), want) {
+		t.Errorf("the seeds are %v", slices.Sorted(maps.Keys(seeds)))
 	}
 }

@@ -378,10 +378,9 @@ func sortedConns(set map[*Conn]bool) []*Conn {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *Conn) int { return cmp.Compare(a.alarm.key, b.alarm.key) })
 }
 
-// Lease names the lease that a key stands for which the request being served has given a value, and whether it is one that
-// takes a lock; see [Leases.Set].
-func (c *Conn) Lease(value string, takes bool) string {
+// Lease names the lease that a key stands for which the request being served has given values; see [Leases.Set].
+func (c *Conn) Lease(takes bool, values ...string) (lease, value string) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	return c.w.leases.Set(c.remote.Name, c.request.acquire, value, takes)
+	return c.w.leases.Set(c.remote.Name, c.request.acquire, takes, values...)
 }

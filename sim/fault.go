@@ -82,7 +82,8 @@ type Drift struct {
 }
 
 // Slew corrects the wall clock of a process by By, spread evenly over the time Over: what a careful NTP client does
-// instead of a [Jump]. The opposite slew undoes it.
+// instead of a [Jump]. The opposite slew undoes it. A jump or another slew ends one that is under way, as setting the clock ends
+// an adjtime(3).
 type Slew struct {
 	Process  string
 	By, Over time.Duration
@@ -552,7 +553,7 @@ func FormatDuration(d time.Duration) string {
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no duration; write a number and a unit, such as 15s, 1500ms or 2m", s)
+		return 0, fmt.Errorf("%q must be a duration such as 15s, 1500ms or 2m", s)
 	}
 	return d, nil
 }

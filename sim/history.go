@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -105,6 +106,13 @@ type Event struct {
 	// Sent is when the message that caused this event left its sender (State by a client, Message).
 	Sent time.Duration `json:"sent,omitempty"`
 
+	// Slept and NotBefore, of an invocation, say what its lane waited for since its last operation: how long it slept by the
+	// steady clock of Process, and the true time since the start of the run before which it would not have gone on in any case.
+	Slept     time.Duration `json:"slept,omitempty"`
+	NotBefore time.Duration `json:"not_before,omitempty"`
+	// Within, of the invocation of an acquire, is for how much longer Process tries again if it is refused, by its steady clock.
+	Within time.Duration `json:"within,omitempty"`
+
 	Key   string `json:"key,omitempty"`   // State on a lock node: the key
 	By    string `json:"by,omitempty"`    // State: the client whose command caused it, or the primary that it was replicated from; Message: the sender
 	Owner string `json:"owner,omitempty"` // State: the lease that the key stood for before (over, retime, delete, expire, lose)
@@ -114,6 +122,9 @@ type Event struct {
 	// Renews, of an ok acquire without an end: the lock renews the lease by itself, without telling, and says when it is lost.
 	Renews bool  `json:"renews,omitempty"`
 	PPM    int64 `json:"ppm,omitempty"` // Injected drift: the new rate error of the clocks of Process
+	// Step, of Injected: the step of the nemesis that it comes from, counted from 1. It tells faults apart that print alike. It is 0 for
+	// what a client injects in its own lane, and for consequences of other faults.
+	Step int `json:"step,omitempty"`
 
 	Value string `json:"value,omitempty"` // what was written; the printed form of a fault; the text of a message
 	Word  string `json:"word,omitempty"`  // State: the word that an update added to the value; Message: the first of the request that it is, or answers
@@ -158,72 +169,148 @@ func (m Meta) Quorum() int { return len(m.Nodes)/2 + 1 }
 type History struct {
 	Meta   Meta
 	Events []Event
+	// Foreign says that it was not written by [History.WriteTo], or has been altered since: what it does not tell may have happened
+	// all the same.
+	Foreign bool
 }
 
-// firstLine is the meta line, and says which lines follow, so that a file in which some are missing or are not as they were
-// written can be told. By whom they were written it cannot tell, nor whether the meta line is as it was.
+// firstLine is the meta line, and says which lines follow, so that a file in which some are missing, or any is not as it was
+// written, can be told. By whom it was written it cannot tell.
 type firstLine struct {
 	Meta
 	Events int    `json:"events,omitempty"`
-	Sum    string `json:"sum,omitempty"` // of these lines: CRC-32 (IEEE)
+	Sum    string `json:"sum,omitempty"` // the last field: CRC-32 (IEEE) of all lines, of this one without it
 }
 
 // WriteTo writes the history as JSON lines: the meta line, then one line per event.
 func (h *History) WriteTo(w io.Writer) (int64, error) {
-	var events, first bytes.Buffer
-	enc := json.NewEncoder(&events)
-	enc.SetEscapeHTML(false)
-	for i := range h.Events {
-		if err := enc.Encode(&h.Events[i]); err != nil {
-			return 0, err
-		}
-	}
-	enc = json.NewEncoder(&first)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(firstLine{h.Meta, len(h.Events), sum(crc32.ChecksumIEEE(events.Bytes()))}); err != nil {
+	first, err := encode(firstLine{Meta: h.Meta, Events: len(h.Events)})
+	if err != nil {
 		return 0, err
 	}
-	n, err := first.WriteTo(w)
+	var events bytes.Buffer
+	for i := range h.Events {
+		line, err := encode(&h.Events[i])
+		if err != nil {
+			return 0, err
+		}
+		events.Write(line)
+	}
+	crc := crc32.Update(crc32.ChecksumIEEE(first), crc32.IEEETable, events.Bytes())
+	first = append(bytes.TrimSuffix(first, []byte("}\n")), sumField(sum(crc))+"}\n"...)
+	n, err := w.Write(first)
 	if err != nil {
-		return n, err
+		return int64(n), err
 	}
 	m, err := events.WriteTo(w)
-	return n + m, err
+	return int64(n) + m, err
+}
+
+// encode returns a value as a line of JSON.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
 
 func sum(crc uint32) string { return fmt.Sprintf("%08x", crc) }
 
-// ReadHistory reads what [History.WriteTo] wrote. Errors begin with the number of the line. A first line that does not say
-// how many events there are, or what their sum is, is taken as it is: others may write histories, too.
+// sumField is how the sum is written at the end of the first line.
+func sumField(sum string) string { return `,"sum":"` + sum + `"` }
+
+// Limits of a history. A run ends after a million deliveries; each event takes some hundred bytes of memory, however short its
+// line is.
+const (
+	mostEvents  = 2_000_000
+	longestLine = 16 << 20
+)
+
+// ReadHistory reads what [History.WriteTo] wrote, or others. Errors begin with the number of the line. What says no sum of its lines
+// is foreign, and every word in it must be one that means something.
 func ReadHistory(r io.Reader) (*History, error) {
 	sc := bufio.NewScanner(r)
-	sc.Buffer(nil, 16<<20)
+	sc.Buffer(nil, longestLine)
 	h := &History{}
 	var first firstLine
-	crc := uint32(0)
-	for line := 1; sc.Scan(); line++ {
-		var into any = &first
-		if line > 1 {
-			h.Events = append(h.Events, Event{})
-			into = &h.Events[len(h.Events)-1]
-			crc = crc32.Update(crc32.Update(crc, crc32.IEEETable, sc.Bytes()), crc32.IEEETable, []byte{'\n'})
+	var whole, events uint32 // the sums of all lines, and of those of the events, which older versions wrote
+	var words *vocabulary
+	line := 1
+	for ; sc.Scan(); line++ {
+		text := sc.Bytes()
+		if line == 1 {
+			if err := json.Unmarshal(text, &first); err != nil {
+				return nil, fmt.Errorf("1: %w", err)
+			}
+			h.Meta, h.Foreign = first.Meta, first.Sum == ""
+			whole = crc32.ChecksumIEEE(append(bytes.Replace(text, []byte(sumField(first.Sum)), nil, 1), '\n'))
+			if h.Meta.Scenario == "" {
+				return nil, errors.New("1: not a history: the first line must have a \"scenario\"")
+			}
+			if h.Foreign {
+				if err := strictly(text, &firstLine{}); err != nil {
+					return nil, fmt.Errorf("1: %w", err)
+				}
+				if err := checkMeta(h.Meta); err != nil {
+					return nil, fmt.Errorf("1: %w", err)
+				}
+				words = newVocabulary(h.Meta)
+			}
+			continue
 		}
-		if err := json.Unmarshal(sc.Bytes(), into); err != nil {
+		if len(h.Events) == mostEvents {
+			return nil, fmt.Errorf("%d: a history may have at most %d events", line, mostEvents)
+		}
+		h.Events = append(h.Events, Event{})
+		e := &h.Events[len(h.Events)-1]
+		decode := json.Unmarshal
+		if h.Foreign {
+			decode = strictly
+		}
+		if err := decode(text, e); err != nil {
 			return nil, fmt.Errorf("%d: %w", line, err)
 		}
+		if h.Foreign {
+			if err := words.check(*e); err != nil {
+				return nil, fmt.Errorf("%d: %w", line, err)
+			}
+		}
+		whole = crc32.Update(crc32.Update(whole, crc32.IEEETable, text), crc32.IEEETable, []byte{'\n'})
+		events = crc32.Update(crc32.Update(events, crc32.IEEETable, text), crc32.IEEETable, []byte{'\n'})
 	}
-	if err := sc.Err(); err != nil {
+	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("%d: a line may have at most %d MB", line, longestLine>>20)
+	} else if err != nil {
 		return nil, err
 	}
-	h.Meta = first.Meta
 	if h.Meta.Scenario == "" {
-		return nil, errors.New("1: not a history: no scenario named")
+		return nil, errors.New("1: not a history: the first line must have a \"scenario\"")
 	}
 	if first.Events > 0 && first.Events != len(h.Events) {
 		return nil, fmt.Errorf("1: the history had %d events, and has %d", first.Events, len(h.Events))
 	}
-	if first.Sum != "" && first.Sum != sum(crc) {
-		return nil, fmt.Errorf(`1: the events are not as they were written: their sum was %s, and is %s; without "sum" in this line they are judged as they are`, first.Sum, sum(crc))
+	if !h.Foreign && first.Sum != sum(whole) && first.Sum != sum(events) {
+		return nil, fmt.Errorf(`1: the history is not as it was written: its sum was %s, and is %s; without "sum" in this line it is judged as a history from elsewhere`, first.Sum, sum(whole))
 	}
 	return h, nil
+}
+
+// strictly is json.Unmarshal, but refuses unknown fields.
+func strictly(text []byte, v any) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return errors.New("the line is empty; each line must be a JSON object")
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		if field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+			return fmt.Errorf("unknown field %s; docs/histories.md lists the fields of a history", field)
+		}
+		return err
+	}
+	if dec.More() {
+		return errors.New("a line must have only one JSON object")
+	}
+	return nil
 }

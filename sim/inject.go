@@ -15,10 +15,13 @@ type armed struct {
 
 // Inject applies a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. Naming a process that
 // does not exist is the caller's mistake, and panics.
-func (w *World) Inject(f Fault) {
+func (w *World) Inject(f Fault) { w.inject(0, f) }
+
+// inject is Inject for a step of the nemesis.
+func (w *World) inject(step int, f Fault) {
 	w.hold()
 	defer w.let()
-	w.faults = append(w.faults, injected{fault: f})
+	w.faults = append(w.faults, injected{fault: f, step: step})
 	id := len(w.faults)
 	switch f := f.(type) {
 	case Pause:
@@ -103,18 +106,21 @@ func (w *World) Inject(f Fault) {
 }
 
 // Plan has a fault injected at true time t, or now if t has passed. [World.Run] waits for it like for a lane.
-func (w *World) Plan(t time.Duration, f Fault) {
+func (w *World) Plan(t time.Duration, f Fault) { w.PlanStep(0, t, f) }
+
+// PlanStep is Plan for a step of the nemesis, which the history then names; see [Event.Step].
+func (w *World) PlanStep(step int, t time.Duration, f Fault) {
 	w.running++
 	w.At(t, func() {
-		w.Inject(f)
+		w.inject(step, f)
 		w.running--
 	})
 }
 
-// Miss notes that the moment for a fault never came. It counts as a fault that did not bite.
-func (w *World) Miss(f Fault) {
-	w.faults = append(w.faults, injected{fault: f})
-	w.noteAt(f.Target(), Event{Kind: Injected, Op: Missed, ID: len(w.faults), Value: f.String(), Error: "its moment never came"})
+// Miss notes that the moment for the fault of a step never came. It counts as a fault that did not bite.
+func (w *World) Miss(step int, f Fault) {
+	w.faults = append(w.faults, injected{fault: f, step: step})
+	w.noteAt(f.Target(), Event{Kind: Injected, Op: Missed, ID: len(w.faults), Step: step, Value: f.String(), Error: "its moment never came"})
 }
 
 func (w *World) process(name string) *Process {
@@ -136,6 +142,7 @@ func (w *World) replica(name string) Replica {
 // injected is a fault of this run, and whether it has had an effect.
 type injected struct {
 	fault  Fault
+	step   int // as in Event
 	bitten bool
 }
 
@@ -145,6 +152,9 @@ func (w *World) noteFault(f Fault, id int) {
 	e := Event{Kind: Injected, Op: f.Verb(), ID: id, Value: f.String()}
 	if d, ok := f.(Drift); ok {
 		e.PPM = d.PPM
+	}
+	if id > 0 {
+		e.Step = w.faults[id-1].step
 	}
 	w.noteAt(f.Target(), e)
 }

@@ -50,20 +50,32 @@ func (l *Leases) Send(client string, id int, token string) string {
 	return a.lease
 }
 
-// Set returns the lease that a key stands for once a request, sent by a client during its acquire number id, has given it a
-// value: that of the token, unless the token is left from an earlier acquire. A value that is no token stands for a lease
-// if the request is one that takes a lock, which is SET with NX, or GETSET of a key that stood for a lease; otherwise the
-// answer is "".
-func (l *Leases) Set(client string, id int, value string, takes bool) string {
+// Set returns the lease that a key stands for once a request, sent by a client during its acquire number id, has given it
+// values, and which of them says so: that of the token, unless the token is left from an earlier acquire. Values that are no
+// tokens stand for a lease if the request is one that takes a lock, which is SET with NX, or GETSET of a key that stood for a
+// lease; otherwise the answer is "".
+//
+// A string has one value. Of the values of a hash or a list the token that the client has asked with last comes first, then
+// another of its own, then whichever there is.
+func (l *Leases) Set(client string, id int, takes bool, values ...string) (lease, value string) {
 	op := operation{client, id}
-	a := l.tokens[value]
+	var a *claim
+	for _, v := range values {
+		b := l.tokens[v]
+		if b != nil && (a == nil || b == l.latest[op] || b.client == client && a.client != client) {
+			a, value = b, v
+			if b == l.latest[op] {
+				break
+			}
+		}
+	}
 	switch {
 	case a != nil && (a.operation == op || a.client != client || id == 0):
-		return a.lease
+		return a.lease, value
 	case a != nil || takes:
-		return l.Asked(client, id)
+		return l.Asked(client, id), value
 	}
-	return ""
+	return "", ""
 }
 
 // Asked returns the lease that a client asked for last during its acquire number id. If it has sent no token of its own, the

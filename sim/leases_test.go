@@ -4,6 +4,10 @@ import "testing"
 
 func TestLeases(t *testing.T) {
 	const x, y, z = "0123456789abcdef", "fedcba9876543210", "a token of another"
+	set := func(l *Leases, client string, id int, takes bool, values ...string) string {
+		lease, _ := l.Set(client, id, takes, values...)
+		return lease
+	}
 	for _, c := range []struct {
 		name string
 		do   func(l *Leases) string
@@ -16,18 +20,28 @@ func TestLeases(t *testing.T) {
 		{"of two clients", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c2", 1, y) }, "c2#1"},
 		{"sent back", func(l *Leases) string { l.Send("c1", 1, x); return l.Known(x) }, "c1#1"},
 		{"never sent", func(l *Leases) string { return l.Known(x) }, ""},
-		{"a key with a token", func(l *Leases) string { l.Send("c1", 1, x); return l.Set("c1", 1, x, true) }, "c1#1"},
-		{"a key set late", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return l.Set("c1", 1, x, true) }, "c1#1"},
-		{"a key set by a script of another", func(l *Leases) string { l.Send("c1", 1, x); return l.Set("c2", 1, x, false) }, "c1#1"},
-		{"a token used again", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, x); return l.Set("c1", 2, x, true) }, "c1#2"},
-		{"and handed out", func(l *Leases) string { l.Send("c1", 1, x); l.Set("c1", 2, x, true); return l.Asked("c1", 2) }, "c1#2"},
-		{"renewed with its token", func(l *Leases) string { l.Send("c1", 1, x); return l.Set("c1", 0, x, false) }, "c1#1"},
-		{"a value that all share", func(l *Leases) string { return l.Set("c1", 1, "1", true) }, "c1#1"},
-		{"and handed out too", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Asked("c1", 1) }, "c1#1"},
-		{"taken again", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Set("c1", 2, "1", true) }, "c1#2"},
-		{"on a second node", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Set("c1", 1, "1", true) }, "c1#1"},
-		{"and taken over by another", func(l *Leases) string { l.Set("c1", 1, "1", true); return l.Set("c2", 1, "2", true) }, "c2#1"},
-		{"a counter", func(l *Leases) string { return l.Set("c1", 1, "7", false) }, ""},
+		{"a key with a token", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, true, x) }, "c1#1"},
+		{"a key set late", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return set(l, "c1", 1, true, x) }, "c1#1"},
+		{"a key set by a script of another", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c2", 1, false, x) }, "c1#1"},
+		{"a token used again", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, x); return set(l, "c1", 2, true, x) }, "c1#2"},
+		{"and handed out", func(l *Leases) string { l.Send("c1", 1, x); set(l, "c1", 2, true, x); return l.Asked("c1", 2) }, "c1#2"},
+		{"renewed with its token", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 0, false, x) }, "c1#1"},
+		{"a value that all share", func(l *Leases) string { return set(l, "c1", 1, true, "1") }, "c1#1"},
+		{"and handed out too", func(l *Leases) string { set(l, "c1", 1, true, "1"); return l.Asked("c1", 1) }, "c1#1"},
+		{"taken again", func(l *Leases) string { set(l, "c1", 1, true, "1"); return set(l, "c1", 2, true, "1") }, "c1#2"},
+		{"on a second node", func(l *Leases) string { set(l, "c1", 1, true, "1"); return set(l, "c1", 1, true, "1") }, "c1#1"},
+		{"and taken over by another", func(l *Leases) string { set(l, "c1", 1, true, "1"); return set(l, "c2", 1, true, "2") }, "c2#1"},
+		{"a counter", func(l *Leases) string { return set(l, "c1", 1, false, "7") }, ""},
+		{"a hash with a token in it", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, false, "owner", x, "count", "1") }, "c1#1"},
+		{"beside a long word that others sent", func(l *Leases) string { l.Send("c2", 1, z); l.Send("c1", 1, x); return set(l, "c1", 1, false, z, x) }, "c1#1"},
+		{"beside a long word of its own", func(l *Leases) string {
+			l.Send("c1", 1, z)
+			l.Send("c1", 1, x)
+			return set(l, "c1", 1, false, z, x)
+		}, "c1#2"},
+		{"which is the one asked for as well", func(l *Leases) string { l.Send("c1", 1, z); l.Send("c1", 1, x); return l.Asked("c1", 1) }, "c1#2"},
+		{"a hash that takes without a token", func(l *Leases) string { return set(l, "c1", 1, true, "owner", "1") }, "c1#1"},
+		{"a queue of others", func(l *Leases) string { l.Send("c2", 1, y); return set(l, "c1", 0, false, "a", y) }, "c2#1"},
 		{"a lock that sends nothing", func(l *Leases) string { return l.Asked("c1", 1) }, "c1#1"},
 		{"twice", func(l *Leases) string { l.Asked("c1", 1); return l.Asked("c1", 2) }, "c1#2"},
 		{"another's token is no mark of mine", func(l *Leases) string { l.Send("c2", 1, z); return l.Asked("c1", 1) }, "c1#1"},

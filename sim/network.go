@@ -186,6 +186,25 @@ func (w *World) nameToken(token string) string {
 	return w.leases.Send(from.Name, w.subject.acquire, token)
 }
 
+// UnderWay returns when the last of the messages that are on their way to a process will have arrived; 0 if there are none. What a
+// fault holds back without an end does not count.
+func (w *World) UnderWay(to string) (until time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, it := range w.queue {
+		p, ok := it.act.(*packet)
+		if !ok || p.conn.link.to != to {
+			continue
+		}
+		for _, q := range p.conn.out { // in order: none arrives before the one ahead of it
+			if q.kind == data {
+				until = max(until, it.at, q.ready)
+			}
+		}
+	}
+	return until
+}
+
 // send puts one packet on its way.
 func (w *World) send(p *packet, twin bool) {
 	d := p.conn.link

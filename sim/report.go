@@ -14,6 +14,36 @@ type Report struct {
 	Reason  string   `json:"reason"`            // one line: "panic: assignment to entry in nil map"
 	Blocked []string `json:"blocked,omitempty"` // what each goroutine does or waits for, one line each, the most telling first
 	Stacks  string   `json:"stacks,omitempty"`  // all stacks, or, if there are none, the last that the worker printed
+	Memory  bool     `json:"memory,omitempty"`  // it used more memory than it may
+}
+
+// Bounds of what a report keeps. A lock may panic with a text of any length, and in any number of goroutines.
+const (
+	keptReason  = 1000
+	keptBlocked = 1000
+)
+
+// bounded cuts what is too long for a report.
+func (r *Report) bounded() *Report {
+	if r == nil {
+		return nil
+	}
+	r.Reason = Shortened(r.Reason, keptReason)
+	for i, line := range r.Blocked {
+		r.Blocked[i] = Shortened(line, keptReason)
+	}
+	r.Blocked = r.Blocked[:min(len(r.Blocked), keptBlocked)]
+	r.Stacks = Shortened(r.Stacks, mostStacks)
+	return r
+}
+
+// Shortened returns a text of at most n bytes, or a little more to say how much is left out in its middle.
+func Shortened(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	first, last := strings.ToValidUTF8(s[:n-n/4], ""), strings.ToValidUTF8(s[len(s)-n/4:], "")
+	return fmt.Sprintf("%s … (%d bytes) … %s", first, len(s)-len(first)-len(last), last)
 }
 
 // leftBehind is the reason where a job has ended, and code that it started has not; wayOut is what there is to do about it.
@@ -54,8 +84,13 @@ func failed(err error) *Report {
 	reason, rest, _ := strings.Cut(err.Error(), "\n")
 	d := diagnose(rest)
 	d.blame()
-	return &Report{Reason: reason, Blocked: d.lines(), Stacks: rest}
+	r := &Report{Reason: reason, Blocked: d.lines(), Stacks: rest}
+	var other interface{ usedTooMuch() bool } // the report of a worker that the job had
+	r.Memory = errors.As(err, &other) && other.usedTooMuch()
+	return r
 }
+
+func (r *Report) usedTooMuch() bool { return r.Memory }
 
 // lastWords matches how the Go runtime begins what it prints when it ends a process. A library may have printed half a
 // line before; only then do the words not stand at the beginning of one.

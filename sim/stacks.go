@@ -18,15 +18,17 @@ func Blocked(stacks string) []string { return diagnose(stacks).lines() }
 
 func stack() string { return string(debug.Stack()) }
 
-// Stacks returns the stacks of all goroutines.
+// Stacks returns the stacks of all goroutines, or of the first few thousand.
 func Stacks() string {
 	for size := 1 << 20; ; size *= 2 {
 		buf := make([]byte, size)
-		if n := runtime.Stack(buf, true); n < size {
+		if n := runtime.Stack(buf, true); n < size || size >= mostStacks {
 			return string(buf[:n])
 		}
 	}
 }
+
+const mostStacks = 4 << 20 // bytes
 
 // goroutine is one goroutine of a dump.
 type goroutine struct {
@@ -91,9 +93,10 @@ func parseStacks(dump string) []*goroutine {
 				at = &g.frames[len(g.frames)-1]
 			}
 		}
-		// What stands above a panic is the handling of it. The origin is below the last.
+		// What stands above a panic, or above the end of the goroutine by runtime.Goexit, is the handling of it. The origin is below
+		// the last.
 		for i, f := range slices.Backward(g.frames) {
-			if f.fn == "panic" {
+			if f.fn == "panic" || f.fn == "runtime.Goexit" {
 				g.frames = g.frames[i+1:]
 				break
 			}

@@ -24,7 +24,8 @@ type Supervisor struct {
 	Command func() *exec.Cmd // how to start a worker: a command that will find IsWorker true
 	Workers int              // how many at once; default: one per core
 	Limit   time.Duration    // wall-clock time that a job may take before its worker is asked for its stacks and killed; default 20s
-	Output  io.Writer        // receives what workers print, to stdout and stderr alike, as it comes; default: nobody
+	Memory  Memory           // what the processes of a job may use together; default: 2 GB, or what this process has as a worker
+	Output  io.Writer        // receives what workers print, to stdout and stderr alike, as it comes, up to 256 kB for a job; default: nobody
 }
 
 // Outcome is what became of a job. Exactly one field is set.
@@ -37,7 +38,9 @@ const (
 	defaultLimit = 20 * time.Second
 	startLimit   = 30 * time.Second // for a worker to say that it is one
 	grace        = 2 * time.Second  // for a worker to do what it was asked for, before it is asked less politely
-	keptOutput   = 1 << 20          // bytes of what a worker prints; a dump of 500 goroutines fits
+	keptOutput   = 1 << 20          // bytes of what a worker prints last; a dump of 500 goroutines fits
+	keptHead     = 1 << 16          // and first
+	passedOn     = 1 << 18          // bytes of what a worker prints during one job that Output receives
 )
 
 // errSupervises is for a program that was meant to call Work: it would otherwise start itself for ever.
@@ -63,7 +66,7 @@ func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(parent)
 	r := &run{Supervisor: *s, ctx: ctx, jobs: jobs, todo: make(chan int, len(jobs)), ended: make(chan ended), tasks: make(chan func())}
-	r.Limit = cmp.Or(r.Limit, defaultLimit)
+	r.Limit, r.Memory = cmp.Or(r.Limit, defaultLimit), s.memoryLimit()
 	for i := range jobs {
 		r.todo <- i
 	}
@@ -114,7 +117,7 @@ func (s *Supervisor) Start() (*Pool, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{run: &run{Supervisor: *s, ctx: ctx, tasks: make(chan func())}, cancel: cancel}
-	p.run.Limit = cmp.Or(p.run.Limit, defaultLimit)
+	p.run.Limit, p.run.Memory = cmp.Or(p.run.Limit, defaultLimit), s.memoryLimit()
 	p.start.Go(p.run.start)
 	return p, nil
 }
@@ -129,7 +132,7 @@ func (p *Pool) Do(ctx context.Context, job json.RawMessage) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	o, err := c.do(ctx, i, job, p.run.Limit)
+	o, err := c.do(ctx, i, job, p.run.Limit, p.run.Memory)
 	if err != nil || c.spent {
 		c.kill()
 		return o, err
@@ -182,6 +185,7 @@ type run struct {
 	ended chan ended
 	tasks chan func() // for the thread that starts workers
 	mu    sync.Mutex  // guards Output, and what is kept of it
+	broom *Broom      // kills the processes of locks if this process is killed; nil: there is no shell
 }
 
 type ended struct {
@@ -195,6 +199,10 @@ type ended struct {
 func (r *run) start() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if b, err := StartBroom(groups); err == nil {
+		r.broom = b
+		defer b.End()
+	}
 	for f := range r.tasks {
 		f()
 	}
@@ -218,7 +226,7 @@ func (r *run) work() error {
 				return err
 			}
 		}
-		o, err := c.do(r.ctx, i, r.jobs[i], r.Limit)
+		o, err := c.do(r.ctx, i, r.jobs[i], r.Limit, r.Memory)
 		if err != nil {
 			c.kill()
 			c = nil
@@ -282,9 +290,16 @@ func (r *run) hire() (*child, error) {
 	cmd.Env = workerEnviron(cmd.Environ(), pipes)
 	cmd.WaitDelay = time.Second // for what the worker printed, if a process of its own keeps the pipe open
 	tether(cmd)
+	lead(cmd)
 
 	started := make(chan error)
-	r.tasks <- func() { started <- cmd.Start() }
+	r.tasks <- func() {
+		err := cmd.Start()
+		if err == nil {
+			r.broom.note("+", cmd.Process.Pid)
+		}
+		started <- err
+	}
 	err = <-started
 	jobs.Close()
 	answers.Close()
@@ -296,6 +311,8 @@ func (r *run) hire() (*child, error) {
 	go c.listen(fromWorker)
 	go func() {
 		cmd.Wait()
+		killGroup(cmd.Process.Pid)
+		r.broom.note("-", cmd.Process.Pid)
 		fromWorker.SetReadDeadline(time.Now().Add(time.Second)) // as WaitDelay
 		close(c.dead)
 	}()
@@ -376,11 +393,13 @@ const (
 )
 
 // do has the worker do one job. Its error is that of ctx.
-func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.Duration) (Outcome, error) {
+func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.Duration, memory Memory) (Outcome, error) {
 	c.printed.reset()
-	c.send(request{Job: i, Data: job}, limit)
+	c.send(request{Job: i, Data: job, Memory: memory}, limit)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	weigh := time.NewTicker(weighEvery)
+	defer weigh.Stop()
 	for step := inTime; ; {
 		select {
 		case a, ok := <-c.answers:
@@ -391,9 +410,14 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 			case a.Job != i || a.Result == nil && a.Report == nil:
 				continue
 			}
-			// After a report with stacks the worker exits, because of the goroutines that the job left in it.
-			c.spent = a.Report != nil && a.Report.Stacks != "" || step != inTime
+			c.spent = a.Last || step != inTime
 			return Outcome{a.Result, a.Report}, nil
+		case <-weigh.C:
+			if r := exceeds(c.cmd.Process.Pid, memory); r != nil {
+				c.spent = true
+				c.kill()
+				return Outcome{Report: r}, nil
+			}
 		case <-timer.C:
 			step++
 			switch step {
@@ -423,6 +447,10 @@ func (c *child) send(r request, within time.Duration) {
 
 // autopsy says why a worker died that had a job.
 func (c *child) autopsy(step int, limit time.Duration) *Report {
+	return c.findings(step, limit).bounded()
+}
+
+func (c *child) findings(step int, limit time.Duration) *Report {
 	c.kill()
 	printed := c.printed.String()
 	reason, stacks := obituary(printed)
@@ -446,6 +474,7 @@ func (c *child) kill() {
 	case <-c.dead:
 	default:
 		c.cmd.Process.Kill()
+		killGroup(c.cmd.Process.Pid)
 	}
 	c.reap()
 }
@@ -472,37 +501,64 @@ func (c *child) reap() {
 	}
 }
 
-// tail keeps the end of what a worker prints.
+// tail keeps the end of what a worker prints, and the beginning: the runtime says first why it ends a process, and then what each
+// goroutine did, of which there may be very many.
 type tail struct {
 	mu   *sync.Mutex
 	also io.Writer
+	sent int // bytes that also has received
+	head []byte
 	buf  []byte
+	cut  bool // the beginning is not in buf any more
 }
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if room := keptHead - len(t.head); room > 0 {
+		t.head = append(t.head, b[:min(room, len(b))]...)
+	}
 	t.buf = append(t.buf, b...)
 	if cut := len(t.buf) - keptOutput; cut > keptOutput { // not at each write, because it copies
-		t.buf = append(t.buf[:0], t.buf[cut:]...)
+		t.buf, t.cut = append(t.buf[:0], t.buf[cut:]...), true
 	}
-	if t.also != nil {
-		t.also.Write(b)
-	}
+	t.passOn(b)
 	return len(b), nil
+}
+
+// passOn writes to also, up to a limit: a lock that starts 100,000 goroutines would print as many stacks.
+func (t *tail) passOn(b []byte) {
+	if t.also == nil || t.sent > passedOn {
+		return
+	}
+	room := passedOn - t.sent
+	t.sent += len(b)
+	if len(b) <= room {
+		t.also.Write(b)
+		return
+	}
+	t.also.Write(b[:room])
+	io.WriteString(t.also, leftOut)
 }
 
 func (t *tail) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.buf = t.buf[:0]
+	t.head, t.buf, t.cut, t.sent = t.head[:0], t.buf[:0], false, 0
 }
 
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.buf[max(0, len(t.buf)-keptOutput):])
+	cut := len(t.buf) - keptOutput
+	if cut <= 0 && !t.cut {
+		return string(t.buf)
+	}
+	return string(t.head) + leftOut + string(t.buf[max(0, cut):])
 }
+
+// leftOut stands for what is left out of something long.
+const leftOut = "\n\n(...)\n\n"
 
 // lastLines returns the last n lines of s.
 func lastLines(s string, n int) string {

@@ -36,7 +36,11 @@ func TestWorkerProcess(t *testing.T) {
 		if ctx.Done() != nil {
 			return nil, errors.New("the context can end")
 		}
-		return testJobs[job.Do](job.Arg)
+		do := testJobs[job.Do]
+		if do == nil {
+			do = memoryJobs[job.Do]
+		}
+		return do(job.Arg)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -185,6 +189,10 @@ var testJobs = map[string]func(arg string) (any, error){
 	"supervise": func(string) (any, error) {
 		s := Supervisor{Command: startTest("TestWorkerProcess", "GODEBUG=asyncpreemptoff=1"), Workers: 2, Output: os.Stderr, Limit: time.Minute}
 		return nil, s.Run(context.Background(), []json.RawMessage{job("spin"), job("spin")}, func(int, Outcome) {})
+	},
+	"supervise spawning": func(string) (any, error) {
+		s := Supervisor{Command: startTest("TestWorkerProcess"), Workers: 1, Output: os.Stderr, Limit: time.Minute}
+		return nil, s.Run(context.Background(), []json.RawMessage{job("spawn", "wait")}, func(int, Outcome) {})
 	},
 }
 
@@ -776,21 +784,30 @@ func TestObituary(t *testing.T) {
 }
 
 func TestTailIsBounded(t *testing.T) {
-	tail := tail{mu: new(sync.Mutex)}
+	var passed bytes.Buffer
+	tail := tail{mu: new(sync.Mutex), also: &passed}
 	line := strings.Repeat("x", 999) + "\n"
 	for range 5 * keptOutput / len(line) {
 		tail.Write([]byte(line))
 	}
 	tail.Write([]byte("the end"))
-	if s := tail.String(); len(s) != keptOutput || !strings.HasSuffix(s, "x\nthe end") {
+	if s := tail.String(); len(s) != keptHead+len(leftOut)+keptOutput || !strings.HasSuffix(s, "x\nthe end") {
 		t.Errorf("kept %d bytes, ending in %q", len(s), s[len(s)-10:])
 	}
 	if cap(tail.buf) > 4*keptOutput {
 		t.Errorf("the buffer has grown to %d bytes", cap(tail.buf))
 	}
+	if passed.Len() != passedOn+len(leftOut) || !strings.HasSuffix(passed.String(), leftOut) {
+		t.Errorf("passed on %d bytes", passed.Len())
+	}
 	tail.reset()
 	if s := tail.String(); s != "" {
 		t.Errorf("%d bytes after a reset", len(s))
+	}
+	passed.Reset()
+	tail.Write([]byte("the next job"))
+	if passed.String() != "the next job" {
+		t.Errorf("passed on %q after a reset", passed.String())
 	}
 }
 

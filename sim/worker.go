@@ -25,6 +25,7 @@ func IsWorker() bool { return os.Getenv(workerEnv) != "" }
 type request struct {
 	Job    int             `json:"job"`
 	Data   json.RawMessage `json:"data,omitempty"`
+	Memory Memory          `json:"memory,omitempty"` // that the job may use
 	Stacks time.Duration   `json:"stacks,omitempty"` // the job has taken this long: say why, and exit
 }
 
@@ -34,6 +35,7 @@ type answer struct {
 	Job    int             `json:"job"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Report *Report         `json:"report,omitempty"`
+	Last   bool            `json:"last,omitempty"` // the worker exits
 }
 
 // Work is the main loop of a worker: it calls do with one job after the other until the supervisor has no more, and
@@ -60,30 +62,32 @@ func Work(do func(ctx context.Context, job json.RawMessage) (any, error)) error 
 	go w.listen(in, jobs)
 	go w.watch()
 	for r := range jobs {
-		a, spent := perform(do, r)
+		grant(r.Memory)
+		a := perform(do, r)
 		if err := w.finish(a); err != nil {
 			return err
 		}
-		if spent {
+		if a.Last {
 			os.Exit(1)
 		}
 	}
 	return nil
 }
 
-// perform does one job. The second result says that the process is no longer fit for another.
-func perform(do func(context.Context, json.RawMessage) (any, error), r request) (a answer, spent bool) {
-	a.Job = r.Job
+// perform does one job.
+func perform(do func(context.Context, json.RawMessage) (any, error), r request) answer {
+	a := answer{Job: r.Job}
 	v, err := do(context.Background(), r.Data)
 	if err != nil {
 		a.Report = failed(err)
-		// Stacks mean a leak or a panic inside a bubble, and either leaves goroutines behind.
-		return a, a.Report.Stacks != ""
+		// Stacks mean a leak or a panic inside a bubble, and either leaves goroutines behind: the process is not fit for another job.
+		a.Last = a.Report.Stacks != ""
+		return a
 	}
 	if a.Result, err = json.Marshal(v); err != nil {
 		a.Report = failed(fmt.Errorf("sim: the result of the job is not JSON: %w", err))
 	}
-	return a, false
+	return a
 }
 
 func workerPipes(spec string) (in, out *os.File, err error) {
@@ -96,6 +100,7 @@ func workerPipes(spec string) (in, out *os.File, err error) {
 	if _, err := fmt.Sscanf(spec, "%d,%d", &i, &o); err != nil {
 		return nil, nil, errors.New("sim: this process is not a worker: only a supervisor can start one")
 	}
+	notInherited(i, o)
 	return os.NewFile(i, "jobs"), os.NewFile(o, "answers"), nil
 }
 
@@ -113,6 +118,7 @@ func (w *worker) finish(a answer) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.job = none
+	a.Report = a.Report.bounded()
 	return w.out.Encode(a)
 }
 
@@ -121,7 +127,7 @@ func (w *worker) giveUp(job int, r *Report) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.job == job {
-		w.out.Encode(answer{Job: job, Report: r})
+		w.out.Encode(answer{Job: job, Report: r.bounded(), Last: true})
 		os.Exit(1)
 	}
 }
@@ -179,16 +185,20 @@ const (
 	lookTimes = 6
 )
 
-// watch ends a job that can never end because its goroutines wait for a mutex in a bubble, long before the limit:
-// a search that meets one in a hundred runs would otherwise do nothing but wait.
+// watch ends a job that uses too much memory, and one that can never end because its goroutines wait for a mutex in a bubble, long
+// before the limit: a search that meets one in a hundred runs would otherwise do nothing but wait.
 //
 // In a world that goes on, some goroutine always wants the processor, whatever the machine does otherwise. Only when
 // none does, several times in a row, are the stacks worth a look, and only if two dumps agree is it the end.
 func (w *worker) watch() {
 	samples := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/goroutines/running:goroutines"}}
+	gauge := newGauge()
 	last, quiet, stuck := none, 0, 0
 	for range time.Tick(lookEvery) {
 		job := w.current()
+		if limit := Memory(granted.Load()); job != none && limit > 0 && gauge.weigh() > limit {
+			w.giveUp(job, gauge.report(limit))
+		}
 		metrics.Read(samples)
 		if job != last || job == none || samples[0].Value.Kind() != metrics.KindUint64 ||
 			samples[0].Value.Uint64() > 0 || samples[1].Value.Uint64() > 1 { // 1 is this one

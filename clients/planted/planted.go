@@ -3,8 +3,12 @@
 package planted
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +23,13 @@ func Locks() []clients.Lock {
 		{Name: "spins", About: "never gives up the processor", New: plant(spins)},
 		{Name: "races", About: "writes a map from two goroutines", New: plant(races)},
 		{Name: "leaks", About: "leaves a goroutine behind", New: plant(leaks)},
+		{Name: "exits", About: "ends its goroutine as t.FailNow does", New: plant(exits)},
+		{Name: "spawns", About: "leaves a process behind", New: plant(spawns)},
+		{Name: "hoards", About: "allocates more and more", New: plant(hoards)},
+		{Name: "throngs", About: "starts more and more goroutines", New: plant(throngs)},
+		{Name: "tabulates", About: "has a Lua table grow", New: plant(tabulates)},
+		{Name: "stores", About: "stores a huge value", New: plant(stores)},
+		{Name: "babbles", About: "fails with a huge text", New: babbling},
 	}
 }
 
@@ -86,4 +97,48 @@ func write(m map[int]int) {
 
 func leaks(*lock) {
 	go func() { <-make(chan struct{}) }()
+}
+
+func exits(*lock) { runtime.Goexit() }
+
+// Spawned is what the process of spawns says that it is, for tests to find it.
+const Spawned = "lockstep-planted"
+
+func spawns(*lock) { exec.Command("sh", "-c", "sleep 300; : "+Spawned).Start() }
+
+// The following use memory up to here. They stop at that, so that a test fails, and not the machine.
+const ceiling = 1200 << 20
+
+func hoards(*lock) {
+	var all [][]byte
+	for range ceiling >> 20 {
+		all = append(all, bytes.Repeat([]byte{1}, 1<<20))
+	}
+	runtime.KeepAlive(all)
+}
+
+func throngs(*lock) {
+	over := make(chan struct{})
+	for range 300_000 {
+		go func() { <-over }()
+	}
+	close(over)
+}
+
+func tabulates(l *lock) {
+	const script = `local t = {} for i = 1, tonumber(ARGV[1]) do t[i] = string.rep('x', 1000) .. i end return #t`
+	l.env.Nodes[0].Eval(context.Background(), script, nil, ceiling/1000)
+}
+
+func stores(l *lock) {
+	l.env.Nodes[0].Set(context.Background(), "huge", strings.Repeat("x", 150<<20), 0)
+}
+
+// babble is a lock that nobody gets, for a long reason.
+type babble struct{ clients.Locker }
+
+func babbling(env clients.Env) clients.Locker { return babble{clients.NewSingle(env)} }
+
+func (babble) Acquire(context.Context, string, time.Duration) (clients.Lease, error) {
+	return nil, fmt.Errorf("%w: %s", clients.ErrNotAcquired, strings.Repeat("because ", 4<<20))
 }

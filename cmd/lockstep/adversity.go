@@ -11,7 +11,7 @@ type adversity struct {
 var adversities = []adversity{
 	{"pauses", []string{
 		"pause-in-acquire", "pause-after-acquire", "pause-after-check", "read-modify-write", "efficiency",
-		"pause-fenced", "fence-zombie-first", "token-in-name", "token-check-and-set",
+		"pause-fenced", "fence-zombie-first", "token-in-name", "token-check-and-set", "fence-or-check-and-set",
 	}},
 	{"clocks", []string{
 		"clock-offset", "clock-drift", "clock-jump", "clock-jump-back", "clock-step-vs-slew",

@@ -46,14 +46,16 @@ nothing, 3 it could not be run, or was interrupted.`,
 	root.SetHelpCommand(newHelp(root))
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", reports.Width)))
 	fit(root)
+	k.complete(root)
 	return root
 }
 
 // newHelp is the command that cobra has as well; but there a word that is no command is none to be told of by the exit status.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Help about any command",
+		Use:               "help [command]",
+		Short:             "Help about any command",
+		ValidArgsFunction: commands(root),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
 			if err != nil {
@@ -96,7 +98,7 @@ func fit(c *cobra.Command) {
 // flagError says what is wrong with a flag in the words of whoever typed it.
 func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return fmt.Errorf("--%s: %q is %s", e.GetFlag().Name, e.GetValue(), notOf(e.GetFlag().Value))
+		return fmt.Errorf("--%s: %q must be %s", e.GetFlag().Name, e.GetValue(), required(e.GetFlag().Value))
 	}
 	e, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -110,23 +112,27 @@ func flagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 }
 
-// notOf says what is not given where a flag does not take it.
-func notOf(v pflag.Value) string {
+// required says what a flag takes.
+func required(v pflag.Value) string {
 	switch v.Type() {
+	case "file":
+		return "the name of a file or a directory"
 	case "uint64":
-		return "no whole number from 0 on"
+		return "a whole number, 0 or greater"
 	case "int":
-		return "no whole number"
+		return "a whole number"
 	case "seed":
-		return "no whole number from 1 on"
+		return "a whole number, 1 or greater"
 	case "speed":
-		return fmt.Sprintf("no number from 1 to %d", mostSpeed)
+		return fmt.Sprintf("a number from 1 to %d", mostSpeed)
 	case "duration":
-		return "no duration, such as 500ms or 20s"
+		return "a duration such as 500ms or 20s"
+	case "memory":
+		return "an amount of memory such as 2GB or 500MB"
 	case "bool":
-		return "neither true nor false"
+		return "true or false"
 	}
-	return "no list of words with commas between them"
+	return "a list of words separated by commas"
 }
 
 // paint colours text for a terminal, and leaves it alone for anything else. NO_COLOR switches colour off (no-color.org).

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +15,7 @@ import (
 
 // writeArtifacts writes what is left of a run into a directory for its scenario: LOCK[-for-REFERENCE][-LABEL].txt, .svg and
 // .png with the timeline, .html to step through it, and .jsonl with the history. Undrawn, it has the text and the history only.
-func writeArtifacts(dir string, o *scenarios.Outcome, drawn bool) error {
+func writeArtifacts(ctx context.Context, dir string, o *scenarios.Outcome, drawn bool) error {
 	dir = filepath.Join(dir, o.Scenario.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -55,11 +56,25 @@ func writeArtifacts(dir string, o *scenarios.Outcome, drawn bool) error {
 		{".html", drawn, func(w io.Writer) error { return reports.Page(w, pageRuns([]*scenarios.Outcome{o})...) }},
 	} {
 		if !a.wanted { // what an earlier run has left there is not what this one has come to; most often there is none
-			os.Remove(name + a.ending)
+			if info, err := os.Lstat(name + a.ending); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
+				os.Remove(name + a.ending)
+			}
 			continue
 		}
-		if err := writeFile(name+a.ending, a.write); err != nil {
+		if err := writeFile(ctx, name+a.ending, a.write); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// apart refuses scenarios of which one would write over what is left of another.
+func apart(chosen []selection) error {
+	for i, s := range chosen {
+		for _, other := range chosen[:i] {
+			if s.scenario.Name == other.scenario.Name && (s.scenario.File != other.scenario.File || s.file != other.file) {
+				return fmt.Errorf("--out: %s and %s would both be written to the directory %s; run each with an --out of its own", other.scenario.File, s.scenario.File, s.scenario.Name)
+			}
 		}
 	}
 	return nil
@@ -81,7 +96,7 @@ func rewrite(c *cobra.Command, chosen []selection, outcomes []*scenarios.Outcome
 		if after == before {
 			continue
 		}
-		err := writeFile(s.scenario.File, func(w io.Writer) error {
+		err := writeFile(c.Context(), s.scenario.File, func(w io.Writer) error {
 			_, err := io.WriteString(w, after)
 			return err
 		})

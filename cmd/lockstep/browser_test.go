@@ -3,13 +3,17 @@
 package main
 
 import (
+	"bytes"
+	"compress/zlib"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,9 +22,12 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"lockstep/sim"
 )
 
 // A browser is headless Chromium with one page in it. It notes what the page should not do: to write to the console, to throw,
@@ -301,6 +308,26 @@ func TestPageOfTwoInBrowser(t *testing.T) {
 	b.quiet()
 }
 
+// summed returns a history that was altered as Lockstep would have written it.
+func summed(t *testing.T, altered string) []byte {
+	t.Helper()
+	h := &sim.History{}
+	var into any = &h.Meta
+	for line := range strings.Lines(altered) {
+		if err := json.Unmarshal([]byte(line), into); err != nil {
+			t.Fatal(err)
+		}
+		h.Events = append(h.Events, sim.Event{})
+		into = &h.Events[len(h.Events)-1]
+	}
+	h.Events = h.Events[:len(h.Events)-1]
+	var b bytes.Buffer
+	if _, err := h.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // What comes from outside is text in the page, too, and breaks nothing: neither the page nor its width.
 func TestPageOfHostileTextInBrowser(t *testing.T) {
 	b := newBrowser(t)
@@ -310,13 +337,12 @@ func TestPageOfHostileTextInBrowser(t *testing.T) {
 	}
 	for _, bad := range []string{`<script>alert(1)</script>`, `"'><img src=x onerror=alert(1)>`, "\u202eesrever", strings.Repeat("long", 2500), `</script><script>alert(1)</script>`} {
 		q := literal(bad)
-		hostile := strings.Replace(string(data), `"sum":`, `"was":`, 1) // it is altered, and that is meant
-		hostile = strings.ReplaceAll(hostile, `"c1"`, q)
+		hostile := strings.ReplaceAll(string(data), `"c1"`, q)
 		hostile = strings.ReplaceAll(hostile, `"lock not held"`, q)
 		hostile = strings.ReplaceAll(hostile, `"value":"A"`, `"value":`+q)
 		hostile = strings.ReplaceAll(hostile, `"lock":"single"`, `"lock":`+q)
 		file := filepath.Join(t.TempDir(), "hostile.jsonl")
-		b.ok(nil, os.WriteFile(file, []byte(hostile), 0o644))
+		b.ok(nil, os.WriteFile(file, summed(t, hostile), 0o644))
 		b.size(390, 800)
 		b.open(written(t, file))
 		b.press("m", "v", kb.End, kb.Home, kb.ArrowRight)
@@ -436,8 +462,8 @@ func TestPageWithoutScriptInBrowser(t *testing.T) {
 	got := b.text("body")
 	for _, want := range []string{
 		"delayed-restart-clock · redlock", "UNSAFE", "Why “lease exclusion” was violated", "n3 crashed at 0.050s.", "without the key of c1#1",
-		"What broke is the assumption that clocks run at nearly the same rate", "A delayed restart that waits by a clock which jumps", "Whatever counts that wait",
-		"does not run here",
+		"What broke is the assumption that clocks run at nearly the same rate", "A delayed restart that waits by a clock which jumps", "Some clock has to",
+		"open this page where its script may run",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("a reader does not see %q in\n%s", want, got)
@@ -448,6 +474,107 @@ func TestPageWithoutScriptInBrowser(t *testing.T) {
 			t.Errorf("a reader sees %q, which does nothing", not)
 		}
 	}
+	b.picture("without a script", true)
+	b.size(390, 844)
+	if got := eval[float64](b, `document.documentElement.scrollWidth`); got > 390 {
+		t.Errorf("on a narrow screen the page is %v pixels wide", got)
+	}
+	if got := b.text("figure"); !strings.Contains(got, "goes on to the right") {
+		t.Error("on a narrow screen the picture does not say that it goes on")
+	}
+	b.quiet()
+}
+
+// picture fails the test if the picture of the page, or the diagram, is not as large as it should be: only one of them is there, and
+// the browser took the colours of the picture.
+func (b *browser) picture(where string, drawn bool) {
+	b.t.Helper()
+	heights := eval[[]float64](b, `[".drawn svg", ".picture"].map((e) => document.querySelector(e).getBoundingClientRect().height)`)
+	if shown := []bool{heights[0] > 100, heights[1] > 100}; shown[0] != drawn || shown[1] == drawn {
+		b.t.Errorf("%s the picture is %v pixels high, and the diagram %v", where, heights[0], heights[1])
+	}
+	if got := eval[string](b, `getComputedStyle(document.querySelector(".drawn path")).fill`); got != "rgb(255, 255, 255)" {
+		b.t.Errorf("%s the ground of the picture is %s", where, got)
+	}
+}
+
+// On paper there is the picture of the run, once, and as a whole, whatever part of the diagram is in view; of two runs there are those
+// that the reader has chosen.
+func TestPagePrintsInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	b.media("dark", "reduce")
+	b.open(written(t, "pause-after-acquire/redlock"))
+	b.press("v", "+", "+")
+	b.picture("on the screen", false)
+	with := printed(b)
+	paths := eval[int](b, `(() => {
+		const picture = document.querySelector(".drawn");
+		picture.remove();
+		return picture.querySelectorAll("path").length;
+	})()`)
+	if painted := with - printed(b); paths < 100 || painted < paths {
+		t.Errorf("of the %d paths of the picture %d are on paper", paths, painted)
+	}
+
+	b.open(written(t, "pause-fenced/fenced", "pause-fenced/fenced/unchecked"))
+	both := printed(b)
+	b.press("b")
+	if one := printed(b); one < both/3 || one > both*2/3 {
+		t.Errorf("of the %d paths of two runs one has %d on paper", both, one)
+	}
+	b.quiet()
+}
+
+// printed prints the page, and counts the paths that are painted on paper.
+func printed(b *browser) int {
+	b.t.Helper()
+	result, err := chromedp.Call(b.ctx, page.PrintToPDF, page.PrintToPDFParams{})
+	b.ok(nil, err)
+	n := 0
+	for _, part := range regexp.MustCompile(`(?s)stream\r?\n(.*?)\r?\nendstream`).FindAllSubmatch(result.Data, -1) {
+		r, err := zlib.NewReader(bytes.NewReader(part[1]))
+		if err != nil {
+			continue // not all of a file is compressed
+		}
+		content, err := io.ReadAll(r)
+		b.ok(nil, err)
+		n += len(regexp.MustCompile(`(?m)^[fSB]\*?$`).FindAll(content, -1))
+	}
+	return n
+}
+
+// A copied address leads back to the event: the page writes where its reader is, once the cursor rests, and not before the reader has
+// moved it.
+func TestPageAddressInBrowser(t *testing.T) {
+	b := newBrowser(t)
+	b.open(written(t, "pause-fenced/fenced", "pause-fenced/fenced/unchecked"))
+	b.ok(chromedp.Run(b.ctx, chromedp.Evaluate[any](`(() => {
+		window.written = 0;
+		const write = history.replaceState;
+		history.replaceState = function (...args) { window.written++; return write.apply(this, args); };
+	})()`)))
+	if got := eval[string](b, `location.hash`); got != "" {
+		t.Errorf("nobody has moved, and the address has %q", got)
+	}
+	for range 20 {
+		b.press(kb.ArrowRight)
+	}
+	b.press("v")
+	b.until(`location.hash !== ""`)
+	link, there := eval[string](b, `location.href`), b.text(".caption")
+	if n := eval[int](b, `window.written`); n > 10 || !strings.Contains(there, "B 15.009s resource accept A") {
+		t.Errorf("the address was written %d times on the way to %q", n, there)
+	}
+	b.press(kb.Home)
+	b.until(`location.hash === "#A0"`)
+	b.ok(nil, chromedp.Do(b.ctx, chromedp.Navigate("about:blank")))
+	b.ok(nil, chromedp.Do(b.ctx, chromedp.Navigate(link)))
+	if got := b.text(".caption"); got != there {
+		t.Errorf("%s leads to %q, not to %q", link, got, there)
+	}
+	b.press("b")
+	b.ok(chromedp.Run(b.ctx, chromedp.Evaluate[any](`location.hash = "#B0"`)))
+	b.until(`document.querySelector(".caption").innerText.includes("B 0.000s")`)
 	b.quiet()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -19,6 +20,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 	"lockstep/sim"
 )
 
@@ -30,6 +32,7 @@ func newCheck(k known) *cobra.Command {
 		Long: `Check judges histories that lockstep run --out has written, without running anything, and prints
 the same table. A directory stands for all histories below it. What a history should come to is
 what its page in the catalogue says, or one of the pages that are named with the histories.
+Histories of other systems are judged as well: docs/histories.md has the format.
 
 With --against it fails where a verdict, the status of a property, or the assumption that was
 broken is not what it was in an earlier run --json, and where a run of then is missing: of all of
@@ -56,7 +59,7 @@ Exit status: 0 all as expected, or as it was; 1 not so, or UNSAFE without a page
 
 // recheck judges what is saved, or does the runs of an earlier day again.
 func (f *runFlags) recheck(c *cobra.Command, args []string) error {
-	if err := f.ci.check(); err != nil {
+	if err := f.ci.check(c.Context(), args); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -64,19 +67,19 @@ func (f *runFlags) recheck(c *cobra.Command, args []string) error {
 		if f.ci.baseline == nil {
 			return errors.New("check takes histories, as lockstep run --out writes them, or --against with what lockstep run --json printed")
 		}
-		cases, err := f.casesAgain()
+		cases, err := f.casesAgain(c.Context())
 		if err != nil {
 			return err
 		}
 		outcomes, err := f.runAll(c, cases)
 		return f.tell(c, cases, outcomes, start, err)
 	}
-	outcomes, err := f.saved(args)
+	outcomes, err := f.saved(c.Context(), args)
 	if err != nil {
 		return err
 	}
 	for _, g := range f.without {
-		fmt.Fprintln(c.ErrOrStderr(), "lockstep:", reports.Visible(g.reasons[0]))
+		fmt.Fprintln(c.ErrOrStderr(), "lockstep:", reports.Visible(reports.Shorten(g.reasons[0], longestError)))
 	}
 	return f.tell(c, nil, outcomes, start, nil)
 }
@@ -100,7 +103,7 @@ func (f *runFlags) tell(c *cobra.Command, cases []scenarios.Case, outcomes []*sc
 			printTable(c.ErrOrStderr(), ended, took)
 		}
 		if f.ci.junit != "" {
-			failed = errors.Join(failed, writeJUnit(f.ci.junit, append(f.findings(ended), f.missing(cases, outcomes, failed)...), start, took))
+			failed = errors.Join(failed, writeJUnit(c.Context(), f.ci.junit, append(f.findings(ended), f.missing(cases, outcomes, failed)...), start, took))
 		}
 		return errors.Join(failed, f.keep(c, ended))
 	}
@@ -142,7 +145,7 @@ func (f *runFlags) keep(c *cobra.Command, outcomes []*scenarios.Outcome) error {
 	for _, o := range outcomes {
 		bar.Describe("writing " + reports.Visible(o.Scenario.Name))
 		drawn := c.Context().Err() == nil
-		if err := writeArtifacts(f.out, o, drawn); err != nil {
+		if err := writeArtifacts(c.Context(), f.out, o, drawn); err != nil {
 			return err
 		}
 		if !drawn {
@@ -189,7 +192,7 @@ func (f *runFlags) printJSON(w io.Writer, o *scenarios.Outcome) error {
 
 // saved judges the histories that the arguments name. What cannot be judged is no reason to leave out the others: it is noted in
 // f.without.
-func (f *runFlags) saved(args []string) ([]*scenarios.Outcome, error) {
+func (f *runFlags) saved(ctx context.Context, args []string) ([]*scenarios.Outcome, error) {
 	p := pages{}
 	var files, unended []string
 	var whole bool              // a directory of several scenarios is named
@@ -217,7 +220,7 @@ func (f *runFlags) saved(args []string) ([]*scenarios.Outcome, error) {
 			single[filepath.Clean(arg)] = true
 			whole = whole || slices.ContainsFunc(slices.Concat(found, reports), func(name string) bool { return strings.Contains(name, "/") })
 		case ext == ".txtar":
-			page, err := load(arg)
+			page, err := load(ctx, arg)
 			if err != nil {
 				return nil, err
 			}
@@ -240,7 +243,10 @@ func (f *runFlags) saved(args []string) ([]*scenarios.Outcome, error) {
 	named := map[string]bool{} // the scenarios of which there should be all
 	var outcomes []*scenarios.Outcome
 	for _, file := range once(files) {
-		h, err := readHistory(file)
+		h, err := readHistory(ctx, file)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
 			f.without = append(f.without, unjudged(file, ".jsonl", exitInput, err.Error()))
 			continue
@@ -271,13 +277,12 @@ func unjudged(file, ending string, status status, reason string) finding {
 }
 
 // readHistory reads the history in a file. What is wrong with it is said with the line.
-func readHistory(name string) (*sim.History, error) {
-	file, err := os.Open(name)
+func readHistory(ctx context.Context, name string) (*sim.History, error) {
+	data, err := files.Read(ctx, name, largestFile)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	h, err := sim.ReadHistory(file)
+	h, err := sim.ReadHistory(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
@@ -325,7 +330,7 @@ func (p pages) judge(h *sim.History) *scenarios.Outcome {
 func pageless(o *scenarios.Outcome) bool { return o.Scenario.File == "" }
 
 // casesAgain are the runs that a baseline has.
-func (f *runFlags) casesAgain() ([]scenarios.Case, error) {
+func (f *runFlags) casesAgain(ctx context.Context) ([]scenarios.Case, error) {
 	b := f.ci.baseline
 	loaded := map[string]*scenarios.Scenario{}
 	var cases []scenarios.Case
@@ -339,7 +344,7 @@ func (f *runFlags) casesAgain() ([]scenarios.Case, error) {
 		}
 		s := selection{scenario: loaded[arg], file: arg != e.Scenario}
 		if s.scenario == nil {
-			found, err := f.known.open(arg)
+			found, err := f.known.open(ctx, arg)
 			if err != nil && !s.file {
 				continue // it is told that the run is not there
 			}

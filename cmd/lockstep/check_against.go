@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 )
 
 // A baseline is an earlier run --json, which a later one is compared with.
@@ -36,15 +37,14 @@ type earlier struct {
 const longestLine = 16 << 20
 
 // readBaseline reads what run --json has printed.
-func readBaseline(file string) (*baseline, error) {
-	in, err := os.Open(file)
+func readBaseline(ctx context.Context, file string) (*baseline, error) {
+	data, err := files.Read(ctx, file, largestFile)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
 	b := &baseline{file: file, found: map[*earlier]bool{}}
 	seen := map[string]int{}
-	sc := bufio.NewScanner(in)
+	sc := bufio.NewScanner(bytes.NewReader(data))
 	sc.Buffer(nil, longestLine)
 	n := 1
 	for ; sc.Scan(); n++ {
@@ -62,7 +62,7 @@ func readBaseline(file string) (*baseline, error) {
 		b.lines = append(b.lines, e)
 	}
 	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("%s:%d: the line is longer than %d MB; lockstep run --json writes no such line", file, n, longestLine>>20)
+		return nil, fmt.Errorf("%s:%d: a line may have at most %d MB; lockstep run --json writes none that is longer", file, n, longestLine>>20)
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

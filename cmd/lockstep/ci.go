@@ -30,20 +30,20 @@ type ciFlags struct {
 }
 
 func (ci *ciFlags) options(c *cobra.Command) {
-	c.Flags().StringVar(&ci.junit, "junit", "", "write a report in the JUnit XML format to `FILE`")
-	c.Flags().StringVar(&ci.against, "against", "", "fail where a verdict differs from an earlier run --json, in `FILE`, or a run of it is missing")
+	c.Flags().Var((*fileValue)(&ci.junit), "junit", "write a report in the JUnit XML format to `FILE`")
+	c.Flags().Var((*fileValue)(&ci.against), "against", "fail if a verdict differs from that of an earlier run --json in `FILE`, or if one of its runs is missing")
 }
 
 // check finds out what would keep the results from being reported, before anything is run for them.
-func (ci *ciFlags) check() error {
-	if err := makeRoom("junit", ci.junit); err != nil {
+func (ci *ciFlags) check(ctx context.Context, args []string) error {
+	if err := makeRoom(append(args, ci.against), target{"junit", ci.junit}); err != nil {
 		return err
 	}
 	if ci.against == "" {
 		return nil
 	}
 	var err error
-	ci.baseline, err = readBaseline(ci.against)
+	ci.baseline, err = readBaseline(ctx, ci.against)
 	return err
 }
 
@@ -191,7 +191,7 @@ func (f *runFlags) report(c *cobra.Command, findings []finding, start time.Time,
 	if ci.junit == "" {
 		return nil
 	}
-	return writeJUnit(ci.junit, findings, start, took)
+	return writeJUnit(c.Context(), ci.junit, findings, start, took)
 }
 
 // longest is how many characters of a text from outside are told where somebody wants to know it in one line.

@@ -142,6 +142,9 @@ func appendSummary(file string, findings []finding) (err error) {
 	if file == "" {
 		return nil
 	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a reader
+		return fmt.Errorf("%s is not a regular file", file)
+	}
 	out, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err

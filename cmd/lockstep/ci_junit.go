@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ const mostOutput = 128 << 10
 // The format has no specification. What is written is what both schemas of Jenkins allow, that of its own reader (junit-4) and
 // the stricter one of its xUnit plugin (junit-10), which has no place for the file and the line of a case: they are
 // properties of the suite.
-func writeJUnit(file string, findings []finding, start time.Time, took time.Duration) error {
+func writeJUnit(ctx context.Context, file string, findings []finding, start time.Time, took time.Duration) error {
 	all := junit.Testsuites{Name: "lockstep", Time: inSeconds(took)}
 	var suites []*junit.Testsuite
 	var times []time.Duration
@@ -57,7 +58,7 @@ func writeJUnit(file string, findings []finding, start time.Time, took time.Dura
 		s.Time = inSeconds(times[i])
 		all.AddSuite(*s)
 	}
-	return writeFile(file, func(w io.Writer) error {
+	return writeFile(ctx, file, func(w io.Writer) error {
 		if _, err := io.WriteString(w, xml.Header); err != nil {
 			return err
 		}

@@ -112,7 +112,7 @@ func TestJUnit(t *testing.T) {
 		files = append(files, file)
 	}
 	hostile := filepath.Join(dir, "hostile.xml")
-	if err := writeJUnit(hostile, hostileFindings(), time.Now(), time.Second); err != nil {
+	if err := writeJUnit(t.Context(), hostile, hostileFindings(), time.Now(), time.Second); err != nil {
 		t.Fatal(err)
 	}
 	files = append(files, hostile)
@@ -249,7 +249,7 @@ func TestInterruptedRuns(t *testing.T) {
 			t.Errorf("%q are kept, %v", files, err)
 		}
 		for _, name := range []string{"fenced", "single"} {
-			if _, err := readHistory(filepath.Join(dir, "pause-fenced", name+".jsonl")); err != nil {
+			if _, err := readHistory(t.Context(), filepath.Join(dir, "pause-fenced", name+".jsonl")); err != nil {
 				t.Error(err)
 			}
 		}

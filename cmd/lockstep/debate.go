@@ -32,7 +32,7 @@ DIR is made, or must be empty, or a site that debate has written before, whose f
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.debate(c) },
 	}
-	c.Flags().StringVar(&f.out, "out", "", "the directory to write")
+	c.Flags().Var((*fileValue)(&f.out), "out", "write the site to `DIR`")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "what all random draws derive from (default 1, or what the page says)")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take")
@@ -53,7 +53,7 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	defer dir.Close()
 
 	claims := scenarios.Claims()
-	chosen, err := choose(f.known, evidence(claims), nil)
+	chosen, err := choose(c.Context(), f.known, evidence(claims), nil)
 	if err != nil {
 		return err
 	}

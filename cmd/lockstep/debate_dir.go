@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"lockstep/reports"
+	"lockstep/scenarios/files"
 )
 
 // A siteDir is a directory that a site may be written into. All goes through its root, so that nothing outside can be
@@ -96,7 +97,7 @@ func (d *siteDir) listed() ([]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(files.Limit(f, reports.DebateSums, largestFile))
 	if !lines.Scan() || lines.Text()+"\n" != reports.DebateMark {
 		return nil, fmt.Errorf("%s in it is not from lockstep debate; name another directory", reports.DebateSums)
 	}

@@ -93,7 +93,7 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 	fl.Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N`")
 	fl.BoolVar(&f.first, "first", false, "end with the first violation")
 	fl.IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
-	fl.StringVar(&f.out, "out", "", "keep what is found in `DIR`, as scenario files; with --grid, the map")
+	fl.Var((*fileValue)(&f.out), "out", "save what is found to `DIR` as scenario files; with --grid, save the map")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of what is found")
 	return c
@@ -166,7 +166,7 @@ func (f *exploreFlags) page(c *cobra.Command, args []string) (*scenarios.Scenari
 		}
 		return f.shape.Calm()
 	}
-	s, err := f.known.open(args[0])
+	s, err := f.known.open(c.Context(), args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,12 @@ func (f *exploreFlags) page(c *cobra.Command, args []string) (*scenarios.Scenari
 	if !c.Flags().Changed("lock") {
 		f.shape.Lock = s.runs[0].Lock
 	}
-	return s.scenario.CalmRun(s.runs[0])
+	calm, err := s.scenario.CalmRun(s.runs[0])
+	if err != nil {
+		return nil, err
+	}
+	calm.Runs[0].Lock = f.shape.Lock // what is found is a run of this lock, whatever the page is about
+	return calm, nil
 }
 
 // nodes is how many nodes a lock is explored on if nobody says.

@@ -14,6 +14,7 @@ import (
 
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 	"lockstep/sim"
 )
 
@@ -86,7 +87,10 @@ func (r *explored) printRandom() {
 	if r.random == nil {
 		return
 	}
-	fmt.Fprintf(r.w, "magnitudes from: %s\n\n", r.random.Constants)
+	if r.random.Constants.TTL > 0 { // else the search ended before it knew them
+		fmt.Fprintf(r.w, "magnitudes from: %s\n", r.random.Constants)
+	}
+	fmt.Fprintln(r.w)
 	for _, line := range r.random.Lines() {
 		fmt.Fprintln(r.w, strings.TrimRight("  "+line, " "))
 	}
@@ -127,11 +131,11 @@ func (r *explored) keep(ctx context.Context) error {
 		case f.Broke != "":
 			r.tellBroken(f)
 		case ctx.Err() != nil:
-			err = r.tellPlan(&c, f)
+			err = r.tellPlan(ctx, &c, f)
 		default:
 			if err = r.shrink(ctx, &c, f); err != nil {
 				printWrapped(r.w, err.Error())
-				err = cmp.Or(r.tellPlan(&c, f), err)
+				err = cmp.Or(r.tellPlan(ctx, &c, f), err)
 			}
 		}
 		if first == nil {
@@ -153,7 +157,7 @@ func (r *explored) shrink(ctx context.Context, c *counterexample, f scenarios.Fo
 		return err
 	}
 	if r.flags.out != "" {
-		if c.File, err = small.Save(r.flags.out); err != nil {
+		if c.File, err = small.Save(ctx, r.flags.out); err != nil {
 			return err
 		}
 	}
@@ -164,12 +168,12 @@ func (r *explored) shrink(ctx context.Context, c *counterexample, f scenarios.Fo
 	if r.flags.verbose {
 		fmt.Fprintf(r.w, "\n%s", small.Scenario.Runs[0].Golden)
 	}
-	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", quoted(cmp.Or(c.File, c.Token)))
+	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", operand(cmp.Or(c.File, c.Token)))
 	return nil
 }
 
 // tellPlan tells what was found as it was found.
-func (r *explored) tellPlan(c *counterexample, f scenarios.Found) (err error) {
+func (r *explored) tellPlan(ctx context.Context, c *counterexample, f scenarios.Found) (err error) {
 	fmt.Fprintf(r.w, "\n%s\n", f.Failing)
 	r.tellSteps(f.Plan)
 	page := r.search.Page(f)
@@ -178,7 +182,7 @@ func (r *explored) tellPlan(c *counterexample, f scenarios.Found) (err error) {
 	}
 	if r.flags.out != "" && err == nil {
 		c.File = filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", r.flags.shape.Lock, len(r.found)+1))
-		err = unwritten(c.File, scenarios.WriteFile(c.File, []byte(page.String())))
+		err = files.Write(ctx, c.File, []byte(page.String()))
 		fmt.Fprintf(r.w, "  kept as %s\n", reports.Visible(c.File))
 	}
 	return err

@@ -22,6 +22,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 	"lockstep/sim"
 )
 
@@ -39,7 +40,7 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 		return err
 	}
 	m := &gridMap{Grid: g, lock: f.shape.Lock, properties: counted(properties), dir: f.out, known: map[scenarios.Place]scenarios.Tally{}}
-	if err := m.open(f.known.versions()); err != nil {
+	if err := m.open(c.Context(), f.known.versions()); err != nil {
 		return err
 	}
 	build, err := f.known.find(f.shape.Lock)
@@ -54,7 +55,7 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 	}
 	defer stop()
 	err = m.play(c, search)
-	if e := m.draw(); e != nil {
+	if e := m.draw(c.Context()); e != nil {
 		return errors.Join(err, e)
 	}
 	if err != nil {
@@ -147,7 +148,7 @@ type gridQuestion struct {
 }
 
 // open reads what an earlier run has left, and refuses what answers another question.
-func (m *gridMap) open(versions []module) error {
+func (m *gridMap) open(ctx context.Context, versions []module) error {
 	s := m.ShapeAt(scenarios.Place{})
 	q := gridQuestion{
 		Lock: m.lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Pool: s.Pool, Clients: s.Clients,
@@ -165,13 +166,13 @@ func (m *gridMap) open(versions []module) error {
 	if err := os.MkdirAll(m.dir, 0o755); err != nil {
 		return err
 	}
-	before, err := os.ReadFile(m.file(".json"))
+	before, err := files.Read(ctx, m.file(".json"), largestFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(m.file(".csv")); err == nil {
 			return fmt.Errorf("%s has no %s beside it that says what it is of; name another --out", m.file(".csv"), filepath.Base(m.file(".json")))
 		}
-		return writeFile(m.file(".json"), func(w io.Writer) error {
+		return writeFile(ctx, m.file(".json"), func(w io.Writer) error {
 			_, err := w.Write(asked)
 			return err
 		})
@@ -183,7 +184,7 @@ func (m *gridMap) open(versions []module) error {
 	} else if diff != "" {
 		return fmt.Errorf("%s holds another map (%s); name another --out, or remove its grid.json and grid.csv", m.dir, diff)
 	}
-	return m.read()
+	return m.read(ctx)
 }
 
 // questionDifference says how two questions differ.
@@ -246,19 +247,18 @@ func (m *gridMap) row(at scenarios.Place, t scenarios.Tally) []string {
 }
 
 // read reads grid.csv, if it is there.
-func (m *gridMap) read() error {
-	file, err := os.Open(m.file(".csv"))
+func (m *gridMap) read(ctx context.Context) error {
+	data, err := files.Read(ctx, m.file(".csv"), largestFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	defer file.Close()
 	places := map[string]scenarios.Place{}
 	for _, at := range m.Places() {
 		places[strings.Join(m.row(at, scenarios.Tally{})[:len(m.Axes)], ",")] = at
 	}
-	r := csv.NewReader(file)
+	r := csv.NewReader(bytes.NewReader(data))
 	if head, err := r.Read(); err == nil && !slices.Equal(head, m.columns()) {
 		return fmt.Errorf("%s:1: the columns are not %s", m.file(".csv"), strings.Join(m.columns(), ","))
 	}
@@ -313,9 +313,9 @@ func (m *gridMap) tally(row []string) (scenarios.Tally, error) {
 }
 
 // save writes grid.csv, in the order of the cells and not of their ends.
-func (m *gridMap) save() error {
+func (m *gridMap) save(ctx context.Context) error {
 	m.saved = time.Now()
-	return writeFile(m.file(".csv"), func(w io.Writer) error {
+	return writeFile(ctx, m.file(".csv"), func(w io.Writer) error {
 		table := csv.NewWriter(w)
 		rows := [][]string{m.columns()}
 		for _, at := range m.Places() {
@@ -340,25 +340,25 @@ func (m *gridMap) play(c *cobra.Command, s *scenarios.Search) error {
 	err := m.Play(ctx, s, m.known, func(runs int) { bar.Add(runs) }, func(at scenarios.Place, t scenarios.Tally) {
 		m.known[at] = t
 		if time.Since(m.saved) > saveEvery {
-			if err := m.save(); err != nil {
+			if err := m.save(ctx); err != nil {
 				cancel(err)
 			}
 		}
 	})
 	bar.Finish()
-	if e := m.save(); err == nil {
+	if e := m.save(ctx); err == nil {
 		err = e
 	}
 	return err
 }
 
 // draw draws what there is.
-func (m *gridMap) draw() error {
+func (m *gridMap) draw(ctx context.Context) error {
 	picture := m.picture()
-	if err := writeFile(m.file(".svg"), picture.WriteSVG); err != nil {
+	if err := writeFile(ctx, m.file(".svg"), picture.WriteSVG); err != nil {
 		return err
 	}
-	return writeFile(m.file(".png"), picture.WritePNG)
+	return writeFile(ctx, m.file(".png"), picture.WritePNG)
 }
 
 // doubtful is the share of runs that prove nothing from which a cell is marked.

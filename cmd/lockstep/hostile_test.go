@@ -38,6 +38,7 @@ func TestHostileNames(t *testing.T) {
 	write(t, filepath.Join(dir, page), hostilePage)
 	write(t, filepath.Join(dir, "broken"+page), strings.ReplaceAll(hostilePage, "pause 15s", "puase\u202e 15s"))
 	write(t, filepath.Join(dir, hostileFile, "broken.jsonl"), "{\x1b}")
+	write(t, filepath.Join(dir, "\xff.txtar"), hostilePage)
 	out := hostileFile + "-out"
 	printed := ""
 	for _, c := range []struct {
@@ -53,7 +54,7 @@ func TestHostileNames(t *testing.T) {
 		{3, "run --lock FILE", "unknown lock"},
 		{3, "run PAGE --on redis://127.0.0.1:1 --speed 2", "127.0.0.1:1"},
 		{1, "show PAGE", "The prose ?is? reversed as well."},
-		{1, "show PAGE --html OUT/run.html --svg OUT/run.svg", "Two writes ?reversed."},
+		{1, "show PAGE --html OUT/run.html --svg OUT/run.svg", "— UNSAFE: resource exclusion"},
 		{3, "show PAGE --html PAGE/run.html", "mkdir it's?[2J"},
 		{1, "check OUT PAGE", "see it again: lockstep show"},
 		{1, "check OUT", "?: there is no page"},
@@ -67,6 +68,7 @@ func TestHostileNames(t *testing.T) {
 		{0, "plot wait PAGE --out OUT", "wait.png"},
 		{3, "plot FILE", "unknown plot"},
 		{3, "serve FILE-nowhere", "no such file"},
+		{3, "run \xff.txtar", `"\xff.txtar": the name of a scenario file must be valid UTF-8`},
 		{3, "FILE", "unknown command"},
 		{3, "run --FILE", "unknown flag"},
 	} {

@@ -16,13 +16,15 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/clients":           {"lockstep/sim", "lockstep/clients/internal/redlock"},
 		"lockstep/clients/broken":    {"lockstep/clients", "lockstep/clients/internal/redlock"},
 		"lockstep/clients/planted":   {"lockstep/clients"},
+		"lockstep/clients/kinds":     {"lockstep/clients"},
 		"lockstep/clients/libraries": {"lockstep/clients", "lockstep/sim"},
 		"lockstep/checker":           {"lockstep/sim"},
 		"lockstep/reports":           {"lockstep/sim", "lockstep/checker"},
-		"lockstep/scenarios":         {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports"},
-		"lockstep/cmd/lockstep":      {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios", "lockstep/clients/libraries"},
+		"lockstep/scenarios":         {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios/files"},
+		"lockstep/cmd/lockstep":      {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios", "lockstep/clients/libraries", "lockstep/scenarios/files"},
 
 		"lockstep/clients/internal/redlock": {},
+		"lockstep/scenarios/files":          {},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
 	if err != nil {

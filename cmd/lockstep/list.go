@@ -112,14 +112,14 @@ func describe(s *scenarios.Scenario) listedScenario {
 
 func (l listing) print(c *cobra.Command) {
 	w := c.OutOrStdout()
-	bold := paint(w, text.Bold)
+	bold, wide := paint(w, text.Bold), min(columns(w), reports.Width)
 	fmt.Fprintln(w, bold("scenarios"))
 	for _, s := range l.Scenarios {
-		printListed(w, s.Name, s.Title)
+		printListed(w, wide, s.Name, s.Title)
 	}
 	fmt.Fprintln(w, bold("\nlocks"))
 	for _, k := range l.Locks {
-		printListed(w, k.Name, k.About)
+		printListed(w, wide, k.Name, k.About)
 	}
 	if len(l.Libraries) > 0 {
 		fmt.Fprintln(w, bold("\nlibraries"))
@@ -129,14 +129,14 @@ func (l listing) print(c *cobra.Command) {
 				fmt.Fprintf(w, "  %s\n", strings.TrimSpace(k.Module+" "+k.Version))
 			}
 			last = k.Module
-			printListed(w, k.Name, k.About)
+			printListed(w, wide, k.Name, k.About)
 		}
 	}
 	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it;\nlockstep run --lock LIBRARY puts one to the test.")
 }
 
-// printListed prints a name and what it stands for, in lines of at most reports.Width columns.
-func printListed(w io.Writer, name, about string) {
-	const names = 30 // columns
-	fmt.Fprintf(w, "  %-*s %s\n", names-3, name, strings.ReplaceAll(wrap(about, reports.Width-names), "\n", "\n"+strings.Repeat(" ", names)))
+// printListed prints a name and what it stands for, in lines of so many columns, or as many as it takes.
+func printListed(w io.Writer, wide int, name, about string) {
+	const names, least = 30, 20 // columns
+	fmt.Fprintf(w, "  %-*s %s\n", names-3, name, strings.ReplaceAll(wrap(about, max(least, wide-names)), "\n", "\n"+strings.Repeat(" ", names)))
 }

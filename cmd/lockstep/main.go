@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
@@ -32,6 +33,18 @@ type status int
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 func main() { os.Exit(run(known{clients.Locks(), libraries.Locks()}, os.Args[1:])) }
+
+// longestError is how many characters of each line of an error are printed.
+const longestError = 2000
+
+// told is an error as it is printed. What it quotes comes from arguments and files, and can be anything.
+func told(err error) string {
+	lines := strings.Split(reports.VisibleLines(err.Error()), "\n")
+	for i, line := range lines {
+		lines[i] = reports.Shorten(line, longestError)
+	}
+	return strings.Join(lines, "\n")
+}
 
 // run is the program, with the locks that it knows. Workers are the same program.
 func run(k known, args []string) int {
@@ -66,7 +79,7 @@ func run(k known, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "lockstep: interrupted")
 	default:
-		fmt.Fprintln(app.ErrOrStderr(), "lockstep:", reports.VisibleLines(err.Error()))
+		fmt.Fprintln(app.ErrOrStderr(), "lockstep:", told(err))
 	}
 	return exitInput
 }

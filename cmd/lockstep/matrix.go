@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -80,7 +81,7 @@ it could not be run, or was interrupted.`,
 				return err
 			}
 			if f.out != "" {
-				files, err := writeMatrix(f.out, m)
+				files, err := writeMatrix(c.Context(), f.out, m)
 				if err != nil {
 					return err
 				}
@@ -98,19 +99,19 @@ it could not be run, or was interrupted.`,
 	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is the worst of them")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
-	c.Flags().StringVar(&f.out, "out", "", "write matrix.svg, .png, .md and .json to `DIR`")
+	c.Flags().Var((*fileValue)(&f.out), "out", "write matrix.svg, .png, .md and .json to `DIR`")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
 	return c
 }
 
-// columns is how wide a matrix may be.
+// columns is how wide a list or a matrix may be: as the terminal, or as most terminals are.
 func columns(w io.Writer) int {
 	if out, ok := w.(*output); ok && isTerminal(w) {
 		if n, _, err := term.GetSize(int(out.Fd())); err == nil && n > 0 {
 			return n
 		}
 	}
-	return reports.Width
+	return 80
 }
 
 // compared lists the libraries as they come, each beside the lock that it is most like.
@@ -212,7 +213,7 @@ func merged(chosen []selection) []selection {
 func (f *runFlags) matrixCommand(args []string, seeds int) string {
 	words := []string{"lockstep matrix"}
 	for _, a := range args {
-		words = append(words, quoted(a))
+		words = append(words, operand(a))
 	}
 	if len(f.locks) > 0 {
 		words = append(words, "--lock "+quoted(strings.Join(once(f.locks), ",")))
@@ -227,6 +228,14 @@ func (f *runFlags) matrixCommand(args []string, seeds int) string {
 		words = append(words, strings.TrimSpace(f.place()))
 	}
 	return strings.Join(words, " ")
+}
+
+// operand is what a command is to read, quoted for a shell. A file whose name begins with a dash would be taken for options.
+func operand(word string) string {
+	if strings.HasPrefix(word, "-") {
+		word = "." + string(filepath.Separator) + word
+	}
+	return quoted(word)
 }
 
 // quoted quotes a word for a shell, where it must be.

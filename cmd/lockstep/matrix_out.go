@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +13,7 @@ import (
 	"strings"
 
 	"lockstep/reports"
-	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 )
 
 // writeMatrixJSON writes a matrix for programs.
@@ -26,13 +27,13 @@ func writeMatrixJSON(w io.Writer, m *reports.Matrix) error {
 // writeMatrix writes a matrix into a directory: matrix.svg and matrix.png, the picture; matrix.md, to be read; matrix.json, for
 // programs. Nothing is written unless all of it can be drawn. In the SVG a cell leads to its run where lockstep run --out has
 // left that in the same directory.
-func writeMatrix(dir string, m *reports.Matrix) ([]string, error) {
+func writeMatrix(ctx context.Context, dir string, m *reports.Matrix) ([]string, error) {
 	picture := &reports.MatrixPicture{Matrix: m, Link: func(c *reports.MatrixCell) string { return pageOf(dir, c) }}
 	type file struct {
 		name string
 		data bytes.Buffer
 	}
-	var files []*file
+	var all []*file
 	for _, form := range []struct {
 		ending string
 		write  func(io.Writer) error
@@ -46,11 +47,11 @@ func writeMatrix(dir string, m *reports.Matrix) ([]string, error) {
 		if err := form.write(&f.data); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
-		files = append(files, f)
+		all = append(all, f)
 	}
 	var names []string
-	for _, f := range files {
-		if err := unwritten(f.name, scenarios.WriteFile(f.name, f.data.Bytes())); err != nil {
+	for _, f := range all {
+		if err := files.Write(ctx, f.name, f.data.Bytes()); err != nil {
 			return nil, err
 		}
 		names = append(names, f.name)

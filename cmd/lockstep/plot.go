@@ -61,7 +61,7 @@ var plotKinds = []string{"clocks", "wait", "validity", "roundtrips", "drift", "i
 
 // where adds the options that all kinds of plots have.
 func (f *plotFlags) where(c *cobra.Command) {
-	c.Flags().StringVar(&f.out, "out", "", "write the picture and the figures to `DIR`")
+	c.Flags().Var((*fileValue)(&f.out), "out", "write the picture and the figures to `DIR`")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
@@ -85,7 +85,7 @@ func (f *plotFlags) play(c *cobra.Command, cases []scenarios.Case, each func(i i
 	if err != nil && runtime.GOOS != "js" {
 		return err
 	}
-	s := &sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit}
+	s := &sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit, Memory: f.memory}
 	bar := progress(c.ErrOrStderr(), len(cases))
 	bar.Describe("runs")
 	early, next := map[int]*scenarios.Outcome{}, 0
@@ -113,7 +113,7 @@ func (f *plotFlags) save(c *cobra.Command, kind string, p *reports.Plot) error {
 		write  func(io.Writer) error
 	}{{".png", p.WritePNG}, {".svg", p.WriteSVG}, {".csv", p.WriteCSV}} {
 		name := filepath.Join(f.out, kind+file.ending)
-		if err := writeFile(name, file.write); err != nil {
+		if err := writeFile(c.Context(), name, file.write); err != nil {
 			return err
 		}
 		files = append(files, name)

@@ -131,7 +131,7 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 			if err := c.Context().Err(); err != nil {
 				return err
 			}
-			h, err := readHistory(name)
+			h, err := readHistory(c.Context(), name)
 			if err != nil {
 				return err
 			}

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -14,6 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 )
 
 func newReplay(k known) *cobra.Command {
@@ -47,10 +48,10 @@ could not be run.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if err := makeRoom("save", save); err != nil {
+			if err := makeRoom(args, target{"save", save}); err != nil {
 				return err
 			}
-			chosen, err := f.toReplay(args[0], lock)
+			chosen, err := f.toReplay(c.Context(), args[0], lock)
 			if err != nil {
 				return err
 			}
@@ -58,19 +59,19 @@ could not be run.`,
 			if err != nil {
 				return err
 			}
-			return f.replay(c.OutOrStdout(), outcomes[0], save)
+			return f.replay(c, outcomes[0], save)
 		},
 	}
 	f.onServers(c)
 	c.Flags().StringVar(&lock, "lock", "", "put the lock or library `NAME` in the place of the one that the page names")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print what it is about, waits, and when faults first had an effect")
-	c.Flags().StringVar(&f.out, "out", "", "write the timeline (text, SVG, PNG, HTML) and the history to `DIR`")
-	c.Flags().StringVar(&save, "save", "", "write the run as a scenario, into `FILE`, which must not exist")
+	c.Flags().Var((*fileValue)(&f.out), "out", "write the timeline (text, SVG, PNG, HTML) and the history to `DIR`")
+	c.Flags().Var((*fileValue)(&save), "save", "write the run as a scenario to `FILE`, which must not exist")
 	return c
 }
 
 // toReplay finds the one run that an argument names.
-func (f *runFlags) toReplay(arg, lock string) (selection, error) {
+func (f *runFlags) toReplay(ctx context.Context, arg, lock string) (selection, error) {
 	var s selection
 	if scenarios.IsToken(arg) {
 		page, err := scenarios.FromToken(arg)
@@ -80,7 +81,7 @@ func (f *runFlags) toReplay(arg, lock string) (selection, error) {
 		s = selection{scenario: page, runs: page.Runs, one: true}
 	} else {
 		var err error
-		if s, err = f.known.open(arg); err != nil {
+		if s, err = f.known.open(ctx, arg); err != nil {
 			return s, err
 		}
 	}
@@ -108,12 +109,13 @@ func (f *runFlags) toReplay(arg, lock string) (selection, error) {
 }
 
 // replay prints a run that was played again, and keeps what is wanted of it.
-func (f *runFlags) replay(w io.Writer, o *scenarios.Outcome, save string) error {
+func (f *runFlags) replay(c *cobra.Command, o *scenarios.Outcome, save string) error {
+	w := c.OutOrStdout()
 	if f.out != "" {
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
 			return err
 		}
-		if err := writeArtifacts(f.out, o, true); err != nil {
+		if err := writeArtifacts(c.Context(), f.out, o, true); err != nil {
 			return err
 		}
 	}
@@ -132,7 +134,7 @@ func (f *runFlags) replay(w io.Writer, o *scenarios.Outcome, save string) error 
 		printTimeline(w, o)
 	}
 	if save != "" {
-		if err := savePage(save, o); err != nil {
+		if err := savePage(c.Context(), save, o); err != nil {
 			return err
 		}
 	}
@@ -147,7 +149,7 @@ func (f *runFlags) replay(w io.Writer, o *scenarios.Outcome, save string) error 
 }
 
 // savePage writes the page of a run, with the timeline that came out.
-func savePage(file string, o *scenarios.Outcome) error {
+func savePage(ctx context.Context, file string, o *scenarios.Outcome) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--save %s: there is such a file", file)
 	}
@@ -160,7 +162,7 @@ func savePage(file string, o *scenarios.Outcome) error {
 			page.Runs = []scenarios.Section{r}
 		}
 	}
-	return unwritten(file, scenarios.WriteFile(file, []byte(page.String())))
+	return files.Write(ctx, file, []byte(page.String()))
 }
 
 // compare says in what a run differs from the one that was saved, and how the program ends.

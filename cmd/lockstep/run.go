@@ -39,6 +39,7 @@ type runFlags struct {
 	workers int
 	files   map[*scenarios.Scenario]bool // those that are not in the catalogue
 	limit   time.Duration
+	memory  sim.Memory
 	tries   int
 	ci      ciFlags
 	shows   map[*scenarios.Outcome]string // the files of those that were saved
@@ -56,6 +57,7 @@ func (f *runFlags) onServers(c *cobra.Command) {
 	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "run on `WHERE`: sim; redis (servers for the run); or yours: redis://HOST")
 	c.Flags().Var((*speedValue)(&f.speed), "speed", "on redis: divide durations by `N` at most (default what each page bears)")
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
+	c.Flags().Var((*memoryValue)(&f.memory), "memory", "memory that a run may use, such as `2GB` (default 2GB)")
 	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to do a run that was only unlucky or lucky")
 }
 
@@ -76,6 +78,8 @@ func (f *runFlags) check() error {
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.locks != nil && len(f.locks) == 0: // as with a variable of a shell that is not set
 		return errors.New("--lock: no lock is named; lockstep list has them all")
+	case f.memory != 0 && f.memory < sim.LeastMemory:
+		return fmt.Errorf("--memory %v: must be at least %v", f.memory, sim.LeastMemory)
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	case f.tries < 1 || f.tries > mostTries:
@@ -83,7 +87,7 @@ func (f *runFlags) check() error {
 	case f.tries > 1 && f.on == scenarios.OnSim:
 		return errors.New("--tries is for --on redis; a simulated run comes out the same each time")
 	case f.limit < leastLimit:
-		return fmt.Errorf("--limit %v: it must be at least %v", f.limit, leastLimit)
+		return fmt.Errorf("--limit %v: must be at least %v", f.limit, leastLimit)
 	case f.on == scenarios.OnReal && len(f.servers) == 0:
 		return nodes.FindServer()
 	}
@@ -101,7 +105,7 @@ proves nothing: a fault had no effect, a state that had to occur did not, or the
 to rest.
 
 With --lock it does the runs of that lock. A library has none of its own: it is put in the place
-of the locks that it is like, and ok says whether it does as they are expected to. Where
+of the locks that it is like, and the last column says whether it does as they are expected to. Where
 SCENARIO/RUN names one run, --lock puts any lock in the place of the one that the page names.`,
 		Example: `  lockstep run
   lockstep run clock-jump crash-restart-5/redlock/durable -v
@@ -120,7 +124,7 @@ SCENARIO/RUN names one run, --lock puts any lock in the place of the one that th
 	f.common(c)
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries: `NAME,...`; see lockstep list")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per run and line")
-	c.Flags().StringVar(&f.out, "out", "", "write timelines and histories to `DIR`")
+	c.Flags().Var((*fileValue)(&f.out), "out", "write timelines and histories to `DIR`")
 	f.ci.options(c)
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
 	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, never what they expect")
@@ -137,7 +141,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if err := f.ci.check(); err != nil {
+	if err := f.ci.check(c.Context(), args); err != nil {
 		return err
 	}
 	chosen, err := f.choose(c, args)
@@ -145,6 +149,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if f.out != "" {
+		if err := apart(chosen); err != nil {
+			return err
+		}
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
 			return err
 		}
@@ -185,7 +192,7 @@ func (f *runFlags) standFor(args []string, e *earlier) bool {
 
 // choose finds what the arguments name, less what real servers cannot do where it is to run on those.
 func (f *runFlags) choose(c *cobra.Command, args []string) ([]selection, error) {
-	chosen, err := choose(f.known, args, f.locks)
+	chosen, err := choose(c.Context(), f.known, args, f.locks)
 	if err != nil {
 		return nil, err
 	}
@@ -246,6 +253,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 		Command: func() *exec.Cmd { return exec.Command(self) },
 		Workers: f.atOnce(),
 		Limit:   f.limit,
+		Memory:  f.memory,
 	}
 	if f.on == scenarios.OnReal {
 		s.Output = &again{to: c.ErrOrStderr()}
@@ -353,7 +361,7 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 		if stale {
 			file := "FILE"
 			if f.files[o.Scenario] {
-				file = quoted(o.Scenario.File)
+				file = operand(o.Scenario.File)
 			}
 			fmt.Fprintf(w, "  the timeline is not the one in %s; lockstep run --rewrite %s renews it\n", reports.Visible(o.Scenario.File), file)
 		}
@@ -386,13 +394,13 @@ func who(o *scenarios.Outcome) string {
 // again is the command that repeats a run.
 func (f *runFlags) again(o *scenarios.Outcome) string {
 	if file, ok := f.shows[o]; ok {
-		return "lockstep show " + quoted(file)
+		return "lockstep show " + operand(file)
 	}
 	what := o.Name()
 	if f.files[o.Scenario] {
 		what = o.Scenario.File + "/" + o.Run.ID()
 	}
-	what = quoted(what)
+	what = operand(what)
 	if o.Run.Lock != o.Run.Reference() {
 		what += " --lock " + o.Run.Lock
 	}

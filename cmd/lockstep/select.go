@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ type selection struct {
 // choose finds the scenarios that the arguments name: SCENARIO or SCENARIO/RUN of the catalogue, or files. No argument
 // means the whole catalogue. If locks are named, only the runs in which these take part are chosen; where an argument names
 // one run, the locks are put in the place of the one that the page names.
-func choose(k known, args, locks []string) ([]selection, error) {
+func choose(ctx context.Context, k known, args, locks []string) ([]selection, error) {
 	locks = once(locks)
 	for _, l := range locks {
 		if err := k.check(l); err != nil {
@@ -45,7 +46,7 @@ func choose(k known, args, locks []string) ([]selection, error) {
 		}
 	}
 	for _, arg := range args {
-		s, err := k.open(arg)
+		s, err := k.open(ctx, arg)
 		if err != nil {
 			return nil, err
 		}
@@ -168,12 +169,12 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 }
 
 // open finds one scenario, with all of its runs or the one named.
-func (k known) open(arg string) (selection, error) {
+func (k known) open(ctx context.Context, arg string) (selection, error) {
 	if strings.Contains(arg, "://") { // which may have a password in it
 		return selection{}, errors.New("a server is no scenario; did you mean --on redis://HOST:PORT?")
 	}
 	if file, id, one := cutFile(arg); file != "" {
-		s, err := load(file)
+		s, err := load(ctx, file)
 		if err != nil {
 			return selection{}, err
 		}
@@ -221,16 +222,13 @@ func isFile(arg string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func load(file string) (*scenarios.Scenario, error) {
+func load(ctx context.Context, file string) (*scenarios.Scenario, error) {
 	if filepath.Ext(file) == ".jsonl" {
 		return nil, fmt.Errorf("%s: that is a history; lockstep show judges it again", file)
 	}
-	data, err := os.ReadFile(file)
+	s, err := scenarios.Load(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no such file; lockstep list names the scenarios of the catalogue", file)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return scenarios.Parse(file, data)
+	return s, err
 }

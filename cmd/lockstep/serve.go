@@ -37,6 +37,9 @@ It only reads, answers nothing outside the directory, and speaks to this machine
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
+				return fmt.Errorf("%s is not a directory", args[0]) // and to open a pipe would be to wait for its other end
+			}
 			root, err := os.OpenRoot(args[0])
 			if err != nil {
 				return err

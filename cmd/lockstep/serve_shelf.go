@@ -19,6 +19,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 	"lockstep/sim"
 )
 
@@ -55,9 +56,6 @@ type book struct {
 func newShelf(root *os.Root, name string) *shelf {
 	return &shelf{root: root, name: name, pages: pages{}, known: map[string]volume{}}
 }
-
-// largestHistory is how many bytes a history may have to be judged for somebody who waits.
-const largestHistory = 64 << 20
 
 // media are the files that are served, and what they are served as. A history is text, so that a browser shows it.
 var media = map[string]string{
@@ -213,15 +211,16 @@ func (s *shelf) link(b book, name string) book {
 
 // judge reads a history and judges it.
 func (s *shelf) judge(file string) (*scenarios.Outcome, error) {
-	in, info, err := s.open(file)
+	in, _, err := s.open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	if info.Size() > largestHistory {
-		return nil, fmt.Errorf("it has %d MB; lockstep show takes such histories", info.Size()>>20)
+	data, err := io.ReadAll(files.Limit(in, path.Base(file), largestFile))
+	if err != nil {
+		return nil, err
 	}
-	h, err := sim.ReadHistory(io.LimitReader(in, largestHistory))
+	h, err := sim.ReadHistory(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("line %w", err)
 	}

@@ -43,7 +43,7 @@ func shelved(t *testing.T) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := writeArtifacts(dir, o, true); err != nil {
+			if err := writeArtifacts(t.Context(), dir, o, true); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"errors"
+	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 	"lockstep/sim"
 )
 
@@ -31,9 +30,9 @@ func newShow(k known) *cobra.Command {
 named. The file may also be a history (.jsonl) that lockstep run --out has written; it is judged
 again.
 
-With --html it writes one file, which needs nothing else, in which the run can be explored in a
-browser: play it, step from event to event, and see why it was violated. Two runs are put below
-each other on one time axis.`,
+With --html it writes one file instead, which needs nothing else, in which the run can be explored
+in a browser: play it, step from event to event, and see why it was violated. Two runs are put
+below each other on one time axis. With --svg and --png it writes a picture.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock
@@ -51,27 +50,30 @@ each other on one time axis.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			for flag, file := range map[string]string{"svg": svg, "png": png, "html": html} {
-				if err := makeRoom(flag, file); err != nil {
-					return err
-				}
+			if err := makeRoom(args, target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
+				return err
 			}
 			if lock != "" {
 				f.locks = []string{lock}
 			}
-			outcomes, err := f.showAll(c, args, options)
+			outcomes, err := f.showAll(c, args, options, svg+png+html != "")
 			if err != nil {
 				return err
 			}
 			o := outcomes[0]
 			line := reports.NewTimeline(o.History, o.Result)
 			page := func(w io.Writer) error { return reports.Page(w, pageRuns(outcomes)...) }
-			for file, write := range map[string]func(io.Writer) error{svg: line.WriteSVG, png: line.WritePNG, html: page} {
-				if file != "" {
-					if err := writeFile(file, write); err != nil {
-						return err
-					}
+			for _, f := range []struct {
+				name  string
+				write func(io.Writer) error
+			}{{svg, line.WriteSVG}, {png, line.WritePNG}, {html, page}} {
+				if f.name == "" {
+					continue
 				}
+				if err := writeFile(c.Context(), f.name, f.write); err != nil {
+					return err
+				}
+				fmt.Fprintf(c.OutOrStdout(), "written: %s\n", reports.Visible(f.name))
 			}
 			return exitStatus(slices.DeleteFunc(outcomes, func(o *scenarios.Outcome) bool { return o.Scenario == nil }))
 		},
@@ -80,14 +82,15 @@ each other on one time axis.`,
 	c.Flags().StringVar(&lock, "lock", "", "the first run of the lock or library `NAME`; SCENARIO/RUN is run with it")
 	c.Flags().BoolVarP(&options.Verbose, "verbose", "v", false, "also show waits, and when faults first had an effect")
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
-	c.Flags().StringVar(&svg, "svg", "", "draw the timeline into `FILE`, an SVG")
-	c.Flags().StringVar(&png, "png", "", "draw the timeline into `FILE`, a PNG")
-	c.Flags().StringVar(&html, "html", "", "write a page to explore the run, or two runs, into `FILE`")
+	c.Flags().Var((*fileValue)(&svg), "svg", "draw the timeline to `FILE` as SVG")
+	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")
+	c.Flags().Var((*fileValue)(&html), "html", "write a web page to `FILE`, in which to explore the run, or two runs")
 	return c
 }
 
-// showAll prints the story and the timeline of each run that is named. A run that never came to an end ends it all.
-func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.TextOptions) ([]*scenarios.Outcome, error) {
+// showAll prints the story and the timeline of each run that is named, or one line where these go into a file. A run that never came to
+// an end ends it all.
+func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.TextOptions, filed bool) ([]*scenarios.Outcome, error) {
 	w := c.OutOrStdout()
 	var outcomes []*scenarios.Outcome
 	for i, arg := range args {
@@ -95,21 +98,25 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 {
+		if i > 0 && !filed {
 			fmt.Fprintln(w)
 		}
-		if o.Scenario != nil {
+		if o.Scenario != nil && !filed {
 			printStory(w, o)
 		}
 		if o.Report != nil {
 			fmt.Fprintln(w, reports.VisibleLines(o.Report.String()))
 			return nil, status(exitUnknown)
 		}
+		outcomes = append(outcomes, o)
+		if filed {
+			fmt.Fprintln(w, wrap(reports.Headline(o.History, o.Result), reports.Width))
+			continue
+		}
 		options.Paint, options.Measurements = roles(w), o.Measurements
 		if err := reports.Text(w, o.History, o.Result, options); err != nil {
 			return nil, err
 		}
-		outcomes = append(outcomes, o)
 	}
 	return outcomes, nil
 }
@@ -121,7 +128,7 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error
 		if len(f.locks) > 0 {
 			return nil, fmt.Errorf("%s: a history is that of its lock; --lock goes with a scenario", arg)
 		}
-		h, err := readHistory(arg)
+		h, err := readHistory(c.Context(), arg)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +137,7 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	chosen, err := choose(f.known, []string{arg}, f.locks)
+	chosen, err := choose(c.Context(), f.known, []string{arg}, f.locks)
 	if err != nil {
 		return nil, err
 	}
@@ -185,35 +192,10 @@ func roles(w io.Writer) func(reports.Role, string) string {
 }
 
 // writeFile writes a file as a whole or not at all.
-func writeFile(name string, write func(io.Writer) error) error {
+func writeFile(ctx context.Context, name string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return err
 	}
-	return unwritten(name, scenarios.WriteFile(name, b.Bytes()))
-}
-
-// unwritten says of which file an error is: what is written has another name until it is whole.
-func unwritten(file string, err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return &fs.PathError{Op: "write", Path: file, Err: e.Err}
-	}
-	if e, ok := errors.AsType[*os.LinkError](err); ok {
-		return &fs.PathError{Op: "write", Path: file, Err: e.Err}
-	}
-	return err
-}
-
-// makeRoom makes the directory of a file that a flag names, if one does, before anything is run for it.
-func makeRoom(flag, file string) error {
-	if file == "" {
-		return nil
-	}
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return fmt.Errorf("--%s %s: that is a directory; name a file in it", flag, file)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
-	}
-	return nil
+	return files.Write(ctx, name, b.Bytes())
 }

@@ -89,7 +89,7 @@ func newTable() table.Writer {
 func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) {
 	var rows []table.Row
 	placed := slices.ContainsFunc(outcomes, func(o *scenarios.Outcome) bool { return o.Run.Lock != o.Run.Reference() })
-	header := table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "ok"}
+	header := table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "expected"}
 	if placed {
 		header = slices.Insert(header, 1, any("run of"))
 	}
@@ -102,6 +102,9 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 			mark = unclear("?")
 		} else if len(o.Unexpected()) > 0 || o.Result.Verdict != o.ExpectedVerdict() {
 			mark = bad("NO")
+			if o.Result.Verdict != o.ExpectedVerdict() {
+				mark = bad(fmt.Sprintf("NO: %s", o.ExpectedVerdict()))
+			}
 		} else {
 			asExpected++
 		}

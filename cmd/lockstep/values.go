@@ -1,6 +1,13 @@
 package main
 
-import "strconv"
+import (
+	"strconv"
+
+	"lockstep/sim"
+)
+
+// largestFile is the largest size, in bytes, of an input file that is not a scenario: a history, an earlier run --json, a map.
+const largestFile = 256 << 20
 
 // speedValue is the value of --speed. It is looked at where it is set: 0 is what it is if nobody says.
 type speedValue float64
@@ -33,3 +40,35 @@ func (v *seedValue) Set(s string) error {
 
 func (v *seedValue) String() string { return strconv.FormatUint(uint64(*v), 10) }
 func (*seedValue) Type() string     { return "seed" }
+
+// fileValue is the value of an option that names a file or a directory. An empty one is most often a variable of a shell that is
+// not set.
+type fileValue string
+
+func (v *fileValue) Set(s string) error {
+	if s == "" {
+		return strconv.ErrSyntax
+	}
+	*v = fileValue(s)
+	return nil
+}
+
+func (v *fileValue) String() string { return string(*v) }
+func (*fileValue) Type() string     { return "file" }
+
+// memoryValue is the value of --memory; 0 means the default.
+type memoryValue sim.Memory
+
+func (v *memoryValue) Set(s string) error {
+	m, err := sim.ParseMemory(s)
+	*v = memoryValue(m)
+	return err
+}
+
+func (v *memoryValue) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return sim.Memory(*v).String()
+}
+func (*memoryValue) Type() string { return "memory" }

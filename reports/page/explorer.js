@@ -2,6 +2,7 @@
 class Explorer {
   constructor(root, number) {
     this.root = root;
+    this.first = number === 1;
     root.classList.add("live"); // what needs the script is not there without it
     const find = (name) => root.querySelector(`:scope .${name}`);
     this.find = find;
@@ -40,6 +41,7 @@ class Explorer {
   // show shows some of the runs.
   show(runs) {
     this.runs = runs;
+    this.root.querySelectorAll(".drawn").forEach((picture, n) => (picture.hidden = !runs.includes(this.all[n])));
     for (const c of this.choices ?? []) c.button.setAttribute("aria-pressed", String(c.runs === runs));
     this.why.fill(runs);
     this.fillRows();
@@ -112,6 +114,29 @@ class Explorer {
       this.find("cursor").setAttribute("aria-valuetext", text);
     }
     this.now.show(cursor, this.runs);
+    if (!playing) this.address(cursor);
+  }
+
+  // address writes the event at the cursor into the address of the page, so that a copied link leads back to it. It waits until the
+  // cursor rests, since browsers allow only so many changes, and writes nothing before the reader has moved. Only the first figure of a
+  // page has links.
+  address({ run, event }) {
+    const link = `#${run.letter}${event}`;
+    if (link === this.addressed) return;
+    const moved = this.addressed !== undefined;
+    this.addressed = link;
+    clearTimeout(this.addressing);
+    if (moved && this.first) this.addressing = setTimeout(() => history.replaceState(null, "", link), 250);
+  }
+
+  // follow goes where a link leads: #A57 is the 58th event of the first run; #violation is the first violation.
+  follow(link) {
+    const [, letter, event] = /^#([A-Z])(\d+)$/.exec(link) ?? [];
+    const run = this.all.find((r) => r.letter === letter);
+    if (link === "#violation") this.act("violation");
+    if (!run?.events[event]) return;
+    if (!this.runs.includes(run)) this.show(this.all);
+    this.choose(run, Number(event));
   }
 
   // choose moves the cursor to an event, for the sake of a sentence if there is one.
@@ -287,12 +312,6 @@ class Explorer {
     const below = y + 18;
     tip.style.top = `${below + tip.offsetHeight > box.clientHeight && y - tip.offsetHeight - 12 > 0 ? y - tip.offsetHeight - 12 : below}px`;
   }
-
-  // print draws for paper: dark on white, and fine enough.
-  print(on) {
-    this.diagram.ratio = on ? 3 : undefined;
-    this.redraw();
-  }
 }
 
 const explorers = [...document.querySelectorAll("section.lockstep")].map((root, n) => {
@@ -314,19 +333,13 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
 setTheme(dark.matches ? "dark" : "light");
 
+// On paper the page is light.
 let screenTheme;
 window.addEventListener("beforeprint", () => {
   screenTheme = document.documentElement.dataset.theme;
   setTheme("light");
-  for (const e of explorers) e.print(true);
 });
-window.addEventListener("afterprint", () => {
-  for (const e of explorers) e.print(false);
-  setTheme(screenTheme ?? "light");
-});
+window.addEventListener("afterprint", () => setTheme(screenTheme ?? "light"));
 
-// A link may lead to an event: #A57 is the 58th of the first run; #violation is the first violation.
-const target = /^#([A-Z])(\d+)$/.exec(location.hash);
-const linked = target && explorers[0]?.all.find((r) => r.letter === target[1]);
-if (linked?.events[target[2]]) explorers[0].choose(linked, Number(target[2]));
-else if (location.hash === "#violation") explorers[0]?.act("violation");
+explorers[0]?.follow(location.hash);
+window.addEventListener("hashchange", () => explorers[0]?.follow(location.hash));

@@ -6,7 +6,7 @@ class Pen {
 
   // pen readies a canvas for a size in pixels of the page.
   pen(canvas, width, height) {
-    const ratio = this.ratio ?? window.devicePixelRatio ?? 1;
+    const ratio = window.devicePixelRatio ?? 1;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
@@ -105,7 +105,7 @@ class Pen {
   // colours apart. -1 is the hatch of a link that is cut.
   pattern(n) {
     if (this.patterns.has(n)) return this.patterns.get(n);
-    const ratio = this.ratio ?? window.devicePixelRatio ?? 1;
+    const ratio = window.devicePixelRatio ?? 1;
     const tile = document.createElement("canvas");
     tile.width = tile.height = Math.round(8 * ratio);
     const c = tile.getContext("2d");

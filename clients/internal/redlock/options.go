@@ -31,4 +31,6 @@ type Options struct {
 	ReleaseGranted bool
 	// Recreate has an extension set the key whatever became of it and of the lease.
 	Recreate bool
+	// Instants has keys end at an instant by the client's wall clock, instead of after a TTL.
+	Instants bool
 }

@@ -1,0 +1,40 @@
+package checker
+
+import "lockstep/sim"
+
+// unjudged returns why a property cannot be judged by a foreign history: it has no event of the kind that could break the property.
+// Lockstep records everything. In a history from elsewhere, either nothing happened or nothing was recorded.
+func unjudged(ix *index, p Property) string {
+	if !ix.Foreign {
+		return ""
+	}
+	resource := func(e sim.Event) bool {
+		return e.Kind == sim.State && ix.groups[e.Process] == "" && !ix.servers[e.Process]
+	}
+	switch p {
+	case LeaseExclusion, ExpiredOnReturn, Tokens:
+		if len(ix.leases) == 0 {
+			return "no acquire hands out a lease"
+		}
+	case ResourceExclusion:
+		if len(ix.leases) == 0 || !ix.some(func(_ int, e sim.Event) bool { return resource(e) && e.Lease != "" }) {
+			return "nothing reaches the resource under a lease"
+		}
+	case NoLostUpdate:
+		if !ix.some(func(_ int, e sim.Event) bool { return e.Op == sim.Increment || e.Op == sim.Update }) {
+			return "nobody increments or updates anything"
+		}
+	case OwnerOnly:
+		if len(ix.lives) == 0 {
+			return "no key of a lease is set on a node"
+		}
+	case FaultTolerance:
+		if ix.Meta.TTL <= 0 || len(ix.Meta.Nodes) == 0 {
+			return "the first line names no TTL, or no nodes"
+		}
+		if len(ix.asks()) == 0 {
+			return "nobody asks for the lock"
+		}
+	}
+	return "" // deadlock freedom says so by itself
+}

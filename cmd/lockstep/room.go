@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// target is a file that an option names to be written; no name if it is not given.
+type target struct{ flag, file string }
+
+// makeRoom makes the directories of the files that will be written, before anything is run. It refuses a directory, a file that another
+// option writes, and a file that is read.
+func makeRoom(read []string, all ...target) error {
+	for i, w := range all {
+		if w.file == "" {
+			continue
+		}
+		info, err := os.Stat(w.file)
+		if err == nil && info.IsDir() {
+			return fmt.Errorf("--%s %s: that is a directory; name a file in it", w.flag, w.file)
+		}
+		for _, other := range all[:i] {
+			if filepath.Clean(other.file) == filepath.Clean(w.file) || sameFile(other.file, info) {
+				return fmt.Errorf("--%s %s: --%s writes that file; name another", w.flag, w.file, other.flag)
+			}
+		}
+		for _, name := range read {
+			if file, _, _ := cutFile(name); file != "" && sameFile(file, info) {
+				return fmt.Errorf("--%s %s: that file is read; name another", w.flag, w.file)
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(w.file), 0o755); err != nil {
+			return fmt.Errorf("--%s: %w", w.flag, err)
+		}
+	}
+	return nil
+}
+
+// sameFile reports whether a name leads to a regular file; info is nil if there is none.
+func sameFile(name string, info os.FileInfo) bool {
+	if info == nil || !info.Mode().IsRegular() {
+		return false
+	}
+	other, err := os.Stat(name)
+	return err == nil && os.SameFile(other, info)
+}

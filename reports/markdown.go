@@ -1,0 +1,45 @@
+package reports
+
+import (
+	"regexp"
+	"strings"
+)
+
+// mostInCell is the most characters of a text from outside in a cell of a Markdown table.
+const mostInCell = 600
+
+var markdownSign = regexp.MustCompile("[\\\\`*_\\[\\]<>|&~$]")
+
+// markdown makes a text from outside fit for a page in Markdown, or for a cell of a table there: it is shown as it is, and none of
+// it is taken for markup, HTML or a link. What stands between backticks, as faults do, is code.
+func markdown(s string) string {
+	s = printable(s, mostInCell)
+	parts := strings.Split(s, "`")
+	if len(parts)%2 == 0 || strings.Contains(s, "``") { // they do not come in pairs
+		return markdownSign.ReplaceAllString(s, `\$0`)
+	}
+	for i, part := range parts {
+		if i%2 == 0 {
+			parts[i] = markdownSign.ReplaceAllString(part, `\$0`)
+		} else {
+			parts[i] = markdownCodeCell(part)
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+// markdownCode is a text from outside as code. What is in it cannot end it.
+func markdownCode(s string) string {
+	s = Visible(s)
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 { // one that the text begins or ends with would belong to the fence
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
+// markdownCodeCell is [markdownCode] for a cell of a table, which a bar would end even there.
+func markdownCodeCell(s string) string { return strings.ReplaceAll(markdownCode(s), "|", `\|`) }

@@ -1,0 +1,536 @@
+package scenarios
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/sim"
+)
+
+// What a violation is blamed on is held to replays without the faults that break the assumption: over the catalogue, and over pages
+// that are drawn at random.
+func TestBlameIsCounterfactual(t *testing.T) {
+	quietRedis()
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blamed := 0
+	hold := func(s *Scenario, name, text string) {
+		if heldToReplays(t, s, findLock(t, s.Runs[0].Lock), 1, name, text) {
+			blamed++
+		}
+	}
+	for _, s := range all {
+		for _, run := range s.Runs {
+			one := *s
+			one.Runs = []Section{run}
+			hold(&one, s.Name+"/"+run.ID(), "")
+		}
+	}
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds = 40
+	}
+	for _, shape := range []Shape{
+		{Lock: "single", Nodes: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3}, {Lock: "fenced", Nodes: 1, Resource: Fenced},
+		{Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "single", Nodes: 1, Resource: Counter},
+	} {
+		for seed := range seeds {
+			text := drawn(shape, seed)
+			s, err := Parse("drawn.txtar", []byte(text))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			hold(s, fmt.Sprintf("%s, seed %d", shape.Lock, seed), text)
+		}
+	}
+	t.Logf("%d runs with violations", blamed)
+}
+
+var blamedPlans = flag.Int("blamed-plans", 4, "how many plans that a random search finds are replayed without their faults, for each lock; 50: some hundreds")
+
+// The blame for what a random search finds is compared with replays as well.
+func TestBlameOfFindsIsCounterfactual(t *testing.T) {
+	quietRedis()
+	for _, shape := range []Shape{
+		{Lock: "single", Nodes: 1}, {Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3, Extend: true},
+		{Lock: "fenced", Nodes: 1, Resource: Fenced}, {Lock: "fenced", Nodes: 1}, {Lock: "watchdog", Nodes: 1}, {Lock: "getset", Nodes: 1},
+		{Lock: "redlock-half-quorum", Nodes: 3}, {Lock: "redlock-no-drift", Nodes: 3}, {Lock: "redlock-ttl-from-return", Nodes: 3},
+		{Lock: "redlock-recreating-extension", Nodes: 3, Extend: true},
+	} {
+		calm, build := calmOf(t, shape, shape.Lock)
+		x := &explorer{calm: calm, build: build, play: func(s *Scenario, run Section, build clients.New, seed uint64) *Outcome {
+			o, err := Simulate(s, run, build, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}}
+		y := (&errand{Survey: &survey{}}).run(t.Context(), calm, build, 1)
+		of := &errand{Kinds: Kinds(), Constants: y.Constants}
+		if shape.Nodes > 1 { // most other kinds do a quorum no harm, and walks would seldom find a violation
+			of.Kinds = []Kind{SlowLink, LateWrite, Pausing, Emptying, Drifting, Jumping}
+		}
+		found := 0
+		for seed := uint64(1); found < *blamedPlans && seed < 1000; seed++ {
+			walk(t.Context(), x, of, Portfolio, seed, func(trial Trial, _ []Perturbation, _ *Outcome) bool {
+				if trial.Class != Violating {
+					return true
+				}
+				s := calm.Perturbed(trial.Plan)
+				if heldToReplays(t, s, build, seed, fmt.Sprintf("%s, seed %d", shape.Lock, seed), s.String()) {
+					found++
+				}
+				return false
+			})
+		}
+		t.Logf("%s: %d plans", shape.Lock, found)
+	}
+}
+
+// heldToReplays plays a scenario that has one run, and returns whether a property is violated in it. It fails the test if the blame does
+// not agree with replays without the faults that break each assumption.
+func heldToReplays(t *testing.T, s *Scenario, build clients.New, seed uint64, name, text string) bool {
+	t.Helper()
+	run := s.Runs[0]
+	play := func(out []checker.Assumption, rival string) *Outcome {
+		r := run
+		if len(out) > 0 {
+			r = run.spared(s, out, rival)
+		}
+		o, err := Simulate(s, r, build, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	o := play(nil, "")
+	if len(o.Result.Violations) == 0 || o.Result.RanOn {
+		return false
+	}
+	for _, wrong := range misblamed(o, run.classes(s), play) {
+		t.Errorf("%s: %s\n%s", name, wrong, text)
+	}
+	return true
+}
+
+// A fault that makes no difference to anybody changes no verdict and no blame.
+func TestHarmlessFaultsChangeNothing(t *testing.T) {
+	quietRedis()
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for n, s := range all {
+		if s.Name == "token-collision" || testing.Short() && n%3 > 0 {
+			continue // in that one two clocks show the same microsecond, and any other time makes a difference
+		}
+		for _, run := range s.Runs {
+			o := simulated(t, s, run, 1)
+			want := fmt.Sprint(o.failing())
+			for _, f := range harmless(o) {
+				r := s.Resolve(run)
+				r.Lanes = addFault(r.Lanes, f)
+				tried++
+				if got := simulated(t, s, r, 1); fmt.Sprint(got.failing()) != want {
+					t.Errorf("%s with %q: %v, want %v", o.Name(), f, got.failing(), want)
+				}
+			}
+		}
+	}
+	t.Logf("%d runs", tried)
+}
+
+// harmless lists faults that make no difference in a run: clocks that are a little wrong, pauses that a sleep covers, crashes of
+// clients that have ended, and a late reply to the last thing that a client does, its release.
+func harmless(o *Outcome) []Step {
+	var faults []Step
+	for _, p := range slices.Concat(o.Run.clients(), o.Run.NodeNames()) {
+		suffers := func(verb string) bool {
+			return slices.ContainsFunc(o.Run.lane(Nemesis), func(s Step) bool { f := faultOf(s); return f != nil && f.Verb() == verb && f.Target() == p })
+		}
+		if !suffers("drift") { // another drift would take the place of that one
+			faults = append(faults, AtStart{sim.Drift{Process: p, PPM: 1}}, AtStart{sim.Drift{Process: p, PPM: -1}})
+		}
+		if !suffers("slew") { // a jump would end that one
+			faults = append(faults, At{time.Second, sim.Jump{Process: p, By: time.Millisecond}}, At{time.Second, sim.Jump{Process: p, By: -time.Millisecond}})
+		}
+	}
+	done := map[string]sim.Event{} // the last outcome of each client
+	releases := map[string]int{}
+	for _, e := range o.History.Events {
+		if e.Kind == sim.Invoke && e.Op == sim.Release {
+			releases[e.Process]++
+		}
+		switch {
+		case e.Kind == sim.Invoke && e.Slept >= time.Second && e.NotBefore == 0 && e.At-done[e.Process].At < e.Slept+time.Millisecond && e.Op != sim.Acquire:
+			faults = append(faults, At{done[e.Process].At + e.Slept/4, sim.Pause{Process: e.Process, For: e.Slept / 2}})
+		case e.Kind == sim.Info && e.Op == sim.Exit && slices.Contains(o.Run.clients(), e.Process):
+			faults = append(faults, At{e.At + time.Millisecond, sim.Crash{Process: e.Process}})
+			if done[e.Process].Op == sim.Release && releases[e.Process] == 1 { // its reply is the last message, and nothing comes after it
+				faults = append(faults, AtStart{sim.Chosen{Reply: true, What: sim.Release, Link: sim.Link{From: "n1", To: e.Process}, Action: sim.DelayMessage, By: 2 * time.Millisecond}})
+			}
+		case e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info:
+			done[e.Process] = e
+		}
+	}
+	return faults
+}
+
+// addFault adds a step of the nemesis.
+func addFault(lanes []Lane, f Step) []Lane {
+	lanes = slices.Clone(lanes)
+	if i := slices.IndexFunc(lanes, func(l Lane) bool { return l.Process == Nemesis }); i >= 0 {
+		lanes[i].Steps = append(slices.Clone(lanes[i].Steps), f)
+		return lanes
+	}
+	return append(lanes, Lane{Process: Nemesis, Steps: []Step{f}})
+}
+
+// classOf says which assumption a fault breaks, or helps to; empty if none: that clients crash is nothing that locks may rule out.
+func classOf(r Section, f sim.Fault) checker.Assumption {
+	client := slices.Contains(r.clients(), f.Target())
+	switch f.(type) {
+	case sim.Pause, sim.Resume:
+		if client {
+			return checker.BoundedPause
+		}
+		return checker.BoundedDelay
+	case sim.Jump, sim.Drift, sim.Slew:
+		return checker.BoundedClockError
+	case sim.Crash, sim.Stop, sim.Restart, sim.Promote, sim.Follow:
+		if client {
+			return ""
+		}
+		return checker.DurableNodes
+	}
+	return checker.BoundedDelay
+}
+
+// rivals says whether a fault only decides when a rival asks for the lock: a pause of its, or a delay of its messages.
+func rivals(f sim.Fault, rival string) bool {
+	switch f := f.(type) {
+	case sim.Pause, sim.Resume:
+		return f.Target() == rival
+	case sim.Cut:
+		return f.Link.From == rival || f.Link.To == rival
+	case sim.Hold:
+		return f.Link.From == rival || f.Link.To == rival
+	case sim.ReleaseLink:
+		return f.Link.From == rival || f.Link.To == rival
+	case sim.Delay:
+		return f.Link.From == rival || f.Link.To == rival
+	case sim.Reset:
+		return f.Link.From == rival || f.Link.To == rival
+	case sim.Heal:
+		return rival != ""
+	case sim.Chosen:
+		return f.Link.From == rival || f.Link.To == rival
+	}
+	return false
+}
+
+// spared returns a run without the faults that break some assumptions, but for those of a rival.
+func (r Section) spared(s *Scenario, out []checker.Assumption, rival string) Section {
+	r = s.Resolve(r)
+	var lanes []Lane
+	for _, lane := range r.Lanes {
+		lane.Steps = slices.DeleteFunc(slices.Clone(lane.Steps), func(step Step) bool {
+			if _, pauses := once(step).(Pause); pauses {
+				return slices.Contains(out, checker.BoundedPause) && lane.Process != rival
+			}
+			f := faultOf(step)
+			return f != nil && !rivals(f, rival) && slices.Contains(out, classOf(r, f))
+		})
+		lanes = append(lanes, lane)
+	}
+	r.Lanes = lanes
+	return r
+}
+
+// classes lists the assumptions that faults of a run break.
+func (r Section) classes(s *Scenario) []checker.Assumption {
+	r = s.Resolve(r)
+	var all []checker.Assumption
+	add := func(a checker.Assumption) {
+		if a != "" && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	for _, lane := range r.Lanes {
+		for _, step := range lane.Steps {
+			if _, pauses := step.(Pause); pauses {
+				add(checker.BoundedPause)
+			}
+			if f := faultOf(step); f != nil {
+				add(classOf(r, f))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// subject tells violations of a run apart so that one can be found again in another run: which write it was, or which word.
+func subject(v checker.Violation) string {
+	switch v.Property {
+	case checker.ResourceExclusion:
+		did, _, _ := strings.Cut(v.What, " under ")
+		words := strings.Fields(did)
+		return words[0] + " wrote " + words[len(words)-1] // an update writes its word after what was there
+	case checker.NoLostUpdate:
+		did, _, _ := strings.Cut(v.What, " at ")
+		if strings.HasPrefix(did, "the update") {
+			return did
+		}
+	}
+	return string(v.Property)
+}
+
+// violates says whether a run violates a property.
+func violates(o *Outcome, p checker.Property) bool { return o.Result.Status(p) == checker.Violated }
+
+// has says whether a run has the same violation as another.
+func has(o *Outcome, like checker.Violation) bool {
+	return slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Property == like.Property && subject(v) == subject(like) })
+}
+
+var granted = regexp.MustCompile(`after (\w+) was granted`)
+
+// rivalsIn names those who may be the rival in a violation.
+func rivalsIn(v checker.Violation) []string {
+	switch v.Property {
+	case checker.ResourceExclusion:
+		return granted.FindStringSubmatch(v.What)[1:]
+	case checker.LeaseExclusion:
+		return strings.Fields(v.What)[:1]
+	case checker.NoLostUpdate:
+		return []string{"c1", "c2", "c3"}
+	}
+	return []string{""}
+}
+
+// wouldStand lists, for locks that lack a safeguard, the assumptions without which lease exclusion would still hold if they had it.
+var wouldStand = map[string][]checker.Assumption{
+	// Half of the nodes are enough for it, so one slow link or one lost key lets in a second holder.
+	"redlock-half-quorum": {checker.BoundedDelay, checker.BoundedPause, checker.DurableNodes},
+	// It counts the TTL from the last reply, so a lease outlives its keys by as long as the replies took.
+	"redlock-ttl-from-return": {checker.BoundedDelay, checker.BoundedPause},
+}
+
+// misblamed lists the violations of a run that are blamed on what they should not be, by what comes of the run without the faults of
+// each selection of the assumptions that it breaks; the rival's own pauses and delays stay. See docs/adr/0020-blame-is-counterfactual.md.
+func misblamed(o *Outcome, classes []checker.Assumption, play func([]checker.Assumption, string) *Outcome) []string {
+	runs := map[string][]*Outcome{}
+	without := func(rival string) []*Outcome {
+		if runs[rival] != nil {
+			return runs[rival]
+		}
+		for mask := range 1 << len(classes) {
+			var out []checker.Assumption
+			for i, c := range classes {
+				if mask&(1<<i) != 0 {
+					out = append(out, c)
+				}
+			}
+			runs[rival] = append(runs[rival], o)
+			if mask > 0 {
+				runs[rival][mask] = play(out, rival)
+			}
+		}
+		return runs[rival]
+	}
+	var bad []string
+	for _, v := range o.Result.Violations {
+		switch v.Property {
+		case checker.OwnerOnly, checker.FaultTolerance, checker.DeadlockFreedom:
+			continue
+		}
+		fits := false
+		var but []string
+		for _, rival := range rivalsIn(v) {
+			runs := without(rival)
+			for mask, r := range runs {
+				if mask > 0 && has(r, v) {
+					var out []string
+					for i, c := range classes {
+						if mask&(1<<i) != 0 {
+							out = append(out, strings.TrimPrefix(string(c), "bounded "))
+						}
+					}
+					but = append(but, strings.Join(out, "+"))
+				}
+			}
+			if v.Assumption == checker.None {
+				// Two clients held the lock at once because it lacks a safeguard, even if it took such a fault to show it.
+				var stands int
+				for i, c := range classes {
+					if slices.Contains(wouldStand[o.Run.Lock], c) {
+						stands |= 1 << i
+					}
+				}
+				rest := runs[(len(runs)-1)&^stands]
+				fits = fits || slices.Contains(o.failing(), Failing{checker.LeaseExclusion, checker.None}) && has(rest, v)
+				fits = fits || has(runs[len(runs)-1], v) || violates(o, checker.OwnerOnly) || has(without("")[len(runs)-1], v)
+			} else if i := slices.Index(classes, v.Assumption); i >= 0 {
+				for mask := range runs {
+					if mask&(1<<i) == 0 && has(runs[mask], v) && !has(runs[mask|1<<i], v) {
+						fits = true
+					}
+				}
+			}
+		}
+		if !fits {
+			bad = append(bad, fmt.Sprintf("%s blamed %s of %v, still without %v", subject(v), v.Assumption, classes, but))
+		}
+	}
+	return bad
+}
+
+// drawn is a page in which anything may go wrong, by a seed.
+func drawn(shape Shape, seed uint64) string {
+	lock, nodes, replicas, resource := shape.Lock, shape.Nodes, shape.Replicas, shape.Resource
+	r := rand.New(rand.NewPCG(seed, 7))
+	var b strings.Builder
+	d := func(least, most int) string { return fmt.Sprintf("%dms", least+r.IntN(most-least)) }
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# Drawn.\n")
+	for c := 1; c <= 2; c++ {
+		line("client c%d", c)
+		line("  until %s", d(1, 6000))
+		if r.IntN(4) == 0 {
+			line("  acquire")
+		} else {
+			line("  acquire within %s", d(1000, 30000))
+		}
+		for n := range 1 + r.IntN(3) {
+			if r.IntN(4) == 0 {
+				line("  pause %s", d(100, 14000))
+			}
+			if r.IntN(3) > 0 {
+				line("  sleep %s", d(100, 14000))
+			}
+			switch k := r.IntN(6); {
+			case k == 0 && lock == "redlock-extend":
+				line("  extend")
+			case k == 1 && resource != Counter:
+				line("  read")
+				line("  update U%d%d", c, n)
+			case resource == Counter:
+				line("  increment")
+			default:
+				line("  write W%d%d", c, n)
+			}
+		}
+		if r.IntN(2) == 0 {
+			line("  release")
+		}
+	}
+	line("nemesis")
+	for range 1 + r.IntN(3) {
+		c := fmt.Sprintf("c%d", 1+r.IntN(2))
+		n := fmt.Sprintf("n%d", 1+r.IntN(nodes))
+		any := c
+		if r.IntN(2) == 0 {
+			any = n
+		}
+		at := d(1, 20000)
+		switch r.IntN(11) {
+		case 0, 1:
+			line("  at %s pause %s %s", at, any, d(1, 14000))
+		case 2:
+			line("  drift %s %+dppm", any, []int{1, -1, 5000, -5000, 100000, -100000, 300000, -300000}[r.IntN(8)])
+		case 3:
+			line("  at %s jump %s %s", at, any, []string{"+1ms", "-1ms", "+2s", "-2s", "+12s", "-12s"}[r.IntN(6)])
+		case 4:
+			line("  at %s slew %s %s over %s", at, any, []string{"+2s", "-2s"}[r.IntN(2)], d(5000, 10000))
+		case 5:
+			line("  at %s cut %s-%s", at, c, n)
+			line("  at %s heal", d(1, 30000))
+		case 6:
+			line("  delay %s-%s %s", c, []string{n, "resource"}[r.IntN(2)], d(1, 3000))
+		case 7:
+			line("  on %s %s delay %s", []string{"request write", "request acquire"}[r.IntN(2)], c+"->"+[]string{n, "resource"}[r.IntN(2)], d(1, 14000))
+		case 8, 9:
+			line("  at %s crash %s", at, n)
+			line("  when n1 sets c%d +%s restart %s%s", 1+r.IntN(2), d(1, 9000), n, []string{"", " empty"}[r.IntN(2)])
+		case 10:
+			if replicas > 0 {
+				line("  at %s cut n1-r1", d(1, 5000))
+				line("  at %s promote r1", at)
+			} else {
+				line("  at %s pause resource %s", at, d(1, 14000))
+			}
+		}
+	}
+	rep := ""
+	if replicas > 0 {
+		rep = fmt.Sprintf(" replicas=%d", replicas)
+	}
+	if resource != "" {
+		rep += " resource=" + resource
+	}
+	line("\n-- %s nodes=%d%s --", lock, nodes, rep)
+	return b.String()
+}
+
+// What was once blamed on a fault nearby, or on the lock, is blamed on what it came from.
+func TestBlamed(t *testing.T) {
+	quietRedis()
+	pause := "client c1\n  acquire\n  sleep 14s\n  write A\nclient c2\n  until 10500ms\n  acquire within 10s\nnemesis\n  at 5s pause c1 %s\n"
+	for _, test := range []struct {
+		name, page, run string
+		want            []checker.Assumption
+	}{
+		{"work too long, and a pause inside a sleep that outlasts it", fmt.Sprintf(pause, "10s"), "single nodes=1", []checker.Assumption{checker.None}},
+		{"work too long, and a pause that a sleep covers", fmt.Sprintf(pause, "2s"), "single nodes=1", []checker.Assumption{checker.None}},
+		{"work too long after an extension in time", "client c1\n  acquire\n  pause 8s\n  extend\n  sleep 12s\n  write A\nclient c2\n  until 1s\n  acquire within 25s\n",
+			"redlock-extend nodes=3", []checker.Assumption{checker.None}},
+		{"the resource lost the counter", "client c1\n  increment\n  increment\nclient c2\n  until 2s\n  increment\nnemesis\n  at 1s crash resource\n  at 1500ms restart resource empty\n",
+			"single nodes=1 resource=counter", []checker.Assumption{checker.DurableNodes}},
+		{"told that the lease is lost", "client c1\n  acquire\n  sleep 2s\n  write A\nclient c2\n  until 1s\n  acquire\nnemesis\n  when n1 sets c1 #3 crash n1\n  when n1 sets c1 #3 +50ms restart n1 empty\n",
+			"rueidislock nodes=1", []checker.Assumption{checker.DurableNodes}},
+	} {
+		s, err := Parse("page.txtar", []byte("# A page.\n\n"+test.page+"\n-- "+test.run+" --\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := simulated(t, s, s.Runs[0], 1)
+		var got []checker.Assumption
+		for _, f := range o.failing() {
+			got = append(got, f.Assumption)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: blamed on %v, want %v\n%s", test.name, got, test.want, o.Timeline())
+		}
+	}
+}
+
+// A lock on one node is not at fault for a link to it that is slow: nothing stands in for the node.
+func TestSlowLinkToTheOnlyNode(t *testing.T) {
+	quietRedis()
+	s, err := Parse("page.txtar", []byte("# A page.\n\nclient c1\n  acquire\nnemesis\n  delay c1-n1 2s\n\n-- fenced nodes=1 --\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := simulated(t, s, s.Runs[0], 1)
+	for _, v := range o.Result.Violations {
+		story := checker.Explain(o.History, v)
+		if last := story[len(story)-1].Text; last != "The lock lives on one node, and nothing stands in for it." {
+			t.Errorf("%s: %s", v.Property, last)
+		}
+	}
+	if len(o.Result.Violations) == 0 {
+		t.Error("nothing is violated")
+	}
+}

@@ -1,0 +1,194 @@
+// Package files reads and writes the files that users name. Such a name may be a link, a pipe that nobody writes to, or a device without
+// an end. All files that users name are read and written here.
+package files
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Read returns the contents of a file, which may have at most the given number of bytes. It gives up when ctx ends, even where it
+// waits for somebody to open the other end of a pipe.
+func Read(ctx context.Context, name string, most int64) ([]byte, error) {
+	var data []byte
+	var err error
+	done := make(chan struct{})
+	go func() { // a read that blocks cannot be interrupted, but nobody has to wait for it
+		defer close(done)
+		var f *os.File
+		if f, err = os.Open(name); err == nil {
+			defer f.Close()
+			if info, e := f.Stat(); e == nil && info.Size() > most {
+				err = tooLarge(name, most)
+				return
+			}
+			data, err = io.ReadAll(Limit(f, name, most))
+		}
+	}()
+	select {
+	case <-done:
+		return data, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Limit returns a reader that fails after the given number of bytes. The name is for the error.
+func Limit(r io.Reader, name string, most int64) io.Reader {
+	return &limited{r: r, name: name, most: most, left: most}
+}
+
+type limited struct {
+	r          io.Reader
+	name       string
+	most, left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
+	if int64(n) > l.left {
+		return int(l.left), tooLarge(l.name, l.most)
+	}
+	l.left -= int64(n)
+	return n, err
+}
+
+func tooLarge(name string, most int64) error {
+	return fmt.Errorf("%s: the file must have at most %d MB", name, most>>20)
+}
+
+// Write gives a file its contents, or new ones. Links are followed. A regular file is replaced as a whole: whoever reads it
+// meanwhile gets the old contents or the new ones, and if it cannot be written, it stays as it was. To a pipe, a terminal or a
+// device the contents are written; when ctx ends meanwhile, that is given up.
+func Write(ctx context.Context, name string, data []byte) error {
+	err := write(ctx, name, data)
+	if e, ok := errors.AsType[*fs.PathError](err); ok { // which may be about the temporary file
+		return &fs.PathError{Op: "write", Path: name, Err: e.Err}
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return &fs.PathError{Op: "write", Path: name, Err: e.Err}
+	}
+	return err
+}
+
+func write(ctx context.Context, name string, data []byte) error {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return replace(name, data, nil)
+	}
+	if err != nil {
+		return err
+	}
+	for _, open := range []*os.File{os.Stdout, os.Stderr} { // replacing those would cut off what else is printed there
+		if there, err := open.Stat(); err == nil && os.SameFile(info, there) {
+			return through(ctx, open, data)
+		}
+	}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return replace(name, data, info)
+	case mode.IsDir():
+		return &fs.PathError{Path: name, Err: errors.New("is a directory")}
+	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
+		return &fs.PathError{Path: name, Err: errors.New("is a block device, and is not overwritten")}
+	}
+	return interruptible(ctx, func() error {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0) // waits until somebody reads, if it is a pipe
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Close())
+	})
+}
+
+// through writes to a file that is open.
+func through(ctx context.Context, f *os.File, data []byte) error {
+	return interruptible(ctx, func() error {
+		_, err := f.Write(data)
+		return err
+	})
+}
+
+// patience is how long a write may still take once it is to end: what is written at the end of an interrupted program should get
+// to those who are reading already.
+const patience = time.Second
+
+// interruptible does something that may block, and waits for it until ctx ends, but not much longer.
+func interruptible(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return ctx.Err()
+	}
+}
+
+// replace writes a regular file; old is what is there, and nil if nothing is.
+func replace(name string, data []byte, old fs.FileInfo) error {
+	name, err := follow(name)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if old != nil {
+		mode = old.Mode().Perm()
+	}
+	dir, _ := filepath.Split(name) // not filepath.Dir: x/.. is not the current directory where x is a link
+	tmp, err := os.OpenFile(dir+".lockstep-"+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // fails once it has its name
+	_, err = tmp.Write(data)
+	if old != nil { // the umask is for new files
+		err = errors.Join(err, tmp.Chmod(mode))
+	}
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}
+
+// mostLinks is how many links may lead to a file, one to the next; Linux follows as many.
+const mostLinks = 40
+
+// follow finds the name of the file that a name leads to, which need not exist.
+func follow(name string) (string, error) {
+	for range mostLinks {
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		to, err := os.Readlink(name)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			dir, _ := filepath.Split(name)
+			to = dir + to
+		}
+		name = to
+	}
+	return "", &fs.PathError{Path: name, Err: errors.New("too many links")}
+}

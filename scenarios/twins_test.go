@@ -1,0 +1,210 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	lacking "lockstep/clients/broken"
+	"lockstep/clients/libraries"
+)
+
+// A twin is what would have made a SAFE run UNSAFE: a lock that lacks something, in the same story, or a greater fault, in another
+// run of the page or in a line of the nemesis that is added. Without one, that a run is SAFE may only mean that nothing could go
+// wrong in it. Where the twin has another lock and one more fault, the proper lock is SAFE under that fault as well.
+type twin struct {
+	run   string // SCENARIO/RUN, which is expected to be SAFE
+	with  string // the lock in its place; with +plain on the plain resource; with a slash before it, another run of the page
+	fault string // one more line of the nemesis, if any
+}
+
+var twins = []twin{
+	{"born-expired/redlock", "redlock-no-elapsed-check", ""},
+	{"client-clock-drift/redlock/within", "redlock-no-drift", ""},
+	{"client-clock-jump/redlock", "redlock-wall", ""},
+	{"clock-drift/redlock/below", "redlock-no-drift", ""},
+	{"clock-jump-back/redlock/only-reachable", "redlock-no-timeout", ""},
+	{"clock-jump-back/redlock", "redlock-all-nodes", ""},
+	{"clock-offset/single", "nolock", ""},
+	{"clock-offset/fenced", "nolock", ""},
+	{"clock-offset/redlock", "redlock-instants", "jump n4 +60s"},
+	{"clock-step-vs-slew/redlock/slew", "redlock-no-drift", ""},
+	{"crash-before-expire/single", "setnx-expire", ""},
+	{"crash-no-ttl/single", "setnx", ""},
+	{"crash-restart-5/redlock/durable", "redlock-half-quorum", ""},
+	{"crash-restart-aof/redlock/everysec-kill", "/redlock/everysec-power", ""},
+	{"crash-restart-aof/redlock/always-kill", "/redlock/slow-kill", ""},
+	{"crash-restart-aof/redlock/always-power", "/redlock/lying-power", ""},
+	{"crash-restart-aof/redlock/rdb-stop", "/redlock/rdb-kill", ""},
+	{"crash-with-write-in-flight/fenced", "fenced-per-client", ""},
+	{"delay-to-lock-server/redlock", "redlock-no-clock", ""},
+	{"delay-to-lock-server/redlock/replies", "redlock-no-clock", ""},
+	{"delay-to-resource/fenced", "fenced-per-client", ""},
+	{"delayed-restart/redlock", "/redlock/too-short", ""},
+	{"expiry-herd/single", "getset", ""},
+	{"extend/redlock-extend", "redlock-no-drift", ""},
+	{"extend-late/redlock-extend", "redlock-recreating-extension", ""},
+	{"extend-minority/redlock-extend", "redlock-minority-extends", ""},
+	{"extend-minority/redlock-extend/checked", "redlock-minority-extends", ""},
+	{"failover-lag/single/replicated", "/single", ""},
+	{"failover-lag/single-wait", "single-wait-elsewhere", ""},
+	{"fence-or-check-and-set/fenced/written-first", "/fenced/read-first", ""},
+	{"fence-or-check-and-set/redlock/read-first", "/redlock/written-first", ""},
+	{"fence-zombie-first/fenced/write-at-once", "/fenced", ""},
+	{"fixed-value/single", "fixed", ""},
+	{"hung-node-of-three/redlock", "redlock-no-timeout", ""},
+	{"hung-node-of-three/redlock/short", "redlock-no-timeout", ""},
+	{"hung-node-of-three/redsync", "/redsync/short", ""},
+	{"hung-node-of-three/redsync-fail-fast/short", "/redsync/short", ""},
+	{"hung-node-of-three/redsync-timeout/short", "/redsync/short", ""},
+	{"leap-second/redlock-wall/smear", "/redlock-wall/step", ""},
+	{"leap-second/redlock/step", "redlock-wall", ""},
+	{"lost-update/watch", "/nolock", ""},
+	{"lost-update/watch/many", "nolock", ""},
+	{"lost-update/watch-retry", "/nolock", ""},
+	{"lost-update/watch-retry/many", "nolock", ""},
+	{"lost-update/single", "/nolock", ""},
+	{"lost-update/single/many", "/nolock/many", ""},
+	{"partition-no-ttl/single", "setnx", ""},
+	{"pause-fenced/fenced", "fenced-per-client", ""},
+	{"pause-in-acquire/redlock", "redlock-no-elapsed-check", ""},
+	{"pause-in-acquire/redlock-sequential", "redlock-no-clock", ""},
+	{"read-modify-write/fenced", "fenced-per-client", ""},
+	{"redlock-contended/redlock/staggered", "redlock-fixed-delay", ""},
+	{"redlock-contended/redlock/even-split", "redlock-half-quorum", ""},
+	{"redlock-hung-node/redlock", "redlock-no-timeout", ""},
+	{"redlock-hung-node/redlock-sequential", "redlock-no-timeout", ""},
+	{"redlock-partition-halves/redlock", "redlock-reachable-quorum", ""},
+	{"redlock-reply-lost/redlock", "redlock-release-granted", ""},
+	{"redlock-reply-lost/redlock-sequential", "redlock-release-granted", ""},
+	{"redlock-slow-acquire/redlock/replies", "redlock-ttl-from-return", ""},
+	{"redlock-slow-acquire/redlock-sequential", "redlock-no-clock", ""},
+	{"release-cancelled/single/own-context", "/single", ""},
+	{"release-race/single", "/getdel", ""},
+	{"release-race/single-delex", "/getdel", ""},
+	{"retried-release/single", "single-uncompared-retries", heldLonger},
+	{"retried-release/single-retries", "single-uncompared-retries", heldLonger},
+	{"retried-release/redsync", "single-uncompared-retries", heldLonger},
+	{"retried-release/redsync-no-retries", "single-uncompared-retries", heldLonger},
+	{"retried-release/redislock", "single-uncompared-retries", heldLonger},
+	{"retried-release/redislock-no-retries", "single-uncompared-retries", heldLonger},
+	{"retried-set/redlock", "/single", ""},
+	{"retried-set/redsync", "redlock-release-granted", ""},
+	{"retried-set/redsync-no-retries", "redlock-release-granted", ""},
+	{"retried-set/redislock", "redlock-release-granted", ""},
+	{"single-node-down/redlock", "/single", ""},
+	{"split-brain/single/later", "/single", ""},
+	{"token-check-and-set/redlock/update", "fixed", ""},
+	{"token-collision/single", "single-usec", ""},
+	{"token-in-name/fenced", "fixed+plain", ""},
+	{"ttl-too-short/fenced", "fenced-per-client", ""},
+	{"ttl-too-short/watchdog", "/single", ""},
+	{"wait-other-connection/single-wait", "single-wait-elsewhere", ""},
+	{"watchdog-crash/watchdog", "watchdog", "at 11500ms jump n1 +20s"},
+}
+
+// heldLonger has the next holder of a lock hold it when a release is repeated.
+const heldLonger = "when c2 acquired pause c2 200ms"
+
+// Why a SAFE run has no twin.
+const (
+	onlyTokens = "only fenced-per-client fails, whose tokens are wrong in any story"
+)
+
+// twinless are the exceptions.
+var twinless = map[string]string{
+	"delayed-restart-majority/redlock":     onlyTokens,
+	"held-quietly/watchdog":                "one client holds the lock, nobody else wants it, and the page only counts what renewing costs",
+	"holder-cut-off/single":                onlyTokens,
+	"holder-cut-off/watchdog":              onlyTokens,
+	"redlock-calm/redlock":                 onlyTokens,
+	"redlock-calm/redlock-sequential":      onlyTokens,
+	"redlock-contended/redlock":            onlyTokens,
+	"redlock-contended/redlock-sequential": onlyTokens,
+	"redlock-majority-down/redlock":        "only setnx fails, whose keys stay in any story in which a client is not answered",
+	"redlock-minority-down/redlock":        onlyTokens,
+	"retried-release/redlock":              onlyTokens,
+	"slow-link/single":                     "only locks fail that wait for a replica, of which there is none",
+	"ttl-too-long/redlock":                 onlyTokens,
+	"ttl-too-long/single":                  onlyTokens,
+}
+
+// Each SAFE run of the catalogue has a twin that is UNSAFE, or is among the exceptions.
+func TestSafeRunsHaveTwins(t *testing.T) {
+	quietRedis()
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]twin{}
+	for _, w := range twins {
+		left[w.run] = w
+	}
+	locks := slices.Concat(lacking.Locks(), lacking.Twins(), clients.Locks())
+	for _, s := range all {
+		for _, r := range s.Runs {
+			name := s.Name + "/" + r.ID()
+			if l, err := libraries.Find(r.Lock); err == nil && l.Restless || (&Outcome{Run: r}).ExpectedVerdict() != checker.Safe {
+				continue
+			}
+			with, ok := left[name]
+			delete(left, name)
+			if !ok {
+				if twinless[name] == "" {
+					t.Errorf("%s is SAFE: what would make it UNSAFE?", name)
+				}
+				continue
+			}
+			o := with.play(t, s, r, locks)
+			if with.fault != "" && with.with != r.Lock {
+				proper := with
+				proper.with = r.Lock
+				if o := proper.play(t, s, r, locks); o.Result.Verdict != checker.Safe {
+					t.Errorf("%s with %q is %s", name, with.fault, o.Result.Verdict)
+				}
+			}
+			if o.Result.Verdict != checker.Unsafe {
+				t.Errorf("%s: its twin %s %s is %s: %s", name, with.with, with.fault, o.Result.Verdict, strings.Join(o.Result.Unmet, "; "))
+			}
+		}
+	}
+	for name := range left {
+		t.Errorf("%s is no SAFE run of the catalogue", name)
+	}
+	t.Logf("%d twins, %d exceptions", len(twins), len(twinless))
+}
+
+// play plays the twin of a run.
+func (w twin) play(t *testing.T, s *Scenario, r Section, locks []clients.Lock) *Outcome {
+	t.Helper()
+	if id, other := strings.CutPrefix(w.with, "/"); other {
+		q, err := s.FindRun(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return simulated(t, s, q, max(q.Seed, 1))
+	}
+	lock, plain := strings.CutSuffix(w.with, "+plain")
+	build, err := clients.FindIn(locks, lock)
+	if err != nil {
+		build = findLock(t, lock)
+	}
+	q := s.Resolve(r).With(lock)
+	if plain {
+		q.Resource = Plain
+	}
+	if w.fault != "" {
+		step, err := parseStep(Nemesis, w.fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Lanes = addFault(q.Lanes, step)
+	}
+	o, err := Simulate(s, q, build, max(r.Seed, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}

@@ -1,0 +1,222 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Memory is a number of bytes: the limit of what a job may use.
+type Memory int64
+
+// Units of memory.
+const (
+	MB Memory = 1e6
+	GB Memory = 1e9
+)
+
+const (
+	defaultMemory = 2 * GB
+	// LeastMemory is the smallest limit that makes sense: a worker needs about half of it for itself.
+	LeastMemory = 100 * MB
+)
+
+func (m Memory) String() string {
+	if m >= GB {
+		return fmt.Sprintf("%.3g GB", float64(m)/float64(GB))
+	}
+	return fmt.Sprintf("%.3g MB", float64(m)/float64(MB))
+}
+
+// ParseMemory reads what String writes, with or without the space: 2GB, 500 MB.
+func ParseMemory(s string) (Memory, error) {
+	for unit, bytes := range map[string]Memory{"GB": GB, "MB": MB} {
+		number, ok := strings.CutSuffix(strings.ToUpper(strings.TrimSpace(s)), unit)
+		if !ok {
+			continue
+		}
+		var n float64
+		var rest string
+		if got, _ := fmt.Sscanf(number+" .", "%g %s", &n, &rest); got == 2 && rest == "." && n > 0 && n*float64(bytes) < math.MaxInt64 {
+			return Memory(n * float64(bytes)), nil
+		}
+	}
+	return 0, fmt.Errorf("%q must be an amount of memory such as 2GB or 500MB", s)
+}
+
+// granted is the limit of the job that this process does, if it is a worker: it gives no more to workers of its own.
+var granted atomic.Int64
+
+// memoryLimit is what a supervisor grants a job.
+func (s *Supervisor) memoryLimit() Memory {
+	return cmp.Or(s.Memory, Memory(granted.Load()), defaultMemory)
+}
+
+// A worker checks its own memory every 50 ms, and ends with a report if it uses too much. This works only while the Go runtime gets to
+// run the goroutine that checks, and covers only memory that the runtime knows. So on Linux the supervisor also checks, from the
+// outside, the worker and all processes that it has started. It allows a little more, because the worker's own report can say more
+// about what used the memory.
+const (
+	weighEvery = 100 * time.Millisecond
+	leastSlack = 500 * MB
+)
+
+// tooMuch is the beginning of the report on a job that has used more than its limit.
+func tooMuch(limit Memory) string { return fmt.Sprintf("the run used more than %v of memory", limit) }
+
+// grant sets the limit for the next job. The garbage collector works the harder the nearer it comes, so that what counts is in use.
+func grant(limit Memory) {
+	if Memory(granted.Swap(int64(limit))) != limit && limit > 0 {
+		debug.SetMemoryLimit(int64(limit) / 4 * 3)
+		// A stack is copied to one twice as large when it is full, for which both must fit.
+		debug.SetMaxStack(int(min(int64(limit)/8, 1e9)))
+	}
+}
+
+// A gauge tells how much memory this process uses.
+type gauge []metrics.Sample
+
+func newGauge() gauge {
+	return gauge{
+		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/sched/goroutines:goroutines"},
+	}
+}
+
+func (s gauge) value(i int) Memory {
+	if s[i].Value.Kind() != metrics.KindUint64 { // this Go does not have it
+		return 0
+	}
+	return Memory(s[i].Value.Uint64())
+}
+
+func (s gauge) weigh() Memory {
+	metrics.Read(s)
+	return s.value(0) - s.value(1)
+}
+
+// report describes what used the memory of this process, as far as the runtime knows.
+func (s gauge) report(limit Memory) *Report {
+	r := &Report{Reason: tooMuch(limit), Memory: true}
+	stacks, goroutines := s.value(2), int(s.value(3))
+	switch f, bytes := largest(); {
+	case stacks > limit/4:
+		r.Reason += fmt.Sprintf(": %v are stacks of %d goroutines", stacks, goroutines)
+		if f, n := mostStarted(); n > 0 {
+			r.Reason += fmt.Sprintf(", %d of them in %s", n, f)
+		}
+	case f.fn != "":
+		r.Reason += fmt.Sprintf(": at least %v of it was allocated in %s", bytes, f)
+	}
+	if goroutines < mostDumped {
+		r.Stacks = Stacks()
+		r.Blocked = Blocked(r.Stacks)
+	}
+	return r
+}
+
+// mostDumped is how many goroutines there may be for their stacks to be of use.
+const mostDumped = 1000
+
+// largest returns where most of the memory was allocated that is in use, as far as the last collection knows.
+func largest() (at frame, bytes Memory) {
+	records := make([]runtime.MemProfileRecord, 10_000)
+	n, _ := runtime.MemProfile(records, false)
+	by := map[frame]int64{}
+	var most frame
+	for _, r := range records[:n] {
+		f := userFrame(r.Stack())
+		if by[f] += r.InUseBytes(); f.fn != "" && by[f] > by[most] {
+			most = f
+		}
+	}
+	return most, Memory(by[most])
+}
+
+// mostStarted returns what most goroutines do, and how many these are.
+func mostStarted() (at frame, n int) {
+	records := make([]runtime.StackRecord, runtime.NumGoroutine()*3/2) // there may be more of them meanwhile
+	got, ok := runtime.GoroutineProfile(records)
+	if !ok {
+		return frame{}, 0
+	}
+	by := map[[32]uintptr]int{}
+	var most [32]uintptr
+	for _, r := range records[:got] {
+		if by[r.Stack0]++; by[r.Stack0] > by[most] {
+			most = r.Stack0
+		}
+	}
+	if i := slices.Index(most[:], 0); i >= 0 {
+		return userFrame(most[:i]), by[most]
+	}
+	return userFrame(most[:]), by[most]
+}
+
+// userFrame is the innermost frame of a stack that belongs to neither the standard library nor the kernel.
+func userFrame(pcs []uintptr) frame {
+	if len(pcs) == 0 {
+		return frame{}
+	}
+	frames := runtime.CallersFrames(pcs)
+	for {
+		c, more := frames.Next()
+		f := frame{fn: c.Function, at: fmt.Sprintf("%s:%d", c.File, c.Line)}
+		if f.fn != "" && !f.standard() && !f.kernel() {
+			return f
+		}
+		if !more {
+			return frame{}
+		}
+	}
+}
+
+// exceeds says what is wrong if the processes of a job, seen from the outside, use too much memory; nil: nothing, or nobody knows.
+func exceeds(pid int, limit Memory) *Report {
+	if limit <= 0 {
+		return nil
+	}
+	all := familySizes(pid)
+	var total Memory
+	for i, p := range all {
+		if raceEnabled() && p.name == all[0].name { // the same program
+			all[i].size /= raceOverhead
+		}
+		total += all[i].size
+	}
+	if total <= limit+max(limit/4, leastSlack) {
+		return nil
+	}
+	r := &Report{Reason: tooMuch(limit), Memory: true}
+	big := slices.MaxFunc(all, func(a, b relative) int { return cmp.Compare(a.size, b.size) })
+	switch {
+	case big.pid != pid:
+		r.Reason += fmt.Sprintf(": %v of it by a process that it had started, %s", big.size, big.name)
+	case len(all) > 1:
+		r.Reason += fmt.Sprintf(": %v of it by the process that the lock runs in", big.size)
+	}
+	return r
+}
+
+// raceOverhead is how many times as much memory a program takes, at most, that was built with -race.
+const raceOverhead = 6
+
+var raceEnabled = sync.OnceValue(func() bool {
+	b, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(b.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+})
+
+// relative is a worker, or a process that was started by one.
+type relative struct {
+	pid  int
+	name string
+	size Memory
+}

@@ -1,0 +1,40 @@
+package sim
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// familySizes is how much memory a process and all that it has started have in use. The process itself comes first.
+func familySizes(pid int) (all []relative) {
+	for _, pid := range family(pid) {
+		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+		if fields := strings.Fields(string(statm)); err == nil && len(fields) > 2 {
+			resident, _ := strconv.ParseInt(fields[1], 10, 64)
+			shared, _ := strconv.ParseInt(fields[2], 10, 64) // files, which several processes have in common
+			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+			all = append(all, relative{pid, strings.TrimSpace(string(name)), Memory(resident-shared) * Memory(os.Getpagesize())})
+		}
+	}
+	return all
+}
+
+// family lists a process and those that it has started, and these, as far as they are not orphans.
+func family(pid int) []int {
+	all := []int{pid}
+	for i := 0; i < len(all); i++ {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", all[i]))
+		for _, file := range files {
+			children, _ := os.ReadFile(file)
+			for _, child := range strings.Fields(string(children)) {
+				if n, err := strconv.Atoi(child); err == nil {
+					all = append(all, n)
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func init() {
+	// Memory that the Go runtime knows nothing of.
+	memoryJobs["hoard outside"] = func(string) (any, error) {
+		for range ceiling / chunk {
+			b, err := syscall.Mmap(-1, 0, int(chunk), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+			if err != nil {
+				return nil, err
+			}
+			for i := 0; i < len(b); i += 1024 {
+				b[i] = 1
+			}
+		}
+		time.Sleep(time.Second)
+		return "nobody minded", nil
+	}
+	// tail keeps a line until it has all of it.
+	memoryJobs["hoard elsewhere"] = func(string) (any, error) {
+		exec.Command("sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tail; sleep 1", ceiling)).Run()
+		return "nobody minded", nil
+	}
+	// A process that ends neither by itself nor with its parent.
+	memoryJobs["spawn"] = func(how string) (any, error) {
+		c := exec.Command("sh", "-c", "sleep 300 & sleep 300")
+		c.Stderr = os.Stderr
+		if err := c.Start(); err != nil {
+			return nil, err
+		}
+		group, _ := syscall.Getpgid(c.Process.Pid)
+		fmt.Fprintln(os.Stderr, "pid", group)
+		switch how {
+		case "panic":
+			panicAfter(closed())
+		case "wait":
+			time.Sleep(time.Minute)
+		}
+		return "spawned", nil
+	}
+}
+
+// What a job has started ends with its worker, however that ends, and also if its supervisor is killed.
+func TestOffspring(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[string]string{
+		"return": "",
+		"panic":  "panic: connection pool is closed",
+		"wait":   "the job did not end within 500ms",
+	} {
+		t.Run(how, func(t *testing.T) {
+			var printed pids
+			o := supervise(t, Supervisor{Output: &printed, Limit: 500 * time.Millisecond}, job("spawn", how))[0]
+			if want == "" && o.Report != nil || want != "" && (o.Report == nil || !strings.HasPrefix(o.Report.Reason, want)) {
+				t.Errorf("%s %v", o.Result, o.Report)
+			}
+			for _, pid := range printed.wait(t, 1) {
+				nobodyIn(t, pid, 0)
+			}
+		})
+	}
+	t.Run("kill -9", func(t *testing.T) {
+		var printed pids
+		s := Supervisor{Command: startTest("TestWorkerProcess"), Output: &printed}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx, []json.RawMessage{job("supervise spawning")}, func(int, Outcome) {}) }()
+		running := printed.wait(t, 1)
+		cancel() // which kills the supervisor between
+		<-ended
+		for _, pid := range running {
+			nobodyIn(t, pid, 3*time.Second)
+		}
+	})
+}
+
+// nobodyIn fails the test if a process lives, after some time, in the group that a process led.
+func nobodyIn(t *testing.T, leader int, within time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
+		var left []string
+		stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+		for _, file := range stats {
+			stat, _ := os.ReadFile(file)
+			// After the name in parentheses come the state, the parent and the group; see proc_pid_stat(5).
+			fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+			if len(fields) > 2 && fields[0] != "Z" && fields[2] == fmt.Sprint(leader) {
+				left = append(left, string(stat))
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			syscall.Kill(-leader, syscall.SIGKILL)
+			t.Errorf("these live: %s", left)
+			return
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ceiling is where jobs that use more and more memory stop: if nobody stops them, a test fails, and the machine goes on.
+const ceiling = 1200 * MB
+
+const chunk = 8 * MB
+
+// kept keeps memory in use.
+var kept [][]byte
+
+//go:noinline
+func hoard(limit Memory) {
+	for range limit / chunk {
+		b := make([]byte, chunk)
+		for i := 0; i < len(b); i += 1024 {
+			b[i] = 1
+		}
+		kept = append(kept, b)
+	}
+}
+
+//go:noinline
+func throng(n int) {
+	for range n {
+		go waitForNobody(make(chan int))
+	}
+}
+
+var memoryJobs = map[string]func(string) (any, error){
+	"hoard": func(string) (any, error) { hoard(ceiling); return "nobody minded", nil },
+	"hoard in a bubble": func(string) (any, error) {
+		return "nobody minded", Bubble(func() {
+			w := NewWorld(Config{})
+			w.Process("c1").Go(func(context.Context) { hoard(ceiling) })
+			w.Run()
+		})
+	},
+	"a little": func(string) (any, error) { hoard(80 * MB); kept = nil; return "done", nil },
+	"much garbage": func(string) (any, error) {
+		for range 20 {
+			hoard(80 * MB)
+			kept = nil
+		}
+		return "done", nil
+	},
+	"throng": func(string) (any, error) {
+		throng(300_000)
+		return "nobody minded", nil
+	},
+	"recurse": func(string) (any, error) { return recurse(1), nil },
+	"panic at length": func(string) (any, error) {
+		done := make(chan int)
+		go func() { panic(strings.Repeat("x", 8<<20)) }()
+		<-done
+		return nil, nil
+	},
+	"throng and panic": func(string) (any, error) {
+		throng(10_000)
+		panicAfter(closed())
+		return nil, nil
+	},
+}
+
+func closed() chan int {
+	c := make(chan int)
+	close(c)
+	return c
+}
+
+//go:noinline
+func recurse(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return recurse(n+1) + 1
+}
+
+// A job that uses more memory than it may is ended, and its report says so, and what the memory was for. The next job is done.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	const limit = 250 * MB
+	for name, want := range map[string]string{
+		"hoard":             "the run used more than 250 MB of memory: at least .* was allocated in sim.hoard",
+		"hoard in a bubble": "the run used more than 250 MB of memory: at least .* was allocated in sim.hoard",
+		"hoard outside":     "the run used more than 250 MB of memory",
+		"hoard elsewhere":   `the run used more than 250 MB of memory: .* of it by a process that it had started, sh\b|tail\b`,
+		"throng":            `the run used more than 250 MB of memory: .* are stacks of \d+ goroutines, \d+ of them in sim.waitForNobody`,
+		"a little":          "",
+		"much garbage":      "",
+		"recurse":           "fatal error: stack overflow",
+		"panic at length":   `^panic: x+ … \(\d+ bytes\) … x+$`,
+		"throng and panic":  "^panic: connection pool is closed|^panic: \\*errors",
+	} {
+		if memoryJobs[name] == nil {
+			continue // not on this system
+		}
+		if name == "hoard outside" && raceEnabled() {
+			continue // what a worker uses, and the race detector for it, cannot be told apart from the outside
+		}
+		t.Run(name, func(t *testing.T) {
+			outcomes := supervise(t, Supervisor{Workers: 1, Memory: limit, Limit: time.Minute}, job(name), job("return", "this"))
+			if got := string(outcomes[1].Result); got != `"did this"` {
+				t.Errorf("the next job: %s %v", got, outcomes[1].Report)
+			}
+			r := outcomes[0].Report
+			if want == "" {
+				if r != nil {
+					t.Errorf("%v", r)
+				}
+				return
+			}
+			if r == nil {
+				t.Fatalf("it ended: %s", outcomes[0].Result)
+			}
+			if !regexp.MustCompile(want).MatchString(r.Reason) || len(r.Reason) > 2*keptReason {
+				t.Errorf("reason %q, want %q", r.Reason, want)
+			}
+			if whole, _ := json.Marshal(r); len(whole) > 8<<20 {
+				t.Errorf("the report has %d bytes", len(whole))
+			}
+		})
+	}
+}
+
+func TestParseMemory(t *testing.T) {
+	for _, m := range []Memory{MB, 250 * MB, GB, 2 * GB, 1500 * MB} {
+		if got, err := ParseMemory(m.String()); got != m || err != nil {
+			t.Errorf("%v: %v %v", m, got, err)
+		}
+	}
+	for s, want := range map[string]Memory{"2GB": 2 * GB, "0.5gb": 500 * MB, " 300 mb ": 300 * MB} {
+		if got, err := ParseMemory(s); got != want || err != nil {
+			t.Errorf("%q: %v %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "2", "GB", "-1GB", "0MB", "NaNGB", "1e300GB", "2GiB", "2 3GB", fmt.Sprint(math.Inf(1), "MB")} {
+		if got, err := ParseMemory(s); err == nil {
+			t.Errorf("%q: %v", s, got)
+		}
+	}
+}
+
+func TestShortened(t *testing.T) {
+	for _, s := range []string{"", "short", strings.Repeat("ä", 50)} {
+		if got := Shortened(s, 100); got != s {
+			t.Errorf("%q: %q", s, got)
+		}
+	}
+	if got := Shortened(strings.Repeat("ä", 1000), 101); got != strings.Repeat("ä", 38)+" … (1900 bytes) … "+strings.Repeat("ä", 12) {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,47 @@
+//go:build unix
+
+package sim
+
+import (
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+// A worker and the processes that its jobs start are a process group. When the worker has ended, what is left of the group is killed:
+// a lock may start a process, and nobody else would end it. A process that creates its own group or session escapes.
+
+// lead makes the process the first of a new group.
+func lead(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+}
+
+// killGroup kills what is left of the group of a process.
+func killGroup(pid int) { syscall.Kill(-pid, syscall.SIGKILL) }
+
+// notInherited keeps the pipes between the worker and its supervisor from being inherited by processes that a job starts.
+func notInherited(files ...uintptr) {
+	for _, f := range files {
+		syscall.CloseOnExec(int(f))
+	}
+}
+
+// groups is a script that reads the groups that start (+PID) and end (-PID), and kills those that are left when its input ends.
+const groups = `
+while read -r line; do
+	case $line in
+	+*) set -- "$@" "${line#+}" ;;
+	-*) for pid; do shift; [ "$pid" = "${line#-}" ] || set -- "$@" "$pid"; done ;;
+	esac
+done
+for pid; do kill -9 "-$pid"; done 2>/dev/null`
+
+// note tells the broom of a group, or of its end.
+func (b *Broom) note(sign string, pid int) {
+	if b != nil {
+		b.Tell(sign + strconv.Itoa(pid))
+	}
+}

@@ -1,0 +1,242 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// operations are what clients invoke; remarks are events of clients without an invocation.
+var (
+	operations = []string{Acquire, Release, Write, Read, Check, Extend, Update, Enter, Increment, Wait}
+	remarks    = []string{Exit, Renew, Lost, Unpaused}
+)
+
+// ops are the operations that events of each kind can have.
+var ops = map[Kind][]string{
+	Invoke:   operations,
+	OK:       operations,
+	Fail:     operations,
+	Info:     append(slices.Clone(operations), remarks...),
+	Injected: append(FaultVerbs(), Missed),
+	Bite:     {""},
+	State:    {Set, Over, Retime, Delete, Expire, Lose, Accept, Reject, Keep, Mark, Promoted, Followed, Sdown, Odown, Leader},
+	Message:  {Deliver, Late, Drop},
+}
+
+// resourceName is the process that the resource of a run is.
+const resourceName = "resource"
+
+// A vocabulary is what the events of a foreign history may name: the processes in its first line, one lock, and the leases that
+// were handed out. Every property would ignore an unknown word, and could miss a violation.
+type vocabulary struct {
+	clients, servers []string
+	lock             string
+	leases           map[string]bool // that were handed out
+}
+
+// checkMeta returns an error if the first line names a process twice, or a replica of no node: a node that counts twice would make
+// another majority.
+func checkMeta(m Meta) error {
+	names := slices.Concat(m.Nodes, slices.Sorted(maps.Keys(m.Replicas)), m.Others, m.Clients)
+	if m.Probe != "" {
+		names = append(names, m.Probe)
+	}
+	seen := map[string]bool{resourceName: true}
+	for _, name := range names {
+		switch {
+		case name == "":
+			return errors.New("a process without a name")
+		case seen[name]:
+			return fmt.Errorf("two processes are called %q", name)
+		}
+		seen[name] = true
+	}
+	for replica, node := range m.Replicas {
+		if !slices.Contains(m.Nodes, node) {
+			return fmt.Errorf(`"replicas": %s: %w`, replica, Unknown("node", node, m.Nodes))
+		}
+	}
+	if m.TTL < 0 || m.Bound < 0 {
+		return errors.New(`"ttl" and "bound" must not be negative`)
+	}
+	return nil
+}
+
+func newVocabulary(m Meta) *vocabulary {
+	v := &vocabulary{clients: slices.Clone(m.Clients), leases: map[string]bool{}}
+	if m.Probe != "" {
+		v.clients = append(v.clients, m.Probe)
+	}
+	v.servers = slices.Concat(m.Nodes, slices.Sorted(maps.Keys(m.Replicas)), m.Others)
+	return v
+}
+
+// check returns an error that says what is allowed if the next event has an unknown word.
+func (v *vocabulary) check(e Event) error {
+	known, ok := ops[e.Kind]
+	if !ok {
+		return Unknown("kind", string(e.Kind), kinds())
+	}
+	if !slices.Contains(known, e.Op) {
+		return fmt.Errorf("kind %s: %w", e.Kind, Unknown("op", e.Op, known))
+	}
+	switch e.Kind {
+	case Invoke, OK, Fail, Info:
+		return v.operation(e)
+	case State:
+		return v.change(e)
+	case Message:
+		return errors.Join(v.process(e.Process, v.everybody()), v.process(e.By, v.everybody()))
+	}
+	return v.fault(e)
+}
+
+func kinds() []string {
+	return []string{string(Invoke), string(OK), string(Fail), string(Info), string(Injected), string(Bite), string(State), string(Message)}
+}
+
+// process returns an error unless a name is among those that it could be.
+func (v *vocabulary) process(name string, could []string) error {
+	if slices.Contains(could, name) {
+		return nil
+	}
+	if len(could) == 0 {
+		return fmt.Errorf("unknown process %q: the first line must name it as a node, a replica, a client or the probe", name)
+	}
+	return Unknown("process", name, could)
+}
+
+func (v *vocabulary) everybody() []string {
+	return append(slices.Concat(v.clients, v.servers), resourceName)
+}
+
+// operation checks an event of a client.
+func (v *vocabulary) operation(e Event) error {
+	if err := v.process(e.Process, v.clients); err != nil {
+		return err
+	}
+	if e.Clock == 0 && e.At > 0 {
+		return fmt.Errorf(`%s %s of %s must have a "clock": what its steady clock showed, the same as "at" if the clock was right`, e.Kind, e.Op, e.Process)
+	}
+	if e.ID <= 0 && !slices.Contains(remarks, e.Op) && e.Op != Check && e.Op != Wait {
+		return fmt.Errorf(`%s %s of %s without "id", the number that joins an invocation with its outcome, from 1`, e.Kind, e.Op, e.Process)
+	}
+	if e.Op == Acquire && e.Lock == "" {
+		return fmt.Errorf(`%s acquire of %s without "lock", the name of the lock`, e.Kind, e.Process)
+	}
+	if err := v.sameLock(e); err != nil {
+		return err
+	}
+	switch {
+	case e.Op == Acquire && e.Kind == OK:
+		if err := v.lease(e.Lease); err != nil {
+			return err
+		}
+		if Client(e.Lease) != e.Process {
+			return fmt.Errorf("%s cannot acquire the lease %s; its leases must be called %s#1, and so on", e.Process, e.Lease, e.Process)
+		}
+		v.leases[e.Lease] = true
+	case e.Op == Acquire:
+	case e.Lease != "", e.Op == Release, e.Op == Extend, e.Op == Renew, e.Op == Lost:
+		return v.handedOut(e.Lease)
+	}
+	return nil
+}
+
+// change checks an event of a server or of the resource.
+func (v *vocabulary) change(e Event) error {
+	could := v.servers
+	switch e.Op {
+	case Accept, Reject, Keep, Mark:
+		could = []string{resourceName}
+	case Set, Over, Retime, Delete, Expire, Lose:
+		could = append(slices.Clone(v.servers), resourceName)
+		if e.Key == "" {
+			return fmt.Errorf(`state %s of %s without "key"`, e.Op, e.Process)
+		}
+	}
+	if err := v.process(e.Process, could); err != nil {
+		return err
+	}
+	if err := v.sameLock(e); err != nil {
+		return err
+	}
+	if e.By != "" {
+		if err := v.process(e.By, v.everybody()); err != nil {
+			return err
+		}
+	}
+	if e.Process == resourceName && e.Lease != "" {
+		return v.handedOut(e.Lease)
+	}
+	for _, label := range []string{e.Lease, e.Owner} {
+		if label == "" {
+			continue
+		}
+		if err := v.lease(label); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fault checks an event of the nemesis.
+func (v *vocabulary) fault(e Event) error {
+	f, err := ParseFault(e.Value)
+	switch {
+	case e.Value == "" && slices.Contains(v.everybody(), e.Process):
+		return nil // of a process, and its op says all
+	case err != nil:
+		return fmt.Errorf(`"value": %w`, err)
+	case e.Kind == Injected && e.Op != Missed && e.Op != f.Verb():
+		return fmt.Errorf("the op of the fault %q must be %s, not %s", e.Value, f.Verb(), e.Op)
+	}
+	target := f.Target()
+	if target != e.Process {
+		return fmt.Errorf("the process of the fault %q must be %q, not %q", e.Value, target, e.Process)
+	}
+	for _, separator := range []string{"->", "-"} {
+		from, to, link := strings.Cut(target, separator)
+		if link && slices.Contains(v.everybody(), from) && slices.Contains(v.everybody(), to) {
+			return nil
+		}
+	}
+	if target == "" { // heal, of all links
+		return nil
+	}
+	return v.process(target, v.everybody())
+}
+
+// sameLock returns an error if an event names another lock than those before.
+func (v *vocabulary) sameLock(e Event) error {
+	switch {
+	case e.Lock == "" || e.Lock == v.lock:
+		return nil
+	case v.lock == "":
+		v.lock = e.Lock
+		return nil
+	}
+	return fmt.Errorf("the lock must be %q, as in the events before, not %q; a history is about one lock", v.lock, e.Lock)
+}
+
+// lease returns an error unless a label could be one of a lease.
+func (v *vocabulary) lease(label string) error {
+	if client, number, ok := strings.Cut(label, "#"); !ok || number == "" || !slices.Contains(v.clients, client) {
+		return fmt.Errorf("the lease %q must be named after its client, such as %s#1", label, append(v.clients, "c1")[0])
+	}
+	return nil
+}
+
+// handedOut returns an error unless a lease was handed out before.
+func (v *vocabulary) handedOut(label string) error {
+	if v.leases[label] {
+		return nil
+	}
+	if len(v.leases) == 0 {
+		return fmt.Errorf("unknown lease %q: an earlier acquire must have handed it out", label)
+	}
+	return Unknown("lease", label, slices.Sorted(maps.Keys(v.leases)))
+}
