@@ -14,30 +14,30 @@ import (
 	"lockstep/checker"
 )
 
-// A Debate is an argument about locks, claim by claim, with the runs that bear on it. [Debate.Files] makes a site of it, with
-// the text that is in this package: the verdicts in it are those of the runs, and stand nowhere else.
+// A Debate is an argument about locks, claim by claim, with the runs that bear on it. [Debate.Files] turns it into a site. The prose
+// is in this package; the verdicts are those of the runs and are written down nowhere else.
 type Debate struct {
 	Claims []DebateClaim // in the order of the argument
 	Runs   []DebateRun   // each once
-	// Command is what the site was made with, and Versions are of what its runs depend on.
+	// Command is the command that made the site. Versions are the versions of everything that its runs depend on.
 	Command  string
 	Versions []string
 }
 
-// A DebateClaim is what somebody says, and what the runs come to.
+// A DebateClaim is what somebody says, and what the runs show about it.
 type DebateClaim struct {
 	ID       string
 	Text     string
 	By       []DebateVoice
 	Kind     string // shown, refuted, depends, agreed, or judgement
-	So       string // what the evidence comes to, in a sentence
+	So       string // what the evidence shows, in a sentence
 	Evidence []DebateEvidence
 }
 
-// A DebateVoice is who makes a claim, and where.
+// A DebateVoice says who makes a claim, and where.
 type DebateVoice struct{ Who, Where string }
 
-// DebateEvidence is a run, and what is asked of it: what became of a property, or else what a quantity was.
+// DebateEvidence is a run and the question asked of it: whether it keeps a property, or else the value of a quantity.
 type DebateEvidence struct {
 	Run      string
 	Property checker.Property
@@ -48,14 +48,14 @@ type DebateEvidence struct {
 type DebateRun struct {
 	PageRun
 	Name    string // SCENARIO/LOCK, and /LABEL if there is one
-	Command string // which repeats it
+	Command string // that repeats it
 }
 
-// trace stands for the events of a run: two runs with the same have the same events.
+// trace identifies the events of a run: two runs with the same trace have the same events.
 func (r DebateRun) trace() string { return cmp.Or(r.History.Meta.Checksum, r.Name) }
 
-// Different counts the runs whose events differ. Two scenarios may come to the same events, one by one: that is no more evidence
-// than one of them.
+// Different counts the runs whose events differ. Two scenarios may have the same events; together they are no more evidence than
+// one of them.
 func (d Debate) Different() int { return different(d.Runs) }
 
 func different(runs []DebateRun) int {
@@ -66,21 +66,21 @@ func different(runs []DebateRun) int {
 	return len(seen)
 }
 
-// A DebateFile is one file of a site. Its name has slashes, and leads nowhere outside.
+// A DebateFile is one file of a site. Its name is a slash-separated path inside the directory of the site.
 type DebateFile struct {
 	Name string
 	Data []byte
 }
 
 // DebateSums is the file of a site that lists the others with their checksums, as sha256sum does. DebateMark is its first
-// line, and says whose site it is.
+// line, which marks the directory as written by lockstep debate.
 const (
 	DebateSums = "SHA256SUMS"
 	DebateMark = "# Written by lockstep debate, which replaces what is listed here, and nothing else.\n"
 )
 
-// Files returns the site, in the order of the names; the sums come first. The same debate gives the same bytes. It is an error
-// if a claim has no text here, or if there is text about a claim that nobody makes.
+// Files returns the files of the site: the checksums first, then the others sorted by name. The same debate gives the same bytes.
+// Files returns an error if a claim has no text here, or if there is text about a claim that is not in d.
 func (d Debate) Files() ([]DebateFile, error) {
 	s, err := newDebateSite(d)
 	if err != nil {
@@ -122,7 +122,7 @@ func newDebateSite(d Debate) (*debateSite, error) {
 	}
 	for _, r := range d.Runs {
 		if s.runs[r.Name] != nil {
-			return nil, fmt.Errorf("the run %s is there twice", r.Name)
+			return nil, fmt.Errorf("the run %s is listed twice", r.Name)
 		}
 		v := newDebateRunView(r)
 		s.runs[r.Name], s.order = v, append(s.order, v)
@@ -136,7 +136,7 @@ func newDebateSite(d Debate) (*debateSite, error) {
 		for _, entry := range chapter.Entries {
 			claim, ok := byID[entry.Claim]
 			if !ok {
-				return nil, fmt.Errorf("%s tells of claim %s, which nobody makes", chapter.File, entry.Claim)
+				return nil, fmt.Errorf("%s has text about claim %s, which is not among the claims", chapter.File, entry.Claim)
 			}
 			delete(byID, entry.Claim)
 			c, err := s.claim(v, claim, entry)
@@ -155,18 +155,18 @@ func newDebateSite(d Debate) (*debateSite, error) {
 	}
 	for i, v := range s.order {
 		if slices.ContainsFunc(s.order[:i], func(o *debateRunView) bool { return o.File == v.File }) {
-			return nil, fmt.Errorf("the run %s has the file of another, %s", v.Name, v.File)
+			return nil, fmt.Errorf("the run %s would be written to the file of another run, %s", v.Name, v.File)
 		}
 	}
 	return s, nil
 }
 
-// A debatePage is what every page of the site needs.
+// A debatePage has what every page of the site needs.
 type debatePage struct {
 	Site   *debateSite
 	Title  string
 	Here   string // the name of the file
-	Root   string // the way to the top: nothing, or ../
+	Root   string // the path to the top of the site: empty, or ../
 	Policy string
 	Style  template.CSS
 }
@@ -265,7 +265,7 @@ func (s *debateSite) citing(r *debateRunView) []*debateClaimView {
 	return claims
 }
 
-// explorers writes what the article has in its frames: the run that it draws, with the one that differs from it.
+// explorers writes the pages that the article shows in its frames: the run that it draws, and the run to compare it with.
 func (s *debateSite) explorers() ([]DebateFile, error) {
 	var files []DebateFile
 	for _, chapter := range s.Chapters {
@@ -368,18 +368,18 @@ type debateDeciding struct {
 	Claims     []*debateClaimView
 }
 
-// A debatePromise is a promise of a lock, and what it says.
+// A debatePromise is a promise of a lock and its meaning.
 type debatePromise struct {
 	checker.Property
 	Meaning string
 }
 
-// ID is the place where the promise is explained.
+// ID is the anchor of the explanation of the promise.
 func (p debatePromise) ID() string {
 	return "promise-" + strings.ReplaceAll(string(p.Property), " ", "-")
 }
 
-// Promises lists what claims ask their runs about.
+// Promises lists the promises that the claims ask their runs about.
 func (s *debateSite) Promises() []debatePromise {
 	var all []debatePromise
 	for _, p := range checker.Properties() {
@@ -392,25 +392,25 @@ func (s *debateSite) Promises() []debatePromise {
 	return all
 }
 
-// promiseMeaning says what a lock promises.
+// promiseMeaning says what each promise of a lock means.
 var promiseMeaning = map[checker.Property]string{
 	checker.LeaseExclusion:    "At no moment do two clients hold the lock.",
 	checker.ResourceExclusion: "The resource takes no write under a lease once a newer one has been granted.",
-	checker.ExpiredOnReturn:   "No lease is over already when a client is handed it.",
-	checker.NoLostUpdate:      "No change that was acknowledged is undone by somebody who had not seen it.",
-	checker.OwnerOnly:         "Nobody touches a living key that stands for the lease of another.",
+	checker.ExpiredOnReturn:   "No client is given a lease that has already ended.",
+	checker.NoLostUpdate:      "No acknowledged change is overwritten by a client that had not seen it.",
+	checker.OwnerOnly:         "No client touches a key that stands for another client's lease while that lease lasts.",
 	checker.Tokens:            "Each lease has a token that is greater than all before it.",
 	checker.DeadlockFreedom:   "When all faults have healed, the lock can be had again.",
-	checker.FaultTolerance:    "While enough servers are up, nobody waits for long for a lock that is free.",
+	checker.FaultTolerance:    "While enough servers are up, no client waits long for a lock that is free.",
 }
 
-// assumptionMeaning says what the environment promises.
+// assumptionMeaning says what each promise of the environment means.
 var assumptionMeaning = map[checker.Assumption]string{
-	checker.BoundedPause:      "No process stands still for longer than its lease leaves room for.",
+	checker.BoundedPause:      "No process is paused for longer than its lease allows for.",
 	checker.BoundedClockError: "No clock jumps, and none errs in its rate by more than the allowance.",
-	checker.BoundedDelay:      "Messages arrive while the lease that they were sent under lasts, and none newer was granted.",
-	checker.DurableNodes:      "What a server has acknowledged it still knows, after a restart or a failover.",
-	checker.None:              "The environment keeps all its promises, and the lock is at fault.",
+	checker.BoundedDelay:      "A message arrives before the lease under which it was sent has ended and a newer one has been granted.",
+	checker.DurableNodes:      "What a server has acknowledged survives a restart or a failover.",
+	checker.None:              "The environment keeps all its promises; the lock is at fault.",
 }
 
 var (
@@ -421,7 +421,7 @@ var (
 	debateStyle = template.CSS(debateCSS)
 )
 
-// templates are those of the site, with the words that need to know where claims stand.
+// templates parses the templates of the site; prose resolves links to claims.
 func (s *debateSite) templates() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{"prose": s.prose}).Parse(debateHTML))
 }

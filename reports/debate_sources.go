@@ -13,14 +13,14 @@ type debateSource struct {
 	Said bool   // it quotes somebody else
 }
 
-// A sourceText is a text that claims and scenarios cite. A page names it so that a reader can find it: those who collected it may
-// have called it something else.
+// A sourceText is a text that claims and scenarios cite. Pages name it by author and title, so that a reader can find it, and not by
+// its name in the catalogue.
 type sourceText struct {
 	cited  string   // what a citation begins with
 	Name   string   // author, title and date
 	short  string   // the same in the middle of a sentence
-	URLs   []string // where it is, or else where that is which it goes by
-	Retold bool     // it has no address of its own: it goes by what is at the URLs
+	URLs   []string // its address, or else the addresses of what it is based on
+	Retold bool     // it has no address of its own, and retells what is at the URLs
 }
 
 const (
@@ -68,7 +68,7 @@ func (s debateSource) Cited() string {
 	return cited + "."
 }
 
-// debateVoices say how the article calls those who speak.
+// debateVoices maps the voices of the claims to the names that the article uses.
 var debateVoices = map[string]string{
 	"Kleppmann": "Martin Kleppmann", "antirez": "antirez", "Kleppmann and Riccomini": "Martin Kleppmann and Chris Riccomini",
 	"redis.io": "the Redis documentation", "the documents": "tutorials",
@@ -89,7 +89,7 @@ func debateSourceOf(v DebateVoice) (debateSource, error) {
 	return debateSource{}, fmt.Errorf("%s cites %q, which is not among the sources", v.Who, v.Where)
 }
 
-// named names the texts that s cites by the names under which they were collected, which are of no use to a reader.
+// named replaces the catalogue's names of texts in s, which are of no use to a reader, by their titles.
 func named(s string) string {
 	for _, text := range sourceTexts {
 		if text.Retold {

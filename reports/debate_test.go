@@ -107,19 +107,19 @@ func TestDebateGaps(t *testing.T) {
 		spoil func(*Debate)
 		want  string
 	}{
-		{"a claim is missing", func(d *Debate) { d.Claims = d.Claims[1:] }, "basics.html tells of claim 1, which nobody makes"},
+		{"a claim is missing", func(d *Debate) { d.Claims = d.Claims[1:] }, "basics.html has text about claim 1, which is not among the claims"},
 		{"a claim too many", func(d *Debate) { d.Claims = append(d.Claims, DebateClaim{ID: "22", Text: "New."}) }, "claim 22 has no text: New."},
 		{"no such run", func(d *Debate) { d.Claims[0].Evidence[0].Run = "gone/single" }, "claim 1: there is no run gone/single"},
 		{"no figure", func(d *Debate) { d.Claims[0].Evidence[0].Quantity = checker.Wait }, "claim 1: lost-update/nolock does not report wait"},
-		{"drawn and not asked", func(d *Debate) { d.Claims[0].Evidence = d.Claims[0].Evidence[1:] }, "claim 1: the run lost-update/nolock is drawn and is no evidence"},
+		{"drawn and not asked", func(d *Debate) { d.Claims[0].Evidence = d.Claims[0].Evidence[1:] }, "claim 1: the run lost-update/nolock is drawn but is not evidence for the claim"},
 		{"no such verdict", func(d *Debate) { d.Claims[0].Kind = "true" }, `the kind of a claim must be shown, refuted, depends, agreed or judgement, not "true"`},
 		{"nobody", func(d *Debate) { d.Claims[0].By = []DebateVoice{{"somebody", ""}} }, `nobody is known as "somebody"`},
 		{"nowhere", func(d *Debate) { d.Claims[0].By = []DebateVoice{{"antirez", "in a bar"}} }, `cites "in a bar", which is not among the sources`},
-		{"twice", func(d *Debate) { d.Runs = append(d.Runs, d.Runs[0]) }, "the run pause-after-acquire/redlock is there twice"},
+		{"twice", func(d *Debate) { d.Runs = append(d.Runs, d.Runs[0]) }, "the run pause-after-acquire/redlock is listed twice"},
 		{"one file", func(d *Debate) {
 			d.Runs = append(d.Runs, d.Runs[0])
 			d.Runs[len(d.Runs)-1].Name = "Pause-after-acquire_redlock"
-		}, "the run Pause-after-acquire_redlock has the file of another, runs/pause-after-acquire-redlock.html"},
+		}, "the run Pause-after-acquire_redlock would be written to the file of another run, runs/pause-after-acquire-redlock.html"},
 	} {
 		d := sampleDebate()
 		tt.spoil(&d)

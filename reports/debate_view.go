@@ -18,14 +18,14 @@ type debateChapterView struct {
 	notes  []*debateNote
 }
 
-// A debateClaimView is a claim with its text and what its runs say.
+// A debateClaimView is a claim with its text and the results of its runs.
 type debateClaimView struct {
 	DebateClaim
 	debateEntry
 	Chapter  *debateChapterView
 	Voices   []debateSpoken
 	Answers  []debateAnswer
-	Broken   []checker.Assumption // those that the violations of what is asked broke
+	Broken   []checker.Assumption // broken by the violations of the properties that the claim asks about
 	Shown    *debateRunView
 	Explored []*debateRunView
 	Explorer string
@@ -35,7 +35,7 @@ type debateClaimView struct {
 type debateSpoken struct {
 	Who  string
 	Note *debateNote
-	Ref  string // where the note leads back to
+	Ref  string // the anchor that the note links back to
 }
 
 // A debateNote is a source, at the end of the chapter.
@@ -45,7 +45,7 @@ type debateNote struct {
 	Refs []string
 }
 
-// A debateAnswer is what a run has to say to what is asked of it.
+// A debateAnswer is the answer of a run to the question that a claim asks of it.
 type debateAnswer struct {
 	Run      *debateRunView
 	Asked    string
@@ -90,7 +90,7 @@ func (s *debateSite) claim(chapter *debateChapterView, claim DebateClaim, entry 
 	}
 	for i, name := range entry.Runs {
 		if !slices.ContainsFunc(claim.Evidence, func(e DebateEvidence) bool { return e.Run == name }) {
-			return nil, fmt.Errorf("the run %s is drawn and is no evidence", name)
+			return nil, fmt.Errorf("the run %s is drawn but is not evidence for the claim", name)
 		}
 		r := s.runs[name]
 		if i == 0 {
@@ -156,7 +156,7 @@ func (c *debateClaimView) Tally() string {
 	return strings.Join(parts, ", ")
 }
 
-// inRuns counts runs, and says how many of them differ if some do not.
+// inRuns counts runs. If some of them have the same events, it also counts the different ones.
 func inRuns(runs []DebateRun) string {
 	if d := different(runs); d < len(runs) {
 		return fmt.Sprintf("%d (%d different)", len(runs), d)
@@ -164,7 +164,7 @@ func inRuns(runs []DebateRun) string {
 	return fmt.Sprint(len(runs))
 }
 
-// Alike lists the runs of a claim that have the trace of one before them.
+// Alike lists the runs of a claim that have the same trace as an earlier one.
 func (c *debateClaimView) Alike() []debateAlike {
 	var all []debateAlike
 	for i, a := range c.Answers {
@@ -223,14 +223,8 @@ func (c *debateClaimView) Speaking() []debateSpeaker {
 	return all
 }
 
-// Alone reports whether one person makes the claim.
-func (c *debateClaimView) Alone() bool {
-	all := c.Speaking()
-	return len(all) == 1 && all[0].Who != debateVoices["the documents"]
-}
-
-// asked is the first violation in the run that is drawn of what the claim asks of it: of that it is to be told how it came
-// about. Where nothing is asked of it but figures, it is the first violation.
+// asked is the violation to explain: in the run that is drawn, the first violation of a property that the claim asks about. If the
+// claim asks only for figures, it is the first violation of all.
 func (c *debateClaimView) asked() *checker.Violation {
 	ask, all := map[checker.Property]bool{}, true
 	for _, e := range c.Evidence {
@@ -249,7 +243,7 @@ func (c *debateClaimView) asked() *checker.Violation {
 // Told is the property that Why is about.
 func (c *debateClaimView) Told() checker.Property { return c.asked().Property }
 
-// Why explains what is asked about and was violated in the run that is drawn, in sentences in the order of causes.
+// Why explains that violation, in sentences in causal order.
 func (c *debateClaimView) Why() []string {
 	v := c.asked()
 	if v == nil {
@@ -262,13 +256,13 @@ func (c *debateClaimView) Why() []string {
 	return all
 }
 
-// A debatePicture is a run that the article draws, and what is said below it.
+// A debatePicture is a run that the article draws, and its caption.
 type debatePicture struct {
 	*debateRunView
 	Found string
 }
 
-// Drawn is the picture of the claim. What is said below is what the claim asks about, where other things went wrong as well.
+// Drawn is the picture of the claim. Its caption tells of what the claim asks about, even if other things went wrong as well.
 func (c *debateClaimView) Drawn() debatePicture {
 	if v := c.asked(); v != nil && v.Property != c.Shown.Result.Violations[0].Property {
 		return debatePicture{c.Shown, printable(v.What, debateTextMost)}
@@ -306,7 +300,7 @@ type debateRunView struct {
 	head          heading
 }
 
-// How much is shown of what comes from outside, in characters.
+// How many characters are shown of text that comes from outside.
 const (
 	debateNameMost = 120
 	debateTextMost = 1000
@@ -323,7 +317,7 @@ func newDebateRunView(r DebateRun) *debateRunView {
 	}
 }
 
-// answer reads what was asked of a run from its result.
+// answer reads the answer to the question that e asks from the result of the run.
 func (r *debateRunView) answer(e DebateEvidence) (debateAnswer, error) {
 	if e.Quantity != "" {
 		for _, m := range r.Measurements {
@@ -364,7 +358,7 @@ func (r *debateRunView) Alt() string {
 // Checksum is that of the trace.
 func (r *debateRunView) Checksum() string { return printable(r.History.Meta.Checksum, debateNameMost) }
 
-// Seed is what all draws of the run derive from.
+// Seed is the seed from which all random draws of the run derive.
 func (r *debateRunView) Seed() uint64 { return r.History.Meta.Seed }
 
 // Text is the timeline as text.

@@ -2,41 +2,41 @@ package scenarios
 
 import "lockstep/checker"
 
-// A Claim is something that the sources say about locks on Redis, with the runs that bear on it.
+// A Claim is a statement that the sources make about locks on Redis, with the runs that bear on it.
 type Claim struct {
-	ID       string // as the argument goes: 13a and 13b answer each other
+	ID       string // in the order of the argument; 13a and 13b answer each other
 	Text     string
 	By       []Voice
 	Kind     ClaimKind
 	Evidence []Evidence
-	So       string // what the evidence comes to, in a sentence
+	So       string // what the evidence shows, in a sentence or a few
 }
 
-// A Voice is who makes a claim, and where.
+// A Voice says who makes a claim, and where.
 type Voice struct{ Who, Where string }
 
-// ClaimKind says what the runs do to a claim.
+// ClaimKind says what the runs show about a claim.
 type ClaimKind string
 
 const (
-	Shown     ClaimKind = "shown"     // they show that it is so
-	Refuted   ClaimKind = "refuted"   // they show that it is not
-	Depends   ClaimKind = "depends"   // they show that it is so for one goal, and not for another
-	Agreed    ClaimKind = "agreed"    // both sides say so, and the runs show it
-	Judgement ClaimKind = "judgement" // no run can settle it; the figures bear on it
+	Shown     ClaimKind = "shown"     // the runs show that it is true
+	Refuted   ClaimKind = "refuted"   // the runs show that it is false
+	Depends   ClaimKind = "depends"   // the runs show that it is true for one goal, and not for another
+	Agreed    ClaimKind = "agreed"    // both sides make it, and the runs show that it is true
+	Judgement ClaimKind = "judgement" // no run can settle it; figures bear on it
 )
 
-// Evidence is one run, and what it must say about one property for the claim to stand as its kind has it. A figure that
-// bears on a judgement names a quantity instead.
+// Evidence is one run, and what it must show about one property for the claim's kind to be right. A figure that bears on a
+// judgement names a quantity instead.
 type Evidence struct {
 	Run        string // SCENARIO/LOCK, and /LABEL if there is one
 	Property   checker.Property
 	Status     checker.Status
-	Assumption checker.Assumption // that each violation breaks; empty if that does not matter
+	Assumption checker.Assumption // that each violation must break; empty if that does not matter
 	Quantity   checker.Quantity
 }
 
-// What the claims quote. The documents are those of docs/sources.md.
+// The voices that the claims quote. The documents are those of docs/sources.md.
 var (
 	kleppmann = func(where string) Voice {
 		return Voice{"Kleppmann", `"How to do distributed locking" (2016), ` + where}
@@ -71,7 +71,7 @@ func Claims() []Claim {
 				keeps("lost-update/single", checker.NoLostUpdate),
 				breaks("crash-before-expire/setnx-expire", checker.DeadlockFreedom, checker.None),
 			},
-			"Two commands leave a gap, and whatever falls into it is lost: an increment, or the expiry of a lock.",
+			"Two commands leave a gap. Whatever falls into it is lost: an increment, or the expiry of a lock.",
 		},
 		{
 			"2", "A release must compare and delete in one step.",
@@ -81,7 +81,7 @@ func Claims() []Claim {
 				breaks("release-race/multidel", checker.OwnerOnly, checker.None),
 				keeps("release-race/single", checker.OwnerOnly),
 			},
-			"A client that compares first and deletes afterwards deletes the lock of another. MULTI around the DEL alone does not help.",
+			"A client that compares first and deletes afterwards can delete another client's lock. MULTI around the DEL alone does not help.",
 		},
 		{
 			"3", "A lock needs an expiry, set in the command that takes it.",
@@ -93,10 +93,10 @@ func Claims() []Claim {
 				keeps("crash-no-ttl/single", checker.DeadlockFreedom),
 				keeps("crash-before-expire/single", checker.DeadlockFreedom),
 			},
-			"Without an expiry a holder that dies keeps the lock for ever. If a second command sets it, the holder can die between the two.",
+			"Without an expiry, a holder that dies keeps the lock for ever. If a second command sets the expiry, the holder can die between the two.",
 		},
 		{
-			"4", "The value must be unique over all clients and all requests, as a random one is.",
+			"4", "The value must be unique across all clients and all requests, as a random value is.",
 			[]Voice{reader("anon2023, part 1, section 4"), reader("anon-setnx"), redisIO("Correct Implementation with a Single Instance")}, Shown,
 			[]Evidence{
 				breaks("fixed-value/fixed", checker.OwnerOnly, checker.None),
@@ -104,7 +104,7 @@ func Claims() []Claim {
 				breaks("token-collision/single-usec", checker.OwnerOnly, checker.None),
 				keeps("token-collision/single", checker.OwnerOnly),
 			},
-			"A value that two requests share makes one release the lock of the other. The time in microseconds, which PHP's uniqid is, can be the same on two machines. The Redis documentation has a client ID appended to it; no run here speaks against that.",
+			"If two requests share a value, one releases the lock of the other. The time in microseconds, as PHP's uniqid returns it, can be the same on two machines. The Redis documentation appends a client ID to the time; no run here contradicts that.",
 		},
 		{
 			"5", "A single Redis is enough, but only while it is up.",
@@ -114,7 +114,7 @@ func Claims() []Claim {
 				keeps("redlock-minority-down/redlock", checker.FaultTolerance),
 				measures("single-node-down/single", checker.Unavailability),
 			},
-			"With one node everything stops while it is down; the clients of Redlock go on with two of five nodes down.",
+			"With one node, everything stops while it is down. Redlock's clients go on with two of five nodes down.",
 		},
 		{
 			"6", "A lock on a primary with replicas can be handed out twice.",
@@ -127,7 +127,7 @@ func Claims() []Claim {
 				breaks("failover-clock/single-wait", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("failover-wait-minority/single-wait", checker.LeaseExclusion, checker.DurableNodes),
 			},
-			"Replication is asynchronous, so a promotion can forget the lock. WAIT narrows the gap, and does not close it.",
+			"Replication is asynchronous, so the lock can be lost when a replica is promoted. WAIT narrows the gap but does not close it.",
 		},
 		{
 			"7", "Redlock works as long as a majority of its nodes does.",
@@ -138,10 +138,10 @@ func Claims() []Claim {
 				keeps("redlock-partition-halves/redlock", checker.LeaseExclusion),
 				measures("redlock-majority-down/redlock", checker.Unavailability),
 			},
-			"A minority that is down changes nothing. Without a majority nobody acquires, and no two clients hold the lock.",
+			"A minority that is down changes nothing. Without a majority nobody acquires the lock, and no two clients hold it.",
 		},
 		{
-			"8", "What a restarted node does to Redlock depends on its persistence.",
+			"8", "Whether a restarted node breaks Redlock depends on its persistence.",
 			[]Voice{redisIO("Performance, Crash Recovery and fsync"), reader("anon2023, part 2, section 2"), reader("why2020")}, Shown,
 			[]Evidence{
 				breaks("crash-restart-5/redlock", checker.LeaseExclusion, checker.DurableNodes),
@@ -152,10 +152,10 @@ func Claims() []Claim {
 				keeps("crash-restart-aof/redlock/always-power", checker.LeaseExclusion),
 				breaks("crash-restart-aof/redlock/lying-power", checker.LeaseExclusion, checker.DurableNodes),
 			},
-			"With the default of Redis, snapshots and no append-only file, a process that is killed forgets the lock. What is in the append-only file survives the process; it survives a loss of power only if every write is synchronized, and the disk is honest about it.",
+			"With Redis's default, snapshots and no append-only file, a process that is killed forgets the lock. What is in the append-only file survives the process. It survives a power loss only if every write is synchronized and the disk is honest about it.",
 		},
 		{
-			"9", "Exclusion holds within the validity: the TTL less what acquiring took, less the drift of the clocks.",
+			"9", "Exclusion holds within the validity: the TTL less the time that acquiring took, less the drift of the clocks.",
 			[]Voice{redisIO("Is the Algorithm Asynchronous?"), redisIO("Safety Arguments"), reader("anon2023, part 2, section 3")}, Shown,
 			[]Evidence{
 				keeps("clock-drift/redlock/below", checker.LeaseExclusion),
@@ -163,10 +163,10 @@ func Claims() []Claim {
 				keeps("redlock-slow-acquire/redlock/replies", checker.ExpiredOnReturn),
 				measures("born-expired/redlock", checker.Validity),
 			},
-			"While the drift is within the allowance, nothing happens; beyond it, two clients hold the lock.",
+			"While the drift is within the allowance, exclusion holds. Beyond the allowance, two clients hold the lock.",
 		},
 		{
-			"10", "A client that is paused is a danger under any lock that expires.",
+			"10", "A paused client is a danger under any lock that expires.",
 			[]Voice{kleppmann("Protecting a resource with a lock, first figure"), antirez("Distributed locks, auto release, and tokens"), reader("why2020")}, Agreed,
 			[]Evidence{
 				breaks("pause-after-acquire/single", checker.ResourceExclusion, checker.BoundedPause),
@@ -174,19 +174,19 @@ func Claims() []Claim {
 				breaks("watchdog-pause/watchdog", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("pause-after-acquire/redlock", checker.LeaseExclusion),
 			},
-			"The leases never overlap, and yet the paused client writes. Five nodes do not help: a quorum guards what the nodes remember, and nobody asks them when the write lands. Neither does a watchdog, which is paused together with its process.",
+			"The leases never overlap, and yet the paused client writes. Five nodes do not help: a quorum protects what the nodes remember, and nobody asks the nodes when the write arrives. Nor does a watchdog help, because it is paused together with its process.",
 		},
 		{
-			"11", "To check the lease before the write does not help.",
+			"11", "Checking the lease before the write does not help.",
 			[]Voice{kleppmann("Protecting a resource with a lock")}, Shown,
 			[]Evidence{
 				breaks("pause-after-check/single", checker.ResourceExclusion, checker.BoundedPause),
 				breaks("pause-after-check/redlock", checker.ResourceExclusion, checker.BoundedPause),
 			},
-			"The pause comes after the check.",
+			"The client is paused after the check.",
 		},
 		{
-			"12", "Fencing tokens keep a paused client out, once the resource has seen a newer one.",
+			"12", "Fencing tokens keep a paused client out, once the resource has seen a newer token.",
 			[]Voice{kleppmann("Making the lock safe with fencing, second figure"), reader("anon2023, part 2, section 3"), reader("why2020")}, Shown,
 			[]Evidence{
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
@@ -198,7 +198,7 @@ func Claims() []Claim {
 				keeps("token-in-name/fenced", checker.ResourceExclusion),
 				breaks("token-after-failover/fenced", checker.Tokens, checker.DurableNodes),
 			},
-			"The resource must check them, and the counter must survive. A zombie that comes before the new holder has written is let in; if the new holder has read by then, an update is lost.",
+			"The resource must check the tokens, and the counter must survive. A zombie that writes before the new holder has written is let in; if the new holder has read by then, an update is lost.",
 		},
 		{
 			"13a", "Redlock has no token that grows with each grant.",
@@ -207,7 +207,7 @@ func Claims() []Claim {
 				breaks("pause-fenced/redlock", checker.ResourceExclusion, checker.BoundedPause),
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
 			},
-			"A resource that compares tokens has nothing to compare; with a counter it refuses the zombie.",
+			"A resource that compares tokens has nothing to compare. With a lock that has a counter, it refuses the zombie.",
 		},
 		{
 			"13b", "A random token serves the same purpose, if the resource compares it and writes in one step.",
@@ -220,7 +220,7 @@ func Claims() []Claim {
 				keeps("token-check-and-set/redlock/update", checker.NoLostUpdate),
 				keeps("token-check-and-set/redlock/entry", checker.NoLostUpdate),
 			},
-			"For updates it does, and better: in one schedule the compare-and-set keeps an update that fencing loses. For the order of the clients it does not: in another, fencing refuses the client whose lease has ended, and the compare-and-set lets it in.",
+			"For updates it does, and better than fencing: in one schedule the compare-and-set keeps an update that fencing loses. For the order of the clients it does not: in another schedule fencing refuses the client whose lease has ended, and the compare-and-set lets it in.",
 		},
 		{
 			"14a", "Redlock depends on clocks.",
@@ -231,10 +231,10 @@ func Claims() []Claim {
 				breaks("client-clock-drift/redlock/beyond", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("client-clock-jump/redlock-wall", checker.LeaseExclusion, checker.BoundedClockError),
 			},
-			"It depends on the clocks of its nodes, and on that of the holder.",
+			"It depends on the clocks of its nodes and on the holder's clock.",
 		},
 		{
-			"14b", "It does not matter what time the clocks show, only that they run at nearly the same rate.",
+			"14b", "The clocks need not show the same time; they only have to run at nearly the same rate.",
 			[]Voice{antirez("Let's talk about system models"), redisIO("Is the Algorithm Asynchronous?")}, Shown,
 			[]Evidence{
 				keeps("clock-offset/redlock", checker.LeaseExclusion),
@@ -245,10 +245,10 @@ func Claims() []Claim {
 				breaks("clock-drift/redlock/tenth", checker.LeaseExclusion, checker.BoundedClockError),
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
 			},
-			"This holds for the algorithm, as long as the error is within its allowance: with the usual one per cent, errors of 5 and of 10 % (antirez's example) break it. Redis does not give the algorithm the clock that it assumes: it ends keys by the wall clock, which can be set as well.",
+			"This holds for the algorithm as long as the error is within its allowance. The usual allowance is one per cent; errors of 5 and 10 % (antirez's example) break it. Redis does not give the algorithm the clock that it assumes: Redis expires keys by the wall clock, which can be set.",
 		},
 		{
-			"15", "A node's clock that is set forward in one step breaks it.",
+			"15", "Setting a node's clock forward in one step breaks Redlock.",
 			[]Voice{kleppmann("Breaking Redlock with bad timings"), antirez("Let's talk about system models")}, Agreed,
 			[]Evidence{
 				breaks("clock-jump/redlock", checker.LeaseExclusion, checker.BoundedClockError),
@@ -258,10 +258,10 @@ func Claims() []Claim {
 				breaks("clock-step-vs-slew/redlock/fast-slew", checker.LeaseExclusion, checker.BoundedClockError),
 				keeps("leap-second/redlock-wall/smear", checker.LeaseExclusion),
 			},
-			"A step back costs only waiting. Spreading the correction, as antirez advises, helps if its rate is within the allowance: at the 500 ppm of ntpd the same correction does no harm, at the 83,333 ppm that chrony may use by default it does. Whether operations can see to that is where the two differ, and no run can tell.",
+			"A step back only makes clients wait. Spreading the correction, as antirez advises, helps if its rate is within the allowance: at ntpd's 500 ppm the same correction does no harm; at the 83,333 ppm that chrony may use by default, it does. Whether operations can see to that is where the two differ, and no run can tell.",
 		},
 		{
-			"16a", "Late messages between a client and the lock's servers do no harm to safety.",
+			"16a", "Late messages between a client and the lock's servers do not harm safety.",
 			[]Voice{antirez("Network delays & co"), {"Kleppmann", "as quoted in why2020, the last exchange of the two"}}, Agreed,
 			[]Evidence{
 				keeps("delay-to-lock-server/redlock", checker.LeaseExclusion),
@@ -269,19 +269,19 @@ func Claims() []Claim {
 				keeps("redlock-slow-acquire/redlock/replies", checker.ExpiredOnReturn),
 				measures("delay-to-lock-server/redlock/replies", checker.Wait),
 			},
-			"A lease whose grant comes too late is refused. It does harm to liveness: keys that were set for a client which has given up keep the others out for up to one TTL.",
+			"A client refuses a lease whose grant comes too late. Late messages do harm liveness: keys that were set for a client that has given up keep the others out for up to one TTL.",
 		},
 		{
-			"16b", "A client that is paused while the replies wait for it then believes that it holds a lock that another has.",
+			"16b", "A client that is paused while the replies wait for it resumes and believes that it holds a lock that another client holds.",
 			[]Voice{kleppmann("Breaking Redlock with bad timings, second example")}, Refuted,
 			[]Evidence{
 				keeps("pause-in-acquire/redlock", checker.LeaseExclusion),
 				keeps("pause-in-acquire/redlock-sequential", checker.LeaseExclusion),
 			},
-			"Redlock as it is specified measures how long acquiring took, and refuses, as antirez answered. A pause after that measurement is another matter: it is the first example, and hits every lock that expires.",
+			"A client of Redlock as specified measures how long acquiring took, and refuses the lock, as antirez answered. A pause after that measurement is another matter: it is Kleppmann's first example, and it affects every lock that expires.",
 		},
 		{
-			"17", "Delay on the way to the resource is harmful (Kleppmann), and that under every lock that expires (antirez).",
+			"17", "Delay on the way to the resource does harm (Kleppmann), and it does so under every lock that expires (antirez).",
 			[]Voice{kleppmann("Protecting a resource with a lock"), antirez("Network delays & co")}, Agreed,
 			[]Evidence{
 				breaks("delay-to-resource/single", checker.ResourceExclusion, checker.BoundedDelay),
@@ -289,10 +289,10 @@ func Claims() []Claim {
 				keeps("delay-to-resource/fenced", checker.ResourceExclusion),
 				breaks("crash-with-write-in-flight/redlock", checker.ResourceExclusion, checker.BoundedDelay),
 			},
-			"No pause is needed: a packet that is late does the same.",
+			"No pause is needed: a late packet has the same effect.",
 		},
 		{
-			"18", "Delayed restarts repair crashes (antirez); they depend on clocks, too (Kleppmann).",
+			"18", "Delayed restarts make up for crashes (antirez); they depend on clocks, too (Kleppmann).",
 			[]Voice{antirez("Fsync or not?"), redisIO("Performance, Crash Recovery and fsync"), kleppmann("Breaking Redlock with bad timings"), reader("why2020")}, Shown,
 			[]Evidence{
 				keeps("delayed-restart/redlock", checker.LeaseExclusion),
@@ -300,10 +300,10 @@ func Claims() []Claim {
 				breaks("delayed-restart-clock/redlock", checker.LeaseExclusion, checker.BoundedClockError),
 				measures("delayed-restart-majority/redlock", checker.Unavailability),
 			},
-			"A wait of a bit more than the largest TTL is enough, if whatever counts it does not err; while a majority of the nodes waits, nobody can acquire.",
+			"A wait slightly longer than the largest TTL is enough, if it is measured correctly. While a majority of the nodes waits, nobody can acquire.",
 		},
 		{
-			"19", "For efficiency one node is enough; for correctness five are not.",
+			"19", "For efficiency one node is enough; for correctness five nodes are not.",
 			[]Voice{kleppmann("What are you using that lock for?")}, Judgement,
 			[]Evidence{
 				measures("efficiency/single", checker.RoundTrips),
@@ -312,10 +312,10 @@ func Claims() []Claim {
 				measures("efficiency/redlock", checker.DuplicateWork),
 				breaks("pause-after-acquire/redlock", checker.ResourceExclusion, checker.BoundedPause),
 			},
-			"Five nodes cost five times the messages, and with either number a pause has the same work done twice.",
+			"Five nodes cost five times the messages. With either number, a pause leads to the same work being done twice.",
 		},
 		{
-			"20", "Who has fencing does not need so strong a lock.",
+			"20", "With fencing, so strong a lock is not needed.",
 			[]Voice{antirez("Distributed locks, auto release, and tokens")}, Judgement,
 			[]Evidence{
 				keeps("pause-fenced/fenced", checker.ResourceExclusion),
@@ -323,10 +323,10 @@ func Claims() []Claim {
 				breaks("token-after-failover/fenced", checker.Tokens, checker.DurableNodes),
 				measures("efficiency/single", checker.RoundTrips),
 			},
-			"With a resource that checks, one node with a counter is enough; then it is the counter that must not be lost.",
+			"With a resource that checks tokens, one node with a counter is enough. Then the counter must not be lost.",
 		},
 		{
-			"21", "A good algorithm loses only liveness to bad timing, never safety.",
+			"21", "In a good algorithm, bad timing can cost liveness, but never safety.",
 			[]Voice{kleppmann("Using time to solve consensus")}, Judgement,
 			[]Evidence{
 				breaks("pause-after-acquire/redlock", checker.ResourceExclusion, checker.BoundedPause),
@@ -336,7 +336,7 @@ func Claims() []Claim {
 				keeps("delay-to-resource/fenced", checker.ResourceExclusion),
 				breaks("fence-zombie-first/fenced", checker.ResourceExclusion, checker.BoundedPause),
 			},
-			"None of the locks in these runs is such an algorithm. With tokens and a resource that checks them, what remains is a late write that arrives before the new holder has written.",
+			"None of the locks in these runs is such an algorithm. With tokens and a resource that checks them, one danger remains: a late write that arrives before the new holder has written.",
 		},
 	}
 }

@@ -43,8 +43,8 @@ func scenariosPage(t *testing.T, outcomes map[string]*Outcome) string {
 	fmt.Fprintf(&b, `# The catalogue
 
 %d scenarios, %d runs. This page is made from them: `+"`go test ./scenarios -run Pages -rewrite`"+`. *Lock/label* is a run; after it comes
-what was violated, and in brackets the assumption that was broken with it, or a figure that the scenario reports. A lock that is
-named without more was SAFE.
+what was violated, and in brackets the assumption that was broken with it, or a figure that the scenario reports. A run with nothing
+after it is SAFE.
 
 | scenario | what it shows | what came out |
 |---|---|---|
@@ -65,9 +65,9 @@ named without more was SAFE.
 	fmt.Fprint(&b, `
 ## The edge of the allowance for drift
 
-Redlock trusts its lease for one per cent and 2 ms less than the TTL. How fast may the clock of one node run before two clients
-hold the lock? Found by halving (`+"`go test ./scenarios -run DriftEdge -v`"+`). What lies between the two columns is the time that
-messages take: the key of c1 is set after c1 began to count, and c2 holds only when the replies are back.
+Redlock relies on its lease for one per cent and 2 ms less than the TTL. How fast may the clock of one node run before two clients
+hold the lock? Found by bisection (`+"`go test ./scenarios -run DriftEdge -v`"+`). The difference between the two columns is the time that
+messages take: the key of c1 is set after c1 started its clock, and c2 holds the lock only when the replies are back.
 
 | TTL | two clients hold from | the allowance alone would be |
 |---|---|---|
@@ -78,9 +78,9 @@ messages take: the key of c1 is set after c1 began to count, and c2 holds only w
 	fmt.Fprintf(&b, `
 ## How long an isolated primary goes on
 
-With min-replicas a primary that has lost its replicas stops taking writes (split-brain). From the moment at which it was cut off it
+With min-replicas-to-write, a primary that has lost its replicas stops accepting writes (split-brain). After it was cut off, it
 still granted the lock for **%v** (`+"`go test ./scenarios -run IsolatedPrimary -v`"+`): min-replicas-max-lag is 10 s, and counts from the
-last acknowledgement, in whole seconds. Without it, there is no end.
+last acknowledgement, in whole seconds. Without it, the primary never stops.
 `, isolatedWindow(t).Round(100*time.Millisecond))
 	return b.String()
 }
@@ -114,11 +114,11 @@ func claimsPage(outcomes map[string]*Outcome) string {
 	var b strings.Builder
 	b.WriteString(`# What the sources claim, and what the runs say
 
-The argument about locks on Redis, claim by claim, in our own words. This page is made from ` + "`scenarios.Claims`" + ` and from runs:
-` + "`go test ./scenarios -run Pages -rewrite`" + `. A test fails when a run contradicts the claim that it stands for. *Shown* and *agreed*
-claims hold in these runs, which is not a proof that they hold in all; a *refuted* one does not hold in at least one; one that
-*depends on the goal* holds for one goal, and not for another; a *judgement* no run can settle. A run in which an assumption was broken that the
-claim makes does not contradict it. What is cited is in [sources.md](sources.md).
+The argument about locks on Redis, claim by claim, paraphrased. This page is made from ` + "`scenarios.Claims`" + ` and from runs:
+` + "`go test ./scenarios -run Pages -rewrite`" + `. A test fails when a run contradicts its claim. *Shown* and *agreed*
+claims hold in these runs, which does not prove that they hold in all runs. A *refuted* claim fails in at least one run. A claim that
+*depends on the goal* holds for one goal and not for another. No run can settle a *judgement*. A run that breaks an assumption which the
+claim makes does not contradict the claim. The sources are listed in [sources.md](sources.md).
 
 `)
 	for _, c := range Claims() {

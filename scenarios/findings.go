@@ -2,21 +2,21 @@ package scenarios
 
 import "lockstep/checker"
 
-// A Finding is something that an unmodified library does worse than the lock of the literature in whose place it was put, or
-// otherwise than its documentation says.
+// A Finding is something that an unmodified library does worse than the reference lock in whose place it was put, or that
+// contradicts the library's documentation.
 type Finding struct {
 	Title   string   // one sentence
 	Library string   // the path of its module
-	Locks   []string // the configurations that have it, which are names of package lockstep/clients/libraries
-	Runs    []string // of the catalogue, each of which shows it for each of Locks in the place of the lock that it names
-	// Property is what is violated. It is empty where nothing is, and a Quantity tells.
+	Locks   []string // the configurations affected, by their names in package lockstep/clients/libraries
+	Runs    []string // runs of the catalogue, each of which shows it for each of Locks in the place of the lock that the run names
+	// Property is the property that is violated. It is empty if none is and a Quantity shows the finding.
 	Property   checker.Property
-	Assumption checker.Assumption // which broke with it; None says that it is the library's own fault
+	Assumption checker.Assumption // the assumption that broke with it; None means that the library itself is at fault
 	Quantity   checker.Quantity
-	Takes      string   // what has to come together
-	Promise    string   // what the documentation says, in our words, and where
+	Takes      string   // the conditions that have to come together
+	Promise    string   // what the documentation says, and where
 	Repair     string   // what helps
-	Repaired   []string // configurations for which the same runs do not show it
+	Repaired   []string // configurations in which the same runs do not show it
 }
 
 const (
@@ -29,7 +29,7 @@ var (
 	rueidislocks = []string{"rueidislock", "rueidislock-one", "rueidislock-setpx", "rueidislock-nocache"}
 )
 
-// Findings lists what the runs of the catalogue have shown of unmodified libraries, at the versions that go.mod names.
+// Findings lists what the runs of the catalogue have shown about unmodified libraries, at the versions that go.mod names.
 func Findings() []Finding {
 	return []Finding{
 		{
@@ -39,31 +39,31 @@ func Findings() []Finding {
 			Runs:     []string{"hung-node-of-three/redlock/short"},
 			Property: checker.FaultTolerance, Assumption: checker.None,
 			Takes: "A node that accepts connections and does not answer, go-redis with its default options, and a TTL that is no longer than " +
-				"its ReadTimeout, which is 5 s (and was 3 s before go-redis 9.22). Lock asks all nodes and waits for all of them. The context that it gives them ends after 5 % of the " +
-				"TTL, but go-redis does not heed the deadline of a context while it waits for a reply on a connection that it has, unless told to. " +
-				"So every attempt takes 5 s, after which its validity is over. With a longer TTL the lock is had, 5 s late.",
+				"go-redis's ReadTimeout, which is 5 s (and was 3 s before go-redis 9.22). Lock asks all nodes and waits for all of them. The context that it gives them ends after 5 % of the " +
+				"TTL, but by default go-redis ignores the deadline of a context while it waits for a reply on an established connection. " +
+				"So every attempt takes 5 s, and by then its validity is over. With a longer TTL the client gets the lock, 5 s late.",
 			Promise: "\"Redis-based distributed mutual exclusion lock implementation for Go as described in\" redis.io's page (README), " +
 				"which asks for a timeout for one node that is small compared with the TTL, so that a client does not stay blocked by a node that is down " +
 				"(redis.io, Distributed Locks, \"The Redlock Algorithm\", step 2). WithFailFast is documented for Redis servers that block.",
-			Repair: "ContextTimeoutEnabled in the options of go-redis, so that the deadline counts; or a ReadTimeout well below the TTL. " +
-				"WithFailFast(true), which goes on when a majority has answered, helps nearly always. With 4 of 200 seeds this run shows it all the same: a client asks while " +
-				"another releases, one node has deleted the key and grants, one still has it and refuses, and the client waits for the hung node, here for ten seconds. " +
-				"Unlock sets no deadline, and waits for the hung node all the same.",
+			Repair: "Set ContextTimeoutEnabled in the options of go-redis, so that the deadline counts, or a ReadTimeout well below the TTL. " +
+				"WithFailFast(true), which goes on when a majority has answered, helps nearly always. With 4 of 200 seeds this run still shows it: a client asks while " +
+				"another releases; one node has deleted the key and grants the lock, one still has the key and refuses, and the client waits for the hung node, here for ten seconds. " +
+				"Unlock sets no deadline, so it waits for the hung node in any case.",
 			Repaired: []string{"redsync-timeout"},
 		},
 		{
-			Title:    "An extension that most nodes do not answer returns when the lease is over.",
+			Title:    "An extension that most nodes do not answer returns only after the lease has ended.",
 			Library:  redsync,
 			Locks:    redsyncs,
 			Runs:     []string{"extend-minority/redlock-extend"},
 			Property: checker.ResourceExclusion, Assumption: checker.BoundedDelay,
-			Takes: "A holder that is cut off from a majority and asks for an extension with 3.9 s left. Extend sets no timeout of its own, unlike Lock, " +
-				"and waits for the replies that do not come: 5 s, and 20 s where go-redis repeats the commands, as it does by default. It reports the failure, rightly, " +
-				"when the lease has been over for long and another client has it. Until says so, too. A caller who does not look, and goes on with what it was about to write " +
-				"because a failed extension leaves the lease as it was, writes under a lease that is over.",
-			Promise: "ExtendContext \"resets the mutex's expiry and returns the status of expiry extension\" (package documentation). It does not say how long that takes.",
-			Repair: "Look at Until after Extend, whatever it returned: in the run extend-minority/redlock-extend/checked, which does, nothing is violated. " +
-				"A ReadTimeout in go-redis that is small compared with the TTL should help as well; a deadline of one's own for the context counts with ContextTimeoutEnabled only.",
+			Takes: "A holder that is cut off from a majority and asks for an extension with 3.9 s left. Extend, unlike Lock, sets no timeout of its own, " +
+				"and waits for replies that do not come: 5 s, or 20 s where go-redis repeats the commands, as it does by default. Extend rightly reports the failure, but " +
+				"by then the lease has long ended and another client has the lock. Until says so, too. A caller may assume that a failed extension leaves the lease as it was. " +
+				"If it does not check Until before it writes, it writes under a lease that has ended.",
+			Promise: "ExtendContext \"resets the mutex's expiry and returns the status of expiry extension\" (package documentation). The documentation does not say how long that takes.",
+			Repair: "Check Until after Extend, whatever Extend returned. The run extend-minority/redlock-extend/checked does, and nothing is violated. " +
+				"A ReadTimeout in go-redis that is small compared with the TTL should help as well. A deadline that the caller puts into the context counts only with ContextTimeoutEnabled.",
 		},
 		{
 			Title:    "With a timeout that is a fraction of a short TTL, nobody gets the lock.",
@@ -72,9 +72,9 @@ func Findings() []Finding {
 			Runs:     []string{"redlock-slow-acquire/redlock/replies"},
 			Property: checker.FaultTolerance, Assumption: checker.None,
 			Takes: "WithTimeoutFactor(0.02), go-redis with ContextTimeoutEnabled, and a TTL of 42 ms: 0.84 ms for a round trip that takes 1 to 3. It needs no " +
-				"fault: when everything has healed, a fresh client does not get the lock either. A request that is given up costs its connection, so that the next one has to dial first and is given up as well.",
-			Promise: "WithTimeoutFactor \"can be used to set the timeout factor\" (package documentation). That it is a factor of the TTL, and what it must not fall below, is left to the reader.",
-			Repair:  "Choose the factor so that the TTL times the factor is several round trips, and a dial.",
+				"fault: when everything has healed, a fresh client does not get the lock either. A request that is given up costs its connection, so the next request has to dial first and is given up as well.",
+			Promise: "WithTimeoutFactor \"can be used to set the timeout factor\" (package documentation). The documentation does not say that it is a factor of the TTL, nor how small it may be.",
+			Repair:  "Choose the factor so that the TTL times the factor allows for several round trips and a dial.",
 		},
 		{
 			Title:    "A node whose clock is ahead grants the lock to everybody.",
@@ -82,58 +82,58 @@ func Findings() []Finding {
 			Locks:    []string{"rueidislock", "rueidislock-one", "rueidislock-nocache"},
 			Runs:     []string{"clock-offset/single"},
 			Property: checker.LeaseExclusion, Assumption: checker.BoundedClockError,
-			Takes: "A Redis whose clock is further ahead of a client's than the TTL, from the start and without a jump. The lock is taken with SET NX PXAT and an instant by the " +
-				"client's clock. On that node the instant has passed: the answer is OK, and there is no key. A smaller offset shortens or prolongs the life of the key by as much.",
+			Takes: "A Redis whose clock is further ahead of a client's than the TTL, from the start and without a jump. The lock is taken with SET NX PXAT and a point in time by the " +
+				"client's clock. On that node this time has passed: the reply is OK, and there is no key. A smaller offset shortens or prolongs the life of the key by as much.",
 			Promise: "\"uses SET PXAT by default; set to true for Redis versions < 6.2\" (README, FallbackSETPX): an option for old servers, with no word about clocks.",
-			Repair: "No option repairs all of it. With FallbackSETPX the lock is taken with a duration, and this run finds nothing wrong with it; but extensions send an instant all the same " +
-				"(PEXPIREAT), and the first one deletes the key, so that the lock is lost after half its validity. Keep the clocks together.",
+			Repair: "No option repairs all of it. With FallbackSETPX the lock is taken with a duration, and this run finds nothing wrong with it. But extensions still send a point in time " +
+				"(PEXPIREAT), and the first extension deletes the key, so the lock is lost after half its validity. Keep the clocks synchronized.",
 			Repaired: []string{"rueidislock-setpx"},
 		},
 		{
-			Title:    "A holder that is cut off is told that the lock is lost long after it was.",
+			Title:    "A holder that is cut off learns that the lock is lost long after it was lost.",
 			Library:  rueidislock,
 			Locks:    rueidislocks,
 			Runs:     []string{"holder-cut-off/single", "holder-cut-off/watchdog"},
 			Property: checker.LeaseExclusion, Assumption: checker.BoundedDelay,
-			Takes: "A holder whose link to Redis is cut. Its key ends a TTL after the last renewal, and another client gets the lock. The context of the first " +
-				"lives until the renewal in progress is given up, whose deadline is a TTL after it began: in this run the key ends at 10 s, and at 14 s the holder is still told that it holds.",
+			Takes: "A holder whose link to Redis is cut. Its key expires one TTL after the last renewal, and another client gets the lock. The first client's context " +
+				"lives until the library gives up the renewal in progress, whose deadline is one TTL after it began. In this run the key expires at 10 s, and at 14 s the holder is still told that it holds the lock.",
 			Promise: "\"The returned ctx will be canceled automatically and immediately once the KeyMajority is not held anymore, for example: Redis are down\" (README).",
-			Repair: "A deadline of the library's own at the end of the last renewal that was confirmed. A caller can keep one: note the time before each operation that was confirmed, and stop a TTL later. " +
-				"No option changes it.",
+			Repair: "The library would need a deadline of its own, at the end of the last confirmed renewal. A caller can keep one: note the time before each operation that was confirmed, and stop one TTL later. " +
+				"No option changes this.",
 		},
 		{
-			Title:    "A holder that slept believes that it holds, until somebody tells it otherwise.",
+			Title:    "A paused holder believes that it still holds the lock until the network tells it otherwise.",
 			Library:  rueidislock,
 			Locks:    rueidislocks,
 			Runs:     []string{"pause-after-acquire/single", "pause-after-check/single", "pause-fenced/single", "read-modify-write/single", "efficiency/single", "fixed-value/single"},
 			Property: checker.LeaseExclusion, Assumption: checker.BoundedPause,
-			Takes: "A pause that outlives the lease. With a lock that knows its end by a clock, the pause breaks exclusion at the resource only: by its own clock the holder " +
-				"holds nothing any more. Here nothing in the holder's hands is over, since its context has no deadline: the news has to come by the network. " +
-				"It does, some milliseconds after the holder wakes; until then it holds the lock together with another.",
-			Promise: "The same sentence of the README. It names no pause.",
-			Repair:  "As above: a deadline that is kept by a clock. At the resource nothing but a fencing token helps, and the library has none.",
+			Takes: "A pause that outlives the lease. With a lock whose lease ends by a clock, the pause breaks exclusion at the resource only: by its own clock the holder " +
+				"no longer holds the lock. Here the holder's context has no deadline, so the news has to come by the network. " +
+				"It comes some milliseconds after the holder resumes; until then it and another client hold the lock together.",
+			Promise: "The same sentence of the README. It does not mention pauses.",
+			Repair:  "As above, a deadline that is kept by a clock. At the resource only a fencing token helps, and the library has none.",
 		},
 		{
-			Title:    "With a round trip of 30 ms nobody gets the lock.",
+			Title:    "With a round trip of 30 ms, nobody gets the lock.",
 			Library:  rueidislock,
 			Locks:    rueidislocks,
 			Runs:     []string{"slow-link/single"},
 			Property: checker.FaultTolerance, Assumption: checker.None,
-			Takes: "A link on which a request and its reply take longer than TryNextAfter, 20 ms by default. Every key is granted, given up and released again, without end.",
+			Takes: "A link on which a request and its reply take longer than TryNextAfter, 20 ms by default. Every key is set, given up and deleted again, without end.",
 			Promise: "\"TryNextAfter is the timeout duration before trying the next redis key for locks. The default value is 20ms\" (package documentation). " +
-				"That it also bounds what the network may take is not said.",
-			Repair: "TryNextAfter well above the longest round trip.",
+				"The documentation does not say that it also bounds the time that the network may take.",
+			Repair: "Set TryNextAfter well above the longest round trip.",
 		},
 		{
-			Title:    "A holder renews its lock without a break, as fast as the network lets it.",
+			Title:    "A holder renews its lock continuously, as fast as the network allows.",
 			Library:  rueidislock,
 			Locks:    []string{"rueidislock", "rueidislock-setpx"},
 			Runs:     []string{"held-quietly/watchdog"},
 			Quantity: checker.RoundTrips,
-			Takes: "Client-side caching without NoLoopTracking, which is the default. From the first renewal on, each changes the key, Redis tells the client that the key has changed, and " +
-				"the client renews it once more to see whether it still holds it.",
+			Takes: "Client-side caching without NoLoopTracking, which is the default. From the first renewal on, each renewal changes the key, Redis notifies the client that the key has changed, and " +
+				"the client renews the key once more to see whether it still holds the lock.",
 			Promise:  "NoLoopTracking is there \"to avoid unnecessary notifications and thus have better performance\" (package documentation).",
-			Repair:   "NoLoopTracking, for Redis from 7.0.5 on.",
+			Repair:   "Set NoLoopTracking, for Redis from 7.0.5 on.",
 			Repaired: []string{"rueidislock-one", "rueidislock-nocache"},
 		},
 	}

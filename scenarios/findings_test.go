@@ -113,14 +113,14 @@ func findingsPage(t *testing.T, outcomes, references map[string]*Outcome) string
 	var b strings.Builder
 	b.WriteString(`# What the runs show of unmodified libraries
 
-What a library does worse than the lock of the literature in whose place it was put, or otherwise than its documentation says.
-It is about these versions and these runs. What a library does not do worse is not here: a pause that outlives the lease breaks
-exclusion at the resource with every lock that expires, and a node that forgets breaks Redlock whoever wrote it. [The matrix](matrix.md)
+This page lists what a library does worse than the reference lock in whose place it was put, or what contradicts its documentation.
+It is about these versions and these runs. It does not list what every such lock does: a pause that outlives the lease breaks
+exclusion at the resource with every lock that expires, and a node that forgets breaks every implementation of Redlock. [The matrix](matrix.md)
 has all of that. This page is made from ` + "`scenarios.Findings`" + ` and from runs: ` + "`go test ./scenarios -run Findings -rewrite`" + `. A test fails
-when a run does not show what is said here, when what is said to repair it does not, and when a library violates more than is said.
+when a run does not show a finding, when a repair does not help, and when a library violates more than is listed here.
 
-Whether it matters to you depends on what you use the lock for, and on what can happen where you use it. Nothing here says that a
-library is bad: each is put through what its authors may never have promised.
+Whether a finding matters to you depends on what you use the lock for, and on what can happen where you use it. Nothing here says that a
+library is bad: the runs ask of it what its authors may never have promised.
 
 `)
 	for i, f := range Findings() {
@@ -134,14 +134,14 @@ library is bad: each is put through what its authors may never have promised.
 		case f.Assumption == checker.None:
 			fmt.Fprintf(&b, "Violates **%s**, and no assumption broke.\n\n", f.Property)
 		default:
-			fmt.Fprintf(&b, "Violates **%s**; what broke with it is %s.\n\n", f.Property, f.Assumption)
+			fmt.Fprintf(&b, "Violates **%s**; the assumption that broke with it is %s.\n\n", f.Property, f.Assumption)
 		}
 		for _, run := range f.Runs {
 			fmt.Fprintf(&b, "    lockstep run %s --lock %s -v\n", run, f.Locks[0])
 		}
 		fmt.Fprintf(&b, "\n**What it takes.** %s\n\n**What is promised.** %s\n\n**What helps.** %s", f.Takes, f.Promise, f.Repair)
 		if len(f.Repaired) > 0 {
-			fmt.Fprintf(&b, " The same runs do not show it for %s.", strings.Join(f.Repaired, ", "))
+			fmt.Fprintf(&b, " The same runs do not show it with %s.", strings.Join(f.Repaired, ", "))
 		}
 		b.WriteString("\n\n")
 	}

@@ -418,7 +418,7 @@ func TestNarrowScreens(t *testing.T) {
 	}
 	b.size(1280, 900)
 	b.open(filepath.Join(dir, "clocks.html"))
-	if got := b.text("main"); strings.Contains(got, "move it sideways") {
+	if got := b.text("main"); strings.Contains(got, "scroll sideways") {
 		t.Error("on a wide screen there is nothing to move")
 	}
 	b.quiet()
