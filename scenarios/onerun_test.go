@@ -2,7 +2,10 @@ package scenarios
 
 import (
 	"flag"
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +16,10 @@ import (
 	"lockstep/sim"
 )
 
-var randomPlans = flag.Int("plans", 300, "how many random plans are played in a series, alone, by token, and as the start of a reduction")
+var (
+	randomPlans = flag.Int("plans", 300, "how many random plans are played in a series, alone, by token, and as the start of a reduction")
+	recordPlans = flag.String("record", "", "file to write what came of each random plan to, a line each; see cmd/record.sh")
+)
 
 // A tried plan is one that a walk has played in a series, and what came of it there.
 type triedPlan struct {
@@ -88,10 +94,12 @@ func TestPlansAreOneRun(t *testing.T) {
 	}
 	locks := repeatable()
 	plans, reduced, kinds, classes := 0, 0, map[Kind]int{}, map[Class]int{}
+	var record strings.Builder
 	for seed := uint64(1); plans < want && !t.Failed(); seed++ {
 		for _, p := range aWalk(t, locks[seed%uint64(len(locks))], seed) {
 			plans++
 			classes[p.Class]++
+			fmt.Fprintf(&record, "plan %q of %s, seed %d: %s %q, checksum %s\n", p.Plan, strings.TrimSpace(p.search.Calm.Runs[0].String()), p.Seed, p.Class, p.Faults, p.Checksum)
 			for _, q := range p.Plan {
 				kinds[q.Kind]++
 			}
@@ -104,6 +112,11 @@ func TestPlansAreOneRun(t *testing.T) {
 				reduced++
 				p.checkReduction(t, f)
 			}
+		}
+	}
+	if *recordPlans != "" {
+		if err := os.WriteFile(*recordPlans, []byte(record.String()), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 	t.Logf("%d plans: %v; %d ways to fail are reduced; perturbations: %v", plans, classes, reduced, kinds)
