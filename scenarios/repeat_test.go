@@ -88,7 +88,7 @@ func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 
 // What counts as a difference, and what does not.
 func TestDifference(t *testing.T) {
-	history := func(change func([]sim.Event)) *sim.History {
+	recorded := func(change func([]sim.Event)) *sim.History {
 		events := []sim.Event{
 			{At: 0, Process: "c1", Kind: sim.Invoke, Op: sim.Acquire, ID: 1, Lock: theLock},
 			{At: time.Second, Process: "n1", Kind: sim.State, Op: sim.Set, Key: theLock, Lease: "c1#1"},
@@ -121,34 +121,34 @@ func TestDifference(t *testing.T) {
 		{"a loss that was not told", func(e []sim.Event) { e[4].Process = "n1" }, "c1 info lost c1#1 at 4.000000s, then nothing more"},
 		{"the first of two", func(e []sim.Event) { e[3].Value, e[2].Lease = "B", "c1#2" }, "c1 ok acquire"},
 	} {
-		got := difference(outcome(history(nil), checker.Result{}), outcome(history(test.change), checker.Result{}))
+		got := difference(outcome(recorded(nil), checker.Result{}), outcome(recorded(test.change), checker.Result{}))
 		if got != "" && test.want == "" || !strings.HasPrefix(got, test.want) || test.want != "" && got == "" {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
 	ok := checker.Result{Verdict: checker.Safe, Statuses: []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: checker.OK}}}
 	violated := checker.Result{Verdict: checker.Unsafe, Statuses: []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: checker.Violated}}}
-	if got := difference(outcome(history(nil), ok), outcome(history(nil), violated)); !strings.HasPrefix(got, "lease exclusion: ok, then ") {
+	if got := difference(outcome(recorded(nil), ok), outcome(recorded(nil), violated)); !strings.HasPrefix(got, "lease exclusion: ok, then ") {
 		t.Errorf("another status: %q", got)
 	}
 	inconclusive := ok
 	inconclusive.Verdict = checker.Inconclusive
-	if got, want := difference(outcome(history(nil), ok), outcome(history(nil), inconclusive)), "verdict SAFE, then UNKNOWN"; got != want {
+	if got, want := difference(outcome(recorded(nil), ok), outcome(recorded(nil), inconclusive)), "verdict SAFE, then UNKNOWN"; got != want {
 		t.Errorf("another verdict: %q, want %q", got, want)
 	}
 	paused, delayed := violated, violated
 	paused.Violations = []checker.Violation{{Property: checker.LeaseExclusion, Assumption: checker.BoundedPause}}
 	delayed.Violations = []checker.Violation{{Property: checker.LeaseExclusion, Assumption: checker.BoundedDelay}}
-	if got, want := difference(outcome(history(nil), paused), outcome(history(nil), delayed)), "broken: lease exclusion (bounded pause), then lease exclusion (bounded delay)"; got != want {
+	if got, want := difference(outcome(recorded(nil), paused), outcome(recorded(nil), delayed)), "broken: lease exclusion (bounded pause), then lease exclusion (bounded delay)"; got != want {
 		t.Errorf("another assumption: %q, want %q", got, want)
 	}
 	delayed.Violations = append(delayed.Violations, paused.Violations...)
 	again := violated
 	again.Violations = append(slices.Clone(paused.Violations), delayed.Violations...)
-	if got := difference(outcome(history(nil), delayed), outcome(history(nil), again)); got != "" {
+	if got := difference(outcome(recorded(nil), delayed), outcome(recorded(nil), again)); got != "" {
 		t.Errorf("the same assumptions, in another order and number: %q", got)
 	}
-	o := outcome(history(nil), ok)
+	o := outcome(recorded(nil), ok)
 	o.Repeat = "c1 was late"
 	if !strings.Contains(o.Timeline(), "not reproducible: with the same seed c1 was late\n") {
 		t.Error("the timeline does not say that it is not reproducible")

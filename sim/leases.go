@@ -1,6 +1,9 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Leases names the leases that clients ask for: c1#2 is the second that c1 asked for. A random token is a lease's only mark
 // on the wire, and must not appear in a history, where it would differ from seed to seed and mean nothing; so the client
@@ -93,4 +96,10 @@ func (l *Leases) ask(op operation) *claim {
 	a := &claim{op, fmt.Sprintf("%s#%d", op.client, l.count[op.client])}
 	l.latest[op] = a
 	return a
+}
+
+// Client returns the client that a lease or process name belongs to: c1 for c1#2.
+func Client(lease string) string {
+	client, _, _ := strings.Cut(lease, "#")
+	return client
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -445,9 +444,3 @@ func (p *Process) haunt() {
 const patience = 1000
 
 func (p *Process) isClient() bool { return p.svc == nil }
-
-// Client returns the client that a lease or process name belongs to: c1 for c1#2.
-func Client(lease string) string {
-	client, _, _ := strings.Cut(lease, "#")
-	return client
-}

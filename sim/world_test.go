@@ -181,7 +181,13 @@ func errand(ctx context.Context, c, server *Process, line string) error {
 
 // trouble is one fault of every kind, in an order in which each of them meets traffic.
 func trouble() []Fault {
-	l := func(s string) Link { l, _ := parseLink(s); return l }
+	l := func(s string) Link {
+		if from, to, ok := strings.Cut(s, "->"); ok {
+			return Link{From: from, To: to}
+		}
+		from, to, _ := strings.Cut(s, "-")
+		return Link{From: from, To: to, Both: true}
+	}
 	return []Fault{
 		Pause{"c1", 30 * time.Millisecond}, Drift{"c2", 200_000}, Cut{l("c1-n1")}, Jump{"n1", time.Hour}, Heal{l("c1-n1")},
 		Delay{l("c2-n2"), 5 * time.Millisecond}, Hold{l("n3->c3")}, Crash{Process: "n2"}, ReleaseLink{l("n3->c3")}, Restart{"n2", false},
