@@ -133,6 +133,8 @@ func (ix *index) excess(client, op string, s stretch, kept []Assumption) time.Du
 		if rest := without([]stretch{s}, pauses); s.from < s.to && ix.outOfReach(length(rest)) {
 			waits = merge(append(waits, rest...))
 		}
+	case sim.Acquire, sim.Extend, sim.Release:
+		waits = merge(append(waits, without(within(ix.unconnected(client, s)), pauses)...))
 	}
 	var taken []stretch
 	if slices.Contains(kept, BoundedPause) {
@@ -145,6 +147,34 @@ func (ix *index) excess(client, op string, s stretch, kept []Assumption) time.Du
 		taken = slices.Concat(pauses, waits)
 	}
 	return length(merge(taken))
+}
+
+// unconnected returns when a client neither sent nor received anything in a stretch, while a lock node was out of its reach: as far as
+// the history shows, it waited for that node, perhaps for a connection, of which there is no message.
+func (ix *index) unconnected(client string, s stretch) []stretch {
+	var silence []stretch
+	from := s.from
+	quiet := func(to time.Duration) {
+		if ix.outOfReach(to - from) {
+			silence = append(silence, stretch{from, to})
+		}
+		from = max(from, to)
+	}
+	for i := first(ix.invokes[client], -1); i >= 0 && i < len(ix.Events) && ix.at(i) < s.to; i++ {
+		switch e := ix.Events[i]; {
+		case e.Kind != sim.Message || e.At < s.from:
+		case e.Process == client:
+			quiet(e.At)
+		case e.By == client && e.Sent >= s.from:
+			quiet(e.Sent)
+		}
+	}
+	quiet(s.to)
+	var apart []stretch
+	for _, n := range ix.Meta.Nodes {
+		apart = slices.Concat(apart, ix.apart(client, n), ix.stretches(ix.pauses[n]))
+	}
+	return without(silence, without(silence, merge(apart)))
 }
 
 // grantedBut returns when a lease would have been granted, had the environment kept some assumptions, after one that was granted
@@ -239,10 +269,33 @@ func (ix *index) asking(l *Lease) (from, until, every time.Duration) {
 			from = a.from
 		}
 	}
-	if before := last(ix.invokes[l.Client], l.InvokeEvent); from < l.Invoked && before >= 0 {
+	for _, n := range ix.votes(l) {
+		if tried := ix.triedBefore(ix.lives[n], from); tried >= 0 {
+			every = max(every, departure(ix.Events[ix.lives[n].from])-tried)
+		}
+	}
+	if before := last(ix.invokes[l.Client], l.InvokeEvent); every == 0 && from < l.Invoked && before >= 0 {
 		every = l.Invoked - ix.at(before)
 	}
 	return from, until, every
+}
+
+// triedBefore returns when a client last sent a node the like of the request that set a key there, from an instant on; -1 if it did not.
+func (ix *index) triedBefore(key life, from time.Duration) time.Duration {
+	set, word := ix.Events[key.from], ""
+	for i := key.from; i >= 0 && ix.at(i) >= from; i-- {
+		e := ix.Events[i]
+		if e.Kind != sim.Message || e.By != set.By || e.Process != key.node {
+			continue
+		}
+		switch {
+		case word == "" && e.Sent == set.Sent:
+			word = e.Word
+		case word != "" && e.Word == word && from <= e.Sent && e.Sent < set.Sent:
+			return e.Sent
+		}
+	}
+	return -1
 }
 
 // signs returns the events that show how the environment broke an assumption between an instant and another, to the harm of a client:

@@ -7,7 +7,6 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	lacking "lockstep/clients/broken"
 )
 
 // A hunt is a setting in which a search is to find what a lock lacks, by itself: a violation of the property in a run in which
@@ -74,16 +73,12 @@ func (h hunt) whole(t testing.TB) (*Scenario, clients.New) { return calmOf(t, h.
 
 func calmOf(t testing.TB, s Shape, lock string) (*Scenario, clients.New) {
 	t.Helper()
-	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), lock)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.Lock = lock
 	calm, err := s.Calm()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return calm, build
+	return calm, findLock(t, lock)
 }
 
 // There is a hunt for each safeguard.

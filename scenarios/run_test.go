@@ -18,6 +18,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
 	"lockstep/sim"
 )
@@ -39,13 +40,13 @@ func find(t *testing.T, name string) (*Scenario, Section) {
 	return s, r
 }
 
-// findLock returns the lock that a run of the catalogue names: one of the literature, or a library.
-func findLock(t *testing.T, name string) clients.New {
+// findLock returns a library, a lock of the literature, or one that lacks a safeguard.
+func findLock(t testing.TB, name string) clients.New {
 	t.Helper()
 	if l, err := libraries.Find(name); err == nil {
 		return l.New
 	}
-	build, err := clients.Find(name)
+	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), name)
 	if err != nil {
 		t.Fatal(err)
 	}
