@@ -52,11 +52,13 @@ func (ix *index) idle() []string {
 
 // whyIdle says why a fault of a client's clocks can have been idle although its client was not.
 func (ix *index) whyIdle(e sim.Event) string {
-	switch {
-	case ix.servers[e.Process] || e.Process == "resource":
+	if !ix.setsUnreadClock(e) {
 		return ""
-	case e.Op == "jump" || e.Op == "drift" || e.Op == "slew":
-		return ": from then on the lock of " + e.Process + " asked no clock of its process for the time, and package time cannot be set"
 	}
-	return ""
+	return ": from then on the lock of " + e.Process + " asked no clock of its process for the time, and package time cannot be set"
+}
+
+// setsUnreadClock says whether a fault that had no effect set a clock of a client.
+func (ix *index) setsUnreadClock(e sim.Event) bool {
+	return !ix.servers[e.Process] && e.Process != resourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
 }

@@ -86,6 +86,8 @@ type Violation struct {
 	What       string        `json:"what"`       // one sentence that names clients, leases and times
 	Assumption Assumption    `json:"assumption"` // the assumption that the run broke
 	Events     []int         `json:"events"`     // indices into History.Events that prove it, ascending
+	// Missing is, for fault tolerance, how many lock nodes were out of reach at once, at most.
+	Missing int `json:"missing,omitempty"`
 }
 
 // A PropertyStatus is the status of one property.
@@ -103,6 +105,9 @@ type Result struct {
 	// RanOn says that the verdict is UNKNOWN because code ran on while its client was paused. Then the violations may be due
 	// to that, whatever they say was broken.
 	RanOn bool `json:"ran_on,omitempty"`
+	// OwnTime says that a reason in Unmet is that code takes its time from package time, which cannot be set, and does not stop in
+	// a pause.
+	OwnTime bool `json:"own_time,omitempty"`
 	// Idle lists the faults that never bit, as printed. For each of them there is a reason in Unmet.
 	Idle []string `json:"idle,omitempty"`
 }
@@ -156,6 +161,7 @@ func Check(h *sim.History, musts []Must) Result {
 	r.RanOn = len(ranOn) > 0
 	r.Idle = ix.idle()
 	r.Unmet = append(ranOn, unmet(ix, musts)...)
+	r.OwnTime = r.RanOn || slices.ContainsFunc(ix.neverBit(), ix.setsUnreadClock)
 	switch {
 	case len(r.Unmet) > 0:
 		r.Verdict = Inconclusive

@@ -57,6 +57,7 @@ func faultTolerance(ix *index) []Violation {
 			At:         n.from + ix.patience(),
 			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, seconds(n.from), seconds(n.to), n.nodes(ix)),
 			Assumption: n.broken,
+			Missing:    n.missing,
 			Events:     proof(append(append(ix.outagesIn(n.stretch), n.because...), n.first, n.last)...),
 		})
 	}

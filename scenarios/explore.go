@@ -323,8 +323,8 @@ func (e *exploration) play(s *Scenario, run Section, lock clients.New, seed uint
 		e.t.Fatalf("%v\nThe test binary, run again as a worker process, has to come to this call of scenarios: what stands before it in the test, and TestMain, must allow that.", err)
 	}
 	o := c.outcome(result)
-	if i := slices.IndexFunc(o.Result.Unmet, func(u string) bool { return strings.HasPrefix(u, "not reproducible") }); i >= 0 {
-		e.unsteady(o.Result.Unmet[i] + "\n" + s.String())
+	if o.differs != "" {
+		e.unsteady(o.differs + "\n" + s.String())
 	}
 	return o
 }
@@ -385,7 +385,7 @@ func (o *Outcome) nodeGone() bool {
 		return false
 	}
 	return !slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool {
-		return v.Property == checker.FaultTolerance && strings.HasSuffix(v.What, " was up and in reach")
+		return v.Property == checker.FaultTolerance && v.Missing == 0
 	})
 }
 

@@ -22,6 +22,7 @@ type Outcome struct {
 	// Repeat is how a repetition of the run with the same seed differed for its clients; empty if it did not, or was not made.
 	Repeat string
 
+	differs string  // how the trace of a repetition differed, for a lock whose runs repeat themselves; empty likewise
 	promise promise // what is claimed of the lock; see Broken
 	notRun  bool    // for the reason in Report
 }

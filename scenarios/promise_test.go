@@ -331,3 +331,45 @@ func TestFirstDifference(t *testing.T) {
 		}
 	}
 }
+
+// What is decided hangs on no sentence: with other words for each violation and each reason the decisions are the same.
+func TestSentencesDecideNothing(t *testing.T) {
+	all, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type decisions struct {
+		standing        standing
+		class           Class
+		broken, failing int
+		surprising      bool
+		nodeGone        bool
+		unheard         bool
+		repeats         bool
+		ownTime         bool
+	}
+	decide := func(o *Outcome) decisions {
+		return decisions{o.standing(), o.class(effect{}, o.failing()), len(o.Broken()), len(o.failing()), o.surprising(), o.nodeGone(), o.unheard(), o.differs == "", o.Result.OwnTime}
+	}
+	said := 0
+	for _, s := range all {
+		for _, r := range s.Runs {
+			o := simulated(t, s, r, 1)
+			before := decide(o)
+			for i := range o.Result.Violations {
+				said++
+				o.Result.Violations[i].What = "colourless green ideas sleep furiously"
+			}
+			for i := range o.Result.Unmet {
+				said++
+				o.Result.Unmet[i] = "colourless green ideas sleep furiously"
+			}
+			if after := decide(o); after != before {
+				t.Errorf("%s: %+v, and in other words %+v", o.Name(), before, after)
+			}
+		}
+	}
+	if said == 0 {
+		t.Error("nothing was said")
+	}
+}

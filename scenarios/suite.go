@@ -154,7 +154,8 @@ func (c Case) outcome(out sim.Outcome) *Outcome {
 	o.Repeat = d.Repeat
 	if first := d.History.Meta.Checksum; d.Checksum != "" && d.Checksum != first {
 		o.Result.Verdict = checker.Inconclusive
-		o.Result.Unmet = append(o.Result.Unmet, fmt.Sprintf("not reproducible: checksum %s, then %s", first, d.Checksum))
+		o.differs = fmt.Sprintf("not reproducible: checksum %s, then %s", first, d.Checksum)
+		o.Result.Unmet = append(o.Result.Unmet, o.differs)
 	}
 	return o
 }

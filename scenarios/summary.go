@@ -108,7 +108,7 @@ func sentence(outcomes []*Outcome) string {
 	s := plural(len(outcomes), "run") + ": " + strings.Join(parts, "; ")
 	ownTime := 0
 	for _, o := range outcomes {
-		if o.standing() == unproved && slices.ContainsFunc(o.Result.Unmet, func(u string) bool { return strings.Contains(u, "package time") }) {
+		if o.standing() == unproved && o.Result.OwnTime {
 			ownTime++
 		}
 	}
