@@ -8,7 +8,8 @@ import (
 	"lockstep/sim"
 )
 
-// wellFormed returns an error if the history contradicts itself, so that no property has to.
+// wellFormed returns an error if the history contradicts itself, so that no property has to look. The error names the line that the event has
+// where [sim.History.WriteTo] writes the history.
 func wellFormed(h *sim.History) error {
 	type operation struct {
 		process string
@@ -22,7 +23,7 @@ func wellFormed(h *sim.History) error {
 	)
 	for i, e := range h.Events {
 		fail := func(format string, args ...any) error {
-			return fmt.Errorf("event %d: %s", i, fmt.Sprintf(format, args...))
+			return fmt.Errorf("line %d: %s", lineOf(i), fmt.Sprintf(format, args...))
 		}
 		if e.At < now {
 			return fail("time runs backwards, from %v to %v", now, e.At)
@@ -67,7 +68,7 @@ func wellFormed(h *sim.History) error {
 				return fail("%s acquires a lease without a name", e.Process)
 			}
 			if first, known := leases[e.Lease]; known {
-				return fail("lease %s was already handed out by event %d", e.Lease, first)
+				return fail("lease %s was already handed out on line %d", e.Lease, lineOf(first))
 			}
 			leases[e.Lease] = i
 		}
@@ -77,6 +78,9 @@ func wellFormed(h *sim.History) error {
 	}
 	return nil
 }
+
+// lineOf is the line of an event. The first line of a history has no event.
+func lineOf(event int) int { return event + 2 }
 
 // mostKeys is how many keys a lease may have on each node: no lock takes more than a handful.
 const mostKeys = 1000

@@ -8,18 +8,18 @@ import (
 
 func TestCheckMalformed(t *testing.T) {
 	for _, c := range []struct{ name, story, want string }{
-		{"an outcome without an invocation", "0 c1 ok acquire c1#1 -", "event 0: ok acquire of c1 without an invocation"},
-		{"two outcomes", "0 c1 invoke acquire\n1 c1 ok acquire c1#1 until=9\n1 c1 ok acquire c1#2 until=9", "event 2: ok acquire of c1 has two outcomes"},
-		{"an outcome of another operation", "0 c1 invoke acquire\n1 c1 ok release id=1", "event 1: ok release of c1 is the outcome of acquire"},
-		{"two invocations", "0 c1 invoke acquire\n1 c1 invoke acquire id=1", "event 1: c1 invokes operation 1 twice"},
-		{"time runs backwards", "5 c1 invoke acquire\n4 n1 set c1#1", "event 1: time runs backwards, from 5s to 4s"},
-		{"time before time", "-1 c1 invoke acquire", "event 0: time runs backwards, from 0s to -1s"},
-		{"a clock runs backwards", "5 c1 invoke acquire\n6 c1 ok acquire c1#1 clock=4", "event 1: the steady clock of c1 runs backwards, from 5s to 4s"},
-		{"a clock stands still", "5 c1 fault drift ppm=-1000000", "event 0: c1 has a clock that does not advance: -1000000 ppm"},
-		{"a lease without a name", "5 c1 invoke acquire\n6 c1 ok acquire until=9", "event 1: c1 acquires a lease without a name"},
-		{"a lease handed out twice", "5 c1 invoke acquire\n6 c1 ok acquire c1#1 until=9\n7 c1 invoke acquire\n8 c1 ok acquire c1#1 until=9", "event 3: lease c1#1 was already handed out by event 1"},
+		{"an outcome without an invocation", "0 c1 ok acquire c1#1 -", "line 2: ok acquire of c1 without an invocation"},
+		{"two outcomes", "0 c1 invoke acquire\n1 c1 ok acquire c1#1 until=9\n1 c1 ok acquire c1#2 until=9", "line 4: ok acquire of c1 has two outcomes"},
+		{"an outcome of another operation", "0 c1 invoke acquire\n1 c1 ok release id=1", "line 3: ok release of c1 is the outcome of acquire"},
+		{"two invocations", "0 c1 invoke acquire\n1 c1 invoke acquire id=1", "line 3: c1 invokes operation 1 twice"},
+		{"time runs backwards", "5 c1 invoke acquire\n4 n1 set c1#1", "line 3: time runs backwards, from 5s to 4s"},
+		{"time before time", "-1 c1 invoke acquire", "line 2: time runs backwards, from 0s to -1s"},
+		{"a clock runs backwards", "5 c1 invoke acquire\n6 c1 ok acquire c1#1 clock=4", "line 3: the steady clock of c1 runs backwards, from 5s to 4s"},
+		{"a clock stands still", "5 c1 fault drift ppm=-1000000", "line 2: c1 has a clock that does not advance: -1000000 ppm"},
+		{"a lease without a name", "5 c1 invoke acquire\n6 c1 ok acquire until=9", "line 3: c1 acquires a lease without a name"},
+		{"a lease handed out twice", "5 c1 invoke acquire\n6 c1 ok acquire c1#1 until=9\n7 c1 invoke acquire\n8 c1 ok acquire c1#1 until=9", "line 5: lease c1#1 was already handed out on line 3"},
 		{"a negative TTL", "ttl -1", "the TTL or the bound of the probe is negative"},
-		{"keys without end", "0 c1 invoke acquire keys=2000\n1 c1 fail acquire", "event 0: a lease of 2000 keys on each node; there can be 0 to 1000"},
+		{"keys without end", "0 c1 invoke acquire keys=2000\n1 c1 fail acquire", "line 2: a lease of 2000 keys on each node; there can be 0 to 1000"},
 		{"a negative bound", "bound -1", "the TTL or the bound of the probe is negative"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -241,7 +242,7 @@ func ReadHistory(r io.Reader) (*History, error) {
 		text := sc.Bytes()
 		if line == 1 {
 			if err := json.Unmarshal(text, &first); err != nil {
-				return nil, fmt.Errorf("1: %w", err)
+				return nil, fmt.Errorf("1: %w", Mistyped(err))
 			}
 			h.Meta, h.Foreign = first.Meta, first.Sum == ""
 			whole = crc32.ChecksumIEEE(append(bytes.Replace(text, []byte(sumField(first.Sum)), nil, 1), '\n'))
@@ -269,7 +270,7 @@ func ReadHistory(r io.Reader) (*History, error) {
 			decode = strictly
 		}
 		if err := decode(text, e); err != nil {
-			return nil, fmt.Errorf("%d: %w", line, err)
+			return nil, fmt.Errorf("%d: %w", line, Mistyped(err))
 		}
 		if h.Foreign {
 			if err := words.check(*e); err != nil {
@@ -313,4 +314,50 @@ func strictly(text []byte, v any) error {
 		return errors.New("a line must have only one JSON object")
 	}
 	return nil
+}
+
+// Mistyped says of an error of package json what the file must have there, in the words of the file and not of Go. Other errors
+// stay as they are.
+func Mistyped(err error) error {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		found := map[string]string{"array": "an array", "object": "an object", "bool": "a truth value"}[e.Value]
+		if found == "" {
+			if found = e.Value; !strings.HasPrefix(found, "number ") {
+				found = "a " + found
+			}
+		}
+		field := strings.TrimPrefix(e.Field, "Meta.") // the embedded part of the first line
+		if field == "" {
+			return fmt.Errorf("the line must be %s, not %s", jsonType(e.Type), found)
+		}
+		return fmt.Errorf("%q: there must be %s, not %s", field, jsonType(e.Type), found)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) { // what a Decoder makes of a line that Unmarshal refuses with these words
+		return errors.New("the line must be a JSON object: unexpected end of JSON input")
+	}
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("the line must be a JSON object: %w", e)
+	}
+	return err
+}
+
+// jsonType is what a value of a type is in JSON.
+func jsonType(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a whole number of nanoseconds"
+	case k >= reflect.Int && k <= reflect.Int64:
+		return "a whole number"
+	case k >= reflect.Uint && k <= reflect.Uint64:
+		return "a whole number, 0 or greater"
+	case k == reflect.String:
+		return "a string"
+	case k == reflect.Bool:
+		return "true or false"
+	case k == reflect.Slice:
+		return "an array"
+	case k == reflect.Struct, k == reflect.Map:
+		return "a JSON object"
+	}
+	return "a number"
 }

@@ -87,6 +87,15 @@ func TestForeignHistoryWithUnknownWords(t *testing.T) {
 		{`"nodes":["n1"]`, `"nodes":["c1"]`, `stale.jsonl:1: two processes are called "c1"`},
 		{`"nodes":["n1"]`, `"nodes":["n1"],"replicas":{"r1":"n2"}`, `stale.jsonl:1: "replicas": r1: unknown node "n2"; the nodes are n1`},
 		{`"ttl":`, `"ttl":-`, `stale.jsonl:1: "ttl" and "bound" must not be negative`},
+		{`"ttl":10000000000`, `"ttl":"10s"`, `stale.jsonl:1: "ttl": there must be a whole number of nanoseconds, not a string`},
+		{`"nodes":["n1"]`, `"nodes":"n1"`, `stale.jsonl:1: "nodes": there must be an array, not a string`},
+		{`"nodes":["n1"]`, `"nodes":[1]`, `stale.jsonl:1: "nodes": there must be a string, not a number`},
+		{`"nodes":["n1"]`, `"nodes":["n1"],"seed":-1`, `stale.jsonl:1: "seed": there must be a whole number, 0 or greater, not number -1`},
+		{`"at":11000000000`, `"at":1e30`, `stale.jsonl:7: "at": there must be a whole number of nanoseconds, not number 1e30`},
+		{`"id":1,"lock":"stock","lease":"c2#1"`, `"id":true,"lock":"stock","lease":"c2#1"`, `stale.jsonl:9: "id": there must be a whole number, not a truth value`},
+		{"\n" + `{"at":0`, "\n[1]\n" + `{"at":0`, `stale.jsonl:2: the line must be a JSON object, not an array`},
+		{`"value":"A"}`, `"value":"A"`, `stale.jsonl:11: the line must be a JSON object: unexpected end of JSON input`},
+		{`{"scenario"`, "\ufeff" + `{"scenario"`, `stale.jsonl:1: the file begins with a byte order mark (BOM); it must be UTF-8 without one`},
 		{"\n" + `{"at":0`, "\n\n" + `{"at":0`, `stale.jsonl:2: the line is empty; each line must be a JSON object`},
 	} {
 		altered := strings.Replace(example, c.old, c.new, 1)
@@ -97,6 +106,16 @@ func TestForeignHistoryWithUnknownWords(t *testing.T) {
 		if l, errors := judged(t, altered); l.Verdict != "" || !strings.Contains(errors, c.want) {
 			t.Errorf("%s:\n%s %s\nwant %s", c.new, l.Verdict, errors, c.want)
 		}
+	}
+}
+
+// A history whose lines contradict each other proves nothing, and the line is named.
+func TestForeignHistoryOutOfOrder(t *testing.T) {
+	lines := strings.SplitAfter(exampleHistory(t), "\n")
+	lines[6], lines[7] = lines[7], lines[6]
+	const want = "malformed history: line 8: time runs backwards, from 11.001s to 11s"
+	if l, errors := judged(t, strings.Join(lines, "")); l.Verdict != checker.Inconclusive || len(l.Unmet) != 1 || l.Unmet[0] != want {
+		t.Errorf("%s %q %s\nwant %s", l.Verdict, l.Unmet, errors, want)
 	}
 }
 

@@ -3,6 +3,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,7 +15,8 @@ import (
 	"time"
 )
 
-// Read returns the contents of a file, which may have at most the given number of bytes. It gives up when ctx ends, even where it
+// Read returns the contents of a text file, which may have at most the given number of bytes, and must be UTF-8 without a byte order
+// mark. It gives up when ctx ends, even where it
 // waits for somebody to open the other end of a pipe.
 func Read(ctx context.Context, name string, most int64) ([]byte, error) {
 	var data []byte
@@ -29,7 +31,9 @@ func Read(ctx context.Context, name string, most int64) ([]byte, error) {
 				err = tooLarge(name, most)
 				return
 			}
-			data, err = io.ReadAll(Limit(f, name, most))
+			if data, err = io.ReadAll(Limit(f, name, most)); err == nil {
+				err = checkMark(name, data)
+			}
 		}
 	}()
 	select {
@@ -38,6 +42,18 @@ func Read(ctx context.Context, name string, most int64) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// checkMark returns an error if a text begins with a byte order mark, as editors on Windows write it. Left in, it would be part of
+// the first word.
+func checkMark(name string, data []byte) error {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		return fmt.Errorf("%s:1: the file begins with a byte order mark (BOM); it must be UTF-8 without one", name)
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return fmt.Errorf("%s:1: the file is UTF-16; it must be UTF-8", name)
+	}
+	return nil
 }
 
 // Limit returns a reader that fails after the given number of bytes. The name is for the error.

@@ -130,3 +130,21 @@ func TestReadLimit(t *testing.T) {
 		t.Errorf("read with %v", err)
 	}
 }
+
+// A text in another encoding is refused, and the error names the encoding.
+func TestReadRefusesOtherEncodings(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "page.txtar")
+	for _, c := range []struct{ text, want string }{
+		{"\xef\xbb\xbf# A title.\n", ":1: the file begins with a byte order mark (BOM); it must be UTF-8 without one"},
+		{"\xff\xfe#\x00", ":1: the file is UTF-16; it must be UTF-8"},
+		{"\xfe\xff\x00#", ":1: the file is UTF-16; it must be UTF-8"},
+		{"# A title.\n", ""},
+	} {
+		if err := os.WriteFile(name, []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := Read(t.Context(), name, 100); c.want == "" && (err != nil || string(data) != c.text) || c.want != "" && (err == nil || err.Error() != name+c.want) {
+			t.Errorf("%q: %q, %v; want %q", c.text, data, err, c.want)
+		}
+	}
+}
