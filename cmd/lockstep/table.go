@@ -129,7 +129,11 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 	}
 	fmt.Fprintf(w, "\n%s, %d as expected (%v)\n", many(len(outcomes), "run"), asExpected, took.Round(10*time.Millisecond))
 	if slices.ContainsFunc(outcomes, pageless) {
-		fmt.Fprintln(w, "?: there is no page in the catalogue that says what to expect, so that UNSAFE fails; name one with the histories")
+		so := ""
+		if slices.ContainsFunc(outcomes, func(o *scenarios.Outcome) bool { return pageless(o) && o.Result.Verdict == checker.Unsafe }) {
+			so = ", so that UNSAFE fails"
+		}
+		fmt.Fprintf(w, "?: there is no page in the catalogue that says what to expect%s; name one with the histories\n", so)
 	}
 }
 
@@ -218,15 +222,15 @@ func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
 	}
 }
 
-// summary names the violated properties of an outcome, and the assumptions broken with them, one to a line.
+// summary names the violated properties of an outcome and, on the same line, the assumption that was broken with each.
 func summary(o *scenarios.Outcome) (violated, broken string) {
 	var props, why []string
+	told := map[[2]string]bool{}
 	for _, v := range o.Result.Violations {
-		if !slices.Contains(props, string(v.Property)) {
-			props = append(props, string(v.Property))
-		}
-		if !slices.Contains(why, string(v.Assumption)) {
-			why = append(why, string(v.Assumption))
+		pair := [2]string{string(v.Property), string(v.Assumption)}
+		if !told[pair] {
+			told[pair] = true
+			props, why = append(props, pair[0]), append(why, pair[1])
 		}
 	}
 	return strings.Join(props, "\n"), strings.Join(why, "\n")
