@@ -133,10 +133,16 @@ func (r *explored) keep(ctx context.Context) error {
 		case ctx.Err() != nil:
 			err = r.tellPlan(ctx, &c, f)
 		default:
-			if err = r.shrink(ctx, &c, f); err != nil {
-				printWrapped(r.w, err.Error())
-				err = cmp.Or(r.tellPlan(ctx, &c, f), err)
+			small, fails := r.search.Shrink(ctx, f)
+			if fails == nil {
+				c.Token, fails = small.Scenario.Token()
 			}
+			if fails == nil {
+				err = r.tellSmall(ctx, &c, small)
+				break
+			}
+			printWrapped(r.w, fails.Error())
+			err = cmp.Or(r.tellPlan(ctx, &c, f), fails)
 		}
 		if first == nil {
 			first = err
@@ -146,22 +152,16 @@ func (r *explored) keep(ctx context.Context) error {
 	return first
 }
 
-// shrink finds the smallest run that fails in the same way, and tells it.
-func (r *explored) shrink(ctx context.Context, c *counterexample, f scenarios.Found) error {
-	small, err := r.search.Shrink(ctx, f)
-	if err != nil {
-		return err
-	}
+// tellSmall tells the smallest run that fails in the same way, and keeps it. If it cannot be kept, it is told all the same.
+func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *scenarios.Counterexample) error {
 	c.Scenario = small.Scenario.String()
-	if c.Token, err = small.Scenario.Token(); err != nil {
-		return err
-	}
+	var kept error
 	if r.flags.out != "" {
-		if c.File, err = small.Save(ctx, r.flags.out); err != nil {
-			return err
+		if c.File, kept = small.Save(ctx, r.flags.out); kept != nil {
+			c.File = ""
 		}
 	}
-	fmt.Fprintf(r.w, "\n%s\n", f.Failing)
+	fmt.Fprintf(r.w, "\n%s\n", c.Failing)
 	for line := range strings.SplitSeq(strings.TrimSpace(small.Story()), "\n") {
 		fmt.Fprintln(r.w, strings.TrimRight("  "+reports.Visible(line), " "))
 	}
@@ -169,7 +169,7 @@ func (r *explored) shrink(ctx context.Context, c *counterexample, f scenarios.Fo
 		fmt.Fprintf(r.w, "\n%s", small.Scenario.Runs[0].Golden)
 	}
 	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", operand(cmp.Or(c.File, c.Token)))
-	return nil
+	return kept
 }
 
 // tellPlan tells what was found as it was found.
@@ -181,9 +181,11 @@ func (r *explored) tellPlan(ctx context.Context, c *counterexample, f scenarios.
 		fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", c.Token)
 	}
 	if r.flags.out != "" && err == nil {
-		c.File = filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", r.flags.shape.Lock, len(r.found)+1))
-		err = files.Write(ctx, c.File, []byte(page.String()))
-		fmt.Fprintf(r.w, "  kept as %s\n", reports.Visible(c.File))
+		file := filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", r.flags.shape.Lock, len(r.found)+1))
+		if err = files.Write(ctx, file, []byte(page.String())); err == nil {
+			c.File = file
+			fmt.Fprintf(r.w, "  kept as %s\n", reports.Visible(file))
+		}
 	}
 	return err
 }

@@ -67,10 +67,10 @@ func run(k known, args []string) int {
 		app.SetErr(&guard{w: os.Stderr})
 	}
 	err := app.ExecuteContext(ctx)
-	if err == nil {
+	var code status
+	if out.err != nil && (err == nil || errors.As(err, &code)) {
 		err = out.err // a verdict that nobody could read is none
 	}
-	var code status
 	switch {
 	case err == nil:
 		return exitExpected

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,17 +112,15 @@ func (f *runFlags) toReplay(ctx context.Context, arg, lock string) (selection, e
 // replay prints a run that was played again, and keeps what is wanted of it.
 func (f *runFlags) replay(c *cobra.Command, o *scenarios.Outcome, save string) error {
 	w := c.OutOrStdout()
+	var kept error // what could not be; the run is told all the same
 	if f.out != "" {
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return err
-		}
-		if err := writeArtifacts(c.Context(), f.out, o, true); err != nil {
-			return err
+		if kept = os.MkdirAll(f.out, 0o755); kept == nil {
+			kept = writeArtifacts(c.Context(), f.out, o, true)
 		}
 	}
 	if o.Report != nil {
 		fmt.Fprintln(w, reports.VisibleLines(o.Report.String()))
-		return status(exitUnknown)
+		return cmp.Or[error](kept, status(exitUnknown))
 	}
 	if f.verbose {
 		printStory(w, o)
@@ -134,18 +133,16 @@ func (f *runFlags) replay(c *cobra.Command, o *scenarios.Outcome, save string) e
 		printTimeline(w, o)
 	}
 	if save != "" {
-		if err := savePage(c.Context(), save, o); err != nil {
-			return err
-		}
+		kept = cmp.Or(savePage(c.Context(), save, o), kept)
 	}
 	text, code := f.compare(o)
 	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintln(w, wrap(reports.Visible(line), reports.Width))
 	}
-	if code != exitExpected {
+	if kept == nil && code != exitExpected {
 		return status(code)
 	}
-	return nil
+	return kept
 }
 
 // savePage writes the page of a run, with the timeline that came out.
