@@ -44,6 +44,7 @@ nothing, 3 it could not be run, or was interrupted.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newReplay(k), newCheck(k), newServe(k), newDebate(k), newVersion(k))
 	root.SetHelpCommand(newHelp(root))
+	addCompletion(root)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", reports.Width)))
 	fit(root)
 	k.complete(root)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,6 +77,64 @@ func TestCompletion(t *testing.T) {
 		}
 		if tt.not != "" && slices.Contains(offered, tt.not) {
 			t.Errorf("after %q there is %q", tt.typed, tt.not)
+		}
+	}
+}
+
+// The script for bash works in a bash without the package bash-completion, and completes lists to their end.
+func TestBashCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("there is no bash to complete anything")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "mine.txtar"), "")
+	write(t, filepath.Join(dir, "mine.jsonl"), "")
+	write(t, filepath.Join(dir, "mine.html"), "")
+	write(t, filepath.Join(dir, "results", "mine.txt"), "")
+	// As bash splits a line into COMP_WORDS, at = as well.
+	const completed = `
+lockstep() { "$PROGRAM" "$@"; }
+source <(lockstep completion bash)
+compopt() { :; }
+COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+__start_lockstep
+for word in "${COMPREPLY[@]}"; do echo "${word%% *}"; done
+`
+	for _, c := range []struct {
+		words string
+		want  string // all that is offered, separated by blanks
+	}{
+		{"lockstep run pause-f", "pause-fenced"},
+		{"lockstep run clock-offset/", "clock-offset/single clock-offset/fenced clock-offset/redlock"},
+		{"lockstep run --lock redsync-t", "redsync-timeout"},
+		{"lockstep run --lock redlock,redislock-", "redlock,redislock-linear redlock,redislock-no-retries"},
+		{"lockstep run --lock redlock,single,redsync-t", "redlock,single,redsync-timeout"},
+		{"lockstep run --lock = redlock,redsync-t", "redlock,redsync-timeout"},
+		{"lockstep run --lock = redsync-t", "redsync-timeout"},
+		{"lockstep explore --kinds pause,fail", "pause,failover"},
+		{"lockstep explore --property tok", "tokens"},
+		{"lockstep run min", "mine.txtar"},
+		{"lockstep show min", "mine.jsonl mine.txtar"},
+		{"lockstep run --out ", "results"},
+		{"lockstep serve r", "results"},
+	} {
+		words := strings.Split(c.words, " ")
+		line := strings.ReplaceAll(c.words, " = ", "=")
+		p := exec.Command(bash, append([]string{"--norc", "--noprofile", "-c", completed, "bash", line}, words...)...)
+		p.Dir = dir
+		p.Env = append(os.Environ(), asProgram+"=1", "PROGRAM="+os.Args[0])
+		out, err := p.CombinedOutput()
+		got, want := strings.Fields(string(out)), strings.Fields(c.want)
+		slices.Sort(got)
+		slices.Sort(want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s<Tab>: %q, %v; want %q", line, got, err, want)
 		}
 	}
 }
