@@ -223,14 +223,14 @@ func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, err
 		if errors.Is(err, nodes.ErrStalled) && stalls < stallsPerTry*max(j.Tries, 1) {
 			stalls++
 			try--
-			fmt.Fprintf(os.Stderr, "%s/%s on real servers, once more: %v\n", s.Name, run.ID(), err)
+			sim.Notify(ctx, fmt.Sprintf("%s/%s on real servers, once more: %v", s.Name, run.ID(), err))
 			wait(ctx, time.Duration(min(stalls, 5))*time.Second) // it may be over by then
 			continue
 		}
 		if err != nil || try >= j.Tries || !o.chancy() {
 			return o, err
 		}
-		fmt.Fprintf(os.Stderr, "%s on real servers, try %d of %d: %s\n", o.Name(), try, j.Tries, strings.Join(append(o.Unexpected(), o.Result.Unmet...), "; "))
+		sim.Notify(ctx, fmt.Sprintf("%s on real servers, try %d of %d: %s", o.Name(), try, j.Tries, strings.Join(append(o.Unexpected(), o.Result.Unmet...), "; ")))
 	}
 }
 

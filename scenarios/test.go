@@ -178,6 +178,7 @@ func newBench(t *testing.T, call string, o options) *bench {
 	}
 	if testing.Verbose() {
 		s.Output = os.Stderr // what the lock prints
+		s.Notice = func(text string) { fmt.Fprintln(os.Stderr, text) }
 	}
 	if b.pool, err = s.Start(); err != nil {
 		t.Fatal(err)

@@ -26,6 +26,8 @@ type Supervisor struct {
 	Limit   time.Duration    // wall-clock time that a job may take before its worker is asked for its stacks and killed; default 20s
 	Memory  Memory           // what the processes of a job may use together; default: 2 GB, or what this process has as a worker
 	Output  io.Writer        // receives what workers print, to stdout and stderr alike, as it comes, up to 256 kB for a job; default: nobody
+	// Notice, if it is set, gets what workers say by [Notify] while a job is in progress, one call at a time.
+	Notice func(text string)
 }
 
 // Outcome is what became of a job. Exactly one field is set.
@@ -184,7 +186,7 @@ type run struct {
 	todo  chan int
 	ended chan ended
 	tasks chan func() // for the thread that starts workers
-	mu    sync.Mutex  // guards Output, and what is kept of it
+	mu    sync.Mutex  // guards Output and Notice, and what is kept of it
 	broom *Broom      // kills the processes of locks if this process is killed; nil: there is no shell
 }
 
@@ -250,6 +252,7 @@ type child struct {
 	cmd     *exec.Cmd
 	jobs    *os.File      // to the worker
 	answers chan answer   // from it; closed at the end of them
+	notice  func(string)  // gets its notices; nil: nobody
 	broken  error         // why the answers ended, if not because the worker did; read only after that
 	dead    chan struct{} // closed when the process has ended
 	left    chan struct{} // closed when nobody reads the answers any more
@@ -266,6 +269,13 @@ func (r *run) hire() (*child, error) {
 		dead:    make(chan struct{}),
 		left:    make(chan struct{}),
 		printed: &tail{also: r.Output, mu: &r.mu},
+	}
+	if r.Notice != nil {
+		c.notice = func(text string) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.Notice(text)
+		}
 	}
 	jobs, toWorker, err := os.Pipe()
 	if err != nil {
@@ -373,6 +383,12 @@ func (c *child) listen(from *os.File) {
 				c.broken = err
 			}
 			return
+		}
+		if a.Notice != "" {
+			if c.notice != nil {
+				c.notice(Shortened(a.Notice, keptReason))
+			}
+			continue
 		}
 		select {
 		case c.answers <- a:

@@ -36,6 +36,10 @@ func TestWorkerProcess(t *testing.T) {
 		if ctx.Done() != nil {
 			return nil, errors.New("the context can end")
 		}
+		if job.Do == "notify" {
+			Notify(ctx, job.Arg)
+			return "notified", nil
+		}
 		do := testJobs[job.Do]
 		if do == nil {
 			do = memoryJobs[job.Do]
@@ -469,6 +473,20 @@ func TestSupervisorSurvivesOutput(t *testing.T) {
 			t.Errorf("no %q in %q", want, out.String())
 		}
 	}
+}
+
+// A notice arrives before the job is done, as what it is, whatever else the worker prints; it is no answer.
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	var said []string
+	got := supervise(t, Supervisor{Workers: 1, Notice: func(text string) { said = append(said, text) }}, job("print"), job("notify", "once more"), job("return", "it"))
+	if string(got[1].Result) != `"notified"` || string(got[2].Result) != `"did it"` {
+		t.Errorf("got %s and %s", got[1].Result, got[2].Result)
+	}
+	if !slices.Equal(said, []string{"once more"}) {
+		t.Errorf("%q", said)
+	}
+	Notify(t.Context(), "a process that is no worker has nobody to tell")
 }
 
 func TestSupervisorSurvivesBadAnswers(t *testing.T) {

@@ -35,8 +35,21 @@ type answer struct {
 	Job    int             `json:"job"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Report *Report         `json:"report,omitempty"`
-	Last   bool            `json:"last,omitempty"` // the worker exits
+	Last   bool            `json:"last,omitempty"`   // the worker exits
+	Notice string          `json:"notice,omitempty"` // no answer yet; see [Notify]
 }
+
+// Notify has the supervisor of the worker that does the job with this context say something before the job is done, such as that
+// it is done again. It does nothing in a process that is no worker.
+func Notify(ctx context.Context, text string) {
+	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.out.Encode(answer{Notice: text}) // a supervisor that is gone ends the worker by other means
+	}
+}
+
+type workerKey struct{}
 
 // Work is the main loop of a worker: it calls do with one job after the other until the supervisor has no more, and
 // sends back what do returns, as JSON. An error becomes a [Report].
@@ -61,9 +74,10 @@ func Work(do func(ctx context.Context, job json.RawMessage) (any, error)) error 
 	jobs := make(chan request)
 	go w.listen(in, jobs)
 	go w.watch()
+	ctx := context.WithValue(context.Background(), workerKey{}, w)
 	for r := range jobs {
 		grant(r.Memory)
-		a := perform(do, r)
+		a := perform(ctx, do, r)
 		if err := w.finish(a); err != nil {
 			return err
 		}
@@ -75,9 +89,9 @@ func Work(do func(ctx context.Context, job json.RawMessage) (any, error)) error 
 }
 
 // perform does one job.
-func perform(do func(context.Context, json.RawMessage) (any, error), r request) answer {
+func perform(ctx context.Context, do func(context.Context, json.RawMessage) (any, error), r request) answer {
 	a := answer{Job: r.Job}
-	v, err := do(context.Background(), r.Data)
+	v, err := do(ctx, r.Data)
 	if err != nil {
 		a.Report = failed(err)
 		// Stacks mean a leak or a panic inside a bubble, and either leaves goroutines behind: the process is not fit for another job.

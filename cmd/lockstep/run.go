@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -254,9 +253,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 		Workers: f.atOnce(),
 		Limit:   f.limit,
 		Memory:  f.memory,
-	}
-	if f.on == scenarios.OnReal {
-		s.Output = &again{to: c.ErrOrStderr()}
+		Notice:  func(text string) { fmt.Fprintln(c.ErrOrStderr(), reports.Visible(text)) },
 	}
 	bar := progress(c.ErrOrStderr(), len(cases))
 	outcomes := make([]*scenarios.Outcome, len(cases))
@@ -267,26 +264,6 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 	})
 	bar.Finish()
 	return outcomes, leftKeys(c.ErrOrStderr(), outcomes, err)
-}
-
-// again passes on the lines in which workers say what is done again, and why. Whatever else they print is in a report if it
-// matters.
-type again struct {
-	to   io.Writer
-	rest []byte
-}
-
-func (a *again) Write(p []byte) (int, error) {
-	a.rest = append(a.rest, p...)
-	for {
-		line, rest, ends := bytes.Cut(a.rest, []byte("\n"))
-		if !ends {
-			return len(p), nil
-		}
-		if a.rest = rest; bytes.Contains(line, []byte(" on real servers, ")) {
-			fmt.Fprintln(a.to, reports.Visible(string(line)))
-		}
-	}
 }
 
 // atOnce is how many runs take place side by side. On real servers they mostly wait.
