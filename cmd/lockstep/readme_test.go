@@ -5,62 +5,91 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-var rewriteReadme = flag.Bool("rewrite", false, "renew what the README shows of the program's output")
+var rewriteReadme = flag.Bool("rewrite", false, "renew what pages show of the program's output")
 
-// The README shows what the program prints and what compiles.
-func TestREADME(t *testing.T) {
-	const file = "../../README.md"
-	data, err := os.ReadFile(file)
+func readme(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme := string(data)
+	return string(data)
+}
 
-	show := []string{
-		"run", "pause-after-acquire/redlock", "pause-fenced", "clock-jump", "clock-drift", "crash-restart-aof", "failover-lag",
-		"release-race", "lost-update/nolock/many", "lost-update/watch/many",
+// The README is short, and its Go code is that of an Example, which compiles.
+func TestREADME(t *testing.T) {
+	text := readme(t)
+	if n := strings.Count(text, "\n"); n > 150 {
+		t.Errorf("README.md has %d lines, and may have 150", n)
 	}
-	out := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], show...)
-	out = regexp.MustCompile(` \([0-9.]+m?s\)`).ReplaceAllString(out, "")
-	out = regexp.MustCompile(`(?m) +$`).ReplaceAllString(out, "")
-	block := regexp.MustCompile("(?s)(<!-- verdicts:[^>]*-->\n```\n).*?(```\n<!-- /verdicts -->)")
-	want := block.ReplaceAllString(readme, "${1}$$ lockstep "+strings.Join(show, " ")+"\n"+strings.ReplaceAll(out, "$", "$$")+"${2}")
-	story := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], "run", "failover-lag/single", "-v")
-	why := regexp.MustCompile(`(?s)why lease.*?\n\n`).FindString(story)
-	block = regexp.MustCompile("(?s)(<!-- story:[^>]*-->\n```\n).*?(```\n<!-- /story -->)")
-	want = block.ReplaceAllString(want, "${1}$$ lockstep run failover-lag/single -v\n...\n"+strings.TrimSuffix(why, "\n")+"${2}")
-	survey := []string{
-		"matrix", "pause-after-acquire", "clock-jump", "clock-offset", "crash-restart-5", "failover-sentinel", "hung-node-of-three",
-		"holder-cut-off", "--lock", "redlock,redsync,single,redislock,rueidislock",
-	}
-	c := exec.Command(os.Args[0], survey...)
-	c.Env = append(os.Environ(), asProgram+"=1")
-	found, err := c.Output()
-	if c.ProcessState == nil || c.ProcessState.ExitCode() != exitUnexpected { // the libraries do worse in some of these
-		t.Fatalf("lockstep matrix: %v\n%s", err, found)
-	}
-	table, _, _ := strings.Cut(string(found), "redsync (")
-	table = regexp.MustCompile(`(?m) +$`).ReplaceAllString(table, "")
-	block = regexp.MustCompile("(?s)(<!-- matrix:[^>]*-->\n```\n).*?(```\n<!-- /matrix -->)")
-	want = block.ReplaceAllString(want, "${1}$$ lockstep "+strings.Join(survey, " ")+"\n"+table+"...\n${2}")
-	if *rewriteReadme {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if want != readme {
-		t.Error("the table of the README is not what lockstep run prints; go test ./cmd/lockstep -run README -rewrite renews it")
-	}
-
 	example, err := os.ReadFile("../../scenarios/example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := regexp.MustCompile("(?s)```go\npackage mylock\n\nimport .*?\n\\)\n\n(.*?)```").FindStringSubmatch(readme)
+	code := regexp.MustCompile("(?s)```go\npackage mylock\n\nimport .*?\n\\)\n\n(.*?)```").FindStringSubmatch(text)
 	if code == nil || !strings.Contains(string(example), code[1]) {
 		t.Error("the Go code of the README is not part of scenarios/example_test.go, which compiles")
 	}
+}
+
+var (
+	question = regexp.MustCompile("(?m)^\\| ([^|]*\\?) \\| `lockstep ([^`]*)` \\| ([^|]*) \\|$")
+	inQuotes = regexp.MustCompile(`“([^”]*)”`)
+	verdicts = regexp.MustCompile(`\b(?:SAFE|UNSAFE|UNKNOWN)\b`)
+	runRow   = regexp.MustCompile(`(?m)^.*? (SAFE|UNSAFE|UNKNOWN)\b`)
+)
+
+// The README answers each question with the verdicts of its command, in their order, or with a sentence that the command prints.
+func TestREADMEQuestions(t *testing.T) {
+	rows := question.FindAllStringSubmatch(readme(t), -1)
+	if len(rows) < 10 {
+		t.Fatalf("README.md has %d questions, want at least 10", len(rows))
+	}
+	for _, row := range rows {
+		ask, command, answer := row[1], row[2], row[3]
+		if strings.Contains(command, "--on ") {
+			continue // real servers take real time, and have tests of their own
+		}
+		out := prints(t, command)
+		if q := inQuotes.FindStringSubmatch(answer); q != nil {
+			if !strings.Contains(out, q[1]) {
+				t.Errorf("README.md: %s lockstep %s does not print %q:\n%s", ask, command, q[1], out)
+			}
+			continue
+		}
+		var got []string
+		for _, m := range runRow.FindAllStringSubmatch(out, -1) {
+			got = append(got, m[1])
+		}
+		if want := verdicts.FindAllString(answer, -1); len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("README.md: %s The answer says %q, and lockstep %s says %q:\n%s", ask, want, command, got, out)
+		}
+	}
+}
+
+var (
+	commandWord = regexp.MustCompile(`'[^']*'|\S+`)
+	elapsed     = regexp.MustCompile(`( as expected) \([0-9.]+(?:µs|ms|s)\)`)
+	trailing    = regexp.MustCompile(`(?m) +$`)
+)
+
+// prints returns what a command of a page prints on standard output, without the time that it took and spaces at the ends of lines.
+func prints(t *testing.T, command string) string {
+	t.Helper()
+	var args []string
+	for _, word := range commandWord.FindAllString(command, -1) {
+		args = append(args, strings.Trim(word, "'"))
+	}
+	c := exec.Command(os.Args[0], args...)
+	c.Env = append(os.Environ(), asProgram+"=1")
+	out, err := c.Output()
+	if c.ProcessState == nil || c.ProcessState.ExitCode() == exitInput {
+		t.Fatalf("lockstep %s: %v\n%s", command, err, out)
+	}
+	return trailing.ReplaceAllString(elapsed.ReplaceAllString(string(out), "$1"), "")
 }
