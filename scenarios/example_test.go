@@ -26,6 +26,27 @@ func TestMyLockExplore(t *testing.T) {
 	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(scenarios.Delaying, scenarios.Losing, scenarios.Pausing))
 }
 
+// A subtest for each run of single, with your lock in its place. A subtest fails where yours violates what single keeps.
+func ExampleTest() {
+	var t *testing.T // of func TestMyLock(t *testing.T)
+
+	scenarios.Test(t, newMyLock, scenarios.Like("single"))
+}
+
+// A search for violations: pauses, and messages that are late or lost.
+func ExampleExplore() {
+	var t *testing.T // of func TestMyLockExplore(t *testing.T)
+
+	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(scenarios.Pausing, scenarios.Delaying, scenarios.Losing))
+}
+
+// A scenario of your own: go doc lockstep/scenarios has the language.
+func ExampleRunFile() {
+	var t *testing.T // of func TestDeploy(t *testing.T)
+
+	scenarios.RunFile(t, "testdata/deploy.txtar", newMyLock)
+}
+
 // A program that exits with status 1 if the lock does worse than one with fencing tokens. Nothing before Run may be such that it
 // cannot be done in several processes at once.
 func ExampleRun() {
