@@ -20,7 +20,7 @@ func key(purpose, owner string) uint64 {
 	return h.Sum64()
 }
 
-// draw is one number below n for message number i of a keyed stream: splitmix64 (Steele, Lea, Flood 2014), which needs
+// draw is one number below n for message number i of a keyed stream: splitmix64 (steele2014), which needs
 // no state that a missing message could shift.
 func draw(seed, key, i, n uint64) uint64 {
 	z := seed ^ key + i*0x9e3779b97f4a7c15
