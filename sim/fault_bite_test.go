@@ -454,6 +454,28 @@ func TestCrashEndsPause(t *testing.T) {
 	})
 }
 
+// TestPauseFromTheStart: a process that is paused before its lane begins does nothing until it resumes.
+func TestPauseFromTheStart(t *testing.T) {
+	h := inWorld(t, Config{Seed: 1}, func(w *World) {
+		inject(w, "0s pause c1 15s")
+		c := w.Process("c1")
+		c.Go(func(context.Context) {
+			c.Note(Event{Kind: Invoke, Op: Acquire, ID: 1})
+			if now := w.Now(); now != 15*time.Second {
+				t.Errorf("it begins at %v", now)
+			}
+		})
+	})
+	for _, e := range h.Events {
+		if e.Op == Unpaused {
+			t.Error("it ran on while it was paused")
+		}
+	}
+	if want := []string{"pause c1 15s"}; !slices.Equal(bites(h), want) {
+		t.Errorf("bites %q, want %q", bites(h), want)
+	}
+}
+
 // TestCrashInPause: a process that dies while it is paused never does what waited for its resume.
 func TestCrashInPause(t *testing.T) {
 	s := &echo{}

@@ -136,12 +136,15 @@ func (p *Process) Go(f func(ctx context.Context)) {
 	p.lanes++
 	p.exited = false
 	p.w.running++
-	p.w.At(p.w.Now(), func() {
+	w := p.w
+	w.mu.Lock()
+	w.push(&item{at: w.Now(), class: classFault, proc: p, act: actionFunc(func() { // proc: a process that is paused begins no lane
 		go func() {
 			defer p.ended()
 			f(p.ctx)
 		}()
-	})
+	})})
+	w.mu.Unlock()
 }
 
 // ended notes the end of a lane. It travels through the queue, because only the scheduler may touch what it counts.
