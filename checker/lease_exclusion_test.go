@@ -266,6 +266,17 @@ func TestLeaseExclusionByTheClockOfTheHolder(t *testing.T) {
 			11.9 n1 set c2#1
 			11.9 c2 ok acquire c2#1 until=20`,
 			want: []string{"c2 held c2#1 from 11.900s to 20.000s, while c1 held c1#1 from 2.200s to 12.000s [bounded clock error]"}},
+		{name: "a clock that was wrong when the lease was asked for, and is corrected too late", story: `
+			0    c1 fault drift ppm=-500000
+			2    c1 invoke acquire clock=1
+			2.1  n1 set c1#1
+			2.2  c1 ok acquire c1#1 until=11 clock=1.1
+			6    c1 fault drift ppm=0 clock=3
+			12.1 n1 expire c1#1
+			12.2 c2 invoke acquire
+			12.3 n1 set c2#1
+			12.4 c2 ok acquire c2#1 until=22`,
+			want: []string{"c2 held c2#1 from 12.400s to 22.000s, while c1 held c1#1 from 2.200s to 14.000s [bounded clock error]"}},
 		{name: "the drift of another client", story: `
 			0    c2 fault drift ppm=-500000
 			1    c1 invoke acquire
@@ -398,6 +409,15 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		blame("a minority whose key had ended, and a clock", "0 c1 fault drift ppm=-1\n"+fewOf("2.6 n3 expire c1#1")+c2, "none"),
 		blame("a minority whose key had ended", fewOf("2.6 n3 expire c1#1")+c2, "none"),
 		blame("a minority whose key was lost, and a clock", "0 c1 fault drift ppm=-1\n"+fewOf("2 n3 lose c1#1")+c2, "none"),
+		blame("a minority whose key was lost, and another key that came when it had returned", `
+			nodes 5
+			0    c1 invoke acquire
+			0.1  n2 set c1#1
+			0.1  n3 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9
+			0.3  n2 expire c1#1
+			0.4  n1 set c1#1
+			3    n3 lose c1#1`+c2, "none"),
 		blame("a minority whose key lived on, and a clock", "0 c1 fault drift ppm=-1\n"+fewOf("")+strings.Replace(c2, "4.1  n3", "4.1 n2", 1), "none"),
 		blame("a minority took the place of a majority that lived on, and a clock", "0 c1 fault drift ppm=-1\n"+c1+`
 			4    c2 invoke acquire

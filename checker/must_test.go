@@ -249,6 +249,7 @@ func TestMustMet(t *testing.T) {
 				{"they do", c1 + "1 c2 invoke acquire\n2 c3 invoke acquire\n3 c4 invoke acquire\n4 c4 fail acquire"},
 				{"with tries in a row", c1 + "1 c2 invoke acquire\n1 c3 invoke acquire\n1 c4 invoke acquire\n2 c2 fail acquire\n2 c3 fail acquire\n2.1 c2 invoke acquire\n2.2 c3 invoke acquire\n3 c4 fail acquire"},
 				{"since before it was taken", "0 c2 invoke acquire\n0 c3 invoke acquire\n0 c4 invoke acquire\n" + c1 + "1 c4 fail acquire"},
+				{"under a later lease", c1 + "12 c1 invoke acquire\n12.1 c1 ok acquire c1#2 until=22\n13 c2 invoke acquire\n13 c3 invoke acquire\n13 c4 invoke acquire\n14 c4 fail acquire"},
 			},
 			unmet: []situation{
 				{"two", c1 + "1 c2 invoke acquire\n2 c3 invoke acquire"}, {"nobody holds", "1 c2 invoke acquire\n2 c3 invoke acquire\n3 c4 invoke acquire\n4 c4 fail acquire"},
@@ -298,14 +299,16 @@ func TestMustMet(t *testing.T) {
 			unmet: []situation{{"without a key", "0 c1 invoke acquire\n1 c1 fault crash\n2 n1 set c1#1"}, {"the key is gone", "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 n1 delete c1#1\n1 c1 fault crash"}, {"a key of before", "0 n1 set c1#0\n0 c1 invoke acquire\n1 c1 fault crash"}, {"afterwards", c1 + "1 c1 fault crash"}, {"another", "0 c1 invoke acquire\n0.1 n1 set c1#1\n1 c2 fault crash"}},
 		},
 		{
-			must:  "c1 is cut off while it holds",
-			met:   []situation{{"it is", c1 + "1 c1-n1 fault cut cut_c1-n1\n2 c1-n2 fault hold hold_c1-n2"}, {"one way", c1 + "1 c1->n1 fault cut cut_c1->n1\n2 n2->c1 fault cut cut_n2->c1"}, {"since before", "0 c1-n1 fault cut cut_c1-n1\n0 c1-n2 fault cut cut_c1-n2\n" + c1}},
-			unmet: []situation{{"from one", c1 + "1 c1-n1 fault cut cut_c1-n1"}, {"in turn", c1 + "1 c1-n1 fault cut cut_c1-n1\n2 c1-n1 fault heal heal_c1-n1\n2 c1-n2 fault cut cut_c1-n2"}, {"too late", c1 + "10 c1-n1 fault cut cut_c1-n1\n10 c1-n2 fault cut cut_c1-n2"}, {"another", c1 + "1 c2-n1 fault cut cut_c2-n1\n2 c2-n2 fault cut cut_c2-n2"}, {"healed before", "0 c1-n1 fault cut cut_c1-n1\n0 c1-n2 fault cut cut_c1-n2\n0 x fault heal heal\n" + c1}},
+			must: "c1 is cut off while it holds",
+			met:  []situation{{"it is", c1 + "1 c1-n1 fault cut cut_c1-n1\n2 c1-n2 fault hold hold_c1-n2"}, {"one way", c1 + "1 c1->n1 fault cut cut_c1->n1\n2 n2->c1 fault cut cut_n2->c1"}, {"since before", "0 c1-n1 fault cut cut_c1-n1\n0 c1-n2 fault cut cut_c1-n2\n" + c1}},
+			unmet: []situation{{"from one", c1 + "1 c1-n1 fault cut cut_c1-n1"}, {"in turn", c1 + "1 c1-n1 fault cut cut_c1-n1\n2 c1-n1 fault heal heal_c1-n1\n2 c1-n2 fault cut cut_c1-n2"}, {"too late", c1 + "10 c1-n1 fault cut cut_c1-n1\n10 c1-n2 fault cut cut_c1-n2"}, {"another", c1 + "1 c2-n1 fault cut cut_c2-n1\n2 c2-n2 fault cut cut_c2-n2"}, {"healed before", "0 c1-n1 fault cut cut_c1-n1\n0 c1-n2 fault cut cut_c1-n2\n0 x fault heal heal\n" + c1},
+				{"another holds", "0 c2 invoke acquire\n0.1 c2 ok acquire c2#1 until=10\n1 c1-n1 fault cut cut_c1-n1\n2 c1-n2 fault cut cut_c1-n2"},
+				{"its lease was over when it got it", "0 c1-n1 fault cut cut_c1-n1\n0 c1-n2 fault cut cut_c1-n2\n0 c1 invoke acquire\n11 c1 ok acquire c1#1 until=10"}},
 		},
 		{
 			must:  "c1 resumes after c2 acquired",
 			met:   []situation{{"it does", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n12 c2 ok acquire c2#1 until=22\n13 c1 fault resume"}},
-			unmet: []situation{{"it does not", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n12 c2 ok acquire c2#1 until=22"}, {"before", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n11.5 c1 fault resume\n12 c2 ok acquire c2#1 until=22"}, {"refused", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n12 c2 fail acquire\n13 c1 fault resume"}, {"acquired earlier", "0 c2 invoke acquire\n0 c2 ok acquire c2#1 until=5\n1 c1 fault pause\n2 c1 fault resume"}},
+			unmet: []situation{{"it does not", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n12 c2 ok acquire c2#1 until=22"}, {"before", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n11.5 c1 fault resume\n12 c2 ok acquire c2#1 until=22"}, {"refused", c1 + "1 c1 fault pause\n11 c2 invoke acquire\n12 c2 fail acquire\n13 c1 fault resume"}, {"acquired earlier", "0 c2 invoke acquire\n0 c2 ok acquire c2#1 until=5\n1 c1 fault pause\n2 c1 fault resume"}, {"a third did", c1 + "1 c1 fault pause\n11 c3 invoke acquire\n12 c3 ok acquire c3#1 until=22\n13 c1 fault resume"}},
 		},
 		{
 			must:  "c1 releases after its lease ended",
@@ -381,7 +384,7 @@ func TestMustMet(t *testing.T) {
 		{
 			must:  "r1 is promoted without the key of c1",
 			met:   []situation{{"it is", c1 + "2 r1 promote"}, {"the primary lost it", c1 + "1 n1 lose c1#1\n2 r1 promote"}, {"it comes too late", c1 + "2 r1 promote\n3 r1 set c1#1 by=n1"}},
-			unmet: []situation{{"with", c1 + "1 r1 set c1#1 by=n1\n2 r1 promote"}, {"its own clock ended it", c1 + "1 r1 set c1#1 by=n1\n1.5 r1 expire c1#1\n2 r1 promote"}, {"there was none", "2 r1 promote\n" + c1}, {"released", c1 + "1 n1 delete c1#1\n2 r1 promote"}, {"over", c1 + "11 r1 promote"}, {"of another node", "0 c1 invoke acquire\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n2 r1 promote"}},
+			unmet: []situation{{"with", c1 + "1 r1 set c1#1 by=n1\n2 r1 promote"}, {"its own clock ended it", c1 + "1 r1 set c1#1 by=n1\n1.5 r1 expire c1#1\n2 r1 promote"}, {"there was none", "2 r1 promote\n" + c1}, {"released", c1 + "1 n1 delete c1#1\n2 r1 promote"}, {"over", c1 + "11 r1 promote"}, {"of another client", strings.ReplaceAll(c1, "c1", "c2") + "2 r1 promote"}, {"of another node", "0 c1 invoke acquire\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n2 r1 promote"}},
 		},
 		{
 			must:  "r1 never has the key of c1",
@@ -397,6 +400,7 @@ func TestMustMet(t *testing.T) {
 			must: "n3 does not answer while c1 tries",
 			met: []situation{
 				{"it is paused", "0 c1 invoke acquire\n1 n3 fault pause\n5 c1 fail acquire"}, {"it is cut off", "0 n3->c1 fault cut cut_n3->c1\n0 c1 invoke acquire\n5 c1 fail acquire"}, {"it was asked", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n5 c1 fail acquire"},
+				{"others do", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n2 c1 deliver n2 sent=1\n5 c1 fail acquire"},
 				{"it was asked, and hears of it later", "0 c1 invoke acquire\n5 c1 fail acquire\n20 n3 deliver c1 sent=0.5"}, {"it answers after half a TTL", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n2 c1 deliver n3 sent=1\n2.1 n3 deliver c1 sent=2\n8 c1 deliver n3 sent=7.9\n9 c1 fail acquire"}, {"it answers later", "0 c1 invoke acquire\n1 n3 deliver c1 sent=0.5\n5 c1 fail acquire\n20 c1 deliver n3 sent=0.5"},
 			},
 			unmet: []situation{

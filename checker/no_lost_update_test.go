@@ -135,6 +135,22 @@ func TestNoLostUpdateWords(t *testing.T) {
 			want: []string{"the update A of c1 at 0.600s is lost: c2 overwrote it with Z at 3.100s [durable nodes]"}},
 		{name: "blame: read before it had the lock", story: "0 c2 invoke read\n0 c2 ok read\n" + released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 c2 invoke update B c2#1\n13.1 resource accept B word=B c2#1 sent=13\n13.2 c2 ok update B c2#1",
 			want: []string{"the update A of c1 at 1.100s is lost: c2 overwrote it with B at 13.100s [none]"}},
+		{name: "blame: asked for before it had read anything", story: `
+			0    c2 invoke update B c2#1
+			0.1  c2 info update B c2#1
+			0.2  c1 invoke acquire
+			0.3  n1 set c1#1
+			0.4  c1 ok acquire c1#1 until=10
+			1    c1 invoke update A c1#1
+			11   c2 invoke acquire
+			12   n1 set c2#1
+			12.1 c2 ok acquire c2#1 until=22
+			12.2 c2 invoke read
+			12.3 c2 ok read
+			13   resource accept A word=A c1#1 sent=1
+			13.1 c1 ok update A c1#1
+			14.1 resource accept B word=B c2#1 sent=0`,
+			want: []string{"the update A of c1 at 13.000s is lost: c2 overwrote it with B at 14.100s [none]"}},
 		{name: "blame: read before it had the lock, and the other was late as well", story: "0 c2 invoke read\n0 c2 ok read\n" + overtaken + `
 			1    c1 invoke update A c1#1
 			11   c2 invoke acquire

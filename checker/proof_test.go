@@ -117,6 +117,27 @@ func TestProof(t *testing.T) {
 			2    c2 invoke acquire
 			2.1  r1 set c2#1
 			2.2  c2 ok acquire c2#1 until=11`, []int{1, 2, 4, 6, 7}},
+		{LeaseExclusion, `
+			replica r1
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9
+			1.1  r1 promote
+			1.2  r1 fault promote
+			2    c2 invoke acquire
+			2.1  r1 set c2#1
+			2.2  c2 ok acquire c2#1 until=11`, []int{1, 2, 3, 6, 7}},
+		{Tokens, `
+			replica r1
+			0    c1 invoke acquire
+			0.1  n1 set 7 key=lock:fence by=c1
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9 fence=7
+			10   r1 promote
+			11   c2 invoke acquire
+			11.1 r1 set 1 key=lock:fence by=c2
+			11.1 r1 set c2#1
+			11.2 c2 ok acquire c2#1 until=20 fence=1`, []int{2, 3, 4, 7, 8}},
 	} {
 		found := 0
 		for _, v := range Check(story(t, c.story), nil).Violations {

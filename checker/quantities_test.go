@@ -35,6 +35,9 @@ func TestMeasure(t *testing.T) {
 		{"after a release", c1 + "1 c1 invoke release c1#1\n5 c2 invoke acquire\n5.1 n1 set c2#1\n5.6 c2 ok acquire c2#1 until=15", "acquiring 0.600s at most, 0.400s on average"},
 		{"while another had it for a moment", "0 c1 invoke acquire\n1 c2 invoke acquire\n1.1 n1 set c2#1\n1.2 c2 ok acquire c2#1 until=9\n2 c2 invoke release c2#1\n3 n1 set c1#1\n3.1 c1 ok acquire c1#1 until=12", "acquiring 0.200s at most, 0.200s on average"},
 		{"while the other lock is held", c1 + "5 c2 invoke acquire lock=b\n5.4 c2 ok acquire c2#1 until=22 lock=b", "acquiring 0.400s at most, 0.300s on average"},
+		{"while another has it and does not know", "0 c1 invoke acquire\n0.1 n1 set c1#1\n1 c2 invoke acquire\n1.9 n1 over c2#1 was=c1#1\n2 c2 ok acquire c2#1 until=12\n3 c1 ok acquire c1#1 until=2.5", "acquiring none"},
+		{"from the end of another lease", c1 + "10 c2 invoke acquire\n10.1 n1 set c2#1\n10.6 c2 ok acquire c2#1 until=22", "acquiring 0.600s at most, 0.400s on average"},
+		{"until another has it", "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 c2 invoke acquire\n0.2 c1 ok acquire c1#1 until=10\n0.2 n1 over c2#1 was=c1#1\n0.5 c2 ok acquire c2#1 until=10", "acquiring 0.200s at most, 0.200s on average"},
 		{"the probe", "probe c1\n" + c1, "acquiring none"},
 
 		{"nobody asks", "", "unavailability none"},
@@ -114,11 +117,12 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestMeasureJSON(t *testing.T) {
-	b, err := json.Marshal(Measure(story(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10"), Wait, Outlives))
+	b, err := json.Marshal(Measure(story(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2"), Wait, DuplicateWork, Outlives))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `[{"quantity":"wait","figures":[{"name":"longest","value":0.2,"unit":"s"},{"name":"mean","value":0.2,"unit":"s"}],"text":"0.200s at most, 0.200s on average"},` +
+		`{"quantity":"duplicate work","figures":[{"name":"writes","value":2},{"name":"again","value":1}],"text":"1 of 2 writes"},` +
 		`{"quantity":"outlives","text":"none"}]`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)

@@ -68,6 +68,7 @@ func TestTokens(t *testing.T) {
 		{name: "blame: the counter was lost before", story: "0 n1 lose key=lock:fence\n" + first + again("32"), want: []string{back + " [none]"}},
 		{name: "blame: the counter was deleted", story: first + "11 n1 delete key=lock:fence by=c3" + again("32"), want: []string{back + " [none]"}},
 		{name: "blame: the replica never had the counter", story: promoted + onReplica, want: []string{back + " [durable nodes]"}},
+		{name: "blame: the replica took over at the start, and the old primary granted on", story: "replica r1\n0 r1 promote\n" + first + strings.Replace(onReplica, "11   r1 promote", "", 1), want: []string{back + " [durable nodes]"}},
 		{name: "blame: the replica had an older one", story: promoted + "0.3 r1 set 31 key=lock:fence by=n1" + onReplica, want: []string{back + " [durable nodes]"}},
 		{name: "blame: the replica had it", story: promoted + "0.3 r1 set 33 key=lock:fence by=n1" + onReplica, want: []string{back + " [none]"}},
 	})

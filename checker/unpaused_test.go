@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -55,6 +56,8 @@ func TestRanOn(t *testing.T) {
 		{"after the violation", early + second + "6 c1 info unpaused\n" + resume + end, Unsafe, 1, Violated, Unknown, nil},
 		{"before the violation, and what it sent was kept", early + "3 c1 info unpaused\n" + second + resume + end, Unsafe, 1, Violated, Unknown, nil},
 		{"before the violation, and it did something", early + "3 c1 info unpaused\n3 c1 invoke read id=2\n" + second + resume + end, Inconclusive, 1, Violated, OK, []string{ranOn}},
+		{"before the violation, and messages reached it", early + "3 c1 info unpaused\n3 c1 deliver n1 sent=2.9\n" + second + resume + end, Unsafe, 1, Violated, Unknown, nil},
+		{"before the violation, and it was told something", strings.Replace(early, "1    c1 fault", "0.9 c1 invoke read id=2\n1 c1 fault", 1) + "3 c1 info unpaused\n3 c1 ok read id=2\n" + second + resume + end, Inconclusive, 1, Violated, OK, []string{ranOn}},
 		{"before the violation, and its lock did something", early + "3 c1 info unpaused\n3 c1 info renew c1#1 until=20\n" + second + resume + end, Inconclusive, 1, Violated, OK, []string{ranOn}},
 		{"and resumed before the violation", early + "6 c1 info unpaused\n" + resume + late + end, Inconclusive, 1, Violated, OK, []string{ranOn}},
 		{"one violation stands, another does not", early + second + "6 c1 info unpaused\n" + resume + late + end, Unsafe, 1, Violated, Unknown, nil},
