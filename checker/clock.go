@@ -58,10 +58,7 @@ func trueTime(d time.Duration, ppm int64) time.Duration {
 	if r > 0 {
 		q++
 	}
-	if q > uint64(sim.NoEnd) {
-		return sim.NoEnd
-	}
-	return time.Duration(q)
+	return time.Duration(min(q, uint64(sim.NoEnd)))
 }
 
 // later returns t+d, or [sim.NoEnd] where that is out of range.

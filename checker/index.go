@@ -407,9 +407,6 @@ func (l life) due() time.Duration {
 // overdue returns from when on a key should be gone, though its clock be a little slow: by a hundredth, and the 10 ms that a key
 // may take to be noticed.
 func (l life) overdue() time.Duration {
-	if l.promise == sim.NoEnd {
-		return never
-	}
 	return later(l.due(), max(0, l.promise)/100+10*time.Millisecond)
 }
 

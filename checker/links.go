@@ -152,12 +152,5 @@ func (ix *index) outOfReach(delay time.Duration) bool { return delay > 0 && dela
 // apart returns when a process could not reach another, or was not reached by it.
 func (ix *index) apart(a, b string) []stretch {
 	s := ix.severed()
-	there, back := s[direction{a, b}], s[direction{b, a}]
-	if len(there) == 0 {
-		return back
-	}
-	if len(back) == 0 {
-		return there
-	}
-	return merge(append(append([]stretch{}, there...), back...))
+	return merge(slices.Concat(s[direction{a, b}], s[direction{b, a}]))
 }

@@ -335,7 +335,7 @@ func isArrival(e sim.Event) bool {
 
 // dropped says whether e is the loss of a message when its connection was reset.
 func dropped(e sim.Event, from, to string) bool {
-	return e.Kind == sim.Message && e.Op == sim.Drop && e.By == from && e.Process == to
+	return e.Op == sim.Drop && e.By == from && e.Process == to
 }
 
 // travelled says whether e is the end of a message: its arrival, also where its receiver has given up on the connection.
