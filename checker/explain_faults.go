@@ -246,7 +246,7 @@ func (n *narrator) mended(i int) int {
 func (n *narrator) linkFault(from, to string, i int) int {
 	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
 		link, ok := lasting(n.event(j))
-		if !ok || link == (sim.Link{}) || !link.Covers(from, to) && !link.Covers(to, from) {
+		if !ok || !link.Covers(from, to) && !link.Covers(to, from) {
 			continue
 		}
 		if n.stands(j, i) {
@@ -261,7 +261,7 @@ func (n *narrator) apart(a, b string, from, to int) []int {
 	var faults []int
 	for i := range min(to, len(n.h.Events)) {
 		link, ok := lasting(n.event(i))
-		if !ok || link == (sim.Link{}) || !link.Covers(a, b) && !link.Covers(b, a) {
+		if !ok || !link.Covers(a, b) && !link.Covers(b, a) {
 			continue
 		}
 		if end := n.mended(i); end < 0 || end > from {
@@ -374,7 +374,7 @@ type route struct {
 
 // join adds the links of another route if the same befell them.
 func (r *route) join(o *route) bool {
-	if r.span != o.span || r.verb != o.verb || r.links[0].Both != o.links[0].Both || r.links[0] == (sim.Link{}) || o.links[0] == (sim.Link{}) {
+	if r.span != o.span || r.verb != o.verb || r.links[0].Both != o.links[0].Both {
 		return false
 	}
 	for _, l := range o.links {
@@ -392,9 +392,6 @@ func (r *route) text() string {
 // way names the links: between n1 and r1 r2, where they have an end in common.
 func (r *route) way() string {
 	first := r.links[0]
-	if first == (sim.Link{}) {
-		return "of all"
-	}
 	near, joint := "from ", " to "
 	if first.Both {
 		near, joint = "between ", " and "

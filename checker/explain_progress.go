@@ -416,12 +416,7 @@ var errorCode = regexp.MustCompile(`\b[A-Z]{5,}\b`)
 // tellLostUpdate tells how something that was written on top of what had been read came to be overwritten.
 func (n *narrator) tellLostUpdate() {
 	for _, i := range n.v.Events {
-		if e := n.event(i); e.Kind == sim.State && e.Op == sim.Accept && e.Word != "" && n.lostWord(i) {
-			return
-		}
-	}
-	for i, e := range n.h.Events {
-		if slices.Contains(n.v.Events, i) && e.Kind == sim.OK && e.Op == sim.Update {
+		if e := n.event(i); e.Kind == sim.OK && e.Op == sim.Update {
 			if j := n.before(i, func(o sim.Event) bool {
 				return o.Kind == sim.State && o.Op == sim.Accept && o.Word == e.Value && o.By == e.Process
 			}); j >= 0 && n.lostWord(j) {

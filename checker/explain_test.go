@@ -53,6 +53,15 @@ func numbers(h *sim.History) {
 	}
 }
 
+// retimes has each new deadline name the lease whose key got it, as nodes do.
+func retimes(h *sim.History) {
+	for i := range h.Events {
+		if e := &h.Events[i]; e.Op == sim.Retime {
+			e.Lease = e.Owner
+		}
+	}
+}
+
 func replicas(h *sim.History) { h.Meta.Replicas = map[string]string{"r1": "n1"} }
 
 func TestExplain(t *testing.T) {
@@ -694,6 +703,19 @@ func TestExplain(t *testing.T) {
 			In the end the number was 1, after 2 increments that were acknowledged.
 			No assumption broke. There was no lock: nothing kept the clients apart.`},
 
+		{name: "a number that was forgotten", property: NoLostUpdate, story: `
+			0       c1 invoke increment
+			0.004   resource set 1 key=counter by=c1
+			0.006   c1 ok increment 1
+			1       resource lose key=counter
+			2       c2 invoke increment
+			2.004   resource set 1 key=counter by=c2
+			2.006   c2 ok increment 1`,
+			want: `
+			The resource lost the number at 1.000s.
+			In the end the number was 1: 1 of 2 acknowledged increments is lost.
+			What broke is the assumption that the resource keeps what it has accepted.`},
+
 		{name: "a number that was there already", property: NoLostUpdate, change: numbers, broken: None, story: `
 			0       c1 invoke increment
 			0       c2 invoke increment
@@ -735,6 +757,7 @@ func TestExplain(t *testing.T) {
 			10.5    c2 invoke acquire
 			10.504  n1 set c2#1
 			10.506  c2 ok acquire c2#1 until=20.5
+			11      c1 deliver resource OK sent=10.9
 			12      c1 deliver n1 c1#1 sent=9.001
 			12.001  n1 deliver c1 DEL_lock sent=12
 			12.001  n1 delete c2#1 by=c1 sent=12
@@ -746,6 +769,109 @@ func TestExplain(t *testing.T) {
 			c2 was granted c2#1 on n1 at 10.504s, valid until 20.500s by its own clock.
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, which had begun at 9.000s: DEL asks for no token.
 			No broken assumption excuses that: the lock itself is at fault.`},
+
+		{name: "a deletion by one who drew the same token", property: OwnerOnly, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			10.004  n1 expire c1#1
+			11      c2 invoke acquire
+			11.004  n1 set c1#1 by=c2
+			11.006  c2 ok acquire c2#1 until=21
+			12      n1 delete c1#1 by=c1`,
+			want: `
+			c1 deleted the key of c2#1, which had the token of c1#1, on n1 at 12.000s`},
+
+		{name: "a deletion of a key that was given more time, before its owner knows of it", property: OwnerOnly, change: retimes, story: `
+			0       c2 invoke acquire
+			0.004   n1 set c2#1
+			1       n1 retime c2#1
+			2       n1 delete c2#1 by=c1
+			3       c2 ok acquire c2#1 until=10`,
+			want: `
+			c2 set its key of c2#1 on n1 at 0.004s.
+			c1 deleted the key of c2#1 on n1 at 2.000s.
+			No broken assumption excuses that: the lock itself is at fault.`},
+
+		{name: "a pause in acquire, and a key that somebody deletes meanwhile", property: ExpiredOnReturn, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.005   c1 fault pause pause_c1_12s
+			5       n1 delete c1#1 by=c2
+			12.005  c1 fault resume resume_c1
+			12.006  c1 ok acquire c1#1 until=10`,
+			want: `
+			c1 asked for the lock at 0.000s.
+			The key of c1#1 was set on n1 at 0.004s.
+			From 0.005s to 12.005s c1 was paused.
+			Acquire handed c1#1 to c1 at 12.006s, though it had ended at 10.000s by the clock of c1, which read 12.006s.
+			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+
+		{name: "keys that its own client removed before it was told that it has the lock", property: LeaseExclusion, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.1     n1 delete c1#1
+			0.2     n2 set c1#1
+			0.3     c1 ok acquire c1#1 until=10
+			1       c2 invoke acquire
+			1.004   n1 set c2#1
+			1.004   n3 set c2#1
+			1.006   c2 ok acquire c2#1 until=11`,
+			want: `
+			c1 itself deleted the key of c1#1 on n1 at 0.100s.
+			c1 was granted c1#1 on n2, which is no majority, at 0.300s, valid until 10.000s by its own clock.
+			c2 was granted c2#1 on n1 n3 at 1.004s, valid until 11.000s by its own clock: n1 had no key of the older lease any more, and n3 never had one.
+			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			From 1.006s on both c1 and c2 held the lock, until the end of the run.
+			No broken assumption excuses that: the lock itself is at fault.`},
+
+		{name: "two tries in one attempt, each on a minority", property: FaultTolerance, broken: None, story: `
+			nodes 3
+			0       n3 fault pause pause_n3
+			0       c1 invoke acquire
+			0.003   n1 set c1#1
+			0.003   n2 set c1#2
+			10      n1 expire c1#1
+			10      n2 expire c1#2
+			10.021  c1 fail acquire
+			10.03   n3 fault resume`, events: []int{0, 1, 6},
+			want: `
+			From 0.000s to 10.030s n3 was paused.
+			c1 asked for the lock at 0.000s, was refused at 10.021s, and never got it.
+			Nobody had a majority: at 0.003s c1#1 had n1 and c1#2 had n2.
+			No broken assumption excuses that: the lock itself is at fault.`},
+
+		{name: "a release that arrived, though its answer did not", property: DeadlockFreedom, story: `
+			probe probe
+			bound 5
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=never
+			0.006   c1 ok acquire c1#1 until=10
+			0.9     n1->c1 fault cut cut_n1->c1
+			1       c1 invoke release c1#1
+			1.001   n1 deliver c1 sent=1
+			2       c1 info release c1#1
+			3       n1->c1 fault heal heal
+			20      probe invoke acquire
+			26      probe fail acquire`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			c1 asked for the release of c1#1 at 1.000s, and had no answer; the key did not go.
+			The key of c1#1 on n1 had no end, and nobody else could delete it.
+			probe asked for the lock at 20.000s, was refused at 26.000s, and never got it.
+			No broken assumption excuses that: the lock itself is at fault.`},
+
+		{name: "an update that was lost with another of the same client", property: NoLostUpdate, story: `
+			0       c1 invoke update A
+			0.001   resource accept A word=A by=c1
+			0.002   resource accept A_Z word=Z by=c1
+			0.003   c1 ok update A
+			1       resource accept B word=B by=c2`,
+			want: `
+			c1 added A, and the value was ` + "`" + `A` + "`" + ` at 0.001s.
+			c2 wrote ` + "`" + `B` + "`" + ` at 1.000s, without A: the update was lost.
+			No assumption broke. There was no lock: nothing kept the clients apart.`},
 
 		{name: "an overwriting that gains nothing", property: OwnerOnly, story: `
 			0       c1 invoke acquire
