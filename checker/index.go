@@ -40,6 +40,7 @@ type index struct {
 	reads       map[string][]int  // of the resource: the ok outcomes, by client
 	extensions  map[string][]int  // by label, also those by the lock itself
 	losses      map[string][]int  // by label, what told a client that its lease is lost
+	renewed     bool              // the lock renewed a lease by itself, or told that one is lost
 	crashes     map[string][]int
 	exits       map[string][]int
 	invokes     map[string][]int // invocations by client
@@ -175,8 +176,10 @@ func (ix *index) readOperations() {
 			ix.reads[e.Process] = append(ix.reads[e.Process], i)
 		case e.Kind == sim.OK && e.Op == sim.Extend, e.Kind == sim.Info && e.Op == sim.Renew:
 			ix.extensions[e.Lease] = append(ix.extensions[e.Lease], i)
+			ix.renewed = ix.renewed || e.Op == sim.Renew
 		case e.Kind == sim.Info && e.Op == sim.Lost:
 			ix.losses[e.Lease] = append(ix.losses[e.Lease], i)
+			ix.renewed = true
 		}
 		if isReading(e) {
 			if e.Kind == sim.Injected {

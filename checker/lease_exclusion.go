@@ -291,7 +291,8 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 			free := without([]stretch{life}, merge(s))
 			return !slices.ContainsFunc(free, func(f stretch) bool { return f.to-f.from >= (life.to-life.from)/2 })
 		}
-		if prevents(ix.stretches(ix.pauses[a.Client])) {
+		pauses := ix.stretches(ix.pauses[a.Client])
+		if prevents(pauses) && covers(pauses, life.to-1) { // a renewal that came due in an earlier pause came after it
 			_, pause := ix.paused(a.Client, life.from, life.to)
 			return BoundedPause, []int{pause}
 		}
@@ -312,11 +313,10 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 	return None, nil
 }
 
-// renewing says whether a lock renews a lease by itself, as far as it shows: it did, or it said that the lease is lost, which it can
-// only know if it looks after it.
+// renewing says whether a lock renews a lease by itself, as far as it shows: it did so with this one or another, or it said that one is
+// lost, which it can only know if it looks after it.
 func (ix *index) renewing(l *Lease) bool {
-	return l.renews || l.renewed || len(ix.losses[l.Label]) > 0 ||
-		slices.ContainsFunc(ix.extensions[l.Label], func(i int) bool { return ix.Events[i].Op == sim.Renew })
+	return l.renews || l.renewed || ix.renewed
 }
 
 // unrenewed says why a lock that renewed a lease, and never says that one is lost, did so no more.

@@ -311,7 +311,10 @@ func (r Section) classes(s *Scenario) []checker.Assumption {
 	return all
 }
 
-// subject tells violations of a run apart so that one can be found again in another run: which write it was, or which word.
+var overwrote = regexp.MustCompile(`^(the update .*?) at .* overwrote it with (.*) at `)
+
+// subject tells violations of a run apart so that one can be found again in another run: which write it was, or which word was lost to
+// which. That the word is lost to a later one in any case is another violation.
 func subject(v checker.Violation) string {
 	switch v.Property {
 	case checker.ResourceExclusion:
@@ -319,9 +322,8 @@ func subject(v checker.Violation) string {
 		words := strings.Fields(did)
 		return words[0] + " wrote " + words[len(words)-1] // an update writes its word after what was there
 	case checker.NoLostUpdate:
-		did, _, _ := strings.Cut(v.What, " at ")
-		if strings.HasPrefix(did, "the update") {
-			return did
+		if lost := overwrote.FindStringSubmatch(v.What); lost != nil {
+			return lost[1] + ", by " + lost[2]
 		}
 	}
 	return string(v.Property)
@@ -538,6 +540,12 @@ func TestBlamed(t *testing.T) {
 		{"an acquire that waited for a connection, of which there is no message",
 			"client c1\n  acquire\n  sleep 10s\n  write A\nclient c2\n  until 2s\n  acquire within 15s\nnemesis\n  delay c1-n3 1300ms\n",
 			"redsync nodes=3", []checker.Assumption{checker.BoundedDelay}},
+		{"a lease that was to be renewed, as those of the other client show, and never was",
+			"client c1\n  acquire\n  sleep 16s\n  write A\nclient c2\n  until 2s\n  acquire within 12s\n  sleep 5s\nnemesis\n  at 1s pause n1 10s\n",
+			"watchdog nodes=1", []checker.Assumption{checker.BoundedDelay}},
+		{"a pause that ended before the lease did, and a link that was cut for longer",
+			"client c1\n  acquire\n  pause 6900ms\n  sleep 12s\n  write A\nclient c2\n  until 5s\n  acquire within 10s\nnemesis\n  at 1s cut c1-n1\n  at 11s heal\n",
+			"watchdog nodes=1", []checker.Assumption{checker.BoundedDelay}},
 	} {
 		s, err := Parse("page.txtar", []byte("# A page.\n\n"+test.page+"\n-- "+test.run+" --\n"))
 		if err != nil {
