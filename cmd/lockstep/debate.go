@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -74,7 +75,7 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	}
 	d := f.newDebate(claims, outcomes)
 	d.Command = command
-	files, err := d.Files()
+	files, err := unlessInterrupted(c.Context(), d.Files) // drawing takes seconds, and nothing is written meanwhile
 	if err != nil {
 		return err
 	}
@@ -84,6 +85,24 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs with %d different traces, none of which says otherwise: %s\n",
 		len(d.Claims), len(d.Runs), d.Different(), dir.index())
 	return nil
+}
+
+// unlessInterrupted returns what f returns, but when ctx ends, it does not wait for f.
+func unlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	var t T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t, err = f()
+	}()
+	select {
+	case <-done:
+		return t, err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
 
 // evidence names the runs that bear on claims, each once, in the order of the argument.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"net/url"
@@ -447,5 +448,23 @@ func TestSiteDir(t *testing.T) {
 	d.Close()
 	if _, err := os.Stat(made); !os.IsNotExist(err) {
 		t.Errorf("a directory that was made for nothing is still there: %v", err)
+	}
+}
+
+// What is drawn is given up when the program is interrupted.
+func TestUnlessInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if n, err := unlessInterrupted(ctx, func() (int, error) { return 3, nil }); n != 3 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	end := make(chan struct{})
+	defer close(end)
+	_, err := unlessInterrupted(ctx, func() (int, error) {
+		cancel()
+		<-end
+		return 0, nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
