@@ -55,7 +55,7 @@ func (ix *index) whyIdle(e sim.Event) string {
 	if !ix.setsUnreadClock(e) {
 		return ""
 	}
-	return ": from then on the lock of " + e.Process + " asked no clock of its process for the time, and package time cannot be set"
+	return ": from then on the lock of " + e.Process + " read no clock of its process, and the clock of package time cannot be set"
 }
 
 // setsUnreadClock says whether a fault that had no effect set a clock of a client.

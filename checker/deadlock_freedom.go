@@ -53,7 +53,7 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 		end = last
 	}
 	if holder := ix.holdsThrough(ix.Events[asked].Lock, stretch{ix.at(asked), end}); holder != "" {
-		return nil, fmt.Sprintf("%s held the lock all the while that %s asked for it", holder, ix.Meta.Probe)
+		return nil, fmt.Sprintf("%s held the lock the whole time that %s asked for it", holder, ix.Meta.Probe)
 	}
 	if keys := ix.overstayed(stretch{ix.at(asked), v.At}); len(keys) > 0 {
 		v.Assumption, v.Events = BoundedClockError, proof(append(keys, v.Events...)...)

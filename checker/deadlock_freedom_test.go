@@ -101,7 +101,7 @@ func TestDeadlockFreedomUnknown(t *testing.T) {
 		{"one who holds it to the end of the run", head + "0.2 c1 ok acquire c1#1 until=60\n20 probe invoke acquire\n21 probe fail acquire", "c1"},
 	} {
 		r := Check(story(t, c.story), nil)
-		want := "deadlock freedom: " + c.who + " held the lock all the while that probe asked for it"
+		want := "deadlock freedom: " + c.who + " held the lock the whole time that probe asked for it"
 		if s := r.Status(DeadlockFreedom); s != Unknown || !slices.Contains(r.Unmet, want) && len(r.Violations) == 0 {
 			t.Errorf("%s: %s, unmet %q; want %q", c.name, s, r.Unmet, want)
 		}

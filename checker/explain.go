@@ -18,9 +18,9 @@ type Sentence struct {
 	Events []int `json:"events"`
 }
 
-// Explain tells why a violation came about to a reader who has not seen the timeline: one to ten sentences in the order in
-// which what they tell happened. The last says which assumption broke, or that none did, and stands on what broke it.
-// Everything comes from the history; where that shows too little, the only sentence is that of the violation.
+// Explain tells a reader who has not seen the timeline why a violation occurred, in one to ten sentences in the order of what
+// happened. The last sentence says which assumption was broken, if any, and names the events that broke it.
+// Everything comes from the history. If the history shows too little, the only sentence is that of the violation.
 func Explain(h *sim.History, v Violation) []Sentence {
 	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
 	n := &narrator{h: h, v: v, told: map[int]bool{}}
@@ -38,7 +38,7 @@ func Explain(h *sim.History, v Violation) []Sentence {
 	return n.sentences()
 }
 
-// sentencesMost is how many sentences a reader takes in.
+// sentencesMost is how many sentences a story has at most.
 const sentencesMost = 10
 
 // A narrator tells one violation.
@@ -50,24 +50,24 @@ type narrator struct {
 	story  []said
 	told   map[int]bool // faults
 	naps   [][2]int     // the pauses that were told
-	cause  []int        // the events in which an assumption broke, as far as they were found
-	blame  Sentence     // what is to be said at the end where no assumption broke; empty for the usual
+	cause  []int        // the events that broke an assumption, as far as they were found
+	blame  Sentence     // the last sentence if no assumption was broken; empty for the usual one
 }
 
-// A said is a sentence on its way into the story.
+// A said is a sentence of the story, before the story is put in order.
 type said struct {
 	Sentence
 	weight weight
 	route  *route // if it tells of a fault on links
 }
 
-// The weight of a sentence decides what is left out where there is too much.
+// The weight of a sentence decides what is left out if there are too many.
 type weight int
 
 const (
-	background weight = iota // why things stood as they did
-	detail                   // what makes it clearer
-	step                     // without this one, a reader asks why
+	background weight = iota // the situation at the start
+	detail                   // makes the story clearer
+	step                     // the story cannot be understood without it
 )
 
 func (n *narrator) tell() {
@@ -89,7 +89,7 @@ func (n *narrator) tell() {
 	}
 }
 
-// say adds a sentence: what it tells is event at, and the others are what else it stands on. Events that are -1 are none.
+// say adds a sentence about event at; others are further events that support it. Events of -1 are ignored.
 func (n *narrator) say(w weight, at int, others []int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if rest, ok := strings.CutPrefix(text, "the "); ok {
@@ -102,20 +102,21 @@ func (n *narrator) say(w weight, at int, others []int, format string, args ...an
 	n.story = append(n.story, said{Sentence: Sentence{text, append([]int{at}, rest...)}, weight: w})
 }
 
-// conclude says which assumption broke. It stands on what broke it and on what proves the violation and was not told.
+// conclude says which assumption was broken. Its events are those that broke it, and those that prove the violation and are in no
+// other sentence.
 func (n *narrator) conclude() {
 	var events []int
 	text := broke(n.v.Assumption)
 	switch {
 	case n.forgetful():
-		text = "What broke is the assumption that the resource keeps what it has accepted."
+		text = "The environment broke the assumption that the resource keeps what it has accepted."
 		events = append(events, n.cause...)
 	case n.v.Assumption != None && n.v.Assumption != "":
 		events = append(events, n.cause...)
 	case n.blame.Text != "":
 		text, events = n.blame.Text, append(events, n.blame.Events...)
 	case n.lockless():
-		text = "No assumption broke. There was no lock: nothing kept the clients apart."
+		text = "No assumption was broken. There was no lock: nothing kept the clients apart."
 	}
 	for _, i := range n.v.Events {
 		if !slices.ContainsFunc(n.story, func(s said) bool { return slices.Contains(s.Events, i) }) {
@@ -128,14 +129,13 @@ func (n *narrator) conclude() {
 	n.story = append(n.story, said{Sentence: Sentence{text, events}, weight: step})
 }
 
-// forgetful says whether what broke an assumption is that the resource lost something, and not a lock node.
+// forgetful reports whether the assumption was broken by the resource losing something, and not by a lock node.
 func (n *narrator) forgetful() bool {
 	return n.v.Assumption == DurableNodes &&
 		n.culprit(func(e sim.Event) bool { return e.Op == sim.Lose && e.Process == resourceName }) >= 0
 }
 
-// lockless says whether the clients of the run went without a lock: none ever asked for one, or what they were handed stood
-// for nothing.
+// lockless reports whether the clients of the run had no lock: none ever asked for one, or the leases that they got had no keys.
 func (n *narrator) lockless() bool {
 	if len(n.keys) > 0 {
 		return false
@@ -149,25 +149,25 @@ func (n *narrator) lockless() bool {
 	return got || !asked
 }
 
-// broke says in plain words what a run did not keep to.
+// broke says in plain words which assumption was broken.
 func broke(a Assumption) string {
-	const lead = "What broke is the assumption that "
+	const lead = "The environment broke the assumption that "
 	switch a {
 	case BoundedPause:
 		return lead + "no process is paused for longer than its lease lasts."
 	case BoundedClockError:
-		return lead + "clocks run at nearly the same rate, and do not jump."
+		return lead + "clocks run at nearly the same rate and do not jump."
 	case BoundedDelay:
-		return lead + "a message arrives while the lease that it was sent under still lasts."
+		return lead + "a message arrives while the lease under which it was sent still lasts."
 	case DurableNodes:
-		return lead + "what a node has granted stays known while the lease lasts, to it and to whoever takes its place."
+		return lead + "a node that has granted a lease, and any node that takes its place, remembers it while it lasts."
 	case None, "":
-		return "No broken assumption excuses that: the lock itself is at fault."
+		return "No broken assumption explains this: the lock itself is at fault."
 	}
-	return "What broke is the assumption of " + string(a) + "."
+	return "The environment broke the assumption of " + string(a) + "."
 }
 
-// sentences puts the story in order and leaves out what is too much. The last sentence stays the last.
+// sentences puts the story in order and leaves out what is too much. The last sentence stays last.
 func (n *narrator) sentences() []Sentence {
 	last := len(n.story) - 1
 	slices.SortStableFunc(n.story[:last], func(a, b said) int { return cmp.Compare(a.Events[0], b.Events[0]) })

@@ -96,7 +96,7 @@ func (n *narrator) deed(i int) string {
 		}
 		return process + " came back" + at
 	case sim.Resume:
-		return process + " went on" + at
+		return process + " resumed" + at
 	case sim.Jump:
 		return fmt.Sprintf("The wall clock of %s jumped %s%s", process, course(f.By), at)
 	case sim.Drift:
@@ -129,7 +129,7 @@ func (n *narrator) deed(i int) string {
 	if e.Op == "drift" {
 		return fmt.Sprintf("From %s on the clocks of %s were off by %+d ppm", seconds(e.At), process, e.PPM)
 	}
-	return fmt.Sprintf("%s met the fault %q%s", process, e.Op, at)
+	return fmt.Sprintf("%s was hit by the fault %q%s", process, e.Op, at)
 }
 
 func course(d time.Duration) string {

@@ -114,7 +114,7 @@ func (n *narrator) grant(l *Lease, why string) {
 	e := n.event(l.ReturnEvent)
 	if e.Op != sim.Acquire { // a hold that began with an extension that came too late
 		n.grant(n.lease(l.Label), "")
-		n.say(step, l.ReturnEvent, nil, "%s prolonged %s at %s, after it had ended, until %s by its own clock%s.",
+		n.say(step, l.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
 			l.Client, l.Label, seconds(l.From), seconds(e.Until), why)
 		return
 	}
@@ -129,7 +129,7 @@ func (n *narrator) grant(l *Lease, why string) {
 	if len(first) > 0 {
 		text += " on " + strings.Join(processes(first), " ")
 		if n.nodes(processes(votes)) < n.h.Meta.Quorum() {
-			text += ", which is no majority,"
+			text += ", which is not a majority,"
 		}
 	}
 	text += " at " + seconds(l.Granted)
@@ -141,10 +141,10 @@ func (n *narrator) grant(l *Lease, why string) {
 		text += fmt.Sprintf(" with fence %d", l.Fence)
 	}
 	if l.From-l.Granted > promptly {
-		text += ", and learned of it at " + seconds(l.From)
+		text += ", and learnt of it at " + seconds(l.From)
 	}
 	if e.Until == sim.NoEnd {
-		text += ", without an end"
+		text += ", with no end"
 	} else {
 		text += ", valid until " + seconds(e.Until) + " by its own clock"
 	}
@@ -164,9 +164,9 @@ func (n *narrator) renewals(l *Lease, i int) {
 		return
 	}
 	last := events[len(events)-1]
-	text := fmt.Sprintf("%s prolonged %s at %s", l.Client, l.Label, n.time(last))
+	text := fmt.Sprintf("%s extended %s at %s", l.Client, l.Label, n.time(last))
 	if len(events) > 1 {
-		text = fmt.Sprintf("%s prolonged %s %d times, the last time at %s", l.Client, l.Label, len(events), n.time(last))
+		text = fmt.Sprintf("%s extended %s %d times, the last time at %s", l.Client, l.Label, len(events), n.time(last))
 	}
 	n.say(detail, last, nil, "%s, until %s by its own clock.", text, seconds(n.event(last).Until))
 }
@@ -223,7 +223,7 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 				second.Client, first.Label, old.process, n.time(old.to), over)
 			n.cause = append(n.cause, old.to)
 		case n.nodes([]string{e.By}) > 0:
-			n.say(detail, old.to, []int{old.from}, "The key of %s went from %s at %s, as it had from %s.",
+			n.say(detail, old.to, []int{old.from}, "The key of %s disappeared from %s at %s, as it had from %s.",
 				first.Label, old.process, n.time(old.to), e.By)
 		case e.By != first.Client:
 			n.intrusion(old.to)
@@ -261,7 +261,7 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 		return ": no key of an older lease was there"
 	}
 	gone := slices.DeleteFunc(processes(votes), func(s string) bool { return slices.Contains(nodes, s) })
-	return fmt.Sprintf(": %s had no key of the older lease any more, and %s never had one", strings.Join(gone, " "), strings.Join(nodes, " "))
+	return fmt.Sprintf(": %s no longer had the key of the older lease, and %s never had it", strings.Join(gone, " "), strings.Join(nodes, " "))
 }
 
 // unrenewed tells what kept the client of a lease that is renewed from its keys until they expired, if something on the links did and
@@ -385,7 +385,7 @@ func (n *narrator) absence(k tenure, manner string) bool {
 	if f, ok := faultOf(n.event(back)).(sim.Restart); ok && f.Empty {
 		without = "and without"
 	}
-	n.say(step, back, []int{k.to}, "%s %s the key of %s: by its wall clock the key had expired meanwhile%s.",
+	n.say(step, back, []int{k.to}, "%s %s the key of %s: by its wall clock the key had expired in the meantime%s.",
 		n.deed(back), without, k.label, strings.Replace(manner, "their", "its", 1))
 	return true
 }
@@ -435,13 +435,13 @@ func (n *narrator) forgot(crash, back int) string {
 	case "aof-everysec", "aof-everysec-slow":
 		switch {
 		case power:
-			return ": what it had not synchronized with its disk was lost"
+			return ": what it had not yet synchronized to disk was lost"
 		case crashed && n.h.Meta.Persistence == "aof-everysec-slow":
-			return ": its disk was busy with an earlier write, so that it had answered without having written"
+			return ": its disk was busy with an earlier write, so it had replied before it had written"
 		}
 	case "aof-lying":
 		if power {
-			return ": its disk had only said that it was written"
+			return ": its disk had only claimed to have written it"
 		}
 	}
 	return ""
@@ -477,7 +477,7 @@ func (n *narrator) takeover(first *Lease, k tenure) {
 		switch {
 		case o.label != first.Label || o.key != k.key:
 		case o.process == primary && o.from > promoted:
-			n.say(step, promoted, []int{o.from}, "At %s %s took the place of %s, which went on by itself.", n.time(promoted), k.process, primary)
+			n.say(step, promoted, []int{o.from}, "At %s %s took the place of %s, which kept running by itself.", n.time(promoted), k.process, primary)
 			n.cause = append(n.cause, promoted)
 			return
 		case o.from > promoted:
@@ -489,7 +489,7 @@ func (n *narrator) takeover(first *Lease, k tenure) {
 	}
 	if len(copies) == 0 && len(had) > 0 {
 		n.lag(primary, k.process, had[0].from)
-		n.say(step, promoted, []int{had[0].from}, "At %s %s took the place of %s; the key of %s had never reached it.",
+		n.say(step, promoted, []int{had[0].from}, "At %s %s took the place of %s; the key of %s had never reached %[2]s.",
 			n.time(promoted), k.process, primary, first.Label)
 		n.cause = append(n.cause, promoted)
 		return
@@ -530,11 +530,11 @@ func (n *narrator) election(primary string, from, promoted int) {
 	slices.Sort(who)
 	text, events := "", append(doubts, agreed)
 	if len(who) > 0 {
-		text = fmt.Sprintf("%s thought from %s on that %s was down; ", strings.Join(who, " "), n.time(doubts[0]), primary)
+		text = fmt.Sprintf("%s considered %s down from %s on; ", strings.Join(who, " "), primary, n.time(doubts[0]))
 	}
-	text += fmt.Sprintf("%s knew at %s that enough did", n.event(agreed).Process, n.time(agreed))
+	text += fmt.Sprintf("%s learnt at %s that a quorum did", n.event(agreed).Process, n.time(agreed))
 	if len(who) == 0 {
-		text = fmt.Sprintf("At %s %s knew that enough thought %s down", n.time(agreed), n.event(agreed).Process, primary)
+		text = fmt.Sprintf("At %s %s learnt that a quorum considered %s down", n.time(agreed), n.event(agreed).Process, primary)
 	}
 	if leader >= 0 {
 		text, events = text+", and was elected at "+n.time(leader), append(events, leader)

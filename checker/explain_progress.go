@@ -130,7 +130,7 @@ func (n *narrator) alone(askers []string, from, to int) {
 		}
 		f, _ := sim.ParseFault(n.event(i).Value)
 		if d, slow := f.(sim.Delay); !slow || d.By >= n.h.Meta.TTL/400 { // out of reach; see [index.outOfReach]
-			n.blame = Sentence{"The lock lives on one node, and nothing stands in for it.", []int{i}}
+			n.blame = Sentence{"The lock is on one node, and no other node can take its place.", []int{i}}
 		}
 	}
 	for _, asker := range askers {
@@ -182,7 +182,7 @@ func (n *narrator) obstacles(from, to int) {
 			n.tellOnce(gone)
 			n.say(step, gone, beginnings(keys), "%s crashed at %s, and never released %s.", client, n.time(gone), label)
 		case gone >= 0:
-			n.say(step, gone, beginnings(keys), "%s was gone at %s, and never released %s.", client, n.time(gone), label)
+			n.say(step, gone, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(gone), label)
 		}
 		last := n.before(to+1, func(e sim.Event) bool {
 			return e.Kind == sim.State && e.Op == sim.Retime && e.Owner == label
@@ -192,10 +192,10 @@ func (n *narrator) obstacles(from, to int) {
 			if e := n.event(last); e.By == client {
 				n.say(step, last, nil, "%s went on renewing %s on %s, the last time at %s.", client, label, e.Process, n.time(last))
 			} else {
-				n.say(step, last, nil, "The key of %s on %s was given more time again and again, at last at %s.", label, e.Process, n.time(last))
+				n.say(step, last, nil, "The key of %s on %s was extended again and again, the last time at %s.", label, e.Process, n.time(last))
 			}
 		case n.event(keys[0].from).Until == sim.NoEnd && !slices.Contains(n.v.Events, keys[0].from):
-			n.say(step, from, beginnings(keys), "The key of %s on %s had no end, and nobody else could delete it.", label, where)
+			n.say(step, from, beginnings(keys), "The key of %s on %s had no expiry, and nobody else could delete it.", label, where)
 		}
 	}
 	if len(labels) == 0 {
@@ -236,7 +236,7 @@ func (n *narrator) repeated(client string, k tenure) {
 		return e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == k.process && e.By == client && e.Value == n.event(request).Value
 	})
 	if again >= 0 && again < failed && n.event(failed).Kind == sim.Fail {
-		n.say(step, again, []int{k.from, failed}, "At %s the same request of %s came to %s once more, found the key, and was refused.",
+		n.say(step, again, []int{k.from, failed}, "At %s the same request of %s arrived at %s again, found the key, and was refused.",
 			n.time(again), client, k.process)
 	}
 }
@@ -255,7 +255,7 @@ func (n *narrator) overstayed() {
 		n.clockFaultsOf(k.process, k.from, k.to, n.copied(k))
 		did, span := "set", ""
 		if set > k.from {
-			did = "prolonged"
+			did = "extended"
 		}
 		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != sim.NoEnd {
 			span = " for " + sim.FormatDuration((e.Until - (e.At + e.Wall)).Round(time.Millisecond)) // real servers have their own
@@ -284,7 +284,7 @@ func (n *narrator) misread(l *Lease, k tenure) {
 		return
 	}
 	n.say(step, over, []int{k.from, believed, n.v.Events[asked]},
-		"By the clock of %s, %s was over at %s. Its key on %s has no end of its own, and by the wall clock of %s the lease still lasted.",
+		"By the clock of %s, %s was over at %s. Its key on %s has no expiry, and by the wall clock of %s the lease still lasted.",
 		l.Client, l.Label, seconds(until), k.process, n.event(n.v.Events[asked]).Process)
 }
 
@@ -315,7 +315,7 @@ func (n *narrator) unreleased(released int, keys []tenure) {
 		return
 	}
 	how, events := n.releasing(released)
-	n.say(step, released, events, "%s; the key did not go.", how)
+	n.say(step, released, events, "%s; the key was not deleted.", how)
 }
 
 // split tells how several clients kept each other from a majority: what each had where when the last was refused.
@@ -567,7 +567,7 @@ func (n *narrator) overwrote(i, over, begun, stored int) {
 // unlocked says at the end that there was no lock, if there was none, and what followed from it.
 func (n *narrator) unlocked(i int, what string) {
 	if n.lockless() {
-		n.blame = Sentence{"No assumption broke. There was no lock: nothing kept the clients apart" + what + ".", []int{i}}
+		n.blame = Sentence{"No assumption was broken. There was no lock: nothing kept the clients apart" + what + ".", []int{i}}
 	}
 }
 

@@ -61,10 +61,10 @@ func (n *narrator) tellOverlap() {
 
 	believed := n.validity(held, late.ReturnEvent)
 	if until := n.event(believed).Until; until != sim.NoEnd {
-		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, believed}, "%s knew nothing of that: by its own clock %s was valid until %s.",
+		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, believed}, "%s did not know this: by its own clock %s was valid until %s.",
 			held.Client, held.Label, seconds(until))
 	} else {
-		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent}, "%s knew nothing of that: %s has no end.", held.Client, held.Label)
+		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent}, "%s did not know this: %s has no end.", held.Client, held.Label)
 	}
 	soon, later := held, late
 	if later.To < soon.To {
@@ -98,7 +98,7 @@ func (n *narrator) ending(l *Lease) (string, []int) {
 	case e.Op == sim.Lost:
 		return fmt.Sprintf("%s was told at %s that %s was lost", l.Client, at, l.Label), []int{l.ReturnEvent, l.EndEvent}
 	default:
-		return l.Client + " was gone at " + at, []int{l.EndEvent}
+		return l.Client + " exited at " + at, []int{l.EndEvent}
 	}
 }
 
@@ -118,13 +118,13 @@ func (n *narrator) releasing(i int) (string, []int) {
 		why := plain(o.Error)
 		switch unsent := n.unsent(i, out); {
 		case unsent && strings.Contains(o.Error, context.Canceled.Error()):
-			text += "and no request was sent, since its context had been canceled"
+			text += "but no request was sent, because its context had been canceled"
 		case unsent:
-			text += "and no request was sent"
+			text += "but no request was sent"
 		case why != "":
-			text += "and had no answer but " + why
+			text += "and got only an error: " + why
 		default:
-			text += "and had no answer"
+			text += "and got no answer"
 		}
 		return text, []int{i, out}
 	}
@@ -217,7 +217,7 @@ func (n *narrator) tellWrite() {
 	if check := n.before(j, func(o sim.Event) bool {
 		return o.Process == l.Client && o.Op == sim.Check && o.Kind == sim.OK && o.Lease == l.Label
 	}); check >= 0 {
-		n.say(detail, check, nil, "%s looked at its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
+		n.say(detail, check, nil, "%s checked its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
 	}
 
 	before := n.before(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == e.Op && o.Process == e.Process })
@@ -231,7 +231,7 @@ func (n *narrator) tellWrite() {
 	n.wrote(l, j, i)
 	text := fmt.Sprintf("At %s the resource accepted %s under %s", n.time(i), e.Value, l.Label)
 	if e.Op == sim.Mark {
-		text = fmt.Sprintf("At %s the resource took the mark of %s", n.time(i), l.Label)
+		text = fmt.Sprintf("At %s the resource accepted the mark of %s", n.time(i), l.Label)
 	}
 	events := []int{newer.GrantEvent, newer.ReturnEvent}
 	if n.overdue(e) {
@@ -245,7 +245,7 @@ func (n *narrator) tellWrite() {
 		text, events = text+": from now on it refuses what "+newer.Client+" writes", append(events, before)
 	case e.Op == sim.Mark:
 	case e.Fence != 0 && !n.seenFence(i, e.Fence):
-		text += fmt.Sprintf(": no fence above %d had been there yet", e.Fence)
+		text += fmt.Sprintf(": no fence above %d had reached it yet", e.Fence)
 	case before > newer.GrantEvent && last.Lease != l.Label && last.Value != "" && !strings.Contains(e.Value, last.Value):
 		text, events = text+": it overwrote "+last.Value, append(events, before)
 	}
@@ -253,7 +253,7 @@ func (n *narrator) tellWrite() {
 	if higher := n.before(i, func(o sim.Event) bool {
 		return o.Kind == sim.State && o.Op == sim.Accept && o.Process == e.Process && o.Fence > e.Fence
 	}); e.Fence != 0 && higher >= 0 && n.h.Meta.Resource == "plain" {
-		n.say(step, i, []int{higher}, "The resource does not compare tokens: it took fence %d after fence %d.", e.Fence, n.event(higher).Fence)
+		n.say(step, i, []int{higher}, "The resource does not compare tokens: it accepted fence %d after fence %d.", e.Fence, n.event(higher).Fence)
 	}
 	n.overworked(l, j)
 }
@@ -272,7 +272,7 @@ func (n *narrator) overworked(l *Lease, j int) {
 		late = " in time"
 	}
 	n.blame = Sentence{
-		Text:   fmt.Sprintf("No assumption broke: %s worked longer than its lease lasted, and nothing renewed it%s.", l.Client, late),
+		Text:   fmt.Sprintf("No assumption was broken: %s worked longer than its lease lasted, and nothing renewed the lease%s.", l.Client, late),
 		Events: []int{believed, j},
 	}
 }
@@ -398,18 +398,18 @@ func (n *narrator) intrusion(i int) {
 	if had != nil && had.label != e.Owner {
 		verb := "read"
 		if !strings.HasPrefix(n.event(read).Value, "GET ") {
-			verb = "asked for the time left to"
+			verb = "asked for the TTL of"
 		}
 		text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.label), []int{had.from}
 		if told := n.after(read, func(o sim.Event) bool {
 			return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
 		}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
-			text, events = text+", and had the answer at "+n.time(told), append(events, told)
+			text, events = text+", and got the answer at "+n.time(told), append(events, told)
 		}
 		n.say(step, read, events, "%s.", text)
 	}
 
-	verb := map[string]string{sim.Over: "overwrote", sim.Retime: "gave a new end to", sim.Delete: "deleted"}[e.Op]
+	verb := map[string]string{sim.Over: "overwrote", sim.Retime: "changed the expiry of", sim.Delete: "deleted"}[e.Op]
 	text := fmt.Sprintf("%s %s the key of %s on %s at %s", e.By, verb, e.Owner, e.Process, n.time(i))
 	events := []int{about, set}
 	began := ""
@@ -434,7 +434,7 @@ func (n *narrator) intrusion(i int) {
 	}
 	n.say(step, i, events, "%s.", text)
 	if out := n.outcome(about); op.Op == sim.Acquire && out >= 0 && n.event(out).Kind == sim.Fail && e.Op == sim.Over {
-		n.say(step, out, []int{about}, "%s did not get the lock by that: its acquire failed at %s.", e.By, n.time(out))
+		n.say(step, out, []int{about}, "%s did not get the lock that way: its acquire failed at %s.", e.By, n.time(out))
 	}
 	if own != nil && name == "" {
 		n.sameToken(n.first(own.Label, e.Process), set)
@@ -510,7 +510,7 @@ func (n *narrator) sameToken(a, b int) {
 	if first == "" || first != second {
 		return
 	}
-	n.say(step, b, []int{a, i, j}, "The token of %s was that of %s: %s.", n.event(b).Lease, n.event(a).Lease, first)
+	n.say(step, b, []int{a, i, j}, "%s had the same token as %s: %s.", n.event(b).Lease, n.event(a).Lease, first)
 }
 
 // tellTokens tells how a fencing token came to be no greater than that of an earlier lease.
@@ -544,6 +544,6 @@ func (n *narrator) tellTokens() {
 	if a.Fence == b.Fence {
 		relation = "the same as"
 	}
-	n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "The fence %d of %s was %s the %d of %s, though the lease is newer.",
+	n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "Fence %d of %s was %s fence %d of %s, though the lease is newer.",
 		b.Fence, b.Label, relation, a.Fence, a.Label)
 }

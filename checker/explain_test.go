@@ -92,14 +92,14 @@ func TestExplain(t *testing.T) {
 			18      c2 invoke release c2#1`,
 			want: `
 			c1 was granted c1#1 on n1 n2 at 0.004s (and on n3 by 0.005s), valid until 9.898s by its own clock.
-			c1 looked at its clock at 0.006s, and c1#1 was valid.
+			c1 checked its clock at 0.006s, and c1#1 was valid.
 			From 0.007s to 15.007s c1 was paused.
 			Meanwhile the keys of c1#1 expired on n1 (10.007s), n2 (10.006s) and n3 (10.007s).
 			c2 was granted c2#1 on n1 n2 at 12.004s (and on n3 by 12.005s), valid until 21.898s by its own clock.
 			c2 wrote B under c2#1, and the resource accepted it at 12.009s.
 			c1 wrote A under c1#1 at 15.007s; by its own clock the lease had ended at 9.898s.
 			At 15.009s the resource accepted A under c1#1, though c2#1 was the newer lease: it overwrote B.
-			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
 		{name: "a late write", property: ResourceExclusion, story: `
 			0       c1 invoke acquire
@@ -120,7 +120,7 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 expired on n1 at 10.004s.
 			c2 was granted c2#1 on n1 at 12.004s, valid until 22.000s by its own clock.
 			At 90.001s the resource accepted A under c1#1, which had been under way since 0.007s, though c2#1 was the newer lease.
-			What broke is the assumption that a message arrives while the lease that it was sent under still lasts.`},
+			The environment broke the assumption that a message arrives while the lease under which it was sent still lasts.`},
 
 		{name: "work that takes too long", property: ResourceExclusion, story: `
 			0       c1 invoke acquire
@@ -138,7 +138,7 @@ func TestExplain(t *testing.T) {
 			c2 was granted c2#1 on n1 at 12.004s, valid until 22.000s by its own clock.
 			c1 wrote A under c1#1 at 13.000s; by its own clock the lease had ended at 10.000s.
 			At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease.
-			No assumption broke: c1 worked longer than its lease lasted, and nothing renewed it.`},
+			No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease.`},
 
 		{name: "keys that were gone as soon as they were set", property: LeaseExclusion, broken: BoundedClockError, story: `
 			nodes 3
@@ -162,10 +162,10 @@ func TestExplain(t *testing.T) {
 			The keys of c1#1 expired on n2 (0.003s) and n3 (0.004s), before their time.
 			The wall clock of n3 jumped forward by 20s at 0.004s.
 			c2 was granted c2#1 on n2 n3 at 0.005s, valid until 9.900s by its own clock.
-			c1 was granted c1#1 on n1, which is no majority, at 0.007s, valid until 9.900s by its own clock.
-			c2 knew nothing of that: by its own clock c2#1 was valid until 9.900s.
-			From 0.007s on both c2 and c1 held the lock, until c2 was gone at 2.000s; c1 was gone at 2.000s.
-			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+			c1 was granted c1#1 on n1, which is not a majority, at 0.007s, valid until 9.900s by its own clock.
+			c2 did not know this: by its own clock c2#1 was valid until 9.900s.
+			From 0.007s on both c2 and c1 held the lock, until c2 exited at 2.000s; c1 exited at 2.000s.
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
 		{name: "a node that lost its key before the others were asked", property: LeaseExclusion, broken: DurableNodes, story: `
 			nodes 3
@@ -184,11 +184,11 @@ func TestExplain(t *testing.T) {
 			2       c2 info exit`,
 			want: `
 			n2 crashed at 0.003s and came back at 0.004s without the key of c1#1: its disk was empty.
-			c1 was granted c1#1 on n3, which is no majority, at 0.006s, valid until 9.900s by its own clock.
-			c2 was granted c2#1 on n1 n2 at 1.003s, valid until 10.900s by its own clock: n2 had no key of the older lease any more, and n1 never had one.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 9.900s.
-			From 1.004s on both c1 and c2 held the lock, until c1 was gone at 2.000s; c2 was gone at 2.000s.
-			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+			c1 was granted c1#1 on n3, which is not a majority, at 0.006s, valid until 9.900s by its own clock.
+			c2 was granted c2#1 on n1 n2 at 1.003s, valid until 10.900s by its own clock: n2 no longer had the key of the older lease, and n1 never had it.
+			c1 did not know this: by its own clock c1#1 was valid until 9.900s.
+			From 1.004s on both c1 and c2 held the lock, until c1 exited at 2.000s; c2 exited at 2.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
 		{name: "a node that stays away for long enough by a clock that jumps", property: LeaseExclusion, broken: BoundedClockError, story: `
 			nodes 3
@@ -210,11 +210,11 @@ func TestExplain(t *testing.T) {
 			c1 was granted c1#1 on n1 n2 at 0.003s, valid until 9.900s by its own clock.
 			n2 crashed at 0.500s.
 			The wall clock of n2 jumped forward by 12s at 1.000s.
-			n2 came back at 1.500s with an empty disk and without the key of c1#1: by its wall clock the key had expired meanwhile, before its time.
-			c2 was granted c2#1 on n2 n3 at 3.003s, valid until 12.900s by its own clock: n2 had no key of the older lease any more, and n3 never had one.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 9.900s.
-			From 3.004s on both c1 and c2 held the lock, until c2 was gone at 4.000s; c1 was gone at 5.000s.
-			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+			n2 came back at 1.500s with an empty disk and without the key of c1#1: by its wall clock the key had expired in the meantime, before its time.
+			c2 was granted c2#1 on n2 n3 at 3.003s, valid until 12.900s by its own clock: n2 no longer had the key of the older lease, and n3 never had it.
+			c1 did not know this: by its own clock c1#1 was valid until 9.900s.
+			From 3.004s on both c1 and c2 held the lock, until c2 exited at 4.000s; c1 exited at 5.000s.
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
 		{name: "a node that was down while a lease ended", property: ResourceExclusion, story: `
 			0       c1 invoke acquire
@@ -234,11 +234,11 @@ func TestExplain(t *testing.T) {
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			From 0.007s to 15.007s c1 was paused.
 			n1 was stopped at 1.000s.
-			n1 came back at 11.000s without the key of c1#1: by its wall clock the key had expired meanwhile.
+			n1 came back at 11.000s without the key of c1#1: by its wall clock the key had expired in the meantime.
 			c2 was granted c2#1 on n1 at 12.004s, valid until 22.000s by its own clock.
 			c1 wrote A under c1#1 at 15.007s; by its own clock the lease had ended at 10.000s.
 			At 15.009s the resource accepted A under c1#1, though c2#1 was the newer lease.
-			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
 		{name: "a failover", property: LeaseExclusion, change: replicas, story: `
 			0       c1 invoke acquire
@@ -257,12 +257,12 @@ func TestExplain(t *testing.T) {
 			From 0.000s on messages from n1 to r1 did not get through.
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			n1 crashed at 1.000s.
-			At 2.000s s1 knew that enough thought n1 down.
-			At 2.500s r1 took the place of n1; the key of c1#1 had never reached it.
+			At 2.000s s1 learnt that a quorum considered n1 down.
+			At 2.500s r1 took the place of n1; the key of c1#1 had never reached r1.
 			c2 was granted c2#1 on r1 at 3.004s, valid until 13.000s by its own clock.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 3.006s on both c1 and c2 held the lock, until c2 began to release c2#1 at 4.000s; c1 crashed at 5.000s.
-			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
 		{name: "a failover by vote", property: LeaseExclusion, change: replicas, story: `
 			0       n1-r1 fault cut cut_n1-r1
@@ -290,12 +290,12 @@ func TestExplain(t *testing.T) {
 			From 0.000s on messages between n1 and r1 r2 did not get through.
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			n1 crashed at 1.000s.
-			s1 s2 s3 thought from 2.000s on that n1 was down; s2 knew at 2.400s that enough did, and was elected at 2.450s.
-			At 2.500s r1 took the place of n1; the key of c1#1 had never reached it.
+			s1 s2 s3 considered n1 down from 2.000s on; s2 learnt at 2.400s that a quorum did, and was elected at 2.450s.
+			At 2.500s r1 took the place of n1; the key of c1#1 had never reached r1.
 			c2 was granted c2#1 on r1 at 3.004s, valid until 13.000s by its own clock.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 3.006s on both c1 and c2 held the lock, until c2 began to release c2#1 at 4.000s; c1 asked for the release of c1#1 at 5.000s, which failed.
-			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
 		{name: "a failover to a node whose clock is ahead", property: LeaseExclusion, change: replicas, broken: BoundedClockError, story: `
 			0       r1 fault jump jump_r1_+40s
@@ -316,9 +316,9 @@ func TestExplain(t *testing.T) {
 			At 2.500s r1 took the place of n1.
 			The key of c1#1 expired on r1 at 2.500s, before its time.
 			c2 was granted c2#1 on r1 at 3.004s, valid until 13.000s by its own clock.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 3.006s on both c1 and c2 held the lock, until the end of the run.
-			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
 		{name: "a primary that is cut off and goes on", property: LeaseExclusion, change: replicas, story: `
 			0.5     n1-r1 fault cut cut_n1-r1
@@ -332,12 +332,12 @@ func TestExplain(t *testing.T) {
 			4       c2 invoke release c2#1`,
 			want: `
 			From 0.500s on messages between n1 and r1 did not get through.
-			At 1.000s r1 took the place of n1, which went on by itself.
+			At 1.000s r1 took the place of n1, which kept running by itself.
 			c1 was granted c1#1 on n1 at 2.004s, valid until 12.000s by its own clock.
 			c2 was granted c2#1 on r1 at 3.004s, valid until 13.000s by its own clock.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 12.000s.
+			c1 did not know this: by its own clock c1#1 was valid until 12.000s.
 			From 3.006s on both c1 and c2 held the lock, until c2 began to release c2#1 at 4.000s.
-			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
 		{name: "a node that comes back without its disk", property: LeaseExclusion, story: `
 			nodes 3
@@ -358,10 +358,10 @@ func TestExplain(t *testing.T) {
 			From 0.000s c1 could not reach n3.
 			c1 was granted c1#1 on n1 n2 at 0.004s, valid until 10.000s by its own clock.
 			The machine of n2 lost power at 1.000s and came back at 2.000s without the key of c1#1: its disk was empty.
-			c2 was granted c2#1 on n2 n3 at 3.004s, valid until 13.000s by its own clock: n2 had no key of the older lease any more, and n3 never had one.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			c2 was granted c2#1 on n2 n3 at 3.004s, valid until 13.000s by its own clock: n2 no longer had the key of the older lease, and n3 never had it.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 3.006s on both c1 and c2 held the lock, until c1 began to release c1#1 at 4.000s.
-			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
 		{name: "a node whose clock jumps", property: LeaseExclusion, story: `
 			0       c1 invoke acquire
@@ -378,9 +378,9 @@ func TestExplain(t *testing.T) {
 			The wall clock of n1 jumped forward by 11s at 1.000s.
 			The key of c1#1 expired on n1 at 1.000s, before its time.
 			c2 was granted c2#1 on n1 at 3.004s, valid until 13.000s by its own clock.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 3.006s on both c1 and c2 held the lock, until c1 was told at 4.000s that c1#1 was lost.
-			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
 		{name: "a client whose clock is slow", property: LeaseExclusion, story: `
 			0       c1 fault drift drift_c1_-50000ppm ppm=-50000
@@ -397,9 +397,9 @@ func TestExplain(t *testing.T) {
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			The key of c1#1 expired on n1 at 10.004s.
 			c2 was granted c2#1 on n1 at 10.104s, valid until 20.000s by its own clock.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 10.106s on both c1 and c2 held the lock, until the clock of c1 read 10.000s, the end of c1#1.
-			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
 		{name: "a lock that is plainly broken", property: LeaseExclusion, story: `
 			nodes 3
@@ -412,12 +412,12 @@ func TestExplain(t *testing.T) {
 			2       resource accept B c2#1
 			3       c1 invoke release c1#1`,
 			want: `
-			c1 was granted c1#1 on n1, which is no majority, at 0.006s, valid until 10.000s by its own clock.
-			c2 was granted c2#1 on n2, which is no majority, at 1.006s, valid until 11.000s by its own clock: no key of an older lease was there.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			c1 was granted c1#1 on n1, which is not a majority, at 0.006s, valid until 10.000s by its own clock.
+			c2 was granted c2#1 on n2, which is not a majority, at 1.006s, valid until 11.000s by its own clock: no key of an older lease was there.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 1.006s on both c1 and c2 held the lock, until c1 began to release c1#1 at 3.000s.
 			Meanwhile the resource accepted B under c2#1 at 2.000s.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a hold after the end", property: LeaseExclusion, story: `
 			0       c1 invoke acquire
@@ -433,10 +433,10 @@ func TestExplain(t *testing.T) {
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			The key of c1#1 expired on n1 at 10.005s.
 			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
-			c1 prolonged c1#1 at 12.003s, after it had ended, until 22.000s by its own clock.
-			c2 knew nothing of that: by its own clock c2#1 was valid until 21.000s.
+			c1 extended c1#1 at 12.003s, after it had ended, until 22.000s by its own clock.
+			c2 did not know this: by its own clock c2#1 was valid until 21.000s.
 			From 12.003s on both c2 and c1 held the lock, until the end of the run.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a release that deletes the key of another, and lets a third in", property: LeaseExclusion, story: `
 			0       c1 invoke acquire
@@ -462,9 +462,9 @@ func TestExplain(t *testing.T) {
 			c2 was granted c2#1 on n1 at 10.504s, valid until 20.500s by its own clock.
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1.
 			c3 was granted c3#1 on n1 at 13.001s, valid until 23.000s by its own clock.
-			c2 knew nothing of that: by its own clock c2#1 was valid until 20.500s.
+			c2 did not know this: by its own clock c2#1 was valid until 20.500s.
 			From 13.002s on both c2 and c3 held the lock, until c3 began to release c3#1 at 14.000s.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a key that is overwritten", property: OwnerOnly, story: `
 			0       c1 invoke acquire
@@ -475,7 +475,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			c2 overwrote the key of c1#1 on n1 at 1.001s, in an acquire.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a pause in acquire", property: ExpiredOnReturn, story: `
 			0       c1 invoke acquire
@@ -496,7 +496,7 @@ func TestExplain(t *testing.T) {
 			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
 			Acquire handed c1#1 to c1 at 12.006s, though it had ended at 10.000s by the clock of c1, which read 12.006s.
 			c1 relied on it: the resource accepted A under c1#1 at 13.000s.
-			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
 		{name: "a late reply", property: ExpiredOnReturn, story: `
 			0       c1 invoke acquire
@@ -510,7 +510,7 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 expired on n1 at 10.004s.
 			A message that n1 had sent to c1 at 0.005s arrived only at 12.006s.
 			Acquire handed c1#1 to c1 at 12.006s, though it had ended at 10.000s by the clock of c1, which read 12.006s.
-			What broke is the assumption that a message arrives while the lease that it was sent under still lasts.`},
+			The environment broke the assumption that a message arrives while the lease under which it was sent still lasts.`},
 
 		{name: "a holder that died", property: DeadlockFreedom, story: `
 			probe probe
@@ -524,11 +524,11 @@ func TestExplain(t *testing.T) {
 			22      probe invoke acquire
 			23      probe fail acquire`,
 			want: `
-			c1 was granted c1#1 on n1 at 0.004s, without an end.
+			c1 was granted c1#1 on n1 at 0.004s, with no end.
 			c1 crashed at 1.000s, and never released c1#1.
-			The key of c1#1 on n1 had no end, and nobody else could delete it.
+			The key of c1#1 on n1 had no expiry, and nobody else could delete it.
 			probe asked for the lock at 20.000s, was refused 2 times, the last time at 23.000s, and never got it.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a node whose clock went back", property: DeadlockFreedom, broken: BoundedClockError, story: `
 			probe probe
@@ -549,7 +549,7 @@ func TestExplain(t *testing.T) {
 			c1 crashed at 1.000s, and never released c1#1.
 			probe asked for the lock at 11.000s, was refused 2 times, the last time at 21.000s, and never got it.
 			The key of c1#1 had been set on n1 at 0.004s for 10s, and was gone only at 30.004s.
-			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
 		{name: "a key whose end a real server has counted", property: DeadlockFreedom, broken: BoundedClockError, story: `
 			probe probe
@@ -568,7 +568,7 @@ func TestExplain(t *testing.T) {
 			c1 crashed at 1.000s, and never released c1#1.
 			probe asked for the lock at 11.000s, was refused at 21.000s, and never got it.
 			The key of c1#1 had been set on n1 at 0.004s for 9999ms, and was gone only at 30.004s.
-			What broke is the assumption that clocks run at nearly the same rate, and do not jump.`},
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
 		{name: "a lease that renews itself for ever", property: DeadlockFreedom, story: `
 			probe probe
@@ -585,10 +585,10 @@ func TestExplain(t *testing.T) {
 			26      probe fail acquire`,
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
-			c1 asked for the release of c1#1 at 1.000s, and had no answer; the key did not go.
+			c1 asked for the release of c1#1 at 1.000s, and got no answer; the key was not deleted.
 			probe asked for the lock at 20.000s, was refused at 26.000s, and never got it.
 			c1 went on renewing c1#1 on n1, the last time at 21.000s.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a node that is out of reach", property: FaultTolerance, story: `
 			0       c1-n1 fault cut cut_c1-n1
@@ -597,7 +597,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			From 0.000s on messages between c1 and n1 did not get through.
 			c1 asked for the lock at 1.000s, got no answer at 20.000s, and never got it.
-			The lock lives on one node, and nothing stands in for it.`},
+			The lock is on one node, and no other node can take its place.`},
 
 		{name: "a node that is down", property: FaultTolerance, broken: None, story: `
 			0       n1 fault crash crash_n1
@@ -612,7 +612,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			n1 crashed at 0.000s and came back at 8.000s.
 			c1 asked for the lock at 1.000s, was refused 2 times, the last time at 4.000s, and got c1#1 only at 9.002s.
-			The lock lives on one node, and nothing stands in for it.`},
+			The lock is on one node, and no other node can take its place.`},
 
 		{name: "an answer that is waited for", property: FaultTolerance, broken: None, story: `
 			nodes 3
@@ -628,7 +628,7 @@ func TestExplain(t *testing.T) {
 			From 0.000s to 10.030s n3 was paused.
 			c1 asked for the lock at 0.000s, was refused at 10.021s, and never got it.
 			By 0.003s c1 had its keys on n1 n2, a majority, but n3 did not answer while they lasted, and its attempt returned only at 10.021s.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "an attempt that goes on with all answers", property: FaultTolerance, broken: None, story: `
 			nodes 3
@@ -643,7 +643,7 @@ func TestExplain(t *testing.T) {
 			From 0.000s to 0.004s n3 was paused.
 			c1 asked for the lock at 0.000s, and never got it.
 			By 0.003s c1 had its keys on n1 n2, a majority, but its attempt never returned.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "votes that split again and again", property: FaultTolerance, broken: None, story: `
 			nodes 3
@@ -657,7 +657,7 @@ func TestExplain(t *testing.T) {
 			c1 asked for the lock at 0.000s, was refused at 0.200s, and never got it.
 			c2 asked for the lock at 0.000s, was refused at 0.200s, and never got it.
 			Nobody had a majority: at 0.100s c1#1 had n1 and c2#1 had n2.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a lost word", property: NoLostUpdate, change: words, broken: BoundedPause, story: `
 			0       c1 invoke acquire
@@ -687,7 +687,7 @@ func TestExplain(t *testing.T) {
 			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
 			c2 added B, and the value was ` + "`x B`" + ` at 13.001s.
 			c1 wrote ` + "`x A`" + ` at 14.001s, without B: the update was lost.
-			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
 		{name: "a lost number", property: NoLostUpdate, change: numbers, broken: None, story: `
 			0       c1 invoke increment
@@ -701,7 +701,7 @@ func TestExplain(t *testing.T) {
 			c1 wrote 1 at 0.004s.
 			c2 wrote 1 as well, at 0.005s: it had read the number before, and one of the two was lost.
 			In the end the number was 1, after 2 increments that were acknowledged.
-			No assumption broke. There was no lock: nothing kept the clients apart.`},
+			No assumption was broken. There was no lock: nothing kept the clients apart.`},
 
 		{name: "a number that was forgotten", property: NoLostUpdate, story: `
 			0       c1 invoke increment
@@ -731,7 +731,7 @@ func TestExplain(t *testing.T) {
 			c2 wrote 1 at 0.004s.
 			c1 wrote 1 as well, at 0.006s: it had read the number before, and one of the two was lost.
 			In the end the number was 1, after 2 increments that were acknowledged.
-			No assumption broke. There was no lock: nothing kept the clients apart, and each wrote one more than it had read.`},
+			No assumption was broken. There was no lock: nothing kept the clients apart, and each wrote one more than it had read.`},
 
 		{name: "a number that was chosen before it was read", property: NoLostUpdate, change: numbers, broken: None, story: `
 			0       c1 invoke increment
@@ -745,7 +745,7 @@ func TestExplain(t *testing.T) {
 			c1 wrote 2 at 0.001s.
 			c2 wrote 2 as well at 0.004s, when the number was 2 already: it sent its GET together with its SET, and chose what to write before it had read anything.
 			In the end the number was 2, after 2 increments that were acknowledged.
-			No assumption broke. There was no lock: nothing kept the clients apart, and what they wrote did not depend on what was there.`},
+			No assumption was broken. There was no lock: nothing kept the clients apart, and what they wrote did not depend on what was there.`},
 
 		{name: "a release that asks first, and deletes late", property: OwnerOnly, story: `
 			0       c1 invoke acquire
@@ -764,11 +764,11 @@ func TestExplain(t *testing.T) {
 			12.002  c1 ok release c1#1`,
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
-			c1 read the key on n1 at 9.001s, when it was that of c1#1, and had the answer at 12.000s.
+			c1 read the key on n1 at 9.001s, when it was that of c1#1, and got the answer at 12.000s.
 			The key of c1#1 expired on n1 at 10.004s.
 			c2 was granted c2#1 on n1 at 10.504s, valid until 20.500s by its own clock.
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, which had begun at 9.000s: DEL asks for no token.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a deletion by one who drew the same token", property: OwnerOnly, story: `
 			0       c1 invoke acquire
@@ -889,8 +889,8 @@ func TestExplain(t *testing.T) {
 			c2 read the key on n1 at 11.001s, when it was that of c1#1.
 			c3 was granted c3#1 on n1 at 11.003s, valid until 21.000s by its own clock.
 			c2 overwrote the key of c3#1 on n1 at 11.020s, in an acquire: GETSET does not compare.
-			c2 did not get the lock by that: its acquire failed at 11.021s.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			c2 did not get the lock that way: its acquire failed at 11.021s.
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "two leases with one token", property: OwnerOnly, story: `
 			0       c1 invoke acquire
@@ -910,9 +910,9 @@ func TestExplain(t *testing.T) {
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			The key of c1#1 expired on n1 at 10.004s.
 			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
-			The token of c2#1 was that of c1#1: 77ab.
+			c2#1 had the same token as c1#1: 77ab.
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a release that is lost", property: DeadlockFreedom, story: `
 			probe probe
@@ -933,7 +933,7 @@ func TestExplain(t *testing.T) {
 			c1 asked for the release of c1#1 at 1.000s, and the request was lost on its way to n1.
 			probe asked for the lock at 20.000s, was refused at 26.000s, and never got it.
 			c1 went on renewing c1#1 on n1, the last time at 21.000s.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a token that was given twice", property: Tokens, broken: DurableNodes, change: fences(map[string]int64{"c1#1": 33, "c2#1": 33}), story: `
 			0       c1 invoke acquire
@@ -953,8 +953,8 @@ func TestExplain(t *testing.T) {
 			n1 crashed at 2.000s and came back at 3.000s.
 			The key lock:fence was gone from n1 at 3.000s.
 			c2 was granted c2#1 on n1 at 4.001s with fence 33, valid until 14.000s by its own clock.
-			The fence 33 of c2#1 was the same as the 33 of c1#1, though the lease is newer.
-			What broke is the assumption that what a node has granted stays known while the lease lasts, to it and to whoever takes its place.`},
+			Fence 33 of c2#1 was the same as fence 33 of c1#1, though the lease is newer.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			h := story(t, c.story)
@@ -1144,10 +1144,10 @@ func TestExplainPersistence(t *testing.T) {
 	for _, c := range []struct{ persistence, crash, restart, want string }{
 		{"none", "stop n1", "restart n1", ": it keeps nothing on a disk"},
 		{"rdb", "crash n1", "restart n1", ": its last snapshot was older"},
-		{"aof-everysec", "crash n1 power", "restart n1", ": what it had not synchronized with its disk was lost"},
+		{"aof-everysec", "crash n1 power", "restart n1", ": what it had not yet synchronized to disk was lost"},
 		{"aof-everysec", "crash n1", "restart n1", ""},
-		{"aof-everysec-slow", "crash n1", "restart n1", ": its disk was busy with an earlier write, so that it had answered without having written"},
-		{"aof-lying", "crash n1 power", "restart n1", ": its disk had only said that it was written"},
+		{"aof-everysec-slow", "crash n1", "restart n1", ": its disk was busy with an earlier write, so it had replied before it had written"},
+		{"aof-lying", "crash n1 power", "restart n1", ": its disk had only claimed to have written it"},
 		{"aof-always", "crash n1 power", "restart n1", ""},
 		{"aof-always", "crash n1", "restart n1 empty", ": its disk was empty"},
 	} {
@@ -1178,7 +1178,7 @@ func TestExplainUncheckedTokens(t *testing.T) {
 	h.Meta.Resource = "plain"
 	v := found(h, ResourceExclusion)
 	told := Explain(h, v)
-	if len(told) < 2 || told[len(told)-2].Text != "The resource does not compare tokens: it took fence 1 after fence 2." {
+	if len(told) < 2 || told[len(told)-2].Text != "The resource does not compare tokens: it accepted fence 1 after fence 2." {
 		t.Errorf("told %v", told)
 	}
 	checkExplanation(t, h, v, told)

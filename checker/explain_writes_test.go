@@ -29,9 +29,9 @@ func TestExplainWrites(t *testing.T) {
 			13   resource accept Y c1#1 sent=13`,
 			"c1 wrote `Y` at 13.000s, without A: the update was lost."},
 		{"an entry", ResourceExclusion, overtaken + overtaker + "12.5 c2 invoke enter c2#1\n12.6 resource mark c2#1\n12.7 c2 ok enter\n15 c1 invoke enter c1#1\n15.003 resource mark c1#1 sent=15",
-			"At 15.003s the resource took the mark of c1#1, though c2#1 was the newer lease: from now on it refuses what c2 writes."},
+			"At 15.003s the resource accepted the mark of c1#1, though c2#1 was the newer lease: from now on it refuses what c2 writes."},
 		{"the first entry", ResourceExclusion, overtaken + overtaker + "15 c1 invoke enter c1#1\n15.003 resource mark c1#1 sent=15",
-			"At 15.003s the resource took the mark of c1#1, though c2#1 was the newer lease."},
+			"At 15.003s the resource accepted the mark of c1#1, though c2#1 was the newer lease."},
 	} {
 		h := story(t, c.story)
 		var told []Sentence

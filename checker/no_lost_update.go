@@ -87,7 +87,7 @@ func lostWords(ix *index) []Violation {
 			found = append(found, Violation{
 				Property:   NoLostUpdate,
 				At:         u.at,
-				What:       fmt.Sprintf("%s was told at %s that its update %s was done, and the resource never got it", u.client, seconds(u.at), w),
+				What:       fmt.Sprintf("%s was told at %s that its update %s was done, but the resource never got it", u.client, seconds(u.at), w),
 				Assumption: None,
 				Events:     proof(u.invoked, u.event),
 			})

@@ -15,7 +15,7 @@ func TestNoLostUpdateCounter(t *testing.T) {
 		{name: "skipped", story: race + "0.5 c2 fail increment"},
 		{name: "unknown, and not done", story: race + "0.5 c2 info increment"},
 		{name: "unknown, and done", story: race + "0.4 resource over 2 key=counter by=c2\n0.5 c2 info increment"},
-		{name: "unknown, without an end", story: race},
+		{name: "unknown, with no end", story: race},
 		{name: "from ten", story: `
 			0    resource set 10 key=counter by=nobody
 			1    c1 invoke increment
@@ -176,7 +176,7 @@ func TestNoLostUpdateWords(t *testing.T) {
 			14.2 c2 ok update B c2#1`,
 			want: []string{"the update A of c1 at 13.000s is lost: c2 overwrote it with B at 14.100s [bounded delay]"}},
 		{name: "never got there", story: "0 c1 invoke update A\n0.2 c1 ok update A",
-			want: []string{"c1 was told at 0.200s that its update A was done, and the resource never got it [none]"}},
+			want: []string{"c1 was told at 0.200s that its update A was done, but the resource never got it [none]"}},
 		{name: "two by one write", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n0.3 c1 invoke update B\n0.4 resource accept A_B word=B by=c1\n0.5 c1 ok update B\n1 resource accept C word=C by=c2",
 			want: []string{"the update A of c1 at 0.100s is lost: c2 overwrote it with C at 1.000s [none]", "the update B of c1 at 0.400s is lost: c2 overwrote it with C at 1.000s [none]"}},
 		{name: "the last write that left it out is named", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n1 resource accept B word=B by=c2\n2 resource accept B_A word=A by=c1\n3 resource accept C word=C by=c3",

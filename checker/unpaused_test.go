@@ -113,8 +113,8 @@ func TestStanding(t *testing.T) {
 // A clock fault that a client did not meet is said to be out of its reach; one that a server did not meet is merely idle.
 func TestIdleClockFault(t *testing.T) {
 	for _, c := range []struct{ fault, why string }{
-		{"0 c1 fault drift ppm=-50000 id=9 drift_c1_-50000ppm", "the fault `drift c1 -50000ppm` never bit: from then on the lock of c1 asked no clock of its process for the time, and package time cannot be set"},
-		{"0 c1 fault jump id=9 jump_c1_-3s", "the fault `jump c1 -3s` never bit: from then on the lock of c1 asked no clock of its process for the time, and package time cannot be set"},
+		{"0 c1 fault drift ppm=-50000 id=9 drift_c1_-50000ppm", "the fault `drift c1 -50000ppm` never bit: from then on the lock of c1 read no clock of its process, and the clock of package time cannot be set"},
+		{"0 c1 fault jump id=9 jump_c1_-3s", "the fault `jump c1 -3s` never bit: from then on the lock of c1 read no clock of its process, and the clock of package time cannot be set"},
 		{"0 n1 fault jump id=9 jump_n1_-3s", "the fault `jump n1 -3s` never bit"},
 		{"0 c1 fault cut id=9 cut_c1-n4", "the fault `cut c1-n4` never bit"},
 	} {

@@ -39,7 +39,7 @@ func buildClock(ctx context.Context, dir string) (library string, err error) {
 func preloads(program string) error {
 	file, err := elf.Open(program)
 	if err != nil {
-		return fmt.Errorf("%w: %s is no program that is linked dynamically; a script may not hand a library on", ErrNoClocks, program)
+		return fmt.Errorf("%w: %s is not a dynamically linked program; a script may not pass the library on", ErrNoClocks, program)
 	}
 	defer file.Close()
 	for _, part := range file.Progs {

@@ -529,12 +529,12 @@ func (m *Matrix) legendLines() []string {
 		letters = append(letters, letter(a)+noBreak+strings.ReplaceAll(said(a), " ", noBreak))
 	}
 	lines := []string{
-		"UNSAFE, and what went wrong that the lock had relied upon: " + strings.Join(letters, ", ") + ".",
-		worseMark + " worse than its reference, the lock of the literature whose place it takes: it violates what that one keeps, or is itself at fault where that one is not. " +
-			betterMark + " better: it violates nothing where that one does. " + notRun + " not run there.",
+		"The letter after UNSAFE says what went wrong that the lock relied on: " + strings.Join(letters, ", ") + ".",
+		worseMark + " worse than its reference, the lock whose place it takes: it violates what the reference keeps, or is itself at fault where the reference is not. " +
+			betterMark + " better: it violates nothing where the reference does. " + notRun + " not run there.",
 	}
 	if m.Seeds > 1 {
-		lines = append(lines, fmt.Sprintf("UNSAFE 3/%d is with 3 of the %[1]d seeds from %d on, and one would be enough.", m.Seeds, m.Seed))
+		lines = append(lines, fmt.Sprintf("UNSAFE 3/%d: with 3 of the %[1]d seeds from %d on. One seed is enough for UNSAFE.", m.Seeds, m.Seed))
 	}
 	if m.restless() {
 		lines = append(lines, restlessMark+" not reproducible: a repetition with the same seed came out differently in some detail.")

@@ -81,7 +81,7 @@ in all
 		t.Errorf("got\n%s\nwant it to begin\n%s", b.String(), want)
 	}
 	for _, part := range []string{
-		"\nUNSAFE 3/5 is with 3 of the 5 seeds from 1 on, and one would be enough.\n",
+		"\nUNSAFE 3/5: with 3 of the 5 seeds from 1 on. One seed is enough for UNSAFE.\n",
 		"\n~ not reproducible: ",
 		"\nshipped (example.org/shipped v1.2.3) takes the place of plain, other.\n",
 		"\nWorse than the reference\n  ▼ shipped: pause/plain\n    owner only violated, its own fault: c1 deleted the key of c2#1 | on n1\n    lockstep run pause/plain --lock shipped --seed 1 -v\n",

@@ -66,7 +66,7 @@ func shortDots(path []byte) []byte {
 func number(text []byte) float64 {
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		panic(fmt.Sprintf("reports: %s is no number: %v", text, err))
+		panic(fmt.Sprintf("reports: %s is not a number: %v", text, err))
 	}
 	return v
 }

@@ -121,7 +121,7 @@ func (t *transcript) event(i int) {
 	case sim.Injected:
 		l.who, l.op, l.detail = actor(e), e.Value, firstLine(e.Error)
 		if e.Op == sim.Missed {
-			l.kind = e.Op
+			l.kind, l.detail = e.Op, "never injected"
 		}
 	case sim.Bite:
 		if !t.o.Verbose {

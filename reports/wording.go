@@ -127,7 +127,7 @@ func (t *transcript) change(i int) (what, detail string) {
 		case e.Owner == "":
 			detail = "for " + e.Lease + keyEnd(e)
 		default:
-			detail = "for " + e.Lease + keyEnd(e) + ", was of " + e.Owner
+			detail = "for " + e.Lease + keyEnd(e) + ", previously of " + e.Owner
 		}
 	case sim.Retime:
 		detail = "of " + e.Owner + keyEnd(e)
@@ -150,7 +150,7 @@ func (t *transcript) change(i int) (what, detail string) {
 	case sim.Odown:
 		return e.Value, "is down, by a quorum"
 	case sim.Leader:
-		return e.Value, "is for it to replace"
+		return e.Value, "leads its failover"
 	}
 	switch {
 	case slices.Contains(t.all, e.By):

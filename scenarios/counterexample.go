@@ -57,7 +57,7 @@ func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err
 	if info, err := os.Stat(dir); err != nil {
 		return "", err
 	} else if !info.IsDir() {
-		return "", fmt.Errorf("%s is no directory", dir)
+		return "", fmt.Errorf("%s is not a directory", dir)
 	}
 	file = filepath.Join(dir, c.Scenario.File)
 	return file, files.Write(ctx, file, []byte(c.Scenario.String()))
@@ -213,10 +213,10 @@ func headline(page *Scenario) string {
 // effects say what it means that a property is violated.
 var effects = map[checker.Property]string{
 	checker.LeaseExclusion:    "two clients hold the lock at once",
-	checker.ResourceExclusion: "the resource takes a write of one whose turn is over",
-	checker.ExpiredOnReturn:   "a client is granted a lease that is over",
+	checker.ResourceExclusion: "the resource accepts a write under an old lease",
+	checker.ExpiredOnReturn:   "a client is granted a lease that has already ended",
 	checker.NoLostUpdate:      "an update is lost",
-	checker.OwnerOnly:         "a client touches the key of another",
+	checker.OwnerOnly:         "a client touches another client's key",
 	checker.Tokens:            "fencing tokens do not grow",
 	checker.DeadlockFreedom:   "nobody gets the lock any more",
 	checker.FaultTolerance:    "nobody gets the lock in time",

@@ -82,7 +82,7 @@ func Within(kinds ...Kind) Option {
 func (o *options) forExploring() error {
 	for _, name := range o.given {
 		if slices.Contains([]string{"Only", "OnRedis", "Speed", "Rewrite"}, name) {
-			return fmt.Errorf("scenarios.%s is not for Explore, which runs no page of the catalogue, and in simulation only", name)
+			return fmt.Errorf("scenarios.%s cannot be used with Explore, which runs no scenario of the catalogue, and runs in simulation only", name)
 		}
 	}
 	if err := o.claimable(); err != nil {
@@ -320,7 +320,7 @@ func (e *exploration) play(s *Scenario, run Section, lock clients.New, seed uint
 	e.played++
 	result, err := e.perform(e.t.Context(), c, job)
 	if err != nil {
-		e.t.Fatalf("%v\nThe test binary, run again as a worker process, has to come to this call of scenarios: what stands before it in the test, and TestMain, must allow that.", err)
+		e.t.Fatalf("%v\nA worker process runs the test binary again and must reach this call of scenarios. TestMain, and the code before the call in the test, must allow that.", err)
 	}
 	o := c.outcome(result)
 	if o.differs != "" {
@@ -332,7 +332,7 @@ func (e *exploration) play(s *Scenario, run Section, lock clients.New, seed uint
 // unsteady ends the test of a lock whose runs do not repeat themselves.
 func (e *exploration) unsteady(how string) {
 	e.t.Helper()
-	e.t.Fatalf("the same run with the same seed came out differently the second time. What rapid draws would mean something else each time. If that is the nature of the lock, say scenarios.Restless().\n%s", how)
+	e.t.Fatalf("the same run with the same seed came out differently the second time, so rapid cannot reduce what it draws. If the lock is nondeterministic by nature, pass scenarios.Restless().\n%s", how)
 }
 
 // judge says which violations of a run break a claim.
@@ -459,7 +459,7 @@ func (e *exploration) exhaust() bool {
 	e.t.Helper()
 	calm := e.try(drawing{seed: e.seed})
 	if len(calm.kinds) == 0 {
-		e.t.Errorf("nothing is proved: in the calm run there is nothing to perturb by %s; see scenarios.Within, and scenarios.Shaped for what takes part in it", strings.Join(wordsOf(e.within), ", "))
+		e.t.Errorf("nothing is proved: the calm run has nothing to perturb by %s; see scenarios.Within, and scenarios.Shaped for what takes part in it", strings.Join(wordsOf(e.within), ", "))
 		return false
 	}
 	for _, plan := range e.suspects(calm) {
@@ -542,14 +542,14 @@ func (e *exploration) conclude() {
 	if e.failed == nil {
 		singles, drawn := e.tally()
 		if singles.Survived+singles.Violating+drawn.Survived+drawn.Violating == 0 {
-			e.t.Errorf("nothing is proved: no perturbation had an effect in a run that came to something\n%s", e.summary())
+			e.t.Errorf("nothing is proved: no run in which a perturbation had an effect came to a verdict\n%s", e.summary())
 			return
 		}
 		e.print("%s", e.summary())
 		return
 	}
 	if e.drawn {
-		e.print("So far rapid. The command to use is the one at the very end, not that of rapid, which draws again.")
+		e.print("The output above is rapid's. Use the command at the very end, not rapid's, which draws new plans.")
 	}
 	if e.failing.Failing == (Failing{}) {
 		e.explain(e.failed.outcome, e.page(), *e.failing)

@@ -210,7 +210,7 @@ func TestExploreAgain(t *testing.T) {
 	if !failed || sum == nil || tok == nil {
 		t.Fatalf("there is no failure that explains itself:\n%s", first)
 	}
-	if !strings.Contains(first, "So far rapid. The command to use is the one at the very end") || !strings.Contains(first, "reduced further to:\n") {
+	if !strings.Contains(first, "The output above is rapid's. Use the command at the very end") || !strings.Contains(first, "reduced further to:\n") {
 		t.Errorf("nothing stands between what rapid says and the smallest run:\n%s", first)
 	}
 	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "rapid", "TestExplored", "*.fail"))
@@ -265,7 +265,7 @@ func TestExploreProvesNothing(t *testing.T) {
 	t.Run("nothing to perturb", func(t *testing.T) {
 		t.Setenv(within, string(scenarios.FailingOver))
 		out, failed := explored(t, t.TempDir(), "fenced", "single")
-		if !failed || !strings.Contains(out, "nothing is proved: in the calm run there is nothing to perturb by failover; ") {
+		if !failed || !strings.Contains(out, "nothing is proved: the calm run has nothing to perturb by failover; ") {
 			t.Errorf("there is no replica:\n%s", out)
 		}
 	})

@@ -151,7 +151,7 @@ func TestModule(t *testing.T) {
 	m.write(t, "lock/lock.go", strings.Replace(good, compared, bare, 1))
 	out, status = m.run(t, "", "go", "test", "./lock")
 	says(t, out, status, 1, "broken claim")
-	m.repeats(t, out, "", "owner only violated: ", "no assumption about the environment broke with it")
+	m.repeats(t, out, "", "owner only violated: ", "no assumption about the environment was broken")
 	failure := regexp.MustCompile(`(?s)    --- FAIL: .*?see it again: [^\n]*\n`).FindString(out)
 	shows(t, "failure", regexp.MustCompile(`\([0-9.]+s\)`).ReplaceAllString(failure, "(0.01s)"))
 
@@ -180,7 +180,7 @@ func TestModule(t *testing.T) {
 			"NoLease":    {"panic: Acquire returned neither a lease nor an error"},
 			"Spins":      {"the world did not go quiet within 1s: a goroutine spins", "quorum_test.TestSpins.func1 (quorum_test.go:"},
 			"Leaks":      {"goroutines left behind", "quorum_test.TestLeaks.func1.1 (quorum_test.go:"},
-			"NotReached": {"ended before it took a job", "the port is taken", "has to come to this call of scenarios"},
+			"NotReached": {"ended before it took a job", "the port is taken", "must reach this call of scenarios"},
 		} {
 			out, status := quorum("-test.run=^Test" + test + "$")
 			says(t, out, status, 1, append(want, "--- FAIL: Test"+test)...)

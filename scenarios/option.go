@@ -120,7 +120,7 @@ var exploring = []string{"Shaped", "Within"}
 func (o *options) forPages() error {
 	for _, name := range o.given {
 		if slices.Contains(exploring, name) {
-			return fmt.Errorf("scenarios.%s is for Explore; what Test, Run and RunFile play stands in pages", name)
+			return fmt.Errorf("scenarios.%s is for Explore; Test, Run and RunFile play scenario files", name)
 		}
 	}
 	return nil
@@ -174,7 +174,7 @@ func (o *options) claimable() error {
 	}
 	for _, name := range o.like {
 		if _, err := clients.Find(name); err != nil {
-			return fmt.Errorf("scenarios.Like: %w; Like takes a lock of the literature, and no library: see docs/scenarios.md", err)
+			return fmt.Errorf("scenarios.Like: %w; Like takes a reference lock, not a library; see docs/scenarios.md", err)
 		}
 	}
 	for name, given := range map[string][]checker.Assumption{"Survives": o.survives, "Needs": o.needs} {
@@ -213,7 +213,7 @@ func (o *options) forFile() error {
 
 func checkAssumption(a checker.Assumption) error {
 	if a == checker.None {
-		return fmt.Errorf("%q is no assumption; a violation that breaks none is the lock's own fault, and fails unless the lock that yours is like has the same", a)
+		return fmt.Errorf("%q is not an assumption; a violation that breaks none is the lock's own fault, and fails unless the lock that yours is like has the same", a)
 	}
 	var names []string
 	for _, known := range checker.Assumptions() {

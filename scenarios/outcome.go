@@ -135,7 +135,7 @@ func (o *Outcome) Unproved() []string {
 		switch {
 		case e.Kind != sim.Injected || e.ID == 0 || bitten[e.ID]:
 		case e.Op == sim.Missed:
-			missed = append(missed, fmt.Sprintf("the moment of `%s` never came", e.Value))
+			missed = append(missed, fmt.Sprintf("`%s` was never injected", e.Value))
 		default:
 			idle = append(idle, fmt.Sprintf("`%s` had no effect", e.Value))
 		}

@@ -332,7 +332,7 @@ func parseRun(header string, marker int, in *lines) (Section, error) {
 func (r *Section) parseHeader(header string) error {
 	words := strings.Fields(header)
 	if !lockName.MatchString(words[0]) {
-		return fmt.Errorf("%q is no name of a lock; a name is lower-case letters, digits and dashes, such as redlock", words[0])
+		return fmt.Errorf("%q is not the name of a lock; a name consists of lower-case letters, digits and dashes, such as redlock", words[0])
 	}
 	if len(words[0]) > longestWord {
 		return fmt.Errorf("the name of the lock may have at most %d characters, not %d", longestWord, len(words[0]))
@@ -342,7 +342,7 @@ func (r *Section) parseHeader(header string) error {
 	for _, word := range words[1:] {
 		key, value, ok := strings.Cut(word, "=")
 		if !ok {
-			return fmt.Errorf("%q is no setting; write KEY=VALUE", word)
+			return fmt.Errorf("%q is not a setting; write KEY=VALUE", word)
 		}
 		if seen[key] {
 			return fmt.Errorf("%s is set twice", key)
@@ -488,9 +488,9 @@ func (r *Section) checkSettings() error {
 	case r.DownAfter > 0 && r.Sentinels+r.Shards == 0:
 		return fmt.Errorf("down-after=%s without sentinels or shards: there is nobody to find out that n1 is down", sim.FormatDuration(r.DownAfter))
 	case r.Pool == Warm && r.Replicas > 0:
-		return fmt.Errorf("pool=%s goes with lock nodes without replicas only, not with replicas=%d: who the primary is, clients find out in the run", Warm, r.Replicas)
+		return fmt.Errorf("pool=%s goes with lock nodes without replicas only, not with replicas=%d: who the primary is, clients learn only in the run", Warm, r.Replicas)
 	case r.MinReplicas > r.Replicas:
-		return fmt.Errorf("min-replicas=%d with replicas=%d: n1 would take no write", r.MinReplicas, r.Replicas)
+		return fmt.Errorf("min-replicas=%d with replicas=%d: n1 would accept no write", r.MinReplicas, r.Replicas)
 	}
 	return nil
 }
@@ -784,7 +784,7 @@ func parseRepeat(words []string) (Step, error) {
 
 func checkValue(value string) error {
 	if !valueName.MatchString(value) {
-		return fmt.Errorf("%q is no value; a value is one word of letters, digits, dots and dashes, such as A", value)
+		return fmt.Errorf("%q is not a value; a value is one word of letters, digits, dots and dashes, such as A", value)
 	}
 	return nil
 }

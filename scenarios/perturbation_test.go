@@ -49,7 +49,7 @@ func TestShrinkRefusesWhatNeedsNoFault(t *testing.T) {
 	err := series(func(play player) {
 		x := &explorer{calm: calm, build: clients.NewNoLock, play: play}
 		_, err := newShrinker(t.Context(), x, shrinking{Plan: plan, Failing: Failing{checker.LeaseExclusion, checker.None}}, 1)
-		if err == nil || !strings.Contains(err.Error(), "the plan has no part in it") {
+		if err == nil || !strings.Contains(err.Error(), "the plan is not the cause") {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -28,7 +28,7 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, 
 		return nil, nil
 	}
 	if testing.Testing() {
-		return nil, errors.New("scenarios.Run is for programs, whose main it comes from again in worker processes; in a test use scenarios.Test")
+		return nil, errors.New("scenarios.Run is for programs, because its worker processes run main again; in a test use scenarios.Test")
 	}
 	o, err := gather(newLock, opts, (*options).forCatalogue)
 	if err != nil {

@@ -144,9 +144,9 @@ func (o *Outcome) complain() string {
 		}
 		fmt.Fprintf(&b, "%s violated: %s\n", p, of[0].What)
 		if of[0].Assumption == checker.None {
-			fmt.Fprintf(&b, "  no assumption about the environment broke with it\n")
+			fmt.Fprintf(&b, "  no assumption about the environment was broken\n")
 		} else {
-			fmt.Fprintf(&b, "  what broke with it: %s\n", of[0].Assumption)
+			fmt.Fprintf(&b, "  the assumption broken with it: %s\n", of[0].Assumption)
 		}
 		fmt.Fprintf(&b, "  it is claimed that the lock %s\n", of[0].Claim)
 		if n := len(of) - 1; n > 0 {

@@ -108,7 +108,7 @@ func ParseAxis(text string) (Axis, error) {
 	name, span, ok := strings.Cut(text, "=")
 	switch {
 	case !ok:
-		return Axis{}, fmt.Errorf("%q is no axis: %w", text, form)
+		return Axis{}, fmt.Errorf("%q is not an axis: %w", text, form)
 	case !slices.Contains(AxisNames(), name):
 		return Axis{}, sim.Unknown("axis", name, AxisNames())
 	}
@@ -132,7 +132,7 @@ func ParseAxis(text string) (Axis, error) {
 	steps := to - from + 1
 	if stepped {
 		if steps, err = strconv.ParseInt(number, 10, 64); err != nil {
-			return Axis{}, fmt.Errorf("%s: %q is no number of values; %w", text, number, form)
+			return Axis{}, fmt.Errorf("%s: %q is not a number of values; %w", text, number, form)
 		}
 	} else if q.unit != Number {
 		return Axis{}, fmt.Errorf("%s does not say how many values: write %[1]s/25", text)
@@ -147,7 +147,7 @@ func ParseAxis(text string) (Axis, error) {
 	case to-from < steps-1:
 		return Axis{}, fmt.Errorf("%s has more steps than there are values; write /%d", text, to-from+1)
 	case q.unit == Number && steps > 1 && (to-from)%(steps-1) != 0:
-		return Axis{}, fmt.Errorf("%s: %d values from %d to %d are no whole numbers; leave out /%[2]d", text, steps, from, to)
+		return Axis{}, fmt.Errorf("%s: %d values from %d to %d are not whole numbers; leave out /%[2]d", text, steps, from, to)
 	}
 	a := Axis{Name: name}
 	for i := range steps {

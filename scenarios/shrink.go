@@ -114,12 +114,12 @@ func (s *shrinker) refusal() error {
 	switch {
 	case s.last == nil:
 		_, err := s.calm.Perturbed(s.Plan).checked()
-		return fmt.Errorf("the plan is none for this run: %w", cmp.Or(err, s.ctx.Err()))
+		return fmt.Errorf("the plan does not fit this run: %w", cmp.Or(err, s.ctx.Err()))
 	case !slices.Contains(s.last.failing(), s.Failing):
 		return fmt.Errorf("not reproduced: with this plan and seed it is not the case that %s", s.Failing)
 	}
 	if len(s.last.Result.Unmet) == 0 {
-		return fmt.Errorf("the plan has no part in it: without its faults it is the case as well that %s", s.Failing)
+		return fmt.Errorf("the plan is not the cause: without its faults it is still the case that %s", s.Failing)
 	}
 	return fmt.Errorf("nothing is proved: %s", strings.Join(s.last.Result.Unmet, "; "))
 }

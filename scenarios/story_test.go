@@ -25,12 +25,12 @@ func TestStoriesTellTheCause(t *testing.T) {
 			"From 0.000s on the next read reply from resource to c1 was to be delayed by 3s."}},
 		{lost, "single nodes=1 resource=counter", []string{
 			"The resource crashed at 1.000s and came back at 1.500s without the number: its disk was empty.",
-			"What broke is the assumption that the resource keeps what it has accepted."}},
+			"The environment broke the assumption that the resource keeps what it has accepted."}},
 		{"holder-cut-off", "rueidislock nodes=1", []string{"From 3.000s to ", "The key of c1#1 expired on n1 at 10.007s, since no renewal had come in time."}},
 		{"retried-set", "single nodes=1", []string{"The connections of c1 and n1 broke at 0.004s.",
 			"The key of c1#1 was set on n1 at 0.004s, but c1 never had the lease: the reply was lost at 0.004s."}},
-		{"retried-set", "single-retries nodes=1", []string{"At 0.025s the same request of c1 came to n1 once more, found the key, and was refused."}},
-		{"release-cancelled", "redlock nodes=3", []string{"c1 asked for the release of c1#1 at 0.009s, and no request was sent, since its context had been canceled"}},
+		{"retried-set", "single-retries nodes=1", []string{"At 0.025s the same request of c1 arrived at n1 again, found the key, and was refused."}},
+		{"release-cancelled", "redlock nodes=3", []string{"c1 asked for the release of c1#1 at 0.009s, but no request was sent, because its context had been canceled"}},
 	} {
 		page := "# A page.\n\n" + test.page
 		if !strings.Contains(test.page, "\n") { // the lanes and the faults of a page of the catalogue

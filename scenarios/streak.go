@@ -37,7 +37,7 @@ func (s *streak) note(o *Outcome, took time.Duration) {
 func (s *streak) hopeless(left, limit time.Duration) string {
 	switch {
 	case s.n >= mostInVain:
-		return fmt.Sprintf("not run: the three before did not end either: %s", s.reason)
+		return fmt.Sprintf("not run: the three runs before did not end: %s", s.reason)
 	case s.lost >= mostInVain*limit:
 		return fmt.Sprintf("not run: %d runs did not end and took %v together; the last of them: %s", s.vain, s.lost.Round(time.Second), s.reason)
 	case s.n > 0 && left < limit+time.Second:

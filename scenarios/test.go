@@ -210,7 +210,7 @@ func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
 	began := time.Now()
 	result, err := b.perform(t.Context(), c, job)
 	if err != nil {
-		t.Fatalf("%v\nThe test binary, run again as a worker process, has to come to this call of scenarios: what stands before it in the test, and TestMain, must allow that.", err)
+		t.Fatalf("%v\nA worker process runs the test binary again and must reach this call of scenarios. TestMain, and the code before the call in the test, must allow that.", err)
 	}
 	o := c.outcome(result)
 	o.promise = p

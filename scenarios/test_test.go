@@ -156,10 +156,10 @@ func TestHopeless(t *testing.T) {
 		t.Errorf("the test passed:\n%s", out)
 	}
 	for w, want := range map[string]int{
-		"the run did not end: the world did not go quiet within 300ms":                          3,
-		"not run: the three before did not end either: the world did not go quiet within 300ms": 2,
-		"--- FAIL: TestInVain/failover-lag/single":                                              2,
-		"5 runs: 0 SAFE; 3 did not end; 2 not run\n":                                            1,
+		"the run did not end: the world did not go quiet within 300ms":                        3,
+		"not run: the three runs before did not end: the world did not go quiet within 300ms": 2,
+		"--- FAIL: TestInVain/failover-lag/single":                                            2,
+		"5 runs: 0 SAFE; 3 did not end; 2 not run\n":                                          1,
 	} {
 		if got := strings.Count(string(out), w); got != want {
 			t.Errorf("the output contains %q %d times, want %d:\n%s", w, got, want, out)
@@ -178,7 +178,7 @@ func TestWorse(t *testing.T) {
 	for _, w := range []string{
 		"--- FAIL: TestLikeFenced/pause-fenced/fenced (",
 		"resource exclusion violated: c1 wrote A",
-		"what broke with it: bounded pause",
+		"the assumption broken with it: bounded pause",
 		"it is claimed that the lock is as good as fenced, which keeps it here",
 		"see it again: go test -run '^TestLikeFenced$/^pause-fenced$/^fenced$' -skip '//^fenced$/.' lockstep/scenarios\n",
 	} {

@@ -76,11 +76,11 @@ client c1
 // Token returns the only run of the scenario as a token.
 func (s *Scenario) Token() (string, error) {
 	if len(s.Runs) != 1 {
-		return "", fmt.Errorf("a token is for one run, and %s has %d", s.Name, len(s.Runs))
+		return "", fmt.Errorf("a token holds one run, but %s has %d", s.Name, len(s.Runs))
 	}
 	text, _ := strings.CutPrefix(s.bare().String(), tokenTitle)
 	if len(text) > longestPage {
-		return "", fmt.Errorf("the page has %d bytes without its timeline, and a token has room for %d", len(text), longestPage)
+		return "", fmt.Errorf("the scenario file has %d bytes without its timeline; a token holds at most %d", len(text), longestPage)
 	}
 	var b bytes.Buffer
 	w, err := flate.NewWriterDict(&b, flate.BestCompression, []byte(tokenWords))
@@ -96,7 +96,7 @@ func (s *Scenario) Token() (string, error) {
 	data := binary.BigEndian.AppendUint32(b.Bytes(), crc32.ChecksumIEEE([]byte(text)))
 	token := tokenForm + base64.RawURLEncoding.EncodeToString(data)
 	if len(token) > longestToken {
-		return "", fmt.Errorf("the token would have %d characters, and may have %d", len(token), longestToken)
+		return "", fmt.Errorf("the token would have %d characters; the limit is %d", len(token), longestToken)
 	}
 	return token, nil
 }
@@ -115,7 +115,7 @@ var tokenLike = regexp.MustCompile(`^lk[0-9]+\.`)
 func IsToken(s string) bool { return tokenLike.MatchString(s) }
 
 // errDamaged is what is wrong with most tokens that cannot be read.
-var errDamaged = errors.New("the token is damaged; was it copied as a whole?")
+var errDamaged = errors.New("the token is damaged; was all of it copied?")
 
 // FromToken returns the scenario in a token, with its one run. Its title says what it expects, and it has neither prose nor a timeline.
 func FromToken(token string) (*Scenario, error) {
@@ -123,11 +123,11 @@ func FromToken(token string) (*Scenario, error) {
 	switch {
 	case !ok && IsToken(token):
 		form, _, _ := strings.Cut(token, ".")
-		return nil, fmt.Errorf("a token of version %s; this program reads %s: use the one that printed it", strings.TrimPrefix(form, "lk"), strings.Trim(tokenForm, "lk."))
+		return nil, fmt.Errorf("the token has version %s, but this program reads version %s; use the program that printed it", strings.TrimPrefix(form, "lk"), strings.Trim(tokenForm, "lk."))
 	case !ok:
-		return nil, fmt.Errorf("no token; tokens begin with %s", tokenForm)
+		return nil, fmt.Errorf("not a token; a token begins with %s", tokenForm)
 	case len(token) > longestToken:
-		return nil, fmt.Errorf("a token has %d characters at most, and this one %d", longestToken, len(token))
+		return nil, fmt.Errorf("a token has at most %d characters, but this one has %d", longestToken, len(token))
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(data) < crc32.Size {
@@ -140,10 +140,10 @@ func FromToken(token string) (*Scenario, error) {
 	}
 	s, err := Parse("replay.txtar", append([]byte(tokenTitle), page...))
 	if err != nil {
-		return nil, fmt.Errorf("what is in the token cannot be read by this program: %w", err)
+		return nil, fmt.Errorf("this program cannot read the scenario in the token: %w", err)
 	}
 	if len(s.Runs) != 1 {
-		return nil, fmt.Errorf("what is in the token has %d runs; a token has one", len(s.Runs))
+		return nil, fmt.Errorf("the scenario in the token has %d runs; it must have one", len(s.Runs))
 	}
 	s.Title = headline(s)
 	return s.checked()
@@ -156,7 +156,7 @@ const replayVariable = "LOCKSTEP_REPLAY"
 func seeAgain(t *testing.T, page *Scenario) string {
 	token, err := page.Token()
 	if err != nil {
-		return "it cannot be seen again by a token: " + err.Error()
+		return "there is no token to see it again: " + err.Error()
 	}
 	command := "see it again: " + replayVariable + "=" + token + " go test -run " + quote(only(t.Name()))
 	if p := packagePath(); p != "" {

@@ -53,7 +53,7 @@ func checkToken(t *testing.T, page *Scenario, token string) {
 // A token that was printed once can be read for ever.
 func TestOldToken(t *testing.T) {
 	const token = "lk1.IsFpyD7H4lsk90JtM0ZYk2ZqYWCZaJyUmGyemphingZyHOmFFSAAAP__pKro4g"
-	const want = `# A client pauses, and the resource takes a write of one whose turn is over.
+	const want = `# A client pauses, and the resource accepts a write under an old lease.
 
 client c1
   acquire
@@ -101,13 +101,13 @@ func TestDamagedToken(t *testing.T) {
 		{strings.Replace(token, token[10:12], "AA", 1), "damaged"},
 		{"lk1.", "damaged"},
 		{"lk1.$HOME", "damaged"},
-		{"lk2" + token[3:], "a token of version 2; this program reads 1"},
-		{token[1:], "no token; tokens begin with lk1."},
-		{"pause-after-acquire", "no token"},
-		{tokenForm + strings.Repeat("A", longestToken), "16384 characters at most"},
+		{"lk2" + token[3:], "the token has version 2, but this program reads version 1"},
+		{token[1:], "not a token; a token begins with lk1."},
+		{"pause-after-acquire", "not a token"},
+		{tokenForm + strings.Repeat("A", longestToken), "at most 16384 characters"},
 		{packed("", 1<<23), "damaged"},
 		{packed("client c1\n  puase 3s\n\n-- single nodes=1 --\n", 0), `unknown step "puase"`},
-		{packed("client c1\n  acquire\n\n-- single nodes=1 --\n-- single nodes=1 label=b --\n", 0), "a token has one"},
+		{packed("client c1\n  acquire\n\n-- single nodes=1 --\n-- single nodes=1 label=b --\n", 0), "it must have one"},
 	} {
 		if _, err := FromToken(c.token); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.60s: %v, want %q", c.token, err, c.want)
@@ -126,12 +126,12 @@ func TestDamagedToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := two.Token(); err == nil || !strings.Contains(err.Error(), "a token is for one run") {
+	if _, err := two.Token(); err == nil || !strings.Contains(err.Error(), "a token holds one run") {
 		t.Errorf("several runs: %v", err)
 	}
 	long := *s
 	long.Lanes = []Lane{{Process: "c1", Steps: []Step{Acquire{}, Write{Value: strings.Repeat("A", longestPage)}}}}
-	if _, err := long.Token(); err == nil || !strings.Contains(err.Error(), "room for 65536") {
+	if _, err := long.Token(); err == nil || !strings.Contains(err.Error(), "at most 65536") {
 		t.Errorf("a long page: %v", err)
 	}
 }

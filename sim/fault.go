@@ -476,7 +476,7 @@ func ParseNth(words []string) (nth int, rest []string, err error) {
 	}
 	n, err := strconv.Atoi(words[0][1:])
 	if err != nil || n < 2 || n > MaxNth || FormatNth(n) != words[0]+" " {
-		return 0, nil, fmt.Errorf("%q is none of several; write #2 to #%d, and nothing for the first", words[0], MaxNth)
+		return 0, nil, fmt.Errorf("%q must be a number from #2 to #%d; leave it out for the first", words[0], MaxNth)
 	}
 	return n, words[1:], nil
 }
@@ -497,7 +497,7 @@ var (
 // CheckName says what is wrong with the name of a process, if anything is.
 func CheckName(name string) error {
 	if !processName.MatchString(name) {
-		return fmt.Errorf("%q is no name of a process; a name is lower-case letters and digits, such as c1", name)
+		return fmt.Errorf("%q is not the name of a process; a name consists of lower-case letters and digits, such as c1", name)
 	}
 	return nil
 }
@@ -509,7 +509,7 @@ func parseLink(s string) (Link, error) {
 		l.From, l.To, l.Both = strings.Cut(s, "-")
 	}
 	if !ok && !l.Both {
-		return Link{}, fmt.Errorf("%q is no link; write c1-n4 for both ways, c1->n4 for one", s)
+		return Link{}, fmt.Errorf("%q is not a link; write c1-n4 for both ways, c1->n4 for one", s)
 	}
 	for _, end := range []string{l.From, l.To} {
 		if err := CheckName(end); err != nil {
@@ -529,7 +529,7 @@ func parsePPM(s string) (int64, error) {
 	case errors.Is(err, strconv.ErrRange), err == nil && (ppm < -MaxDriftPPM || ppm > MaxDriftPPM):
 		return 0, fmt.Errorf("drift %s is out of range; the limits are -%dppm and +%dppm", s, MaxDriftPPM, MaxDriftPPM)
 	case !ok, err != nil, !signed(s):
-		return 0, fmt.Errorf("%q is no drift; write a sign, a whole number and ppm, such as +500ppm", s)
+		return 0, fmt.Errorf("%q is not a drift; write a sign, a whole number and ppm, such as +500ppm", s)
 	}
 	return ppm, nil
 }
@@ -576,7 +576,7 @@ func ParseSpan(s string) (time.Duration, error) {
 func ParsePositive(s string) (time.Duration, error) {
 	d, err := ParseSpan(s)
 	if d == 0 && err == nil {
-		return 0, fmt.Errorf("duration %s is no time at all; write more than 0s", s)
+		return 0, fmt.Errorf("duration %s is too short; write more than 0s", s)
 	}
 	return d, err
 }

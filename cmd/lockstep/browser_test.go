@@ -462,7 +462,7 @@ func TestPageWithoutScriptInBrowser(t *testing.T) {
 	got := b.text("body")
 	for _, want := range []string{
 		"delayed-restart-clock · redlock", "UNSAFE", "Why “lease exclusion” was violated", "n3 crashed at 0.050s.", "without the key of c1#1",
-		"What broke is the assumption that clocks run at nearly the same rate", "A delayed restart that waits by a clock which jumps", "Some clock has to",
+		"The environment broke the assumption that clocks run at nearly the same rate", "A delayed restart that waits by a clock which jumps", "Some clock has to",
 		"open this page where its script may run",
 	} {
 		if !strings.Contains(got, want) {

@@ -82,7 +82,7 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	if err := dir.write(c.Context(), files); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs with %d different traces, none of which says otherwise: %s\n",
+	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs with %d different traces, none of which contradicts a claim: %s\n",
 		len(d.Claims), len(d.Runs), d.Different(), dir.index())
 	return nil
 }
@@ -143,7 +143,7 @@ func (f *runFlags) contradictions(c *cobra.Command, claims []scenarios.Claim, ou
 	if code == 0 {
 		return nil
 	}
-	fmt.Fprintln(c.ErrOrStderr(), "the debate is not written: its text would contradict its runs")
+	fmt.Fprintln(c.ErrOrStderr(), "the debate is not written: its text contradicts the runs")
 	return code
 }
 
@@ -158,16 +158,16 @@ func contradiction(e scenarios.Evidence, o *scenarios.Outcome) error {
 		return fmt.Errorf("the run proves nothing: %s", strings.Join(o.Result.Unmet, "; "))
 	case e.Quantity != "":
 		if !slices.ContainsFunc(o.Measurements, func(m checker.Measurement) bool { return m.Quantity == e.Quantity }) {
-			return fmt.Errorf("the text shows %s, and the run does not report it", e.Quantity)
+			return fmt.Errorf("the text shows %s, but the run does not report it", e.Quantity)
 		}
 		return nil
 	}
 	if got := o.Result.Status(e.Property); got != e.Status {
-		return fmt.Errorf("the text has %s %s, and in the run it is %s", e.Property, e.Status, got)
+		return fmt.Errorf("the text says %s is %s, but in the run it is %s", e.Property, e.Status, got)
 	}
 	for _, v := range o.Result.Violations {
 		if v.Property == e.Property && e.Assumption != "" && v.Assumption != e.Assumption {
-			return fmt.Errorf("the text has %s depend on %q, and in the run the broken assumption is %q: %s", e.Property, e.Assumption, v.Assumption, v.What)
+			return fmt.Errorf("the text says %s depends on %q, but in the run the broken assumption is %q: %s", e.Property, e.Assumption, v.Assumption, v.What)
 		}
 	}
 	return nil

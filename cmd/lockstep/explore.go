@@ -134,7 +134,7 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	case c.Flags().Changed("clients") && f.shape.Clients < 1:
 		return fmt.Errorf("--clients %d: an exploration has at least two", f.shape.Clients)
 	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
-		return fmt.Errorf("--ttl %v: a lease that is over at once is none", f.shape.TTL)
+		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	}

@@ -171,7 +171,7 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 // open finds one scenario, with all of its runs or the one named.
 func (k known) open(ctx context.Context, arg string) (selection, error) {
 	if strings.Contains(arg, "://") { // which may have a password in it
-		return selection{}, errors.New("a server is no scenario; did you mean --on redis://HOST:PORT?")
+		return selection{}, errors.New("a server is not a scenario; did you mean --on redis://HOST:PORT?")
 	}
 	if file, id, one := cutFile(arg); file != "" {
 		s, err := load(ctx, file)
