@@ -392,7 +392,7 @@ func (b *bus) claimed(m *member, slots string) {
 	lost := false
 	for i, o := range b.owner {
 		first, _ := b.node.group.slots(i)
-		if o == m || !strings.Contains(","+slots, ","+strconv.Itoa(first)+"-") || o.epoch >= m.epoch {
+		if !strings.Contains(","+slots, ","+strconv.Itoa(first)+"-") || o.epoch >= m.epoch {
 			continue
 		}
 		lost = lost || o == primary

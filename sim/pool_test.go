@@ -57,6 +57,14 @@ func TestPool(t *testing.T) {
 	if _, err := p.Do(cancelled, job("pid")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled job: %v", err)
 	}
+	late, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := p.Do(late, job("go on")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a job that was cancelled while it was being done: %v", err)
+	}
+	if o := do(job("pid")); o.Report != nil || string(o.Result) == string(third.Result) {
+		t.Errorf("after that: %s, %v", o.Result, o.Report)
+	}
 	p.Close()
 	if len(p.idle) != 0 {
 		t.Error("a worker is left")

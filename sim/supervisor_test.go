@@ -762,6 +762,39 @@ goroutine 10 is the scheduler: it waits for the world to go quiet`,
 	}
 }
 
+// Outside a bubble, what only waits in a library is of no interest; what runs there may be what a run is waiting for.
+func TestBlockedOutsideABubble(t *testing.T) {
+	dump := strings.ReplaceAll(`goroutine 1 [running]:
+strings.Repeat(...)
+	GOROOTstrings/strings.go:600 +0x1
+
+goroutine 2 [select]:
+net/http.(*persistConn).readLoop(0xc000070080)
+	GOROOTnet/http/transport.go:2200 +0x1
+
+`, "GOROOT", goroot())
+	if got := Blocked(dump); len(got) != 1 || !strings.HasPrefix(got[0], "goroutine 1 is running") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A report that was saved shows the goroutine that failed, though it knows no more of it than the one line that says so.
+func TestReportShowsWhatFailed(t *testing.T) {
+	dump := strings.ReplaceAll(`goroutine 7 [select]:
+strings.Repeat(...)
+	GOROOTstrings/strings.go:600 +0x1
+
+goroutine 8 [running, synctest bubble 1]:
+main.spin(...)
+	/src/main.go:1 +0x1
+
+`, "GOROOT", goroot())
+	r := &Report{Reason: "panic: out of range", Blocked: []string{"goroutine 7 failed in strings.Repeat (strings.go:600)"}, Stacks: dump}
+	if s := r.String(); !strings.Contains(s, "    goroutine 7 [") {
+		t.Errorf("the goroutine that failed is not shown:\n%s", s)
+	}
+}
+
 func TestStuckIsCertain(t *testing.T) {
 	const waiter = "goroutine 11 [sync.Mutex.Lock, synctest bubble 1]:\nmain.get()\n\t/src/main.go:1 +0x1\n\n"
 	for _, test := range []struct {
