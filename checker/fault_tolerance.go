@@ -14,8 +14,7 @@ import (
 // neither can be missing. A lock on one node has none to spare, and is measured by the same question all the same: what if it
 // fails?
 //
-// How long is too long? Half a TTL: whoever gets a lock for a TTL could have had half of it by then. But no less than a
-// second, since the delays of a lock between its tries do not shrink with the TTL.
+// The limit is half a TTL, but at least a second, since the delays of a lock between its tries do not shrink with the TTL.
 //
 // A node is missing while it, or whatever has taken its place, is crashed, stopped or paused, or cannot be reached by that
 // client. A majority of nodes is no use either where keys stand that nobody could have removed, so that all one can do is
@@ -64,19 +63,19 @@ func faultTolerance(ix *index) []Violation {
 	return found
 }
 
-// patience is how long a lock may take to be had. On real servers, where a TTL is short, the bound of the probe says how much
-// longer.
+// patience is how long a client may have to wait for a free lock. On real servers, where a TTL is short, the bound of the probe
+// extends it.
 func (ix *index) patience() time.Duration {
 	return max(ix.Meta.TTL/2, time.Second) + max(0, ix.Meta.Bound-ix.Meta.TTL)
 }
 
-// A need is a time in which a client asked in vain though it should not have been.
+// A need is a stretch of time in which a client asked in vain although it should have got the lock.
 type need struct {
 	ask
 	stretch
 	missing int // the nodes that were missing at once, at most
 	broken  Assumption
-	because []int // what shows it
+	because []int // the events that show it
 }
 
 // nodes says which nodes there were.
@@ -93,7 +92,7 @@ func (n need) nodes(ix *index) string {
 	return fmt.Sprintf("%d of %d nodes were up and in reach", total-n.missing, total)
 }
 
-// A dearth says what was missing when.
+// A dearth says which nodes were missing when.
 type dearth struct {
 	ix       *index
 	primary  map[string][]stretch // by server: when it was the one of its group that took writes

@@ -70,8 +70,8 @@ func overlap(ix *index, a, b *Lease) Violation {
 // blame says why a majority of nodes could grant a second lease before the hold of the first had ended: how did the keys
 // of the first vanish where the second has its own? It also returns the events that show it.
 //
-// A lease that had no majority at any one instant may have had one all the same if its nodes had kept their word: then the other
-// may have its majority because a key of that one was gone too early, whichever of the two was granted first.
+// A lease may have had a majority at no instant only because its nodes dropped keys too early. Then the other lease may have its
+// majority because such a key was gone, whichever of the two leases was granted first.
 func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	if b.GrantEvent < a.GrantEvent {
 		a, b = b, a
@@ -144,7 +144,7 @@ func (ix *index) votes(l *Lease) []int {
 	return votes
 }
 
-// cutShort says whether a node did not keep a key for as long as it had promised, and no command removed it.
+// cutShort reports whether a node dropped a key earlier than it had promised, without a command that removed it.
 func (ix *index) cutShort(k life) bool {
 	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == sim.Lose
 }
@@ -173,7 +173,7 @@ func (ix *index) succession(a, b *Lease) succession {
 		if ix.at(key.to) >= a.To {
 			continue
 		}
-		// A key that would have ended by then anyway was in nobody's way.
+		// A key that would have ended by then anyway blocked nobody.
 		missed := voted && ix.at(taker.from) < key.due()
 		cause := ix.cause(*key)
 		switch op := ix.Events[cause].Op; {

@@ -71,7 +71,7 @@ func (c *Cluster) injectStep(step int, f sim.Fault) {
 	}
 }
 
-// inject does what takes no time, and returns what does: that must not hold mu. The caller holds mu.
+// inject does the part of f that takes no time, and returns the rest as act. The caller holds mu, and calls act without it.
 func (c *Cluster) inject(f sim.Fault, id int) (act func()) {
 	switch f := f.(type) {
 	case sim.Pause:

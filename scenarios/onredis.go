@@ -10,28 +10,27 @@ import (
 	"lockstep/nodes"
 )
 
-// OnRedis has the runs take place on redis-server processes, which are started and stopped for each, and in real time (see
-// [Speed]). Each client is a process as well, of the program or test binary that calls, so that a pause is a SIGSTOP and a
-// crash a SIGKILL; a lock that calls package time is stopped by them like any other. The user's code needs nothing for that.
+// OnRedis makes the runs take place on redis-server processes, which are started and stopped for each run, and in real time (see
+// [Speed]). Each client is a process as well, which runs the calling program or test binary again, so that a pause is a SIGSTOP
+// and a crash a SIGKILL. These stop a lock that calls package time like any other. Your code needs no changes for that.
 //
 // A redis-server of version 7 or newer must be on the PATH; where there is none, that is an error. Runs whose faults exist in
 // simulation only (clusters; without a C compiler, the rate of a node's clock) are left out, and [Test] logs which and why.
 //
-// Real time also passes while the machine does something else. A run that proves nothing for that reason, or in which nothing
-// was violated where the lock that yours is like has a violation, is done again, four times at most, and more often if a process
-// stood still. So is one whose probe was granted nodes and no lease though no keys of others stood in its way: slow replies can do
-// that. Any other violation is final, also one before the machine stood still. A run that
-// passes may still have been lucky, and no seed brings it back: what simulation says is about all that can happen at that
-// moment, what a real run says is about what did.
+// Real time also passes while the machine does something else. A run that proves nothing for that reason is repeated, at most four
+// times, and more often if a process stood still. So is a run without a violation where the reference lock has one, and a run
+// whose probe was granted nodes but no lease although no keys of others were in its way: slow replies can cause that. Any other
+// violation is final, even one from before the machine stood still. A run that passes may have been lucky, and no seed
+// repeats it: a run on real servers shows only what did happen.
 func OnRedis() Option { return option("OnRedis", func(o *options) { o.on = OnReal }) }
 
-// Speed is what all durations of the scenarios are divided by [OnRedis], the TTL among them. What a lock keeps for itself, such
-// as the timeout for one node, does not scale, so that too fast a run proves nothing: a page says how much it bears (speed), and
-// is done no faster. The default is just that; for a page that does not say, it is 5, at which a TTL of 10 s is 2 s, or so
-// much less that the TTL is 500 ms.
+// Speed is the number by which [OnRedis] divides all durations of the scenarios, including the TTL. Durations inside the lock, such
+// as the timeout for one node, do not scale, so a run that is too fast proves nothing. A scenario file states its greatest speed
+// (speed), and its runs are never faster. That is also the default; for a file without it, the default is 5, at which a TTL of
+// 10 s becomes 2 s, or less if the TTL would otherwise be shorter than 500 ms.
 func Speed(by float64) Option { return option("Speed", func(o *options) { o.speed = by }) }
 
-// AtOnce is how many runs take place side by side on real servers where nobody says otherwise: they mostly wait.
+// AtOnce is how many runs take place side by side on real servers by default. Such runs mostly wait.
 const AtOnce = 4
 
 const (
@@ -39,7 +38,7 @@ const (
 	tries      = 4
 )
 
-// forServers checks the options for runs on real servers, and fills in what was not said.
+// forServers checks the options for runs on real servers, and fills in the defaults.
 func (o *options) forServers() error {
 	given := slices.Contains(o.given, "Speed")
 	switch {
@@ -73,7 +72,7 @@ func (o *options) place(c Case) (Case, error) {
 	return c, err
 }
 
-// possible lists the trials that can be done where the options say, and why the others cannot.
+// possible lists the trials that can be done on the backend that the options name, and says why the others cannot.
 func (o *options) possible(all []trial) (trials []trial, left []string, err error) {
 	for _, t := range all {
 		c, err := o.place(t.Case)

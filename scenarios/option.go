@@ -12,20 +12,20 @@ import (
 	"lockstep/sim"
 )
 
-// An Option says what a lock is put through by [Test], [RunFile], [Explore] or [Run], and what is claimed of it.
+// An Option says which runs [Test], [RunFile], [Explore] or [Run] make with a lock, and what is claimed of the lock.
 //
-// What is claimed decides what fails. Without any option it is that the lock is as good as single, the correct lock on one
+// The claim decides what fails. Without any option, the claim is that the lock is as good as single, the correct lock on one
 // Redis node. A few claims, as options:
 //
 //	survives the crash of a minority of its nodes,      Like("redlock")
 //	if those that come back have their keys
-//	needs bounded pauses: who sleeps through its        Like("fenced"), Needs(checker.BoundedPause)
-//	lease may do harm where fenced would not
+//	needs bounded pauses: a client that is paused       Like("fenced"), Needs(checker.BoundedPause)
+//	past its lease may do harm where fenced would not
 //	has fences, and the resource checks them            Like("fenced")
 //	renews itself                                       Like("watchdog")
 //	survives any pause                                  Survives(checker.BoundedPause)
 //
-// What a lock of the literature keeps, in which scenario, is in docs/scenarios.md.
+// docs/scenarios.md says which properties each reference lock keeps in which scenario.
 type Option func(*options)
 
 type options struct {
@@ -55,7 +55,7 @@ func option(name string, set func(*options)) Option {
 	}
 }
 
-// add adds what is not there yet: what is said twice is meant once.
+// add appends what is not there yet; duplicates count once.
 func add[T comparable](to, more []T) []T {
 	for _, x := range more {
 		if !slices.Contains(to, x) {
@@ -65,22 +65,21 @@ func add[T comparable](to, more []T) []T {
 	return to
 }
 
-// Like names the locks of the literature that yours claims to be as good as: their runs in the catalogue are what yours is
-// put through, in their place, and whatever one of them keeps there, yours must keep. A run that two of them have in common,
-// but for what is expected, is done once. The default is single, a lock on one Redis node.
+// Like names the reference locks that your lock claims to be as good as. Your lock takes their place in their runs of the catalogue,
+// and must keep whatever property one of them keeps there. Runs of two of them that differ only in what is expected are done
+// once. The default is single, a lock on one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
 }
 
-// Survives claims that the lock keeps its properties even where the environment breaks these assumptions. A violation with
-// which one of them broke fails, also where the lock that yours is like has it too.
+// Survives claims that the lock keeps its properties even if the environment breaks these assumptions. A violation that breaks one
+// of them fails, even if the reference lock has the same violation.
 func Survives(assumptions ...checker.Assumption) Option {
 	return option("Survives", func(o *options) { o.survives = add(o.survives, assumptions) })
 }
 
-// Needs takes something back from the claim: that the lock keeps its properties where the environment breaks these
-// assumptions. A violation with which one of them broke is reported, and fails nothing, also where the lock that yours is
-// like has none.
+// Needs weakens the claim: the lock need not keep its properties if the environment breaks these assumptions. A violation that
+// breaks one of them is reported and does not fail, even if the reference lock has no such violation.
 func Needs(assumptions ...checker.Assumption) Option {
 	return option("Needs", func(o *options) { o.needs = add(o.needs, assumptions) })
 }
@@ -88,35 +87,35 @@ func Needs(assumptions ...checker.Assumption) Option {
 // Seed sets the seed of the runs. The default is 1.
 func Seed(seed uint64) Option { return option("Seed", func(o *options) { o.seed = seed }) }
 
-// Only restricts what is run to some scenarios of the catalogue, by their names. The default is all that have a run of a
-// lock that yours is like.
+// Only restricts the runs to the scenarios of the catalogue with these names. The default is all scenarios that have a run of a
+// reference lock.
 func Only(names ...string) Option {
 	return option("Only", func(o *options) { o.only = add(o.only, names) })
 }
 
-// leastLimit is the least that [Limit] takes: with less, runs would be given up that do end.
+// leastLimit is the least value of [Limit]. A shorter limit would end runs that are not stuck.
 const leastLimit = 100 * time.Millisecond
 
-// Limit is how much real time a run may take before it is given up and reported. The default is 20 s; a run takes some
-// milliseconds, and the least is 100 ms. [OnRedis] it is how much more than its steps say.
+// Limit is how much real time a run may take before it is stopped and reported. The default is 20 s and the least 100 ms; a run
+// usually takes some milliseconds. With [OnRedis] it is the time that a run may take beyond what its steps say.
 func Limit(d time.Duration) Option { return option("Limit", func(o *options) { o.limit = d }) }
 
-// Memory is how many bytes of memory the processes of a run may use together before it is given up and reported. The default is
+// Memory is how many bytes of memory the processes of a run may use together before it is stopped and reported. The default is
 // 2 GB, and the least is 100 MB. Two runs at once, on two cores, may use twice as much.
 func Memory(bytes int64) Option { return option("Memory", func(o *options) { o.memory = bytes }) }
 
-// Rewrite has [RunFile] renew the timelines in the file; never what it expects. They are those of simulation, so that it does
-// not go with [OnRedis]. It is meant for a flag of your own:
+// Rewrite makes [RunFile] renew the timelines in the file, but never the expectations. The timelines are those of simulation, so
+// Rewrite cannot be combined with [OnRedis]. Set it from a flag of your own:
 //
 //	var rewrite = flag.Bool("rewrite", false, "renew timelines")
 //
 //	scenarios.RunFile(t, "testdata/deploy.txtar", newLock, scenarios.Rewrite(*rewrite))
 func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.rewrite = yes }) }
 
-// exploring are the options that are for [Explore] alone.
+// exploring lists the options for [Explore] only.
 var exploring = []string{"Shaped", "Within"}
 
-// forPages checks that no option is about a run that is in no page.
+// forPages checks that no option is for [Explore] only.
 func (o *options) forPages() error {
 	for _, name := range o.given {
 		if slices.Contains(exploring, name) {
@@ -126,10 +125,10 @@ func (o *options) forPages() error {
 	return nil
 }
 
-// claiming are the options that say what is expected, which in a file stands in the file.
+// claiming lists the options that say what is expected. With [RunFile] the file says that.
 var claiming = []string{"Like", "Survives", "Needs", "Only"}
 
-// gather applies options, and has fit say whether they suit what is to be done.
+// gather applies options, and calls fit to check them.
 func gather(newLock clients.New, opts []Option, fit func(*options) error) (options, error) {
 	o := options{seed: 1, on: OnSim}
 	if newLock == nil {
@@ -164,7 +163,7 @@ func (o *options) forCatalogue() error {
 	return o.claimable()
 }
 
-// claimable checks the options that say what is claimed, and fills in what was not said.
+// claimable checks the options that say what is claimed, and fills in the defaults.
 func (o *options) claimable() error {
 	if len(o.like) == 0 {
 		if slices.Contains(o.given, "Like") {
@@ -227,7 +226,7 @@ func checkAssumption(a checker.Assumption) error {
 	return sim.Unknown("assumption", string(a), names)
 }
 
-// A trial is a run of the catalogue that a lock is put through.
+// A trial is a run of the catalogue with the lock under test.
 type trial struct {
 	Case
 	promise promise

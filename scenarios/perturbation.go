@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [Nemesis], or, for a client
-// that pauses between two steps of its own, one step of its lane.
+// A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [Nemesis], or, if a client
+// pauses between two of its own steps, one step of the client's lane.
 type Perturbation struct {
 	Kind  Kind
-	At    time.Duration // when the run comes to the place; it depends on the perturbations before it
+	At    time.Duration // when the run reaches the place; this depends on the perturbations before it
 	Steps []Step
-	// Client is whose lane Steps go into; empty for the nemesis.
+	// Client is the client into whose lane Steps go; empty for the nemesis.
 	Client string
-	// Before is which step of the calm lane they come before, from 0.
+	// Before is the index of the step of the calm lane that they come before.
 	Before int
 }
 
-// String prints what is added, one step after the other.
+// String prints the steps that are added, one after the other.
 func (p Perturbation) String() string {
 	var steps []string
 	for _, step := range p.Steps {
@@ -34,12 +34,12 @@ func (p Perturbation) String() string {
 	return text
 }
 
-// compare orders perturbations as they come in a run.
+// compare orders perturbations by their place in a run.
 func (p Perturbation) compare(q Perturbation) int {
 	return cmp.Or(cmp.Compare(p.At, q.At), strings.Compare(p.String(), q.String()))
 }
 
-// perturbationText is how a perturbation travels.
+// perturbationText is a perturbation as JSON.
 type perturbationText struct {
 	Kind   Kind          `json:"kind"`
 	At     time.Duration `json:"at"`
@@ -48,7 +48,7 @@ type perturbationText struct {
 	Before int           `json:"before,omitempty"`
 }
 
-// MarshalJSON writes the steps as they stand in a scenario file.
+// MarshalJSON writes the steps as lines of a scenario file.
 func (p Perturbation) MarshalJSON() ([]byte, error) {
 	t := perturbationText{Kind: p.Kind, At: p.At, Client: p.Client, Before: p.Before}
 	for _, step := range p.Steps {
@@ -57,7 +57,7 @@ func (p Perturbation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form that MarshalJSON writes.
 func (p *Perturbation) UnmarshalJSON(data []byte) error {
 	var t perturbationText
 	if err := json.Unmarshal(data, &t); err != nil {
@@ -85,7 +85,7 @@ func (s *Scenario) Perturbed(plan []Perturbation) *Scenario {
 	return p
 }
 
-// perturbed is Perturbed, and says of each perturbation where its steps went.
+// perturbed is [Scenario.Perturbed], and also returns where the steps of each perturbation went.
 func (s *Scenario) perturbed(plan []Perturbation) (*Scenario, [][]place) {
 	p := *s
 	p.Lanes = slices.Clone(s.Lanes)
@@ -114,7 +114,7 @@ func (s *Scenario) perturbed(plan []Perturbation) (*Scenario, [][]place) {
 	return &p, places
 }
 
-// perturbed returns the steps of a client's lane with those added that belong there, and enters into places where they went.
+// perturbed returns the steps of a client's lane with the added ones, and records in places where these went.
 func (l Lane) perturbed(plan []Perturbation, places [][]place) []Step {
 	longer := Lane{Process: l.Process}
 	for i, step := range l.Steps {

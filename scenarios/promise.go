@@ -22,12 +22,12 @@ type BrokenClaim struct {
 	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
 }
 
-// Broken lists the violations that break what is claimed of the lock: by the options of [Run], or, for an outcome of
-// [RunAll] or [Simulate], that it keeps what the run expects to be kept.
+// Broken lists the violations that break the claim about the lock: the claim that the options of [Run] make, or, for an outcome of
+// [RunAll] or [Simulate], the claim that the lock keeps what the run expects it to keep.
 //
-// A violation with which no assumption of the environment broke is the lock's own fault. It breaks the claim also in a run
-// that proves nothing about what it is there for, unless that is because code ran on in a pause: the violation may then be
-// due to that. The same goes for what it is claimed to survive.
+// A violation for which the environment broke no assumption is the lock's own fault. It breaks the claim even in a run
+// that otherwise proves nothing, unless the reason is that code kept running during a pause: then that may have caused the
+// violation. The same applies to violations that the lock is claimed to survive.
 func (o *Outcome) Broken() []BrokenClaim {
 	var broken []BrokenClaim
 	for _, v := range o.Result.Violations {

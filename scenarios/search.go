@@ -15,30 +15,30 @@ import (
 	"lockstep/sim"
 )
 
-// A Search looks for plans: sets of perturbations of a calm run that make a lock violate a property.
+// A Search looks for plans. A plan is a set of perturbations of a calm run that makes a lock violate a property.
 type Search struct {
-	Calm *Scenario // with one run, as from [Shape.Calm]; nothing goes wrong in it
-	// Lock is put in the place of the one that Calm names; default: that one.
+	Calm *Scenario // has one run, as from [Shape.Calm], in which nothing goes wrong
+	// Lock replaces the lock that Calm names; the default is that lock.
 	Lock     string
 	Seed     uint64 // of the calm run; default 1
 	Kinds    []Kind // of perturbations; default all
 	Restless bool   // as in [Case]
-	// Properties are those whose violation is looked for; default all.
+	// Properties are the properties whose violations the search looks for; default all.
 	Properties []checker.Property
-	// Workers is how many processes play; default one per core.
+	// Workers is the number of worker processes; default one per core.
 	Workers int
-	// First has the search end with the first violation.
+	// First ends the search with the first violation.
 	First bool
-	// Progress, if it is set, is called now and then with how many runs are done, and how many there are to do as far as is known.
+	// Progress, if set, is called now and then with the number of runs done and the number of runs known to be done in all.
 	Progress func(done, known int)
 
-	// New is the lock for where there are no workers, which find it by its name (GOOS=js); default: [clients.Find].
+	// New makes the lock where there are no workers, which find the lock by its name (GOOS=js); default [clients.Find].
 	New clients.New
 
 	do func(ctx context.Context, job json.RawMessage) (sim.Outcome, error) // hands a job to a worker
 }
 
-// Start has the search done by the workers of a supervisor, which must call [Serve]. The caller calls stop when the search is over.
+// Start makes the workers of a supervisor do the search; they must call [Serve]. The caller calls stop when the search is over.
 func (s *Search) Start(workers *sim.Supervisor) (stop func(), err error) {
 	s.Workers = cmp.Or(workers.Workers, s.Workers)
 	if runtime.GOOS == "js" {
@@ -73,7 +73,7 @@ func (s *Search) kinds() []Kind {
 	return s.Kinds
 }
 
-// A lostWorker says that a worker process did not live through an errand, or took too long over it.
+// A lostWorker says that a worker process died during an errand, or took too long over it.
 type lostWorker struct{ *sim.Report }
 
 func (e lostWorker) Error() string {
@@ -83,7 +83,7 @@ func (e lostWorker) Error() string {
 	return e.Reason + "\n" + e.Stacks
 }
 
-// survey plays the calm run. A lock that does not live through that is a finding.
+// survey plays the calm run. A lock whose calm run does not end is a finding.
 func (s *Search) survey(ctx context.Context) (*yield, error) {
 	y, err := s.send(ctx, &errand{Survey: &survey{}})
 	if lost, ok := errors.AsType[lostWorker](err); ok {
@@ -106,7 +106,7 @@ func (s *Search) carry(ctx context.Context, e *errand) (*yield, error) {
 		lost, ok := errors.AsType[lostWorker](err)
 		switch {
 		case ok && rest.Count == 1:
-			y = &yield{Broken: []Broken{{Why: lost.Error(), Plan: rest.Prefix}}} // and one more, which nobody lived to tell
+			y = &yield{Broken: []Broken{{Why: lost.Error(), Plan: rest.Prefix}}} // and one more, which no worker survived to report
 		case ok:
 			rest.Count = 1
 			continue
@@ -207,7 +207,7 @@ func (s *Search) workers() int {
 // errFound ends a search that looks for one violation.
 var errFound = errors.New("found")
 
-// Found is a plan that violates a property, or that a lock does not live through.
+// Found is a plan that violates a property, or whose run does not come to an end.
 type Found struct {
 	Trial
 	Failing Failing // what is new about it: one of Faults
@@ -215,7 +215,7 @@ type Found struct {
 	Broke string `json:",omitempty"`
 }
 
-// Firsts keeps of each way to fail the first plan: the one with the fewest perturbations, and of these the one that comes first.
+// Firsts keeps the first plan for each way to fail: the one with the fewest perturbations, and among these the earliest.
 func Firsts(found []Found) []Found {
 	found = slices.Clone(found)
 	slices.SortStableFunc(found, func(a, b Found) int {
@@ -248,13 +248,13 @@ func (s *Search) Page(f Found) *Scenario {
 	page.Runs = slices.Clone(page.Runs)
 	page.Runs[0] = page.Runs[0].With(cmp.Or(s.Lock, page.Runs[0].Lock))
 	page.Runs[0].Seed, page.Runs[0].Expect = f.Seed, f.Expect
-	if !s.Restless { // what such a lock does is not the same twice
+	if !s.Restless { // such a lock is nondeterministic
 		page.Runs[0].Checksum = f.Checksum
 	}
 	return page
 }
 
-// Shrink has a worker find the smallest scenario that violates the same property for the same reason.
+// Shrink makes a worker find the smallest scenario that violates the same property for the same reason.
 func (s *Search) Shrink(ctx context.Context, f Found) (*Counterexample, error) {
 	one := *s
 	one.Seed = f.Seed

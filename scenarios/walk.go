@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// A walk is a seed of a random search. It begins with the calm run of that seed, in which messages take their own times, and
-// goes on with one thing more that goes wrong, drawn from what is possible in the run so far: at the last perturbation or after
-// it, or from the beginning. It ends after a number of perturbations that is drawn as well, or with a violation. Each of its runs is a test of its own: after
-// its lanes everything heals, a TTL passes, and a fresh client must get the lock, so that a walk also finds locks that stay taken.
+// A walk is one seed of a random search. It begins with the calm run of that seed, whose message delays are drawn from the seed.
+// Each further run adds one perturbation, drawn from those that are possible in the run so far: at the last perturbation, after
+// it, or from the beginning. The walk ends after a number of perturbations, which is drawn as well, or with a violation. Each of
+// its runs is a complete test: after its lanes everything heals, a TTL passes, and a fresh client must get the lock. So a walk
+// also finds locks that stay taken.
 //
-// walks is the errand: those of the seeds From to To, To not included. After the last seed comes 1: a page without a seed has that, and 0
-// is none. One strategy, one seed and one lock make the same
-// walk, whoever walks it.
+// walks is the errand to walk the seeds from From to To, without To. The seed after the largest one is 1, because 0 is not a seed
+// and 1 is the seed of a file that names none. One strategy, one seed and one lock always make the same walk.
 type walks struct {
 	Strategy Strategy `json:"strategy"`
 	From     uint64   `json:"from"`
 	To       uint64   `json:"to"`
-	First    bool     `json:"first,omitempty"` // the first violation is enough
+	First    bool     `json:"first,omitempty"` // stop at the first violation
 }
 
-// run walks until ctx ends. The violating trials are in the yield, and all runs in its coverage.
+// run walks until ctx ends. The yield has the violating trials, and its coverage counts all runs.
 func (w *walks) run(ctx context.Context, x *explorer, of *errand, y *yield) {
 	y.Coverage = &Coverage{}
 	for seed := w.From; seed != w.To && ctx.Err() == nil; seed++ {
@@ -57,7 +57,7 @@ func walk(ctx context.Context, x *explorer, of *errand, s Strategy, seed uint64,
 	}
 	var plan []Perturbation
 	possible := sites(x.calm, o, of.Constants, c.kinds)
-	// step adds to the plan. What has no effect now will hardly have one later: the plan does without it.
+	// step adds to the plan. It leaves out a perturbation without effect, which will hardly have one later.
 	step := func(added ...Perturbation) (on bool) {
 		longer := slices.SortedFunc(slices.Values(slices.Concat(plan, added)), Perturbation.compare)
 		t, o := x.try(longer, seed)
@@ -82,8 +82,8 @@ func walk(ctx context.Context, x *explorer, of *errand, s Strategy, seed uint64,
 	return true
 }
 
-// from lists those of the possible perturbations that come with the last of a plan or after it, and are not in it. What is wrong
-// from the beginning can join at any time.
+// from lists the possible perturbations that come with or after the last one of a plan and are not in the plan. Those that apply
+// from the beginning can be added at any time.
 func from(plan, possible []Perturbation) []Perturbation {
 	if len(plan) == 0 {
 		return possible

@@ -29,8 +29,8 @@ type Latency struct{ Min, Max time.Duration }
 // driven by the goroutine that calls [World.Run]: the scheduler.
 //
 // The rules that make a run reproducible are these. Every byte between processes crosses the world's outbox. The
-// scheduler delivers one event at a time, and only when all other goroutines are durably blocked. Whom an event wakes
-// runs when all of it has happened. What was written in one quiet period is ordered by what it is, never by which
+// scheduler delivers one event at a time, and only when all other goroutines are durably blocked. Processes that
+// an event wakes run only after the whole event has happened. What was written in one quiet period is ordered by what it is, never by which
 // goroutine came first.
 type World struct {
 	cfg     Config

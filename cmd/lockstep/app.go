@@ -51,7 +51,7 @@ nothing, 3 it could not be run, or was interrupted.`,
 	return root
 }
 
-// newHelp is the command that cobra has as well; but there a word that is no command is none to be told of by the exit status.
+// newHelp replaces cobra's help command, which does not fail for an unknown command.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [command]",
