@@ -172,11 +172,11 @@ func (t *timer) arm(due time.Duration) {
 	w := p.w
 	w.queue.remove(&t.item)
 	p.timers[t] = true
+	t.due = due
 	if p.dead {
-		return // nothing comes due any more; see wakeSleepers
+		return // nothing comes due any more before the world ends; see windDown
 	}
 	p.noticed(false)
-	t.due = due
 	t.item.at = max(w.Now(), t.clock.when(due))
 	w.push(&t.item)
 }

@@ -406,12 +406,15 @@ func (p *Process) kill() {
 	for _, c := range sortedConns(p.conns) {
 		c.fail(net.ErrClosed)
 	}
+	for t := range p.timers {
+		w.queue.remove(&t.item)
+	}
 	w.killed = append(w.killed, p)
 	w.mu.Unlock()
 	p.paused = false
 }
 
-// wakeSleepers has the timers of a dead process tick, so that goroutines that wait for them alone see that their I/O
+// wakeSleepers has all timers of a dead process tick, so that goroutines that wait for them alone see that their I/O
 // fails and their context is over. Functions of timers are not called: there is no process to call them.
 func (p *Process) wakeSleepers() (any bool) {
 	w := p.w
@@ -436,7 +439,7 @@ func (p *Process) haunt() {
 	if !p.crashed || !p.dead {
 		return
 	}
-	if p.haunts++; p.haunts > patience || p.haunts > 10 && p.w.closing {
+	if p.haunts++; p.haunts > patience || p.haunts > 10 && p.w.closed {
 		runtime.Goexit()
 	}
 }

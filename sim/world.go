@@ -71,7 +71,7 @@ type World struct {
 	killed  []*Process // likewise
 
 	warming bool // Warm is in progress
-	closing bool // Close has been called
+	closed bool // Close has been called, and who waited for a clock has had time to give up
 
 	pendingBites []int // clock faults that were noticed in this quiet period
 }
@@ -230,7 +230,6 @@ func (w *World) let() {
 	w.mu.Unlock()
 	for _, p := range killed {
 		p.cancel()
-		p.wakeSleepers()
 	}
 }
 
@@ -356,16 +355,17 @@ func rank(k Kind) int {
 	return 1
 }
 
-// Close ends the world: connections break, contexts are cancelled, sleepers wake. Goroutines get some virtual time to
-// notice; what still runs afterwards is a leak.
+// Close ends the world: connections break, contexts are cancelled, and time goes on until nobody waits for a clock any more, or
+// for ten minutes. What still runs afterwards is a leak.
 func (w *World) Close() {
-	w.mu.Lock()
-	w.closing = true
-	w.mu.Unlock()
 	for _, p := range w.procs {
 		p.kill()
 	}
-	for range 10 { // tickers get a few ticks, until their owners give up
+	w.windDown(10 * time.Minute)
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	for range 10 { // what still waits for a clock would wait for long
 		synctest.Wait()
 		woke := false
 		for _, p := range w.procs {
@@ -377,6 +377,54 @@ func (w *World) Close() {
 	}
 	time.Sleep(time.Minute) // code that sleeps by package time wakes by itself
 	synctest.Wait()
+}
+
+// windDown has the timers of dead processes tick, each when it is due, so that of two that a goroutine waits for always the
+// same one comes first. A goroutine that sets new ones again and again, or waits for a ticker, gets some ticks in which to see that
+// its I/O fails and its context is over.
+func (w *World) windDown(limit time.Duration) {
+	const most = 10 // ticks of one ticker
+	end := w.Now() + limit
+	ticks := map[*timer]int{}
+	for range patience {
+		synctest.Wait()
+		var due []*timer
+		next := end
+		w.mu.Lock()
+		for _, p := range w.procs {
+			for t := range p.timers {
+				switch at := max(w.Now(), p.clock.when(t.due)); {
+				case t.f != nil || t.call != nil:
+					delete(p.timers, t) // there is no process to call it
+				case ticks[t] == most:
+				case at < next:
+					due, next = []*timer{t}, at
+				case at == next:
+					due = append(due, t)
+				}
+			}
+		}
+		w.mu.Unlock()
+		if len(due) == 0 {
+			return
+		}
+		time.Sleep(next - w.Now())
+		w.mu.Lock()
+		for _, t := range due {
+			p := t.clock.p
+			if !p.timers[t] {
+				continue // stopped meanwhile
+			}
+			if t.every > 0 {
+				t.due += t.every
+				ticks[t]++
+			} else {
+				delete(p.timers, t)
+			}
+			t.tick(t.clock.now())
+		}
+		w.mu.Unlock()
+	}
 }
 
 // Cap says which limit ended the run before its time; empty if none did.

@@ -576,3 +576,42 @@ func (plain) Open(*Conn)                                        {}
 func (plain) Closed(*Conn)                                      {}
 func (plain) Receive(c *Conn, data []byte)                      { c.Write(data) }
 func (plain) Describe([]byte, bool, func(string) string) string { return "hello" }
+
+// TestTimersEndInOrder: in a process that has died, of two timers that a goroutine waits for the one that is due first ticks first,
+// and its clock goes on: whoever renews every second until ten have passed comes to an end, always in the same way.
+func TestTimersEndInOrder(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		for range 20 {
+			var got []string
+			inWorld(t, Config{Seed: 1}, func(w *World) {
+				n, c := w.Serve("n1", &echo{}), w.Process("c1")
+				c.Go(func(ctx context.Context) {
+					conn := dial(ctx, c, n)
+					until := c.Clock().Now().Add(10500 * time.Millisecond)
+					go func() {
+						for {
+							over := c.Clock().NewTimer(until.Sub(c.Clock().Now()))
+							renew := c.Clock().NewTimer(time.Second)
+							select {
+							case <-over.Chan():
+								got = append(got, "over")
+								return
+							case <-renew.Chan():
+								got = append(got, "renew")
+								io.WriteString(conn, "renew\n")
+							}
+							over.Stop()
+						}
+					}()
+					c.Clock().Sleep(1500 * time.Millisecond)
+				})
+				if crash {
+					inject(w, "1200ms crash c1")
+				}
+			})
+			if want := append(slices.Repeat([]string{"renew"}, 10), "over"); !slices.Equal(got, want) {
+				t.Fatalf("crash %v: got %q", crash, got)
+			}
+		}
+	}
+}
