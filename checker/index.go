@@ -319,10 +319,12 @@ func (ix *index) unasked(i int) bool {
 }
 
 // marked returns the lease that a key stands for after event i gave it a value. A token that two clients drew has the name
-// of the one who was first to send it; the key stands for what the other asked for all the same.
+// of the one who was first to send it; the key stands for what the other asked for all the same. But what replaces the mark
+// of a lease by that of a third client has not drawn a token: where a queue is one key, the next in line has come to the front.
 func (ix *index) marked(i int) string {
 	e := ix.Events[i]
-	if e.Lease == "" || e.By == "" || ix.servers[e.By] || sim.Client(e.Lease) == e.By {
+	next := e.Op == sim.Over && e.Owner != ""
+	if e.Lease == "" || e.By == "" || ix.servers[e.By] || sim.Client(e.Lease) == e.By || next {
 		return e.Lease
 	}
 	if in := last(ix.invokes[e.By], i); in >= 0 {

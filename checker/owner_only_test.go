@@ -124,6 +124,32 @@ func TestOwnerOnly(t *testing.T) {
 			12   n1 set c1#1 by=c2
 			12.1 c2 ok acquire c2#1 until=22
 			15   n1 delete c1#1 by=c2`},
+		{name: "the next in a queue that is one key", story: c1 + `
+			3   c2 invoke acquire
+			3.1 c2 fail acquire
+			4   c1 invoke release c1#1
+			4.1 n1 over c2#1 was=c1#1 by=c1
+			5   c2 invoke acquire
+			5.1 c2 ok acquire c2#2 until=15
+			6   c2 invoke release c2#2
+			6.1 n1 delete c2#1 by=c2`},
+		{name: "the next in a queue, after another who waits expelled the first", story: c1 + `
+			3    c2 invoke acquire
+			3.1  c2 fail acquire
+			11   c3 invoke acquire
+			11.1 n1 over c2#1 was=c1#1 by=c3
+			11.2 c3 fail acquire
+			12   c2 invoke acquire
+			12.1 c2 ok acquire c2#2 until=22
+			13   c2 invoke release c2#2
+			13.1 n1 delete c2#1 by=c2`},
+		{name: "the next in a queue, and another who deletes it", story: c1 + `
+			3   c2 invoke acquire
+			3.1 c2 fail acquire
+			4   c1 invoke release c1#1
+			4.1 n1 over c2#1 was=c1#1 by=c1
+			6   n1 delete c2#1 by=c3`,
+			want: []string{"c3 deleted the key of c2#1 on n1 at 6.000s [none]"}},
 		{name: "a command that was late, but before the key was set anew", story: "ttl 5\n" + c1 + c2 + `
 			12.2 c1 invoke release c1#1
 			15   n1 delete c2#1 by=c1 sent=12.3

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +35,7 @@ DIR is made, or must be empty, or a site that debate has written before, whose f
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the site to `DIR`")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "what all random draws derive from (default 1, or what the page says)")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
-	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take")
+	f.bounds(c, "")
 	return c
 }
 

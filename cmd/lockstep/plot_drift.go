@@ -70,7 +70,7 @@ its validity, 1 % of the TTL and 2 ms.`,
 	c.Flags().Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N` (default 1)")
 	c.Flags().IntVar(&f.seeds, "seeds", 50, "how many runs with each drift, with one seed each")
 	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
-	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take")
+	f.bounds(c, "")
 	return c
 }
 

@@ -55,9 +55,14 @@ func (f *runFlags) common(c *cobra.Command) {
 func (f *runFlags) onServers(c *cobra.Command) {
 	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "run on `WHERE`: sim; redis (servers for the run); or yours: redis://HOST")
 	c.Flags().Var((*speedValue)(&f.speed), "speed", "on redis: divide durations by `N` at most (default what each page bears)")
-	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take (on redis: beyond its length)")
-	c.Flags().Var((*memoryValue)(&f.memory), "memory", "memory that a run may use, such as `2GB` (default 2GB)")
+	f.bounds(c, " (on redis: beyond its length)")
 	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to do a run that was only unlucky or lucky")
+}
+
+// bounds are the options that say what a run may use.
+func (f *runFlags) bounds(c *cobra.Command, beyond string) {
+	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take"+beyond)
+	c.Flags().Var((*memoryValue)(&f.memory), "memory", "memory that a run may use, such as `2GB` (default 2GB)")
 }
 
 // mostTries is how often a run may be done.
