@@ -188,7 +188,7 @@ func (n *narrator) obstacles(from, to int) {
 			return e.Kind == sim.State && e.Op == sim.Retime && e.Owner == label
 		})
 		switch {
-		case last > keys[0].from:
+		case last > keys[0].from && !n.within(keys[0].from, last):
 			if e := n.event(last); e.By == client {
 				n.say(step, last, nil, "%s went on renewing %s on %s, the last time at %s.", client, label, e.Process, n.time(last))
 			} else {
@@ -254,7 +254,7 @@ func (n *narrator) overstayed() {
 		}
 		n.clockFaultsOf(k.process, k.from, k.to, n.copied(k))
 		did, span := "set", ""
-		if set > k.from {
+		if set > k.from && !n.within(k.from, set) {
 			did = "extended"
 		}
 		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != sim.NoEnd {
@@ -266,6 +266,16 @@ func (n *narrator) overstayed() {
 		}
 		n.say(step, end, []int{k.from, set}, "The key of %s had been %s on %s at %s%s, and %s %s.", k.label, did, k.process, n.time(set), span, gone, n.time(end))
 	}
+}
+
+// within says whether event i, which re-timed a key, belongs to the acquire that set it: a hash gets its end by a command of its own.
+func (n *narrator) within(set, i int) bool {
+	in := n.doing(n.event(set).By, set)
+	if in < 0 || n.event(i).By != n.event(set).By {
+		return false
+	}
+	end := n.outcome(in)
+	return end < 0 || i < end
 }
 
 // misread tells of a key without an end whose lease was over, which somebody did not take because of a clock.
