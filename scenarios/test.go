@@ -103,29 +103,49 @@ func enter(t *testing.T, newLock clients.New) string {
 	}
 	call := fmt.Sprintf("%s %d", t.Name(), n)
 	if sim.IsWorker() {
-		serve(call, newLock)
+		serve(call, newLock, t.Failed)
 		return ""
 	}
 	return call
 }
 
-// serve is what a worker process does at a call: it does its work and ends, or returns if it is there for another one.
-func serve(call string, newLock clients.New) {
+// serve is what a worker process does at a call: it does its work and ends, or returns if it is there for another one. Failed says
+// whether the test in which it does so has failed.
+func serve(call string, newLock clients.New, failed func() bool) {
 	if os.Getenv(callEnv) != call {
 		return
 	}
+	before := failed() // then the test fails by itself
 	find := func(lock string) (clients.New, error) {
 		if build, err := clients.Find(lock); err == nil {
 			return build, nil // for comparison; a test has another name
 		}
 		return proper(newLock), nil
 	}
-	if err := Serve(find); err != nil {
+	quietRedis()
+	err := sim.Work(func(ctx context.Context, data json.RawMessage) (any, error) {
+		d, err := perform(ctx, data, find)
+		if err == nil && failed() && !before {
+			return nil, failedTest{}
+		}
+		return d, err
+	})
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
+
+// failedTest says that the lock has failed the test that it knows: that of the worker, which nobody else looks at.
+type failedTest struct{}
+
+func (failedTest) Error() string {
+	return "the lock called t.Error or t.Fail; it must return an error or panic instead: what it logs by t is lost with its process"
+}
+
+// Unfit says that the test goes on having failed.
+func (failedTest) Unfit() {}
 
 // proper says what is wrong where a New returns nothing.
 func proper(newLock clients.New) clients.New {

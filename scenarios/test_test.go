@@ -28,6 +28,12 @@ const little = "LOCKSTEP_TEST_LITTLE"
 func TestMine(t *testing.T) {
 	if name := os.Getenv(mine); name != "" {
 		newLock, err := clients.FindIn(planted.Locks(), name)
+		if name == "fails" {
+			newLock, err = func(env clients.Env) clients.Locker {
+				t.Error("the lock is not pleased")
+				return clients.NewSingle(env)
+			}, nil
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +56,7 @@ func TestPlanted(t *testing.T) {
 		"races":     {"fatal error: concurrent map writes", "planted.write"},
 		"leaks":     {"goroutines left behind", "planted.leaks", " a Locker that is an io.Closer is closed when its client is through with it: "},
 		"exits":     {"panic: the lock called runtime.Goexit, as t.FailNow and t.Fatal do; it must return an error instead", "failed in planted.exits"},
+		"fails":     {"the lock called t.Error or t.Fail; it must return an error or panic instead"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,7 +57,8 @@ type workerKey struct{}
 // The context never ends. A worker is killed, not asked; and a channel from outside a bubble, which a context that can
 // end would bring along, keeps the goroutines that wait for it from ever counting as quiet.
 //
-// A job that leaves goroutines behind ends the process too, after its report: the next one gets a fresh worker.
+// A job that leaves goroutines behind ends the process too, after its report: the next one gets a fresh worker. So does one whose
+// error has a method Unfit.
 func Work(do func(ctx context.Context, job json.RawMessage) (any, error)) error {
 	in, out, err := workerPipes(os.Getenv(workerEnv))
 	if err != nil {
@@ -95,7 +96,8 @@ func perform(ctx context.Context, do func(context.Context, json.RawMessage) (any
 	if err != nil {
 		a.Report = failed(err)
 		// Stacks mean a leak or a panic inside a bubble, and either leaves goroutines behind: the process is not fit for another job.
-		a.Last = a.Report.Stacks != ""
+		var unfit interface{ Unfit() }
+		a.Last = a.Report.Stacks != "" || errors.As(err, &unfit)
 		return a
 	}
 	if a.Result, err = json.Marshal(v); err != nil {

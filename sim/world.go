@@ -71,7 +71,7 @@ type World struct {
 	killed  []*Process // likewise
 
 	warming bool // Warm is in progress
-	closed bool // Close has been called, and who waited for a clock has had time to give up
+	closed  bool // Close has been called, and who waited for a clock has had time to give up
 
 	pendingBites []int // clock faults that were noticed in this quiet period
 }
