@@ -323,8 +323,7 @@ func (ix *index) unasked(i int) bool {
 // of a lease by that of a third client has not drawn a token: where a queue is one key, the next in line has come to the front.
 func (ix *index) marked(i int) string {
 	e := ix.Events[i]
-	next := e.Op == sim.Over && e.Owner != ""
-	if e.Lease == "" || e.By == "" || ix.servers[e.By] || sim.Client(e.Lease) == e.By || next {
+	if e.Lease == "" || e.By == "" || ix.servers[e.By] || sim.Client(e.Lease) == e.By || ix.advances(e) {
 		return e.Lease
 	}
 	if in := last(ix.invokes[e.By], i); in >= 0 {
@@ -333,6 +332,12 @@ func (ix *index) marked(i int) string {
 		}
 	}
 	return e.By + "#?" // one that was never handed out
+}
+
+// advances says whether an event brings the next in a queue to its front: a command of one client has the key of a lease stand
+// for that of another.
+func (ix *index) advances(e sim.Event) bool {
+	return e.Op == sim.Over && e.Owner != "" && e.Lease != "" && e.By != "" && !ix.servers[e.By] && sim.Client(e.Lease) != e.By
 }
 
 func (ix *index) readMessages() {

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lockstep/sim"
@@ -20,6 +21,7 @@ func ownerOnly(ix *index) []Violation {
 	type origin struct {
 		event int    // that gave the key its value
 		lease string // what it has stood for since
+		next  bool   // that of one who was in a queue behind another
 	}
 	set := map[[2]string]origin{} // by node and key
 	var found []Violation
@@ -30,17 +32,20 @@ func ownerOnly(ix *index) []Violation {
 		place := [2]string{e.Process, e.Key}
 		from, known := set[place]
 		if e.Op == sim.Set || e.Op == sim.Over {
-			set[place] = origin{i, ix.marked(i)}
+			set[place] = origin{i, ix.marked(i), ix.advances(e)}
 		}
 		verb, touches := verbs[e.Op]
 		if !touches || e.Owner == "" || e.By == "" || ix.servers[e.By] {
 			continue
 		}
 		if !known || sim.Client(from.lease) == "" {
-			from = origin{-1, e.Owner}
+			from = origin{event: -1, lease: e.Owner}
 		}
 		if sim.Client(from.lease) == e.By || ix.over(from.lease, e.At) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
 			continue
+		}
+		if from.next && ix.lease(from.lease) == nil && !ix.holding(sim.Client(from.lease), e.At) {
+			continue // who waits in a queue has no claim yet
 		}
 		marked := ""
 		if sim.Client(from.lease) != sim.Client(e.Owner) {
@@ -61,6 +66,11 @@ func ownerOnly(ix *index) []Violation {
 // One that will be handed out later may still be claimed.
 func (ix *index) unclaimed(label string, set, t time.Duration) bool {
 	return ix.lease(label) == nil && ix.Meta.TTL > 0 && t >= later(set, ix.Meta.TTL)
+}
+
+// holding says whether a client holds any lease at t.
+func (ix *index) holding(client string, t time.Duration) bool {
+	return slices.ContainsFunc(ix.holds, func(h Lease) bool { return h.Client == client && h.From <= t && t < h.End })
 }
 
 // over says whether a lease has ended for good by t: its client cannot rely on it any more, whatever it has done with it. One

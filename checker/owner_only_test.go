@@ -143,11 +143,19 @@ func TestOwnerOnly(t *testing.T) {
 			12.1 c2 ok acquire c2#2 until=22
 			13   c2 invoke release c2#2
 			13.1 n1 delete c2#1 by=c2`},
-		{name: "the next in a queue, and another who deletes it", story: c1 + `
+		{name: "one who waits in a queue, expelled by another", story: c1 + `
+			3    c2 invoke acquire
+			3.1  c2 fail acquire
+			11   c3 invoke acquire
+			11.1 n1 over c2#1 was=c1#1 by=c3
+			12   n1 over c3#1 was=c2#1 by=c3`},
+		{name: "one who came to the front of a queue and has the lock, expelled by another", story: c1 + `
 			3   c2 invoke acquire
 			3.1 c2 fail acquire
 			4   c1 invoke release c1#1
 			4.1 n1 over c2#1 was=c1#1 by=c1
+			5   c2 invoke acquire
+			5.1 c2 ok acquire c2#2 until=15
 			6   n1 delete c2#1 by=c3`,
 			want: []string{"c3 deleted the key of c2#1 on n1 at 6.000s [none]"}},
 		{name: "a command that was late, but before the key was set anew", story: "ttl 5\n" + c1 + c2 + `
