@@ -46,7 +46,7 @@ type index struct {
 	invokes     map[string][]int // invocations by client
 	pauses      map[string][]span
 	outages     map[string][]span // from a crash, or an orderly stop, to the restart
-	clocks      map[string][]reading
+	clocks      map[string][]sim.Clock
 	clockFaults map[string][]int
 	keys        int              // how many on one node make its vote
 	slow        map[string][]int // messages from or to a process that took more than half a TTL
@@ -94,7 +94,7 @@ func newIndex(h *sim.History) *index {
 		invokes:     map[string][]int{},
 		pauses:      map[string][]span{},
 		outages:     map[string][]span{},
-		clocks:      map[string][]reading{},
+		clocks:      map[string][]sim.Clock{},
 		clockFaults: map[string][]int{},
 		slow:        map[string][]int{},
 		tardy:       map[string][]int{},
@@ -185,7 +185,7 @@ func (ix *index) readOperations() {
 			if e.Kind == sim.Injected {
 				ppm[e.Process] = e.PPM
 			}
-			ix.clocks[e.Process] = append(ix.clocks[e.Process], reading{e.At, e.Clock, ppm[e.Process]})
+			ix.clocks[e.Process] = append(ix.clocks[e.Process], sim.Clock{Since: e.At, Steady: e.Clock, PPM: ppm[e.Process]})
 		}
 	}
 }

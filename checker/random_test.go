@@ -11,13 +11,15 @@ import (
 	"pgregory.net/rapid"
 )
 
+const million = 1_000_000 // parts, of which a rate error counts some
+
 // A world is a lock service without any discipline: clients acquire and release as they like, nodes set and drop keys as
 // they like, and what comes out is a consistent history that breaks every property about as often as not.
 type world struct {
 	*sim.History
 	t       *rapid.T
 	now     time.Duration
-	clocks  map[string]reading
+	clocks  map[string]sim.Clock
 	ids     map[string]int
 	pending map[string]sim.Event // the invocation in progress, by client
 	leases  map[string][]string  // the labels of what a client ever got
@@ -37,7 +39,7 @@ func randomHistory(t *rapid.T) *sim.History {
 			Scenario: "random", Nodes: []string{"n1", "n2", "n3"}, Replicas: map[string]string{"r1": "n1"}, Clients: []string{"c1", "c2"}, TTL: 4 * time.Second,
 			Probe: "c3", Bound: 3 * time.Second,
 		}},
-		t: t, clocks: map[string]reading{}, ids: map[string]int{}, pending: map[string]sim.Event{}, leases: map[string][]string{},
+		t: t, clocks: map[string]sim.Clock{}, ids: map[string]int{}, pending: map[string]sim.Event{}, leases: map[string][]string{},
 		gone: map[string]bool{}, paused: map[string]bool{}, keys: map[string]string{},
 	}
 	steps := []func(client, node string){
@@ -57,14 +59,13 @@ func (w *world) pick(n int) int { return rapid.IntRange(0, n-1).Draw(w.t, "pick"
 func (w *world) record(e sim.Event) {
 	e.At, e.Clock = w.now, w.read(e.Process)
 	if e.Kind == sim.Injected && e.Op == "drift" {
-		w.clocks[e.Process] = reading{e.At, e.Clock, e.PPM}
+		w.clocks[e.Process] = sim.Clock{Since: e.At, Steady: e.Clock, PPM: e.PPM}
 	}
 	w.Events = append(w.Events, e)
 }
 
 func (w *world) read(process string) time.Duration {
-	r := w.clocks[process]
-	return r.clock + (w.now-r.at)/million*time.Duration(million+r.ppm)
+	return w.clocks[process].Reading(w.now)
 }
 
 func (w *world) tick(_, _ string) {

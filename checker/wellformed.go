@@ -35,7 +35,7 @@ func wellFormed(h *sim.History) error {
 				return fail("the steady clock of %s runs backwards, from %v to %v", e.Process, clocks[e.Process], e.Clock)
 			}
 			clocks[e.Process] = e.Clock
-			if e.PPM <= -million {
+			if e.PPM <= -1_000_000 {
 				return fail("%s has a clock that does not advance: %d ppm", e.Process, e.PPM)
 			}
 		}

@@ -36,7 +36,7 @@ type Client struct {
 	opID int
 	open bool // its lane has begun and not ended
 
-	clocks clocks
+	clocks sim.Clock
 	unmet  []int        // faults of its clocks that it has not been told of
 	set    int          // faults of its clocks so far
 	known  int          // of those that its process lives by
@@ -279,7 +279,7 @@ func (p *Client) lives(nr int) {
 // unless it is stopped: then it finds out when it goes on. The caller holds Cluster.mu.
 func (p *Client) setClocks(f sim.Fault, id int) func() {
 	c := p.c
-	p.clocks = p.clocks.set(f, c.Now())
+	p.clocks = p.clocks.After(f, c.Now())
 	p.set++
 	if !p.told {
 		p.unmet = append(p.unmet, id)

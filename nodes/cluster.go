@@ -50,7 +50,7 @@ type process struct {
 	crashes int
 	revived bool          // it has crashed, and is about to be there again
 	ahead   time.Duration // how far its wall clock is ahead, if it is a server without a clock of its own
-	clocks  *clocks       // of a server that has one; nil: none
+	clocks  *sim.Clock    // of a server that has one; nil: none
 }
 
 // newCluster returns a cluster without servers.
@@ -119,7 +119,7 @@ func startServers(ctx context.Context, ownClocks bool, names []string, kinds []P
 			n := newRealNode(c, names[i], s, kindAt(kinds, i))
 			n.proxy = c.serve(names[i], n)
 			if ownClocks {
-				n.proxy.clocks = &clocks{}
+				n.proxy.clocks = &sim.Clock{}
 			}
 			errs[i] = n.begin()
 		}

@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"math"
 	"sync"
 	"time"
 
@@ -10,64 +9,11 @@ import (
 	"lockstep/sim"
 )
 
-// clocks are the clocks of a process from some time of the run on, as in simulation: a steady one, whose rate may be wrong,
-// and the one on the wall, which is so far ahead of it and jumps and slews. Durations are since the start of the run.
-type clocks struct {
-	Since  time.Duration `json:"since"`
-	Steady time.Duration `json:"steady"` // what the steady clock showed then
-	PPM    int64         `json:"ppm"`
-	Ahead  time.Duration `json:"ahead"`
-	Slew   time.Duration `json:"slew"` // still to come,
-	Over   time.Duration `json:"over"` // spread over this long
-}
-
-// steady is what the steady clock shows at a time of the run.
-func (k clocks) steady(t time.Duration) time.Duration {
-	d := t - k.Since
-	return k.Steady + d + time.Duration(float64(d)*float64(k.PPM)/1e6)
-}
-
-// ahead is how far the wall clock is ahead of the steady one.
-func (k clocks) ahead(t time.Duration) time.Duration {
-	if d := t - k.Since; d < k.Over {
-		return k.Ahead + time.Duration(float64(k.Slew)*(float64(d)/float64(k.Over)))
-	}
-	return k.Ahead + k.Slew
-}
-
-// when is the time of the run at which the steady clock shows r.
-func (k clocks) when(r time.Duration) time.Duration {
-	return k.Since + time.Duration(math.Ceil(float64(r-k.Steady)*1e6/float64(1e6+k.PPM)))
-}
-
-// from returns the same clocks, told from another time on.
-func (k clocks) from(t time.Duration) clocks {
-	next := clocks{Since: t, Steady: k.steady(t), PPM: k.PPM, Ahead: k.ahead(t)}
-	if left := k.Since + k.Over - t; left > 0 {
-		next.Slew, next.Over = k.Ahead+k.Slew-next.Ahead, left
-	}
-	return next
-}
-
-// set returns the clocks as a fault makes them.
-func (k clocks) set(f sim.Fault, now time.Duration) clocks {
-	k = k.from(now)
-	switch f := f.(type) {
-	case sim.Jump:
-		k.Ahead, k.Slew, k.Over = k.Ahead+f.By, 0, 0
-	case sim.Slew:
-		k.Slew, k.Over = f.By, f.Over
-	case sim.Drift:
-		k.PPM = f.PPM
-	}
-	return k
-}
-
 // setClocks is what a client process is told about its clocks.
 type setClocks struct {
-	Nr     int    `json:"nr"` // from 1; what comes late is not news
-	Clocks clocks `json:"clocks"`
-	Faults []int  `json:"faults"` // that have not bitten
+	Nr     int       `json:"nr"` // from 1; what comes late is not news
+	Clocks sim.Clock `json:"clocks"`
+	Faults []int     `json:"faults"` // that have not bitten
 }
 
 // hostClocks are the clocks that a client process lives by. A fault of theirs bites when somebody reads them once the code
@@ -78,7 +24,7 @@ type hostClocks struct {
 	mu     sync.Mutex // guards all below
 	start  time.Time  // of the run
 	nr     int
-	now    clocks
+	now    sim.Clock
 	unmet  []int
 	reads  bool // the code under test has asked for the time
 	timers map[*hostTimer]bool
@@ -123,7 +69,7 @@ func (k *hostClocks) noticed(reads bool) {
 }
 
 // reading is what the steady clock shows. The caller holds mu.
-func (k *hostClocks) reading() time.Duration { return k.now.steady(time.Since(k.start)) }
+func (k *hostClocks) reading() time.Duration { return k.now.Reading(time.Since(k.start)) }
 
 func (k *hostClocks) steady() time.Duration {
 	k.mu.Lock()
@@ -141,8 +87,7 @@ func (k *hostClocks) date() time.Time {
 func (k *hostClocks) wall() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	t := time.Since(k.start)
-	return k.start.Add(k.now.steady(t) + k.now.ahead(t)).Round(0)
+	return k.start.Add(k.now.Wall(time.Since(k.start))).Round(0)
 }
 
 // steadyClock is the steady clock of a client process, for the code under test.
@@ -233,7 +178,7 @@ func (t *hostTimer) set(d time.Duration) {
 // wind has the timer looked at when it is due. The caller holds mu.
 func (t *hostTimer) wind() {
 	k := t.clocks
-	wait := max(0, k.now.when(t.due)-time.Since(k.start))
+	wait := max(0, k.now.When(t.due)-time.Since(k.start))
 	if t.real == nil {
 		t.real = time.AfterFunc(wait, t.fire)
 		return

@@ -23,12 +23,10 @@ func (c *Cluster) note(process string, e sim.Event) {
 	if p := c.processes[process]; p != nil {
 		e.Wall = p.ahead
 		if k := p.client; k != nil {
-			e.Clock = k.clocks.steady(e.At)
-			e.Wall = e.Clock + k.clocks.ahead(e.At) - e.At
+			e.Clock, e.Wall = k.clocks.Reading(e.At), k.clocks.Wall(e.At)-e.At
 		}
 		if k := p.clocks; k != nil {
-			e.Clock = k.steady(e.At)
-			e.Wall = e.Clock + k.ahead(e.At) - e.At
+			e.Clock, e.Wall = k.Reading(e.At), k.Wall(e.At)-e.At
 		}
 	}
 	c.history = append(c.history, e)

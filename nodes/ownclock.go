@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"lockstep/sim"
 )
 
 // ErrNoClocks says that a redis-server process can only have the clock of the machine.
@@ -21,7 +23,7 @@ type ownClock struct {
 	library, file string
 	mapped        []byte // the file
 	start         time.Time
-	now           clocks
+	now           sim.Clock
 }
 
 // reading is the file, as preload/clock.c has it: how far the clock is ahead of that of the machine.
@@ -55,23 +57,20 @@ func (k *ownClock) env() []string {
 }
 
 // set has the clock show what the clocks of a run do that has begun at start.
-func (k *ownClock) set(now clocks, start time.Time) {
+func (k *ownClock) set(now sim.Clock, start time.Time) {
 	k.now, k.start = now, start
 	if k.mapped == nil {
 		return
 	}
-	slew, until := 0.0, now.Since
+	since := max(now.Since, now.Set) // the last fault: drift and slew are told from there on
+	slew, until := 0.0, since
 	if now.Over > 0 {
-		slew, until = float64(now.Slew)/float64(now.Over), now.Since+now.Over
-	}
-	ahead := now.Steady + now.Ahead - now.Since
-	if now.Over == 0 {
-		ahead += now.Slew
+		slew, until = float64(now.Slew)/float64(now.Over), max(since, now.Set+now.Over)
 	}
 	r := (*reading)(unsafe.Pointer(&k.mapped[0]))
 	r.seq.Add(1)
-	r.since.Store(start.Add(now.Since).UnixNano())
-	r.ahead.Store(int64(ahead))
+	r.since.Store(start.Add(since).UnixNano())
+	r.ahead.Store(int64(now.Wall(since) - since))
 	r.drift.Store(math.Float64bits(float64(now.PPM) / 1e6))
 	r.slew.Store(math.Float64bits(slew))
 	r.until.Store(start.Add(until).UnixNano())
@@ -84,7 +83,7 @@ func (k *ownClock) lead(at time.Time) time.Duration {
 		return 0
 	}
 	t := at.Sub(k.start)
-	return k.now.steady(t) + k.now.ahead(t) - t
+	return k.now.Wall(t) - t
 }
 
 // atLeast is how long it takes, by the machine's clock, until this one has gone on by d; if it is slewed, perhaps longer.

@@ -50,7 +50,7 @@ func TestOwnClock(t *testing.T) {
 		if err := c.Begin(); err != nil {
 			t.Fatal(err)
 		}
-		var want clocks
+		var want sim.Clock
 		for i, fault := range []string{
 			"", "jump n1 +1h", "jump n1 -3h", "drift n1 +300000ppm", "slew n1 +150ms over 200ms", "slew n1 -50ms over 100ms", "drift n1 -500000ppm",
 			"crash n1", "jump n1 +1m", "restart n1 empty", "drift n1 +0ppm",
@@ -60,7 +60,7 @@ func TestOwnClock(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want = want.set(f, c.Now())
+				want = want.After(f, c.Now())
 				c.Inject(f)
 				c.Run()
 			}
@@ -75,7 +75,7 @@ func TestOwnClock(t *testing.T) {
 					t.Fatal(err)
 				}
 				const near = 5 * time.Millisecond // between the fault and what the test calls now
-				least, most := want.steady(before)+want.ahead(before)-near, want.steady(after)+want.ahead(after)+near
+				least, most := want.Wall(before)-near, want.Wall(after)+near
 				if at := shown.Sub(c.start); at < min(least, most) || at > max(least, most) {
 					t.Errorf("%d, after %q: it is %v by the clock of n1, want %v to %v", i, fault, at, least, most)
 				}

@@ -298,7 +298,7 @@ func (n *realNode) setClock(f sim.Fault) (felt bool, err error) {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
 	n.c.mu.Lock()
-	k := n.proxy.clocks.set(f, n.c.Now())
+	k := n.proxy.clocks.After(f, n.c.Now())
 	n.proxy.clocks = &k
 	n.c.mu.Unlock()
 	n.server.clock.set(k, n.c.start)

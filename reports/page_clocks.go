@@ -40,13 +40,14 @@ func (b *pageBuilder) clocks() {
 // clock reads the clocks of a process off its events. What happens to a clock between two of them is known from the faults.
 func (t *teller) clock(process string) pageClock {
 	c := pageClock{Steady: []pagePoint{}, Wall: []pagePoint{}}
-	var ppm int64
+	var rate sim.Clock // its error is all that matters here
+	gained := func(d time.Duration) time.Duration { return rate.Reading(d) - d }
 	due := func(at time.Duration) time.Duration { // how far the wall clock is ahead, from its last reading
 		n := len(c.Wall)
 		if n == 0 {
 			return 0
 		}
-		return c.Wall[n-1].Offset + time.Duration(float64(at-c.Wall[n-1].At)*float64(ppm)/1e6)
+		return c.Wall[n-1].Offset + gained(at-c.Wall[n-1].At)
 	}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
@@ -68,14 +69,13 @@ func (t *teller) clock(process string) pageClock {
 			}
 		}
 		if drift, ok := f.(sim.Drift); ok {
-			ppm = drift.PPM
+			rate.PPM = drift.PPM
 		}
 	}
 	for _, points := range []*[]pagePoint{&c.Steady, &c.Wall} {
 		if n := len(*points); n > 0 {
 			last := (*points)[n-1]
-			gained := time.Duration(float64(t.s.end-last.At) * float64(ppm) / 1e6)
-			*points = straight(append(*points, pagePoint{max(t.s.end, last.At), last.Offset + gained}))
+			*points = straight(append(*points, pagePoint{max(t.s.end, last.At), last.Offset + gained(t.s.end-last.At)}))
 		}
 	}
 	return c

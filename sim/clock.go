@@ -3,8 +3,6 @@ package sim
 import (
 	"cmp"
 	"maps"
-	"math"
-	"math/bits"
 	"runtime"
 	"slices"
 	"time"
@@ -12,68 +10,25 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// clock is the steady clock of a process: reading r0 at true time t0, and from there at a rate that is wrong by ppm.
-// All arithmetic is on integers, so that every machine gets the same nanoseconds.
+// clock is the steady clock of a process.
 type clock struct {
 	p      *Process
 	origin time.Time
-	t0, r0 time.Duration
-	ppm    int64
 }
 
 // reading is what the clock shows at true time t, since the start of the run. The caller holds mu.
-func (c *clock) reading(t time.Duration) time.Duration {
-	return c.r0 + (t - c.t0) + partsPerMillion(t-c.t0, c.ppm)
-}
+func (c *clock) reading(t time.Duration) time.Duration { return c.p.times.Reading(t) }
 
 // when is the first true time, since the rate last changed, at which the clock shows at least r. The caller holds mu.
-func (c *clock) when(r time.Duration) time.Duration {
-	d, rate := r-c.r0, time.Duration(1e6+c.ppm)
-	if d <= 0 {
-		return c.t0
-	}
-	if c.ppm < 0 {
-		d-- // readings are rounded up: r shows first right after the last time that would show less exactly
-	}
-	t := c.t0 + min(never, scale(d, 1e6, rate))
-	if c.reading(t) < r {
-		t++
-	}
-	return t
-}
-
-// never is later than any run goes on, and can still be added to.
-const never = time.Duration(1 << 60)
-
-func partsPerMillion(d time.Duration, ppm int64) time.Duration {
-	return d/1e6*time.Duration(ppm) + d%1e6*time.Duration(ppm)/1e6
-}
-
-// scale is d*n/by, rounded towards zero. The product may take 128 bits; what does not fit into the result becomes the
-// nearest number that does. Only d may be negative.
-func scale(d, n, by time.Duration) time.Duration {
-	hi, lo := bits.Mul64(uint64(d.Abs()), uint64(n))
-	q := uint64(math.MaxInt64)
-	if hi < uint64(by) {
-		q, _ = bits.Div64(hi, lo, uint64(by))
-		q = min(q, math.MaxInt64)
-	}
-	if d < 0 {
-		return -time.Duration(q)
-	}
-	return time.Duration(q)
-}
+func (c *clock) when(r time.Duration) time.Duration { return c.p.times.When(r) }
 
 // drift changes the rate from now on. Timers that are set keep their reading, so they come due at another true time.
-func (c *clock) drift(ppm int64) {
-	if ppm < -MaxDriftPPM || ppm > MaxDriftPPM {
-		panic("sim: a clock that stands still, or runs back, cannot have timers")
-	}
+func (c *clock) drift(f Drift) {
 	w := c.p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.Now()
-	c.r0, c.t0, c.ppm = c.reading(now), now, ppm
+	c.p.times = c.p.times.After(f, now)
 	// What is due at one instant happens in the order of the queue, which must not become that of a map.
 	for _, t := range slices.SortedFunc(maps.Keys(c.p.timers), func(a, b *timer) int { return cmp.Compare(a.item.seq, b.item.seq) }) {
 		if t.item.index >= 0 {
@@ -256,52 +211,9 @@ func (k ticker) Reset(d time.Duration) {
 	k.t.set(d)
 }
 
-// wall is the clock on the wall: the steady clock plus an offset that jumps and slews. Its timers are those of the
-// steady clock, as in Go: time.Sleep does not notice that somebody set the clock.
-type wall struct {
-	*clock
-	offset time.Duration // at true time since
-	since  time.Duration
-	slewBy time.Duration // still to come after since,
-	over   time.Duration // spread over this long
-}
-
-// reading is what the wall clock shows at true time t, since the start of the run. The caller holds mu.
-func (w *wall) reading(t time.Duration) time.Duration { return w.clock.reading(t) + w.offsetAt(t) }
-
-func (w *wall) offsetAt(t time.Duration) time.Duration {
-	passed := t - w.since
-	if passed >= w.over {
-		return w.offset + w.slewBy
-	}
-	return w.offset + scale(w.slewBy, passed, w.over)
-}
-
-// set starts a correction of the clock by d, spread over a while (at once if that is 0). The caller holds mu.
-func (w *wall) set(now, by, over time.Duration) {
-	w.offset = w.offsetAt(now)
-	w.since, w.slewBy, w.over = now, by, over
-}
-
-// when is the first true time, not before now, at which the wall clock shows at least r. The caller holds mu.
-func (w *wall) when(now, r time.Duration) time.Duration {
-	if w.reading(now) >= r {
-		return now
-	}
-	after := w.since + w.over // the slew is over, and the offset stays
-	if now >= after || w.reading(after) < r {
-		return max(now, w.clock.when(r-w.offset-w.slewBy))
-	}
-	lo, hi := now, after // bisect: a clock that is slewed still only goes forward
-	for lo+1 < hi {
-		if mid := lo + (hi-lo)/2; w.reading(mid) >= r {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
-}
+// wall is the clock on the wall. Its timers are those of the steady clock, as in Go: time.Sleep does not notice that somebody
+// set the clock.
+type wall struct{ *clock }
 
 func (w *wall) Now() time.Time {
 	world := w.p.w
@@ -309,7 +221,7 @@ func (w *wall) Now() time.Time {
 	defer world.mu.Unlock()
 	w.p.reads = true
 	w.p.noticed(true)
-	return w.origin.Add(w.reading(world.Now()))
+	return w.origin.Add(w.p.times.Wall(world.Now()))
 }
 
 func (w *wall) Since(t time.Time) time.Duration { return w.Now().Sub(t) }

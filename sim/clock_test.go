@@ -24,28 +24,53 @@ func TestReadingAndWhen(t *testing.T) {
 			limit := rapid.SampledFrom([]time.Duration{1, time.Microsecond, time.Second, time.Hour, 30 * 24 * time.Hour, year}).Draw(t, label+" up to")
 			return time.Duration(rapid.Int64Range(int64(least), int64(limit)).Draw(t, label))
 		}
-		c := &clock{t0: span("t0", 0), r0: span("r0", 0)}
-		c.ppm = rapid.OneOf(rapid.Int64Range(-500, 500), rapid.Int64Range(-900_000, 900_000), rapid.SampledFrom([]int64{-MaxDriftPPM, MaxDriftPPM, 0})).Draw(t, "ppm")
+		c := Clock{Since: span("t0", 0), Steady: span("r0", 0)}
+		c.PPM = rapid.OneOf(rapid.Int64Range(-500, 500), rapid.Int64Range(-900_000, 900_000), rapid.SampledFrom([]int64{-MaxDriftPPM, MaxDriftPPM, 0})).Draw(t, "ppm")
 
 		d := span("passed", 0)
-		exact := new(big.Int).Mul(big.NewInt(int64(d)), big.NewInt(c.ppm))
+		exact := new(big.Int).Mul(big.NewInt(int64(d)), big.NewInt(c.PPM))
 		exact.Quo(exact, big.NewInt(1e6))
-		if got, want := c.reading(c.t0+d)-c.r0-d, time.Duration(exact.Int64()); got != want {
+		if got, want := c.Reading(c.Since+d)-c.Steady-d, time.Duration(exact.Int64()); got != want {
 			t.Fatalf("gained %v, want %v", got, want)
 		}
 
-		r := c.r0 + span("until", 1)
-		at := c.when(r)
-		if at >= c.t0+never && c.reading(c.t0+never-1) < r {
+		r := c.Steady + span("until", 1)
+		at := c.When(r)
+		if at >= c.Since+never && c.Reading(c.Since+never-1) < r {
 			return // later than anything can be
 		}
-		if at <= c.t0 || c.reading(at) < r || c.reading(at-1) >= r {
-			t.Fatalf("shows %v first at %v; then %v, before that %v", r, at, c.reading(at), c.reading(at-1))
+		if at <= c.Since || c.Reading(at) < r || c.Reading(at-1) >= r {
+			t.Fatalf("shows %v first at %v; then %v, before that %v", r, at, c.Reading(at), c.Reading(at-1))
 		}
-		if c.reading(c.when(c.reading(c.t0+d))) != c.reading(c.t0+d) {
+		if c.Reading(c.When(c.Reading(c.Since+d))) != c.Reading(c.Since+d) {
 			t.Fatal("a reading that is shown is not shown at its time")
 		}
 	})
+}
+
+func TestTakes(t *testing.T) {
+	for _, c := range []struct {
+		d    time.Duration
+		ppm  int64
+		want time.Duration
+	}{
+		{0, 0, 0},
+		{10, 0, 10},
+		{10, 1_000_000, 5},
+		{11, 1_000_000, 6}, // rounded up: at 5 the clock shows 10
+		{10, -500_000, 20},
+		{1, 1, 1},
+		{time.Second, -1, time.Second + 1001*time.Nanosecond},
+		{time.Hour, 10_000, 3564356435644},
+		{NoEnd, 0, NoEnd},
+		{NoEnd - 1, -1, NoEnd},
+		{NoEnd, 1 - 1_000_000, NoEnd},
+		{1, 1 - 1_000_000, 1_000_000},
+	} {
+		if got := (Clock{PPM: c.ppm}).Takes(c.d); got != c.want {
+			t.Errorf("at %d ppm %d takes %d, want %d", c.ppm, c.d, got, c.want)
+		}
+	}
 }
 
 func TestScale(t *testing.T) {
@@ -74,19 +99,19 @@ func TestWallWhen(t *testing.T) {
 		span := func(label string, lo, hi int64) time.Duration {
 			return time.Duration(rapid.Int64Range(lo, hi).Draw(t, label))
 		}
-		w := &wall{clock: &clock{ppm: rapid.Int64Range(-900_000, 900_000).Draw(t, "ppm")}}
-		w.offset, w.since = span("offset", -day, day), span("since", 0, day)
-		w.over = span("over", 0, 10*day)
-		if w.over > 0 {
+		w := Clock{PPM: rapid.Int64Range(-900_000, 900_000).Draw(t, "ppm")}
+		w.Ahead, w.Set = span("offset", -day, day), span("since", 0, day)
+		w.Over = span("over", 0, 10*day)
+		if w.Over > 0 {
 			// A slew that turns the clock back is none; the rate that is left decides how steep one can be.
-			limit := int64(scale(w.over, time.Duration(1e6-max(w.clock.ppm, -w.clock.ppm)), 1e6)) * 9 / 10
-			w.slewBy = span("by", -limit, limit)
+			limit := int64(scale(w.Over, time.Duration(1e6-max(w.PPM, -w.PPM)), 1e6)) * 9 / 10
+			w.Slew = span("by", -limit, limit)
 		}
-		now := w.since + span("now", 0, 10*day)
-		r := w.reading(now) + span("ahead", -day, 30*day)
-		at := w.when(now, r)
-		if w.reading(at) < r || at < now || at > now && w.reading(at-1) >= r {
-			t.Fatalf("from %v, %v is shown at %v: %v, and before that %v", now, r, at, w.reading(at), w.reading(at-1))
+		now := w.Set + span("now", 0, 10*day)
+		r := w.Wall(now) + span("ahead", -day, 30*day)
+		at := w.WallWhen(now, r)
+		if w.Wall(at) < r || at < now || at > now && w.Wall(at-1) >= r {
+			t.Fatalf("from %v, %v is shown at %v: %v, and before that %v", now, r, at, w.Wall(at), w.Wall(at-1))
 		}
 	})
 }
@@ -97,22 +122,20 @@ func TestSlew(t *testing.T) {
 	for _, tt := range []struct{ by, over time.Duration }{
 		{50 * ms, time.Second}, {-50 * ms, time.Second}, {1, 3}, {10 * time.Second, 20 * time.Minute}, {-300 * 24 * time.Hour, 365 * 24 * time.Hour},
 	} {
-		var w wall
-		w.clock = &clock{}
-		w.set(time.Hour, tt.by, tt.over)
+		w := Clock{}.After(Slew{By: tt.by, Over: tt.over}, time.Hour)
 		for i := range time.Duration(10) {
-			got := w.offsetAt(time.Hour + tt.over*i/10)
+			got := w.Offset(time.Hour + tt.over*i/10)
 			if want := tt.by * i / 10; (got - want).Abs() > 1 {
 				t.Errorf("%v over %v: after %d tenths the offset is %v, want %v", tt.by, tt.over, i, got, want)
 			}
 		}
 		for _, after := range []time.Duration{tt.over, tt.over + 1, tt.over + time.Hour} {
-			if got := w.offsetAt(time.Hour + after); got != tt.by {
+			if got := w.Offset(time.Hour + after); got != tt.by {
 				t.Errorf("%v over %v: the offset is %v at the end", tt.by, tt.over, got)
 			}
 		}
-		w.set(time.Hour+tt.over/2, 0, 0) // another correction begins where this one has come to
-		if got := w.offsetAt(time.Hour + 2*tt.over); (got - tt.by/2).Abs() > 1 {
+		w = w.After(Jump{}, time.Hour+tt.over/2) // another correction begins where this one has come to
+		if got := w.Offset(time.Hour + 2*tt.over); (got - tt.by/2).Abs() > 1 {
 			t.Errorf("%v over %v: the offset is %v if it was ended half way", tt.by, tt.over, got)
 		}
 	}

@@ -59,14 +59,14 @@ func (w *World) inject(step int, f Fault) {
 		w.biteIf(p.restart(f.Empty), id)
 	case Jump:
 		w.noteFault(f, id)
-		w.setWall(w.process(f.Process), id, f.By, 0)
+		w.setWall(w.process(f.Process), id, f)
 	case Slew:
 		w.noteFault(f, id)
-		w.setWall(w.process(f.Process), id, f.By, f.Over)
+		w.setWall(w.process(f.Process), id, f)
 	case Drift:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
-		p.clock.drift(f.PPM)
+		p.clock.drift(f)
 		p.clockFault(id, false)
 	case Cut:
 		w.noteFault(f, id)
@@ -193,9 +193,9 @@ func (w *World) resume(p *Process, id int) {
 }
 
 // setWall steps or slews a wall clock.
-func (w *World) setWall(p *Process, id int, by, over time.Duration) {
+func (w *World) setWall(p *Process, id int, f Fault) {
 	w.mu.Lock()
-	p.wall.set(w.Now(), by, over)
+	p.times = p.times.After(f, w.Now())
 	w.mu.Unlock()
 	p.clockFault(id, true)
 }
@@ -325,7 +325,7 @@ func (p *Process) Alarm(t time.Time, f func()) {
 		return
 	}
 	p.noticed(true)
-	at := p.wall.when(w.Now(), t.Sub(w.start))
+	at := p.times.WallWhen(w.Now(), t.Sub(w.start))
 	p.alarm.act = actionFunc(f)
 	if p.alarm.index >= 0 && p.alarm.at == at {
 		return // most commands change no deadline

@@ -19,6 +19,7 @@ type Process struct {
 
 	ctx    context.Context
 	cancel context.CancelFunc
+	times  Clock // what its clocks show; guarded by World.mu
 	clock  *clock
 	wall   *wall
 
@@ -97,7 +98,8 @@ func (w *World) addProcess(name string, svc Service) *Process {
 		alarm:  item{index: -1},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.clock = &clock{p: p, origin: w.start, t0: w.Now(), r0: w.Now()}
+	p.times = Clock{Since: w.Now(), Steady: w.Now()}
+	p.clock = &clock{p: p, origin: w.start}
 	p.wall = &wall{clock: p.clock}
 	w.procs[name] = p
 	w.byAddr[p.Addr()] = p
@@ -127,7 +129,7 @@ func (p *Process) WallOffset() time.Duration {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	now := p.w.Now()
-	return p.wall.reading(now) - now
+	return p.times.Wall(now) - now
 }
 
 // Go starts a lane: a goroutine of the process that [World.Run] waits for. Its context ends when the process crashes.
@@ -205,7 +207,7 @@ func (p *Process) Note(e Event) {
 func (p *Process) stamp(e *Event) {
 	e.At = p.w.Now()
 	e.Clock = p.clock.reading(e.At)
-	e.Wall = p.wall.reading(e.At) - e.At
+	e.Wall = p.times.Wall(e.At) - e.At
 	e.Process = p.Name
 }
 
