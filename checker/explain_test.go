@@ -734,7 +734,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			The resource lost the number at 1.000s.
 			In the end the number was 1: 1 of 2 acknowledged increments is lost.
-			What broke is the assumption that the resource keeps what it has accepted.`},
+			The environment broke the assumption that the resource keeps what it has accepted.`},
 
 		{name: "a number that was there already", property: NoLostUpdate, change: numbers, broken: None, story: `
 			0       c1 invoke increment
@@ -811,7 +811,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			c2 set its key of c2#1 on n1 at 0.004s.
 			c1 deleted the key of c2#1 on n1 at 2.000s.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a pause in acquire, and a key that somebody deletes meanwhile", property: ExpiredOnReturn, story: `
 			0       c1 invoke acquire
@@ -825,7 +825,7 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 was set on n1 at 0.004s.
 			From 0.005s to 12.005s c1 was paused.
 			Acquire handed c1#1 to c1 at 12.006s, though it had ended at 10.000s by the clock of c1, which read 12.006s.
-			What broke is the assumption that no process is paused for longer than its lease lasts.`},
+			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
 		{name: "keys that its own client removed before it was told that it has the lock", property: LeaseExclusion, story: `
 			nodes 3
@@ -840,11 +840,11 @@ func TestExplain(t *testing.T) {
 			1.006   c2 ok acquire c2#1 until=11`,
 			want: `
 			c1 itself deleted the key of c1#1 on n1 at 0.100s.
-			c1 was granted c1#1 on n2, which is no majority, at 0.300s, valid until 10.000s by its own clock.
-			c2 was granted c2#1 on n1 n3 at 1.004s, valid until 11.000s by its own clock: n1 had no key of the older lease any more, and n3 never had one.
-			c1 knew nothing of that: by its own clock c1#1 was valid until 10.000s.
+			c1 was granted c1#1 on n2, which is not a majority, at 0.300s, valid until 10.000s by its own clock.
+			c2 was granted c2#1 on n1 n3 at 1.004s, valid until 11.000s by its own clock: n1 no longer had the key of the older lease, and n3 never had it.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 1.006s on both c1 and c2 held the lock, until the end of the run.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "two tries in one attempt, each on a minority", property: FaultTolerance, broken: None, story: `
 			nodes 3
@@ -860,7 +860,7 @@ func TestExplain(t *testing.T) {
 			From 0.000s to 10.030s n3 was paused.
 			c1 asked for the lock at 0.000s, was refused at 10.021s, and never got it.
 			Nobody had a majority: at 0.003s c1#1 had n1 and c1#2 had n2.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a release that arrived, though its answer did not", property: DeadlockFreedom, story: `
 			probe probe
@@ -877,10 +877,10 @@ func TestExplain(t *testing.T) {
 			26      probe fail acquire`,
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
-			c1 asked for the release of c1#1 at 1.000s, and had no answer; the key did not go.
-			The key of c1#1 on n1 had no end, and nobody else could delete it.
+			c1 asked for the release of c1#1 at 1.000s, and got no answer; the key was not deleted.
+			The key of c1#1 on n1 had no expiry, and nobody else could delete it.
 			probe asked for the lock at 20.000s, was refused at 26.000s, and never got it.
-			No broken assumption excuses that: the lock itself is at fault.`},
+			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "an update that was lost with another of the same client", property: NoLostUpdate, story: `
 			0       c1 invoke update A
@@ -891,7 +891,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			c1 added A, and the value was ` + "`" + `A` + "`" + ` at 0.001s.
 			c2 wrote ` + "`" + `B` + "`" + ` at 1.000s, without A: the update was lost.
-			No assumption broke. There was no lock: nothing kept the clients apart.`},
+			No assumption was broken. There was no lock: nothing kept the clients apart.`},
 
 		{name: "an overwriting that gains nothing", property: OwnerOnly, story: `
 			0       c1 invoke acquire
