@@ -3,7 +3,7 @@ package checker
 import (
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // An ask is a client's wish for a lock, from its first try to the last: tries that follow each other at once, with nothing
@@ -25,10 +25,10 @@ func (ix *index) asks() []ask {
 	var asks []ask
 	open := map[string]int{} // client → the ask that its next try may belong to
 	for i, e := range ix.Events {
-		if e.Kind != sim.Invoke {
+		if e.Kind != history.Invoke {
 			continue
 		}
-		if e.Op != sim.Acquire {
+		if e.Op != history.Acquire {
 			delete(open, e.Process)
 			continue
 		}
@@ -45,7 +45,7 @@ func (ix *index) asks() []ask {
 			a.last, a.to = -1, ix.goneAfter(e.Process, i)
 			continue
 		}
-		a.last, a.to, a.got = out, ix.at(out), ix.Events[out].Kind == sim.OK
+		a.last, a.to, a.got = out, ix.at(out), ix.Events[out].Kind == history.OK
 		if !a.got {
 			open[e.Process] = n
 		}

@@ -3,7 +3,7 @@ package checker
 import (
 	"fmt"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // unmet returns why the run proves nothing: it ended before its time, a fault had no effect, or a dangerous state did not
@@ -25,16 +25,16 @@ func unmet(ix *index, musts []Must) []string {
 }
 
 // neverBit returns the injections of faults that had no effect.
-func (ix *index) neverBit() []sim.Event {
+func (ix *index) neverBit() []history.Event {
 	settled := map[int]bool{0: true} // faults that bit, or were returned already; number 0 is a mere consequence of one
 	for _, e := range ix.Events {
-		if e.Kind == sim.Bite {
+		if e.Kind == history.Bite {
 			settled[e.ID] = true
 		}
 	}
-	var idle []sim.Event
+	var idle []history.Event
 	for _, e := range ix.Events {
-		if e.Kind == sim.Injected && !settled[e.ID] {
+		if e.Kind == history.Injected && !settled[e.ID] {
 			settled[e.ID] = true
 			idle = append(idle, e)
 		}
@@ -51,7 +51,7 @@ func (ix *index) idle() []string {
 }
 
 // whyIdle says why a fault of a client's clocks can have been idle although its client was not.
-func (ix *index) whyIdle(e sim.Event) string {
+func (ix *index) whyIdle(e history.Event) string {
 	if !ix.setsUnreadClock(e) {
 		return ""
 	}
@@ -59,6 +59,6 @@ func (ix *index) whyIdle(e sim.Event) string {
 }
 
 // setsUnreadClock says whether a fault that had no effect set a clock of a client.
-func (ix *index) setsUnreadClock(e sim.Event) bool {
+func (ix *index) setsUnreadClock(e history.Event) bool {
 	return !ix.servers[e.Process] && e.Process != resourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
 }

@@ -19,7 +19,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Property is one thing that a lock promises.
@@ -128,7 +128,7 @@ func (r Result) Status(p Property) Status {
 // since then even a violation is one of another run than the one described. A property that has nothing to go by is
 // weaker: it makes a run UNKNOWN only if no other property is violated. So is code that ran on while it was paused: a violation
 // that it had no part in stands.
-func Check(h *sim.History, musts []Must) Result {
+func Check(h *history.History, musts []Must) Result {
 	var r Result
 	if err := wellFormed(h); err != nil {
 		for _, p := range Properties() {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 	"pgregory.net/rapid"
 )
 
@@ -112,7 +112,7 @@ func TestCheckVerdict(t *testing.T) {
 }
 
 // checkResult fails the test unless a result agrees with itself.
-func checkResult(t testing.TB, h *sim.History, r Result) {
+func checkResult(t testing.TB, h *history.History, r Result) {
 	t.Helper()
 	want := Safe
 	switch {
@@ -171,7 +171,7 @@ func everyMust(t testing.TB) []Must {
 }
 
 // exercise asks everything about a history, and returns what [Check] says.
-func exercise(t testing.TB, h *sim.History, musts []Must) Result {
+func exercise(t testing.TB, h *history.History, musts []Must) Result {
 	before := slices.Clone(h.Events)
 	r := Check(h, musts)
 	checkResult(t, h, r)
@@ -209,7 +209,7 @@ func TestCheckIsAFunction(t *testing.T) {
 		if _, err := h.WriteTo(&saved); err != nil {
 			rt.Fatal(err)
 		}
-		loaded, err := sim.ReadHistory(&saved)
+		loaded, err := history.ReadHistory(&saved)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -234,15 +234,15 @@ func FuzzCheck(f *testing.F) {
 {"at":1,"clock":9223372036854775807,"process":"c1","kind":"ok","op":"acquire","id":1,"lease":"c1#1","until":9223372036854775807}`))
 	musts := everyMust(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h := &sim.History{Foreign: len(b)%2 == 0}
-		for i, line := range bytes.Split(b, []byte("\n")) { // as sim.ReadHistory does, but for what it refuses
+		h := &history.History{Foreign: len(b)%2 == 0}
+		for i, line := range bytes.Split(b, []byte("\n")) { // as history.ReadHistory does, but for what it refuses
 			if i == 0 {
 				if json.Unmarshal(line, &h.Meta) != nil {
 					return
 				}
 				continue
 			}
-			var e sim.Event
+			var e history.Event
 			if json.Unmarshal(line, &e) != nil {
 				break
 			}

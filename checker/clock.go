@@ -4,26 +4,26 @@ import (
 	"sort"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // isReading says whether the history vouches for the steady clock of e.Process at e: at the operations of a client, and
 // where the rate of the clock changes.
-func isReading(e sim.Event) bool {
+func isReading(e history.Event) bool {
 	switch e.Kind {
-	case sim.Invoke, sim.OK, sim.Fail, sim.Info:
+	case history.Invoke, history.OK, history.Fail, history.Info:
 		return true
-	case sim.Injected:
+	case history.Injected:
 		return e.Op == "drift"
 	}
 	return false
 }
 
 // when returns the first instant of true time at which a steady clock shows at least want, as far as its readings tell, which are in
-// order; the first of them if it showed that before, and [sim.NoEnd] if it never will.
-func when(readings []sim.Clock, want time.Duration) time.Duration {
-	if len(readings) == 0 || want == sim.NoEnd {
-		return sim.NoEnd
+// order; the first of them if it showed that before, and [history.NoEnd] if it never will.
+func when(readings []history.Clock, want time.Duration) time.Duration {
+	if len(readings) == 0 || want == history.NoEnd {
+		return history.NoEnd
 	}
 	next := sort.Search(len(readings), func(i int) bool { return readings[i].Steady >= want })
 	if next == 0 {
@@ -37,10 +37,10 @@ func when(readings []sim.Clock, want time.Duration) time.Duration {
 	return t
 }
 
-// later returns t+d, or [sim.NoEnd] where that is out of range.
+// later returns t+d, or [history.NoEnd] where that is out of range.
 func later(t, d time.Duration) time.Duration {
-	if d > sim.NoEnd-t {
-		return sim.NoEnd
+	if d > history.NoEnd-t {
+		return history.NoEnd
 	}
 	return t + d
 }

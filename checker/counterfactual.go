@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // An assumption is to blame for a violation if the violation would not have occurred had the environment kept it. The history shows
@@ -78,18 +78,18 @@ func (ix *index) stopped(client string, op stretch, ahead time.Duration) time.Du
 }
 
 // outcomeBy returns the outcome of an operation, or an event at the instant t if it had no outcome by then.
-func (ix *index) outcomeBy(in int, t time.Duration) sim.Event {
+func (ix *index) outcomeBy(in int, t time.Duration) history.Event {
 	if out, ok := ix.outcome[in]; ok && ix.at(out) <= t {
 		return ix.Events[out]
 	}
-	return sim.Event{At: t}
+	return history.Event{At: t}
 }
 
 // aheadAfter returns how much earlier a client would have invoked e if its last outcome, was, had come earlier by ahead.
 // Between the two it slept for some time by its clock, or waited for a true time.
-func (ix *index) aheadAfter(was, e sim.Event, ahead time.Duration, kept []Assumption) time.Duration {
+func (ix *index) aheadAfter(was, e history.Event, ahead time.Duration, kept []Assumption) time.Duration {
 	slept := e.Slept
-	if end := when(ix.clocks[e.Process], was.Clock+e.Slept); e.Slept > 0 && end < sim.NoEnd {
+	if end := when(ix.clocks[e.Process], was.Clock+e.Slept); e.Slept > 0 && end < history.NoEnd {
 		slept = end - was.At
 	}
 	paused, _ := ix.paused(e.Process, was.At, e.At)
@@ -129,11 +129,11 @@ func (ix *index) excess(client, op string, s stretch, kept []Assumption) time.Du
 	}
 	waits = within(waits)
 	switch op {
-	case sim.Write, sim.Update, sim.Enter, sim.Read, sim.Increment:
+	case history.Write, history.Update, history.Enter, history.Read, history.Increment:
 		if rest := without([]stretch{s}, pauses); s.from < s.to && ix.outOfReach(length(rest)) {
 			waits = merge(append(waits, rest...))
 		}
-	case sim.Acquire, sim.Extend, sim.Release:
+	case history.Acquire, history.Extend, history.Release:
 		waits = merge(append(waits, without(within(ix.unconnected(client, s)), pauses)...))
 	}
 	var taken []stretch
@@ -162,7 +162,7 @@ func (ix *index) unconnected(client string, s stretch) []stretch {
 	}
 	for i := first(ix.invokes[client], -1); i >= 0 && i < len(ix.Events) && ix.at(i) < s.to; i++ {
 		switch e := ix.Events[i]; {
-		case e.Kind != sim.Message || e.At < s.from:
+		case e.Kind != history.Message || e.At < s.from:
 		case e.Process == client:
 			quiet(e.At)
 		case e.By == client && e.Sent >= s.from:
@@ -221,20 +221,20 @@ func (ix *index) room(a, b *Lease, taker life, kept []Assumption) (was, would ti
 	was = ix.at(key.to)
 	cause := ix.Events[ix.cause(*key)]
 	switch {
-	case cause.Op == sim.Lose:
+	case cause.Op == history.Lose:
 		if slices.Contains(kept, DurableNodes) {
 			return was, ix.dueBut(a, key, kept)
 		}
-	case cause.Op == sim.Expire && ix.early(*key):
+	case cause.Op == history.Expire && ix.early(*key):
 		if slices.Contains(kept, BoundedClockError) {
 			return was, ix.dueBut(a, key, kept)
 		}
-	case cause.Op == sim.Expire:
+	case cause.Op == history.Expire:
 		if broken, _ := ix.unrenewed(a); broken != None && slices.Contains(kept, broken) {
 			return was, never
 		}
 		return was, was - ix.ahead(a, key.timed, kept)
-	case cause.Op == sim.Over && cause.By != a.Client && slices.Contains(kept, BoundedClockError):
+	case cause.Op == history.Over && cause.By != a.Client && slices.Contains(kept, BoundedClockError):
 		if wallIsOff(ix.Events[a.ReturnEvent]) || wallIsOff(ix.Events[b.ReturnEvent]) {
 			return was, max(was, a.End) // the clients compare their clocks, as GETSET on a timestamp does
 		}
@@ -285,7 +285,7 @@ func (ix *index) triedBefore(key life, from time.Duration) time.Duration {
 	set, word := ix.Events[key.from], ""
 	for i := key.from; i >= 0 && ix.at(i) >= from; i-- {
 		e := ix.Events[i]
-		if e.Kind != sim.Message || e.By != set.By || e.Process != key.node {
+		if e.Kind != history.Message || e.By != set.By || e.Process != key.node {
 			continue
 		}
 		switch {

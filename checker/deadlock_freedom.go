@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // deadlockFreedom says whether the probe, a fresh client that comes after everything has healed and one TTL has passed,
@@ -21,7 +21,7 @@ import (
 func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	asked := -1
 	for _, i := range ix.invokes[ix.Meta.Probe] {
-		if ix.Events[i].Op == sim.Acquire {
+		if ix.Events[i].Op == history.Acquire {
 			asked = i
 			break
 		}
@@ -69,7 +69,7 @@ func (ix *index) overstayed(s stretch) []int {
 	var late []int
 	instants := []time.Duration{s.from, s.to}
 	for _, k := range ix.lives {
-		if sim.Client(k.label) == ix.Meta.Probe {
+		if history.Client(k.label) == ix.Meta.Probe {
 			continue
 		}
 		to := never

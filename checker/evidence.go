@@ -1,6 +1,8 @@
 package checker
 
-import "lockstep/sim"
+import (
+	"lockstep/sim/history"
+)
 
 // unjudged returns why a property cannot be judged by a foreign history: it has no event of the kind that could break the property.
 // Lockstep records everything. In a history from elsewhere, either nothing happened or nothing was recorded.
@@ -8,8 +10,8 @@ func unjudged(ix *index, p Property) string {
 	if !ix.Foreign {
 		return ""
 	}
-	resource := func(e sim.Event) bool {
-		return e.Kind == sim.State && ix.groups[e.Process] == "" && !ix.servers[e.Process]
+	resource := func(e history.Event) bool {
+		return e.Kind == history.State && ix.groups[e.Process] == "" && !ix.servers[e.Process]
 	}
 	switch p {
 	case LeaseExclusion, ExpiredOnReturn, Tokens:
@@ -17,11 +19,11 @@ func unjudged(ix *index, p Property) string {
 			return "no acquire hands out a lease"
 		}
 	case ResourceExclusion:
-		if len(ix.leases) == 0 || !ix.some(func(_ int, e sim.Event) bool { return resource(e) && e.Lease != "" }) {
+		if len(ix.leases) == 0 || !ix.some(func(_ int, e history.Event) bool { return resource(e) && e.Lease != "" }) {
 			return "nothing reaches the resource under a lease"
 		}
 	case NoLostUpdate:
-		if !ix.some(func(_ int, e sim.Event) bool { return e.Op == sim.Increment || e.Op == sim.Update }) {
+		if !ix.some(func(_ int, e history.Event) bool { return e.Op == history.Increment || e.Op == history.Update }) {
 			return "nobody increments or updates anything"
 		}
 	case OwnerOnly:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Sentence is one step of an explanation.
@@ -21,7 +21,7 @@ type Sentence struct {
 // Explain tells a reader who has not seen the timeline why a violation occurred, in one to ten sentences in the order of what
 // happened. The last sentence says which assumption was broken, if any, and names the events that broke it.
 // Everything comes from the history. If the history shows too little, the only sentence is that of the violation.
-func Explain(h *sim.History, v Violation) []Sentence {
+func Explain(h *history.History, v Violation) []Sentence {
 	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
 	n := &narrator{h: h, v: v, told: map[int]bool{}}
 	if len(v.Events) > 0 && wellFormed(h) == nil {
@@ -43,7 +43,7 @@ const sentencesMost = 10
 
 // A narrator tells one violation.
 type narrator struct {
-	h      *sim.History
+	h      *history.History
 	v      Violation
 	leases []Lease
 	keys   []tenure
@@ -132,7 +132,7 @@ func (n *narrator) conclude() {
 // forgetful reports whether the assumption was broken by the resource losing something, and not by a lock node.
 func (n *narrator) forgetful() bool {
 	return n.v.Assumption == DurableNodes &&
-		n.culprit(func(e sim.Event) bool { return e.Op == sim.Lose && e.Process == resourceName }) >= 0
+		n.culprit(func(e history.Event) bool { return e.Op == history.Lose && e.Process == resourceName }) >= 0
 }
 
 // lockless reports whether the clients of the run had no lock: none ever asked for one, or the leases that they got had no keys.
@@ -142,8 +142,8 @@ func (n *narrator) lockless() bool {
 	}
 	asked, got := false, false
 	for _, e := range n.h.Events {
-		if e.Op == sim.Acquire && e.Process != n.h.Meta.Probe {
-			asked, got = true, got || e.Kind == sim.OK
+		if e.Op == history.Acquire && e.Process != n.h.Meta.Probe {
+			asked, got = true, got || e.Kind == history.OK
 		}
 	}
 	return got || !asked
@@ -190,9 +190,9 @@ func (n *narrator) sentences() []Sentence {
 }
 
 // event returns event i, or an empty one if there is none.
-func (n *narrator) event(i int) sim.Event {
+func (n *narrator) event(i int) history.Event {
 	if i < 0 || i >= len(n.h.Events) {
-		return sim.Event{}
+		return history.Event{}
 	}
 	return n.h.Events[i]
 }
@@ -209,7 +209,7 @@ func (n *narrator) lease(label string) *Lease {
 }
 
 // after returns the first event after i for which f holds, or -1.
-func (n *narrator) after(i int, f func(sim.Event) bool) int {
+func (n *narrator) after(i int, f func(history.Event) bool) int {
 	for j := i + 1; j < len(n.h.Events); j++ {
 		if f(n.h.Events[j]) {
 			return j
@@ -219,7 +219,7 @@ func (n *narrator) after(i int, f func(sim.Event) bool) int {
 }
 
 // before returns the last event before i for which f holds, or -1.
-func (n *narrator) before(i int, f func(sim.Event) bool) int {
+func (n *narrator) before(i int, f func(history.Event) bool) int {
 	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
 		if f(n.h.Events[j]) {
 			return j
@@ -231,27 +231,27 @@ func (n *narrator) before(i int, f func(sim.Event) bool) int {
 // doing returns the invocation of the operation that a client was in at event i, or -1.
 func (n *narrator) doing(client string, i int) int {
 	done := map[int]bool{}
-	return n.before(i, func(e sim.Event) bool {
+	return n.before(i, func(e history.Event) bool {
 		if e.Process != client {
 			return false
 		}
 		if isOutcome(e) {
 			done[e.ID] = true
 		}
-		return e.Kind == sim.Invoke && !done[e.ID]
+		return e.Kind == history.Invoke && !done[e.ID]
 	})
 }
 
 // invoked returns the invocation that event i is the outcome of, or -1.
 func (n *narrator) invoked(i int) int {
 	o := n.event(i)
-	return n.before(i, func(e sim.Event) bool { return e.Kind == sim.Invoke && e.Process == o.Process && e.ID == o.ID })
+	return n.before(i, func(e history.Event) bool { return e.Kind == history.Invoke && e.Process == o.Process && e.ID == o.ID })
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.
 func (n *narrator) outcome(i int) int {
 	in := n.event(i)
-	return n.after(i, func(e sim.Event) bool { return isOutcome(e) && e.Process == in.Process && e.ID == in.ID })
+	return n.after(i, func(e history.Event) bool { return isOutcome(e) && e.Process == in.Process && e.ID == in.ID })
 }
 
 // list joins words: a, b and c.

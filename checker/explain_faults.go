@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // tellOnce says whether fault i is to be told, and notes that it was.
@@ -24,19 +24,19 @@ func (n *narrator) tellOnce(i int) bool {
 // fault tells of the fault that event i records, if it records one and that was not told yet.
 func (n *narrator) fault(w weight, i int) {
 	e := n.event(i)
-	if e.Kind != sim.Injected || e.Op == sim.Missed || !n.tellOnce(i) {
+	if e.Kind != history.Injected || e.Op == history.Missed || !n.tellOnce(i) {
 		return
 	}
 	switch f := faultOf(e); f := f.(type) {
-	case sim.Pause:
+	case history.Pause:
 		n.pause(w, i)
-	case sim.Crash, sim.Stop:
+	case history.Crash, history.Stop:
 		if back := n.undone(i, "restart"); back >= 0 {
 			n.say(w, i, []int{back}, "%s and came back at %s.", n.deed(i), n.time(back))
 		} else {
 			n.say(w, i, nil, "%s.", n.deed(i))
 		}
-	case sim.Cut, sim.Hold, sim.Delay:
+	case history.Cut, history.Hold, history.Delay:
 		n.link(w, i, f)
 	case nil:
 		if e.Op == "pause" {
@@ -52,7 +52,7 @@ func (n *narrator) fault(w weight, i int) {
 // sign tells of event i if it shows how the environment broke an assumption: a fault, or a message that was late.
 func (n *narrator) sign(i int) {
 	switch {
-	case n.event(i).Kind == sim.Message:
+	case n.event(i).Kind == history.Message:
 		n.late(i)
 	case n.v.Assumption == None:
 		n.fault(detail, i)
@@ -70,9 +70,9 @@ func the(process string) string {
 }
 
 // faultOf returns the fault that e records, or nil if it cannot be read.
-func faultOf(e sim.Event) sim.Fault {
-	f, err := sim.ParseFault(e.Value)
-	if err != nil || e.Kind != sim.Injected || e.Op == sim.Missed {
+func faultOf(e history.Event) history.Fault {
+	f, err := history.ParseFault(e.Value)
+	if err != nil || e.Kind != history.Injected || e.Op == history.Missed {
 		return nil
 	}
 	return f
@@ -83,23 +83,23 @@ func (n *narrator) deed(i int) string {
 	e := n.event(i)
 	at, process := " at "+seconds(e.At), the(e.Process)
 	switch f := faultOf(e).(type) {
-	case sim.Crash:
+	case history.Crash:
 		if f.Power {
 			return "The machine of " + process + " lost power" + at
 		}
 		return process + " crashed" + at
-	case sim.Stop:
+	case history.Stop:
 		return process + " was stopped" + at
-	case sim.Restart:
+	case history.Restart:
 		if f.Empty {
 			return process + " came back" + at + " with an empty disk"
 		}
 		return process + " came back" + at
-	case sim.Resume:
+	case history.Resume:
 		return process + " resumed" + at
-	case sim.Jump:
+	case history.Jump:
 		return fmt.Sprintf("The wall clock of %s jumped %s%s", process, course(f.By), at)
-	case sim.Drift:
+	case history.Drift:
 		switch {
 		case f.PPM > 0:
 			return fmt.Sprintf("From %s on the clocks of %s ran fast by %d ppm", seconds(e.At), process, f.PPM)
@@ -107,20 +107,20 @@ func (n *narrator) deed(i int) string {
 			return fmt.Sprintf("From %s on the clocks of %s ran slow by %d ppm", seconds(e.At), process, -f.PPM)
 		}
 		return fmt.Sprintf("From %s on the clocks of %s ran at the right rate", seconds(e.At), process)
-	case sim.Slew:
-		return fmt.Sprintf("From %s on the wall clock of %s was slewed %s, over %s", seconds(e.At), process, course(f.By), sim.FormatDuration(f.Over))
-	case sim.Promote:
+	case history.Slew:
+		return fmt.Sprintf("From %s on the wall clock of %s was slewed %s, over %s", seconds(e.At), process, course(f.By), history.FormatDuration(f.Over))
+	case history.Promote:
 		return "Clients were sent to " + process + " from " + seconds(e.At) + " on"
-	case sim.Follow:
+	case history.Follow:
 		return process + " became a replica of " + f.Primary + at
-	case sim.Reset:
+	case history.Reset:
 		return fmt.Sprintf("The connections of %s and %s broke%s", f.Link.From, f.Link.To, at)
-	case sim.Chosen:
+	case history.Chosen:
 		what := "request"
 		if f.Reply {
 			what = "reply"
 		}
-		fate := map[sim.Action]string{sim.HoldMessage: "held back", sim.ResetMessage: "lost", sim.DelayMessage: "delayed by " + sim.FormatDuration(f.By)}
+		fate := map[history.Action]string{history.HoldMessage: "held back", history.ResetMessage: "lost", history.DelayMessage: "delayed by " + history.FormatDuration(f.By)}
 		return fmt.Sprintf("From %s on the next %s %s from %s to %s was to be %s", seconds(e.At), f.What, what, f.Link.From, f.Link.To, fate[f.Action])
 	}
 	if e.Op == "crash" {
@@ -134,15 +134,15 @@ func (n *narrator) deed(i int) string {
 
 func course(d time.Duration) string {
 	if d < 0 {
-		return "back by " + sim.FormatDuration(-d)
+		return "back by " + history.FormatDuration(-d)
 	}
-	return "forward by " + sim.FormatDuration(d)
+	return "forward by " + history.FormatDuration(d)
 }
 
 // undone returns the first event after fault i that undoes it on its process, or -1.
 func (n *narrator) undone(i int, op string) int {
-	return n.after(i, func(e sim.Event) bool {
-		return e.Kind == sim.Injected && e.Op == op && e.Process == n.event(i).Process
+	return n.after(i, func(e history.Event) bool {
+		return e.Kind == history.Injected && e.Op == op && e.Process == n.event(i).Process
 	})
 }
 
@@ -165,7 +165,7 @@ func (n *narrator) pause(w weight, i int) {
 func (n *narrator) pauses(process string, from, to int) {
 	for i := 0; i < min(to, len(n.h.Events)); i++ {
 		e := n.event(i)
-		if e.Kind != sim.Injected || e.Op != "pause" || e.Process != process || n.told[i] {
+		if e.Kind != history.Injected || e.Op != "pause" || e.Process != process || n.told[i] {
 			continue
 		}
 		back := n.undone(i, "resume")
@@ -183,7 +183,7 @@ func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
 	fault := -1
 	for i := 0; i < min(to, len(n.h.Events)); i++ {
 		e := n.event(i)
-		if e.Kind != sim.Injected || e.Process != process {
+		if e.Kind != history.Injected || e.Process != process {
 			continue
 		}
 		switch {
@@ -214,28 +214,28 @@ func (n *narrator) clientClocks(first, second *Lease) {
 }
 
 // lasting returns the link of a fault that lasts until something undoes it.
-func lasting(e sim.Event) (sim.Link, bool) {
+func lasting(e history.Event) (history.Link, bool) {
 	switch f := faultOf(e).(type) {
-	case sim.Cut:
+	case history.Cut:
 		return f.Link, true
-	case sim.Hold:
+	case history.Hold:
 		return f.Link, true
-	case sim.Delay:
+	case history.Delay:
 		return f.Link, f.By > 0
 	}
-	return sim.Link{}, false
+	return history.Link{}, false
 }
 
 // mended returns the first event after fault i that undoes it on its link, or -1.
 func (n *narrator) mended(i int) int {
 	link, _ := lasting(n.event(i))
-	return n.after(i, func(e sim.Event) bool {
+	return n.after(i, func(e history.Event) bool {
 		switch f := faultOf(e).(type) {
-		case sim.Heal:
-			return f.Link == sim.Link{} || f.Link == link
-		case sim.ReleaseLink:
+		case history.Heal:
+			return f.Link == history.Link{} || f.Link == link
+		case history.ReleaseLink:
 			return f.Link == link
-		case sim.Delay:
+		case history.Delay:
 			return f.Link == link && n.event(i).Op == "delay"
 		}
 		return false
@@ -273,7 +273,7 @@ func (n *narrator) apart(a, b string, from, to int) []int {
 }
 
 // overdue says whether what arrived with e had been under way for so long that it is worth a word.
-func (n *narrator) overdue(e sim.Event) bool {
+func (n *narrator) overdue(e history.Event) bool {
 	d := e.At - e.Sent
 	return e.Sent > 0 && (n.long(d) || n.v.Assumption == BoundedDelay && d >= n.h.Meta.TTL/400) // see [index.outOfReach]
 }
@@ -289,7 +289,7 @@ func (n *narrator) late(i int) {
 		return
 	}
 	became := "arrived only"
-	if e.Op == sim.Drop {
+	if e.Op == history.Drop {
 		became = "was lost"
 	}
 	n.say(step, i, nil, "A message that %s had sent to %s at %s %s at %s.", the(e.By), the(e.Process), seconds(e.Sent), became, seconds(e.At))
@@ -299,15 +299,15 @@ func (n *narrator) late(i int) {
 
 // kept tells what kept a message from one process to another on its way: it left at the instant sent, and arrived with event i.
 func (n *narrator) kept(from, to string, sent time.Duration, i int) {
-	left := n.before(i+1, func(o sim.Event) bool { return o.At <= sent })
+	left := n.before(i+1, func(o history.Event) bool { return o.At <= sent })
 	n.fault(step, n.linkFault(from, to, left+1))
-	n.fault(step, n.before(left+1, func(o sim.Event) bool {
-		f, ok := faultOf(o).(sim.Chosen)
+	n.fault(step, n.before(left+1, func(o history.Event) bool {
+		f, ok := faultOf(o).(history.Chosen)
 		return ok && f.Link.Covers(from, to)
 	}))
 	for j := range i {
 		e := n.event(j)
-		if back := n.undone(j, "resume"); e.Kind == sim.Injected && e.Op == "pause" && e.Process == to && (back < 0 || back > left) {
+		if back := n.undone(j, "resume"); e.Kind == history.Injected && e.Op == "pause" && e.Process == to && (back < 0 || back > left) {
 			n.fault(step, j)
 		}
 	}
@@ -323,7 +323,7 @@ func (n *narrator) links(i int, process string) bool {
 func (n *narrator) stands(i, at int) bool {
 	end := -1
 	switch e := n.event(i); {
-	case e.Kind != sim.Injected || i >= at:
+	case e.Kind != history.Injected || i >= at:
 		return false
 	case e.Op == "crash" || e.Op == "stop":
 		end = n.undone(i, "restart")
@@ -339,20 +339,20 @@ func (n *narrator) stands(i, at int) bool {
 }
 
 // link tells of a fault on a link.
-func (n *narrator) link(w weight, i int, f sim.Fault) {
+func (n *narrator) link(w weight, i int, f history.Fault) {
 	link, _ := lasting(n.event(i))
 	span, others := "From "+n.time(i)+" on", []int(nil)
 	if end := n.mended(i); end >= 0 {
 		span, others = "From "+n.time(i)+" to "+n.time(end), []int{end}
 	}
 	verb := "did not get through"
-	if d, ok := f.(sim.Delay); ok {
+	if d, ok := f.(history.Delay); ok {
 		if d.By == 0 {
 			return
 		}
-		verb = "took " + sim.FormatDuration(d.By) + " longer"
+		verb = "took " + history.FormatDuration(d.By) + " longer"
 	}
-	r := &route{span, verb, []sim.Link{link}}
+	r := &route{span, verb, []history.Link{link}}
 	for k := range n.story {
 		if s := &n.story[k]; s.route != nil && s.route.join(r) {
 			s.Text, s.weight = s.route.text(), max(s.weight, w)
@@ -369,7 +369,7 @@ func (n *narrator) link(w weight, i int, f sim.Fault) {
 // A route is what befell the messages on some links at the same time.
 type route struct {
 	span, verb string
-	links      []sim.Link
+	links      []history.Link
 }
 
 // join adds the links of another route if the same befell them.

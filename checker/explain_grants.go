@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A tenure is the time in which a key on a server stood for a lease. One that nothing ends goes up to the number of events.
@@ -17,23 +17,23 @@ type tenure struct {
 }
 
 // tenures returns the tenures of all keys on all servers, also of copies on replicas, in the order of their beginnings.
-func tenures(h *sim.History) []tenure {
+func tenures(h *history.History) []tenure {
 	type place struct{ process, key string }
 	var all []tenure
 	living := map[place]int{}
 	for i, e := range h.Events {
-		if e.Kind != sim.State {
+		if e.Kind != history.State {
 			continue
 		}
 		p := place{e.Process, e.Key}
 		switch e.Op {
-		case sim.Set, sim.Over, sim.Delete, sim.Expire, sim.Lose:
+		case history.Set, history.Over, history.Delete, history.Expire, history.Lose:
 			if n, ok := living[p]; ok {
 				all[n].to = i
 				delete(living, p)
 			}
 		}
-		if (e.Op == sim.Set || e.Op == sim.Over) && e.Lease != "" {
+		if (e.Op == history.Set || e.Op == history.Over) && e.Lease != "" {
 			living[p] = len(all)
 			all = append(all, tenure{e.Process, e.Key, e.Lease, i, len(h.Events)})
 		}
@@ -112,7 +112,7 @@ func (n *narrator) grant(l *Lease, why string) {
 		return
 	}
 	e := n.event(l.ReturnEvent)
-	if e.Op != sim.Acquire { // a hold that began with an extension that came too late
+	if e.Op != history.Acquire { // a hold that began with an extension that came too late
 		n.grant(n.lease(l.Label), "")
 		n.say(step, l.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
 			l.Client, l.Label, seconds(l.From), seconds(e.Until), why)
@@ -143,7 +143,7 @@ func (n *narrator) grant(l *Lease, why string) {
 	if l.From-l.Granted > promptly {
 		text += ", and learnt of it at " + seconds(l.From)
 	}
-	if e.Until == sim.NoEnd {
+	if e.Until == history.NoEnd {
 		text += ", with no end"
 	} else {
 		text += ", valid until " + seconds(e.Until) + " by its own clock"
@@ -173,8 +173,8 @@ func (n *narrator) renewals(l *Lease, i int) {
 
 // retimed tells when a lock that says nothing of its renewals gave a lease's key new time before event i.
 func (n *narrator) retimed(l *Lease, i int) {
-	last := n.before(i, func(e sim.Event) bool {
-		return e.Kind == sim.State && e.Op == sim.Retime && e.Owner == l.Label && e.By == l.Client
+	last := n.before(i, func(e history.Event) bool {
+		return e.Kind == history.State && e.Op == history.Retime && e.Owner == l.Label && e.By == l.Client
 	})
 	if l.renewed && last > l.ReturnEvent {
 		n.say(detail, last, nil, "%s renewed the key of %s on %s, the last time at %s.", l.Client, l.Label, n.event(last).Process, n.time(last))
@@ -182,13 +182,13 @@ func (n *narrator) retimed(l *Lease, i int) {
 }
 
 // prolongs says whether e gives a lease a new end.
-func prolongs(e sim.Event, label string) bool {
-	return e.Lease == label && e.Until != sim.NoEnd && (e.Op == sim.Extend && e.Kind == sim.OK || e.Op == sim.Renew && e.Kind == sim.Info)
+func prolongs(e history.Event, label string) bool {
+	return e.Lease == label && e.Until != history.NoEnd && (e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew && e.Kind == history.Info)
 }
 
 // validity returns the event that gave a lease the end that it had at event i.
 func (n *narrator) validity(l *Lease, i int) int {
-	j := n.before(i, func(e sim.Event) bool { return prolongs(e, l.Label) })
+	j := n.before(i, func(e history.Event) bool { return prolongs(e, l.Label) })
 	return max(j, l.ReturnEvent)
 }
 
@@ -204,17 +204,17 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 			continue
 		}
 		switch e := n.event(old.to); {
-		case e.Op == sim.Lose:
+		case e.Op == history.Lose:
 			lost = append(lost, *old)
-		case e.Op == sim.Expire && n.tooEarly(*old):
+		case e.Op == history.Expire && n.tooEarly(*old):
 			early = append(early, *old)
-		case e.Op == sim.Expire:
+		case e.Op == history.Expire:
 			expired = append(expired, *old)
-		case e.By == second.Client && e.Op == sim.Over && e.Lease == second.Label:
+		case e.By == second.Client && e.Op == history.Over && e.Lease == second.Label:
 			// A key without an end of its own is over when the lease is.
 			over := ", though that lease lasted until " + seconds(n.event(first.ReturnEvent).Until) + " by its owner's clock"
 			switch until := n.event(first.ReturnEvent).Until; {
-			case until == sim.NoEnd:
+			case until == history.NoEnd:
 				over = ""
 			case e.At >= first.End:
 				over = ": that lease had ended at " + seconds(until) + " by its owner's clock"
@@ -280,8 +280,8 @@ func (n *narrator) unrenewed(l *Lease, expired []tenure) (told bool) {
 
 // timed returns the event that last gave a key its deadline.
 func (n *narrator) timed(k tenure) int {
-	return max(k.from, n.before(k.to, func(e sim.Event) bool {
-		return e.Kind == sim.State && e.Op == sim.Retime && e.Process == k.process && e.Key == k.key
+	return max(k.from, n.before(k.to, func(e history.Event) bool {
+		return e.Kind == history.State && e.Op == history.Retime && e.Process == k.process && e.Key == k.key
 	}))
 }
 
@@ -293,9 +293,9 @@ func (n *narrator) cutShort(l *Lease) (early, lost []tenure) {
 			continue
 		}
 		switch e := n.event(k.to); {
-		case e.Op == sim.Lose:
+		case e.Op == history.Lose:
 			lost = append(lost, k)
-		case e.Op == sim.Expire && n.tooEarly(k):
+		case e.Op == history.Expire && n.tooEarly(k):
 			early = append(early, k)
 		}
 	}
@@ -325,14 +325,14 @@ func (n *narrator) predecessor(label string, k tenure) *tenure {
 
 // copied says whether a key came to its server by replication.
 func (n *narrator) copied(k tenure) bool {
-	return n.event(k.from).By != sim.Client(k.label)
+	return n.event(k.from).By != history.Client(k.label)
 }
 
 // tooEarly says whether a key expired before the time that it was set for had passed in true time.
 func (n *narrator) tooEarly(k tenure) bool {
 	set, gone := n.event(n.timed(k)), n.event(k.to)
 	switch {
-	case set.Until == sim.NoEnd:
+	case set.Until == history.NoEnd:
 		return false
 	case set.Until == 0:
 		return gone.At-set.At < n.h.Meta.TTL-slack
@@ -370,8 +370,8 @@ func (n *narrator) expiry(keys []tenure, manner string) {
 // absence tells of a key whose end passed while its server was down, and says whether it is one. To the history such a key
 // expires as the server comes back, which nobody would understand who did not hear where it had been.
 func (n *narrator) absence(k tenure, manner string) bool {
-	down := n.before(k.to, func(e sim.Event) bool {
-		return e.Kind == sim.Injected && e.Process == k.process && (e.Op == "crash" || e.Op == "stop")
+	down := n.before(k.to, func(e history.Event) bool {
+		return e.Kind == history.Injected && e.Process == k.process && (e.Op == "crash" || e.Op == "stop")
 	})
 	back := n.undone(down, "restart")
 	if down < k.from || n.event(back).At != n.event(k.to).At {
@@ -382,7 +382,7 @@ func (n *narrator) absence(k tenure, manner string) bool {
 	}
 	n.tellOnce(back)
 	without := "without"
-	if f, ok := faultOf(n.event(back)).(sim.Restart); ok && f.Empty {
+	if f, ok := faultOf(n.event(back)).(history.Restart); ok && f.Empty {
 		without = "and without"
 	}
 	n.say(step, back, []int{k.to}, "%s %s the key of %s: by its wall clock the key had expired in the meantime%s.",
@@ -395,11 +395,11 @@ func (n *narrator) loss(k tenure) { n.lost("the key of "+k.label, k.process, k.f
 
 // lost tells how a process lost something that it had from one event to another.
 func (n *narrator) lost(what, process string, from, to int) {
-	crash := n.before(to, func(e sim.Event) bool {
-		return e.Kind == sim.Injected && e.Process == process && (e.Op == "crash" || e.Op == "stop" || e.Op == "follow")
+	crash := n.before(to, func(e history.Event) bool {
+		return e.Kind == history.Injected && e.Process == process && (e.Op == "crash" || e.Op == "stop" || e.Op == "follow")
 	})
-	back := n.before(to+1, func(e sim.Event) bool {
-		return e.Kind == sim.Injected && e.Process == process && e.Op == "restart"
+	back := n.before(to+1, func(e history.Event) bool {
+		return e.Kind == history.Injected && e.Process == process && e.Op == "restart"
 	})
 	n.cause = append(n.cause, crash, to)
 	switch {
@@ -418,13 +418,13 @@ func (n *narrator) lost(what, process string, from, to int) {
 // forgot says why a node did not have after a restart what it had had before, as far as that follows from what it writes to
 // its disk. Empty if it does not follow.
 func (n *narrator) forgot(crash, back int) string {
-	if f, ok := faultOf(n.event(back)).(sim.Restart); ok && f.Empty {
+	if f, ok := faultOf(n.event(back)).(history.Restart); ok && f.Empty {
 		return ": its disk was empty"
 	}
 	if n.event(crash).Process == resourceName {
 		return "" // what it writes to a disk is not said
 	}
-	f, crashed := faultOf(n.event(crash)).(sim.Crash)
+	f, crashed := faultOf(n.event(crash)).(history.Crash)
 	switch power := crashed && f.Power; n.h.Meta.Persistence {
 	case "none":
 		return ": it keeps nothing on a disk"
@@ -453,24 +453,30 @@ func (n *narrator) takeover(first *Lease, k tenure) {
 	if primary == "" {
 		return
 	}
-	promoted := n.before(k.from, func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Promoted && e.Process == k.process })
+	promoted := n.before(k.from, func(e history.Event) bool {
+		return e.Kind == history.State && e.Op == history.Promoted && e.Process == k.process
+	})
 	if promoted < 0 {
-		promoted = n.before(k.from, func(e sim.Event) bool { return e.Kind == sim.Injected && e.Op == "promote" && e.Process == k.process })
+		promoted = n.before(k.from, func(e history.Event) bool {
+			return e.Kind == history.Injected && e.Op == "promote" && e.Process == k.process
+		})
 	}
 	if promoted < 0 {
 		return
 	}
-	n.tellOnce(n.before(promoted+1, func(e sim.Event) bool { return e.Kind == sim.Injected && e.Op == "promote" && e.Process == k.process }))
+	n.tellOnce(n.before(promoted+1, func(e history.Event) bool {
+		return e.Kind == history.Injected && e.Op == "promote" && e.Process == k.process
+	}))
 	for i := range promoted {
 		switch e := n.event(i); {
-		case e.Kind != sim.Injected:
+		case e.Kind != history.Injected:
 		case e.Process == primary && n.stands(i, promoted):
 			n.fault(step, i)
 		case n.links(i, primary) && n.stands(i, promoted):
 			n.fault(detail, i)
 		}
 	}
-	n.election(primary, n.before(promoted, func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Promoted }), promoted)
+	n.election(primary, n.before(promoted, func(e history.Event) bool { return e.Kind == history.State && e.Op == history.Promoted }), promoted)
 
 	var had, copies []tenure
 	for _, o := range n.keys {
@@ -507,23 +513,23 @@ func (n *narrator) takeover(first *Lease, k tenure) {
 // election tells how it came, between two events, that something was put in the place of a primary: who thought that it was
 // down, and who of them knew that enough did, and was elected to promote a replica.
 func (n *narrator) election(primary string, from, promoted int) {
-	says := func(op, process string) func(sim.Event) bool {
-		return func(e sim.Event) bool {
-			return e.Kind == sim.State && e.Op == op && e.Value == primary && (process == "" || e.Process == process)
+	says := func(op, process string) func(history.Event) bool {
+		return func(e history.Event) bool {
+			return e.Kind == history.State && e.Op == op && e.Value == primary && (process == "" || e.Process == process)
 		}
 	}
-	leader := n.before(promoted, says(sim.Leader, ""))
+	leader := n.before(promoted, says(history.Leader, ""))
 	if leader < from {
 		leader = -1
 	}
-	agreed := n.after(from, says(sim.Odown, n.event(leader).Process))
+	agreed := n.after(from, says(history.Odown, n.event(leader).Process))
 	if agreed < 0 || agreed > promoted {
 		return
 	}
 	var who []string
 	var doubts []int
 	for i := max(from, 0); i < max(agreed, leader); i++ {
-		if e := n.event(i); says(sim.Sdown, "")(e) && !slices.Contains(who, e.Process) {
+		if e := n.event(i); says(history.Sdown, "")(e) && !slices.Contains(who, e.Process) {
 			who, doubts = append(who, e.Process), append(doubts, i)
 		}
 	}
@@ -548,7 +554,7 @@ func (n *narrator) lag(primary, replica string, i int) {
 		n.fault(step, j)
 		return
 	}
-	n.fault(detail, n.after(i, func(e sim.Event) bool {
+	n.fault(detail, n.after(i, func(e history.Event) bool {
 		f, ok := lasting(e)
 		return ok && f.Covers(primary, replica)
 	}))

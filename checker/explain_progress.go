@@ -7,22 +7,22 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // tellStandstill tells what kept everybody from the lock: nodes that were away, and keys that stood in the way.
 func (n *narrator) tellStandstill() {
 	var askers []string
 	for _, i := range n.v.Events {
-		if e := n.event(i); e.Op == sim.Acquire && e.Kind != sim.State && !slices.Contains(askers, e.Process) {
+		if e := n.event(i); e.Op == history.Acquire && e.Kind != history.State && !slices.Contains(askers, e.Process) {
 			askers = append(askers, e.Process)
 		}
 	}
 	from := n.v.Events[0]
-	if asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != sim.State }); asked >= 0 {
+	if asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != history.State }); asked >= 0 {
 		from = n.v.Events[asked]
 	}
-	to := n.before(len(n.h.Events), func(e sim.Event) bool { return e.At <= n.v.At })
+	to := n.before(len(n.h.Events), func(e history.Event) bool { return e.At <= n.v.At })
 	if to < from {
 		to = len(n.h.Events) - 1
 	}
@@ -95,21 +95,23 @@ func (n *narrator) dawdled(client string, from, to int) {
 
 // asking returns the invocation of the acquire that a client was in at event i, or else the first after it; -1 if there is none.
 func (n *narrator) asking(client string, i int) int {
-	if in := n.doing(client, i+1); n.event(in).Op == sim.Acquire {
+	if in := n.doing(client, i+1); n.event(in).Op == history.Acquire {
 		return in
 	}
-	return n.after(i, func(e sim.Event) bool { return e.Process == client && e.Op == sim.Acquire && e.Kind == sim.Invoke })
+	return n.after(i, func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
+	})
 }
 
 // mute returns the nodes that were crashed or paused at event i, and of which no answer reached a client between two others;
 // also the faults.
 func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults []int) {
 	for _, node := range n.h.Meta.Nodes {
-		fault := n.before(i, func(e sim.Event) bool {
-			return e.Process == node && e.Kind == sim.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
+		fault := n.before(i, func(e history.Event) bool {
+			return e.Process == node && e.Kind == history.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
 		})
-		answer := n.after(in, func(e sim.Event) bool {
-			return e.Kind == sim.Message && e.Op == sim.Deliver && e.By == node && e.Process == client
+		answer := n.after(in, func(e history.Event) bool {
+			return e.Kind == history.Message && e.Op == history.Deliver && e.By == node && e.Process == client
 		})
 		if fault >= 0 && n.stands(fault, i) && (answer < 0 || answer > end) {
 			nodes, faults = append(nodes, node), append(faults, fault)
@@ -128,8 +130,8 @@ func (n *narrator) alone(askers []string, from, to int) {
 		if i < 0 {
 			return
 		}
-		f, _ := sim.ParseFault(n.event(i).Value)
-		if d, slow := f.(sim.Delay); !slow || d.By >= n.h.Meta.TTL/400 { // out of reach; see [index.outOfReach]
+		f, _ := history.ParseFault(n.event(i).Value)
+		if d, slow := f.(history.Delay); !slow || d.By >= n.h.Meta.TTL/400 { // out of reach; see [index.outOfReach]
 			n.blame = Sentence{"The lock is on one node, and no other node can take its place.", []int{i}}
 		}
 	}
@@ -160,7 +162,7 @@ func (n *narrator) obstacles(from, to int) {
 				keys = append(keys, k)
 			}
 		}
-		client := sim.Client(label)
+		client := history.Client(label)
 		where := strings.Join(processes(keys), " ")
 		if l := n.lease(label); l != nil {
 			n.grant(l, "")
@@ -169,11 +171,11 @@ func (n *narrator) obstacles(from, to int) {
 			n.say(step, keys[0].from, append(beginnings(keys), lost...), "%s of %s %s set on %s %s, but %s never had the lease%s.",
 				number(keys, "The key", "The keys"), label, number(keys, "was", "were"), where, n.when(beginnings(keys)), client, why)
 		}
-		gone := n.after(keys[0].from, func(e sim.Event) bool {
-			return e.Process == client && (e.Kind == sim.Injected && e.Op == "crash" || e.Kind == sim.Info && e.Op == sim.Exit)
+		gone := n.after(keys[0].from, func(e history.Event) bool {
+			return e.Process == client && (e.Kind == history.Injected && e.Op == "crash" || e.Kind == history.Info && e.Op == history.Exit)
 		})
-		released := n.after(keys[0].from, func(e sim.Event) bool {
-			return e.Process == client && e.Op == sim.Release && e.Lease == label && e.Kind == sim.Invoke
+		released := n.after(keys[0].from, func(e history.Event) bool {
+			return e.Process == client && e.Op == history.Release && e.Lease == label && e.Kind == history.Invoke
 		})
 		switch {
 		case released >= 0 && (gone < 0 || released < gone):
@@ -184,8 +186,8 @@ func (n *narrator) obstacles(from, to int) {
 		case gone >= 0:
 			n.say(step, gone, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(gone), label)
 		}
-		last := n.before(to+1, func(e sim.Event) bool {
-			return e.Kind == sim.State && e.Op == sim.Retime && e.Owner == label
+		last := n.before(to+1, func(e history.Event) bool {
+			return e.Kind == history.State && e.Op == history.Retime && e.Owner == label
 		})
 		switch {
 		case last > keys[0].from && !n.within(keys[0].from, last):
@@ -194,7 +196,7 @@ func (n *narrator) obstacles(from, to int) {
 			} else {
 				n.say(step, last, nil, "The key of %s on %s was extended again and again, the last time at %s.", label, e.Process, n.time(last))
 			}
-		case n.event(keys[0].from).Until == sim.NoEnd && !slices.Contains(n.v.Events, keys[0].from):
+		case n.event(keys[0].from).Until == history.NoEnd && !slices.Contains(n.v.Events, keys[0].from):
 			n.say(step, from, beginnings(keys), "The key of %s on %s had no expiry, and nobody else could delete it.", label, where)
 		}
 	}
@@ -207,18 +209,18 @@ func (n *narrator) obstacles(from, to int) {
 // events that show it. It tells of the faults that did it, and of a request that was repeated and found the key.
 func (n *narrator) unheard(client string, keys []tenure) (why string, lost []int) {
 	for _, k := range keys {
-		reply := n.after(k.from, func(e sim.Event) bool {
-			return e.Kind == sim.Message && e.By == k.process && e.Process == client && e.Sent >= n.event(k.from).At
+		reply := n.after(k.from, func(e history.Event) bool {
+			return e.Kind == history.Message && e.By == k.process && e.Process == client && e.Sent >= n.event(k.from).At
 		})
-		if op := n.event(reply).Op; op != sim.Drop && op != sim.Late {
+		if op := n.event(reply).Op; op != history.Drop && op != history.Late {
 			return "", nil
 		}
 		lost = append(lost, reply)
-		n.fault(step, n.before(reply+1, func(e sim.Event) bool {
+		n.fault(step, n.before(reply+1, func(e history.Event) bool {
 			switch f := faultOf(e).(type) {
-			case sim.Reset:
+			case history.Reset:
 				return f.Link.Covers(client, k.process) || f.Link.Covers(k.process, client)
-			case sim.Chosen:
+			case history.Chosen:
 				return f.Reply && f.Link.Covers(k.process, client)
 			}
 			return false
@@ -232,10 +234,10 @@ func (n *narrator) unheard(client string, keys []tenure) (why string, lost []int
 func (n *narrator) repeated(client string, k tenure) {
 	request, _ := n.command(k.from)
 	failed := n.outcome(n.doing(client, k.from))
-	again := n.after(k.from, func(e sim.Event) bool {
-		return e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == k.process && e.By == client && e.Value == n.event(request).Value
+	again := n.after(k.from, func(e history.Event) bool {
+		return e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.process && e.By == client && e.Value == n.event(request).Value
 	})
-	if again >= 0 && again < failed && n.event(failed).Kind == sim.Fail {
+	if again >= 0 && again < failed && n.event(failed).Kind == history.Fail {
 		n.say(step, again, []int{k.from, failed}, "At %s the same request of %s arrived at %s again, found the key, and was refused.",
 			n.time(again), client, k.process)
 	}
@@ -248,7 +250,7 @@ func (n *narrator) overstayed() {
 			continue
 		}
 		set := n.timed(k)
-		if l := n.lease(k.label); l != nil && n.event(set).Until == sim.NoEnd {
+		if l := n.lease(k.label); l != nil && n.event(set).Until == history.NoEnd {
 			n.misread(l, k)
 			continue
 		}
@@ -257,8 +259,8 @@ func (n *narrator) overstayed() {
 		if set > k.from && !n.within(k.from, set) {
 			did = "extended"
 		}
-		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != sim.NoEnd {
-			span = " for " + sim.FormatDuration((e.Until - (e.At + e.Wall)).Round(time.Millisecond)) // real servers have their own
+		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != history.NoEnd {
+			span = " for " + history.FormatDuration((e.Until - (e.At + e.Wall)).Round(time.Millisecond)) // real servers have their own
 		}
 		end, gone := len(n.h.Events)-1, "was still there at"
 		if k.to < len(n.h.Events) {
@@ -282,15 +284,15 @@ func (n *narrator) within(set, i int) bool {
 func (n *narrator) misread(l *Lease, k tenure) {
 	n.grant(l, "")
 	for _, i := range n.v.Events {
-		if e := n.event(i); e.Kind == sim.Injected {
+		if e := n.event(i); e.Kind == history.Injected {
 			n.fault(step, i)
 		}
 	}
-	over := n.after(k.from, func(e sim.Event) bool { return e.At >= l.End })
-	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == sim.Acquire && n.event(i).Kind != sim.State })
+	over := n.after(k.from, func(e history.Event) bool { return e.At >= l.End })
+	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == history.Acquire && n.event(i).Kind != history.State })
 	believed := n.validity(l, over)
 	until := n.event(believed).Until
-	if over < 0 || asked < 0 || until == sim.NoEnd {
+	if over < 0 || asked < 0 || until == history.NoEnd {
 		return
 	}
 	n.say(step, over, []int{k.from, believed, n.v.Events[asked]},
@@ -307,19 +309,19 @@ func (n *narrator) unreleased(released int, keys []tenure) {
 	}
 	text := fmt.Sprintf("%s asked for the release of %s at %s", e.Process, e.Lease, n.time(released))
 	at := func(op string) int {
-		i := n.after(released, func(o sim.Event) bool {
-			return o.Kind == sim.Message && o.Op == op && o.By == e.Process && slices.Contains(processes(keys), o.Process)
+		i := n.after(released, func(o history.Event) bool {
+			return o.Kind == history.Message && o.Op == op && o.By == e.Process && slices.Contains(processes(keys), o.Process)
 		})
 		if i > done {
 			return -1
 		}
 		return i
 	}
-	if gone := at(sim.Drop); gone >= 0 {
+	if gone := at(history.Drop); gone >= 0 {
 		n.say(step, released, []int{gone}, "%s, and the request was lost on its way to %s.", text, n.event(gone).Process)
 		return
 	}
-	if fault := n.linkFault(e.Process, keys[0].process, released+1); fault >= 0 && at(sim.Deliver) < 0 {
+	if fault := n.linkFault(e.Process, keys[0].process, released+1); fault >= 0 && at(history.Deliver) < 0 {
 		n.fault(step, fault)
 		n.say(step, released, beginnings(keys), "%s, which never reached %s.", text, strings.Join(processes(keys), " "))
 		return
@@ -331,7 +333,7 @@ func (n *narrator) unreleased(released int, keys []tenure) {
 // split tells how several clients kept each other from a majority: what each had where when the last was refused.
 func (n *narrator) split(from, to int) {
 	for i := to; i > from; i-- {
-		if e := n.event(i); e.Kind != sim.State || e.Op != sim.Set || !slices.Contains(n.h.Meta.Nodes, e.Process) {
+		if e := n.event(i); e.Kind != history.State || e.Op != history.Set || !slices.Contains(n.h.Meta.Nodes, e.Process) {
 			continue
 		}
 		var texts []string
@@ -363,15 +365,19 @@ func (n *narrator) split(from, to int) {
 
 // refused tells for how long a client asked for the lock, and what it got.
 func (n *narrator) refused(client string, from, to int) {
-	asks := func(e sim.Event) bool { return e.Process == client && e.Op == sim.Acquire && e.Kind == sim.Invoke }
+	asks := func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
+	}
 	first := n.after(from-1, asks)
 	if first < 0 || first > to {
 		first = n.before(from, asks)
 	}
-	got := n.after(first, func(e sim.Event) bool { return e.Process == client && e.Op == sim.Acquire && e.Kind == sim.OK })
+	got := n.after(first, func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.OK
+	})
 	var fails []int
 	for i := first; i >= 0 && i < len(n.h.Events) && (got < 0 || i < got); i++ {
-		if e := n.event(i); e.Process == client && e.Op == sim.Acquire && (e.Kind == sim.Fail || e.Kind == sim.Info) {
+		if e := n.event(i); e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info) {
 			fails = append(fails, i)
 		}
 	}
@@ -408,11 +414,11 @@ func (n *narrator) refused(client string, from, to int) {
 }
 
 // answer says what became of an attempt to acquire a lock that did not succeed.
-func answer(e sim.Event) string {
+func answer(e history.Event) string {
 	switch code := errorCode.FindString(e.Error); {
 	case code != "":
 		return "was answered " + code
-	case e.Kind == sim.Fail:
+	case e.Kind == history.Fail:
 		return "was refused"
 	case strings.Contains(e.Error, "refused"), strings.HasPrefix(e.Error, "dial "):
 		return "could not connect"
@@ -426,9 +432,9 @@ var errorCode = regexp.MustCompile(`\b[A-Z]{5,}\b`)
 // tellLostUpdate tells how something that was written on top of what had been read came to be overwritten.
 func (n *narrator) tellLostUpdate() {
 	for _, i := range n.v.Events {
-		if e := n.event(i); e.Kind == sim.OK && e.Op == sim.Update {
-			if j := n.before(i, func(o sim.Event) bool {
-				return o.Kind == sim.State && o.Op == sim.Accept && o.Word == e.Value && o.By == e.Process
+		if e := n.event(i); e.Kind == history.OK && e.Op == history.Update {
+			if j := n.before(i, func(o history.Event) bool {
+				return o.Kind == history.State && o.Op == history.Accept && o.Word == e.Value && o.By == e.Process
 			}); j >= 0 && n.lostWord(j) {
 				return
 			}
@@ -440,8 +446,8 @@ func (n *narrator) tellLostUpdate() {
 // lostWord tells how the word that the resource accepted by event i was lost, if it was.
 func (n *narrator) lostWord(i int) bool {
 	e := n.event(i)
-	without := func(o sim.Event) bool {
-		return o.Kind == sim.State && o.Op == sim.Accept && o.Process == e.Process && !slices.Contains(strings.Fields(o.Value), e.Word)
+	without := func(o history.Event) bool {
+		return o.Kind == history.State && o.Op == history.Accept && o.Process == e.Process && !slices.Contains(strings.Fields(o.Value), e.Word)
 	}
 	over := n.culprit(without) // to have been replaced before, and come back, is no loss
 	if over < i {
@@ -458,8 +464,8 @@ func (n *narrator) lostWord(i int) bool {
 		}
 	}
 	n.say(step, i, nil, "%s added %s, and the value was `%s` at %s.", e.By, e.Word, e.Value, n.time(i))
-	read := n.before(over, func(r sim.Event) bool {
-		return r.Process == o.By && r.Op == sim.Read && r.Kind == sim.OK && r.At <= departure(o)
+	read := n.before(over, func(r history.Event) bool {
+		return r.Process == o.By && r.Op == history.Read && r.Kind == history.OK && r.At <= departure(o)
 	})
 	switch value := n.event(read).Value; {
 	case read < 0 || o.Word == "": // a plain write goes by nothing that was read
@@ -490,10 +496,12 @@ func (n *narrator) circumstances(earlier, later, client string, i, over int) {
 
 // lostNumber tells of two increments that wrote the same number.
 func (n *narrator) lostNumber() {
-	forgets := func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Lose && e.Process == resourceName }
+	forgets := func(e history.Event) bool {
+		return e.Kind == history.State && e.Op == history.Lose && e.Process == resourceName
+	}
 	writers := map[string]int{} // by number, the first increment that wrote it
 	for i, e := range n.h.Events {
-		if e.Kind != sim.OK || e.Op != sim.Increment {
+		if e.Kind != history.OK || e.Op != history.Increment {
 			continue
 		}
 		j, again := writers[e.Value]
@@ -522,19 +530,19 @@ func (n *narrator) lostNumber() {
 	if len(n.story) == 0 {
 		return
 	}
-	last := n.before(len(n.h.Events), func(e sim.Event) bool {
-		return e.Kind == sim.State && (e.Op == sim.Set || e.Op == sim.Over) && e.Value != "" && e.Lease == "" && e.Process == resourceName
+	last := n.before(len(n.h.Events), func(e history.Event) bool {
+		return e.Kind == history.State && (e.Op == history.Set || e.Op == history.Over) && e.Value != "" && e.Lease == "" && e.Process == resourceName
 	})
 	if last < 0 {
 		return
 	}
 	done := 0
 	for _, e := range n.h.Events {
-		if e.Op == sim.Increment && e.Kind == sim.OK {
+		if e.Op == history.Increment && e.Kind == history.OK {
 			done++
 		}
 	}
-	end := n.before(len(n.h.Events), func(e sim.Event) bool { return e.Op == sim.Increment && e.Kind == sim.OK })
+	end := n.before(len(n.h.Events), func(e history.Event) bool { return e.Op == history.Increment && e.Kind == history.OK })
 	lost, _, counted := strings.Cut(n.v.What, " acknowledged increments are lost")
 	if !counted {
 		n.say(step, max(last, end), []int{last}, "In the end the number was %s, after %d increments that were acknowledged.", n.event(last).Value, done)
@@ -554,8 +562,8 @@ func (n *narrator) overwrote(i, over, begun, stored int) {
 	if n.event(stored).By == e.Process || n.event(stored).Process == e.Process {
 		again = "once more"
 	}
-	read := n.before(over, func(o sim.Event) bool {
-		return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == resourceName && o.By == e.Process && o.Value == "GET "+counterKey
+	read := n.before(over, func(o history.Event) bool {
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == resourceName && o.By == e.Process && o.Value == "GET "+counterKey
 	})
 	switch blind := strings.Contains(n.event(over).Value, "MULTI; GET "+counterKey+"; SET "); {
 	case blind && stored < over:
@@ -585,14 +593,14 @@ func (n *narrator) unlocked(i int, what string) {
 // it was that number already; the outcome if neither was seen.
 func (n *narrator) stored(i int) int {
 	e, begun := n.event(i), n.invoked(i)
-	j := n.before(i, func(o sim.Event) bool {
-		return o.Kind == sim.State && (o.Op == sim.Set || o.Op == sim.Over) && o.By == e.Process && o.Lease == "" && o.Value == e.Value
+	j := n.before(i, func(o history.Event) bool {
+		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.By == e.Process && o.Lease == "" && o.Value == e.Value
 	})
 	if j >= begun {
 		return j
 	}
-	j = n.before(i, func(o sim.Event) bool {
-		return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == resourceName && o.By == e.Process &&
+	j = n.before(i, func(o history.Event) bool {
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == resourceName && o.By == e.Process &&
 			strings.Contains(o.Value+";", "SET "+counterKey+" "+e.Value+";")
 	})
 	if j >= begun && j >= 0 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // accused returns the leases that a violation points at, in the order of their grants.
@@ -22,7 +22,7 @@ func (n *narrator) accused() []*Lease {
 }
 
 // culprit returns the last event of a violation that had happened by then and for which f holds, or -1.
-func (n *narrator) culprit(f func(sim.Event) bool) int {
+func (n *narrator) culprit(f func(history.Event) bool) int {
 	for _, i := range slices.Backward(n.v.Events) {
 		if e := n.event(i); e.At <= n.v.At && f(e) {
 			return i
@@ -60,7 +60,7 @@ func (n *narrator) tellOverlap() {
 	n.grant(second, why)
 
 	believed := n.validity(held, late.ReturnEvent)
-	if until := n.event(believed).Until; until != sim.NoEnd {
+	if until := n.event(believed).Until; until != history.NoEnd {
 		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, believed}, "%s did not know this: by its own clock %s was valid until %s.",
 			held.Client, held.Label, seconds(until))
 	} else {
@@ -85,17 +85,17 @@ func (n *narrator) ending(l *Lease) (string, []int) {
 	switch e := n.event(l.EndEvent); {
 	case l.EndEvent < 0:
 		believed := n.validity(l, len(n.h.Events))
-		if until := n.event(believed).Until; until != sim.NoEnd && l.Ended == LeaseEnded {
+		if until := n.event(believed).Until; until != history.NoEnd && l.Ended == LeaseEnded {
 			return fmt.Sprintf("the clock of %s read %s, the end of %s", l.Client, seconds(until), l.Label), []int{l.ReturnEvent, believed}
 		}
 		return "the end of the run", []int{l.ReturnEvent}
-	case e.Op == sim.Release:
+	case e.Op == history.Release:
 		how, events := n.releasing(l.EndEvent)
 		return how, append(events, l.ReturnEvent)
 	case e.Op == "crash":
 		n.tellOnce(l.EndEvent)
 		return l.Client + " crashed at " + at, []int{l.EndEvent}
-	case e.Op == sim.Lost:
+	case e.Op == history.Lost:
 		return fmt.Sprintf("%s was told at %s that %s was lost", l.Client, at, l.Label), []int{l.ReturnEvent, l.EndEvent}
 	default:
 		return l.Client + " exited at " + at, []int{l.EndEvent}
@@ -107,13 +107,13 @@ func (n *narrator) releasing(i int) (string, []int) {
 	e := n.event(i)
 	out := n.outcome(i)
 	switch o := n.event(out); {
-	case out >= 0 && o.Kind == sim.Fail:
+	case out >= 0 && o.Kind == history.Fail:
 		text := fmt.Sprintf("%s asked for the release of %s at %s, which failed", e.Process, e.Lease, seconds(e.At))
 		if why := plain(o.Error); why != "" {
 			text += ": " + why
 		}
 		return text, []int{i, out}
-	case out >= 0 && o.Kind == sim.Info:
+	case out >= 0 && o.Kind == history.Info:
 		text := fmt.Sprintf("%s asked for the release of %s at %s, ", e.Process, e.Lease, seconds(e.At))
 		why := plain(o.Error)
 		switch unsent := n.unsent(i, out); {
@@ -135,13 +135,13 @@ func (n *narrator) releasing(i int) (string, []int) {
 // those that were lost, but for one that a fault on its link holds for ever.
 func (n *narrator) unsent(in, out int) bool {
 	client, from, to := n.event(in).Process, n.event(in).At, n.event(out).At
-	by := func(e sim.Event) bool { return e.Kind == sim.Message && e.By == client }
+	by := func(e history.Event) bool { return e.Kind == history.Message && e.By == client }
 	for _, node := range n.h.Meta.Nodes {
 		if n.linkFault(client, node, out) >= 0 {
 			return false
 		}
 	}
-	return n.before(in, by) >= 0 && n.after(in, func(e sim.Event) bool {
+	return n.before(in, by) >= 0 && n.after(in, func(e history.Event) bool {
 		return by(e) && e.Process != resourceName && from <= e.Sent && e.Sent <= to
 	}) < 0
 }
@@ -160,7 +160,7 @@ func (n *narrator) writesBetween(from int, a, b *Lease) {
 	var events []int
 	for i := from; i < len(n.h.Events); i++ {
 		e := n.event(i)
-		if e.Kind == sim.State && e.Op == sim.Accept && (e.Lease == a.Label || e.Lease == b.Label) && e.At < min(a.To, b.To) {
+		if e.Kind == history.State && e.Op == history.Accept && (e.Lease == a.Label || e.Lease == b.Label) && e.At < min(a.To, b.To) {
 			texts = append(texts, fmt.Sprintf("%s under %s at %s", e.Value, e.Lease, seconds(e.At)))
 			events = append(events, i)
 		}
@@ -185,7 +185,7 @@ func (n *narrator) delays(l *Lease) {
 	}
 	for i := asked; i < l.ReturnEvent; i++ {
 		e := n.event(i)
-		if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == l.Client && e.Sent >= n.event(asked).At && n.long(e.At-e.Sent) {
+		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == l.Client && e.Sent >= n.event(asked).At && n.long(e.At-e.Sent) {
 			n.late(i)
 			return
 		}
@@ -194,7 +194,9 @@ func (n *narrator) delays(l *Lease) {
 
 // tellWrite tells how the resource came to accept a write under a lease after a newer one was granted.
 func (n *narrator) tellWrite() {
-	i := n.culprit(func(e sim.Event) bool { return e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Mark) })
+	i := n.culprit(func(e history.Event) bool {
+		return e.Kind == history.State && (e.Op == history.Accept || e.Op == history.Mark)
+	})
 	e := n.event(i)
 	l := n.lease(e.Lease)
 	var newer *Lease
@@ -208,29 +210,29 @@ func (n *narrator) tellWrite() {
 	}
 	n.grant(l, "")
 	n.renewals(l, newer.GrantEvent)
-	sent := n.before(i+1, func(o sim.Event) bool { return o.At <= departure(e) })
+	sent := n.before(i+1, func(o history.Event) bool { return o.At <= departure(e) })
 	n.pauses(l.Client, l.ReturnEvent, sent)
 	why := n.successions(l, newer)
 	n.clientClocks(l, newer)
 	n.grant(newer, why)
 	j := n.writing(i)
-	if check := n.before(j, func(o sim.Event) bool {
-		return o.Process == l.Client && o.Op == sim.Check && o.Kind == sim.OK && o.Lease == l.Label
+	if check := n.before(j, func(o history.Event) bool {
+		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label
 	}); check >= 0 {
 		n.say(detail, check, nil, "%s checked its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
 	}
 
-	before := n.before(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == e.Op && o.Process == e.Process })
+	before := n.before(i, func(o history.Event) bool { return o.Kind == history.State && o.Op == e.Op && o.Process == e.Process })
 	switch last := n.event(before); {
 	case last.Lease != newer.Label:
-	case last.Op == sim.Mark:
+	case last.Op == history.Mark:
 		n.say(detail, before, nil, "%s entered under %s at %s.", newer.Client, newer.Label, n.time(before))
 	default:
 		n.say(detail, before, nil, "%s wrote %s under %s, and the resource accepted it at %s.", newer.Client, last.Value, newer.Label, n.time(before))
 	}
 	n.wrote(l, j, i)
 	text := fmt.Sprintf("At %s the resource accepted %s under %s", n.time(i), e.Value, l.Label)
-	if e.Op == sim.Mark {
+	if e.Op == history.Mark {
 		text = fmt.Sprintf("At %s the resource accepted the mark of %s", n.time(i), l.Label)
 	}
 	events := []int{newer.GrantEvent, newer.ReturnEvent}
@@ -241,17 +243,17 @@ func (n *narrator) tellWrite() {
 	}
 	text += fmt.Sprintf(", though %s was the newer lease", newer.Label)
 	switch last := n.event(before); {
-	case e.Op == sim.Mark && last.Lease == newer.Label:
+	case e.Op == history.Mark && last.Lease == newer.Label:
 		text, events = text+": from now on it refuses what "+newer.Client+" writes", append(events, before)
-	case e.Op == sim.Mark:
+	case e.Op == history.Mark:
 	case e.Fence != 0 && !n.seenFence(i, e.Fence):
 		text += fmt.Sprintf(": no fence above %d had reached it yet", e.Fence)
 	case before > newer.GrantEvent && last.Lease != l.Label && last.Value != "" && !strings.Contains(e.Value, last.Value):
 		text, events = text+": it overwrote "+last.Value, append(events, before)
 	}
 	n.say(step, i, events, "%s.", text)
-	if higher := n.before(i, func(o sim.Event) bool {
-		return o.Kind == sim.State && o.Op == sim.Accept && o.Process == e.Process && o.Fence > e.Fence
+	if higher := n.before(i, func(o history.Event) bool {
+		return o.Kind == history.State && o.Op == history.Accept && o.Process == e.Process && o.Fence > e.Fence
 	}); e.Fence != 0 && higher >= 0 && n.h.Meta.Resource == "plain" {
 		n.say(step, i, []int{higher}, "The resource does not compare tokens: it accepted fence %d after fence %d.", e.Fence, n.event(higher).Fence)
 	}
@@ -264,7 +266,7 @@ func (n *narrator) overworked(l *Lease, j int) {
 		return
 	}
 	believed := n.validity(l, j)
-	if until := n.event(believed).Until; until == sim.NoEnd || n.event(j).Clock < until {
+	if until := n.event(believed).Until; until == history.NoEnd || n.event(j).Clock < until {
 		return
 	}
 	late := ""
@@ -287,14 +289,14 @@ func (n *narrator) wrote(l *Lease, j, accepted int) {
 	until := n.event(believed).Until
 	events := []int{l.ReturnEvent, believed}
 	text := fmt.Sprintf("%s wrote %s under %s at %s", l.Client, n.event(accepted).Value, l.Label, n.time(j))
-	if in.Op == sim.Enter {
+	if in.Op == history.Enter {
 		text = fmt.Sprintf("%s entered under %s at %s", l.Client, l.Label, n.time(j))
 	}
 	switch {
 	case l.EndEvent >= 0 && l.EndEvent < j:
 		then, more := n.ending(l)
 		text, events = text+", after "+then, append(events, more...)
-	case until == sim.NoEnd:
+	case until == history.NoEnd:
 	case in.Clock >= until:
 		text += "; by its own clock the lease had ended at " + seconds(until)
 	default:
@@ -305,17 +307,19 @@ func (n *narrator) wrote(l *Lease, j, accepted int) {
 
 // writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.
 func (n *narrator) writing(i int) int {
-	return n.before(i, func(o sim.Event) bool { return writes(o, n.event(i)) })
+	return n.before(i, func(o history.Event) bool { return writes(o, n.event(i)) })
 }
 
 // seenFence says whether the resource had accepted anything with a higher fence before event i.
 func (n *narrator) seenFence(i int, fence int64) bool {
-	return n.before(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == sim.Accept && o.Fence > fence }) >= 0
+	return n.before(i, func(o history.Event) bool {
+		return o.Kind == history.State && o.Op == history.Accept && o.Fence > fence
+	}) >= 0
 }
 
 // tellReturn tells how Acquire came to return a lease that was over.
 func (n *narrator) tellReturn() {
-	i := n.culprit(func(e sim.Event) bool { return e.Kind == sim.OK && e.Op == sim.Acquire })
+	i := n.culprit(func(e history.Event) bool { return e.Kind == history.OK && e.Op == history.Acquire })
 	e := n.event(i)
 	l := n.lease(e.Lease)
 	if l == nil {
@@ -328,7 +332,7 @@ func (n *narrator) tellReturn() {
 	for _, k := range n.keys {
 		if k.label == l.Label && k.from > asked && k.from < i && n.event(k.from).By == l.Client {
 			keys = append(keys, k)
-			if k.to < i && n.event(k.to).Op == sim.Expire {
+			if k.to < i && n.event(k.to).Op == history.Expire {
 				expired = append(expired, k)
 			}
 		}
@@ -343,15 +347,17 @@ func (n *narrator) tellReturn() {
 	}
 	n.say(step, i, nil, "Acquire handed %s to %s at %s, though it had ended at %s by the clock of %s, which read %s.",
 		l.Label, l.Client, n.time(i), seconds(e.Until), l.Client, seconds(e.Clock))
-	if used := n.after(i, func(o sim.Event) bool { return o.Kind == sim.State && o.Op == sim.Accept && o.Lease == l.Label }); used >= 0 {
+	if used := n.after(i, func(o history.Event) bool {
+		return o.Kind == history.State && o.Op == history.Accept && o.Lease == l.Label
+	}); used >= 0 {
 		n.say(background, used, nil, "%s relied on it: the resource accepted %s under %s at %s.", l.Client, n.event(used).Value, l.Label, n.time(used))
 	}
 }
 
 // tellIntrusion tells how a command of one client came to touch the key of another.
 func (n *narrator) tellIntrusion() {
-	n.intrusion(n.culprit(func(e sim.Event) bool {
-		return e.Kind == sim.State && (e.Op == sim.Over || e.Op == sim.Retime || e.Op == sim.Delete) && e.By != sim.Client(e.Owner)
+	n.intrusion(n.culprit(func(e history.Event) bool {
+		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete) && e.By != history.Client(e.Owner)
 	}))
 }
 
@@ -362,20 +368,20 @@ func (n *narrator) intrusion(i int) {
 	if i < 0 {
 		return
 	}
-	owner := sim.Client(e.Owner)
+	owner := history.Client(e.Owner)
 	about := n.doing(e.By, i)
 	op := n.event(about)
 	var own *Lease // what the intruder took the key for
-	if op.Op == sim.Release || op.Op == sim.Extend {
+	if op.Op == history.Release || op.Op == history.Extend {
 		own = n.lease(op.Lease)
 	}
 	for j := range n.leases {
-		if l := &n.leases[j]; own == nil && op.Op != sim.Acquire && l.Client == e.By && l.ReturnEvent < i {
+		if l := &n.leases[j]; own == nil && op.Op != history.Acquire && l.Client == e.By && l.ReturnEvent < i {
 			own = l
 		}
 	}
-	set := n.before(i, func(o sim.Event) bool {
-		return o.Kind == sim.State && (o.Op == sim.Set || o.Op == sim.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
+	set := n.before(i, func(o history.Event) bool {
+		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
 	})
 	if own != nil {
 		n.grant(own, "")
@@ -383,7 +389,7 @@ func (n *narrator) intrusion(i int) {
 		n.pauses(own.Client, own.ReturnEvent, i)
 		var gone []tenure
 		for _, k := range n.keys {
-			if k.label == own.Label && k.to < i && n.event(k.to).Op == sim.Expire && (k.process == e.Process || n.lease(e.Owner) != nil) {
+			if k.label == own.Label && k.to < i && n.event(k.to).Op == history.Expire && (k.process == e.Process || n.lease(e.Owner) != nil) {
 				gone = append(gone, k)
 			}
 		}
@@ -401,15 +407,15 @@ func (n *narrator) intrusion(i int) {
 			verb = "asked for the TTL of"
 		}
 		text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.label), []int{had.from}
-		if told := n.after(read, func(o sim.Event) bool {
-			return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
+		if told := n.after(read, func(o history.Event) bool {
+			return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
 		}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
 			text, events = text+", and got the answer at "+n.time(told), append(events, told)
 		}
 		n.say(step, read, events, "%s.", text)
 	}
 
-	verb := map[string]string{sim.Over: "overwrote", sim.Retime: "changed the expiry of", sim.Delete: "deleted"}[e.Op]
+	verb := map[string]string{history.Over: "overwrote", history.Retime: "changed the expiry of", history.Delete: "deleted"}[e.Op]
 	text := fmt.Sprintf("%s %s the key of %s on %s at %s", e.By, verb, e.Owner, e.Process, n.time(i))
 	events := []int{about, set}
 	began := ""
@@ -418,11 +424,11 @@ func (n *narrator) intrusion(i int) {
 		began = ", which had begun at " + seconds(op.At)
 	}
 	switch {
-	case own != nil && op.Op == sim.Release:
+	case own != nil && op.Op == history.Release:
 		text, events = text+", in the release of "+own.Label+began, append(events, own.ReturnEvent)
-	case own != nil && op.Op == sim.Extend:
+	case own != nil && op.Op == history.Extend:
 		text, events = text+", in the extension of "+own.Label+began, append(events, own.ReturnEvent)
-	case op.Op == sim.Acquire:
+	case op.Op == history.Acquire:
 		text += ", in an acquire" + began
 	}
 	command, name := n.command(i)
@@ -433,7 +439,7 @@ func (n *narrator) intrusion(i int) {
 		text += ", by a command that had been under way since " + seconds(e.Sent)
 	}
 	n.say(step, i, events, "%s.", text)
-	if out := n.outcome(about); op.Op == sim.Acquire && out >= 0 && n.event(out).Kind == sim.Fail && e.Op == sim.Over {
+	if out := n.outcome(about); op.Op == history.Acquire && out >= 0 && n.event(out).Kind == history.Fail && e.Op == history.Over {
 		n.say(step, out, []int{about}, "%s did not get the lock that way: its acquire failed at %s.", e.By, n.time(out))
 	}
 	if own != nil && name == "" {
@@ -445,8 +451,8 @@ func (n *narrator) intrusion(i int) {
 // whatever its value is.
 func (n *narrator) command(i int) (int, string) {
 	e := n.event(i)
-	j := n.before(i, func(o sim.Event) bool {
-		return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == e.Process && o.By == e.By && o.At == e.At
+	j := n.before(i, func(o history.Event) bool {
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By && o.At == e.At
 	})
 	for c := range strings.SplitSeq(n.event(j).Value, "; ") {
 		name, args, _ := strings.Cut(c, " ")
@@ -469,8 +475,8 @@ var blindly = map[string]string{
 // and nil if it did not.
 func (n *narrator) look(about, i int) (int, *tenure) {
 	e := n.event(i)
-	j := n.before(i, func(o sim.Event) bool {
-		return o.Kind == sim.Message && o.Op == sim.Deliver && o.Process == e.Process && o.By == e.By &&
+	j := n.before(i, func(o history.Event) bool {
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&
 			slices.Contains([]string{"GET " + e.Key, "TTL " + e.Key, "PTTL " + e.Key}, o.Value)
 	})
 	if about < 0 || j < about {
@@ -530,11 +536,11 @@ func (n *narrator) tellTokens() {
 	n.renewals(a, b.GrantEvent)
 	for i := a.GrantEvent; i < b.ReturnEvent; i++ {
 		e := n.event(i)
-		if e.Kind == sim.State && e.Owner == "" && e.Lease == "" && e.Key != "" && (e.Op == sim.Lose || e.Op == sim.Expire || e.Op == sim.Delete) {
+		if e.Kind == history.State && e.Owner == "" && e.Lease == "" && e.Key != "" && (e.Op == history.Lose || e.Op == history.Expire || e.Op == history.Delete) {
 			n.say(step, i, nil, "The key %s was gone from %s at %s.", e.Key, e.Process, n.time(i))
 			n.cause = append(n.cause, i)
-			n.fault(step, n.before(i, func(o sim.Event) bool {
-				return o.Kind == sim.Injected && o.Process == e.Process && (o.Op == "crash" || o.Op == "stop" || o.Op == "follow")
+			n.fault(step, n.before(i, func(o history.Event) bool {
+				return o.Kind == history.Injected && o.Process == e.Process && (o.Op == "crash" || o.Op == "stop" || o.Op == "follow")
 			}))
 		}
 	}

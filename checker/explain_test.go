@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 
 	"pgregory.net/rapid"
 )
@@ -19,15 +19,15 @@ type explainCase struct {
 	property Property
 	broken   Assumption
 	story    string
-	change   func(*sim.History) // for what a story cannot say
+	change   func(*history.History) // for what a story cannot say
 	events   []int
 	want     string
 }
 
-func fences(labels map[string]int64) func(*sim.History) {
-	return func(h *sim.History) {
+func fences(labels map[string]int64) func(*history.History) {
+	return func(h *history.History) {
 		for i := range h.Events {
-			if e := &h.Events[i]; e.Kind == sim.OK && e.Op == sim.Acquire {
+			if e := &h.Events[i]; e.Kind == history.OK && e.Op == history.Acquire {
 				e.Fence = labels[e.Lease]
 			}
 		}
@@ -35,17 +35,17 @@ func fences(labels map[string]int64) func(*sim.History) {
 }
 
 // words has the last word of what the resource accepted be the one that was added.
-func words(h *sim.History) {
+func words(h *history.History) {
 	for i := range h.Events {
-		if e := &h.Events[i]; e.Op == sim.Accept {
-			e.By = sim.Client(e.Lease)
+		if e := &h.Events[i]; e.Op == history.Accept {
+			e.By = history.Client(e.Lease)
 			e.Word = e.Value[strings.LastIndex(e.Value, " ")+1:]
 		}
 	}
 }
 
 // numbers makes of the changes at the resource those of a counter.
-func numbers(h *sim.History) {
+func numbers(h *history.History) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Process == "resource" {
 			e.Key, e.Lease = "counter", ""
@@ -54,15 +54,15 @@ func numbers(h *sim.History) {
 }
 
 // retimes has each new deadline name the lease whose key got it, as nodes do.
-func retimes(h *sim.History) {
+func retimes(h *history.History) {
 	for i := range h.Events {
-		if e := &h.Events[i]; e.Op == sim.Retime {
+		if e := &h.Events[i]; e.Op == history.Retime {
 			e.Lease = e.Owner
 		}
 	}
 }
 
-func replicas(h *sim.History) { h.Meta.Replicas = map[string]string{"r1": "n1"} }
+func replicas(h *history.History) { h.Meta.Replicas = map[string]string{"r1": "n1"} }
 
 func TestExplain(t *testing.T) {
 	for _, c := range []explainCase{
@@ -1004,7 +1004,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func found(h *sim.History, p Property) Violation {
+func found(h *history.History, p Property) Violation {
 	for _, v := range Check(h, nil).Violations {
 		if v.Property == p {
 			return v
@@ -1017,7 +1017,7 @@ func found(h *sim.History, p Property) Violation {
 func TestExplainWithoutGrounds(t *testing.T) {
 	for _, p := range Properties() {
 		v := Violation{Property: p, What: "something was wrong", Assumption: None, Events: []int{-1, 0, 7}}
-		for _, h := range []*sim.History{{}, story(t, "0 c1 invoke wait"), story(t, "0 c1 ok acquire -")} {
+		for _, h := range []*history.History{{}, story(t, "0 c1 invoke wait"), story(t, "0 c1 ok acquire -")} {
 			told := Explain(h, v)
 			if len(told) == 0 || len(told) > sentencesMost {
 				t.Errorf("%s: %v", p, told)
@@ -1035,7 +1035,7 @@ func TestExplainWithoutGrounds(t *testing.T) {
 
 // Of a story that is too long, what only sets the scene is left out, and never the end.
 func TestExplainAtMostTen(t *testing.T) {
-	n := &narrator{h: &sim.History{Events: make([]sim.Event, 40)}, v: Violation{Assumption: BoundedPause, Events: []int{39}}, told: map[int]bool{}}
+	n := &narrator{h: &history.History{Events: make([]history.Event, 40)}, v: Violation{Assumption: BoundedPause, Events: []int{39}}, told: map[int]bool{}}
 	for i := range 8 {
 		n.say(step, 2*i, nil, "step %d", i)
 		n.say(detail, 2*i+1, nil, "detail %d", i)
@@ -1089,7 +1089,7 @@ func TestExplainNeverPanics(t *testing.T) {
 func checkExplanation(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, h *sim.History, v Violation, told []Sentence) {
+}, h *history.History, v Violation, told []Sentence) {
 	t.Helper()
 	if len(told) < 1 || len(told) > sentencesMost {
 		t.Errorf("%d sentences", len(told))
@@ -1121,13 +1121,13 @@ var (
 func checkGrounds(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, h *sim.History, s Sentence) {
+}, h *history.History, s Sentence) {
 	t.Helper()
 	names, times := map[string]bool{}, map[string]bool{}
 	for _, i := range s.Events {
 		e := h.Events[i]
 		for _, name := range append(mentioned.FindAllString(e.Value, -1), e.Process, e.By, e.Lease, e.Owner) {
-			names[name], names[sim.Client(name)] = true, true
+			names[name], names[history.Client(name)] = true, true
 		}
 		for _, at := range []time.Duration{e.At, e.Clock, e.Sent, e.Until} {
 			times[strings.TrimPrefix(seconds(at), "-")] = true
@@ -1147,11 +1147,11 @@ func checkGrounds(t interface {
 
 // What an attempt came to is told from what the client was told.
 func TestExplainAnswers(t *testing.T) {
-	for want, e := range map[string]sim.Event{
-		"was refused":             {Kind: sim.Fail, Error: "lock not acquired"},
-		"could not connect":       {Kind: sim.Info, Error: "dial tcp 10.0.0.1:6379: connection refused"},
-		"got no answer":           {Kind: sim.Info, Error: "read tcp 10.0.0.3:6379->10.0.0.1:6379: i/o timeout"},
-		"was answered NOREPLICAS": {Kind: sim.Info, Error: "NOREPLICAS Not enough good replicas to write."},
+	for want, e := range map[string]history.Event{
+		"was refused":             {Kind: history.Fail, Error: "lock not acquired"},
+		"could not connect":       {Kind: history.Info, Error: "dial tcp 10.0.0.1:6379: connection refused"},
+		"got no answer":           {Kind: history.Info, Error: "read tcp 10.0.0.3:6379->10.0.0.1:6379: i/o timeout"},
+		"was answered NOREPLICAS": {Kind: history.Info, Error: "NOREPLICAS Not enough good replicas to write."},
 	} {
 		if got := answer(e); got != want {
 			t.Errorf("%q: %q, want %q", e.Error, got, want)
@@ -1172,9 +1172,9 @@ func TestExplainPersistence(t *testing.T) {
 		{"aof-always", "crash n1", "restart n1 empty", ": its disk was empty"},
 	} {
 		op, _, _ := strings.Cut(c.crash, " ")
-		n := &narrator{h: &sim.History{Meta: sim.Meta{Persistence: c.persistence}, Events: []sim.Event{
-			{Kind: sim.Injected, Process: "n1", Op: op, Value: c.crash},
-			{Kind: sim.Injected, Process: "n1", Op: "restart", Value: c.restart},
+		n := &narrator{h: &history.History{Meta: history.Meta{Persistence: c.persistence}, Events: []history.Event{
+			{Kind: history.Injected, Process: "n1", Op: op, Value: c.crash},
+			{Kind: history.Injected, Process: "n1", Op: "restart", Value: c.restart},
 		}}}
 		if got := n.forgot(0, 1); got != c.want {
 			t.Errorf("%s, %s, %s: %q, want %q", c.persistence, c.crash, c.restart, got, c.want)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // faultTolerance finds the times in which a client asked for a lock that nobody held, and nobody got it, though no more nodes
@@ -107,7 +107,7 @@ type dearth struct {
 func newDearth(ix *index, client string) *dearth {
 	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]stretch{}, standing: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
 	for i, e := range ix.Events {
-		if e.Kind == sim.Message && (e.Op == sim.Drop || ix.outOfReach(e.At-departure(e))) {
+		if e.Kind == history.Message && (e.Op == history.Drop || ix.outOfReach(e.At-departure(e))) {
 			link := direction{e.By, e.Process}
 			d.astray[link] = append(d.astray[link], i)
 		}
@@ -138,14 +138,14 @@ func (ix *index) primaries() map[string][]stretch {
 		since[n] = 0
 	}
 	for _, e := range ix.Events {
-		if e.Kind != sim.State || ix.groups[e.Process] == "" {
+		if e.Kind != history.State || ix.groups[e.Process] == "" {
 			continue
 		}
 		from, leads := since[e.Process]
 		switch {
-		case e.Op == sim.Promoted && !leads:
+		case e.Op == history.Promoted && !leads:
 			since[e.Process] = e.At
-		case e.Op == sim.Followed && leads:
+		case e.Op == history.Followed && leads:
 			leading[e.Process] = append(leading[e.Process], stretch{from, e.At})
 			delete(since, e.Process)
 		}
@@ -175,7 +175,7 @@ func (d *dearth) stands(k life) stretch {
 	begin := ix.at(k.from)
 	sent := min(departure(ix.Events[k.from]), begin)
 	asked := stretch{sent, max(s.to, begin)}
-	owner := sim.Client(k.label)
+	owner := history.Client(k.label)
 	if t, ok := touches(d.trouble(owner, k.node), asked); ok {
 		s.from = max(t.from, begin)
 	}
@@ -210,7 +210,7 @@ func (d *dearth) stands(k life) stretch {
 // be a little slow, as in [life.overdue].
 func (ix *index) forfeited(k life) time.Duration {
 	holds := ix.holdsOf[k.label]
-	if k.promise != sim.NoEnd || len(holds) == 0 {
+	if k.promise != history.NoEnd || len(holds) == 0 {
 		return never
 	}
 	var end time.Duration
@@ -233,7 +233,7 @@ func (ix *index) misread(k life, client string) []stretch {
 	var s []stretch
 	var owner time.Duration // how far its wall clock was ahead of true time when the key was set
 	for i, e := range ix.Events {
-		if e.Process == sim.Client(k.label) && i <= k.from {
+		if e.Process == history.Client(k.label) && i <= k.from {
 			owner = e.Wall
 		}
 		if e.Process != client || i < k.from || i > k.to {
@@ -264,7 +264,7 @@ func (ix *index) misled(needs []need) {
 		needs[n].broken = BoundedClockError
 		for _, k := range keys {
 			if ix.at(k.from) < needs[n].to && (k.to == len(ix.Events) || needs[n].from < ix.at(k.to)) {
-				needs[n].because = append(needs[n].because, k.from, last(ix.clockFaults[client], k.to), last(ix.clockFaults[sim.Client(k.label)], k.from))
+				needs[n].because = append(needs[n].because, k.from, last(ix.clockFaults[client], k.to), last(ix.clockFaults[history.Client(k.label)], k.from))
 			}
 		}
 	}
@@ -273,7 +273,7 @@ func (ix *index) misled(needs []need) {
 // request is the first word of the request that has set a key, as far as the history knows it.
 func (d *dearth) request(k life) string {
 	for i := k.from; i >= 0; i-- {
-		if e := d.ix.Events[i]; e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == k.node && e.By == sim.Client(k.label) {
+		if e := d.ix.Events[i]; e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.node && e.By == history.Client(k.label) {
 			return e.Word
 		}
 	}
@@ -285,7 +285,7 @@ func (d *dearth) request(k life) string {
 // kept the key there.
 func (d *dearth) letGo(k life) (time.Duration, bool) {
 	ix := d.ix
-	owner := sim.Client(k.label)
+	owner := history.Client(k.label)
 	for _, in := range ix.releases[k.label] {
 		out, ok := ix.outcome[in]
 		if !ok {
@@ -306,7 +306,7 @@ func (d *dearth) lost(from, to string, in, out int) bool {
 	return covers(d.ix.keptBack()[link], d.ix.at(out)) || slices.ContainsFunc(d.astray[link], func(i int) bool {
 		e := d.ix.Events[i]
 		if i < out {
-			return i > in && e.Op == sim.Drop
+			return i > in && e.Op == history.Drop
 		}
 		return d.ix.at(in) <= departure(e) && departure(e) < d.ix.at(out)
 	})
@@ -314,7 +314,7 @@ func (d *dearth) lost(from, to string, in, out int) bool {
 
 // gone returns when a message that did not arrive, or late, was lost: when it was dropped, or had left.
 func (d *dearth) gone(i int) time.Duration {
-	if e := d.ix.Events[i]; e.Op != sim.Drop {
+	if e := d.ix.Events[i]; e.Op != history.Drop {
 		return departure(e)
 	}
 	return d.ix.at(i)

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 	"pgregory.net/rapid"
 )
 
 // state returns the last of some events by the instant t that happened to a process, or to a link: its operation.
-func state(h *sim.History, process string, t time.Duration, kind sim.Kind, ops ...string) string {
+func state(h *history.History, process string, t time.Duration, kind history.Kind, ops ...string) string {
 	op := ""
 	for _, e := range h.Events {
 		if e.Process == process && e.Kind == kind && slices.Contains(ops, e.Op) && e.At <= t {
@@ -21,20 +21,20 @@ func state(h *sim.History, process string, t time.Duration, kind sim.Kind, ops .
 	return op
 }
 
-func downAt(h *sim.History, process string, t time.Duration) bool {
-	crashed := state(h, process, t, sim.Injected, "crash", "stop", "restart")
+func downAt(h *history.History, process string, t time.Duration) bool {
+	crashed := state(h, process, t, history.Injected, "crash", "stop", "restart")
 	return crashed == "crash" || crashed == "stop" || pausedAt(h, process, t)
 }
 
-func pausedAt(h *sim.History, process string, t time.Duration) bool {
-	return state(h, process, t, sim.Injected, "pause", "resume") == "pause"
+func pausedAt(h *history.History, process string, t time.Duration) bool {
+	return state(h, process, t, history.Injected, "pause", "resume") == "pause"
 }
 
 // apartAt says whether a message could not pass between two processes, in either direction.
-func apartAt(h *sim.History, a, b string, t time.Duration) bool {
+func apartAt(h *history.History, a, b string, t time.Duration) bool {
 	there, back := false, false
 	for _, e := range h.Events {
-		if e.Kind != sim.Injected || e.At > t || e.Op != "cut" && e.Op != "heal" {
+		if e.Kind != history.Injected || e.At > t || e.Op != "cut" && e.Op != "heal" {
 			continue
 		}
 		_, link, _ := strings.Cut(e.Value, " ")
@@ -48,17 +48,17 @@ func apartAt(h *sim.History, a, b string, t time.Duration) bool {
 	return there || back
 }
 
-func leadsAt(h *sim.History, server string, t time.Duration) bool {
-	switch state(h, server, t, sim.State, sim.Promoted, sim.Followed) {
-	case sim.Promoted:
+func leadsAt(h *history.History, server string, t time.Duration) bool {
+	switch state(h, server, t, history.State, history.Promoted, history.Followed) {
+	case history.Promoted:
 		return true
-	case sim.Followed:
+	case history.Followed:
 		return false
 	}
 	return server != "r1"
 }
 
-func members(h *sim.History, node string) []string {
+func members(h *history.History, node string) []string {
 	if node == "n1" {
 		return []string{"n1", "r1"}
 	}
@@ -66,14 +66,14 @@ func members(h *sim.History, node string) []string {
 }
 
 // heldAt says whether somebody could rely on the lock.
-func heldAt(h *sim.History, lock string, t time.Duration) bool {
+func heldAt(h *history.History, lock string, t time.Duration) bool {
 	for _, l := range Leases(h) { // TestHoldOracle has looked at them
 		from, to := l.From, l.End
-		if h.Events[l.ReturnEvent].Op == sim.Acquire {
+		if h.Events[l.ReturnEvent].Op == history.Acquire {
 			from = l.Granted
 		}
 		for _, e := range h.Events {
-			if e.Op == sim.Release && e.Kind != sim.Invoke && e.Lease == l.Label {
+			if e.Op == history.Release && e.Kind != history.Invoke && e.Lease == l.Label {
 				to = min(to, e.At)
 			}
 		}
@@ -85,10 +85,10 @@ func heldAt(h *sim.History, lock string, t time.Duration) bool {
 }
 
 // letGoOracle returns when a release of a lease came to nothing though nothing kept its client from a server.
-func letGoOracle(h *sim.History, label, server string) (time.Duration, bool) {
-	owner := sim.Client(label)
+func letGoOracle(h *history.History, label, server string) (time.Duration, bool) {
+	owner := history.Client(label)
 	for i, in := range h.Events {
-		if in.Op != sim.Release || in.Kind != sim.Invoke || in.Lease != label {
+		if in.Op != history.Release || in.Kind != history.Invoke || in.Lease != label {
 			continue
 		}
 		fine := true
@@ -97,8 +97,8 @@ func letGoOracle(h *sim.History, label, server string) (time.Duration, bool) {
 				continue
 			}
 			u := e.At
-			fine = fine && state(h, owner, u, sim.Injected, "crash") == "" && !pausedAt(h, owner, u) && !apartAt(h, owner, server, u) && !downAt(h, server, u)
-			if e.Process == owner && e.ID == in.ID && e.Op == sim.Release && e.Kind != sim.Invoke {
+			fine = fine && state(h, owner, u, history.Injected, "crash") == "" && !pausedAt(h, owner, u) && !apartAt(h, owner, server, u) && !downAt(h, server, u)
+			if e.Process == owner && e.ID == in.ID && e.Op == history.Release && e.Kind != history.Invoke {
 				if fine && !underWay(h, i, j, owner, server) && !underWay(h, i, j, server, owner) {
 					return u, true
 				}
@@ -111,17 +111,17 @@ func letGoOracle(h *sim.History, label, server string) (time.Duration, bool) {
 
 // underWay says whether a message was lost between an invocation and its outcome, or sent then, and had not arrived by the outcome:
 // as good as lost, or kept because a fault had chosen it.
-func underWay(h *sim.History, in, out int, from, to string) bool {
+func underWay(h *history.History, in, out int, from, to string) bool {
 	begin, end := h.Events[in].At, h.Events[out].At
 	for i, e := range h.Events {
 		switch {
-		case e.Kind == sim.Message && e.By == from && e.Process == to:
-			lost := e.Op == sim.Drop && in < i && i < out
-			late := i > out && begin <= e.Sent && e.Sent < end && (e.Op == sim.Drop || e.At-e.Sent >= h.Meta.TTL/400)
+		case e.Kind == history.Message && e.By == from && e.Process == to:
+			lost := e.Op == history.Drop && in < i && i < out
+			late := i > out && begin <= e.Sent && e.Sent < end && (e.Op == history.Drop || e.At-e.Sent >= h.Meta.TTL/400)
 			if lost || late {
 				return true
 			}
-		case e.Kind == sim.Bite && e.At <= end:
+		case e.Kind == history.Bite && e.At <= end:
 			words := strings.Fields(e.Value) // on request release c1->n1 delay 3s
 			if len(words) < 5 || words[0] != "on" || words[3] != from+"->"+to {
 				continue
@@ -132,10 +132,10 @@ func underWay(h *sim.History, in, out int, from, to string) bool {
 					return true
 				}
 			}
-			if words[4] == "hold" && !slices.ContainsFunc(h.Events[i:], func(f sim.Event) bool {
+			if words[4] == "hold" && !slices.ContainsFunc(h.Events[i:], func(f history.Event) bool {
 				verb, link, _ := strings.Cut(f.Value, " ")
 				mine := link == from+"-"+to || link == to+"-"+from || link == from+"->"+to || verb == "heal" && link == ""
-				return f.Kind == sim.Injected && f.At <= end && mine && (verb == "release" || verb == "heal")
+				return f.Kind == history.Injected && f.At <= end && mine && (verb == "release" || verb == "heal")
 			}) {
 				return true
 			}
@@ -145,21 +145,21 @@ func underWay(h *sim.History, in, out int, from, to string) bool {
 }
 
 // standsAt says whether a key stands on a server that nobody could have removed.
-func standsAt(h *sim.History, server string, t time.Duration) bool {
+func standsAt(h *history.History, server string, t time.Duration) bool {
 	for i, set := range h.Events {
-		if set.Process != server || set.Kind != sim.State || set.Op != sim.Set && set.Op != sim.Over || set.At > t {
+		if set.Process != server || set.Kind != history.State || set.Op != history.Set && set.Op != history.Over || set.At > t {
 			continue
 		}
-		end := time.Duration(sim.NoEnd)
+		end := time.Duration(history.NoEnd)
 		timed, promise := set.At, promiseOracle(h, i)
 		for j, e := range h.Events[i+1:] {
-			if e.Process != server || e.Kind != sim.State {
+			if e.Process != server || e.Kind != history.State {
 				continue
 			}
-			if e.Op == sim.Retime {
+			if e.Op == history.Retime {
 				timed, promise = e.At, promiseOracle(h, i+1+j)
 			}
-			if slices.Contains([]string{sim.Set, sim.Over, sim.Delete, sim.Expire, sim.Lose}, e.Op) {
+			if slices.Contains([]string{history.Set, history.Over, history.Delete, history.Expire, history.Lose}, e.Op) {
 				end = e.At
 				break
 			}
@@ -168,7 +168,7 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 			continue
 		}
 		// When did it become one that nobody could remove?
-		owner, hindered := sim.Client(set.Lease), time.Duration(sim.NoEnd)
+		owner, hindered := history.Client(set.Lease), time.Duration(history.NoEnd)
 		instants := []time.Duration{set.At}
 		if set.Sent != 0 {
 			instants = append(instants, set.Sent)
@@ -179,25 +179,25 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 			}
 		}
 		for _, u := range instants {
-			crashed := state(h, owner, u, sim.Injected, "crash") != ""
+			crashed := state(h, owner, u, history.Injected, "crash") != ""
 			if crashed || pausedAt(h, owner, u) || apartAt(h, owner, server, u) || downAt(h, server, u) {
 				hindered = min(hindered, max(u, set.At))
 			}
 		}
-		if promise != sim.NoEnd {
+		if promise != history.NoEnd {
 			hindered = min(hindered, timed+promise+promise/100+10*time.Millisecond)
 		}
 		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease })
 		for _, e := range h.Events {
 			between := e.By == owner && e.Process == server || e.By == server && e.Process == owner && e.Word != requestOracle(h, i)
-			if handed || e.Kind != sim.Message || !between {
+			if handed || e.Kind != history.Message || !between {
 				continue
 			}
 			lost := e.At
-			if e.Op != sim.Drop {
+			if e.Op != history.Drop {
 				lost = e.Sent
 			}
-			if late := e.At-e.Sent >= h.Meta.TTL/400; (e.Op == sim.Drop || late) && lost >= slices.Min(instants) && lost < end {
+			if late := e.At-e.Sent >= h.Meta.TTL/400; (e.Op == history.Drop || late) && lost >= slices.Min(instants) && lost < end {
 				hindered = min(hindered, max(lost, set.At))
 			}
 		}
@@ -214,9 +214,9 @@ func standsAt(h *sim.History, server string, t time.Duration) bool {
 }
 
 // requestOracle returns the word of the last request that the owner of a key had sent before it was set.
-func requestOracle(h *sim.History, set int) (word string) {
+func requestOracle(h *history.History, set int) (word string) {
 	for _, e := range h.Events[:set] {
-		if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == h.Events[set].Process && e.By == sim.Client(h.Events[set].Lease) {
+		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == h.Events[set].Process && e.By == history.Client(h.Events[set].Lease) {
 			word = e.Word
 		}
 	}
@@ -224,12 +224,12 @@ func requestOracle(h *sim.History, set int) (word string) {
 }
 
 // forfeitOracle returns from when on a key without an end is no excuse any more, since its lease had one.
-func forfeitOracle(h *sim.History, label string, promise time.Duration) time.Duration {
+func forfeitOracle(h *history.History, label string, promise time.Duration) time.Duration {
 	var end time.Duration
 	for _, l := range Leases(h) {
 		if l.Label == label {
-			if l.endless || promise != sim.NoEnd {
-				return sim.NoEnd
+			if l.endless || promise != history.NoEnd {
+				return history.NoEnd
 			}
 			end = max(end, l.End)
 		}
@@ -238,26 +238,26 @@ func forfeitOracle(h *sim.History, label string, promise time.Duration) time.Dur
 }
 
 // promiseOracle returns how long a key was to live: the TTL or for ever, or what was left to the key on n1 that it is a copy of.
-func promiseOracle(h *sim.History, i int) time.Duration {
+func promiseOracle(h *history.History, i int) time.Duration {
 	e := h.Events[i]
 	timed := e
 	if e.By == "n1" {
 		for _, k := range h.Events[:i] {
 			switch {
-			case k.Process != "n1" || k.Kind != sim.State:
-			case (k.Op == sim.Set || k.Op == sim.Over) && k.Lease == e.Lease, k.Op == sim.Retime && k.Owner == e.Lease:
+			case k.Process != "n1" || k.Kind != history.State:
+			case (k.Op == history.Set || k.Op == history.Over) && k.Lease == e.Lease, k.Op == history.Retime && k.Owner == e.Lease:
 				timed = k
 			}
 		}
 	}
-	if timed.Until == sim.NoEnd {
-		return sim.NoEnd
+	if timed.Until == history.NoEnd {
+		return history.NoEnd
 	}
 	return max(0, timed.At+h.Meta.TTL-e.At)
 }
 
 // neededAt says whether a client that asks has a right to an answer.
-func neededAt(h *sim.History, client, lock string, t time.Duration) bool {
+func neededAt(h *history.History, client, lock string, t time.Duration) bool {
 	if pausedAt(h, client, t) || heldAt(h, lock, t) {
 		return false
 	}
@@ -281,15 +281,15 @@ func neededAt(h *sim.History, client, lock string, t time.Duration) bool {
 
 // faultToleranceOracle returns when clients had asked in vain for too long: the times of their violations, before those of
 // several clients are put together.
-func faultToleranceOracle(h *sim.History) []time.Duration {
+func faultToleranceOracle(h *history.History) []time.Duration {
 	const patience = 2 * time.Second
 	instants := []time.Duration{}
 	for _, e := range h.Events {
 		instants = append(instants, e.At)
-		if e.Kind == sim.Message {
+		if e.Kind == history.Message {
 			instants = append(instants, e.Sent) // from when on one that came late is missed
 		}
-		if e.Kind == sim.State && e.Key == "k" {
+		if e.Kind == history.State && e.Key == "k" {
 			for d := time.Duration(0); d <= h.Meta.TTL; d += time.Second {
 				instants = append(instants, e.At+d+d/100+10*time.Millisecond)
 			}
@@ -301,10 +301,10 @@ func faultToleranceOracle(h *sim.History) []time.Duration {
 	slices.Sort(instants)
 	var found []time.Duration
 	for i, e := range h.Events {
-		if e.Kind != sim.Invoke || e.Op != sim.Acquire || e.Process == h.Meta.Probe {
+		if e.Kind != history.Invoke || e.Op != history.Acquire || e.Process == h.Meta.Probe {
 			continue
 		}
-		if j := previous(h, i); j >= 0 && h.Events[j].Op == sim.Acquire && h.Events[j].Kind != sim.OK && h.Events[j].At == e.At && lockOf(h, j) == e.Lock {
+		if j := previous(h, i); j >= 0 && h.Events[j].Op == history.Acquire && h.Events[j].Kind != history.OK && h.Events[j].At == e.At && lockOf(h, j) == e.Lock {
 			continue // another try of the same ask
 		}
 		from, end := time.Duration(-1), lastOf(h, i)
@@ -336,9 +336,9 @@ func faultToleranceOracle(h *sim.History) []time.Duration {
 }
 
 // previous returns the event of a client before event i, among its operations; -1 if there is none.
-func previous(h *sim.History, i int) int {
+func previous(h *history.History, i int) int {
 	for j := i - 1; j >= 0; j-- {
-		if e := h.Events[j]; e.Process == h.Events[i].Process && (e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.ID != 0) {
+		if e := h.Events[j]; e.Process == h.Events[i].Process && (e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info && e.ID != 0) {
 			return j
 		}
 	}
@@ -346,9 +346,9 @@ func previous(h *sim.History, i int) int {
 }
 
 // lockOf returns the lock that the operation of an outcome asked for.
-func lockOf(h *sim.History, outcome int) string {
+func lockOf(h *history.History, outcome int) string {
 	for _, e := range h.Events[:outcome] {
-		if e.Kind == sim.Invoke && e.Process == h.Events[outcome].Process && e.ID == h.Events[outcome].ID {
+		if e.Kind == history.Invoke && e.Process == h.Events[outcome].Process && e.ID == h.Events[outcome].ID {
 			return e.Lock
 		}
 	}
@@ -356,22 +356,22 @@ func lockOf(h *sim.History, outcome int) string {
 }
 
 // lastOf returns when an ask that begins with event i ends: with the outcome of the last try that follows at once.
-func lastOf(h *sim.History, i int) time.Duration {
+func lastOf(h *history.History, i int) time.Duration {
 	ask := h.Events[i]
 	for j, e := range h.Events[i+1:] {
-		gone := e.Kind == sim.Injected && e.Op == "crash" || e.Op == sim.Exit
+		gone := e.Kind == history.Injected && e.Op == "crash" || e.Op == history.Exit
 		if e.Process == ask.Process && gone {
 			return e.At
 		}
-		if e.Process != ask.Process || e.ID != ask.ID || e.Kind == sim.Injected || e.Kind == sim.Invoke {
+		if e.Process != ask.Process || e.ID != ask.ID || e.Kind == history.Injected || e.Kind == history.Invoke {
 			continue
 		}
-		if e.Kind == sim.OK {
+		if e.Kind == history.OK {
 			return e.At
 		}
 		for k, next := range h.Events[i+1+j+1:] {
-			if next.Process == ask.Process && next.Kind == sim.Invoke {
-				if next.Op == sim.Acquire && next.Lock == ask.Lock && next.At == e.At {
+			if next.Process == ask.Process && next.Kind == history.Invoke {
+				if next.Op == history.Acquire && next.Lock == ask.Lock && next.At == e.At {
 					return lastOf(h, i+1+j+1+k)
 				}
 				break
@@ -462,7 +462,7 @@ func TestFaultToleranceOracleHealNamesTheOtherEndFirst(t *testing.T) {
 }
 
 // compareFaultTolerance fails the test unless the checker and the oracle agree on a history, and returns whether it is violated.
-func compareFaultTolerance(t rapid.TB, h *sim.History) bool {
+func compareFaultTolerance(t rapid.TB, h *history.History) bool {
 	t.Helper()
 	want := faultToleranceOracle(h)
 	var got []time.Duration

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // slack is what rounding may take off the life of a key: deadlines in Redis are whole milliseconds.
@@ -18,7 +18,7 @@ const fenceSuffix = ":fence"
 
 // An index is a history with what the properties ask of it looked up once.
 type index struct {
-	*sim.History
+	*history.History
 
 	leases  []Lease          // the first hold of each, in the order of their returns
 	byLabel map[string]int   // where in leases
@@ -46,7 +46,7 @@ type index struct {
 	invokes     map[string][]int // invocations by client
 	pauses      map[string][]span
 	outages     map[string][]span // from a crash, or an orderly stop, to the restart
-	clocks      map[string][]sim.Clock
+	clocks      map[string][]history.Clock
 	clockFaults map[string][]int
 	keys        int              // how many on one node make its vote
 	slow        map[string][]int // messages from or to a process that took more than half a TTL
@@ -65,13 +65,13 @@ type life struct {
 	group            string        // the lock node that the node is, or is a replica of
 	from, to         int           // a life that nothing ends goes up to the number of events
 	timed            time.Duration // true time of the last command that gave it a deadline
-	promise          time.Duration // how long it was to live from then on, or sim.NoEnd
+	promise          time.Duration // how long it was to live from then on, or history.NoEnd
 	vote             bool          // a client set it, and so it counts towards a majority; a copy does not
 	lasting          bool          // its client gave it no end
 	renewed          time.Duration // until when its client last let it live without having been asked to; 0 if it never did
 }
 
-func newIndex(h *sim.History) *index {
+func newIndex(h *history.History) *index {
 	ix := &index{
 		History:     h,
 		byLabel:     map[string]int{},
@@ -94,7 +94,7 @@ func newIndex(h *sim.History) *index {
 		invokes:     map[string][]int{},
 		pauses:      map[string][]span{},
 		outages:     map[string][]span{},
-		clocks:      map[string][]sim.Clock{},
+		clocks:      map[string][]history.Clock{},
 		clockFaults: map[string][]int{},
 		slow:        map[string][]int{},
 		tardy:       map[string][]int{},
@@ -106,7 +106,7 @@ func newIndex(h *sim.History) *index {
 	ix.readKeys()
 	ix.readMessages()
 	for i, e := range h.Events {
-		if e.Kind == sim.OK && e.Op == sim.Acquire {
+		if e.Kind == history.OK && e.Op == history.Acquire {
 			holds := ix.newHolds(i)
 			ix.byLabel[e.Lease] = len(ix.leases)
 			ix.leases = append(ix.leases, holds[0])
@@ -140,7 +140,7 @@ func (ix *index) readServers() {
 		ix.servers[p] = true
 	}
 	for i, e := range ix.Events {
-		if e.Kind == sim.State && e.Op == sim.Promoted && ix.groups[e.Process] != "" {
+		if e.Kind == history.State && e.Op == history.Promoted && ix.groups[e.Process] != "" {
 			ix.promotions[ix.groups[e.Process]] = append(ix.promotions[ix.groups[e.Process]], i)
 		}
 	}
@@ -156,13 +156,13 @@ func (ix *index) readOperations() {
 	for i, e := range ix.Events {
 		op := operation{e.Process, e.ID}
 		switch {
-		case e.Kind == sim.Invoke:
+		case e.Kind == history.Invoke:
 			pending[op] = i
 			ix.invokes[e.Process] = append(ix.invokes[e.Process], i)
-			if e.Op == sim.Release {
+			if e.Op == history.Release {
 				ix.releases[e.Lease] = append(ix.releases[e.Lease], i)
 			}
-		case e.Kind == sim.Info && e.Op == sim.Exit:
+		case e.Kind == history.Info && e.Op == history.Exit:
 			ix.exits[e.Process] = append(ix.exits[e.Process], i)
 		case isOutcome(e):
 			if j, ok := pending[op]; ok {
@@ -170,22 +170,22 @@ func (ix *index) readOperations() {
 			}
 		}
 		switch {
-		case e.Kind == sim.OK && e.Op == sim.Acquire:
+		case e.Kind == history.OK && e.Op == history.Acquire:
 			ix.keys = max(ix.keys, e.Keys)
-		case e.Kind == sim.OK && e.Op == sim.Read:
+		case e.Kind == history.OK && e.Op == history.Read:
 			ix.reads[e.Process] = append(ix.reads[e.Process], i)
-		case e.Kind == sim.OK && e.Op == sim.Extend, e.Kind == sim.Info && e.Op == sim.Renew:
+		case e.Kind == history.OK && e.Op == history.Extend, e.Kind == history.Info && e.Op == history.Renew:
 			ix.extensions[e.Lease] = append(ix.extensions[e.Lease], i)
-			ix.renewed = ix.renewed || e.Op == sim.Renew
-		case e.Kind == sim.Info && e.Op == sim.Lost:
+			ix.renewed = ix.renewed || e.Op == history.Renew
+		case e.Kind == history.Info && e.Op == history.Lost:
 			ix.losses[e.Lease] = append(ix.losses[e.Lease], i)
 			ix.renewed = true
 		}
 		if isReading(e) {
-			if e.Kind == sim.Injected {
+			if e.Kind == history.Injected {
 				ppm[e.Process] = e.PPM
 			}
-			ix.clocks[e.Process] = append(ix.clocks[e.Process], sim.Clock{Since: e.At, Steady: e.Clock, PPM: ppm[e.Process]})
+			ix.clocks[e.Process] = append(ix.clocks[e.Process], history.Clock{Since: e.At, Steady: e.Clock, PPM: ppm[e.Process]})
 		}
 	}
 }
@@ -203,7 +203,7 @@ func (ix *index) readFaults() {
 		}
 	}
 	for i, e := range ix.Events {
-		if e.Kind != sim.Injected {
+		if e.Kind != history.Injected {
 			continue
 		}
 		switch e.Op {
@@ -254,7 +254,7 @@ func (ix *index) readKeys() {
 			vote: again || !ix.servers[ix.Events[i].By],
 		}
 		l.timed, l.promise = ix.at(i), ix.promise(l, i)
-		l.lasting = l.promise == sim.NoEnd
+		l.lasting = l.promise == history.NoEnd
 		living[p] = len(ix.lives)
 		ix.livesOf[label] = append(ix.livesOf[label], len(ix.lives))
 		ix.lives = append(ix.lives, l)
@@ -273,7 +273,7 @@ func (ix *index) readKeys() {
 		}
 	}
 	for i, e := range ix.Events {
-		if e.Kind != sim.State || ix.groups[e.Process] == "" {
+		if e.Kind != history.State || ix.groups[e.Process] == "" {
 			continue
 		}
 		if strings.HasSuffix(e.Key, fenceSuffix) {
@@ -281,21 +281,21 @@ func (ix *index) readKeys() {
 		}
 		p := place{e.Process, e.Key}
 		switch e.Op {
-		case sim.Set, sim.Over:
+		case history.Set, history.Over:
 			begin(p, ix.marked(i), i)
-		case sim.Retime:
+		case history.Retime:
 			if n, ok := living[p]; ok {
 				l := &ix.lives[n]
 				l.timed, l.promise = e.At, ix.promise(*l, i)
-				if e.By != sim.Client(l.label) {
+				if e.By != history.Client(l.label) {
 					continue
 				}
-				l.lasting = l.promise == sim.NoEnd
+				l.lasting = l.promise == history.NoEnd
 				if ix.unasked(i) {
 					l.renewed = l.due()
 				}
 			}
-		case sim.Delete, sim.Expire, sim.Lose:
+		case history.Delete, history.Expire, history.Lose:
 			end(p, i)
 		}
 	}
@@ -310,7 +310,7 @@ func (ix *index) unasked(i int) bool {
 			continue
 		}
 		switch out, ended := ix.outcome[in]; ix.Events[in].Op {
-		case sim.Acquire, sim.Extend, sim.Release:
+		case history.Acquire, history.Extend, history.Release:
 			return ended && ix.at(out) < departure(e)
 		}
 		return true
@@ -323,11 +323,11 @@ func (ix *index) unasked(i int) bool {
 // of a lease by that of a third client has not drawn a token: where a queue is one key, the next in line has come to the front.
 func (ix *index) marked(i int) string {
 	e := ix.Events[i]
-	if e.Lease == "" || e.By == "" || ix.servers[e.By] || sim.Client(e.Lease) == e.By || ix.advances(e) {
+	if e.Lease == "" || e.By == "" || ix.servers[e.By] || history.Client(e.Lease) == e.By || ix.advances(e) {
 		return e.Lease
 	}
 	if in := last(ix.invokes[e.By], i); in >= 0 {
-		if out, ok := ix.outcome[in]; ok && ix.Events[out].Op == sim.Acquire && ix.Events[out].Lease != "" {
+		if out, ok := ix.outcome[in]; ok && ix.Events[out].Op == history.Acquire && ix.Events[out].Lease != "" {
 			return ix.Events[out].Lease
 		}
 	}
@@ -336,17 +336,17 @@ func (ix *index) marked(i int) string {
 
 // advances says whether an event brings the next in a queue to its front: a command of one client has the key of a lease stand
 // for that of another.
-func (ix *index) advances(e sim.Event) bool {
-	return e.Op == sim.Over && e.Owner != "" && e.Lease != "" && e.By != "" && !ix.servers[e.By] && sim.Client(e.Lease) != e.By
+func (ix *index) advances(e history.Event) bool {
+	return e.Op == history.Over && e.Owner != "" && e.Lease != "" && e.By != "" && !ix.servers[e.By] && history.Client(e.Lease) != e.By
 }
 
 func (ix *index) readMessages() {
 	for i, e := range ix.Events {
-		if e.Kind == sim.Message && ix.outOfReach(e.At-e.Sent) {
+		if e.Kind == history.Message && ix.outOfReach(e.At-e.Sent) {
 			ix.tardy[e.By] = append(ix.tardy[e.By], i)
 			ix.tardy[e.Process] = append(ix.tardy[e.Process], i)
 		}
-		if e.Kind == sim.Message && e.Op == sim.Deliver && ix.tookLong(e.At-e.Sent) {
+		if e.Kind == history.Message && e.Op == history.Deliver && ix.tookLong(e.At-e.Sent) {
 			ix.slow[e.By] = append(ix.slow[e.By], i)
 			ix.slow[e.Process] = append(ix.slow[e.Process], i)
 		}
@@ -390,16 +390,16 @@ func (ix *index) promise(l life, i int) time.Duration {
 	if ix.servers[e.By] {
 		for _, n := range slices.Backward(ix.livesOf[l.label]) {
 			if k := ix.lives[n]; k.node == e.By && k.key == l.key {
-				if due := k.due(); due < sim.NoEnd {
+				if due := k.due(); due < history.NoEnd {
 					return max(0, due-e.At)
 				}
-				return sim.NoEnd
+				return history.NoEnd
 			}
 		}
 	}
 	switch {
-	case e.Until == sim.NoEnd, e.Until == 0 && ix.Meta.TTL <= 0:
-		return sim.NoEnd
+	case e.Until == history.NoEnd, e.Until == 0 && ix.Meta.TTL <= 0:
+		return history.NoEnd
 	case e.Until == 0:
 		return ix.Meta.TTL
 	}
@@ -427,9 +427,9 @@ func (ix *index) early(l life) bool {
 		return false
 	}
 	switch ix.Events[ix.cause(l)].Op {
-	case sim.Expire:
-		return l.promise != sim.NoEnd && ix.lifetime(l) < l.promise-slack
-	case sim.Lose:
+	case history.Expire:
+		return l.promise != history.NoEnd && ix.lifetime(l) < l.promise-slack
+	case history.Lose:
 		return ix.lifetime(l) < l.promise-slack
 	}
 	return false
@@ -465,8 +465,8 @@ func (ix *index) tookLong(d time.Duration) bool { return ix.Meta.TTL > 0 && d > 
 
 // departure returns when a message, or the one that caused a state change, left its sender. A message always says so, and 0 is the
 // start of the run. A state change that does not say so has no such message, or it is not known: then it is when the change happened.
-func departure(e sim.Event) time.Duration {
-	if e.Sent == 0 && e.Kind != sim.Message {
+func departure(e history.Event) time.Duration {
+	if e.Sent == 0 && e.Kind != history.Message {
 		return e.At
 	}
 	return e.Sent

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // An Ending says what ended a hold.
@@ -35,7 +35,7 @@ type Lease struct {
 	From    time.Duration // when Acquire returned, or else the late extension: the hold begins
 	To      time.Duration // the hold ends, and does not include this instant; may lie after the last event
 	// End is when the client's steady clock reads the end of the lease, as extended in time. Of one that is trusted without an end
-	// it is when its keys came to theirs, of which the client need not know, or sim.NoEnd if they did not.
+	// it is when its keys came to theirs, of which the client need not know, or history.NoEnd if they did not.
 	End time.Duration
 
 	endless bool // End is not what the lock said, which gave the lease none
@@ -54,7 +54,7 @@ type Lease struct {
 
 // Leases returns the holds of h, in the order of their beginnings. That is one for each lease, unless it was extended after
 // its end.
-func Leases(h *sim.History) []Lease { return newIndex(h).holds }
+func Leases(h *history.History) []Lease { return newIndex(h).holds }
 
 // newHolds describes the lease that event i, an ok acquire, handed out: its first hold, and those that began with an
 // extension that came too late. What is given up is given up: an extension that was under way when the client released the
@@ -89,12 +89,12 @@ func (ix *index) newHolds(i int) []Lease {
 		e := ix.Events[j]
 		switch {
 		case e.Process != l.Client || j < i || given >= 0 && j > given:
-		case e.Op == sim.Lost:
+		case e.Op == history.Lost:
 			told = true
 			if l.EndEvent < 0 && e.At <= l.To {
 				l.EndEvent, l.To, l.Ended = j, e.At, LeaseLost
 			}
-		case told && e.Op == sim.Renew:
+		case told && e.Op == history.Renew:
 		case l.EndEvent < 0 && e.At < l.To:
 			ix.valid(&l, j)
 		default:
@@ -120,19 +120,19 @@ func (ix *index) newHolds(i int) []Lease {
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
 	until := e.Until
-	l.endless, l.renews = until == sim.NoEnd, e.Renews
-	if until == sim.NoEnd && ix.Meta.TTL > 0 && !e.Renews && !ix.lasting(l.Label, i) {
+	l.endless, l.renews = until == history.NoEnd, e.Renews
+	if until == history.NoEnd && ix.Meta.TTL > 0 && !e.Renews && !ix.lasting(l.Label, i) {
 		until = later(e.Clock, ix.Meta.TTL)
 	}
 	l.End = when(ix.clocks[l.Client], until)
 	if i > l.ReturnEvent {
 		l.End = max(l.End, e.At) // until then it lasted, though the new end is one that has passed
 	}
-	if due := ix.renewedUntil(l.Label, i); l.endless && until < sim.NoEnd && due > 0 {
+	if due := ix.renewedUntil(l.Label, i); l.endless && until < history.NoEnd && due > 0 {
 		l.End, l.renewed = max(l.End, due), true
 	}
 	l.To, l.Ended = max(l.End, e.At), LeaseEnded
-	if l.lasts = until == sim.NoEnd; l.lasts {
+	if l.lasts = until == history.NoEnd; l.lasts {
 		l.End = ix.keysOver(l.Label)
 	}
 }
@@ -165,18 +165,18 @@ func (ix *index) renewedUntil(label string, i int) time.Duration {
 	return dues[len(dues)-ix.enough()]
 }
 
-// keysOver returns when the last key of a lease came to its end, or [sim.NoEnd] if it did not or a command removed it.
+// keysOver returns when the last key of a lease came to its end, or [history.NoEnd] if it did not or a command removed it.
 func (ix *index) keysOver(label string) time.Duration {
-	over := sim.NoEnd
+	over := history.NoEnd
 	for _, n := range ix.livesOf[label] {
 		k := ix.lives[n]
 		if k.to == len(ix.Events) {
-			return sim.NoEnd
+			return history.NoEnd
 		}
 		switch e := ix.Events[k.to]; {
-		case e.Op != sim.Expire && e.Op != sim.Lose:
-			return sim.NoEnd
-		case over == sim.NoEnd || e.At > over:
+		case e.Op != history.Expire && e.Op != history.Lose:
+			return history.NoEnd
+		case over == history.NoEnd || e.At > over:
 			over = e.At
 		}
 	}
@@ -207,7 +207,7 @@ func (l *Lease) held() bool { return l.From < l.To }
 // String says who held what and when.
 func (l *Lease) String() string {
 	s := l.Client + " held " + l.Label + " from " + seconds(l.From)
-	if l.To == sim.NoEnd {
+	if l.To == history.NoEnd {
 		return s + " without end"
 	}
 	return s + " to " + seconds(l.To)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // leaseExclusion finds the holds that began while another client held the same lock. A hold that ends at the instant at
@@ -146,7 +146,7 @@ func (ix *index) votes(l *Lease) []int {
 
 // cutShort reports whether a node dropped a key earlier than it had promised, without a command that removed it.
 func (ix *index) cutShort(k life) bool {
-	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == sim.Lose
+	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == history.Lose
 }
 
 // A succession is how the keys of one lease made room for those of another.
@@ -177,11 +177,11 @@ func (ix *index) succession(a, b *Lease) succession {
 		missed := voted && ix.at(taker.from) < key.due()
 		cause := ix.cause(*key)
 		switch op := ix.Events[cause].Op; {
-		case op == sim.Lose && missed:
+		case op == history.Lose && missed:
 			s.lost = append(s.lost, cause)
-		case op == sim.Expire && missed && ix.early(*key):
+		case op == history.Expire && missed && ix.early(*key):
 			s.early = append(s.early, cause)
-		case op == sim.Over && wallIsOff(ix.Events[b.ReturnEvent]):
+		case op == history.Over && wallIsOff(ix.Events[b.ReturnEvent]):
 			s.taken = cause // a lock that compares the clocks of clients, as GETSET on a timestamp does
 		}
 	}
@@ -213,7 +213,7 @@ func (ix *index) outlived(a, b *Lease) bool {
 		if !k.vote || k.from > a.ReturnEvent {
 			continue
 		}
-		if b.GrantEvent < k.to || ix.Events[k.to].Op != sim.Expire {
+		if b.GrantEvent < k.to || ix.Events[k.to].Op != history.Expire {
 			return false
 		}
 		some = true
@@ -257,7 +257,7 @@ func (ix *index) rightEnd(l *Lease) time.Duration {
 		asked = ix.Events[in]
 	}
 	until := ix.Events[set].Until
-	if until == sim.NoEnd {
+	if until == history.NoEnd {
 		asked = ix.Events[set]
 		until = asked.Clock + ix.Meta.TTL
 	}
@@ -265,10 +265,10 @@ func (ix *index) rightEnd(l *Lease) time.Duration {
 	var stepped time.Duration
 	for _, i := range ix.clockFaults[l.Client] {
 		if e := ix.Events[i]; e.Op != "drift" && asked.At <= e.At && e.At < l.To {
-			switch f, _ := sim.ParseFault(e.Value); f := f.(type) {
-			case sim.Jump:
+			switch f, _ := history.ParseFault(e.Value); f := f.(type) {
+			case history.Jump:
 				stepped += f.By.Abs()
-			case sim.Slew:
+			case history.Slew:
 				stepped += f.By.Abs()
 			}
 		}
@@ -283,7 +283,7 @@ func (ix *index) rightEnd(l *Lease) time.Duration {
 func (ix *index) untold(a *Lease) (Assumption, []int) {
 	for _, n := range ix.livesOf[a.Label] {
 		k := ix.lives[n]
-		if k.to == len(ix.Events) || ix.Events[k.to].Op != sim.Expire {
+		if k.to == len(ix.Events) || ix.Events[k.to].Op != history.Expire {
 			continue
 		}
 		life := stretch{k.timed, ix.at(k.to)}
@@ -370,7 +370,7 @@ func (ix *index) promoted(taker life) int {
 	return taker.from
 }
 
-func wallIsOff(e sim.Event) bool { return e.Wall > slack || e.Wall < -slack }
+func wallIsOff(e history.Event) bool { return e.Wall > slack || e.Wall < -slack }
 
 // clockFault returns the fault that made the clocks of a client run wrong while it asked for a lease or held it, or -1. A
 // drift lasts until the next; a jump or a slew matters only if it fell into that time, since only differences count.

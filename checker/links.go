@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // never is later than any instant of a run.
-const never = sim.NoEnd
+const never = history.NoEnd
 
 // A direction is one way of a link between two processes.
 type direction struct{ from, to string }
@@ -40,14 +40,14 @@ func (ix *index) severed() map[direction][]stretch {
 			ix.broken[d] = append(ix.broken[d], stretch{s.since, at})
 		}
 	}
-	both := func(l sim.Link, at time.Duration, f func(*state)) {
+	both := func(l history.Link, at time.Duration, f func(*state)) {
 		change(direction{l.From, l.To}, at, f)
 		if l.Both {
 			change(direction{l.To, l.From}, at, f)
 		}
 	}
 	for _, e := range ix.Events {
-		if e.Kind != sim.Injected || e.Op == sim.Missed {
+		if e.Kind != history.Injected || e.Op == history.Missed {
 			continue
 		}
 		switch e.Op {
@@ -55,22 +55,22 @@ func (ix *index) severed() map[direction][]stretch {
 		default:
 			continue
 		}
-		f, err := sim.ParseFault(e.Value)
+		f, err := history.ParseFault(e.Value)
 		if err != nil {
 			continue // a history that was written by hand may have anything there
 		}
 		switch f := f.(type) {
-		case sim.Cut:
+		case history.Cut:
 			both(f.Link, e.At, func(s *state) { s.cut = true })
-		case sim.Hold:
+		case history.Hold:
 			both(f.Link, e.At, func(s *state) { s.held = true })
-		case sim.Delay:
+		case history.Delay:
 			both(f.Link, e.At, func(s *state) { s.delayed = ix.outOfReach(f.By) })
-		case sim.ReleaseLink:
+		case history.ReleaseLink:
 			both(f.Link, e.At, func(s *state) { s.held = false })
-		case sim.Heal:
+		case history.Heal:
 			mend := func(s *state) { *s = state{since: s.since} }
-			if f.Link != (sim.Link{}) {
+			if f.Link != (history.Link{}) {
 				both(f.Link, e.At, mend)
 				continue
 			}
@@ -98,23 +98,23 @@ func (ix *index) keptBack() map[direction][]stretch {
 	}
 	ix.detained = map[direction][]stretch{}
 	for i, e := range ix.Events {
-		if e.Kind != sim.Bite {
+		if e.Kind != history.Bite {
 			continue
 		}
-		f, err := sim.ParseFault(e.Value)
+		f, err := history.ParseFault(e.Value)
 		if err != nil {
 			continue
 		}
-		chosen, ok := f.(sim.Chosen)
+		chosen, ok := f.(history.Chosen)
 		if !ok {
 			continue
 		}
 		link, s := direction{chosen.Link.From, chosen.Link.To}, stretch{e.At, never}
 		switch chosen.Action {
-		case sim.DelayMessage:
+		case history.DelayMessage:
 			s.to = e.At + min(chosen.By, never-e.At)
-		case sim.HoldMessage:
-			if end := slices.IndexFunc(ix.Events[i:], func(e sim.Event) bool { return letsGo(e, link) }); end >= 0 {
+		case history.HoldMessage:
+			if end := slices.IndexFunc(ix.Events[i:], func(e history.Event) bool { return letsGo(e, link) }); end >= 0 {
 				s.to = ix.at(i + end)
 			}
 		default:
@@ -129,20 +129,20 @@ func (ix *index) keptBack() map[direction][]stretch {
 }
 
 // letsGo says whether e is the end of what holds messages in a direction.
-func letsGo(e sim.Event, d direction) bool {
-	if e.Kind != sim.Injected || e.Op != "release" && e.Op != "heal" {
+func letsGo(e history.Event, d direction) bool {
+	if e.Kind != history.Injected || e.Op != "release" && e.Op != "heal" {
 		return false
 	}
-	var l sim.Link
-	switch f, _ := sim.ParseFault(e.Value); f := f.(type) {
-	case sim.ReleaseLink:
+	var l history.Link
+	switch f, _ := history.ParseFault(e.Value); f := f.(type) {
+	case history.ReleaseLink:
 		l = f.Link
-	case sim.Heal:
+	case history.Heal:
 		l = f.Link
 	default:
 		return false
 	}
-	return l == sim.Link{} || direction{l.From, l.To} == d || l.Both && direction{l.To, l.From} == d
+	return l == history.Link{} || direction{l.From, l.To} == d || l.Both && direction{l.To, l.From} == d
 }
 
 // outOfReach says whether a delay in one direction makes a server as good as gone. Both directions may take as long as the

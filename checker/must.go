@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Must is a dangerous state that a run has to reach, without which it proves nothing. Its printed form is the rest of
@@ -118,7 +118,7 @@ func ParseMust(s string) (Must, error) {
 		}
 	}
 	msg := fmt.Sprintf("unknown must %q; the musts are %s", s, strings.Join(forms(), ", "))
-	if near := sim.Nearest(anonymous(words), forms()); near != "" {
+	if near := history.Nearest(anonymous(words), forms()); near != "" {
 		msg += fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return Must{}, errors.New(msg)
@@ -165,7 +165,7 @@ func (m Must) field(word string) (string, bool) {
 	case "NEXT":
 		return m.next, true
 	case "LIMIT":
-		return sim.FormatDuration(m.limit), true
+		return history.FormatDuration(m.limit), true
 	}
 	return "", false
 }
@@ -205,7 +205,7 @@ func (m *Must) match(form, words []string) bool {
 		case "NEXT":
 			m.next, ok = word, true
 		case "LIMIT":
-			d, err := sim.ParsePositive(word)
+			d, err := history.ParsePositive(word)
 			m.limit, ok = d, err == nil
 		default:
 			ok = word == form[0]

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 	"pgregory.net/rapid"
 )
 
@@ -504,7 +504,7 @@ func TestMustRoundTripRandom(t *testing.T) {
 			case "WRITE", "NEXT":
 				words[i] = rapid.StringMatching(`[A-Za-z0-9#]+`).Draw(t, "value")
 			case "LIMIT":
-				words[i] = sim.FormatDuration(time.Duration(rapid.Int64Range(1, int64(sim.MaxDuration)).Draw(t, "limit")))
+				words[i] = history.FormatDuration(time.Duration(rapid.Int64Range(1, int64(history.MaxDuration)).Draw(t, "limit")))
 			}
 		}
 		s := strings.Join(words, " ")

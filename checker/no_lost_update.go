@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // noLostUpdate finds the increments and the updates that were acknowledged, and are not in the final value, because of
@@ -52,11 +52,11 @@ func lostWords(ix *index) []Violation {
 	)
 	for i, e := range ix.Events {
 		switch {
-		case e.Kind == sim.State && e.Op == sim.Keep:
+		case e.Kind == history.State && e.Op == history.Keep:
 			for w := range strings.FieldsSeq(e.Value + " " + e.Word) {
 				kept[w] = true
 			}
-		case e.Kind == sim.State && e.Op == sim.Accept:
+		case e.Kind == history.State && e.Op == history.Accept:
 			next := map[string]bool{}
 			for w := range strings.FieldsSeq(e.Value) {
 				if next[w] = true; !now[w] {
@@ -69,7 +69,7 @@ func lostWords(ix *index) []Violation {
 				}
 			}
 			now = next
-		case e.Kind == sim.OK && e.Op == sim.Update:
+		case e.Kind == history.OK && e.Op == history.Update:
 			if _, again := acks[e.Value]; !again {
 				order = append(order, e.Value)
 			}
@@ -153,7 +153,7 @@ func (ix *index) changeOf(i int) change {
 	c := change{client: e.Process, lease: e.Lease, invoked: -1, event: i, read: -1, at: e.At, sent: e.At, acknowledgement: i}
 	if in, ok := ix.invocation[i]; ok {
 		c.invoked = in
-		if e.Op == sim.Increment {
+		if e.Op == history.Increment {
 			c.read = in
 		}
 	}
@@ -186,8 +186,8 @@ func (ix *index) count() counting {
 	var losses []int            // events by which the resource lost the counter
 	for i, e := range ix.Events {
 		switch {
-		case e.Kind == sim.State && e.Process == resourceName && e.Key == counterKey:
-			if e.Op == sim.Lose {
+		case e.Kind == history.State && e.Process == resourceName && e.Key == counterKey:
+			if e.Op == history.Lose {
 				losses, c.forgot = append(losses, i), i
 			}
 			n, told := counted(e)
@@ -195,7 +195,7 @@ func (ix *index) count() counting {
 				continue
 			}
 			switch {
-			case known || e.Op == sim.Set && e.By != "": // a counter that is not there counts from 0
+			case known || e.Op == history.Set && e.By != "": // a counter that is not there counts from 0
 			case e.By != "":
 				c.base = n - 1
 			default:
@@ -203,14 +203,14 @@ func (ix *index) count() counting {
 			}
 			known, c.final, c.last = true, n, i
 			by[e.By] = append(by[e.By], i)
-		case e.Op == sim.Increment && e.Kind == sim.Invoke:
+		case e.Op == history.Increment && e.Kind == history.Invoke:
 			c.asked++
-			if out, ok := ix.outcome[i]; !ok || ix.Events[out].Kind == sim.Info {
+			if out, ok := ix.outcome[i]; !ok || ix.Events[out].Kind == history.Info {
 				doubt[e.Process] = append(doubt[e.Process], i)
 			}
-		case e.Op == sim.Increment && e.Kind == sim.Fail:
+		case e.Op == history.Increment && e.Kind == history.Fail:
 			c.skipped++
-		case e.Op == sim.Increment && e.Kind == sim.OK:
+		case e.Op == history.Increment && e.Kind == history.OK:
 			c.done++
 			u := ix.changeOf(i)
 			if j := last(by[u.client], i); j > u.invoked && ix.Events[j].Value == e.Value {
@@ -243,12 +243,12 @@ func (ix *index) count() counting {
 }
 
 // counted returns what the counter is after a change of it, and whether the change says so.
-func counted(e sim.Event) (n int64, told bool) {
+func counted(e history.Event) (n int64, told bool) {
 	switch e.Op {
-	case sim.Set, sim.Over, sim.Retime:
+	case history.Set, history.Over, history.Retime:
 		n, _ = strconv.ParseInt(e.Value, 10, 64)
 	}
-	return n, e.Op != sim.Retime || e.Value != ""
+	return n, e.Op != history.Retime || e.Value != ""
 }
 
 // survive says which increments are in the final value: whoever sets the counter to a number undoes those that had brought
@@ -273,7 +273,7 @@ func (c *counting) survive(ix *index, claimed, unheard map[int]bool) {
 	}
 	for i, e := range ix.Events {
 		switch {
-		case e.Kind == sim.State && e.Process == resourceName && e.Key == counterKey:
+		case e.Kind == history.State && e.Process == resourceName && e.Key == counterKey:
 			n, told := counted(e)
 			if !told {
 				continue

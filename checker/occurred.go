@@ -5,36 +5,36 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Met says whether the state that m demands occurred in h.
-func (m Must) Met(h *sim.History) bool { return m.met(newIndex(h)) }
+func (m Must) Met(h *history.History) bool { return m.met(newIndex(h)) }
 
 func (m Must) met(ix *index) bool {
 	switch m.form {
 	case clientAcquires:
-		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.OK) })
+		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.OK) })
 	case clientRefused:
-		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.Fail) })
+		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.Fail) })
 	case acquiresOn:
 		return m.acquiresOn(ix)
 	case acquiresLate:
-		return ix.some(func(_ int, e sim.Event) bool { return m.ends(e, sim.OK) && e.Until-e.Clock < m.limit })
+		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.OK) && e.Until-e.Clock < m.limit })
 	case acquiresWithDown:
-		return ix.some(func(i int, e sim.Event) bool { return m.ends(e, sim.OK) && m.down(ix, i) })
+		return ix.some(func(i int, e history.Event) bool { return m.ends(e, history.OK) && m.down(ix, i) })
 	case triesWithDown:
-		return ix.some(func(i int, e sim.Event) bool { return (m.answered(e) || m.ends(e, sim.Info)) && m.down(ix, i) })
+		return ix.some(func(i int, e history.Event) bool { return (m.answered(e) || m.ends(e, history.Info)) && m.down(ix, i) })
 	case triesWithPaused:
-		return ix.some(func(i int, e sim.Event) bool {
-			return m.ends(e, sim.Invoke) && m.all(func(node string) []span { return ix.pauses[node] }, i)
+		return ix.some(func(i int, e history.Event) bool {
+			return m.ends(e, history.Invoke) && m.all(func(node string) []span { return ix.pauses[node] }, i)
 		})
 	case severalWait:
 		return m.severalWait(ix)
 	case acquireAtOnce:
-		return m.atOnce(ix, sim.Acquire)
+		return m.atOnce(ix, history.Acquire)
 	case incrementAtOnce:
-		return m.atOnce(ix, sim.Increment)
+		return m.atOnce(ix, history.Increment)
 	case drawSameToken:
 		return m.drawSameToken(ix)
 	case acquiresInRelease:
@@ -50,22 +50,22 @@ func (m Must) met(ix *index) bool {
 	case resumesAfterRival:
 		return m.resumesAfterRival(ix)
 	case releasesAfter:
-		return m.beyond(ix, sim.Release, func(at, end time.Duration) bool { return at > end })
+		return m.beyond(ix, history.Release, func(at, end time.Duration) bool { return at > end })
 	case extendsBefore:
-		return m.beyond(ix, sim.Extend, func(at, end time.Duration) bool { return at < end })
+		return m.beyond(ix, history.Extend, func(at, end time.Duration) bool { return at < end })
 	case extendsAfter:
-		return m.beyond(ix, sim.Extend, func(at, end time.Duration) bool { return at > end })
+		return m.beyond(ix, history.Extend, func(at, end time.Duration) bool { return at > end })
 	case extendsWithDown:
-		return ix.some(func(i int, e sim.Event) bool {
-			return e.Process == m.client && e.Op == sim.Extend && isOutcome(e) && m.down(ix, i)
+		return ix.some(func(i int, e history.Event) bool {
+			return e.Process == m.client && e.Op == history.Extend && isOutcome(e) && m.down(ix, i)
 		})
 	case clientRenews:
-		return ix.some(func(i int, e sim.Event) bool {
-			if e.Kind == sim.State && e.Op == sim.Retime && e.By == m.client {
+		return ix.some(func(i int, e history.Event) bool {
+			if e.Kind == history.State && e.Op == history.Retime && e.By == m.client {
 				l := ix.lease(e.Owner) // of a lock that does not tell
 				return l != nil && l.Client == m.client && (l.renews || ix.unasked(i))
 			}
-			return e.Process == m.client && e.Kind == sim.Info && e.Op == sim.Renew
+			return e.Process == m.client && e.Kind == history.Info && e.Op == history.Renew
 		})
 	case writesOvertaken:
 		return m.writesOvertaken(ix)
@@ -104,13 +104,13 @@ func (m Must) met(ix *index) bool {
 	case keepsSilent:
 		return m.keepsSilent(ix)
 	case writeAfterLease:
-		return ix.some(func(_ int, e sim.Event) bool {
+		return ix.some(func(_ int, e history.Event) bool {
 			l := ix.holdAt(e.Lease, e.At)
 			return arrives(e, m.write) && l != nil && e.At > l.End
 		})
 	case writeBeforeWrite:
-		a := ix.find(func(e sim.Event) bool { return arrives(e, m.write) })
-		b := ix.find(func(e sim.Event) bool { return arrives(e, m.next) })
+		a := ix.find(func(e history.Event) bool { return arrives(e, m.write) })
+		b := ix.find(func(e history.Event) bool { return arrives(e, m.next) })
 		return a >= 0 && a < b
 	case reachesOnly:
 		return m.reachesOnly(ix)
@@ -123,28 +123,28 @@ func (m Must) met(ix *index) bool {
 	case firstAt:
 		return m.firstAt(ix)
 	case requestTakesLonger:
-		return ix.some(func(_ int, e sim.Event) bool { return travelled(e, m.client, m.nodes) && e.At-e.Sent > m.limit })
+		return ix.some(func(_ int, e history.Event) bool { return travelled(e, m.client, m.nodes) && e.At-e.Sent > m.limit })
 	case replyTakesLonger:
-		return ix.some(func(_ int, e sim.Event) bool { return travelled(e, m.nodes, m.client) && e.At-e.Sent > m.limit })
+		return ix.some(func(_ int, e history.Event) bool { return travelled(e, m.nodes, m.client) && e.At-e.Sent > m.limit })
 	case requestLost:
-		return ix.some(func(_ int, e sim.Event) bool { return dropped(e, m.client, m.nodes) })
+		return ix.some(func(_ int, e history.Event) bool { return dropped(e, m.client, m.nodes) })
 	case replyLost:
-		return ix.some(func(_ int, e sim.Event) bool { return dropped(e, m.nodes, m.client) })
+		return ix.some(func(_ int, e history.Event) bool { return dropped(e, m.nodes, m.client) })
 	case wallOff:
-		return m.clockOff(ix, func(e sim.Event) time.Duration { return e.Wall })
+		return m.clockOff(ix, func(e history.Event) time.Duration { return e.Wall })
 	case steadyOff:
-		return m.clockOff(ix, func(e sim.Event) time.Duration { return e.Clock - e.At })
+		return m.clockOff(ix, func(e history.Event) time.Duration { return e.Clock - e.At })
 	}
 	return false
 }
 
 // ends says whether e is an outcome of an Acquire of the client.
-func (m Must) ends(e sim.Event, kind sim.Kind) bool {
-	return e.Process == m.client && e.Kind == kind && e.Op == sim.Acquire
+func (m Must) ends(e history.Event, kind history.Kind) bool {
+	return e.Process == m.client && e.Kind == kind && e.Op == history.Acquire
 }
 
 // answered says whether e is an outcome of an Acquire of the client that says what became of it.
-func (m Must) answered(e sim.Event) bool { return m.ends(e, sim.OK) || m.ends(e, sim.Fail) }
+func (m Must) answered(e history.Event) bool { return m.ends(e, history.OK) || m.ends(e, history.Fail) }
 
 // down says whether all the nodes were crashed at event i.
 func (m Must) down(ix *index, i int) bool {
@@ -165,16 +165,16 @@ func (m Must) all(of func(node string) []span, i int) bool {
 // check helps. A later check that fails calls off the danger.
 func (m Must) pausesAfterCheck(ix *index) bool {
 	passed := false
-	return ix.some(func(_ int, e sim.Event) bool {
+	return ix.some(func(_ int, e history.Event) bool {
 		if e.Process != m.client {
 			return false
 		}
 		switch {
-		case e.Op == sim.Check && e.Kind != sim.Invoke:
-			passed = e.Kind == sim.OK
-		case e.Op == sim.Release && e.Kind == sim.Invoke:
+		case e.Op == history.Check && e.Kind != history.Invoke:
+			passed = e.Kind == history.OK
+		case e.Op == history.Release && e.Kind == history.Invoke:
 			passed = false
-		case e.Op == "pause" && e.Kind == sim.Injected:
+		case e.Op == "pause" && e.Kind == history.Injected:
 			return passed
 		}
 		return false
@@ -185,18 +185,18 @@ func (m Must) pausesAfterCheck(ix *index) bool {
 // ends after the lease.
 func (m Must) resumesAfterLease(ix *index) bool {
 	var current, asleep *Lease
-	return ix.some(func(_ int, e sim.Event) bool {
+	return ix.some(func(_ int, e history.Event) bool {
 		if e.Process != m.client {
 			return false
 		}
 		switch {
-		case m.ends(e, sim.OK):
+		case m.ends(e, history.OK):
 			current = ix.lease(e.Lease)
-		case e.Op == sim.Release && e.Kind != sim.Invoke:
+		case e.Op == history.Release && e.Kind != history.Invoke:
 			current = nil
-		case e.Op == "pause" && e.Kind == sim.Injected:
+		case e.Op == "pause" && e.Kind == history.Injected:
 			asleep = current
-		case e.Op == "resume" && e.Kind == sim.Injected:
+		case e.Op == "resume" && e.Kind == history.Injected:
 			return asleep != nil && e.At > asleep.End
 		}
 		return false
@@ -207,19 +207,19 @@ func (m Must) resumesAfterLease(ix *index) bool {
 // have all expired since: what an Acquire must notice before it returns.
 func (m Must) resumesAfterKeys(ix *index) bool {
 	pending := -1
-	return ix.some(func(i int, e sim.Event) bool {
+	return ix.some(func(i int, e history.Event) bool {
 		if e.Process != m.client {
 			return false
 		}
 		switch {
-		case e.Kind == sim.Invoke:
+		case e.Kind == history.Invoke:
 			pending = i
 		case isOutcome(e):
 			pending = -1
-		case e.Op == "resume" && e.Kind == sim.Injected && pending >= 0:
+		case e.Op == "resume" && e.Kind == history.Injected && pending >= 0:
 			expired := map[string]map[string]bool{} // label → nodes
 			for _, l := range ix.lives {
-				if sim.Client(l.label) != m.client || !l.vote || l.from < pending || l.to >= i || ix.Events[l.to].Op != sim.Expire {
+				if history.Client(l.label) != m.client || !l.vote || l.from < pending || l.to >= i || ix.Events[l.to].Op != history.Expire {
 					continue
 				}
 				if expired[l.label] == nil {
@@ -256,32 +256,32 @@ func (m Must) holdsExactly(ix *index) bool {
 // someKey says whether some key of the client on the node has a property.
 func (m Must) someKey(ix *index, has func(life) bool) bool {
 	return slices.ContainsFunc(ix.lives, func(l life) bool {
-		return l.node == m.nodes && sim.Client(l.label) == m.client && has(l)
+		return l.node == m.nodes && history.Client(l.label) == m.client && has(l)
 	})
 }
 
 // late says whether a key lived longer than it was promised, by more than the allowance for drift that Redlock makes (one
 // percent, and some milliseconds for the resolution of Redis). A key that is still there at the end lived until then.
 func (ix *index) late(l life) bool {
-	return l.promise != sim.NoEnd && ix.lifetime(l) > l.promise+l.promise/100+10*time.Millisecond
+	return l.promise != history.NoEnd && ix.lifetime(l) > l.promise+l.promise/100+10*time.Millisecond
 }
 
 // restarts compares the restarts of the node that a scenario asks for, not those of the healing at its end, with the end of
 // the lease that the client had got last before each.
 func (m Must) restarts(ix *index, compare func(restart, end time.Duration) bool) bool {
 	var current *Lease
-	return ix.some(func(_ int, e sim.Event) bool {
-		if m.ends(e, sim.OK) {
+	return ix.some(func(_ int, e history.Event) bool {
+		if m.ends(e, history.OK) {
 			current = ix.lease(e.Lease)
 		}
-		return current != nil && e.Process == m.nodes && e.Kind == sim.Injected && e.ID > 0 && e.Op == "restart" && compare(e.At, current.End)
+		return current != nil && e.Process == m.nodes && e.Kind == history.Injected && e.ID > 0 && e.Op == "restart" && compare(e.At, current.End)
 	})
 }
 
 // waits looks for an Acquire that is in progress while another client holds the same lock, and that is answered.
 func (ix *index) waits(pair func(client, holder string) bool) bool {
-	return ix.some(func(i int, e sim.Event) bool {
-		if e.Op != sim.Acquire || e.Kind != sim.OK && e.Kind != sim.Fail {
+	return ix.some(func(i int, e history.Event) bool {
+		if e.Op != history.Acquire || e.Kind != history.OK && e.Kind != history.Fail {
 			return false
 		}
 		invoke, ok := ix.invocation[i]
@@ -295,15 +295,15 @@ func (ix *index) waits(pair func(client, holder string) bool) bool {
 // others.
 func (m Must) reachesOnly(ix *index) bool {
 	wanted := slices.Compact(slices.Sorted(strings.FieldsSeq(m.nodes)))
-	return ix.some(func(i int, e sim.Event) bool {
+	return ix.some(func(i int, e history.Event) bool {
 		invoke, ok := ix.invocation[i]
-		asks := e.Op == sim.Acquire || e.Op == sim.Extend
-		if !ok || !asks || e.Process != m.client || e.Kind == sim.Info {
+		asks := e.Op == history.Acquire || e.Op == history.Extend
+		if !ok || !asks || e.Process != m.client || e.Kind == history.Info {
 			return false
 		}
 		var reached []string
 		for _, k := range ix.Events[invoke:i] {
-			if k.Kind == sim.Message && k.Op == sim.Deliver && k.By == m.client && ix.groups[k.Process] != "" {
+			if k.Kind == history.Message && k.Op == history.Deliver && k.By == m.client && ix.groups[k.Process] != "" {
 				reached = append(reached, k.Process)
 			}
 		}
@@ -315,7 +315,7 @@ func (m Must) reachesOnly(ix *index) bool {
 // firstAt says whether the first key that was set on each of the nodes was the client's.
 func (m Must) firstAt(ix *index) bool {
 	for node := range strings.FieldsSeq(m.nodes) {
-		first := ix.find(func(e sim.Event) bool { return e.Kind == sim.State && e.Op == sim.Set && e.Process == node })
+		first := ix.find(func(e history.Event) bool { return e.Kind == history.State && e.Op == history.Set && e.Process == node })
 		if first < 0 || ix.Events[first].By != m.client {
 			return false
 		}
@@ -324,30 +324,30 @@ func (m Must) firstAt(ix *index) bool {
 }
 
 // arrives says whether e is the arrival of a write, or of an update by a word, at the resource.
-func arrives(e sim.Event, value string) bool {
+func arrives(e history.Event, value string) bool {
 	return isArrival(e) && (e.Value == value || e.Word == value)
 }
 
 // isArrival says whether e is what became of a write at the resource: accepted, refused, or kept beside the others.
-func isArrival(e sim.Event) bool {
-	return e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Reject || e.Op == sim.Keep)
+func isArrival(e history.Event) bool {
+	return e.Kind == history.State && (e.Op == history.Accept || e.Op == history.Reject || e.Op == history.Keep)
 }
 
 // dropped says whether e is the loss of a message when its connection was reset.
-func dropped(e sim.Event, from, to string) bool {
-	return e.Op == sim.Drop && e.By == from && e.Process == to
+func dropped(e history.Event, from, to string) bool {
+	return e.Op == history.Drop && e.By == from && e.Process == to
 }
 
 // travelled says whether e is the end of a message: its arrival, also where its receiver has given up on the connection.
-func travelled(e sim.Event, from, to string) bool {
-	return e.Kind == sim.Message && e.Op != sim.Drop && e.By == from && e.Process == to
+func travelled(e history.Event, from, to string) bool {
+	return e.Kind == history.Message && e.Op != history.Drop && e.By == from && e.Process == to
 }
 
 // find returns the first event for which f holds, or -1.
-func (ix *index) find(f func(sim.Event) bool) int { return slices.IndexFunc(ix.Events, f) }
+func (ix *index) find(f func(history.Event) bool) int { return slices.IndexFunc(ix.Events, f) }
 
 // some says whether f holds for some event. It asks in order and stops at the first.
-func (ix *index) some(f func(int, sim.Event) bool) bool {
+func (ix *index) some(f func(int, history.Event) bool) bool {
 	for i, e := range ix.Events {
 		if f(i, e) {
 			return true

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // acquiresOn looks for a lease of the client that was granted with a key on the node.
@@ -55,11 +55,11 @@ func (m Must) severalWait(ix *index) bool {
 // atOnce looks for operations of the two clients that are in progress at the same time.
 func (m Must) atOnce(ix *index, op string) bool {
 	busy := map[string]bool{}
-	return ix.some(func(_ int, e sim.Event) bool {
+	return ix.some(func(_ int, e history.Event) bool {
 		if e.Op != op || e.Process != m.client && e.Process != m.rival {
 			return false
 		}
-		busy[e.Process] = e.Kind == sim.Invoke
+		busy[e.Process] = e.Kind == history.Invoke
 		return m.client != m.rival && busy[m.client] && busy[m.rival]
 	})
 }
@@ -68,8 +68,8 @@ func (m Must) atOnce(ix *index, op string) bool {
 // name of the client that was first to send it.
 func (m Must) drawSameToken(ix *index) bool {
 	sent := map[[2]string]bool{} // client and value
-	return m.client != m.rival && ix.some(func(_ int, e sim.Event) bool {
-		if e.Kind != sim.Message || e.By != m.client && e.By != m.rival {
+	return m.client != m.rival && ix.some(func(_ int, e history.Event) bool {
+		if e.Kind != history.Message || e.By != m.client && e.By != m.rival {
 			return false
 		}
 		words := strings.Fields(e.Value)
@@ -84,33 +84,33 @@ func (m Must) drawSameToken(ix *index) bool {
 // acquiresInRelease looks for an Acquire that returns to the client while a Release of the other is in progress.
 func (m Must) acquiresInRelease(ix *index) bool {
 	releasing := false
-	return ix.some(func(_ int, e sim.Event) bool {
-		if e.Process == m.rival && e.Op == sim.Release {
-			releasing = e.Kind == sim.Invoke
+	return ix.some(func(_ int, e history.Event) bool {
+		if e.Process == m.rival && e.Op == history.Release {
+			releasing = e.Kind == history.Invoke
 		}
-		return releasing && m.ends(e, sim.OK)
+		return releasing && m.ends(e, history.OK)
 	})
 }
 
 // jumpsInAcquire looks for a step, or a slew, of the client's wall clock while its Acquire is in progress.
 func (m Must) jumpsInAcquire(ix *index) bool {
 	asking := false
-	return ix.some(func(_ int, e sim.Event) bool {
+	return ix.some(func(_ int, e history.Event) bool {
 		if e.Process != m.client {
 			return false
 		}
-		if e.Op == sim.Acquire {
-			asking = e.Kind == sim.Invoke
+		if e.Op == history.Acquire {
+			asking = e.Kind == history.Invoke
 		}
-		return asking && e.Kind == sim.Injected && (e.Op == "jump" || e.Op == "slew")
+		return asking && e.Kind == history.Injected && (e.Op == "jump" || e.Op == "slew")
 	})
 }
 
 // seesNoTTL looks for a reply of -1 to a question for the TTL of a key: the key is there, and has no end.
 func (m Must) seesNoTTL(ix *index) bool {
 	asked := map[string]bool{} // node → whether the last request to it was such a question
-	return ix.some(func(_ int, e sim.Event) bool {
-		if e.Kind != sim.Message || e.Op != sim.Deliver {
+	return ix.some(func(_ int, e history.Event) bool {
+		if e.Kind != history.Message || e.Op != history.Deliver {
 			return false
 		}
 		if e.By == m.client {
@@ -124,18 +124,18 @@ func (m Must) seesNoTTL(ix *index) bool {
 // crashesAcquiring looks for a crash in the middle of an Acquire that has set a key.
 func (m Must) crashesAcquiring(ix *index) bool {
 	asking := -1
-	return ix.some(func(i int, e sim.Event) bool {
+	return ix.some(func(i int, e history.Event) bool {
 		if e.Process != m.client {
 			return false
 		}
 		switch {
-		case e.Kind == sim.Injected && e.Op == "crash":
+		case e.Kind == history.Injected && e.Op == "crash":
 			return asking >= 0 && slices.ContainsFunc(ix.lives, func(l life) bool {
-				return sim.Client(l.label) == m.client && l.from > asking && l.from < i && i < l.to
+				return history.Client(l.label) == m.client && l.from > asking && l.from < i && i < l.to
 			})
-		case e.Op == sim.Acquire:
+		case e.Op == history.Acquire:
 			asking = -1
-			if e.Kind == sim.Invoke {
+			if e.Kind == history.Invoke {
 				asking = i
 			}
 		}
@@ -183,8 +183,8 @@ func (m Must) resumesAfterRival(ix *index) bool {
 
 // beyond compares the invocations of an operation under a lease with the end that the lease had by then.
 func (m Must) beyond(ix *index, op string, compare func(at, end time.Duration) bool) bool {
-	return ix.some(func(_ int, e sim.Event) bool {
-		if e.Process != m.client || e.Kind != sim.Invoke || e.Op != op {
+	return ix.some(func(_ int, e history.Event) bool {
+		if e.Process != m.client || e.Kind != history.Invoke || e.Op != op {
 			return false
 		}
 		l := ix.holdAt(e.Lease, e.At)
@@ -196,9 +196,9 @@ func (m Must) beyond(ix *index, op string, compare func(at, end time.Duration) b
 // the client had read last was older than that.
 func (m Must) writesOvertaken(ix *index) bool {
 	read, overtaken := false, false
-	return ix.some(func(_ int, e sim.Event) bool {
+	return ix.some(func(_ int, e history.Event) bool {
 		switch {
-		case e.Process == m.client && e.Kind == sim.OK && e.Op == sim.Read:
+		case e.Process == m.client && e.Kind == history.OK && e.Op == history.Read:
 			read, overtaken = true, false
 		case isArrival(e) && e.By == m.rival:
 			overtaken = read
@@ -212,8 +212,8 @@ func (m Must) writesOvertaken(ix *index) bool {
 // entersAfter looks for a mark that the client set at the resource after the other had set one.
 func (m Must) entersAfter(ix *index) bool {
 	entered := false
-	return ix.some(func(_ int, e sim.Event) bool {
-		if e.Kind != sim.State || e.Op != sim.Mark {
+	return ix.some(func(_ int, e history.Event) bool {
+		if e.Kind != history.State || e.Op != history.Mark {
 			return false
 		}
 		entered = entered || e.By == m.rival
@@ -222,10 +222,10 @@ func (m Must) entersAfter(ix *index) bool {
 }
 
 // clockOff looks for an event of the process, up to the coming of the probe, at which one of its clocks was wrong.
-func (m Must) clockOff(ix *index, off func(sim.Event) time.Duration) bool {
+func (m Must) clockOff(ix *index, off func(history.Event) time.Duration) bool {
 	end := len(ix.Events)
 	if asked := ix.invokes[ix.Meta.Probe]; ix.Meta.Probe != m.nodes && len(asked) > 0 {
 		end = asked[0]
 	}
-	return ix.some(func(i int, e sim.Event) bool { return i < end && e.Process == m.nodes && off(e).Abs() > m.limit })
+	return ix.some(func(i int, e history.Event) bool { return i < end && e.Process == m.nodes && off(e).Abs() > m.limit })
 }

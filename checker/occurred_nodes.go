@@ -5,15 +5,15 @@ import (
 	"strconv"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // restartsByWall looks for a restart of the node at which its own wall clock had passed the end of the lease that the client
 // had got last: what a restart that is delayed for a TTL sees if it measures the delay on that clock.
 func (m Must) restartsByWall(ix *index) bool {
 	var current *Lease
-	return ix.some(func(_ int, e sim.Event) bool {
-		if m.ends(e, sim.OK) {
+	return ix.some(func(_ int, e history.Event) bool {
+		if m.ends(e, history.OK) {
 			current = ix.lease(e.Lease)
 		}
 		return current != nil && m.restarted(e) && e.At+e.Wall > current.End
@@ -21,8 +21,8 @@ func (m Must) restartsByWall(ix *index) bool {
 }
 
 // restarted says whether e is a restart of the node that a scenario asks for, not one of the healing at its end.
-func (m Must) restarted(e sim.Event) bool {
-	return e.Process == m.nodes && e.Kind == sim.Injected && e.ID > 0 && e.Op == "restart"
+func (m Must) restarted(e history.Event) bool {
+	return e.Process == m.nodes && e.Kind == history.Injected && e.ID > 0 && e.Op == "restart"
 }
 
 // restartsWith looks for an outage of the node that began while a key of the client lived there: was the key lost with it?
@@ -39,15 +39,15 @@ func (m Must) restartsWith(ix *index, lost bool) bool {
 			if ix.at(l.to) > ix.at(s.to) || l.to == len(ix.Events) {
 				return !lost
 			}
-			return lost && ix.Events[l.to].Op == sim.Lose
+			return lost && ix.Events[l.to].Op == history.Lose
 		})
 	})
 }
 
 // promoted looks for a promotion of the node at which has holds.
 func (m Must) promoted(ix *index, has func(ix *index, promotion int) bool) bool {
-	return ix.some(func(i int, e sim.Event) bool {
-		return e.Process == m.nodes && e.Kind == sim.State && e.Op == sim.Promoted && has(ix, i)
+	return ix.some(func(i int, e history.Event) bool {
+		return e.Process == m.nodes && e.Kind == history.State && e.Op == history.Promoted && has(ix, i)
 	})
 }
 
@@ -63,7 +63,7 @@ func (m Must) hasCopy(ix *index, promotion int) bool {
 // this one when it was promoted.
 func (m Must) lacksCopy(ix *index, promotion int) bool {
 	return !m.hasCopy(ix, promotion) && slices.ContainsFunc(ix.lives, func(l life) bool {
-		return sim.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes &&
+		return history.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes &&
 			l.from < promotion && (l.to > promotion || ix.Events[l.to].By == "") && ix.at(promotion) < l.due()
 	})
 }
@@ -72,7 +72,7 @@ func (m Must) lacksCopy(ix *index, promotion int) bool {
 // this one.
 func (m Must) neverHas(ix *index) bool {
 	elsewhere := slices.ContainsFunc(ix.lives, func(l life) bool {
-		return sim.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes
+		return history.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes
 	})
 	return elsewhere && !m.someKey(ix, func(life) bool { return true })
 }
@@ -96,7 +96,7 @@ func (ix *index) fenceOn(server string, i int) int64 {
 		return 0
 	}
 	switch e := ix.Events[j]; e.Op {
-	case sim.Set, sim.Over, sim.Retime:
+	case history.Set, history.Over, history.Retime:
 		n, _ := strconv.ParseInt(e.Value, 10, 64)
 		return n
 	}
@@ -111,8 +111,8 @@ func (m Must) keepsSilent(ix *index) bool {
 	var asked []stretch // an instant each
 	for i, e := range ix.Events {
 		switch {
-		case e.Kind != sim.Message:
-		case e.Op == sim.Deliver && e.By == m.nodes && e.Process == m.client:
+		case e.Kind != history.Message:
+		case e.Op == history.Deliver && e.By == m.nodes && e.Process == m.client:
 			replies = append(replies, i)
 			instants = append(instants, e.At)
 		case e.By == m.client && e.Process == m.nodes:
@@ -122,7 +122,7 @@ func (m Must) keepsSilent(ix *index) bool {
 	asked = merge(asked)
 	away := merge(slices.Concat(ix.stretches(ix.pauses[m.nodes]), ix.apart(m.client, m.nodes)))
 	return slices.ContainsFunc(ix.invokes[m.client], func(in int) bool {
-		if ix.Events[in].Op != sim.Acquire || m.down(ix, in) {
+		if ix.Events[in].Op != history.Acquire || m.down(ix, in) {
 			return false
 		}
 		out, answered := ix.outcome[in]

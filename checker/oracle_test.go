@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 	"pgregory.net/rapid"
 )
 
@@ -15,34 +15,36 @@ import (
 // a sweep and without [Leases]. They look at every event again for every question.
 
 // holds says whether the client of an ok acquire, event i, holds its lease at the instant t.
-func holds(h *sim.History, i int, t time.Duration) bool { return relies(h, len(h.Events), i, t, true) }
+func holds(h *history.History, i int, t time.Duration) bool {
+	return relies(h, len(h.Events), i, t, true)
+}
 
 // relies is holds as far as the first n events tell, or else only says whether the client's clock shows less than the end of the
 // lease, whatever the client has done with it. How far a lock renews its keys that tells nothing of it is known in hindsight.
-func relies(h *sim.History, n, i int, t time.Duration, given bool) bool {
+func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 	got := h.Events[i]
 	if t < got.At {
 		return false
 	}
-	var base sim.Event // where the client's clock last changed its rate by t, and what it read then
+	var base history.Event // where the client's clock last changed its rate by t, and what it read then
 	until, told, gone := got, false, false
 	for j, e := range h.Events[:n] {
 		if e.Process != got.Process || e.At > t {
 			continue
 		}
-		if e.Kind == sim.Injected && e.Op == "drift" {
+		if e.Kind == history.Injected && e.Op == "drift" {
 			base = e
 		}
 		if j <= i {
 			continue
 		}
-		gone = gone || e.Kind == sim.Injected && e.Op == "crash" || e.Op == sim.Exit ||
-			e.Kind == sim.Invoke && e.Op == sim.Release && e.Lease == got.Lease
+		gone = gone || e.Kind == history.Injected && e.Op == "crash" || e.Op == history.Exit ||
+			e.Kind == history.Invoke && e.Op == history.Release && e.Lease == got.Lease
 		switch {
 		case gone || e.Lease != got.Lease:
-		case e.Op == sim.Lost:
+		case e.Op == history.Lost:
 			told = true
-		case e.Op == sim.Extend && e.Kind == sim.OK, e.Op == sim.Renew && !told:
+		case e.Op == history.Extend && e.Kind == history.OK, e.Op == history.Renew && !told:
 			until, told = e, false
 		}
 	}
@@ -50,7 +52,7 @@ func relies(h *sim.History, n, i int, t time.Duration, given bool) bool {
 		return false
 	}
 	end := until.Until
-	if end == sim.NoEnd {
+	if end == history.NoEnd {
 		if t < renewedOracle(h, i) || lastingOracle(h, i, until) {
 			return true
 		}
@@ -61,14 +63,14 @@ func relies(h *sim.History, n, i int, t time.Duration, given bool) bool {
 
 // renewedOracle returns until when a majority of nodes was to keep the keys of an ok acquire, by what its client did to them later
 // while it was in no operation that does so; 0 if that was no majority.
-func renewedOracle(h *sim.History, acquire int) time.Duration {
+func renewedOracle(h *history.History, acquire int) time.Duration {
 	got := h.Events[acquire]
 	var dues []time.Duration // one for each node
 	for _, node := range h.Meta.Nodes {
 		var due time.Duration
 		for _, server := range members(h, node) {
 			for j, e := range h.Events[acquire:] {
-				if e.Process == server && e.Op == sim.Retime && e.By == got.Process && votedOracle(h, server, acquire, acquire) &&
+				if e.Process == server && e.Op == history.Retime && e.By == got.Process && votedOracle(h, server, acquire, acquire) &&
 					untouched(h, server, acquire, acquire+j) && !busyOracle(h, got.Process, acquire+j) {
 					due = e.At + h.Meta.TTL
 				}
@@ -81,7 +83,7 @@ func renewedOracle(h *sim.History, acquire int) time.Duration {
 }
 
 // lastingOracle says whether a client gave its keys no end on a majority of nodes, before the event that a lease lasts by.
-func lastingOracle(h *sim.History, acquire int, by sim.Event) bool {
+func lastingOracle(h *history.History, acquire int, by history.Event) bool {
 	nodes := 0
 	for _, node := range h.Meta.Nodes {
 		lasting := false
@@ -90,16 +92,16 @@ func lastingOracle(h *sim.History, acquire int, by sim.Event) bool {
 				if set == by {
 					break
 				}
-				if set.Process != server || set.Op != sim.Set && set.Op != sim.Over || set.Lease != h.Events[acquire].Lease || set.By != h.Events[acquire].Process {
+				if set.Process != server || set.Op != history.Set && set.Op != history.Over || set.Lease != h.Events[acquire].Lease || set.By != h.Events[acquire].Process {
 					continue
 				}
 				last := set
 				for j, e := range h.Events[i+1:] {
-					if e.Process == server && e.Op == sim.Retime && e.By == set.By && untouched(h, server, i+1, i+1+j) {
+					if e.Process == server && e.Op == history.Retime && e.By == set.By && untouched(h, server, i+1, i+1+j) {
 						last = e
 					}
 				}
-				lasting = lasting || last.Until == sim.NoEnd
+				lasting = lasting || last.Until == history.NoEnd
 			}
 		}
 		if lasting {
@@ -110,20 +112,20 @@ func lastingOracle(h *sim.History, acquire int, by sim.Event) bool {
 }
 
 // untouched says whether a server still has the key at event j that it had at event i.
-func untouched(h *sim.History, server string, i, j int) bool {
-	return !slices.ContainsFunc(h.Events[i:j], func(e sim.Event) bool {
-		return e.Process == server && slices.Contains([]string{sim.Set, sim.Over, sim.Delete, sim.Expire, sim.Lose}, e.Op)
+func untouched(h *history.History, server string, i, j int) bool {
+	return !slices.ContainsFunc(h.Events[i:j], func(e history.Event) bool {
+		return e.Process == server && slices.Contains([]string{history.Set, history.Over, history.Delete, history.Expire, history.Lose}, e.Op)
 	})
 }
 
 // busyOracle says whether a client was acquiring, extending or releasing at event i, or had been up to that instant.
-func busyOracle(h *sim.History, client string, i int) bool {
+func busyOracle(h *history.History, client string, i int) bool {
 	busy := false
 	for _, in := range h.Events[:i] {
-		if in.Process == client && in.Kind == sim.Invoke {
-			busy = in.Op == sim.Acquire || in.Op == sim.Extend || in.Op == sim.Release
+		if in.Process == client && in.Kind == history.Invoke {
+			busy = in.Op == history.Acquire || in.Op == history.Extend || in.Op == history.Release
 			for _, out := range h.Events {
-				if out.Process == client && out.ID == in.ID && out.Kind != sim.Invoke && out.At < h.Events[i].At {
+				if out.Process == client && out.ID == in.ID && out.Kind != history.Invoke && out.At < h.Events[i].At {
 					busy = false
 				}
 			}
@@ -136,12 +138,12 @@ func busyOracle(h *sim.History, client string, i int) bool {
 type beginning struct{ acquire, event int }
 
 // holdsBegun returns where holds begin, in order.
-func holdsBegun(h *sim.History) []beginning {
+func holdsBegun(h *history.History) []beginning {
 	var found []beginning
 	for j, e := range h.Events {
 		for _, i := range acquired(h) {
 			begins := i < j && !relies(h, j, i, e.At, true) && relies(h, j+1, i, e.At, true)
-			if i == j || begins && e.Lease == h.Events[i].Lease && e.Process == h.Events[i].Process && (e.Op == sim.Extend || e.Op == sim.Renew) {
+			if i == j || begins && e.Lease == h.Events[i].Lease && e.Process == h.Events[i].Process && (e.Op == history.Extend || e.Op == history.Renew) {
 				found = append(found, beginning{i, j})
 			}
 		}
@@ -150,10 +152,10 @@ func holdsBegun(h *sim.History) []beginning {
 }
 
 // acquired returns the events at which an Acquire returned a lease.
-func acquired(h *sim.History) []int {
+func acquired(h *history.History) []int {
 	var events []int
 	for i, e := range h.Events {
-		if e.Kind == sim.OK && e.Op == sim.Acquire {
+		if e.Kind == history.OK && e.Op == history.Acquire {
 			events = append(events, i)
 		}
 	}
@@ -161,7 +163,7 @@ func acquired(h *sim.History) []int {
 }
 
 // leaseExclusionOracle returns the leases whose client, when a hold of it began, was not the only one who held the lock.
-func leaseExclusionOracle(h *sim.History) []string {
+func leaseExclusionOracle(h *history.History) []string {
 	var found []string
 	all := holdsBegun(h)
 	lasts := func(b beginning, t time.Duration) bool { // until t, without a break
@@ -187,7 +189,7 @@ func leaseExclusionOracle(h *sim.History) []string {
 
 // grantOracle returns the last event before the return of a lease by which a majority of nodes came to have its key, or its
 // return.
-func grantOracle(h *sim.History, acquire int) int {
+func grantOracle(h *history.History, acquire int) int {
 	grant := acquire
 	for i := 1; i < acquire; i++ {
 		if n := len(h.Meta.Nodes); 2*votesOracle(h, acquire, i) > n && 2*votesOracle(h, acquire, i-1) <= n {
@@ -199,7 +201,7 @@ func grantOracle(h *sim.History, acquire int) int {
 
 // votesOracle counts the nodes whose key, after event i, is one that the lease of an ok acquire set there, and that nothing but
 // the lease itself has touched since.
-func votesOracle(h *sim.History, acquire, i int) int {
+func votesOracle(h *history.History, acquire, i int) int {
 	votes := 0
 	for _, node := range h.Meta.Nodes {
 		if slices.ContainsFunc(members(h, node), func(server string) bool { return votedOracle(h, server, acquire, i) }) {
@@ -210,16 +212,16 @@ func votesOracle(h *sim.History, acquire, i int) int {
 }
 
 // votedOracle says whether the key of a server is one of those.
-func votedOracle(h *sim.History, server string, acquire, i int) bool {
+func votedOracle(h *history.History, server string, acquire, i int) bool {
 	voted := false
 	for _, e := range h.Events[:i+1] {
-		if e.Process != server || e.Kind != sim.State {
+		if e.Process != server || e.Kind != history.State {
 			continue
 		}
 		switch e.Op {
-		case sim.Set, sim.Over:
+		case history.Set, history.Over:
 			voted = e.Lease == h.Events[acquire].Lease && (voted || e.By != "n1")
-		case sim.Delete, sim.Expire, sim.Lose:
+		case history.Delete, history.Expire, history.Lose:
 			voted = false
 		}
 	}
@@ -227,10 +229,10 @@ func votedOracle(h *sim.History, server string, acquire, i int) bool {
 }
 
 // resourceExclusionOracle returns the events at which a write was accepted though a newer lease had been granted.
-func resourceExclusionOracle(h *sim.History) []int {
+func resourceExclusionOracle(h *history.History) []int {
 	var found []int
 	for i, e := range h.Events {
-		if e.Op != sim.Accept && e.Op != sim.Mark {
+		if e.Op != history.Accept && e.Op != history.Mark {
 			continue
 		}
 		overtaken := false
@@ -248,7 +250,7 @@ func resourceExclusionOracle(h *sim.History) []int {
 }
 
 // expiredOnReturnOracle returns the leases that nobody could ever have held, not even for an instant.
-func expiredOnReturnOracle(h *sim.History) []string {
+func expiredOnReturnOracle(h *history.History) []string {
 	var found []string
 	for _, i := range acquired(h) {
 		if !relies(h, i+1, i, h.Events[i].At, true) { // without what may have ended the hold at that instant
@@ -259,15 +261,15 @@ func expiredOnReturnOracle(h *sim.History) []string {
 }
 
 // ownerOnlyOracle replays the keys, without believing what the events say about owners.
-func ownerOnlyOracle(h *sim.History) []int {
+func ownerOnlyOracle(h *history.History) []int {
 	var found []int
 	for i, e := range h.Events {
-		if e.Kind != sim.State || (e.Op != sim.Over && e.Op != sim.Retime && e.Op != sim.Delete) || e.Key != "k" || e.By == "n1" {
+		if e.Kind != history.State || (e.Op != history.Over && e.Op != history.Retime && e.Op != history.Delete) || e.Key != "k" || e.By == "n1" {
 			continue
 		}
 		lease, set := "", time.Duration(0)
 		for _, before := range h.Events[:i] {
-			if before.Process == e.Process && before.Key == e.Key && (before.Op == sim.Set || before.Op == sim.Over) {
+			if before.Process == e.Process && before.Key == e.Key && (before.Op == history.Set || before.Op == history.Over) {
 				lease, set = before.Lease, before.At
 			}
 		}
@@ -286,7 +288,7 @@ func ownerOnlyOracle(h *sim.History) []int {
 }
 
 // tokensOracle returns the leases with a token that is not above that of one that was granted before.
-func tokensOracle(h *sim.History) []string {
+func tokensOracle(h *history.History) []string {
 	var found []string
 	for _, b := range acquired(h) {
 		for _, a := range acquired(h) {
@@ -302,24 +304,24 @@ func tokensOracle(h *sim.History) []string {
 
 // noLostUpdateOracle returns the words that are neither in the last value nor kept, unless somebody rightfully replaced them,
 // and "counter" if two were told of the same number, or a number was undone.
-func noLostUpdateOracle(h *sim.History) []string {
+func noLostUpdateOracle(h *history.History) []string {
 	var found []string
 	var final, kept string
 	for _, e := range h.Events {
 		switch {
-		case e.Op == sim.Accept:
+		case e.Op == history.Accept:
 			final = e.Value
-		case e.Op == sim.Keep:
+		case e.Op == history.Keep:
 			kept += " " + e.Word
 		}
 	}
 	for _, e := range h.Events {
-		if e.Op == sim.Update && e.Kind == sim.OK && !slices.Contains(strings.Fields(final+kept), e.Value) && !replacedOracle(h, e.Value) {
+		if e.Op == history.Update && e.Kind == history.OK && !slices.Contains(strings.Fields(final+kept), e.Value) && !replacedOracle(h, e.Value) {
 			found = append(found, e.Value)
 		}
 	}
 	for i, e := range h.Events {
-		if e.Op != sim.Increment || e.Kind != sim.OK {
+		if e.Op != history.Increment || e.Kind != history.OK {
 			continue
 		}
 		mine, _ := strconv.Atoi(e.Value)
@@ -327,7 +329,7 @@ func noLostUpdateOracle(h *sim.History) []string {
 		for j, o := range h.Events {
 			n, _ := strconv.Atoi(o.Value)
 			switch {
-			case o.Op == sim.Increment && o.Kind == sim.OK:
+			case o.Op == history.Increment && o.Kind == history.OK:
 				lost = lost || j != i && n == mine
 			case o.Key == "counter" && n == mine && j < i:
 				written = true
@@ -346,10 +348,10 @@ func noLostUpdateOracle(h *sim.History) []string {
 
 // replacedOracle says whether the last write that took a word from the value was a plain one, by somebody whose lease was the
 // newest while no other client held the lock.
-func replacedOracle(h *sim.History, word string) bool {
+func replacedOracle(h *history.History, word string) bool {
 	there, taker := false, -1
 	for i, e := range h.Events {
-		if e.Op == sim.Accept {
+		if e.Op == history.Accept {
 			has := slices.Contains(strings.Fields(e.Value), word)
 			if there && !has {
 				taker = i
@@ -377,7 +379,7 @@ func replacedOracle(h *sim.History, word string) bool {
 }
 
 // whatWasLost returns the word that a violation is about, or "counter".
-func whatWasLost(_ *sim.History, v Violation) string {
+func whatWasLost(_ *history.History, v Violation) string {
 	words := strings.Fields(v.What)
 	if i := slices.Index(words, "update"); i >= 0 {
 		return words[i+1]
@@ -386,9 +388,9 @@ func whatWasLost(_ *sim.History, v Violation) string {
 }
 
 // deadlockOracle says whether the probe asked for the lock in a time in which it might have got it, and whether it did not.
-func deadlockOracle(h *sim.History) (asked, violated bool) {
+func deadlockOracle(h *history.History) (asked, violated bool) {
 	for i, e := range h.Events {
-		if e.Process != h.Meta.Probe || e.Kind != sim.Invoke || e.Op != sim.Acquire {
+		if e.Process != h.Meta.Probe || e.Kind != history.Invoke || e.Op != history.Acquire {
 			continue
 		}
 		for _, j := range acquired(h) {
@@ -415,17 +417,17 @@ func deadlockOracle(h *sim.History) (asked, violated bool) {
 }
 
 // keptAt says whether a client other than the probe holds a lock, or has been given it without an end and not given it up.
-func keptAt(h *sim.History, lock string, t time.Duration) bool {
+func keptAt(h *history.History, lock string, t time.Duration) bool {
 	for _, i := range acquired(h) {
 		got := h.Events[i]
 		if got.Lock != lock || got.Process == h.Meta.Probe || got.At > t {
 			continue
 		}
-		endless := got.Until == sim.NoEnd
+		endless := got.Until == history.NoEnd
 		for j, e := range h.Events {
 			if j > i && e.At <= t && e.Process == got.Process {
-				gone := e.Kind == sim.Injected && e.Op == "crash" || e.Op == sim.Exit
-				ends := e.Op == sim.Release && e.Kind == sim.Invoke || e.Op == sim.Lost || e.Op == sim.Extend && e.Kind == sim.OK || e.Op == sim.Renew
+				gone := e.Kind == history.Injected && e.Op == "crash" || e.Op == history.Exit
+				ends := e.Op == history.Release && e.Kind == history.Invoke || e.Op == history.Lost || e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew
 				endless = endless && !gone && !(ends && e.Lease == got.Lease)
 			}
 		}
@@ -437,10 +439,10 @@ func keptAt(h *sim.History, lock string, t time.Duration) bool {
 }
 
 // overstayOracle says whether the probe lost half of its time, or more, to keys that had outlived theirs.
-func overstayOracle(h *sim.History) bool {
+func overstayOracle(h *history.History) bool {
 	var from time.Duration
 	for _, e := range slices.Backward(h.Events) {
-		if e.Process == h.Meta.Probe && e.Kind == sim.Invoke && e.Op == sim.Acquire {
+		if e.Process == h.Meta.Probe && e.Kind == history.Invoke && e.Op == history.Acquire {
 			from = e.At
 		}
 	}
@@ -472,19 +474,19 @@ func overstayOracle(h *sim.History) bool {
 
 // keyAt says whether a server has a key that is not the probe's, and whether it should be gone: that is up to the last command
 // that gave it a deadline.
-func keyAt(h *sim.History, server string, t time.Duration) (there, overdue bool) {
+func keyAt(h *history.History, server string, t time.Duration) (there, overdue bool) {
 	var until time.Duration
 	for i, e := range h.Events {
-		if e.Process != server || e.Kind != sim.State || e.Key != "k" {
+		if e.Process != server || e.Kind != history.State || e.Key != "k" {
 			continue
 		}
-		if e.At > t && e.Op != sim.Retime {
+		if e.At > t && e.Op != history.Retime {
 			break
 		}
 		switch e.Op {
-		case sim.Set, sim.Over:
-			there = sim.Client(e.Lease) != h.Meta.Probe
-		case sim.Delete, sim.Expire, sim.Lose:
+		case history.Set, history.Over:
+			there = history.Client(e.Lease) != h.Meta.Probe
+		case history.Delete, history.Expire, history.Lose:
 			there = false
 		}
 		promise := promiseOracle(h, i)
@@ -494,7 +496,7 @@ func keyAt(h *sim.History, server string, t time.Duration) (there, overdue bool)
 }
 
 // compare checks one property against an oracle, both of which return what they find in a form that == can compare.
-func compare[T comparable](t *testing.T, p Property, oracle func(*sim.History) []T, subject func(*sim.History, Violation) T) {
+func compare[T comparable](t *testing.T, p Property, oracle func(*history.History) []T, subject func(*history.History, Violation) T) {
 	t.Helper()
 	outcomes := tally{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -519,7 +521,7 @@ func compare[T comparable](t *testing.T, p Property, oracle func(*sim.History) [
 }
 
 // leaseNamedFirst returns the lease that the sentence of a violation is about.
-func leaseNamedFirst(_ *sim.History, v Violation) string {
+func leaseNamedFirst(_ *history.History, v Violation) string {
 	for _, w := range strings.Fields(v.What) {
 		if strings.Contains(w, "#") {
 			return w
@@ -529,9 +531,9 @@ func leaseNamedFirst(_ *sim.History, v Violation) string {
 }
 
 // lastState returns the last change of a server's state in the proof of a violation.
-func lastState(h *sim.History, v Violation) int {
+func lastState(h *history.History, v Violation) int {
 	for _, i := range slices.Backward(v.Events) {
-		if e := h.Events[i]; e.Kind == sim.State && e.At == v.At && e.Op != sim.Set {
+		if e := h.Events[i]; e.Kind == history.State && e.At == v.At && e.Op != history.Set {
 			return i
 		}
 	}
@@ -584,17 +586,17 @@ func TestDeadlockFreedomBlameOracle(t *testing.T) {
 		for _, e := range c.h.Events {
 			c.now = e.At
 			switch {
-			case e.Kind == sim.State && (e.Op == sim.Set || e.Op == sim.Over):
+			case e.Kind == history.State && (e.Op == history.Set || e.Op == history.Over):
 				c.keys[e.Process] = e.Lease
-			case e.Kind == sim.State && e.Op != sim.Retime:
+			case e.Kind == history.State && e.Op != history.Retime:
 				delete(c.keys, e.Process)
 			}
 		}
 		c.now += time.Duration(rapid.IntRange(2, 9).Draw(t, "later")) * time.Second
-		c.record(sim.Event{Process: "c3", Kind: sim.Invoke, Op: sim.Acquire, ID: 1})
+		c.record(history.Event{Process: "c3", Kind: history.Invoke, Op: history.Acquire, ID: 1})
 		c.steps("c1", "c2", "c3")
 		c.now += c.h.Meta.Bound
-		c.record(sim.Event{Process: "c3", Kind: sim.Fail, Op: sim.Acquire, ID: 1})
+		c.record(history.Event{Process: "c3", Kind: history.Fail, Op: history.Acquire, ID: 1})
 		for _, v := range Check(c.h, nil).Violations {
 			if v.Property != DeadlockFreedom {
 				continue
@@ -644,7 +646,7 @@ func TestHoldOracleOfRenewals(t *testing.T) {
 }
 
 // compareHolds fails the test unless the leases of a history are held, and were granted, when the oracles say.
-func compareHolds(t rapid.TB, h *sim.History) {
+func compareHolds(t rapid.TB, h *history.History) {
 	t.Helper()
 	leases := Leases(h)
 	var instants []time.Duration
@@ -684,22 +686,22 @@ type keyLife struct {
 }
 
 // keysOracle returns the keys of a lease. The history has no replicas.
-func keysOracle(h *sim.History, label string) []keyLife {
+func keysOracle(h *history.History, label string) []keyLife {
 	var keys []keyLife
 	for i, set := range h.Events {
-		if set.Kind != sim.State || set.Key != "k" || set.Lease != label || set.Op != sim.Set && set.Op != sim.Over {
+		if set.Kind != history.State || set.Key != "k" || set.Lease != label || set.Op != history.Set && set.Op != history.Over {
 			continue
 		}
 		k := keyLife{node: set.Process, from: i, to: len(h.Events), due: set.At + h.Meta.TTL}
 		for j, e := range h.Events[i+1:] {
 			switch {
-			case e.Kind != sim.State || e.Process != set.Process || e.Key != "k":
+			case e.Kind != history.State || e.Process != set.Process || e.Key != "k":
 				continue
-			case e.Op == sim.Retime:
+			case e.Op == history.Retime:
 				k.due = e.At + h.Meta.TTL
 				continue
 			}
-			k.to, k.lost, k.early = i+1+j, e.Op == sim.Lose, e.Op == sim.Expire && e.At < k.due-time.Millisecond
+			k.to, k.lost, k.early = i+1+j, e.Op == history.Lose, e.Op == history.Expire && e.At < k.due-time.Millisecond
 			break
 		}
 		keys = append(keys, k)
@@ -709,7 +711,7 @@ func keysOracle(h *sim.History, label string) []keyLife {
 
 // votersOracle returns the keys that count for a lease, one for each node: those of the majority that stood when it was granted,
 // or, if none ever stood, those that would have stood at its return had none been lost, or had expired before its time.
-func votersOracle(h *sim.History, acquire int) map[string]keyLife {
+func votersOracle(h *history.History, acquire int) map[string]keyLife {
 	grant, votes := grantOracle(h, acquire), map[string]keyLife{}
 	for _, k := range keysOracle(h, h.Events[acquire].Lease) {
 		stood := grant < k.to || grant == acquire && (k.lost || k.early) && h.Events[acquire].At < k.due
@@ -722,7 +724,7 @@ func votersOracle(h *sim.History, acquire int) map[string]keyLife {
 
 // nodesOracle says what nodes are to blame for, if they are, in that a lease could be granted beside another, which was held up to
 // an instant: would it have lacked a majority if no key of the other had been lost, or none had expired before its time?
-func nodesOracle(h *sim.History, other, acquire int, end time.Duration) Assumption {
+func nodesOracle(h *history.History, other, acquire int, end time.Duration) Assumption {
 	votes := votersOracle(h, acquire)
 	lost, early := 0, 0
 	for node, v := range votes {
@@ -758,12 +760,12 @@ func nodesOracle(h *sim.History, other, acquire int, end time.Duration) Assumpti
 // A contest is for a lock on nodes that keep their keys as they like.
 type contest struct {
 	t    *rapid.T
-	h    *sim.History
+	h    *history.History
 	now  time.Duration
 	keys map[string]string // by node, the lease that its key stands for
 }
 
-func (c *contest) record(e sim.Event) {
+func (c *contest) record(e history.Event) {
 	e.At, e.Clock = c.now, c.now
 	c.h.Events = append(c.h.Events, e)
 }
@@ -772,21 +774,21 @@ func (c *contest) record(e sim.Event) {
 func (c *contest) steps(clients ...string) {
 	for range rapid.IntRange(4, 25).Draw(c.t, "steps") {
 		client, node := rapid.SampledFrom(clients).Draw(c.t, "client"), rapid.SampledFrom(c.h.Meta.Nodes).Draw(c.t, "node")
-		e := sim.Event{Process: node, Kind: sim.State, Key: "k", Owner: c.keys[node]}
-		e.Op = rapid.SampledFrom([]string{sim.Set, sim.Set, sim.Set, sim.Set, sim.Expire, sim.Expire, sim.Lose, sim.Delete, sim.Retime, sim.Over, "tick"}).Draw(c.t, "op")
+		e := history.Event{Process: node, Kind: history.State, Key: "k", Owner: c.keys[node]}
+		e.Op = rapid.SampledFrom([]string{history.Set, history.Set, history.Set, history.Set, history.Expire, history.Expire, history.Lose, history.Delete, history.Retime, history.Over, "tick"}).Draw(c.t, "op")
 		switch {
 		case e.Op == "tick":
 			c.now += time.Duration(rapid.IntRange(1, 15).Draw(c.t, "tick")) * 100 * time.Millisecond
 			continue
-		case (e.Op == sim.Set) != (e.Owner == ""):
+		case (e.Op == history.Set) != (e.Owner == ""):
 			continue
-		case e.Op == sim.Set, e.Op == sim.Over:
+		case e.Op == history.Set, e.Op == history.Over:
 			e.By, e.Lease = client, client+"#1"
 			c.keys[node] = e.Lease
-		case e.Op == sim.Retime:
-			e.By = sim.Client(e.Owner)
+		case e.Op == history.Retime:
+			e.By = history.Client(e.Owner)
 		default:
-			if e.Op == sim.Delete {
+			if e.Op == history.Delete {
 				e.By = client
 			}
 			delete(c.keys, node)
@@ -796,17 +798,17 @@ func (c *contest) steps(clients ...string) {
 }
 
 // rivals draws a history of two clients that ask for a lock, and get it.
-func rivals(t *rapid.T) *sim.History {
-	c := &contest{t: t, keys: map[string]string{}, h: &sim.History{Meta: sim.Meta{
+func rivals(t *rapid.T) *history.History {
+	c := &contest{t: t, keys: map[string]string{}, h: &history.History{Meta: history.Meta{
 		Scenario: "rivals", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, TTL: 4 * time.Second,
 	}}}
-	c.record(sim.Event{Process: "c1", Kind: sim.Invoke, Op: sim.Acquire, ID: 1})
-	c.record(sim.Event{Process: "c2", Kind: sim.Invoke, Op: sim.Acquire, ID: 1})
+	c.record(history.Event{Process: "c1", Kind: history.Invoke, Op: history.Acquire, ID: 1})
+	c.record(history.Event{Process: "c2", Kind: history.Invoke, Op: history.Acquire, ID: 1})
 	c.steps("c1", "c2")
 	valid := rapid.IntRange(1, 9)
-	c.record(sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Acquire, ID: 1, Lease: "c1#1", Until: c.now + time.Duration(valid.Draw(t, "valid"))*time.Second})
+	c.record(history.Event{Process: "c1", Kind: history.OK, Op: history.Acquire, ID: 1, Lease: "c1#1", Until: c.now + time.Duration(valid.Draw(t, "valid"))*time.Second})
 	c.steps("c2")
-	c.record(sim.Event{Process: "c2", Kind: sim.OK, Op: sim.Acquire, ID: 1, Lease: "c2#1", Until: c.now + time.Duration(valid.Draw(t, "valid"))*time.Second})
+	c.record(history.Event{Process: "c2", Kind: history.OK, Op: history.Acquire, ID: 1, Lease: "c2#1", Until: c.now + time.Duration(valid.Draw(t, "valid"))*time.Second})
 	return c.h
 }
 
@@ -830,7 +832,9 @@ func TestLeaseExclusionBlameOracle(t *testing.T) {
 			}
 			var acquires [2]int
 			for n, l := range pair {
-				acquires[n] = slices.IndexFunc(h.Events, func(e sim.Event) bool { return e.Op == sim.Acquire && e.Kind == sim.OK && e.Lease == l.Label })
+				acquires[n] = slices.IndexFunc(h.Events, func(e history.Event) bool {
+					return e.Op == history.Acquire && e.Kind == history.OK && e.Lease == l.Label
+				})
 			}
 			if grantOracle(h, acquires[1]) < grantOracle(h, acquires[0]) {
 				pair[0], pair[1], acquires[0], acquires[1] = pair[1], pair[0], acquires[1], acquires[0]

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // ownerOnly finds the commands of one client that deleted, overwrote or re-timed a living key that stood for the lease of
@@ -17,7 +17,7 @@ import (
 // nobody's after that time: the value of such a key may be its end, which the history does not show. A server that passes on
 // what its primary did acts for nobody.
 func ownerOnly(ix *index) []Violation {
-	verbs := map[string]string{sim.Over: "overwrote", sim.Retime: "re-timed", sim.Delete: "deleted"}
+	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
 	type origin struct {
 		event int    // that gave the key its value
 		lease string // what it has stood for since
@@ -26,29 +26,29 @@ func ownerOnly(ix *index) []Violation {
 	set := map[[2]string]origin{} // by node and key
 	var found []Violation
 	for i, e := range ix.Events {
-		if e.Kind != sim.State {
+		if e.Kind != history.State {
 			continue
 		}
 		place := [2]string{e.Process, e.Key}
 		from, known := set[place]
-		if e.Op == sim.Set || e.Op == sim.Over {
+		if e.Op == history.Set || e.Op == history.Over {
 			set[place] = origin{i, ix.marked(i), ix.advances(e)}
 		}
 		verb, touches := verbs[e.Op]
 		if !touches || e.Owner == "" || e.By == "" || ix.servers[e.By] {
 			continue
 		}
-		if !known || sim.Client(from.lease) == "" {
+		if !known || history.Client(from.lease) == "" {
 			from = origin{event: -1, lease: e.Owner}
 		}
-		if sim.Client(from.lease) == e.By || ix.over(from.lease, e.At) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
+		if history.Client(from.lease) == e.By || ix.over(from.lease, e.At) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
 			continue
 		}
-		if from.next && ix.lease(from.lease) == nil && !ix.holding(sim.Client(from.lease), e.At) {
+		if from.next && ix.lease(from.lease) == nil && !ix.holding(history.Client(from.lease), e.At) {
 			continue // who waits in a queue has no claim yet
 		}
 		marked := ""
-		if sim.Client(from.lease) != sim.Client(e.Owner) {
+		if history.Client(from.lease) != history.Client(e.Owner) {
 			marked = ", which had the token of " + e.Owner + ","
 		}
 		found = append(found, Violation{

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Quantity is a figure that is shown beside a verdict, and decides nothing. The probe has no part in any.
@@ -48,7 +48,7 @@ func (m Measurement) String() string { return string(m.Quantity) + " " + m.Text 
 
 // Measure returns the measurements of a history, in the order of the quantities. Of a history that contradicts itself there
 // is nothing to measure.
-func Measure(h *sim.History, quantities ...Quantity) []Measurement {
+func Measure(h *history.History, quantities ...Quantity) []Measurement {
 	if len(quantities) == 0 {
 		return nil
 	}
@@ -207,11 +207,11 @@ func (ix *index) unavailable() []time.Duration {
 }
 
 func (m *Measurement) validity(ix *index) {
-	least := time.Duration(sim.NoEnd)
+	least := time.Duration(history.NoEnd)
 	for _, s := range ix.validities() {
 		least = min(least, s.Value)
 	}
-	if least == sim.NoEnd {
+	if least == history.NoEnd {
 		return
 	}
 	m.duration("least", least)
@@ -224,7 +224,7 @@ func (m *Measurement) validity(ix *index) {
 func (m *Measurement) roundTrips(ix *index) {
 	var requests, leases int64
 	for _, e := range ix.Events {
-		if e.Kind != sim.Message || ix.groups[e.Process] == "" || ix.servers[e.By] || e.By == ix.Meta.Probe {
+		if e.Kind != history.Message || ix.groups[e.Process] == "" || ix.servers[e.By] || e.By == ix.Meta.Probe {
 			continue
 		}
 		switch word, _, _ := strings.Cut(strings.ReplaceAll(e.Value, ";", " "), " "); word {
@@ -254,7 +254,7 @@ func (m *Measurement) duplicateWork(ix *index) {
 	var writes, again int64
 	author := map[string]string{} // of what was written first
 	for _, e := range ix.Events {
-		if e.Kind != sim.State || e.Op != sim.Accept && e.Op != sim.Keep {
+		if e.Kind != history.State || e.Op != history.Accept && e.Op != history.Keep {
 			continue
 		}
 		value := e.Value
@@ -307,7 +307,7 @@ func (m *Measurement) outlives(ix *index) {
 	var node, over string
 	name := "longest"
 	for _, l := range ix.lives {
-		if l.promise == sim.NoEnd || sim.Client(l.label) == ix.Meta.Probe {
+		if l.promise == history.NoEnd || history.Client(l.label) == ix.Meta.Probe {
 			continue
 		}
 		// Redis lets a key live through the millisecond of its end.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A lock that renews its leases without telling is relied upon until it says that they are lost: no sooner, and no later.
@@ -283,8 +283,8 @@ func TestEndOfALeaseThatIsRenewedWithoutTelling(t *testing.T) {
 	}{
 		{"15 n1 expire c1#1", 15 * time.Second},
 		{"15 n1 lose c1#1", 15 * time.Second},
-		{"15 n1 delete c1#1", sim.NoEnd},
-		{"15 c2 invoke acquire", sim.NoEnd},
+		{"15 n1 delete c1#1", history.NoEnd},
+		{"15 c2 invoke acquire", history.NoEnd},
 	} {
 		l := Leases(story(t, `
 			0    c1 invoke acquire
@@ -293,7 +293,7 @@ func TestEndOfALeaseThatIsRenewedWithoutTelling(t *testing.T) {
 			5    n1 retime c1#1 until=15
 			`+c.end+`
 			16   c2 invoke release`))[0]
-		if l.End != c.want || l.To != sim.NoEnd {
+		if l.End != c.want || l.To != history.NoEnd {
 			t.Errorf("%s: ends at %v, held to %v, want %v and no end", c.end, l.End, l.To, c.want)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // resourceExclusion finds the writes that the resource accepted under a lease after a newer lease on the same lock had
@@ -18,7 +18,7 @@ import (
 func resourceExclusion(ix *index) []Violation {
 	var found []Violation
 	for i, e := range ix.Events {
-		if e.Kind != sim.State || e.Op != sim.Accept && e.Op != sim.Mark {
+		if e.Kind != history.State || e.Op != history.Accept && e.Op != history.Mark {
 			continue
 		}
 		newer := ix.successor[e.Lease]
@@ -27,7 +27,7 @@ func resourceExclusion(ix *index) []Violation {
 		}
 		l := ix.holdAt(e.Lease, departure(e))
 		did := "wrote " + e.Value
-		if e.Op == sim.Mark {
+		if e.Op == history.Mark {
 			did = "entered"
 		}
 		broken, because := blameWrite(ix, i, l, newer)
@@ -104,7 +104,7 @@ func (ix *index) signsLate(broken Assumption, sent time.Duration, l, newer *Leas
 // writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.
 func (ix *index) writing(i int) int {
 	e := ix.Events[i]
-	invokes := ix.invokes[sim.Client(e.Lease)]
+	invokes := ix.invokes[history.Client(e.Lease)]
 	for j := last(invokes, i); j >= 0; j = last(invokes, j) {
 		in := ix.Events[j]
 		if writes(in, e) {
@@ -115,17 +115,17 @@ func (ix *index) writing(i int) int {
 }
 
 // writes says whether an invocation may be that of what the resource accepted.
-func writes(in, accepted sim.Event) bool {
-	if in.Kind != sim.Invoke || in.Lease != accepted.Lease || in.At > departure(accepted) {
+func writes(in, accepted history.Event) bool {
+	if in.Kind != history.Invoke || in.Lease != accepted.Lease || in.At > departure(accepted) {
 		return false
 	}
 	switch in.Op {
-	case sim.Write:
-		return accepted.Op != sim.Mark && in.Value == accepted.Value
-	case sim.Update:
-		return accepted.Op != sim.Mark && in.Value == accepted.Word
-	case sim.Enter:
-		return accepted.Op == sim.Mark
+	case history.Write:
+		return accepted.Op != history.Mark && in.Value == accepted.Value
+	case history.Update:
+		return accepted.Op != history.Mark && in.Value == accepted.Word
+	case history.Enter:
+		return accepted.Op == history.Mark
 	}
 	return false
 }

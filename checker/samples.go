@@ -3,7 +3,7 @@ package checker
 import (
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Sample is one of the times that a [Measurement] of [Wait] or [Validity] sums up.
@@ -16,7 +16,7 @@ type Sample struct {
 
 // Samples returns the single times behind a quantity, in the order in which they began; nil for a quantity that has none, and
 // for a history that contradicts itself.
-func Samples(h *sim.History, q Quantity) []Sample {
+func Samples(h *history.History, q Quantity) []Sample {
 	if q != Wait && q != Validity || wellFormed(h) != nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (ix *index) asked() []Sample {
 func (ix *index) validities() []Sample {
 	var all []Sample
 	for _, l := range ix.leases {
-		if e := ix.Events[l.ReturnEvent]; l.Client != ix.Meta.Probe && e.Until != sim.NoEnd {
+		if e := ix.Events[l.ReturnEvent]; l.Client != ix.Meta.Probe && e.Until != history.NoEnd {
 			all = append(all, Sample{Client: l.Client, At: e.At, Value: e.Until - e.Clock})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // story reads a history that was written by hand. A line is an instant in seconds, a process, and what happened to it:
@@ -27,9 +27,9 @@ import (
 //	17   r1 promote
 //
 // What follows # at the beginning of a line or after two spaces is a comment.
-func story(t testing.TB, text string) *sim.History {
+func story(t testing.TB, text string) *history.History {
 	t.Helper()
-	h := &sim.History{Meta: sim.Meta{Scenario: "story", Nodes: []string{"n1"}, TTL: 10 * time.Second}}
+	h := &history.History{Meta: history.Meta{Scenario: "story", Nodes: []string{"n1"}, TTL: 10 * time.Second}}
 	next := map[string]int{}
 	pending := map[string]int{} // process and operation → number
 	for n, line := range strings.Split(text, "\n") {
@@ -42,40 +42,40 @@ func story(t testing.TB, text string) *sim.History {
 			header(t, &h.Meta, words[0], words[1])
 			continue
 		}
-		e := sim.Event{At: instant(t, words[0]), Process: words[1], Kind: sim.Kind(words[2])}
+		e := history.Event{At: instant(t, words[0]), Process: words[1], Kind: history.Kind(words[2])}
 		e.Clock = e.At
 		words = words[3:]
 		switch e.Kind {
-		case sim.Bite:
-		case sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Injected:
+		case history.Bite:
+		case history.Invoke, history.OK, history.Fail, history.Info, history.Injected:
 			e.Op, words = words[0], words[1:]
-		case sim.Promoted, sim.Followed:
-			e.Kind, e.Op = sim.State, string(e.Kind)
-		case sim.Deliver, sim.Late, sim.Drop:
-			e.Kind, e.Op, e.By, words = sim.Message, string(e.Kind), words[0], words[1:]
+		case history.Promoted, history.Followed:
+			e.Kind, e.Op = history.State, string(e.Kind)
+		case history.Deliver, history.Late, history.Drop:
+			e.Kind, e.Op, e.By, words = history.Message, string(e.Kind), words[0], words[1:]
 		default:
-			e.Kind, e.Op, e.Key = sim.State, string(e.Kind), "lock"
+			e.Kind, e.Op, e.Key = history.State, string(e.Kind), "lock"
 		}
 
 		step := e.Process + " " + e.Op
 		switch e.Kind {
-		case sim.Invoke:
+		case history.Invoke:
 			next[e.Process]++
 			e.ID, e.Lock, pending[step] = next[e.Process], "stock", next[e.Process]
-		case sim.OK, sim.Fail, sim.Info:
+		case history.OK, history.Fail, history.Info:
 			e.ID, e.Lock = pending[step], "stock"
 		}
 		for _, w := range words {
 			attribute(t, &e, w)
 		}
-		if e.Kind == sim.State && e.By == "" && e.Op != sim.Expire && e.Op != sim.Lose {
-			e.By = sim.Client(e.Lease + e.Owner)
+		if e.Kind == history.State && e.By == "" && e.Op != history.Expire && e.Op != history.Lose {
+			e.By = history.Client(e.Lease + e.Owner)
 		}
 		if e.By == "nobody" {
 			e.By = ""
 		}
 		switch e.Op {
-		case sim.Retime, sim.Delete, sim.Expire, sim.Lose:
+		case history.Retime, history.Delete, history.Expire, history.Lose:
 			e.Lease, e.Owner = "", e.Lease // what follows the verb is what was there
 		}
 		if e.Kind == "" {
@@ -86,7 +86,7 @@ func story(t testing.TB, text string) *sim.History {
 	return h
 }
 
-func header(t testing.TB, m *sim.Meta, name, value string) {
+func header(t testing.TB, m *history.Meta, name, value string) {
 	t.Helper()
 	switch name {
 	case "nodes":
@@ -116,7 +116,7 @@ func header(t testing.TB, m *sim.Meta, name, value string) {
 	}
 }
 
-func attribute(t testing.TB, e *sim.Event, w string) {
+func attribute(t testing.TB, e *history.Event, w string) {
 	t.Helper()
 	name, value, named := strings.Cut(w, "=")
 	switch {
@@ -164,11 +164,11 @@ func attribute(t testing.TB, e *sim.Event, w string) {
 	}
 }
 
-// instant reads a number of seconds; "never" is [sim.NoEnd].
+// instant reads a number of seconds; "never" is [history.NoEnd].
 func instant(t testing.TB, s string) time.Duration {
 	t.Helper()
 	if s == "never" {
-		return sim.NoEnd
+		return history.NoEnd
 	}
 	d, err := time.ParseDuration(strings.TrimSuffix(s, "s") + "s")
 	if err != nil {
@@ -222,7 +222,7 @@ func testProperty(t *testing.T, p Property, cases []verdictCase) {
 }
 
 // checkProof fails the test unless a violation is complete, and points at events that exist, each once and in order.
-func checkProof(t testing.TB, h *sim.History, v Violation) {
+func checkProof(t testing.TB, h *history.History, v Violation) {
 	t.Helper()
 	if len(v.Events) == 0 || !slices.IsSorted(v.Events) || len(slices.Compact(slices.Clone(v.Events))) != len(v.Events) ||
 		v.Events[0] < 0 || v.Events[len(v.Events)-1] >= len(h.Events) {

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // tokens finds the leases whose fencing token is not above those of all leases on the same lock that were granted before. A
@@ -49,7 +49,7 @@ func blameToken(ix *index, a, b *Lease) (Assumption, []int) {
 	}
 	node := ix.Events[b.GrantEvent].Process
 	for i := first(ix.fences[node], a.GrantEvent); i >= 0 && i < b.GrantEvent; i = first(ix.fences[node], i) {
-		if ix.Events[i].Op == sim.Lose {
+		if ix.Events[i].Op == history.Lose {
 			return DurableNodes, []int{i}
 		}
 	}

@@ -3,7 +3,7 @@ package checker
 import (
 	"slices"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // ranOn returns why a run proves nothing about its pauses: code of a client ran on in one, as code does that waits by package
@@ -13,13 +13,13 @@ func (ix *index) ranOn() (untouched int, reasons []string) {
 	untouched = len(ix.Events)
 	seen := map[string]bool{}
 	for u, e := range ix.Events {
-		if e.Kind != sim.Info || e.Op != sim.Unpaused || seen[e.Process] {
+		if e.Kind != history.Info || e.Op != history.Unpaused || seen[e.Process] {
 			continue
 		}
 		seen[e.Process] = true
 		reasons = append(reasons, e.Process+" ran on while it was paused: it takes its time from package time, so this run proves nothing about a pause")
 		for i := u + 1; i < untouched; i++ {
-			if f := ix.Events[i]; f.Process == e.Process && (isOperation(f) || f.Kind == sim.Injected && f.Op == "resume") {
+			if f := ix.Events[i]; f.Process == e.Process && (isOperation(f) || f.Kind == history.Injected && f.Op == "resume") {
 				untouched = i
 			}
 		}
@@ -27,8 +27,8 @@ func (ix *index) ranOn() (untouched int, reasons []string) {
 	return untouched, reasons
 }
 
-func isOperation(e sim.Event) bool {
-	return e.Kind == sim.Invoke || e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.Op != sim.Unpaused
+func isOperation(e history.Event) bool {
+	return e.Kind == history.Invoke || e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info && e.Op != history.Unpaused
 }
 
 // standing drops from r what code may have had a hand in that ran on while it was paused, and says why, unless nothing would
@@ -41,7 +41,7 @@ func (r *Result) standing(ix *index) (reasons []string) {
 	if len(reasons) == 0 {
 		return nil
 	}
-	before := newIndex(&sim.History{Meta: ix.Meta, Events: ix.Events[:untouched]})
+	before := newIndex(&history.History{Meta: ix.Meta, Events: ix.Events[:untouched]})
 	var stand []Violation
 	for _, v := range r.Violations {
 		switch v.Property {

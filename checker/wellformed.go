@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // wellFormed returns an error if the history contradicts itself, so that no property has to look. The error names the line that the event has
-// where [sim.History.WriteTo] writes the history.
-func wellFormed(h *sim.History) error {
+// where [history.History.WriteTo] writes the history.
+func wellFormed(h *history.History) error {
 	type operation struct {
 		process string
 		id      int
@@ -42,7 +42,7 @@ func wellFormed(h *sim.History) error {
 
 		op := operation{e.Process, e.ID}
 		switch {
-		case e.Kind == sim.Invoke:
+		case e.Kind == history.Invoke:
 			if _, known := pending[op]; known {
 				return fail("%s invokes operation %d twice", e.Process, e.ID)
 			}
@@ -63,7 +63,7 @@ func wellFormed(h *sim.History) error {
 		if e.Keys < 0 || e.Keys > mostKeys {
 			return fail("a lease of %d keys on each node; there can be 0 to %d", e.Keys, mostKeys)
 		}
-		if e.Kind == sim.OK && e.Op == sim.Acquire {
+		if e.Kind == history.OK && e.Op == history.Acquire {
 			if e.Lease == "" {
 				return fail("%s acquires a lease without a name", e.Process)
 			}
@@ -88,13 +88,13 @@ const mostKeys = 1000
 // isOutcome says whether e ends an operation. Steps that take no time (check, wait, exit) may be recorded as a single
 // event, without a number that would join it with an invocation. That a client ran on in a pause, and what a lock does or
 // says of itself, is none of its operations.
-func isOutcome(e sim.Event) bool {
+func isOutcome(e history.Event) bool {
 	switch e.Kind {
-	case sim.OK, sim.Fail, sim.Info:
-		if e.Kind == sim.Info && (e.Op == sim.Unpaused || e.Op == sim.Renew || e.Op == sim.Lost) {
+	case history.OK, history.Fail, history.Info:
+		if e.Kind == history.Info && (e.Op == history.Unpaused || e.Op == history.Renew || e.Op == history.Lost) {
 			return false
 		}
-		return e.ID != 0 || e.Op != sim.Check && e.Op != sim.Wait && e.Op != sim.Exit
+		return e.ID != 0 || e.Op != history.Check && e.Op != history.Wait && e.Op != history.Exit
 	}
 	return false
 }

@@ -9,7 +9,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/broken"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // broke is a broken lock by its name.
@@ -32,7 +32,7 @@ func each(t *testing.T, name string, right clients.New, f func(t *testing.T, bui
 func TestBrokenNoElapsedCheck(t *testing.T) {
 	each(t, "redlock-no-elapsed-check", clients.NewRedlock, func(t *testing.T, build clients.New, broken bool) {
 		play(t, 5, func(s *stage) {
-			s.when(sim.Set, "n3", "pause c1 3s")
+			s.when(history.Set, "n3", "pause c1 3s")
 			s.client("c1", func(c *client) {
 				start := c.env.Clock.Now()
 				lease := c.acquire(build(c.env), 2*time.Second)
@@ -234,7 +234,7 @@ func TestBrokenFixedDelay(t *testing.T) {
 func TestBrokenTTLFromReturn(t *testing.T) {
 	each(t, "redlock-ttl-from-return", clients.NewRedlock, func(t *testing.T, build clients.New, broken bool) {
 		play(t, 5, func(s *stage) {
-			s.when(sim.Set, "n3", "pause c1 9s")
+			s.when(history.Set, "n3", "pause c1 9s")
 			s.client("c1", func(c *client) {
 				start := c.env.Clock.Now()
 				lease := c.acquire(build(c.env), 10*time.Second)

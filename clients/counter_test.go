@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // incrementer is a lock as one that increments by itself.
@@ -95,7 +95,7 @@ func TestIncrementRace(t *testing.T) {
 					c1.Until(second)
 					switch _, err := c1.increment(t, c.lock); {
 					case errors.Is(err, clients.ErrSkipped):
-						if clients.Outcome(err) != sim.Fail {
+						if clients.Outcome(err) != history.Fail {
 							t.Errorf("%s: %v is %s", c.lock, err, clients.Outcome(err))
 						}
 						skipped++
@@ -117,27 +117,27 @@ func TestIncrementRace(t *testing.T) {
 func TestIncrementErrors(t *testing.T) {
 	for _, c := range []struct {
 		lock, fault string
-		want        sim.Kind
+		want        history.Kind
 	}{
-		{"nolock", "on request GET c1->n1 reset", sim.Fail},
-		{"nolock", "on reply GET n1->c1 reset", sim.Fail},
-		{"nolock", "on request SET c1->n1 reset", sim.Info},
-		{"nolock", "on reply SET n1->c1 reset", sim.Info},
-		{"watch", "crash n1", sim.Fail},
-		{"watch", "on reply WATCH n1->c1 reset", sim.Fail},
-		{"watch", "on reply GET n1->c1 reset", sim.Fail},
-		{"watch", "on request MULTI c1->n1 reset", sim.Info},
-		{"watch", "on reply MULTI n1->c1 reset", sim.Info},
-		{"watch-retry", "on reply GET n1->c1 reset", sim.Fail},
-		{"watch-retry", "on reply MULTI n1->c1 reset", sim.Info},
-		{"watch-in-multi", "on reply WATCH n1->c1 reset", sim.Fail},
-		{"watch-in-multi", "on reply MULTI n1->c1 reset", sim.Info},
+		{"nolock", "on request GET c1->n1 reset", history.Fail},
+		{"nolock", "on reply GET n1->c1 reset", history.Fail},
+		{"nolock", "on request SET c1->n1 reset", history.Info},
+		{"nolock", "on reply SET n1->c1 reset", history.Info},
+		{"watch", "crash n1", history.Fail},
+		{"watch", "on reply WATCH n1->c1 reset", history.Fail},
+		{"watch", "on reply GET n1->c1 reset", history.Fail},
+		{"watch", "on request MULTI c1->n1 reset", history.Info},
+		{"watch", "on reply MULTI n1->c1 reset", history.Info},
+		{"watch-retry", "on reply GET n1->c1 reset", history.Fail},
+		{"watch-retry", "on reply MULTI n1->c1 reset", history.Info},
+		{"watch-in-multi", "on reply WATCH n1->c1 reset", history.Fail},
+		{"watch-in-multi", "on reply MULTI n1->c1 reset", history.Info},
 	} {
 		play(t, 1, func(s *stage) {
 			s.faults(c.fault)
 			s.client("c1", func(c1 *client) {
 				_, err := c1.increment(t, c.lock)
-				if got := clients.Outcome(err); err == nil || got != c.want || errors.Is(err, clients.ErrSkipped) != (got == sim.Fail) {
+				if got := clients.Outcome(err); err == nil || got != c.want || errors.Is(err, clients.ErrSkipped) != (got == history.Fail) {
 					t.Errorf("%s, %s: %v: %s, want %s", c.lock, c.fault, err, got, c.want)
 				}
 			})

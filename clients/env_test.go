@@ -15,31 +15,31 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func TestOutcome(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want sim.Kind
+		want history.Kind
 	}{
-		{nil, sim.OK},
-		{clients.ErrNotAcquired, sim.Fail},
-		{clients.ErrNotHeld, sim.Fail},
-		{clients.ErrRejected, sim.Fail},
-		{fmt.Errorf("2 of 5: %w", clients.ErrNotAcquired), sim.Fail},
-		{fmt.Errorf("%w: fence 1 < 2", clients.ErrRejected), sim.Fail},
-		{errors.Join(io.EOF, clients.ErrNotHeld), sim.Fail},
+		{nil, history.OK},
+		{clients.ErrNotAcquired, history.Fail},
+		{clients.ErrNotHeld, history.Fail},
+		{clients.ErrRejected, history.Fail},
+		{fmt.Errorf("2 of 5: %w", clients.ErrNotAcquired), history.Fail},
+		{fmt.Errorf("%w: fence 1 < 2", clients.ErrRejected), history.Fail},
+		{errors.Join(io.EOF, clients.ErrNotHeld), history.Fail},
 		// A definite word counts, whatever else went wrong.
-		{fmt.Errorf("%w: %w", clients.ErrNotAcquired, context.Canceled), sim.Fail},
-		{io.EOF, sim.Info},
-		{context.Canceled, sim.Info},
-		{context.DeadlineExceeded, sim.Info},
-		{redis.Nil, sim.Info},
-		{redis.ErrClosed, sim.Info},
-		{net.ErrClosed, sim.Info},
+		{fmt.Errorf("%w: %w", clients.ErrNotAcquired, context.Canceled), history.Fail},
+		{io.EOF, history.Info},
+		{context.Canceled, history.Info},
+		{context.DeadlineExceeded, history.Info},
+		{redis.Nil, history.Info},
+		{redis.ErrClosed, history.Info},
+		{net.ErrClosed, history.Info},
 		// What only sounds like it says nothing.
-		{errors.New(clients.ErrNotAcquired.Error()), sim.Info},
+		{errors.New(clients.ErrNotAcquired.Error()), history.Info},
 	} {
 		if got := clients.Outcome(c.err); got != c.want {
 			t.Errorf("Outcome(%v) = %s, want %s", c.err, got, c.want)
@@ -66,7 +66,7 @@ func TestNoRetries(t *testing.T) {
 		})
 		requests := 0 // that arrived, or were lost on the way
 		for _, e := range r.events {
-			if e.Kind == sim.Message && e.Process == "n1" && leaseName.MatchString(e.Value) {
+			if e.Kind == history.Message && e.Process == "n1" && leaseName.MatchString(e.Value) {
 				requests++
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func fence(t rapid.TB, lease clients.Lease) int64 {
@@ -62,7 +62,7 @@ func TestFencesCountGrants(t *testing.T) {
 			})
 		})
 		for _, e := range r.events {
-			if e.Kind == sim.State && e.Key == "lock:fence" && e.Until != sim.NoEnd {
+			if e.Kind == history.State && e.Key == "lock:fence" && e.Until != history.NoEnd {
 				t.Errorf("the counter ends at %v, and would begin again", e.Until)
 			}
 		}
@@ -116,7 +116,7 @@ func TestFenceInOneStep(t *testing.T) {
 	})
 	var states []string
 	for _, e := range r.events {
-		if e.Kind == sim.State && e.At < 500*time.Millisecond {
+		if e.Kind == history.State && e.At < 500*time.Millisecond {
 			states = append(states, e.Op+" "+e.Key)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // second is when most clients here begin: the clock on the wall shows 2000-01-01T00:00:01Z, by which two of the locks mark
@@ -119,7 +119,7 @@ func TestFlawedUntil(t *testing.T) {
 				})
 			})
 			for _, e := range r.events {
-				if forever := name == "setnx" || name == "getset"; e.Op == sim.Expire && e.At < 5*time.Second+ttl || e.Op == sim.Set && forever && e.Until != sim.NoEnd {
+				if forever := name == "setnx" || name == "getset"; e.Op == history.Expire && e.At < 5*time.Second+ttl || e.Op == history.Set && forever && e.Until != history.NoEnd {
 					t.Errorf("%s, TTL %v: at %v: %s, until %v", name, ttl, e.At, e.Op, e.Until)
 				}
 			}
@@ -144,27 +144,27 @@ func TestFlawedErrors(t *testing.T) {
 	for _, c := range []struct {
 		lock, fault string
 		held        bool // by another, past the end of his lease
-		want        sim.Kind
+		want        history.Kind
 	}{
-		{"nolock", "crash n1", false, sim.OK},
-		{"setnx", "on reply SET n1->c1 reset", false, sim.Info},
-		{"setnx", "on reply SET n1->c1 reset", true, sim.Info},
-		{"setnx-expire", "on reply SETNX n1->c1 reset", false, sim.Info},
-		{"setnx-expire", "on request EXPIRE c1->n1 reset", false, sim.Info},
-		{"setnx-expire", "on reply EXPIRE n1->c1 reset", false, sim.Info},
-		{"setnx-repair", "on reply SETNX n1->c1 reset", false, sim.Info},
-		{"setnx-repair", "on reply EXPIRE n1->c1 reset", false, sim.Info},
-		{"setnx-repair", "on reply TTL n1->c1 reset", true, sim.Fail},
-		{"setnx-repair", "on reply EXPIRE n1->c1 reset", true, sim.Fail},
-		{"getset", "on reply SETNX n1->c1 reset", false, sim.Info},
-		{"getset", "on reply GET n1->c1 reset", true, sim.Fail},
-		{"getset", "on request GETSET c1->n1 reset", true, sim.Info},
-		{"getset", "on reply GETSET n1->c1 reset", true, sim.Info},
-		{"fixed", "on reply SET n1->c1 reset", false, sim.Info},
-		{"getdel", "on reply SET n1->c1 reset", false, sim.Info},
-		{"multidel", "on reply SET n1->c1 reset", false, sim.Info},
-		{"single-usec", "on reply SET n1->c1 reset", false, sim.Info},
-		{"single-delex", "on reply SET n1->c1 reset", false, sim.Info},
+		{"nolock", "crash n1", false, history.OK},
+		{"setnx", "on reply SET n1->c1 reset", false, history.Info},
+		{"setnx", "on reply SET n1->c1 reset", true, history.Info},
+		{"setnx-expire", "on reply SETNX n1->c1 reset", false, history.Info},
+		{"setnx-expire", "on request EXPIRE c1->n1 reset", false, history.Info},
+		{"setnx-expire", "on reply EXPIRE n1->c1 reset", false, history.Info},
+		{"setnx-repair", "on reply SETNX n1->c1 reset", false, history.Info},
+		{"setnx-repair", "on reply EXPIRE n1->c1 reset", false, history.Info},
+		{"setnx-repair", "on reply TTL n1->c1 reset", true, history.Fail},
+		{"setnx-repair", "on reply EXPIRE n1->c1 reset", true, history.Fail},
+		{"getset", "on reply SETNX n1->c1 reset", false, history.Info},
+		{"getset", "on reply GET n1->c1 reset", true, history.Fail},
+		{"getset", "on request GETSET c1->n1 reset", true, history.Info},
+		{"getset", "on reply GETSET n1->c1 reset", true, history.Info},
+		{"fixed", "on reply SET n1->c1 reset", false, history.Info},
+		{"getdel", "on reply SET n1->c1 reset", false, history.Info},
+		{"multidel", "on reply SET n1->c1 reset", false, history.Info},
+		{"single-usec", "on reply SET n1->c1 reset", false, history.Info},
+		{"single-delex", "on reply SET n1->c1 reset", false, history.Info},
 	} {
 		play(t, 1, func(s *stage) {
 			s.faults(c.fault)
@@ -206,7 +206,7 @@ func TestFlawedReleaseErrors(t *testing.T) {
 				s.faults(fault)
 				s.client("c1", func(c1 *client) {
 					lease := c1.acquire(find(t, c.lock)(c1.env), 10*time.Second)
-					if err := lease.Release(c1.ctx); clients.Outcome(err) != sim.Info {
+					if err := lease.Release(c1.ctx); clients.Outcome(err) != history.Info {
 						t.Errorf("%s, %s: %v", c.lock, fault, err)
 					}
 				})
@@ -236,7 +236,7 @@ func TestFlawedCancelledContext(t *testing.T) {
 					t.Errorf("%s: that took %v", name, took)
 				}
 				lease := c.acquire(l, 10*time.Second)
-				if err := lease.Release(cancelled); !errors.Is(err, context.Canceled) || clients.Outcome(err) != sim.Info {
+				if err := lease.Release(cancelled); !errors.Is(err, context.Canceled) || clients.Outcome(err) != history.Info {
 					t.Errorf("%s: release: %v", name, err)
 				}
 				c.release(lease, nil)

@@ -1,6 +1,8 @@
 package clients
 
-import "lockstep/sim"
+import (
+	"lockstep/sim/history"
+)
 
 // A Lock is a lock that can be put to the test by its name.
 type Lock struct {
@@ -49,5 +51,5 @@ func FindIn(locks []Lock, name string) (New, error) {
 		}
 		names = append(names, l.Name)
 	}
-	return nil, sim.Unknown("lock", name, names)
+	return nil, history.Unknown("lock", name, names)
 }

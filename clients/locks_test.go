@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // flawed are the locks of which the tests here do not hold, each in its own way; they have tests of their own.
@@ -233,7 +233,7 @@ func TestOverOnArrival(t *testing.T) {
 			r := play(t, 1, func(s *stage) {
 				faults := strings.Split(c.fault, "; ")
 				if strings.HasPrefix(c.fault, "pause") {
-					s.when(sim.Set, "n1", c.fault)
+					s.when(history.Set, "n1", c.fault)
 				} else {
 					s.faults(faults...)
 				}
@@ -298,7 +298,7 @@ func TestUnreachable(t *testing.T) {
 				s.faults(fault)
 				s.client("c1", func(c *client) {
 					lease, err := build(c.env).Acquire(c.ctx, "lock", 10*time.Second)
-					if err == nil || lease != nil || clients.Outcome(err) != sim.Info {
+					if err == nil || lease != nil || clients.Outcome(err) != history.Info {
 						t.Errorf("%s, %s: %v, %v", name, fault, lease, err)
 					}
 				})
@@ -317,7 +317,7 @@ func TestReleaseUnreachable(t *testing.T) {
 			s.client("c1", func(c *client) {
 				lease := c.acquire(lock.New(c.env), 10*time.Second)
 				c.Until(2 * time.Second)
-				if err := lease.Release(c.ctx); err == nil || clients.Outcome(err) != sim.Info {
+				if err := lease.Release(c.ctx); err == nil || clients.Outcome(err) != history.Info {
 					t.Errorf("release: %v", err)
 				}
 			})
@@ -343,7 +343,7 @@ func TestCancelledContext(t *testing.T) {
 				}
 				c.Until(time.Second)
 				lease := c.acquire(l, 10*time.Second)
-				if err := lease.Release(cancelled); !errors.Is(err, context.Canceled) || clients.Outcome(err) != sim.Info {
+				if err := lease.Release(cancelled); !errors.Is(err, context.Canceled) || clients.Outcome(err) != history.Info {
 					t.Errorf("release: %v", err)
 				}
 				c.release(lease, nil)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // extender is the lease as one that can be extended.
@@ -70,7 +70,7 @@ func TestExtend(t *testing.T) {
 		same(t, node, slices.DeleteFunc(r.changes(node), func(c string) bool { return strings.Contains(c, "c2") }),
 			[]string{"set c1#1", "retime c1#1", "retime c1#1", "retime c1#1", "retime c1#1", "delete c1#1"})
 	}
-	if e := r.requests("n1"); slices.ContainsFunc(e, func(e sim.Event) bool {
+	if e := r.requests("n1"); slices.ContainsFunc(e, func(e history.Event) bool {
 		return e.By == "c1" && strings.HasPrefix(e.Value, "SET ") && e.Sent > time.Second
 	}) {
 		t.Error("an extension set the key")
@@ -166,7 +166,7 @@ func TestExtendTooSlow(t *testing.T) {
 // A pause within an extension takes from it. If that leaves nothing, another may still be in time for the keys.
 func TestPauseInExtend(t *testing.T) {
 	play(t, 5, func(s *stage) {
-		s.when(sim.Retime, "n3", "pause c1 1985ms")
+		s.when(history.Retime, "n3", "pause c1 1985ms")
 		s.client("c1", func(c *client) {
 			lease := c.acquire(clients.NewRedlockExtend(c.env), 10*time.Second)
 			c.extended(t, lease, 2*time.Second, clients.ErrNotExtended)

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // nodeTimeout is what Redlock waits for one node, at most.
@@ -153,7 +153,7 @@ func delaysOf(t *testing.T, r record, name string) (delays []time.Duration) {
 	var leases []string
 	for _, e := range r.events {
 		switch {
-		case e.Kind != sim.Message:
+		case e.Kind != history.Message:
 		case e.Process == name:
 			last = e.At
 		case e.By == name && e.Process == "n1" && strings.HasPrefix(e.Value, "SET "):
@@ -232,7 +232,7 @@ func TestValidityIsSpentByAcquiring(t *testing.T) {
 func TestPauseInAcquire(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {
-			s.when(sim.Set, "n3", "pause c1 3s")
+			s.when(history.Set, "n3", "pause c1 3s")
 			s.client("c1", func(c *client) {
 				lease := c.acquire(lock.New(c.env), 2*time.Second)
 				if left := c.env.Clock.Until(lease.Until()); left < 1900*time.Millisecond {
@@ -324,7 +324,7 @@ func TestNodeTimeoutOnSlowClock(t *testing.T) {
 // asked lists when each node got the first request of a word from a client, in the order of arrival.
 func asked(r record, word string) (order []string, sent []time.Duration) {
 	for _, e := range r.events {
-		if e.Kind != sim.Message || e.Op != sim.Deliver || e.By != "c1" || !strings.HasPrefix(e.Value, word+" ") || slices.Contains(order, e.Process) {
+		if e.Kind != history.Message || e.Op != history.Deliver || e.By != "c1" || !strings.HasPrefix(e.Value, word+" ") || slices.Contains(order, e.Process) {
 			continue
 		}
 		order, sent = append(order, e.Process), append(sent, e.Sent)
@@ -367,18 +367,18 @@ func TestReleaseOfRedlock(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		for _, c := range []struct {
 			gone, down int // of five nodes: those that lost the key, and those that do not answer
-			want       sim.Kind
+			want       history.Kind
 		}{
-			{0, 0, sim.OK},
-			{0, 2, sim.OK},
-			{1, 2, sim.OK},
-			{2, 2, sim.OK},
-			{4, 0, sim.OK}, // one key deleted is one given back
-			{3, 2, sim.Fail},
-			{5, 0, sim.Fail},
-			{4, 1, sim.Fail},
-			{0, 3, sim.Info},
-			{0, 5, sim.Info},
+			{0, 0, history.OK},
+			{0, 2, history.OK},
+			{1, 2, history.OK},
+			{2, 2, history.OK},
+			{4, 0, history.OK}, // one key deleted is one given back
+			{3, 2, history.Fail},
+			{5, 0, history.Fail},
+			{4, 1, history.Fail},
+			{0, 3, history.Info},
+			{0, 5, history.Info},
 		} {
 			play(t, 5, func(s *stage) {
 				s.client("c1", func(c1 *client) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A wall clock that is set while nodes are asked is taken for time that passes: backwards, the lease outlives its keys;
@@ -29,7 +29,7 @@ func TestWallClockJumps(t *testing.T) {
 				want = 0
 			}
 			play(t, 5, func(s *stage) {
-				s.when(sim.Set, "n3", c.jump) // the replies are still on their way
+				s.when(history.Set, "n3", c.jump) // the replies are still on their way
 				s.client("c1", func(c1 *client) {
 					start := c1.env.Clock.Now()
 					lease, err := build(c1.env).Acquire(c1.ctx, "lock", ttl)
@@ -73,10 +73,10 @@ func TestWallClockJumpsElsewhen(t *testing.T) {
 func TestWallClockRefuses(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		jumps := 0
-		s.Watch(func(e sim.Event) {
-			if e.Kind == sim.State && e.Op == sim.Set && jumps < 3 {
+		s.Watch(func(e history.Event) {
+			if e.Kind == history.State && e.Op == history.Set && jumps < 3 {
 				jumps++
-				f, _ := sim.ParseFault("jump c1 +10s")
+				f, _ := history.ParseFault("jump c1 +10s")
 				s.Plan(s.Now(), f)
 			}
 		})

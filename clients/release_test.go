@@ -11,7 +11,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/broken"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Who deletes without looking deletes the lock of the next holder, and a third comes in.
@@ -64,7 +64,7 @@ func TestReleaseInSteps(t *testing.T) {
 		})
 		var deleted []string
 		for _, e := range r.events {
-			if e.Op == sim.Delete {
+			if e.Op == history.Delete {
 				deleted = append(deleted, e.Owner+" by "+e.By)
 			}
 		}
@@ -94,7 +94,7 @@ func TestReleaseCompares(t *testing.T) {
 			}
 		}
 		for _, e := range r.events {
-			if e.Op == sim.Delete {
+			if e.Op == history.Delete {
 				t.Errorf("%s: %s deleted the lock of %s", name, e.By, e.Owner)
 			}
 		}
@@ -130,7 +130,7 @@ func TestDelexIsMissing(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
 			err := c.acquire(clients.NewSingleDelex(c.env), 10*time.Second).Release(c.ctx)
-			if clients.Outcome(err) != sim.Info || !strings.Contains(err.Error(), "no DELEX, which came with Redis 8.4: ERR unknown command") {
+			if clients.Outcome(err) != history.Info || !strings.Contains(err.Error(), "no DELEX, which came with Redis 8.4: ERR unknown command") {
 				t.Error(err)
 			}
 		}, func(dial clients.Dialer) clients.Dialer {
@@ -178,7 +178,7 @@ func TestFencePerClient(t *testing.T) {
 		s.faults("on reply INCR n1->c1 reset")
 		s.client("c1", func(c *client) {
 			lease, err := build(c.env).Acquire(c.ctx, "lock", 10*time.Second)
-			if lease != nil || clients.Outcome(err) != sim.Info {
+			if lease != nil || clients.Outcome(err) != history.Info {
 				t.Errorf("%v, %v", lease, err)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Kinds of resources.
@@ -71,25 +72,25 @@ func NewResource(kind string) (*Resource, error) {
 	case slices.Contains(Resources(), kind):
 		return &Resource{kind: kind}, nil
 	}
-	return nil, sim.Unknown("resource", kind, Resources())
+	return nil, history.Unknown("resource", kind, Resources())
 }
 
 // Apply carries out a request, and returns with the reply what it did to the resource: an event for everything but a read.
 // The caller says when it happened, and for whom.
-func (r *Resource) Apply(q Request) (Reply, *sim.Event) {
-	e := &sim.Event{Kind: sim.State, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value, Word: q.Word}
+func (r *Resource) Apply(q Request) (Reply, *history.Event) {
+	e := &history.Event{Kind: history.State, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value, Word: q.Word}
 	switch {
-	case q.Op == sim.Read:
+	case q.Op == history.Read:
 		return Reply{Value: r.value}, nil
-	case q.Op == sim.Enter && r.kind == CheckAndSet:
-		e.Op, r.mark = sim.Mark, q.Lease
+	case q.Op == history.Enter && r.kind == CheckAndSet:
+		e.Op, r.mark = history.Mark, q.Lease
 		return Reply{}, e
-	case q.Op == sim.Write, q.Op == sim.Update:
+	case q.Op == history.Write, q.Op == history.Update:
 	default:
 		return Reply{Error: fmt.Sprintf("unknown request %q", q.Op)}, nil
 	}
 	if e.Error = r.objection(q); e.Error != "" {
-		e.Op = sim.Reject
+		e.Op = history.Reject
 		return Reply{Error: e.Error}, e
 	}
 	e.Op = r.store(q)
@@ -117,13 +118,13 @@ func (r *Resource) store(q Request) (op string) {
 		r.value = q.Value
 	}
 	if r.kind == Versioned {
-		return sim.Keep
+		return history.Keep
 	}
-	return sim.Accept
+	return history.Accept
 }
 
 // Answer is [Resource.Apply] for a request and a reply as they travel.
-func (r *Resource) Answer(request []byte) (reply []byte, e *sim.Event) {
+func (r *Resource) Answer(request []byte) (reply []byte, e *history.Event) {
 	var q Request
 	if err := json.Unmarshal(request, &q); err != nil {
 		panic("clients: the resource got what is no request: " + err.Error()) // our own worker sent it

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func newResource(t rapid.TB, kind string) *clients.Resource {
@@ -66,20 +66,20 @@ func TestApply(t *testing.T) {
 		r := newResource(t, c.kind)
 		var got []string
 		for i, fence := range c.fences {
-			q := clients.Request{Op: sim.Write, Lock: "lock", Lease: "c1#1", Fence: fence, Value: fmt.Sprintf("%d:%d", i+1, fence)}
+			q := clients.Request{Op: history.Write, Lock: "lock", Lease: "c1#1", Fence: fence, Value: fmt.Sprintf("%d:%d", i+1, fence)}
 			reply, e := r.Apply(q)
 			if e == nil {
 				t.Fatalf("%s %v: write %d left no event", c.kind, c.fences, i+1)
 			}
-			if want := (sim.Event{Kind: sim.State, Op: e.Op, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value, Error: reply.Error}); *e != want {
+			if want := (history.Event{Kind: history.State, Op: e.Op, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value, Error: reply.Error}); *e != want {
 				t.Errorf("%s %v: write %d: event %+v, want %+v", c.kind, c.fences, i+1, *e, want)
 			}
-			if rejected := e.Op == sim.Reject; rejected != (reply.Error != "") || reply.Value != "" {
+			if rejected := e.Op == history.Reject; rejected != (reply.Error != "") || reply.Value != "" {
 				t.Errorf("%s %v: write %d: %s, and the reply is %+v", c.kind, c.fences, i+1, e.Op, reply)
 			}
 			got = append(got, e.Op)
 		}
-		reply, e := r.Apply(clients.Request{Op: sim.Read})
+		reply, e := r.Apply(clients.Request{Op: history.Read})
 		if e != nil || reply.Error != "" {
 			t.Errorf("read: %+v, %+v", reply, e)
 		}
@@ -91,8 +91,8 @@ func TestApply(t *testing.T) {
 
 func TestRejectionSaysWhy(t *testing.T) {
 	r := newResource(t, clients.FencedStore)
-	r.Apply(clients.Request{Op: sim.Write, Fence: 34})
-	reply, _ := r.Apply(clients.Request{Op: sim.Write, Fence: 33})
+	r.Apply(clients.Request{Op: history.Write, Fence: 34})
+	reply, _ := r.Apply(clients.Request{Op: history.Write, Fence: 33})
 	if reply.Error != "fence 33 < 34" {
 		t.Errorf("%q", reply.Error)
 	}
@@ -106,17 +106,17 @@ func TestFencedStoreNeverGoesBack(t *testing.T) {
 		var accepted []int64
 		last := ""
 		for i, fence := range fences {
-			q := clients.Request{Op: sim.Write, Fence: fence, Value: fmt.Sprint(i)}
+			q := clients.Request{Op: history.Write, Fence: fence, Value: fmt.Sprint(i)}
 			_, e := r.Apply(q)
 			fits := len(accepted) == 0 || fence >= accepted[len(accepted)-1]
-			if fits != (e.Op == sim.Accept) {
+			if fits != (e.Op == history.Accept) {
 				t.Fatalf("after %v, fence %d: %s", accepted, fence, e.Op)
 			}
 			if fits {
 				accepted, last = append(accepted, fence), q.Value
 			}
 		}
-		if reply, _ := r.Apply(clients.Request{Op: sim.Read}); reply.Value != last || !slices.IsSorted(accepted) {
+		if reply, _ := r.Apply(clients.Request{Op: history.Read}); reply.Value != last || !slices.IsSorted(accepted) {
 			t.Fatalf("value %q after %v, want %q", reply.Value, accepted, last)
 		}
 	})
@@ -141,7 +141,7 @@ func requests(t *testing.T, r *clients.Resource, lines ...string) (outcomes []st
 			q.Blind, words = true, words[:n-1]
 		}
 		q.Value = strings.Join(words, " ")
-		if q.Op == sim.Update {
+		if q.Op == history.Update {
 			q.Word = words[len(words)-1]
 		}
 		line, _ := json.Marshal(q)
@@ -153,7 +153,7 @@ func requests(t *testing.T, r *clients.Resource, lines ...string) (outcomes []st
 			outcomes = append(outcomes, strings.TrimSpace(reply.Value+reply.Error))
 			continue
 		}
-		if e.Kind != sim.State || e.Lock != q.Lock || e.Lease != q.Lease || e.Fence != q.Fence || e.Value != q.Value || e.Word != q.Word || e.Error != reply.Error {
+		if e.Kind != history.State || e.Lock != q.Lock || e.Lease != q.Lease || e.Fence != q.Fence || e.Value != q.Value || e.Word != q.Word || e.Error != reply.Error {
 			t.Errorf("%+v: event %+v, reply %+v", q, *e, reply)
 		}
 		outcomes = append(outcomes, strings.TrimSpace(e.Op+" "+e.Error))
@@ -225,7 +225,7 @@ func TestVersioned(t *testing.T) {
 	} {
 		r := newResource(t, clients.Versioned)
 		for _, got := range requests(t, r, c.lines...) {
-			if got != sim.Keep {
+			if got != history.Keep {
 				t.Errorf("%q: %s", c.lines, got)
 			}
 		}
@@ -250,7 +250,7 @@ func TestUnknownRequest(t *testing.T) {
 			t.Errorf("%q: %+v, %+v", op, reply, e)
 		}
 	}
-	if reply, _ := r.Apply(clients.Request{Op: sim.Read}); reply.Value != "" {
+	if reply, _ := r.Apply(clients.Request{Op: history.Read}); reply.Value != "" {
 		t.Errorf("it left the value %q", reply.Value)
 	}
 }
@@ -259,10 +259,10 @@ func TestUnknownRequest(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	r := newResource(t, clients.FencedStore)
 	for _, c := range []struct{ request, reply, op string }{
-		{`{"op":"write","lock":"lock","lease":"c1#1","fence":2,"value":"A"}`, "{}\n", sim.Accept},
-		{`{"op":"write","fence":1,"value":"B"}`, "{\"error\":\"fence 1 \\u003c 2\"}\n", sim.Reject},
+		{`{"op":"write","lock":"lock","lease":"c1#1","fence":2,"value":"A"}`, "{}\n", history.Accept},
+		{`{"op":"write","fence":1,"value":"B"}`, "{\"error\":\"fence 1 \\u003c 2\"}\n", history.Reject},
 		{`{"op":"read"}`, "{\"value\":\"A\"}\n", ""},
-		{`{"op":"update","fence":2,"value":"A B","word":"B"}`, "{}\n", sim.Accept},
+		{`{"op":"update","fence":2,"value":"A B","word":"B"}`, "{}\n", history.Accept},
 	} {
 		reply, e := r.Answer([]byte(c.request))
 		op := ""
@@ -318,9 +318,9 @@ func TestResourceService(t *testing.T) {
 			defer conn.Close()
 			var lines []byte
 			for _, q := range []clients.Request{
-				{Op: sim.Write, Lease: "c1#2", Fence: 2, Value: "A"},
-				{Op: sim.Write, Lease: "c1#1", Fence: 1, Value: "B"},
-				{Op: sim.Read},
+				{Op: history.Write, Lease: "c1#2", Fence: 2, Value: "A"},
+				{Op: history.Write, Lease: "c1#1", Fence: 1, Value: "B"},
+				{Op: history.Read},
 			} {
 				line, _ := json.Marshal(q)
 				lines = append(append(lines, line...), '\n')
@@ -336,7 +336,7 @@ func TestResourceService(t *testing.T) {
 	})
 	var got []string
 	for _, e := range r.events {
-		if e.Kind == sim.State {
+		if e.Kind == history.State {
 			got = append(got, fmt.Sprint(e.Process, " ", e.Op, " ", e.Value, " ", e.Lease, " by ", e.By, " sent ", e.Sent, " at ", e.At))
 		}
 	}

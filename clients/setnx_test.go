@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // ends lists until when the key "lock" was to live on a node, change by change.
 func (r record) ends(node string) []string {
 	var list []string
 	for _, e := range r.events {
-		if e.Kind == sim.State && e.Process == node && e.Key == "lock" && (e.Op == sim.Set || e.Op == sim.Retime) {
+		if e.Kind == history.State && e.Process == node && e.Key == "lock" && (e.Op == history.Set || e.Op == history.Retime) {
 			end := e.Op + " for ever"
-			if e.Until != sim.NoEnd {
+			if e.Until != history.NoEnd {
 				end = e.Op + " for " + (e.Until - e.At).Round(time.Millisecond).String()
 			}
 			list = append(list, end)
@@ -167,7 +167,7 @@ func TestSetNXRepairRace(t *testing.T) {
 		[]string{"set c1#1", "retime c1#1", "expire c1#1", "set c3#1", "retime c3#1", "retime c3#1"})
 	var retimed []string
 	for _, e := range r.events {
-		if e.Op == sim.Retime {
+		if e.Op == history.Retime {
 			retimed = append(retimed, e.By)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/broken"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A wiretap notes the commands that leave through each connection of a client: "2 SET".
@@ -143,7 +143,7 @@ func TestSingleWaitUnreachable(t *testing.T) {
 			s.faults(fault)
 			s.client("c1", func(c *client) {
 				lease, err := clients.NewSingleWait(c.env).Acquire(c.ctx, "lock", 10*time.Second)
-				if lease != nil || err == nil || clients.Outcome(err) != sim.Info {
+				if lease != nil || err == nil || clients.Outcome(err) != history.Info {
 					t.Errorf("%s: %v, %v", fault, lease, err)
 				}
 			})

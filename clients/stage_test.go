@@ -18,6 +18,7 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func TestMain(m *testing.M) {
@@ -102,7 +103,7 @@ func (s *stage) faults(faults ...string) { s.faultsAt(0, faults...) }
 // faultsAt has faults, in their printed form, injected at a true time.
 func (s *stage) faultsAt(at time.Duration, faults ...string) {
 	for _, text := range faults {
-		f, err := sim.ParseFault(text)
+		f, err := history.ParseFault(text)
 		if err != nil {
 			panic(err)
 		}
@@ -112,13 +113,13 @@ func (s *stage) faultsAt(at time.Duration, faults ...string) {
 
 // when has a fault injected at the first change of a node's keys of a kind.
 func (s *stage) when(op, node, fault string) {
-	f, err := sim.ParseFault(fault)
+	f, err := history.ParseFault(fault)
 	if err != nil {
 		panic(err)
 	}
 	done := false
-	s.Watch(func(e sim.Event) {
-		if !done && e.Kind == sim.State && e.Op == op && e.Process == node {
+	s.Watch(func(e history.Event) {
+		if !done && e.Kind == history.State && e.Op == op && e.Process == node {
 			done = true
 			s.Plan(s.Now(), f)
 		}
@@ -198,13 +199,13 @@ func (c *client) took(f func()) time.Duration {
 }
 
 // A record is what happened on a stage.
-type record struct{ events []sim.Event }
+type record struct{ events []history.Event }
 
 // changes lists what became of the key "lock" on a node: "set c1#1", "expire c1#1".
 func (r record) changes(node string) []string {
 	var list []string
 	for _, e := range r.events {
-		if e.Kind != sim.State || e.Process != node || e.Key != "lock" {
+		if e.Kind != history.State || e.Process != node || e.Key != "lock" {
 			continue
 		}
 		lease := e.Lease
@@ -217,10 +218,10 @@ func (r record) changes(node string) []string {
 }
 
 // requests lists what reached a node, as messages.
-func (r record) requests(node string) []sim.Event {
-	var list []sim.Event
+func (r record) requests(node string) []history.Event {
+	var list []history.Event
 	for _, e := range r.events {
-		if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == node {
+		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == node {
 			list = append(list, e)
 		}
 	}
@@ -237,16 +238,16 @@ func (r record) texts(process string) []string {
 }
 
 // sets lists the SETs that reached a node.
-func (r record) sets(node string) []sim.Event {
-	return slices.DeleteFunc(r.requests(node), func(e sim.Event) bool { return !strings.HasPrefix(e.Value, "SET ") })
+func (r record) sets(node string) []history.Event {
+	return slices.DeleteFunc(r.requests(node), func(e history.Event) bool { return !strings.HasPrefix(e.Value, "SET ") })
 }
 
 // operations lists what a client recorded: everything but messages, faults, and states.
-func (r record) operations(process string) []sim.Event {
-	var list []sim.Event
+func (r record) operations(process string) []history.Event {
+	var list []history.Event
 	for _, e := range r.events {
 		switch e.Kind {
-		case sim.Invoke, sim.OK, sim.Fail, sim.Info:
+		case history.Invoke, history.OK, history.Fail, history.Info:
 			if e.Process == process {
 				list = append(list, e)
 			}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // renewing is the lease as one that renews itself.
@@ -33,7 +33,7 @@ func isLost(r clients.Renewing) bool {
 // retimes lists when the key "lock" got another deadline on n1.
 func (r record) retimes() (at []time.Duration) {
 	for _, e := range r.events {
-		if e.Kind == sim.State && e.Op == sim.Retime && e.Key == "lock" {
+		if e.Kind == history.State && e.Op == history.Retime && e.Key == "lock" {
 			at = append(at, e.At)
 		}
 	}
@@ -100,7 +100,7 @@ func TestWatchdogWithoutLease(t *testing.T) {
 			c.Until(3 * time.Second)
 			c.release(lease, nil)
 			c.Until(5 * time.Second)
-			if lease, err := l.Acquire(c.ctx, "lock", 2*time.Second); lease != nil || err == nil || clients.Outcome(err) != sim.Info {
+			if lease, err := l.Acquire(c.ctx, "lock", 2*time.Second); lease != nil || err == nil || clients.Outcome(err) != history.Info {
 				t.Errorf("%v, %v", lease, err)
 			}
 			c.Until(11 * time.Second)
@@ -202,7 +202,7 @@ func TestWatchdogZombie(t *testing.T) {
 			s.client("c1", func(c1 *client) {
 				lease := c1.acquire(clients.NewWatchdog(c1.env), 9*time.Second)
 				c1.Until(5 * time.Second)
-				if err := lease.Release(c1.ctx); err == nil || clients.Outcome(err) != sim.Info {
+				if err := lease.Release(c1.ctx); err == nil || clients.Outcome(err) != history.Info {
 					t.Errorf("release: %v", err)
 				}
 				c1.Until(2 * time.Minute)
@@ -227,7 +227,7 @@ func TestWatchdogLostReplyOfRelease(t *testing.T) {
 			lease := c.acquire(l, 9*time.Second)
 			s.faultsAt(c.world.Now(), "on reply EVALSHA n1->c1 reset")
 			c.Until(time.Second)
-			if err := lease.Release(c.ctx); err == nil || clients.Outcome(err) != sim.Info {
+			if err := lease.Release(c.ctx); err == nil || clients.Outcome(err) != history.Info {
 				t.Errorf("release: %v", err)
 			}
 			c.Until(time.Minute)

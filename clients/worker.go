@@ -13,11 +13,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
-// Host is the process that a worker runs in. [sim.Process] is one; real Redis has another.
+// Host is the process that a worker runs in. [history.Process] is one; real Redis has another.
 type Host interface {
-	Record(sim.Event)        // enters an event of this process into the history
+	Record(history.Event)    // enters an event of this process into the history
 	Doing(op string, id int) // says what the messages from now on belong to
 	Lease() string           // the newest lease that this process asked for, by the tokens that it sent
 	Pause(d time.Duration)   // stops the process
@@ -65,14 +66,14 @@ func NewWorker(host Host, env Env, build New, lock string, ttl time.Duration, re
 
 // Outcome decides what an error says about an operation: that it happened, that it certainly did not, or that nobody can
 // tell. No other place decides it.
-func Outcome(err error) sim.Kind {
+func Outcome(err error) history.Kind {
 	switch {
 	case err == nil:
-		return sim.OK
+		return history.OK
 	case slices.ContainsFunc(definite, func(d error) bool { return errors.Is(err, d) }):
-		return sim.Fail
+		return history.Fail
 	default:
-		return sim.Info
+		return history.Info
 	}
 }
 
@@ -94,9 +95,9 @@ var (
 const keptError = 4000
 
 // do carries out one operation between its invocation and its outcome. It may fill in what the outcome shows.
-func (w *Worker) do(e sim.Event, f func(*sim.Event) error) error {
+func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	w.ops++
-	e.Kind, e.ID, e.Lock = sim.Invoke, w.ops, w.lock
+	e.Kind, e.ID, e.Lock = history.Invoke, w.ops, w.lock
 	e.Slept, e.NotBefore = w.slept, w.notBefore
 	w.slept, w.notBefore = 0, 0
 	w.host.Doing(e.Op, e.ID)
@@ -120,7 +121,7 @@ func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
 	start := w.clock.Now()
 	end := start.Add(within)
 	for left := within; ; {
-		err := w.do(sim.Event{Op: sim.Acquire, Within: left}, func(e *sim.Event) error { return w.acquire(ctx, e) })
+		err := w.do(history.Event{Op: history.Acquire, Within: left}, func(e *history.Event) error { return w.acquire(ctx, e) })
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -137,7 +138,7 @@ func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
 	}
 }
 
-func (w *Worker) acquire(ctx context.Context, e *sim.Event) error {
+func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	w.drop()
 	w.label = ""
 	ctx, w.leave = context.WithCancel(ctx)
@@ -157,7 +158,7 @@ func (w *Worker) acquire(ctx context.Context, e *sim.Event) error {
 		e.Keys = k.Keys()
 	}
 	if r, ok := lease.(Renewing); ok {
-		e.Renews = e.Until == sim.NoEnd
+		e.Renews = e.Until == history.NoEnd
 		w.watch = w.attend(ctx, r)
 	}
 	return nil
@@ -168,7 +169,7 @@ func (w *Worker) until() time.Duration {
 	if until := w.lease.Until(); !until.IsZero() {
 		return until.Sub(w.epoch)
 	}
-	return sim.NoEnd
+	return history.NoEnd
 }
 
 // drop forgets the lease without giving it back.
@@ -188,13 +189,13 @@ func (w *Worker) Release(ctx context.Context) {
 		return
 	}
 	w.watch.end()
-	w.do(sim.Event{Op: sim.Release, Lease: w.label}, func(*sim.Event) error { return w.lease.Release(ctx) })
+	w.do(history.Event{Op: history.Release, Lease: w.label}, func(*history.Event) error { return w.lease.Release(ctx) })
 	w.lease, w.watch, w.label = nil, nil, ""
 }
 
 // Extend has the lease end a TTL from now. A client that learns that its lease is over drops it.
 func (w *Worker) Extend(ctx context.Context) {
-	w.do(sim.Event{Op: sim.Extend, Lease: w.label}, func(e *sim.Event) error {
+	w.do(history.Event{Op: history.Extend, Lease: w.label}, func(e *history.Event) error {
 		if w.lease == nil {
 			return errNoLease
 		}
@@ -218,7 +219,7 @@ func (w *Worker) Extend(ctx context.Context) {
 // [Incrementer] does it in its own way, which is one.
 func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 	if i, ok := w.locker.(Incrementer); ok {
-		w.do(sim.Event{Op: sim.Increment}, func(e *sim.Event) error {
+		w.do(history.Event{Op: history.Increment}, func(e *history.Event) error {
 			n, err := i.Increment(ctx, w.counter(), CounterKey)
 			if err == nil {
 				e.Value = strconv.FormatInt(n, 10)
@@ -228,7 +229,7 @@ func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 		return
 	}
 	w.Acquire(ctx, within, 0)
-	w.do(sim.Event{Op: sim.Increment, Lease: w.label}, func(e *sim.Event) error {
+	w.do(history.Event{Op: history.Increment, Lease: w.label}, func(e *history.Event) error {
 		if w.lease == nil {
 			return fmt.Errorf("%w: %w", ErrSkipped, errNoLease)
 		}
@@ -253,14 +254,14 @@ func (w *Worker) counter() *redis.Client {
 // Write writes a value to the resource under the newest lease, without asking whether that is still valid: a client that
 // asks may pause right after the answer (see Check). A blind write is taken by a check-and-set resource whatever its mark.
 func (w *Worker) Write(ctx context.Context, value string, blind bool) {
-	w.request(ctx, sim.Event{Op: sim.Write, Value: value}, func() (Request, error) {
+	w.request(ctx, history.Event{Op: history.Write, Value: value}, func() (Request, error) {
 		return Request{Value: value, Blind: blind}, nil
 	})
 }
 
 // Update writes what was read last, and one word more.
 func (w *Worker) Update(ctx context.Context, word string) {
-	w.request(ctx, sim.Event{Op: sim.Update, Value: word}, func() (Request, error) {
+	w.request(ctx, history.Event{Op: history.Update, Value: word}, func() (Request, error) {
 		switch {
 		case w.read == nil:
 			return Request{}, errNothingRead
@@ -273,13 +274,13 @@ func (w *Worker) Update(ctx context.Context, word string) {
 
 // Enter sets the mark of a check-and-set resource to the token of the newest lease.
 func (w *Worker) Enter(ctx context.Context) {
-	w.request(ctx, sim.Event{Op: sim.Enter}, func() (Request, error) { return Request{}, nil })
+	w.request(ctx, history.Event{Op: history.Enter}, func() (Request, error) { return Request{}, nil })
 }
 
 // request has the resource changed under the newest lease.
-func (w *Worker) request(ctx context.Context, e sim.Event, f func() (Request, error)) {
+func (w *Worker) request(ctx context.Context, e history.Event, f func() (Request, error)) {
 	e.Lease = w.label
-	w.do(e, func(e *sim.Event) error {
+	w.do(e, func(e *history.Event) error {
 		if w.lease == nil {
 			return errNoLease
 		}
@@ -299,8 +300,8 @@ func (w *Worker) request(ctx context.Context, e sim.Event, f func() (Request, er
 
 // Read reads the resource.
 func (w *Worker) Read(ctx context.Context) {
-	w.do(sim.Event{Op: sim.Read, Lease: w.label}, func(e *sim.Event) error {
-		value, err := w.resource.Do(ctx, Request{Op: sim.Read})
+	w.do(history.Event{Op: history.Read, Lease: w.label}, func(e *history.Event) error {
+		value, err := w.resource.Do(ctx, Request{Op: history.Read})
 		if err == nil {
 			e.Value, w.read = value, &value
 		}
@@ -312,7 +313,7 @@ func (w *Worker) Read(ctx context.Context) {
 // Of one that does neither say when it ends nor renew itself, all that a client knows is when it got it: it ends a TTL later. A
 // client that finds its lease over drops it: what it was about to write is not written.
 func (w *Worker) Check(context.Context) {
-	w.do(sim.Event{Op: sim.Check, Lease: w.label}, func(*sim.Event) error {
+	w.do(history.Event{Op: history.Check, Lease: w.label}, func(*history.Event) error {
 		if w.lease == nil {
 			return errNoLease
 		}
@@ -358,7 +359,7 @@ func (w *Worker) Until(_ context.Context, t time.Duration) {
 // Exit is the end of the lane: the client is gone, and with it whatever it still held.
 func (w *Worker) Exit() {
 	w.drop()
-	w.host.Record(sim.Event{Kind: sim.Info, Op: sim.Exit})
+	w.host.Record(history.Event{Kind: history.Info, Op: history.Exit})
 	w.resource.Close()
 	if w.store != nil {
 		w.store.Close()
@@ -389,14 +390,14 @@ func (w *Worker) attend(ctx context.Context, lease Renewing) *watch {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if !a.over {
-			w.host.Record(sim.Event{Kind: sim.Info, Op: op, Lock: w.lock, Lease: label, Until: until})
+			w.host.Record(history.Event{Kind: history.Info, Op: op, Lock: w.lock, Lease: label, Until: until})
 		}
 	}
-	lease.Notify(func(until time.Time) { record(sim.Renew, until.Sub(w.epoch)) })
+	lease.Notify(func(until time.Time) { record(history.Renew, until.Sub(w.epoch)) })
 	go func() {
 		select {
 		case <-lease.Lost():
-			record(sim.Lost, 0)
+			record(history.Lost, 0)
 		case <-a.ended:
 		case <-ctx.Done():
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A vigil is a paper lock, and the lease that it gave out last, which renews itself and can be extended when a test says so.
@@ -97,7 +97,7 @@ func TestWorkerIsNotExtended(t *testing.T) {
 // outcomes leaves the invocations out.
 func outcomes(r record) (lines []string) {
 	for _, e := range r.operations("c1") {
-		if e.Kind != sim.Invoke {
+		if e.Kind != history.Invoke {
 			lines = append(lines, brief(e))
 		}
 	}
@@ -169,7 +169,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 	})
 	var ends []time.Duration
 	for _, e := range r.operations("c1") {
-		if e.Op == sim.Renew {
+		if e.Op == history.Renew {
 			ends = append(ends, e.Until)
 		}
 	}
@@ -200,7 +200,7 @@ func TestDroppedLeaseIsNotRenewed(t *testing.T) {
 			l.Exit()
 		})
 		for _, e := range r.operations("c1") {
-			if e.Op == sim.Renew || e.Op == sim.Lost {
+			if e.Op == history.Renew || e.Op == history.Lost {
 				t.Errorf("%s: %s", name, brief(e))
 			}
 		}
@@ -225,9 +225,9 @@ func TestWatchdogIsRecorded(t *testing.T) {
 		"1 ok acquire lock c1#1", renew, renew, renew, renew, renew, renew, renew, "2 ok write lock c1#1 A", "3 ok release lock c1#1",
 		"4 ok acquire lock c1#2", "0 info lost lock c1#2", "0 info exit",
 	})
-	var renewed []sim.Event
+	var renewed []history.Event
 	for _, e := range r.operations("c1") {
-		if e.Op == sim.Renew {
+		if e.Op == history.Renew {
 			renewed = append(renewed, e)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // An update adds a word to what was read last, whatever has been written since.
@@ -42,7 +42,7 @@ func TestUpdate(t *testing.T) {
 // states lists what became of the resource: "accept A", "mark c1#1".
 func states(r record) (list []string) {
 	for _, e := range r.events {
-		if e.Kind != sim.State || e.Process != "resource" {
+		if e.Kind != history.State || e.Process != "resource" {
 			continue
 		}
 		line := e.Op
@@ -51,7 +51,7 @@ func states(r record) (list []string) {
 				line += " " + word
 			}
 		}
-		if e.Op == sim.Mark {
+		if e.Op == history.Mark {
 			line += " " + e.Lease
 		}
 		if e.Word != "" {
@@ -159,7 +159,7 @@ func TestIncrementWithoutLock(t *testing.T) {
 			l.Increment(l.ctx, 0)
 		})
 		kind := "fail"
-		if clients.Outcome(err) == sim.Info {
+		if clients.Outcome(err) == history.Info {
 			kind = "info"
 		}
 		refused := fmt.Sprintf(" %s acquire lock: %v", kind, err)
@@ -208,7 +208,7 @@ func TestIncrementOfNoNumber(t *testing.T) {
 		}
 	})
 	for _, i := range []int{3, 9} {
-		if got := r.operations("c1")[i]; got.Op != sim.Increment || got.Kind != sim.Fail {
+		if got := r.operations("c1")[i]; got.Op != history.Increment || got.Kind != history.Fail {
 			t.Errorf("%s", brief(got))
 		}
 	}

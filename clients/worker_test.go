@@ -13,6 +13,7 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A script is a lock that does what a test says: it answers with one result after the other, the last one again and again.
@@ -138,7 +139,7 @@ func scripted(results ...result) (*script, clients.New) {
 }
 
 // brief puts an operation into a line: "1 ok acquire lock c1#1 fence 2 A: error".
-func brief(e sim.Event) string {
+func brief(e history.Event) string {
 	words := []string{fmt.Sprint(e.ID), string(e.Kind), e.Op}
 	for _, w := range []string{e.Lock, e.Lease} {
 		if w != "" {
@@ -237,16 +238,16 @@ func TestNoEnd(t *testing.T) {
 		l.Check(l.ctx)
 	})
 	ops := r.operations("c1")
-	if ops[1].Until != sim.NoEnd {
+	if ops[1].Until != history.NoEnd {
 		t.Errorf("until %v, want NoEnd", ops[1].Until)
 	}
-	var checks []sim.Kind
+	var checks []history.Kind
 	for _, o := range ops {
-		if o.Op == sim.Check && o.Kind != sim.Invoke {
+		if o.Op == history.Check && o.Kind != history.Invoke {
 			checks = append(checks, o.Kind)
 		}
 	}
-	if want := []sim.Kind{sim.OK, sim.Fail}; !slices.Equal(checks, want) {
+	if want := []history.Kind{history.OK, history.Fail}; !slices.Equal(checks, want) {
 		t.Errorf("checks: %v, want %v", checks, want)
 	}
 }
@@ -306,7 +307,7 @@ func TestAcquireWithin(t *testing.T) {
 				if want := i/2 + 1; e.ID != want {
 					t.Errorf("record %d has the number %d, want %d", i, e.ID, want)
 				}
-				if e.Kind == sim.Invoke && e.ID > 1 {
+				if e.Kind == history.Invoke && e.ID > 1 {
 					tries = append(tries, e.Clock)
 				}
 			}
@@ -458,11 +459,11 @@ func TestReconnect(t *testing.T) {
 			}
 		}, c.fault)
 		ops := r.operations("c1")
-		if write := ops[3]; write.Kind != sim.Info || write.Error == "" {
+		if write := ops[3]; write.Kind != history.Info || write.Error == "" {
 			t.Errorf("%s: %s", c.fault, brief(write))
 		}
-		for _, read := range []sim.Event{ops[5], ops[7]} {
-			if read.Kind != sim.OK || read.Value != c.after {
+		for _, read := range []history.Event{ops[5], ops[7]} {
+			if read.Kind != history.OK || read.Value != c.after {
 				t.Errorf("%s: %s, want %q", c.fault, brief(read), c.after)
 			}
 		}
@@ -487,7 +488,7 @@ func TestResourceTimeout(t *testing.T) {
 			t.Errorf("gave up after %v", took)
 		}
 	}, "on request write c1->resource hold")
-	if got := r.operations("c1")[3]; got.Kind != sim.Info {
+	if got := r.operations("c1")[3]; got.Kind != history.Info {
 		t.Errorf("%s", brief(got))
 	}
 }
@@ -501,8 +502,8 @@ func TestResourceDown(t *testing.T) {
 		l.Read(l.ctx)
 	}, "crash resource")
 	ops := r.operations("c1")
-	for _, e := range []sim.Event{ops[3], ops[5]} {
-		if e.Kind != sim.Info || !strings.Contains(e.Error, "refused") {
+	for _, e := range []history.Event{ops[3], ops[5]} {
+		if e.Kind != history.Info || !strings.Contains(e.Error, "refused") {
 			t.Errorf("%s", brief(e))
 		}
 	}

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Change is one change of a key.
 //
 // It is the difference between two states of the key, whichever command made it: SET of the value that the key already
-// has is a sim.Retime if it moves the deadline, and otherwise no change. A command that changes several keys makes
+// has is a history.Retime if it moves the deadline, and otherwise no change. A command that changes several keys makes
 // several changes. Each is reported once, in order of execution, when it has happened.
 type Change struct {
-	// Op is sim.Set, sim.Over, sim.Retime, sim.Delete, sim.Expire or sim.Lose.
+	// Op is history.Set, history.Over, history.Retime, history.Delete, history.Expire or history.Lose.
 	Op  string
 	Key string
 	// Old and New are the values before and after; empty where the key did not live. That of a hash, a list, a set or a sorted
@@ -22,7 +22,7 @@ type Change struct {
 	Old, New string
 	// Deadline and OldDeadline are the ends of the key by the wall clock of the node; zero if it had none.
 	Deadline, OldDeadline time.Time
-	// By is the client whose command it was, or, on a replica, the primary; empty for sim.Expire and sim.Lose, which no
+	// By is the client whose command it was, or, on a replica, the primary; empty for history.Expire and history.Lose, which no
 	// client causes, and for what a disk brought back at a restart.
 	By string
 	// NX says that SET with NX, SETNX or HSETNX made the change.
@@ -121,18 +121,18 @@ func (r *Redis) look(name string) {
 // difference says how a key went from one state to another. Op is empty if it did not.
 func difference(name string, old, is entry) Change {
 	c := Change{
-		Op: sim.Over, Key: name, Old: old.value, New: is.value, Deadline: date(is.deadline), OldDeadline: date(old.deadline),
+		Op: history.Over, Key: name, Old: old.value, New: is.value, Deadline: date(is.deadline), OldDeadline: date(old.deadline),
 		Collection: !is.text,
 	}
 	switch {
 	case old == is:
 		return Change{}
 	case !is.lives():
-		c.Op, c.Collection = sim.Delete, !old.text
+		c.Op, c.Collection = history.Delete, !old.text
 	case !old.lives():
-		c.Op = sim.Set
+		c.Op = history.Set
 	case old.text == is.text && old.value == is.value:
-		c.Op = sim.Retime
+		c.Op = history.Retime
 	}
 	return c
 }
@@ -153,7 +153,7 @@ func (r *Redis) drop(name string) {
 		r.emit("DEL", name)
 		r.effects.expired++
 	}
-	r.report(old.ended(sim.Expire, name))
+	r.report(old.ended(history.Expire, name))
 }
 
 func (r *Redis) report(c Change) {

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func TestChanges(t *testing.T) {
@@ -18,92 +18,92 @@ func TestChanges(t *testing.T) {
 		commands string // one to a line
 		want     []Change
 	}{
-		{"SET k v NX PX 100", []Change{{sim.Set, "k", "", "v", in(100), none, "c1", true, "SET", false}}},
-		{"set k v", []Change{{sim.Set, "k", "", "v", none, none, "c1", false, "SET", false}}},
-		{"SETNX k v\nSETNX k w", []Change{{sim.Set, "k", "", "v", none, none, "c1", true, "SETNX", false}}},
-		{"SET k v EX 1\nSET k w NX", []Change{{sim.Set, "k", "", "v", in(1000), none, "c1", false, "SET", false}}},
+		{"SET k v NX PX 100", []Change{{history.Set, "k", "", "v", in(100), none, "c1", true, "SET", false}}},
+		{"set k v", []Change{{history.Set, "k", "", "v", none, none, "c1", false, "SET", false}}},
+		{"SETNX k v\nSETNX k w", []Change{{history.Set, "k", "", "v", none, none, "c1", true, "SETNX", false}}},
+		{"SET k v EX 1\nSET k w NX", []Change{{history.Set, "k", "", "v", in(1000), none, "c1", false, "SET", false}}},
 		{"SETEX k 1 v\nPSETEX k 5 w", []Change{
-			{sim.Set, "k", "", "v", in(1000), none, "c1", false, "SETEX", false},
-			{sim.Over, "k", "v", "w", in(5), in(1000), "c1", false, "PSETEX", false},
+			{history.Set, "k", "", "v", in(1000), none, "c1", false, "SETEX", false},
+			{history.Over, "k", "v", "w", in(5), in(1000), "c1", false, "PSETEX", false},
 		}},
 		{"SET k v PX 9\nSET k v PX 9\nSET k v PX 8\nSET k v", []Change{
-			{sim.Set, "k", "", "v", in(9), none, "c1", false, "SET", false},
-			{sim.Retime, "k", "v", "v", in(8), in(9), "c1", false, "SET", false},
-			{sim.Retime, "k", "v", "v", none, in(8), "c1", false, "SET", false},
+			{history.Set, "k", "", "v", in(9), none, "c1", false, "SET", false},
+			{history.Retime, "k", "v", "v", in(8), in(9), "c1", false, "SET", false},
+			{history.Retime, "k", "v", "v", none, in(8), "c1", false, "SET", false},
 		}},
 		{"SET k v\nEXPIRE k 1\nPERSIST k\nPERSIST k\nGETEX k PX 5\nGETEX k\nGETEX k PERSIST", []Change{
-			{sim.Set, "k", "", "v", none, none, "c1", false, "SET", false},
-			{sim.Retime, "k", "v", "v", in(1000), none, "c1", false, "EXPIRE", false},
-			{sim.Retime, "k", "v", "v", none, in(1000), "c1", false, "PERSIST", false},
-			{sim.Retime, "k", "v", "v", in(5), none, "c1", false, "GETEX", false},
-			{sim.Retime, "k", "v", "v", none, in(5), "c1", false, "GETEX", false},
+			{history.Set, "k", "", "v", none, none, "c1", false, "SET", false},
+			{history.Retime, "k", "v", "v", in(1000), none, "c1", false, "EXPIRE", false},
+			{history.Retime, "k", "v", "v", none, in(1000), "c1", false, "PERSIST", false},
+			{history.Retime, "k", "v", "v", in(5), none, "c1", false, "GETEX", false},
+			{history.Retime, "k", "v", "v", none, in(5), "c1", false, "GETEX", false},
 		}},
 		{"INCR n\nINCRBY n 2\nINCRBY n 0\nGETSET n x\nAPPEND n y", []Change{
-			{sim.Set, "n", "", "1", none, none, "c1", false, "INCR", false},
-			{sim.Over, "n", "1", "3", none, none, "c1", false, "INCRBY", false},
-			{sim.Over, "n", "3", "x", none, none, "c1", false, "GETSET", false},
-			{sim.Over, "n", "x", "xy", none, none, "c1", false, "APPEND", false},
+			{history.Set, "n", "", "1", none, none, "c1", false, "INCR", false},
+			{history.Over, "n", "1", "3", none, none, "c1", false, "INCRBY", false},
+			{history.Over, "n", "3", "x", none, none, "c1", false, "GETSET", false},
+			{history.Over, "n", "x", "xy", none, none, "c1", false, "APPEND", false},
 		}},
 		{"MSET a 1 b 2\nDEL b c a\nSET k v\nGETDEL k", []Change{
-			{sim.Set, "a", "", "1", none, none, "c1", false, "MSET", false},
-			{sim.Set, "b", "", "2", none, none, "c1", false, "MSET", false},
-			{sim.Delete, "b", "2", "", none, none, "c1", false, "DEL", false},
-			{sim.Delete, "a", "1", "", none, none, "c1", false, "DEL", false},
-			{sim.Set, "k", "", "v", none, none, "c1", false, "SET", false},
-			{sim.Delete, "k", "v", "", none, none, "c1", false, "GETDEL", false},
+			{history.Set, "a", "", "1", none, none, "c1", false, "MSET", false},
+			{history.Set, "b", "", "2", none, none, "c1", false, "MSET", false},
+			{history.Delete, "b", "2", "", none, none, "c1", false, "DEL", false},
+			{history.Delete, "a", "1", "", none, none, "c1", false, "DEL", false},
+			{history.Set, "k", "", "v", none, none, "c1", false, "SET", false},
+			{history.Delete, "k", "v", "", none, none, "c1", false, "GETDEL", false},
 		}},
 		{"SET k v PX 7\nEXPIRE k -1\nSET k w\nPEXPIREAT k 5", []Change{
-			{sim.Set, "k", "", "v", in(7), none, "c1", false, "SET", false},
-			{sim.Delete, "k", "v", "", none, in(7), "c1", false, "EXPIRE", false},
-			{sim.Set, "k", "", "w", none, none, "c1", false, "SET", false},
-			{sim.Delete, "k", "w", "", none, none, "c1", false, "PEXPIREAT", false},
+			{history.Set, "k", "", "v", in(7), none, "c1", false, "SET", false},
+			{history.Delete, "k", "v", "", none, in(7), "c1", false, "EXPIRE", false},
+			{history.Set, "k", "", "w", none, none, "c1", false, "SET", false},
+			{history.Delete, "k", "w", "", none, none, "c1", false, "PEXPIREAT", false},
 		}},
 		{"SET k v NX PXAT 5\nSET k w NX", []Change{
-			{sim.Set, "k", "", "v", date(5), none, "c1", true, "SET", false},
-			{sim.Expire, "k", "v", "", none, date(5), "", false, "", false},
-			{sim.Set, "k", "", "w", none, none, "c1", true, "SET", false},
+			{history.Set, "k", "", "v", date(5), none, "c1", true, "SET", false},
+			{history.Expire, "k", "v", "", none, date(5), "", false, "", false},
+			{history.Set, "k", "", "w", none, none, "c1", true, "SET", false},
 		}},
 		{"SET a v PX 7\nSET b w\nRENAME a b\nFLUSHALL", []Change{
-			{sim.Set, "a", "", "v", in(7), none, "c1", false, "SET", false},
-			{sim.Set, "b", "", "w", none, none, "c1", false, "SET", false},
-			{sim.Delete, "a", "v", "", none, in(7), "c1", false, "RENAME", false},
-			{sim.Over, "b", "w", "v", in(7), none, "c1", false, "RENAME", false},
-			{sim.Delete, "b", "v", "", none, in(7), "c1", false, "FLUSHALL", false},
+			{history.Set, "a", "", "v", in(7), none, "c1", false, "SET", false},
+			{history.Set, "b", "", "w", none, none, "c1", false, "SET", false},
+			{history.Delete, "a", "v", "", none, in(7), "c1", false, "RENAME", false},
+			{history.Over, "b", "w", "v", in(7), none, "c1", false, "RENAME", false},
+			{history.Delete, "b", "v", "", none, in(7), "c1", false, "FLUSHALL", false},
 		}},
 		{"HSET h f 1\nPEXPIRE h 100\nSET h v\nDEL h\nHSETNX h f 1\nHSETNX h f 2\nHDEL h f\nSET k v\nLPUSH k x", []Change{
-			{sim.Set, "h", "", made("HSET h f 1"), none, none, "c1", false, "HSET", true},
-			{sim.Retime, "h", made("HSET h f 1"), made("HSET h f 1"), in(100), none, "c1", false, "PEXPIRE", true},
-			{sim.Over, "h", made("HSET h f 1"), "v", none, in(100), "c1", false, "SET", false},
-			{sim.Delete, "h", "v", "", none, none, "c1", false, "DEL", false},
-			{sim.Set, "h", "", made("HSET h f 1"), none, none, "c1", true, "HSETNX", true},
-			{sim.Delete, "h", made("HSET h f 1"), "", none, none, "c1", false, "HDEL", true},
-			{sim.Set, "k", "", "v", none, none, "c1", false, "SET", false},
+			{history.Set, "h", "", made("HSET h f 1"), none, none, "c1", false, "HSET", true},
+			{history.Retime, "h", made("HSET h f 1"), made("HSET h f 1"), in(100), none, "c1", false, "PEXPIRE", true},
+			{history.Over, "h", made("HSET h f 1"), "v", none, in(100), "c1", false, "SET", false},
+			{history.Delete, "h", "v", "", none, none, "c1", false, "DEL", false},
+			{history.Set, "h", "", made("HSET h f 1"), none, none, "c1", true, "HSETNX", true},
+			{history.Delete, "h", made("HSET h f 1"), "", none, none, "c1", false, "HDEL", true},
+			{history.Set, "k", "", "v", none, none, "c1", false, "SET", false},
 		}},
 		{"RPUSH l b\nRPUSH l a\nLPOP l\nZADD z 2 b\nZADD z 1 c\nSADD s b\nSADD s a\nSREM s b", []Change{
-			{sim.Set, "l", "", made("RPUSH l b"), none, none, "c1", false, "RPUSH", true},
-			{sim.Over, "l", made("RPUSH l b"), made("RPUSH l b a"), none, none, "c1", false, "RPUSH", true},
-			{sim.Over, "l", made("RPUSH l b a"), made("RPUSH l a"), none, none, "c1", false, "LPOP", true},
-			{sim.Set, "z", "", made("ZADD z 2 b"), none, none, "c1", false, "ZADD", true},
-			{sim.Over, "z", made("ZADD z 2 b"), made("ZADD z 1 c 2 b"), none, none, "c1", false, "ZADD", true},
-			{sim.Set, "s", "", made("SADD s b"), none, none, "c1", false, "SADD", true},
-			{sim.Over, "s", made("SADD s b"), made("SADD s a b"), none, none, "c1", false, "SADD", true},
-			{sim.Over, "s", made("SADD s a b"), made("SADD s a"), none, none, "c1", false, "SREM", true},
+			{history.Set, "l", "", made("RPUSH l b"), none, none, "c1", false, "RPUSH", true},
+			{history.Over, "l", made("RPUSH l b"), made("RPUSH l b a"), none, none, "c1", false, "RPUSH", true},
+			{history.Over, "l", made("RPUSH l b a"), made("RPUSH l a"), none, none, "c1", false, "LPOP", true},
+			{history.Set, "z", "", made("ZADD z 2 b"), none, none, "c1", false, "ZADD", true},
+			{history.Over, "z", made("ZADD z 2 b"), made("ZADD z 1 c 2 b"), none, none, "c1", false, "ZADD", true},
+			{history.Set, "s", "", made("SADD s b"), none, none, "c1", false, "SADD", true},
+			{history.Over, "s", made("SADD s b"), made("SADD s a b"), none, none, "c1", false, "SADD", true},
+			{history.Over, "s", made("SADD s a b"), made("SADD s a"), none, none, "c1", false, "SREM", true},
 		}},
 		{"MULTI\nSET k v NX PX 5\nINCR n\nDEL k\nEXEC\nMULTI\nSET k v\nDISCARD", []Change{
-			{sim.Set, "k", "", "v", in(5), none, "c1", true, "EXEC", false},
-			{sim.Set, "n", "", "1", none, none, "c1", false, "EXEC", false},
-			{sim.Delete, "k", "v", "", none, in(5), "c1", false, "EXEC", false},
+			{history.Set, "k", "", "v", in(5), none, "c1", true, "EXEC", false},
+			{history.Set, "n", "", "1", none, none, "c1", false, "EXEC", false},
+			{history.Delete, "k", "v", "", none, in(5), "c1", false, "EXEC", false},
 		}},
 		{"eval redis.call('set','k','v','nx','px',5);redis.call('incr','n');redis.call('del','k');redis.call('x') 0", []Change{
-			{sim.Set, "k", "", "v", in(5), none, "c1", true, "EVAL", false},
-			{sim.Set, "n", "", "1", none, none, "c1", false, "EVAL", false},
-			{sim.Delete, "k", "v", "", none, in(5), "c1", false, "EVAL", false},
+			{history.Set, "k", "", "v", in(5), none, "c1", true, "EVAL", false},
+			{history.Set, "n", "", "1", none, none, "c1", false, "EVAL", false},
+			{history.Delete, "k", "v", "", none, in(5), "c1", false, "EVAL", false},
 		}},
 		{"MULTI\nEVAL redis.call('set','k','v') 0\nEXEC", []Change{
-			{sim.Set, "k", "", "v", none, none, "c1", false, "EXEC", false},
+			{history.Set, "k", "", "v", none, none, "c1", false, "EXEC", false},
 		}},
 		{"SET k v\nHELLO 3\nPING\nGET k\nEVAL return 0\nEXPIRE x 1\nNOSUCH\nSET k\nSET k w PX 0\nTTL k\nWATCH k\nUNWATCH", []Change{
-			{sim.Set, "k", "", "v", none, none, "c1", false, "SET", false},
+			{history.Set, "k", "", "v", none, none, "c1", false, "SET", false},
 		}},
 	} {
 		r, _ := newNode(t)
@@ -145,10 +145,10 @@ func TestExpiryIsReportedOnceAndInOrder(t *testing.T) {
 		s.do("GET", "a")
 	}
 	want := []Change{
-		{Op: sim.Expire, Key: "h", Old: made("HSET h f 4"), OldDeadline: deadline(10), Collection: true},
-		{Op: sim.Expire, Key: "c", Old: "2", OldDeadline: deadline(20)},
-		{Op: sim.Expire, Key: "a", Old: "3", OldDeadline: deadline(30)},
-		{Op: sim.Expire, Key: "b", Old: "1", OldDeadline: deadline(30)},
+		{Op: history.Expire, Key: "h", Old: made("HSET h f 4"), OldDeadline: deadline(10), Collection: true},
+		{Op: history.Expire, Key: "c", Old: "2", OldDeadline: deadline(20)},
+		{Op: history.Expire, Key: "a", Old: "3", OldDeadline: deadline(30)},
+		{Op: history.Expire, Key: "b", Old: "1", OldDeadline: deadline(30)},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

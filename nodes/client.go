@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Client is a client of a [Cluster] as the cluster sees it: the ports on which it reaches the servers, and, once it was
@@ -36,7 +37,7 @@ type Client struct {
 	opID int
 	open bool // its lane has begun and not ended
 
-	clocks sim.Clock
+	clocks history.Clock
 	unmet  []int        // faults of its clocks that it has not been told of
 	set    int          // faults of its clocks so far
 	known  int          // of those that its process lives by
@@ -81,7 +82,7 @@ func (c *Cluster) Client(name string) (*Client, error) {
 // Addr is where the client reaches a server, as a literal IP:port.
 func (p *Client) Addr(server string) string { return p.addrs[server] }
 
-// Start starts the process of a client: a worker of [sim.Work] which gets one job, and calls [Join] with the contact that the
+// Start starts the process of a client: a worker of [history.Work] which gets one job, and calls [Join] with the contact that the
 // job is made from. [Cluster.Begin] waits for that. The run ends with a [*ClientError] if the process ends by itself before
 // its lane does, or takes longer than the limit.
 func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(Contact) (json.RawMessage, error)) error {
@@ -232,7 +233,7 @@ func (p *Client) answer(q question) (a answer) {
 		a.Lease = c.leases.Asked(p.name, p.acquire())
 		c.mu.Unlock()
 	case q.Pause > 0:
-		c.Inject(sim.Pause{Process: p.name, For: q.Pause})
+		c.Inject(history.Pause{Process: p.name, For: q.Pause})
 	case len(q.Bite) > 0:
 		c.mu.Lock()
 		for _, id := range q.Bite {
@@ -277,7 +278,7 @@ func (p *Client) lives(nr int) {
 
 // setClocks applies a fault to the clocks of the process, which lives by them when the function that is returned returns,
 // unless it is stopped: then it finds out when it goes on. The caller holds Cluster.mu.
-func (p *Client) setClocks(f sim.Fault, id int) func() {
+func (p *Client) setClocks(f history.Fault, id int) func() {
 	c := p.c
 	p.clocks = p.clocks.After(f, c.Now())
 	p.set++
@@ -301,7 +302,7 @@ func (p *Client) setClocks(f sim.Fault, id int) func() {
 
 // Record enters an event of this client into the history, with the time of this moment. A fault that was to come right
 // after it has come when Record returns.
-func (p *Client) Record(e sim.Event) {
+func (p *Client) Record(e history.Event) {
 	p.c.mu.Lock()
 	if !p.crashed {
 		p.c.note(p.name, e)
@@ -319,7 +320,7 @@ func (p *Client) Doing(op string, id int) {
 
 // acquire is the number of the acquire in progress, 0 if there is none. The caller holds Cluster.mu.
 func (p *Client) acquire() int {
-	if p.op == sim.Acquire {
+	if p.op == history.Acquire {
 		return p.opID
 	}
 	return 0

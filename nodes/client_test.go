@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // errand is what a client process of these tests is given to do.
@@ -45,11 +46,11 @@ var errands = map[string]func(*Host, errand) error{
 			}
 			gap <- most
 		}()
-		h.Record(sim.Event{Kind: sim.Info, Op: "before"})
+		h.Record(history.Event{Kind: history.Info, Op: "before"})
 		h.Pause(300 * time.Millisecond)
-		h.Record(sim.Event{Kind: sim.Info, Op: "after"})
+		h.Record(history.Event{Kind: history.Info, Op: "after"})
 		stop <- struct{}{}
-		h.Record(sim.Event{Kind: sim.Info, Op: "gap", Value: fmt.Sprint((<-gap).Milliseconds())})
+		h.Record(history.Event{Kind: history.Info, Op: "gap", Value: fmt.Sprint((<-gap).Milliseconds())})
 		return nil
 	},
 	// It waits for a reply, which arrives while it is paused, and no longer than to a time that also comes in the pause.
@@ -59,7 +60,7 @@ var errands = map[string]func(*Host, errand) error{
 			if err != nil {
 				return err
 			}
-			h.Record(sim.Event{Kind: sim.Invoke, Op: sim.Read})
+			h.Record(history.Event{Kind: history.Invoke, Op: history.Read})
 			conn.SetReadDeadline(time.Now().Add(150 * time.Millisecond)) // in the pause, and long after the reply, also on a busy machine
 			conn.Write([]byte("*1\r\n$4\r\nPING\r\n"))
 			line, err := bufio.NewReader(conn).ReadString('\n')
@@ -71,7 +72,7 @@ var errands = map[string]func(*Host, errand) error{
 					line, err = string(buf[:max(0, n)]), nil
 				})
 			}
-			h.Record(sim.Event{Kind: sim.Info, Op: sim.Read, Value: fmt.Sprint(strings.TrimSpace(line), err)})
+			h.Record(history.Event{Kind: history.Info, Op: history.Read, Value: fmt.Sprint(strings.TrimSpace(line), err)})
 			conn.Close()
 		}
 		return nil
@@ -87,7 +88,7 @@ var errands = map[string]func(*Host, errand) error{
 		if err != nil {
 			return err
 		}
-		h.Record(sim.Event{Kind: sim.Info, Op: sim.Wait, Value: conn.LocalAddr().String()})
+		h.Record(history.Event{Kind: history.Info, Op: history.Wait, Value: conn.LocalAddr().String()})
 		time.Sleep(time.Hour)
 		return nil
 	},
@@ -96,9 +97,9 @@ var errands = map[string]func(*Host, errand) error{
 		const many = 2000
 		start := time.Now()
 		for range many {
-			h.Record(sim.Event{Kind: sim.Info, Op: sim.Wait, Lock: "lock", Lease: "c1#1", Value: "a value that is not short"})
+			h.Record(history.Event{Kind: history.Info, Op: history.Wait, Lock: "lock", Lease: "c1#1", Value: "a value that is not short"})
 		}
-		h.Record(sim.Event{Kind: sim.Info, Op: "took", Value: (time.Since(start) / many).String()})
+		h.Record(history.Event{Kind: history.Info, Op: "took", Value: (time.Since(start) / many).String()})
 		return nil
 	},
 }
@@ -147,7 +148,7 @@ func launch(t testing.TB, do string, before func(*Cluster)) (*Cluster, *Client) 
 // told returns what c1 recorded, by what it was.
 func told(c *Cluster, op string) (values []string) {
 	for _, e := range c.Events() {
-		if e.Process == "c1" && e.Op == op && e.Kind == sim.Info {
+		if e.Process == "c1" && e.Op == op && e.Kind == history.Info {
 			values = append(values, e.Value)
 		}
 	}
@@ -168,14 +169,14 @@ func TestClientPause(t *testing.T) {
 				at[e.Op+string(e.Kind)] = e.At
 			}
 		}
-		if d := at["after"+string(sim.Info)] - at["before"+string(sim.Info)]; d < 300*time.Millisecond || d > 400*time.Millisecond {
+		if d := at["after"+string(history.Info)] - at["before"+string(history.Info)]; d < 300*time.Millisecond || d > 400*time.Millisecond {
 			t.Errorf("a pause of 300ms took %v: %v", d, at)
 		}
 		var gap int
 		if _, err := fmt.Sscan(strings.Join(told(c, "gap"), " "), &gap); err != nil || gap < 200 { // between two ticks, which a busy machine keeps apart by itself
 			t.Errorf("during a pause of 300ms the process did not run for %d ms", gap)
 		}
-		if n := count(c, sim.Bite, "pause c1 300ms"); n != 1 {
+		if n := count(c, history.Bite, "pause c1 300ms"); n != 1 {
 			t.Errorf("the pause bit %d times", n)
 		}
 	})
@@ -186,9 +187,9 @@ func TestClientFindsBytesAfterPause(t *testing.T) {
 	steady(t, func(t testing.TB) {
 		c, c1 := launch(t, "reads", func(c *Cluster) {
 			inject(t, c, "delay n1->c1 20ms")
-			c.Watch(func(e sim.Event) {
-				if e.Kind == sim.Message && e.Op == sim.Deliver && e.Process == "n1" { // before that, the request may not have left
-					c.Plan(c.Now()+10*time.Millisecond, sim.Pause{Process: "c1", For: 300 * time.Millisecond})
+			c.Watch(func(e history.Event) {
+				if e.Kind == history.Message && e.Op == history.Deliver && e.Process == "n1" { // before that, the request may not have left
+					c.Plan(c.Now()+10*time.Millisecond, history.Pause{Process: "c1", For: 300 * time.Millisecond})
 				}
 			})
 		})
@@ -197,7 +198,7 @@ func TestClientFindsBytesAfterPause(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := slices.Repeat([]string{"+PONG<nil>"}, 10)
-		if got := told(c, sim.Read); !slices.Equal(got, want) {
+		if got := told(c, history.Read); !slices.Equal(got, want) {
 			t.Errorf("%s read %q", c1.name, got)
 		}
 	})
@@ -210,7 +211,7 @@ func TestClientNaps(t *testing.T) {
 	if err := c.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(c, sim.Bite, "pause c1 1ns"); n != 100 {
+	if n := count(c, history.Bite, "pause c1 1ns"); n != 100 {
 		t.Errorf("%d pauses of 100 bit", n)
 	}
 }
@@ -218,10 +219,10 @@ func TestClientNaps(t *testing.T) {
 // A crash kills the process, and breaks its connections, also while it is paused.
 func TestClientCrash(t *testing.T) {
 	c, c1 := launch(t, "sleeps", func(c *Cluster) {
-		c.Watch(func(e sim.Event) {
-			if e.Process == "c1" && e.Op == sim.Wait {
-				c.Plan(c.Now()+20*time.Millisecond, sim.Pause{Process: "c1"})
-				c.Plan(c.Now()+40*time.Millisecond, sim.Crash{Process: "c1"})
+		c.Watch(func(e history.Event) {
+			if e.Process == "c1" && e.Op == history.Wait {
+				c.Plan(c.Now()+20*time.Millisecond, history.Pause{Process: "c1"})
+				c.Plan(c.Now()+40*time.Millisecond, history.Crash{Process: "c1"})
 			}
 		})
 	})
@@ -240,7 +241,7 @@ func TestClientCrash(t *testing.T) {
 	if signalled {
 		t.Error("a process that was killed took a signal")
 	}
-	if n := count(c, sim.Bite, "crash c1") + count(c, sim.Bite, "pause c1"); n != 2 {
+	if n := count(c, history.Bite, "crash c1") + count(c, history.Bite, "pause c1"); n != 2 {
 		t.Errorf("%d faults of 2 bit", n)
 	}
 }

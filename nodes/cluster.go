@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
-// Cluster is to real servers what a [sim.World] is to simulated ones: redis-server processes, whatever else is to be
+// Cluster is to real servers what a [history.World] is to simulated ones: redis-server processes, whatever else is to be
 // reached on the network, and client processes, with a [Proxy] before each server that sees every message. Time is
 // real, and so is everything that happens; order comes from one lock, under which all events are stamped.
 type Cluster struct {
@@ -26,10 +27,10 @@ type Cluster struct {
 	mu        sync.Mutex // guards all below, and the fields of processes, links and relays
 	changed   *sync.Cond // of mu: something has changed that somebody may wait for
 	closed    bool
-	history   []sim.Event
+	history   []history.Event
 	instant   time.Duration // of what is noted; 0: the time
-	watchers  []func(sim.Event)
-	leases    *sim.Leases
+	watchers  []func(history.Event)
+	leases    *history.Leases
 	faults    []injected
 	chosen    []*armed
 	processes map[string]*process
@@ -48,15 +49,15 @@ type process struct {
 	pauseID int           // the fault that paused it
 	crashed bool
 	crashes int
-	revived bool          // it has crashed, and is about to be there again
-	ahead   time.Duration // how far its wall clock is ahead, if it is a server without a clock of its own
-	clocks  *sim.Clock    // of a server that has one; nil: none
+	revived bool           // it has crashed, and is about to be there again
+	ahead   time.Duration  // how far its wall clock is ahead, if it is a server without a clock of its own
+	clocks  *history.Clock // of a server that has one; nil: none
 }
 
 // newCluster returns a cluster without servers.
 func newCluster(ctx context.Context) *Cluster {
 	c := &Cluster{
-		agenda: newAgenda(), leases: sim.NewLeases(), processes: map[string]*process{}, links: map[[2]string]*direction{},
+		agenda: newAgenda(), leases: history.NewLeases(), processes: map[string]*process{}, links: map[[2]string]*direction{},
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.changed = sync.NewCond(&c.mu)
@@ -119,7 +120,7 @@ func startServers(ctx context.Context, ownClocks bool, names []string, kinds []P
 			n := newRealNode(c, names[i], s, kindAt(kinds, i))
 			n.proxy = c.serve(names[i], n)
 			if ownClocks {
-				n.proxy.clocks = &sim.Clock{}
+				n.proxy.clocks = &history.Clock{}
 			}
 			errs[i] = n.begin()
 		}
@@ -168,7 +169,7 @@ func (c *Cluster) Begin() error {
 func (c *Cluster) Now() time.Duration { return time.Since(c.start) }
 
 // Events returns what has happened so far.
-func (c *Cluster) Events() []sim.Event {
+func (c *Cluster) Events() []history.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.history[:len(c.history):len(c.history)]
@@ -178,17 +179,17 @@ func (c *Cluster) Events() []sim.Event {
 func (c *Cluster) Err() error { return context.Cause(c.ctx) }
 
 // Watch has f called with every event of the history, in order. It must not call back, except for Now and Plan.
-func (c *Cluster) Watch(f func(sim.Event)) {
+func (c *Cluster) Watch(f func(history.Event)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watchers = append(c.watchers, f)
 }
 
 // Plan has a fault injected at time t of the run, or now if t has passed. [Cluster.Run] waits for it like for a lane.
-func (c *Cluster) Plan(t time.Duration, f sim.Fault) { c.PlanStep(0, t, f) }
+func (c *Cluster) Plan(t time.Duration, f history.Fault) { c.PlanStep(0, t, f) }
 
-// PlanStep is Plan for a step of the nemesis, which the history then names; see [sim.Event.Step].
-func (c *Cluster) PlanStep(step int, t time.Duration, f sim.Fault) {
+// PlanStep is Plan for a step of the nemesis, which the history then names; see [history.Event.Step].
+func (c *Cluster) PlanStep(step int, t time.Duration, f history.Fault) {
 	c.agenda.begin()
 	c.agenda.at(c.start.Add(t), func() {
 		c.injectStep(step, f)

@@ -13,7 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"pgregory.net/rapid"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // The differential test runs the same commands on a node and on a real redis-server, on several connections and with
@@ -292,28 +292,28 @@ func replay(t rapid.TB, changes []Change) []Key {
 	keys := map[string]Key{}
 	for i, c := range changes {
 		old, lives := keys[c.Key]
-		if old.Value != c.Old || old.Deadline != c.OldDeadline || lives == (c.Op == sim.Set) {
+		if old.Value != c.Old || old.Deadline != c.OldDeadline || lives == (c.Op == history.Set) {
 			t.Fatalf("change %d, %+v, of %+v", i, c, old)
 		}
 		is := Key{Name: c.Key, Value: c.New, Deadline: c.Deadline}
 		switch c.Op {
-		case sim.Set:
-		case sim.Over:
+		case history.Set:
+		case history.Over:
 			if c.Old == c.New {
 				t.Fatalf("change %d is none: %+v", i, c)
 			}
-		case sim.Retime:
+		case history.Retime:
 			if c.Old != c.New || c.Deadline == c.OldDeadline {
 				t.Fatalf("change %d is none: %+v", i, c)
 			}
-		case sim.Delete, sim.Expire, sim.Lose:
-			if (is != Key{Name: c.Key}) || (c.By == "") != (c.Op != sim.Delete) || (c.Command == "") != (c.By == "") {
+		case history.Delete, history.Expire, history.Lose:
+			if (is != Key{Name: c.Key}) || (c.By == "") != (c.Op != history.Delete) || (c.Command == "") != (c.By == "") {
 				t.Fatalf("change %d: %+v", i, c)
 			}
 		default:
 			t.Fatalf("change %d: %+v", i, c)
 		}
-		if is == (Key{Name: c.Key}) && c.Op != sim.Set && c.Op != sim.Over && c.Op != sim.Retime {
+		if is == (Key{Name: c.Key}) && c.Op != history.Set && c.Op != history.Over && c.Op != history.Retime {
 			delete(keys, c.Key)
 		} else {
 			keys[c.Key] = is

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A takeover is what becomes of a primary with one replica and three sentinels after kill -9, at times since that.
@@ -76,7 +77,7 @@ func TestFailoverOfNodes(t *testing.T) {
 			g := ServeGroup(w, GroupConfig{Replicas: 1, Sentinels: 3, DownAfter: failoverPatience, Seed: seed})
 			defer g.Close()
 			old, replica = g.nodes[0].Process.Addr(), g.nodes[1].Process.Addr()
-			w.Plan(crash, sim.Crash{Process: "n1"})
+			w.Plan(crash, history.Crash{Process: "n1"})
 			var mu sync.Mutex
 			for i, s := range g.sentinels {
 				c := w.Process(fmt.Sprintf("c%d", i+1))
@@ -117,14 +118,14 @@ func TestFailoverOfNodes(t *testing.T) {
 			w.Run()
 			for _, e := range w.History().Events {
 				switch at := e.At - crash; {
-				case e.Kind != sim.State || e.At > crash+5*time.Second:
-				case e.Op == sim.Sdown && e.Value == "n1" && got.promoted == 0: // later it is missed as a replica
+				case e.Kind != history.State || e.At > crash+5*time.Second:
+				case e.Op == history.Sdown && e.Value == "n1" && got.promoted == 0: // later it is missed as a replica
 					got.sdown = append(got.sdown, at)
-				case e.Op == sim.Odown && got.odown == 0:
+				case e.Op == history.Odown && got.odown == 0:
 					got.odown = at
-				case e.Op == sim.Leader:
+				case e.Op == history.Leader:
 					got.elected = append(got.elected, at)
-				case e.Op == sim.Promoted:
+				case e.Op == history.Promoted:
 					got.promoted = at
 				}
 			}
@@ -145,7 +146,7 @@ func TestReturnedPrimaryIsDemoted(t *testing.T) {
 	for seed := range uint64(20) {
 		back := 15*time.Second + time.Duration(seed)*53*time.Millisecond
 		h := play{cfg: sentinels(3), seed: seed, faults: "2s crash n1\n" + back.String() + " restart n1", lines: "c1 40s"}.run(t)
-		follows := of(h, sim.Followed)
+		follows := of(h, history.Followed)
 		if len(follows) != 1 || follows[0].At-back < 10*time.Second || follows[0].At-back > 11300*time.Millisecond {
 			t.Errorf("seed %d: back at %v, %+v", seed, back, follows)
 		}

@@ -27,8 +27,8 @@ type GroupConfig struct {
 // Group is one Redis and its replicas, as clients see it: one address, which leads to whoever is the primary.
 //
 // The address is virtual. With sentinels the dialer of a client asks them where the primary is, and in a cluster the nodes.
-// Otherwise an operator keeps the address up to date: [sim.Promote] moves it, and has the other replicas follow the new
-// primary. The old primary is not told, being dead or out of reach: it stays what it is until a [sim.Follow].
+// Otherwise an operator keeps the address up to date: [history.Promote] moves it, and has the other replicas follow the new
+// primary. The old primary is not told, being dead or out of reach: it stays what it is until a [history.Follow].
 type Group struct {
 	cfg     GroupConfig
 	world   *sim.World

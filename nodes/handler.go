@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Handler is a server that answers each line with a line, such as the resource that a lock protects.
 type Handler interface {
 	// Answer carries out a request, and returns with the reply what it did: an event, or nil if nothing changed.
-	Answer(request []byte) (reply []byte, e *sim.Event)
+	Answer(request []byte) (reply []byte, e *history.Event)
 	// Describe renders requests and replies for timelines; name names the tokens in them.
 	Describe(data []byte, reply bool, name func(token string) string) string
 }

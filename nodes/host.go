@@ -10,7 +10,7 @@ import (
 
 	"github.com/jonboulle/clockwork"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Host is what a client process has of the [Cluster] that it belongs to: the host of a worker. It is a connection to the
@@ -37,16 +37,16 @@ type Contact struct {
 
 // question is what a client process asks. Exactly one field is set but for ID.
 type question struct {
-	ID     int           `json:"id"`
-	Hello  *hello        `json:"hello,omitempty"` // the first of all; answered when the lane begins
-	Record *sim.Event    `json:"record,omitempty"`
-	Doing  *doing        `json:"doing,omitempty"`
-	Lease  bool          `json:"lease,omitempty"`
-	Pause  time.Duration `json:"pause,omitempty"`
-	End    bool          `json:"end,omitempty"`  // of the lane
-	Bite   []int         `json:"bite,omitempty"` // faults of its clocks that it has met
-	Late   *lateness     `json:"late,omitempty"`
-	Set    int           `json:"set,omitempty"` // its clocks are set (setClocks.Nr); not answered
+	ID     int            `json:"id"`
+	Hello  *hello         `json:"hello,omitempty"` // the first of all; answered when the lane begins
+	Record *history.Event `json:"record,omitempty"`
+	Doing  *doing         `json:"doing,omitempty"`
+	Lease  bool           `json:"lease,omitempty"`
+	Pause  time.Duration  `json:"pause,omitempty"`
+	End    bool           `json:"end,omitempty"`  // of the lane
+	Bite   []int          `json:"bite,omitempty"` // faults of its clocks that it has met
+	Late   *lateness      `json:"late,omitempty"`
+	Set    int            `json:"set,omitempty"` // its clocks are set (setClocks.Nr); not answered
 }
 
 type hello struct {
@@ -129,7 +129,7 @@ func (h *Host) ask(q question) answer {
 
 // Record enters an event of this client into the history, with the time of this moment. A fault that was to come right
 // after it has come when Record returns.
-func (h *Host) Record(e sim.Event) { h.ask(question{Record: &e}) }
+func (h *Host) Record(e history.Event) { h.ask(question{Record: &e}) }
 
 // Doing says what the client does from now on.
 func (h *Host) Doing(op string, id int) { h.ask(question{Doing: &doing{op, id}}) }

@@ -7,13 +7,14 @@ import (
 	"github.com/jonboulle/clockwork"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // setClocks is what a client process is told about its clocks.
 type setClocks struct {
-	Nr     int       `json:"nr"` // from 1; what comes late is not news
-	Clocks sim.Clock `json:"clocks"`
-	Faults []int     `json:"faults"` // that have not bitten
+	Nr     int           `json:"nr"` // from 1; what comes late is not news
+	Clocks history.Clock `json:"clocks"`
+	Faults []int         `json:"faults"` // that have not bitten
 }
 
 // hostClocks are the clocks that a client process lives by. A fault of theirs bites when somebody reads them once the code
@@ -24,7 +25,7 @@ type hostClocks struct {
 	mu     sync.Mutex // guards all below
 	start  time.Time  // of the run
 	nr     int
-	now    sim.Clock
+	now    history.Clock
 	unmet  []int
 	reads  bool // the code under test has asked for the time
 	timers map[*hostTimer]bool

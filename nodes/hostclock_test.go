@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // The clocks of a client process show what those of a simulated client show.
 func TestClocksAsInSimulation(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		var faults []sim.Fault
+		var faults []history.Fault
 		var times []time.Duration
 		at := time.Duration(0)
 		for range 6 {
 			by := time.Duration(random.Int64N(int64(20*time.Second))) - 10*time.Second
-			faults = append(faults, []sim.Fault{
-				sim.Jump{Process: "c1", By: by},
-				sim.Slew{Process: "c1", By: by, Over: time.Duration(1 + random.Int64N(int64(3*time.Second)))},
-				sim.Drift{Process: "c1", PPM: random.Int64N(1_900_000) - 950_000},
+			faults = append(faults, []history.Fault{
+				history.Jump{Process: "c1", By: by},
+				history.Slew{Process: "c1", By: by, Over: time.Duration(1 + random.Int64N(int64(3*time.Second)))},
+				history.Drift{Process: "c1", PPM: random.Int64N(1_900_000) - 950_000},
 			}[random.IntN(3)])
 			at += time.Duration(random.Int64N(int64(2 * time.Second)))
 			times = append(times, at)
@@ -47,7 +48,7 @@ func TestClocksAsInSimulation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var k sim.Clock
+		var k history.Clock
 		look := func(t time.Duration) {
 			got = append(got, shown{k.Reading(t), k.Wall(t) - t})
 		}
@@ -91,7 +92,7 @@ func TestClockFaultBites(t *testing.T) {
 			t.Errorf("%s: %s have bitten, want %s", when, got, want)
 		}
 	}
-	k.set(setClocks{Nr: 1, Clocks: sim.Clock{PPM: 100}, Faults: []int{1}})
+	k.set(setClocks{Nr: 1, Clocks: history.Clock{PPM: 100}, Faults: []int{1}})
 	lane.Now()
 	lane.Sleep(time.Millisecond)
 	<-clock.After(time.Millisecond)
@@ -111,8 +112,8 @@ func TestHostClocks(t *testing.T) {
 	k := newHostClocks(func([]int) {})
 	steady, wall := steadyClock{k}, wallClock{steadyClock{k}}
 	before := steady.Now()
-	k.set(setClocks{Nr: 2, Clocks: sim.Clock{Ahead: -time.Hour}})
-	k.set(setClocks{Nr: 1, Clocks: sim.Clock{Ahead: time.Hour}}) // which comes late
+	k.set(setClocks{Nr: 2, Clocks: history.Clock{Ahead: -time.Hour}})
+	k.set(setClocks{Nr: 1, Clocks: history.Clock{Ahead: time.Hour}}) // which comes late
 	if d := steady.Since(before); d < 0 || d > time.Minute {
 		t.Errorf("the steady clock went by %v when the other jumped", d)
 	}
@@ -135,7 +136,7 @@ func TestHostTimers(t *testing.T) {
 	ticker := clock.NewTicker(50 * time.Minute)
 	defer ticker.Stop()
 	// An hour of this clock is 3.6 s, from what it shows now on: 55 minutes have passed by it.
-	k.set(setClocks{Nr: 1, Clocks: sim.Clock{Steady: 60*time.Minute - 10*time.Millisecond, PPM: 500_000}})
+	k.set(setClocks{Nr: 1, Clocks: history.Clock{Steady: 60*time.Minute - 10*time.Millisecond, PPM: 500_000}})
 	select {
 	case at := <-slow.Chan():
 		if shown := at.Sub(k.start); shown < time.Hour-time.Second {

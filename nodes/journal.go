@@ -1,16 +1,18 @@
 package nodes
 
-import "lockstep/sim"
+import (
+	"lockstep/sim/history"
+)
 
 // injected is a fault of this run, and whether it has had an effect.
 type injected struct {
-	fault  sim.Fault
-	step   int // as in sim.Event
+	fault  history.Fault
+	step   int // as in history.Event
 	bitten bool
 }
 
 // note enters an event into the history. Process is who it happened to, or the link. The caller holds mu.
-func (c *Cluster) note(process string, e sim.Event) {
+func (c *Cluster) note(process string, e history.Event) {
 	if c.closed {
 		return
 	}
@@ -47,9 +49,9 @@ func (c *Cluster) atOnce(f func()) {
 }
 
 // noteFault enters a fault into the history. Consequences of other faults have the id 0. The caller holds mu.
-func (c *Cluster) noteFault(f sim.Fault, id int) {
-	e := sim.Event{Kind: sim.Injected, Op: f.Verb(), ID: id, Value: f.String()}
-	if d, ok := f.(sim.Drift); ok {
+func (c *Cluster) noteFault(f history.Fault, id int) {
+	e := history.Event{Kind: history.Injected, Op: f.Verb(), ID: id, Value: f.String()}
+	if d, ok := f.(history.Drift); ok {
 		e.PPM = d.PPM
 	}
 	if id > 0 {
@@ -65,7 +67,7 @@ func (c *Cluster) bite(id int) {
 	}
 	in := &c.faults[id-1]
 	in.bitten = true
-	c.note(in.fault.Target(), sim.Event{Kind: sim.Bite, ID: id, Value: in.fault.String()})
+	c.note(in.fault.Target(), history.Event{Kind: history.Bite, ID: id, Value: in.fault.String()})
 }
 
 func (c *Cluster) biteIf(did bool, id int) {
@@ -75,14 +77,14 @@ func (c *Cluster) biteIf(did bool, id int) {
 }
 
 // Miss notes that the moment for the fault of a step never came. It counts as a fault that did not bite.
-func (c *Cluster) Miss(step int, f sim.Fault) {
+func (c *Cluster) Miss(step int, f history.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults = append(c.faults, injected{fault: f, step: step})
-	c.note(f.Target(), sim.Event{Kind: sim.Injected, Op: sim.Missed, ID: len(c.faults), Step: step, Value: f.String(), Error: "its moment never came"})
+	c.note(f.Target(), history.Event{Kind: history.Injected, Op: history.Missed, ID: len(c.faults), Step: step, Value: f.String(), Error: "its moment never came"})
 }
 
 // noteMessage enters what became of a message into the history. The caller holds mu.
 func (c *Cluster) noteMessage(op string, d *direction, m *message) {
-	c.note(d.to, sim.Event{Kind: sim.Message, Op: op, By: d.from, Sent: m.sent, Value: m.text, Word: m.word})
+	c.note(d.to, history.Event{Kind: history.Message, Op: op, By: d.from, Sent: m.sent, Value: m.text, Word: m.word})
 }

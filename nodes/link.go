@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // direction is one direction between a client and a server, or two servers: all connections from one to the other share its faults.
@@ -36,7 +36,7 @@ type message struct {
 
 // armed is a fault that waits for its message.
 type armed struct {
-	sim.Chosen
+	history.Chosen
 	id   int
 	seen int // messages that fitted
 }
@@ -69,8 +69,8 @@ func (c *Cluster) link(from, to string) *direction {
 }
 
 // directions lists what a link covers, in the order of its names. The caller holds mu.
-func (c *Cluster) directions(l sim.Link) []*direction {
-	if l != (sim.Link{}) {
+func (c *Cluster) directions(l history.Link) []*direction {
+	if l != (history.Link{}) {
 		ds := []*direction{c.link(l.From, l.To)}
 		if l.Both {
 			ds = append(ds, c.link(l.To, l.From))
@@ -91,7 +91,7 @@ func (c *Cluster) directions(l sim.Link) []*direction {
 func (c *Cluster) send(f *flow, m *message) {
 	m.sent = c.Now()
 	if f.on.lost() {
-		c.noteMessage(sim.Drop, f.direction, m)
+		c.noteMessage(history.Drop, f.direction, m)
 		return
 	}
 	delay := f.delay
@@ -128,14 +128,14 @@ func (c *Cluster) choose(f *flow, m *message) (delay time.Duration) {
 			return false
 		}
 		switch a.Action {
-		case sim.HoldMessage:
+		case history.HoldMessage:
 			m.held = a.id
-		case sim.DelayMessage:
+		case history.DelayMessage:
 			c.bite(a.id)
 			delay += a.By
-		case sim.ResetMessage:
+		case history.ResetMessage:
 			c.bite(a.id)
-			c.noteMessage(sim.Drop, f.direction, m)
+			c.noteMessage(history.Drop, f.direction, m)
 			f.on.reset()
 		}
 		return true
@@ -201,7 +201,7 @@ func (c *Cluster) arriving(p *Client) bool {
 }
 
 // heal undoes cuts, holds and delays. Healing everything also lets go of single messages. The caller holds mu.
-func (c *Cluster) heal(l sim.Link, id int) {
+func (c *Cluster) heal(l history.Link, id int) {
 	for _, d := range c.directions(l) {
 		c.biteIf(d.delay > 0 || d.cut, id)
 		d.delay, d.cut = 0, false

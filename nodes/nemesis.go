@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // ErrSimOnly says that a fault can be injected in simulation only.
@@ -21,29 +21,29 @@ var ErrSimOnly = errors.New("sim only")
 // The clock of a redis-server process is that of the machine, unless the servers have clocks of their own
 // ([StartClusterWithClocks]). A jump can be given to its keys, all at once; for a drift or a slew they would have to be moved all the
 // time.
-func Injectable(f sim.Fault, node, client func(process string) bool, ownClocks bool) error {
+func Injectable(f history.Fault, node, client func(process string) bool, ownClocks bool) error {
 	switch f := f.(type) {
-	case sim.Pause:
+	case history.Pause:
 		if stopSignal == nil {
 			return fmt.Errorf("%w: %s: no process can be stopped from running on %s", ErrSimOnly, f, runtime.GOOS)
 		}
 		return nil
-	case sim.Stop:
+	case history.Stop:
 		if termSignal == nil && node(f.Process) {
 			return fmt.Errorf("%w: %s: no process can be asked to end on %s", ErrSimOnly, f, runtime.GOOS)
 		}
 		return nil
-	case sim.Resume, sim.Crash, sim.Restart, sim.Promote, sim.Follow, sim.Cut, sim.Heal, sim.Hold, sim.ReleaseLink, sim.Delay, sim.Reset, sim.Chosen:
+	case history.Resume, history.Crash, history.Restart, history.Promote, history.Follow, history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay, history.Reset, history.Chosen:
 		return nil
-	case sim.Jump:
+	case history.Jump:
 		if node(f.Process) || client(f.Process) {
 			return nil
 		}
-	case sim.Drift:
+	case history.Drift:
 		if client(f.Process) || ownClocks && node(f.Process) {
 			return nil
 		}
-	case sim.Slew:
+	case history.Slew:
 		if client(f.Process) || ownClocks && node(f.Process) {
 			return nil
 		}
@@ -53,10 +53,10 @@ func Injectable(f sim.Fault, node, client func(process string) bool, ownClocks b
 
 // Inject applies a fault now. Naming a process that does not exist is the caller's mistake, and panics; so is a fault that
 // is not [Injectable].
-func (c *Cluster) Inject(f sim.Fault) { c.injectStep(0, f) }
+func (c *Cluster) Inject(f history.Fault) { c.injectStep(0, f) }
 
 // injectStep is Inject for a step of the nemesis.
-func (c *Cluster) injectStep(step int, f sim.Fault) {
+func (c *Cluster) injectStep(step int, f history.Fault) {
 	c.mu.Lock()
 	c.faults = append(c.faults, injected{fault: f, step: step})
 	id := len(c.faults)
@@ -72,57 +72,57 @@ func (c *Cluster) injectStep(step int, f sim.Fault) {
 }
 
 // inject does the part of f that takes no time, and returns the rest as act. The caller holds mu, and calls act without it.
-func (c *Cluster) inject(f sim.Fault, id int) (act func()) {
+func (c *Cluster) inject(f history.Fault, id int) (act func()) {
 	switch f := f.(type) {
-	case sim.Pause:
+	case history.Pause:
 		return c.pause(c.process(f.Process), id, f)
-	case sim.Resume:
+	case history.Resume:
 		did, act := c.resume(c.process(f.Process))
 		c.biteIf(did, id)
 		return act
-	case sim.Crash:
+	case history.Crash:
 		exit := Killed
 		if f.Power {
 			exit = PowerLost
 		}
 		return c.crash(c.process(f.Process), exit, id)
-	case sim.Stop:
+	case history.Stop:
 		return c.crash(c.process(f.Process), Stopped, id)
-	case sim.Promote:
+	case history.Promote:
 		return c.replication(c.process(f.Process), id, (*realNode).promote)
-	case sim.Follow:
+	case history.Follow:
 		primary := c.process(f.Primary).node()
 		return c.replication(c.process(f.Process), id, func(n *realNode) bool { return n.follow(primary) })
-	case sim.Restart:
+	case history.Restart:
 		return c.restart(c.process(f.Process), f.Empty, id)
-	case sim.Jump:
+	case history.Jump:
 		return c.setClock(c.process(f.Process), f, id)
-	case sim.Slew:
+	case history.Slew:
 		return c.setClock(c.process(f.Process), f, id)
-	case sim.Drift:
+	case history.Drift:
 		return c.setClock(c.process(f.Process), f, id)
-	case sim.Cut:
+	case history.Cut:
 		for _, d := range c.directions(f.Link) {
 			d.cut, d.cutID = true, id
 		}
-	case sim.Hold:
+	case history.Hold:
 		for _, d := range c.directions(f.Link) {
 			d.held, d.holdID = true, id
 		}
-	case sim.Delay:
+	case history.Delay:
 		for _, d := range c.directions(f.Link) {
 			c.biteIf(f.By == 0 && d.delay > 0, id) // ending a delay is felt at once
 			d.delay, d.delayID = f.By, id
 		}
-	case sim.Heal:
+	case history.Heal:
 		c.heal(f.Link, id)
-	case sim.ReleaseLink:
+	case history.ReleaseLink:
 		for _, d := range c.directions(f.Link) {
 			c.release(d, id)
 		}
-	case sim.Reset:
+	case history.Reset:
 		c.biteIf(c.resetLink(c.process(f.Link.From), c.process(f.Link.To)), id)
-	case sim.Chosen:
+	case history.Chosen:
 		c.chosen = append(c.chosen, &armed{Chosen: f, id: id})
 	default:
 		panic("nodes: no such fault on real servers: " + f.String())
@@ -154,7 +154,7 @@ func (c *Cluster) must(err error) {
 	}
 }
 
-func (c *Cluster) pause(p *process, id int, f sim.Pause) func() {
+func (c *Cluster) pause(p *process, id int, f history.Pause) func() {
 	if p.paused || p.crashed {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (c *Cluster) pause(p *process, id int, f sim.Pause) func() {
 			c.mu.Lock()
 			var act func()
 			if p.paused && p.pauses == this {
-				c.noteFault(sim.Resume{Process: p.name}, 0)
+				c.noteFault(history.Resume{Process: p.name}, 0)
 				_, act = c.resume(p)
 			}
 			c.mu.Unlock()
@@ -230,8 +230,8 @@ func (c *Cluster) crash(p *process, how Exit, id int) func() {
 }
 
 // revives says whether a fault is a restart that brings a server back. The caller holds mu.
-func (c *Cluster) revives(f sim.Fault) bool {
-	r, ok := f.(sim.Restart)
+func (c *Cluster) revives(f history.Fault) bool {
+	r, ok := f.(history.Restart)
 	if !ok {
 		return false
 	}
@@ -261,7 +261,7 @@ func (c *Cluster) revive(p *process, empty bool, id int) {
 	back := func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.noteFault(sim.Restart{Process: p.name, Empty: empty}, id)
+		c.noteFault(history.Restart{Process: p.name, Empty: empty}, id)
 	}
 	if n := p.node(); n == nil {
 		back()
@@ -279,7 +279,7 @@ func (c *Cluster) revive(p *process, empty bool, id int) {
 	}
 }
 
-func (c *Cluster) setClock(p *process, f sim.Fault, id int) func() {
+func (c *Cluster) setClock(p *process, f history.Fault, id int) func() {
 	if p.client != nil {
 		return p.client.setClocks(f, id)
 	}
@@ -324,13 +324,13 @@ func (c *Cluster) resetLink(a, b *process) (broke bool) {
 func (c *Cluster) Restore() {
 	var acts sync.WaitGroup
 	c.mu.Lock()
-	c.noteFault(sim.Heal{}, 0)
+	c.noteFault(history.Heal{}, 0)
 	c.chosen = nil
-	c.heal(sim.Link{}, 0)
+	c.heal(history.Link{}, 0)
 	for _, name := range slices.Sorted(maps.Keys(c.processes)) {
 		p := c.processes[name]
 		if p.paused {
-			c.noteFault(sim.Resume{Process: name}, 0)
+			c.noteFault(history.Resume{Process: name}, 0)
 			if _, act := c.resume(p); act != nil {
 				acts.Go(act)
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Node is a [Redis] server in a simulated process: connections lead to sessions, changes of keys become events, and keys
@@ -100,15 +101,15 @@ func (n *Node) late(s *Session, reply []byte) {
 }
 
 // Crash is called by the kernel. What the node knew stays where it is until Restart says what became of it.
-func (n *Node) Crash(how sim.Fault) {
+func (n *Node) Crash(how history.Fault) {
 	n.Process.Alarm(time.Time{}, nil)
 	exit := Killed
 	switch how := how.(type) {
-	case sim.Crash:
+	case history.Crash:
 		if how.Power {
 			exit = PowerLost
 		}
-	case sim.Stop:
+	case history.Stop:
 		exit = Stopped
 	}
 	n.Redis.Crash(exit)
@@ -188,28 +189,28 @@ type owner struct{ lease, mark string }
 // event turns a change of a key into an event. Owner says what the key stands for after the request being served has given
 // it a value. Op is empty if nothing has happened that concerns a lease: a key that is no string may well be one of a queue,
 // or count something.
-func (o owners) event(c Change, epoch time.Time, owner func() owner) sim.Event {
+func (o owners) event(c Change, epoch time.Time, owner func() owner) history.Event {
 	since := func(t time.Time) time.Duration {
 		if t.IsZero() {
-			return sim.NoEnd
+			return history.NoEnd
 		}
 		return t.Sub(epoch)
 	}
-	e := sim.Event{Kind: sim.State, Op: c.Op, Key: c.Key, By: c.By, Owner: o[c.Key].lease}
+	e := history.Event{Kind: history.State, Op: c.Op, Key: c.Key, By: c.By, Owner: o[c.Key].lease}
 	switch c.Op {
-	case sim.Set, sim.Over:
+	case history.Set, history.Over:
 		e.Until = since(c.Deadline)
 		o[c.Key] = owner()
 		if e.Lease = o[c.Key].lease; e.Lease == "" && !c.Collection {
 			e.Value = c.New
 		}
-		if c.Op == sim.Over && c.Collection && e.Lease == e.Owner {
+		if c.Op == history.Over && c.Collection && e.Lease == e.Owner {
 			e.Op = ""
 			if c.Deadline != c.OldDeadline {
-				e.Op = sim.Retime
+				e.Op = history.Retime
 			}
 		}
-	case sim.Retime:
+	case history.Retime:
 		e.Until = since(c.Deadline)
 		e.Lease = e.Owner
 	default:
@@ -223,11 +224,11 @@ func (o owners) event(c Change, epoch time.Time, owner func() owner) sim.Event {
 }
 
 // after returns what a key stands for after a change. A hash, a list or a set goes on standing for what it stood for while the
-// mark of that is in it: others may queue there, and the owner may count. Lease is [sim.Leases.Set] for the request being
+// mark of that is in it: others may queue there, and the owner may count. Lease is [history.Leases.Set] for the request being
 // served.
 func (o owners) after(c Change, lease func(takes bool, values ...string) (lease, value string)) owner {
 	was := o[c.Key]
-	if c.Op == sim.Over && c.Collection && was.lease != "" && (was.mark == "" || slices.Contains(c.marks(), was.mark)) {
+	if c.Op == history.Over && c.Collection && was.lease != "" && (was.mark == "" || slices.Contains(c.marks(), was.mark)) {
 		return was
 	}
 	name, mark := lease(c.NX || o.swapped(c), c.marks()...)

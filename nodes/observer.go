@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // observer sees what happens to the keys of a real server, by comparing them before and after each command. It is told of
@@ -50,7 +50,7 @@ func (o *observer) compare(at int64, is map[string]entry, cause Change) {
 	// A key that came to its end between the last look and this one, and was taken again at once, did both.
 	for _, name := range o.overdue(at) {
 		if now, lives := is[name]; !lives || now.value != o.keys[name].value {
-			o.drop(name, sim.Expire)
+			o.drop(name, history.Expire)
 		}
 	}
 	all := maps.Clone(o.keys)
@@ -68,7 +68,7 @@ func (o *observer) compare(at int64, is map[string]entry, cause Change) {
 // gone, whether the server has noticed or, being paused, cannot.
 func (o *observer) expire() {
 	for _, name := range o.overdue(o.now()) {
-		o.drop(name, sim.Expire)
+		o.drop(name, history.Expire)
 	}
 }
 
@@ -136,7 +136,7 @@ func (o *observer) restarted() (report func(), err error) {
 	return func() {
 		for _, name := range slices.Sorted(maps.Keys(o.keys)) {
 			if _, lives := is[name]; !lives && !o.over(name) {
-				o.drop(name, sim.Lose)
+				o.drop(name, history.Lose)
 			}
 		}
 		o.compare(at, is, Change{})

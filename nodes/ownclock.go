@@ -11,7 +11,7 @@ import (
 	"time"
 	"unsafe"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // ErrNoClocks says that a redis-server process can only have the clock of the machine.
@@ -23,7 +23,7 @@ type ownClock struct {
 	library, file string
 	mapped        []byte // the file
 	start         time.Time
-	now           sim.Clock
+	now           history.Clock
 }
 
 // reading is the file, as preload/clock.c has it: how far the clock is ahead of that of the machine.
@@ -57,7 +57,7 @@ func (k *ownClock) env() []string {
 }
 
 // set has the clock show what the clocks of a run do that has begun at start.
-func (k *ownClock) set(now sim.Clock, start time.Time) {
+func (k *ownClock) set(now history.Clock, start time.Time) {
 	k.now, k.start = now, start
 	if k.mapped == nil {
 		return

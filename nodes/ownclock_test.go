@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // needClocks skips a test where no redis-server can have a clock of its own; where CI is set it must.
@@ -50,13 +50,13 @@ func TestOwnClock(t *testing.T) {
 		if err := c.Begin(); err != nil {
 			t.Fatal(err)
 		}
-		var want sim.Clock
+		var want history.Clock
 		for i, fault := range []string{
 			"", "jump n1 +1h", "jump n1 -3h", "drift n1 +300000ppm", "slew n1 +150ms over 200ms", "slew n1 -50ms over 100ms", "drift n1 -500000ppm",
 			"crash n1", "jump n1 +1m", "restart n1 empty", "drift n1 +0ppm",
 		} {
 			if fault != "" {
-				f, err := sim.ParseFault(fault)
+				f, err := history.ParseFault(fault)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -97,23 +97,23 @@ func TestEndsByOwnClock(t *testing.T) {
 		}
 		conn := realConnTo(t, c1, "n1")
 		inject(t, c, "jump n1 +1000s")
-		if count(c, sim.Bite, "jump n1 +1000s") != 0 {
+		if count(c, history.Bite, "jump n1 +1000s") != 0 {
 			t.Error("the jump bit, and no key has an end")
 		}
 		at := func(d time.Duration) string { return fmt.Sprint(c.start.Add(c.Now() + d).UnixMilli()) }
 		expect(t, conn, "SET over t PXAT "+at(990*time.Second), "+OK")
 		expect(t, conn, "EXISTS over", ":0")
 		expect(t, conn, "SET lock t NX PXAT "+at(1002*time.Second), "+OK")
-		if count(c, sim.Bite, "jump n1 +1000s") != 1 {
+		if count(c, history.Bite, "jump n1 +1000s") != 1 {
 			t.Error("the jump did not bite when a key got an end")
 		}
 		inject(t, c, "drift n1 +500000ppm")
 		set := c.Now()
-		var end sim.Event
+		var end history.Event
 		for end.Op == "" && c.Now() < set+5*time.Second {
 			time.Sleep(time.Millisecond)
 			for _, e := range c.Events() {
-				if e.Op == sim.Expire && e.Key == "lock" {
+				if e.Op == history.Expire && e.Key == "lock" {
 					end = e
 				}
 			}

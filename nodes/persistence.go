@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Persistence is what a node writes to its disk, and when. It decides what it still has after a crash.
@@ -294,7 +294,7 @@ func (r *Redis) Restart(empty bool) {
 	if !everything {
 		old := r.reload(image)
 		r.expireUnseen()
-		r.reportReload(old, sim.Lose)
+		r.reportReload(old, history.Lose)
 	}
 	d.exit = Killed
 }
@@ -326,7 +326,7 @@ func (r *Redis) reportReload(old map[string]entry, gone string) {
 		if c.Op == "" {
 			continue
 		}
-		if c.Op == sim.Delete {
+		if c.Op == history.Delete {
 			c.Op = gone
 		}
 		c.By, c.Command = r.by, r.word

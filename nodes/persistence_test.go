@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A mortal is a server that ends and comes back: a node, or a real server.
@@ -305,14 +306,14 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	in := func(s int) time.Time { return at.Add(time.Duration(s) * time.Second) }
 	none := time.Time{}
 	want := []Change{
-		{sim.Expire, "brief", "ta", "", none, in(2).Add(500 * time.Millisecond), "", false, "", false},
-		{sim.Expire, "short", "t5", "", none, in(3), "", false, "", false},
-		{sim.Lose, "extended", "t7", "", none, in(62), "", false, "", false},
-		{sim.Over, "h", made("HSET h f 2"), made("HSET h f 1"), none, none, "", false, "", true},
-		{sim.Lose, "new", "t9", "", none, in(62), "", false, "", false},
-		{sim.Over, "over", "t8", "t2", none, none, "", false, "", false},
-		{sim.Set, "released", "", "t1", in(60), none, "", false, "", false},
-		{sim.Retime, "retimed", "t3", "t3", in(60), in(92), "", false, "", false},
+		{history.Expire, "brief", "ta", "", none, in(2).Add(500 * time.Millisecond), "", false, "", false},
+		{history.Expire, "short", "t5", "", none, in(3), "", false, "", false},
+		{history.Lose, "extended", "t7", "", none, in(62), "", false, "", false},
+		{history.Over, "h", made("HSET h f 2"), made("HSET h f 1"), none, none, "", false, "", true},
+		{history.Lose, "new", "t9", "", none, in(62), "", false, "", false},
+		{history.Over, "over", "t8", "t2", none, none, "", false, "", false},
+		{history.Set, "released", "", "t1", in(60), none, "", false, "", false},
+		{history.Retime, "retimed", "t3", "t3", in(60), in(92), "", false, "", false},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
@@ -323,7 +324,7 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	got = nil
 	r.Crash(PowerLost)
 	r.Restart(true)
-	if len(got) != 6 || slices.ContainsFunc(got, func(c Change) bool { return c.Op != sim.Lose }) {
+	if len(got) != 6 || slices.ContainsFunc(got, func(c Change) bool { return c.Op != history.Lose }) {
 		t.Errorf("on another disk: %+v", got)
 	}
 	expect(t, r.Connect("c1"), "DBSIZE", ":0")
@@ -335,19 +336,19 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 // A node in the simulation is told how its process ends.
 func TestNodeCrashes(t *testing.T) {
 	for _, test := range []struct {
-		how  sim.Fault
+		how  history.Fault
 		kind Persistence
 		lost int
 	}{
-		{sim.Crash{Process: "n1"}, AOFEverysec, 0},
-		{sim.Crash{Process: "n1", Power: true}, AOFEverysec, 1},
-		{sim.Crash{Process: "n1", Power: true}, "", 0},
-		{sim.Crash{Process: "n1"}, AOFEverysecSlow, 0}, // no fsync is under way
-		{sim.Crash{Process: "n1", Power: true}, AOFEverysecSlow, 1},
-		{sim.Stop{Process: "n1"}, AOFEverysecSlow, 0},
-		{sim.Crash{Process: "n1"}, RDB, 1},
-		{sim.Stop{Process: "n1"}, RDB, 0},
-		{sim.Stop{Process: "n1"}, NoPersistence, 1},
+		{history.Crash{Process: "n1"}, AOFEverysec, 0},
+		{history.Crash{Process: "n1", Power: true}, AOFEverysec, 1},
+		{history.Crash{Process: "n1", Power: true}, "", 0},
+		{history.Crash{Process: "n1"}, AOFEverysecSlow, 0}, // no fsync is under way
+		{history.Crash{Process: "n1", Power: true}, AOFEverysecSlow, 1},
+		{history.Stop{Process: "n1"}, AOFEverysecSlow, 0},
+		{history.Crash{Process: "n1"}, RDB, 1},
+		{history.Stop{Process: "n1"}, RDB, 0},
+		{history.Stop{Process: "n1"}, NoPersistence, 1},
 	} {
 		err := sim.Bubble(func() {
 			w := sim.NewWorld(sim.Config{Seed: 1})
@@ -357,12 +358,12 @@ func TestNodeCrashes(t *testing.T) {
 			n.Persist(test.kind)
 			c1, c2 := w.Process("c1"), w.Process("c2")
 			w.At(200*time.Millisecond, func() { w.Inject(test.how) })
-			w.At(300*time.Millisecond, func() { w.Inject(sim.Restart{Process: "n1"}) })
+			w.At(300*time.Millisecond, func() { w.Inject(history.Restart{Process: "n1"}) })
 			addrs := map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}
 			talk(c1, c2, addrs, w.Run, "c1 a SET lock token-of-c1-number-1 NX PX 30000\nc1 400ms")
 			lost := 0
 			for _, e := range w.History().Events {
-				if e.Kind == sim.State && e.Op == sim.Lose {
+				if e.Kind == history.State && e.Op == history.Lose {
 					lost++
 					if e.Owner != "c1#1" || e.By != "" {
 						t.Errorf("lost: %+v", e)
@@ -392,14 +393,14 @@ func TestKillDuringAnFsync(t *testing.T) {
 			defer n.Redis.Close()
 			n.Persist(kind)
 			c1, c2 := w.Process("c1"), w.Process("c2")
-			w.At(2450*time.Millisecond, func() { w.Inject(sim.Crash{Process: "n1"}) })
-			w.At(2600*time.Millisecond, func() { w.Inject(sim.Restart{Process: "n1"}) })
+			w.At(2450*time.Millisecond, func() { w.Inject(history.Crash{Process: "n1"}) })
+			w.At(2600*time.Millisecond, func() { w.Inject(history.Restart{Process: "n1"}) })
 			addrs := map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}
 			talk(c1, c2, addrs, w.Run, "c1 a SET lock token-of-c1-number-1 NX PX 30000\nc1 2300ms\nc1 a DEL lock\n"+
 				"c1 2403ms\nc1 a SET lock token-of-c1-number-2 NX PX 30000\nc1 2700ms")
 			var got []string
 			for _, e := range w.History().Events {
-				if e.Kind == sim.State && e.Key == "lock" {
+				if e.Kind == history.State && e.Key == "lock" {
 					got = append(got, strings.TrimSpace(e.Op+" "+cmp.Or(e.Lease, e.Owner)+" "+e.By))
 				}
 			}
@@ -422,13 +423,13 @@ func TestNodeKnowsWhatCameBack(t *testing.T) {
 		defer n.Redis.Close()
 		n.Persist(AOFEverysec)
 		c1, c2 := w.Process("c1"), w.Process("c2")
-		w.At(2500*time.Millisecond, func() { w.Inject(sim.Crash{Process: "n1", Power: true}) })
-		w.At(2600*time.Millisecond, func() { w.Inject(sim.Restart{Process: "n1"}) })
+		w.At(2500*time.Millisecond, func() { w.Inject(history.Crash{Process: "n1", Power: true}) })
+		w.At(2600*time.Millisecond, func() { w.Inject(history.Restart{Process: "n1"}) })
 		addrs := map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}
 		talk(c1, c2, addrs, w.Run, "c1 1100ms\nc1 a SET lock token-of-c1-number-1 NX PX 30000\nc1 2100ms\nc1 a SET x y\nc1 a DEL lock\nc1 2700ms")
 		var got []string
 		for _, e := range w.History().Events {
-			if e.Kind == sim.State && e.Key == "lock" {
+			if e.Kind == history.State && e.Key == "lock" {
 				got = append(got, strings.TrimSpace(e.Op+" "+e.Lease+e.Owner+" "+e.By))
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Proxy stands before a server. It listens on a port of loopback for each client, so that it knows who is at the other end
@@ -143,7 +143,7 @@ func (r *relay) reset() {
 	c := r.proxy.c
 	for _, f := range [...]*flow{&r.requests, &r.replies} {
 		for _, m := range f.queue {
-			c.noteMessage(sim.Drop, f.direction, m)
+			c.noteMessage(history.Drop, f.direction, m)
 		}
 		f.queue = nil
 	}
@@ -223,7 +223,7 @@ func (r *relay) serve() {
 		var reply []byte
 		p.serving.Lock()
 		c.mu.Lock()
-		c.noteMessage(sim.Deliver, r.requests.direction, m)
+		c.noteMessage(history.Deliver, r.requests.direction, m)
 		c.mu.Unlock()
 		reply, err = p.backend.serve(r, m)
 		p.serving.Unlock()
@@ -267,9 +267,9 @@ func (r *relay) write() {
 			return
 		}
 		gone := r.gone
-		op := sim.Deliver
+		op := history.Deliver
 		if gone {
-			op = sim.Late
+			op = history.Late
 		}
 		c.noteMessage(op, r.replies.direction, m)
 		c.mu.Unlock()

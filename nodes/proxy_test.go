@@ -15,6 +15,7 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // startCluster starts n1 and the clients c1 and c2, which end with the test.
@@ -226,9 +227,9 @@ func observesAlike(t *testing.T, dialogue string) (states []string) {
 }
 
 // fates has the events of keys in short: what a key stands for, what it stood for, and who did it if that is another.
-func fates(events []sim.Event) (lines []string) {
+func fates(events []history.Event) (lines []string) {
 	for _, e := range events {
-		if e.Kind != sim.State {
+		if e.Kind != history.State {
 			continue
 		}
 		line := e.Op + " " + e.Key
@@ -238,7 +239,7 @@ func fates(events []sim.Event) (lines []string) {
 		if e.Owner != "" {
 			line += " of " + e.Owner + ","
 		}
-		if e.Op == sim.Retime && e.By != sim.Client(e.Owner) {
+		if e.Op == history.Retime && e.By != history.Client(e.Owner) {
 			line += " by " + e.By
 		}
 		lines = append(lines, strings.TrimSuffix(line, ","))
@@ -247,22 +248,22 @@ func fates(events []sim.Event) (lines []string) {
 }
 
 // normal is what two histories of one dialogue have in common: everything but the time, of which there is the life of a key.
-func normal(events []sim.Event) []string {
+func normal(events []history.Event) []string {
 	var lines []string
 	for _, e := range events {
 		life := "for ever"
 		switch {
-		case e.Kind != sim.State && e.Kind != sim.Message:
+		case e.Kind != history.State && e.Kind != history.Message:
 			continue
-		case e.Kind == sim.Message:
+		case e.Kind == history.Message:
 			life = ""
-		case e.Until != sim.NoEnd && e.Until < 0:
+		case e.Until != history.NoEnd && e.Until < 0:
 			life = "over"
-		case e.Until != sim.NoEnd:
+		case e.Until != history.NoEnd:
 			life = fmt.Sprint(max(0, e.Until-e.At).Round(100 * time.Millisecond))
 		}
 		sent := ""
-		if e.Kind == sim.State && e.Sent > 0 {
+		if e.Kind == history.State && e.Sent > 0 {
 			sent = "sent"
 		}
 		lines = append(lines, fmt.Sprintf("%s %s %s by=%s %s key=%s lease=%s owner=%s value=%s %s", e.Process, e.Kind, e.Op, e.By, sent, e.Key, e.Lease, e.Owner, e.Value, life))
@@ -350,7 +351,7 @@ func TestLinkFaultsBite(t *testing.T) {
 				if got := a.reply(soon); got != test.while {
 					t.Errorf("meanwhile: %s, want %s", got, test.while)
 				}
-				arrived := slices.ContainsFunc(c.Events(), func(e sim.Event) bool { return e.Op == sim.Deliver && e.Value == "PING" })
+				arrived := slices.ContainsFunc(c.Events(), func(e history.Event) bool { return e.Op == history.Deliver && e.Value == "PING" })
 				if arrived != test.arrives {
 					t.Errorf("meanwhile the request has arrived: %v, want %v", arrived, test.arrives)
 				}
@@ -366,7 +367,7 @@ func TestLinkFaultsBite(t *testing.T) {
 					t.Errorf("afterwards: %s, want %s", got, test.after)
 				}
 				for i, e := range c.Events() {
-					if e.Kind == sim.Injected && e.ID != 0 && !slices.ContainsFunc(c.Events()[i:], func(b sim.Event) bool { return b.Kind == sim.Bite && b.ID == e.ID }) {
+					if e.Kind == history.Injected && e.ID != 0 && !slices.ContainsFunc(c.Events()[i:], func(b history.Event) bool { return b.Kind == history.Bite && b.ID == e.ID }) {
 						t.Errorf("the fault %s never bit", e.Value)
 					}
 				}
@@ -377,7 +378,7 @@ func TestLinkFaultsBite(t *testing.T) {
 
 func inject(t testing.TB, c *Cluster, fault string) {
 	t.Helper()
-	f, err := sim.ParseFault(fault)
+	f, err := history.ParseFault(fault)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +386,7 @@ func inject(t testing.TB, c *Cluster, fault string) {
 }
 
 // count returns how many events of a kind have a value, or the process that they happened to, or an operation.
-func count(c *Cluster, kind sim.Kind, what string) (n int) {
+func count(c *Cluster, kind history.Kind, what string) (n int) {
 	for _, e := range c.Events() {
 		if e.Kind == kind && (e.Value == what || e.Op == what || e.Process == what) {
 			n++
@@ -405,11 +406,11 @@ func TestFaultsThatHitNothingDoNotBite(t *testing.T) {
 	if a.send("PING"); a.reply(later) != "+PONG" {
 		t.Error("no answer")
 	}
-	if n := count(c, sim.Bite, "heal c1->n1"); n != 1 {
+	if n := count(c, history.Bite, "heal c1->n1"); n != 1 {
 		t.Errorf("heal bit %d times", n)
 	}
 	for _, e := range c.Events() {
-		if e.Kind == sim.Bite && e.Value != "heal c1->n1" {
+		if e.Kind == history.Bite && e.Value != "heal c1->n1" {
 			t.Errorf("%s bit", e.Value)
 		}
 	}
@@ -429,7 +430,7 @@ func TestRequestOutlivesItsConnection(t *testing.T) {
 		if b.send("EXISTS", "lock"); b.reply(later) != ":1" {
 			t.Error("the request is lost")
 		}
-		if count(c, sim.Message, sim.Late) != 1 {
+		if count(c, history.Message, history.Late) != 1 {
 			t.Error("nobody was there for the reply, and it was delivered")
 		}
 	})
@@ -451,7 +452,7 @@ func TestReset(t *testing.T) {
 		if b.send("PING"); b.reply(later) != "+PONG" {
 			t.Error("the connection of another client is broken, too")
 		}
-		if a = ask(t, c1); count(c, sim.Message, sim.Drop) != 1 {
+		if a = ask(t, c1); count(c, history.Message, history.Drop) != 1 {
 			t.Error("the message on its way was not lost")
 		}
 		if a.send("PING"); a.reply(later) != "+PONG" {
@@ -505,9 +506,9 @@ func crashRestartAndJump(t testing.TB, c *Cluster, c1 *Client) {
 	var got []string
 	for _, e := range c.Events() {
 		switch {
-		case e.Kind == sim.State:
+		case e.Kind == history.State:
 			got = append(got, fmt.Sprintf("%s %s %s%s %v %v", e.Op, e.Key, e.Lease, e.Owner, (e.Until-e.At).Round(10*time.Second), e.Wall))
-		case e.Kind == sim.Injected:
+		case e.Kind == history.Injected:
 			got = append(got, e.Value)
 		}
 	}
@@ -538,7 +539,7 @@ func TestTwoRestartsAtOnce(t *testing.T) {
 	if a.send("EXISTS", "lock"); a.reply(later) != ":1" {
 		t.Error("the second restart emptied the node")
 	}
-	if n := count(c, sim.Bite, "restart n1 empty"); n != 0 {
+	if n := count(c, history.Bite, "restart n1 empty"); n != 0 {
 		t.Errorf("the second restart bit %d times", n)
 	}
 }
@@ -572,14 +573,14 @@ func TestPlansKeepTheirOrder(t *testing.T) {
 	c, _, _ := startCluster(t)
 	var want []string
 	for i := range 50 {
-		f := sim.Delay{Link: sim.Link{From: "c1", To: "n1"}, By: time.Duration(i) * time.Millisecond}
+		f := history.Delay{Link: history.Link{From: "c1", To: "n1"}, By: time.Duration(i) * time.Millisecond}
 		want = append(want, f.String())
 		c.Plan(100*time.Millisecond, f)
 	}
 	c.Run()
 	var got []string
 	for _, e := range c.Events() {
-		if e.Kind == sim.Injected {
+		if e.Kind == history.Injected {
 			got = append(got, e.Value)
 		}
 	}
@@ -603,7 +604,7 @@ func TestInjectable(t *testing.T) {
 		"jump c1 +1s": true, "drift c1 +5ppm": true, "slew c1 +1s over 1m": true, "stop n1": true, "crash n1 power": true,
 		"drift n1 +5ppm": false, "slew n1 +1s over 1m": false, "jump resource +1s": false, "drift resource +5ppm": false,
 	} {
-		f, err := sim.ParseFault(fault)
+		f, err := history.ParseFault(fault)
 		if err != nil {
 			t.Fatal(err)
 		}

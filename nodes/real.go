@@ -11,7 +11,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // realNode is a redis-server behind a proxy. It sees to it that what becomes of the keys is in the history as it is for a
@@ -291,9 +291,9 @@ func (n *realNode) restart(empty bool, back func()) error {
 }
 
 // setClock has the wall clock of the node jump, or run at another rate. It says whether a key is there whose end depends on it.
-func (n *realNode) setClock(f sim.Fault) (felt bool, err error) {
+func (n *realNode) setClock(f history.Fault) (felt bool, err error) {
 	if n.server.clock == nil {
-		return n.jump(f.(sim.Jump).By)
+		return n.jump(f.(history.Jump).By)
 	}
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
@@ -302,7 +302,7 @@ func (n *realNode) setClock(f sim.Fault) (felt bool, err error) {
 	n.proxy.clocks = &k
 	n.c.mu.Unlock()
 	n.server.clock.set(k, n.c.start)
-	if n.dead || f == (sim.Jump{Process: n.name}) {
+	if n.dead || f == (history.Jump{Process: n.name}) {
 		return false, nil
 	}
 	for _, e := range n.observer.keys {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // realConnTo opens a connection of a client to a server of its cluster.
@@ -27,7 +27,7 @@ func realConnTo(t testing.TB, p *Client, server string) *realConn {
 func TestRealDisk(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	faults := map[Exit]sim.Fault{Killed: sim.Crash{Process: "n1"}, PowerLost: sim.Crash{Process: "n1", Power: true}, Stopped: sim.Stop{Process: "n1"}}
+	faults := map[Exit]history.Fault{Killed: history.Crash{Process: "n1"}, PowerLost: history.Crash{Process: "n1", Power: true}, Stopped: history.Stop{Process: "n1"}}
 	for _, kind := range Persistences {
 		for how, fault := range faults {
 			t.Run(fmt.Sprintf("%s, %s", kind, fault), func(t *testing.T) {
@@ -111,15 +111,15 @@ func TestRestartIsOneInstant(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, realConnTo(t, p, "n1"), "SET a 1", "+OK")
-	c.Inject(sim.Crash{Process: "n1"})
-	c.Inject(sim.Restart{Process: "n1"})
+	c.Inject(history.Crash{Process: "n1"})
+	c.Inject(history.Restart{Process: "n1"})
 	c.Run() // waits for the restart
 	var back, lost time.Duration
 	for _, e := range c.Events() {
 		switch {
-		case e.Kind == sim.Injected && e.Op == "restart":
+		case e.Kind == history.Injected && e.Op == "restart":
 			back = e.At
-		case e.Op == sim.Lose:
+		case e.Op == history.Lose:
 			lost = e.At
 		}
 	}
@@ -133,7 +133,7 @@ type remains struct{ left, lost []string }
 
 // crashed sets a and b on a real node, 100 ms apart, and injects a fault. It is late if that took too long to be sure what had been
 // synced.
-func crashed(t *testing.T, kind Persistence, fault sim.Fault) (late bool, r remains) {
+func crashed(t *testing.T, kind Persistence, fault history.Fault) (late bool, r remains) {
 	t.Helper()
 	c, p := begun(t, kind)
 	defer c.Close()
@@ -153,7 +153,7 @@ func crashed(t *testing.T, kind Persistence, fault sim.Fault) (late bool, r rema
 		t.Fatal(err)
 	}
 	for _, e := range c.Events() {
-		if e.Op == sim.Lose {
+		if e.Op == history.Lose {
 			r.lost = append(r.lost, e.Key)
 		}
 	}
@@ -194,8 +194,8 @@ func TestJumpOutlivesPowerLoss(t *testing.T) {
 	end := conn.do("PEXPIRETIME", "a")
 	var before, after int
 	fmt.Sscanf(end, ":%d", &before)
-	c.Inject(sim.Jump{Process: "n1", By: 300 * time.Millisecond})
-	c.Inject(sim.Crash{Process: "n1", Power: true})
+	c.Inject(history.Jump{Process: "n1", By: 300 * time.Millisecond})
+	c.Inject(history.Crash{Process: "n1", Power: true})
 	c.Restore()
 	fmt.Sscanf(realConnTo(t, p, "n1").do("PEXPIRETIME", "a"), ":%d", &after)
 	if after != before-300 {
@@ -215,14 +215,14 @@ func TestJumpWhileDown(t *testing.T) {
 	fmt.Sscanf(conn.do("PEXPIRETIME", "a"), ":%d", &before)
 	bitten := func() (all []string) {
 		for _, e := range c.Events() {
-			if e.Kind == sim.Bite && strings.HasPrefix(e.Value, "jump") {
+			if e.Kind == history.Bite && strings.HasPrefix(e.Value, "jump") {
 				all = append(all, e.Value)
 			}
 		}
 		return all
 	}
-	c.Inject(sim.Crash{Process: "n1"})
-	c.Inject(sim.Jump{Process: "n1", By: 20 * time.Second})
+	c.Inject(history.Crash{Process: "n1"})
+	c.Inject(history.Jump{Process: "n1", By: 20 * time.Second})
 	if all := bitten(); len(all) > 0 {
 		t.Errorf("%q have bitten while nobody looked at the clock", all)
 	}
@@ -236,9 +236,9 @@ func TestJumpWhileDown(t *testing.T) {
 	if all := bitten(); len(all) != 1 {
 		t.Errorf("%q have bitten", all)
 	}
-	c.Inject(sim.Crash{Process: "n1"})
-	c.Inject(sim.Jump{Process: "n1", By: time.Second})
-	c.Inject(sim.Restart{Process: "n1", Empty: true})
+	c.Inject(history.Crash{Process: "n1"})
+	c.Inject(history.Jump{Process: "n1", By: time.Second})
+	c.Inject(history.Restart{Process: "n1", Empty: true})
 	c.Run()
 	if all := bitten(); len(all) != 1 {
 		t.Errorf("%q have bitten, though there is no key", all)
@@ -259,7 +259,7 @@ func TestServerThatDies(t *testing.T) {
 			s := c.process("n1").node().server
 			if busy {
 				conn := realConnTo(t, p, "n1")
-				c.Inject(sim.Pause{Process: "n1"})
+				c.Inject(history.Pause{Process: "n1"})
 				if _, err := conn.conn.Write(appendCommand(nil, "SET", "a", "1")); err != nil {
 					t.Fatal(err)
 				}
@@ -338,7 +338,7 @@ func filled(t *testing.T, kind Persistence) error {
 		}
 	}
 	if kind == RDB {
-		c.Inject(sim.Stop{Process: "n1"})
+		c.Inject(history.Stop{Process: "n1"})
 	}
 	select {
 	case <-c.ctx.Done():

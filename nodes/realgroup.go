@@ -15,7 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // RealGroup says which nodes of a [Cluster] are one Redis and its replicas; see [GroupConfig].
@@ -280,7 +280,7 @@ func (g *realGroup) deliver(w *wire, f *flow, m *message) {
 	to := w.towards(f)
 	if to != nil {
 		m.sent = min(m.sent, g.c.Now()) // it may have been sent before the run began
-		g.c.noteMessage(sim.Deliver, f.direction, m)
+		g.c.noteMessage(history.Deliver, f.direction, m)
 	}
 	g.c.mu.Unlock()
 	if to == nil {
@@ -360,9 +360,9 @@ func (n *realNode) became(source *realNode) {
 	c := n.c
 	c.mu.Lock()
 	n.source = source
-	e := sim.Event{Kind: sim.State, Op: sim.Promoted}
+	e := history.Event{Kind: history.State, Op: history.Promoted}
 	if source != nil {
-		e.Op, e.Value = sim.Followed, source.name
+		e.Op, e.Value = history.Followed, source.name
 	}
 	c.note(n.name, e)
 	frame := n.frame()

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // startGroup starts n1 and its replicas, and the clients c1 and c2.
@@ -59,7 +59,7 @@ func askOn(t testing.TB, conn net.Conn) *asker { return &asker{t, conn, bufio.Ne
 // statesOf lists what became of keys and roles, as "n1 set lock by c1" or "r1 follow r2".
 func statesOf(c *Cluster) (lines []string) {
 	for _, e := range c.Events() {
-		if e.Kind == sim.State {
+		if e.Kind == history.State {
 			line := e.Process + " " + e.Op + " " + e.Key + e.Value
 			if e.By != "" {
 				line += " by " + e.By
@@ -124,7 +124,7 @@ func TestReplicationLinkFaultsBite(t *testing.T) {
 				if a.send("WAIT", "1", "0"); a.reply(later) != ":1" {
 					t.Error("the replica does not acknowledge afterwards")
 				}
-				bites := func(e sim.Event) bool { return e.Kind == sim.Bite && e.ID == 1 }
+				bites := func(e history.Event) bool { return e.Kind == history.Bite && e.ID == 1 }
 				if !slices.ContainsFunc(c.Events(), bites) {
 					t.Error("the fault never bit")
 				}
@@ -150,7 +150,7 @@ func TestReplicationReset(t *testing.T) {
 		t.Error("n1 takes no write")
 	}
 	happens(t, c, "r1 over locky by n1")
-	if n := count(c, sim.Bite, "reset n1-r1"); n != 1 {
+	if n := count(c, history.Bite, "reset n1-r1"); n != 1 {
 		t.Errorf("the reset bit %d times", n)
 	}
 	if got := statesOf(c); len(got) != 4 {
@@ -203,7 +203,7 @@ func TestPromoteAndFollow(t *testing.T) {
 		t.Errorf("roles: %q, want %q", got, want)
 	}
 	for _, e := range c.Events() {
-		if e.Kind == sim.Bite && slices.Contains([]string{"promote n1", "promote r2"}, e.Value) {
+		if e.Kind == history.Bite && slices.Contains([]string{"promote n1", "promote r2"}, e.Value) {
 			t.Errorf("%s bit", e.Value)
 		}
 	}
@@ -243,13 +243,13 @@ func TestJumpOfReplica(t *testing.T) {
 	if a.send("WAIT", "2", "0"); a.reply(later) != "+OK" || a.reply(later) != ":2" {
 		t.Fatal("not all replicas have acknowledged")
 	}
-	if n := count(c, sim.Bite, "jump r1 +1000s"); n != 0 {
+	if n := count(c, history.Bite, "jump r1 +1000s"); n != 0 {
 		t.Error("the jump bit while r1 was a replica")
 	}
 	inject(t, c, "promote r1")
 	happens(t, c, "r1 expire lock")
 	happens(t, c, "r2 delete lock by r1")
-	if n := count(c, sim.Bite, "jump r1 +1000s"); n != 1 {
+	if n := count(c, history.Bite, "jump r1 +1000s"); n != 1 {
 		t.Errorf("the jump bit %d times", n)
 	}
 	if got := len(statesOf(c)); got != 7 {
@@ -267,7 +267,7 @@ func TestWaitKeepsNobodyWaiting(t *testing.T) {
 	if a.send("WAIT", "1", "0"); a.reply(later) != "+OK" {
 		t.Fatal("n1 takes no write")
 	}
-	for c.Now(); count(c, sim.Message, "WAIT 1 0") == 0; time.Sleep(time.Millisecond) {
+	for c.Now(); count(c, history.Message, "WAIT 1 0") == 0; time.Sleep(time.Millisecond) {
 	}
 	if b.send("SET", "other", "y"); b.reply(later) != "+OK" {
 		t.Error("another client waits, too")

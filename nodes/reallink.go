@@ -6,7 +6,7 @@ import (
 	"net"
 	"slices"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // door is where the other servers of a group find a server: a port that stays the same when the server restarts, and behind
@@ -100,7 +100,7 @@ func (w *wire) reset() {
 	for _, f := range [...]*flow{&w.there, &w.back} {
 		for _, m := range f.queue {
 			if len(m.data) > 0 {
-				c.noteMessage(sim.Drop, f.direction, m)
+				c.noteMessage(history.Drop, f.direction, m)
 			}
 		}
 		f.queue = nil

@@ -13,7 +13,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Sentinels are redis-server processes in another mode. To a cluster one is a node that keeps no keys: clients ask it over a
@@ -174,7 +174,7 @@ func (n *realNode) listenToSentinel() error {
 // thinks enters into the history what a sentinel says: "master lock 127.0.0.1 6379", or another kind of process, by another
 // name, of which more may be told.
 func (n *realNode) thinks(channel string, words []string) {
-	op := map[string]string{"+sdown": sim.Sdown, "+odown": sim.Odown, "+elected-leader": sim.Leader}[channel]
+	op := map[string]string{"+sdown": history.Sdown, "+odown": history.Odown, "+elected-leader": history.Leader}[channel]
 	if len(words) < 4 {
 		return
 	}
@@ -185,7 +185,7 @@ func (n *realNode) thinks(channel string, words []string) {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
 	if !n.proxy.crashed {
-		n.c.note(n.name, sim.Event{Kind: sim.State, Op: op, Value: about.name})
+		n.c.note(n.name, history.Event{Kind: history.State, Op: op, Value: about.name})
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
@@ -124,7 +124,7 @@ func TestRestart(t *testing.T) {
 	}
 	expect(t, s, "DBSIZE", ":0")
 	expect(t, s, "SET b 2 NX", "+OK")
-	if want := []string{sim.Expire + " a", sim.Lose + " b", sim.Lose + " c", sim.Lose + " h", sim.Set + " b"}; !reflect.DeepEqual(ops, want) {
+	if want := []string{history.Expire + " a", history.Lose + " b", history.Lose + " c", history.Lose + " h", history.Set + " b"}; !reflect.DeepEqual(ops, want) {
 		t.Errorf("changes %v, want %v", ops, want)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func TestParseRemotes(t *testing.T) {
@@ -249,12 +249,12 @@ func TestBorrow(t *testing.T) {
 	if err := c1.FlushAll(ctx).Err(); err == nil || !strings.Contains(err.Error(), "FLUSHALL is not sent to a server that is not Lockstep's") {
 		t.Errorf("FLUSHALL: %v", err)
 	}
-	expired := func(e sim.Event) bool { return e.Op == sim.Expire && e.Key == "short" }
+	expired := func(e history.Event) bool { return e.Op == history.Expire && e.Key == "short" }
 	for !slices.ContainsFunc(l.Events(), expired) {
 		time.Sleep(time.Millisecond)
 	}
 	for _, e := range l.Events() {
-		if e.Op == sim.Set && e.Key == "lock" && (e.Until-e.At-time.Minute).Abs() > time.Second {
+		if e.Op == history.Set && e.Key == "lock" && (e.Until-e.At-time.Minute).Abs() > time.Second {
 			t.Errorf("the key set at %v ends at %v", e.At, e.Until)
 		}
 		if text := fmt.Sprintf("%+v", e); strings.Contains(text, "lockstep:") || strings.Contains(text, secret) {

@@ -14,7 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Loan is a [Cluster] on servers that are somebody's own. Whoever borrows gives back with [Loan.Return].
@@ -228,7 +228,7 @@ func (n *remoteNode) look(cause *Change) error {
 		if now, lives := is[name]; !lives || now.value != n.keys[name].value {
 			old := n.keys[name]
 			delete(n.keys, name)
-			n.report(old.ended(sim.Expire, name))
+			n.report(old.ended(history.Expire, name))
 		}
 	}
 	all := maps.Clone(n.keys)

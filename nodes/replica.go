@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // The two roles of a node, and WAIT between them. The network between a primary and its replicas is the caller's: it
@@ -82,7 +82,7 @@ func (r *Redis) Load(snapshot []byte, offset int64) {
 	old := r.reload(snapshot)
 	r.effects.offset, r.linked, r.unread = offset, true, nil
 	r.disk.replace(snapshot, r.at)
-	r.reportReload(old, sim.Delete)
+	r.reportReload(old, history.Delete)
 }
 
 // Unlinked says that the connection to the primary is lost. [Redis.Load] makes another.

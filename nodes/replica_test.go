@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A couple is a primary and its replica, which a fact is shown on: nodes, or real servers.
@@ -640,12 +640,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	in := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	none := time.Time{}
 	want := []Change{
-		{sim.Set, "lock", "", "t1", in(100), none, "n1", false, "SET", false},
-		{sim.Over, "lock", "t1", "t2", in(200), in(100), "n1", false, "SET", false},
-		{sim.Set, "fence", "", "1", none, none, "n1", false, "SET", false},
-		{sim.Retime, "lock", "t2", "t2", in(300), in(200), "n1", false, "PEXPIREAT", false},
-		{sim.Delete, "fence", "1", "", none, none, "n1", false, "DEL", false},
-		{sim.Delete, "lock", "t2", "", none, in(300), "n1", false, "DEL", false},
+		{history.Set, "lock", "", "t1", in(100), none, "n1", false, "SET", false},
+		{history.Over, "lock", "t1", "t2", in(200), in(100), "n1", false, "SET", false},
+		{history.Set, "fence", "", "1", none, none, "n1", false, "SET", false},
+		{history.Retime, "lock", "t2", "t2", in(300), in(200), "n1", false, "PEXPIREAT", false},
+		{history.Delete, "fence", "1", "", none, none, "n1", false, "DEL", false},
+		{history.Delete, "lock", "t2", "", none, in(300), "n1", false, "DEL", false},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
@@ -666,12 +666,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	two.r.Load(two.n.Snapshot(), two.n.Offset())
 	end := in(1050)
 	want = []Change{
-		{sim.Set, "mine", "", "t3", none, none, "c2", false, "SET", false},
-		{sim.Set, "both", "", "t4", none, none, "c2", false, "SET", false},
-		{sim.Over, "both", "t4", "t5", none, none, "n1", false, "PSYNC", false},
-		{sim.Set, "h", "", made("HSET h f v"), none, none, "n1", false, "PSYNC", true},
-		{sim.Delete, "mine", "t3", "", none, none, "n1", false, "PSYNC", false},
-		{sim.Set, "new", "", "t6", end, none, "n1", false, "PSYNC", false},
+		{history.Set, "mine", "", "t3", none, none, "c2", false, "SET", false},
+		{history.Set, "both", "", "t4", none, none, "c2", false, "SET", false},
+		{history.Over, "both", "t4", "t5", none, none, "n1", false, "PSYNC", false},
+		{history.Set, "h", "", made("HSET h f v"), none, none, "n1", false, "PSYNC", true},
+		{history.Delete, "mine", "t3", "", none, none, "n1", false, "PSYNC", false},
+		{history.Set, "new", "", "t6", end, none, "n1", false, "PSYNC", false},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
@@ -701,11 +701,11 @@ func TestPromotedReplicaGoesByItsOwnClock(t *testing.T) {
 		t.Error("a replica waits for the end of a key")
 	}
 	r.Tick()
-	if len(got) != 1 || got[0].Op != sim.Set {
+	if len(got) != 1 || got[0].Op != history.Set {
 		t.Errorf("a replica reports %+v", got)
 	}
 	r.Promote()
-	if len(got) != 2 || got[1].Op != sim.Expire || got[1].By != "" {
+	if len(got) != 2 || got[1].Op != history.Expire || got[1].By != "" {
 		t.Errorf("a promoted replica reports %+v", got)
 	}
 	expect(t, r.Connect("c2"), "SET lock t2 NX PX 30000", "+OK")

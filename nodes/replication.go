@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Replication over the network: the link of a replica to its primary, and what the primary keeps of each replica. It
@@ -75,7 +76,7 @@ func (n *Node) Follow(primary *sim.Process) bool {
 	n.hangUp()
 	n.source = primary
 	n.Redis.Follow(primary.Name)
-	n.Process.Note(sim.Event{Kind: sim.State, Op: sim.Followed, Value: primary.Name})
+	n.Process.Note(history.Event{Kind: history.State, Op: history.Followed, Value: primary.Name})
 	if !n.dead {
 		n.setAlarm()
 		n.dialPrimary()
@@ -99,7 +100,7 @@ func (n *Node) promote() bool {
 	n.hangUp()
 	n.source = nil
 	n.beginTerm()
-	n.Process.Note(sim.Event{Kind: sim.State, Op: sim.Promoted})
+	n.Process.Note(history.Event{Kind: history.State, Op: history.Promoted})
 	n.Redis.Promote()
 	n.setAlarm()
 	return true

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A play is a run of a group: what its clients do, as words, and what the nemesis does.
@@ -41,10 +42,10 @@ func goRedis(p *sim.Process, g *Group, addr string) *redis.Client {
 	})
 }
 
-func (p play) run(t *testing.T) *sim.History {
+func (p play) run(t *testing.T) *history.History {
 	t.Helper()
 	redis.SetLogger(quiet{})
-	var h *sim.History
+	var h *history.History
 	err := sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: p.seed})
 		defer w.Close()
@@ -77,7 +78,7 @@ func (p play) plan(t *testing.T, w *sim.World) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := sim.ParseFault(text)
+		f, err := history.ParseFault(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func (p play) act(t *testing.T, ctx context.Context, w *sim.World, g *Group, c *
 		if len(args) == 0 {
 			continue
 		}
-		c.Doing(sim.Acquire, i+1)
+		c.Doing(history.Acquire, i+1)
 		reply, err := client.Do(ctx, args...).Result()
 		got := fmt.Sprint(reply)
 		if err != nil {
@@ -149,9 +150,9 @@ func (p play) act(t *testing.T, ctx context.Context, w *sim.World, g *Group, c *
 }
 
 // states lists the state changes of a history, without times.
-func states(h *sim.History, keep func(sim.Event) bool) (lines []string) {
+func states(h *history.History, keep func(history.Event) bool) (lines []string) {
 	for _, e := range h.Events {
-		if e.Kind == sim.State && (keep == nil || keep(e)) {
+		if e.Kind == history.State && (keep == nil || keep(e)) {
 			line := e.Process + " " + e.Op
 			for _, s := range []string{e.Key, e.Lease, e.Value} {
 				if s != "" {
@@ -170,7 +171,7 @@ func states(h *sim.History, keep func(sim.Event) bool) (lines []string) {
 	return lines
 }
 
-func expectStates(t *testing.T, h *sim.History, want ...string) {
+func expectStates(t *testing.T, h *history.History, want ...string) {
 	t.Helper()
 	if got := states(h, nil); !slices.Equal(got, want) {
 		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
@@ -226,7 +227,7 @@ func TestTokensInTheStream(t *testing.T) {
 		c1 4s`}.run(t)
 	var got []string
 	for _, e := range h.Events {
-		if e.Kind == sim.Message && e.Process == "r1" {
+		if e.Kind == history.Message && e.Process == "r1" {
 			got = append(got, e.Value)
 		}
 	}
@@ -292,7 +293,7 @@ func TestReplicas(t *testing.T) {
 		"n1 set lock c1#1 by c1", "r1 set lock c1#1 by n1", "n1 expire lock of c1#1", "r1 delete lock of c1#1 by n1",
 	)
 	for _, e := range h.Events {
-		if e.Kind == sim.State && e.Op == sim.Delete && e.At < 8*time.Second {
+		if e.Kind == history.State && e.Op == history.Delete && e.At < 8*time.Second {
 			t.Errorf("r1 did not wait for n1: %+v", e)
 		}
 	}
@@ -417,7 +418,7 @@ func TestDeadNodes(t *testing.T) {
 	)
 	var bites []string
 	for _, e := range h.Events {
-		if e.Kind == sim.Bite {
+		if e.Kind == history.Bite {
 			bites = append(bites, e.Value)
 		}
 	}
@@ -436,7 +437,7 @@ func TestClockOfTheDead(t *testing.T) {
 		c1/b 5s GET lock -> redis: nil`}.run(t)
 	var expired []time.Duration
 	for _, e := range h.Events {
-		if e.Kind == sim.State && e.Op == sim.Expire && e.Process == "n1" {
+		if e.Kind == history.State && e.Op == history.Expire && e.Process == "n1" {
 			expired = append(expired, e.At)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Sentinel is a process that watches a group together with others, and has a replica take the place of a primary that is
@@ -195,7 +196,7 @@ func (s *Sentinel) now() time.Duration {
 }
 
 func (s *Sentinel) note(op string, about *watched) {
-	s.Process.Note(sim.Event{Kind: sim.State, Op: op, Value: about.proc.Name})
+	s.Process.Note(history.Event{Kind: history.State, Op: op, Value: about.proc.Name})
 }
 
 // start begins to watch.
@@ -352,7 +353,7 @@ func (w *watched) judge(now time.Duration) {
 	down := silent > limit || w == s.primary && w.replica && now-w.roleAt > limit+2*sentinelInfo
 	if down && !w.sdown {
 		w.downAt = now
-		s.note(sim.Sdown, w)
+		s.note(history.Sdown, w)
 	}
 	w.sdown = down
 }
@@ -371,7 +372,7 @@ func (s *Sentinel) count() {
 	down := n >= s.quorum()
 	if down && !p.odown {
 		p.odownAt = s.now()
-		s.note(sim.Odown, p)
+		s.note(history.Odown, p)
 	}
 	p.odown = down
 }
@@ -471,7 +472,7 @@ func (s *Sentinel) advance(now time.Duration) {
 	switch f.state {
 	case waitStart:
 		if s.elected(f.epoch) == s.Process.Name {
-			s.note(sim.Leader, s.primary)
+			s.note(history.Leader, s.primary)
 			f.state, f.changed = selectReplica, now
 			return
 		}
@@ -823,7 +824,7 @@ func (s *Sentinel) publish(channel, message string) {
 }
 
 // Crash is called by the kernel.
-func (s *Sentinel) Crash(sim.Fault) { s.listeners = nil }
+func (s *Sentinel) Crash(history.Fault) { s.listeners = nil }
 
 // Restart is called by the kernel. The configuration file remembers who is the primary, the epochs and the vote.
 func (s *Sentinel) Restart(empty bool) {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func sentinels(n int) GroupConfig {
@@ -17,14 +18,14 @@ func sentinels(n int) GroupConfig {
 }
 
 // verdicts are the state changes that are no news of keys.
-func verdicts(h *sim.History) []string {
-	return states(h, func(e sim.Event) bool { return e.Key == "" })
+func verdicts(h *history.History) []string {
+	return states(h, func(e history.Event) bool { return e.Key == "" })
 }
 
 // of returns the state changes of one kind.
-func of(h *sim.History, op string) (events []sim.Event) {
+func of(h *history.History, op string) (events []history.Event) {
 	for _, e := range h.Events {
-		if e.Kind == sim.State && e.Op == op {
+		if e.Kind == history.State && e.Op == op {
 			events = append(events, e)
 		}
 	}
@@ -40,12 +41,12 @@ func TestSentinelFailover(t *testing.T) {
 			c1 4s GET lock -> dial tcp
 			c1 20s GET lock -> ` + token1 + `
 			c2 21s SET lock ` + token2 + ` NX PX 60000 -> redis: nil`}.run(t)
-		for _, e := range of(h, sim.Sdown)[:3] {
+		for _, e := range of(h, history.Sdown)[:3] {
 			if e.At < 7*time.Second || e.At > 7300*time.Millisecond || e.Value != "n1" {
 				t.Errorf("seed %d: %+v", seed, e)
 			}
 		}
-		down, leader, promoted := of(h, sim.Odown), of(h, sim.Leader), of(h, sim.Promoted)
+		down, leader, promoted := of(h, history.Odown), of(h, history.Leader), of(h, history.Promoted)
 		if len(down) == 0 || len(leader) != 1 || len(promoted) != 1 {
 			t.Fatalf("seed %d: %q", seed, verdicts(h))
 		}
@@ -87,7 +88,7 @@ func TestSentinelMinority(t *testing.T) {
 				}
 				return n
 			}
-			if about(sim.Sdown) != tt.sdown || about(sim.Leader) != tt.others || min(1, len(of(h, sim.Promoted))) != tt.others {
+			if about(history.Sdown) != tt.sdown || about(history.Leader) != tt.others || min(1, len(of(h, history.Promoted))) != tt.others {
 				t.Errorf("%q", verdicts(h))
 			}
 		})
@@ -105,7 +106,7 @@ func TestOldPrimaryIsDemoted(t *testing.T) {
 			c2 31500ms SET lock ` + token2 + ` NX PX 60000 -> OK
 			c1 61s SET b 1 -> OK
 			c1 62s`}.run(t)
-		got := states(h, func(e sim.Event) bool { return e.At > 2*time.Second && e.Key != "b" })
+		got := states(h, func(e history.Event) bool { return e.At > 2*time.Second && e.Key != "b" })
 		var keep []string
 		for _, line := range got {
 			if line[0] != 's' {
@@ -119,7 +120,7 @@ func TestOldPrimaryIsDemoted(t *testing.T) {
 		if !slices.Equal(keep, want) {
 			t.Errorf("seed %d: %q", seed, keep)
 		}
-		if follows := of(h, sim.Followed); len(follows) != 1 || follows[0].At < 48*time.Second || follows[0].At > 60*time.Second {
+		if follows := of(h, history.Followed); len(follows) != 1 || follows[0].At < 48*time.Second || follows[0].At > 60*time.Second {
 			t.Errorf("seed %d: %+v", seed, follows)
 		}
 	}
@@ -137,7 +138,7 @@ func TestSentinelsChooseTheBest(t *testing.T) {
 		c1@r3 35s GET b -> 1
 		c1@n1 65s GET b -> 1
 		c1 66s`}.run(t)
-	got := states(h, func(e sim.Event) bool { return e.Op == sim.Promoted || e.Op == sim.Followed })
+	got := states(h, func(e history.Event) bool { return e.Op == history.Promoted || e.Op == history.Followed })
 	if want := strings.Fields("r2_promote r1_follow_r2 r3_follow_r2 n1_follow_r2"); !slices.Equal(got, split(want)) {
 		t.Errorf("got %q", got)
 	}
@@ -233,7 +234,7 @@ func TestFailoverClient(t *testing.T) {
 				t.Errorf("got %d, %v", got, err)
 			}
 		})
-		w.Plan(2*time.Second, sim.Crash{Process: "n1"})
+		w.Plan(2*time.Second, history.Crash{Process: "n1"})
 		w.Run()
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // bus is what a node of a Redis Cluster knows of the others, and how it talks to them. It follows src/cluster.c of Redis
@@ -190,7 +191,7 @@ func (b *bus) size() (n int) {
 func (b *bus) majority() int { return b.size()/2 + 1 }
 
 func (b *bus) note(op string, about *member) {
-	b.node.Process.Note(sim.Event{Kind: sim.State, Op: op, Value: about.name()})
+	b.node.Process.Note(history.Event{Kind: history.State, Op: op, Value: about.name()})
 }
 
 func (m *member) fresh(now time.Duration) {
@@ -284,7 +285,7 @@ func (m *member) watch(now time.Duration) {
 		return
 	}
 	m.suspected = true
-	m.bus.note(sim.Sdown, m)
+	m.bus.note(history.Sdown, m)
 }
 
 // send sends what every message begins with: the epochs, the primary of the sender, its offset, the slots that it serves or
@@ -452,7 +453,7 @@ func (m *member) believe(now time.Duration) {
 
 func (m *member) fail(now time.Duration) {
 	m.failed, m.failedAt, m.suspected = true, now, false
-	m.bus.note(sim.Odown, m)
+	m.bus.note(history.Odown, m)
 	m.bus.updateState(now)
 }
 
@@ -503,7 +504,7 @@ func (b *bus) standForElection(now time.Duration) {
 		e.epoch, e.sent = b.epoch, true
 		b.broadcast("VOTE")
 	case len(e.votes) >= b.majority():
-		b.note(sim.Leader, p)
+		b.note(history.Leader, p)
 		b.node.promote()
 		b.replace(p, max(b.self.epoch, e.epoch))
 	}

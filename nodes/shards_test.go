@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func shards(n, replicas int) GroupConfig {
@@ -47,14 +47,14 @@ func TestClusterFailover(t *testing.T) {
 			c2 31s SET lock ` + token2 + ` NX PX 60000 -> redis: nil
 			c1@n1 50s GET lock -> MOVED 8718 10.0.0.2:6379
 			c1@n1 50s ROLE -> [slave 10.0.0.2 6379 connected`}.run(t)
-		down, leader, promoted := of(h, sim.Odown), of(h, sim.Leader), of(h, sim.Promoted)
+		down, leader, promoted := of(h, history.Odown), of(h, history.Leader), of(h, history.Promoted)
 		if len(down) == 0 || len(leader) != 1 || len(promoted) != 1 || leader[0].Process != "r1" || leader[0].Value != "n1" {
 			t.Fatalf("seed %d: %q", seed, verdicts(h))
 		}
 		if down[0].At < 7*time.Second || promoted[0].At < down[0].At+500*time.Millisecond || promoted[0].At > 14*time.Second {
 			t.Errorf("seed %d: odown %v, promoted %v", seed, down[0].At, promoted[0].At)
 		}
-		if follows := of(h, sim.Followed); len(follows) != 1 || follows[0].Process != "n1" || follows[0].At < 40*time.Second {
+		if follows := of(h, history.Followed); len(follows) != 1 || follows[0].Process != "n1" || follows[0].At < 40*time.Second {
 			t.Errorf("seed %d: %q", seed, verdicts(h))
 		}
 	}
@@ -70,8 +70,8 @@ func TestClusterSplit(t *testing.T) {
 		c2 20s SET lock ` + token2 + ` NX PX 60000 -> OK
 		c1 60s SET lock ` + token1 + ` NX PX 60000 -> redis: nil
 		c1 61s GET lock -> ` + token2}.run(t)
-	got := states(h, func(e sim.Event) bool {
-		return e.Process == "n1" && e.Key != "" || e.Op == sim.Promoted || e.Op == sim.Followed
+	got := states(h, func(e history.Event) bool {
+		return e.Process == "n1" && e.Key != "" || e.Op == history.Promoted || e.Op == history.Followed
 	})
 	want := []string{"n1 set lock c1#1 by c1", "r1 promote", "n1 follow r1", "n1 over lock c2#1 of c1#1 by r1"}
 	if !slices.Equal(got, want) {
@@ -87,14 +87,14 @@ func TestClusterElects(t *testing.T) {
 			c1 1s SET lock ` + token1 + ` -> OK
 			c1 28s GET lock -> ` + token1 + `
 			c1@r1 40s ROLE -> [slave 10.0.0.3 6379 connected`}.run(t)
-		got := states(h, func(e sim.Event) bool { return e.Op == sim.Promoted || e.Op == sim.Followed })
+		got := states(h, func(e history.Event) bool { return e.Op == history.Promoted || e.Op == history.Followed })
 		if want := []string{"r2 promote", "r1 follow r2"}; !slices.Equal(got, want) {
 			t.Errorf("seed %d: got %q", seed, got)
 		}
 	}
 	for _, faults := range []string{"2s crash n1\n2s crash p2", "2s cut n1-r1", "2s cut n1-r1\n2s cut n1-p2"} {
 		h := play{cfg: shards(3, 1), seed: 1, faults: faults, lines: "c1 60s"}.run(t)
-		if len(of(h, sim.Promoted)) > 0 {
+		if len(of(h, history.Promoted)) > 0 {
 			t.Errorf("%q: %q", faults, verdicts(h))
 		}
 	}
@@ -212,16 +212,16 @@ func TestClusterTimes(t *testing.T) {
 		crash := 5*time.Second + time.Duration(seed)*37*time.Millisecond
 		h := play{cfg: cfg, seed: seed, faults: crash.String() + " crash n1", lines: "c1 15s"}.run(t)
 		at := func(op string) time.Duration { return of(h, op)[0].At - crash }
-		if suspected := at(sim.Sdown); suspected < 2*time.Second || suspected > 3200*time.Millisecond {
+		if suspected := at(history.Sdown); suspected < 2*time.Second || suspected > 3200*time.Millisecond {
 			t.Errorf("seed %d: suspected after %v", seed, suspected)
 		}
-		if failed := at(sim.Odown); failed < at(sim.Sdown) || failed > 4200*time.Millisecond {
+		if failed := at(history.Odown); failed < at(history.Sdown) || failed > 4200*time.Millisecond {
 			t.Errorf("seed %d: down after %v", seed, failed)
 		}
-		if promoted := at(sim.Promoted) - at(sim.Odown); promoted < 500*time.Millisecond || promoted > 1300*time.Millisecond {
+		if promoted := at(history.Promoted) - at(history.Odown); promoted < 500*time.Millisecond || promoted > 1300*time.Millisecond {
 			t.Errorf("seed %d: promoted %v after that", seed, promoted)
 		}
-		latest = max(latest, at(sim.Sdown))
+		latest = max(latest, at(history.Sdown))
 	}
 	if latest < 2500*time.Millisecond {
 		t.Errorf("the latest suspicion came after %v", latest)

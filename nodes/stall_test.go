@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A server that does not answer for a long time, without a fault, ends the run, and nothing is said about the lock.
@@ -62,7 +62,7 @@ func TestStalledClientEndsTheRun(t *testing.T) {
 // A process that the machine, and no fault, keeps from running says so when it runs again.
 func TestClientThatStoodStillSaysSo(t *testing.T) {
 	c, c1 := launch(t, "sleeps", nil)
-	for len(told(c, sim.Wait)) == 0 {
+	for len(told(c, history.Wait)) == 0 {
 		c.RunFor(time.Millisecond)
 	}
 	c.RunFor(2 * clientStallPoll) // it looks at its clock by now

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // tellFaults draws faults where they act: a process that stands still is shaded, a clock that is set gets a mark, and faults
@@ -14,7 +14,7 @@ import (
 func (t *teller) tellFaults() {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Kind != sim.Injected || e.Op == sim.Missed || e.At > t.s.end {
+		if e.Kind != history.Injected || e.Op == history.Missed || e.At > t.s.end {
 			continue
 		}
 		f, ok := faultOf(e)
@@ -24,39 +24,39 @@ func (t *teller) tellFaults() {
 		}
 		words := strings.Fields(e.Value)
 		switch f := f.(type) {
-		case sim.Pause:
-			to := t.next(i, func(g sim.Fault) bool { return g == sim.Resume{Process: f.Process} })
+		case history.Pause:
+			to := t.next(i, func(g history.Fault) bool { return g == history.Resume{Process: f.Process} })
 			if f.For > 0 {
 				to = min(to, e.At+f.For)
 			}
 			t.shade(f.Process, shade{e.At, to, "paused " + span(to-e.At)})
-		case sim.Crash:
-			to := t.next(i, func(g sim.Fault) bool { r, ok := g.(sim.Restart); return ok && r.Process == f.Process })
+		case history.Crash:
+			to := t.next(i, func(g history.Fault) bool { r, ok := g.(history.Restart); return ok && r.Process == f.Process })
 			text := "crashed"
 			if f.Power {
 				text = "lost power"
 			}
 			t.shade(f.Process, shade{e.At, to, text})
-		case sim.Stop:
-			to := t.next(i, func(g sim.Fault) bool { r, ok := g.(sim.Restart); return ok && r.Process == f.Process })
+		case history.Stop:
+			to := t.next(i, func(g history.Fault) bool { r, ok := g.(history.Restart); return ok && r.Process == f.Process })
 			t.shade(f.Process, shade{e.At, to, "stopped"})
-		case sim.Promote:
+		case history.Promote:
 			t.mark(f.Process, mark{at: e.At, text: "clients are sent here", weight: usual, event: i})
-		case sim.Follow:
+		case history.Follow:
 			t.mark(f.Process, mark{at: e.At, text: "told to follow " + f.Primary, weight: usual, event: i})
-		case sim.Restart:
+		case history.Restart:
 			text := "restarts"
 			if f.Empty {
 				text = "restarts empty"
 			}
 			t.mark(f.Process, mark{at: e.At, text: text, weight: telling, event: i})
-		case sim.Jump:
+		case history.Jump:
 			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock " + words[2], weight: telling, event: i})
-		case sim.Drift:
+		case history.Drift:
 			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock drifts " + words[2], weight: telling, event: i})
-		case sim.Slew:
+		case history.Slew:
 			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock slewed " + strings.Join(words[2:], " "), weight: telling, event: i})
-		case sim.Reset, sim.Chosen:
+		case history.Reset, history.Chosen:
 			t.mark("network", mark{at: e.At, text: e.Value, weight: telling, event: i})
 		}
 	}
@@ -64,16 +64,16 @@ func (t *teller) tellFaults() {
 }
 
 // faultOf returns the fault that an event records, if it records one that happened.
-func faultOf(e *sim.Event) (sim.Fault, bool) {
-	if e.Kind != sim.Injected || e.Op == sim.Missed {
+func faultOf(e *history.Event) (history.Fault, bool) {
+	if e.Kind != history.Injected || e.Op == history.Missed {
 		return nil, false
 	}
-	f, err := sim.ParseFault(e.Value)
+	f, err := history.ParseFault(e.Value)
 	return f, err == nil
 }
 
 // laneOf returns the lane that shows a fault: of the process that it names, or the network's.
-func (t *teller) laneOf(e *sim.Event) string {
+func (t *teller) laneOf(e *history.Event) string {
 	if t.lane(e.Process) != nil {
 		return e.Process
 	}
@@ -81,7 +81,7 @@ func (t *teller) laneOf(e *sim.Event) string {
 }
 
 // next returns when a fault that fits follows event i, or the end of the picture.
-func (t *teller) next(i int, fits func(sim.Fault) bool) time.Duration {
+func (t *teller) next(i int, fits func(history.Fault) bool) time.Duration {
 	for j := i + 1; j < len(t.h.Events); j++ {
 		if f, ok := faultOf(&t.h.Events[j]); ok && fits(f) {
 			return t.h.Events[j].At
@@ -168,7 +168,7 @@ func (t *teller) troubles() []trouble {
 		if link.Both {
 			tr.arrow = "↔"
 		}
-		tr.to = t.next(i, func(g sim.Fault) bool { return mends(g, f) })
+		tr.to = t.next(i, func(g history.Fault) bool { return mends(g, f) })
 		if !joinAny(all, tr) {
 			all = append(all, tr)
 		}
@@ -187,30 +187,30 @@ func joinAny(all []trouble, tr trouble) bool {
 }
 
 // lasting returns the link of a fault that lasts and what it does there, or "" if f is no such fault.
-func lasting(f sim.Fault) (sim.Link, string) {
+func lasting(f history.Fault) (history.Link, string) {
 	switch f := f.(type) {
-	case sim.Cut:
+	case history.Cut:
 		return f.Link, "cut"
-	case sim.Hold:
+	case history.Hold:
 		return f.Link, "held"
-	case sim.Delay:
+	case history.Delay:
 		if f.By > 0 {
 			return f.Link, "delayed " + span(f.By)
 		}
 	}
-	return sim.Link{}, ""
+	return history.Link{}, ""
 }
 
 // mends reports whether g undoes f.
-func mends(g, f sim.Fault) bool {
-	if h, ok := g.(sim.Heal); ok && (h.Link == sim.Link{} || h.Link.String() == f.Target()) {
+func mends(g, f history.Fault) bool {
+	if h, ok := g.(history.Heal); ok && (h.Link == history.Link{} || h.Link.String() == f.Target()) {
 		return true
 	}
 	switch f := f.(type) {
-	case sim.Hold:
-		return g == sim.ReleaseLink(f)
-	case sim.Delay:
-		d, ok := g.(sim.Delay)
+	case history.Hold:
+		return g == history.ReleaseLink(f)
+	case history.Delay:
+		d, ok := g.(history.Delay)
 		return ok && d.Link == f.Link
 	}
 	return false

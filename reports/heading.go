@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -20,7 +20,7 @@ type heading struct {
 	reason  string
 }
 
-func newHeading(h *sim.History, r checker.Result) heading {
+func newHeading(h *history.History, r checker.Result) heading {
 	run := printable(h.Meta.Scenario, 48) + " · " + printable(h.Meta.Lock, 32)
 	if h.Meta.For != "" {
 		run += " for " + printable(h.Meta.For, 32)
@@ -46,7 +46,7 @@ func newHeading(h *sim.History, r checker.Result) heading {
 }
 
 // Headline says in a line which run a history is of, and what the verdict is.
-func Headline(h *sim.History, r checker.Result) string {
+func Headline(h *history.History, r checker.Result) string {
 	head := newHeading(h, r)
 	return head.run + " — " + head.outcome
 }
@@ -66,10 +66,10 @@ func violated(r checker.Result) string {
 }
 
 // whySafe points at what the history has to show for a run in which nothing went wrong. It judges nothing.
-func whySafe(h *sim.History) string {
+func whySafe(h *history.History) string {
 	for i := range h.Events {
 		e := &h.Events[i]
-		if e.Kind != sim.State || e.Op != sim.Reject {
+		if e.Kind != history.State || e.Op != history.Reject {
 			continue
 		}
 		s := fmt.Sprintf("write %s of %s rejected", e.Value, e.By)
@@ -84,17 +84,17 @@ func whySafe(h *sim.History) string {
 	leases, increments := 0, 0
 	for i := range h.Events {
 		switch e := &h.Events[i]; {
-		case e.Kind != sim.OK || e.Process == h.Meta.Probe:
-		case e.Op == sim.Acquire:
+		case e.Kind != history.OK || e.Process == h.Meta.Probe:
+		case e.Op == history.Acquire:
 			leases++
-		case e.Op == sim.Increment:
+		case e.Op == history.Increment:
 			increments++
 		}
 	}
 	refusals, refusal := 0, ""
 	for _, d := range deeds(h) {
 		switch {
-		case d.op != sim.Acquire || d.process == h.Meta.Probe:
+		case d.op != history.Acquire || d.process == h.Meta.Probe:
 		case d.refused():
 			refusals += d.times
 			refusal = fmt.Sprintf("%s refused: %s", d.process, firstLine(d.err))

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // tellingDelay is how late a message must be for a timeline to say when it was sent.
@@ -18,19 +18,19 @@ const tellingDelay = 100 * time.Millisecond
 type deed struct {
 	process, op, value, lease, err string
 	invoked, returned              time.Duration
-	outcome                        sim.Kind // empty if it never returned
-	in, out                        int      // the events of the first invocation and the last outcome, -1 if it never returned
-	times                          int      // how many attempts it stands for
-	failed                         int      // how many of these certainly did not happen
-	idle                           bool     // nothing changed on any server for it
-	next                           int      // the event with which the client does something else; what it left is tidied up by then
+	outcome                        history.Kind // empty if it never returned
+	in, out                        int          // the events of the first invocation and the last outcome, -1 if it never returned
+	times                          int          // how many attempts it stands for
+	failed                         int          // how many of these certainly did not happen
+	idle                           bool         // nothing changed on any server for it
+	next                           int          // the event with which the client does something else; what it left is tidied up by then
 }
 
 // deeds joins the events of operations, in order of invocation. Waiting is no deed.
-func deeds(h *sim.History) []deed { return joinRepeats(joinRefusals(rawDeeds(h))) }
+func deeds(h *history.History) []deed { return joinRepeats(joinRefusals(rawDeeds(h))) }
 
 // rawDeeds returns all operations one by one.
-func rawDeeds(h *sim.History) []deed {
+func rawDeeds(h *history.History) []deed {
 	type id struct {
 		process string
 		n       int
@@ -40,11 +40,11 @@ func rawDeeds(h *sim.History) []deed {
 	for i := range h.Events {
 		e := &h.Events[i]
 		switch e.Kind {
-		case sim.Invoke:
+		case history.Invoke:
 			open[id{e.Process, e.ID}] = len(ds)
 			ds = append(ds, deed{process: e.Process, op: e.Op, value: e.Value, lease: e.Lease, invoked: e.At, returned: e.At,
 				in: i, out: -1, times: 1, next: len(h.Events)})
-		case sim.OK, sim.Fail, sim.Info:
+		case history.OK, history.Fail, history.Info:
 			if n, found := open[id{e.Process, e.ID}]; found && e.Op == ds[n].op {
 				ds[n].returned, ds[n].outcome, ds[n].err, ds[n].out = e.At, e.Kind, e.Error, i
 			}
@@ -54,12 +54,12 @@ func rawDeeds(h *sim.History) []deed {
 	next := 0
 	for i := range h.Events {
 		e := &h.Events[i]
-		if e.Kind == sim.Invoke {
+		if e.Kind == history.Invoke {
 			lane[e.Process] = next
 			next++
 			ds[lane[e.Process]].idle = true
 		}
-		if n, found := lane[e.By]; found && e.Kind == sim.State {
+		if n, found := lane[e.By]; found && e.Kind == history.State {
 			ds[n].idle = false
 		}
 	}
@@ -70,10 +70,10 @@ func joinRefusals(ds []deed) []deed {
 	var joined []deed
 	last := map[string]int{} // process: its latest deed
 	for _, d := range ds {
-		if d.op == sim.Wait {
+		if d.op == history.Wait {
 			continue
 		}
-		if d.outcome == sim.Fail {
+		if d.outcome == history.Fail {
 			d.failed = 1
 		}
 		n, found := last[d.process]
@@ -129,7 +129,7 @@ func joinRepeats(ds []deed) []deed {
 func repeats(ds []deed, lane []int) (n int, same []int) {
 	for n = 0; n < len(lane); n++ {
 		d := &ds[lane[n]]
-		if d.op == sim.Acquire || d.op == sim.Release {
+		if d.op == history.Acquire || d.op == history.Release {
 			continue
 		}
 		if len(same) > 0 && (d.op != ds[lane[same[0]]].op || d.value != ds[lane[same[0]]].value) {
@@ -142,7 +142,7 @@ func repeats(ds []deed, lane []int) (n int, same []int) {
 
 // afterReleases returns where in a lane the releases from n on end.
 func afterReleases(ds []deed, lane []int, n int) int {
-	for n < len(lane) && ds[lane[n]].op == sim.Release {
+	for n < len(lane) && ds[lane[n]].op == history.Release {
 		n++
 	}
 	return n
@@ -152,7 +152,7 @@ func afterReleases(ds []deed, lane []int, n int) int {
 func joinRun(ds []deed, run []int, gone map[int]bool) {
 	var whole deed
 	for _, i := range run {
-		if ds[i].op != sim.Acquire && ds[i].op != sim.Release {
+		if ds[i].op != history.Acquire && ds[i].op != history.Release {
 			times, failed := whole.times+ds[i].times, whole.failed+ds[i].failed
 			whole = ds[i]
 			whole.times, whole.failed = times, failed
@@ -167,28 +167,28 @@ func joinRun(ds []deed, run []int, gone map[int]bool) {
 
 // refused reports whether d asked for the lock and did not get it: it was told so, or nobody heard it.
 func (d *deed) refused() bool {
-	return d.op == sim.Acquire && (d.outcome == sim.Fail || d.outcome == sim.Info && d.idle)
+	return d.op == history.Acquire && (d.outcome == history.Fail || d.outcome == history.Info && d.idle)
 }
 
 // folded reports whether d stands for several attempts, of which only the last outcome is shown.
 func (d *deed) folded() bool { return d.times > 1 }
 
 // covers reports whether event i is a part of the attempts that d stands for.
-func (d *deed) covers(i int, e *sim.Event) bool {
+func (d *deed) covers(i int, e *history.Event) bool {
 	if !d.folded() || i < d.in || i >= d.next {
 		return false
 	}
 	switch e.Kind {
-	case sim.Invoke, sim.Fail, sim.OK, sim.Info:
+	case history.Invoke, history.Fail, history.OK, history.Info:
 		switch e.Op {
-		case sim.Acquire, sim.Wait, d.op:
+		case history.Acquire, history.Wait, d.op:
 			return e.Process == d.process
-		case sim.Release, sim.Renew:
-			return e.Process == d.process && d.op != sim.Acquire
+		case history.Release, history.Renew:
+			return e.Process == d.process && d.op != history.Acquire
 		}
-	case sim.State:
+	case history.State:
 		return e.By == d.process
-	case sim.Message:
+	case history.Message:
 		return e.By == d.process || e.Process == d.process
 	}
 	return false
@@ -198,7 +198,7 @@ func (d *deed) covers(i int, e *sim.Event) bool {
 func (d *deed) summary() string {
 	s := "since " + seconds(d.invoked)
 	switch {
-	case d.op == sim.Acquire:
+	case d.op == history.Acquire:
 		s += ": " + firstLine(d.err)
 	case d.failed > 0:
 		s += fmt.Sprintf(": %d not done", d.failed)
@@ -219,10 +219,10 @@ func grantEvents(leases []checker.Lease) []int {
 }
 
 // fenceSeen returns the highest fence that the resource had accepted before event i.
-func fenceSeen(h *sim.History, i int) int64 {
+func fenceSeen(h *history.History, i int) int64 {
 	var seen int64
 	for j := range h.Events[:i] {
-		if e := &h.Events[j]; e.Kind == sim.State && (e.Op == sim.Accept || e.Op == sim.Keep) {
+		if e := &h.Events[j]; e.Kind == history.State && (e.Op == history.Accept || e.Op == history.Keep) {
 			seen = max(seen, e.Fence)
 		}
 	}

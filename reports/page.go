@@ -10,12 +10,12 @@ import (
 	"io"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A PageRun is a run to be explored on a page, with what the page says about it. Only the history and the result are needed.
 type PageRun struct {
-	History *sim.History
+	History *history.History
 	Result  checker.Result
 	// Measurements are what the run was to report.
 	Measurements []checker.Measurement

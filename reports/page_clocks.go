@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A pageClock is how far the clocks of a process are ahead of true time.
@@ -40,7 +40,7 @@ func (b *pageBuilder) clocks() {
 // clock reads the clocks of a process off its events. What happens to a clock between two of them is known from the faults.
 func (t *teller) clock(process string) pageClock {
 	c := pageClock{Steady: []pagePoint{}, Wall: []pagePoint{}}
-	var rate sim.Clock // its error is all that matters here
+	var rate history.Clock // its error is all that matters here
 	gained := func(d time.Duration) time.Duration { return rate.Reading(d) - d }
 	due := func(at time.Duration) time.Duration { // how far the wall clock is ahead, from its last reading
 		n := len(c.Wall)
@@ -51,16 +51,16 @@ func (t *teller) clock(process string) pageClock {
 	}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Process != process || e.Kind == sim.Bite || e.Op == sim.Missed {
+		if e.Process != process || e.Kind == history.Bite || e.Op == history.Missed {
 			continue
 		}
 		c.Steady = append(c.Steady, pagePoint{e.At, e.Clock - e.At})
 		f, _ := faultOf(e)
 		switch f := f.(type) {
-		case sim.Jump:
+		case history.Jump:
 			before := due(e.At)
 			c.Wall = append(c.Wall, pagePoint{e.At, before}, pagePoint{e.At, before + f.By})
-		case sim.Slew:
+		case history.Slew:
 			before := due(e.At)
 			c.Wall = append(c.Wall, pagePoint{e.At, before}, pagePoint{e.At + f.Over, before + f.By})
 		default: // in a slew, readings lie on its line
@@ -68,7 +68,7 @@ func (t *teller) clock(process string) pageClock {
 				c.Wall = append(c.Wall, pagePoint{e.At, e.Wall})
 			}
 		}
-		if drift, ok := f.(sim.Drift); ok {
+		if drift, ok := f.(history.Drift); ok {
 			rate.PPM = drift.PPM
 		}
 	}

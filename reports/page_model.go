@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // pageData is what the script of a page is given, as JSON. Times are in nanoseconds. What is said in words is in the page itself,
@@ -78,7 +78,7 @@ type pageBar struct {
 
 type pageEnd struct {
 	At    time.Duration `json:"at"`
-	Until time.Duration `json:"until"` // sim.NoEnd if there is none
+	Until time.Duration `json:"until"` // history.NoEnd if there is none
 }
 
 type pageStill struct {
@@ -126,7 +126,7 @@ type pageCallout struct {
 
 // A pageEvent is an event of the history, and what a line of the timeline says of it.
 type pageEvent struct {
-	sim.Event
+	history.Event
 	Who    string `json:"who"`
 	Verb   string `json:"verb"` // the third column of a timeline
 	What   string `json:"what"`
@@ -262,7 +262,7 @@ func (t *teller) ends(process string, b bar) []pageEnd {
 		label := t.leases[n].Label
 		for i := range t.h.Events {
 			e := &t.h.Events[i]
-			gives := e.Kind == sim.OK && (e.Op == sim.Acquire || e.Op == sim.Extend) || e.Kind == sim.Info && e.Op == sim.Renew
+			gives := e.Kind == history.OK && (e.Op == history.Acquire || e.Op == history.Extend) || e.Kind == history.Info && e.Op == history.Renew
 			if gives && e.Process == process && e.Lease == label && e.At >= b.from && e.At <= b.to {
 				ends = append(ends, pageEnd{e.At, e.Until})
 			}
@@ -272,11 +272,11 @@ func (t *teller) ends(process string, b bar) []pageEnd {
 		for i := range t.h.Events {
 			e := &t.h.Events[i]
 			switch {
-			case e.Process != process || e.Kind != sim.State || e.At < b.from || e.At > b.to:
-			case !found && e.At == b.from && (e.Op == sim.Set || e.Op == sim.Over) && (e.Lease == b.text || e.Lease == b.short):
+			case e.Process != process || e.Kind != history.State || e.At < b.from || e.At > b.to:
+			case !found && e.At == b.from && (e.Op == history.Set || e.Op == history.Over) && (e.Lease == b.text || e.Lease == b.short):
 				key, found = e.Key, true
 				ends = append(ends, pageEnd{e.At, e.Until})
-			case found && e.Key == key && e.Op == sim.Retime && e.At > b.from:
+			case found && e.Key == key && e.Op == history.Retime && e.At > b.from:
 				ends = append(ends, pageEnd{e.At, e.Until})
 			}
 		}
@@ -296,16 +296,16 @@ func (b *pageBuilder) flights() {
 	for i := range b.t.h.Events {
 		e := &b.t.h.Events[i]
 		from, to := b.lane(e.By), b.lane(e.Process)
-		if e.By == "" || e.By == e.Process || from < 0 || to < 0 || e.Sent == 0 && e.Kind != sim.Message || e.Kind != sim.Message && e.Kind != sim.State {
+		if e.By == "" || e.By == e.Process || from < 0 || to < 0 || e.Sent == 0 && e.Kind != history.Message || e.Kind != history.Message && e.Kind != history.State {
 			continue
 		}
-		f := pageFlight{From: from, To: to, Sent: e.Sent, At: e.At, Fate: sim.Deliver, Look: b.look(e.By), Event: i, Proof: b.t.proves(i)}
+		f := pageFlight{From: from, To: to, Sent: e.Sent, At: e.At, Fate: history.Deliver, Look: b.look(e.By), Event: i, Proof: b.t.proves(i)}
 		f.Quiet = slices.Contains(b.t.servers, e.By) && slices.Contains(b.t.servers, e.Process) || waiting[i]
 		if f.Look < 0 {
 			f.Look = b.look(e.Process)
 		}
 		w := way{e.By, e.Process, e.Sent, e.At, ""}
-		if e.Kind == sim.Message {
+		if e.Kind == history.Message {
 			f.Fate = e.Op
 			known[w] = len(b.Flights)
 		} else if n, found := known[w]; found {
@@ -330,8 +330,8 @@ func (b *pageBuilder) waiting() map[int]bool {
 			end = d.out
 		}
 		var asked []int
-		for i := d.in; i < end && d.op == sim.Acquire; i++ {
-			if e := &b.t.h.Events[i]; e.Kind == sim.Message && (e.By == d.process || e.Process == d.process) {
+		for i := d.in; i < end && d.op == history.Acquire; i++ {
+			if e := &b.t.h.Events[i]; e.Kind == history.Message && (e.By == d.process || e.Process == d.process) {
 				asked = append(asked, i)
 			}
 		}
@@ -362,11 +362,11 @@ func (b *pageBuilder) events() {
 		p := pageEvent{Event: legible(e), Who: printable(l.who, nameMost), Verb: printable(l.kind, nameMost), What: printable(l.op, lineMost),
 			Detail: printable(l.detail, lineMost), Proof: l.proof}
 		switch {
-		case e.Kind == sim.Message:
+		case e.Kind == history.Message:
 			p.Level = 2
-		case e.Kind == sim.Bite, e.Op == sim.Wait, e.Op == sim.Exit, e.Op == sim.Unpaused:
+		case e.Kind == history.Bite, e.Op == history.Wait, e.Op == history.Exit, e.Op == history.Unpaused:
 			p.Level = 1
-		case e.Op == sim.Acquire && e.Kind != sim.State:
+		case e.Op == history.Acquire && e.Kind != history.State:
 			if d := b.refused(i); d == nil || i == d.in {
 			} else if i == d.out {
 				p.What, p.Detail = fmt.Sprintf("%s ×%d", operation(&e), d.times), printable(d.summary(), lineMost)
@@ -382,7 +382,7 @@ func (b *pageBuilder) events() {
 }
 
 // legible returns an event whose strings are safe to show.
-func legible(e sim.Event) sim.Event {
+func legible(e history.Event) history.Event {
 	for _, s := range []*string{&e.Process, &e.Op, &e.Lock, &e.Lease, &e.Key, &e.By, &e.Owner, &e.Word} {
 		*s = printable(*s, lineMost)
 	}
@@ -437,14 +437,14 @@ func (b *pageBuilder) verdict(r PageRun) {
 }
 
 // facts says in a few words what was tried.
-func facts(m sim.Meta) []string {
+func facts(m history.Meta) []string {
 	all := []string{count(len(m.Nodes), "node")}
 	if n := len(m.Replicas); n > 0 {
 		all = append(all, count(n, "replica"))
 	}
 	all = append(all, count(len(m.Clients), "client"))
 	if m.TTL > 0 {
-		all = append(all, "TTL "+sim.FormatDuration(m.TTL))
+		all = append(all, "TTL "+history.FormatDuration(m.TTL))
 	}
 	if m.Resource != "" {
 		all = append(all, printable(m.Resource, nameMost)+" resource")

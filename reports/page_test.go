@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // pageOf returns the page of a history, and what its script is given.
@@ -108,7 +108,7 @@ func TestPageJoinsRefusals(t *testing.T) {
 		}
 	}
 	for _, e := range m.Events {
-		if e.Kind == sim.Fail && e.Level == 0 {
+		if e.Kind == history.Fail && e.Level == 0 {
 			shown++
 			if e.What != "acquire ×30" || !strings.HasPrefix(e.Detail, "since ") {
 				t.Errorf("the refusals are listed as %q, %q", e.What, e.Detail)
@@ -300,24 +300,24 @@ func TestPageCutsValues(t *testing.T) {
 // Clocks are read off the events: a jump is a step, a slew a slope, and a drift goes on to the end.
 func TestPageClocks(t *testing.T) {
 	at := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-	fault := func(s float64, f sim.Fault, clock, wall float64) sim.Event {
-		return sim.Event{At: at(s), Clock: at(clock), Wall: at(wall), Process: "n1", Kind: sim.Injected, Op: f.Verb(), Value: f.String()}
+	fault := func(s float64, f history.Fault, clock, wall float64) history.Event {
+		return history.Event{At: at(s), Clock: at(clock), Wall: at(wall), Process: "n1", Kind: history.Injected, Op: f.Verb(), Value: f.String()}
 	}
-	state := func(s, clock, wall float64) sim.Event {
-		return sim.Event{At: at(s), Clock: at(clock), Wall: at(wall), Process: "n1", Kind: sim.State, Op: sim.Set, Key: "k"}
+	state := func(s, clock, wall float64) history.Event {
+		return history.Event{At: at(s), Clock: at(clock), Wall: at(wall), Process: "n1", Kind: history.State, Op: history.Set, Key: "k"}
 	}
 	for _, c := range []struct {
 		name   string
-		events []sim.Event
+		events []history.Event
 		wall   string
 	}{
-		{"right", []sim.Event{state(1, 1, 0), state(2, 2, 0)}, "[{1s 0s} {4s 0s}]"},
-		{"jump, before", []sim.Event{state(1, 1, 0), fault(2, sim.Jump{Process: "n1", By: at(3)}, 2, 0), state(3, 3, 3)}, "[{1s 0s} {2s 0s} {2s 3s} {4s 3s}]"},
-		{"jump, after", []sim.Event{state(1, 1, 0), fault(2, sim.Jump{Process: "n1", By: at(3)}, 2, 3), state(3, 3, 3)}, "[{1s 0s} {2s 0s} {2s 3s} {4s 3s}]"},
-		{"slew", []sim.Event{state(1, 1, 0), fault(2, sim.Slew{Process: "n1", By: at(0.2), Over: at(1)}, 2, 0), state(2.5, 2.5, 0.1)}, "[{1s 0s} {2s 0s} {3s 200ms} {4s 200ms}]"},
-		{"drift", []sim.Event{fault(0, sim.Drift{Process: "n1", PPM: 500000}, 0, 0), state(2, 3, 1)}, "[{0s 0s} {4s 2s}]"},
+		{"right", []history.Event{state(1, 1, 0), state(2, 2, 0)}, "[{1s 0s} {4s 0s}]"},
+		{"jump, before", []history.Event{state(1, 1, 0), fault(2, history.Jump{Process: "n1", By: at(3)}, 2, 0), state(3, 3, 3)}, "[{1s 0s} {2s 0s} {2s 3s} {4s 3s}]"},
+		{"jump, after", []history.Event{state(1, 1, 0), fault(2, history.Jump{Process: "n1", By: at(3)}, 2, 3), state(3, 3, 3)}, "[{1s 0s} {2s 0s} {2s 3s} {4s 3s}]"},
+		{"slew", []history.Event{state(1, 1, 0), fault(2, history.Slew{Process: "n1", By: at(0.2), Over: at(1)}, 2, 0), state(2.5, 2.5, 0.1)}, "[{1s 0s} {2s 0s} {3s 200ms} {4s 200ms}]"},
+		{"drift", []history.Event{fault(0, history.Drift{Process: "n1", PPM: 500000}, 0, 0), state(2, 3, 1)}, "[{0s 0s} {4s 2s}]"},
 	} {
-		h := &sim.History{Meta: sim.Meta{Scenario: "s", Lock: "l", Nodes: []string{"n1"}, TTL: at(10)}, Events: c.events}
+		h := &history.History{Meta: history.Meta{Scenario: "s", Lock: "l", Nodes: []string{"n1"}, TTL: at(10)}, Events: c.events}
 		tl := newTeller(h, checker.Result{})
 		tl.s.end = at(4)
 		if got := fmt.Sprint(tl.clock("n1").Wall); got != c.wall {

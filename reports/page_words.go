@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // How much of what comes from outside is shown at once, in characters; the whole is there for who asks for it.
@@ -66,7 +66,7 @@ type pageSentence struct {
 
 // tellable makes a sentence fit to be read: long values and names in it are cut, so that what is said of them is not lost behind
 // them.
-func tellable(h *sim.History, s checker.Sentence) pageSentence {
+func tellable(h *history.History, s checker.Sentence) pageSentence {
 	var long []string
 	for _, i := range s.Events {
 		if i < 0 || i >= len(h.Events) {

@@ -4,7 +4,7 @@ import (
 	"image/color"
 	"slices"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A pattern fills the bars of one client. Pictures are printed in black and white, and one reader in twenty cannot tell
@@ -65,7 +65,7 @@ func faded(c color.NRGBA, alpha uint8) color.NRGBA {
 // A cast gives each client of a history its look.
 type cast []string
 
-func newCast(h *sim.History) cast {
+func newCast(h *history.History) cast {
 	c := slices.Clone(h.Meta.Clients)
 	if h.Meta.Probe != "" {
 		c = append(c, h.Meta.Probe)

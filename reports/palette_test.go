@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // No two of the first thirty clients look the same, and no two neighbours share a colour or a pattern.
 func TestLooksDiffer(t *testing.T) {
-	h := &sim.History{}
+	h := &history.History{}
 	for i := range 30 {
 		h.Meta.Clients = append(h.Meta.Clients, fmt.Sprintf("c%d", i+1))
 	}

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A clocksPlot shows how far the clocks of each process are ahead of true time, over the run, below who believes to hold the lock. Its
@@ -46,7 +46,7 @@ const (
 )
 
 // NewClocksPlot shows the clocks of a run that were ever wrong.
-func NewClocksPlot(h *sim.History, r checker.Result) (*Plot, error) {
+func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 	t := newTeller(h, r)
 	t.s.end = t.curtain()
 	c := &clocksPlot{t: t, cast: newCast(h)}
@@ -198,16 +198,16 @@ func (c *clocksPlot) lay(i int) {
 		}
 		if f, ok := faultOf(e); ok {
 			switch f.(type) {
-			case sim.Jump, sim.Drift, sim.Slew:
+			case history.Jump, history.Drift, history.Slew:
 				note(e.At, f.String(), telling)
 			}
 			continue
 		}
-		if e.Kind == sim.State && e.Owner != "" && sim.Client(e.Owner) != c.t.h.Meta.Probe {
+		if e.Kind == history.State && e.Owner != "" && history.Client(e.Owner) != c.t.h.Meta.Probe {
 			switch e.Op {
-			case sim.Expire:
+			case history.Expire:
 				note(e.At, "key of "+e.Owner+" expires", usual)
-			case sim.Lose:
+			case history.Lose:
 				note(e.At, "key of "+e.Owner+" is lost", usual)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A PlotRow is what was measured in the runs of one lock, all in the same scenario.
@@ -21,13 +21,13 @@ type PlotRow struct {
 
 // A PlotRun is what was measured in one run.
 type PlotRun struct {
-	Meta     sim.Meta
+	Meta     history.Meta
 	Samples  []checker.Sample
 	Measured checker.Measurement
 }
 
 // NewPlotRun measures a quantity.
-func NewPlotRun(h *sim.History, q checker.Quantity) PlotRun {
+func NewPlotRun(h *history.History, q checker.Quantity) PlotRun {
 	return PlotRun{h.Meta, checker.Samples(h, q), checker.Measure(h, q)[0]}
 }
 

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // plotted writes a plot in all three forms, each twice: it must come out the same.
@@ -79,7 +79,7 @@ func written(t *testing.T, svg, text string) (x, y float64) {
 
 // waits is a row in which clients waited for so many milliseconds; a negative number is in vain.
 func waits(lock string, millis ...int) PlotRow {
-	run := PlotRun{Meta: sim.Meta{Scenario: "made", Lock: lock, Seed: 7, TTL: ttl}}
+	run := PlotRun{Meta: history.Meta{Scenario: "made", Lock: lock, Seed: 7, TTL: ttl}}
 	for i, n := range millis {
 		d := time.Duration(n) * ms
 		run.Samples = append(run.Samples, checker.Sample{Client: fmt.Sprintf("c%d", i+1), At: time.Second + d.Abs(), Value: d.Abs(), Vain: n < 0})
@@ -136,7 +136,7 @@ func TestBins(t *testing.T) {
 func trips(lock, place, variant string, requestsAndLeases ...int) PlotRow {
 	row := PlotRow{Lock: lock, Place: place, Variant: variant}
 	for pair := range slices.Chunk(requestsAndLeases, 2) {
-		row.Runs = append(row.Runs, PlotRun{Meta: sim.Meta{Scenario: "made", Lock: lock, Seed: 1, Nodes: []string{"n1"}}, Measured: checker.Measurement{
+		row.Runs = append(row.Runs, PlotRun{Meta: history.Meta{Scenario: "made", Lock: lock, Seed: 1, Nodes: []string{"n1"}}, Measured: checker.Measurement{
 			Quantity: checker.RoundTrips,
 			Figures:  []checker.Figure{{Name: "requests", Value: float64(pair[0])}, {Name: "leases", Value: float64(pair[1])}},
 		}})
@@ -169,7 +169,7 @@ func TestRoundTripsPlot(t *testing.T) {
 
 // increments is a row of one run.
 func increments(lock string, asked, skipped, lost, final float64) PlotRow {
-	return PlotRow{Lock: lock, Runs: []PlotRun{{Meta: sim.Meta{Scenario: "made", Lock: lock, Seed: 1}, Measured: checker.Measurement{
+	return PlotRow{Lock: lock, Runs: []PlotRun{{Meta: history.Meta{Scenario: "made", Lock: lock, Seed: 1}, Measured: checker.Measurement{
 		Quantity: checker.Increments,
 		Figures:  []checker.Figure{{Name: "asked", Value: asked}, {Name: "skipped", Value: skipped}, {Name: "lost", Value: lost}, {Name: "final", Value: final}},
 	}}}}
@@ -249,10 +249,10 @@ func TestDriftPlot(t *testing.T) {
 }
 
 // clockRun is a run in which the wall clock of n3 jumps at one second, and c1 holds meanwhile.
-func clockRun() *sim.History {
+func clockRun() *history.History {
 	b := newBuilder("clock-jump", "redlock", 5, 2, "plain")
 	b.acquire(0, "c1", 0, "n1", "n2", "n3")
-	b.fault(time.Second, sim.Jump{Process: "n3", By: 11 * time.Second})
+	b.fault(time.Second, history.Jump{Process: "n3", By: 11 * time.Second})
 	at := b.acquire(2*time.Second, "c2", 0, "n3", "n4", "n5")
 	b.release(at+time.Second, "c2", "n3", "n4", "n5")
 	b.release(at+2*time.Second, "c1", "n1", "n2")
@@ -324,7 +324,7 @@ func TestPlotOfNothing(t *testing.T) {
 	}
 }
 
-func calmHistory() *sim.History {
+func calmHistory() *history.History {
 	b := newBuilder("calm", "single", 1, 1, "plain")
 	b.release(b.acquire(0, "c1", 0, "n1")+time.Second, "c1", "n1")
 	return b.history()

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A teller turns a history into a story.
 type teller struct {
-	h       *sim.History
+	h       *history.History
 	r       checker.Result
 	leases  []checker.Lease
 	deeds   []deed
@@ -28,14 +28,14 @@ type teller struct {
 	s       *story
 }
 
-func newStory(h *sim.History, r checker.Result) *story {
+func newStory(h *history.History, r checker.Result) *story {
 	t := newTeller(h, r)
 	t.s.end = t.curtain()
 	t.tell()
 	return t.s
 }
 
-func newTeller(h *sim.History, r checker.Result) *teller {
+func newTeller(h *history.History, r checker.Result) *teller {
 	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: deeds(h), servers: servers(h.Meta), shared: map[string]string{}, s: &story{}}
 	t.folds = t.deeds
 	t.grants = grantEvents(t.leases)
@@ -96,7 +96,7 @@ func (t *teller) curtain() time.Duration {
 	var end time.Duration
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		client := e.Kind == sim.Invoke || e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info && e.Op != sim.Exit && e.Op != sim.Unpaused
+		client := e.Kind == history.Invoke || e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info && e.Op != history.Exit && e.Op != history.Unpaused
 		resource := atResource(e)
 		if t.proves(i) || t.probing || (client && e.Process != t.h.Meta.Probe || resource && e.By != t.h.Meta.Probe) {
 			end = max(end, e.At)
@@ -109,14 +109,14 @@ func (t *teller) curtain() time.Duration {
 }
 
 // atResource reports whether e is what became of a request at the resource.
-func atResource(e *sim.Event) bool {
-	if e.Kind != sim.State {
+func atResource(e *history.Event) bool {
+	if e.Kind != history.State {
 		return false
 	}
 	switch e.Op {
-	case sim.Accept, sim.Reject, sim.Keep, sim.Mark:
+	case history.Accept, history.Reject, history.Keep, history.Mark:
 		return true
-	case sim.Set, sim.Over:
+	case history.Set, history.Over:
 		return e.Process == counterName && e.Lease == ""
 	}
 	return false
@@ -164,7 +164,7 @@ func (t *teller) addLanes() {
 // is none.
 func (t *teller) notable(name string) bool {
 	for i := range t.h.Events {
-		if e := &t.h.Events[i]; e.Process == name && e.At <= t.s.end && (e.Kind == sim.State || e.Kind == sim.Injected) {
+		if e := &t.h.Events[i]; e.Process == name && e.At <= t.s.end && (e.Kind == history.State || e.Kind == history.Injected) {
 			return true
 		}
 	}
@@ -179,9 +179,9 @@ func (t *teller) council() []string {
 		for i := range t.h.Events {
 			switch e := &t.h.Events[i]; {
 			case e.Process != n || e.At > t.s.end:
-			case e.Kind == sim.State && (e.Op == sim.Sdown || e.Op == sim.Odown || e.Op == sim.Leader):
+			case e.Kind == history.State && (e.Op == history.Sdown || e.Op == history.Odown || e.Op == history.Leader):
 				watches = true
-			case e.Kind == sim.State || e.Kind == sim.Injected:
+			case e.Kind == history.State || e.Kind == history.Injected:
 				more = true
 			}
 		}
@@ -210,13 +210,13 @@ func (t *teller) tellClients() {
 	}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Kind != sim.Info || t.fruitless(i) {
+		if e.Kind != history.Info || t.fruitless(i) {
 			continue
 		}
 		switch e.Op {
-		case sim.Renew:
+		case history.Renew:
 			t.mark(e.Process, mark{at: e.At, shape: ticked, client: e.Process, text: "renews", weight: trivial, event: i})
-		case sim.Lost:
+		case history.Lost:
 			t.mark(e.Process, mark{at: e.At, shape: lost, text: "told that " + e.Lease + " is lost", weight: telling, event: i})
 		}
 	}
@@ -224,8 +224,8 @@ func (t *teller) tellClients() {
 
 func (t *teller) tellDeed(d deed) {
 	m := mark{at: d.invoked, shape: act, client: d.process, text: d.op, weight: usual, event: d.in}
-	m.proof = d.out >= 0 && t.proves(d.out) && d.op != sim.Acquire
-	if d.folded() && d.op != sim.Acquire {
+	m.proof = d.out >= 0 && t.proves(d.out) && d.op != history.Acquire
+	if d.folded() && d.op != history.Acquire {
 		t.bar(d.process, bar{from: d.invoked, to: d.returned, style: writing, client: d.process})
 		m.text, m.weight = fmt.Sprintf("%s ×%d", strings.TrimSpace(d.op+" "+d.value), d.times), telling
 		if d.failed > 0 {
@@ -235,7 +235,7 @@ func (t *teller) tellDeed(d deed) {
 		return
 	}
 	switch d.op {
-	case sim.Acquire:
+	case history.Acquire:
 		until := d.returned
 		if d.out < 0 {
 			until = t.s.end
@@ -243,36 +243,36 @@ func (t *teller) tellDeed(d deed) {
 		t.bar(d.process, bar{from: d.invoked, to: until, style: asking, client: d.process})
 		m.shape = bare
 		switch {
-		case d.refused() && d.outcome == sim.Info:
+		case d.refused() && d.outcome == history.Info:
 			m.text = "acquire: no answer"
 		case d.refused():
 			m.text = "acquire refused"
-		case d.outcome == sim.Info:
+		case d.outcome == history.Info:
 			m.text = "acquire: outcome unknown"
 		}
 		if d.folded() {
 			m.text += fmt.Sprintf(" ×%d", d.times)
 		}
-	case sim.Extend:
-		if d.outcome == sim.Fail {
+	case history.Extend:
+		if d.outcome == history.Fail {
 			m.text, m.weight = "extend refused", telling
 		}
-	case sim.Release:
+	case history.Release:
 		switch {
-		case d.outcome == sim.Fail:
+		case d.outcome == history.Fail:
 			m.text, m.weight = "release failed", telling
-		case d.outcome == sim.Info && t.lostOnTheWay(d):
+		case d.outcome == history.Info && t.lostOnTheWay(d):
 			m.text, m.weight = "release is lost", telling
-		case d.outcome == sim.Info:
+		case d.outcome == history.Info:
 			m.text, m.weight = "release: no answer", telling
 		}
-	case sim.Write, sim.Read, sim.Update, sim.Increment:
-		if d.op != sim.Read {
+	case history.Write, history.Read, history.Update, history.Increment:
+		if d.op != history.Read {
 			m.text = strings.TrimSpace(d.op + " " + d.value)
 			m.weight = telling
 			t.bar(d.process, bar{from: d.invoked, to: d.returned, style: writing, client: d.process})
 		}
-		if d.outcome == sim.Fail && d.lease == "" {
+		if d.outcome == history.Fail && d.lease == "" {
 			m.text = "no " + m.text + ": " + strings.TrimPrefix(firstLine(d.err), d.op+" skipped: ")
 		}
 		if end, over := t.leaseEnd(d.lease, d.invoked); over && d.invoked > end {
@@ -298,8 +298,8 @@ func (t *teller) overtime(d deed, end time.Duration) {
 
 // lostOnTheWay reports whether a request of d never arrived.
 func (t *teller) lostOnTheWay(d deed) bool {
-	return slices.ContainsFunc(t.h.Events[d.in:max(d.in, d.out)], func(e sim.Event) bool {
-		return e.Kind == sim.Message && e.Op == sim.Drop && e.By == d.process
+	return slices.ContainsFunc(t.h.Events[d.in:max(d.in, d.out)], func(e history.Event) bool {
+		return e.Kind == history.Message && e.Op == history.Drop && e.By == d.process
 	})
 }
 
@@ -330,7 +330,7 @@ func (t *teller) tellNode(node string) {
 	alive := map[string]life{}
 	end := func(name string, at time.Duration) {
 		if l, found := alive[name]; found {
-			b := bar{from: l.from, to: at, style: l.style, client: sim.Client(l.lease), text: l.lease, row: slices.Index(keys, name)}
+			b := bar{from: l.from, to: at, style: l.style, client: history.Client(l.lease), text: l.lease, row: slices.Index(keys, name)}
 			if l.style == copied {
 				b.text, b.short = "copy of "+l.lease, l.lease
 			}
@@ -340,13 +340,13 @@ func (t *teller) tellNode(node string) {
 	}
 	renewals, counted := map[string]int{}, map[string]bool{}
 	for i := range t.h.Events {
-		if e := &t.h.Events[i]; e.Process == node && e.Kind == sim.State && e.Op == sim.Retime && e.At <= t.s.end && !t.fruitless(i) {
+		if e := &t.h.Events[i]; e.Process == node && e.Kind == history.State && e.Op == history.Retime && e.At <= t.s.end && !t.fruitless(i) {
 			renewals[e.Owner]++
 		}
 	}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Process != node || e.Kind != sim.State || t.fruitless(i) && !t.intrudes(e) {
+		if e.Process != node || e.Kind != history.State || t.fruitless(i) && !t.intrudes(e) {
 			continue
 		}
 		if m, ok := t.office(i); ok {
@@ -360,9 +360,9 @@ func (t *teller) tellNode(node string) {
 		if !slices.Contains(keys, e.Key) && e.Lease != "" {
 			keys = append(keys, e.Key)
 		}
-		m := mark{at: e.At, client: sim.Client(e.Owner), row: max(0, slices.Index(keys, e.Key)), weight: usual, event: i}
+		m := mark{at: e.At, client: history.Client(e.Owner), row: max(0, slices.Index(keys, e.Key)), weight: usual, event: i}
 		switch e.Op {
-		case sim.Set, sim.Over:
+		case history.Set, history.Over:
 			end(e.Key, e.At)
 			if e.Lease != "" {
 				alive[e.Key] = life{e.At, e.Lease, living}
@@ -370,24 +370,24 @@ func (t *teller) tellNode(node string) {
 					alive[e.Key] = life{e.At, e.Lease, copied}
 				}
 			}
-			m.client = sim.Client(e.Lease)
+			m.client = history.Client(e.Lease)
 			if _, grant := slices.BinarySearch(t.grants, i); grant {
 				m.shape, m.text, m.weight = granted, t.grantText(e), telling
-			} else if e.Op == sim.Over {
+			} else if e.Op == history.Over {
 				m.text, m.weight = "overwritten by "+e.Lease, telling
 			}
-		case sim.Delete:
+		case history.Delete:
 			end(e.Key, e.At)
-			if e.By != "" && e.By != sim.Client(e.Owner) && !byPrimary {
+			if e.By != "" && e.By != history.Client(e.Owner) && !byPrimary {
 				m.text, m.weight = "deleted by "+e.By, telling
 			}
-		case sim.Expire:
+		case history.Expire:
 			end(e.Key, e.At)
 			m.text = "expires"
-		case sim.Lose:
+		case history.Lose:
 			end(e.Key, e.At)
 			m.shape, m.text, m.weight = lost, "lost", telling
-		case sim.Retime:
+		case history.Retime:
 			if renewed := renewals[e.Owner]; byPrimary {
 			} else if renewed < repeatsFrom {
 				m.text, m.weight = "extended", trivial
@@ -416,18 +416,18 @@ func (t *teller) office(i int) (mark, bool) {
 		who = e.Process + ": "
 	}
 	switch e.Op {
-	case sim.Promoted:
+	case history.Promoted:
 		m.shape, m.text = crowned, "primary from here on"
 		if missing := t.missing(i); len(missing) > 0 {
 			m.text += ", without " + strings.Join(missing, " ")
 		}
-	case sim.Followed:
+	case history.Followed:
 		m.text = "follows " + e.Value
-	case sim.Sdown:
+	case history.Sdown:
 		m.text, m.weight = who+e.Value+" does not answer", usual
-	case sim.Odown:
+	case history.Odown:
 		m.text = who + e.Value + " is down"
-	case sim.Leader:
+	case history.Leader:
 		m.text, m.weight = who+"chosen to replace "+e.Value, usual
 	default:
 		return mark{}, false
@@ -441,7 +441,7 @@ func (t *teller) office(i int) (mark, bool) {
 // saidBefore reports whether a server in the same lane, which several share, had said before what event i says.
 func (t *teller) saidBefore(i int) bool {
 	e := &t.h.Events[i]
-	return slices.ContainsFunc(t.h.Events[:i], func(o sim.Event) bool {
+	return slices.ContainsFunc(t.h.Events[:i], func(o history.Event) bool {
 		return o.Kind == e.Kind && o.Op == e.Op && o.Value == e.Value && t.shared[o.Process] != "" && t.shared[o.Process] == t.shared[e.Process]
 	})
 }
@@ -454,10 +454,10 @@ func (t *teller) missing(i int) []string {
 		had, has := false, false
 		for j := range t.h.Events[:i] {
 			switch o := &t.h.Events[j]; {
-			case o.Kind != sim.State:
-			case (o.Op == sim.Set || o.Op == sim.Over) && o.Lease == l.Label:
+			case o.Kind != history.State:
+			case (o.Op == history.Set || o.Op == history.Over) && o.Lease == l.Label:
 				had, has = true, has || o.Process == e.Process
-			case o.Owner == l.Label && o.Process == e.Process && o.Op != sim.Retime:
+			case o.Owner == l.Label && o.Process == e.Process && o.Op != history.Retime:
 				has = false
 			}
 		}
@@ -469,7 +469,7 @@ func (t *teller) missing(i int) []string {
 }
 
 // grantText says what a quorum is of.
-func (t *teller) grantText(e *sim.Event) string {
+func (t *teller) grantText(e *history.Event) string {
 	if n := len(t.h.Meta.Nodes); n > 1 {
 		return fmt.Sprintf("%s granted: %d of %d", e.Lease, t.h.Meta.Quorum(), n)
 	}
@@ -482,16 +482,16 @@ func (t *teller) fruitless(i int) bool {
 }
 
 // intrudes reports whether e is what a client did to the key of another.
-func (t *teller) intrudes(e *sim.Event) bool {
-	return e.Kind == sim.State && e.Owner != "" && e.By != "" && e.By != sim.Client(e.Owner) && !slices.Contains(t.servers, e.By)
+func (t *teller) intrudes(e *history.Event) bool {
+	return e.Kind == history.State && e.Owner != "" && e.By != "" && e.By != history.Client(e.Owner) && !slices.Contains(t.servers, e.By)
 }
 
 // silentWrites returns the requests that wrote to the counter the number that it had already, which changed nothing, by what
 // they wrote: those of increments that were acknowledged.
-func silentWrites(h *sim.History) map[int]string {
+func silentWrites(h *history.History) map[int]string {
 	silent := map[int]string{}
 	for _, d := range rawDeeds(h) {
-		if d.op != sim.Increment || d.outcome != sim.OK {
+		if d.op != history.Increment || d.outcome != history.OK {
 			continue
 		}
 		number, request := h.Events[d.out].Value, -1
@@ -500,11 +500,11 @@ func silentWrites(h *sim.History) map[int]string {
 			if e.By != d.process || e.Process != counterName {
 				continue
 			}
-			if e.Kind == sim.State && e.Lease == "" && e.Value == number {
+			if e.Kind == history.State && e.Lease == "" && e.Value == number {
 				request = -1
 				break
 			}
-			if e.Kind == sim.Message && e.Op == sim.Deliver && strings.Contains(e.Value+";", "SET counter "+number+";") {
+			if e.Kind == history.Message && e.Op == history.Deliver && strings.Contains(e.Value+";", "SET counter "+number+";") {
 				request = i
 			}
 		}
@@ -526,17 +526,17 @@ func (t *teller) tellResource() {
 		}
 		m := mark{at: e.At, shape: accepted, client: e.By, weight: telling, event: i, text: strings.TrimSpace(e.Value + " from " + e.By)}
 		switch e.Op {
-		case sim.Reject:
+		case history.Reject:
 			m.shape = rejected
 			m.text += " rejected"
-		case sim.Keep:
+		case history.Keep:
 			m.text += " kept beside the others"
-		case sim.Mark:
+		case history.Mark:
 			m.shape, m.text = bare, "mark is "+e.Lease
 		}
 		if e.Fence != 0 {
 			m.text += fmt.Sprintf(": fence %d", e.Fence)
-			if seen := fenceSeen(t.h, i); e.Op == sim.Reject && seen > 0 {
+			if seen := fenceSeen(t.h, i); e.Op == history.Reject && seen > 0 {
 				m.text += fmt.Sprintf(" < %d", seen)
 			}
 		}
@@ -556,12 +556,12 @@ func (t *teller) tellFlights() {
 		if e.At > t.s.end || e.By == "" || e.By == e.Process || t.fruitless(i) && !t.proves(i) && !t.intrudes(e) {
 			continue
 		}
-		if e.Kind == sim.Message && slices.Contains(t.servers, e.By) && slices.Contains(t.servers, e.Process) {
+		if e.Kind == history.Message && slices.Contains(t.servers, e.By) && slices.Contains(t.servers, e.Process) {
 			continue // servers talk to each other all the time
 		}
 		f := flight{from: e.By, to: e.Process, sent: e.Sent, at: e.At}
 		switch {
-		case e.Kind == sim.State && e.Sent > 0:
+		case e.Kind == history.State && e.Sent > 0:
 			seen[f] = true
 			f.client, f.proof = e.By, t.proves(i)
 			if atResource(e) {
@@ -573,8 +573,8 @@ func (t *teller) tellFlights() {
 		case t.silent[i] != "":
 			f.client, f.write, f.proof = e.By, true, t.proves(i)
 			writes = append(writes, f)
-		case e.Kind == sim.Message:
-			f.lost = e.Op != sim.Deliver
+		case e.Kind == history.Message:
+			f.lost = e.Op != history.Deliver
 			f.client = e.By
 			if l := t.lane(e.Process); l != nil && l.kind == clientLane {
 				f.client = e.Process

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Role is why a piece of a text timeline stands out.
@@ -44,7 +44,7 @@ const Width = 100
 // violation of each property came about. An exclamation mark in the first column marks what proves a violation. Three things
 // are folded, since they would fill pages: what several nodes did at once for one client, the attempts of a client that is
 // refused again and again, and what a client does many times over, but for the first and the last.
-func Text(w io.Writer, h *sim.History, r checker.Result, o TextOptions) error {
+func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) error {
 	paint := o.Paint
 	if paint == nil {
 		paint = func(_ Role, s string) string { return s }
@@ -65,7 +65,7 @@ func Text(w io.Writer, h *sim.History, r checker.Result, o TextOptions) error {
 
 // A transcript turns events into lines.
 type transcript struct {
-	h      *sim.History
+	h      *history.History
 	o      TextOptions
 	proof  []int // the events that prove violations, ascending
 	grants []int // the events that granted a lease, ascending
@@ -76,7 +76,7 @@ type transcript struct {
 
 // A line is one event, or one that happened on several nodes.
 type line struct {
-	event  *sim.Event
+	event  *history.Event
 	who    string
 	nodes  []string // where it happened, if on nodes
 	kind   string
@@ -86,7 +86,7 @@ type line struct {
 	proof  bool
 }
 
-func newTranscript(h *sim.History, r checker.Result, o TextOptions) *transcript {
+func newTranscript(h *history.History, r checker.Result, o TextOptions) *transcript {
 	t := &transcript{h: h, o: o, grants: grantEvents(checker.Leases(h)), all: servers(h.Meta)}
 	for _, v := range r.Violations {
 		t.proof = append(t.proof, v.Events...)
@@ -113,30 +113,30 @@ func (t *transcript) event(i int) {
 		return
 	}
 	switch e.Kind {
-	case sim.Invoke, sim.OK, sim.Fail, sim.Info:
-		if !t.o.Verbose && (e.Op == sim.Wait || e.Op == sim.Exit || e.Op == sim.Unpaused) {
+	case history.Invoke, history.OK, history.Fail, history.Info:
+		if !t.o.Verbose && (e.Op == history.Wait || e.Op == history.Exit || e.Op == history.Unpaused) {
 			return
 		}
 		l.op, l.detail = operation(e), outcome(e)
-	case sim.Injected:
+	case history.Injected:
 		l.who, l.op, l.detail = actor(e), e.Value, firstLine(e.Error)
-		if e.Op == sim.Missed {
+		if e.Op == history.Missed {
 			l.kind, l.detail = e.Op, "never injected"
 		}
-	case sim.Bite:
+	case history.Bite:
 		if !t.o.Verbose {
 			return
 		}
 		l.who, l.op, l.detail = actor(e), fmt.Sprintf("fault %d", e.ID), e.Value
-	case sim.State:
+	case history.State:
 		t.state(l, i)
 		return
-	case sim.Message:
+	case history.Message:
 		if !t.o.Messages {
 			return
 		}
 		l.kind, l.op, l.detail = e.Op, "from "+e.By, e.Value
-		if e.Op == sim.Deliver {
+		if e.Op == history.Deliver {
 			l.kind = "recv"
 		}
 	}
@@ -213,9 +213,9 @@ func painted(l *line, s string, paint func(Role, string) string) string {
 	switch {
 	case l.proof:
 		return paint(Violating, s)
-	case l.event.Kind == sim.Injected:
+	case l.event.Kind == history.Injected:
 		return paint(Faulty, s)
-	case l.event.Kind == sim.Bite || l.event.Kind == sim.Message:
+	case l.event.Kind == history.Bite || l.event.Kind == history.Message:
 		return paint(Aside, s)
 	}
 	return s

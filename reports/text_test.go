@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
@@ -122,7 +122,7 @@ func TestTextSpellsOutThreeViolations(t *testing.T) {
 	for i := range 5 {
 		r.Violations = append(r.Violations, checker.Violation{Property: checker.OwnerOnly, What: fmt.Sprint("breach ", i), Assumption: checker.None})
 	}
-	got := text(t, run{"", &sim.History{}, r}, TextOptions{})
+	got := text(t, run{"", &history.History{}, r}, TextOptions{})
 	for _, want := range []string{"VIOLATED  breach 0   (no assumption broken)", "breach 2", "and 2 more"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
@@ -171,8 +171,8 @@ func TestTextFoldsRepeats(t *testing.T) {
 		t.Errorf("folded though all is asked for:\n%s", all)
 	}
 	for i := range r.h.Events {
-		if e := &r.h.Events[i]; e.Op == sim.Increment && e.Kind == sim.OK && e.Value == "21" {
-			e.Kind, e.Value, e.Error = sim.Fail, "", "increment skipped"
+		if e := &r.h.Events[i]; e.Op == history.Increment && e.Kind == history.OK && e.Value == "21" {
+			e.Kind, e.Value, e.Error = history.Fail, "", "increment skipped"
 			r.result.Violations = []checker.Violation{{Property: checker.NoLostUpdate, What: "lost", Events: []int{i}}}
 		}
 	}
@@ -190,8 +190,8 @@ func TestTextFoldsWhatChangedNothing(t *testing.T) {
 		t.Errorf("%q is missing in:\n%s", want, got)
 	}
 	for i := range h.Events {
-		if e := &h.Events[i]; e.Op == sim.Acquire && e.Kind == sim.Info && e.At > 1500*ms {
-			set := sim.Event{At: e.At, Process: "r1", Kind: sim.State, Op: sim.Set, Key: "lock", Lease: "c2#9", By: "c2"}
+		if e := &h.Events[i]; e.Op == history.Acquire && e.Kind == history.Info && e.At > 1500*ms {
+			set := history.Event{At: e.At, Process: "r1", Kind: history.State, Op: history.Set, Key: "lock", Lease: "c2#9", By: "c2"}
 			h.Events = slices.Insert(h.Events, i, set)
 			break
 		}
@@ -203,7 +203,7 @@ func TestTextFoldsWhatChangedNothing(t *testing.T) {
 }
 
 func TestServers(t *testing.T) {
-	m := sim.Meta{Nodes: []string{"n1", "n2"}, Replicas: map[string]string{"r2": "n1", "r1": "n1", "r3": "n2", "r4": "n9"}, Others: []string{"s1", "n1"}}
+	m := history.Meta{Nodes: []string{"n1", "n2"}, Replicas: map[string]string{"r2": "n1", "r1": "n1", "r3": "n2", "r4": "n9"}, Others: []string{"s1", "n1"}}
 	if got, want := strings.Join(servers(m), " "), "n1 r1 r2 n2 r3 r4 s1"; got != want {
 		t.Errorf("servers %q, want %q", got, want)
 	}

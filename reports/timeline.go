@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Timeline is the picture of one run: who held the lock, who believed it, and what came of it. The same run always gives
@@ -20,7 +20,7 @@ type Timeline struct {
 }
 
 // NewTimeline draws a history and what the checker found in it.
-func NewTimeline(h *sim.History, r checker.Result) *Timeline {
+func NewTimeline(h *history.History, r checker.Result) *Timeline {
 	return &Timeline{newFigure(newStory(h, r), newHeading(h, r), newCast(h))}
 }
 

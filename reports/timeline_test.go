@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func svg(t testing.TB, r run) string {
@@ -206,7 +206,7 @@ func hostile() run {
 		if e.Value == "A" {
 			e.Value = evil
 		}
-		if e.Kind == sim.Injected {
+		if e.Kind == history.Injected {
 			e.Value = evil
 		}
 		e.Error = evil
@@ -255,7 +255,7 @@ func wellFormed(s string) error {
 }
 
 // busy is a history of more than 2,000 events, most of which matter.
-func busy() *sim.History {
+func busy() *history.History {
 	b := newBuilder("busy", "redlock", 5, 6, "plain")
 	at := time.Duration(0)
 	for i := range 60 {
@@ -263,7 +263,7 @@ func busy() *sim.History {
 		t := b.acquire(at, c, 0, b.h.Meta.Nodes...)
 		b.write(t+ms, c, fmt.Sprint("v", i), 0)
 		b.release(t+5*ms, c, b.h.Meta.Nodes...)
-		b.fault(t+20*ms, sim.Jump{Process: "n1", By: ms})
+		b.fault(t+20*ms, history.Jump{Process: "n1", By: ms})
 		at = t + 50*ms
 	}
 	return b.history()
@@ -289,17 +289,17 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 		"reset c1-n1", "on reply SET n1->c1 hold", "crash n1 power", "stop r1", "restart r1", "promote r1", "follow n1 r1",
 		"cut n1-r1", "x y", "11", "n1", "nonsense", ""}
 	leases := []string{"c1#1", "c1#2", "c2#1", "", "odd"}
-	ops := []string{sim.Acquire, sim.Release, sim.Write, sim.Read, sim.Check, sim.Wait, sim.Exit, sim.Deliver, sim.Drop, sim.Set,
-		sim.Over, sim.Retime, sim.Delete, sim.Expire, sim.Lose, sim.Accept, sim.Reject, sim.Extend, sim.Increment, sim.Increment,
-		sim.Update, sim.Enter, sim.Renew, sim.Lost, sim.Keep, sim.Mark, sim.Promoted, sim.Followed, sim.Sdown, sim.Odown, sim.Leader, "", "odd"}
-	kinds := []sim.Kind{sim.Invoke, sim.OK, sim.Fail, sim.Info, sim.Injected, sim.Bite, sim.State, sim.Message, "", "odd"}
+	ops := []string{history.Acquire, history.Release, history.Write, history.Read, history.Check, history.Wait, history.Exit, history.Deliver, history.Drop, history.Set,
+		history.Over, history.Retime, history.Delete, history.Expire, history.Lose, history.Accept, history.Reject, history.Extend, history.Increment, history.Increment,
+		history.Update, history.Enter, history.Renew, history.Lost, history.Keep, history.Mark, history.Promoted, history.Followed, history.Sdown, history.Odown, history.Leader, "", "odd"}
+	kinds := []history.Kind{history.Invoke, history.OK, history.Fail, history.Info, history.Injected, history.Bite, history.State, history.Message, "", "odd"}
 	rapid.Check(t, func(t *rapid.T) {
-		h := &sim.History{Meta: sim.Meta{Scenario: "any", Lock: "any", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Probe: "probe",
+		h := &history.History{Meta: history.Meta{Scenario: "any", Lock: "any", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Probe: "probe",
 			Replicas: map[string]string{"r1": "n1"}, Others: []string{"s1", "s2"}}}
 		var now time.Duration
 		for range rapid.IntRange(0, 40).Draw(t, "events") {
 			now += time.Duration(rapid.SampledFrom([]int{0, 1, 1000, 500_000, 1e9, 20e9}).Draw(t, "later"))
-			e := sim.Event{At: now, Clock: now,
+			e := history.Event{At: now, Clock: now,
 				Kind:    rapid.SampledFrom(kinds).Draw(t, "kind"),
 				Op:      rapid.SampledFrom(ops).Draw(t, "op"),
 				Process: rapid.SampledFrom(processes).Draw(t, "process"),
@@ -308,7 +308,7 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 				Lease:   rapid.SampledFrom(leases).Draw(t, "lease"),
 				Owner:   rapid.SampledFrom(leases).Draw(t, "owner"),
 				Value:   rapid.SampledFrom(faults).Draw(t, "value"),
-				Until:   rapid.SampledFrom([]time.Duration{0, now, now + time.Second, sim.NoEnd}).Draw(t, "until"),
+				Until:   rapid.SampledFrom([]time.Duration{0, now, now + time.Second, history.NoEnd}).Draw(t, "until"),
 				Sent:    now / 2,
 				Fence:   rapid.Int64Range(0, 2).Draw(t, "fence"),
 			}
@@ -349,13 +349,13 @@ func TestSilentWriteIsDrawn(t *testing.T) {
 	b := newBuilder("lost-update", "nolock", 1, 2, "counter")
 	for i, c := range []string{"c1", "c2"} {
 		at := time.Duration(i) * ms
-		in := sim.Event{At: at, Process: c, Kind: sim.Invoke, Op: sim.Increment, ID: 1, Lock: "lock"}
+		in := history.Event{At: at, Process: c, Kind: history.Invoke, Op: history.Increment, ID: 1, Lock: "lock"}
 		b.add(in)
-		b.add(sim.Event{At: at + 5*ms, Process: "resource", Kind: sim.Message, Op: sim.Deliver, By: c, Sent: at + 4*ms, Value: "SET counter 1"})
+		b.add(history.Event{At: at + 5*ms, Process: "resource", Kind: history.Message, Op: history.Deliver, By: c, Sent: at + 4*ms, Value: "SET counter 1"})
 		if i == 0 {
-			b.add(sim.Event{At: at + 5*ms, Process: "resource", Kind: sim.State, Op: sim.Set, Key: "counter", By: c, Sent: at + 4*ms, Value: "1", Until: sim.NoEnd})
+			b.add(history.Event{At: at + 5*ms, Process: "resource", Kind: history.State, Op: history.Set, Key: "counter", By: c, Sent: at + 4*ms, Value: "1", Until: history.NoEnd})
 		}
-		in.At, in.Kind, in.Value = at+6*ms, sim.OK, "1"
+		in.At, in.Kind, in.Value = at+6*ms, history.OK, "1"
 		b.add(in)
 	}
 	r := judged("nolock", b.history())
@@ -390,14 +390,14 @@ func TestRenewalsAndFailedReleases(t *testing.T) {
 	for i := range 12 {
 		at := time.Duration(i+1) * 3 * time.Second
 		b.ends["n1"] = at + ttl
-		b.add(sim.Event{At: at, Process: "n1", Kind: sim.State, Op: sim.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*us, Until: at + ttl})
+		b.add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*us, Until: at + ttl})
 	}
-	for i, kind := range []sim.Kind{sim.Info, sim.Info, sim.Fail} {
+	for i, kind := range []history.Kind{history.Info, history.Info, history.Fail} {
 		b.ops["c1"]++
-		e := sim.Event{At: time.Duration(40+i) * time.Second, Process: "c1", Kind: sim.Invoke, Op: sim.Release, ID: b.ops["c1"], Lock: "lock", Lease: "c1#1"}
+		e := history.Event{At: time.Duration(40+i) * time.Second, Process: "c1", Kind: history.Invoke, Op: history.Release, ID: b.ops["c1"], Lock: "lock", Lease: "c1#1"}
 		b.add(e)
 		if i == 0 {
-			b.add(sim.Event{At: e.At + us, Process: "n1", Kind: sim.Message, Op: sim.Drop, By: "c1", Sent: e.At, Value: "DEL lock"})
+			b.add(history.Event{At: e.At + us, Process: "n1", Kind: history.Message, Op: history.Drop, By: "c1", Sent: e.At, Value: "DEL lock"})
 		}
 		e.At, e.Kind, e.Error = e.At+ms, kind, "lock not held"
 		b.add(e)
@@ -417,10 +417,10 @@ func TestRenewalsAndFailedReleases(t *testing.T) {
 func TestRepeatedViolations(t *testing.T) {
 	b := newBuilder("pause", "single", 1, 2, "plain")
 	at := b.acquire(0, "c1", 0, "n1")
-	b.fault(at, sim.Pause{Process: "c1", For: 15 * time.Second})
+	b.fault(at, history.Pause{Process: "c1", For: 15 * time.Second})
 	b.acquire(12*time.Second, "c2", 0, "n1")
 	u := at + 15*time.Second
-	b.add(sim.Event{At: u, Process: "c1", Kind: sim.Injected, Op: "resume", Value: "resume c1", ID: 1})
+	b.add(history.Event{At: u, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
 	for _, value := range []string{"A", "B", "C"} {
 		u = b.write(u, "c1", value, 0) + ms
 	}
@@ -456,12 +456,12 @@ func TestOverwritingIsDrawn(t *testing.T) {
 	for i := range 3 {
 		at := time.Duration(i+1) * time.Second / 10
 		b.ops["c2"]++
-		e := sim.Event{At: at, Process: "c2", Kind: sim.Invoke, Op: sim.Acquire, ID: b.ops["c2"], Lock: "lock"}
+		e := history.Event{At: at, Process: "c2", Kind: history.Invoke, Op: history.Acquire, ID: b.ops["c2"], Lock: "lock"}
 		b.add(e)
 		if i == 1 {
-			b.add(sim.Event{At: at + us, Process: "n1", Kind: sim.State, Op: sim.Over, Lock: "lock", Key: "lock", Lease: "c2#1", Owner: "c1#1", By: "c2", Sent: at, Until: sim.NoEnd})
+			b.add(history.Event{At: at + us, Process: "n1", Kind: history.State, Op: history.Over, Lock: "lock", Key: "lock", Lease: "c2#1", Owner: "c1#1", By: "c2", Sent: at, Until: history.NoEnd})
 		}
-		e.At, e.Kind = at+ms, sim.Fail
+		e.At, e.Kind = at+ms, history.Fail
 		b.add(e)
 	}
 	r := judged("getset", b.history())
@@ -477,8 +477,8 @@ func TestOverwritingIsDrawn(t *testing.T) {
 
 // A way to increment that needs no lock is not told by its leases.
 func TestWhySafeWithoutLeases(t *testing.T) {
-	h := &sim.History{Events: []sim.Event{
-		{Process: "c1", Kind: sim.Invoke, Op: sim.Increment, ID: 1}, {Process: "c1", Kind: sim.OK, Op: sim.Increment, ID: 1},
+	h := &history.History{Events: []history.Event{
+		{Process: "c1", Kind: history.Invoke, Op: history.Increment, ID: 1}, {Process: "c1", Kind: history.OK, Op: history.Increment, ID: 1},
 	}}
 	if got, want := whySafe(h), "1 increment, none lost"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // writeVerdict writes the verdict, one line per property, and why.
@@ -64,7 +64,7 @@ func writeMeasurements(w io.Writer, all []checker.Measurement, paint func(Role, 
 
 // writeExplanations writes why the first violation of each property came about, in numbered sentences. Where several
 // sentences begin two explanations, they are written in the first.
-func writeExplanations(w io.Writer, h *sim.History, r checker.Result) {
+func writeExplanations(w io.Writer, h *history.History, r checker.Result) {
 	plain := func(_ Role, s string) string { return s }
 	type explanation struct {
 		property checker.Property

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // tellViolations draws what the checker found. It finds nothing itself: a violation has events, and these have a place.
@@ -74,7 +74,7 @@ func (t *teller) overlap(at time.Duration) (band, bool) {
 // zombieWrite says in one line what is wrong with the write that breaks resource exclusion.
 func (t *teller) zombieWrite(v checker.Violation) string {
 	i := culprit(t.h, v)
-	if i < 0 || t.h.Events[i].Op != sim.Accept {
+	if i < 0 || t.h.Events[i].Op != history.Accept {
 		return ""
 	}
 	e := &t.h.Events[i]
@@ -104,7 +104,7 @@ func (t *teller) scene(v checker.Violation) (string, time.Duration) {
 // writesNumber reports whether event i is a write to the counter.
 func (t *teller) writesNumber(i int) bool {
 	e := &t.h.Events[i]
-	return t.silent[i] != "" || atResource(e) && e.Op != sim.Accept && e.Process == counterName && e.Lease == ""
+	return t.silent[i] != "" || atResource(e) && e.Op != history.Accept && e.Process == counterName && e.Lease == ""
 }
 
 // culprit returns the event at which a violation is pointed at: for numbers that were lost, the last write of one that had
@@ -115,7 +115,7 @@ func (t *teller) culprit(v checker.Violation) int {
 	}
 	write := -1
 	for _, i := range v.Events {
-		if !t.valid(i) || t.h.Events[i].Op != sim.Increment || t.h.Events[i].Kind != sim.OK {
+		if !t.valid(i) || t.h.Events[i].Op != history.Increment || t.h.Events[i].Kind != history.OK {
 			continue
 		}
 		for j := i - 1; j >= 0; j-- {
@@ -134,7 +134,7 @@ func (t *teller) culprit(v checker.Violation) int {
 
 // culprit returns the event with which a violation was complete, or -1: the last of those that prove it and had happened
 // by then. The others are what led to it.
-func culprit(h *sim.History, v checker.Violation) int {
+func culprit(h *history.History, v checker.Violation) int {
 	for _, i := range slices.Backward(v.Events) {
 		if i >= 0 && i < len(h.Events) && h.Events[i].At <= v.At {
 			return i

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // servers names all servers: each lock node with its replicas after it, then the others.
-func servers(m sim.Meta) []string {
+func servers(m history.Meta) []string {
 	replicas := slices.Sorted(maps.Keys(m.Replicas))
 	var all []string
 	add := func(name string) {
@@ -59,7 +59,7 @@ func ranges(nodes, all []string) string {
 const digits = "0123456789"
 
 // actor names who an event happened to. A fault on links happens to the network; its printed form names the links.
-func actor(e *sim.Event) string {
+func actor(e *history.Event) string {
 	if e.Process == "" || strings.Contains(e.Process, "-") {
 		return "network"
 	}
@@ -67,8 +67,8 @@ func actor(e *sim.Event) string {
 }
 
 // operation is an operation in the words of a scenario file.
-func operation(e *sim.Event) string {
-	if (e.Op == sim.Write || e.Op == sim.Update) && e.Value != "" {
+func operation(e *history.Event) string {
+	if (e.Op == history.Write || e.Op == history.Update) && e.Value != "" {
 		return e.Op + " " + e.Value
 	}
 	return e.Op
@@ -78,18 +78,18 @@ func operation(e *sim.Event) string {
 const counterName = "resource"
 
 // outcome is what an operation's event says beyond its name.
-func outcome(e *sim.Event) string {
+func outcome(e *history.Event) string {
 	var parts []string
-	if e.Lease != "" && e.Kind != sim.Fail {
+	if e.Lease != "" && e.Kind != history.Fail {
 		parts = append(parts, e.Lease)
 	}
-	if (e.Op == sim.Acquire || e.Op == sim.Extend) && e.Kind == sim.OK || e.Op == sim.Renew {
+	if (e.Op == history.Acquire || e.Op == history.Extend) && e.Kind == history.OK || e.Op == history.Renew {
 		parts = append(parts, validity(e))
 	}
 	if e.Fence != 0 {
 		parts = append(parts, fmt.Sprintf("fence %d", e.Fence))
 	}
-	if e.Op != sim.Write && e.Op != sim.Update && e.Value != "" {
+	if e.Op != history.Write && e.Op != history.Update && e.Value != "" {
 		parts = append(parts, e.Value)
 	}
 	if e.Error != "" {
@@ -99,8 +99,8 @@ func outcome(e *sim.Event) string {
 }
 
 // validity says until when the holder may rely on its lease, and by which clock where that differs from true time.
-func validity(e *sim.Event) string {
-	if e.Until == sim.NoEnd {
+func validity(e *history.Event) string {
+	if e.Until == history.NoEnd {
 		return "no end"
 	}
 	s := "valid until " + seconds(e.Until)
@@ -118,7 +118,7 @@ func (t *transcript) change(i int) (what, detail string) {
 		what = e.Lock
 	}
 	switch e.Op {
-	case sim.Set, sim.Over:
+	case history.Set, history.Over:
 		switch {
 		case e.Lease == "" && e.Process == counterName && e.By != "":
 			return what, e.Value + ", by " + e.By
@@ -129,33 +129,33 @@ func (t *transcript) change(i int) (what, detail string) {
 		default:
 			detail = "for " + e.Lease + keyEnd(e) + ", previously of " + e.Owner
 		}
-	case sim.Retime:
+	case history.Retime:
 		detail = "of " + e.Owner + keyEnd(e)
-	case sim.Delete:
+	case history.Delete:
 		detail = "of " + e.Owner
-	case sim.Expire, sim.Lose:
+	case history.Expire, history.Lose:
 		if e.Owner != "" {
 			detail = "of " + e.Owner
 		}
-	case sim.Accept, sim.Reject, sim.Keep:
+	case history.Accept, history.Reject, history.Keep:
 		return e.Value, t.writing(i)
-	case sim.Mark:
+	case history.Mark:
 		return e.Lease, "is the mark from now on"
-	case sim.Promoted:
+	case history.Promoted:
 		return "", "is a primary from now on"
-	case sim.Followed:
+	case history.Followed:
 		return e.Value, "is its primary from now on"
-	case sim.Sdown:
+	case history.Sdown:
 		return e.Value, "does not answer"
-	case sim.Odown:
+	case history.Odown:
 		return e.Value, "is down, by a quorum"
-	case sim.Leader:
+	case history.Leader:
 		return e.Value, "leads its failover"
 	}
 	switch {
 	case slices.Contains(t.all, e.By):
 		detail = strings.TrimPrefix(detail+", from "+e.By, ", ")
-	case e.By != "" && e.By != sim.Client(e.Owner) && e.Owner != "":
+	case e.By != "" && e.By != history.Client(e.Owner) && e.Owner != "":
 		detail += ", by " + e.By
 	}
 	return what, detail
@@ -174,10 +174,10 @@ func (t *transcript) writing(i int) string {
 	if e.Fence != 0 {
 		s += fmt.Sprintf(", fence %d", e.Fence)
 	}
-	if e.Op == sim.Reject && e.Fence == 0 && e.Error != "" {
+	if e.Op == history.Reject && e.Fence == 0 && e.Error != "" {
 		s += ": " + firstLine(e.Error)
 	}
-	if seen := fenceSeen(t.h, i); e.Op == sim.Reject && e.Fence != 0 && seen > 0 {
+	if seen := fenceSeen(t.h, i); e.Op == history.Reject && e.Fence != 0 && seen > 0 {
 		s += fmt.Sprintf(" < %d", seen)
 	}
 	if e.Sent > 0 && e.At-e.Sent >= tellingDelay {
@@ -187,9 +187,9 @@ func (t *transcript) writing(i int) string {
 }
 
 // keyEnd says when a key ends where that is not simply a TTL from now, because the clock of its node is wrong.
-func keyEnd(e *sim.Event) string {
+func keyEnd(e *history.Event) string {
 	switch {
-	case e.Until == sim.NoEnd:
+	case e.Until == history.NoEnd:
 		return ", no end"
 	case e.Until != 0 && e.Wall != 0:
 		return " until " + seconds(e.Until) + " by its clock"

@@ -17,7 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // byPackageTime has a lock take its time from package time, as most locks in production do: the clocks that it is given are
@@ -215,7 +215,7 @@ func TestAdversity(t *testing.T) {
 	quietRedis()
 	var table strings.Builder
 	table.WriteString("| fault | the lock takes its clock from `Env` | the lock calls package time | on real Redis |\n|---|---|---|---|\n")
-	left := sim.FaultVerbs()
+	left := history.FaultVerbs()
 	for _, a := range adversities {
 		left = slices.DeleteFunc(left, func(verb string) bool { return strings.Contains(" "+a.nemesis, " "+verb+" ") })
 		s := adversity(t, a.nemesis, a.settings)

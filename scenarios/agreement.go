@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // An Agreement says how far a run on real servers came out like the same run in simulation.
@@ -40,16 +40,16 @@ func (o *Outcome) Agreement(real *Outcome) Agreement {
 
 // endsOf lists what the operations of a client came to: "acquire ok", "write A fail". Tries one after the other to acquire count
 // as one, which comes to what the last of them does: how many there are is a matter of time.
-func endsOf(client string, h *sim.History) (ends []string) {
+func endsOf(client string, h *history.History) (ends []string) {
 	for _, e := range seenBy(client, h) {
-		if e.Kind == sim.Invoke || e.ID == 0 {
+		if e.Kind == history.Invoke || e.ID == 0 {
 			continue
 		}
 		end := e.Op
-		if e.Op == sim.Write {
+		if e.Op == history.Write {
 			end += " " + e.Value
 		}
-		if n := len(ends) - 1; n >= 0 && e.Op == sim.Acquire && strings.HasPrefix(ends[n], sim.Acquire+" ") {
+		if n := len(ends) - 1; n >= 0 && e.Op == history.Acquire && strings.HasPrefix(ends[n], history.Acquire+" ") {
 			ends = ends[:n]
 		}
 		ends = append(ends, end+" "+string(e.Kind))

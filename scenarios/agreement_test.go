@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func TestAgreement(t *testing.T) {
-	outcome := func(v checker.Verdict, p checker.Status, a checker.Assumption, ends ...sim.Event) *Outcome {
-		o := &Outcome{History: &sim.History{Meta: sim.Meta{Clients: []string{"c1"}, Probe: "probe"}}}
+	outcome := func(v checker.Verdict, p checker.Status, a checker.Assumption, ends ...history.Event) *Outcome {
+		o := &Outcome{History: &history.History{Meta: history.Meta{Clients: []string{"c1"}, Probe: "probe"}}}
 		o.Result.Verdict = v
 		o.Result.Statuses = []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: p}}
 		if p == checker.Violated {
@@ -17,15 +17,15 @@ func TestAgreement(t *testing.T) {
 		}
 		for i, e := range ends {
 			e.Process, e.ID = "c1", i+1
-			o.History.Events = append(o.History.Events, sim.Event{Process: "c1", Kind: sim.Invoke, Op: e.Op, ID: i + 1}, e)
+			o.History.Events = append(o.History.Events, history.Event{Process: "c1", Kind: history.Invoke, Op: e.Op, ID: i + 1}, e)
 		}
 		return o
 	}
-	end := func(op string, kind sim.Kind, value string) sim.Event {
-		return sim.Event{Op: op, Kind: kind, Value: value}
+	end := func(op string, kind history.Kind, value string) history.Event {
+		return history.Event{Op: op, Kind: kind, Value: value}
 	}
-	acquired, refused := end(sim.Acquire, sim.OK, ""), end(sim.Acquire, sim.Fail, "")
-	wrote, late := end(sim.Write, sim.OK, "A"), end(sim.Write, sim.Fail, "A")
+	acquired, refused := end(history.Acquire, history.OK, ""), end(history.Acquire, history.Fail, "")
+	wrote, late := end(history.Write, history.OK, "A"), end(history.Write, history.Fail, "A")
 	safe := outcome(checker.Safe, checker.OK, "", acquired, wrote)
 	for name, c := range map[string]struct {
 		sim, real *Outcome

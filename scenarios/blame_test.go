@@ -12,7 +12,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // What a violation is blamed on is held to replays without the faults that break the assumption: over the catalogue, and over pages
@@ -164,27 +164,27 @@ func harmless(o *Outcome) []Step {
 			return slices.ContainsFunc(o.Run.lane(Nemesis), func(s Step) bool { f := faultOf(s); return f != nil && f.Verb() == verb && f.Target() == p })
 		}
 		if !suffers("drift") { // another drift would take the place of that one
-			faults = append(faults, AtStart{sim.Drift{Process: p, PPM: 1}}, AtStart{sim.Drift{Process: p, PPM: -1}})
+			faults = append(faults, AtStart{history.Drift{Process: p, PPM: 1}}, AtStart{history.Drift{Process: p, PPM: -1}})
 		}
 		if !suffers("slew") { // a jump would end that one
-			faults = append(faults, At{time.Second, sim.Jump{Process: p, By: time.Millisecond}}, At{time.Second, sim.Jump{Process: p, By: -time.Millisecond}})
+			faults = append(faults, At{time.Second, history.Jump{Process: p, By: time.Millisecond}}, At{time.Second, history.Jump{Process: p, By: -time.Millisecond}})
 		}
 	}
-	done := map[string]sim.Event{} // the last outcome of each client
+	done := map[string]history.Event{} // the last outcome of each client
 	releases := map[string]int{}
 	for _, e := range o.History.Events {
-		if e.Kind == sim.Invoke && e.Op == sim.Release {
+		if e.Kind == history.Invoke && e.Op == history.Release {
 			releases[e.Process]++
 		}
 		switch {
-		case e.Kind == sim.Invoke && e.Slept >= time.Second && e.NotBefore == 0 && e.At-done[e.Process].At < e.Slept+time.Millisecond && e.Op != sim.Acquire:
-			faults = append(faults, At{done[e.Process].At + e.Slept/4, sim.Pause{Process: e.Process, For: e.Slept / 2}})
-		case e.Kind == sim.Info && e.Op == sim.Exit && slices.Contains(o.Run.clients(), e.Process):
-			faults = append(faults, At{e.At + time.Millisecond, sim.Crash{Process: e.Process}})
-			if done[e.Process].Op == sim.Release && releases[e.Process] == 1 { // its reply is the last message, and nothing comes after it
-				faults = append(faults, AtStart{sim.Chosen{Reply: true, What: sim.Release, Link: sim.Link{From: "n1", To: e.Process}, Action: sim.DelayMessage, By: 2 * time.Millisecond}})
+		case e.Kind == history.Invoke && e.Slept >= time.Second && e.NotBefore == 0 && e.At-done[e.Process].At < e.Slept+time.Millisecond && e.Op != history.Acquire:
+			faults = append(faults, At{done[e.Process].At + e.Slept/4, history.Pause{Process: e.Process, For: e.Slept / 2}})
+		case e.Kind == history.Info && e.Op == history.Exit && slices.Contains(o.Run.clients(), e.Process):
+			faults = append(faults, At{e.At + time.Millisecond, history.Crash{Process: e.Process}})
+			if done[e.Process].Op == history.Release && releases[e.Process] == 1 { // its reply is the last message, and nothing comes after it
+				faults = append(faults, AtStart{history.Chosen{Reply: true, What: history.Release, Link: history.Link{From: "n1", To: e.Process}, Action: history.DelayMessage, By: 2 * time.Millisecond}})
 			}
-		case e.Kind == sim.OK || e.Kind == sim.Fail || e.Kind == sim.Info:
+		case e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info:
 			done[e.Process] = e
 		}
 	}
@@ -202,17 +202,17 @@ func addFault(lanes []Lane, f Step) []Lane {
 }
 
 // classOf says which assumption a fault breaks, or helps to; empty if none: that clients crash is nothing that locks may rule out.
-func classOf(r Section, f sim.Fault) checker.Assumption {
+func classOf(r Section, f history.Fault) checker.Assumption {
 	client := slices.Contains(r.clients(), f.Target())
 	switch f.(type) {
-	case sim.Pause, sim.Resume:
+	case history.Pause, history.Resume:
 		if client {
 			return checker.BoundedPause
 		}
 		return checker.BoundedDelay
-	case sim.Jump, sim.Drift, sim.Slew:
+	case history.Jump, history.Drift, history.Slew:
 		return checker.BoundedClockError
-	case sim.Crash, sim.Stop, sim.Restart, sim.Promote, sim.Follow:
+	case history.Crash, history.Stop, history.Restart, history.Promote, history.Follow:
 		if client {
 			return ""
 		}
@@ -222,23 +222,23 @@ func classOf(r Section, f sim.Fault) checker.Assumption {
 }
 
 // rivals says whether a fault only decides when a rival asks for the lock: a pause of its, or a delay of its messages.
-func rivals(f sim.Fault, rival string) bool {
+func rivals(f history.Fault, rival string) bool {
 	switch f := f.(type) {
-	case sim.Pause, sim.Resume:
+	case history.Pause, history.Resume:
 		return f.Target() == rival
-	case sim.Cut:
+	case history.Cut:
 		return f.Link.From == rival || f.Link.To == rival
-	case sim.Hold:
+	case history.Hold:
 		return f.Link.From == rival || f.Link.To == rival
-	case sim.ReleaseLink:
+	case history.ReleaseLink:
 		return f.Link.From == rival || f.Link.To == rival
-	case sim.Delay:
+	case history.Delay:
 		return f.Link.From == rival || f.Link.To == rival
-	case sim.Reset:
+	case history.Reset:
 		return f.Link.From == rival || f.Link.To == rival
-	case sim.Heal:
+	case history.Heal:
 		return rival != ""
-	case sim.Chosen:
+	case history.Chosen:
 		return f.Link.From == rival || f.Link.To == rival
 	}
 	return false
@@ -249,10 +249,10 @@ func asked(o *Outcome, client string) time.Duration {
 	from := time.Duration(-1)
 	for _, e := range o.History.Events {
 		switch {
-		case e.Process != client || e.Op != sim.Acquire:
-		case e.Kind == sim.Invoke && from < 0:
+		case e.Process != client || e.Op != history.Acquire:
+		case e.Kind == history.Invoke && from < 0:
 			from = e.At
-		case e.Kind == sim.OK:
+		case e.Kind == history.OK:
 			return e.At - from
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // TestNoFalseAlarm: proper locks are SAFE whenever nothing goes wrong but what they are made for: several clients at once,
@@ -88,8 +89,8 @@ func calmRun(shape Section, seed uint64) (*Scenario, Section) {
 		s.Lanes = append(s.Lanes, Lane{Process: name, Steps: steps})
 		for n := range shape.Nodes {
 			if draw.IntN(2) == 0 && shape.Resource != Counter {
-				link := sim.Link{From: name, To: fmt.Sprintf("n%d", n+1), Both: true}
-				nemesis = append(nemesis, AtStart{sim.Delay{Link: link, By: span(time.Millisecond, 10*time.Millisecond)}})
+				link := history.Link{From: name, To: fmt.Sprintf("n%d", n+1), Both: true}
+				nemesis = append(nemesis, AtStart{history.Delay{Link: link, By: span(time.Millisecond, 10*time.Millisecond)}})
 			}
 		}
 	}

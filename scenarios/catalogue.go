@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 //go:embed catalogue/*.txtar
@@ -45,8 +45,8 @@ func Find(name string) (*Scenario, error) {
 		}
 		names = append(names, base)
 	}
-	slices.Sort(names)                                // not by the names of the files
-	if near := sim.Nearest(name, names); near != "" { // there are too many to read through all of them
+	slices.Sort(names)                                    // not by the names of the files
+	if near := history.Nearest(name, names); near != "" { // there are too many to read through all of them
 		return nil, fmt.Errorf("unknown scenario %q (did you mean %q?); lockstep list has all %d", name, near, len(names))
 	}
 	return nil, fmt.Errorf("unknown scenario %q; lockstep list has all %d", name, len(names))

@@ -14,7 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Counterexample is a small run in which a lock violates a property, as a page that joins the catalogue as it is: with what it
@@ -141,7 +141,7 @@ func (s *shrinker) origin() string {
 		plan += " (" + strings.Join(kinds, ", ") + ")"
 	}
 	text := fmt.Sprintf("Found by exploration: %s of a calm run of %s with %s and %s, a TTL of %s and seed %d. What is left of it: %s, %s, %s.",
-		plan, r.Lock, counted(len(r.clients()), "client", "clients"), servers(r), sim.FormatDuration(r.TTL), cmp.Or(r.Seed, 1),
+		plan, r.Lock, counted(len(r.clients()), "client", "clients"), servers(r), history.FormatDuration(r.TTL), cmp.Or(r.Seed, 1),
 		counted(s.page.size()[0], "fault", "faults"), counted(len(last.clients()), "client", "clients"), servers(last))
 	return strings.Join(reports.Wrap(text, proseWidth), "\n")
 }
@@ -186,7 +186,7 @@ func headline(page *Scenario) string {
 			return
 		}
 		c := page.cause(f)
-		if crash, ok := f.(sim.Crash); ok && page.Resolve(page.Runs[0]).injects(sim.Restart{Process: crash.Process, Empty: true}) {
+		if crash, ok := f.(history.Crash); ok && page.Resolve(page.Runs[0]).injects(history.Restart{Process: crash.Process, Empty: true}) {
 			c += " and comes back empty"
 		}
 		if !slices.Contains(causes, c) {
@@ -223,7 +223,7 @@ var effects = map[checker.Property]string{
 }
 
 // cause says what a fault stands for.
-func (s *Scenario) cause(f sim.Fault) string {
+func (s *Scenario) cause(f history.Fault) string {
 	r := s.Resolve(s.Runs[0])
 	what := func(process string) string {
 		switch {
@@ -247,31 +247,31 @@ func (s *Scenario) cause(f sim.Fault) string {
 		return no
 	}
 	switch f := f.(type) {
-	case sim.Pause:
+	case history.Pause:
 		return what(f.Process) + turn(r.isClient(f.Process), " pauses", " hangs")
-	case sim.Crash:
+	case history.Crash:
 		return what(f.Process) + turn(r.isClient(f.Process), " dies", " crashes")
-	case sim.Stop:
+	case history.Stop:
 		return what(f.Process) + " is stopped"
-	case sim.Promote:
+	case history.Promote:
 		return "a replica is promoted"
-	case sim.Follow:
+	case history.Follow:
 		return what(f.Process) + " follows another"
-	case sim.Jump:
+	case history.Jump:
 		return "the clock of " + what(f.Process) + " jumps " + turn(f.By > 0, "forward", "back")
-	case sim.Drift:
+	case history.Drift:
 		return "the clock of " + what(f.Process) + " runs " + turn(f.PPM > 0, "fast", "slow")
-	case sim.Slew:
+	case history.Slew:
 		return "the clock of " + what(f.Process) + " is corrected"
-	case sim.Cut, sim.Hold:
+	case history.Cut, history.Hold:
 		return "a link is cut"
-	case sim.Delay:
+	case history.Delay:
 		return "a link is slow"
-	case sim.Reset:
+	case history.Reset:
 		return "connections break"
-	case sim.Chosen:
+	case history.Chosen:
 		message := turn(f.Link.To == resourceName, "a write", turn(f.Reply, "a reply", "a request"))
-		return message + turn(f.Action == sim.ResetMessage, " is lost", " is late")
+		return message + turn(f.Action == history.ResetMessage, " is lost", " is late")
 	}
 	return f.String()
 }

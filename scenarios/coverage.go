@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"slices"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Coverage is what the walks of a random search came to: how much of what could go wrong they tried, and which dangerous states
@@ -121,19 +121,19 @@ func hashOf(s string) uint64 {
 }
 
 // behaviour is a hash of what happened to each process, in the order in which it did, but for messages and faults.
-func behaviour(h *sim.History) uint64 {
+func behaviour(h *history.History) uint64 {
 	sums := map[string]hash.Hash64{}
 	var line []byte
 	for i := range h.Events {
 		e := &h.Events[i]
-		if e.Kind == sim.Message || e.Kind == sim.Injected || e.Kind == sim.Bite {
+		if e.Kind == history.Message || e.Kind == history.Injected || e.Kind == history.Bite {
 			continue
 		}
 		if sums[e.Process] == nil {
 			sums[e.Process] = fnv.New64a()
 		}
 		line = line[:0]
-		for _, word := range []string{e.Process, string(e.Kind), e.Op, sim.Client(e.Lease), sim.Client(e.Owner), e.By} {
+		for _, word := range []string{e.Process, string(e.Kind), e.Op, history.Client(e.Lease), history.Client(e.Owner), e.By} {
 			line = append(append(line, word...), 0)
 		}
 		sums[e.Process].Write(line)

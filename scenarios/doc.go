@@ -146,7 +146,7 @@
 //
 // # The steps of the nemesis
 //
-// A step is a fault, after its moment. See [sim.Fault] and the types beside it for the faults, for what each stands for,
+// A step is a fault, after its moment. See [history.Fault] and the types beside it for the faults, for what each stands for,
 // and for what undoes it.
 //
 //	FAULT                        at the start, before any lane runs

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func TestEdge(t *testing.T) {
@@ -178,8 +178,8 @@ func isolatedWindow(t *testing.T) time.Duration {
 			return false, err
 		}
 		o := simulated(t, s, s.Runs[0], 1)
-		granted := slices.ContainsFunc(o.History.Events, func(e sim.Event) bool {
-			return e.Kind == sim.State && e.Op == sim.Set && e.Process == "n1" && e.By == "c1" && e.At > 2*time.Second
+		granted := slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
+			return e.Kind == history.State && e.Op == history.Set && e.Process == "n1" && e.By == "c1" && e.At > 2*time.Second
 		})
 		return !granted, nil
 	})

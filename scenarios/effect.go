@@ -3,7 +3,7 @@ package scenarios
 import (
 	"slices"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A place is a step of a lane, counted from 1. It is what tells faults apart: two steps of one run may inject faults that print alike,
@@ -20,7 +20,7 @@ func (o *Outcome) effects() map[place]bool {
 	pauses := o.pauses()
 	effects := map[place]bool{}
 	for _, e := range o.History.Events {
-		if e.Kind != sim.Injected || e.ID == 0 {
+		if e.Kind != history.Injected || e.ID == 0 {
 			continue
 		}
 		at := place{Nemesis, e.Step}
@@ -41,7 +41,7 @@ func (o *Outcome) effects() map[place]bool {
 func (o *Outcome) bitten() map[int]bool {
 	bitten := map[int]bool{}
 	for _, e := range o.History.Events {
-		if e.Kind == sim.Bite {
+		if e.Kind == history.Bite {
 			bitten[e.ID] = true
 		}
 	}

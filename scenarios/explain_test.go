@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Every violation of the catalogue is explained from its history alone, in sentences that can be checked against it.
@@ -43,7 +43,7 @@ func TestCatalogueIsExplained(t *testing.T) {
 	}
 }
 
-func checkExplanation(t *testing.T, h *sim.History, v checker.Violation, told []checker.Sentence) {
+func checkExplanation(t *testing.T, h *history.History, v checker.Violation, told []checker.Sentence) {
 	t.Helper()
 	var story strings.Builder
 	for _, s := range told {
@@ -75,7 +75,7 @@ var (
 )
 
 // checkGrounds fails the test unless all that a sentence names is in its events.
-func checkGrounds(t *testing.T, h *sim.History, s checker.Sentence) {
+func checkGrounds(t *testing.T, h *history.History, s checker.Sentence) {
 	t.Helper()
 	names, times := map[string]bool{}, map[string]bool{}
 	for _, i := range s.Events {

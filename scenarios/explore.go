@@ -17,6 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Explore looks for what [Test] does not have: plans, which are sets of up to four perturbations of a calm run, under which your
@@ -90,7 +91,7 @@ func (o *options) forExploring() error {
 	}
 	for _, k := range o.within {
 		if !slices.Contains(Kinds(), k) {
-			return fmt.Errorf("scenarios.Within: %w", sim.Unknown("kind", string(k), wordsOf(Kinds())))
+			return fmt.Errorf("scenarios.Within: %w", history.Unknown("kind", string(k), wordsOf(Kinds())))
 		}
 	}
 	if len(o.within) == 0 {
@@ -397,7 +398,7 @@ func (o *Outcome) unheard() bool {
 	}
 	return slices.ContainsFunc(o.Scenario.Lanes, func(l Lane) bool {
 		return l.Process == Nemesis && slices.ContainsFunc(l.Steps, func(s Step) bool {
-			m, ok := faultOf(s).(sim.Chosen)
+			m, ok := faultOf(s).(history.Chosen)
 			return ok && m.Link.From != resourceName && m.Link.To != resourceName
 		})
 	})

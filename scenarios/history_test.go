@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // What a reader of foreign histories knows is all that Lockstep says: without its sum each history of the catalogue is still read.
@@ -17,11 +17,11 @@ func TestHistoriesHaveNoUnknownWords(t *testing.T) {
 		if _, err := o.History.WriteTo(&b); err != nil {
 			t.Fatal(err)
 		}
-		kept, err := sim.ReadHistory(bytes.NewReader(b.Bytes()))
+		kept, err := history.ReadHistory(bytes.NewReader(b.Bytes()))
 		if err != nil || kept.Foreign || !reflect.DeepEqual(kept, o.History) {
 			t.Errorf("%s is read otherwise than it was written: %v", name, err)
 		}
-		foreign, err := sim.ReadHistory(bytes.NewReader(field.ReplaceAll(b.Bytes(), nil)))
+		foreign, err := history.ReadHistory(bytes.NewReader(field.ReplaceAll(b.Bytes(), nil)))
 		if err != nil {
 			t.Errorf("%s: line %v", name, err)
 		} else if !foreign.Foreign || !reflect.DeepEqual(foreign.Events, o.History.Events) {

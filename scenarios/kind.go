@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Kind is a way in which a run can deviate from a calm one.
@@ -88,7 +88,7 @@ func kindsOf(names []string) ([]Kind, error) {
 			for _, g := range Groups() {
 				words = append(words, g.Name)
 			}
-			return nil, sim.Unknown("kind", name, words)
+			return nil, history.Unknown("kind", name, words)
 		}
 	}
 	return kinds, nil

@@ -18,6 +18,7 @@ import (
 	lacking "lockstep/clients/broken"
 	"lockstep/nodes"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A machine is a world that is driven step by step, in which rapid draws what happens next, and a model of it: which keys the nodes
@@ -120,13 +121,13 @@ func (m *machine) close() {
 }
 
 // learn keeps the model up to date.
-func (m *machine) learn(e sim.Event) {
-	if e.Kind == sim.State {
+func (m *machine) learn(e history.Event) {
+	if e.Kind == history.State {
 		switch keys := m.keys[e.Process]; e.Op {
-		case sim.Set:
+		case history.Set:
 			m.keys[e.Process] = append(keys, e.Key)
 			m.granted[e.Lease] = append(m.granted[e.Lease], e.Process)
-		case sim.Delete, sim.Expire, sim.Lose:
+		case history.Delete, history.Expire, history.Lose:
 			m.keys[e.Process] = slices.DeleteFunc(keys, func(k string) bool { return k == e.Key })
 		}
 		return
@@ -137,17 +138,17 @@ func (m *machine) learn(e sim.Event) {
 	}
 	c := m.clients[i]
 	switch op := e.Op; {
-	case op == sim.Acquire && e.Kind == sim.OK:
+	case op == history.Acquire && e.Kind == history.OK:
 		c.lease, c.until = e.Lease, e.Until
-	case (op == sim.Extend && e.Kind == sim.OK || op == sim.Renew) && c.lease == e.Lease:
+	case (op == history.Extend && e.Kind == history.OK || op == history.Renew) && c.lease == e.Lease:
 		c.until = e.Until
-	case op == sim.Acquire && e.Kind == sim.Invoke, op == sim.Release && e.Kind == sim.Invoke, op == sim.Lost, op == sim.Exit:
+	case op == history.Acquire && e.Kind == history.Invoke, op == history.Release && e.Kind == history.Invoke, op == history.Lost, op == history.Exit:
 		c.lease = ""
 	}
 }
 
 // inject injects a fault.
-func (m *machine) inject(f sim.Fault, breaks checker.Assumption) {
+func (m *machine) inject(f history.Fault, breaks checker.Assumption) {
 	m.did = append(m.did, fmt.Sprintf("at %s %s", m.world.Now(), f))
 	m.broken[breaks] = true
 	m.world.Inject(f)
@@ -212,20 +213,20 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			c := client(rt, func(*contender) bool { return true })
 			d := long.Draw(rt, "for")
 			c.wakes = max(c.wakes, m.world.Now()+d)
-			m.inject(sim.Pause{Process: c.Name, For: d}, checker.BoundedPause)
+			m.inject(history.Pause{Process: c.Name, For: d}, checker.BoundedPause)
 		},
 		"die": func(rt *rapid.T) {
 			c := client(rt, func(c *contender) bool { return true })
 			c.gone, c.lease = true, ""
-			m.inject(sim.Crash{Process: c.Name}, checker.None)
+			m.inject(history.Crash{Process: c.Name}, checker.None)
 		},
 		"stall": func(rt *rapid.T) {
-			m.inject(sim.Pause{Process: node(rt, false).Process.Name, For: long.Draw(rt, "for")}, checker.BoundedDelay)
+			m.inject(history.Pause{Process: node(rt, false).Process.Name, For: long.Draw(rt, "for")}, checker.BoundedDelay)
 		},
 		"crash": func(rt *rapid.T) {
 			n := node(rt, false)
 			m.down = append(m.down, n.Process.Name)
-			m.inject(sim.Crash{Process: n.Process.Name}, checker.None)
+			m.inject(history.Crash{Process: n.Process.Name}, checker.None)
 		},
 		"restart": func(rt *rapid.T) {
 			n := node(rt, true)
@@ -234,19 +235,19 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			if empty {
 				breaks = checker.DurableNodes
 			}
-			m.inject(sim.Restart{Process: n.Process.Name, Empty: empty}, breaks)
+			m.inject(history.Restart{Process: n.Process.Name, Empty: empty}, breaks)
 		},
 		"cut": func(rt *rapid.T) {
 			c, n := client(rt, func(*contender) bool { return true }), node(rt, false)
-			m.inject(sim.Cut{Link: sim.Link{From: c.Name, To: n.Process.Name, Both: true}}, checker.BoundedDelay)
+			m.inject(history.Cut{Link: history.Link{From: c.Name, To: n.Process.Name, Both: true}}, checker.BoundedDelay)
 		},
-		"heal": func(*rapid.T) { m.inject(sim.Heal{}, checker.None) },
+		"heal": func(*rapid.T) { m.inject(history.Heal{}, checker.None) },
 		"jump": func(rt *rapid.T) {
 			by := long.Draw(rt, "by")
 			if rapid.Bool().Draw(rt, "back") {
 				by = -by
 			}
-			m.inject(sim.Jump{Process: node(rt, false).Process.Name, By: by}, checker.BoundedClockError)
+			m.inject(history.Jump{Process: node(rt, false).Process.Name, By: by}, checker.BoundedClockError)
 		},
 		"": m.invariants,
 	}

@@ -10,6 +10,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // An Option says which runs [Test], [RunFile], [Explore] or [Run] make with a lock, and what is claimed of the lock.
@@ -223,7 +224,7 @@ func checkAssumption(a checker.Assumption) error {
 			names = append(names, string(known))
 		}
 	}
-	return sim.Unknown("assumption", string(a), names)
+	return history.Unknown("assumption", string(a), names)
 }
 
 // A trial is a run of the catalogue with the lock under test.

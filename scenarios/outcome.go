@@ -7,13 +7,14 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // An Outcome is what came of one run.
 type Outcome struct {
 	Scenario *Scenario
 	Run      Section // resolved
-	History  *sim.History
+	History  *history.History
 	Result   checker.Result
 	// Measurements are the quantities that the page asks for, in its order.
 	Measurements []checker.Measurement
@@ -28,7 +29,7 @@ type Outcome struct {
 }
 
 // judge checks the history of a resolved run.
-func judge(s *Scenario, r Section, h *sim.History) *Outcome {
+func judge(s *Scenario, r Section, h *history.History) *Outcome {
 	return &Outcome{
 		Scenario: s, Run: r, History: h,
 		Result:       checker.Check(h, r.Musts),
@@ -133,8 +134,8 @@ func (o *Outcome) Unproved() []string {
 	bitten := o.bitten()
 	for _, e := range o.History.Events {
 		switch {
-		case e.Kind != sim.Injected || e.ID == 0 || bitten[e.ID]:
-		case e.Op == sim.Missed:
+		case e.Kind != history.Injected || e.ID == 0 || bitten[e.ID]:
+		case e.Op == history.Missed:
 			missed = append(missed, fmt.Sprintf("`%s` was never injected", e.Value))
 		default:
 			idle = append(idle, fmt.Sprintf("`%s` had no effect", e.Value))

@@ -22,7 +22,7 @@ import (
 	"lockstep/nodes"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // An Error is what is wrong with a scenario file, and where.
@@ -186,12 +186,12 @@ func (s *Scenario) parseHead(in *lines) error {
 			return fail(at, "%q belongs to no lane; a blank line ends a lane, and only steps are indented", strings.TrimSpace(line))
 		case words[0] == "ttl":
 			if s.TTL != 0 {
-				return fail(at, "duplicate ttl; it is %s already", sim.FormatDuration(s.TTL))
+				return fail(at, "duplicate ttl; it is %s already", history.FormatDuration(s.TTL))
 			}
 			if len(words) != 2 {
 				return fail(at, "cannot read %q; write ttl DURATION", strings.Join(words, " "))
 			}
-			ttl, err := sim.ParsePositive(words[1])
+			ttl, err := history.ParsePositive(words[1])
 			if err != nil {
 				return fail(at, "ttl: %w", err)
 			}
@@ -240,7 +240,7 @@ func (s *Scenario) parseHead(in *lines) error {
 		case line[0] == '#':
 			return fail(at, "prose belongs at the top of the file, without a gap")
 		default:
-			return fail(at, "%w", sim.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "sim only:", "speed", "ttl"}))
+			return fail(at, "%w", history.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "sim only:", "speed", "ttl"}))
 		}
 	}
 	return nil
@@ -375,12 +375,12 @@ func (r *Section) set(key, value string) (err error) {
 	case "persistence":
 		r.Persistence = value
 		if kinds := wordsOf(nodes.Persistences); !slices.Contains(kinds, value) {
-			return sim.Unknown("persistence", value, kinds)
+			return history.Unknown("persistence", value, kinds)
 		}
 	case "pool":
 		r.Pool = value
 		if value != Warm {
-			return sim.Unknown("pool", value, []string{Warm})
+			return history.Unknown("pool", value, []string{Warm})
 		}
 	case "seed":
 		if r.Seed, err = strconv.ParseUint(value, 10, 64); err != nil || r.Seed == 0 || value != strconv.FormatUint(r.Seed, 10) {
@@ -394,7 +394,7 @@ func (r *Section) set(key, value string) (err error) {
 	case "resource":
 		r.Resource = value
 		if kinds := clients.Resources(); !slices.Contains(kinds, value) {
-			return sim.Unknown("resource", value, kinds)
+			return history.Unknown("resource", value, kinds)
 		}
 	case "label":
 		r.Label = value
@@ -411,7 +411,7 @@ func (r *Section) set(key, value string) (err error) {
 			return fmt.Errorf("speed=%w", err)
 		}
 	default:
-		return sim.Unknown("setting", key, settings)
+		return history.Unknown("setting", key, settings)
 	}
 	return err
 }
@@ -456,7 +456,7 @@ func parseCount(key, value string, least byte) (int, error) {
 }
 
 func parseSetting(key, value string) (time.Duration, error) {
-	d, err := sim.ParsePositive(value)
+	d, err := history.ParsePositive(value)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}
@@ -486,7 +486,7 @@ func (r *Section) checkSettings() error {
 	case r.Shards > 0 && r.Replicas == 0:
 		return fmt.Errorf("shards=%d have nobody to promote; write replicas=1 as well", r.Shards)
 	case r.DownAfter > 0 && r.Sentinels+r.Shards == 0:
-		return fmt.Errorf("down-after=%s without sentinels or shards: there is nobody to find out that n1 is down", sim.FormatDuration(r.DownAfter))
+		return fmt.Errorf("down-after=%s without sentinels or shards: there is nobody to find out that n1 is down", history.FormatDuration(r.DownAfter))
 	case r.Pool == Warm && r.Replicas > 0:
 		return fmt.Errorf("pool=%s goes with lock nodes without replicas only, not with replicas=%d: who the primary is, clients learn only in the run", Warm, r.Replicas)
 	case r.MinReplicas > r.Replicas:
@@ -508,8 +508,8 @@ func (r *Section) parseGolden(in *lines) error {
 		case i > 0:
 		case line[0] == '#':
 			return fail(at, "prose belongs at the top of the file")
-		case sim.Nearest(word, keywords) != "":
-			return fail(at, "%w", sim.Unknown("setting", word, keywords))
+		case history.Nearest(word, keywords) != "":
+			return fail(at, "%w", history.Unknown("setting", word, keywords))
 		case word == "ttl":
 			return fail(at, "the ttl of a run stands in its section line; write -- %s nodes=%d ttl=DURATION --", r.Lock, r.Nodes)
 		case word == "speed":
@@ -577,7 +577,7 @@ func parseLane(in *lines, others []Lane) (Lane, error) {
 
 // checkClient rejects names that a client cannot have, because they are others'.
 func checkClient(name string) error {
-	if err := sim.CheckName(name); err != nil {
+	if err := history.CheckName(name); err != nil {
 		return err
 	}
 	if name == Nemesis || name == resourceName || name == probeName || nodeName.MatchString(name) {
@@ -605,7 +605,7 @@ func parseReport(in *lines, reports []checker.Quantity) ([]checker.Quantity, err
 		return nil, fail(at, "cannot read %q; write report QUANTITY, one of %s", "report", strings.Join(wordsOf(checker.Quantities()), ", "))
 	}
 	if all := checker.Quantities(); !slices.Contains(all, q) {
-		return nil, fail(at, "%w", sim.Unknown("quantity", string(q), wordsOf(all)))
+		return nil, fail(at, "%w", history.Unknown("quantity", string(q), wordsOf(all)))
 	}
 	if slices.Contains(reports, q) {
 		return nil, fail(at, "duplicate report of %s", q)
@@ -632,11 +632,11 @@ func parseExpectation(in *lines) (Expectation, error) {
 	last := len(words) - 1
 	e.Property, e.Status = checker.Property(strings.Join(words[:last], " ")), checker.Status(words[last])
 	if !slices.Contains(checker.Properties(), e.Property) {
-		return e, fail(at, "%w", sim.Unknown("property", string(e.Property), wordsOf(checker.Properties())))
+		return e, fail(at, "%w", history.Unknown("property", string(e.Property), wordsOf(checker.Properties())))
 	}
 	statuses := []checker.Status{checker.OK, checker.Violated, checker.Unknown}
 	if !slices.Contains(statuses, e.Status) {
-		return e, fail(at, "%w", sim.Unknown("outcome", words[last], wordsOf(statuses)))
+		return e, fail(at, "%w", history.Unknown("outcome", words[last], wordsOf(statuses)))
 	}
 	if e.Share > 0 && e.Status != checker.Violated {
 		return e, fail(at, "only a violation can have a share of the seeds; write expect %s violated for %d of %d seeds", e.Property, e.Share, ShareSeeds)
@@ -652,7 +652,7 @@ func parseExpectation(in *lines) (Expectation, error) {
 		return e, fail(at, "cannot read %q; write expect %s violated: ASSUMPTION", strings.TrimSpace(line), e.Property)
 	}
 	if all := checker.Assumptions(); !slices.Contains(all, e.Assumption) {
-		return e, fail(at, "%w", sim.Unknown("assumption", string(e.Assumption), wordsOf(all)))
+		return e, fail(at, "%w", history.Unknown("assumption", string(e.Assumption), wordsOf(all)))
 	}
 	return e, nil
 }
@@ -707,7 +707,7 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "acquire" && len(args) == 0:
 		return Acquire{}, nil
 	case verb == "acquire" && len(args) == 2 && args[0] == "within":
-		d, err := sim.ParsePositive(args[1])
+		d, err := history.ParsePositive(args[1])
 		return Acquire{Within: d}, err
 	case verb == "acquire" && len(args) == 4 && args[0] == "within" && args[2] == "every":
 		return parseAcquire(args[1], args[3])
@@ -720,7 +720,7 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "increment" && len(args) == 0:
 		return Increment{}, nil
 	case verb == "increment" && len(args) == 2 && args[0] == "within":
-		d, err := sim.ParsePositive(args[1])
+		d, err := history.ParsePositive(args[1])
 		return Increment{Within: d}, err
 	case verb == "enter" && len(args) == 0:
 		return Enter{}, nil
@@ -739,26 +739,26 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "check" && len(args) == 0:
 		return Check{}, nil
 	case verb == "pause" && len(args) == 1:
-		d, err := sim.ParsePositive(args[0])
+		d, err := history.ParsePositive(args[0])
 		return Pause{For: d}, err
 	case verb == "sleep" && len(args) == 1:
-		d, err := sim.ParsePositive(args[0])
+		d, err := history.ParsePositive(args[0])
 		return Sleep{For: d}, err
 	case verb == "until" && len(args) == 1:
-		d, err := sim.ParsePositive(args[0])
+		d, err := history.ParsePositive(args[0])
 		return Until{Time: d}, err
 	}
 	if form, ok := stepForms[verb]; ok {
 		return nil, fmt.Errorf("cannot read %q; write %s", strings.Join(words, " "), form)
 	}
-	return nil, sim.Unknown("step", verb, sorted(stepForms))
+	return nil, history.Unknown("step", verb, sorted(stepForms))
 }
 
 func parseAcquire(within, every string) (s Acquire, err error) {
-	if s.Within, err = sim.ParsePositive(within); err != nil {
+	if s.Within, err = history.ParsePositive(within); err != nil {
 		return s, err
 	}
-	s.Every, err = sim.ParsePositive(every)
+	s.Every, err = history.ParsePositive(every)
 	return s, err
 }
 
@@ -795,7 +795,7 @@ func parseNemesisStep(words []string) (Step, error) {
 		if len(words) < 3 {
 			return nil, fmt.Errorf("cannot read %q; write at DURATION FAULT", strings.Join(words, " "))
 		}
-		d, err := sim.ParseSpan(words[1])
+		d, err := history.ParseSpan(words[1])
 		if err != nil {
 			return nil, err
 		}
@@ -804,17 +804,17 @@ func parseNemesisStep(words []string) (Step, error) {
 	case "when":
 		return parseWhen(words[1:])
 	}
-	if verbs := sim.FaultVerbs(); !slices.Contains(verbs, words[0]) {
+	if verbs := history.FaultVerbs(); !slices.Contains(verbs, words[0]) {
 		verbs = append(verbs, "at", "when")
 		slices.Sort(verbs)
-		return nil, sim.Unknown("step", words[0], verbs)
+		return nil, history.Unknown("step", words[0], verbs)
 	}
 	fault, err := parseFault(words)
 	return AtStart{Fault: fault}, err
 }
 
-func parseFault(words []string) (sim.Fault, error) {
-	return sim.ParseFault(strings.Join(words, " "))
+func parseFault(words []string) (history.Fault, error) {
+	return history.ParseFault(strings.Join(words, " "))
 }
 
 func parseWhen(words []string) (Step, error) {
@@ -825,11 +825,11 @@ func parseWhen(words []string) (Step, error) {
 	}
 	s := When{Event: Event{Process: words[0], What: What(words[1])}}
 	words = words[2:]
-	if err := sim.CheckName(s.Event.Process); err != nil {
+	if err := history.CheckName(s.Event.Process); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(whats, s.Event.What) {
-		return nil, sim.Unknown("event", string(s.Event.What), wordsOf(whats))
+		return nil, history.Unknown("event", string(s.Event.What), wordsOf(whats))
 	}
 	if value := s.Event.What.form(); value != "" {
 		form = "when PROCESS " + string(s.Event.What) + " " + value + " [#NUMBER] [+DURATION] FAULT"
@@ -842,11 +842,11 @@ func parseWhen(words []string) (Step, error) {
 		}
 	}
 	var err error
-	if s.Event.Nth, words, err = sim.ParseNth(words); err != nil {
+	if s.Event.Nth, words, err = history.ParseNth(words); err != nil {
 		return nil, err
 	}
 	if len(words) > 0 && strings.HasPrefix(words[0], "+") {
-		if s.After, err = sim.ParsePositive(words[0][1:]); err != nil {
+		if s.After, err = history.ParsePositive(words[0][1:]); err != nil {
 			return nil, err
 		}
 		words = words[1:]

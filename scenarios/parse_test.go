@@ -13,7 +13,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // page has every feature of the language, in canonical form.
@@ -136,14 +136,14 @@ func TestParse(t *testing.T) {
 				Sleep{For: 1500 * time.Millisecond}, Release{},
 			}},
 			{Process: Nemesis, Steps: []Step{
-				AtStart{Fault: sim.Cut{Link: sim.Link{From: "c1", To: "n3", Both: true}}},
-				At{Time: 1500 * time.Millisecond, Fault: sim.Jump{Process: "n3", By: 11 * time.Second}},
-				When{Event: Event{Process: "c1", What: Acquired}, Fault: sim.Crash{Process: "n2"}},
-				When{Event: Event{Process: "c1", What: Acquired}, After: 3 * time.Second, Fault: sim.Restart{Process: "n2", Empty: true}},
-				When{Event: Event{Process: "c2", What: Wrote, Nth: 2, Value: "B"}, Fault: sim.Heal{}},
-				AtStart{Fault: sim.Chosen{Reply: true, What: "SET", Nth: 3, Link: sim.Link{From: "n3", To: "c1"}, Action: sim.HoldMessage}},
-				When{Event: Event{Process: "c1", What: Acquired}, Fault: sim.Chosen{
-					What: "write", Link: sim.Link{From: "c1", To: "resource"}, Action: sim.DelayMessage, By: 90 * time.Second,
+				AtStart{Fault: history.Cut{Link: history.Link{From: "c1", To: "n3", Both: true}}},
+				At{Time: 1500 * time.Millisecond, Fault: history.Jump{Process: "n3", By: 11 * time.Second}},
+				When{Event: Event{Process: "c1", What: Acquired}, Fault: history.Crash{Process: "n2"}},
+				When{Event: Event{Process: "c1", What: Acquired}, After: 3 * time.Second, Fault: history.Restart{Process: "n2", Empty: true}},
+				When{Event: Event{Process: "c2", What: Wrote, Nth: 2, Value: "B"}, Fault: history.Heal{}},
+				AtStart{Fault: history.Chosen{Reply: true, What: "SET", Nth: 3, Link: history.Link{From: "n3", To: "c1"}, Action: history.HoldMessage}},
+				When{Event: Event{Process: "c1", What: Acquired}, Fault: history.Chosen{
+					What: "write", Link: history.Link{From: "c1", To: "resource"}, Action: history.DelayMessage, By: 90 * time.Second,
 				}},
 			}},
 		},
@@ -161,7 +161,7 @@ func TestParse(t *testing.T) {
 				Lock: "redlock", Label: "too-short", Nodes: 5, Resource: Fenced, TTL: 5 * time.Second, Seed: 7, Checksum: "0123456789abcdef",
 				Lanes: []Lane{
 					{Process: "c2"},
-					{Process: Nemesis, Steps: []Step{At{Time: 4 * time.Second, Fault: sim.Restart{Process: "n3", Empty: true}}}},
+					{Process: Nemesis, Steps: []Step{At{Time: 4 * time.Second, Fault: history.Restart{Process: "n3", Empty: true}}}},
 					{Process: "c3", Steps: []Step{Acquire{}}},
 				},
 				Musts: []checker.Must{must("n3 restarts before the lease of c1 ended")},
@@ -182,20 +182,20 @@ func TestParse(t *testing.T) {
 						Repeat{N: 20, Step: Acquire{Within: time.Second}}, Release{}, Stay{},
 					}},
 					{Process: Nemesis, Steps: []Step{
-						AtStart{Fault: sim.Stop{Process: "n1"}},
-						AtStart{Fault: sim.Cut{Link: sim.Link{From: "s1", To: "r2", Both: true}}},
-						AtStart{Fault: sim.Delay{Link: sim.Link{From: "r1", To: "n1"}, By: time.Second}},
-						At{Time: 1 * time.Second, Fault: sim.Crash{Process: "n1", Power: true}},
-						At{Time: 2 * time.Second, Fault: sim.Promote{Process: "r1"}},
-						At{Time: 3 * time.Second, Fault: sim.Restart{Process: "n1"}},
-						At{Time: 4 * time.Second, Fault: sim.Follow{Process: "n1", Primary: "r1"}},
-						When{Event: Event{Process: "c1", What: Extended}, Fault: sim.Crash{Process: "s2"}},
-						When{Event: Event{Process: "c1", What: Updates, Value: "more"}, Fault: sim.Restart{Process: "s2"}},
-						When{Event: Event{Process: "c1", What: Entered}, After: time.Second, Fault: sim.Reset{Link: sim.Link{From: "c1", To: "s3", Both: true}}},
-						When{Event: Event{Process: "c1", What: Lost}, Fault: sim.Heal{}},
-						When{Event: Event{Process: "r1", What: Promoted}, Fault: sim.Heal{Link: sim.Link{From: "s1", To: "s2", Both: true}}},
-						When{Event: Event{Process: "s1", What: Sdown, Value: "n1"}, Fault: sim.Pause{Process: "s1", For: time.Second}},
-						When{Event: Event{Process: "s1", What: Elected}, Fault: sim.Cut{Link: sim.Link{From: "s1", To: "s3", Both: true}}},
+						AtStart{Fault: history.Stop{Process: "n1"}},
+						AtStart{Fault: history.Cut{Link: history.Link{From: "s1", To: "r2", Both: true}}},
+						AtStart{Fault: history.Delay{Link: history.Link{From: "r1", To: "n1"}, By: time.Second}},
+						At{Time: 1 * time.Second, Fault: history.Crash{Process: "n1", Power: true}},
+						At{Time: 2 * time.Second, Fault: history.Promote{Process: "r1"}},
+						At{Time: 3 * time.Second, Fault: history.Restart{Process: "n1"}},
+						At{Time: 4 * time.Second, Fault: history.Follow{Process: "n1", Primary: "r1"}},
+						When{Event: Event{Process: "c1", What: Extended}, Fault: history.Crash{Process: "s2"}},
+						When{Event: Event{Process: "c1", What: Updates, Value: "more"}, Fault: history.Restart{Process: "s2"}},
+						When{Event: Event{Process: "c1", What: Entered}, After: time.Second, Fault: history.Reset{Link: history.Link{From: "c1", To: "s3", Both: true}}},
+						When{Event: Event{Process: "c1", What: Lost}, Fault: history.Heal{}},
+						When{Event: Event{Process: "r1", What: Promoted}, Fault: history.Heal{Link: history.Link{From: "s1", To: "s2", Both: true}}},
+						When{Event: Event{Process: "s1", What: Sdown, Value: "n1"}, Fault: history.Pause{Process: "s1", For: time.Second}},
+						When{Event: Event{Process: "s1", What: Elected}, Fault: history.Cut{Link: history.Link{From: "s1", To: "s3", Both: true}}},
 					}},
 				},
 				Reports: []checker.Quantity{"unavailability", "round trips"},
@@ -206,9 +206,9 @@ func TestParse(t *testing.T) {
 					{Process: "c1", Steps: []Step{Increment{}, Repeat{N: 100000, Step: Increment{Within: 3 * time.Second}}}},
 					{Process: "c2", Steps: []Step{Increment{}}},
 					{Process: Nemesis, Steps: []Step{
-						AtStart{Fault: sim.Cut{Link: sim.Link{From: "p2", To: "n1", Both: true}}},
-						AtStart{Fault: sim.Chosen{What: "PING", Link: sim.Link{From: "p2", To: "r1"}, Action: sim.HoldMessage}},
-						When{Event: Event{Process: "c1", What: Incremented}, Fault: sim.Hold{Link: sim.Link{From: "p3", To: "p2"}}},
+						AtStart{Fault: history.Cut{Link: history.Link{From: "p2", To: "n1", Both: true}}},
+						AtStart{Fault: history.Chosen{What: "PING", Link: history.Link{From: "p2", To: "r1"}, Action: history.HoldMessage}},
+						When{Event: Event{Process: "c1", What: Incremented}, Fault: history.Hold{Link: history.Link{From: "p3", To: "p2"}}},
 					}},
 				},
 				Musts: []checker.Must{must("c1 acquires")},
@@ -761,7 +761,7 @@ func TestDocumentedWords(t *testing.T) {
 			lines = append(lines, " "+strings.Join(strings.Fields(line), " ")+" ")
 		}
 	}
-	words := slices.Concat(sorted(stepForms), sim.FaultVerbs(), wordsOf(whats), clients.Resources(), wordsOf(nodes.Persistences), []string{"report"})
+	words := slices.Concat(sorted(stepForms), history.FaultVerbs(), wordsOf(whats), clients.Resources(), wordsOf(nodes.Persistences), []string{"report"})
 	for _, key := range settings {
 		words = append(words, key+"=")
 	}

@@ -8,13 +8,13 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A plan is taken further by what its run comes to after its last perturbation, and by nothing else: so each set comes once.
 func TestAfter(t *testing.T) {
 	at := func(d time.Duration, node string) Perturbation {
-		return Perturbation{At: d, Steps: []Step{AtStart{sim.Crash{Process: node}}}}
+		return Perturbation{At: d, Steps: []Step{AtStart{history.Crash{Process: node}}}}
 	}
 	possible := func() []Perturbation {
 		return []Perturbation{at(1, "n1"), at(5, "n1"), at(5, "n2"), at(5, "n3"), at(9, "n1")}
@@ -29,9 +29,9 @@ func TestAfter(t *testing.T) {
 
 // What mends a link has an effect even if nothing was broken, so that it does not count.
 func TestIdle(t *testing.T) {
-	link := sim.Link{From: "c1", To: "n1", Both: true}
-	other := sim.Link{From: "c1", To: "n2", Both: true}
-	p := Perturbation{Kind: Parting, Steps: []Step{AtStart{sim.Cut{Link: link}}, AtStart{sim.Cut{Link: other}}, At{time.Second, sim.Heal{Link: link}}}}
+	link := history.Link{From: "c1", To: "n1", Both: true}
+	other := history.Link{From: "c1", To: "n2", Both: true}
+	p := Perturbation{Kind: Parting, Steps: []Step{AtStart{history.Cut{Link: link}}, AtStart{history.Cut{Link: other}}, At{time.Second, history.Heal{Link: link}}}}
 	did := effect{[]Perturbation{p}, [][]bool{{false, false, true}}}
 	if rest, less := did.rest(); len(did.idle()) != 1 || !less || len(rest) != 0 {
 		t.Errorf("neither cut had an effect, and what had one is said to be %v", rest)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // String prints the scenario as its file. [Parse] is the inverse; a file in this form, which is how the catalogue is kept,
@@ -26,7 +26,7 @@ func (s *Scenario) String() string {
 	}
 	b.WriteString("\n")
 	if s.TTL != 0 {
-		b.WriteString("ttl " + sim.FormatDuration(s.TTL) + "\n")
+		b.WriteString("ttl " + history.FormatDuration(s.TTL) + "\n")
 	}
 	if s.Speed != 0 {
 		b.WriteString("speed " + strconv.Itoa(s.Speed) + "\n")
@@ -77,7 +77,7 @@ func (r Section) setting(key string) string {
 		if d == 0 {
 			return ""
 		}
-		return sim.FormatDuration(d)
+		return history.FormatDuration(d)
 	}
 	switch key {
 	case "nodes":

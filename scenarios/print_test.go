@@ -11,7 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/nodes"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -53,7 +53,7 @@ func TestEventRoundTrip(t *testing.T) {
 		if what.form() != "" {
 			e.Value = "n1"
 		}
-		for _, want := range []When{{e, 0, sim.Heal{}}, {e, time.Second, sim.Promote{Process: "r1"}}, {e, 0, sim.Follow{Process: "n1", Primary: "r1"}}} {
+		for _, want := range []When{{e, 0, history.Heal{}}, {e, time.Second, history.Promote{Process: "r1"}}, {e, 0, history.Follow{Process: "n1", Primary: "r1"}}} {
 			if got, err := parseStep(Nemesis, want.String()); err != nil || got != want {
 				t.Errorf("parseStep(%q) = %#v, %v, want %#v", want, got, err, want)
 			}
@@ -224,7 +224,7 @@ func anyLane(client string) *rapid.Generator[Lane] {
 			switch s := step.(type) {
 			case Until: // only ever later, and never beyond what can be written
 				now += s.Time % time.Hour
-				if now > sim.MaxDuration {
+				if now > history.MaxDuration {
 					continue
 				}
 				step = Until{Time: max(now, 1)}
@@ -294,30 +294,30 @@ func anyNemesisStep(clients []string, nodes int) *rapid.Generator[Step] {
 }
 
 func anyNth() *rapid.Generator[int] {
-	return rapid.OneOf(rapid.Just(0), rapid.IntRange(2, sim.MaxNth))
+	return rapid.OneOf(rapid.Just(0), rapid.IntRange(2, history.MaxNth))
 }
 
-func anyFault(clients []string, nodes int) *rapid.Generator[sim.Fault] {
-	return rapid.Custom(func(t *rapid.T) sim.Fault {
+func anyFault(clients []string, nodes int) *rapid.Generator[history.Fault] {
+	return rapid.Custom(func(t *rapid.T) history.Fault {
 		servers := append(Section{Nodes: nodes}.NodeNames(), "resource")
 		client := rapid.SampledFrom(clients).Draw(t, "client")
 		server := rapid.SampledFrom(servers).Draw(t, "server")
 		process := rapid.SampledFrom([]string{client, server}).Draw(t, "process")
-		link := sim.Link{From: client, To: server, Both: rapid.Bool().Draw(t, "both")}
-		request := sim.Link{From: client, To: server}
-		reply := sim.Link{From: server, To: client}
+		link := history.Link{From: client, To: server, Both: rapid.Bool().Draw(t, "both")}
+		request := history.Link{From: client, To: server}
+		reply := history.Link{From: server, To: client}
 		d := anyDuration().Draw(t, "duration")
 		nth := anyNth().Draw(t, "message number")
-		return rapid.SampledFrom([]sim.Fault{
-			sim.Pause{Process: process}, sim.Pause{Process: process, For: d}, sim.Resume{Process: process},
-			sim.Crash{Process: process}, sim.Crash{Process: process, Power: true}, sim.Stop{Process: server}, sim.Restart{Process: server}, sim.Restart{Process: server, Empty: true},
-			sim.Jump{Process: process, By: d}, sim.Jump{Process: process, By: -d},
-			sim.Drift{Process: process, PPM: int64(d) % sim.MaxDriftPPM}, sim.Slew{Process: process, By: -d, Over: d + 1},
-			sim.Cut{Link: link}, sim.Cut{Link: reply}, sim.Heal{}, sim.Heal{Link: link}, sim.Hold{Link: link},
-			sim.ReleaseLink{Link: link}, sim.Delay{Link: link, By: d}, sim.Reset{Link: link},
-			sim.Chosen{What: "SET", Nth: nth, Link: request, Action: sim.HoldMessage},
-			sim.Chosen{What: sim.Write, Link: request, Action: sim.DelayMessage, By: d},
-			sim.Chosen{Reply: true, What: "EVALSHA", Link: reply, Action: sim.ResetMessage},
+		return rapid.SampledFrom([]history.Fault{
+			history.Pause{Process: process}, history.Pause{Process: process, For: d}, history.Resume{Process: process},
+			history.Crash{Process: process}, history.Crash{Process: process, Power: true}, history.Stop{Process: server}, history.Restart{Process: server}, history.Restart{Process: server, Empty: true},
+			history.Jump{Process: process, By: d}, history.Jump{Process: process, By: -d},
+			history.Drift{Process: process, PPM: int64(d) % history.MaxDriftPPM}, history.Slew{Process: process, By: -d, Over: d + 1},
+			history.Cut{Link: link}, history.Cut{Link: reply}, history.Heal{}, history.Heal{Link: link}, history.Hold{Link: link},
+			history.ReleaseLink{Link: link}, history.Delay{Link: link, By: d}, history.Reset{Link: link},
+			history.Chosen{What: "SET", Nth: nth, Link: request, Action: history.HoldMessage},
+			history.Chosen{What: history.Write, Link: request, Action: history.DelayMessage, By: d},
+			history.Chosen{Reply: true, What: "EVALSHA", Link: reply, Action: history.ResetMessage},
 		}).Draw(t, "fault")
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A quantity is what an axis of a [Grid] can be: something of the setting, or how great a perturbation is.
@@ -21,8 +21,8 @@ type quantity struct {
 	set func(*Shape, int64)
 	// kind, and which of its perturbations, is for the magnitude of one. Where it is 0, there is no such perturbation.
 	kind     Kind
-	fits     func(*sim.Meta, Perturbation) bool // default: all
-	replicas bool                               // it needs a replica
+	fits     func(*history.Meta, Perturbation) bool // default: all
+	replicas bool                                   // it needs a replica
 }
 
 // A Unit is what the values of an [Axis] are counted in.
@@ -52,7 +52,7 @@ var quantities = []quantity{
 	{name: "delay", about: "one message to or from a lock node is late", unit: Seconds, max: longestMagnitude, kind: Delaying},
 	{name: "late-write", about: "one message to or from the resource is late", unit: Seconds, max: longestMagnitude, kind: LateWrite},
 	{name: "jump", about: "the wall clock of a lock node jumps", unit: Seconds, min: -longestMagnitude, max: longestMagnitude, kind: Jumping,
-		fits: func(m *sim.Meta, p Perturbation) bool {
+		fits: func(m *history.Meta, p Perturbation) bool {
 			return !slices.Contains(m.Clients, faultOf(p.Steps[0]).Target())
 		}},
 	{name: "drift", about: "the clocks of a client or a lock node drift", unit: PPM, min: -mostDriftPPM, max: mostDriftPPM, kind: Drifting},
@@ -62,12 +62,12 @@ var quantities = []quantity{
 	{name: "lag", about: "a replica lags behind", unit: Seconds, max: longestMagnitude, kind: Cutting, replicas: true,
 		fits: cutsReplica},
 	{name: "failover", about: "the primary crashes, and a replica takes over", unit: Seconds, max: longestMagnitude, kind: FailingOver, replicas: true,
-		fits: func(_ *sim.Meta, p Perturbation) bool { return len(p.Steps) == 2 }},
+		fits: func(_ *history.Meta, p Perturbation) bool { return len(p.Steps) == 2 }},
 }
 
 // cutsReplica says whether a perturbation cuts a replica off from the node that it is a copy of.
-func cutsReplica(m *sim.Meta, p Perturbation) bool {
-	cut, ok := faultOf(p.Steps[0]).(sim.Cut)
+func cutsReplica(m *history.Meta, p Perturbation) bool {
+	cut, ok := faultOf(p.Steps[0]).(history.Cut)
 	node, copies := m.Replicas[cut.Link.To]
 	return ok && copies && cut.Link.From == node
 }
@@ -110,7 +110,7 @@ func ParseAxis(text string) (Axis, error) {
 	case !ok:
 		return Axis{}, fmt.Errorf("%q is not an axis: %w", text, form)
 	case !slices.Contains(AxisNames(), name):
-		return Axis{}, sim.Unknown("axis", name, AxisNames())
+		return Axis{}, history.Unknown("axis", name, AxisNames())
 	}
 	q := findQuantity(name)
 	span, number, stepped := strings.Cut(span, "/")
@@ -178,7 +178,7 @@ func (q quantity) between(from, to, i, steps int64) int64 {
 func (q quantity) parse(text string) (int64, error) {
 	var v int64
 	if q.unit == Seconds {
-		d, err := sim.ParseDuration(text)
+		d, err := history.ParseDuration(text)
 		if err != nil {
 			return 0, err
 		}
@@ -198,7 +198,7 @@ func (q quantity) parse(text string) (int64, error) {
 
 func (q quantity) format(v int64) string {
 	if q.unit == Seconds {
-		return sim.FormatDuration(time.Duration(v))
+		return history.FormatDuration(time.Duration(v))
 	}
 	return strconv.FormatInt(v, 10) + string(q.unit)
 }
@@ -222,18 +222,18 @@ func (q quantity) sites(calm *Scenario, o *Outcome) []Perturbation {
 // sized returns the perturbation at the same place with another magnitude: nanoseconds, or ppm.
 func (p Perturbation) sized(magnitude int64) Perturbation {
 	d := time.Duration(magnitude)
-	fault := func(f sim.Fault) sim.Fault {
+	fault := func(f history.Fault) history.Fault {
 		switch f := f.(type) {
-		case sim.Pause:
+		case history.Pause:
 			f.For = d
 			return f
-		case sim.Jump:
+		case history.Jump:
 			f.By = d
 			return f
-		case sim.Drift:
+		case history.Drift:
 			f.PPM = magnitude
 			return f
-		case sim.Chosen:
+		case history.Chosen:
 			f.By = d
 			return f
 		}

@@ -18,6 +18,7 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // leastTTL is what a TTL must be on real servers, so that it is long compared with what a busy machine makes a process wait.
@@ -68,18 +69,18 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 		}
 		return nil, err
 	}
-	return judge(s, r, &sim.History{Meta: r.meta(s, OnReal, j.Seed), Events: c.Events()}), nil
+	return judge(s, r, &history.History{Meta: r.meta(s, OnReal, j.Seed), Events: c.Events()}), nil
 }
 
 // upTo judges what happened before the machine stood still, if that is why a run has ended. It returns nil unless there is a
 // violation that should not be: such a one is final, and the rest of the run says nothing.
-func (r Section) upTo(err error, s *Scenario, events []sim.Event, seed uint64) *Outcome {
+func (r Section) upTo(err error, s *Scenario, events []history.Event, seed uint64) *Outcome {
 	var stall *nodes.StallError
 	if !errors.As(err, &stall) {
 		return nil
 	}
-	before := slices.DeleteFunc(slices.Clone(events), func(e sim.Event) bool { return e.At >= stall.From })
-	o := judge(s, r, &sim.History{Meta: r.meta(s, OnReal, seed), Events: before})
+	before := slices.DeleteFunc(slices.Clone(events), func(e history.Event) bool { return e.At >= stall.From })
+	o := judge(s, r, &history.History{Meta: r.meta(s, OnReal, seed), Events: before})
 	for _, p := range []checker.Property{checker.LeaseExclusion, checker.ResourceExclusion, checker.OwnerOnly, checker.Tokens} {
 		if o.Result.Status(p) == checker.Violated && r.Expected(p) != checker.Violated {
 			o.Result.Unmet = append(o.Result.Unmet, err.Error())
@@ -277,17 +278,17 @@ func (o *Outcome) lateness(p checker.Property) bool {
 	for _, e := range o.History.Events {
 		keys := taken[e.Process]
 		switch {
-		case e.Kind == sim.Fail && e.Op == sim.Acquire && e.Process == probeName:
+		case e.Kind == history.Fail && e.Op == history.Acquire && e.Process == probeName:
 			late = len(m.Nodes)-blocked() >= m.Quorum()
-		case e.Kind != sim.State || keys == nil:
-		case e.Op == sim.Set || e.Op == sim.Over || e.Op == sim.Retime:
-			if sim.Client(e.Lease) == probeName {
+		case e.Kind != history.State || keys == nil:
+		case e.Op == history.Set || e.Op == history.Over || e.Op == history.Retime:
+			if history.Client(e.Lease) == probeName {
 				got = true
 				delete(keys, e.Key)
 				continue
 			}
 			keys[e.Key] = true
-		case e.Op == sim.Delete || e.Op == sim.Expire || e.Op == sim.Lose:
+		case e.Op == history.Delete || e.Op == history.Expire || e.Op == history.Lose:
 			delete(keys, e.Key)
 		}
 	}
@@ -311,7 +312,7 @@ func (r Section) checkSyncs(speed float64) error {
 	}
 	kind := nodes.Persistence(r.Persistence)
 	for _, step := range r.lane(Nemesis) {
-		crash, ok := faultOf(step).(sim.Crash)
+		crash, ok := faultOf(step).(history.Crash)
 		if ok && (kind == nodes.AOFEverysecSlow || kind == nodes.AOFEverysec && crash.Power) {
 			return fmt.Errorf("at speed %v %s is another story with persistence=%s: a server syncs once a second, whatever the speed; write speed=1", speed, crash, kind)
 		}
@@ -341,11 +342,11 @@ func (r Section) checkReal(speed float64) error {
 	}
 	isClient := func(name string) bool { return slices.Contains(r.clients(), name) }
 	ownClocks := r.ownClocks()
-	injectable := func(f sim.Fault) error { return nodes.Injectable(f, r.isServer, isClient, ownClocks) }
+	injectable := func(f history.Fault) error { return nodes.Injectable(f, r.isServer, isClient, ownClocks) }
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
 			if pause, ok := once(step).(Pause); ok {
-				if err := injectable(sim.Pause{Process: lane.Process, For: pause.For}); err != nil {
+				if err := injectable(history.Pause{Process: lane.Process, For: pause.For}); err != nil {
 					return err
 				}
 			}
@@ -370,11 +371,11 @@ func (r Section) isServer(name string) bool {
 // clockFault says whether a step is one that sets the clock of a server, or its rate.
 func (r Section) clockFault(step Step) bool {
 	switch f := faultOf(step).(type) {
-	case sim.Jump:
+	case history.Jump:
 		return r.isServer(f.Process)
-	case sim.Drift:
+	case history.Drift:
 		return r.isServer(f.Process)
-	case sim.Slew:
+	case history.Slew:
 		return r.isServer(f.Process)
 	}
 	return false
@@ -383,7 +384,7 @@ func (r Section) clockFault(step Step) bool {
 // onlyJumps says whether what is done to the clocks of the servers can be done to their keys as well.
 func (r Section) onlyJumps() bool {
 	return !slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool {
-		_, jump := faultOf(step).(sim.Jump)
+		_, jump := faultOf(step).(history.Jump)
 		return r.clockFault(step) && !jump
 	})
 }
@@ -399,7 +400,7 @@ func (r Section) ownClocks() bool {
 func (r Section) disks() []nodes.Persistence {
 	kind := nodes.Persistence(r.Persistence)
 	if kind == nodes.AOFAlways && !slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool {
-		crash, ok := faultOf(step).(sim.Crash)
+		crash, ok := faultOf(step).(history.Crash)
 		return ok && crash.Power
 	}) {
 		kind = ""
@@ -421,7 +422,7 @@ func (r Section) withSteps(f func(Step) Step) Section {
 }
 
 // withFault returns a step of the nemesis with its fault changed by f.
-func withFault(step Step, f func(sim.Fault) sim.Fault) Step {
+func withFault(step Step, f func(history.Fault) history.Fault) Step {
 	switch step := step.(type) {
 	case AtStart:
 		step.Fault = f(step.Fault)
@@ -452,7 +453,7 @@ func (r Section) faster(speed float64) Section {
 }
 
 func scaleStep(step Step, scale func(time.Duration) time.Duration) Step {
-	faster := func(f sim.Fault) sim.Fault { return scaleFault(f, scale) }
+	faster := func(f history.Fault) history.Fault { return scaleFault(f, scale) }
 	switch step := step.(type) {
 	case Acquire:
 		step.Within, step.Every = scale(step.Within), scale(step.Every)
@@ -482,21 +483,21 @@ func scaleStep(step Step, scale func(time.Duration) time.Duration) Step {
 	return withFault(step, faster)
 }
 
-func scaleFault(f sim.Fault, scale func(time.Duration) time.Duration) sim.Fault {
+func scaleFault(f history.Fault, scale func(time.Duration) time.Duration) history.Fault {
 	switch f := f.(type) {
-	case sim.Pause:
+	case history.Pause:
 		f.For = scale(f.For)
 		return f
-	case sim.Jump:
+	case history.Jump:
 		f.By = scale(f.By)
 		return f
-	case sim.Slew:
+	case history.Slew:
 		f.By, f.Over = scale(f.By), scale(f.Over)
 		return f
-	case sim.Delay:
+	case history.Delay:
 		f.By = scale(f.By)
 		return f
-	case sim.Chosen:
+	case history.Chosen:
 		f.By = scale(f.By)
 		return f
 	}

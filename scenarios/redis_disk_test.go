@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // The history of a real run has the readings of the client's clocks, by which its leases end.
@@ -54,16 +54,16 @@ must the wall clock of c1 is off by over 10s
 			continue
 		}
 		switch {
-		case e.Kind == sim.OK && e.Op == sim.Acquire:
+		case e.Kind == history.OK && e.Op == history.Acquire:
 			if validity := e.Until - e.Clock; validity < scale(4*time.Second) || validity > scale(5*time.Second) {
 				t.Errorf("a lease of 5s is valid for %v by the clock of its client, scaled", validity)
 			}
 			if (e.Clock - e.At*3/2).Abs() > time.Millisecond {
 				t.Errorf("a clock that is half as fast again shows %v at %v", e.Clock, e.At)
 			}
-		case e.Kind == sim.OK && e.Op == sim.Write:
+		case e.Kind == history.OK && e.Op == history.Write:
 			asleep = e.At
-		case e.Kind == sim.Invoke && e.Op == sim.Release:
+		case e.Kind == history.Invoke && e.Op == history.Release:
 			awake = e.At
 		}
 	}
@@ -72,7 +72,7 @@ must the wall clock of c1 is off by over 10s
 	}
 	var bitten []string
 	for _, e := range o.History.Events {
-		if e.Kind == sim.Bite {
+		if e.Kind == history.Bite {
 			bitten = append(bitten, e.Value)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/nodes"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // maxLag is min-replicas-max-lag, of a run that is not faster.
@@ -54,12 +54,12 @@ func (r Section) checkRealGroup(speed float64) error {
 // checkRealReplication refuses what cannot be done to servers that replicate.
 func (r Section) checkRealReplication(step Step) error {
 	switch f := faultOf(step).(type) {
-	case sim.Jump:
+	case history.Jump:
 		_, first := step.(AtStart)
 		if r.isLock(f.Process) && !(first && slices.Contains(r.ReplicaNames(), f.Process)) {
 			return fmt.Errorf("%w: %s: to a server a jump is a change of its keys, which would be replicated; only a replica can have a wrong clock, from the start", nodes.ErrSimOnly, f)
 		}
-	case sim.Chosen:
+	case history.Chosen:
 		if !r.isClient(f.Link.From) && !r.isClient(f.Link.To) {
 			return fmt.Errorf("%w: %s: what servers say to each other is passed on as it comes, not message by message", nodes.ErrSimOnly, f)
 		}

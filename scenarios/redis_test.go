@@ -23,6 +23,7 @@ import (
 	"lockstep/clients/libraries"
 	"lockstep/nodes"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // reality returns a supervisor whose workers are this test binary, run again with only the calling test; in them it does not
@@ -281,7 +282,7 @@ must n1 drops the key of c1 early
 	o := really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: calm})
 	last := ""
 	for _, e := range o.History.Events {
-		if e.Process == resourceName && e.Kind == sim.State && e.Key == clients.CounterKey {
+		if e.Process == resourceName && e.Kind == history.State && e.Key == clients.CounterKey {
 			last = e.Value
 		}
 	}
@@ -334,7 +335,7 @@ func TestWarmOnRedis(t *testing.T) {
 		var greets bool
 		for range tries { // a client that waits for too long on a busy machine dials again
 			o = really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: calm, Tries: tries})
-			greets = slices.ContainsFunc(o.History.Events, func(e sim.Event) bool { return e.Kind == sim.Message && strings.EqualFold(e.Word, "HELLO") })
+			greets = slices.ContainsFunc(o.History.Events, func(e history.Event) bool { return e.Kind == history.Message && strings.EqualFold(e.Word, "HELLO") })
 			if greets == want {
 				break
 			}
@@ -624,29 +625,29 @@ must c1 acquires
 
 // What slow replies can do by themselves is tried again on real servers; what they cannot is not.
 func TestChancy(t *testing.T) {
-	set := func(node, lease string) sim.Event {
-		return sim.Event{Kind: sim.State, Op: sim.Set, Process: node, Key: "lock", Lease: lease}
+	set := func(node, lease string) history.Event {
+		return history.Event{Kind: history.State, Op: history.Set, Process: node, Key: "lock", Lease: lease}
 	}
-	gone := func(node string) sim.Event {
-		return sim.Event{Kind: sim.State, Op: sim.Delete, Process: node, Key: "lock"}
+	gone := func(node string) history.Event {
+		return history.Event{Kind: history.State, Op: history.Delete, Process: node, Key: "lock"}
 	}
-	refused := sim.Event{Kind: sim.Fail, Op: sim.Acquire, Process: probeName}
+	refused := history.Event{Kind: history.Fail, Op: history.Acquire, Process: probeName}
 	for name, c := range map[string]struct {
 		violated checker.Property
-		events   []sim.Event
+		events   []history.Event
 		chancy   bool
 	}{
-		"two hold the lock":                       {checker.LeaseExclusion, []sim.Event{set("n1", "probe#1"), refused}, false},
-		"the keys of another stand on a majority": {checker.DeadlockFreedom, []sim.Event{set("n1", "c1#1"), set("n2", "c1#1"), set("n3", "probe#1"), refused}, false},
-		"they did before":                         {checker.DeadlockFreedom, []sim.Event{set("n1", "c1#1"), set("n2", "c1#1"), set("n3", "probe#1"), refused, gone("n2"), refused}, true},
-		"no node granted the probe anything":      {checker.DeadlockFreedom, []sim.Event{refused}, false},
-		"the probe got keys, and no lease":        {checker.DeadlockFreedom, []sim.Event{set("n1", "probe#1"), refused}, true},
-		"a minority was down, nobody got it":      {checker.FaultTolerance, []sim.Event{refused}, false},
+		"two hold the lock":                       {checker.LeaseExclusion, []history.Event{set("n1", "probe#1"), refused}, false},
+		"the keys of another stand on a majority": {checker.DeadlockFreedom, []history.Event{set("n1", "c1#1"), set("n2", "c1#1"), set("n3", "probe#1"), refused}, false},
+		"they did before":                         {checker.DeadlockFreedom, []history.Event{set("n1", "c1#1"), set("n2", "c1#1"), set("n3", "probe#1"), refused, gone("n2"), refused}, true},
+		"no node granted the probe anything":      {checker.DeadlockFreedom, []history.Event{refused}, false},
+		"the probe got keys, and no lease":        {checker.DeadlockFreedom, []history.Event{set("n1", "probe#1"), refused}, true},
+		"a minority was down, nobody got it":      {checker.FaultTolerance, []history.Event{refused}, false},
 		"nothing is violated":                     {"", nil, false},
 	} {
 		o := &Outcome{
 			Run: Section{Lock: "redlock"}, Result: checker.Result{Verdict: checker.Safe},
-			History: &sim.History{Meta: sim.Meta{Nodes: []string{"n1", "n2", "n3"}}, Events: c.events},
+			History: &history.History{Meta: history.Meta{Nodes: []string{"n1", "n2", "n3"}}, Events: c.events},
 		}
 		if c.violated != "" {
 			o.Result = checker.Result{Verdict: checker.Unsafe, Statuses: []checker.PropertyStatus{{Property: c.violated, Status: checker.Violated}}}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A reduction is a way to make a page with one run smaller. It lists the pages that could come of it; some of them may make no
@@ -28,20 +28,20 @@ func (s *Scenario) edited(f func(*Scenario)) *Scenario {
 }
 
 // fault returns the fault that a step of the lane injects; nil if it injects none.
-func (l Lane) fault(step Step) sim.Fault {
+func (l Lane) fault(step Step) history.Fault {
 	if l.Process == Nemesis {
 		return faultOf(step)
 	}
 	if pause, ok := once(step).(Pause); ok {
-		return sim.Pause{Process: l.Process, For: pause.For}
+		return history.Pause{Process: l.Process, For: pause.For}
 	}
 	return nil
 }
 
 // undoes reports whether a fault only ends what others do.
-func undoes(f sim.Fault) bool {
+func undoes(f history.Fault) bool {
 	switch f.(type) {
-	case sim.Resume, sim.Restart, sim.Heal, sim.ReleaseLink:
+	case history.Resume, history.Restart, history.Heal, history.ReleaseLink:
 		return true
 	}
 	return false
@@ -322,17 +322,17 @@ func plainerSteps(step Step) (all []Step) {
 }
 
 // plainerFaults lists faults that are like one and have fewer words.
-func plainerFaults(f sim.Fault) []sim.Fault {
+func plainerFaults(f history.Fault) []history.Fault {
 	switch f := f.(type) {
-	case sim.Crash:
+	case history.Crash:
 		f.Power = false
-		return []sim.Fault{f}
-	case sim.Restart:
+		return []history.Fault{f}
+	case history.Restart:
 		f.Empty = false
-		return []sim.Fault{f}
-	case sim.Chosen:
+		return []history.Fault{f}
+	case history.Chosen:
 		f.Nth = 0
-		return []sim.Fault{f}
+		return []history.Fault{f}
 	}
 	return nil
 }
@@ -403,7 +403,7 @@ func withRounderNumber(s *Scenario) (pages []*Scenario) {
 
 // numbersOf lists the numbers of a step that could be others: its durations, in nanoseconds, and its drift, in ppm.
 func numbersOf(step Step) []int64 {
-	if d, ok := faultOf(step).(sim.Drift); ok && d.PPM != 0 {
+	if d, ok := faultOf(step).(history.Drift); ok && d.PPM != 0 {
 		return []int64{d.PPM}
 	}
 	var all []int64
@@ -416,8 +416,8 @@ func numbersOf(step Step) []int64 {
 
 // withNumber returns the step with another number in a place among those of numbersOf.
 func withNumber(step Step, k int, n int64) Step {
-	if d, ok := faultOf(step).(sim.Drift); ok {
-		return withFault(step, func(sim.Fault) sim.Fault { return sim.Drift{Process: d.Process, PPM: n} })
+	if d, ok := faultOf(step).(history.Drift); ok {
+		return withFault(step, func(history.Fault) history.Fault { return history.Drift{Process: d.Process, PPM: n} })
 	}
 	return scaleStep(step, func(d time.Duration) time.Duration {
 		if k--; k == -1 {

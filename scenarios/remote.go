@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lockstep/nodes"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // onRemote is [onServers] on servers that are somebody's own. Whatever becomes of the run, its keys are gone when it returns, or
@@ -46,7 +46,7 @@ func onRemote(ctx context.Context, s *Scenario, run Section, j job) (o *Outcome,
 	if err := r.onCluster(loan.Cluster, theirs, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
 		return nil, err
 	}
-	return judge(s, r, &sim.History{Meta: r.meta(s, servers.String(), j.Seed), Events: loan.Events()}), nil
+	return judge(s, r, &history.History{Meta: r.meta(s, servers.String(), j.Seed), Events: loan.Events()}), nil
 }
 
 // onTheseServers says which server each lock node takes, and where a counter is: on the next server, or, if there is none, beside
@@ -96,7 +96,7 @@ func (r Section) checkRemote(servers nodes.Remotes) error {
 	for _, step := range r.lane(Nemesis) {
 		fault := faultOf(step)
 		switch fault.(type) {
-		case sim.Cut, sim.Heal, sim.Hold, sim.ReleaseLink, sim.Delay, sim.Reset, sim.Chosen:
+		case history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay, history.Reset, history.Chosen:
 			continue // on the way to our proxies
 		}
 		if !slices.Contains(ours, fault.Target()) {

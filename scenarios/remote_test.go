@@ -16,7 +16,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 const ownSecret = "s3cret-of-mine"
@@ -142,7 +142,7 @@ client c2
 		}
 		last := ""
 		for _, e := range o.History.Events {
-			if e.Process == resourceName && e.Kind == sim.State && e.Key == clients.CounterKey {
+			if e.Process == resourceName && e.Kind == history.State && e.Key == clients.CounterKey {
 				last = e.Value
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // nearly is how far two times may be apart that count as the same when a run is repeated: what two round trips of a simulated
@@ -34,7 +35,7 @@ func difference(first, second *Outcome) string {
 		return words
 	}
 	var found string
-	earliest := sim.NoEnd
+	earliest := history.NoEnd
 	for _, client := range clientsOf(first.History, second.History) {
 		a, b := seenBy(client, first.History), seenBy(client, second.History)
 		for i := range max(len(a), len(b)) {
@@ -80,7 +81,7 @@ func assumptions(r checker.Result) string {
 	return strings.Join(broken, ", ")
 }
 
-func clientsOf(histories ...*sim.History) []string {
+func clientsOf(histories ...*history.History) []string {
 	var all []string
 	for _, h := range histories {
 		all = append(all, h.Meta.Clients...)
@@ -91,12 +92,12 @@ func clientsOf(histories ...*sim.History) []string {
 }
 
 // seenBy lists what a client did, and what it was told.
-func seenBy(client string, h *sim.History) []sim.Event {
-	var seen []sim.Event
+func seenBy(client string, h *history.History) []history.Event {
+	var seen []history.Event
 	for _, e := range h.Events {
 		switch e.Kind {
-		case sim.Invoke, sim.OK, sim.Fail, sim.Info:
-			if e.Process == client && e.Op != sim.Unpaused {
+		case history.Invoke, history.OK, history.Fail, history.Info:
+			if e.Process == client && e.Op != history.Unpaused {
 				seen = append(seen, e)
 			}
 		}
@@ -104,7 +105,7 @@ func seenBy(client string, h *sim.History) []sim.Event {
 	return seen
 }
 
-func at(events []sim.Event, i int) *sim.Event {
+func at(events []history.Event, i int) *history.Event {
 	if i < len(events) {
 		return &events[i]
 	}
@@ -113,8 +114,8 @@ func at(events []sim.Event, i int) *sim.Event {
 
 // compareEvents words the difference between two events, one of which may be missing; empty if there is none. It also
 // returns the earlier time.
-func compareEvents(a, b *sim.Event) (earlier time.Duration, words string) {
-	say := func(e *sim.Event) string {
+func compareEvents(a, b *history.Event) (earlier time.Duration, words string) {
+	say := func(e *history.Event) string {
 		if e == nil {
 			return "nothing more"
 		}

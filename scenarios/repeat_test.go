@@ -9,7 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/libraries"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // TestRestlessLibrariesRepeatWhatClientsSee takes less than a minute. These make it more, or less.
@@ -88,38 +88,38 @@ func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 
 // What counts as a difference, and what does not.
 func TestDifference(t *testing.T) {
-	recorded := func(change func([]sim.Event)) *sim.History {
-		events := []sim.Event{
-			{At: 0, Process: "c1", Kind: sim.Invoke, Op: sim.Acquire, ID: 1, Lock: theLock},
-			{At: time.Second, Process: "n1", Kind: sim.State, Op: sim.Set, Key: theLock, Lease: "c1#1"},
-			{At: 2 * time.Second, Process: "c1", Kind: sim.OK, Op: sim.Acquire, ID: 1, Lock: theLock, Lease: "c1#1", Until: sim.NoEnd},
-			{At: 3 * time.Second, Process: "c2", Kind: sim.Invoke, Op: sim.Write, ID: 1, Value: "A"},
-			{At: 4 * time.Second, Process: "c1", Kind: sim.Info, Op: sim.Lost, Lease: "c1#1"},
+	recorded := func(change func([]history.Event)) *history.History {
+		events := []history.Event{
+			{At: 0, Process: "c1", Kind: history.Invoke, Op: history.Acquire, ID: 1, Lock: theLock},
+			{At: time.Second, Process: "n1", Kind: history.State, Op: history.Set, Key: theLock, Lease: "c1#1"},
+			{At: 2 * time.Second, Process: "c1", Kind: history.OK, Op: history.Acquire, ID: 1, Lock: theLock, Lease: "c1#1", Until: history.NoEnd},
+			{At: 3 * time.Second, Process: "c2", Kind: history.Invoke, Op: history.Write, ID: 1, Value: "A"},
+			{At: 4 * time.Second, Process: "c1", Kind: history.Info, Op: history.Lost, Lease: "c1#1"},
 		}
 		if change != nil {
 			change(events)
 		}
-		return &sim.History{Meta: sim.Meta{Scenario: "x", Clients: []string{"c1", "c2"}, Nodes: []string{"n1"}, Checksum: "1"}, Events: events}
+		return &history.History{Meta: history.Meta{Scenario: "x", Clients: []string{"c1", "c2"}, Nodes: []string{"n1"}, Checksum: "1"}, Events: events}
 	}
-	outcome := func(h *sim.History, result checker.Result) *Outcome { return &Outcome{History: h, Result: result} }
+	outcome := func(h *history.History, result checker.Result) *Outcome { return &Outcome{History: h, Result: result} }
 	for _, test := range []struct {
 		name   string
-		change func([]sim.Event)
+		change func([]history.Event)
 		want   string // how the difference begins; empty: there is none
 	}{
 		{"equal", nil, ""},
-		{"less than two round trips", func(e []sim.Event) { e[2].At += 6*time.Millisecond - 1 }, ""},
-		{"what a server did", func(e []sim.Event) { e[1].At, e[1].Lease = 0, "c2#1" }, ""},
-		{"two round trips", func(e []sim.Event) { e[2].At += 6 * time.Millisecond }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.006000s"},
-		{"another token", func(e []sim.Event) { e[2].Fence = 2 }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.000000s"},
-		{"an end that is nearly the same", func(e []sim.Event) { e[0].Until = 6*time.Millisecond - 1 }, ""},
-		{"an end that is not", func(e []sim.Event) { e[0].Until = 6 * time.Millisecond }, "c1 invoke acquire"},
-		{"another outcome", func(e []sim.Event) { e[2].Kind = sim.Fail }, "c1 ok acquire c1#1 at 2.000000s, then fail acquire"},
-		{"another lease", func(e []sim.Event) { e[2].Lease = "c1#2" }, "c1 ok acquire c1#1 at"},
-		{"another value", func(e []sim.Event) { e[3].Value = "B" }, "c2 invoke write A at 3.000000s, then invoke write B"},
-		{"an end", func(e []sim.Event) { e[2].Until = time.Minute }, "c1 ok acquire c1#1"},
-		{"a loss that was not told", func(e []sim.Event) { e[4].Process = "n1" }, "c1 info lost c1#1 at 4.000000s, then nothing more"},
-		{"the first of two", func(e []sim.Event) { e[3].Value, e[2].Lease = "B", "c1#2" }, "c1 ok acquire"},
+		{"less than two round trips", func(e []history.Event) { e[2].At += 6*time.Millisecond - 1 }, ""},
+		{"what a server did", func(e []history.Event) { e[1].At, e[1].Lease = 0, "c2#1" }, ""},
+		{"two round trips", func(e []history.Event) { e[2].At += 6 * time.Millisecond }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.006000s"},
+		{"another token", func(e []history.Event) { e[2].Fence = 2 }, "c1 ok acquire c1#1 at 2.000000s, then ok acquire c1#1 at 2.000000s"},
+		{"an end that is nearly the same", func(e []history.Event) { e[0].Until = 6*time.Millisecond - 1 }, ""},
+		{"an end that is not", func(e []history.Event) { e[0].Until = 6 * time.Millisecond }, "c1 invoke acquire"},
+		{"another outcome", func(e []history.Event) { e[2].Kind = history.Fail }, "c1 ok acquire c1#1 at 2.000000s, then fail acquire"},
+		{"another lease", func(e []history.Event) { e[2].Lease = "c1#2" }, "c1 ok acquire c1#1 at"},
+		{"another value", func(e []history.Event) { e[3].Value = "B" }, "c2 invoke write A at 3.000000s, then invoke write B"},
+		{"an end", func(e []history.Event) { e[2].Until = time.Minute }, "c1 ok acquire c1#1"},
+		{"a loss that was not told", func(e []history.Event) { e[4].Process = "n1" }, "c1 info lost c1#1 at 4.000000s, then nothing more"},
+		{"the first of two", func(e []history.Event) { e[3].Value, e[2].Lease = "B", "c1#2" }, "c1 ok acquire"},
 	} {
 		got := difference(outcome(recorded(nil), checker.Result{}), outcome(recorded(test.change), checker.Result{}))
 		if got != "" && test.want == "" || !strings.HasPrefix(got, test.want) || test.want != "" && got == "" {

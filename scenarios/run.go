@@ -13,12 +13,13 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // theLock is the lock that all clients of a scenario contend for.
 const theLock = "lock"
 
-// Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or tells of a panic of
+// Simulate puts a lock through a run of the scenario in simulation. The error is a [history.LeakError], or tells of a panic of
 // the code under test; what else the lock does is in the outcome.
 func Simulate(s *Scenario, run Section, build clients.New, seed uint64) (*Outcome, error) {
 	return simulateWith(nil, s, run, build, seed)
@@ -31,7 +32,7 @@ func simulateWith(kept *staff, s *Scenario, run Section, build clients.New, seed
 	// can be seeded in a process that was started with GODEBUG=randseednop=0, as workers are; in others this does nothing.
 	//lint:ignore SA1019 nothing else seeds what libraries draw from
 	rand.Seed(int64(seed))
-	var h *sim.History
+	var h *history.History
 	err := sim.Bubble(func() { h = simulate(kept, s, r, build, seed) })
 	if err != nil {
 		return nil, err
@@ -40,8 +41,8 @@ func simulateWith(kept *staff, s *Scenario, run Section, build clients.New, seed
 }
 
 // meta describes a resolved run.
-func (r Section) meta(s *Scenario, on string, seed uint64) sim.Meta {
-	return sim.Meta{
+func (r Section) meta(s *Scenario, on string, seed uint64) history.Meta {
+	return history.Meta{
 		Scenario: s.Name,
 		Lock:     r.Lock,
 		For:      r.inPlaceOf,
@@ -91,7 +92,7 @@ func (r Section) pace() time.Duration {
 func (r Section) bound() time.Duration { return r.TTL + r.slack }
 
 // simulate plays one run in a world of its own.
-func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint64) *sim.History {
+func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint64) *history.History {
 	w := sim.NewWorld(sim.Config{Seed: seed})
 	defer w.Close()
 	h := w.History()
@@ -341,12 +342,12 @@ func do(ctx context.Context, w *clients.Worker, step Step, ttl time.Duration) {
 	}
 }
 
-// stage is where a run is played: a [sim.World], or a [nodes.Cluster].
+// stage is where a run is played: a [history.World], or a [nodes.Cluster].
 type stage interface {
 	Now() time.Duration
-	PlanStep(step int, t time.Duration, f sim.Fault)
-	Miss(step int, f sim.Fault)
-	Watch(f func(sim.Event))
+	PlanStep(step int, t time.Duration, f history.Fault)
+	Miss(step int, f history.Fault)
+	Watch(f func(history.Event))
 	Run()
 	RunFor(d time.Duration)
 	Restore()
@@ -381,7 +382,7 @@ func arm(on stage, steps []Step) (missed func()) {
 	if len(waiting) == 0 {
 		return func() {} // a run that nobody watches is played faster
 	}
-	on.Watch(func(e sim.Event) {
+	on.Watch(func(e history.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		waiting = slices.DeleteFunc(waiting, func(s *awaited) bool {
@@ -407,84 +408,84 @@ func arm(on stage, steps []Step) (missed func()) {
 }
 
 // matches reports whether something in a history is what a When step waits for.
-func (e Event) matches(h sim.Event) bool {
+func (e Event) matches(h history.Event) bool {
 	if h.Process != e.Process {
 		return false
 	}
 	value := h.Value
 	switch e.What {
 	case Sets:
-		value = sim.Client(h.Lease)
+		value = history.Client(h.Lease)
 	case Deletes:
-		value = sim.Client(h.Owner)
+		value = history.Client(h.Owner)
 	}
 	op, kinds := e.What.means()
 	return h.Op == op && slices.Contains(kinds, h.Kind) && (e.Value == "" || value == e.Value)
 }
 
 // means says which events of a history the word stands for.
-func (w What) means() (op string, kinds []sim.Kind) {
+func (w What) means() (op string, kinds []history.Kind) {
 	var (
-		invoked  = []sim.Kind{sim.Invoke}
-		done     = []sim.Kind{sim.OK}
-		answered = []sim.Kind{sim.OK, sim.Fail}
-		told     = []sim.Kind{sim.Info}
-		injected = []sim.Kind{sim.Injected}
-		became   = []sim.Kind{sim.State}
+		invoked  = []history.Kind{history.Invoke}
+		done     = []history.Kind{history.OK}
+		answered = []history.Kind{history.OK, history.Fail}
+		told     = []history.Kind{history.Info}
+		injected = []history.Kind{history.Injected}
+		became   = []history.Kind{history.State}
 	)
 	switch w {
 	case Acquires:
-		return sim.Acquire, invoked
+		return history.Acquire, invoked
 	case Acquired:
-		return sim.Acquire, done
+		return history.Acquire, done
 	case Refused:
-		return sim.Acquire, []sim.Kind{sim.Fail}
+		return history.Acquire, []history.Kind{history.Fail}
 	case Extends:
-		return sim.Extend, invoked
+		return history.Extend, invoked
 	case Extended:
-		return sim.Extend, done
+		return history.Extend, done
 	case Releases:
-		return sim.Release, invoked
+		return history.Release, invoked
 	case Released:
-		return sim.Release, done
+		return history.Release, done
 	case Increments:
-		return sim.Increment, invoked
+		return history.Increment, invoked
 	case Incremented:
-		return sim.Increment, done
+		return history.Increment, done
 	case Enters:
-		return sim.Enter, invoked
+		return history.Enter, invoked
 	case Entered:
-		return sim.Enter, answered
+		return history.Enter, answered
 	case Writes:
-		return sim.Write, invoked
+		return history.Write, invoked
 	case Wrote:
-		return sim.Write, answered
+		return history.Write, answered
 	case Updates:
-		return sim.Update, invoked
+		return history.Update, invoked
 	case Updated:
-		return sim.Update, answered
+		return history.Update, answered
 	case Renewed:
-		return sim.Renew, told
+		return history.Renew, told
 	case Lost:
-		return sim.Lost, told
+		return history.Lost, told
 	case Paused:
-		return sim.Pause{}.Verb(), injected
+		return history.Pause{}.Verb(), injected
 	case Resumed:
-		return sim.Resume{}.Verb(), injected
+		return history.Resume{}.Verb(), injected
 	case Sets:
-		return sim.Set, became
+		return history.Set, became
 	case Deletes:
-		return sim.Delete, became
+		return history.Delete, became
 	case Promoted:
-		return sim.Promoted, became
+		return history.Promoted, became
 	case Follows:
-		return sim.Followed, became
+		return history.Followed, became
 	case Sdown:
-		return sim.Sdown, became
+		return history.Sdown, became
 	case Odown:
-		return sim.Odown, became
+		return history.Odown, became
 	case Elected:
-		return sim.Leader, became
+		return history.Leader, became
 	}
 	panic("scenarios: no such event: " + string(w))
 }

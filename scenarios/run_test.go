@@ -20,7 +20,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 var rewrite = flag.Bool("rewrite", false, "renew the timelines in the catalogue; what they expect stays")
@@ -159,7 +159,7 @@ func TestMissedFault(t *testing.T) {
 	s.Lanes = slices.Clone(s.Lanes)
 	for i, lane := range s.Lanes {
 		if lane.Process == Nemesis {
-			fault := When{Event: Event{Process: "c1", What: Refused}, Fault: sim.Pause{Process: "c2"}}
+			fault := When{Event: Event{Process: "c1", What: Refused}, Fault: history.Pause{Process: "c2"}}
 			s.Lanes[i].Steps = append(slices.Clone(lane.Steps), Step(fault))
 		}
 	}
@@ -187,7 +187,7 @@ nemesis
 `, clients.NewSingle)
 	var got []string
 	for _, e := range o.History.Events {
-		if e.Process == "c2" && (e.Op == sim.Acquire || e.Kind == sim.Injected) {
+		if e.Process == "c2" && (e.Op == history.Acquire || e.Kind == history.Injected) {
 			got = append(got, fmt.Sprint(e.At.Round(50*time.Millisecond), " ", e.Kind, " ", e.Op))
 		}
 	}
@@ -214,7 +214,7 @@ func story(t *testing.T, page string, build clients.New) (*Outcome, []string) {
 	}
 	var lines []string
 	for _, e := range o.History.Events {
-		if e.Process == probeName || e.By == probeName || e.Kind == sim.Message || e.Kind == sim.Bite {
+		if e.Process == probeName || e.By == probeName || e.Kind == history.Message || e.Kind == history.Bite {
 			continue
 		}
 		lines = append(lines, strings.TrimSpace(strings.Join([]string{e.Process, string(e.Kind), e.Op, e.Value}, " ")))
@@ -243,7 +243,7 @@ client c2
 `, clients.NewSingle)
 	last := ""
 	for _, e := range o.History.Events {
-		if e.Process == resourceName && e.Kind == sim.State && e.Key == clients.CounterKey {
+		if e.Process == resourceName && e.Kind == history.State && e.Key == clients.CounterKey {
 			last = e.Value
 		}
 	}
@@ -277,10 +277,10 @@ must c2 waits for c1
 `, clients.NewSetNX)
 		var began, ended time.Duration
 		for _, e := range o.History.Events {
-			if e.Process == "c2" && e.Op == sim.Acquire && e.Kind == sim.Invoke && began == 0 {
+			if e.Process == "c2" && e.Op == history.Acquire && e.Kind == history.Invoke && began == 0 {
 				began = e.At
 			}
-			if e.Process == "c2" && e.Op == sim.Increment && e.Kind == sim.Fail {
+			if e.Process == "c2" && e.Op == history.Increment && e.Kind == history.Fail {
 				ended = e.At
 			}
 		}
@@ -445,37 +445,37 @@ reported:
 func TestMatches(t *testing.T) {
 	for _, c := range []struct {
 		event string
-		h     sim.Event
+		h     history.Event
 		want  bool
 	}{
-		{"c1 extended", sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Extend}, true},
-		{"c1 extended", sim.Event{Process: "c1", Kind: sim.Fail, Op: sim.Extend}, false},
-		{"c1 extended", sim.Event{Process: "c2", Kind: sim.OK, Op: sim.Extend}, false},
-		{"c1 extends", sim.Event{Process: "c1", Kind: sim.Invoke, Op: sim.Extend}, true},
-		{"c1 updates W", sim.Event{Process: "c1", Kind: sim.Invoke, Op: sim.Update, Value: "W"}, true},
-		{"c1 updates W", sim.Event{Process: "c1", Kind: sim.Invoke, Op: sim.Update, Value: "V"}, false},
-		{"c1 updated W", sim.Event{Process: "c1", Kind: sim.Fail, Op: sim.Update, Value: "W"}, true},
-		{"c1 updated W", sim.Event{Process: "c1", Kind: sim.Info, Op: sim.Update, Value: "W"}, false},
-		{"c1 wrote W", sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Update, Value: "W"}, false},
-		{"c1 entered", sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Enter}, true},
-		{"c1 incremented", sim.Event{Process: "c1", Kind: sim.OK, Op: sim.Increment, Value: "7"}, true},
-		{"c1 incremented", sim.Event{Process: "c1", Kind: sim.Fail, Op: sim.Increment}, false},
-		{"c1 renewed", sim.Event{Process: "c1", Kind: sim.Info, Op: sim.Renew}, true},
-		{"c1 lost", sim.Event{Process: "c1", Kind: sim.Info, Op: sim.Lost}, true},
-		{"n1 sets c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Set, Lease: "c1#2"}, true},
-		{"n1 sets c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Set, Lease: "c10#1"}, false},
-		{"n1 sets c1", sim.Event{Process: "n2", Kind: sim.State, Op: sim.Set, Lease: "c1#2"}, false},
-		{"n1 sets c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Set}, false},
-		{"n1 deletes c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Delete, Owner: "c1#1", By: "c2"}, true},
-		{"n1 deletes c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Delete, Owner: "c2#1", By: "c1"}, false},
-		{"n1 deletes c1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Expire, Owner: "c1#1"}, false},
-		{"r1 promoted", sim.Event{Process: "r1", Kind: sim.State, Op: sim.Promoted}, true},
-		{"r1 promoted", sim.Event{Process: "r1", Kind: sim.Injected, Op: sim.Promote{}.Verb(), Value: "promote r1"}, false},
-		{"n1 follows r1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Followed, Value: "r1"}, true},
-		{"n1 follows r1", sim.Event{Process: "n1", Kind: sim.State, Op: sim.Followed, Value: "r2"}, false},
-		{"s1 sdown n1", sim.Event{Process: "s1", Kind: sim.State, Op: sim.Sdown, Value: "n1"}, true},
-		{"s1 odown n1", sim.Event{Process: "s1", Kind: sim.State, Op: sim.Sdown, Value: "n1"}, false},
-		{"s1 elected", sim.Event{Process: "s1", Kind: sim.State, Op: sim.Leader, Value: "n1"}, true},
+		{"c1 extended", history.Event{Process: "c1", Kind: history.OK, Op: history.Extend}, true},
+		{"c1 extended", history.Event{Process: "c1", Kind: history.Fail, Op: history.Extend}, false},
+		{"c1 extended", history.Event{Process: "c2", Kind: history.OK, Op: history.Extend}, false},
+		{"c1 extends", history.Event{Process: "c1", Kind: history.Invoke, Op: history.Extend}, true},
+		{"c1 updates W", history.Event{Process: "c1", Kind: history.Invoke, Op: history.Update, Value: "W"}, true},
+		{"c1 updates W", history.Event{Process: "c1", Kind: history.Invoke, Op: history.Update, Value: "V"}, false},
+		{"c1 updated W", history.Event{Process: "c1", Kind: history.Fail, Op: history.Update, Value: "W"}, true},
+		{"c1 updated W", history.Event{Process: "c1", Kind: history.Info, Op: history.Update, Value: "W"}, false},
+		{"c1 wrote W", history.Event{Process: "c1", Kind: history.OK, Op: history.Update, Value: "W"}, false},
+		{"c1 entered", history.Event{Process: "c1", Kind: history.OK, Op: history.Enter}, true},
+		{"c1 incremented", history.Event{Process: "c1", Kind: history.OK, Op: history.Increment, Value: "7"}, true},
+		{"c1 incremented", history.Event{Process: "c1", Kind: history.Fail, Op: history.Increment}, false},
+		{"c1 renewed", history.Event{Process: "c1", Kind: history.Info, Op: history.Renew}, true},
+		{"c1 lost", history.Event{Process: "c1", Kind: history.Info, Op: history.Lost}, true},
+		{"n1 sets c1", history.Event{Process: "n1", Kind: history.State, Op: history.Set, Lease: "c1#2"}, true},
+		{"n1 sets c1", history.Event{Process: "n1", Kind: history.State, Op: history.Set, Lease: "c10#1"}, false},
+		{"n1 sets c1", history.Event{Process: "n2", Kind: history.State, Op: history.Set, Lease: "c1#2"}, false},
+		{"n1 sets c1", history.Event{Process: "n1", Kind: history.State, Op: history.Set}, false},
+		{"n1 deletes c1", history.Event{Process: "n1", Kind: history.State, Op: history.Delete, Owner: "c1#1", By: "c2"}, true},
+		{"n1 deletes c1", history.Event{Process: "n1", Kind: history.State, Op: history.Delete, Owner: "c2#1", By: "c1"}, false},
+		{"n1 deletes c1", history.Event{Process: "n1", Kind: history.State, Op: history.Expire, Owner: "c1#1"}, false},
+		{"r1 promoted", history.Event{Process: "r1", Kind: history.State, Op: history.Promoted}, true},
+		{"r1 promoted", history.Event{Process: "r1", Kind: history.Injected, Op: history.Promote{}.Verb(), Value: "promote r1"}, false},
+		{"n1 follows r1", history.Event{Process: "n1", Kind: history.State, Op: history.Followed, Value: "r1"}, true},
+		{"n1 follows r1", history.Event{Process: "n1", Kind: history.State, Op: history.Followed, Value: "r2"}, false},
+		{"s1 sdown n1", history.Event{Process: "s1", Kind: history.State, Op: history.Sdown, Value: "n1"}, true},
+		{"s1 odown n1", history.Event{Process: "s1", Kind: history.State, Op: history.Sdown, Value: "n1"}, false},
+		{"s1 elected", history.Event{Process: "s1", Kind: history.State, Op: history.Leader, Value: "n1"}, true},
 	} {
 		step, err := parseStep(Nemesis, "when "+c.event+" heal")
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // DefaultTTL is how long a node keeps the key of a lock where a scenario does not say.
@@ -330,7 +330,7 @@ func (r Section) servers() []string {
 // checkExists leaves out the probe: it comes when everything has healed, so that no fault can be about it.
 func (r Section) checkExists(name string) error {
 	if processes := slices.Concat(r.clients(), r.servers()); !slices.Contains(processes, name) {
-		return sim.Unknown("process", name, processes)
+		return history.Unknown("process", name, processes)
 	}
 	return nil
 }
@@ -406,33 +406,33 @@ func (l Lane) writes(value string) bool {
 	})
 }
 
-func (r Section) checkFault(f sim.Fault) error {
+func (r Section) checkFault(f history.Fault) error {
 	switch f := f.(type) {
-	case sim.Restart:
+	case history.Restart:
 		if r.isClient(f.Process) {
 			return fmt.Errorf("%s is a client, and a crashed client is gone for good; only servers restart", f.Process)
 		}
-	case sim.Stop:
+	case history.Stop:
 		if r.isClient(f.Process) {
 			return fmt.Errorf("%s is a client, and ends in good order at the end of its lane; write crash %[1]s", f.Process)
 		}
-	case sim.Promote:
+	case history.Promote:
 		return r.checkReplication(f, f.Process)
-	case sim.Follow:
+	case history.Follow:
 		return r.checkReplication(f, f.Process, f.Primary)
-	case sim.Cut:
+	case history.Cut:
 		return r.checkLink(f.Link)
-	case sim.Heal:
+	case history.Heal:
 		return r.checkLink(f.Link)
-	case sim.Hold:
+	case history.Hold:
 		return r.checkLink(f.Link)
-	case sim.ReleaseLink:
+	case history.ReleaseLink:
 		return r.checkLink(f.Link)
-	case sim.Delay:
+	case history.Delay:
 		return r.checkLink(f.Link)
-	case sim.Reset:
+	case history.Reset:
 		return r.checkLink(f.Link)
-	case sim.Chosen:
+	case history.Chosen:
 		if err := r.checkLink(f.Link); err != nil {
 			return err
 		}
@@ -448,7 +448,7 @@ func (r Section) checkFault(f sim.Fault) error {
 }
 
 // checkReplication checks that a fault that makes primaries or replicas is about n1 and its replicas.
-func (r Section) checkReplication(f sim.Fault, names ...string) error {
+func (r Section) checkReplication(f history.Fault, names ...string) error {
 	for _, name := range names {
 		if err := r.checkExists(name); err != nil {
 			return err
@@ -464,8 +464,8 @@ func (r Section) checkReplication(f sim.Fault, names ...string) error {
 }
 
 // checkLink checks that a link joins two processes of which one talks to the other; that is what there are links for.
-func (r Section) checkLink(l sim.Link) error {
-	if l == (sim.Link{}) {
+func (r Section) checkLink(l history.Link) error {
+	if l == (history.Link{}) {
 		return nil
 	}
 	if err := r.checkExists(l.From); err != nil {
@@ -503,7 +503,7 @@ func (r Section) checkEvent(e Event) error {
 		return r.checkServerEvent(e)
 	}
 	if !r.isClient(e.Process) {
-		return sim.Unknown("client", e.Process, r.clients())
+		return history.Unknown("client", e.Process, r.clients())
 	}
 	if !slices.ContainsFunc(r.Lanes, e.possibleIn) {
 		return fmt.Errorf("%s cannot happen; no step brings it about", e)
@@ -524,10 +524,10 @@ func (r Section) checkServerEvent(e Event) error {
 	var possible bool
 	switch e.What {
 	case Promoted:
-		possible = r.isLock(e.Process) && r.Replicas > 0 && (watched || r.injects(sim.Promote{Process: e.Process}))
+		possible = r.isLock(e.Process) && r.Replicas > 0 && (watched || r.injects(history.Promote{Process: e.Process}))
 	case Follows:
 		possible = r.isLock(e.Process) && r.isLock(e.Value) && e.Process != e.Value &&
-			(watched || r.injects(sim.Follow{Process: e.Process, Primary: e.Value}) || r.injects(sim.Promote{Process: e.Value}))
+			(watched || r.injects(history.Follow{Process: e.Process, Primary: e.Value}) || r.injects(history.Promote{Process: e.Value}))
 	default:
 		possible = watched && !r.isClient(e.Process) && e.Process != resourceName && e.Process != e.Value
 	}
@@ -541,16 +541,16 @@ func (r Section) checkServerEvent(e Event) error {
 func (r Section) checkKeyEvent(e Event) error {
 	nodes := slices.Concat(r.NodeNames(), r.ReplicaNames())
 	if !slices.Contains(nodes, e.Process) {
-		return sim.Unknown("lock node", e.Process, nodes)
+		return history.Unknown("lock node", e.Process, nodes)
 	}
 	if !r.isClient(e.Value) {
-		return sim.Unknown("client", e.Value, r.clients())
+		return history.Unknown("client", e.Value, r.clients())
 	}
 	return nil
 }
 
 // injects reports whether the nemesis has a step with this fault.
-func (r Section) injects(f sim.Fault) bool {
+func (r Section) injects(f history.Fault) bool {
 	return slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool { return faultOf(step) == f })
 }
 
@@ -558,7 +558,7 @@ func (r Section) injects(f sim.Fault) bool {
 func (e Event) possibleIn(lane Lane) bool {
 	return slices.ContainsFunc(lane.Steps, func(step Step) bool {
 		if lane.Process == Nemesis {
-			pause, ok := faultOf(step).(sim.Pause)
+			pause, ok := faultOf(step).(history.Pause)
 			return ok && pause.Process == e.Process && (e.What == Paused || e.What == Resumed)
 		}
 		if lane.Process != e.Process {
@@ -607,12 +607,12 @@ func (l Lane) check() error {
 			}
 		case Pause:
 			if s.For > (longest-least)/times {
-				return fail(l.stepLine(i), "%s takes the lane beyond %s", step, sim.FormatDuration(longest))
+				return fail(l.stepLine(i), "%s takes the lane beyond %s", step, history.FormatDuration(longest))
 			}
 			least += times * s.For
 		case Until:
 			if s.Time < least {
-				return fail(l.stepLine(i), "%s goes back in time: it is %s at the earliest", step, sim.FormatDuration(least))
+				return fail(l.stepLine(i), "%s goes back in time: it is %s at the earliest", step, history.FormatDuration(least))
 			}
 			least = s.Time
 		case Stay:
@@ -625,4 +625,4 @@ func (l Lane) check() error {
 }
 
 // longest is how long a lane may pause in all, so that sums of a few durations do not overflow.
-const longest = 100 * sim.MaxDuration
+const longest = 100 * history.MaxDuration

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Shape is the setting of an exploration: which lock, how many of whom, and the times. From it comes a calm run, in which
@@ -43,7 +43,7 @@ func (s Shape) Calm() (*Scenario, error) {
 		return nil, fmt.Errorf("%d clients: an exploration has %d to %d", s.Clients, minShapeClients, maxShapeClients)
 	}
 	if s.TTL < minShapeTTL {
-		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", sim.FormatDuration(s.TTL), sim.FormatDuration(minShapeTTL))
+		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
 	}
 	if s.Resource == Counter {
 		return nil, errors.New("resource counter: it takes increments, and an exploration writes")

@@ -7,6 +7,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A fault of a process matters only by its place among that process's own events, and those of different processes commute. So
@@ -29,7 +30,7 @@ func sites(calm *Scenario, o *Outcome, c constants, kinds []Kind) []Perturbation
 func (o *Outcome) lanesEnd() time.Duration {
 	var end time.Duration
 	for _, e := range o.History.Events {
-		if slices.Contains(o.History.Meta.Clients, e.Process) && e.Kind != sim.Message && e.Kind != sim.Injected {
+		if slices.Contains(o.History.Meta.Clients, e.Process) && e.Kind != history.Message && e.Kind != history.Injected {
 			end = max(end, e.At)
 		}
 	}
@@ -40,7 +41,7 @@ func (o *Outcome) lanesEnd() time.Duration {
 type finder struct {
 	constants
 	run     Section // resolved, calm
-	history *sim.History
+	history *history.History
 	kinds   []Kind
 	end     time.Duration
 	found   []Perturbation
@@ -56,19 +57,19 @@ func (f *finder) add(at time.Duration, kind Kind, steps ...Step) {
 func (f *finder) atStart() {
 	for _, name := range slices.Concat(f.run.clients(), f.locks()) {
 		for _, sign := range []int64{-1, 1} {
-			f.add(0, Drifting, AtStart{sim.Drift{Process: name, PPM: sign * driftPPM}})
-			f.add(0, Straying, AtStart{sim.Drift{Process: name, PPM: sign * strayPPM}})
+			f.add(0, Drifting, AtStart{history.Drift{Process: name, PPM: sign * driftPPM}})
+			f.add(0, Straying, AtStart{history.Drift{Process: name, PPM: sign * strayPPM}})
 		}
 	}
 	for _, client := range f.run.clients() {
 		for _, node := range f.run.NodeNames() {
 			for _, by := range f.slow() {
-				f.add(0, SlowLink, AtStart{sim.Delay{Link: sim.Link{From: client, To: node, Both: true}, By: by}})
+				f.add(0, SlowLink, AtStart{history.Delay{Link: history.Link{From: client, To: node, Both: true}, By: by}})
 			}
 		}
 	}
 	for _, node := range f.run.NodeNames() {
-		f.add(0, Crashing, AtStart{sim.Crash{Process: node}}, At{f.long(), sim.Restart{Process: node}})
+		f.add(0, Crashing, AtStart{history.Crash{Process: node}}, At{f.long(), history.Restart{Process: node}})
 	}
 }
 
@@ -96,9 +97,9 @@ func (f *finder) betweenSteps() {
 
 // begins says when each step of a lane began: with its operation, or, if it left no trace, with the one before it.
 func (f *finder) begins(lane Lane) []time.Duration {
-	var invoked []sim.Event
+	var invoked []history.Event
 	for _, e := range f.history.Events {
-		if e.Process == lane.Process && e.Kind == sim.Invoke {
+		if e.Process == lane.Process && e.Kind == history.Invoke {
 			invoked = append(invoked, e)
 		}
 	}
@@ -124,39 +125,39 @@ func (f *finder) begins(lane Lane) []time.Duration {
 func operation(step Step) string {
 	switch once(step).(type) {
 	case Acquire:
-		return sim.Acquire
+		return history.Acquire
 	case Extend:
-		return sim.Extend
+		return history.Extend
 	case Release:
-		return sim.Release
+		return history.Release
 	case Enter:
-		return sim.Enter
+		return history.Enter
 	case Write:
-		return sim.Write
+		return history.Write
 	case Update:
-		return sim.Update
+		return history.Update
 	case Read:
-		return sim.Read
+		return history.Read
 	case Check:
-		return sim.Check
+		return history.Check
 	case Increment:
-		return sim.Increment
+		return history.Increment
 	case Sleep, Until:
-		return sim.Wait
+		return history.Wait
 	}
 	return ""
 }
 
 // messages has the fates of single messages, which are told apart by their link, their command, and their number among those.
 func (f *finder) messages() {
-	sent := slices.DeleteFunc(slices.Clone(f.history.Events), func(e sim.Event) bool {
-		return e.Kind != sim.Message || e.Sent > f.end || e.Word == "" || e.Word == handshake
+	sent := slices.DeleteFunc(slices.Clone(f.history.Events), func(e history.Event) bool {
+		return e.Kind != history.Message || e.Sent > f.end || e.Word == "" || e.Word == handshake
 	})
-	slices.SortStableFunc(sent, func(a, b sim.Event) int { return cmp.Compare(a.Sent, b.Sent) })
-	seen := map[sim.Chosen]int{}
+	slices.SortStableFunc(sent, func(a, b history.Event) int { return cmp.Compare(a.Sent, b.Sent) })
+	seen := map[history.Chosen]int{}
 	for _, e := range sent {
 		from, to := e.By, e.Process
-		m := sim.Chosen{Reply: f.run.isClient(to), What: e.Word, Link: sim.Link{From: from, To: to}}
+		m := history.Chosen{Reply: f.run.isClient(to), What: e.Word, Link: history.Link{From: from, To: to}}
 		client, server := from, to
 		if m.Reply {
 			client, server = to, from
@@ -173,11 +174,11 @@ func (f *finder) messages() {
 			kind = LateWrite
 		}
 		for _, by := range f.delays() {
-			m.Action, m.By = sim.DelayMessage, by
+			m.Action, m.By = history.DelayMessage, by
 			f.add(e.Sent, kind, AtStart{m})
 		}
 		if kind == Delaying {
-			m.Action, m.By = sim.ResetMessage, 0
+			m.Action, m.By = history.ResetMessage, 0
 			f.add(e.Sent, Losing, AtStart{m})
 		}
 	}
@@ -210,12 +211,12 @@ func (f *finder) events() {
 }
 
 // named finds the words for something in a history that a fault can be tied to.
-func (f *finder) named(h sim.Event) (e Event, ok bool) {
+func (f *finder) named(h history.Event) (e Event, ok bool) {
 	e.Process = h.Process
 	switch {
-	case h.Kind == sim.State && f.run.isLock(h.Process) && (h.Op == sim.Set || h.Op == sim.Delete):
-		if e.What, e.Value = Sets, sim.Client(h.Lease); h.Op == sim.Delete {
-			e.What, e.Value = Deletes, sim.Client(h.Owner)
+	case h.Kind == history.State && f.run.isLock(h.Process) && (h.Op == history.Set || h.Op == history.Delete):
+		if e.What, e.Value = Sets, history.Client(h.Lease); h.Op == history.Delete {
+			e.What, e.Value = Deletes, history.Client(h.Owner)
 		}
 		return e, f.run.isClient(e.Value)
 	case !f.run.isClient(h.Process):
@@ -241,21 +242,21 @@ var clientSites = []What{
 // afterNodeEvent has what can happen to a node, and to the client that it answers, right after it set or deleted a key.
 func (f *finder) afterNodeEvent(at time.Duration, e Event) {
 	node, client := e.Process, e.Value
-	now := func(fault sim.Fault) When { return When{Event: e, Fault: fault} }
-	later := func(d time.Duration, fault sim.Fault) When { return When{Event: e, After: d, Fault: fault} }
+	now := func(fault history.Fault) When { return When{Event: e, Fault: fault} }
+	later := func(d time.Duration, fault history.Fault) When { return When{Event: e, After: d, Fault: fault} }
 	for _, down := range f.downs() {
-		f.add(at, Crashing, now(sim.Crash{Process: node}), later(down, sim.Restart{Process: node}))
-		f.add(at, Emptying, now(sim.Crash{Process: node}), later(down, sim.Restart{Process: node, Empty: true}))
+		f.add(at, Crashing, now(history.Crash{Process: node}), later(down, history.Restart{Process: node}))
+		f.add(at, Emptying, now(history.Crash{Process: node}), later(down, history.Restart{Process: node, Empty: true}))
 	}
 	for _, d := range f.pauses() {
-		f.add(at, Stalling, now(sim.Pause{Process: node, For: d}))
-		f.add(at, Pausing, now(sim.Pause{Process: client, For: d}))
+		f.add(at, Stalling, now(history.Pause{Process: node, For: d}))
+		f.add(at, Pausing, now(history.Pause{Process: client, For: d}))
 	}
 	for _, by := range f.jumps() {
-		f.add(at, Jumping, now(sim.Jump{Process: node, By: by}))
-		f.add(at, Jumping, now(sim.Jump{Process: client, By: by}))
+		f.add(at, Jumping, now(history.Jump{Process: node, By: by}))
+		f.add(at, Jumping, now(history.Jump{Process: client, By: by}))
 	}
-	f.add(at, Dying, now(sim.Crash{Process: client}))
+	f.add(at, Dying, now(history.Crash{Process: client}))
 	if node == "n1" {
 		f.failover(at, e)
 	}
@@ -264,27 +265,27 @@ func (f *finder) afterNodeEvent(at time.Duration, e Event) {
 // failover has a replica take the place of n1.
 func (f *finder) failover(at time.Duration, e Event) {
 	for _, replica := range f.run.ReplicaNames() {
-		f.add(at, FailingOver, When{Event: e, Fault: sim.Promote{Process: replica}})
-		f.add(at, FailingOver, When{Event: e, Fault: sim.Crash{Process: "n1"}}, When{Event: e, After: f.soon(), Fault: sim.Promote{Process: replica}})
+		f.add(at, FailingOver, When{Event: e, Fault: history.Promote{Process: replica}})
+		f.add(at, FailingOver, When{Event: e, Fault: history.Crash{Process: "n1"}}, When{Event: e, After: f.soon(), Fault: history.Promote{Process: replica}})
 	}
 }
 
 // afterClientEvent has what can happen to a client, and to the links, right after an event of one of its operations.
 func (f *finder) afterClientEvent(at time.Duration, e Event) {
 	client := e.Process
-	now := func(fault sim.Fault) When { return When{Event: e, Fault: fault} }
+	now := func(fault history.Fault) When { return When{Event: e, Fault: fault} }
 	for _, by := range f.jumps() {
-		f.add(at, Jumping, now(sim.Jump{Process: client, By: by}))
+		f.add(at, Jumping, now(history.Jump{Process: client, By: by}))
 	}
-	f.add(at, Dying, now(sim.Crash{Process: client}))
+	f.add(at, Dying, now(history.Crash{Process: client}))
 	if e.What == Acquired { // the client may have waited for more than the key
 		f.failover(at, e)
 	}
-	if _, kinds := e.What.means(); !slices.Contains(kinds, sim.Invoke) {
+	if _, kinds := e.What.means(); !slices.Contains(kinds, history.Invoke) {
 		return // links matter when something is about to be sent
 	}
 	for _, link := range f.links(client) {
-		f.add(at, Cutting, now(sim.Cut{Link: link}), When{Event: e, After: f.long(), Fault: sim.Heal{Link: link}})
+		f.add(at, Cutting, now(history.Cut{Link: link}), When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
 	}
 	if e.What != Acquires {
 		return
@@ -292,46 +293,46 @@ func (f *finder) afterClientEvent(at time.Duration, e Event) {
 	for _, sides := range f.partitions() {
 		var steps []Step
 		for _, link := range sides {
-			steps = append(steps, now(sim.Cut{Link: link}))
+			steps = append(steps, now(history.Cut{Link: link}))
 		}
 		for _, link := range sides {
-			steps = append(steps, When{Event: e, After: f.long(), Fault: sim.Heal{Link: link}})
+			steps = append(steps, When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
 		}
 		f.add(at, Parting, steps...)
 	}
 }
 
 // links are those of a client, and those that a primary is copied over.
-func (f *finder) links(client string) []sim.Link {
-	var links []sim.Link
+func (f *finder) links(client string) []history.Link {
+	var links []history.Link
 	for _, node := range f.run.NodeNames() {
-		links = append(links, sim.Link{From: client, To: node, Both: true})
+		links = append(links, history.Link{From: client, To: node, Both: true})
 	}
 	for _, replica := range f.run.ReplicaNames() {
-		links = append(links, sim.Link{From: "n1", To: replica, Both: true})
+		links = append(links, history.Link{From: "n1", To: replica, Both: true})
 	}
 	return links
 }
 
 // partitions lists the ways in which clients and lock nodes can fall into two sides with at least one of each kind of process
 // cut off from one of the other, each as the links that it cuts.
-func (f *finder) partitions() [][]sim.Link {
+func (f *finder) partitions() [][]history.Link {
 	clients, nodes := f.run.clients(), f.locks()
 	all := slices.Concat(clients, nodes)
-	var ways [][]sim.Link
+	var ways [][]history.Link
 	for sides := 1; sides < 1<<(len(all)-1); sides++ { // the last process is always on side 0
 		side := func(i int) int { return sides >> i & 1 }
-		var cut []sim.Link
+		var cut []history.Link
 		for i := range clients {
 			for j := range nodes {
 				if side(i) != side(len(clients)+j) {
-					cut = append(cut, sim.Link{From: clients[i], To: nodes[j], Both: true})
+					cut = append(cut, history.Link{From: clients[i], To: nodes[j], Both: true})
 				}
 			}
 		}
 		for j := 1; j < len(nodes); j++ {
 			if f.run.Replicas > 0 && side(len(clients)) != side(len(clients)+j) {
-				cut = append(cut, sim.Link{From: nodes[0], To: nodes[j], Both: true})
+				cut = append(cut, history.Link{From: nodes[0], To: nodes[j], Both: true})
 			}
 		}
 		if len(cut) > 1 { // one link is a cut
@@ -398,9 +399,9 @@ func twoDigits(d time.Duration) time.Duration {
 // patience finds out how long a client waits for a node that does not answer, from a run in which the first request to n1 never
 // arrives: until the operation ends. It is 0 if that cannot be seen.
 func patience(play player, calm *Scenario, o *Outcome, seed uint64, build clients.New) time.Duration {
-	var first sim.Event
+	var first history.Event
 	for _, e := range o.History.Events {
-		if e.Kind == sim.Message && e.Process == "n1" && e.Word != "" && e.Word != handshake && slices.Contains(o.History.Meta.Clients, e.By) {
+		if e.Kind == history.Message && e.Process == "n1" && e.Word != "" && e.Word != handshake && slices.Contains(o.History.Meta.Clients, e.By) {
 			first = e
 			break
 		}
@@ -408,10 +409,10 @@ func patience(play player, calm *Scenario, o *Outcome, seed uint64, build client
 	if first.Word == "" {
 		return 0
 	}
-	hold := Perturbation{Steps: []Step{AtStart{sim.Chosen{What: first.Word, Link: sim.Link{From: first.By, To: "n1"}, Action: sim.HoldMessage}}}}
+	hold := Perturbation{Steps: []Step{AtStart{history.Chosen{What: first.Word, Link: history.Link{From: first.By, To: "n1"}, Action: history.HoldMessage}}}}
 	held := calm.Perturbed([]Perturbation{hold})
 	for _, e := range play(held, held.Runs[0], build, seed).History.Events {
-		if e.Process == first.By && e.Op == sim.Acquire && e.Kind != sim.Invoke && e.At > first.Sent {
+		if e.Process == first.By && e.Op == history.Acquire && e.Kind != history.Invoke && e.At > first.Sent {
 			return min(twoDigits(e.At-first.Sent), o.History.Meta.TTL)
 		}
 	}
@@ -424,13 +425,13 @@ func retryDelay(o *Outcome) time.Duration {
 	var longest time.Duration
 	last := map[string]time.Duration{} // when each client last sent or heard something within an acquire
 	for _, e := range o.History.Events {
-		if e.Op == sim.Acquire && e.Kind != sim.Message {
+		if e.Op == history.Acquire && e.Kind != history.Message {
 			delete(last, e.Process)
-			if e.Kind == sim.Invoke {
+			if e.Kind == history.Invoke {
 				last[e.Process] = e.At
 			}
 		}
-		if e.Kind != sim.Message {
+		if e.Kind != history.Message {
 			continue
 		}
 		if at, asking := last[e.By]; asking {
@@ -451,12 +452,12 @@ func retryDelay(o *Outcome) time.Duration {
 const shortestRetry = 5 * sim.MaxLatency
 
 func (c constants) String() string {
-	text := "TTL " + sim.FormatDuration(c.TTL)
+	text := "TTL " + history.FormatDuration(c.TTL)
 	if c.Patience > 0 {
-		text += ", patience " + sim.FormatDuration(c.Patience)
+		text += ", patience " + history.FormatDuration(c.Patience)
 	}
 	if c.Retry > 0 {
-		text += ", retry delay " + sim.FormatDuration(c.Retry)
+		text += ", retry delay " + history.FormatDuration(c.Retry)
 	}
 	return text
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A state is one that a lock has to survive and that is easily missed: marks that must come up sometimes, as TigerBeetle and
@@ -13,13 +13,13 @@ import (
 // verdict depends on them.
 type state struct {
 	name  string
-	needs func(m *sim.Meta, lanes []Lane) bool // of the setting; nil: nothing
+	needs func(m *history.Meta, lanes []Lane) bool // of the setting; nil: nothing
 	// kinds are those of perturbations one of which must be drawn from; none: it is reached without, or in too many ways to say.
 	kinds []Kind
 }
 
 // possible reports whether a search can reach the state in a setting, with some kinds of perturbations.
-func (s state) possible(m *sim.Meta, lanes []Lane, kinds []Kind) bool {
+func (s state) possible(m *history.Meta, lanes []Lane, kinds []Kind) bool {
 	drawn := func(k Kind) bool { return slices.Contains(kinds, k) }
 	return (s.needs == nil || s.needs(m, lanes)) && (len(s.kinds) == 0 || slices.ContainsFunc(s.kinds, drawn))
 }
@@ -103,15 +103,15 @@ func allBut(kind Kind) []Kind {
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k == kind })
 }
 
-func severalNodes(m *sim.Meta, _ []Lane) bool { return len(m.Nodes) > 1 }
-func replicated(m *sim.Meta, _ []Lane) bool   { return len(m.Replicas) > 0 }
+func severalNodes(m *history.Meta, _ []Lane) bool { return len(m.Nodes) > 1 }
+func replicated(m *history.Meta, _ []Lane) bool   { return len(m.Replicas) > 0 }
 
-func extends(_ *sim.Meta, lanes []Lane) bool {
+func extends(_ *history.Meta, lanes []Lane) bool {
 	return slices.ContainsFunc(lanes, func(l Lane) bool { return slices.Contains(l.Steps, Step(Extend{})) })
 }
 
 // reached finds the states that a run reached before everything healed.
-func reached(h *sim.History) map[string]bool {
+func reached(h *history.History) map[string]bool {
 	o := &observer{Meta: &h.Meta, reached: map[string]bool{}, clients: map[string]*client{}, servers: map[string]*server{}}
 	for _, name := range h.Meta.Clients {
 		o.clients[name] = &client{name: name, cut: map[direction]bool{}}
@@ -134,7 +134,7 @@ func reached(h *sim.History) map[string]bool {
 
 // An observer follows a run.
 type observer struct {
-	*sim.Meta
+	*history.Meta
 	reached map[string]bool
 	clients map[string]*client
 	servers map[string]*server
@@ -178,21 +178,21 @@ type server struct {
 	back    time.Duration // when it was restarted last
 }
 
-func (o *observer) observe(e *sim.Event) {
+func (o *observer) observe(e *history.Event) {
 	for len(o.restarted) > 0 && o.restarted[0].back < e.At {
 		s := o.restarted[0]
-		c := o.clients[sim.Client(s.lease)]
+		c := o.clients[history.Client(s.lease)]
 		o.markIf(c != nil && c.lease == s.lease && c.holding(s.back), restartsKeeping)
 		o.restarted = o.restarted[1:]
 	}
 	c, s := o.clients[e.Process], o.servers[e.Process]
 	switch {
-	case e.Kind == sim.Message:
-		if c != nil && e.Op == sim.Late {
+	case e.Kind == history.Message:
+		if c != nil && e.Op == history.Late {
 			o.mark(replyTooLate)
 		}
-	case e.Kind == sim.Injected && e.Op != sim.Missed:
-		fault, err := sim.ParseFault(e.Value)
+	case e.Kind == history.Injected && e.Op != history.Missed:
+		fault, err := history.ParseFault(e.Value)
 		switch {
 		case err != nil: // the history is not of this version
 		case c != nil:
@@ -202,9 +202,9 @@ func (o *observer) observe(e *sim.Event) {
 		default:
 			o.linkFault(e, fault)
 		}
-	case e.Kind == sim.State && s != nil:
+	case e.Kind == history.State && s != nil:
 		o.stateOf(e, s)
-	case e.Kind == sim.State && e.Process == resourceName:
+	case e.Kind == history.State && e.Process == resourceName:
 		o.arrival(e)
 	case c != nil:
 		o.operation(e, c)
@@ -219,37 +219,37 @@ func (o *observer) markIf(is bool, name string) {
 	}
 }
 
-func (o *observer) operation(e *sim.Event, c *client) {
+func (o *observer) operation(e *history.Event, c *client) {
 	switch {
-	case e.Op == sim.Acquire && e.Kind == sim.Invoke:
+	case e.Op == history.Acquire && e.Kind == history.Invoke:
 		c.asks, c.askedAt, c.asked, c.expired = true, e.At, nil, nil
 		for _, s := range o.servers {
 			o.markIf(s.paused, nodeStalls)
 		}
-	case e.Op == sim.Acquire:
-		o.markIf(e.Kind != sim.OK && len(c.asked) >= o.Quorum(), failsGranted)
+	case e.Op == history.Acquire:
+		o.markIf(e.Kind != history.OK && len(c.asked) >= o.Quorum(), failsGranted)
 		o.markIf(len(c.expired) >= o.Quorum(), returnsAfterKeys)
 		for _, d := range o.clients {
 			o.markIf(d != c && d.holding(e.At), asksWhileHeld)
 		}
 		c.asks = false
-		if e.Kind == sim.OK {
+		if e.Kind == history.OK {
 			o.acquired(e, c)
 		}
-	case e.Op == sim.Extend && e.Kind == sim.Invoke:
+	case e.Op == history.Extend && e.Kind == history.Invoke:
 		o.markIf(e.Lease == c.lease && e.At > c.end, extendsLate)
-	case e.Op == sim.Extend && e.Kind == sim.OK, e.Op == sim.Renew:
+	case e.Op == history.Extend && e.Kind == history.OK, e.Op == history.Renew:
 		c.end = o.endOf(e)
-	case e.Op == sim.Release && e.Kind == sim.Invoke:
+	case e.Op == history.Release && e.Kind == history.Invoke:
 		o.markIf(c.lease != "" && e.At > c.end, releasesLate)
 		for _, s := range o.servers {
-			o.markIf(s.current && s.lease != "" && sim.Client(s.lease) != c.name, releasesOthers)
+			o.markIf(s.current && s.lease != "" && history.Client(s.lease) != c.name, releasesOthers)
 		}
 		c.holds = false
 	}
 }
 
-func (o *observer) acquired(e *sim.Event, c *client) {
+func (o *observer) acquired(e *history.Event, c *client) {
 	c.lease, c.since, c.end, c.holds = e.Lease, e.At, o.endOf(e), true
 	for _, d := range o.clients {
 		d.later = d.later || d != c
@@ -261,10 +261,10 @@ func (o *observer) acquired(e *sim.Event, c *client) {
 }
 
 // endOf says when a lease ends in true time. One that does not tell ends a TTL after it was handed out.
-func (o *observer) endOf(e *sim.Event) time.Duration {
+func (o *observer) endOf(e *history.Event) time.Duration {
 	switch e.Until {
-	case sim.NoEnd:
-		return sim.NoEnd
+	case history.NoEnd:
+		return history.NoEnd
 	case 0:
 		return e.At + o.TTL
 	}
@@ -272,9 +272,9 @@ func (o *observer) endOf(e *sim.Event) time.Duration {
 }
 
 // arrival is what becomes of a write at the resource.
-func (o *observer) arrival(e *sim.Event) {
-	c := o.clients[sim.Client(e.Lease)]
-	if c == nil || e.Lease != c.lease || e.Op != sim.Accept && e.Op != sim.Reject && e.Op != sim.Keep {
+func (o *observer) arrival(e *history.Event) {
+	c := o.clients[history.Client(e.Lease)]
+	if c == nil || e.Lease != c.lease || e.Op != history.Accept && e.Op != history.Reject && e.Op != history.Keep {
 		return
 	}
 	o.markIf(e.Sent <= c.end && c.end < e.At, writeUnderWay)
@@ -284,33 +284,33 @@ func (o *observer) arrival(e *sim.Event) {
 	}
 }
 
-func (o *observer) clientFault(e *sim.Event, fault sim.Fault, c *client) {
+func (o *observer) clientFault(e *history.Event, fault history.Fault, c *client) {
 	switch fault.(type) {
-	case sim.Pause:
+	case history.Pause:
 		c.paused, c.inLease, c.later = true, c.holding(e.At), false
-	case sim.Resume:
+	case history.Resume:
 		o.markIf(c.inLease && e.At > c.end, resumesTooLate)
 		o.markIf(c.later, resumesSucceeded)
 		c.paused = false
-	case sim.Crash:
+	case history.Crash:
 		o.markIf(c.asks && len(c.asked) > 0, diesAcquiring)
 		o.markIf(c.holding(e.At), diesHolding)
 		c.asks, c.holds = false, false
-	case sim.Jump:
+	case history.Jump:
 		o.markIf(c.holding(e.At), holderJumps)
 	}
 }
 
-func (o *observer) serverFault(e *sim.Event, fault sim.Fault, s *server) {
+func (o *observer) serverFault(e *history.Event, fault history.Fault, s *server) {
 	switch fault.(type) {
-	case sim.Pause:
+	case history.Pause:
 		s.paused = true
 		for _, c := range o.clients {
 			o.markIf(c.asks, nodeStalls)
 		}
-	case sim.Resume:
+	case history.Resume:
 		s.paused = false
-	case sim.Crash:
+	case history.Crash:
 		s.down = true
 		up := 0
 		for _, t := range o.servers {
@@ -319,22 +319,22 @@ func (o *observer) serverFault(e *sim.Event, fault sim.Fault, s *server) {
 			}
 		}
 		o.markIf(up < o.Quorum(), majorityDown)
-	case sim.Restart:
+	case history.Restart:
 		s.down = false
 		s.back = e.At
 		o.restarted = append(o.restarted, s)
-	case sim.Jump:
+	case history.Jump:
 		o.markIf(s.lease != "", nodeJumps)
 	}
 }
 
-func (o *observer) linkFault(e *sim.Event, fault sim.Fault) {
-	var link sim.Link
+func (o *observer) linkFault(e *history.Event, fault history.Fault) {
+	var link history.Link
 	cut := false
 	switch f := fault.(type) {
-	case sim.Cut:
+	case history.Cut:
 		link, cut = f.Link, true
-	case sim.Heal:
+	case history.Heal:
 		link = f.Link
 	default:
 		return
@@ -367,34 +367,34 @@ func (o *observer) reach(c *client, at time.Duration) {
 	o.markIf(in < o.Quorum(), cutOff)
 }
 
-func (o *observer) stateOf(e *sim.Event, s *server) {
+func (o *observer) stateOf(e *history.Event, s *server) {
 	switch e.Op {
-	case sim.Set, sim.Over:
+	case history.Set, history.Over:
 		if e.Lease != "" {
 			o.keySet(e, s)
 		}
-	case sim.Retime:
+	case history.Retime:
 		if e.Owner != "" && e.Owner == s.lease {
 			s.due = due(e)
 		}
-	case sim.Delete, sim.Expire, sim.Lose:
+	case history.Delete, history.Expire, history.Lose:
 		if e.Owner != "" && e.Owner == s.lease {
 			o.keyGone(e, s)
 		}
-	case sim.Promoted:
+	case history.Promoted:
 		o.promoted(e, s)
 	}
 }
 
 // due is when a key ends in true time, if the clock of its node is right from now on.
-func due(e *sim.Event) time.Duration {
-	if e.Until == sim.NoEnd || e.Until == 0 {
-		return sim.NoEnd
+func due(e *history.Event) time.Duration {
+	if e.Until == history.NoEnd || e.Until == 0 {
+		return history.NoEnd
 	}
 	return e.Until - e.Wall
 }
 
-func (o *observer) keySet(e *sim.Event, s *server) {
+func (o *observer) keySet(e *history.Event, s *server) {
 	s.lease, s.due = e.Lease, due(e)
 	c := o.clients[e.By]
 	if c == nil {
@@ -437,23 +437,23 @@ func (o *observer) votes() {
 	o.markIf(taken == len(o.Nodes) && most < o.Quorum(), splitEvenly)
 }
 
-func (o *observer) keyGone(e *sim.Event, s *server) {
-	if c := o.clients[sim.Client(s.lease)]; c != nil {
+func (o *observer) keyGone(e *history.Event, s *server) {
+	if c := o.clients[history.Client(s.lease)]; c != nil {
 		living := c.lease == s.lease && c.holding(e.At)
 		o.markIf(living, goneTooEarly)
-		o.markIf(living && e.Op == sim.Lose, restartsLosing)
-		if e.Op == sim.Expire {
+		o.markIf(living && e.Op == history.Lose, restartsLosing)
+		if e.Op == history.Expire {
 			o.markIf(c.paused, expiresInPause)
 			if c.asks && slices.Contains(c.asked, s.group) && !slices.Contains(c.expired, s.group) {
 				c.expired = append(c.expired, s.group)
 			}
 		}
 	}
-	o.markIf(s.due != sim.NoEnd && e.At > s.due+o.TTL/100+10*time.Millisecond, staysTooLong)
+	o.markIf(s.due != history.NoEnd && e.At > s.due+o.TTL/100+10*time.Millisecond, staysTooLong)
 	s.lease = ""
 }
 
-func (o *observer) promoted(e *sim.Event, s *server) {
+func (o *observer) promoted(e *history.Event, s *server) {
 	for _, t := range o.servers {
 		if t.group == s.group {
 			t.current = t == s

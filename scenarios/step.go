@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Step is one line of a lane. Steps of a client are operations on the lock and the resource, and waiting; steps of the
@@ -63,7 +63,7 @@ type Read struct{}
 // Check compares the end of the newest lease with the client's own clock, as careful code does before it writes.
 type Check struct{}
 
-// Pause stops the whole process, like [sim.Pause], at this point of its lane.
+// Pause stops the whole process, like [history.Pause], at this point of its lane.
 type Pause struct {
 	For time.Duration
 }
@@ -91,31 +91,31 @@ type Repeat struct {
 // MaxRepeat is how often a step can be repeated.
 const MaxRepeat = 100_000
 
-// AtStart injects a fault before any lane runs, and arms a [sim.Chosen] one from the start.
+// AtStart injects a fault before any lane runs, and arms a [history.Chosen] one from the start.
 type AtStart struct {
-	Fault sim.Fault
+	Fault history.Fault
 }
 
 // At injects a fault at a true time since the start of the run.
 type At struct {
 	Time  time.Duration
-	Fault sim.Fault
+	Fault history.Fault
 }
 
 // When injects a fault right after the first event of its kind, or the one that its number says, or After later.
 type When struct {
 	Event Event
 	After time.Duration
-	Fault sim.Fault
+	Fault history.Fault
 }
 
 func (s Acquire) String() string {
 	if s.Within == 0 {
 		return "acquire"
 	}
-	text := "acquire within " + sim.FormatDuration(s.Within)
+	text := "acquire within " + history.FormatDuration(s.Within)
 	if s.Every != 0 {
-		text += " every " + sim.FormatDuration(s.Every)
+		text += " every " + history.FormatDuration(s.Every)
 	}
 	return text
 }
@@ -124,7 +124,7 @@ func (s Increment) String() string {
 	if s.Within == 0 {
 		return "increment"
 	}
-	return "increment within " + sim.FormatDuration(s.Within)
+	return "increment within " + history.FormatDuration(s.Within)
 }
 
 func (s Release) String() string {
@@ -148,22 +148,22 @@ func (s Update) String() string  { return "update " + s.Word }
 func (s Repeat) String() string  { return fmt.Sprintf("repeat %d %s", s.N, s.Step) }
 func (Read) String() string      { return "read" }
 func (Check) String() string     { return "check" }
-func (s Pause) String() string   { return "pause " + sim.FormatDuration(s.For) }
-func (s Sleep) String() string   { return "sleep " + sim.FormatDuration(s.For) }
-func (s Until) String() string   { return "until " + sim.FormatDuration(s.Time) }
+func (s Pause) String() string   { return "pause " + history.FormatDuration(s.For) }
+func (s Sleep) String() string   { return "sleep " + history.FormatDuration(s.For) }
+func (s Until) String() string   { return "until " + history.FormatDuration(s.Time) }
 func (s AtStart) String() string { return s.Fault.String() }
-func (s At) String() string      { return "at " + sim.FormatDuration(s.Time) + " " + s.Fault.String() }
+func (s At) String() string      { return "at " + history.FormatDuration(s.Time) + " " + s.Fault.String() }
 
 func (s When) String() string {
 	after := ""
 	if s.After != 0 {
-		after = "+" + sim.FormatDuration(s.After) + " "
+		after = "+" + history.FormatDuration(s.After) + " "
 	}
 	return "when " + s.Event.String() + " " + after + s.Fault.String()
 }
 
 // faultOf returns the fault of a step of the nemesis, and nil for a step of a client.
-func faultOf(step Step) sim.Fault {
+func faultOf(step Step) history.Fault {
 	switch step := step.(type) {
 	case AtStart:
 		return step.Fault
@@ -260,7 +260,7 @@ func (e Event) String() string {
 		s += " " + e.Value
 	}
 	if e.Nth > 1 {
-		s += " " + strings.TrimSpace(sim.FormatNth(e.Nth))
+		s += " " + strings.TrimSpace(history.FormatNth(e.Nth))
 	}
 	return s
 }

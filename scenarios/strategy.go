@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Strategy says how a random search draws what goes wrong next, out of everything that could.
@@ -46,7 +47,7 @@ func FindStrategy(name string) (Strategy, error) {
 		}
 		names = append(names, string(s))
 	}
-	return "", sim.Unknown("strategy", name, names)
+	return "", history.Unknown("strategy", name, names)
 }
 
 // turn is the strategy of the walk with a seed.
@@ -88,15 +89,15 @@ func (c *chooser) start(possible []Perturbation) []Perturbation {
 	if c.strategy != PCT {
 		return nil
 	}
-	ladders := map[sim.Link][]Perturbation{}
+	ladders := map[history.Link][]Perturbation{}
 	for _, p := range possible {
 		if p.Kind == SlowLink {
-			link := p.fault(p.Steps[0]).(sim.Delay).Link
+			link := p.fault(p.Steps[0]).(history.Delay).Link
 			ladders[link] = append(ladders[link], p)
 		}
 	}
 	var ranks []Perturbation
-	for _, link := range slices.SortedFunc(maps.Keys(ladders), func(a, b sim.Link) int { return slices.Compare([]string{a.From, a.To}, []string{b.From, b.To}) }) {
+	for _, link := range slices.SortedFunc(maps.Keys(ladders), func(a, b history.Link) int { return slices.Compare([]string{a.From, a.To}, []string{b.From, b.To}) }) {
 		if rank := c.rand.IntN(len(ladders[link]) + 1); rank > 0 {
 			ranks = append(ranks, ladders[link][rank-1])
 		}
@@ -139,9 +140,9 @@ func draw(r *rand.Rand, groups [][]Perturbation) []Perturbation { return groups[
 // stopped names the process that the perturbation stops; empty if none.
 func (p Perturbation) stopped() string {
 	switch f := p.fault(p.Steps[0]).(type) {
-	case sim.Pause:
+	case history.Pause:
 		return f.Process
-	case sim.Crash:
+	case history.Crash:
 		return f.Process
 	}
 	return ""
@@ -157,7 +158,7 @@ func (c *chooser) lasting(p Perturbation) Perturbation {
 	p.Steps = slices.Clone(p.Steps)
 	for i, step := range p.Steps {
 		if w, ok := step.(When); ok {
-			if _, ok := w.Fault.(sim.Heal); ok {
+			if _, ok := w.Fault.(history.Heal); ok {
 				w.After *= times
 				p.Steps[i] = w
 			}

@@ -16,6 +16,7 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Where a run can take place.
@@ -71,10 +72,10 @@ type job struct {
 
 // done is what a worker sends back.
 type done struct {
-	History  *sim.History `json:"history,omitempty"`
-	Checksum string       `json:"checksum,omitempty"` // of the second time
-	Repeat   string       `json:"repeat,omitempty"`   // how the second time differed for its clients
-	Yield    *yield       `json:"yield,omitempty"`    // of an errand
+	History  *history.History `json:"history,omitempty"`
+	Checksum string           `json:"checksum,omitempty"` // of the second time
+	Repeat   string           `json:"repeat,omitempty"`   // how the second time differed for its clients
+	Yield    *yield           `json:"yield,omitempty"`    // of an errand
 }
 
 // RunAll does the cases in the workers of a supervisor and calls each with every outcome, as they end. A case whose worker
@@ -163,7 +164,7 @@ func (c Case) outcome(out sim.Outcome) *Outcome {
 // crashed is the outcome of a case that did not end by itself.
 func crashed(c Case, r Section, report *sim.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
-	o.History = &sim.History{Meta: r.meta(c.Scenario, c.where(), c.seed())}
+	o.History = &history.History{Meta: r.meta(c.Scenario, c.where(), c.seed())}
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
 	for _, p := range checker.Properties() {
 		o.Result.Statuses = append(o.Result.Statuses, checker.PropertyStatus{Property: p, Status: checker.Unknown})
@@ -271,5 +272,5 @@ func (s *Scenario) FindRun(id string) (Section, error) {
 		}
 		ids = append(ids, r.ID())
 	}
-	return Section{}, fmt.Errorf("%s: %w", s.File, sim.Unknown("run", id, ids))
+	return Section{}, fmt.Errorf("%s: %w", s.File, history.Unknown("run", id, ids))
 }

@@ -9,7 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Class is what one perturbed run is worth.
@@ -124,7 +124,7 @@ func (x *explorer) repeat(s *Scenario, o *Outcome, seed uint64) {
 }
 
 // traceDifference words the first event in which two histories of the same run differ.
-func traceDifference(a, b *sim.History) string {
+func traceDifference(a, b *history.History) string {
 	for i := range max(len(a.Events), len(b.Events)) {
 		switch {
 		case i >= len(a.Events):
@@ -152,9 +152,9 @@ func (o *Outcome) class(did effect, faults []Failing) Class {
 }
 
 // fault is the fault that a step of the perturbation injects.
-func (p Perturbation) fault(s Step) sim.Fault {
+func (p Perturbation) fault(s Step) history.Fault {
 	if pause, ok := s.(Pause); ok {
-		return sim.Pause{Process: p.Client, For: pause.For}
+		return history.Pause{Process: p.Client, For: pause.For}
 	}
 	return faultOf(s)
 }
@@ -182,7 +182,7 @@ func (o *Outcome) story() uint64 {
 	clients := o.History.Meta.Clients
 	for i := range o.History.Events {
 		e := &o.History.Events[i]
-		if e.Kind == sim.Injected || e.Kind == sim.Bite || e.Kind == sim.Message && e.Op != sim.Deliver && slices.Contains(clients, e.Process) {
+		if e.Kind == history.Injected || e.Kind == history.Bite || e.Kind == history.Message && e.Op != history.Deliver && slices.Contains(clients, e.Process) {
 			continue
 		}
 		fmt.Fprintf(h, "%d %d %d %s %s %s %s %s %d %d %s %s %s;", e.At, e.Clock, e.Wall, e.Process, e.Kind, e.Op, e.Lease, e.By, e.Sent, e.Until, e.Key, e.Value, e.Error)

@@ -10,6 +10,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // twoClients take turns.
@@ -41,12 +42,12 @@ func TestWarmPool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hellos, first := 0, sim.NoEnd
+		hellos, first := 0, history.NoEnd
 		for _, e := range o.History.Events {
-			if e.Kind == sim.Message && e.Word == "HELLO" && e.Process[0] == 'n' {
+			if e.Kind == history.Message && e.Word == "HELLO" && e.Process[0] == 'n' {
 				hellos++
 			}
-			if e.Kind == sim.State && first == sim.NoEnd {
+			if e.Kind == history.State && first == history.NoEnd {
 				first = e.At
 			}
 		}

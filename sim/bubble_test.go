@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"lockstep/sim/history"
 	"runtime"
 	"strings"
 	"sync"
@@ -89,7 +90,7 @@ func TestNoLeak(t *testing.T) {
 	for seed := range uint64(100) {
 		inWorld(t, Config{Seed: seed}, func(w *World) {
 			n, c := w.Serve("n1", &echo{}), w.Process("c1")
-			w.At(0, func() { w.Inject(Cut{Link{"c1", "n1", false}}) })
+			w.At(0, func() { w.Inject(history.Cut{Link: history.Link{From: "c1", To: "n1", Both: false}}) })
 			c.Go(func(ctx context.Context) {
 				for name, left := range map[string]func(){
 					"dials":            func() { c.DialContext(context.Background(), "tcp", n.Addr()) },

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"lockstep/sim/history"
 	"maps"
 	"runtime"
 	"slices"
@@ -23,7 +24,7 @@ func (c *clock) reading(t time.Duration) time.Duration { return c.p.times.Readin
 func (c *clock) when(r time.Duration) time.Duration { return c.p.times.When(r) }
 
 // drift changes the rate from now on. Timers that are set keep their reading, so they come due at another true time.
-func (c *clock) drift(f Drift) {
+func (c *clock) drift(f history.Drift) {
 	w := c.p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()

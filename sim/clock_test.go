@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"lockstep/sim/history"
 	"net"
 	"os"
 	"slices"
 	"testing"
 	"time"
-
 )
-
 
 // A stopwatch runs a lane on a process whose clocks have faults, and says what it measured.
 func stopwatch(t *testing.T, script string, lane func(w *World, p *Process, note func(what string))) []string {
@@ -89,7 +88,7 @@ func TestConnDeadlinesUnderDrift(t *testing.T) {
 		inWorld(t, Config{Seed: 1}, func(w *World) {
 			n, c := w.Serve("n1", &echo{}), w.Process("c1")
 			w.Serve("n2", &echo{})
-			w.At(0, func() { w.Inject(Cut{Link{From: "n2", To: "c1"}}) })
+			w.At(0, func() { w.Inject(history.Cut{Link: history.Link{From: "n2", To: "c1"}}) })
 			c.Go(func(ctx context.Context) {
 				conn := dial(ctx, c, n)
 				defer conn.Close()
@@ -130,7 +129,7 @@ func TestConnDeadlinesUnderDrift(t *testing.T) {
 func TestDialIsCancelled(t *testing.T) {
 	inWorld(t, Config{Seed: 1}, func(w *World) {
 		n, c := w.Serve("n1", &echo{}), w.Process("c1")
-		w.At(0, func() { w.Inject(Cut{Link{"c1", "n1", true}}) })
+		w.At(0, func() { w.Inject(history.Cut{Link: history.Link{From: "c1", To: "n1", Both: true}}) })
 		c.Go(func(ctx context.Context) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Second, cancel)
@@ -377,7 +376,7 @@ func TestClocksOfEvents(t *testing.T) {
 		p := w.Process("c1")
 		p.Go(func(context.Context) {
 			p.Until(10 * time.Second)
-			p.Record(Event{Kind: Info})
+			p.Record(history.Event{Kind: history.Info})
 			if p.Steady() != 12*time.Second || p.WallOffset() != -3*time.Second || w.Now() != 10*time.Second {
 				t.Errorf("steady %v, wall %v, now %v", p.Steady(), p.WallOffset(), w.Now())
 			}
@@ -391,7 +390,7 @@ func TestClocksOfEvents(t *testing.T) {
 		inject(w, "5s drift c1 +400000ppm\n6s jump c1 -5s")
 	})
 	for _, e := range h.Events {
-		if e.Kind == Info && (e.At != 10*time.Second || e.Clock != 12*time.Second || e.Wall != -3*time.Second) {
+		if e.Kind == history.Info && (e.At != 10*time.Second || e.Clock != 12*time.Second || e.Wall != -3*time.Second) {
 			t.Errorf("%+v", e)
 		}
 	}

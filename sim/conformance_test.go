@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"lockstep/sim/history"
 	"net"
 	"os"
 	"slices"
@@ -480,15 +481,15 @@ func (b behaviour) onWorld(t *testing.T) (client, server []string) {
 			w.At(at, func() {
 				switch what {
 				case "pause":
-					w.Inject(Pause{Process: subject})
+					w.Inject(history.Pause{Process: subject})
 				case "resume":
-					w.Inject(Resume{subject})
+					w.Inject(history.Resume{Process: subject})
 				case "kill":
-					w.Inject(Crash{Process: subject})
+					w.Inject(history.Crash{Process: subject})
 				case "cut":
-					w.Inject(Cut{Link{"c1", "n1", true}})
+					w.Inject(history.Cut{Link: history.Link{From: "c1", To: "n1", Both: true}})
 				case "heal":
-					w.Inject(Heal{})
+					w.Inject(history.Heal{})
 				}
 			})
 		})

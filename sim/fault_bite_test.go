@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"lockstep/sim/history"
 	"net"
 	"slices"
 	"strings"
@@ -20,11 +21,11 @@ const ms = time.Millisecond
 func inject(w *World, script string) {
 	for line := range strings.Lines(script) {
 		at, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		d, err := ParseDuration(at)
+		d, err := history.ParseDuration(at)
 		if err != nil {
 			panic(err)
 		}
-		f, err := ParseFault(rest)
+		f, err := history.ParseFault(rest)
 		if err != nil {
 			panic(err)
 		}
@@ -33,10 +34,10 @@ func inject(w *World, script string) {
 }
 
 // bites lists the faults that had an effect.
-func bites(h *History) []string {
+func bites(h *history.History) []string {
 	var bs []string
 	for _, e := range h.Events {
-		if e.Kind == Bite {
+		if e.Kind == history.Bite {
 			bs = append(bs, e.Value)
 		}
 	}
@@ -53,7 +54,7 @@ func (t trip) String() string { return fmt.Sprintf("%v to %v: %v", t.start, t.en
 
 // traffic is a client that asks n1 every 10ms for half a second, and looks at its clocks; another asks n2. If idle,
 // both only wait.
-func traffic(t *testing.T, script string, idle bool) (*History, []trip) {
+func traffic(t *testing.T, script string, idle bool) (*history.History, []trip) {
 	t.Helper()
 	var trips []trip
 	h := inWorld(t, Config{Seed: 3}, func(w *World) {
@@ -89,7 +90,7 @@ func visit(ctx context.Context, c, n *Process, conn net.Conn) (net.Conn, error) 
 			return nil, err
 		}
 	}
-	c.Doing(Acquire, 1)
+	c.Doing(history.Acquire, 1)
 	_, err := ask(conn, "PING "+c.Name)
 	c.Doing("", 0)
 	if err != nil {
@@ -171,7 +172,7 @@ func TestBite(t *testing.T) {
 			h, _ := traffic(t, script.String(), idle)
 			bitten := map[int]bool{}
 			for _, e := range h.Events {
-				if e.Kind == Bite {
+				if e.Kind == history.Bite {
 					bitten[e.ID] = true
 				}
 			}
@@ -306,7 +307,7 @@ func TestReset(t *testing.T) {
 		if broken != 1 {
 			t.Errorf("%q: %d trips failed", script, broken)
 		}
-		lost := slices.ContainsFunc(h.Events, func(e Event) bool { return e.Kind == Message && e.Op == Drop })
+		lost := slices.ContainsFunc(h.Events, func(e history.Event) bool { return e.Kind == history.Message && e.Op == history.Drop })
 		if !lost {
 			t.Errorf("%q: no message was lost", script)
 		}
@@ -367,7 +368,7 @@ func TestCrashOfClient(t *testing.T) {
 			mu.Lock()
 			ended[what] = true
 			mu.Unlock()
-			c.Record(Event{Kind: Info, Value: "a dead process said " + what})
+			c.Record(history.Event{Kind: history.Info, Value: "a dead process said " + what})
 		}
 		// Each of these goroutines is in the middle of something when its process dies.
 		lives := map[string]func(ctx context.Context, conn net.Conn){
@@ -429,7 +430,7 @@ func TestCrashOfClient(t *testing.T) {
 		})
 	})
 	for _, e := range h.Events {
-		if e.Kind == Info {
+		if e.Kind == history.Info {
 			t.Error(e.Value)
 		}
 	}
@@ -460,14 +461,14 @@ func TestPauseFromTheStart(t *testing.T) {
 		inject(w, "0s pause c1 15s")
 		c := w.Process("c1")
 		c.Go(func(context.Context) {
-			c.Note(Event{Kind: Invoke, Op: Acquire, ID: 1})
+			c.Note(history.Event{Kind: history.Invoke, Op: history.Acquire, ID: 1})
 			if now := w.Now(); now != 15*time.Second {
 				t.Errorf("it begins at %v", now)
 			}
 		})
 	})
 	for _, e := range h.Events {
-		if e.Op == Unpaused {
+		if e.Op == history.Unpaused {
 			t.Error("it ran on while it was paused")
 		}
 	}

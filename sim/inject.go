@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"lockstep/sim/history"
 	"maps"
 	"slices"
 	"time"
@@ -8,23 +9,23 @@ import (
 
 // armed is a fault that waits for its message.
 type armed struct {
-	Chosen
+	history.Chosen
 	id   int
 	seen int // messages that fitted
 }
 
 // Inject applies a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. Naming a process that
 // does not exist is the caller's mistake, and panics.
-func (w *World) Inject(f Fault) { w.inject(0, f) }
+func (w *World) Inject(f history.Fault) { w.inject(0, f) }
 
 // inject is Inject for a step of the nemesis.
-func (w *World) inject(step int, f Fault) {
+func (w *World) inject(step int, f history.Fault) {
 	w.hold()
 	defer w.let()
 	w.faults = append(w.faults, injected{fault: f, step: step})
 	id := len(w.faults)
 	switch f := f.(type) {
-	case Pause:
+	case history.Pause:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
 		if p.pause(id) && f.For > 0 {
@@ -35,50 +36,50 @@ func (w *World) inject(step int, f Fault) {
 				}
 			})
 		}
-	case Resume:
+	case history.Resume:
 		w.resume(w.process(f.Process), id)
-	case Crash:
+	case history.Crash:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
 		w.biteIf(p.crash(f), id)
-	case Stop:
+	case history.Stop:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
 		w.biteIf(p.crash(f), id)
-	case Promote:
+	case history.Promote:
 		r := w.replica(f.Process)
 		w.noteFault(f, id)
 		w.biteIf(r.Promote(), id)
-	case Follow:
+	case history.Follow:
 		r := w.replica(f.Process)
 		w.noteFault(f, id)
 		w.biteIf(r.Follow(w.process(f.Primary)), id)
-	case Restart:
+	case history.Restart:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
 		w.biteIf(p.restart(f.Empty), id)
-	case Jump:
+	case history.Jump:
 		w.noteFault(f, id)
 		w.setWall(w.process(f.Process), id, f)
-	case Slew:
+	case history.Slew:
 		w.noteFault(f, id)
 		w.setWall(w.process(f.Process), id, f)
-	case Drift:
+	case history.Drift:
 		p := w.process(f.Process)
 		w.noteFault(f, id)
 		p.clock.drift(f)
 		p.clockFault(id, false)
-	case Cut:
+	case history.Cut:
 		w.noteFault(f, id)
 		for _, d := range w.directions(f.Link) {
 			d.cut, d.cutID = true, id
 		}
-	case Hold:
+	case history.Hold:
 		w.noteFault(f, id)
 		for _, d := range w.directions(f.Link) {
 			d.held, d.holdID = true, id
 		}
-	case Delay:
+	case history.Delay:
 		w.noteFault(f, id)
 		for _, d := range w.directions(f.Link) {
 			if f.By == 0 && d.delay > 0 {
@@ -86,18 +87,18 @@ func (w *World) inject(step int, f Fault) {
 			}
 			d.delay, d.delayID = f.By, id
 		}
-	case Heal:
+	case history.Heal:
 		w.noteFault(f, id)
 		w.heal(f.Link, id)
-	case ReleaseLink:
+	case history.ReleaseLink:
 		w.noteFault(f, id)
 		for _, d := range w.directions(f.Link) {
 			w.release(d, id)
 		}
-	case Reset:
+	case history.Reset:
 		w.noteFault(f, id)
 		w.biteIf(w.reset(w.process(f.Link.From), w.process(f.Link.To)), id)
-	case Chosen:
+	case history.Chosen:
 		w.noteFault(f, id)
 		w.chosen = append(w.chosen, &armed{Chosen: f, id: id})
 	default:
@@ -106,10 +107,10 @@ func (w *World) inject(step int, f Fault) {
 }
 
 // Plan has a fault injected at true time t, or now if t has passed. [World.Run] waits for it like for a lane.
-func (w *World) Plan(t time.Duration, f Fault) { w.PlanStep(0, t, f) }
+func (w *World) Plan(t time.Duration, f history.Fault) { w.PlanStep(0, t, f) }
 
 // PlanStep is Plan for a step of the nemesis, which the history then names; see [Event.Step].
-func (w *World) PlanStep(step int, t time.Duration, f Fault) {
+func (w *World) PlanStep(step int, t time.Duration, f history.Fault) {
 	w.running++
 	w.At(t, func() {
 		w.inject(step, f)
@@ -118,9 +119,9 @@ func (w *World) PlanStep(step int, t time.Duration, f Fault) {
 }
 
 // Miss notes that the moment for the fault of a step never came. It counts as a fault that did not bite.
-func (w *World) Miss(step int, f Fault) {
+func (w *World) Miss(step int, f history.Fault) {
 	w.faults = append(w.faults, injected{fault: f, step: step})
-	w.noteAt(f.Target(), Event{Kind: Injected, Op: Missed, ID: len(w.faults), Step: step, Value: f.String(), Error: "its moment never came"})
+	w.noteAt(f.Target(), history.Event{Kind: history.Injected, Op: history.Missed, ID: len(w.faults), Step: step, Value: f.String(), Error: "its moment never came"})
 }
 
 func (w *World) process(name string) *Process {
@@ -141,16 +142,16 @@ func (w *World) replica(name string) Replica {
 
 // injected is a fault of this run, and whether it has had an effect.
 type injected struct {
-	fault  Fault
+	fault  history.Fault
 	step   int // as in Event
 	bitten bool
 }
 
 // noteFault enters a fault into the history, stamped with the clocks of the process that it acts on. Consequences of
 // other faults have the id 0.
-func (w *World) noteFault(f Fault, id int) {
-	e := Event{Kind: Injected, Op: f.Verb(), ID: id, Value: f.String()}
-	if d, ok := f.(Drift); ok {
+func (w *World) noteFault(f history.Fault, id int) {
+	e := history.Event{Kind: history.Injected, Op: f.Verb(), ID: id, Value: f.String()}
+	if d, ok := f.(history.Drift); ok {
 		e.PPM = d.PPM
 	}
 	if id > 0 {
@@ -160,7 +161,7 @@ func (w *World) noteFault(f Fault, id int) {
 }
 
 // noteAt enters an event into the history that happened to a process or to a link.
-func (w *World) noteAt(target string, e Event) {
+func (w *World) noteAt(target string, e history.Event) {
 	if p := w.procs[target]; p != nil {
 		p.Note(e)
 		return
@@ -178,7 +179,7 @@ func (w *World) bite(id int) {
 	}
 	in := &w.faults[id-1]
 	in.bitten = true
-	w.noteAt(in.fault.Target(), Event{Kind: Bite, ID: id, Value: in.fault.String()})
+	w.noteAt(in.fault.Target(), history.Event{Kind: history.Bite, ID: id, Value: in.fault.String()})
 }
 
 func (w *World) biteIf(did bool, id int) {
@@ -188,12 +189,12 @@ func (w *World) biteIf(did bool, id int) {
 }
 
 func (w *World) resume(p *Process, id int) {
-	w.noteFault(Resume{p.Name}, id)
+	w.noteFault(history.Resume{Process: p.Name}, id)
 	w.biteIf(p.resume(), id)
 }
 
 // setWall steps or slews a wall clock.
-func (w *World) setWall(p *Process, id int, f Fault) {
+func (w *World) setWall(p *Process, id int, f history.Fault) {
 	w.mu.Lock()
 	p.times = p.times.After(f, w.Now())
 	w.mu.Unlock()
@@ -201,7 +202,7 @@ func (w *World) setWall(p *Process, id int, f Fault) {
 }
 
 // heal undoes cuts, holds and delays. Healing everything also lets go of single messages.
-func (w *World) heal(l Link, id int) {
+func (w *World) heal(l history.Link, id int) {
 	for _, d := range w.directions(l) {
 		if d.delay > 0 {
 			w.bite(id)
@@ -231,8 +232,8 @@ func (w *World) release(d *direction, id int) {
 }
 
 // directions lists what a link covers, in the order of its names.
-func (w *World) directions(l Link) []*direction {
-	if l != (Link{}) {
+func (w *World) directions(l history.Link) []*direction {
+	if l != (history.Link{}) {
 		w.process(l.From)
 		w.process(l.To)
 		ds := []*direction{w.link(l.From, l.To)}
@@ -263,15 +264,15 @@ func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool)
 		w.chosen = slices.Delete(w.chosen, i, i+1)
 		i--
 		switch a.Action {
-		case HoldMessage:
+		case history.HoldMessage:
 			p.held = a.id
 			d.kept = append(d.kept, p)
-		case DelayMessage:
+		case history.DelayMessage:
 			w.bite(a.id)
 			delay += a.By
-		case ResetMessage:
+		case history.ResetMessage:
 			w.bite(a.id)
-			p.note(w, Drop)
+			p.note(w, history.Drop)
 			w.breakAll([]*Conn{p.conn})
 			return 0, true
 		}
@@ -339,16 +340,16 @@ func (p *Process) Alarm(t time.Time, f func()) {
 // heal, paused processes resume, crashed servers restart with what they had. It is recorded, but it is no fault of
 // its own.
 func (w *World) Restore() {
-	w.noteFault(Heal{}, 0)
+	w.noteFault(history.Heal{}, 0)
 	w.chosen = nil
-	w.heal(Link{}, 0)
+	w.heal(history.Link{}, 0)
 	for _, name := range slices.Sorted(maps.Keys(w.procs)) {
 		p := w.procs[name]
 		if p.paused {
 			w.resume(p, 0)
 		}
 		if p.crashed && p.svc != nil {
-			w.noteFault(Restart{Process: name}, 0)
+			w.noteFault(history.Restart{Process: name}, 0)
 			p.restart(false)
 		}
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"lockstep/sim/history"
 	"net"
 	"slices"
 	"strings"
@@ -311,14 +312,14 @@ func (p *packet) deliver(w *World) {
 	w.mu.Unlock()
 	if gone {
 		if p.kind == data {
-			p.note(w, Late)
+			p.note(w, history.Late)
 		}
 		return
 	}
 	to := c.proc
 	switch p.kind {
 	case data:
-		p.note(w, Deliver)
+		p.note(w, history.Deliver)
 		if to.svc != nil {
 			if c.sent = p.sent; !c.dialled {
 				c.request = p.cause
@@ -406,7 +407,7 @@ func (o *opened) act(*World) {
 
 // note enters what became of a message into the history.
 func (p *packet) note(w *World, op string) {
-	e := Event{Kind: Message, Op: op, By: p.conn.proc.Name, Sent: p.sent, Value: p.text, Word: p.word}
+	e := history.Event{Kind: history.Message, Op: op, By: p.conn.proc.Name, Sent: p.sent, Value: p.text, Word: p.word}
 	p.conn.remote.Note(e)
 }
 
@@ -472,7 +473,7 @@ func (w *World) breakAll(conns []*Conn) {
 		return cmp.Or(a.conn.link.compare(b.conn.link), cmp.Compare(a.sent, b.sent), comparePackets(a, b))
 	})
 	for _, p := range lost {
-		p.note(w, Drop)
+		p.note(w, history.Drop)
 	}
 	for _, p := range hit {
 		found := actionFunc(func() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"lockstep/sim/history"
 	"net"
 	"runtime"
 	"slices"
@@ -40,8 +41,8 @@ func TestResetHasAnOrder(t *testing.T) {
 				}
 				c.Until(2 * time.Second)
 			})
-			w.Plan(0, Delay{Link: Link{From: "c1", To: "n1"}, By: 100 * time.Millisecond})
-			w.Plan(1050*time.Millisecond, Reset{Link: Link{From: "c1", To: "n1", Both: true}})
+			w.Plan(0, history.Delay{Link: history.Link{From: "c1", To: "n1"}, By: 100 * time.Millisecond})
+			w.Plan(1050*time.Millisecond, history.Reset{Link: history.Link{From: "c1", To: "n1", Both: true}})
 		}).Meta.Checksum
 	})
 }
@@ -52,7 +53,7 @@ func TestResetHasAnOrder(t *testing.T) {
 func TestFaultsAreWhole(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	const lanes = 100
-	for _, f := range []Fault{Crash{Process: "c1"}, Reset{Link: Link{From: "c1", To: "n1", Both: true}}} {
+	for _, f := range []history.Fault{history.Crash{Process: "c1"}, history.Reset{Link: history.Link{From: "c1", To: "n1", Both: true}}} {
 		for range 10 {
 			h := inWorld(t, Config{Seed: 1}, func(w *World) {
 				s, c := w.Serve("n1", &echo{}), w.Process("c1")
@@ -64,7 +65,7 @@ func TestFaultsAreWhole(t *testing.T) {
 							t.Error("read what nobody wrote")
 						}
 						_, err := io.WriteString(conns[(i+lanes/2)%lanes], "a write that should fail\n")
-						c.Record(Event{Kind: Fail, Op: Write, ID: i + 1, Error: fmt.Sprint(err)})
+						c.Record(history.Event{Kind: history.Fail, Op: history.Write, ID: i + 1, Error: fmt.Sprint(err)})
 					})
 				}
 				w.Plan(time.Second, f)
@@ -72,11 +73,11 @@ func TestFaultsAreWhole(t *testing.T) {
 			failed := 0
 			for _, e := range h.Events {
 				switch {
-				case e.Kind == Message:
+				case e.Kind == history.Message:
 					t.Errorf("%v: %s %s", f, e.Op, e.Value)
-				case e.Kind == Fail && strings.Contains(e.Error, errReset.Error()):
+				case e.Kind == history.Fail && strings.Contains(e.Error, errReset.Error()):
 					failed++
-				case e.Kind == Fail:
+				case e.Kind == history.Fail:
 					t.Errorf("%v: write %d: %s", f, e.ID, e.Error)
 				}
 			}
@@ -112,7 +113,7 @@ func TestCrashIsHeardAtOnce(t *testing.T) {
 					}
 				}
 			})
-			w.Plan(time.Second, Crash{Process: "n1"})
+			w.Plan(time.Second, history.Crash{Process: "n1"})
 		})
 		if len(errs) > 0 {
 			t.Errorf("waiting on connection %d: %v", which, errs)
@@ -126,18 +127,18 @@ func TestFaultsWaitForTheScheduler(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, tt := range []struct {
 		name string
-		when func(Event) bool
+		when func(history.Event) bool
 		want []string
 	}{
-		{"flush", func(e Event) bool { return e.Kind == Invoke }, []string{"before", "0 " + errReset.Error(), "after"}},
-		{"delivery", func(e Event) bool { return e.Value == "PING" && e.Process == "c1" }, []string{"before", "5 <nil>", "after"}},
+		{"flush", func(e history.Event) bool { return e.Kind == history.Invoke }, []string{"before", "0 " + errReset.Error(), "after"}},
+		{"delivery", func(e history.Event) bool { return e.Value == "PING" && e.Process == "c1" }, []string{"before", "5 <nil>", "after"}},
 	} {
 		n2 := &echo{}
 		h := inWorld(t, Config{Seed: 1}, func(w *World) {
 			s1, s2, c := w.Serve("n1", &echo{}), w.Serve("n2", n2), w.Process("c1")
 			c.Go(func(ctx context.Context) {
 				a, b := dial(ctx, c, s1), dial(ctx, c, s2)
-				c.Record(Event{Kind: Invoke, Op: Read, ID: 1})
+				c.Record(history.Event{Kind: history.Invoke, Op: history.Read, ID: 1})
 				io.WriteString(b, "before\n")
 				io.WriteString(a, "PING\n")
 				n, err := a.Read(make([]byte, 100))
@@ -145,12 +146,12 @@ func TestFaultsWaitForTheScheduler(t *testing.T) {
 				if op := new(net.OpError); errors.As(err, &op) {
 					err = op.Err
 				}
-				c.Record(Event{Kind: Info, Op: Read, ID: 1, Value: fmt.Sprint(n, " ", err)})
+				c.Record(history.Event{Kind: history.Info, Op: history.Read, ID: 1, Value: fmt.Sprint(n, " ", err)})
 				c.Until(time.Second)
 			})
-			w.Watch(func(e Event) {
+			w.Watch(func(e history.Event) {
 				if tt.when(e) {
-					w.Inject(Reset{Link: Link{From: "c1", To: "n1", Both: true}})
+					w.Inject(history.Reset{Link: history.Link{From: "c1", To: "n1", Both: true}})
 					for range 1000 { // give those who woke a chance to run
 						runtime.Gosched()
 					}
@@ -159,7 +160,7 @@ func TestFaultsWaitForTheScheduler(t *testing.T) {
 		})
 		var got []string
 		for _, e := range h.Events {
-			if e.Kind == Info || e.Kind == Message && e.Process == "n2" {
+			if e.Kind == history.Info || e.Kind == history.Message && e.Process == "n2" {
 				got = append(got, e.Value)
 			}
 		}
@@ -186,8 +187,8 @@ func TestTheDeadLeaveNoTrace(t *testing.T) {
 					haunt(c)
 				})
 			}
-			w.Plan(500*time.Millisecond, Drift{Process: "c1", PPM: 1000})
-			w.Plan(time.Second, Crash{Process: "c1"})
+			w.Plan(500*time.Millisecond, history.Drift{Process: "c1", PPM: 1000})
+			w.Plan(time.Second, history.Crash{Process: "c1"})
 			w.Process("c2").Go(func(context.Context) { time.Sleep(2 * time.Second) })
 		})
 		var got []string
@@ -213,7 +214,7 @@ func TestDriftKeepsTheOrderOfTimers(t *testing.T) {
 				}
 				c.Clock().Sleep(2 * time.Second)
 			})
-			w.Plan(500*time.Millisecond, Drift{Process: "c1", PPM: 1000})
+			w.Plan(500*time.Millisecond, history.Drift{Process: "c1", PPM: 1000})
 		})
 		return got
 	})
@@ -256,9 +257,9 @@ func TestPeek(t *testing.T) {
 			}
 			reset.Close()
 		})
-		w.Plan(2*time.Second, Crash{Process: "n1"})
-		w.Plan(2500*time.Millisecond, Restart{Process: "n1"})
-		w.Plan(4*time.Second, Reset{Link: Link{From: "c1", To: "n1", Both: true}})
+		w.Plan(2*time.Second, history.Crash{Process: "n1"})
+		w.Plan(2500*time.Millisecond, history.Restart{Process: "n1"})
+		w.Plan(4*time.Second, history.Reset{Link: history.Link{From: "c1", To: "n1", Both: true}})
 	})
 }
 
@@ -277,7 +278,7 @@ func TestUnpaused(t *testing.T) {
 					conn := dial(ctx, p, s)
 					for range 12 {
 						sleep(p, time.Second)
-						p.Record(Event{Kind: OK, Op: Check})
+						p.Record(history.Event{Kind: history.OK, Op: history.Check})
 						if write {
 							io.WriteString(conn, "tick\n")
 						}
@@ -285,18 +286,18 @@ func TestUnpaused(t *testing.T) {
 				})
 			}
 			seen := 0
-			w.Watch(func(e Event) { // in the quiet period of the write
-				if e.Kind == OK && e.Process == "c1" {
+			w.Watch(func(e history.Event) { // in the quiet period of the write
+				if e.Kind == history.OK && e.Process == "c1" {
 					if seen++; seen == 1 {
-						w.Inject(Pause{Process: "c1", For: 3500 * time.Millisecond})
+						w.Inject(history.Pause{Process: "c1", For: 3500 * time.Millisecond})
 					}
 				}
 			})
-			w.Plan(6500*time.Millisecond, Pause{Process: "c1", For: 3 * time.Second})
-			w.Plan(6500*time.Millisecond, Pause{Process: "c2", For: 3 * time.Second})
+			w.Plan(6500*time.Millisecond, history.Pause{Process: "c1", For: 3 * time.Second})
+			w.Plan(6500*time.Millisecond, history.Pause{Process: "c2", For: 3 * time.Second})
 		})
 		for _, e := range h.Events {
-			if e.Kind == Info && e.Op == Unpaused {
+			if e.Kind == history.Info && e.Op == history.Unpaused {
 				n++
 			}
 		}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"lockstep/sim/history"
 	"net"
 	"runtime"
 	"time"
@@ -19,7 +20,7 @@ type Process struct {
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	times  Clock // what its clocks show; guarded by World.mu
+	times  history.Clock // what its clocks show; guarded by World.mu
 	clock  *clock
 	wall   *wall
 
@@ -65,7 +66,7 @@ type Service interface {
 
 // Crasher is a [Service] that wants to know of the end of its process, which is a [Crash] or a [Stop], and of restarts.
 type Crasher interface {
-	Crash(how Fault)
+	Crash(how history.Fault)
 	Restart(empty bool)
 }
 
@@ -98,7 +99,7 @@ func (w *World) addProcess(name string, svc Service) *Process {
 		alarm:  item{index: -1},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.times = Clock{Since: w.Now(), Steady: w.Now()}
+	p.times = history.Clock{Since: w.Now(), Steady: w.Now()}
 	p.clock = &clock{p: p, origin: w.start}
 	p.wall = &wall{clock: p.clock}
 	w.procs[name] = p
@@ -176,7 +177,7 @@ func (p *Process) Lease() string {
 
 // acquire is the number of the acquire in progress, 0 if there is none. The caller holds mu.
 func (p *Process) acquire() int {
-	if p.op == Acquire {
+	if p.op == history.Acquire {
 		return p.opID
 	}
 	return 0
@@ -185,7 +186,7 @@ func (p *Process) acquire() int {
 // Record enters an event of this process into the history, with the time and clocks of this moment. What several
 // goroutines record at one instant enters by operation (Event.ID), and what belongs to none after that. Records of a
 // crashed process are dropped.
-func (p *Process) Record(e Event) {
+func (p *Process) Record(e history.Event) {
 	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,13 +199,13 @@ func (p *Process) Record(e Event) {
 }
 
 // Note enters an event of this process into the history at once. It is for services: only the scheduler may call it.
-func (p *Process) Note(e Event) {
+func (p *Process) Note(e history.Event) {
 	p.stamp(&e)
 	p.w.note(&e)
 }
 
 // stamp fills in who and when. The caller holds mu, or is the scheduler: nobody else sets clocks.
-func (p *Process) stamp(e *Event) {
+func (p *Process) stamp(e *history.Event) {
 	e.At = p.w.Now()
 	e.Clock = p.clock.reading(e.At)
 	e.Wall = p.times.Wall(e.At) - e.At
@@ -254,7 +255,7 @@ func (p *Process) Pause(d time.Duration) {
 		if p.dead {
 			return
 		}
-		w.Inject(Pause{Process: p.Name, For: d})
+		w.Inject(history.Pause{Process: p.Name, For: d})
 		p.bitePause() // it stopped at least the goroutine that asked for it
 		w.mu.Lock()
 		w.push(&item{at: w.Now(), class: classTimer, proc: p, act: actionFunc(func() { close(done) })})
@@ -289,7 +290,7 @@ func (p *Process) bitePause() {
 func (p *Process) ranOn() {
 	if p.isClient() && !p.caught && p.w.period > p.period {
 		p.caught = true
-		p.Note(Event{Kind: Info, Op: Unpaused})
+		p.Note(history.Event{Kind: history.Info, Op: history.Unpaused})
 	}
 }
 
@@ -333,7 +334,7 @@ func (p *Process) resume() bool {
 // crash ends the process: its operating system closes its connections, its memory is gone as far as its service says
 // so, its goroutines get errors, its lanes are over. Bytes that it had sent still arrive; what waited for the end of
 // a pause is lost.
-func (p *Process) crash(how Fault) bool {
+func (p *Process) crash(how history.Fault) bool {
 	if p.crashed || p.exited {
 		return false
 	}
@@ -347,7 +348,7 @@ func (p *Process) crash(how Fault) bool {
 		switch {
 		case !ok:
 		case a.kind == data:
-			(*packet)(a).note(w, Drop)
+			(*packet)(a).note(w, history.Drop)
 			unread[a.conn.peer] = true
 		case a.kind == synAck:
 			w.mu.Lock()

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"lockstep/sim/history"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func (m *mirror) beat() {
 	m.start()
 }
 
-func (m *mirror) hear(what string) { m.p.Note(Event{Kind: State, Op: what}) }
+func (m *mirror) hear(what string) { m.p.Note(history.Event{Kind: history.State, Op: what}) }
 
 func (m *mirror) Open(c *Conn) {
 	if !c.Dialled() || c != m.conn {
@@ -48,8 +49,8 @@ func (m *mirror) Closed(*Conn) {
 
 func (m *mirror) Receive(c *Conn, data []byte) { m.hear("heard " + string(data[:len(data)-1])) }
 
-func (m *mirror) Crash(Fault)  { m.conn, m.open = nil, false }
-func (m *mirror) Restart(bool) { m.start() }
+func (m *mirror) Crash(history.Fault) { m.conn, m.open = nil, false }
+func (m *mirror) Restart(bool)        { m.start() }
 
 func (m *mirror) Promote() bool {
 	was := m.role
@@ -64,7 +65,7 @@ func (m *mirror) Follow(primary *Process) bool {
 }
 
 // mirrored runs a mirror for half a second under a script, and lists what it noted, with the times in tenths of a second.
-func mirrored(t *testing.T, script string) (heard []string, h *History) {
+func mirrored(t *testing.T, script string) (heard []string, h *history.History) {
 	t.Helper()
 	h = inWorld(t, Config{Seed: 1}, func(w *World) {
 		n1 := w.Serve("n1", &echo{})
@@ -75,7 +76,7 @@ func mirrored(t *testing.T, script string) (heard []string, h *History) {
 		inject(w, script)
 	})
 	for _, e := range h.Events {
-		if e.Kind == State {
+		if e.Kind == history.State {
 			heard = append(heard, fmt.Sprintf("%d %s", e.At/(100*ms), e.Op))
 		}
 	}
@@ -121,7 +122,7 @@ func TestRoles(t *testing.T) {
 		w := NewWorld(Config{})
 		defer w.Close()
 		w.Serve("n1", &echo{})
-		w.Inject(Promote{"n1"})
+		w.Inject(history.Promote{Process: "n1"})
 	})
 	if want := "sim: n1 cannot be a replica"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)

@@ -126,7 +126,7 @@ var testJobs = map[string]func(arg string) (any, error){
 	},
 	"go on": func(string) (any, error) {
 		return nil, Bubble(func() {
-			w := NewWorld(Config{MaxEvents: math.MaxInt, MaxTime: never})
+			w := NewWorld(Config{MaxEvents: math.MaxInt, MaxTime: 1 << 60})
 			c := w.Process("c1")
 			c.Go(func(context.Context) {
 				for {

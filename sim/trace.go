@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"lockstep/sim/history"
 	"time"
 )
 
@@ -36,7 +37,7 @@ func (t *trace) timer(at time.Duration, process, what string) {
 	t.text(what)
 }
 
-func (t *trace) event(e *Event) {
+func (t *trace) event(e *history.Event) {
 	t.num(uint64(e.At))
 	t.num(uint64(e.Clock))
 	t.num(uint64(e.Wall))

@@ -1,9 +1,12 @@
+// Package sim is the kernel of the simulation: a world of processes with clocks, connections and timers, in which virtual time passes
+// and faults strike, the same way for every run with the same seed. It knows no Redis and no locks.
 package sim
 
 import (
 	"cmp"
 	"container/heap"
 	"fmt"
+	"lockstep/sim/history"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,13 +42,13 @@ type World struct {
 	procs   map[string]*Process
 	byAddr  map[string]*Process
 	links   map[[2]string]*direction
-	history History
+	history history.History
 	now     time.Duration // true time, which stands still while the scheduler runs
 	trace   trace
 	events  int
 	period  int // quiet periods so far
 	faults  []injected
-	watch   []func(Event)
+	watch   []func(history.Event)
 	chosen  []*armed
 	running int // lanes that have not ended
 	cap     string
@@ -64,8 +67,8 @@ type World struct {
 	outbox  []*packet
 	spare   []*packet  // for the next outbox
 	strays  []*Process // that wrote in a pause, onto what they had written before
-	pending []Event
-	leases  *Leases
+	pending []history.Event
+	leases  *history.Leases
 	holds   int        // the scheduler is in the middle of this many things, one inside the other
 	woken   []*Conn    // whose readers wake when it is done with them
 	killed  []*Process // likewise
@@ -93,7 +96,7 @@ func NewWorld(cfg Config) *World {
 		procs:  map[string]*Process{},
 		byAddr: map[string]*Process{},
 		links:  map[[2]string]*direction{},
-		leases: NewLeases(),
+		leases: history.NewLeases(),
 		trace:  newTrace(),
 	}
 	w.name = w.nameToken
@@ -108,13 +111,13 @@ func (w *World) Now() time.Duration { return time.Duration(time.Now().UnixNano()
 func (w *World) Epoch() time.Time { return w.start }
 
 // History is what has happened so far.
-func (w *World) History() *History { return &w.history }
+func (w *World) History() *history.History { return &w.history }
 
 // Checksum identifies the run up to now: equal checksums mean equal traces.
 func (w *World) Checksum() string { return w.trace.String() }
 
 // Watch has f called with every event of the history, in order, by the scheduler.
-func (w *World) Watch(f func(Event)) { w.watch = append(w.watch, f) }
+func (w *World) Watch(f func(history.Event)) { w.watch = append(w.watch, f) }
 
 // At has f called by the scheduler at true time t, or now if t has passed.
 func (w *World) At(t time.Duration, f func()) { w.at(t, "", f) }
@@ -280,7 +283,7 @@ func (w *World) wake() {
 }
 
 // note enters an event into the history at once. Only the scheduler may call it.
-func (w *World) note(e *Event) {
+func (w *World) note(e *history.Event) {
 	w.trace.event(e)
 	if all := &w.history.Events; len(*all) == cap(*all) {
 		*all = slices.Grow(*all, max(256, len(*all))) // events are large: append would copy them more often
@@ -328,7 +331,7 @@ func (w *World) flush() bool {
 // compareRecords orders what was recorded at one instant: by process, by operation, an operation's invocation first.
 // Events that belong to no operation, such as an exit, come last, in the order of what they say: they may come from
 // any goroutine.
-func compareRecords(a, b Event) int {
+func compareRecords(a, b history.Event) int {
 	if a.Process != b.Process || a.ID != b.ID {
 		return cmp.Or(
 			cmp.Compare(a.Process, b.Process),
@@ -348,8 +351,8 @@ func compareRecords(a, b Event) int {
 	)
 }
 
-func rank(k Kind) int {
-	if k == Invoke {
+func rank(k history.Kind) int {
+	if k == history.Invoke {
 		return 0
 	}
 	return 1

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"lockstep/sim/history"
 	"net"
 	"os"
 	"runtime"
@@ -41,9 +42,9 @@ func (e *echo) Describe(data []byte, reply bool, name func(string) string) strin
 }
 
 // inWorld runs f in a world of its own, in a bubble, and then the world.
-func inWorld(t testing.TB, cfg Config, f func(*World)) *History {
+func inWorld(t testing.TB, cfg Config, f func(*World)) *history.History {
 	t.Helper()
-	var h *History
+	var h *history.History
 	err := Bubble(func() {
 		w := NewWorld(cfg)
 		f(w)
@@ -78,10 +79,10 @@ func ask(c net.Conn, line string) (string, error) {
 }
 
 // texts lists the messages that were delivered to a process, or lost on the way to it.
-func texts(h *History, to string) []string {
+func texts(h *history.History, to string) []string {
 	var ts []string
 	for _, e := range h.Events {
-		if e.Kind == Message && e.Process == to {
+		if e.Kind == history.Message && e.Process == to {
 			ts = append(ts, e.Value)
 		}
 	}
@@ -116,7 +117,7 @@ func TestEcho(t *testing.T) {
 // crowd is a world in which everything happens at once that the Go scheduler could put into another order: goroutines
 // of one process that dial, write, sleep and record in parallel, over several connections to each server, with timers
 // that coincide; and every kind of fault.
-func crowd(seed uint64, faults []Fault) (checksum string, events []Event, err error) {
+func crowd(seed uint64, faults []history.Fault) (checksum string, events []history.Event, err error) {
 	err = Bubble(func() {
 		w := NewWorld(Config{Seed: seed, MaxTime: time.Minute})
 		defer func() { checksum, events = w.Checksum(), w.History().Events }()
@@ -147,11 +148,11 @@ func mill(ctx context.Context, c *Process, servers []*Process) {
 		all.Go(func() {
 			for round := range 40 {
 				id := round*4 + g + 1
-				c.Record(Event{Kind: Invoke, Op: Write, ID: id})
+				c.Record(history.Event{Kind: history.Invoke, Op: history.Write, ID: id})
 				err := errand(ctx, c, servers[g%3], fmt.Sprintf("SET k%d token t%s%d.%d", g/3, c.Name, g, round))
-				e := Event{Kind: OK, Op: Write, ID: id}
+				e := history.Event{Kind: history.OK, Op: history.Write, ID: id}
 				if err != nil {
-					e.Kind = Fail
+					e.Kind = history.Fail
 				}
 				c.Record(e)
 				c.Clock().Sleep(10 * time.Millisecond)
@@ -159,7 +160,7 @@ func mill(ctx context.Context, c *Process, servers []*Process) {
 		})
 	}
 	all.Wait()
-	c.Record(Event{Kind: Info, Op: Exit})
+	c.Record(history.Event{Kind: history.Info, Op: history.Exit})
 }
 
 // errand opens a connection of its own, says the same as others and then something of its own, and closes it.
@@ -180,20 +181,20 @@ func errand(ctx context.Context, c, server *Process, line string) error {
 }
 
 // trouble is one fault of every kind, in an order in which each of them meets traffic.
-func trouble() []Fault {
-	l := func(s string) Link {
+func trouble() []history.Fault {
+	l := func(s string) history.Link {
 		if from, to, ok := strings.Cut(s, "->"); ok {
-			return Link{From: from, To: to}
+			return history.Link{From: from, To: to}
 		}
 		from, to, _ := strings.Cut(s, "-")
-		return Link{From: from, To: to, Both: true}
+		return history.Link{From: from, To: to, Both: true}
 	}
-	return []Fault{
-		Pause{"c1", 30 * time.Millisecond}, Drift{"c2", 200_000}, Cut{l("c1-n1")}, Jump{"n1", time.Hour}, Heal{l("c1-n1")},
-		Delay{l("c2-n2"), 5 * time.Millisecond}, Hold{l("n3->c3")}, Crash{Process: "n2"}, ReleaseLink{l("n3->c3")}, Restart{"n2", false},
-		Chosen{true, "SET", 0, l("n1->c3"), HoldMessage, 0}, Reset{l("c1-n2")}, Chosen{false, "SET", 0, l("c2->n2"), ResetMessage, 0},
-		Pause{"n3", 0}, Slew{"c1", 5 * time.Millisecond, 50 * time.Millisecond}, Chosen{false, "PING", 2, l("c1->n1"), DelayMessage, time.Millisecond},
-		Drift{"c2", -300_000}, Resume{"n3"}, Cut{l("c1->n2")}, Crash{Process: "c3"}, Delay{l("c2-n2"), 0}, Heal{},
+	return []history.Fault{
+		history.Pause{Process: "c1", For: 30 * time.Millisecond}, history.Drift{Process: "c2", PPM: 200_000}, history.Cut{Link: l("c1-n1")}, history.Jump{Process: "n1", By: time.Hour}, history.Heal{Link: l("c1-n1")},
+		history.Delay{Link: l("c2-n2"), By: 5 * time.Millisecond}, history.Hold{Link: l("n3->c3")}, history.Crash{Process: "n2"}, history.ReleaseLink{Link: l("n3->c3")}, history.Restart{Process: "n2", Empty: false},
+		history.Chosen{Reply: true, What: "SET", Nth: 0, Link: l("n1->c3"), Action: history.HoldMessage, By: 0}, history.Reset{Link: l("c1-n2")}, history.Chosen{Reply: false, What: "SET", Nth: 0, Link: l("c2->n2"), Action: history.ResetMessage, By: 0},
+		history.Pause{Process: "n3", For: 0}, history.Slew{Process: "c1", By: 5 * time.Millisecond, Over: 50 * time.Millisecond}, history.Chosen{Reply: false, What: "PING", Nth: 2, Link: l("c1->n1"), Action: history.DelayMessage, By: time.Millisecond},
+		history.Drift{Process: "c2", PPM: -300_000}, history.Resume{Process: "n3"}, history.Cut{Link: l("c1->n2")}, history.Crash{Process: "c3"}, history.Delay{Link: l("c2-n2"), By: 0}, history.Heal{},
 	}
 }
 
@@ -207,7 +208,7 @@ func TestSameSeedSameRun(t *testing.T) {
 			n = 10
 		}
 		var want string
-		var first []Event
+		var first []history.Event
 		for i := range n {
 			runtime.GOMAXPROCS([]int{1, 2, 8}[i%3])
 			got, events, err := crowd(uint64(seed), trouble())
@@ -228,7 +229,7 @@ func TestSameSeedSameRun(t *testing.T) {
 	}
 }
 
-func firstDifference(a, b []Event) string {
+func firstDifference(a, b []history.Event) string {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
 			return fmt.Sprintf("event %d of %d\n%+v\n%+v", i, len(a), a[i], b[i])
@@ -245,13 +246,13 @@ func TestTroubleBites(t *testing.T) {
 	}
 	bitten := map[int]bool{}
 	for _, e := range events {
-		if e.Kind == Bite {
+		if e.Kind == history.Bite {
 			bitten[e.ID] = true
 		}
 	}
 	for i, f := range trouble() {
 		switch f.(type) {
-		case Jump, Slew: // nobody in the crowd reads a wall clock
+		case history.Jump, history.Slew: // nobody in the crowd reads a wall clock
 			continue
 		}
 		if !bitten[i+1] {
@@ -346,7 +347,7 @@ func TestConnectionsMayOvertake(t *testing.T) {
 // TestRemovingFaultKeepsLatencies: a fault on one link leaves the draws of every other link alone, and those of its
 // own link for all messages that are sent the same way after it.
 func TestRemovingFaultKeepsLatencies(t *testing.T) {
-	run := func(faults ...Fault) map[string]time.Duration {
+	run := func(faults ...history.Fault) map[string]time.Duration {
 		h := inWorld(t, Config{Seed: 9}, func(w *World) {
 			n1, n2, c := w.Serve("n1", &echo{}), w.Serve("n2", &echo{}), w.Process("c1")
 			for i, f := range faults {
@@ -366,14 +367,14 @@ func TestRemovingFaultKeepsLatencies(t *testing.T) {
 		})
 		took := map[string]time.Duration{}
 		for _, e := range h.Events {
-			if e.Kind == Message && e.Process != "c1" {
+			if e.Kind == history.Message && e.Process != "c1" {
 				took[e.Value] = e.At - e.Sent
 			}
 		}
 		return took
 	}
-	link := Link{From: "c1", To: "n1"}
-	calm, cut := run(), run(Cut{link}, Heal{link})
+	link := history.Link{From: "c1", To: "n1"}
+	calm, cut := run(), run(history.Cut{Link: link}, history.Heal{Link: link})
 	for what, took := range calm {
 		held := slices.Contains([]string{"a2", "a3", "a4"}, what) // sent, or queued behind what was sent, while the link was cut
 		if held && cut[what] <= took {
@@ -395,11 +396,11 @@ func TestRecordOrder(t *testing.T) {
 				p.Until(time.Second)
 				for id := 3; id > 0; id-- {
 					go func() {
-						p.Record(Event{Kind: Invoke, ID: id})
-						p.Record(Event{Kind: Fail, ID: id})
+						p.Record(history.Event{Kind: history.Invoke, ID: id})
+						p.Record(history.Event{Kind: history.Fail, ID: id})
 					}()
 				}
-				p.Record(Event{Kind: Info, Op: Exit})
+				p.Record(history.Event{Kind: history.Info, Op: history.Exit})
 			})
 		}
 	})
@@ -432,15 +433,15 @@ func TestWatcherMayInject(t *testing.T) {
 					conn := dial(ctx, p, n)
 					defer conn.Close()
 					p.Until(10 * time.Millisecond)
-					p.Record(Event{Kind: Invoke, ID: 1})
+					p.Record(history.Event{Kind: history.Invoke, ID: 1})
 					_, err := ask(conn, "hello "+p.Name)
-					p.Record(Event{Kind: Info, ID: 1, Error: fmt.Sprint(err)})
+					p.Record(history.Event{Kind: history.Info, ID: 1, Error: fmt.Sprint(err)})
 				})
 			}
-			w.Watch(func(e Event) {
-				if e.Process == "c1" && e.Kind == Invoke {
-					w.Inject(Reset{Link{"c1", "n1", true}})
-					w.Inject(Crash{Process: "c2"})
+			w.Watch(func(e history.Event) {
+				if e.Process == "c1" && e.Kind == history.Invoke {
+					w.Inject(history.Reset{Link: history.Link{From: "c1", To: "n1", Both: true}})
+					w.Inject(history.Crash{Process: "c2"})
 				}
 			})
 		})
@@ -520,7 +521,7 @@ func TestCodeOfItsOwnTime(t *testing.T) {
 		})
 	})
 	for _, e := range h.Events {
-		if took := e.At - e.Sent; e.Kind == Message && (took <= 0 || took > 2*time.Millisecond) {
+		if took := e.At - e.Sent; e.Kind == history.Message && (took <= 0 || took > 2*time.Millisecond) {
 			t.Errorf("%s to %s took %v", e.Value, e.Process, took)
 		}
 	}
@@ -535,9 +536,9 @@ func TestNames(t *testing.T) {
 		}
 	}
 	mustPanic("two processes named c1", func(w *World) { w.Process("c1"); w.Process("c1") })
-	mustPanic("the process c9, which does not exist", func(w *World) { w.Inject(Pause{Process: "c9"}) })
-	mustPanic("stands still", func(w *World) { w.Process("c1"); w.Inject(Drift{"c1", -1_000_000}) })
-	if c := Client("c1#2"); c != "c1" {
+	mustPanic("the process c9, which does not exist", func(w *World) { w.Inject(history.Pause{Process: "c9"}) })
+	mustPanic("stands still", func(w *World) { w.Process("c1"); w.Inject(history.Drift{Process: "c1", PPM: -1_000_000}) })
+	if c := history.Client("c1#2"); c != "c1" {
 		t.Error(c)
 	}
 	addrs := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A Lock is a library in one of its configurations.
@@ -74,5 +74,5 @@ func Find(name string) (Lock, error) {
 		}
 		names = append(names, l.Name)
 	}
-	return Lock{}, sim.Unknown("library", name, names)
+	return Lock{}, history.Unknown("library", name, names)
 }

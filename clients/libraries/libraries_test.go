@@ -17,6 +17,7 @@ import (
 	"lockstep/clients/libraries"
 	"lockstep/nodes"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 const ttl = 10 * time.Second
@@ -31,15 +32,15 @@ type client struct {
 }
 
 // play puts a library on n nodes and has clients act, one after the other. It returns what happened.
-func play(t *testing.T, l libraries.Lock, n int, lanes ...func(*client)) []sim.Event {
+func play(t *testing.T, l libraries.Lock, n int, lanes ...func(*client)) []history.Event {
 	t.Helper()
 	return playWith(t, l, n, nil, lanes...)
 }
 
 // playWith has faults injected before that.
-func playWith(t *testing.T, l libraries.Lock, n int, faults []string, lanes ...func(*client)) []sim.Event {
+func playWith(t *testing.T, l libraries.Lock, n int, faults []string, lanes ...func(*client)) []history.Event {
 	t.Helper()
-	var events []sim.Event
+	var events []history.Event
 	err := sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: 1})
 		defer w.Close()
@@ -50,7 +51,7 @@ func playWith(t *testing.T, l libraries.Lock, n int, faults []string, lanes ...f
 			addrs = append(addrs, node.Process.Addr())
 		}
 		for _, text := range faults {
-			f, err := sim.ParseFault(text)
+			f, err := history.ParseFault(text)
 			if err != nil {
 				panic(err)
 			}
@@ -93,7 +94,7 @@ func playWith(t *testing.T, l libraries.Lock, n int, faults []string, lanes ...f
 
 // acquire is an Acquire, as a worker does it.
 func (c *client) acquire() (clients.Lease, error) {
-	c.Doing(sim.Acquire, 1)
+	c.Doing(history.Acquire, 1)
 	defer c.Doing("", 0)
 	return c.lock.Acquire(c.ctx, "lock", ttl)
 }
@@ -159,7 +160,7 @@ func TestCalm(t *testing.T) {
 				}
 			},
 			func(c *client) {
-				if lease, err := c.acquire(); clients.Outcome(err) != sim.Fail || !errors.Is(err, clients.ErrNotAcquired) {
+				if lease, err := c.acquire(); clients.Outcome(err) != history.Fail || !errors.Is(err, clients.ErrNotAcquired) {
 					t.Errorf("Acquire while another holds it: %v, %v", lease, err)
 				}
 			},
@@ -230,12 +231,12 @@ func TestUnknown(t *testing.T) {
 		play(t, l, n, func(c *client) {
 			lease := c.must(c.acquire())
 			c.env.Close()
-			if err := lease.Release(c.ctx); clients.Outcome(err) != sim.Info {
+			if err := lease.Release(c.ctx); clients.Outcome(err) != history.Info {
 				t.Errorf("Release: %s, %v", clients.Outcome(err), err)
 			}
-			want := sim.Fail
+			want := history.Fail
 			if strings.HasPrefix(l.Name, "redislock") {
-				want = sim.Info
+				want = history.Info
 			}
 			if _, err := c.acquire(); clients.Outcome(err) != want {
 				t.Errorf("Acquire: %s, %v; want %s", clients.Outcome(err), err, want)
@@ -258,7 +259,7 @@ func TestRetries(t *testing.T) {
 		}
 		asked := 0
 		for _, e := range events {
-			if e.Process != "n1" || e.Kind != sim.Message || e.Op != sim.Deliver {
+			if e.Process != "n1" || e.Kind != history.Message || e.Op != history.Deliver {
 				continue
 			}
 			if strings.HasPrefix(e.Value, "EVALSHA e95083") { // redsync gives it back

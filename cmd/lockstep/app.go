@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"lockstep/reports"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // newApp builds the command line.
@@ -107,7 +107,7 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := sim.Nearest(e.GetSpecifiedName(), names); near != "" {
+	if near := history.Nearest(e.GetSpecifiedName(), names); near != "" {
 		return fmt.Errorf("%w (did you mean --%s?)", err, near)
 	}
 	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())

@@ -27,7 +27,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A browser is headless Chromium with one page in it. It notes what the page should not do: to write to the console, to throw,
@@ -311,13 +311,13 @@ func TestPageOfTwoInBrowser(t *testing.T) {
 // summed returns a history that was altered as Lockstep would have written it.
 func summed(t *testing.T, altered string) []byte {
 	t.Helper()
-	h := &sim.History{}
+	h := &history.History{}
 	var into any = &h.Meta
 	for line := range strings.Lines(altered) {
 		if err := json.Unmarshal([]byte(line), into); err != nil {
 			t.Fatal(err)
 		}
-		h.Events = append(h.Events, sim.Event{})
+		h.Events = append(h.Events, history.Event{})
 		into = &h.Events[len(h.Events)-1]
 	}
 	h.Events = h.Events[:len(h.Events)-1]

@@ -21,7 +21,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func newCheck(k known) *cobra.Command {
@@ -274,12 +274,12 @@ func unjudged(file, ending string, status status, reason string) finding {
 }
 
 // readHistory reads the history in a file. What is wrong with it is said with the line.
-func readHistory(ctx context.Context, name string) (*sim.History, error) {
+func readHistory(ctx context.Context, name string) (*history.History, error) {
 	data, err := files.Read(ctx, name, largestFile)
 	if err != nil {
 		return nil, err
 	}
-	h, err := sim.ReadHistory(bytes.NewReader(data))
+	h, err := history.ReadHistory(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
@@ -291,7 +291,7 @@ func readHistory(ctx context.Context, name string) (*sim.History, error) {
 type pages map[string]*scenarios.Scenario
 
 // judge judges a history by its page. Without one it is judged by itself: nothing was expected, and no state had to occur.
-func (p pages) judge(h *sim.History) *scenarios.Outcome {
+func (p pages) judge(h *history.History) *scenarios.Outcome {
 	m := h.Meta
 	page, known := p[m.Scenario]
 	if !known {

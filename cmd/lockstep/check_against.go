@@ -18,7 +18,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A baseline is an earlier run --json, which a later one is compared with.
@@ -81,13 +81,13 @@ func (e *earlier) parse(data []byte) error {
 		Kind     *string `json:"kind"`
 	}
 	if err := json.Unmarshal(data, &probe); err != nil {
-		return fmt.Errorf("not a line of lockstep run --json: %w", sim.Mistyped(err))
+		return fmt.Errorf("not a line of lockstep run --json: %w", history.Mistyped(err))
 	}
 	if probe.Verdict == nil && (probe.Resource != nil || probe.Kind != nil) {
 		return errors.New("that is a history; lockstep check FILE judges it, and --against takes what run --json prints")
 	}
 	if err := json.Unmarshal(data, &e.line); err != nil {
-		return fmt.Errorf("not a line of lockstep run --json: %w", sim.Mistyped(err))
+		return fmt.Errorf("not a line of lockstep run --json: %w", history.Mistyped(err))
 	}
 	switch {
 	case e.Scenario == "" || e.Run == "" || e.Lock == "":

@@ -22,7 +22,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // altered is a command of scripts: altered FILE OLD NEW TO writes FILE with NEW in the place of every OLD to the file TO.
@@ -50,11 +50,11 @@ func hostileFindings() []finding {
 		o := &scenarios.Outcome{
 			Scenario: &scenarios.Scenario{Name: bad, File: bad, Title: bad, Prose: bad},
 			Run:      scenarios.Section{Lock: bad, Label: bad, Nodes: 1},
-			History:  &sim.History{Meta: sim.Meta{Scenario: bad, Lock: bad, Label: bad, On: "redis", Seed: 1, Nodes: []string{"n1"}, Clients: []string{bad}, Resource: "plain"}},
+			History:  &history.History{Meta: history.Meta{Scenario: bad, Lock: bad, Label: bad, On: "redis", Seed: 1, Nodes: []string{"n1"}, Clients: []string{bad}, Resource: "plain"}},
 		}
-		o.History.Events = []sim.Event{
-			{At: time.Second, Process: bad, Kind: sim.Invoke, Op: sim.Acquire},
-			{At: 2 * time.Second, Process: bad, Kind: sim.Fail, Op: sim.Acquire, Error: bad},
+		o.History.Events = []history.Event{
+			{At: time.Second, Process: bad, Kind: history.Invoke, Op: history.Acquire},
+			{At: 2 * time.Second, Process: bad, Kind: history.Fail, Op: history.Acquire, Error: bad},
 		}
 		o.Result = checker.Check(o.History, nil)
 		o.Result.Unmet = append(o.Result.Unmet, bad)

@@ -18,6 +18,7 @@ import (
 	"lockstep/nodes"
 	"lockstep/scenarios"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // exploreFlags are the options of lockstep explore.
@@ -243,7 +244,7 @@ func parseProperties(names []string) ([]checker.Property, error) {
 	var all []checker.Property
 	for _, n := range names {
 		if !slices.Contains(checker.Properties(), checker.Property(n)) {
-			return nil, fmt.Errorf("--property: %w", sim.Unknown("property", n, words(checker.Properties())))
+			return nil, fmt.Errorf("--property: %w", history.Unknown("property", n, words(checker.Properties())))
 		}
 		all = append(all, checker.Property(n))
 	}

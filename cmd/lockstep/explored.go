@@ -15,7 +15,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // explored is what came of an exploration, and how it is told.
@@ -48,7 +48,7 @@ func (r *explored) head() {
 		fmt.Fprintf(r.w, " with %s", many(run.Replicas, "replica"))
 	}
 	clients := len(r.search.Calm.Lanes)
-	fmt.Fprintf(r.w, ", %s, TTL %s, seed %d\n", many(clients, "client"), sim.FormatDuration(run.TTL), r.search.Seed)
+	fmt.Fprintf(r.w, ", %s, TTL %s, seed %d\n", many(clients, "client"), history.FormatDuration(run.TTL), r.search.Seed)
 }
 
 func many(n int, noun string) string {

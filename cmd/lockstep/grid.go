@@ -23,7 +23,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // cellRuns is how many runs a cell has if nobody says.
@@ -152,7 +152,7 @@ func (m *gridMap) open(ctx context.Context, versions []module) error {
 	s := m.ShapeAt(scenarios.Place{})
 	q := gridQuestion{
 		Lock: m.lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Pool: s.Pool, Clients: s.Clients,
-		Resource: s.Resource, TTL: sim.FormatDuration(s.TTL), Extend: s.Extend, Runs: m.Runs, Seed: m.Seed, Versions: versions,
+		Resource: s.Resource, TTL: history.FormatDuration(s.TTL), Extend: s.Extend, Runs: m.Runs, Seed: m.Seed, Versions: versions,
 		Properties: m.properties,
 	}
 	for _, a := range m.Axes {
@@ -406,7 +406,7 @@ func (m *gridMap) picture() *reports.HeatMap {
 		h.Subtitle += "; " + many(s.Clients, "client")
 	}
 	if !axis("ttl") {
-		h.Subtitle += "; TTL " + sim.FormatDuration(s.TTL)
+		h.Subtitle += "; TTL " + history.FormatDuration(s.TTL)
 	}
 	h.Subtitle += fmt.Sprintf("; %s per cell", many(m.Runs, "run"))
 	switch {

@@ -12,7 +12,7 @@ import (
 	"lockstep/clients/libraries"
 	"lockstep/reports"
 	"lockstep/scenarios"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Every scenario of the catalogue has its place in the matrix, and one only.
@@ -124,7 +124,7 @@ func TestChanged(t *testing.T) {
 
 // handmade is an outcome with one violation, of nothing if broken is empty.
 func handmade(reference scenarios.Section, seed uint64, v checker.Verdict, broken checker.Assumption) *scenarios.Outcome {
-	o := &scenarios.Outcome{Scenario: &scenarios.Scenario{Name: "s"}, Run: reference.With("mine"), History: &sim.History{Meta: sim.Meta{Seed: seed}}}
+	o := &scenarios.Outcome{Scenario: &scenarios.Scenario{Name: "s"}, Run: reference.With("mine"), History: &history.History{Meta: history.Meta{Seed: seed}}}
 	o.Result.Verdict = v
 	if v == checker.Inconclusive {
 		o.Result.Unmet = []string{"a must did not occur"}

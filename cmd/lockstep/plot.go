@@ -17,6 +17,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // plotFlags are the options of lockstep plot.
@@ -46,7 +47,7 @@ drawn, or was interrupted.`,
 			if len(args) == 0 {
 				return fmt.Errorf("plot takes the kind of plot first: %s", strings.Join(plotKinds, ", "))
 			}
-			return sim.Unknown("plot", args[0], plotKinds)
+			return history.Unknown("plot", args[0], plotKinds)
 		},
 		RunE: func(*cobra.Command, []string) error { return nil }, // Args has said what is missing
 	}

@@ -12,7 +12,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A driftQuestion asks how often two clients hold the lock when the clock of one node is fast.
@@ -119,10 +119,10 @@ const (
 // page is clock-drift with another TTL, another drift and other moments: phase is how much later everybody asks, less than driftEvery.
 func (q *driftQuestion) page(ttl time.Duration, ppm int64, phase time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The clock of a node is fast.\n\nttl %s\nclient c1\n  acquire\n  stay\n", sim.FormatDuration(ttl))
+	fmt.Fprintf(&b, "# The clock of a node is fast.\n\nttl %s\nclient c1\n  acquire\n  stay\n", history.FormatDuration(ttl))
 	first := validity(ttl) - (driftAsking-3)*driftEvery + phase
 	for i := range driftAsking {
-		fmt.Fprintf(&b, "client c%d\n  until %s\n  acquire\n  sleep 3ms\n  release\n  stay\n", i+2, sim.FormatDuration(first+time.Duration(i)*driftEvery))
+		fmt.Fprintf(&b, "client c%d\n  until %s\n  acquire\n  sleep 3ms\n  release\n  stay\n", i+2, history.FormatDuration(first+time.Duration(i)*driftEvery))
 	}
 	b.WriteString("nemesis\n  cut c1-n4\n  cut c1-n5\n")
 	if ppm != 0 {

@@ -14,7 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Pages for what the catalogue has no page of: it is about what goes wrong.
@@ -253,7 +253,7 @@ type rowKey struct {
 	on                        string
 }
 
-func (t *rowTable) add(h *sim.History) {
+func (t *rowTable) add(h *history.History) {
 	m := h.Meta
 	k := rowKey{m.Scenario, m.Lock, m.For, m.Label, len(m.Nodes), m.On}
 	if t.runs == nil {

@@ -8,7 +8,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/scenarios"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // The pages that are part of the program are pages, and are called what they are called.
@@ -69,7 +69,7 @@ func TestPhase(t *testing.T) {
 // Rows of a lock stand together, in the order that was asked for, and say what tells them apart and no more.
 func TestRowTable(t *testing.T) {
 	add := func(t *rowTable, scenario, lock, in, label string, nodes int) {
-		h := &sim.History{Meta: sim.Meta{Scenario: scenario, Lock: lock, For: in, Label: label, On: "sim", Seed: uint64(len(t.keys) + 1)}}
+		h := &history.History{Meta: history.Meta{Scenario: scenario, Lock: lock, For: in, Label: label, On: "sim", Seed: uint64(len(t.keys) + 1)}}
 		for i := range nodes {
 			h.Meta.Nodes = append(h.Meta.Nodes, fmt.Sprintf("n%d", i+1))
 		}

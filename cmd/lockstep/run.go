@@ -21,6 +21,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // runFlags are the options of lockstep run and show.
@@ -77,7 +78,7 @@ func (f *runFlags) check() error {
 	}
 	switch {
 	case f.on != scenarios.OnSim && f.on != scenarios.OnReal:
-		return fmt.Errorf("--on: %w; servers of your own are redis://HOST:PORT, and lockstep matrix takes both as well", sim.Unknown("backend", f.on, []string{scenarios.OnSim, scenarios.OnReal}))
+		return fmt.Errorf("--on: %w; servers of your own are redis://HOST:PORT, and lockstep matrix takes both as well", history.Unknown("backend", f.on, []string{scenarios.OnSim, scenarios.OnReal}))
 	case f.speed != 0 && f.on != scenarios.OnReal:
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.locks != nil && len(f.locks) == 0: // as with a variable of a shell that is not set

@@ -14,7 +14,7 @@ import (
 
 	"lockstep/reports"
 	"lockstep/scenarios"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // selection is what the arguments of a command name.
@@ -92,7 +92,7 @@ func (k known) nearest(name string) string {
 	if slices.Contains(names, name) {
 		return name
 	}
-	return sim.Nearest(name, names)
+	return history.Nearest(name, names)
 }
 
 // keep narrows the runs to those of the locks, in the order of the page.

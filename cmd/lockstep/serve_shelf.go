@@ -20,7 +20,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A shelf is a directory of runs, to be looked at.
@@ -220,7 +220,7 @@ func (s *shelf) judge(file string) (*scenarios.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := sim.ReadHistory(bytes.NewReader(data))
+	h, err := history.ReadHistory(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("line %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 func newShow(k known) *cobra.Command {
@@ -161,7 +161,7 @@ func printStory(w io.Writer, o *scenarios.Outcome) {
 	}
 	m := o.History.Meta
 	head := fmt.Sprintf("%s with %s and a %s resource, TTL %s, seed %d, on %s, checksum %s",
-		who(o), many(len(m.Nodes), "node"), m.Resource, sim.FormatDuration(m.TTL.Round(time.Millisecond)), m.Seed, m.On, m.Checksum)
+		who(o), many(len(m.Nodes), "node"), m.Resource, history.FormatDuration(m.TTL.Round(time.Millisecond)), m.Seed, m.On, m.Checksum)
 	fmt.Fprintf(w, "\n%s\n", dim(head))
 }
 

@@ -1,4 +1,6 @@
-package sim
+// Package history has what happened in a run, event by event, and the faults that were injected into it: as values, as text, and as
+// the file that the checker and the pictures read. It knows nothing of the kernel that ran it.
+package history
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package sim_test
+package history_test
 
 import (
 	"math"
@@ -8,60 +8,60 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // forms has each fault in each of its forms, as it stands in a scenario.
 var forms = []struct {
 	text   string
-	fault  sim.Fault
+	fault  history.Fault
 	verb   string
 	target string
 }{
-	{"pause c1 15s", sim.Pause{Process: "c1", For: 15 * time.Second}, "pause", "c1"},
-	{"pause c1", sim.Pause{Process: "c1"}, "pause", "c1"},
-	{"resume c1", sim.Resume{Process: "c1"}, "resume", "c1"},
-	{"crash n3", sim.Crash{Process: "n3"}, "crash", "n3"},
-	{"crash n3 power", sim.Crash{Process: "n3", Power: true}, "crash", "n3"},
-	{"stop n3", sim.Stop{Process: "n3"}, "stop", "n3"},
-	{"promote r1", sim.Promote{Process: "r1"}, "promote", "r1"},
-	{"follow n1 r1", sim.Follow{Process: "n1", Primary: "r1"}, "follow", "n1"},
-	{"restart n3", sim.Restart{Process: "n3"}, "restart", "n3"},
-	{"restart n3 empty", sim.Restart{Process: "n3", Empty: true}, "restart", "n3"},
-	{"jump n3 +11s", sim.Jump{Process: "n3", By: 11 * time.Second}, "jump", "n3"},
-	{"jump n3 -11s", sim.Jump{Process: "n3", By: -11 * time.Second}, "jump", "n3"},
-	{"drift c1 +500ppm", sim.Drift{Process: "c1", PPM: 500}, "drift", "c1"},
-	{"drift c1 -999999ppm", sim.Drift{Process: "c1", PPM: -sim.MaxDriftPPM}, "drift", "c1"},
-	{"drift c1 +0ppm", sim.Drift{Process: "c1"}, "drift", "c1"},
-	{"slew n3 +2s over 100s", sim.Slew{Process: "n3", By: 2 * time.Second, Over: 100 * time.Second}, "slew", "n3"},
-	{"slew n3 -500ms over 1s", sim.Slew{Process: "n3", By: -time.Second / 2, Over: time.Second}, "slew", "n3"},
-	{"cut c1-n4", sim.Cut{Link: sim.Link{From: "c1", To: "n4", Both: true}}, "cut", "c1-n4"},
-	{"cut c1->n4", sim.Cut{Link: sim.Link{From: "c1", To: "n4"}}, "cut", "c1->n4"},
-	{"heal c1-n4", sim.Heal{Link: sim.Link{From: "c1", To: "n4", Both: true}}, "heal", "c1-n4"},
-	{"heal", sim.Heal{}, "heal", ""},
-	{"hold c1->n1", sim.Hold{Link: sim.Link{From: "c1", To: "n1"}}, "hold", "c1->n1"},
-	{"release c1->n1", sim.ReleaseLink{Link: sim.Link{From: "c1", To: "n1"}}, "release", "c1->n1"},
-	{"delay c1->n1 5s", sim.Delay{Link: sim.Link{From: "c1", To: "n1"}, By: 5 * time.Second}, "delay", "c1->n1"},
-	{"delay c1->n1 0s", sim.Delay{Link: sim.Link{From: "c1", To: "n1"}}, "delay", "c1->n1"},
-	{"reset c1-n1", sim.Reset{Link: sim.Link{From: "c1", To: "n1", Both: true}}, "reset", "c1-n1"},
+	{"pause c1 15s", history.Pause{Process: "c1", For: 15 * time.Second}, "pause", "c1"},
+	{"pause c1", history.Pause{Process: "c1"}, "pause", "c1"},
+	{"resume c1", history.Resume{Process: "c1"}, "resume", "c1"},
+	{"crash n3", history.Crash{Process: "n3"}, "crash", "n3"},
+	{"crash n3 power", history.Crash{Process: "n3", Power: true}, "crash", "n3"},
+	{"stop n3", history.Stop{Process: "n3"}, "stop", "n3"},
+	{"promote r1", history.Promote{Process: "r1"}, "promote", "r1"},
+	{"follow n1 r1", history.Follow{Process: "n1", Primary: "r1"}, "follow", "n1"},
+	{"restart n3", history.Restart{Process: "n3"}, "restart", "n3"},
+	{"restart n3 empty", history.Restart{Process: "n3", Empty: true}, "restart", "n3"},
+	{"jump n3 +11s", history.Jump{Process: "n3", By: 11 * time.Second}, "jump", "n3"},
+	{"jump n3 -11s", history.Jump{Process: "n3", By: -11 * time.Second}, "jump", "n3"},
+	{"drift c1 +500ppm", history.Drift{Process: "c1", PPM: 500}, "drift", "c1"},
+	{"drift c1 -999999ppm", history.Drift{Process: "c1", PPM: -history.MaxDriftPPM}, "drift", "c1"},
+	{"drift c1 +0ppm", history.Drift{Process: "c1"}, "drift", "c1"},
+	{"slew n3 +2s over 100s", history.Slew{Process: "n3", By: 2 * time.Second, Over: 100 * time.Second}, "slew", "n3"},
+	{"slew n3 -500ms over 1s", history.Slew{Process: "n3", By: -time.Second / 2, Over: time.Second}, "slew", "n3"},
+	{"cut c1-n4", history.Cut{Link: history.Link{From: "c1", To: "n4", Both: true}}, "cut", "c1-n4"},
+	{"cut c1->n4", history.Cut{Link: history.Link{From: "c1", To: "n4"}}, "cut", "c1->n4"},
+	{"heal c1-n4", history.Heal{Link: history.Link{From: "c1", To: "n4", Both: true}}, "heal", "c1-n4"},
+	{"heal", history.Heal{}, "heal", ""},
+	{"hold c1->n1", history.Hold{Link: history.Link{From: "c1", To: "n1"}}, "hold", "c1->n1"},
+	{"release c1->n1", history.ReleaseLink{Link: history.Link{From: "c1", To: "n1"}}, "release", "c1->n1"},
+	{"delay c1->n1 5s", history.Delay{Link: history.Link{From: "c1", To: "n1"}, By: 5 * time.Second}, "delay", "c1->n1"},
+	{"delay c1->n1 0s", history.Delay{Link: history.Link{From: "c1", To: "n1"}}, "delay", "c1->n1"},
+	{"reset c1-n1", history.Reset{Link: history.Link{From: "c1", To: "n1", Both: true}}, "reset", "c1-n1"},
 	{
 		"on request SET c1->n1 hold",
-		sim.Chosen{What: "SET", Link: sim.Link{From: "c1", To: "n1"}, Action: sim.HoldMessage},
+		history.Chosen{What: "SET", Link: history.Link{From: "c1", To: "n1"}, Action: history.HoldMessage},
 		"on", "c1->n1",
 	},
 	{
 		"on reply SET #3 n3->c1 delay 12s",
-		sim.Chosen{Reply: true, What: "SET", Nth: 3, Link: sim.Link{From: "n3", To: "c1"}, Action: sim.DelayMessage, By: 12 * time.Second},
+		history.Chosen{Reply: true, What: "SET", Nth: 3, Link: history.Link{From: "n3", To: "c1"}, Action: history.DelayMessage, By: 12 * time.Second},
 		"on", "n3->c1",
 	},
 	{
 		"on request write c1->resource delay 90s",
-		sim.Chosen{What: "write", Link: sim.Link{From: "c1", To: "resource"}, Action: sim.DelayMessage, By: 90 * time.Second},
+		history.Chosen{What: "write", Link: history.Link{From: "c1", To: "resource"}, Action: history.DelayMessage, By: 90 * time.Second},
 		"on", "c1->resource",
 	},
 	{
 		"on reply SET n1->c1 reset",
-		sim.Chosen{Reply: true, What: "SET", Link: sim.Link{From: "n1", To: "c1"}, Action: sim.ResetMessage},
+		history.Chosen{Reply: true, What: "SET", Link: history.Link{From: "n1", To: "c1"}, Action: history.ResetMessage},
 		"on", "n1->c1",
 	},
 }
@@ -73,7 +73,7 @@ func TestFaultForms(t *testing.T) {
 		if got := f.fault.String(); got != f.text {
 			t.Errorf("%#v prints %q, want %q", f.fault, got, f.text)
 		}
-		got, err := sim.ParseFault(f.text)
+		got, err := history.ParseFault(f.text)
 		if err != nil || got != f.fault {
 			t.Errorf("ParseFault(%q) = %#v, %v, want %#v", f.text, got, err, f.fault)
 		}
@@ -81,7 +81,7 @@ func TestFaultForms(t *testing.T) {
 			t.Errorf("%s: verb %q and target %q, want %q and %q", f.text, f.fault.Verb(), f.fault.Target(), f.verb, f.target)
 		}
 	}
-	for _, verb := range sim.FaultVerbs() {
+	for _, verb := range history.FaultVerbs() {
 		if !seen[verb] {
 			t.Errorf("no form of %s in the table", verb)
 		}
@@ -98,7 +98,7 @@ func TestParseFaultForgives(t *testing.T) {
 		"delay c1->n1 1.5ms":        "delay c1->n1 1500µs",
 		"on reply GET n1->c1 reset": "on reply GET n1->c1 reset",
 	} {
-		f, err := sim.ParseFault(text)
+		f, err := history.ParseFault(text)
 		if err != nil {
 			t.Errorf("ParseFault(%q): %v", text, err)
 		} else if f.String() != want {
@@ -163,7 +163,7 @@ func TestParseFaultErrors(t *testing.T) {
 		{"on request SET #2", `cannot read "on request SET #2"; write ` + onForm},
 		{"on request aquire c1->n1 hold", `"aquire" is neither a command in capitals, such as SET, nor an operation: acquire, release, write, read, extend, increment, update, enter`},
 	} {
-		f, err := sim.ParseFault(c.text)
+		f, err := history.ParseFault(c.text)
 		if err == nil {
 			t.Errorf("ParseFault(%q) = %#v, want an error", c.text, f)
 		} else if err.Error() != c.want {
@@ -180,7 +180,7 @@ const onForm = "on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO hold|delay
 func TestFaultRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyFault().Draw(t, "fault")
-		got, err := sim.ParseFault(want.String())
+		got, err := history.ParseFault(want.String())
 		if err != nil || got != want {
 			t.Fatalf("ParseFault(%q) = %#v, %v, want %#v", want, got, err, want)
 		}
@@ -188,58 +188,58 @@ func TestFaultRoundTrip(t *testing.T) {
 }
 
 // anyFault draws valid faults of every kind.
-func anyFault() *rapid.Generator[sim.Fault] {
-	return rapid.Custom(func(t *rapid.T) sim.Fault {
+func anyFault() *rapid.Generator[history.Fault] {
+	return rapid.Custom(func(t *rapid.T) history.Fault {
 		process := rapid.StringMatching(`[a-z][a-z0-9]{0,8}`).Draw(t, "process")
 		other := rapid.StringMatching(`[a-z][a-z0-9]{0,8}`).Filter(func(s string) bool { return s != process }).Draw(t, "other")
-		link := sim.Link{From: process, To: other, Both: rapid.Bool().Draw(t, "both")}
-		span := rapid.Map(rapid.Int64Range(1, int64(sim.MaxDuration)), func(i int64) time.Duration { return time.Duration(i) })
+		link := history.Link{From: process, To: other, Both: rapid.Bool().Draw(t, "both")}
+		span := rapid.Map(rapid.Int64Range(1, int64(history.MaxDuration)), func(i int64) time.Duration { return time.Duration(i) })
 		d, sign := span.Draw(t, "duration"), rapid.SampledFrom([]time.Duration{-1, 1}).Draw(t, "sign")
 
-		switch verb := rapid.SampledFrom(sim.FaultVerbs()).Draw(t, "verb"); verb {
+		switch verb := rapid.SampledFrom(history.FaultVerbs()).Draw(t, "verb"); verb {
 		case "pause":
-			return sim.Pause{Process: process, For: rapid.SampledFrom([]time.Duration{0, d}).Draw(t, "for")}
+			return history.Pause{Process: process, For: rapid.SampledFrom([]time.Duration{0, d}).Draw(t, "for")}
 		case "resume":
-			return sim.Resume{Process: process}
+			return history.Resume{Process: process}
 		case "crash":
-			return sim.Crash{Process: process, Power: rapid.Bool().Draw(t, "power")}
+			return history.Crash{Process: process, Power: rapid.Bool().Draw(t, "power")}
 		case "stop":
-			return sim.Stop{Process: process}
+			return history.Stop{Process: process}
 		case "promote":
-			return sim.Promote{Process: process}
+			return history.Promote{Process: process}
 		case "follow":
-			return sim.Follow{Process: process, Primary: other}
+			return history.Follow{Process: process, Primary: other}
 		case "restart":
-			return sim.Restart{Process: process, Empty: rapid.Bool().Draw(t, "empty")}
+			return history.Restart{Process: process, Empty: rapid.Bool().Draw(t, "empty")}
 		case "jump":
-			return sim.Jump{Process: process, By: sign * d}
+			return history.Jump{Process: process, By: sign * d}
 		case "drift":
-			return sim.Drift{Process: process, PPM: rapid.Int64Range(-sim.MaxDriftPPM, sim.MaxDriftPPM).Draw(t, "ppm")}
+			return history.Drift{Process: process, PPM: rapid.Int64Range(-history.MaxDriftPPM, history.MaxDriftPPM).Draw(t, "ppm")}
 		case "slew":
 			by := rapid.Int64Range(1, int64(max(1, d-1))).Draw(t, "by")
-			return sim.Slew{Process: process, By: sign * time.Duration(by), Over: max(d, 2)}
+			return history.Slew{Process: process, By: sign * time.Duration(by), Over: max(d, 2)}
 		case "cut":
-			return sim.Cut{Link: link}
+			return history.Cut{Link: link}
 		case "heal":
-			return sim.Heal{Link: rapid.SampledFrom([]sim.Link{{}, link}).Draw(t, "link")}
+			return history.Heal{Link: rapid.SampledFrom([]history.Link{{}, link}).Draw(t, "link")}
 		case "hold":
-			return sim.Hold{Link: link}
+			return history.Hold{Link: link}
 		case "release":
-			return sim.ReleaseLink{Link: link}
+			return history.ReleaseLink{Link: link}
 		case "delay":
-			return sim.Delay{Link: link, By: d - 1}
+			return history.Delay{Link: link, By: d - 1}
 		case "reset":
-			return sim.Reset{Link: link}
+			return history.Reset{Link: link}
 		case "on":
 			link.Both = false
-			f := sim.Chosen{
+			f := history.Chosen{
 				Reply:  rapid.Bool().Draw(t, "reply"),
-				What:   rapid.SampledFrom([]string{"SET", "EVALSHA", "JSON.SET", sim.Acquire, sim.Release, sim.Write, sim.Read}).Draw(t, "what"),
-				Nth:    rapid.OneOf(rapid.Just(0), rapid.IntRange(2, sim.MaxNth)).Draw(t, "nth"),
+				What:   rapid.SampledFrom([]string{"SET", "EVALSHA", "JSON.SET", history.Acquire, history.Release, history.Write, history.Read}).Draw(t, "what"),
+				Nth:    rapid.OneOf(rapid.Just(0), rapid.IntRange(2, history.MaxNth)).Draw(t, "nth"),
 				Link:   link,
-				Action: rapid.SampledFrom([]sim.Action{sim.HoldMessage, sim.DelayMessage, sim.ResetMessage}).Draw(t, "action"),
+				Action: rapid.SampledFrom([]history.Action{history.HoldMessage, history.DelayMessage, history.ResetMessage}).Draw(t, "action"),
 			}
-			if f.Action == sim.DelayMessage {
+			if f.Action == history.DelayMessage {
 				f.By = d
 			}
 			return f
@@ -255,11 +255,11 @@ func FuzzParseFault(f *testing.F) {
 		f.Add(form.text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		fault, err := sim.ParseFault(text)
+		fault, err := history.ParseFault(text)
 		if err != nil {
 			return
 		}
-		again, err := sim.ParseFault(fault.String())
+		again, err := history.ParseFault(fault.String())
 		if err != nil || again != fault {
 			t.Errorf("ParseFault(%q) = %#v, which prints %q, which parses to %#v, %v", text, fault, fault, again, err)
 		}
@@ -267,13 +267,13 @@ func FuzzParseFault(f *testing.F) {
 }
 
 func TestLinkCovers(t *testing.T) {
-	both, one := sim.Link{From: "c1", To: "n1", Both: true}, sim.Link{From: "c1", To: "n1"}
+	both, one := history.Link{From: "c1", To: "n1", Both: true}, history.Link{From: "c1", To: "n1"}
 	for _, c := range []struct {
-		link     sim.Link
+		link     history.Link
 		from, to string
 		want     bool
 	}{
-		{sim.Link{}, "c1", "n1", true},
+		{history.Link{}, "c1", "n1", true},
 		{both, "c1", "n1", true},
 		{both, "n1", "c1", true},
 		{both, "c1", "n2", false},
@@ -289,21 +289,21 @@ func TestLinkCovers(t *testing.T) {
 
 func TestFormatDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0:                                    "0s",
-		15 * time.Second:                     "15s",
-		90 * time.Second:                     "90s",
-		time.Hour:                            "3600s",
-		1500 * time.Millisecond:              "1500ms",
-		-1500 * time.Millisecond:             "-1500ms",
-		1500 * time.Microsecond:              "1500µs",
-		time.Second + 1:                      "1000000001ns",
-		math.MinInt64:                        "-9223372036854775808ns",
-		math.MaxInt64:                        "9223372036854775807ns",
-		sim.MaxDuration:                      "31536000s",
-		-sim.MaxDuration + time.Microsecond:  "-31535999999999µs",
-		-sim.MaxDuration + 2*time.Nanosecond: "-31535999999999998ns",
+		0:                                        "0s",
+		15 * time.Second:                         "15s",
+		90 * time.Second:                         "90s",
+		time.Hour:                                "3600s",
+		1500 * time.Millisecond:                  "1500ms",
+		-1500 * time.Millisecond:                 "-1500ms",
+		1500 * time.Microsecond:                  "1500µs",
+		time.Second + 1:                          "1000000001ns",
+		math.MinInt64:                            "-9223372036854775808ns",
+		math.MaxInt64:                            "9223372036854775807ns",
+		history.MaxDuration:                      "31536000s",
+		-history.MaxDuration + time.Microsecond:  "-31535999999999µs",
+		-history.MaxDuration + 2*time.Nanosecond: "-31535999999999998ns",
 	} {
-		if got := sim.FormatDuration(d); got != want {
+		if got := history.FormatDuration(d); got != want {
 			t.Errorf("FormatDuration(%v) = %q, want %q", d, got, want)
 		}
 	}
@@ -313,9 +313,9 @@ func TestDurationRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit := rapid.SampledFrom([]int64{1, 1e3, 1e6, 1e9, 60e9}).Draw(t, "unit")
 		want := time.Duration(rapid.Int64Range(math.MinInt64/unit, math.MaxInt64/unit).Draw(t, "count") * unit)
-		got, err := sim.ParseDuration(sim.FormatDuration(want))
+		got, err := history.ParseDuration(history.FormatDuration(want))
 		if err != nil || got != want {
-			t.Fatalf("ParseDuration(%q) = %v, %v, want %v", sim.FormatDuration(want), got, err, want)
+			t.Fatalf("ParseDuration(%q) = %v, %v, want %v", history.FormatDuration(want), got, err, want)
 		}
 	})
 }
@@ -333,7 +333,7 @@ func TestNearest(t *testing.T) {
 		"explode":                   "",
 		strings.Repeat("pause", 99): "",
 	} {
-		if got := sim.Nearest(word, words); got != want {
+		if got := history.Nearest(word, words); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
@@ -346,7 +346,7 @@ func TestUnknown(t *testing.T) {
 		{"axis", "x", `unknown axis "x"; the axes are redlock, single`},
 		{"process", "x", `unknown process "x"; the processes are redlock, single`},
 	} {
-		if got := sim.Unknown(c.noun, c.word, []string{"redlock", "single"}).Error(); got != c.want {
+		if got := history.Unknown(c.noun, c.word, []string{"redlock", "single"}).Error(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package sim_test
+package history_test
 
 import (
 	"bytes"
@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // A history is read as it was written, or not at all: neither the first line nor an event may have been altered. One that an older
 // version wrote has a sum of its events only.
 func TestHistoryHasASum(t *testing.T) {
-	h := &sim.History{
-		Meta: sim.Meta{Scenario: "s", Nodes: []string{"n1"}, Clients: []string{"c1"}, Seed: 1, TTL: time.Second},
-		Events: []sim.Event{
-			{Process: "c1", Kind: sim.Invoke, Op: sim.Acquire, ID: 1, Lock: "a"},
-			{At: 1, Clock: 1, Process: "c1", Kind: sim.OK, Op: sim.Acquire, ID: 1, Lock: "a", Lease: "c1#1", Until: 5},
+	h := &history.History{
+		Meta: history.Meta{Scenario: "s", Nodes: []string{"n1"}, Clients: []string{"c1"}, Seed: 1, TTL: time.Second},
+		Events: []history.Event{
+			{Process: "c1", Kind: history.Invoke, Op: history.Acquire, ID: 1, Lock: "a"},
+			{At: 1, Clock: 1, Process: "c1", Kind: history.OK, Op: history.Acquire, ID: 1, Lock: "a", Lease: "c1#1", Until: 5},
 		},
 	}
 	var b bytes.Buffer
@@ -40,7 +40,7 @@ func TestHistoryHasASum(t *testing.T) {
 		{"of an older version, with another event", strings.Replace(older, `"until":5`, `"until":6`, 1), "1: the history is not as it was written: "},
 		{"without a scenario", strings.Replace(written, `"scenario":"s"`, `"scenario":""`, 1), `1: not a history: the first line must have a "scenario"`},
 	} {
-		read, err := sim.ReadHistory(strings.NewReader(c.text))
+		read, err := history.ReadHistory(strings.NewReader(c.text))
 		switch {
 		case c.err == "" && (err != nil || read.Foreign || len(read.Events) != 2 || read.Events[1] != h.Events[1]):
 			t.Errorf("%s: %v %v", c.name, read, err)
@@ -48,7 +48,7 @@ func TestHistoryHasASum(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.err)
 		}
 	}
-	if read, err := sim.ReadHistory(strings.NewReader(unsummed + "}\n" + events)); err != nil || !read.Foreign {
+	if read, err := history.ReadHistory(strings.NewReader(unsummed + "}\n" + events)); err != nil || !read.Foreign {
 		t.Errorf("without a sum: %v %v", read, err)
 	}
 }

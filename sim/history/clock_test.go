@@ -1,4 +1,4 @@
-package sim
+package history
 
 import (
 	"math/big"
