@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"lockstep/sim/history"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 func TestBubbleReturnsPanic(t *testing.T) {

@@ -2,13 +2,14 @@ package sim
 
 import (
 	"cmp"
-	"lockstep/sim/history"
 	"maps"
 	"runtime"
 	"slices"
 	"time"
 
 	"github.com/jonboulle/clockwork"
+
+	"lockstep/sim/history"
 )
 
 // clock is the steady clock of a process.

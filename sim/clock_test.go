@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"lockstep/sim/history"
 	"net"
 	"os"
 	"slices"
 	"testing"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // A stopwatch runs a lane on a process whose clocks have faults, and says what it measured.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"lockstep/sim/history"
 	"net"
 	"os"
 	"slices"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+
+	"lockstep/sim/history"
 )
 
 // The table in this file says what a process, its clock and its connections do when they are paused, killed or cut

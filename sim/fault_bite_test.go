@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"lockstep/sim/history"
 	"net"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 const ms = time.Millisecond

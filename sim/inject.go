@@ -1,10 +1,11 @@
 package sim
 
 import (
-	"lockstep/sim/history"
 	"maps"
 	"slices"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // armed is a fault that waits for its message.

@@ -2,12 +2,13 @@ package sim
 
 import (
 	"cmp"
-	"lockstep/sim/history"
 	"net"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // direction is one direction between two processes: all connections from one to the other share its faults.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"lockstep/sim/history"
 	"net"
 	"runtime"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // always runs f often enough for the order of a map to show, and fails if the results differ.

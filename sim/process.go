@@ -2,12 +2,13 @@ package sim
 
 import (
 	"context"
-	"lockstep/sim/history"
 	"net"
 	"runtime"
 	"time"
 
 	"github.com/jonboulle/clockwork"
+
+	"lockstep/sim/history"
 )
 
 // A Process is a client, a node, or the resource: something with clocks of its own that can be paused, can crash, and

@@ -3,11 +3,12 @@ package sim
 import (
 	"context"
 	"fmt"
-	"lockstep/sim/history"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // mirror is a service that asks another one for a word every 100ms, as a replica does, and opens a new connection when

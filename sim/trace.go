@@ -2,8 +2,9 @@ package sim
 
 import (
 	"fmt"
-	"lockstep/sim/history"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // trace is a running checksum of everything that the scheduler delivers: FNV-1a on 64 bits, by bytes for text and by

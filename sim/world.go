@@ -6,12 +6,13 @@ import (
 	"cmp"
 	"container/heap"
 	"fmt"
-	"lockstep/sim/history"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // Config is what a world is made from. The zero value of a field means its default.

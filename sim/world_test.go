@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"lockstep/sim/history"
 	"net"
 	"os"
 	"runtime"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // echo is a service that answers each line with the line. A line says what it wants in its first word; "token t" is
