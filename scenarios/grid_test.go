@@ -196,8 +196,8 @@ func TestGridOrder(t *testing.T) {
 }
 
 // hands is a search whose jobs are done by so many at once in this process, one after the other behind the scenes.
-func hands(workers int) *Search {
-	s := &Search{Workers: workers}
+func hands(n int) *Search {
+	s := &Search{Workers: n}
 	var mu sync.Mutex
 	s.do = func(ctx context.Context, data json.RawMessage) (sim.Outcome, error) {
 		mu.Lock()

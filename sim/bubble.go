@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,10 +70,28 @@ func stacksOf(mark string) string {
 	return strings.Join(in, "\n\n")
 }
 
+// LeftBehind is what a [LeakError] begins with: a run has ended, and code that it started has not.
+const LeftBehind = "goroutines left behind"
+
 // A LeakError says that goroutines were left behind when a run was over and every connection, context and clock that
 // they could wait for had ended.
 type LeakError struct {
 	Stacks string // of the goroutines left, as the Go runtime prints them
 }
 
-func (e *LeakError) Error() string { return leftBehind + ":\n" + e.Stacks }
+func (e *LeakError) Error() string { return LeftBehind + ":\n" + e.Stacks }
+
+func stack() string { return string(debug.Stack()) }
+
+// Stacks returns the stacks of all goroutines, or of the first few thousand.
+func Stacks() string {
+	for size := 1 << 20; ; size *= 2 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, true); n < size || size >= MaxStacks {
+			return string(buf[:n])
+		}
+	}
+}
+
+// MaxStacks is how many bytes of stacks are kept.
+const MaxStacks = 4 << 20

@@ -33,7 +33,7 @@ func (r *Report) bounded() *Report {
 		r.Blocked[i] = Shortened(line, keptReason)
 	}
 	r.Blocked = r.Blocked[:min(len(r.Blocked), keptBlocked)]
-	r.Stacks = Shortened(r.Stacks, mostStacks)
+	r.Stacks = Shortened(r.Stacks, MaxStacks)
 	return r
 }
 
@@ -46,11 +46,8 @@ func Shortened(s string, n int) string {
 	return fmt.Sprintf("%s … (%d bytes) … %s", first, len(s)-len(first)-len(last), last)
 }
 
-// leftBehind is the reason where a job has ended, and code that it started has not; wayOut is what there is to do about it.
-const (
-	leftBehind = "goroutines left behind"
-	wayOut     = "a Locker that is an io.Closer is closed when its client is through with it: that is where a lock ends what it started"
-)
+// wayOut is what there is to do about code that goes on when its job has ended.
+const wayOut = "a Locker that is an io.Closer is closed when its client is through with it: that is where a lock ends what it started"
 
 // Overdue is the report of a job that has not ended within limit, from the stacks at that time.
 func Overdue(limit time.Duration, stacks string) *Report {
@@ -67,10 +64,10 @@ func Overdue(limit time.Duration, stacks string) *Report {
 
 // stillGoing is the report of a job that has not ended within limit, though its world went on until then: there is nothing wrong
 // with it but that it takes long.
-func stillGoing(limit time.Duration, went *progress, stacks string) *Report {
+func stillGoing(limit time.Duration, went *Progress, stacks string) *Report {
 	return &Report{
 		Reason: fmt.Sprintf("the world still went on after %v of real time, at %.3fs of virtual time and after %d events: with a longer limit it may end",
-			limit, time.Duration(went.now.Load()).Seconds(), went.events.Load()),
+			limit, time.Duration(went.Now.Load()).Seconds(), went.Events.Load()),
 		Blocked: diagnose(stacks).lines(),
 		Stacks:  stacks,
 	}
@@ -79,7 +76,7 @@ func stillGoing(limit time.Duration, went *progress, stacks string) *Report {
 // failed is the report of a job that returned an error.
 func failed(err error) *Report {
 	if leak, ok := errors.AsType[*LeakError](err); ok {
-		return &Report{Reason: leftBehind, Blocked: Blocked(leak.Stacks), Stacks: leak.Stacks}
+		return &Report{Reason: LeftBehind, Blocked: Blocked(leak.Stacks), Stacks: leak.Stacks}
 	}
 	reason, rest, _ := strings.Cut(err.Error(), "\n")
 	d := diagnose(rest)
@@ -193,7 +190,7 @@ func (r *Report) String() string {
 	if n := len(d.all) - len(show); n > 0 {
 		fmt.Fprintf(&b, "    (%d more goroutines)\n", n)
 	}
-	if r.Reason == leftBehind {
+	if r.Reason == LeftBehind {
 		fmt.Fprintln(&b, wayOut)
 	}
 	return b.String()

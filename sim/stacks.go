@@ -16,20 +16,6 @@ import (
 // waits for and where. It is what a reader wants to know first about a run that never went quiet.
 func Blocked(stacks string) []string { return diagnose(stacks).lines() }
 
-func stack() string { return string(debug.Stack()) }
-
-// Stacks returns the stacks of all goroutines, or of the first few thousand.
-func Stacks() string {
-	for size := 1 << 20; ; size *= 2 {
-		buf := make([]byte, size)
-		if n := runtime.Stack(buf, true); n < size || size >= mostStacks {
-			return string(buf[:n])
-		}
-	}
-}
-
-const mostStacks = 4 << 20 // bytes
-
 // goroutine is one goroutine of a dump.
 type goroutine struct {
 	id      string

@@ -183,16 +183,16 @@ func (w *worker) listen(in io.Reader, jobs chan<- request) {
 // overran is the report of a job that exceeds its limit. A world in which nothing happens while the worker watches has come to a
 // stop; it watches for a part of the grace that the supervisor gives it.
 func overran(limit time.Duration) *Report {
-	went := latest.Load()
+	went := Latest.Load()
 	if went == nil {
 		return Overdue(limit, Stacks())
 	}
-	before := went.events.Load()
+	before := went.Events.Load()
 	time.Sleep(grace / 8)
-	if latest.Load() == went && went.events.Load() == before {
+	if Latest.Load() == went && went.Events.Load() == before {
 		return Overdue(limit, Stacks())
 	}
-	return stillGoing(limit, latest.Load(), Stacks())
+	return stillGoing(limit, Latest.Load(), Stacks())
 }
 
 // How often the worker looks whether anybody still runs, and how many times in a row nobody must.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -53,7 +52,7 @@ type World struct {
 	chosen  []*armed
 	running int // lanes that have not ended
 	cap     string
-	went    *progress
+	went    *Progress
 
 	subject *packet                   // what is being described
 	naming  bool                      // tokens in it that are new get their names
@@ -87,8 +86,8 @@ func NewWorld(cfg Config) *World {
 	}
 	cfg.MaxEvents = cmp.Or(cfg.MaxEvents, 1_000_000)
 	cfg.MaxTime = cmp.Or(cfg.MaxTime, time.Hour)
-	went := &progress{}
-	latest.Store(went)
+	went := &Progress{}
+	Latest.Store(went)
 	w := &World{
 		went:   went,
 		cfg:    cfg,
@@ -248,18 +247,12 @@ func (w *World) step(it *item) {
 		w.cap = fmt.Sprintf("the cap of %d events", w.cfg.MaxEvents)
 		return
 	}
-	w.went.events.Store(int64(w.events))
-	w.went.now.Store(int64(w.now))
+	w.went.Events.Store(int64(w.events))
+	w.went.Now.Store(int64(w.now))
 	w.holds++ // as hold does; the scheduler is alone
 	defer w.let()
 	it.act.act(w)
 }
-
-// progress is how far a world has come, for those outside of its bubble.
-type progress struct{ events, now atomic.Int64 }
-
-// latest belongs to the world that this process made last: a worker has one at a time.
-var latest atomic.Pointer[progress]
 
 // push adds an event. The caller holds mu.
 func (w *World) push(it *item) {

@@ -18,9 +18,9 @@ func BenchmarkSearchWorkers(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	rate := func(workers int) float64 {
-		s := &scenarios.Search{Calm: calm, Workers: workers}
-		stop, err := s.Start(&sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(os.Args[0]) }, Workers: workers})
+	rate := func(n int) float64 {
+		s := &scenarios.Search{Calm: calm, Workers: n}
+		stop, err := s.Start(&sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(os.Args[0]) }, Workers: n})
 		if err != nil {
 			b.Fatal(err)
 		}
