@@ -106,7 +106,7 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	err := f(&e)
 	e.Kind = Outcome(err)
 	if err != nil {
-		e.Error = sim.Shortened(err.Error(), keptError)
+		e.Error = history.Shortened(err.Error(), keptError)
 	}
 	w.host.Record(e)
 	w.host.Doing("", 0)

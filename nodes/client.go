@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // Client is a client of a [Cluster] as the cluster sees it: the ports on which it reaches the servers, and, once it was
@@ -100,8 +100,8 @@ func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(C
 	c.work.Go(p.attend)
 	c.work.Go(func() {
 		defer p.leave()
-		s := &sim.Supervisor{Command: command, Workers: 1, Limit: limit, Output: os.Stderr}
-		err := s.Run(p.ctx, []json.RawMessage{data}, func(_ int, o sim.Outcome) {
+		s := &workers.Supervisor{Command: command, Workers: 1, Limit: limit, Output: os.Stderr}
+		err := s.Run(p.ctx, []json.RawMessage{data}, func(_ int, o workers.Outcome) {
 			if o.Report != nil {
 				c.fail(&ClientError{p.name, o.Report})
 			}
@@ -116,7 +116,7 @@ func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(C
 // ClientError says that the process of a client ended by itself.
 type ClientError struct {
 	Client string
-	*sim.Report
+	*workers.Report
 }
 
 // Error has the stacks, from the second line on.

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // errand is what a client process of these tests is given to do.
@@ -108,8 +108,8 @@ var errands = map[string]func(*Host, errand) error{
 // return.
 func launch(t testing.TB, do string, before func(*Cluster)) (*Cluster, *Client) {
 	t.Helper()
-	if sim.IsWorker() {
-		err := sim.Work(func(_ context.Context, data json.RawMessage) (any, error) {
+	if workers.IsWorker() {
+		err := workers.Work(func(_ context.Context, data json.RawMessage) (any, error) {
 			var e errand
 			if err := json.Unmarshal(data, &e); err != nil {
 				return nil, err

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // Cluster is to real servers what a [history.World] is to simulated ones: redis-server processes, whatever else is to be
@@ -20,7 +20,7 @@ type Cluster struct {
 	cancel context.CancelCauseFunc
 	start  time.Time // of the run, by both clocks of the machine
 	dir    string    // of everything that is on disk
-	broom  *sim.Broom
+	broom  *workers.Broom
 	agenda *agenda
 	work   sync.WaitGroup // goroutines of proxies and clients
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // tokenLength is how long a value must be to be taken for a token. Random tokens have at least 16 bytes; counters,
@@ -173,7 +173,7 @@ func printable(s string) string {
 	}
 	if len(s) > mostShown {
 		digest := sha1.Sum([]byte(s))
-		s = sim.Shortened(s, mostShown) + " " + hex.EncodeToString(digest[:3])
+		s = history.Shortened(s, mostShown) + " " + hex.EncodeToString(digest[:3])
 	}
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f || s[i] == '"' {

@@ -15,7 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // searched has every plan with up to k perturbations played.
@@ -245,14 +245,14 @@ func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
 	s := &Search{Calm: calm, Kinds: []Kind{Losing}, Workers: 1}
 	whole := searched(t, s, 1)
 	lost := 0
-	s.do = func(ctx context.Context, data json.RawMessage) (sim.Outcome, error) {
+	s.do = func(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
 		var j job
 		if err := json.Unmarshal(data, &j); err != nil {
-			return sim.Outcome{}, err
+			return workers.Outcome{}, err
 		}
 		if e := j.Errand.Expand; e != nil && e.Part == 1 && e.From <= 1 && (e.Count == 0 || e.From == 1) {
 			lost++
-			return sim.Outcome{Report: &sim.Report{Reason: "the worker is gone"}}, nil
+			return workers.Outcome{Report: &workers.Report{Reason: "the worker is gone"}}, nil
 		}
 		return s.here(ctx, data)
 	}

@@ -16,8 +16,8 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // Explore looks for what [Test] does not have: plans, which are sets of up to four perturbations of a calm run, under which your
@@ -485,7 +485,7 @@ func (e *exploration) suspects(calm *attempt) [][]Perturbation {
 	e.t.Helper()
 	search := e.search(e.seed)
 	if do := search.do; do != nil {
-		search.do = func(ctx context.Context, job json.RawMessage) (sim.Outcome, error) {
+		search.do = func(ctx context.Context, job json.RawMessage) (workers.Outcome, error) {
 			out, err := do(ctx, job)
 			if err == nil && out.Report != nil {
 				err = errLost

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 func TestParseAxis(t *testing.T) {
@@ -199,11 +199,11 @@ func TestGridOrder(t *testing.T) {
 func hands(n int) *Search {
 	s := &Search{Workers: n}
 	var mu sync.Mutex
-	s.do = func(ctx context.Context, data json.RawMessage) (sim.Outcome, error) {
+	s.do = func(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err := ctx.Err(); err != nil {
-			return sim.Outcome{}, err
+			return workers.Outcome{}, err
 		}
 		return s.here(ctx, data)
 	}
@@ -279,15 +279,15 @@ func TestGridLosesWorkers(t *testing.T) {
 	whole := playAll(t, g, &Search{}, nil)
 	s := hands(2)
 	sound := s.do
-	s.do = func(ctx context.Context, data json.RawMessage) (sim.Outcome, error) {
+	s.do = func(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
 		var j job
 		if err := json.Unmarshal(data, &j); err != nil {
-			return sim.Outcome{}, err
+			return workers.Outcome{}, err
 		}
 		c := j.Errand.Cells
 		slow := slices.ContainsFunc(c.Magnitudes, func(m []int64) bool { return m[0] == int64(4*time.Second) })
 		if c.From <= 5 && 5 < c.To && slow {
-			return sim.Outcome{Report: &sim.Report{Reason: "it died"}}, nil
+			return workers.Outcome{Report: &workers.Report{Reason: "it died"}}, nil
 		}
 		return sound(ctx, data)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // What TestLibrariesRepeatThemselves covers takes a minute. These make it more.
@@ -25,7 +25,7 @@ var (
 // asLibraryWorker turns the process into a worker if it is to be one: libraries keep state for the whole process, and draw
 // from its randomness, which can be seeded in workers only.
 func asLibraryWorker() {
-	if !sim.IsWorker() {
+	if !workers.IsWorker() {
 		return
 	}
 	if err := Serve(func(name string) (clients.New, error) {
@@ -41,7 +41,7 @@ func asLibraryWorker() {
 // runLibraries does cases in fresh workers, which run the calling test again.
 func runLibraries(t *testing.T, cases []Case, each func(i int, o *Outcome)) {
 	t.Helper()
-	s := &sim.Supervisor{Command: func() *exec.Cmd {
+	s := &workers.Supervisor{Command: func() *exec.Cmd {
 		return exec.Command(os.Args[0], "-test.run="+only(t.Name()), "-test.count=1", "-test.timeout=0")
 	}, Limit: time.Minute} // real time, of which a run of rueidislock gets little on a busy machine
 	if err := RunAll(t.Context(), s, cases, each); err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // An Option says which runs [Test], [RunFile], [Explore] or [Run] make with a lock, and what is claimed of the lock.
@@ -144,8 +144,8 @@ func gather(newLock clients.New, opts []Option, fit func(*options) error) (optio
 	if slices.Contains(o.given, "Limit") && o.limit < leastLimit {
 		return o, fmt.Errorf("scenarios.Limit(%v): must be at least %v; a run takes some milliseconds, and more on a busy machine", o.limit, leastLimit)
 	}
-	if slices.Contains(o.given, "Memory") && sim.Memory(o.memory) < sim.LeastMemory {
-		return o, fmt.Errorf("scenarios.Memory(%d): must be at least %d; a run without a lock already needs about %v", o.memory, int64(sim.LeastMemory), sim.LeastMemory/2)
+	if slices.Contains(o.given, "Memory") && workers.Memory(o.memory) < workers.LeastMemory {
+		return o, fmt.Errorf("scenarios.Memory(%d): must be at least %d; a run without a lock already needs about %v", o.memory, int64(workers.LeastMemory), workers.LeastMemory/2)
 	}
 	if err := o.forServers(); err != nil {
 		return o, err

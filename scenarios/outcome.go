@@ -6,8 +6,8 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // An Outcome is what came of one run.
@@ -18,7 +18,7 @@ type Outcome struct {
 	Result   checker.Result
 	// Measurements are the quantities that the page asks for, in its order.
 	Measurements []checker.Measurement
-	Report       *sim.Report // why the run did not end by itself; nil if it did
+	Report       *workers.Report // why the run did not end by itself; nil if it did
 
 	// Repeat is how a repetition of the run with the same seed differed for its clients; empty if it did not, or was not made.
 	Repeat string

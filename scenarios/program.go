@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // Run is [Test] for a program: it puts a lock through the catalogue and returns what came of each run, in the order of the
@@ -23,7 +23,7 @@ import (
 // so make the calls one after the other.
 func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, error) {
 	call := fmt.Sprintf("Run %d", runs.Add(1))
-	if sim.IsWorker() {
+	if workers.IsWorker() {
 		serve(call, newLock, func() bool { return false })
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, 
 	for _, t := range trials {
 		cases = append(cases, t.Case)
 	}
-	s := &sim.Supervisor{Limit: o.limit, Memory: sim.Memory(o.memory), Command: func() *exec.Cmd {
+	s := &workers.Supervisor{Limit: o.limit, Memory: workers.Memory(o.memory), Command: func() *exec.Cmd {
 		c := exec.Command(self, os.Args[1:]...)
 		c.Env = append(c.Environ(), callEnv+"="+call)
 		return c

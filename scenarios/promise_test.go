@@ -10,7 +10,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // tried puts a lock, which may lack a safeguard, through the runs that some options ask for in one scenario.
@@ -127,7 +127,7 @@ func ranOn(o *Outcome) *Outcome {
 }
 
 func unended(o *Outcome) *Outcome {
-	o.Report, o.Result.Violations = &sim.Report{Reason: "a goroutine spins"}, nil
+	o.Report, o.Result.Violations = &workers.Report{Reason: "a goroutine spins"}, nil
 	return o
 }
 

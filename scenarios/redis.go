@@ -19,6 +19,7 @@ import (
 	"lockstep/nodes"
 	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // leastTTL is what a TTL must be on real servers, so that it is long compared with what a busy machine makes a process wait.
@@ -224,14 +225,14 @@ func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, err
 		if errors.Is(err, nodes.ErrStalled) && stalls < stallsPerTry*max(j.Tries, 1) {
 			stalls++
 			try--
-			sim.Notify(ctx, fmt.Sprintf("%s/%s on real servers, once more: %v", s.Name, run.ID(), err))
+			workers.Notify(ctx, fmt.Sprintf("%s/%s on real servers, once more: %v", s.Name, run.ID(), err))
 			wait(ctx, time.Duration(min(stalls, 5))*time.Second) // it may be over by then
 			continue
 		}
 		if err != nil || try >= j.Tries || !o.chancy() {
 			return o, err
 		}
-		sim.Notify(ctx, fmt.Sprintf("%s on real servers, try %d of %d: %s", o.Name(), try, j.Tries, strings.Join(append(o.Unexpected(), o.Result.Unmet...), "; ")))
+		workers.Notify(ctx, fmt.Sprintf("%s on real servers, try %d of %d: %s", o.Name(), try, j.Tries, strings.Join(append(o.Unexpected(), o.Result.Unmet...), "; ")))
 	}
 }
 

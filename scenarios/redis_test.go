@@ -24,13 +24,14 @@ import (
 	"lockstep/nodes"
 	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // reality returns a supervisor whose workers are this test binary, run again with only the calling test; in them it does not
 // return. What they leave behind fails the test. Where there is no redis-server the test is skipped; in CI it fails.
-func reality(t *testing.T) *sim.Supervisor {
+func reality(t *testing.T) *workers.Supervisor {
 	t.Helper()
-	if sim.IsWorker() {
+	if workers.IsWorker() {
 		if err := Serve(findOrdered); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +48,7 @@ func reality(t *testing.T) *sim.Supervisor {
 		tmp = t.TempDir()
 		t.Cleanup(func() { nothingLeft(t, tmp) })
 	}
-	return &sim.Supervisor{Workers: AtOnce + 6, Command: func() *exec.Cmd {
+	return &workers.Supervisor{Workers: AtOnce + 6, Command: func() *exec.Cmd {
 		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 		c.Env = append(c.Environ(), "TMPDIR="+tmp)
 		return c
@@ -433,7 +434,7 @@ func TestOnRedisRefuses(t *testing.T) {
 }
 
 // really does one case on real servers.
-func really(t *testing.T, workers *sim.Supervisor, c Case) (o *Outcome) {
+func really(t *testing.T, workers *workers.Supervisor, c Case) (o *Outcome) {
 	t.Helper()
 	c.On, c.Seed = OnReal, 1
 	if err := RunAll(t.Context(), workers, []Case{c}, func(_ int, out *Outcome) { o = out }); err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // A Search looks for plans. A plan is a set of perturbations of a calm run that makes a lock violate a property.
@@ -35,11 +35,11 @@ type Search struct {
 	// New makes the lock where there are no workers, which find the lock by its name (GOOS=js); default [clients.Find].
 	New clients.New
 
-	do func(ctx context.Context, job json.RawMessage) (sim.Outcome, error) // hands a job to a worker
+	do func(ctx context.Context, job json.RawMessage) (workers.Outcome, error) // hands a job to a worker
 }
 
 // Start makes the workers of a supervisor do the search; they must call [Serve]. The caller calls stop when the search is over.
-func (s *Search) Start(workers *sim.Supervisor) (stop func(), err error) {
+func (s *Search) Start(workers *workers.Supervisor) (stop func(), err error) {
 	s.Workers = cmp.Or(workers.Workers, s.Workers)
 	if runtime.GOOS == "js" {
 		return func() {}, nil
@@ -53,14 +53,14 @@ func (s *Search) Start(workers *sim.Supervisor) (stop func(), err error) {
 }
 
 // here does a job in this process, where there are no others.
-func (s *Search) here(ctx context.Context, data json.RawMessage) (sim.Outcome, error) {
+func (s *Search) here(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
 	quietRedis()
 	d, err := perform(ctx, data, Case{New: s.New}.find)
 	if err != nil {
-		return sim.Outcome{Report: &sim.Report{Reason: err.Error()}}, nil
+		return workers.Outcome{Report: &workers.Report{Reason: err.Error()}}, nil
 	}
 	result, err := json.Marshal(d)
-	return sim.Outcome{Result: result}, err
+	return workers.Outcome{Result: result}, err
 }
 
 // seed is the seed of the calm run.
@@ -74,7 +74,7 @@ func (s *Search) kinds() []Kind {
 }
 
 // A lostWorker says that a worker process died during an errand, or took too long over it.
-type lostWorker struct{ *sim.Report }
+type lostWorker struct{ *workers.Report }
 
 func (e lostWorker) Error() string {
 	if e.Stacks == "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 func TestStreak(t *testing.T) {
@@ -36,7 +36,7 @@ func TestStreak(t *testing.T) {
 				took = limit
 			}
 			if r != "." {
-				o.Report = &sim.Report{Reason: r}
+				o.Report = &workers.Report{Reason: r}
 			}
 			s.note(o, took)
 		}

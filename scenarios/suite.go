@@ -15,8 +15,8 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // Where a run can take place.
@@ -83,7 +83,7 @@ type done struct {
 // done twice: if the two differ, that is UNKNOWN too. A case of a restless lock is always done twice.
 //
 // The workers must call [Serve].
-func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i int, o *Outcome)) error {
+func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(i int, o *Outcome)) error {
 	var jobs []json.RawMessage
 	session := session(cases)
 	for i, c := range cases {
@@ -105,7 +105,7 @@ func RunAll(ctx context.Context, s *sim.Supervisor, cases []Case, each func(i in
 		run = inProcess(cases) // there are no other processes to be had
 	}
 	clean := 0
-	err := run(ctx, jobs, func(i int, out sim.Outcome) {
+	err := run(ctx, jobs, func(i int, out workers.Outcome) {
 		if out.Report == nil {
 			clean++
 		}
@@ -139,7 +139,7 @@ func (c Case) longest() time.Duration {
 }
 
 // outcome judges what came back from the worker.
-func (c Case) outcome(out sim.Outcome) *Outcome {
+func (c Case) outcome(out workers.Outcome) *Outcome {
 	r := c.Scenario.Resolve(c.Run)
 	if c.On == OnReal {
 		r = r.faster(c.Scenario.SpeedOf(c.Run, c.Speed))
@@ -149,7 +149,7 @@ func (c Case) outcome(out sim.Outcome) *Outcome {
 	}
 	var d done
 	if err := json.Unmarshal(out.Result, &d); err != nil {
-		return crashed(c, r, &sim.Report{Reason: "the worker's answer cannot be read: " + err.Error()})
+		return crashed(c, r, &workers.Report{Reason: "the worker's answer cannot be read: " + err.Error()})
 	}
 	o := judge(c.Scenario, r, d.History)
 	o.Repeat = d.Repeat
@@ -162,7 +162,7 @@ func (c Case) outcome(out sim.Outcome) *Outcome {
 }
 
 // crashed is the outcome of a case that did not end by itself.
-func crashed(c Case, r Section, report *sim.Report) *Outcome {
+func crashed(c Case, r Section, report *workers.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
 	o.History = &history.History{Meta: r.meta(c.Scenario, c.where(), c.seed())}
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
@@ -176,7 +176,7 @@ func crashed(c Case, r Section, report *sim.Report) *Outcome {
 // that a run names; [clients.Find] knows those of the literature.
 func Serve(find func(lock string) (clients.New, error)) error {
 	quietRedis()
-	return sim.Work(func(ctx context.Context, data json.RawMessage) (any, error) { return perform(ctx, data, find) })
+	return workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) { return perform(ctx, data, find) })
 }
 
 // quietRedis keeps go-redis from logging each failed dial: they are what runs are about, and part of their histories.
@@ -234,8 +234,8 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 }
 
 // inProcess does the jobs, one for each case, one after the other in this process.
-func inProcess(cases []Case) func(context.Context, []json.RawMessage, func(int, sim.Outcome)) error {
-	return func(ctx context.Context, jobs []json.RawMessage, each func(int, sim.Outcome)) error {
+func inProcess(cases []Case) func(context.Context, []json.RawMessage, func(int, workers.Outcome)) error {
+	return func(ctx context.Context, jobs []json.RawMessage, each func(int, workers.Outcome)) error {
 		quietRedis()
 		for i, j := range jobs {
 			if err := ctx.Err(); err != nil {
@@ -243,14 +243,14 @@ func inProcess(cases []Case) func(context.Context, []json.RawMessage, func(int, 
 			}
 			d, err := perform(ctx, j, cases[i].find)
 			if err != nil {
-				each(i, sim.Outcome{Report: &sim.Report{Reason: err.Error()}})
+				each(i, workers.Outcome{Report: &workers.Report{Reason: err.Error()}})
 				continue
 			}
 			result, err := json.Marshal(d)
 			if err != nil {
 				return err
 			}
-			each(i, sim.Outcome{Result: result})
+			each(i, workers.Outcome{Result: result})
 		}
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // Test puts a lock through the catalogue: a subtest SCENARIO/RUN for each run of a lock that yours is like (see [Like]; single
@@ -102,7 +102,7 @@ func enter(t *testing.T, newLock clients.New) string {
 		})
 	}
 	call := fmt.Sprintf("%s %d", t.Name(), n)
-	if sim.IsWorker() {
+	if workers.IsWorker() {
 		serve(call, newLock, t.Failed)
 		return ""
 	}
@@ -123,7 +123,7 @@ func serve(call string, newLock clients.New, failed func() bool) {
 		return proper(newLock), nil
 	}
 	quietRedis()
-	err := sim.Work(func(ctx context.Context, data json.RawMessage) (any, error) {
+	err := workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) {
 		d, err := perform(ctx, data, find)
 		if err == nil && failed() && !before {
 			return nil, failedTest{}
@@ -161,8 +161,8 @@ func proper(newLock clients.New) clients.New {
 // A bench is where the runs of one call take place.
 type bench struct {
 	options
-	pool  *sim.Pool // nil where there are no processes to be had
-	names []string  // of the runs, as in Outcome.Name
+	pool  *workers.Pool // nil where there are no processes to be had
+	names []string      // of the runs, as in Outcome.Name
 
 	mu       sync.Mutex // guards what follows
 	outcomes []*Outcome
@@ -188,7 +188,7 @@ func newBench(t *testing.T, call string, o options) *bench {
 		t.Fatal(err)
 	}
 	args := append([]string{"-test.run=" + only(t.Name()), "-test.count=1", "-test.timeout=0"}, ownFlags()...)
-	s := &sim.Supervisor{Limit: o.wall(), Memory: sim.Memory(o.memory), Command: func() *exec.Cmd {
+	s := &workers.Supervisor{Limit: o.wall(), Memory: workers.Memory(o.memory), Command: func() *exec.Cmd {
 		c := exec.Command(self, args...)
 		c.Env = append(c.Environ(), callEnv+"="+call)
 		return c
@@ -220,7 +220,7 @@ func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
 		t.Fatal(err)
 	}
 	if why := b.hopeless(t); why != "" {
-		o := c.outcome(sim.Outcome{Report: &sim.Report{Reason: why}})
+		o := c.outcome(workers.Outcome{Report: &workers.Report{Reason: why}})
 		o.promise, o.notRun = p, true
 		b.mu.Lock()
 		b.outcomes = append(b.outcomes, o)
@@ -257,16 +257,16 @@ func (b *bench) hopeless(t *testing.T) string {
 	return b.streak.hopeless(left, cmp.Or(b.limit, defaultLimit))
 }
 
-func (b *bench) perform(ctx context.Context, c Case, job json.RawMessage) (sim.Outcome, error) {
+func (b *bench) perform(ctx context.Context, c Case, job json.RawMessage) (workers.Outcome, error) {
 	if b.pool != nil {
 		return b.pool.Do(ctx, job)
 	}
 	d, err := perform(ctx, job, c.find)
 	if err != nil {
-		return sim.Outcome{Report: &sim.Report{Reason: err.Error()}}, nil
+		return workers.Outcome{Report: &workers.Report{Reason: err.Error()}}, nil
 	}
 	data, err := json.Marshal(d)
-	return sim.Outcome{Result: data}, err
+	return workers.Outcome{Result: data}, err
 }
 
 // claimed fails a test whose outcome breaks a claim, and skips one that proves nothing.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"lockstep/scenarios"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // BenchmarkSearchWorkers gives how many times as many runs a search does in two worker processes as in one. The two take turns
@@ -20,7 +20,7 @@ func BenchmarkSearchWorkers(b *testing.B) {
 	}
 	rate := func(n int) float64 {
 		s := &scenarios.Search{Calm: calm, Workers: n}
-		stop, err := s.Start(&sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(os.Args[0]) }, Workers: n})
+		stop, err := s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(os.Args[0]) }, Workers: n})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -17,8 +17,8 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/scenarios"
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // exploreFlags are the options of lockstep explore.
@@ -257,7 +257,7 @@ func (f *exploreFlags) start(s *scenarios.Search) (stop func(), err error) {
 	if err != nil && runtime.GOOS != "js" {
 		return nil, err
 	}
-	return s.Start(&sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: errandLimit})
+	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: errandLimit})
 }
 
 // errandLimit is how long a worker may be silent: an errand is some hundred runs.

@@ -10,18 +10,21 @@ import (
 // Imports point down: sim says what happened, checker says whether it was right, reports shows it, nodes and clients are
 // what it happens to, scenarios says what to try.
 func TestImportsPointDown(t *testing.T) {
+	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
 	may := map[string][]string{
-		"lockstep/sim":               {},
-		"lockstep/nodes":             {"lockstep/sim"},
-		"lockstep/clients":           {"lockstep/sim", "lockstep/clients/internal/redlock"},
+		history:                      {},
+		sim:                          {history},
+		workers:                      {history, sim},
+		"lockstep/nodes":             {history, sim, workers},
+		"lockstep/clients":           {history, sim, "lockstep/clients/internal/redlock"},
 		"lockstep/clients/broken":    {"lockstep/clients", "lockstep/clients/internal/redlock"},
 		"lockstep/clients/planted":   {"lockstep/clients"},
 		"lockstep/clients/kinds":     {"lockstep/clients"},
-		"lockstep/clients/libraries": {"lockstep/clients", "lockstep/sim"},
-		"lockstep/checker":           {"lockstep/sim"},
-		"lockstep/reports":           {"lockstep/sim", "lockstep/checker"},
-		"lockstep/scenarios":         {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios/files"},
-		"lockstep/cmd/lockstep":      {"lockstep/sim", "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios", "lockstep/clients/libraries", "lockstep/scenarios/files"},
+		"lockstep/clients/libraries": {"lockstep/clients", history, sim},
+		"lockstep/checker":           {history},
+		"lockstep/reports":           {history, "lockstep/checker"},
+		"lockstep/scenarios":         {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios/files"},
+		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios", "lockstep/clients/libraries", "lockstep/scenarios/files"},
 
 		"lockstep/clients/internal/redlock": {},
 		"lockstep/scenarios/files":          {},

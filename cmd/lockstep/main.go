@@ -16,7 +16,7 @@ import (
 	"lockstep/clients/libraries"
 	"lockstep/reports"
 	"lockstep/scenarios"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // Exit statuses.
@@ -48,7 +48,7 @@ func told(err error) string {
 
 // run is the program, with the locks that it knows. Workers are the same program.
 func run(k known, args []string) int {
-	if sim.IsWorker() {
+	if workers.IsWorker() {
 		if err := scenarios.Serve(k.find); err != nil {
 			fmt.Fprintln(os.Stderr, "lockstep:", err)
 			return exitInput

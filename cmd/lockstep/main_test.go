@@ -15,7 +15,7 @@ import (
 	"lockstep/clients/broken"
 	"lockstep/clients/libraries"
 	"lockstep/clients/planted"
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // asProgram is set where this test binary is to be the program.
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	program := func() {
 		os.Exit(run(known{append(clients.Locks(), planted.Locks()...), append(libraries.Locks(), standIns()...)}, os.Args[1:]))
 	}
-	if sim.IsWorker() || os.Getenv(asProgram) != "" {
+	if workers.IsWorker() || os.Getenv(asProgram) != "" {
 		program()
 	}
 	testscript.Main(m, map[string]func(){"lockstep": program})

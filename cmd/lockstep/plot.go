@@ -16,8 +16,8 @@ import (
 
 	"lockstep/reports"
 	"lockstep/scenarios"
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // plotFlags are the options of lockstep plot.
@@ -86,7 +86,7 @@ func (f *plotFlags) play(c *cobra.Command, cases []scenarios.Case, each func(i i
 	if err != nil && runtime.GOOS != "js" {
 		return err
 	}
-	s := &sim.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit, Memory: f.memory}
+	s := &workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit, Memory: f.memory}
 	bar := progress(c.ErrOrStderr(), len(cases))
 	bar.Describe("runs")
 	early, next := map[int]*scenarios.Outcome{}, 0

@@ -20,8 +20,8 @@ import (
 	"lockstep/nodes"
 	"lockstep/reports"
 	"lockstep/scenarios"
-	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // runFlags are the options of lockstep run and show.
@@ -39,7 +39,7 @@ type runFlags struct {
 	workers int
 	files   map[*scenarios.Scenario]bool // those that are not in the catalogue
 	limit   time.Duration
-	memory  sim.Memory
+	memory  workers.Memory
 	tries   int
 	ci      ciFlags
 	shows   map[*scenarios.Outcome]string // the files of those that were saved
@@ -83,8 +83,8 @@ func (f *runFlags) check() error {
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.locks != nil && len(f.locks) == 0: // as with a variable of a shell that is not set
 		return errors.New("--lock: no lock is named; lockstep list has them all")
-	case f.memory != 0 && f.memory < sim.LeastMemory:
-		return fmt.Errorf("--memory %v: must be at least %v", f.memory, sim.LeastMemory)
+	case f.memory != 0 && f.memory < workers.LeastMemory:
+		return fmt.Errorf("--memory %v: must be at least %v", f.memory, workers.LeastMemory)
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	case f.tries < 1 || f.tries > mostTries:
@@ -254,7 +254,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 	if err := f.greet(c); err != nil {
 		return nil, err
 	}
-	s := &sim.Supervisor{
+	s := &workers.Supervisor{
 		Command: func() *exec.Cmd { return exec.Command(self) },
 		Workers: f.atOnce(),
 		Limit:   f.limit,

@@ -3,7 +3,7 @@ package main
 import (
 	"strconv"
 
-	"lockstep/sim"
+	"lockstep/sim/workers"
 )
 
 // largestFile is the largest size, in bytes, of an input file that is not a scenario: a history, an earlier run --json, a map.
@@ -57,10 +57,10 @@ func (v *fileValue) String() string { return string(*v) }
 func (*fileValue) Type() string     { return "file" }
 
 // memoryValue is the value of --memory; 0 means the default.
-type memoryValue sim.Memory
+type memoryValue workers.Memory
 
 func (v *memoryValue) Set(s string) error {
-	m, err := sim.ParseMemory(s)
+	m, err := workers.ParseMemory(s)
 	*v = memoryValue(m)
 	return err
 }
@@ -69,6 +69,6 @@ func (v *memoryValue) String() string {
 	if *v == 0 {
 		return ""
 	}
-	return sim.Memory(*v).String()
+	return workers.Memory(*v).String()
 }
 func (*memoryValue) Type() string { return "memory" }

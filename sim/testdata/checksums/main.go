@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 type echo struct{ p *sim.Process }
@@ -19,7 +20,7 @@ type echo struct{ p *sim.Process }
 func (e *echo) Open(*sim.Conn)   {}
 func (e *echo) Closed(*sim.Conn) {}
 func (e *echo) Receive(c *sim.Conn, data []byte) {
-	e.p.Note(sim.Event{Kind: sim.State, Op: sim.Set, Sent: c.Sent()})
+	e.p.Note(history.Event{Kind: history.State, Op: history.Set, Sent: c.Sent()})
 	c.Write(data)
 }
 func (e *echo) Describe(data []byte, _ bool, _ func(string) string) string {
@@ -54,7 +55,7 @@ func run(seed uint64) (string, int) {
 		servers = append(servers, e.p)
 	}
 	for i, line := range faults {
-		f, err := sim.ParseFault(line)
+		f, err := history.ParseFault(line)
 		if err != nil {
 			panic(err)
 		}
@@ -70,7 +71,7 @@ func run(seed uint64) (string, int) {
 				for i, s := range servers {
 					both.Go(func() {
 						err := ask(ctx, p, s)
-						e := sim.Event{Kind: sim.Info, Op: sim.Write, ID: round*2 + i + 1, Value: s.Name, Error: fmt.Sprint(err)}
+						e := history.Event{Kind: history.Info, Op: history.Write, ID: round*2 + i + 1, Value: s.Name, Error: fmt.Sprint(err)}
 						p.Record(e)
 					})
 				}

@@ -1,4 +1,4 @@
-package sim
+package workers
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"lockstep/sim"
 )
 
 // workerEnv tells a process that it is a worker, and where its jobs come from and its answers go: "3,4" are two file
@@ -183,16 +185,16 @@ func (w *worker) listen(in io.Reader, jobs chan<- request) {
 // overran is the report of a job that exceeds its limit. A world in which nothing happens while the worker watches has come to a
 // stop; it watches for a part of the grace that the supervisor gives it.
 func overran(limit time.Duration) *Report {
-	went := Latest.Load()
+	went := sim.Latest.Load()
 	if went == nil {
-		return Overdue(limit, Stacks())
+		return Overdue(limit, sim.Stacks())
 	}
 	before := went.Events.Load()
 	time.Sleep(grace / 8)
-	if Latest.Load() == went && went.Events.Load() == before {
-		return Overdue(limit, Stacks())
+	if sim.Latest.Load() == went && went.Events.Load() == before {
+		return Overdue(limit, sim.Stacks())
 	}
-	return stillGoing(limit, Latest.Load(), Stacks())
+	return stillGoing(limit, sim.Latest.Load(), sim.Stacks())
 }
 
 // How often the worker looks whether anybody still runs, and how many times in a row nobody must.
@@ -224,7 +226,7 @@ func (w *worker) watch() {
 		if quiet++; quiet%lookTimes != 0 {
 			continue
 		}
-		stacks := Stacks()
+		stacks := sim.Stacks()
 		d := diagnose(stacks)
 		if !d.stuck() {
 			stuck = 0

@@ -1,4 +1,4 @@
-package sim
+package workers
 
 import (
 	"cmp"
@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // Report is what is known of a job that did not end by itself.
@@ -28,22 +31,13 @@ func (r *Report) bounded() *Report {
 	if r == nil {
 		return nil
 	}
-	r.Reason = Shortened(r.Reason, keptReason)
+	r.Reason = history.Shortened(r.Reason, keptReason)
 	for i, line := range r.Blocked {
-		r.Blocked[i] = Shortened(line, keptReason)
+		r.Blocked[i] = history.Shortened(line, keptReason)
 	}
 	r.Blocked = r.Blocked[:min(len(r.Blocked), keptBlocked)]
-	r.Stacks = Shortened(r.Stacks, MaxStacks)
+	r.Stacks = history.Shortened(r.Stacks, sim.MaxStacks)
 	return r
-}
-
-// Shortened returns a text of at most n bytes, or a little more to say how much is left out in its middle.
-func Shortened(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	first, last := strings.ToValidUTF8(s[:n-n/4], ""), strings.ToValidUTF8(s[len(s)-n/4:], "")
-	return fmt.Sprintf("%s … (%d bytes) … %s", first, len(s)-len(first)-len(last), last)
 }
 
 // wayOut is what there is to do about code that goes on when its job has ended.
@@ -64,7 +58,7 @@ func Overdue(limit time.Duration, stacks string) *Report {
 
 // stillGoing is the report of a job that has not ended within limit, though its world went on until then: there is nothing wrong
 // with it but that it takes long.
-func stillGoing(limit time.Duration, went *Progress, stacks string) *Report {
+func stillGoing(limit time.Duration, went *sim.Progress, stacks string) *Report {
 	return &Report{
 		Reason: fmt.Sprintf("the world still went on after %v of real time, at %.3fs of virtual time and after %d events: with a longer limit it may end",
 			limit, time.Duration(went.Now.Load()).Seconds(), went.Events.Load()),
@@ -75,8 +69,8 @@ func stillGoing(limit time.Duration, went *Progress, stacks string) *Report {
 
 // failed is the report of a job that returned an error.
 func failed(err error) *Report {
-	if leak, ok := errors.AsType[*LeakError](err); ok {
-		return &Report{Reason: LeftBehind, Blocked: Blocked(leak.Stacks), Stacks: leak.Stacks}
+	if leak, ok := errors.AsType[*sim.LeakError](err); ok {
+		return &Report{Reason: sim.LeftBehind, Blocked: Blocked(leak.Stacks), Stacks: leak.Stacks}
 	}
 	reason, rest, _ := strings.Cut(err.Error(), "\n")
 	d := diagnose(rest)
@@ -190,7 +184,7 @@ func (r *Report) String() string {
 	if n := len(d.all) - len(show); n > 0 {
 		fmt.Fprintf(&b, "    (%d more goroutines)\n", n)
 	}
-	if r.Reason == LeftBehind {
+	if r.Reason == sim.LeftBehind {
 		fmt.Fprintln(&b, wayOut)
 	}
 	return b.String()

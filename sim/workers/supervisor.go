@@ -1,4 +1,4 @@
-package sim
+package workers
 
 import (
 	"cmp"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // Supervisor runs jobs in worker processes, so that what a bubble cannot contain (a panic in a goroutine of a library,
@@ -386,7 +388,7 @@ func (c *child) listen(from *os.File) {
 		}
 		if a.Notice != "" {
 			if c.notice != nil {
-				c.notice(Shortened(a.Notice, keptReason))
+				c.notice(history.Shortened(a.Notice, keptReason))
 			}
 			continue
 		}

@@ -1,4 +1,4 @@
-package sim
+package workers
 
 import (
 	"cmp"
@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"lockstep/sim"
 )
 
 // Memory is a number of bytes: the limit of what a job may use.
@@ -117,7 +119,7 @@ func (s gauge) report(limit Memory) *Report {
 		r.Reason += fmt.Sprintf(": at least %v of it was allocated in %s", bytes, f)
 	}
 	if goroutines < mostDumped {
-		r.Stacks = Stacks()
+		r.Stacks = sim.Stacks()
 		r.Blocked = Blocked(r.Stacks)
 	}
 	return r

@@ -1,4 +1,4 @@
-package sim
+package workers
 
 import (
 	"fmt"
@@ -95,7 +95,7 @@ func parseStacks(dump string) []*goroutine {
 
 func (g *goroutine) activity() activity {
 	switch {
-	case g.in("lockstep/sim.(*worker)."):
+	case g.in("lockstep/sim/workers.(*worker)."):
 		return idle // the worker's own
 	case g.state == "synctest.Run", g.in("testing/synctest.testingSynctestTest"):
 		return idle // what a bubble consists of
@@ -202,7 +202,9 @@ func (f frame) this() string {
 	return ""
 }
 
-func (f frame) kernel() bool { return f.pkg() == "lockstep/sim" && !strings.Contains(f.at, "_test.go") }
+func (f frame) kernel() bool {
+	return (f.pkg() == "lockstep/sim" || f.pkg() == "lockstep/sim/workers") && !strings.Contains(f.at, "_test.go")
+}
 
 // standard reports whether the function belongs to the standard library. The file tells; where the build trimmed paths,
 // the import path has to.

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package sim
+package workers
 
 // A Broom would run a script when this process is gone. It needs a shell.
 type Broom struct{}

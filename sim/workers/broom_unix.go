@@ -1,6 +1,6 @@
 //go:build unix
 
-package sim
+package workers
 
 import (
 	"io"

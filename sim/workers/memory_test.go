@@ -1,4 +1,4 @@
-package sim
+package workers
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lockstep/sim"
+	"lockstep/sim/history"
 )
 
 // ceiling is where jobs that use more and more memory stop: if nobody stops them, a test fails, and the machine goes on.
@@ -40,8 +43,8 @@ func throng(n int) {
 var memoryJobs = map[string]func(string) (any, error){
 	"hoard": func(string) (any, error) { hoard(ceiling); return "nobody minded", nil },
 	"hoard in a bubble": func(string) (any, error) {
-		return "nobody minded", Bubble(func() {
-			w := NewWorld(Config{})
+		return "nobody minded", sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{})
 			w.Process("c1").Go(func(context.Context) { hoard(ceiling) })
 			w.Run()
 		})
@@ -91,11 +94,11 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	const limit = 250 * MB
 	for name, want := range map[string]string{
-		"hoard":             "the run used more than 250 MB of memory: at least .* was allocated in sim.hoard",
-		"hoard in a bubble": "the run used more than 250 MB of memory: at least .* was allocated in sim.hoard",
+		"hoard":             "the run used more than 250 MB of memory: at least .* was allocated in workers.hoard",
+		"hoard in a bubble": "the run used more than 250 MB of memory: at least .* was allocated in workers.hoard",
 		"hoard outside":     "the run used more than 250 MB of memory",
 		"hoard elsewhere":   `the run used more than 250 MB of memory: .* of it by a process that it had started, sh\b|tail\b`,
-		"throng":            `the run used more than 250 MB of memory: .* are stacks of \d+ goroutines, \d+ of them in sim.waitForNobody`,
+		"throng":            `the run used more than 250 MB of memory: .* are stacks of \d+ goroutines, \d+ of them in workers.waitForNobody`,
 		"a little":          "",
 		"much garbage":      "",
 		"recurse":           "fatal error: stack overflow",
@@ -153,11 +156,11 @@ func TestParseMemory(t *testing.T) {
 
 func TestShortened(t *testing.T) {
 	for _, s := range []string{"", "short", strings.Repeat("ä", 50)} {
-		if got := Shortened(s, 100); got != s {
+		if got := history.Shortened(s, 100); got != s {
 			t.Errorf("%q: %q", s, got)
 		}
 	}
-	if got := Shortened(strings.Repeat("ä", 1000), 101); got != strings.Repeat("ä", 38)+" … (1900 bytes) … "+strings.Repeat("ä", 12) {
+	if got := history.Shortened(strings.Repeat("ä", 1000), 101); got != strings.Repeat("ä", 38)+" … (1900 bytes) … "+strings.Repeat("ä", 12) {
 		t.Errorf("%q", got)
 	}
 }

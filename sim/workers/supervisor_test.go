@@ -1,4 +1,4 @@
-package sim
+package workers
 
 import (
 	"bytes"
@@ -21,6 +21,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lockstep/sim"
 )
 
 // TestWorkerProcess is the worker of the other tests: they run the test binary again with this test alone.
@@ -56,6 +58,14 @@ func job(do string, arg ...string) json.RawMessage {
 	return b
 }
 
+// mirror is a service that sends back what it gets.
+type mirror struct{}
+
+func (*mirror) Open(*sim.Conn)                                             {}
+func (*mirror) Closed(*sim.Conn)                                           {}
+func (*mirror) Receive(c *sim.Conn, data []byte)                           { c.Write(data) }
+func (*mirror) Describe(data []byte, _ bool, _ func(string) string) string { return string(data) }
+
 var testJobs = map[string]func(arg string) (any, error){
 	"return":  func(arg string) (any, error) { return "did " + arg, nil },
 	"nothing": func(string) (any, error) { return nil, nil },
@@ -89,7 +99,7 @@ var testJobs = map[string]func(arg string) (any, error){
 		select {}
 	},
 	"panic": func(string) (any, error) {
-		return nil, Bubble(func() {
+		return nil, sim.Bubble(func() {
 			fmt.Fprint(os.Stderr, "half a line")
 			go func() {
 				var m map[string]int
@@ -101,7 +111,7 @@ var testJobs = map[string]func(arg string) (any, error){
 	"panic outside the bubble": func(string) (any, error) {
 		c := make(chan int)
 		go panicAfter(c)
-		return nil, Bubble(func() {
+		return nil, sim.Bubble(func() {
 			go waitForNobody(make(chan int))
 			close(c)
 			time.Sleep(time.Second)
@@ -111,22 +121,22 @@ var testJobs = map[string]func(arg string) (any, error){
 		})
 	},
 	"panic in the scheduler": func(string) (any, error) {
-		return nil, Bubble(func() { panic("sim: two processes named c1") })
+		return nil, sim.Bubble(func() { panic("sim: two processes named c1") })
 	},
 	"leak": func(string) (any, error) {
-		return nil, Bubble(func() { go waitForNobody(make(chan int)) })
+		return nil, sim.Bubble(func() { go waitForNobody(make(chan int)) })
 	},
 	"spin": func(arg string) (any, error) {
 		fmt.Fprintln(os.Stderr, "pid", os.Getpid())
-		return nil, Bubble(func() {
-			w := NewWorld(Config{})
+		return nil, sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{})
 			w.Process("c1").Go(func(context.Context) { spinForEver() })
 			w.Run()
 		})
 	},
 	"go on": func(string) (any, error) {
-		return nil, Bubble(func() {
-			w := NewWorld(Config{MaxEvents: math.MaxInt, MaxTime: 1 << 60})
+		return nil, sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{MaxEvents: math.MaxInt, MaxTime: 1 << 60})
 			c := w.Process("c1")
 			c.Go(func(context.Context) {
 				for {
@@ -137,8 +147,8 @@ var testJobs = map[string]func(arg string) (any, error){
 		})
 	},
 	"stop": func(string) (any, error) {
-		return nil, Bubble(func() {
-			w := NewWorld(Config{})
+		return nil, sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{})
 			c := w.Process("c1")
 			c.Go(func(context.Context) { c.Clock().Sleep(time.Second); spinForEver() })
 			w.Run()
@@ -147,16 +157,16 @@ var testJobs = map[string]func(arg string) (any, error){
 	"spin outside a bubble": func(string) (any, error) { spinForEver(); return nil, nil },
 	"wait for the world outside": func(string) (any, error) {
 		c := make(chan int)
-		return nil, Bubble(func() {
-			w := NewWorld(Config{})
+		return nil, sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{})
 			w.Process("c1").Go(func(context.Context) { waitForNobody(c) })
 			w.Run()
 		})
 	},
 	"mutex": func(string) (any, error) {
-		return nil, Bubble(func() {
-			w := NewWorld(Config{})
-			n1 := w.Serve("n1", &echo{})
+		return nil, sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{})
+			n1 := w.Serve("n1", &mirror{})
 			p := w.Process("c1")
 			p.Go(func(ctx context.Context) {
 				conn, err := p.DialContext(ctx, "tcp", n1.Addr())
@@ -171,8 +181,8 @@ var testJobs = map[string]func(arg string) (any, error){
 		})
 	},
 	"mutex across a sleep": func(string) (any, error) {
-		return nil, Bubble(func() {
-			w := NewWorld(Config{})
+		return nil, sim.Bubble(func() {
+			w := sim.NewWorld(sim.Config{})
 			p := w.Process("c1")
 			c := &cache{}
 			p.Go(func(context.Context) { c.slow(p) })
@@ -183,7 +193,7 @@ var testJobs = map[string]func(arg string) (any, error){
 	"concurrent map writes": func(string) (any, error) {
 		// The runtime notices only writes that are in progress at once, for which there have to be two processors.
 		runtime.GOMAXPROCS(2)
-		return nil, Bubble(func() {
+		return nil, sim.Bubble(func() {
 			m := map[int]int{}
 			go writeForEver(m)
 			writeForEver(m)
@@ -241,7 +251,7 @@ func (c *cache) get() {
 }
 
 //go:noinline
-func (c *cache) slow(p *Process) {
+func (c *cache) slow(p *sim.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.Clock().Sleep(time.Second)
@@ -322,40 +332,40 @@ func TestSupervisorReports(t *testing.T) {
 		}, {
 			do:      "panic",
 			reason:  "panic: assignment to entry in nil map",
-			blocked: []string{"failed in sim.init.func", "(supervisor_test.go:"},
+			blocked: []string{"failed in workers.init.func", "(supervisor_test.go:"},
 			stacks:  "[running, synctest bubble",
 		}, {
 			do:      "panic outside the bubble",
 			reason:  "panic: connection pool is closed",
-			blocked: []string{"failed in sim.panicAfter (supervisor_test.go:"},
-			stacks:  "sim.panicAfter",
+			blocked: []string{"failed in workers.panicAfter (supervisor_test.go:"},
+			stacks:  "workers.panicAfter",
 		}, {
 			do:      "panic in the scheduler",
 			reason:  "panic: sim: two processes named c1",
-			blocked: []string{"failed in sim.init.func"},
+			blocked: []string{"failed in workers.init.func"},
 			stacks:  "supervisor_test.go:",
 		}, {
 			do:      "concurrent map writes",
 			reason:  "fatal error: concurrent map writes",
-			blocked: []string{"failed in sim.writeForEver (supervisor_test.go:"},
-			stacks:  "sim.writeForEver",
+			blocked: []string{"failed in workers.writeForEver (supervisor_test.go:"},
+			stacks:  "workers.writeForEver",
 			slow:    5 * time.Second,
 		}, {
 			do:      "leak",
 			reason:  "goroutines left behind",
-			blocked: []string{"waits (chan receive) in sim.waitForNobody (supervisor_test.go:"},
-			stacks:  "sim.waitForNobody",
+			blocked: []string{"waits (chan receive) in workers.waitForNobody (supervisor_test.go:"},
+			stacks:  "workers.waitForNobody",
 		}, {
 			do:     "mutex",
 			limit:  20 * time.Second,
 			reason: "the world did not go quiet: a goroutine waits for a mutex that another holds across I/O",
 			blocked: []string{
-				"waits for a mutex (sync.Mutex.Lock) in sim.(*cache).get (supervisor_test.go:",
-				"is inside (*Conn).Read, called from sim.(*cache).get (supervisor_test.go:",
+				"waits for a mutex (sync.Mutex.Lock) in workers.(*cache).get (supervisor_test.go:",
+				"is inside (*Conn).Read, called from workers.(*cache).get (supervisor_test.go:",
 				"probably holds that mutex: it is in a method of the same ",
 				"is the scheduler: it waits for the world to go quiet",
 			},
-			stacks: "sim.(*cache).get",
+			stacks: "workers.(*cache).get",
 			slow:   2 * time.Second,
 		}, {
 			do:     "mutex",
@@ -365,34 +375,34 @@ func TestSupervisorReports(t *testing.T) {
 			do:     "mutex across a sleep",
 			reason: "the world did not go quiet: a goroutine waits for a mutex that another holds while it waits",
 			blocked: []string{
-				"waits for a mutex (sync.Mutex.Lock) in sim.(*cache).slow (supervisor_test.go:",
-				"waits in (*clock).Sleep, called from sim.(*cache).slow (supervisor_test.go:",
+				"waits for a mutex (sync.Mutex.Lock) in workers.(*cache).slow (supervisor_test.go:",
+				"waits in (*clock).Sleep, called from workers.(*cache).slow (supervisor_test.go:",
 			},
 			slow: 2 * time.Second,
 		}, {
 			do:      "wait for the world outside",
 			limit:   100 * time.Millisecond,
 			reason:  "the world did not go quiet within 100ms: a goroutine waits for something outside the bubble",
-			blocked: []string{"waits (chan receive) in sim.waitForNobody (supervisor_test.go:"},
+			blocked: []string{"waits (chan receive) in workers.waitForNobody (supervisor_test.go:"},
 		}, {
 			do:      "spin",
 			limit:   200 * time.Millisecond,
 			reason:  "the world did not go quiet within 200ms: a goroutine spins",
-			blocked: []string{"is runnable in sim.spinForEver (supervisor_test.go:", "is the scheduler"},
-			stacks:  "sim.spinForEver",
+			blocked: []string{"is runnable in workers.spinForEver (supervisor_test.go:", "is the scheduler"},
+			stacks:  "workers.spinForEver",
 		}, {
 			do:      "spin outside a bubble",
 			limit:   200 * time.Millisecond,
 			reason:  "the job did not end within 200ms: a goroutine spins",
-			blocked: []string{"is runnable in sim.spinForEver (supervisor_test.go:"},
+			blocked: []string{"is runnable in workers.spinForEver (supervisor_test.go:"},
 		}, {
 			// A goroutine that cannot be preempted keeps the worker from answering: the signal remains.
 			do:      "spin",
 			env:     "GODEBUG=asyncpreemptoff=1",
 			limit:   200 * time.Millisecond,
 			reason:  "the world did not go quiet within 200ms: a goroutine spins",
-			blocked: []string{"is running in sim.spinForEver (supervisor_test.go:", "is the scheduler"},
-			stacks:  "sim.spinForEver",
+			blocked: []string{"is running in workers.spinForEver (supervisor_test.go:", "is the scheduler"},
+			stacks:  "workers.spinForEver",
 			slow:    grace + time.Second,
 		}, {
 			do:     "exit",
@@ -803,7 +813,7 @@ func TestStuckIsCertain(t *testing.T) {
 	}{
 		{waiter, true},
 		{waiter + "goroutine 12 [sleep (durable), synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n", true},
-		{waiter + "goroutine 12 [IO wait]:\nlockstep/sim.(*worker).listen()\n\t/src/sim/worker.go:2 +0x1\n", true},
+		{waiter + "goroutine 12 [IO wait]:\nlockstep/sim/workers.(*worker).listen()\n\t/src/sim/worker.go:2 +0x1\n", true},
 		{waiter + "goroutine 12 [runnable, synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
 		{waiter + "goroutine 12 [runnable]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
 		{waiter + "goroutine 12 [syscall, synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n", false},
@@ -883,3 +893,17 @@ func TestReportIsShort(t *testing.T) {
 		t.Errorf("the report does not say what it leaves out:\n%s", r)
 	}
 }
+
+// What was left behind when a run was over is summed up like what a run waits for.
+func TestBlockedNamesWhatWasLeft(t *testing.T) {
+	err := sim.Bubble(func() { go left(make(chan int)) })
+	leak, ok := errors.AsType[*sim.LeakError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if blocked := Blocked(leak.Stacks); len(blocked) != 1 || !strings.Contains(blocked[0], "workers.left") {
+		t.Errorf("blocked: %q", blocked)
+	}
+}
+
+func left(c chan int) { <-c }
