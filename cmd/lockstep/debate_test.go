@@ -385,7 +385,7 @@ func TestDebateContradictions(t *testing.T) {
 	}{
 		{"as it is", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: checker.BoundedClockError}, outcomes["clock-jump/redlock"], 0, ""},
 		{"status", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.OK}, outcomes["clock-jump/redlock"], exitUnexpected, "the text says lease exclusion is ok, but in the run it is violated"},
-		{"assumption", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: checker.BoundedPause}, outcomes["clock-jump/redlock"], exitUnexpected, `depend on "bounded pause", and in the run the broken assumption is "bounded clock error"`},
+		{"assumption", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: checker.BoundedPause}, outcomes["clock-jump/redlock"], exitUnexpected, `depends on "bounded pause", but in the run the broken assumption is "bounded clock error"`},
 		{"quantity", scenarios.Evidence{Quantity: checker.RoundTrips}, outcomes["clock-jump/redlock"], exitUnexpected, "the text shows round trips, but the run does not report it"},
 		{"unknown", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated}, &gone, exitUnknown, "the run proves nothing: nothing bit"},
 		{"missing", scenarios.Evidence{Property: checker.LeaseExclusion, Status: checker.Violated}, nil, exitUnknown, "there is no such run"},
