@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"lockstep/reports/internal/sample"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func TestAxisKeepsOrder(t *testing.T) {
 
 // Five parallel requests of one acquire are apart, although ten seconds lie on the same axis.
 func TestAxisSpreadsBursts(t *testing.T) {
-	f := NewTimeline(clockJump(), judged("", clockJump()).result).figure
+	f := NewTimeline(sample.ClockJump(), sample.Judged("", sample.ClockJump()).Result).figure
 	lane := func(name string) bar { return f.lane(name).bars[0] }
 	for _, pair := range [][2]string{{"n1", "n2"}, {"n2", "n3"}, {"n3", "n4"}} {
 		a, b := f.x(lane(pair[0]).from), f.x(lane(pair[1]).from)
@@ -50,16 +51,16 @@ func TestAxisSpreadsBursts(t *testing.T) {
 }
 
 func TestAxisIsBrokenInSilence(t *testing.T) {
-	a := newBrokenAxis([]time.Duration{0, ms, 2 * ms, 10 * time.Second, 10*time.Second + ms})
+	a := newBrokenAxis([]time.Duration{0, sample.Ms, 2 * sample.Ms, 10 * time.Second, 10*time.Second + sample.Ms})
 	gaps := a.gaps()
-	if len(gaps) != 1 || gaps[0] != (gap{2 * ms, 10 * time.Second}) {
+	if len(gaps) != 1 || gaps[0] != (gap{2 * sample.Ms, 10 * time.Second}) {
 		t.Errorf("gaps %v, want one from 2 ms to 10 s", gaps)
 	}
 }
 
 func TestAxisLabelsDoNotOverlap(t *testing.T) {
-	for _, r := range append(runs(t), run{"busy", busy(), judged("", busy()).result}) {
-		f := NewTimeline(r.h, r.result).figure
+	for _, r := range append(sample.Runs(t), sample.Run{Name: "busy", H: busy(), Result: sample.Judged("", busy()).Result}) {
+		f := NewTimeline(r.H, r.Result).figure
 		var last box
 		labels := 0
 		for _, tick := range f.axis.ticks {
@@ -71,12 +72,12 @@ func TestAxisLabelsDoNotOverlap(t *testing.T) {
 			half := smallFace.width(tick.Label) / 2
 			b := box{x - half, 0, x + half, 1}
 			if b.overlaps(last) || b.x0 < f.left || b.x1 > f.right {
-				t.Errorf("%s: %q at %+v, after %+v", r.name, tick.Label, b, last)
+				t.Errorf("%s: %q at %+v, after %+v", r.Name, tick.Label, b, last)
 			}
 			last = b
 		}
 		if labels < 2 {
-			t.Errorf("%s: only %d labels", r.name, labels)
+			t.Errorf("%s: only %d labels", r.Name, labels)
 		}
 	}
 }

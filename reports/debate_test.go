@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/reports/internal/sample"
 )
 
 // sampleDebate has a claim for each text of the article, and the same run by every name that the article draws.
 func sampleDebate() Debate {
 	d := Debate{Command: "lockstep debate --out debate", Versions: []string{"lockstep (devel)"}}
-	h := pauseAfterAcquire("single", "plain")
+	h := sample.PauseAfterAcquire("single", "plain")
 	r := PageRun{History: h, Result: checker.Check(h, nil), Title: "A pause.", Prose: "It is long."}
 	add := func(name string) {
 		if !slices.ContainsFunc(d.Runs, func(r DebateRun) bool { return r.Name == name }) {
@@ -60,7 +61,7 @@ func TestDebateVerdicts(t *testing.T) {
 		history       string
 		verdict, word string
 	}{{"plain", "UNSAFE", `<span class="violated">violated</span> (bounded pause broken)`}, {"fenced", "SAFE", `<span class="ok">ok</span>`}} {
-		h := pauseAfterAcquire("fenced", tt.history)
+		h := sample.PauseAfterAcquire("fenced", tt.history)
 		for i := range d.Runs {
 			d.Runs[i].History, d.Runs[i].Result = h, checker.Check(h, nil)
 		}

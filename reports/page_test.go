@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
 )
 
@@ -37,54 +38,54 @@ func pageOf(t *testing.T, runs ...PageRun) (string, pageData) {
 	return b.String(), d
 }
 
-func (r run) page() PageRun { return PageRun{History: r.h, Result: r.result} }
+func asPage(r sample.Run) PageRun { return PageRun{History: r.H, Result: r.Result} }
 
 // Every sentence, every jump and every mark of a page leads to an event, and every event has its words.
 func TestPageLinks(t *testing.T) {
-	for _, c := range append(runs(t), hostile(), run{"busy", busy(), checker.Check(busy(), nil)}) {
-		_, d := pageOf(t, c.page())
+	for _, c := range append(sample.Runs(t), hostile(), sample.Run{Name: "busy", H: busy(), Result: checker.Check(busy(), nil)}) {
+		_, d := pageOf(t, asPage(c))
 		m := d.Runs[0]
 		valid := func(i int) bool { return i >= 0 && i < len(m.Events) }
-		if len(m.Events) != len(c.h.Events) || len(m.Lanes) == 0 {
-			t.Fatalf("%s: %d events of %d, %d lanes", c.name, len(m.Events), len(c.h.Events), len(m.Lanes))
+		if len(m.Events) != len(c.H.Events) || len(m.Lanes) == 0 {
+			t.Fatalf("%s: %d events of %d, %d lanes", c.Name, len(m.Events), len(c.H.Events), len(m.Lanes))
 		}
 		for i, e := range m.Events {
 			if e.Who == "" || e.Verb == "" {
-				t.Errorf("%s: event %d has no words: %+v", c.name, i, e)
+				t.Errorf("%s: event %d has no words: %+v", c.Name, i, e)
 			}
 		}
 		for _, s := range m.Stories {
 			for _, said := range s.Sentences {
 				if len(said.Events) == 0 || !valid(said.Events[0]) || said.Text == "" {
-					t.Errorf("%s: %q leads nowhere: %v", c.name, said.Text, said.Events)
+					t.Errorf("%s: %q leads nowhere: %v", c.Name, said.Text, said.Events)
 				}
 			}
 		}
 		for _, v := range m.Violations {
 			if !valid(v.Event) || !m.Events[v.Event].Proof {
-				t.Errorf("%s: the violation of %s is at event %d, which proves nothing", c.name, v.Property, v.Event)
+				t.Errorf("%s: the violation of %s is at event %d, which proves nothing", c.Name, v.Property, v.Event)
 			}
 		}
 		if m.Verdict == string(checker.Unsafe) && len(m.Violations) == 0 {
-			t.Errorf("%s: %s with %d violations", c.name, m.Verdict, len(m.Violations))
+			t.Errorf("%s: %s with %d violations", c.Name, m.Verdict, len(m.Violations))
 		}
 		for _, f := range m.Flights {
 			if f.From == f.To || f.From < 0 || f.To < 0 || f.Sent > f.At || !valid(f.Event) {
-				t.Errorf("%s: a message goes astray: %+v", c.name, f)
+				t.Errorf("%s: a message goes astray: %+v", c.Name, f)
 			}
 		}
 		for _, l := range m.Lanes {
 			for _, b := range l.Bars {
 				if b.From > b.To || b.To > m.End || b.Style == "" {
-					t.Errorf("%s: %s has the bar %+v", c.name, l.Name, b)
+					t.Errorf("%s: %s has the bar %+v", c.Name, l.Name, b)
 				}
 				if (b.Style == "holding" || b.Style == "living") && len(b.Ends) == 0 {
-					t.Errorf("%s: %s has no end to count down to: %+v", c.name, l.Name, b)
+					t.Errorf("%s: %s has no end to count down to: %+v", c.Name, l.Name, b)
 				}
 			}
 			for _, mk := range l.Marks {
 				if !valid(mk.Event) || mk.Shape == "" {
-					t.Errorf("%s: %s has the mark %+v", c.name, l.Name, mk)
+					t.Errorf("%s: %s has the mark %+v", c.Name, l.Name, mk)
 				}
 			}
 		}
@@ -93,7 +94,7 @@ func TestPageLinks(t *testing.T) {
 
 // Attempts that are refused one after the other are drawn as one, and are details of the list; the messages of them are not drawn.
 func TestPageJoinsRefusals(t *testing.T) {
-	h := herd()
+	h := sample.Herd()
 	page, d := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil)})
 	m := d.Runs[0]
 	refused, shown := 0, 0
@@ -130,9 +131,9 @@ func TestPageJoinsRefusals(t *testing.T) {
 
 // The same runs give the same bytes, and the policy names what is in the page and nothing else.
 func TestPageIsClosed(t *testing.T) {
-	c := runs(t)[0]
-	first, _ := pageOf(t, c.page())
-	if again, _ := pageOf(t, c.page()); again != first {
+	c := sample.Runs(t)[0]
+	first, _ := pageOf(t, asPage(c))
+	if again, _ := pageOf(t, asPage(c)); again != first {
 		t.Error("the same run gives other bytes")
 	}
 	policy := html.UnescapeString(regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(first)[1])
@@ -169,9 +170,9 @@ var hostileTexts = []string{
 
 // Whatever comes from outside is text.
 func TestPageHostileText(t *testing.T) {
-	harmless, _ := pageOf(t, runs(t)[0].page())
+	harmless, _ := pageOf(t, asPage(sample.Runs(t)[0]))
 	for n, bad := range hostileTexts {
-		h := *pauseAfterAcquire("single", "plain")
+		h := *sample.PauseAfterAcquire("single", "plain")
 		swap := func(s string) string {
 			if s == "c1" {
 				return bad
@@ -210,7 +211,7 @@ func TestPageWithoutScript(t *testing.T) {
 	static := func(page string) string {
 		return html.UnescapeString(regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>`).ReplaceAllString(page, ""))
 	}
-	broken, kept := pauseAfterAcquire("single", "plain"), pauseAfterAcquire("fenced", "fenced")
+	broken, kept := sample.PauseAfterAcquire("single", "plain"), sample.PauseAfterAcquire("fenced", "fenced")
 	r := PageRun{History: broken, Result: checker.Check(broken, nil), Title: "A pause.", Prose: "First.\n\nSecond; why2020.", Script: "client c1\n  acquire\n"}
 	other := r
 	other.History, other.Result = kept, checker.Check(kept, nil)
@@ -259,7 +260,7 @@ func TestPageFoldsProse(t *testing.T) {
 		if got := bare(strings.Join(p.Open, "") + strings.Join(p.Folded, "")); got != bare(tt.prose) {
 			t.Errorf("%s: %d characters of %d are there", tt.name, len(got), len(bare(tt.prose)))
 		}
-		h := pauseAfterAcquire("single", "plain")
+		h := sample.PauseAfterAcquire("single", "plain")
 		page, _ := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil), Prose: tt.prose})
 		if got, want := strings.Contains(page, `<details class="rest">`), tt.folded > 0; got != want {
 			t.Errorf("%s: folded on the page is %v", tt.name, got)
@@ -270,7 +271,7 @@ func TestPageFoldsProse(t *testing.T) {
 // A long value is cut where it is told of, so that one reads what became of it; the whole is beside it.
 func TestPageCutsValues(t *testing.T) {
 	value := "<b>" + strings.Repeat("v", 2000)
-	h := pauseAfterAcquire("single", "plain")
+	h := sample.PauseAfterAcquire("single", "plain")
 	for i := range h.Events {
 		if h.Events[i].Value == "A" {
 			h.Events[i].Value = value

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"lockstep/checker"
+	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
 )
 
@@ -79,9 +80,9 @@ func written(t *testing.T, svg, text string) (x, y float64) {
 
 // waits is a row in which clients waited for so many milliseconds; a negative number is in vain.
 func waits(lock string, millis ...int) PlotRow {
-	run := PlotRun{Meta: history.Meta{Scenario: "made", Lock: lock, Seed: 7, TTL: ttl}}
+	run := PlotRun{Meta: history.Meta{Scenario: "made", Lock: lock, Seed: 7, TTL: sample.Ttl}}
 	for i, n := range millis {
-		d := time.Duration(n) * ms
+		d := time.Duration(n) * sample.Ms
 		run.Samples = append(run.Samples, checker.Sample{Client: fmt.Sprintf("c%d", i+1), At: time.Second + d.Abs(), Value: d.Abs(), Vain: n < 0})
 	}
 	return PlotRow{Lock: lock, Runs: []PlotRun{run}}
@@ -114,7 +115,7 @@ func TestValidityPlot(t *testing.T) {
 	says(t, svg, "9.800 s", "9.995 s", "does not say how long its lease lasts")
 
 	over := waits("late", 100, 200)
-	over.Runs[0].Samples[0].Value = -500 * ms
+	over.Runs[0].Samples[0].Value = -500 * sample.Ms
 	p, err = NewValidityPlot([]PlotRow{over}, "made by hand")
 	svg, _ = plotted(t, p, err)
 	if want := "With late a lease was over for 500 ms when it was handed out"; p.Title != want {
@@ -250,13 +251,13 @@ func TestDriftPlot(t *testing.T) {
 
 // clockRun is a run in which the wall clock of n3 jumps at one second, and c1 holds meanwhile.
 func clockRun() *history.History {
-	b := newBuilder("clock-jump", "redlock", 5, 2, "plain")
-	b.acquire(0, "c1", 0, "n1", "n2", "n3")
-	b.fault(time.Second, history.Jump{Process: "n3", By: 11 * time.Second})
-	at := b.acquire(2*time.Second, "c2", 0, "n3", "n4", "n5")
-	b.release(at+time.Second, "c2", "n3", "n4", "n5")
-	b.release(at+2*time.Second, "c1", "n1", "n2")
-	h := b.history()
+	b := sample.NewBuilder("clock-jump", "redlock", 5, 2, "plain")
+	b.Acquire(0, "c1", 0, "n1", "n2", "n3")
+	b.Fault(time.Second, history.Jump{Process: "n3", By: 11 * time.Second})
+	at := b.Acquire(2*time.Second, "c2", 0, "n3", "n4", "n5")
+	b.Release(at+time.Second, "c2", "n3", "n4", "n5")
+	b.Release(at+2*time.Second, "c1", "n1", "n2")
+	h := b.History()
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Process == "n3" && e.At >= time.Second {
 			e.Wall = 11 * time.Second
@@ -314,7 +315,7 @@ func TestPlotOfNothing(t *testing.T) {
 		"no lease in these runs says when":      func() (*Plot, error) { return NewValidityPlot(nothing, "") },
 		"no request to a lock node":             func() (*Plot, error) { return NewRoundTripsPlot(nothing, "") },
 		"nobody asked for an increment":         func() (*Plot, error) { return NewIncrementsPlot(nothing, "") },
-		"no run has come to its end":            func() (*Plot, error) { return NewDriftPlot("Redlock", []EdgeCurve{{TTL: ttl}}, "") },
+		"no run has come to its end":            func() (*Plot, error) { return NewDriftPlot("Redlock", []EdgeCurve{{TTL: sample.Ttl}}, "") },
 		"every clock showed true time":          func() (*Plot, error) { return NewClocksPlot(calm, checker.Check(calm, nil)) },
 		"no client got the lock in these runs:": func() (*Plot, error) { return NewWaitPlot([]PlotRow{waits("single", -5)}, "") },
 	} {
@@ -325,9 +326,9 @@ func TestPlotOfNothing(t *testing.T) {
 }
 
 func calmHistory() *history.History {
-	b := newBuilder("calm", "single", 1, 1, "plain")
-	b.release(b.acquire(0, "c1", 0, "n1")+time.Second, "c1", "n1")
-	return b.history()
+	b := sample.NewBuilder("calm", "single", 1, 1, "plain")
+	b.Release(b.Acquire(0, "c1", 0, "n1")+time.Second, "c1", "n1")
+	return b.History()
 }
 
 // Names from outside are text, whatever is in them.

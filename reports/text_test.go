@@ -13,27 +13,28 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
 
-func text(t testing.TB, r run, o TextOptions) string {
+func text(t testing.TB, r sample.Run, o TextOptions) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Text(&b, r.h, r.result, o); err != nil {
+	if err := Text(&b, r.H, r.Result, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 func TestTextGolden(t *testing.T) {
-	for _, r := range runs(t) {
-		t.Run(r.name, func(t *testing.T) {
-			golden(t, r.name+".txt", text(t, r, TextOptions{}))
+	for _, r := range sample.Runs(t) {
+		t.Run(r.Name, func(t *testing.T) {
+			golden(t, r.Name+".txt", text(t, r, TextOptions{}))
 		})
 	}
-	r := runs(t)[0]
+	r := sample.Runs(t)[0]
 	golden(t, "everything.txt", text(t, r, TextOptions{Verbose: true, Messages: true}))
 }
 
@@ -56,7 +57,7 @@ func golden(t *testing.T, name, got string) {
 
 // What a page asks for comes after the verdict, and changes nothing before it.
 func TestTextMeasurements(t *testing.T) {
-	r := runs(t)[0]
+	r := sample.Runs(t)[0]
 	long := strings.Repeat("word ", 40) + "word"
 	got := text(t, r, TextOptions{Measurements: []checker.Measurement{
 		{Quantity: checker.Unavailability, Text: "9.870s"}, {Quantity: checker.RoundTrips, Text: long},
@@ -77,15 +78,15 @@ func TestTextMeasurements(t *testing.T) {
 
 // Lines must fit a terminal and a scenario file, and editors that trim spaces must not change them.
 func TestTextLines(t *testing.T) {
-	rs := append(runs(t), hostile())
+	rs := append(sample.Runs(t), hostile())
 	for _, r := range rs {
 		for line := range strings.Lines(text(t, r, TextOptions{Verbose: true, Messages: true})) {
 			line = strings.TrimSuffix(line, "\n")
 			if n := utf8.RuneCountInString(line); n > Width {
-				t.Errorf("%s: %d columns: %s", r.name, n, line)
+				t.Errorf("%s: %d columns: %s", r.Name, n, line)
 			}
 			if line != strings.TrimRight(line, " ") {
-				t.Errorf("%s: trailing space: %q", r.name, line)
+				t.Errorf("%s: trailing space: %q", r.Name, line)
 			}
 		}
 	}
@@ -93,26 +94,26 @@ func TestTextLines(t *testing.T) {
 
 // Whatever proves a violation must be seen, however much is folded.
 func TestTextMarksProof(t *testing.T) {
-	for _, r := range runs(t) {
+	for _, r := range sample.Runs(t) {
 		got := strings.Contains(text(t, r, TextOptions{}), "\n!")
-		if want := len(r.result.Violations) > 0; got != want {
-			t.Errorf("%s: marked %v, want %v", r.name, got, want)
+		if want := len(r.Result.Violations) > 0; got != want {
+			t.Errorf("%s: marked %v, want %v", r.Name, got, want)
 		}
 	}
 }
 
 func TestTextPaintKeepsText(t *testing.T) {
-	for _, r := range runs(t) {
+	for _, r := range sample.Runs(t) {
 		plain := text(t, r, TextOptions{})
 		painted := text(t, r, TextOptions{Paint: func(role Role, s string) string { return fmt.Sprintf("\x1b[3%dm%s\x1b[0m", role, s) }})
 		if plain == painted {
-			t.Errorf("%s: nothing was painted", r.name)
+			t.Errorf("%s: nothing was painted", r.Name)
 		}
 		for role := range Aside + 1 {
 			painted = strings.ReplaceAll(painted, fmt.Sprintf("\x1b[3%dm", role), "")
 		}
 		if painted = strings.ReplaceAll(painted, "\x1b[0m", ""); painted != plain {
-			t.Errorf("%s: paint changed the text:\n%s\nwant:\n%s", r.name, painted, plain)
+			t.Errorf("%s: paint changed the text:\n%s\nwant:\n%s", r.Name, painted, plain)
 		}
 	}
 }
@@ -122,7 +123,7 @@ func TestTextSpellsOutThreeViolations(t *testing.T) {
 	for i := range 5 {
 		r.Violations = append(r.Violations, checker.Violation{Property: checker.OwnerOnly, What: fmt.Sprint("breach ", i), Assumption: checker.None})
 	}
-	got := text(t, run{"", &history.History{}, r}, TextOptions{})
+	got := text(t, sample.Run{Name: "", H: &history.History{}, Result: r}, TextOptions{})
 	for _, want := range []string{"VIOLATED  breach 0   (no assumption broken)", "breach 2", "and 2 more"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
@@ -136,7 +137,7 @@ func TestTextSpellsOutThreeViolations(t *testing.T) {
 // Only the first violation of each property is explained, what two explanations have in common once, and all of it can be
 // switched off.
 func TestTextExplains(t *testing.T) {
-	r := judged("failover", failover(true))
+	r := sample.Judged("failover", sample.Failover(true))
 	got := text(t, r, TextOptions{})
 	for _, want := range []string{
 		"\nwhy lease exclusion was violated\n   1. From 0.000s to 7.001s messages from n1 to r1 did not get through.\n",
@@ -146,7 +147,7 @@ func TestTextExplains(t *testing.T) {
 			t.Errorf("%q is not there once:\n%s", want, got)
 		}
 	}
-	r.result.Violations = append(r.result.Violations, r.result.Violations...)
+	r.Result.Violations = append(r.Result.Violations, r.Result.Violations...)
 	if again := text(t, r, TextOptions{}); strings.Count(again, "why ") != 2 {
 		t.Errorf("not only the first is explained:\n%s", again)
 	}
@@ -157,7 +158,7 @@ func TestTextExplains(t *testing.T) {
 
 // What is done many times over is shown at the beginning and at the end.
 func TestTextFoldsRepeats(t *testing.T) {
-	r := judged("counter", counter())
+	r := sample.Judged("counter", sample.Counter())
 	got := text(t, r, TextOptions{})
 	for _, want := range []string{"c1       ok      increment ×17   since 0.011s\n", "increment       c1#2, 3\n", "increment       c1#20, 39\n"} {
 		if !strings.Contains(got, want) {
@@ -170,10 +171,10 @@ func TestTextFoldsRepeats(t *testing.T) {
 	if all := text(t, r, TextOptions{Verbose: true}); strings.Contains(all, "×") || !strings.Contains(all, "c1#19") {
 		t.Errorf("folded though all is asked for:\n%s", all)
 	}
-	for i := range r.h.Events {
-		if e := &r.h.Events[i]; e.Op == history.Increment && e.Kind == history.OK && e.Value == "21" {
+	for i := range r.H.Events {
+		if e := &r.H.Events[i]; e.Op == history.Increment && e.Kind == history.OK && e.Value == "21" {
 			e.Kind, e.Value, e.Error = history.Fail, "", "increment skipped"
-			r.result.Violations = []checker.Violation{{Property: checker.NoLostUpdate, What: "lost", Events: []int{i}}}
+			r.Result.Violations = []checker.Violation{{Property: checker.NoLostUpdate, What: "lost", Events: []int{i}}}
 		}
 	}
 	got = text(t, r, TextOptions{})
@@ -184,19 +185,19 @@ func TestTextFoldsRepeats(t *testing.T) {
 
 // Attempts that nobody answered are folded only if they changed nothing: a key that was set is what a reader must see.
 func TestTextFoldsWhatChangedNothing(t *testing.T) {
-	h := failover(true)
+	h := sample.Failover(true)
 	want := "  1.805s  c2       info     acquire ×4      since 1.200s: connection refused\n"
-	if got := text(t, judged("failover", h), TextOptions{}); !strings.Contains(got, want) {
+	if got := text(t, sample.Judged("failover", h), TextOptions{}); !strings.Contains(got, want) {
 		t.Errorf("%q is missing in:\n%s", want, got)
 	}
 	for i := range h.Events {
-		if e := &h.Events[i]; e.Op == history.Acquire && e.Kind == history.Info && e.At > 1500*ms {
+		if e := &h.Events[i]; e.Op == history.Acquire && e.Kind == history.Info && e.At > 1500*sample.Ms {
 			set := history.Event{At: e.At, Process: "r1", Kind: history.State, Op: history.Set, Key: "lock", Lease: "c2#9", By: "c2"}
 			h.Events = slices.Insert(h.Events, i, set)
 			break
 		}
 	}
-	got := text(t, judged("failover", h), TextOptions{})
+	got := text(t, sample.Judged("failover", h), TextOptions{})
 	if !strings.Contains(got, "for c2#9") || !strings.Contains(got, "acquire ×2") || strings.Contains(got, "acquire ×4") {
 		t.Errorf("a key is hidden:\n%s", got)
 	}
@@ -264,8 +265,8 @@ func TestSeconds(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0:                             "0.000s",
 		1_999_999:                     "0.001s", // cut, not rounded, as in the sentences of the checker
-		12*time.Second + 4*ms:         "12.004s",
-		-1500 * ms:                    "-1.500s",
+		12*time.Second + 4*sample.Ms:  "12.004s",
+		-1500 * sample.Ms:             "-1.500s",
 		100*time.Second + 999_999_999: "100.999s",
 	} {
 		if got := seconds(d); got != want {
@@ -276,13 +277,13 @@ func TestSeconds(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		250 * us:             "250 µs",
-		1500 * us:            "1.5 ms",
-		9999 * us:            "10 ms",
-		200 * ms:             "200 ms",
-		5*time.Second - 4*ms: "5.0 s",
-		9999 * ms:            "10 s",
-		90 * time.Second:     "90 s",
+		250 * sample.Us:             "250 µs",
+		1500 * sample.Us:            "1.5 ms",
+		9999 * sample.Us:            "10 ms",
+		200 * sample.Ms:             "200 ms",
+		5*time.Second - 4*sample.Ms: "5.0 s",
+		9999 * sample.Ms:            "10 s",
+		90 * time.Second:            "90 s",
 	} {
 		if got := span(d); got != want {
 			t.Errorf("span(%v) = %q, want %q", d, got, want)

@@ -19,22 +19,23 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
+	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
 )
 
-func svg(t testing.TB, r run) string {
+func svg(t testing.TB, r sample.Run) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := NewTimeline(r.h, r.result).WriteSVG(&b); err != nil {
+	if err := NewTimeline(r.H, r.Result).WriteSVG(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-func pngOf(t testing.TB, r run) []byte {
+func pngOf(t testing.TB, r sample.Run) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := NewTimeline(r.h, r.result).WritePNG(&b); err != nil {
+	if err := NewTimeline(r.H, r.Result).WritePNG(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -47,9 +48,9 @@ func TestPictures(t *testing.T) {
 	if dir == "" {
 		t.Skip("PICTURES names no directory")
 	}
-	for _, r := range append(runs(t), hostile(), run{"busy", busy(), checker.Check(busy(), nil)}) {
+	for _, r := range append(sample.Runs(t), hostile(), sample.Run{Name: "busy", H: busy(), Result: checker.Check(busy(), nil)}) {
 		for ext, data := range map[string][]byte{".png": pngOf(t, r), ".svg": []byte(svg(t, r))} {
-			if err := os.WriteFile(filepath.Join(dir, r.name+ext), data, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, r.Name+ext), data, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -58,25 +59,25 @@ func TestPictures(t *testing.T) {
 
 func TestPicturesAreReproducible(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for i, r := range runs(t) {
+	for i, r := range sample.Runs(t) {
 		runtime.GOMAXPROCS(1)
 		want := svg(t, r)
 		runtime.GOMAXPROCS(4)
 		if svg(t, r) != want {
-			t.Errorf("%s: another SVG the second time", r.name)
+			t.Errorf("%s: another SVG the second time", r.Name)
 		}
 		if i > 0 {
 			continue // pixels are slow, and come from the same figure
 		}
 		if !bytes.Equal(pngOf(t, r), pngOf(t, r)) {
-			t.Errorf("%s: another PNG the second time", r.name)
+			t.Errorf("%s: another PNG the second time", r.Name)
 		}
 	}
 }
 
 // A matrix of scenarios is drawn in parallel, with the fonts in common.
 func TestPicturesInParallel(t *testing.T) {
-	rs := runs(t)[:3]
+	rs := sample.Runs(t)[:3]
 	var want []string
 	for _, r := range rs {
 		want = append(want, svg(t, r))
@@ -86,7 +87,7 @@ func TestPicturesInParallel(t *testing.T) {
 		for i, r := range rs {
 			wg.Go(func() {
 				if svg(t, r) != want[i] {
-					t.Errorf("%s: another SVG in parallel", r.name)
+					t.Errorf("%s: another SVG in parallel", r.Name)
 				}
 			})
 		}
@@ -95,12 +96,12 @@ func TestPicturesInParallel(t *testing.T) {
 }
 
 func TestPNGSize(t *testing.T) {
-	r := runs(t)[0]
+	r := sample.Runs(t)[0]
 	img, err := png.Decode(bytes.NewReader(pngOf(t, r)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	height := int(NewTimeline(r.h, r.result).figure.height)
+	height := int(NewTimeline(r.H, r.Result).figure.height)
 	if got := img.Bounds().Size(); got != image.Pt(1200, height) {
 		t.Errorf("size %v, want 1200×%d", got, height)
 	}
@@ -110,8 +111,8 @@ func TestPNGSize(t *testing.T) {
 func TestViolationIsMarked(t *testing.T) {
 	r, g, b, _ := red.RGBA()
 	ink := fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)
-	for _, r := range runs(t) {
-		f := NewTimeline(r.h, r.result).figure
+	for _, r := range sample.Runs(t) {
+		f := NewTimeline(r.H, r.Result).figure
 		marks := len(f.bands) + len(f.callouts)
 		for _, l := range f.lanes {
 			for _, m := range l.marks {
@@ -120,15 +121,15 @@ func TestViolationIsMarked(t *testing.T) {
 				}
 			}
 		}
-		want := len(r.result.Violations) > 0
+		want := len(r.Result.Violations) > 0
 		if got := strings.Contains(svg(t, r), ink); got != want {
-			t.Errorf("%s: red %v, want %v", r.name, got, want)
+			t.Errorf("%s: red %v, want %v", r.Name, got, want)
 		}
 		if (marks > 0) != want {
-			t.Errorf("%s: %d marks of violations, want some %v", r.name, marks, want)
+			t.Errorf("%s: %d marks of violations, want some %v", r.Name, marks, want)
 		}
 		if want && len(f.callouts) == 0 {
-			t.Errorf("%s: no callout", r.name)
+			t.Errorf("%s: no callout", r.Name)
 		}
 	}
 }
@@ -155,20 +156,20 @@ func TestPicturesSay(t *testing.T) {
 		"check-and-set":     {"mark is c2#1", "x A from c1 rejected", "rejected: mark is c2#1", "C from c2 kept beside the others"},
 		"delay-to-resource": {"A of c1 arrives 90 s late", "c1 → resource held"},
 	}
-	for _, r := range runs(t) {
+	for _, r := range sample.Runs(t) {
 		got := svg(t, r)
-		for _, s := range want[r.name] {
+		for _, s := range want[r.Name] {
 			if !strings.Contains(got, s) {
-				t.Errorf("%s: the picture does not say %q", r.name, s)
+				t.Errorf("%s: the picture does not say %q", r.Name, s)
 			}
 		}
 	}
 }
 
 func TestLabelsDoNotOverlap(t *testing.T) {
-	for _, r := range append(runs(t), hostile(), run{"busy", busy(), checker.Check(busy(), nil)}) {
-		if err := overlap(NewTimeline(r.h, r.result).figure); err != nil {
-			t.Errorf("%s: %v", r.name, err)
+	for _, r := range append(sample.Runs(t), hostile(), sample.Run{Name: "busy", H: busy(), Result: checker.Check(busy(), nil)}) {
+		if err := overlap(NewTimeline(r.H, r.Result).figure); err != nil {
+			t.Errorf("%s: %v", r.Name, err)
 		}
 	}
 }
@@ -196,10 +197,10 @@ func overlap(f *figure) error {
 }
 
 // hostile is a run whose every text tries to break the page that shows it.
-func hostile() run {
+func hostile() sample.Run {
 	const script = `<script>alert("1")</script>'&]]>`
 	evil := script + "\u202e\u2066\x1b[2J\x00\xff" + strings.Repeat("long ", 2000)
-	h := pauseAfterAcquire("single", "plain")
+	h := sample.PauseAfterAcquire("single", "plain")
 	h.Meta.Scenario, h.Meta.Lock, h.Meta.Label = evil, evil, evil
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -215,7 +216,7 @@ func hostile() run {
 	for i := range r.Violations {
 		r.Violations[i].What = evil
 	}
-	return run{"hostile", h, r}
+	return sample.Run{Name: "hostile", H: h, Result: r}
 }
 
 func TestHostileTextIsHarmless(t *testing.T) {
@@ -256,17 +257,17 @@ func wellFormed(s string) error {
 
 // busy is a history of more than 2,000 events, most of which matter.
 func busy() *history.History {
-	b := newBuilder("busy", "redlock", 5, 6, "plain")
+	b := sample.NewBuilder("busy", "redlock", 5, 6, "plain")
 	at := time.Duration(0)
 	for i := range 60 {
-		c := b.h.Meta.Clients[i%6]
-		t := b.acquire(at, c, 0, b.h.Meta.Nodes...)
-		b.write(t+ms, c, fmt.Sprint("v", i), 0)
-		b.release(t+5*ms, c, b.h.Meta.Nodes...)
-		b.fault(t+20*ms, history.Jump{Process: "n1", By: ms})
-		at = t + 50*ms
+		c := b.H.Meta.Clients[i%6]
+		t := b.Acquire(at, c, 0, b.H.Meta.Nodes...)
+		b.Write(t+sample.Ms, c, fmt.Sprint("v", i), 0)
+		b.Release(t+5*sample.Ms, c, b.H.Meta.Nodes...)
+		b.Fault(t+20*sample.Ms, history.Jump{Process: "n1", By: sample.Ms})
+		at = t + 50*sample.Ms
 	}
-	return b.history()
+	return b.History()
 }
 
 func TestBusyHistory(t *testing.T) {
@@ -274,7 +275,7 @@ func TestBusyHistory(t *testing.T) {
 	if len(h.Events) < 2000 {
 		t.Fatalf("only %d events", len(h.Events))
 	}
-	r := run{"busy", h, checker.Check(h, nil)}
+	r := sample.Run{Name: "busy", H: h, Result: checker.Check(h, nil)}
 	if err := wellFormed(svg(t, r)); err != nil {
 		t.Error(err)
 	}
@@ -346,20 +347,20 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 // A write that changes nothing, since another wrote the same before, is drawn like any other, and is what the violation points
 // at; servers that had no part in it are left out.
 func TestSilentWriteIsDrawn(t *testing.T) {
-	b := newBuilder("lost-update", "nolock", 1, 2, "counter")
+	b := sample.NewBuilder("lost-update", "nolock", 1, 2, "counter")
 	for i, c := range []string{"c1", "c2"} {
-		at := time.Duration(i) * ms
+		at := time.Duration(i) * sample.Ms
 		in := history.Event{At: at, Process: c, Kind: history.Invoke, Op: history.Increment, ID: 1, Lock: "lock"}
-		b.add(in)
-		b.add(history.Event{At: at + 5*ms, Process: "resource", Kind: history.Message, Op: history.Deliver, By: c, Sent: at + 4*ms, Value: "SET counter 1"})
+		b.Add(in)
+		b.Add(history.Event{At: at + 5*sample.Ms, Process: "resource", Kind: history.Message, Op: history.Deliver, By: c, Sent: at + 4*sample.Ms, Value: "SET counter 1"})
 		if i == 0 {
-			b.add(history.Event{At: at + 5*ms, Process: "resource", Kind: history.State, Op: history.Set, Key: "counter", By: c, Sent: at + 4*ms, Value: "1", Until: history.NoEnd})
+			b.Add(history.Event{At: at + 5*sample.Ms, Process: "resource", Kind: history.State, Op: history.Set, Key: "counter", By: c, Sent: at + 4*sample.Ms, Value: "1", Until: history.NoEnd})
 		}
-		in.At, in.Kind, in.Value = at+6*ms, history.OK, "1"
-		b.add(in)
+		in.At, in.Kind, in.Value = at+6*sample.Ms, history.OK, "1"
+		b.Add(in)
 	}
-	r := judged("nolock", b.history())
-	f := NewTimeline(r.h, r.result).figure
+	r := sample.Judged("nolock", b.History())
+	f := NewTimeline(r.H, r.Result).figure
 	var discs, proof int
 	for _, m := range f.lanes[f.laneIndex("resource")].marks {
 		if m.shape == accepted {
@@ -385,24 +386,24 @@ func TestSilentWriteIsDrawn(t *testing.T) {
 
 // A lease that is renewed many times is said to be once, and a release that is lost or fails is said to be.
 func TestRenewalsAndFailedReleases(t *testing.T) {
-	b := newBuilder("watchdog-zombie", "watchdog", 1, 1, "plain")
-	b.acquire(0, "c1", 0, "n1")
+	b := sample.NewBuilder("watchdog-zombie", "watchdog", 1, 1, "plain")
+	b.Acquire(0, "c1", 0, "n1")
 	for i := range 12 {
 		at := time.Duration(i+1) * 3 * time.Second
-		b.ends["n1"] = at + ttl
-		b.add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*us, Until: at + ttl})
+		b.Ends["n1"] = at + sample.Ttl
+		b.Add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*sample.Us, Until: at + sample.Ttl})
 	}
 	for i, kind := range []history.Kind{history.Info, history.Info, history.Fail} {
-		b.ops["c1"]++
-		e := history.Event{At: time.Duration(40+i) * time.Second, Process: "c1", Kind: history.Invoke, Op: history.Release, ID: b.ops["c1"], Lock: "lock", Lease: "c1#1"}
-		b.add(e)
+		b.Ops["c1"]++
+		e := history.Event{At: time.Duration(40+i) * time.Second, Process: "c1", Kind: history.Invoke, Op: history.Release, ID: b.Ops["c1"], Lock: "lock", Lease: "c1#1"}
+		b.Add(e)
 		if i == 0 {
-			b.add(history.Event{At: e.At + us, Process: "n1", Kind: history.Message, Op: history.Drop, By: "c1", Sent: e.At, Value: "DEL lock"})
+			b.Add(history.Event{At: e.At + sample.Us, Process: "n1", Kind: history.Message, Op: history.Drop, By: "c1", Sent: e.At, Value: "DEL lock"})
 		}
-		e.At, e.Kind, e.Error = e.At+ms, kind, "lock not held"
-		b.add(e)
+		e.At, e.Kind, e.Error = e.At+sample.Ms, kind, "lock not held"
+		b.Add(e)
 	}
-	got := svg(t, judged("watchdog-zombie", b.history()))
+	got := svg(t, sample.Judged("watchdog-zombie", b.History()))
 	for _, want := range []string{"extended ×12", "release is lost", "release: no answer", "release failed"} {
 		if strings.Count(got, want+"<") != 1 {
 			t.Errorf("the picture does not say %q once", want)
@@ -415,18 +416,18 @@ func TestRenewalsAndFailedReleases(t *testing.T) {
 
 // Of violations of one property only the first is ringed boldly; what a client does after its lease is said once.
 func TestRepeatedViolations(t *testing.T) {
-	b := newBuilder("pause", "single", 1, 2, "plain")
-	at := b.acquire(0, "c1", 0, "n1")
-	b.fault(at, history.Pause{Process: "c1", For: 15 * time.Second})
-	b.acquire(12*time.Second, "c2", 0, "n1")
+	b := sample.NewBuilder("pause", "single", 1, 2, "plain")
+	at := b.Acquire(0, "c1", 0, "n1")
+	b.Fault(at, history.Pause{Process: "c1", For: 15 * time.Second})
+	b.Acquire(12*time.Second, "c2", 0, "n1")
 	u := at + 15*time.Second
-	b.add(history.Event{At: u, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
+	b.Add(history.Event{At: u, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
 	for _, value := range []string{"A", "B", "C"} {
-		u = b.write(u, "c1", value, 0) + ms
+		u = b.Write(u, "c1", value, 0) + sample.Ms
 	}
-	r := judged("pause", b.history())
+	r := sample.Judged("pause", b.History())
 	bold, small := 0, 0
-	f := NewTimeline(r.h, r.result).figure
+	f := NewTimeline(r.H, r.Result).figure
 	for _, m := range f.lanes[f.laneIndex("resource")].marks {
 		switch {
 		case m.lesser:
@@ -436,7 +437,7 @@ func TestRepeatedViolations(t *testing.T) {
 		}
 	}
 	if bold != 1 || small != 2 {
-		t.Errorf("%d bold rings and %d small ones, of %d violations", bold, small, len(r.result.Violations))
+		t.Errorf("%d bold rings and %d small ones, of %d violations", bold, small, len(r.Result.Violations))
 	}
 	over := 0
 	for _, bar := range f.lanes[f.laneIndex("c1")].bars {
@@ -451,21 +452,21 @@ func TestRepeatedViolations(t *testing.T) {
 
 // What a client does to the key of another is drawn even in attempts that came to nothing.
 func TestOverwritingIsDrawn(t *testing.T) {
-	b := newBuilder("getset", "getset", 1, 2, "plain")
-	b.acquire(0, "c1", 0, "n1")
+	b := sample.NewBuilder("getset", "getset", 1, 2, "plain")
+	b.Acquire(0, "c1", 0, "n1")
 	for i := range 3 {
 		at := time.Duration(i+1) * time.Second / 10
-		b.ops["c2"]++
-		e := history.Event{At: at, Process: "c2", Kind: history.Invoke, Op: history.Acquire, ID: b.ops["c2"], Lock: "lock"}
-		b.add(e)
+		b.Ops["c2"]++
+		e := history.Event{At: at, Process: "c2", Kind: history.Invoke, Op: history.Acquire, ID: b.Ops["c2"], Lock: "lock"}
+		b.Add(e)
 		if i == 1 {
-			b.add(history.Event{At: at + us, Process: "n1", Kind: history.State, Op: history.Over, Lock: "lock", Key: "lock", Lease: "c2#1", Owner: "c1#1", By: "c2", Sent: at, Until: history.NoEnd})
+			b.Add(history.Event{At: at + sample.Us, Process: "n1", Kind: history.State, Op: history.Over, Lock: "lock", Key: "lock", Lease: "c2#1", Owner: "c1#1", By: "c2", Sent: at, Until: history.NoEnd})
 		}
-		e.At, e.Kind = at+ms, history.Fail
-		b.add(e)
+		e.At, e.Kind = at+sample.Ms, history.Fail
+		b.Add(e)
 	}
-	r := judged("getset", b.history())
-	f := NewTimeline(r.h, r.result).figure
+	r := sample.Judged("getset", b.History())
+	f := NewTimeline(r.H, r.Result).figure
 	var owners []string
 	for _, bar := range f.lanes[f.laneIndex("n1")].bars {
 		owners = append(owners, bar.text)

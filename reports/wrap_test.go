@@ -8,11 +8,12 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/reports/internal/sample"
 )
 
 // A word that is longer than what an indented line has room for is cut, and comes to an end.
 func TestLongWordsEnd(t *testing.T) {
-	h := pauseAfterAcquire("single", "plain")
+	h := sample.PauseAfterAcquire("single", "plain")
 	for i := range h.Events {
 		h.Events[i].Error, h.Events[i].Value = strings.Repeat("x", 10<<10), strings.Repeat("y", 10<<10)
 	}

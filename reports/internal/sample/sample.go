@@ -1,0 +1,526 @@
+package sample
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/sim/history"
+)
+
+const (
+	Ms  = time.Millisecond
+	Us  = time.Microsecond
+	Ttl = 10 * time.Second
+)
+
+// A builder makes a history by hand, the way a run would have recorded it. Its methods are what happens in a run.
+type builder struct {
+	H       history.History
+	Ops     map[string]int           // the latest operation of each client
+	leases  map[string]int           // how many leases each client asked for
+	faults  int                      // how many faults there were
+	wall    map[string]time.Duration // how far wall clocks are ahead
+	keys    map[string]string        // what each node holds
+	Ends    map[string]time.Duration // when, by the wall clock of the node
+	highest int64
+}
+
+func NewBuilder(scenario, lock string, nodes, clients int, resource string) *builder {
+	b := &builder{Ops: map[string]int{}, leases: map[string]int{}, wall: map[string]time.Duration{}, keys: map[string]string{},
+		Ends: map[string]time.Duration{}}
+	b.H.Meta = history.Meta{Scenario: scenario, Lock: lock, On: "sim", Seed: 1, Resource: resource, TTL: Ttl}
+	for i := range nodes {
+		b.H.Meta.Nodes = append(b.H.Meta.Nodes, fmt.Sprintf("n%d", i+1))
+	}
+	for i := range clients {
+		b.H.Meta.Clients = append(b.H.Meta.Clients, fmt.Sprintf("c%d", i+1))
+	}
+	return b
+}
+
+// history ends the run as every run ends, with everything healed and a probe that must acquire, and returns it in order.
+func (b *builder) History() *history.History {
+	b.sort()
+	end := b.H.Events[len(b.H.Events)-1].At
+	b.Fault(end+Ms, history.Heal{})
+	b.H.Meta.Probe, b.H.Meta.Bound = "probe", 5*time.Second
+	end = b.Acquire(end+Ttl+2*Ms, "probe", b.highest+1, b.H.Meta.Nodes...)
+	b.Release(end, "probe", b.H.Meta.Nodes...)
+	b.sort()
+	return &b.H
+}
+
+func (b *builder) sort() {
+	slices.SortStableFunc(b.H.Events, func(x, y history.Event) int { return int(x.At - y.At) })
+	for i := range b.H.Events {
+		e := &b.H.Events[i]
+		e.Clock = e.At
+	}
+}
+
+func (b *builder) Add(e history.Event) { b.H.Events = append(b.H.Events, e) }
+
+func (b *builder) Fault(at time.Duration, f history.Fault) {
+	b.faults++
+	process := f.Target()
+	e := history.Event{At: at, Process: process, Kind: history.Injected, Op: f.Verb(), ID: b.faults, Value: f.String()}
+	if j, ok := f.(history.Jump); ok {
+		b.wall[j.Process] += j.By
+		e.Wall = b.wall[j.Process]
+	}
+	b.Add(e)
+	b.Add(history.Event{At: at, Process: process, Kind: history.Bite, ID: b.faults})
+	if j, ok := f.(history.Jump); ok && b.keys[j.Process] != "" && at+b.wall[j.Process] >= b.Ends[j.Process] {
+		b.expire(at, j.Process)
+	}
+}
+
+func (b *builder) expire(at time.Duration, node string) {
+	b.Add(history.Event{At: at, Wall: b.wall[node], Process: node, Kind: history.State, Op: history.Expire, Lock: "lock", Key: "lock",
+		Owner: b.keys[node], Until: b.Ends[node]})
+	delete(b.keys, node)
+}
+
+func (b *builder) lose(at time.Duration, node string) {
+	b.Add(history.Event{At: at, Process: node, Kind: history.State, Op: history.Lose, Lock: "lock", Key: "lock", Owner: b.keys[node]})
+	delete(b.keys, node)
+}
+
+// latency is how long a message takes: about half a millisecond, different for each link.
+func latency(from, to string) time.Duration {
+	return 420*Us + time.Duration(from[len(from)-1]%7)*37*Us + time.Duration(to[len(to)-1]%7)*71*Us
+}
+
+func (b *builder) message(from, to string, sent time.Duration, text string) time.Duration {
+	at := sent + latency(from, to)
+	b.Add(history.Event{At: at, Process: to, Kind: history.Message, Op: history.Deliver, By: from, Sent: sent, Value: text})
+	return at
+}
+
+// acquire lets a client ask some nodes, and returns when it knows. It succeeds where a quorum is free.
+func (b *builder) Acquire(at time.Duration, client string, fence int64, nodes ...string) time.Duration {
+	b.Ops[client]++
+	b.leases[client]++
+	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
+	b.Add(history.Event{At: at, Process: client, Kind: history.Invoke, Op: history.Acquire, ID: id, Lock: "lock", Lease: lease})
+	granted, end := 0, at
+	for _, n := range nodes {
+		sent := at + 15*Us
+		got := b.message(client, n, sent, "SET lock NX PX 10000")
+		if b.keys[n] != "" && got+b.wall[n] > b.Ends[n] {
+			b.expire(b.Ends[n]-b.wall[n], n)
+		}
+		answer := "nil"
+		if b.keys[n] == "" {
+			answer = "OK"
+			granted++
+			b.keys[n], b.Ends[n] = lease, got+b.wall[n]+Ttl
+			b.Add(history.Event{At: got, Wall: b.wall[n], Process: n, Kind: history.State, Op: history.Set, Lock: "lock", Key: "lock", Lease: lease,
+				By: client, Sent: sent, Until: b.Ends[n]})
+		}
+		end = max(end, b.message(n, client, got+20*Us, answer))
+	}
+	e := history.Event{At: end + 10*Us, Process: client, Kind: history.Fail, Op: history.Acquire, ID: id, Lock: "lock", Lease: lease, Error: "not acquired"}
+	if granted >= b.H.Meta.Quorum() {
+		e.Kind, e.Error, e.Until, e.Fence = history.OK, "", at+Ttl, fence
+	}
+	b.Add(e)
+	if e.Kind == history.Fail {
+		b.giveBack(e.At-5*Us, client, lease, nodes)
+	}
+	return e.At
+}
+
+// giveBack deletes the keys of a lease on some nodes, and returns when the last reply is back.
+func (b *builder) giveBack(at time.Duration, client, lease string, nodes []string) time.Duration {
+	end := at
+	for _, n := range nodes {
+		sent := at + 15*Us
+		got := b.message(client, n, sent, "EVALSHA release lock")
+		if b.keys[n] != "" && got+b.wall[n] > b.Ends[n] {
+			b.expire(b.Ends[n]-b.wall[n], n)
+		}
+		if b.keys[n] == lease {
+			b.Add(history.Event{At: got, Wall: b.wall[n], Process: n, Kind: history.State, Op: history.Delete, Lock: "lock", Key: "lock", Owner: lease,
+				By: client, Sent: sent, Until: b.Ends[n]})
+			delete(b.keys, n)
+		}
+		end = max(end, b.message(n, client, got+20*Us, "1"))
+	}
+	return end
+}
+
+func (b *builder) Release(at time.Duration, client string, nodes ...string) time.Duration {
+	b.Ops[client]++
+	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
+	b.Add(history.Event{At: at, Process: client, Kind: history.Invoke, Op: history.Release, ID: id, Lock: "lock", Lease: lease})
+	end := b.giveBack(at, client, lease, nodes)
+	b.Add(history.Event{At: end + 10*Us, Process: client, Kind: history.OK, Op: history.Release, ID: id, Lock: "lock", Lease: lease})
+	return end + 10*Us
+}
+
+// write lets a client write under its latest lease.
+func (b *builder) Write(at time.Duration, client, value string, fence int64) time.Duration {
+	b.Ops[client]++
+	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
+	b.Add(history.Event{At: at, Process: client, Kind: history.Invoke, Op: history.Write, ID: id, Lock: "lock", Lease: lease, Value: value, Fence: fence})
+	sent := at + 15*Us
+	got := b.message(client, "resource", sent, "write "+value)
+	op, kind, err := history.Accept, history.OK, ""
+	if b.H.Meta.Resource == "fenced" && fence < b.highest {
+		op, kind, err = history.Reject, history.Fail, "rejected"
+	}
+	b.highest = max(b.highest, fence)
+	b.Add(history.Event{At: got, Process: "resource", Kind: history.State, Op: op, Lock: "lock", Lease: lease, By: client, Sent: sent, Value: value, Fence: fence})
+	end := b.message("resource", client, got+20*Us, op)
+	b.Add(history.Event{At: end, Process: client, Kind: kind, Op: history.Write, ID: id, Lock: "lock", Lease: lease, Value: value, Fence: fence, Error: err})
+	return end
+}
+
+func (b *builder) exit(at time.Duration, client string) {
+	b.Add(history.Event{At: at, Process: client, Kind: history.Info, Op: history.Exit})
+}
+
+// A run is a history and what the checker finds in it.
+type Run struct {
+	Name   string
+	H      *history.History
+	Result checker.Result
+}
+
+func Judged(name string, h *history.History) Run {
+	return Run{name, h, checker.Check(h, nil)}
+}
+
+// runs are histories of the kinds that a catalogue has.
+func Runs(t testing.TB) []Run {
+	t.Helper()
+	unknown := Judged("unknown", calmRun())
+	unknown.Result.Verdict = checker.Inconclusive
+	unknown.Result.Unmet = []string{"must c1 resumes after its lease ended: it never did"}
+	return []Run{
+		Judged("pause", PauseAfterAcquire("single", "plain")),
+		Judged("pause-fenced", PauseAfterAcquire("fenced", "fenced")),
+		Judged("clock-jump", ClockJump()),
+		Judged("crash-restart", crashRestart()),
+		Judged("halves", halves()),
+		Judged("calm", calmRun()),
+		unknown,
+		Judged("crash-no-ttl", crashNoTTL()),
+		Judged("fixed-value", fixedValue()),
+		Judged("pause-in-acquire", pauseInAcquire()),
+		Judged("delay-to-resource", delayToResource()),
+		Judged("herd", Herd()),
+		Judged("failover", Failover(true)),
+		Judged("failover-copied", Failover(false)),
+		Judged("counter", Counter()),
+		Judged("watchdog", watchdog()),
+		Judged("check-and-set", checkAndSet()),
+	}
+}
+
+func PauseAfterAcquire(lock, resource string) *history.History {
+	b := NewBuilder("pause-after-acquire", lock, 1, 2, resource)
+	f1, f2 := int64(0), int64(0)
+	if resource == "fenced" {
+		f1, f2 = 33, 34
+	}
+	t := b.Acquire(0, "c1", f1, "n1")
+	b.Fault(t, history.Pause{Process: "c1", For: 15 * time.Second})
+	u := b.Acquire(12*time.Second, "c2", f2, "n1")
+	b.Write(u, "c2", "B", f2)
+	b.Release(18*time.Second, "c2", "n1")
+	b.exit(18*time.Second+4*Ms, "c2")
+	t += 15 * time.Second
+	b.Add(history.Event{At: t, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
+	t = b.Write(t, "c1", "A", f1)
+	t = b.Release(t, "c1", "n1")
+	b.exit(t, "c1")
+	return b.History()
+}
+
+// crashNoTTL is the holder that dies with a lock that has no end: nobody gets it again.
+func crashNoTTL() *history.History {
+	b := NewBuilder("crash-no-ttl", "setnx", 1, 2, "plain")
+	t := b.Acquire(0, "c1", 0, "n1")
+	b.Ends["n1"] = history.NoEnd
+	for i := range b.H.Events {
+		if b.H.Events[i].Until != 0 {
+			b.H.Events[i].Until = history.NoEnd
+		}
+	}
+	b.Fault(t+5*Ms, history.Crash{Process: "c1"})
+	for u := time.Second; u < 3*time.Second; u += 200 * Ms {
+		b.Acquire(u, "c2", 0, "n1")
+	}
+	return b.History()
+}
+
+// fixedValue is a release without comparison, which deletes the key of another client.
+func fixedValue() *history.History {
+	b := NewBuilder("fixed-value", "fixed", 1, 3, "plain")
+	t := b.Acquire(0, "c1", 0, "n1")
+	b.Fault(t, history.Pause{Process: "c1", For: 11 * time.Second})
+	u := b.Acquire(10500*Ms, "c2", 0, "n1")
+	b.Write(u, "c2", "B", 0)
+	t += 11 * time.Second
+	b.Add(history.Event{At: t, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
+	b.Release(t, "c1", "n1")
+	b.Add(history.Event{At: t + 600*Us, Process: "n1", Kind: history.State, Op: history.Delete, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c1", Sent: t + 15*Us})
+	delete(b.keys, "n1")
+	v := b.Acquire(11200*Ms, "c3", 0, "n1")
+	b.Write(v, "c3", "C", 0)
+	b.Release(12*time.Second, "c3", "n1")
+	b.Release(12500*Ms, "c2", "n1")
+	return b.History()
+}
+
+// pauseInAcquire is a lock that does not look at the clock before it returns.
+func pauseInAcquire() *history.History {
+	b := NewBuilder("pause-in-acquire", "redlock no elapsed check", 3, 2, "plain")
+	b.Acquire(0, "c1", 0, "n1", "n2", "n3")
+	b.Fault(600*Us, history.Pause{Process: "c1", For: 12 * time.Second})
+	for i := range b.H.Events {
+		if e := &b.H.Events[i]; e.Process == "c1" && (e.Kind == history.Message || e.Kind == history.OK) {
+			e.At += 12 * time.Second
+		}
+	}
+	b.Write(12010*Ms, "c1", "A", 0)
+	b.Release(12020*Ms, "c1", "n1", "n2", "n3")
+	return b.History()
+}
+
+// delayToResource is a write that is 90 s late, without any pause.
+func delayToResource() *history.History {
+	b := NewBuilder("delay-to-resource", "single", 1, 2, "plain")
+	t := b.Acquire(0, "c1", 0, "n1")
+	b.Fault(t, history.Hold{Link: history.Link{From: "c1", To: "resource"}})
+	b.Write(t+Ms, "c1", "A", 0)
+	u := b.Acquire(12*time.Second, "c2", 0, "n1")
+	b.Write(u, "c2", "B", 0)
+	b.Release(92*time.Second, "c2", "n1")
+	b.Fault(90*time.Second, history.ReleaseLink{Link: history.Link{From: "c1", To: "resource"}})
+	for i := range b.H.Events {
+		if e := &b.H.Events[i]; (e.By == "c1" && e.Process == "resource") || e.By == "resource" && e.Process == "c1" || e.Kind == history.OK && e.Value == "A" {
+			e.At += 90 * time.Second
+		}
+	}
+	return b.History()
+}
+
+// herd is many clients that want the lock at once.
+func Herd() *history.History {
+	b := NewBuilder("expiry-herd", "redlock", 5, 10, "plain")
+	all := b.H.Meta.Nodes
+	t := b.Acquire(0, "c1", 0, all...)
+	b.Write(t, "c1", "A", 0)
+	for i, c := range b.H.Meta.Clients[1:] {
+		for k := range 30 {
+			b.Acquire(time.Duration(i+1)*Ms/2+time.Duration(k)*300*Ms, c, 0, all...)
+		}
+	}
+	b.Acquire(11*time.Second, "c7", 0, all...)
+	b.Release(12*time.Second, "c7", all...)
+	return b.History()
+}
+
+func ClockJump() *history.History {
+	b := NewBuilder("clock-jump", "redlock", 5, 2, "plain")
+	both := func(from, to string) history.Link { return history.Link{From: from, To: to, Both: true} }
+	b.Fault(0, history.Cut{Link: both("c1", "n4")})
+	b.Fault(0, history.Cut{Link: both("c1", "n5")})
+	b.Fault(0, history.Cut{Link: both("c2", "n1")})
+	b.Fault(0, history.Cut{Link: both("c2", "n2")})
+	t := b.Acquire(10*Ms, "c1", 0, "n1", "n2", "n3")
+	b.Write(t+1*Ms, "c1", "A", 0)
+	b.Fault(1500*Ms, history.Jump{Process: "n3", By: 11 * time.Second})
+	u := b.Acquire(2*time.Second, "c2", 0, "n3", "n4", "n5")
+	b.Write(u+1*Ms, "c2", "B", 0)
+	b.Release(4*time.Second, "c2", "n3", "n4", "n5")
+	b.Release(6*time.Second, "c1", "n1", "n2", "n3")
+	return b.History()
+}
+
+func crashRestart() *history.History {
+	b := NewBuilder("crash-restart-5", "redlock", 5, 2, "plain")
+	both := func(from, to string) history.Link { return history.Link{From: from, To: to, Both: true} }
+	b.Fault(0, history.Cut{Link: both("c1", "n4")})
+	b.Fault(0, history.Cut{Link: both("c1", "n5")})
+	t := b.Acquire(10*Ms, "c1", 0, "n1", "n2", "n3")
+	b.Fault(1*time.Second, history.Crash{Process: "n3"})
+	b.lose(1*time.Second, "n3")
+	b.Fault(1200*Ms, history.Restart{Process: "n3", Empty: true})
+	u := b.Acquire(3*time.Second, "c2", 0, "n3", "n4", "n5")
+	b.Write(u, "c2", "B", 0)
+	b.Write(t+4*time.Second, "c1", "A", 0)
+	b.Release(5*time.Second, "c1", "n1", "n2", "n3")
+	b.Release(7*time.Second, "c2", "n3", "n4", "n5")
+	return b.History()
+}
+
+func halves() *history.History {
+	b := NewBuilder("redlock-partition-halves", "redlock", 5, 2, "plain")
+	both := func(from, to string) history.Link { return history.Link{From: from, To: to, Both: true} }
+	for _, n := range []string{"n4", "n5"} {
+		b.Fault(0, history.Cut{Link: both("c1", n)})
+	}
+	for _, n := range []string{"n1", "n2", "n3"} {
+		b.Fault(0, history.Cut{Link: both("c2", n)})
+	}
+	t := b.Acquire(1*Ms, "c1", 0, "n1", "n2", "n3")
+	u := 20 * Ms
+	for range 12 {
+		u = b.Acquire(u, "c2", 0, "n4", "n5") + 150*Ms
+	}
+	b.Write(t+500*Ms, "c1", "A", 0)
+	b.Release(2500*Ms, "c1", "n1", "n2", "n3")
+	b.Fault(3*time.Second, history.Heal{})
+	u = b.Acquire(3100*Ms, "c2", 0, "n1", "n2", "n3", "n4", "n5")
+	u = b.Write(u, "c2", "B", 0)
+	b.Release(u+1*Ms, "c2", "n1", "n2", "n3", "n4", "n5")
+	return b.History()
+}
+
+func calmRun() *history.History {
+	b := NewBuilder("redlock-calm", "redlock", 5, 2, "plain")
+	all := []string{"n1", "n2", "n3", "n4", "n5"}
+	t := b.Acquire(0, "c1", 0, all...)
+	t = b.Write(t+200*Us, "c1", "A", 0)
+	b.Release(t+200*Us, "c1", all...)
+	u := b.Acquire(2*time.Second, "c2", 0, all...)
+	u = b.Write(u+200*Us, "c2", "B", 0)
+	b.Release(u+200*Us, "c2", all...)
+	return b.History()
+}
+
+// failover is a primary that dies before its replica has learned of a lease, or, if nothing lags, after.
+func Failover(lag bool) *history.History {
+	b := NewBuilder("failover-sentinel", "single", 1, 2, "plain")
+	b.H.Meta.Replicas = map[string]string{"r1": "n1"}
+	b.H.Meta.Others = []string{"s1", "s2", "s3", "p2"}
+	if lag {
+		b.Fault(0, history.Hold{Link: history.Link{From: "n1", To: "r1"}})
+	}
+	t := b.Acquire(10*Ms, "c1", 0, "n1")
+	if !lag {
+		b.Add(history.Event{At: t, Process: "r1", Kind: history.State, Op: history.Set, Lock: "lock", Key: "lock", Lease: "c1#1", By: "n1", Sent: t - 300*Us,
+			Until: b.Ends["n1"]})
+		b.keys["r1"], b.Ends["r1"] = "c1#1", b.Ends["n1"]
+	}
+	b.Fault(1*time.Second, history.Crash{Process: "n1"})
+	for k := range 4 {
+		b.Ops["c2"]++
+		ask := history.Event{At: 1200*Ms + time.Duration(k)*200*Ms, Process: "c2", Kind: history.Invoke, Op: history.Acquire, ID: b.Ops["c2"], Lock: "lock"}
+		b.Add(ask)
+		ask.At, ask.Kind, ask.Error = ask.At+5*Ms, history.Info, "connection refused"
+		b.Add(ask)
+	}
+	for i, s := range []string{"s1", "s2", "s3"} {
+		b.Add(history.Event{At: 2*time.Second + time.Duration(i)*7*Ms, Process: s, Kind: history.State, Op: history.Sdown, Value: "n1"})
+	}
+	b.Add(history.Event{At: 2020 * Ms, Process: "s2", Kind: history.State, Op: history.Odown, Value: "n1"})
+	b.Add(history.Event{At: 2100 * Ms, Process: "s2", Kind: history.State, Op: history.Leader, Value: "n1"})
+	b.Add(history.Event{At: 2300 * Ms, Process: "r1", Kind: history.State, Op: history.Promoted})
+	u := b.Acquire(3*time.Second, "c2", 0, "r1")
+	if lag {
+		b.Write(u, "c2", "B", 0)
+	}
+	b.Write(4*time.Second, "c1", "A", 0)
+	b.Fault(5*time.Second, history.Restart{Process: "n1"})
+	b.Add(history.Event{At: 5100 * Ms, Process: "n1", Kind: history.State, Op: history.Followed, Value: "r1"})
+	b.lose(5100*Ms, "n1")
+	if lag {
+		b.Release(6*time.Second, "c2", "r1")
+	}
+	b.Release(7*time.Second, "c1", "r1")
+	return b.History()
+}
+
+// counter is two clients that count to 40, under a lock.
+func Counter() *history.History {
+	b := NewBuilder("lost-update", "single", 1, 2, "counter")
+	t := time.Duration(0)
+	for i := range 40 {
+		c := b.H.Meta.Clients[i%2]
+		t = b.Acquire(t, c, 0, "n1")
+		b.Ops[c]++
+		in := history.Event{At: t, Process: c, Kind: history.Invoke, Op: history.Increment, ID: b.Ops[c], Lock: "lock", Lease: fmt.Sprintf("%s#%d", c, b.leases[c])}
+		b.Add(in)
+		op, value := history.Over, fmt.Sprint(i+1)
+		if i == 0 {
+			op = history.Set
+		}
+		out, set := in, history.Event{At: t + 500*Us, Process: "resource", Kind: history.State, Op: op, Key: "counter", By: c, Sent: t + 100*Us, Value: value, Until: history.NoEnd}
+		out.At, out.Kind, out.Value = t+Ms, history.OK, value
+		b.Add(set)
+		b.Add(out)
+		t = b.Release(t+Ms, c, "n1")
+	}
+	return b.History()
+}
+
+// watchdog is a lock that renews itself until its client is paused, and says afterwards that the lease is lost.
+func watchdog() *history.History {
+	b := NewBuilder("watchdog-pause", "watchdog", 1, 2, "plain")
+	t := b.Acquire(0, "c1", 0, "n1")
+	for i := range 3 {
+		at := time.Duration(i+1) * 3 * time.Second
+		b.Ends["n1"] = at + Ttl
+		b.Add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*Us, Until: at + Ttl})
+		b.Add(history.Event{At: at + 500*Us, Process: "c1", Kind: history.Info, Op: history.Renew, Lock: "lock", Lease: "c1#1", Until: at - Ms + Ttl})
+	}
+	t += 10 * time.Second
+	b.Fault(t, history.Pause{Process: "c1", For: 15 * time.Second})
+	u := b.Acquire(21*time.Second, "c2", 0, "n1")
+	b.Ops["c2"]++
+	extend := history.Event{At: u + 2*time.Second, Process: "c2", Kind: history.Invoke, Op: history.Extend, ID: b.Ops["c2"], Lock: "lock", Lease: "c2#1"}
+	b.Add(extend)
+	b.Add(history.Event{At: extend.At + 500*Us, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c2", Sent: extend.At,
+		Until: extend.At + Ttl})
+	b.Ends["n1"] = extend.At + Ttl
+	extend.At, extend.Kind, extend.Until = extend.At+Ms, history.OK, extend.At+Ttl
+	b.Add(extend)
+	b.Write(extend.At, "c2", "B", 0)
+	t += 15 * time.Second
+	b.Add(history.Event{At: t, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
+	t = b.Write(t, "c1", "A", 0)
+	b.Add(history.Event{At: t + Ms, Process: "c1", Kind: history.Info, Op: history.Lost, Lock: "lock", Lease: "c1#1"})
+	b.Release(28*time.Second, "c2", "n1")
+	return b.History()
+}
+
+// checkAndSet is a client that enters with its token and changes what it read, and one whose token is no longer the mark.
+func checkAndSet() *history.History {
+	b := NewBuilder("token-check-and-set", "single", 1, 2, "check-and-set")
+	request := func(at time.Duration, client, op, value, lease, outcome, whole, err string) {
+		b.Ops[client]++
+		in := history.Event{At: at, Process: client, Kind: history.Invoke, Op: op, ID: b.Ops[client], Lock: "lock", Lease: lease, Value: value}
+		b.Add(in)
+		if outcome != "" {
+			b.Add(history.Event{At: at + 500*Us, Process: "resource", Kind: history.State, Op: outcome, Lock: "lock", Lease: lease, By: client, Sent: at,
+				Value: whole, Word: value, Error: err})
+		}
+		in.At, in.Kind = at+Ms, history.OK
+		if op == history.Read {
+			in.Value = whole
+		}
+		if err != "" {
+			in.Kind, in.Error = history.Fail, "rejected by the resource: "+err
+		}
+		b.Add(in)
+	}
+	t := b.Acquire(0, "c1", 0, "n1")
+	request(t, "c1", history.Enter, "", "c1#1", history.Mark, "", "")
+	request(t+2*Ms, "c1", history.Read, "", "c1#1", "", "x", "")
+	u := b.Acquire(12*time.Second, "c2", 0, "n1")
+	request(u, "c2", history.Enter, "", "c2#1", history.Mark, "", "")
+	request(u+2*Ms, "c2", history.Read, "", "c2#1", "", "x", "")
+	request(u+4*Ms, "c2", history.Update, "B", "c2#1", history.Accept, "x B", "")
+	request(15*time.Second, "c1", history.Update, "A", "c1#1", history.Reject, "x A", "mark is c2#1")
+	b.Add(history.Event{At: 16 * time.Second, Process: "resource", Kind: history.State, Op: history.Keep, Lock: "lock", Lease: "c2#1", By: "c2", Value: "C", Sent: 16*time.Second - Ms})
+	b.Release(17*time.Second, "c2", "n1")
+	return b.History()
+}
