@@ -10,10 +10,10 @@ const mostInCell = 600
 
 var markdownSign = regexp.MustCompile("[\\\\`*_\\[\\]<>|&~$]")
 
-// markdown makes a text from outside fit for a page in Markdown, or for a cell of a table there: it is shown as it is, and none of
+// Markdown makes a text from outside fit for a page in Markdown, or for a cell of a table there: it is shown as it is, and none of
 // it is taken for markup, HTML or a link. What stands between backticks, as faults do, is code.
-func markdown(s string) string {
-	s = printable(s, mostInCell)
+func Markdown(s string) string {
+	s = Printable(s, mostInCell)
 	parts := strings.Split(s, "`")
 	if len(parts)%2 == 0 || strings.Contains(s, "``") { // they do not come in pairs
 		return markdownSign.ReplaceAllString(s, `\$0`)
@@ -22,14 +22,14 @@ func markdown(s string) string {
 		if i%2 == 0 {
 			parts[i] = markdownSign.ReplaceAllString(part, `\$0`)
 		} else {
-			parts[i] = markdownCodeCell(part)
+			parts[i] = MarkdownCodeCell(part)
 		}
 	}
 	return strings.Join(parts, "")
 }
 
-// markdownCode is a text from outside as code. What is in it cannot end it.
-func markdownCode(s string) string {
+// MarkdownCode is a text from outside as code. What is in it cannot end it.
+func MarkdownCode(s string) string {
 	s = Visible(s)
 	fence := "`"
 	for strings.Contains(s, fence) {
@@ -41,5 +41,5 @@ func markdownCode(s string) string {
 	return fence + s + fence
 }
 
-// markdownCodeCell is [markdownCode] for a cell of a table, which a bar would end even there.
-func markdownCodeCell(s string) string { return strings.ReplaceAll(markdownCode(s), "|", `\|`) }
+// MarkdownCodeCell is [markdownCode] for a cell of a table, which a bar would end even there.
+func MarkdownCodeCell(s string) string { return strings.ReplaceAll(MarkdownCode(s), "|", `\|`) }

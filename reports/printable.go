@@ -38,9 +38,9 @@ func shown(r rune) rune {
 	return r
 }
 
-// printable makes text from outside safe to show where there is no room for lines or tabs: each is a question mark as well, and
+// Printable makes text from outside safe to show where there is no room for lines or tabs: each is a question mark as well, and
 // what goes beyond max characters is cut.
-func printable(s string, max int) string {
+func Printable(s string, max int) string {
 	var b strings.Builder
 	n := 0
 	for i, r := range s {
@@ -64,15 +64,15 @@ func Shorten(s string, max int) string {
 	return string(all[:max/2]) + " … " + string(all[len(all)-max/2:])
 }
 
-// firstLine returns the first of several errors that were joined: one for each node says little more than one.
-func firstLine(err string) string {
+// FirstLine returns the first of several errors that were joined: one for each node says little more than one.
+func FirstLine(err string) string {
 	line, _, _ := strings.Cut(err, "\n")
 	return line
 }
 
-// seconds writes a virtual time as scenario files and violations do: in seconds, cut to the millisecond, so that a time in
+// Seconds writes a virtual time as scenario files and violations do: in seconds, cut to the millisecond, so that a time in
 // a timeline and the same time in a violation have the same digits.
-func seconds(d time.Duration) string {
+func Seconds(d time.Duration) string {
 	sign := ""
 	if d < 0 {
 		sign, d = "-", -d
@@ -80,8 +80,8 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%s%d.%03ds", sign, d/time.Second, d%time.Second/time.Millisecond)
 }
 
-// span is how a picture writes the length of an interval: with about two significant digits, for a reader who compares.
-func span(d time.Duration) string {
+// Span is how a picture writes the length of an interval: with about two significant digits, for a reader who compares.
+func Span(d time.Duration) string {
 	switch {
 	case d >= 9950*time.Millisecond:
 		return fmt.Sprintf("%.0f s", d.Seconds())

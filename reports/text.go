@@ -50,9 +50,9 @@ func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) erro
 		paint = func(_ Role, s string) string { return s }
 	}
 	bw := bufio.NewWriter(w)
-	t := newTranscript(h, r, o)
+	t := NewTranscript(h, r, o)
 	for i := range h.Events {
-		t.event(i)
+		t.Event(i)
 	}
 	t.write(bw, paint)
 	writeVerdict(bw, r, paint)
@@ -65,51 +65,51 @@ func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) erro
 
 // A transcript turns events into lines.
 type transcript struct {
-	h      *history.History
+	H      *history.History
 	o      TextOptions
 	proof  []int // the events that prove violations, ascending
 	grants []int // the events that granted a lease, ascending
 	all    []string
-	folds  []deed
-	lines  []line
+	folds  []Deed
+	Lines  []line
 }
 
 // A line is one event, or one that happened on several nodes.
 type line struct {
 	event  *history.Event
-	who    string
+	Who    string
 	nodes  []string // where it happened, if on nodes
-	kind   string
-	op     string
-	detail string
-	grant  string // the node whose key made a quorum
-	proof  bool
+	Kind   string
+	Op     string
+	Detail string
+	Grant  string // the node whose key made a quorum
+	Proof  bool
 }
 
-func newTranscript(h *history.History, r checker.Result, o TextOptions) *transcript {
-	t := &transcript{h: h, o: o, grants: grantEvents(checker.Leases(h)), all: servers(h.Meta)}
+func NewTranscript(h *history.History, r checker.Result, o TextOptions) *transcript {
+	t := &transcript{H: h, o: o, grants: GrantEvents(checker.Leases(h)), all: Servers(h.Meta)}
 	for _, v := range r.Violations {
 		t.proof = append(t.proof, v.Events...)
 	}
 	slices.Sort(t.proof)
 	if !o.Verbose {
-		t.folds = slices.DeleteFunc(deeds(h), func(d deed) bool { return !d.folded() })
+		t.folds = slices.DeleteFunc(Deeds(h), func(d Deed) bool { return !d.Folded() })
 	}
 	return t
 }
 
-// event adds the line of event i, if it has one.
-func (t *transcript) event(i int) {
-	e := &t.h.Events[i]
+// Event adds the line of event i, if it has one.
+func (t *transcript) Event(i int) {
+	e := &t.H.Events[i]
 	_, proof := slices.BinarySearch(t.proof, i)
-	l := line{event: e, who: e.Process, kind: string(e.Kind), op: e.Op, proof: proof}
-	if n := slices.IndexFunc(t.folds, func(d deed) bool { return d.covers(i, e) }); n >= 0 && !proof {
+	l := line{event: e, Who: e.Process, Kind: string(e.Kind), Op: e.Op, Proof: proof}
+	if n := slices.IndexFunc(t.folds, func(d Deed) bool { return d.Covers(i, e) }); n >= 0 && !proof {
 		d := &t.folds[n]
-		if i != d.out {
+		if i != d.Out {
 			return
 		}
-		l.op, l.detail = fmt.Sprintf("%s ×%d", operation(e), d.times), d.summary()
-		t.lines = append(t.lines, l)
+		l.Op, l.Detail = fmt.Sprintf("%s ×%d", Operation(e), d.Times), d.Summary()
+		t.Lines = append(t.Lines, l)
 		return
 	}
 	switch e.Kind {
@@ -117,17 +117,17 @@ func (t *transcript) event(i int) {
 		if !t.o.Verbose && (e.Op == history.Wait || e.Op == history.Exit || e.Op == history.Unpaused) {
 			return
 		}
-		l.op, l.detail = operation(e), outcome(e)
+		l.Op, l.Detail = Operation(e), outcome(e)
 	case history.Injected:
-		l.who, l.op, l.detail = actor(e), e.Value, firstLine(e.Error)
+		l.Who, l.Op, l.Detail = actor(e), e.Value, FirstLine(e.Error)
 		if e.Op == history.Missed {
-			l.kind, l.detail = e.Op, "never injected"
+			l.Kind, l.Detail = e.Op, "never injected"
 		}
 	case history.Bite:
 		if !t.o.Verbose {
 			return
 		}
-		l.who, l.op, l.detail = actor(e), fmt.Sprintf("fault %d", e.ID), e.Value
+		l.Who, l.Op, l.Detail = actor(e), fmt.Sprintf("fault %d", e.ID), e.Value
 	case history.State:
 		t.state(l, i)
 		return
@@ -135,32 +135,32 @@ func (t *transcript) event(i int) {
 		if !t.o.Messages {
 			return
 		}
-		l.kind, l.op, l.detail = e.Op, "from "+e.By, e.Value
+		l.Kind, l.Op, l.Detail = e.Op, "from "+e.By, e.Value
 		if e.Op == history.Deliver {
-			l.kind = "recv"
+			l.Kind = "recv"
 		}
 	}
-	t.lines = append(t.lines, l)
+	t.Lines = append(t.Lines, l)
 }
 
 // state adds the line of a change on a server, or puts it into the line before if that is the same on another node.
 func (t *transcript) state(l line, i int) {
 	e := l.event
-	l.kind = e.Op
-	l.op, l.detail = t.change(i)
+	l.Kind = e.Op
+	l.Op, l.Detail = t.change(i)
 	if slices.Contains(t.all, e.Process) {
 		l.nodes = []string{e.Process}
 	}
 	if _, grant := slices.BinarySearch(t.grants, i); grant {
-		l.grant = e.Process
+		l.Grant = e.Process
 	}
-	if len(t.lines) > 0 {
-		if p := &t.lines[len(t.lines)-1]; p.sameElsewhere(&l) {
-			p.nodes, p.proof, p.grant = append(p.nodes, l.nodes...), p.proof || l.proof, p.grant+l.grant
+	if len(t.Lines) > 0 {
+		if p := &t.Lines[len(t.Lines)-1]; p.sameElsewhere(&l) {
+			p.nodes, p.Proof, p.Grant = append(p.nodes, l.nodes...), p.Proof || l.Proof, p.Grant+l.Grant
 			return
 		}
 	}
-	t.lines = append(t.lines, l)
+	t.Lines = append(t.Lines, l)
 }
 
 // atOnce is how far apart the events of one line may lie.
@@ -168,38 +168,38 @@ const atOnce = 10 * time.Millisecond
 
 func (l *line) sameElsewhere(o *line) bool {
 	return len(l.nodes) > 0 && len(o.nodes) == 1 && !slices.Contains(l.nodes, o.nodes[0]) &&
-		l.kind == o.kind && l.op == o.op && l.detail == o.detail && o.event.At-l.event.At < atOnce
+		l.Kind == o.Kind && l.Op == o.Op && l.Detail == o.Detail && o.event.At-l.event.At < atOnce
 }
 
 // write writes the lines in columns.
 func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
 	timeWidth, whoWidth, kindWidth := len("  0.000s"), len("resource"), len("invoke")
-	for i := range t.lines {
-		l := &t.lines[i]
+	for i := range t.Lines {
+		l := &t.Lines[i]
 		if len(l.nodes) > 0 {
-			l.who = ranges(l.nodes, t.all)
-			if len(l.nodes) > 1 && l.grant != "" {
-				l.detail += ", the grant on " + l.grant
-			} else if l.grant != "" {
-				l.detail += ", the grant"
+			l.Who = Ranges(l.nodes, t.all)
+			if len(l.nodes) > 1 && l.Grant != "" {
+				l.Detail += ", the grant on " + l.Grant
+			} else if l.Grant != "" {
+				l.Detail += ", the grant"
 			}
 		}
-		timeWidth = max(timeWidth, len(seconds(l.event.At)))
-		whoWidth = max(whoWidth, min(utf8.RuneCountInString(l.who), 16))
-		kindWidth = max(kindWidth, min(utf8.RuneCountInString(l.kind), 8))
+		timeWidth = max(timeWidth, len(Seconds(l.event.At)))
+		whoWidth = max(whoWidth, min(utf8.RuneCountInString(l.Who), 16))
+		kindWidth = max(kindWidth, min(utf8.RuneCountInString(l.Kind), 8))
 	}
-	for i := range t.lines {
-		l := &t.lines[i]
+	for i := range t.Lines {
+		l := &t.Lines[i]
 		mark := " "
-		if l.proof {
+		if l.Proof {
 			mark = "!"
 		}
-		head := fmt.Sprintf("%s%*s  %-*s %-*s  ", mark, timeWidth, seconds(l.event.At), whoWidth, printable(l.who, whoWidth), kindWidth, printable(l.kind, kindWidth))
-		op, detail := printable(l.op, Width-len(head)), printable(l.detail, Width)
+		head := fmt.Sprintf("%s%*s  %-*s %-*s  ", mark, timeWidth, Seconds(l.event.At), whoWidth, Printable(l.Who, whoWidth), kindWidth, Printable(l.Kind, kindWidth))
+		op, detail := Printable(l.Op, Width-len(head)), Printable(l.Detail, Width)
 		s := strings.TrimRight(fmt.Sprintf("%s%-14s  %s", head, op, detail), " ")
 		indent := strings.Repeat(" ", utf8.RuneCountInString(head)+16)
 		for rest := s; rest != ""; {
-			s, rest = cutLine(rest, Width)
+			s, rest = CutLine(rest, Width)
 			fmt.Fprintln(w, painted(l, s, paint))
 			if rest != "" {
 				rest = indent + rest
@@ -211,7 +211,7 @@ func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
 // painted paints a line as its event deserves.
 func painted(l *line, s string, paint func(Role, string) string) string {
 	switch {
-	case l.proof:
+	case l.Proof:
 		return paint(Violating, s)
 	case l.event.Kind == history.Injected:
 		return paint(Faulty, s)

@@ -78,7 +78,7 @@ func TestTextMeasurements(t *testing.T) {
 
 // Lines must fit a terminal and a scenario file, and editors that trim spaces must not change them.
 func TestTextLines(t *testing.T) {
-	rs := append(sample.Runs(t), hostile())
+	rs := append(sample.Runs(t), sample.Hostile())
 	for _, r := range rs {
 		for line := range strings.Lines(text(t, r, TextOptions{Verbose: true, Messages: true})) {
 			line = strings.TrimSuffix(line, "\n")
@@ -205,7 +205,7 @@ func TestTextFoldsWhatChangedNothing(t *testing.T) {
 
 func TestServers(t *testing.T) {
 	m := history.Meta{Nodes: []string{"n1", "n2"}, Replicas: map[string]string{"r2": "n1", "r1": "n1", "r3": "n2", "r4": "n9"}, Others: []string{"s1", "n1"}}
-	if got, want := strings.Join(servers(m), " "), "n1 r1 r2 n2 r3 r4 s1"; got != want {
+	if got, want := strings.Join(Servers(m), " "), "n1 r1 r2 n2 r3 r4 s1"; got != want {
 		t.Errorf("servers %q, want %q", got, want)
 	}
 }
@@ -219,12 +219,12 @@ func TestRanges(t *testing.T) {
 		"n1..n3,n5": {"n5", "n3", "n1", "n2"},
 		"n2,n4":     {"n4", "n2"},
 	} {
-		if got := ranges(nodes, all); got != want {
+		if got := Ranges(nodes, all); got != want {
 			t.Errorf("ranges(%v) = %q, want %q", nodes, got, want)
 		}
 	}
 	mixed := []string{"n1", "r1", "r2", "r3", "s1"}
-	if got := ranges(mixed, mixed); got != "n1,r1..r3,s1" {
+	if got := Ranges(mixed, mixed); got != "n1,r1..r3,s1" {
 		t.Errorf("ranges(%v) = %q", mixed, got)
 	}
 }
@@ -244,7 +244,7 @@ func TestPrintable(t *testing.T) {
 		{"exactly ten", 11, "exactly ten"},
 		{"one too many", 11, "one too ma…"},
 	} {
-		if got := printable(c.in, c.max); got != c.want {
+		if got := Printable(c.in, c.max); got != c.want {
 			t.Errorf("printable(%q, %d) = %q, want %q", c.in, c.max, got, c.want)
 		}
 	}
@@ -269,7 +269,7 @@ func TestSeconds(t *testing.T) {
 		-1500 * sample.Ms:             "-1.500s",
 		100*time.Second + 999_999_999: "100.999s",
 	} {
-		if got := seconds(d); got != want {
+		if got := Seconds(d); got != want {
 			t.Errorf("seconds(%d) = %q, want %q", d, got, want)
 		}
 	}
@@ -285,7 +285,7 @@ func TestSpan(t *testing.T) {
 		9999 * sample.Ms:            "10 s",
 		90 * time.Second:            "90 s",
 	} {
-		if got := span(d); got != want {
+		if got := Span(d); got != want {
 			t.Errorf("span(%v) = %q, want %q", d, got, want)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func writeVerdict(w io.Writer, r checker.Result, paint func(Role, string) string) {
 	fmt.Fprintln(w, "verdict: "+paint(verdictRole(r.Verdict), string(r.Verdict)))
 	for _, unmet := range r.Unmet {
-		paragraph(w, "  because             ", "", printable(unmet, 4*Width), paint)
+		paragraph(w, "  because             ", "", Printable(unmet, 4*Width), paint)
 	}
 	for _, p := range checker.Properties() {
 		name := fmt.Sprintf("  %-18s  ", p)
@@ -37,16 +37,16 @@ func writeViolations(w io.Writer, name string, r checker.Result, p checker.Prope
 		if v.Property != p {
 			continue
 		}
-		if shown++; shown > violationsShown {
+		if shown++; shown > ViolationsShown {
 			continue
 		}
 		lead := "VIOLATED  "
 		if shown > 1 {
 			name, lead = indent, strings.Repeat(" ", len(lead))
 		}
-		paragraph(w, name, lead, printable(v.What, 4*Width)+"   "+unbroken("("+broken(v.Assumption)+")"), paint)
+		paragraph(w, name, lead, Printable(v.What, 4*Width)+"   "+unbroken("("+Broken(v.Assumption)+")"), paint)
 	}
-	if more := shown - violationsShown; more > 0 {
+	if more := shown - ViolationsShown; more > 0 {
 		fmt.Fprintf(w, "%s          and %d more\n", indent, more)
 	}
 }
@@ -58,7 +58,7 @@ func writeMeasurements(w io.Writer, all []checker.Measurement, paint func(Role, 
 	}
 	fmt.Fprintln(w, "reported:")
 	for _, m := range all {
-		paragraph(w, fmt.Sprintf("  %-18s  ", m.Quantity), "", printable(m.Text, 4*Width), paint)
+		paragraph(w, fmt.Sprintf("  %-18s  ", m.Quantity), "", Printable(m.Text, 4*Width), paint)
 	}
 }
 
@@ -79,7 +79,7 @@ func writeExplanations(w io.Writer, h *history.History, r checker.Result) {
 		fmt.Fprintf(w, "why %s was violated\n", p)
 		var texts []string
 		for _, s := range checker.Explain(h, r.Violations[n]) {
-			texts = append(texts, printable(s.Text, 4*Width))
+			texts = append(texts, Printable(s.Text, 4*Width))
 		}
 		same, like := 2, checker.Property("")
 		for _, a := range above {
@@ -108,8 +108,8 @@ func common(a, b []string) int {
 	return n
 }
 
-// broken says which assumption a run broke.
-func broken(a checker.Assumption) string {
+// Broken says which assumption a run broke.
+func Broken(a checker.Assumption) string {
 	if a == checker.None {
 		return "no assumption broken"
 	}
@@ -125,7 +125,7 @@ func paragraph(w io.Writer, name, word, text string, paint func(Role, string) st
 	}
 	lead += word
 	for _, line := range Wrap(text, Width-len(indent)) {
-		fmt.Fprintln(w, lead+strings.ReplaceAll(line, noBreak, " "))
+		fmt.Fprintln(w, lead+strings.ReplaceAll(line, NoBreak, " "))
 		lead = indent
 	}
 }
@@ -134,19 +134,19 @@ func paragraph(w io.Writer, name, word, text string, paint func(Role, string) st
 func Wrap(text string, width int) (lines []string) {
 	for rest := text; rest != ""; {
 		var head string
-		head, rest = cutLine(rest, width)
+		head, rest = CutLine(rest, width)
 		lines = append(lines, head)
 	}
 	return lines
 }
 
 // unbroken keeps the words of s on one line of a paragraph.
-func unbroken(s string) string { return strings.ReplaceAll(s, " ", noBreak) }
+func unbroken(s string) string { return strings.ReplaceAll(s, " ", NoBreak) }
 
-const noBreak = "\u00a0"
+const NoBreak = "\u00a0"
 
-// cutLine splits s after at most width characters, at a space if there is one.
-func cutLine(s string, width int) (head, rest string) {
+// CutLine splits s after at most width characters, at a space if there is one.
+func CutLine(s string, width int) (head, rest string) {
 	runes := []rune(s)
 	if len(runes) <= width {
 		return s, ""
@@ -162,8 +162,8 @@ func cutLine(s string, width int) (head, rest string) {
 	return string(runes[:width]), string(runes[width:])
 }
 
-// violationsShown is how many violations of one property a timeline spells out: the first explains, the others repeat.
-const violationsShown = 3
+// ViolationsShown is how many violations of one property a timeline spells out: the first explains, the others repeat.
+const ViolationsShown = 3
 
 // verdictRole is the role in which a verdict is painted.
 func verdictRole(v checker.Verdict) Role {

@@ -9,8 +9,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// servers names all servers: each lock node with its replicas after it, then the others.
-func servers(m history.Meta) []string {
+// Servers names all servers: each lock node with its replicas after it, then the others.
+func Servers(m history.Meta) []string {
 	replicas := slices.Sorted(maps.Keys(m.Replicas))
 	var all []string
 	add := func(name string) {
@@ -32,8 +32,8 @@ func servers(m history.Meta) []string {
 	return all
 }
 
-// ranges names some nodes in the order in which all are numbered, neighbours of a kind together: n1..n3,n5.
-func ranges(nodes, all []string) string {
+// Ranges names some nodes in the order in which all are numbered, neighbours of a kind together: n1..n3,n5.
+func Ranges(nodes, all []string) string {
 	var parts []string
 	for i := 0; i < len(all); i++ {
 		if !slices.Contains(nodes, all[i]) {
@@ -66,16 +66,16 @@ func actor(e *history.Event) string {
 	return e.Process
 }
 
-// operation is an operation in the words of a scenario file.
-func operation(e *history.Event) string {
+// Operation is an operation in the words of a scenario file.
+func Operation(e *history.Event) string {
 	if (e.Op == history.Write || e.Op == history.Update) && e.Value != "" {
 		return e.Op + " " + e.Value
 	}
 	return e.Op
 }
 
-// counterName is the process of the counter, where the resource is one.
-const counterName = "resource"
+// CounterName is the process of the counter, where the resource is one.
+const CounterName = "resource"
 
 // outcome is what an operation's event says beyond its name.
 func outcome(e *history.Event) string {
@@ -93,7 +93,7 @@ func outcome(e *history.Event) string {
 		parts = append(parts, e.Value)
 	}
 	if e.Error != "" {
-		parts = append(parts, firstLine(e.Error))
+		parts = append(parts, FirstLine(e.Error))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -103,7 +103,7 @@ func validity(e *history.Event) string {
 	if e.Until == history.NoEnd {
 		return "no end"
 	}
-	s := "valid until " + seconds(e.Until)
+	s := "valid until " + Seconds(e.Until)
 	if e.Clock != e.At {
 		s += " by its clock"
 	}
@@ -112,7 +112,7 @@ func validity(e *history.Event) string {
 
 // change says what a State event changed, in two parts: the key or value, and whose it is.
 func (t *transcript) change(i int) (what, detail string) {
-	e := &t.h.Events[i]
+	e := &t.H.Events[i]
 	what = e.Key
 	if what == "" {
 		what = e.Lock
@@ -120,7 +120,7 @@ func (t *transcript) change(i int) (what, detail string) {
 	switch e.Op {
 	case history.Set, history.Over:
 		switch {
-		case e.Lease == "" && e.Process == counterName && e.By != "":
+		case e.Lease == "" && e.Process == CounterName && e.By != "":
 			return what, e.Value + ", by " + e.By
 		case e.Lease == "":
 			detail = e.Value
@@ -163,7 +163,7 @@ func (t *transcript) change(i int) (what, detail string) {
 
 // writing says of a write whose it is, and what speaks against it.
 func (t *transcript) writing(i int) string {
-	e := &t.h.Events[i]
+	e := &t.H.Events[i]
 	s := "of " + e.Lease
 	if e.Lease == "" {
 		s = "of " + e.By
@@ -175,13 +175,13 @@ func (t *transcript) writing(i int) string {
 		s += fmt.Sprintf(", fence %d", e.Fence)
 	}
 	if e.Op == history.Reject && e.Fence == 0 && e.Error != "" {
-		s += ": " + firstLine(e.Error)
+		s += ": " + FirstLine(e.Error)
 	}
-	if seen := fenceSeen(t.h, i); e.Op == history.Reject && e.Fence != 0 && seen > 0 {
+	if seen := FenceSeen(t.H, i); e.Op == history.Reject && e.Fence != 0 && seen > 0 {
 		s += fmt.Sprintf(" < %d", seen)
 	}
-	if e.Sent > 0 && e.At-e.Sent >= tellingDelay {
-		s += ", sent at " + seconds(e.Sent)
+	if e.Sent > 0 && e.At-e.Sent >= TellingDelay {
+		s += ", sent at " + Seconds(e.Sent)
 	}
 	return s
 }
@@ -192,7 +192,7 @@ func keyEnd(e *history.Event) string {
 	case e.Until == history.NoEnd:
 		return ", no end"
 	case e.Until != 0 && e.Wall != 0:
-		return " until " + seconds(e.Until) + " by its clock"
+		return " until " + Seconds(e.Until) + " by its clock"
 	}
 	return ""
 }

@@ -9,11 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"lockstep/reports"
 )
 
-// keep writes what is left of a run to where go test -artifacts wants it: the timeline as text and as a picture, the history,
+// keep writes what is left of a run to where go test -artifacts wants it: the timeline, the history, which lockstep show draws,
 // and the page with this run alone, for lockstep run. The files are named after the test and the run, as the directory that
 // go test makes is not.
 func keep(t *testing.T, o *Outcome) {
@@ -29,7 +27,6 @@ func keep(t *testing.T, o *Outcome) {
 			_, err := io.WriteString(w, o.Timeline())
 			return err
 		})
-		keepFile(t, name+".svg", func(w io.Writer) error { return reports.NewTimeline(o.History, o.Result).WriteSVG(w) })
 		keepFile(t, name+".jsonl", func(w io.Writer) error {
 			_, err := o.History.WriteTo(w)
 			return err

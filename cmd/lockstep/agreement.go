@@ -13,6 +13,7 @@ import (
 	"lockstep/checker"
 	"lockstep/nodes"
 	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 )
 
@@ -60,7 +61,7 @@ func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) 
 		cases = append(cases, real.cases(chosen, f.seed)...)
 	}
 	outcomes, interrupted := real.runAll(c, cases)
-	a := &reports.Agreements{Command: f.agreementCommand(args, o), Repetitions: o.repeat, SimOnly: left}
+	a := &pictures.Agreements{Command: f.agreementCommand(args, o), Repetitions: o.repeat, SimOnly: left}
 	for i, s := range simulated {
 		row := newAgreementRow(s, f.speed)
 		row.Command = real.again(s)
@@ -81,7 +82,7 @@ func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) 
 }
 
 // both leaves out the runs that exist in simulation only.
-func both(chosen []selection, speed float64) (kept []selection, left []reports.SimOnly) {
+func both(chosen []selection, speed float64) (kept []selection, left []pictures.SimOnly) {
 	for _, s := range chosen {
 		var runs []scenarios.Section
 		for _, r := range s.runs {
@@ -91,7 +92,7 @@ func both(chosen []selection, speed float64) (kept []selection, left []reports.S
 				continue
 			}
 			why := strings.TrimPrefix(err.Error(), s.scenario.Name+"/"+r.ID()+": ")
-			left = append(left, reports.SimOnly{
+			left = append(left, pictures.SimOnly{
 				Scenario: reports.Visible(s.scenario.Name), Run: r.ID(), Why: reports.Visible(strings.TrimPrefix(why, nodes.ErrSimOnly.Error()+": ")),
 			})
 		}
@@ -102,8 +103,8 @@ func both(chosen []selection, speed float64) (kept []selection, left []reports.S
 	return kept, left
 }
 
-func newAgreementRow(o *scenarios.Outcome, speed float64) reports.AgreementRow {
-	row := reports.AgreementRow{
+func newAgreementRow(o *scenarios.Outcome, speed float64) pictures.AgreementRow {
+	row := pictures.AgreementRow{
 		Scenario: reports.Visible(o.Scenario.Name), Run: o.Run.ID(), Speed: o.Scenario.SpeedOf(o.Run, speed), Simulated: o.Result.Verdict,
 		Broken: []checker.Assumption{},
 	}
@@ -116,7 +117,7 @@ func newAgreementRow(o *scenarios.Outcome, speed float64) reports.AgreementRow {
 }
 
 // compare counts one repetition on real servers.
-func compare(row *reports.AgreementRow, simulated, real *scenarios.Outcome) {
+func compare(row *pictures.AgreementRow, simulated, real *scenarios.Outcome) {
 	a := simulated.Agreement(real)
 	row.Done++
 	why := a.Verdict
@@ -145,7 +146,7 @@ func (f *runFlags) agreementCommand(args []string, o agreementFlags) string {
 	return fmt.Sprintf("%s --repeat %d", f.matrixCommand(args, 1), o.repeat)
 }
 
-func printAgreements(w io.Writer, a *reports.Agreements, o agreementFlags) error {
+func printAgreements(w io.Writer, a *pictures.Agreements, o agreementFlags) error {
 	switch {
 	case o.json && o.markdown:
 		return errors.New("--json and --markdown are two formats; choose one")
@@ -157,11 +158,11 @@ func printAgreements(w io.Writer, a *reports.Agreements, o agreementFlags) error
 	case o.markdown:
 		return a.WriteMarkdown(w)
 	}
-	return a.WriteText(w, reports.MatrixOptions{Columns: columns(w), Paint: roles(w)})
+	return a.WriteText(w, pictures.MatrixOptions{Columns: columns(w), Paint: roles(w)})
 }
 
 // agreementStatus is 1 if a run was judged otherwise on real servers, and 2 if one proved nothing, which outranks it.
-func agreementStatus(a *reports.Agreements) error {
+func agreementStatus(a *pictures.Agreements) error {
 	var code status
 	for _, r := range a.Rows {
 		switch {

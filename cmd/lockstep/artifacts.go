@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 )
 
@@ -30,9 +30,9 @@ func writeArtifacts(ctx context.Context, dir string, o *scenarios.Outcome, drawn
 	name = filepath.Join(dir, name)
 	ended := o.Report == nil
 	drawn = drawn && ended
-	var timeline *reports.Timeline
+	var timeline *pictures.Timeline
 	if drawn {
-		timeline = reports.NewTimeline(o.History, o.Result)
+		timeline = pictures.NewTimeline(o.History, o.Result)
 	}
 	for _, a := range []struct {
 		ending string
@@ -53,7 +53,7 @@ func writeArtifacts(ctx context.Context, dir string, o *scenarios.Outcome, drawn
 		}},
 		{".svg", drawn, timeline.WriteSVG},
 		{".png", drawn, timeline.WritePNG},
-		{".html", drawn, func(w io.Writer) error { return reports.Page(w, pageRuns([]*scenarios.Outcome{o})...) }},
+		{".html", drawn, func(w io.Writer) error { return pictures.Page(w, pageRuns([]*scenarios.Outcome{o})...) }},
 	} {
 		if !a.wanted { // what an earlier run has left there is not what this one has come to; most often there is none
 			if info, err := os.Lstat(name + a.ending); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {

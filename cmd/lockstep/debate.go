@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 )
 
@@ -173,20 +173,20 @@ func contradiction(e scenarios.Evidence, o *scenarios.Outcome) error {
 }
 
 // newDebate makes the debate of claims and outcomes.
-func (f *runFlags) newDebate(claims []scenarios.Claim, outcomes []*scenarios.Outcome) reports.Debate {
-	var d reports.Debate
+func (f *runFlags) newDebate(claims []scenarios.Claim, outcomes []*scenarios.Outcome) pictures.Debate {
+	var d pictures.Debate
 	for _, c := range claims {
-		claim := reports.DebateClaim{ID: c.ID, Text: c.Text, Kind: string(c.Kind), So: c.So}
+		claim := pictures.DebateClaim{ID: c.ID, Text: c.Text, Kind: string(c.Kind), So: c.So}
 		for _, v := range c.By {
-			claim.By = append(claim.By, reports.DebateVoice{Who: v.Who, Where: v.Where})
+			claim.By = append(claim.By, pictures.DebateVoice{Who: v.Who, Where: v.Where})
 		}
 		for _, e := range c.Evidence {
-			claim.Evidence = append(claim.Evidence, reports.DebateEvidence{Run: e.Run, Property: e.Property, Quantity: e.Quantity})
+			claim.Evidence = append(claim.Evidence, pictures.DebateEvidence{Run: e.Run, Property: e.Property, Quantity: e.Quantity})
 		}
 		d.Claims = append(d.Claims, claim)
 	}
 	for i, r := range pageRuns(outcomes) {
-		d.Runs = append(d.Runs, reports.DebateRun{PageRun: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
+		d.Runs = append(d.Runs, pictures.DebateRun{PageRun: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
 	}
 	for _, m := range (known{locks: f.known.locks}).versions() { // libraries have no part in it
 		d.Versions = append(d.Versions, strings.TrimSpace(m.Name+" "+m.Version))

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios/files"
 )
 
@@ -82,7 +82,7 @@ func (d *siteDir) look() error {
 		return err
 	}
 	for _, name := range there {
-		if name != reports.DebateSums && !slices.Contains(listed, name) {
+		if name != pictures.DebateSums && !slices.Contains(listed, name) {
 			return fmt.Errorf("%s is not from lockstep debate; move it, or name another directory", name)
 		}
 	}
@@ -92,14 +92,14 @@ func (d *siteDir) look() error {
 
 // listed reads which files are of the site that is there.
 func (d *siteDir) listed() ([]string, error) {
-	f, err := d.root.Open(reports.DebateSums)
+	f, err := d.root.Open(pictures.DebateSums)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(files.Limit(f, reports.DebateSums, largestFile))
-	if !lines.Scan() || lines.Text()+"\n" != reports.DebateMark {
-		return nil, fmt.Errorf("%s in it is not from lockstep debate; name another directory", reports.DebateSums)
+	lines := bufio.NewScanner(files.Limit(f, pictures.DebateSums, largestFile))
+	if !lines.Scan() || lines.Text()+"\n" != pictures.DebateMark {
+		return nil, fmt.Errorf("%s in it is not from lockstep debate; name another directory", pictures.DebateSums)
 	}
 	var names []string
 	for lines.Scan() {
@@ -111,9 +111,9 @@ func (d *siteDir) listed() ([]string, error) {
 
 // write replaces the site that is there. The list of files comes first, so that what an interrupted write leaves is known to
 // be of a site the next time.
-func (d *siteDir) write(ctx context.Context, files []reports.DebateFile) error {
+func (d *siteDir) write(ctx context.Context, files []pictures.DebateFile) error {
 	for _, name := range d.old {
-		if slices.ContainsFunc(files, func(f reports.DebateFile) bool { return f.Name == name }) {
+		if slices.ContainsFunc(files, func(f pictures.DebateFile) bool { return f.Name == name }) {
 			continue
 		}
 		if err := d.root.Remove(name); err != nil {

@@ -20,7 +20,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 )
 
@@ -268,7 +268,7 @@ var (
 // a well-formed address, and never loaded.
 func checkLinks(site map[string]string) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	ids, reached := map[string][]string{}, map[string]bool{"index.html": true, reports.DebateSums: true}
+	ids, reached := map[string][]string{}, map[string]bool{"index.html": true, pictures.DebateSums: true}
 	for name, page := range site {
 		if path.Ext(name) != ".html" {
 			continue
@@ -416,7 +416,7 @@ func TestSiteDir(t *testing.T) {
 	for _, err := range []error{
 		os.WriteFile(outside, []byte("mine"), 0o644),
 		os.MkdirAll(sub, 0o755),
-		os.WriteFile(filepath.Join(dir, reports.DebateSums), []byte(reports.DebateMark+"0  ../outside.txt\n0  runs/old.html\n"), 0o644),
+		os.WriteFile(filepath.Join(dir, pictures.DebateSums), []byte(pictures.DebateMark+"0  ../outside.txt\n0  runs/old.html\n"), 0o644),
 		os.WriteFile(filepath.Join(sub, "old.html"), []byte("old"), 0o644),
 	} {
 		if err != nil {
@@ -427,10 +427,10 @@ func TestSiteDir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.write(context.Background(), []reports.DebateFile{{Name: reports.DebateSums, Data: []byte(reports.DebateMark)}, {Name: "a/index.html", Data: []byte("new")}}); err != nil {
+	if err := d.write(context.Background(), []pictures.DebateFile{{Name: pictures.DebateSums, Data: []byte(pictures.DebateMark)}, {Name: "a/index.html", Data: []byte("new")}}); err != nil {
 		t.Error(err)
 	}
-	if err := d.write(context.Background(), []reports.DebateFile{{Name: "../outside.txt", Data: []byte("new")}}); err == nil {
+	if err := d.write(context.Background(), []pictures.DebateFile{{Name: "../outside.txt", Data: []byte("new")}}); err == nil {
 		t.Error("a file outside was written")
 	}
 	d.Close()

@@ -21,6 +21,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
 	"lockstep/sim/history"
@@ -364,9 +365,9 @@ func (m *gridMap) draw(ctx context.Context) error {
 // doubtful is the share of runs that prove nothing from which a cell is marked.
 const doubtful = 0.1
 
-func (m *gridMap) picture() *reports.HeatMap {
+func (m *gridMap) picture() *pictures.HeatMap {
 	s := m.ShapeAt(scenarios.Place{})
-	h := &reports.HeatMap{Title: "Share of unsafe runs: " + m.lock}
+	h := &pictures.HeatMap{Title: "Share of unsafe runs: " + m.lock}
 	if len(m.properties) > 0 {
 		h.Title = fmt.Sprintf("Share of runs that violate %s: %s", strings.Join(words(m.properties), " or "), m.lock)
 	}
@@ -385,7 +386,7 @@ func (m *gridMap) picture() *reports.HeatMap {
 		if unit := a.Unit(); unit != scenarios.Number {
 			label += " (" + string(unit) + ")"
 		}
-		side := reports.HeatAxis{Label: label}
+		side := pictures.HeatAxis{Label: label}
 		for n := range a.Values {
 			side.Values = append(side.Values, a.Value(n))
 		}
@@ -421,7 +422,7 @@ func (m *gridMap) picture() *reports.HeatMap {
 			continue
 		}
 		low, high := t.Interval()
-		h.Cells = append(h.Cells, reports.HeatCell{
+		h.Cells = append(h.Cells, pictures.HeatCell{
 			X: at[0], Y: at[1], Runs: t.Runs, Unsafe: t.Unsafe, Share: t.Share(), Low: low, High: high,
 			Doubtful: float64(t.Unproved) > doubtful*float64(t.Runs),
 		})

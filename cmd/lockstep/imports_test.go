@@ -23,10 +23,12 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/clients/libraries": {"lockstep/clients", history, sim},
 		"lockstep/checker":           {history},
 		"lockstep/reports":           {history, "lockstep/checker"},
+		"lockstep/reports/pictures":  {history, "lockstep/checker", "lockstep/reports"},
 		"lockstep/scenarios":         {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios/files"},
-		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios", "lockstep/clients/libraries", "lockstep/scenarios/files"},
+		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", "lockstep/clients/libraries", "lockstep/scenarios/files"},
 
 		"lockstep/clients/internal/redlock": {},
+		"lockstep/reports/internal/sample":  {history, "lockstep/checker"},
 		"lockstep/scenarios/files":          {},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
@@ -42,6 +44,27 @@ func TestImportsPointDown(t *testing.T) {
 		for _, imported := range words[1:] {
 			if strings.HasPrefix(imported, "lockstep/") && !slices.Contains(allowed, imported) {
 				t.Errorf("%s must not import %s", words[0], imported)
+			}
+		}
+	}
+}
+
+// What a user's test links draws nothing: no plots, no fonts, no PDF. The checker runs nothing: it needs no kernel and no Redis.
+func TestLightToImport(t *testing.T) {
+	for pkg, heavy := range map[string][]string{
+		"lockstep/scenarios": {"gonum.org/", "codeberg.org/", "git.sr.ht/", "golang.org/x/image", "lockstep/reports/pictures"},
+		"lockstep/checker":   {"testing", "testing/synctest", "github.com/jonboulle/clockwork", "github.com/redis/go-redis/v9", "lockstep/sim"},
+		"lockstep/reports":   {"testing", "testing/synctest", "gonum.org/", "lockstep/sim"},
+	} {
+		out, err := exec.Command("go", "list", "-deps", pkg).CombinedOutput()
+		if err != nil {
+			t.Fatalf("go list: %v\n%s", err, out)
+		}
+		for dep := range strings.FieldsSeq(string(out)) {
+			for _, h := range heavy {
+				if dep == h || strings.HasSuffix(h, "/") && strings.HasPrefix(dep, h) {
+					t.Errorf("%s links %s", pkg, dep)
+				}
 			}
 		}
 	}

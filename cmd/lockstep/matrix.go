@@ -16,6 +16,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 )
 
@@ -75,7 +76,7 @@ it could not be run, or was interrupted.`,
 			case markdown:
 				err = m.WriteMarkdown(w)
 			default:
-				err = m.WriteText(w, reports.MatrixOptions{Columns: columns(w), Paint: roles(w)})
+				err = m.WriteText(w, pictures.MatrixOptions{Columns: columns(w), Paint: roles(w)})
 			}
 			if err != nil {
 				return err
@@ -127,7 +128,7 @@ func (k known) compared() []string {
 }
 
 // matrix does the runs and puts them into a matrix.
-func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*reports.Matrix, error) {
+func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures.Matrix, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -157,10 +158,10 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*reports.
 	if err != nil {
 		return nil, err
 	}
-	m := &reports.Matrix{Command: command, On: f.on, Seed: cmp.Or(f.seed, 1), Seeds: seeds}
+	m := &pictures.Matrix{Command: command, On: f.on, Seed: cmp.Or(f.seed, 1), Seeds: seeds}
 	versions := built()
 	for _, name := range f.locks {
-		column := reports.MatrixLock{Name: name}
+		column := pictures.MatrixLock{Name: name}
 		if l, ok := f.known.library(name); ok {
 			column.Module, column.Version, column.Like, column.Restless = l.Module, versions[l.Module], l.Like, l.Restless
 		}
@@ -313,7 +314,7 @@ func joined(label, more string) string {
 }
 
 // rows sorts the runs of one scenario, all with the same label, into rows, and adds these to their group.
-func (f *runFlags) rows(m *reports.Matrix, entries []entry) {
+func (f *runFlags) rows(m *pictures.Matrix, entries []entry) {
 	first := entries[0][0]
 	name := variants[len(variants)-1]
 	for _, variant := range variants {
@@ -329,19 +330,19 @@ func (f *runFlags) rows(m *reports.Matrix, entries []entry) {
 		}
 	}
 	kind := f.kindOf(first.Scenario)
-	g := slices.IndexFunc(m.Groups, func(g reports.MatrixGroup) bool { return g.Kind == kind })
+	g := slices.IndexFunc(m.Groups, func(g pictures.MatrixGroup) bool { return g.Kind == kind })
 	if g < 0 {
 		g = len(m.Groups)
-		m.Groups = append(m.Groups, reports.MatrixGroup{Kind: kind})
+		m.Groups = append(m.Groups, pictures.MatrixGroup{Kind: kind})
 	}
 	group := &m.Groups[g]
 	start := len(group.Rows)
 	for _, e := range entries {
 		variant := name(e.run())
-		r := slices.IndexFunc(group.Rows[start:], func(r reports.MatrixRow) bool { return r.Variant == variant })
+		r := slices.IndexFunc(group.Rows[start:], func(r pictures.MatrixRow) bool { return r.Variant == variant })
 		if r < 0 {
 			r = len(group.Rows) - start
-			group.Rows = append(group.Rows, reports.MatrixRow{Scenario: reports.Visible(first.Scenario.Name), Title: first.Scenario.Title, Variant: variant})
+			group.Rows = append(group.Rows, pictures.MatrixRow{Scenario: reports.Visible(first.Scenario.Name), Title: first.Scenario.Title, Variant: variant})
 		}
 		row := &group.Rows[start+r]
 		row.Cells = append(row.Cells, f.cell(e))
@@ -350,11 +351,11 @@ func (f *runFlags) rows(m *reports.Matrix, entries []entry) {
 
 // cell sums up one run with all seeds. Its command and its reason are those of the first seed that shows what the cell says:
 // that the lock is worse, if it is, and the verdict.
-func (f *runFlags) cell(e entry) reports.MatrixCell {
+func (f *runFlags) cell(e entry) pictures.MatrixCell {
 	o := e[0]
 	reference := f.reference(o)
-	c := reports.MatrixCell{
-		Lock: o.Run.Lock, Run: reports.Visible(o.Name()), Reference: reference.Reference(), Verdict: checker.Safe, Broken: []checker.Assumption{}, Against: reports.AsReference,
+	c := pictures.MatrixCell{
+		Lock: o.Run.Lock, Run: reports.Visible(o.Name()), Reference: reference.Reference(), Verdict: checker.Safe, Broken: []checker.Assumption{}, Against: pictures.AsReference,
 	}
 	shown, rank := o, -1
 	for _, o := range e {
@@ -373,7 +374,7 @@ func (f *runFlags) cell(e entry) reports.MatrixCell {
 			}
 		}
 		if len(worseThan(reference, o)) > 0 {
-			c.Against = reports.Worse
+			c.Against = pictures.Worse
 			r += 3
 		}
 		if r > rank {
@@ -388,7 +389,7 @@ func (f *runFlags) cell(e entry) reports.MatrixCell {
 		}
 	}
 	if expected := (&scenarios.Outcome{Run: reference}).ExpectedVerdict(); c.Verdict == checker.Safe && expected == checker.Unsafe {
-		c.Against = reports.Better
+		c.Against = pictures.Better
 	}
 	switch worse := worseThan(reference, shown); {
 	case len(worse) > 0:
@@ -456,7 +457,7 @@ func inWords(violations []checker.Violation) string {
 
 // sortMatrix brings groups and rows into the order of the adversities. Rows of one scenario keep that of its page, but for
 // the one without a variant, which comes first.
-func sortMatrix(m *reports.Matrix) {
+func sortMatrix(m *pictures.Matrix) {
 	place := func(kind string) int {
 		i := slices.IndexFunc(adversities, func(a adversity) bool { return a.kind == kind })
 		if i < 0 {
@@ -464,7 +465,7 @@ func sortMatrix(m *reports.Matrix) {
 		}
 		return i
 	}
-	slices.SortStableFunc(m.Groups, func(a, b reports.MatrixGroup) int { return cmp.Compare(place(a.Kind), place(b.Kind)) })
+	slices.SortStableFunc(m.Groups, func(a, b pictures.MatrixGroup) int { return cmp.Compare(place(a.Kind), place(b.Kind)) })
 	for _, g := range m.Groups {
 		var order []string
 		if i := place(g.Kind); i < len(adversities) {
@@ -474,7 +475,7 @@ func sortMatrix(m *reports.Matrix) {
 				order = append(order, r.Scenario)
 			}
 		}
-		slices.SortStableFunc(g.Rows, func(a, b reports.MatrixRow) int {
+		slices.SortStableFunc(g.Rows, func(a, b pictures.MatrixRow) int {
 			return cmp.Or(
 				cmp.Compare(slices.Index(order, a.Scenario), slices.Index(order, b.Scenario)),
 				cmp.Compare(min(len(a.Variant), 1), min(len(b.Variant), 1)),
@@ -484,7 +485,7 @@ func sortMatrix(m *reports.Matrix) {
 }
 
 // matrixStatus is the exit status of a matrix: what is not known outranks what is worse.
-func (f *runFlags) matrixStatus(m *reports.Matrix) error {
+func (f *runFlags) matrixStatus(m *pictures.Matrix) error {
 	var code status
 	for _, g := range m.Groups {
 		for _, r := range g.Rows {
@@ -492,7 +493,7 @@ func (f *runFlags) matrixStatus(m *reports.Matrix) error {
 				switch {
 				case c.Verdict == checker.Inconclusive:
 					return status(exitUnknown)
-				case c.Against == reports.Worse:
+				case c.Against == pictures.Worse:
 					code = exitUnexpected
 				}
 			}

@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios/files"
 )
 
 // writeMatrixJSON writes a matrix for programs.
-func writeMatrixJSON(w io.Writer, m *reports.Matrix) error {
+func writeMatrixJSON(w io.Writer, m *pictures.Matrix) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -27,8 +27,8 @@ func writeMatrixJSON(w io.Writer, m *reports.Matrix) error {
 // writeMatrix writes a matrix into a directory: matrix.svg and matrix.png, the picture; matrix.md, to be read; matrix.json, for
 // programs. Nothing is written unless all of it can be drawn. In the SVG a cell leads to its run where lockstep run --out has
 // left that in the same directory.
-func writeMatrix(ctx context.Context, dir string, m *reports.Matrix) ([]string, error) {
-	picture := &reports.MatrixPicture{Matrix: m, Link: func(c *reports.MatrixCell) string { return pageOf(dir, c) }}
+func writeMatrix(ctx context.Context, dir string, m *pictures.Matrix) ([]string, error) {
+	picture := &pictures.MatrixPicture{Matrix: m, Link: func(c *pictures.MatrixCell) string { return pageOf(dir, c) }}
 	type file struct {
 		name string
 		data bytes.Buffer
@@ -61,7 +61,7 @@ func writeMatrix(ctx context.Context, dir string, m *reports.Matrix) ([]string, 
 
 // pageOf is the URL of the page of a cell's run, relative to a directory, and empty unless the page is there. Its name is that
 // which writeArtifacts gives it.
-func pageOf(dir string, c *reports.MatrixCell) string {
+func pageOf(dir string, c *pictures.MatrixCell) string {
 	parts := strings.Split(c.Run, "/") // SCENARIO/REFERENCE[/LABEL]
 	if len(parts) < 2 {
 		return ""

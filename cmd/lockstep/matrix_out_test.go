@@ -11,7 +11,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 )
 
 // picturedLocks are the columns of the picture in docs/img: locks of the literature, and libraries that many use. Restless ones are not
@@ -117,7 +117,7 @@ func TestPageOf(t *testing.T) {
 		{"x", "", ""},
 		{"x", "s", ""},
 	} {
-		if link := pageOf(inside, &reports.MatrixCell{Lock: test.lock, Run: test.run}); link != test.want {
+		if link := pageOf(inside, &pictures.MatrixCell{Lock: test.lock, Run: test.run}); link != test.want {
 			t.Errorf("%s in %s leads to %q, want %q", test.lock, test.run, link, test.want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/clients/libraries"
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 	"lockstep/sim/history"
 )
@@ -166,30 +166,30 @@ func TestMatrixCell(t *testing.T) {
 		reference scenarios.Section
 		seeds     []seed
 		verdict   checker.Verdict
-		against   reports.Comparison
+		against   pictures.Comparison
 		shown     int // the seed that it shows, from 1
 		why       string
 		letters   string
 	}{
-		{"keeps it", keeps, []seed{safe}, checker.Safe, reports.AsReference, 1, "", ""},
-		{"does not", keeps, []seed{paused}, checker.Unsafe, reports.Worse, 1, pause, "[bounded pause]"},
-		{"nor does its reference", violates, []seed{paused}, checker.Unsafe, reports.AsReference, 1, "", "[bounded pause]"},
-		{"keeps what its reference does not", violates, []seed{safe}, checker.Safe, reports.Better, 1, "", ""},
-		{"its own fault, and its reference needs an assumption", violates, []seed{faulty}, checker.Unsafe, reports.Worse, 1, itsFault, "[none]"},
-		{"its own fault, as with its reference", atFault, []seed{faulty}, checker.Unsafe, reports.AsReference, 1, "", "[none]"},
-		{"nobody knows of its reference", expects(checker.Unknown, ""), []seed{paused}, checker.Unsafe, reports.AsReference, 1, "", "[bounded pause]"},
-		{"nothing proved", keeps, []seed{nothing}, checker.Inconclusive, reports.AsReference, 1, unmet, ""},
-		{"nothing proved of another assumption", keeps, []seed{perhaps}, checker.Inconclusive, reports.AsReference, 1, unmet, "[bounded delay]"},
-		{"nothing proved but its own fault", keeps, []seed{doubted}, checker.Inconclusive, reports.Worse, 1, itsFault, "[none]"},
-		{"its own fault, or that it ran on in a pause", keeps, []seed{ranOn}, checker.Inconclusive, reports.AsReference, 1, unmet, "[none]"},
+		{"keeps it", keeps, []seed{safe}, checker.Safe, pictures.AsReference, 1, "", ""},
+		{"does not", keeps, []seed{paused}, checker.Unsafe, pictures.Worse, 1, pause, "[bounded pause]"},
+		{"nor does its reference", violates, []seed{paused}, checker.Unsafe, pictures.AsReference, 1, "", "[bounded pause]"},
+		{"keeps what its reference does not", violates, []seed{safe}, checker.Safe, pictures.Better, 1, "", ""},
+		{"its own fault, and its reference needs an assumption", violates, []seed{faulty}, checker.Unsafe, pictures.Worse, 1, itsFault, "[none]"},
+		{"its own fault, as with its reference", atFault, []seed{faulty}, checker.Unsafe, pictures.AsReference, 1, "", "[none]"},
+		{"nobody knows of its reference", expects(checker.Unknown, ""), []seed{paused}, checker.Unsafe, pictures.AsReference, 1, "", "[bounded pause]"},
+		{"nothing proved", keeps, []seed{nothing}, checker.Inconclusive, pictures.AsReference, 1, unmet, ""},
+		{"nothing proved of another assumption", keeps, []seed{perhaps}, checker.Inconclusive, pictures.AsReference, 1, unmet, "[bounded delay]"},
+		{"nothing proved but its own fault", keeps, []seed{doubted}, checker.Inconclusive, pictures.Worse, 1, itsFault, "[none]"},
+		{"its own fault, or that it ran on in a pause", keeps, []seed{ranOn}, checker.Inconclusive, pictures.AsReference, 1, unmet, "[none]"},
 
-		{"the first UNSAFE", violates, []seed{safe, paused, delayed}, checker.Unsafe, reports.AsReference, 2, "", "[bounded pause bounded delay]"},
-		{"UNSAFE rather than UNKNOWN", violates, []seed{safe, nothing, paused}, checker.Unsafe, reports.AsReference, 3, "", "[bounded pause]"},
-		{"UNSAFE rather than UNKNOWN, with its letters", violates, []seed{paused, perhaps}, checker.Unsafe, reports.AsReference, 1, "", "[bounded pause]"},
-		{"UNKNOWN rather than SAFE", violates, []seed{safe, nothing}, checker.Inconclusive, reports.AsReference, 2, unmet, ""},
-		{"worse rather than as its reference", violates, []seed{paused, faulty}, checker.Unsafe, reports.Worse, 2, itsFault, "[bounded pause none]"},
-		{"worse and UNSAFE rather than worse and UNKNOWN", keeps, []seed{nothing, doubted, paused}, checker.Unsafe, reports.Worse, 3, pause, "[bounded pause]"},
-		{"worse though UNKNOWN", violates, []seed{paused, doubted}, checker.Unsafe, reports.Worse, 2, itsFault, "[bounded pause none]"},
+		{"the first UNSAFE", violates, []seed{safe, paused, delayed}, checker.Unsafe, pictures.AsReference, 2, "", "[bounded pause bounded delay]"},
+		{"UNSAFE rather than UNKNOWN", violates, []seed{safe, nothing, paused}, checker.Unsafe, pictures.AsReference, 3, "", "[bounded pause]"},
+		{"UNSAFE rather than UNKNOWN, with its letters", violates, []seed{paused, perhaps}, checker.Unsafe, pictures.AsReference, 1, "", "[bounded pause]"},
+		{"UNKNOWN rather than SAFE", violates, []seed{safe, nothing}, checker.Inconclusive, pictures.AsReference, 2, unmet, ""},
+		{"worse rather than as its reference", violates, []seed{paused, faulty}, checker.Unsafe, pictures.Worse, 2, itsFault, "[bounded pause none]"},
+		{"worse and UNSAFE rather than worse and UNKNOWN", keeps, []seed{nothing, doubted, paused}, checker.Unsafe, pictures.Worse, 3, pause, "[bounded pause]"},
+		{"worse though UNKNOWN", violates, []seed{paused, doubted}, checker.Unsafe, pictures.Worse, 2, itsFault, "[bounded pause none]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var e entry

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 )
 
@@ -19,10 +19,10 @@ func onlyHTML(others ...string) error {
 }
 
 // pageRuns returns what a page shows of some outcomes: the runs, and what their scenarios say of themselves.
-func pageRuns(outcomes []*scenarios.Outcome) []reports.PageRun {
-	var runs []reports.PageRun
+func pageRuns(outcomes []*scenarios.Outcome) []pictures.PageRun {
+	var runs []pictures.PageRun
 	for _, o := range outcomes {
-		r := reports.PageRun{History: o.History, Result: o.Result, Measurements: o.Measurements}
+		r := pictures.PageRun{History: o.History, Result: o.Result, Measurements: o.Measurements}
 		if o.Scenario != nil {
 			r.Title, r.Prose = o.Scenario.Title, o.Scenario.Prose
 			var script strings.Builder

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -104,7 +105,7 @@ func (f *plotFlags) play(c *cobra.Command, cases []scenarios.Case, each func(i i
 }
 
 // save writes a plot and its figures, and says where they are.
-func (f *plotFlags) save(c *cobra.Command, kind string, p *reports.Plot) error {
+func (f *plotFlags) save(c *cobra.Command, kind string, p *pictures.Plot) error {
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 )
 
 func newPlotClocks(k known) *cobra.Command {
@@ -43,7 +43,7 @@ where its holder thinks that it is over. Processes whose clocks are right are na
 			if o.Report != nil {
 				return errors.New(o.Report.Reason)
 			}
-			p, err := reports.NewClocksPlot(o.History, o.Result)
+			p, err := pictures.NewClocksPlot(o.History, o.Result)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}

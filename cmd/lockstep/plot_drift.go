@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 	"lockstep/sim/history"
 )
@@ -172,18 +172,18 @@ func (f *plotFlags) plotDrift(c *cobra.Command, q driftQuestion) error {
 	if err != nil {
 		return err
 	}
-	var curves []reports.EdgeCurve
+	var curves []pictures.EdgeCurve
 	for k, ttl := range q.ttls {
-		curve := reports.EdgeCurve{TTL: ttl, Allowance: math.Round(allowance(ttl))}
+		curve := pictures.EdgeCurve{TTL: ttl, Allowance: math.Round(allowance(ttl))}
 		for i := range q.steps {
 			t := tallies[k*q.steps+i]
 			low, high := t.Interval()
-			curve.Points = append(curve.Points, reports.EdgePoint{PPM: float64(q.ppm(i)), Runs: t.Runs, Unsafe: t.Unsafe, Unproved: t.Unproved, Low: low, High: high})
+			curve.Points = append(curve.Points, pictures.EdgePoint{PPM: float64(q.ppm(i)), Runs: t.Runs, Unsafe: t.Unsafe, Unproved: t.Unproved, Low: low, High: high})
 		}
 		curves = append(curves, curve)
 	}
 	what := fmt.Sprintf("c1 holds on 3 of 5 nodes, of which one is fast; another client asks every 10 ms; %s with each drift, %s", many(f.seeds, "run"), f.seedsInWords())
-	p, err := reports.NewDriftPlot("Redlock", curves, what)
+	p, err := pictures.NewDriftPlot("Redlock", curves, what)
 	if err != nil {
 		return err
 	}

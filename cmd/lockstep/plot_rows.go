@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 	"lockstep/sim/history"
 )
@@ -33,12 +33,12 @@ type rowKind struct {
 	page                       string   // the same, of the catalogue
 	what                       string   // what goes on in these
 	seeds                      int      // if nobody says
-	plot                       func(rows []reports.PlotRow, what string) (*reports.Plot, error)
+	plot                       func(rows []pictures.PlotRow, what string) (*pictures.Plot, error)
 }
 
 var rowKinds = []rowKind{
 	{
-		name: "wait", quantity: checker.Wait, plot: reports.NewWaitPlot, pages: []string{contendedPage}, seeds: 20,
+		name: "wait", quantity: checker.Wait, plot: pictures.NewWaitPlot, pages: []string{contendedPage}, seeds: 20,
 		what:  "five clients want the lock four times each, hold it for 30 ms, and try again 20 ms after their lock has given up",
 		short: "Draw how long clients wait for the lock",
 		long: `Wait draws how the times are distributed for which clients ask until they have the lock, over many
@@ -49,7 +49,7 @@ four times each, hold it for 30 ms, do something else for 50 ms, and try every 2
   lockstep plot wait redlock-contended --seeds 200 --out plots`,
 	},
 	{
-		name: "validity", quantity: checker.Validity, plot: reports.NewValidityPlot, pages: []string{contendedPage}, seeds: 20,
+		name: "validity", quantity: checker.Validity, plot: pictures.NewValidityPlot, pages: []string{contendedPage}, seeds: 20,
 		what:  "five clients want the lock four times each, hold it for 30 ms, and try again 20 ms after their lock has given up",
 		short: "Draw how much of a lease is left when it is granted",
 		long: `Validity draws how the times are distributed that are left of a lease when its acquire returns, by
@@ -59,7 +59,7 @@ lock four times each, hold it for 30 ms, do something else for 50 ms, and try ev
   lockstep plot validity born-expired slow-link --out plots`,
 	},
 	{
-		name: "roundtrips", quantity: checker.RoundTrips, plot: reports.NewRoundTripsPlot, pages: []string{alonePage, contendedPage}, seeds: 10,
+		name: "roundtrips", quantity: checker.RoundTrips, plot: pictures.NewRoundTripsPlot, pages: []string{alonePage, contendedPage}, seeds: 10,
 		what:  "of a client that is alone, and of five that want the lock at once",
 		short: "Draw how many requests a lease costs",
 		long: `Roundtrips draws how many requests to the lock nodes a lease costs, a bar for each lock, and how much
@@ -69,7 +69,7 @@ about a client that wants the lock alone, and about five that want it at once.`,
   lockstep plot roundtrips efficiency redlock-contended --out plots`,
 	},
 	{
-		name: "increments", quantity: checker.Increments, plot: reports.NewIncrementsPlot, page: "lost-update", seeds: 1,
+		name: "increments", quantity: checker.Increments, plot: pictures.NewIncrementsPlot, page: "lost-update", seeds: 1,
 		what:  "clients add one to a number",
 		short: "Draw what became of increments: counted, skipped, lost",
 		long: `Increments draws what became of the increments that clients asked for: what the counter shows in the
@@ -177,7 +177,7 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 }
 
 // restless lists the locks of some rows whose runs do not repeat themselves.
-func (f *plotFlags) restless(rows []reports.PlotRow) []string {
+func (f *plotFlags) restless(rows []pictures.PlotRow) []string {
 	var names []string
 	for _, r := range rows {
 		if l, ok := f.known.library(r.Lock); ok && l.Restless {
@@ -244,7 +244,7 @@ func pageName(page string) string {
 type rowTable struct {
 	quantity checker.Quantity
 	keys     []rowKey
-	runs     map[rowKey][]reports.PlotRun
+	runs     map[rowKey][]pictures.PlotRun
 }
 
 type rowKey struct {
@@ -257,12 +257,12 @@ func (t *rowTable) add(h *history.History) {
 	m := h.Meta
 	k := rowKey{m.Scenario, m.Lock, m.For, m.Label, len(m.Nodes), m.On}
 	if t.runs == nil {
-		t.runs = map[rowKey][]reports.PlotRun{}
+		t.runs = map[rowKey][]pictures.PlotRun{}
 	}
 	if t.runs[k] == nil {
 		t.keys = append(t.keys, k)
 	}
-	t.runs[k] = append(t.runs[k], reports.NewPlotRun(h, t.quantity))
+	t.runs[k] = append(t.runs[k], pictures.NewPlotRun(h, t.quantity))
 }
 
 // story says which runs these are, after what is said of them in words: of which scenarios, with which seeds, and where they took place.
@@ -305,7 +305,7 @@ func (t *rowTable) story(words string) string {
 }
 
 // sorted returns the rows, those of a lock together, and says of each what tells it from the others of that lock: as little as does.
-func (t *rowTable) sorted(locks []string) []reports.PlotRow {
+func (t *rowTable) sorted(locks []string) []pictures.PlotRow {
 	var order []string
 	for _, k := range t.keys {
 		order = append(order, k.lock)
@@ -338,9 +338,9 @@ func (t *rowTable) sorted(locks []string) []reports.PlotRow {
 			kept = append(kept, part)
 		}
 	}
-	var rows []reports.PlotRow
+	var rows []pictures.PlotRow
 	for _, k := range keys {
-		row := reports.PlotRow{Lock: k.lock, Runs: t.runs[k]}
+		row := pictures.PlotRow{Lock: k.lock, Runs: t.runs[k]}
 		if differs(keys, k, nodes) {
 			row.Place = nodes(k)
 		}

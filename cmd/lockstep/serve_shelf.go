@@ -18,6 +18,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
 	"lockstep/sim/history"
@@ -280,11 +281,11 @@ func (s *shelf) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	if err := reports.Page(&b, pageRuns([]*scenarios.Outcome{o})...); err != nil {
+	if err := pictures.Page(&b, pageRuns([]*scenarios.Outcome{o})...); err != nil {
 		refuse(w, err)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", reports.PagePolicy+"; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy", pictures.PagePolicy+"; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Write(b.Bytes())
 }

@@ -14,6 +14,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
 	"lockstep/sim/history"
@@ -61,8 +62,8 @@ below each other on one time axis. With --svg and --png it writes a picture.`,
 				return err
 			}
 			o := outcomes[0]
-			line := reports.NewTimeline(o.History, o.Result)
-			page := func(w io.Writer) error { return reports.Page(w, pageRuns(outcomes)...) }
+			line := pictures.NewTimeline(o.History, o.Result)
+			page := func(w io.Writer) error { return pictures.Page(w, pageRuns(outcomes)...) }
 			for _, f := range []struct {
 				name  string
 				write func(io.Writer) error
@@ -110,7 +111,7 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 		}
 		outcomes = append(outcomes, o)
 		if filed {
-			fmt.Fprintln(w, wrap(reports.Headline(o.History, o.Result), reports.Width))
+			fmt.Fprintln(w, wrap(pictures.Headline(o.History, o.Result), reports.Width))
 			continue
 		}
 		options.Paint, options.Measurements = roles(w), o.Measurements
@@ -180,11 +181,11 @@ func roles(w io.Writer) func(reports.Role, string) string {
 			return text.Colors{text.FgYellow, text.Bold}.Sprint(s)
 		case reports.Faulty:
 			return text.Colors{text.FgCyan}.Sprint(s)
-		case reports.Heading:
+		case pictures.Heading:
 			return text.Colors{text.Bold}.Sprint(s)
-		case reports.Breaking:
+		case pictures.Breaking:
 			return text.Colors{text.FgRed}.Sprint(s)
-		case reports.Winning:
+		case pictures.Winning:
 			return text.Colors{text.FgGreen, text.Bold}.Sprint(s)
 		}
 		return text.Colors{text.Faint}.Sprint(s)

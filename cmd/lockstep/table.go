@@ -137,7 +137,7 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 	}
 }
 
-// narrow renders a table in at most reports.Width columns, if that can be done by giving long names in its first column, which
+// narrow renders a table in at most pictures.Width columns, if that can be done by giving long names in its first column, which
 // are strings, a line for themselves.
 func narrow(header table.Row, rows []table.Row) string {
 	render := func(rows []table.Row) (string, int) {
@@ -178,7 +178,7 @@ func narrow(header table.Row, rows []table.Row) string {
 	return s
 }
 
-// printWrapped prints a sentence, indented, in lines of at most reports.Width columns.
+// printWrapped prints a sentence, indented, in lines of at most pictures.Width columns.
 func printWrapped(w io.Writer, sentence string) {
 	const indent = "  "
 	fmt.Fprintln(w, indent+strings.ReplaceAll(wrap(reports.Visible(sentence), reports.Width-2*len(indent)), "\n", "\n"+indent+indent))

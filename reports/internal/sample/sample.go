@@ -1,8 +1,10 @@
+// Package sample has histories for tests of what reports show, made by hand.
 package sample
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,11 +15,11 @@ import (
 const (
 	Ms  = time.Millisecond
 	Us  = time.Microsecond
-	Ttl = 10 * time.Second
+	TTL = 10 * time.Second
 )
 
-// A builder makes a history by hand, the way a run would have recorded it. Its methods are what happens in a run.
-type builder struct {
+// A Builder makes a history by hand, the way a run would have recorded it. Its methods are what happens in a run.
+type Builder struct {
 	H       history.History
 	Ops     map[string]int           // the latest operation of each client
 	leases  map[string]int           // how many leases each client asked for
@@ -28,10 +30,10 @@ type builder struct {
 	highest int64
 }
 
-func NewBuilder(scenario, lock string, nodes, clients int, resource string) *builder {
-	b := &builder{Ops: map[string]int{}, leases: map[string]int{}, wall: map[string]time.Duration{}, keys: map[string]string{},
+func NewBuilder(scenario, lock string, nodes, clients int, resource string) *Builder {
+	b := &Builder{Ops: map[string]int{}, leases: map[string]int{}, wall: map[string]time.Duration{}, keys: map[string]string{},
 		Ends: map[string]time.Duration{}}
-	b.H.Meta = history.Meta{Scenario: scenario, Lock: lock, On: "sim", Seed: 1, Resource: resource, TTL: Ttl}
+	b.H.Meta = history.Meta{Scenario: scenario, Lock: lock, On: "sim", Seed: 1, Resource: resource, TTL: TTL}
 	for i := range nodes {
 		b.H.Meta.Nodes = append(b.H.Meta.Nodes, fmt.Sprintf("n%d", i+1))
 	}
@@ -41,19 +43,19 @@ func NewBuilder(scenario, lock string, nodes, clients int, resource string) *bui
 	return b
 }
 
-// history ends the run as every run ends, with everything healed and a probe that must acquire, and returns it in order.
-func (b *builder) History() *history.History {
+// History ends the run as every run ends, with everything healed and a probe that must acquire, and returns it in order.
+func (b *Builder) History() *history.History {
 	b.sort()
 	end := b.H.Events[len(b.H.Events)-1].At
 	b.Fault(end+Ms, history.Heal{})
 	b.H.Meta.Probe, b.H.Meta.Bound = "probe", 5*time.Second
-	end = b.Acquire(end+Ttl+2*Ms, "probe", b.highest+1, b.H.Meta.Nodes...)
+	end = b.Acquire(end+TTL+2*Ms, "probe", b.highest+1, b.H.Meta.Nodes...)
 	b.Release(end, "probe", b.H.Meta.Nodes...)
 	b.sort()
 	return &b.H
 }
 
-func (b *builder) sort() {
+func (b *Builder) sort() {
 	slices.SortStableFunc(b.H.Events, func(x, y history.Event) int { return int(x.At - y.At) })
 	for i := range b.H.Events {
 		e := &b.H.Events[i]
@@ -61,9 +63,9 @@ func (b *builder) sort() {
 	}
 }
 
-func (b *builder) Add(e history.Event) { b.H.Events = append(b.H.Events, e) }
+func (b *Builder) Add(e history.Event) { b.H.Events = append(b.H.Events, e) }
 
-func (b *builder) Fault(at time.Duration, f history.Fault) {
+func (b *Builder) Fault(at time.Duration, f history.Fault) {
 	b.faults++
 	process := f.Target()
 	e := history.Event{At: at, Process: process, Kind: history.Injected, Op: f.Verb(), ID: b.faults, Value: f.String()}
@@ -78,13 +80,13 @@ func (b *builder) Fault(at time.Duration, f history.Fault) {
 	}
 }
 
-func (b *builder) expire(at time.Duration, node string) {
+func (b *Builder) expire(at time.Duration, node string) {
 	b.Add(history.Event{At: at, Wall: b.wall[node], Process: node, Kind: history.State, Op: history.Expire, Lock: "lock", Key: "lock",
 		Owner: b.keys[node], Until: b.Ends[node]})
 	delete(b.keys, node)
 }
 
-func (b *builder) lose(at time.Duration, node string) {
+func (b *Builder) lose(at time.Duration, node string) {
 	b.Add(history.Event{At: at, Process: node, Kind: history.State, Op: history.Lose, Lock: "lock", Key: "lock", Owner: b.keys[node]})
 	delete(b.keys, node)
 }
@@ -94,14 +96,14 @@ func latency(from, to string) time.Duration {
 	return 420*Us + time.Duration(from[len(from)-1]%7)*37*Us + time.Duration(to[len(to)-1]%7)*71*Us
 }
 
-func (b *builder) message(from, to string, sent time.Duration, text string) time.Duration {
+func (b *Builder) message(from, to string, sent time.Duration, text string) time.Duration {
 	at := sent + latency(from, to)
 	b.Add(history.Event{At: at, Process: to, Kind: history.Message, Op: history.Deliver, By: from, Sent: sent, Value: text})
 	return at
 }
 
-// acquire lets a client ask some nodes, and returns when it knows. It succeeds where a quorum is free.
-func (b *builder) Acquire(at time.Duration, client string, fence int64, nodes ...string) time.Duration {
+// Acquire lets a client ask some nodes, and returns when it knows. It succeeds where a quorum is free.
+func (b *Builder) Acquire(at time.Duration, client string, fence int64, nodes ...string) time.Duration {
 	b.Ops[client]++
 	b.leases[client]++
 	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
@@ -117,7 +119,7 @@ func (b *builder) Acquire(at time.Duration, client string, fence int64, nodes ..
 		if b.keys[n] == "" {
 			answer = "OK"
 			granted++
-			b.keys[n], b.Ends[n] = lease, got+b.wall[n]+Ttl
+			b.keys[n], b.Ends[n] = lease, got+b.wall[n]+TTL
 			b.Add(history.Event{At: got, Wall: b.wall[n], Process: n, Kind: history.State, Op: history.Set, Lock: "lock", Key: "lock", Lease: lease,
 				By: client, Sent: sent, Until: b.Ends[n]})
 		}
@@ -125,7 +127,7 @@ func (b *builder) Acquire(at time.Duration, client string, fence int64, nodes ..
 	}
 	e := history.Event{At: end + 10*Us, Process: client, Kind: history.Fail, Op: history.Acquire, ID: id, Lock: "lock", Lease: lease, Error: "not acquired"}
 	if granted >= b.H.Meta.Quorum() {
-		e.Kind, e.Error, e.Until, e.Fence = history.OK, "", at+Ttl, fence
+		e.Kind, e.Error, e.Until, e.Fence = history.OK, "", at+TTL, fence
 	}
 	b.Add(e)
 	if e.Kind == history.Fail {
@@ -135,7 +137,7 @@ func (b *builder) Acquire(at time.Duration, client string, fence int64, nodes ..
 }
 
 // giveBack deletes the keys of a lease on some nodes, and returns when the last reply is back.
-func (b *builder) giveBack(at time.Duration, client, lease string, nodes []string) time.Duration {
+func (b *Builder) giveBack(at time.Duration, client, lease string, nodes []string) time.Duration {
 	end := at
 	for _, n := range nodes {
 		sent := at + 15*Us
@@ -153,7 +155,7 @@ func (b *builder) giveBack(at time.Duration, client, lease string, nodes []strin
 	return end
 }
 
-func (b *builder) Release(at time.Duration, client string, nodes ...string) time.Duration {
+func (b *Builder) Release(at time.Duration, client string, nodes ...string) time.Duration {
 	b.Ops[client]++
 	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
 	b.Add(history.Event{At: at, Process: client, Kind: history.Invoke, Op: history.Release, ID: id, Lock: "lock", Lease: lease})
@@ -162,8 +164,8 @@ func (b *builder) Release(at time.Duration, client string, nodes ...string) time
 	return end + 10*Us
 }
 
-// write lets a client write under its latest lease.
-func (b *builder) Write(at time.Duration, client, value string, fence int64) time.Duration {
+// Write lets a client write under its latest lease.
+func (b *Builder) Write(at time.Duration, client, value string, fence int64) time.Duration {
 	b.Ops[client]++
 	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
 	b.Add(history.Event{At: at, Process: client, Kind: history.Invoke, Op: history.Write, ID: id, Lock: "lock", Lease: lease, Value: value, Fence: fence})
@@ -180,11 +182,11 @@ func (b *builder) Write(at time.Duration, client, value string, fence int64) tim
 	return end
 }
 
-func (b *builder) exit(at time.Duration, client string) {
+func (b *Builder) exit(at time.Duration, client string) {
 	b.Add(history.Event{At: at, Process: client, Kind: history.Info, Op: history.Exit})
 }
 
-// A run is a history and what the checker finds in it.
+// A Run is a history and what the checker finds in it.
 type Run struct {
 	Name   string
 	H      *history.History
@@ -195,7 +197,7 @@ func Judged(name string, h *history.History) Run {
 	return Run{name, h, checker.Check(h, nil)}
 }
 
-// runs are histories of the kinds that a catalogue has.
+// Runs are histories of the kinds that a catalogue has.
 func Runs(t testing.TB) []Run {
 	t.Helper()
 	unknown := Judged("unknown", calmRun())
@@ -311,7 +313,7 @@ func delayToResource() *history.History {
 	return b.History()
 }
 
-// herd is many clients that want the lock at once.
+// Herd is many clients that want the lock at once.
 func Herd() *history.History {
 	b := NewBuilder("expiry-herd", "redlock", 5, 10, "plain")
 	all := b.H.Meta.Nodes
@@ -396,7 +398,7 @@ func calmRun() *history.History {
 	return b.History()
 }
 
-// failover is a primary that dies before its replica has learned of a lease, or, if nothing lags, after.
+// Failover is a primary that dies before its replica has learned of a lease, or, if nothing lags, after.
 func Failover(lag bool) *history.History {
 	b := NewBuilder("failover-sentinel", "single", 1, 2, "plain")
 	b.H.Meta.Replicas = map[string]string{"r1": "n1"}
@@ -439,7 +441,7 @@ func Failover(lag bool) *history.History {
 	return b.History()
 }
 
-// counter is two clients that count to 40, under a lock.
+// Counter is two clients that count to 40, under a lock.
 func Counter() *history.History {
 	b := NewBuilder("lost-update", "single", 1, 2, "counter")
 	t := time.Duration(0)
@@ -468,9 +470,9 @@ func watchdog() *history.History {
 	t := b.Acquire(0, "c1", 0, "n1")
 	for i := range 3 {
 		at := time.Duration(i+1) * 3 * time.Second
-		b.Ends["n1"] = at + Ttl
-		b.Add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*Us, Until: at + Ttl})
-		b.Add(history.Event{At: at + 500*Us, Process: "c1", Kind: history.Info, Op: history.Renew, Lock: "lock", Lease: "c1#1", Until: at - Ms + Ttl})
+		b.Ends["n1"] = at + TTL
+		b.Add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*Us, Until: at + TTL})
+		b.Add(history.Event{At: at + 500*Us, Process: "c1", Kind: history.Info, Op: history.Renew, Lock: "lock", Lease: "c1#1", Until: at - Ms + TTL})
 	}
 	t += 10 * time.Second
 	b.Fault(t, history.Pause{Process: "c1", For: 15 * time.Second})
@@ -479,9 +481,9 @@ func watchdog() *history.History {
 	extend := history.Event{At: u + 2*time.Second, Process: "c2", Kind: history.Invoke, Op: history.Extend, ID: b.Ops["c2"], Lock: "lock", Lease: "c2#1"}
 	b.Add(extend)
 	b.Add(history.Event{At: extend.At + 500*Us, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c2", Sent: extend.At,
-		Until: extend.At + Ttl})
-	b.Ends["n1"] = extend.At + Ttl
-	extend.At, extend.Kind, extend.Until = extend.At+Ms, history.OK, extend.At+Ttl
+		Until: extend.At + TTL})
+	b.Ends["n1"] = extend.At + TTL
+	extend.At, extend.Kind, extend.Until = extend.At+Ms, history.OK, extend.At+TTL
 	b.Add(extend)
 	b.Write(extend.At, "c2", "B", 0)
 	t += 15 * time.Second
@@ -523,4 +525,27 @@ func checkAndSet() *history.History {
 	b.Add(history.Event{At: 16 * time.Second, Process: "resource", Kind: history.State, Op: history.Keep, Lock: "lock", Lease: "c2#1", By: "c2", Value: "C", Sent: 16*time.Second - Ms})
 	b.Release(17*time.Second, "c2", "n1")
 	return b.History()
+}
+
+// Hostile is a run whose every text tries to break the page that shows it.
+func Hostile() Run {
+	const script = `<script>alert("1")</script>'&]]>`
+	evil := script + "\u202e\u2066\x1b[2J\x00\xff" + strings.Repeat("long ", 2000)
+	h := PauseAfterAcquire("single", "plain")
+	h.Meta.Scenario, h.Meta.Lock, h.Meta.Label = evil, evil, evil
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Value == "A" {
+			e.Value = evil
+		}
+		if e.Kind == history.Injected {
+			e.Value = evil
+		}
+		e.Error = evil
+	}
+	r := checker.Check(h, nil)
+	for i := range r.Violations {
+		r.Violations[i].What = evil
+	}
+	return Run{Name: "hostile", H: h, Result: r}
 }

@@ -1,0 +1,428 @@
+package pictures
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+	"lockstep/reports"
+)
+
+// A Debate is an argument about locks, claim by claim, with the runs that bear on it. [Debate.Files] turns it into a site. The prose
+// is in this package; the verdicts are those of the runs and are written down nowhere else.
+type Debate struct {
+	Claims []DebateClaim // in the order of the argument
+	Runs   []DebateRun   // each once
+	// Command is the command that made the site. Versions are the versions of everything that its runs depend on.
+	Command  string
+	Versions []string
+}
+
+// A DebateClaim is what somebody says, and what the runs show about it.
+type DebateClaim struct {
+	ID       string
+	Text     string
+	By       []DebateVoice
+	Kind     string // shown, refuted, depends, agreed, or judgement
+	So       string // what the evidence shows, in a sentence
+	Evidence []DebateEvidence
+}
+
+// A DebateVoice says who makes a claim, and where.
+type DebateVoice struct{ Who, Where string }
+
+// DebateEvidence is a run and the question asked of it: whether it keeps a property, or else the value of a quantity.
+type DebateEvidence struct {
+	Run      string
+	Property checker.Property
+	Quantity checker.Quantity
+}
+
+// A DebateRun is one run of a debate.
+type DebateRun struct {
+	PageRun
+	Name    string // SCENARIO/LOCK, and /LABEL if there is one
+	Command string // that repeats it
+}
+
+// trace identifies the events of a run: two runs with the same trace have the same events.
+func (r DebateRun) trace() string { return cmp.Or(r.History.Meta.Checksum, r.Name) }
+
+// Different counts the runs whose events differ. Two scenarios may have the same events; together they are no more evidence than
+// one of them.
+func (d Debate) Different() int { return different(d.Runs) }
+
+func different(runs []DebateRun) int {
+	seen := map[string]bool{}
+	for _, r := range runs {
+		seen[r.trace()] = true
+	}
+	return len(seen)
+}
+
+// A DebateFile is one file of a site. Its name is a slash-separated path inside the directory of the site.
+type DebateFile struct {
+	Name string
+	Data []byte
+}
+
+// DebateSums is the file of a site that lists the others with their checksums, as sha256sum does. DebateMark is its first
+// line, which marks the directory as written by lockstep debate.
+const (
+	DebateSums = "SHA256SUMS"
+	DebateMark = "# Written by lockstep debate, which replaces what is listed here, and nothing else.\n"
+)
+
+// Files returns the files of the site: the checksums first, then the others sorted by name. The same debate gives the same bytes.
+// Files returns an error if a claim has no text here, or if there is text about a claim that is not in d.
+func (d Debate) Files() ([]DebateFile, error) {
+	s, err := newDebateSite(d)
+	if err != nil {
+		return nil, err
+	}
+	var files []DebateFile
+	for _, write := range []func() ([]DebateFile, error){s.pages, s.runPages, s.explorers, s.pictures} {
+		more, err := write()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	slices.SortFunc(files, func(a, b DebateFile) int { return strings.Compare(a.Name, b.Name) })
+	var sums strings.Builder
+	sums.WriteString(DebateMark)
+	for _, f := range files {
+		sum := sha256.Sum256(f.Data)
+		fmt.Fprintf(&sums, "%s  %s\n", hex.EncodeToString(sum[:]), f.Name)
+	}
+	return append([]DebateFile{{DebateSums, []byte(sums.String())}}, files...), nil
+}
+
+// A debateSite is a debate with its text and its links.
+type debateSite struct {
+	Debate
+	Chapters []*debateChapterView
+	runs     map[string]*debateRunView
+	order    []*debateRunView
+	claims   map[string]*debateClaimView
+}
+
+// newDebateSite puts claims, runs and text together.
+func newDebateSite(d Debate) (*debateSite, error) {
+	s := &debateSite{Debate: d, runs: map[string]*debateRunView{}, claims: map[string]*debateClaimView{}}
+	s.Command, s.Versions = reports.Printable(d.Command, debateTextMost), nil
+	for _, v := range d.Versions {
+		s.Versions = append(s.Versions, reports.Printable(v, debateNameMost))
+	}
+	for _, r := range d.Runs {
+		if s.runs[r.Name] != nil {
+			return nil, fmt.Errorf("the run %s is listed twice", r.Name)
+		}
+		v := newDebateRunView(r)
+		s.runs[r.Name], s.order = v, append(s.order, v)
+	}
+	byID := map[string]DebateClaim{}
+	for _, c := range d.Claims {
+		byID[c.ID] = c
+	}
+	for _, chapter := range debateChapters {
+		v := &debateChapterView{debateChapter: chapter}
+		for _, entry := range chapter.Entries {
+			claim, ok := byID[entry.Claim]
+			if !ok {
+				return nil, fmt.Errorf("%s has text about claim %s, which is not among the claims", chapter.File, entry.Claim)
+			}
+			delete(byID, entry.Claim)
+			c, err := s.claim(v, claim, entry)
+			if err != nil {
+				return nil, fmt.Errorf("claim %s: %w", entry.Claim, err)
+			}
+			v.Claims = append(v.Claims, c)
+			s.claims[entry.Claim] = c
+		}
+		s.Chapters = append(s.Chapters, v)
+	}
+	for _, c := range d.Claims {
+		if _, left := byID[c.ID]; left {
+			return nil, fmt.Errorf("claim %s has no text: %s", c.ID, c.Text)
+		}
+	}
+	for i, v := range s.order {
+		if slices.ContainsFunc(s.order[:i], func(o *debateRunView) bool { return o.File == v.File }) {
+			return nil, fmt.Errorf("the run %s would be written to the file of another run, %s", v.Name, v.File)
+		}
+	}
+	return s, nil
+}
+
+// A debatePage has what every page of the site needs.
+type debatePage struct {
+	Site   *debateSite
+	Title  string
+	Here   string // the name of the file
+	Root   string // the path to the top of the site: empty, or ../
+	Policy string
+	Style  template.CSS
+}
+
+// page starts a page. Pages of the article have no script, and show only what is in the directory.
+func (s *debateSite) page(here, title string) debatePage {
+	p := debatePage{Site: s, Title: title, Here: here, Style: debateStyle}
+	p.Root = strings.Repeat("../", strings.Count(here, "/"))
+	p.Policy = "default-src 'none'; style-src " + hashSource(string(debateStyle)) +
+		"; img-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'"
+	return p
+}
+
+// pages writes the article.
+func (s *debateSite) pages() ([]DebateFile, error) {
+	var files []DebateFile
+	add := func(name, kind string, data any) error {
+		var b bytes.Buffer
+		if err := s.templates().ExecuteTemplate(&b, kind, data); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, DebateFile{name, b.Bytes()})
+		return nil
+	}
+	if err := add("index.html", "index", s.page("index.html", debateTitle)); err != nil {
+		return nil, err
+	}
+	for i, c := range s.Chapters {
+		err := add(c.File, "chapter", struct {
+			debatePage
+			Chapter        *debateChapterView
+			Number         int
+			Notes          []*debateNote
+			Before, Beyond *debateLink
+		}{s.page(c.File, c.Title), c, i + 1, c.notes, s.neighbour(i - 1), s.neighbour(i + 1)})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := add("conclusion.html", "conclusion", s.page("conclusion.html", "What is left")); err != nil {
+		return nil, err
+	}
+	return files, add("how.html", "how", s.page("how.html", "How this was computed"))
+}
+
+// A debateLink leads to another page.
+type debateLink struct{ File, Title string }
+
+func (s *debateSite) neighbour(chapter int) *debateLink {
+	switch {
+	case chapter < 0:
+		return &debateLink{"index.html", "Introduction"}
+	case chapter < len(s.Chapters):
+		return &debateLink{s.Chapters[chapter].File, s.Chapters[chapter].Title}
+	}
+	return &debateLink{"conclusion.html", "What is left"}
+}
+
+// runPages writes a page for each run: to explore it with the script, and to read it without.
+func (s *debateSite) runPages() ([]DebateFile, error) {
+	var files []DebateFile
+	for _, r := range s.order {
+		figure, err := PageFigure(r.PageRun)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		p := s.page(r.File, r.Name)
+		p.Policy = strings.Replace(PagePolicy, "style-src ", "style-src "+hashSource(string(debateStyle))+" ", 1)
+		var b bytes.Buffer
+		err = s.templates().ExecuteTemplate(&b, "run", struct {
+			debatePage
+			Run        *debateRunView
+			Claims     []*debateClaimView
+			Figure     template.HTML
+			PageStyle  template.CSS
+			PageScript template.JS
+		}{p, r, s.citing(r), figure, PageStyle, PageScript})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		files = append(files, DebateFile{r.File, b.Bytes()})
+	}
+	return files, nil
+}
+
+// citing lists the claims that a run is evidence for.
+func (s *debateSite) citing(r *debateRunView) []*debateClaimView {
+	var claims []*debateClaimView
+	for _, chapter := range s.Chapters {
+		for _, c := range chapter.Claims {
+			if slices.ContainsFunc(c.Answers, func(a debateAnswer) bool { return a.Run == r }) {
+				claims = append(claims, c)
+			}
+		}
+	}
+	return claims
+}
+
+// explorers writes the pages that the article shows in its frames: the run that it draws, and the run to compare it with.
+func (s *debateSite) explorers() ([]DebateFile, error) {
+	var files []DebateFile
+	for _, chapter := range s.Chapters {
+		for _, c := range chapter.Claims {
+			var runs []PageRun
+			for _, r := range c.Explored {
+				runs = append(runs, r.PageRun)
+			}
+			var b bytes.Buffer
+			if err := Page(&b, runs...); err != nil {
+				return nil, fmt.Errorf("claim %s: %w", c.ID, err)
+			}
+			files = append(files, DebateFile{c.Explorer, b.Bytes()})
+		}
+	}
+	return files, nil
+}
+
+// pictures draws the runs that the article shows.
+func (s *debateSite) pictures() ([]DebateFile, error) {
+	var files []DebateFile
+	for _, r := range s.order {
+		if !r.drawn {
+			continue
+		}
+		var b bytes.Buffer
+		if err := r.timeline.WriteSVG(&b); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		files = append(files, DebateFile{r.Picture, b.Bytes()})
+	}
+	return files, nil
+}
+
+// Safe counts the runs with the verdict SAFE.
+func (s *debateSite) Safe() int { return s.count(checker.Safe) }
+
+// Unsafe counts the runs with the verdict UNSAFE.
+func (s *debateSite) Unsafe() int { return s.count(checker.Unsafe) }
+
+func (s *debateSite) count(v checker.Verdict) int {
+	n := 0
+	for _, r := range s.order {
+		if r.Result.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Order lists the runs.
+func (s *debateSite) Order() []*debateRunView { return s.order }
+
+// As is the run before r that has the same trace, or nil.
+func (s *debateSite) As(r *debateRunView) *debateRunView {
+	for _, o := range s.order {
+		if o == r {
+			return nil
+		}
+		if o.trace() == r.trace() {
+			return o
+		}
+	}
+	return nil
+}
+
+// Drawn is a run that the article draws, by its name.
+func (s *debateSite) Drawn(name string) (debatePicture, error) {
+	r := s.runs[name]
+	if r == nil {
+		return debatePicture{}, fmt.Errorf("there is no run %s", name)
+	}
+	r.drawn = true
+	return debatePicture{r, r.head.reason}, nil
+}
+
+// Deciding lists the assumptions that the runs broke, each with the claims that it decides.
+func (s *debateSite) Deciding() []debateDeciding {
+	var all []debateDeciding
+	for _, a := range checker.Assumptions() {
+		d := debateDeciding{Assumption: a, Meaning: assumptionMeaning[a]}
+		for _, chapter := range s.Chapters {
+			for _, c := range chapter.Claims {
+				if slices.Contains(c.Broken, a) {
+					d.Claims = append(d.Claims, c)
+				}
+			}
+		}
+		if len(d.Claims) > 0 {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// A debateDeciding is an assumption, and the claims that it decides.
+type debateDeciding struct {
+	Assumption checker.Assumption
+	Meaning    string
+	Claims     []*debateClaimView
+}
+
+// A debatePromise is a promise of a lock and its meaning.
+type debatePromise struct {
+	checker.Property
+	Meaning string
+}
+
+// ID is the anchor of the explanation of the promise.
+func (p debatePromise) ID() string {
+	return "promise-" + strings.ReplaceAll(string(p.Property), " ", "-")
+}
+
+// Promises lists the promises that the claims ask their runs about.
+func (s *debateSite) Promises() []debatePromise {
+	var all []debatePromise
+	for _, p := range checker.Properties() {
+		if slices.ContainsFunc(s.Claims, func(c DebateClaim) bool {
+			return slices.ContainsFunc(c.Evidence, func(e DebateEvidence) bool { return e.Property == p })
+		}) {
+			all = append(all, debatePromise{p, promiseMeaning[p]})
+		}
+	}
+	return all
+}
+
+// promiseMeaning says what each promise of a lock means.
+var promiseMeaning = map[checker.Property]string{
+	checker.LeaseExclusion:    "At no moment do two clients hold the lock.",
+	checker.ResourceExclusion: "The resource takes no write under a lease once a newer one has been granted.",
+	checker.ExpiredOnReturn:   "No client is given a lease that has already ended.",
+	checker.NoLostUpdate:      "No acknowledged change is overwritten by a client that had not seen it.",
+	checker.OwnerOnly:         "No client touches a key that stands for another client's lease while that lease lasts.",
+	checker.Tokens:            "Each lease has a token that is greater than all before it.",
+	checker.DeadlockFreedom:   "When all faults have healed, the lock can be had again.",
+	checker.FaultTolerance:    "While enough servers are up, no client waits long for a lock that is free.",
+}
+
+// assumptionMeaning says what each promise of the environment means.
+var assumptionMeaning = map[checker.Assumption]string{
+	checker.BoundedPause:      "No process is paused for longer than its lease allows for.",
+	checker.BoundedClockError: "No clock jumps, and none errs in its rate by more than the allowance.",
+	checker.BoundedDelay:      "A message arrives before the lease under which it was sent has ended and a newer one has been granted.",
+	checker.DurableNodes:      "What a server has acknowledged survives a restart or a failover.",
+	checker.None:              "The environment keeps all its promises; the lock is at fault.",
+}
+
+var (
+	//go:embed debate/site.html
+	debateHTML string
+	//go:embed debate/site.css
+	debateCSS   string
+	debateStyle = template.CSS(debateCSS)
+)
+
+// templates parses the templates of the site; prose resolves links to claims.
+func (s *debateSite) templates() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"prose": s.prose}).Parse(debateHTML))
+}

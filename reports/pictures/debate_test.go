@@ -1,0 +1,304 @@
+package pictures
+
+import (
+	"fmt"
+	"html"
+	"image/color"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/reports/internal/sample"
+)
+
+// sampleDebate has a claim for each text of the article, and the same run by every name that the article draws.
+func sampleDebate() Debate {
+	d := Debate{Command: "lockstep debate --out debate", Versions: []string{"lockstep (devel)"}}
+	h := sample.PauseAfterAcquire("single", "plain")
+	r := PageRun{History: h, Result: checker.Check(h, nil), Title: "A pause.", Prose: "It is long."}
+	add := func(name string) {
+		if !slices.ContainsFunc(d.Runs, func(r DebateRun) bool { return r.Name == name }) {
+			d.Runs = append(d.Runs, DebateRun{PageRun: r, Name: name, Command: "lockstep run " + name})
+		}
+	}
+	add("pause-after-acquire/redlock")
+	for _, chapter := range debateChapters {
+		for _, entry := range chapter.Entries {
+			c := DebateClaim{
+				ID: entry.Claim, Text: "Claim " + entry.Claim + ".", Kind: "shown", So: "So it is.",
+				By: []DebateVoice{{"Kleppmann", `"How to do distributed locking" (2016), Conclusion`}, {"the documents", "anon-setnx"}},
+			}
+			for _, name := range entry.Runs {
+				add(name)
+				c.Evidence = append(c.Evidence, DebateEvidence{Run: name, Property: checker.ResourceExclusion})
+			}
+			d.Claims = append(d.Claims, c)
+		}
+	}
+	return d
+}
+
+// debateFiles writes a debate, and returns the files by name.
+func debateFiles(t *testing.T, d Debate) map[string]string {
+	t.Helper()
+	files, err := d.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, f := range files {
+		all[f.Name] = string(f.Data)
+	}
+	return all
+}
+
+// The verdicts of a debate follow its runs, in every place.
+func TestDebateVerdicts(t *testing.T) {
+	d := sampleDebate()
+	for _, tt := range []struct {
+		history       string
+		verdict, word string
+	}{{"plain", "UNSAFE", `<span class="violated">violated</span> (bounded pause broken)`}, {"fenced", "SAFE", `<span class="ok">ok</span>`}} {
+		h := sample.PauseAfterAcquire("fenced", tt.history)
+		for i := range d.Runs {
+			d.Runs[i].History, d.Runs[i].Result = h, checker.Check(h, nil)
+		}
+		if got := d.Runs[0].Result.Verdict; string(got) != tt.verdict {
+			t.Fatalf("%s: the run is %s", tt.history, got)
+		}
+		other := map[string]string{"UNSAFE": "SAFE", "SAFE": "UNSAFE"}[tt.verdict]
+		for name, page := range debateFiles(t, d) {
+			if strings.HasPrefix(name, "explore/") || !strings.HasSuffix(name, ".html") || name == "index.html" || name == "conclusion.html" {
+				continue // drawn by a script; or it says what the words mean
+			}
+			if !strings.Contains(page, `">`+tt.verdict+`</span>`) || strings.Contains(page, `">`+other+`</span>`) {
+				t.Errorf("%s does not say %s, or says %s", name, tt.verdict, other)
+			}
+			if strings.Contains(page, `data-label="Found"`) && !strings.Contains(page, tt.word) {
+				t.Errorf("%s does not say %s", name, tt.word)
+			}
+		}
+	}
+}
+
+// Every promise and every assumption that a page names is explained.
+func TestDebateMeanings(t *testing.T) {
+	for _, p := range checker.Properties() {
+		if promiseMeaning[p] == "" {
+			t.Errorf("%s is not explained", p)
+		}
+	}
+	for _, a := range checker.Assumptions() {
+		if assumptionMeaning[a] == "" {
+			t.Errorf("%s is not explained", a)
+		}
+	}
+	index := debateFiles(t, sampleDebate())["index.html"]
+	if want := `<div id="promise-resource-exclusion"><dt>resource exclusion</dt><dd>The resource takes no write`; !strings.Contains(index, want) {
+		t.Errorf("index.html has no %s", want)
+	}
+}
+
+// Claims and the article about them go together, or there is no site.
+func TestDebateGaps(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spoil func(*Debate)
+		want  string
+	}{
+		{"a claim is missing", func(d *Debate) { d.Claims = d.Claims[1:] }, "basics.html has text about claim 1, which is not among the claims"},
+		{"a claim too many", func(d *Debate) { d.Claims = append(d.Claims, DebateClaim{ID: "22", Text: "New."}) }, "claim 22 has no text: New."},
+		{"no such run", func(d *Debate) { d.Claims[0].Evidence[0].Run = "gone/single" }, "claim 1: there is no run gone/single"},
+		{"no figure", func(d *Debate) { d.Claims[0].Evidence[0].Quantity = checker.Wait }, "claim 1: lost-update/nolock does not report wait"},
+		{"drawn and not asked", func(d *Debate) { d.Claims[0].Evidence = d.Claims[0].Evidence[1:] }, "claim 1: the run lost-update/nolock is drawn but is not evidence for the claim"},
+		{"no such verdict", func(d *Debate) { d.Claims[0].Kind = "true" }, `the kind of a claim must be shown, refuted, depends, agreed or judgement, not "true"`},
+		{"nobody", func(d *Debate) { d.Claims[0].By = []DebateVoice{{"somebody", ""}} }, `nobody is known as "somebody"`},
+		{"nowhere", func(d *Debate) { d.Claims[0].By = []DebateVoice{{"antirez", "in a bar"}} }, `cites "in a bar", which is not among the sources`},
+		{"twice", func(d *Debate) { d.Runs = append(d.Runs, d.Runs[0]) }, "the run pause-after-acquire/redlock is listed twice"},
+		{"one file", func(d *Debate) {
+			d.Runs = append(d.Runs, d.Runs[0])
+			d.Runs[len(d.Runs)-1].Name = "Pause-after-acquire_redlock"
+		}, "the run Pause-after-acquire_redlock would be written to the file of another run, runs/pause-after-acquire-redlock.html"},
+	} {
+		d := sampleDebate()
+		tt.spoil(&d)
+		if _, err := d.Files(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// Whatever comes from outside is text, and names no file elsewhere.
+func TestDebateHostileText(t *testing.T) {
+	harmless := debateFiles(t, sampleDebate())
+	for n, bad := range hostileTexts {
+		d := sampleDebate()
+		h := *d.Runs[0].History
+		h.Meta.Scenario, h.Meta.Lock, h.Meta.Label, h.Meta.Checksum = bad, bad, bad, bad
+		h.Events = slices.Clone(h.Events)
+		for i := range h.Events {
+			h.Events[i].Value, h.Events[i].Error = bad, bad
+		}
+		first := d.Runs[0].Name
+		d.Runs[0] = DebateRun{Name: "../" + bad, Command: bad}
+		d.Runs[0].PageRun = PageRun{History: &h, Result: checker.Check(&h, nil), Title: bad, Prose: bad, Script: bad}
+		d.Runs = append(d.Runs, DebateRun{PageRun: d.Runs[0].PageRun, Name: first, Command: bad})
+		d.Command, d.Versions = bad, []string{bad}
+		for i := range d.Claims {
+			d.Claims[i].Text, d.Claims[i].So = bad, bad
+			d.Claims[i].By[0].Where += bad
+		}
+		for name, page := range debateFiles(t, d) {
+			if !regexp.MustCompile(`^(runs/|explore/)?[A-Za-z0-9-]+(\.html|\.svg)?$`).MatchString(name) {
+				t.Errorf("%d: file %q", n, name)
+			}
+			was, ok := harmless[name]
+			if !ok {
+				was = harmless["runs/pause-after-acquire-redlock.html"]
+			}
+			for _, tag := range []string{"<script", "</script", "<!--", "<img", " onerror=", "\u2028", "\u202e", "\x00", "\x1b"} {
+				if tag == " onerror=" && !strings.Contains(page, "<img src=x") {
+					continue // as text it is welcome
+				}
+				if got, want := strings.Count(page, tag), strings.Count(was, tag); got != want {
+					t.Errorf("%d: %s: %d times %q, want %d", n, name, got, tag, want)
+				}
+			}
+		}
+	}
+}
+
+// The pages of the article run nothing and load nothing, and what has a script allows that one alone.
+func TestDebateIsClosed(t *testing.T) {
+	files := debateFiles(t, sampleDebate())
+	if again := debateFiles(t, sampleDebate()); again[DebateSums] != files[DebateSums] {
+		t.Error("the same debate gives other bytes")
+	}
+	if !strings.HasPrefix(files[DebateSums], DebateMark) || strings.Count(files[DebateSums], "\n") != len(files) {
+		t.Errorf("the sums are not those of all files:\n%s", files[DebateSums])
+	}
+	for name, page := range files {
+		if !strings.HasSuffix(name, ".html") {
+			continue
+		}
+		policy := html.UnescapeString(regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)[1])
+		if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: policy %q", name, policy)
+		}
+		article := !strings.Contains(name, "/")
+		if article && (strings.Contains(page, "<script") || strings.Contains(policy, "script-src")) {
+			t.Errorf("%s has a script", name)
+		}
+		for _, m := range regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllStringSubmatch(page, -1) {
+			if !strings.Contains(policy, hashSource(m[1])) {
+				t.Errorf("%s: the policy does not allow a style that is there", name)
+			}
+		}
+		if strings.Contains(page, " style=") {
+			t.Errorf("%s has a style that its policy forbids", name)
+		}
+		for _, img := range regexp.MustCompile(`<img [^>]*>`).FindAllString(page, -1) {
+			if !regexp.MustCompile(`alt="Timeline of the run [^"]{20,}"`).MatchString(img) {
+				t.Errorf("%s: nothing is said of a picture: %s", name, img)
+			}
+		}
+		if article {
+			for _, once := range []string{"<h1", "<main", "<title>", `<html lang="en">`} {
+				if strings.Count(page, once) != 1 {
+					t.Errorf("%s: %d times %s", name, strings.Count(page, once), once)
+				}
+			}
+		}
+	}
+}
+
+// Text of the article has a contrast of 4.5 at least, in either theme (WCAG 2.2, 1.4.3).
+func TestDebateContrast(t *testing.T) {
+	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(debateStyle), -1)
+	if len(themes) != 2 {
+		t.Fatalf("%d themes", len(themes))
+	}
+	for n, theme := range themes {
+		colours := map[string]float64{}
+		for _, m := range regexp.MustCompile(`--(\w+): #([0-9a-f]{6});`).FindAllStringSubmatch(theme[1], -1) {
+			colours[m[1]] = luminance(t, m[2])
+		}
+		check := func(text, ground string) {
+			a, b := colours[text], colours[ground]
+			if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < 4.5 {
+				t.Errorf("theme %d: %s on %s has a contrast of %.2f", n, text, ground, c)
+			}
+		}
+		for _, text := range []string{"ink", "soft", "link", "red", "green", "doubt", "violet"} {
+			check(text, "paper")
+			check(text, "plate")
+		}
+		check("onchip", "red")
+	}
+}
+
+// Pictures are drawn for the day. What the style makes of their colours at night has enough contrast, too: 4.5 for all in which
+// something is written.
+func TestDebateNight(t *testing.T) {
+	m := regexp.MustCompile(`filter: invert\(([0-9.]+)\) hue-rotate\(180deg\) brightness\(([0-9.]+)\);`).FindStringSubmatch(string(debateStyle))
+	if m == nil {
+		t.Fatal("the style does something else to pictures at night")
+	}
+	var invert, brightness float64
+	if _, err := fmt.Sscan(m[1]+" "+m[2], &invert, &brightness); err != nil {
+		t.Fatal(err)
+	}
+	night := func(c color.NRGBA) float64 { // the relative luminance
+		var in, out [3]float64
+		for i, v := range []uint8{c.R, c.G, c.B} {
+			in[i] = float64(v)/255*(1-2*invert) + invert
+		}
+		grey := []float64{0.213, 0.715, 0.072} // of which a hue that is turned by 180 degrees is the mirror: Filter Effects, 8.5
+		for i := range out {
+			out[i] = min(1, max(0, brightness*(2*(grey[0]*in[0]+grey[1]*in[1]+grey[2]*in[2])-in[i])))
+		}
+		return luminance(t, fmt.Sprintf("%02x%02x%02x", int(255*out[0]), int(255*out[1]), int(255*out[2])))
+	}
+	check := func(c color.NRGBA, least float64) {
+		a, b := night(c), night(white)
+		if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < least {
+			t.Errorf("%v has a contrast of %.2f at night, want %.1f", c, got, least)
+		}
+	}
+	for _, c := range []color.NRGBA{black, grey, red, calm, doubt} {
+		check(c, 4.5)
+	}
+	for _, l := range looks {
+		check(l.ink, 4.5)
+	}
+}
+
+// A page with a run in it has one theme, that of the run, which a reader can change: all colours of the site are in it.
+func TestDebateRunTheme(t *testing.T) {
+	for _, m := range regexp.MustCompile(`--(\w+): #`).FindAllStringSubmatch(string(debateStyle), -1) {
+		if n := strings.Count(string(PageStyle), "--"+m[1]+": #"); n != 2 {
+			t.Errorf("the colour %s of the site is %d times among those of a run, and not in either theme", m[1], n)
+		}
+	}
+}
+
+// The prose of the article is marked up where it says so, and nowhere else.
+func TestDebateProse(t *testing.T) {
+	s, err := newDebateSite(sampleDebate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"see {13a}, or `SET`":   `see <a href="tokens.html#claim-13a">claim&nbsp;13a</a>, or <code>SET</code>`,
+		"*this* <b> & \"that\"": "<em>this</em> &lt;b&gt; &amp; &#34;that&#34;",
+	} {
+		if got, err := s.prose(text); err != nil || string(got) != want {
+			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
+		}
+	}
+	if _, err := s.prose("see {99}"); err == nil {
+		t.Error("a claim that is not there can be spoken of")
+	}
+}

@@ -1,0 +1,218 @@
+package pictures
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/reports"
+	"lockstep/sim/history"
+)
+
+// tellFaults draws faults where they act: a process that stands still is shaded, a clock that is set gets a mark, and faults
+// on links have a lane of their own.
+func (t *teller) tellFaults() {
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.Kind != history.Injected || e.Op == history.Missed || e.At > t.s.end {
+			continue
+		}
+		f, ok := faultOf(e)
+		if !ok {
+			t.mark(t.laneOf(e), mark{at: e.At, text: e.Value, weight: telling, event: i})
+			continue
+		}
+		words := strings.Fields(e.Value)
+		switch f := f.(type) {
+		case history.Pause:
+			to := t.next(i, func(g history.Fault) bool { return g == history.Resume{Process: f.Process} })
+			if f.For > 0 {
+				to = min(to, e.At+f.For)
+			}
+			t.shade(f.Process, shade{e.At, to, "paused " + reports.Span(to-e.At)})
+		case history.Crash:
+			to := t.next(i, func(g history.Fault) bool { r, ok := g.(history.Restart); return ok && r.Process == f.Process })
+			text := "crashed"
+			if f.Power {
+				text = "lost power"
+			}
+			t.shade(f.Process, shade{e.At, to, text})
+		case history.Stop:
+			to := t.next(i, func(g history.Fault) bool { r, ok := g.(history.Restart); return ok && r.Process == f.Process })
+			t.shade(f.Process, shade{e.At, to, "stopped"})
+		case history.Promote:
+			t.mark(f.Process, mark{at: e.At, text: "clients are sent here", weight: usual, event: i})
+		case history.Follow:
+			t.mark(f.Process, mark{at: e.At, text: "told to follow " + f.Primary, weight: usual, event: i})
+		case history.Restart:
+			text := "restarts"
+			if f.Empty {
+				text = "restarts empty"
+			}
+			t.mark(f.Process, mark{at: e.At, text: text, weight: telling, event: i})
+		case history.Jump:
+			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock " + words[2], weight: telling, event: i})
+		case history.Drift:
+			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock drifts " + words[2], weight: telling, event: i})
+		case history.Slew:
+			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock slewed " + strings.Join(words[2:], " "), weight: telling, event: i})
+		case history.Reset, history.Chosen:
+			t.mark("network", mark{at: e.At, text: e.Value, weight: telling, event: i})
+		}
+	}
+	t.tellLinks()
+}
+
+// faultOf returns the fault that an event records, if it records one that happened.
+func faultOf(e *history.Event) (history.Fault, bool) {
+	if e.Kind != history.Injected || e.Op == history.Missed {
+		return nil, false
+	}
+	f, err := history.ParseFault(e.Value)
+	return f, err == nil
+}
+
+// laneOf returns the lane that shows a fault: of the process that it names, or the network's.
+func (t *teller) laneOf(e *history.Event) string {
+	if t.lane(e.Process) != nil {
+		return e.Process
+	}
+	return "network"
+}
+
+// next returns when a fault that fits follows event i, or the end of the picture.
+func (t *teller) next(i int, fits func(history.Fault) bool) time.Duration {
+	for j := i + 1; j < len(t.h.Events); j++ {
+		if f, ok := faultOf(&t.h.Events[j]); ok && fits(f) {
+			return t.h.Events[j].At
+		}
+	}
+	return t.s.end
+}
+
+func (t *teller) shade(process string, s shade) {
+	if l := t.lane(process); l != nil {
+		s.to = min(s.to, t.s.end)
+		l.shades = append(l.shades, s)
+	}
+}
+
+// A trouble is a fault that lasts, on links that have one end in common; those with the same beginning and end are drawn as
+// one.
+type trouble struct {
+	from, to  time.Duration
+	near, far []string
+	arrow     string
+	verb      string
+}
+
+func (tr *trouble) text(nodes []string) string {
+	return fmt.Sprintf("%s %s %s %s", together(tr.near, nodes), tr.arrow, together(tr.far, nodes), tr.verb)
+}
+
+// together names some processes: nodes as ranges, others one by one.
+func together(names, nodes []string) string {
+	for _, n := range names {
+		if !slices.Contains(nodes, n) {
+			return strings.Join(names, " ")
+		}
+	}
+	return reports.Ranges(names, nodes)
+}
+
+// join takes another link into tr, if it has the same trouble and shares an end with all that tr has.
+func (tr *trouble) join(o trouble) bool {
+	switch {
+	case o.from != tr.from || o.to != tr.to || o.arrow != tr.arrow || o.verb != tr.verb:
+		return false
+	case slices.Equal(o.near, tr.near):
+		tr.far = append(tr.far, o.far...)
+		return true
+	case slices.Equal(o.far, tr.far):
+		tr.near = append(tr.near, o.near...)
+		return true
+	}
+	return false
+}
+
+// tellLinks draws the faults that last: cut, hold and delay. The network has no lane if it is in order.
+func (t *teller) tellLinks() {
+	var busy []time.Duration // until when each row of the lane is taken
+	for _, tr := range t.troubles() {
+		row := slices.IndexFunc(busy, func(until time.Duration) bool { return until < tr.from })
+		if row < 0 {
+			row = len(busy)
+			busy = append(busy, 0)
+		}
+		busy[row] = tr.to
+		t.bar("network", bar{from: tr.from, to: tr.to, style: severed, row: row, text: tr.text(t.servers)})
+	}
+	if l := t.lane("network"); len(l.bars) == 0 && len(l.marks) == 0 {
+		t.s.lanes = slices.DeleteFunc(t.s.lanes, func(l lane) bool { return l.kind == networkLane })
+	}
+}
+
+func (t *teller) troubles() []trouble {
+	var all []trouble
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		f, ok := faultOf(e)
+		if !ok || e.At > t.s.end {
+			continue
+		}
+		link, verb := lasting(f)
+		if verb == "" {
+			continue
+		}
+		tr := trouble{from: e.At, near: []string{link.From}, far: []string{link.To}, arrow: "→", verb: verb}
+		if link.Both {
+			tr.arrow = "↔"
+		}
+		tr.to = t.next(i, func(g history.Fault) bool { return mends(g, f) })
+		if !joinAny(all, tr) {
+			all = append(all, tr)
+		}
+	}
+	return all
+}
+
+// joinAny lets the first trouble that can take tr take it.
+func joinAny(all []trouble, tr trouble) bool {
+	for i := range all {
+		if all[i].join(tr) {
+			return true
+		}
+	}
+	return false
+}
+
+// lasting returns the link of a fault that lasts and what it does there, or "" if f is no such fault.
+func lasting(f history.Fault) (history.Link, string) {
+	switch f := f.(type) {
+	case history.Cut:
+		return f.Link, "cut"
+	case history.Hold:
+		return f.Link, "held"
+	case history.Delay:
+		if f.By > 0 {
+			return f.Link, "delayed " + reports.Span(f.By)
+		}
+	}
+	return history.Link{}, ""
+}
+
+// mends reports whether g undoes f.
+func mends(g, f history.Fault) bool {
+	if h, ok := g.(history.Heal); ok && (h.Link == history.Link{} || h.Link.String() == f.Target()) {
+		return true
+	}
+	switch f := f.(type) {
+	case history.Hold:
+		return g == history.ReleaseLink(f)
+	case history.Delay:
+		d, ok := g.(history.Delay)
+		return ok && d.Link == f.Link
+	}
+	return false
+}

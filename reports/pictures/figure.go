@@ -1,0 +1,180 @@
+package pictures
+
+import (
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot/vg"
+
+	"lockstep/reports"
+)
+
+// Sizes of a picture, in points; a picture in pixels has as many. They are chosen so that it can be read at half its size.
+const (
+	figureWidth = vg.Length(1200)
+	gutter      = vg.Length(124) // left of the axis, for the names of the lanes
+	outer       = vg.Length(20)  // around everything
+	headHeight  = vg.Length(84)
+	axisHeight  = vg.Length(46)
+	footHeight  = vg.Length(36)
+	laneGap     = vg.Length(6) // between lanes
+	lanePad     = vg.Length(5) // above and below what a lane holds
+	barGap      = vg.Length(4) // between rows of bars
+)
+
+var (
+	titleFace  = face{size: 25, bold: true}
+	reasonFace = face{size: 17}
+	nameFace   = face{size: 19, bold: true}
+	labelFace  = face{size: 16}
+	strongFace = face{size: 16, bold: true}
+	barFace    = face{size: 15, bold: true}
+	smallFace  = face{size: 15}
+)
+
+// discRadius is the size of what the resource accepts and rejects.
+const discRadius = vg.Length(9)
+
+// barHeight is how high the bars of a lane are.
+func (k laneKind) barHeight() vg.Length {
+	switch k {
+	case clientLane:
+		return 34
+	case networkLane:
+		return 24
+	case nodeLane, otherLane:
+		return 24
+	}
+	return 30
+}
+
+// A figure is a story with a place for everything but the texts within bars, which look for theirs when they are drawn.
+type figure struct {
+	*story
+	head   heading
+	cast   cast
+	axis   *brokenAxis
+	boxes  []box     // of each lane
+	bars   []box     // of each lane: where its rows of bars lie
+	labels [][]label // of each lane
+	left   vg.Length // where the axis begins
+	right  vg.Length
+	height vg.Length
+	hidden int // labels for which there was no room
+}
+
+func newFigure(s *story, head heading, c cast) *figure {
+	f := &figure{story: s, head: head, cast: c, left: outer + gutter, right: figureWidth - outer}
+	f.axis = newBrokenAxis(s.instants())
+	f.axis.label(s.momentous(), f.right-f.left, smallFace)
+	y := headHeight
+	for i := range s.lanes {
+		y = f.layLane(&s.lanes[i], y) + laneGap
+	}
+	f.height = y + axisHeight + footHeight
+	return f
+}
+
+// councilRows is how many rows of labels a lane has on which many servers may say the same at nearly the same time.
+const councilRows = 2
+
+// layLane places a lane whose top edge is at y, and returns its bottom edge. Labels lie above the bars, but for the
+// resource's: messages come to it from above.
+func (f *figure) layLane(l *lane, y vg.Length) vg.Length {
+	labels := f.labelsOf(l)
+	placed, rows := placeLabels(labels, f.left+2, f.right-2)
+	if l.kind == otherLane && rows > councilRows {
+		placed = slices.DeleteFunc(placed, func(l label) bool { return l.row >= councilRows })
+		rows = councilRows
+	}
+	f.hidden += len(labels) - len(placed)
+	barsHeight := vg.Length(l.rows)*(l.kind.barHeight()+barGap) - barGap
+	labelsHeight := vg.Length(rows) * rowHeight
+	bars := box{f.left, y + lanePad + labelsHeight, f.right, y + lanePad + labelsHeight + barsHeight}
+	if l.kind == resourceLane {
+		bars.y0, bars.y1 = y+lanePad, y+lanePad+barsHeight
+	}
+	for i := range placed {
+		b := &placed[i].box
+		if l.kind == resourceLane {
+			b.y0 = bars.y1 + 6 + vg.Length(placed[i].row)*rowHeight
+		} else {
+			b.y0 = bars.y0 - 3 - vg.Length(placed[i].row+1)*rowHeight
+		}
+		b.y1 = b.y0 + rowHeight - 2
+	}
+	bottom := y + 3 + labelsHeight + barsHeight + 2*lanePad
+	f.labels = append(f.labels, placed)
+	f.boxes = append(f.boxes, box{f.left, y, f.right, bottom})
+	f.bars = append(f.bars, bars)
+	return bottom
+}
+
+// labelsOf collects what a lane has to say.
+func (f *figure) labelsOf(l *lane) []label {
+	var ls []label
+	for _, c := range f.callouts {
+		if c.lane == l.name {
+			ls = append(ls, label{text: reports.Printable(c.text, 120), face: strongFace, ink: red, x: f.x(c.at), weight: decisive + 1, framed: true})
+		}
+	}
+	for _, s := range l.shades {
+		ls = append(ls, label{text: s.text, face: strongFace, ink: black, x: f.x(s.from) + 4, weight: telling})
+	}
+	for _, m := range l.marks {
+		if m.text != "" {
+			ls = append(ls, label{text: reports.Printable(m.text, 60), face: labelFace, ink: black, x: f.x(m.at), weight: m.weight})
+		}
+	}
+	return ls
+}
+
+// x is where an instant lies.
+func (f *figure) x(t time.Duration) vg.Length {
+	return f.left + vg.Length(f.axis.place(t))*(f.right-f.left)
+}
+
+// row is where the bars of a row of lane i lie.
+func (f *figure) row(i, row int) box {
+	b := f.bars[i]
+	h := f.lanes[i].kind.barHeight()
+	b.y0 += vg.Length(row) * (h + barGap)
+	b.y1 = b.y0 + h
+	return b
+}
+
+// instants returns every instant at which something is drawn.
+func (s *story) instants() []time.Duration {
+	ts := []time.Duration{0, s.end}
+	for _, l := range s.lanes {
+		for _, b := range l.bars {
+			ts = append(ts, b.from, b.to)
+		}
+		for _, sh := range l.shades {
+			ts = append(ts, sh.from, sh.to)
+		}
+		for _, m := range l.marks {
+			ts = append(ts, m.at)
+		}
+	}
+	for _, fl := range s.flights {
+		ts = append(ts, fl.sent, fl.at)
+	}
+	return ts
+}
+
+// momentous returns the instants that the axis should name.
+func (s *story) momentous() []momentous {
+	ms := []momentous{{0, usual}}
+	for _, l := range s.lanes {
+		for _, b := range l.bars {
+			if b.style == holding {
+				ms = append(ms, momentous{b.from, telling}, momentous{b.to, telling})
+			}
+		}
+		for _, m := range l.marks {
+			ms = append(ms, momentous{m.at, m.weight})
+		}
+	}
+	return ms
+}

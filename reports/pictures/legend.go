@@ -1,0 +1,63 @@
+package pictures
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// legend explains the signs, in one line at the foot of the picture, and only those that occur.
+func (f *figure) legend(p pen) {
+	x, y := f.left, f.height-footHeight/2
+	entry := func(text string, sign func(x vg.Length)) {
+		sign(x + 10)
+		p.write(x+26, y, text, smallFace, grey)
+		x += 26 + smallFace.width(text) + 24
+	}
+	if f.has(granted) {
+		entry("grant", func(x vg.Length) { p.star(x, y, 8, black) })
+	}
+	if f.has(crowned) {
+		entry("promotion", func(x vg.Length) { p.crown(x, y, 8, black) })
+	}
+	if f.has(accepted) {
+		entry("write accepted", func(x vg.Length) { p.disc(x, y, 7, grey); p.ring(x, y, 7, black, 1.2) })
+	}
+	if f.has(rejected) {
+		entry("write rejected", func(x vg.Length) { p.ring(x, y, 7, grey, 2); p.cross(x, y, 6, black, 2) })
+	}
+	if f.hasBar(stale) {
+		entry("lease over, its client still acts", func(x vg.Length) { p.outline(box{x - 10, y - 7, x + 10, y + 7}, grey, 1.6, 5, 3) })
+	}
+	if f.hasBar(copied) {
+		entry("copy of a key", func(x vg.Length) { p.outline(box{x - 10, y - 7, x + 10, y + 7}, grey, 1.2, 2, 3) })
+	}
+	if len(f.axis.gaps()) > 0 {
+		entry("time left out; the axis is not to scale", func(x vg.Length) { p.tear(x, y-14, y+14) })
+	}
+	if f.hidden > 0 {
+		p.write(x, y, fmt.Sprintf("%s left out for want of room", count(f.hidden, "label")), smallFace, grey)
+	}
+}
+
+func (f *figure) has(s shape) bool {
+	for _, l := range f.lanes {
+		for _, m := range l.marks {
+			if m.shape == s {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (f *figure) hasBar(s barStyle) bool {
+	for _, l := range f.lanes {
+		for _, b := range l.bars {
+			if b.style == s {
+				return true
+			}
+		}
+	}
+	return false
+}

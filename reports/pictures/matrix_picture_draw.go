@@ -1,0 +1,603 @@
+package pictures
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"html"
+	"image/color"
+	"io"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"lockstep/checker"
+	"lockstep/reports"
+)
+
+// Sizes of the picture of a matrix, in points.
+const (
+	matrixKinds   = vg.Length(128) // for the kinds of adversity
+	matrixRow     = vg.Length(26)
+	matrixLine    = vg.Length(20) // of a text of several lines
+	matrixGap     = vg.Length(9)  // between groups
+	matrixPitch   = vg.Length(110)
+	matrixTitle   = vg.Length(372) // for the titles of rows, at least
+	matrixPad     = vg.Length(2)   // around a cell
+	matrixInset   = vg.Length(8)   // beside its text
+	mostMatrixPts = vg.Length(20_000)
+)
+
+var (
+	unsafeFace = face{size: 15, bold: true}
+	safeFace   = face{size: 15}
+	leastFace  = face{size: 12, bold: true} // of a cell with much to say
+	rowFace    = face{size: 15.5}
+	headFace   = face{size: 17, bold: true}
+	wrong      = color.NRGBA{0xC8, 0x00, 0x1E, 0xFF}
+	wrongest   = color.NRGBA{0x75, 0x0B, 0x26, 0xFF}
+)
+
+// A matrixFigure is a picture with a place for everything.
+type matrixFigure struct {
+	*MatrixPicture
+	m      *Matrix
+	groups []pictureGroup
+	tops   [][]vg.Length // of each row
+	ends   []vg.Length   // of each group
+	kinds  [][]string    // the lines of the name of each
+	heads  [][]string    // the lines of the name of each lock
+	foot   [][]matrixSign
+	pitch  vg.Length
+	left   vg.Length // of the cells
+	top    vg.Length // of the first row
+	rows   vg.Length // where they end
+	width  vg.Length
+	height vg.Length
+}
+
+// A matrixSign is a cell that the legend explains.
+type matrixSign struct {
+	cell *pictureCell
+	text string
+}
+
+func (mp *MatrixPicture) figure() (*matrixFigure, error) {
+	m := mp.Matrix
+	f := &matrixFigure{MatrixPicture: mp, m: m, groups: m.pictured(), pitch: matrixPitch, width: figureWidth}
+	for _, g := range f.groups {
+		for _, r := range g.rows {
+			for _, c := range r.cells {
+				f.pitch = max(f.pitch, leastFace.width(c.text())+matrixInset+2*matrixPad)
+			}
+		}
+	}
+	cells := f.pitch * vg.Length(len(m.Locks))
+	f.width = max(f.width, outer+matrixKinds+matrixTitle+cells+outer)
+	f.left = min(f.width-outer-cells, outer+matrixKinds+max(matrixTitle, f.longestTitle()+2*outer)) // near to what is read
+	most := 0
+	for _, l := range m.Locks {
+		f.heads = append(f.heads, f.headLines(l))
+		most = max(most, len(f.heads[len(f.heads)-1]))
+	}
+	y := headHeight + 6 + matrixLine*vg.Length(most) + 10
+	if f.libraries() {
+		y += 34 + matrixLine - 2
+	}
+	f.top = y
+	for _, g := range f.groups {
+		lines := wrapped(reports.Printable(g.kind, 80), nameFaceOfKinds, matrixKinds-10)
+		f.kinds = append(f.kinds, lines)
+		var tops []vg.Length
+		start := y
+		for range g.rows {
+			tops = append(tops, y)
+			y += matrixRow
+		}
+		f.tops = append(f.tops, tops)
+		y = max(y, start+matrixLine*vg.Length(len(lines))+6)
+		f.ends = append(f.ends, y)
+		y += matrixGap
+	}
+	f.rows = y
+	y += matrixRow + 14 // the sums
+	f.foot = f.signs()
+	y += vg.Length(len(f.foot))*30 + 12
+	f.height = y + 40
+	if f.height > mostMatrixPts || f.width > mostMatrixPts {
+		return nil, fmt.Errorf("a picture of %s and %.0f points in height is too large to be looked at: name fewer scenarios, or fewer locks", count(len(m.Locks), "lock"), f.height.Points())
+	}
+	return f, nil
+}
+
+func (f *matrixFigure) longestTitle() vg.Length {
+	longest := vg.Length(0)
+	for _, g := range f.groups {
+		for _, r := range g.rows {
+			longest = max(longest, rowFace.width(r.fullTitle()))
+		}
+	}
+	return longest
+}
+
+// nameFaceOfKinds is that of the kinds of adversity.
+var nameFaceOfKinds = face{size: 15, bold: true}
+
+// wrapped breaks a text at blanks.
+func wrapped(s string, f face, width vg.Length) []string {
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		if n := len(lines) - 1; n >= 0 && f.width(lines[n]+" "+word) <= width {
+			lines[n] += " " + word
+		} else {
+			lines = append(lines, f.fit(word, width))
+		}
+	}
+	return lines
+}
+
+// headLines is what stands above a column: the name, broken at hyphens, and the version of a library.
+func (f *matrixFigure) headLines(l MatrixLock) []string {
+	var lines []string
+	for _, part := range strings.SplitAfter(reports.Printable(l.Name, 40), "-") {
+		if n := len(lines) - 1; n >= 0 && headFace.width(lines[n]+part) <= f.pitch-6 {
+			lines[n] += part
+		} else {
+			lines = append(lines, headFace.fit(part, f.pitch-6))
+		}
+	}
+	return lines
+}
+
+func (f *matrixFigure) libraries() bool {
+	return slices.ContainsFunc(f.m.Locks, func(l MatrixLock) bool { return l.Module != "" })
+}
+
+// signs are what the legend explains, in lines: only what occurs.
+func (f *matrixFigure) signs() [][]matrixSign {
+	var safe, unsafe, partly, unknown, worse, better, restless, none bool
+	for _, g := range f.groups {
+		for _, r := range g.rows {
+			for _, c := range r.cells {
+				switch {
+				case c == nil:
+					none = true
+					continue
+				case c.against == Worse:
+					worse = true
+				case c.against == Better:
+					better = true
+				}
+				restless = restless || c.repeat
+				partly = partly || c.partly()
+				safe = safe || c.verdict == checker.Safe
+				unsafe = unsafe || c.verdict == checker.Unsafe
+				unknown = unknown || c.verdict == checker.Inconclusive
+			}
+		}
+	}
+	made := func(v checker.Verdict, a Comparison, unsafe int, broken ...checker.Assumption) *pictureCell {
+		return &pictureCell{verdict: v, against: a, unsafe: unsafe, runs: max(unsafe, 1), broken: broken}
+	}
+	some := made(checker.Unsafe, AsReference, 1, checker.BoundedPause)
+	some.runs = 2
+	var all []matrixSign
+	for _, s := range []struct {
+		occurs bool
+		matrixSign
+	}{
+		{safe, matrixSign{made(checker.Safe, AsReference, 0), "every property held"}},
+		{unsafe, matrixSign{made(checker.Unsafe, AsReference, 1, checker.BoundedPause), "a property was violated"}},
+		{partly, matrixSign{some, f.partlyMeans()}},
+		{unknown, matrixSign{made(checker.Inconclusive, AsReference, 0), "the run proves nothing"}},
+		{worse, matrixSign{made(checker.Unsafe, Worse, 1, checker.BoundedPause), "worse than the lock whose place it takes"}},
+		{better, matrixSign{made(checker.Safe, Better, 0), f.betterMeans(worse)}},
+		{none, matrixSign{nil, "not run there"}},
+	} {
+		if s.occurs {
+			all = append(all, s.matrixSign)
+		}
+	}
+	var lines [][]matrixSign
+	x := f.width
+	for _, s := range all {
+		w := f.signWidth(s)
+		if x+w > f.width-outer {
+			lines, x = append(lines, nil), outer
+		}
+		lines[len(lines)-1] = append(lines[len(lines)-1], s)
+		x += w
+	}
+	return lines
+}
+
+func (f *matrixFigure) betterMeans(worse bool) string {
+	if worse { // which has said than what
+		return "better than that"
+	}
+	return "better than the lock whose place it takes"
+}
+
+func (f *matrixFigure) partlyMeans() string {
+	if f.m.Seeds > 1 {
+		return "in 1 of 2 of the runs: variants, and seeds"
+	}
+	return "in 1 of 2 variants of the scenario"
+}
+
+func (f *matrixFigure) signWidth(s matrixSign) vg.Length {
+	return signCell(s).width() + 8 + smallFace.width(s.text) + 26
+}
+
+func signCell(s matrixSign) box {
+	return box{0, 0, unsafeFace.width(s.cell.text()) + 16, matrixRow - 2}
+}
+
+// WritePNG writes the picture as a PNG, of 1200 pixels in width unless there are many locks.
+func (mp *MatrixPicture) WritePNG(w io.Writer) error {
+	f, err := mp.figure()
+	if err != nil {
+		return err
+	}
+	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(72))
+	f.draw(draw.New(c))
+	_, err = vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+	return err
+}
+
+// WriteSVG writes the picture as an SVG whose text stays text, and in which each cell tells its command, and leads to its run.
+func (mp *MatrixPicture) WriteSVG(w io.Writer) error {
+	f, err := mp.figure()
+	if err != nil {
+		return err
+	}
+	c := vgsvg.New(f.width, f.height)
+	f.draw(draw.New(c))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	svg := forTheWeb(b.Bytes(), f.width, f.height, f.m.headline(), subtitleText())
+	end := bytes.LastIndex(svg, []byte("</svg>"))
+	var places bytes.Buffer
+	f.places(&places)
+	_, err = w.Write(slices.Concat(svg[:end], places.Bytes(), svg[end:]))
+	return err
+}
+
+// places writes what can be pointed at: it lies above the picture and cannot be seen.
+func (f *matrixFigure) places(w io.Writer) {
+	for g := range f.groups {
+		for i := range f.groups[g].rows {
+			r := &f.groups[g].rows[i]
+			fmt.Fprintf(w, `<rect x="%.5g" y="%.5g" width="%.5g" height="%.5g" fill-opacity="0"><title>%s</title></rect>`+"\n",
+				(outer + matrixKinds).Points(), f.tops[g][i].Points(), (f.left - outer - matrixKinds).Points(), matrixRow.Points(),
+				html.EscapeString(strings.TrimSpace(r.fullTitle()+"\n"+f.shows(r))))
+			for k, c := range r.cells {
+				if c == nil {
+					continue
+				}
+				b := f.cell(g, i, k)
+				link := ""
+				if f.Link != nil {
+					link = f.Link(c.shown)
+				}
+				if link != "" {
+					fmt.Fprintf(w, `<a href="%s">`, html.EscapeString(link))
+				}
+				fmt.Fprintf(w, `<rect x="%.5g" y="%.5g" width="%.5g" height="%.5g" fill-opacity="0"><title>%s</title></rect>`,
+					b.x0.Points(), b.y0.Points(), b.width().Points(), b.height().Points(), html.EscapeString(c.tip(r)))
+				if link != "" {
+					fmt.Fprint(w, "</a>")
+				}
+				fmt.Fprintln(w)
+			}
+		}
+	}
+}
+
+// shows is the command that tells more of a row.
+func (f *matrixFigure) shows(r *pictureRow) string {
+	if r.scenario == "" {
+		return ""
+	}
+	return "lockstep show " + reports.Printable(r.scenario, 80)
+}
+
+// cell is where a cell lies.
+func (f *matrixFigure) cell(group, row, lock int) box {
+	x, y := f.left+f.pitch*vg.Length(lock), f.tops[group][row]
+	return box{x + matrixPad, y + matrixPad/2, x + f.pitch - matrixPad, y + matrixRow - matrixPad/2}
+}
+
+// A letterSign is a letter of a cell, and what it stands for.
+type letterSign struct{ letter, text string }
+
+// subtitle explains the letters, which are most of what there is to be explained.
+func subtitle() (start string, letters []letterSign) {
+	for _, a := range checker.Assumptions() {
+		letters = append(letters, letterSign{letter(a), strings.TrimPrefix(said(a), "nothing: ")})
+	}
+	return "UNSAFE, since", letters
+}
+
+// subtitleText is the same as one text.
+func subtitleText() string {
+	start, letters := subtitle()
+	var texts []string
+	for _, l := range letters {
+		texts = append(texts, l.letter+" "+l.text)
+	}
+	return start + " " + strings.Join(texts, ", ")
+}
+
+func (f *matrixFigure) drawSubtitle(p pen) {
+	const y, gap = vg.Length(64), vg.Length(22)
+	start, letters := subtitle()
+	p.write(outer, y, start, labelFace, grey)
+	x := outer + labelFace.width(start) + 14
+	for _, l := range letters {
+		p.write(x, y, l.letter, strongFace, wrong)
+		x += strongFace.width(l.letter) + 6
+		p.write(x, y, l.text, labelFace, black)
+		x += labelFace.width(l.text) + gap
+	}
+}
+
+// where says on what the runs took place.
+func (f *matrixFigure) where() string {
+	s := "simulated"
+	if f.m.On != "" && f.m.On != "sim" {
+		s = "on real servers"
+	}
+	if f.m.Seeds > 1 {
+		return fmt.Sprintf("%s, the worst of %d seeds from %d on", s, f.m.Seeds, f.m.Seed)
+	}
+	return fmt.Sprintf("%s, seed %d", s, cmp.Or(f.m.Seed, 1))
+}
+
+func (f *matrixFigure) draw(c draw.Canvas) {
+	p := pen{c: c, top: c.Max.Y}
+	p.fill(box{0, 0, f.width, f.height}, white)
+	width := f.width - 2*outer
+	f.shrunk(p, 32, f.m.headline(), titleFace, black, width)
+	f.drawSubtitle(p)
+	f.drawHeads(p)
+	for g := range f.groups {
+		f.drawGroup(p, g)
+	}
+	f.drawSums(p)
+	f.drawLegend(p)
+	foot := f.where()
+	if f.folded() {
+		foot += "; of each scenario the worst variant"
+	}
+	foot = reports.Printable(f.m.Command, 400) + "   (" + foot + ")"
+	f.shrunk(p, f.height-20, foot, smallFace, grey, width)
+}
+
+// shrunk writes a line, smaller if it is long.
+func (f *matrixFigure) shrunk(p pen, y vg.Length, s string, face face, ink color.Color, width vg.Length) {
+	for face.size > 13 && face.width(s) > width {
+		face.size--
+	}
+	p.write(outer, y, face.fit(s, width), face, ink)
+}
+
+// folded reports whether a cell may stand for several.
+func (f *matrixFigure) folded() bool {
+	n := 0
+	for _, g := range f.groups {
+		n += len(g.rows)
+	}
+	for _, g := range f.m.Groups {
+		n -= len(g.Rows)
+	}
+	return n < 0
+}
+
+func centred(p pen, x, y vg.Length, s string, f face, ink color.Color) {
+	p.write(x-f.width(s)/2, y, s, f, ink)
+}
+
+// drawHeads draws what stands above the columns, and above several of one sort.
+func (f *matrixFigure) drawHeads(p pen) {
+	for i, l := range f.m.Locks {
+		x, y := f.left+f.pitch*(vg.Length(i)+0.5), f.top-17
+		if f.libraries() {
+			centred(p, x, y, smallFace.fit(reports.Printable(l.Version, 24), f.pitch-6), smallFace, grey)
+			y -= matrixLine - 2
+		}
+		for _, s := range slices.Backward(f.heads[i]) {
+			centred(p, x, y, s, headFace, black)
+			y -= matrixLine
+		}
+	}
+	if !f.libraries() {
+		return
+	}
+	for i := 0; i < len(f.m.Locks); {
+		library := f.m.Locks[i].Module != ""
+		j := i + 1
+		for j < len(f.m.Locks) && (f.m.Locks[j].Module != "") == library {
+			j++
+		}
+		x0, x1 := f.left+f.pitch*vg.Length(i)+6, f.left+f.pitch*vg.Length(j)-6
+		names := []string{"locks of the literature", "literature"}
+		if library {
+			names = []string{"libraries, unmodified", "libraries"}
+			if j == i+1 {
+				names = []string{"library"}
+			}
+		}
+		y := headHeight + 14
+		for _, s := range names {
+			if strongFace.width(s) <= x1-x0 {
+				centred(p, (x0+x1)/2, y, s, strongFace, grey)
+				break
+			}
+		}
+		p.line(x0, y+14, x1, y+14, faint, 1.5)
+		i = j
+	}
+}
+
+func (f *matrixFigure) drawGroup(p pen, g int) {
+	group := &f.groups[g]
+	if len(group.rows) == 0 {
+		return
+	}
+	start := f.tops[g][0]
+	p.line(outer, start-matrixGap/2, f.width-outer, start-matrixGap/2, faint, 1)
+	for k, s := range f.kinds[g] {
+		p.write(outer, start+matrixRow/2+matrixLine*vg.Length(k), s, nameFaceOfKinds, black)
+	}
+	for i := range group.rows {
+		r := &group.rows[i]
+		f.drawTitle(p, r, f.tops[g][i]+matrixRow/2)
+		for k, c := range r.cells {
+			drawMatrixCell(p, f.cell(g, i, k), c)
+		}
+	}
+}
+
+// drawTitle writes the title of a row, cut where a clause of it ends if it is long.
+func (f *matrixFigure) drawTitle(p pen, r *pictureRow, y vg.Length) {
+	x := outer + matrixKinds
+	width := f.left - x - 14
+	ink := black
+	text := r.fullTitle()
+	switch {
+	case r.scenario == "":
+		ink = grey
+		text += ", SAFE in each"
+	case r.again:
+		x, width = x+18, width-18
+		text = "… " + reports.Printable(r.variant, 60)
+	case r.variant != "" && rowFace.width(text) > width:
+		variant := ": " + reports.Printable(r.variant, 60)
+		text = clause(trimmed(r.title), rowFace, width-rowFace.width(variant)) + variant
+	}
+	face := rowFace
+	for face.size > 14 && face.width(text) > width {
+		face.size -= 0.5
+	}
+	if face.width(text) > width {
+		face = rowFace
+	}
+	p.write(x, y, face.fit(clause(text, face, width), width), face, ink)
+}
+
+// clause cuts a sentence that is too wide: where a clause of it ends, if enough is left then, and else between two words.
+func clause(s string, f face, width vg.Length) string {
+	if f.width(s) <= width {
+		return s
+	}
+	for _, cut := range []struct {
+		at    string
+		least vg.Length
+	}{{",:", 0.55 * width}, {" ", width / 3}} {
+		for n := strings.LastIndexAny(s, cut.at); n > 0; n = strings.LastIndexAny(s[:n], cut.at) {
+			short := strings.TrimRight(s[:n], " ,:") + " …"
+			if w := f.width(short); w < cut.least {
+				break
+			} else if w <= width {
+				return short
+			}
+		}
+	}
+	return f.fit(s, width)
+}
+
+// drawMatrixCell draws a cell. What its colour says, its text says as well.
+func drawMatrixCell(p pen, b box, c *pictureCell) {
+	text, face := c.text(), unsafeFace
+	var ground, edge, ink color.NRGBA
+	switch {
+	case c == nil:
+		centred(p, b.midX(), b.midY(), text, face, faint)
+		return
+	case c.verdict == checker.Unsafe && c.partly():
+		ground, edge, ink = tint(wrong, 0.13), wrong, wrong
+	case c.verdict == checker.Unsafe:
+		ground, edge, ink = wrong, wrong, white
+	case c.verdict == checker.Safe:
+		ground, edge, ink, face = tint(calm, 0.13), tint(calm, 0.13), calm, safeFace
+	default:
+		ground, edge, ink, face = white, doubt, doubt, safeFace
+	}
+	switch c.against {
+	case Worse:
+		edge = wrongest
+		if c.verdict == checker.Unsafe && !c.partly() {
+			ground = wrongest
+		}
+		face = unsafeFace
+	case Better:
+		ground, edge, face = tint(calm, 0.3), calm, unsafeFace
+	}
+	for face.size > leastFace.size && face.width(text) > b.width()-matrixInset {
+		face.size -= 0.5
+	}
+	p.fill(b, ground)
+	if edge != ground {
+		b := box{b.x0 + 0.75, b.y0 + 0.75, b.x1 - 0.75, b.y1 - 0.75}
+		if c.verdict == checker.Inconclusive {
+			p.outline(b, edge, 1.2, 4, 3)
+		} else {
+			p.outline(b, edge, 1.5)
+		}
+	}
+	centred(p, b.midX(), b.midY(), text, face, ink)
+}
+
+// drawSums says of each lock in how many of its scenarios it is UNSAFE.
+func (f *matrixFigure) drawSums(p pen) {
+	y := f.rows + matrixRow/2
+	p.line(outer, f.rows-matrixGap/2, f.width-outer, f.rows-matrixGap/2, grey, 1.5)
+	p.write(outer+matrixKinds, y, "UNSAFE in so many of its scenarios", strongFace, black)
+	for i, l := range f.m.Locks {
+		n, of := f.m.unsafeScenarios(l.Name)
+		centred(p, f.left+f.pitch*(vg.Length(i)+0.5), y, fmt.Sprintf("%d of %d", n, of), strongFace, black)
+	}
+}
+
+// unsafeScenarios counts the scenarios that a lock was put through, and those in which it is UNSAFE.
+func (m *Matrix) unsafeScenarios(lock string) (unsafe, of int) {
+	for _, g := range m.Groups {
+		for _, rows := range byScenario(g.Rows) {
+			ran, broke := false, false
+			for _, r := range rows {
+				if c := r.cell(lock); c != nil {
+					ran, broke = true, broke || c.Verdict == checker.Unsafe
+				}
+			}
+			if ran {
+				of++
+			}
+			if broke {
+				unsafe++
+			}
+		}
+	}
+	return unsafe, of
+}
+
+func (f *matrixFigure) drawLegend(p pen) {
+	y := f.rows + matrixRow + 14
+	for _, line := range f.foot {
+		x := outer
+		for _, s := range line {
+			b := signCell(s)
+			b.x0, b.x1, b.y0, b.y1 = b.x0+x, b.x1+x, b.y0+y, b.y1+y
+			drawMatrixCell(p, b, s.cell)
+			p.write(b.x1+8, b.midY(), s.text, smallFace, black)
+			x += f.signWidth(s)
+		}
+		y += 30
+	}
+}

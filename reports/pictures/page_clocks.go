@@ -1,0 +1,106 @@
+package pictures
+
+import (
+	"slices"
+	"time"
+
+	"lockstep/reports"
+	"lockstep/sim/history"
+)
+
+// A pageClock is how far the clocks of a process are ahead of true time.
+type pageClock struct {
+	Name   string      `json:"name"`
+	Lane   int         `json:"lane"`
+	Steady []pagePoint `json:"steady"`
+	Wall   []pagePoint `json:"wall"`
+}
+
+// A pagePoint is a reading of a clock. Between two of them the offset changes evenly; at a jump there are two at one instant.
+type pagePoint struct {
+	At     time.Duration `json:"at"`
+	Offset time.Duration `json:"offset"`
+}
+
+// clocks puts the clocks in a page that were ever wrong, and names the others.
+func (b *pageBuilder) clocks() {
+	b.Clocks, b.Right = []pageClock{}, []string{}
+	for _, process := range slices.Concat(b.t.h.Meta.Clients, b.t.servers) {
+		c := b.t.clock(process)
+		wrong := func(p pagePoint) bool { return p.Offset != 0 }
+		switch {
+		case slices.ContainsFunc(c.Steady, wrong) || slices.ContainsFunc(c.Wall, wrong):
+			c.Name, c.Lane = reports.Printable(process, nameMost), b.lane(process)
+			b.Clocks = append(b.Clocks, c)
+		case !slices.Contains(b.t.h.Meta.Others, process):
+			b.Right = append(b.Right, reports.Printable(process, nameMost))
+		}
+	}
+}
+
+// clock reads the clocks of a process off its events. What happens to a clock between two of them is known from the faults.
+func (t *teller) clock(process string) pageClock {
+	c := pageClock{Steady: []pagePoint{}, Wall: []pagePoint{}}
+	var rate history.Clock // its error is all that matters here
+	gained := func(d time.Duration) time.Duration { return rate.Reading(d) - d }
+	due := func(at time.Duration) time.Duration { // how far the wall clock is ahead, from its last reading
+		n := len(c.Wall)
+		if n == 0 {
+			return 0
+		}
+		return c.Wall[n-1].Offset + gained(at-c.Wall[n-1].At)
+	}
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.Process != process || e.Kind == history.Bite || e.Op == history.Missed {
+			continue
+		}
+		c.Steady = append(c.Steady, pagePoint{e.At, e.Clock - e.At})
+		f, _ := faultOf(e)
+		switch f := f.(type) {
+		case history.Jump:
+			before := due(e.At)
+			c.Wall = append(c.Wall, pagePoint{e.At, before}, pagePoint{e.At, before + f.By})
+		case history.Slew:
+			before := due(e.At)
+			c.Wall = append(c.Wall, pagePoint{e.At, before}, pagePoint{e.At + f.Over, before + f.By})
+		default: // in a slew, readings lie on its line
+			if n := len(c.Wall); n == 0 || c.Wall[n-1].At <= e.At {
+				c.Wall = append(c.Wall, pagePoint{e.At, e.Wall})
+			}
+		}
+		if drift, ok := f.(history.Drift); ok {
+			rate.PPM = drift.PPM
+		}
+	}
+	for _, points := range []*[]pagePoint{&c.Steady, &c.Wall} {
+		if n := len(*points); n > 0 {
+			last := (*points)[n-1]
+			*points = straight(append(*points, pagePoint{max(t.s.end, last.At), last.Offset + gained(t.s.end-last.At)}))
+		}
+	}
+	return c
+}
+
+// straight leaves out the points that lie on the line between their neighbours.
+func straight(points []pagePoint) []pagePoint {
+	var kept []pagePoint
+	for _, p := range points {
+		if n := len(kept); n > 1 && between(kept[n-2], kept[n-1], p) {
+			kept[n-1] = p
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// between reports whether b lies on the line from a to c, as far as a microsecond can tell.
+func between(a, b, c pagePoint) bool {
+	if a.At == c.At || a.At == b.At || b.At == c.At {
+		return a.Offset == b.Offset && b.Offset == c.Offset
+	}
+	share := float64(b.At-a.At) / float64(c.At-a.At)
+	off := float64(a.Offset) + share*float64(c.Offset-a.Offset) - float64(b.Offset)
+	return -1e3 < off && off < 1e3
+}

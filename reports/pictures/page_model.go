@@ -1,0 +1,478 @@
+package pictures
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/sim/history"
+)
+
+// pageData is what the script of a page is given, as JSON. Times are in nanoseconds. What is said in words is in the page itself,
+// for those who come without the script; the script is given only what it makes more of.
+type pageData struct {
+	Runs []*pageModel `json:"runs"`
+}
+
+// A pageModel is one run in the words and the shapes in which a page shows it. It is the story that pictures tell, but of all
+// events, and each thing in it knows the events that it stands for. What a client is refused again and again is drawn once, and the
+// attempts in between are details.
+type pageModel struct {
+	Name    string    `json:"name"`
+	Verdict string    `json:"verdict"`
+	Outcome string    `json:"-"`
+	Reason  string    `json:"reason"`
+	Letter  string    `json:"-"` // of one of several runs
+	Facts   []string  `json:"-"` // nodes, TTL, seed
+	Title   string    `json:"-"`
+	Prose   pageProse `json:"-"`
+	Script  string    `json:"-"`
+	// Picture is for those who come without the script, and for paper.
+	Picture template.HTML `json:"-"`
+
+	End     time.Duration `json:"end"`
+	Curtain time.Duration `json:"curtain"` // where the story ends; the rest is healing, and the probe
+
+	Lanes    []pageLane    `json:"lanes"`
+	Flights  []pageFlight  `json:"flights"`
+	Bands    []pageBand    `json:"bands"`
+	Callouts []pageCallout `json:"callouts"`
+	Clocks   []pageClock   `json:"clocks"` // of the processes whose clocks are ever wrong
+	Right    []string      `json:"right"`  // the processes whose clocks are right
+	Events   []pageEvent   `json:"events"`
+
+	Properties   []pageProperty `json:"-"`
+	Unmet        []string       `json:"-"`
+	Measurements []string       `json:"-"`
+	Violations   []pageJump     `json:"violations"`
+	Stories      []pageStory    `json:"stories"`
+}
+
+type pageLane struct {
+	Name  string      `json:"name"`
+	Kind  string      `json:"kind"`
+	Look  int         `json:"look"` // the number of the client, which decides its colour and pattern; -1 if it is none
+	Probe bool        `json:"probe,omitempty"`
+	Rows  int         `json:"rows"`
+	Bars  []pageBar   `json:"bars"`
+	Still []pageStill `json:"still"` // when the process stood still
+	Marks []pageMark  `json:"marks"`
+}
+
+type pageBar struct {
+	From  time.Duration `json:"from"`
+	To    time.Duration `json:"to"`
+	Style string        `json:"style"`
+	Look  int           `json:"look"`
+	Text  string        `json:"text,omitempty"`
+	Short string        `json:"short,omitempty"`
+	Row   int           `json:"row,omitempty"`
+	// Ends are the ends that a lease or a key was given: from when on, and until when by the clock that decides. That is the
+	// steady clock of a client, and the wall clock of a node.
+	Ends []pageEnd `json:"ends,omitempty"`
+}
+
+type pageEnd struct {
+	At    time.Duration `json:"at"`
+	Until time.Duration `json:"until"` // history.NoEnd if there is none
+}
+
+type pageStill struct {
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to"`
+	Text string        `json:"text"`
+}
+
+type pageMark struct {
+	At     time.Duration `json:"at"`
+	Shape  string        `json:"shape"`
+	Look   int           `json:"look"`
+	Text   string        `json:"text,omitempty"`
+	Row    int           `json:"row,omitempty"`
+	Weight int           `json:"weight"`
+	Event  int           `json:"event"`
+	Proof  bool          `json:"proof,omitempty"`
+}
+
+// A pageFlight is a message on its way between two lanes.
+type pageFlight struct {
+	From  int           `json:"from"`
+	To    int           `json:"to"`
+	Sent  time.Duration `json:"sent"`
+	At    time.Duration `json:"at"`
+	Fate  string        `json:"fate"` // deliver, late, drop
+	Look  int           `json:"look"`
+	Write bool          `json:"write,omitempty"` // it is a write to the resource
+	Quiet bool          `json:"quiet,omitempty"` // not drawn: servers talk all the time, and a client may be refused all the time
+	Proof bool          `json:"proof,omitempty"`
+	Event int           `json:"event"`
+}
+
+type pageBand struct {
+	From  time.Duration `json:"from"`
+	To    time.Duration `json:"to"`
+	Lanes []int         `json:"lanes"`
+}
+
+type pageCallout struct {
+	Lane int           `json:"lane"`
+	At   time.Duration `json:"at"`
+	Text string        `json:"text"`
+}
+
+// A pageEvent is an event of the history, and what a line of the timeline says of it.
+type pageEvent struct {
+	history.Event
+	Who    string `json:"who"`
+	Verb   string `json:"verb"` // the third column of a timeline
+	What   string `json:"what"`
+	Detail string `json:"detail,omitempty"`
+	Level  int    `json:"level,omitempty"` // 0: in every timeline; 1: a detail; 2: a message
+	Proof  bool   `json:"proof,omitempty"`
+}
+
+type pageProperty struct {
+	Name   string
+	Status string
+	Broken []string // the violations, each in a sentence
+}
+
+// A pageJump is where a violation is.
+type pageJump struct {
+	Property string `json:"property"`
+	Event    int    `json:"event"`
+}
+
+// A pageStory explains a violation.
+type pageStory struct {
+	Property  string         `json:"property"`
+	Sentences []pageSentence `json:"sentences"`
+}
+
+// Limits of what comes from outside. A name is in a line with others; a value may be read in full.
+const (
+	nameMost  = 48
+	lineMost  = 400
+	valueMost = 20000
+)
+
+func newPageModel(r PageRun) *pageModel {
+	h := r.History
+	head := newHeading(h, r.Result)
+	m := &pageModel{
+		Name: head.run, Verdict: string(head.verdict), Outcome: strings.TrimPrefix(strings.TrimPrefix(head.outcome, string(head.verdict)), ": "),
+		Reason: head.reason, Facts: facts(h.Meta), Title: reports.Printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
+		Picture: NewTimeline(h, r.Result).inline(),
+		Bands:   []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
+	}
+	t := newTeller(h, r.Result)
+	m.Curtain = t.curtain()
+	t.deeds, t.folds = reports.JoinRefusals(reports.RawDeeds(h)), nil
+	t.probing = h.Meta.Probe != ""
+	for i := range h.Events {
+		t.s.end = max(t.s.end, h.Events[i].At)
+	}
+	t.tell()
+	m.End = t.s.end
+
+	b := pageBuilder{m, t, newCast(h)}
+	b.lanes()
+	b.flights()
+	b.events()
+	b.violations()
+	b.clocks()
+	b.verdict(r)
+	return m
+}
+
+// Class is the verdict as a name for the style.
+func (m *pageModel) Class() string { return strings.ToLower(m.Verdict) }
+
+// A pageBuilder puts into a page what a teller told.
+type pageBuilder struct {
+	*pageModel
+	t    *teller
+	cast cast
+}
+
+// look is the number of a client, or -1.
+func (b *pageBuilder) look(client string) int { return slices.Index(b.cast, client) }
+
+// lane is the number of the lane of a process, or -1.
+func (b *pageBuilder) lane(process string) int {
+	name := cmp.Or(b.t.shared[process], process)
+	return slices.IndexFunc(b.t.s.lanes, func(l lane) bool { return l.name == name })
+}
+
+var (
+	laneKinds = map[laneKind]string{clientLane: "client", networkLane: "network", nodeLane: "node", otherLane: "other", resourceLane: "resource"}
+	barStyles = map[barStyle]string{holding: "holding", stale: "stale", asking: "asking", writing: "writing", living: "living", copied: "copied", severed: "severed"}
+	shapes    = map[shape]string{bare: "bare", act: "act", granted: "granted", lost: "lost", leapt: "leapt", accepted: "accepted",
+		rejected: "rejected", ticked: "ticked", crowned: "crowned"}
+)
+
+func (b *pageBuilder) lanes() {
+	for _, l := range b.t.s.lanes {
+		p := pageLane{Name: reports.Printable(l.name, nameMost), Kind: laneKinds[l.kind], Look: -1, Rows: l.rows, Probe: l.name == b.t.h.Meta.Probe,
+			Bars: []pageBar{}, Still: []pageStill{}, Marks: []pageMark{}}
+		if l.kind == clientLane {
+			p.Look = b.look(l.name)
+		}
+		for _, s := range l.shades {
+			p.Still = append(p.Still, pageStill{s.from, s.to, reports.Printable(s.text, nameMost)})
+		}
+		for _, bar := range l.bars {
+			p.Bars = append(p.Bars, pageBar{
+				From: bar.from, To: bar.to, Style: barStyles[bar.style], Look: b.look(bar.client), Row: bar.row,
+				Text: reports.Printable(bar.text, lineMost), Short: reports.Printable(bar.short, nameMost), Ends: b.t.ends(l.name, bar),
+			})
+		}
+		for _, mk := range l.marks {
+			p.Marks = append(p.Marks, pageMark{mk.at, shapes[mk.shape], b.look(mk.client), reports.Printable(mk.text, lineMost), mk.row, mk.weight, mk.event, mk.proof})
+		}
+		b.Lanes = append(b.Lanes, p)
+	}
+	for _, band := range b.t.s.bands {
+		var lanes []int
+		for _, c := range band.clients {
+			lanes = append(lanes, b.lane(c))
+		}
+		b.Bands = append(b.Bands, pageBand{band.from, band.to, lanes})
+	}
+	for _, c := range b.t.s.callouts {
+		if n := b.lane(c.lane); n >= 0 {
+			b.Callouts = append(b.Callouts, pageCallout{n, c.at, reports.Printable(c.text, lineMost)})
+		}
+	}
+}
+
+// ends returns the ends that the lease or the key of a bar was given.
+func (t *teller) ends(process string, b bar) []pageEnd {
+	var ends []pageEnd
+	switch b.style {
+	case holding:
+		n := slices.IndexFunc(t.leases, func(l checker.Lease) bool { return l.Client == process && l.From == b.from })
+		if n < 0 {
+			return nil
+		}
+		label := t.leases[n].Label
+		for i := range t.h.Events {
+			e := &t.h.Events[i]
+			gives := e.Kind == history.OK && (e.Op == history.Acquire || e.Op == history.Extend) || e.Kind == history.Info && e.Op == history.Renew
+			if gives && e.Process == process && e.Lease == label && e.At >= b.from && e.At <= b.to {
+				ends = append(ends, pageEnd{e.At, e.Until})
+			}
+		}
+	case living, copied:
+		key, found := "", false
+		for i := range t.h.Events {
+			e := &t.h.Events[i]
+			switch {
+			case e.Process != process || e.Kind != history.State || e.At < b.from || e.At > b.to:
+			case !found && e.At == b.from && (e.Op == history.Set || e.Op == history.Over) && (e.Lease == b.text || e.Lease == b.short):
+				key, found = e.Key, true
+				ends = append(ends, pageEnd{e.At, e.Until})
+			case found && e.Key == key && e.Op == history.Retime && e.At > b.from:
+				ends = append(ends, pageEnd{e.At, e.Until})
+			}
+		}
+	}
+	return ends
+}
+
+// flights follows every message from its sender to its receiver. One that changed something has several events: the message
+// and the change. The flight stands for the last, which says more.
+func (b *pageBuilder) flights() {
+	type way struct {
+		from, to string
+		sent, at time.Duration
+		word     string
+	}
+	known, waiting := map[way]int{}, b.waiting()
+	for i := range b.t.h.Events {
+		e := &b.t.h.Events[i]
+		from, to := b.lane(e.By), b.lane(e.Process)
+		if e.By == "" || e.By == e.Process || from < 0 || to < 0 || e.Sent == 0 && e.Kind != history.Message || e.Kind != history.Message && e.Kind != history.State {
+			continue
+		}
+		f := pageFlight{From: from, To: to, Sent: e.Sent, At: e.At, Fate: history.Deliver, Look: b.look(e.By), Event: i, Proof: b.t.proves(i)}
+		f.Quiet = slices.Contains(b.t.servers, e.By) && slices.Contains(b.t.servers, e.Process) || waiting[i]
+		if f.Look < 0 {
+			f.Look = b.look(e.Process)
+		}
+		w := way{e.By, e.Process, e.Sent, e.At, ""}
+		if e.Kind == history.Message {
+			f.Fate = e.Op
+			known[w] = len(b.Flights)
+		} else if n, found := known[w]; found {
+			g := &b.Flights[n]
+			g.Write, g.Proof, g.Event, g.Quiet = g.Write || atResource(e), g.Proof || f.Proof, i, f.Quiet
+			continue
+		}
+		f.Write = atResource(e) || b.t.silent[i] != ""
+		b.Flights = append(b.Flights, f)
+	}
+}
+
+// askedMost is how many messages of one acquire are drawn.
+const askedMost = 60
+
+// waiting tells the messages of clients that ask again and again while they wait, in attempts that are drawn as one or within one.
+func (b *pageBuilder) waiting() map[int]bool {
+	all := map[int]bool{}
+	for _, d := range b.t.deeds {
+		end := d.Next
+		if !d.Refused() && d.Out >= 0 {
+			end = d.Out
+		}
+		var asked []int
+		for i := d.In; i < end && d.Op == history.Acquire; i++ {
+			if e := &b.t.h.Events[i]; e.Kind == history.Message && (e.By == d.Process || e.Process == d.Process) {
+				asked = append(asked, i)
+			}
+		}
+		for _, i := range asked {
+			all[i] = d.Folded() || len(asked) > askedMost
+		}
+	}
+	return all
+}
+
+// refused returns the refusals in a row, drawn as one, to which an event belongs, or nil.
+func (b *pageBuilder) refused(i int) *reports.Deed {
+	n := slices.IndexFunc(b.t.deeds, func(d reports.Deed) bool { return d.Covers(i, &b.t.h.Events[i]) })
+	if n < 0 {
+		return nil
+	}
+	return &b.t.deeds[n]
+}
+
+// events says of each event what a timeline says of it, but of each on a line of its own.
+func (b *pageBuilder) events() {
+	t := reports.NewTranscript(b.t.h, b.t.r, reports.TextOptions{Verbose: true, Messages: true})
+	for i := range t.H.Events {
+		e := t.H.Events[i]
+		t.Lines = nil
+		t.Event(i)
+		l := t.Lines[0]
+		p := pageEvent{Event: legible(e), Who: reports.Printable(l.Who, nameMost), Verb: reports.Printable(l.Kind, nameMost), What: reports.Printable(l.Op, lineMost),
+			Detail: reports.Printable(l.Detail, lineMost), Proof: l.Proof}
+		switch {
+		case e.Kind == history.Message:
+			p.Level = 2
+		case e.Kind == history.Bite, e.Op == history.Wait, e.Op == history.Exit, e.Op == history.Unpaused:
+			p.Level = 1
+		case e.Op == history.Acquire && e.Kind != history.State:
+			if d := b.refused(i); d == nil || i == d.In {
+			} else if i == d.Out {
+				p.What, p.Detail = fmt.Sprintf("%s ×%d", reports.Operation(&e), d.Times), reports.Printable(d.Summary(), lineMost)
+			} else {
+				p.Level = 1
+			}
+		}
+		if l.Grant != "" {
+			p.Detail += ", the grant"
+		}
+		b.Events = append(b.Events, p)
+	}
+}
+
+// legible returns an event whose strings are safe to show.
+func legible(e history.Event) history.Event {
+	for _, s := range []*string{&e.Process, &e.Op, &e.Lock, &e.Lease, &e.Key, &e.By, &e.Owner, &e.Word} {
+		*s = reports.Printable(*s, lineMost)
+	}
+	e.Value, e.Error = reports.Printable(e.Value, valueMost), reports.Printable(e.Error, valueMost)
+	return e
+}
+
+func (b *pageBuilder) violations() {
+	for _, v := range b.t.r.Violations {
+		if i := b.t.culprit(v); b.t.valid(i) {
+			b.Violations = append(b.Violations, pageJump{string(v.Property), b.complete(v, i)})
+		}
+	}
+	for _, p := range checker.Properties() {
+		n := slices.IndexFunc(b.t.r.Violations, func(v checker.Violation) bool { return v.Property == p })
+		if n < 0 {
+			continue
+		}
+		s := pageStory{Property: string(p), Sentences: []pageSentence{}}
+		for _, told := range checker.Explain(b.t.h, b.t.r.Violations[n]) {
+			told.Events = slices.DeleteFunc(slices.Clone(told.Events), func(i int) bool { return !b.t.valid(i) })
+			s.Sentences = append(s.Sentences, tellable(b.t.h, told))
+		}
+		b.Stories = append(b.Stories, s)
+	}
+}
+
+// complete returns the event at which a violation began, if that proves it, or else i.
+func (b *pageBuilder) complete(v checker.Violation, i int) int {
+	if n := slices.IndexFunc(v.Events, func(j int) bool { return b.t.valid(j) && b.t.h.Events[j].At == v.At }); n >= 0 {
+		return v.Events[n]
+	}
+	return i
+}
+
+func (b *pageBuilder) verdict(r PageRun) {
+	for _, p := range checker.Properties() {
+		s := pageProperty{Name: string(p), Status: string(r.Result.Status(p))}
+		for _, v := range r.Result.Violations {
+			if v.Property == p && len(s.Broken) < reports.ViolationsShown {
+				s.Broken = append(s.Broken, reports.Printable(v.What, lineMost)+" ("+reports.Broken(v.Assumption)+")")
+			}
+		}
+		b.Properties = append(b.Properties, s)
+	}
+	for _, u := range r.Result.Unmet {
+		b.Unmet = append(b.Unmet, reports.Printable(u, lineMost))
+	}
+	for _, m := range r.Measurements {
+		b.Measurements = append(b.Measurements, string(m.Quantity)+": "+reports.Printable(m.Text, lineMost))
+	}
+}
+
+// facts says in a few words what was tried.
+func facts(m history.Meta) []string {
+	all := []string{count(len(m.Nodes), "node")}
+	if n := len(m.Replicas); n > 0 {
+		all = append(all, count(n, "replica"))
+	}
+	all = append(all, count(len(m.Clients), "client"))
+	if m.TTL > 0 {
+		all = append(all, "TTL "+history.FormatDuration(m.TTL))
+	}
+	if m.Resource != "" {
+		all = append(all, reports.Printable(m.Resource, nameMost)+" resource")
+	}
+	on := "simulated"
+	if m.On != "sim" && m.On != "" {
+		on = "on " + reports.Printable(m.On, nameMost)
+	}
+	return append(all, on, fmt.Sprintf("seed %d", m.Seed))
+}
+
+// paragraphs takes prose apart where it has empty lines.
+func paragraphs(s string) []string {
+	var all []string
+	for _, p := range strings.Split(s, "\n\n") {
+		if p = strings.Join(strings.Fields(p), " "); p != "" {
+			all = append(all, reports.Printable(p, valueMost))
+		}
+	}
+	return all
+}
+
+// lines makes each line of s legible.
+func lines(s string) string {
+	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range all {
+		all[i] = reports.Printable(strings.ReplaceAll(all[i], "\t", "  "), valueMost)
+	}
+	return strings.Join(all, "\n")
+}

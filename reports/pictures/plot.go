@@ -1,0 +1,171 @@
+package pictures
+
+import (
+	"bytes"
+	"encoding/csv"
+	"image/color"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"lockstep/reports"
+)
+
+// A Plot is a picture of figures, and the figures. The same plot always gives the same bytes.
+type Plot struct {
+	Title    string // a sentence
+	Subtitle string
+	Foot     string
+	height   vg.Length
+	body     func(pen)
+	table    [][]string // the names of the columns, and the figures
+}
+
+// WritePNG writes the picture as a PNG of 1200 pixels in width.
+func (pl *Plot) WritePNG(w io.Writer) error {
+	c := vgimg.NewWith(vgimg.UseWH(figureWidth, pl.height), vgimg.UseDPI(72))
+	pl.draw(draw.New(c))
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+	return err
+}
+
+// WriteSVG writes the picture as an SVG whose text stays text.
+func (pl *Plot) WriteSVG(w io.Writer) error {
+	c := vgsvg.New(figureWidth, pl.height)
+	pl.draw(draw.New(c))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, pl.height, plotText(pl.Title), plotText(pl.Subtitle)))
+	return err
+}
+
+// WriteCSV writes the figures that the picture shows.
+func (pl *Plot) WriteCSV(w io.Writer) error { return csv.NewWriter(w).WriteAll(pl.table) }
+
+func (pl *Plot) draw(c draw.Canvas) {
+	p := pen{c: c, top: c.Max.Y}
+	p.fill(box{0, 0, figureWidth, pl.height}, white)
+	const width = figureWidth - 2*outer
+	title, subtitle, foot := plotText(pl.Title), plotText(pl.Subtitle), plotText(pl.Foot)
+	face := titleFace
+	for face.size > labelFace.size && face.width(title) > width {
+		face.size--
+	}
+	p.write(outer, 32, face.fit(title, width), face, black)
+	face = reasonFace
+	for face.size > 13 && face.width(subtitle) > width {
+		face.size--
+	}
+	p.write(outer, 62, face.fit(subtitle, width), face, grey)
+	pl.body(p)
+	p.write(outer, pl.height-20, smallFace.fit(foot, width), smallFace, grey)
+}
+
+// plotText is what a line of text shows of a string from outside.
+func plotText(s string) string { return reports.Printable(s, 220) }
+
+// A plotScale is one axis of a plot, on which values from one to the other lie between two edges.
+type plotScale struct {
+	from, to float64
+	at0, at1 vg.Length
+	log      bool
+}
+
+// at is where a value lies; one beyond the scale lies at its end.
+func (s plotScale) at(v float64) vg.Length {
+	v = min(max(v, s.from), s.to)
+	share := 0.0
+	switch {
+	case s.from == s.to:
+	case s.log:
+		share = math.Log(v/s.from) / math.Log(s.to/s.from)
+	default:
+		share = (v - s.from) / (s.to - s.from)
+	}
+	return s.at0 + vg.Length(share)*(s.at1-s.at0)
+}
+
+// marks are round values, so many at most.
+func (s plotScale) marks(most int) []float64 {
+	var all []float64
+	if s.log {
+		steps := []float64{1, 2, 5}
+		if decades := math.Log10(s.to / s.from); decades*3 > float64(most) {
+			steps = steps[:1]
+		}
+		for e := math.Floor(math.Log10(s.from)); e <= math.Log10(s.to); e++ {
+			for _, k := range steps {
+				if v := k * math.Pow(10, e); v >= s.from*(1-1e-9) && v <= s.to*(1+1e-9) {
+					all = append(all, v)
+				}
+			}
+		}
+		return all
+	}
+	if s.from == s.to {
+		return []float64{s.from}
+	}
+	step := roundStep((s.to - s.from) / float64(most))
+	for i := math.Ceil(s.from/step - 1e-9); i*step <= s.to+step*1e-9; i++ {
+		all = append(all, i*step+0)
+	}
+	return all
+}
+
+// widened is a scale from round value to round value, so that no value lies at an edge.
+func widened(from, to float64, most int) (float64, float64) {
+	if from == to {
+		from, to = from-math.Abs(from)/100-1e-3, to+math.Abs(to)/100+1e-3
+	}
+	step := roundStep((to - from) / float64(most))
+	return math.Floor(from/step-1e-9) * step, math.Ceil(to/step+1e-9) * step
+}
+
+// inSeconds writes a number of seconds for an axis, without digits that say nothing.
+func inSeconds(s float64) string {
+	text := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+	switch a := math.Abs(s); {
+	case a == 0:
+		return "0"
+	case a < 1e-3:
+		return text(s*1e6) + " µs"
+	case a < 1:
+		return text(s*1e3) + " ms"
+	}
+	return text(s) + " s"
+}
+
+// thousands writes a number as people read large ones: 41,208.
+func thousands(n int64) string { return message.NewPrinter(language.English).Sprint(n) }
+
+// plainSeconds writes seconds for a table, as exactly as they are known.
+func plainSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+// right writes a text that ends at x.
+func (p pen) right(x, y vg.Length, s string, f face, c color.Color) {
+	p.write(x-f.width(s), y, s, f, c)
+}
+
+// sign draws what a legend explains, and the text, and returns where the next may begin.
+func (p pen) sign(x, y vg.Length, text string, draw func(box)) vg.Length {
+	draw(box{x, y - 9, x + 22, y + 9})
+	p.write(x+30, y, text, smallFace, black)
+	return x + 30 + smallFace.width(text) + 28
+}
+
+// filled fills a box in a look, as the bars of clients are.
+func (p pen) filled(b box, k look) {
+	p.fill(b, tint(k.ink, 0.22))
+	p.hatch(b, k.pattern, tint(k.ink, 0.8), 1.6, 8)
+	p.outline(b, k.ink, 1.8)
+}

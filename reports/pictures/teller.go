@@ -1,0 +1,636 @@
+package pictures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/sim/history"
+)
+
+// A teller turns a history into a story.
+type teller struct {
+	h       *history.History
+	r       checker.Result
+	leases  []checker.Lease
+	deeds   []reports.Deed
+	folds   []reports.Deed // those that leave out what came of single attempts
+	servers []string
+	shared  map[string]string // the lane of a server that has none of its own
+	grants  []int
+	proof   []int
+	lesser  map[int]bool   // of the proof, what only repeats a violation
+	silent  map[int]string // requests that wrote to the counter the number that it had already
+	probing bool           // the probe has a part in a violation, and so in the story
+	s       *story
+}
+
+func newStory(h *history.History, r checker.Result) *story {
+	t := newTeller(h, r)
+	t.s.end = t.curtain()
+	t.tell()
+	return t.s
+}
+
+func newTeller(h *history.History, r checker.Result) *teller {
+	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: reports.Deeds(h), servers: reports.Servers(h.Meta), shared: map[string]string{}, s: &story{}}
+	t.folds = t.deeds
+	t.grants = reports.GrantEvents(t.leases)
+	t.silent = silentWrites(h)
+	t.lesser = map[int]bool{}
+	told := map[checker.Property]bool{}
+	for _, v := range r.Violations {
+		if v.Property == checker.LeaseExclusion {
+			continue // that has a band
+		}
+		i := t.culprit(v)
+		if !slices.Contains(t.proof, i) {
+			t.lesser[i] = true
+		}
+		t.lesser[i] = t.lesser[i] && told[v.Property]
+		told[v.Property] = true
+		t.proof = append(t.proof, i)
+	}
+	slices.Sort(t.proof)
+	for _, i := range t.proof {
+		t.probing = t.probing || t.valid(i) && h.Events[i].Process == h.Meta.Probe
+	}
+	return t
+}
+
+// tell tells everything up to the end of the story.
+func (t *teller) tell() {
+	t.addLanes()
+	t.tellFaults()
+	t.tellClients()
+	t.tellNodes()
+	t.tellResource()
+	t.tellFlights()
+	t.tellViolations()
+	t.dropIdle()
+}
+
+// dropIdle drops the lanes of the servers if nothing happened on any of them, as where clients did without a lock.
+func (t *teller) dropIdle() {
+	idle := func(l lane) bool {
+		return l.kind == nodeLane && len(l.bars) == 0 && len(l.marks) == 0 && len(l.shades) == 0
+	}
+	if t.resourceName() != "" && !slices.ContainsFunc(t.s.lanes, func(l lane) bool { return l.kind == nodeLane && !idle(l) }) {
+		t.s.lanes = slices.DeleteFunc(t.s.lanes, idle)
+	}
+}
+
+func (t *teller) valid(event int) bool { return event >= 0 && event < len(t.h.Events) }
+
+func (t *teller) proves(event int) bool {
+	_, found := slices.BinarySearch(t.proof, event)
+	return found
+}
+
+// curtain is when the picture ends: with the last thing that a client did or that came of it. What follows in a run, the
+// healing and the probe, is shown only if it proves something.
+func (t *teller) curtain() time.Duration {
+	var end time.Duration
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		client := e.Kind == history.Invoke || e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info && e.Op != history.Exit && e.Op != history.Unpaused
+		resource := atResource(e)
+		if t.proves(i) || t.probing || (client && e.Process != t.h.Meta.Probe || resource && e.By != t.h.Meta.Probe) {
+			end = max(end, e.At)
+		}
+	}
+	for _, v := range t.r.Violations {
+		end = max(end, v.At)
+	}
+	return end
+}
+
+// atResource reports whether e is what became of a request at the resource.
+func atResource(e *history.Event) bool {
+	if e.Kind != history.State {
+		return false
+	}
+	switch e.Op {
+	case history.Accept, history.Reject, history.Keep, history.Mark:
+		return true
+	case history.Set, history.Over:
+		return e.Process == reports.CounterName && e.Lease == ""
+	}
+	return false
+}
+
+// resourceName is the process whose events are accepted and rejected writes.
+func (t *teller) resourceName() string {
+	for i := range t.h.Events {
+		if e := &t.h.Events[i]; atResource(e) {
+			return e.Process
+		}
+	}
+	return ""
+}
+
+func (t *teller) addLanes() {
+	add := func(name string, kind laneKind) { t.s.lanes = append(t.s.lanes, lane{name: name, kind: kind, rows: 1}) }
+	for _, c := range t.h.Meta.Clients {
+		add(c, clientLane)
+	}
+	if t.probing {
+		add(t.h.Meta.Probe, clientLane)
+	}
+	add("network", networkLane)
+	council := t.council()
+	for _, n := range t.servers {
+		switch {
+		case !slices.Contains(t.h.Meta.Others, n):
+			add(n, nodeLane)
+		case len(council) > 1 && slices.Contains(council, n):
+			t.shared[n] = reports.Ranges(council, t.servers)
+			if n == council[0] {
+				add(t.shared[n], otherLane)
+			}
+		case t.notable(n):
+			add(n, otherLane)
+		}
+	}
+	if name := t.resourceName(); name != "" {
+		add(name, resourceLane)
+	}
+}
+
+// notable reports whether a server that neither is a lock node nor a replica of one has a part in the story. That it answers
+// is none.
+func (t *teller) notable(name string) bool {
+	for i := range t.h.Events {
+		if e := &t.h.Events[i]; e.Process == name && e.At <= t.s.end && (e.Kind == history.State || e.Kind == history.Injected) {
+			return true
+		}
+	}
+	return false
+}
+
+// council returns the servers that only watch others, and to which nothing happens: they share a lane.
+func (t *teller) council() []string {
+	var council []string
+	for _, n := range t.h.Meta.Others {
+		watches, more := false, false
+		for i := range t.h.Events {
+			switch e := &t.h.Events[i]; {
+			case e.Process != n || e.At > t.s.end:
+			case e.Kind == history.State && (e.Op == history.Sdown || e.Op == history.Odown || e.Op == history.Leader):
+				watches = true
+			case e.Kind == history.State || e.Kind == history.Injected:
+				more = true
+			}
+		}
+		if watches && !more {
+			council = append(council, n)
+		}
+	}
+	return council
+}
+
+func (t *teller) tellClients() {
+	for _, l := range t.leases {
+		if t.fruitless(l.ReturnEvent) && !t.proves(l.GrantEvent) {
+			continue
+		}
+		text := l.Client + " holds " + l.Label
+		if l.Fence != 0 {
+			text += fmt.Sprintf(", fence %d", l.Fence)
+		}
+		if l.To > l.From {
+			t.bar(l.Client, bar{from: l.From, to: l.To, style: holding, client: l.Client, text: text, short: l.Label})
+		}
+	}
+	for _, d := range t.deeds {
+		t.tellDeed(d)
+	}
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.Kind != history.Info || t.fruitless(i) {
+			continue
+		}
+		switch e.Op {
+		case history.Renew:
+			t.mark(e.Process, mark{at: e.At, shape: ticked, client: e.Process, text: "renews", weight: trivial, event: i})
+		case history.Lost:
+			t.mark(e.Process, mark{at: e.At, shape: lost, text: "told that " + e.Lease + " is lost", weight: telling, event: i})
+		}
+	}
+}
+
+func (t *teller) tellDeed(d reports.Deed) {
+	m := mark{at: d.Invoked, shape: act, client: d.Process, text: d.Op, weight: usual, event: d.In}
+	m.proof = d.Out >= 0 && t.proves(d.Out) && d.Op != history.Acquire
+	if d.Folded() && d.Op != history.Acquire {
+		t.bar(d.Process, bar{from: d.Invoked, to: d.Returned, style: writing, client: d.Process})
+		m.text, m.weight = fmt.Sprintf("%s ×%d", strings.TrimSpace(d.Op+" "+d.Value), d.Times), telling
+		if d.Failed > 0 {
+			m.text += fmt.Sprintf(", %d not done", d.Failed)
+		}
+		t.mark(d.Process, m)
+		return
+	}
+	switch d.Op {
+	case history.Acquire:
+		until := d.Returned
+		if d.Out < 0 {
+			until = t.s.end
+		}
+		t.bar(d.Process, bar{from: d.Invoked, to: until, style: asking, client: d.Process})
+		m.shape = bare
+		switch {
+		case d.Refused() && d.Outcome == history.Info:
+			m.text = "acquire: no answer"
+		case d.Refused():
+			m.text = "acquire refused"
+		case d.Outcome == history.Info:
+			m.text = "acquire: outcome unknown"
+		}
+		if d.Folded() {
+			m.text += fmt.Sprintf(" ×%d", d.Times)
+		}
+	case history.Extend:
+		if d.Outcome == history.Fail {
+			m.text, m.weight = "extend refused", telling
+		}
+	case history.Release:
+		switch {
+		case d.Outcome == history.Fail:
+			m.text, m.weight = "release failed", telling
+		case d.Outcome == history.Info && t.lostOnTheWay(d):
+			m.text, m.weight = "release is lost", telling
+		case d.Outcome == history.Info:
+			m.text, m.weight = "release: no answer", telling
+		}
+	case history.Write, history.Read, history.Update, history.Increment:
+		if d.Op != history.Read {
+			m.text = strings.TrimSpace(d.Op + " " + d.Value)
+			m.weight = telling
+			t.bar(d.Process, bar{from: d.Invoked, to: d.Returned, style: writing, client: d.Process})
+		}
+		if d.Outcome == history.Fail && d.Lease == "" {
+			m.text = "no " + m.text + ": " + strings.TrimPrefix(reports.FirstLine(d.Err), d.Op+" skipped: ")
+		}
+		if end, over := t.leaseEnd(d.Lease, d.Invoked); over && d.Invoked > end {
+			t.overtime(d, end)
+		}
+	}
+	t.mark(d.Process, m)
+}
+
+// overtime draws that a client still acts on a lease that has ended, once for all that it does.
+func (t *teller) overtime(d reports.Deed, end time.Duration) {
+	if l := t.lane(d.Process); l != nil {
+		for i := range l.bars {
+			if b := &l.bars[i]; b.style == stale && b.from == end {
+				b.to = min(max(b.to, d.Invoked), t.s.end)
+				return
+			}
+		}
+	}
+	t.bar(d.Process, bar{from: end, to: d.Invoked, style: stale, client: d.Process,
+		text: d.Lease + " is over, " + d.Process + " does not notice", short: "lease over"})
+}
+
+// lostOnTheWay reports whether a request of d never arrived.
+func (t *teller) lostOnTheWay(d reports.Deed) bool {
+	return slices.ContainsFunc(t.h.Events[d.In:max(d.In, d.Out)], func(e history.Event) bool {
+		return e.Kind == history.Message && e.Op == history.Drop && e.By == d.Process
+	})
+}
+
+// leaseEnd returns when the hold of a lease ended: of several, the last that had begun by then.
+func (t *teller) leaseEnd(label string, by time.Duration) (end time.Duration, known bool) {
+	for _, l := range t.leases {
+		if l.Label == label && (!known || l.From <= by) {
+			end, known = max(l.From, l.To), true
+		}
+	}
+	return end, known
+}
+
+// tellNodes follows the life of each key on each node.
+func (t *teller) tellNodes() {
+	for _, node := range t.servers {
+		t.tellNode(node)
+	}
+}
+
+func (t *teller) tellNode(node string) {
+	var keys []string // each has a row
+	type life struct {
+		from  time.Duration
+		lease string
+		style barStyle
+	}
+	alive := map[string]life{}
+	end := func(name string, at time.Duration) {
+		if l, found := alive[name]; found {
+			b := bar{from: l.from, to: at, style: l.style, client: history.Client(l.lease), text: l.lease, row: slices.Index(keys, name)}
+			if l.style == copied {
+				b.text, b.short = "copy of "+l.lease, l.lease
+			}
+			t.bar(node, b)
+			delete(alive, name)
+		}
+	}
+	renewals, counted := map[string]int{}, map[string]bool{}
+	for i := range t.h.Events {
+		if e := &t.h.Events[i]; e.Process == node && e.Kind == history.State && e.Op == history.Retime && e.At <= t.s.end && !t.fruitless(i) {
+			renewals[e.Owner]++
+		}
+	}
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.Process != node || e.Kind != history.State || t.fruitless(i) && !t.intrudes(e) {
+			continue
+		}
+		if m, ok := t.office(i); ok {
+			t.mark(node, m)
+			continue
+		}
+		if e.Lease == "" && e.Owner == "" {
+			continue // what stands for no lease, such as a counter of fences, holds nobody up
+		}
+		byPrimary := slices.Contains(t.servers, e.By)
+		if !slices.Contains(keys, e.Key) && e.Lease != "" {
+			keys = append(keys, e.Key)
+		}
+		m := mark{at: e.At, client: history.Client(e.Owner), row: max(0, slices.Index(keys, e.Key)), weight: usual, event: i}
+		switch e.Op {
+		case history.Set, history.Over:
+			end(e.Key, e.At)
+			if e.Lease != "" {
+				alive[e.Key] = life{e.At, e.Lease, living}
+				if byPrimary {
+					alive[e.Key] = life{e.At, e.Lease, copied}
+				}
+			}
+			m.client = history.Client(e.Lease)
+			if _, grant := slices.BinarySearch(t.grants, i); grant {
+				m.shape, m.text, m.weight = granted, t.grantText(e), telling
+			} else if e.Op == history.Over {
+				m.text, m.weight = "overwritten by "+e.Lease, telling
+			}
+		case history.Delete:
+			end(e.Key, e.At)
+			if e.By != "" && e.By != history.Client(e.Owner) && !byPrimary {
+				m.text, m.weight = "deleted by "+e.By, telling
+			}
+		case history.Expire:
+			end(e.Key, e.At)
+			m.text = "expires"
+		case history.Lose:
+			end(e.Key, e.At)
+			m.shape, m.text, m.weight = lost, "lost", telling
+		case history.Retime:
+			if renewed := renewals[e.Owner]; byPrimary {
+			} else if renewed < reports.RepeatsFrom {
+				m.text, m.weight = "extended", trivial
+			} else if m.shape = ticked; !counted[e.Owner] {
+				m.text, m.weight = fmt.Sprintf("extended ×%d", renewed), usual
+				counted[e.Owner] = true
+			} else {
+				t.mark(node, m)
+			}
+		}
+		if m.text != "" || t.proves(i) {
+			t.mark(node, m)
+		}
+	}
+	for _, name := range keys {
+		end(name, t.s.end)
+	}
+}
+
+// office returns the mark of a change in what a server is, or thinks of another.
+func (t *teller) office(i int) (mark, bool) {
+	e := &t.h.Events[i]
+	m := mark{at: e.At, shape: ticked, weight: telling, event: i}
+	who := ""
+	if t.shared[e.Process] != "" {
+		who = e.Process + ": "
+	}
+	switch e.Op {
+	case history.Promoted:
+		m.shape, m.text = crowned, "primary from here on"
+		if missing := t.missing(i); len(missing) > 0 {
+			m.text += ", without " + strings.Join(missing, " ")
+		}
+	case history.Followed:
+		m.text = "follows " + e.Value
+	case history.Sdown:
+		m.text, m.weight = who+e.Value+" does not answer", usual
+	case history.Odown:
+		m.text = who + e.Value + " is down"
+	case history.Leader:
+		m.text, m.weight = who+"chosen to replace "+e.Value, usual
+	default:
+		return mark{}, false
+	}
+	if t.saidBefore(i) {
+		m.text = ""
+	}
+	return m, true
+}
+
+// saidBefore reports whether a server in the same lane, which several share, had said before what event i says.
+func (t *teller) saidBefore(i int) bool {
+	e := &t.h.Events[i]
+	return slices.ContainsFunc(t.h.Events[:i], func(o history.Event) bool {
+		return o.Kind == e.Kind && o.Op == e.Op && o.Value == e.Value && t.shared[o.Process] != "" && t.shared[o.Process] == t.shared[e.Process]
+	})
+}
+
+// missing returns the leases in force of which a replica has no key when it is promoted by event i.
+func (t *teller) missing(i int) []string {
+	e := &t.h.Events[i]
+	var missing []string
+	for _, l := range t.leases {
+		had, has := false, false
+		for j := range t.h.Events[:i] {
+			switch o := &t.h.Events[j]; {
+			case o.Kind != history.State:
+			case (o.Op == history.Set || o.Op == history.Over) && o.Lease == l.Label:
+				had, has = true, has || o.Process == e.Process
+			case o.Owner == l.Label && o.Process == e.Process && o.Op != history.Retime:
+				has = false
+			}
+		}
+		if l.From <= e.At && e.At < l.To && had && !has && !slices.Contains(missing, l.Label) {
+			missing = append(missing, l.Label)
+		}
+	}
+	return missing
+}
+
+// grantText says what a quorum is of.
+func (t *teller) grantText(e *history.Event) string {
+	if n := len(t.h.Meta.Nodes); n > 1 {
+		return fmt.Sprintf("%s granted: %d of %d", e.Lease, t.h.Meta.Quorum(), n)
+	}
+	return e.Lease + " granted"
+}
+
+// fruitless reports whether an event belongs to attempts that are drawn as one.
+func (t *teller) fruitless(i int) bool {
+	return slices.ContainsFunc(t.folds, func(d reports.Deed) bool { return d.Covers(i, &t.h.Events[i]) })
+}
+
+// intrudes reports whether e is what a client did to the key of another.
+func (t *teller) intrudes(e *history.Event) bool {
+	return e.Kind == history.State && e.Owner != "" && e.By != "" && e.By != history.Client(e.Owner) && !slices.Contains(t.servers, e.By)
+}
+
+// silentWrites returns the requests that wrote to the counter the number that it had already, which changed nothing, by what
+// they wrote: those of increments that were acknowledged.
+func silentWrites(h *history.History) map[int]string {
+	silent := map[int]string{}
+	for _, d := range reports.RawDeeds(h) {
+		if d.Op != history.Increment || d.Outcome != history.OK {
+			continue
+		}
+		number, request := h.Events[d.Out].Value, -1
+		for i := d.In; i < d.Out; i++ {
+			e := &h.Events[i]
+			if e.By != d.Process || e.Process != reports.CounterName {
+				continue
+			}
+			if e.Kind == history.State && e.Lease == "" && e.Value == number {
+				request = -1
+				break
+			}
+			if e.Kind == history.Message && e.Op == history.Deliver && strings.Contains(e.Value+";", "SET counter "+number+";") {
+				request = i
+			}
+		}
+		if request >= 0 && !(request+1 < len(h.Events) && atResource(&h.Events[request+1]) && h.Events[request+1].At == h.Events[request].At) {
+			silent[request] = number
+		}
+	}
+	return silent
+}
+
+func (t *teller) tellResource() {
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if number, found := t.silent[i]; found && (!t.fruitless(i) || t.proves(i)) {
+			t.mark(e.Process, mark{at: e.At, shape: accepted, client: e.By, weight: telling, event: i, text: number + " again, from " + e.By})
+		}
+		if !atResource(e) || t.fruitless(i) {
+			continue
+		}
+		m := mark{at: e.At, shape: accepted, client: e.By, weight: telling, event: i, text: strings.TrimSpace(e.Value + " from " + e.By)}
+		switch e.Op {
+		case history.Reject:
+			m.shape = rejected
+			m.text += " rejected"
+		case history.Keep:
+			m.text += " kept beside the others"
+		case history.Mark:
+			m.shape, m.text = bare, "mark is "+e.Lease
+		}
+		if e.Fence != 0 {
+			m.text += fmt.Sprintf(": fence %d", e.Fence)
+			if seen := reports.FenceSeen(t.h, i); e.Op == history.Reject && seen > 0 {
+				m.text += fmt.Sprintf(" < %d", seen)
+			}
+		}
+		t.mark(e.Process, m)
+	}
+}
+
+// flightsShown limits the messages of a picture; beyond it, lines hide each other and only writes are drawn.
+const flightsShown = 150
+
+// tellFlights shows the messages that changed a server, and, if there are few enough, the others.
+func (t *teller) tellFlights() {
+	var writes, requests, others []flight
+	seen := map[flight]bool{}
+	for i := range t.h.Events {
+		e := &t.h.Events[i]
+		if e.At > t.s.end || e.By == "" || e.By == e.Process || t.fruitless(i) && !t.proves(i) && !t.intrudes(e) {
+			continue
+		}
+		if e.Kind == history.Message && slices.Contains(t.servers, e.By) && slices.Contains(t.servers, e.Process) {
+			continue // servers talk to each other all the time
+		}
+		f := flight{from: e.By, to: e.Process, sent: e.Sent, at: e.At}
+		switch {
+		case e.Kind == history.State && e.Sent > 0:
+			seen[f] = true
+			f.client, f.proof = e.By, t.proves(i)
+			if atResource(e) {
+				f.write = true
+				writes = append(writes, f)
+			} else {
+				requests = append(requests, f)
+			}
+		case t.silent[i] != "":
+			f.client, f.write, f.proof = e.By, true, t.proves(i)
+			writes = append(writes, f)
+		case e.Kind == history.Message:
+			f.lost = e.Op != history.Deliver
+			f.client = e.By
+			if l := t.lane(e.Process); l != nil && l.kind == clientLane {
+				f.client = e.Process
+			}
+			others = append(others, f)
+		}
+	}
+	// A message that caused a change has two events, at the same instant.
+	others = slices.DeleteFunc(others, func(f flight) bool {
+		return seen[flight{from: f.from, to: f.to, sent: f.sent, at: f.at}]
+	})
+	t.s.flights = writes
+	if len(t.s.flights)+len(requests) <= flightsShown {
+		t.s.flights = append(requests, t.s.flights...)
+	}
+	if len(t.s.flights)+len(others) <= flightsShown {
+		t.s.flights = append(others, t.s.flights...)
+	}
+	slices.SortStableFunc(t.s.flights, func(a, b flight) int {
+		weight := func(f flight) int {
+			switch {
+			case f.proof:
+				return 2
+			case f.write:
+				return 1
+			}
+			return 0
+		}
+		return cmp.Compare(weight(a), weight(b))
+	})
+}
+
+func (t *teller) lane(process string) *lane { return t.s.lane(cmp.Or(t.shared[process], process)) }
+
+// bar adds a bar, cut to the picture.
+func (t *teller) bar(process string, b bar) {
+	l := t.lane(process)
+	if l == nil || b.from > t.s.end {
+		return
+	}
+	b.to = min(b.to, t.s.end)
+	l.rows = max(l.rows, b.row+1)
+	l.bars = append(l.bars, b)
+}
+
+// mark adds a mark, if it lies within the picture.
+func (t *teller) mark(process string, m mark) {
+	l := t.lane(process)
+	if l == nil || m.at > t.s.end {
+		return
+	}
+	m.proof = m.proof || t.proves(m.event)
+	m.lesser = m.proof && t.lesser[m.event]
+	if m.proof {
+		m.weight = decisive
+	}
+	l.marks = append(l.marks, m)
+}

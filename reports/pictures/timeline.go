@@ -1,0 +1,58 @@
+package pictures
+
+import (
+	"bytes"
+	"html/template"
+	"io"
+
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"lockstep/checker"
+	"lockstep/sim/history"
+)
+
+// A Timeline is the picture of one run: who held the lock, who believed it, and what came of it. The same run always gives
+// the same bytes.
+type Timeline struct {
+	figure *figure
+}
+
+// NewTimeline draws a history and what the checker found in it.
+func NewTimeline(h *history.History, r checker.Result) *Timeline {
+	return &Timeline{newFigure(newStory(h, r), newHeading(h, r), newCast(h))}
+}
+
+// WritePNG writes the picture as a PNG of 1200 pixels in width.
+func (t *Timeline) WritePNG(w io.Writer) error {
+	c := vgimg.NewWith(vgimg.UseWH(figureWidth, t.figure.height), vgimg.UseDPI(72))
+	t.figure.draw(draw.New(c))
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+	return err
+}
+
+// WriteSVG writes the picture as an SVG. Its text stays text, in Liberation Sans or a font that has the same widths, so that
+// it can be searched, and read aloud.
+func (t *Timeline) WriteSVG(w io.Writer) error {
+	c := vgsvg.New(figureWidth, t.figure.height)
+	t.figure.draw(draw.New(c))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, t.figure.height, t.Title(), t.figure.head.reason))
+	return err
+}
+
+// inline returns the picture as an element of a page, without the heading, which the page has itself.
+func (t *Timeline) inline() template.HTML {
+	c := vgsvg.New(figureWidth, t.figure.height)
+	t.figure.drawStory(draw.New(c))
+	var b bytes.Buffer
+	c.WriteTo(&b) // into memory
+	return forAPage(b.Bytes(), headHeight-6, figureWidth, t.figure.height, t.Title())
+}
+
+// Title is the headline of the picture, in one line.
+func (t *Timeline) Title() string { return t.figure.head.run + " — " + t.figure.head.outcome }

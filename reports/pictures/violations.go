@@ -1,0 +1,145 @@
+package pictures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/sim/history"
+)
+
+// tellViolations draws what the checker found. It finds nothing itself: a violation has events, and these have a place.
+func (t *teller) tellViolations() {
+	for _, i := range t.proof {
+		t.ensureMark(i)
+	}
+	for n, v := range t.r.Violations {
+		c := callout{at: v.At, text: v.What}
+		switch v.Property {
+		case checker.LeaseExclusion:
+			if b, ok := t.overlap(v.At); ok {
+				t.s.bands = append(t.s.bands, b)
+				c.lane, c.at = b.clients[0], b.from
+				c.text = fmt.Sprintf("%s hold the lock at once, for %s", strings.Join(b.clients, " and "), reports.Span(b.to-b.from))
+			}
+		case checker.NoLostUpdate:
+			c.text, _, _ = strings.Cut(c.text, ";") // how much was lost, without the example
+			if i := t.culprit(v); i >= 0 && t.writesNumber(i) {
+				e := &t.h.Events[i]
+				c.text = fmt.Sprintf("%s writes %s again: an increment is lost", e.By, cmp.Or(t.silent[i], e.Value))
+			}
+		case checker.ResourceExclusion:
+			if text := t.zombieWrite(v); text != "" {
+				c.text = text
+			}
+		}
+		if c.lane == "" {
+			c.lane, c.at = t.scene(v)
+		}
+		first := slices.IndexFunc(t.r.Violations, func(o checker.Violation) bool { return o.Property == v.Property }) == n
+		if first && c.lane != "" {
+			t.s.callouts = append(t.s.callouts, c)
+		}
+	}
+}
+
+// ensureMark gives event i a mark if it has none: nothing that proves a violation may be missing.
+func (t *teller) ensureMark(i int) {
+	if !t.valid(i) {
+		return
+	}
+	e := &t.h.Events[i]
+	l := t.lane(e.Process)
+	if l == nil || slices.ContainsFunc(l.marks, func(m mark) bool { return m.proof && m.at == e.At }) {
+		return
+	}
+	t.mark(e.Process, mark{at: e.At, client: e.Process, weight: decisive, event: i, proof: true})
+}
+
+// overlap returns who held the lock at an instant, and for how long together.
+func (t *teller) overlap(at time.Duration) (band, bool) {
+	b := band{to: t.s.end}
+	for _, l := range t.leases {
+		if l.From <= at && at < l.To && !slices.Contains(b.clients, l.Client) {
+			b.from, b.to = max(b.from, l.From), min(b.to, l.To)
+			b.clients = append(b.clients, l.Client)
+		}
+	}
+	return b, len(b.clients) > 1
+}
+
+// zombieWrite says in one line what is wrong with the write that breaks resource exclusion.
+func (t *teller) zombieWrite(v checker.Violation) string {
+	i := culprit(t.h, v)
+	if i < 0 || t.h.Events[i].Op != history.Accept {
+		return ""
+	}
+	e := &t.h.Events[i]
+	text := fmt.Sprintf("%s writes %s", e.By, e.Value)
+	if e.Sent > 0 && e.At-e.Sent >= reports.TellingDelay {
+		text = fmt.Sprintf("%s of %s arrives %s late", e.Value, e.By, reports.Span(e.At-e.Sent))
+	} else if end, known := t.leaseEnd(e.Lease, e.At); known && end < e.At {
+		text += fmt.Sprintf(" %s after its lease ended", reports.Span(e.At-end))
+	}
+	for _, l := range t.leases {
+		if l.Client != e.By && l.From <= e.At && e.At < l.To {
+			text += ", while " + l.Client + " holds the lock"
+			break
+		}
+	}
+	return text
+}
+
+// scene returns where a violation is pointed at.
+func (t *teller) scene(v checker.Violation) (string, time.Duration) {
+	if i := t.culprit(v); i >= 0 && t.lane(t.h.Events[i].Process) != nil {
+		return t.h.Events[i].Process, t.h.Events[i].At
+	}
+	return "", 0
+}
+
+// writesNumber reports whether event i is a write to the counter.
+func (t *teller) writesNumber(i int) bool {
+	e := &t.h.Events[i]
+	return t.silent[i] != "" || atResource(e) && e.Op != history.Accept && e.Process == reports.CounterName && e.Lease == ""
+}
+
+// culprit returns the event at which a violation is pointed at: for numbers that were lost, the last write of one that had
+// been written before.
+func (t *teller) culprit(v checker.Violation) int {
+	if v.Property != checker.NoLostUpdate {
+		return culprit(t.h, v)
+	}
+	write := -1
+	for _, i := range v.Events {
+		if !t.valid(i) || t.h.Events[i].Op != history.Increment || t.h.Events[i].Kind != history.OK {
+			continue
+		}
+		for j := i - 1; j >= 0; j-- {
+			e := &t.h.Events[j]
+			if number, silent := t.silent[j]; e.By == t.h.Events[i].Process && (silent && number == t.h.Events[i].Value || atResource(e) && e.Value == t.h.Events[i].Value) {
+				write = max(write, j)
+				break
+			}
+		}
+	}
+	if write >= 0 {
+		return write
+	}
+	return culprit(t.h, v)
+}
+
+// culprit returns the event with which a violation was complete, or -1: the last of those that prove it and had happened
+// by then. The others are what led to it.
+func culprit(h *history.History, v checker.Violation) int {
+	for _, i := range slices.Backward(v.Events) {
+		if i >= 0 && i < len(h.Events) && h.Events[i].At <= v.At {
+			return i
+		}
+	}
+	return -1
+}
