@@ -4,7 +4,10 @@ package workers
 
 import (
 	"io"
+	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -18,7 +21,8 @@ type Broom struct {
 func StartBroom(script string, args ...string) (*Broom, error) {
 	b := &Broom{cmd: exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, args...)...)}
 	b.cmd.Dir = "/"
-	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C at the terminal is not for it
+	b.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, markEnv) }) // it outlives a worker that starts it
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                                   // Ctrl-C at the terminal is not for it
 	var err error
 	if b.input, err = b.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -38,6 +38,9 @@ func init() {
 	memoryJobs["spawn"] = func(how string) (any, error) {
 		c := exec.Command("sh", "-c", "sleep 300 & sleep 300")
 		c.Stderr = os.Stderr
+		if how == "session" {
+			c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		}
 		if err := c.Start(); err != nil {
 			return nil, err
 		}
@@ -57,9 +60,10 @@ func init() {
 func TestOffspring(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
-		"return": "",
-		"panic":  "panic: connection pool is closed",
-		"wait":   "the job did not end within 500ms",
+		"return":  "",
+		"session": "",
+		"panic":   "panic: connection pool is closed",
+		"wait":    "the job did not end within 500ms",
 	} {
 		t.Run(how, func(t *testing.T) {
 			var printed pids

@@ -9,7 +9,8 @@ import (
 )
 
 // A worker and the processes that its jobs start are a process group. When the worker has ended, what is left of the group is killed:
-// a lock may start a process, and nobody else would end it. A process that creates its own group or session escapes.
+// a lock may start a process, and nobody else would end it. A process with a group or a session of its own is known by its
+// environment on Linux (see killMarked), and escapes elsewhere.
 
 // lead makes the process the first of a new group.
 func lead(cmd *exec.Cmd) {

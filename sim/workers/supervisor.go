@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
@@ -299,7 +300,8 @@ func (r *run) hire() (*child, error) {
 		pipes = fmt.Sprintf("%d,%d", 3+len(cmd.ExtraFiles), 4+len(cmd.ExtraFiles))
 		cmd.ExtraFiles = append(cmd.ExtraFiles, jobs, answers)
 	}
-	cmd.Env = workerEnviron(cmd.Environ(), pipes)
+	mark := fmt.Sprintf("%s%016x", markEnv, rand.Uint64())
+	cmd.Env = append(workerEnviron(cmd.Environ(), pipes), mark+"=1")
 	cmd.WaitDelay = time.Second // for what the worker printed, if a process of its own keeps the pipe open
 	tether(cmd)
 	lead(cmd)
@@ -324,6 +326,7 @@ func (r *run) hire() (*child, error) {
 	go func() {
 		cmd.Wait()
 		killGroup(cmd.Process.Pid)
+		killMarked(mark)
 		r.broom.note("-", cmd.Process.Pid)
 		fromWorker.SetReadDeadline(time.Now().Add(time.Second)) // as WaitDelay
 		close(c.dead)
@@ -349,6 +352,9 @@ func (r *run) hire() (*child, error) {
 		return nil, context.Cause(r.ctx)
 	}
 }
+
+// markEnv begins the name of a variable by which a worker and all that it starts are known; each worker has its own.
+const markEnv = "LOCKSTEP_WORKER_"
 
 // workerEnviron adds to env what a worker needs. Of two values of one variable the last counts.
 func workerEnviron(env []string, pipes string) []string {
