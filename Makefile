@@ -28,8 +28,9 @@ test: redis-server chromium xmllint ## run all tests, getting redis-server, chro
 	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
 
 .PHONY: lint
-lint: ## check format, vet (also for systems other than this one), staticcheck
+lint: ## check format, go.mod, vet (also for systems other than this one), staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change these"; exit 1; }
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	GOOS=js GOARCH=wasm $(GO) vet ./...
 	GOOS=windows $(GO) vet ./...

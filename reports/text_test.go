@@ -136,6 +136,19 @@ func TestTextSpellsOutThreeViolations(t *testing.T) {
 
 // Only the first violation of each property is explained, what two explanations have in common once, and all of it can be
 // switched off.
+// Of many reasons for UNKNOWN the first are shown.
+func TestTextBoundsReasons(t *testing.T) {
+	r := sample.Runs(t)[0]
+	r.Result.Verdict, r.Result.Unmet = checker.Inconclusive, nil
+	for i := range 1000 {
+		r.Result.Unmet = append(r.Result.Unmet, fmt.Sprintf("reason %d", i+1))
+	}
+	got := text(t, r, TextOptions{})
+	if !strings.Contains(got, "because             reason 20\n  because             and 980 more reasons\n") || strings.Contains(got, "reason 21") {
+		t.Error(got)
+	}
+}
+
 func TestTextExplains(t *testing.T) {
 	r := sample.Judged("failover", sample.Failover(true))
 	got := text(t, r, TextOptions{})

@@ -10,10 +10,17 @@ import (
 	"lockstep/sim/history"
 )
 
+// ReasonsShown is how many reasons for UNKNOWN are shown: a page may repeat a fault 100,000 times.
+const ReasonsShown = 20
+
 // writeVerdict writes the verdict, one line per property, and why.
 func writeVerdict(w io.Writer, r checker.Result, paint func(Role, string) string) {
 	fmt.Fprintln(w, "verdict: "+paint(verdictRole(r.Verdict), string(r.Verdict)))
-	for _, unmet := range r.Unmet {
+	for i, unmet := range r.Unmet {
+		if i == ReasonsShown {
+			fmt.Fprintf(w, "  because             and %d more reasons\n", len(r.Unmet)-i)
+			break
+		}
 		paragraph(w, "  because             ", "", Printable(unmet, 4*Width), paint)
 	}
 	for _, p := range checker.Properties() {

@@ -429,7 +429,11 @@ func (b *pageBuilder) verdict(r PageRun) {
 		}
 		b.Properties = append(b.Properties, s)
 	}
-	for _, u := range r.Result.Unmet {
+	for i, u := range r.Result.Unmet {
+		if i == reports.ReasonsShown {
+			b.Unmet = append(b.Unmet, fmt.Sprintf("and %d more reasons", len(r.Result.Unmet)-i))
+			break
+		}
 		b.Unmet = append(b.Unmet, reports.Printable(u, lineMost))
 	}
 	for _, m := range r.Measurements {
