@@ -226,6 +226,9 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 			n.say(detail, old.to, []int{old.from}, "The key of %s disappeared from %s at %s, as it had from %s.",
 				first.Label, old.process, n.time(old.to), e.By)
 		case e.By != first.Client:
+			if n.v.Assumption == BoundedClockError {
+				n.clockFaultsOf(old.process, old.from, old.to, n.copied(*old))
+			}
 			n.intrusion(old.to)
 		case e.At < first.To:
 			n.say(step, old.to, []int{old.from}, "%s itself deleted the key of %s on %s at %s.",

@@ -140,6 +140,26 @@ func TestExplain(t *testing.T) {
 			At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease.
 			No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease.`},
 
+		{name: "a key that a script took for over by the clock of its node", property: LeaseExclusion, broken: BoundedClockError, story: `
+			0       c1 invoke acquire
+			0.003   n1 set c1#1 until=never
+			0.004   c1 ok acquire c1#1 until=10
+			1       n1 fault jump jump_n1_+20s
+			2       c2 invoke acquire
+			2.003   n1 delete c1#1 by=c2 wall=20
+			2.003   n1 set c2#1 until=never wall=20
+			2.004   c2 ok acquire c2#1 until=12
+			3       c1 info exit
+			3       c2 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.003s, valid until 10.000s by its own clock.
+			The wall clock of n1 jumped forward by 20s at 1.000s.
+			c2 deleted the key of c1#1 on n1 at 2.003s, in an acquire.
+			c2 was granted c2#1 on n1 at 2.003s, valid until 12.000s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
+			From 2.004s on both c1 and c2 held the lock, until c1 exited at 3.000s; c2 exited at 3.000s.
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
+
 		{name: "keys that were gone as soon as they were set", property: LeaseExclusion, broken: BoundedClockError, story: `
 			nodes 3
 			0       c1 invoke acquire

@@ -149,6 +149,18 @@ func (ix *index) cutShort(k life) bool {
 	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == history.Lose
 }
 
+// hastened reports whether a client removed a key of another within a TTL, on a node by whose clock that time was over: it had been
+// set forward since. A script that asks its server for the time ends leases so, and the keys need no end of their own.
+func (ix *index) hastened(k life) bool {
+	if k.to == len(ix.Events) || ix.Meta.TTL <= 0 {
+		return false
+	}
+	end := ix.Events[k.to]
+	ahead := end.Wall - ix.Events[k.from].Wall
+	return (end.Op == history.Delete || end.Op == history.Over) && end.By != "" && !ix.servers[end.By] && end.By != history.Client(k.label) &&
+		ahead > slack && end.At < k.timed+ix.Meta.TTL && end.At+ahead >= k.timed+ix.Meta.TTL
+}
+
 // A succession is how the keys of one lease made room for those of another.
 type succession struct {
 	votes       int   // for the other lease
@@ -180,6 +192,8 @@ func (ix *index) succession(a, b *Lease) succession {
 		case op == history.Lose && missed:
 			s.lost = append(s.lost, cause)
 		case op == history.Expire && missed && ix.early(*key):
+			s.early = append(s.early, cause)
+		case missed && ix.hastened(*key):
 			s.early = append(s.early, cause)
 		case op == history.Over && wallIsOff(ix.Events[b.ReturnEvent]):
 			s.taken = cause // a lock that compares the clocks of clients, as GETSET on a timestamp does

@@ -9,8 +9,8 @@ import (
 )
 
 // ownerOnly finds the commands of one client that deleted, overwrote or re-timed a living key that stood for the lease of
-// another. No promise of the environment is ever to blame: a command that compares before it acts, in one step, comes to no
-// harm in any pause, delay or clock error.
+// another. No promise of the environment is to blame but one: a command that compares before it acts, in one step, comes to no
+// harm in any pause or delay, nor by the clock of a client. The clock of the node can mislead it, if it asks that one for the time.
 //
 // A key whose lease is over by the clock of its owner is nobody's any more, even if it lives on: taking it over is what a
 // lock without a TTL has to do. Nobody can claim one for longer than a TTL that he was never given a lease on, so that it is
@@ -51,12 +51,16 @@ func ownerOnly(ix *index) []Violation {
 		if history.Client(from.lease) != history.Client(e.Owner) {
 			marked = ", which had the token of " + e.Owner + ","
 		}
+		broken, fault := None, -1
+		if slices.ContainsFunc(ix.livesOf[from.lease], func(n int) bool { return ix.lives[n].to == i && ix.hastened(ix.lives[n]) }) {
+			broken, fault = BoundedClockError, last(ix.clockFaults[e.Process], i)
+		}
 		found = append(found, Violation{
 			Property:   OwnerOnly,
 			At:         e.At,
 			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, from.lease, marked, e.Process, seconds(e.At)),
-			Assumption: None,
-			Events:     proof(from.event, i),
+			Assumption: broken,
+			Events:     proof(from.event, fault, i),
 		})
 	}
 	return found

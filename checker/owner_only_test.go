@@ -15,6 +15,11 @@ func TestOwnerOnly(t *testing.T) {
 		12   n1 set c2#1
 		12.1 c2 ok acquire c2#1 until=22
 	`
+	const timeless = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1 until=never
+		0.2  c1 ok acquire c1#1 until=10
+	`
 	const deleted = "c1 deleted the key of c2#1 on n1 at 15.000s"
 	testProperty(t, OwnerOnly, []verdictCase{
 		{name: "its own key", story: c1 + "3 c1 invoke release c1#1\n3.1 n1 delete c1#1"},
@@ -37,6 +42,12 @@ func TestOwnerOnly(t *testing.T) {
 		{name: "after the lease was made shorter than it had been already", story: c1 + "6 c1 info renew c1#1 until=3\n6 n1 delete c1#1 by=c2"},
 		{name: "a client of which nothing else is known", story: c1 + "4 n1 delete c1#1 by=c9",
 			want: []string{"c9 deleted the key of c1#1 on n1 at 4.000s [none]"}},
+		{name: "by a script that takes the time from a node whose clock has jumped", story: timeless + "1 n1 fault jump jump_n1_+20s\n2 n1 delete c1#1 by=c2 wall=20",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 2.000s [bounded clock error]"}},
+		{name: "by one on a node whose clock has jumped too little", story: timeless + "1 n1 fault jump jump_n1_+5s\n2 n1 delete c1#1 by=c2 wall=5",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 2.000s [none]"}},
+		{name: "by one on a node whose clock was ahead when the key was set", want: []string{"c2 deleted the key of c1#1 on n1 at 2.000s [none]"},
+			story: "0 n1 fault jump jump_n1_+20s\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=never wall=20\n0.2 c1 ok acquire c1#1 until=10\n2 n1 delete c1#1 by=c2 wall=20"},
 		{name: "names that begin alike", story: c1 + "4 n1 delete c1#1 by=c",
 			want: []string{"c deleted the key of c1#1 on n1 at 4.000s [none]"}},
 
