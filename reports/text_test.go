@@ -204,7 +204,7 @@ func TestTextFoldsWhatChangedNothing(t *testing.T) {
 		t.Errorf("%q is missing in:\n%s", want, got)
 	}
 	for i := range h.Events {
-		if e := &h.Events[i]; e.Op == history.Acquire && e.Kind == history.Info && e.At > 1500*sample.Ms {
+		if e := &h.Events[i]; e.Op == history.Acquire && e.Kind == history.Info && e.At > 1500*time.Millisecond {
 			set := history.Event{At: e.At, Process: "r1", Kind: history.State, Op: history.Set, Key: "lock", Lease: "c2#9", By: "c2"}
 			h.Events = slices.Insert(h.Events, i, set)
 			break
@@ -276,11 +276,11 @@ func TestVisible(t *testing.T) {
 
 func TestSeconds(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0:                             "0.000s",
-		1_999_999:                     "0.001s", // cut, not rounded, as in the sentences of the checker
-		12*time.Second + 4*sample.Ms:  "12.004s",
-		-1500 * sample.Ms:             "-1.500s",
-		100*time.Second + 999_999_999: "100.999s",
+		0:                                   "0.000s",
+		1_999_999:                           "0.001s", // cut, not rounded, as in the sentences of the checker
+		12*time.Second + 4*time.Millisecond: "12.004s",
+		-1500 * time.Millisecond:            "-1.500s",
+		100*time.Second + 999_999_999:       "100.999s",
 	} {
 		if got := Seconds(d); got != want {
 			t.Errorf("seconds(%d) = %q, want %q", d, got, want)
@@ -290,13 +290,13 @@ func TestSeconds(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		250 * sample.Us:             "250 µs",
-		1500 * sample.Us:            "1.5 ms",
-		9999 * sample.Us:            "10 ms",
-		200 * sample.Ms:             "200 ms",
-		5*time.Second - 4*sample.Ms: "5.0 s",
-		9999 * sample.Ms:            "10 s",
-		90 * time.Second:            "90 s",
+		250 * time.Microsecond:             "250 µs",
+		1500 * time.Microsecond:            "1.5 ms",
+		9999 * time.Microsecond:            "10 ms",
+		200 * time.Millisecond:             "200 ms",
+		5*time.Second - 4*time.Millisecond: "5.0 s",
+		9999 * time.Millisecond:            "10 s",
+		90 * time.Second:                   "90 s",
 	} {
 		if got := Span(d); got != want {
 			t.Errorf("span(%v) = %q, want %q", d, got, want)

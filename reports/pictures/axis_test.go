@@ -52,9 +52,9 @@ func TestAxisSpreadsBursts(t *testing.T) {
 }
 
 func TestAxisIsBrokenInSilence(t *testing.T) {
-	a := newBrokenAxis([]time.Duration{0, sample.Ms, 2 * sample.Ms, 10 * time.Second, 10*time.Second + sample.Ms})
+	a := newBrokenAxis([]time.Duration{0, time.Millisecond, 2 * time.Millisecond, 10 * time.Second, 10*time.Second + time.Millisecond})
 	gaps := a.gaps()
-	if len(gaps) != 1 || gaps[0] != (gap{2 * sample.Ms, 10 * time.Second}) {
+	if len(gaps) != 1 || gaps[0] != (gap{2 * time.Millisecond, 10 * time.Second}) {
 		t.Errorf("gaps %v, want one from 2 ms to 10 s", gaps)
 	}
 }

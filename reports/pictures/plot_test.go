@@ -83,7 +83,7 @@ func written(t *testing.T, svg, text string) (x, y float64) {
 func waits(lock string, millis ...int) PlotRow {
 	run := PlotRun{Meta: history.Meta{Scenario: "made", Lock: lock, Seed: 7, TTL: sample.TTL}}
 	for i, n := range millis {
-		d := time.Duration(n) * sample.Ms
+		d := time.Duration(n) * time.Millisecond
 		run.Samples = append(run.Samples, checker.Sample{Client: fmt.Sprintf("c%d", i+1), At: time.Second + d.Abs(), Value: d.Abs(), Vain: n < 0})
 	}
 	return PlotRow{Lock: lock, Runs: []PlotRun{run}}
@@ -116,7 +116,7 @@ func TestValidityPlot(t *testing.T) {
 	says(t, svg, "9.800 s", "9.995 s", "does not say how long its lease lasts")
 
 	over := waits("late", 100, 200)
-	over.Runs[0].Samples[0].Value = -500 * sample.Ms
+	over.Runs[0].Samples[0].Value = -500 * time.Millisecond
 	p, err = NewValidityPlot([]PlotRow{over}, "made by hand")
 	svg, _ = plotted(t, p, err)
 	if want := "With late a lease was over for 500 ms when it was handed out"; p.Title != want {

@@ -244,10 +244,10 @@ func busy() *history.History {
 	for i := range 60 {
 		c := b.H.Meta.Clients[i%6]
 		t := b.Acquire(at, c, 0, b.H.Meta.Nodes...)
-		b.Write(t+sample.Ms, c, fmt.Sprint("v", i), 0)
-		b.Release(t+5*sample.Ms, c, b.H.Meta.Nodes...)
-		b.Fault(t+20*sample.Ms, history.Jump{Process: "n1", By: sample.Ms})
-		at = t + 50*sample.Ms
+		b.Write(t+time.Millisecond, c, fmt.Sprint("v", i), 0)
+		b.Release(t+5*time.Millisecond, c, b.H.Meta.Nodes...)
+		b.Fault(t+20*time.Millisecond, history.Jump{Process: "n1", By: time.Millisecond})
+		at = t + 50*time.Millisecond
 	}
 	return b.History()
 }
@@ -331,14 +331,14 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 func TestSilentWriteIsDrawn(t *testing.T) {
 	b := sample.NewBuilder("lost-update", "nolock", 1, 2, "counter")
 	for i, c := range []string{"c1", "c2"} {
-		at := time.Duration(i) * sample.Ms
+		at := time.Duration(i) * time.Millisecond
 		in := history.Event{At: at, Process: c, Kind: history.Invoke, Op: history.Increment, ID: 1, Lock: "lock"}
 		b.Add(in)
-		b.Add(history.Event{At: at + 5*sample.Ms, Process: "resource", Kind: history.Message, Op: history.Deliver, By: c, Sent: at + 4*sample.Ms, Value: "SET counter 1"})
+		b.Add(history.Event{At: at + 5*time.Millisecond, Process: "resource", Kind: history.Message, Op: history.Deliver, By: c, Sent: at + 4*time.Millisecond, Value: "SET counter 1"})
 		if i == 0 {
-			b.Add(history.Event{At: at + 5*sample.Ms, Process: "resource", Kind: history.State, Op: history.Set, Key: "counter", By: c, Sent: at + 4*sample.Ms, Value: "1", Until: history.NoEnd})
+			b.Add(history.Event{At: at + 5*time.Millisecond, Process: "resource", Kind: history.State, Op: history.Set, Key: "counter", By: c, Sent: at + 4*time.Millisecond, Value: "1", Until: history.NoEnd})
 		}
-		in.At, in.Kind, in.Value = at+6*sample.Ms, history.OK, "1"
+		in.At, in.Kind, in.Value = at+6*time.Millisecond, history.OK, "1"
 		b.Add(in)
 	}
 	r := sample.Judged("nolock", b.History())
@@ -373,16 +373,16 @@ func TestRenewalsAndFailedReleases(t *testing.T) {
 	for i := range 12 {
 		at := time.Duration(i+1) * 3 * time.Second
 		b.Ends["n1"] = at + sample.TTL
-		b.Add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*sample.Us, Until: at + sample.TTL})
+		b.Add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*time.Microsecond, Until: at + sample.TTL})
 	}
 	for i, kind := range []history.Kind{history.Info, history.Info, history.Fail} {
 		b.Ops["c1"]++
 		e := history.Event{At: time.Duration(40+i) * time.Second, Process: "c1", Kind: history.Invoke, Op: history.Release, ID: b.Ops["c1"], Lock: "lock", Lease: "c1#1"}
 		b.Add(e)
 		if i == 0 {
-			b.Add(history.Event{At: e.At + sample.Us, Process: "n1", Kind: history.Message, Op: history.Drop, By: "c1", Sent: e.At, Value: "DEL lock"})
+			b.Add(history.Event{At: e.At + time.Microsecond, Process: "n1", Kind: history.Message, Op: history.Drop, By: "c1", Sent: e.At, Value: "DEL lock"})
 		}
-		e.At, e.Kind, e.Error = e.At+sample.Ms, kind, "lock not held"
+		e.At, e.Kind, e.Error = e.At+time.Millisecond, kind, "lock not held"
 		b.Add(e)
 	}
 	got := svg(t, sample.Judged("watchdog-zombie", b.History()))
@@ -405,7 +405,7 @@ func TestRepeatedViolations(t *testing.T) {
 	u := at + 15*time.Second
 	b.Add(history.Event{At: u, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
 	for _, value := range []string{"A", "B", "C"} {
-		u = b.Write(u, "c1", value, 0) + sample.Ms
+		u = b.Write(u, "c1", value, 0) + time.Millisecond
 	}
 	r := sample.Judged("pause", b.History())
 	bold, small := 0, 0
@@ -442,9 +442,9 @@ func TestOverwritingIsDrawn(t *testing.T) {
 		e := history.Event{At: at, Process: "c2", Kind: history.Invoke, Op: history.Acquire, ID: b.Ops["c2"], Lock: "lock"}
 		b.Add(e)
 		if i == 1 {
-			b.Add(history.Event{At: at + sample.Us, Process: "n1", Kind: history.State, Op: history.Over, Lock: "lock", Key: "lock", Lease: "c2#1", Owner: "c1#1", By: "c2", Sent: at, Until: history.NoEnd})
+			b.Add(history.Event{At: at + time.Microsecond, Process: "n1", Kind: history.State, Op: history.Over, Lock: "lock", Key: "lock", Lease: "c2#1", Owner: "c1#1", By: "c2", Sent: at, Until: history.NoEnd})
 		}
-		e.At, e.Kind = at+sample.Ms, history.Fail
+		e.At, e.Kind = at+time.Millisecond, history.Fail
 		b.Add(e)
 	}
 	r := sample.Judged("getset", b.History())

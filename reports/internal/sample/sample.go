@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	Ms  = time.Millisecond
-	Us  = time.Microsecond
+	ms  = time.Millisecond
+	us  = time.Microsecond
 	TTL = 10 * time.Second
 )
 
@@ -47,9 +47,9 @@ func NewBuilder(scenario, lock string, nodes, clients int, resource string) *Bui
 func (b *Builder) History() *history.History {
 	b.sort()
 	end := b.H.Events[len(b.H.Events)-1].At
-	b.Fault(end+Ms, history.Heal{})
+	b.Fault(end+ms, history.Heal{})
 	b.H.Meta.Probe, b.H.Meta.Bound = "probe", 5*time.Second
-	end = b.Acquire(end+TTL+2*Ms, "probe", b.highest+1, b.H.Meta.Nodes...)
+	end = b.Acquire(end+TTL+2*ms, "probe", b.highest+1, b.H.Meta.Nodes...)
 	b.Release(end, "probe", b.H.Meta.Nodes...)
 	b.sort()
 	return &b.H
@@ -93,7 +93,7 @@ func (b *Builder) lose(at time.Duration, node string) {
 
 // latency is how long a message takes: about half a millisecond, different for each link.
 func latency(from, to string) time.Duration {
-	return 420*Us + time.Duration(from[len(from)-1]%7)*37*Us + time.Duration(to[len(to)-1]%7)*71*Us
+	return 420*us + time.Duration(from[len(from)-1]%7)*37*us + time.Duration(to[len(to)-1]%7)*71*us
 }
 
 func (b *Builder) message(from, to string, sent time.Duration, text string) time.Duration {
@@ -110,7 +110,7 @@ func (b *Builder) Acquire(at time.Duration, client string, fence int64, nodes ..
 	b.Add(history.Event{At: at, Process: client, Kind: history.Invoke, Op: history.Acquire, ID: id, Lock: "lock", Lease: lease})
 	granted, end := 0, at
 	for _, n := range nodes {
-		sent := at + 15*Us
+		sent := at + 15*us
 		got := b.message(client, n, sent, "SET lock NX PX 10000")
 		if b.keys[n] != "" && got+b.wall[n] > b.Ends[n] {
 			b.expire(b.Ends[n]-b.wall[n], n)
@@ -123,15 +123,15 @@ func (b *Builder) Acquire(at time.Duration, client string, fence int64, nodes ..
 			b.Add(history.Event{At: got, Wall: b.wall[n], Process: n, Kind: history.State, Op: history.Set, Lock: "lock", Key: "lock", Lease: lease,
 				By: client, Sent: sent, Until: b.Ends[n]})
 		}
-		end = max(end, b.message(n, client, got+20*Us, answer))
+		end = max(end, b.message(n, client, got+20*us, answer))
 	}
-	e := history.Event{At: end + 10*Us, Process: client, Kind: history.Fail, Op: history.Acquire, ID: id, Lock: "lock", Lease: lease, Error: "not acquired"}
+	e := history.Event{At: end + 10*us, Process: client, Kind: history.Fail, Op: history.Acquire, ID: id, Lock: "lock", Lease: lease, Error: "not acquired"}
 	if granted >= b.H.Meta.Quorum() {
 		e.Kind, e.Error, e.Until, e.Fence = history.OK, "", at+TTL, fence
 	}
 	b.Add(e)
 	if e.Kind == history.Fail {
-		b.giveBack(e.At-5*Us, client, lease, nodes)
+		b.giveBack(e.At-5*us, client, lease, nodes)
 	}
 	return e.At
 }
@@ -140,7 +140,7 @@ func (b *Builder) Acquire(at time.Duration, client string, fence int64, nodes ..
 func (b *Builder) giveBack(at time.Duration, client, lease string, nodes []string) time.Duration {
 	end := at
 	for _, n := range nodes {
-		sent := at + 15*Us
+		sent := at + 15*us
 		got := b.message(client, n, sent, "EVALSHA release lock")
 		if b.keys[n] != "" && got+b.wall[n] > b.Ends[n] {
 			b.expire(b.Ends[n]-b.wall[n], n)
@@ -150,7 +150,7 @@ func (b *Builder) giveBack(at time.Duration, client, lease string, nodes []strin
 				By: client, Sent: sent, Until: b.Ends[n]})
 			delete(b.keys, n)
 		}
-		end = max(end, b.message(n, client, got+20*Us, "1"))
+		end = max(end, b.message(n, client, got+20*us, "1"))
 	}
 	return end
 }
@@ -160,8 +160,8 @@ func (b *Builder) Release(at time.Duration, client string, nodes ...string) time
 	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
 	b.Add(history.Event{At: at, Process: client, Kind: history.Invoke, Op: history.Release, ID: id, Lock: "lock", Lease: lease})
 	end := b.giveBack(at, client, lease, nodes)
-	b.Add(history.Event{At: end + 10*Us, Process: client, Kind: history.OK, Op: history.Release, ID: id, Lock: "lock", Lease: lease})
-	return end + 10*Us
+	b.Add(history.Event{At: end + 10*us, Process: client, Kind: history.OK, Op: history.Release, ID: id, Lock: "lock", Lease: lease})
+	return end + 10*us
 }
 
 // Write lets a client write under its latest lease.
@@ -169,7 +169,7 @@ func (b *Builder) Write(at time.Duration, client, value string, fence int64) tim
 	b.Ops[client]++
 	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
 	b.Add(history.Event{At: at, Process: client, Kind: history.Invoke, Op: history.Write, ID: id, Lock: "lock", Lease: lease, Value: value, Fence: fence})
-	sent := at + 15*Us
+	sent := at + 15*us
 	got := b.message(client, "resource", sent, "write "+value)
 	op, kind, err := history.Accept, history.OK, ""
 	if b.H.Meta.Resource == "fenced" && fence < b.highest {
@@ -177,7 +177,7 @@ func (b *Builder) Write(at time.Duration, client, value string, fence int64) tim
 	}
 	b.highest = max(b.highest, fence)
 	b.Add(history.Event{At: got, Process: "resource", Kind: history.State, Op: op, Lock: "lock", Lease: lease, By: client, Sent: sent, Value: value, Fence: fence})
-	end := b.message("resource", client, got+20*Us, op)
+	end := b.message("resource", client, got+20*us, op)
 	b.Add(history.Event{At: end, Process: client, Kind: kind, Op: history.Write, ID: id, Lock: "lock", Lease: lease, Value: value, Fence: fence, Error: err})
 	return end
 }
@@ -235,7 +235,7 @@ func PauseAfterAcquire(lock, resource string) *history.History {
 	u := b.Acquire(12*time.Second, "c2", f2, "n1")
 	b.Write(u, "c2", "B", f2)
 	b.Release(18*time.Second, "c2", "n1")
-	b.exit(18*time.Second+4*Ms, "c2")
+	b.exit(18*time.Second+4*ms, "c2")
 	t += 15 * time.Second
 	b.Add(history.Event{At: t, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
 	t = b.Write(t, "c1", "A", f1)
@@ -254,8 +254,8 @@ func crashNoTTL() *history.History {
 			b.H.Events[i].Until = history.NoEnd
 		}
 	}
-	b.Fault(t+5*Ms, history.Crash{Process: "c1"})
-	for u := time.Second; u < 3*time.Second; u += 200 * Ms {
+	b.Fault(t+5*ms, history.Crash{Process: "c1"})
+	for u := time.Second; u < 3*time.Second; u += 200 * ms {
 		b.Acquire(u, "c2", 0, "n1")
 	}
 	return b.History()
@@ -266,17 +266,17 @@ func fixedValue() *history.History {
 	b := NewBuilder("fixed-value", "fixed", 1, 3, "plain")
 	t := b.Acquire(0, "c1", 0, "n1")
 	b.Fault(t, history.Pause{Process: "c1", For: 11 * time.Second})
-	u := b.Acquire(10500*Ms, "c2", 0, "n1")
+	u := b.Acquire(10500*ms, "c2", 0, "n1")
 	b.Write(u, "c2", "B", 0)
 	t += 11 * time.Second
 	b.Add(history.Event{At: t, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
 	b.Release(t, "c1", "n1")
-	b.Add(history.Event{At: t + 600*Us, Process: "n1", Kind: history.State, Op: history.Delete, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c1", Sent: t + 15*Us})
+	b.Add(history.Event{At: t + 600*us, Process: "n1", Kind: history.State, Op: history.Delete, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c1", Sent: t + 15*us})
 	delete(b.keys, "n1")
-	v := b.Acquire(11200*Ms, "c3", 0, "n1")
+	v := b.Acquire(11200*ms, "c3", 0, "n1")
 	b.Write(v, "c3", "C", 0)
 	b.Release(12*time.Second, "c3", "n1")
-	b.Release(12500*Ms, "c2", "n1")
+	b.Release(12500*ms, "c2", "n1")
 	return b.History()
 }
 
@@ -284,14 +284,14 @@ func fixedValue() *history.History {
 func pauseInAcquire() *history.History {
 	b := NewBuilder("pause-in-acquire", "redlock no elapsed check", 3, 2, "plain")
 	b.Acquire(0, "c1", 0, "n1", "n2", "n3")
-	b.Fault(600*Us, history.Pause{Process: "c1", For: 12 * time.Second})
+	b.Fault(600*us, history.Pause{Process: "c1", For: 12 * time.Second})
 	for i := range b.H.Events {
 		if e := &b.H.Events[i]; e.Process == "c1" && (e.Kind == history.Message || e.Kind == history.OK) {
 			e.At += 12 * time.Second
 		}
 	}
-	b.Write(12010*Ms, "c1", "A", 0)
-	b.Release(12020*Ms, "c1", "n1", "n2", "n3")
+	b.Write(12010*ms, "c1", "A", 0)
+	b.Release(12020*ms, "c1", "n1", "n2", "n3")
 	return b.History()
 }
 
@@ -300,7 +300,7 @@ func delayToResource() *history.History {
 	b := NewBuilder("delay-to-resource", "single", 1, 2, "plain")
 	t := b.Acquire(0, "c1", 0, "n1")
 	b.Fault(t, history.Hold{Link: history.Link{From: "c1", To: "resource"}})
-	b.Write(t+Ms, "c1", "A", 0)
+	b.Write(t+ms, "c1", "A", 0)
 	u := b.Acquire(12*time.Second, "c2", 0, "n1")
 	b.Write(u, "c2", "B", 0)
 	b.Release(92*time.Second, "c2", "n1")
@@ -321,7 +321,7 @@ func Herd() *history.History {
 	b.Write(t, "c1", "A", 0)
 	for i, c := range b.H.Meta.Clients[1:] {
 		for k := range 30 {
-			b.Acquire(time.Duration(i+1)*Ms/2+time.Duration(k)*300*Ms, c, 0, all...)
+			b.Acquire(time.Duration(i+1)*ms/2+time.Duration(k)*300*ms, c, 0, all...)
 		}
 	}
 	b.Acquire(11*time.Second, "c7", 0, all...)
@@ -336,11 +336,11 @@ func ClockJump() *history.History {
 	b.Fault(0, history.Cut{Link: both("c1", "n5")})
 	b.Fault(0, history.Cut{Link: both("c2", "n1")})
 	b.Fault(0, history.Cut{Link: both("c2", "n2")})
-	t := b.Acquire(10*Ms, "c1", 0, "n1", "n2", "n3")
-	b.Write(t+1*Ms, "c1", "A", 0)
-	b.Fault(1500*Ms, history.Jump{Process: "n3", By: 11 * time.Second})
+	t := b.Acquire(10*ms, "c1", 0, "n1", "n2", "n3")
+	b.Write(t+1*ms, "c1", "A", 0)
+	b.Fault(1500*ms, history.Jump{Process: "n3", By: 11 * time.Second})
 	u := b.Acquire(2*time.Second, "c2", 0, "n3", "n4", "n5")
-	b.Write(u+1*Ms, "c2", "B", 0)
+	b.Write(u+1*ms, "c2", "B", 0)
 	b.Release(4*time.Second, "c2", "n3", "n4", "n5")
 	b.Release(6*time.Second, "c1", "n1", "n2", "n3")
 	return b.History()
@@ -351,10 +351,10 @@ func crashRestart() *history.History {
 	both := func(from, to string) history.Link { return history.Link{From: from, To: to, Both: true} }
 	b.Fault(0, history.Cut{Link: both("c1", "n4")})
 	b.Fault(0, history.Cut{Link: both("c1", "n5")})
-	t := b.Acquire(10*Ms, "c1", 0, "n1", "n2", "n3")
+	t := b.Acquire(10*ms, "c1", 0, "n1", "n2", "n3")
 	b.Fault(1*time.Second, history.Crash{Process: "n3"})
 	b.lose(1*time.Second, "n3")
-	b.Fault(1200*Ms, history.Restart{Process: "n3", Empty: true})
+	b.Fault(1200*ms, history.Restart{Process: "n3", Empty: true})
 	u := b.Acquire(3*time.Second, "c2", 0, "n3", "n4", "n5")
 	b.Write(u, "c2", "B", 0)
 	b.Write(t+4*time.Second, "c1", "A", 0)
@@ -372,17 +372,17 @@ func halves() *history.History {
 	for _, n := range []string{"n1", "n2", "n3"} {
 		b.Fault(0, history.Cut{Link: both("c2", n)})
 	}
-	t := b.Acquire(1*Ms, "c1", 0, "n1", "n2", "n3")
-	u := 20 * Ms
+	t := b.Acquire(1*ms, "c1", 0, "n1", "n2", "n3")
+	u := 20 * ms
 	for range 12 {
-		u = b.Acquire(u, "c2", 0, "n4", "n5") + 150*Ms
+		u = b.Acquire(u, "c2", 0, "n4", "n5") + 150*ms
 	}
-	b.Write(t+500*Ms, "c1", "A", 0)
-	b.Release(2500*Ms, "c1", "n1", "n2", "n3")
+	b.Write(t+500*ms, "c1", "A", 0)
+	b.Release(2500*ms, "c1", "n1", "n2", "n3")
 	b.Fault(3*time.Second, history.Heal{})
-	u = b.Acquire(3100*Ms, "c2", 0, "n1", "n2", "n3", "n4", "n5")
+	u = b.Acquire(3100*ms, "c2", 0, "n1", "n2", "n3", "n4", "n5")
 	u = b.Write(u, "c2", "B", 0)
-	b.Release(u+1*Ms, "c2", "n1", "n2", "n3", "n4", "n5")
+	b.Release(u+1*ms, "c2", "n1", "n2", "n3", "n4", "n5")
 	return b.History()
 }
 
@@ -390,11 +390,11 @@ func calmRun() *history.History {
 	b := NewBuilder("redlock-calm", "redlock", 5, 2, "plain")
 	all := []string{"n1", "n2", "n3", "n4", "n5"}
 	t := b.Acquire(0, "c1", 0, all...)
-	t = b.Write(t+200*Us, "c1", "A", 0)
-	b.Release(t+200*Us, "c1", all...)
+	t = b.Write(t+200*us, "c1", "A", 0)
+	b.Release(t+200*us, "c1", all...)
 	u := b.Acquire(2*time.Second, "c2", 0, all...)
-	u = b.Write(u+200*Us, "c2", "B", 0)
-	b.Release(u+200*Us, "c2", all...)
+	u = b.Write(u+200*us, "c2", "B", 0)
+	b.Release(u+200*us, "c2", all...)
 	return b.History()
 }
 
@@ -406,34 +406,34 @@ func Failover(lag bool) *history.History {
 	if lag {
 		b.Fault(0, history.Hold{Link: history.Link{From: "n1", To: "r1"}})
 	}
-	t := b.Acquire(10*Ms, "c1", 0, "n1")
+	t := b.Acquire(10*ms, "c1", 0, "n1")
 	if !lag {
-		b.Add(history.Event{At: t, Process: "r1", Kind: history.State, Op: history.Set, Lock: "lock", Key: "lock", Lease: "c1#1", By: "n1", Sent: t - 300*Us,
+		b.Add(history.Event{At: t, Process: "r1", Kind: history.State, Op: history.Set, Lock: "lock", Key: "lock", Lease: "c1#1", By: "n1", Sent: t - 300*us,
 			Until: b.Ends["n1"]})
 		b.keys["r1"], b.Ends["r1"] = "c1#1", b.Ends["n1"]
 	}
 	b.Fault(1*time.Second, history.Crash{Process: "n1"})
 	for k := range 4 {
 		b.Ops["c2"]++
-		ask := history.Event{At: 1200*Ms + time.Duration(k)*200*Ms, Process: "c2", Kind: history.Invoke, Op: history.Acquire, ID: b.Ops["c2"], Lock: "lock"}
+		ask := history.Event{At: 1200*ms + time.Duration(k)*200*ms, Process: "c2", Kind: history.Invoke, Op: history.Acquire, ID: b.Ops["c2"], Lock: "lock"}
 		b.Add(ask)
-		ask.At, ask.Kind, ask.Error = ask.At+5*Ms, history.Info, "connection refused"
+		ask.At, ask.Kind, ask.Error = ask.At+5*ms, history.Info, "connection refused"
 		b.Add(ask)
 	}
 	for i, s := range []string{"s1", "s2", "s3"} {
-		b.Add(history.Event{At: 2*time.Second + time.Duration(i)*7*Ms, Process: s, Kind: history.State, Op: history.Sdown, Value: "n1"})
+		b.Add(history.Event{At: 2*time.Second + time.Duration(i)*7*ms, Process: s, Kind: history.State, Op: history.Sdown, Value: "n1"})
 	}
-	b.Add(history.Event{At: 2020 * Ms, Process: "s2", Kind: history.State, Op: history.Odown, Value: "n1"})
-	b.Add(history.Event{At: 2100 * Ms, Process: "s2", Kind: history.State, Op: history.Leader, Value: "n1"})
-	b.Add(history.Event{At: 2300 * Ms, Process: "r1", Kind: history.State, Op: history.Promoted})
+	b.Add(history.Event{At: 2020 * ms, Process: "s2", Kind: history.State, Op: history.Odown, Value: "n1"})
+	b.Add(history.Event{At: 2100 * ms, Process: "s2", Kind: history.State, Op: history.Leader, Value: "n1"})
+	b.Add(history.Event{At: 2300 * ms, Process: "r1", Kind: history.State, Op: history.Promoted})
 	u := b.Acquire(3*time.Second, "c2", 0, "r1")
 	if lag {
 		b.Write(u, "c2", "B", 0)
 	}
 	b.Write(4*time.Second, "c1", "A", 0)
 	b.Fault(5*time.Second, history.Restart{Process: "n1"})
-	b.Add(history.Event{At: 5100 * Ms, Process: "n1", Kind: history.State, Op: history.Followed, Value: "r1"})
-	b.lose(5100*Ms, "n1")
+	b.Add(history.Event{At: 5100 * ms, Process: "n1", Kind: history.State, Op: history.Followed, Value: "r1"})
+	b.lose(5100*ms, "n1")
 	if lag {
 		b.Release(6*time.Second, "c2", "r1")
 	}
@@ -455,11 +455,11 @@ func Counter() *history.History {
 		if i == 0 {
 			op = history.Set
 		}
-		out, set := in, history.Event{At: t + 500*Us, Process: "resource", Kind: history.State, Op: op, Key: "counter", By: c, Sent: t + 100*Us, Value: value, Until: history.NoEnd}
-		out.At, out.Kind, out.Value = t+Ms, history.OK, value
+		out, set := in, history.Event{At: t + 500*us, Process: "resource", Kind: history.State, Op: op, Key: "counter", By: c, Sent: t + 100*us, Value: value, Until: history.NoEnd}
+		out.At, out.Kind, out.Value = t+ms, history.OK, value
 		b.Add(set)
 		b.Add(out)
-		t = b.Release(t+Ms, c, "n1")
+		t = b.Release(t+ms, c, "n1")
 	}
 	return b.History()
 }
@@ -471,8 +471,8 @@ func watchdog() *history.History {
 	for i := range 3 {
 		at := time.Duration(i+1) * 3 * time.Second
 		b.Ends["n1"] = at + TTL
-		b.Add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*Us, Until: at + TTL})
-		b.Add(history.Event{At: at + 500*Us, Process: "c1", Kind: history.Info, Op: history.Renew, Lock: "lock", Lease: "c1#1", Until: at - Ms + TTL})
+		b.Add(history.Event{At: at, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c1#1", By: "c1", Sent: at - 500*us, Until: at + TTL})
+		b.Add(history.Event{At: at + 500*us, Process: "c1", Kind: history.Info, Op: history.Renew, Lock: "lock", Lease: "c1#1", Until: at - ms + TTL})
 	}
 	t += 10 * time.Second
 	b.Fault(t, history.Pause{Process: "c1", For: 15 * time.Second})
@@ -480,16 +480,16 @@ func watchdog() *history.History {
 	b.Ops["c2"]++
 	extend := history.Event{At: u + 2*time.Second, Process: "c2", Kind: history.Invoke, Op: history.Extend, ID: b.Ops["c2"], Lock: "lock", Lease: "c2#1"}
 	b.Add(extend)
-	b.Add(history.Event{At: extend.At + 500*Us, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c2", Sent: extend.At,
+	b.Add(history.Event{At: extend.At + 500*us, Process: "n1", Kind: history.State, Op: history.Retime, Lock: "lock", Key: "lock", Owner: "c2#1", By: "c2", Sent: extend.At,
 		Until: extend.At + TTL})
 	b.Ends["n1"] = extend.At + TTL
-	extend.At, extend.Kind, extend.Until = extend.At+Ms, history.OK, extend.At+TTL
+	extend.At, extend.Kind, extend.Until = extend.At+ms, history.OK, extend.At+TTL
 	b.Add(extend)
 	b.Write(extend.At, "c2", "B", 0)
 	t += 15 * time.Second
 	b.Add(history.Event{At: t, Process: "c1", Kind: history.Injected, Op: "resume", Value: "resume c1", ID: 1})
 	t = b.Write(t, "c1", "A", 0)
-	b.Add(history.Event{At: t + Ms, Process: "c1", Kind: history.Info, Op: history.Lost, Lock: "lock", Lease: "c1#1"})
+	b.Add(history.Event{At: t + ms, Process: "c1", Kind: history.Info, Op: history.Lost, Lock: "lock", Lease: "c1#1"})
 	b.Release(28*time.Second, "c2", "n1")
 	return b.History()
 }
@@ -502,10 +502,10 @@ func checkAndSet() *history.History {
 		in := history.Event{At: at, Process: client, Kind: history.Invoke, Op: op, ID: b.Ops[client], Lock: "lock", Lease: lease, Value: value}
 		b.Add(in)
 		if outcome != "" {
-			b.Add(history.Event{At: at + 500*Us, Process: "resource", Kind: history.State, Op: outcome, Lock: "lock", Lease: lease, By: client, Sent: at,
+			b.Add(history.Event{At: at + 500*us, Process: "resource", Kind: history.State, Op: outcome, Lock: "lock", Lease: lease, By: client, Sent: at,
 				Value: whole, Word: value, Error: err})
 		}
-		in.At, in.Kind = at+Ms, history.OK
+		in.At, in.Kind = at+ms, history.OK
 		if op == history.Read {
 			in.Value = whole
 		}
@@ -516,13 +516,13 @@ func checkAndSet() *history.History {
 	}
 	t := b.Acquire(0, "c1", 0, "n1")
 	request(t, "c1", history.Enter, "", "c1#1", history.Mark, "", "")
-	request(t+2*Ms, "c1", history.Read, "", "c1#1", "", "x", "")
+	request(t+2*ms, "c1", history.Read, "", "c1#1", "", "x", "")
 	u := b.Acquire(12*time.Second, "c2", 0, "n1")
 	request(u, "c2", history.Enter, "", "c2#1", history.Mark, "", "")
-	request(u+2*Ms, "c2", history.Read, "", "c2#1", "", "x", "")
-	request(u+4*Ms, "c2", history.Update, "B", "c2#1", history.Accept, "x B", "")
+	request(u+2*ms, "c2", history.Read, "", "c2#1", "", "x", "")
+	request(u+4*ms, "c2", history.Update, "B", "c2#1", history.Accept, "x B", "")
 	request(15*time.Second, "c1", history.Update, "A", "c1#1", history.Reject, "x A", "mark is c2#1")
-	b.Add(history.Event{At: 16 * time.Second, Process: "resource", Kind: history.State, Op: history.Keep, Lock: "lock", Lease: "c2#1", By: "c2", Value: "C", Sent: 16*time.Second - Ms})
+	b.Add(history.Event{At: 16 * time.Second, Process: "resource", Kind: history.State, Op: history.Keep, Lock: "lock", Lease: "c2#1", By: "c2", Value: "C", Sent: 16*time.Second - ms})
 	b.Release(17*time.Second, "c2", "n1")
 	return b.History()
 }
