@@ -165,7 +165,7 @@ func TestOnRedis(t *testing.T) {
 	if least := 35; len(cases) < least {
 		t.Errorf("only %d runs can be done on real servers, want %d", len(cases), least)
 	}
-	workers.Output = os.Stderr // what was tried again, and why
+	workers.Notice = func(text string) { fmt.Fprintln(os.Stderr, text) } // what was tried again, and why
 	err = RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
 		t.Run(o.Name(), func(t *testing.T) {
 			if o.Report != nil {
@@ -240,7 +240,7 @@ func TestFoundOnRedis(t *testing.T) {
 	if len(cases) < 4 {
 		t.Errorf("only %d of %d runs can be done on real servers", len(cases), len(files))
 	}
-	workers.Output = os.Stderr // what was tried again, and why
+	workers.Notice = func(text string) { fmt.Fprintln(os.Stderr, text) } // what was tried again, and why
 	err = RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
 		t.Run(o.Name(), func(t *testing.T) {
 			if o.Report != nil {
