@@ -14,7 +14,7 @@ demo: build ## run the catalogue in simulation, print the table, write timelines
 	$(BIN) run --out $(OUT)/timelines
 	@echo
 	@echo "What to try next:"
-	@echo "  $(BIN) serve $(OUT)/timelines                 # these runs in a browser, to step through"
+	@echo "  $(BIN) serve $(OUT)/timelines                # these runs in a browser, to step through"
 	@echo "  $(BIN) show pause-after-acquire/redlock   # one of them: its story, and why it is UNSAFE"
 	@echo "  $(BIN) matrix                             # what the libraries survive"
 

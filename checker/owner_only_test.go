@@ -44,6 +44,8 @@ func TestOwnerOnly(t *testing.T) {
 			want: []string{"c9 deleted the key of c1#1 on n1 at 4.000s [none]"}},
 		{name: "by a script that takes the time from a node whose clock has jumped", story: timeless + "1 n1 fault jump jump_n1_+20s\n2 n1 delete c1#1 by=c2 wall=20",
 			want: []string{"c2 deleted the key of c1#1 on n1 at 2.000s [bounded clock error]"}},
+		{name: "by a script that was right to take the time for over", want: []string{"c2 deleted the key of c1#1 on n1 at 12.000s [none]"},
+			story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 ok acquire c1#1 until=never\n1 n1 fault jump jump_n1_+20s\n12 n1 delete c1#1 by=c2 wall=20"},
 		{name: "by one on a node whose clock has jumped too little", story: timeless + "1 n1 fault jump jump_n1_+5s\n2 n1 delete c1#1 by=c2 wall=5",
 			want: []string{"c2 deleted the key of c1#1 on n1 at 2.000s [none]"}},
 		{name: "by one on a node whose clock was ahead when the key was set", want: []string{"c2 deleted the key of c1#1 on n1 at 2.000s [none]"},

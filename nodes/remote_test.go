@@ -13,6 +13,7 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -454,6 +455,9 @@ func TestCheckNamesWhatWasLeft(t *testing.T) {
 		t.Fatalf("%q, %v", warnings, err)
 	}
 	if _, err := exec.LookPath("redis-cli"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
 		t.Skip(err)
 	}
 	_, command, _ := strings.Cut(warnings[0], "remove the keys: ")

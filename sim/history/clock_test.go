@@ -110,6 +110,16 @@ func TestWallWhen(t *testing.T) {
 	})
 }
 
+// TestSlewInASlew: a slew that begins while another goes on starts from the offset that the other has come to, and ends it.
+func TestSlewInASlew(t *testing.T) {
+	c := Clock{}.After(Slew{By: 10 * time.Second, Over: 10 * time.Second}, 0).After(Slew{By: 2 * time.Second, Over: 2 * time.Second}, 5*time.Second)
+	for at, want := range map[time.Duration]time.Duration{5: 5, 6: 6, 7: 7, 20: 7} {
+		if got := c.Offset(at * time.Second); got != want*time.Second {
+			t.Errorf("after %d s the offset is %v, want %d s", at, got, want)
+		}
+	}
+}
+
 // TestSlew: a slew is spread evenly, lands exactly, and can be of any size: its arithmetic overflowed at ten seconds
 // over twenty minutes once.
 func TestSlew(t *testing.T) {
