@@ -105,8 +105,7 @@ type Result struct {
 	// RanOn says that the verdict is UNKNOWN because code ran on while its client was paused. Then the violations may be due
 	// to that, whatever they say was broken.
 	RanOn bool `json:"ran_on,omitempty"`
-	// OwnTime says that a reason in Unmet is that code takes its time from package time, which cannot be set, and does not stop in
-	// a pause.
+	// OwnTime says that one reason in Unmet is that the lock uses package time, which cannot be set and does not stop in a pause.
 	OwnTime bool `json:"own_time,omitempty"`
 	// Idle lists the faults that never bit, as printed. For each of them there is a reason in Unmet.
 	Idle []string `json:"idle,omitempty"`

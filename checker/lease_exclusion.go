@@ -149,8 +149,9 @@ func (ix *index) cutShort(k life) bool {
 	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == history.Lose
 }
 
-// hastened reports whether a client removed a key of another within a TTL, on a node by whose clock that time was over: it had been
-// set forward since. A script that asks its server for the time ends leases so, and the keys need no end of their own.
+// hastened reports whether a client removed another's key too early because the clock of the node had been set forward: by true time
+// less than a TTL had passed since the key was set, by the wall clock of the node more. This happens to a script that asks its server
+// for the time; its keys need no expiry.
 func (ix *index) hastened(k life) bool {
 	if k.to == len(ix.Events) || ix.Meta.TTL <= 0 {
 		return false

@@ -2,8 +2,8 @@ package sim
 
 import "sync/atomic"
 
-// Progress is how far a world has come, for those outside of its bubble.
+// Progress is how far a world has come, for code outside its bubble.
 type Progress struct{ Events, Now atomic.Int64 }
 
-// Latest belongs to the world that this process made last: a worker has one at a time.
+// Latest is the progress of the world that this process made last. A worker has one world at a time.
 var Latest atomic.Pointer[Progress]

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Clock is what the two clocks of a process show from the last fault of theirs on: the steady one, whose rate may be wrong, and
-// the one on the wall, which is ahead of it by an offset that jumps and slews. Instants are true time since the start of the run.
+// A Clock says what the two clocks of a process show since their last fault: the steady clock, whose rate may be wrong, and the wall
+// clock, which is ahead of it by an offset that jumps and slews. Instants are true time since the start of the run.
 // The zero Clock is right.
 //
 // The same value drives simulated processes, processes on real servers and pictures. Its arithmetic is on integers, so that every

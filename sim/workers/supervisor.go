@@ -29,7 +29,7 @@ type Supervisor struct {
 	Limit   time.Duration    // wall-clock time that a job may take before its worker is asked for its stacks and killed; default 20s
 	Memory  Memory           // what the processes of a job may use together; default: 2 GB, or what this process has as a worker
 	Output  io.Writer        // receives what workers print, to stdout and stderr alike, as it comes, up to 256 kB for a job; default: nobody
-	// Notice, if it is set, gets what workers say by [Notify] while a job is in progress, one call at a time.
+	// Notice, if set, is called with each text that a worker sends by [Notify], one call at a time.
 	Notice func(text string)
 }
 

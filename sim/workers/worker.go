@@ -41,8 +41,8 @@ type answer struct {
 	Notice string          `json:"notice,omitempty"` // no answer yet; see [Notify]
 }
 
-// Notify has the supervisor of the worker that does the job with this context say something before the job is done, such as that
-// it is done again. It does nothing in a process that is no worker.
+// Notify sends a text to the supervisor while a job is in progress: for example, that the job is tried again. The context must be that
+// of the job. In a process that is not a worker, Notify does nothing.
 func Notify(ctx context.Context, text string) {
 	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
 		w.mu.Lock()
