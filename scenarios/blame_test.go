@@ -89,7 +89,7 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 				if trial.Class != Violating {
 					return true
 				}
-				s := calm.Perturbed(trial.Plan)
+				s := Perturbed(calm, trial.Plan)
 				if heldToReplays(t, s, build, seed, fmt.Sprintf("%s, seed %d", shape.Lock, seed), s.String()) {
 					found++
 				}
@@ -109,7 +109,7 @@ func heldToReplays(t *testing.T, s *Scenario, build clients.New, seed uint64, na
 	play := func(out []checker.Assumption, rival string) *Outcome {
 		r := run
 		if len(out) > 0 {
-			r = run.spared(s, out, rival, asked(found, rival))
+			r = spared(run, s, out, rival, asked(found, rival))
 		}
 		o, err := Simulate(s, r, build, seed)
 		if err != nil {
@@ -121,7 +121,7 @@ func heldToReplays(t *testing.T, s *Scenario, build clients.New, seed uint64, na
 	if len(found.Result.Violations) == 0 || found.Result.RanOn {
 		return false
 	}
-	for _, wrong := range misblamed(found, run.classes(s), play) {
+	for _, wrong := range misblamed(found, classesOf(run, s), play) {
 		t.Errorf("%s: %s\n%s", name, wrong, text)
 	}
 	return true
@@ -261,7 +261,7 @@ func asked(o *Outcome, client string) time.Duration {
 
 // spared returns a run without the faults that break some assumptions, but for those of a rival. The rival asks for no less time than
 // it did, which was patient: a fault may have been what kept it asking, as where a lock counts its attempts.
-func (r Section) spared(s *Scenario, out []checker.Assumption, rival string, patient time.Duration) Section {
+func spared(r Section, s *Scenario, out []checker.Assumption, rival string, patient time.Duration) Section {
 	r = s.Resolve(r)
 	var lanes []Lane
 	for _, lane := range r.Lanes {
@@ -288,8 +288,8 @@ func (r Section) spared(s *Scenario, out []checker.Assumption, rival string, pat
 	return r
 }
 
-// classes lists the assumptions that faults of a run break.
-func (r Section) classes(s *Scenario) []checker.Assumption {
+// classesOf lists the assumptions that faults of a run break.
+func classesOf(r Section, s *Scenario) []checker.Assumption {
 	r = s.Resolve(r)
 	var all []checker.Assumption
 	add := func(a checker.Assumption) {

@@ -65,7 +65,7 @@ func TestBoundFindsBrokenLocks(t *testing.T) {
 		proper, whole := h.whole(t)
 		var o *Outcome
 		err := series(func(play player) {
-			s := proper.Perturbed(first.Plan)
+			s := Perturbed(proper, first.Plan)
 			o = play(s, s.Runs[0], whole, 1)
 		})
 		if err != nil {

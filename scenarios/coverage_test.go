@@ -67,7 +67,7 @@ func TestBehavioursHaveNoTimes(t *testing.T) {
 	if of(calm, 1) != of(calm, 3) {
 		t.Errorf("two calm runs behave otherwise")
 	}
-	if dies := calm.Perturbed(faultsOf(t, "when c1 acquired crash c1")); of(calm, 1) == of(dies, 1) {
+	if dies := Perturbed(calm, faultsOf(t, "when c1 acquired crash c1")); of(calm, 1) == of(dies, 1) {
 		t.Error("a client that dies behaves as one that lives")
 	}
 }
@@ -145,7 +145,7 @@ func TestStatesAreReached(t *testing.T) {
 		for _, perturbed := range []bool{false, true} {
 			s := calm
 			if perturbed {
-				s = calm.Perturbed(faultsOf(t, test.plan...))
+				s = Perturbed(calm, faultsOf(t, test.plan...))
 			}
 			o, err := Simulate(s, s.Runs[0], build, 1)
 			if err != nil {
@@ -168,7 +168,7 @@ func TestOneWayIsNotCutOff(t *testing.T) {
 	shape := Shape{Lock: "redlock", Nodes: 3}
 	for _, link := range []string{"c1->n2", "n2->c1"} {
 		calm, build := calmOf(t, shape, shape.Lock)
-		s := calm.Perturbed(faultsOf(t, "when c1 acquired cut c1-n1", "when c1 acquired cut "+link))
+		s := Perturbed(calm, faultsOf(t, "when c1 acquired cut c1-n1", "when c1 acquired cut "+link))
 		o, err := Simulate(s, s.Runs[0], build, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +197,7 @@ func TestStatesNeedKinds(t *testing.T) {
 		}
 	}
 	calm, build := calmOf(t, Shape{}, "single")
-	s := calm.Perturbed(faultsOf(t, "when c1 acquired crash c1"))
+	s := Perturbed(calm, faultsOf(t, "when c1 acquired crash c1"))
 	o, err := Simulate(s, s.Runs[0], build, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -70,10 +70,10 @@ type effect struct {
 	had  [][]bool // of each step of each perturbation: whether its fault had an effect
 }
 
-// effect says what a plan did in a run of the scenario that it perturbs.
-func (s *Scenario) effect(plan []Perturbation, o *Outcome) effect {
+// effectOf says what a plan did in a run of the scenario that it perturbs.
+func effectOf(s *Scenario, plan []Perturbation, o *Outcome) effect {
 	effects := o.effects()
-	_, places := s.perturbed(plan)
+	_, places := perturb(s, plan)
 	e := effect{plan: plan}
 	for _, of := range places {
 		var had []bool

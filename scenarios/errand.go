@@ -98,7 +98,7 @@ type expansion struct {
 }
 
 func (e *expansion) run(ctx context.Context, x *explorer, of *errand, seed uint64, y *yield) {
-	prefix := x.calm.Perturbed(e.Prefix)
+	prefix := Perturbed(x.calm, e.Prefix)
 	o := x.play(prefix, prefix.Runs[0], x.build, seed) // whoever asks has seen it
 	for i, p := range after(e.Prefix, sites(x.calm, o, of.Constants, of.Kinds)) {
 		if n := i/e.Of - e.From; i%e.Of != e.Part || n < 0 || e.Count > 0 && n >= e.Count {

@@ -262,7 +262,7 @@ func (e *exploration) try(d drawing) *attempt {
 	if a := e.tried[key]; a != nil {
 		return a
 	}
-	s := e.calm.Perturbed(d.plan)
+	s := Perturbed(e.calm, d.plan)
 	o := e.play(s, s.Runs[0].With(e.t.Name()), e.newLock, d.seed)
 	a := &attempt{drawing: d}
 	e.tried[key] = a
@@ -271,7 +271,7 @@ func (e *exploration) try(d drawing) *attempt {
 		a.class, a.failures, a.outcome = Violating, []failure{{What: what}}, o
 		return a
 	}
-	did := e.calm.effect(d.plan, o)
+	did := effectOf(e.calm, d.plan, o)
 	a.class = o.class(did, o.failing())
 	e.judge(a, o)
 	if len(a.failures) > 0 {
@@ -426,7 +426,7 @@ func (e *exploration) comparison(lock string, d drawing) checker.Result {
 	if err != nil {
 		panic("scenarios: " + err.Error()) // the options were checked
 	}
-	s := e.calm.Perturbed(d.plan)
+	s := Perturbed(e.calm, d.plan)
 	e.compared[key] = e.play(s, s.Runs[0].With(lock), build, d.seed).Result
 	return e.compared[key]
 }
@@ -561,7 +561,7 @@ func (e *exploration) conclude() {
 
 // page is the scenario of what failed, ready to be saved.
 func (e *exploration) page() *Scenario {
-	s := e.calm.Perturbed(e.failed.plan)
+	s := Perturbed(e.calm, e.failed.plan)
 	s.Runs = slices.Clone(s.Runs)
 	s.Runs[0].Seed = e.failed.seed
 	return s
@@ -605,15 +605,6 @@ func (e *exploration) explain(o *Outcome, page *Scenario, f failure) {
 // print logs something. There is no line of the test to name: rapid is through with it.
 func (e *exploration) print(format string, args ...any) {
 	fmt.Fprintf(e.t.Output(), format+"\n", args...)
-}
-
-// lanesText is what the clients and the nemesis do, as it stands in a page.
-func (s *Scenario) lanesText() string {
-	var b strings.Builder
-	for _, lane := range s.Resolve(s.Runs[0]).Lanes {
-		fmt.Fprintf(&b, "%s\n", lane)
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // replay plays the run in a token, and nothing else.

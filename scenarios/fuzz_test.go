@@ -56,7 +56,7 @@ func FuzzPlan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		plan := planOf(data, tolerable, of)
-		s := calm.Perturbed(plan)
+		s := Perturbed(calm, plan)
 		again, err := Parse(s.File, []byte(s.String()))
 		if err != nil || !again.Equal(s) {
 			t.Fatalf("%v: what was printed is read as\n%s\nit was\n%s", err, again, s)

@@ -70,13 +70,13 @@ func newMachine(shape Shape, build clients.New, seed uint64) *machine {
 		world: sim.NewWorld(sim.Config{Seed: seed}), page: page, run: page.Resolve(page.Runs[0]), build: build, seed: seed,
 		keys: map[string][]string{}, granted: map[string][]string{}, broken: map[checker.Assumption]bool{},
 	}
-	m.world.History().Meta = m.run.meta(page, OnSim, seed)
+	m.world.History().Meta = metaOf(m.run, page, OnSim, seed)
 	for _, name := range m.run.NodeNames() {
 		n := nodes.Serve(m.world, name)
 		n.Persist(nodes.Persistence(m.run.Persistence))
 		m.nodes, m.addrs = append(m.nodes, n), append(m.addrs, n.Process.Addr())
 	}
-	m.resource, m.stop = m.run.serveResource(m.world)
+	m.resource, m.stop = serveResource(m.run, m.world)
 	m.world.Watch(m.learn)
 	for _, name := range m.run.clients() {
 		m.join(name)
@@ -297,7 +297,7 @@ func (m *machine) end() *Outcome {
 	m.world.Run()
 	m.world.RunFor(m.run.TTL + m.run.TTL/50 + 100*time.Millisecond)
 	probe := m.join(probeName)
-	for _, step := range m.run.probe() {
+	for _, step := range probeLane(m.run) {
 		probe.busy++
 		probe.todo <- step
 	}

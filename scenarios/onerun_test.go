@@ -130,7 +130,7 @@ func TestPlansAreOneRun(t *testing.T) {
 func (p triedPlan) checkAlone(t *testing.T) {
 	t.Helper()
 	forget()
-	s := p.search.Calm.Perturbed(p.Plan)
+	s := Perturbed(p.search.Calm, p.Plan)
 	o, err := Simulate(s, s.Runs[0], p.lock.New, p.Seed)
 	if err != nil {
 		t.Fatal(err)

@@ -280,14 +280,3 @@ func (o *options) addRun(of []trial, s *Scenario, r Section, name string, newLoc
 		promise: promise{as: []Section{r}, survives: o.survives, needs: o.needs},
 	})
 }
-
-// SameButForLock reports whether two resolved runs differ in nothing but their locks, what these are expected to do, and their
-// labels: a lock that is put through both does the same twice.
-func (r Section) SameButForLock(q Section) bool {
-	for _, key := range settings {
-		if key != "label" && key != "speed" && r.setting(key) != q.setting(key) {
-			return false
-		}
-	}
-	return slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) && slices.EqualFunc(r.Musts, q.Musts, sameMust)
-}

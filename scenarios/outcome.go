@@ -120,14 +120,6 @@ func (o *Outcome) Timeline() string {
 	return b.String()
 }
 
-// Renew gives the run the timeline of an outcome, and the checksum if it has one. What it expects stays as it is.
-func (r *Section) Renew(o *Outcome) {
-	r.Golden = o.Timeline()
-	if r.Checksum != "" {
-		r.Checksum = o.History.Meta.Checksum
-	}
-}
-
 // Unproved says why a run proves nothing, and above all which faults did nothing in it; empty if it proves something.
 func (o *Outcome) Unproved() []string {
 	var missed, idle []string

@@ -80,19 +80,19 @@ func (p *Perturbation) UnmarshalJSON(data []byte) error {
 
 // Perturbed returns the scenario with perturbations added to each of its runs, which must all have the lanes that the
 // perturbations name. The order of perturbations does not matter.
-func (s *Scenario) Perturbed(plan []Perturbation) *Scenario {
-	p, _ := s.perturbed(plan)
+func Perturbed(s *Scenario, plan []Perturbation) *Scenario {
+	p, _ := perturb(s, plan)
 	return p
 }
 
-// perturbed is [Scenario.Perturbed], and also returns where the steps of each perturbation went.
-func (s *Scenario) perturbed(plan []Perturbation) (*Scenario, [][]place) {
+// perturb is [Scenario.Perturbed], and also returns where the steps of each perturbation went.
+func perturb(s *Scenario, plan []Perturbation) (*Scenario, [][]place) {
 	p := *s
 	p.Lanes = slices.Clone(s.Lanes)
 	places := make([][]place, len(plan))
 	for i, lane := range p.Lanes {
 		if lane.Process != Nemesis {
-			p.Lanes[i].Steps = lane.perturbed(plan, places)
+			p.Lanes[i].Steps = perturbedSteps(lane, plan, places)
 		}
 	}
 	i := slices.IndexFunc(p.Lanes, func(l Lane) bool { return l.Process == Nemesis })
@@ -102,7 +102,7 @@ func (s *Scenario) perturbed(plan []Perturbation) (*Scenario, [][]place) {
 	}
 	for k, q := range plan {
 		if q.Client == "" {
-			nemesis.add(q, &places[k])
+			addTo(&nemesis, q, &places[k])
 		}
 	}
 	switch {
@@ -114,13 +114,13 @@ func (s *Scenario) perturbed(plan []Perturbation) (*Scenario, [][]place) {
 	return &p, places
 }
 
-// perturbed returns the steps of a client's lane with the added ones, and records in places where these went.
-func (l Lane) perturbed(plan []Perturbation, places [][]place) []Step {
+// perturbedSteps returns the steps of a client's lane with the added ones, and records in places where these went.
+func perturbedSteps(l Lane, plan []Perturbation, places [][]place) []Step {
 	longer := Lane{Process: l.Process}
 	for i, step := range l.Steps {
 		for k, p := range plan {
 			if p.Client == l.Process && p.Before == i {
-				longer.add(p, &places[k])
+				addTo(&longer, p, &places[k])
 			}
 		}
 		longer.Steps = append(longer.Steps, step)
@@ -128,8 +128,8 @@ func (l Lane) perturbed(plan []Perturbation, places [][]place) []Step {
 	return longer.Steps
 }
 
-// add appends the steps of a perturbation to the lane, and their places to places.
-func (l *Lane) add(p Perturbation, places *[]place) {
+// addTo appends the steps of a perturbation to the lane, and their places to places.
+func addTo(l *Lane, p Perturbation, places *[]place) {
 	for _, step := range p.Steps {
 		l.Steps = append(l.Steps, step)
 		*places = append(*places, place{l.Process, len(l.Steps)})

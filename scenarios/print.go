@@ -163,3 +163,12 @@ func printReports(b *strings.Builder, reports []checker.Quantity) {
 		b.WriteString("report " + string(q) + "\n")
 	}
 }
+
+// lanesText is what the clients and the nemesis do, as it stands in a page.
+func (s *Scenario) lanesText() string {
+	var b strings.Builder
+	for _, lane := range s.Resolve(s.Runs[0]).Lanes {
+		fmt.Fprintf(&b, "%s\n", lane)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

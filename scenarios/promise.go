@@ -73,16 +73,6 @@ func (o *Outcome) keeper(v checker.Violation) string {
 	return ""
 }
 
-// expectation is what a run expects of a property.
-func (r Section) expectation(p checker.Property) Expectation {
-	for _, e := range r.Expect {
-		if e.Property == p {
-			return e
-		}
-	}
-	return Expectation{Property: p, Status: checker.OK}
-}
-
 // standing sums up how an outcome compares with what is claimed.
 type standing int
 

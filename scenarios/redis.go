@@ -49,39 +49,39 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 	if err != nil {
 		return nil, err
 	}
-	r := s.real(run, j.Speed)
+	r := realRun(s, run, j.Speed)
 	servers := slices.Concat(r.NodeNames(), r.ReplicaNames())
 	if r.Resource == Counter {
 		servers = append(servers, resourceName)
 	}
-	c, err := r.start(ctx, servers)
+	c, err := startServers(r, ctx, servers)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
 	if r.Replicas > 0 {
-		if err := c.Group(r.group(s.SpeedOf(run, j.Speed))); err != nil {
+		if err := c.Group(groupOf(r, s.SpeedOf(run, j.Speed))); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.onCluster(c, j, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
-		if o := r.upTo(err, s, c.Events(), j.Seed); o != nil {
+	if err := onCluster(r, c, j, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
+		if o := upTo(r, err, s, c.Events(), j.Seed); o != nil {
 			return o, nil
 		}
 		return nil, err
 	}
-	return judge(s, r, &history.History{Meta: r.meta(s, OnReal, j.Seed), Events: c.Events()}), nil
+	return judge(s, r, &history.History{Meta: metaOf(r, s, OnReal, j.Seed), Events: c.Events()}), nil
 }
 
 // upTo judges what happened before the machine stood still, if that is why a run has ended. It returns nil unless there is a
 // violation that should not be: such a one is final, and the rest of the run says nothing.
-func (r Section) upTo(err error, s *Scenario, events []history.Event, seed uint64) *Outcome {
+func upTo(r Section, err error, s *Scenario, events []history.Event, seed uint64) *Outcome {
 	var stall *nodes.StallError
 	if !errors.As(err, &stall) {
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(events), func(e history.Event) bool { return e.At >= stall.From })
-	o := judge(s, r, &history.History{Meta: r.meta(s, OnReal, seed), Events: before})
+	o := judge(s, r, &history.History{Meta: metaOf(r, s, OnReal, seed), Events: before})
 	for _, p := range []checker.Property{checker.LeaseExclusion, checker.ResourceExclusion, checker.OwnerOnly, checker.Tokens} {
 		if o.Result.Status(p) == checker.Violated && r.Expected(p) != checker.Violated {
 			o.Result.Unmet = append(o.Result.Unmet, err.Error())
@@ -91,23 +91,23 @@ func (r Section) upTo(err error, s *Scenario, events []history.Event, seed uint6
 	return nil
 }
 
-// start starts the servers of a resolved run, with clocks of their own where it sets one.
-func (r Section) start(ctx context.Context, servers []string) (*nodes.Cluster, error) {
-	if r.ownClocks() {
-		c, err := nodes.StartClusterWithClocks(ctx, servers, r.disks()...)
+// startServers starts the servers of a resolved run, with clocks of their own where it sets one.
+func startServers(r Section, ctx context.Context, servers []string) (*nodes.Cluster, error) {
+	if ownClocks(r) {
+		c, err := nodes.StartClusterWithClocks(ctx, servers, disksOf(r)...)
 		switch {
 		case !errors.Is(err, nodes.ErrNoClocks):
 			return c, err
-		case !r.onlyJumps():
+		case !onlyJumps(r):
 			return nil, fmt.Errorf("%w: %w", nodes.ErrSimOnly, err)
 		}
 	}
-	return nodes.StartCluster(ctx, servers, r.disks()...)
+	return nodes.StartCluster(ctx, servers, disksOf(r)...)
 }
 
-// real returns a run as it is on real servers.
-func (s *Scenario) real(run Section, speed float64) Section {
-	return s.Resolve(run).faster(s.SpeedOf(run, speed))
+// realRun returns a run as it is on real servers.
+func realRun(s *Scenario, run Section, speed float64) Section {
+	return faster(s.Resolve(run), s.SpeedOf(run, speed))
 }
 
 // An assignment is what a client process has to know beside the run that it is a client of.
@@ -119,7 +119,7 @@ type assignment struct {
 	Resource string        `json:"resource"`
 }
 
-func (r Section) onCluster(c *nodes.Cluster, j job, again func() *exec.Cmd) error {
+func onCluster(r Section, c *nodes.Cluster, j job, again func() *exec.Cmd) error {
 	if r.Resource != Counter {
 		store, err := clients.NewResource(r.Resource)
 		if err != nil {
@@ -134,13 +134,13 @@ func (r Section) onCluster(c *nodes.Cluster, j job, again func() *exec.Cmd) erro
 			return err
 		}
 		processes[name] = p
-		limit := r.patience(j.Limit)
+		limit := patienceOf(r, j.Limit)
 		if name == probeName {
 			limit += defaultLimit / 2 // it waits for the others, and should not be blamed for them
 		}
 		err = p.Start(again, limit, func(contact nodes.Contact) (json.RawMessage, error) {
 			a := &assignment{Name: name, Contact: contact, Resource: p.Addr(resourceName)}
-			a.Nodes, a.Guide = r.contacts(p)
+			a.Nodes, a.Guide = contactsOf(r, p)
 			own := j
 			own.Client = a
 			return json.Marshal(own)
@@ -152,13 +152,13 @@ func (r Section) onCluster(c *nodes.Cluster, j job, again func() *exec.Cmd) erro
 	if err := c.Begin(); err != nil {
 		return err
 	}
-	r.play(c, func(name string, _ []Step) { processes[name].Go() })
+	playLanes(r, c, func(name string, _ []Step) { processes[name].Go() })
 	return c.Err()
 }
 
 // beClient is what the process of one client does: its lane.
 func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, j job) error {
-	r, a := s.real(run, j.Speed), j.Client
+	r, a := realRun(s, run, j.Speed), j.Client
 	env := clients.NewEnv(nil, nil, sim.Rand(j.Seed, "client", a.Name), a.dialer(new(net.Dialer).DialContext), a.Nodes)
 	if r.Pool == Warm {
 		env.Warm()
@@ -173,7 +173,7 @@ func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, 
 	mathrand.Seed(sim.Rand(j.Seed, "process", a.Name).Int64())
 	steps := r.lane(a.Name)
 	if a.Name == probeName {
-		steps = r.probe()
+		steps = probeLane(r)
 	}
 	var left leftovers // to the end of the process
 	left.attend(ctx, host, env, build, a.Resource, r.TTL, steps)
@@ -195,10 +195,10 @@ func wait(ctx context.Context, d time.Duration) {
 // defaultLimit is how much more time than its lane says a client may take.
 const defaultLimit = 20 * time.Second
 
-// patience is how long a client of a resolved run may take: as long as if everybody did everything one after the other, and
+// patienceOf is how long a client of a resolved run may take: as long as if everybody did everything one after the other, and
 // more, by a limit, for what the lock does.
-func (r Section) patience(limit time.Duration) time.Duration {
-	all := 2*r.TTL + r.bound() + cmp.Or(limit, defaultLimit)
+func patienceOf(r Section, limit time.Duration) time.Duration {
+	all := 2*r.TTL + boundOf(r) + cmp.Or(limit, defaultLimit)
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
 			n := 1
@@ -299,7 +299,7 @@ func (o *Outcome) lateness(p checker.Property) bool {
 // CheckRedis says why [onServers] would refuse a run at a speed; nil if it would not.
 func CheckRedis(s *Scenario, run Section, speed float64) error {
 	r := s.Resolve(run)
-	if err := r.checkReal(s.SpeedOf(run, speed)); err != nil {
+	if err := checkReal(r, s.SpeedOf(run, speed)); err != nil {
 		return fmt.Errorf("%s/%s: %w", s.Name, r.ID(), err)
 	}
 	return nil
@@ -307,7 +307,7 @@ func CheckRedis(s *Scenario, run Section, speed float64) error {
 
 // checkSyncs refuses what would be another story at another speed: which writes have reached the disk. A server syncs once a
 // second, whatever the speed.
-func (r Section) checkSyncs(speed float64) error {
+func checkSyncs(r Section, speed float64) error {
 	if speed == 1 {
 		return nil
 	}
@@ -321,7 +321,7 @@ func (r Section) checkSyncs(speed float64) error {
 	return nil
 }
 
-func (r Section) checkReal(speed float64) error {
+func checkReal(r Section, speed float64) error {
 	if !(speed > 0) {
 		return fmt.Errorf("speed %v: it must be above zero", speed)
 	}
@@ -331,19 +331,21 @@ func (r Section) checkReal(speed float64) error {
 	if r.TTL < leastTTL {
 		return fmt.Errorf("%w: the TTL is %v, and real servers need %v", nodes.ErrSimOnly, r.TTL, leastTTL)
 	}
-	if ttl := r.faster(speed).TTL; ttl < leastTTL {
+	if ttl := faster(r, speed).TTL; ttl < leastTTL {
 		return fmt.Errorf("at speed %v the TTL of %v is %v, and real servers need %v; the greatest speed for this run is %v",
 			speed, r.TTL, ttl, leastTTL, float64(r.TTL)/float64(leastTTL))
 	}
-	if err := r.checkSyncs(speed); err != nil {
+	if err := checkSyncs(r, speed); err != nil {
 		return err
 	}
-	if err := r.checkRealGroup(speed); err != nil {
+	if err := checkRealGroup(r, speed); err != nil {
 		return err
 	}
 	isClient := func(name string) bool { return slices.Contains(r.clients(), name) }
-	ownClocks := r.ownClocks()
-	injectable := func(f history.Fault) error { return nodes.Injectable(f, r.isServer, isClient, ownClocks) }
+	ownClocks := ownClocks(r)
+	injectable := func(f history.Fault) error {
+		return nodes.Injectable(f, func(name string) bool { return isServer(r, name) }, isClient, ownClocks)
+	}
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
 			if pause, ok := once(step).(Pause); ok {
@@ -355,7 +357,7 @@ func (r Section) checkReal(speed float64) error {
 	}
 	for _, step := range r.lane(Nemesis) {
 		if err := injectable(faultOf(step)); err != nil {
-			if why := nodes.CanSetClocks(); why != nil && r.Replicas == 0 && r.clockFault(step) {
+			if why := nodes.CanSetClocks(); why != nil && r.Replicas == 0 && clockFault(r, step) {
 				return fmt.Errorf("%w: %w", err, why)
 			}
 			return err
@@ -365,40 +367,40 @@ func (r Section) checkReal(speed float64) error {
 }
 
 // isServer says whether a process is a redis-server in a resolved run on real servers.
-func (r Section) isServer(name string) bool {
+func isServer(r Section, name string) bool {
 	return r.isLock(name) || name == resourceName && r.Resource == Counter
 }
 
 // clockFault says whether a step is one that sets the clock of a server, or its rate.
-func (r Section) clockFault(step Step) bool {
+func clockFault(r Section, step Step) bool {
 	switch f := faultOf(step).(type) {
 	case history.Jump:
-		return r.isServer(f.Process)
+		return isServer(r, f.Process)
 	case history.Drift:
-		return r.isServer(f.Process)
+		return isServer(r, f.Process)
 	case history.Slew:
-		return r.isServer(f.Process)
+		return isServer(r, f.Process)
 	}
 	return false
 }
 
 // onlyJumps says whether what is done to the clocks of the servers can be done to their keys as well.
-func (r Section) onlyJumps() bool {
+func onlyJumps(r Section) bool {
 	return !slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool {
 		_, jump := faultOf(step).(history.Jump)
-		return r.clockFault(step) && !jump
+		return clockFault(r, step) && !jump
 	})
 }
 
 // ownClocks says whether the servers of a resolved run have clocks of their own: where one is set, and where they can. Else a jump
 // is one of the keys, which is the same to a lock that does not ask a server for the time, or name ends by it. Keys that are
 // copied end by two clocks, and jump.
-func (r Section) ownClocks() bool {
-	return r.Replicas == 0 && slices.ContainsFunc(r.lane(Nemesis), r.clockFault) && nodes.CanSetClocks() == nil
+func ownClocks(r Section) bool {
+	return r.Replicas == 0 && slices.ContainsFunc(r.lane(Nemesis), func(s Step) bool { return clockFault(r, s) }) && nodes.CanSetClocks() == nil
 }
 
-// disks says how the nodes of a resolved run persist. One whose machine keeps its power needs no fsync to remember everything.
-func (r Section) disks() []nodes.Persistence {
+// disksOf says how the nodes of a resolved run persist. One whose machine keeps its power needs no fsync to remember everything.
+func disksOf(r Section) []nodes.Persistence {
 	kind := nodes.Persistence(r.Persistence)
 	if kind == nodes.AOFAlways && !slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool {
 		crash, ok := faultOf(step).(history.Crash)
@@ -410,7 +412,7 @@ func (r Section) disks() []nodes.Persistence {
 }
 
 // withSteps returns a resolved run in which f has changed each step.
-func (r Section) withSteps(f func(Step) Step) Section {
+func withSteps(r Section, f func(Step) Step) Section {
 	r.Lanes = slices.Clone(r.Lanes)
 	for i, lane := range r.Lanes {
 		steps := slices.Clone(lane.Steps)
@@ -439,13 +441,13 @@ func withFault(step Step, f func(history.Fault) history.Fault) Step {
 }
 
 // faster returns a resolved run in which everything takes less time, by a factor.
-func (r Section) faster(speed float64) Section {
+func faster(r Section, speed float64) Section {
 	scale := func(d time.Duration) time.Duration {
 		return time.Duration(float64(d) / speed).Round(time.Microsecond) // no reader wants to know the nanoseconds of a third
 	}
 	r.TTL, r.DownAfter = scale(r.TTL), scale(r.DownAfter)
 	r.slack = realSlack
-	r = r.withSteps(func(step Step) Step { return scaleStep(step, scale) })
+	r = withSteps(r, func(step Step) Step { return scaleStep(step, scale) })
 	r.Musts = slices.Clone(r.Musts)
 	for i, must := range r.Musts {
 		r.Musts[i] = must.Scaled(scale)

@@ -13,8 +13,8 @@ import (
 // maxLag is min-replicas-max-lag, of a run that is not faster.
 const maxLag = 10 * time.Second
 
-// group says how n1 and its replicas are a group at a speed.
-func (r Section) group(speed float64) nodes.RealGroup {
+// groupOf says how n1 and its replicas are a group at a speed.
+func groupOf(r Section, speed float64) nodes.RealGroup {
 	return nodes.RealGroup{
 		Primary:     r.NodeNames()[0],
 		Replicas:    r.ReplicaNames(),
@@ -26,7 +26,7 @@ func (r Section) group(speed float64) nodes.RealGroup {
 }
 
 // checkRealGroup says why the group of a resolved run cannot be had on real servers at a speed; nil if it can, or there is none.
-func (r Section) checkRealGroup(speed float64) error {
+func checkRealGroup(r Section, speed float64) error {
 	if r.Shards > 0 {
 		return fmt.Errorf("%w: shards=%d: the nodes of a cluster talk to each other over a bus that no proxy carries", nodes.ErrSimOnly, r.Shards)
 	}
@@ -44,7 +44,7 @@ func (r Section) checkRealGroup(speed float64) error {
 			speed, r.MinReplicas, lag)
 	}
 	for _, step := range r.lane(Nemesis) {
-		if err := r.checkRealReplication(step); err != nil {
+		if err := checkRealReplication(r, step); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (r Section) checkRealGroup(speed float64) error {
 }
 
 // checkRealReplication refuses what cannot be done to servers that replicate.
-func (r Section) checkRealReplication(step Step) error {
+func checkRealReplication(r Section, step Step) error {
 	switch f := faultOf(step).(type) {
 	case history.Jump:
 		_, first := step.(AtStart)
@@ -67,8 +67,8 @@ func (r Section) checkRealReplication(step Step) error {
 	return nil
 }
 
-// contacts says where a client finds the lock nodes: those of a group are one address.
-func (r Section) contacts(p *nodes.Client) (addrs []string, guide *nodes.Guide) {
+// contactsOf says where a client finds the lock nodes: those of a group are one address.
+func contactsOf(r Section, p *nodes.Client) (addrs []string, guide *nodes.Guide) {
 	if r.Replicas > 0 {
 		if guide = p.Guide(); guide != nil {
 			return guide.Addrs(), guide

@@ -421,7 +421,7 @@ func TestOnRedisRefuses(t *testing.T) {
 		if err := CheckRedis(s, r, 0); (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s without a compiler: %v, want %q", page, err, want)
 		}
-		if s.Resolve(r).ownClocks() {
+		if ownClocks(s.Resolve(r)) {
 			t.Errorf("%s: clocks without a compiler", page)
 		}
 	}
@@ -612,7 +612,7 @@ must c1 acquires
 	s, r := parse(text("20s"))
 	before := s.String()
 	_, want := parse(text("4s"))
-	if got := r.faster(5); !got.equal(want) {
+	if got := faster(r, 5); !got.equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	if s.String() != before {
@@ -688,7 +688,7 @@ func TestViolationBeforeAStall(t *testing.T) {
 		"nothing had happened":        {safe, &nodes.StallError{From: time.Second}, false},
 		"it ended for another reason": {safe, errors.New("no"), false},
 	} {
-		got := c.run.upTo(c.err, s, o.History.Events, 1)
+		got := upTo(c.run, c.err, s, o.History.Events, 1)
 		if (got != nil) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -15,38 +15,6 @@ import (
 // A reduction is a way to make a page with one run smaller. It lists the pages that could come of it; some of them may make no
 // sense, which the parser finds out.
 
-// edited returns a copy of the scenario that f has changed. Lanes that lost all their steps are gone.
-func (s *Scenario) edited(f func(*Scenario)) *Scenario {
-	page := *s
-	page.Lanes, page.Musts, page.Runs = slices.Clone(s.Lanes), slices.Clone(s.Musts), slices.Clone(s.Runs)
-	for i, lane := range page.Lanes {
-		page.Lanes[i].Steps = slices.Clone(lane.Steps)
-	}
-	f(&page)
-	page.Lanes = slices.DeleteFunc(page.Lanes, func(l Lane) bool { return len(l.Steps) == 0 })
-	return &page
-}
-
-// fault returns the fault that a step of the lane injects; nil if it injects none.
-func (l Lane) fault(step Step) history.Fault {
-	if l.Process == Nemesis {
-		return faultOf(step)
-	}
-	if pause, ok := once(step).(Pause); ok {
-		return history.Pause{Process: l.Process, For: pause.For}
-	}
-	return nil
-}
-
-// undoes reports whether a fault only ends what others do.
-func undoes(f history.Fault) bool {
-	switch f.(type) {
-	case history.Resume, history.Restart, history.Heal, history.ReleaseLink:
-		return true
-	}
-	return false
-}
-
 // times is how often a step is carried out.
 func times(step Step) int {
 	if r, ok := step.(Repeat); ok {
@@ -55,14 +23,14 @@ func times(step Step) int {
 	return 1
 }
 
-// without returns the page without the steps that drop picks, and without what would undo a fault on a target that has no fault any
+// withoutSteps returns the page without the steps that drop picks, and without what would undo a fault on a target that has no fault any
 // more.
-func (s *Scenario) without(drop func(Lane, Step) bool) *Scenario {
-	return s.withoutPlaces(func(at place, lane Lane, step Step) bool { return drop(lane, step) })
+func withoutSteps(s *Scenario, drop func(Lane, Step) bool) *Scenario {
+	return withoutPlaces(s, func(at place, lane Lane, step Step) bool { return drop(lane, step) })
 }
 
 // withoutPlaces is without for where two steps that print alike are two.
-func (s *Scenario) withoutPlaces(drop func(place, Lane, Step) bool) *Scenario {
+func withoutPlaces(s *Scenario, drop func(place, Lane, Step) bool) *Scenario {
 	return s.edited(func(page *Scenario) {
 		for i, lane := range page.Lanes {
 			var left []Step
@@ -91,28 +59,19 @@ func (s *Scenario) withoutPlaces(drop func(place, Lane, Step) bool) *Scenario {
 }
 
 // withoutIdle returns the page without the faults that had no effect in its run.
-func (s *Scenario) withoutIdle(o *Outcome) *Scenario {
+func withoutIdle(s *Scenario, o *Outcome) *Scenario {
 	effects := o.effects()
-	return s.withoutPlaces(func(at place, lane Lane, step Step) bool { return lane.fault(step) != nil && !effects[at] })
-}
-
-// eachStep calls f with each step and its place.
-func (s *Scenario) eachStep(f func(i, j int, lane Lane, step Step)) {
-	for i, lane := range s.Lanes {
-		for j, step := range lane.Steps {
-			f(i, j, lane, step)
-		}
-	}
+	return withoutPlaces(s, func(at place, lane Lane, step Step) bool { return lane.fault(step) != nil && !effects[at] })
 }
 
 // withoutAt returns the page without one step.
-func (s *Scenario) withoutAt(i, j int) *Scenario {
+func withoutAt(s *Scenario, i, j int) *Scenario {
 	gone := place{s.Lanes[i].Process, j + 1}
-	return s.withoutPlaces(func(at place, _ Lane, _ Step) bool { return at == gone })
+	return withoutPlaces(s, func(at place, _ Lane, _ Step) bool { return at == gone })
 }
 
 // withStep returns the page with another step in a place.
-func (s *Scenario) withStep(i, j int, step Step) *Scenario {
+func withStep(s *Scenario, i, j int, step Step) *Scenario {
 	return s.edited(func(page *Scenario) { page.Lanes[i].Steps[j] = step })
 }
 
@@ -120,7 +79,7 @@ func (s *Scenario) withStep(i, j int, step Step) *Scenario {
 func withoutFault(s *Scenario) (pages []*Scenario) {
 	s.eachStep(func(i, j int, lane Lane, step Step) {
 		if f := lane.fault(step); f != nil && !undoes(f) {
-			pages = append(pages, s.withoutAt(i, j))
+			pages = append(pages, withoutAt(s, i, j))
 		}
 	})
 	return pages
@@ -130,7 +89,7 @@ func withoutFault(s *Scenario) (pages []*Scenario) {
 func withoutRepair(s *Scenario) (pages []*Scenario) {
 	s.eachStep(func(i, j int, lane Lane, step Step) {
 		if f := lane.fault(step); f != nil && undoes(f) {
-			pages = append(pages, s.withoutAt(i, j))
+			pages = append(pages, withoutAt(s, i, j))
 		}
 	})
 	return pages
@@ -140,7 +99,7 @@ func withoutRepair(s *Scenario) (pages []*Scenario) {
 func withoutClient(s *Scenario) (pages []*Scenario) {
 	for _, gone := range s.Lanes {
 		if gone.Process != Nemesis {
-			pages = append(pages, s.without(func(lane Lane, step Step) bool {
+			pages = append(pages, withoutSteps(s, func(lane Lane, step Step) bool {
 				return lane.Process == gone.Process || lane.Process == Nemesis && about(step, gone.Process)
 			}))
 		}
@@ -167,37 +126,37 @@ func withoutServers(s *Scenario) (pages []*Scenario) {
 	if r.Nodes > leastNodes+1 {
 		for i := range r.Nodes {
 			for j := range i {
-				pages = append(pages, s.withoutServer('n', i+1).withoutServer('n', j+1))
+				pages = append(pages, withoutServer(withoutServer(s, 'n', i+1), 'n', j+1))
 			}
 		}
 	}
 	if r.Nodes > leastNodes {
 		for i := range r.Nodes {
-			pages = append(pages, s.withoutServer('n', i+1))
+			pages = append(pages, withoutServer(s, 'n', i+1))
 		}
 	}
 	if r.Replicas > 1 { // without any, it is another lock
 		for i := range r.Replicas {
-			pages = append(pages, s.withoutServer('r', i+1))
+			pages = append(pages, withoutServer(s, 'r', i+1))
 		}
 	}
 	all := s
 	for i := r.Sentinels; i > 0; i-- {
-		all = all.withoutServer('s', i)
+		all = withoutServer(all, 's', i)
 		pages = append(pages, all)
 	}
 	return pages
 }
 
 // withoutServer leaves out the server with a number among those of its kind.
-func (s *Scenario) withoutServer(kind byte, number int) *Scenario {
+func withoutServer(s *Scenario, kind byte, number int) *Scenario {
 	name := func(n int) string { return string(kind) + strconv.Itoa(n) }
 	names := map[string]string{}
 	for n := number + 1; n <= 9; n++ {
 		names[name(n)] = name(n - 1)
 	}
-	page := s.without(func(lane Lane, step Step) bool { return lane.Process == Nemesis && about(step, name(number)) })
-	return page.renamed(names).edited(func(page *Scenario) {
+	page := withoutSteps(s, func(lane Lane, step Step) bool { return lane.Process == Nemesis && about(step, name(number)) })
+	return renamed(page, names).edited(func(page *Scenario) {
 		r := &page.Runs[0]
 		switch kind {
 		case 'n':
@@ -211,7 +170,7 @@ func (s *Scenario) withoutServer(kind byte, number int) *Scenario {
 }
 
 // renamed returns the page with other names for some processes.
-func (s *Scenario) renamed(names map[string]string) *Scenario {
+func renamed(s *Scenario, names map[string]string) *Scenario {
 	rename := func(text string) string {
 		return processName.ReplaceAllStringFunc(text, func(name string) string { return cmp.Or(names[name], name) })
 	}
@@ -246,11 +205,11 @@ func renumbered(s *Scenario) []*Scenario {
 			names[lane.Process] = fmt.Sprintf("c%d", len(names)+1)
 		}
 	}
-	return []*Scenario{s.renamed(names)}
+	return []*Scenario{renamed(s, names)}
 }
 
-// waits reports whether the lane begins with a wait.
-func (l Lane) waits() bool {
+// waitsIn reports whether the lane begins with a wait.
+func waitsIn(l Lane) bool {
 	_, waits := l.Steps[0].(Until)
 	return waits
 }
@@ -262,18 +221,18 @@ func withoutStep(s *Scenario) (pages []*Scenario) {
 		if lane.Process == Nemesis || lane.fault(step) != nil {
 			return
 		}
-		if j == 0 && lane.waits() && slices.ContainsFunc(s.Lanes, func(l Lane) bool { return l.Process != Nemesis && !l.waits() }) {
+		if j == 0 && waitsIn(lane) && slices.ContainsFunc(s.Lanes, func(l Lane) bool { return l.Process != Nemesis && !waitsIn(l) }) {
 			return
 		}
 		pages = append(pages,
 			s.edited(func(page *Scenario) { page.Lanes[i].Steps = page.Lanes[i].Steps[:j] }),
-			s.withoutAt(i, j))
+			withoutAt(s, i, j))
 		if n := times(step); n > 1 {
-			pages = append(pages, s.withStep(i, j, once(step)))
+			pages = append(pages, withStep(s, i, j, once(step)))
 			if n > 3 {
-				pages = append(pages, s.withStep(i, j, Repeat{N: n / 2, Step: once(step)}))
+				pages = append(pages, withStep(s, i, j, Repeat{N: n / 2, Step: once(step)}))
 			}
-			pages = append(pages, s.withStep(i, j, Repeat{N: n - 1, Step: once(step)}))
+			pages = append(pages, withStep(s, i, j, Repeat{N: n - 1, Step: once(step)}))
 		}
 	})
 	return pages
@@ -283,7 +242,7 @@ func withoutStep(s *Scenario) (pages []*Scenario) {
 func withPlainerStep(s *Scenario) (pages []*Scenario) {
 	s.eachStep(func(i, j int, _ Lane, step Step) {
 		for _, plainer := range plainerSteps(step) {
-			pages = append(pages, s.withStep(i, j, plainer))
+			pages = append(pages, withStep(s, i, j, plainer))
 		}
 	})
 	return pages
@@ -394,7 +353,7 @@ func withRounderNumber(s *Scenario) (pages []*Scenario) {
 	s.eachStep(func(i, j int, _ Lane, step Step) {
 		for k, n := range numbersOf(step) {
 			for _, r := range rounder(n) {
-				pages = append(pages, s.withStep(i, j, withNumber(step, k, r)))
+				pages = append(pages, withStep(s, i, j, withNumber(step, k, r)))
 			}
 		}
 	})
@@ -482,7 +441,7 @@ func rounder(n int64) []int64 {
 // disciplined reports whether each client uses its lock as it should: it has asked for the lock, and not released it, when it
 // touches the resource; it does not sleep through its lease; it enters before it writes where that is what protects the
 // resource; and it reads what it updates. A run in which one does not proves nothing against the lock.
-func (s *Scenario) disciplined() bool {
+func disciplined(s *Scenario) bool {
 	r := s.Resolve(s.Runs[0])
 	for _, lane := range r.Lanes {
 		var asked, entered, read bool

@@ -29,8 +29,8 @@ func onRemote(ctx context.Context, s *Scenario, run Section, j job) (o *Outcome,
 	if err != nil {
 		return nil, err
 	}
-	r := s.real(run, j.Speed)
-	names, lent := r.onTheseServers(servers)
+	r := realRun(s, run, j.Speed)
+	names, lent := onTheseServers(r, servers)
 	loan, err := nodes.Borrow(ctx, names, lent, j.Prefix)
 	if err != nil {
 		return nil, err
@@ -43,15 +43,15 @@ func onRemote(ctx context.Context, s *Scenario, run Section, j job) (o *Outcome,
 	}()
 	theirs := j
 	theirs.Servers, theirs.Prefix = "", "" // clients know the proxies, and nothing of what is behind them
-	if err := r.onCluster(loan.Cluster, theirs, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
+	if err := onCluster(r, loan.Cluster, theirs, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
 		return nil, err
 	}
-	return judge(s, r, &history.History{Meta: r.meta(s, servers.String(), j.Seed), Events: loan.Events()}), nil
+	return judge(s, r, &history.History{Meta: metaOf(r, s, servers.String(), j.Seed), Events: loan.Events()}), nil
 }
 
 // onTheseServers says which server each lock node takes, and where a counter is: on the next server, or, if there is none, beside
 // the last node, with keys of its own.
-func (r Section) onTheseServers(servers nodes.Remotes) (names []string, lent nodes.Remotes) {
+func onTheseServers(r Section, servers nodes.Remotes) (names []string, lent nodes.Remotes) {
 	names = r.NodeNames()
 	lent = slices.Clone(servers[:len(names)])
 	if r.Resource == Counter {
@@ -76,13 +76,13 @@ func CheckRemote(s *Scenario, run Section, speed float64, servers nodes.Remotes)
 		return err
 	}
 	r := s.Resolve(run)
-	if err := r.checkRemote(servers); err != nil {
+	if err := checkRemote(r, servers); err != nil {
 		return fmt.Errorf("%s/%s: %w", s.Name, r.ID(), err)
 	}
 	return nil
 }
 
-func (r Section) checkRemote(servers nodes.Remotes) error {
+func checkRemote(r Section, servers nodes.Remotes) error {
 	const instead = "; --on redis does it to servers that Lockstep starts"
 	for _, key := range []string{"replicas", "sentinels", "shards", "persistence"} {
 		if value := r.setting(key); value != "" && value != string(nodes.AOFAlways) { // which nothing puts to the test here

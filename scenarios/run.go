@@ -40,8 +40,8 @@ func simulateWith(kept *staff, s *Scenario, run Section, build clients.New, seed
 	return judge(s, r, h), nil
 }
 
-// meta describes a resolved run.
-func (r Section) meta(s *Scenario, on string, seed uint64) history.Meta {
+// metaOf describes a resolved run.
+func metaOf(r Section, s *Scenario, on string, seed uint64) history.Meta {
 	return history.Meta{
 		Scenario: s.Name,
 		Lock:     r.Lock,
@@ -50,21 +50,21 @@ func (r Section) meta(s *Scenario, on string, seed uint64) history.Meta {
 		On:       on,
 		Seed:     seed,
 		Nodes:    r.NodeNames(),
-		Replicas: r.copies(),
+		Replicas: copiesOf(r),
 		Others:   slices.Concat(r.SentinelNames(), r.ShardNames()),
 		Clients:  r.clients(),
 		Resource: r.Resource,
 		TTL:      r.TTL,
 		Probe:    probeName,
-		Pace:     r.pace(),
-		Bound:    r.bound(),
+		Pace:     paceOf(r),
+		Bound:    boundOf(r),
 
 		Persistence: r.Persistence,
 	}
 }
 
-// copies says of each replica which lock node it is a copy of.
-func (r Section) copies() map[string]string {
+// copiesOf says of each replica which lock node it is a copy of.
+func copiesOf(r Section) map[string]string {
 	if r.Replicas == 0 {
 		return nil
 	}
@@ -75,8 +75,8 @@ func (r Section) copies() map[string]string {
 	return of
 }
 
-// pace is the longest time that its lanes let pass between the tries of one acquire.
-func (r Section) pace() time.Duration {
+// paceOf is the longest time that its lanes let pass between the tries of one acquire.
+func paceOf(r Section) time.Duration {
 	var pace time.Duration
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
@@ -88,18 +88,18 @@ func (r Section) pace() time.Duration {
 	return pace
 }
 
-// bound is how long the probe may take.
-func (r Section) bound() time.Duration { return r.TTL + r.slack }
+// boundOf is how long the probe may take.
+func boundOf(r Section) time.Duration { return r.TTL + r.slack }
 
 // simulate plays one run in a world of its own.
 func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint64) *history.History {
 	w := sim.NewWorld(sim.Config{Seed: seed})
 	defer w.Close()
 	h := w.History()
-	h.Meta = r.meta(s, "sim", seed)
+	h.Meta = metaOf(r, s, "sim", seed)
 
-	addrs, dial, stop := r.serve(w, seed)
-	resource, stopResource := r.serveResource(w)
+	addrs, dial, stop := serveNodes(r, w, seed)
+	resource, stopResource := serveResource(r, w)
 	known, err := clients.Find(r.Lock)
 	ours := err == nil // no library, and no lock of a user
 	if !ours || !same(known, build) {
@@ -133,7 +133,7 @@ func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint6
 			left.attend(ctx, host, env, build, resource, r.TTL, steps)
 		})
 	}
-	r.play(w, start)
+	playLanes(r, w, start)
 	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
 	// Not if the run has panicked: a server that was in the middle of a command is of no use to another run.
 	stop()
@@ -162,9 +162,9 @@ func outOfStep(p *sim.Process, i int) clients.Host {
 	return late{p, by}
 }
 
-// serve adds the Redis servers of a run to the world. It returns where clients find the lock nodes, how a client dials, and
+// serveNodes adds the Redis servers of a run to the world. It returns where clients find the lock nodes, how a client dials, and
 // what frees them.
-func (r Section) serve(w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
+func serveNodes(r Section, w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
 	if r.Replicas > 0 {
 		g := nodes.ServeGroup(w, nodes.GroupConfig{
 			Replicas:    r.Replicas,
@@ -191,7 +191,7 @@ func (r Section) serve(w *sim.World, seed uint64) (addrs []string, dial func(*si
 }
 
 // serveResource adds the resource of a run to the world. It returns its address, and what frees it.
-func (r Section) serveResource(w *sim.World) (addr string, stop func()) {
+func serveResource(r Section, w *sim.World) (addr string, stop func()) {
 	if r.Resource == Counter {
 		n := nodes.Serve(w, resourceName)
 		return n.Process.Addr(), n.Redis.Close
@@ -203,9 +203,9 @@ func (r Section) serveResource(w *sim.World) (addr string, stop func()) {
 	return clients.ServeResource(w, resourceName, store).Addr(), func() {}
 }
 
-// play is what every run consists of: the lanes, then everything heals, one TTL passes, a fresh client must acquire, and what is on its
+// playLanes is what every run consists of: the lanes, then everything heals, one TTL passes, a fresh client must acquire, and what is on its
 // way to the resource arrives.
-func (r Section) play(on stage, start func(name string, steps []Step)) {
+func playLanes(r Section, on stage, start func(name string, steps []Step)) {
 	missed := arm(on, r.lane(Nemesis))
 	for _, lane := range r.Lanes {
 		if lane.Process != Nemesis {
@@ -218,7 +218,7 @@ func (r Section) play(on stage, start func(name string, steps []Step)) {
 		on.Restore()
 		// A little more than one TTL: keys that were set by a message that the healing let through count from then.
 		on.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
-		start(probeName, r.probe())
+		start(probeName, probeLane(r))
 		on.Run()
 		// A write that is still on its way may be the one that breaks a promise.
 		if left := on.UnderWay(resourceName) - on.Now(); left > 0 {
@@ -228,7 +228,7 @@ func (r Section) play(on stage, start func(name string, steps []Step)) {
 }
 
 // probe is the lane of that client.
-func (r Section) probe() []Step { return []Step{Acquire{Within: r.bound()}, Release{}} }
+func probeLane(r Section) []Step { return []Step{Acquire{Within: boundOf(r)}, Release{}} }
 
 // work carries out a lane of a client that contends for a lock with a TTL.
 func work(ctx context.Context, w *clients.Worker, steps []Step, ttl time.Duration) {
@@ -405,87 +405,4 @@ func arm(on stage, steps []Step) (missed func()) {
 			on.Miss(s.step, s.Fault)
 		}
 	}
-}
-
-// matches reports whether something in a history is what a When step waits for.
-func (e Event) matches(h history.Event) bool {
-	if h.Process != e.Process {
-		return false
-	}
-	value := h.Value
-	switch e.What {
-	case Sets:
-		value = history.Client(h.Lease)
-	case Deletes:
-		value = history.Client(h.Owner)
-	}
-	op, kinds := e.What.means()
-	return h.Op == op && slices.Contains(kinds, h.Kind) && (e.Value == "" || value == e.Value)
-}
-
-// means says which events of a history the word stands for.
-func (w What) means() (op string, kinds []history.Kind) {
-	var (
-		invoked  = []history.Kind{history.Invoke}
-		done     = []history.Kind{history.OK}
-		answered = []history.Kind{history.OK, history.Fail}
-		told     = []history.Kind{history.Info}
-		injected = []history.Kind{history.Injected}
-		became   = []history.Kind{history.State}
-	)
-	switch w {
-	case Acquires:
-		return history.Acquire, invoked
-	case Acquired:
-		return history.Acquire, done
-	case Refused:
-		return history.Acquire, []history.Kind{history.Fail}
-	case Extends:
-		return history.Extend, invoked
-	case Extended:
-		return history.Extend, done
-	case Releases:
-		return history.Release, invoked
-	case Released:
-		return history.Release, done
-	case Increments:
-		return history.Increment, invoked
-	case Incremented:
-		return history.Increment, done
-	case Enters:
-		return history.Enter, invoked
-	case Entered:
-		return history.Enter, answered
-	case Writes:
-		return history.Write, invoked
-	case Wrote:
-		return history.Write, answered
-	case Updates:
-		return history.Update, invoked
-	case Updated:
-		return history.Update, answered
-	case Renewed:
-		return history.Renew, told
-	case Lost:
-		return history.Lost, told
-	case Paused:
-		return history.Pause{}.Verb(), injected
-	case Resumed:
-		return history.Resume{}.Verb(), injected
-	case Sets:
-		return history.Set, became
-	case Deletes:
-		return history.Delete, became
-	case Promoted:
-		return history.Promoted, became
-	case Follows:
-		return history.Followed, became
-	case Sdown:
-		return history.Sdown, became
-	case Odown:
-		return history.Odown, became
-	case Elected:
-		return history.Leader, became
-	}
-	panic("scenarios: no such event: " + string(w))
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -626,3 +627,53 @@ func (l Lane) check() error {
 
 // longest is how long a lane may pause in all, so that sums of a few durations do not overflow.
 const longest = 100 * history.MaxDuration
+
+// checked returns the scenario as it comes back from its file, or what is wrong with it.
+func (s *Scenario) checked() (*Scenario, error) {
+	page, err := Parse(s.File, []byte(s.String()))
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, e.Err // there is no file, and so no line
+	}
+	return page, err
+}
+
+// FindRun returns the run with an ID, such as redlock or redlock/too-short.
+func (s *Scenario) FindRun(id string) (Section, error) {
+	var ids []string
+	for _, r := range s.Runs {
+		if r.ID() == id {
+			return r, nil
+		}
+		ids = append(ids, r.ID())
+	}
+	return Section{}, fmt.Errorf("%s: %w", s.File, history.Unknown("run", id, ids))
+}
+
+// SameButForLock reports whether two resolved runs differ in nothing but their locks, what these are expected to do, and their
+// labels: a lock that is put through both does the same twice.
+func (r Section) SameButForLock(q Section) bool {
+	for _, key := range settings {
+		if key != "label" && key != "speed" && r.setting(key) != q.setting(key) {
+			return false
+		}
+	}
+	return slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) && slices.EqualFunc(r.Musts, q.Musts, sameMust)
+}
+
+// expectation is what a run expects of a property.
+func (r Section) expectation(p checker.Property) Expectation {
+	for _, e := range r.Expect {
+		if e.Property == p {
+			return e
+		}
+	}
+	return Expectation{Property: p, Status: checker.OK}
+}
+
+// Renew gives the run a new timeline, and the checksum of the run if it had one before. What it expects stays as it is.
+func (r *Section) Renew(timeline, checksum string) {
+	r.Golden = timeline
+	if r.Checksum != "" {
+		r.Checksum = checksum
+	}
+}

@@ -244,7 +244,7 @@ func Firsts(found []Found) []Found {
 
 // Page is the scenario that was found, as it was found.
 func (s *Search) Page(f Found) *Scenario {
-	page := s.Calm.Perturbed(f.Plan)
+	page := Perturbed(s.Calm, f.Plan)
 	page.Runs = slices.Clone(page.Runs)
 	page.Runs[0] = page.Runs[0].With(cmp.Or(s.Lock, page.Runs[0].Lock))
 	page.Runs[0].Seed, page.Runs[0].Expect = f.Seed, f.Expect

@@ -93,18 +93,9 @@ const leastStagger = 5 * time.Millisecond
 // linked is when replicas are sure to have found their primary.
 const linked = 100 * time.Millisecond
 
-// checked returns the scenario as it comes back from its file, or what is wrong with it.
-func (s *Scenario) checked() (*Scenario, error) {
-	page, err := Parse(s.File, []byte(s.String()))
-	if e, ok := errors.AsType[*Error](err); ok {
-		return nil, e.Err // there is no file, and so no line
-	}
-	return page, err
-}
-
 // CalmRun returns the scenario with one of its runs alone, and with nothing that goes wrong in it: without the nemesis, without
 // pauses, and without what must occur, what is expected, and the timeline.
-func (s *Scenario) CalmRun(run Section) (*Scenario, error) {
+func CalmRun(s *Scenario, run Section) (*Scenario, error) {
 	r := s.Resolve(run)
 	page := &Scenario{Name: s.Name, File: s.File, Title: s.Title, TTL: r.TTL}
 	for _, lane := range r.Lanes {

@@ -83,10 +83,10 @@ func newShrinker(ctx context.Context, x *explorer, sh shrinking, seed uint64) (*
 			run.Seed = 0
 		}
 	})
-	if !s.attempt(s.calm.Perturbed(sh.Plan)) {
+	if !s.attempt(Perturbed(s.calm, sh.Plan)) {
 		return nil, s.refusal()
 	}
-	s.disciplined = s.calm.disciplined()
+	s.disciplined = disciplined(s.calm)
 	return s, nil
 }
 
@@ -113,7 +113,7 @@ func (s *shrinker) exhausted() bool { return s.played >= s.Runs || s.ctx.Err() !
 func (s *shrinker) refusal() error {
 	switch {
 	case s.last == nil:
-		_, err := s.calm.Perturbed(s.Plan).checked()
+		_, err := Perturbed(s.calm, s.Plan).checked()
 		return fmt.Errorf("the plan does not fit this run: %w", cmp.Or(err, s.ctx.Err()))
 	case !slices.Contains(s.last.failing(), s.Failing):
 		return fmt.Errorf("not reproduced: with this plan and seed it is not the case that %s", s.Failing)
@@ -144,11 +144,11 @@ func (s *shrinker) smaller(ways func(*Scenario) []*Scenario) bool {
 func (s *shrinker) attempt(page *Scenario) bool {
 	for {
 		checked, err := page.checked()
-		if err != nil || s.disciplined && !checked.disciplined() {
+		if err != nil || s.disciplined && !disciplined(checked) {
 			return false
 		}
 		page = checked
-		if len(s.Plan) > 0 && page.size()[0] == 0 {
+		if len(s.Plan) > 0 && sizeOf(page)[0] == 0 {
 			return false // without any fault it is another story: of a run that was never calm
 		}
 		order := s.compare(page)
@@ -166,11 +166,11 @@ func (s *shrinker) attempt(page *Scenario) bool {
 			if order == 0 && len(all)-1 >= s.beside || !s.dueToFaults(page) {
 				return false
 			}
-			s.page, s.outcome, s.size, s.beside = page, o, page.size(), len(all)-1
+			s.page, s.outcome, s.size, s.beside = page, o, sizeOf(page), len(all)-1
 			return true
 		}
-		without := page.withoutIdle(o)
-		if slices.Compare(without.size(), page.size()) == 0 {
+		without := withoutIdle(page, o)
+		if slices.Compare(sizeOf(without), sizeOf(page)) == 0 {
 			return false
 		}
 		page = without
@@ -183,7 +183,7 @@ func (s *shrinker) dueToFaults(page *Scenario) bool {
 	if len(s.Plan) == 0 {
 		return true // it is about a run in which nothing goes wrong
 	}
-	calm := page.without(func(lane Lane, step Step) bool { return lane.fault(step) != nil })
+	calm := withoutSteps(page, func(lane Lane, step Step) bool { return lane.fault(step) != nil })
 	text := calm.String()
 	due, known := s.due[text]
 	if !known {
@@ -199,7 +199,7 @@ func (s *shrinker) compare(page *Scenario) int {
 	if s.page == nil {
 		return -1
 	}
-	return slices.Compare(page.size(), s.size)
+	return slices.Compare(sizeOf(page), s.size)
 }
 
 func (s *shrinker) play(page *Scenario) *Outcome {
@@ -230,7 +230,7 @@ func (s *shrinker) choose() {
 				for _, i := range subset {
 					some = append(some, s.Plan[i])
 				}
-				pages = append(pages, s.calm.Perturbed(some))
+				pages = append(pages, Perturbed(s.calm, some))
 			}
 			return pages
 		})
@@ -259,8 +259,8 @@ func subsets(n, k int) [][]int {
 // A size is what there is less of in a smaller page; what comes first weighs most.
 type size []int
 
-// size measures a page with one run.
-func (s *Scenario) size() size {
+// sizeOf measures a page with one run.
+func sizeOf(s *Scenario) size {
 	var faults, repairs, clients, steps, words, rough, numbers int
 	for _, lane := range s.Lanes {
 		for _, step := range lane.Steps {

@@ -413,12 +413,12 @@ func TestDisciplined(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.disciplined(); got != want {
+		if got := disciplined(s); got != want {
 			t.Errorf("%s: %v", lane, got)
 		}
 	}
 	s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\n  write A\n\n-- fenced nodes=1 resource=check-and-set --\n"))
-	if err != nil || s.disciplined() {
+	if err != nil || disciplined(s) {
 		t.Errorf("a write without a mark: %v", err)
 	}
 }

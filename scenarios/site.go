@@ -410,7 +410,7 @@ func patience(play player, calm *Scenario, o *Outcome, seed uint64, build client
 		return 0
 	}
 	hold := Perturbation{Steps: []Step{AtStart{history.Chosen{What: first.Word, Link: history.Link{From: first.By, To: "n1"}, Action: history.HoldMessage}}}}
-	held := calm.Perturbed([]Perturbation{hold})
+	held := Perturbed(calm, []Perturbation{hold})
 	for _, e := range play(held, held.Runs[0], build, seed).History.Events {
 		if e.Process == first.By && e.Op == history.Acquire && e.Kind != history.Invoke && e.At > first.Sent {
 			return min(twoDigits(e.At-first.Sent), o.History.Meta.TTL)

@@ -43,7 +43,7 @@ func (h hunt) walk(t testing.TB, s Strategy, start uint64, runs int) (c catch) {
 		for seed := start; !c.found && x.played < runs; seed++ {
 			walk(t.Context(), x, of, s, seed, func(trial Trial, _ []Perturbation, _ *Outcome) bool {
 				if trial.Class == Violating {
-					p := proper.Perturbed(trial.Plan)
+					p := Perturbed(proper, trial.Plan)
 					c.found, c.trial = len(play(p, p.Runs[0], properly, seed).failing(only...)) == 0, trial
 				}
 				return trial.Class != Violating && x.played < runs

@@ -135,14 +135,14 @@ func (c Case) longest() time.Duration {
 	if c.On != OnReal {
 		return 0
 	}
-	return c.Scenario.real(c.Run, c.Speed).patience(c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + defaultLimit
+	return patienceOf(realRun(c.Scenario, c.Run, c.Speed), c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + defaultLimit
 }
 
 // outcome judges what came back from the worker.
 func (c Case) outcome(out workers.Outcome) *Outcome {
 	r := c.Scenario.Resolve(c.Run)
 	if c.On == OnReal {
-		r = r.faster(c.Scenario.SpeedOf(c.Run, c.Speed))
+		r = faster(r, c.Scenario.SpeedOf(c.Run, c.Speed))
 	}
 	if out.Report != nil {
 		return crashed(c, r, out.Report)
@@ -164,7 +164,7 @@ func (c Case) outcome(out workers.Outcome) *Outcome {
 // crashed is the outcome of a case that did not end by itself.
 func crashed(c Case, r Section, report *workers.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
-	o.History = &history.History{Meta: r.meta(c.Scenario, c.where(), c.seed())}
+	o.History = &history.History{Meta: metaOf(r, c.Scenario, c.where(), c.seed())}
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
 	for _, p := range checker.Properties() {
 		o.Result.Statuses = append(o.Result.Statuses, checker.PropertyStatus{Property: p, Status: checker.Unknown})
@@ -261,16 +261,4 @@ func (c Case) find(lock string) (clients.New, error) {
 		return c.New, nil
 	}
 	return clients.Find(lock)
-}
-
-// FindRun returns the run with an ID, such as redlock or redlock/too-short.
-func (s *Scenario) FindRun(id string) (Section, error) {
-	var ids []string
-	for _, r := range s.Runs {
-		if r.ID() == id {
-			return r, nil
-		}
-		ids = append(ids, r.ID())
-	}
-	return Section{}, fmt.Errorf("%s: %w", s.File, history.Unknown("run", id, ids))
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"testing"
 )
 
 // A token is a run in one word that a shell takes as it is: lock, shape, seed, and all that the clients and the nemesis do. It
@@ -147,20 +146,4 @@ func FromToken(token string) (*Scenario, error) {
 	}
 	s.Title = headline(s)
 	return s.checked()
-}
-
-// replayVariable is how a test is given a token: what it looks for otherwise is only this run then.
-const replayVariable = "LOCKSTEP_REPLAY"
-
-// seeAgain is what to type to have a test play a run again in the place of what it does otherwise.
-func seeAgain(t *testing.T, page *Scenario) string {
-	token, err := page.Token()
-	if err != nil {
-		return "there is no token to see it again: " + err.Error()
-	}
-	command := "see it again: " + replayVariable + "=" + token + " go test -run " + quote(only(t.Name()))
-	if p := packagePath(); p != "" {
-		command += " " + p
-	}
-	return command
 }

@@ -77,13 +77,13 @@ const canaryEvery = 12
 // try plays the calm scenario with the perturbations of a plan.
 func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *Outcome) {
 	x.plan = plan
-	s := x.calm.Perturbed(plan)
+	s := Perturbed(x.calm, plan)
 	o := x.play(s, s.Runs[0], x.build, seed)
 	x.played++
 	if canaried(plan, seed) {
 		x.repeat(s, o, seed)
 	}
-	faults, did := o.failing(x.properties...), x.calm.effect(plan, o)
+	faults, did := o.failing(x.properties...), effectOf(x.calm, plan, o)
 	t := Trial{
 		Plan: plan, Seed: seed, Class: o.class(did, faults), Faults: faults, Story: o.story(), Waiting: did.waiting(), Idle: did.idle(), Checksum: o.History.Meta.Checksum,
 	}

@@ -88,7 +88,7 @@ func TestWalksFindWhatCanBeReplayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := calm.Perturbed(trial.Plan)
+	s := Perturbed(calm, trial.Plan)
 	page, err := Parse("found.txtar", []byte(s.String()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, s)

@@ -86,7 +86,7 @@ func TestWarmSeriesIsLikeRunsAlone(t *testing.T) {
 		again := 0
 		err = series(func(play player) {
 			for i := 0; i < len(plans); i += every {
-				s := calm.Perturbed(plans[i : i+1])
+				s := Perturbed(calm, plans[i:i+1])
 				alone, err := Simulate(s, s.Runs[0], build, 1)
 				if err != nil {
 					t.Fatal(err)

@@ -90,7 +90,7 @@ func rewrite(c *cobra.Command, chosen []selection, outcomes []*scenarios.Outcome
 			if o.Report != nil {
 				return fmt.Errorf("%s is left as it was: the run %s did not end", s.scenario.File, o.Run.ID())
 			}
-			s.scenario.Runs[i].Renew(o)
+			s.scenario.Runs[i].Renew(o.Timeline(), o.History.Meta.Checksum)
 		}
 		after := s.scenario.String()
 		if after == before {

@@ -177,7 +177,7 @@ func (f *exploreFlags) page(c *cobra.Command, args []string) (*scenarios.Scenari
 	if !c.Flags().Changed("lock") {
 		f.shape.Lock = s.runs[0].Lock
 	}
-	calm, err := s.scenario.CalmRun(s.runs[0])
+	calm, err := scenarios.CalmRun(s.scenario, s.runs[0])
 	if err != nil {
 		return nil, err
 	}

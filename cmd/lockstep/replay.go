@@ -154,7 +154,7 @@ func savePage(ctx context.Context, file string, o *scenarios.Outcome) error {
 	for _, r := range o.Scenario.Runs {
 		if r.ID() == o.Run.ID() {
 			if o.History.Meta.On == scenarios.OnSim && o.Run.Lock == r.Lock {
-				r.Renew(o)
+				r.Renew(o.Timeline(), o.History.Meta.Checksum)
 			}
 			page.Runs = []scenarios.Section{r}
 		}

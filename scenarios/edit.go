@@ -1,0 +1,47 @@
+package scenarios
+
+import (
+	"lockstep/sim/history"
+	"slices"
+)
+
+// edited returns a copy of the scenario that f has changed. Lanes that lost all their steps are gone.
+func (s *Scenario) edited(f func(*Scenario)) *Scenario {
+	page := *s
+	page.Lanes, page.Musts, page.Runs = slices.Clone(s.Lanes), slices.Clone(s.Musts), slices.Clone(s.Runs)
+	for i, lane := range page.Lanes {
+		page.Lanes[i].Steps = slices.Clone(lane.Steps)
+	}
+	f(&page)
+	page.Lanes = slices.DeleteFunc(page.Lanes, func(l Lane) bool { return len(l.Steps) == 0 })
+	return &page
+}
+
+// fault returns the fault that a step of the lane injects; nil if it injects none.
+func (l Lane) fault(step Step) history.Fault {
+	if l.Process == Nemesis {
+		return faultOf(step)
+	}
+	if pause, ok := once(step).(Pause); ok {
+		return history.Pause{Process: l.Process, For: pause.For}
+	}
+	return nil
+}
+
+// undoes reports whether a fault only ends what others do.
+func undoes(f history.Fault) bool {
+	switch f.(type) {
+	case history.Resume, history.Restart, history.Heal, history.ReleaseLink:
+		return true
+	}
+	return false
+}
+
+// eachStep calls f with each step and its place.
+func (s *Scenario) eachStep(f func(i, j int, lane Lane, step Step)) {
+	for i, lane := range s.Lanes {
+		for j, step := range lane.Steps {
+			f(i, j, lane, step)
+		}
+	}
+}
