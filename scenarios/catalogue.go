@@ -1,21 +1,17 @@
 package scenarios
 
 import (
-	"embed"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
+	"lockstep/scenarios/catalogue"
 	"lockstep/sim/history"
 )
 
-//go:embed catalogue/*.txtar
-var catalogue embed.FS
-
 // Catalogue returns the scenarios that come with Lockstep, in the order of their names.
 func Catalogue() ([]*Scenario, error) {
-	entries, err := catalogue.ReadDir("catalogue")
+	entries, err := catalogue.Files.ReadDir(".")
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +29,7 @@ func Catalogue() ([]*Scenario, error) {
 
 // Find returns a scenario of the catalogue by its name.
 func Find(name string) (*Scenario, error) {
-	entries, err := catalogue.ReadDir("catalogue")
+	entries, err := catalogue.Files.ReadDir(".")
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +49,7 @@ func Find(name string) (*Scenario, error) {
 }
 
 func read(file string) (*Scenario, error) {
-	data, err := catalogue.ReadFile(path.Join("catalogue", file))
+	data, err := catalogue.Files.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}

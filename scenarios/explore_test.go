@@ -125,8 +125,8 @@ type replied struct {
 func (l replied) Until() time.Time { return l.until }
 
 func (l replied) Release(ctx context.Context) error {
-	const script = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
-	n, err := l.env.Nodes[0].Eval(ctx, script, []string{l.name}, l.token).Int()
+	const lua = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+	n, err := l.env.Nodes[0].Eval(ctx, lua, []string{l.name}, l.token).Int()
 	if err == nil && n == 0 {
 		return clients.ErrNotHeld
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/scenarios/catalogue"
 )
 
 // A story tells what a violation came from: the fault, the message that was lost or late, or the request that was never sent.
@@ -34,7 +35,7 @@ func TestStoriesTellTheCause(t *testing.T) {
 	} {
 		page := "# A page.\n\n" + test.page
 		if !strings.Contains(test.page, "\n") { // the lanes and the faults of a page of the catalogue
-			data, err := catalogue.ReadFile("catalogue/" + test.page + ".txtar")
+			data, err := catalogue.Files.ReadFile(test.page + ".txtar")
 			if err != nil {
 				t.Fatal(err)
 			}

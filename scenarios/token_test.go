@@ -75,7 +75,10 @@ expect resource exclusion violated: bounded pause
 }
 
 func TestDamagedToken(t *testing.T) {
-	s, _ := find(t, "pause-after-acquire/redlock")
+	s, err := Find("pause-after-acquire")
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.Runs = s.Runs[:1]
 	token, err := s.Token()
 	if err != nil {
