@@ -17,6 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -52,10 +53,10 @@ func beyondReach(o *Outcome) string {
 }
 
 // setsClientClock says whether a run has a fault of the clocks of a client.
-func setsClientClock(r Section) bool {
-	return slices.ContainsFunc(r.lane(Nemesis), func(s Step) bool {
-		f := faultOf(s)
-		return f != nil && slices.Contains([]string{"jump", "drift", "slew"}, f.Verb()) && slices.Contains(r.clients(), f.Target())
+func setsClientClock(r script.Section) bool {
+	return slices.ContainsFunc(r.Lane(script.Nemesis), func(s script.Step) bool {
+		f := script.FaultOf(s)
+		return f != nil && slices.Contains([]string{"jump", "drift", "slew"}, f.Verb()) && slices.Contains(r.Clients(), f.Target())
 	})
 }
 
@@ -63,7 +64,7 @@ func setsClientClock(r Section) bool {
 // else nothing can be said: never is it found safe from what did not reach it, nor to blame for that.
 func TestPackageTimeIsNeverTrusted(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,9 +181,9 @@ var adversities = []struct {
 }
 
 // adversity is the scenario that a fault is put into: c2 asks for the lock while c1 holds it, and c1 writes in time.
-func adversity(t *testing.T, nemesis, settings string) *Scenario {
+func adversity(t *testing.T, nemesis, settings string) *script.Scenario {
 	t.Helper()
-	s, err := Parse("adversity.txtar", []byte(`# A fault meets a lock.
+	s, err := script.Parse("adversity.txtar", []byte(`# A fault meets a lock.
 #
 # c1 holds the lock, and c2 wants it.
 

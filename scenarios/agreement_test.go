@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -51,16 +52,16 @@ func TestAgreement(t *testing.T) {
 
 // What a page says of its speed holds where more is asked for, and where nothing is.
 func TestSpeedOf(t *testing.T) {
-	s, err := Parse("x.txtar", []byte("# A title.\n\nspeed 5\nclient c1\n  acquire\n\n-- single nodes=1 --\n-- single nodes=1 label=slow speed=2 --\n"))
+	s, err := script.Parse("x.txtar", []byte("# A title.\n\nspeed 5\nclient c1\n  acquire\n\n-- single nodes=1 --\n-- single nodes=1 label=slow speed=2 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	silent, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n"))
+	silent, err := script.Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		s          *Scenario
+		s          *script.Scenario
 		run        int
 		most, want float64
 	}{

@@ -16,6 +16,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 )
 
@@ -69,7 +70,7 @@ func BenchmarkRedlockRuns(b *testing.B) {
 func redlockRuns(b *testing.B, page string) {
 	b.Helper()
 	quietRedis()
-	s, err := Parse("bench.txtar", []byte(page))
+	s, err := script.Parse("bench.txtar", []byte(page))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func redlockRuns(b *testing.B, page string) {
 // BenchmarkRedlockRunsAlone is BenchmarkRedlockRuns without a series.
 func BenchmarkRedlockRunsAlone(b *testing.B) {
 	quietRedis()
-	s, err := Parse("bench.txtar", []byte(twoClients))
+	s, err := script.Parse("bench.txtar", []byte(twoClients))
 	if err != nil {
 		b.Fatal(err)
 	}

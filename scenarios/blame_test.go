@@ -12,6 +12,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -20,12 +21,12 @@ import (
 // requests to the Go scheduler, so that a replay may differ by more than the fault that was taken away.
 func TestBlameIsCounterfactual(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
 	blamed := 0
-	hold := func(s *Scenario, name, text string) {
+	hold := func(s *script.Scenario, name, text string) {
 		if heldToReplays(t, s, findLock(t, s.Runs[0].Lock), 1, name, text) {
 			blamed++
 		}
@@ -33,7 +34,7 @@ func TestBlameIsCounterfactual(t *testing.T) {
 	for _, s := range all {
 		for _, run := range s.Runs {
 			one := *s
-			one.Runs = []Section{run}
+			one.Runs = []script.Section{run}
 			hold(&one, s.Name+"/"+run.ID(), "")
 		}
 	}
@@ -42,13 +43,13 @@ func TestBlameIsCounterfactual(t *testing.T) {
 		seeds = 40
 	}
 	for _, shape := range []Shape{
-		{Lock: "single", Nodes: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3}, {Lock: "fenced", Nodes: 1, Resource: Fenced},
-		{Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "single", Nodes: 1, Resource: Counter},
+		{Lock: "single", Nodes: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3}, {Lock: "fenced", Nodes: 1, Resource: script.Fenced},
+		{Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "single", Nodes: 1, Resource: script.Counter},
 		{Lock: "watchdog", Nodes: 1}, {Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
 		for seed := range seeds {
 			text := drawn(shape, seed)
-			s, err := Parse("drawn.txtar", []byte(text))
+			s, err := script.Parse("drawn.txtar", []byte(text))
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
@@ -65,13 +66,13 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 	quietRedis()
 	for _, shape := range []Shape{
 		{Lock: "single", Nodes: 1}, {Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3, Extend: true},
-		{Lock: "fenced", Nodes: 1, Resource: Fenced}, {Lock: "fenced", Nodes: 1}, {Lock: "watchdog", Nodes: 1}, {Lock: "getset", Nodes: 1},
+		{Lock: "fenced", Nodes: 1, Resource: script.Fenced}, {Lock: "fenced", Nodes: 1}, {Lock: "watchdog", Nodes: 1}, {Lock: "getset", Nodes: 1},
 		{Lock: "redlock-half-quorum", Nodes: 3}, {Lock: "redlock-no-drift", Nodes: 3}, {Lock: "redlock-ttl-from-return", Nodes: 3},
 		{Lock: "redlock-recreating-extension", Nodes: 3, Extend: true},
 		{Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
 		calm, build := calmOf(t, shape, shape.Lock)
-		x := &explorer{calm: calm, build: build, play: func(s *Scenario, run Section, build clients.New, seed uint64) *Outcome {
+		x := &explorer{calm: calm, build: build, play: func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome {
 			o, err := Simulate(s, run, build, seed)
 			if err != nil {
 				t.Fatal(err)
@@ -102,7 +103,7 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 
 // heldToReplays plays a scenario that has one run, and returns whether a property is violated in it. It fails the test if the blame does
 // not agree with replays without the faults that break each assumption.
-func heldToReplays(t *testing.T, s *Scenario, build clients.New, seed uint64, name, text string) bool {
+func heldToReplays(t *testing.T, s *script.Scenario, build clients.New, seed uint64, name, text string) bool {
 	t.Helper()
 	run := s.Runs[0]
 	var found *Outcome
@@ -130,7 +131,7 @@ func heldToReplays(t *testing.T, s *Scenario, build clients.New, seed uint64, na
 // A fault that makes no difference to anybody changes no verdict and no blame.
 func TestHarmlessFaultsChangeNothing(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,17 +158,20 @@ func TestHarmlessFaultsChangeNothing(t *testing.T) {
 
 // harmless lists faults that make no difference in a run: clocks that are a little wrong, pauses that a sleep covers, crashes of
 // clients that have ended, and a late reply to the last thing that a client does, its release.
-func harmless(o *Outcome) []Step {
-	var faults []Step
-	for _, p := range slices.Concat(o.Run.clients(), o.Run.NodeNames()) {
+func harmless(o *Outcome) []script.Step {
+	var faults []script.Step
+	for _, p := range slices.Concat(o.Run.Clients(), o.Run.NodeNames()) {
 		suffers := func(verb string) bool {
-			return slices.ContainsFunc(o.Run.lane(Nemesis), func(s Step) bool { f := faultOf(s); return f != nil && f.Verb() == verb && f.Target() == p })
+			return slices.ContainsFunc(o.Run.Lane(script.Nemesis), func(s script.Step) bool {
+				f := script.FaultOf(s)
+				return f != nil && f.Verb() == verb && f.Target() == p
+			})
 		}
 		if !suffers("drift") { // another drift would take the place of that one
-			faults = append(faults, AtStart{history.Drift{Process: p, PPM: 1}}, AtStart{history.Drift{Process: p, PPM: -1}})
+			faults = append(faults, script.AtStart{Fault: history.Drift{Process: p, PPM: 1}}, script.AtStart{Fault: history.Drift{Process: p, PPM: -1}})
 		}
 		if !suffers("slew") { // a jump would end that one
-			faults = append(faults, At{time.Second, history.Jump{Process: p, By: time.Millisecond}}, At{time.Second, history.Jump{Process: p, By: -time.Millisecond}})
+			faults = append(faults, script.At{Time: time.Second, Fault: history.Jump{Process: p, By: time.Millisecond}}, script.At{Time: time.Second, Fault: history.Jump{Process: p, By: -time.Millisecond}})
 		}
 	}
 	done := map[string]history.Event{} // the last outcome of each client
@@ -178,11 +182,11 @@ func harmless(o *Outcome) []Step {
 		}
 		switch {
 		case e.Kind == history.Invoke && e.Slept >= time.Second && e.NotBefore == 0 && e.At-done[e.Process].At < e.Slept+time.Millisecond && e.Op != history.Acquire:
-			faults = append(faults, At{done[e.Process].At + e.Slept/4, history.Pause{Process: e.Process, For: e.Slept / 2}})
-		case e.Kind == history.Info && e.Op == history.Exit && slices.Contains(o.Run.clients(), e.Process):
-			faults = append(faults, At{e.At + time.Millisecond, history.Crash{Process: e.Process}})
+			faults = append(faults, script.At{Time: done[e.Process].At + e.Slept/4, Fault: history.Pause{Process: e.Process, For: e.Slept / 2}})
+		case e.Kind == history.Info && e.Op == history.Exit && slices.Contains(o.Run.Clients(), e.Process):
+			faults = append(faults, script.At{Time: e.At + time.Millisecond, Fault: history.Crash{Process: e.Process}})
 			if done[e.Process].Op == history.Release && releases[e.Process] == 1 { // its reply is the last message, and nothing comes after it
-				faults = append(faults, AtStart{history.Chosen{Reply: true, What: history.Release, Link: history.Link{From: "n1", To: e.Process}, Action: history.DelayMessage, By: 2 * time.Millisecond}})
+				faults = append(faults, script.AtStart{Fault: history.Chosen{Reply: true, What: history.Release, Link: history.Link{From: "n1", To: e.Process}, Action: history.DelayMessage, By: 2 * time.Millisecond}})
 			}
 		case e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info:
 			done[e.Process] = e
@@ -192,18 +196,18 @@ func harmless(o *Outcome) []Step {
 }
 
 // addFault adds a step of the nemesis.
-func addFault(lanes []Lane, f Step) []Lane {
+func addFault(lanes []script.Lane, f script.Step) []script.Lane {
 	lanes = slices.Clone(lanes)
-	if i := slices.IndexFunc(lanes, func(l Lane) bool { return l.Process == Nemesis }); i >= 0 {
+	if i := slices.IndexFunc(lanes, func(l script.Lane) bool { return l.Process == script.Nemesis }); i >= 0 {
 		lanes[i].Steps = append(slices.Clone(lanes[i].Steps), f)
 		return lanes
 	}
-	return append(lanes, Lane{Process: Nemesis, Steps: []Step{f}})
+	return append(lanes, script.Lane{Process: script.Nemesis, Steps: []script.Step{f}})
 }
 
 // classOf says which assumption a fault breaks, or helps to; empty if none: that clients crash is nothing that locks may rule out.
-func classOf(r Section, f history.Fault) checker.Assumption {
-	client := slices.Contains(r.clients(), f.Target())
+func classOf(r script.Section, f history.Fault) checker.Assumption {
+	client := slices.Contains(r.Clients(), f.Target())
 	switch f.(type) {
 	case history.Pause, history.Resume:
 		if client {
@@ -261,25 +265,25 @@ func asked(o *Outcome, client string) time.Duration {
 
 // spared returns a run without the faults that break some assumptions, but for those of a rival. The rival asks for no less time than
 // it did, which was patient: a fault may have been what kept it asking, as where a lock counts its attempts.
-func spared(r Section, s *Scenario, out []checker.Assumption, rival string, patient time.Duration) Section {
+func spared(r script.Section, s *script.Scenario, out []checker.Assumption, rival string, patient time.Duration) script.Section {
 	r = s.Resolve(r)
-	var lanes []Lane
+	var lanes []script.Lane
 	for _, lane := range r.Lanes {
 		if lane.Process == rival {
 			lane.Steps = slices.Clone(lane.Steps)
 			for i, step := range lane.Steps {
-				if a, ok := step.(Acquire); ok && a.Within < patient {
+				if a, ok := step.(script.Acquire); ok && a.Within < patient {
 					a.Within = patient
 					lane.Steps[i] = a
 					break
 				}
 			}
 		}
-		lane.Steps = slices.DeleteFunc(slices.Clone(lane.Steps), func(step Step) bool {
-			if _, pauses := once(step).(Pause); pauses {
+		lane.Steps = slices.DeleteFunc(slices.Clone(lane.Steps), func(step script.Step) bool {
+			if _, pauses := script.Once(step).(script.Pause); pauses {
 				return slices.Contains(out, checker.BoundedPause) && lane.Process != rival
 			}
-			f := faultOf(step)
+			f := script.FaultOf(step)
 			return f != nil && !rivals(f, rival) && slices.Contains(out, classOf(r, f))
 		})
 		lanes = append(lanes, lane)
@@ -289,7 +293,7 @@ func spared(r Section, s *Scenario, out []checker.Assumption, rival string, pati
 }
 
 // classesOf lists the assumptions that faults of a run break.
-func classesOf(r Section, s *Scenario) []checker.Assumption {
+func classesOf(r script.Section, s *script.Scenario) []checker.Assumption {
 	r = s.Resolve(r)
 	var all []checker.Assumption
 	add := func(a checker.Assumption) {
@@ -299,10 +303,10 @@ func classesOf(r Section, s *Scenario) []checker.Assumption {
 	}
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
-			if _, pauses := step.(Pause); pauses {
+			if _, pauses := step.(script.Pause); pauses {
 				add(checker.BoundedPause)
 			}
-			if f := faultOf(step); f != nil {
+			if f := script.FaultOf(step); f != nil {
 				add(classOf(r, f))
 			}
 		}
@@ -457,10 +461,10 @@ func drawn(shape Shape, seed uint64) string {
 			switch k := r.IntN(6); {
 			case k == 0 && lock == "redlock-extend":
 				line("  extend")
-			case k == 1 && resource != Counter:
+			case k == 1 && resource != script.Counter:
 				line("  read")
 				line("  update U%d%d", c, n)
-			case resource == Counter:
+			case resource == script.Counter:
 				line("  increment")
 			default:
 				line("  write W%d%d", c, n)
@@ -547,7 +551,7 @@ func TestBlamed(t *testing.T) {
 			"client c1\n  acquire\n  pause 6900ms\n  sleep 12s\n  write A\nclient c2\n  until 5s\n  acquire within 10s\nnemesis\n  at 1s cut c1-n1\n  at 11s heal\n",
 			"watchdog nodes=1", []checker.Assumption{checker.BoundedDelay}},
 	} {
-		s, err := Parse("page.txtar", []byte("# A page.\n\n"+test.page+"\n-- "+test.run+" --\n"))
+		s, err := script.Parse("page.txtar", []byte("# A page.\n\n"+test.page+"\n-- "+test.run+" --\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -565,7 +569,7 @@ func TestBlamed(t *testing.T) {
 // A lock on one node is not at fault for a link to it that is slow: nothing stands in for the node.
 func TestSlowLinkToTheOnlyNode(t *testing.T) {
 	quietRedis()
-	s, err := Parse("page.txtar", []byte("# A page.\n\nclient c1\n  acquire\nnemesis\n  delay c1-n1 2s\n\n-- fenced nodes=1 --\n"))
+	s, err := script.Parse("page.txtar", []byte("# A page.\n\nclient c1\n  acquire\nnemesis\n  delay c1-n1 2s\n\n-- fenced nodes=1 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
 
@@ -28,7 +29,7 @@ func searched(t *testing.T, s *Search, k int) *Bounded {
 	return b
 }
 
-func calmShape(t *testing.T, s Shape) *Scenario {
+func calmShape(t *testing.T, s Shape) *script.Scenario {
 	t.Helper()
 	calm, err := s.Calm()
 	if err != nil {
@@ -131,12 +132,12 @@ func TestBoundFindsTheCatalogue(t *testing.T) {
 }
 
 // perturbed counts the faults of a page, and the pauses in its lanes; what ends a fault is part of it.
-func perturbed(s *Scenario) int {
+func perturbed(s *script.Scenario) int {
 	n := 0
 	for _, lane := range s.Resolve(s.Runs[0]).Lanes {
 		for _, step := range lane.Steps {
-			_, pauses := step.(Pause)
-			f := faultOf(step)
+			_, pauses := step.(script.Pause)
+			f := script.FaultOf(step)
 			if pauses || f != nil && f.Verb() != "restart" && f.Verb() != "heal" && f.Verb() != "resume" {
 				n++
 			}

@@ -10,6 +10,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/scenarios/script"
 )
 
 // A safeguard is something that a lock or a resource can lack, and the run that must show it, in which whoever has it is fine.
@@ -29,7 +30,7 @@ var safeguards = []safeguard{
 	{"an extension that only extends", "redlock-recreating-extension", "extend-late/redlock-extend", "", []checker.Property{checker.LeaseExclusion}},
 	{"a release that compares", "single-uncompared", "fixed-value/single", "", []checker.Property{checker.OwnerOnly, checker.LeaseExclusion}},
 	{"one counter for all clients", "fenced-per-client", "pause-fenced/fenced", "", []checker.Property{checker.Tokens, checker.ResourceExclusion}},
-	{"a resource that compares", "fenced", "pause-fenced/fenced", Plain, []checker.Property{checker.ResourceExclusion}},
+	{"a resource that compares", "fenced", "pause-fenced/fenced", script.Plain, []checker.Property{checker.ResourceExclusion}},
 	{"WAIT on its own connection", "single-wait-elsewhere", "wait-other-connection/single-wait", "", []checker.Property{checker.LeaseExclusion}},
 	{"a release to all nodes", "redlock-release-granted", "redlock-reply-lost/redlock", "", []checker.Property{checker.FaultTolerance}},
 	{"a timeout for one node", "redlock-no-timeout", "redlock-hung-node/redlock", "", []checker.Property{checker.FaultTolerance}},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -19,16 +20,16 @@ func TestNoFalseAlarm(t *testing.T) {
 	if testing.Short() {
 		seeds = 20
 	}
-	for _, shape := range []Section{
-		{Lock: "watch", Nodes: 1, Resource: Counter},
-		{Lock: "watch-retry", Nodes: 1, Resource: Counter},
+	for _, shape := range []script.Section{
+		{Lock: "watch", Nodes: 1, Resource: script.Counter},
+		{Lock: "watch-retry", Nodes: 1, Resource: script.Counter},
 		{Lock: "single", Nodes: 1},
-		{Lock: "single", Nodes: 1, Resource: Counter},
+		{Lock: "single", Nodes: 1, Resource: script.Counter},
 		{Lock: "single-delex", Nodes: 1},
 		{Lock: "single-wait", Nodes: 1, Replicas: 1},
-		{Lock: "fenced", Nodes: 1, Resource: Fenced},
+		{Lock: "fenced", Nodes: 1, Resource: script.Fenced},
 		{Lock: "redlock", Nodes: 5},
-		{Lock: "redlock", Nodes: 4, Resource: Counter},
+		{Lock: "redlock", Nodes: 4, Resource: script.Counter},
 		{Lock: "redlock-sequential", Nodes: 5},
 		{Lock: "redlock-wall", Nodes: 5},
 		{Lock: "redlock-extend", Nodes: 3},
@@ -59,44 +60,44 @@ func TestNoFalseAlarm(t *testing.T) {
 }
 
 // calmRun draws a run in which nothing goes wrong.
-func calmRun(shape Section, seed uint64) (*Scenario, Section) {
+func calmRun(shape script.Section, seed uint64) (*script.Scenario, script.Section) {
 	draw := sim.Rand(seed, "calm", shape.Lock+shape.Resource)
 	span := func(from, to time.Duration) time.Duration {
 		return from + time.Duration(draw.Int64N(int64((to-from)/time.Millisecond)))*time.Millisecond
 	}
-	s := &Scenario{Name: "calm", File: "calm.txtar", Title: "Nothing goes wrong.", TTL: span(8*time.Second, 30*time.Second)}
-	var nemesis []Step
+	s := &script.Scenario{Name: "calm", File: "calm.txtar", Title: "Nothing goes wrong.", TTL: span(8*time.Second, 30*time.Second)}
+	var nemesis []script.Step
 	for c := range 1 + draw.IntN(5) {
 		name := fmt.Sprintf("c%d", c+1)
-		steps := []Step{Until{Time: span(0, 100*time.Millisecond)}}
+		steps := []script.Step{script.Until{Time: span(0, 100*time.Millisecond)}}
 		for range 1 + draw.IntN(3) {
-			if shape.Resource == Counter {
-				steps = append(steps, Repeat{N: 1 + draw.IntN(5), Step: Increment{Within: time.Minute}})
+			if shape.Resource == script.Counter {
+				steps = append(steps, script.Repeat{N: 1 + draw.IntN(5), Step: script.Increment{Within: time.Minute}})
 				continue
 			}
-			steps = append(steps, Acquire{Within: time.Minute}, Write{Value: "A" + name})
+			steps = append(steps, script.Acquire{Within: time.Minute}, script.Write{Value: "A" + name})
 			if draw.IntN(2) == 0 {
-				steps = append(steps, Sleep{For: span(0, s.TTL/4)})
+				steps = append(steps, script.Sleep{For: span(0, s.TTL/4)})
 			}
 			if shape.Lock == "redlock-extend" {
-				steps = append(steps, Extend{}, Sleep{For: span(0, s.TTL/4)})
+				steps = append(steps, script.Extend{}, script.Sleep{For: span(0, s.TTL/4)})
 			}
 			if shape.Lock == "watchdog" && draw.IntN(4) == 0 {
-				steps = append(steps, Sleep{For: span(s.TTL, 2*s.TTL)}, Write{Value: "B" + name})
+				steps = append(steps, script.Sleep{For: span(s.TTL, 2*s.TTL)}, script.Write{Value: "B" + name})
 			}
-			steps = append(steps, Release{})
+			steps = append(steps, script.Release{})
 		}
-		s.Lanes = append(s.Lanes, Lane{Process: name, Steps: steps})
+		s.Lanes = append(s.Lanes, script.Lane{Process: name, Steps: steps})
 		for n := range shape.Nodes {
-			if draw.IntN(2) == 0 && shape.Resource != Counter {
+			if draw.IntN(2) == 0 && shape.Resource != script.Counter {
 				link := history.Link{From: name, To: fmt.Sprintf("n%d", n+1), Both: true}
-				nemesis = append(nemesis, AtStart{history.Delay{Link: link, By: span(time.Millisecond, 10*time.Millisecond)}})
+				nemesis = append(nemesis, script.AtStart{Fault: history.Delay{Link: link, By: span(time.Millisecond, 10*time.Millisecond)}})
 			}
 		}
 	}
 	if len(nemesis) > 0 {
-		s.Lanes = append(s.Lanes, Lane{Process: Nemesis, Steps: nemesis})
+		s.Lanes = append(s.Lanes, script.Lane{Process: script.Nemesis, Steps: nemesis})
 	}
-	s.Runs = []Section{shape}
+	s.Runs = []script.Section{shape}
 	return s, slices.Clone(s.Runs)[0]
 }

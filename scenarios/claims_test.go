@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/scenarios/script"
 )
 
 // TestClaims: every claim has a run, and no run contradicts it. What a run says now is what counts, not what it is
@@ -74,14 +75,14 @@ func TestClaimsOneMeasure(t *testing.T) {
 func TestClaimOfComparing(t *testing.T) {
 	compares := map[string]bool{}
 	for _, name := range []string{"token-check-and-set", "fence-or-check-and-set"} {
-		s, err := Find(name)
+		s, err := script.Find(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range s.Runs {
-			compares[s.Name+"/"+r.ID()] = !slices.ContainsFunc(s.Resolve(r).Lanes, func(l Lane) bool {
-				return slices.ContainsFunc(l.Steps, func(step Step) bool {
-					w, ok := step.(Write)
+			compares[s.Name+"/"+r.ID()] = !slices.ContainsFunc(s.Resolve(r).Lanes, func(l script.Lane) bool {
+				return slices.ContainsFunc(l.Steps, func(step script.Step) bool {
+					w, ok := step.(script.Write)
 					return ok && w.Blind
 				})
 			})
@@ -99,16 +100,16 @@ func TestClaimOfComparing(t *testing.T) {
 // TestFenceOrCheckAndSet: the two resources are compared in the same schedules. The clients do the same at the same times, but for
 // entering, which only a compare-and-set has.
 func TestFenceOrCheckAndSet(t *testing.T) {
-	s, err := Find("fence-or-check-and-set")
+	s, err := script.Find("fence-or-check-and-set")
 	if err != nil {
 		t.Fatal(err)
 	}
-	schedule := func(r Section) string {
+	schedule := func(r script.Section) string {
 		var b strings.Builder
 		for _, l := range s.Resolve(r).Lanes {
 			fmt.Fprintf(&b, "%s:", l.Process)
 			for _, step := range l.Steps {
-				if _, enters := step.(Enter); !enters {
+				if _, enters := step.(script.Enter); !enters {
 					fmt.Fprintf(&b, " %v;", step)
 				}
 			}
@@ -153,7 +154,7 @@ func TestContradictions(t *testing.T) {
 func wholeCatalogue(t *testing.T) map[string]*Outcome {
 	t.Helper()
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 )
 
 // closing is a lock that is to be closed.
@@ -52,9 +53,9 @@ nemesis
 -- single nodes=1 --
 `
 
-func leaving(t *testing.T) (*Scenario, Section) {
+func leaving(t *testing.T) (*script.Scenario, script.Section) {
 	t.Helper()
-	s, err := Parse("leavers.txtar", []byte(leavers))
+	s, err := script.Parse("leavers.txtar", []byte(leavers))
 	if err != nil {
 		t.Fatal(err)
 	}

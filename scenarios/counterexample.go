@@ -14,6 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -21,9 +22,9 @@ import (
 // is about, what is expected of it, and its timeline.
 type Counterexample struct {
 	Failing  Failing
-	Scenario *Scenario // with one run
-	Runs     int       // that it took to make it so small
-	Complete bool      // false if there was no time to make it as small as can be
+	Scenario *script.Scenario // with one run
+	Runs     int              // that it took to make it so small
+	Complete bool             // false if there was no time to make it as small as can be
 }
 
 // counterexampleText is how a counterexample travels.
@@ -46,7 +47,7 @@ func (c *Counterexample) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &t); err != nil {
 		return err
 	}
-	page, err := Parse(t.File, []byte(t.Page))
+	page, err := script.Parse(t.File, []byte(t.Page))
 	*c = Counterexample{t.Failing, page, t.Runs, t.Complete}
 	return err
 }
@@ -66,13 +67,13 @@ func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err
 // Story is what everybody does in the run, and why it goes wrong.
 func (c *Counterexample) Story() string {
 	var b strings.Builder
-	printLanes(&b, c.Scenario.Lanes)
+	script.PrintLanes(&b, c.Scenario.Lanes)
 	return b.String() + "\n" + c.Scenario.Prose + "\n"
 }
 
 // counterexample puts together the page of the smallest run that was found.
 func (s *shrinker) counterexample() (*Counterexample, error) {
-	page := s.page.edited(func(page *Scenario) {
+	page := s.page.Edited(func(page *script.Scenario) {
 		page.File = foundName(page, s.Failing) + ".txtar"
 		page.Prose = s.origin() + "\n\n" + why(s.outcome, s.Failing)
 		run := &page.Runs[0]
@@ -80,9 +81,9 @@ func (s *shrinker) counterexample() (*Counterexample, error) {
 		if !s.x.restless { // what such a lock does is not the same twice
 			run.Checksum, run.Golden = s.outcome.History.Meta.Checksum, s.outcome.Timeline()
 		}
-		page.Title = headline(page)
+		page.Title = script.Headline(page)
 	})
-	checked, err := page.checked()
+	checked, err := page.Checked()
 	if err != nil {
 		return nil, fmt.Errorf("the page of the smallest run cannot be read: %w", err)
 	}
@@ -90,8 +91,8 @@ func (s *shrinker) counterexample() (*Counterexample, error) {
 }
 
 // foundName names the file of a page with one run.
-func foundName(page *Scenario, f Failing) string {
-	bare := page.edited(func(page *Scenario) {
+func foundName(page *script.Scenario, f Failing) string {
+	bare := page.Edited(func(page *script.Scenario) {
 		page.Title, page.Prose = "", ""
 		run := &page.Runs[0]
 		run.Checksum, run.Golden, run.Expect = "", "", nil
@@ -103,9 +104,9 @@ func foundName(page *Scenario, f Failing) string {
 }
 
 // expectations are what makes the outcome the expected one.
-func expectations(o *Outcome) (all []Expectation) {
+func expectations(o *Outcome) (all []script.Expectation) {
 	for _, p := range checker.Properties() {
-		e := Expectation{Property: p, Status: o.Result.Status(p)}
+		e := script.Expectation{Property: p, Status: o.Result.Status(p)}
 		if e.Status == checker.OK {
 			continue
 		}
@@ -138,13 +139,13 @@ func (s *shrinker) origin() string {
 		plan += " (" + strings.Join(kinds, ", ") + ")"
 	}
 	text := fmt.Sprintf("Found by exploration: %s of a calm run of %s with %s and %s, a TTL of %s and seed %d. What is left of it: %s, %s, %s.",
-		plan, r.Lock, counted(len(r.clients()), "client", "clients"), servers(r), history.FormatDuration(r.TTL), cmp.Or(r.Seed, 1),
-		counted(sizeOf(s.page)[0], "fault", "faults"), counted(len(last.clients()), "client", "clients"), servers(last))
-	return strings.Join(reports.Wrap(text, proseWidth), "\n")
+		plan, r.Lock, counted(len(r.Clients()), "client", "clients"), servers(r), history.FormatDuration(r.TTL), cmp.Or(r.Seed, 1),
+		counted(sizeOf(s.page)[0], "fault", "faults"), counted(len(last.Clients()), "client", "clients"), servers(last))
+	return strings.Join(reports.Wrap(text, script.ProseWidth), "\n")
 }
 
 // servers says how many servers a run has.
-func servers(r Section) string {
+func servers(r script.Section) string {
 	text := counted(r.Nodes, "node", "nodes")
 	for _, more := range []struct {
 		n         int
@@ -171,5 +172,5 @@ func why(o *Outcome, f Failing) string {
 	for _, s := range checker.Explain(o.History, o.Result.Violations[i]) {
 		sentences = append(sentences, s.Text)
 	}
-	return strings.Join(reports.Wrap(strings.Join(sentences, " "), proseWidth), "\n")
+	return strings.Join(reports.Wrap(strings.Join(sentences, " "), script.ProseWidth), "\n")
 }

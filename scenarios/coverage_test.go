@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 )
 
 func TestShare(t *testing.T) {
@@ -39,11 +40,11 @@ func TestPlacesHaveNoMagnitudes(t *testing.T) {
 		"on request SET c1->n1 delay 25ms", "on request SET c1->n1 delay 2500ms", "on request SET c1->n1 reset",
 		"when c1 acquires jump c1 -12s", "when c1 acquires jump c1 +12s",
 	} {
-		step, err := parseStep(Nemesis, text)
+		step, err := script.ParseStep(script.Nemesis, text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		places[Perturbation{Kind: Pausing, Steps: []Step{step}}.place()]++
+		places[Perturbation{Kind: Pausing, Steps: []script.Step{step}}.place()]++
 	}
 	if len(places) != 6 {
 		t.Errorf("%d places, want 6: %v", len(places), places)
@@ -57,7 +58,7 @@ func TestBehavioursHaveNoTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := func(s *Scenario, seed uint64) uint64 {
+	of := func(s *script.Scenario, seed uint64) uint64 {
 		o, err := Simulate(s, s.Runs[0], clients.NewSingle, seed)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +79,7 @@ func faultsOf(t *testing.T, texts ...string) []Perturbation {
 	for _, text := range texts {
 		p := Perturbation{Kind: Pausing}
 		for one := range strings.SplitSeq(text, "; ") {
-			step, err := parseStep(Nemesis, one)
+			step, err := script.ParseStep(script.Nemesis, one)
 			if err != nil {
 				t.Fatal(err)
 			}

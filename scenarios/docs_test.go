@@ -12,6 +12,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 )
 
 // The pages that are made from the catalogue and from its outcomes are up to date.
@@ -35,7 +36,7 @@ func TestPages(t *testing.T) {
 
 // scenariosPage has one line for each file of the catalogue, and the verdicts that came out.
 func scenariosPage(t *testing.T, outcomes map[string]*Outcome) string {
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

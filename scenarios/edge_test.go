@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -121,7 +122,7 @@ const latencies = 10 * time.Millisecond
 // client that asks every millisecond finds its own last try on n4 and n5.
 func breaksByDrift(t *testing.T, ttl, validity time.Duration, ppm int64) (bool, error) {
 	for late := range latencies / time.Millisecond {
-		s, err := Parse("drift.txtar", fmt.Appendf(nil, drift, ttl, validity-late*time.Millisecond, ppm))
+		s, err := script.Parse("drift.txtar", fmt.Appendf(nil, drift, ttl, validity-late*time.Millisecond, ppm))
 		if err != nil {
 			return false, err
 		}
@@ -173,7 +174,7 @@ func TestIsolatedPrimary(t *testing.T) {
 func isolatedWindow(t *testing.T) time.Duration {
 	t.Helper()
 	refused, err := Edge(2000, 60_000, func(ms int64) (bool, error) {
-		s, err := Parse("isolated.txtar", fmt.Appendf(nil, isolated, time.Duration(ms)*time.Millisecond))
+		s, err := script.Parse("isolated.txtar", fmt.Appendf(nil, isolated, time.Duration(ms)*time.Millisecond))
 		if err != nil {
 			return false, err
 		}

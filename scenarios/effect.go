@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -23,7 +24,7 @@ func (o *Outcome) effects() map[place]bool {
 		if e.Kind != history.Injected || e.ID == 0 {
 			continue
 		}
-		at := place{Nemesis, e.Step}
+		at := place{script.Nemesis, e.Step}
 		if e.Step == 0 {
 			left := pauses[e.Process]
 			if len(left) == 0 {
@@ -52,11 +53,11 @@ func (o *Outcome) bitten() map[int]bool {
 func (o *Outcome) pauses() map[string][]int {
 	of := map[string][]int{}
 	for _, lane := range o.Run.Lanes {
-		if lane.Process == Nemesis {
+		if lane.Process == script.Nemesis {
 			continue
 		}
 		for i, step := range lane.Steps {
-			if _, ok := once(step).(Pause); ok {
+			if _, ok := script.Once(step).(script.Pause); ok {
 				of[lane.Process] = append(of[lane.Process], slices.Repeat([]int{i + 1}, times(step))...)
 			}
 		}
@@ -71,7 +72,7 @@ type effect struct {
 }
 
 // effectOf says what a plan did in a run of the scenario that it perturbs.
-func effectOf(s *Scenario, plan []Perturbation, o *Outcome) effect {
+func effectOf(s *script.Scenario, plan []Perturbation, o *Outcome) effect {
 	effects := o.effects()
 	_, places := perturb(s, plan)
 	e := effect{plan: plan}
@@ -126,14 +127,14 @@ func (e effect) without(i int) Perturbation {
 	p := e.plan[i]
 	acted := map[string]bool{}
 	for j, step := range p.Steps {
-		if f := p.fault(step); e.had[i][j] && !undoes(f) {
+		if f := p.fault(step); e.had[i][j] && !script.Undoes(f) {
 			acted[f.Target()] = true
 		}
 	}
-	var left []Step
+	var left []script.Step
 	for j, step := range p.Steps {
 		f := p.fault(step)
-		if e.had[i][j] && (!undoes(f) || acted[f.Target()]) {
+		if e.had[i][j] && (!script.Undoes(f) || acted[f.Target()]) {
 			left = append(left, step)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 )
 
 // An errand is what a search has a worker do with a calm run. Exactly one of the pointers is set.
@@ -51,7 +52,7 @@ type Broken struct {
 }
 
 // run does the errand. It comes back early if ctx ends.
-func (e *errand) run(ctx context.Context, calm *Scenario, build clients.New, seed uint64) *yield {
+func (e *errand) run(ctx context.Context, calm *script.Scenario, build clients.New, seed uint64) *yield {
 	y := &yield{}
 	x := &explorer{calm: calm, build: build, restless: e.Restless, properties: e.Properties}
 	err := series(func(play player) {

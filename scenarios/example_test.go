@@ -10,6 +10,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 type myLock struct{ clients.Env }
@@ -64,7 +65,7 @@ func ExampleRun() {
 
 // A run of the catalogue from a program. Real programs use a supervisor, whose workers survive what a lock can do to them.
 func ExampleSimulate() {
-	s, err := scenarios.Find("clock-jump")
+	s, err := script.Find("clock-jump")
 	if err != nil {
 		panic(err)
 	}

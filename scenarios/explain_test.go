@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 // Every violation of the catalogue is explained from its history alone, in sentences that can be checked against it.
 func TestCatalogueIsExplained(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -91,7 +92,7 @@ func (o *options) forExploring() error {
 	}
 	for _, k := range o.within {
 		if !slices.Contains(Kinds(), k) {
-			return fmt.Errorf("scenarios.Within: %w", history.Unknown("kind", string(k), wordsOf(Kinds())))
+			return fmt.Errorf("scenarios.Within: %w", history.Unknown("kind", string(k), script.WordsOf(Kinds())))
 		}
 	}
 	if len(o.within) == 0 {
@@ -118,7 +119,7 @@ func shapeOf(lock string) Shape {
 	case "single-wait":
 		return Shape{Replicas: 1}
 	case "fenced":
-		return Shape{Resource: Fenced}
+		return Shape{Resource: script.Fenced}
 	}
 	return Shape{}
 }
@@ -131,7 +132,7 @@ func (s Shape) with(r Shape) Shape {
 }
 
 // calm is the run that is perturbed, of the first lock that yours is like.
-func (o *options) calm() (*Scenario, error) {
+func (o *options) calm() (*script.Scenario, error) {
 	s := o.shape
 	s.Lock = o.like[0]
 	calm, err := s.Calm()
@@ -146,7 +147,7 @@ type exploration struct {
 	*bench
 	t         *testing.T
 	newLock   clients.New
-	calm      *Scenario
+	calm      *script.Scenario
 	constants constants
 
 	played   int
@@ -311,7 +312,7 @@ func (e *exploration) find(a *attempt, o *Outcome) {
 }
 
 // play has a worker put a lock through a run.
-func (e *exploration) play(s *Scenario, run Section, lock clients.New, seed uint64) *Outcome {
+func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *Outcome {
 	e.t.Helper()
 	c := Case{Scenario: s, Run: run, Seed: seed, On: OnSim, Restless: e.restless, New: lock}
 	job, err := c.job(e.played)
@@ -396,10 +397,10 @@ func (o *Outcome) unheard() bool {
 	if len(o.History.Meta.Nodes) != 1 {
 		return false
 	}
-	return slices.ContainsFunc(o.Scenario.Lanes, func(l Lane) bool {
-		return l.Process == Nemesis && slices.ContainsFunc(l.Steps, func(s Step) bool {
-			m, ok := faultOf(s).(history.Chosen)
-			return ok && m.Link.From != resourceName && m.Link.To != resourceName
+	return slices.ContainsFunc(o.Scenario.Lanes, func(l script.Lane) bool {
+		return l.Process == script.Nemesis && slices.ContainsFunc(l.Steps, func(s script.Step) bool {
+			m, ok := script.FaultOf(s).(history.Chosen)
+			return ok && m.Link.From != script.ResourceName && m.Link.To != script.ResourceName
 		})
 	})
 }
@@ -448,7 +449,7 @@ func (e *exploration) survey() bool {
 		e.conclude()
 		return false
 	}
-	held := func(s *Scenario, run Section, lock clients.New, seed uint64) *Outcome {
+	held := func(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *Outcome {
 		return e.play(s, run.With(e.t.Name()), lock, seed)
 	}
 	e.constants = constants{TTL: o.Run.TTL, Patience: patience(held, e.calm, o, e.seed, e.newLock), Retry: retryDelay(o)}
@@ -460,7 +461,7 @@ func (e *exploration) exhaust() bool {
 	e.t.Helper()
 	calm := e.try(drawing{seed: e.seed})
 	if len(calm.kinds) == 0 {
-		e.t.Errorf("nothing is proved: the calm run has nothing to perturb by %s; see scenarios.Within, and scenarios.Shaped for what takes part in it", strings.Join(wordsOf(e.within), ", "))
+		e.t.Errorf("nothing is proved: the calm run has nothing to perturb by %s; see scenarios.Within, and scenarios.Shaped for what takes part in it", strings.Join(script.WordsOf(e.within), ", "))
 		return false
 	}
 	for _, plan := range e.suspects(calm) {
@@ -560,7 +561,7 @@ func (e *exploration) conclude() {
 }
 
 // page is the scenario of what failed, ready to be saved.
-func (e *exploration) page() *Scenario {
+func (e *exploration) page() *script.Scenario {
 	s := Perturbed(e.calm, e.failed.plan)
 	s.Runs = slices.Clone(s.Runs)
 	s.Runs[0].Seed = e.failed.seed
@@ -591,15 +592,15 @@ func (e *exploration) explainSmallest() {
 }
 
 // explain logs an outcome that breaks a claim, and keeps it.
-func (e *exploration) explain(o *Outcome, page *Scenario, f failure) {
+func (e *exploration) explain(o *Outcome, page *script.Scenario, f failure) {
 	e.t.Helper()
 	keep(e.t, o)
 	command := seeAgain(e.t, page)
 	if o.Report != nil {
-		e.print("%s\n%s\n%s", page.lanesText(), o.unended(), command)
+		e.print("%s\n%s\n%s", page.LanesText(), o.unended(), command)
 		return
 	}
-	e.print("%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", o.head(), page.lanesText(), o.Timeline(), f, f.Claim, command)
+	e.print("%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", o.head(), page.LanesText(), o.Timeline(), f, f.Claim, command)
 }
 
 // print logs something. There is no line of the test to name: rapid is through with it.
@@ -610,7 +611,7 @@ func (e *exploration) print(format string, args ...any) {
 // replay plays the run in a token, and nothing else.
 func (e *exploration) replay(token string) {
 	e.t.Helper()
-	page, err := FromToken(token)
+	page, err := script.FromToken(token)
 	if err != nil {
 		e.t.Fatalf("%s: %v", replayVariable, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/broken"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // likeOf names the lock that the one of TestExplored is claimed to be like.
@@ -236,7 +237,7 @@ func TestExploreAgain(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := scenarios.Parse(filepath.Base(path), data); err != nil {
+		if _, err := script.Parse(filepath.Base(path), data); err != nil {
 			t.Errorf("the page that was kept: %v", err)
 		}
 		return nil
@@ -270,7 +271,7 @@ func TestExploreProvesNothing(t *testing.T) {
 		}
 	})
 	t.Run("token", func(t *testing.T) {
-		page, err := scenarios.Parse("never.txtar", []byte("# A fault without its moment.\n\nclient c1\n  acquire\n  release\nnemesis\n"+
+		page, err := script.Parse("never.txtar", []byte("# A fault without its moment.\n\nclient c1\n  acquire\n  release\nnemesis\n"+
 			"  on request SET #9 c1->n1 reset\n\n-- single nodes=1 --\n"))
 		if err != nil {
 			t.Fatal(err)

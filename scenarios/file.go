@@ -9,6 +9,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/script"
 )
 
 // RunFile puts a lock through a scenario of your own: a subtest SCENARIO/RUN for each section of the file, with the lock in the
@@ -30,7 +31,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Load(t.Context(), path)
+	s, err := script.Load(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 			if err != nil {
 				t.Skip(err)
 			}
-			out := b.do(t, c, i, promise{as: []Section{r}, exact: true})
+			out := b.do(t, c, i, promise{as: []script.Section{r}, exact: true})
 			if out.Report == nil && o.rewrite {
 				renewed.Runs[i].Renew(out.Timeline(), out.History.Meta.Checksum)
 			}
@@ -91,7 +92,7 @@ func (b *bench) expected(t *testing.T, o *Outcome, path string) {
 	}
 	if o.Run.Golden != "" && o.History.Meta.On == OnSim && !b.rewrite {
 		if line, diff := firstDifference(o.Run.Golden, o.Timeline()); diff != "" {
-			wrong = append(wrong, fmt.Sprintf("%s:%d: the timeline is another one from here on; scenarios.Rewrite(true) renews it\n%s", path, o.Run.golden+line, diff))
+			wrong = append(wrong, fmt.Sprintf("%s:%d: the timeline is another one from here on; scenarios.Rewrite(true) renews it\n%s", path, o.Run.GoldenLine+line, diff))
 		}
 	}
 	if len(wrong) > 0 {

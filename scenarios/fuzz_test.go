@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 )
 
 // tolerable are the kinds of perturbations that Redlock is made for, and those that are short enough for its assumptions.
@@ -31,7 +32,7 @@ func FuzzPlan(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	play := func(t testing.TB, s *Scenario) *Outcome {
+	play := func(t testing.TB, s *script.Scenario) *Outcome {
 		t.Helper()
 		o, err := Simulate(s, s.Runs[0], clients.NewRedlock, 1)
 		if err != nil {
@@ -41,7 +42,7 @@ func FuzzPlan(f *testing.F) {
 	}
 	o := play(f, calm)
 	c := constants{TTL: o.Run.TTL, Retry: retryDelay(o)}
-	c.Patience = patience(func(s *Scenario, _ Section, _ clients.New, _ uint64) *Outcome { return play(f, s) }, calm, o, 1, clients.NewRedlock)
+	c.Patience = patience(func(s *script.Scenario, _ script.Section, _ clients.New, _ uint64) *Outcome { return play(f, s) }, calm, o, 1, clients.NewRedlock)
 	of := map[Kind][]Perturbation{}
 	for _, p := range sites(calm, o, c, tolerable) {
 		of[p.Kind] = append(of[p.Kind], p)
@@ -57,7 +58,7 @@ func FuzzPlan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		plan := planOf(data, tolerable, of)
 		s := Perturbed(calm, plan)
-		again, err := Parse(s.File, []byte(s.String()))
+		again, err := script.Parse(s.File, []byte(s.String()))
 		if err != nil || !again.Equal(s) {
 			t.Fatalf("%v: what was printed is read as\n%s\nit was\n%s", err, again, s)
 		}

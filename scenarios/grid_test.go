@@ -155,7 +155,7 @@ func TestQuantitySites(t *testing.T) {
 					t.Errorf("%s: %s; seen %v", q.name, text, seen[text])
 				}
 				seen[p.String()] = true
-				if _, err := Perturbed(calm, []Perturbation{p}).checked(); err != nil {
+				if _, err := Perturbed(calm, []Perturbation{p}).Checked(); err != nil {
 					t.Errorf("%s: %s: %v", q.name, p, err)
 				}
 			}

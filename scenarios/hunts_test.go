@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 )
 
 // A hunt is a setting in which a search is to find what a lock lacks, by itself: a violation of the property in a run in which
@@ -41,9 +42,9 @@ var hunts = []hunt{
 	{lacks: "a release that compares", lock: "single-uncompared", proper: "single", property: checker.OwnerOnly,
 		shape: Shape{}, kinds: bounded, bound: 1},
 	{lacks: "one counter for all clients", lock: "fenced-per-client", proper: "fenced", property: checker.Tokens,
-		shape: Shape{Resource: Fenced}, kinds: bounded, bound: 0},
+		shape: Shape{Resource: script.Fenced}, kinds: bounded, bound: 0},
 	{lacks: "a resource that compares", lock: "fenced", proper: "fenced", property: checker.ResourceExclusion,
-		shape: Shape{Resource: Fenced}, resource: Plain, kinds: bounded, bound: 1},
+		shape: Shape{Resource: script.Fenced}, resource: script.Plain, kinds: bounded, bound: 1},
 	{lacks: "WAIT on its own connection", lock: "single-wait-elsewhere", proper: "single-wait", property: checker.LeaseExclusion,
 		shape: Shape{Replicas: 2}, kinds: []Kind{Cutting, Parting, Pausing, FailingOver}, bound: 2, rare: true},
 	{lacks: "a release to all nodes", lock: "redlock-release-granted", proper: "redlock", property: checker.FaultTolerance,
@@ -60,7 +61,7 @@ var hunts = []hunt{
 }
 
 // broken returns the calm run of the lock that lacks something, and how it is built.
-func (h hunt) broken(t testing.TB) (*Scenario, clients.New) {
+func (h hunt) broken(t testing.TB) (*script.Scenario, clients.New) {
 	s := h.shape
 	if h.resource != "" {
 		s.Resource = h.resource
@@ -69,9 +70,11 @@ func (h hunt) broken(t testing.TB) (*Scenario, clients.New) {
 }
 
 // whole returns the same for the lock that has it.
-func (h hunt) whole(t testing.TB) (*Scenario, clients.New) { return calmOf(t, h.shape, h.proper) }
+func (h hunt) whole(t testing.TB) (*script.Scenario, clients.New) {
+	return calmOf(t, h.shape, h.proper)
+}
 
-func calmOf(t testing.TB, s Shape, lock string) (*Scenario, clients.New) {
+func calmOf(t testing.TB, s Shape, lock string) (*script.Scenario, clients.New) {
 	t.Helper()
 	s.Lock = lock
 	calm, err := s.Calm()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -84,7 +85,7 @@ func kindsOf(names []string) ([]Kind, error) {
 		case slices.Contains(Kinds(), Kind(name)):
 			kinds = append(kinds, Kind(name))
 		default:
-			words := wordsOf(Kinds())
+			words := script.WordsOf(Kinds())
 			for _, g := range Groups() {
 				words = append(words, g.Name)
 			}

@@ -6,13 +6,14 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/kinds"
+	"lockstep/scenarios/script"
 )
 
 // The type of its key makes no difference to what is seen of a lock: in every run of single, a lock with a hash, a list, a set
 // or a sorted set has the verdict of the same lock with a string, property by property.
 func TestKeysOfEveryType(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

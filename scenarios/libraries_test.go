@@ -12,6 +12,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
 
@@ -52,7 +53,7 @@ func runLibraries(t *testing.T, cases []Case, each func(i int, o *Outcome)) {
 // libraryRuns lists the runs of the catalogue in which a library takes the place of the lock that a page names.
 func libraryRuns(t *testing.T, l libraries.Lock) []Case {
 	t.Helper()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

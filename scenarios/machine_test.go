@@ -17,6 +17,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -26,8 +27,8 @@ import (
 // says; what it expects is compared with the nodes themselves.
 type machine struct {
 	world *sim.World
-	page  *Scenario
-	run   Section // resolved
+	page  *script.Scenario
+	run   script.Section // resolved
 	build clients.New
 	seed  uint64
 
@@ -48,7 +49,7 @@ type machine struct {
 // A contender is a client that does what it is told, one step after the other.
 type contender struct {
 	*sim.Process
-	todo  chan Step
+	todo  chan script.Step
 	busy  int           // steps that it has not ended
 	gone  bool          // it has crashed
 	wakes time.Duration // from its last pause
@@ -78,7 +79,7 @@ func newMachine(shape Shape, build clients.New, seed uint64) *machine {
 	}
 	m.resource, m.stop = serveResource(m.run, m.world)
 	m.world.Watch(m.learn)
-	for _, name := range m.run.clients() {
+	for _, name := range m.run.Clients() {
 		m.join(name)
 	}
 	return m
@@ -86,7 +87,7 @@ func newMachine(shape Shape, build clients.New, seed uint64) *machine {
 
 // join adds a client, which waits to be told what to do.
 func (m *machine) join(name string) *contender {
-	c := &contender{Process: m.world.Process(name), todo: make(chan Step, 2)}
+	c := &contender{Process: m.world.Process(name), todo: make(chan script.Step, 2)}
 	m.clients = append(m.clients, c)
 	c.Go(func(ctx context.Context) {
 		env := clients.NewEnv(c.Clock(), c.Wall(), sim.Rand(m.seed, "client", name), c.DialContext, m.addrs)
@@ -159,7 +160,7 @@ func (m *machine) inject(f history.Fault, breaks checker.Assumption) {
 func (m *machine) advance(d time.Duration) { m.world.RunFor(d + time.Microsecond) }
 
 // tell has a client do something, and lets it have the time that it takes, or less, or more.
-func (m *machine) tell(rt *rapid.T, c *contender, steps ...Step) {
+func (m *machine) tell(rt *rapid.T, c *contender, steps ...script.Step) {
 	for _, step := range steps {
 		m.did = append(m.did, fmt.Sprintf("at %s %s %s", m.world.Now(), c.Name, step))
 		c.busy++
@@ -198,13 +199,13 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 	long := rapid.SampledFrom([]time.Duration{machineTTL / 3, machineTTL * 6 / 5, machineTTL * 3})
 	return map[string]func(*rapid.T){
-		"acquire": func(rt *rapid.T) { m.tell(rt, client(rt, idle), Acquire{}) },
-		"release": func(rt *rapid.T) { m.tell(rt, client(rt, asked), Release{}) },
-		"extend":  func(rt *rapid.T) { m.tell(rt, client(rt, asked), Extend{}) },
+		"acquire": func(rt *rapid.T) { m.tell(rt, client(rt, idle), script.Acquire{}) },
+		"release": func(rt *rapid.T) { m.tell(rt, client(rt, asked), script.Release{}) },
+		"extend":  func(rt *rapid.T) { m.tell(rt, client(rt, asked), script.Extend{}) },
 		// A client that does not look at the end of its lease has only itself to blame.
 		"write": func(rt *rapid.T) {
 			c := client(rt, asked)
-			m.tell(rt, c, Check{}, Write{Value: fmt.Sprintf("%s-%d", strings.ToUpper(c.Name), len(m.did))})
+			m.tell(rt, c, script.Check{}, script.Write{Value: fmt.Sprintf("%s-%d", strings.ToUpper(c.Name), len(m.did))})
 		},
 		"advance": func(rt *rapid.T) {
 			m.advance(rapid.SampledFrom([]time.Duration{time.Millisecond, 20 * time.Millisecond, machineTTL * 6 / 5}).Draw(rt, "by"))
@@ -296,7 +297,7 @@ func (m *machine) end() *Outcome {
 	}
 	m.world.Run()
 	m.world.RunFor(m.run.TTL + m.run.TTL/50 + 100*time.Millisecond)
-	probe := m.join(probeName)
+	probe := m.join(script.ProbeName)
 	for _, step := range probeLane(m.run) {
 		probe.busy++
 		probe.todo <- step
@@ -335,7 +336,7 @@ const machineLock = "LOCKSTEP_TEST_MACHINE"
 // machines are the locks that are put through it.
 var machines = []Shape{
 	{Lock: "single"},
-	{Lock: "fenced", Resource: Fenced},
+	{Lock: "fenced", Resource: script.Fenced},
 	{Lock: "watchdog"},
 	{Lock: "redlock", Nodes: 3},
 	{Lock: "redlock-extend", Nodes: 3},

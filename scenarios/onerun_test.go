@@ -13,6 +13,7 @@ import (
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 )
 
@@ -45,13 +46,13 @@ func repeatable() []clients.Lock {
 func anyShape(lock string, seed uint64) Shape {
 	draw := sim.Rand(seed, "shape", lock)
 	s := Shape{Lock: lock, Nodes: 1 + 2*draw.IntN(3), Clients: 2 + draw.IntN(2), Extend: draw.IntN(4) == 0}
-	s.TTL = []time.Duration{DefaultTTL, 1500 * time.Millisecond, 7_654_321 * time.Microsecond, 1_234_567_891}[draw.IntN(4)]
-	s.Resource = []string{Plain, Fenced, CheckAndSet, Versioned}[draw.IntN(4)]
+	s.TTL = []time.Duration{script.DefaultTTL, 1500 * time.Millisecond, 7_654_321 * time.Microsecond, 1_234_567_891}[draw.IntN(4)]
+	s.Resource = []string{script.Plain, script.Fenced, script.CheckAndSet, script.Versioned}[draw.IntN(4)]
 	switch draw.IntN(4) {
 	case 0:
 		s.Nodes, s.Replicas = 1, 1+draw.IntN(2)
 	case 1:
-		s.Pool = Warm
+		s.Pool = script.Warm
 		fallthrough
 	default:
 		s.Persistence = string(nodes.Persistences[draw.IntN(len(nodes.Persistences))])
@@ -145,7 +146,7 @@ func (p triedPlan) checkToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := FromToken(token)
+	page, err := script.FromToken(token)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -110,7 +111,7 @@ func Memory(bytes int64) Option { return option("Memory", func(o *options) { o.m
 //
 //	var rewrite = flag.Bool("rewrite", false, "renew timelines")
 //
-//	scenarios.RunFile(t, "testdata/deploy.txtar", newLock, scenarios.Rewrite(*rewrite))
+//	script.RunFile(t, "testdata/deploy.txtar", newLock, script.Rewrite(*rewrite))
 func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.rewrite = yes }) }
 
 // exploring lists the options for [Explore] only.
@@ -235,14 +236,14 @@ type trial struct {
 
 // trials lists the runs that the options ask for, with a lock of some name in the place of those that the pages name.
 func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		return nil, err
 	}
 	if len(o.only) > 0 {
 		all = nil
 		for _, name := range o.only {
-			s, err := Find(name)
+			s, err := script.Find(name)
 			if err != nil {
 				return nil, fmt.Errorf("scenarios.Only: %w", err)
 			}
@@ -268,7 +269,7 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 }
 
 // addRun adds a run to those of its scenario, or, if only the reference makes it another one, what it expects.
-func (o *options) addRun(of []trial, s *Scenario, r Section, name string, newLock clients.New) []trial {
+func (o *options) addRun(of []trial, s *script.Scenario, r script.Section, name string, newLock clients.New) []trial {
 	for i := range of {
 		if of[i].promise.as[0].Lock != r.Lock && s.Resolve(of[i].promise.as[0]).SameButForLock(s.Resolve(r)) {
 			of[i].promise.as = append(of[i].promise.as, r)
@@ -277,6 +278,6 @@ func (o *options) addRun(of []trial, s *Scenario, r Section, name string, newLoc
 	}
 	return append(of, trial{
 		Case:    Case{Scenario: s, Run: r.With(name), Seed: o.seed, On: o.on, Speed: o.speed, Restless: o.restless, New: newLock},
-		promise: promise{as: []Section{r}, survives: o.survives, needs: o.needs},
+		promise: promise{as: []script.Section{r}, survives: o.survives, needs: o.needs},
 	})
 }

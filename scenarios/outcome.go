@@ -6,14 +6,15 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
 
 // An Outcome is what came of one run.
 type Outcome struct {
-	Scenario *Scenario
-	Run      Section // resolved
+	Scenario *script.Scenario
+	Run      script.Section // resolved
 	History  *history.History
 	Result   checker.Result
 	// Measurements are the quantities that the page asks for, in its order.
@@ -29,7 +30,7 @@ type Outcome struct {
 }
 
 // judge checks the history of a resolved run.
-func judge(s *Scenario, r Section, h *history.History) *Outcome {
+func judge(s *script.Scenario, r script.Section, h *history.History) *Outcome {
 	return &Outcome{
 		Scenario: s, Run: r, History: h,
 		Result:       checker.Check(h, r.Musts),
@@ -59,7 +60,7 @@ func (o *Outcome) Unexpected() []string {
 
 // expected is what the page expects of a property with this seed: where it says that chance decides, what came out.
 func (o *Outcome) expected(p checker.Property) checker.Status {
-	if e := o.Run.expectation(p); e.Share > 0 && o.Result.Status(p) == e.Status {
+	if e := o.Run.Expectation(p); e.Share > 0 && o.Result.Status(p) == e.Status {
 		return e.Status
 	}
 	return o.Run.Expected(p)
@@ -67,7 +68,7 @@ func (o *Outcome) expected(p checker.Property) checker.Status {
 
 // otherAssumption says which violation breaks another assumption than the one that is expected, if any does. Every one of
 // the property must break that one: a second cause is a second finding.
-func (o *Outcome) otherAssumption(e Expectation) string {
+func (o *Outcome) otherAssumption(e script.Expectation) string {
 	if e.Assumption == "" {
 		return ""
 	}

@@ -1,9 +1,11 @@
 package scenarios
 
 import (
-	"lockstep/checker"
 	"strings"
 	"testing"
+
+	"lockstep/checker"
+	"lockstep/scenarios/script"
 )
 
 // An expectation that names an assumption wants it from each violation of the property, and from no other property.
@@ -30,7 +32,7 @@ func TestUnexpectedAssumption(t *testing.T) {
 			"lease exclusion: expected broken bounded delay, got none"},
 	} {
 		o := &Outcome{
-			Run: Section{Expect: []Expectation{{Property: lease, Status: checker.Violated, Assumption: c.assumption}}},
+			Run: script.Section{Expect: []script.Expectation{{Property: lease, Status: checker.Violated, Assumption: c.assumption}}},
 			Result: checker.Result{
 				Statuses:   []checker.PropertyStatus{{Property: lease, Status: checker.Violated}},
 				Violations: c.violations,

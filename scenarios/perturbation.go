@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lockstep/scenarios/script"
 )
 
 // A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [Nemesis], or, if a client
@@ -14,7 +16,7 @@ import (
 type Perturbation struct {
 	Kind  Kind
 	At    time.Duration // when the run reaches the place; this depends on the perturbations before it
-	Steps []Step
+	Steps []script.Step
 	// Client is the client into whose lane Steps go; empty for the nemesis.
 	Client string
 	// Before is the index of the step of the calm lane that they come before.
@@ -66,10 +68,10 @@ func (p *Perturbation) UnmarshalJSON(data []byte) error {
 	*p = Perturbation{Kind: t.Kind, At: t.At, Client: t.Client, Before: t.Before}
 	process := t.Client
 	if process == "" {
-		process = Nemesis
+		process = script.Nemesis
 	}
 	for _, text := range t.Steps {
-		step, err := parseStep(process, text)
+		step, err := script.ParseStep(process, text)
 		if err != nil {
 			return err
 		}
@@ -80,23 +82,23 @@ func (p *Perturbation) UnmarshalJSON(data []byte) error {
 
 // Perturbed returns the scenario with perturbations added to each of its runs, which must all have the lanes that the
 // perturbations name. The order of perturbations does not matter.
-func Perturbed(s *Scenario, plan []Perturbation) *Scenario {
+func Perturbed(s *script.Scenario, plan []Perturbation) *script.Scenario {
 	p, _ := perturb(s, plan)
 	return p
 }
 
 // perturb is [Scenario.Perturbed], and also returns where the steps of each perturbation went.
-func perturb(s *Scenario, plan []Perturbation) (*Scenario, [][]place) {
+func perturb(s *script.Scenario, plan []Perturbation) (*script.Scenario, [][]place) {
 	p := *s
 	p.Lanes = slices.Clone(s.Lanes)
 	places := make([][]place, len(plan))
 	for i, lane := range p.Lanes {
-		if lane.Process != Nemesis {
+		if lane.Process != script.Nemesis {
 			p.Lanes[i].Steps = perturbedSteps(lane, plan, places)
 		}
 	}
-	i := slices.IndexFunc(p.Lanes, func(l Lane) bool { return l.Process == Nemesis })
-	nemesis := Lane{Process: Nemesis}
+	i := slices.IndexFunc(p.Lanes, func(l script.Lane) bool { return l.Process == script.Nemesis })
+	nemesis := script.Lane{Process: script.Nemesis}
 	if i >= 0 {
 		nemesis.Steps = slices.Clip(p.Lanes[i].Steps)
 	}
@@ -115,8 +117,8 @@ func perturb(s *Scenario, plan []Perturbation) (*Scenario, [][]place) {
 }
 
 // perturbedSteps returns the steps of a client's lane with the added ones, and records in places where these went.
-func perturbedSteps(l Lane, plan []Perturbation, places [][]place) []Step {
-	longer := Lane{Process: l.Process}
+func perturbedSteps(l script.Lane, plan []Perturbation, places [][]place) []script.Step {
+	longer := script.Lane{Process: l.Process}
 	for i, step := range l.Steps {
 		for k, p := range plan {
 			if p.Client == l.Process && p.Before == i {
@@ -129,7 +131,7 @@ func perturbedSteps(l Lane, plan []Perturbation, places [][]place) []Step {
 }
 
 // addTo appends the steps of a perturbation to the lane, and their places to places.
-func addTo(l *Lane, p Perturbation, places *[]place) {
+func addTo(l *script.Lane, p Perturbation, places *[]place) {
 	for _, step := range p.Steps {
 		l.Steps = append(l.Steps, step)
 		*places = append(*places, place{l.Process, len(l.Steps)})

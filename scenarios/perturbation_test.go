@@ -8,13 +8,14 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 // A plan is taken further by what its run comes to after its last perturbation, and by nothing else: so each set comes once.
 func TestAfter(t *testing.T) {
 	at := func(d time.Duration, node string) Perturbation {
-		return Perturbation{At: d, Steps: []Step{AtStart{history.Crash{Process: node}}}}
+		return Perturbation{At: d, Steps: []script.Step{script.AtStart{Fault: history.Crash{Process: node}}}}
 	}
 	possible := func() []Perturbation {
 		return []Perturbation{at(1, "n1"), at(5, "n1"), at(5, "n2"), at(5, "n3"), at(9, "n1")}
@@ -31,7 +32,7 @@ func TestAfter(t *testing.T) {
 func TestIdle(t *testing.T) {
 	link := history.Link{From: "c1", To: "n1", Both: true}
 	other := history.Link{From: "c1", To: "n2", Both: true}
-	p := Perturbation{Kind: Parting, Steps: []Step{AtStart{history.Cut{Link: link}}, AtStart{history.Cut{Link: other}}, At{time.Second, history.Heal{Link: link}}}}
+	p := Perturbation{Kind: Parting, Steps: []script.Step{script.AtStart{Fault: history.Cut{Link: link}}, script.AtStart{Fault: history.Cut{Link: other}}, script.At{Time: time.Second, Fault: history.Heal{Link: link}}}}
 	did := effect{[]Perturbation{p}, [][]bool{{false, false, true}}}
 	if rest, less := did.rest(); len(did.idle()) != 1 || !less || len(rest) != 0 {
 		t.Errorf("neither cut had an effect, and what had one is said to be %v", rest)
@@ -45,7 +46,7 @@ func TestIdle(t *testing.T) {
 // What the calm run violates as well is not the doing of a plan, and is not reduced to it.
 func TestShrinkRefusesWhatNeedsNoFault(t *testing.T) {
 	calm := calmShape(t, Shape{Lock: "nolock"})
-	plan := []Perturbation{{Kind: Pausing, Client: "c1", Before: 1, Steps: []Step{Pause{time.Second}}}}
+	plan := []Perturbation{{Kind: Pausing, Client: "c1", Before: 1, Steps: []script.Step{script.Pause{For: time.Second}}}}
 	err := series(func(play player) {
 		x := &explorer{calm: calm, build: clients.NewNoLock, play: play}
 		_, err := newShrinker(t.Context(), x, shrinking{Plan: plan, Failing: Failing{checker.LeaseExclusion, checker.None}}, 1)

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"lockstep/checker"
+	"lockstep/scenarios/script"
 )
 
 // A promise is what is claimed of a lock in a run.
 type promise struct {
-	as       []Section // the runs of the catalogue in whose place this one is; what each of them keeps is to be kept
+	as       []script.Section // the runs of the catalogue in whose place this one is; what each of them keeps is to be kept
 	survives []checker.Assumption
 	needs    []checker.Assumption
 	exact    bool // what the run expects decides, of a violation as well
@@ -62,10 +63,10 @@ func (o *Outcome) promised(v checker.Violation) string {
 func (o *Outcome) keeper(v checker.Violation) string {
 	as := o.promise.as
 	if len(as) == 0 {
-		as = []Section{o.Run}
+		as = []script.Section{o.Run}
 	}
 	for _, r := range as {
-		e := r.expectation(v.Property)
+		e := r.Expectation(v.Property)
 		if e.Status == checker.OK || v.Assumption == checker.None && e.Assumption != "" && e.Assumption != checker.None {
 			return r.Reference()
 		}

@@ -10,6 +10,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
 
@@ -89,28 +90,28 @@ func TestClaimsDecide(t *testing.T) {
 func TestClaimsByHand(t *testing.T) {
 	outcome := func(v checker.Verdict, a checker.Assumption, p promise) *Outcome {
 		r := checker.Result{Verdict: v, Violations: []checker.Violation{{Property: checker.LeaseExclusion, Assumption: a, What: "two held it"}}}
-		return &Outcome{Scenario: &Scenario{Name: "s"}, Run: p.as[0], Result: r, promise: p}
+		return &Outcome{Scenario: &script.Scenario{Name: "s"}, Run: p.as[0], Result: r, promise: p}
 	}
-	keeps := Section{Lock: "keeps"}
-	violates := func(a checker.Assumption) Section {
-		return Section{Lock: "violates", Expect: []Expectation{{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: a}}}
+	keeps := script.Section{Lock: "keeps"}
+	violates := func(a checker.Assumption) script.Section {
+		return script.Section{Lock: "violates", Expect: []script.Expectation{{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: a}}}
 	}
 	pause := []checker.Assumption{checker.BoundedPause}
 	for name, test := range map[string]struct {
 		o    *Outcome
 		want standing
 	}{
-		"its reference is at fault for a reason outside":   {outcome(checker.Unsafe, checker.None, promise{as: []Section{violates(checker.BoundedPause)}}), broke},
-		"its reference is at fault itself":                 {outcome(checker.Unsafe, checker.None, promise{as: []Section{violates(checker.None)}}), asOthers},
-		"its reference violates it for another reason":     {outcome(checker.Unsafe, checker.BoundedDelay, promise{as: []Section{violates(checker.BoundedPause)}}), asOthers},
-		"one of two references keeps it":                   {outcome(checker.Unsafe, checker.BoundedPause, promise{as: []Section{violates(checker.BoundedPause), keeps}}), broke},
-		"the run proves nothing":                           {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []Section{keeps}}), unproved},
-		"the run proves nothing, but nobody else did it":   {outcome(checker.Inconclusive, checker.None, promise{as: []Section{keeps}}), broke},
-		"the run proves nothing, but it claims to survive": {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []Section{keeps}, survives: pause}), broke},
-		"it ran on in a pause":                             {ranOn(outcome(checker.Inconclusive, checker.None, promise{as: []Section{keeps}})), unproved},
-		"it ran on in a pause that it claims to survive":   {ranOn(outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []Section{keeps}, survives: pause})), unproved},
-		"it did not end":                                   {unended(outcome(checker.Inconclusive, "", promise{as: []Section{keeps}})), failed},
-		"it did not end, whatever the file expects":        {unended(outcome(checker.Inconclusive, "", promise{as: []Section{keeps}, exact: true})), failed},
+		"its reference is at fault for a reason outside":   {outcome(checker.Unsafe, checker.None, promise{as: []script.Section{violates(checker.BoundedPause)}}), broke},
+		"its reference is at fault itself":                 {outcome(checker.Unsafe, checker.None, promise{as: []script.Section{violates(checker.None)}}), asOthers},
+		"its reference violates it for another reason":     {outcome(checker.Unsafe, checker.BoundedDelay, promise{as: []script.Section{violates(checker.BoundedPause)}}), asOthers},
+		"one of two references keeps it":                   {outcome(checker.Unsafe, checker.BoundedPause, promise{as: []script.Section{violates(checker.BoundedPause), keeps}}), broke},
+		"the run proves nothing":                           {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []script.Section{keeps}}), unproved},
+		"the run proves nothing, but nobody else did it":   {outcome(checker.Inconclusive, checker.None, promise{as: []script.Section{keeps}}), broke},
+		"the run proves nothing, but it claims to survive": {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []script.Section{keeps}, survives: pause}), broke},
+		"it ran on in a pause":                             {ranOn(outcome(checker.Inconclusive, checker.None, promise{as: []script.Section{keeps}})), unproved},
+		"it ran on in a pause that it claims to survive":   {ranOn(outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []script.Section{keeps}, survives: pause})), unproved},
+		"it did not end":                                   {unended(outcome(checker.Inconclusive, "", promise{as: []script.Section{keeps}})), failed},
+		"it did not end, whatever the file expects":        {unended(outcome(checker.Inconclusive, "", promise{as: []script.Section{keeps}, exact: true})), failed},
 	} {
 		if got := test.o.standing(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got.word(), test.want.word())
@@ -283,7 +284,7 @@ func TestOptionsContradict(t *testing.T) {
 
 // The table has room for every run of the catalogue, with the longest words that it can have.
 func TestSummaryIsNarrow(t *testing.T) {
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +298,7 @@ func TestSummaryIsNarrow(t *testing.T) {
 					Statuses:   []checker.PropertyStatus{{Property: checker.ResourceExclusion, Status: checker.Violated}},
 					Violations: []checker.Violation{{Property: checker.ResourceExclusion, Assumption: checker.BoundedClockError}},
 				}
-				p := promise{as: []Section{{Lock: "keeps"}}, survives: []checker.Assumption{checker.BoundedClockError}, exact: exact}
+				p := promise{as: []script.Section{{Lock: "keeps"}}, survives: []checker.Assumption{checker.BoundedClockError}, exact: exact}
 				outcomes = append(outcomes, &Outcome{Scenario: s, Run: r, Result: result, promise: p})
 			}
 		}
@@ -334,7 +335,7 @@ func TestFirstDifference(t *testing.T) {
 
 // What is decided hangs on no sentence: with other words for each violation and each reason the decisions are the same.
 func TestSentencesDecideNothing(t *testing.T) {
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

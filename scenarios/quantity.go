@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -53,7 +54,7 @@ var quantities = []quantity{
 	{name: "late-write", about: "one message to or from the resource is late", unit: Seconds, max: longestMagnitude, kind: LateWrite},
 	{name: "jump", about: "the wall clock of a lock node jumps", unit: Seconds, min: -longestMagnitude, max: longestMagnitude, kind: Jumping,
 		fits: func(m *history.Meta, p Perturbation) bool {
-			return !slices.Contains(m.Clients, faultOf(p.Steps[0]).Target())
+			return !slices.Contains(m.Clients, script.FaultOf(p.Steps[0]).Target())
 		}},
 	{name: "drift", about: "the clocks of a client or a lock node drift", unit: PPM, min: -mostDriftPPM, max: mostDriftPPM, kind: Drifting},
 	{name: "stall", about: "a lock node pauses", unit: Seconds, max: longestMagnitude, kind: Stalling},
@@ -67,7 +68,7 @@ var quantities = []quantity{
 
 // cutsReplica says whether a perturbation cuts a replica off from the node that it is a copy of.
 func cutsReplica(m *history.Meta, p Perturbation) bool {
-	cut, ok := faultOf(p.Steps[0]).(history.Cut)
+	cut, ok := script.FaultOf(p.Steps[0]).(history.Cut)
 	node, copies := m.Replicas[cut.Link.To]
 	return ok && copies && cut.Link.From == node
 }
@@ -204,7 +205,7 @@ func (q quantity) format(v int64) string {
 }
 
 // sites lists where a perturbation can be that has the quantity for its magnitude. They have magnitudes of their own, each place once.
-func (q quantity) sites(calm *Scenario, o *Outcome) []Perturbation {
+func (q quantity) sites(calm *script.Scenario, o *Outcome) []Perturbation {
 	var all []Perturbation
 	seen := map[string]bool{}
 	for _, p := range sites(calm, o, constants{TTL: o.Run.TTL}, []Kind{q.kind}) {
@@ -242,16 +243,16 @@ func (p Perturbation) sized(magnitude int64) Perturbation {
 	p.Steps = slices.Clone(p.Steps)
 	for i, step := range p.Steps {
 		switch s := step.(type) {
-		case Pause:
+		case script.Pause:
 			s.For = d
 			p.Steps[i] = s
-		case At: // the end of what is wrong from the start
+		case script.At: // the end of what is wrong from the start
 			s.Time = d
 			p.Steps[i] = s
-		case AtStart:
+		case script.AtStart:
 			s.Fault = fault(s.Fault)
 			p.Steps[i] = s
-		case When:
+		case script.When:
 			if s.After != 0 { // the end of what went wrong
 				s.After = d
 			}

@@ -17,6 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -38,7 +39,7 @@ const realSlack = 2 * time.Second
 // bubble is of no use outside it.
 //
 // Durations that a lock keeps for itself, such as the timeout of Redlock for one node, know nothing of speed.
-func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, error) {
+func onServers(ctx context.Context, s *script.Scenario, run script.Section, j job) (*Outcome, error) {
 	if j.Servers != "" {
 		return onRemote(ctx, s, run, j)
 	}
@@ -51,8 +52,8 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 	}
 	r := realRun(s, run, j.Speed)
 	servers := slices.Concat(r.NodeNames(), r.ReplicaNames())
-	if r.Resource == Counter {
-		servers = append(servers, resourceName)
+	if r.Resource == script.Counter {
+		servers = append(servers, script.ResourceName)
 	}
 	c, err := startServers(r, ctx, servers)
 	if err != nil {
@@ -75,7 +76,7 @@ func onServers(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, 
 
 // upTo judges what happened before the machine stood still, if that is why a run has ended. It returns nil unless there is a
 // violation that should not be: such a one is final, and the rest of the run says nothing.
-func upTo(r Section, err error, s *Scenario, events []history.Event, seed uint64) *Outcome {
+func upTo(r script.Section, err error, s *script.Scenario, events []history.Event, seed uint64) *Outcome {
 	var stall *nodes.StallError
 	if !errors.As(err, &stall) {
 		return nil
@@ -92,7 +93,7 @@ func upTo(r Section, err error, s *Scenario, events []history.Event, seed uint64
 }
 
 // startServers starts the servers of a resolved run, with clocks of their own where it sets one.
-func startServers(r Section, ctx context.Context, servers []string) (*nodes.Cluster, error) {
+func startServers(r script.Section, ctx context.Context, servers []string) (*nodes.Cluster, error) {
 	if ownClocks(r) {
 		c, err := nodes.StartClusterWithClocks(ctx, servers, disksOf(r)...)
 		switch {
@@ -106,7 +107,7 @@ func startServers(r Section, ctx context.Context, servers []string) (*nodes.Clus
 }
 
 // realRun returns a run as it is on real servers.
-func realRun(s *Scenario, run Section, speed float64) Section {
+func realRun(s *script.Scenario, run script.Section, speed float64) script.Section {
 	return faster(s.Resolve(run), s.SpeedOf(run, speed))
 }
 
@@ -119,27 +120,27 @@ type assignment struct {
 	Resource string        `json:"resource"`
 }
 
-func onCluster(r Section, c *nodes.Cluster, j job, again func() *exec.Cmd) error {
-	if r.Resource != Counter {
+func onCluster(r script.Section, c *nodes.Cluster, j job, again func() *exec.Cmd) error {
+	if r.Resource != script.Counter {
 		store, err := clients.NewResource(r.Resource)
 		if err != nil {
 			panic("scenarios: " + err.Error()) // the parser knows the kinds
 		}
-		c.Handle(resourceName, store)
+		c.Handle(script.ResourceName, store)
 	}
 	processes := map[string]*nodes.Client{}
-	for _, name := range append(r.clients(), probeName) {
+	for _, name := range append(r.Clients(), script.ProbeName) {
 		p, err := c.Client(name)
 		if err != nil {
 			return err
 		}
 		processes[name] = p
 		limit := patienceOf(r, j.Limit)
-		if name == probeName {
+		if name == script.ProbeName {
 			limit += defaultLimit / 2 // it waits for the others, and should not be blamed for them
 		}
 		err = p.Start(again, limit, func(contact nodes.Contact) (json.RawMessage, error) {
-			a := &assignment{Name: name, Contact: contact, Resource: p.Addr(resourceName)}
+			a := &assignment{Name: name, Contact: contact, Resource: p.Addr(script.ResourceName)}
 			a.Nodes, a.Guide = contactsOf(r, p)
 			own := j
 			own.Client = a
@@ -152,15 +153,15 @@ func onCluster(r Section, c *nodes.Cluster, j job, again func() *exec.Cmd) error
 	if err := c.Begin(); err != nil {
 		return err
 	}
-	playLanes(r, c, func(name string, _ []Step) { processes[name].Go() })
+	playLanes(r, c, func(name string, _ []script.Step) { processes[name].Go() })
 	return c.Err()
 }
 
 // beClient is what the process of one client does: its lane.
-func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, j job) error {
+func beClient(ctx context.Context, s *script.Scenario, run script.Section, build clients.New, j job) error {
 	r, a := realRun(s, run, j.Speed), j.Client
 	env := clients.NewEnv(nil, nil, sim.Rand(j.Seed, "client", a.Name), a.dialer(new(net.Dialer).DialContext), a.Nodes)
-	if r.Pool == Warm {
+	if r.Pool == script.Warm {
 		env.Warm()
 	}
 	host, err := nodes.Join(a.Contact)
@@ -171,14 +172,14 @@ func beClient(ctx context.Context, s *Scenario, run Section, build clients.New, 
 	// Unmodified libraries draw from the randomness of the process, and two clients should not draw the same.
 	//lint:ignore SA1019 nothing else seeds what libraries draw from
 	mathrand.Seed(sim.Rand(j.Seed, "process", a.Name).Int64())
-	steps := r.lane(a.Name)
-	if a.Name == probeName {
+	steps := r.Lane(a.Name)
+	if a.Name == script.ProbeName {
 		steps = probeLane(r)
 	}
 	var left leftovers // to the end of the process
 	left.attend(ctx, host, env, build, a.Resource, r.TTL, steps)
 	host.End()
-	if len(steps) > 0 && steps[len(steps)-1] == (Stay{}) {
+	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
 		select {} // until the process is killed
 	}
 	return nil
@@ -197,12 +198,12 @@ const defaultLimit = 20 * time.Second
 
 // patienceOf is how long a client of a resolved run may take: as long as if everybody did everything one after the other, and
 // more, by a limit, for what the lock does.
-func patienceOf(r Section, limit time.Duration) time.Duration {
+func patienceOf(r script.Section, limit time.Duration) time.Duration {
 	all := 2*r.TTL + boundOf(r) + cmp.Or(limit, defaultLimit)
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
 			n := 1
-			if repeat, ok := step.(Repeat); ok {
+			if repeat, ok := step.(script.Repeat); ok {
 				n = repeat.N
 			}
 			scaleStep(step, func(d time.Duration) time.Duration {
@@ -218,7 +219,7 @@ func patienceOf(r Section, limit time.Duration) time.Duration {
 const stallsPerTry = 3
 
 // trying does a job on real servers, again if it was chance that decided, or the machine.
-func trying(ctx context.Context, s *Scenario, run Section, j job) (*Outcome, error) {
+func trying(ctx context.Context, s *script.Scenario, run script.Section, j job) (*Outcome, error) {
 	stalls := 0
 	for try := 1; ; try++ {
 		o, err := onServers(ctx, s, run, j)
@@ -279,11 +280,11 @@ func (o *Outcome) lateness(p checker.Property) bool {
 	for _, e := range o.History.Events {
 		keys := taken[e.Process]
 		switch {
-		case e.Kind == history.Fail && e.Op == history.Acquire && e.Process == probeName:
+		case e.Kind == history.Fail && e.Op == history.Acquire && e.Process == script.ProbeName:
 			late = len(m.Nodes)-blocked() >= m.Quorum()
 		case e.Kind != history.State || keys == nil:
 		case e.Op == history.Set || e.Op == history.Over || e.Op == history.Retime:
-			if history.Client(e.Lease) == probeName {
+			if history.Client(e.Lease) == script.ProbeName {
 				got = true
 				delete(keys, e.Key)
 				continue
@@ -297,7 +298,7 @@ func (o *Outcome) lateness(p checker.Property) bool {
 }
 
 // CheckRedis says why [onServers] would refuse a run at a speed; nil if it would not.
-func CheckRedis(s *Scenario, run Section, speed float64) error {
+func CheckRedis(s *script.Scenario, run script.Section, speed float64) error {
 	r := s.Resolve(run)
 	if err := checkReal(r, s.SpeedOf(run, speed)); err != nil {
 		return fmt.Errorf("%s/%s: %w", s.Name, r.ID(), err)
@@ -307,13 +308,13 @@ func CheckRedis(s *Scenario, run Section, speed float64) error {
 
 // checkSyncs refuses what would be another story at another speed: which writes have reached the disk. A server syncs once a
 // second, whatever the speed.
-func checkSyncs(r Section, speed float64) error {
+func checkSyncs(r script.Section, speed float64) error {
 	if speed == 1 {
 		return nil
 	}
 	kind := nodes.Persistence(r.Persistence)
-	for _, step := range r.lane(Nemesis) {
-		crash, ok := faultOf(step).(history.Crash)
+	for _, step := range r.Lane(script.Nemesis) {
+		crash, ok := script.FaultOf(step).(history.Crash)
 		if ok && (kind == nodes.AOFEverysecSlow || kind == nodes.AOFEverysec && crash.Power) {
 			return fmt.Errorf("at speed %v %s is another story with persistence=%s: a server syncs once a second, whatever the speed; write speed=1", speed, crash, kind)
 		}
@@ -321,7 +322,7 @@ func checkSyncs(r Section, speed float64) error {
 	return nil
 }
 
-func checkReal(r Section, speed float64) error {
+func checkReal(r script.Section, speed float64) error {
 	if !(speed > 0) {
 		return fmt.Errorf("speed %v: it must be above zero", speed)
 	}
@@ -341,22 +342,22 @@ func checkReal(r Section, speed float64) error {
 	if err := checkRealGroup(r, speed); err != nil {
 		return err
 	}
-	isClient := func(name string) bool { return slices.Contains(r.clients(), name) }
+	isClient := func(name string) bool { return slices.Contains(r.Clients(), name) }
 	ownClocks := ownClocks(r)
 	injectable := func(f history.Fault) error {
 		return nodes.Injectable(f, func(name string) bool { return isServer(r, name) }, isClient, ownClocks)
 	}
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
-			if pause, ok := once(step).(Pause); ok {
+			if pause, ok := script.Once(step).(script.Pause); ok {
 				if err := injectable(history.Pause{Process: lane.Process, For: pause.For}); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	for _, step := range r.lane(Nemesis) {
-		if err := injectable(faultOf(step)); err != nil {
+	for _, step := range r.Lane(script.Nemesis) {
+		if err := injectable(script.FaultOf(step)); err != nil {
 			if why := nodes.CanSetClocks(); why != nil && r.Replicas == 0 && clockFault(r, step) {
 				return fmt.Errorf("%w: %w", err, why)
 			}
@@ -367,13 +368,13 @@ func checkReal(r Section, speed float64) error {
 }
 
 // isServer says whether a process is a redis-server in a resolved run on real servers.
-func isServer(r Section, name string) bool {
-	return r.isLock(name) || name == resourceName && r.Resource == Counter
+func isServer(r script.Section, name string) bool {
+	return r.IsLock(name) || name == script.ResourceName && r.Resource == script.Counter
 }
 
 // clockFault says whether a step is one that sets the clock of a server, or its rate.
-func clockFault(r Section, step Step) bool {
-	switch f := faultOf(step).(type) {
+func clockFault(r script.Section, step script.Step) bool {
+	switch f := script.FaultOf(step).(type) {
 	case history.Jump:
 		return isServer(r, f.Process)
 	case history.Drift:
@@ -385,9 +386,9 @@ func clockFault(r Section, step Step) bool {
 }
 
 // onlyJumps says whether what is done to the clocks of the servers can be done to their keys as well.
-func onlyJumps(r Section) bool {
-	return !slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool {
-		_, jump := faultOf(step).(history.Jump)
+func onlyJumps(r script.Section) bool {
+	return !slices.ContainsFunc(r.Lane(script.Nemesis), func(step script.Step) bool {
+		_, jump := script.FaultOf(step).(history.Jump)
 		return clockFault(r, step) && !jump
 	})
 }
@@ -395,15 +396,15 @@ func onlyJumps(r Section) bool {
 // ownClocks says whether the servers of a resolved run have clocks of their own: where one is set, and where they can. Else a jump
 // is one of the keys, which is the same to a lock that does not ask a server for the time, or name ends by it. Keys that are
 // copied end by two clocks, and jump.
-func ownClocks(r Section) bool {
-	return r.Replicas == 0 && slices.ContainsFunc(r.lane(Nemesis), func(s Step) bool { return clockFault(r, s) }) && nodes.CanSetClocks() == nil
+func ownClocks(r script.Section) bool {
+	return r.Replicas == 0 && slices.ContainsFunc(r.Lane(script.Nemesis), func(s script.Step) bool { return clockFault(r, s) }) && nodes.CanSetClocks() == nil
 }
 
 // disksOf says how the nodes of a resolved run persist. One whose machine keeps its power needs no fsync to remember everything.
-func disksOf(r Section) []nodes.Persistence {
+func disksOf(r script.Section) []nodes.Persistence {
 	kind := nodes.Persistence(r.Persistence)
-	if kind == nodes.AOFAlways && !slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool {
-		crash, ok := faultOf(step).(history.Crash)
+	if kind == nodes.AOFAlways && !slices.ContainsFunc(r.Lane(script.Nemesis), func(step script.Step) bool {
+		crash, ok := script.FaultOf(step).(history.Crash)
 		return ok && crash.Power
 	}) {
 		kind = ""
@@ -412,7 +413,7 @@ func disksOf(r Section) []nodes.Persistence {
 }
 
 // withSteps returns a resolved run in which f has changed each step.
-func withSteps(r Section, f func(Step) Step) Section {
+func withSteps(r script.Section, f func(script.Step) script.Step) script.Section {
 	r.Lanes = slices.Clone(r.Lanes)
 	for i, lane := range r.Lanes {
 		steps := slices.Clone(lane.Steps)
@@ -425,15 +426,15 @@ func withSteps(r Section, f func(Step) Step) Section {
 }
 
 // withFault returns a step of the nemesis with its fault changed by f.
-func withFault(step Step, f func(history.Fault) history.Fault) Step {
+func withFault(step script.Step, f func(history.Fault) history.Fault) script.Step {
 	switch step := step.(type) {
-	case AtStart:
+	case script.AtStart:
 		step.Fault = f(step.Fault)
 		return step
-	case At:
+	case script.At:
 		step.Fault = f(step.Fault)
 		return step
-	case When:
+	case script.When:
 		step.Fault = f(step.Fault)
 		return step
 	}
@@ -441,13 +442,13 @@ func withFault(step Step, f func(history.Fault) history.Fault) Step {
 }
 
 // faster returns a resolved run in which everything takes less time, by a factor.
-func faster(r Section, speed float64) Section {
+func faster(r script.Section, speed float64) script.Section {
 	scale := func(d time.Duration) time.Duration {
 		return time.Duration(float64(d) / speed).Round(time.Microsecond) // no reader wants to know the nanoseconds of a third
 	}
 	r.TTL, r.DownAfter = scale(r.TTL), scale(r.DownAfter)
-	r.slack = realSlack
-	r = withSteps(r, func(step Step) Step { return scaleStep(step, scale) })
+	r.Slack = realSlack
+	r = withSteps(r, func(step script.Step) script.Step { return scaleStep(step, scale) })
 	r.Musts = slices.Clone(r.Musts)
 	for i, must := range r.Musts {
 		r.Musts[i] = must.Scaled(scale)
@@ -455,31 +456,31 @@ func faster(r Section, speed float64) Section {
 	return r
 }
 
-func scaleStep(step Step, scale func(time.Duration) time.Duration) Step {
+func scaleStep(step script.Step, scale func(time.Duration) time.Duration) script.Step {
 	faster := func(f history.Fault) history.Fault { return scaleFault(f, scale) }
 	switch step := step.(type) {
-	case Acquire:
+	case script.Acquire:
 		step.Within, step.Every = scale(step.Within), scale(step.Every)
 		return step
-	case Increment:
+	case script.Increment:
 		step.Within = scale(step.Within)
 		return step
-	case Repeat:
+	case script.Repeat:
 		step.Step = scaleStep(step.Step, scale)
 		return step
-	case Pause:
+	case script.Pause:
 		step.For = scale(step.For)
 		return step
-	case Sleep:
+	case script.Sleep:
 		step.For = scale(step.For)
 		return step
-	case Until:
+	case script.Until:
 		step.Time = scale(step.Time)
 		return step
-	case At:
+	case script.At:
 		step.Time = scale(step.Time)
 		return withFault(step, faster)
-	case When:
+	case script.When:
 		step.After = scale(step.After)
 		return withFault(step, faster)
 	}

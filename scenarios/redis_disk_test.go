@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -38,7 +39,7 @@ must the wall clock of c1 is off by over 10s
 
 -- redlock nodes=3 --
 `
-	s, err := Parse("clocks.txtar", []byte(page))
+	s, err := script.Parse("clocks.txtar", []byte(page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ client c2
 -- single nodes=1 resource=counter%s --
 `
 	tell := func(nemesis, header string) *Outcome {
-		s, err := Parse("full.txtar", fmt.Appendf(nil, page, nemesis, header))
+		s, err := script.Parse("full.txtar", fmt.Appendf(nil, page, nemesis, header))
 		if err != nil {
 			t.Fatal(err)
 		}

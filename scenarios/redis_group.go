@@ -7,6 +7,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -14,7 +15,7 @@ import (
 const maxLag = 10 * time.Second
 
 // groupOf says how n1 and its replicas are a group at a speed.
-func groupOf(r Section, speed float64) nodes.RealGroup {
+func groupOf(r script.Section, speed float64) nodes.RealGroup {
 	return nodes.RealGroup{
 		Primary:     r.NodeNames()[0],
 		Replicas:    r.ReplicaNames(),
@@ -26,7 +27,7 @@ func groupOf(r Section, speed float64) nodes.RealGroup {
 }
 
 // checkRealGroup says why the group of a resolved run cannot be had on real servers at a speed; nil if it can, or there is none.
-func checkRealGroup(r Section, speed float64) error {
+func checkRealGroup(r script.Section, speed float64) error {
 	if r.Shards > 0 {
 		return fmt.Errorf("%w: shards=%d: the nodes of a cluster talk to each other over a bus that no proxy carries", nodes.ErrSimOnly, r.Shards)
 	}
@@ -36,14 +37,14 @@ func checkRealGroup(r Section, speed float64) error {
 	if err := nodes.GroupPossible(); err != nil {
 		return err
 	}
-	if r.Persistence != durable {
+	if r.Persistence != script.Durable {
 		return fmt.Errorf("%w: persistence=%s with replicas=%d: a replica writes its log anew when it is in sync", nodes.ErrSimOnly, r.Persistence, r.Replicas)
 	}
 	if lag := time.Duration(float64(maxLag) / speed); r.MinReplicas > 0 && (lag < 2*time.Second || lag%time.Second != 0) {
 		return fmt.Errorf("at speed %v the lag that min-replicas=%d allows is %v, and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5",
 			speed, r.MinReplicas, lag)
 	}
-	for _, step := range r.lane(Nemesis) {
+	for _, step := range r.Lane(script.Nemesis) {
 		if err := checkRealReplication(r, step); err != nil {
 			return err
 		}
@@ -52,15 +53,15 @@ func checkRealGroup(r Section, speed float64) error {
 }
 
 // checkRealReplication refuses what cannot be done to servers that replicate.
-func checkRealReplication(r Section, step Step) error {
-	switch f := faultOf(step).(type) {
+func checkRealReplication(r script.Section, step script.Step) error {
+	switch f := script.FaultOf(step).(type) {
 	case history.Jump:
-		_, first := step.(AtStart)
-		if r.isLock(f.Process) && !(first && slices.Contains(r.ReplicaNames(), f.Process)) {
+		_, first := step.(script.AtStart)
+		if r.IsLock(f.Process) && !(first && slices.Contains(r.ReplicaNames(), f.Process)) {
 			return fmt.Errorf("%w: %s: to a server a jump is a change of its keys, which would be replicated; only a replica can have a wrong clock, from the start", nodes.ErrSimOnly, f)
 		}
 	case history.Chosen:
-		if !r.isClient(f.Link.From) && !r.isClient(f.Link.To) {
+		if !r.IsClient(f.Link.From) && !r.IsClient(f.Link.To) {
 			return fmt.Errorf("%w: %s: what servers say to each other is passed on as it comes, not message by message", nodes.ErrSimOnly, f)
 		}
 	}
@@ -68,7 +69,7 @@ func checkRealReplication(r Section, step Step) error {
 }
 
 // contactsOf says where a client finds the lock nodes: those of a group are one address.
-func contactsOf(r Section, p *nodes.Client) (addrs []string, guide *nodes.Guide) {
+func contactsOf(r script.Section, p *nodes.Client) (addrs []string, guide *nodes.Guide) {
 	if r.Replicas > 0 {
 		if guide = p.Guide(); guide != nil {
 			return guide.Addrs(), guide

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 )
 
 func TestOnRedisGroupsRefuses(t *testing.T) {
@@ -34,7 +35,7 @@ func TestOnRedisGroupsRefuses(t *testing.T) {
 		{"crash n1", "replicas=1 min-replicas=1", 3, "and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5", false},
 		{"crash n1", "replicas=1 min-replicas=1", 10, "and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5", false},
 	} {
-		s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single nodes=1 "+c.header+" --\n"))
+		s, err := script.Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single nodes=1 "+c.header+" --\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ import (
 	"lockstep/clients/kinds"
 	"lockstep/clients/libraries"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -138,7 +139,7 @@ const (
 // Real Redis gives the verdicts of simulation, property by property, in every run of the catalogue that exists there.
 func TestOnRedis(t *testing.T) {
 	workers := reality(t)
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestOnRedis(t *testing.T) {
 			speed := s.SpeedOf(r, 0)
 			switch err := CheckRedis(s, r, 0); {
 			case errors.Is(err, nodes.ErrSimOnly):
-				if s.Speed > 0 && !slices.ContainsFunc(s.Runs, func(r Section) bool { return CheckRedis(s, r, 0) == nil }) {
+				if s.Speed > 0 && !slices.ContainsFunc(s.Runs, func(r script.Section) bool { return CheckRedis(s, r, 0) == nil }) {
 					t.Errorf("%s says its speed, and no run of it can be done on real servers: %v", s.File, err)
 				}
 			case err != nil:
@@ -223,7 +224,7 @@ func TestFoundOnRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Parse(file, data)
+		s, err := script.Parse(file, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,14 +277,14 @@ must n1 drops the key of c1 early
 
 -- single nodes=1 persistence=none resource=counter --
 `
-	s, err := Parse("counting.txtar", []byte(counting))
+	s, err := script.Parse("counting.txtar", []byte(counting))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: calm})
 	last := ""
 	for _, e := range o.History.Events {
-		if e.Process == resourceName && e.Kind == history.State && e.Key == clients.CounterKey {
+		if e.Process == script.ResourceName && e.Kind == history.State && e.Key == clients.CounterKey {
 			last = e.Value
 		}
 	}
@@ -302,7 +303,7 @@ func TestOnRedisCounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	const each = 250
-	s, err := Parse(file, bytes.ReplaceAll(data, []byte("20000"), []byte(strconv.Itoa(each))))
+	s, err := script.Parse(file, bytes.ReplaceAll(data, []byte("20000"), []byte(strconv.Itoa(each))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +329,7 @@ func TestOnRedisCounter(t *testing.T) {
 func TestWarmOnRedis(t *testing.T) {
 	workers := reality(t)
 	for pool, want := range map[string]bool{"": true, " pool=warm": false} {
-		s, err := Parse("warm.txtar", []byte(strings.Replace(twoClients, "nodes=5", "nodes=5"+pool, 1)))
+		s, err := script.Parse("warm.txtar", []byte(strings.Replace(twoClients, "nodes=5", "nodes=5"+pool, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +349,7 @@ func TestWarmOnRedis(t *testing.T) {
 }
 
 func TestOnRedisRefuses(t *testing.T) {
-	s, err := Parse("silent.txtar", []byte("# It does not say how fast it may be.\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n"))
+	s, err := script.Parse("silent.txtar", []byte("# It does not say how fast it may be.\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +362,7 @@ func TestOnRedisRefuses(t *testing.T) {
 	if _, err := onServers(ctx, s, r, job{Speed: -1}); err == nil || !strings.Contains(err.Error(), "speed -1") {
 		t.Errorf("backwards: %v", err)
 	}
-	s, err = Parse("drift.txtar", []byte("# A drift.\n\nclient c1\n  acquire\nnemesis\n  at 1s drift n1 +5ppm\n\n-- single nodes=1 replicas=1 --\n"))
+	s, err = script.Parse("drift.txtar", []byte("# A drift.\n\nclient c1\n  acquire\nnemesis\n  at 1s drift n1 +5ppm\n\n-- single nodes=1 replicas=1 --\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +387,7 @@ func TestOnRedisRefuses(t *testing.T) {
 		{"crash n1\n  at 1s restart n1", "persistence=aof-everysec", ""},
 		{"crash n1", "persistence=aof-lying", ""},
 	} {
-		s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single nodes=1 "+c.header+" --\n"))
+		s, err := script.Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single nodes=1 "+c.header+" --\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +403,7 @@ func TestOnRedisRefuses(t *testing.T) {
 		"persistence=aof-everysec-slow speed=2": true,
 		"persistence=aof-always speed=2":        false,
 	} {
-		s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  at 1s crash n1 power\n\n-- single nodes=1 "+settings+" --\n"))
+		s, err := script.Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  at 1s crash n1 power\n\n-- single nodes=1 "+settings+" --\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -485,7 +486,7 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 	// stopped.
 	started := func(t *testing.T, tmp string) []string {
 		t.Helper()
-		want := 1 + r.Nodes + 2*(len(s.Resolve(r).clients())+1) + 1
+		want := 1 + r.Nodes + 2*(len(s.Resolve(r).Clients())+1) + 1
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			all := processesIn(t, tmp)
 			if len(all) == want && slices.ContainsFunc(all, stopped) {
@@ -601,9 +602,9 @@ must c1 acquires
 -- single nodes=1 replicas=1 sentinels=1 down-after=%s ttl=%s --
 `
 	text := func(d string) string { return "# A title.\n\n" + strings.ReplaceAll(lanes, "%s", d) }
-	parse := func(text string) (*Scenario, Section) {
+	parse := func(text string) (*script.Scenario, script.Section) {
 		t.Helper()
-		s, err := Parse("x.txtar", []byte(text))
+		s, err := script.Parse("x.txtar", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -612,14 +613,14 @@ must c1 acquires
 	s, r := parse(text("20s"))
 	before := s.String()
 	_, want := parse(text("4s"))
-	if got := faster(r, 5); !got.equal(want) {
+	if got := faster(r, 5); !got.Equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	if s.String() != before {
 		t.Error("the scenario itself has changed")
 	}
 	half := func(d time.Duration) time.Duration { return d / 2 }
-	if got := scaleStep(Repeat{N: 5, Step: Increment{Within: 4 * time.Second}}, half); got != (Repeat{N: 5, Step: Increment{Within: 2 * time.Second}}) {
+	if got := scaleStep(script.Repeat{N: 5, Step: script.Increment{Within: 4 * time.Second}}, half); got != (script.Repeat{N: 5, Step: script.Increment{Within: 2 * time.Second}}) {
 		t.Errorf("an increment became %s", got)
 	}
 }
@@ -632,7 +633,7 @@ func TestChancy(t *testing.T) {
 	gone := func(node string) history.Event {
 		return history.Event{Kind: history.State, Op: history.Delete, Process: node, Key: "lock"}
 	}
-	refused := history.Event{Kind: history.Fail, Op: history.Acquire, Process: probeName}
+	refused := history.Event{Kind: history.Fail, Op: history.Acquire, Process: script.ProbeName}
 	for name, c := range map[string]struct {
 		violated checker.Property
 		events   []history.Event
@@ -647,7 +648,7 @@ func TestChancy(t *testing.T) {
 		"nothing is violated":                     {"", nil, false},
 	} {
 		o := &Outcome{
-			Run: Section{Lock: "redlock"}, Result: checker.Result{Verdict: checker.Safe},
+			Run: script.Section{Lock: "redlock"}, Result: checker.Result{Verdict: checker.Safe},
 			History: &history.History{Meta: history.Meta{Nodes: []string{"n1", "n2", "n3"}}, Events: c.events},
 		}
 		if c.violated != "" {
@@ -679,7 +680,7 @@ func TestViolationBeforeAStall(t *testing.T) {
 	safe.Expect = nil
 	late := o.History.Events[len(o.History.Events)-1].At
 	for name, c := range map[string]struct {
-		run  Section
+		run  script.Section
 		err  error
 		want bool
 	}{

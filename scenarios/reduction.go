@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -16,8 +17,8 @@ import (
 // sense, which the parser finds out.
 
 // times is how often a step is carried out.
-func times(step Step) int {
-	if r, ok := step.(Repeat); ok {
+func times(step script.Step) int {
+	if r, ok := step.(script.Repeat); ok {
 		return r.N
 	}
 	return 1
@@ -25,15 +26,15 @@ func times(step Step) int {
 
 // withoutSteps returns the page without the steps that drop picks, and without what would undo a fault on a target that has no fault any
 // more.
-func withoutSteps(s *Scenario, drop func(Lane, Step) bool) *Scenario {
-	return withoutPlaces(s, func(at place, lane Lane, step Step) bool { return drop(lane, step) })
+func withoutSteps(s *script.Scenario, drop func(script.Lane, script.Step) bool) *script.Scenario {
+	return withoutPlaces(s, func(at place, lane script.Lane, step script.Step) bool { return drop(lane, step) })
 }
 
 // withoutPlaces is without for where two steps that print alike are two.
-func withoutPlaces(s *Scenario, drop func(place, Lane, Step) bool) *Scenario {
-	return s.edited(func(page *Scenario) {
+func withoutPlaces(s *script.Scenario, drop func(place, script.Lane, script.Step) bool) *script.Scenario {
+	return s.Edited(func(page *script.Scenario) {
 		for i, lane := range page.Lanes {
-			var left []Step
+			var left []script.Step
 			for j, step := range lane.Steps {
 				if !drop(place{lane.Process, j + 1}, lane, step) {
 					left = append(left, step)
@@ -44,41 +45,43 @@ func withoutPlaces(s *Scenario, drop func(place, Lane, Step) bool) *Scenario {
 		acted := map[string]bool{}
 		for _, lane := range page.Lanes {
 			for _, step := range lane.Steps {
-				if f := lane.fault(step); f != nil && !undoes(f) {
+				if f := lane.Fault(step); f != nil && !script.Undoes(f) {
 					acted[f.Target()] = true
 				}
 			}
 		}
 		for i, lane := range page.Lanes {
-			page.Lanes[i].Steps = slices.DeleteFunc(lane.Steps, func(step Step) bool {
-				f := lane.fault(step)
-				return f != nil && undoes(f) && f.Target() != "" && !acted[f.Target()]
+			page.Lanes[i].Steps = slices.DeleteFunc(lane.Steps, func(step script.Step) bool {
+				f := lane.Fault(step)
+				return f != nil && script.Undoes(f) && f.Target() != "" && !acted[f.Target()]
 			})
 		}
 	})
 }
 
 // withoutIdle returns the page without the faults that had no effect in its run.
-func withoutIdle(s *Scenario, o *Outcome) *Scenario {
+func withoutIdle(s *script.Scenario, o *Outcome) *script.Scenario {
 	effects := o.effects()
-	return withoutPlaces(s, func(at place, lane Lane, step Step) bool { return lane.fault(step) != nil && !effects[at] })
+	return withoutPlaces(s, func(at place, lane script.Lane, step script.Step) bool {
+		return lane.Fault(step) != nil && !effects[at]
+	})
 }
 
 // withoutAt returns the page without one step.
-func withoutAt(s *Scenario, i, j int) *Scenario {
+func withoutAt(s *script.Scenario, i, j int) *script.Scenario {
 	gone := place{s.Lanes[i].Process, j + 1}
-	return withoutPlaces(s, func(at place, _ Lane, _ Step) bool { return at == gone })
+	return withoutPlaces(s, func(at place, _ script.Lane, _ script.Step) bool { return at == gone })
 }
 
 // withStep returns the page with another step in a place.
-func withStep(s *Scenario, i, j int, step Step) *Scenario {
-	return s.edited(func(page *Scenario) { page.Lanes[i].Steps[j] = step })
+func withStep(s *script.Scenario, i, j int, step script.Step) *script.Scenario {
+	return s.Edited(func(page *script.Scenario) { page.Lanes[i].Steps[j] = step })
 }
 
 // withoutFault leaves out one fault, and what undoes it.
-func withoutFault(s *Scenario) (pages []*Scenario) {
-	s.eachStep(func(i, j int, lane Lane, step Step) {
-		if f := lane.fault(step); f != nil && !undoes(f) {
+func withoutFault(s *script.Scenario) (pages []*script.Scenario) {
+	s.EachStep(func(i, j int, lane script.Lane, step script.Step) {
+		if f := lane.Fault(step); f != nil && !script.Undoes(f) {
 			pages = append(pages, withoutAt(s, i, j))
 		}
 	})
@@ -86,9 +89,9 @@ func withoutFault(s *Scenario) (pages []*Scenario) {
 }
 
 // withoutRepair leaves out what undoes a fault: in the end everything heals anyway.
-func withoutRepair(s *Scenario) (pages []*Scenario) {
-	s.eachStep(func(i, j int, lane Lane, step Step) {
-		if f := lane.fault(step); f != nil && undoes(f) {
+func withoutRepair(s *script.Scenario) (pages []*script.Scenario) {
+	s.EachStep(func(i, j int, lane script.Lane, step script.Step) {
+		if f := lane.Fault(step); f != nil && script.Undoes(f) {
 			pages = append(pages, withoutAt(s, i, j))
 		}
 	})
@@ -96,11 +99,11 @@ func withoutRepair(s *Scenario) (pages []*Scenario) {
 }
 
 // withoutClient leaves out a client, and the faults that are about it.
-func withoutClient(s *Scenario) (pages []*Scenario) {
+func withoutClient(s *script.Scenario) (pages []*script.Scenario) {
 	for _, gone := range s.Lanes {
-		if gone.Process != Nemesis {
-			pages = append(pages, withoutSteps(s, func(lane Lane, step Step) bool {
-				return lane.Process == gone.Process || lane.Process == Nemesis && about(step, gone.Process)
+		if gone.Process != script.Nemesis {
+			pages = append(pages, withoutSteps(s, func(lane script.Lane, step script.Step) bool {
+				return lane.Process == gone.Process || lane.Process == script.Nemesis && about(step, gone.Process)
 			}))
 		}
 	}
@@ -111,7 +114,7 @@ func withoutClient(s *Scenario) (pages []*Scenario) {
 var processName = regexp.MustCompile(`\b[a-z]+[0-9]+\b`)
 
 // about reports whether a step of the nemesis is about a process.
-func about(step Step, process string) bool {
+func about(step script.Step, process string) bool {
 	return slices.Contains(processName.FindAllString(step.String(), -1), process)
 }
 
@@ -121,7 +124,7 @@ const leastNodes = 3
 
 // withoutServers leaves out a server, or two lock nodes: of five a majority is three, of four still, and of three it is two. The
 // faults that are about them go, too, and those that come after them take their names.
-func withoutServers(s *Scenario) (pages []*Scenario) {
+func withoutServers(s *script.Scenario) (pages []*script.Scenario) {
 	r := s.Runs[0]
 	if r.Nodes > leastNodes+1 {
 		for i := range r.Nodes {
@@ -149,14 +152,16 @@ func withoutServers(s *Scenario) (pages []*Scenario) {
 }
 
 // withoutServer leaves out the server with a number among those of its kind.
-func withoutServer(s *Scenario, kind byte, number int) *Scenario {
+func withoutServer(s *script.Scenario, kind byte, number int) *script.Scenario {
 	name := func(n int) string { return string(kind) + strconv.Itoa(n) }
 	names := map[string]string{}
 	for n := number + 1; n <= 9; n++ {
 		names[name(n)] = name(n - 1)
 	}
-	page := withoutSteps(s, func(lane Lane, step Step) bool { return lane.Process == Nemesis && about(step, name(number)) })
-	return renamed(page, names).edited(func(page *Scenario) {
+	page := withoutSteps(s, func(lane script.Lane, step script.Step) bool {
+		return lane.Process == script.Nemesis && about(step, name(number))
+	})
+	return renamed(page, names).Edited(func(page *script.Scenario) {
 		r := &page.Runs[0]
 		switch kind {
 		case 'n':
@@ -170,16 +175,16 @@ func withoutServer(s *Scenario, kind byte, number int) *Scenario {
 }
 
 // renamed returns the page with other names for some processes.
-func renamed(s *Scenario, names map[string]string) *Scenario {
+func renamed(s *script.Scenario, names map[string]string) *script.Scenario {
 	rename := func(text string) string {
 		return processName.ReplaceAllStringFunc(text, func(name string) string { return cmp.Or(names[name], name) })
 	}
-	return s.edited(func(page *Scenario) {
+	return s.Edited(func(page *script.Scenario) {
 		for i, lane := range page.Lanes {
 			page.Lanes[i].Process = rename(lane.Process)
 			for j, step := range lane.Steps {
-				if lane.Process == Nemesis {
-					page.Lanes[i].Steps[j] = readBack(parseStep(Nemesis, rename(step.String())))
+				if lane.Process == script.Nemesis {
+					page.Lanes[i].Steps[j] = readBack(script.ParseStep(script.Nemesis, rename(step.String())))
 				}
 			}
 		}
@@ -198,49 +203,49 @@ func readBack[T any](x T, err error) T {
 }
 
 // renumbered gives the clients the numbers from 1 on.
-func renumbered(s *Scenario) []*Scenario {
+func renumbered(s *script.Scenario) []*script.Scenario {
 	names := map[string]string{}
 	for _, lane := range s.Lanes {
-		if lane.Process != Nemesis {
+		if lane.Process != script.Nemesis {
 			names[lane.Process] = fmt.Sprintf("c%d", len(names)+1)
 		}
 	}
-	return []*Scenario{renamed(s, names)}
+	return []*script.Scenario{renamed(s, names)}
 }
 
 // waitsIn reports whether the lane begins with a wait.
-func waitsIn(l Lane) bool {
-	_, waits := l.Steps[0].(Until)
+func waitsIn(l script.Lane) bool {
+	_, waits := l.Steps[0].(script.Until)
 	return waits
 }
 
 // withoutStep leaves out a step of a client, or all from it on, or does it less often. The wait that a lane begins with stays
 // where another has none: without it, which client comes first is drawn, and on real servers it is up to chance.
-func withoutStep(s *Scenario) (pages []*Scenario) {
-	s.eachStep(func(i, j int, lane Lane, step Step) {
-		if lane.Process == Nemesis || lane.fault(step) != nil {
+func withoutStep(s *script.Scenario) (pages []*script.Scenario) {
+	s.EachStep(func(i, j int, lane script.Lane, step script.Step) {
+		if lane.Process == script.Nemesis || lane.Fault(step) != nil {
 			return
 		}
-		if j == 0 && waitsIn(lane) && slices.ContainsFunc(s.Lanes, func(l Lane) bool { return l.Process != Nemesis && !waitsIn(l) }) {
+		if j == 0 && waitsIn(lane) && slices.ContainsFunc(s.Lanes, func(l script.Lane) bool { return l.Process != script.Nemesis && !waitsIn(l) }) {
 			return
 		}
 		pages = append(pages,
-			s.edited(func(page *Scenario) { page.Lanes[i].Steps = page.Lanes[i].Steps[:j] }),
+			s.Edited(func(page *script.Scenario) { page.Lanes[i].Steps = page.Lanes[i].Steps[:j] }),
 			withoutAt(s, i, j))
 		if n := times(step); n > 1 {
-			pages = append(pages, withStep(s, i, j, once(step)))
+			pages = append(pages, withStep(s, i, j, script.Once(step)))
 			if n > 3 {
-				pages = append(pages, withStep(s, i, j, Repeat{N: n / 2, Step: once(step)}))
+				pages = append(pages, withStep(s, i, j, script.Repeat{N: n / 2, Step: script.Once(step)}))
 			}
-			pages = append(pages, withStep(s, i, j, Repeat{N: n - 1, Step: once(step)}))
+			pages = append(pages, withStep(s, i, j, script.Repeat{N: n - 1, Step: script.Once(step)}))
 		}
 	})
 	return pages
 }
 
 // withPlainerStep says less in one step.
-func withPlainerStep(s *Scenario) (pages []*Scenario) {
-	s.eachStep(func(i, j int, _ Lane, step Step) {
+func withPlainerStep(s *script.Scenario) (pages []*script.Scenario) {
+	s.EachStep(func(i, j int, _ script.Lane, step script.Step) {
 		for _, plainer := range plainerSteps(step) {
 			pages = append(pages, withStep(s, i, j, plainer))
 		}
@@ -249,32 +254,32 @@ func withPlainerStep(s *Scenario) (pages []*Scenario) {
 }
 
 // plainerSteps lists steps that are like one and have fewer words, the plainest first.
-func plainerSteps(step Step) (all []Step) {
+func plainerSteps(step script.Step) (all []script.Step) {
 	switch step := step.(type) {
-	case Acquire:
-		all = append(all, Acquire{}, Acquire{Within: step.Within})
-	case Increment:
-		all = append(all, Increment{})
-	case Release:
-		all = append(all, Release{})
-	case Write:
-		all = append(all, Write{Value: step.Value})
-	case AtStart:
+	case script.Acquire:
+		all = append(all, script.Acquire{}, script.Acquire{Within: step.Within})
+	case script.Increment:
+		all = append(all, script.Increment{})
+	case script.Release:
+		all = append(all, script.Release{})
+	case script.Write:
+		all = append(all, script.Write{Value: step.Value})
+	case script.AtStart:
 		for _, f := range plainerFaults(step.Fault) {
-			all = append(all, AtStart{f})
+			all = append(all, script.AtStart{Fault: f})
 		}
-	case At:
-		all = append(all, AtStart{step.Fault})
+	case script.At:
+		all = append(all, script.AtStart{Fault: step.Fault})
 		for _, f := range plainerFaults(step.Fault) {
-			all = append(all, At{step.Time, f})
+			all = append(all, script.At{Time: step.Time, Fault: f})
 		}
-	case When:
-		all = append(all, AtStart{step.Fault})
+	case script.When:
+		all = append(all, script.AtStart{Fault: step.Fault})
 		first, now := step, step
 		first.Event.Nth, now.After = 0, 0
 		all = append(all, first, now)
 		for _, f := range plainerFaults(step.Fault) {
-			all = append(all, When{step.Event, step.After, f})
+			all = append(all, script.When{Event: step.Event, After: step.After, Fault: f})
 		}
 	}
 	return all
@@ -298,38 +303,38 @@ func plainerFaults(f history.Fault) []history.Fault {
 
 // withUsualTTL sets the TTL to its default. What is as long as a part of a lease grows or shrinks with it; what is short against
 // one may have nothing to do with it.
-func withUsualTTL(s *Scenario) []*Scenario {
+func withUsualTTL(s *script.Scenario) []*script.Scenario {
 	ttl := s.Resolve(s.Runs[0]).TTL
-	usual := func(least time.Duration) *Scenario {
-		return s.edited(func(page *Scenario) {
+	usual := func(least time.Duration) *script.Scenario {
+		return s.Edited(func(page *script.Scenario) {
 			page.TTL, page.Runs[0].TTL = 0, 0
-			page.eachStep(func(i, j int, _ Lane, step Step) {
+			page.EachStep(func(i, j int, _ script.Lane, step script.Step) {
 				page.Lanes[i].Steps[j] = scaleStep(step, func(d time.Duration) time.Duration {
 					if d.Abs() < least {
 						return d
 					}
-					return time.Duration(float64(d) * float64(DefaultTTL) / float64(ttl)).Round(time.Microsecond)
+					return time.Duration(float64(d) * float64(script.DefaultTTL) / float64(ttl)).Round(time.Microsecond)
 				})
 			})
 		})
 	}
-	return []*Scenario{usual(0), usual(ttl / 10)}
+	return []*script.Scenario{usual(0), usual(ttl / 10)}
 }
 
 // withFirstSeed plays the run with another seed, one of the first.
-func withFirstSeed(s *Scenario) (pages []*Scenario) {
+func withFirstSeed(s *script.Scenario) (pages []*script.Scenario) {
 	for seed := range uint64(6) {
 		if seed != 1 { // which 0 stands for
-			pages = append(pages, s.edited(func(page *Scenario) { page.Runs[0].Seed = seed }))
+			pages = append(pages, s.Edited(func(page *script.Scenario) { page.Runs[0].Seed = seed }))
 		}
 	}
 	return pages
 }
 
 // withRounderNumber makes a number rounder, in all places in which it stands or in one.
-func withRounderNumber(s *Scenario) (pages []*Scenario) {
+func withRounderNumber(s *script.Scenario) (pages []*script.Scenario) {
 	var distinct []int64
-	s.eachStep(func(_, _ int, _ Lane, step Step) {
+	s.EachStep(func(_, _ int, _ script.Lane, step script.Step) {
 		for _, n := range numbersOf(step) {
 			if !slices.Contains(distinct, n) {
 				distinct = append(distinct, n)
@@ -338,8 +343,8 @@ func withRounderNumber(s *Scenario) (pages []*Scenario) {
 	})
 	for _, n := range distinct {
 		for _, r := range rounder(n) {
-			pages = append(pages, s.edited(func(page *Scenario) {
-				page.eachStep(func(i, j int, _ Lane, step Step) {
+			pages = append(pages, s.Edited(func(page *script.Scenario) {
+				page.EachStep(func(i, j int, _ script.Lane, step script.Step) {
 					for k, m := range numbersOf(step) {
 						if m == n {
 							step = withNumber(step, k, r)
@@ -350,7 +355,7 @@ func withRounderNumber(s *Scenario) (pages []*Scenario) {
 			}))
 		}
 	}
-	s.eachStep(func(i, j int, _ Lane, step Step) {
+	s.EachStep(func(i, j int, _ script.Lane, step script.Step) {
 		for k, n := range numbersOf(step) {
 			for _, r := range rounder(n) {
 				pages = append(pages, withStep(s, i, j, withNumber(step, k, r)))
@@ -361,8 +366,8 @@ func withRounderNumber(s *Scenario) (pages []*Scenario) {
 }
 
 // numbersOf lists the numbers of a step that could be others: its durations, in nanoseconds, and its drift, in ppm.
-func numbersOf(step Step) []int64 {
-	if d, ok := faultOf(step).(history.Drift); ok && d.PPM != 0 {
+func numbersOf(step script.Step) []int64 {
+	if d, ok := script.FaultOf(step).(history.Drift); ok && d.PPM != 0 {
 		return []int64{d.PPM}
 	}
 	var all []int64
@@ -374,8 +379,8 @@ func numbersOf(step Step) []int64 {
 }
 
 // withNumber returns the step with another number in a place among those of numbersOf.
-func withNumber(step Step, k int, n int64) Step {
-	if d, ok := faultOf(step).(history.Drift); ok {
+func withNumber(step script.Step, k int, n int64) script.Step {
+	if d, ok := script.FaultOf(step).(history.Drift); ok {
 		return withFault(step, func(history.Fault) history.Fault { return history.Drift{Process: d.Process, PPM: n} })
 	}
 	return scaleStep(step, func(d time.Duration) time.Duration {
@@ -441,33 +446,33 @@ func rounder(n int64) []int64 {
 // disciplined reports whether each client uses its lock as it should: it has asked for the lock, and not released it, when it
 // touches the resource; it does not sleep through its lease; it enters before it writes where that is what protects the
 // resource; and it reads what it updates. A run in which one does not proves nothing against the lock.
-func disciplined(s *Scenario) bool {
+func disciplined(s *script.Scenario) bool {
 	r := s.Resolve(s.Runs[0])
 	for _, lane := range r.Lanes {
 		var asked, entered, read bool
 		var slept time.Duration
 		for _, step := range lane.Steps {
-			switch step := once(step).(type) {
-			case Acquire:
+			switch step := script.Once(step).(type) {
+			case script.Acquire:
 				asked, entered, read, slept = true, false, false, 0
-			case Release:
+			case script.Release:
 				asked = false
-			case Enter:
+			case script.Enter:
 				entered = true
-			case Read:
+			case script.Read:
 				read = asked
-			case Extend:
+			case script.Extend:
 				slept = 0
-			case Sleep:
+			case script.Sleep:
 				if slept += step.For; asked && slept >= r.TTL {
 					return false
 				}
-			case Update:
+			case script.Update:
 				if !read {
 					return false
 				}
-			case Write:
-				if !asked || r.Resource == CheckAndSet && !entered && !step.Blind {
+			case script.Write:
+				if !asked || r.Resource == script.CheckAndSet && !entered && !step.Blind {
 					return false
 				}
 			}

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 // onRemote is [onServers] on servers that are somebody's own. Whatever becomes of the run, its keys are gone when it returns, or
 // the error says which are not; where it does not come to that because the process is killed, [RunAll] sees to it.
-func onRemote(ctx context.Context, s *Scenario, run Section, j job) (o *Outcome, err error) {
+func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job) (o *Outcome, err error) {
 	servers, err := nodes.ParseRemotes(j.Servers, "")
 	if err != nil {
 		return nil, err
@@ -51,12 +52,12 @@ func onRemote(ctx context.Context, s *Scenario, run Section, j job) (o *Outcome,
 
 // onTheseServers says which server each lock node takes, and where a counter is: on the next server, or, if there is none, beside
 // the last node, with keys of its own.
-func onTheseServers(r Section, servers nodes.Remotes) (names []string, lent nodes.Remotes) {
+func onTheseServers(r script.Section, servers nodes.Remotes) (names []string, lent nodes.Remotes) {
 	names = r.NodeNames()
 	lent = slices.Clone(servers[:len(names)])
-	if r.Resource == Counter {
+	if r.Resource == script.Counter {
 		lent = append(lent, servers[min(len(names), len(servers)-1)])
-		names = append(slices.Clone(names), resourceName)
+		names = append(slices.Clone(names), script.ResourceName)
 	}
 	return names, lent
 }
@@ -71,7 +72,7 @@ func LeftOut(err error) bool {
 
 // CheckRemote says why a run would be refused on servers that are somebody's own; nil if it would not. Their network to the
 // clients, and the clients, are ours to disturb; the servers are not.
-func CheckRemote(s *Scenario, run Section, speed float64, servers nodes.Remotes) error {
+func CheckRemote(s *script.Scenario, run script.Section, speed float64, servers nodes.Remotes) error {
 	if err := CheckRedis(s, run, speed); err != nil {
 		return err
 	}
@@ -82,19 +83,19 @@ func CheckRemote(s *Scenario, run Section, speed float64, servers nodes.Remotes)
 	return nil
 }
 
-func checkRemote(r Section, servers nodes.Remotes) error {
+func checkRemote(r script.Section, servers nodes.Remotes) error {
 	const instead = "; --on redis does it to servers that Lockstep starts"
 	for _, key := range []string{"replicas", "sentinels", "shards", "persistence"} {
-		if value := r.setting(key); value != "" && value != string(nodes.AOFAlways) { // which nothing puts to the test here
+		if value := r.Setting(key); value != "" && value != string(nodes.AOFAlways) { // which nothing puts to the test here
 			return fmt.Errorf("%w: %s=%s%s", nodes.ErrNotOurs, key, value, instead)
 		}
 	}
-	ours := append(r.clients(), probeName)
-	if r.Resource != Counter {
-		ours = append(ours, resourceName)
+	ours := append(r.Clients(), script.ProbeName)
+	if r.Resource != script.Counter {
+		ours = append(ours, script.ResourceName)
 	}
-	for _, step := range r.lane(Nemesis) {
-		fault := faultOf(step)
+	for _, step := range r.Lane(script.Nemesis) {
+		fault := script.FaultOf(step)
 		switch fault.(type) {
 		case history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay, history.Reset, history.Chosen:
 			continue // on the way to our proxies

@@ -16,6 +16,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -130,7 +131,7 @@ client c2
 
 -- single nodes=1 resource=counter --
 `
-	s, err := Parse("counting.txtar", []byte(counting))
+	s, err := script.Parse("counting.txtar", []byte(counting))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ client c2
 		}
 		last := ""
 		for _, e := range o.History.Events {
-			if e.Process == resourceName && e.Kind == history.State && e.Key == clients.CounterKey {
+			if e.Process == script.ResourceName && e.Kind == history.State && e.Key == clients.CounterKey {
 				last = e.Value
 			}
 		}
@@ -245,7 +246,7 @@ func TestOnOwnServersRefuses(t *testing.T) {
 		{"drift n1 +5ppm", "nodes=1", "drift n1 +5ppm" + instead},
 		{"jump resource +1s", "nodes=1", "sim only: jump resource +1s"},
 	} {
-		s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single "+c.header+" --\n"))
+		s, err := script.Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single "+c.header+" --\n"))
 		if err != nil {
 			t.Errorf("%s: %v", c.nemesis, err)
 			continue

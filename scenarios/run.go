@@ -12,6 +12,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -21,12 +22,12 @@ const theLock = "lock"
 
 // Simulate puts a lock through a run of the scenario in simulation. The error is a [history.LeakError], or tells of a panic of
 // the code under test; what else the lock does is in the outcome.
-func Simulate(s *Scenario, run Section, build clients.New, seed uint64) (*Outcome, error) {
+func Simulate(s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	return simulateWith(nil, s, run, build, seed)
 }
 
 // simulateWith is Simulate for a series, which keeps what its clients can use again.
-func simulateWith(kept *staff, s *Scenario, run Section, build clients.New, seed uint64) (*Outcome, error) {
+func simulateWith(kept *staff, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	r := s.Resolve(run)
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis. It
 	// can be seeded in a process that was started with GODEBUG=randseednop=0, as workers are; in others this does nothing.
@@ -41,21 +42,21 @@ func simulateWith(kept *staff, s *Scenario, run Section, build clients.New, seed
 }
 
 // metaOf describes a resolved run.
-func metaOf(r Section, s *Scenario, on string, seed uint64) history.Meta {
+func metaOf(r script.Section, s *script.Scenario, on string, seed uint64) history.Meta {
 	return history.Meta{
 		Scenario: s.Name,
 		Lock:     r.Lock,
-		For:      r.inPlaceOf,
+		For:      r.InPlaceOf,
 		Label:    r.Label,
 		On:       on,
 		Seed:     seed,
 		Nodes:    r.NodeNames(),
 		Replicas: copiesOf(r),
 		Others:   slices.Concat(r.SentinelNames(), r.ShardNames()),
-		Clients:  r.clients(),
+		Clients:  r.Clients(),
 		Resource: r.Resource,
 		TTL:      r.TTL,
-		Probe:    probeName,
+		Probe:    script.ProbeName,
 		Pace:     paceOf(r),
 		Bound:    boundOf(r),
 
@@ -64,7 +65,7 @@ func metaOf(r Section, s *Scenario, on string, seed uint64) history.Meta {
 }
 
 // copiesOf says of each replica which lock node it is a copy of.
-func copiesOf(r Section) map[string]string {
+func copiesOf(r script.Section) map[string]string {
 	if r.Replicas == 0 {
 		return nil
 	}
@@ -76,11 +77,11 @@ func copiesOf(r Section) map[string]string {
 }
 
 // paceOf is the longest time that its lanes let pass between the tries of one acquire.
-func paceOf(r Section) time.Duration {
+func paceOf(r script.Section) time.Duration {
 	var pace time.Duration
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
-			if a, ok := once(step).(Acquire); ok {
+			if a, ok := script.Once(step).(script.Acquire); ok {
 				pace = max(pace, a.Every)
 			}
 		}
@@ -89,10 +90,10 @@ func paceOf(r Section) time.Duration {
 }
 
 // boundOf is how long the probe may take.
-func boundOf(r Section) time.Duration { return r.TTL + r.slack }
+func boundOf(r script.Section) time.Duration { return r.TTL + r.Slack }
 
 // simulate plays one run in a world of its own.
-func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint64) *history.History {
+func simulate(kept *staff, s *script.Scenario, r script.Section, build clients.New, seed uint64) *history.History {
 	w := sim.NewWorld(sim.Config{Seed: seed})
 	defer w.Close()
 	h := w.History()
@@ -108,11 +109,11 @@ func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint6
 
 	var left leftovers
 	defer left.close()
-	start := func(name string, steps []Step) {
+	start := func(name string, steps []script.Step) {
 		p := w.Process(name)
 		random := sim.Rand(seed, "client", name)
 		var env clients.Env
-		if r.Pool == Warm {
+		if r.Pool == script.Warm {
 			w.Warm(func() {
 				if standing := kept.attends(name, addrs); standing != nil {
 					env = standing.Env(p.Clock(), p.Wall(), random, dial(p))
@@ -123,12 +124,12 @@ func simulate(kept *staff, s *Scenario, r Section, build clients.New, seed uint6
 			})
 		}
 		p.Go(func(ctx context.Context) {
-			if r.Pool != Warm {
+			if r.Pool != script.Warm {
 				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
 			}
 			var host clients.Host = p
 			if !ours {
-				host = outOfStep(p, slices.Index(r.clients(), name))
+				host = outOfStep(p, slices.Index(r.Clients(), name))
 			}
 			left.attend(ctx, host, env, build, resource, r.TTL, steps)
 		})
@@ -164,7 +165,7 @@ func outOfStep(p *sim.Process, i int) clients.Host {
 
 // serveNodes adds the Redis servers of a run to the world. It returns where clients find the lock nodes, how a client dials, and
 // what frees them.
-func serveNodes(r Section, w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
+func serveNodes(r script.Section, w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
 	if r.Replicas > 0 {
 		g := nodes.ServeGroup(w, nodes.GroupConfig{
 			Replicas:    r.Replicas,
@@ -191,24 +192,24 @@ func serveNodes(r Section, w *sim.World, seed uint64) (addrs []string, dial func
 }
 
 // serveResource adds the resource of a run to the world. It returns its address, and what frees it.
-func serveResource(r Section, w *sim.World) (addr string, stop func()) {
-	if r.Resource == Counter {
-		n := nodes.Serve(w, resourceName)
+func serveResource(r script.Section, w *sim.World) (addr string, stop func()) {
+	if r.Resource == script.Counter {
+		n := nodes.Serve(w, script.ResourceName)
 		return n.Process.Addr(), n.Redis.Close
 	}
 	store, err := clients.NewResource(r.Resource)
 	if err != nil {
 		panic("scenarios: " + err.Error()) // the parser knows the kinds
 	}
-	return clients.ServeResource(w, resourceName, store).Addr(), func() {}
+	return clients.ServeResource(w, script.ResourceName, store).Addr(), func() {}
 }
 
 // playLanes is what every run consists of: the lanes, then everything heals, one TTL passes, a fresh client must acquire, and what is on its
 // way to the resource arrives.
-func playLanes(r Section, on stage, start func(name string, steps []Step)) {
-	missed := arm(on, r.lane(Nemesis))
+func playLanes(r script.Section, on stage, start func(name string, steps []script.Step)) {
+	missed := arm(on, r.Lane(script.Nemesis))
 	for _, lane := range r.Lanes {
-		if lane.Process != Nemesis {
+		if lane.Process != script.Nemesis {
 			start(lane.Process, lane.Steps)
 		}
 	}
@@ -218,26 +219,28 @@ func playLanes(r Section, on stage, start func(name string, steps []Step)) {
 		on.Restore()
 		// A little more than one TTL: keys that were set by a message that the healing let through count from then.
 		on.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
-		start(probeName, probeLane(r))
+		start(script.ProbeName, probeLane(r))
 		on.Run()
 		// A write that is still on its way may be the one that breaks a promise.
-		if left := on.UnderWay(resourceName) - on.Now(); left > 0 {
+		if left := on.UnderWay(script.ResourceName) - on.Now(); left > 0 {
 			on.RunFor(left + 100*time.Millisecond)
 		}
 	}
 }
 
 // probe is the lane of that client.
-func probeLane(r Section) []Step { return []Step{Acquire{Within: boundOf(r)}, Release{}} }
+func probeLane(r script.Section) []script.Step {
+	return []script.Step{script.Acquire{Within: boundOf(r)}, script.Release{}}
+}
 
 // work carries out a lane of a client that contends for a lock with a TTL.
-func work(ctx context.Context, w *clients.Worker, steps []Step, ttl time.Duration) {
+func work(ctx context.Context, w *clients.Worker, steps []script.Step, ttl time.Duration) {
 	for _, step := range steps {
 		n := 1
-		if r, ok := step.(Repeat); ok {
+		if r, ok := step.(script.Repeat); ok {
 			n, step = r.N, r.Step
 		}
-		if step == (Stay{}) {
+		if step == (script.Stay{}) {
 			return
 		}
 		for i := range n {
@@ -259,8 +262,8 @@ type leftovers struct {
 // attend carries out a lane, and closes what its client has at the end: the lock, then the clients to the nodes. A client that
 // stays keeps them until its own end. Where that is a crash, or the end of the run, the lock is closed with the run: a
 // process that is gone closes nothing, and whatever its lock has started must come to an end nevertheless.
-func (l *leftovers) attend(ctx context.Context, host clients.Host, env clients.Env, build clients.New, resource string, ttl time.Duration, steps []Step) {
-	stays := len(steps) > 0 && steps[len(steps)-1] == (Stay{})
+func (l *leftovers) attend(ctx context.Context, host clients.Host, env clients.Env, build clients.New, resource string, ttl time.Duration, steps []script.Step) {
+	stays := len(steps) > 0 && steps[len(steps)-1] == (script.Stay{})
 	defer func() {
 		if stays {
 			context.AfterFunc(ctx, func() { env.Close() })
@@ -306,36 +309,36 @@ func (l *leftovers) close() {
 	}
 }
 
-func do(ctx context.Context, w *clients.Worker, step Step, ttl time.Duration) {
+func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Duration) {
 	switch step := step.(type) {
-	case Acquire:
+	case script.Acquire:
 		w.Acquire(ctx, step.Within, step.Every)
-	case Extend:
+	case script.Extend:
 		w.Extend(ctx)
-	case Release:
+	case script.Release:
 		if step.Cancelled {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
 			cancel()
 		}
 		w.Release(ctx)
-	case Increment:
+	case script.Increment:
 		w.Increment(ctx, cmp.Or(step.Within, ttl))
-	case Enter:
+	case script.Enter:
 		w.Enter(ctx)
-	case Write:
+	case script.Write:
 		w.Write(ctx, step.Value, step.Blind)
-	case Update:
+	case script.Update:
 		w.Update(ctx, step.Word)
-	case Read:
+	case script.Read:
 		w.Read(ctx)
-	case Check:
+	case script.Check:
 		w.Check(ctx)
-	case Pause:
+	case script.Pause:
 		w.Pause(ctx, step.For)
-	case Sleep:
+	case script.Sleep:
 		w.Sleep(ctx, step.For)
-	case Until:
+	case script.Until:
 		w.Until(ctx, step.Time)
 	default:
 		panic(fmt.Sprintf("scenarios: no client can do %q", step))
@@ -357,23 +360,23 @@ type stage interface {
 
 // awaited is a step of the nemesis whose moment has not come.
 type awaited struct {
-	When
+	script.When
 	step int // of the nemesis, from 1
 	seen int // events that fitted
 }
 
 // arm sets up what the nemesis will do. The caller calls missed when all lanes have ended: it notes the faults whose
 // moment never came.
-func arm(on stage, steps []Step) (missed func()) {
+func arm(on stage, steps []script.Step) (missed func()) {
 	var mu sync.Mutex // on real servers events go on while the lanes have ended
 	var waiting []*awaited
 	for i, step := range steps {
 		switch step := step.(type) {
-		case AtStart:
+		case script.AtStart:
 			on.PlanStep(i+1, 0, step.Fault)
-		case At:
+		case script.At:
 			on.PlanStep(i+1, step.Time, step.Fault)
-		case When:
+		case script.When:
 			waiting = append(waiting, &awaited{When: step, step: i + 1})
 		default:
 			panic(fmt.Sprintf("scenarios: the nemesis cannot do %q", step))
@@ -386,7 +389,7 @@ func arm(on stage, steps []Step) (missed func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		waiting = slices.DeleteFunc(waiting, func(s *awaited) bool {
-			if !s.Event.matches(e) {
+			if !s.Event.Matches(e) {
 				return false
 			}
 			if s.seen++; s.seen < s.Event.Nth {

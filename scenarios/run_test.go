@@ -20,16 +20,17 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 var rewrite = flag.Bool("rewrite", false, "renew the timelines in the catalogue; what they expect stays")
 
 // find returns a scenario of the catalogue and one of its runs: NAME/RUN.
-func find(t *testing.T, name string) (*Scenario, Section) {
+func find(t *testing.T, name string) (*script.Scenario, script.Section) {
 	t.Helper()
 	name, id, _ := strings.Cut(name, "/")
-	s, err := Find(name)
+	s, err := script.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func findLock(t testing.TB, name string) clients.New {
 }
 
 // simulated runs a case with the lock that it names.
-func simulated(t *testing.T, s *Scenario, r Section, seed uint64) *Outcome {
+func simulated(t *testing.T, s *script.Scenario, r script.Section, seed uint64) *Outcome {
 	t.Helper()
 	o, err := Simulate(s, r, findLock(t, r.Lock), seed)
 	if err != nil {
@@ -66,7 +67,7 @@ func simulated(t *testing.T, s *Scenario, r Section, seed uint64) *Outcome {
 // Every run of the catalogue comes out as it is expected to, and its timeline as it stands in the file.
 func TestCatalogue(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestCatalogue(t *testing.T) {
 // The verdicts belong to the scenario, not to the seed.
 func TestCatalogueUnderOtherSeeds(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestCatalogueUnderOtherSeeds(t *testing.T) {
 // a run can do without does not belong into it.
 func TestEveryFaultIsNeeded(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 			full := s.Resolve(r)
 			for i, lane := range full.Lanes {
 				for j, step := range lane.Steps {
-					if _, pause := once(step).(Pause); lane.Process != Nemesis && !pause {
+					if _, pause := script.Once(step).(script.Pause); lane.Process != script.Nemesis && !pause {
 						continue
 					}
 					less := full
@@ -148,7 +149,7 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 
 // byChance tells the run whose faults make sure of what could also happen without one of them: each of its delays decides one
 // race.
-func byChance(s *Scenario, r Section) bool {
+func byChance(s *script.Scenario, r script.Section) bool {
 	return s.Name == "redlock-contended" && (r.Label == "staggered" || r.Label == "even-split")
 }
 
@@ -158,9 +159,9 @@ func TestMissedFault(t *testing.T) {
 	s, r := find(t, "redlock-partition-halves/redlock")
 	s.Lanes = slices.Clone(s.Lanes)
 	for i, lane := range s.Lanes {
-		if lane.Process == Nemesis {
-			fault := When{Event: Event{Process: "c1", What: Refused}, Fault: history.Pause{Process: "c2"}}
-			s.Lanes[i].Steps = append(slices.Clone(lane.Steps), Step(fault))
+		if lane.Process == script.Nemesis {
+			fault := script.When{Event: script.Event{Process: "c1", What: script.Refused}, Fault: history.Pause{Process: "c2"}}
+			s.Lanes[i].Steps = append(slices.Clone(lane.Steps), script.Step(fault))
 		}
 	}
 	o := simulated(t, s, r, 1)
@@ -204,7 +205,7 @@ nemesis
 func story(t *testing.T, page string, build clients.New) (*Outcome, []string) {
 	t.Helper()
 	quietRedis()
-	s, err := Parse("story.txtar", []byte("# A story.\n\n"+page))
+	s, err := script.Parse("story.txtar", []byte("# A story.\n\n"+page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func story(t *testing.T, page string, build clients.New) (*Outcome, []string) {
 	}
 	var lines []string
 	for _, e := range o.History.Events {
-		if e.Process == probeName || e.By == probeName || e.Kind == history.Message || e.Kind == history.Bite {
+		if e.Process == script.ProbeName || e.By == script.ProbeName || e.Kind == history.Message || e.Kind == history.Bite {
 			continue
 		}
 		lines = append(lines, strings.TrimSpace(strings.Join([]string{e.Process, string(e.Kind), e.Op, e.Value}, " ")))
@@ -243,7 +244,7 @@ client c2
 `, clients.NewSingle)
 	last := ""
 	for _, e := range o.History.Events {
-		if e.Process == resourceName && e.Kind == history.State && e.Key == clients.CounterKey {
+		if e.Process == script.ResourceName && e.Kind == history.State && e.Key == clients.CounterKey {
 			last = e.Value
 		}
 	}
@@ -338,7 +339,7 @@ nemesis
 		if got := count(lines, "n1 state lose"); got != lost {
 			t.Errorf("with%s %d keys are lost, want %d", kind, got, lost)
 		}
-		if meta, want := o.History.Meta.Persistence, strings.TrimPrefix(kind, " persistence="); want != "" && meta != want || want == "" && meta != durable {
+		if meta, want := o.History.Meta.Persistence, strings.TrimPrefix(kind, " persistence="); want != "" && meta != want || want == "" && meta != script.Durable {
 			t.Errorf("with%s the history says %s", kind, meta)
 		}
 	}
@@ -366,7 +367,7 @@ nemesis
 		t.Errorf("verdict %s, cap %q, %v", o.Result.Verdict, o.History.Meta.Cap, o.Result.Unmet)
 	}
 	for _, l := range checker.Leases(o.History) {
-		if l.Client == "c1" && l.End < DefaultTTL {
+		if l.Client == "c1" && l.End < script.DefaultTTL {
 			t.Errorf("the lease of a client that stays ends at %v", l.End)
 		}
 	}
@@ -404,7 +405,7 @@ expect lease exclusion violated
 // What a page asks for is measured, and stands below the verdict; a run's own reports replace the page's.
 func TestReports(t *testing.T) {
 	quietRedis()
-	s, err := Parse("story.txtar", []byte(`# A story.
+	s, err := script.Parse("story.txtar", []byte(`# A story.
 
 client c1
   acquire
@@ -477,11 +478,11 @@ func TestMatches(t *testing.T) {
 		{"s1 odown n1", history.Event{Process: "s1", Kind: history.State, Op: history.Sdown, Value: "n1"}, false},
 		{"s1 elected", history.Event{Process: "s1", Kind: history.State, Op: history.Leader, Value: "n1"}, true},
 	} {
-		step, err := parseStep(Nemesis, "when "+c.event+" heal")
+		step, err := script.ParseStep(script.Nemesis, "when "+c.event+" heal")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := step.(When).Event.matches(c.h); got != c.want {
+		if got := step.(script.When).Event.Matches(c.h); got != c.want {
 			t.Errorf("%s and %+v: %v", c.event, c.h, got)
 		}
 	}
@@ -515,7 +516,7 @@ func (l fixedLease) Release(ctx context.Context) error { return l.lock.Nodes[0].
 // Each of these locks releases without comparison, and is caught at it.
 func TestMarksUsedAgain(t *testing.T) {
 	quietRedis()
-	s, err := Parse("again.txtar", []byte(`# The lock is taken again and again, and at last given back too late.
+	s, err := script.Parse("again.txtar", []byte(`# The lock is taken again and again, and at last given back too late.
 
 client c1
   acquire
@@ -565,7 +566,7 @@ expect owner only violated
 // A write that is still on its way when the probe has ended is waited for: whether it lands under a lease that is over must not
 // depend on how long the run would last without it.
 func TestRunWaitsForWritesUnderWay(t *testing.T) {
-	s, err := Parse("page.txtar", []byte(`# A page.
+	s, err := script.Parse("page.txtar", []byte(`# A page.
 
 ttl 10s
 client c1

@@ -12,12 +12,13 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
 
 // A Search looks for plans. A plan is a set of perturbations of a calm run that makes a lock violate a property.
 type Search struct {
-	Calm *Scenario // has one run, as from [Shape.Calm], in which nothing goes wrong
+	Calm *script.Scenario // has one run, as from [Shape.Calm], in which nothing goes wrong
 	// Lock replaces the lock that Calm names; the default is that lock.
 	Lock     string
 	Seed     uint64 // of the calm run; default 1
@@ -243,7 +244,7 @@ func Firsts(found []Found) []Found {
 }
 
 // Page is the scenario that was found, as it was found.
-func (s *Search) Page(f Found) *Scenario {
+func (s *Search) Page(f Found) *script.Scenario {
 	page := Perturbed(s.Calm, f.Plan)
 	page.Runs = slices.Clone(page.Runs)
 	page.Runs[0] = page.Runs[0].With(cmp.Or(s.Lock, page.Runs[0].Lock))

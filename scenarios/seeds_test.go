@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/script"
 )
 
 var seedsOfRuns = flag.Uint64("seeds", 2, "how many seeds each run is done with, at least; 200: also count the shares")
@@ -61,16 +62,16 @@ func TestVerdictsOfSeeds(t *testing.T) {
 			cases = append(cases, c)
 		}
 	}
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range all {
 		for _, r := range s.Runs {
 			n := *seedsOfRuns
-			shared := slices.ContainsFunc(r.Expect, func(e Expectation) bool { return e.Share > 0 })
+			shared := slices.ContainsFunc(r.Expect, func(e script.Expectation) bool { return e.Share > 0 })
 			if shared {
-				n = max(n, ShareSeeds)
+				n = max(n, script.ShareSeeds)
 			}
 			if _, err := libraries.Find(r.Lock); err == nil {
 				add(Case{Scenario: s, Run: r}, n)
@@ -107,7 +108,7 @@ func TestVerdictsOfSeeds(t *testing.T) {
 				violated[o.Name()] = map[checker.Property]int{}
 			}
 			for _, s := range o.Result.Statuses {
-				if s.Status == checker.Violated && cases[i].Seed < ShareSeeds {
+				if s.Status == checker.Violated && cases[i].Seed < script.ShareSeeds {
 					violated[o.Name()][s.Property]++
 				}
 			}
@@ -123,7 +124,7 @@ func TestVerdictsOfSeeds(t *testing.T) {
 		for _, r := range s.Runs {
 			for _, e := range r.Expect {
 				if n := violated[s.Name+"/"+r.ID()][e.Property]; e.Share > 0 && n != e.Share {
-					t.Errorf("%s/%s: %s is violated for %d of %d seeds, and the page says %d", s.Name, r.ID(), e.Property, n, ShareSeeds, e.Share)
+					t.Errorf("%s/%s: %s is violated for %d of %d seeds, and the page says %d", s.Name, r.ID(), e.Property, n, script.ShareSeeds, e.Share)
 				}
 			}
 		}
@@ -144,7 +145,7 @@ func TestVerdictsOfSeeds(t *testing.T) {
 			switch n, done := shares[run], len(verdicts[run]); {
 			case done == 0:
 				t.Errorf("%s is not done", run)
-			case done == ShareSeeds && n != c.share:
+			case done == script.ShareSeeds && n != c.share:
 				t.Errorf("%s is %s for %d of %d seeds, want %d: %s", run, c.verdict, n, done, c.share, c.why)
 			}
 		}

@@ -4,11 +4,12 @@ import (
 	"runtime/debug"
 
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 )
 
 // A player puts a lock through a run of a scenario and judges it. The history is that of [Simulate], to the byte, whatever
 // was played before. It returns only if the run came to its end; otherwise the series ends with it.
-type player func(s *Scenario, run Section, build clients.New, seed uint64) *Outcome
+type player func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome
 
 // seriesGC is how much garbage there may be in a series, in percent of what is alive. That is next to nothing between two
 // runs, so that by Go's default of 100 there would be a collection every few runs.
@@ -31,7 +32,7 @@ func series(f func(play player)) (err error) {
 		}
 	}()
 	kept := &staff{}
-	f(func(s *Scenario, run Section, build clients.New, seed uint64) *Outcome {
+	f(func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome {
 		o, err := simulateWith(kept, s, run, build, seed)
 		kept.review()
 		if err != nil {

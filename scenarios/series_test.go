@@ -11,13 +11,14 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 )
 
 // A played run is one of the catalogue, or one with a lock that lacks a safeguard.
 type played struct {
-	s     *Scenario
-	run   Section
+	s     *script.Scenario
+	run   script.Section
 	build clients.New
 	alone *Outcome // by Simulate, in a process that has nothing to use again
 }
@@ -56,11 +57,11 @@ nemesis
 
 func catalogueToPlay(t *testing.T) []played {
 	t.Helper()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := Parse("worst.txtar", []byte(worst))
+	page, err := script.Parse("worst.txtar", []byte(worst))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func catalogueToPlay(t *testing.T) []played {
 			}
 			runs = append(runs, played{s: s, run: r, build: findLock(t, r.Lock)})
 			if r.Replicas == 0 { // and with clients that the series keeps
-				r.Pool = Warm
+				r.Pool = script.Warm
 				runs = append(runs, played{s: s, run: r, build: findLock(t, r.Lock)})
 			}
 		}

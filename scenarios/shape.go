@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -37,52 +38,52 @@ const (
 // Each tries until it has the lock, writes, works for three tenths of the TTL, writes again, and releases. They try at times that
 // lie a quarter of the TTL apart, so that there are tries at the beginning of the lease of another, in the middle of it, and right
 // after the end of a lease that was never given back.
-func (s Shape) Calm() (*Scenario, error) {
-	s.Nodes, s.Clients, s.TTL = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.TTL, DefaultTTL)
+func (s Shape) Calm() (*script.Scenario, error) {
+	s.Nodes, s.Clients, s.TTL = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.TTL, script.DefaultTTL)
 	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
 		return nil, fmt.Errorf("%d clients: an exploration has %d to %d", s.Clients, minShapeClients, maxShapeClients)
 	}
 	if s.TTL < minShapeTTL {
 		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
 	}
-	if s.Resource == Counter {
+	if s.Resource == script.Counter {
 		return nil, errors.New("resource counter: it takes increments, and an exploration writes")
 	}
-	page := &Scenario{
+	page := &script.Scenario{
 		Name:  "explore",
 		File:  "explore.txtar",
 		Title: fmt.Sprintf("%d clients of %s contend.", s.Clients, s.Lock),
 		TTL:   s.TTL,
-		Runs: []Section{{
+		Runs: []script.Section{{
 			Lock: s.Lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Pool: s.Pool, Resource: s.Resource,
 		}},
 	}
 	for i := range s.Clients {
 		page.Lanes = append(page.Lanes, s.lane(i))
 	}
-	return page.checked()
+	return page.Checked()
 }
 
 // lane is what client number i does, counted from 0.
-func (s Shape) lane(i int) Lane {
-	lane := Lane{Process: fmt.Sprintf("c%d", i+1)}
+func (s Shape) lane(i int) script.Lane {
+	lane := script.Lane{Process: fmt.Sprintf("c%d", i+1)}
 	start := time.Duration(i) * max(leastStagger, s.TTL/500)
 	if s.Replicas > 0 {
 		start += linked
 	}
 	if start > 0 {
-		lane.Steps = append(lane.Steps, Until{start})
+		lane.Steps = append(lane.Steps, script.Until{Time: start})
 	}
-	lane.Steps = append(lane.Steps, Acquire{Within: 5 * s.TTL / 2, Every: s.TTL / 4})
-	if s.Resource == CheckAndSet {
-		lane.Steps = append(lane.Steps, Enter{})
+	lane.Steps = append(lane.Steps, script.Acquire{Within: 5 * s.TTL / 2, Every: s.TTL / 4})
+	if s.Resource == script.CheckAndSet {
+		lane.Steps = append(lane.Steps, script.Enter{})
 	}
 	value := string(rune('A' + i))
-	lane.Steps = append(lane.Steps, Write{Value: value + "0"})
+	lane.Steps = append(lane.Steps, script.Write{Value: value + "0"})
 	if s.Extend {
-		lane.Steps = append(lane.Steps, Extend{})
+		lane.Steps = append(lane.Steps, script.Extend{})
 	}
-	lane.Steps = append(lane.Steps, Sleep{3 * s.TTL / 10}, Write{Value: value}, Release{})
+	lane.Steps = append(lane.Steps, script.Sleep{For: 3 * s.TTL / 10}, script.Write{Value: value}, script.Release{})
 	return lane
 }
 
@@ -95,20 +96,20 @@ const linked = 100 * time.Millisecond
 
 // CalmRun returns the scenario with one of its runs alone, and with nothing that goes wrong in it: without the nemesis, without
 // pauses, and without what must occur, what is expected, and the timeline.
-func CalmRun(s *Scenario, run Section) (*Scenario, error) {
+func CalmRun(s *script.Scenario, run script.Section) (*script.Scenario, error) {
 	r := s.Resolve(run)
-	page := &Scenario{Name: s.Name, File: s.File, Title: s.Title, TTL: r.TTL}
+	page := &script.Scenario{Name: s.Name, File: s.File, Title: s.Title, TTL: r.TTL}
 	for _, lane := range r.Lanes {
-		if lane.Process == Nemesis {
+		if lane.Process == script.Nemesis {
 			continue
 		}
-		steps := slices.DeleteFunc(slices.Clone(lane.Steps), func(step Step) bool {
-			_, pauses := once(step).(Pause)
+		steps := slices.DeleteFunc(slices.Clone(lane.Steps), func(step script.Step) bool {
+			_, pauses := script.Once(step).(script.Pause)
 			return pauses
 		})
-		page.Lanes = append(page.Lanes, Lane{Process: lane.Process, Steps: steps})
+		page.Lanes = append(page.Lanes, script.Lane{Process: lane.Process, Steps: steps})
 	}
 	run.Lanes, run.Musts, run.Reports, run.Expect, run.Golden, run.TTL, run.Checksum = nil, nil, nil, nil, "", 0, ""
-	page.Runs = []Section{run}
-	return page.checked()
+	page.Runs = []script.Section{run}
+	return page.Checked()
 }

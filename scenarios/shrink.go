@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lockstep/scenarios/script"
 )
 
 // A shrinking makes a run that violates a property as small as it can while it violates the same property for the same
@@ -53,16 +55,16 @@ type shrinker struct {
 	shrinking
 	ctx         context.Context
 	x           *explorer
-	calm        *Scenario       // whose run has the lock that the page names
-	lock        string          // that is put in its place
-	disciplined bool            // the clients of the calm run do as they should, and those of smaller ones must, too
-	played      int             // runs that it took
-	seen        map[string]bool // the pages that were tried
-	due         map[string]bool // by pages without faults: whether they do not violate what is asked for
-	complete    bool            // there is nothing left to be tried
+	calm        *script.Scenario // whose run has the lock that the page names
+	lock        string           // that is put in its place
+	disciplined bool             // the clients of the calm run do as they should, and those of smaller ones must, too
+	played      int              // runs that it took
+	seen        map[string]bool  // the pages that were tried
+	due         map[string]bool  // by pages without faults: whether they do not violate what is asked for
+	complete    bool             // there is nothing left to be tried
 
 	// The smallest so far, and what came of it.
-	page    *Scenario
+	page    *script.Scenario
 	outcome *Outcome
 	size    size
 	beside  int // what it violates beside what is asked for
@@ -75,7 +77,7 @@ func newShrinker(ctx context.Context, x *explorer, sh shrinking, seed uint64) (*
 	x.plan = sh.Plan
 	sh.Runs = cmp.Or(sh.Runs, shrinkingRuns)
 	s := &shrinker{shrinking: sh, ctx: ctx, x: x, lock: x.calm.Runs[0].Lock, seen: map[string]bool{}, due: map[string]bool{}}
-	s.calm = x.calm.edited(func(page *Scenario) {
+	s.calm = x.calm.Edited(func(page *script.Scenario) {
 		run := &page.Runs[0]
 		*run = run.With(run.Reference())
 		run.Seed, run.Checksum, run.Golden, run.Expect = seed, "", "", nil
@@ -95,7 +97,7 @@ func (s *shrinker) reduce() {
 	s.choose()
 	for before := size(nil); slices.Compare(before, s.size) != 0; {
 		before = s.size
-		for _, ways := range []func(*Scenario) []*Scenario{
+		for _, ways := range []func(*script.Scenario) []*script.Scenario{
 			withoutFault, withoutRepair, withoutClient, withoutServers, withoutStep, withPlainerStep, withUsualTTL, withFirstSeed,
 			withRounderNumber, renumbered,
 		} {
@@ -113,7 +115,7 @@ func (s *shrinker) exhausted() bool { return s.played >= s.Runs || s.ctx.Err() !
 func (s *shrinker) refusal() error {
 	switch {
 	case s.last == nil:
-		_, err := Perturbed(s.calm, s.Plan).checked()
+		_, err := Perturbed(s.calm, s.Plan).Checked()
 		return fmt.Errorf("the plan does not fit this run: %w", cmp.Or(err, s.ctx.Err()))
 	case !slices.Contains(s.last.failing(), s.Failing):
 		return fmt.Errorf("not reproduced: with this plan and seed it is not the case that %s", s.Failing)
@@ -126,7 +128,7 @@ func (s *shrinker) refusal() error {
 
 // smaller tries the pages that can be made of the smallest in some way, and reports whether one of them is smaller. Among
 // those of one size it prefers the one that violates nothing else.
-func (s *shrinker) smaller(ways func(*Scenario) []*Scenario) bool {
+func (s *shrinker) smaller(ways func(*script.Scenario) []*script.Scenario) bool {
 	found := false
 	for _, page := range ways(s.page) {
 		if s.attempt(page) {
@@ -141,9 +143,9 @@ func (s *shrinker) smaller(ways func(*Scenario) []*Scenario) bool {
 
 // attempt plays a page, and keeps it if it is smaller than the smallest so far and violates the same property for the same
 // reason. Faults that had no effect are left out: with one of them a run proves nothing.
-func (s *shrinker) attempt(page *Scenario) bool {
+func (s *shrinker) attempt(page *script.Scenario) bool {
 	for {
-		checked, err := page.checked()
+		checked, err := page.Checked()
 		if err != nil || s.disciplined && !disciplined(checked) {
 			return false
 		}
@@ -179,11 +181,11 @@ func (s *shrinker) attempt(page *Scenario) bool {
 
 // dueToFaults reports whether the faults of a page matter: without them it does not violate the property for the same reason. What a
 // setting without faults violates, such as one from which the replica is gone that a lock waits for, is another story.
-func (s *shrinker) dueToFaults(page *Scenario) bool {
+func (s *shrinker) dueToFaults(page *script.Scenario) bool {
 	if len(s.Plan) == 0 {
 		return true // it is about a run in which nothing goes wrong
 	}
-	calm := withoutSteps(page, func(lane Lane, step Step) bool { return lane.fault(step) != nil })
+	calm := withoutSteps(page, func(lane script.Lane, step script.Step) bool { return lane.Fault(step) != nil })
 	text := calm.String()
 	due, known := s.due[text]
 	if !known {
@@ -195,16 +197,16 @@ func (s *shrinker) dueToFaults(page *Scenario) bool {
 }
 
 // compare says how the size of a page compares with that of the smallest.
-func (s *shrinker) compare(page *Scenario) int {
+func (s *shrinker) compare(page *script.Scenario) int {
 	if s.page == nil {
 		return -1
 	}
 	return slices.Compare(sizeOf(page), s.size)
 }
 
-func (s *shrinker) play(page *Scenario) *Outcome {
+func (s *shrinker) play(page *script.Scenario) *Outcome {
 	played := *page
-	played.Runs = []Section{page.Runs[0].With(s.lock)}
+	played.Runs = []script.Section{page.Runs[0].With(s.lock)}
 	seed := cmp.Or(page.Runs[0].Seed, 1)
 	s.last = s.x.play(&played, played.Runs[0], s.x.build, seed)
 	if s.x.played++; s.x.played%canaryEvery == 1 {
@@ -223,8 +225,8 @@ func (s *shrinker) choose() {
 		if len(all) > mostSubsets {
 			return
 		}
-		found := s.smaller(func(*Scenario) []*Scenario {
-			var pages []*Scenario
+		found := s.smaller(func(*script.Scenario) []*script.Scenario {
+			var pages []*script.Scenario
 			for _, subset := range all {
 				var some []Perturbation
 				for _, i := range subset {
@@ -260,7 +262,7 @@ func subsets(n, k int) [][]int {
 type size []int
 
 // sizeOf measures a page with one run.
-func sizeOf(s *Scenario) size {
+func sizeOf(s *script.Scenario) size {
 	var faults, repairs, clients, steps, words, rough, numbers int
 	for _, lane := range s.Lanes {
 		for _, step := range lane.Steps {
@@ -268,16 +270,16 @@ func sizeOf(s *Scenario) size {
 			for _, n := range numbersOf(step) {
 				rough += roughness(n)
 			}
-			switch f := lane.fault(step); {
+			switch f := lane.Fault(step); {
 			case f == nil:
 				steps += times(step)
-			case undoes(f):
+			case script.Undoes(f):
 				repairs++
 			default:
 				faults++
 			}
 		}
-		if lane.Process != Nemesis {
+		if lane.Process != script.Nemesis {
 			clients++
 			n, _ := strconv.Atoi(strings.TrimLeft(lane.Process, "abcdefghijklmnopqrstuvwxyz"))
 			numbers += n

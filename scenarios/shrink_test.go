@@ -14,6 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/scenarios/script"
 )
 
 // A planned run is a calm run with faults that somebody thought of, of which most do not matter.
@@ -113,16 +114,16 @@ func (p plannedRun) plan(t *testing.T) []Perturbation {
 	t.Helper()
 	var plan []Perturbation
 	if p.pause != "" {
-		step, err := parseStep("c1", "pause "+p.pause)
+		step, err := script.ParseStep("c1", "pause "+p.pause)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan = append(plan, Perturbation{Kind: Pausing, Client: "c1", Before: 1, Steps: []Step{step}})
+		plan = append(plan, Perturbation{Kind: Pausing, Client: "c1", Before: 1, Steps: []script.Step{step}})
 	}
 	for _, fault := range p.faults {
 		q := Perturbation{Kind: kindOf(fault)}
 		for text := range strings.SplitSeq(fault, "; ") {
-			step, err := parseStep(Nemesis, text)
+			step, err := script.ParseStep(script.Nemesis, text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +197,7 @@ func TestShrink(t *testing.T) {
 			}
 			checkCounterexample(t, c)
 			if p.want != "" {
-				page := c.Scenario.bare()
+				page := c.Scenario.Bare()
 				page.Runs[0].Checksum = ""
 				if got := page.String(); got != p.want {
 					t.Errorf("what is left is\n%s\nwant\n%s", c.Scenario, p.want)
@@ -239,7 +240,7 @@ func checkCounterexample(t *testing.T, c *Counterexample) {
 			t.Errorf("a line of %d columns: %s", n, line)
 		}
 	}
-	again, err := page.checked()
+	again, err := page.Checked()
 	if err != nil || !again.Equal(page) || again.String() != page.String() {
 		t.Fatalf("it does not come back as it was: %v\n%s", err, page)
 	}
@@ -247,7 +248,7 @@ func checkCounterexample(t *testing.T, c *Counterexample) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := FromToken(token); err != nil || back.Title != page.Title || back.String() != page.String() {
+	if back, err := script.FromToken(token); err != nil || back.Title != page.Title || back.String() != page.String() {
 		t.Errorf("%v: the token has\n%s\nwant\n%s", err, back, page)
 	}
 	data, err := json.Marshal(c)
@@ -384,7 +385,7 @@ func TestCounterexampleSave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Parse(c.Scenario.File, data); err != nil || !s.Equal(c.Scenario) {
+		if s, err := script.Parse(c.Scenario.File, data); err != nil || !s.Equal(c.Scenario) {
 			t.Errorf("%v\n%s", err, data)
 		}
 	}
@@ -411,7 +412,7 @@ func TestDisciplined(t *testing.T) {
 		"acquire|read|release|acquire|update w":           false,
 	} {
 		text := "# A title.\n\nclient c1\n  " + strings.ReplaceAll(lane, "|", "\n  ") + "\n\n-- single nodes=1 --\n"
-		s, err := Parse("x.txtar", []byte(text))
+		s, err := script.Parse("x.txtar", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -419,7 +420,7 @@ func TestDisciplined(t *testing.T) {
 			t.Errorf("%s: %v", lane, got)
 		}
 	}
-	s, err := Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\n  write A\n\n-- fenced nodes=1 resource=check-and-set --\n"))
+	s, err := script.Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\n  write A\n\n-- fenced nodes=1 resource=check-and-set --\n"))
 	if err != nil || disciplined(s) {
 		t.Errorf("a write without a mark: %v", err)
 	}

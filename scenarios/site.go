@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -16,7 +17,7 @@ import (
 
 // sites lists what could be perturbed in a run of a scenario, in the order of time. The calm scenario has the lanes that pauses
 // are counted in; the magnitudes of the perturbations derive from c.
-func sites(calm *Scenario, o *Outcome, c constants, kinds []Kind) []Perturbation {
+func sites(calm *script.Scenario, o *Outcome, c constants, kinds []Kind) []Perturbation {
 	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, constants: c, kinds: kinds, end: o.lanesEnd()}
 	f.atStart()
 	f.betweenSteps()
@@ -40,14 +41,14 @@ func (o *Outcome) lanesEnd() time.Duration {
 // finder goes through a run and collects sites.
 type finder struct {
 	constants
-	run     Section // resolved, calm
+	run     script.Section // resolved, calm
 	history *history.History
 	kinds   []Kind
 	end     time.Duration
 	found   []Perturbation
 }
 
-func (f *finder) add(at time.Duration, kind Kind, steps ...Step) {
+func (f *finder) add(at time.Duration, kind Kind, steps ...script.Step) {
 	if slices.Contains(f.kinds, kind) {
 		f.found = append(f.found, Perturbation{Kind: kind, At: at, Steps: steps})
 	}
@@ -55,21 +56,21 @@ func (f *finder) add(at time.Duration, kind Kind, steps ...Step) {
 
 // atStart has what is wrong from the beginning.
 func (f *finder) atStart() {
-	for _, name := range slices.Concat(f.run.clients(), f.locks()) {
+	for _, name := range slices.Concat(f.run.Clients(), f.locks()) {
 		for _, sign := range []int64{-1, 1} {
-			f.add(0, Drifting, AtStart{history.Drift{Process: name, PPM: sign * driftPPM}})
-			f.add(0, Straying, AtStart{history.Drift{Process: name, PPM: sign * strayPPM}})
+			f.add(0, Drifting, script.AtStart{Fault: history.Drift{Process: name, PPM: sign * driftPPM}})
+			f.add(0, Straying, script.AtStart{Fault: history.Drift{Process: name, PPM: sign * strayPPM}})
 		}
 	}
-	for _, client := range f.run.clients() {
+	for _, client := range f.run.Clients() {
 		for _, node := range f.run.NodeNames() {
 			for _, by := range f.slow() {
-				f.add(0, SlowLink, AtStart{history.Delay{Link: history.Link{From: client, To: node, Both: true}, By: by}})
+				f.add(0, SlowLink, script.AtStart{Fault: history.Delay{Link: history.Link{From: client, To: node, Both: true}, By: by}})
 			}
 		}
 	}
 	for _, node := range f.run.NodeNames() {
-		f.add(0, Crashing, AtStart{history.Crash{Process: node}}, At{f.long(), history.Restart{Process: node}})
+		f.add(0, Crashing, script.AtStart{Fault: history.Crash{Process: node}}, script.At{Time: f.long(), Fault: history.Restart{Process: node}})
 	}
 }
 
@@ -79,16 +80,16 @@ func (f *finder) locks() []string { return slices.Concat(f.run.NodeNames(), f.ru
 // betweenSteps has the pauses of clients before the steps of their lanes.
 func (f *finder) betweenSteps() {
 	for _, lane := range f.run.Lanes {
-		if lane.Process == Nemesis {
+		if lane.Process == script.Nemesis {
 			continue
 		}
 		for i, at := range f.begins(lane) {
-			if _, waits := lane.Steps[i].(Until); waits {
+			if _, waits := lane.Steps[i].(script.Until); waits {
 				continue // a pause before it is one after it
 			}
 			for _, d := range f.pauses() {
 				if at <= f.end && slices.Contains(f.kinds, Pausing) {
-					f.found = append(f.found, Perturbation{Kind: Pausing, At: at, Client: lane.Process, Before: i, Steps: []Step{Pause{d}}})
+					f.found = append(f.found, Perturbation{Kind: Pausing, At: at, Client: lane.Process, Before: i, Steps: []script.Step{script.Pause{For: d}}})
 				}
 			}
 		}
@@ -96,7 +97,7 @@ func (f *finder) betweenSteps() {
 }
 
 // begins says when each step of a lane began: with its operation, or, if it left no trace, with the one before it.
-func (f *finder) begins(lane Lane) []time.Duration {
+func (f *finder) begins(lane script.Lane) []time.Duration {
 	var invoked []history.Event
 	for _, e := range f.history.Events {
 		if e.Process == lane.Process && e.Kind == history.Invoke {
@@ -108,7 +109,7 @@ func (f *finder) begins(lane Lane) []time.Duration {
 	for _, step := range lane.Steps {
 		op := operation(step)
 		for tries := 0; len(invoked) > 0 && invoked[0].Op == op; tries++ {
-			if _, again := once(step).(Acquire); tries > 0 && !again {
+			if _, again := script.Once(step).(script.Acquire); tries > 0 && !again {
 				break // it is of another step
 			}
 			if tries == 0 {
@@ -122,27 +123,27 @@ func (f *finder) begins(lane Lane) []time.Duration {
 }
 
 // operation is the name of what a step invokes in a history.
-func operation(step Step) string {
-	switch once(step).(type) {
-	case Acquire:
+func operation(step script.Step) string {
+	switch script.Once(step).(type) {
+	case script.Acquire:
 		return history.Acquire
-	case Extend:
+	case script.Extend:
 		return history.Extend
-	case Release:
+	case script.Release:
 		return history.Release
-	case Enter:
+	case script.Enter:
 		return history.Enter
-	case Write:
+	case script.Write:
 		return history.Write
-	case Update:
+	case script.Update:
 		return history.Update
-	case Read:
+	case script.Read:
 		return history.Read
-	case Check:
+	case script.Check:
 		return history.Check
-	case Increment:
+	case script.Increment:
 		return history.Increment
-	case Sleep, Until:
+	case script.Sleep, script.Until:
 		return history.Wait
 	}
 	return ""
@@ -157,12 +158,12 @@ func (f *finder) messages() {
 	seen := map[history.Chosen]int{}
 	for _, e := range sent {
 		from, to := e.By, e.Process
-		m := history.Chosen{Reply: f.run.isClient(to), What: e.Word, Link: history.Link{From: from, To: to}}
+		m := history.Chosen{Reply: f.run.IsClient(to), What: e.Word, Link: history.Link{From: from, To: to}}
 		client, server := from, to
 		if m.Reply {
 			client, server = to, from
 		}
-		if !f.run.isClient(client) || !slices.Contains(f.run.servers(), server) {
+		if !f.run.IsClient(client) || !slices.Contains(f.run.Servers(), server) {
 			continue
 		}
 		seen[m]++
@@ -170,16 +171,16 @@ func (f *finder) messages() {
 			m.Nth = n
 		}
 		kind := Delaying
-		if server == resourceName {
+		if server == script.ResourceName {
 			kind = LateWrite
 		}
 		for _, by := range f.delays() {
 			m.Action, m.By = history.DelayMessage, by
-			f.add(e.Sent, kind, AtStart{m})
+			f.add(e.Sent, kind, script.AtStart{Fault: m})
 		}
 		if kind == Delaying {
 			m.Action, m.By = history.ResetMessage, 0
-			f.add(e.Sent, Losing, AtStart{m})
+			f.add(e.Sent, Losing, script.AtStart{Fault: m})
 		}
 	}
 }
@@ -189,7 +190,7 @@ const handshake = "HELLO"
 
 // events has the faults that come right after an event of a client or of a node.
 func (f *finder) events() {
-	seen := map[Event]int{}
+	seen := map[script.Event]int{}
 	for _, h := range f.history.Events {
 		if h.At > f.end {
 			break
@@ -202,7 +203,7 @@ func (f *finder) events() {
 		if n := seen[e]; n > 1 {
 			e.Nth = n
 		}
-		if e.What.server() {
+		if e.What.Server() {
 			f.afterNodeEvent(h.At, e)
 		} else {
 			f.afterClientEvent(h.At, e)
@@ -211,21 +212,21 @@ func (f *finder) events() {
 }
 
 // named finds the words for something in a history that a fault can be tied to.
-func (f *finder) named(h history.Event) (e Event, ok bool) {
+func (f *finder) named(h history.Event) (e script.Event, ok bool) {
 	e.Process = h.Process
 	switch {
-	case h.Kind == history.State && f.run.isLock(h.Process) && (h.Op == history.Set || h.Op == history.Delete):
-		if e.What, e.Value = Sets, history.Client(h.Lease); h.Op == history.Delete {
-			e.What, e.Value = Deletes, history.Client(h.Owner)
+	case h.Kind == history.State && f.run.IsLock(h.Process) && (h.Op == history.Set || h.Op == history.Delete):
+		if e.What, e.Value = script.Sets, history.Client(h.Lease); h.Op == history.Delete {
+			e.What, e.Value = script.Deletes, history.Client(h.Owner)
 		}
-		return e, f.run.isClient(e.Value)
-	case !f.run.isClient(h.Process):
+		return e, f.run.IsClient(e.Value)
+	case !f.run.IsClient(h.Process):
 		return e, false
 	}
 	for _, what := range clientSites {
-		if op, kinds := what.means(); op == h.Op && slices.Contains(kinds, h.Kind) {
+		if op, kinds := what.Means(); op == h.Op && slices.Contains(kinds, h.Kind) {
 			e.What = what
-			if what.form() != "" {
+			if what.Form() != "" {
 				e.Value = h.Value
 			}
 			return e, true
@@ -235,15 +236,17 @@ func (f *finder) named(h history.Event) (e Event, ok bool) {
 }
 
 // clientSites are the events of clients that faults are tied to.
-var clientSites = []What{
-	Acquires, Acquired, Refused, Extends, Extended, Releases, Released, Enters, Entered, Writes, Wrote, Updates, Updated, Renewed, Lost,
+var clientSites = []script.What{
+	script.Acquires, script.Acquired, script.Refused, script.Extends, script.Extended, script.Releases, script.Released, script.Enters, script.Entered, script.Writes, script.Wrote, script.Updates, script.Updated, script.Renewed, script.Lost,
 }
 
 // afterNodeEvent has what can happen to a node, and to the client that it answers, right after it set or deleted a key.
-func (f *finder) afterNodeEvent(at time.Duration, e Event) {
+func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 	node, client := e.Process, e.Value
-	now := func(fault history.Fault) When { return When{Event: e, Fault: fault} }
-	later := func(d time.Duration, fault history.Fault) When { return When{Event: e, After: d, Fault: fault} }
+	now := func(fault history.Fault) script.When { return script.When{Event: e, Fault: fault} }
+	later := func(d time.Duration, fault history.Fault) script.When {
+		return script.When{Event: e, After: d, Fault: fault}
+	}
 	for _, down := range f.downs() {
 		f.add(at, Crashing, now(history.Crash{Process: node}), later(down, history.Restart{Process: node}))
 		f.add(at, Emptying, now(history.Crash{Process: node}), later(down, history.Restart{Process: node, Empty: true}))
@@ -263,40 +266,40 @@ func (f *finder) afterNodeEvent(at time.Duration, e Event) {
 }
 
 // failover has a replica take the place of n1.
-func (f *finder) failover(at time.Duration, e Event) {
+func (f *finder) failover(at time.Duration, e script.Event) {
 	for _, replica := range f.run.ReplicaNames() {
-		f.add(at, FailingOver, When{Event: e, Fault: history.Promote{Process: replica}})
-		f.add(at, FailingOver, When{Event: e, Fault: history.Crash{Process: "n1"}}, When{Event: e, After: f.soon(), Fault: history.Promote{Process: replica}})
+		f.add(at, FailingOver, script.When{Event: e, Fault: history.Promote{Process: replica}})
+		f.add(at, FailingOver, script.When{Event: e, Fault: history.Crash{Process: "n1"}}, script.When{Event: e, After: f.soon(), Fault: history.Promote{Process: replica}})
 	}
 }
 
 // afterClientEvent has what can happen to a client, and to the links, right after an event of one of its operations.
-func (f *finder) afterClientEvent(at time.Duration, e Event) {
+func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 	client := e.Process
-	now := func(fault history.Fault) When { return When{Event: e, Fault: fault} }
+	now := func(fault history.Fault) script.When { return script.When{Event: e, Fault: fault} }
 	for _, by := range f.jumps() {
 		f.add(at, Jumping, now(history.Jump{Process: client, By: by}))
 	}
 	f.add(at, Dying, now(history.Crash{Process: client}))
-	if e.What == Acquired { // the client may have waited for more than the key
+	if e.What == script.Acquired { // the client may have waited for more than the key
 		f.failover(at, e)
 	}
-	if _, kinds := e.What.means(); !slices.Contains(kinds, history.Invoke) {
+	if _, kinds := e.What.Means(); !slices.Contains(kinds, history.Invoke) {
 		return // links matter when something is about to be sent
 	}
 	for _, link := range f.links(client) {
-		f.add(at, Cutting, now(history.Cut{Link: link}), When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
+		f.add(at, Cutting, now(history.Cut{Link: link}), script.When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
 	}
-	if e.What != Acquires {
+	if e.What != script.Acquires {
 		return
 	}
 	for _, sides := range f.partitions() {
-		var steps []Step
+		var steps []script.Step
 		for _, link := range sides {
 			steps = append(steps, now(history.Cut{Link: link}))
 		}
 		for _, link := range sides {
-			steps = append(steps, When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
+			steps = append(steps, script.When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
 		}
 		f.add(at, Parting, steps...)
 	}
@@ -317,7 +320,7 @@ func (f *finder) links(client string) []history.Link {
 // partitions lists the ways in which clients and lock nodes can fall into two sides with at least one of each kind of process
 // cut off from one of the other, each as the links that it cuts.
 func (f *finder) partitions() [][]history.Link {
-	clients, nodes := f.run.clients(), f.locks()
+	clients, nodes := f.run.Clients(), f.locks()
 	all := slices.Concat(clients, nodes)
 	var ways [][]history.Link
 	for sides := 1; sides < 1<<(len(all)-1); sides++ { // the last process is always on side 0
@@ -398,7 +401,7 @@ func twoDigits(d time.Duration) time.Duration {
 
 // patience finds out how long a client waits for a node that does not answer, from a run in which the first request to n1 never
 // arrives: until the operation ends. It is 0 if that cannot be seen.
-func patience(play player, calm *Scenario, o *Outcome, seed uint64, build clients.New) time.Duration {
+func patience(play player, calm *script.Scenario, o *Outcome, seed uint64, build clients.New) time.Duration {
 	var first history.Event
 	for _, e := range o.History.Events {
 		if e.Kind == history.Message && e.Process == "n1" && e.Word != "" && e.Word != handshake && slices.Contains(o.History.Meta.Clients, e.By) {
@@ -409,7 +412,7 @@ func patience(play player, calm *Scenario, o *Outcome, seed uint64, build client
 	if first.Word == "" {
 		return 0
 	}
-	hold := Perturbation{Steps: []Step{AtStart{history.Chosen{What: first.Word, Link: history.Link{From: first.By, To: "n1"}, Action: history.HoldMessage}}}}
+	hold := Perturbation{Steps: []script.Step{script.AtStart{Fault: history.Chosen{What: first.Word, Link: history.Link{From: first.By, To: "n1"}, Action: history.HoldMessage}}}}
 	held := Perturbed(calm, []Perturbation{hold})
 	for _, e := range play(held, held.Runs[0], build, seed).History.Events {
 		if e.Process == first.By && e.Op == history.Acquire && e.Kind != history.Invoke && e.At > first.Sent {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -13,13 +14,13 @@ import (
 // verdict depends on them.
 type state struct {
 	name  string
-	needs func(m *history.Meta, lanes []Lane) bool // of the setting; nil: nothing
+	needs func(m *history.Meta, lanes []script.Lane) bool // of the setting; nil: nothing
 	// kinds are those of perturbations one of which must be drawn from; none: it is reached without, or in too many ways to say.
 	kinds []Kind
 }
 
 // possible reports whether a search can reach the state in a setting, with some kinds of perturbations.
-func (s state) possible(m *history.Meta, lanes []Lane, kinds []Kind) bool {
+func (s state) possible(m *history.Meta, lanes []script.Lane, kinds []Kind) bool {
 	drawn := func(k Kind) bool { return slices.Contains(kinds, k) }
 	return (s.needs == nil || s.needs(m, lanes)) && (len(s.kinds) == 0 || slices.ContainsFunc(s.kinds, drawn))
 }
@@ -103,11 +104,11 @@ func allBut(kind Kind) []Kind {
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k == kind })
 }
 
-func severalNodes(m *history.Meta, _ []Lane) bool { return len(m.Nodes) > 1 }
-func replicated(m *history.Meta, _ []Lane) bool   { return len(m.Replicas) > 0 }
+func severalNodes(m *history.Meta, _ []script.Lane) bool { return len(m.Nodes) > 1 }
+func replicated(m *history.Meta, _ []script.Lane) bool   { return len(m.Replicas) > 0 }
 
-func extends(_ *history.Meta, lanes []Lane) bool {
-	return slices.ContainsFunc(lanes, func(l Lane) bool { return slices.Contains(l.Steps, Step(Extend{})) })
+func extends(_ *history.Meta, lanes []script.Lane) bool {
+	return slices.ContainsFunc(lanes, func(l script.Lane) bool { return slices.Contains(l.Steps, script.Step(script.Extend{})) })
 }
 
 // reached finds the states that a run reached before everything healed.
@@ -204,7 +205,7 @@ func (o *observer) observe(e *history.Event) {
 		}
 	case e.Kind == history.State && s != nil:
 		o.stateOf(e, s)
-	case e.Kind == history.State && e.Process == resourceName:
+	case e.Kind == history.State && e.Process == script.ResourceName:
 		o.arrival(e)
 	case c != nil:
 		o.operation(e, c)

@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/scenarios/catalogue"
+	"lockstep/scenarios/script"
 )
 
 // A story tells what a violation came from: the fault, the message that was lost or late, or the request that was never sent.
@@ -41,7 +42,7 @@ func TestStoriesTellTheCause(t *testing.T) {
 			}
 			page, _, _ = strings.Cut(string(data), "\n-- ")
 		}
-		s, err := Parse("page.txtar", []byte(page+"\n-- "+test.run+" --\n"))
+		s, err := script.Parse("page.txtar", []byte(page+"\n-- "+test.run+" --\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

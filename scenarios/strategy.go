@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -157,7 +158,7 @@ func (c *chooser) lasting(p Perturbation) Perturbation {
 	times := []time.Duration{1, 2, 4}[c.rand.IntN(3)]
 	p.Steps = slices.Clone(p.Steps)
 	for i, step := range p.Steps {
-		if w, ok := step.(When); ok {
+		if w, ok := step.(script.When); ok {
 			if _, ok := w.Fault.(history.Heal); ok {
 				w.After *= times
 				p.Steps[i] = w

@@ -15,6 +15,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -28,11 +29,11 @@ const (
 
 // A Case is one run of one scenario that is to be done.
 type Case struct {
-	Scenario *Scenario
-	Run      Section // of Scenario, not resolved; perhaps [Section.With] another lock than its own
-	Seed     uint64  // 0 stands for that of the run, which is 1 if it does not say
-	On       string  // OnSim (the default) or OnReal
-	Speed    float64 // on real Redis: what durations are divided by at most; see [Scenario.SpeedOf]
+	Scenario *script.Scenario
+	Run      script.Section // of Scenario, not resolved; perhaps [Section.With] another lock than its own
+	Seed     uint64         // 0 stands for that of the run, which is 1 if it does not say
+	On       string         // OnSim (the default) or OnReal
+	Speed    float64        // on real Redis: what durations are divided by at most; see [Scenario.SpeedOf]
 	// Servers are those of somebody that the run is done on; default, with OnReal: some that are started for it.
 	Servers nodes.Remotes
 	prefix  string // of the keys there
@@ -162,7 +163,7 @@ func (c Case) outcome(out workers.Outcome) *Outcome {
 }
 
 // crashed is the outcome of a case that did not end by itself.
-func crashed(c Case, r Section, report *workers.Report) *Outcome {
+func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
 	o.History = &history.History{Meta: metaOf(r, c.Scenario, c.where(), c.seed())}
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
@@ -187,7 +188,7 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 	if err := json.Unmarshal(data, &j); err != nil {
 		return nil, err
 	}
-	s, err := Parse(j.File, []byte(j.Source))
+	s, err := script.Parse(j.File, []byte(j.Source))
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +205,7 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 		return &done{}, beClient(ctx, s, r, build, j)
 	}
 	if j.Errand != nil {
-		s.Runs = []Section{r}
+		s.Runs = []script.Section{r}
 		return &done{Yield: j.Errand.run(ctx, s, build, j.Seed)}, nil
 	}
 	if j.On == OnReal {

@@ -16,6 +16,7 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/planted"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // mine names a planted lock that takes the place of the good one in TestMine.
@@ -123,7 +124,7 @@ func TestLongError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenarios.Find("pause-fenced")
+	s, err := script.Find("pause-fenced")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -34,7 +35,7 @@ type Trial struct {
 	// Faults are what is violated, and why; each once.
 	Faults []Failing `json:"faults,omitempty"`
 	// Expect, where something is violated, is what a page with this run expects.
-	Expect []Expectation `json:"expect,omitempty"`
+	Expect []script.Expectation `json:"expect,omitempty"`
 	// Story identifies what happened but for the faults themselves: two plans with equal stories are equivalent.
 	Story uint64 `json:"story"`
 	// Waiting are the steps of the plan whose faults had no effect, as printed.
@@ -56,7 +57,7 @@ func (f Failing) String() string {
 
 // An explorer plays perturbed runs of one calm scenario, in a worker.
 type explorer struct {
-	calm  *Scenario // with one run
+	calm  *script.Scenario // with one run
 	build clients.New
 	play  player
 	plan  []Perturbation // of the run that is being played
@@ -112,7 +113,7 @@ func canaried(plan []Perturbation, seed uint64) bool {
 }
 
 // repeat plays a run again, and notes how it differs if it does.
-func (x *explorer) repeat(s *Scenario, o *Outcome, seed uint64) {
+func (x *explorer) repeat(s *script.Scenario, o *Outcome, seed uint64) {
 	again := x.play(s, s.Runs[0], x.build, seed)
 	x.twice++
 	if x.restless {
@@ -152,11 +153,11 @@ func (o *Outcome) class(did effect, faults []Failing) Class {
 }
 
 // fault is the fault that a step of the perturbation injects.
-func (p Perturbation) fault(s Step) history.Fault {
-	if pause, ok := s.(Pause); ok {
+func (p Perturbation) fault(s script.Step) history.Fault {
+	if pause, ok := s.(script.Pause); ok {
 		return history.Pause{Process: p.Client, For: pause.For}
 	}
-	return faultOf(s)
+	return script.FaultOf(s)
 }
 
 // failing lists what is violated, each property with each reason once. Only some properties count, or, if none is named, all.

@@ -9,6 +9,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/script"
 )
 
 // A twin is what would have made a SAFE run UNSAFE: a lock that lacks something, in the same story, or a greater fault, in another
@@ -134,7 +135,7 @@ var twinless = map[string]string{
 // Each SAFE run of the catalogue has a twin that is UNSAFE, or is among the exceptions.
 func TestSafeRunsHaveTwins(t *testing.T) {
 	quietRedis()
-	all, err := Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestSafeRunsHaveTwins(t *testing.T) {
 }
 
 // play plays the twin of a run.
-func (w twin) play(t *testing.T, s *Scenario, r Section, locks []clients.Lock) *Outcome {
+func (w twin) play(t *testing.T, s *script.Scenario, r script.Section, locks []clients.Lock) *Outcome {
 	t.Helper()
 	if id, other := strings.CutPrefix(w.with, "/"); other {
 		q, err := s.FindRun(id)
@@ -193,10 +194,10 @@ func (w twin) play(t *testing.T, s *Scenario, r Section, locks []clients.Lock) *
 	}
 	q := s.Resolve(r).With(lock)
 	if plain {
-		q.Resource = Plain
+		q.Resource = script.Plain
 	}
 	if w.fault != "" {
-		step, err := parseStep(Nemesis, w.fault)
+		step, err := script.ParseStep(script.Nemesis, w.fault)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 )
 
 // walked does an errand of walks in this process.
@@ -89,7 +90,7 @@ func TestWalksFindWhatCanBeReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Perturbed(calm, trial.Plan)
-	page, err := Parse("found.txtar", []byte(s.String()))
+	page, err := script.Parse("found.txtar", []byte(s.String()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, s)
 	}
@@ -180,7 +181,7 @@ func TestWalksGoOnAfterTheLastSeed(t *testing.T) {
 	seeds := map[uint64]bool{}
 	calm := calmShape(t, Shape{Lock: "single"})
 	err := series(func(play player) {
-		x := &explorer{calm: calm, build: clients.NewSingle, play: func(s *Scenario, r Section, build clients.New, seed uint64) *Outcome {
+		x := &explorer{calm: calm, build: clients.NewSingle, play: func(s *script.Scenario, r script.Section, build clients.New, seed uint64) *Outcome {
 			seeds[seed] = true
 			return play(s, r, build, seed)
 		}}

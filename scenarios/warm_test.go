@@ -9,6 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -34,7 +35,7 @@ must c2 acquires
 // instant of its first operation, and everything else is as in any run.
 func TestWarmPool(t *testing.T) {
 	for _, pool := range []string{"", " pool=warm"} {
-		s, err := Parse("warm.txtar", []byte(strings.Replace(twoClients, "nodes=5", "nodes=5"+pool, 1)))
+		s, err := script.Parse("warm.txtar", []byte(strings.Replace(twoClients, "nodes=5", "nodes=5"+pool, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func TestWarmSeriesIsLikeRunsAlone(t *testing.T) {
 	quietRedis()
 	for _, lock := range []string{"redlock", "redlock-sequential", "single", "watchdog", "watch"} {
 		build := findLock(t, lock)
-		calm, err := Shape{Lock: lock, Nodes: 3, Pool: Warm, Extend: lock == "watchdog"}.Calm()
+		calm, err := Shape{Lock: lock, Nodes: 3, Pool: script.Warm, Extend: lock == "watchdog"}.Calm()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,7 @@ func TestWarmSeriesIsLikeRunsAlone(t *testing.T) {
 // What leaves at the very beginning has left, as far as the checker is concerned: here a SET to a node that is cut off, which arrives
 // long after its client has given up on it, and whose key nobody removes.
 func TestWarmRequestAtTheBeginning(t *testing.T) {
-	s, err := Parse("beginning.txtar", []byte(`# A link is cut before anything was sent.
+	s, err := script.Parse("beginning.txtar", []byte(`# A link is cut before anything was sent.
 
 client c1
   acquire within 20s
@@ -130,7 +131,7 @@ nemesis
 
 // A lock that has the name of another is not given what a series keeps of that one's clients: a hook would stay on them.
 func TestSeriesKeepsNoHooks(t *testing.T) {
-	s, err := Parse("hooks.txtar", []byte(strings.Replace(twoClients, "redlock nodes=5", "single nodes=1 pool=warm", 1)))
+	s, err := script.Parse("hooks.txtar", []byte(strings.Replace(twoClients, "redlock nodes=5", "single nodes=1 pool=warm", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"lockstep/reports"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // onBoth is where a matrix compares simulation with real servers.
@@ -84,7 +85,7 @@ func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) 
 // both leaves out the runs that exist in simulation only.
 func both(chosen []selection, speed float64) (kept []selection, left []pictures.SimOnly) {
 	for _, s := range chosen {
-		var runs []scenarios.Section
+		var runs []script.Section
 		for _, r := range s.runs {
 			err := scenarios.CheckRedis(s.scenario, r, speed)
 			if err == nil {

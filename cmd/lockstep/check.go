@@ -21,11 +21,12 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 func newCheck(k known) *cobra.Command {
-	f := &runFlags{known: k, on: scenarios.OnSim, limit: 20 * time.Second, files: map[*scenarios.Scenario]bool{}}
+	f := &runFlags{known: k, on: scenarios.OnSim, limit: 20 * time.Second, files: map[*script.Scenario]bool{}}
 	c := &cobra.Command{
 		Use:   "check [HISTORY.jsonl | DIR | PAGE.txtar]...",
 		Short: "Judge saved histories again, or see whether verdicts have changed",
@@ -288,18 +289,18 @@ func readHistory(ctx context.Context, name string) (*history.History, error) {
 
 // pages are the pages that say what histories should come to, by the names of their scenarios: those that were named, and as
 // many of the catalogue as were needed; nil where there is none.
-type pages map[string]*scenarios.Scenario
+type pages map[string]*script.Scenario
 
 // judge judges a history by its page. Without one it is judged by itself: nothing was expected, and no state had to occur.
 func (p pages) judge(h *history.History) *scenarios.Outcome {
 	m := h.Meta
 	page, known := p[m.Scenario]
 	if !known {
-		page, _ = scenarios.Find(m.Scenario) // nil if there is none
+		page, _ = script.Find(m.Scenario) // nil if there is none
 		p[m.Scenario] = page
 	}
 	lock := oneLine(m.Lock) // what is in a file can be anything, and this is printed
-	own := scenarios.Section{Lock: cmp.Or(oneLine(m.For), lock), Label: oneLine(m.Label)}
+	own := script.Section{Lock: cmp.Or(oneLine(m.For), lock), Label: oneLine(m.Label)}
 	if page != nil {
 		if r, err := page.FindRun(own.ID()); err == nil {
 			r = page.Resolve(r.With(lock))
@@ -314,10 +315,10 @@ func (p pages) judge(h *history.History) *scenarios.Outcome {
 			return &scenarios.Outcome{Scenario: page, Run: r, History: h, Result: checker.Check(h, r.Musts), Measurements: checker.Measure(h, r.Reports...)}
 		}
 	}
-	o := &scenarios.Outcome{Scenario: &scenarios.Scenario{Name: oneLine(m.Scenario)}, Run: own.With(lock), History: h, Result: checker.Check(h, nil)}
+	o := &scenarios.Outcome{Scenario: &script.Scenario{Name: oneLine(m.Scenario)}, Run: own.With(lock), History: h, Result: checker.Check(h, nil)}
 	for _, s := range o.Result.Statuses {
 		if s.Status != checker.OK {
-			o.Run.Expect = append(o.Run.Expect, scenarios.Expectation{Property: s.Property, Status: s.Status})
+			o.Run.Expect = append(o.Run.Expect, script.Expectation{Property: s.Property, Status: s.Status})
 		}
 	}
 	return o
@@ -329,7 +330,7 @@ func pageless(o *scenarios.Outcome) bool { return o.Scenario.File == "" }
 // casesAgain are the runs that a baseline has.
 func (f *runFlags) casesAgain(ctx context.Context) ([]scenarios.Case, error) {
 	b := f.ci.baseline
-	loaded := map[string]*scenarios.Scenario{}
+	loaded := map[string]*script.Scenario{}
 	var cases []scenarios.Case
 	for _, e := range b.lines {
 		if e.On != scenarios.OnSim && e.On != "" {
@@ -356,7 +357,7 @@ func (f *runFlags) casesAgain(ctx context.Context) ([]scenarios.Case, error) {
 		if err != nil || f.known.check(e.Lock) != nil {
 			continue
 		}
-		s.runs = []scenarios.Section{r.With(e.Lock)}
+		s.runs = []script.Section{r.With(e.Lock)}
 		cases = append(cases, f.cases([]selection{s}, e.Seed)...)
 	}
 	switch {

@@ -19,6 +19,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // ciFlags are the options for programs that run Lockstep and read what came of it.
@@ -64,7 +65,7 @@ type finding struct {
 const catalogue = "scenarios/catalogue/"
 
 // pageOf says where a run stands: the page of the catalogue from the root of the repository, any other as it was named.
-func (f *runFlags) pageOf(s *scenarios.Scenario, r scenarios.Section) (file string, line int) {
+func (f *runFlags) pageOf(s *script.Scenario, r script.Section) (file string, line int) {
 	file = filepath.ToSlash(s.File)
 	if !f.files[s] && file != "" {
 		file = catalogue + file

@@ -22,6 +22,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -48,8 +49,8 @@ func hostileFindings() []finding {
 	var all []finding
 	for i, bad := range hostileNames {
 		o := &scenarios.Outcome{
-			Scenario: &scenarios.Scenario{Name: bad, File: bad, Title: bad, Prose: bad},
-			Run:      scenarios.Section{Lock: bad, Label: bad, Nodes: 1},
+			Scenario: &script.Scenario{Name: bad, File: bad, Title: bad, Prose: bad},
+			Run:      script.Section{Lock: bad, Label: bad, Nodes: 1},
 			History:  &history.History{Meta: history.Meta{Scenario: bad, Lock: bad, Label: bad, On: "redis", Seed: 1, Nodes: []string{"n1"}, Clients: []string{bad}, Resource: "plain"}},
 		}
 		o.History.Events = []history.Event{
@@ -170,7 +171,7 @@ func TestJUnit(t *testing.T) {
 
 // A report of runs that were interrupted says which of them were not done: it is no report of those that were.
 func TestJUnitInterrupted(t *testing.T) {
-	s, err := scenarios.Find("pause-fenced")
+	s, err := script.Find("pause-fenced")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,12 +204,12 @@ func TestJUnitInterrupted(t *testing.T) {
 // What was judged before an interruption is told and kept as far as that takes no time, in whole files and lines. The pictures of
 // an earlier run, which would pass for those of this one, are gone.
 func TestInterruptedRuns(t *testing.T) {
-	s, err := scenarios.Find("pause-fenced")
+	s, err := script.Find("pause-fenced")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	f := &runFlags{on: scenarios.OnSim, json: true, out: dir, files: map[*scenarios.Scenario]bool{}}
+	f := &runFlags{on: scenarios.OnSim, json: true, out: dir, files: map[*script.Scenario]bool{}}
 	cases := f.cases([]selection{{scenario: s, runs: s.Runs}}, 1)
 	outcomes := make([]*scenarios.Outcome, len(cases))
 	for _, i := range []int{0, 2} {

@@ -12,6 +12,7 @@ import (
 	"lockstep/nodes"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // complete tells shells what may come after a command and its flags. `lockstep completion --help` says how a shell learns to ask.
@@ -134,7 +135,7 @@ func (k known) scenariosFrom(ctx context.Context, typed string) []cobra.Completi
 		}
 		return found
 	}
-	all, err := scenarios.Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		return nil
 	}

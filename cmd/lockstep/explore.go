@@ -17,6 +17,7 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -80,8 +81,8 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash, a `KIND` of: "+strings.Join(words(nodes.Persistences), ", ")+" (default aof-always)")
 	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": the connections of the clients are open when a run begins, which makes runs shorter")
 	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
-	fl.StringVar(&f.shape.Resource, "resource", scenarios.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
-	fl.DurationVar(&f.shape.TTL, "ttl", scenarios.DefaultTTL, "how long a node keeps the key of a lock")
+	fl.StringVar(&f.shape.Resource, "resource", script.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
+	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock")
 	fl.BoolVar(&f.shape.Extend, "extend", false, "have each client extend its lease once")
 	fl.IntVar(&f.bound, "bound", 0, "play every set of up to so many perturbations (default 1, without --runs and --time)")
 	fl.IntVar(&f.runs, "runs", 0, "play about so many runs with perturbations drawn at random; with --grid, per cell")
@@ -160,7 +161,7 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 const mostBound = 4
 
 // page is the calm run to be perturbed, and the lock in it.
-func (f *exploreFlags) page(c *cobra.Command, args []string) (*scenarios.Scenario, error) {
+func (f *exploreFlags) page(c *cobra.Command, args []string) (*script.Scenario, error) {
 	if len(args) == 0 {
 		if f.shape.Nodes == 0 && !c.Flags().Changed("nodes") {
 			f.shape.Nodes = f.known.nodes(f.shape.Lock)

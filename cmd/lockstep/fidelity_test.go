@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 var fidelity = flag.Int("fidelity", 0, "renew the table of docs/fidelity.md, with so many repetitions of each run on real servers")
@@ -63,7 +64,7 @@ func TestFidelityPage(t *testing.T) {
 	for _, m := range simOnlyRow.FindAllStringSubmatch(table, -1) {
 		only[m[1]] = m[2]
 	}
-	all, err := scenarios.Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,13 +15,14 @@ import (
 
 	"lockstep/clients"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // drawGrid asks for a map in a directory.
 func drawGrid(ctx context.Context, dir string, change func(*exploreFlags)) (printed string, err error) {
 	f := &exploreFlags{
 		known: known{locks: clients.Locks()},
-		shape: scenarios.Shape{Lock: "single", Clients: 2, Resource: scenarios.Plain, TTL: scenarios.DefaultTTL},
+		shape: scenarios.Shape{Lock: "single", Clients: 2, Resource: script.Plain, TTL: script.DefaultTTL},
 		grid:  []string{"pause=0s..4s/9", "ttl=1s..3s/5"}, runs: 20, seed: 1, out: dir, workers: 2,
 	}
 	if change != nil {
@@ -190,7 +191,7 @@ func TestGridRefuses(t *testing.T) {
 		csv    string
 		want   string
 	}{
-		{"another pool", func(f *exploreFlags) { f.shape.Pool = scenarios.Warm }, "", `holds another map (pool: nothing there, "warm" here); name another --out`},
+		{"another pool", func(f *exploreFlags) { f.shape.Pool = script.Warm }, "", `holds another map (pool: nothing there, "warm" here); name another --out`},
 		{"another number of runs", func(f *exploreFlags) { f.runs = 6 }, "", "holds another map (runs: 5 there, 6 here); name another --out"},
 		{"another axis", func(f *exploreFlags) { f.grid = []string{"delay=0s..12s/3"} }, "", `axes: ["pause=0s..12s/3"] there, ["delay=0s..12s/3"] here`},
 		{"another lock", func(f *exploreFlags) { f.shape.Lock = "fixed" }, "", `lock: "single" there, "fixed" here`},

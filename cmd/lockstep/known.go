@@ -8,7 +8,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
-	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // known is what the program knows by name: the locks of the literature, which pages name, and the libraries, which are put
@@ -62,27 +62,27 @@ func (k known) base() []libraries.Lock {
 // runsOf returns the runs in which a lock takes part: those of its own, and for a library those of the locks that it is like,
 // with the library in their place. Where two of these differ in nothing but the lock that the page names, one is enough: the
 // lock's own, or else that of the lock which the library is most like.
-func (k known) runsOf(lock string, s *scenarios.Scenario, among []scenarios.Section) []scenarios.Section {
+func (k known) runsOf(lock string, s *script.Scenario, among []script.Section) []script.Section {
 	places := []string{lock}
 	if l, ok := k.library(lock); ok {
 		places = append(places, l.Like...)
 	}
-	var kept []scenarios.Section
+	var kept []script.Section
 	for _, place := range places {
 		for _, r := range among {
-			again := func(q scenarios.Section) bool { return s.Resolve(q).SameButForLock(s.Resolve(r)) }
+			again := func(q script.Section) bool { return s.Resolve(q).SameButForLock(s.Resolve(r)) }
 			if r.Lock == place && (place == lock || !slices.ContainsFunc(kept, again)) {
 				kept = append(kept, r.With(lock))
 			}
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b scenarios.Section) int { return cmp.Compare(a.Line(), b.Line()) })
+	slices.SortStableFunc(kept, func(a, b script.Section) int { return cmp.Compare(a.Line(), b.Line()) })
 	return kept
 }
 
 // put puts a lock in the place of the one that a run names, if that can be. A lock that takes one node would leave the others
 // of a run without a key, so that no lease of its were ever granted by a majority.
-func (k known) put(lock string, s *scenarios.Scenario, r scenarios.Section) (scenarios.Section, error) {
+func (k known) put(lock string, s *script.Scenario, r script.Section) (script.Section, error) {
 	if lock == r.Lock || r.Nodes == 1 {
 		return r.With(lock), nil
 	}
@@ -90,7 +90,7 @@ func (k known) put(lock string, s *scenarios.Scenario, r scenarios.Section) (sce
 	if l, ok := k.library(lock); ok {
 		places = append(places, l.Like...)
 	}
-	all, err := scenarios.Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		return r, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 func newList(k known) *cobra.Command {
@@ -23,7 +23,7 @@ func newList(k known) *cobra.Command {
   lockstep list --json | jq -r '.scenarios[].name'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			all, err := scenarios.Catalogue()
+			all, err := script.Catalogue()
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ type listedLibrary struct {
 	Restless bool     `json:"restless,omitempty"` // its runs do not repeat themselves to the byte
 }
 
-func describe(s *scenarios.Scenario) listedScenario {
+func describe(s *script.Scenario) listedScenario {
 	l := listedScenario{Name: s.Name, Title: s.Title}
 	for _, r := range s.Runs {
 		r = s.Resolve(r)

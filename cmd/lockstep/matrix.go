@@ -18,6 +18,7 @@ import (
 	"lockstep/reports"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // mostSeeds is how many seeds a matrix may have: a cell is one run for each, and all outcomes are kept until the end.
@@ -169,7 +170,7 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 	}
 	each := len(cases) / seeds
 	type page struct {
-		scenario *scenarios.Scenario
+		scenario *script.Scenario
 		label    string
 	}
 	var pages []page
@@ -202,7 +203,7 @@ func merged(chosen []selection) []selection {
 			continue
 		}
 		for _, r := range s.runs {
-			if !slices.ContainsFunc(all[i].runs, func(q scenarios.Section) bool { return q.ID() == r.ID() && q.Lock == r.Lock }) {
+			if !slices.ContainsFunc(all[i].runs, func(q script.Section) bool { return q.ID() == r.ID() && q.Lock == r.Lock }) {
 				all[i].runs = append(all[i].runs, r)
 			}
 		}
@@ -276,7 +277,7 @@ func escaped(word string) string {
 }
 
 // kindOf is the group of a scenario.
-func (f *runFlags) kindOf(s *scenarios.Scenario) string {
+func (f *runFlags) kindOf(s *script.Scenario) string {
 	for _, a := range adversities {
 		if !f.files[s] && slices.Contains(a.scenarios, s.Name) {
 			return a.kind
@@ -288,20 +289,20 @@ func (f *runFlags) kindOf(s *scenarios.Scenario) string {
 // An entry is one run of a matrix, with all seeds.
 type entry []*scenarios.Outcome
 
-func (e entry) run() scenarios.Section { return e[0].Run }
+func (e entry) run() script.Section { return e[0].Run }
 
 // variants name the rows that a scenario needs, so that no lock has two cells in one: a label, if it has several runs; the
 // number of nodes, for a lock that is put through the runs of one node and those of a majority; and else whose run it is.
-var variants = []func(scenarios.Section) string{
-	func(r scenarios.Section) string { return strings.ReplaceAll(r.Label, "-", " ") },
-	func(r scenarios.Section) string {
+var variants = []func(script.Section) string{
+	func(r script.Section) string { return strings.ReplaceAll(r.Label, "-", " ") },
+	func(r script.Section) string {
 		nodes := "on one node"
 		if r.Nodes > 1 {
 			nodes = fmt.Sprintf("on %d nodes", r.Nodes)
 		}
 		return joined(strings.ReplaceAll(r.Label, "-", " "), nodes)
 	},
-	func(r scenarios.Section) string {
+	func(r script.Section) string {
 		return joined(strings.ReplaceAll(r.Label, "-", " "), "in the place of "+r.Reference())
 	},
 }
@@ -403,7 +404,7 @@ func (f *runFlags) cell(e entry) pictures.MatrixCell {
 
 // reference is the run that a lock is compared with: the one in which it took the place of another; or, where a page has a
 // run of a library itself, that of the first lock which the library is like and which has the same one there.
-func (f *runFlags) reference(o *scenarios.Outcome) scenarios.Section {
+func (f *runFlags) reference(o *scenarios.Outcome) script.Section {
 	l, ok := f.known.library(o.Run.Lock)
 	if !ok || o.Run.Lock != o.Run.Reference() {
 		return o.Run
@@ -425,7 +426,7 @@ func (f *runFlags) reference(o *scenarios.Outcome) scenarios.Section {
 // worseThan lists what a lock violates that its reference is expected to keep, and what it violates by its own fault where
 // that of its reference needs an assumption to be broken; of each property the first. It is what breaks the claim that the lock
 // is as good as its reference.
-func worseThan(reference scenarios.Section, o *scenarios.Outcome) []checker.Violation {
+func worseThan(reference script.Section, o *scenarios.Outcome) []checker.Violation {
 	var worse []checker.Violation
 	claimed := scenarios.Outcome{Scenario: o.Scenario, Run: reference, Result: o.Result}
 	for _, b := range claimed.Broken() {

@@ -12,12 +12,13 @@ import (
 	"lockstep/clients/libraries"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 // Every scenario of the catalogue has its place in the matrix, and one only.
 func TestMatrixHasAllScenarios(t *testing.T) {
-	all, err := scenarios.Catalogue()
+	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +124,8 @@ func TestChanged(t *testing.T) {
 }
 
 // handmade is an outcome with one violation, of nothing if broken is empty.
-func handmade(reference scenarios.Section, seed uint64, v checker.Verdict, broken checker.Assumption) *scenarios.Outcome {
-	o := &scenarios.Outcome{Scenario: &scenarios.Scenario{Name: "s"}, Run: reference.With("mine"), History: &history.History{Meta: history.Meta{Seed: seed}}}
+func handmade(reference script.Section, seed uint64, v checker.Verdict, broken checker.Assumption) *scenarios.Outcome {
+	o := &scenarios.Outcome{Scenario: &script.Scenario{Name: "s"}, Run: reference.With("mine"), History: &history.History{Meta: history.Meta{Seed: seed}}}
 	o.Result.Verdict = v
 	if v == checker.Inconclusive {
 		o.Result.Unmet = []string{"a must did not occur"}
@@ -137,9 +138,9 @@ func handmade(reference scenarios.Section, seed uint64, v checker.Verdict, broke
 
 // A cell says what the seeds say together, and its command and its reason are those of a seed that shows it.
 func TestMatrixCell(t *testing.T) {
-	keeps := scenarios.Section{Lock: "keeps"}
-	expects := func(status checker.Status, a checker.Assumption) scenarios.Section {
-		return scenarios.Section{Lock: "other", Expect: []scenarios.Expectation{{Property: checker.LeaseExclusion, Status: status, Assumption: a}}}
+	keeps := script.Section{Lock: "keeps"}
+	expects := func(status checker.Status, a checker.Assumption) script.Section {
+		return script.Section{Lock: "other", Expect: []script.Expectation{{Property: checker.LeaseExclusion, Status: status, Assumption: a}}}
 	}
 	violates, atFault := expects(checker.Violated, checker.BoundedPause), expects(checker.Violated, checker.None)
 	type seed struct {
@@ -163,7 +164,7 @@ func TestMatrixCell(t *testing.T) {
 	)
 	for _, test := range []struct {
 		name      string
-		reference scenarios.Section
+		reference script.Section
 		seeds     []seed
 		verdict   checker.Verdict
 		against   pictures.Comparison

@@ -12,6 +12,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -146,7 +147,7 @@ func (f *plotFlags) plotDrift(c *cobra.Command, q driftQuestion) error {
 	for _, ttl := range q.ttls {
 		for i := range q.steps {
 			for n := range f.seeds {
-				s, err := scenarios.Parse("drift.txtar", []byte(q.page(ttl, q.ppm(i), phase(n, f.seeds))))
+				s, err := script.Parse("drift.txtar", []byte(q.page(ttl, q.ppm(i), phase(n, f.seeds))))
 				if err != nil {
 					return fmt.Errorf("TTL %v, %d ppm: %w", ttl, q.ppm(i), err)
 				}

@@ -14,6 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -199,7 +200,7 @@ func (f *plotFlags) rowCases(c *cobra.Command, names []string, kind rowKind) ([]
 		}
 		for i, page := range kind.pages {
 			title, _, _ := strings.Cut(strings.TrimPrefix(page, "# "), "\n")
-			s, err := scenarios.Parse(pageName(page), []byte(page))
+			s, err := script.Parse(pageName(page), []byte(page))
 			if err != nil {
 				panic(fmt.Sprintf("lockstep: page %d, %s: %v", i, title, err))
 			}

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 // The pages that are part of the program are pages, and are called what they are called.
 func TestPlotPages(t *testing.T) {
 	for page, name := range map[string]string{alonePage: "alone", contendedPage: "contended"} {
-		s, err := scenarios.Parse(pageName(page), []byte(page))
+		s, err := script.Parse(pageName(page), []byte(page))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,15 +29,15 @@ func TestDriftPage(t *testing.T) {
 	q := driftQuestion{from: 0, to: mostDrift, steps: 2}
 	for _, ttl := range []time.Duration{leastDriftTTL, time.Second, 10 * time.Second, mostDriftTTL} {
 		for _, run := range []int{0, 7, 49} {
-			s, err := scenarios.Parse("drift.txtar", []byte(q.page(ttl, q.ppm(1), phase(run, 50))))
+			s, err := script.Parse("drift.txtar", []byte(q.page(ttl, q.ppm(1), phase(run, 50))))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(s.Lanes) != driftAsking+2 || len(s.Musts) != 1 || s.Runs[0].Lock != "redlock" {
 				t.Errorf("TTL %v: %s", ttl, s)
 			}
-			first := s.Lanes[1].Steps[0].(scenarios.Until).Time
-			last := s.Lanes[driftAsking].Steps[0].(scenarios.Until).Time
+			first := s.Lanes[1].Steps[0].(script.Until).Time
+			last := s.Lanes[driftAsking].Steps[0].(script.Until).Time
 			if first <= ttl/2 || first >= validity(ttl) || last < validity(ttl) {
 				t.Errorf("TTL %v, run %d: they ask from %v to %v; the lease is over at %v", ttl, run, first, last, validity(ttl))
 			}

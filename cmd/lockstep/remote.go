@@ -12,6 +12,7 @@ import (
 
 	"lockstep/nodes"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // passwordEnv is where redis-cli looks for a password, too. Unlike a URL it is in no list of processes.
@@ -40,7 +41,7 @@ func (f *runFlags) where() string {
 }
 
 // refuse says why a run cannot be done on real servers.
-func (f *runFlags) refuse(s *scenarios.Scenario, r scenarios.Section) error {
+func (f *runFlags) refuse(s *script.Scenario, r script.Section) error {
 	if len(f.servers) > 0 {
 		return scenarios.CheckRemote(s, r, f.speed, f.servers)
 	}

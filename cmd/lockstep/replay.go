@@ -16,6 +16,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/script"
 )
 
 func newReplay(k known) *cobra.Command {
@@ -74,8 +75,8 @@ could not be run.`,
 // toReplay finds the one run that an argument names.
 func (f *runFlags) toReplay(ctx context.Context, arg, lock string) (selection, error) {
 	var s selection
-	if scenarios.IsToken(arg) {
-		page, err := scenarios.FromToken(arg)
+	if script.IsToken(arg) {
+		page, err := script.FromToken(arg)
 		if err != nil {
 			return s, err
 		}
@@ -98,7 +99,7 @@ func (f *runFlags) toReplay(ctx context.Context, arg, lock string) (selection, e
 		if err != nil {
 			return s, err
 		}
-		s.runs = []scenarios.Section{r}
+		s.runs = []script.Section{r}
 	}
 	if err := f.known.check(s.runs[0].Lock); err != nil {
 		return s, err
@@ -156,7 +157,7 @@ func savePage(ctx context.Context, file string, o *scenarios.Outcome) error {
 			if o.History.Meta.On == scenarios.OnSim && o.Run.Lock == r.Lock {
 				r.Renew(o.Timeline(), o.History.Meta.Checksum)
 			}
-			page.Runs = []scenarios.Section{r}
+			page.Runs = []script.Section{r}
 		}
 	}
 	return files.Write(ctx, file, []byte(page.String()))

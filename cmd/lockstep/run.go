@@ -20,6 +20,7 @@ import (
 	"lockstep/nodes"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -37,7 +38,7 @@ type runFlags struct {
 	verbose bool
 	rewrite bool
 	workers int
-	files   map[*scenarios.Scenario]bool // those that are not in the catalogue
+	files   map[*script.Scenario]bool // those that are not in the catalogue
 	limit   time.Duration
 	memory  workers.Memory
 	tries   int
@@ -201,7 +202,7 @@ func (f *runFlags) choose(c *cobra.Command, args []string) ([]selection, error) 
 	if err != nil {
 		return nil, err
 	}
-	f.files = map[*scenarios.Scenario]bool{}
+	f.files = map[*script.Scenario]bool{}
 	for _, s := range chosen {
 		f.files[s.scenario] = s.file
 	}

@@ -14,13 +14,14 @@ import (
 
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 // selection is what the arguments of a command name.
 type selection struct {
-	scenario *scenarios.Scenario
-	runs     []scenarios.Section
+	scenario *script.Scenario
+	runs     []script.Section
 	file     bool // it is not from the catalogue
 	one      bool // the one run was named
 }
@@ -37,7 +38,7 @@ func choose(ctx context.Context, k known, args, locks []string) ([]selection, er
 	}
 	var all []selection
 	if len(args) == 0 {
-		catalogue, err := scenarios.Catalogue()
+		catalogue, err := script.Catalogue()
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +101,7 @@ func (s *selection) keep(k known, locks []string) error {
 	if len(locks) == 0 {
 		return nil
 	}
-	var kept []scenarios.Section
+	var kept []script.Section
 	for _, l := range locks {
 		if !s.one {
 			kept = append(kept, k.runsOf(l, s.scenario, s.runs)...)
@@ -112,7 +113,7 @@ func (s *selection) keep(k known, locks []string) error {
 		}
 		kept = append(kept, r)
 	}
-	slices.SortStableFunc(kept, func(a, b scenarios.Section) int { return cmp.Compare(a.Line(), b.Line()) })
+	slices.SortStableFunc(kept, func(a, b script.Section) int { return cmp.Compare(a.Line(), b.Line()) })
 	s.runs = kept
 	return nil
 }
@@ -145,7 +146,7 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 	var kept []selection
 	var first error
 	for _, s := range chosen {
-		var runs []scenarios.Section
+		var runs []script.Section
 		for _, r := range s.runs {
 			err := f.refuse(s.scenario, r)
 			switch {
@@ -181,7 +182,7 @@ func (k known) open(ctx context.Context, arg string) (selection, error) {
 		return selection{scenario: s, file: true}.narrow(id, one)
 	}
 	name, id, one := strings.Cut(arg, "/")
-	s, err := scenarios.Find(name)
+	s, err := script.Find(name)
 	if near := k.nearest(name); err != nil && near != "" {
 		return selection{}, fmt.Errorf("%w; did you mean --lock %s?", err, near)
 	}
@@ -198,7 +199,7 @@ func (s selection) narrow(id string, one bool) (selection, error) {
 		return s, nil
 	}
 	r, err := s.scenario.FindRun(id)
-	s.runs, s.one = []scenarios.Section{r}, true
+	s.runs, s.one = []script.Section{r}, true
 	return s, err
 }
 
@@ -222,11 +223,11 @@ func isFile(arg string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func load(ctx context.Context, file string) (*scenarios.Scenario, error) {
+func load(ctx context.Context, file string) (*script.Scenario, error) {
 	if filepath.Ext(file) == ".jsonl" {
 		return nil, fmt.Errorf("%s: that is a history; lockstep show judges it again", file)
 	}
-	s, err := scenarios.Load(ctx, file)
+	s, err := script.Load(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no such file; lockstep list names the scenarios of the catalogue", file)
 	}

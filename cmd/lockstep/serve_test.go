@@ -20,6 +20,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios"
+	"lockstep/scenarios/script"
 )
 
 // shelved is a directory with runs, as run --out writes them, and with what should not be served.
@@ -30,7 +31,7 @@ func shelved(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"clock-jump", "pause-fenced"} {
-		s, err := scenarios.Find(name)
+		s, err := script.Find(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func TestServeHeaders(t *testing.T) {
 // Hostile names are text, in the list and on the page of a run.
 func TestServeHostile(t *testing.T) {
 	dir := t.TempDir()
-	s, err := scenarios.Find("pause-fenced")
+	s, err := script.Find("pause-fenced")
 	if err != nil {
 		t.Fatal(err)
 	}

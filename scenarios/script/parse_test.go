@@ -1,4 +1,4 @@
-package scenarios
+package script
 
 import (
 	"errors"
@@ -257,7 +257,7 @@ func TestLines(t *testing.T) {
 			at(e.line, e.String())
 		}
 		if r.Golden != "" {
-			at(r.golden, "0.000s  c1       invoke  acquire")
+			at(r.GoldenLine, "0.000s  c1       invoke  acquire")
 		}
 	}
 }
@@ -362,7 +362,7 @@ func TestParseErrors(t *testing.T) {
 		when  = "when PROCESS EVENT [#NUMBER] [+DURATION] FAULT"
 		group = "-- single nodes=1 replicas=2 sentinels=3 --\n"
 	)
-	properties, reports := strings.Join(wordsOf(checker.Properties()), ", "), strings.Join(wordsOf(checker.Quantities()), ", ")
+	properties, reports := strings.Join(WordsOf(checker.Properties()), ", "), strings.Join(WordsOf(checker.Quantities()), ", ")
 	for _, c := range []struct{ name, text, want string }{
 		{"empty file", "", "1: the file does not begin with its title, such as # A pause outlives the lease."},
 		{"no title", "client c1\n  acquire\n" + run, "1: the file does not begin with its title, such as # A pause outlives the lease."},
@@ -619,7 +619,7 @@ func TestResolve(t *testing.T) {
 	if !reflect.DeepEqual(first.Lanes, s.Lanes) || !reflect.DeepEqual(first.Musts, s.Musts) {
 		t.Error("a run without lanes and musts has not those of the scenario")
 	}
-	if group := s.Resolve(s.Runs[3]); first.Persistence != durable || group.Persistence != "aof-everysec" {
+	if group := s.Resolve(s.Runs[3]); first.Persistence != Durable || group.Persistence != "aof-everysec" {
 		t.Errorf("persistences are %s and %s", first.Persistence, group.Persistence)
 	}
 	if !slices.Equal(first.Reports, s.Reports) || len(s.Resolve(s.Runs[3]).Reports) != 2 {
@@ -656,7 +656,7 @@ func TestResolve(t *testing.T) {
 		t.Errorf("runs are %s and %s", first.ID(), second.ID())
 	}
 	cluster := s.Resolve(s.Runs[4])
-	if got := strings.Join(cluster.servers(), " "); got != "n1 r1 p2 p3 resource" {
+	if got := strings.Join(cluster.Servers(), " "); got != "n1 r1 p2 p3 resource" {
 		t.Errorf("servers are %s", got)
 	}
 	for p, want := range map[checker.Property]checker.Status{
@@ -761,7 +761,7 @@ func TestDocumentedWords(t *testing.T) {
 			lines = append(lines, " "+strings.Join(strings.Fields(line), " ")+" ")
 		}
 	}
-	words := slices.Concat(sorted(stepForms), history.FaultVerbs(), wordsOf(whats), clients.Resources(), wordsOf(nodes.Persistences), []string{"report"})
+	words := slices.Concat(sorted(stepForms), history.FaultVerbs(), WordsOf(whats), clients.Resources(), WordsOf(nodes.Persistences), []string{"report"})
 	for _, key := range settings {
 		words = append(words, key+"=")
 	}

@@ -1,12 +1,13 @@
-package scenarios
+package script
 
 import (
-	"lockstep/sim/history"
 	"slices"
+
+	"lockstep/sim/history"
 )
 
 // edited returns a copy of the scenario that f has changed. Lanes that lost all their steps are gone.
-func (s *Scenario) edited(f func(*Scenario)) *Scenario {
+func (s *Scenario) Edited(f func(*Scenario)) *Scenario {
 	page := *s
 	page.Lanes, page.Musts, page.Runs = slices.Clone(s.Lanes), slices.Clone(s.Musts), slices.Clone(s.Runs)
 	for i, lane := range page.Lanes {
@@ -18,18 +19,18 @@ func (s *Scenario) edited(f func(*Scenario)) *Scenario {
 }
 
 // fault returns the fault that a step of the lane injects; nil if it injects none.
-func (l Lane) fault(step Step) history.Fault {
+func (l Lane) Fault(step Step) history.Fault {
 	if l.Process == Nemesis {
-		return faultOf(step)
+		return FaultOf(step)
 	}
-	if pause, ok := once(step).(Pause); ok {
+	if pause, ok := Once(step).(Pause); ok {
 		return history.Pause{Process: l.Process, For: pause.For}
 	}
 	return nil
 }
 
 // undoes reports whether a fault only ends what others do.
-func undoes(f history.Fault) bool {
+func Undoes(f history.Fault) bool {
 	switch f.(type) {
 	case history.Resume, history.Restart, history.Heal, history.ReleaseLink:
 		return true
@@ -38,7 +39,7 @@ func undoes(f history.Fault) bool {
 }
 
 // eachStep calls f with each step and its place.
-func (s *Scenario) eachStep(f func(i, j int, lane Lane, step Step)) {
+func (s *Scenario) EachStep(f func(i, j int, lane Lane, step Step)) {
 	for i, lane := range s.Lanes {
 		for j, step := range lane.Steps {
 			f(i, j, lane, step)

@@ -1,4 +1,4 @@
-package scenarios
+package script
 
 import (
 	"bytes"
@@ -374,7 +374,7 @@ func (r *Section) set(key, value string) (err error) {
 		r.MinReplicas, err = parseCount(key, value, 1)
 	case "persistence":
 		r.Persistence = value
-		if kinds := wordsOf(nodes.Persistences); !slices.Contains(kinds, value) {
+		if kinds := WordsOf(nodes.Persistences); !slices.Contains(kinds, value) {
 			return history.Unknown("persistence", value, kinds)
 		}
 	case "pool":
@@ -518,7 +518,7 @@ func (r *Section) parseGolden(in *lines) error {
 			return fail(at, "%q belongs to no lane, and to no timeline, which begins with a time", strings.TrimSpace(line))
 		}
 	}
-	r.golden, r.Golden = in.number(), in.rest()
+	r.GoldenLine, r.Golden = in.number(), in.rest()
 	return nil
 }
 
@@ -566,7 +566,7 @@ func parseLane(in *lines, others []Lane) (Lane, error) {
 		if line[:2] != "  " || line[2] == ' ' {
 			return lane, fail(at, "%q is not indented by two spaces", text)
 		}
-		step, err := parseStep(lane.Process, text)
+		step, err := ParseStep(lane.Process, text)
 		if err != nil {
 			return lane, fail(at, "%w", err)
 		}
@@ -580,7 +580,7 @@ func checkClient(name string) error {
 	if err := history.CheckName(name); err != nil {
 		return err
 	}
-	if name == Nemesis || name == resourceName || name == probeName || nodeName.MatchString(name) {
+	if name == Nemesis || name == ResourceName || name == ProbeName || nodeName.MatchString(name) {
 		return fmt.Errorf("no client can be named %s; that is another process; write client c1", name)
 	}
 	return nil
@@ -602,10 +602,10 @@ func parseReport(in *lines, reports []checker.Quantity) ([]checker.Quantity, err
 	in.next++
 	q := checker.Quantity(strings.Join(strings.Fields(line)[1:], " "))
 	if q == "" {
-		return nil, fail(at, "cannot read %q; write report QUANTITY, one of %s", "report", strings.Join(wordsOf(checker.Quantities()), ", "))
+		return nil, fail(at, "cannot read %q; write report QUANTITY, one of %s", "report", strings.Join(WordsOf(checker.Quantities()), ", "))
 	}
 	if all := checker.Quantities(); !slices.Contains(all, q) {
-		return nil, fail(at, "%w", history.Unknown("quantity", string(q), wordsOf(all)))
+		return nil, fail(at, "%w", history.Unknown("quantity", string(q), WordsOf(all)))
 	}
 	if slices.Contains(reports, q) {
 		return nil, fail(at, "duplicate report of %s", q)
@@ -632,11 +632,11 @@ func parseExpectation(in *lines) (Expectation, error) {
 	last := len(words) - 1
 	e.Property, e.Status = checker.Property(strings.Join(words[:last], " ")), checker.Status(words[last])
 	if !slices.Contains(checker.Properties(), e.Property) {
-		return e, fail(at, "%w", history.Unknown("property", string(e.Property), wordsOf(checker.Properties())))
+		return e, fail(at, "%w", history.Unknown("property", string(e.Property), WordsOf(checker.Properties())))
 	}
 	statuses := []checker.Status{checker.OK, checker.Violated, checker.Unknown}
 	if !slices.Contains(statuses, e.Status) {
-		return e, fail(at, "%w", history.Unknown("outcome", words[last], wordsOf(statuses)))
+		return e, fail(at, "%w", history.Unknown("outcome", words[last], WordsOf(statuses)))
 	}
 	if e.Share > 0 && e.Status != checker.Violated {
 		return e, fail(at, "only a violation can have a share of the seeds; write expect %s violated for %d of %d seeds", e.Property, e.Share, ShareSeeds)
@@ -652,7 +652,7 @@ func parseExpectation(in *lines) (Expectation, error) {
 		return e, fail(at, "cannot read %q; write expect %s violated: ASSUMPTION", strings.TrimSpace(line), e.Property)
 	}
 	if all := checker.Assumptions(); !slices.Contains(all, e.Assumption) {
-		return e, fail(at, "%w", history.Unknown("assumption", string(e.Assumption), wordsOf(all)))
+		return e, fail(at, "%w", history.Unknown("assumption", string(e.Assumption), WordsOf(all)))
 	}
 	return e, nil
 }
@@ -667,7 +667,7 @@ func parseShare(words []string) (int, error) {
 	return n, nil
 }
 
-func wordsOf[S ~string](list []S) []string {
+func WordsOf[S ~string](list []S) []string {
 	var words []string
 	for _, s := range list {
 		words = append(words, string(s))
@@ -676,7 +676,7 @@ func wordsOf[S ~string](list []S) []string {
 }
 
 // parseStep reads a line of the lane of a process, without its indentation.
-func parseStep(process, text string) (Step, error) {
+func ParseStep(process, text string) (Step, error) {
 	if process == Nemesis {
 		return parseNemesisStep(strings.Fields(text))
 	}
@@ -829,9 +829,9 @@ func parseWhen(words []string) (Step, error) {
 		return nil, err
 	}
 	if !slices.Contains(whats, s.Event.What) {
-		return nil, history.Unknown("event", string(s.Event.What), wordsOf(whats))
+		return nil, history.Unknown("event", string(s.Event.What), WordsOf(whats))
 	}
-	if value := s.Event.What.form(); value != "" {
+	if value := s.Event.What.Form(); value != "" {
 		form = "when PROCESS " + string(s.Event.What) + " " + value + " [#NUMBER] [+DURATION] FAULT"
 		if len(words) == 0 {
 			return nil, fmt.Errorf("cannot read %q; write %s", text, form)

@@ -1,4 +1,4 @@
-package scenarios
+package script
 
 import (
 	"bytes"
@@ -77,7 +77,7 @@ func (s *Scenario) Token() (string, error) {
 	if len(s.Runs) != 1 {
 		return "", fmt.Errorf("a token holds one run, but %s has %d", s.Name, len(s.Runs))
 	}
-	text, _ := strings.CutPrefix(s.bare().String(), tokenTitle)
+	text, _ := strings.CutPrefix(s.Bare().String(), tokenTitle)
 	if len(text) > longestPage {
 		return "", fmt.Errorf("the scenario file has %d bytes without its timeline; a token holds at most %d", len(text), longestPage)
 	}
@@ -101,8 +101,8 @@ func (s *Scenario) Token() (string, error) {
 }
 
 // bare is the page without what is only for people to read.
-func (s *Scenario) bare() *Scenario {
-	return s.edited(func(page *Scenario) {
+func (s *Scenario) Bare() *Scenario {
+	return s.Edited(func(page *Scenario) {
 		page.Title, page.Prose = strings.TrimSpace(strings.TrimPrefix(tokenTitle, "#")), ""
 		page.Runs[0].Golden = ""
 	})
@@ -144,6 +144,6 @@ func FromToken(token string) (*Scenario, error) {
 	if len(s.Runs) != 1 {
 		return nil, fmt.Errorf("the scenario in the token has %d runs; it must have one", len(s.Runs))
 	}
-	s.Title = headline(s)
-	return s.checked()
+	s.Title = Headline(s)
+	return s.Checked()
 }

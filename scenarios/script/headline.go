@@ -1,22 +1,23 @@
-package scenarios
+package script
 
 import (
+	"slices"
+	"strings"
+
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/sim/history"
-	"slices"
-	"strings"
 )
 
 // proseWidth leaves room for what prose begins with in a file.
-const proseWidth = reports.Width - len("# ")
+const ProseWidth = reports.Width - len("# ")
 
 // headline says in one sentence what goes wrong in a page with one run, and what comes of it.
-func headline(page *Scenario) string {
+func Headline(page *Scenario) string {
 	var causes []string
-	page.eachStep(func(_, _ int, lane Lane, step Step) {
-		f := lane.fault(step)
-		if f == nil || undoes(f) {
+	page.EachStep(func(_, _ int, lane Lane, step Step) {
+		f := lane.Fault(step)
+		if f == nil || Undoes(f) {
 			return
 		}
 		c := page.cause(f)
@@ -38,7 +39,7 @@ func headline(page *Scenario) string {
 	if len(causes) > 0 {
 		text = strings.Join(causes, ", ") + ", and " + effect + "."
 	}
-	if len(text) > proseWidth {
+	if len(text) > ProseWidth {
 		text = "Several things go wrong, and " + effect + "."
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
@@ -61,9 +62,9 @@ func (s *Scenario) cause(f history.Fault) string {
 	r := s.Resolve(s.Runs[0])
 	what := func(process string) string {
 		switch {
-		case r.isClient(process):
+		case r.IsClient(process):
 			return "a client"
-		case process == resourceName:
+		case process == ResourceName:
 			return "the resource"
 		case slices.Contains(r.ReplicaNames(), process):
 			return "a replica"
@@ -82,9 +83,9 @@ func (s *Scenario) cause(f history.Fault) string {
 	}
 	switch f := f.(type) {
 	case history.Pause:
-		return what(f.Process) + turn(r.isClient(f.Process), " pauses", " hangs")
+		return what(f.Process) + turn(r.IsClient(f.Process), " pauses", " hangs")
 	case history.Crash:
-		return what(f.Process) + turn(r.isClient(f.Process), " dies", " crashes")
+		return what(f.Process) + turn(r.IsClient(f.Process), " dies", " crashes")
 	case history.Stop:
 		return what(f.Process) + " is stopped"
 	case history.Promote:
@@ -104,7 +105,7 @@ func (s *Scenario) cause(f history.Fault) string {
 	case history.Reset:
 		return "connections break"
 	case history.Chosen:
-		message := turn(f.Link.To == resourceName, "a write", turn(f.Reply, "a reply", "a request"))
+		message := turn(f.Link.To == ResourceName, "a write", turn(f.Reply, "a reply", "a request"))
 		return message + turn(f.Action == history.ResetMessage, " is lost", " is late")
 	}
 	return f.String()

@@ -1,4 +1,4 @@
-package scenarios
+package script
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ const Nemesis = "nemesis"
 
 // Names of processes that are neither clients with a lane nor nodes.
 const (
-	resourceName = "resource"
-	probeName    = "probe" // the fresh client that must acquire after the end
+	ResourceName = "resource"
+	ProbeName    = "probe" // the fresh client that must acquire after the end
 )
 
 // A Scenario is one page of the catalogue: who does what, what goes wrong meanwhile, and what must come of it for each
@@ -82,11 +82,11 @@ type Section struct {
 	Expect   []Expectation      // properties that are not named are expected to be OK
 	Golden   string             // the timeline, verbatim
 
-	inPlaceOf string // the lock that the page names, if Lock was put in its place
-	line      int
-	mustLines []int
-	golden    int           // the line where the timeline begins
-	slack     time.Duration // what a busy machine may add to the time of the probe; 0 in simulation
+	InPlaceOf  string // the lock that the page names, if Lock was put in its place
+	line       int
+	mustLines  []int
+	GoldenLine int           // the line where the timeline begins
+	Slack      time.Duration // what a busy machine may add to the time of the probe; 0 in simulation
 }
 
 // The kinds of resources; see package clients.
@@ -103,7 +103,7 @@ const (
 const Warm = "warm"
 
 // durable is the persistence of the lock nodes of a run that does not say: nothing is lost but with the disk itself.
-const durable = string(nodes.AOFAlways)
+const Durable = string(nodes.AOFAlways)
 
 // leastShards is how many shards a Redis Cluster has at least, so that a majority of their primaries survives the loss of one.
 const leastShards = 3
@@ -141,15 +141,15 @@ func (r Section) ID() string {
 // expected of this one.
 func (r Section) With(lock string) Section {
 	own := r.Reference()
-	r.Lock, r.inPlaceOf = lock, ""
+	r.Lock, r.InPlaceOf = lock, ""
 	if lock != own {
-		r.inPlaceOf = own
+		r.InPlaceOf = own
 	}
 	return r
 }
 
 // Reference is the lock that the page names: the one whose run this is, whatever lock is put through it.
-func (r Section) Reference() string { return cmp.Or(r.inPlaceOf, r.Lock) }
+func (r Section) Reference() string { return cmp.Or(r.InPlaceOf, r.Lock) }
 
 // Line is where the run begins in its file; 0 if it comes from none.
 func (r Section) Line() int { return r.line }
@@ -176,7 +176,7 @@ func names(letter rune, from, to int) []string {
 
 // Expected is the outcome that the run expects for a property, with most seeds.
 func (r Section) Expected(p checker.Property) checker.Status {
-	e := r.expectation(p)
+	e := r.Expectation(p)
 	if e.Share > 0 {
 		return checker.OK
 	}
@@ -189,7 +189,7 @@ func (s *Scenario) Resolve(r Section) Section {
 	r.TTL = cmp.Or(r.TTL, s.TTL, DefaultTTL)
 	r.Speed, r.SimOnly = cmp.Or(r.Speed, s.Speed), cmp.Or(r.SimOnly, s.SimOnly)
 	r.Resource = cmp.Or(r.Resource, Plain)
-	r.Persistence = cmp.Or(r.Persistence, durable)
+	r.Persistence = cmp.Or(r.Persistence, Durable)
 	switch {
 	case r.Sentinels > 0:
 		r.DownAfter = cmp.Or(r.DownAfter, sentinelDownAfter)
@@ -233,15 +233,15 @@ func (s *Scenario) Equal(t *Scenario) bool {
 		slices.EqualFunc(s.Lanes, t.Lanes, Lane.equal) &&
 		slices.EqualFunc(s.Musts, t.Musts, sameMust) &&
 		slices.Equal(s.Reports, t.Reports) &&
-		slices.EqualFunc(s.Runs, t.Runs, Section.equal)
+		slices.EqualFunc(s.Runs, t.Runs, Section.Equal)
 }
 
 func (l Lane) equal(m Lane) bool {
 	return l.Process == m.Process && slices.Equal(l.Steps, m.Steps)
 }
 
-func (r Section) equal(q Section) bool {
-	same := func(key string) bool { return r.setting(key) == q.setting(key) }
+func (r Section) Equal(q Section) bool {
+	same := func(key string) bool { return r.Setting(key) == q.Setting(key) }
 	return r.Lock == q.Lock && r.SimOnly == q.SimOnly && !slices.ContainsFunc(settings, func(key string) bool { return !same(key) }) &&
 		slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) &&
 		slices.EqualFunc(r.Musts, q.Musts, sameMust) &&
@@ -273,7 +273,7 @@ func (s *Scenario) check() error {
 
 // check checks a resolved run.
 func (r Section) check() error {
-	if len(r.clients()) == 0 {
+	if len(r.Clients()) == 0 {
 		return fail(r.line, "run %s has no client", r.ID())
 	}
 	for _, lane := range r.Lanes {
@@ -296,7 +296,7 @@ func (r Section) check() error {
 }
 
 // lane returns the steps of a process in a resolved run.
-func (r Section) lane(process string) []Step {
+func (r Section) Lane(process string) []Step {
 	for _, lane := range r.Lanes {
 		if lane.Process == process {
 			return lane.Steps
@@ -306,7 +306,7 @@ func (r Section) lane(process string) []Step {
 }
 
 // clients lists the clients of a resolved run that have a lane.
-func (r Section) clients() []string {
+func (r Section) Clients() []string {
 	var names []string
 	for _, lane := range r.Lanes {
 		if lane.Process != Nemesis {
@@ -316,21 +316,21 @@ func (r Section) clients() []string {
 	return names
 }
 
-func (r Section) isClient(name string) bool { return slices.Contains(r.clients(), name) }
+func (r Section) IsClient(name string) bool { return slices.Contains(r.Clients(), name) }
 
 // isLock reports whether a process is a lock node, or may become one: n1 and its replicas.
-func (r Section) isLock(name string) bool {
+func (r Section) IsLock(name string) bool {
 	return slices.Contains(r.NodeNames(), name) || slices.Contains(r.ReplicaNames(), name)
 }
 
 // servers lists all that listens.
-func (r Section) servers() []string {
-	return slices.Concat(r.NodeNames(), r.ReplicaNames(), r.SentinelNames(), r.ShardNames(), []string{resourceName})
+func (r Section) Servers() []string {
+	return slices.Concat(r.NodeNames(), r.ReplicaNames(), r.SentinelNames(), r.ShardNames(), []string{ResourceName})
 }
 
 // checkExists leaves out the probe: it comes when everything has healed, so that no fault can be about it.
 func (r Section) checkExists(name string) error {
-	if processes := slices.Concat(r.clients(), r.servers()); !slices.Contains(processes, name) {
+	if processes := slices.Concat(r.Clients(), r.Servers()); !slices.Contains(processes, name) {
 		return history.Unknown("process", name, processes)
 	}
 	return nil
@@ -338,7 +338,7 @@ func (r Section) checkExists(name string) error {
 
 // checkStep rejects a step of a client that its resource cannot do.
 func (r Section) checkStep(step Step) error {
-	switch s := once(step).(type) {
+	switch s := Once(step).(type) {
 	case Increment:
 		if r.Resource != Counter {
 			return fmt.Errorf("%q needs resource=%s; this is a %s one", step, Counter, r.Resource)
@@ -372,7 +372,7 @@ func (r Section) checkNemesisStep(step Step) error {
 			return err
 		}
 	}
-	return r.checkFault(faultOf(step))
+	return r.checkFault(FaultOf(step))
 }
 
 // processLike matches the words of a must that name a client or a server; no other word of a must looks like that.
@@ -397,7 +397,7 @@ func (r Section) checkMust(m checker.Must) error {
 // writes reports whether a step of the lane writes a value, or adds it as a word.
 func (l Lane) writes(value string) bool {
 	return slices.ContainsFunc(l.Steps, func(step Step) bool {
-		switch s := once(step).(type) {
+		switch s := Once(step).(type) {
 		case Write:
 			return s.Value == value
 		case Update:
@@ -410,11 +410,11 @@ func (l Lane) writes(value string) bool {
 func (r Section) checkFault(f history.Fault) error {
 	switch f := f.(type) {
 	case history.Restart:
-		if r.isClient(f.Process) {
+		if r.IsClient(f.Process) {
 			return fmt.Errorf("%s is a client, and a crashed client is gone for good; only servers restart", f.Process)
 		}
 	case history.Stop:
-		if r.isClient(f.Process) {
+		if r.IsClient(f.Process) {
 			return fmt.Errorf("%s is a client, and ends in good order at the end of its lane; write crash %[1]s", f.Process)
 		}
 	case history.Promote:
@@ -438,7 +438,7 @@ func (r Section) checkFault(f history.Fault) error {
 			return err
 		}
 		// Between two servers requests go both ways: which of them dials depends on who is the primary.
-		if client := r.isClient(f.Link.From); (client || r.isClient(f.Link.To)) && f.Reply == client {
+		if client := r.IsClient(f.Link.From); (client || r.IsClient(f.Link.To)) && f.Reply == client {
 			turned := f
 			turned.Link.From, turned.Link.To = f.Link.To, f.Link.From
 			return fmt.Errorf("requests go from a client to a server, and replies back; write %s", turned)
@@ -457,7 +457,7 @@ func (r Section) checkReplication(f history.Fault, names ...string) error {
 		if r.Replicas == 0 {
 			return fmt.Errorf("%s is about replicas, and the run has none; write replicas=1 in its section line", f)
 		}
-		if !r.isLock(name) {
+		if !r.IsLock(name) {
 			return fmt.Errorf("%s cannot happen: %s is neither n1 nor a replica", f, name)
 		}
 	}
@@ -484,10 +484,10 @@ func (r Section) checkLink(l history.Link) error {
 // talk reports whether messages go between two processes: a client and any server, n1 and its replicas among themselves, and
 // those who watch n1 with all of them and with each other.
 func (r Section) talk(a, b string) bool {
-	if r.isClient(a) || r.isClient(b) {
-		return r.isClient(a) != r.isClient(b)
+	if r.IsClient(a) || r.IsClient(b) {
+		return r.IsClient(a) != r.IsClient(b)
 	}
-	return r.Replicas > 0 && a != resourceName && b != resourceName
+	return r.Replicas > 0 && a != ResourceName && b != ResourceName
 }
 
 // links says what links there are.
@@ -500,11 +500,11 @@ func (r Section) links() string {
 
 // checkEvent rejects an event that nothing brings about: its fault would never be injected.
 func (r Section) checkEvent(e Event) error {
-	if e.What.server() {
+	if e.What.Server() {
 		return r.checkServerEvent(e)
 	}
-	if !r.isClient(e.Process) {
-		return history.Unknown("client", e.Process, r.clients())
+	if !r.IsClient(e.Process) {
+		return history.Unknown("client", e.Process, r.Clients())
 	}
 	if !slices.ContainsFunc(r.Lanes, e.possibleIn) {
 		return fmt.Errorf("%s cannot happen; no step brings it about", e)
@@ -525,12 +525,12 @@ func (r Section) checkServerEvent(e Event) error {
 	var possible bool
 	switch e.What {
 	case Promoted:
-		possible = r.isLock(e.Process) && r.Replicas > 0 && (watched || r.injects(history.Promote{Process: e.Process}))
+		possible = r.IsLock(e.Process) && r.Replicas > 0 && (watched || r.injects(history.Promote{Process: e.Process}))
 	case Follows:
-		possible = r.isLock(e.Process) && r.isLock(e.Value) && e.Process != e.Value &&
+		possible = r.IsLock(e.Process) && r.IsLock(e.Value) && e.Process != e.Value &&
 			(watched || r.injects(history.Follow{Process: e.Process, Primary: e.Value}) || r.injects(history.Promote{Process: e.Value}))
 	default:
-		possible = watched && !r.isClient(e.Process) && e.Process != resourceName && e.Process != e.Value
+		possible = watched && !r.IsClient(e.Process) && e.Process != ResourceName && e.Process != e.Value
 	}
 	if !possible {
 		return fmt.Errorf("%s cannot happen; no step and no server brings it about", e)
@@ -544,28 +544,28 @@ func (r Section) checkKeyEvent(e Event) error {
 	if !slices.Contains(nodes, e.Process) {
 		return history.Unknown("lock node", e.Process, nodes)
 	}
-	if !r.isClient(e.Value) {
-		return history.Unknown("client", e.Value, r.clients())
+	if !r.IsClient(e.Value) {
+		return history.Unknown("client", e.Value, r.Clients())
 	}
 	return nil
 }
 
 // injects reports whether the nemesis has a step with this fault.
 func (r Section) injects(f history.Fault) bool {
-	return slices.ContainsFunc(r.lane(Nemesis), func(step Step) bool { return faultOf(step) == f })
+	return slices.ContainsFunc(r.Lane(Nemesis), func(step Step) bool { return FaultOf(step) == f })
 }
 
 // possibleIn reports whether a step of the lane can bring e about.
 func (e Event) possibleIn(lane Lane) bool {
 	return slices.ContainsFunc(lane.Steps, func(step Step) bool {
 		if lane.Process == Nemesis {
-			pause, ok := faultOf(step).(history.Pause)
+			pause, ok := FaultOf(step).(history.Pause)
 			return ok && pause.Process == e.Process && (e.What == Paused || e.What == Resumed)
 		}
 		if lane.Process != e.Process {
 			return false
 		}
-		switch step := once(step).(type) {
+		switch step := Once(step).(type) {
 		case Acquire: // whether the lock renews itself is not known here
 			return slices.Contains([]What{Acquires, Acquired, Refused, Renewed, Lost}, e.What)
 		case Extend:
@@ -599,7 +599,7 @@ func (l Lane) check() error {
 		if r, ok := step.(Repeat); ok {
 			times = time.Duration(r.N)
 		}
-		switch s := once(step).(type) {
+		switch s := Once(step).(type) {
 		case Acquire:
 			asked = true
 		case Release, Check, Extend, Enter:
@@ -629,7 +629,7 @@ func (l Lane) check() error {
 const longest = 100 * history.MaxDuration
 
 // checked returns the scenario as it comes back from its file, or what is wrong with it.
-func (s *Scenario) checked() (*Scenario, error) {
+func (s *Scenario) Checked() (*Scenario, error) {
 	page, err := Parse(s.File, []byte(s.String()))
 	if e, ok := errors.AsType[*Error](err); ok {
 		return nil, e.Err // there is no file, and so no line
@@ -653,7 +653,7 @@ func (s *Scenario) FindRun(id string) (Section, error) {
 // labels: a lock that is put through both does the same twice.
 func (r Section) SameButForLock(q Section) bool {
 	for _, key := range settings {
-		if key != "label" && key != "speed" && r.setting(key) != q.setting(key) {
+		if key != "label" && key != "speed" && r.Setting(key) != q.Setting(key) {
 			return false
 		}
 	}
@@ -661,7 +661,7 @@ func (r Section) SameButForLock(q Section) bool {
 }
 
 // expectation is what a run expects of a property.
-func (r Section) expectation(p checker.Property) Expectation {
+func (r Section) Expectation(p checker.Property) Expectation {
 	for _, e := range r.Expect {
 		if e.Property == p {
 			return e

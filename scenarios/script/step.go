@@ -1,4 +1,4 @@
-package scenarios
+package script
 
 import (
 	"fmt"
@@ -161,7 +161,7 @@ func (s When) String() string {
 }
 
 // faultOf returns the fault of a step of the nemesis, and nil for a step of a client.
-func faultOf(step Step) history.Fault {
+func FaultOf(step Step) history.Fault {
 	switch step := step.(type) {
 	case AtStart:
 		return step.Fault
@@ -174,7 +174,7 @@ func faultOf(step Step) history.Fault {
 }
 
 // once returns what a step does each time: for a [Repeat] the step that is repeated, otherwise the step itself.
-func once(step Step) Step {
+func Once(step Step) Step {
 	if r, ok := step.(Repeat); ok {
 		return r.Step
 	}

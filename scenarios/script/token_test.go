@@ -1,4 +1,4 @@
-package scenarios
+package script
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func checkToken(t *testing.T, page *Scenario, token string) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, token, page)
 	}
-	if got, want := back.bare(), page.bare(); got.String() != want.String() {
+	if got, want := back.Bare(), page.Bare(); got.String() != want.String() {
 		t.Fatalf("%s came back as\n%s", want, got)
 	}
 	if !IsToken(token) || strings.Trim(token, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
@@ -157,7 +157,7 @@ func FuzzToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, token string) {
 		if s, err := Parse("x.txtar", []byte(text)); err == nil {
 			s.Runs = s.Runs[:1]
-			if again, err := s.checked(); err == nil {
+			if again, err := s.Checked(); err == nil {
 				if made, err := again.Token(); err == nil {
 					checkToken(t, again, made)
 				}

@@ -265,4 +265,4 @@
 // 15s, 2m), and are printed as a whole number of one unit.
 //
 // There is no loop but repeat, and there are no conditions: for those there is Go.
-package scenarios
+package script

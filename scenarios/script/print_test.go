@@ -1,4 +1,4 @@
-package scenarios
+package script
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func TestStepRoundTrip(t *testing.T) {
 		if rapid.Bool().Draw(t, "client") {
 			process, step = "c1", anyClientStep().Draw(t, "step")
 		}
-		got, err := parseStep(process, step.String())
+		got, err := ParseStep(process, step.String())
 		if err != nil || got != step {
 			t.Fatalf("parseStep(%q) = %#v, %v, want %#v", step, got, err, step)
 		}
@@ -50,15 +50,15 @@ func TestEventRoundTrip(t *testing.T) {
 	}
 	for _, what := range whats {
 		e := Event{Process: "c1", What: what}
-		if what.form() != "" {
+		if what.Form() != "" {
 			e.Value = "n1"
 		}
 		for _, want := range []When{{e, 0, history.Heal{}}, {e, time.Second, history.Promote{Process: "r1"}}, {e, 0, history.Follow{Process: "n1", Primary: "r1"}}} {
-			if got, err := parseStep(Nemesis, want.String()); err != nil || got != want {
+			if got, err := ParseStep(Nemesis, want.String()); err != nil || got != want {
 				t.Errorf("parseStep(%q) = %#v, %v, want %#v", want, got, err, want)
 			}
 		}
-		if op, kinds := what.means(); op == "" || len(kinds) == 0 {
+		if op, kinds := what.Means(); op == "" || len(kinds) == 0 {
 			t.Errorf("%s means %q, %v", what, op, kinds)
 		}
 	}
@@ -154,7 +154,7 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[S
 			Reports:  anyReports().Draw(t, "reports"),
 			Golden:   anyGolden().Draw(t, "golden"),
 
-			Persistence: rapid.SampledFrom(append(wordsOf(nodes.Persistences), "")).Draw(t, "persistence"),
+			Persistence: rapid.SampledFrom(append(WordsOf(nodes.Persistences), "")).Draw(t, "persistence"),
 		}
 		anyGroup(t, &r)
 		own := append([]string{"c9"}, clients...)
@@ -209,7 +209,7 @@ func anyLane(client string) *rapid.Generator[Lane] {
 	return rapid.Custom(func(t *rapid.T) Lane {
 		lane := Lane{Process: client, Steps: []Step{Acquire{}}}
 		possible := anyClientStep().Filter(func(step Step) bool { // whatever the resource is, as long as it is no counter
-			switch s := once(step).(type) {
+			switch s := Once(step).(type) {
 			case Increment, Enter, Stay:
 				return false
 			case Write:

@@ -1,13 +1,14 @@
-package scenarios
+package script
 
 import (
-	"lockstep/sim/history"
 	"slices"
 	"strings"
+
+	"lockstep/sim/history"
 )
 
 // matches reports whether something in a history is what a When step waits for.
-func (e Event) matches(h history.Event) bool {
+func (e Event) Matches(h history.Event) bool {
 	if h.Process != e.Process {
 		return false
 	}
@@ -18,12 +19,12 @@ func (e Event) matches(h history.Event) bool {
 	case Deletes:
 		value = history.Client(h.Owner)
 	}
-	op, kinds := e.What.means()
+	op, kinds := e.What.Means()
 	return h.Op == op && slices.Contains(kinds, h.Kind) && (e.Value == "" || value == e.Value)
 }
 
 // means says which events of a history the word stands for.
-func (w What) means() (op string, kinds []history.Kind) {
+func (w What) Means() (op string, kinds []history.Kind) {
 	var (
 		invoked  = []history.Kind{history.Invoke}
 		done     = []history.Kind{history.OK}
@@ -141,12 +142,12 @@ var whats = []What{
 }
 
 // server reports whether the event happens to servers.
-func (w What) server() bool {
+func (w What) Server() bool {
 	return slices.Contains([]What{Sets, Deletes, Promoted, Follows, Sdown, Odown, Elected}, w)
 }
 
 // form is how the rest of an event is written after its word: a place for a value, or nothing.
-func (w What) form() string {
+func (w What) Form() string {
 	switch w {
 	case Writes, Wrote:
 		return "VALUE"

@@ -1,4 +1,4 @@
-package scenarios
+package script
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func (s *Scenario) String() string {
 	if s.Speed != 0 {
 		b.WriteString("speed " + strconv.Itoa(s.Speed) + "\n")
 	}
-	printLanes(&b, s.Lanes)
+	PrintLanes(&b, s.Lanes)
 	printMusts(&b, s.Musts)
 	printReports(&b, s.Reports)
 	printSimOnly(&b, s.SimOnly)
@@ -49,12 +49,12 @@ func (r Section) String() string {
 	var b strings.Builder
 	b.WriteString("-- " + r.Lock)
 	for _, key := range settings {
-		if value := r.setting(key); value != "" {
+		if value := r.Setting(key); value != "" {
 			b.WriteString(" " + key + "=" + value)
 		}
 	}
 	b.WriteString(" --\n")
-	printLanes(&b, r.Lanes)
+	PrintLanes(&b, r.Lanes)
 	printMusts(&b, r.Musts)
 	printReports(&b, r.Reports)
 	printSimOnly(&b, r.SimOnly)
@@ -66,7 +66,7 @@ func (r Section) String() string {
 }
 
 // setting prints what the run says for a key of its section line; nothing if it does not say.
-func (r Section) setting(key string) string {
+func (r Section) Setting(key string) string {
 	count := func(n int) string {
 		if n == 0 {
 			return ""
@@ -140,7 +140,7 @@ func (e Expectation) String() string {
 	return s
 }
 
-func printLanes(b *strings.Builder, lanes []Lane) {
+func PrintLanes(b *strings.Builder, lanes []Lane) {
 	for _, l := range lanes {
 		b.WriteString(l.String())
 	}
@@ -165,7 +165,7 @@ func printReports(b *strings.Builder, reports []checker.Quantity) {
 }
 
 // lanesText is what the clients and the nemesis do, as it stands in a page.
-func (s *Scenario) lanesText() string {
+func (s *Scenario) LanesText() string {
 	var b strings.Builder
 	for _, lane := range s.Resolve(s.Runs[0]).Lanes {
 		fmt.Fprintf(&b, "%s\n", lane)
