@@ -111,7 +111,7 @@ func Memory(bytes int64) Option { return option("Memory", func(o *options) { o.m
 //
 //	var rewrite = flag.Bool("rewrite", false, "renew timelines")
 //
-//	script.RunFile(t, "testdata/deploy.txtar", newLock, script.Rewrite(*rewrite))
+//	scenarios.RunFile(t, "testdata/deploy.txtar", newLock, scenarios.Rewrite(*rewrite))
 func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.rewrite = yes }) }
 
 // exploring lists the options for [Explore] only.

@@ -11,7 +11,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [Nemesis], or, if a client
+// A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [script.Nemesis], or, if a client
 // pauses between two of its own steps, one step of the client's lane.
 type Perturbation struct {
 	Kind  Kind

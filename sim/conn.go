@@ -378,7 +378,7 @@ func sortedConns(set map[*Conn]bool) []*Conn {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *Conn) int { return cmp.Compare(a.alarm.key, b.alarm.key) })
 }
 
-// Lease names the lease that a key stands for which the request being served has given values; see [Leases.Set].
+// Lease names the lease that a key stands for which the request being served has given values; see [history.Leases.Set].
 func (c *Conn) Lease(takes bool, values ...string) (lease, value string) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()

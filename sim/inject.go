@@ -110,7 +110,7 @@ func (w *World) inject(step int, f history.Fault) {
 // Plan has a fault injected at true time t, or now if t has passed. [World.Run] waits for it like for a lane.
 func (w *World) Plan(t time.Duration, f history.Fault) { w.PlanStep(0, t, f) }
 
-// PlanStep is Plan for a step of the nemesis, which the history then names; see [Event.Step].
+// PlanStep is Plan for a step of the nemesis, which the history then names; see [history.Event.Step].
 func (w *World) PlanStep(step int, t time.Duration, f history.Fault) {
 	w.running++
 	w.At(t, func() {

@@ -65,7 +65,7 @@ type Service interface {
 	Describe(data []byte, reply bool, name func(token string) string) string
 }
 
-// Crasher is a [Service] that wants to know of the end of its process, which is a [Crash] or a [Stop], and of restarts.
+// Crasher is a [Service] that wants to know of the end of its process, which is a [history.Crash] or a [history.Stop], and of restarts.
 type Crasher interface {
 	Crash(how history.Fault)
 	Restart(empty bool)

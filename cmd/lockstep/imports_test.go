@@ -11,6 +11,7 @@ import (
 // what it happens to, scenarios says what to try.
 func TestImportsPointDown(t *testing.T) {
 	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
+	files, script := "lockstep/scenarios/files", "lockstep/scenarios/script"
 	may := map[string][]string{
 		history:                      {},
 		sim:                          {history},
@@ -24,12 +25,14 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/checker":           {history},
 		"lockstep/reports":           {history, "lockstep/checker"},
 		"lockstep/reports/pictures":  {history, "lockstep/checker", "lockstep/reports"},
-		"lockstep/scenarios":         {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/scenarios/files"},
-		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", "lockstep/clients/libraries", "lockstep/scenarios/files"},
+		script:                       {history, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
+		"lockstep/scenarios":         {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script},
+		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", "lockstep/clients/libraries", files, script},
 
 		"lockstep/clients/internal/redlock": {},
 		"lockstep/reports/internal/sample":  {history, "lockstep/checker"},
-		"lockstep/scenarios/files":          {},
+		"lockstep/scenarios/catalogue":      {},
+		files:                               {},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
 	if err != nil {

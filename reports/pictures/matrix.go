@@ -82,7 +82,7 @@ const (
 
 // MatrixOptions says how a matrix is shown.
 type MatrixOptions struct {
-	// Columns is how wide a text may be; [Width] if it is not said. Locks for which there is no room are in a table below.
+	// Columns is how wide a text may be; [reports.Width] if it is not said. Locks for which there is no room are in a table below.
 	Columns int
 	// Paint colours a piece of text; nil leaves it plain.
 	Paint func(reports.Role, string) string

@@ -1,4 +1,4 @@
-// Package scenarios is the catalogue of what can go wrong with a lock, and the language that it is written in.
+// Package script is the language of scenario files.
 //
 // A scenario is a page of text: what the clients do, what goes wrong meanwhile, which dangerous state must be reached, and
 // what is expected to come of it for each lock. The text and the Go values ([Scenario], [Lane], [Step], [Section]) have one

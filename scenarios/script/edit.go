@@ -6,7 +6,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// edited returns a copy of the scenario that f has changed. Lanes that lost all their steps are gone.
+// Edited returns a copy of the scenario that f has changed. Lanes that lost all their steps are gone.
 func (s *Scenario) Edited(f func(*Scenario)) *Scenario {
 	page := *s
 	page.Lanes, page.Musts, page.Runs = slices.Clone(s.Lanes), slices.Clone(s.Musts), slices.Clone(s.Runs)
@@ -18,7 +18,7 @@ func (s *Scenario) Edited(f func(*Scenario)) *Scenario {
 	return &page
 }
 
-// fault returns the fault that a step of the lane injects; nil if it injects none.
+// Fault returns the fault that a step of the lane injects; nil if it injects none.
 func (l Lane) Fault(step Step) history.Fault {
 	if l.Process == Nemesis {
 		return FaultOf(step)
@@ -29,7 +29,7 @@ func (l Lane) Fault(step Step) history.Fault {
 	return nil
 }
 
-// undoes reports whether a fault only ends what others do.
+// Undoes reports whether a fault only ends what others do.
 func Undoes(f history.Fault) bool {
 	switch f.(type) {
 	case history.Resume, history.Restart, history.Heal, history.ReleaseLink:
@@ -38,7 +38,7 @@ func Undoes(f history.Fault) bool {
 	return false
 }
 
-// eachStep calls f with each step and its place.
+// EachStep calls f with each step and its place.
 func (s *Scenario) EachStep(f func(i, j int, lane Lane, step Step)) {
 	for i, lane := range s.Lanes {
 		for j, step := range lane.Steps {

@@ -7,7 +7,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// matches reports whether something in a history is what a When step waits for.
+// Matches reports whether something in a history is what a When step waits for.
 func (e Event) Matches(h history.Event) bool {
 	if h.Process != e.Process {
 		return false
@@ -23,7 +23,7 @@ func (e Event) Matches(h history.Event) bool {
 	return h.Op == op && slices.Contains(kinds, h.Kind) && (e.Value == "" || value == e.Value)
 }
 
-// means says which events of a history the word stands for.
+// Means says which events of a history the word stands for.
 func (w What) Means() (op string, kinds []history.Kind) {
 	var (
 		invoked  = []history.Kind{history.Invoke}
@@ -141,12 +141,12 @@ var whats = []What{
 	Paused, Promoted, Refused, Released, Releases, Renewed, Resumed, Sdown, Sets, Updated, Updates, Writes, Wrote,
 }
 
-// server reports whether the event happens to servers.
+// Server reports whether the event happens to servers.
 func (w What) Server() bool {
 	return slices.Contains([]What{Sets, Deletes, Promoted, Follows, Sdown, Odown, Elected}, w)
 }
 
-// form is how the rest of an event is written after its word: a place for a value, or nothing.
+// Form is how the rest of an event is written after its word: a place for a value, or nothing.
 func (w What) Form() string {
 	switch w {
 	case Writes, Wrote:

@@ -9,10 +9,10 @@ import (
 	"lockstep/sim/history"
 )
 
-// proseWidth leaves room for what prose begins with in a file.
+// ProseWidth leaves room for what prose begins with in a file.
 const ProseWidth = reports.Width - len("# ")
 
-// headline says in one sentence what goes wrong in a page with one run, and what comes of it.
+// Headline says in one sentence what goes wrong in a page with one run, and what comes of it.
 func Headline(page *Scenario) string {
 	var causes []string
 	page.EachStep(func(_, _ int, lane Lane, step Step) {

@@ -675,7 +675,7 @@ func WordsOf[S ~string](list []S) []string {
 	return words
 }
 
-// parseStep reads a line of the lane of a process, without its indentation.
+// ParseStep reads a line of the lane of a process, without its indentation.
 func ParseStep(process, text string) (Step, error) {
 	if process == Nemesis {
 		return parseNemesisStep(strings.Fields(text))

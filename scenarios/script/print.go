@@ -65,7 +65,7 @@ func (r Section) String() string {
 	return b.String()
 }
 
-// setting prints what the run says for a key of its section line; nothing if it does not say.
+// Setting prints what the run says for a key of its section line; nothing if it does not say.
 func (r Section) Setting(key string) string {
 	count := func(n int) string {
 		if n == 0 {
@@ -164,7 +164,7 @@ func printReports(b *strings.Builder, reports []checker.Quantity) {
 	}
 }
 
-// lanesText is what the clients and the nemesis do, as it stands in a page.
+// LanesText is what the clients and the nemesis do, as it stands in a page.
 func (s *Scenario) LanesText() string {
 	var b strings.Builder
 	for _, lane := range s.Resolve(s.Runs[0]).Lanes {

@@ -102,7 +102,7 @@ const (
 // been greeted, when the run begins. In production that is the rule, and to connect takes as many messages as to take a lock.
 const Warm = "warm"
 
-// durable is the persistence of the lock nodes of a run that does not say: nothing is lost but with the disk itself.
+// Durable is the persistence of the lock nodes of a run that does not say: nothing is lost but with the disk itself.
 const Durable = string(nodes.AOFAlways)
 
 // leastShards is how many shards a Redis Cluster has at least, so that a majority of their primaries survives the loss of one.
@@ -295,7 +295,7 @@ func (r Section) check() error {
 	return nil
 }
 
-// lane returns the steps of a process in a resolved run.
+// Lane returns the steps of a process in a resolved run.
 func (r Section) Lane(process string) []Step {
 	for _, lane := range r.Lanes {
 		if lane.Process == process {
@@ -305,7 +305,7 @@ func (r Section) Lane(process string) []Step {
 	return nil
 }
 
-// clients lists the clients of a resolved run that have a lane.
+// Clients lists the clients of a resolved run that have a lane.
 func (r Section) Clients() []string {
 	var names []string
 	for _, lane := range r.Lanes {
@@ -318,12 +318,12 @@ func (r Section) Clients() []string {
 
 func (r Section) IsClient(name string) bool { return slices.Contains(r.Clients(), name) }
 
-// isLock reports whether a process is a lock node, or may become one: n1 and its replicas.
+// IsLock reports whether a process is a lock node, or may become one: n1 and its replicas.
 func (r Section) IsLock(name string) bool {
 	return slices.Contains(r.NodeNames(), name) || slices.Contains(r.ReplicaNames(), name)
 }
 
-// servers lists all that listens.
+// Servers lists all that listens.
 func (r Section) Servers() []string {
 	return slices.Concat(r.NodeNames(), r.ReplicaNames(), r.SentinelNames(), r.ShardNames(), []string{ResourceName})
 }
@@ -628,7 +628,7 @@ func (l Lane) check() error {
 // longest is how long a lane may pause in all, so that sums of a few durations do not overflow.
 const longest = 100 * history.MaxDuration
 
-// checked returns the scenario as it comes back from its file, or what is wrong with it.
+// Checked returns the scenario as it comes back from its file, or what is wrong with it.
 func (s *Scenario) Checked() (*Scenario, error) {
 	page, err := Parse(s.File, []byte(s.String()))
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -660,7 +660,7 @@ func (r Section) SameButForLock(q Section) bool {
 	return slices.EqualFunc(r.Lanes, q.Lanes, Lane.equal) && slices.EqualFunc(r.Musts, q.Musts, sameMust)
 }
 
-// expectation is what a run expects of a property.
+// Expectation is what a run expects of a property.
 func (r Section) Expectation(p checker.Property) Expectation {
 	for _, e := range r.Expect {
 		if e.Property == p {

@@ -160,7 +160,7 @@ func (s When) String() string {
 	return "when " + s.Event.String() + " " + after + s.Fault.String()
 }
 
-// faultOf returns the fault of a step of the nemesis, and nil for a step of a client.
+// FaultOf returns the fault of a step of the nemesis, and nil for a step of a client.
 func FaultOf(step Step) history.Fault {
 	switch step := step.(type) {
 	case AtStart:
@@ -173,7 +173,7 @@ func FaultOf(step Step) history.Fault {
 	return nil
 }
 
-// once returns what a step does each time: for a [Repeat] the step that is repeated, otherwise the step itself.
+// Once returns what a step does each time: for a [Repeat] the step that is repeated, otherwise the step itself.
 func Once(step Step) Step {
 	if r, ok := step.(Repeat); ok {
 		return r.Step

@@ -100,7 +100,7 @@ func (s *Scenario) Token() (string, error) {
 	return token, nil
 }
 
-// bare is the page without what is only for people to read.
+// Bare is the page without what is only for people to read.
 func (s *Scenario) Bare() *Scenario {
 	return s.Edited(func(page *Scenario) {
 		page.Title, page.Prose = strings.TrimSpace(strings.TrimPrefix(tokenTitle, "#")), ""
