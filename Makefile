@@ -47,7 +47,7 @@ fidelity: redis-server ## compare simulation and real servers, ten times each ru
 
 .PHONY: soak
 soak: redis-server ## run the tests with real processes twenty times, to find one that depends on luck; over an hour
-	$(GO) test -count 20 -timeout 0 ./nodes
+	$(GO) test -count 20 -timeout 0 ./nodes/...
 	$(GO) test -count 20 -timeout 0 -run 'OnRedis|OnOwnServers|ClientClocks|OwnServer' ./scenarios ./cmd/lockstep
 
 .PHONY: oracles

@@ -43,7 +43,7 @@ func NewStanding(addrs []string) *Standing {
 	return s
 }
 
-// Env makes an [Env] for the next run, with connections that are open already; it is for [history.World.Warm] to call.
+// Env makes an [Env] for the next run, with connections that are open already; it is for [sim.World.Warm] to call.
 func (s *Standing) Env(clock, wall clockwork.Clock, random *rand.Rand, dial Dialer) Env {
 	env := Env{Clock: clock, Wall: wall, Rand: random, Addrs: slices.Clone(s.addrs), Dial: dial, Nodes: slices.Clone(s.clients), more: &more{standing: s}}
 	s.mu.Lock()

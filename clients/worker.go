@@ -16,7 +16,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Host is the process that a worker runs in. [history.Process] is one; real Redis has another.
+// Host is the process that a worker runs in. [sim.Process] is one; real Redis has another.
 type Host interface {
 	Record(history.Event)    // enters an event of this process into the history
 	Doing(op string, id int) // says what the messages from now on belong to

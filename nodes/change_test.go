@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"lockstep/nodes/internal/redistest"
 	"lockstep/sim/history"
 )
 
@@ -111,7 +112,7 @@ func TestChanges(t *testing.T) {
 		r.Observe(func(c Change) { got = append(got, c) })
 		s := r.Connect("c1")
 		for command := range strings.SplitSeq(test.commands, "\n") {
-			s.do(strings.Fields(command)...)
+			s.Do(strings.Fields(command)...)
 		}
 		if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", test.commands, got, test.want)
@@ -129,11 +130,11 @@ func TestExpiryIsReportedOnceAndInOrder(t *testing.T) {
 	r, clock := newNode(t)
 	var got []Change
 	s := r.Connect("c1")
-	s.do("SET", "b", "1", "PX", "30")
-	s.do("SET", "c", "2", "PX", "20")
-	s.do("SET", "a", "3", "PX", "30")
-	s.do("HSET", "h", "f", "4")
-	s.do("PEXPIRE", "h", "10")
+	s.Do("SET", "b", "1", "PX", "30")
+	s.Do("SET", "c", "2", "PX", "20")
+	s.Do("SET", "a", "3", "PX", "30")
+	s.Do("HSET", "h", "f", "4")
+	s.Do("PEXPIRE", "h", "10")
 	deadline := func(ms time.Duration) time.Time { return start.Add(ms * time.Millisecond) }
 	r.Observe(func(c Change) { got = append(got, c) })
 	clock.advance(time.Second)
@@ -142,7 +143,7 @@ func TestExpiryIsReportedOnceAndInOrder(t *testing.T) {
 	}
 	for range 2 {
 		r.Tick()
-		s.do("GET", "a")
+		s.Do("GET", "a")
 	}
 	want := []Change{
 		{Op: history.Expire, Key: "h", Old: made("HSET h f 4"), OldDeadline: deadline(10), Collection: true},
@@ -153,7 +154,7 @@ func TestExpiryIsReportedOnceAndInOrder(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	expect(t, s, "EXISTS h", ":0")
+	redistest.Expect(t, s, "EXISTS h", ":0")
 }
 
 // TestChangesMakeKeys draws what the differential test draws, and restarts, on a clock that goes anywhere: the changes must
@@ -190,7 +191,7 @@ func TestChangesMakeKeys(t *testing.T) {
 					sessions = []*Session{r.Connect("c1"), r.Connect("c2")}
 				}
 				before := r.Keys()
-				replies = append(replies, sessions[st.client].do(st.op.on(clock.Time)...))
+				replies = append(replies, sessions[st.client].Do(st.op.on(clock.Time)...))
 				keys := r.Keys()
 				if len(changes) == 0 && !reflect.DeepEqual(before, keys) {
 					rt.Fatalf("%s changed %v into %v unseen", st.op, before, keys)

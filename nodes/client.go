@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -153,6 +154,9 @@ func (p *Client) end() {
 	}
 }
 
+// callLimit is how long a caller has to say who it is.
+const callLimit = 10 * time.Second
+
 // attend answers the process of the client until it is gone. Somebody else who calls by mistake is not answered.
 func (p *Client) attend() {
 	for {
@@ -162,7 +166,7 @@ func (p *Client) attend() {
 		}
 		dec := json.NewDecoder(conn)
 		var first question
-		conn.SetReadDeadline(time.Now().Add(startLimit))
+		conn.SetReadDeadline(time.Now().Add(callLimit))
 		if dec.Decode(&first) != nil || first.Hello == nil || first.Hello.Key != p.key {
 			conn.Close()
 			continue
@@ -377,6 +381,6 @@ func (p *Client) resume() {
 		c.changed.Wait()
 	}
 	if !p.paused { // again
-		p.signal(contSignal)
+		p.signal(redisserver.ContSignal)
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -157,7 +159,7 @@ func told(c *Cluster, op string) (values []string) {
 
 // A pause stops all of a process, from the step before to the step after.
 func TestClientPause(t *testing.T) {
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, _ := launch(t, "ticks", nil)
 		c.Run()
 		if err := c.Err(); err != nil {
@@ -184,7 +186,7 @@ func TestClientPause(t *testing.T) {
 
 // A process that resumes finds the bytes that have arrived meanwhile.
 func TestClientFindsBytesAfterPause(t *testing.T) {
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, c1 := launch(t, "reads", func(c *Cluster) {
 			inject(t, c, "delay n1->c1 20ms")
 			c.Watch(func(e history.Event) {
@@ -236,7 +238,7 @@ func TestClientCrash(t *testing.T) {
 		t.Error("the lane has ended, and the process is there")
 	}
 	c.mu.Lock()
-	signalled := c1.signal(contSignal)
+	signalled := c1.signal(redisserver.ContSignal)
 	c.mu.Unlock()
 	if signalled {
 		t.Error("a process that was killed took a signal")

@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
 
-// Cluster is to real servers what a [history.World] is to simulated ones: redis-server processes, whatever else is to be
+// Cluster is to real servers what a [sim.World] is to simulated ones: redis-server processes, whatever else is to be
 // reached on the network, and client processes, with a [Proxy] before each server that sees every message. Time is
 // real, and so is everything that happens; order comes from one lock, under which all events are stamped.
 type Cluster struct {
@@ -75,14 +76,14 @@ func StartCluster(ctx context.Context, names []string, kinds ...Persistence) (*C
 // StartClusterWithClocks is [StartCluster] for servers each of which has a wall clock of its own, which can jump, drift and be
 // slewed. [CanSetClocks] says whether there can be any.
 func StartClusterWithClocks(ctx context.Context, names []string, kinds ...Persistence) (*Cluster, error) {
-	if err := CanSetClocks(); err != nil {
+	if err := redisserver.CanSetClocks(); err != nil {
 		return nil, err
 	}
 	return startServers(ctx, true, names, kinds)
 }
 
 func startServers(ctx context.Context, ownClocks bool, names []string, kinds []Persistence) (*Cluster, error) {
-	path, err := findServer()
+	path, err := redisserver.Path()
 	if err != nil {
 		return nil, err
 	}
@@ -96,22 +97,22 @@ func startServers(ctx context.Context, ownClocks bool, names []string, kinds []P
 	}
 	library := ""
 	if ownClocks {
-		if library, err = buildClock(c.ctx, c.dir); err != nil {
+		if library, err = redisserver.CompileClock(c.ctx, c.dir); err != nil {
 			c.Close()
 			return nil, err
 		}
 	}
-	servers, errs := make([]*Server, len(names)), make([]error, len(names))
+	servers, errs := make([]*redisserver.Server, len(names)), make([]error, len(names))
 	var all sync.WaitGroup
 	for i := range names {
 		all.Go(func() {
-			var clock *ownClock
+			var clock *redisserver.Clock
 			if ownClocks {
-				if clock, errs[i] = newOwnClock(library, filepath.Join(c.dir, names[i]+".clock")); errs[i] != nil {
+				if clock, errs[i] = redisserver.NewClock(library, filepath.Join(c.dir, names[i]+".clock")); errs[i] != nil {
 					return
 				}
 			}
-			servers[i], errs[i] = startServer(c.ctx, path, c.dir, clock, kindAt(kinds, i).extra()...)
+			servers[i], errs[i] = redisserver.StartIn(c.ctx, path, c.dir, clock, extra(kindAt(kinds, i))...)
 		})
 	}
 	all.Wait()

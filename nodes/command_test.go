@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/alicebob/miniredis/v2/proto"
+
+	"lockstep/nodes/internal/redistest"
 )
 
 // TestCommandTable compares the table of commands with what redis-server says of its own.
 func TestCommandTable(t *testing.T) {
-	server := startRedis(t)
-	reply, err := proto.Parse(server.connect().do("COMMAND"))
+	server := redistest.Start(t)
+	reply, err := proto.Parse(server.Connect().Do("COMMAND"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,33 +69,33 @@ func TestCommandTable(t *testing.T) {
 func TestDelex(t *testing.T) {
 	r, _ := newNode(t)
 	s := r.Connect("c1")
-	expect(t, s, "SET lock t1", "+OK")
-	expect(t, s, "DELEX lock IFEQ t2", ":0")
-	expect(t, s, "DELEX lock IFEQ t1", ":1")
-	expect(t, s, "EXISTS lock", ":0")
+	redistest.Expect(t, s, "SET lock t1", "+OK")
+	redistest.Expect(t, s, "DELEX lock IFEQ t2", ":0")
+	redistest.Expect(t, s, "DELEX lock IFEQ t1", ":1")
+	redistest.Expect(t, s, "EXISTS lock", ":0")
 }
 
 func TestSession(t *testing.T) {
 	r, _ := newNode(t)
 	s, other := r.Connect("c1"), r.Connect("c2")
-	expect(t, s, "CLIENT ID", ":1")
-	expect(t, other, "CLIENT ID", ":2")
-	expect(t, s, "CLIENT GETNAME", "$-1")
-	expect(t, s, "CLIENT SETNAME worker", "+OK")
-	expect(t, s, "HELLO 3 SETNAME me", "%7 $6 server $5 redis $7 version $6 7.0.15 $5 proto :3 $2 id :1 "+
+	redistest.Expect(t, s, "CLIENT ID", ":1")
+	redistest.Expect(t, other, "CLIENT ID", ":2")
+	redistest.Expect(t, s, "CLIENT GETNAME", "$-1")
+	redistest.Expect(t, s, "CLIENT SETNAME worker", "+OK")
+	redistest.Expect(t, s, "HELLO 3 SETNAME me", "%7 $6 server $5 redis $7 version $6 7.0.15 $5 proto :3 $2 id :1 "+
 		"$4 mode $10 standalone $4 role $6 master $7 modules *0")
-	expect(t, s, "CLIENT GETNAME", "$2 me")
-	expect(t, s, "GET none", "_")
-	expect(t, other, "GET none", "$-1")
-	expect(t, s, "EVAL return{false,redis.call('get','none')} 0", "*2 _ _")
+	redistest.Expect(t, s, "CLIENT GETNAME", "$2 me")
+	redistest.Expect(t, s, "GET none", "_")
+	redistest.Expect(t, other, "GET none", "$-1")
+	redistest.Expect(t, s, "EVAL return{false,redis.call('get','none')} 0", "*2 _ _")
 
-	expect(t, s, "MULTI", "+OK")
-	expect(t, s, "QUIT", "+OK")
-	if !s.Closed() || s.do("PING") != "" {
+	redistest.Expect(t, s, "MULTI", "+OK")
+	redistest.Expect(t, s, "QUIT", "+OK")
+	if !s.Closed() || s.Do("PING") != "" {
 		t.Error("QUIT did not close the session")
 	}
 	other.Close()
-	if !other.Closed() || other.do("PING") != "" {
+	if !other.Closed() || other.Do("PING") != "" {
 		t.Error("Close did not close the session")
 	}
 }

@@ -1,14 +1,18 @@
 package nodes
 
-import "testing"
+import (
+	"testing"
+
+	"lockstep/nodes/internal/redistest"
+)
 
 func TestDescribe(t *testing.T) {
 	name := func(token string) string { return "<" + token[:2] + ">" }
 	for _, test := range []struct{ got, want string }{
-		{describeRequest(appendCommand(nil, "replconf", "ACK", "123"), name), "REPLCONF ACK 123"},
-		{describeRequest(appendCommand(nil, "PSYNC", "?", "-1"), name), "PSYNC ? -1"},
-		{describeRequest(appendCommand(nil, "HSET", "a-key-that-is-long", "t1-0123456789abcdef", "1"), name), "HSET a-key-that-is-long <t1> 1"},
-		{describeRequest(appendCommand(appendCommand(nil, "SET", "lock", "t1-0123456789abcdef", "PXAT", "1767323045700"), "DEL", "x"), name),
+		{describeRequest(redistest.AppendCommand(nil, "replconf", "ACK", "123"), name), "REPLCONF ACK 123"},
+		{describeRequest(redistest.AppendCommand(nil, "PSYNC", "?", "-1"), name), "PSYNC ? -1"},
+		{describeRequest(redistest.AppendCommand(nil, "HSET", "a-key-that-is-long", "t1-0123456789abcdef", "1"), name), "HSET a-key-that-is-long <t1> 1"},
+		{describeRequest(redistest.AppendCommand(redistest.AppendCommand(nil, "SET", "lock", "t1-0123456789abcdef", "PXAT", "1767323045700"), "DEL", "x"), name),
 			"SET lock <t1> PXAT 1767323045700; DEL x"},
 		{describeReply([]byte("*3\r\n$6\r\nmaster\r\n:25\r\n*1\r\n*3\r\n$8\r\n10.0.0.2\r\n$4\r\n6379\r\n$2\r\n25\r\n"), name),
 			"[master 25 [[10.0.0.2 6379 25]]]"},

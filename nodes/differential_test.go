@@ -13,13 +13,14 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"pgregory.net/rapid"
 
+	"lockstep/nodes/internal/redistest"
 	"lockstep/sim/history"
 )
 
 // The differential test runs the same commands on a node and on a real redis-server, on several connections and with
 // clock jumps in between, and compares the replies byte for byte. What may differ is in tolerated, and nowhere else.
 func TestNodeAnswersLikeRedis(t *testing.T) {
-	server := startRedis(t)
+	server := redistest.Start(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newPair(t, rt, server)
 		defer p.close()
@@ -133,7 +134,7 @@ type pair struct {
 	t       testing.TB
 	rt      *rapid.T
 	node    *Redis
-	control *realConn
+	control *redistest.Client
 	sides   []*sides
 	jumped  time.Duration // how far the clock of the node is ahead of the machine's
 	changes []Change
@@ -143,26 +144,26 @@ type pair struct {
 // sides are the two ends of what is one connection to the test.
 type sides struct {
 	node   *Session
-	redis  *realConn
+	redis  *redistest.Client
 	queued []op
 }
 
-func newPair(t testing.TB, rt *rapid.T, server *realServer) *pair {
-	p := &pair{t: t, rt: rt, control: server.connect()}
+func newPair(t testing.TB, rt *rapid.T, server *redistest.Server) *pair {
+	p := &pair{t: t, rt: rt, control: server.Connect()}
 	p.node = NewRedis(func() time.Time { return p.frozen.Add(p.jumped) })
 	p.node.Observe(func(c Change) { p.changes = append(p.changes, c) })
-	p.control.do("FLUSHALL")
-	p.control.do("SCRIPT", "FLUSH")
+	p.control.Do("FLUSHALL")
+	p.control.Do("SCRIPT", "FLUSH")
 	for i := range 3 {
-		p.sides = append(p.sides, &sides{node: p.node.Connect(fmt.Sprint("c", i+1)), redis: server.connect()})
+		p.sides = append(p.sides, &sides{node: p.node.Connect(fmt.Sprint("c", i+1)), redis: server.Connect()})
 	}
 	return p
 }
 
 func (p *pair) close() {
-	p.control.close()
+	p.control.Close()
 	for _, s := range p.sides {
-		s.redis.close()
+		s.redis.Close()
 	}
 	p.node.Close()
 }
@@ -204,7 +205,7 @@ func (p *pair) jump(d time.Duration) {
 		return
 	}
 	p.rt.Logf("jump %v", d)
-	p.control.jump(d)
+	p.control.Jump(d)
 	p.jumped += d
 	p.node.Tick()
 }
@@ -215,8 +216,8 @@ func (p *pair) run(i int, o op) {
 	if p.closeCall(s, o) {
 		return
 	}
-	node := s.node.do(o.on(p.frozen.Add(p.jumped))...)
-	redis := s.redis.do(o.on(p.frozen)...)
+	node := s.node.Do(o.on(p.frozen.Add(p.jumped))...)
+	redis := s.redis.Do(o.on(p.frozen)...)
 	p.rt.Logf("c%d %s: %q", i+1, o, node)
 	switch word := strings.ToUpper(o.args[0]); {
 	case redis == "+QUEUED\r\n":

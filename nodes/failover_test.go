@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -157,12 +159,12 @@ func TestReturnedPrimaryIsDemoted(t *testing.T) {
 // simulation.
 func TestFailoverOfRedis(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	steady(t, func(t testing.TB) {
+	redistest.NeedServer(t)
+	redistest.Steady(t, func(t testing.TB) {
 		extra := []string{"--repl-diskless-sync-delay", "0", "--appendonly", "no"}
-		p := serverFor(t, t.Context(), extra...)
-		r := serverFor(t, t.Context(), append(extra, "--replicaof", strings.ReplaceAll(p.Addr(), ":", " "))...)
-		expect(t, p.dial(t), "WAIT 1 10000", ":1")
+		p := redistest.StartServer(t, t.Context(), extra...)
+		r := redistest.StartServer(t, t.Context(), append(extra, "--replicaof", strings.ReplaceAll(p.Addr(), ":", " "))...)
+		redistest.Expect(t, redistest.Dial(t, p.Addr()), "WAIT 1 10000", ":1")
 		old, replica := p.Addr(), r.Addr()
 		addrs := realSentinels(t, old, replica)
 
@@ -171,17 +173,17 @@ func TestFailoverOfRedis(t *testing.T) {
 			at                      time.Time
 		}
 		heard := make(chan news, 1000)
-		var conns []*realConn
+		var conns []*redistest.Client
 		for i, addr := range addrs {
-			conns = append(conns, dialReal(t, addr))
-			listener := dialReal(t, addr)
-			expect(t, listener, "PSUBSCRIBE *", "*3 $10 psubscribe $1 * :1")
+			conns = append(conns, redistest.Dial(t, addr))
+			listener := redistest.Dial(t, addr)
+			redistest.Expect(t, listener, "PSUBSCRIBE *", "*3 $10 psubscribe $1 * :1")
 			go func() {
 				for data := []byte(nil); ; {
 					reply, n := readReply(data)
 					if n == 0 {
 						buf := make([]byte, 4096)
-						n, err := listener.replies.Read(buf)
+						n, err := listener.Replies.Read(buf)
 						if err != nil {
 							return // the test is over
 						}
@@ -235,7 +237,7 @@ func TestFailoverOfRedis(t *testing.T) {
 			}
 		}
 		for _, c := range conns {
-			reply, _ := readReply([]byte(c.do("SENTINEL", "get-master-addr-by-name", "lock")))
+			reply, _ := readReply([]byte(c.Do("SENTINEL", "get-master-addr-by-name", "lock")))
 			addr, ok := reply.([]any)
 			if !ok || len(addr) != 2 {
 				t.Fatalf("%v", reply)
@@ -260,20 +262,10 @@ func isPrimary(addr string) bool {
 	return strings.Contains(string(buf[:n]), "master")
 }
 
-func dialReal(t testing.TB, addr string) *realConn {
-	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return &realConn{t: t, conn: c, replies: bufio.NewReader(c)}
-}
-
 // realSentinels starts three of them, and returns when they are in touch with all servers and with each other.
 func realSentinels(t testing.TB, primary, replica string) (addrs []string) {
 	t.Helper()
-	path, err := findServer()
+	path, err := redisserver.Path()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,11 +315,11 @@ func realSentinels(t testing.TB, primary, replica string) (addrs []string) {
 			return false
 		}
 		defer c.Close()
-		s := &realConn{t: t, conn: c, replies: bufio.NewReader(c)}
+		s := &redistest.Client{T: t, Conn: c, Replies: bufio.NewReader(c)}
 		up := func(list string) int {
-			return strings.Count(s.do("SENTINEL", list, "lock"), "link-pending-commands\r\n$1\r\n0\r\n")
+			return strings.Count(s.Do("SENTINEL", list, "lock"), "link-pending-commands\r\n$1\r\n0\r\n")
 		}
-		all := s.do("SENTINEL", "replicas", "lock") + s.do("SENTINEL", "sentinels", "lock") + s.do("SENTINEL", "masters")
+		all := s.Do("SENTINEL", "replicas", "lock") + s.Do("SENTINEL", "sentinels", "lock") + s.Do("SENTINEL", "masters")
 		return up("replicas") == 1 && up("sentinels") == 2 && !strings.Contains(all, "disconnected") && !strings.Contains(all, "down,") &&
 			strings.Contains(all, "master-link-status\r\n$2\r\nok\r\n")
 	}

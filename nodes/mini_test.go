@@ -26,7 +26,7 @@ func TestUsedServerLeavesNothing(t *testing.T) {
 		var b strings.Builder
 		s := r.Connect("c1")
 		for _, line := range look {
-			b.WriteString(line + ": " + s.do(strings.Fields(line)...) + "\n")
+			b.WriteString(line + ": " + s.Do(strings.Fields(line)...) + "\n")
 		}
 		return b.String()
 	}
@@ -40,7 +40,7 @@ func TestUsedServerLeavesNothing(t *testing.T) {
 		for _, client := range []string{"c1", "c2"} {
 			s := used.Connect(client)
 			for _, line := range use {
-				s.do(strings.Fields(line)...)
+				s.Do(strings.Fields(line)...)
 			}
 		}
 		mini := used.mini
@@ -65,7 +65,7 @@ func TestClosedServerServesNobody(t *testing.T) {
 	r, _ := newNode(t)
 	s := r.Connect("c1")
 	r.Close()
-	if got := s.do("SET", "key", "value"); got != "" {
+	if got := s.Do("SET", "key", "value"); got != "" {
 		t.Errorf("a closed server answers %q", got)
 	}
 }

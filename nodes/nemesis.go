@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
@@ -24,12 +25,12 @@ var ErrSimOnly = errors.New("sim only")
 func Injectable(f history.Fault, node, client func(process string) bool, ownClocks bool) error {
 	switch f := f.(type) {
 	case history.Pause:
-		if stopSignal == nil {
+		if redisserver.StopSignal == nil {
 			return fmt.Errorf("%w: %s: no process can be stopped from running on %s", ErrSimOnly, f, runtime.GOOS)
 		}
 		return nil
 	case history.Stop:
-		if termSignal == nil && node(f.Process) {
+		if redisserver.TermSignal == nil && node(f.Process) {
 			return fmt.Errorf("%w: %s: no process can be asked to end on %s", ErrSimOnly, f, runtime.GOOS)
 		}
 		return nil
@@ -176,7 +177,7 @@ func (c *Cluster) pause(p *process, id int, f history.Pause) func() {
 	}
 	if p.client != nil {
 		// What would have happened in the process meanwhile, nobody knows: it is enough that it has stopped.
-		c.biteIf(p.client.signal(stopSignal), id)
+		c.biteIf(p.client.signal(redisserver.StopSignal), id)
 	}
 	if n := p.node(); n != nil {
 		return func() { c.must(n.server.Pause()) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
@@ -17,7 +18,7 @@ import (
 // and then gives an end, and that a value was set with NX in a script or a transaction, so that it stands for a lease only if it
 // is a token.
 type observer struct {
-	server  *Server
+	server  *redisserver.Server
 	report  func(Change)
 	keys    map[string]entry // as last seen; deadlines by the wall clock of the node, with its jumps
 	ahead   int64            // how far that is ahead of the server's clock, in milliseconds
@@ -75,8 +76,8 @@ func (o *observer) expire() {
 // now is the wall clock of the node, in milliseconds.
 func (o *observer) now() int64 {
 	t := time.Now()
-	if k := o.server.clock; k != nil {
-		t = t.Add(k.lead(t))
+	if k := o.server.Clock(); k != nil {
+		t = t.Add(k.Lead(t))
 	}
 	return t.UnixMilli() + o.ahead
 }
@@ -103,8 +104,8 @@ func (o *observer) next() time.Time {
 	if next == 0 {
 		return time.Time{}
 	}
-	if k := o.server.clock; k != nil {
-		return time.Now().Add(k.atLeast(time.Duration(next+1-o.now()) * time.Millisecond))
+	if k := o.server.Clock(); k != nil {
+		return time.Now().Add(k.AtLeast(time.Duration(next+1-o.now()) * time.Millisecond))
 	}
 	return date(next - o.ahead + 1) // a key lives through its last millisecond
 }
@@ -157,7 +158,7 @@ func (o *observer) drop(name, op string) {
 
 func (o *observer) snapshot() (at int64, keys map[string]entry, err error) {
 	err = untilAnswered(func() error {
-		at, keys, err = o.server.keys()
+		at, keys, err = readKeys(o.server)
 		return err
 	})
 	for name, e := range keys {

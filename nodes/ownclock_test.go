@@ -11,14 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
 // needClocks skips a test where no redis-server can have a clock of its own; where CI is set it must.
 func needClocks(t testing.TB) {
 	t.Helper()
-	needServer(t)
-	if err := CanSetClocks(); err != nil {
+	redistest.NeedServer(t)
+	if err := redisserver.CanSetClocks(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
@@ -45,7 +47,7 @@ func ownClocks(t testing.TB) (*Cluster, *Client) {
 func TestOwnClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, _ := ownClocks(t)
 		if err := c.Begin(); err != nil {
 			t.Fatal(err)
@@ -69,7 +71,7 @@ func TestOwnClock(t *testing.T) {
 			}
 			for range 3 {
 				before := c.Now()
-				shown, err := c.process("n1").node().server.client().Time(t.Context()).Result()
+				shown, err := c.process("n1").node().server.Client().Time(t.Context()).Result()
 				after := c.Now()
 				if err != nil {
 					t.Fatal(err)
@@ -90,7 +92,7 @@ func TestOwnClock(t *testing.T) {
 func TestEndsByOwnClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, c1 := ownClocks(t)
 		if err := c.Begin(); err != nil {
 			t.Fatal(err)
@@ -101,9 +103,9 @@ func TestEndsByOwnClock(t *testing.T) {
 			t.Error("the jump bit, and no key has an end")
 		}
 		at := func(d time.Duration) string { return fmt.Sprint(c.start.Add(c.Now() + d).UnixMilli()) }
-		expect(t, conn, "SET over t PXAT "+at(990*time.Second), "+OK")
-		expect(t, conn, "EXISTS over", ":0")
-		expect(t, conn, "SET lock t NX PXAT "+at(1002*time.Second), "+OK")
+		redistest.Expect(t, conn, "SET over t PXAT "+at(990*time.Second), "+OK")
+		redistest.Expect(t, conn, "EXISTS over", ":0")
+		redistest.Expect(t, conn, "SET lock t NX PXAT "+at(1002*time.Second), "+OK")
 		if count(c, history.Bite, "jump n1 +1000s") != 1 {
 			t.Error("the jump did not bite when a key got an end")
 		}
@@ -118,7 +120,7 @@ func TestEndsByOwnClock(t *testing.T) {
 				}
 			}
 		}
-		expect(t, conn, "EXISTS lock", ":0")
+		redistest.Expect(t, conn, "EXISTS lock", ":0")
 		if took := end.At - set; (took - 1333*time.Millisecond).Abs() > 20*time.Millisecond { // 2 s at 1.5 times the speed
 			t.Errorf("the key lived for %v: %+v", took, end)
 		}
@@ -132,7 +134,7 @@ func TestEndsByOwnClock(t *testing.T) {
 func TestCrashRestartAndJumpOfClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, c1 := ownClocks(t)
 		crashRestartAndJump(t, c, c1)
 	})
@@ -146,52 +148,16 @@ func TestCanSetClocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.Group(RealGroup{Primary: "n1", Replicas: []string{"r1"}}); !errors.Is(err, ErrNoClocks) {
+	if err := c.Group(RealGroup{Primary: "n1", Replicas: []string{"r1"}}); !errors.Is(err, redisserver.ErrNoClocks) {
 		t.Errorf("replicas: %v", err)
 	}
 
-	path, err := findServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	script := "#!/bin/sh\nexec " + path + " \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "redis-server"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	before := os.Getenv("PATH")
-	t.Setenv("PATH", dir+string(filepath.ListSeparator)+before)
-	if err := CanSetClocks(); !errors.Is(err, ErrNoClocks) {
-		t.Errorf("a script: %v", err)
-	}
-	t.Setenv("PATH", before)
-	clock, err := newOwnClock(filepath.Join(dir, "none.so"), filepath.Join(dir, "clock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer clock.close()
-	if s, err := startServer(t.Context(), path, "", clock); !errors.Is(err, ErrNoClocks) {
-		t.Errorf("a library that cannot be loaded: %v, %v", s, err)
-	}
-	// Mounted noexec, the library is mapped to be read, and not to be run.
-	file := filepath.Join(dir, "read.so")
-	if err := os.WriteFile(file, make([]byte, 4096), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	mapped, err := mapFile(file, 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unmap(mapped)
-	if err := (&ownClock{library: file}).loaded(os.Getpid()); !errors.Is(err, ErrNoClocks) {
-		t.Errorf("a library that is only read: %v", err)
-	}
 	t.Setenv("CC", "false") // which is on the PATH, and compiles nothing
-	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, ErrNoClocks) {
+	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, redisserver.ErrNoClocks) {
 		t.Errorf("a compiler that fails: %v", err)
 	}
 	t.Setenv("CC", "no-compiler")
-	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, ErrNoClocks) {
+	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, redisserver.ErrNoClocks) {
 		t.Errorf("no compiler: %v", err)
 	}
 }

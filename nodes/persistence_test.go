@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -17,7 +18,7 @@ import (
 // A mortal is a server that ends and comes back: a node, or a real server.
 type mortal struct {
 	testing.TB
-	connect func() conn
+	connect func() redistest.Conn
 	end     func(Exit) // Killed or Stopped: nobody can cut the power of a real machine in a test
 	restart func()
 	pass    func(time.Duration)
@@ -27,13 +28,13 @@ type mortal struct {
 func (m mortal) eight() {
 	c := m.connect()
 	for i := range 8 {
-		expect(m, c, fmt.Sprintf("SET k%d t%d PX 60000", i, i), "+OK")
+		redistest.Expect(m, c, fmt.Sprintf("SET k%d t%d PX 60000", i, i), "+OK")
 	}
 }
 
 func (m mortal) expectKeys(n int) {
 	m.Helper()
-	expect(m, m.connect(), "DBSIZE", fmt.Sprintf(":%d", n))
+	redistest.Expect(m, m.connect(), "DBSIZE", fmt.Sprintf(":%d", n))
 }
 
 // writeDelay is how long a write may wait for an fsync that is under way, on a real disk that is not slow: for that, and for
@@ -52,7 +53,7 @@ var crashFacts = []struct {
 		m.end(Killed)
 		m.restart()
 		m.expectKeys(8)
-		expect(m, m.connect(), "GET k7", "$2 t7")
+		redistest.Expect(m, m.connect(), "GET k7", "$2 t7")
 	}},
 	{"a process that is killed under always loses nothing", AOFAlways, func(m mortal) {
 		m.eight()
@@ -65,15 +66,15 @@ var crashFacts = []struct {
 		m.end(Stopped) // which takes a snapshot
 		m.restart()
 		m.expectKeys(8)
-		expect(m, m.connect(), "SET k7 changed", "+OK")
-		expect(m, m.connect(), "SET new 1", "+OK")
-		expect(m, m.connect(), "DEL k0", ":1")
+		redistest.Expect(m, m.connect(), "SET k7 changed", "+OK")
+		redistest.Expect(m, m.connect(), "SET new 1", "+OK")
+		redistest.Expect(m, m.connect(), "DEL k0", ":1")
 		m.end(Killed)
 		m.restart()
 		m.expectKeys(8)
-		expect(m, m.connect(), "GET k7", "$2 t7")
-		expect(m, m.connect(), "GET k0", "$2 t0")
-		expect(m, m.connect(), "GET new", "$-1")
+		redistest.Expect(m, m.connect(), "GET k7", "$2 t7")
+		redistest.Expect(m, m.connect(), "GET k0", "$2 t0")
+		redistest.Expect(m, m.connect(), "GET new", "$-1")
 	}},
 	{"a process that is killed without persistence loses everything", NoPersistence, func(m mortal) {
 		m.eight()
@@ -95,34 +96,34 @@ var crashFacts = []struct {
 	}},
 	{"loaded scripts are gone", AOFAlways, func(m mortal) {
 		c := m.connect()
-		expect(m, c, "SCRIPT LOAD return'x'", "$40 "+sha1Hex("return'x'"))
-		expect(m, c, "EVALSHA "+sha1Hex("return'x'")+" 0", "$1 x")
+		redistest.Expect(m, c, "SCRIPT LOAD return'x'", "$40 "+sha1Hex("return'x'"))
+		redistest.Expect(m, c, "EVALSHA "+sha1Hex("return'x'")+" 0", "$1 x")
 		m.end(Killed)
 		m.restart()
-		expect(m, m.connect(), "EVALSHA "+sha1Hex("return'x'")+" 0", "-NOSCRIPT No matching script. Please use EVAL.")
+		redistest.Expect(m, m.connect(), "EVALSHA "+sha1Hex("return'x'")+" 0", "-NOSCRIPT No matching script. Please use EVAL.")
 	}},
 	{"time passes while a server is down", AOFEverysec, func(m mortal) {
 		c := m.connect()
-		expect(m, c, "SET short t PX 300", "+OK")
-		expect(m, c, "SET long t PX 60000", "+OK")
-		end := c.do("PEXPIRETIME", "long")
+		redistest.Expect(m, c, "SET short t PX 300", "+OK")
+		redistest.Expect(m, c, "SET long t PX 60000", "+OK")
+		end := c.Do("PEXPIRETIME", "long")
 		m.pass(writeDelay)
 		m.end(Killed)
 		m.pass(150 * time.Millisecond)
 		m.restart()
 		c = m.connect()
-		expect(m, c, "GET short", "$-1")
-		if got := c.do("PEXPIRETIME", "long"); got != end {
+		redistest.Expect(m, c, "GET short", "$-1")
+		if got := c.Do("PEXPIRETIME", "long"); got != end {
 			m.Errorf("the end of a key was %q, and is %q", end, got)
 		}
 	}},
 	{"time passes in a snapshot, too", RDB, func(m mortal) {
 		c := m.connect()
-		expect(m, c, "SET short t PX 1500", "+OK")
-		expect(m, c, "SET long t", "+OK")
+		redistest.Expect(m, c, "SET short t PX 1500", "+OK")
+		redistest.Expect(m, c, "SET long t", "+OK")
 		m.end(Stopped)
 		m.restart()
-		expect(m, m.connect(), "PERSIST short", ":1")
+		redistest.Expect(m, m.connect(), "PERSIST short", ":1")
 		m.end(Killed)
 		m.pass(1600 * time.Millisecond)
 		m.restart()
@@ -136,7 +137,7 @@ func TestCrashesOfNodes(t *testing.T) {
 			r, clock := newNode(t)
 			r.Persist(fact.kind)
 			fact.show(mortal{
-				TB: t, connect: func() conn { return r.Connect("c1") }, end: r.Crash, restart: func() { r.Restart(false) },
+				TB: t, connect: func() redistest.Conn { return r.Connect("c1") }, end: r.Crash, restart: func() { r.Restart(false) },
 				pass: clock.advance,
 			})
 		})
@@ -145,20 +146,20 @@ func TestCrashesOfNodes(t *testing.T) {
 
 func TestCrashesOfRedis(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	for _, fact := range crashFacts {
 		t.Run(fact.name, func(t *testing.T) {
 			t.Parallel()
-			steady(t, func(t testing.TB) {
-				s := serverFor(t, t.Context(), fact.kind.options()...)
+			redistest.Steady(t, func(t testing.TB) {
+				s := redistest.StartServer(t, t.Context(), fact.kind.options()...)
 				fact.show(mortal{
-					TB: t, connect: func() conn { return s.dial(t) }, pass: time.Sleep,
+					TB: t, connect: func() redistest.Conn { return redistest.Dial(t, s.Addr()) }, pass: time.Sleep,
 					end: func(how Exit) {
 						if how == Stopped {
-							if err := s.signal(syscall.SIGTERM); err != nil {
+							if err := s.Process().Signal(syscall.SIGTERM); err != nil {
 								t.Fatal(err)
 							}
-							<-s.exited
+							<-s.Exited()
 							return
 						}
 						s.Crash()
@@ -258,7 +259,7 @@ func TestPowerLoss(t *testing.T) {
 					}
 					s := r.Connect("c1")
 					for i := range n {
-						s.do("SET", key, fmt.Sprint(i))
+						s.Do("SET", key, fmt.Sprint(i))
 					}
 				}
 			}
@@ -285,19 +286,19 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 		"SET released t1 PX 60000", "SET over t2", "SET retimed t3 PX 60000", "SET same t4", "SET short t5 PX 3000", "SET ended t6 PX 2500",
 		"HSET h f 1", "SET extended t7 PX 3000",
 	} {
-		s.do(strings.Fields(command)...)
+		s.Do(strings.Fields(command)...)
 	}
 	for range 2 {
 		clock.advance(time.Second)
 		r.Tick()
 	}
 	var got []Change
-	s.do("SET", "first", "t0")
+	s.Do("SET", "first", "t0")
 	for _, command := range []string{
 		"DEL released", "SET over t8", "PEXPIRE retimed 90000", "SET new t9 PX 60000", "HSET h f 2", "DEL ended", "SET brief ta PX 500",
 		"PEXPIRE extended 60000",
 	} {
-		s.do(strings.Fields(command)...)
+		s.Do(strings.Fields(command)...)
 	}
 	r.Crash(PowerLost)
 	clock.Time = at.Add(4 * time.Second)
@@ -318,8 +319,8 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
 	}
-	expect(t, r.Connect("c1"), "HGET h f", "$1 1")
-	expect(t, r.Connect("c1"), "KEYS *", "*6 $5 first $1 h $4 over $8 released $7 retimed $4 same")
+	redistest.Expect(t, r.Connect("c1"), "HGET h f", "$1 1")
+	redistest.Expect(t, r.Connect("c1"), "KEYS *", "*6 $5 first $1 h $4 over $8 released $7 retimed $4 same")
 
 	got = nil
 	r.Crash(PowerLost)
@@ -327,10 +328,10 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	if len(got) != 6 || slices.ContainsFunc(got, func(c Change) bool { return c.Op != history.Lose }) {
 		t.Errorf("on another disk: %+v", got)
 	}
-	expect(t, r.Connect("c1"), "DBSIZE", ":0")
+	redistest.Expect(t, r.Connect("c1"), "DBSIZE", ":0")
 	r.Crash(Killed)
 	r.Restart(false)
-	expect(t, r.Connect("c1"), "DBSIZE", ":0")
+	redistest.Expect(t, r.Connect("c1"), "DBSIZE", ":0")
 }
 
 // A node in the simulation is told how its process ends.
@@ -446,7 +447,7 @@ func TestNodeKnowsWhatCameBack(t *testing.T) {
 func TestExpiryIsNoChangeToSave(t *testing.T) {
 	r, clock := newNode(t)
 	r.Persist(RDB)
-	r.Connect("c1").do("SET", "k", "v", "PX", "4000000")
+	r.Connect("c1").Do("SET", "k", "v", "PX", "4000000")
 	clock.advance(3602 * time.Second)
 	r.Tick()
 	if at, _ := r.NextDeadline(); !at.Equal(start.Add(4_000_001 * time.Millisecond)) {
@@ -464,22 +465,22 @@ func TestReplicaHasADisk(t *testing.T) {
 	two := newNodes(t)
 	two.r.Persist(AOFEverysec)
 	p := twoConn{two, two.n.Connect("c1")}
-	p.do("SET", "early", "1")
-	p.do("WAIT", "1", "0")
-	p.do("MSET", "a", "2", "b", "3")
+	p.Do("SET", "early", "1")
+	p.Do("WAIT", "1", "0")
+	p.Do("MSET", "a", "2", "b", "3")
 	two.pass(time.Second)
 	two.r.Crash(PowerLost)
 	two.r.Restart(false)
-	expect(t, two.r.Connect("c1"), "MGET early a b", "*3 $1 1 $1 2 $1 3")
-	expect(t, two.r.Connect("c1"), "SET early 2", "-READONLY You can't write against a read only replica.")
-	p.do("SET", "late", "4")
+	redistest.Expect(t, two.r.Connect("c1"), "MGET early a b", "*3 $1 1 $1 2 $1 3")
+	redistest.Expect(t, two.r.Connect("c1"), "SET early 2", "-READONLY You can't write against a read only replica.")
+	p.Do("SET", "late", "4")
 	two.r.Crash(PowerLost)
 	two.r.Restart(false)
-	expect(t, two.r.Connect("c1"), "MGET early late", "*2 $1 1 $-1")
+	redistest.Expect(t, two.r.Connect("c1"), "MGET early late", "*2 $1 1 $-1")
 
 	// A full synchronization is written down at once.
 	two.r.Load(two.n.Snapshot(), two.n.Offset())
 	two.r.Crash(PowerLost)
 	two.r.Restart(false)
-	expect(t, two.r.Connect("c1"), "MGET early late", "*2 $1 1 $1 4")
+	redistest.Expect(t, two.r.Connect("c1"), "MGET early late", "*2 $1 1 $1 4")
 }

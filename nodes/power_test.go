@@ -5,20 +5,23 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
 )
 
 // TestTruncatedLogOfRedis: what a loss of power takes from redis-server is the tail of its log. It starts with what is left,
 // which is the state before: the last write is gone, and what it had overwritten or set before is there.
 func TestTruncatedLogOfRedis(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	s := serverFor(t, t.Context(), AOFEverysec.options()...)
-	c := s.dial(t)
+	redistest.NeedServer(t)
+	s := redistest.StartServer(t, t.Context(), AOFEverysec.options()...)
+	c := redistest.Dial(t, s.Addr())
 	log, empty := tailOf(t, s)
-	expect(t, c, "SET before t0", "+OK")
+	redistest.Expect(t, c, "SET before t0", "+OK")
 	synchronized := longer(t, s, empty)
-	expect(t, c, "SET lock t1 PX 60000", "+OK")
-	expect(t, c, "DEL before", ":1")
+	redistest.Expect(t, c, "SET lock t1 PX 60000", "+OK")
+	redistest.Expect(t, c, "DEL before", ":1")
 	longer(t, s, synchronized)
 	s.Crash()
 	if err := os.Truncate(log, synchronized); err != nil {
@@ -27,10 +30,10 @@ func TestTruncatedLogOfRedis(t *testing.T) {
 	if err := s.Restart(false); err != nil {
 		t.Fatal(err)
 	}
-	c = s.dial(t)
-	left := func(c conn) {
-		expect(t, c, "GET lock", "$-1")
-		expect(t, c, "GET before", "$2 t0")
+	c = redistest.Dial(t, s.Addr())
+	left := func(c redistest.Conn) {
+		redistest.Expect(t, c, "GET lock", "$-1")
+		redistest.Expect(t, c, "GET before", "$2 t0")
 	}
 	left(c)
 
@@ -41,10 +44,10 @@ func TestTruncatedLogOfRedis(t *testing.T) {
 	r.Persist(AOFEverysec)
 	clock.advance(5300 * time.Millisecond)
 	n := r.Connect("c1")
-	expect(t, n, "SET before t0", "+OK")
+	redistest.Expect(t, n, "SET before t0", "+OK")
 	clock.advance(100 * time.Millisecond)
-	expect(t, n, "SET lock t1 PX 60000", "+OK")
-	expect(t, n, "DEL before", ":1")
+	redistest.Expect(t, n, "SET lock t1 PX 60000", "+OK")
+	redistest.Expect(t, n, "DEL before", ":1")
 	r.Crash(PowerLost)
 	r.Restart(false)
 	left(r.Connect("c1"))
@@ -52,7 +55,7 @@ func TestTruncatedLogOfRedis(t *testing.T) {
 
 // longer waits until the log has grown, and returns its size. What was answered is in it, unless an fsync was under way: then
 // redis-server writes after that, or two seconds later ([AOFEverysecSlow]).
-func longer(t *testing.T, s *Server, than int64) (size int64) {
+func longer(t *testing.T, s *redisserver.Server, than int64) (size int64) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); size <= than; time.Sleep(time.Millisecond) {
 		if _, size = tailOf(t, s); time.Now().After(deadline) {
@@ -63,9 +66,9 @@ func longer(t *testing.T, s *Server, than int64) (size int64) {
 }
 
 // tailOf is the file that a server adds to, and its size.
-func tailOf(t *testing.T, s *Server) (file string, size int64) {
+func tailOf(t *testing.T, s *redisserver.Server) (file string, size int64) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(s.dir, "appendonlydir", "*.incr.aof"))
+	files, err := filepath.Glob(filepath.Join(s.Dir(), "appendonlydir", "*.incr.aof"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("logs: %q, %v", files, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"lockstep/nodes/internal/redistest"
 )
 
 // effectsOf are the effects of commands on a new node, one after the other. A time is what is left of it at the start.
@@ -61,7 +63,7 @@ func TestEffects(t *testing.T) {
 		})
 		s := r.Connect("c1")
 		for command := range strings.SplitSeq(test.commands, "\n") {
-			s.do(words(command)...)
+			s.Do(words(command)...)
 		}
 		if got := strings.Join(got, " | "); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.commands, got, test.want)
@@ -101,16 +103,16 @@ func TestExpiryHasAnEffect(t *testing.T) {
 	r, clock := newNode(t)
 	var got []string
 	s := r.Connect("c1")
-	s.do("SET", "unseen", "1", "PX", "50")
+	s.Do("SET", "unseen", "1", "PX", "50")
 	r.Stream(func(unit []byte) { got = append(got, unitText(unit, start)) })
-	s.do("SET", "a", "1", "PX", "10")
-	s.do("SET", "b", "2", "PX", "20")
-	s.do("HSET", "h", "f", "v")
-	s.do("PEXPIRE", "h", "30")
+	s.Do("SET", "a", "1", "PX", "10")
+	s.Do("SET", "b", "2", "PX", "20")
+	s.Do("HSET", "h", "f", "v")
+	s.Do("PEXPIRE", "h", "30")
 	clock.advance(25 * time.Millisecond)
 	r.Tick()
 	clock.advance(time.Hour)
-	s.do("MSET", "c", "3", "d", "4")
+	s.Do("MSET", "c", "3", "d", "4")
 	want := []string{"SET a 1 PXAT +10", "SET b 2 PXAT +20", "HSET h f v", "PEXPIREAT h +30", "DEL a", "DEL b", "DEL h", "DEL unseen",
 		"MULTI; SET c 3; SET d 4; EXEC"}
 	if !reflect.DeepEqual(got, want) {
@@ -138,7 +140,7 @@ func TestEffectsMakeACopy(t *testing.T) {
 			clock.advance(time.Duration(rapid.IntRange(0, 900).Draw(rt, "ms")) * time.Millisecond)
 			o := drawOp(rt)
 			ops = append(ops, o.String())
-			sessions[rapid.IntRange(0, 1).Draw(rt, "client")].do(o.on(clock.Time)...)
+			sessions[rapid.IntRange(0, 1).Draw(rt, "client")].Do(o.on(clock.Time)...)
 			// The stream may be cut anywhere.
 			cut := rapid.IntRange(0, len(stream)).Draw(rt, "cut")
 			r.Apply(stream[:cut])
@@ -166,17 +168,17 @@ func TestEffectsMakeACopy(t *testing.T) {
 // leaves in.
 func TestEffectsOfRedis(t *testing.T) {
 	t.Parallel()
-	steady(t, func(t testing.TB) {
-		server := serverFor(t, t.Context(), "--repl-diskless-sync", "no", "--appendonly", "no")
-		c := server.dial(t)
-		stream := follow(t, server.dial(t))
+	redistest.Steady(t, func(t testing.TB) {
+		server := redistest.StartServer(t, t.Context(), "--repl-diskless-sync", "no", "--appendonly", "no")
+		c := redistest.Dial(t, server.Addr())
+		stream := follow(t, redistest.Dial(t, server.Addr()))
 		for i, test := range effectsOf {
 			if strings.Contains(test.commands, "PXAT 5") {
 				continue // redis-server finds out later that such a key is over
 			}
-			c.do("FLUSHALL")
+			c.Do("FLUSHALL")
 			marker := fmt.Sprint("flushed", i)
-			c.do("PUBLISH", "marker", marker)
+			c.Do("PUBLISH", "marker", marker)
 			stream.until(marker)
 			n, clock := newNode(t)
 			var sent []byte
@@ -190,7 +192,7 @@ func TestEffectsOfRedis(t *testing.T) {
 			for j, command := range strings.Split(test.commands, "\n") {
 				sent = nil
 				clock.Time = time.Now()
-				node, redis := s.do(words(command)...), c.do(words(command)...)
+				node, redis := s.Do(words(command)...), c.Do(words(command)...)
 				if node != redis && !strings.Contains(command, "error(") {
 					t.Errorf("%s: the node answers %q, redis-server %q", command, node, redis)
 				}
@@ -198,7 +200,7 @@ func TestEffectsOfRedis(t *testing.T) {
 					continue // and cannot publish now
 				}
 				marker := fmt.Sprint(i, "-", j)
-				c.do("PUBLISH", "marker", marker)
+				c.Do("PUBLISH", "marker", marker)
 				theirs := stream.until(marker)
 				copies[0].Apply(sent)
 				copies[1].Apply(theirs)
@@ -253,18 +255,18 @@ func plainText(stream []byte) string {
 // realStream is the replica's end of a replication link.
 type realStream struct {
 	t    testing.TB
-	conn *realConn
+	conn *redistest.Client
 	read []byte
 }
 
 // follow makes a connection that of a replica, and skips the snapshot.
-func follow(t testing.TB, c *realConn) *realStream {
+func follow(t testing.TB, c *redistest.Client) *realStream {
 	t.Helper()
-	c.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-	c.conn.Write(appendCommand(nil, "PSYNC", "?", "-1"))
+	c.Conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c.Conn.Write(redistest.AppendCommand(nil, "PSYNC", "?", "-1"))
 	line := func() string {
 		for {
-			l, err := c.replies.ReadString('\n')
+			l, err := c.Replies.ReadString('\n')
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +282,7 @@ func follow(t testing.TB, c *realConn) *realStream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.replies.Discard(n); err != nil {
+	if _, err := c.Replies.Discard(n); err != nil {
 		t.Fatal(err)
 	}
 	return &realStream{t: t, conn: c}
@@ -290,7 +292,7 @@ func follow(t testing.TB, c *realConn) *realStream {
 func (s *realStream) until(marker string) []byte {
 	s.t.Helper()
 	var units []byte
-	s.conn.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	s.conn.Conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	for {
 		cmds, rest, err := ParseCommands(s.read)
 		if err != nil {
@@ -306,11 +308,11 @@ func (s *realStream) until(marker string) []byte {
 			}
 			if cmd[0] != "SELECT" && cmd[0] != "PING" {
 				cmd[0] = strings.ToUpper(cmd[0])
-				units = appendCommand(units, cmd...)
+				units = redistest.AppendCommand(units, cmd...)
 			}
 		}
 		buf := make([]byte, 4096)
-		n, err := s.conn.replies.Read(buf)
+		n, err := s.conn.Replies.Read(buf)
 		if err != nil {
 			s.t.Fatal(err)
 		}

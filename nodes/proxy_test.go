@@ -14,6 +14,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 
+	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -21,7 +23,7 @@ import (
 // startCluster starts n1 and the clients c1 and c2, which end with the test.
 func startCluster(t testing.TB) (c *Cluster, c1, c2 *Client) {
 	t.Helper()
-	needServer(t)
+	redistest.NeedServer(t)
 	c, err := StartCluster(t.Context(), []string{"n1"})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +98,7 @@ func talk(c1, c2 host, addrs map[host]string, wait func(), lines string) {
 				for j, w := range words {
 					words[j] = strings.ReplaceAll(w, "_", " ")
 				}
-				conn.Write(appendCommand(nil, words[1:]...))
+				conn.Write(redistest.AppendCommand(nil, words[1:]...))
 				if _, err := proto.Read(replies); err != nil {
 					panic(err)
 				}
@@ -195,7 +197,7 @@ func TestObserverSeesKeysOfEveryType(t *testing.T) {
 
 // observesAlike has a dialogue on a real server and in simulation, which must not differ, and returns what became of the keys.
 func observesAlike(t *testing.T, dialogue string) (states []string) {
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		states = nil
 		c, c1, c2 := startCluster(t)
 		h1, h2 := inProcess{c1}, inProcess{c2}
@@ -290,7 +292,7 @@ func ask(t testing.TB, p *Client) *asker {
 
 func (a *asker) send(args ...string) {
 	a.t.Helper()
-	if _, err := a.conn.Write(appendCommand(nil, args...)); err != nil {
+	if _, err := a.conn.Write(redistest.AppendCommand(nil, args...)); err != nil {
 		a.t.Fatal(err)
 	}
 }
@@ -342,7 +344,7 @@ func TestLinkFaultsBite(t *testing.T) {
 	} {
 		t.Run(test.fault+", "+test.undo, func(t *testing.T) {
 			t.Parallel()
-			steady(t, func(t testing.TB) {
+			redistest.Steady(t, func(t testing.TB) {
 				c, c1, c2 := startCluster(t)
 				a := ask(t, c1)
 				c1.Doing("acquire", 1)
@@ -419,7 +421,7 @@ func TestFaultsThatHitNothingDoNotBite(t *testing.T) {
 // A late request is carried out though its client has closed the connection; its reply comes too late for anybody.
 func TestRequestOutlivesItsConnection(t *testing.T) {
 	t.Parallel()
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, c1, c2 := startCluster(t)
 		inject(t, c, "delay c1->n1 100ms")
 		a := ask(t, c1)
@@ -438,7 +440,7 @@ func TestRequestOutlivesItsConnection(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, c1, c2 := startCluster(t)
 		a, b := ask(t, c1), ask(t, c2)
 		inject(t, c, "hold c1->n1")
@@ -464,7 +466,7 @@ func TestReset(t *testing.T) {
 // What becomes of keys while their node is down, or its clock jumps, is told as it is in simulation.
 func TestCrashRestartAndJump(t *testing.T) {
 	t.Parallel()
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, c1, _ := startCluster(t)
 		crashRestartAndJump(t, c, c1)
 	})
@@ -591,7 +593,7 @@ func TestPlansKeepTheirOrder(t *testing.T) {
 
 func TestClusterWithoutServer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := StartCluster(t.Context(), []string{"n1", "n2"}); !errors.Is(err, ErrNoServer) {
+	if _, err := StartCluster(t.Context(), []string{"n1", "n2"}); !errors.Is(err, redisserver.ErrNoServer) {
 		t.Errorf("got %v, want ErrNoServer", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
@@ -21,7 +22,7 @@ type realNode struct {
 	name  string
 	proxy *Proxy
 
-	server   *Server
+	server   *redisserver.Server
 	disk     realDisk
 	dead     bool          // the server has crashed, and has not been restarted
 	owed     time.Duration // by which its clock has jumped meanwhile
@@ -34,10 +35,10 @@ type realNode struct {
 	membership
 }
 
-func newRealNode(c *Cluster, name string, s *Server, kind Persistence) *realNode {
+func newRealNode(c *Cluster, name string, s *redisserver.Server, kind Persistence) *realNode {
 	n := &realNode{c: c, name: name, server: s, owners: owners{}, marks: map[[2]string]owner{}}
 	n.disk = realDisk{server: s, disk: disk{kind: kind}}
-	s.watch(func(err error) { c.fail(fmt.Errorf("%s: %w", name, err)) })
+	s.Watch(func(err error) { c.fail(fmt.Errorf("%s: %w", name, err)) })
 	n.observer = &observer{server: s, report: n.changed, keys: map[string]entry{}}
 	n.alarm = time.AfterFunc(time.Hour, n.ring)
 	n.alarm.Stop()
@@ -124,7 +125,7 @@ type duplex struct {
 func (n *realNode) connect() (io.ReadWriteCloser, error) {
 	conn, err := net.Dial("tcp", n.server.Addr())
 	if err != nil {
-		return nil, n.server.cause(err)
+		return nil, n.server.Cause(err)
 	}
 	return &duplex{Conn: conn, replies: bufio.NewReader(conn), answers: make(chan string, 1)}, nil
 }
@@ -177,7 +178,7 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	n.relay, n.request = r, m
 	defer func() { n.relay, n.request = nil, nil }()
 	if _, err := r.up.Write(m.data); err != nil {
-		return nil, n.server.cause(err)
+		return nil, n.server.Cause(err)
 	}
 	d := r.up.(*duplex)
 	d.listen.Do(func() { n.c.work.Go(func() { n.hear(r, d) }) })
@@ -188,10 +189,10 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 		return nil, errHungUp
 	}
 	if !ok {
-		return nil, n.server.cause(fmt.Errorf("no reply to %s: %w", word, d.err))
+		return nil, n.server.Cause(fmt.Errorf("no reply to %s: %w", word, d.err))
 	}
 	if strings.HasPrefix(text, "-MISCONF ") {
-		return nil, n.server.lastWarning(errDisk)
+		return nil, n.server.LastWarning(redisserver.ErrDisk)
 	}
 	if n.sentinel {
 		return []byte(text), nil
@@ -201,7 +202,7 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 		cause = Change{By: n.source.name}
 	}
 	if err := n.observer.look(cause); err != nil {
-		return nil, n.server.cause(err)
+		return nil, n.server.Cause(err)
 	}
 	if err := n.disk.look(n.now()); err != nil {
 		return nil, err
@@ -227,7 +228,7 @@ func (n *realNode) stop() {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
 	n.disk.close()
-	n.server.clock.close()
+	n.server.Clock().Close()
 }
 
 // now is the wall clock of the node, in milliseconds. The caller holds Proxy.serving.
@@ -292,7 +293,7 @@ func (n *realNode) restart(empty bool, back func()) error {
 
 // setClock has the wall clock of the node jump, or run at another rate. It says whether a key is there whose end depends on it.
 func (n *realNode) setClock(f history.Fault) (felt bool, err error) {
-	if n.server.clock == nil {
+	if n.server.Clock() == nil {
 		return n.jump(f.(history.Jump).By)
 	}
 	n.proxy.serving.Lock()
@@ -301,7 +302,7 @@ func (n *realNode) setClock(f history.Fault) (felt bool, err error) {
 	k := n.proxy.clocks.After(f, n.c.Now())
 	n.proxy.clocks = &k
 	n.c.mu.Unlock()
-	n.server.clock.set(k, n.c.start)
+	n.server.Clock().Set(k, n.c.start)
 	if n.dead || f == (history.Jump{Process: n.name}) {
 		return false, nil
 	}
@@ -329,7 +330,7 @@ func (n *realNode) jump(by time.Duration) (felt bool, err error) {
 		return false, nil
 	}
 	if felt, err = n.observer.jump(by); err != nil {
-		return felt, n.server.cause(err)
+		return felt, n.server.Cause(err)
 	}
 	n.setAlarm()
 	return felt, n.disk.jumped(by, n.now())

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"lockstep/nodes/redisserver"
 )
 
 // realDisk is the disk of a real server. What the process has appended to its log is on it by the rules that the nodes of a
@@ -15,7 +17,7 @@ import (
 // Times are of the wall clock of the node, in milliseconds.
 type realDisk struct {
 	disk
-	server *Server
+	server *redisserver.Server
 	file   *os.File // the log; nil where no crash takes a part of it
 	jumps  []loggedJump
 }
@@ -33,7 +35,7 @@ func (d *realDisk) begin(at int64) (lost time.Duration, err error) {
 	if d.kind != AOFLying && !d.everysec() {
 		return 0, nil
 	}
-	logs, err := filepath.Glob(filepath.Join(d.server.dir, "appendonlydir", "*.incr.aof"))
+	logs, err := filepath.Glob(filepath.Join(d.server.Dir(), "appendonlydir", "*.incr.aof"))
 	if err != nil {
 		return 0, err
 	}
@@ -131,7 +133,7 @@ func kindAt(kinds []Persistence, i int) Persistence {
 // extra is what a server that persists so is started with. One that has its log synchronized every second leaves that to us:
 // while the disk of this machine is at work on an fsync, redis-server would not write the log either, and a kill would take
 // more than on a disk that is not slow, or that is as slow as we say.
-func (k Persistence) extra() []string {
+func extra(k Persistence) []string {
 	switch k {
 	case "", AOFEverysec, AOFEverysecSlow:
 		return nil

@@ -14,19 +14,21 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
 // realConnTo opens a connection of a client to a server of its cluster.
-func realConnTo(t testing.TB, p *Client, server string) *realConn {
+func realConnTo(t testing.TB, p *Client, server string) *redistest.Client {
 	t.Helper()
-	return (&Server{addr: p.Addr(server)}).dial(t)
+	return redistest.Dial(t, p.Addr(server))
 }
 
 // What a crash leaves on the disk of a real server is what it leaves on that of a simulated one.
 func TestRealDisk(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	faults := map[Exit]history.Fault{Killed: history.Crash{Process: "n1"}, PowerLost: history.Crash{Process: "n1", Power: true}, Stopped: history.Stop{Process: "n1"}}
 	for _, kind := range Persistences {
 		for how, fault := range faults {
@@ -39,9 +41,9 @@ func TestRealDisk(t *testing.T) {
 				r.Persist(kind)
 				clock.advance(time.Second)
 				n := r.Connect("c1")
-				n.do("SET", "a", "1", "PX", "60000")
+				n.Do("SET", "a", "1", "PX", "60000")
 				clock.advance(100 * time.Millisecond)
-				n.do("SET", "b", "2", "PX", "60000")
+				n.Do("SET", "b", "2", "PX", "60000")
 				r.Crash(how)
 				r.Restart(false)
 				want := slices.Clone(r.names())
@@ -100,7 +102,7 @@ func keysSeen(n *realNode) func(yield func(string) bool) {
 // What was lost happens at the instant of the restart, as in simulation.
 func TestRestartIsOneInstant(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	c, err := StartCluster(t.Context(), []string{"n1"}, NoPersistence)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +112,7 @@ func TestRestartIsOneInstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, realConnTo(t, p, "n1"), "SET a 1", "+OK")
+	redistest.Expect(t, realConnTo(t, p, "n1"), "SET a 1", "+OK")
 	c.Inject(history.Crash{Process: "n1"})
 	c.Inject(history.Restart{Process: "n1"})
 	c.Run() // waits for the restart
@@ -138,10 +140,10 @@ func crashed(t *testing.T, kind Persistence, fault history.Fault) (late bool, r 
 	c, p := begun(t, kind)
 	defer c.Close()
 	conn := realConnTo(t, p, "n1")
-	expect(t, conn, "SET a 1 PX 60000", "+OK")
+	redistest.Expect(t, conn, "SET a 1 PX 60000", "+OK")
 	c.RunFor(100*time.Millisecond - c.Now())
-	expect(t, conn, "SET b 2 PX 60000", "+OK")
-	info, err := c.process("n1").node().server.client().Info(t.Context(), "persistence").Result()
+	redistest.Expect(t, conn, "SET b 2 PX 60000", "+OK")
+	info, err := c.process("n1").node().server.Client().Info(t.Context(), "persistence").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,17 +189,17 @@ func without(all, some []string) []string {
 // A jump of the clock is no write that a loss of power takes back.
 func TestJumpOutlivesPowerLoss(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	c, p := begun(t, AOFEverysec)
 	conn := realConnTo(t, p, "n1")
-	expect(t, conn, "SET a 1 PX 60000", "+OK")
-	end := conn.do("PEXPIRETIME", "a")
+	redistest.Expect(t, conn, "SET a 1 PX 60000", "+OK")
+	end := conn.Do("PEXPIRETIME", "a")
 	var before, after int
 	fmt.Sscanf(end, ":%d", &before)
 	c.Inject(history.Jump{Process: "n1", By: 300 * time.Millisecond})
 	c.Inject(history.Crash{Process: "n1", Power: true})
 	c.Restore()
-	fmt.Sscanf(realConnTo(t, p, "n1").do("PEXPIRETIME", "a"), ":%d", &after)
+	fmt.Sscanf(realConnTo(t, p, "n1").Do("PEXPIRETIME", "a"), ":%d", &after)
 	if after != before-300 {
 		t.Errorf("the key ended at %d, and after 300ms forward and a loss of power at %d", before, after)
 	}
@@ -209,10 +211,10 @@ func TestJumpWhileDown(t *testing.T) {
 	t.Parallel()
 	c, p, _ := startCluster(t)
 	conn := realConnTo(t, p, "n1")
-	expect(t, conn, "SET a 1 PX 60000", "+OK")
-	expect(t, conn, "SET b 2 PX 10000", "+OK")
+	redistest.Expect(t, conn, "SET a 1 PX 60000", "+OK")
+	redistest.Expect(t, conn, "SET b 2 PX 10000", "+OK")
 	var before, after int
-	fmt.Sscanf(conn.do("PEXPIRETIME", "a"), ":%d", &before)
+	fmt.Sscanf(conn.Do("PEXPIRETIME", "a"), ":%d", &before)
 	bitten := func() (all []string) {
 		for _, e := range c.Events() {
 			if e.Kind == history.Bite && strings.HasPrefix(e.Value, "jump") {
@@ -228,11 +230,11 @@ func TestJumpWhileDown(t *testing.T) {
 	}
 	c.Restore()
 	conn = realConnTo(t, p, "n1")
-	fmt.Sscanf(conn.do("PEXPIRETIME", "a"), ":%d", &after)
+	fmt.Sscanf(conn.Do("PEXPIRETIME", "a"), ":%d", &after)
 	if after != before-20_000 {
 		t.Errorf("the key ended at %d, and after 20s forward at %d", before, after)
 	}
-	expect(t, conn, "EXISTS b", ":0")
+	redistest.Expect(t, conn, "EXISTS b", ":0")
 	if all := bitten(); len(all) != 1 {
 		t.Errorf("%q have bitten", all)
 	}
@@ -243,7 +245,7 @@ func TestJumpWhileDown(t *testing.T) {
 	if all := bitten(); len(all) != 1 {
 		t.Errorf("%q have bitten, though there is no key", all)
 	}
-	expect(t, realConnTo(t, p, "n1"), "SET a 1 PX 60000", "+OK")
+	redistest.Expect(t, realConnTo(t, p, "n1"), "SET a 1 PX 60000", "+OK")
 	if all := bitten(); len(all) != 2 {
 		t.Errorf("%q have bitten", all)
 	}
@@ -260,18 +262,18 @@ func TestServerThatDies(t *testing.T) {
 			if busy {
 				conn := realConnTo(t, p, "n1")
 				c.Inject(history.Pause{Process: "n1"})
-				if _, err := conn.conn.Write(appendCommand(nil, "SET", "a", "1")); err != nil {
+				if _, err := conn.Conn.Write(redistest.AppendCommand(nil, "SET", "a", "1")); err != nil {
 					t.Fatal(err)
 				}
 			}
-			s.cmd.Process.Kill()
+			s.Process().Kill()
 			<-c.ctx.Done()
 			const want = "n1: redis-server ended by itself: signal: killed"
 			if err := c.Err(); err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
 			}
 			c.Close()
-			gone(t, s.cmd.Process.Pid, s.Addr(), c.dir)
+			redistest.Gone(t, s.Process().Pid, s.Addr(), c.dir)
 		})
 	}
 }
@@ -279,8 +281,8 @@ func TestServerThatDies(t *testing.T) {
 // smallFiles has redis-server fail where it writes more than 8 KiB into a file, as on a disk that is full.
 func smallFiles(t *testing.T) {
 	t.Helper()
-	needServer(t)
-	path, err := findServer()
+	redistest.NeedServer(t)
+	path, err := redisserver.Path()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,10 +332,10 @@ func filled(t *testing.T, kind Persistence) error {
 	for i := 0; i < 40 && c.Err() == nil; i++ {
 		value := make([]byte, 3000) // that cannot be compressed
 		random.Read(value)
-		conn.conn.Write(appendCommand(nil, "SET", fmt.Sprint(i), string(value)))
+		conn.Conn.Write(redistest.AppendCommand(nil, "SET", fmt.Sprint(i), string(value)))
 		buf := make([]byte, 64)
-		conn.conn.SetReadDeadline(time.Now().Add(5 * time.Second))
-		if _, err := conn.conn.Read(buf); err != nil {
+		conn.Conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := conn.Conn.Read(buf); err != nil {
 			break
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
@@ -78,8 +79,8 @@ func (c *Cluster) Group(cfg RealGroup) error {
 	}
 	g.primary, c.group = g.nodes[0], g
 	c.mu.Unlock()
-	if g.primary.server.clock != nil { // when the keys of a replica end would be up to two clocks
-		return fmt.Errorf("%w as one of a group", ErrNoClocks)
+	if g.primary.server.Clock() != nil { // when the keys of a replica end would be up to two clocks
+		return fmt.Errorf("%w as one of a group", redisserver.ErrNoClocks)
 	}
 	for _, n := range g.nodes {
 		if err := g.admit(n, "--min-replicas-to-write", strconv.Itoa(cfg.MinReplicas), "--min-replicas-max-lag", seconds(cfg.MaxLag)); err != nil {
@@ -106,18 +107,18 @@ func (g *realGroup) admit(n *realNode, basics ...string) error {
 		return err
 	}
 	n.group, n.marks = g, g.nodes[0].marks // which lease a value stands for is the same on all servers
-	n.basics = append(slices.Clone(n.server.extra), append(basics,
+	n.basics = append(slices.Clone(n.server.Configuration()), append(basics,
 		"--bind-source-addr", d.source(), "--replica-announce-ip", d.host(), "--replica-announce-port", d.port(),
 		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--shutdown-timeout", "0")...)
 	set := []any{"CONFIG", "SET"}
-	for i, word := range n.basics[len(n.server.extra):] {
+	for i, word := range n.basics[len(n.server.Configuration()):] {
 		if i%2 == 0 {
 			word = strings.TrimPrefix(word, "--")
 		}
 		set = append(set, word)
 	}
-	n.server.configure(n.basics)
-	return n.server.client().Do(g.c.ctx, set...).Err()
+	n.server.Configure(n.basics)
+	return n.server.Client().Do(g.c.ctx, set...).Err()
 }
 
 // enter opens the door to a process, and tells it apart from now on.
@@ -152,7 +153,7 @@ func (n *realNode) replicate(source *realNode) error {
 		return err
 	}
 	return n.c.poll(func() (bool, error) {
-		info, err := n.server.client().Info(n.c.ctx, "replication").Result()
+		info, err := n.server.Client().Info(n.c.ctx, "replication").Result()
 		return strings.Contains(info, "\r\nmaster_link_status:up\r\n"), err
 	}, n.name+" is not in sync with "+source.name)
 }
@@ -161,7 +162,7 @@ func (n *realNode) replicate(source *realNode) error {
 // online and not send it anything before it has heard from it; and a replica writes its log anew when it has got its first copy,
 // and would remember nothing if it were killed before that is done.
 func (g *realGroup) await(minReplicas int) error {
-	conn := g.primary.server.client().Conn() // WAIT is about what was done on the same connection
+	conn := g.primary.server.Client().Conn() // WAIT is about what was done on the same connection
 	defer conn.Close()
 	if err := conn.Publish(g.c.ctx, "lockstep", "").Err(); err != nil { // which is replicated, and leaves nothing behind
 		return err
@@ -171,7 +172,7 @@ func (g *realGroup) await(minReplicas int) error {
 	}
 	for _, n := range g.nodes[1:] {
 		err := g.c.poll(func() (bool, error) {
-			info, err := n.server.client().Info(g.c.ctx, "persistence").Result()
+			info, err := n.server.Client().Info(g.c.ctx, "persistence").Result()
 			return strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0"), err
 		}, n.name+" has not written its log")
 		if err != nil {
@@ -179,11 +180,14 @@ func (g *realGroup) await(minReplicas int) error {
 		}
 	}
 	return g.c.poll(func() (bool, error) {
-		info, err := g.primary.server.client().Info(g.c.ctx, "replication").Result()
+		info, err := g.primary.server.Client().Info(g.c.ctx, "replication").Result()
 		online := strings.Count(info, "state=online") == len(g.nodes)-1
 		return online && (minReplicas == 0 || strings.Contains(info, fmt.Sprintf("\r\nmin_slaves_good_slaves:%d\r\n", len(g.nodes)-1))), err
 	}, g.primary.name+" does not know that its replicas are in sync")
 }
+
+// pollEvery is how often poll asks.
+const pollEvery = 2 * time.Millisecond
 
 // poll waits until something has come about.
 func (c *Cluster) poll(done func() (bool, error), otherwise string) error {
@@ -195,7 +199,7 @@ func (c *Cluster) poll(done func() (bool, error), otherwise string) error {
 			return fmt.Errorf("%s after %v", otherwise, syncLimit)
 		}
 		select {
-		case <-time.After(startPoll):
+		case <-time.After(pollEvery):
 		case <-c.ctx.Done():
 			return c.Err()
 		}
@@ -339,10 +343,10 @@ func (n *realNode) turn(source *realNode) error {
 	case n.down():
 		return nil
 	case source == nil:
-		return n.server.client().Do(n.c.ctx, "REPLICAOF", "NO", "ONE").Err()
+		return n.server.Client().Do(n.c.ctx, "REPLICAOF", "NO", "ONE").Err()
 	}
 	d := n.group.doors[source.name]
-	return n.server.client().Do(n.c.ctx, "REPLICAOF", d.host(), d.port()).Err()
+	return n.server.Client().Do(n.c.ctx, "REPLICAOF", d.host(), d.port()).Err()
 }
 
 // keepRole sets the role in which the server is started again.
@@ -352,7 +356,7 @@ func (n *realNode) keepRole(source *realNode) {
 		d := n.group.doors[source.name]
 		extra = append(slices.Clone(extra), "--replicaof", d.host()+" "+d.port())
 	}
-	n.server.configure(extra)
+	n.server.Configure(extra)
 }
 
 // became notes that a node has another role. The caller holds Proxy.serving.
@@ -475,7 +479,7 @@ func (c *Cluster) replication(p *process, id int, act func(n *realNode) bool) fu
 // review asks a server for its role, after a sentinel has given it one. The caller holds Proxy.serving.
 func (n *realNode) review() {
 	for range 2 { // for the same reason as in copied
-		role, err := n.server.role(n.c.ctx)
+		role, err := askRole(n.c.ctx, n.server)
 		if err != nil {
 			n.must(err)
 			return
@@ -497,10 +501,10 @@ func (n *realNode) review() {
 	}
 }
 
-// role is the answer to ROLE. A sentinel that gives a server a role ends its connections, ours among them.
-func (s *Server) role(ctx context.Context) (role []any, err error) {
+// askRole returns the answer to ROLE. A sentinel that gives a server a role ends its connections, ours among them.
+func askRole(ctx context.Context, s *redisserver.Server) (role []any, err error) {
 	err = untilAnswered(func() error {
-		role, err = s.client().Do(ctx, "ROLE").Slice()
+		role, err = s.Client().Do(ctx, "ROLE").Slice()
 		return err
 	})
 	return role, err
@@ -524,13 +528,6 @@ const killedTries = 10
 func isKilled(err error) bool {
 	var netErr *net.OpError
 	return err != nil && (strings.HasSuffix(err.Error(), "EOF") || errors.As(err, &netErr) && netErr.Op != "dial")
-}
-
-// configure sets what the server gets beyond the usual configuration when it is started again.
-func (s *Server) configure(extra []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.extra = extra
 }
 
 // await waits for the answer to a request. Others are served while a client waits for replicas.
@@ -563,11 +560,8 @@ func (n *realNode) hungUp() bool {
 	if n.group == nil {
 		return false
 	}
-	n.server.mu.Lock()
-	exited := n.server.exited
-	n.server.mu.Unlock()
 	select {
-	case <-exited:
+	case <-n.server.Exited():
 		return false
 	default:
 		return true
@@ -589,7 +583,7 @@ func (o *observer) hidden(at int64, is map[string]entry) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	kept, err := overdueKeys.Run(o.server.ctx, o.server.client(), nil).Int()
+	kept, err := o.server.Run(overdueKeys).Int()
 	if err != nil || kept == 0 {
 		return err
 	}

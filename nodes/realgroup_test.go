@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
 	"lockstep/sim/history"
 )
 
 // startGroup starts n1 and its replicas, and the clients c1 and c2.
 func startGroup(t testing.TB, cfg RealGroup) (c *Cluster, c1, c2 *Client) {
 	t.Helper()
-	needServer(t)
+	redistest.NeedServer(t)
 	if err := GroupPossible(); err != nil {
 		t.Skip(err)
 	}
@@ -100,7 +101,7 @@ func TestReplicationLinkFaultsBite(t *testing.T) {
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			t.Parallel()
-			steady(t, func(t testing.TB) {
+			redistest.Steady(t, func(t testing.TB) {
 				c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}})
 				a := askAt(t, c1, "group")
 				inject(t, c, test.fault)
@@ -215,7 +216,7 @@ func TestPromoteAndFollow(t *testing.T) {
 // A replica keeps a key whose time is over until its primary deletes it, and ends it by its own clock when it is a primary.
 func TestReplicasLetNothingExpire(t *testing.T) {
 	t.Parallel()
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1", "r2"}})
 		a := askAt(t, c1, "group")
 		a.send("SET", "lock", "x", "PX", "300")
@@ -318,7 +319,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 // Sentinels that agree that the primary is down promote its replica, and clients who ask them find it.
 func TestRealSentinels(t *testing.T) {
 	t.Parallel()
-	steady(t, func(t testing.TB) {
+	redistest.Steady(t, func(t testing.TB) {
 		c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}, Sentinels: []string{"s1", "s2", "s3"}, DownAfter: 500 * time.Millisecond})
 		guide := c1.Guide()
 		set := func() string {
@@ -327,7 +328,7 @@ func TestRealSentinels(t *testing.T) {
 				return err.Error()
 			}
 			defer conn.Close()
-			conn.Write(appendCommand(nil, "SET", "lock", "x")) // it may have been reset
+			conn.Write(redistest.AppendCommand(nil, "SET", "lock", "x")) // it may have been reset
 			return askOn(t, conn).reply(later)
 		}
 		if got := set(); got != "+OK" {
@@ -369,7 +370,7 @@ func TestRealSentinels(t *testing.T) {
 // A group that cannot be had, because its servers are gone, is an error.
 func TestGroupOfNobody(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := StartCluster(ctx, []string{"n1", "r1"})
 	if err != nil {
@@ -390,9 +391,7 @@ func TestServerOfGroupEnds(t *testing.T) {
 			t.Parallel()
 			c, _, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}, Sentinels: []string{"s1", "s2", "s3"}, DownAfter: time.Second})
 			s := c.process(name).node().server
-			s.mu.Lock()
-			s.cmd.Process.Kill()
-			s.mu.Unlock()
+			s.Process().Kill()
 			<-c.ctx.Done()
 			if err := c.Err(); err == nil || !strings.Contains(err.Error(), name+": redis-server ended by itself") {
 				t.Errorf("%v", err)

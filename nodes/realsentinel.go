@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/alicebob/miniredis/v2/proto"
 
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
@@ -44,7 +42,7 @@ func (g *realGroup) serveSentinels(names []string) error {
 		}
 	}
 	for _, n := range g.sentinels {
-		err := g.c.poll(func() (bool, error) { return n.server.knowsAll(g.c.ctx, len(g.nodes)-1, len(names)-1), nil },
+		err := g.c.poll(func() (bool, error) { return knowsAll(g.c.ctx, n.server, len(g.nodes)-1, len(names)-1), nil },
 			n.name+" does not know the group")
 		if err != nil {
 			return err
@@ -55,35 +53,20 @@ func (g *realGroup) serveSentinels(names []string) error {
 
 // startSentinels starts all at once. One that dials another which does not listen yet waits for it, and not for a second.
 func (g *realGroup) startSentinels() error {
-	errs := make([]error, len(g.sentinels))
-	var all sync.WaitGroup
-	for _, n := range g.sentinels {
-		n.server.mu.Lock()
-	}
+	var servers []*redisserver.Server
+	var confs []string
 	for i, n := range g.sentinels {
-		all.Go(func() {
-			defer n.server.mu.Unlock()
-			if errs[i] = os.WriteFile(n.server.sentinel, []byte(g.sentinelConf(i)), 0o600); errs[i] == nil {
-				errs[i] = n.server.start()
-			}
-		})
+		servers, confs = append(servers, n.server), append(confs, g.sentinelConf(i))
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return redisserver.StartSentinels(servers, confs)
 }
 
 // newSentinel returns one that has not been started.
 func (g *realGroup) newSentinel(name string) (*realNode, error) {
-	path, err := findServer()
+	s, err := redisserver.NewSentinel(g.c.ctx, g.c.dir)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(g.c.dir, "lockstep-redis-")
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{ctx: g.c.ctx, path: path, dir: dir, sentinel: filepath.Join(dir, "sentinel.conf")}
-	s.untie = context.AfterFunc(g.c.ctx, s.end)
 	n := newRealNode(g.c, name, s, AOFAlways)
 	n.group, n.sentinel = g, true
 	n.proxy = g.c.serve(name, n)
@@ -118,9 +101,9 @@ func (g *realGroup) sentinelConf(i int) string {
 }
 
 // knowsAll says whether a sentinel is in touch with all replicas and with all others.
-func (s *Server) knowsAll(ctx context.Context, replicas, others int) bool {
+func knowsAll(ctx context.Context, s *redisserver.Server, replicas, others int) bool {
 	for list, want := range map[string]int{"REPLICAS": replicas, "SENTINELS": others} {
-		all, err := s.client().Do(ctx, "SENTINEL", list, masterName).Slice()
+		all, err := s.Client().Do(ctx, "SENTINEL", list, masterName).Slice()
 		if err != nil {
 			return false
 		}
@@ -194,7 +177,7 @@ func (n *realNode) restartSentinel(empty bool) error {
 	if empty {
 		for i, o := range n.group.sentinels {
 			if o == n {
-				if err := os.WriteFile(n.server.sentinel, []byte(n.group.sentinelConf(i)), 0o600); err != nil {
+				if err := n.server.SetSentinel(n.group.sentinelConf(i)); err != nil {
 					return err
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
 	"lockstep/sim/history"
 )
 
@@ -26,27 +27,20 @@ func newNode(t testing.TB) (*Redis, *testClock) {
 	return r, clock
 }
 
-func (s *Session) do(args ...string) string { return string(s.Feed(appendCommand(nil, args...))) }
-
-// expect runs a command, written as words, and checks its reply, written without the ends of its lines.
-func expect(t testing.TB, c conn, command, want string) {
-	t.Helper()
-	got := strings.TrimSuffix(strings.ReplaceAll(c.do(strings.Fields(command)...), "\r\n", " "), " ")
-	if got != want {
-		t.Errorf("%s: got %q, want %q", command, got, want)
-	}
+func (s *Session) Do(args ...string) string {
+	return string(s.Feed(redistest.AppendCommand(nil, args...)))
 }
 
 func TestDeadlineIsAliveToItsLastMillisecond(t *testing.T) {
 	r, clock := newNode(t)
 	s := r.Connect("c1")
 	clock.advance(700 * time.Microsecond)
-	expect(t, s, "SET k v PX 1000", "+OK")
+	redistest.Expect(t, s, "SET k v PX 1000", "+OK")
 	clock.Time = start.Add(time.Second) // 700 µs short of the deadline by true time, at it by redis's
-	expect(t, s, "PTTL k", ":0")
+	redistest.Expect(t, s, "PTTL k", ":0")
 	clock.advance(999 * time.Microsecond)
 	r.Tick()
-	expect(t, s, "GET k", "$1 v")
+	redistest.Expect(t, s, "GET k", "$1 v")
 	next, ok := r.NextDeadline()
 	if want := start.Add(1001 * time.Millisecond); !ok || !next.Equal(want) {
 		t.Errorf("NextDeadline: %v %v, want %v", next, ok, want)
@@ -56,7 +50,7 @@ func TestDeadlineIsAliveToItsLastMillisecond(t *testing.T) {
 	if len(r.Keys()) > 0 {
 		t.Errorf("the key lives on: %v", r.Keys())
 	}
-	expect(t, s, "GET k", "$-1")
+	redistest.Expect(t, s, "GET k", "$-1")
 	if _, ok := r.NextDeadline(); ok {
 		t.Error("a deadline without a key")
 	}
@@ -76,19 +70,19 @@ func TestNextDeadline(t *testing.T) {
 		}
 	}
 	check(0)
-	s.do("SET", "a", "1", "PX", "300")
-	s.do("SET", "b", "1", "PX", "200")
-	s.do("HSET", "h", "f", "1")
+	s.Do("SET", "a", "1", "PX", "300")
+	s.Do("SET", "b", "1", "PX", "200")
+	s.Do("HSET", "h", "f", "1")
 	check(200 * time.Millisecond)
-	s.do("PEXPIRE", "h", "100")
+	s.Do("PEXPIRE", "h", "100")
 	check(100 * time.Millisecond)
-	s.do("DEL", "h")
+	s.Do("DEL", "h")
 	check(200 * time.Millisecond)
-	s.do("PERSIST", "b")
+	s.Do("PERSIST", "b")
 	check(300 * time.Millisecond)
-	s.do("RENAME", "a", "c")
+	s.Do("RENAME", "a", "c")
 	check(300 * time.Millisecond)
-	s.do("SET", "c", "2")
+	s.Do("SET", "c", "2")
 	check(0)
 }
 
@@ -97,12 +91,12 @@ func TestRestart(t *testing.T) {
 	var ops []string
 	r.Observe(func(c Change) { ops = append(ops, c.Op+" "+c.Key) })
 	s := r.Connect("c1")
-	s.do("SET", "a", "1", "PX", "500")
-	s.do("SET", "b", "2", "PX", "5000")
-	s.do("SET", "c", "3")
-	s.do("HSET", "h", "f", "1")
-	expect(t, s, "SCRIPT LOAD return", "$40 63143b6f8007b98c53ca2149822777b3566f9241")
-	expect(t, s, "WATCH a", "+OK")
+	s.Do("SET", "a", "1", "PX", "500")
+	s.Do("SET", "b", "2", "PX", "5000")
+	s.Do("SET", "c", "3")
+	s.Do("HSET", "h", "f", "1")
+	redistest.Expect(t, s, "SCRIPT LOAD return", "$40 63143b6f8007b98c53ca2149822777b3566f9241")
+	redistest.Expect(t, s, "WATCH a", "+OK")
 	s.Feed([]byte("*1\r\n$4\r\nPI"))
 	ops = nil
 
@@ -112,18 +106,18 @@ func TestRestart(t *testing.T) {
 		t.Error("a connection outlived the process")
 	}
 	s = r.Connect("c1")
-	expect(t, s, "CLIENT ID", ":1")
-	expect(t, s, "GET a", "$-1")
-	expect(t, s, "PTTL b", ":4000")
-	expect(t, s, "HGET h f", "$1 1")
-	expect(t, s, "EVALSHA 63143b6f8007b98c53ca2149822777b3566f9241 0", "-NOSCRIPT No matching script. Please use EVAL.")
+	redistest.Expect(t, s, "CLIENT ID", ":1")
+	redistest.Expect(t, s, "GET a", "$-1")
+	redistest.Expect(t, s, "PTTL b", ":4000")
+	redistest.Expect(t, s, "HGET h f", "$1 1")
+	redistest.Expect(t, s, "EVALSHA 63143b6f8007b98c53ca2149822777b3566f9241 0", "-NOSCRIPT No matching script. Please use EVAL.")
 
 	r.Restart(true)
 	if s = r.Connect("c1"); len(r.Keys()) > 0 {
 		t.Errorf("keys after an empty restart: %v", r.Keys())
 	}
-	expect(t, s, "DBSIZE", ":0")
-	expect(t, s, "SET b 2 NX", "+OK")
+	redistest.Expect(t, s, "DBSIZE", ":0")
+	redistest.Expect(t, s, "SET b 2 NX", "+OK")
 	if want := []string{history.Expire + " a", history.Lose + " b", history.Lose + " c", history.Lose + " h", history.Set + " b"}; !reflect.DeepEqual(ops, want) {
 		t.Errorf("changes %v, want %v", ops, want)
 	}
@@ -134,14 +128,14 @@ func TestNodeInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRedis(time.Now)
 		s := r.Connect("c1")
-		expect(t, s, "SET k v NX PX 100", "+OK")
+		redistest.Expect(t, s, "SET k v NX PX 100", "+OK")
 		for _, refused := range []string{"SUBSCRIBE ch", "BLPOP l 0", "XREAD BLOCK 0 STREAMS s $", "MONITOR"} {
-			if got := s.do(strings.Fields(refused)...); !strings.Contains(got, "does not simulate") {
+			if got := s.Do(strings.Fields(refused)...); !strings.Contains(got, "does not simulate") {
 				t.Errorf("%s: %q", refused, got)
 			}
 		}
 		time.Sleep(101 * time.Millisecond)
-		expect(t, s, "GET k", "$-1")
+		redistest.Expect(t, s, "GET k", "$-1")
 		r.Close()
 	})
 }
@@ -149,8 +143,8 @@ func TestNodeInBubble(t *testing.T) {
 func TestFarDeadline(t *testing.T) {
 	r, _ := newNode(t)
 	s := r.Connect("")
-	expect(t, s, "SET k v PX 9223372036854775807", "-ERR invalid expire time in 'set' command")
-	expect(t, s, "SET k v PXAT 9223372036854775807", "+OK")
+	redistest.Expect(t, s, "SET k v PX 9223372036854775807", "-ERR invalid expire time in 'set' command")
+	redistest.Expect(t, s, "SET k v PXAT 9223372036854775807", "+OK")
 	if got := r.Keys()[0].Deadline; got.Year() != 2262 || got.UnixMilli() != math.MaxInt64/1_000_000 {
 		t.Errorf("deadline %v", got)
 	}
@@ -180,18 +174,18 @@ func benchmarkFeed(b *testing.B, requests ...[]byte) {
 	}
 }
 
-func BenchmarkPing(b *testing.B) { benchmarkFeed(b, appendCommand(nil, "ping")) }
+func BenchmarkPing(b *testing.B) { benchmarkFeed(b, redistest.AppendCommand(nil, "ping")) }
 
-func BenchmarkGet(b *testing.B) { benchmarkFeed(b, appendCommand(nil, "get", "lock")) }
+func BenchmarkGet(b *testing.B) { benchmarkFeed(b, redistest.AppendCommand(nil, "get", "lock")) }
 
 func BenchmarkSetNXRefused(b *testing.B) {
-	benchmarkFeed(b, appendCommand(nil, "set", "lock", "0123456789abcdef", "px", "100000000000", "nx"))
+	benchmarkFeed(b, redistest.AppendCommand(nil, "set", "lock", "0123456789abcdef", "px", "100000000000", "nx"))
 }
 
 // BenchmarkSetNXDel is two commands.
 func BenchmarkSetNXDel(b *testing.B) {
 	benchmarkFeed(b,
-		appendCommand(nil, "set", "lock", "0123456789abcdef", "px", "10000", "nx"), appendCommand(nil, "del", "lock"))
+		redistest.AppendCommand(nil, "set", "lock", "0123456789abcdef", "px", "10000", "nx"), redistest.AppendCommand(nil, "del", "lock"))
 }
 
 // BenchmarkSetNXEvalSHA is a lock and its release by script.
@@ -201,9 +195,9 @@ func BenchmarkSetNXEvalSHA(b *testing.B) {
 	r := NewRedis(clock.now)
 	defer r.Close()
 	s := r.Connect("c1")
-	s.do("SCRIPT", "LOAD", release)
-	set := appendCommand(nil, "set", "lock", "0123456789abcdef", "px", "10000", "nx")
-	evalsha := appendCommand(nil, "evalsha", sha1Hex(release), "1", "lock", "0123456789abcdef")
+	s.Do("SCRIPT", "LOAD", release)
+	set := redistest.AppendCommand(nil, "set", "lock", "0123456789abcdef", "px", "10000", "nx")
+	evalsha := redistest.AppendCommand(nil, "evalsha", sha1Hex(release), "1", "lock", "0123456789abcdef")
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Feed(set)
@@ -215,7 +209,7 @@ func BenchmarkSetNXEvalSHA(b *testing.B) {
 func BenchmarkFirstScript(b *testing.B) {
 	r := NewRedis(time.Now)
 	defer r.Close()
-	request := appendCommand(nil, "EVAL", "return 1", "0")
+	request := redistest.AppendCommand(nil, "EVAL", "return 1", "0")
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Connect("").Feed(request)
@@ -227,9 +221,9 @@ func BenchmarkFirstScript(b *testing.B) {
 func TestGetRangeFromTheEnd(t *testing.T) {
 	r, _ := newNode(t)
 	s := r.Connect("c1")
-	expect(t, s, "SET k 7", "+OK")
-	expect(t, s, "GETRANGE k -1 -2", "$0 ")
-	expect(t, s, "GETRANGE k -2 -1", "$1 7")
-	expect(t, s, "GETRANGE k -1 -x", "-ERR value is not an integer or out of range")
-	expect(t, s, "GETRANGE k 0 -2", "$1 7") // cut off after all
+	redistest.Expect(t, s, "SET k 7", "+OK")
+	redistest.Expect(t, s, "GETRANGE k -1 -2", "$0 ")
+	redistest.Expect(t, s, "GETRANGE k -2 -1", "$1 7")
+	redistest.Expect(t, s, "GETRANGE k -1 -x", "-ERR value is not an integer or out of range")
+	redistest.Expect(t, s, "GETRANGE k 0 -2", "$1 7") // cut off after all
 }

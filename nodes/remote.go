@@ -17,6 +17,8 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"lockstep/nodes/redisserver"
 )
 
 // ErrNotOurs says that a fault is not done to servers that are somebody's own.
@@ -299,8 +301,8 @@ func (r Remote) inspect(ctx context.Context, c *redis.Client) (info map[string]s
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s does not say which version of Redis it is", r)
-	case n < oldest:
-		return nil, fmt.Errorf("%s is version %s; Lockstep needs %d or newer", r, version, oldest)
+	case n < redisserver.Oldest:
+		return nil, fmt.Errorf("%s is version %s; Lockstep needs %d or newer", r, version, redisserver.Oldest)
 	case info["redis_mode"] == "sentinel":
 		return nil, fmt.Errorf("%s is a Sentinel; name the primary that it watches", r)
 	case info["redis_mode"] == "cluster" || info["cluster_enabled"] == "1":

@@ -23,6 +23,8 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 
+	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
@@ -157,15 +159,15 @@ func TestTerritory(t *testing.T) {
 const secret = "s3cret-of-somebody"
 
 // theirs starts a server of somebody: it has a password, and keys in which nobody has any business.
-func theirs(t *testing.T) (url string, theirs *redis.Client, s *Server) {
+func theirs(t *testing.T) (url string, theirs *redis.Client, s *redisserver.Server) {
 	t.Helper()
-	needServer(t)
-	s, err := StartServer(t.Context())
+	redistest.NeedServer(t)
+	s, err := redisserver.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Stop)
-	theirs = s.client()
+	theirs = s.Client()
 	ctx := t.Context()
 	for _, cmd := range [][]any{{"CONFIG", "SET", "requirepass", secret}, {"SET", "lock", "foreign"}, {"SET", "lockstepping", "foreign"}} {
 		if err := theirs.Do(ctx, cmd...).Err(); err != nil {
@@ -514,13 +516,13 @@ func behindTLS(t *testing.T, addr string) string {
 
 // Servers are reached over TLS, in a database of their own; an unknown certificate is refused unless the URL says otherwise.
 func TestBorrowOverTLS(t *testing.T) {
-	needServer(t)
-	s, err := StartServer(t.Context(), "--databases", "4")
+	redistest.NeedServer(t)
+	s, err := redisserver.Start(t.Context(), "--databases", "4")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Stop)
-	if err := s.client().Do(t.Context(), "ACL", "SETUSER", "ann", "on", ">"+secret, "~lockstep:*", "&*", "+@all").Err(); err != nil {
+	if err := s.Client().Do(t.Context(), "ACL", "SETUSER", "ann", "on", ">"+secret, "~lockstep:*", "&*", "+@all").Err(); err != nil {
 		t.Fatal(err)
 	}
 	addr := behindTLS(t, s.Addr())
@@ -533,14 +535,14 @@ func TestBorrowOverTLS(t *testing.T) {
 	if err := c1.Set(ctx, "lock", "A", 0).Err(); err != nil {
 		t.Error(err)
 	}
-	space := s.client().Info(ctx, "keyspace").Val()
+	space := s.Client().Info(ctx, "keyspace").Val()
 	if !strings.Contains(space, "db3:keys=1,") || strings.Contains(space, "db0:") {
 		t.Errorf("the keys are in %q", space)
 	}
 	if err := l.Return(); err != nil {
 		t.Error(err)
 	}
-	if space := s.client().Info(ctx, "keyspace").Val(); strings.Contains(space, "db3:") {
+	if space := s.Client().Info(ctx, "keyspace").Val(); strings.Contains(space, "db3:") {
 		t.Errorf("left: %q", space)
 	}
 }

@@ -11,18 +11,20 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
 // A couple is a primary and its replica, which a fact is shown on: nodes, or real servers.
 type couple struct {
 	testing.TB
-	primary, replica func() conn         // opens a connection
-	synced           func()              // returns when the replica has all
-	freeze           func(frozen bool)   // the link between them: nothing is lost on it, and nothing arrives
-	promote          func()              // REPLICAOF NO ONE
-	rejoin           func()              // the old primary becomes a replica of the new
-	pass             func(time.Duration) // time passes
+	primary, replica func() redistest.Conn // opens a connection
+	synced           func()                // returns when the replica has all
+	freeze           func(frozen bool)     // the link between them: nothing is lost on it, and nothing arrives
+	promote          func()                // REPLICAOF NO ONE
+	rejoin           func()                // the old primary becomes a replica of the new
+	pass             func(time.Duration)   // time passes
 	now              func() time.Time
 	skew             func(time.Duration) // the wall clock of the replica is ahead of the other: its keys end so much earlier
 	minReplicas      func(n int, maxLag time.Duration)
@@ -36,28 +38,28 @@ var replicationFacts = []struct {
 }{
 	{"what was acknowledged and had not arrived is lost by promotion", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET before t0", "+OK")
+		redistest.Expect(c, p, "SET before t0", "+OK")
 		c.synced()
 		c.freeze(true)
-		expect(c, p, "SET lock t1 NX PX 30000", "+OK")
-		expect(c, p, "GET lock", "$2 t1")
+		redistest.Expect(c, p, "SET lock t1 NX PX 30000", "+OK")
+		redistest.Expect(c, p, "GET lock", "$2 t1")
 		c.promote()
-		expect(c, r, "GET before", "$2 t0")
-		expect(c, r, "GET lock", "$-1")
-		expect(c, r, "SET lock t2 NX PX 30000", "+OK")
-		expect(c, p, "GET lock", "$2 t1") // and the old primary goes on
+		redistest.Expect(c, r, "GET before", "$2 t0")
+		redistest.Expect(c, r, "GET lock", "$-1")
+		redistest.Expect(c, r, "SET lock t2 NX PX 30000", "+OK")
+		redistest.Expect(c, p, "GET lock", "$2 t1") // and the old primary goes on
 	}},
 	{"a link that goes on delivers everything", func(c couple) {
 		p, r := c.primary(), c.replica()
 		c.freeze(true)
-		expect(c, p, "SET lock t1 NX PX 30000", "+OK")
-		expect(c, r, "GET lock", "$-1")
+		redistest.Expect(c, p, "SET lock t1 NX PX 30000", "+OK")
+		redistest.Expect(c, r, "GET lock", "$-1")
 		c.freeze(false)
 		c.synced()
-		expect(c, r, "GET lock", "$2 t1")
-		expect(c, p, "DEL lock", ":1")
+		redistest.Expect(c, r, "GET lock", "$2 t1")
+		redistest.Expect(c, p, "DEL lock", ":1")
 		c.synced()
-		expect(c, r, "GET lock", "$-1")
+		redistest.Expect(c, r, "GET lock", "$-1")
 	}},
 	{"the end of a key is the same instant on both", func(c couple) {
 		p, r := c.primary(), c.replica()
@@ -67,99 +69,99 @@ var replicationFacts = []struct {
 			"PERSIST k",
 		} {
 			if strings.Contains(command, "NX") {
-				expect(c, p, "DEL k", ":1")
+				redistest.Expect(c, p, "DEL k", ":1")
 			}
-			if reply := p.do(strings.Fields(command)...); reply[0] == '-' {
+			if reply := p.Do(strings.Fields(command)...); reply[0] == '-' {
 				c.Errorf("%s: %s", command, reply)
 			}
 			c.pass(20 * time.Millisecond) // which would show in a time that is left
 			c.synced()
-			if a, b := p.do("PEXPIRETIME", "k"), r.do("PEXPIRETIME", "k"); a != b || a == ":-2\r\n" {
+			if a, b := p.Do("PEXPIRETIME", "k"), r.Do("PEXPIRETIME", "k"); a != b || a == ":-2\r\n" {
 				c.Errorf("%s: the primary has %q, the replica %q", command, a, b)
 			}
 		}
 	}},
 	{"a replica waits to be told that a key is over, and answers as if it was", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "HSET h f v", ":1")
-		expect(c, p, "SET lock t1 PX 1500", "+OK")
-		expect(c, p, "PEXPIRE h 1500", ":1")
+		redistest.Expect(c, p, "HSET h f v", ":1")
+		redistest.Expect(c, p, "SET lock t1 PX 1500", "+OK")
+		redistest.Expect(c, p, "PEXPIRE h 1500", ":1")
 		c.synced()
 		c.freeze(true)
 		c.pass(1600 * time.Millisecond)
 		for i := 0; i < 2; i++ {
-			expect(c, r, "GET lock", "$-1")
-			expect(c, r, "EXISTS lock h", ":0")
-			expect(c, r, "PTTL lock", ":-2")
-			expect(c, r, "PEXPIRETIME lock", ":-2")
-			expect(c, r, "TYPE h", "+none")
-			expect(c, r, "HGET h f", "$-1")
-			expect(c, r, "KEYS *", "*0")
-			expect(c, r, "EVAL return(redis.call('get','lock')) 0", "$-1")
-			expect(c, r, "DBSIZE", ":2")
+			redistest.Expect(c, r, "GET lock", "$-1")
+			redistest.Expect(c, r, "EXISTS lock h", ":0")
+			redistest.Expect(c, r, "PTTL lock", ":-2")
+			redistest.Expect(c, r, "PEXPIRETIME lock", ":-2")
+			redistest.Expect(c, r, "TYPE h", "+none")
+			redistest.Expect(c, r, "HGET h f", "$-1")
+			redistest.Expect(c, r, "KEYS *", "*0")
+			redistest.Expect(c, r, "EVAL return(redis.call('get','lock')) 0", "$-1")
+			redistest.Expect(c, r, "DBSIZE", ":2")
 		}
 		c.freeze(false)
 		c.synced()
-		expect(c, r, "DBSIZE", ":0")
+		redistest.Expect(c, r, "DBSIZE", ":0")
 	}},
 	{"a replica that is promoted lets keys expire", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET lock t1 PX 1500", "+OK")
+		redistest.Expect(c, p, "SET lock t1 PX 1500", "+OK")
 		c.synced()
 		c.freeze(true)
 		c.pass(1600 * time.Millisecond)
-		expect(c, r, "DBSIZE", ":1")
+		redistest.Expect(c, r, "DBSIZE", ":1")
 		c.promote()
-		expect(c, r, "SET lock t2 NX", "+OK")
-		expect(c, r, "SET short t3 PX 50", "+OK")
+		redistest.Expect(c, r, "SET lock t2 NX", "+OK")
+		redistest.Expect(c, r, "SET short t3 PX 50", "+OK")
 		c.pass(time.Second)
-		expect(c, r, "DBSIZE", ":1")
+		redistest.Expect(c, r, "DBSIZE", ":1")
 	}},
 	{"a promoted replica whose clock is ahead ends a lock that it has acknowledged", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET lock t1 NX PX 30000", "+OK")
-		expect(c, p, "WAIT 1 5000", ":1")
+		redistest.Expect(c, p, "SET lock t1 NX PX 30000", "+OK")
+		redistest.Expect(c, p, "WAIT 1 5000", ":1")
 		c.skew(40 * time.Second)
-		expect(c, r, "GET lock", "$-1")
-		expect(c, r, "DBSIZE", ":1") // it is not its to delete
-		expect(c, p, "GET lock", "$2 t1")
+		redistest.Expect(c, r, "GET lock", "$-1")
+		redistest.Expect(c, r, "DBSIZE", ":1") // it is not its to delete
+		redistest.Expect(c, p, "GET lock", "$2 t1")
 		c.promote()
-		expect(c, r, "SET lock t2 NX PX 30000", "+OK")
-		expect(c, p, "GET lock", "$2 t1") // held twice
-		expect(c, p, "SET lock t3 NX PX 30000", "$-1")
+		redistest.Expect(c, r, "SET lock t2 NX PX 30000", "+OK")
+		redistest.Expect(c, p, "GET lock", "$2 t1") // held twice
+		redistest.Expect(c, p, "SET lock t3 NX PX 30000", "$-1")
 	}},
 	{"one whose clock is right does not", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET lock t1 NX PX 30000", "+OK")
-		expect(c, p, "WAIT 1 5000", ":1")
+		redistest.Expect(c, p, "SET lock t1 NX PX 30000", "+OK")
+		redistest.Expect(c, p, "WAIT 1 5000", ":1")
 		c.promote()
-		expect(c, r, "SET lock t2 NX PX 30000", "$-1")
-		expect(c, r, "GET lock", "$2 t1")
+		redistest.Expect(c, r, "SET lock t2 NX PX 30000", "$-1")
+		redistest.Expect(c, r, "GET lock", "$2 t1")
 	}},
 	{"one whose clock is ahead by less does not either", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET lock t1 NX PX 30000", "+OK")
-		expect(c, p, "WAIT 1 5000", ":1")
+		redistest.Expect(c, p, "SET lock t1 NX PX 30000", "+OK")
+		redistest.Expect(c, p, "WAIT 1 5000", ":1")
 		c.skew(5 * time.Second)
 		c.promote()
-		expect(c, r, "SET lock t2 NX PX 30000", "$-1")
+		redistest.Expect(c, r, "SET lock t2 NX PX 30000", "$-1")
 	}},
 	{"one whose clock is behind keeps a lock that is over", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET lock t1 NX PX 1000", "+OK")
-		expect(c, p, "WAIT 1 5000", ":1")
+		redistest.Expect(c, p, "SET lock t1 NX PX 1000", "+OK")
+		redistest.Expect(c, p, "WAIT 1 5000", ":1")
 		c.skew(-40 * time.Second)
 		c.freeze(true)
 		c.pass(1200 * time.Millisecond)
-		expect(c, p, "GET lock", "$-1")
+		redistest.Expect(c, p, "GET lock", "$-1")
 		c.promote()
-		expect(c, r, "SET lock t2 NX PX 30000", "$-1")
-		expect(c, r, "GET lock", "$2 t1")
+		redistest.Expect(c, r, "SET lock t2 NX PX 30000", "$-1")
+		redistest.Expect(c, r, "GET lock", "$2 t1")
 	}},
 	{"a replica acknowledges about once a second, whether or not it is asked", func(c couple) {
 		p := c.primary()
 		acknowledged := func() time.Time {
-			expect(c, p, "SET k v", "+OK")
+			redistest.Expect(c, p, "SET k v", "+OK")
 			offset := infoOf(p, "master_repl_offset")
 			for end := c.now().Add(5 * time.Second); ; c.pass(5 * time.Millisecond) {
 				if line := infoOf(p, "slave0"); strings.Contains(line, ",offset="+offset+",lag=0") {
@@ -181,140 +183,140 @@ var replicationFacts = []struct {
 	}},
 	{"a primary that becomes a replica loses what it has of its own", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET both t0", "+OK")
+		redistest.Expect(c, p, "SET both t0", "+OK")
 		c.synced()
 		c.freeze(true)
-		expect(c, p, "SET lock t1 NX", "+OK")
-		expect(c, p, "DEL both", ":1")
+		redistest.Expect(c, p, "SET lock t1 NX", "+OK")
+		redistest.Expect(c, p, "DEL both", ":1")
 		c.promote()
-		expect(c, r, "SET lock t2 NX PX 60000", "+OK")
+		redistest.Expect(c, r, "SET lock t2 NX PX 60000", "+OK")
 		c.rejoin()
-		expect(c, p, "GET lock", "$2 t2")
-		expect(c, p, "GET both", "$2 t0")
-		if a, b := p.do("PEXPIRETIME", "lock"), r.do("PEXPIRETIME", "lock"); a != b {
+		redistest.Expect(c, p, "GET lock", "$2 t2")
+		redistest.Expect(c, p, "GET both", "$2 t0")
+		if a, b := p.Do("PEXPIRETIME", "lock"), r.Do("PEXPIRETIME", "lock"); a != b {
 			c.Errorf("the end of the key is %q and %q", a, b)
 		}
-		expect(c, p, "SET lock t3", "-READONLY You can't write against a read only replica.")
+		redistest.Expect(c, p, "SET lock t3", "-READONLY You can't write against a read only replica.")
 	}},
 	{"a replica refuses writes", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET lock t1", "+OK")
+		redistest.Expect(c, p, "SET lock t1", "+OK")
 		c.synced()
 		const readOnly = "-READONLY You can't write against a read only replica."
 		for _, command := range []string{"SET lock t2 NX", "DEL lock", "PEXPIRE none 5", "GETEX lock", "GETDEL none", "FLUSHALL"} {
-			expect(c, r, command, readOnly)
+			redistest.Expect(c, r, command, readOnly)
 		}
-		expect(c, r, "EVAL return(redis.call('get','lock')) 0", "$2 t1")
+		redistest.Expect(c, r, "EVAL return(redis.call('get','lock')) 0", "$2 t1")
 		const script = "return(redis.call('del','lock'))"
-		expect(c, r, "EVAL "+script+" 0", readOnly+" script: "+sha1Hex(script)+", on @user_script:1.")
-		expect(c, r, "EVAL return(redis.pcall('del','lock')) 0", readOnly)
-		if got := r.do("EVAL", "#!lua\nreturn 1", "0"); got != readOnly+"\r\n" {
+		redistest.Expect(c, r, "EVAL "+script+" 0", readOnly+" script: "+sha1Hex(script)+", on @user_script:1.")
+		redistest.Expect(c, r, "EVAL return(redis.pcall('del','lock')) 0", readOnly)
+		if got := r.Do("EVAL", "#!lua\nreturn 1", "0"); got != readOnly+"\r\n" {
 			c.Errorf("a script that may write: %q", got)
 		}
-		if got := r.do("EVAL", "#!lua flags=no-writes\nreturn 1", "0"); got != ":1\r\n" {
+		if got := r.Do("EVAL", "#!lua flags=no-writes\nreturn 1", "0"); got != ":1\r\n" {
 			c.Errorf("a script that may not write: %q", got)
 		}
-		expect(c, r, "MULTI", "+OK")
-		expect(c, r, "GET lock", "+QUEUED")
-		expect(c, r, "SET lock t2", readOnly)
-		expect(c, r, "EXEC", "-EXECABORT Transaction discarded because of previous errors.")
-		expect(c, r, "GET lock", "$2 t1")
+		redistest.Expect(c, r, "MULTI", "+OK")
+		redistest.Expect(c, r, "GET lock", "+QUEUED")
+		redistest.Expect(c, r, "SET lock t2", readOnly)
+		redistest.Expect(c, r, "EXEC", "-EXECABORT Transaction discarded because of previous errors.")
+		redistest.Expect(c, r, "GET lock", "$2 t1")
 	}},
 	{"WAIT counts the replicas that have the writes of its connection", func(c couple) {
 		p, other := c.primary(), c.primary()
-		expect(c, p, "SET lock t1", "+OK")
-		expect(c, p, "WAIT 1 5000", ":1")
-		expect(c, p, "WAIT 0 0", ":1")
-		expect(c, p, "SET lock t2", "+OK")
-		expect(c, p, "WAIT 2 500", ":1")
+		redistest.Expect(c, p, "SET lock t1", "+OK")
+		redistest.Expect(c, p, "WAIT 1 5000", ":1")
+		redistest.Expect(c, p, "WAIT 0 0", ":1")
+		redistest.Expect(c, p, "SET lock t2", "+OK")
+		redistest.Expect(c, p, "WAIT 2 500", ":1")
 		c.freeze(true)
-		expect(c, p, "SET lock t3", "+OK")
-		expect(c, other, "WAIT 1 100", ":1") // has done nothing at all
-		expect(c, p, "WAIT 1 100", ":0")
-		expect(c, p, "GET lock", "$2 t3") // nothing is rolled back
-		expect(c, p, "WAIT 0 0", ":0")
+		redistest.Expect(c, p, "SET lock t3", "+OK")
+		redistest.Expect(c, other, "WAIT 1 100", ":1") // has done nothing at all
+		redistest.Expect(c, p, "WAIT 1 100", ":0")
+		redistest.Expect(c, p, "GET lock", "$2 t3") // nothing is rolled back
+		redistest.Expect(c, p, "WAIT 0 0", ":0")
 		c.freeze(false)
-		expect(c, p, "WAIT 1 5000", ":1")
+		redistest.Expect(c, p, "WAIT 1 5000", ":1")
 	}},
 	{"WAIT takes the last command of its connection for a write", func(c couple) {
 		p, other := c.primary(), c.primary()
-		expect(c, p, "SET lock t1", "+OK")
-		expect(c, other, "WAIT 1 5000", ":1") // at once: it has done nothing
-		expect(c, other, "WAIT 1 5000", ":1") // has waited for t1: WAIT was its last command
+		redistest.Expect(c, p, "SET lock t1", "+OK")
+		redistest.Expect(c, other, "WAIT 1 5000", ":1") // at once: it has done nothing
+		redistest.Expect(c, other, "WAIT 1 5000", ":1") // has waited for t1: WAIT was its last command
 		c.freeze(true)
-		expect(c, p, "SET lock t2", "+OK")
-		expect(c, other, "WAIT 1 100", ":1") // sees nothing of the write
-		expect(c, p, "SET lock t3", "+OK")
-		expect(c, other, "GET lock", "$2 t3")
-		expect(c, other, "WAIT 1 100", ":0")
-		expect(c, p, "SET lock t4 NX", "$-1") // writes nothing
-		expect(c, p, "WAIT 1 100", ":0")
+		redistest.Expect(c, p, "SET lock t2", "+OK")
+		redistest.Expect(c, other, "WAIT 1 100", ":1") // sees nothing of the write
+		redistest.Expect(c, p, "SET lock t3", "+OK")
+		redistest.Expect(c, other, "GET lock", "$2 t3")
+		redistest.Expect(c, other, "WAIT 1 100", ":0")
+		redistest.Expect(c, p, "SET lock t4 NX", "$-1") // writes nothing
+		redistest.Expect(c, p, "WAIT 1 100", ":0")
 	}},
 	{"WAIT answers at once in a transaction", func(c couple) {
 		p := c.primary()
 		c.freeze(true)
-		expect(c, p, "MULTI", "+OK")
-		expect(c, p, "SET lock t1", "+QUEUED")
-		expect(c, p, "WAIT 1 0", "+QUEUED")
-		expect(c, p, "EXEC", "*2 +OK :1") // by the offset of before the transaction
-		expect(c, p, "WAIT 1 50", ":0")
-		expect(c, p, "MULTI", "+OK")
-		expect(c, p, "WAIT 1 0", "+QUEUED")
-		expect(c, p, "EXEC", "*1 :0")
+		redistest.Expect(c, p, "MULTI", "+OK")
+		redistest.Expect(c, p, "SET lock t1", "+QUEUED")
+		redistest.Expect(c, p, "WAIT 1 0", "+QUEUED")
+		redistest.Expect(c, p, "EXEC", "*2 +OK :1") // by the offset of before the transaction
+		redistest.Expect(c, p, "WAIT 1 50", ":0")
+		redistest.Expect(c, p, "MULTI", "+OK")
+		redistest.Expect(c, p, "WAIT 1 0", "+QUEUED")
+		redistest.Expect(c, p, "EXEC", "*1 :0")
 	}},
 	{"WAIT has its refusals", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "WAIT x 0", "-ERR value is not an integer or out of range")
-		expect(c, p, "WAIT 1 x", "-ERR timeout is not an integer or out of range")
-		expect(c, p, "WAIT 1 -1", "-ERR timeout is negative")
-		expect(c, p, "WAIT 1 9223372036854775807", ":1")
-		expect(c, p, "WAIT 1 9223372036854775808", "-ERR timeout is not an integer or out of range")
-		expect(c, p, "WAIT -1 0", ":1")
-		expect(c, r, "WAIT 0 0", "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a "+
+		redistest.Expect(c, p, "WAIT x 0", "-ERR value is not an integer or out of range")
+		redistest.Expect(c, p, "WAIT 1 x", "-ERR timeout is not an integer or out of range")
+		redistest.Expect(c, p, "WAIT 1 -1", "-ERR timeout is negative")
+		redistest.Expect(c, p, "WAIT 1 9223372036854775807", ":1")
+		redistest.Expect(c, p, "WAIT 1 9223372036854775808", "-ERR timeout is not an integer or out of range")
+		redistest.Expect(c, p, "WAIT -1 0", ":1")
+		redistest.Expect(c, r, "WAIT 0 0", "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a "+
 			"replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
-		expect(c, p, "EVAL return(redis.call('wait',0,0)) 0", "-ERR This Redis command is not allowed from script script: "+
+		redistest.Expect(c, p, "EVAL return(redis.call('wait',0,0)) 0", "-ERR This Redis command is not allowed from script script: "+
 			sha1Hex("return(redis.call('wait',0,0))")+", on @user_script:1.")
 	}},
 	{"min-replicas refuses writes while a replica is silent", func(c couple) {
 		p, r := c.primary(), c.replica()
 		c.minReplicas(1, 3*time.Second)
-		expect(c, p, "SET lock t1", "+OK")
+		redistest.Expect(c, p, "SET lock t1", "+OK")
 		c.synced()
 		c.freeze(true)
-		expect(c, p, "SET lock t2", "+OK") // it has not been silent for long
+		redistest.Expect(c, p, "SET lock t2", "+OK") // it has not been silent for long
 		c.pass(5200 * time.Millisecond)
 		const few = "-NOREPLICAS Not enough good replicas to write."
-		expect(c, p, "SET lock t3", few)
-		expect(c, p, "DEL none", few)
-		expect(c, p, "GET lock", "$2 t2")
-		expect(c, p, "EVAL return(redis.call('get','lock')) 0", "$2 t2")
+		redistest.Expect(c, p, "SET lock t3", few)
+		redistest.Expect(c, p, "DEL none", few)
+		redistest.Expect(c, p, "GET lock", "$2 t2")
+		redistest.Expect(c, p, "EVAL return(redis.call('get','lock')) 0", "$2 t2")
 		const script = "return(redis.call('del','lock'))"
-		expect(c, p, "EVAL "+script+" 0", few+" script: "+sha1Hex(script)+", on @user_script:1.")
-		if got := p.do("EVAL", "#!lua\nreturn 1", "0"); got != few+"\r\n" {
+		redistest.Expect(c, p, "EVAL "+script+" 0", few+" script: "+sha1Hex(script)+", on @user_script:1.")
+		if got := p.Do("EVAL", "#!lua\nreturn 1", "0"); got != few+"\r\n" {
 			c.Errorf("a script that may write: %q", got)
 		}
-		expect(c, p, "MULTI", "+OK")
-		expect(c, p, "SET lock t3", few)
-		expect(c, p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.")
-		expect(c, r, "SET lock t3", "-READONLY You can't write against a read only replica.")
+		redistest.Expect(c, p, "MULTI", "+OK")
+		redistest.Expect(c, p, "SET lock t3", few)
+		redistest.Expect(c, p, "EXEC", "-EXECABORT Transaction discarded because of previous errors.")
+		redistest.Expect(c, r, "SET lock t3", "-READONLY You can't write against a read only replica.")
 	}},
 	{"min-replicas is asked again at EXEC", func(c couple) {
 		p := c.primary()
-		expect(c, p, "MULTI", "+OK")
-		expect(c, p, "SET lock t1", "+QUEUED")
+		redistest.Expect(c, p, "MULTI", "+OK")
+		redistest.Expect(c, p, "SET lock t1", "+QUEUED")
 		c.minReplicas(2, 10*time.Second)
-		expect(c, p, "EXEC", "-EXECABORT Transaction discarded because of: NOREPLICAS Not enough good replicas to write.")
+		redistest.Expect(c, p, "EXEC", "-EXECABORT Transaction discarded because of: NOREPLICAS Not enough good replicas to write.")
 		c.minReplicas(1, 10*time.Second)
-		expect(c, p, "SET lock t1", "+OK")
+		redistest.Expect(c, p, "SET lock t1", "+OK")
 	}},
 	{"ROLE and INFO know who is who", func(c couple) {
 		p, r := c.primary(), c.replica()
-		expect(c, p, "SET lock t1", "+OK")
+		redistest.Expect(c, p, "SET lock t1", "+OK")
 		c.synced()
-		role := func(s conn) string { return strings.Fields(s.do("ROLE"))[2] }
-		has := func(s conn, lines ...string) {
+		role := func(s redistest.Conn) string { return strings.Fields(s.Do("ROLE"))[2] }
+		has := func(s redistest.Conn, lines ...string) {
 			c.Helper()
-			info := s.do("INFO", "replication")
+			info := s.Do("INFO", "replication")
 			for _, line := range lines {
 				if !strings.Contains(info, "\r\n"+line+"\r\n") {
 					c.Errorf("INFO replication has no %s: %q", line, info)
@@ -324,18 +326,18 @@ var replicationFacts = []struct {
 		if role(p) != "master" || role(r) != "slave" {
 			c.Errorf("roles %s and %s", role(p), role(r))
 		}
-		if got := strings.Fields(r.do("ROLE")); got[7] != "connected" {
+		if got := strings.Fields(r.Do("ROLE")); got[7] != "connected" {
 			c.Errorf("the link of the replica is %s", got[7])
 		}
 		has(p, "role:master", "connected_slaves:1")
 		has(r, "role:slave", "master_link_status:up", "connected_slaves:0", "slave_read_only:1")
-		expect(c, r, "SET lock t2", "-READONLY You can't write against a read only replica.")
+		redistest.Expect(c, r, "SET lock t2", "-READONLY You can't write against a read only replica.")
 		c.promote()
 		if role(r) != "master" {
 			c.Errorf("after promotion the role is %s", role(r))
 		}
 		has(r, "role:master")
-		expect(c, r, "SET lock t2", "+OK")
+		redistest.Expect(c, r, "SET lock t2", "+OK")
 	}},
 }
 
@@ -347,11 +349,11 @@ func TestReplicationOnNodes(t *testing.T) {
 
 func TestReplicationOnRedis(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	for _, fact := range replicationFacts {
 		t.Run(fact.name, func(t *testing.T) {
 			t.Parallel()
-			steady(t, func(t testing.TB) { fact.show(realCouple(t)) })
+			redistest.Steady(t, func(t testing.TB) { fact.show(realCouple(t)) })
 		})
 	}
 }
@@ -383,8 +385,8 @@ func newNodes(t testing.TB) *twoNodes {
 func (two *twoNodes) couple() couple {
 	return couple{
 		TB:      two.t,
-		primary: func() conn { return twoConn{two, two.n.Connect("c1")} },
-		replica: func() conn { return twoConn{two, two.r.Connect("c2")} },
+		primary: func() redistest.Conn { return twoConn{two, two.n.Connect("c1")} },
+		replica: func() redistest.Conn { return twoConn{two, two.r.Connect("c2")} },
 		synced:  two.deliver, freeze: func(frozen bool) { two.stuck = frozen; two.deliver() },
 		promote: two.r.Promote, rejoin: func() {
 			two.n.Follow("r1")
@@ -441,8 +443,8 @@ type twoConn struct {
 	s   *Session
 }
 
-func (c twoConn) do(args ...string) string {
-	reply := c.s.do(args...)
+func (c twoConn) Do(args ...string) string {
+	reply := c.s.Do(args...)
 	c.two.deliver()
 	for c.s.waiting {
 		c.two.pass(10 * time.Millisecond)
@@ -455,8 +457,8 @@ func (c twoConn) do(args ...string) string {
 // realCouple starts two servers, of which one is a replica of the other over a link that can be frozen. (A process that is
 // stopped with SIGSTOP would not do: what the primary has sent waits for it in its socket.)
 func realCouple(t testing.TB) couple {
-	start := func(extra ...string) *Server {
-		s, err := StartServer(t.Context(), append(extra, "--repl-diskless-sync-delay", "0", "--appendonly", "no")...)
+	start := func(extra ...string) *redisserver.Server {
+		s, err := redisserver.Start(t.Context(), append(extra, "--repl-diskless-sync-delay", "0", "--appendonly", "no")...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -466,7 +468,7 @@ func realCouple(t testing.TB) couple {
 	p := start()
 	link := newFreezer(t, p.Addr())
 	r := start("--replicaof", strings.ReplaceAll(link.addr, ":", " "))
-	control, admin := p.dial(t), r.dial(t)
+	control, admin := redistest.Dial(t, p.Addr()), redistest.Dial(t, r.Addr())
 	synced := func() {
 		t.Helper()
 		var offset int
@@ -479,35 +481,35 @@ func realCouple(t testing.TB) couple {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("the replica does not catch up: %s", admin.do("INFO", "replication"))
+				t.Fatalf("the replica does not catch up: %s", admin.Do("INFO", "replication"))
 			}
 		}
 	}
 	synced()
 	return couple{
-		TB: t, primary: func() conn { return p.dial(t) }, replica: func() conn { return r.dial(t) },
+		TB: t, primary: func() redistest.Conn { return redistest.Dial(t, p.Addr()) }, replica: func() redistest.Conn { return redistest.Dial(t, r.Addr()) },
 		synced: synced, freeze: link.freeze, pass: time.Sleep, now: time.Now,
 		// Keys get another end, and a replica that takes writes leaves those that are over where they are, as always.
 		skew: func(by time.Duration) {
-			expect(t, admin, "CONFIG SET replica-read-only no", "+OK")
+			redistest.Expect(t, admin, "CONFIG SET replica-read-only no", "+OK")
 			if moved, err := r.Jump(by); err != nil || moved != 1 {
 				t.Fatalf("%d keys have another end: %v", moved, err)
 			}
-			expect(t, admin, "CONFIG SET replica-read-only yes", "+OK")
+			redistest.Expect(t, admin, "CONFIG SET replica-read-only yes", "+OK")
 		},
-		promote: func() { admin.do("REPLICAOF", "NO", "ONE") },
+		promote: func() { admin.Do("REPLICAOF", "NO", "ONE") },
 		rejoin: func() {
 			link.freeze(false) // nobody is behind it any more
 			host, port, _ := net.SplitHostPort(r.Addr())
-			control.do("REPLICAOF", host, port)
+			control.Do("REPLICAOF", host, port)
 			for deadline := time.Now().Add(10 * time.Second); infoOf(control, "master_link_status") != "up"; time.Sleep(2 * time.Millisecond) {
 				if time.Now().After(deadline) {
-					t.Fatalf("the old primary does not catch up: %s", control.do("INFO", "replication"))
+					t.Fatalf("the old primary does not catch up: %s", control.Do("INFO", "replication"))
 				}
 			}
 		},
 		minReplicas: func(n int, maxLag time.Duration) {
-			control.do("CONFIG", "SET", "min-replicas-to-write", fmt.Sprint(n),
+			control.Do("CONFIG", "SET", "min-replicas-to-write", fmt.Sprint(n),
 				"min-replicas-max-lag", fmt.Sprint(int(maxLag/time.Second)))
 		},
 	}
@@ -519,8 +521,8 @@ func realCouple(t testing.TB) couple {
 // several times, and has to find it once.
 func TestStoppedReplicaLosesNothing(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	if stopSignal == nil {
+	redistest.NeedServer(t)
+	if redisserver.StopSignal == nil {
 		t.Skip("no process can be paused here")
 	}
 	for range 20 {
@@ -533,21 +535,21 @@ func TestStoppedReplicaLosesNothing(t *testing.T) {
 
 func stoppedReplicaFinds(t *testing.T) bool {
 	extra := []string{"--repl-diskless-sync-delay", "0", "--appendonly", "no"}
-	p := serverFor(t, t.Context(), extra...)
-	r := serverFor(t, t.Context(), append(extra, "--replicaof", strings.ReplaceAll(p.Addr(), ":", " "))...)
-	c, replica := p.dial(t), r.dial(t)
-	expect(t, c, "WAIT 1 10000", ":1")
+	p := redistest.StartServer(t, t.Context(), extra...)
+	r := redistest.StartServer(t, t.Context(), append(extra, "--replicaof", strings.ReplaceAll(p.Addr(), ":", " "))...)
+	c, replica := redistest.Dial(t, p.Addr()), redistest.Dial(t, r.Addr())
+	redistest.Expect(t, c, "WAIT 1 10000", ":1")
 	if err := r.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, c, "SET lock t1", "+OK")
-	expect(t, c, "WAIT 1 50", ":0")
+	redistest.Expect(t, c, "SET lock t1", "+OK")
+	redistest.Expect(t, c, "WAIT 1 50", ":0")
 	p.Crash()
 	if err := r.Resume(); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(500 * time.Millisecond); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if replica.do("GET", "lock") == "$2\r\nt1\r\n" {
+		if replica.Do("GET", "lock") == "$2\r\nt1\r\n" {
 			return true
 		}
 	}
@@ -555,8 +557,8 @@ func stoppedReplicaFinds(t *testing.T) bool {
 }
 
 // infoOf is one line of INFO replication, without its name.
-func infoOf(c conn, name string) string {
-	_, rest, _ := strings.Cut(c.do("INFO", "replication"), "\r\n"+name+":")
+func infoOf(c redistest.Conn, name string) string {
+	_, rest, _ := strings.Cut(c.Do("INFO", "replication"), "\r\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\r\n")
 	return value
 }
@@ -631,11 +633,11 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	var got []Change
 	two.r.Observe(func(c Change) { got = append(got, c) })
 	p := twoConn{two, two.n.Connect("c1")}
-	p.do("SET", "lock", "t1", "NX", "PX", "100")
-	p.do("SET", "lock", "t1", "PX", "100")
-	p.do("EVAL", "redis.call('set', 'lock', 't2', 'px', 200) redis.call('incr', 'fence')", "0")
-	p.do("PEXPIRE", "lock", "300")
-	p.do("DEL", "fence")
+	p.Do("SET", "lock", "t1", "NX", "PX", "100")
+	p.Do("SET", "lock", "t1", "PX", "100")
+	p.Do("EVAL", "redis.call('set', 'lock', 't2', 'px', 200) redis.call('incr', 'fence')", "0")
+	p.Do("PEXPIRE", "lock", "300")
+	p.Do("DEL", "fence")
 	two.pass(time.Second)
 	in := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	none := time.Time{}
@@ -655,12 +657,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	got = nil
 	two.r.Promote()
 	own := two.r.Connect("c2")
-	own.do("SET", "mine", "t3")
-	own.do("SET", "both", "t4")
+	own.Do("SET", "mine", "t3")
+	own.Do("SET", "both", "t4")
 	two.stuck = true
-	p.do("SET", "both", "t5")
-	p.do("SET", "new", "t6", "PX", "50")
-	p.do("HSET", "h", "f", "v")
+	p.Do("SET", "both", "t5")
+	p.Do("SET", "new", "t6", "PX", "50")
+	p.Do("HSET", "h", "f", "v")
 	two.r.Follow("n1")
 	two.sent = nil
 	two.r.Load(two.n.Snapshot(), two.n.Offset())
@@ -695,8 +697,8 @@ func TestPromotedReplicaGoesByItsOwnClock(t *testing.T) {
 	r.Observe(func(c Change) { got = append(got, c) })
 	r.Follow("n1")
 	n.Stream(func(unit []byte) { r.Apply(unit) })
-	n.Connect("c1").do("SET", "lock", "t1", "NX", "PX", "30000")
-	expect(t, r.Connect("c2"), "GET lock", "$-1")
+	n.Connect("c1").Do("SET", "lock", "t1", "NX", "PX", "30000")
+	redistest.Expect(t, r.Connect("c2"), "GET lock", "$-1")
 	if _, ok := r.NextDeadline(); ok {
 		t.Error("a replica waits for the end of a key")
 	}
@@ -708,7 +710,7 @@ func TestPromotedReplicaGoesByItsOwnClock(t *testing.T) {
 	if len(got) != 2 || got[1].Op != history.Expire || got[1].By != "" {
 		t.Errorf("a promoted replica reports %+v", got)
 	}
-	expect(t, r.Connect("c2"), "SET lock t2 NX PX 30000", "+OK")
+	redistest.Expect(t, r.Connect("c2"), "SET lock t2 NX PX 30000", "+OK")
 }
 
 // While a connection waits, its further commands wait, and those of others do not.
@@ -729,20 +731,20 @@ func TestWaitKeepsItsConnection(t *testing.T) {
 	r.Acked("r1", 0)
 	a, b, c := r.Connect("c1"), r.Connect("c2"), r.Connect("c3")
 	for _, s := range []*Session{a, b, c} {
-		s.do("SET", "k", s.client)
+		s.Do("SET", "k", s.client)
 	}
-	if got := a.do("WAIT", "1", "500") + a.do("INCR", "n") + a.do("WAIT", "1", "0") + a.do("INCR", "n"); got != "" {
+	if got := a.Do("WAIT", "1", "500") + a.Do("INCR", "n") + a.Do("WAIT", "1", "0") + a.Do("INCR", "n"); got != "" {
 		t.Errorf("a connection in WAIT answers %q", got)
 	}
 	if got := string(b.Feed([]byte("PING\r\nWAIT 1 0\r\nINCR n\r\n"))); got != "+PONG\r\n" {
 		t.Errorf("before WAIT: %q", got)
 	}
 	offset := b.wrote
-	c.do("WAIT", "1", "100")
+	c.Do("WAIT", "1", "100")
 	if asked != 3 {
 		t.Errorf("replicas were asked %d times", asked)
 	}
-	expect(t, r.Connect("c4"), "EXISTS n", ":0")
+	redistest.Expect(t, r.Connect("c4"), "EXISTS n", ":0")
 	c.Close() // and is not answered
 	if at, ok := r.NextDeadline(); !ok || !at.Equal(start.Add(501*time.Millisecond)) {
 		t.Errorf("the next deadline is %v", at)
@@ -770,7 +772,7 @@ func TestWaitKeepsItsConnection(t *testing.T) {
 		t.Errorf("after an acknowledgement by another: %+v", late)
 	}
 	late = nil
-	a.do("WAIT", "2", "0")
+	a.Do("WAIT", "2", "0")
 	r.Follow("r2")
 	if len(late) != 1 || !strings.HasPrefix(late[0].reply, "-UNBLOCKED ") || !a.Closed() {
 		t.Errorf("a primary that becomes a replica answers %+v", late)
@@ -783,7 +785,7 @@ func TestWaitGoesByTheWallClock(t *testing.T) {
 	answered := false
 	r.OnReply(func(*Session, []byte) { answered = true })
 	s := r.Connect("c1")
-	s.do("WAIT", "1", "100")
+	s.Do("WAIT", "1", "100")
 	clock.advance(-time.Second)
 	r.Tick()
 	clock.advance(1100 * time.Millisecond)
@@ -810,6 +812,6 @@ func TestDelegate(t *testing.T) {
 	if got := string(s.Feed([]byte("PING\r\nREPLCONF ACK 7\r\nPING\r\n"))); got != "+PONG\r\n+OK\r\n+PONG\r\n" {
 		t.Errorf("got %q", got)
 	}
-	expect(t, s, "WAIT 1 0", ":1")
-	expect(t, s, "PSYNC ? -1", "-ERR PSYNC is a command of redis-server that Lockstep does not simulate")
+	redistest.Expect(t, s, "WAIT 1 0", ":1")
+	redistest.Expect(t, s, "PSYNC ? -1", "-ERR PSYNC is a command of redis-server that Lockstep does not simulate")
 }

@@ -4,20 +4,11 @@ import (
 	"bytes"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-)
 
-// appendCommand encodes a command as clients do.
-func appendCommand(dst []byte, args ...string) []byte {
-	dst = append(strconv.AppendInt(append(dst, '*'), int64(len(args)), 10), "\r\n"...)
-	for _, a := range args {
-		dst = append(strconv.AppendInt(append(dst, '$'), int64(len(a)), 10), "\r\n"...)
-		dst = append(append(dst, a...), "\r\n"...)
-	}
-	return dst
-}
+	"lockstep/nodes/internal/redistest"
+)
 
 func TestParseCommands(t *testing.T) {
 	long := strings.Repeat("x", maxLine+1)
@@ -83,7 +74,7 @@ func TestFeedInPieces(t *testing.T) {
 	for _, command := range []string{
 		"SET k v NX PX 100", "GET k", "MULTI", "INCR n", "GET n", "EXEC", "NOSUCH", "EVAL return{1,ARGV[1]} 0 x", "PING",
 	} {
-		stream = appendCommand(stream, strings.Fields(command)...)
+		stream = redistest.AppendCommand(stream, strings.Fields(command)...)
 	}
 	const want = "+OK\r\n$1\r\nv\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n$1\r\n1\r\n" +
 		"-ERR unknown command 'NOSUCH', with args beginning with: \r\n*2\r\n:1\r\n$1\r\nx\r\n+PONG\r\n"
@@ -115,17 +106,17 @@ var broken = []string{
 }
 
 func TestBrokenProtocolAsRedis(t *testing.T) {
-	server := startRedis(t)
+	server := redistest.Start(t)
 	for _, stream := range broken {
-		c := server.connect()
-		want := c.raw([]byte(stream))
-		c.close()
+		c := server.Connect()
+		want := c.Raw([]byte(stream))
+		c.Close()
 
 		r, _ := newNode(t)
 		s := r.Connect("")
 		got := string(s.Feed([]byte(stream)))
 		if s.Closed() {
-			got += closedMark
+			got += redistest.ClosedMark
 		}
 		if got != want {
 			t.Errorf("%q: node answers %q, redis-server %q", stream, got, want)
@@ -137,8 +128,8 @@ func FuzzParseCommands(f *testing.F) {
 	for _, stream := range broken {
 		f.Add([]byte(stream))
 	}
-	f.Add(appendCommand(nil, "SET", "k", "v", "NX", "PX", "1000"))
-	f.Add(appendCommand(nil, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j"))
+	f.Add(redistest.AppendCommand(nil, "SET", "k", "v", "NX", "PX", "1000"))
+	f.Add(redistest.AppendCommand(nil, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cmds, rest, err := ParseCommands(data)
 		if !bytes.HasSuffix(data, rest) {
@@ -149,7 +140,7 @@ func FuzzParseCommands(f *testing.F) {
 			if len(cmd) == 0 {
 				t.Fatal("an empty command")
 			}
-			again = appendCommand(again, cmd...)
+			again = redistest.AppendCommand(again, cmd...)
 		}
 		cmds2, rest2, err2 := ParseCommands(again)
 		if !reflect.DeepEqual(cmds2, cmds) || len(rest2) > 0 || err2 != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"lockstep/nodes/internal/redistest"
 )
 
 // TestScriptsAreSealed checks that a script leaves nothing behind for the next, and reaches nothing outside.
@@ -17,7 +19,7 @@ func TestScriptsAreSealed(t *testing.T) {
 		"setfenv(1, {})", "return os.getenv('HOME')",
 	} {
 		r, _ := newNode(t)
-		if got := r.Connect("").do("EVAL", body, "0"); !strings.HasPrefix(got, "-ERR user_script:1: ") {
+		if got := r.Connect("").Do("EVAL", body, "0"); !strings.HasPrefix(got, "-ERR user_script:1: ") {
 			t.Errorf("%s: %q", body, got)
 		}
 	}
@@ -28,7 +30,7 @@ func TestMarkedInterpreterIsNotUsedAgain(t *testing.T) {
 	for _, body := range []string{"rawset(_G, 'x', 1)", "rawset(redis, 'call', 1)", "table.insert(math, 1)", "_G[1] = 1"} {
 		r, _ := newNode(t)
 		s := r.Connect("")
-		s.do("EVAL", body, "0")
+		s.Do("EVAL", body, "0")
 		in := r.lua
 		r.Restart(false)
 		for range 100 {
@@ -52,7 +54,7 @@ func TestScriptsAreDeterministic(t *testing.T) {
 	run := func() string {
 		r, _ := newNode(t)
 		s := r.Connect("")
-		return s.do("EVAL", body, "0") + s.do("EVAL", body, "0")
+		return s.Do("EVAL", body, "0") + s.Do("EVAL", body, "0")
 	}
 	want := run()
 	if strings.Contains(want, "0xc0") {
@@ -68,14 +70,14 @@ func TestScriptsAreDeterministic(t *testing.T) {
 // TestRandomNumbersAreThoseOfRedis compares whole sequences from the start of a process.
 func TestRandomNumbersAreThoseOfRedis(t *testing.T) {
 	r, _ := newNode(t)
-	node, redis := r.Connect(""), startRedis(t).connect()
+	node, redis := r.Connect(""), redistest.Start(t).Connect()
 	for _, body := range []string{
 		"local t = {} for i = 1, 50 do t[i] = math.random(1000000) end return t",
 		"return tostring(math.random())",
 		"math.randomseed(42) return {math.random(10), math.random(-5, 5), tostring(math.random())}",
 		"math.randomseed(-1) return {math.random(10), math.random(-5, 5), tostring(math.random())}",
 	} {
-		if got, want := node.do("EVAL", body, "0"), redis.do("EVAL", body, "0"); got != want {
+		if got, want := node.Do("EVAL", body, "0"), redis.Do("EVAL", body, "0"); got != want {
 			t.Errorf("%s: node answers %q, redis-server %q", body, got, want)
 		}
 	}
@@ -86,7 +88,7 @@ func TestScriptMemoryIsBounded(t *testing.T) {
 	r, _ := newNode(t)
 	s := r.Connect("")
 	for i := range maxCompiled + 10 {
-		if got, want := s.do("EVAL", fmt.Sprintf("return %d", i), "0"), fmt.Sprintf(":%d\r\n", i); got != want {
+		if got, want := s.Do("EVAL", fmt.Sprintf("return %d", i), "0"), fmt.Sprintf(":%d\r\n", i); got != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	}
@@ -98,7 +100,7 @@ func TestScriptMemoryIsBounded(t *testing.T) {
 // TestScriptThatReturnsItself would overflow the stack of the whole program.
 func TestScriptThatReturnsItself(t *testing.T) {
 	r, _ := newNode(t)
-	got := r.Connect("").do("EVAL", "local t = {} t[1] = t return t", "0")
+	got := r.Connect("").Do("EVAL", "local t = {} t[1] = t return t", "0")
 	if !strings.HasSuffix(got, "-ERR reached lua stack limit\r\n") {
 		t.Errorf("%q", got)
 	}

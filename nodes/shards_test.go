@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/internal/redistest"
 	"lockstep/sim/history"
 )
 
@@ -169,14 +170,14 @@ func TestClusterTransactions(t *testing.T) {
 			"MULTI -> +OK", "SET lock 2 -> +QUEUED", "DISCARD -> +OK", "MGET lock {lock}.fence -> *2 $1 1 $1 1",
 		} {
 			command, want, _ := strings.Cut(step, " -> ")
-			expect(t, s, command, want)
+			redistest.Expect(t, s, command, want)
 		}
-		s.do("MULTI")
-		s.do("SET", "lock", "2")
+		s.Do("MULTI")
+		s.Do("SET", "lock", "2")
 		g.nodes[0].bus.down = true
-		expect(t, s, "EXEC", "-CLUSTERDOWN The cluster is down")
+		redistest.Expect(t, s, "EXEC", "-CLUSTERDOWN The cluster is down")
 		g.nodes[0].bus.down = false
-		expect(t, s, "GET lock", "$1 1")
+		redistest.Expect(t, s, "GET lock", "$1 1")
 	})
 }
 
@@ -189,13 +190,13 @@ func TestClusterSaysSo(t *testing.T) {
 			{"INFO server", "\r\nredis_mode:cluster\r\n"},
 			{"INFO cluster", "\r\ncluster_enabled:1\r\n"},
 		} {
-			if got := s.do(strings.Fields(ask.command)...); !strings.Contains(got, ask.want) {
+			if got := s.Do(strings.Fields(ask.command)...); !strings.Contains(got, ask.want) {
 				t.Errorf("%s: %q", ask.command, got)
 			}
 		}
 	})
 	r, _ := newNode(t)
-	if got := r.Connect("c1").do("INFO"); !strings.Contains(got, "redis_mode:standalone") || !strings.Contains(got, "cluster_enabled:0") {
+	if got := r.Connect("c1").Do("INFO"); !strings.Contains(got, "redis_mode:standalone") || !strings.Contains(got, "cluster_enabled:0") {
 		t.Errorf("alone: %q", got)
 	}
 }

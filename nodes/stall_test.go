@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
 
@@ -19,7 +20,7 @@ func TestStalledServerEndsTheRun(t *testing.T) {
 		t.Skip(err)
 	}
 	time.AfterFunc(stall+stall/2, func() { n.server.Resume() })
-	n.timed("GET", func() { n.server.client().Ping(t.Context()) })
+	n.timed("GET", func() { n.server.Client().Ping(t.Context()) })
 	if err := c.Err(); !errors.Is(err, ErrStalled) {
 		t.Errorf("a server that stalled: %v", err)
 	}
@@ -67,18 +68,18 @@ func TestClientThatStoodStillSaysSo(t *testing.T) {
 	}
 	c.RunFor(2 * clientStallPoll) // it looks at its clock by now
 	c.mu.Lock()
-	stopped := c1.signal(stopSignal)
+	stopped := c1.signal(redisserver.StopSignal)
 	c.mu.Unlock()
 	if !stopped {
 		t.Fatal("it has no process")
 	}
 	time.Sleep(3 * clientStall)
 	c.mu.Lock()
-	c1.signal(contSignal)
+	c1.signal(redisserver.ContSignal)
 	c.mu.Unlock()
 	select {
 	case <-c.ctx.Done():
-	case <-time.After(startLimit):
+	case <-time.After(callLimit):
 	}
 	if err := c.Err(); !errors.Is(err, ErrStalled) || !strings.Contains(err.Error(), "c1 stood still") {
 		t.Errorf("a process that stood still: %v", err)

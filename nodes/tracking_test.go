@@ -9,12 +9,14 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 	"pgregory.net/rapid"
+
+	"lockstep/nodes/internal/redistest"
 )
 
 // A listener is a connection that may be told something without having asked. Its method hear returns all that has come
 // since the last time. Both methods end with the answer to a PING of their own, so that nothing is still under way.
 type listener interface {
-	conn
+	redistest.Conn
 	hear() string
 }
 
@@ -30,32 +32,32 @@ func (l *nodeListener) take() string {
 	return told
 }
 
-func (l *nodeListener) hear() string { return l.take() + l.Session.do("PING") }
+func (l *nodeListener) hear() string { return l.take() + l.Session.Do("PING") }
 
-func (l *nodeListener) do(args ...string) string {
-	return l.take() + l.Session.do(args...) + l.hear()
+func (l *nodeListener) Do(args ...string) string {
+	return l.take() + l.Session.Do(args...) + l.hear()
 }
 
 // realListener is one to a real server. Everything up to the answer to a question of its own has come.
-type realListener struct{ *realConn }
+type realListener struct{ *redistest.Client }
 
-func (l realListener) hear() string { return l.read(appendCommand(nil, "PING"), 1) }
+func (l realListener) hear() string { return l.read(redistest.AppendCommand(nil, "PING"), 1) }
 
-func (l realListener) do(args ...string) string {
-	return l.read(appendCommand(appendCommand(nil, args...), "PING"), 2)
+func (l realListener) Do(args ...string) string {
+	return l.read(redistest.AppendCommand(redistest.AppendCommand(nil, args...), "PING"), 2)
 }
 
 // read sends commands and reads up to the last reply to them.
 func (l realListener) read(data []byte, replies int) string {
-	l.t.Helper()
-	if _, err := l.conn.Write(data); err != nil {
-		l.t.Fatal(err)
+	l.T.Helper()
+	if _, err := l.Conn.Write(data); err != nil {
+		l.T.Fatal(err)
 	}
 	var got strings.Builder
 	for replies > 0 {
-		one, err := proto.Read(l.replies)
+		one, err := proto.Read(l.Replies)
 		if err != nil {
-			l.t.Fatal(err)
+			l.T.Fatal(err)
 		}
 		got.WriteString(one)
 		if one[0] != '>' {
@@ -66,16 +68,16 @@ func (l realListener) read(data []byte, replies int) string {
 }
 
 // listeners are three connections to a node, and three to a real server.
-func listeners(t testing.TB, server *realServer, now func() time.Time) (r *Redis, node, real []listener) {
+func listeners(t testing.TB, server *redistest.Server, now func() time.Time) (r *Redis, node, real []listener) {
 	r = NewRedis(now)
 	told := map[*Session][]byte{}
 	r.OnPush(func(s *Session, message []byte) { told[s] = append(told[s], message...) })
-	control := server.connect()
-	control.do("FLUSHALL")
-	control.close()
+	control := server.Connect()
+	control.Do("FLUSHALL")
+	control.Close()
 	for i := range 3 {
 		node = append(node, &nodeListener{r.Connect(fmt.Sprint("c", i+1)), told})
-		real = append(real, realListener{server.connect()})
+		real = append(real, realListener{server.Connect()})
 	}
 	return r, node, real
 }
@@ -105,17 +107,17 @@ var trackingOps = []string{
 // TestTrackingIsLikeRedis has three clients do the same to a node and to redis-server, and compares what each of them hears,
 // byte for byte: the replies, and what it is told without having asked, before them and after them.
 func TestTrackingIsLikeRedis(t *testing.T) {
-	server := startRedis(t)
+	server := redistest.Start(t)
 	told := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		now := time.Now()
 		r, node, real := listeners(t, server, func() time.Time { return now })
 		defer r.Close()
 		for i := range real {
-			defer real[i].(realListener).close()
+			defer real[i].(realListener).Close()
 			for _, c := range []listener{node[i], real[i]} {
-				if c.do("HELLO", "3"); i < 2 {
-					c.do(strings.Fields([]string{"CLIENT TRACKING ON OPTOUT", "CLIENT TRACKING ON OPTOUT NOLOOP"}[i])...)
+				if c.Do("HELLO", "3"); i < 2 {
+					c.Do(strings.Fields([]string{"CLIENT TRACKING ON OPTOUT", "CLIENT TRACKING ON OPTOUT NOLOOP"}[i])...)
 				}
 			}
 		}
@@ -129,7 +131,7 @@ func TestTrackingIsLikeRedis(t *testing.T) {
 			for j := range args {
 				args[j] = strings.ReplaceAll(args[j], "@", " ")
 			}
-			got, want := node[i].do(args...), real[i].do(args...)
+			got, want := node[i].Do(args...), real[i].Do(args...)
 			rt.Logf("c%d %s: %q", i+1, text, want)
 			if got != want && !sameButFor(text, got, want) {
 				rt.Fatalf("c%d %s:\nnode answers         %q\nredis-server answers %q", i+1, text, got, want)
@@ -162,19 +164,19 @@ func sameButFor(command, node, redis string) bool {
 
 // TestTrackingOfKeysThatExpire waits for keys to end: readers are told, once, and also if nobody asks for the key again.
 func TestTrackingOfKeysThatExpire(t *testing.T) {
-	steady(t, func(t testing.TB) {
-		server := startRedis(t)
+	redistest.Steady(t, func(t testing.TB) {
+		server := redistest.Start(t)
 		r, node, real := listeners(t, server, time.Now)
 		defer r.Close()
 		const told, pong = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", "+PONG\r\n"
 		for name, c := range map[string][]listener{"node": node, "redis-server": real} {
-			c[0].do("HELLO", "3")
-			c[1].do("HELLO", "3")
-			c[0].do("CLIENT", "TRACKING", "ON", "OPTOUT", "NOLOOP")
-			c[1].do("CLIENT", "TRACKING", "ON", "OPTOUT")
-			c[2].do("SET", "k", "x", "PX", "40")
-			c[0].do("GET", "k")
-			c[1].do("GET", "k")
+			c[0].Do("HELLO", "3")
+			c[1].Do("HELLO", "3")
+			c[0].Do("CLIENT", "TRACKING", "ON", "OPTOUT", "NOLOOP")
+			c[1].Do("CLIENT", "TRACKING", "ON", "OPTOUT")
+			c[2].Do("SET", "k", "x", "PX", "40")
+			c[0].Do("GET", "k")
+			c[1].Do("GET", "k")
 			for i := range 2 {
 				var got string
 				for start := time.Now(); got == "" && time.Since(start) < 5*time.Second; time.Sleep(10 * time.Millisecond) {
@@ -187,7 +189,7 @@ func TestTrackingOfKeysThatExpire(t *testing.T) {
 					t.Errorf("%s: c%d is told %q, want %q", name, i+1, got, told)
 				}
 			}
-			if got := c[2].do("SET", "k", "x") + c[0].hear() + c[1].hear(); got != "+OK\r\n"+pong+pong+pong {
+			if got := c[2].Do("SET", "k", "x") + c[0].hear() + c[1].hear(); got != "+OK\r\n"+pong+pong+pong {
 				t.Errorf("%s: after the key was forgotten: %q", name, got)
 			}
 		}
@@ -202,14 +204,14 @@ func TestTrackingEnds(t *testing.T) {
 	r.OnPush(func(s *Session, message []byte) { told = append(told, s.client) })
 	open := func(name string) *Session {
 		s := r.Connect(name)
-		s.do("HELLO", "3")
-		s.do("CLIENT", "TRACKING", "ON")
-		s.do("GET", "k")
+		s.Do("HELLO", "3")
+		s.Do("CLIENT", "TRACKING", "ON")
+		s.Do("GET", "k")
 		return s
 	}
 	open("gone").Close()
 	open("stays")
-	r.Connect("writer").do("SET", "k", "x")
+	r.Connect("writer").Do("SET", "k", "x")
 	if got := strings.Join(told, " "); got != "stays" {
 		t.Errorf("told %q, want only the one that stays", got)
 	}
@@ -217,7 +219,7 @@ func TestTrackingEnds(t *testing.T) {
 	r.Crash(Killed)
 	r.Restart(false)
 	told = nil
-	r.Connect("writer").do("SET", "k", "y")
+	r.Connect("writer").Do("SET", "k", "y")
 	if len(told) > 0 {
 		t.Errorf("after a restart told %q", told)
 	}
@@ -227,7 +229,7 @@ func TestTrackingRefusesWhatItIsNot(t *testing.T) {
 	r := NewRedis(time.Now)
 	defer r.Close()
 	for _, options := range []string{"BCAST", "OPTIN", "PREFIX a", "REDIRECT 1"} {
-		got := r.Connect("c1").do(strings.Fields("CLIENT TRACKING ON " + options)...)
+		got := r.Connect("c1").Do(strings.Fields("CLIENT TRACKING ON " + options)...)
 		word, _, _ := strings.Cut(options, " ")
 		if !strings.HasPrefix(got, "-ERR CLIENT TRACKING with "+word+" is a form of redis-server's that Lockstep does not simulate") {
 			t.Errorf("%s: %q", options, got)

@@ -17,6 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -244,7 +245,7 @@ func TestAdversity(t *testing.T) {
 		}
 		real := "yes: " + a.real
 		switch err := CheckRedis(s, s.Runs[0], 1); {
-		case errors.Is(err, nodes.ErrNoClocks): // and none to compile them with
+		case errors.Is(err, redisserver.ErrNoClocks): // and none to compile them with
 		case errors.Is(err, nodes.ErrSimOnly) && a.real == "":
 			real = "no: refused, `sim only`"
 		case err != nil || a.real == "":

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/nodes"
+	"lockstep/nodes/redisserver"
 )
 
 // OnRedis makes the runs take place on redis-server processes, which are started and stopped for each run, and in real time (see
@@ -49,7 +49,7 @@ func (o *options) forServers() error {
 	case given && !(o.speed >= 1 && o.speed <= 1000):
 		return fmt.Errorf("scenarios.Speed(%v): it must be between 1 and 1000", o.speed)
 	}
-	if err := nodes.FindServer(); err != nil {
+	if err := redisserver.Find(); err != nil {
 		return fmt.Errorf("scenarios.OnRedis: %w", err)
 	}
 	return nil

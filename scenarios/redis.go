@@ -17,6 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -32,7 +33,7 @@ const realSlack = 2 * time.Second
 
 // onServers does a job on redis-server processes that it starts and stops, with every duration divided by the job's speed. Each
 // client is a process as well: this program once more, as it was started itself, which must come to [Serve] as this one has.
-// The error is [nodes.ErrNoServer] where there is no redis-server, wraps [nodes.ErrSimOnly] where a fault exists in simulation
+// The error is [redisserver.ErrNoServer] where there is no redis-server, wraps [nodes.ErrSimOnly] where a fault exists in simulation
 // only, is a [*nodes.ClientError] if the process of a client ended by itself, or that of ctx if that ended.
 //
 // A process that has had a bubble in it should not call this: go-redis pools timers for the whole process, and one from a
@@ -97,7 +98,7 @@ func startServers(r script.Section, ctx context.Context, servers []string) (*nod
 	if ownClocks(r) {
 		c, err := nodes.StartClusterWithClocks(ctx, servers, disksOf(r)...)
 		switch {
-		case !errors.Is(err, nodes.ErrNoClocks):
+		case !errors.Is(err, redisserver.ErrNoClocks):
 			return c, err
 		case !onlyJumps(r):
 			return nil, fmt.Errorf("%w: %w", nodes.ErrSimOnly, err)
@@ -358,7 +359,7 @@ func checkReal(r script.Section, speed float64) error {
 	}
 	for _, step := range r.Lane(script.Nemesis) {
 		if err := injectable(script.FaultOf(step)); err != nil {
-			if why := nodes.CanSetClocks(); why != nil && r.Replicas == 0 && clockFault(r, step) {
+			if why := redisserver.CanSetClocks(); why != nil && r.Replicas == 0 && clockFault(r, step) {
 				return fmt.Errorf("%w: %w", err, why)
 			}
 			return err
@@ -397,7 +398,7 @@ func onlyJumps(r script.Section) bool {
 // is one of the keys, which is the same to a lock that does not ask a server for the time, or name ends by it. Keys that are
 // copied end by two clocks, and jump.
 func ownClocks(r script.Section) bool {
-	return r.Replicas == 0 && slices.ContainsFunc(r.Lane(script.Nemesis), func(s script.Step) bool { return clockFault(r, s) }) && nodes.CanSetClocks() == nil
+	return r.Replicas == 0 && slices.ContainsFunc(r.Lane(script.Nemesis), func(s script.Step) bool { return clockFault(r, s) }) && redisserver.CanSetClocks() == nil
 }
 
 // disksOf says how the nodes of a resolved run persist. One whose machine keeps its power needs no fsync to remember everything.

@@ -22,6 +22,7 @@ import (
 	"lockstep/clients/kinds"
 	"lockstep/clients/libraries"
 	"lockstep/nodes"
+	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -38,7 +39,7 @@ func reality(t *testing.T) *workers.Supervisor {
 		}
 		os.Exit(0)
 	}
-	if err := nodes.FindServer(); err != nil {
+	if err := redisserver.Find(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
@@ -429,7 +430,7 @@ func TestOnRedisRefuses(t *testing.T) {
 	t.Setenv("CC", "")
 	t.Setenv("PATH", t.TempDir())
 	s, r = find(t, "pause-after-acquire/single")
-	if _, err := onServers(ctx, s, r, job{Speed: 20}); !errors.Is(err, nodes.ErrNoServer) {
+	if _, err := onServers(ctx, s, r, job{Speed: 20}); !errors.Is(err, redisserver.ErrNoServer) {
 		t.Errorf("without redis-server: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -23,11 +24,11 @@ import (
 const ownSecret = "s3cret-of-mine"
 
 // own starts servers as somebody has them, with a password and keys of his own.
-func own(t *testing.T, n int) (servers nodes.Remotes, mine []*redis.Client, processes []*nodes.Server) {
+func own(t *testing.T, n int) (servers nodes.Remotes, mine []*redis.Client, processes []*redisserver.Server) {
 	t.Helper()
 	var urls []string
 	for range n {
-		s, err := nodes.StartServer(t.Context())
+		s, err := redisserver.Start(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,11 +12,13 @@ import (
 func TestImportsPointDown(t *testing.T) {
 	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
 	files, script := "lockstep/scenarios/files", "lockstep/scenarios/script"
+	redisserver := "lockstep/nodes/redisserver"
 	may := map[string][]string{
 		history:                      {},
 		sim:                          {history},
 		workers:                      {history, sim},
-		"lockstep/nodes":             {history, sim, workers},
+		"lockstep/nodes":             {history, sim, workers, redisserver},
+		redisserver:                  {history},
 		"lockstep/clients":           {history, sim, "lockstep/clients/internal/redlock"},
 		"lockstep/clients/broken":    {"lockstep/clients", "lockstep/clients/internal/redlock"},
 		"lockstep/clients/planted":   {"lockstep/clients"},
@@ -26,10 +28,11 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/reports":           {history, "lockstep/checker"},
 		"lockstep/reports/pictures":  {history, "lockstep/checker", "lockstep/reports"},
 		script:                       {history, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
-		"lockstep/scenarios":         {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script},
-		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", "lockstep/clients/libraries", files, script},
+		"lockstep/scenarios":         {history, sim, workers, "lockstep/nodes", redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script},
+		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", "lockstep/clients/libraries", files, script},
 
 		"lockstep/clients/internal/redlock": {},
+		"lockstep/nodes/internal/redistest": {redisserver},
 		"lockstep/reports/internal/sample":  {history, "lockstep/checker"},
 		"lockstep/scenarios/catalogue":      {},
 		files:                               {},

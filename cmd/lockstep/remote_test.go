@@ -11,19 +11,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockstep/nodes"
+	"lockstep/nodes/redisserver"
 )
 
 // On somebody's server the program does a run, says nothing that it should not, and leaves nothing, interrupted or not.
 func TestOwnServer(t *testing.T) {
-	if err := nodes.FindServer(); err != nil {
+	if err := redisserver.Find(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
 	const secret = "s3cret-of-mine"
-	s, err := nodes.StartServer(t.Context())
+	s, err := redisserver.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

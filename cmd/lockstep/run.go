@@ -18,6 +18,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/nodes"
+	"lockstep/nodes/redisserver"
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/script"
@@ -95,7 +96,7 @@ func (f *runFlags) check() error {
 	case f.limit < leastLimit:
 		return fmt.Errorf("--limit %v: must be at least %v", f.limit, leastLimit)
 	case f.on == scenarios.OnReal && len(f.servers) == 0:
-		return nodes.FindServer()
+		return redisserver.Find()
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package nodes
+package redistest
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 // still is how late a timer is on a machine that did not let a test with real processes take place as it is written.
 const still = 5 * time.Millisecond
 
-// steady has a test whose steps depend on real time take place, once more if it fails while the machine stood still: then
+// Steady has a test whose steps depend on real time take place, once more if it fails while the machine stood still: then
 // another thing was tested. A failure while timers were on time is a failure, and so is the last of ten.
-func steady(t *testing.T, test func(t testing.TB)) {
+func Steady(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	const tries = 10
 	for try := 1; ; try++ {
@@ -100,23 +100,3 @@ func (a *attempt) Errorf(format string, args ...any) { a.Logf(format, args...); 
 func (a *attempt) FailNow()                          { a.Fail(); runtime.Goexit() }
 func (a *attempt) Fatal(args ...any)                 { a.Log(args...); a.FailNow() }
 func (a *attempt) Fatalf(format string, args ...any) { a.Logf(format, args...); a.FailNow() }
-
-// TestSteady: a failure counts unless the machine stood still, and what an attempt has opened is closed before the next.
-func TestSteady(t *testing.T) {
-	var got []string
-	a := &attempt{TB: t}
-	a.take(func(t testing.TB) {
-		t.Cleanup(func() { got = append(got, "first") })
-		t.Cleanup(func() { got = append(got, "last") })
-		t.Errorf("%d", 1)
-		t.Fatal("two")
-		got = append(got, "never")
-	})
-	if got := fmt.Sprint(got, a.said, a.Failed()); got != "[last first] [1\n two\n] true" {
-		t.Error(got)
-	}
-	a = &attempt{TB: t}
-	if late := a.take(func(testing.TB) {}); a.Failed() || late < 0 {
-		t.Errorf("nothing was done, and it took %v: %v", late, a.said)
-	}
-}

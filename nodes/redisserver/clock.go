@@ -1,4 +1,4 @@
-package nodes
+package redisserver
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ import (
 // ErrNoClocks says that a redis-server process can only have the clock of the machine.
 var ErrNoClocks = errors.New("redis-server cannot be given a clock of its own")
 
-// ownClock is the wall clock of one redis-server process, which can be set, and run at another rate. A library that is loaded
+// A Clock is the wall clock of one redis-server process, which can be set, and run at another rate. A library that is loaded
 // into the process before any other gives it the time; see preload/clock.c. The clock goes on while the process is down.
-type ownClock struct {
+type Clock struct {
 	library, file string
 	mapped        []byte // the file
 	start         time.Time
@@ -38,9 +38,9 @@ type reading struct {
 
 const readingSize = int(unsafe.Sizeof(reading{}))
 
-// newOwnClock returns a clock that shows what that of the machine does, by way of a file that must not exist yet. The caller
-// must close it.
-func newOwnClock(library, file string) (*ownClock, error) {
+// NewClock returns a clock that shows what that of the machine does, by way of a file that must not exist yet, and of the library that
+// [CompileClock] made. The caller must close it.
+func NewClock(library, file string) (*Clock, error) {
 	if err := os.WriteFile(file, make([]byte, readingSize), 0o600); err != nil {
 		return nil, err
 	}
@@ -48,16 +48,16 @@ func newOwnClock(library, file string) (*ownClock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return &ownClock{library: library, file: file, mapped: mapped}, nil
+	return &Clock{library: library, file: file, mapped: mapped}, nil
 }
 
 // env is what the process needs in its environment.
-func (k *ownClock) env() []string {
+func (k *Clock) env() []string {
 	return []string{"LD_PRELOAD=" + k.library, "LOCKSTEP_CLOCK=" + k.file}
 }
 
-// set has the clock show what the clocks of a run do that has begun at start.
-func (k *ownClock) set(now history.Clock, start time.Time) {
+// Set has the clock show what the clocks of a run do that has begun at start.
+func (k *Clock) Set(now history.Clock, start time.Time) {
 	k.now, k.start = now, start
 	if k.mapped == nil {
 		return
@@ -77,8 +77,8 @@ func (k *ownClock) set(now history.Clock, start time.Time) {
 	r.seq.Add(1)
 }
 
-// lead is how far the clock is ahead of that of the machine.
-func (k *ownClock) lead(at time.Time) time.Duration {
+// Lead is how far the clock is ahead of that of the machine.
+func (k *Clock) Lead(at time.Time) time.Duration {
 	if k.start.IsZero() {
 		return 0
 	}
@@ -86,8 +86,8 @@ func (k *ownClock) lead(at time.Time) time.Duration {
 	return k.now.Wall(t) - t
 }
 
-// atLeast is how long it takes, by the machine's clock, until this one has gone on by d; if it is slewed, perhaps longer.
-func (k *ownClock) atLeast(d time.Duration) time.Duration {
+// AtLeast is how long it takes, by the machine's clock, until this one has gone on by d; if it is slewed, perhaps longer.
+func (k *Clock) AtLeast(d time.Duration) time.Duration {
 	rate := 1 + float64(k.now.PPM)/1e6
 	if k.now.Over > 0 {
 		rate += max(0, float64(k.now.Slew)/float64(k.now.Over))
@@ -95,8 +95,8 @@ func (k *ownClock) atLeast(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / rate)
 }
 
-// close frees the file, which goes with its directory.
-func (k *ownClock) close() {
+// Close frees the file, which goes with its directory.
+func (k *Clock) Close() {
 	if k != nil && k.mapped != nil {
 		unmap(k.mapped)
 		k.mapped = nil
@@ -111,10 +111,10 @@ func compiler() []string {
 	return []string{"cc"}
 }
 
-// CanSetClocks says why the redis-server processes of a [Cluster] cannot have clocks of their own ([ErrNoClocks]); nil if they can.
+// CanSetClocks says why the redis-server processes of this machine cannot have clocks of their own ([ErrNoClocks]); nil if they can.
 // It takes linux, a C compiler, and a redis-server that loads the C library when it starts.
 func CanSetClocks() error {
-	path, err := findServer()
+	path, err := Path()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,7 @@
-package nodes
+// Package redisserver starts redis-server processes on this machine, and does to them what happens to servers: it kills, pauses and
+// restarts them, and has the clock of one jump, drift or be slewed. It knows nothing of a run: package live puts such servers behind
+// proxies and records what happens, and the tests of package engine compare with them.
+package redisserver
 
 import (
 	"bytes"
@@ -25,13 +28,13 @@ import (
 // ErrNoServer says that there is no redis-server to start.
 var ErrNoServer = errors.New("redis-server is not on the PATH; install it (Debian: apt-get install redis-server) or stay in simulation")
 
-// oldest is the first version of redis-server that tells when a key ends (PEXPIRETIME), and that logs it as an absolute time.
-const oldest = 7
+// Oldest is the first version of redis-server that tells when a key ends (PEXPIRETIME), and that logs it as an absolute time.
+const Oldest = 7
 
-// FindServer says why no redis-server can be started: [ErrNoServer], one that is too old, or no place for its files. It is nil
+// Find says why no redis-server can be started: [ErrNoServer], one that is too old, or no place for its files. It is nil
 // if there is one.
-func FindServer() error {
-	if _, err := findServer(); err != nil {
+func Find() error {
+	if _, err := Path(); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "lockstep-")
@@ -43,7 +46,8 @@ func FindServer() error {
 
 var versionOf = regexp.MustCompile(`v=((\d+)[0-9.]*)`)
 
-func findServer() (path string, err error) {
+// Path is where redis-server is. The error is [ErrNoServer] if there is none; one that is older than [Oldest] is another error.
+func Path() (path string, err error) {
 	if path, err = exec.LookPath("redis-server"); err != nil {
 		return "", ErrNoServer
 	}
@@ -55,8 +59,8 @@ func findServer() (path string, err error) {
 	if v == nil {
 		return "", fmt.Errorf("%s --version does not say its version: %q", path, bytes.TrimSpace(out))
 	}
-	if major, _ := strconv.Atoi(string(v[2])); major < oldest {
-		return "", fmt.Errorf("%s is version %s; Lockstep needs %d or newer", path, v[1], oldest)
+	if major, _ := strconv.Atoi(string(v[2])); major < Oldest {
+		return "", fmt.Errorf("%s is version %s; Lockstep needs %d or newer", path, v[1], Oldest)
 	}
 	return path, nil
 }
@@ -74,7 +78,7 @@ type Server struct {
 	path  string
 	dir   string
 	extra []string
-	clock *ownClock // nil: that of the machine
+	clock *Clock // nil: that of the machine
 	// sentinel is the configuration file of a process that is no server, but watches some; empty: it is a server.
 	sentinel string
 	untie    func() bool // from the end of ctx
@@ -98,19 +102,19 @@ const (
 // errTaken says that somebody else was given the port first.
 var errTaken = errors.New("the port is taken")
 
-// StartServer starts an empty server, and returns when it answers. The error is [ErrNoServer] where there is none to start.
+// Start starts an empty server, and returns when it answers. The error is [ErrNoServer] where there is none to start.
 // Its configuration can be added to, in the form of a command line: "--replicaof", "127.0.0.1 6379".
-func StartServer(ctx context.Context, extra ...string) (*Server, error) {
-	path, err := findServer()
+func Start(ctx context.Context, extra ...string) (*Server, error) {
+	path, err := Path()
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, path, "", nil, extra...)
+	return StartIn(ctx, path, "", nil, extra...)
 }
 
-// startServer starts a server that has its directory under another one, by default that for temporary files, and perhaps a clock
-// of its own.
-func startServer(ctx context.Context, path, under string, clock *ownClock, extra ...string) (*Server, error) {
+// StartIn is [Start] for the redis-server at a path, with its directory under another one ("": under that for temporary files), and
+// with a clock of its own (nil: with that of the machine). Whoever made the clock closes it.
+func StartIn(ctx context.Context, path, under string, clock *Clock, extra ...string) (*Server, error) {
 	dir, err := os.MkdirTemp(under, "lockstep-redis-")
 	if err != nil {
 		return nil, err
@@ -122,6 +126,46 @@ func startServer(ctx context.Context, path, under string, clock *ownClock, extra
 	}
 	s.untie = context.AfterFunc(ctx, s.end)
 	return s, nil
+}
+
+// NewSentinel returns a sentinel that [StartSentinels] starts: a process that is no server, but watches some. Its directory is under
+// another one.
+func NewSentinel(ctx context.Context, under string) (*Server, error) {
+	path, err := Path()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(under, "lockstep-redis-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{ctx: ctx, path: path, dir: dir, sentinel: filepath.Join(dir, "sentinel.conf")}
+	s.untie = context.AfterFunc(ctx, s.end)
+	return s, nil
+}
+
+// SetSentinel writes the configuration file of a sentinel anew. It rewrites the file itself with what it finds out.
+func (s *Server) SetSentinel(conf string) error {
+	return os.WriteFile(s.sentinel, []byte(conf), 0o600)
+}
+
+// StartSentinels starts all at once, each with its configuration file. [Server.Addr] of one that is being started waits for it.
+func StartSentinels(sentinels []*Server, confs []string) error {
+	errs := make([]error, len(sentinels))
+	var all sync.WaitGroup
+	for _, s := range sentinels {
+		s.mu.Lock()
+	}
+	for i, s := range sentinels {
+		all.Go(func() {
+			defer s.mu.Unlock()
+			if errs[i] = s.SetSentinel(confs[i]); errs[i] == nil {
+				errs[i] = s.start()
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // Addr is where the server listens. It is another one after each [Server.Restart].
@@ -142,11 +186,11 @@ func (s *Server) Crash() {
 func (s *Server) Quit() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if termSignal == nil {
+	if TermSignal == nil {
 		return fmt.Errorf("ending a process in good order on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 	}
 	s.wanted.Store(false)
-	for _, sig := range []os.Signal{termSignal, contSignal} {
+	for _, sig := range []os.Signal{TermSignal, ContSignal} {
 		if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return err
 		}
@@ -160,11 +204,11 @@ func (s *Server) Quit() error {
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		case <-limit:
-			return s.lastWarning(fmt.Errorf("redis-server has not ended %v after SIGTERM", startLimit))
+			return s.LastWarning(fmt.Errorf("redis-server has not ended %v after SIGTERM", startLimit))
 		case <-time.After(quitPoll):
 			// One that cannot save what it has goes on. It says so, if there is room for that.
 			if said, _ := os.ReadFile(s.log()); bytes.Contains(said, []byte("can't exit")) {
-				return s.lastWarning(errDisk)
+				return s.LastWarning(ErrDisk)
 			}
 		}
 	}
@@ -172,15 +216,49 @@ func (s *Server) Quit() error {
 
 const quitPoll = 20 * time.Millisecond
 
-// watch has f called if the process ends that nobody has ended.
-func (s *Server) watch(f func(error)) {
+// Process is the process that the server is, until it is started again.
+func (s *Server) Process() *os.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd.Process
+}
+
+// Exited returns a channel that is closed when the process is gone.
+func (s *Server) Exited() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.exited
+}
+
+// Dir is the directory of the server, where its files are: appendonlydir, dump.rdb.
+func (s *Server) Dir() string { return s.dir }
+
+// Clock is the clock of its own that the server has; nil: it has that of the machine.
+func (s *Server) Clock() *Clock { return s.clock }
+
+// Configuration is what the server gets beyond the usual configuration, in the form of a command line.
+func (s *Server) Configuration() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.extra
+}
+
+// Configure sets the [Server.Configuration] that the server gets when it is started again.
+func (s *Server) Configure(extra []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.extra = extra
+}
+
+// Watch has f called if the process ends that nobody has ended.
+func (s *Server) Watch(f func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost = f
 }
 
-// cause says what is behind an error on a connection to the server: that its process has ended by itself, if it has.
-func (s *Server) cause(err error) error {
+// Cause says what is behind an error on a connection to the server: that its process has ended by itself, if it has.
+func (s *Server) Cause(err error) error {
 	s.mu.Lock()
 	exited, wanted := s.exited, s.wanted
 	s.mu.Unlock()
@@ -200,7 +278,7 @@ const deathDelay = 500 * time.Millisecond
 func (s *Server) death() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lastWarning(fmt.Errorf("redis-server ended by itself: %v", s.cmd.ProcessState))
+	return s.LastWarning(fmt.Errorf("redis-server ended by itself: %v", s.cmd.ProcessState))
 }
 
 // Restart starts a crashed server again, with what it had or, if empty, with nothing.
@@ -222,10 +300,10 @@ func (s *Server) Restart(empty bool) error {
 }
 
 // Pause stops the process from running (SIGSTOP): its connections stay, and nobody answers on them.
-func (s *Server) Pause() error { return s.signal(stopSignal) }
+func (s *Server) Pause() error { return s.signal(StopSignal) }
 
 // Resume ends a [Server.Pause] (SIGCONT).
-func (s *Server) Resume() error { return s.signal(contSignal) }
+func (s *Server) Resume() error { return s.signal(ContSignal) }
 
 func (s *Server) signal(sig os.Signal) error {
 	s.mu.Lock()
@@ -264,100 +342,21 @@ var jump = redis.NewScript(`
 // Jump does to the keys what a jump of the server's wall clock by so much would do: a stock redis-server has no clock that
 // can be set, so all ends come nearer instead, or, if by is negative, move away. It returns how many keys that concerned.
 // What it does not do: the reply of TIME, and ends that clients name as absolute times, are as if nothing had happened. For these a
-// server needs a clock of its own, which one of [StartClusterWithClocks] has.
+// server needs a [Clock] of its own.
 func (s *Server) Jump(by time.Duration) (moved int, err error) {
-	return jump.Run(s.ctx, s.client(), nil, by.Milliseconds()).Int()
+	return s.Run(jump, by.Milliseconds()).Int()
 }
 
-// readKey is a function of Lua that reads what a key holds. It changes nothing.
-const readKey = `
-	local function read(kind, key)
-		if kind == 'string' then return redis.call('GET', key)
-		elseif kind == 'hash' then return redis.call('HGETALL', key)
-		elseif kind == 'list' then return redis.call('LRANGE', key, 0, -1)
-		elseif kind == 'set' then return redis.call('SMEMBERS', key)
-		elseif kind == 'zset' then return redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
-		end
-		return {}
-	end
-`
-
-// readEntry makes an entry of the type of a key, of what readKey read of it, and of its end, or -1.
-func readEntry(name string, read []any) entry {
-	e := entry{deadline: max(0, read[2].(int64))}
-	if value, ok := read[1].(string); ok {
-		e.value, e.text = value, true
-		return e
-	}
-	var parts []string
-	for _, p := range read[1].([]any) {
-		parts = append(parts, p.(string))
-	}
-	e.value = collection(append([]string{makers[read[0].(string)], name}, ordered(read[0].(string), parts)...)).value
-	return e
+// Run has the server run a script, which gets args and no keys.
+func (s *Server) Run(script *redis.Script, args ...any) *redis.Cmd {
+	return script.Run(s.ctx, s.Client(), nil, args...)
 }
 
-// makers are the commands that make keys of a type.
-var makers = map[string]string{"hash": "HSET", "list": "RPUSH", "set": "SADD", "zset": "ZADD", "stream": "XADD"}
+// ErrDisk says that a server cannot write what it should remember. What it answers from then on says nothing of a lock.
+var ErrDisk = errors.New("redis-server cannot write to its disk")
 
-// ordered puts what a server says in any order into the one of [Redis.Snapshot].
-func ordered(kind string, parts []string) []string {
-	switch kind {
-	case "set":
-		slices.Sort(parts)
-	case "hash":
-		var pairs [][]string
-		for pair := range slices.Chunk(parts, 2) {
-			pairs = append(pairs, pair)
-		}
-		slices.SortFunc(pairs, slices.Compare)
-		return slices.Concat(pairs...)
-	case "zset":
-		for pair := range slices.Chunk(parts, 2) {
-			pair[0], pair[1] = pair[1], pair[0]
-		}
-	}
-	return parts
-}
-
-// snapshot tells whether the disk takes what the server writes, the time of the server in milliseconds, and its keys. Time
-// stands still in a script.
-var snapshot = redis.NewScript(readKey + `
-	local disk = redis.call('INFO', 'persistence')
-	local full = string.find(disk, 'aof_last_write_status:err', 1, true) or string.find(disk, 'rdb_last_bgsave_status:err', 1, true)
-	local time = redis.call('TIME')
-	local all = {full and 1 or 0, time[1] * 1000 + math.floor(time[2] / 1000)}
-	for _, key in ipairs(redis.call('KEYS', '*')) do
-		local kind = redis.call('TYPE', key).ok
-		table.insert(all, key)
-		table.insert(all, kind)
-		table.insert(all, read(kind, key))
-		table.insert(all, redis.call('PEXPIRETIME', key))
-	end
-	return all`)
-
-// errDisk says that a server cannot write what it should remember. What it answers from then on says nothing of a lock.
-var errDisk = errors.New("redis-server cannot write to its disk")
-
-// keys returns the keys that live, and the time of the server, in milliseconds since 1970.
-func (s *Server) keys() (at int64, keys map[string]entry, err error) {
-	all, err := snapshot.Run(s.ctx, s.client(), nil).Slice()
-	if err != nil {
-		return 0, nil, err
-	}
-	if all[0].(int64) != 0 {
-		return 0, nil, s.lastWarning(errDisk)
-	}
-	keys = map[string]entry{}
-	at, all = all[1].(int64), all[2:]
-	for ; len(all) > 0; all = all[4:] {
-		name := all[0].(string)
-		keys[name] = readEntry(name, all[1:4])
-	}
-	return at, keys, nil
-}
-
-func (s *Server) client() *redis.Client {
+// Client is a connection of our own to the server, until it is restarted: for what no client asks.
+func (s *Server) Client() *redis.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.control
@@ -522,8 +521,8 @@ func (s *Server) lastWords(err error) error {
 	return fmt.Errorf("%w; its log ends with:\n%s", err, bytes.Join(lines[max(0, len(lines)-5):], []byte("\n")))
 }
 
-// lastWarning adds to an error what the server has warned of last since it listens, in the same line.
-func (s *Server) lastWarning(err error) error {
+// LastWarning adds to an error what the server has warned of last since it listens, in the same line.
+func (s *Server) LastWarning(err error) error {
 	said, readErr := os.ReadFile(s.log())
 	if readErr != nil {
 		return err

@@ -1,4 +1,4 @@
-package nodes
+package redisserver
 
 import (
 	"os/exec"

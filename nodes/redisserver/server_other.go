@@ -1,6 +1,6 @@
 //go:build !linux
 
-package nodes
+package redisserver
 
 import "os/exec"
 

@@ -1,4 +1,4 @@
-package nodes
+package redisserver
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 //go:embed preload/clock.c
 var clockSource string
 
-// buildClock compiles the library in a directory.
-func buildClock(ctx context.Context, dir string) (library string, err error) {
+// CompileClock compiles the library that gives a server its [Clock], in a directory. The error wraps [ErrNoClocks].
+func CompileClock(ctx context.Context, dir string) (library string, err error) {
 	library = filepath.Join(dir, "clock.so")
 	args := append(compiler(), "-shared", "-fPIC", "-O1", "-o", library, "-x", "c", "-")
 	cc := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -51,7 +51,7 @@ func preloads(program string) error {
 }
 
 // loaded says why a process does not have this clock: a library that cannot be loaded is no error to it, but a line in its log.
-func (k *ownClock) loaded(pid int) error {
+func (k *Clock) loaded(pid int) error {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return err
