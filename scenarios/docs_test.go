@@ -12,6 +12,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/claims"
 	"lockstep/scenarios/script"
 )
 
@@ -20,7 +21,7 @@ func TestPages(t *testing.T) {
 	outcomes := wholeCatalogue(t)
 	for file, text := range map[string]string{
 		"scenarios.md": scenariosPage(t, outcomes),
-		"claims.md":    claimsPage(outcomes),
+		"claims.md":    claimsPage(t, outcomes),
 	} {
 		path := filepath.Join("..", "docs", file)
 		if *rewrite {
@@ -111,40 +112,62 @@ func cell(o *Outcome) string {
 }
 
 // claimsPage has the claims of the sources, with what the runs say to each.
-func claimsPage(outcomes map[string]*Outcome) string {
+func claimsPage(t *testing.T, outcomes map[string]*Outcome) string {
 	var b strings.Builder
 	b.WriteString(`# What the sources claim, and what the runs say
 
-The argument about locks on Redis, claim by claim, paraphrased. This page is made from ` + "`scenarios.Claims`" + ` and from runs:
+The argument about locks on Redis, claim by claim, paraphrased. This page is made from the files in [scenarios/claims](../scenarios/claims) and from runs:
 ` + "`go test ./scenarios -run Pages -rewrite`" + `. A test fails when a run contradicts its claim. *Shown* and *agreed*
 claims hold in these runs, which does not prove that they hold in all runs. A *refuted* claim fails in at least one run. A claim that
 *depends on the goal* holds for one goal and not for another. No run can settle a *judgement*. A run that breaks an assumption which the
 claim makes does not contradict the claim. The sources are listed in [sources.md](sources.md).
 
 `)
-	for _, c := range Claims() {
+	for _, c := range argument(t).Claims {
 		fmt.Fprintf(&b, "## %s. %s\n\n", c.ID, c.Text)
 		var by []string
-		for _, v := range c.By {
-			by = append(by, v.Who+": "+v.Where)
+		for _, v := range c.Voices {
+			by = append(by, v.Who+": "+cited(v))
 		}
 		kind := strings.ToUpper(string(c.Kind[:1])) + string(c.Kind[1:])
-		if c.Kind == Depends {
+		if c.Kind == claims.Depends {
 			kind += " on the goal"
 		}
-		fmt.Fprintf(&b, "*%s.* %s\n\n", kind, c.So)
-		fmt.Fprintf(&b, "Said by %s.\n\n| run | what came out |\n|---|---|\n", strings.Join(by, "; "))
+		fmt.Fprintf(&b, "*%s.* %s\n\n", kind, c.Conclusion)
+		said := strings.Join(by, "; ")
+		if !strings.HasSuffix(said, "?") {
+			said += "."
+		}
+		fmt.Fprintf(&b, "Said by %s\n\n| run | what came out |\n|---|---|\n", said)
 		for _, e := range c.Evidence {
 			name, _, _ := strings.Cut(e.Run, "/")
-			fmt.Fprintf(&b, "| [%s](../scenarios/catalogue/%s.txtar) | %s |\n", e.Run, name, e.result(outcomes[e.Run]))
+			fmt.Fprintf(&b, "| [%s](../scenarios/catalogue/%s.txtar) | %s |\n", e.Run, name, result(e, outcomes[e.Run]))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
 }
 
+// cited is the place where somebody makes a claim. Of a text that has no address, the key leads to what docs/sources.md says of it.
+func cited(v claims.Voice) string {
+	text := v.Source.Key
+	if !v.Source.Retold {
+		text = fmt.Sprintf("%q", v.Source.Title)
+		if year := v.Source.Year(); year != "" {
+			text += " (" + year + ")"
+		}
+	}
+	if v.Quoted {
+		text = "as quoted in " + text
+	}
+	if v.Place != "" {
+		text += ", " + v.Place
+	}
+	return text
+}
+
 // result says what a run has to say as evidence.
-func (e Evidence) result(o *Outcome) string {
+func result(e claims.Evidence, o *Outcome) string {
 	if e.Quantity != "" {
 		for _, m := range o.Measurements {
 			if m.Quantity == e.Quantity {

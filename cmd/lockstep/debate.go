@@ -12,6 +12,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
+	"lockstep/scenarios/claims"
 )
 
 func newDebate(k known) *cobra.Command {
@@ -52,8 +53,11 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	}
 	defer dir.Close()
 
-	claims := scenarios.Claims()
-	chosen, err := choose(c.Context(), f.known, evidence(claims), nil)
+	argument, err := claims.Load()
+	if err != nil {
+		return err
+	}
+	chosen, err := choose(c.Context(), f.known, evidence(argument.Claims), nil)
 	if err != nil {
 		return err
 	}
@@ -65,14 +69,14 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	for _, o := range outcomes {
 		byName[o.Name()] = o
 	}
-	if err := f.contradictions(c, claims, byName); err != nil {
+	if err := f.contradictions(c, argument.Claims, byName); err != nil {
 		return err
 	}
 	command := "lockstep debate --out debate"
 	if f.seed != 0 {
 		command += fmt.Sprintf(" --seed %d", f.seed)
 	}
-	d := f.newDebate(claims, outcomes)
+	d := f.newDebate(argument, outcomes)
 	d.Command = command
 	files, err := unlessInterrupted(c.Context(), d.Files) // drawing takes seconds, and nothing is written meanwhile
 	if err != nil {
@@ -82,7 +86,7 @@ func (f *runFlags) debate(c *cobra.Command) error {
 		return err
 	}
 	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs with %d different traces, none of which contradicts a claim: %s\n",
-		len(d.Claims), len(d.Runs), d.Different(), dir.index())
+		len(argument.Claims), len(d.Runs), d.Different(), dir.index())
 	return nil
 }
 
@@ -105,9 +109,9 @@ func unlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, erro
 }
 
 // evidence names the runs that bear on claims, each once, in the order of the argument.
-func evidence(claims []scenarios.Claim) []string {
+func evidence(all []claims.Claim) []string {
 	var names []string
-	for _, c := range claims {
+	for _, c := range all {
 		for _, e := range c.Evidence {
 			if !slices.Contains(names, e.Run) {
 				names = append(names, e.Run)
@@ -118,9 +122,9 @@ func evidence(claims []scenarios.Claim) []string {
 }
 
 // contradictions prints where runs do not say what the claims have them say, and returns the exit status for it.
-func (f *runFlags) contradictions(c *cobra.Command, claims []scenarios.Claim, outcomes map[string]*scenarios.Outcome) error {
+func (f *runFlags) contradictions(c *cobra.Command, all []claims.Claim, outcomes map[string]*scenarios.Outcome) error {
 	var code status
-	for _, claim := range claims {
+	for _, claim := range all {
 		for _, e := range claim.Evidence {
 			o := outcomes[e.Run]
 			err := contradiction(e, o)
@@ -147,44 +151,19 @@ func (f *runFlags) contradictions(c *cobra.Command, claims []scenarios.Claim, ou
 }
 
 // contradiction says why an outcome is not what the text of a claim makes of it; nil if it is.
-func contradiction(e scenarios.Evidence, o *scenarios.Outcome) error {
+func contradiction(e claims.Evidence, o *scenarios.Outcome) error {
 	switch {
 	case o == nil:
 		return errors.New("there is no such run")
 	case o.Report != nil:
 		return fmt.Errorf("the run did not end by itself: %s", o.Report)
-	case o.Result.Verdict == checker.Inconclusive:
-		return fmt.Errorf("the run proves nothing: %s", strings.Join(o.Result.Unmet, "; "))
-	case e.Quantity != "":
-		if !slices.ContainsFunc(o.Measurements, func(m checker.Measurement) bool { return m.Quantity == e.Quantity }) {
-			return fmt.Errorf("the text shows %s, but the run does not report it", e.Quantity)
-		}
-		return nil
 	}
-	if got := o.Result.Status(e.Property); got != e.Status {
-		return fmt.Errorf("the text says %s is %s, but in the run it is %s", e.Property, e.Status, got)
-	}
-	for _, v := range o.Result.Violations {
-		if v.Property == e.Property && e.Assumption != "" && v.Assumption != e.Assumption {
-			return fmt.Errorf("the text says %s depends on %q, but in the run the broken assumption is %q: %s", e.Property, e.Assumption, v.Assumption, v.What)
-		}
-	}
-	return nil
+	return e.Contradiction(o.Result, o.Measurements)
 }
 
-// newDebate makes the debate of claims and outcomes.
-func (f *runFlags) newDebate(claims []scenarios.Claim, outcomes []*scenarios.Outcome) pictures.Debate {
-	var d pictures.Debate
-	for _, c := range claims {
-		claim := pictures.DebateClaim{ID: c.ID, Text: c.Text, Kind: string(c.Kind), So: c.So}
-		for _, v := range c.By {
-			claim.By = append(claim.By, pictures.DebateVoice{Who: v.Who, Where: v.Where})
-		}
-		for _, e := range c.Evidence {
-			claim.Evidence = append(claim.Evidence, pictures.DebateEvidence{Run: e.Run, Property: e.Property, Quantity: e.Quantity})
-		}
-		d.Claims = append(d.Claims, claim)
-	}
+// newDebate makes the debate of an argument and the outcomes of its runs.
+func (f *runFlags) newDebate(argument *claims.Argument, outcomes []*scenarios.Outcome) pictures.Debate {
+	d := pictures.Debate{Argument: argument}
 	for i, r := range pageRuns(outcomes) {
 		d.Runs = append(d.Runs, pictures.DebateRun{PageRun: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
 	}

@@ -13,6 +13,7 @@ func TestImportsPointDown(t *testing.T) {
 	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
 	files, script := "lockstep/scenarios/files", "lockstep/scenarios/script"
 	redisserver := "lockstep/nodes/redisserver"
+	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
 		sim:                          {history},
@@ -26,16 +27,19 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/clients/libraries": {"lockstep/clients", history, sim},
 		"lockstep/checker":           {history},
 		"lockstep/reports":           {history, "lockstep/checker"},
-		"lockstep/reports/pictures":  {history, "lockstep/checker", "lockstep/reports"},
+		"lockstep/reports/pictures":  {history, "lockstep/checker", "lockstep/reports", claims, docs},
+		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, "lockstep/nodes", "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
 		"lockstep/scenarios":         {history, sim, workers, "lockstep/nodes", redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script},
-		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", "lockstep/clients/libraries", files, script},
+		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script},
 
 		"lockstep/clients/internal/redlock": {},
 		"lockstep/nodes/internal/redistest": {redisserver},
 		"lockstep/reports/internal/sample":  {history, "lockstep/checker"},
 		"lockstep/scenarios/catalogue":      {},
 		files:                               {},
+		fields:                              {history},
+		docs:                                {},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
 	if err != nil {

@@ -13,36 +13,19 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/scenarios/claims"
 )
 
-// A Debate is an argument about locks, claim by claim, with the runs that bear on it. [Debate.Files] turns it into a site. The prose
-// is in this package; the verdicts are those of the runs and are written down nowhere else.
+const debateTitle = "Is Redlock safe? The argument as runs"
+
+// A Debate is an argument about locks, claim by claim, with the runs that bear on it. [Debate.Files] turns it into a site. The verdicts are
+// those of the runs and are written down nowhere else.
 type Debate struct {
-	Claims []DebateClaim // in the order of the argument
-	Runs   []DebateRun   // each once
+	Argument *claims.Argument
+	Runs     []DebateRun // each once
 	// Command is the command that made the site. Versions are the versions of everything that its runs depend on.
 	Command  string
 	Versions []string
-}
-
-// A DebateClaim is what somebody says, and what the runs show about it.
-type DebateClaim struct {
-	ID       string
-	Text     string
-	By       []DebateVoice
-	Kind     string // shown, refuted, depends, agreed, or judgement
-	So       string // what the evidence shows, in a sentence
-	Evidence []DebateEvidence
-}
-
-// A DebateVoice says who makes a claim, and where.
-type DebateVoice struct{ Who, Where string }
-
-// DebateEvidence is a run and the question asked of it: whether it keeps a property, or else the value of a quantity.
-type DebateEvidence struct {
-	Run      string
-	Property checker.Property
-	Quantity checker.Quantity
 }
 
 // A DebateRun is one run of a debate.
@@ -81,7 +64,7 @@ const (
 )
 
 // Files returns the files of the site: the checksums first, then the others sorted by name. The same debate gives the same bytes.
-// Files returns an error if a claim has no text here, or if there is text about a claim that is not in d.
+// Files returns an error if a run is not there that a claim needs.
 func (d Debate) Files() ([]DebateFile, error) {
 	s, err := newDebateSite(d)
 	if err != nil {
@@ -128,31 +111,20 @@ func newDebateSite(d Debate) (*debateSite, error) {
 		v := newDebateRunView(r)
 		s.runs[r.Name], s.order = v, append(s.order, v)
 	}
-	byID := map[string]DebateClaim{}
-	for _, c := range d.Claims {
-		byID[c.ID] = c
-	}
-	for _, chapter := range debateChapters {
-		v := &debateChapterView{debateChapter: chapter}
-		for _, entry := range chapter.Entries {
-			claim, ok := byID[entry.Claim]
-			if !ok {
-				return nil, fmt.Errorf("%s has text about claim %s, which is not among the claims", chapter.File, entry.Claim)
+	for _, chapter := range d.Argument.Chapters {
+		v := &debateChapterView{Chapter: chapter, File: chapter.Name + ".html"}
+		for _, claim := range d.Argument.Claims {
+			if claim.Chapter != chapter.Name {
+				continue
 			}
-			delete(byID, entry.Claim)
-			c, err := s.claim(v, claim, entry)
+			c, err := s.claim(v, claim)
 			if err != nil {
-				return nil, fmt.Errorf("claim %s: %w", entry.Claim, err)
+				return nil, fmt.Errorf("claim %s: %w", claim.ID, err)
 			}
 			v.Claims = append(v.Claims, c)
-			s.claims[entry.Claim] = c
+			s.claims[claim.ID] = c
 		}
 		s.Chapters = append(s.Chapters, v)
-	}
-	for _, c := range d.Claims {
-		if _, left := byID[c.ID]; left {
-			return nil, fmt.Errorf("claim %s has no text: %s", c.ID, c.Text)
-		}
 	}
 	for i, v := range s.order {
 		if slices.ContainsFunc(s.order[:i], func(o *debateRunView) bool { return o.File == v.File }) {
@@ -225,6 +197,9 @@ func (s *debateSite) neighbour(chapter int) *debateLink {
 	}
 	return &debateLink{"conclusion.html", "What is left"}
 }
+
+// Last is the last chapter.
+func (s *debateSite) Last() *debateChapterView { return s.Chapters[len(s.Chapters)-1] }
 
 // runPages writes a page for each run: to explore it with the script, and to read it without.
 func (s *debateSite) runPages() ([]DebateFile, error) {
@@ -384,8 +359,8 @@ func (p debatePromise) ID() string {
 func (s *debateSite) Promises() []debatePromise {
 	var all []debatePromise
 	for _, p := range checker.Properties() {
-		if slices.ContainsFunc(s.Claims, func(c DebateClaim) bool {
-			return slices.ContainsFunc(c.Evidence, func(e DebateEvidence) bool { return e.Property == p })
+		if slices.ContainsFunc(s.Argument.Claims, func(c claims.Claim) bool {
+			return slices.ContainsFunc(c.Evidence, func(e claims.Evidence) bool { return e.Property == p })
 		}) {
 			all = append(all, debatePromise{p, promiseMeaning[p]})
 		}

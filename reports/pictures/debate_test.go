@@ -11,11 +11,17 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports/internal/sample"
+	"lockstep/scenarios/claims"
 )
 
-// sampleDebate has a claim for each text of the article, and the same run by every name that the article draws.
-func sampleDebate() Debate {
-	d := Debate{Command: "lockstep debate --out debate", Versions: []string{"lockstep (devel)"}}
+// sampleDebate has all claims, each with the same run by every name that it draws as its only evidence.
+func sampleDebate(t *testing.T) Debate {
+	t.Helper()
+	argument, err := claims.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Debate{Argument: argument, Command: "lockstep debate --out debate", Versions: []string{"lockstep (devel)"}}
 	h := sample.PauseAfterAcquire("single", "plain")
 	r := PageRun{History: h, Result: checker.Check(h, nil), Title: "A pause.", Prose: "It is long."}
 	add := func(name string) {
@@ -24,17 +30,12 @@ func sampleDebate() Debate {
 		}
 	}
 	add("pause-after-acquire/redlock")
-	for _, chapter := range debateChapters {
-		for _, entry := range chapter.Entries {
-			c := DebateClaim{
-				ID: entry.Claim, Text: "Claim " + entry.Claim + ".", Kind: "shown", So: "So it is.",
-				By: []DebateVoice{{"Kleppmann", `"How to do distributed locking" (2016), Conclusion`}, {"the documents", "anon-setnx"}},
-			}
-			for _, name := range entry.Runs {
-				add(name)
-				c.Evidence = append(c.Evidence, DebateEvidence{Run: name, Property: checker.ResourceExclusion})
-			}
-			d.Claims = append(d.Claims, c)
+	for i := range argument.Claims {
+		c := &argument.Claims[i]
+		c.Evidence = nil
+		for _, name := range c.Draw {
+			add(name)
+			c.Evidence = append(c.Evidence, claims.Evidence{Run: name, Property: checker.ResourceExclusion})
 		}
 	}
 	return d
@@ -56,7 +57,7 @@ func debateFiles(t *testing.T, d Debate) map[string]string {
 
 // The verdicts of a debate follow its runs, in every place.
 func TestDebateVerdicts(t *testing.T) {
-	d := sampleDebate()
+	d := sampleDebate(t)
 	for _, tt := range []struct {
 		history       string
 		verdict, word string
@@ -95,34 +96,28 @@ func TestDebateMeanings(t *testing.T) {
 			t.Errorf("%s is not explained", a)
 		}
 	}
-	index := debateFiles(t, sampleDebate())["index.html"]
+	index := debateFiles(t, sampleDebate(t))["index.html"]
 	if want := `<div id="promise-resource-exclusion"><dt>resource exclusion</dt><dd>The resource takes no write`; !strings.Contains(index, want) {
 		t.Errorf("index.html has no %s", want)
 	}
 }
 
-// Claims and the article about them go together, or there is no site.
+// A site has all runs that its claims need, each once, or there is no site.
 func TestDebateGaps(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		spoil func(*Debate)
 		want  string
 	}{
-		{"a claim is missing", func(d *Debate) { d.Claims = d.Claims[1:] }, "basics.html has text about claim 1, which is not among the claims"},
-		{"a claim too many", func(d *Debate) { d.Claims = append(d.Claims, DebateClaim{ID: "22", Text: "New."}) }, "claim 22 has no text: New."},
-		{"no such run", func(d *Debate) { d.Claims[0].Evidence[0].Run = "gone/single" }, "claim 1: there is no run gone/single"},
-		{"no figure", func(d *Debate) { d.Claims[0].Evidence[0].Quantity = checker.Wait }, "claim 1: lost-update/nolock does not report wait"},
-		{"drawn and not asked", func(d *Debate) { d.Claims[0].Evidence = d.Claims[0].Evidence[1:] }, "claim 1: the run lost-update/nolock is drawn but is not evidence for the claim"},
-		{"no such verdict", func(d *Debate) { d.Claims[0].Kind = "true" }, `the kind of a claim must be shown, refuted, depends, agreed or judgement, not "true"`},
-		{"nobody", func(d *Debate) { d.Claims[0].By = []DebateVoice{{"somebody", ""}} }, `nobody is known as "somebody"`},
-		{"nowhere", func(d *Debate) { d.Claims[0].By = []DebateVoice{{"antirez", "in a bar"}} }, `cites "in a bar", which is not among the sources`},
+		{"no such run", func(d *Debate) { d.Argument.Claims[0].Evidence[0].Run = "gone/single" }, "claim 1: there is no run gone/single"},
+		{"no figure", func(d *Debate) { d.Argument.Claims[0].Evidence[0].Quantity = checker.Wait }, "claim 1: lost-update/nolock does not report wait"},
 		{"twice", func(d *Debate) { d.Runs = append(d.Runs, d.Runs[0]) }, "the run pause-after-acquire/redlock is listed twice"},
 		{"one file", func(d *Debate) {
 			d.Runs = append(d.Runs, d.Runs[0])
 			d.Runs[len(d.Runs)-1].Name = "Pause-after-acquire_redlock"
 		}, "the run Pause-after-acquire_redlock would be written to the file of another run, runs/pause-after-acquire-redlock.html"},
 	} {
-		d := sampleDebate()
+		d := sampleDebate(t)
 		tt.spoil(&d)
 		if _, err := d.Files(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
@@ -132,9 +127,9 @@ func TestDebateGaps(t *testing.T) {
 
 // Whatever comes from outside is text, and names no file elsewhere.
 func TestDebateHostileText(t *testing.T) {
-	harmless := debateFiles(t, sampleDebate())
+	harmless := debateFiles(t, sampleDebate(t))
 	for n, bad := range hostileTexts {
-		d := sampleDebate()
+		d := sampleDebate(t)
 		h := *d.Runs[0].History
 		h.Meta.Scenario, h.Meta.Lock, h.Meta.Label, h.Meta.Checksum = bad, bad, bad, bad
 		h.Events = slices.Clone(h.Events)
@@ -146,10 +141,6 @@ func TestDebateHostileText(t *testing.T) {
 		d.Runs[0].PageRun = PageRun{History: &h, Result: checker.Check(&h, nil), Title: bad, Prose: bad, Script: bad}
 		d.Runs = append(d.Runs, DebateRun{PageRun: d.Runs[0].PageRun, Name: first, Command: bad})
 		d.Command, d.Versions = bad, []string{bad}
-		for i := range d.Claims {
-			d.Claims[i].Text, d.Claims[i].So = bad, bad
-			d.Claims[i].By[0].Where += bad
-		}
 		for name, page := range debateFiles(t, d) {
 			if !regexp.MustCompile(`^(runs/|explore/)?[A-Za-z0-9-]+(\.html|\.svg)?$`).MatchString(name) {
 				t.Errorf("%d: file %q", n, name)
@@ -172,8 +163,8 @@ func TestDebateHostileText(t *testing.T) {
 
 // The pages of the article run nothing and load nothing, and what has a script allows that one alone.
 func TestDebateIsClosed(t *testing.T) {
-	files := debateFiles(t, sampleDebate())
-	if again := debateFiles(t, sampleDebate()); again[DebateSums] != files[DebateSums] {
+	files := debateFiles(t, sampleDebate(t))
+	if again := debateFiles(t, sampleDebate(t)); again[DebateSums] != files[DebateSums] {
 		t.Error("the same debate gives other bytes")
 	}
 	if !strings.HasPrefix(files[DebateSums], DebateMark) || strings.Count(files[DebateSums], "\n") != len(files) {
@@ -286,7 +277,7 @@ func TestDebateRunTheme(t *testing.T) {
 
 // The prose of the article is marked up where it says so, and nowhere else.
 func TestDebateProse(t *testing.T) {
-	s, err := newDebateSite(sampleDebate())
+	s, err := newDebateSite(sampleDebate(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,21 +10,22 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/scenarios/claims"
 )
 
 // A debateChapterView is a chapter with its claims and its notes.
 type debateChapterView struct {
-	debateChapter
+	claims.Chapter
+	File   string
 	Claims []*debateClaimView
 	notes  []*debateNote
 }
 
 // A debateClaimView is a claim with its text and the results of its runs.
 type debateClaimView struct {
-	DebateClaim
-	debateEntry
+	claims.Claim
 	Chapter  *debateChapterView
-	Voices   []debateSpoken
+	Spoken   []debateSpoken
 	Answers  []debateAnswer
 	Broken   []checker.Assumption // broken by the violations of the properties that the claim asks about
 	Shown    *debateRunView
@@ -39,13 +40,6 @@ type debateSpoken struct {
 	Ref  string // the anchor that the note links back to
 }
 
-// A debateNote is a source, at the end of the chapter.
-type debateNote struct {
-	Number int
-	debateSource
-	Refs []string
-}
-
 // A debateAnswer is the answer of a run to the question that a claim asks of it.
 type debateAnswer struct {
 	Run      *debateRunView
@@ -56,16 +50,10 @@ type debateAnswer struct {
 }
 
 // claim makes the view of a claim.
-func (s *debateSite) claim(chapter *debateChapterView, claim DebateClaim, entry debateEntry) (*debateClaimView, error) {
-	c := &debateClaimView{DebateClaim: claim, debateEntry: entry, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html"}
-	if debateKinds[claim.Kind] == "" {
-		return nil, fmt.Errorf("the kind of a claim must be shown, refuted, depends, agreed or judgement, not %q", claim.Kind)
-	}
-	c.DebateClaim.Text, c.DebateClaim.So = reports.Printable(claim.Text, debateTextMost), reports.Printable(claim.So, debateTextMost)
-	for _, v := range claim.By {
-		if err := chapter.cite(c, v); err != nil {
-			return nil, err
-		}
+func (s *debateSite) claim(chapter *debateChapterView, claim claims.Claim) (*debateClaimView, error) {
+	c := &debateClaimView{Claim: claim, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html"}
+	for _, v := range claim.Voices {
+		chapter.cite(c, v)
 	}
 	broken := map[checker.Assumption]bool{}
 	for _, e := range claim.Evidence {
@@ -89,45 +77,32 @@ func (s *debateSite) claim(chapter *debateChapterView, claim DebateClaim, entry 
 			c.Broken = append(c.Broken, a)
 		}
 	}
-	for i, name := range entry.Runs {
-		if !slices.ContainsFunc(claim.Evidence, func(e DebateEvidence) bool { return e.Run == name }) {
-			return nil, fmt.Errorf("the run %s is drawn but is not evidence for the claim", name)
-		}
-		r := s.runs[name]
-		if i == 0 {
-			c.Shown, r.drawn = r, true
-		}
-		c.Explored = append(c.Explored, r)
+	for _, name := range claim.Draw {
+		c.Explored = append(c.Explored, s.runs[name])
 	}
-	if c.Shown == nil {
-		return nil, fmt.Errorf("no run is drawn")
-	}
+	c.Shown = c.Explored[0]
+	c.Shown.drawn = true
 	return c, nil
 }
 
 // cite adds a voice, and its note if the chapter has not got it yet.
-func (v *debateChapterView) cite(c *debateClaimView, voice DebateVoice) error {
-	source, err := debateSourceOf(voice)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(v.notes, func(n *debateNote) bool { return n.debateSource == source })
+func (v *debateChapterView) cite(c *debateClaimView, voice claims.Voice) {
+	i := slices.IndexFunc(v.notes, func(n *debateNote) bool { return n.Voice == voice })
 	if i < 0 {
 		i = len(v.notes)
-		v.notes = append(v.notes, &debateNote{Number: i + 1, debateSource: source})
+		v.notes = append(v.notes, &debateNote{Number: i + 1, Voice: voice})
 	}
 	note := v.notes[i]
 	ref := fmt.Sprintf("cite-%s-%d", c.ID, note.Number)
 	note.Refs = append(note.Refs, ref)
-	c.Voices = append(c.Voices, debateSpoken{source.Who, note, ref})
-	return nil
+	c.Spoken = append(c.Spoken, debateSpoken{voice.Who, note, ref})
 }
 
 // KindText is the verdict on the claim, in words.
 func (c *debateClaimView) KindText() string { return debateKinds[c.Kind] }
 
-var debateKinds = map[string]string{
-	"shown": "Shown", "refuted": "Refuted", "depends": "Depends on the goal", "agreed": "Agreed", "judgement": "Judgement",
+var debateKinds = map[claims.Kind]string{
+	claims.Shown: "Shown", claims.Refuted: "Refuted", claims.Depends: "Depends on the goal", claims.Agreed: "Agreed", claims.Judgement: "Judgement",
 }
 
 // Tally says how the runs of a claim came out.
@@ -206,7 +181,7 @@ type debateSpeaker struct {
 // Speaking lists who makes the claim, each once.
 func (c *debateClaimView) Speaking() []debateSpeaker {
 	var all []debateSpeaker
-	for _, v := range c.Voices {
+	for _, v := range c.Spoken {
 		i := slices.IndexFunc(all, func(s debateSpeaker) bool { return s.Who == v.Who })
 		if i < 0 {
 			i = len(all)
@@ -319,7 +294,7 @@ func newDebateRunView(r DebateRun) *debateRunView {
 }
 
 // answer reads the answer to the question that e asks from the result of the run.
-func (r *debateRunView) answer(e DebateEvidence) (debateAnswer, error) {
+func (r *debateRunView) answer(e claims.Evidence) (debateAnswer, error) {
 	if e.Quantity != "" {
 		for _, m := range r.Measurements {
 			if m.Quantity == e.Quantity {

@@ -605,9 +605,13 @@ func signed(s string) bool { return strings.HasPrefix(s, "+") || strings.HasPref
 
 // Unknown is the error for a word that is none of the words: it lists them, and guesses which was meant. The noun, in the
 // singular, says what they are.
-func Unknown(noun, word string, words []string) error {
-	msg := fmt.Sprintf("unknown %s %q; the %s are %s", noun, word, plural(noun), strings.Join(words, ", "))
-	if near := Nearest(word, words); near != "" {
+func Unknown[S ~string](noun, word string, words []S) error {
+	var all []string
+	for _, w := range words {
+		all = append(all, string(w))
+	}
+	msg := fmt.Sprintf("unknown %s %q; the %s are %s", noun, word, plural(noun), strings.Join(all, ", "))
+	if near := Nearest(word, all); near != "" {
 		msg += fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return errors.New(msg)

@@ -1,0 +1,251 @@
+// Package claims has what the sources claim about locks on Redis: each claim is a text file in this directory, with its sources, the runs
+// that bear on it, and all that the debate says about it. The fields of such a file:
+//
+//	claim: STATEMENT           paraphrased
+//	kind: KIND                 what the runs show: shown, refuted, depends (on the goal), agreed, or judgement
+//	said: WHO (KEY, PLACE)     who makes the claim, and where; KEY is a row of docs/sources.md, PLACE can be left out
+//	said: WHO (quoted in KEY)  known at second hand
+//	evidence: RUN ANSWER       a run of the catalogue, SCENARIO/LOCK or SCENARIO/LOCK/LABEL, and what it must show
+//	conclusion:                what the evidence shows
+//
+//	chapter: NAME              the chapter of the debate: chapters/N-NAME.txt
+//	heading: HEADING
+//	draw: RUN                  the run that is drawn, one of the evidence
+//	beside: RUN                a run to compare it with, or none
+//	happens:                   what happens in the runs, but never how they came out: that is read from the runs
+//	decides:                   which assumption the outcome depends on, and how
+//	side: WHO                  one of two sides that one can take, and below it what one has to believe for it
+//
+// An ANSWER is PROPERTY ok, PROPERTY violated, PROPERTY violated: ASSUMPTION, or a QUANTITY that the run reports. In text, {10} is a link to
+// claim 10, `SET` is code, and *this* is stressed. A file is named after the number of its claim and some words: 10-pause.txt; 13a and 13b
+// answer each other. Longer text stands below its field, indented.
+package claims
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockstep/docs"
+	"lockstep/scenarios/internal/fields"
+	"lockstep/sim/history"
+)
+
+// An Argument is all claims, and the chapters of the debate in which they stand.
+type Argument struct {
+	Claims   []Claim // in the order of their numbers
+	Chapters []Chapter
+}
+
+// A Claim is a statement that the sources make, with the runs that bear on it.
+type Claim struct {
+	ID         string // its number, such as 13a
+	Text       string
+	Kind       Kind
+	Voices     []Voice
+	Evidence   []Evidence
+	Conclusion string
+
+	Chapter string // the name of its chapter
+	Heading string
+	Draw    []string // the run that is drawn, and perhaps one to compare it with
+	Happens string
+	Decides string
+	Sides   []Side
+}
+
+// A Voice says who makes a claim, and where.
+type Voice struct {
+	Who    string
+	Source *docs.Source
+	Place  string // in the source; may be empty
+	Quoted bool   // the source quotes them
+}
+
+// Kind says what the runs show about a claim.
+type Kind string
+
+const (
+	Shown     Kind = "shown"     // the runs show that it is true
+	Refuted   Kind = "refuted"   // the runs show that it is false
+	Depends   Kind = "depends"   // the runs show that it is true for one goal, and not for another
+	Agreed    Kind = "agreed"    // both sides make it, and the runs show that it is true
+	Judgement Kind = "judgement" // no run can settle it; figures bear on it
+)
+
+var kinds = []Kind{Shown, Refuted, Depends, Agreed, Judgement}
+
+// A Side is a side that one can take, and what one has to believe for it.
+type Side struct{ Who, Believes string }
+
+// A Chapter is a page of the debate.
+type Chapter struct {
+	Name, Short, Title string
+	Opening            []string // its paragraphs
+}
+
+//go:embed *.txt chapters/*.txt
+var files embed.FS
+
+// Load reads the claims and the chapters. An error names file and line.
+func Load() (*Argument, error) { return load(files) }
+
+var (
+	claimRules = []fields.Rule{
+		{Name: "claim", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "kind", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "said", Shape: fields.Line, Least: 1, Most: 20},
+		{Name: "evidence", Shape: fields.Line, Least: 1, Most: 50},
+		{Name: "conclusion", Shape: fields.Paragraph, Least: 1, Most: 1},
+		{Name: "chapter", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "heading", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "draw", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "beside", Shape: fields.Line, Least: 0, Most: 1},
+		{Name: "happens", Shape: fields.Paragraph, Least: 1, Most: 1},
+		{Name: "decides", Shape: fields.Paragraph, Least: 1, Most: 1},
+		{Name: "side", Shape: fields.Titled, Least: 2, Most: 2},
+	}
+	chapterRules = []fields.Rule{
+		{Name: "title", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "short", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "opening", Shape: fields.Paragraphs, Least: 1, Most: 1},
+	}
+	claimFile   = regexp.MustCompile(`^0?([1-9][0-9]?[a-z]?)-[a-z0-9-]+\.txt$`)
+	chapterFile = regexp.MustCompile(`^[1-9]-([a-z0-9-]+)\.txt$`)
+	reference   = regexp.MustCompile(`\{([^{}]*)\}`) // in text
+)
+
+// load reads an argument from the files of a directory.
+func load(dir fs.FS) (*Argument, error) {
+	a := &Argument{}
+	var all []*fields.File
+	read := func(pattern string, rules []fields.Rule, add func(name string, f *fields.File) error) error {
+		names, err := fs.Glob(dir, pattern)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			data, err := fs.ReadFile(dir, name)
+			if err != nil {
+				return err
+			}
+			f, err := fields.Parse(name, data, rules)
+			if err != nil {
+				return err
+			}
+			if err := add(name, f); err != nil {
+				return err
+			}
+			all = append(all, f)
+		}
+		return nil
+	}
+	if err := read("chapters/*.txt", chapterRules, a.addChapter); err != nil {
+		return nil, err
+	}
+	if err := read("*.txt", claimRules, a.addClaim); err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		if err := a.checkReferences(f); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func (a *Argument) addChapter(name string, f *fields.File) error {
+	m := chapterFile.FindStringSubmatch(path.Base(name))
+	if m == nil {
+		return fmt.Errorf("%s: the name of a chapter's file must be a digit and words, such as 4-pauses.txt", name)
+	}
+	a.Chapters = append(a.Chapters, Chapter{m[1], f.Value("short"), f.Value("title"), f.Paragraphs("opening")})
+	return nil
+}
+
+func (a *Argument) addClaim(name string, f *fields.File) error {
+	m := claimFile.FindStringSubmatch(name)
+	if m == nil {
+		return fmt.Errorf("%s: the name of a claim's file must be its number and words, such as 10-pause.txt or 13a-no-token.txt", name)
+	}
+	c := Claim{
+		ID: m[1], Text: f.Value("claim"), Kind: Kind(f.Value("kind")), Conclusion: f.Text("conclusion"),
+		Chapter: f.Value("chapter"), Heading: f.Value("heading"), Draw: append(f.Values("draw"), f.Values("beside")...),
+		Happens: f.Text("happens"), Decides: f.Text("decides"),
+	}
+	if slices.ContainsFunc(a.Claims, func(o Claim) bool { return o.ID == c.ID }) {
+		return fmt.Errorf("%s: there must be only one file of claim %s", name, c.ID)
+	}
+	if !slices.Contains(kinds, c.Kind) {
+		return f.Fail("kind", 0, "%w", history.Unknown("kind", string(c.Kind), kinds))
+	}
+	var chapters []string
+	for _, chapter := range a.Chapters {
+		chapters = append(chapters, chapter.Name)
+	}
+	if !slices.Contains(chapters, c.Chapter) {
+		return f.Fail("chapter", 0, "%w", history.Unknown("chapter", c.Chapter, chapters))
+	}
+	for i, said := range f.Values("said") {
+		v, err := parseVoice(said)
+		if err != nil {
+			return f.Fail("said", i, "%w", err)
+		}
+		c.Voices = append(c.Voices, v)
+	}
+	var runs []string
+	for i, line := range f.Values("evidence") {
+		e, err := parseEvidence(line)
+		if err != nil {
+			return f.Fail("evidence", i, "%w", err)
+		}
+		c.Evidence, runs = append(c.Evidence, e), append(runs, e.Run)
+	}
+	for i, run := range c.Draw {
+		if !slices.Contains(runs, run) {
+			return f.Fail([]string{"draw", "beside"}[i], 0, "a run that is shown must be one of the evidence; %s is not", run)
+		}
+	}
+	for _, side := range f.All("side") {
+		c.Sides = append(c.Sides, Side{side.Value, side.Text[0]})
+	}
+	a.Claims = append(a.Claims, c)
+	return nil
+}
+
+// checkReferences returns an error if the text of a file refers to a claim that is not there.
+func (a *Argument) checkReferences(f *fields.File) error {
+	for _, rule := range slices.Concat(claimRules, chapterRules) {
+		for i, field := range f.All(rule.Name) {
+			for _, m := range reference.FindAllStringSubmatch(strings.Join(field.Text, " "), -1) {
+				if !slices.ContainsFunc(a.Claims, func(c Claim) bool { return c.ID == m[1] }) {
+					return f.Fail(rule.Name, i, "what stands in braces must be the number of a claim, such as {10}; there is no claim %s", m[0])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+var voice = regexp.MustCompile(`^(.+?) \((quoted in )?([a-z0-9-]+)(?:, (.+))?\)$`)
+
+// parseVoice reads who makes a claim, and where.
+func parseVoice(text string) (Voice, error) {
+	m := voice.FindStringSubmatch(text)
+	if m == nil {
+		return Voice{}, fmt.Errorf("said must be WHO (KEY), WHO (KEY, PLACE) or WHO (quoted in KEY, PLACE), such as antirez (antirez2016, Fsync or not?); cannot read %.60q", text)
+	}
+	v := Voice{Who: m[1], Source: docs.Find(m[3]), Place: m[4], Quoted: m[2] != ""}
+	if v.Source == nil {
+		var keys []string
+		for _, s := range docs.Sources() {
+			keys = append(keys, s.Key)
+		}
+		return Voice{}, fmt.Errorf("a source must be a row of docs/sources.md: %w", history.Unknown("key", m[3], keys))
+	}
+	return v, nil
+}
