@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -69,20 +70,20 @@ func newCluster(ctx context.Context) *Cluster {
 // what it gets; the end of ctx does it, too, and frees everything that waits.
 //
 // Kinds say how they persist, in the same order; those that are left out keep what a kill -9 leaves.
-func StartCluster(ctx context.Context, names []string, kinds ...Persistence) (*Cluster, error) {
+func StartCluster(ctx context.Context, names []string, kinds ...engine.Persistence) (*Cluster, error) {
 	return startServers(ctx, false, names, kinds)
 }
 
 // StartClusterWithClocks is [StartCluster] for servers each of which has a wall clock of its own, which can jump, drift and be
 // slewed. [CanSetClocks] says whether there can be any.
-func StartClusterWithClocks(ctx context.Context, names []string, kinds ...Persistence) (*Cluster, error) {
+func StartClusterWithClocks(ctx context.Context, names []string, kinds ...engine.Persistence) (*Cluster, error) {
 	if err := redisserver.CanSetClocks(); err != nil {
 		return nil, err
 	}
 	return startServers(ctx, true, names, kinds)
 }
 
-func startServers(ctx context.Context, ownClocks bool, names []string, kinds []Persistence) (*Cluster, error) {
+func startServers(ctx context.Context, ownClocks bool, names []string, kinds []engine.Persistence) (*Cluster, error) {
 	path, err := redisserver.Path()
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/internal/redistest"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim"
@@ -90,7 +91,7 @@ func TestFailoverOfNodes(t *testing.T) {
 						return
 					}
 					defer conn.Close()
-					conn.Write(request("PSUBSCRIBE", "*"))
+					conn.Write(engine.Request("PSUBSCRIBE", "*"))
 					conn.SetReadDeadline(time.Now().Add(12 * time.Second))
 					for {
 						// What is said is one message here, so that it arrives in one piece.
@@ -99,7 +100,7 @@ func TestFailoverOfNodes(t *testing.T) {
 						if err != nil {
 							break
 						}
-						if message, _ := readReply(buf[:n]); fmt.Sprint(message) != "[psubscribe * 1]" {
+						if message, _ := engine.ReadReply(buf[:n]); fmt.Sprint(message) != "[psubscribe * 1]" {
 							words := message.([]any)
 							mu.Lock()
 							got.switched = append(got.switched, s.Process.Name+" "+strings.TrimPrefix(fmt.Sprint(words[2]), "lock "))
@@ -180,7 +181,7 @@ func TestFailoverOfRedis(t *testing.T) {
 			redistest.Expect(t, listener, "PSUBSCRIBE *", "*3 $10 psubscribe $1 * :1")
 			go func() {
 				for data := []byte(nil); ; {
-					reply, n := readReply(data)
+					reply, n := engine.ReadReply(data)
 					if n == 0 {
 						buf := make([]byte, 4096)
 						n, err := listener.Replies.Read(buf)
@@ -237,7 +238,7 @@ func TestFailoverOfRedis(t *testing.T) {
 			}
 		}
 		for _, c := range conns {
-			reply, _ := readReply([]byte(c.Do("SENTINEL", "get-master-addr-by-name", "lock")))
+			reply, _ := engine.ReadReply([]byte(c.Do("SENTINEL", "get-master-addr-by-name", "lock")))
 			addr, ok := reply.([]any)
 			if !ok || len(addr) != 2 {
 				t.Fatalf("%v", reply)
@@ -256,7 +257,7 @@ func isPrimary(addr string) bool {
 		return false
 	}
 	defer c.Close()
-	c.Write(request("ROLE"))
+	c.Write(engine.Request("ROLE"))
 	buf := make([]byte, 64)
 	n, _ := c.Read(buf)
 	return strings.Contains(string(buf[:n]), "master")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim"
 )
 
@@ -78,7 +79,7 @@ func ServeGroup(w *sim.World, cfg GroupConfig) *Group {
 func (g *Group) serve(name string) *Node {
 	n := Serve(g.world, name)
 	if g.cfg.Persistence != "" {
-		n.Persist(Persistence(g.cfg.Persistence))
+		n.Persist(engine.Persistence(g.cfg.Persistence))
 	}
 	n.MinReplicas(g.cfg.MinReplicas, 10*time.Second)
 	n.replicates(g)
@@ -165,14 +166,14 @@ func inquire(ctx context.Context, p dialer, addr string, args ...string) (reply 
 	if err := c.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
-	if _, err := c.Write(request(args...)); err != nil {
+	if _, err := c.Write(engine.Request(args...)); err != nil {
 		return nil, err
 	}
 	var data []byte
 	for buf := make([]byte, 4096); ; {
 		n, err := c.Read(buf)
 		data = append(data, buf[:n]...)
-		if reply, used := readReply(data); used > 0 {
+		if reply, used := engine.ReadReply(data); used > 0 {
 			if failed, ok := reply.(error); ok {
 				return nil, failed
 			}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
@@ -82,13 +83,13 @@ func (c *Cluster) inject(f history.Fault, id int) (act func()) {
 		c.biteIf(did, id)
 		return act
 	case history.Crash:
-		exit := Killed
+		exit := engine.Killed
 		if f.Power {
-			exit = PowerLost
+			exit = engine.PowerLost
 		}
 		return c.crash(c.process(f.Process), exit, id)
 	case history.Stop:
-		return c.crash(c.process(f.Process), Stopped, id)
+		return c.crash(c.process(f.Process), engine.Stopped, id)
 	case history.Promote:
 		return c.replication(c.process(f.Process), id, (*realNode).promote)
 	case history.Follow:
@@ -200,7 +201,7 @@ func (c *Cluster) resume(p *process) (did bool, act func()) {
 	return true, nil
 }
 
-func (c *Cluster) crash(p *process, how Exit, id int) func() {
+func (c *Cluster) crash(p *process, how engine.Exit, id int) func() {
 	if p.crashed {
 		return nil
 	}

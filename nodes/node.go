@@ -1,9 +1,11 @@
+// Package nodes has the Redis servers that locks live on: nodes of a simulation, alone or in a group with replicas, Sentinels or the rest
+// of a cluster, each a process with a clock, a network and a disk; and real ones.
 package nodes
 
 import (
-	"slices"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -11,16 +13,16 @@ import (
 // Node is a [Redis] server in a simulated process: connections lead to sessions, changes of keys become events, and keys
 // expire when the wall clock of the process says so.
 type Node struct {
-	*Redis
+	*engine.Redis
 	Process *sim.Process
 
 	world  *sim.World
 	serves *sim.Conn // the connection whose bytes are being worked on
 	ring   func()    // expire, made once
-	owners owners
-	parsed parsed // by Describe, for Receive
+	owners engine.Owners
+	parsed engine.Parsed // by Describe, for Receive
 	// marks says which lease a value has stood for, by key and value: a disk may bring back what had changed since.
-	marks map[[2]string]owner
+	marks map[[2]string]engine.Owner
 
 	// In a group.
 	group   *Group
@@ -31,20 +33,20 @@ type Node struct {
 	replid  string      // names the history of the data
 	terms   int         // of them that began here
 	pinged  int
-	dead    bool                                     // the process has ended, and has not been restarted
-	bus     *bus                                     // of a cluster; nil: it is in none
-	copying func(e edition, key, value string) owner // while the node copies its primary
+	dead    bool                                            // the process has ended, and has not been restarted
+	bus     *bus                                            // of a cluster; nil: it is in none
+	copying func(e edition, key, value string) engine.Owner // while the node copies its primary
 }
 
 // Serve adds a process to the world that is a Redis node.
 func Serve(w *sim.World, name string) *Node {
-	n := &Node{world: w, owners: owners{}}
+	n := &Node{world: w, owners: engine.Owners{}}
 	n.ring = n.expire
 	n.Process = w.Serve(name, n)
-	n.Redis = NewRedis(n.Process.Wall().Now)
+	n.Redis = engine.NewRedis(n.Process.Wall().Now)
 	n.Observe(n.changed)
 	n.OnReply(n.late)
-	n.OnPush(func(s *Session, message []byte) { s.State.(*sim.Conn).Push(message) })
+	n.OnPush(func(s *engine.Session, message []byte) { s.State.(*sim.Conn).Push(message) })
 	return n
 }
 
@@ -66,7 +68,7 @@ func (n *Node) Closed(c *sim.Conn) {
 	switch state := c.State.(type) {
 	case line:
 		state.closed()
-	case *Session:
+	case *engine.Session:
 		state.Close()
 		n.leave(c)
 	}
@@ -78,8 +80,8 @@ func (n *Node) Receive(c *sim.Conn, data []byte) {
 	switch state := c.State.(type) {
 	case line:
 		state.receive(data)
-	case *Session:
-		if replies := state.feed(data, &n.parsed); len(replies) > 0 {
+	case *engine.Session:
+		if replies := state.FeedParsed(data, &n.parsed); len(replies) > 0 {
 			c.Write(replies)
 		}
 		if state.Closed() { // QUIT, or bytes that are no Redis protocol
@@ -92,7 +94,7 @@ func (n *Node) Receive(c *sim.Conn, data []byte) {
 }
 
 // late sends a reply that took time, and has what arrived meanwhile run.
-func (n *Node) late(s *Session, reply []byte) {
+func (n *Node) late(s *engine.Session, reply []byte) {
 	serves := n.serves
 	c := s.State.(*sim.Conn)
 	c.Write(reply)
@@ -103,14 +105,14 @@ func (n *Node) late(s *Session, reply []byte) {
 // Crash is called by the kernel. What the node knew stays where it is until Restart says what became of it.
 func (n *Node) Crash(how history.Fault) {
 	n.Process.Alarm(time.Time{}, nil)
-	exit := Killed
+	exit := engine.Killed
 	switch how := how.(type) {
 	case history.Crash:
 		if how.Power {
-			exit = PowerLost
+			exit = engine.PowerLost
 		}
 	case history.Stop:
-		exit = Stopped
+		exit = engine.Stopped
 	}
 	n.Redis.Crash(exit)
 	n.dead = true
@@ -151,23 +153,23 @@ func (n *Node) setAlarm() {
 }
 
 // changed turns a change of a key into an event.
-func (n *Node) changed(c Change) {
-	e := n.owners.event(c, n.world.Epoch(), func() owner {
+func (n *Node) changed(c engine.Change) {
+	e := n.owners.Event(c, n.world.Epoch(), func() engine.Owner {
 		if n.copying != nil {
 			return n.copying(n.edition(), c.Key, c.New)
 		}
 		if n.serves == nil { // no request, but a disk
 			return n.marks[[2]string{c.Key, c.New}]
 		}
-		return n.owners.after(c, n.serves.Lease)
+		return n.owners.After(c, n.serves.Lease)
 	})
 	own := n.owners[c.Key]
-	if n.group != nil && own.lease != "" && n.copying == nil {
+	if n.group != nil && own.Lease != "" && n.copying == nil {
 		n.group.ledger.changes[written{n.edition(), c.Key, c.New}] = own
 	}
-	if own.lease != "" && n.disk.forgets() {
+	if own.Lease != "" && n.Forgets() {
 		if n.marks == nil {
-			n.marks = map[[2]string]owner{}
+			n.marks = map[[2]string]engine.Owner{}
 		}
 		n.marks[[2]string{c.Key, c.New}] = own
 	}
@@ -180,75 +182,13 @@ func (n *Node) changed(c Change) {
 	n.Process.Note(e)
 }
 
-// owners says which lease each key of a node stands for.
-type owners map[string]owner
-
-// owner is the lease that a key stands for, and what in its value says so; that is empty if nothing does.
-type owner struct{ lease, mark string }
-
-// event turns a change of a key into an event. Owner says what the key stands for after the request being served has given
-// it a value. Op is empty if nothing has happened that concerns a lease: a key that is no string may well be one of a queue,
-// or count something.
-func (o owners) event(c Change, epoch time.Time, owner func() owner) history.Event {
-	since := func(t time.Time) time.Duration {
-		if t.IsZero() {
-			return history.NoEnd
-		}
-		return t.Sub(epoch)
-	}
-	e := history.Event{Kind: history.State, Op: c.Op, Key: c.Key, By: c.By, Owner: o[c.Key].lease}
-	switch c.Op {
-	case history.Set, history.Over:
-		e.Until = since(c.Deadline)
-		o[c.Key] = owner()
-		if e.Lease = o[c.Key].lease; e.Lease == "" && !c.Collection {
-			e.Value = c.New
-		}
-		if c.Op == history.Over && c.Collection && e.Lease == e.Owner {
-			e.Op = ""
-			if c.Deadline != c.OldDeadline {
-				e.Op = history.Retime
-			}
-		}
-	case history.Retime:
-		e.Until = since(c.Deadline)
-		e.Lease = e.Owner
-	default:
-		e.Until = since(c.OldDeadline)
-		delete(o, c.Key)
-	}
-	if c.Collection && e.Lease == "" && e.Owner == "" {
-		e.Op = ""
-	}
-	return e
-}
-
-// after returns what a key stands for after a change. A hash, a list or a set goes on standing for what it stood for while the
-// mark of that is in it: others may queue there, and the owner may count. Lease is [history.Leases.Set] for the request being
-// served.
-func (o owners) after(c Change, lease func(takes bool, values ...string) (lease, value string)) owner {
-	was := o[c.Key]
-	if c.Op == history.Over && c.Collection && was.lease != "" && (was.mark == "" || slices.Contains(c.marks(), was.mark)) {
-		return was
-	}
-	name, mark := lease(c.NX || o.swapped(c), c.marks()...)
-	return owner{name, mark}
-}
-
-// swapped says that GETSET put a value over one that stands for a lease. That is how a lock is taken over whose value says
-// when it ends.
-func (o owners) swapped(c Change) bool { return c.Command == "GETSET" && o[c.Key].lease != "" }
-
 // Describe renders requests as "SET lock c1#1 NX PX 10000", and replies as "OK", "nil", "1".
 func (n *Node) Describe(data []byte, reply bool, name func(string) string) string {
 	if reply {
-		if text, ok := describeStream(data, name); ok {
+		if text, ok := engine.DescribeStream(data, name); ok {
 			return text
 		}
-		if text, ok := describeInfo(data); ok {
-			return text
-		}
-		return describeReply(data, name)
+		return engine.DescribeReply(data, name)
 	}
-	return describeParsed(data, &n.parsed, name)
+	return engine.DescribeParsed(data, &n.parsed, name)
 }

@@ -3,9 +3,9 @@ package nodes
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
@@ -19,14 +19,14 @@ import (
 // is a token.
 type observer struct {
 	server  *redisserver.Server
-	report  func(Change)
-	keys    map[string]entry // as last seen; deadlines by the wall clock of the node, with its jumps
-	ahead   int64            // how far that is ahead of the server's clock, in milliseconds
-	follows bool             // it is that of a replica, which lets no key expire
+	report  func(engine.Change)
+	keys    map[string]engine.Entry // as last seen; deadlines by the wall clock of the node, with its jumps
+	ahead   int64                   // how far that is ahead of the server's clock, in milliseconds
+	follows bool                    // it is that of a replica, which lets no key expire
 }
 
 // look reports what a command did. Cause is a Change that says whose command it was, and which.
-func (o *observer) look(cause Change) error {
+func (o *observer) look(cause engine.Change) error {
 	at, is, err := o.snapshot()
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (o *observer) look(cause Change) error {
 }
 
 // seen adds to a snapshot what the server hides from it.
-func (o *observer) seen(at int64, is map[string]entry) error {
+func (o *observer) seen(at int64, is map[string]engine.Entry) error {
 	if o.follows {
 		return o.hidden(at, is)
 	}
@@ -47,17 +47,17 @@ func (o *observer) seen(at int64, is map[string]entry) error {
 }
 
 // compare reports what has become of the keys, which are seen as they are at a time.
-func (o *observer) compare(at int64, is map[string]entry, cause Change) {
+func (o *observer) compare(at int64, is map[string]engine.Entry, cause engine.Change) {
 	// A key that came to its end between the last look and this one, and was taken again at once, did both.
 	for _, name := range o.overdue(at) {
-		if now, lives := is[name]; !lives || now.value != o.keys[name].value {
+		if now, lives := is[name]; !lives || now.Value != o.keys[name].Value {
 			o.drop(name, history.Expire)
 		}
 	}
 	all := maps.Clone(o.keys)
 	maps.Copy(all, is)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if c := difference(name, o.keys[name], is[name]); c.Op != "" {
+		if c := engine.Difference(name, o.keys[name], is[name]); c.Op != "" {
 			c.By, c.NX, c.Command = cause.By, cause.NX, cause.Command
 			o.report(c)
 		}
@@ -87,7 +87,7 @@ func (o *observer) overdue(at int64) []string {
 	if o.follows {
 		return nil
 	}
-	return overdue(o.keys, at)
+	return engine.Overdue(o.keys, at)
 }
 
 // next returns the time, by the machine's clock, at which expire has something to do. The zero time is never.
@@ -97,8 +97,8 @@ func (o *observer) next() time.Time {
 		if o.follows {
 			break
 		}
-		if e.deadline != 0 && (next == 0 || e.deadline < next) {
-			next = e.deadline
+		if e.Deadline != 0 && (next == 0 || e.Deadline < next) {
+			next = e.Deadline
 		}
 	}
 	if next == 0 {
@@ -107,7 +107,7 @@ func (o *observer) next() time.Time {
 	if k := o.server.Clock(); k != nil {
 		return time.Now().Add(k.AtLeast(time.Duration(next+1-o.now()) * time.Millisecond))
 	}
-	return date(next - o.ahead + 1) // a key lives through its last millisecond
+	return time.UnixMilli(next - o.ahead + 1) // a key lives through its last millisecond
 }
 
 // jump moves the wall clock of the node. It says whether any key was the worse, or the better, for it.
@@ -140,12 +140,12 @@ func (o *observer) restarted() (report func(), err error) {
 				o.drop(name, history.Lose)
 			}
 		}
-		o.compare(at, is, Change{})
+		o.compare(at, is, engine.Change{})
 	}, nil
 }
 
 func (o *observer) over(name string) bool {
-	deadline := o.keys[name].deadline
+	deadline := o.keys[name].Deadline
 	return deadline != 0 && o.now() > deadline
 }
 
@@ -153,33 +153,19 @@ func (o *observer) over(name string) bool {
 func (o *observer) drop(name, op string) {
 	old := o.keys[name]
 	delete(o.keys, name)
-	o.report(old.ended(op, name))
+	o.report(old.Ended(op, name))
 }
 
-func (o *observer) snapshot() (at int64, keys map[string]entry, err error) {
+func (o *observer) snapshot() (at int64, keys map[string]engine.Entry, err error) {
 	err = untilAnswered(func() error {
 		at, keys, err = readKeys(o.server)
 		return err
 	})
 	for name, e := range keys {
-		if e.deadline != 0 {
-			e.deadline += o.ahead
+		if e.Deadline != 0 {
+			e.Deadline += o.ahead
 			keys[name] = e
 		}
 	}
 	return at + o.ahead, keys, err
-}
-
-// takesNX says whether a command is SET with NX, SETNX or HSETNX: by that a key stands for a lease, whatever its value.
-func takesNX(cmd []string) bool {
-	switch strings.ToUpper(cmd[0]) {
-	case "SETNX", "HSETNX":
-		return true
-	case "SET":
-		if len(cmd) > 3 {
-			o, ok := parseOptions(cmd[3:], true)
-			return ok && o.nx
-		}
-	}
-	return false
 }

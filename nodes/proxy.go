@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim/history"
 )
 
@@ -195,7 +196,7 @@ func (r *relay) finish(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.requests.ended = true
-	if wrong := ProtocolError(""); errors.As(err, &wrong) {
+	if wrong := engine.ProtocolError(""); errors.As(err, &wrong) {
 		text := "ERR " + wrong.Error()
 		c.send(&r.replies, &message{data: []byte("-" + text + "\r\n"), text: text})
 	} else {

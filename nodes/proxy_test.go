@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/proto"
-
 	"lockstep/nodes/internal/redistest"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim"
@@ -37,14 +35,6 @@ func startCluster(t testing.TB) (c *Cluster, c1, c2 *Client) {
 	return c, c1, c2
 }
 
-// host is a client of either kind.
-type host interface {
-	Go(f func(ctx context.Context))
-	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
-	Doing(op string, id int)
-	Until(t time.Duration)
-}
-
 // inProcess is a client of a cluster whose lane this test itself plays.
 type inProcess struct{ *Client }
 
@@ -61,53 +51,6 @@ func (p inProcess) DialContext(ctx context.Context, network, addr string) (net.C
 }
 
 func (p inProcess) Until(t time.Duration) { time.Sleep(t - p.c.Now()) }
-
-// talk has two clients say lines to a node, one after the other, and returns when wait does. A line is who, what for, and a
-// command, with _ for spaces in its arguments; or, after a name, only a time to wait for.
-func talk(c1, c2 host, addrs map[host]string, wait func(), lines string) {
-	var steps [][]string
-	for line := range strings.Lines(strings.TrimSpace(lines)) {
-		steps = append(steps, strings.Fields(line))
-	}
-	turns := map[string]chan int{"c1": make(chan int, 1), "c2": make(chan int, 1)}
-	next := func(i int) {
-		if i < len(steps) {
-			turns[steps[i][0]] <- i
-			return
-		}
-		close(turns["c1"])
-		close(turns["c2"])
-	}
-	next(0)
-	for name, h := range map[string]host{"c1": c1, "c2": c2} {
-		h.Go(func(ctx context.Context) {
-			conn, err := h.DialContext(ctx, "tcp", addrs[h])
-			if err != nil {
-				panic(err)
-			}
-			defer conn.Close()
-			replies := bufio.NewReader(conn)
-			for i := range turns[name] {
-				words := steps[i][1:]
-				if t, err := time.ParseDuration(words[0]); err == nil {
-					h.Until(t)
-					next(i + 1)
-					continue
-				}
-				h.Doing("acquire", len(words[0]))
-				for j, w := range words {
-					words[j] = strings.ReplaceAll(w, "_", " ")
-				}
-				conn.Write(redistest.AppendCommand(nil, words[1:]...))
-				if _, err := proto.Read(replies); err != nil {
-					panic(err)
-				}
-				next(i + 1)
-			}
-		})
-	}
-	wait()
-}
 
 const dialogue = `
 c1 a    SET lock token-of-c1-number-1 NX PX 300
@@ -201,7 +144,7 @@ func observesAlike(t *testing.T, dialogue string) (states []string) {
 		states = nil
 		c, c1, c2 := startCluster(t)
 		h1, h2 := inProcess{c1}, inProcess{c2}
-		talk(h1, h2, map[host]string{h1: c1.Addr("n1"), h2: c2.Addr("n1")}, c.Run, dialogue)
+		redistest.Talk(h1, h2, map[redistest.Host]string{h1: c1.Addr("n1"), h2: c2.Addr("n1")}, c.Run, dialogue)
 		got := normal(c.Events())
 
 		var want []string
@@ -211,7 +154,7 @@ func observesAlike(t *testing.T, dialogue string) (states []string) {
 			n := Serve(w, "n1")
 			defer n.Redis.Close()
 			c1, c2 := w.Process("c1"), w.Process("c2")
-			talk(c1, c2, map[host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}, w.Run, dialogue)
+			redistest.Talk(c1, c2, map[redistest.Host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}, w.Run, dialogue)
 			want = normal(w.History().Events)
 			states = fates(w.History().Events)
 		})

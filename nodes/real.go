@@ -11,6 +11,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
@@ -27,42 +28,42 @@ type realNode struct {
 	dead     bool          // the server has crashed, and has not been restarted
 	owed     time.Duration // by which its clock has jumped meanwhile
 	observer *observer
-	owners   owners
-	marks    map[[2]string]owner // which lease a value has stood for, by key and value: a disk may bring it back
-	alarm    *time.Timer         // for the next key to expire
-	relay    *relay              // whose request is being carried out
+	owners   engine.Owners
+	marks    map[[2]string]engine.Owner // which lease a value has stood for, by key and value: a disk may bring it back
+	alarm    *time.Timer                // for the next key to expire
+	relay    *relay                     // whose request is being carried out
 	request  *message
 	membership
 }
 
-func newRealNode(c *Cluster, name string, s *redisserver.Server, kind Persistence) *realNode {
-	n := &realNode{c: c, name: name, server: s, owners: owners{}, marks: map[[2]string]owner{}}
-	n.disk = realDisk{server: s, disk: disk{kind: kind}}
+func newRealNode(c *Cluster, name string, s *redisserver.Server, kind engine.Persistence) *realNode {
+	n := &realNode{c: c, name: name, server: s, owners: engine.Owners{}, marks: map[[2]string]engine.Owner{}}
+	n.disk = realDisk{server: s, Disk: engine.NewDisk(kind)}
 	s.Watch(func(err error) { c.fail(fmt.Errorf("%s: %w", name, err)) })
-	n.observer = &observer{server: s, report: n.changed, keys: map[string]entry{}}
+	n.observer = &observer{server: s, report: n.changed, keys: map[string]engine.Entry{}}
 	n.alarm = time.AfterFunc(time.Hour, n.ring)
 	n.alarm.Stop()
 	return n
 }
 
 // changed turns a change of a key into an event. The caller holds Proxy.serving.
-func (n *realNode) changed(change Change) {
+func (n *realNode) changed(change engine.Change) {
 	c := n.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := n.owners.event(change, c.start, func() owner {
+	e := n.owners.Event(change, c.start, func() engine.Owner {
 		if n.relay == nil || n.source != nil { // it happened before anybody looked, or is what a disk has brought back
 			if own, ok := n.marks[[2]string{change.Key, change.New}]; ok {
 				return own
 			}
-			lease, mark := c.leases.Set("", 0, false, change.marks()...)
-			return owner{lease, mark}
+			lease, mark := c.leases.Set("", 0, false, change.Marks()...)
+			return engine.Owner{Lease: lease, Mark: mark}
 		}
-		return n.owners.after(change, func(takes bool, values ...string) (lease, value string) {
+		return n.owners.After(change, func(takes bool, values ...string) (lease, value string) {
 			return c.leases.Set(n.relay.client.name, n.request.acquire, takes, values...)
 		})
 	})
-	if own := n.owners[change.Key]; own.lease != "" {
+	if own := n.owners[change.Key]; own.Lease != "" {
 		n.marks[[2]string{change.Key, change.New}] = own
 	}
 	if e.Op == "" {
@@ -154,15 +155,15 @@ func (n *realNode) hear(r *relay, d *duplex) {
 }
 
 func (n *realNode) split(data []byte) (m *message, size int, err error) {
-	cmd, size, err := parseCommand(data)
+	cmd, size, err := engine.ParseCommand(data)
 	return &message{cmd: cmd}, size, err
 }
 
 func (n *realNode) describe(m *message, reply bool, name func(string) string) string {
 	if reply {
-		return describeReply(m.data, name)
+		return engine.DescribeReply(m.data, name)
 	}
-	return describeRequest(m.data, name)
+	return engine.DescribeRequest(m.data, name)
 }
 
 // serve has redis-server run a command, and looks what became of the keys before anybody learns of it.
@@ -197,9 +198,9 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	if n.sentinel {
 		return []byte(text), nil
 	}
-	cause := Change{By: r.client.name, NX: takesNX(m.cmd), Command: word}
+	cause := engine.Change{By: r.client.name, NX: engine.TakesNX(m.cmd), Command: word}
 	if n.source != nil { // clients change nothing there
-		cause = Change{By: n.source.name}
+		cause = engine.Change{By: n.source.name}
 	}
 	if err := n.observer.look(cause); err != nil {
 		return nil, n.server.Cause(err)
@@ -235,9 +236,9 @@ func (n *realNode) stop() {
 func (n *realNode) now() int64 { return n.observer.now() }
 
 // crash ends the process of the server.
-func (n *realNode) crash(how Exit) error {
+func (n *realNode) crash(how engine.Exit) error {
 	n.alarm.Stop()
-	if how == Stopped {
+	if how == engine.Stopped {
 		if err := n.server.Quit(); err != nil {
 			return err
 		}
@@ -307,7 +308,7 @@ func (n *realNode) setClock(f history.Fault) (felt bool, err error) {
 		return false, nil
 	}
 	for _, e := range n.observer.keys {
-		felt = felt || e.deadline != 0
+		felt = felt || e.Deadline != 0
 	}
 	n.observer.expire()
 	n.setAlarm()

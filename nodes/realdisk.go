@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 )
 
@@ -16,7 +17,7 @@ import (
 //
 // Times are of the wall clock of the node, in milliseconds.
 type realDisk struct {
-	disk
+	engine.Disk
 	server *redisserver.Server
 	file   *os.File // the log; nil where no crash takes a part of it
 	jumps  []loggedJump
@@ -30,9 +31,8 @@ type loggedJump struct {
 
 // begin notes that a process of the server has started. It returns the jumps that were cut off with the tail of the log.
 func (d *realDisk) begin(at int64) (lost time.Duration, err error) {
-	d.start(at)
-	d.log = nil
-	if d.kind != AOFLying && !d.everysec() {
+	d.Begin(nil, at)
+	if !d.Cuts() {
 		return 0, nil
 	}
 	logs, err := filepath.Glob(filepath.Join(d.server.Dir(), "appendonlydir", "*.incr.aof"))
@@ -45,13 +45,14 @@ func (d *realDisk) begin(at int64) (lost time.Duration, err error) {
 	if d.file, err = os.Open(logs[0]); err != nil {
 		return 0, err
 	}
-	if d.log, err = d.tail(); err != nil {
+	log, err := d.tail()
+	if err != nil {
 		return 0, err
 	}
-	d.sync()
+	d.Begin(log, at)
 	kept := d.jumps[:0]
 	for _, j := range d.jumps {
-		if j.end > len(d.log) {
+		if j.end > d.Len() {
 			lost += j.by
 			continue
 		}
@@ -63,7 +64,7 @@ func (d *realDisk) begin(at int64) (lost time.Duration, err error) {
 
 // tail is what the log has become longer by.
 func (d *realDisk) tail() ([]byte, error) {
-	return io.ReadAll(io.NewSectionReader(d.file, int64(len(d.log)), 1<<40))
+	return io.ReadAll(io.NewSectionReader(d.file, int64(d.Len()), 1<<40))
 }
 
 // look notes what the process has written by now, and what has reached the disk.
@@ -75,26 +76,19 @@ func (d *realDisk) look(at int64) error {
 	if err != nil {
 		return err
 	}
-	for due := d.next(); due != 0 && due <= at; due = d.next() { // before what was written just now
-		d.cron(due, nil)
-	}
-	if len(tail) > 0 {
-		d.log = append(d.log, tail...)
-		d.due = d.everysec()
-	}
-	d.cron(at, nil)
+	d.Append(tail, at)
 	return nil
 }
 
 // jumped notes a jump that the log has.
 func (d *realDisk) jumped(by time.Duration, at int64) error {
 	err := d.look(at)
-	d.jumps = append(d.jumps, loggedJump{by, len(d.log)})
+	d.jumps = append(d.jumps, loggedJump{by, d.Len()})
 	return err
 }
 
 // crash takes from the disk what the end of the process, which has come, takes with it.
-func (d *realDisk) crash(how Exit, at int64) error {
+func (d *realDisk) crash(how engine.Exit, at int64) error {
 	if d.file == nil {
 		return nil
 	}
@@ -105,10 +99,7 @@ func (d *realDisk) crash(how Exit, at int64) error {
 	if err != nil {
 		return err
 	}
-	if d.exit = how; how == Stopped {
-		d.sync()
-	}
-	if left, everything := d.survives(); !everything {
+	if left, everything := d.End(how); !everything {
 		return os.Truncate(name, int64(len(left)))
 	}
 	return nil
@@ -123,7 +114,7 @@ func (d *realDisk) close() {
 }
 
 // kindAt is the one of the server with a number; empty if that was left out.
-func kindAt(kinds []Persistence, i int) Persistence {
+func kindAt(kinds []engine.Persistence, i int) engine.Persistence {
 	if i < len(kinds) {
 		return kinds[i]
 	}
@@ -133,12 +124,12 @@ func kindAt(kinds []Persistence, i int) Persistence {
 // extra is what a server that persists so is started with. One that has its log synchronized every second leaves that to us:
 // while the disk of this machine is at work on an fsync, redis-server would not write the log either, and a kill would take
 // more than on a disk that is not slow, or that is as slow as we say.
-func extra(k Persistence) []string {
+func extra(k engine.Persistence) []string {
 	switch k {
-	case "", AOFEverysec, AOFEverysecSlow:
+	case "", engine.AOFEverysec, engine.AOFEverysecSlow:
 		return nil
 	}
-	return k.options()
+	return k.Options()
 }
 
 // begin notes that the server of the node has started for the first time.
@@ -152,7 +143,7 @@ func (c *Cluster) awaitSecond() {
 	c.mu.Lock()
 	secondly := false
 	for _, p := range c.processes {
-		if n := p.node(); n != nil && n.disk.everysec() {
+		if n := p.node(); n != nil && n.disk.Everysec() {
 			secondly = true
 		}
 	}

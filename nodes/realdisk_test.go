@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/internal/redistest"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
@@ -29,24 +30,27 @@ func realConnTo(t testing.TB, p *Client, server string) *redistest.Client {
 func TestRealDisk(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
-	faults := map[Exit]history.Fault{Killed: history.Crash{Process: "n1"}, PowerLost: history.Crash{Process: "n1", Power: true}, Stopped: history.Stop{Process: "n1"}}
-	for _, kind := range Persistences {
+	faults := map[engine.Exit]history.Fault{engine.Killed: history.Crash{Process: "n1"}, engine.PowerLost: history.Crash{Process: "n1", Power: true}, engine.Stopped: history.Stop{Process: "n1"}}
+	for _, kind := range engine.Persistences {
 		for how, fault := range faults {
 			t.Run(fmt.Sprintf("%s, %s", kind, fault), func(t *testing.T) {
 				t.Parallel()
 				// A second begins with a. With b another does not begin.
-				clock := &testClock{start.Truncate(time.Second)}
-				r := NewRedis(clock.now)
+				at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+				r := engine.NewRedis(func() time.Time { return at })
 				defer r.Close()
 				r.Persist(kind)
-				clock.advance(time.Second)
+				at = at.Add(time.Second)
 				n := r.Connect("c1")
-				n.Do("SET", "a", "1", "PX", "60000")
-				clock.advance(100 * time.Millisecond)
-				n.Do("SET", "b", "2", "PX", "60000")
+				n.Feed(redistest.AppendCommand(nil, "SET", "a", "1", "PX", "60000"))
+				at = at.Add(100 * time.Millisecond)
+				n.Feed(redistest.AppendCommand(nil, "SET", "b", "2", "PX", "60000"))
 				r.Crash(how)
 				r.Restart(false)
-				want := slices.Clone(r.names())
+				var want []string
+				for _, key := range r.Keys() {
+					want = append(want, key.Name)
+				}
 
 				// A busy machine may not let it take place within half a second, and then other writes were synced.
 				for try := 1; ; try++ {
@@ -70,8 +74,8 @@ func TestLateLookAtLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	d := realDisk{disk: disk{kind: AOFEverysec}, file: file}
-	d.start(0)
+	d := realDisk{Disk: engine.NewDisk(engine.AOFEverysec), file: file}
+	d.Begin(nil, 0)
 	for _, w := range []struct {
 		at   int64
 		text string
@@ -83,8 +87,7 @@ func TestLateLookAtLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.exit = PowerLost
-	if left, everything := d.survives(); everything || string(left) != "at once,at three," {
+	if left, everything := d.End(engine.PowerLost); everything || string(left) != "at once,at three," {
 		t.Errorf("what was synced is %q, everything: %v", left, everything)
 	}
 }
@@ -103,7 +106,7 @@ func keysSeen(n *realNode) func(yield func(string) bool) {
 func TestRestartIsOneInstant(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
-	c, err := StartCluster(t.Context(), []string{"n1"}, NoPersistence)
+	c, err := StartCluster(t.Context(), []string{"n1"}, engine.NoPersistence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +138,7 @@ type remains struct{ left, lost []string }
 
 // crashed sets a and b on a real node, 100 ms apart, and injects a fault. It is late if that took too long to be sure what had been
 // synced.
-func crashed(t *testing.T, kind Persistence, fault history.Fault) (late bool, r remains) {
+func crashed(t *testing.T, kind engine.Persistence, fault history.Fault) (late bool, r remains) {
 	t.Helper()
 	c, p := begun(t, kind)
 	defer c.Close()
@@ -165,7 +168,7 @@ func crashed(t *testing.T, kind Persistence, fault history.Fault) (late bool, r 
 }
 
 // begun starts n1 and a client, and begins the run.
-func begun(t *testing.T, kind Persistence) (*Cluster, *Client) {
+func begun(t *testing.T, kind engine.Persistence) (*Cluster, *Client) {
 	t.Helper()
 	c, err := StartCluster(t.Context(), []string{"n1"}, kind)
 	if err != nil {
@@ -190,7 +193,7 @@ func without(all, some []string) []string {
 func TestJumpOutlivesPowerLoss(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
-	c, p := begun(t, AOFEverysec)
+	c, p := begun(t, engine.AOFEverysec)
 	conn := realConnTo(t, p, "n1")
 	redistest.Expect(t, conn, "SET a 1 PX 60000", "+OK")
 	end := conn.Do("PEXPIRETIME", "a")
@@ -297,11 +300,11 @@ func smallFiles(t *testing.T) {
 // A server whose disk is full says nothing about a lock any more, however it persists.
 func TestFullDisk(t *testing.T) {
 	smallFiles(t)
-	for kind, want := range map[Persistence]string{
-		"":          "n1: redis-server cannot write to its disk; it has warned: ",
-		AOFEverysec: "n1: redis-server cannot write to its disk; it has warned: ",
-		AOFAlways:   "n1: redis-server ended by itself: exit status 1; it has warned: Can't recover from AOF write error",
-		RDB:         "n1: redis-server cannot write to its disk; it has warned: ",
+	for kind, want := range map[engine.Persistence]string{
+		"":                 "n1: redis-server cannot write to its disk; it has warned: ",
+		engine.AOFEverysec: "n1: redis-server cannot write to its disk; it has warned: ",
+		engine.AOFAlways:   "n1: redis-server ended by itself: exit status 1; it has warned: Can't recover from AOF write error",
+		engine.RDB:         "n1: redis-server cannot write to its disk; it has warned: ",
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			err := filled(t, kind)
@@ -316,7 +319,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 // filled writes to a server until its disk is full, and returns how the run ended.
-func filled(t *testing.T, kind Persistence) error {
+func filled(t *testing.T, kind engine.Persistence) error {
 	t.Helper()
 	c, err := StartCluster(context.Background(), []string{"n1"}, kind)
 	if err != nil {
@@ -339,7 +342,7 @@ func filled(t *testing.T, kind Persistence) error {
 			break
 		}
 	}
-	if kind == RDB {
+	if kind == engine.RDB {
 		c.Inject(history.Stop{Process: "n1"})
 	}
 	select {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
@@ -314,9 +315,9 @@ func (n *realNode) copied() {
 		return
 	}
 	before := maps.Clone(n.observer.keys)
-	err := n.observer.look(Change{By: n.source.name})
+	err := n.observer.look(engine.Change{By: n.source.name})
 	if err == nil && maps.Equal(before, n.observer.keys) {
-		err = n.observer.look(Change{By: n.source.name})
+		err = n.observer.look(engine.Change{By: n.source.name})
 	}
 	n.must(err)
 }
@@ -573,9 +574,9 @@ var overdueKeys = redis.NewScript(`return redis.call('DBSIZE') - #redis.call('KE
 
 // hidden adds to the keys of a replica those that it keeps until its primary has them deleted. If some of several are deleted, and
 // others not, that is seen when all are.
-func (o *observer) hidden(at int64, is map[string]entry) error {
+func (o *observer) hidden(at int64, is map[string]engine.Entry) error {
 	var missing []string
-	for _, name := range overdue(o.keys, at) {
+	for _, name := range engine.Overdue(o.keys, at) {
 		if _, lives := is[name]; !lives {
 			missing = append(missing, name)
 		}
@@ -598,8 +599,8 @@ func (o *observer) rebase(ahead time.Duration) {
 	by := ahead.Milliseconds() - o.ahead
 	o.ahead += by
 	for name, e := range o.keys {
-		if e.deadline != 0 {
-			e.deadline += by
+		if e.Deadline != 0 {
+			e.Deadline += by
 			o.keys[name] = e
 		}
 	}

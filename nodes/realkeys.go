@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 )
 
@@ -22,17 +23,17 @@ const readKey = `
 `
 
 // readEntry makes an entry of the type of a key, of what readKey read of it, and of its end, or -1.
-func readEntry(name string, read []any) entry {
-	e := entry{deadline: max(0, read[2].(int64))}
+func readEntry(name string, read []any) engine.Entry {
+	e := engine.Entry{Deadline: max(0, read[2].(int64))}
 	if value, ok := read[1].(string); ok {
-		e.value, e.text = value, true
+		e.Value, e.Text = value, true
 		return e
 	}
 	var parts []string
 	for _, p := range read[1].([]any) {
 		parts = append(parts, p.(string))
 	}
-	e.value = collection(append([]string{makers[read[0].(string)], name}, ordered(read[0].(string), parts)...)).value
+	e.Value = engine.Collection(append([]string{makers[read[0].(string)], name}, ordered(read[0].(string), parts)...)).Value
 	return e
 }
 
@@ -76,7 +77,7 @@ var snapshot = redis.NewScript(readKey + `
 	return all`)
 
 // readKeys returns the keys of a server that live, and its time, in milliseconds since 1970.
-func readKeys(s *redisserver.Server) (at int64, keys map[string]entry, err error) {
+func readKeys(s *redisserver.Server) (at int64, keys map[string]engine.Entry, err error) {
 	all, err := s.Run(snapshot).Slice()
 	if err != nil {
 		return 0, nil, err
@@ -84,7 +85,7 @@ func readKeys(s *redisserver.Server) (at int64, keys map[string]entry, err error
 	if all[0].(int64) != 0 {
 		return 0, nil, s.LastWarning(redisserver.ErrDisk)
 	}
-	keys = map[string]entry{}
+	keys = map[string]engine.Entry{}
 	at, all = all[1].(int64), all[2:]
 	for ; len(all) > 0; all = all[4:] {
 		name := all[0].(string)

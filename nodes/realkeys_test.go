@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/internal/redistest"
 )
 
@@ -23,9 +24,9 @@ func TestSnapshot(t *testing.T) {
 	if d := time.Since(time.UnixMilli(at)).Abs(); d > 5*time.Second {
 		t.Errorf("its clock is %v off", d)
 	}
-	want := map[string]entry{
-		"a": {"1", true, 0}, "b": {"2", true, 4102444800000}, "odd\r\nkey": {"\x00\xff", true, 0},
-		"h": collection([]string{"HSET", "h", "f", "1"}),
+	want := map[string]engine.Entry{
+		"a": {Value: "1", Text: true, Deadline: 0}, "b": {Value: "2", Text: true, Deadline: 4102444800000}, "odd\r\nkey": {Value: "\x00\xff", Text: true, Deadline: 0},
+		"h": engine.Collection([]string{"HSET", "h", "f", "1"}),
 	}
 	if !maps.Equal(keys, want) {
 		t.Errorf("got %+v, want %+v", keys, want)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim/history"
 )
 
@@ -217,17 +218,14 @@ func (g *realGroup) resetWires(a, b *process) (broke bool) {
 
 // describeBytes renders what one server sends to another, as far as it can be read piece by piece.
 func describeBytes(data []byte, name func(string) string) string {
-	if text, ok := describeStream(data, name); ok {
+	if text, ok := engine.DescribeStream(data, name); ok {
 		return text
 	}
-	if text, ok := describeInfo(data); ok {
-		return text
+	if cmds, rest, err := engine.ParseCommands(data); data[0] == '*' && err == nil && len(rest) == 0 && len(cmds) > 0 {
+		return engine.DescribeRequest(data, name)
 	}
-	if cmds, rest, err := ParseCommands(data); data[0] == '*' && err == nil && len(rest) == 0 && len(cmds) > 0 {
-		return describeRequest(data, name)
-	}
-	if _, size := readReply(data); size == len(data) {
-		return describeReply(data, name)
+	if _, size := engine.ReadReply(data); size == len(data) {
+		return engine.DescribeReply(data, name)
 	}
 	return fmt.Sprintf("%d bytes", len(data))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 )
@@ -67,7 +68,7 @@ func (g *realGroup) newSentinel(name string) (*realNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := newRealNode(g.c, name, s, AOFAlways)
+	n := newRealNode(g.c, name, s, engine.AOFAlways)
 	n.group, n.sentinel = g, true
 	n.proxy = g.c.serve(name, n)
 	return n, nil
@@ -132,7 +133,7 @@ func (n *realNode) listenToSentinel() error {
 		return err
 	}
 	stop := context.AfterFunc(n.c.ctx, func() { conn.Close() })
-	if _, err := conn.Write(request("SUBSCRIBE", "+sdown", "+odown", "+elected-leader")); err != nil {
+	if _, err := conn.Write(engine.Request("SUBSCRIBE", "+sdown", "+odown", "+elected-leader")); err != nil {
 		conn.Close()
 		return err
 	}
@@ -145,7 +146,7 @@ func (n *realNode) listenToSentinel() error {
 			if err != nil {
 				return
 			}
-			value, _ := readReply([]byte(text))
+			value, _ := engine.ReadReply([]byte(text))
 			if words, ok := value.([]any); ok && len(words) == 3 && words[0] == "message" {
 				n.thinks(fmt.Sprint(words[1]), strings.Fields(fmt.Sprint(words[2])))
 			}

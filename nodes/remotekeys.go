@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/proto"
+
+	"lockstep/nodes/engine"
 )
 
 // A territory is the part of somebody's database that a lock node has: the keys with a prefix. A lock does not know of it. It
@@ -30,11 +32,7 @@ var keyless = strings.Fields(`PING ECHO MULTI EXEC DISCARD UNWATCH TIME INFO ROL
 // gets instead of a reply.
 func (t territory) enter(cmd []string) (theirs, keys []string, refusal string) {
 	theirs = slices.Clone(cmd)
-	word := strings.ToUpper(cmd[0])
-	name := word
-	if c := commands[word]; c != nil && c.container && len(cmd) > 1 {
-		name += "|" + strings.ToUpper(cmd[1])
-	}
+	name := engine.FullName(cmd)
 	at, refusal := t.keysOf(name, cmd)
 	if refusal != "" {
 		return nil, nil, refusal
@@ -61,8 +59,8 @@ func (t territory) enter(cmd []string) (theirs, keys []string, refusal string) {
 
 // keysOf says which elements of a command are keys.
 func (t territory) keysOf(name string, cmd []string) (at []int, refusal string) {
-	first, last, step := 0, 0, 1
-	switch c := commands[name]; {
+	first, last, step := engine.KeyPositions(name)
+	switch {
 	case slices.Contains([]string{"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"}, name):
 		if len(cmd) < 3 {
 			return nil, "" // the server says what is missing
@@ -74,18 +72,15 @@ func (t territory) keysOf(name string, cmd []string) (at []int, refusal string) 
 		case n == 0:
 			return nil, "ERR a script that names no keys is not run on a server that is not Lockstep's: nobody can tell which it touches"
 		}
-		first, last = 3, 2+n
+		first, last, step = 3, 2+n, 1
 	case name == "AUTH":
 		return nil, "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 	case slices.Contains(keyless, name):
 		return nil, ""
-	case c == nil || c.first == 0:
+	case first == 0:
 		return nil, "ERR " + strings.ReplaceAll(name, "|", " ") + " is not sent to a server that is not Lockstep's: it concerns more than the keys that it names"
-	default:
-		first, last, step = c.first, c.last, c.step
-		if last < 0 {
-			last += len(cmd)
-		}
+	case last < 0:
+		last += len(cmd)
 	}
 	for i := first; i <= last && i < len(cmd); i += step {
 		at = append(at, i)

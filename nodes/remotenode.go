@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim/history"
 )
 
@@ -48,11 +49,11 @@ func Borrow(ctx context.Context, names []string, servers Remotes, prefix string)
 
 func (l *Loan) add(name string, r Remote, prefix string) *remoteNode {
 	n := &remoteNode{
-		realNode:  realNode{c: l.Cluster, name: name, owners: owners{}, marks: map[[2]string]owner{}},
+		realNode:  realNode{c: l.Cluster, name: name, owners: engine.Owners{}, marks: map[[2]string]engine.Owner{}},
 		remote:    r,
 		client:    redis.NewClient(r.options),
 		territory: territory{prefix + name + ":", r.options.DB},
-		keys:      map[string]entry{},
+		keys:      map[string]engine.Entry{},
 		named:     map[string]bool{},
 	}
 	n.alarm = time.AfterFunc(time.Hour, n.ring)
@@ -93,8 +94,8 @@ type remoteNode struct {
 
 	// Guarded by Proxy.serving.
 	stopped bool
-	named   map[string]bool  // keys without the prefix
-	keys    map[string]entry // as last seen, deadlines by the server's clock
+	named   map[string]bool         // keys without the prefix
+	keys    map[string]engine.Entry // as last seen, deadlines by the server's clock
 }
 
 // setClock finds out how far the server's clock is ahead: deadlines are by that, and the history is by ours.
@@ -166,7 +167,7 @@ func (n *remoteNode) serve(r *relay, m *message) (reply []byte, err error) {
 	if err != nil {
 		return nil, n.remote.plight(err)
 	}
-	if err := n.look(&Change{By: r.client.name, NX: takesNX(m.cmd), Command: word}); err != nil {
+	if err := n.look(&engine.Change{By: r.client.name, NX: engine.TakesNX(m.cmd), Command: word}); err != nil {
 		return nil, err
 	}
 	n.setAlarm()
@@ -189,7 +190,7 @@ var lookOn = redis.NewScript(readKey + `
 	return all`)
 
 // snapshot returns those of the named keys that live, and the time of the server.
-func (n *remoteNode) snapshot() (at int64, keys map[string]entry, err error) {
+func (n *remoteNode) snapshot() (at int64, keys map[string]engine.Entry, err error) {
 	ctx, cancel := context.WithTimeout(n.c.ctx, remoteLimit)
 	defer cancel()
 	names := slices.Sorted(maps.Keys(n.named))
@@ -197,7 +198,7 @@ func (n *remoteNode) snapshot() (at int64, keys map[string]entry, err error) {
 	if err != nil {
 		return 0, nil, n.remote.plight(fmt.Errorf("cannot look at the keys: %w", bare(err)))
 	}
-	keys = map[string]entry{}
+	keys = map[string]engine.Entry{}
 	at, all = all[0].(int64), all[1:]
 	for ; len(all) > 0; all = all[4:] {
 		name := names[all[0].(int64)-1]
@@ -216,7 +217,7 @@ func (n *remoteNode) theirs(names []string) []string {
 
 // look reports what has become of the keys: they have come to their end, and a command has done the rest. Without a command
 // somebody else did it, or the server has evicted a key: then this is no run any more.
-func (n *remoteNode) look(cause *Change) error {
+func (n *remoteNode) look(cause *engine.Change) error {
 	if len(n.named) == 0 {
 		return nil
 	}
@@ -224,17 +225,17 @@ func (n *remoteNode) look(cause *Change) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range overdue(n.keys, at) {
-		if now, lives := is[name]; !lives || now.value != n.keys[name].value {
+	for _, name := range engine.Overdue(n.keys, at) {
+		if now, lives := is[name]; !lives || now.Value != n.keys[name].Value {
 			old := n.keys[name]
 			delete(n.keys, name)
-			n.report(old.ended(history.Expire, name))
+			n.report(old.Ended(history.Expire, name))
 		}
 	}
 	all := maps.Clone(n.keys)
 	maps.Copy(all, is)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		c := difference(name, n.keys[name], is[name])
+		c := engine.Difference(name, n.keys[name], is[name])
 		if c.Op == "" {
 			continue
 		}
@@ -249,7 +250,7 @@ func (n *remoteNode) look(cause *Change) error {
 }
 
 // report is changed for what happened by the server's clock.
-func (n *remoteNode) report(c Change) {
+func (n *remoteNode) report(c engine.Change) {
 	for _, t := range []*time.Time{&c.Deadline, &c.OldDeadline} {
 		if !t.IsZero() {
 			*t = t.Add(-n.ahead)
@@ -279,12 +280,12 @@ func (n *remoteNode) setAlarm() {
 	n.alarm.Stop()
 	next := int64(0)
 	for _, e := range n.keys {
-		if e.deadline != 0 && (next == 0 || e.deadline < next) {
-			next = e.deadline
+		if e.Deadline != 0 && (next == 0 || e.Deadline < next) {
+			next = e.Deadline
 		}
 	}
 	if next != 0 {
-		n.alarm.Reset(max(ringAgain, time.Until(date(next+1).Add(-n.ahead))))
+		n.alarm.Reset(max(ringAgain, time.Until(time.UnixMilli(next+1).Add(-n.ahead))))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -119,7 +120,7 @@ func (n *Node) hangUp() {
 
 // dismiss ends the link to a replica.
 func (n *Node) dismiss(d *downstream) {
-	d.conn.State.(*Session).Close()
+	d.conn.State.(*engine.Session).Close()
 	d.conn.Close()
 	n.leave(d.conn)
 }
@@ -158,7 +159,7 @@ func (n *Node) cron() {
 	}
 	if n.Following() == "" && len(n.down) > 0 {
 		if n.pinged++; n.pinged%int(replicationPing/replicationCron) == 0 {
-			n.effects.offset += int64(len(replicationPinged))
+			n.Advance(len(replicationPinged))
 			n.spread(replicationPinged)
 		}
 	}
@@ -194,7 +195,7 @@ func (u *upstream) closed() {
 	}
 }
 
-func (u *upstream) send(args ...string) { u.conn.Write(request(args...)) }
+func (u *upstream) send(args ...string) { u.conn.Write(engine.Request(args...)) }
 
 func (u *upstream) ack() { u.send("REPLCONF", "ACK", strconv.FormatInt(u.node.Offset(), 10)) }
 
@@ -230,8 +231,8 @@ func (u *upstream) load() (stream []byte) {
 		n.unlinked()
 		return nil
 	}
-	size, from, _ := parseLength(rest, 1, maxBytes, "", "")
-	if from == 0 || len(rest) < from+int(size) {
+	snapshot, stream, whole := engine.CutPayload(rest)
+	if !whole {
 		return nil
 	}
 	offset, _ := strconv.ParseInt(words[2], 10, 64)
@@ -240,36 +241,35 @@ func (u *upstream) load() (stream []byte) {
 	}
 	n.replid = words[1]
 	owners := n.group.ledger.snapshots[edition{words[1], offset}]
-	n.copying = func(_ edition, key, _ string) owner { return owners[key] }
-	n.Load(rest[from:from+int(size)], offset)
+	n.copying = func(_ edition, key, _ string) engine.Owner { return owners[key] }
+	n.Load(snapshot, offset)
 	n.copying = nil
 	n.owners = maps.Clone(owners)
 	u.synced, u.unread = true, nil
 	u.ack()
-	return rest[from+int(size):]
+	return stream
 }
 
 // command answers the commands of replicas, and of those who give out the roles.
-func (n *Node) command(s *Session, args []string) (reply []byte, ok bool) {
-	var w replies
+func (n *Node) command(s *engine.Session, args []string) (reply []byte, ok bool) {
+	var w engine.Replies
 	switch word := strings.ToUpper(args[0]); {
 	case word == "PSYNC" && len(args) == 3:
-		if n.Following() != "" && !n.linked {
-			w.fail("NOMASTERLINK Can't SYNC while not connected with my master")
+		if n.Following() != "" && !n.Linked() {
+			w.Fail("NOMASTERLINK Can't SYNC while not connected with my master")
 			break
 		}
 		for _, d := range n.down {
-			if d.name == s.client {
+			if d.name == s.Client() {
 				n.dismiss(d)
 				break
 			}
 		}
 		n.group.ledger.snapshots[n.edition()] = maps.Clone(n.owners)
 		snapshot := n.Snapshot()
-		w.status("FULLRESYNC " + n.replid + " " + strconv.FormatInt(n.Offset(), 10))
-		w.number('$', int64(len(snapshot)))
-		w = append(w, snapshot...)
-		n.down = append(n.down, &downstream{name: s.client, conn: n.serves, heard: n.Process.Steady()})
+		w.Status("FULLRESYNC " + n.replid + " " + strconv.FormatInt(n.Offset(), 10))
+		w.Payload(snapshot)
+		n.down = append(n.down, &downstream{name: s.Client(), conn: n.serves, heard: n.Process.Steady()})
 	case word == "REPLCONF" && len(args) == 3 && strings.EqualFold(args[1], "ACK"):
 		offset, _ := strconv.ParseInt(args[2], 10, 64)
 		for _, d := range n.down {
@@ -282,18 +282,18 @@ func (n *Node) command(s *Session, args []string) (reply []byte, ok bool) {
 	case (word == "REPLICAOF" || word == "SLAVEOF") && len(args) == 3:
 		if strings.EqualFold(args[1], "NO") && strings.EqualFold(args[2], "ONE") {
 			n.promote()
-			w.status("OK")
+			w.Status("OK")
 			break
 		}
 		primary := n.group.at(args[1] + ":" + args[2])
 		if primary == nil {
-			w.fail("ERR Invalid master port")
+			w.Fail("ERR Invalid master port")
 			break
 		}
 		n.Follow(primary.Process)
-		w.status("OK")
+		w.Status("OK")
 	case word == "CLIENT" && len(args) == 4 && strings.EqualFold(args[1], "KILL") && strings.EqualFold(args[2], "TYPE"):
-		w.integer(n.kill(s))
+		w.Integer(n.kill(s))
 	case n.bus != nil:
 		return n.bus.command(s, word, args)
 	default:
@@ -303,13 +303,13 @@ func (n *Node) command(s *Session, args []string) (reply []byte, ok bool) {
 }
 
 // kill closes every connection but those of replicas, and one: CLIENT KILL TYPE normal.
-func (n *Node) kill(but *Session) (killed int64) {
+func (n *Node) kill(but *engine.Session) (killed int64) {
 	for _, c := range slices.Clone(n.conns) {
 		if c.State == but || slices.ContainsFunc(n.down, func(d *downstream) bool { return d.conn == c }) {
 			continue
 		}
 		killed++
-		c.State.(*Session).Close()
+		c.State.(*engine.Session).Close()
 		c.Close()
 		n.leave(c)
 	}
@@ -319,8 +319,8 @@ func (n *Node) kill(but *Session) (killed int64) {
 // ledger is what the simulation, and nobody in it, knows about the data of a group: which lease a value stood for when a
 // client wrote it. A copy of the value stands for the same lease, wherever and however late it arrives.
 type ledger struct {
-	changes   map[written]owner
-	snapshots map[edition]owners
+	changes   map[written]engine.Owner
+	snapshots map[edition]engine.Owners
 }
 
 // edition is a state of the data of one history, by its offset. A change belongs to the edition that it changed.
@@ -335,59 +335,9 @@ type written struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{changes: map[written]owner{}, snapshots: map[edition]owners{}}
+	return &ledger{changes: map[written]engine.Owner{}, snapshots: map[edition]engine.Owners{}}
 }
 
-func (l *ledger) change(e edition, key, value string) owner {
+func (l *ledger) change(e edition, key, value string) engine.Owner {
 	return l.changes[written{e, key, value}]
-}
-
-// request is a command as a client sends it.
-func request(args ...string) []byte {
-	var w replies
-	w.command(args...)
-	return w
-}
-
-// describeStream renders what a primary sends to a replica: the answer to PSYNC, and effects.
-func describeStream(data []byte, name func(string) string) (text string, ok bool) {
-	var head string
-	if bytes.HasPrefix(data, []byte("+FULLRESYNC ")) {
-		line, rest, _ := bytes.Cut(data[1:], []byte("\r\n"))
-		if len(rest) == 0 || rest[0] != '$' {
-			return "", false
-		}
-		size, from, err := parseLength(rest, 1, maxBytes, "", "")
-		if err != nil || from == 0 || len(rest) < from+int(size) {
-			return "", false
-		}
-		// The payload is in the form of the stream, and what follows is the stream.
-		head, data = string(line), rest[from:]
-		if len(data) == 0 {
-			return head, true
-		}
-		head += "; "
-	}
-	if !bytes.HasPrefix(data, []byte("*")) {
-		return "", false
-	}
-	cmds, rest, err := ParseCommands(data)
-	if err != nil || len(rest) > 0 {
-		return "", false
-	}
-	for _, args := range cmds { // a reply may be an array of strings, too
-		if c := commands[args[0]]; args[0] != "REPLCONF" && (c == nil || c.name != args[0]) {
-			return "", false
-		}
-	}
-	return head + describeRequest(data, name), true
-}
-
-// describeInfo renders the answer to INFO on one line.
-func describeInfo(data []byte) (text string, ok bool) {
-	head, info, ok := bytes.Cut(data, []byte("\r\n# "))
-	if !ok || !bytes.HasPrefix(head, []byte("$")) {
-		return "", false
-	}
-	return strings.Join(strings.Fields(string(info)), " "), true
 }

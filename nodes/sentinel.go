@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -275,14 +276,14 @@ func (w *watched) hangUp() {
 
 // send sends a command and has f called with its reply.
 func (w *watched) send(f func(reply any), args ...string) {
-	w.conn.Write(request(args...))
+	w.conn.Write(engine.Request(args...))
 	w.sent = append(w.sent, f)
 }
 
 func (w *watched) receive(data []byte) {
 	w.unread = append(w.unread, data...)
 	for len(w.unread) > 0 && len(w.sent) > 0 {
-		reply, n := readReply(w.unread)
+		reply, n := engine.ReadReply(w.unread)
 		if n == 0 {
 			return
 		}
@@ -691,14 +692,14 @@ func (s *Sentinel) Receive(c *sim.Conn, data []byte) {
 	if !ok {
 		return
 	}
-	cmds, rest, err := ParseCommands(append(caller.unread, data...))
+	cmds, rest, err := engine.ParseCommands(append(caller.unread, data...))
 	caller.unread = bytes.Clone(rest)
-	var w replies
+	var w engine.Replies
 	for _, args := range cmds {
 		s.answer(&w, c, caller, args)
 	}
 	if err != nil {
-		w.fail("ERR " + err.Error())
+		w.Fail("ERR " + err.Error())
 	}
 	if len(w) > 0 {
 		c.Write(w)
@@ -709,25 +710,25 @@ func (s *Sentinel) Receive(c *sim.Conn, data []byte) {
 	}
 }
 
-func (s *Sentinel) answer(w *replies, c *sim.Conn, from *caller, args []string) {
+func (s *Sentinel) answer(w *engine.Replies, c *sim.Conn, from *caller, args []string) {
 	word := strings.ToUpper(args[0])
 	if word == "SENTINEL" && len(args) > 1 {
 		word += " " + strings.ToUpper(args[1])
 	}
 	switch {
 	case word == "PING" && from.listens:
-		w.array(2)
-		w.bulk("pong")
-		w.bulk("")
+		w.Array(2)
+		w.Bulk("pong")
+		w.Bulk("")
 	case word == "PING":
-		w.status("PONG")
+		w.Status("PONG")
 	case word == "PUBLISH" && len(args) == 3:
 		if args[1] != helloChannel {
-			w.fail("ERR Only HELLO messages are accepted by Sentinel instances.")
+			w.Fail("ERR Only HELLO messages are accepted by Sentinel instances.")
 			return
 		}
 		s.hello(args[2])
-		w.integer(1)
+		w.Integer(1)
 	case word == "SUBSCRIBE" || word == "PSUBSCRIBE" || word == "UNSUBSCRIBE" || word == "PUNSUBSCRIBE":
 		if strings.HasSuffix(word, "UNSUBSCRIBE") {
 			from.listens = false
@@ -736,20 +737,20 @@ func (s *Sentinel) answer(w *replies, c *sim.Conn, from *caller, args []string) 
 			s.listeners = append(s.listeners, c)
 		}
 		for i, channel := range args[1:] {
-			w.array(3)
-			w.bulk(strings.ToLower(word))
-			w.bulk(channel)
-			w.integer(int64(i + 1))
+			w.Array(3)
+			w.Bulk(strings.ToLower(word))
+			w.Bulk(channel)
+			w.Integer(int64(i + 1))
 		}
 	case word == "SENTINEL GET-MASTER-ADDR-BY-NAME" && len(args) == 3:
 		if args[2] != masterName {
-			w.nullArray(false)
+			w.NullArray(false)
 			return
 		}
 		host, port, _ := strings.Cut(s.current().Addr(), ":")
-		w.array(2)
-		w.bulk(host)
-		w.bulk(port)
+		w.Array(2)
+		w.Bulk(host)
+		w.Bulk(port)
 	case word == "SENTINEL IS-MASTER-DOWN-BY-ADDR" && len(args) == 6:
 		s.answerState(w, args[2:])
 	case (word == "SENTINEL SENTINELS" || word == "SENTINEL REPLICAS" || word == "SENTINEL SLAVES") && len(args) == 3:
@@ -757,23 +758,23 @@ func (s *Sentinel) answer(w *replies, c *sim.Conn, from *caller, args []string) 
 		if word != "SENTINEL SENTINELS" {
 			list = s.replicas
 		}
-		w.array(len(list))
+		w.Array(len(list))
 		for _, i := range list {
 			host, port, _ := strings.Cut(i.proc.Addr(), ":")
-			w.array(8)
+			w.Array(8)
 			for _, field := range []string{"name", i.proc.Name, "ip", host, "port", port, "flags", i.flags()} {
-				w.bulk(field)
+				w.Bulk(field)
 			}
 		}
 	case word == "ROLE":
-		w.array(2)
-		w.bulk("sentinel")
-		w.array(1)
-		w.bulk(masterName)
+		w.Array(2)
+		w.Bulk("sentinel")
+		w.Array(1)
+		w.Bulk(masterName)
 	case word == "CLIENT":
-		w.status("OK")
+		w.Status("OK")
 	default:
-		w.fail(unknown(args))
+		w.Fail(engine.UnknownCommand(args))
 	}
 }
 
@@ -792,7 +793,7 @@ func (w *watched) flags() string {
 }
 
 // answerState is SENTINEL is-master-down-by-addr: host, port, epoch, and the candidate or "*".
-func (s *Sentinel) answerState(w *replies, args []string) {
+func (s *Sentinel) answerState(w *engine.Replies, args []string) {
 	epoch, _ := strconv.ParseInt(args[2], 10, 64)
 	down, leader, leaderEpoch := int64(0), "*", int64(0)
 	if s.primary.proc.Addr() == args[0]+":"+args[1] {
@@ -806,19 +807,19 @@ func (s *Sentinel) answerState(w *replies, args []string) {
 			}
 		}
 	}
-	w.array(3)
-	w.integer(down)
-	w.bulk(leader)
-	w.integer(leaderEpoch)
+	w.Array(3)
+	w.Integer(down)
+	w.Bulk(leader)
+	w.Integer(leaderEpoch)
 }
 
 func (s *Sentinel) publish(channel, message string) {
 	for _, c := range s.listeners {
-		var w replies
-		w.array(3)
-		w.bulk("message")
-		w.bulk(channel)
-		w.bulk(message)
+		var w engine.Replies
+		w.Array(3)
+		w.Bulk("message")
+		w.Bulk(channel)
+		w.Bulk(message)
 		c.Write(w)
 	}
 }
@@ -847,7 +848,7 @@ func (s *Sentinel) Restart(empty bool) {
 // Describe renders what sentinels are asked, and what they answer.
 func (s *Sentinel) Describe(data []byte, reply bool, name func(string) string) string {
 	if reply {
-		return describeReply(data, name)
+		return engine.DescribeReply(data, name)
 	}
-	return describeRequest(data, name)
+	return engine.DescribeRequest(data, name)
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -134,7 +135,8 @@ func (g *Group) serveShards() {
 	ranges := slices.Insert(slices.Clone(primaries[1:]), mine, g.primary)
 	for _, n := range g.nodes {
 		b := &bus{node: n, random: sim.Rand(g.cfg.Seed, "cluster", n.Process.Name), epoch: int64(g.cfg.Shards)}
-		n.bus, n.clustered = b, true
+		n.bus = b
+		n.SetClustered()
 		for _, o := range g.nodes {
 			m := &member{node: o, bus: b, epoch: int64(slices.Index(primaries, o) + 1)}
 			m.fresh(b.now())
@@ -290,7 +292,7 @@ func (m *member) watch(now time.Duration) {
 
 // send sends what every message begins with: the epochs, the primary of the sender, its offset, the slots that it serves or
 // (asking for a vote) wants to serve, and whom it suspects.
-func (m *member) send(kind string) { m.conn.Write(request(m.bus.message(kind)...)) }
+func (m *member) send(kind string) { m.conn.Write(engine.Request(m.bus.message(kind)...)) }
 
 func (b *bus) message(kind string) []string {
 	source, from := "-", b.self
@@ -327,7 +329,7 @@ func (b *bus) broadcast(kind string) {
 
 // receive takes what comes back over the link to a node.
 func (m *member) receive(data []byte) {
-	cmds, rest, err := ParseCommands(append(m.unread, data...))
+	cmds, rest, err := engine.ParseCommands(append(m.unread, data...))
 	m.unread = slices.Clone(rest)
 	if err != nil {
 		panic("nodes: " + err.Error())
@@ -361,7 +363,7 @@ func (b *bus) heard(m *member, args []string) (answer []byte) {
 	m.offset, _ = strconv.ParseInt(args[5], 10, 64)
 	if kind == "VOTE" {
 		if b.votes(m, epoch, config, args[6], now) {
-			return request("GOSSIP", "VOTED", strconv.FormatInt(b.epoch, 10))
+			return engine.Request("GOSSIP", "VOTED", strconv.FormatInt(b.epoch, 10))
 		}
 		return nil
 	}
@@ -381,7 +383,7 @@ func (b *bus) heard(m *member, args []string) (answer []byte) {
 	b.gossiped(m, args[7], now)
 	b.updateState(now)
 	if kind == "PING" {
-		return request(b.message("PONG")...)
+		return engine.Request(b.message("PONG")...)
 	}
 	return nil
 }
@@ -446,7 +448,7 @@ func (m *member) believe(now time.Duration) {
 	m.fail(now)
 	for _, o := range b.others {
 		if o.up {
-			o.conn.Write(request("GOSSIP", "FAIL", strconv.FormatInt(b.epoch, 10), m.name()))
+			o.conn.Write(engine.Request("GOSSIP", "FAIL", strconv.FormatInt(b.epoch, 10), m.name()))
 		}
 	}
 }
@@ -567,12 +569,12 @@ func (b *bus) updateState(now time.Duration) {
 }
 
 // refuses says why this node does not run a command; empty: it does. Of EXEC it looks at all that was queued.
-func (b *bus) refuses(s *Session, args []string) string {
+func (b *bus) refuses(s *engine.Session, args []string) string {
 	slot := -1
-	keys := keysOf(b.node.Redis, args)
-	if s.multi && strings.EqualFold(args[0], "EXEC") {
-		for _, q := range s.queue {
-			keys = append(keys, keysOf(b.node.Redis, q.args)...)
+	keys := b.node.KeysOf(args)
+	if strings.EqualFold(args[0], "EXEC") {
+		for _, queued := range s.Queued() {
+			keys = append(keys, b.node.KeysOf(queued)...)
 		}
 	}
 	for _, key := range keys {
@@ -593,36 +595,16 @@ func (b *bus) refuses(s *Session, args []string) string {
 	return ""
 }
 
-// keysOf returns the keys of a command; none of one that is not known.
-func keysOf(r *Redis, args []string) (keys []string) {
-	c, refusal := r.lookup(args)
-	switch {
-	case refusal != "" || c == nil:
-	case strings.HasPrefix(c.name, "EVAL") && len(args) > 2:
-		n, _ := strconv.Atoi(args[2])
-		return args[3:max(3, min(3+n, len(args)))]
-	case c.first > 0:
-		last := c.last
-		if last < 0 {
-			last += len(args)
-		}
-		for i := c.first; i <= min(last, len(args)-1); i += c.step {
-			keys = append(keys, args[i])
-		}
-	}
-	return keys
-}
-
 // command answers what only a node of a cluster is asked.
-func (b *bus) command(s *Session, word string, args []string) (reply []byte, ok bool) {
-	var w replies
+func (b *bus) command(s *engine.Session, word string, args []string) (reply []byte, ok bool) {
+	var w engine.Replies
 	switch {
 	case word == "GOSSIP":
-		if m := b.member(s.client); m != nil {
+		if m := b.member(s.Client()); m != nil {
 			return b.heard(m, args), true
 		}
 	case word == "CLUSTER" && len(args) == 2 && strings.EqualFold(args[1], "SLOTS"):
-		w.array(len(b.owner))
+		w.Array(len(b.owner))
 		for i, o := range b.owner {
 			first, last := b.node.group.slots(i)
 			serving := []*member{o}
@@ -631,39 +613,36 @@ func (b *bus) command(s *Session, word string, args []string) (reply []byte, ok 
 					serving = append(serving, m)
 				}
 			}
-			w.array(2 + len(serving))
-			w.integer(int64(first))
-			w.integer(int64(last))
+			w.Array(2 + len(serving))
+			w.Integer(int64(first))
+			w.Integer(int64(last))
 			for _, m := range serving {
 				host, port := hostPort(m.node.Process)
-				w.array(3)
-				w.bulk(host)
-				w.integer(int64(port))
-				w.bulk(m.name())
+				w.Array(3)
+				w.Bulk(host)
+				w.Integer(int64(port))
+				w.Bulk(m.name())
 			}
 		}
 		return w, true
 	case word == "CLUSTER" && len(args) == 2 && strings.EqualFold(args[1], "MYID"):
-		w.bulk(b.self.name())
+		w.Bulk(b.self.name())
 		return w, true
 	case word == "CLUSTER" && len(args) == 2 && strings.EqualFold(args[1], "INFO"):
 		state := "ok"
 		if b.down {
 			state = "fail"
 		}
-		w.bulk("cluster_enabled:1\r\ncluster_state:" + state + "\r\ncluster_known_nodes:" + strconv.Itoa(len(b.all())) +
+		w.Bulk("cluster_enabled:1\r\ncluster_state:" + state + "\r\ncluster_known_nodes:" + strconv.Itoa(len(b.all())) +
 			"\r\ncluster_size:" + strconv.Itoa(b.size()) + "\r\ncluster_current_epoch:" + strconv.FormatInt(b.epoch, 10) + "\r\n")
 		return w, true
 	case word == "CLUSTER" && len(args) == 3 && strings.EqualFold(args[1], "KEYSLOT"):
-		w.integer(int64(keySlot(args[2])))
+		w.Integer(int64(keySlot(args[2])))
 		return w, true
 	default:
 		if refusal := b.refuses(s, args); refusal != "" {
-			s.broken = s.broken || s.multi
-			if strings.EqualFold(args[0], "EXEC") {
-				s.discard()
-			}
-			w.fail(refusal)
+			s.Refused(args)
+			w.Fail(refusal)
 			return w, true
 		}
 	}

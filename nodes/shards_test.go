@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes/engine"
 	"lockstep/nodes/internal/redistest"
 	"lockstep/sim/history"
 )
@@ -160,7 +161,7 @@ func TestClusterCommands(t *testing.T) {
 func TestClusterTransactions(t *testing.T) {
 	inGroup(t, shards(3, 1), func(g *Group) {
 		g.nodes[0].Observe(nil) // no network brings the commands
-		s := g.nodes[0].Connect("c1")
+		s := redistest.On(g.nodes[0].Connect("c1"))
 		for _, step := range []string{
 			"MULTI -> +OK", "SET lock 1 -> +QUEUED", "INCR {lock}.fence -> +QUEUED", "EXEC -> *2 +OK :1",
 			"MULTI -> +OK", "SET lock 2 -> +QUEUED", "SET k1 1 -> -MOVED 12706 10.0.0.4:6379", "SET k0 2 -> +QUEUED",
@@ -190,13 +191,14 @@ func TestClusterSaysSo(t *testing.T) {
 			{"INFO server", "\r\nredis_mode:cluster\r\n"},
 			{"INFO cluster", "\r\ncluster_enabled:1\r\n"},
 		} {
-			if got := s.Do(strings.Fields(ask.command)...); !strings.Contains(got, ask.want) {
+			if got := string(s.Feed([]byte(ask.command + "\r\n"))); !strings.Contains(got, ask.want) {
 				t.Errorf("%s: %q", ask.command, got)
 			}
 		}
 	})
-	r, _ := newNode(t)
-	if got := r.Connect("c1").Do("INFO"); !strings.Contains(got, "redis_mode:standalone") || !strings.Contains(got, "cluster_enabled:0") {
+	r := engine.NewRedis(time.Now)
+	defer r.Close()
+	if got := string(r.Connect("c1").Feed([]byte("INFO\r\n"))); !strings.Contains(got, "redis_mode:standalone") || !strings.Contains(got, "cluster_enabled:0") {
 		t.Errorf("alone: %q", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -74,7 +75,7 @@ func newMachine(shape Shape, build clients.New, seed uint64) *machine {
 	m.world.History().Meta = metaOf(m.run, page, OnSim, seed)
 	for _, name := range m.run.NodeNames() {
 		n := nodes.Serve(m.world, name)
-		n.Persist(nodes.Persistence(m.run.Persistence))
+		n.Persist(engine.Persistence(m.run.Persistence))
 		m.nodes, m.addrs = append(m.nodes, n), append(m.addrs, n.Process.Addr())
 	}
 	m.resource, m.stop = serveResource(m.run, m.world)

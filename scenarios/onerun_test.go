@@ -12,7 +12,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
-	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 )
@@ -55,7 +55,7 @@ func anyShape(lock string, seed uint64) Shape {
 		s.Pool = script.Warm
 		fallthrough
 	default:
-		s.Persistence = string(nodes.Persistences[draw.IntN(len(nodes.Persistences))])
+		s.Persistence = string(engine.Persistences[draw.IntN(len(engine.Persistences))])
 	}
 	return s
 }

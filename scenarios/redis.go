@@ -17,6 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
@@ -313,10 +314,10 @@ func checkSyncs(r script.Section, speed float64) error {
 	if speed == 1 {
 		return nil
 	}
-	kind := nodes.Persistence(r.Persistence)
+	kind := engine.Persistence(r.Persistence)
 	for _, step := range r.Lane(script.Nemesis) {
 		crash, ok := script.FaultOf(step).(history.Crash)
-		if ok && (kind == nodes.AOFEverysecSlow || kind == nodes.AOFEverysec && crash.Power) {
+		if ok && (kind == engine.AOFEverysecSlow || kind == engine.AOFEverysec && crash.Power) {
 			return fmt.Errorf("at speed %v %s is another story with persistence=%s: a server syncs once a second, whatever the speed; write speed=1", speed, crash, kind)
 		}
 	}
@@ -402,15 +403,15 @@ func ownClocks(r script.Section) bool {
 }
 
 // disksOf says how the nodes of a resolved run persist. One whose machine keeps its power needs no fsync to remember everything.
-func disksOf(r script.Section) []nodes.Persistence {
-	kind := nodes.Persistence(r.Persistence)
-	if kind == nodes.AOFAlways && !slices.ContainsFunc(r.Lane(script.Nemesis), func(step script.Step) bool {
+func disksOf(r script.Section) []engine.Persistence {
+	kind := engine.Persistence(r.Persistence)
+	if kind == engine.AOFAlways && !slices.ContainsFunc(r.Lane(script.Nemesis), func(step script.Step) bool {
 		crash, ok := script.FaultOf(step).(history.Crash)
 		return ok && crash.Power
 	}) {
 		kind = ""
 	}
-	return slices.Repeat([]nodes.Persistence{kind}, len(r.NodeNames())+r.Replicas)
+	return slices.Repeat([]engine.Persistence{kind}, len(r.NodeNames())+r.Replicas)
 }
 
 // withSteps returns a resolved run in which f has changed each step.

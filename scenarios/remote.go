@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -86,7 +87,7 @@ func CheckRemote(s *script.Scenario, run script.Section, speed float64, servers 
 func checkRemote(r script.Section, servers nodes.Remotes) error {
 	const instead = "; --on redis does it to servers that Lockstep starts"
 	for _, key := range []string{"replicas", "sentinels", "shards", "persistence"} {
-		if value := r.Setting(key); value != "" && value != string(nodes.AOFAlways) { // which nothing puts to the test here
+		if value := r.Setting(key); value != "" && value != string(engine.AOFAlways) { // which nothing puts to the test here
 			return fmt.Errorf("%w: %s=%s%s", nodes.ErrNotOurs, key, value, instead)
 		}
 	}

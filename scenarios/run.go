@@ -12,6 +12,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -181,7 +182,7 @@ func serveNodes(r script.Section, w *sim.World, seed uint64) (addrs []string, di
 	var all []*nodes.Node
 	for _, name := range r.NodeNames() {
 		n := nodes.Serve(w, name)
-		n.Persist(nodes.Persistence(r.Persistence))
+		n.Persist(engine.Persistence(r.Persistence))
 		all, addrs = append(all, n), append(addrs, n.Process.Addr())
 	}
 	return addrs, func(p *sim.Process) clients.Dialer { return p.DialContext }, func() {

@@ -20,7 +20,7 @@ const seriesGC = 1000
 //
 // Each run has a bubble of its own. So its time begins where that of every other run does, which locks that write times into
 // keys show in their traces; and what a run leaves behind is found out at its end, and cannot disturb the next. What is
-// expensive to make and remembers nothing outlives the bubbles: see [nodes.Redis.Close].
+// expensive to make and remembers nothing outlives the bubbles: see [engine.Redis.Close].
 func series(f func(play player)) (err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(seriesGC))
 	defer func() {

@@ -9,7 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/script"
@@ -32,7 +32,7 @@ func (k known) complete(root *cobra.Command) {
 		"without":     among(kinds...),
 		"property":    among(words(checker.Properties())...),
 		"strategy":    among(words(scenarios.Strategies())...),
-		"persistence": among(words(nodes.Persistences)...),
+		"persistence": among(words(engine.Persistences)...),
 		"resource":    among(clients.Resources()...),
 		"pool":        among("warm"),
 		"grid":        cobra.FixedCompletions(axes, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp),

@@ -15,7 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/scenarios"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -78,7 +78,7 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 	fl.IntVar(&f.shape.Nodes, "nodes", 0, "lock nodes (default 3 for a lock that asks a majority, otherwise 1)")
 	fl.IntVar(&f.shape.Replicas, "replicas", 0, "replicas of n1")
 	fl.IntVar(&f.shape.MinReplicas, "min-replicas", 0, "replicas that must be there for n1 to take a write")
-	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash, a `KIND` of: "+strings.Join(words(nodes.Persistences), ", ")+" (default aof-always)")
+	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash, a `KIND` of: "+strings.Join(words(engine.Persistences), ", ")+" (default aof-always)")
 	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": the connections of the clients are open when a run begins, which makes runs shorter")
 	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
 	fl.StringVar(&f.shape.Resource, "resource", script.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))

@@ -19,7 +19,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
 	"lockstep/sim/history"
@@ -374,7 +374,7 @@ func (r *Section) set(key, value string) (err error) {
 		r.MinReplicas, err = parseCount(key, value, 1)
 	case "persistence":
 		r.Persistence = value
-		if kinds := WordsOf(nodes.Persistences); !slices.Contains(kinds, value) {
+		if kinds := WordsOf(engine.Persistences); !slices.Contains(kinds, value) {
 			return history.Unknown("persistence", value, kinds)
 		}
 	case "pool":

@@ -12,7 +12,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/sim/history"
 )
 
@@ -761,7 +761,7 @@ func TestDocumentedWords(t *testing.T) {
 			lines = append(lines, " "+strings.Join(strings.Fields(line), " ")+" ")
 		}
 	}
-	words := slices.Concat(sorted(stepForms), history.FaultVerbs(), WordsOf(whats), clients.Resources(), WordsOf(nodes.Persistences), []string{"report"})
+	words := slices.Concat(sorted(stepForms), history.FaultVerbs(), WordsOf(whats), clients.Resources(), WordsOf(engine.Persistences), []string{"report"})
 	for _, key := range settings {
 		words = append(words, key+"=")
 	}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
-	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/sim/history"
 )
 
@@ -154,7 +154,7 @@ func anyRun(lock, label string, clients []string, fewest int) *rapid.Generator[S
 			Reports:  anyReports().Draw(t, "reports"),
 			Golden:   anyGolden().Draw(t, "golden"),
 
-			Persistence: rapid.SampledFrom(append(WordsOf(nodes.Persistences), "")).Draw(t, "persistence"),
+			Persistence: rapid.SampledFrom(append(WordsOf(engine.Persistences), "")).Draw(t, "persistence"),
 		}
 		anyGroup(t, &r)
 		own := append([]string{"c9"}, clients...)

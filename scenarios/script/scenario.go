@@ -11,7 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/engine"
 	"lockstep/sim/history"
 )
 
@@ -103,7 +103,7 @@ const (
 const Warm = "warm"
 
 // Durable is the persistence of the lock nodes of a run that does not say: nothing is lost but with the disk itself.
-const Durable = string(nodes.AOFAlways)
+const Durable = string(engine.AOFAlways)
 
 // leastShards is how many shards a Redis Cluster has at least, so that a majority of their primaries survives the loss of one.
 const leastShards = 3

@@ -27,6 +27,15 @@ type Conn interface {
 	Do(args ...string) string
 }
 
+// On is a connection to something that replies at once to the bytes it is fed, such as a session of a node.
+func On(node interface{ Feed(data []byte) []byte }) Conn { return fed{node} }
+
+type fed struct {
+	node interface{ Feed(data []byte) []byte }
+}
+
+func (f fed) Do(args ...string) string { return string(f.node.Feed(AppendCommand(nil, args...))) }
+
 // Server is a redis-server process that lives as long as a test.
 type Server struct {
 	t      testing.TB

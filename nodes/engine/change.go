@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// A Change is one change of a key.
+//
+// It is the difference between two states of the key, whichever command made it: SET of the value that the key already
+// has is a history.Retime if it moves the deadline, and otherwise no change. A command that changes several keys makes
+// several changes. Each is reported once, in order of execution, when it has happened.
+type Change struct {
+	// Op is history.Set, history.Over, history.Retime, history.Delete, history.Expire or history.Lose.
+	Op  string
+	Key string
+	// Old and New are the values before and after; empty where the key did not live. That of a hash, a list, a set or a sorted
+	// set is the command that makes it, as a client sends it.
+	Old, New string
+	// Deadline and OldDeadline are the ends of the key by the wall clock of the node; zero if it had none.
+	Deadline, OldDeadline time.Time
+	// By is the client whose command it was, or, on a replica, the primary; empty for history.Expire and history.Lose, which no
+	// client causes, and for what a disk brought back at a restart.
+	By string
+	// NX says that SET with NX, SETNX or HSETNX made the change.
+	NX bool
+	// Command is the command as the client sent it, in capitals: EVALSHA for whatever a script does, EXEC for what a
+	// transaction does. On a replica it is that of the effect, or PSYNC. Empty where By is.
+	Command string
+	// Collection says that the key is no string, or was none if it is gone: it is a hash, a list, a set or a sorted set.
+	Collection bool
+}
+
+// Marks are what a client may have put into New to know its own key by: the value of a string; otherwise the fields, the values,
+// the elements, the members and their scores.
+func (c *Change) Marks() []string {
+	if !c.Collection {
+		return []string{c.New}
+	}
+	command, _, err := ParseCommand([]byte(c.New))
+	if err != nil {
+		panic("engine: " + err.Error())
+	}
+	return command[2:]
+}
+
+// A Key is a key of a node.
+type Key struct {
+	Name, Value string    // the value as in Change
+	Deadline    time.Time // by the wall clock of the node; zero: none
+}
+
+// Entry is what is remembered of a key of any type, in order to see changes and deadlines without asking miniredis, or a server, for
+// every key.
+type Entry struct {
+	Value    string // as in Change
+	Text     bool   // a string key
+	Deadline int64  // milliseconds since 1970 by the wall clock of the node; 0: none
+}
+
+// lives tells a key from none. What makes a key of another type is never empty.
+func (e Entry) lives() bool { return e.Text || e.Value != "" }
+
+// Collection is the entry of a key that is no string, without its deadline: of the command that makes it.
+func Collection(command []string) Entry {
+	var w Replies
+	w.command(command...)
+	return Entry{Value: string(w)}
+}
+
+// Observe sets the function told of every change of a key. It must not call back into the node.
+func (r *Redis) Observe(f func(Change)) { r.observer = f }
+
+// Keys returns the keys in order of their names, as the last command or [Redis.Tick] left them: a key whose
+// deadline has passed is there until one of the two finds that out.
+func (r *Redis) Keys() []Key {
+	var keys []Key
+	for name, e := range r.keys {
+		keys = append(keys, Key{Name: name, Value: e.Value, Deadline: date(e.Deadline)})
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	return keys
+}
+
+// look compares a key with what the node remembers of it, and reports the difference.
+func (r *Redis) look(name string) {
+	old, had := r.keys[name]
+	var is Entry
+	value, err := r.db.Get(name)
+	lives := err == nil || r.db.Exists(name)
+	switch {
+	case err == nil:
+		is = Entry{Value: value, Text: true}
+	case lives:
+		is = Collection(r.contents(name))
+	}
+	is.Deadline = r.db.TTL(name).Milliseconds()
+	if is == old && had == lives {
+		return
+	}
+	if lives {
+		r.keys[name] = is
+	} else {
+		delete(r.keys, name)
+	}
+	r.retimed(old.Deadline, is.Deadline)
+	r.invalidate(name)
+	if r.effects.logs {
+		r.changed(name, old, is, lives)
+	}
+
+	if c := Difference(name, old, is); c.Op != "" {
+		c.By, c.NX, c.Command = r.by, r.nx, r.word
+		r.report(c)
+	}
+}
+
+// Difference says how a key went from one state to another. Op is empty if it did not.
+func Difference(name string, old, is Entry) Change {
+	c := Change{
+		Op: history.Over, Key: name, Old: old.Value, New: is.Value, Deadline: date(is.Deadline), OldDeadline: date(old.Deadline),
+		Collection: !is.Text,
+	}
+	switch {
+	case old == is:
+		return Change{}
+	case !is.lives():
+		c.Op, c.Collection = history.Delete, !old.Text
+	case !old.lives():
+		c.Op = history.Set
+	case old.Text == is.Text && old.Value == is.Value:
+		c.Op = history.Retime
+	}
+	return c
+}
+
+// Ended is the change of a key that no client brought to its end.
+func (e Entry) Ended(op, name string) Change {
+	return Change{Op: op, Key: name, Old: e.Value, OldDeadline: date(e.Deadline), Collection: !e.Text}
+}
+
+// drop removes a key whose deadline has passed.
+func (r *Redis) drop(name string) {
+	old := r.keys[name]
+	r.db.Del(name)
+	delete(r.keys, name)
+	r.retimed(old.Deadline, 0)
+	r.invalidate(name)
+	if r.effects.logs {
+		r.emit("DEL", name)
+		r.effects.expired++
+	}
+	r.report(old.Ended(history.Expire, name))
+}
+
+func (r *Redis) report(c Change) {
+	if r.observer != nil {
+		r.observer(c)
+	}
+}
+
+// date is a deadline as a time; zero if there is none.
+func date(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,505 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A command is what a node knows of one command of redis-server.
+type command struct {
+	name string // in capitals; CLIENT|ID for a subcommand
+	// arity is the number of elements with the command word; negative: at least so many. first, last and step say which
+	// elements are keys; last counts from the end if negative. All as COMMAND reports them.
+	arity             int
+	first, last, step int
+	write             bool
+	noScript          bool // redis.call may not run it
+	control           bool // runs at once between MULTI and EXEC
+	container         bool // its second word says what it does
+	// run runs it where miniredis alone would do otherwise than redis-server.
+	run func(r *Redis, s *Session, c *command, args []string)
+}
+
+// word is the command word without the subcommand.
+func (c *command) word() string {
+	word, _, _ := strings.Cut(c.name, "|")
+	return word
+}
+
+// commands are the commands of a node by name, in capitals and in small letters.
+var commands = byName(
+	// Strings.
+	command{name: "SET", arity: -3, write: true, first: 1, last: 1, step: 1, run: runSet},
+	command{name: "GET", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "GETSET", arity: 3, write: true, first: 1, last: 1, step: 1},
+	command{name: "GETDEL", arity: 2, write: true, first: 1, last: 1, step: 1},
+	command{name: "GETEX", arity: -2, write: true, first: 1, last: 1, step: 1, run: runGetex},
+	command{name: "SETNX", arity: 3, write: true, first: 1, last: 1, step: 1, run: runSetNX},
+	command{name: "SETEX", arity: 4, write: true, first: 1, last: 1, step: 1, run: runSetex},
+	command{name: "PSETEX", arity: 4, write: true, first: 1, last: 1, step: 1, run: runSetex},
+	command{name: "MGET", arity: -2, first: 1, last: -1, step: 1},
+	command{name: "MSET", arity: -3, write: true, first: 1, last: -1, step: 2, run: runMSet},
+	command{name: "MSETNX", arity: -3, write: true, first: 1, last: -1, step: 2, run: runMSet},
+	command{name: "APPEND", arity: 3, write: true, first: 1, last: 1, step: 1},
+	command{name: "STRLEN", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "GETRANGE", arity: 4, first: 1, last: 1, step: 1, run: runGetRange}, // redislock asks whose key it is with it
+	command{name: "INCR", arity: 2, write: true, first: 1, last: 1, step: 1, run: runIncrement},
+	command{name: "DECR", arity: 2, write: true, first: 1, last: 1, step: 1, run: runIncrement},
+	command{name: "INCRBY", arity: 3, write: true, first: 1, last: 1, step: 1, run: runIncrement},
+	command{name: "DECRBY", arity: 3, write: true, first: 1, last: 1, step: 1, run: runIncrement},
+	command{name: "DELEX", arity: -2, write: true, first: 1, last: 1, step: 1},
+
+	// Keys and their ends.
+	command{name: "DEL", arity: -2, write: true, first: 1, last: -1, step: 1},
+	command{name: "UNLINK", arity: -2, write: true, first: 1, last: -1, step: 1},
+	command{name: "EXISTS", arity: -2, first: 1, last: -1, step: 1},
+	command{name: "TOUCH", arity: -2, first: 1, last: -1, step: 1},
+	command{name: "TYPE", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "RENAME", arity: 3, write: true, first: 1, last: 2, step: 1},
+	command{name: "RENAMENX", arity: 3, write: true, first: 1, last: 2, step: 1},
+	command{name: "EXPIRE", arity: -3, write: true, first: 1, last: 1, step: 1, run: runExpire},
+	command{name: "PEXPIRE", arity: -3, write: true, first: 1, last: 1, step: 1, run: runExpire},
+	command{name: "EXPIREAT", arity: -3, write: true, first: 1, last: 1, step: 1, run: runExpire},
+	command{name: "PEXPIREAT", arity: -3, write: true, first: 1, last: 1, step: 1, run: runExpire},
+	command{name: "PERSIST", arity: 2, write: true, first: 1, last: 1, step: 1},
+	command{name: "TTL", arity: 2, first: 1, last: 1, step: 1, run: runTTL},
+	command{name: "PTTL", arity: 2, first: 1, last: 1, step: 1, run: runTTL},
+	command{name: "EXPIRETIME", arity: 2, first: 1, last: 1, step: 1, run: runTTL},
+	command{name: "PEXPIRETIME", arity: 2, first: 1, last: 1, step: 1, run: runTTL},
+	command{name: "KEYS", arity: 2},
+	command{name: "SCAN", arity: -2},
+	command{name: "DBSIZE", arity: 1},
+	command{name: "FLUSHALL", arity: -1, write: true, run: runFlush},
+	command{name: "FLUSHDB", arity: -1, write: true, run: runFlush},
+
+	// Hashes, sets, lists and sorted sets, which some locks queue and count in.
+	command{name: "HSET", arity: -4, write: true, first: 1, last: 1, step: 1},
+	command{name: "HSETNX", arity: 4, write: true, first: 1, last: 1, step: 1, run: runSetNX},
+	command{name: "HGET", arity: 3, first: 1, last: 1, step: 1},
+	command{name: "HMGET", arity: -3, first: 1, last: 1, step: 1},
+	command{name: "HGETALL", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "HEXISTS", arity: 3, first: 1, last: 1, step: 1},
+	command{name: "HDEL", arity: -3, write: true, first: 1, last: 1, step: 1},
+	command{name: "HINCRBY", arity: 4, write: true, first: 1, last: 1, step: 1, run: runHIncrBy},
+	command{name: "HLEN", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "HKEYS", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "HVALS", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "SADD", arity: -3, write: true, first: 1, last: 1, step: 1},
+	command{name: "SREM", arity: -3, write: true, first: 1, last: 1, step: 1},
+	command{name: "SISMEMBER", arity: 3, first: 1, last: 1, step: 1},
+	command{name: "SMEMBERS", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "SCARD", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "LPUSH", arity: -3, write: true, first: 1, last: 1, step: 1},
+	command{name: "RPUSH", arity: -3, write: true, first: 1, last: 1, step: 1},
+	command{name: "LPOP", arity: -2, write: true, first: 1, last: 1, step: 1},
+	command{name: "RPOP", arity: -2, write: true, first: 1, last: 1, step: 1},
+	command{name: "LLEN", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "LINDEX", arity: 3, first: 1, last: 1, step: 1},
+	command{name: "LRANGE", arity: 4, first: 1, last: 1, step: 1},
+	command{name: "LREM", arity: 4, write: true, first: 1, last: 1, step: 1},
+	command{name: "ZADD", arity: -4, write: true, first: 1, last: 1, step: 1},
+	command{name: "ZREM", arity: -3, write: true, first: 1, last: 1, step: 1},
+	command{name: "ZSCORE", arity: 3, first: 1, last: 1, step: 1},
+	command{name: "ZRANK", arity: 3, first: 1, last: 1, step: 1},
+	command{name: "ZCARD", arity: 2, first: 1, last: 1, step: 1},
+	command{name: "ZCOUNT", arity: 4, first: 1, last: 1, step: 1},
+	command{name: "ZRANGE", arity: -4, first: 1, last: 1, step: 1},
+	command{name: "ZRANGEBYSCORE", arity: -4, first: 1, last: 1, step: 1},
+	command{name: "ZREMRANGEBYSCORE", arity: 4, write: true, first: 1, last: 1, step: 1},
+
+	// Transactions and scripts.
+	command{name: "MULTI", arity: 1, noScript: true, control: true, run: runMulti},
+	command{name: "EXEC", arity: 1, noScript: true, control: true, run: runExec},
+	command{name: "DISCARD", arity: 1, noScript: true, control: true, run: runDiscard},
+	command{name: "WATCH", arity: -2, first: 1, last: -1, step: 1, noScript: true, control: true, run: runWatch},
+	command{name: "UNWATCH", arity: 1, noScript: true, run: runUnwatch},
+	command{name: "EVAL", arity: -3, noScript: true, run: runEval},
+	command{name: "EVAL_RO", arity: -3, noScript: true, run: runEval},
+	command{name: "EVALSHA", arity: -3, noScript: true, run: runEval},
+	command{name: "EVALSHA_RO", arity: -3, noScript: true, run: runEval},
+	command{name: "SCRIPT", arity: -2, container: true},
+	command{name: "SCRIPT|LOAD", arity: 3, noScript: true, run: runScriptLoad},
+	command{name: "SCRIPT|EXISTS", arity: -3, noScript: true, run: runScriptExists},
+	command{name: "SCRIPT|FLUSH", arity: -2, noScript: true, run: runScriptFlush},
+
+	// Connections and the server.
+	command{name: "PING", arity: -1, run: runPing},
+	command{name: "ECHO", arity: 2},
+	command{name: "SELECT", arity: 2, run: runSelect},
+	command{name: "AUTH", arity: -2, noScript: true, run: runAuth},
+	command{name: "HELLO", arity: -1, noScript: true, run: runHello},
+	command{name: "QUIT", arity: -1, noScript: true, control: true, run: runQuit},
+	command{name: "CLIENT", arity: -2, container: true},
+	command{name: "CLIENT|ID", arity: 2, noScript: true, run: runClientID},
+	command{name: "CLIENT|GETNAME", arity: 2, noScript: true, run: runClientGetName},
+	command{name: "CLIENT|SETNAME", arity: 3, noScript: true, run: runClientSetName},
+	command{name: "CLIENT|TRACKING", arity: -3, noScript: true, run: runClientTracking},
+	command{name: "CLUSTER", arity: -2, container: true},
+	command{name: "CLUSTER|INFO", arity: 2, run: runCluster},
+	command{name: "CLUSTER|NODES", arity: 2, run: runCluster},
+	command{name: "CLUSTER|SHARDS", arity: 2, run: runCluster},
+	command{name: "CLUSTER|SLOTS", arity: 2, run: runCluster},
+	command{name: "TIME", arity: 1, run: runTime},
+	command{name: "INFO", arity: -1, run: runInfo},
+	command{name: "ROLE", arity: 1, noScript: true, run: runRole},
+	command{name: "WAIT", arity: 3, noScript: true, run: runWait},
+	command{name: "PUBLISH", arity: 3},
+)
+
+// unsimulated are the commands of redis-server 7 that a node refuses: those that would have to wait or to push, those
+// that draw lots, those of an administrator, and those that no lock was seen to use.
+var unsimulated = strings.Fields(`
+	ACL ASKING BGREWRITEAOF BGSAVE BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
+	BZPOPMAX BZPOPMIN COMMAND CONFIG COPY DEBUG DUMP FAILOVER FCALL FCALL_RO FUNCTION GEOADD GEODIST
+	GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GEOSEARCHSTORE GETBIT
+	HINCRBYFLOAT HMSET HRANDFIELD HSCAN HSTRLEN INCRBYFLOAT LASTSAVE LATENCY LCS LINSERT LMOVE LMPOP LOLWUT LPOS
+	LPUSHX LSET LTRIM MEMORY MIGRATE MODULE MONITOR MOVE OBJECT PFADD PFCOUNT PFDEBUG PFMERGE PFSELFTEST PSUBSCRIBE PSYNC
+	PUBSUB PUNSUBSCRIBE RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET RESTORE RESTORE-ASKING RPOPLPUSH RPUSHX
+	SAVE SDIFF SDIFFSTORE SETBIT SETRANGE SHUTDOWN SINTER SINTERCARD SINTERSTORE SLAVEOF SLOWLOG SMISMEMBER SMOVE SORT
+	SORT_RO SPOP SPUBLISH SRANDMEMBER SSCAN SSUBSCRIBE SUBSCRIBE SUBSTR SUNION SUNIONSTORE SUNSUBSCRIBE SWAPDB SYNC
+	UNSUBSCRIBE XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID XTRIM
+	ZDIFF ZDIFFSTORE ZINCRBY ZINTER ZINTERCARD ZINTERSTORE ZLEXCOUNT ZMPOP ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGEBYLEX
+	ZRANGESTORE ZREMRANGEBYLEX ZREMRANGEBYRANK ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZUNION ZUNIONSTORE`)
+
+func byName(list ...command) map[string]*command {
+	m := make(map[string]*command, 2*len(list))
+	for i := range list {
+		c := &list[i]
+		m[c.name], m[strings.ToLower(c.name)] = c, c
+	}
+	return m
+}
+
+// Errors that several commands give.
+const (
+	notInteger = "ERR value is not an integer or out of range"
+	syntax     = "ERR syntax error"
+)
+
+// lookup finds a command and checks what redis-server checks before it runs or queues one. A refusal is the error to
+// answer; the command comes with it if only the number of its arguments is wrong.
+func (r *Redis) lookup(args []string) (c *command, refusal string) {
+	c, ok := r.commands[args[0]]
+	if !ok {
+		c, ok = r.commands[strings.ToUpper(args[0])]
+	}
+	switch {
+	case !ok || strings.Contains(args[0], "|"):
+		return nil, UnknownCommand(args)
+	case c.container && len(args) > 1:
+		sub, ok := r.commands[c.name+"|"+strings.ToUpper(args[1])]
+		if !ok {
+			return nil, fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", args[1], c.name)
+		}
+		c = sub
+	}
+	if len(args) != c.arity && (c.arity > 0 || len(args) < -c.arity) {
+		return c, fmt.Sprintf("ERR wrong number of arguments for '%s' command", strings.ToLower(c.name))
+	}
+	return c, ""
+}
+
+// KeysOf returns the keys of a command; none of one that the node does not run.
+func (r *Redis) KeysOf(args []string) (keys []string) {
+	c, refusal := r.lookup(args)
+	switch {
+	case refusal != "" || c == nil:
+	case strings.HasPrefix(c.name, "EVAL") && len(args) > 2:
+		n, _ := strconv.Atoi(args[2])
+		return args[3:max(3, min(3+n, len(args)))]
+	case c.first > 0:
+		last := c.last
+		if last < 0 {
+			last += len(args)
+		}
+		for i := c.first; i <= min(last, len(args)-1); i += c.step {
+			keys = append(keys, args[i])
+		}
+	}
+	return keys
+}
+
+// KeyPositions says which elements of a command are keys: every step-th from first to last, which counts from the end if negative. First
+// is 0 if none are at fixed places, or if no command has that name; see [FullName].
+func KeyPositions(name string) (first, last, step int) {
+	if c := commands[name]; c != nil {
+		return c.first, c.last, c.step
+	}
+	return 0, 0, 1
+}
+
+// FullName is the name of a command in capitals, with that of the subcommand if it has one: CLIENT|ID.
+func FullName(cmd []string) string {
+	name := strings.ToUpper(cmd[0])
+	if c := commands[name]; c != nil && c.container && len(cmd) > 1 {
+		name += "|" + strings.ToUpper(cmd[1])
+	}
+	return name
+}
+
+// UnknownCommand words the refusal of a command that is not in the table.
+func UnknownCommand(args []string) string {
+	for _, name := range unsimulated {
+		if strings.EqualFold(name, args[0]) {
+			return "ERR " + name + " is a command of redis-server that Lockstep does not simulate"
+		}
+	}
+	var with strings.Builder
+	for _, a := range args[1:] {
+		if with.Len() >= 128 {
+			break
+		}
+		fmt.Fprintf(&with, "'%.*s' ", 128-with.Len(), a)
+	}
+	return fmt.Sprintf("ERR unknown command '%.128s', with args beginning with: %s", args[0], with.String())
+}
+
+// runSetNX says in its changes what it is.
+func runSetNX(r *Redis, s *Session, c *command, args []string) {
+	r.nx = true
+	args[0] = c.name
+	r.forward(s, c, args)
+}
+
+// runMSet checks that each key has its value before anything looks at the keys.
+func runMSet(r *Redis, s *Session, c *command, args []string) {
+	if len(args)%2 == 0 {
+		r.out.Fail("ERR wrong number of arguments for '" + strings.ToLower(c.name) + "' command")
+		return
+	}
+	args[0] = c.name
+	r.forward(s, c, args)
+}
+
+// runIncrement reads numbers as strictly as redis-server before miniredis adds them.
+func runIncrement(r *Redis, s *Session, c *command, args []string) {
+	if len(args) == 3 {
+		by, ok := parseInt(args[2])
+		if !ok {
+			r.out.Fail(notInteger)
+			return
+		}
+		if c.name == "DECRBY" && by == -1<<63 {
+			r.out.Fail("ERR decrement would overflow")
+			return
+		}
+	}
+	if e, ok := r.keys[args[1]]; ok && e.Text {
+		if _, ok := parseInt(e.Value); !ok {
+			r.out.Fail(notInteger)
+			return
+		}
+	}
+	args[0] = c.name
+	r.forward(s, c, args)
+}
+
+// runGetRange answers a range that ends before it begins, both counted from the end, with nothing. miniredis gives the first byte
+// if the value is so short that both ends would be before it.
+func runGetRange(r *Redis, s *Session, c *command, args []string) {
+	from, ok := parseInt(args[2])
+	to, also := parseInt(args[3])
+	if ok && also && from < 0 && to < 0 && from > to {
+		args[2], args[3] = "1", "0"
+	}
+	args[0] = c.name
+	r.forward(s, c, args)
+}
+
+// runHIncrBy does for a field what runIncrement does for a key. miniredis does not look for overflow here.
+func runHIncrBy(r *Redis, s *Session, c *command, args []string) {
+	by, ok := parseInt(args[3])
+	if !ok {
+		r.out.Fail(notInteger)
+		return
+	}
+	if s.aside("HEXISTS", args[1], args[2]) == ":1\r\n" {
+		n, ok := parseInt(r.db.HGet(args[1], args[2]))
+		if !ok {
+			r.out.Fail("ERR hash value is not an integer")
+			return
+		}
+		if by > 0 && n > math.MaxInt64-by || by < 0 && n < math.MinInt64-by {
+			r.out.Fail("ERR increment or decrement would overflow")
+			return
+		}
+	}
+	args[0] = c.name
+	r.forward(s, c, args)
+}
+
+// runFlush deletes key by key, so that each is reported, and each that is watched is touched.
+func runFlush(r *Redis, _ *Session, _ *command, args []string) {
+	if len(args) > 2 || len(args) == 2 && !strings.EqualFold(args[1], "SYNC") && !strings.EqualFold(args[1], "ASYNC") {
+		r.out.Fail(syntax)
+		return
+	}
+	r.invalidateAll()
+	for _, name := range r.names() {
+		r.db.Del(name)
+		r.look(name)
+	}
+	r.out.Status("OK")
+}
+
+func runPing(r *Redis, _ *Session, _ *command, args []string) {
+	switch len(args) {
+	case 1:
+		r.out.Status("PONG")
+	case 2:
+		r.out.Bulk(args[1])
+	default:
+		r.out.Fail("ERR wrong number of arguments for 'ping' command")
+	}
+}
+
+// runSelect knows one database, as redis-server with "databases 1" and as every Redis Cluster does.
+func runSelect(r *Redis, _ *Session, _ *command, args []string) {
+	n, ok := parseInt(args[1])
+	switch {
+	case !ok:
+		r.out.Fail(notInteger)
+	case r.clustered && n != 0 && n == int64(int32(n)):
+		r.out.Fail("ERR SELECT is not allowed in cluster mode")
+	case n != int64(int32(n)):
+		r.out.Fail("ERR value is out of range, value must between -2147483648 and 2147483647")
+	case n != 0:
+		r.out.Fail("ERR DB index is out of range")
+	default:
+		r.out.Status("OK")
+	}
+}
+
+const wrongPass = "WRONGPASS invalid username-password pair or user is disabled."
+
+// runAuth knows the one user of a server without passwords: default, who may come with any.
+func runAuth(r *Redis, _ *Session, _ *command, args []string) {
+	switch {
+	case len(args) > 3:
+		r.out.Fail(syntax)
+	case len(args) == 2:
+		r.out.Fail("ERR AUTH <password> called without any password configured for the default user. " +
+			"Are you sure your configuration is correct?")
+	case args[1] != "default":
+		r.out.Fail(wrongPass)
+	default:
+		r.out.Status("OK")
+	}
+}
+
+func runHello(r *Redis, s *Session, _ *command, args []string) {
+	resp3 := s.peer.Resp3
+	if len(args) > 1 {
+		version, ok := parseInt(args[1])
+		switch {
+		case !ok:
+			r.out.Fail("ERR Protocol version is not an integer or out of range")
+			return
+		case version != 2 && version != 3:
+			r.out.Fail("NOPROTO unsupported protocol version")
+			return
+		}
+		resp3 = version == 3
+	}
+	name := s.name
+	for i := 2; i < len(args); i++ {
+		switch left := len(args) - i - 1; {
+		case strings.EqualFold(args[i], "AUTH") && left >= 2:
+			if args[i+1] != "default" {
+				r.out.Fail(wrongPass)
+				return
+			}
+			i += 2
+		case strings.EqualFold(args[i], "SETNAME") && left >= 1:
+			if name = args[i+1]; !validName(name) {
+				r.out.Fail(badName)
+				return
+			}
+			i++
+		default:
+			r.out.Fail("ERR Syntax error in HELLO option '" + args[i] + "'")
+			return
+		}
+	}
+	s.peer.Resp3, s.name = resp3, name
+
+	r.out.dict(7, resp3)
+	r.out.Bulk("server")
+	r.out.Bulk("redis")
+	r.out.Bulk("version")
+	r.out.Bulk("7.0.15")
+	r.out.Bulk("proto")
+	if resp3 {
+		r.out.Integer(3)
+	} else {
+		r.out.Integer(2)
+	}
+	r.out.Bulk("id")
+	r.out.Integer(s.id)
+	r.out.Bulk("mode")
+	r.out.Bulk(r.mode())
+	r.out.Bulk("role")
+	if r.primary != "" {
+		r.out.Bulk("replica")
+	} else {
+		r.out.Bulk("master")
+	}
+	r.out.Bulk("modules")
+	r.out.Array(0)
+}
+
+func (r *Redis) mode() string {
+	if r.clustered {
+		return "cluster"
+	}
+	return "standalone"
+}
+
+func runQuit(r *Redis, s *Session, _ *command, _ []string) {
+	r.out.Status("OK")
+	s.Close()
+}
+
+// runCluster is how a client learns that it talks to a server of its own. What a node of a cluster is asked is answered
+// elsewhere (shards.go).
+func runCluster(r *Redis, _ *Session, _ *command, args []string) {
+	if r.clustered {
+		r.out.Fail("ERR CLUSTER " + strings.ToUpper(args[1]) + " is a command of redis-server that Lockstep does not simulate")
+		return
+	}
+	r.out.Fail("ERR This instance has cluster support disabled")
+}
+
+func runClientID(r *Redis, s *Session, _ *command, _ []string) { r.out.Integer(s.id) }
+
+func runClientGetName(r *Redis, s *Session, _ *command, _ []string) {
+	if s.name == "" {
+		r.out.null(s.peer.Resp3)
+		return
+	}
+	r.out.Bulk(s.name)
+}
+
+const badName = "ERR Client names cannot contain spaces, newlines or special characters."
+
+func runClientSetName(r *Redis, s *Session, _ *command, args []string) {
+	if !validName(args[2]) {
+		r.out.Fail(badName)
+		return
+	}
+	s.name = args[2]
+	r.out.Status("OK")
+}
+
+func validName(name string) bool {
+	return !strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' })
+}
+
+func runTime(r *Redis, _ *Session, _ *command, _ []string) {
+	us := r.began.UnixMicro()
+	r.out.Array(2)
+	r.out.Bulk(strconv.FormatInt(us/1e6, 10))
+	r.out.Bulk(strconv.FormatInt(us%1e6, 10))
+}
