@@ -12,16 +12,12 @@ import (
 
 // A Source is a text that claims, scenarios and code cite: a row of sources.md.
 type Source struct {
-	Key   string
-	Name  string   // author, title and year
-	Title string   // without quotation marks
-	URLs  []string // its address, or else the addresses of what it is based on
+	Key  string
+	Name string   // author, title and year, such as: Redis documentation, “EXPIRE”
+	URLs []string // its address, or else the addresses of what it is based on
 	// Retold says that it has no address of its own, and retells what is at the URLs.
 	Retold bool
 }
-
-// Year is the year of a source whose key ends with one; else it is empty.
-func (s *Source) Year() string { return keyYear.FindString(s.Key) }
 
 //go:embed sources.md
 var page string
@@ -52,10 +48,9 @@ var (
 	linked   = regexp.MustCompile(`\[\*?([^\]]*?)\*?\]\((https?://[^)\s]+)\)`)
 	stressed = regexp.MustCompile(`\*([^*]+)\*`)
 	keyed    = regexp.MustCompile("`([a-z0-9-]+)`")
-	keyYear  = regexp.MustCompile(`(19|20)[0-9]{2}$`)
 )
 
-// parse reads the rows of the page. The title of a text is what is linked or stressed in the second column.
+// parse reads the rows of the page. The title of a text is what is linked or stressed in the second column, and is quoted in its name.
 func parse(page string) ([]*Source, error) {
 	var all []*Source
 	byKey := map[string]*Source{}
@@ -81,9 +76,6 @@ func parse(page string) ([]*Source, error) {
 			s.URLs = append(s.URLs, link[2])
 		}
 		s.Name = stressed.ReplaceAllString(linked.ReplaceAllString(m[2], "“$1”"), "“$1”")
-		if _, title, ok := strings.Cut(s.Name, "“"); ok {
-			s.Title, _, _ = strings.Cut(title, "”")
-		}
 		if len(s.URLs) == 0 {
 			s.Retold = true
 			_, based, _ := strings.Cut(m[3], "Based on ")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -148,12 +149,18 @@ claim makes does not contradict the claim. The sources are listed in [sources.md
 	return b.String()
 }
 
-// cited is the place where somebody makes a claim. Of a text that has no address, the key leads to what docs/sources.md says of it.
+var (
+	quotedTitle = regexp.MustCompile(`“([^”]+)”`)
+	keyYear     = regexp.MustCompile(`20[0-9]{2}$`)
+)
+
+// cited is the place where somebody makes a claim: title, and year if the key has one. Of a text that has no address, the key leads to
+// what docs/sources.md says of it.
 func cited(v claims.Voice) string {
 	text := v.Source.Key
 	if !v.Source.Retold {
-		text = fmt.Sprintf("%q", v.Source.Title)
-		if year := v.Source.Year(); year != "" {
+		text = fmt.Sprintf("%q", quotedTitle.FindStringSubmatch(v.Source.Name)[1])
+		if year := keyYear.FindString(v.Source.Key); year != "" {
 			text += " (" + year + ")"
 		}
 	}

@@ -92,7 +92,7 @@ func findings(t *testing.T) []finding {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := parseFinding(name, data)
+		f, err := parseFinding("scenarios/"+filepath.ToSlash(name), data)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -133,7 +133,7 @@ func load(dir fs.FS) (*Argument, error) {
 			if err != nil {
 				return err
 			}
-			f, err := fields.Parse(name, data, rules)
+			f, err := fields.Parse("scenarios/claims/"+name, data, rules)
 			if err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func load(dir fs.FS) (*Argument, error) {
 func (a *Argument) addChapter(name string, f *fields.File) error {
 	m := chapterFile.FindStringSubmatch(path.Base(name))
 	if m == nil {
-		return fmt.Errorf("%s: the name of a chapter's file must be a digit and words, such as 4-pauses.txt", name)
+		return fmt.Errorf("scenarios/claims/%s: the name of a chapter's file must be a digit and words, such as 4-pauses.txt", name)
 	}
 	a.Chapters = append(a.Chapters, Chapter{m[1], f.Value("short"), f.Value("title"), f.Paragraphs("opening")})
 	return nil
@@ -170,7 +170,7 @@ func (a *Argument) addChapter(name string, f *fields.File) error {
 func (a *Argument) addClaim(name string, f *fields.File) error {
 	m := claimFile.FindStringSubmatch(name)
 	if m == nil {
-		return fmt.Errorf("%s: the name of a claim's file must be its number and words, such as 10-pause.txt or 13a-no-token.txt", name)
+		return fmt.Errorf("scenarios/claims/%s: the name of a claim's file must be its number and words, such as 10-pause.txt or 13a-no-token.txt", name)
 	}
 	c := Claim{
 		ID: m[1], Text: f.Value("claim"), Kind: Kind(f.Value("kind")), Conclusion: f.Text("conclusion"),
@@ -178,7 +178,7 @@ func (a *Argument) addClaim(name string, f *fields.File) error {
 		Happens: f.Text("happens"), Decides: f.Text("decides"),
 	}
 	if slices.ContainsFunc(a.Claims, func(o Claim) bool { return o.ID == c.ID }) {
-		return fmt.Errorf("%s: there must be only one file of claim %s", name, c.ID)
+		return fmt.Errorf("scenarios/claims/%s: there must be only one file of claim %s", name, c.ID)
 	}
 	if !slices.Contains(kinds, c.Kind) {
 		return f.Fail("kind", 0, "%w", history.Unknown("kind", string(c.Kind), kinds))
