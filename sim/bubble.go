@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"lockstep/sim/history"
 )
 
 // Bubble runs f with virtual time: inside it the time package's clock stands still until every goroutine of f is
@@ -63,7 +65,7 @@ func bubbleMark() string {
 func stacksOf(mark string) string {
 	var in []string
 	for g := range strings.SplitSeq(Stacks(), "\n\n") {
-		if head, _, _ := strings.Cut(g, "\n"); markPattern.FindString(head) == mark {
+		if head, _, _ := strings.Cut(g, "\n"); markPattern.FindString(head) == mark || strings.HasPrefix(g, InAll) {
 			in = append(in, g)
 		}
 	}
@@ -79,19 +81,8 @@ type LeakError struct {
 	Stacks string // of the goroutines left, as the Go runtime prints them
 }
 
-func (e *LeakError) Error() string { return LeftBehind + ":\n" + e.Stacks }
-
-func stack() string { return string(debug.Stack()) }
-
-// Stacks returns the stacks of all goroutines, or of the first few thousand.
-func Stacks() string {
-	for size := 1 << 20; ; size *= 2 {
-		buf := make([]byte, size)
-		if n := runtime.Stack(buf, true); n < size || size >= MaxStacks {
-			return string(buf[:n])
-		}
-	}
+func (e *LeakError) Error() string {
+	return LeftBehind + ":\n" + history.Shortened(GroupStacks(e.Stacks), shownStacks)
 }
 
-// MaxStacks is how many bytes of stacks are kept.
-const MaxStacks = 4 << 20
+func stack() string { return string(debug.Stack()) }

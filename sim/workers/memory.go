@@ -108,22 +108,65 @@ func (s gauge) weigh() Memory {
 // report describes what used the memory of this process, as far as the runtime knows.
 func (s gauge) report(limit Memory) *Report {
 	r := &Report{Reason: tooMuch(limit), Memory: true}
-	stacks, goroutines := s.value(2), int(s.value(3))
-	switch f, bytes := largest(); {
-	case stacks > limit/4:
-		r.Reason += fmt.Sprintf(": %v are stacks of %d goroutines", stacks, goroutines)
-		if f, n := mostStarted(); n > 0 {
-			r.Reason += fmt.Sprintf(", %d of them in %s", n, f)
-		}
-	case f.fn != "":
-		r.Reason += fmt.Sprintf(": at least %v of it was allocated in %s", bytes, f)
+	if of := s.use(limit); of != "" {
+		r.Reason += ": " + of
 	}
-	if goroutines < mostDumped {
+	if goroutines := int(s.value(3)); goroutines < mostDumped {
 		r.Stacks = sim.Stacks()
 		r.Blocked = Blocked(r.Stacks)
 	}
 	return r
 }
+
+// use says what the memory of this process is used for, as of the last weighing; empty: nobody knows.
+func (s gauge) use(limit Memory) string {
+	stacks, goroutines := s.value(2), int(s.value(3))
+	if stacks > limit/4 {
+		f, n := mostStarted()
+		of := fmt.Sprintf("%v are stacks of %d goroutines", stacks, max(goroutines, n)) // there may be more by now
+		if n > 0 {
+			of += fmt.Sprintf(", %d of them in %s", n, f)
+		}
+		return of
+	}
+	collect()
+	if f, bytes := largest(); f.fn != "" {
+		return fmt.Sprintf("at least %v of it was allocated in %s", bytes, f)
+	}
+	return ""
+}
+
+// withMemory adds to the report of a job that has run for too long what it uses much memory for, if it does: it may have been on its
+// way to that limit.
+func withMemory(r *Report) *Report {
+	s, limit := newGauge(), Memory(granted.Load())
+	used := s.weigh()
+	if limit == 0 || used < max(limit/4, 150*MB) {
+		return r
+	}
+	r.Reason = strings.Replace(r.Reason, spins, "a goroutine still runs", 1)
+	r.Reason += fmt.Sprintf("; it uses %v of memory", used)
+	if of := s.use(limit); of != "" {
+		r.Reason += ": " + of
+	}
+	return r
+}
+
+// collect runs the garbage collector, because only a collection tells what is in use. It does not wait long: code that allocates without
+// end may keep it from ending.
+func collect() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.GC()
+	}()
+	select {
+	case <-done:
+	case <-time.After(mostCollected):
+	}
+}
+
+const mostCollected = 500 * time.Millisecond
 
 // mostDumped is how many goroutines there may be for their stacks to be of use.
 const mostDumped = 1000
@@ -163,6 +206,12 @@ func mostStarted() (at frame, n int) {
 	return userFrame(most[:]), by[most]
 }
 
+// luaCode is the package that runs the Lua scripts of simulated nodes, and luaScript stands for any of its functions: which of
+// them it was says nothing about the script.
+const luaCode = "github.com/yuin/gopher-lua"
+
+var luaScript = frame{fn: "a Lua script on a simulated node"}
+
 // userFrame is the innermost frame of a stack that belongs to neither the standard library nor the kernel.
 func userFrame(pcs []uintptr) frame {
 	if len(pcs) == 0 {
@@ -172,6 +221,9 @@ func userFrame(pcs []uintptr) frame {
 	for {
 		c, more := frames.Next()
 		f := frame{fn: c.Function, at: fmt.Sprintf("%s:%d", c.File, c.Line)}
+		if f.pkg() == luaCode {
+			return luaScript
+		}
 		if f.fn != "" && !f.standard() && !f.kernel() {
 			return f
 		}

@@ -49,6 +49,11 @@ var memoryJobs = map[string]func(string) (any, error){
 			w.Run()
 		})
 	},
+	"hoard slowly": func(string) (any, error) {
+		hoard(176 * MB)
+		for {
+		}
+	},
 	"a little": func(string) (any, error) { hoard(80 * MB); kept = nil; return "done", nil },
 	"much garbage": func(string) (any, error) {
 		for range 20 {
@@ -96,7 +101,7 @@ func TestMemory(t *testing.T) {
 	for name, want := range map[string]string{
 		"hoard":             "the run used more than 250 MB of memory: at least .* was allocated in workers.hoard",
 		"hoard in a bubble": "the run used more than 250 MB of memory: at least .* was allocated in workers.hoard",
-		"hoard outside":     "the run used more than 250 MB of memory",
+		"hoard outside":     `the run used more than 250 MB of memory, last in workers.init\.\S+ \(memory_linux_test.go:\d+\)$`,
 		"hoard elsewhere":   `the run used more than 250 MB of memory: .* of it by a process that it had started, sh\b|tail\b`,
 		"throng":            `the run used more than 250 MB of memory: .* are stacks of \d+ goroutines, \d+ of them in workers.waitForNobody`,
 		"a little":          "",
@@ -129,10 +134,29 @@ func TestMemory(t *testing.T) {
 			if !regexp.MustCompile(want).MatchString(r.Reason) || len(r.Reason) > 2*keptReason {
 				t.Errorf("reason %q, want %q", r.Reason, want)
 			}
-			if whole, _ := json.Marshal(r); len(whole) > 8<<20 {
+			if whole, _ := json.Marshal(r); len(whole) > 200<<10 {
 				t.Errorf("the report has %d bytes", len(whole))
 			}
+			if name == "throng and panic" && (strings.Count(r.Stacks, "workers.waitForNobody(") > 4 || !strings.Contains(r.Stacks, sim.AndMore) ||
+				!regexp.MustCompile(`\(and \d{3,} more\) waits .*\n(.*\n)* +\(\d{4,} more goroutines\)`).MatchString(r.String())) {
+				t.Errorf("%v\n%s", r, r.Stacks)
+			}
 		})
+	}
+}
+
+// A job that runs for too long and uses much memory may be on its way to that limit: the report says so, and does not say that it
+// spins.
+func TestMemoryOfOverdueJob(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[Memory]string{
+		250 * MB: `^the job did not end within 3s: a goroutine still runs; it uses .* MB of memory: at least 1\d\d MB of it was allocated in workers.hoard`,
+		2 * GB:   `^the job did not end within 3s: a goroutine spins$`,
+	} {
+		r := supervise(t, Supervisor{Workers: 1, Memory: limit, Limit: 3 * time.Second}, job("hoard slowly"))[0].Report
+		if r == nil || r.Memory || !regexp.MustCompile(want).MatchString(r.Reason) {
+			t.Errorf("%v: %v, want %s", limit, r, want)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 type Report struct {
 	Reason  string   `json:"reason"`            // one line: "panic: assignment to entry in nil map"
 	Blocked []string `json:"blocked,omitempty"` // what each goroutine does or waits for, one line each, the most telling first
-	Stacks  string   `json:"stacks,omitempty"`  // all stacks, or, if there are none, the last that the worker printed
+	Stacks  string   `json:"stacks,omitempty"`  // all stacks, each once, or, if there are none, the last that the worker printed
 	Memory  bool     `json:"memory,omitempty"`  // it used more memory than it may
 }
 
@@ -24,6 +24,7 @@ type Report struct {
 const (
 	keptReason  = 1000
 	keptBlocked = 1000
+	keptStacks  = 128 << 10
 )
 
 // bounded cuts what is too long for a report.
@@ -36,7 +37,7 @@ func (r *Report) bounded() *Report {
 		r.Blocked[i] = history.Shortened(line, keptReason)
 	}
 	r.Blocked = r.Blocked[:min(len(r.Blocked), keptBlocked)]
-	r.Stacks = history.Shortened(r.Stacks, sim.MaxStacks)
+	r.Stacks = history.Shortened(sim.GroupStacks(r.Stacks), keptStacks)
 	return r
 }
 
@@ -164,8 +165,14 @@ func (r *Report) String() string {
 		show = d.suspect
 	}
 	show = show[:min(len(show), shownGoroutines)]
+	shown := 0
 	for _, g := range show {
-		fmt.Fprintf(&b, "    goroutine %s [%s]:\n", g.id, g.state)
+		and := ""
+		if g.alike > 0 {
+			and = fmt.Sprintf(" (and %d more)", g.alike)
+		}
+		fmt.Fprintf(&b, "    goroutine %s%s [%s]:\n", g.id, and, g.state)
+		shown += 1 + g.alike
 		n := 0
 		for _, f := range g.frames {
 			if strings.HasPrefix(f.fn, "runtime.") || strings.HasPrefix(f.fn, "internal/") {
@@ -181,7 +188,7 @@ func (r *Report) String() string {
 			fmt.Fprintf(&b, "      created by %s\n        %s\n", g.creator.fn, cmp.Or(g.creator.at, "?"))
 		}
 	}
-	if n := len(d.all) - len(show); n > 0 {
+	if n := max(d.total, d.known()) - shown; n > 0 {
 		fmt.Fprintf(&b, "    (%d more goroutines)\n", n)
 	}
 	if r.Reason == sim.LeftBehind {

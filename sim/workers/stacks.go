@@ -8,8 +8,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"lockstep/sim"
 )
 
 // Blocked sums up a dump of stacks: one line per goroutine (or group of goroutines that do the same), saying what it
@@ -25,6 +28,7 @@ type goroutine struct {
 	frames  []frame
 	creator frame
 	text    string
+	alike   int // how many others have the same stack, of which the dump has one only
 
 	what   activity
 	failed bool   // it is why the process, or the bubble, ended
@@ -71,6 +75,8 @@ func parseStacks(dump string) []*goroutine {
 			line = strings.TrimRight(line, "\r\n")
 			if position, ok := strings.CutPrefix(line, "\t"); ok {
 				at.at, _, _ = strings.Cut(position, " ")
+			} else if n, ok := strings.CutPrefix(line, sim.AndMore); ok {
+				g.alike, _ = strconv.Atoi(n)
 			} else if by, ok := strings.CutPrefix(line, "created by "); ok {
 				at = &g.creator
 				at.fn, _, _ = strings.Cut(by, " in goroutine")
@@ -131,7 +137,9 @@ func (g *goroutine) user() (frame, bool) {
 // where names the frame that a reader looks for: the innermost one of the code under test. Without one, it says who
 // started the goroutine.
 func (g *goroutine) where() string {
-	if f, ok := g.user(); ok {
+	if f, ok := g.user(); ok && f.pkg() == luaCode {
+		return luaScript.String() + ", at " + f.String()
+	} else if ok {
 		return f.String()
 	}
 	at := "a function that the dump does not show" // it ran on another thread than the one that wrote the dump
@@ -235,10 +243,14 @@ type diagnosis struct {
 	all     []*goroutine
 	suspect []*goroutine // those of the run, the most telling first
 	world   bool         // the run is in a bubble
+	total   int          // how many goroutines there were, if the dump does not have all; 0: it has
 }
 
 func diagnose(dump string) *diagnosis {
 	d := &diagnosis{all: parseStacks(dump)}
+	if _, n, cut := strings.Cut(dump, "\n\n"+sim.InAll); cut {
+		d.total, _ = strconv.Atoi(strings.TrimSpace(n))
+	}
 	d.world = slices.ContainsFunc(d.all, func(g *goroutine) bool { return g.bubble })
 	for _, g := range d.all {
 		if g.what == idle || g.bubble != d.world {
@@ -334,6 +346,9 @@ func kinship(a, b frame) int {
 	return 3
 }
 
+// spins is the cause if a goroutine runs and nothing else is known.
+const spins = "a goroutine spins"
+
 // cause says in half a sentence why the run does not end.
 func (d *diagnosis) cause() string {
 	some := func(f func(*goroutine) bool) bool { return slices.ContainsFunc(d.suspect, f) }
@@ -344,7 +359,7 @@ func (d *diagnosis) cause() string {
 	}
 	switch {
 	case some(func(g *goroutine) bool { return g.what == runs }):
-		return "a goroutine spins"
+		return spins
 	case some(func(g *goroutine) bool { return g.what == network && g.holds != "" }):
 		return "a goroutine waits for a mutex that another holds across I/O"
 	case some(func(g *goroutine) bool { return g.holds != "" }):
@@ -398,9 +413,10 @@ func (d *diagnosis) lines() []string {
 	for _, g := range d.suspect {
 		s := g.sentence()
 		if _, ok := said[s]; ok {
-			more[s]++
+			more[s] += 1 + g.alike
 			continue
 		}
+		more[s] = g.alike
 		said[s] = len(lines)
 		keys = append(keys, s)
 		lines = append(lines, "goroutine "+g.id+" "+s)
@@ -412,7 +428,19 @@ func (d *diagnosis) lines() []string {
 			lines[i] = fmt.Sprintf("%s (and %d more) %s", subject, n, s)
 		}
 	}
+	if known := d.known(); d.total > known {
+		lines = append(lines, fmt.Sprintf("%d goroutines in all, of which these are %d", d.total, known))
+	}
 	return lines
+}
+
+// known is how many goroutines a dump has the stacks of.
+func (d *diagnosis) known() int {
+	n := len(d.all)
+	for _, g := range d.all {
+		n += g.alike
+	}
+	return n
 }
 
 // sentence says what a goroutine does, without its subject.

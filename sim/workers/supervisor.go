@@ -439,8 +439,7 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 		case <-weigh.C:
 			if r := exceeds(c.cmd.Process.Pid, memory); r != nil {
 				c.spent = true
-				c.kill()
-				return Outcome{Report: r}, nil
+				return Outcome{Report: c.putDown(r, memory)}, nil
 			}
 		case <-timer.C:
 			step++
@@ -457,6 +456,34 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 			return Outcome{}, ctx.Err()
 		}
 	}
+}
+
+// putDown ends a worker that uses too much memory, and adds to the report what it did last, if it says that at once. It could not say so
+// itself: a worker that can looks at its memory more often than its supervisor does.
+func (c *child) putDown(r *Report, memory Memory) *Report {
+	c.printed.reset()
+	quit(c.cmd.Process)
+	for range 5 {
+		select {
+		case <-c.dead:
+		case <-time.After(weighEvery):
+			if exceeds(c.cmd.Process.Pid, memory+memory/4) == nil {
+				continue
+			}
+		}
+		break
+	}
+	c.kill()
+	_, stacks := obituary(c.printed.String())
+	d := diagnose(stacks)
+	r.Blocked, r.Stacks = d.lines(), stacks
+	for _, g := range d.suspect {
+		if g.what == runs && !strings.Contains(r.Reason, ": ") {
+			r.Reason += ", last in " + g.where()
+			break
+		}
+	}
+	return r.bounded()
 }
 
 // send writes a request. An error is no news: a worker that cannot be written to is dead, or will exceed its limit.

@@ -182,19 +182,19 @@ func (w *worker) listen(in io.Reader, jobs chan<- request) {
 	}
 }
 
-// overran is the report of a job that exceeds its limit. A world in which nothing happens while the worker watches has come to a
+// overran is the report of a job that exceeds its limit of time. A world in which nothing happens while the worker watches has come to a
 // stop; it watches for a part of the grace that the supervisor gives it.
 func overran(limit time.Duration) *Report {
 	went := sim.Latest.Load()
 	if went == nil {
-		return Overdue(limit, sim.Stacks())
+		return withMemory(Overdue(limit, sim.Stacks()))
 	}
 	before := went.Events.Load()
 	time.Sleep(grace / 8)
 	if sim.Latest.Load() == went && went.Events.Load() == before {
-		return Overdue(limit, sim.Stacks())
+		return withMemory(Overdue(limit, sim.Stacks()))
 	}
-	return stillGoing(limit, sim.Latest.Load(), sim.Stacks())
+	return withMemory(stillGoing(limit, sim.Latest.Load(), sim.Stacks()))
 }
 
 // How often the worker looks whether anybody still runs, and how many times in a row nobody must.

@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// MaxStacks is how many bytes of stacks are looked at.
+const MaxStacks = 4 << 20
+
+// shownStacks is how many bytes of stacks an error has.
+const shownStacks = 64 << 10
+
+// Stacks returns the stacks of all goroutines, or of the first few thousand, and then how many there are.
+func Stacks() string {
+	for size := 1 << 20; ; size *= 2 {
+		buf := make([]byte, size)
+		n := runtime.Stack(buf, true)
+		if n < size {
+			return string(buf[:n])
+		}
+		if size >= MaxStacks {
+			return fmt.Sprintf("%s\n\n%s%d", buf[:n], InAll, runtime.NumGoroutine())
+		}
+	}
+}
+
+// InAll begins the last paragraph of what [Stacks] returns if it is not all. The number of goroutines follows.
+const InAll = "goroutines in all: "
+
+// What tells apart the stacks of two goroutines that do the same: their numbers, how long they wait, arguments, and addresses.
+var incidental = regexp.MustCompile(`(?m)^goroutine \d+|, \d+ minutes|\([^()\n]*\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)
+
+// GroupStacks shortens a dump of stacks: of those that are the same it has the first, and says how many others there are. What else is in
+// it, and how long it may be, is known to whoever calls.
+func GroupStacks(dump string) string {
+	var first []string
+	more := map[string]int{}
+	same := map[string]string{} // as it stands in the dump
+	for text := range strings.SplitSeq(dump, "\n\n") {
+		key := incidental.ReplaceAllString(strings.TrimSpace(text), "")
+		if !strings.HasPrefix(text, "goroutine ") { // what a program has printed
+			key = fmt.Sprint(len(first))
+		}
+		if _, seen := more[key]; seen {
+			more[key]++
+			continue
+		}
+		more[key], same[key] = 0, text
+		first = append(first, key)
+	}
+	var b strings.Builder
+	for i, key := range first {
+		text := same[key]
+		if n := more[key]; n > 0 {
+			text = fmt.Sprintf("%s\n%s%d", strings.TrimRight(text, "\n"), AndMore, n)
+		}
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// AndMore begins the line below a stack that says how many others are the same.
+const AndMore = "others with this stack: "
