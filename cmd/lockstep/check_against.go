@@ -89,6 +89,9 @@ func (e *earlier) parse(data []byte) error {
 	if err := json.Unmarshal(data, &e.line); err != nil {
 		return fmt.Errorf("not a line of lockstep run --json: %w", history.Mistyped(err))
 	}
+	if err := history.OnlyOnce(data); err != nil {
+		return err
+	}
 	switch {
 	case e.Scenario == "" || e.Run == "" || e.Lock == "":
 		return errors.New(`not a line of lockstep run --json: it has no "scenario", "run" and "lock"`)

@@ -182,6 +182,8 @@ func (m *gridMap) open(ctx context.Context, versions []module) error {
 	}
 	if diff, err := questionDifference(before, asked); err != nil {
 		return fmt.Errorf("%s: %w", m.file(".json"), err)
+	} else if name, at, twice := history.Duplicate(before); twice {
+		return fmt.Errorf("%s:%d: the field %q occurs twice; each field must occur once", m.file(".json"), 1+bytes.Count(before[:at], []byte("\n")), history.Shortened(name, 100))
 	} else if diff != "" {
 		return fmt.Errorf("%s holds another map (%s); name another --out, or remove its grid.json and grid.csv", m.dir, diff)
 	}

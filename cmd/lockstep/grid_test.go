@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -226,5 +227,28 @@ func TestGridRefuses(t *testing.T) {
 		if after, _ := os.ReadFile(file); !bytes.Equal(after, contents) {
 			t.Errorf("%s: grid.csv was touched", test.name)
 		}
+	}
+}
+
+// A map whose question has a field twice could be taken for the answer to another question.
+func TestGridRefusesDuplicateField(t *testing.T) {
+	dir := t.TempDir()
+	small := func(f *exploreFlags) { f.grid, f.runs = []string{"pause=0s..12s/3"}, 5 }
+	if _, err := drawGrid(t.Context(), dir, small); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "grid.json")
+	sound, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubled := strings.Replace(string(sound), "{\n", "{\n  \"seed\": 2,\n", 1)
+	if err := os.WriteFile(file, []byte(doubled), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	line := 1 + strings.Count(doubled[:strings.LastIndex(doubled, `"seed"`)], "\n")
+	want := fmt.Sprintf(`grid.json:%d: the field "seed" occurs twice`, line)
+	if _, err := drawGrid(t.Context(), dir, small); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -246,6 +246,9 @@ func ReadHistory(r io.Reader) (*History, error) {
 			if err := json.Unmarshal(text, &first); err != nil {
 				return nil, fmt.Errorf("1: %w", Mistyped(err))
 			}
+			if err := OnlyOnce(text); err != nil {
+				return nil, fmt.Errorf("1: %w", err)
+			}
 			h.Meta, h.Foreign = first.Meta, first.Sum == ""
 			whole = crc32.ChecksumIEEE(append(bytes.Replace(text, []byte(sumField(first.Sum)), nil, 1), '\n'))
 			if h.Meta.Scenario == "" {
@@ -273,6 +276,9 @@ func ReadHistory(r io.Reader) (*History, error) {
 		}
 		if err := decode(text, e); err != nil {
 			return nil, fmt.Errorf("%d: %w", line, Mistyped(err))
+		}
+		if err := OnlyOnce(text); err != nil {
+			return nil, fmt.Errorf("%d: %w", line, err)
 		}
 		if h.Foreign {
 			if err := words.check(*e); err != nil {
@@ -312,7 +318,7 @@ func strictly(text []byte, v any) error {
 		}
 		return err
 	}
-	if dec.More() {
+	if _, err := dec.Token(); err != io.EOF {
 		return errors.New("a line must have only one JSON object")
 	}
 	return nil

@@ -1,0 +1,83 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Duplicate looks in a text that is valid JSON for an object in which a field occurs twice. It returns its name, and where in the
+// text the second begins. Package json keeps the last one and says nothing, so that a reader of the text and
+// the program may see two different values.
+//
+// Package json also finds a field by a name in other case, so names that differ in case are the same here. In an object that is the
+// value of a field they are not: that is a map in all that Lockstep reads, and its names are keys.
+func Duplicate(text []byte) (name string, at int, ok bool) {
+	type object struct {
+		names map[string]bool // nil: none yet
+		isMap bool
+	}
+	var open []object // an array is one without names
+	inValue := false  // after a colon
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			open = append(open, object{isMap: inValue && text[i] == '{'})
+			inValue = false
+		case '}', ']':
+			open = open[:max(0, len(open)-1)]
+			inValue = false
+		case ',':
+			inValue = false
+		case ':':
+			inValue = true
+		case '"':
+			start := i
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+			end := min(i+1, len(text))
+			if !isName(text[end:]) || len(open) == 0 {
+				continue
+			}
+			s := string(text[start+1 : end-1])
+			if strings.ContainsRune(s, '\\') {
+				json.Unmarshal(text[start:end], &s) // which is valid
+			}
+			in, same := &open[len(open)-1], s
+			if !in.isMap {
+				same = strings.ToLower(strings.ToUpper(s))
+			}
+			if in.names[same] {
+				return s, start, true
+			}
+			if in.names == nil {
+				in.names = map[string]bool{}
+			}
+			in.names[same] = true
+		}
+	}
+	return "", 0, false
+}
+
+// isName reports whether a string is the name of a field, by what follows it.
+func isName(rest []byte) bool {
+	for _, b := range rest {
+		switch b {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return b == ':'
+		}
+	}
+	return false
+}
+
+// OnlyOnce returns an error if there is a [Duplicate] in a text.
+func OnlyOnce(text []byte) error {
+	if name, _, ok := Duplicate(text); ok {
+		return fmt.Errorf("the field %q occurs twice; each field must occur once", Shortened(name, 100))
+	}
+	return nil
+}
