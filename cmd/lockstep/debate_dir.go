@@ -32,8 +32,8 @@ func openSite(name string) (*siteDir, error) {
 		return nil, fmt.Errorf("--out %s: that is a file; a site takes a directory", name)
 	}
 	made := errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(name, 0o755); err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
+	if err := makeOut(name); err != nil {
+		return nil, err
 	}
 	root, err := os.OpenRoot(name)
 	if err != nil {

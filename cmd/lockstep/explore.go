@@ -36,6 +36,7 @@ type exploreFlags struct {
 	seed     uint64
 	first    bool
 	workers  int
+	memory   workers.Memory
 	out      string
 	json     bool
 	verbose  bool
@@ -95,6 +96,7 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 	fl.Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N`")
 	fl.BoolVar(&f.first, "first", false, "end with the first violation")
 	fl.IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	memoryFlag(c, &f.memory)
 	fl.Var((*fileValue)(&f.out), "out", "save what is found to `DIR` as scenario files; with --grid, save the map")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of what is found")
@@ -137,6 +139,8 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 		return fmt.Errorf("--clients %d: an exploration has at least two", f.shape.Clients)
 	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
 		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
+	case tooLittle(f.memory):
+		return errTooLittle(f.memory)
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	}
@@ -219,10 +223,8 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.out != "" {
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return err
-		}
+	if err := makeOut(f.out); err != nil {
+		return err
 	}
 	build, err := f.known.find(f.shape.Lock)
 	if err != nil {
@@ -258,7 +260,7 @@ func (f *exploreFlags) start(s *scenarios.Search) (stop func(), err error) {
 	if err != nil && runtime.GOOS != "js" {
 		return nil, err
 	}
-	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: errandLimit})
+	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: errandLimit, Memory: f.memory})
 }
 
 // errandLimit is how long a worker may be silent: an errand is some hundred runs.

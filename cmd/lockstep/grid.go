@@ -164,7 +164,7 @@ func (m *gridMap) open(ctx context.Context, versions []module) error {
 		return err
 	}
 	asked = append(asked, '\n')
-	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+	if err := makeOut(m.dir); err != nil {
 		return err
 	}
 	before, err := files.Read(ctx, m.file(".json"), largestFile)

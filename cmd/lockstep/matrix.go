@@ -142,10 +142,8 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 		return nil, err
 	}
 	chosen = merged(chosen)
-	if f.out != "" { // before the runs, which take their time
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return nil, err
-		}
+	if err := makeOut(f.out); err != nil {
+		return nil, err
 	}
 	var cases []scenarios.Case
 	for i := range seeds {

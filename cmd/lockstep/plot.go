@@ -17,6 +17,7 @@ import (
 	"lockstep/reports"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -83,6 +84,9 @@ func (f *plotFlags) checkPlot() error {
 // play does the cases in worker processes, with a line of progress on terminals, and calls each with the outcomes in the order of the
 // cases. None is kept: there may be many.
 func (f *plotFlags) play(c *cobra.Command, cases []scenarios.Case, each func(i int, o *scenarios.Outcome)) error {
+	if err := files.CheckDir(f.out); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
 	self, err := os.Executable()
 	if err != nil && runtime.GOOS != "js" {
 		return err
@@ -106,10 +110,10 @@ func (f *plotFlags) play(c *cobra.Command, cases []scenarios.Case, each func(i i
 
 // save writes a plot and its figures, and says where they are.
 func (f *plotFlags) save(c *cobra.Command, kind string, p *pictures.Plot) error {
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
+	if err := makeOut(f.out); err != nil {
 		return err
 	}
-	var files []string
+	var written []string
 	for _, file := range []struct {
 		ending string
 		write  func(io.Writer) error
@@ -118,7 +122,7 @@ func (f *plotFlags) save(c *cobra.Command, kind string, p *pictures.Plot) error 
 		if err := writeFile(c.Context(), name, file.write); err != nil {
 			return err
 		}
-		files = append(files, name)
+		written = append(written, name)
 	}
 	w := c.OutOrStdout()
 	if f.json {
@@ -128,10 +132,10 @@ func (f *plotFlags) save(c *cobra.Command, kind string, p *pictures.Plot) error 
 			Kind  string   `json:"kind"`
 			Title string   `json:"title"`
 			Files []string `json:"files"`
-		}{kind, p.Title, files})
+		}{kind, p.Title, written})
 	}
 	printWrapped(w, p.Title)
-	for _, name := range files {
+	for _, name := range written {
 		fmt.Fprintf(w, "  %s\n", reports.Visible(name))
 	}
 	return nil

@@ -57,6 +57,9 @@ could not be run.`,
 			if err != nil {
 				return err
 			}
+			if err := makeOut(f.out); err != nil {
+				return err
+			}
 			outcomes, err := f.runAll(c, f.cases([]selection{chosen}, 0))
 			if err != nil {
 				return err
@@ -115,9 +118,7 @@ func (f *runFlags) replay(c *cobra.Command, o *scenarios.Outcome, save string) e
 	w := c.OutOrStdout()
 	var kept error // what could not be; the run is told all the same
 	if f.out != "" {
-		if kept = os.MkdirAll(f.out, 0o755); kept == nil {
-			kept = writeArtifacts(c.Context(), f.out, o, true)
-		}
+		kept = writeArtifacts(c.Context(), f.out, o, true)
 	}
 	if o.Report != nil {
 		fmt.Fprintln(w, reports.VisibleLines(o.Report.String()))

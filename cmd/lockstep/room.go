@@ -4,13 +4,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"lockstep/scenarios/files"
 )
+
+// makeOut makes the directory that --out names, if there is one, before anything is run.
+func makeOut(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := files.MakeDir(dir); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
 
 // target is a file that an option names to be written; no name if it is not given.
 type target struct{ flag, file string }
 
 // makeRoom makes the directories of the files that will be written, before anything is run. It refuses a directory, a file that another
-// option writes, and a file that is read.
+// option writes, one that is read, and one that cannot be written.
 func makeRoom(read []string, all ...target) error {
 	for i, w := range all {
 		if w.file == "" {
@@ -31,6 +44,9 @@ func makeRoom(read []string, all ...target) error {
 			}
 		}
 		if err := os.MkdirAll(filepath.Dir(w.file), 0o755); err != nil {
+			return fmt.Errorf("--%s: %w", w.flag, err)
+		}
+		if err := files.CheckWritable(w.file); err != nil {
 			return fmt.Errorf("--%s: %w", w.flag, err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"lockstep/nodes/redisserver"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/files"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -65,7 +66,18 @@ func (f *runFlags) onServers(c *cobra.Command) {
 // bounds are the options that say what a run may use.
 func (f *runFlags) bounds(c *cobra.Command, beyond string) {
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take"+beyond)
-	c.Flags().Var((*memoryValue)(&f.memory), "memory", "memory that a run may use, such as `2GB` (default 2GB)")
+	memoryFlag(c, &f.memory)
+}
+
+// memoryFlag is the option that says how much memory a run may use.
+func memoryFlag(c *cobra.Command, m *workers.Memory) {
+	c.Flags().Var((*memoryValue)(m), "memory", "memory that a run may use, such as `2GB` (default 2GB)")
+}
+
+func tooLittle(m workers.Memory) bool { return m != 0 && m < workers.LeastMemory }
+
+func errTooLittle(m workers.Memory) error {
+	return fmt.Errorf("--memory %v: must be at least %v", m, workers.LeastMemory)
 }
 
 // mostTries is how often a run may be done.
@@ -85,8 +97,8 @@ func (f *runFlags) check() error {
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.locks != nil && len(f.locks) == 0: // as with a variable of a shell that is not set
 		return errors.New("--lock: no lock is named; lockstep list has them all")
-	case f.memory != 0 && f.memory < workers.LeastMemory:
-		return fmt.Errorf("--memory %v: must be at least %v", f.memory, workers.LeastMemory)
+	case tooLittle(f.memory):
+		return errTooLittle(f.memory)
 	case f.workers < 0:
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	case f.tries < 1 || f.tries > mostTries:
@@ -159,8 +171,15 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		if err := apart(chosen); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return err
+	}
+	if err := makeOut(f.out); err != nil {
+		return err
+	}
+	if f.rewrite {
+		for _, s := range chosen {
+			if err := files.CheckWritable(s.scenario.File); err != nil {
+				return fmt.Errorf("--rewrite: %w", err)
+			}
 		}
 	}
 	f.asked = func(e *earlier) bool { return f.standFor(args, e) && !f.ci.baseline.foundOtherwise(e) }

@@ -105,10 +105,8 @@ func write(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, open := range []*os.File{os.Stdout, os.Stderr} { // replacing those would cut off what else is printed there
-		if there, err := open.Stat(); err == nil && os.SameFile(info, there) {
-			return through(ctx, open, data)
-		}
+	if open := printedTo(info); open != nil {
+		return through(ctx, open, data)
 	}
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
@@ -126,6 +124,17 @@ func write(ctx context.Context, name string, data []byte) error {
 		_, err = f.Write(data)
 		return errors.Join(err, f.Close())
 	})
+}
+
+// printedTo returns standard output, or standard error, if that is the file, and nil otherwise. Replacing it would cut off what else is
+// printed there.
+func printedTo(info fs.FileInfo) *os.File {
+	for _, open := range []*os.File{os.Stdout, os.Stderr} {
+		if there, err := open.Stat(); err == nil && os.SameFile(info, there) {
+			return open
+		}
+	}
+	return nil
 }
 
 // through writes to a file that is open.
@@ -181,6 +190,87 @@ func replace(name string, data []byte, old fs.FileInfo) error {
 		return err
 	}
 	return os.Rename(tmp.Name(), name)
+}
+
+// MakeDir makes a directory, with its parents, and returns an error if no file can be made in it: what is written there is known only
+// after work that would be lost.
+func MakeDir(name string) error {
+	if err := os.MkdirAll(name, 0o755); err != nil {
+		return err
+	}
+	if err := try(name + string(filepath.Separator)); err != nil {
+		return &fs.PathError{Op: "write into", Path: name, Err: err}
+	}
+	return nil
+}
+
+// CheckDir returns an error if [MakeDir] would, and makes no directory.
+func CheckDir(name string) error {
+	for dir := name; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && !info.IsDir():
+			return &fs.PathError{Op: "mkdir", Path: name, Err: errors.New("not a directory")}
+		case err == nil:
+			if err := try(dir + string(filepath.Separator)); err != nil {
+				return &fs.PathError{Op: "write into", Path: dir, Err: err}
+			}
+			return nil
+		case !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir):
+			return &fs.PathError{Op: "mkdir", Path: name, Err: bare(err)}
+		}
+	}
+}
+
+// CheckWritable returns an error if [Write] cannot write a file, as far as that is known before. It leaves the file as it is, and does not wait
+// for anybody.
+func CheckWritable(name string) error {
+	err := checkWritable(name)
+	if err != nil {
+		return &fs.PathError{Op: "write", Path: name, Err: err}
+	}
+	return nil
+}
+
+func checkWritable(name string) error {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && printedTo(info) != nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist), err == nil && info.Mode().IsRegular(): // which is replaced
+		if name, err = follow(name); err != nil {
+			return bare(err)
+		}
+		dir, _ := filepath.Split(name)
+		return try(dir)
+	case err != nil:
+		return bare(err)
+	case info.Mode()&fs.ModeCharDevice != 0:
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return bare(err)
+		}
+		_, err = f.Write(nil) // a full device refuses that as well
+		return bare(errors.Join(err, f.Close()))
+	}
+	return nil
+}
+
+// try makes a file in a directory, whose name ends with a separator or is empty, and removes it again.
+func try(dir string) error {
+	f, err := os.OpenFile(dir+".lockstep-"+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return bare(err)
+	}
+	return bare(errors.Join(f.Close(), os.Remove(f.Name())))
+}
+
+// bare is an error without the name of the file, which may be that of a temporary one.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // mostLinks is how many links may lead to a file, one to the next; Linux follows as many.
