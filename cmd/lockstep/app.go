@@ -105,6 +105,13 @@ func flagError(c *cobra.Command, err error) error {
 	if !ok {
 		return err
 	}
+	dash, word := "--", e.GetSpecifiedName()
+	if rest := e.GetSpecifiedShortnames(); rest != "" {
+		dash, word = "-", rest
+	}
+	if _, no := os.Stat(dash + word); no == nil || strings.ContainsAny(word, "./") {
+		return fmt.Errorf("%w; a file whose name begins with a dash is named with ./ before it, or after --", err)
+	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near := history.Nearest(e.GetSpecifiedName(), names); near != "" {
