@@ -6,9 +6,83 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+
 	"lockstep/clients"
 	"lockstep/clients/libraries"
 )
+
+// A table of verdicts fits into 80 columns where nobody knows how wide a terminal is, and loses nothing by it.
+func TestVerdictsFit(t *testing.T) {
+	for _, locks := range []string{"redlock", "redsync,redlock-sequential", "redsync-fail-fast,rueidislock-setpx,redlock-extend"} {
+		out, said, _ := runProgram(t, t.TempDir(), nil, "run", "--lock", locks, "client-clock-drift", "clock-drift", "hung-node-of-three")
+		table, _, _ := strings.Cut(out, "\n\n")
+		if !strings.Contains(table, "hung-node-of-three") {
+			t.Fatalf("%s: %s%s", locks, out, said)
+		}
+		for line := range strings.Lines(table) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s: a line has %d columns: %s", locks, n, line)
+			}
+		}
+	}
+}
+
+// Cells are broken between words, from the widest column on, and within names only if that is not enough. What is broken in one
+// column stays beside what it belongs to.
+func TestNarrow(t *testing.T) {
+	header := table.Row{"name", "run", "violated", "broken"}
+	rows := []table.Row{
+		{"first", "redlock/wide", "lease exclusion\ndeadlock freedom", "bounded clock error\nnone"},
+		{"", "single", "", ""},
+		{"the second", "single", "tokens", "durable nodes"},
+	}
+	for _, c := range []struct {
+		columns int
+		want    string
+	}{
+		{60, `
+name       run          violated         broken
+first      redlock/wide lease exclusion  bounded clock error
+                        deadlock freedom none
+           single
+the second single       tokens           durable nodes`},
+		{57, `
+name  run          violated         broken
+first redlock/wide lease exclusion  bounded clock error
+                   deadlock freedom none
+      single
+the second
+      single       tokens           durable nodes`},
+		{45, `
+name
+  run          violated         broken
+first
+  redlock/wide lease exclusion  bounded clock
+                                error
+               deadlock freedom none
+  single
+the second
+  single       tokens           durable nodes`},
+		{28, `
+name
+  run      violated  broken
+first
+  redlock/ lease     bounded
+  wide     exclusion clock
+                     error
+           deadlock  none
+           freedom
+  single
+the second
+  single   tokens    durable
+                     nodes`},
+	} {
+		if got := "\n" + narrow(c.columns, header, rows); got != c.want {
+			t.Errorf("in %d columns:%s\nwant%s", c.columns, got, c.want)
+		}
+	}
+}
 
 // What is listed fits into 80 columns where nobody knows how wide a terminal is.
 func TestListFits(t *testing.T) {

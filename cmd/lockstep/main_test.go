@@ -64,6 +64,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("COLUMNS", "100")
 			env.Setenv("CATALOGUE", filepath.Join(pages, "catalogue"))
 			env.Setenv("FOUND", filepath.Join(pages, "testdata", "found"))
 			program, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))

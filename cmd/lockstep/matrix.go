@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -106,12 +107,16 @@ it could not be run, or was interrupted.`,
 	return c
 }
 
-// columns is how wide a list or a matrix may be: as the terminal, or as most terminals are.
+// columns is how wide a list, a table or a matrix may be: as the terminal, as COLUMNS says where there is none, or as most terminals
+// are.
 func columns(w io.Writer) int {
 	if out, ok := w.(*output); ok && isTerminal(w) {
 		if n, _, err := term.GetSize(int(out.Fd())); err == nil && n > 0 {
 			return n
 		}
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
 	}
 	return 80
 }

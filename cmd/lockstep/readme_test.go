@@ -86,7 +86,7 @@ func prints(t *testing.T, command string) string {
 		args = append(args, strings.Trim(word, "'"))
 	}
 	c := exec.Command(os.Args[0], args...)
-	c.Env = append(os.Environ(), asProgram+"=1")
+	c.Env = append(os.Environ(), asProgram+"=1", "COLUMNS=100")
 	out, err := c.Output()
 	if c.ProcessState == nil || c.ProcessState.ExitCode() == exitInput {
 		t.Fatalf("lockstep %s: %v\n%s", command, err, out)

@@ -120,7 +120,7 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 		}
 		rows = append(rows, row)
 	}
-	fmt.Fprintln(w, narrow(header, rows))
+	fmt.Fprintln(w, narrow(columns(w), header, rows))
 	printReported(w, outcomes)
 	for _, o := range outcomes {
 		if o.Repeat != "" {
@@ -137,18 +137,11 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 	}
 }
 
-// narrow renders a table in at most pictures.Width columns, if that can be done by giving long names in its first column, which
-// are strings, a line for themselves.
-func narrow(header table.Row, rows []table.Row) string {
-	render := func(rows []table.Row) (string, int) {
-		t := newTable()
-		t.AppendHeader(header)
-		t.AppendRows(rows)
-		s := t.Render()
-		return s, text.LongestLineLen(s)
-	}
-	s, width := render(rows)
-	if width <= reports.Width {
+// narrow renders a table in at most so many columns, if that can be done: first by giving long names in its first column, which
+// are strings, a line for themselves, then by breaking other cells.
+func narrow(columns int, header table.Row, rows []table.Row) string {
+	s, width := render(header, rows)
+	if width <= columns {
 		return s
 	}
 	longest := 0
@@ -156,26 +149,123 @@ func narrow(header table.Row, rows []table.Row) string {
 		longest = max(longest, text.StringWidthWithoutEscSequences(r[0].(string)))
 	}
 	const mark = "\ue000" // stands in the table for a name that is above it
-	room := max(0, longest-(width-reports.Width))
+	room := max(0, longest-(width-columns))
 	var alone []string
-	if name := header[0].(string); len(name) > room {
-		alone = append(alone, name)
-		header = slices.Clone(header)
-		header[0] = mark
-	}
-	short := make([]table.Row, len(rows))
-	for i, r := range rows {
-		short[i] = slices.Clone(r)
+	all := singleLines(header, rows)
+	for _, r := range all {
 		if name := r[0].(string); text.StringWidthWithoutEscSequences(name) > room {
 			alone = append(alone, name)
-			short[i][0] = mark
+			r[0] = mark
 		}
 	}
-	s, _ = render(short)
+	s, width = render(all[0], all[1:])
+	if width > columns {
+		breakCells(columns, all)
+		s, _ = render(all[0], all[1:])
+	}
 	for _, name := range alone {
 		s = strings.Replace(s, mark, name+"\n ", 1)
 	}
 	return s
+}
+
+// render returns a table as text, and how many columns that takes.
+func render(header table.Row, rows []table.Row) (string, int) {
+	t := newTable()
+	t.AppendHeader(header)
+	t.AppendRows(rows)
+	s := t.Render()
+	return s, text.LongestLineLen(s)
+}
+
+// singleLines copies the rows of a table, the header first, so that each cell has one line. A line of a cell goes with the same
+// line of its neighbours, and still does if one of them is broken.
+func singleLines(header table.Row, rows []table.Row) []table.Row {
+	all := []table.Row{slices.Clone(header)}
+	for _, r := range rows {
+		height := 1
+		for _, cell := range r {
+			height = max(height, 1+strings.Count(fmt.Sprint(cell), "\n"))
+		}
+		for i := range height {
+			one := make(table.Row, len(r))
+			for at, cell := range r {
+				one[at] = ""
+				if lines := strings.Split(fmt.Sprint(cell), "\n"); i < len(lines) {
+					one[at] = lines[i]
+				}
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// breakCells makes the widest column narrower until the table fits, or nothing can be broken any more: between words, and if that
+// is not enough, within names.
+func breakCells(columns int, rows []table.Row) {
+	whole := make([]table.Row, len(rows))
+	widths := make([]int, len(rows[0]))
+	for i, r := range rows {
+		whole[i] = slices.Clone(r)
+		for at, cell := range r {
+			widths[at] = max(widths[at], text.StringWidthWithoutEscSequences(fmt.Sprint(cell)))
+		}
+	}
+	for _, after := range []string{" ", " /-"} {
+		least := make([]int, len(widths))
+		for _, r := range whole {
+			for at, cell := range r {
+				for _, word := range breakable(fmt.Sprint(cell), after) {
+					least[at] = max(least[at], text.StringWidthWithoutEscSequences(strings.TrimRight(word, " ")))
+				}
+			}
+		}
+		for {
+			if _, width := render(rows[0], rows[1:]); width <= columns {
+				return
+			}
+			widest := 0 // which stands for none: names in the first column have been seen to
+			for at := 1; at < len(widths); at++ {
+				if widths[at] > least[at] && (widest == 0 || widths[at] > widths[widest]) {
+					widest = at
+				}
+			}
+			if widest == 0 {
+				break
+			}
+			widths[widest]--
+			for i, r := range whole {
+				rows[i][widest] = brokenAt(fmt.Sprint(r[widest]), widths[widest], after)
+			}
+		}
+	}
+}
+
+// breakable takes a text apart after each of these characters.
+func breakable(s, after string) []string {
+	var words []string
+	for len(s) > 0 {
+		i := strings.IndexAny(s, after) + 1
+		if i == 0 {
+			i = len(s)
+		}
+		words, s = append(words, s[:i]), s[i:]
+	}
+	return words
+}
+
+// brokenAt breaks a text into lines of so many columns.
+func brokenAt(s string, width int, after string) string {
+	var lines []string
+	line := ""
+	for _, word := range breakable(s, after) {
+		if line != "" && text.StringWidthWithoutEscSequences(strings.TrimRight(line+word, " ")) > width {
+			lines, line = append(lines, strings.TrimRight(line, " ")), ""
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // printWrapped prints a sentence, indented, in lines of at most pictures.Width columns.
@@ -218,7 +308,7 @@ func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
 		}
 	}
 	if len(rows) > 0 {
-		fmt.Fprintf(w, "\n%s\n", narrow(table.Row{"reported by", "", ""}, rows))
+		fmt.Fprintf(w, "\n%s\n", narrow(columns(w), table.Row{"reported by", "", ""}, rows))
 	}
 }
 
