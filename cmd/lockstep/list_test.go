@@ -14,6 +14,7 @@ import (
 
 // A table of verdicts fits into 80 columns where nobody knows how wide a terminal is, and loses nothing by it.
 func TestVerdictsFit(t *testing.T) {
+	t.Setenv("COLUMNS", "")
 	for _, locks := range []string{"redlock", "redsync,redlock-sequential", "redsync-fail-fast,rueidislock-setpx,redlock-extend"} {
 		out, said, _ := runProgram(t, t.TempDir(), nil, "run", "--lock", locks, "client-clock-drift", "clock-drift", "hung-node-of-three")
 		table, _, _ := strings.Cut(out, "\n\n")
@@ -25,6 +26,10 @@ func TestVerdictsFit(t *testing.T) {
 				t.Errorf("%s: a line has %d columns: %s", locks, n, line)
 			}
 		}
+	}
+	t.Setenv("COLUMNS", "200")
+	if out, _, _ := runProgram(t, t.TempDir(), nil, "run", "clock-drift/redlock/far", "hung-node-of-three/redsync-fail-fast/short"); !strings.Contains(out, "\nhung-node-of-three redsync-fail-fast/short ") {
+		t.Error(out)
 	}
 }
 
@@ -86,6 +91,7 @@ the second
 
 // What is listed fits into 80 columns where nobody knows how wide a terminal is.
 func TestListFits(t *testing.T) {
+	t.Setenv("COLUMNS", "")
 	root := newApp(known{clients.Locks(), libraries.Locks()})
 	var out bytes.Buffer
 	root.SetOut(&out)
