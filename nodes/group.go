@@ -21,7 +21,7 @@ type GroupConfig struct {
 	Shards      int           // of a cluster, the group being the first; p2 ... are the primaries of the others. 0: no cluster
 	DownAfter   time.Duration // how long a silent server is waited for; default 30s for sentinels, 15s in a cluster
 	MinReplicas int           // min-replicas-to-write of every server in the group, with a lag of at most 10s
-	Persistence string        // see [Persistence]; default [AOFAlways]
+	Persistence string        // see [engine.Persistence]; default [engine.AOFAlways]
 	Seed        uint64
 }
 
@@ -41,8 +41,8 @@ type Group struct {
 	downAfter time.Duration
 }
 
-// groupAddr is where clients find a group. No process listens there.
-const groupAddr = "10.1.0.1:6379"
+// GroupAddr is where clients find a group. No process listens there.
+const GroupAddr = "10.1.0.1:6379"
 
 // ServeGroup adds the processes of a group to the world.
 func ServeGroup(w *sim.World, cfg GroupConfig) *Group {
@@ -88,13 +88,13 @@ func (g *Group) serve(name string) *Node {
 }
 
 // Addrs is where clients find the group: one literal IP:port.
-func (g *Group) Addrs() []string { return []string{groupAddr} }
+func (g *Group) Addrs() []string { return []string{GroupAddr} }
 
 // Dial returns the dialer of a client process, which finds its way to the primary.
 func (g *Group) Dial(p *sim.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	guide := &guide{}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr != groupAddr {
+		if addr != GroupAddr {
 			return p.DialContext(ctx, network, addr)
 		}
 		addr, asked, err := g.find(ctx, p, guide.first())
@@ -112,23 +112,23 @@ func (g *Group) Dial(p *sim.Process) func(ctx context.Context, network, addr str
 // find asks who the primary is, as client libraries do that know of sentinels or clusters: one after the other, until one
 // answers. From is the first to ask, in a cluster.
 func (g *Group) find(ctx context.Context, p *sim.Process, from int) (addr string, asked int, err error) {
-	err = errNobodyKnows
+	err = ErrNobodyKnows
 	switch {
 	case g.cfg.Shards > 0:
 		for i := range g.nodes {
 			asked := (from + i) % len(g.nodes)
-			reply, e := inquire(ctx, p, g.nodes[asked].Process.Addr(), "CLUSTER", "SLOTS")
+			reply, e := Ask(ctx, p, g.nodes[asked].Process.Addr(), "CLUSTER", "SLOTS")
 			if e != nil {
 				err = e
 				continue
 			}
-			if addr, ok := ownerIn(reply, keySlot(masterName)); ok {
+			if addr, ok := ownerIn(reply, keySlot(MasterName)); ok {
 				return addr, asked, nil
 			}
 		}
 	case g.cfg.Sentinels > 0:
 		for i, s := range g.sentinels {
-			reply, e := inquire(ctx, p, s.Process.Addr(), "SENTINEL", "get-master-addr-by-name", masterName)
+			reply, e := Ask(ctx, p, s.Process.Addr(), "SENTINEL", "get-master-addr-by-name", MasterName)
 			if e != nil {
 				err = e
 				continue
@@ -143,7 +143,8 @@ func (g *Group) find(ctx context.Context, p *sim.Process, from int) (addr string
 	return "", 0, err
 }
 
-var errNobodyKnows = errors.New("nobody knows the primary")
+// ErrNobodyKnows says that no server has told a client which one is the primary.
+var ErrNobodyKnows = errors.New("nobody knows the primary")
 
 // askLimit is how long a client waits for the answer of a sentinel, by its steady clock.
 const askLimit = 200 * time.Millisecond
@@ -153,8 +154,9 @@ type dialer interface {
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// inquire has a client ask a server one thing over a connection of its own.
-func inquire(ctx context.Context, p dialer, addr string, args ...string) (reply any, err error) {
+// Ask has a client ask a server one thing over a connection of its own. The reply is as [engine.ReadReply] has it, but an error
+// that the server replies is err.
+func Ask(ctx context.Context, p dialer, addr string, args ...string) (reply any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	c, err := p.DialContext(ctx, "tcp", addr)

@@ -1,5 +1,7 @@
-// Package nodes has the Redis servers that locks live on: nodes of a simulation, alone or in a group with replicas, Sentinels or the rest
-// of a cluster, each a process with a clock, a network and a disk; and real ones.
+// Package nodes has the Redis servers that locks live on: simulated processes, each with a clock, a network and a disk, alone or in a
+// group with replicas, Sentinels or the rest of a cluster.
+//
+// What such a server answers is up to package engine. Package live is the counterpart with real servers, which package redisserver starts.
 package nodes
 
 import (
@@ -10,7 +12,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Node is a [Redis] server in a simulated process: connections lead to sessions, changes of keys become events, and keys
+// Node is an [engine.Redis] in a simulated process: connections lead to sessions, changes of keys become events, and keys
 // expire when the wall clock of the process says so.
 type Node struct {
 	*engine.Redis

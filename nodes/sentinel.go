@@ -43,8 +43,8 @@ type Sentinel struct {
 	listeners []*sim.Conn // to +switch-master
 }
 
-// masterName is what the group is called in the configuration of sentinels.
-const masterName = "lock"
+// MasterName is what the group is called in the configuration of sentinels.
+const MasterName = "lock"
 
 const (
 	defaultDownAfter   = 30 * time.Second
@@ -181,7 +181,7 @@ func (s *Sentinel) change(p *sim.Process) {
 		}
 	}
 	s.setPrimary(p, replicas)
-	s.publish("+switch-master", masterName+" "+spaced(old)+" "+spaced(p))
+	s.publish("+switch-master", MasterName+" "+spaced(old)+" "+spaced(p))
 }
 
 // spaced is an address as two words.
@@ -743,7 +743,7 @@ func (s *Sentinel) answer(w *engine.Replies, c *sim.Conn, from *caller, args []s
 			w.Integer(int64(i + 1))
 		}
 	case word == "SENTINEL GET-MASTER-ADDR-BY-NAME" && len(args) == 3:
-		if args[2] != masterName {
+		if args[2] != MasterName {
 			w.NullArray(false)
 			return
 		}
@@ -770,7 +770,7 @@ func (s *Sentinel) answer(w *engine.Replies, c *sim.Conn, from *caller, args []s
 		w.Array(2)
 		w.Bulk("sentinel")
 		w.Array(1)
-		w.Bulk(masterName)
+		w.Bulk(MasterName)
 	case word == "CLIENT":
 		w.Status("OK")
 	default:

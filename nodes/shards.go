@@ -131,7 +131,7 @@ func (g *Group) serveShards() {
 		primaries = append(primaries, g.serve("p"+strconv.Itoa(i)))
 	}
 	// The shards in the order of their ranges, with n1 where the lock is.
-	mine := g.rangeOf(keySlot(masterName))
+	mine := g.rangeOf(keySlot(MasterName))
 	ranges := slices.Insert(slices.Clone(primaries[1:]), mine, g.primary)
 	for _, n := range g.nodes {
 		b := &bus{node: n, random: sim.Rand(g.cfg.Seed, "cluster", n.Process.Name), epoch: int64(g.cfg.Shards)}

@@ -16,7 +16,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -246,7 +246,7 @@ func TestAdversity(t *testing.T) {
 		real := "yes: " + a.real
 		switch err := CheckRedis(s, s.Runs[0], 1); {
 		case errors.Is(err, redisserver.ErrNoClocks): // and none to compile them with
-		case errors.Is(err, nodes.ErrSimOnly) && a.real == "":
+		case errors.Is(err, live.ErrSimOnly) && a.real == "":
 			real = "no: refused, `sim only`"
 		case err != nil || a.real == "":
 			t.Errorf("%s, on real Redis: %v, want %q", a.what, err, a.real)

@@ -16,8 +16,8 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
 	"lockstep/nodes/engine"
+	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
@@ -34,8 +34,8 @@ const realSlack = 2 * time.Second
 
 // onServers does a job on redis-server processes that it starts and stops, with every duration divided by the job's speed. Each
 // client is a process as well: this program once more, as it was started itself, which must come to [Serve] as this one has.
-// The error is [redisserver.ErrNoServer] where there is no redis-server, wraps [nodes.ErrSimOnly] where a fault exists in simulation
-// only, is a [*nodes.ClientError] if the process of a client ended by itself, or that of ctx if that ended.
+// The error is [redisserver.ErrNoServer] where there is no redis-server, wraps [live.ErrSimOnly] where a fault exists in simulation
+// only, is a [*live.ClientError] if the process of a client ended by itself, or that of ctx if that ended.
 //
 // A process that has had a bubble in it should not call this: go-redis pools timers for the whole process, and one from a
 // bubble is of no use outside it.
@@ -79,7 +79,7 @@ func onServers(ctx context.Context, s *script.Scenario, run script.Section, j jo
 // upTo judges what happened before the machine stood still, if that is why a run has ended. It returns nil unless there is a
 // violation that should not be: such a one is final, and the rest of the run says nothing.
 func upTo(r script.Section, err error, s *script.Scenario, events []history.Event, seed uint64) *Outcome {
-	var stall *nodes.StallError
+	var stall *live.StallError
 	if !errors.As(err, &stall) {
 		return nil
 	}
@@ -95,17 +95,17 @@ func upTo(r script.Section, err error, s *script.Scenario, events []history.Even
 }
 
 // startServers starts the servers of a resolved run, with clocks of their own where it sets one.
-func startServers(r script.Section, ctx context.Context, servers []string) (*nodes.Cluster, error) {
+func startServers(r script.Section, ctx context.Context, servers []string) (*live.Cluster, error) {
 	if ownClocks(r) {
-		c, err := nodes.StartClusterWithClocks(ctx, servers, disksOf(r)...)
+		c, err := live.StartClusterWithClocks(ctx, servers, disksOf(r)...)
 		switch {
 		case !errors.Is(err, redisserver.ErrNoClocks):
 			return c, err
 		case !onlyJumps(r):
-			return nil, fmt.Errorf("%w: %w", nodes.ErrSimOnly, err)
+			return nil, fmt.Errorf("%w: %w", live.ErrSimOnly, err)
 		}
 	}
-	return nodes.StartCluster(ctx, servers, disksOf(r)...)
+	return live.StartCluster(ctx, servers, disksOf(r)...)
 }
 
 // realRun returns a run as it is on real servers.
@@ -115,14 +115,14 @@ func realRun(s *script.Scenario, run script.Section, speed float64) script.Secti
 
 // An assignment is what a client process has to know beside the run that it is a client of.
 type assignment struct {
-	Name     string        `json:"name"`
-	Contact  nodes.Contact `json:"contact"`
-	Nodes    []string      `json:"nodes"` // where it reaches them
-	Guide    *nodes.Guide  `json:"guide,omitempty"`
-	Resource string        `json:"resource"`
+	Name     string       `json:"name"`
+	Contact  live.Contact `json:"contact"`
+	Nodes    []string     `json:"nodes"` // where it reaches them
+	Guide    *live.Guide  `json:"guide,omitempty"`
+	Resource string       `json:"resource"`
 }
 
-func onCluster(r script.Section, c *nodes.Cluster, j job, again func() *exec.Cmd) error {
+func onCluster(r script.Section, c *live.Cluster, j job, again func() *exec.Cmd) error {
 	if r.Resource != script.Counter {
 		store, err := clients.NewResource(r.Resource)
 		if err != nil {
@@ -130,7 +130,7 @@ func onCluster(r script.Section, c *nodes.Cluster, j job, again func() *exec.Cmd
 		}
 		c.Handle(script.ResourceName, store)
 	}
-	processes := map[string]*nodes.Client{}
+	processes := map[string]*live.Client{}
 	for _, name := range append(r.Clients(), script.ProbeName) {
 		p, err := c.Client(name)
 		if err != nil {
@@ -141,7 +141,7 @@ func onCluster(r script.Section, c *nodes.Cluster, j job, again func() *exec.Cmd
 		if name == script.ProbeName {
 			limit += defaultLimit / 2 // it waits for the others, and should not be blamed for them
 		}
-		err = p.Start(again, limit, func(contact nodes.Contact) (json.RawMessage, error) {
+		err = p.Start(again, limit, func(contact live.Contact) (json.RawMessage, error) {
 			a := &assignment{Name: name, Contact: contact, Resource: p.Addr(script.ResourceName)}
 			a.Nodes, a.Guide = contactsOf(r, p)
 			own := j
@@ -166,7 +166,7 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 	if r.Pool == script.Warm {
 		env.Warm()
 	}
-	host, err := nodes.Join(a.Contact)
+	host, err := live.Join(a.Contact)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func trying(ctx context.Context, s *script.Scenario, run script.Section, j job) 
 	stalls := 0
 	for try := 1; ; try++ {
 		o, err := onServers(ctx, s, run, j)
-		if errors.Is(err, nodes.ErrStalled) && stalls < stallsPerTry*max(j.Tries, 1) {
+		if errors.Is(err, live.ErrStalled) && stalls < stallsPerTry*max(j.Tries, 1) {
 			stalls++
 			try--
 			workers.Notify(ctx, fmt.Sprintf("%s/%s on real servers, once more: %v", s.Name, run.ID(), err))
@@ -329,10 +329,10 @@ func checkReal(r script.Section, speed float64) error {
 		return fmt.Errorf("speed %v: it must be above zero", speed)
 	}
 	if r.SimOnly != "" {
-		return fmt.Errorf("%w: %s", nodes.ErrSimOnly, r.SimOnly)
+		return fmt.Errorf("%w: %s", live.ErrSimOnly, r.SimOnly)
 	}
 	if r.TTL < leastTTL {
-		return fmt.Errorf("%w: the TTL is %v, and real servers need %v", nodes.ErrSimOnly, r.TTL, leastTTL)
+		return fmt.Errorf("%w: the TTL is %v, and real servers need %v", live.ErrSimOnly, r.TTL, leastTTL)
 	}
 	if ttl := faster(r, speed).TTL; ttl < leastTTL {
 		return fmt.Errorf("at speed %v the TTL of %v is %v, and real servers need %v; the greatest speed for this run is %v",
@@ -347,7 +347,7 @@ func checkReal(r script.Section, speed float64) error {
 	isClient := func(name string) bool { return slices.Contains(r.Clients(), name) }
 	ownClocks := ownClocks(r)
 	injectable := func(f history.Fault) error {
-		return nodes.Injectable(f, func(name string) bool { return isServer(r, name) }, isClient, ownClocks)
+		return live.Injectable(f, func(name string) bool { return isServer(r, name) }, isClient, ownClocks)
 	}
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {

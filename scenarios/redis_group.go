@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -15,8 +15,8 @@ import (
 const maxLag = 10 * time.Second
 
 // groupOf says how n1 and its replicas are a group at a speed.
-func groupOf(r script.Section, speed float64) nodes.RealGroup {
-	return nodes.RealGroup{
+func groupOf(r script.Section, speed float64) live.RealGroup {
+	return live.RealGroup{
 		Primary:     r.NodeNames()[0],
 		Replicas:    r.ReplicaNames(),
 		Sentinels:   r.SentinelNames(),
@@ -29,16 +29,16 @@ func groupOf(r script.Section, speed float64) nodes.RealGroup {
 // checkRealGroup says why the group of a resolved run cannot be had on real servers at a speed; nil if it can, or there is none.
 func checkRealGroup(r script.Section, speed float64) error {
 	if r.Shards > 0 {
-		return fmt.Errorf("%w: shards=%d: the nodes of a cluster talk to each other over a bus that no proxy carries", nodes.ErrSimOnly, r.Shards)
+		return fmt.Errorf("%w: shards=%d: the nodes of a cluster talk to each other over a bus that no proxy carries", live.ErrSimOnly, r.Shards)
 	}
 	if r.Replicas == 0 {
 		return nil
 	}
-	if err := nodes.GroupPossible(); err != nil {
+	if err := live.GroupPossible(); err != nil {
 		return err
 	}
 	if r.Persistence != script.Durable {
-		return fmt.Errorf("%w: persistence=%s with replicas=%d: a replica writes its log anew when it is in sync", nodes.ErrSimOnly, r.Persistence, r.Replicas)
+		return fmt.Errorf("%w: persistence=%s with replicas=%d: a replica writes its log anew when it is in sync", live.ErrSimOnly, r.Persistence, r.Replicas)
 	}
 	if lag := time.Duration(float64(maxLag) / speed); r.MinReplicas > 0 && (lag < 2*time.Second || lag%time.Second != 0) {
 		return fmt.Errorf("at speed %v the lag that min-replicas=%d allows is %v, and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5",
@@ -58,18 +58,18 @@ func checkRealReplication(r script.Section, step script.Step) error {
 	case history.Jump:
 		_, first := step.(script.AtStart)
 		if r.IsLock(f.Process) && !(first && slices.Contains(r.ReplicaNames(), f.Process)) {
-			return fmt.Errorf("%w: %s: to a server a jump is a change of its keys, which would be replicated; only a replica can have a wrong clock, from the start", nodes.ErrSimOnly, f)
+			return fmt.Errorf("%w: %s: to a server a jump is a change of its keys, which would be replicated; only a replica can have a wrong clock, from the start", live.ErrSimOnly, f)
 		}
 	case history.Chosen:
 		if !r.IsClient(f.Link.From) && !r.IsClient(f.Link.To) {
-			return fmt.Errorf("%w: %s: what servers say to each other is passed on as it comes, not message by message", nodes.ErrSimOnly, f)
+			return fmt.Errorf("%w: %s: what servers say to each other is passed on as it comes, not message by message", live.ErrSimOnly, f)
 		}
 	}
 	return nil
 }
 
 // contactsOf says where a client finds the lock nodes: those of a group are one address.
-func contactsOf(r script.Section, p *nodes.Client) (addrs []string, guide *nodes.Guide) {
+func contactsOf(r script.Section, p *live.Client) (addrs []string, guide *live.Guide) {
 	if r.Replicas > 0 {
 		if guide = p.Guide(); guide != nil {
 			return guide.Addrs(), guide

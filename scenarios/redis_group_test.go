@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/scenarios/script"
 )
 
 func TestOnRedisGroupsRefuses(t *testing.T) {
-	if err := nodes.GroupPossible(); err != nil {
+	if err := live.GroupPossible(); err != nil {
 		t.Skip(err)
 	}
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestOnRedisGroupsRefuses(t *testing.T) {
 		switch {
 		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.HasSuffix(err.Error(), c.want)):
 			t.Errorf("%s, %s at speed %v: %v, want %q", c.nemesis, c.header, c.speed, err, c.want)
-		case errors.Is(err, nodes.ErrSimOnly) != c.ever:
+		case errors.Is(err, live.ErrSimOnly) != c.ever:
 			t.Errorf("%s, %s at speed %v: sim only: %v, want %v", c.nemesis, c.header, c.speed, !c.ever, c.ever)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/kinds"
 	"lockstep/clients/libraries"
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
@@ -149,7 +149,7 @@ func TestOnRedis(t *testing.T) {
 		for _, r := range s.Runs {
 			speed := s.SpeedOf(r, 0)
 			switch err := CheckRedis(s, r, 0); {
-			case errors.Is(err, nodes.ErrSimOnly):
+			case errors.Is(err, live.ErrSimOnly):
 				if s.Speed > 0 && !slices.ContainsFunc(s.Runs, func(r script.Section) bool { return CheckRedis(s, r, 0) == nil }) {
 					t.Errorf("%s says its speed, and no run of it can be done on real servers: %v", s.File, err)
 				}
@@ -368,7 +368,7 @@ func TestOnRedisRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = onServers(ctx, s, s.Runs[0], job{Speed: 1})
-	if !errors.Is(err, nodes.ErrSimOnly) || !strings.Contains(err.Error(), "sim only: drift n1 +5ppm") {
+	if !errors.Is(err, live.ErrSimOnly) || !strings.Contains(err.Error(), "sim only: drift n1 +5ppm") {
 		t.Errorf("a drift: %v", err)
 	}
 	for _, c := range []struct{ nemesis, header, want string }{
@@ -393,7 +393,7 @@ func TestOnRedisRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = CheckRedis(s, s.Runs[0], 1)
-		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, nodes.ErrSimOnly) || !strings.HasSuffix(err.Error(), ": "+c.want)) {
+		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, live.ErrSimOnly) || !strings.HasSuffix(err.Error(), ": "+c.want)) {
 			t.Errorf("%s, %s: %v, want %q", c.nemesis, c.header, err, c.want)
 		}
 	}
@@ -685,9 +685,9 @@ func TestViolationBeforeAStall(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"it was to be violated":       {violated, &nodes.StallError{From: late}, false},
-		"it was not":                  {safe, &nodes.StallError{From: late}, true},
-		"nothing had happened":        {safe, &nodes.StallError{From: time.Second}, false},
+		"it was to be violated":       {violated, &live.StallError{From: late}, false},
+		"it was not":                  {safe, &live.StallError{From: late}, true},
+		"nothing had happened":        {safe, &live.StallError{From: time.Second}, false},
 		"it ended for another reason": {safe, errors.New("no"), false},
 	} {
 		got := upTo(c.run, c.err, s, o.History.Events, 1)

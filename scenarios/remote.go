@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/nodes"
 	"lockstep/nodes/engine"
+	"lockstep/nodes/live"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -20,7 +20,7 @@ import (
 // onRemote is [onServers] on servers that are somebody's own. Whatever becomes of the run, its keys are gone when it returns, or
 // the error says which are not; where it does not come to that because the process is killed, [RunAll] sees to it.
 func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job) (o *Outcome, err error) {
-	servers, err := nodes.ParseRemotes(j.Servers, "")
+	servers, err := live.ParseRemotes(j.Servers, "")
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job
 	}
 	r := realRun(s, run, j.Speed)
 	names, lent := onTheseServers(r, servers)
-	loan, err := nodes.Borrow(ctx, names, lent, j.Prefix)
+	loan, err := live.Borrow(ctx, names, lent, j.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job
 
 // onTheseServers says which server each lock node takes, and where a counter is: on the next server, or, if there is none, beside
 // the last node, with keys of its own.
-func onTheseServers(r script.Section, servers nodes.Remotes) (names []string, lent nodes.Remotes) {
+func onTheseServers(r script.Section, servers live.Remotes) (names []string, lent live.Remotes) {
 	names = r.NodeNames()
 	lent = slices.Clone(servers[:len(names)])
 	if r.Resource == script.Counter {
@@ -68,12 +68,12 @@ var errTooFew = errors.New("too few servers")
 
 // LeftOut says whether an error of [CheckRedis] or [CheckRemote] is about what cannot be done there at all, whatever the speed.
 func LeftOut(err error) bool {
-	return errors.Is(err, nodes.ErrSimOnly) || errors.Is(err, nodes.ErrNotOurs) || errors.Is(err, errTooFew)
+	return errors.Is(err, live.ErrSimOnly) || errors.Is(err, live.ErrNotOurs) || errors.Is(err, errTooFew)
 }
 
 // CheckRemote says why a run would be refused on servers that are somebody's own; nil if it would not. Their network to the
 // clients, and the clients, are ours to disturb; the servers are not.
-func CheckRemote(s *script.Scenario, run script.Section, speed float64, servers nodes.Remotes) error {
+func CheckRemote(s *script.Scenario, run script.Section, speed float64, servers live.Remotes) error {
 	if err := CheckRedis(s, run, speed); err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func CheckRemote(s *script.Scenario, run script.Section, speed float64, servers 
 	return nil
 }
 
-func checkRemote(r script.Section, servers nodes.Remotes) error {
+func checkRemote(r script.Section, servers live.Remotes) error {
 	const instead = "; --on redis does it to servers that Lockstep starts"
 	for _, key := range []string{"replicas", "sentinels", "shards", "persistence"} {
 		if value := r.Setting(key); value != "" && value != string(engine.AOFAlways) { // which nothing puts to the test here
-			return fmt.Errorf("%w: %s=%s%s", nodes.ErrNotOurs, key, value, instead)
+			return fmt.Errorf("%w: %s=%s%s", live.ErrNotOurs, key, value, instead)
 		}
 	}
 	ours := append(r.Clients(), script.ProbeName)
@@ -102,7 +102,7 @@ func checkRemote(r script.Section, servers nodes.Remotes) error {
 			continue // on the way to our proxies
 		}
 		if !slices.Contains(ours, fault.Target()) {
-			return fmt.Errorf("%w: %s%s", nodes.ErrNotOurs, fault, instead)
+			return fmt.Errorf("%w: %s%s", live.ErrNotOurs, fault, instead)
 		}
 	}
 	if n := len(r.NodeNames()); n > len(servers) {
@@ -119,7 +119,7 @@ func howMany(n int, what string) string {
 }
 
 // CheckServers says which of somebody's servers cannot be borrowed, and warns of what may spoil a run.
-func CheckServers(ctx context.Context, servers nodes.Remotes) (warnings []string, err error) {
+func CheckServers(ctx context.Context, servers live.Remotes) (warnings []string, err error) {
 	quietRedis()
 	return servers.Check(ctx)
 }
@@ -153,7 +153,7 @@ func sweep(ctx context.Context, session string, cases []Case) error {
 	for _, c := range cases {
 		if all := c.Servers.URLs(); all != "" && !swept[all] {
 			swept[all] = true
-			errs = append(errs, c.Servers.Sweep(ctx, nodes.SessionPrefix(session)))
+			errs = append(errs, c.Servers.Sweep(ctx, live.SessionPrefix(session)))
 		}
 	}
 	return errors.Join(errs...)

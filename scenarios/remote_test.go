@@ -15,7 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -24,7 +24,7 @@ import (
 const ownSecret = "s3cret-of-mine"
 
 // own starts servers as somebody has them, with a password and keys of his own.
-func own(t *testing.T, n int) (servers nodes.Remotes, mine []*redis.Client, processes []*redisserver.Server) {
+func own(t *testing.T, n int) (servers live.Remotes, mine []*redis.Client, processes []*redisserver.Server) {
 	t.Helper()
 	var urls []string
 	for range n {
@@ -48,7 +48,7 @@ func own(t *testing.T, n int) (servers nodes.Remotes, mine []*redis.Client, proc
 		mine, processes = append(mine, c), append(processes, s)
 		urls = append(urls, "redis://:"+ownSecret+"@"+s.Addr())
 	}
-	servers, err := nodes.ParseRemotes(strings.Join(urls, ","), "")
+	servers, err := live.ParseRemotes(strings.Join(urls, ","), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestOnOwnServersLeavesNothing(t *testing.T) {
 		if o == nil || o.Result.Verdict != checker.Inconclusive || o.Report == nil || !strings.HasPrefix(o.Report.Reason, "n1: "+servers.String()+": ") {
 			t.Errorf("the outcome is %v", o)
 		}
-		left, ok := errors.AsType[*nodes.LeftKeysError](err)
+		left, ok := errors.AsType[*live.LeftKeysError](err)
 		if !ok || !strings.Contains(left.Error(), "redis-cli -u "+servers.String()+" --scan --pattern 'lockstep:") || strings.Contains(err.Error(), ownSecret) {
 			t.Errorf("the keys are left with %v", err)
 		}
@@ -224,7 +224,7 @@ func TestOnOwnServersLeavesNothing(t *testing.T) {
 
 // What would be done to the servers themselves is refused, and what does not fit on them.
 func TestOnOwnServersRefuses(t *testing.T) {
-	servers, err := nodes.ParseRemotes("redis://h1,h2", "")
+	servers, err := live.ParseRemotes("redis://h1,h2", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -346,7 +346,7 @@ func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Durat
 	}
 }
 
-// stage is where a run is played: a [sim.World], or a [nodes.Cluster].
+// stage is where a run is played: a [sim.World], or a [live.Cluster].
 type stage interface {
 	Now() time.Duration
 	PlanStep(step int, t time.Duration, f history.Fault)

@@ -14,7 +14,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -35,7 +35,7 @@ type Case struct {
 	On       string         // OnSim (the default) or OnReal
 	Speed    float64        // on real Redis: what durations are divided by at most; see [Scenario.SpeedOf]
 	// Servers are those of somebody that the run is done on; default, with OnReal: some that are started for it.
-	Servers nodes.Remotes
+	Servers live.Remotes
 	prefix  string // of the keys there
 	// Limit is, on real Redis, how much more time than its lane says a client may take before the run is given up; default 20s.
 	Limit time.Duration
@@ -89,7 +89,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	session := session(cases)
 	for i, c := range cases {
 		if len(c.Servers) > 0 {
-			c.prefix = nodes.RunPrefix(session, i)
+			c.prefix = live.RunPrefix(session, i)
 		}
 		data, err := c.job(i)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/reports"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
@@ -94,7 +94,7 @@ func both(chosen []selection, speed float64) (kept []selection, left []pictures.
 			}
 			why := strings.TrimPrefix(err.Error(), s.scenario.Name+"/"+r.ID()+": ")
 			left = append(left, pictures.SimOnly{
-				Scenario: reports.Visible(s.scenario.Name), Run: r.ID(), Why: reports.Visible(strings.TrimPrefix(why, nodes.ErrSimOnly.Error()+": ")),
+				Scenario: reports.Visible(s.scenario.Name), Run: r.ID(), Why: reports.Visible(strings.TrimPrefix(why, live.ErrSimOnly.Error()+": ")),
 			})
 		}
 		if s.runs = runs; len(runs) > 0 {

@@ -12,13 +12,14 @@ import (
 func TestImportsPointDown(t *testing.T) {
 	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
 	files, script := "lockstep/scenarios/files", "lockstep/scenarios/script"
-	engine, redisserver := "lockstep/nodes/engine", "lockstep/nodes/redisserver"
+	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
 	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
 		sim:                          {history},
 		workers:                      {history, sim},
-		"lockstep/nodes":             {history, sim, workers, engine, redisserver},
+		nodes:                        {history, sim, engine},
+		live:                         {history, sim, workers, nodes, engine, redisserver},
 		engine:                       {history},
 		redisserver:                  {history},
 		"lockstep/clients":           {history, sim, "lockstep/clients/internal/redlock"},
@@ -31,8 +32,8 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/reports/pictures":  {history, "lockstep/checker", "lockstep/reports", claims, docs},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
-		"lockstep/scenarios":         {history, sim, workers, "lockstep/nodes", engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script},
-		"lockstep/cmd/lockstep":      {history, sim, workers, "lockstep/nodes", engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script},
+		"lockstep/scenarios":         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script},
+		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script},
 
 		"lockstep/clients/internal/redlock": {},
 		"lockstep/nodes/internal/redistest": {redisserver},

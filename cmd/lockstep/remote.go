@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/scenarios"
 	"lockstep/scenarios/script"
 )
@@ -24,7 +24,7 @@ func (f *runFlags) ownServers() error {
 		return nil
 	}
 	var err error
-	if f.servers, err = nodes.ParseRemotes(f.on, os.Getenv(passwordEnv)); err != nil {
+	if f.servers, err = live.ParseRemotes(f.on, os.Getenv(passwordEnv)); err != nil {
 		return fmt.Errorf("--on: %w", err)
 	}
 	f.on = scenarios.OnReal
@@ -63,7 +63,7 @@ func (f *runFlags) greet(c *cobra.Command) error {
 // leftKeys says what is left on somebody's servers. If nothing else is wrong, every run has ended, and some of them as UNKNOWN,
 // for the reason that kept the keys there: then that is what there is to tell, and no error is left.
 func leftKeys(w io.Writer, outcomes []*scenarios.Outcome, err error) error {
-	e, ok := errors.AsType[*nodes.LeftKeysError](err)
+	e, ok := errors.AsType[*live.LeftKeysError](err)
 	if !ok {
 		return err
 	}

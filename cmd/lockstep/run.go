@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/nodes"
+	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
 	"lockstep/reports"
 	"lockstep/scenarios"
@@ -30,7 +30,7 @@ import (
 // runFlags are the options of lockstep run and show.
 type runFlags struct {
 	on      string
-	servers nodes.Remotes // that --on names
+	servers live.Remotes // that --on names
 	speed   float64
 	seed    uint64
 	known   known

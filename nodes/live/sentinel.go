@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 
+	"lockstep/nodes"
 	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
@@ -88,14 +89,14 @@ func (g *realGroup) sentinelConf(i int) string {
 	line("myid %s", id(i))
 	line("announce-ip %s", me.host())
 	line("announce-port %s", me.port())
-	line("monitor %s %s %d", masterName, at(g.nodes[0]), len(g.sentinels)/2+1)
-	line("down-after-milliseconds %s %d", masterName, g.downAfter.Milliseconds())
+	line("monitor %s %s %d", nodes.MasterName, at(g.nodes[0]), len(g.sentinels)/2+1)
+	line("down-after-milliseconds %s %d", nodes.MasterName, g.downAfter.Milliseconds())
 	for _, n := range g.nodes[1:] {
-		line("known-replica %s %s", masterName, at(n))
+		line("known-replica %s %s", nodes.MasterName, at(n))
 	}
 	for j, n := range g.sentinels {
 		if j != i {
-			line("known-sentinel %s %s %s", masterName, at(n), id(j))
+			line("known-sentinel %s %s %s", nodes.MasterName, at(n), id(j))
 		}
 	}
 	return b.String()
@@ -104,7 +105,7 @@ func (g *realGroup) sentinelConf(i int) string {
 // knowsAll says whether a sentinel is in touch with all replicas and with all others.
 func knowsAll(ctx context.Context, s *redisserver.Server, replicas, others int) bool {
 	for list, want := range map[string]int{"REPLICAS": replicas, "SENTINELS": others} {
-		all, err := s.Client().Do(ctx, "SENTINEL", list, masterName).Slice()
+		all, err := s.Client().Do(ctx, "SENTINEL", list, nodes.MasterName).Slice()
 		if err != nil {
 			return false
 		}
@@ -197,7 +198,7 @@ type Guide struct {
 }
 
 // GroupAddr is where a client finds the primary of the group, as far as an operator knows.
-func (p *Client) GroupAddr() string { return p.addrs[groupAddr] }
+func (p *Client) GroupAddr() string { return p.addrs[nodes.GroupAddr] }
 
 // Guide returns what a client needs to ask the sentinels instead; nil if there are none.
 func (p *Client) Guide() *Guide {
@@ -216,18 +217,18 @@ func (p *Client) Guide() *Guide {
 	return guide
 }
 
-// Addrs is where a client finds the group: an address where nobody listens, like that of a [Group].
-func (g *Guide) Addrs() []string { return []string{groupAddr} }
+// Addrs is where a client finds the group: an address where nobody listens, like that of a [nodes.Group].
+func (g *Guide) Addrs() []string { return []string{nodes.GroupAddr} }
 
-// Dial is [Group.Dial] for a group with sentinels.
+// Dial is [nodes.Group.Dial] for a group with sentinels.
 func (g *Guide) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
-	if addr != groupAddr {
+	if addr != nodes.GroupAddr {
 		return d.DialContext(ctx, network, addr)
 	}
-	err := errNobodyKnows
+	err := nodes.ErrNobodyKnows
 	for _, s := range g.Sentinels {
-		reply, e := inquire(ctx, &d, s, "SENTINEL", "get-master-addr-by-name", masterName)
+		reply, e := nodes.Ask(ctx, &d, s, "SENTINEL", "get-master-addr-by-name", nodes.MasterName)
 		if e != nil {
 			err = e
 			continue

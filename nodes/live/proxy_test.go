@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/nodes"
 	"lockstep/nodes/internal/redistest"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim"
@@ -151,7 +152,7 @@ func observesAlike(t *testing.T, dialogue string) (states []string) {
 		err := sim.Bubble(func() {
 			w := sim.NewWorld(sim.Config{Seed: 1})
 			defer w.Close()
-			n := Serve(w, "n1")
+			n := nodes.Serve(w, "n1")
 			defer n.Redis.Close()
 			c1, c2 := w.Process("c1"), w.Process("c2")
 			redistest.Talk(c1, c2, map[redistest.Host]string{c1: n.Process.Addr(), c2: n.Process.Addr()}, w.Run, dialogue)

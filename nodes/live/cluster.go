@@ -1,4 +1,7 @@
-package nodes
+// Package live plays runs on real servers: redis-server processes of its own, alone or as a group with replicas and Sentinels, or servers
+// that are there already. A proxy before each server sees every message, holds, loses or delays it, and watches the keys, so that the
+// history has the same events as that of a simulation. Each client is a process of its own, which faults stop, kill and give a clock.
+package live
 
 import (
 	"context"
@@ -75,7 +78,7 @@ func StartCluster(ctx context.Context, names []string, kinds ...engine.Persisten
 }
 
 // StartClusterWithClocks is [StartCluster] for servers each of which has a wall clock of its own, which can jump, drift and be
-// slewed. [CanSetClocks] says whether there can be any.
+// slewed. [redisserver.CanSetClocks] says whether there can be any.
 func StartClusterWithClocks(ctx context.Context, names []string, kinds ...engine.Persistence) (*Cluster, error) {
 	if err := redisserver.CanSetClocks(); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 //go:build linux
 
-package nodes
+package live
 
 import (
 	"errors"

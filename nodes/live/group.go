@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// RealGroup says which nodes of a [Cluster] are one Redis and its replicas; see [GroupConfig].
+// RealGroup says which nodes of a [Cluster] are one Redis and its replicas; see [nodes.GroupConfig].
 type RealGroup struct {
 	Primary     string
 	Replicas    []string
@@ -38,7 +38,7 @@ func GroupPossible() error {
 	return nil
 }
 
-// realGroup is a [Group] of redis-server processes. They replicate by themselves, over links with a [door] at the end of each.
+// realGroup is a [nodes.Group] of redis-server processes. They replicate by themselves, over links with a [door] at the end of each.
 //
 // What the replication stream does to the keys of a replica is looked for whenever something has been handed to it, and before
 // what it says itself is sent on. So nobody hears that a replica has a key before the history says so. Two looks at one state

@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/nodes"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -75,7 +76,7 @@ func (c *Cluster) Client(name string) (*Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.addrs[groupAddr] = addr
+		p.addrs[nodes.GroupAddr] = addr
 	}
 	return p, nil
 }

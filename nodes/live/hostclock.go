@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"sync"
@@ -119,7 +119,7 @@ func (c steadyClock) AfterFunc(d time.Duration, f func()) clockwork.Timer {
 
 func (c steadyClock) NewTicker(d time.Duration) clockwork.Ticker {
 	if d <= 0 {
-		panic("nodes: non-positive interval for NewTicker")
+		panic("live: non-positive interval for NewTicker")
 	}
 	return hostTicker{c.timer(d, d, nil)}
 }
@@ -249,7 +249,7 @@ func (k hostTicker) Chan() <-chan time.Time { return k.t.c }
 func (k hostTicker) Stop()                  { k.t.Stop() }
 func (k hostTicker) Reset(d time.Duration) {
 	if d <= 0 {
-		panic("nodes: non-positive interval for Ticker.Reset")
+		panic("live: non-positive interval for Ticker.Reset")
 	}
 	k.t.Stop()
 	k.t.clocks.mu.Lock()

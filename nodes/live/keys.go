@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"slices"
@@ -40,7 +40,7 @@ func readEntry(name string, read []any) engine.Entry {
 // makers are the commands that make keys of a type.
 var makers = map[string]string{"hash": "HSET", "list": "RPUSH", "set": "SADD", "zset": "ZADD", "stream": "XADD"}
 
-// ordered puts what a server says in any order into the one of [Redis.Snapshot].
+// ordered puts what a server says in any order into the one of [engine.Redis.Snapshot].
 func ordered(kind string, parts []string) []string {
 	switch kind {
 	case "set":

@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"errors"
@@ -127,7 +127,7 @@ func (c *Cluster) inject(f history.Fault, id int) (act func()) {
 	case history.Chosen:
 		c.chosen = append(c.chosen, &armed{Chosen: f, id: id})
 	default:
-		panic("nodes: no such fault on real servers: " + f.String())
+		panic("live: no such fault on real servers: " + f.String())
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (c *Cluster) inject(f history.Fault, id int) (act func()) {
 func (c *Cluster) process(name string) *process {
 	p := c.processes[name]
 	if p == nil {
-		panic("nodes: a fault names the process " + name + ", which does not exist")
+		panic("live: a fault names the process " + name + ", which does not exist")
 	}
 	return p
 }

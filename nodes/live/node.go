@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 )
 
 // realNode is a redis-server behind a proxy. It sees to it that what becomes of the keys is in the history as it is for a
-// simulated [Node].
+// simulated [nodes.Node].
 type realNode struct {
 	c     *Cluster
 	name  string

@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 )
 
 // realDisk is the disk of a real server. What the process has appended to its log is on it by the rules that the nodes of a
-// simulation follow (see [Persistence]): no machine loses its power here, and no disk is slow. The process is killed, or has
+// simulation follow (see [engine.Persistence]): no machine loses its power here, and no disk is slow. The process is killed, or has
 // ended, and then the tail of its log is cut off that would not have been there.
 //
 // Times are of the wall clock of the node, in milliseconds.

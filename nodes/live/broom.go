@@ -1,4 +1,4 @@
-package nodes
+package live
 
 import (
 	"lockstep/sim/workers"
