@@ -21,7 +21,7 @@ import (
 // theLock is the lock that all clients of a scenario contend for.
 const theLock = "lock"
 
-// Simulate puts a lock through a run of the scenario in simulation. The error is a [history.LeakError], or tells of a panic of
+// Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or tells of a panic of
 // the code under test; what else the lock does is in the outcome.
 func Simulate(s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	return simulateWith(nil, s, run, build, seed)

@@ -84,7 +84,7 @@ func (c *Cluster) Client(name string) (*Client, error) {
 // Addr is where the client reaches a server, as a literal IP:port.
 func (p *Client) Addr(server string) string { return p.addrs[server] }
 
-// Start starts the process of a client: a worker of [history.Work] which gets one job, and calls [Join] with the contact that the
+// Start starts the process of a client: a worker of [workers.Work] which gets one job, and calls [Join] with the contact that the
 // job is made from. [Cluster.Begin] waits for that. The run ends with a [*ClientError] if the process ends by itself before
 // its lane does, or takes longer than the limit.
 func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(Contact) (json.RawMessage, error)) error {
