@@ -16,65 +16,156 @@ import (
 // after the grant of a newer lease, and after what was done under the newer lease at the instant after. It took effect at the
 // instant at, and its request left at the instant sent.
 func (ix *index) stillLate(at, sent time.Duration, l, newer *Lease, after time.Duration, kept []Assumption) bool {
-	ahead := ix.ahead(l, sent, kept)
-	if slices.Contains(kept, BoundedDelay) && ix.outOfReach(at-sent) {
-		ahead += at - sent
-	}
 	granted := ix.grantedBut(l, newer, kept)
-	return granted < never && after+granted-newer.Granted <= at-ahead
+	if granted == never {
+		return false
+	}
+	would := at - ix.ahead(l, sent, kept)
+	if slices.Contains(kept, BoundedDelay) && ix.outOfReach(at-sent) {
+		would -= at - sent
+	}
+	return ix.doneBut(newer, granted, after, kept) <= would && !ix.fencedOff(l, newer, granted, would, kept)
+}
+
+// doneBut returns when something would have been done under the newer lease that was done at the instant t, had that been granted at
+// another instant and had the environment kept some assumptions.
+func (ix *index) doneBut(newer *Lease, granted, t time.Duration, kept []Assumption) time.Duration {
+	ahead := newer.Granted - granted
+	if t <= newer.From {
+		return t - ahead
+	}
+	return t - ix.strides(newer.Client, newer.ReturnEvent, ix.Events[newer.ReturnEvent], ahead, t, kept, true)
+}
+
+// fencedOff reports whether the resource would have rejected what was done under l at the instant at, because it had already accepted
+// something with a higher token.
+func (ix *index) fencedOff(l, newer *Lease, granted, at time.Duration, kept []Assumption) bool {
+	if ix.Meta.Resource != "fenced" || newer.Fence <= l.Fence && !slices.Contains(kept, DurableNodes) {
+		return false
+	}
+	for _, e := range ix.Events {
+		if e.Kind == history.State && e.Op == history.Accept && e.Lease == newer.Label {
+			return ix.doneBut(newer, granted, e.At, kept) < at
+		}
+	}
+	return false
 }
 
 // ahead returns how much earlier the client of a lease would have done what it did at the instant t, had the environment kept some
-// assumptions since the client asked for the lease.
+// assumptions.
 func (ix *index) ahead(l *Lease, t time.Duration, kept []Assumption) time.Duration {
-	var ahead time.Duration
-	from := l.InvokeEvent
-	if from < 0 {
-		from = l.ReturnEvent
+	if l.InvokeEvent < 0 {
+		return ix.strides(l.Client, l.ReturnEvent, ix.Events[l.ReturnEvent], 0, t, kept, false)
 	}
-	was := ix.Events[from]
-	if l.InvokeEvent >= 0 {
-		was = ix.outcomeBy(from, t)
-		ahead = ix.excess(l.Client, ix.Events[from].Op, stretch{l.Invoked, was.At}, kept)
+	return ix.strides(l.Client, -1, history.Event{}, 0, t, kept, false)
+}
+
+// strides follows a client from an event on, the outcome was, that would have come earlier by ahead, and returns by how much what the
+// client did at the instant t would have come earlier, had the environment kept some assumptions. Of a rival, only the waits for
+// servers that were paused are gone: the rest is its own affair.
+func (ix *index) strides(client string, from int, was history.Event, ahead, t time.Duration, kept []Assumption, rival bool) time.Duration {
+	own := kept
+	if rival {
+		own = slices.DeleteFunc(slices.Clone(kept), func(a Assumption) bool { return a != BoundedDelay })
 	}
-	for in := first(ix.invokes[l.Client], from); in >= 0 && ix.at(in) <= t; in = first(ix.invokes[l.Client], in) {
+	for in := first(ix.invokes[client], from); in >= 0 && ix.at(in) <= t; in = first(ix.invokes[client], in) {
 		e := ix.Events[in]
 		if e.At < was.At {
 			continue // an operation beside another
 		}
-		ahead = ix.aheadAfter(was, e, ahead, kept)
-		was = ix.outcomeBy(in, t)
-		if !slices.Contains(kept, BoundedDelay) {
-			ahead = ix.stopped(l.Client, stretch{e.At, was.At}, ahead)
+		ahead = ix.aheadAfter(was, e, ahead, own)
+		if e.Op == history.Acquire {
+			ahead = ix.vacant(in, ahead)
 		}
-		ahead += ix.excess(l.Client, e.Op, stretch{e.At, was.At}, kept)
+		was = ix.outcomeBy(in, t)
+		s := stretch{e.At, was.At}
+		ahead = ix.heldUp(client, e.Op, s, ahead, own)
+		if taken := ix.excess(client, e.Op, s, own, rival); slices.Contains(own, BoundedDelay) && !slices.Contains(own, BoundedPause) {
+			ahead = s.to - ix.worked(client, s.from-ahead, s, taken)
+		} else {
+			ahead += taken
+		}
 	}
-	if was.At < t && slices.Contains(kept, BoundedPause) { // what the lock does by itself
-		total, _ := ix.paused(l.Client, was.At, t)
+	if was.At < t && slices.Contains(own, BoundedPause) { // what the lock does by itself
+		total, _ := ix.paused(client, was.At, t)
 		ahead += total
 	}
 	return ahead
 }
 
-// stopped returns how much earlier a client would have ended an operation if it had begun it earlier by ahead. The result is 0 if it
-// waited for another process to be resumed or for a link to be mended, and would have waited for that in any case.
-func (ix *index) stopped(client string, op stretch, ahead time.Duration) time.Duration {
+// worked returns when a client would have ended an operation that it began at the instant from and that took less time by taken: later by
+// its pauses on the way.
+func (ix *index) worked(client string, from time.Duration, s stretch, taken time.Duration) time.Duration {
+	paused, _ := ix.paused(client, s.from, s.to)
+	end := from + s.to - s.from - taken - paused
+	for _, p := range ix.struck(client) {
+		if s.from < p.to && from < p.to && p.from < end {
+			end += p.to - max(from, p.from)
+		}
+	}
+	return end
+}
+
+// vacant returns how much earlier a client can have been granted a lease that it asked for by event in, if it had asked earlier by
+// ahead: no earlier than the key of another made room for it.
+func (ix *index) vacant(in int, ahead time.Duration) time.Duration {
+	e := ix.Events[in]
+	if before := last(ix.invokes[e.Process], in); before >= 0 && ix.Events[before].Op == history.Acquire {
+		if out, ok := ix.outcome[before]; ok && ix.Events[out].Kind != history.OK {
+			return 0
+		}
+	}
+	out, ok := ix.outcome[in]
+	if !ok {
+		return ahead
+	}
+	label := ix.Events[out].Lease
+	for _, n := range ix.livesOf[label] {
+		own := ix.lives[n]
+		for _, k := range ix.lives {
+			if k.label != label && k.node == own.node && k.key == own.key && k.from < own.from {
+				ahead = min(ahead, max(0, e.At-ix.at(k.to)))
+			}
+		}
+	}
+	return ahead
+}
+
+// heldUp returns how much earlier a client would have ended an operation if it had begun it earlier by ahead. It would have waited for
+// another process to be resumed, or for a link to be mended.
+func (ix *index) heldUp(client, op string, s stretch, ahead time.Duration, kept []Assumption) time.Duration {
+	if slices.Contains(kept, BoundedDelay) {
+		return ahead
+	}
+	if atResource(op) {
+		shut := merge(slices.Concat(ix.stretches(ix.pauses[resourceName]), ix.shutOff(client, resourceName)))
+		return resumed(shut, s.from) - resumed(shut, s.from-ahead)
+	}
 	for _, i := range ix.tardy[client] {
 		e := ix.Events[i]
-		if e.Sent < op.from || e.At > op.to {
+		if e.Sent < s.from || e.At > s.to {
 			continue
 		}
 		other := e.By
 		if other == client {
 			other = e.Process
 		}
-		for _, s := range merge(slices.Concat(ix.stretches(ix.pauses[other]), ix.apart(client, other))) {
-			if s.from <= e.Sent-ahead && e.Sent < s.to && s.to <= e.At && !ix.outOfReach(e.At-s.to) {
+		for _, b := range merge(slices.Concat(ix.stretches(ix.pauses[other]), ix.apart(client, other))) {
+			if b.from <= e.Sent-ahead && e.Sent < b.to && b.to <= e.At && !ix.outOfReach(e.At-b.to) {
 				return 0
 			}
 		}
 	}
 	return ahead
+}
+
+// atResource reports whether an operation is one at the resource, where a client that is not paused only waits for messages.
+func atResource(op string) bool {
+	switch op {
+	case history.Write, history.Update, history.Enter, history.Read, history.Increment:
+		return true
+	}
+	return false
 }
 
 // outcomeBy returns the outcome of an operation, or an event at the instant t if it had no outcome by then.
@@ -86,28 +177,55 @@ func (ix *index) outcomeBy(in int, t time.Duration) history.Event {
 }
 
 // aheadAfter returns how much earlier a client would have invoked e if its last outcome, was, had come earlier by ahead.
-// Between the two it slept for some time by its clock, or waited for a true time.
+// Between the two it slept for some time by its clock, or waited for a true time. A pause that the lane takes moves with it; any other
+// stays where it is.
 func (ix *index) aheadAfter(was, e history.Event, ahead time.Duration, kept []Assumption) time.Duration {
 	slept := e.Slept
 	if end := when(ix.clocks[e.Process], was.Clock+e.Slept); e.Slept > 0 && end < history.NoEnd {
 		slept = end - was.At
 	}
+	ready := max(was.At+slept, e.NotBefore)
 	paused, _ := ix.paused(e.Process, was.At, e.At)
-	late := min(max(0, e.At-max(was.At+slept, e.NotBefore)), paused)
-	rest := e.At - max(was.At+slept, e.NotBefore) - late
-	if slices.Contains(kept, BoundedPause) {
-		late = 0
-	}
+	late := min(max(0, e.At-ready), paused)
+	rest := e.At - ready - late
+	pauses := ix.stretches(ix.pauses[e.Process])
+	moves := slices.ContainsFunc(pauses, func(p stretch) bool { return p.from == was.At || p.from == ready })
 	if slices.Contains(kept, BoundedClockError) {
 		slept = e.Slept
 	}
-	return e.At - (max(was.At-ahead+slept, e.NotBefore) + late + rest)
+	would := max(was.At-ahead+slept, e.NotBefore)
+	switch {
+	case slices.Contains(kept, BoundedPause):
+	case moves:
+		would += late
+	default:
+		would = resumed(ix.struck(e.Process), would)
+	}
+	return e.At - (would + rest)
+}
+
+// struck returns when a client was paused from outside: not by its lane, which pauses right after a step.
+func (ix *index) struck(client string) []stretch {
+	return slices.DeleteFunc(ix.stretches(ix.pauses[client]), func(p stretch) bool {
+		return slices.ContainsFunc(ix.invokes[client], func(in int) bool {
+			out, ok := ix.outcome[in]
+			return ok && ix.at(out) == p.from
+		})
+	})
+}
+
+// resumed returns the end of the stretch that an instant is in, or else the instant.
+func resumed(pauses []stretch, t time.Duration) time.Duration {
+	if p, ok := touches(pauses, stretch{t, t + 1}); ok {
+		return p.to
+	}
+	return t
 }
 
 // excess returns how much time a client lost in an operation because the environment broke some assumptions: in pauses, except
-// while it waited for a message anyway, and by messages that took so long that the other end counts as out of reach. At the
-// resource, a client that is not paused only waits for messages.
-func (ix *index) excess(client, op string, s stretch, kept []Assumption) time.Duration {
+// while it waited for a message anyway, and by messages that took so long that the other end counts as out of reach; of a rival, only
+// while a server was paused.
+func (ix *index) excess(client, op string, s stretch, kept []Assumption, rival bool) time.Duration {
 	within := func(all []stretch) []stretch {
 		var in []stretch
 		for _, x := range all {
@@ -128,13 +246,23 @@ func (ix *index) excess(client, op string, s stretch, kept []Assumption) time.Du
 		}
 	}
 	waits = within(waits)
-	switch op {
-	case history.Write, history.Update, history.Enter, history.Read, history.Increment:
+	switch {
+	case atResource(op):
 		if rest := without([]stretch{s}, pauses); s.from < s.to && ix.outOfReach(length(rest)) {
 			waits = merge(append(waits, rest...))
 		}
-	case history.Acquire, history.Extend, history.Release:
+	case op == history.Acquire || op == history.Extend || op == history.Release:
 		waits = merge(append(waits, without(within(ix.unconnected(client, s)), pauses)...))
+	}
+	if rival {
+		var stopped []stretch
+		for server, spans := range ix.pauses {
+			if server == resourceName && atResource(op) || ix.servers[server] && !atResource(op) {
+				own := slices.Concat(ix.shutOff(client, server), ix.keptBack()[direction{client, server}], ix.keptBack()[direction{server, client}])
+				stopped = append(stopped, without(ix.stretches(spans), merge(own))...)
+			}
+		}
+		waits = without(waits, without(waits, merge(stopped)))
 	}
 	var taken []stretch
 	if slices.Contains(kept, BoundedPause) {
@@ -180,7 +308,7 @@ func (ix *index) unconnected(client string, s stretch) []stretch {
 // grantedBut returns when a lease would have been granted, had the environment kept some assumptions, after one that was granted
 // before it; [never] if its client would have given up before.
 func (ix *index) grantedBut(a, b *Lease, kept []Assumption) time.Duration {
-	from, until, every := ix.asking(b)
+	from, until := ix.asking(b)
 	var was, would []time.Duration // when there was room for each vote, and when there would have been
 	for _, n := range ix.votes(b) {
 		taker := ix.lives[n]
@@ -192,17 +320,20 @@ func (ix *index) grantedBut(a, b *Lease, kept []Assumption) time.Duration {
 	}
 	slices.Sort(was)
 	slices.Sort(would)
-	switch before, after := was[ix.enough()-1], would[ix.enough()-1]; {
-	case after > b.Granted && after > until:
+	before, after := was[ix.enough()-1], would[ix.enough()-1]
+	granted := b.Granted
+	if slices.Contains(kept, BoundedDelay) { // but for its waits for servers that were paused
+		granted -= ix.excess(b.Client, history.Acquire, stretch{max(before, from), b.Granted}, []Assumption{BoundedDelay}, true)
+	}
+	switch {
+	case after > granted && after > until:
 		return never
-	case after > b.Granted && every > 0: // it would have tried again
-		return b.Granted + (after-b.Granted+every-1)/every*every
-	case after > b.Granted:
+	case after > granted: // it would have tried again
 		return after
 	case after < before && from < before: // it had been waiting
-		return max(from, after, b.Granted-(before-after))
+		return max(from, after)
 	}
-	return b.Granted
+	return granted
 }
 
 // room returns when the key of a lease made room for that of another, and when it would have, had the environment kept some
@@ -225,15 +356,16 @@ func (ix *index) room(a, b *Lease, taker life, kept []Assumption) (was, would ti
 		if slices.Contains(kept, DurableNodes) {
 			return was, ix.dueBut(a, key, kept)
 		}
-	case cause.Op == history.Expire && ix.early(*key):
+	case cause.Op == history.Expire:
+		if broken, _ := ix.unrenewed(a); broken != None && slices.Contains(kept, broken) && ix.lifetime(*key) >= key.promise/2 {
+			return was, never
+		}
+		if !ix.early(*key) {
+			return was, ix.extended(a, key, was-ix.ahead(a, key.timed, kept), kept)
+		}
 		if slices.Contains(kept, BoundedClockError) {
 			return was, ix.dueBut(a, key, kept)
 		}
-	case cause.Op == history.Expire:
-		if broken, _ := ix.unrenewed(a); broken != None && slices.Contains(kept, broken) {
-			return was, never
-		}
-		return was, was - ix.ahead(a, key.timed, kept)
 	case cause.Op == history.Over && cause.By != a.Client && slices.Contains(kept, BoundedClockError):
 		if wallIsOff(ix.Events[a.ReturnEvent]) || wallIsOff(ix.Events[b.ReturnEvent]) {
 			return was, max(was, a.End) // the clients compare their clocks, as GETSET on a timestamp does
@@ -242,6 +374,25 @@ func (ix *index) room(a, b *Lease, taker life, kept []Assumption) (was, would ti
 		return was, was - ix.ahead(a, departure(cause), kept)
 	}
 	return was, was
+}
+
+// extended returns when a key of a lease would have ended that otherwise ended at the instant due, had the environment kept some
+// assumptions: an extension that failed because nodes were out of reach would have put that off.
+func (ix *index) extended(a *Lease, key *life, due time.Duration, kept []Assumption) time.Duration {
+	if !slices.Contains(kept, BoundedDelay) {
+		return due
+	}
+	for _, in := range ix.invokes[a.Client] {
+		e := ix.Events[in]
+		out, ok := ix.outcome[in]
+		if e.Op != history.Extend || e.Lease != a.Label || !ok || ix.Events[out].Kind == history.OK {
+			continue
+		}
+		if at := e.At - ix.ahead(a, e.At, kept); at < due && ix.excess(a.Client, e.Op, stretch{e.At, ix.at(out)}, kept, false) > 0 {
+			due = at + key.promise
+		}
+	}
+	return due
 }
 
 // dueBut returns when a key of a lease would have ended if its node had kept it, and the environment some assumptions: never if its
@@ -256,12 +407,11 @@ func (ix *index) dueBut(a *Lease, key *life, kept []Assumption) time.Duration {
 	return key.due() - ix.ahead(a, key.timed, kept)
 }
 
-// asking returns from when on the client of a lease had been asking for it, until when it would have gone on, and how far apart the
-// last of its tries were; 0 if it tried once.
-func (ix *index) asking(l *Lease) (from, until, every time.Duration) {
+// asking returns from when on the client of a lease had been asking for it, and until when it would have gone on.
+func (ix *index) asking(l *Lease) (from, until time.Duration) {
 	from, until = l.Invoked, l.From
 	if l.InvokeEvent < 0 {
-		return from, until, 0
+		return from, until
 	}
 	until = max(until, l.Invoked+ix.Events[l.InvokeEvent].Within)
 	for _, a := range ix.asks() {
@@ -269,33 +419,12 @@ func (ix *index) asking(l *Lease) (from, until, every time.Duration) {
 			from = a.from
 		}
 	}
-	for _, n := range ix.votes(l) {
-		if tried := ix.triedBefore(ix.lives[n], from); tried >= 0 {
-			every = max(every, departure(ix.Events[ix.lives[n].from])-tried)
+	for in, out := range ix.outcome { // one that tries again by itself goes on for as long as it did when it failed
+		if e := ix.Events[out]; e.Op == history.Acquire && e.Kind != history.OK {
+			until = max(until, l.Invoked+e.At-ix.at(in))
 		}
 	}
-	if before := last(ix.invokes[l.Client], l.InvokeEvent); every == 0 && from < l.Invoked && before >= 0 {
-		every = l.Invoked - ix.at(before)
-	}
-	return from, until, every
-}
-
-// triedBefore returns when a client last sent a node the like of the request that set a key there, from an instant on; -1 if it did not.
-func (ix *index) triedBefore(key life, from time.Duration) time.Duration {
-	set, word := ix.Events[key.from], ""
-	for i := key.from; i >= 0 && ix.at(i) >= from; i-- {
-		e := ix.Events[i]
-		if e.Kind != history.Message || e.By != set.By || e.Process != key.node {
-			continue
-		}
-		switch {
-		case word == "" && e.Sent == set.Sent:
-			word = e.Word
-		case word != "" && e.Word == word && from <= e.Sent && e.Sent < set.Sent:
-			return e.Sent
-		}
-	}
-	return -1
+	return from, until
 }
 
 // signs returns the events that show how the environment broke an assumption between an instant and another, to the harm of a client:

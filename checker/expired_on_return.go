@@ -46,7 +46,7 @@ func blameReturn(ix *index, l *Lease) (Assumption, []int) {
 	causes := []Assumption{BoundedPause, BoundedDelay}
 	for n := 1; n <= len(causes); n++ {
 		for _, kept := range subsets(causes, n) {
-			if ix.excess(l.Client, history.Acquire, asked, kept) > e.Clock-e.Until {
+			if ix.excess(l.Client, history.Acquire, asked, kept, false) > e.Clock-e.Until {
 				return kept[0], ix.signs(kept[0], l.Client, asked.from, l.From)
 			}
 		}

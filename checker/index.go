@@ -53,6 +53,7 @@ type index struct {
 	tardy       map[string][]int // those that took as long as if the other end was out of reach; see outOfReach
 
 	broken   map[direction][]stretch // see severed
+	shut     map[direction][]stretch // see shutOff
 	detained map[direction][]stretch // see keptBack
 }
 

@@ -301,7 +301,7 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 		if k.to == len(ix.Events) || ix.Events[k.to].Op != history.Expire {
 			continue
 		}
-		life := stretch{k.timed, ix.at(k.to)}
+		life := stretch{k.timed, k.due()}
 		prevents := func(s []stretch) bool {
 			free := without([]stretch{life}, merge(s))
 			return !slices.ContainsFunc(free, func(f stretch) bool { return f.to-f.from >= (life.to-life.from)/2 })
@@ -311,17 +311,24 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 			_, pause := ix.paused(a.Client, life.from, life.to)
 			return BoundedPause, []int{pause}
 		}
-		if prevents(ix.apart(a.Client, k.node)) {
+		if prevents(slices.Concat(ix.shutOff(a.Client, k.node), ix.stretches(ix.pauses[k.node]))) {
 			return BoundedDelay, []int{k.to}
+		}
+		if prevents(ix.stretches(ix.outages[k.node])) {
+			return DurableNodes, []int{last(ix.crashes[k.node], k.to)}
 		}
 		var waits []stretch
 		late := -1
 		for _, i := range ix.tardy[a.Client] {
-			if e := ix.Events[i]; e.Sent < life.to && life.from < e.At {
+			if e := ix.Events[i]; e.Sent < life.to && life.from <= e.At && (e.By == k.node || e.Process == k.node) {
 				waits, late = append(waits, stretch{e.Sent, e.At}), i
 			}
 		}
-		if prevents(waits) {
+		waits = merge(waits)
+		if slices.ContainsFunc(waits, func(w stretch) bool { return w.to-w.from >= (life.to-life.from)/2 && prevents([]stretch{w}) }) {
+			return BoundedDelay, []int{late}
+		}
+		if k.timed > ix.at(k.from) && slices.ContainsFunc(waits, func(w stretch) bool { return w.to == k.timed }) { // it had given up the lease
 			return BoundedDelay, []int{late}
 		}
 	}

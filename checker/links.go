@@ -21,18 +21,24 @@ func (ix *index) severed() map[direction][]stretch {
 	}
 	type state struct {
 		cut, held, delayed bool
-		since              time.Duration
+		since, shut        time.Duration
 	}
 	links := map[direction]*state{}
-	ix.broken = map[direction][]stretch{}
+	ix.broken, ix.shut = map[direction][]stretch{}, map[direction][]stretch{}
 	change := func(d direction, at time.Duration, f func(*state)) {
 		s := links[d]
 		if s == nil {
 			s = &state{}
 			links[d] = s
 		}
-		before := s.cut || s.held || s.delayed
+		before, shut := s.cut || s.held || s.delayed, s.cut || s.held
 		f(s)
+		switch after := s.cut || s.held; {
+		case after && !shut:
+			s.shut = at
+		case shut && !after:
+			ix.shut[d] = append(ix.shut[d], stretch{s.shut, at})
+		}
 		switch after := s.cut || s.held || s.delayed; {
 		case after && !before:
 			s.since = at
@@ -69,7 +75,7 @@ func (ix *index) severed() map[direction][]stretch {
 		case history.ReleaseLink:
 			both(f.Link, e.At, func(s *state) { s.held = false })
 		case history.Heal:
-			mend := func(s *state) { *s = state{since: s.since} }
+			mend := func(s *state) { *s = state{since: s.since, shut: s.shut} }
 			if f.Link != (history.Link{}) {
 				both(f.Link, e.At, mend)
 				continue
@@ -80,6 +86,9 @@ func (ix *index) severed() map[direction][]stretch {
 		}
 	}
 	for d, s := range links {
+		if s.cut || s.held {
+			ix.shut[d] = append(ix.shut[d], stretch{s.shut, never})
+		}
 		if s.cut || s.held || s.delayed {
 			ix.broken[d] = append(ix.broken[d], stretch{s.since, never})
 		}
@@ -153,4 +162,10 @@ func (ix *index) outOfReach(delay time.Duration) bool { return delay > 0 && dela
 func (ix *index) apart(a, b string) []stretch {
 	s := ix.severed()
 	return merge(slices.Concat(s[direction{a, b}], s[direction{b, a}]))
+}
+
+// shutOff returns when a process could not reach another, or was not reached by it, however long it waited.
+func (ix *index) shutOff(a, b string) []stretch {
+	ix.severed()
+	return merge(slices.Concat(ix.shut[direction{a, b}], ix.shut[direction{b, a}]))
 }

@@ -67,8 +67,9 @@ func blameWrite(ix *index, i int, l, newer *Lease) (Assumption, []int) {
 func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Duration) (Assumption, []int) {
 	inTime := l.held() && sent <= l.To
 	if inTime && newer.Granted < l.To {
-		if broken, because := blame(ix, l, newer); broken != None || newer.From < l.To {
-			return broken, because // the leases overlapped already: the resource only shows it
+		broken, because := blame(ix, l, newer) // the leases overlapped already: the resource only shows it
+		if broken == None && newer.From < l.To || broken != None && !ix.stillLate(at, sent, l, newer, after, []Assumption{broken}) {
+			return broken, because
 		}
 	}
 	causes := []Assumption{BoundedPause, BoundedDelay, DurableNodes, BoundedClockError}

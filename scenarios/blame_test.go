@@ -16,6 +16,11 @@ import (
 	"lockstep/sim/history"
 )
 
+var (
+	blameFrom = flag.Uint64("blame-from", 0, "the first seed of the pages drawn at random that are replayed without their faults")
+	blameTo   = flag.Uint64("blame-to", 300, "the seed after the last of them")
+)
+
 // What a violation is blamed on is held to replays without the faults that break the assumption: over the catalogue, and over pages
 // that are drawn at random. rueidislock is in the catalogue only: it waits by package time and leaves the order of simultaneous
 // requests to the Go scheduler, so that a replay may differ by more than the fault that was taken away.
@@ -38,16 +43,16 @@ func TestBlameIsCounterfactual(t *testing.T) {
 			hold(&one, s.Name+"/"+run.ID(), "")
 		}
 	}
-	seeds := uint64(300)
+	to := *blameTo
 	if testing.Short() {
-		seeds = 40
+		to = min(to, *blameFrom+40)
 	}
 	for _, shape := range []Shape{
 		{Lock: "single", Nodes: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3}, {Lock: "fenced", Nodes: 1, Resource: script.Fenced},
 		{Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "single", Nodes: 1, Resource: script.Counter},
 		{Lock: "watchdog", Nodes: 1}, {Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
-		for seed := range seeds {
+		for seed := *blameFrom; seed < to; seed++ {
 			text := drawn(shape, seed)
 			s, err := script.Parse("drawn.txtar", []byte(text))
 			if err != nil {
@@ -336,9 +341,51 @@ func subject(v checker.Violation) string {
 // violates says whether a run violates a property.
 func violates(o *Outcome, p checker.Property) bool { return o.Result.Status(p) == checker.Violated }
 
-// has says whether a run has the same violation as another.
+// has says whether a run has the same violation as another. An update is also lost if an earlier write of the same client overwrote it.
 func has(o *Outcome, like checker.Violation) bool {
-	return slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Property == like.Property && subject(v) == subject(like) })
+	return slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool {
+		if v.Property != like.Property {
+			return false
+		}
+		lost, by, updates := strings.Cut(subject(v), ", by ")
+		other, instead, _ := strings.Cut(subject(like), ", by ")
+		if !updates {
+			return lost == other
+		}
+		i, j := invoked(o, by), invoked(o, instead)
+		return lost == other && (by == instead || i >= 0 && i < j && o.History.Events[i].Process == o.History.Events[j].Process)
+	})
+}
+
+// might says whether a run might have had the same violation as another: the write came when the keys of its lease were gone, and the
+// lock of the rival had not yet asked again, which it did soon after.
+func might(o *Outcome, like checker.Violation) bool {
+	if like.Property != checker.ResourceExclusion {
+		return false
+	}
+	_, value, _ := strings.Cut(subject(like), " wrote ")
+	events := o.History.Events
+	i := slices.IndexFunc(events, func(e history.Event) bool {
+		words := strings.Fields(e.Value)
+		return e.Kind == history.State && e.Op == history.Accept && len(words) > 0 && words[len(words)-1] == value
+	})
+	if i < 0 {
+		return false
+	}
+	gone := slices.ContainsFunc(events[:i], func(e history.Event) bool {
+		return e.Kind == history.State && e.Owner == events[i].Lease && slices.Contains([]string{history.Expire, history.Lose, history.Delete}, e.Op)
+	})
+	return gone && slices.ContainsFunc(events[i:], func(e history.Event) bool {
+		return e.Kind == history.OK && e.Op == history.Acquire && e.At <= events[i].At+retry
+	})
+}
+
+// retry is more than a lock waits between two tries.
+const retry = 300 * time.Millisecond
+
+// invoked returns the event at which a client was to write something, or -1.
+func invoked(o *Outcome, value string) int {
+	return slices.IndexFunc(o.History.Events, func(e history.Event) bool { return e.Kind == history.Invoke && e.Value == value })
 }
 
 var granted = regexp.MustCompile(`after (\w+) was granted`)
@@ -394,11 +441,36 @@ func misblamed(o *Outcome, classes []checker.Assumption, play func([]checker.Ass
 		case checker.OwnerOnly, checker.FaultTolerance, checker.DeadlockFreedom:
 			continue
 		}
-		fits := false
 		var but []string
+		held := func(has func(*Outcome, checker.Violation) bool) bool {
+			for _, rival := range rivalsIn(v) {
+				runs := without(rival)
+				switch i := slices.Index(classes, v.Assumption); {
+				case v.Assumption == checker.None:
+					// Two clients held the lock at once because it lacks a safeguard, even if it took such a fault to show it.
+					var stands int
+					for i, c := range classes {
+						if slices.Contains(wouldStand[o.Run.Lock], c) {
+							stands |= 1 << i
+						}
+					}
+					if slices.Contains(o.failing(), Failing{checker.LeaseExclusion, checker.None}) && has(runs[(len(runs)-1)&^stands], v) ||
+						has(runs[len(runs)-1], v) || violates(o, checker.OwnerOnly) || has(without("")[len(runs)-1], v) {
+						return true
+					}
+				case i >= 0:
+					for mask := range runs {
+						if mask&(1<<i) == 0 && has(runs[mask], v) && !has(runs[mask|1<<i], v) {
+							return true
+						}
+					}
+				}
+			}
+			return false
+		}
+		fits := held(has) || held(func(o *Outcome, v checker.Violation) bool { return has(o, v) || might(o, v) })
 		for _, rival := range rivalsIn(v) {
-			runs := without(rival)
-			for mask, r := range runs {
+			for mask, r := range without(rival) {
 				if mask > 0 && has(r, v) {
 					var out []string
 					for i, c := range classes {
@@ -407,24 +479,6 @@ func misblamed(o *Outcome, classes []checker.Assumption, play func([]checker.Ass
 						}
 					}
 					but = append(but, strings.Join(out, "+"))
-				}
-			}
-			if v.Assumption == checker.None {
-				// Two clients held the lock at once because it lacks a safeguard, even if it took such a fault to show it.
-				var stands int
-				for i, c := range classes {
-					if slices.Contains(wouldStand[o.Run.Lock], c) {
-						stands |= 1 << i
-					}
-				}
-				rest := runs[(len(runs)-1)&^stands]
-				fits = fits || slices.Contains(o.failing(), Failing{checker.LeaseExclusion, checker.None}) && has(rest, v)
-				fits = fits || has(runs[len(runs)-1], v) || violates(o, checker.OwnerOnly) || has(without("")[len(runs)-1], v)
-			} else if i := slices.Index(classes, v.Assumption); i >= 0 {
-				for mask := range runs {
-					if mask&(1<<i) == 0 && has(runs[mask], v) && !has(runs[mask|1<<i], v) {
-						fits = true
-					}
 				}
 			}
 		}
@@ -550,6 +604,35 @@ func TestBlamed(t *testing.T) {
 		{"a pause that ended before the lease did, and a link that was cut for longer",
 			"client c1\n  acquire\n  pause 6900ms\n  sleep 12s\n  write A\nclient c2\n  until 5s\n  acquire within 10s\nnemesis\n  at 1s cut c1-n1\n  at 11s heal\n",
 			"watchdog nodes=1", []checker.Assumption{checker.BoundedDelay}},
+		{"a pause before the client asked", "client c1\n  until 4s\n  acquire\n  sleep 13s\n  write A\nclient c2\n  until 17500ms\n  acquire\nnemesis\n  at 3s pause c1 2s\n",
+			"single nodes=1", []checker.Assumption{checker.BoundedPause}},
+		{"a pause but for which the resource would have been the one to pause",
+			"client c1\n  acquire\n  write Z\n  pause 4s\n  sleep 1s\n  write A\n  sleep 6s\n  write B\nclient c2\n  until 12500ms\n  acquire\nnemesis\n  on request write c1->resource delay 3s\n  at 3500ms pause resource 4400ms\n",
+			"single nodes=1", []checker.Assumption{checker.BoundedDelay}},
+		{"a slow resource, and a pause that a sleep would have covered",
+			"client c1\n  acquire\n  sleep 3s\n  write A\n  sleep 5s\n  write B\nclient c2\n  until 16500ms\n  acquire\nnemesis\n  at 2s pause resource 10s\n  at 6s pause c1 10s\n",
+			"single nodes=1", []checker.Assumption{checker.BoundedDelay}},
+		{"a rival that a paused node kept waiting as well", "client c1\n  until 1s\n  acquire\n  sleep 12s\n  write A\nclient c2\n  until 2s\n  acquire within 20s\nnemesis\n  at 5s pause n1 8500ms\n  at 10s pause resource 11s\n",
+			"redislock nodes=1", []checker.Assumption{checker.None}},
+		{"an overlap of leases, and a write that would have been late in any case",
+			"client c1\n  acquire\n  sleep 2s\n  write A\nclient c2\n  until 2s\n  acquire within 20s\nnemesis\n  on request write c1->resource delay 9s\n  at 9500ms jump n1 +300ms\n",
+			"single nodes=1", []checker.Assumption{checker.BoundedDelay}},
+		{"an extension that reached too few nodes", "client c1\n  acquire\n  sleep 9s\n  extend\n  sleep 9s\n  write A\nclient c2\n  until 10500ms\n  acquire within 20s\nnemesis\n  at 1s cut c1-n1\n  at 1s cut c1-n2\n  at 17s heal\n",
+			"redlock-extend nodes=3", []checker.Assumption{checker.BoundedDelay}},
+		{"a token that the node had forgotten, so that the resource took the write", "client c1\n  acquire\n  sleep 20s\n  write A\nclient c2\n  until 2s\n  acquire within 20s\n  write B\nnemesis\n  at 1s crash n1\n  at 5s restart n1 empty\n",
+			"fenced nodes=1 resource=fenced", []checker.Assumption{checker.DurableNodes, checker.DurableNodes, checker.DurableNodes}},
+		{"a lease that was not renewed because its node was down",
+			"client c1\n  acquire\n  sleep 16s\n  write A\nclient c2\n  until 2s\n  acquire within 12s\n  sleep 5s\nnemesis\n  at 1s crash n1\n  at 9s restart n1\n",
+			"watchdog nodes=1", []checker.Assumption{checker.DurableNodes}},
+		{"a renewal that came so late that the client had given up the lease",
+			"client c1\n  acquire\n  sleep 30s\n  write A\nclient c2\n  until 2s\n  acquire within 27s\n  sleep 5s\nnemesis\n  at 9s pause n1 7s\n",
+			"watchdog nodes=1", []checker.Assumption{checker.BoundedDelay}},
+		{"a clock that ended a lease which would have been renewed after the pause",
+			"client c1\n  acquire\n  pause 2s\n  sleep 12s\n  write A\nclient c2\n  until 2s\n  acquire within 12s\n  sleep 5s\nnemesis\n  at 1s jump n1 +12s\n",
+			"watchdog nodes=1", []checker.Assumption{checker.BoundedClockError, checker.BoundedClockError}},
+		{"a key that ended early, and a rival that would have gone on asking in the same Acquire",
+			"client c1\n  acquire\n  sleep 13s\n  write A\nclient c2\n  until 3s\n  acquire within 5s\nnemesis\n  at 7500ms jump n1 +1s\n",
+			"redsync nodes=1", []checker.Assumption{checker.None}},
 	} {
 		s, err := script.Parse("page.txtar", []byte("# A page.\n\n"+test.page+"\n-- "+test.run+" --\n"))
 		if err != nil {
