@@ -247,11 +247,11 @@ func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
 	whole := searched(t, s, 1)
 	lost := 0
 	s.do = func(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
-		var j job
+		var j struct{ Task errand }
 		if err := json.Unmarshal(data, &j); err != nil {
 			return workers.Outcome{}, err
 		}
-		if e := j.Errand.Expand; e != nil && e.Part == 1 && e.From <= 1 && (e.Count == 0 || e.From == 1) {
+		if e := j.Task.Expand; e != nil && e.Part == 1 && e.From <= 1 && (e.Count == 0 || e.From == 1) {
 			lost++
 			return workers.Outcome{Report: &workers.Report{Reason: "the worker is gone"}}, nil
 		}

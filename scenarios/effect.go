@@ -1,69 +1,8 @@
 package scenarios
 
 import (
-	"slices"
-
 	"lockstep/scenarios/script"
-	"lockstep/sim/history"
 )
-
-// A place is a step of a lane, counted from 1. It is what tells faults apart: two steps of one run may inject faults that print alike,
-// such as two crashes of one node, of which only one has an effect.
-type place struct {
-	process string
-	step    int
-}
-
-// effects says at which places of a run a fault had an effect. A fault whose moment never came had none, and nor had a pause in a lane
-// that did not get that far.
-func (o *Outcome) effects() map[place]bool {
-	bitten := o.bitten()
-	pauses := o.pauses()
-	effects := map[place]bool{}
-	for _, e := range o.History.Events {
-		if e.Kind != history.Injected || e.ID == 0 {
-			continue
-		}
-		at := place{script.Nemesis, e.Step}
-		if e.Step == 0 {
-			left := pauses[e.Process]
-			if len(left) == 0 {
-				continue // it is no step of the page
-			}
-			at, pauses[e.Process] = place{e.Process, left[0]}, left[1:]
-		}
-		before, again := effects[at]
-		effects[at] = bitten[e.ID] && (before || !again)
-	}
-	return effects
-}
-
-// bitten are the numbers of the faults that had an effect.
-func (o *Outcome) bitten() map[int]bool {
-	bitten := map[int]bool{}
-	for _, e := range o.History.Events {
-		if e.Kind == history.Bite {
-			bitten[e.ID] = true
-		}
-	}
-	return bitten
-}
-
-// pauses lists, for each client, the steps of its lane that pause it, in the order in which it comes to them.
-func (o *Outcome) pauses() map[string][]int {
-	of := map[string][]int{}
-	for _, lane := range o.Run.Lanes {
-		if lane.Process == script.Nemesis {
-			continue
-		}
-		for i, step := range lane.Steps {
-			if _, ok := script.Once(step).(script.Pause); ok {
-				of[lane.Process] = append(of[lane.Process], slices.Repeat([]int{i + 1}, times(step))...)
-			}
-		}
-	}
-	return of
-}
 
 // An effect is what the steps of a plan did in its run.
 type effect struct {

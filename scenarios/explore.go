@@ -268,12 +268,12 @@ func (e *exploration) try(d drawing) *attempt {
 	a := &attempt{drawing: d}
 	e.tried[key] = a
 	if o.Report != nil {
-		what, _, _ := strings.Cut(o.unended(), "\n")
+		what, _, _ := strings.Cut(whyUnended(o), "\n")
 		a.class, a.failures, a.outcome = Violating, []failure{{What: what}}, o
 		return a
 	}
 	did := effectOf(e.calm, d.plan, o)
-	a.class = o.class(did, o.failing())
+	a.class = classify(o, did, o.failing())
 	e.judge(a, o)
 	if len(a.failures) > 0 {
 		a.outcome = o
@@ -358,7 +358,7 @@ func (e *exploration) claim(f Failing, d drawing, o *Outcome) string {
 	switch {
 	case slices.Contains(e.survives, f.Assumption):
 		return fmt.Sprintf("survives a breach of %s", f.Assumption)
-	case slices.Contains(e.needs, f.Assumption), f.excused(), f.Property == checker.FaultTolerance && (o.nodeGone() || o.unheard()):
+	case slices.Contains(e.needs, f.Assumption), f.excused(), f.Property == checker.FaultTolerance && (nodeGone(o) || unheard(o)):
 		return ""
 	}
 	for _, like := range e.like {
@@ -382,7 +382,7 @@ func (o options) asLike() string {
 
 // nodeGone reports whether nobody got the lock because its only node was gone, as often as nobody did. No lock on one node can do
 // without it. That the node was up, and nobody got the lock nevertheless, is another matter.
-func (o *Outcome) nodeGone() bool {
+func nodeGone(o *Outcome) bool {
 	if len(o.History.Meta.Nodes) != 1 {
 		return false
 	}
@@ -393,7 +393,7 @@ func (o *Outcome) nodeGone() bool {
 
 // unheard reports whether a chosen message to or from the only node was late or lost: a client that had no answer may have left a key.
 // The lock that this one is like is no comparison here, for it may send the same command in another operation.
-func (o *Outcome) unheard() bool {
+func unheard(o *Outcome) bool {
 	if len(o.History.Meta.Nodes) != 1 {
 		return false
 	}
@@ -438,7 +438,7 @@ func (e *exploration) survey() bool {
 	run := e.calm.Runs[0].With(e.t.Name())
 	o := e.play(e.calm, run, e.newLock, e.seed)
 	if o.Report != nil {
-		e.t.Errorf("nothing went wrong, and yet %s", o.unended())
+		e.t.Errorf("nothing went wrong, and yet %s", whyUnended(o))
 		return false
 	}
 	a := &attempt{drawing: drawing{seed: e.seed}}
@@ -597,10 +597,10 @@ func (e *exploration) explain(o *Outcome, page *script.Scenario, f failure) {
 	keep(e.t, o)
 	command := seeAgain(e.t, page)
 	if o.Report != nil {
-		e.print("%s\n%s\n%s", page.LanesText(), o.unended(), command)
+		e.print("%s\n%s\n%s", page.LanesText(), whyUnended(o), command)
 		return
 	}
-	e.print("%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", o.head(), page.LanesText(), o.Timeline(), f, f.Claim, command)
+	e.print("%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", headOf(o), page.LanesText(), o.Timeline(), f, f.Claim, command)
 }
 
 // print logs something. There is no line of the test to name: rapid is through with it.
@@ -619,17 +619,17 @@ func (e *exploration) replay(token string) {
 	e.calm = page
 	o := e.play(page, run.With(e.t.Name()), e.newLock, cmp.Or(run.Seed, 1))
 	if o.Report != nil {
-		e.t.Errorf("%s\n%s", o.head(), o.unended())
+		e.t.Errorf("%s\n%s", headOf(o), whyUnended(o))
 		return
 	}
 	a := &attempt{drawing: drawing{seed: cmp.Or(run.Seed, 1)}}
 	e.judge(a, o)
 	switch {
 	case len(a.failures) == 0 && len(o.Result.Unmet) > 0:
-		e.t.Errorf("%s\n%s\nit no longer applies:\n%s", o.head(), o.Timeline(), strings.Join(o.Unproved(), "\n"))
+		e.t.Errorf("%s\n%s\nit no longer applies:\n%s", headOf(o), o.Timeline(), strings.Join(o.Unproved(), "\n"))
 		return
 	case len(a.failures) == 0:
-		e.t.Logf("%s\n%s", o.head(), o.Timeline())
+		e.t.Logf("%s\n%s", headOf(o), o.Timeline())
 		return
 	}
 	e.t.Error("the run breaks what is claimed of the lock")

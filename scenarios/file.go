@@ -76,9 +76,9 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 // expected fails a test whose outcome is not what its file expects.
 func (b *bench) expected(t *testing.T, o *Outcome, path string) {
 	t.Helper()
-	head := o.head()
+	head := headOf(o)
 	if o.Report != nil {
-		t.Errorf("%s\n%s\n%s", head, o.unended(), b.again(t, o))
+		t.Errorf("%s\n%s\n%s", head, whyUnended(o), b.again(t, o))
 		return
 	}
 	var wrong []string

@@ -196,15 +196,15 @@ const many = 10
 // shownBy says whether an outcome shows what is said.
 func (f finding) shownBy(o, reference *Outcome) bool {
 	if f.quantity != "" {
-		return o.figure(f.quantity) > many*reference.figure(f.quantity)
+		return figureOf(o, f.quantity) > many*figureOf(reference, f.quantity)
 	}
 	return slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool {
 		return v.Property == f.property && v.Assumption == f.assumption
 	})
 }
 
-// figure is the first figure of a quantity; 0 if it was not reported.
-func (o *Outcome) figure(q checker.Quantity) float64 {
+// figureOf is the first figure of a quantity; 0 if it was not reported.
+func figureOf(o *Outcome, q checker.Quantity) float64 {
 	for _, m := range o.Measurements {
 		if m.Quantity == q && len(m.Figures) > 0 {
 			return m.Figures[0].Value
@@ -235,7 +235,7 @@ library is bad: the runs ask of it what its authors may never have promised.
 		switch {
 		case f.quantity != "":
 			fmt.Fprintf(&b, "No property is violated. %s: about %.0f for one lease, where %s takes %.0f.\n\n",
-				title(string(f.quantity)), round(first.figure(f.quantity)), first.Run.Reference(), references[f.runs[0]].figure(f.quantity))
+				title(string(f.quantity)), round(figureOf(first, f.quantity)), first.Run.Reference(), figureOf(references[f.runs[0]], f.quantity))
 		case f.assumption == checker.None:
 			fmt.Fprintf(&b, "Violates **%s**, and no assumption broke.\n\n", f.property)
 		default:

@@ -280,11 +280,11 @@ func TestGridLosesWorkers(t *testing.T) {
 	s := hands(2)
 	sound := s.do
 	s.do = func(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
-		var j job
+		var j struct{ Task errand }
 		if err := json.Unmarshal(data, &j); err != nil {
 			return workers.Outcome{}, err
 		}
-		c := j.Errand.Cells
+		c := j.Task.Cells
 		slow := slices.ContainsFunc(c.Magnitudes, func(m []int64) bool { return m[0] == int64(4*time.Second) })
 		if c.From <= 5 && 5 < c.To && slow {
 			return workers.Outcome{Report: &workers.Report{Reason: "it died"}}, nil

@@ -33,13 +33,13 @@ func keep(t *testing.T, o *Outcome) {
 		})
 	}
 	keepFile(t, name+".txtar", func(w io.Writer) error {
-		_, err := io.WriteString(w, o.page())
+		_, err := io.WriteString(w, pageOf(o))
 		return err
 	})
 }
 
-// page is the scenario with no other run but that of the outcome, and without a timeline.
-func (o *Outcome) page() string {
+// pageOf is the scenario with no other run but that of the outcome, and without a timeline.
+func pageOf(o *Outcome) string {
 	s := *o.Scenario
 	s.Runs = nil
 	for _, r := range o.Scenario.Runs {

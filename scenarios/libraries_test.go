@@ -32,7 +32,7 @@ func asLibraryWorker() {
 	if err := Serve(func(name string) (clients.New, error) {
 		l, err := libraries.Find(name)
 		return l.New, err
-	}); err != nil {
+	}, nil); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -281,3 +281,8 @@ func (o *options) addRun(of []trial, s *script.Scenario, r script.Section, name 
 		promise: promise{as: []script.Section{r}, survives: o.survives, needs: o.needs},
 	})
 }
+
+// Restless says that the runs of your lock do not repeat themselves to the byte: it draws from randomness that cannot be seeded,
+// or leaves the order of what is simultaneous to the Go scheduler. Each run is done twice then, and one that differs for its
+// clients is marked as not reproducible; without this option, one that differs in anything fails.
+func Restless() Option { return option("Restless", func(o *options) { o.restless = true }) }

@@ -350,7 +350,7 @@ func TestSentencesDecideNothing(t *testing.T) {
 		ownTime         bool
 	}
 	decide := func(o *Outcome) decisions {
-		return decisions{o.standing(), o.class(effect{}, o.failing()), len(o.Broken()), len(o.failing()), o.surprising(), o.nodeGone(), o.unheard(), o.differs == "", o.Result.OwnTime}
+		return decisions{o.standing(), classify(o, effect{}, o.failing()), len(o.Broken()), len(o.failing()), o.surprising(), nodeGone(o), unheard(o), o.differs == "", o.Result.OwnTime}
 	}
 	said := 0
 	for _, s := range all {

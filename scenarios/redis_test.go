@@ -34,7 +34,7 @@ import (
 func reality(t *testing.T) *workers.Supervisor {
 	t.Helper()
 	if workers.IsWorker() {
-		if err := Serve(findOrdered); err != nil {
+		if err := Serve(findOrdered, nil); err != nil {
 			t.Fatal(err)
 		}
 		os.Exit(0)

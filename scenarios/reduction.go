@@ -16,14 +16,6 @@ import (
 // A reduction is a way to make a page with one run smaller. It lists the pages that could come of it; some of them may make no
 // sense, which the parser finds out.
 
-// times is how often a step is carried out.
-func times(step script.Step) int {
-	if r, ok := step.(script.Repeat); ok {
-		return r.N
-	}
-	return 1
-}
-
 // withoutSteps returns the page without the steps that drop picks, and without what would undo a fault on a target that has no fault any
 // more.
 func withoutSteps(s *script.Scenario, drop func(script.Lane, script.Step) bool) *script.Scenario {
@@ -232,7 +224,7 @@ func withoutStep(s *script.Scenario) (pages []*script.Scenario) {
 		pages = append(pages,
 			s.Edited(func(page *script.Scenario) { page.Lanes[i].Steps = page.Lanes[i].Steps[:j] }),
 			withoutAt(s, i, j))
-		if n := times(step); n > 1 {
+		if n := script.Times(step); n > 1 {
 			pages = append(pages, withStep(s, i, j, script.Once(step)))
 			if n > 3 {
 				pages = append(pages, withStep(s, i, j, script.Repeat{N: n / 2, Step: script.Once(step)}))

@@ -16,11 +16,6 @@ import (
 // more before it does the same.
 const nearly = 4 * sim.MaxLatency
 
-// Restless says that the runs of your lock do not repeat themselves to the byte: it draws from randomness that cannot be seeded,
-// or leaves the order of what is simultaneous to the Go scheduler. Each run is done twice then, and one that differs for its
-// clients is marked as not reproducible; without this option, one that differs in anything fails.
-func Restless() Option { return option("Restless", func(o *options) { o.restless = true }) }
-
 // difference compares two repetitions of a run as its clients saw them, and words the first difference; empty if there is
 // none.
 //

@@ -55,13 +55,7 @@ func (s *Search) Start(workers *workers.Supervisor) (stop func(), err error) {
 
 // here does a job in this process, where there are no others.
 func (s *Search) here(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
-	quietRedis()
-	d, err := perform(ctx, data, Case{New: s.New}.find)
-	if err != nil {
-		return workers.Outcome{Report: &workers.Report{Reason: err.Error()}}, nil
-	}
-	result, err := json.Marshal(d)
-	return workers.Outcome{Result: result}, err
+	return performHere(ctx, data, Case{New: s.New}.find, SearchTask)
 }
 
 // seed is the seed of the calm run.
@@ -82,6 +76,15 @@ func (e lostWorker) Error() string {
 		return e.Reason
 	}
 	return e.Reason + "\n" + e.Stacks
+}
+
+// SearchTask is what a worker does for a search.
+func SearchTask(ctx context.Context, data json.RawMessage, calm *script.Scenario, build clients.New, seed uint64) (any, error) {
+	var e errand
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, err
+	}
+	return e.run(ctx, calm, build, seed), nil
 }
 
 // survey plays the calm run. A lock whose calm run does not end is a finding.
@@ -136,9 +139,7 @@ func (y *yield) add(z *yield) {
 func (s *Search) send(ctx context.Context, e *errand) (*yield, error) {
 	run := s.Calm.Runs[0]
 	e.Restless, e.Properties = s.Restless, s.Properties
-	data, err := json.Marshal(job{
-		File: s.Calm.File, Source: s.Calm.String(), Run: run.ID(), Lock: cmp.Or(s.Lock, run.Lock), Seed: s.seed(), On: OnSim, Errand: e,
-	})
+	data, err := Case{Scenario: s.Calm, Run: run.With(cmp.Or(s.Lock, run.Lock)), Seed: s.seed()}.taskJob(e)
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +154,11 @@ func (s *Search) send(ctx context.Context, e *errand) (*yield, error) {
 	case out.Report != nil:
 		return nil, lostWorker{out.Report}
 	}
-	var d done
-	if err := json.Unmarshal(out.Result, &d); err != nil {
-		return nil, fmt.Errorf("scenarios: the worker's answer cannot be read: %w", err)
+	var y yield
+	if err := readYield(out, &y); err != nil {
+		return nil, err
 	}
-	if d.Yield == nil {
-		return nil, errors.New("scenarios: the worker did something else")
-	}
-	return d.Yield, nil
+	return &y, nil
 }
 
 // sendAll has the workers do errands, as many at once as there are workers, and calls each with what comes back, one after the

@@ -272,7 +272,7 @@ func sizeOf(s *script.Scenario) size {
 			}
 			switch f := lane.Fault(step); {
 			case f == nil:
-				steps += times(step)
+				steps += script.Times(step)
 			case script.Undoes(f):
 				repairs++
 			default:

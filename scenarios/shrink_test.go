@@ -253,7 +253,7 @@ func checkCounterexample(t *testing.T, c *Counterexample) {
 		t.Fatal(err)
 	}
 	if again, err := parsed.Token(); err != nil || again != token {
-		t.Errorf("%v: the token comes parsed as\n%s", err, parsed)
+		t.Errorf("%v: the token comes back as\n%s", err, parsed)
 	}
 	data, err := json.Marshal(c)
 	if err != nil {

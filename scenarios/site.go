@@ -18,7 +18,7 @@ import (
 // sites lists what could be perturbed in a run of a scenario, in the order of time. The calm scenario has the lanes that pauses
 // are counted in; the magnitudes of the perturbations derive from c.
 func sites(calm *script.Scenario, o *Outcome, c constants, kinds []Kind) []Perturbation {
-	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, constants: c, kinds: kinds, end: o.lanesEnd()}
+	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, constants: c, kinds: kinds, end: lanesEnd(o)}
 	f.atStart()
 	f.betweenSteps()
 	f.messages()
@@ -28,7 +28,7 @@ func sites(calm *script.Scenario, o *Outcome, c constants, kinds []Kind) []Pertu
 }
 
 // lanesEnd is when the last client was through with its lane. What comes after it, heals.
-func (o *Outcome) lanesEnd() time.Duration {
+func lanesEnd(o *Outcome) time.Duration {
 	var end time.Duration
 	for _, e := range o.History.Events {
 		if slices.Contains(o.History.Meta.Clients, e.Process) && e.Kind != history.Message && e.Kind != history.Injected {

@@ -46,8 +46,8 @@ func (s *streak) hopeless(left, limit time.Duration) string {
 	return ""
 }
 
-// unended says what became of a run that has no end.
-func (o *Outcome) unended() string {
+// whyUnended says what became of a run that has no end.
+func whyUnended(o *Outcome) string {
 	switch {
 	case o.notRun:
 		return o.Report.Reason

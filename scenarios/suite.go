@@ -68,7 +68,7 @@ type job struct {
 	Tries   int           `json:"tries,omitempty"`
 	Client  *assignment   `json:"client,omitempty"` // what the run gives one of its clients to do
 
-	Errand *errand `json:"errand,omitempty"` // of a search that the run is the calm one of
+	Task json.RawMessage `json:"task,omitempty"` // for the worker's [Task], instead of playing the run
 }
 
 // done is what a worker sends back.
@@ -76,8 +76,15 @@ type done struct {
 	History  *history.History `json:"history,omitempty"`
 	Checksum string           `json:"checksum,omitempty"` // of the second time
 	Repeat   string           `json:"repeat,omitempty"`   // how the second time differed for its clients
-	Yield    *yield           `json:"yield,omitempty"`    // of an errand
+	Yield    json.RawMessage  `json:"yield,omitempty"`    // what the worker's [Task] returned
 }
+
+// A Finder returns the lock that a run names; [clients.Find] knows those of the literature.
+type Finder func(lock string) (clients.New, error)
+
+// A Task is what a worker may do with a run other than playing it once, as a search does. The scenario has one run; data and the result
+// travel as JSON.
+type Task func(ctx context.Context, data json.RawMessage, s *script.Scenario, build clients.New, seed uint64) (any, error)
 
 // RunAll does the cases in the workers of a supervisor and calls each with every outcome, as they end. A case whose worker
 // died, never went quiet, or left goroutines behind has the verdict UNKNOWN and a Report. One simulated case in ten is
@@ -173,17 +180,17 @@ func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
 	return o
 }
 
-// Serve is what a worker process does: it takes cases from its supervisor until there are no more. Find returns the lock
-// that a run names; [clients.Find] knows those of the literature.
-func Serve(find func(lock string) (clients.New, error)) error {
+// Serve is what a worker process does: it takes cases from its supervisor until there are no more.
+func Serve(find Finder, task Task) error {
 	quietRedis()
-	return workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) { return perform(ctx, data, find) })
+	return workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) { return perform(ctx, data, find, task) })
 }
 
 // quietRedis keeps go-redis from logging each failed dial: they are what runs are about, and part of their histories.
 func quietRedis() { redis.SetLogger(&logging.VoidLogger{}) }
 
-func perform(ctx context.Context, data json.RawMessage, find func(string) (clients.New, error)) (*done, error) {
+// perform does a job, and returns what the worker sends back.
+func perform(ctx context.Context, data json.RawMessage, find Finder, task Task) (any, error) {
 	var j job
 	if err := json.Unmarshal(data, &j); err != nil {
 		return nil, err
@@ -204,9 +211,14 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 	if j.Client != nil {
 		return &done{}, beClient(ctx, s, r, build, j)
 	}
-	if j.Errand != nil {
+	if j.Task != nil {
 		s.Runs = []script.Section{r}
-		return &done{Yield: j.Errand.run(ctx, s, build, j.Seed)}, nil
+		yield, err := task(ctx, j.Task, s, build, j.Seed)
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(yield)
+		return &done{Yield: data}, err
 	}
 	if j.On == OnReal {
 		o, err := trying(ctx, s, r, j)
@@ -237,24 +249,52 @@ func perform(ctx context.Context, data json.RawMessage, find func(string) (clien
 // inProcess does the jobs, one for each case, one after the other in this process.
 func inProcess(cases []Case) func(context.Context, []json.RawMessage, func(int, workers.Outcome)) error {
 	return func(ctx context.Context, jobs []json.RawMessage, each func(int, workers.Outcome)) error {
-		quietRedis()
 		for i, j := range jobs {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			d, err := perform(ctx, j, cases[i].find)
-			if err != nil {
-				each(i, workers.Outcome{Report: &workers.Report{Reason: err.Error()}})
-				continue
-			}
-			result, err := json.Marshal(d)
+			out, err := performHere(ctx, j, cases[i].find, nil)
 			if err != nil {
 				return err
 			}
-			each(i, workers.Outcome{Result: result})
+			each(i, out)
 		}
 		return nil
 	}
+}
+
+// performHere does a job in this process, where there are no others.
+func performHere(ctx context.Context, job json.RawMessage, find Finder, task Task) (workers.Outcome, error) {
+	quietRedis()
+	d, err := perform(ctx, job, find, task)
+	if err != nil {
+		return workers.Outcome{Report: &workers.Report{Reason: err.Error()}}, nil
+	}
+	result, err := json.Marshal(d)
+	return workers.Outcome{Result: result}, err
+}
+
+// taskJob has a worker do a task with the case's run.
+func (c Case) taskJob(task any) (json.RawMessage, error) {
+	data, err := json.Marshal(task)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(job{
+		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data,
+	})
+}
+
+// readYield reads what a worker's task returned.
+func readYield(out workers.Outcome, yield any) error {
+	var d done
+	if err := json.Unmarshal(out.Result, &d); err != nil {
+		return fmt.Errorf("scenarios: the worker's answer cannot be read: %w", err)
+	}
+	if d.Yield == nil {
+		return errors.New("scenarios: the worker did something else")
+	}
+	return json.Unmarshal(d.Yield, yield)
 }
 
 func (c Case) find(lock string) (clients.New, error) {

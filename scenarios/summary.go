@@ -19,7 +19,7 @@ const summaryName = 40
 func Summary(w io.Writer, outcomes []*Outcome) error {
 	rows := [][]string{{"scenario/run", "verdict", "violated", "assumption broken", "claim"}}
 	for _, o := range outcomes {
-		rows = append(rows, o.rows()...)
+		rows = append(rows, rowsOf(o)...)
 	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -46,8 +46,8 @@ func Summary(w io.Writer, outcomes []*Outcome) error {
 	return err
 }
 
-// rows are the lines of one outcome in the table: one for each property and assumption that broke together.
-func (o *Outcome) rows() [][]string {
+// rowsOf are the lines of one outcome in the table: one for each property and assumption that broke together.
+func rowsOf(o *Outcome) [][]string {
 	row := []string{o.Name(), string(o.Result.Verdict), "", "", o.standing().word()}
 	var rows [][]string
 	for _, v := range o.Result.Violations {

@@ -124,7 +124,7 @@ func serve(call string, newLock clients.New, failed func() bool) {
 	}
 	quietRedis()
 	err := workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) {
-		d, err := perform(ctx, data, find)
+		d, err := perform(ctx, data, find, SearchTask)
 		if err == nil && failed() && !before {
 			return nil, failedTest{}
 		}
@@ -261,20 +261,15 @@ func (b *bench) perform(ctx context.Context, c Case, job json.RawMessage) (worke
 	if b.pool != nil {
 		return b.pool.Do(ctx, job)
 	}
-	d, err := perform(ctx, job, c.find)
-	if err != nil {
-		return workers.Outcome{Report: &workers.Report{Reason: err.Error()}}, nil
-	}
-	data, err := json.Marshal(d)
-	return workers.Outcome{Result: data}, err
+	return performHere(ctx, job, c.find, SearchTask)
 }
 
 // claimed fails a test whose outcome breaks a claim, and skips one that proves nothing.
 func (b *bench) claimed(t *testing.T, o *Outcome) {
 	t.Helper()
-	switch head := o.head(); o.standing() {
+	switch head := headOf(o); o.standing() {
 	case failed, tooBig, notRun:
-		t.Errorf("%s\n%s\n%s", head, o.unended(), b.again(t, o))
+		t.Errorf("%s\n%s\n%s", head, whyUnended(o), b.again(t, o))
 	case broke:
 		t.Errorf("%s\n%s\n%s%s", head, o.Timeline(), o.complain(), b.again(t, o))
 	case unproved:
@@ -284,8 +279,8 @@ func (b *bench) claimed(t *testing.T, o *Outcome) {
 	}
 }
 
-// head is the first line of what is logged about an outcome.
-func (o *Outcome) head() string {
+// headOf is the first line of what is logged about an outcome.
+func headOf(o *Outcome) string {
 	s := fmt.Sprintf("%s, seed %d", o.Name(), o.History.Meta.Seed)
 	if sum := o.History.Meta.Checksum; sum != "" {
 		s += ", checksum " + sum

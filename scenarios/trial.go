@@ -1,11 +1,9 @@
 package scenarios
 
 import (
-	"cmp"
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -45,16 +43,6 @@ type Trial struct {
 	Checksum string         `json:"checksum"`
 }
 
-// Failing is a property that a run violated, and the assumption that was broken.
-type Failing struct {
-	Property   checker.Property   `json:"property"`
-	Assumption checker.Assumption `json:"assumption"`
-}
-
-func (f Failing) String() string {
-	return fmt.Sprintf("%s violated, %s", f.Property, broken(f.Assumption))
-}
-
 // An explorer plays perturbed runs of one calm scenario, in a worker.
 type explorer struct {
 	calm  *script.Scenario // with one run
@@ -86,7 +74,7 @@ func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *Outcome) {
 	}
 	faults, did := o.failing(x.properties...), effectOf(x.calm, plan, o)
 	t := Trial{
-		Plan: plan, Seed: seed, Class: o.class(did, faults), Faults: faults, Story: o.story(), Waiting: did.waiting(), Idle: did.idle(), Checksum: o.History.Meta.Checksum,
+		Plan: plan, Seed: seed, Class: classify(o, did, faults), Faults: faults, Story: storyOf(o), Waiting: did.waiting(), Idle: did.idle(), Checksum: o.History.Meta.Checksum,
 	}
 	if t.Class != Violating {
 		return t, o
@@ -139,8 +127,8 @@ func traceDifference(a, b *history.History) string {
 	return "the same events, delivered in another order"
 }
 
-// class says what the run of a plan is worth.
-func (o *Outcome) class(did effect, faults []Failing) Class {
+// classify says what the run of a plan is worth.
+func classify(o *Outcome, did effect, faults []Failing) Class {
 	switch {
 	case len(o.Result.Unmet) > len(o.Result.Idle):
 		return Unproved
@@ -160,25 +148,9 @@ func (p Perturbation) fault(s script.Step) history.Fault {
 	return script.FaultOf(s)
 }
 
-// failing lists what is violated, each property with each reason once. Only some properties count, or, if none is named, all.
-func (o *Outcome) failing(properties ...checker.Property) []Failing {
-	var all []Failing
-	for _, v := range o.Result.Violations {
-		counts := len(properties) == 0 || slices.Contains(properties, v.Property)
-		if f := (Failing{v.Property, v.Assumption}); counts && !slices.Contains(all, f) {
-			all = append(all, f)
-		}
-	}
-	slices.SortFunc(all, func(a, b Failing) int {
-		rank := func(f Failing) int { return slices.Index(checker.Properties(), f.Property) }
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(string(a.Assumption), string(b.Assumption)))
-	})
-	return all
-}
-
-// story is a hash of what processes did and learnt: everything in the history but the faults, and but for what reached a client
+// storyOf is a hash of what processes did and learnt: everything in the history but the faults, and but for what reached a client
 // that had hung up. Where it ends alike, any one of the plans stands for the others.
-func (o *Outcome) story() uint64 {
+func storyOf(o *Outcome) uint64 {
 	h := fnv.New64a()
 	clients := o.History.Meta.Clients
 	for i := range o.History.Events {

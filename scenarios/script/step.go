@@ -180,3 +180,11 @@ func Once(step Step) Step {
 	}
 	return step
 }
+
+// Times is how often a step is carried out.
+func Times(step Step) int {
+	if r, ok := step.(Repeat); ok {
+		return r.N
+	}
+	return 1
+}
