@@ -405,18 +405,6 @@ func unheard(o *Outcome) bool {
 	})
 }
 
-// excused reports whether no lock with leases is to blame: clocks that jump and nodes that forget break them all, and a write that
-// comes late no lease holds back. But how long it took to acquire a lease, and that it is over, a lock can see.
-func (f Failing) excused() bool {
-	switch f.Assumption {
-	case checker.BoundedClockError, checker.DurableNodes:
-		return true
-	case checker.BoundedPause, checker.BoundedDelay:
-		return f.Property == checker.ResourceExclusion || f.Property == checker.NoLostUpdate
-	}
-	return false
-}
-
 // comparison is what comes of a lock of the literature under a plan.
 func (e *exploration) comparison(lock string, d drawing) checker.Result {
 	key := lock + ", " + d.GoString()

@@ -93,3 +93,15 @@ func (o *Outcome) failing(properties ...checker.Property) []Failing {
 	})
 	return all
 }
+
+// excused reports whether no lock with leases is to blame: clocks that jump and nodes that forget break them all, and a write that
+// comes late no lease holds back. But how long it took to acquire a lease, and that it is over, a lock can see.
+func (f Failing) excused() bool {
+	switch f.Assumption {
+	case checker.BoundedClockError, checker.DurableNodes:
+		return true
+	case checker.BoundedPause, checker.BoundedDelay:
+		return f.Property == checker.ResourceExclusion || f.Property == checker.NoLostUpdate
+	}
+	return false
+}

@@ -62,9 +62,9 @@ type contender struct {
 // A run of a machine comes to the end of many leases.
 const machineTTL = time.Second
 
-func newMachine(shape Shape, build clients.New, seed uint64) *machine {
-	shape.TTL, shape.Clients = machineTTL, 3
-	page, err := shape.Calm()
+// newMachine makes one of a section line; its three clients do what they are told, and not what their lanes say.
+func newMachine(header string, build clients.New, seed uint64) *machine {
+	page, err := script.Parse("machine.txtar", []byte("# A machine.\n\nttl "+machineTTL.String()+"\nclient c1\n  acquire\nclient c2\n  acquire\nclient c3\n  acquire\n\n-- "+header+" --\n"))
 	if err != nil {
 		panic(err)
 	}
@@ -310,9 +310,9 @@ func (m *machine) end() *Outcome {
 	return judge(m.page, m.run, h)
 }
 
-// play is a property: whatever happens, the lock keeps what it should, or a fault that was injected is to blame.
-func play(rt *rapid.T, shape Shape, build clients.New) {
-	m := newMachine(shape, build, 1)
+// put is a property: whatever happens, the lock keeps what it should, or a fault that was injected is to blame.
+func put(rt *rapid.T, header string, build clients.New) {
+	m := newMachine(header, build, 1)
 	defer m.close()
 	rt.Repeat(m.actions())
 	o := m.end()
@@ -335,32 +335,27 @@ func play(rt *rapid.T, shape Shape, build clients.New) {
 const machineLock = "LOCKSTEP_TEST_MACHINE"
 
 // machines are the locks that are put through it.
-var machines = []Shape{
-	{Lock: "single"},
-	{Lock: "fenced", Resource: script.Fenced},
-	{Lock: "watchdog"},
-	{Lock: "redlock", Nodes: 3},
-	{Lock: "redlock-extend", Nodes: 3},
-}
+var machines = []string{"single nodes=1", "fenced nodes=1 resource=fenced", "watchdog nodes=1", "redlock nodes=3", "redlock-extend nodes=3"}
 
 // Whatever clients and a nemesis do, step by step, a good lock keeps what it promises.
 func TestMachine(t *testing.T) {
 	quietRedis()
-	shapes := machines
+	headers := machines
 	if name := os.Getenv(machineLock); name != "" {
-		shapes = []Shape{{Lock: name}}
+		headers = []string{name + " nodes=1"}
 		if strings.HasPrefix(name, "redlock") {
-			shapes[0].Nodes = 3
+			headers = []string{name + " nodes=3"}
 		}
 	}
-	for _, s := range shapes {
-		t.Run(s.Lock, func(t *testing.T) {
-			build, err := clients.FindIn(slices.Concat(clients.Locks(), lacking.Locks()), s.Lock)
+	for _, header := range headers {
+		lock, _, _ := strings.Cut(header, " ")
+		t.Run(lock, func(t *testing.T) {
+			build, err := clients.FindIn(slices.Concat(clients.Locks(), lacking.Locks()), lock)
 			if err != nil {
 				t.Fatal(err)
 			}
 			rapid.Check(t, func(rt *rapid.T) {
-				rapid.SyncTest(rt, func(rt *rapid.T) { play(rt, s, build) })
+				rapid.SyncTest(rt, func(rt *rapid.T) { put(rt, header, build) })
 			})
 		})
 	}
