@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -151,7 +152,7 @@ func (p triedPlan) checkToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Case{Scenario: page, Run: page.Runs[0]}
-	o, err := Simulate(page, c.Run, p.lock.New, c.seed())
+	o, err := Simulate(page, c.Run, p.lock.New, cmp.Or(c.Seed, c.Run.Seed, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

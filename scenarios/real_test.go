@@ -143,7 +143,7 @@ must c1 acquires
 		t.Error("the scenario itself has changed")
 	}
 	half := func(d time.Duration) time.Duration { return d / 2 }
-	if got := scaleStep(script.Repeat{N: 5, Step: script.Increment{Within: 4 * time.Second}}, half); got != (script.Repeat{N: 5, Step: script.Increment{Within: 2 * time.Second}}) {
+	if got := script.ScaleStep(script.Repeat{N: 5, Step: script.Increment{Within: 4 * time.Second}}, half); got != (script.Repeat{N: 5, Step: script.Increment{Within: 2 * time.Second}}) {
 		t.Errorf("an increment became %s", got)
 	}
 }

@@ -208,7 +208,7 @@ func patienceOf(r script.Section, limit time.Duration) time.Duration {
 			if repeat, ok := step.(script.Repeat); ok {
 				n = repeat.N
 			}
-			scaleStep(step, func(d time.Duration) time.Duration {
+			script.ScaleStep(step, func(d time.Duration) time.Duration {
 				all += time.Duration(n) * d
 				return d
 			})
@@ -427,22 +427,6 @@ func withSteps(r script.Section, f func(script.Step) script.Step) script.Section
 	return r
 }
 
-// withFault returns a step of the nemesis with its fault changed by f.
-func withFault(step script.Step, f func(history.Fault) history.Fault) script.Step {
-	switch step := step.(type) {
-	case script.AtStart:
-		step.Fault = f(step.Fault)
-		return step
-	case script.At:
-		step.Fault = f(step.Fault)
-		return step
-	case script.When:
-		step.Fault = f(step.Fault)
-		return step
-	}
-	return step
-}
-
 // faster returns a resolved run in which everything takes less time, by a factor.
 func faster(r script.Section, speed float64) script.Section {
 	scale := func(d time.Duration) time.Duration {
@@ -450,62 +434,10 @@ func faster(r script.Section, speed float64) script.Section {
 	}
 	r.TTL, r.DownAfter = scale(r.TTL), scale(r.DownAfter)
 	r.Slack = realSlack
-	r = withSteps(r, func(step script.Step) script.Step { return scaleStep(step, scale) })
+	r = withSteps(r, func(step script.Step) script.Step { return script.ScaleStep(step, scale) })
 	r.Musts = slices.Clone(r.Musts)
 	for i, must := range r.Musts {
 		r.Musts[i] = must.Scaled(scale)
 	}
 	return r
-}
-
-func scaleStep(step script.Step, scale func(time.Duration) time.Duration) script.Step {
-	faster := func(f history.Fault) history.Fault { return scaleFault(f, scale) }
-	switch step := step.(type) {
-	case script.Acquire:
-		step.Within, step.Every = scale(step.Within), scale(step.Every)
-		return step
-	case script.Increment:
-		step.Within = scale(step.Within)
-		return step
-	case script.Repeat:
-		step.Step = scaleStep(step.Step, scale)
-		return step
-	case script.Pause:
-		step.For = scale(step.For)
-		return step
-	case script.Sleep:
-		step.For = scale(step.For)
-		return step
-	case script.Until:
-		step.Time = scale(step.Time)
-		return step
-	case script.At:
-		step.Time = scale(step.Time)
-		return withFault(step, faster)
-	case script.When:
-		step.After = scale(step.After)
-		return withFault(step, faster)
-	}
-	return withFault(step, faster)
-}
-
-func scaleFault(f history.Fault, scale func(time.Duration) time.Duration) history.Fault {
-	switch f := f.(type) {
-	case history.Pause:
-		f.For = scale(f.For)
-		return f
-	case history.Jump:
-		f.By = scale(f.By)
-		return f
-	case history.Slew:
-		f.By, f.Over = scale(f.By), scale(f.Over)
-		return f
-	case history.Delay:
-		f.By = scale(f.By)
-		return f
-	case history.Chosen:
-		f.By = scale(f.By)
-		return f
-	}
-	return f
 }

@@ -301,7 +301,7 @@ func withUsualTTL(s *script.Scenario) []*script.Scenario {
 		return s.Edited(func(page *script.Scenario) {
 			page.TTL, page.Runs[0].TTL = 0, 0
 			page.EachStep(func(i, j int, _ script.Lane, step script.Step) {
-				page.Lanes[i].Steps[j] = scaleStep(step, func(d time.Duration) time.Duration {
+				page.Lanes[i].Steps[j] = script.ScaleStep(step, func(d time.Duration) time.Duration {
 					if d.Abs() < least {
 						return d
 					}
@@ -363,7 +363,7 @@ func numbersOf(step script.Step) []int64 {
 		return []int64{d.PPM}
 	}
 	var all []int64
-	scaleStep(step, func(d time.Duration) time.Duration {
+	script.ScaleStep(step, func(d time.Duration) time.Duration {
 		all = append(all, int64(d))
 		return d
 	})
@@ -373,9 +373,9 @@ func numbersOf(step script.Step) []int64 {
 // withNumber returns the step with another number in a place among those of numbersOf.
 func withNumber(step script.Step, k int, n int64) script.Step {
 	if d, ok := script.FaultOf(step).(history.Drift); ok {
-		return withFault(step, func(history.Fault) history.Fault { return history.Drift{Process: d.Process, PPM: n} })
+		return script.WithFault(step, func(history.Fault) history.Fault { return history.Drift{Process: d.Process, PPM: n} })
 	}
-	return scaleStep(step, func(d time.Duration) time.Duration {
+	return script.ScaleStep(step, func(d time.Duration) time.Duration {
 		if k--; k == -1 {
 			return time.Duration(n)
 		}

@@ -2,6 +2,7 @@ package script
 
 import (
 	"slices"
+	"time"
 
 	"lockstep/sim/history"
 )
@@ -45,4 +46,72 @@ func (s *Scenario) EachStep(f func(i, j int, lane Lane, step Step)) {
 			f(i, j, lane, step)
 		}
 	}
+}
+
+// WithFault returns a step of the nemesis with its fault changed by f.
+func WithFault(step Step, f func(history.Fault) history.Fault) Step {
+	switch step := step.(type) {
+	case AtStart:
+		step.Fault = f(step.Fault)
+		return step
+	case At:
+		step.Fault = f(step.Fault)
+		return step
+	case When:
+		step.Fault = f(step.Fault)
+		return step
+	}
+	return step
+}
+
+func ScaleStep(step Step, scale func(time.Duration) time.Duration) Step {
+	faster := func(f history.Fault) history.Fault { return scaleFault(f, scale) }
+	switch step := step.(type) {
+	case Acquire:
+		step.Within, step.Every = scale(step.Within), scale(step.Every)
+		return step
+	case Increment:
+		step.Within = scale(step.Within)
+		return step
+	case Repeat:
+		step.Step = ScaleStep(step.Step, scale)
+		return step
+	case Pause:
+		step.For = scale(step.For)
+		return step
+	case Sleep:
+		step.For = scale(step.For)
+		return step
+	case Until:
+		step.Time = scale(step.Time)
+		return step
+	case At:
+		step.Time = scale(step.Time)
+		return WithFault(step, faster)
+	case When:
+		step.After = scale(step.After)
+		return WithFault(step, faster)
+	}
+	return WithFault(step, faster)
+}
+
+func scaleFault(f history.Fault, scale func(time.Duration) time.Duration) history.Fault {
+	switch f := f.(type) {
+	case history.Pause:
+		f.For = scale(f.For)
+		return f
+	case history.Jump:
+		f.By = scale(f.By)
+		return f
+	case history.Slew:
+		f.By, f.Over = scale(f.By), scale(f.Over)
+		return f
+	case history.Delay:
+		f.By = scale(f.By)
+		return f
+	case history.Chosen:
+		f.By = scale(f.By)
+		return f
+	}
+	return f
 }
