@@ -18,6 +18,7 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -32,7 +33,7 @@ func byPackageTime(build clients.New) clients.New {
 }
 
 // statuses is what a run says of each property.
-func statuses(o *Outcome) string {
+func statuses(o *play.Outcome) string {
 	var b strings.Builder
 	for _, p := range checker.Properties() {
 		fmt.Fprintf(&b, "%s %s, ", p, o.Result.Status(p))
@@ -41,7 +42,7 @@ func statuses(o *Outcome) string {
 }
 
 // beyondReach says why nothing can be said about a lock that calls package time; empty if that is not the reason.
-func beyondReach(o *Outcome) string {
+func beyondReach(o *play.Outcome) string {
 	for _, u := range o.Result.Unmet {
 		switch {
 		case strings.Contains(u, "package time cannot be set"):
@@ -64,7 +65,7 @@ func setsClientClock(r script.Section) bool {
 // A lock that calls package time comes out of every run of the catalogue as it would if it took its clock from its process, or
 // else nothing can be said: never is it found safe from what did not reach it, nor to blame for that.
 func TestPackageTimeIsNeverTrusted(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestPackageTimeIsNeverTrusted(t *testing.T) {
 			r := s.Resolve(run)
 			runs++
 			own := simulated(t, s, run, 1)
-			o, err := Simulate(s, run, byPackageTime(findLock(t, r.Lock)), 1)
+			o, err := play.Simulate(s, run, byPackageTime(findLock(t, r.Lock)), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,21 +215,21 @@ nemesis
 // Each fault is put into a run of two locks that differ in nothing but where they take their time from, and the table in
 // docs/adversity.md says what came of it.
 func TestAdversity(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	var table strings.Builder
 	table.WriteString("| fault | the lock takes its clock from `Env` | the lock calls package time | on real Redis |\n|---|---|---|---|\n")
 	left := history.FaultVerbs()
 	for _, a := range adversities {
 		left = slices.DeleteFunc(left, func(verb string) bool { return strings.Contains(" "+a.nemesis, " "+verb+" ") })
 		s := adversity(t, a.nemesis, a.settings)
-		own, err := Simulate(s, s.Runs[0], newToy, 1)
+		own, err := play.Simulate(s, s.Runs[0], newToy, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if own.Result.Verdict != a.verdict {
 			t.Errorf("%s: %s, want %s; %q\n%s", a.what, own.Result.Verdict, a.verdict, own.Result.Unmet, own.Timeline())
 		}
-		other, err := Simulate(s, s.Runs[0], byPackageTime(newToy), 1)
+		other, err := play.Simulate(s, s.Runs[0], byPackageTime(newToy), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +245,7 @@ func TestAdversity(t *testing.T) {
 			t.Errorf("%s, by package time: %s\nby the clock of its process: %s", a.what, statuses(other), statuses(own))
 		}
 		real := "yes: " + a.real
-		switch err := CheckRedis(s, s.Runs[0], 1); {
+		switch err := play.CheckRedis(s, s.Runs[0], 1); {
 		case errors.Is(err, redisserver.ErrNoClocks): // and none to compile them with
 		case errors.Is(err, live.ErrSimOnly) && a.real == "":
 			real = "no: refused, `sim only`"
@@ -403,7 +404,7 @@ func (l *ticking) Release(ctx context.Context) error {
 // Timers of a lock go on in a pause where they are those of package time. What the run says then is what it says of the same
 // lock by the clock of its process, or nothing.
 func TestTimersInPause(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	decided, undecided := map[string]int{}, map[string]int{}
 	for _, pause := range []struct{ name, nemesis string }{
 		{"while it acquires", "when c1 acquires +500µs pause c1 13s"},
@@ -418,11 +419,11 @@ func TestTimersInPause(t *testing.T) {
 	} {
 		s := adversity(t, pause.nemesis, "")
 		for _, lock := range timed {
-			own, err := Simulate(s, s.Runs[0], lock.new, 1)
+			own, err := play.Simulate(s, s.Runs[0], lock.new, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := Simulate(s, s.Runs[0], byPackageTime(lock.new), 1)
+			o, err := play.Simulate(s, s.Runs[0], byPackageTime(lock.new), 1)
 			if err != nil {
 				t.Fatal(err)
 			}

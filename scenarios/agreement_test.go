@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 func TestAgreement(t *testing.T) {
-	outcome := func(v checker.Verdict, p checker.Status, a checker.Assumption, ends ...history.Event) *Outcome {
-		o := &Outcome{History: &history.History{Meta: history.Meta{Clients: []string{"c1"}, Probe: "probe"}}}
+	outcome := func(v checker.Verdict, p checker.Status, a checker.Assumption, ends ...history.Event) *play.Outcome {
+		o := &play.Outcome{History: &history.History{Meta: history.Meta{Clients: []string{"c1"}, Probe: "probe"}}}
 		o.Result.Verdict = v
 		o.Result.Statuses = []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: p}}
 		if p == checker.Violated {
@@ -29,20 +30,20 @@ func TestAgreement(t *testing.T) {
 	wrote, late := end(history.Write, history.OK, "A"), end(history.Write, history.Fail, "A")
 	safe := outcome(checker.Safe, checker.OK, "", acquired, wrote)
 	for name, c := range map[string]struct {
-		sim, real *Outcome
-		want      Agreement
+		sim, real *play.Outcome
+		want      play.Agreement
 	}{
-		"alike":          {safe, outcome(checker.Safe, checker.OK, "", acquired, wrote), Agreement{Proved: true}},
-		"more tries":     {safe, outcome(checker.Safe, checker.OK, "", refused, refused, acquired, wrote), Agreement{Proved: true}},
-		"never acquired": {safe, outcome(checker.Safe, checker.OK, "", refused), Agreement{Proved: true, Operations: "c1, operation 1: acquire ok, then acquire fail"}},
-		"another end":    {safe, outcome(checker.Safe, checker.OK, "", acquired, late), Agreement{Proved: true, Operations: "c1, operation 2: write A ok, then write A fail"}},
-		"less":           {safe, outcome(checker.Safe, checker.OK, "", acquired), Agreement{Proved: true, Operations: "c1, operation 2: write A ok, then nothing more"}},
-		"nothing proved": {safe, outcome(checker.Inconclusive, checker.OK, "", acquired, wrote), Agreement{}},
-		"neither proved": {outcome(checker.Inconclusive, checker.OK, "", acquired), outcome(checker.Inconclusive, checker.OK, "", acquired), Agreement{Proved: true}},
+		"alike":          {safe, outcome(checker.Safe, checker.OK, "", acquired, wrote), play.Agreement{Proved: true}},
+		"more tries":     {safe, outcome(checker.Safe, checker.OK, "", refused, refused, acquired, wrote), play.Agreement{Proved: true}},
+		"never acquired": {safe, outcome(checker.Safe, checker.OK, "", refused), play.Agreement{Proved: true, Operations: "c1, operation 1: acquire ok, then acquire fail"}},
+		"another end":    {safe, outcome(checker.Safe, checker.OK, "", acquired, late), play.Agreement{Proved: true, Operations: "c1, operation 2: write A ok, then write A fail"}},
+		"less":           {safe, outcome(checker.Safe, checker.OK, "", acquired), play.Agreement{Proved: true, Operations: "c1, operation 2: write A ok, then nothing more"}},
+		"nothing proved": {safe, outcome(checker.Inconclusive, checker.OK, "", acquired, wrote), play.Agreement{}},
+		"neither proved": {outcome(checker.Inconclusive, checker.OK, "", acquired), outcome(checker.Inconclusive, checker.OK, "", acquired), play.Agreement{Proved: true}},
 		"violated there": {safe, outcome(checker.Unsafe, checker.Violated, checker.None, acquired, wrote),
-			Agreement{Proved: true, Verdict: "lease exclusion: ok, then violated"}},
+			play.Agreement{Proved: true, Verdict: "lease exclusion: ok, then violated"}},
 		"broken otherwise": {outcome(checker.Unsafe, checker.Violated, checker.BoundedPause, acquired), outcome(checker.Unsafe, checker.Violated, checker.None, acquired),
-			Agreement{Proved: true, Verdict: "broken: lease exclusion (bounded pause), then lease exclusion (none)"}},
+			play.Agreement{Proved: true, Verdict: "broken: lease exclusion (bounded pause), then lease exclusion (none)"}},
 	} {
 		if got := c.sim.Agreement(c.real); got != c.want {
 			t.Errorf("%s: %+v\nwant %+v", name, got, c.want)

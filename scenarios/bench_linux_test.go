@@ -16,6 +16,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/nodes"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 )
@@ -41,7 +42,7 @@ const perRound = 2000
 // cost of the same command over a bare net.Pipe to miniredis. The two take turns within one run, and the medians count, so
 // that a busy machine slows both.
 func BenchmarkCommand(b *testing.B) {
-	quietRedis()
+	play.QuietRedis()
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // as where many commands are simulated
 	for _, command := range commands {
 		b.Run(command.name, func(b *testing.B) {
@@ -69,12 +70,12 @@ func BenchmarkRedlockRuns(b *testing.B) {
 
 func redlockRuns(b *testing.B, page string) {
 	b.Helper()
-	quietRedis()
+	play.QuietRedis()
 	s, err := script.Parse("bench.txtar", []byte(page))
 	if err != nil {
 		b.Fatal(err)
 	}
-	err = series(func(play player) {
+	err = play.Series(func(play play.Player) {
 		for b.Loop() {
 			play(s, s.Runs[0], clients.NewRedlock, 1)
 		}
@@ -87,13 +88,13 @@ func redlockRuns(b *testing.B, page string) {
 
 // BenchmarkRedlockRunsAlone is BenchmarkRedlockRuns without a series.
 func BenchmarkRedlockRunsAlone(b *testing.B) {
-	quietRedis()
+	play.QuietRedis()
 	s, err := script.Parse("bench.txtar", []byte(twoClients))
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := Simulate(s, s.Runs[0], clients.NewRedlock, 1); err != nil {
+		if _, err := play.Simulate(s, s.Runs[0], clients.NewRedlock, 1); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -25,7 +26,7 @@ var (
 // that are drawn at random. rueidislock is in the catalogue only: it waits by package time and leaves the order of simultaneous
 // requests to the Go scheduler, so that a replay may differ by more than the fault that was taken away.
 func TestBlameIsCounterfactual(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +69,7 @@ var blamedPlans = flag.Int("blamed-plans", 4, "how many plans that a random sear
 
 // The blame for what a random search finds is compared with replays as well.
 func TestBlameOfFindsIsCounterfactual(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	for _, shape := range []Shape{
 		{Lock: "single", Nodes: 1}, {Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3, Extend: true},
 		{Lock: "fenced", Nodes: 1, Resource: script.Fenced}, {Lock: "fenced", Nodes: 1}, {Lock: "watchdog", Nodes: 1}, {Lock: "getset", Nodes: 1},
@@ -77,8 +78,8 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 		{Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
 		calm, build := calmOf(t, shape, shape.Lock)
-		x := &explorer{calm: calm, build: build, play: func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome {
-			o, err := Simulate(s, run, build, seed)
+		x := &explorer{calm: calm, build: build, play: func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *play.Outcome {
+			o, err := play.Simulate(s, run, build, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +92,7 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 		}
 		found := 0
 		for seed := uint64(1); found < *blamedPlans && seed < 1000; seed++ {
-			walk(t.Context(), x, of, Portfolio, seed, func(trial Trial, _ []Perturbation, _ *Outcome) bool {
+			walk(t.Context(), x, of, Portfolio, seed, func(trial Trial, _ []Perturbation, _ *play.Outcome) bool {
 				if trial.Class != Violating {
 					return true
 				}
@@ -111,13 +112,13 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 func heldToReplays(t *testing.T, s *script.Scenario, build clients.New, seed uint64, name, text string) bool {
 	t.Helper()
 	run := s.Runs[0]
-	var found *Outcome
-	play := func(out []checker.Assumption, rival string) *Outcome {
+	var found *play.Outcome
+	play := func(out []checker.Assumption, rival string) *play.Outcome {
 		r := run
 		if len(out) > 0 {
 			r = spared(run, s, out, rival, asked(found, rival))
 		}
-		o, err := Simulate(s, r, build, seed)
+		o, err := play.Simulate(s, r, build, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func heldToReplays(t *testing.T, s *script.Scenario, build clients.New, seed uin
 
 // A fault that makes no difference to anybody changes no verdict and no blame.
 func TestHarmlessFaultsChangeNothing(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -147,13 +148,13 @@ func TestHarmlessFaultsChangeNothing(t *testing.T) {
 		}
 		for _, run := range s.Runs {
 			o := simulated(t, s, run, 1)
-			want := fmt.Sprint(o.failing())
+			want := fmt.Sprint(o.Failing())
 			for _, f := range harmless(o) {
 				r := s.Resolve(run)
 				r.Lanes = addFault(r.Lanes, f)
 				tried++
-				if got := simulated(t, s, r, 1); fmt.Sprint(got.failing()) != want {
-					t.Errorf("%s with %q: %v, want %v", o.Name(), f, got.failing(), want)
+				if got := simulated(t, s, r, 1); fmt.Sprint(got.Failing()) != want {
+					t.Errorf("%s with %q: %v, want %v", o.Name(), f, got.Failing(), want)
 				}
 			}
 		}
@@ -163,7 +164,7 @@ func TestHarmlessFaultsChangeNothing(t *testing.T) {
 
 // harmless lists faults that make no difference in a run: clocks that are a little wrong, pauses that a sleep covers, crashes of
 // clients that have ended, and a late reply to the last thing that a client does, its release.
-func harmless(o *Outcome) []script.Step {
+func harmless(o *play.Outcome) []script.Step {
 	var faults []script.Step
 	for _, p := range slices.Concat(o.Run.Clients(), o.Run.NodeNames()) {
 		suffers := func(verb string) bool {
@@ -254,7 +255,7 @@ func rivals(f history.Fault, rival string) bool {
 }
 
 // asked returns for how long a client had asked for its first lease when it got it.
-func asked(o *Outcome, client string) time.Duration {
+func asked(o *play.Outcome, client string) time.Duration {
 	from := time.Duration(-1)
 	for _, e := range o.History.Events {
 		switch {
@@ -339,10 +340,12 @@ func subject(v checker.Violation) string {
 }
 
 // violates says whether a run violates a property.
-func violates(o *Outcome, p checker.Property) bool { return o.Result.Status(p) == checker.Violated }
+func violates(o *play.Outcome, p checker.Property) bool {
+	return o.Result.Status(p) == checker.Violated
+}
 
 // has says whether a run has the same violation as another. An update is also lost if an earlier write of the same client overwrote it.
-func has(o *Outcome, like checker.Violation) bool {
+func has(o *play.Outcome, like checker.Violation) bool {
 	return slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool {
 		if v.Property != like.Property {
 			return false
@@ -359,7 +362,7 @@ func has(o *Outcome, like checker.Violation) bool {
 
 // might says whether a run might have had the same violation as another: the write came when the keys of its lease were gone, and the
 // lock of the rival had not yet asked again, which it did soon after.
-func might(o *Outcome, like checker.Violation) bool {
+func might(o *play.Outcome, like checker.Violation) bool {
 	if like.Property != checker.ResourceExclusion {
 		return false
 	}
@@ -384,7 +387,7 @@ func might(o *Outcome, like checker.Violation) bool {
 const retry = 300 * time.Millisecond
 
 // invoked returns the event at which a client was to write something, or -1.
-func invoked(o *Outcome, value string) int {
+func invoked(o *play.Outcome, value string) int {
 	return slices.IndexFunc(o.History.Events, func(e history.Event) bool { return e.Kind == history.Invoke && e.Value == value })
 }
 
@@ -415,9 +418,9 @@ var wouldStand = map[string][]checker.Assumption{
 
 // misblamed lists the violations of a run that are blamed on what they should not be, by what comes of the run without the faults of
 // each selection of the assumptions that it breaks; the rival's own pauses and delays stay. See docs/adr/0020-blame-is-counterfactual.md.
-func misblamed(o *Outcome, classes []checker.Assumption, play func([]checker.Assumption, string) *Outcome) []string {
-	runs := map[string][]*Outcome{}
-	without := func(rival string) []*Outcome {
+func misblamed(o *play.Outcome, classes []checker.Assumption, replayed func([]checker.Assumption, string) *play.Outcome) []string {
+	runs := map[string][]*play.Outcome{}
+	without := func(rival string) []*play.Outcome {
 		if runs[rival] != nil {
 			return runs[rival]
 		}
@@ -430,7 +433,7 @@ func misblamed(o *Outcome, classes []checker.Assumption, play func([]checker.Ass
 			}
 			runs[rival] = append(runs[rival], o)
 			if mask > 0 {
-				runs[rival][mask] = play(out, rival)
+				runs[rival][mask] = replayed(out, rival)
 			}
 		}
 		return runs[rival]
@@ -442,7 +445,7 @@ func misblamed(o *Outcome, classes []checker.Assumption, play func([]checker.Ass
 			continue
 		}
 		var but []string
-		held := func(has func(*Outcome, checker.Violation) bool) bool {
+		held := func(has func(*play.Outcome, checker.Violation) bool) bool {
 			for _, rival := range rivalsIn(v) {
 				runs := without(rival)
 				switch i := slices.Index(classes, v.Assumption); {
@@ -454,7 +457,7 @@ func misblamed(o *Outcome, classes []checker.Assumption, play func([]checker.Ass
 							stands |= 1 << i
 						}
 					}
-					if slices.Contains(o.failing(), Failing{checker.LeaseExclusion, checker.None}) && has(runs[(len(runs)-1)&^stands], v) ||
+					if slices.Contains(o.Failing(), play.Failing{checker.LeaseExclusion, checker.None}) && has(runs[(len(runs)-1)&^stands], v) ||
 						has(runs[len(runs)-1], v) || violates(o, checker.OwnerOnly) || has(without("")[len(runs)-1], v) {
 						return true
 					}
@@ -468,7 +471,7 @@ func misblamed(o *Outcome, classes []checker.Assumption, play func([]checker.Ass
 			}
 			return false
 		}
-		fits := held(has) || held(func(o *Outcome, v checker.Violation) bool { return has(o, v) || might(o, v) })
+		fits := held(has) || held(func(o *play.Outcome, v checker.Violation) bool { return has(o, v) || might(o, v) })
 		for _, rival := range rivalsIn(v) {
 			for mask, r := range without(rival) {
 				if mask > 0 && has(r, v) {
@@ -578,7 +581,7 @@ func drawn(shape Shape, seed uint64) string {
 
 // What was once blamed on a fault nearby, or on the lock, is blamed on what it came from.
 func TestBlamed(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	pause := "client c1\n  acquire\n  sleep 14s\n  write A\nclient c2\n  until 10500ms\n  acquire within 10s\nnemesis\n  at 5s pause c1 %s\n"
 	for _, test := range []struct {
 		name, page, run string
@@ -640,7 +643,7 @@ func TestBlamed(t *testing.T) {
 		}
 		o := simulated(t, s, s.Runs[0], 1)
 		var got []checker.Assumption
-		for _, f := range o.failing() {
+		for _, f := range o.Failing() {
 			got = append(got, f.Assumption)
 		}
 		if !slices.Equal(got, test.want) {
@@ -651,7 +654,7 @@ func TestBlamed(t *testing.T) {
 
 // A lock on one node is not at fault for a link to it that is slow: nothing stands in for the node.
 func TestSlowLinkToTheOnlyNode(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	s, err := script.Parse("page.txtar", []byte("# A page.\n\nclient c1\n  acquire\nnemesis\n  delay c1-n1 2s\n\n-- fenced nodes=1 --\n"))
 	if err != nil {
 		t.Fatal(err)

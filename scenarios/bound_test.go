@@ -15,6 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
@@ -64,15 +65,15 @@ func TestBoundFindsBrokenLocks(t *testing.T) {
 		first := b.Found[0]
 		fmt.Fprintf(lines, "%s\t%d\t%d\t%s\t%v\n", h.lacks, len(first.Plan), b.Plans(), first.Failing.Property, first.Plan)
 		proper, whole := h.whole(t)
-		var o *Outcome
-		err := series(func(play player) {
+		var o *play.Outcome
+		err := play.Series(func(play play.Player) {
 			s := Perturbed(proper, first.Plan)
 			o = play(s, s.Runs[0], whole, 1)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if faults := o.failing(h.property); len(faults) > 0 {
+		if faults := o.Failing(h.property); len(faults) > 0 {
 			t.Errorf("with %s: %v, too, by %v", h.lacks, faults, first.Plan)
 		}
 	}
@@ -101,14 +102,14 @@ func TestBoundFindsTheCatalogue(t *testing.T) {
 	for _, c := range []struct {
 		shape Shape
 		kinds []Kind
-		want  Failing
+		want  play.Failing
 		bound int
 	}{
-		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Pausing}, Failing{checker.ResourceExclusion, checker.BoundedPause}, 1},
-		{Shape{Lock: "redlock", Nodes: 3}, []Kind{LateWrite}, Failing{checker.ResourceExclusion, checker.BoundedDelay}, 1},
-		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Jumping}, Failing{checker.LeaseExclusion, checker.BoundedClockError}, 2},
-		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Emptying}, Failing{checker.LeaseExclusion, checker.DurableNodes}, 2},
-		{Shape{Lock: "single", Nodes: 1, Replicas: 1}, []Kind{FailingOver}, Failing{checker.LeaseExclusion, checker.DurableNodes}, 1},
+		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Pausing}, play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedPause}, 1},
+		{Shape{Lock: "redlock", Nodes: 3}, []Kind{LateWrite}, play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedDelay}, 1},
+		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Jumping}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.BoundedClockError}, 2},
+		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Emptying}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}, 2},
+		{Shape{Lock: "single", Nodes: 1, Replicas: 1}, []Kind{FailingOver}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}, 1},
 	} {
 		s := &Search{Calm: calmShape(t, c.shape), Kinds: c.kinds, Properties: []checker.Property{c.want.Property}}
 		if b := searched(t, s, c.bound-1); len(b.Found) > 0 {
@@ -152,13 +153,13 @@ func TestBoundLeavesNothingOut(t *testing.T) {
 	calm := calmShape(t, Shape{Lock: "single", TTL: time.Second})
 	kinds := []Kind{Losing, Pausing, Emptying, Jumping}
 	b := searched(t, &Search{Calm: calm, Kinds: kinds}, 2)
-	want, plans := map[Failing]int{}, 0
-	err := series(func(play player) {
-		x := &explorer{calm: calm, build: clients.NewSingle, play: play}
+	want, plans := map[play.Failing]int{}, 0
+	err := play.Series(func(replayed play.Player) {
+		x := &explorer{calm: calm, build: clients.NewSingle, play: replayed}
 		y := &yield{}
 		(&survey{}).run(x, 1, y)
-		var grow func(plan []Perturbation, o *Outcome)
-		grow = func(plan []Perturbation, o *Outcome) {
+		var grow func(plan []Perturbation, o *play.Outcome)
+		grow = func(plan []Perturbation, o *play.Outcome) {
 			for _, p := range sites(calm, o, y.Constants, kinds) {
 				if len(plan) > 0 && p.compare(plan[len(plan)-1]) <= 0 {
 					continue
@@ -182,7 +183,7 @@ func TestBoundLeavesNothingOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[Failing]int{}
+	got := map[play.Failing]int{}
 	for _, f := range b.Found {
 		for _, failing := range f.Faults {
 			if n, seen := got[failing]; !seen || len(f.Plan) < n {

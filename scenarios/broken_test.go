@@ -10,6 +10,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -42,7 +43,7 @@ var safeguards = []safeguard{
 // TestBrokenLocksAreCaught: every safeguard that a lock lacks turns a verdict, for the property that the safeguard is for,
 // and the lock that has it is SAFE in the same run. Whatever the seed.
 func TestBrokenLocksAreCaught(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	locks := slices.Concat(lacking.Locks(), clients.Locks())
 	var b bytes.Buffer
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -62,7 +63,7 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 			if g.resource != "" {
 				without.Resource = g.resource
 			}
-			o, err := Simulate(s, without, build, seed)
+			o, err := play.Simulate(s, without, build, seed)
 			if err != nil {
 				t.Fatalf("without %s: %v", g.lacks, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -15,7 +16,7 @@ import (
 // TestNoFalseAlarm: proper locks are SAFE whenever nothing goes wrong but what they are made for: several clients at once,
 // at any moment, over links that are slow by different amounts.
 func TestNoFalseAlarm(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	seeds := uint64(1000)
 	if testing.Short() {
 		seeds = 20
@@ -47,7 +48,7 @@ func TestNoFalseAlarm(t *testing.T) {
 			}
 			for seed := range seeds {
 				s, r := calmRun(shape, seed)
-				o, err := Simulate(s, r, build, seed)
+				o, err := play.Simulate(s, r, build, seed)
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}

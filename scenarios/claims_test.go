@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lockstep/scenarios/claims"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -97,14 +98,14 @@ func TestFenceOrCheckAndSet(t *testing.T) {
 }
 
 // wholeCatalogue runs the catalogue, and returns the outcomes by the names of the runs.
-func wholeCatalogue(t *testing.T) map[string]*Outcome {
+func wholeCatalogue(t *testing.T) map[string]*play.Outcome {
 	t.Helper()
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcomes := map[string]*Outcome{}
+	outcomes := map[string]*play.Outcome{}
 	for _, s := range all {
 		for _, r := range s.Runs {
 			o := simulated(t, s, r, 1)

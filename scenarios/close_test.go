@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -75,7 +76,7 @@ func TestLocksAreClosed(t *testing.T) {
 		defer mu.Unlock()
 		closed = append(closed, fmt.Sprintf("%v %t", at.Round(100*time.Millisecond), err == nil))
 	})
-	o, err := Simulate(s, r, build, 1)
+	o, err := play.Simulate(s, r, build, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestLocksAreClosed(t *testing.T) {
 func TestLockThatDoesNotClose(t *testing.T) {
 	s, r := leaving(t)
 	n := 0
-	_, err := Simulate(s, r, newClosing(func(clients.Env) {
+	_, err := play.Simulate(s, r, newClosing(func(clients.Env) {
 		if n++; n > 2 { // with the run
 			select {}
 		}

@@ -14,6 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -21,7 +22,7 @@ import (
 // A Counterexample is a small run in which a lock violates a property, as a page that joins the catalogue as it is: with what it
 // is about, what is expected of it, and its timeline.
 type Counterexample struct {
-	Failing  Failing
+	Failing  play.Failing
 	Scenario *script.Scenario // with one run
 	Runs     int              // that it took to make it so small
 	Complete bool             // false if there was no time to make it as small as can be
@@ -29,11 +30,11 @@ type Counterexample struct {
 
 // counterexampleText is how a counterexample travels.
 type counterexampleText struct {
-	Failing  Failing `json:"failing"`
-	File     string  `json:"file"`
-	Page     string  `json:"page"`
-	Runs     int     `json:"runs"`
-	Complete bool    `json:"complete"`
+	Failing  play.Failing `json:"failing"`
+	File     string       `json:"file"`
+	Page     string       `json:"page"`
+	Runs     int          `json:"runs"`
+	Complete bool         `json:"complete"`
 }
 
 // MarshalJSON writes the page as its file.
@@ -91,7 +92,7 @@ func (s *shrinker) counterexample() (*Counterexample, error) {
 }
 
 // foundName names the file of a page with one run.
-func foundName(page *script.Scenario, f Failing) string {
+func foundName(page *script.Scenario, f play.Failing) string {
 	bare := page.Edited(func(page *script.Scenario) {
 		page.Title, page.Prose = "", ""
 		run := &page.Runs[0]
@@ -104,14 +105,14 @@ func foundName(page *script.Scenario, f Failing) string {
 }
 
 // expectations are what makes the outcome the expected one.
-func expectations(o *Outcome) (all []script.Expectation) {
+func expectations(o *play.Outcome) (all []script.Expectation) {
 	for _, p := range checker.Properties() {
 		e := script.Expectation{Property: p, Status: o.Result.Status(p)}
 		if e.Status == checker.OK {
 			continue
 		}
 		var reasons []checker.Assumption
-		for _, f := range o.failing() {
+		for _, f := range o.Failing() {
 			if f.Property == p {
 				reasons = append(reasons, f.Assumption)
 			}
@@ -166,7 +167,7 @@ func counted(n int, one, many string) string {
 }
 
 // why tells how the violation came about.
-func why(o *Outcome, f Failing) string {
+func why(o *play.Outcome, f play.Failing) string {
 	i := slices.IndexFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Property == f.Property && v.Assumption == f.Assumption })
 	var sentences []string
 	for _, s := range checker.Explain(o.History, o.Result.Violations[i]) {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 
+	"lockstep/scenarios/play"
 	"lockstep/sim/history"
 )
 
@@ -46,7 +47,7 @@ func (c *Coverage) walked(found bool) {
 }
 
 // add counts a run, to whose plan something was added last, out of some kinds.
-func (c *Coverage) add(t Trial, added []Perturbation, kinds []Kind, o *Outcome) {
+func (c *Coverage) add(t Trial, added []Perturbation, kinds []Kind, o *play.Outcome) {
 	c.ready()
 	c.Runs++
 	c.Classes[t.Class]++

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -53,13 +54,13 @@ func TestPlacesHaveNoMagnitudes(t *testing.T) {
 
 // Runs of two seeds behave alike if their clients and nodes go through the same, though at other times.
 func TestBehavioursHaveNoTimes(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	calm, err := Shape{Lock: "single"}.Calm()
 	if err != nil {
 		t.Fatal(err)
 	}
 	of := func(s *script.Scenario, seed uint64) uint64 {
-		o, err := Simulate(s, s.Runs[0], clients.NewSingle, seed)
+		o, err := play.Simulate(s, s.Runs[0], clients.NewSingle, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ func faultsOf(t *testing.T, texts ...string) []Perturbation {
 
 // Each state is reached in a run that is made for it, and not in the calm run of the same shape.
 func TestStatesAreReached(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	three := Shape{Lock: "redlock", Nodes: 3}
 	single := Shape{Lock: "single"}
 	copied := Shape{Lock: "single", Replicas: 1}
@@ -148,7 +149,7 @@ func TestStatesAreReached(t *testing.T) {
 			if perturbed {
 				s = Perturbed(calm, faultsOf(t, test.plan...))
 			}
-			o, err := Simulate(s, s.Runs[0], build, 1)
+			o, err := play.Simulate(s, s.Runs[0], build, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,12 +166,12 @@ func TestStatesAreReached(t *testing.T) {
 
 // From a node that it can still send to, or hear from, a holder is not cut off.
 func TestOneWayIsNotCutOff(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	shape := Shape{Lock: "redlock", Nodes: 3}
 	for _, link := range []string{"c1->n2", "n2->c1"} {
 		calm, build := calmOf(t, shape, shape.Lock)
 		s := Perturbed(calm, faultsOf(t, "when c1 acquired cut c1-n1", "when c1 acquired cut "+link))
-		o, err := Simulate(s, s.Runs[0], build, 1)
+		o, err := play.Simulate(s, s.Runs[0], build, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestOneWayIsNotCutOff(t *testing.T) {
 
 // A state that the kinds of a search cannot lead to is no gap in what it covered; one that was reached counts all the same.
 func TestStatesNeedKinds(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	o := calmOutcome(t, Shape{Lock: "redlock", Nodes: 3})
 	for _, test := range []struct {
 		kind Kind
@@ -199,7 +200,7 @@ func TestStatesNeedKinds(t *testing.T) {
 	}
 	calm, build := calmOf(t, Shape{}, "single")
 	s := Perturbed(calm, faultsOf(t, "when c1 acquired crash c1"))
-	o, err := Simulate(s, s.Runs[0], build, 1)
+	o, err := play.Simulate(s, s.Runs[0], build, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func TestStatesNeedKinds(t *testing.T) {
 
 // A perturbation is effective if one of its own faults had an effect, whatever the class of its run.
 func TestEffective(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	o := calmOutcome(t, Shape{Lock: "single"})
 	plan := faultsOf(t, "crash n1", "jump c1 +1s")
 	for _, class := range []Class{Survived, Idle, Violating, Unproved} {
@@ -225,10 +226,10 @@ func TestEffective(t *testing.T) {
 	}
 }
 
-func calmOutcome(t testing.TB, shape Shape) *Outcome {
+func calmOutcome(t testing.TB, shape Shape) *play.Outcome {
 	t.Helper()
 	calm, build := calmOf(t, shape, shape.Lock)
-	o, err := Simulate(calm, calm.Runs[0], build, 1)
+	o, err := play.Simulate(calm, calm.Runs[0], build, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +238,7 @@ func calmOutcome(t testing.TB, shape Shape) *Outcome {
 
 // What is printed has at most 100 columns, and names what was never reached.
 func TestCoverageLines(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	c := walked(t, Shape{Lock: "redlock", Nodes: 3}, []Kind{Delaying, Parting}, &walks{Strategy: Swarm, From: 1, To: 9}, errand{}).Coverage
 	text := strings.Join(c.Lines(), "\n")
 	for _, line := range c.Lines() {
@@ -260,7 +261,7 @@ func TestCoverageLines(t *testing.T) {
 
 // To see what a run covers takes little of the time of the run.
 func BenchmarkCoverage(b *testing.B) {
-	quietRedis()
+	play.QuietRedis()
 	o := calmOutcome(b, Shape{Lock: "redlock", Nodes: 3})
 	c := &Coverage{}
 	for b.Loop() {
@@ -269,7 +270,7 @@ func BenchmarkCoverage(b *testing.B) {
 	calm, build := calmOf(b, Shape{Nodes: 3}, "redlock")
 	b.StopTimer()
 	start := time.Now()
-	if _, err := Simulate(calm, calm.Runs[0], build, 1); err != nil {
+	if _, err := play.Simulate(calm, calm.Runs[0], build, 1); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(time.Since(start).Nanoseconds()), "ns/run")

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"runtime"
 	"testing"
+
+	"lockstep/scenarios/play"
 )
 
 // The runs in which most happens at once.
@@ -21,7 +23,7 @@ func checksum(t *testing.T, name string, seed uint64) string {
 // One seed gives one trace, however often and on however many processors it is run. The Makefile runs this under the race
 // detector and with one and four processors.
 func TestSameSeedSameTrace(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	times := 100
 	if testing.Short() {
 		times = 10
@@ -37,7 +39,7 @@ func TestSameSeedSameTrace(t *testing.T) {
 }
 
 func TestSameSeedSameTraceOnAnyNumberOfProcessors(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, name := range busy {
 		sums := map[string]int{}
@@ -52,7 +54,7 @@ func TestSameSeedSameTraceOnAnyNumberOfProcessors(t *testing.T) {
 }
 
 func TestOtherSeedsGiveOtherTraces(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	for _, name := range busy {
 		sums := map[string]bool{}
 		for seed := range uint64(10) {

@@ -14,6 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios/claims"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -37,7 +38,7 @@ func TestPages(t *testing.T) {
 }
 
 // scenariosPage has one line for each file of the catalogue, and the verdicts that came out.
-func scenariosPage(t *testing.T, outcomes map[string]*Outcome) string {
+func scenariosPage(t *testing.T, outcomes map[string]*play.Outcome) string {
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ last acknowledgement, in whole seconds. Without it, the primary never stops.
 }
 
 // cell says what came of one run.
-func cell(o *Outcome) string {
+func cell(o *play.Outcome) string {
 	text := "`" + o.Run.ID() + "`"
 	broken := map[checker.Property][]string{}
 	for _, v := range o.Result.Violations {
@@ -113,7 +114,7 @@ func cell(o *Outcome) string {
 }
 
 // claimsPage has the claims of the sources, with what the runs say to each.
-func claimsPage(t *testing.T, outcomes map[string]*Outcome) string {
+func claimsPage(t *testing.T, outcomes map[string]*play.Outcome) string {
 	var b strings.Builder
 	b.WriteString(`# What the sources claim, and what the runs say
 
@@ -174,7 +175,7 @@ func cited(v claims.Voice) string {
 }
 
 // result says what a run has to say as evidence.
-func result(e claims.Evidence, o *Outcome) string {
+func result(e claims.Evidence, o *play.Outcome) string {
 	if e.Quantity != "" {
 		for _, m := range o.Measurements {
 			if m.Quantity == e.Quantity {
@@ -186,7 +187,7 @@ func result(e claims.Evidence, o *Outcome) string {
 	why := map[string]bool{}
 	for _, v := range o.Result.Violations {
 		if v.Property == e.Property {
-			why[broken(v.Assumption)] = true
+			why[play.BrokenWords(v.Assumption)] = true
 		}
 	}
 	if len(why) > 0 {

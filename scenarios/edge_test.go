@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -88,7 +89,7 @@ must c1 holds exactly n1 n2 n3
 //
 // so that it moves with the TTL.
 func TestDriftEdge(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	for _, ttl := range []time.Duration{10 * time.Second, time.Second} {
 		edge, least, most := driftEdge(t, ttl), allowance(ttl), rateOf(ttl, validity(ttl)-latencies)
 		t.Logf("with a TTL of %v a clock that is %d ppm fast is too fast; the allowance of %v is for %d ppm", ttl, edge, ttl-validity(ttl), least)
@@ -162,7 +163,7 @@ nemesis
 // TestIsolatedPrimary: with min-replicas a primary that has lost its replica grants for a while, and then no more. It counts in
 // whole seconds since the last acknowledgement, of which there is one a second.
 func TestIsolatedPrimary(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	window := isolatedWindow(t)
 	t.Logf("it grants for %v after it was cut off", window)
 	if window < 9*time.Second || window > 12*time.Second {

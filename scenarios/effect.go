@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -11,8 +12,8 @@ type effect struct {
 }
 
 // effectOf says what a plan did in a run of the scenario that it perturbs.
-func effectOf(s *script.Scenario, plan []Perturbation, o *Outcome) effect {
-	effects := o.effects()
+func effectOf(s *script.Scenario, plan []Perturbation, o *play.Outcome) effect {
+	effects := o.Effects()
 	_, places := perturb(s, plan)
 	e := effect{plan: plan}
 	for _, of := range places {

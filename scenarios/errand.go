@@ -6,6 +6,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -55,7 +56,7 @@ type Broken struct {
 func (e *errand) run(ctx context.Context, calm *script.Scenario, build clients.New, seed uint64) *yield {
 	y := &yield{}
 	x := &explorer{calm: calm, build: build, restless: e.Restless, properties: e.Properties}
-	err := series(func(play player) {
+	err := play.Series(func(play play.Player) {
 		x.play = play
 		switch {
 		case e.Survey != nil:

@@ -10,6 +10,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -69,7 +70,7 @@ func ExampleSimulate() {
 	if err != nil {
 		panic(err)
 	}
-	o, err := scenarios.Simulate(s, s.Runs[0], clients.NewRedlock, 1)
+	o, err := play.Simulate(s, s.Runs[0], clients.NewRedlock, 1)
 	if err != nil {
 		panic(err)
 	}

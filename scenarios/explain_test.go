@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 // Every violation of the catalogue is explained from its history alone, in sentences that can be checked against it.
 func TestCatalogueIsExplained(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +24,7 @@ func TestCatalogueIsExplained(t *testing.T) {
 	for _, s := range all {
 		for _, run := range s.Runs {
 			t.Run(s.Name+"/"+run.ID(), func(t *testing.T) {
-				o, err := Simulate(s, run, findLock(t, s.Resolve(run).Lock), 1)
+				o, err := play.Simulate(s, run, findLock(t, s.Resolve(run).Lock), 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,6 +16,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -183,8 +184,8 @@ type attempt struct {
 	drawing
 	class    Class
 	failures []failure
-	excused  []Failing
-	outcome  *Outcome // of one that fails
+	excused  []play.Failing
+	outcome  *play.Outcome // of one that fails
 
 	possible map[Kind][]Perturbation
 	kinds    []Kind
@@ -192,14 +193,14 @@ type attempt struct {
 
 // A failure is a claim that a run breaks.
 type failure struct {
-	Failing // zero if the run did not come to its end
+	play.Failing // zero if the run did not come to its end
 
 	What  string // has happened, in words
 	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
 }
 
 func (f failure) String() string {
-	if f.Failing == (Failing{}) {
+	if f.Failing == (play.Failing{}) {
 		return f.What
 	}
 	return fmt.Sprintf("%s: %s", f.Failing, f.What)
@@ -273,7 +274,7 @@ func (e *exploration) try(d drawing) *attempt {
 		return a
 	}
 	did := effectOf(e.calm, d.plan, o)
-	a.class = classify(o, did, o.failing())
+	a.class = classify(o, did, o.Failing())
 	e.judge(a, o)
 	if len(a.failures) > 0 {
 		a.outcome = o
@@ -299,7 +300,7 @@ func (e *exploration) without(a *attempt, rest []Perturbation) *attempt {
 }
 
 // find finds what can be perturbed next.
-func (e *exploration) find(a *attempt, o *Outcome) {
+func (e *exploration) find(a *attempt, o *play.Outcome) {
 	a.possible = map[Kind][]Perturbation{}
 	for _, p := range sites(e.calm, o, e.constants, e.within) {
 		a.possible[p.Kind] = append(a.possible[p.Kind], p)
@@ -312,10 +313,10 @@ func (e *exploration) find(a *attempt, o *Outcome) {
 }
 
 // play has a worker put a lock through a run.
-func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *Outcome {
+func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
 	e.t.Helper()
-	c := Case{Scenario: s, Run: run, Seed: seed, On: OnSim, Restless: e.restless, New: lock}
-	job, err := c.job(e.played)
+	c := play.Case{Scenario: s, Run: run, Seed: seed, On: play.OnSim, Restless: e.restless, New: lock}
+	job, err := c.Job(e.played)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -324,9 +325,9 @@ func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.
 	if err != nil {
 		e.t.Fatalf("%v\nA worker process runs the test binary again and must reach this call of scenarios. TestMain, and the code before the call in the test, must allow that.", err)
 	}
-	o := c.outcome(result)
-	if o.differs != "" {
-		e.unsteady(o.differs + "\n" + s.String())
+	o := c.Outcome(result)
+	if o.Differs != "" {
+		e.unsteady(o.Differs + "\n" + s.String())
 	}
 	return o
 }
@@ -338,11 +339,11 @@ func (e *exploration) unsteady(how string) {
 }
 
 // judge says which violations of a run break a claim.
-func (e *exploration) judge(a *attempt, o *Outcome) {
+func (e *exploration) judge(a *attempt, o *play.Outcome) {
 	if o.Result.RanOn {
 		return
 	}
-	for _, f := range o.failing() {
+	for _, f := range o.Failing() {
 		claim := e.claim(f, a.drawing, o)
 		if claim == "" {
 			a.excused = append(a.excused, f)
@@ -354,11 +355,11 @@ func (e *exploration) judge(a *attempt, o *Outcome) {
 }
 
 // claim says which claim the violations of one kind in a run break; empty if none.
-func (e *exploration) claim(f Failing, d drawing, o *Outcome) string {
+func (e *exploration) claim(f play.Failing, d drawing, o *play.Outcome) string {
 	switch {
 	case slices.Contains(e.survives, f.Assumption):
 		return fmt.Sprintf("survives a breach of %s", f.Assumption)
-	case slices.Contains(e.needs, f.Assumption), f.excused(), f.Property == checker.FaultTolerance && (nodeGone(o) || unheard(o)):
+	case slices.Contains(e.needs, f.Assumption), f.Excused(), f.Property == checker.FaultTolerance && (nodeGone(o) || unheard(o)):
 		return ""
 	}
 	for _, like := range e.like {
@@ -382,7 +383,7 @@ func (o options) asLike() string {
 
 // nodeGone reports whether nobody got the lock because its only node was gone, as often as nobody did. No lock on one node can do
 // without it. That the node was up, and nobody got the lock nevertheless, is another matter.
-func nodeGone(o *Outcome) bool {
+func nodeGone(o *play.Outcome) bool {
 	if len(o.History.Meta.Nodes) != 1 {
 		return false
 	}
@@ -393,7 +394,7 @@ func nodeGone(o *Outcome) bool {
 
 // unheard reports whether a chosen message to or from the only node was late or lost: a client that had no answer may have left a key.
 // The lock that this one is like is no comparison here, for it may send the same command in another operation.
-func unheard(o *Outcome) bool {
+func unheard(o *play.Outcome) bool {
 	if len(o.History.Meta.Nodes) != 1 {
 		return false
 	}
@@ -437,7 +438,7 @@ func (e *exploration) survey() bool {
 		e.conclude()
 		return false
 	}
-	held := func(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *Outcome {
+	held := func(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
 		return e.play(s, run.With(e.t.Name()), lock, seed)
 	}
 	e.constants = constants{TTL: o.Run.TTL, Patience: patience(held, e.calm, o, e.seed, e.newLock), Retry: retryDelay(o)}
@@ -541,7 +542,7 @@ func (e *exploration) conclude() {
 	if e.drawn {
 		e.print("The output above is rapid's. Use the command at the very end, not rapid's, which draws new plans.")
 	}
-	if e.failing.Failing == (Failing{}) {
+	if e.failing.Failing == (play.Failing{}) {
 		e.explain(e.failed.outcome, e.page(), *e.failing)
 		return
 	}
@@ -580,7 +581,7 @@ func (e *exploration) explainSmallest() {
 }
 
 // explain logs an outcome that breaks a claim, and keeps it.
-func (e *exploration) explain(o *Outcome, page *script.Scenario, f failure) {
+func (e *exploration) explain(o *play.Outcome, page *script.Scenario, f failure) {
 	e.t.Helper()
 	keep(e.t, o)
 	command := seeAgain(e.t, page)

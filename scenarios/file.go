@@ -9,6 +9,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -37,7 +38,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	}
 	var all []trial
 	for _, r := range s.Runs {
-		all = append(all, trial{Case: Case{Scenario: s, Run: r}})
+		all = append(all, trial{Case: play.Case{Scenario: s, Run: r}})
 	}
 	if _, _, err := o.possible(all); err != nil { // it also finds how long the bench must wait
 		t.Fatal(err)
@@ -53,11 +54,11 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	for i, r := range s.Runs {
 		t.Run(b.names[i], func(t *testing.T) {
 			t.Helper()
-			c, err := o.place(Case{Scenario: s, Run: r.With(name), Seed: o.seed, Restless: o.restless, New: newLock})
+			c, err := o.place(play.Case{Scenario: s, Run: r.With(name), Seed: o.seed, Restless: o.restless, New: newLock})
 			if err != nil {
 				t.Skip(err)
 			}
-			out := b.do(t, c, i, promise{as: []script.Section{r}, exact: true})
+			out := b.do(t, c, i, play.Promise{As: []script.Section{r}, Exact: true})
 			if out.Report == nil && o.rewrite {
 				renewed.Runs[i].Renew(out.Timeline(), out.History.Meta.Checksum)
 			}
@@ -74,7 +75,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 }
 
 // expected fails a test whose outcome is not what its file expects.
-func (b *bench) expected(t *testing.T, o *Outcome, path string) {
+func (b *bench) expected(t *testing.T, o *play.Outcome, path string) {
 	t.Helper()
 	head := headOf(o)
 	if o.Report != nil {
@@ -85,12 +86,12 @@ func (b *bench) expected(t *testing.T, o *Outcome, path string) {
 	for _, d := range o.Unexpected() {
 		wrong = append(wrong, fmt.Sprintf("%s:%d: %s", path, o.Run.Line(), d))
 	}
-	if o.surprising() && o.Result.Verdict == checker.Inconclusive {
+	if o.Surprising() && o.Result.Verdict == checker.Inconclusive {
 		for _, u := range o.Result.Unmet {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: nothing is proved: %s", path, o.Run.Line(), u))
 		}
 	}
-	if o.Run.Golden != "" && o.History.Meta.On == OnSim && !b.rewrite {
+	if o.Run.Golden != "" && o.History.Meta.On == play.OnSim && !b.rewrite {
 		if line, diff := firstDifference(o.Run.Golden, o.Timeline()); diff != "" {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: the timeline is another one from here on; scenarios.Rewrite(true) renews it\n%s", path, o.Run.GoldenLine+line, diff))
 		}

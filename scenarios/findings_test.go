@@ -12,6 +12,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients/libraries"
 	"lockstep/scenarios/internal/fields"
+	"lockstep/scenarios/play"
 	"lockstep/sim/history"
 )
 
@@ -128,7 +129,7 @@ func TestFindingErrors(t *testing.T) {
 // library in every run of the catalogue that it takes part in.
 func TestFindings(t *testing.T) {
 	asLibraryWorker()
-	var cases []Case
+	var cases []play.Case
 	for _, l := range libraries.Locks() {
 		for _, c := range libraryRuns(t, l) {
 			c.Seed, c.Restless = 1, l.Restless
@@ -136,8 +137,8 @@ func TestFindings(t *testing.T) {
 		}
 	}
 	references := wholeCatalogue(t)
-	outcomes := map[string]*Outcome{} // by run and library
-	runLibraries(t, cases, func(_ int, o *Outcome) {
+	outcomes := map[string]*play.Outcome{} // by run and library
+	runLibraries(t, cases, func(_ int, o *play.Outcome) {
 		outcomes[o.Name()+" "+o.Run.Lock] = o
 		switch {
 		case o.Report != nil: // a panic, a goroutine left behind, a world that does not come to rest
@@ -194,7 +195,7 @@ func TestFindings(t *testing.T) {
 const many = 10
 
 // shownBy says whether an outcome shows what is said.
-func (f finding) shownBy(o, reference *Outcome) bool {
+func (f finding) shownBy(o, reference *play.Outcome) bool {
 	if f.quantity != "" {
 		return figureOf(o, f.quantity) > many*figureOf(reference, f.quantity)
 	}
@@ -204,7 +205,7 @@ func (f finding) shownBy(o, reference *Outcome) bool {
 }
 
 // figureOf is the first figure of a quantity; 0 if it was not reported.
-func figureOf(o *Outcome, q checker.Quantity) float64 {
+func figureOf(o *play.Outcome, q checker.Quantity) float64 {
 	for _, m := range o.Measurements {
 		if m.Quantity == q && len(m.Figures) > 0 {
 			return m.Figures[0].Value
@@ -214,7 +215,7 @@ func figureOf(o *Outcome, q checker.Quantity) float64 {
 }
 
 // findingsPage is docs/findings.md.
-func findingsPage(t *testing.T, outcomes, references map[string]*Outcome) string {
+func findingsPage(t *testing.T, outcomes, references map[string]*play.Outcome) string {
 	var b strings.Builder
 	b.WriteString(`# What the runs show of unmodified libraries
 

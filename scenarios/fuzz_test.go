@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -27,22 +28,24 @@ func planOf(data []byte, kinds []Kind, of map[Kind][]Perturbation) []Perturbatio
 // FuzzPlan has Redlock go through plans: none of them makes it violate anything, unless there is something to blame; each of them
 // is a page, and travels.
 func FuzzPlan(f *testing.F) {
-	quietRedis()
+	play.QuietRedis()
 	calm, err := Shape{Lock: "redlock", Nodes: 3}.Calm()
 	if err != nil {
 		f.Fatal(err)
 	}
-	play := func(t testing.TB, s *script.Scenario) *Outcome {
+	replayed := func(t testing.TB, s *script.Scenario) *play.Outcome {
 		t.Helper()
-		o, err := Simulate(s, s.Runs[0], clients.NewRedlock, 1)
+		o, err := play.Simulate(s, s.Runs[0], clients.NewRedlock, 1)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, s)
 		}
 		return o
 	}
-	o := play(f, calm)
+	o := replayed(f, calm)
 	c := constants{TTL: o.Run.TTL, Retry: retryDelay(o)}
-	c.Patience = patience(func(s *script.Scenario, _ script.Section, _ clients.New, _ uint64) *Outcome { return play(f, s) }, calm, o, 1, clients.NewRedlock)
+	c.Patience = patience(func(s *script.Scenario, _ script.Section, _ clients.New, _ uint64) *play.Outcome {
+		return replayed(f, s)
+	}, calm, o, 1, clients.NewRedlock)
 	of := map[Kind][]Perturbation{}
 	for _, p := range sites(calm, o, c, tolerable) {
 		of[p.Kind] = append(of[p.Kind], p)
@@ -63,13 +66,13 @@ func FuzzPlan(f *testing.F) {
 			t.Fatalf("%v: what was printed is read as\n%s\nit was\n%s", err, again, s)
 		}
 		travels(t, plan)
-		o := play(t, s)
+		o := replayed(t, s)
 		if o.History.Meta.Cap != "" || o.Result.RanOn {
 			t.Fatalf("the run proves nothing: %v\n%s", o.Result.Unmet, s)
 		}
 		for _, v := range o.Result.Violations {
 			if v.Assumption != checker.BoundedDelay || v.Property != checker.ResourceExclusion {
-				t.Errorf("%s violated, %s: %s\n%s", v.Property, broken(v.Assumption), v.What, s)
+				t.Errorf("%s violated, %s: %s\n%s", v.Property, play.BrokenWords(v.Assumption), v.What, s)
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 	"lockstep/sim/workers"
 )
 
@@ -124,17 +125,17 @@ func TestGridCheck(t *testing.T) {
 
 // Each quantity has somewhere to be, and is what it says there.
 func TestQuantitySites(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	shape := Shape{Lock: "single", Replicas: 1, TTL: time.Second}
 	calm, err := shape.Calm()
 	if err != nil {
 		t.Fatal(err)
 	}
-	build, err := Case{}.find("single")
+	build, err := play.Case{}.Find("single")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = series(func(play player) {
+	err = play.Series(func(play play.Player) {
 		o := play(calm, calm.Runs[0], build, 1)
 		for _, q := range quantities {
 			if q.kind == "" {

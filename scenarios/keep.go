@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lockstep/scenarios/play"
 )
 
 // keep writes what is left of a run to where go test -artifacts wants it: the timeline, the history, which lockstep show draws,
 // and the page with this run alone, for lockstep run. The files are named after the test and the run, as the directory that
 // go test makes is not.
-func keep(t *testing.T, o *Outcome) {
+func keep(t *testing.T, o *play.Outcome) {
 	t.Helper()
 	name := fileName(t.Name())
 	if o.Report != nil {
@@ -39,7 +41,7 @@ func keep(t *testing.T, o *Outcome) {
 }
 
 // pageOf is the scenario with no other run but that of the outcome, and without a timeline.
-func pageOf(o *Outcome) string {
+func pageOf(o *play.Outcome) string {
 	s := *o.Scenario
 	s.Runs = nil
 	for _, r := range o.Scenario.Runs {

@@ -6,13 +6,14 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/kinds"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
 // The type of its key makes no difference to what is seen of a lock: in every run of single, a lock with a hash, a list, a set
 // or a sorted set has the verdict of the same lock with a string, property by property.
 func TestKeysOfEveryType(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -25,9 +26,9 @@ func TestKeysOfEveryType(t *testing.T) {
 			}
 			runs++
 			for seed := range uint64(3) {
-				var want *Outcome
+				var want *play.Outcome
 				for _, l := range kinds.Locks() {
-					o, err := Simulate(s, r.With(l.Name), l.New, seed)
+					o, err := play.Simulate(s, r.With(l.Name), l.New, seed)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -50,7 +51,7 @@ func TestKeysOfEveryType(t *testing.T) {
 }
 
 // judgement is what comes of a run but for the words.
-func judgement(o *Outcome) string {
+func judgement(o *play.Outcome) string {
 	var b strings.Builder
 	b.WriteString(string(o.Result.Verdict))
 	for _, s := range o.Result.Statuses {

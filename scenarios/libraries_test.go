@@ -12,6 +12,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
@@ -29,7 +30,7 @@ func asLibraryWorker() {
 	if !workers.IsWorker() {
 		return
 	}
-	if err := Serve(func(name string) (clients.New, error) {
+	if err := play.Serve(func(name string) (clients.New, error) {
 		l, err := libraries.Find(name)
 		return l.New, err
 	}, nil); err != nil {
@@ -40,28 +41,28 @@ func asLibraryWorker() {
 }
 
 // runLibraries does cases in fresh workers, which run the calling test again.
-func runLibraries(t *testing.T, cases []Case, each func(i int, o *Outcome)) {
+func runLibraries(t *testing.T, cases []play.Case, each func(i int, o *play.Outcome)) {
 	t.Helper()
 	s := &workers.Supervisor{Command: func() *exec.Cmd {
 		return exec.Command(os.Args[0], "-test.run="+only(t.Name()), "-test.count=1", "-test.timeout=0")
 	}, Limit: time.Minute} // real time, of which a run of rueidislock gets little on a busy machine
-	if err := RunAll(t.Context(), s, cases, each); err != nil {
+	if err := play.RunAll(t.Context(), s, cases, each); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // libraryRuns lists the runs of the catalogue in which a library takes the place of the lock that a page names.
-func libraryRuns(t *testing.T, l libraries.Lock) []Case {
+func libraryRuns(t *testing.T, l libraries.Lock) []play.Case {
 	t.Helper()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []Case
+	var cases []play.Case
 	for _, s := range all {
 		for _, r := range s.Runs {
 			if slices.Contains(l.Like, r.Lock) {
-				cases = append(cases, Case{Scenario: s, Run: r.With(l.Name)})
+				cases = append(cases, play.Case{Scenario: s, Run: r.With(l.Name)})
 			}
 		}
 	}
@@ -98,7 +99,7 @@ func TestLibrariesRepeatThemselves(t *testing.T) {
 // repeat does runs of a library five times each, three in some workers and two in others.
 func repeat(t *testing.T, l libraries.Lock) {
 	runs := libraryRuns(t, l)
-	var cases []Case
+	var cases []play.Case
 	for seed := range *seeds {
 		for i, c := range runs {
 			if *everyRun || i == int(seed)%len(runs) {
@@ -109,7 +110,7 @@ func repeat(t *testing.T, l libraries.Lock) {
 	}
 	sums := make([][]string, len(cases))
 	for _, times := range []int{3, 2} {
-		runLibraries(t, slices.Repeat(cases, times), func(i int, o *Outcome) {
+		runLibraries(t, slices.Repeat(cases, times), func(i int, o *play.Outcome) {
 			i %= len(cases)
 			sum := o.History.Meta.Checksum
 			if o.Report != nil {

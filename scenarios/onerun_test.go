@@ -14,6 +14,7 @@ import (
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
 	"lockstep/nodes/engine"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 )
@@ -28,7 +29,7 @@ type triedPlan struct {
 	Trial
 	search *Search
 	lock   clients.Lock
-	play   *Outcome
+	play   *play.Outcome
 }
 
 // repeatable lists all locks and libraries whose runs repeat themselves to the byte. What the others show is compared by
@@ -69,11 +70,11 @@ func aWalk(t *testing.T, lock clients.Lock, seed uint64) (tried []triedPlan) {
 		t.Fatalf("%s, seed %d: %v", lock.Name, seed, err)
 	}
 	search := &Search{Calm: calm, Seed: seed}
-	err = series(func(play player) {
-		x := &explorer{calm: calm, build: lock.New, play: play}
+	err = play.Series(func(replayed play.Player) {
+		x := &explorer{calm: calm, build: lock.New, play: replayed}
 		of := &errand{Kinds: Kinds(), Constants: constantsOf(x, seed)}
 		strategies := Strategies()
-		walk(t.Context(), x, of, strategies[seed%uint64(len(strategies))], seed, func(trial Trial, _ []Perturbation, o *Outcome) bool {
+		walk(t.Context(), x, of, strategies[seed%uint64(len(strategies))], seed, func(trial Trial, _ []Perturbation, o *play.Outcome) bool {
 			tried = append(tried, triedPlan{trial, search, lock, o})
 			return trial.Class != Violating
 		})
@@ -89,7 +90,7 @@ func aWalk(t *testing.T, lock clients.Lock, seed uint64) (tried []triedPlan) {
 
 // A plan, alone and in a series, its token, and what its reduction begins with are one run.
 func TestPlansAreOneRun(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	want := *randomPlans
 	if testing.Short() {
 		want = min(want, 60)
@@ -133,7 +134,7 @@ func (p triedPlan) checkAlone(t *testing.T) {
 	t.Helper()
 	forget()
 	s := Perturbed(p.search.Calm, p.Plan)
-	o, err := Simulate(s, s.Runs[0], p.lock.New, p.Seed)
+	o, err := play.Simulate(s, s.Runs[0], p.lock.New, p.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +152,8 @@ func (p triedPlan) checkToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Case{Scenario: page, Run: page.Runs[0]}
-	o, err := Simulate(page, c.Run, p.lock.New, cmp.Or(c.Seed, c.Run.Seed, 1))
+	c := play.Case{Scenario: page, Run: page.Runs[0]}
+	o, err := play.Simulate(page, c.Run, p.lock.New, cmp.Or(c.Seed, c.Run.Seed, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,9 +163,9 @@ func (p triedPlan) checkToken(t *testing.T) {
 	}
 }
 
-func (p triedPlan) checkReduction(t *testing.T, f Failing) {
+func (p triedPlan) checkReduction(t *testing.T, f play.Failing) {
 	t.Helper()
-	err := series(func(play player) {
+	err := play.Series(func(play play.Player) {
 		x := &explorer{calm: p.search.Calm, build: p.lock.New, play: play}
 		s, err := newShrinker(t.Context(), x, shrinking{Plan: p.Plan, Failing: f}, p.Seed)
 		if err != nil {
@@ -178,7 +179,7 @@ func (p triedPlan) checkReduction(t *testing.T, f Failing) {
 	}
 }
 
-func (p triedPlan) isRun(t *testing.T, where string, o *Outcome) {
+func (p triedPlan) isRun(t *testing.T, where string, o *play.Outcome) {
 	t.Helper()
 	if got := o.History.Meta.Checksum; got != p.Checksum {
 		t.Errorf("%s, seed %d, %v: in the series the checksum is %s, %s it is %s\n%s\n%s",
@@ -189,7 +190,7 @@ func (p triedPlan) isRun(t *testing.T, where string, o *Outcome) {
 // A fault whose moment never came leaves the one that prints like it alone: what is reported is the plan without that fault, and it is
 // reduced and played again as it was found.
 func TestFaultsThatPrintAlike(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	calm := calmShape(t, Shape{Lock: "redlock", Nodes: 3})
 	plan := faultsOf(t,
 		"delay c1-n2 25ms",
@@ -198,8 +199,8 @@ func TestFaultsThatPrintAlike(t *testing.T) {
 	)
 	const seed = 177
 	var trial Trial
-	var o *Outcome
-	err := series(func(play player) {
+	var o *play.Outcome
+	err := play.Series(func(play play.Player) {
 		x := &explorer{calm: calm, build: clients.NewRedlock, play: play}
 		trial, o = x.try(plan, seed)
 	})

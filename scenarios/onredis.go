@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockstep/nodes/redisserver"
+	"lockstep/scenarios/play"
 )
 
 // OnRedis makes the runs take place on redis-server processes, which are started and stopped for each run, and in real time (see
@@ -22,7 +23,7 @@ import (
 // whose probe was granted nodes but no lease although no keys of others were in its way: slow replies can cause that. Any other
 // violation is final, even one from before the machine stood still. A run that passes may have been lucky, and no seed
 // repeats it: a run on real servers shows only what did happen.
-func OnRedis() Option { return option("OnRedis", func(o *options) { o.on = OnReal }) }
+func OnRedis() Option { return option("OnRedis", func(o *options) { o.on = play.OnReal }) }
 
 // Speed is the number by which [OnRedis] divides all durations of the scenarios, including the TTL. Durations inside the lock, such
 // as the timeout for one node, do not scale, so a run that is too fast proves nothing. A scenario file states its greatest speed
@@ -42,9 +43,9 @@ const (
 func (o *options) forServers() error {
 	given := slices.Contains(o.given, "Speed")
 	switch {
-	case o.on != OnReal && given:
+	case o.on != play.OnReal && given:
 		return errors.New("scenarios.Speed is for scenarios.OnRedis; in simulation time takes no time")
-	case o.on != OnReal:
+	case o.on != play.OnReal:
 		return nil
 	case given && !(o.speed >= 1 && o.speed <= 1000):
 		return fmt.Errorf("scenarios.Speed(%v): it must be between 1 and 1000", o.speed)
@@ -56,19 +57,19 @@ func (o *options) forServers() error {
 }
 
 // place says where and how a case is done. The error says why it cannot be done there.
-func (o *options) place(c Case) (Case, error) {
+func (o *options) place(c play.Case) (play.Case, error) {
 	c.On = o.on
-	if o.on != OnReal {
+	if o.on != play.OnReal {
 		return c, nil
 	}
 	c.Limit, c.Tries = o.limit, tries
 	r := c.Scenario.Resolve(c.Run)
-	most := max(1, float64(r.TTL)/float64(leastTTL))
+	most := max(1, float64(r.TTL)/float64(play.LeastTTL))
 	if c.Speed = min(o.speed, most); o.speed == 0 && r.Speed == 0 {
 		c.Speed = min(usualSpeed, most)
 	}
-	err := CheckRedis(c.Scenario, c.Run, c.Speed)
-	o.longest = max(o.longest, c.longest())
+	err := play.CheckRedis(c.Scenario, c.Run, c.Speed)
+	o.longest = max(o.longest, c.Longest())
 	return c, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -111,7 +112,7 @@ func Memory(bytes int64) Option { return option("Memory", func(o *options) { o.m
 //
 //	var rewrite = flag.Bool("rewrite", false, "renew timelines")
 //
-//	scenarios.RunFile(t, "testdata/deploy.txtar", newLock, scenarios.Rewrite(*rewrite))
+//	play.RunFile(t, "testdata/deploy.txtar", newLock, play.Rewrite(*rewrite))
 func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.rewrite = yes }) }
 
 // exploring lists the options for [Explore] only.
@@ -132,7 +133,7 @@ var claiming = []string{"Like", "Survives", "Needs", "Only"}
 
 // gather applies options, and calls fit to check them.
 func gather(newLock clients.New, opts []Option, fit func(*options) error) (options, error) {
-	o := options{seed: 1, on: OnSim}
+	o := options{seed: 1, on: play.OnSim}
 	if newLock == nil {
 		return o, errors.New("the lock is nil; it must be a func(clients.Env) clients.Locker")
 	}
@@ -206,7 +207,7 @@ func (o *options) forFile() error {
 	if err := o.forPages(); err != nil {
 		return err
 	}
-	if o.rewrite && o.on == OnReal {
+	if o.rewrite && o.on == play.OnReal {
 		return errors.New("scenarios.Rewrite(true) and scenarios.OnRedis: the timelines in a file are those of simulation, and no two real runs have the same; renew them without OnRedis")
 	}
 	return nil
@@ -230,8 +231,8 @@ func checkAssumption(a checker.Assumption) error {
 
 // A trial is a run of the catalogue with the lock under test.
 type trial struct {
-	Case
-	promise promise
+	play.Case
+	promise play.Promise
 }
 
 // trials lists the runs that the options ask for, with a lock of some name in the place of those that the pages name.
@@ -271,14 +272,14 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 // addRun adds a run to those of its scenario, or, if only the reference makes it another one, what it expects.
 func (o *options) addRun(of []trial, s *script.Scenario, r script.Section, name string, newLock clients.New) []trial {
 	for i := range of {
-		if of[i].promise.as[0].Lock != r.Lock && s.Resolve(of[i].promise.as[0]).SameButForLock(s.Resolve(r)) {
-			of[i].promise.as = append(of[i].promise.as, r)
+		if of[i].promise.As[0].Lock != r.Lock && s.Resolve(of[i].promise.As[0]).SameButForLock(s.Resolve(r)) {
+			of[i].promise.As = append(of[i].promise.As, r)
 			return of
 		}
 	}
 	return append(of, trial{
-		Case:    Case{Scenario: s, Run: r.With(name), Seed: o.seed, On: o.on, Speed: o.speed, Restless: o.restless, New: newLock},
-		promise: promise{as: []script.Section{r}, survives: o.survives, needs: o.needs},
+		Case:    play.Case{Scenario: s, Run: r.With(name), Seed: o.seed, On: o.on, Speed: o.speed, Restless: o.restless, New: newLock},
+		promise: play.Promise{As: []script.Section{r}, Survives: o.survives, Needs: o.needs},
 	})
 }
 

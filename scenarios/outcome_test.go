@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -31,7 +32,7 @@ func TestUnexpectedAssumption(t *testing.T) {
 		{"the lock is at fault", checker.BoundedDelay, []checker.Violation{found(lease, checker.None)},
 			"lease exclusion: expected broken bounded delay, got none"},
 	} {
-		o := &Outcome{
+		o := &play.Outcome{
 			Run: script.Section{Expect: []script.Expectation{{Property: lease, Status: checker.Violated, Assumption: c.assumption}}},
 			Result: checker.Result{
 				Statuses:   []checker.PropertyStatus{{Property: lease, Status: checker.Violated}},

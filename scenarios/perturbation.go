@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -88,10 +89,10 @@ func Perturbed(s *script.Scenario, plan []Perturbation) *script.Scenario {
 }
 
 // perturb is [Scenario.Perturbed], and also returns where the steps of each perturbation went.
-func perturb(s *script.Scenario, plan []Perturbation) (*script.Scenario, [][]place) {
+func perturb(s *script.Scenario, plan []Perturbation) (*script.Scenario, [][]play.Place) {
 	p := *s
 	p.Lanes = slices.Clone(s.Lanes)
-	places := make([][]place, len(plan))
+	places := make([][]play.Place, len(plan))
 	for i, lane := range p.Lanes {
 		if lane.Process != script.Nemesis {
 			p.Lanes[i].Steps = perturbedSteps(lane, plan, places)
@@ -117,7 +118,7 @@ func perturb(s *script.Scenario, plan []Perturbation) (*script.Scenario, [][]pla
 }
 
 // perturbedSteps returns the steps of a client's lane with the added ones, and records in places where these went.
-func perturbedSteps(l script.Lane, plan []Perturbation, places [][]place) []script.Step {
+func perturbedSteps(l script.Lane, plan []Perturbation, places [][]play.Place) []script.Step {
 	longer := script.Lane{Process: l.Process}
 	for i, step := range l.Steps {
 		for k, p := range plan {
@@ -131,9 +132,9 @@ func perturbedSteps(l script.Lane, plan []Perturbation, places [][]place) []scri
 }
 
 // addTo appends the steps of a perturbation to the lane, and their places to places.
-func addTo(l *script.Lane, p Perturbation, places *[]place) {
+func addTo(l *script.Lane, p Perturbation, places *[]play.Place) {
 	for _, step := range p.Steps {
 		l.Steps = append(l.Steps, step)
-		*places = append(*places, place{l.Process, len(l.Steps)})
+		*places = append(*places, play.Place{Process: l.Process, Step: len(l.Steps)})
 	}
 }

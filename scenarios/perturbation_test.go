@@ -8,6 +8,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -47,9 +48,9 @@ func TestIdle(t *testing.T) {
 func TestShrinkRefusesWhatNeedsNoFault(t *testing.T) {
 	calm := calmShape(t, Shape{Lock: "nolock"})
 	plan := []Perturbation{{Kind: Pausing, Client: "c1", Before: 1, Steps: []script.Step{script.Pause{For: time.Second}}}}
-	err := series(func(play player) {
-		x := &explorer{calm: calm, build: clients.NewNoLock, play: play}
-		_, err := newShrinker(t.Context(), x, shrinking{Plan: plan, Failing: Failing{checker.LeaseExclusion, checker.None}}, 1)
+	err := play.Series(func(replayed play.Player) {
+		x := &explorer{calm: calm, build: clients.NewNoLock, play: replayed}
+		_, err := newShrinker(t.Context(), x, shrinking{Plan: plan, Failing: play.Failing{Property: checker.LeaseExclusion, Assumption: checker.None}}, 1)
 		if err == nil || !strings.Contains(err.Error(), "the plan is not the cause") {
 			t.Errorf("error %v", err)
 		}

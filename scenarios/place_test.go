@@ -7,6 +7,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/scenarios/play"
 )
 
 // atomicity lists the runs in which a lock must do in one step what a broken lock does in several, or leaves out, and the
@@ -26,7 +27,7 @@ var atomicity = []struct {
 // A broken lock is not SAFE in the place of a proper one, whatever commands it sends: a fault that waits for a command of the
 // proper lock would not meet it, or would meet it at a harmless moment. UNKNOWN is good enough, for that proves nothing.
 func TestBrokenLocksInPlace(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	locks := slices.Concat(lacking.Locks(), clients.Locks())
 	for _, a := range atomicity {
 		s, r := find(t, a.run)
@@ -36,7 +37,7 @@ func TestBrokenLocksInPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			for seed := range uint64(10) {
-				o, err := Simulate(s, r.With(name), build, seed)
+				o, err := play.Simulate(s, r.With(name), build, seed)
 				if err != nil {
 					t.Fatal(err)
 				}

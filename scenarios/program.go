@@ -10,18 +10,19 @@ import (
 	"testing"
 
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/sim/workers"
 )
 
 // Run is [Test] for a program: it puts a lock through the catalogue and returns what came of each run, in the order of the
-// catalogue. What broke a claim is in [Outcome.Broken]; [Summary] prints the table. An error means that the runs could not be
+// catalogue. What broke a claim is in [play.Outcome.Broken]; [Summary] prints the table. An error means that the runs could not be
 // done: an option that makes no sense, a worker that could not be started, the end of ctx.
 //
 // The runs take place in worker processes, for which Run runs the program again, with the same arguments. In a worker Run
 // does not return: so main must come to it again, and what stands before it in main happens in each worker, too. Where main
 // does not come to it, Run returns an error. A call before the one that a worker is for returns nothing and no error there,
 // so make the calls one after the other.
-func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, error) {
+func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outcome, error) {
 	call := fmt.Sprintf("Run %d", runs.Add(1))
 	if workers.IsWorker() {
 		serve(call, newLock, func() bool { return false })
@@ -45,7 +46,7 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, 
 	if trials, _, err = o.possible(trials); err != nil {
 		return nil, err
 	}
-	var cases []Case
+	var cases []play.Case
 	for _, t := range trials {
 		cases = append(cases, t.Case)
 	}
@@ -54,10 +55,10 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*Outcome, 
 		c.Env = append(c.Environ(), callEnv+"="+call)
 		return c
 	}}
-	outcomes := make([]*Outcome, len(cases))
-	err = RunAll(ctx, s, cases, func(i int, out *Outcome) {
+	outcomes := make([]*play.Outcome, len(cases))
+	err = play.RunAll(ctx, s, cases, func(i int, out *play.Outcome) {
 		outcomes[i] = out
-		out.promise = trials[i].promise
+		out.Promise = trials[i].promise
 	})
 	if err != nil {
 		return nil, fmt.Errorf("scenarios.Run: %w", err)

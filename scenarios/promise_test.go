@@ -10,14 +10,15 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
 
 // tried puts a lock, which may lack a safeguard, through the runs that some options ask for in one scenario.
-func tried(t *testing.T, lock, scenario string, opts ...Option) map[string]*Outcome {
+func tried(t *testing.T, lock, scenario string, opts ...Option) map[string]*play.Outcome {
 	t.Helper()
-	quietRedis()
+	play.QuietRedis()
 	newLock, err := clients.FindIn(slices.Concat(clients.Locks(), lacking.Locks()), lock)
 	if err != nil {
 		t.Fatal(err)
@@ -30,13 +31,13 @@ func tried(t *testing.T, lock, scenario string, opts ...Option) map[string]*Outc
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]*Outcome{}
+	got := map[string]*play.Outcome{}
 	for _, trial := range trials {
-		out, err := Simulate(trial.Scenario, trial.Run, newLock, trial.Seed)
+		out, err := play.Simulate(trial.Scenario, trial.Run, newLock, trial.Seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out.promise = trial.promise
+		out.Promise = trial.promise
 		got[trial.Run.ID()] = out
 	}
 	return got
@@ -48,24 +49,24 @@ func TestClaimsDecide(t *testing.T) {
 	for _, test := range []struct {
 		name, lock, run string
 		opts            []Option
-		want            standing
+		want            play.Standing
 		claim           string // that is broken
 	}{
-		{"keeps what its reference keeps", "fenced", "pause-fenced/fenced", []Option{Like("fenced")}, safe, ""},
-		{"does not", "single", "pause-fenced/fenced", []Option{Like("fenced")}, broke, "is as good as fenced, which keeps it here"},
-		{"says that it does not", "single", "pause-fenced/fenced", []Option{Like("fenced"), Needs(checker.BoundedPause)}, allowed, ""},
-		{"says that it needs another thing", "single", "pause-fenced/fenced", []Option{Like("fenced"), Needs(checker.BoundedDelay)}, broke, "is as good as fenced"},
-		{"violates what its reference violates", "single", "pause-after-acquire/single", nil, asOthers, ""},
-		{"claims to survive that", "single", "pause-after-acquire/single", []Option{Survives(checker.BoundedPause)}, broke, "survives a breach of bounded pause"},
-		{"claims to survive another thing", "single", "pause-after-acquire/single", []Option{Survives(checker.DurableNodes)}, asOthers, ""},
-		{"is better than its reference", "fenced", "pause-fenced/fenced", []Option{Like("fenced"), Survives(everything...)}, safe, ""},
-		{"is at fault itself", "single-uncompared", "fixed-value/single", nil, broke, "as long as no assumption breaks, as single does"},
-		{"is at fault itself, whatever it needs", "single-uncompared", "fixed-value/single", []Option{Needs(everything...)}, broke, "as long as no assumption breaks"},
-		{"hands out what is over", "redlock-no-elapsed-check", "pause-in-acquire/redlock", []Option{Like("redlock")}, broke, "is as good as redlock"},
-		{"lets two majorities be", "redlock-half-quorum", "redlock-contended/redlock/even-split", []Option{Like("redlock")}, broke, "as long as no assumption breaks, as redlock does"},
-		{"survives a minority crash", "redlock", "crash-restart-5/redlock/durable", []Option{Like("redlock")}, safe, ""},
-		{"as good as two", "fenced", "pause-fenced/single", []Option{Like("single", "fenced")}, safe, ""},
-		{"as good as only one of two", "single", "pause-fenced/single", []Option{Like("single", "fenced")}, broke, "is as good as fenced"},
+		{"keeps what its reference keeps", "fenced", "pause-fenced/fenced", []Option{Like("fenced")}, play.Safe, ""},
+		{"does not", "single", "pause-fenced/fenced", []Option{Like("fenced")}, play.Broke, "is as good as fenced, which keeps it here"},
+		{"says that it does not", "single", "pause-fenced/fenced", []Option{Like("fenced"), Needs(checker.BoundedPause)}, play.Allowed, ""},
+		{"says that it needs another thing", "single", "pause-fenced/fenced", []Option{Like("fenced"), Needs(checker.BoundedDelay)}, play.Broke, "is as good as fenced"},
+		{"violates what its reference violates", "single", "pause-after-acquire/single", nil, play.AsOthers, ""},
+		{"claims to survive that", "single", "pause-after-acquire/single", []Option{Survives(checker.BoundedPause)}, play.Broke, "survives a breach of bounded pause"},
+		{"claims to survive another thing", "single", "pause-after-acquire/single", []Option{Survives(checker.DurableNodes)}, play.AsOthers, ""},
+		{"is better than its reference", "fenced", "pause-fenced/fenced", []Option{Like("fenced"), Survives(everything...)}, play.Safe, ""},
+		{"is at fault itself", "single-uncompared", "fixed-value/single", nil, play.Broke, "as long as no assumption breaks, as single does"},
+		{"is at fault itself, whatever it needs", "single-uncompared", "fixed-value/single", []Option{Needs(everything...)}, play.Broke, "as long as no assumption breaks"},
+		{"hands out what is over", "redlock-no-elapsed-check", "pause-in-acquire/redlock", []Option{Like("redlock")}, play.Broke, "is as good as redlock"},
+		{"lets two majorities be", "redlock-half-quorum", "redlock-contended/redlock/even-split", []Option{Like("redlock")}, play.Broke, "as long as no assumption breaks, as redlock does"},
+		{"survives a minority crash", "redlock", "crash-restart-5/redlock/durable", []Option{Like("redlock")}, play.Safe, ""},
+		{"as good as two", "fenced", "pause-fenced/single", []Option{Like("single", "fenced")}, play.Safe, ""},
+		{"as good as only one of two", "single", "pause-fenced/single", []Option{Like("single", "fenced")}, play.Broke, "is as good as fenced"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			scenario, id, _ := strings.Cut(test.run, "/")
@@ -73,14 +74,14 @@ func TestClaimsDecide(t *testing.T) {
 			if o == nil {
 				t.Fatal("there is no such run")
 			}
-			if got := o.standing(); got != test.want {
-				t.Errorf("standing %q, want %q\n%s", got.word(), test.want.word(), o.Timeline())
+			if got := o.Standing(); got != test.want {
+				t.Errorf("standing %q, want %q\n%s", got.Word(), test.want.Word(), o.Timeline())
 			}
-			if broken := o.Broken(); (len(broken) > 0) != (test.want == broke) {
+			if broken := o.Broken(); (len(broken) > 0) != (test.want == play.Broke) {
 				t.Errorf("broken claims: %+v", broken)
 			}
-			if test.claim != "" && !strings.Contains(o.complain(), test.claim) {
-				t.Errorf("the complaint does not say %q:\n%s", test.claim, o.complain())
+			if test.claim != "" && !strings.Contains(o.Complain(), test.claim) {
+				t.Errorf("the complaint does not say %q:\n%s", test.claim, o.Complain())
 			}
 		})
 	}
@@ -88,9 +89,9 @@ func TestClaimsDecide(t *testing.T) {
 
 // What no run of today brings about.
 func TestClaimsByHand(t *testing.T) {
-	outcome := func(v checker.Verdict, a checker.Assumption, p promise) *Outcome {
+	outcome := func(v checker.Verdict, a checker.Assumption, p play.Promise) *play.Outcome {
 		r := checker.Result{Verdict: v, Violations: []checker.Violation{{Property: checker.LeaseExclusion, Assumption: a, What: "two held it"}}}
-		return &Outcome{Scenario: &script.Scenario{Name: "s"}, Run: p.as[0], Result: r, promise: p}
+		return &play.Outcome{Scenario: &script.Scenario{Name: "s"}, Run: p.As[0], Result: r, Promise: p}
 	}
 	keeps := script.Section{Lock: "keeps"}
 	violates := func(a checker.Assumption) script.Section {
@@ -98,43 +99,43 @@ func TestClaimsByHand(t *testing.T) {
 	}
 	pause := []checker.Assumption{checker.BoundedPause}
 	for name, test := range map[string]struct {
-		o    *Outcome
-		want standing
+		o    *play.Outcome
+		want play.Standing
 	}{
-		"its reference is at fault for a reason outside":   {outcome(checker.Unsafe, checker.None, promise{as: []script.Section{violates(checker.BoundedPause)}}), broke},
-		"its reference is at fault itself":                 {outcome(checker.Unsafe, checker.None, promise{as: []script.Section{violates(checker.None)}}), asOthers},
-		"its reference violates it for another reason":     {outcome(checker.Unsafe, checker.BoundedDelay, promise{as: []script.Section{violates(checker.BoundedPause)}}), asOthers},
-		"one of two references keeps it":                   {outcome(checker.Unsafe, checker.BoundedPause, promise{as: []script.Section{violates(checker.BoundedPause), keeps}}), broke},
-		"the run proves nothing":                           {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []script.Section{keeps}}), unproved},
-		"the run proves nothing, but nobody else did it":   {outcome(checker.Inconclusive, checker.None, promise{as: []script.Section{keeps}}), broke},
-		"the run proves nothing, but it claims to survive": {outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []script.Section{keeps}, survives: pause}), broke},
-		"it ran on in a pause":                             {ranOn(outcome(checker.Inconclusive, checker.None, promise{as: []script.Section{keeps}})), unproved},
-		"it ran on in a pause that it claims to survive":   {ranOn(outcome(checker.Inconclusive, checker.BoundedPause, promise{as: []script.Section{keeps}, survives: pause})), unproved},
-		"it did not end":                                   {unended(outcome(checker.Inconclusive, "", promise{as: []script.Section{keeps}})), failed},
-		"it did not end, whatever the file expects":        {unended(outcome(checker.Inconclusive, "", promise{as: []script.Section{keeps}, exact: true})), failed},
+		"its reference is at fault for a reason outside":   {outcome(checker.Unsafe, checker.None, play.Promise{As: []script.Section{violates(checker.BoundedPause)}}), play.Broke},
+		"its reference is at fault itself":                 {outcome(checker.Unsafe, checker.None, play.Promise{As: []script.Section{violates(checker.None)}}), play.AsOthers},
+		"its reference violates it for another reason":     {outcome(checker.Unsafe, checker.BoundedDelay, play.Promise{As: []script.Section{violates(checker.BoundedPause)}}), play.AsOthers},
+		"one of two references keeps it":                   {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{violates(checker.BoundedPause), keeps}}), play.Broke},
+		"the run proves nothing":                           {outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}}), play.Unproved},
+		"the run proves nothing, but nobody else did it":   {outcome(checker.Inconclusive, checker.None, play.Promise{As: []script.Section{keeps}}), play.Broke},
+		"the run proves nothing, but it claims to survive": {outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Survives: pause}), play.Broke},
+		"it ran on in a pause":                             {ranOn(outcome(checker.Inconclusive, checker.None, play.Promise{As: []script.Section{keeps}})), play.Unproved},
+		"it ran on in a pause that it claims to survive":   {ranOn(outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Survives: pause})), play.Unproved},
+		"it did not end":                                   {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}})), play.Failed},
+		"it did not end, whatever the file expects":        {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}, Exact: true})), play.Failed},
 	} {
-		if got := test.o.standing(); got != test.want {
-			t.Errorf("%s: %q, want %q", name, got.word(), test.want.word())
+		if got := test.o.Standing(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got.Word(), test.want.Word())
 		}
-		if got, want := test.o.Failed(), test.want >= failed; got != want {
+		if got, want := test.o.Failed(), test.want >= play.Failed; got != want {
 			t.Errorf("%s: failed %v, want %v", name, got, want)
 		}
 	}
 }
 
-func ranOn(o *Outcome) *Outcome {
+func ranOn(o *play.Outcome) *play.Outcome {
 	o.Result.RanOn = true
 	return o
 }
 
-func unended(o *Outcome) *Outcome {
+func unended(o *play.Outcome) *play.Outcome {
 	o.Report, o.Result.Violations = &workers.Report{Reason: "a goroutine spins"}, nil
 	return o
 }
 
 // A lock that ran on in a pause, as one does that calls package time, is not to blame for what came of that.
 func TestRanOnBreaksNoClaim(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	i := slices.IndexFunc(timed, func(lock struct {
 		name string
 		new  clients.New
@@ -152,11 +153,11 @@ func TestRanOnBreaksNoClaim(t *testing.T) {
 	}
 	n := 0
 	for _, trial := range trials {
-		out, err := Simulate(trial.Scenario, trial.Run, newLock, 1)
+		out, err := play.Simulate(trial.Scenario, trial.Run, newLock, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out.promise = trial.promise
+		out.Promise = trial.promise
 		if ran := out.Result.Verdict == checker.Inconclusive && beyondReach(out) == "pause"; ran != out.Result.RanOn {
 			t.Errorf("%s: ran on %v, %q", out.Name(), out.Result.RanOn, out.Result.Unmet)
 		}
@@ -166,8 +167,8 @@ func TestRanOnBreaksNoClaim(t *testing.T) {
 		if len(out.Result.Violations) > 0 {
 			n++
 		}
-		if got := out.standing(); got != unproved || len(out.Broken()) > 0 {
-			t.Errorf("%s: %s, broken: %v", out.Name(), got.word(), out.Broken())
+		if got := out.Standing(); got != play.Unproved || len(out.Broken()) > 0 {
+			t.Errorf("%s: %s, broken: %v", out.Name(), got.Word(), out.Broken())
 		}
 	}
 	if n == 0 {
@@ -187,7 +188,7 @@ func TestOptionsSaidTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, trial := range trials {
-			if n := len(trial.promise.as); n != 1 {
+			if n := len(trial.promise.As); n != 1 {
 				t.Errorf("%s/%s counts for %d locks", trial.Scenario.Name, trial.Run.ID(), n)
 			}
 		}
@@ -205,9 +206,9 @@ func TestRewriteIsForSimulation(t *testing.T) {
 		o    options
 		fits bool
 	}{
-		{options{on: OnSim, rewrite: true}, true},
-		{options{on: OnReal, rewrite: false}, true},
-		{options{on: OnReal, rewrite: true}, false},
+		{options{on: play.OnSim, rewrite: true}, true},
+		{options{on: play.OnReal, rewrite: false}, true},
+		{options{on: play.OnReal, rewrite: true}, false},
 	} {
 		err := test.o.forFile()
 		if (err == nil) != test.fits || err != nil && !strings.Contains(err.Error(), "scenarios.Rewrite(true) and scenarios.OnRedis: ") {
@@ -226,7 +227,7 @@ func TestLikeSeveral(t *testing.T) {
 	count := map[string]int{}
 	for _, trial := range trials {
 		if trial.Scenario.Name == "pause-after-acquire" {
-			count[trial.Run.ID()] = len(trial.promise.as)
+			count[trial.Run.ID()] = len(trial.promise.As)
 		}
 	}
 	if len(count) != 1 || count["single"] != 3 {
@@ -289,7 +290,7 @@ func TestSummaryIsNarrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, exact := range []bool{false, true} {
-		var outcomes []*Outcome
+		var outcomes []*play.Outcome
 		for _, s := range all {
 			for _, r := range s.Runs {
 				r.Expect = nil
@@ -298,8 +299,8 @@ func TestSummaryIsNarrow(t *testing.T) {
 					Statuses:   []checker.PropertyStatus{{Property: checker.ResourceExclusion, Status: checker.Violated}},
 					Violations: []checker.Violation{{Property: checker.ResourceExclusion, Assumption: checker.BoundedClockError}},
 				}
-				p := promise{as: []script.Section{{Lock: "keeps"}}, survives: []checker.Assumption{checker.BoundedClockError}, exact: exact}
-				outcomes = append(outcomes, &Outcome{Scenario: s, Run: r, Result: result, promise: p})
+				p := play.Promise{As: []script.Section{{Lock: "keeps"}}, Survives: []checker.Assumption{checker.BoundedClockError}, Exact: exact}
+				outcomes = append(outcomes, &play.Outcome{Scenario: s, Run: r, Result: result, Promise: p})
 			}
 		}
 		var b strings.Builder
@@ -340,7 +341,7 @@ func TestSentencesDecideNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	type decisions struct {
-		standing        standing
+		standing        play.Standing
 		class           Class
 		broken, failing int
 		surprising      bool
@@ -349,8 +350,8 @@ func TestSentencesDecideNothing(t *testing.T) {
 		repeats         bool
 		ownTime         bool
 	}
-	decide := func(o *Outcome) decisions {
-		return decisions{o.standing(), classify(o, effect{}, o.failing()), len(o.Broken()), len(o.failing()), o.surprising(), nodeGone(o), unheard(o), o.differs == "", o.Result.OwnTime}
+	decide := func(o *play.Outcome) decisions {
+		return decisions{o.Standing(), classify(o, effect{}, o.Failing()), len(o.Broken()), len(o.Failing()), o.Surprising(), nodeGone(o), unheard(o), o.Differs == "", o.Result.OwnTime}
 	}
 	said := 0
 	for _, s := range all {

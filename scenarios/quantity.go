@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -205,7 +206,7 @@ func (q quantity) format(v int64) string {
 }
 
 // sites lists where a perturbation can be that has the quantity for its magnitude. They have magnitudes of their own, each place once.
-func (q quantity) sites(calm *script.Scenario, o *Outcome) []Perturbation {
+func (q quantity) sites(calm *script.Scenario, o *play.Outcome) []Perturbation {
 	var all []Perturbation
 	seen := map[string]bool{}
 	for _, p := range sites(calm, o, constants{TTL: o.Run.TTL}, []Kind{q.kind}) {

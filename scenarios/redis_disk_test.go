@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -44,7 +45,7 @@ must the wall clock of c1 is off by over 10s
 		t.Fatal(err)
 	}
 	const speed = slow // so that the sleep differs by more than what is not yet a stall
-	o := really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: speed, Tries: tries})
+	o := really(t, workers, play.Case{Scenario: s, Run: s.Runs[0], Speed: speed, Tries: tries})
 	if diffs := append(o.Unexpected(), o.Result.Unmet...); o.Report != nil || len(diffs) > 0 {
 		t.Errorf("%s %v\n%s", strings.Join(diffs, "; "), o.Report, o.Timeline())
 	}
@@ -90,8 +91,8 @@ func TestOnRedisServerEnds(t *testing.T) {
 	workers := reality(t)
 	s, r := find(t, "pause-after-acquire/redlock")
 	tmp, _ := strings.CutPrefix(workers.Command().Env[len(workers.Command().Env)-1], "TMPDIR=")
-	outcome := make(chan *Outcome, 1)
-	go RunAll(t.Context(), workers, []Case{{Scenario: s, Run: r, Seed: 1, On: OnReal, Speed: slow}}, func(_ int, o *Outcome) { outcome <- o })
+	outcome := make(chan *play.Outcome, 1)
+	go play.RunAll(t.Context(), workers, []play.Case{{Scenario: s, Run: r, Seed: 1, On: play.OnReal, Speed: slow}}, func(_ int, o *play.Outcome) { outcome <- o })
 	// It has begun, and will last for seconds, when c1 is stopped.
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		all := processesIn(t, tmp)
@@ -112,7 +113,7 @@ func TestOnRedisServerEnds(t *testing.T) {
 	provesNothing(t, <-outcome, ": redis-server ended by itself: signal: killed")
 }
 
-func provesNothing(t *testing.T, o *Outcome, why string) {
+func provesNothing(t *testing.T, o *play.Outcome, why string) {
 	t.Helper()
 	if o.Report == nil || o.Result.Verdict != checker.Inconclusive {
 		t.Fatalf("%s %v\n%s", o.Result.Verdict, o.Result.Unmet, o.Timeline())
@@ -138,12 +139,12 @@ client c2
 %s
 -- single nodes=1 resource=counter%s --
 `
-	tell := func(nemesis, header string) *Outcome {
+	tell := func(nemesis, header string) *play.Outcome {
 		s, err := script.Parse("full.txtar", fmt.Appendf(nil, page, nemesis, header))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: slow, Tries: tries})
+		return really(t, workers, play.Case{Scenario: s, Run: s.Runs[0], Speed: slow, Tries: tries})
 	}
 	real, err := exec.LookPath("redis-server")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lockstep/nodes/live"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -39,7 +40,7 @@ func TestOnRedisGroupsRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = CheckRedis(s, s.Runs[0], c.speed)
+		err = play.CheckRedis(s, s.Runs[0], c.speed)
 		switch {
 		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.HasSuffix(err.Error(), c.want)):
 			t.Errorf("%s, %s at speed %v: %v, want %q", c.nemesis, c.header, c.speed, err, c.want)

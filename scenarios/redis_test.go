@@ -23,6 +23,7 @@ import (
 	"lockstep/clients/libraries"
 	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -33,7 +34,7 @@ import (
 func reality(t *testing.T) *workers.Supervisor {
 	t.Helper()
 	if workers.IsWorker() {
-		if err := Serve(findOrdered, nil); err != nil {
+		if err := play.Serve(findOrdered, nil); err != nil {
 			t.Fatal(err)
 		}
 		os.Exit(0)
@@ -143,13 +144,13 @@ func TestOnRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []Case
+	var cases []play.Case
 	for _, s := range all {
 		for _, r := range s.Runs {
 			speed := s.SpeedOf(r, 0)
-			switch err := CheckRedis(s, r, 0); {
+			switch err := play.CheckRedis(s, r, 0); {
 			case errors.Is(err, live.ErrSimOnly):
-				if s.Speed > 0 && !slices.ContainsFunc(s.Runs, func(r script.Section) bool { return CheckRedis(s, r, 0) == nil }) {
+				if s.Speed > 0 && !slices.ContainsFunc(s.Runs, func(r script.Section) bool { return play.CheckRedis(s, r, 0) == nil }) {
 					t.Errorf("%s says its speed, and no run of it can be done on real servers: %v", s.File, err)
 				}
 			case err != nil:
@@ -157,17 +158,17 @@ func TestOnRedis(t *testing.T) {
 			case s.Resolve(r).Speed == 0:
 				t.Errorf("%s can be done on real servers, and its page does not say how fast", s.Name+"/"+r.ID())
 			case speed >= fast/2 || !testing.Short():
-				cases = append(cases, Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Tries: tries})
+				cases = append(cases, play.Case{Scenario: s, Run: r, Seed: 1, On: play.OnReal, Tries: tries})
 			}
 		}
 	}
 	// The longest first, so that none of them is waited for in the end.
-	slices.SortStableFunc(cases, func(a, b Case) int { return cmp.Compare(b.longest(), a.longest()) })
+	slices.SortStableFunc(cases, func(a, b play.Case) int { return cmp.Compare(b.Longest(), a.Longest()) })
 	if least := 35; len(cases) < least {
 		t.Errorf("only %d runs can be done on real servers, want %d", len(cases), least)
 	}
 	workers.Notice = func(text string) { fmt.Fprintln(os.Stderr, text) } // what was tried again, and why
-	err = RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
+	err = play.RunAll(t.Context(), workers, cases, func(_ int, o *play.Outcome) {
 		t.Run(o.Name(), func(t *testing.T) {
 			if o.Report != nil {
 				t.Error(o.Report)
@@ -188,20 +189,20 @@ func TestOnRedis(t *testing.T) {
 // Keys of every type are seen on real servers, and on replicas and disks: each lock has the verdict of simulation.
 func TestKeysOfEveryTypeOnRedis(t *testing.T) {
 	workers := reality(t)
-	var cases []Case
+	var cases []play.Case
 	var want []string
 	for _, run := range []string{"release-race/single", "failover-lag/single"} {
 		s, r := find(t, run)
 		for _, l := range kinds.Locks() {
-			o, err := Simulate(s, r.With(l.Name), l.New, 1)
+			o, err := play.Simulate(s, r.With(l.Name), l.New, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			cases = append(cases, Case{Scenario: s, Run: r.With(l.Name), Seed: 1, On: OnReal, Tries: tries})
+			cases = append(cases, play.Case{Scenario: s, Run: r.With(l.Name), Seed: 1, On: play.OnReal, Tries: tries})
 			want = append(want, judgement(o))
 		}
 	}
-	err := RunAll(t.Context(), workers, cases, func(i int, o *Outcome) {
+	err := play.RunAll(t.Context(), workers, cases, func(i int, o *play.Outcome) {
 		if got := judgement(o); o.Report != nil || got != want[i] {
 			t.Errorf("%s, %s: %v %s, in simulation %s\n%s", o.Name(), o.Run.Lock, o.Report, got, want[i], o.Timeline())
 		}
@@ -218,7 +219,7 @@ func TestFoundOnRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []Case
+	var cases []play.Case
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -232,17 +233,17 @@ func TestFoundOnRedis(t *testing.T) {
 		if strings.Contains(s.String(), "restart n") {
 			speed = slow // a server takes 50 ms to come back, and longer on a busy machine
 		}
-		if err := CheckRedis(s, s.Runs[0], speed); err != nil {
+		if err := play.CheckRedis(s, s.Runs[0], speed); err != nil {
 			t.Logf("left out: %v", err)
 			continue
 		}
-		cases = append(cases, Case{Scenario: s, Run: s.Runs[0], On: OnReal, Speed: speed, Tries: tries})
+		cases = append(cases, play.Case{Scenario: s, Run: s.Runs[0], On: play.OnReal, Speed: speed, Tries: tries})
 	}
 	if len(cases) < 4 {
 		t.Errorf("only %d of %d runs can be done on real servers", len(cases), len(files))
 	}
 	workers.Notice = func(text string) { fmt.Fprintln(os.Stderr, text) } // what was tried again, and why
-	err = RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
+	err = play.RunAll(t.Context(), workers, cases, func(_ int, o *play.Outcome) {
 		t.Run(o.Name(), func(t *testing.T) {
 			if o.Report != nil {
 				t.Error(o.Report)
@@ -281,7 +282,7 @@ must n1 drops the key of c1 early
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: calm})
+	o := really(t, workers, play.Case{Scenario: s, Run: s.Runs[0], Speed: calm})
 	last := ""
 	for _, e := range o.History.Events {
 		if e.Process == script.ResourceName && e.Kind == history.State && e.Key == clients.CounterKey {
@@ -308,7 +309,7 @@ func TestOnRedisCounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range s.Runs {
-		o := really(t, workers, Case{Scenario: s, Run: r, Tries: tries})
+		o := really(t, workers, play.Case{Scenario: s, Run: r, Tries: tries})
 		if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 || o.Report != nil {
 			t.Fatalf("%s: %s\n%v", r.ID(), strings.Join(diffs, "; "), o.Report)
 		}
@@ -333,10 +334,10 @@ func TestWarmOnRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var o *Outcome
+		var o *play.Outcome
 		var greets bool
 		for range tries { // a client that waits for too long on a busy machine dials again
-			o = really(t, workers, Case{Scenario: s, Run: s.Runs[0], Speed: calm, Tries: tries})
+			o = really(t, workers, play.Case{Scenario: s, Run: s.Runs[0], Speed: calm, Tries: tries})
 			greets = slices.ContainsFunc(o.History.Events, func(e history.Event) bool { return e.Kind == history.Message && strings.EqualFold(e.Word, "HELLO") })
 			if greets == want {
 				break
@@ -349,10 +350,10 @@ func TestWarmOnRedis(t *testing.T) {
 }
 
 // really does one case on real servers.
-func really(t *testing.T, workers *workers.Supervisor, c Case) (o *Outcome) {
+func really(t *testing.T, workers *workers.Supervisor, c play.Case) (o *play.Outcome) {
 	t.Helper()
-	c.On, c.Seed = OnReal, 1
-	if err := RunAll(t.Context(), workers, []Case{c}, func(_ int, out *Outcome) { o = out }); err != nil {
+	c.On, c.Seed = play.OnReal, 1
+	if err := play.RunAll(t.Context(), workers, []play.Case{c}, func(_ int, out *play.Outcome) { o = out }); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -371,7 +372,7 @@ func TestOnRedisClientEnds(t *testing.T) {
 		"unknown":   {`unknown lock "unknown"`},
 	} {
 		t.Run(lock, func(t *testing.T) {
-			o := really(t, workers, Case{Scenario: s, Run: r.With(lock), Speed: fast, Limit: time.Second, Tries: tries})
+			o := really(t, workers, play.Case{Scenario: s, Run: r.With(lock), Speed: fast, Limit: time.Second, Tries: tries})
 			if o.Report == nil || o.Result.Verdict != checker.Inconclusive {
 				t.Fatalf("%s\n%s", o.Result.Verdict, o.Timeline())
 			}
@@ -388,9 +389,9 @@ func TestOnRedisClientEnds(t *testing.T) {
 func TestOnRedisLeavesNothing(t *testing.T) {
 	workers := reality(t)
 	s, r := find(t, "pause-after-acquire/redlock")
-	c := Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Speed: 1}
+	c := play.Case{Scenario: s, Run: r, Seed: 1, On: play.OnReal, Speed: 1}
 	if os.Getenv(leaves) != "" {
-		err := RunAll(context.Background(), workers, []Case{c}, func(int, *Outcome) {})
+		err := play.RunAll(context.Background(), workers, []play.Case{c}, func(int, *play.Outcome) {})
 		t.Fatal("nobody has killed this process: ", err)
 	}
 	if runtime.GOOS != "linux" {
@@ -415,7 +416,7 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 	t.Run("after the end of its context", func(t *testing.T) { // which is what Ctrl-C does to the program
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- RunAll(ctx, workers, []Case{c}, func(int, *Outcome) {}) }()
+		go func() { ended <- play.RunAll(ctx, workers, []play.Case{c}, func(int, *play.Outcome) {}) }()
 		started(t, tmp)
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -424,8 +425,8 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 		nothingLeft(t, tmp)
 	})
 	t.Run("after the worker was killed", func(t *testing.T) {
-		outcome := make(chan *Outcome, 1)
-		go RunAll(t.Context(), workers, []Case{c}, func(_ int, o *Outcome) { outcome <- o })
+		outcome := make(chan *play.Outcome, 1)
+		go play.RunAll(t.Context(), workers, []play.Case{c}, func(_ int, o *play.Outcome) { outcome <- o })
 		killed := false
 		for _, process := range started(t, tmp) {
 			var pid int
@@ -481,11 +482,11 @@ func TestOnRedisPackageTimeStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := really(t, workers, Case{Scenario: s, Run: mine, Speed: fast, Tries: tries})
+	o := really(t, workers, play.Case{Scenario: s, Run: mine, Speed: fast, Tries: tries})
 	if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
 		t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
 	}
-	o, err = Simulate(s, mine, build, 1)
+	o, err = play.Simulate(s, mine, build, 1)
 	if err != nil || beyondReach(o) != "pause" {
 		t.Errorf("in simulation: %v\n%s", err, o.Timeline())
 	}
@@ -496,13 +497,13 @@ func TestJumpWithoutLibraryOnRedis(t *testing.T) {
 	workers := reality(t)
 	t.Setenv("CC", "false") // is on the PATH, and compiles nothing
 	s, r := find(t, "clock-jump/redlock")
-	o := really(t, workers, Case{Scenario: s, Run: r, Tries: tries})
+	o := really(t, workers, play.Case{Scenario: s, Run: r, Tries: tries})
 	if diffs := append(o.Unexpected(), o.Result.Unmet...); len(diffs) > 0 {
 		t.Errorf("%s\n%s", strings.Join(diffs, "; "), o.Timeline())
 	}
 	s, r = find(t, "clock-drift/redlock/far")
 	const want = "sim only: redis-server cannot be given a clock of its own"
-	if o := really(t, workers, Case{Scenario: s, Run: r}); o.Result.Verdict != checker.Inconclusive || !strings.Contains(strings.Join(o.Result.Unmet, "; "), want) {
+	if o := really(t, workers, play.Case{Scenario: s, Run: r}); o.Result.Verdict != checker.Inconclusive || !strings.Contains(strings.Join(o.Result.Unmet, "; "), want) {
 		t.Errorf("%s: %q, want %q", o.Result.Verdict, o.Result.Unmet, want)
 	}
 }

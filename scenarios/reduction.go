@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -19,16 +20,16 @@ import (
 // withoutSteps returns the page without the steps that drop picks, and without what would undo a fault on a target that has no fault any
 // more.
 func withoutSteps(s *script.Scenario, drop func(script.Lane, script.Step) bool) *script.Scenario {
-	return withoutPlaces(s, func(at place, lane script.Lane, step script.Step) bool { return drop(lane, step) })
+	return withoutPlaces(s, func(at play.Place, lane script.Lane, step script.Step) bool { return drop(lane, step) })
 }
 
 // withoutPlaces is without for where two steps that print alike are two.
-func withoutPlaces(s *script.Scenario, drop func(place, script.Lane, script.Step) bool) *script.Scenario {
+func withoutPlaces(s *script.Scenario, drop func(play.Place, script.Lane, script.Step) bool) *script.Scenario {
 	return s.Edited(func(page *script.Scenario) {
 		for i, lane := range page.Lanes {
 			var left []script.Step
 			for j, step := range lane.Steps {
-				if !drop(place{lane.Process, j + 1}, lane, step) {
+				if !drop(play.Place{Process: lane.Process, Step: j + 1}, lane, step) {
 					left = append(left, step)
 				}
 			}
@@ -52,17 +53,17 @@ func withoutPlaces(s *script.Scenario, drop func(place, script.Lane, script.Step
 }
 
 // withoutIdle returns the page without the faults that had no effect in its run.
-func withoutIdle(s *script.Scenario, o *Outcome) *script.Scenario {
-	effects := o.effects()
-	return withoutPlaces(s, func(at place, lane script.Lane, step script.Step) bool {
+func withoutIdle(s *script.Scenario, o *play.Outcome) *script.Scenario {
+	effects := o.Effects()
+	return withoutPlaces(s, func(at play.Place, lane script.Lane, step script.Step) bool {
 		return lane.Fault(step) != nil && !effects[at]
 	})
 }
 
 // withoutAt returns the page without one step.
 func withoutAt(s *script.Scenario, i, j int) *script.Scenario {
-	gone := place{s.Lanes[i].Process, j + 1}
-	return withoutPlaces(s, func(at place, _ script.Lane, _ script.Step) bool { return at == gone })
+	gone := play.Place{Process: s.Lanes[i].Process, Step: j + 1}
+	return withoutPlaces(s, func(at play.Place, _ script.Lane, _ script.Step) bool { return at == gone })
 }
 
 // withStep returns the page with another step in a place.

@@ -17,6 +17,7 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -40,7 +41,7 @@ func own(t *testing.T, n int) (servers live.Remotes, mine []*redis.Client, proce
 		if err := open.ConfigSet(t.Context(), "requirepass", ownSecret).Err(); err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range []string{theLock, clients.CounterKey} {
+		for _, key := range []string{play.LockName, clients.CounterKey} {
 			if err := c.Set(t.Context(), key, "mine", 0).Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -61,10 +62,10 @@ func onlyMine(t *testing.T, mine ...*redis.Client) {
 	for _, c := range mine {
 		keys, err := c.Keys(t.Context(), "*").Result()
 		slices.Sort(keys)
-		if err != nil || !slices.Equal(keys, []string{clients.CounterKey, theLock}) {
+		if err != nil || !slices.Equal(keys, []string{clients.CounterKey, play.LockName}) {
 			t.Errorf("%s has the keys %q, %v", c, keys, err)
 		}
-		if values := c.MGet(t.Context(), theLock, clients.CounterKey).Val(); !slices.Equal(values, []any{"mine", "mine"}) {
+		if values := c.MGet(t.Context(), play.LockName, clients.CounterKey).Val(); !slices.Equal(values, []any{"mine", "mine"}) {
 			t.Errorf("%s has the values %q", c, values)
 		}
 	}
@@ -84,14 +85,14 @@ var onItsOwn = map[string]float64{
 func TestOnOwnServers(t *testing.T) {
 	workers := reality(t)
 	servers, mine, _ := own(t, 5)
-	var cases []Case
+	var cases []play.Case
 	for name, speed := range onItsOwn {
 		s, r := find(t, name)
-		cases = append(cases, Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Servers: servers, Speed: speed, Tries: tries})
+		cases = append(cases, play.Case{Scenario: s, Run: r, Seed: 1, On: play.OnReal, Servers: servers, Speed: speed, Tries: tries})
 	}
 	s, r := find(t, "pause-after-acquire/single")
-	cases = append(cases, Case{Scenario: s, Run: r.With("kept-in-hash"), Seed: 1, On: OnReal, Servers: servers, Speed: fast, Tries: tries})
-	err := RunAll(t.Context(), workers, cases, func(_ int, o *Outcome) {
+	cases = append(cases, play.Case{Scenario: s, Run: r.With("kept-in-hash"), Seed: 1, On: play.OnReal, Servers: servers, Speed: fast, Tries: tries})
+	err := play.RunAll(t.Context(), workers, cases, func(_ int, o *play.Outcome) {
 		t.Run(o.Name(), func(t *testing.T) {
 			if o.Report != nil {
 				t.Fatal(o.Report)
@@ -138,7 +139,7 @@ client c2
 	}
 	servers, mine, _ := own(t, 2)
 	for n := 1; n <= 2; n++ {
-		o := really(t, workers, Case{Scenario: s, Run: s.Runs[0], Servers: servers[:n], Speed: calm})
+		o := really(t, workers, play.Case{Scenario: s, Run: s.Runs[0], Servers: servers[:n], Speed: calm})
 		if o.Report != nil {
 			t.Fatal(o.Report)
 		}
@@ -174,11 +175,11 @@ func TestOnOwnServersLeavesNothing(t *testing.T) {
 	s, r := find(t, "pause-after-acquire/single")
 	tmp, _ := strings.CutPrefix(workers.Command().Env[len(workers.Command().Env)-1], "TMPDIR=")
 	servers, mine, processes := own(t, 1)
-	c := Case{Scenario: s, Run: r, Seed: 1, On: OnReal, Servers: servers, Speed: 1}
+	c := play.Case{Scenario: s, Run: r, Seed: 1, On: play.OnReal, Servers: servers, Speed: 1}
 	t.Run("after the end of its context", func(t *testing.T) { // which is what Ctrl-C does to the program
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- RunAll(ctx, workers, []Case{c}, func(int, *Outcome) {}) }()
+		go func() { ended <- play.RunAll(ctx, workers, []play.Case{c}, func(int, *play.Outcome) {}) }()
 		inUse(t, mine[0])
 		files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
@@ -204,10 +205,10 @@ func TestOnOwnServersLeavesNothing(t *testing.T) {
 		onlyMine(t, mine...)
 	})
 	t.Run("after the server has died", func(t *testing.T) {
-		var o *Outcome
+		var o *play.Outcome
 		ended := make(chan error)
 		go func() {
-			ended <- RunAll(t.Context(), workers, []Case{c}, func(_ int, out *Outcome) { o = out })
+			ended <- play.RunAll(t.Context(), workers, []play.Case{c}, func(_ int, out *play.Outcome) { o = out })
 		}()
 		inUse(t, mine[0])
 		processes[0].Crash()
@@ -252,8 +253,8 @@ func TestOnOwnServersRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.nemesis, err)
 			continue
 		}
-		err = CheckRemote(s, s.Runs[0], 1, servers)
-		if (err == nil) != (c.want == "") || err != nil && (!LeftOut(err) || !strings.HasSuffix(err.Error(), ": "+c.want)) {
+		err = play.CheckRemote(s, s.Runs[0], 1, servers)
+		if (err == nil) != (c.want == "") || err != nil && (!play.LeftOut(err) || !strings.HasSuffix(err.Error(), ": "+c.want)) {
 			t.Errorf("%s, %s: %v, want %q", c.nemesis, c.header, err, c.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/play"
 )
 
 // TestRestlessLibrariesRepeatWhatClientsSee takes less than a minute. These make it more, or less.
@@ -30,11 +31,11 @@ func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 		t.Run(l.Name, func(t *testing.T) {
 			runs := libraryRuns(t, l)
 			if !*restlessSlow {
-				runs = slices.DeleteFunc(runs, func(c Case) bool {
+				runs = slices.DeleteFunc(runs, func(c play.Case) bool {
 					return slices.Contains([]string{"held-quietly", "delay-to-resource"}, c.Scenario.Name)
 				})
 			}
-			var cases []Case
+			var cases []play.Case
 			for seed := range *restlessSeeds {
 				for i, c := range runs {
 					if *restlessEvery || i == int(seed)%len(runs) || c.Scenario.Name == "watchdog-pause" {
@@ -44,12 +45,12 @@ func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 				}
 			}
 			const times = 5
-			first := make([]*Outcome, len(cases))
+			first := make([]*play.Outcome, len(cases))
 			of, differs := map[string]int{}, map[string]int{} // by run
-			runLibraries(t, slices.Repeat(cases, times), func(i int, o *Outcome) {
+			runLibraries(t, slices.Repeat(cases, times), func(i int, o *play.Outcome) {
 				i %= len(cases)
 				if o.Result.Verdict == checker.Inconclusive { // the canary compares checksums, which is not the question here
-					o = judge(o.Scenario, o.Run, o.History)
+					o = play.Judge(o.Scenario, o.Run, o.History)
 				}
 				if first[i] == nil {
 					first[i] = o
@@ -58,7 +59,7 @@ func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 				of[o.Name()]++
 				if o.Report != nil || first[i].Report != nil {
 					t.Errorf("%s, seed %d: %v, %v", o.Name(), cases[i].Seed, first[i].Report, o.Report)
-				} else if d := difference(first[i], o); d != "" {
+				} else if d := play.Difference(first[i], o); d != "" {
 					differs[o.Name()]++
 					t.Logf("%s with %s, seed %d, is not reproducible: %s", o.Name(), l.Name, cases[i].Seed, d)
 				}

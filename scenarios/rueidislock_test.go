@@ -8,17 +8,18 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/play"
 )
 
 // Where nothing goes wrong every configuration of rueidislock keeps all that single keeps: in simulation, and on a real
 // redis-server, which then pushes its own invalidations. Two clients increment a counter in turns.
 func TestRueidislockIsCalm(t *testing.T) {
 	asLibraryWorker()
-	on := []string{OnSim}
+	on := []string{play.OnSim}
 	if _, err := exec.LookPath("redis-server"); err == nil || os.Getenv("CI") != "" {
-		on = append(on, OnReal)
+		on = append(on, play.OnReal)
 	}
-	var cases []Case
+	var cases []play.Case
 	for _, l := range libraries.Locks() {
 		if !strings.HasPrefix(l.Name, "rueidislock") {
 			continue
@@ -32,7 +33,7 @@ func TestRueidislockIsCalm(t *testing.T) {
 			}
 		}
 	}
-	runLibraries(t, cases, func(i int, o *Outcome) {
+	runLibraries(t, cases, func(i int, o *play.Outcome) {
 		if o.Result.Verdict != checker.Safe || o.Report != nil || o.Repeat != "" {
 			t.Errorf("%s with %s on %s: %v, %v\n%s", o.Name(), o.Run.Lock, cases[i].On, o.Result.Verdict, o.Report, o.Timeline())
 		}
@@ -70,7 +71,7 @@ func TestRueidislockFindings(t *testing.T) {
 			if c.Scenario.Name+"/"+c.Run.ID() != want.run {
 				continue
 			}
-			o, err := Simulate(c.Scenario, c.Run, l.New, 1)
+			o, err := play.Simulate(c.Scenario, c.Run, l.New, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -55,9 +56,9 @@ func findLock(t testing.TB, name string) clients.New {
 }
 
 // simulated runs a case with the lock that it names.
-func simulated(t *testing.T, s *script.Scenario, r script.Section, seed uint64) *Outcome {
+func simulated(t *testing.T, s *script.Scenario, r script.Section, seed uint64) *play.Outcome {
 	t.Helper()
-	o, err := Simulate(s, r, findLock(t, r.Lock), seed)
+	o, err := play.Simulate(s, r, findLock(t, r.Lock), seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func simulated(t *testing.T, s *script.Scenario, r script.Section, seed uint64) 
 
 // Every run of the catalogue comes out as it is expected to, and its timeline as it stands in the file.
 func TestCatalogue(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestCatalogue(t *testing.T) {
 
 // The verdicts belong to the scenario, not to the seed.
 func TestCatalogueUnderOtherSeeds(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func TestCatalogueUnderOtherSeeds(t *testing.T) {
 // Without any one of its faults a run proves nothing: either a must is not met, or another fault has no effect. A fault that
 // a run can do without does not belong into it.
 func TestEveryFaultIsNeeded(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +156,7 @@ func byChance(s *script.Scenario, r script.Section) bool {
 
 // A fault whose moment never comes is not forgotten: the run proves nothing.
 func TestMissedFault(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	s, r := find(t, "redlock-partition-halves/redlock")
 	s.Lanes = slices.Clone(s.Lanes)
 	for i, lane := range s.Lanes {
@@ -202,14 +203,14 @@ nemesis
 }
 
 // story plays a page of one run, and returns what happened to the lock and the resource: PROCESS KIND OP VALUE.
-func story(t *testing.T, page string, build clients.New) (*Outcome, []string) {
+func story(t *testing.T, page string, build clients.New) (*play.Outcome, []string) {
 	t.Helper()
-	quietRedis()
+	play.QuietRedis()
 	s, err := script.Parse("story.txtar", []byte("# A story.\n\n"+page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := Simulate(s, s.Runs[0], build, 1)
+	o, err := play.Simulate(s, s.Runs[0], build, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +405,7 @@ expect lease exclusion violated
 
 // What a page asks for is measured, and stands below the verdict; a run's own reports replace the page's.
 func TestReports(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	s, err := script.Parse("story.txtar", []byte(`# A story.
 
 client c1
@@ -425,7 +426,7 @@ reported:
 		t.Fatal(err)
 	}
 	for i, want := range [][]checker.Quantity{{checker.Wait, checker.RoundTrips}, {checker.Validity}} {
-		o, err := Simulate(s, s.Runs[i], clients.NewSingle, 1)
+		o, err := play.Simulate(s, s.Runs[i], clients.NewSingle, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -515,7 +516,7 @@ func (l fixedLease) Release(ctx context.Context) error { return l.lock.Nodes[0].
 // A lock need not draw a fresh token for each attempt in order to be understood: the operation tells what a key stands for.
 // Each of these locks releases without comparison, and is caught at it.
 func TestMarksUsedAgain(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	s, err := script.Parse("again.txtar", []byte(`# The lock is taken again and again, and at last given back too late.
 
 client c1
@@ -546,7 +547,7 @@ expect owner only violated
 		"one token for each client": func(env clients.Env) string { return strconv.FormatUint(env.Rand.Uint64()|1<<63, 10) },
 		"one value for all":         func(clients.Env) string { return "1" },
 	} {
-		o, err := Simulate(s, s.Runs[0], func(env clients.Env) clients.Locker { return fixed{env, token(env)} }, 1)
+		o, err := play.Simulate(s, s.Runs[0], func(env clients.Env) clients.Locker { return fixed{env, token(env)} }, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
@@ -55,7 +56,7 @@ func (s *Search) Start(workers *workers.Supervisor) (stop func(), err error) {
 
 // here does a job in this process, where there are no others.
 func (s *Search) here(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
-	return performHere(ctx, data, Case{New: s.New}.find, SearchTask)
+	return play.PerformHere(ctx, data, play.Case{New: s.New}.Find, SearchTask)
 }
 
 // seed is the seed of the calm run.
@@ -139,7 +140,7 @@ func (y *yield) add(z *yield) {
 func (s *Search) send(ctx context.Context, e *errand) (*yield, error) {
 	run := s.Calm.Runs[0]
 	e.Restless, e.Properties = s.Restless, s.Properties
-	data, err := Case{Scenario: s.Calm, Run: run.With(cmp.Or(s.Lock, run.Lock)), Seed: s.seed()}.taskJob(e)
+	data, err := play.Case{Scenario: s.Calm, Run: run.With(cmp.Or(s.Lock, run.Lock)), Seed: s.seed()}.TaskJob(e)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (s *Search) send(ctx context.Context, e *errand) (*yield, error) {
 		return nil, lostWorker{out.Report}
 	}
 	var y yield
-	if err := readYield(out, &y); err != nil {
+	if err := play.ReadYield(out, &y); err != nil {
 		return nil, err
 	}
 	return &y, nil
@@ -209,7 +210,7 @@ var errFound = errors.New("found")
 // Found is a plan that violates a property, or whose run does not come to an end.
 type Found struct {
 	Trial
-	Failing Failing // what is new about it: one of Faults
+	Failing play.Failing // what is new about it: one of Faults
 	// Broke says why the run did not come to its end, if that is what is wrong: the lock panicked, spun, or left goroutines behind.
 	Broke string `json:",omitempty"`
 }
@@ -221,7 +222,7 @@ func Firsts(found []Found) []Found {
 		return cmp.Or(cmp.Compare(len(a.Plan), len(b.Plan)), slices.CompareFunc(a.Plan, b.Plan, Perturbation.compare), cmp.Compare(a.Seed, b.Seed))
 	})
 	var kept []Found
-	seen := map[Failing]bool{}
+	seen := map[play.Failing]bool{}
 	broke := false
 	for _, f := range found {
 		if f.Broke != "" {

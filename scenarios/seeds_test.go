@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -52,11 +53,11 @@ func (c chanceOf) runs() (names []string) {
 // and above for libraries in their place. Restless libraries are left out: their traces differ with one seed already.
 func TestVerdictsOfSeeds(t *testing.T) {
 	asLibraryWorker()
-	quietRedis()
+	play.QuietRedis()
 	shares := map[string]int{} // how often the verdict is another one than with seed 1, by the run and its lock
-	name := func(o *Outcome) string { return o.Name() + " with " + o.Run.Lock }
-	var cases []Case
-	add := func(c Case, n uint64) {
+	name := func(o *play.Outcome) string { return o.Name() + " with " + o.Run.Lock }
+	var cases []play.Case
+	add := func(c play.Case, n uint64) {
 		for seed := range n {
 			c.Seed = seed
 			cases = append(cases, c)
@@ -74,7 +75,7 @@ func TestVerdictsOfSeeds(t *testing.T) {
 				n = max(n, script.ShareSeeds)
 			}
 			if _, err := libraries.Find(r.Lock); err == nil {
-				add(Case{Scenario: s, Run: r}, n)
+				add(play.Case{Scenario: s, Run: r}, n)
 				continue
 			}
 			for seed := range n {
@@ -95,7 +96,7 @@ func TestVerdictsOfSeeds(t *testing.T) {
 	}
 	verdicts := map[string]map[uint64]checker.Verdict{}
 	violated := map[string]map[checker.Property]int{}
-	runLibraries(t, cases, func(i int, o *Outcome) {
+	runLibraries(t, cases, func(i int, o *play.Outcome) {
 		if o.Report != nil {
 			t.Errorf("%s, seed %d: %s", name(o), cases[i].Seed, o.Report)
 			return

@@ -11,6 +11,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 )
@@ -20,7 +21,7 @@ type played struct {
 	s     *script.Scenario
 	run   script.Section
 	build clients.New
-	alone *Outcome // by Simulate, in a process that has nothing to use again
+	alone *play.Outcome // by Simulate, in a process that has nothing to use again
 }
 
 // worst leaves behind whatever a run can: servers that are down with keys, loaded scripts and a log; a client that
@@ -92,7 +93,7 @@ func catalogueToPlay(t *testing.T) []played {
 	}
 	for i := range runs {
 		forget()
-		o, err := Simulate(runs[i].s, runs[i].run, runs[i].build, 1)
+		o, err := play.Simulate(runs[i].s, runs[i].run, runs[i].build, 1)
 		if err != nil {
 			t.Fatalf("%s/%s: %v", runs[i].s.Name, runs[i].run.ID(), err)
 		}
@@ -109,10 +110,10 @@ func forget() {
 
 // A run in a series comes out as it does alone, to the byte, whatever was played before it.
 func TestSeriesIsLikeRunsAlone(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	runs := catalogueToPlay(t)
 	play := func(order string, of []played) {
-		err := series(func(play player) {
+		err := play.Series(func(play play.Player) {
 			for _, p := range of {
 				o := play(p.s, p.run, p.build, 1)
 				if got, want := o.History.Meta.Checksum, p.alone.History.Meta.Checksum; got != want {
@@ -148,20 +149,20 @@ func TestSeriesIsLikeRunsAlone(t *testing.T) {
 // A run that leaves goroutines behind ends the series at once, and with the error that it has alone. What is played
 // afterwards is none the worse for it.
 func TestSeriesEndsWithALeak(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	s, r := find(t, "redlock-calm/redlock")
 	leaking := func(env clients.Env) clients.Locker {
 		go func() { select {} }()
 		return clients.NewRedlock(env)
 	}
 	want := simulated(t, s, r, 1).History.Meta.Checksum
-	proper := func(play player) {
+	proper := func(play play.Player) {
 		if got := play(s, r, clients.NewRedlock, 1).History.Meta.Checksum; got != want {
 			t.Errorf("checksum %s, want %s", got, want)
 		}
 	}
 	before, after := 0, 0
-	err := series(func(play player) {
+	err := play.Series(func(play play.Player) {
 		for range 3 {
 			proper(play)
 			before++
@@ -173,7 +174,7 @@ func TestSeriesEndsWithALeak(t *testing.T) {
 	if before != 3 || after != 0 || !errors.As(err, &leak) || !strings.Contains(leak.Stacks, "TestSeriesEndsWithALeak") {
 		t.Errorf("%d runs before, %d after, and the error is %v", before, after, err)
 	}
-	if err := series(proper); err != nil {
+	if err := play.Series(proper); err != nil {
 		t.Errorf("after that: %v", err)
 	}
 }
@@ -185,6 +186,6 @@ func TestSeriesPassesPanicsOn(t *testing.T) {
 			t.Errorf("recovered %v", r)
 		}
 	}()
-	err := series(func(player) { panic("boom") })
+	err := play.Series(func(play.Player) { panic("boom") })
 	t.Errorf("series returned %v", err)
 }

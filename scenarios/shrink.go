@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -16,7 +17,7 @@ import (
 // fewer words and rounder numbers.
 type shrinking struct {
 	Plan    []Perturbation `json:"plan"` // of the calm run
-	Failing Failing        `json:"failing"`
+	Failing play.Failing   `json:"failing"`
 	Runs    int            `json:"runs,omitempty"` // how many it may take; default shrinkingRuns
 }
 
@@ -65,11 +66,11 @@ type shrinker struct {
 
 	// The smallest so far, and what came of it.
 	page    *script.Scenario
-	outcome *Outcome
+	outcome *play.Outcome
 	size    size
 	beside  int // what it violates beside what is asked for
 
-	last *Outcome // what came of the run that was played last
+	last *play.Outcome // what came of the run that was played last
 }
 
 // newShrinker plays the run of the plan itself, of which all others are parts.
@@ -117,7 +118,7 @@ func (s *shrinker) refusal() error {
 	case s.last == nil:
 		_, err := Perturbed(s.calm, s.Plan).Checked()
 		return fmt.Errorf("the plan does not fit this run: %w", cmp.Or(err, s.ctx.Err()))
-	case !slices.Contains(s.last.failing(), s.Failing):
+	case !slices.Contains(s.last.Failing(), s.Failing):
 		return fmt.Errorf("not reproduced: with this plan and seed it is not the case that %s", s.Failing)
 	}
 	if len(s.last.Result.Unmet) == 0 {
@@ -160,7 +161,7 @@ func (s *shrinker) attempt(page *script.Scenario) bool {
 		s.seen[page.String()] = true
 		s.played++
 		o := s.play(page)
-		all := o.failing()
+		all := o.Failing()
 		switch {
 		case !slices.Contains(all, s.Failing):
 			return false
@@ -190,7 +191,7 @@ func (s *shrinker) dueToFaults(page *script.Scenario) bool {
 	due, known := s.due[text]
 	if !known {
 		s.played++
-		due = !slices.Contains(s.play(calm).failing(), s.Failing)
+		due = !slices.Contains(s.play(calm).Failing(), s.Failing)
 		s.due[text] = due
 	}
 	return due
@@ -204,7 +205,7 @@ func (s *shrinker) compare(page *script.Scenario) int {
 	return slices.Compare(sizeOf(page), s.size)
 }
 
-func (s *shrinker) play(page *script.Scenario) *Outcome {
+func (s *shrinker) play(page *script.Scenario) *play.Outcome {
 	played := *page
 	played.Runs = []script.Section{page.Runs[0].With(s.lock)}
 	seed := cmp.Or(page.Runs[0].Seed, 1)

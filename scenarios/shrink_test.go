@@ -14,6 +14,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -23,7 +24,7 @@ type plannedRun struct {
 	shape   Shape
 	faults  []string // the perturbations by the nemesis; the steps of one are separated by semicolons
 	pause   string   // a pause of c1 before the second step of its lane; empty if there is none
-	failing Failing
+	failing play.Failing
 	seed    uint64
 	want    string // what is left, without what is for people; for a lock of the literature it is in testdata/found
 }
@@ -47,7 +48,7 @@ func planned() []plannedRun {
 				"when c3 acquires jump c3 -12s",
 			},
 			pause:   "12s",
-			failing: Failing{checker.ResourceExclusion, checker.BoundedPause},
+			failing: play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedPause},
 		},
 		{
 			name:  "a partition of which two links matter, and an empty node",
@@ -58,39 +59,39 @@ func planned() []plannedRun {
 				"when c1 acquired crash n3; when c1 acquired +50ms restart n3 empty",
 				"drift n2 +5000ppm",
 			},
-			failing: Failing{checker.LeaseExclusion, checker.DurableNodes},
+			failing: play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes},
 		},
 		{
 			name:    "a jump, with another TTL and another seed",
 			shape:   Shape{Lock: "single", Clients: 3, TTL: 3 * time.Second},
 			faults:  append([]string{"when n1 sets c1 jump n1 +3600ms"}, idleFaults...),
-			failing: Failing{checker.LeaseExclusion, checker.BoundedClockError},
+			failing: play.Failing{Property: checker.LeaseExclusion, Assumption: checker.BoundedClockError},
 			seed:    18446744073709551557,
 		},
 		{
 			name:    "a failover",
 			shape:   Shape{Lock: "single", Replicas: 2, Clients: 2, Extend: true},
 			faults:  []string{"when c1 acquires cut n1-r1; when c1 acquires +12s heal n1-r1", "when n1 sets c1 promote r1", "drift c2 +5000ppm"},
-			failing: Failing{checker.LeaseExclusion, checker.DurableNodes},
+			failing: play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes},
 		},
 		{
 			name:    "a late write",
 			shape:   Shape{Lock: "fenced", Clients: 3},
 			faults:  []string{"on request write c1->resource delay 12s", "when c1 acquires cut c3-n1; when c1 acquires +1s heal c3-n1"},
-			failing: Failing{checker.ResourceExclusion, checker.BoundedDelay},
+			failing: play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedDelay},
 		},
 		{
 			name:    "three jumps, of which two matter",
 			shape:   Shape{Lock: "redlock", Nodes: 3, Clients: 2},
 			faults:  []string{"when c1 acquired jump n1 +12s", "when c1 acquired jump n2 +12s", "when c1 acquired jump n3 +12s"},
-			failing: Failing{checker.LeaseExclusion, checker.BoundedClockError},
+			failing: play.Failing{Property: checker.LeaseExclusion, Assumption: checker.BoundedClockError},
 		},
 		{
 			name:    "a lock at fault",
 			shape:   Shape{Lock: "single-uncompared", Clients: 3},
 			faults:  []string{"when c2 acquires jump c2 +12s"},
 			pause:   "10s",
-			failing: Failing{checker.OwnerOnly, checker.None},
+			failing: play.Failing{Property: checker.OwnerOnly, Assumption: checker.None},
 			want: `# A run in a token.
 
 client c1
@@ -156,7 +157,7 @@ func kindOf(steps string) Kind {
 // shrink shrinks a planned run, with so many runs at most.
 func (p plannedRun) shrink(t *testing.T, runs int) (c *Counterexample, refused error) {
 	t.Helper()
-	quietRedis()
+	play.QuietRedis()
 	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), p.shape.Lock)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +166,7 @@ func (p plannedRun) shrink(t *testing.T, runs int) (c *Counterexample, refused e
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = series(func(play player) {
+	err = play.Series(func(play play.Player) {
 		x := &explorer{calm: calm, build: build, play: play}
 		c, refused = shrink(context.Background(), x, shrinking{Plan: p.plan(t), Failing: p.failing, Runs: runs}, max(p.seed, 1))
 		if x.differs != "" {
@@ -268,7 +269,7 @@ func checkCounterexample(t *testing.T, c *Counterexample) {
 		t.Fatal(err)
 	}
 	r := page.Runs[0]
-	o, err := Simulate(page, r, build, max(r.Seed, 1))
+	o, err := play.Simulate(page, r, build, max(r.Seed, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,8 +279,8 @@ func checkCounterexample(t *testing.T, c *Counterexample) {
 	if o.History.Meta.Checksum != r.Checksum || o.Timeline() != r.Golden {
 		t.Errorf("checksum %s, and it names %s\n%s", o.History.Meta.Checksum, r.Checksum, o.Timeline())
 	}
-	if !slices.Contains(o.failing(), c.Failing) {
-		t.Errorf("it violates %v, and not %s", o.failing(), c.Failing)
+	if !slices.Contains(o.Failing(), c.Failing) {
+		t.Errorf("it violates %v, and not %s", o.Failing(), c.Failing)
 	}
 }
 
@@ -326,7 +327,7 @@ func TestShrinkRefuses(t *testing.T) {
 		t.Errorf("without the fault that matters: %v, %v", c, err)
 	}
 	p = planned()[0]
-	p.shape.Lock, p.failing, p.pause, p.faults = "single-uncompared", Failing{checker.FaultTolerance, checker.None}, "", []string{"at 1s jump c1 +1s"}
+	p.shape.Lock, p.failing, p.pause, p.faults = "single-uncompared", play.Failing{Property: checker.FaultTolerance, Assumption: checker.None}, "", []string{"at 1s jump c1 +1s"}
 	if c, err := p.shrink(t, 0); err == nil {
 		t.Errorf("a fault that had no effect: %v", c.Scenario)
 	}
@@ -339,7 +340,7 @@ func TestShrinkRefuses(t *testing.T) {
 
 // An errand does the same in a worker, for a lock in the place of another; and keeps what it has if a smaller run does not end.
 func TestShrinkErrand(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	p := planned()[0]
 	calm, err := p.shape.Calm()
 	if err != nil {

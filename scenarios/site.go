@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -17,7 +18,7 @@ import (
 
 // sites lists what could be perturbed in a run of a scenario, in the order of time. The calm scenario has the lanes that pauses
 // are counted in; the magnitudes of the perturbations derive from c.
-func sites(calm *script.Scenario, o *Outcome, c constants, kinds []Kind) []Perturbation {
+func sites(calm *script.Scenario, o *play.Outcome, c constants, kinds []Kind) []Perturbation {
 	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, constants: c, kinds: kinds, end: lanesEnd(o)}
 	f.atStart()
 	f.betweenSteps()
@@ -28,7 +29,7 @@ func sites(calm *script.Scenario, o *Outcome, c constants, kinds []Kind) []Pertu
 }
 
 // lanesEnd is when the last client was through with its lane. What comes after it, heals.
-func lanesEnd(o *Outcome) time.Duration {
+func lanesEnd(o *play.Outcome) time.Duration {
 	var end time.Duration
 	for _, e := range o.History.Events {
 		if slices.Contains(o.History.Meta.Clients, e.Process) && e.Kind != history.Message && e.Kind != history.Injected {
@@ -401,7 +402,7 @@ func twoDigits(d time.Duration) time.Duration {
 
 // patience finds out how long a client waits for a node that does not answer, from a run in which the first request to n1 never
 // arrives: until the operation ends. It is 0 if that cannot be seen.
-func patience(play player, calm *script.Scenario, o *Outcome, seed uint64, build clients.New) time.Duration {
+func patience(play play.Player, calm *script.Scenario, o *play.Outcome, seed uint64, build clients.New) time.Duration {
 	var first history.Event
 	for _, e := range o.History.Events {
 		if e.Kind == history.Message && e.Process == "n1" && e.Word != "" && e.Word != handshake && slices.Contains(o.History.Meta.Clients, e.By) {
@@ -424,7 +425,7 @@ func patience(play player, calm *script.Scenario, o *Outcome, seed uint64, build
 
 // retryDelay finds the longest time in a calm run that a client lets pass, while it asks for the lock, before it asks a node
 // again; 0 if it asks once.
-func retryDelay(o *Outcome) time.Duration {
+func retryDelay(o *play.Outcome) time.Duration {
 	var longest time.Duration
 	last := map[string]time.Duration{} // when each client last sent or heard something within an acquire
 	for _, e := range o.History.Events {

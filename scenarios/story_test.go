@@ -7,12 +7,13 @@ import (
 
 	"lockstep/checker"
 	"lockstep/scenarios/catalogue"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
 // A story tells what a violation came from: the fault, the message that was lost or late, or the request that was never sent.
 func TestStoriesTellTheCause(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	const (
 		paused = "client c1\n  acquire\n  until 6s\n  write A\nclient c2\n  until 8s\n  acquire within 10s\nnemesis\n  at 5s pause resource 10s\n"
 		late   = "client c1\n  acquire\n  sleep 8s\n  read\n  write A\nclient c2\n  until 1s\n  acquire within 20s\nnemesis\n  on reply read resource->c1 delay 3s\n"

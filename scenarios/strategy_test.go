@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 )
 
 // What TestStrategiesFindBrokenLocks covers takes half a minute. These have it measure the strategies against each other:
@@ -36,15 +37,15 @@ func (h hunt) walk(t testing.TB, s Strategy, start uint64, runs int) (c catch) {
 	calm, build := h.broken(t)
 	proper, properly := h.whole(t)
 	only := []checker.Property{h.property}
-	c.broke = series(func(play player) {
-		x := &explorer{calm: calm, build: build, play: play, properties: only}
+	c.broke = play.Series(func(replayed play.Player) {
+		x := &explorer{calm: calm, build: build, play: replayed, properties: only}
 		of := &errand{Kinds: h.kinds, Constants: constantsOf(x, start)}
 		x.played = 0
 		for seed := start; !c.found && x.played < runs; seed++ {
-			walk(t.Context(), x, of, s, seed, func(trial Trial, _ []Perturbation, _ *Outcome) bool {
+			walk(t.Context(), x, of, s, seed, func(trial Trial, _ []Perturbation, _ *play.Outcome) bool {
 				if trial.Class == Violating {
 					p := Perturbed(proper, trial.Plan)
-					c.found, c.trial = len(play(p, p.Runs[0], properly, seed).failing(only...)) == 0, trial
+					c.found, c.trial = len(replayed(p, p.Runs[0], properly, seed).Failing(only...)) == 0, trial
 				}
 				return trial.Class != Violating && x.played < runs
 			})
@@ -63,7 +64,7 @@ func constantsOf(x *explorer, seed uint64) constants {
 
 // Every broken lock but those that take a rare coincidence is found by the default strategy within some hundred walks.
 func TestStrategiesFindBrokenLocks(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	if *strategySeeds > 0 {
 		measureStrategies(t, os.Stdout)
 		return

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"lockstep/scenarios/play"
 )
 
 // mostInVain is how many runs in a row may fail to end for one reason. It is also how many times the limit all runs that do not end may
@@ -20,7 +22,7 @@ type streak struct {
 }
 
 // note takes a run into account.
-func (s *streak) note(o *Outcome, took time.Duration) {
+func (s *streak) note(o *play.Outcome, took time.Duration) {
 	if o.Report == nil {
 		s.n = 0
 		return
@@ -47,9 +49,9 @@ func (s *streak) hopeless(left, limit time.Duration) string {
 }
 
 // whyUnended says what became of a run that has no end.
-func whyUnended(o *Outcome) string {
+func whyUnended(o *play.Outcome) string {
 	switch {
-	case o.notRun:
+	case o.NotRun:
 		return o.Report.Reason
 	case o.Report.Memory:
 		return strings.TrimSpace(o.Report.String())

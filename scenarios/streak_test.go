@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/scenarios/play"
 	"lockstep/sim/workers"
 )
 
@@ -31,7 +32,7 @@ func TestStreak(t *testing.T) {
 	} {
 		var s streak
 		for r := range strings.SplitSeq(test.reasons, "") {
-			o, took := &Outcome{}, 500*time.Millisecond
+			o, took := &play.Outcome{}, 500*time.Millisecond
 			if strings.ToUpper(r) == r && r != "." {
 				took = limit
 			}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/scenarios/play"
 )
 
 // summaryName is how many columns of the table the name of a run may take; longer ones get a line for themselves, so that no
@@ -16,7 +17,7 @@ const summaryName = 40
 
 // Summary writes a table with a line for each outcome, at most 100 columns wide, and a sentence that sums them up: what became
 // of a lock.
-func Summary(w io.Writer, outcomes []*Outcome) error {
+func Summary(w io.Writer, outcomes []*play.Outcome) error {
 	rows := [][]string{{"scenario/run", "verdict", "violated", "assumption broken", "claim"}}
 	for _, o := range outcomes {
 		rows = append(rows, rowsOf(o)...)
@@ -47,8 +48,8 @@ func Summary(w io.Writer, outcomes []*Outcome) error {
 }
 
 // rowsOf are the lines of one outcome in the table: one for each property and assumption that broke together.
-func rowsOf(o *Outcome) [][]string {
-	row := []string{o.Name(), string(o.Result.Verdict), "", "", o.standing().word()}
+func rowsOf(o *play.Outcome) [][]string {
+	row := []string{o.Name(), string(o.Result.Verdict), "", "", o.Standing().Word()}
 	var rows [][]string
 	for _, v := range o.Result.Violations {
 		pair := []string{string(v.Property), string(v.Assumption)}
@@ -65,14 +66,14 @@ func rowsOf(o *Outcome) [][]string {
 }
 
 // sentence sums outcomes up.
-func sentence(outcomes []*Outcome) string {
-	count := map[standing]int{}
+func sentence(outcomes []*play.Outcome) string {
+	count := map[play.Standing]int{}
 	better := 0
 	var references []string
 	for _, o := range outcomes {
-		s := o.standing()
+		s := o.Standing()
 		count[s]++
-		if s == safe && o.ExpectedVerdict() == checker.Unsafe {
+		if s == play.Safe && o.ExpectedVerdict() == checker.Unsafe {
 			better++
 		}
 		if r := o.Run.Reference(); !slices.Contains(references, r) {
@@ -80,35 +81,35 @@ func sentence(outcomes []*Outcome) string {
 		}
 	}
 	name := strings.Join(references, " or ")
-	parts := []string{fmt.Sprintf("%d SAFE", count[safe])}
+	parts := []string{fmt.Sprintf("%d SAFE", count[play.Safe])}
 	if better > 0 {
 		parts[0] += fmt.Sprintf(" (%d where %s is not)", better, name)
 	}
 	for _, p := range []struct {
-		standing
+		play.Standing
 		text string
 	}{
-		{asOthers, "UNSAFE as " + name},
-		{allowed, "UNSAFE without what it needs"},
-		{unproved, "UNKNOWN (nothing proved)"},
-		{failed, "did not end"},
-		{tooBig, "used too much memory"},
-		{notRun, "not run"},
+		{play.AsOthers, "UNSAFE as " + name},
+		{play.Allowed, "UNSAFE without what it needs"},
+		{play.Unproved, "UNKNOWN (nothing proved)"},
+		{play.Failed, "did not end"},
+		{play.TooBig, "used too much memory"},
+		{play.NotRun, "not run"},
 	} {
-		if n := count[p.standing]; n > 0 {
+		if n := count[p.Standing]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, p.text))
 		}
 	}
 	switch {
-	case count[broke] > 0:
-		parts = append(parts, plural(count[broke], "broken claim"))
-	case count[other] > 0:
-		parts = append(parts, fmt.Sprintf("%d not as expected", count[other]))
+	case count[play.Broke] > 0:
+		parts = append(parts, plural(count[play.Broke], "broken claim"))
+	case count[play.Other] > 0:
+		parts = append(parts, fmt.Sprintf("%d not as expected", count[play.Other]))
 	}
 	s := plural(len(outcomes), "run") + ": " + strings.Join(parts, "; ")
 	ownTime := 0
 	for _, o := range outcomes {
-		if o.standing() == unproved && o.Result.OwnTime {
+		if o.Standing() == play.Unproved && o.Result.OwnTime {
 			ownTime++
 		}
 	}

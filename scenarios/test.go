@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/sim/workers"
 )
 
@@ -122,9 +123,9 @@ func serve(call string, newLock clients.New, failed func() bool) {
 		}
 		return proper(newLock), nil
 	}
-	quietRedis()
+	play.QuietRedis()
 	err := workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) {
-		d, err := perform(ctx, data, find, SearchTask)
+		d, err := play.Perform(ctx, data, find, SearchTask)
 		if err == nil && failed() && !before {
 			return nil, failedTest{}
 		}
@@ -165,13 +166,13 @@ type bench struct {
 	names []string      // of the runs, as in Outcome.Name
 
 	mu       sync.Mutex // guards what follows
-	outcomes []*Outcome
+	outcomes []*play.Outcome
 	streak   streak
 }
 
 // sideBySide lets a subtest wait beside others for what takes real time.
 func (b *bench) sideBySide(t *testing.T) {
-	if b.on == OnReal {
+	if b.on == play.OnReal {
 		t.Parallel()
 	}
 }
@@ -180,7 +181,7 @@ func newBench(t *testing.T, call string, o options) *bench {
 	t.Helper()
 	b := &bench{options: o}
 	if runtime.GOOS == "js" {
-		quietRedis()
+		play.QuietRedis()
 		return b
 	}
 	self, err := os.Executable()
@@ -193,7 +194,7 @@ func newBench(t *testing.T, call string, o options) *bench {
 		c.Env = append(c.Environ(), callEnv+"="+call)
 		return c
 	}}
-	if o.on == OnReal {
+	if o.on == play.OnReal {
 		s.Workers = AtOnce
 	}
 	if testing.Verbose() {
@@ -213,15 +214,15 @@ func (b *bench) close() {
 }
 
 // do does the case with number i, and keeps what came of it.
-func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
+func (b *bench) do(t *testing.T, c play.Case, i int, p play.Promise) *play.Outcome {
 	t.Helper()
-	job, err := c.job(i)
+	job, err := c.Job(i)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if why := b.hopeless(t); why != "" {
-		o := c.outcome(workers.Outcome{Report: &workers.Report{Reason: why}})
-		o.promise, o.notRun = p, true
+		o := c.Outcome(workers.Outcome{Report: &workers.Report{Reason: why}})
+		o.Promise, o.NotRun = p, true
 		b.mu.Lock()
 		b.outcomes = append(b.outcomes, o)
 		b.mu.Unlock()
@@ -232,11 +233,11 @@ func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
 	if err != nil {
 		t.Fatalf("%v\nA worker process runs the test binary again and must reach this call of scenarios. TestMain, and the code before the call in the test, must allow that.", err)
 	}
-	o := c.outcome(result)
-	o.promise = p
+	o := c.Outcome(result)
+	o.Promise = p
 	b.mu.Lock()
 	b.outcomes = append(b.outcomes, o)
-	b.streak.note(o, min(time.Since(began), cmp.Or(b.limit, defaultLimit)))
+	b.streak.note(o, min(time.Since(began), cmp.Or(b.limit, play.DefaultLimit)))
 	b.mu.Unlock()
 	keep(t, o)
 	return o
@@ -245,7 +246,7 @@ func (b *bench) do(t *testing.T, c Case, i int, p promise) *Outcome {
 // hopeless says why a run is not worth its time; empty if it is. On real servers runs wait side by side, and none is in the
 // way of another.
 func (b *bench) hopeless(t *testing.T) string {
-	if b.on == OnReal {
+	if b.on == play.OnReal {
 		return ""
 	}
 	left := time.Duration(math.MaxInt64)
@@ -254,25 +255,25 @@ func (b *bench) hopeless(t *testing.T) string {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.streak.hopeless(left, cmp.Or(b.limit, defaultLimit))
+	return b.streak.hopeless(left, cmp.Or(b.limit, play.DefaultLimit))
 }
 
-func (b *bench) perform(ctx context.Context, c Case, job json.RawMessage) (workers.Outcome, error) {
+func (b *bench) perform(ctx context.Context, c play.Case, job json.RawMessage) (workers.Outcome, error) {
 	if b.pool != nil {
 		return b.pool.Do(ctx, job)
 	}
-	return performHere(ctx, job, c.find, SearchTask)
+	return play.PerformHere(ctx, job, c.Find, SearchTask)
 }
 
 // claimed fails a test whose outcome breaks a claim, and skips one that proves nothing.
-func (b *bench) claimed(t *testing.T, o *Outcome) {
+func (b *bench) claimed(t *testing.T, o *play.Outcome) {
 	t.Helper()
-	switch head := headOf(o); o.standing() {
-	case failed, tooBig, notRun:
+	switch head := headOf(o); o.Standing() {
+	case play.Failed, play.TooBig, play.NotRun:
 		t.Errorf("%s\n%s\n%s", head, whyUnended(o), b.again(t, o))
-	case broke:
-		t.Errorf("%s\n%s\n%s%s", head, o.Timeline(), o.complain(), b.again(t, o))
-	case unproved:
+	case play.Broke:
+		t.Errorf("%s\n%s\n%s%s", head, o.Timeline(), o.Complain(), b.again(t, o))
+	case play.Unproved:
 		t.Skipf("%s\n%s\nnothing is proved: %s", head, o.Timeline(), strings.Join(o.Result.Unmet, "; "))
 	default:
 		t.Logf("%s\n%s", head, o.Timeline())
@@ -280,7 +281,7 @@ func (b *bench) claimed(t *testing.T, o *Outcome) {
 }
 
 // headOf is the first line of what is logged about an outcome.
-func headOf(o *Outcome) string {
+func headOf(o *play.Outcome) string {
 	s := fmt.Sprintf("%s, seed %d", o.Name(), o.History.Meta.Seed)
 	if sum := o.History.Meta.Checksum; sum != "" {
 		s += ", checksum " + sum
@@ -294,7 +295,7 @@ func (b *bench) sumUp(t *testing.T) {
 	if len(b.outcomes) == 0 {
 		return
 	}
-	slices.SortFunc(b.outcomes, func(o, p *Outcome) int { // on real servers they end in any order
+	slices.SortFunc(b.outcomes, func(o, p *play.Outcome) int { // on real servers they end in any order
 		return slices.Index(b.names, o.Name()) - slices.Index(b.names, p.Name())
 	})
 	var s strings.Builder
@@ -306,18 +307,18 @@ func (b *bench) sumUp(t *testing.T) {
 	})
 	unknown := 0
 	for _, o := range b.outcomes {
-		if o.standing() == unproved {
+		if o.Standing() == play.Unproved {
 			unknown++
 		}
 	}
 	// Whoever asks go test for some runs only knows which they are.
-	if all := len(b.names); len(b.outcomes) == all && 2*unknown > all && !b.outcomes[0].promise.exact {
+	if all := len(b.names); len(b.outcomes) == all && 2*unknown > all && !b.outcomes[0].Promise.Exact {
 		t.Errorf("%d of %d runs prove nothing about this lock: is it like %s? See scenarios.Like.", unknown, all, strings.Join(b.like, ", "))
 	}
 }
 
 // again is the command that repeats the subtest of an outcome, and only that one.
-func (b *bench) again(t *testing.T, o *Outcome) string {
+func (b *bench) again(t *testing.T, o *play.Outcome) string {
 	c := "see it again: go test -run " + quote(only(t.Name()))
 	if slices.ContainsFunc(b.names, func(name string) bool { return strings.HasPrefix(name, o.Name()+"/") }) {
 		// A pattern also selects what stands below: for lost-update/nolock, lost-update/nolock/many as well.

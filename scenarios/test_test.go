@@ -16,6 +16,7 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/planted"
 	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -128,7 +129,7 @@ func TestLongError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := scenarios.Simulate(s, s.Runs[0], babbles, 1)
+	o, err := play.Simulate(s, s.Runs[0], babbles, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -31,7 +32,7 @@ type Trial struct {
 	Seed  uint64         `json:"seed"`
 	Class Class          `json:"class"`
 	// Faults are what is violated, and why; each once.
-	Faults []Failing `json:"faults,omitempty"`
+	Faults []play.Failing `json:"faults,omitempty"`
 	// Expect, where something is violated, is what a page with this run expects.
 	Expect []script.Expectation `json:"expect,omitempty"`
 	// Story identifies what happened but for the faults themselves: two plans with equal stories are equivalent.
@@ -47,10 +48,10 @@ type Trial struct {
 type explorer struct {
 	calm  *script.Scenario // with one run
 	build clients.New
-	play  player
+	play  play.Player
 	plan  []Perturbation // of the run that is being played
 
-	// restless is as in [Case].
+	// restless is as in [play.Case].
 	restless bool
 	// properties are those whose violation counts; none stand for all.
 	properties []checker.Property
@@ -64,7 +65,7 @@ type explorer struct {
 const canaryEvery = 12
 
 // try plays the calm scenario with the perturbations of a plan.
-func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *Outcome) {
+func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *play.Outcome) {
 	x.plan = plan
 	s := Perturbed(x.calm, plan)
 	o := x.play(s, s.Runs[0], x.build, seed)
@@ -72,7 +73,7 @@ func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *Outcome) {
 	if canaried(plan, seed) {
 		x.repeat(s, o, seed)
 	}
-	faults, did := o.failing(x.properties...), effectOf(x.calm, plan, o)
+	faults, did := o.Failing(x.properties...), effectOf(x.calm, plan, o)
 	t := Trial{
 		Plan: plan, Seed: seed, Class: classify(o, did, faults), Faults: faults, Story: storyOf(o), Waiting: did.waiting(), Idle: did.idle(), Checksum: o.History.Meta.Checksum,
 	}
@@ -101,7 +102,7 @@ func canaried(plan []Perturbation, seed uint64) bool {
 }
 
 // repeat plays a run again, and notes how it differs if it does.
-func (x *explorer) repeat(s *script.Scenario, o *Outcome, seed uint64) {
+func (x *explorer) repeat(s *script.Scenario, o *play.Outcome, seed uint64) {
 	again := x.play(s, s.Runs[0], x.build, seed)
 	x.twice++
 	if x.restless {
@@ -128,7 +129,7 @@ func traceDifference(a, b *history.History) string {
 }
 
 // classify says what the run of a plan is worth.
-func classify(o *Outcome, did effect, faults []Failing) Class {
+func classify(o *play.Outcome, did effect, faults []play.Failing) Class {
 	switch {
 	case len(o.Result.Unmet) > len(o.Result.Idle):
 		return Unproved
@@ -150,7 +151,7 @@ func (p Perturbation) fault(s script.Step) history.Fault {
 
 // storyOf is a hash of what processes did and learnt: everything in the history but the faults, and but for what reached a client
 // that had hung up. Where it ends alike, any one of the plans stands for the others.
-func storyOf(o *Outcome) uint64 {
+func storyOf(o *play.Outcome) uint64 {
 	h := fnv.New64a()
 	clients := o.History.Meta.Clients
 	for i := range o.History.Events {

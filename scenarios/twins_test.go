@@ -9,6 +9,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -134,7 +135,7 @@ var twinless = map[string]string{
 
 // Each SAFE run of the catalogue has a twin that is UNSAFE, or is among the exceptions.
 func TestSafeRunsHaveTwins(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +148,7 @@ func TestSafeRunsHaveTwins(t *testing.T) {
 	for _, s := range all {
 		for _, r := range s.Runs {
 			name := s.Name + "/" + r.ID()
-			if l, err := libraries.Find(r.Lock); err == nil && l.Restless || (&Outcome{Run: r}).ExpectedVerdict() != checker.Safe {
+			if l, err := libraries.Find(r.Lock); err == nil && l.Restless || (&play.Outcome{Run: r}).ExpectedVerdict() != checker.Safe {
 				continue
 			}
 			with, ok := left[name]
@@ -178,7 +179,7 @@ func TestSafeRunsHaveTwins(t *testing.T) {
 }
 
 // play plays the twin of a run.
-func (w twin) play(t *testing.T, s *script.Scenario, r script.Section, locks []clients.Lock) *Outcome {
+func (w twin) play(t *testing.T, s *script.Scenario, r script.Section, locks []clients.Lock) *play.Outcome {
 	t.Helper()
 	if id, other := strings.CutPrefix(w.with, "/"); other {
 		q, err := s.FindRun(id)
@@ -203,7 +204,7 @@ func (w twin) play(t *testing.T, s *script.Scenario, r script.Section, locks []c
 		}
 		q.Lanes = addFault(q.Lanes, step)
 	}
-	o, err := Simulate(s, q, build, max(r.Seed, 1))
+	o, err := play.Simulate(s, q, build, max(r.Seed, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"context"
 	"slices"
+
+	"lockstep/scenarios/play"
 )
 
 // A walk is one seed of a random search. It begins with the calm run of that seed, whose message delays are drawn from the seed.
@@ -29,7 +31,7 @@ func (w *walks) run(ctx context.Context, x *explorer, of *errand, y *yield) {
 		}
 		y.Seed = seed
 		found := false
-		completed := walk(ctx, x, of, w.Strategy, seed, func(t Trial, added []Perturbation, o *Outcome) bool {
+		completed := walk(ctx, x, of, w.Strategy, seed, func(t Trial, added []Perturbation, o *play.Outcome) bool {
 			y.Coverage.add(t, added, of.Kinds, o)
 			if t.Class == Violating {
 				y.Trials = append(y.Trials, t)
@@ -49,7 +51,7 @@ func (w *walks) run(ctx context.Context, x *explorer, of *errand, y *yield) {
 
 // walk plays the runs of one walk and calls each with their trials, and with what was added to the plan for it. It goes on
 // while each says so, and says whether it came to its end before ctx did.
-func walk(ctx context.Context, x *explorer, of *errand, s Strategy, seed uint64, each func(t Trial, added []Perturbation, o *Outcome) bool) bool {
+func walk(ctx context.Context, x *explorer, of *errand, s Strategy, seed uint64, each func(t Trial, added []Perturbation, o *play.Outcome) bool) bool {
 	c := s.choosing(seed, of.Kinds)
 	t, o := x.try(nil, seed)
 	if !each(t, nil, o) {

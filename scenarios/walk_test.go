@@ -11,6 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -40,7 +41,7 @@ func walked(t *testing.T, shape Shape, kinds []Kind, w *walks, of errand) *yield
 // A walk depends on its strategy, its seed, the lock and the kinds: the same errand gives the same yield, and its parts make up
 // the whole, whichever worker does them.
 func TestWalksRepeatThemselves(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	shape := Shape{Lock: "redlock", Nodes: 3}
 	for _, s := range Strategies() {
 		whole := walked(t, shape, Kinds(), &walks{Strategy: s, From: 5, To: 9}, errand{})
@@ -75,7 +76,7 @@ func asJSON(t *testing.T, v any) string {
 
 // What a walk found is a plan and a seed, from which anyone gets the same run.
 func TestWalksFindWhatCanBeReplayed(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	shape := Shape{Lock: "single"}
 	y := walked(t, shape, Kinds(), &walks{Strategy: Portfolio, From: 1, To: 200, First: true}, errand{})
 	if len(y.Trials) != 1 || y.Coverage.Found != 1 {
@@ -98,19 +99,19 @@ func TestWalksFindWhatCanBeReplayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := Simulate(page, page.Runs[0], build, trial.Seed)
+	o, err := play.Simulate(page, page.Runs[0], build, trial.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.History.Meta.Checksum != trial.Checksum || !slices.Equal(o.failing(), trial.Faults) {
-		t.Errorf("replayed: checksum %s, %v; want %s, %v", o.History.Meta.Checksum, o.failing(), trial.Checksum, trial.Faults)
+	if o.History.Meta.Checksum != trial.Checksum || !slices.Equal(o.Failing(), trial.Faults) {
+		t.Errorf("replayed: checksum %s, %v; want %s, %v", o.History.Meta.Checksum, o.Failing(), trial.Checksum, trial.Faults)
 	}
 }
 
 // Each run has a second phase, in which everything is healed and a fresh client must get the lock, so that walks find a lock
 // that nobody gives back: setnx, whose keys have no end, in the hands of a client that crashed. The lock with a TTL survives that.
 func TestWalksFindLocksThatStayTaken(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	for lock, stays := range map[string]bool{"setnx": true, "single": false} {
 		y := walked(t, Shape{Lock: lock}, []Kind{Dying, LateWrite}, &walks{Strategy: Swarm, From: 1, To: 40}, errand{Properties: []checker.Property{checker.DeadlockFreedom}})
 		if found := len(y.Trials) > 0; found != stays {
@@ -126,7 +127,7 @@ func TestWalksFindLocksThatStayTaken(t *testing.T) {
 
 // A walk ends with its violation, and an errand with its context.
 func TestWalksEnd(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	y := walked(t, Shape{Lock: "single"}, []Kind{Pausing}, &walks{Strategy: Uniform, From: 1, To: 101}, errand{})
 	if y.Coverage.Found != len(y.Trials) || y.Coverage.Walks != 100 || y.Coverage.Found == 0 {
 		t.Errorf("%d violating trials in %d walks of %d", len(y.Trials), y.Coverage.Found, y.Coverage.Walks)
@@ -145,17 +146,17 @@ func TestWalksEnd(t *testing.T) {
 
 // Plans are in the order of time and have no perturbation twice.
 func TestWalksGoForward(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	calm, err := Shape{Lock: "redlock", Nodes: 3}.Calm()
 	if err != nil {
 		t.Fatal(err)
 	}
 	longest := 0
-	err = series(func(play player) {
-		x := &explorer{calm: calm, build: clients.NewRedlock, play: play}
+	err = play.Series(func(replayed play.Player) {
+		x := &explorer{calm: calm, build: clients.NewRedlock, play: replayed}
 		of := &errand{Kinds: Kinds(), Constants: constantsOf(x, 1)}
 		for seed := range uint64(12) {
-			walk(t.Context(), x, of, Portfolio, seed, func(trial Trial, added []Perturbation, _ *Outcome) bool {
+			walk(t.Context(), x, of, Portfolio, seed, func(trial Trial, added []Perturbation, _ *play.Outcome) bool {
 				longest = max(longest, len(trial.Plan))
 				for i := 1; i < len(trial.Plan); i++ {
 					if trial.Plan[i-1].compare(trial.Plan[i]) >= 0 {
@@ -176,14 +177,14 @@ func TestWalksGoForward(t *testing.T) {
 
 // After the last seed comes the first: 0 is none, and a page cannot name it.
 func TestWalksGoOnAfterTheLastSeed(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	w := &walks{Strategy: Uniform, From: math.MaxUint64 - 1, To: 3}
 	seeds := map[uint64]bool{}
 	calm := calmShape(t, Shape{Lock: "single"})
-	err := series(func(play player) {
-		x := &explorer{calm: calm, build: clients.NewSingle, play: func(s *script.Scenario, r script.Section, build clients.New, seed uint64) *Outcome {
+	err := play.Series(func(replayed play.Player) {
+		x := &explorer{calm: calm, build: clients.NewSingle, play: func(s *script.Scenario, r script.Section, build clients.New, seed uint64) *play.Outcome {
 			seeds[seed] = true
-			return play(s, r, build, seed)
+			return replayed(s, r, build, seed)
 		}}
 		w.run(t.Context(), x, &errand{Kinds: []Kind{Drifting}}, &yield{})
 	})

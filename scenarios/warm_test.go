@@ -9,6 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -39,7 +40,7 @@ func TestWarmPool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := Simulate(s, s.Runs[0], clients.NewRedlock, 1)
+		o, err := play.Simulate(s, s.Runs[0], clients.NewRedlock, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,28 +72,28 @@ func TestWarmPool(t *testing.T) {
 // What a series keeps of clients with warm pools does not show in any run, whatever happened to them in the one before. That is
 // tried with every perturbation of calm runs, one after the other.
 func TestWarmSeriesIsLikeRunsAlone(t *testing.T) {
-	quietRedis()
+	play.QuietRedis()
 	for _, lock := range []string{"redlock", "redlock-sequential", "single", "watchdog", "watch"} {
 		build := findLock(t, lock)
 		calm, err := Shape{Lock: lock, Nodes: 3, Pool: script.Warm, Extend: lock == "watchdog"}.Calm()
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := Simulate(calm, calm.Runs[0], build, 1)
+		o, err := play.Simulate(calm, calm.Runs[0], build, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		plans := sites(calm, o, constants{TTL: o.Run.TTL, Retry: retryDelay(o)}, Kinds())
 		every := max(1, len(plans)/150)
 		again := 0
-		err = series(func(play player) {
+		err = play.Series(func(replayed play.Player) {
 			for i := 0; i < len(plans); i += every {
 				s := Perturbed(calm, plans[i:i+1])
-				alone, err := Simulate(s, s.Runs[0], build, 1)
+				alone, err := play.Simulate(s, s.Runs[0], build, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := play(s, s.Runs[0], build, 1)
+				got := replayed(s, s.Runs[0], build, 1)
 				if alone.History.Meta.Checksum != got.History.Meta.Checksum {
 					t.Fatalf("%s, %v: %s", lock, plans[i], traceDifference(alone.History, got.History))
 				}
@@ -123,7 +124,7 @@ nemesis
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := Simulate(s, s.Runs[0], clients.NewRedlock, 1)
+	o, err := play.Simulate(s, s.Runs[0], clients.NewRedlock, 1)
 	if err != nil || o.Result.Status(checker.FaultTolerance) != checker.OK {
 		t.Errorf("%v\n%s", err, o.Timeline())
 	}
@@ -140,7 +141,7 @@ func TestSeriesKeepsNoHooks(t *testing.T) {
 		env.Nodes[0].AddHook(hook{&heard})
 		return clients.NewSingle(env)
 	}
-	err = series(func(play player) {
+	err = play.Series(func(play play.Player) {
 		for range 2 { // so that the series has something to keep
 			play(s, s.Runs[0], clients.NewSingle, 1)
 		}

@@ -14,7 +14,7 @@ import (
 	"lockstep/nodes/live"
 	"lockstep/reports"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -40,7 +40,7 @@ func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) 
 		return errors.New("--tries hides what --on both is to show: how often a run agrees")
 	}
 	sim, real := *f, *f
-	sim.on, sim.speed, real.on = scenarios.OnSim, 0, scenarios.OnReal
+	sim.on, sim.speed, real.on = play.OnSim, 0, play.OnReal
 	if err := real.check(); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) 
 	if err != nil {
 		return err
 	}
-	var cases []scenarios.Case
+	var cases []play.Case
 	for range o.repeat { // one after the other, so that what disturbs the machine for a while disturbs all runs a little
 		cases = append(cases, real.cases(chosen, f.seed)...)
 	}
@@ -87,7 +87,7 @@ func both(chosen []selection, speed float64) (kept []selection, left []pictures.
 	for _, s := range chosen {
 		var runs []script.Section
 		for _, r := range s.runs {
-			err := scenarios.CheckRedis(s.scenario, r, speed)
+			err := play.CheckRedis(s.scenario, r, speed)
 			if err == nil {
 				runs = append(runs, r)
 				continue
@@ -104,7 +104,7 @@ func both(chosen []selection, speed float64) (kept []selection, left []pictures.
 	return kept, left
 }
 
-func newAgreementRow(o *scenarios.Outcome, speed float64) pictures.AgreementRow {
+func newAgreementRow(o *play.Outcome, speed float64) pictures.AgreementRow {
 	row := pictures.AgreementRow{
 		Scenario: reports.Visible(o.Scenario.Name), Run: o.Run.ID(), Speed: o.Scenario.SpeedOf(o.Run, speed), Simulated: o.Result.Verdict,
 		Broken: []checker.Assumption{},
@@ -118,7 +118,7 @@ func newAgreementRow(o *scenarios.Outcome, speed float64) pictures.AgreementRow 
 }
 
 // compare counts one repetition on real servers.
-func compare(row *pictures.AgreementRow, simulated, real *scenarios.Outcome) {
+func compare(row *pictures.AgreementRow, simulated, real *play.Outcome) {
 	a := simulated.Agreement(real)
 	row.Done++
 	why := a.Verdict

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 )
 
 // writeArtifacts writes what is left of a run into a directory for its scenario: LOCK[-for-REFERENCE][-LABEL].txt, .svg and
 // .png with the timeline, .html to step through it, and .jsonl with the history. Undrawn, it has the text and the history only.
-func writeArtifacts(ctx context.Context, dir string, o *scenarios.Outcome, drawn bool) error {
+func writeArtifacts(ctx context.Context, dir string, o *play.Outcome, drawn bool) error {
 	dir = filepath.Join(dir, o.Scenario.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -53,7 +53,7 @@ func writeArtifacts(ctx context.Context, dir string, o *scenarios.Outcome, drawn
 		}},
 		{".svg", drawn, timeline.WriteSVG},
 		{".png", drawn, timeline.WritePNG},
-		{".html", drawn, func(w io.Writer) error { return pictures.Page(w, pageRuns([]*scenarios.Outcome{o})...) }},
+		{".html", drawn, func(w io.Writer) error { return pictures.Page(w, pageRuns([]*play.Outcome{o})...) }},
 	} {
 		if !a.wanted { // what an earlier run has left there is not what this one has come to; most often there is none
 			if info, err := os.Lstat(name + a.ending); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
@@ -81,7 +81,7 @@ func apart(chosen []selection) error {
 }
 
 // rewrite renews the timelines in the files of the scenarios. What they expect stays as it is.
-func rewrite(c *cobra.Command, chosen []selection, outcomes []*scenarios.Outcome) error {
+func rewrite(c *cobra.Command, chosen []selection, outcomes []*play.Outcome) error {
 	for _, s := range chosen {
 		before := s.scenario.String()
 		for i := range s.scenario.Runs {

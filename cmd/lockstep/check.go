@@ -19,14 +19,14 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
 func newCheck(k known) *cobra.Command {
-	f := &runFlags{known: k, on: scenarios.OnSim, limit: 20 * time.Second, files: map[*script.Scenario]bool{}}
+	f := &runFlags{known: k, on: play.OnSim, limit: 20 * time.Second, files: map[*script.Scenario]bool{}}
 	c := &cobra.Command{
 		Use:   "check [HISTORY.jsonl | DIR | PAGE.txtar]...",
 		Short: "Judge saved histories again, or see whether verdicts have changed",
@@ -87,9 +87,9 @@ func (f *runFlags) recheck(c *cobra.Command, args []string) error {
 
 // tell prints what came of runs, or of histories, and tells it to whoever else wants to know. With an error it says how far
 // the runs got.
-func (f *runFlags) tell(c *cobra.Command, cases []scenarios.Case, outcomes []*scenarios.Outcome, start time.Time, failed error) error {
+func (f *runFlags) tell(c *cobra.Command, cases []play.Case, outcomes []*play.Outcome, start time.Time, failed error) error {
 	took := time.Since(start)
-	ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *scenarios.Outcome) bool { return o == nil })
+	ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *play.Outcome) bool { return o == nil })
 	out := c.OutOrStdout()
 	for _, o := range ended {
 		if f.json {
@@ -130,7 +130,7 @@ func (f *runFlags) tell(c *cobra.Command, cases []scenarios.Case, outcomes []*sc
 
 // keep writes what is left of runs into the directory that is for it. Once the program is interrupted it writes only what takes
 // no time, the timeline as text and the history: lockstep show draws the rest from that.
-func (f *runFlags) keep(c *cobra.Command, outcomes []*scenarios.Outcome) error {
+func (f *runFlags) keep(c *cobra.Command, outcomes []*play.Outcome) error {
 	if f.out == "" {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (f *runFlags) keep(c *cobra.Command, outcomes []*scenarios.Outcome) error {
 }
 
 // conclude compares the outcomes with an earlier run, if there is one, reports them, and returns what the program ends with.
-func (f *runFlags) conclude(c *cobra.Command, outcomes []*scenarios.Outcome, start time.Time, took time.Duration) error {
+func (f *runFlags) conclude(c *cobra.Command, outcomes []*play.Outcome, start time.Time, took time.Duration) error {
 	findings := append(f.findings(outcomes), f.without...)
 	if f.ci.baseline != nil {
 		out := c.OutOrStdout()
@@ -179,7 +179,7 @@ func (f *runFlags) conclude(c *cobra.Command, outcomes []*scenarios.Outcome, sta
 }
 
 // printJSON prints the line of a run.
-func (f *runFlags) printJSON(w io.Writer, o *scenarios.Outcome) error {
+func (f *runFlags) printJSON(w io.Writer, o *play.Outcome) error {
 	l := newLine(o)
 	l.File, l.Line = f.pageOf(o.Scenario, o.Run)
 	if pageless(o) {
@@ -190,7 +190,7 @@ func (f *runFlags) printJSON(w io.Writer, o *scenarios.Outcome) error {
 
 // saved judges the histories that the arguments name. What cannot be judged is no reason to leave out the others: it is noted in
 // f.without.
-func (f *runFlags) saved(ctx context.Context, args []string) ([]*scenarios.Outcome, error) {
+func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, error) {
 	p := pages{}
 	var files, unended []string
 	var whole bool              // a directory of several scenarios is named
@@ -237,9 +237,9 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*scenarios.Outco
 	for _, report := range unended {
 		f.without = append(f.without, unjudged(report, ".report.txt", exitUnknown, report+": this run did not end, and has no history"))
 	}
-	f.shows = map[*scenarios.Outcome]string{}
+	f.shows = map[*play.Outcome]string{}
 	named := map[string]bool{} // the scenarios of which there should be all
-	var outcomes []*scenarios.Outcome
+	var outcomes []*play.Outcome
 	for _, file := range once(files) {
 		h, err := readHistory(ctx, file)
 		if ctx.Err() != nil {
@@ -292,7 +292,7 @@ func readHistory(ctx context.Context, name string) (*history.History, error) {
 type pages map[string]*script.Scenario
 
 // judge judges a history by its page. Without one it is judged by itself: nothing was expected, and no state had to occur.
-func (p pages) judge(h *history.History) *scenarios.Outcome {
+func (p pages) judge(h *history.History) *play.Outcome {
 	m := h.Meta
 	page, known := p[m.Scenario]
 	if !known {
@@ -305,17 +305,17 @@ func (p pages) judge(h *history.History) *scenarios.Outcome {
 		if r, err := page.FindRun(own.ID()); err == nil {
 			r = page.Resolve(r.With(lock))
 			// On real servers everything took less time, by the factor that the TTL has.
-			if m.On != scenarios.OnSim && m.TTL > 0 && m.TTL != r.TTL {
+			if m.On != play.OnSim && m.TTL > 0 && m.TTL != r.TTL {
 				speed := float64(r.TTL) / float64(m.TTL)
 				r.Musts = slices.Clone(r.Musts)
 				for i, must := range r.Musts {
 					r.Musts[i] = must.Scaled(func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) })
 				}
 			}
-			return &scenarios.Outcome{Scenario: page, Run: r, History: h, Result: checker.Check(h, r.Musts), Measurements: checker.Measure(h, r.Reports...)}
+			return &play.Outcome{Scenario: page, Run: r, History: h, Result: checker.Check(h, r.Musts), Measurements: checker.Measure(h, r.Reports...)}
 		}
 	}
-	o := &scenarios.Outcome{Scenario: &script.Scenario{Name: oneLine(m.Scenario)}, Run: own.With(lock), History: h, Result: checker.Check(h, nil)}
+	o := &play.Outcome{Scenario: &script.Scenario{Name: oneLine(m.Scenario)}, Run: own.With(lock), History: h, Result: checker.Check(h, nil)}
 	for _, s := range o.Result.Statuses {
 		if s.Status != checker.OK {
 			o.Run.Expect = append(o.Run.Expect, script.Expectation{Property: s.Property, Status: s.Status})
@@ -325,15 +325,15 @@ func (p pages) judge(h *history.History) *scenarios.Outcome {
 }
 
 // pageless reports whether it is not known what an outcome was to be.
-func pageless(o *scenarios.Outcome) bool { return o.Scenario.File == "" }
+func pageless(o *play.Outcome) bool { return o.Scenario.File == "" }
 
 // casesAgain are the runs that a baseline has.
-func (f *runFlags) casesAgain(ctx context.Context) ([]scenarios.Case, error) {
+func (f *runFlags) casesAgain(ctx context.Context) ([]play.Case, error) {
 	b := f.ci.baseline
 	loaded := map[string]*script.Scenario{}
-	var cases []scenarios.Case
+	var cases []play.Case
 	for _, e := range b.lines {
-		if e.On != scenarios.OnSim && e.On != "" {
+		if e.On != play.OnSim && e.On != "" {
 			return nil, fmt.Errorf("%s:%d: that run was on real servers; lockstep run --on ... --against %s compares it", b.file, e.at, quoted(b.file))
 		}
 		arg := e.Scenario

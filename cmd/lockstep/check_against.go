@@ -16,8 +16,8 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/sim/history"
 )
 
@@ -149,7 +149,7 @@ func (l line) key() string {
 	if l.Seed != 1 {
 		s += fmt.Sprintf(", seed %d", l.Seed)
 	}
-	if l.On != scenarios.OnSim && l.On != "" {
+	if l.On != play.OnSim && l.On != "" {
 		s += ", on redis"
 	}
 	return s

@@ -18,7 +18,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -50,15 +50,15 @@ func (ci *ciFlags) check(ctx context.Context, args []string) error {
 
 // A finding is what came of one run, as it is told to somebody who waits for all to be well.
 type finding struct {
-	o       *scenarios.Outcome // nil if there is none
-	none    string             // why there is none: not run, if nothing else is said
-	run     string             // its name, with the lock that was put through it
-	suite   string             // its scenario
-	file    string             // the page, with slashes
-	line    int                // of the run in it; 0 if it comes from none
-	again   string             // the command that shows it
-	status  status             // what it means for the exit status of the program
-	reasons []string           // why it is not exitExpected, a sentence each
+	o       *play.Outcome // nil if there is none
+	none    string        // why there is none: not run, if nothing else is said
+	run     string        // its name, with the lock that was put through it
+	suite   string        // its scenario
+	file    string        // the page, with slashes
+	line    int           // of the run in it; 0 if it comes from none
+	again   string        // the command that shows it
+	status  status        // what it means for the exit status of the program
+	reasons []string      // why it is not exitExpected, a sentence each
 }
 
 // catalogue is where the pages of the catalogue are, from the root of the repository.
@@ -75,7 +75,7 @@ func (f *runFlags) pageOf(s *script.Scenario, r script.Section) (file string, li
 
 // findings are the outcomes as they are reported. What differs from the page decides, or, where there is an earlier run to
 // compare with, what differs from that.
-func (f *runFlags) findings(outcomes []*scenarios.Outcome) []finding {
+func (f *runFlags) findings(outcomes []*play.Outcome) []finding {
 	var all []finding
 	for _, o := range outcomes {
 		g := finding{o: o, run: called(o), suite: reports.Visible(o.Scenario.Name), again: f.again(o)}
@@ -104,7 +104,7 @@ func (f *runFlags) findings(outcomes []*scenarios.Outcome) []finding {
 }
 
 // missing are the findings of the cases that were to be run, and were not.
-func (f *runFlags) missing(cases []scenarios.Case, outcomes []*scenarios.Outcome, why error) []finding {
+func (f *runFlags) missing(cases []play.Case, outcomes []*play.Outcome, why error) []finding {
 	reason := why.Error()
 	if errors.Is(why, context.Canceled) {
 		reason = "interrupted"
@@ -115,7 +115,7 @@ func (f *runFlags) missing(cases []scenarios.Case, outcomes []*scenarios.Outcome
 			continue
 		}
 		c := cases[i]
-		o := &scenarios.Outcome{Scenario: c.Scenario, Run: c.Run}
+		o := &play.Outcome{Scenario: c.Scenario, Run: c.Run}
 		g := finding{run: called(o), suite: reports.Visible(c.Scenario.Name), status: exitUnknown, reasons: []string{reason}}
 		g.file, g.line = f.pageOf(c.Scenario, c.Run)
 		all = append(all, g)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jstemmer/go-junit-report/v2/junit"
 
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 )
 
 // mostOutput is how many bytes of a timeline a report holds. GitLab takes files of up to 30 MB.
@@ -104,7 +104,7 @@ func (g finding) testcase(name string) junit.Testcase {
 
 // took is how long a run took, if it took real time: in simulation time takes none, and 0 stands for that.
 func (g finding) took() time.Duration {
-	if g.o == nil || g.o.History.Meta.On == scenarios.OnSim || len(g.o.History.Events) == 0 {
+	if g.o == nil || g.o.History.Meta.On == play.OnSim || len(g.o.History.Events) == 0 {
 		return 0
 	}
 	return g.o.History.Events[len(g.o.History.Events)-1].At

@@ -21,7 +21,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -48,7 +48,7 @@ var hostileNames = []string{
 func hostileFindings() []finding {
 	var all []finding
 	for i, bad := range hostileNames {
-		o := &scenarios.Outcome{
+		o := &play.Outcome{
 			Scenario: &script.Scenario{Name: bad, File: bad, Title: bad, Prose: bad},
 			Run:      script.Section{Lock: bad, Label: bad, Nodes: 1},
 			History:  &history.History{Meta: history.Meta{Scenario: bad, Lock: bad, Label: bad, On: "redis", Seed: 1, Nodes: []string{"n1"}, Clients: []string{bad}, Resource: "plain"}},
@@ -175,14 +175,14 @@ func TestJUnitInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &runFlags{on: scenarios.OnSim, ci: ciFlags{junit: filepath.Join(t.TempDir(), "report.xml")}}
+	f := &runFlags{on: play.OnSim, ci: ciFlags{junit: filepath.Join(t.TempDir(), "report.xml")}}
 	cases := f.cases([]selection{{scenario: s, runs: s.Runs}}, 1)
 	build, err := clients.Find(s.Runs[0].Lock)
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcomes := make([]*scenarios.Outcome, len(cases))
-	if outcomes[0], err = scenarios.Simulate(s, s.Runs[0], build, 1); err != nil {
+	outcomes := make([]*play.Outcome, len(cases))
+	if outcomes[0], err = play.Simulate(s, s.Runs[0], build, 1); err != nil {
 		t.Fatal(err)
 	}
 	c := &cobra.Command{}
@@ -209,15 +209,15 @@ func TestInterruptedRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	f := &runFlags{on: scenarios.OnSim, json: true, out: dir, files: map[*script.Scenario]bool{}}
+	f := &runFlags{on: play.OnSim, json: true, out: dir, files: map[*script.Scenario]bool{}}
 	cases := f.cases([]selection{{scenario: s, runs: s.Runs}}, 1)
-	outcomes := make([]*scenarios.Outcome, len(cases))
+	outcomes := make([]*play.Outcome, len(cases))
 	for _, i := range []int{0, 2} {
 		build, err := clients.Find(s.Runs[i].Lock)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if outcomes[i], err = scenarios.Simulate(s, s.Runs[i], build, 1); err != nil {
+		if outcomes[i], err = play.Simulate(s, s.Runs[i], build, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestInterruptedRuns(t *testing.T) {
 		c.SetErr(&said)
 		ended := outcomes
 		if failed == nil {
-			ended = []*scenarios.Outcome{outcomes[0], outcomes[2]}
+			ended = []*play.Outcome{outcomes[0], outcomes[2]}
 		}
 		if err := f.tell(c, cases, ended, time.Now(), failed); !errors.Is(err, context.Canceled) {
 			t.Errorf("it ends with %v", err)

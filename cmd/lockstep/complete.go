@@ -12,6 +12,7 @@ import (
 	"lockstep/nodes/engine"
 	"lockstep/reports"
 	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -27,7 +28,7 @@ func (k known) complete(root *cobra.Command) {
 	}
 	flags := map[string]cobra.CompletionFunc{
 		"lock":        k.completeLock,
-		"on":          among(scenarios.OnSim, scenarios.OnReal),
+		"on":          among(play.OnSim, play.OnReal),
 		"kinds":       among(kinds...),
 		"without":     among(kinds...),
 		"property":    among(words(checker.Properties())...),
@@ -56,7 +57,7 @@ func (k known) complete(root *cobra.Command) {
 	each = func(c *cobra.Command) {
 		for name, f := range flags {
 			if name == "on" && c.Name() == "matrix" {
-				f = among(scenarios.OnSim, scenarios.OnReal, onBoth)
+				f = among(play.OnSim, play.OnReal, onBoth)
 			}
 			if c.Flags().Lookup(name) != nil {
 				c.RegisterFlagCompletionFunc(name, f) // fails only for a flag that is not there, or has one

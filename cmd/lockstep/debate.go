@@ -11,12 +11,12 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
 	"lockstep/scenarios/claims"
+	"lockstep/scenarios/play"
 )
 
 func newDebate(k known) *cobra.Command {
-	f := &runFlags{known: k, on: scenarios.OnSim, tries: 1}
+	f := &runFlags{known: k, on: play.OnSim, tries: 1}
 	c := &cobra.Command{
 		Use:   "debate --out DIR",
 		Short: "Write the argument about Redlock as a site, with the runs that bear on it",
@@ -65,7 +65,7 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	byName := map[string]*scenarios.Outcome{}
+	byName := map[string]*play.Outcome{}
 	for _, o := range outcomes {
 		byName[o.Name()] = o
 	}
@@ -122,7 +122,7 @@ func evidence(all []claims.Claim) []string {
 }
 
 // contradictions prints where runs do not say what the claims have them say, and returns the exit status for it.
-func (f *runFlags) contradictions(c *cobra.Command, all []claims.Claim, outcomes map[string]*scenarios.Outcome) error {
+func (f *runFlags) contradictions(c *cobra.Command, all []claims.Claim, outcomes map[string]*play.Outcome) error {
 	var code status
 	for _, claim := range all {
 		for _, e := range claim.Evidence {
@@ -151,7 +151,7 @@ func (f *runFlags) contradictions(c *cobra.Command, all []claims.Claim, outcomes
 }
 
 // contradiction says why an outcome is not what the text of a claim makes of it; nil if it is.
-func contradiction(e claims.Evidence, o *scenarios.Outcome) error {
+func contradiction(e claims.Evidence, o *play.Outcome) error {
 	switch {
 	case o == nil:
 		return errors.New("there is no such run")
@@ -162,7 +162,7 @@ func contradiction(e claims.Evidence, o *scenarios.Outcome) error {
 }
 
 // newDebate makes the debate of an argument and the outcomes of its runs.
-func (f *runFlags) newDebate(argument *claims.Argument, outcomes []*scenarios.Outcome) pictures.Debate {
+func (f *runFlags) newDebate(argument *claims.Argument, outcomes []*play.Outcome) pictures.Debate {
 	d := pictures.Debate{Argument: argument}
 	for i, r := range pageRuns(outcomes) {
 		d.Runs = append(d.Runs, pictures.DebateRun{PageRun: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})

@@ -21,8 +21,8 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
 	"lockstep/scenarios/claims"
+	"lockstep/scenarios/play"
 )
 
 func argument(t *testing.T) *claims.Argument {
@@ -35,9 +35,9 @@ func argument(t *testing.T) *claims.Argument {
 }
 
 // debated runs what bears on the claims, and returns the site and the outcomes by name.
-func debated(t *testing.T) (map[string]string, map[string]*scenarios.Outcome) {
+func debated(t *testing.T) (map[string]string, map[string]*play.Outcome) {
 	t.Helper()
-	f := &runFlags{known: known{locks: clients.Locks()}, on: scenarios.OnSim, tries: 1, limit: time.Minute}
+	f := &runFlags{known: known{locks: clients.Locks()}, on: play.OnSim, tries: 1, limit: time.Minute}
 	argument := argument(t)
 	chosen, err := choose(t.Context(), f.known, evidence(argument.Claims), nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func debated(t *testing.T) (map[string]string, map[string]*scenarios.Outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site, byName := map[string]string{}, map[string]*scenarios.Outcome{}
+	site, byName := map[string]string{}, map[string]*play.Outcome{}
 	for _, file := range files {
 		site[file.Name] = string(file.Data)
 	}
@@ -126,7 +126,7 @@ var (
 )
 
 // checkExplanation: what is explained of the run that a claim draws is what the claim asks about, if that was violated.
-func checkExplanation(t *testing.T, claim claims.Claim, section string, outcomes map[string]*scenarios.Outcome) {
+func checkExplanation(t *testing.T, claim claims.Claim, section string, outcomes map[string]*play.Outcome) {
 	t.Helper()
 	drawn := drawnRun.FindStringSubmatch(section)
 	o := outcomes[drawn[1]]
@@ -230,7 +230,7 @@ func TestDebateCountsTraces(t *testing.T) {
 }
 
 // foundIn is what the site has to say of a run.
-func foundIn(o *scenarios.Outcome, e claims.Evidence) string {
+func foundIn(o *play.Outcome, e claims.Evidence) string {
 	for _, m := range o.Measurements {
 		if e.Quantity != "" && m.Quantity == e.Quantity {
 			return m.Text
@@ -366,7 +366,7 @@ func TestLinkChecker(t *testing.T) {
 // TestDebateContradictions: where a run says something else than the text, or nothing, no site is written.
 func TestDebateContradictions(t *testing.T) {
 	_, outcomes := debated(t)
-	f := &runFlags{known: known{locks: clients.Locks()}, on: scenarios.OnSim}
+	f := &runFlags{known: known{locks: clients.Locks()}, on: play.OnSim}
 	claim := func(e claims.Evidence) []claims.Claim {
 		return []claims.Claim{{ID: "10", Text: "Something.", Evidence: []claims.Evidence{e}}}
 	}
@@ -375,7 +375,7 @@ func TestDebateContradictions(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		evidence claims.Evidence
-		outcome  *scenarios.Outcome
+		outcome  *play.Outcome
 		status   status
 		want     string
 	}{
@@ -390,7 +390,7 @@ func TestDebateContradictions(t *testing.T) {
 		c := &cobra.Command{}
 		c.SetErr(&said)
 		tt.evidence.Run = "clock-jump/redlock"
-		err := f.contradictions(c, claim(tt.evidence), map[string]*scenarios.Outcome{"clock-jump/redlock": tt.outcome})
+		err := f.contradictions(c, claim(tt.evidence), map[string]*play.Outcome{"clock-jump/redlock": tt.outcome})
 		if tt.want == "" {
 			if err != nil || said.Len() > 0 {
 				t.Errorf("%s: error %v, said %q", tt.name, err, &said)

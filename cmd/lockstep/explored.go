@@ -15,6 +15,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/sim/history"
 )
 
@@ -30,7 +31,7 @@ type explored struct {
 
 // counterexample is one way to fail, as --json has it.
 type counterexample struct {
-	scenarios.Failing
+	play.Failing
 	Broke string `json:"broke,omitempty"` // why the run did not come to its end, if that is what is wrong
 	// Perturbations is how many it took when it was found, and Plan which.
 	Perturbations int                      `json:"perturbations"`

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -73,14 +73,14 @@ func TestFidelityPage(t *testing.T) {
 		for _, r := range s.Runs {
 			name := s.Name + "/" + r.ID()
 			row, done := real[name]
-			switch err := scenarios.CheckRedis(s, r, 0); {
+			switch err := play.CheckRedis(s, r, 0); {
 			case err != nil && done:
 				t.Errorf("%s cannot be done on real servers, and the page says that it was: %v", name, err)
 			case err != nil && !strings.Contains(err.Error(), strings.TrimSpace(cmp.Or(only[name], "missing"))):
 				t.Errorf("%s: the page says %q, and the program %v", name, only[name], err)
 			case err == nil && !done:
 				t.Errorf("%s can be done on real servers, and is missing from the page: make fidelity", name)
-			case err == nil && row[0] != string((&scenarios.Outcome{Run: s.Resolve(r)}).ExpectedVerdict()):
+			case err == nil && row[0] != string((&play.Outcome{Run: s.Resolve(r)}).ExpectedVerdict()):
 				t.Errorf("%s: the page says %s in simulation, and the catalogue otherwise", name, row[0])
 			case err == nil && number(t, row[1])+number(t, cmp.Or(row[3], "0")) < number(t, row[2]) && !strings.Contains(before+after, "`"+name+"`") && !strings.Contains(before+after, "`"+s.Name+"`"):
 				t.Errorf("%s came out otherwise on real servers in some of %s repetitions, and the page does not say why", name, row[2])

@@ -116,7 +116,7 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*scenarios.Grid
 
 // A gridMap is a map and its files: grid.json says what was asked, grid.csv has a row for each cell that is finished, and grid.svg and
 // grid.png show them. The columns low95 and high95 of grid.csv are the interval of a share of independent draws. The runs of a cell
-// are at places that are spread evenly, and those of its neighbours are at the same: see [scenarios.Tally.Interval].
+// are at places that are spread evenly, and those of its neighbours are at the same: see [play.Tally.Interval].
 type gridMap struct {
 	*scenarios.Grid
 	lock       string

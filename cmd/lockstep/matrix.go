@@ -18,7 +18,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -150,7 +150,7 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 	if err := makeOut(f.out); err != nil {
 		return nil, err
 	}
-	var cases []scenarios.Case
+	var cases []play.Case
 	for i := range seeds {
 		seed := f.seed
 		if i > 0 {
@@ -229,7 +229,7 @@ func (f *runFlags) matrixCommand(args []string, seeds int) string {
 	if seeds != 1 {
 		words = append(words, fmt.Sprintf("--seeds %d", seeds))
 	}
-	if f.on != scenarios.OnSim {
+	if f.on != play.OnSim {
 		words = append(words, strings.TrimSpace(f.place()))
 	}
 	return strings.Join(words, " ")
@@ -290,7 +290,7 @@ func (f *runFlags) kindOf(s *script.Scenario) string {
 }
 
 // An entry is one run of a matrix, with all seeds.
-type entry []*scenarios.Outcome
+type entry []*play.Outcome
 
 func (e entry) run() script.Section { return e[0].Run }
 
@@ -386,13 +386,13 @@ func (f *runFlags) cell(e entry) pictures.MatrixCell {
 		}
 	}
 	for _, a := range checker.Assumptions() {
-		if slices.ContainsFunc(e, func(o *scenarios.Outcome) bool {
+		if slices.ContainsFunc(e, func(o *play.Outcome) bool {
 			return (o.Result.Verdict == c.Verdict || o == shown) && slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Assumption == a })
 		}) {
 			c.Broken = append(c.Broken, a)
 		}
 	}
-	if expected := (&scenarios.Outcome{Run: reference}).ExpectedVerdict(); c.Verdict == checker.Safe && expected == checker.Unsafe {
+	if expected := (&play.Outcome{Run: reference}).ExpectedVerdict(); c.Verdict == checker.Safe && expected == checker.Unsafe {
 		c.Against = pictures.Better
 	}
 	switch worse := worseThan(reference, shown); {
@@ -407,7 +407,7 @@ func (f *runFlags) cell(e entry) pictures.MatrixCell {
 
 // reference is the run that a lock is compared with: the one in which it took the place of another; or, where a page has a
 // run of a library itself, that of the first lock which the library is like and which has the same one there.
-func (f *runFlags) reference(o *scenarios.Outcome) script.Section {
+func (f *runFlags) reference(o *play.Outcome) script.Section {
 	l, ok := f.known.library(o.Run.Lock)
 	if !ok || o.Run.Lock != o.Run.Reference() {
 		return o.Run
@@ -429,9 +429,9 @@ func (f *runFlags) reference(o *scenarios.Outcome) script.Section {
 // worseThan lists what a lock violates that its reference is expected to keep, and what it violates by its own fault where
 // that of its reference needs an assumption to be broken; of each property the first. It is what breaks the claim that the lock
 // is as good as its reference.
-func worseThan(reference script.Section, o *scenarios.Outcome) []checker.Violation {
+func worseThan(reference script.Section, o *play.Outcome) []checker.Violation {
 	var worse []checker.Violation
-	claimed := scenarios.Outcome{Scenario: o.Scenario, Run: reference, Result: o.Result}
+	claimed := play.Outcome{Scenario: o.Scenario, Run: reference, Result: o.Result}
 	for _, b := range claimed.Broken() {
 		if !slices.ContainsFunc(worse, func(v checker.Violation) bool { return v.Property == b.Property }) {
 			worse = append(worse, b.Violation)

@@ -11,7 +11,7 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/libraries"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -124,8 +124,8 @@ func TestChanged(t *testing.T) {
 }
 
 // handmade is an outcome with one violation, of nothing if broken is empty.
-func handmade(reference script.Section, seed uint64, v checker.Verdict, broken checker.Assumption) *scenarios.Outcome {
-	o := &scenarios.Outcome{Scenario: &script.Scenario{Name: "s"}, Run: reference.With("mine"), History: &history.History{Meta: history.Meta{Seed: seed}}}
+func handmade(reference script.Section, seed uint64, v checker.Verdict, broken checker.Assumption) *play.Outcome {
+	o := &play.Outcome{Scenario: &script.Scenario{Name: "s"}, Run: reference.With("mine"), History: &history.History{Meta: history.Meta{Seed: seed}}}
 	o.Result.Verdict = v
 	if v == checker.Inconclusive {
 		o.Result.Unmet = []string{"a must did not occur"}
@@ -203,7 +203,7 @@ func TestMatrixCell(t *testing.T) {
 				o.Result.RanOn = ran
 				e = append(e, o)
 			}
-			c := (&runFlags{on: scenarios.OnSim}).cell(e)
+			c := (&runFlags{on: play.OnSim}).cell(e)
 			if c.Verdict != test.verdict || c.Against != test.against || c.Why != test.why {
 				t.Errorf("%s, %s: %q\nwant %s, %s: %q", c.Verdict, c.Against, c.Why, test.verdict, test.against, test.why)
 			}
@@ -218,7 +218,7 @@ func TestMatrixCell(t *testing.T) {
 }
 
 func TestMatrixCommandIsForAShell(t *testing.T) {
-	f := &runFlags{locks: []string{"single", "redlock"}, seed: 7, on: scenarios.OnSim}
+	f := &runFlags{locks: []string{"single", "redlock"}, seed: 7, on: play.OnSim}
 	got := f.matrixCommand([]string{"clock-jump/redlock", "my page.txtar", "it's.txtar", "$HOME/a.txtar", "~x.txtar", ""}, 1)
 	if want := `lockstep matrix clock-jump/redlock 'my page.txtar' 'it'\''s.txtar' '$HOME/a.txtar' '~x.txtar' '' --lock single,redlock --seed 7`; got != want {
 		t.Errorf("%s\nwant %s", got, want)

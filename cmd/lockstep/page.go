@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 )
 
 // onlyHTML says so if something else than a page is to show two runs.
@@ -19,7 +19,7 @@ func onlyHTML(others ...string) error {
 }
 
 // pageRuns returns what a page shows of some outcomes: the runs, and what their scenarios say of themselves.
-func pageRuns(outcomes []*scenarios.Outcome) []pictures.PageRun {
+func pageRuns(outcomes []*play.Outcome) []pictures.PageRun {
 	var runs []pictures.PageRun
 	for _, o := range outcomes {
 		r := pictures.PageRun{History: o.History, Result: o.Result, Measurements: o.Measurements}

@@ -16,8 +16,8 @@ import (
 
 	"lockstep/reports"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -83,7 +83,7 @@ func (f *plotFlags) checkPlot() error {
 
 // play does the cases in worker processes, with a line of progress on terminals, and calls each with the outcomes in the order of the
 // cases. None is kept: there may be many.
-func (f *plotFlags) play(c *cobra.Command, cases []scenarios.Case, each func(i int, o *scenarios.Outcome)) error {
+func (f *plotFlags) play(c *cobra.Command, cases []play.Case, each func(i int, o *play.Outcome)) error {
 	if err := files.CheckDir(f.out); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -94,8 +94,8 @@ func (f *plotFlags) play(c *cobra.Command, cases []scenarios.Case, each func(i i
 	s := &workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit, Memory: f.memory}
 	bar := progress(c.ErrOrStderr(), len(cases))
 	bar.Describe("runs")
-	early, next := map[int]*scenarios.Outcome{}, 0
-	err = scenarios.RunAll(c.Context(), s, cases, func(i int, o *scenarios.Outcome) {
+	early, next := map[int]*play.Outcome{}, 0
+	err = play.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {
 		bar.Add(1)
 		early[i] = o
 		for o := early[next]; o != nil; o = early[next] {
@@ -155,7 +155,7 @@ type unended struct {
 	first string
 }
 
-func (b *unended) count(o *scenarios.Outcome) {
+func (b *unended) count(o *play.Outcome) {
 	if b.runs++; b.first == "" {
 		b.first = fmt.Sprintf("%s, seed %d: %s", called(o), o.History.Meta.Seed, o.Report.Reason)
 	}

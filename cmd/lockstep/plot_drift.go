@@ -12,6 +12,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -34,7 +35,7 @@ const (
 )
 
 func newPlotDrift(k known) *cobra.Command {
-	f := &plotFlags{runFlags: runFlags{known: k, on: scenarios.OnSim, tries: 1}}
+	f := &plotFlags{runFlags: runFlags{known: k, on: play.OnSim, tries: 1}}
 	q := driftQuestion{}
 	c := &cobra.Command{
 		Use:   "drift --out DIR",
@@ -143,7 +144,7 @@ func (f *plotFlags) plotDrift(c *cobra.Command, q driftQuestion) error {
 	if err != nil {
 		return err
 	}
-	var cases []scenarios.Case
+	var cases []play.Case
 	for _, ttl := range q.ttls {
 		for i := range q.steps {
 			for n := range f.seeds {
@@ -151,13 +152,13 @@ func (f *plotFlags) plotDrift(c *cobra.Command, q driftQuestion) error {
 				if err != nil {
 					return fmt.Errorf("TTL %v, %d ppm: %w", ttl, q.ppm(i), err)
 				}
-				cases = append(cases, scenarios.Case{Scenario: s, Run: s.Runs[0], Seed: cmp.Or(f.seed, 1) + uint64(n), On: scenarios.OnSim, Limit: f.limit, New: build})
+				cases = append(cases, play.Case{Scenario: s, Run: s.Runs[0], Seed: cmp.Or(f.seed, 1) + uint64(n), On: play.OnSim, Limit: f.limit, New: build})
 			}
 		}
 	}
 	tallies := make([]scenarios.Tally, len(q.ttls)*q.steps)
 	var gone unended
-	err = f.play(c, cases, func(i int, o *scenarios.Outcome) {
+	err = f.play(c, cases, func(i int, o *play.Outcome) {
 		t := &tallies[i/f.seeds]
 		if o.Report != nil {
 			gone.count(o)

@@ -13,7 +13,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -116,7 +116,7 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 	switch {
 	case len(histories) > 0 && len(f.locks) > 0:
 		return fmt.Errorf("%s: a history is that of its lock; --lock goes with a scenario", histories[0])
-	case len(histories) > 0 && (c.Flags().Changed("seeds") || f.seed != 0 || f.on != scenarios.OnSim):
+	case len(histories) > 0 && (c.Flags().Changed("seeds") || f.seed != 0 || f.on != play.OnSim):
 		return fmt.Errorf("%s: a history is of one run that is done; --seed, --seeds and --on go with a scenario", histories[0])
 	case len(histories) > 0 && len(names) > 0:
 		return fmt.Errorf("%s is a history and %s is none: name histories, or what is to be run", histories[0], names[0])
@@ -149,7 +149,7 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 		if len(names) == 0 {
 			what = kind.what
 		}
-		err = f.play(c, cases, func(_ int, o *scenarios.Outcome) {
+		err = f.play(c, cases, func(_ int, o *play.Outcome) {
 			if o.Report != nil {
 				gone.count(o)
 				return
@@ -189,7 +189,7 @@ func (f *plotFlags) restless(rows []pictures.PlotRow) []string {
 }
 
 // rowCases are the runs of a plot, with all seeds.
-func (f *plotFlags) rowCases(c *cobra.Command, names []string, kind rowKind) ([]scenarios.Case, error) {
+func (f *plotFlags) rowCases(c *cobra.Command, names []string, kind rowKind) ([]play.Case, error) {
 	f.locks = once(f.locks)
 	var chosen []selection
 	if len(names) == 0 && len(kind.pages) > 0 {
@@ -222,7 +222,7 @@ func (f *plotFlags) rowCases(c *cobra.Command, names []string, kind rowKind) ([]
 			return nil, err
 		}
 	}
-	var cases []scenarios.Case
+	var cases []play.Case
 	for i := range f.seeds {
 		seed := f.seed
 		if f.seeds > 1 {
@@ -297,7 +297,7 @@ func (t *rowTable) story(words string) string {
 	} else {
 		all = append(all, fmt.Sprintf("seeds %d to %d", least, most))
 	}
-	worlds := map[string]string{scenarios.OnSim: "in simulation", scenarios.OnReal: "on real Redis servers"}
+	worlds := map[string]string{play.OnSim: "in simulation", play.OnReal: "on real Redis servers"}
 	one := !slices.ContainsFunc(t.keys, func(k rowKey) bool { return k.on != t.keys[0].on })
 	if where := worlds[t.keys[0].on]; one && where != "" {
 		all = append(all, where)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/nodes/live"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -27,7 +27,7 @@ func (f *runFlags) ownServers() error {
 	if f.servers, err = live.ParseRemotes(f.on, os.Getenv(passwordEnv)); err != nil {
 		return fmt.Errorf("--on: %w", err)
 	}
-	f.on = scenarios.OnReal
+	f.on = play.OnReal
 	os.Unsetenv(passwordEnv) // what is started from here on need not have it
 	return nil
 }
@@ -43,9 +43,9 @@ func (f *runFlags) where() string {
 // refuse says why a run cannot be done on real servers.
 func (f *runFlags) refuse(s *script.Scenario, r script.Section) error {
 	if len(f.servers) > 0 {
-		return scenarios.CheckRemote(s, r, f.speed, f.servers)
+		return play.CheckRemote(s, r, f.speed, f.servers)
 	}
-	return scenarios.CheckRedis(s, r, f.speed)
+	return play.CheckRedis(s, r, f.speed)
 }
 
 // greet makes sure that the servers of somebody are there, and fit.
@@ -53,7 +53,7 @@ func (f *runFlags) greet(c *cobra.Command) error {
 	if len(f.servers) == 0 {
 		return nil
 	}
-	warnings, err := scenarios.CheckServers(c.Context(), f.servers)
+	warnings, err := play.CheckServers(c.Context(), f.servers)
 	for _, w := range warnings {
 		fmt.Fprintln(c.ErrOrStderr(), "lockstep:", w)
 	}
@@ -62,7 +62,7 @@ func (f *runFlags) greet(c *cobra.Command) error {
 
 // leftKeys says what is left on somebody's servers. If nothing else is wrong, every run has ended, and some of them as UNKNOWN,
 // for the reason that kept the keys there: then that is what there is to tell, and no error is left.
-func leftKeys(w io.Writer, outcomes []*scenarios.Outcome, err error) error {
+func leftKeys(w io.Writer, outcomes []*play.Outcome, err error) error {
 	e, ok := errors.AsType[*live.LeftKeysError](err)
 	if !ok {
 		return err

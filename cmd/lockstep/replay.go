@@ -14,8 +14,8 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -107,14 +107,14 @@ func (f *runFlags) toReplay(ctx context.Context, arg, lock string) (selection, e
 	if err := f.known.check(s.runs[0].Lock); err != nil {
 		return s, err
 	}
-	if f.on == scenarios.OnReal {
+	if f.on == play.OnReal {
 		return s, f.refuse(s.scenario, s.runs[0])
 	}
 	return s, nil
 }
 
 // replay prints a run that was played again, and keeps what is wanted of it.
-func (f *runFlags) replay(c *cobra.Command, o *scenarios.Outcome, save string) error {
+func (f *runFlags) replay(c *cobra.Command, o *play.Outcome, save string) error {
 	w := c.OutOrStdout()
 	var kept error // what could not be; the run is told all the same
 	if f.out != "" {
@@ -148,14 +148,14 @@ func (f *runFlags) replay(c *cobra.Command, o *scenarios.Outcome, save string) e
 }
 
 // savePage writes the page of a run, with the timeline that came out.
-func savePage(ctx context.Context, file string, o *scenarios.Outcome) error {
+func savePage(ctx context.Context, file string, o *play.Outcome) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--save %s: there is such a file", file)
 	}
 	page := *o.Scenario
 	for _, r := range o.Scenario.Runs {
 		if r.ID() == o.Run.ID() {
-			if o.History.Meta.On == scenarios.OnSim && o.Run.Lock == r.Lock {
+			if o.History.Meta.On == play.OnSim && o.Run.Lock == r.Lock {
 				r.Renew(o.Timeline(), o.History.Meta.Checksum)
 			}
 			page.Runs = []script.Section{r}
@@ -165,7 +165,7 @@ func savePage(ctx context.Context, file string, o *scenarios.Outcome) error {
 }
 
 // compare says in what a run differs from the one that was saved, and how the program ends.
-func (f *runFlags) compare(o *scenarios.Outcome) (text string, code status) {
+func (f *runFlags) compare(o *play.Outcome) (text string, code status) {
 	if len(o.Result.Unmet) > 0 && o.ExpectedVerdict() != checker.Inconclusive {
 		return "it no longer applies:\n" + strings.Join(o.Unproved(), "\n"), exitUnknown
 	}
@@ -193,12 +193,12 @@ func (f *runFlags) compare(o *scenarios.Outcome) (text string, code status) {
 }
 
 // traceChanged says that the trace is not the one that was saved.
-func traceChanged(o *scenarios.Outcome) string {
+func traceChanged(o *play.Outcome) string {
 	return fmt.Sprintf("the lock or Lockstep has changed since it was saved; the checksum is %s, and was %s", o.History.Meta.Checksum, o.Run.Checksum)
 }
 
 // cameTo says what was violated, and what was broken.
-func cameTo(o *scenarios.Outcome) string {
+func cameTo(o *play.Outcome) string {
 	var all []string
 	for _, v := range o.Result.Violations {
 		if text := fmt.Sprintf("%s violated (broken: %s)", v.Property, v.Assumption); !slices.Contains(all, text) {
@@ -212,7 +212,7 @@ func cameTo(o *scenarios.Outcome) string {
 }
 
 // gone lists the properties that should be violated, and are not.
-func gone(o *scenarios.Outcome) []string {
+func gone(o *play.Outcome) []string {
 	var all []string
 	for _, s := range o.Result.Statuses {
 		if o.Run.Expected(s.Property) == checker.Violated && s.Status != checker.Violated {

@@ -22,6 +22,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -45,9 +46,9 @@ type runFlags struct {
 	memory  workers.Memory
 	tries   int
 	ci      ciFlags
-	shows   map[*scenarios.Outcome]string // the files of those that were saved
-	without []finding                     // of what is saved, and is no history
-	asked   func(*earlier) bool           // which runs of a baseline are to be there; nil: all
+	shows   map[*play.Outcome]string // the files of those that were saved
+	without []finding                // of what is saved, and is no history
+	asked   func(*earlier) bool      // which runs of a baseline are to be there; nil: all
 }
 
 func (f *runFlags) common(c *cobra.Command) {
@@ -57,7 +58,7 @@ func (f *runFlags) common(c *cobra.Command) {
 
 // onServers are the options that say where a run takes place.
 func (f *runFlags) onServers(c *cobra.Command) {
-	c.Flags().StringVar(&f.on, "on", scenarios.OnSim, "run on `WHERE`: sim; redis (servers for the run); or yours: redis://HOST")
+	c.Flags().StringVar(&f.on, "on", play.OnSim, "run on `WHERE`: sim; redis (servers for the run); or yours: redis://HOST")
 	c.Flags().Var((*speedValue)(&f.speed), "speed", "on redis: divide durations by `N` at most (default what each page bears)")
 	f.bounds(c, " (on redis: beyond its length)")
 	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to do a run that was only unlucky or lucky")
@@ -91,9 +92,9 @@ func (f *runFlags) check() error {
 		return err
 	}
 	switch {
-	case f.on != scenarios.OnSim && f.on != scenarios.OnReal:
-		return fmt.Errorf("--on: %w; servers of your own are redis://HOST:PORT, and lockstep matrix takes both as well", history.Unknown("backend", f.on, []string{scenarios.OnSim, scenarios.OnReal}))
-	case f.speed != 0 && f.on != scenarios.OnReal:
+	case f.on != play.OnSim && f.on != play.OnReal:
+		return fmt.Errorf("--on: %w; servers of your own are redis://HOST:PORT, and lockstep matrix takes both as well", history.Unknown("backend", f.on, []string{play.OnSim, play.OnReal}))
+	case f.speed != 0 && f.on != play.OnReal:
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.locks != nil && len(f.locks) == 0: // as with a variable of a shell that is not set
 		return errors.New("--lock: no lock is named; lockstep list has them all")
@@ -103,11 +104,11 @@ func (f *runFlags) check() error {
 		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
 	case f.tries < 1 || f.tries > mostTries:
 		return fmt.Errorf("--tries %d: it must be between 1 and %d", f.tries, mostTries)
-	case f.tries > 1 && f.on == scenarios.OnSim:
+	case f.tries > 1 && f.on == play.OnSim:
 		return errors.New("--tries is for --on redis; a simulated run comes out the same each time")
 	case f.limit < leastLimit:
 		return fmt.Errorf("--limit %v: must be at least %v", f.limit, leastLimit)
-	case f.on == scenarios.OnReal && len(f.servers) == 0:
+	case f.on == play.OnReal && len(f.servers) == 0:
 		return redisserver.Find()
 	}
 	return nil
@@ -197,9 +198,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 
 // standFor reports whether a run of an earlier day is one of those that the command asks for.
 func (f *runFlags) standFor(args []string, e *earlier) bool {
-	onSim := e.On == scenarios.OnSim || e.On == ""
+	onSim := e.On == play.OnSim || e.On == ""
 	switch {
-	case onSim != (f.on == scenarios.OnSim), f.seed != 0 && e.Seed != f.seed:
+	case onSim != (f.on == play.OnSim), f.seed != 0 && e.Seed != f.seed:
 		return false
 	case len(f.locks) == 0 && e.Lock != e.reference(), len(f.locks) > 0 && !slices.Contains(f.locks, e.Lock):
 		return false
@@ -226,7 +227,7 @@ func (f *runFlags) choose(c *cobra.Command, args []string) ([]selection, error) 
 	for _, s := range chosen {
 		f.files[s.scenario] = s.file
 	}
-	if f.on == scenarios.OnReal {
+	if f.on == play.OnReal {
 		return f.possible(c.ErrOrStderr(), chosen)
 	}
 	return chosen, nil
@@ -245,20 +246,20 @@ func (f *runFlags) checkRewrite(args []string) error {
 	if len(f.locks) > 0 {
 		return errors.New("--rewrite renews what the locks do that a page names, all of them; leave out --lock")
 	}
-	if f.on != scenarios.OnSim || f.seed != 0 {
+	if f.on != play.OnSim || f.seed != 0 {
 		return errors.New("--rewrite goes with runs in simulation, with the seed that the page says, or 1; leave out --seed")
 	}
 	return nil
 }
 
 // cases are the chosen runs with a seed; 0 stands for that of each run.
-func (f *runFlags) cases(chosen []selection, seed uint64) []scenarios.Case {
-	var cases []scenarios.Case
+func (f *runFlags) cases(chosen []selection, seed uint64) []play.Case {
+	var cases []play.Case
 	for _, s := range chosen {
 		for _, r := range s.runs {
 			build, _ := f.known.find(r.Lock) // choose has looked
 			lib, _ := f.known.library(r.Lock)
-			cases = append(cases, scenarios.Case{
+			cases = append(cases, play.Case{
 				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Servers: f.servers, Speed: f.speed, Limit: f.limit, Tries: f.tries, Restless: lib.Restless, New: build,
 			})
 		}
@@ -267,7 +268,7 @@ func (f *runFlags) cases(chosen []selection, seed uint64) []scenarios.Case {
 }
 
 // runAll does all cases in worker processes, with a line of progress on terminals.
-func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenarios.Outcome, error) {
+func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome, error) {
 	self, err := os.Executable()
 	if err != nil && runtime.GOOS != "js" { // where there are no processes to be started anyway
 		return nil, err
@@ -283,8 +284,8 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 		Notice:  func(text string) { fmt.Fprintln(c.ErrOrStderr(), reports.Visible(text)) },
 	}
 	bar := progress(c.ErrOrStderr(), len(cases))
-	outcomes := make([]*scenarios.Outcome, len(cases))
-	err = scenarios.RunAll(c.Context(), s, cases, func(i int, o *scenarios.Outcome) {
+	outcomes := make([]*play.Outcome, len(cases))
+	err = play.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {
 		outcomes[i] = o
 		bar.Describe(reports.Visible(o.Scenario.Name))
 		bar.Add(1)
@@ -295,7 +296,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []scenarios.Case) ([]*scenario
 
 // atOnce is how many runs take place side by side. On real servers they mostly wait.
 func (f *runFlags) atOnce() int {
-	if f.workers == 0 && f.on != scenarios.OnSim {
+	if f.workers == 0 && f.on != play.OnSim {
 		return max(scenarios.AtOnce, runtime.NumCPU())
 	}
 	return f.workers
@@ -314,7 +315,7 @@ func progress(w io.Writer, n int) *progressbar.ProgressBar {
 }
 
 // exitStatus sums up the outcomes: UNKNOWN outranks what is merely unexpected.
-func exitStatus(outcomes []*scenarios.Outcome) error {
+func exitStatus(outcomes []*play.Outcome) error {
 	var code status
 	for _, o := range outcomes {
 		switch {
@@ -331,7 +332,7 @@ func exitStatus(outcomes []*scenarios.Outcome) error {
 }
 
 // printDifferences says what came out otherwise than expected, and how to see it again.
-func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outcome) {
+func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) {
 	w := c.OutOrStdout()
 	for _, o := range outcomes {
 		diffs := o.Unexpected()
@@ -345,7 +346,7 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 		for _, u := range o.Result.Unmet {
 			printWrapped(w, "nothing is proved: "+u)
 		}
-		if len(o.Result.Unmet) > 0 && f.on == scenarios.OnReal && o.Report == nil {
+		if len(o.Result.Unmet) > 0 && f.on == play.OnReal && o.Report == nil {
 			printWrapped(w, fmt.Sprintf("on real servers a scenario may be too fast for its own margins: try a --speed below %v", o.Scenario.SpeedOf(o.Run, f.speed)))
 		}
 		for _, d := range diffs {
@@ -373,13 +374,13 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*scenarios.Outc
 }
 
 // isSaved reports whether a run is the one that its page has a timeline of: with the same lock and seed, in simulation.
-func (f *runFlags) isSaved(o *scenarios.Outcome) bool {
-	return f.on == scenarios.OnSim && o.History.Meta.On == scenarios.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
+func (f *runFlags) isSaved(o *play.Outcome) bool {
+	return f.on == play.OnSim && o.History.Meta.On == play.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
 }
 
 // called is what a run is called, with the lock that took the place of the one in its name. It is safe to print: the name of a
 // scenario is that of its file, which can be anything.
-func called(o *scenarios.Outcome) string {
+func called(o *play.Outcome) string {
 	name := reports.Visible(o.Name())
 	if o.Run.Lock != o.Run.Reference() {
 		return name + " with " + o.Run.Lock
@@ -388,7 +389,7 @@ func called(o *scenarios.Outcome) string {
 }
 
 // who names a run within its scenario, and the lock that is put through it.
-func who(o *scenarios.Outcome) string {
+func who(o *play.Outcome) string {
 	if o.Run.Lock != o.Run.Reference() {
 		return o.Run.Lock + " in the place of " + o.Run.ID()
 	}
@@ -396,7 +397,7 @@ func who(o *scenarios.Outcome) string {
 }
 
 // again is the command that repeats a run.
-func (f *runFlags) again(o *scenarios.Outcome) string {
+func (f *runFlags) again(o *play.Outcome) string {
 	if file, ok := f.shows[o]; ok {
 		return "lockstep show " + operand(file)
 	}
@@ -409,7 +410,7 @@ func (f *runFlags) again(o *scenarios.Outcome) string {
 		what += " --lock " + o.Run.Lock
 	}
 	cmd := fmt.Sprintf("lockstep run %s --seed %d -v", what, o.History.Meta.Seed)
-	if f.on == scenarios.OnReal {
+	if f.on == play.OnReal {
 		cmd += f.place()
 	}
 	return cmd

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"lockstep/reports"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -152,7 +152,7 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 			switch {
 			case err == nil:
 				runs = append(runs, r)
-			case s.one || !scenarios.LeftOut(err):
+			case s.one || !play.LeftOut(err):
 				return nil, err
 			default:
 				first = cmp.Or(first, err)

@@ -19,8 +19,8 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/sim/history"
 )
 
@@ -211,7 +211,7 @@ func (s *shelf) link(b book, name string) book {
 }
 
 // judge reads a history and judges it.
-func (s *shelf) judge(file string) (*scenarios.Outcome, error) {
+func (s *shelf) judge(file string) (*play.Outcome, error) {
 	in, _, err := s.open(file)
 	if err != nil {
 		return nil, err
@@ -281,7 +281,7 @@ func (s *shelf) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	if err := pictures.Page(&b, pageRuns([]*scenarios.Outcome{o})...); err != nil {
+	if err := pictures.Page(&b, pageRuns([]*play.Outcome{o})...); err != nil {
 		refuse(w, err)
 		return
 	}

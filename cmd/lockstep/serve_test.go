@@ -19,7 +19,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
@@ -40,7 +40,7 @@ func shelved(t *testing.T) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := scenarios.Simulate(s, r, build, 1)
+			o, err := play.Simulate(s, r, build, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,7 +272,7 @@ func TestServeHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, bad := range hostileNames {
-		o, err := scenarios.Simulate(s, run, build, 1)
+		o, err := play.Simulate(s, run, build, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
 	"lockstep/sim/history"
 )
 
@@ -76,7 +76,7 @@ below each other on one time axis. With --svg and --png it writes a picture.`,
 				}
 				fmt.Fprintf(c.OutOrStdout(), "written: %s\n", reports.Visible(f.name))
 			}
-			return exitStatus(slices.DeleteFunc(outcomes, func(o *scenarios.Outcome) bool { return o.Scenario == nil }))
+			return exitStatus(slices.DeleteFunc(outcomes, func(o *play.Outcome) bool { return o.Scenario == nil }))
 		},
 	}
 	f.common(c)
@@ -91,9 +91,9 @@ below each other on one time axis. With --svg and --png it writes a picture.`,
 
 // showAll prints the story and the timeline of each run that is named, or one line where these go into a file. A run that never came to
 // an end ends it all.
-func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.TextOptions, filed bool) ([]*scenarios.Outcome, error) {
+func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.TextOptions, filed bool) ([]*play.Outcome, error) {
 	w := c.OutOrStdout()
-	var outcomes []*scenarios.Outcome
+	var outcomes []*play.Outcome
 	for i, arg := range args {
 		o, err := f.show(c, arg)
 		if err != nil {
@@ -124,7 +124,7 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 
 // show finds or makes the outcome to show. That of a saved history has no scenario: a history does not say what was
 // expected.
-func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error) {
+func (f *runFlags) show(c *cobra.Command, arg string) (*play.Outcome, error) {
 	if filepath.Ext(arg) == ".jsonl" {
 		if len(f.locks) > 0 {
 			return nil, fmt.Errorf("%s: a history is that of its lock; --lock goes with a scenario", arg)
@@ -133,7 +133,7 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error
 		if err != nil {
 			return nil, err
 		}
-		return &scenarios.Outcome{History: h, Result: checker.Check(h, nil)}, nil
+		return &play.Outcome{History: h, Result: checker.Check(h, nil)}, nil
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*scenarios.Outcome, error
 }
 
 // printStory prints what a scenario is about, and what everybody in it does.
-func printStory(w io.Writer, o *scenarios.Outcome) {
+func printStory(w io.Writer, o *play.Outcome) {
 	bold, dim := paint(w, text.Bold), paint(w, text.Faint)
 	fmt.Fprintf(w, "%s\n\n%s\n\n", bold(reports.Visible(o.Scenario.Title)), reports.VisibleLines(o.Scenario.Prose))
 	for _, lane := range o.Run.Lanes {

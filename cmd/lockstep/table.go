@@ -13,7 +13,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/scenarios"
+	"lockstep/scenarios/play"
 )
 
 // line is what run --json prints for one run.
@@ -48,7 +48,7 @@ type violation struct {
 	Assumption checker.Assumption `json:"assumption"`
 }
 
-func newLine(o *scenarios.Outcome) line {
+func newLine(o *play.Outcome) line {
 	m := o.History.Meta
 	l := line{
 		Scenario: m.Scenario, Run: o.Run.ID(), Lock: m.Lock, Reference: o.Run.Reference(), Label: m.Label, On: m.On, Seed: m.Seed,
@@ -86,9 +86,9 @@ func newTable() table.Writer {
 
 // printTable prints the verdicts: what people came for. Where a lock took the place of another one there is a column for the
 // run and one for the lock; otherwise the name of the run says both.
-func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) {
+func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 	var rows []table.Row
-	placed := slices.ContainsFunc(outcomes, func(o *scenarios.Outcome) bool { return o.Run.Lock != o.Run.Reference() })
+	placed := slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return o.Run.Lock != o.Run.Reference() })
 	header := table.Row{"scenario", "lock", "verdict", "violated", "assumption broken", "expected"}
 	if placed {
 		header = slices.Insert(header, 1, any("run of"))
@@ -130,7 +130,7 @@ func printTable(w io.Writer, outcomes []*scenarios.Outcome, took time.Duration) 
 	fmt.Fprintf(w, "\n%s, %d as expected (%v)\n", many(len(outcomes), "run"), asExpected, took.Round(10*time.Millisecond))
 	if slices.ContainsFunc(outcomes, pageless) {
 		so := ""
-		if slices.ContainsFunc(outcomes, func(o *scenarios.Outcome) bool { return pageless(o) && o.Result.Verdict == checker.Unsafe }) {
+		if slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return pageless(o) && o.Result.Verdict == checker.Unsafe }) {
 			so = ", so that UNSAFE fails"
 		}
 		fmt.Fprintf(w, "?: there is no page in the catalogue that says what to expect%s; name one with the histories\n", so)
@@ -296,7 +296,7 @@ func wrap(sentence string, columns int) string {
 }
 
 // printReported prints the figures that scenarios ask for.
-func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
+func printReported(w io.Writer, outcomes []*play.Outcome) {
 	var rows []table.Row
 	for _, o := range outcomes {
 		for i, m := range o.Measurements {
@@ -313,7 +313,7 @@ func printReported(w io.Writer, outcomes []*scenarios.Outcome) {
 }
 
 // summary names the violated properties of an outcome and, on the same line, the assumption that was broken with each.
-func summary(o *scenarios.Outcome) (violated, broken string) {
+func summary(o *play.Outcome) (violated, broken string) {
 	var props, why []string
 	told := map[[2]string]bool{}
 	for _, v := range o.Result.Violations {
@@ -327,7 +327,7 @@ func summary(o *scenarios.Outcome) (violated, broken string) {
 }
 
 // printTimeline prints the timeline of one run.
-func printTimeline(w io.Writer, o *scenarios.Outcome) {
+func printTimeline(w io.Writer, o *play.Outcome) {
 	m := o.History.Meta
 	bold := paint(w, text.Bold)
 	head := fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, m.On, cmp.Or(m.Checksum, "none"))

@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"runtime/debug"
@@ -7,21 +7,21 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A player puts a lock through a run of a scenario and judges it. The history is that of [Simulate], to the byte, whatever
+// A Player puts a lock through a run of a scenario and judges it. The history is that of [Simulate], to the byte, whatever
 // was played before. It returns only if the run came to its end; otherwise the series ends with it.
-type player func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome
+type Player func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome
 
 // seriesGC is how much garbage there may be in a series, in percent of what is alive. That is next to nothing between two
 // runs, so that by Go's default of 100 there would be a collection every few runs.
 const seriesGC = 1000
 
-// series calls f, which may play as many runs as it likes, one after the other and from its own goroutine. The error is that
+// Series calls f, which may play as many runs as it likes, one after the other and from its own goroutine. The error is that
 // of [Simulate] for the run that was played last: f got no further.
 //
 // Each run has a bubble of its own. So its time begins where that of every other run does, which locks that write times into
 // keys show in their traces; and what a run leaves behind is found out at its end, and cannot disturb the next. What is
 // expensive to make and remembers nothing outlives the bubbles: see [engine.Redis.Close].
-func series(f func(play player)) (err error) {
+func Series(f func(play Player)) (err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(seriesGC))
 	defer func() {
 		r := recover()

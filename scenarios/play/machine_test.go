@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"context"
@@ -93,7 +93,7 @@ func (m *machine) join(name string) *contender {
 	c.Go(func(ctx context.Context) {
 		env := clients.NewEnv(c.Clock(), c.Wall(), sim.Rand(m.seed, "client", name), c.DialContext, m.addrs)
 		defer env.Close()
-		w := clients.NewWorker(c, env, m.build, theLock, m.run.TTL, m.resource)
+		w := clients.NewWorker(c, env, m.build, LockName, m.run.TTL, m.resource)
 		for {
 			select {
 			case step, ok := <-c.todo:
@@ -307,7 +307,7 @@ func (m *machine) end() *Outcome {
 	m.world.Run()
 	h := m.world.History()
 	h.Meta.Cap, h.Meta.Checksum = m.world.Cap(), m.world.Checksum()
-	return judge(m.page, m.run, h)
+	return Judge(m.page, m.run, h)
 }
 
 // put is a property: whatever happens, the lock keeps what it should, or a fault that was injected is to blame.
@@ -325,7 +325,7 @@ func put(rt *rapid.T, header string, build clients.New) {
 		case v.Property == checker.FaultTolerance && len(m.nodes) < 3: // of which one may be gone
 		case v.Property == checker.DeadlockFreedom && m.broken[checker.BoundedClockError]:
 			// A clock that was set back keeps a key for longer than the probe has patience.
-		case !f.excused() || !m.broken[v.Assumption]:
+		case !f.Excused() || !m.broken[v.Assumption]:
 			rt.Fatalf("%s: %s\n%s\n%s", f, v.What, m.script(), o.Timeline())
 		}
 	}
@@ -339,7 +339,7 @@ var machines = []string{"single nodes=1", "fenced nodes=1 resource=fenced", "wat
 
 // Whatever clients and a nemesis do, step by step, a good lock keeps what it promises.
 func TestMachine(t *testing.T) {
-	quietRedis()
+	QuietRedis()
 	headers := machines
 	if name := os.Getenv(machineLock); name != "" {
 		headers = []string{name + " nodes=1"}

@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"cmp"
@@ -98,7 +98,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 		if len(c.Servers) > 0 {
 			c.prefix = live.RunPrefix(session, i)
 		}
-		data, err := c.job(i)
+		data, err := c.Job(i)
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	}
 	long := *s
 	for _, c := range cases {
-		long.Limit = max(long.Limit, c.longest())
+		long.Limit = max(long.Limit, c.Longest())
 	}
 	run := long.Run
 	if runtime.GOOS == "js" {
@@ -117,7 +117,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 		if out.Report == nil {
 			clean++
 		}
-		each(i, cases[i].outcome(out))
+		each(i, cases[i].Outcome(out))
 	})
 	if session != "" && clean < len(cases) {
 		err = errors.Join(err, sweep(ctx, session, cases))
@@ -125,8 +125,8 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	return err
 }
 
-// job is the case as a worker gets it. Its place among the cases decides whether it is one of those that are done twice.
-func (c Case) job(i int) (json.RawMessage, error) {
+// Job is the case as a worker gets it. Its place among the cases decides whether it is one of those that are done twice.
+func (c Case) Job(i int) (json.RawMessage, error) {
 	twice := c.On != OnReal && (c.Restless || i%canary == 0)
 	return json.Marshal(job{
 		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
@@ -138,16 +138,16 @@ func (c Case) job(i int) (json.RawMessage, error) {
 // seed is what the run is played with.
 func (c Case) seed() uint64 { return cmp.Or(c.Seed, c.Run.Seed, 1) }
 
-// longest is how long a case on real servers can take: its clients have less. It is 0 for others.
-func (c Case) longest() time.Duration {
+// Longest is how long a case on real servers can take: its clients have less. It is 0 for others.
+func (c Case) Longest() time.Duration {
 	if c.On != OnReal {
 		return 0
 	}
-	return patienceOf(realRun(c.Scenario, c.Run, c.Speed), c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + defaultLimit
+	return patienceOf(realRun(c.Scenario, c.Run, c.Speed), c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + DefaultLimit
 }
 
-// outcome judges what came back from the worker.
-func (c Case) outcome(out workers.Outcome) *Outcome {
+// Outcome judges what came back from the worker.
+func (c Case) Outcome(out workers.Outcome) *Outcome {
 	r := c.Scenario.Resolve(c.Run)
 	if c.On == OnReal {
 		r = faster(r, c.Scenario.SpeedOf(c.Run, c.Speed))
@@ -159,12 +159,12 @@ func (c Case) outcome(out workers.Outcome) *Outcome {
 	if err := json.Unmarshal(out.Result, &d); err != nil {
 		return crashed(c, r, &workers.Report{Reason: "the worker's answer cannot be read: " + err.Error()})
 	}
-	o := judge(c.Scenario, r, d.History)
+	o := Judge(c.Scenario, r, d.History)
 	o.Repeat = d.Repeat
 	if first := d.History.Meta.Checksum; d.Checksum != "" && d.Checksum != first {
 		o.Result.Verdict = checker.Inconclusive
-		o.differs = fmt.Sprintf("not reproducible: checksum %s, then %s", first, d.Checksum)
-		o.Result.Unmet = append(o.Result.Unmet, o.differs)
+		o.Differs = fmt.Sprintf("not reproducible: checksum %s, then %s", first, d.Checksum)
+		o.Result.Unmet = append(o.Result.Unmet, o.Differs)
 	}
 	return o
 }
@@ -182,15 +182,15 @@ func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
 
 // Serve is what a worker process does: it takes cases from its supervisor until there are no more.
 func Serve(find Finder, task Task) error {
-	quietRedis()
-	return workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) { return perform(ctx, data, find, task) })
+	QuietRedis()
+	return workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) { return Perform(ctx, data, find, task) })
 }
 
-// quietRedis keeps go-redis from logging each failed dial: they are what runs are about, and part of their histories.
-func quietRedis() { redis.SetLogger(&logging.VoidLogger{}) }
+// QuietRedis keeps go-redis from logging each failed dial: they are what runs are about, and part of their histories.
+func QuietRedis() { redis.SetLogger(&logging.VoidLogger{}) }
 
-// perform does a job, and returns what the worker sends back.
-func perform(ctx context.Context, data json.RawMessage, find Finder, task Task) (any, error) {
+// Perform does a job, and returns what the worker sends back.
+func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) (any, error) {
 	var j job
 	if err := json.Unmarshal(data, &j); err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ func perform(ctx context.Context, data json.RawMessage, find Finder, task Task) 
 			return nil, err
 		}
 		if j.Restless {
-			d.Repeat = difference(o, again)
+			d.Repeat = Difference(o, again)
 		} else {
 			d.Checksum = again.History.Meta.Checksum
 		}
@@ -253,7 +253,7 @@ func inProcess(cases []Case) func(context.Context, []json.RawMessage, func(int, 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			out, err := performHere(ctx, j, cases[i].find, nil)
+			out, err := PerformHere(ctx, j, cases[i].Find, nil)
 			if err != nil {
 				return err
 			}
@@ -263,10 +263,10 @@ func inProcess(cases []Case) func(context.Context, []json.RawMessage, func(int, 
 	}
 }
 
-// performHere does a job in this process, where there are no others.
-func performHere(ctx context.Context, job json.RawMessage, find Finder, task Task) (workers.Outcome, error) {
-	quietRedis()
-	d, err := perform(ctx, job, find, task)
+// PerformHere does a job in this process, where there are no others.
+func PerformHere(ctx context.Context, job json.RawMessage, find Finder, task Task) (workers.Outcome, error) {
+	QuietRedis()
+	d, err := Perform(ctx, job, find, task)
 	if err != nil {
 		return workers.Outcome{Report: &workers.Report{Reason: err.Error()}}, nil
 	}
@@ -274,8 +274,8 @@ func performHere(ctx context.Context, job json.RawMessage, find Finder, task Tas
 	return workers.Outcome{Result: result}, err
 }
 
-// taskJob has a worker do a task with the case's run.
-func (c Case) taskJob(task any) (json.RawMessage, error) {
+// TaskJob has a worker do a task with the case's run.
+func (c Case) TaskJob(task any) (json.RawMessage, error) {
 	data, err := json.Marshal(task)
 	if err != nil {
 		return nil, err
@@ -285,8 +285,8 @@ func (c Case) taskJob(task any) (json.RawMessage, error) {
 	})
 }
 
-// readYield reads what a worker's task returned.
-func readYield(out workers.Outcome, yield any) error {
+// ReadYield reads what a worker's task returned.
+func ReadYield(out workers.Outcome, yield any) error {
 	var d done
 	if err := json.Unmarshal(out.Result, &d); err != nil {
 		return fmt.Errorf("scenarios: the worker's answer cannot be read: %w", err)
@@ -297,7 +297,7 @@ func readYield(out workers.Outcome, yield any) error {
 	return json.Unmarshal(d.Yield, yield)
 }
 
-func (c Case) find(lock string) (clients.New, error) {
+func (c Case) Find(lock string) (clients.New, error) {
 	if c.New != nil {
 		return c.New, nil
 	}

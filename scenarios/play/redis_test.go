@@ -1,7 +1,11 @@
-package scenarios
+package play
 
 import (
 	"errors"
+	"strings"
+	"testing"
+	"time"
+
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes/live"
@@ -9,9 +13,6 @@ import (
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
-	"strings"
-	"testing"
-	"time"
 )
 
 func TestOnRedisRefuses(t *testing.T) {
@@ -194,7 +195,7 @@ func TestViolationBeforeAStall(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		o = judge(s, resolved, simulate(nil, s, resolved, build, 1))
+		o = Judge(s, resolved, simulate(nil, s, resolved, build, 1))
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"fmt"
@@ -24,13 +24,13 @@ type Outcome struct {
 	// Repeat is how a repetition of the run with the same seed differed for its clients; empty if it did not, or was not made.
 	Repeat string
 
-	differs string  // how the trace of a repetition differed, for a lock whose runs repeat themselves; empty likewise
-	promise promise // what is claimed of the lock; see Broken
-	notRun  bool    // for the reason in Report
+	Differs string  // how the trace of a repetition differed, for a lock whose runs repeat themselves; empty likewise
+	Promise Promise // what is claimed of the lock; see Broken
+	NotRun  bool    // for the reason in Report
 }
 
-// judge checks the history of a resolved run.
-func judge(s *script.Scenario, r script.Section, h *history.History) *Outcome {
+// Judge checks the history of a resolved run.
+func Judge(s *script.Scenario, r script.Section, h *history.History) *Outcome {
 	return &Outcome{
 		Scenario: s, Run: r, History: h,
 		Result:       checker.Check(h, r.Musts),
@@ -81,7 +81,7 @@ func (o *Outcome) otherAssumption(e script.Expectation) string {
 		if v.Assumption == e.Assumption {
 			continue
 		}
-		diff := fmt.Sprintf("%s: expected %s, got %s", e.Property, broken(e.Assumption), v.Assumption)
+		diff := fmt.Sprintf("%s: expected %s, got %s", e.Property, BrokenWords(e.Assumption), v.Assumption)
 		if number > 1 {
 			diff += fmt.Sprintf(" in violation %d: %s", number, v.What)
 		}
@@ -90,7 +90,7 @@ func (o *Outcome) otherAssumption(e script.Expectation) string {
 	return ""
 }
 
-func broken(a checker.Assumption) string {
+func BrokenWords(a checker.Assumption) string {
 	if a == checker.None {
 		return "no broken assumption"
 	}

@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 )
 
 // theLock is the lock that all clients of a scenario contend for.
-const theLock = "lock"
+const LockName = "lock"
 
 // Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or tells of a panic of
 // the code under test; what else the lock does is in the outcome.
@@ -39,7 +39,7 @@ func simulateWith(kept *staff, s *script.Scenario, run script.Section, build cli
 	if err != nil {
 		return nil, err
 	}
-	return judge(s, r, h), nil
+	return Judge(s, r, h), nil
 }
 
 // metaOf describes a resolved run.
@@ -272,7 +272,7 @@ func (l *leftovers) attend(ctx context.Context, host clients.Host, env clients.E
 		}
 		env.Close()
 	}()
-	w := clients.NewWorker(host, env, build, theLock, ttl, resource)
+	w := clients.NewWorker(host, env, build, LockName, ttl, resource)
 	defer func() {
 		if stays || ctx.Err() != nil {
 			l.keep(w)

@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job
 	if err := onCluster(r, loan.Cluster, theirs, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
 		return nil, err
 	}
-	return judge(s, r, &history.History{Meta: metaOf(r, s, servers.String(), j.Seed), Events: loan.Events()}), nil
+	return Judge(s, r, &history.History{Meta: metaOf(r, s, servers.String(), j.Seed), Events: loan.Events()}), nil
 }
 
 // onTheseServers says which server each lock node takes, and where a counter is: on the next server, or, if there is none, beside
@@ -120,7 +120,7 @@ func howMany(n int, what string) string {
 
 // CheckServers says which of somebody's servers cannot be borrowed, and warns of what may spoil a run.
 func CheckServers(ctx context.Context, servers live.Remotes) (warnings []string, err error) {
-	quietRedis()
+	QuietRedis()
 	return servers.Check(ctx)
 }
 
@@ -147,7 +147,7 @@ const sweepLimit = 30 * time.Second
 func sweep(ctx context.Context, session string, cases []Case) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepLimit)
 	defer cancel()
-	quietRedis()
+	QuietRedis()
 	swept := map[string]bool{}
 	var errs []error
 	for _, c := range cases {

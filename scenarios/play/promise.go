@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A promise is what is claimed of a lock in a run.
-type promise struct {
-	as       []script.Section // the runs of the catalogue in whose place this one is; what each of them keeps is to be kept
-	survives []checker.Assumption
-	needs    []checker.Assumption
-	exact    bool // what the run expects decides, of a violation as well
+// A Promise is what is claimed of a lock in a run.
+type Promise struct {
+	As       []script.Section // the runs of the catalogue in whose place this one is; what each of them keeps is to be kept
+	Survives []checker.Assumption
+	Needs    []checker.Assumption
+	Exact    bool // what the run expects decides, of a violation as well
 }
 
 // A BrokenClaim is a violation of something that is claimed of a lock.
@@ -39,8 +39,8 @@ func (o *Outcome) Broken() []BrokenClaim {
 	return broken
 }
 
-// Failed reports whether [Test] would fail with this outcome: a claim is broken, or the run did not end by itself.
-func (o *Outcome) Failed() bool { return o.standing() >= failed }
+// Failed reports whether [scenarios.Test] would fail with this outcome: a claim is broken, or the run did not end by itself.
+func (o *Outcome) Failed() bool { return o.Standing() >= Failed }
 
 // promised says which claim a violation breaks; empty if none.
 func (o *Outcome) promised(v checker.Violation) string {
@@ -50,9 +50,9 @@ func (o *Outcome) promised(v checker.Violation) string {
 		return ""
 	case v.Assumption == checker.None && keeps != "":
 		return "keeps this as long as no assumption breaks, as " + keeps + " does here"
-	case slices.Contains(o.promise.survives, v.Assumption):
+	case slices.Contains(o.Promise.Survives, v.Assumption):
 		return fmt.Sprintf("survives a breach of %s", v.Assumption)
-	case slices.Contains(o.promise.needs, v.Assumption), o.Result.Verdict == checker.Inconclusive, keeps == "":
+	case slices.Contains(o.Promise.Needs, v.Assumption), o.Result.Verdict == checker.Inconclusive, keeps == "":
 		return ""
 	}
 	return "is as good as " + keeps + ", which keeps it here"
@@ -61,7 +61,7 @@ func (o *Outcome) promised(v checker.Violation) string {
 // keeper names a reference that is expected not to have a violation; empty if each has it. Whoever is expected to violate a
 // property for a reason outside of it is not expected to do so by its own fault.
 func (o *Outcome) keeper(v checker.Violation) string {
-	as := o.promise.as
+	as := o.Promise.As
 	if len(as) == 0 {
 		as = []script.Section{o.Run}
 	}
@@ -74,58 +74,58 @@ func (o *Outcome) keeper(v checker.Violation) string {
 	return ""
 }
 
-// standing sums up how an outcome compares with what is claimed.
-type standing int
+// Standing sums up how an outcome compares with what is claimed.
+type Standing int
 
 const (
-	safe     standing = iota
-	asOthers          // UNSAFE where each reference is
-	allowed           // UNSAFE where a reference is not, which needs allows
-	unproved          // nothing can be said
-	failed            // it did not end by itself; this and what comes after it fails a test
-	tooBig            // it was ended because of the memory that it used
-	notRun            // most likely it would not end, either
-	broke             // a claim is broken
-	other             // not what the file expects
+	Safe     Standing = iota
+	AsOthers          // UNSAFE where each reference is
+	Allowed           // UNSAFE where a reference is not, which needs allows
+	Unproved          // nothing can be said
+	Failed            // it did not end by itself; this and what comes after it fails a test
+	TooBig            // it was ended because of the memory that it used
+	NotRun            // most likely it would not end, either
+	Broke             // a claim is broken
+	Other             // not what the file expects
 )
 
-func (o *Outcome) standing() standing {
+func (o *Outcome) Standing() Standing {
 	switch {
-	case o.notRun:
-		return notRun
+	case o.NotRun:
+		return NotRun
 	case o.Report != nil && o.Report.Memory:
-		return tooBig
+		return TooBig
 	case o.Report != nil:
-		return failed
-	case o.promise.exact && o.surprising():
-		return other
-	case !o.promise.exact && len(o.Broken()) > 0:
-		return broke
+		return Failed
+	case o.Promise.Exact && o.Surprising():
+		return Other
+	case !o.Promise.Exact && len(o.Broken()) > 0:
+		return Broke
 	case o.Result.Verdict == checker.Inconclusive:
-		return unproved
+		return Unproved
 	case o.Result.Verdict == checker.Safe:
-		return safe
+		return Safe
 	}
 	for _, v := range o.Result.Violations {
 		if o.keeper(v) != "" {
-			return allowed
+			return Allowed
 		}
 	}
-	return asOthers
+	return AsOthers
 }
 
-// word is what the table says: at most 11 columns.
-func (s standing) word() string {
+// Word is what the table says: at most 11 columns.
+func (s Standing) Word() string {
 	return [...]string{"kept", "kept", "not claimed", "unproved", "DID NOT END", "MEMORY", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
 }
 
-// surprising reports whether an outcome is another one than its run expects.
-func (o *Outcome) surprising() bool {
+// Surprising reports whether an outcome is another one than its run expects.
+func (o *Outcome) Surprising() bool {
 	return len(o.Unexpected()) > 0 || o.Result.Verdict == checker.Inconclusive && o.ExpectedVerdict() != checker.Inconclusive
 }
 
-// complain says, for people, which claims an outcome breaks: the first violation of each property.
-func (o *Outcome) complain() string {
+// Complain says, for people, which claims an outcome breaks: the first violation of each property.
+func (o *Outcome) Complain() string {
 	var b strings.Builder
 	broken := o.Broken()
 	for _, p := range checker.Properties() {

@@ -1,39 +1,40 @@
-package scenarios
+package play
 
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
+
 	"lockstep/checker"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
-	"slices"
-	"strings"
 )
 
-// A place is a step of a lane, counted from 1. It is what tells faults apart: two steps of one run may inject faults that print alike,
+// A Place is a step of a lane, counted from 1. It is what tells faults apart: two steps of one run may inject faults that print alike,
 // such as two crashes of one node, of which only one has an effect.
-type place struct {
-	process string
-	step    int
+type Place struct {
+	Process string
+	Step    int
 }
 
-// effects says at which places of a run a fault had an effect. A fault whose moment never came had none, and nor had a pause in a lane
+// Effects says at which places of a run a fault had an effect. A fault whose moment never came had none, and nor had a pause in a lane
 // that did not get that far.
-func (o *Outcome) effects() map[place]bool {
+func (o *Outcome) Effects() map[Place]bool {
 	bitten := o.bitten()
 	pauses := o.pauses()
-	effects := map[place]bool{}
+	effects := map[Place]bool{}
 	for _, e := range o.History.Events {
 		if e.Kind != history.Injected || e.ID == 0 {
 			continue
 		}
-		at := place{script.Nemesis, e.Step}
+		at := Place{script.Nemesis, e.Step}
 		if e.Step == 0 {
 			left := pauses[e.Process]
 			if len(left) == 0 {
 				continue // it is no step of the page
 			}
-			at, pauses[e.Process] = place{e.Process, left[0]}, left[1:]
+			at, pauses[e.Process] = Place{e.Process, left[0]}, left[1:]
 		}
 		before, again := effects[at]
 		effects[at] = bitten[e.ID] && (before || !again)
@@ -75,11 +76,11 @@ type Failing struct {
 }
 
 func (f Failing) String() string {
-	return fmt.Sprintf("%s violated, %s", f.Property, broken(f.Assumption))
+	return fmt.Sprintf("%s violated, %s", f.Property, BrokenWords(f.Assumption))
 }
 
-// failing lists what is violated, each property with each reason once. Only some properties count, or, if none is named, all.
-func (o *Outcome) failing(properties ...checker.Property) []Failing {
+// Failing lists what is violated, each property with each reason once. Only some properties count, or, if none is named, all.
+func (o *Outcome) Failing(properties ...checker.Property) []Failing {
 	var all []Failing
 	for _, v := range o.Result.Violations {
 		counts := len(properties) == 0 || slices.Contains(properties, v.Property)
@@ -94,9 +95,9 @@ func (o *Outcome) failing(properties ...checker.Property) []Failing {
 	return all
 }
 
-// excused reports whether no lock with leases is to blame: clocks that jump and nodes that forget break them all, and a write that
+// Excused reports whether no lock with leases is to blame: clocks that jump and nodes that forget break them all, and a write that
 // comes late no lease holds back. But how long it took to acquire a lease, and that it is over, a lock can see.
-func (f Failing) excused() bool {
+func (f Failing) Excused() bool {
 	switch f.Assumption {
 	case checker.BoundedClockError, checker.DurableNodes:
 		return true

@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // more before it does the same.
 const nearly = 4 * sim.MaxLatency
 
-// difference compares two repetitions of a run as its clients saw them, and words the first difference; empty if there is
+// Difference compares two repetitions of a run as its clients saw them, and words the first difference; empty if there is
 // none.
 //
 // A library may draw from randomness that nobody can seed, and send from several goroutines over one connection in the order
@@ -25,7 +25,7 @@ const nearly = 4 * sim.MaxLatency
 // these are compared: the status of each property, with the assumptions that were broken; and for each client its
 // invocations and outcomes, one after the other, with the operation, the lease, the fence, the value and whether there was an
 // error, and with their times to within some milliseconds.
-func difference(first, second *Outcome) string {
+func Difference(first, second *Outcome) string {
 	if words := judgedOtherwise(first, second); words != "" {
 		return words
 	}

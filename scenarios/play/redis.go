@@ -1,4 +1,4 @@
-package scenarios
+package play
 
 import (
 	"cmp"
@@ -25,8 +25,8 @@ import (
 	"lockstep/sim/workers"
 )
 
-// leastTTL is what a TTL must be on real servers, so that it is long compared with what a busy machine makes a process wait.
-const leastTTL = 500 * time.Millisecond
+// LeastTTL is what a TTL must be on real servers, so that it is long compared with what a busy machine makes a process wait.
+const LeastTTL = 500 * time.Millisecond
 
 // realSlack is how much longer the probe may take on real servers than one TTL, which is short there while the delays of a
 // lock between its tries are as long as ever.
@@ -73,7 +73,7 @@ func onServers(ctx context.Context, s *script.Scenario, run script.Section, j jo
 		}
 		return nil, err
 	}
-	return judge(s, r, &history.History{Meta: metaOf(r, s, OnReal, j.Seed), Events: c.Events()}), nil
+	return Judge(s, r, &history.History{Meta: metaOf(r, s, OnReal, j.Seed), Events: c.Events()}), nil
 }
 
 // upTo judges what happened before the machine stood still, if that is why a run has ended. It returns nil unless there is a
@@ -84,7 +84,7 @@ func upTo(r script.Section, err error, s *script.Scenario, events []history.Even
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(events), func(e history.Event) bool { return e.At >= stall.From })
-	o := judge(s, r, &history.History{Meta: metaOf(r, s, OnReal, seed), Events: before})
+	o := Judge(s, r, &history.History{Meta: metaOf(r, s, OnReal, seed), Events: before})
 	for _, p := range []checker.Property{checker.LeaseExclusion, checker.ResourceExclusion, checker.OwnerOnly, checker.Tokens} {
 		if o.Result.Status(p) == checker.Violated && r.Expected(p) != checker.Violated {
 			o.Result.Unmet = append(o.Result.Unmet, err.Error())
@@ -139,7 +139,7 @@ func onCluster(r script.Section, c *live.Cluster, j job, again func() *exec.Cmd)
 		processes[name] = p
 		limit := patienceOf(r, j.Limit)
 		if name == script.ProbeName {
-			limit += defaultLimit / 2 // it waits for the others, and should not be blamed for them
+			limit += DefaultLimit / 2 // it waits for the others, and should not be blamed for them
 		}
 		err = p.Start(again, limit, func(contact live.Contact) (json.RawMessage, error) {
 			a := &assignment{Name: name, Contact: contact, Resource: p.Addr(script.ResourceName)}
@@ -195,13 +195,13 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// defaultLimit is how much more time than its lane says a client may take.
-const defaultLimit = 20 * time.Second
+// DefaultLimit is how much more time than its lane says a client may take.
+const DefaultLimit = 20 * time.Second
 
 // patienceOf is how long a client of a resolved run may take: as long as if everybody did everything one after the other, and
 // more, by a limit, for what the lock does.
 func patienceOf(r script.Section, limit time.Duration) time.Duration {
-	all := 2*r.TTL + boundOf(r) + cmp.Or(limit, defaultLimit)
+	all := 2*r.TTL + boundOf(r) + cmp.Or(limit, DefaultLimit)
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {
 			n := 1
@@ -331,12 +331,12 @@ func checkReal(r script.Section, speed float64) error {
 	if r.SimOnly != "" {
 		return fmt.Errorf("%w: %s", live.ErrSimOnly, r.SimOnly)
 	}
-	if r.TTL < leastTTL {
-		return fmt.Errorf("%w: the TTL is %v, and real servers need %v", live.ErrSimOnly, r.TTL, leastTTL)
+	if r.TTL < LeastTTL {
+		return fmt.Errorf("%w: the TTL is %v, and real servers need %v", live.ErrSimOnly, r.TTL, LeastTTL)
 	}
-	if ttl := faster(r, speed).TTL; ttl < leastTTL {
+	if ttl := faster(r, speed).TTL; ttl < LeastTTL {
 		return fmt.Errorf("at speed %v the TTL of %v is %v, and real servers need %v; the greatest speed for this run is %v",
-			speed, r.TTL, ttl, leastTTL, float64(r.TTL)/float64(leastTTL))
+			speed, r.TTL, ttl, LeastTTL, float64(r.TTL)/float64(LeastTTL))
 	}
 	if err := checkSyncs(r, speed); err != nil {
 		return err

@@ -1,21 +1,22 @@
-package scenarios
+package play
 
 import (
-	"lockstep/checker"
-	"lockstep/sim/history"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"lockstep/checker"
+	"lockstep/sim/history"
 )
 
 // What counts as a difference, and what does not.
 func TestDifference(t *testing.T) {
 	recorded := func(change func([]history.Event)) *history.History {
 		events := []history.Event{
-			{At: 0, Process: "c1", Kind: history.Invoke, Op: history.Acquire, ID: 1, Lock: theLock},
-			{At: time.Second, Process: "n1", Kind: history.State, Op: history.Set, Key: theLock, Lease: "c1#1"},
-			{At: 2 * time.Second, Process: "c1", Kind: history.OK, Op: history.Acquire, ID: 1, Lock: theLock, Lease: "c1#1", Until: history.NoEnd},
+			{At: 0, Process: "c1", Kind: history.Invoke, Op: history.Acquire, ID: 1, Lock: LockName},
+			{At: time.Second, Process: "n1", Kind: history.State, Op: history.Set, Key: LockName, Lease: "c1#1"},
+			{At: 2 * time.Second, Process: "c1", Kind: history.OK, Op: history.Acquire, ID: 1, Lock: LockName, Lease: "c1#1", Until: history.NoEnd},
 			{At: 3 * time.Second, Process: "c2", Kind: history.Invoke, Op: history.Write, ID: 1, Value: "A"},
 			{At: 4 * time.Second, Process: "c1", Kind: history.Info, Op: history.Lost, Lease: "c1#1"},
 		}
@@ -44,31 +45,31 @@ func TestDifference(t *testing.T) {
 		{"a loss that was not told", func(e []history.Event) { e[4].Process = "n1" }, "c1 info lost c1#1 at 4.000000s, then nothing more"},
 		{"the first of two", func(e []history.Event) { e[3].Value, e[2].Lease = "B", "c1#2" }, "c1 ok acquire"},
 	} {
-		got := difference(outcome(recorded(nil), checker.Result{}), outcome(recorded(test.change), checker.Result{}))
+		got := Difference(outcome(recorded(nil), checker.Result{}), outcome(recorded(test.change), checker.Result{}))
 		if got != "" && test.want == "" || !strings.HasPrefix(got, test.want) || test.want != "" && got == "" {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
 	ok := checker.Result{Verdict: checker.Safe, Statuses: []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: checker.OK}}}
 	violated := checker.Result{Verdict: checker.Unsafe, Statuses: []checker.PropertyStatus{{Property: checker.LeaseExclusion, Status: checker.Violated}}}
-	if got := difference(outcome(recorded(nil), ok), outcome(recorded(nil), violated)); !strings.HasPrefix(got, "lease exclusion: ok, then ") {
+	if got := Difference(outcome(recorded(nil), ok), outcome(recorded(nil), violated)); !strings.HasPrefix(got, "lease exclusion: ok, then ") {
 		t.Errorf("another status: %q", got)
 	}
 	inconclusive := ok
 	inconclusive.Verdict = checker.Inconclusive
-	if got, want := difference(outcome(recorded(nil), ok), outcome(recorded(nil), inconclusive)), "verdict SAFE, then UNKNOWN"; got != want {
+	if got, want := Difference(outcome(recorded(nil), ok), outcome(recorded(nil), inconclusive)), "verdict SAFE, then UNKNOWN"; got != want {
 		t.Errorf("another verdict: %q, want %q", got, want)
 	}
 	paused, delayed := violated, violated
 	paused.Violations = []checker.Violation{{Property: checker.LeaseExclusion, Assumption: checker.BoundedPause}}
 	delayed.Violations = []checker.Violation{{Property: checker.LeaseExclusion, Assumption: checker.BoundedDelay}}
-	if got, want := difference(outcome(recorded(nil), paused), outcome(recorded(nil), delayed)), "broken: lease exclusion (bounded pause), then lease exclusion (bounded delay)"; got != want {
+	if got, want := Difference(outcome(recorded(nil), paused), outcome(recorded(nil), delayed)), "broken: lease exclusion (bounded pause), then lease exclusion (bounded delay)"; got != want {
 		t.Errorf("another assumption: %q, want %q", got, want)
 	}
 	delayed.Violations = append(delayed.Violations, paused.Violations...)
 	again := violated
 	again.Violations = append(slices.Clone(paused.Violations), delayed.Violations...)
-	if got := difference(outcome(recorded(nil), delayed), outcome(recorded(nil), again)); got != "" {
+	if got := Difference(outcome(recorded(nil), delayed), outcome(recorded(nil), again)); got != "" {
 		t.Errorf("the same assumptions, in another order and number: %q", got)
 	}
 	o := outcome(recorded(nil), ok)
