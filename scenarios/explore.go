@@ -125,13 +125,6 @@ func shapeOf(lock string) Shape {
 	return Shape{}
 }
 
-// with is a shape that suits both of two locks.
-func (s Shape) with(r Shape) Shape {
-	s.Nodes, s.Replicas = max(s.Nodes, r.Nodes), max(s.Replicas, r.Replicas)
-	s.Resource, s.Extend = cmp.Or(s.Resource, r.Resource), s.Extend || r.Extend
-	return s
-}
-
 // calm is the run that is perturbed, of the first lock that yours is like.
 func (o *options) calm() (*script.Scenario, error) {
 	s := o.shape
@@ -642,7 +635,7 @@ func (e *exploration) tally() (singles, drawn Level) {
 // summary says in a few words what came of all that was played.
 func (e *exploration) summary() string {
 	singles, drawn := e.tally()
-	lines := []string{"all plans with one perturbation, " + singles.inWords(), "plans drawn, " + drawn.inWords()}
+	lines := []string{"all plans with one perturbation, " + levelInWords(singles), "plans drawn, " + levelInWords(drawn)}
 	excused := map[string]int{}
 	for _, a := range e.tried {
 		for _, f := range a.excused {
@@ -655,8 +648,8 @@ func (e *exploration) summary() string {
 	return strings.Join(lines, "\n")
 }
 
-// inWords says what came of the plans, none of which breaks a claim.
-func (l Level) inWords() string {
+// levelInWords says what came of the plans, none of which breaks a claim.
+func levelInWords(l Level) string {
 	return fmt.Sprintf("%s: %d survived, %d with a perturbation that had no effect, %d prove nothing, %d violate what is not claimed",
 		Grouped(l.Plans), l.Survived, l.Idle, l.Unproved, l.Violating)
 }

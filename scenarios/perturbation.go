@@ -88,7 +88,7 @@ func Perturbed(s *script.Scenario, plan []Perturbation) *script.Scenario {
 	return p
 }
 
-// perturb is [Scenario.Perturbed], and also returns where the steps of each perturbation went.
+// perturb is [Perturbed], and also returns where the steps of each perturbation went.
 func perturb(s *script.Scenario, plan []Perturbation) (*script.Scenario, [][]play.Place) {
 	p := *s
 	p.Lanes = slices.Clone(s.Lanes)

@@ -40,7 +40,7 @@ type Search struct {
 	do func(ctx context.Context, job json.RawMessage) (workers.Outcome, error) // hands a job to a worker
 }
 
-// Start makes the workers of a supervisor do the search; they must call [Serve]. The caller calls stop when the search is over.
+// Start makes the workers of a supervisor do the search; they must call [play.Serve]. The caller calls stop when the search is over.
 func (s *Search) Start(workers *workers.Supervisor) (stop func(), err error) {
 	s.Workers = cmp.Or(workers.Workers, s.Workers)
 	if runtime.GOOS == "js" {

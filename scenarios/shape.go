@@ -113,3 +113,10 @@ func CalmRun(s *script.Scenario, run script.Section) (*script.Scenario, error) {
 	page.Runs = []script.Section{run}
 	return page.Checked()
 }
+
+// with is a shape that suits both of two locks.
+func (s Shape) with(r Shape) Shape {
+	s.Nodes, s.Replicas = max(s.Nodes, r.Nodes), max(s.Replicas, r.Replicas)
+	s.Resource, s.Extend = cmp.Or(s.Resource, r.Resource), s.Extend || r.Extend
+	return s
+}
