@@ -215,7 +215,7 @@ func TestKeysOfEveryTypeOnRedis(t *testing.T) {
 // What was found in simulation is there on real servers, too.
 func TestFoundOnRedis(t *testing.T) {
 	workers := reality(t)
-	files, err := filepath.Glob(foundDir + "/*.txtar")
+	files, err := filepath.Glob("search/testdata/found/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -216,8 +216,8 @@ func TestShrink(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v; go test -run TestShrink -rewrite renews what is there\n%s", err, c.Scenario)
 			}
-			if line, diff := firstDifference(string(data), c.Scenario.String()); diff != "" {
-				t.Errorf("%s:%d: it is another one now\n%s", file, line+1, diff)
+			if got := c.Scenario.String(); got != string(data) {
+				t.Errorf("%s is now\n%s", file, got)
 			}
 		})
 	}

@@ -202,7 +202,11 @@ func (w twin) play(t *testing.T, s *script.Scenario, r script.Section, locks []c
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Lanes = addFault(q.Lanes, step)
+		i := slices.IndexFunc(q.Lanes, func(l script.Lane) bool { return l.Process == script.Nemesis })
+		if q.Lanes = slices.Clone(q.Lanes); i < 0 {
+			i, q.Lanes = len(q.Lanes), append(q.Lanes, script.Lane{Process: script.Nemesis})
+		}
+		q.Lanes[i].Steps = append(slices.Clip(q.Lanes[i].Steps), step)
 	}
 	o, err := play.Simulate(s, q, build, max(r.Seed, 1))
 	if err != nil {
