@@ -11,8 +11,9 @@ import (
 // what it happens to, scenarios says what to try.
 func TestImportsPointDown(t *testing.T) {
 	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
-	files, script := "lockstep/scenarios/files", "lockstep/scenarios/script"
-	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
+		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", script},
+		"lockstep/scenarios":         {history, workers, live, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play},
+		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play},
 	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
@@ -32,8 +33,9 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/reports/pictures":  {history, "lockstep/checker", "lockstep/reports", claims, docs},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
-		"lockstep/scenarios":         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script},
-		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script},
+		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", script},
+		"lockstep/scenarios":         {history, workers, live, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play},
+		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play},
 
 		"lockstep/clients/internal/redlock": {},
 		"lockstep/nodes/internal/redistest": {redisserver},
