@@ -457,7 +457,7 @@ func misblamed(o *play.Outcome, classes []checker.Assumption, replayed func([]ch
 							stands |= 1 << i
 						}
 					}
-					if slices.Contains(o.Failing(), play.Failing{checker.LeaseExclusion, checker.None}) && has(runs[(len(runs)-1)&^stands], v) ||
+					if slices.Contains(o.Failing(), play.Failing{Property: checker.LeaseExclusion, Assumption: checker.None}) && has(runs[(len(runs)-1)&^stands], v) ||
 						has(runs[len(runs)-1], v) || violates(o, checker.OwnerOnly) || has(without("")[len(runs)-1], v) {
 						return true
 					}

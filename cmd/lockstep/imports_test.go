@@ -11,9 +11,8 @@ import (
 // what it happens to, scenarios says what to try.
 func TestImportsPointDown(t *testing.T) {
 	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
-		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", script},
-		"lockstep/scenarios":         {history, workers, live, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play},
-		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play},
+	files, script, play := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play"
+	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
 	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
@@ -34,7 +33,7 @@ func TestImportsPointDown(t *testing.T) {
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
 		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", script},
-		"lockstep/scenarios":         {history, workers, live, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play},
+		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play},
 		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play},
 
 		"lockstep/clients/internal/redlock": {},
@@ -66,9 +65,8 @@ func TestImportsPointDown(t *testing.T) {
 // What a user's test links draws nothing: no plots, no fonts, no PDF. The checker runs nothing: it needs no kernel and no Redis.
 func TestLightToImport(t *testing.T) {
 	for pkg, heavy := range map[string][]string{
-		"lockstep/scenarios": {"gonum.org/", "codeberg.org/", "git.sr.ht/", "golang.org/x/image", "lockstep/reports/pictures"},
-		"lockstep/checker":   {"testing", "testing/synctest", "github.com/jonboulle/clockwork", "github.com/redis/go-redis/v9", "lockstep/sim"},
-		"lockstep/reports":   {"testing", "testing/synctest", "gonum.org/", "lockstep/sim"},
+		"lockstep/checker": {"testing", "testing/synctest", "github.com/jonboulle/clockwork", "github.com/redis/go-redis/v9", "lockstep/sim"},
+		"lockstep/reports": {"testing", "testing/synctest", "gonum.org/", "lockstep/sim"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).CombinedOutput()
 		if err != nil {
