@@ -13,6 +13,7 @@ import (
 	"lockstep/checker"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 )
 
@@ -22,7 +23,7 @@ func TestEdge(t *testing.T) {
 		hi := lo + rapid.Int64Range(1, 1<<40).Draw(t, "range")
 		want := rapid.Int64Range(lo+1, hi).Draw(t, "edge")
 		asked := map[int64]int{}
-		got, err := Edge(lo, hi, func(i int64) (bool, error) {
+		got, err := search.Edge(lo, hi, func(i int64) (bool, error) {
 			asked[i]++
 			return i >= want, nil
 		})
@@ -53,7 +54,7 @@ func TestEdge(t *testing.T) {
 			return i > 4, nil
 		}, "at 5: as ordered"},
 	} {
-		if _, err := Edge(c.lo, c.hi, c.unsafe); err == nil || err.Error() != c.want {
+		if _, err := search.Edge(c.lo, c.hi, c.unsafe); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
@@ -102,7 +103,7 @@ func TestDriftEdge(t *testing.T) {
 // driftEdge is the least rate, in ppm, at which two clients hold.
 func driftEdge(t *testing.T, ttl time.Duration) int64 {
 	t.Helper()
-	edge, err := Edge(0, 100_000, func(ppm int64) (bool, error) { return breaksByDrift(t, ttl, validity(ttl), ppm) })
+	edge, err := search.Edge(0, 100_000, func(ppm int64) (bool, error) { return breaksByDrift(t, ttl, validity(ttl), ppm) })
 	if err != nil {
 		t.Fatalf("TTL %v: %v", ttl, err)
 	}
@@ -174,7 +175,7 @@ func TestIsolatedPrimary(t *testing.T) {
 // isolatedWindow is how long after it was cut off the primary still grants a lock.
 func isolatedWindow(t *testing.T) time.Duration {
 	t.Helper()
-	refused, err := Edge(2000, 60_000, func(ms int64) (bool, error) {
+	refused, err := search.Edge(2000, 60_000, func(ms int64) (bool, error) {
 		s, err := script.Parse("isolated.txtar", fmt.Appendf(nil, isolated, time.Duration(ms)*time.Millisecond))
 		if err != nil {
 			return false, err

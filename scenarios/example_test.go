@@ -12,6 +12,7 @@ import (
 	"lockstep/scenarios"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 )
 
 type myLock struct{ clients.Env }
@@ -25,7 +26,7 @@ func newMyLock(env clients.Env) clients.Locker { return myLock{env} }
 func TestMyLock(t *testing.T) { scenarios.Test(t, newMyLock, scenarios.Like("single")) }
 
 func TestMyLockExplore(t *testing.T) {
-	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(scenarios.Delaying, scenarios.Losing, scenarios.Pausing))
+	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(search.Delaying, search.Losing, search.Pausing))
 }
 
 // A subtest for each run of single, with your lock in its place. A subtest fails where yours violates what single keeps.
@@ -39,7 +40,7 @@ func ExampleTest() {
 func ExampleExplore() {
 	var t *testing.T // of func TestMyLockExplore(t *testing.T)
 
-	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(scenarios.Pausing, scenarios.Delaying, scenarios.Losing))
+	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(search.Pausing, search.Delaying, search.Losing))
 }
 
 // A scenario of your own: go doc lockstep/scenarios has the language.

@@ -18,13 +18,14 @@ import (
 	"lockstep/clients"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
 
 // Explore looks for what [Test] does not have: plans, which are sets of up to four perturbations of a calm run, under which your
 // lock breaks what is claimed of it. In the calm run two clients contend, write and release, on servers as the lock has them that
-// yours is like; see [Shaped]. A perturbation is anything that can go wrong at one of its moments; see [Kinds] and [Within].
+// yours is like; see [Shaped]. A perturbation is anything that can go wrong at one of its moments; see [search.Kinds] and [Within].
 //
 // Every plan with one perturbation is played, with the seed of [Seed]. Then rapid draws plans, with up to four and with other seeds:
 // 100 of them, or as many as go test -rapid.checks says. A plan that breaks a claim fails the test, as does one with which the lock
@@ -73,11 +74,11 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 // Shaped says which calm run [Explore] perturbs: how many clients and nodes there are, and so on. Its Lock is of no account. The
 // default is what suits the locks that yours is like: three nodes for redlock and its kin, a replica for single-wait, a resource
 // that compares fencing tokens for fenced, leases that are extended for redlock-extend, and one node with two clients otherwise.
-func Shaped(s Shape) Option { return option("Shaped", func(o *options) { o.shape = s }) }
+func Shaped(s search.Shape) Option { return option("Shaped", func(o *options) { o.shape = s }) }
 
 // Within restricts what [Explore] perturbs to some kinds. The default is all: what your lock is not claimed to survive fails
 // nothing.
-func Within(kinds ...Kind) Option {
+func Within(kinds ...search.Kind) Option {
 	return option("Within", func(o *options) { o.within = add(o.within, kinds) })
 }
 
@@ -92,37 +93,37 @@ func (o *options) forExploring() error {
 		return err
 	}
 	for _, k := range o.within {
-		if !slices.Contains(Kinds(), k) {
-			return fmt.Errorf("scenarios.Within: %w", history.Unknown("kind", string(k), script.WordsOf(Kinds())))
+		if !slices.Contains(search.Kinds(), k) {
+			return fmt.Errorf("scenarios.Within: %w", history.Unknown("kind", string(k), script.WordsOf(search.Kinds())))
 		}
 	}
 	if len(o.within) == 0 {
 		if slices.Contains(o.given, "Within") {
 			return errors.New("scenarios.Within names no kind; without it all are drawn")
 		}
-		o.within = Kinds()
+		o.within = search.Kinds()
 	}
 	if !slices.Contains(o.given, "Shaped") {
 		for _, name := range o.like {
-			o.shape = o.shape.with(shapeOf(name))
+			o.shape = o.shape.With(shapeOf(name))
 		}
 	}
 	return nil
 }
 
 // shapeOf is the setting that a lock of the literature is for; zero where one node and a plain resource will do.
-func shapeOf(lock string) Shape {
+func shapeOf(lock string) search.Shape {
 	switch lock {
 	case "redlock", "redlock-sequential", "redlock-wall":
-		return Shape{Nodes: 3}
+		return search.Shape{Nodes: 3}
 	case "redlock-extend":
-		return Shape{Nodes: 3, Extend: true}
+		return search.Shape{Nodes: 3, Extend: true}
 	case "single-wait":
-		return Shape{Replicas: 1}
+		return search.Shape{Replicas: 1}
 	case "fenced":
-		return Shape{Resource: script.Fenced}
+		return search.Shape{Resource: script.Fenced}
 	}
-	return Shape{}
+	return search.Shape{}
 }
 
 // calm is the run that is perturbed, of the first lock that yours is like.
@@ -142,12 +143,12 @@ type exploration struct {
 	t         *testing.T
 	newLock   clients.New
 	calm      *script.Scenario
-	constants constants
+	constants search.Constants
 
 	played   int
 	tried    map[string]*attempt       // by plan
 	compared map[string]checker.Result // by lock and plan: of the locks that this one is like
-	singles  Level                     // what came of all plans with one perturbation, but for those that violate something
+	singles  search.Level              // what came of all plans with one perturbation, but for those that violate something
 
 	failing *failure // the way to fail that is being shrunk: that of the first plan which failed
 	failed  *attempt // the last one that fails so
@@ -157,7 +158,7 @@ type exploration struct {
 // A drawing is a plan and the seed of its run.
 type drawing struct {
 	seed uint64
-	plan []Perturbation
+	plan []search.Perturbation
 }
 
 // GoString is what rapid logs: the perturbations, one to a line, or that there are none.
@@ -175,13 +176,13 @@ func (d drawing) GoString() string {
 // An attempt is what came of a drawing.
 type attempt struct {
 	drawing
-	class    Class
+	class    search.Class
 	failures []failure
 	excused  []play.Failing
 	outcome  *play.Outcome // of one that fails
 
-	possible map[Kind][]Perturbation
-	kinds    []Kind
+	possible map[search.Kind][]search.Perturbation
+	kinds    []search.Kind
 }
 
 // A failure is a claim that a run breaks.
@@ -226,8 +227,8 @@ func (e *exploration) draw(rt *rapid.T) drawing {
 		sites := a.possible[a.kinds[c.kind*len(a.kinds)/grains]]
 		p := sites[(c.coarse*grains+c.fine)*len(sites)/(grains*grains)]
 		d.plan = append(slices.Clip(d.plan), p)
-		slices.SortStableFunc(d.plan, Perturbation.compare)
-		d.plan = slices.CompactFunc(d.plan, func(p, q Perturbation) bool { return p.compare(q) == 0 })
+		slices.SortStableFunc(d.plan, search.Perturbation.Compare)
+		d.plan = slices.CompactFunc(d.plan, func(p, q search.Perturbation) bool { return p.Compare(q) == 0 })
 	}
 	return d
 }
@@ -257,35 +258,35 @@ func (e *exploration) try(d drawing) *attempt {
 	if a := e.tried[key]; a != nil {
 		return a
 	}
-	s := Perturbed(e.calm, d.plan)
+	s := search.Perturbed(e.calm, d.plan)
 	o := e.play(s, s.Runs[0].With(e.t.Name()), e.newLock, d.seed)
 	a := &attempt{drawing: d}
 	e.tried[key] = a
 	if o.Report != nil {
 		what, _, _ := strings.Cut(whyUnended(o), "\n")
-		a.class, a.failures, a.outcome = Violating, []failure{{What: what}}, o
+		a.class, a.failures, a.outcome = search.Violating, []failure{{What: what}}, o
 		return a
 	}
-	did := effectOf(e.calm, d.plan, o)
-	a.class = classify(o, did, o.Failing())
+	did := search.EffectOf(e.calm, d.plan, o)
+	a.class = search.Classify(o, did, o.Failing())
 	e.judge(a, o)
 	if len(a.failures) > 0 {
 		a.outcome = o
-		if rest, less := did.rest(); less {
+		if rest, less := did.Rest(); less {
 			return e.without(a, rest)
 		}
 	}
-	if len(d.plan) < mostDrawn && e.constants != (constants{}) {
+	if len(d.plan) < mostDrawn && e.constants != (search.Constants{}) {
 		e.find(a, o)
 	}
 	return a
 }
 
 // without is what comes of an attempt that fails without those of its faults that had no effect: what is reported has none of them.
-func (e *exploration) without(a *attempt, rest []Perturbation) *attempt {
+func (e *exploration) without(a *attempt, rest []search.Perturbation) *attempt {
 	bare := e.try(drawing{a.seed, rest})
 	if len(bare.failures) == 0 {
-		a.class, a.failures, a.outcome = Unproved, nil, nil
+		a.class, a.failures, a.outcome = search.Unproved, nil, nil
 		return a
 	}
 	e.tried[a.GoString()] = bare
@@ -294,8 +295,8 @@ func (e *exploration) without(a *attempt, rest []Perturbation) *attempt {
 
 // find finds what can be perturbed next.
 func (e *exploration) find(a *attempt, o *play.Outcome) {
-	a.possible = map[Kind][]Perturbation{}
-	for _, p := range sites(e.calm, o, e.constants, e.within) {
+	a.possible = map[search.Kind][]search.Perturbation{}
+	for _, p := range search.Sites(e.calm, o, e.constants, e.within) {
 		a.possible[p.Kind] = append(a.possible[p.Kind], p)
 	}
 	for _, k := range e.within {
@@ -409,7 +410,7 @@ func (e *exploration) comparison(lock string, d drawing) checker.Result {
 	if err != nil {
 		panic("scenarios: " + err.Error()) // the options were checked
 	}
-	s := Perturbed(e.calm, d.plan)
+	s := search.Perturbed(e.calm, d.plan)
 	e.compared[key] = e.play(s, s.Runs[0].With(lock), build, d.seed).Result
 	return e.compared[key]
 }
@@ -434,7 +435,7 @@ func (e *exploration) survey() bool {
 	held := func(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
 		return e.play(s, run.With(e.t.Name()), lock, seed)
 	}
-	e.constants = constants{TTL: o.Run.TTL, Patience: patience(held, e.calm, o, e.seed, e.newLock), Retry: retryDelay(o)}
+	e.constants = search.Constants{TTL: o.Run.TTL, Patience: search.Patience(held, e.calm, o, e.seed, e.newLock), Retry: search.RetryDelay(o)}
 	return true
 }
 
@@ -464,11 +465,11 @@ var errLost = errors.New("a worker was lost")
 
 // suspects lists, in the order of time, the plans with one perturbation that violate anything, claimed or not, and those whose runs
 // do not come to their end.
-func (e *exploration) suspects(calm *attempt) [][]Perturbation {
+func (e *exploration) suspects(calm *attempt) [][]search.Perturbation {
 	e.t.Helper()
-	search := e.search(e.seed)
-	if do := search.do; do != nil {
-		search.do = func(ctx context.Context, job json.RawMessage) (workers.Outcome, error) {
+	s := e.search(e.seed)
+	if do := s.Do; do != nil {
+		s.Do = func(ctx context.Context, job json.RawMessage) (workers.Outcome, error) {
 			out, err := do(ctx, job)
 			if err == nil && out.Report != nil {
 				err = errLost
@@ -476,30 +477,30 @@ func (e *exploration) suspects(calm *attempt) [][]Perturbation {
 			return out, err
 		}
 	}
-	parts := 4 * search.workers()
-	var errands []*errand
+	parts := 4 * s.WorkerCount()
+	var errands []*search.Task
 	for part := range parts {
-		errands = append(errands, &errand{Kinds: e.within, Constants: e.constants, Expand: &expansion{Part: part, Of: parts, Leaf: true}})
+		errands = append(errands, &search.Task{Kinds: e.within, Constants: e.constants, Expand: &search.Expansion{Part: part, Of: parts, Leaf: true}})
 	}
-	var plans [][]Perturbation
+	var plans [][]search.Perturbation
 	differs := ""
-	err := search.sendAll(e.t.Context(), errands, func(_ int, y *yield) error {
+	err := s.SendAll(e.t.Context(), errands, func(_ int, y *search.Result) error {
 		for _, trial := range y.Trials {
 			plans = append(plans, trial.Plan)
 		}
 		for _, broken := range y.Broken {
 			plans = append(plans, broken.Plan)
 		}
-		e.singles.add(y.Tally)
+		e.singles.Add(y.Tally)
 		differs = cmp.Or(differs, y.Differs)
 		return nil
 	})
 	switch {
 	case errors.Is(err, errLost): // any may be the one: they are played one at a time
-		plans, e.singles = nil, Level{}
+		plans, e.singles = nil, search.Level{}
 		for _, kind := range calm.kinds {
 			for _, p := range calm.possible[kind] {
-				plans = append(plans, []Perturbation{p})
+				plans = append(plans, []search.Perturbation{p})
 			}
 		}
 	case err != nil:
@@ -507,15 +508,15 @@ func (e *exploration) suspects(calm *attempt) [][]Perturbation {
 	case differs != "":
 		e.unsteady(differs)
 	}
-	slices.SortFunc(plans, func(a, b []Perturbation) int { return slices.CompareFunc(a, b, Perturbation.compare) })
+	slices.SortFunc(plans, func(a, b []search.Perturbation) int { return slices.CompareFunc(a, b, search.Perturbation.Compare) })
 	return plans
 }
 
 // search is a search for plans, done by the workers of the bench.
-func (e *exploration) search(seed uint64) *Search {
-	s := &Search{Calm: e.calm, Lock: e.t.Name(), Seed: seed, Restless: e.restless, New: e.newLock}
+func (e *exploration) search(seed uint64) *search.Search {
+	s := &search.Search{Calm: e.calm, Lock: e.t.Name(), Seed: seed, Restless: e.restless, New: e.newLock}
 	if e.pool != nil {
-		s.do = e.pool.Do
+		s.Do = e.pool.Do
 	}
 	return s
 }
@@ -544,7 +545,7 @@ func (e *exploration) conclude() {
 
 // page is the scenario of what failed, ready to be saved.
 func (e *exploration) page() *script.Scenario {
-	s := Perturbed(e.calm, e.failed.plan)
+	s := search.Perturbed(e.calm, e.failed.plan)
 	s.Runs = slices.Clone(s.Runs)
 	s.Runs[0].Seed = e.failed.seed
 	return s
@@ -553,7 +554,7 @@ func (e *exploration) page() *script.Scenario {
 // explainSmallest explains the smallest run that fails in the same way, or, if it cannot be found, that of rapid.
 func (e *exploration) explainSmallest() {
 	e.t.Helper()
-	c, err := e.search(e.failed.seed).Shrink(e.t.Context(), Found{Trial: Trial{Plan: e.failed.plan, Seed: e.failed.seed}, Failing: e.failing.Failing})
+	c, err := e.search(e.failed.seed).Shrink(e.t.Context(), search.Found{Trial: search.Trial{Plan: e.failed.plan, Seed: e.failed.seed}, Failing: e.failing.Failing})
 	page := e.page()
 	if err != nil {
 		e.print("it was not reduced further: %v", err)
@@ -619,14 +620,14 @@ func (e *exploration) replay(token string) {
 }
 
 // tally counts the plans, those with one perturbation apart. A run in which nothing goes wrong is none.
-func (e *exploration) tally() (singles, drawn Level) {
+func (e *exploration) tally() (singles, drawn search.Level) {
 	singles = e.singles
 	for _, a := range e.tried {
 		switch single := len(a.plan) == 1 && a.seed == e.seed; {
-		case single && a.class == Violating:
-			singles.count(a.class)
+		case single && a.class == search.Violating:
+			singles.Count(a.class)
 		case !single && len(a.plan) > 0: // the other singles are counted
-			drawn.count(a.class)
+			drawn.Count(a.class)
 		}
 	}
 	return singles, drawn
@@ -649,7 +650,7 @@ func (e *exploration) summary() string {
 }
 
 // levelInWords says what came of the plans, none of which breaks a claim.
-func levelInWords(l Level) string {
+func levelInWords(l search.Level) string {
 	return fmt.Sprintf("%s: %d survived, %d with a perturbation that had no effect, %d prove nothing, %d violate what is not claimed",
-		Grouped(l.Plans), l.Survived, l.Idle, l.Unproved, l.Violating)
+		search.Grouped(l.Plans), l.Survived, l.Idle, l.Unproved, l.Violating)
 }

@@ -11,6 +11,7 @@ import (
 	"lockstep/clients"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -47,8 +48,8 @@ type options struct {
 	longest  time.Duration // that a run on real servers can take
 
 	// Of an exploration:
-	shape  Shape
-	within []Kind
+	shape  search.Shape
+	within []search.Kind
 }
 
 func option(name string, set func(*options)) Option {
@@ -112,7 +113,7 @@ func Memory(bytes int64) Option { return option("Memory", func(o *options) { o.m
 //
 //	var rewrite = flag.Bool("rewrite", false, "renew timelines")
 //
-//	play.RunFile(t, "testdata/deploy.txtar", newLock, play.Rewrite(*rewrite))
+//	scenarios.RunFile(t, "testdata/deploy.txtar", newLock, scenarios.Rewrite(*rewrite))
 func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.rewrite = yes }) }
 
 // exploring lists the options for [Explore] only.

@@ -12,6 +12,7 @@ import (
 	lacking "lockstep/clients/broken"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/workers"
 )
 
@@ -342,7 +343,7 @@ func TestSentencesDecideNothing(t *testing.T) {
 	}
 	type decisions struct {
 		standing        play.Standing
-		class           Class
+		class           search.Class
 		broken, failing int
 		surprising      bool
 		nodeGone        bool
@@ -351,7 +352,7 @@ func TestSentencesDecideNothing(t *testing.T) {
 		ownTime         bool
 	}
 	decide := func(o *play.Outcome) decisions {
-		return decisions{o.Standing(), classify(o, effect{}, o.Failing()), len(o.Broken()), len(o.Failing()), o.Surprising(), nodeGone(o), unheard(o), o.Differs == "", o.Result.OwnTime}
+		return decisions{o.Standing(), search.Classify(o, search.Effect{}, o.Failing()), len(o.Broken()), len(o.Failing()), o.Surprising(), nodeGone(o), unheard(o), o.Differs == "", o.Result.OwnTime}
 	}
 	said := 0
 	for _, s := range all {

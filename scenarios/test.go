@@ -21,6 +21,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/search"
 	"lockstep/sim/workers"
 )
 
@@ -125,7 +126,7 @@ func serve(call string, newLock clients.New, failed func() bool) {
 	}
 	play.QuietRedis()
 	err := workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) {
-		d, err := play.Perform(ctx, data, find, SearchTask)
+		d, err := play.Perform(ctx, data, find, search.SearchTask)
 		if err == nil && failed() && !before {
 			return nil, failedTest{}
 		}
@@ -262,7 +263,7 @@ func (b *bench) perform(ctx context.Context, c play.Case, job json.RawMessage) (
 	if b.pool != nil {
 		return b.pool.Do(ctx, job)
 	}
-	return play.PerformHere(ctx, job, c.Find, SearchTask)
+	return play.PerformHere(ctx, job, c.Find, search.SearchTask)
 }
 
 // claimed fails a test whose outcome breaks a claim, and skips one that proves nothing.

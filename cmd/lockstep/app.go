@@ -71,7 +71,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// fit breaks the long text of a command, and of those below it, into lines of at most pictures.Width columns. What is indented
+// fit breaks the long text of a command, and of those below it, into lines of at most reports.Width columns. What is indented
 // stays as it is.
 func fit(c *cobra.Command) {
 	var lines, paragraph []string

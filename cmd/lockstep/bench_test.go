@@ -7,29 +7,29 @@ import (
 	"testing"
 	"time"
 
-	"lockstep/scenarios"
+	"lockstep/scenarios/search"
 	"lockstep/sim/workers"
 )
 
 // BenchmarkSearchWorkers gives how many times as many runs a search does in two worker processes as in one. The two take turns
 // within one run, and the medians count, so that a busy machine slows both.
 func BenchmarkSearchWorkers(b *testing.B) {
-	calm, err := scenarios.Shape{Lock: "redlock", Nodes: 3}.Calm()
+	calm, err := search.Shape{Lock: "redlock", Nodes: 3}.Calm()
 	if err != nil {
 		b.Fatal(err)
 	}
 	rate := func(n int) float64 {
-		s := &scenarios.Search{Calm: calm, Workers: n}
+		s := &search.Search{Calm: calm, Workers: n}
 		stop, err := s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(os.Args[0]) }, Workers: n})
 		if err != nil {
 			b.Fatal(err)
 		}
 		defer stop()
-		if _, err := s.Random(b.Context(), scenarios.Portfolio, 1, 0); err != nil { // the workers have started then
+		if _, err := s.Random(b.Context(), search.Portfolio, 1, 0); err != nil { // the workers have started then
 			b.Fatal(err)
 		}
 		start := time.Now()
-		r, err := s.Random(b.Context(), scenarios.Portfolio, 400, 0)
+		r, err := s.Random(b.Context(), search.Portfolio, 400, 0)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -11,19 +11,19 @@ import (
 	"lockstep/clients"
 	"lockstep/nodes/engine"
 	"lockstep/reports"
-	"lockstep/scenarios"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 )
 
 // complete tells shells what may come after a command and its flags. `lockstep completion --help` says how a shell learns to ask.
 func (k known) complete(root *cobra.Command) {
-	kinds := words(scenarios.Kinds())
-	for _, g := range scenarios.Groups() {
+	kinds := words(search.Kinds())
+	for _, g := range search.Groups() {
 		kinds = append(kinds, g.Name)
 	}
 	var axes []string
-	for _, name := range scenarios.AxisNames() {
+	for _, name := range search.AxisNames() {
 		axes = append(axes, name+"=")
 	}
 	flags := map[string]cobra.CompletionFunc{
@@ -32,7 +32,7 @@ func (k known) complete(root *cobra.Command) {
 		"kinds":       among(kinds...),
 		"without":     among(kinds...),
 		"property":    among(words(checker.Properties())...),
-		"strategy":    among(words(scenarios.Strategies())...),
+		"strategy":    among(words(search.Strategies())...),
 		"persistence": among(words(engine.Persistences)...),
 		"resource":    among(clients.Resources()...),
 		"pool":        among("warm"),

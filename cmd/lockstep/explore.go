@@ -16,8 +16,8 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes/engine"
-	"lockstep/scenarios"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -25,7 +25,7 @@ import (
 // exploreFlags are the options of lockstep explore.
 type exploreFlags struct {
 	known    known
-	shape    scenarios.Shape
+	shape    search.Shape
 	bound    int
 	runs     int
 	time     time.Duration
@@ -88,7 +88,7 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 	fl.IntVar(&f.bound, "bound", 0, "play every set of up to so many perturbations (default 1, without --runs and --time)")
 	fl.IntVar(&f.runs, "runs", 0, "play about so many runs with perturbations drawn at random; with --grid, per cell")
 	fl.DurationVar(&f.time, "time", 0, "play such runs for that long")
-	fl.StringVar(&f.strategy, "strategy", string(scenarios.Portfolio), "`HOW` to draw: "+strings.Join(words(scenarios.Strategies()), ", "))
+	fl.StringVar(&f.strategy, "strategy", string(search.Portfolio), "`HOW` to draw: "+strings.Join(words(search.Strategies()), ", "))
 	fl.StringSliceVar(&f.kinds, "kinds", nil, "perturb by `KIND,...` or by groups of them (default all)")
 	fl.StringSliceVar(&f.without, "without", nil, "leave out `KIND,...`")
 	fl.StringSliceVar(&f.property, "property", nil, "look for violations of `PROPERTY,...` only (default all)")
@@ -107,7 +107,7 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 func kindsHelp() string {
 	var b strings.Builder
 	b.WriteString("The kinds, by group:\n")
-	for _, g := range scenarios.Groups() {
+	for _, g := range search.Groups() {
 		fmt.Fprintf(&b, "  %-8s %s\n", g.Name, strings.Join(words(g.Kinds), ", "))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
@@ -147,7 +147,7 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	if err := f.known.check(f.shape.Lock); err != nil {
 		return fmt.Errorf("--lock: %w", err)
 	}
-	if _, err := scenarios.FindStrategy(f.strategy); err != nil {
+	if _, err := search.FindStrategy(f.strategy); err != nil {
 		return fmt.Errorf("--strategy: %w", err)
 	}
 	if len(args) == 0 {
@@ -182,7 +182,7 @@ func (f *exploreFlags) page(c *cobra.Command, args []string) (*script.Scenario, 
 	if !c.Flags().Changed("lock") {
 		f.shape.Lock = s.runs[0].Lock
 	}
-	calm, err := scenarios.CalmRun(s.scenario, s.runs[0])
+	calm, err := search.CalmRun(s.scenario, s.runs[0])
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 	if len(f.grid) > 0 {
 		return f.runGrid(c, args)
 	}
-	kinds, err := scenarios.ParseKinds(f.kinds, f.without)
+	kinds, err := search.ParseKinds(f.kinds, f.without)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	lib, _ := f.known.library(f.shape.Lock)
-	search := &scenarios.Search{
+	search := &search.Search{
 		Calm: calm, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless, Properties: properties, Workers: f.workers, First: f.first, New: build,
 	}
 	stop, err := f.start(search)
@@ -255,7 +255,7 @@ func parseProperties(names []string) ([]checker.Property, error) {
 }
 
 // start starts the worker processes of a search.
-func (f *exploreFlags) start(s *scenarios.Search) (stop func(), err error) {
+func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil && runtime.GOOS != "js" {
 		return nil, err
@@ -267,7 +267,7 @@ func (f *exploreFlags) start(s *scenarios.Search) (stop func(), err error) {
 const errandLimit = 2 * time.Minute
 
 // search does the bounded search, then the random one, as asked, and prints what came of them.
-func (f *exploreFlags) search(c *cobra.Command, s *scenarios.Search) error {
+func (f *exploreFlags) search(c *cobra.Command, s *search.Search) error {
 	r := &explored{flags: f, search: s, w: c.OutOrStdout()}
 	if f.json {
 		r.w = io.Discard
@@ -276,12 +276,12 @@ func (f *exploreFlags) search(c *cobra.Command, s *scenarios.Search) error {
 	r.head()
 	var err error
 	if f.bound > 0 || f.runs == 0 && f.time == 0 {
-		r.bounded, err = withProgress(c, s, func() (*scenarios.Bounded, error) { return s.Bound(ctx, max(f.bound, 1)) })
+		r.bounded, err = withProgress(c, s, func() (*search.Bounded, error) { return s.Bound(ctx, max(f.bound, 1)) })
 		r.printBounded()
 	}
 	if err == nil && (f.runs > 0 || f.time > 0) && !(f.first && r.bounded != nil && len(r.bounded.Found) > 0) {
-		r.random, err = withProgress(c, s, func() (*scenarios.Random, error) {
-			return s.Random(ctx, scenarios.Strategy(f.strategy), f.runs, f.time)
+		r.random, err = withProgress(c, s, func() (*search.Random, error) {
+			return s.Random(ctx, search.Strategy(f.strategy), f.runs, f.time)
 		})
 		r.printRandom()
 	}
@@ -300,7 +300,7 @@ func (f *exploreFlags) search(c *cobra.Command, s *scenarios.Search) error {
 }
 
 // withProgress shows on a terminal how far a search is.
-func withProgress[T any](c *cobra.Command, s *scenarios.Search, search func() (T, error)) (T, error) {
+func withProgress[T any](c *cobra.Command, s *search.Search, search func() (T, error)) (T, error) {
 	bar := progress(c.ErrOrStderr(), -1)
 	s.Progress = func(done, known int) {
 		bar.ChangeMax(known)

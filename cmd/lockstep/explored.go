@@ -13,19 +13,19 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"lockstep/reports"
-	"lockstep/scenarios"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 )
 
 // explored is what came of an exploration, and how it is told.
 type explored struct {
 	flags   *exploreFlags
-	search  *scenarios.Search
+	search  *search.Search
 	w       io.Writer
-	bounded *scenarios.Bounded
-	random  *scenarios.Random
+	bounded *search.Bounded
+	random  *search.Random
 	found   []counterexample
 }
 
@@ -34,12 +34,12 @@ type counterexample struct {
 	play.Failing
 	Broke string `json:"broke,omitempty"` // why the run did not come to its end, if that is what is wrong
 	// Perturbations is how many it took when it was found, and Plan which.
-	Perturbations int                      `json:"perturbations"`
-	Plan          []scenarios.Perturbation `json:"plan"`
-	Seed          uint64                   `json:"seed"`
-	Scenario      string                   `json:"scenario,omitempty"` // the smallest one, as a file
-	File          string                   `json:"file,omitempty"`     // where it was kept
-	Token         string                   `json:"token,omitempty"`
+	Perturbations int                   `json:"perturbations"`
+	Plan          []search.Perturbation `json:"plan"`
+	Seed          uint64                `json:"seed"`
+	Scenario      string                `json:"scenario,omitempty"` // the smallest one, as a file
+	File          string                `json:"file,omitempty"`     // where it was kept
+	Token         string                `json:"token,omitempty"`
 }
 
 func (r *explored) head() {
@@ -75,7 +75,7 @@ func (r *explored) printBounded() {
 	for n, l := range b.Levels {
 		row := table.Row{n}
 		for _, count := range []int{l.Plans, l.Survived, l.Idle, l.Violating, l.Unproved, l.Alike} {
-			row = append(row, scenarios.Grouped(count))
+			row = append(row, search.Grouped(count))
 		}
 		t.AppendRow(row)
 	}
@@ -105,20 +105,20 @@ func (r *explored) printTwice(twice int, differs string) {
 	case differs != "":
 		printWrapped(r.w, "not reproducible: "+differs)
 	case twice > 0 && !r.search.Restless:
-		printWrapped(r.w, "runs that were done twice, and came out the same: "+scenarios.Grouped(twice))
+		printWrapped(r.w, "runs that were done twice, and came out the same: "+search.Grouped(twice))
 	}
 }
 
 // all lists what was found, each way to fail once.
-func (r *explored) all() []scenarios.Found {
-	var all []scenarios.Found
+func (r *explored) all() []search.Found {
+	var all []search.Found
 	if r.bounded != nil {
 		all = append(all, r.bounded.Found...)
 	}
 	if r.random != nil {
 		all = append(all, r.random.Found...)
 	}
-	return scenarios.Firsts(all)
+	return search.Firsts(all)
 }
 
 // keep shrinks what was found, tells it, and keeps it where that is asked for. After an interruption there is no time for that:
@@ -154,7 +154,7 @@ func (r *explored) keep(ctx context.Context) error {
 }
 
 // tellSmall tells the smallest run that fails in the same way, and keeps it. If it cannot be kept, it is told all the same.
-func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *scenarios.Counterexample) error {
+func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *search.Counterexample) error {
 	c.Scenario = small.Scenario.String()
 	var kept error
 	if r.flags.out != "" {
@@ -174,7 +174,7 @@ func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *scen
 }
 
 // tellPlan tells what was found as it was found.
-func (r *explored) tellPlan(ctx context.Context, c *counterexample, f scenarios.Found) (err error) {
+func (r *explored) tellPlan(ctx context.Context, c *counterexample, f search.Found) (err error) {
 	fmt.Fprintf(r.w, "\n%s\n", f.Failing)
 	r.tellSteps(f.Plan)
 	page := r.search.Page(f)
@@ -194,7 +194,7 @@ func (r *explored) tellPlan(ctx context.Context, c *counterexample, f scenarios.
 // mostStack is how many lines are printed of why a run did not come to its end.
 const mostStack = 24
 
-func (r *explored) tellBroken(f scenarios.Found) {
+func (r *explored) tellBroken(f search.Found) {
 	fmt.Fprintln(r.w, "\nthe run does not come to its end with")
 	r.tellSteps(f.Plan)
 	lines := strings.Split(strings.TrimSpace(f.Broke), "\n")
@@ -206,7 +206,7 @@ func (r *explored) tellBroken(f scenarios.Found) {
 	}
 }
 
-func (r *explored) tellSteps(plan []scenarios.Perturbation) {
+func (r *explored) tellSteps(plan []search.Perturbation) {
 	if len(plan) == 0 {
 		printWrapped(r.w, "nothing that goes wrong")
 	}
@@ -228,7 +228,7 @@ func (r *explored) status() error {
 	}
 	if r.random != nil {
 		for _, tried := range r.random.Coverage.Kinds { // a walk on which nothing can be perturbed is calm
-			proved += min(tried.Bit, r.random.Coverage.Classes[scenarios.Survived])
+			proved += min(tried.Bit, r.random.Coverage.Classes[search.Survived])
 		}
 	}
 	if proved == 0 {
@@ -242,10 +242,10 @@ func (r *explored) encode(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(struct {
-		Lock    string             `json:"lock"`
-		Seed    uint64             `json:"seed"`
-		Bounded *scenarios.Bounded `json:"bounded,omitempty"`
-		Random  *scenarios.Random  `json:"random,omitempty"`
-		Found   []counterexample   `json:"found"`
+		Lock    string           `json:"lock"`
+		Seed    uint64           `json:"seed"`
+		Bounded *search.Bounded  `json:"bounded,omitempty"`
+		Random  *search.Random   `json:"random,omitempty"`
+		Found   []counterexample `json:"found"`
 	}{r.flags.shape.Lock, r.search.Seed, r.bounded, r.random, append([]counterexample{}, r.found...)})
 }

@@ -22,8 +22,8 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
 	"lockstep/scenarios/files"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 )
 
@@ -40,7 +40,7 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	m := &gridMap{Grid: g, lock: f.shape.Lock, properties: counted(properties), dir: f.out, known: map[scenarios.Place]scenarios.Tally{}}
+	m := &gridMap{Grid: g, lock: f.shape.Lock, properties: counted(properties), dir: f.out, known: map[search.Place]search.Tally{}}
 	if err := m.open(c.Context(), f.known.versions()); err != nil {
 		return err
 	}
@@ -49,20 +49,20 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 		return err
 	}
 	lib, _ := f.known.library(f.shape.Lock)
-	search := &scenarios.Search{Lock: f.shape.Lock, Restless: lib.Restless, Properties: m.properties, Workers: f.workers, New: build}
-	stop, err := f.start(search)
+	s := &search.Search{Lock: f.shape.Lock, Restless: lib.Restless, Properties: m.properties, Workers: f.workers, New: build}
+	stop, err := f.start(s)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	err = m.play(c, search)
+	err = m.play(c, s)
 	if e := m.draw(c.Context()); e != nil {
 		return errors.Join(err, e)
 	}
 	if err != nil {
 		all, done := len(g.Places()), len(m.known)
 		fmt.Fprintf(c.ErrOrStderr(), "%s of %s cells are done, and drawn in %s; the same command goes on with the other %s\n",
-			scenarios.Grouped(done), scenarios.Grouped(all), m.file(".png"), scenarios.Grouped(all-done))
+			search.Grouped(done), search.Grouped(all), m.file(".png"), search.Grouped(all-done))
 		return err
 	}
 	return m.print(c.OutOrStdout(), f.json)
@@ -79,7 +79,7 @@ func counted(named []checker.Property) []checker.Property {
 }
 
 // newGrid is the question that the flags ask.
-func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*scenarios.Grid, error) {
+func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*search.Grid, error) {
 	for _, name := range []string{"bound", "time", "strategy", "kinds", "without", "first", "verbose"} {
 		if c.Flags().Changed(name) {
 			return nil, fmt.Errorf("--%s is for a search; a map has --grid, --runs and --seed", name)
@@ -91,7 +91,7 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*scenarios.Grid
 	case f.out == "":
 		return nil, errors.New("--grid needs --out: a map is a table and a picture, and goes on where it was interrupted")
 	}
-	g := &scenarios.Grid{Shape: f.shape, Runs: f.runs, Seed: f.seed}
+	g := &search.Grid{Shape: f.shape, Runs: f.runs, Seed: f.seed}
 	if g.Runs == 0 {
 		g.Runs = cellRuns
 	}
@@ -99,7 +99,7 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*scenarios.Grid
 		g.Shape.Nodes = f.known.nodes(f.shape.Lock)
 	}
 	for _, text := range f.grid {
-		a, err := scenarios.ParseAxis(text)
+		a, err := search.ParseAxis(text)
 		if err != nil {
 			return nil, fmt.Errorf("--grid: %w", err)
 		}
@@ -116,13 +116,13 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*scenarios.Grid
 
 // A gridMap is a map and its files: grid.json says what was asked, grid.csv has a row for each cell that is finished, and grid.svg and
 // grid.png show them. The columns low95 and high95 of grid.csv are the interval of a share of independent draws. The runs of a cell
-// are at places that are spread evenly, and those of its neighbours are at the same: see [play.Tally.Interval].
+// are at places that are spread evenly, and those of its neighbours are at the same: see [search.Tally.Interval].
 type gridMap struct {
-	*scenarios.Grid
+	*search.Grid
 	lock       string
 	properties []checker.Property // those whose violation makes a run unsafe; none stand for all
 	dir        string
-	known      map[scenarios.Place]scenarios.Tally
+	known      map[search.Place]search.Tally
 	saved      time.Time
 }
 
@@ -150,7 +150,7 @@ type gridQuestion struct {
 
 // open reads what an earlier run has left, and refuses what answers another question.
 func (m *gridMap) open(ctx context.Context, versions []module) error {
-	s := m.ShapeAt(scenarios.Place{})
+	s := m.ShapeAt(search.Place{})
 	q := gridQuestion{
 		Lock: m.lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Pool: s.Pool, Clients: s.Clients,
 		Resource: s.Resource, TTL: history.FormatDuration(s.TTL), Extend: s.Extend, Runs: m.Runs, Seed: m.Seed, Versions: versions,
@@ -222,7 +222,7 @@ func (m *gridMap) columns() []string {
 	var all []string
 	for _, a := range m.Axes {
 		name := strings.ReplaceAll(a.Name, "-", "_")
-		if a.Unit() != scenarios.Number {
+		if a.Unit() != search.Number {
 			name += "_" + string(a.Unit())
 		}
 		all = append(all, name)
@@ -235,7 +235,7 @@ func (m *gridMap) columns() []string {
 }
 
 // row is a cell in grid.csv.
-func (m *gridMap) row(at scenarios.Place, t scenarios.Tally) []string {
+func (m *gridMap) row(at search.Place, t search.Tally) []string {
 	var all []string
 	for i, a := range m.Axes {
 		all = append(all, a.Text(at[i]))
@@ -257,9 +257,9 @@ func (m *gridMap) read(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	places := map[string]scenarios.Place{}
+	places := map[string]search.Place{}
 	for _, at := range m.Places() {
-		places[strings.Join(m.row(at, scenarios.Tally{})[:len(m.Axes)], ",")] = at
+		places[strings.Join(m.row(at, search.Tally{})[:len(m.Axes)], ",")] = at
 	}
 	r := csv.NewReader(bytes.NewReader(data))
 	if head, err := r.Read(); err == nil && !slices.Equal(head, m.columns()) {
@@ -286,8 +286,8 @@ func (m *gridMap) read(ctx context.Context) error {
 }
 
 // tally is what a row counts.
-func (m *gridMap) tally(row []string) (scenarios.Tally, error) {
-	var t scenarios.Tally
+func (m *gridMap) tally(row []string) (search.Tally, error) {
+	var t search.Tally
 	counts := map[string]*int{"runs": &t.Runs, "unsafe": &t.Unsafe, "unproved": &t.Unproved, "no_effect": &t.Idle}
 	violated := make([]int, len(checker.Properties()))
 	for i, p := range checker.Properties() {
@@ -334,13 +334,13 @@ func (m *gridMap) save(ctx context.Context) error {
 const saveEvery = time.Second
 
 // play has the cells played that are missing. What is finished is saved, however it ends; where it cannot be saved, it ends.
-func (m *gridMap) play(c *cobra.Command, s *scenarios.Search) error {
+func (m *gridMap) play(c *cobra.Command, s *search.Search) error {
 	missing := len(m.Places()) - len(m.known)
 	bar := progress(c.ErrOrStderr(), missing*m.Runs)
 	bar.Describe("runs")
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
-	err := m.Play(ctx, s, m.known, func(runs int) { bar.Add(runs) }, func(at scenarios.Place, t scenarios.Tally) {
+	err := m.Play(ctx, s, m.known, func(runs int) { bar.Add(runs) }, func(at search.Place, t search.Tally) {
 		m.known[at] = t
 		if time.Since(m.saved) > saveEvery {
 			if err := m.save(ctx); err != nil {
@@ -368,13 +368,13 @@ func (m *gridMap) draw(ctx context.Context) error {
 const doubtful = 0.1
 
 func (m *gridMap) picture() *pictures.HeatMap {
-	s := m.ShapeAt(scenarios.Place{})
+	s := m.ShapeAt(search.Place{})
 	h := &pictures.HeatMap{Title: "Share of unsafe runs: " + m.lock}
 	if len(m.properties) > 0 {
 		h.Title = fmt.Sprintf("Share of runs that violate %s: %s", strings.Join(words(m.properties), " or "), m.lock)
 	}
 	axis := func(name string) bool {
-		return slices.ContainsFunc(m.Axes, func(a scenarios.Axis) bool { return a.Name == name })
+		return slices.ContainsFunc(m.Axes, func(a search.Axis) bool { return a.Name == name })
 	}
 	if !axis("nodes") {
 		h.Title += " on " + many(s.Nodes, "node")
@@ -385,7 +385,7 @@ func (m *gridMap) picture() *pictures.HeatMap {
 	var what, span []string
 	for i, a := range m.Axes {
 		label := a.About()
-		if unit := a.Unit(); unit != scenarios.Number {
+		if unit := a.Unit(); unit != search.Number {
 			label += " (" + string(unit) + ")"
 		}
 		side := pictures.HeatAxis{Label: label}
@@ -400,7 +400,7 @@ func (m *gridMap) picture() *pictures.HeatMap {
 		if a.Perturbs() {
 			what = append(what, a.About())
 		}
-		if a.Unit() == scenarios.Seconds {
+		if a.Unit() == search.Seconds {
 			span = append(span, a.Name)
 		}
 	}
@@ -434,8 +434,8 @@ func (m *gridMap) picture() *pictures.HeatMap {
 }
 
 // total adds up all cells.
-func (m *gridMap) total() scenarios.Tally {
-	var sum scenarios.Tally
+func (m *gridMap) total() search.Tally {
+	var sum search.Tally
 	for _, t := range m.known {
 		sum.Runs, sum.Unsafe, sum.Unproved, sum.Idle = sum.Runs+t.Runs, sum.Unsafe+t.Unsafe, sum.Unproved+t.Unproved, sum.Idle+t.Idle
 	}
@@ -457,9 +457,9 @@ func (m *gridMap) perturbed() int {
 func (m *gridMap) summary() string {
 	t := m.total()
 	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing; a perturbation had no effect in %s of the %s that have one",
-		scenarios.Grouped(t.Runs), scenarios.Grouped(t.Unsafe), 100*t.Share(), scenarios.Grouped(t.Unproved), scenarios.Grouped(t.Idle), scenarios.Grouped(m.perturbed()))
+		search.Grouped(t.Runs), search.Grouped(t.Unsafe), 100*t.Share(), search.Grouped(t.Unproved), search.Grouped(t.Idle), search.Grouped(m.perturbed()))
 	if missing := len(m.Places()) - len(m.known); missing > 0 {
-		text += fmt.Sprintf("; %s of %s cells are not played", scenarios.Grouped(missing), scenarios.Grouped(len(m.Places())))
+		text += fmt.Sprintf("; %s of %s cells are not played", search.Grouped(missing), search.Grouped(len(m.Places())))
 	}
 	return text
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/clients"
-	"lockstep/scenarios"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 )
 
 // drawGrid asks for a map in a directory.
 func drawGrid(ctx context.Context, dir string, change func(*exploreFlags)) (printed string, err error) {
 	f := &exploreFlags{
 		known: known{locks: clients.Locks()},
-		shape: scenarios.Shape{Lock: "single", Clients: 2, Resource: script.Plain, TTL: script.DefaultTTL},
+		shape: search.Shape{Lock: "single", Clients: 2, Resource: script.Plain, TTL: script.DefaultTTL},
 		grid:  []string{"pause=0s..4s/9", "ttl=1s..3s/5"}, runs: 20, seed: 1, out: dir, workers: 2,
 	}
 	if change != nil {
@@ -156,18 +156,18 @@ func TestGridCountsProperties(t *testing.T) {
 
 // A map that cannot be saved is not played to its end.
 func TestGridEndsUnsaved(t *testing.T) {
-	a, err := scenarios.ParseAxis("pause=0s..4s/200")
+	a, err := search.ParseAxis("pause=0s..4s/200")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &gridMap{
-		Grid: &scenarios.Grid{Shape: scenarios.Shape{Lock: "single"}, Axes: []scenarios.Axis{a}, Runs: 2, Seed: 1},
-		dir:  filepath.Join(t.TempDir(), "missing"), known: map[scenarios.Place]scenarios.Tally{},
+		Grid: &search.Grid{Shape: search.Shape{Lock: "single"}, Axes: []search.Axis{a}, Runs: 2, Seed: 1},
+		dir:  filepath.Join(t.TempDir(), "missing"), known: map[search.Place]search.Tally{},
 	}
 	c := &cobra.Command{}
 	c.SetContext(t.Context())
 	c.SetErr(&bytes.Buffer{})
-	if err := m.play(c, &scenarios.Search{Workers: 1}); !errors.Is(err, os.ErrNotExist) {
+	if err := m.play(c, &search.Search{Workers: 1}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want that there is no such directory", err)
 	}
 	if len(m.known) > 50 {

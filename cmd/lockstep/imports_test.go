@@ -11,7 +11,7 @@ import (
 // what it happens to, scenarios says what to try.
 func TestImportsPointDown(t *testing.T) {
 	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
-	files, script, play := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play"
+	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
 	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
@@ -33,8 +33,9 @@ func TestImportsPointDown(t *testing.T) {
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
 		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", script},
-		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play},
-		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play},
+		search:                       {history, sim, workers, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play},
+		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play, search},
+		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock": {},
 		"lockstep/nodes/internal/redistest": {redisserver},

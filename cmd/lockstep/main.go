@@ -15,8 +15,8 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/libraries"
 	"lockstep/reports"
-	"lockstep/scenarios"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/search"
 	"lockstep/sim/workers"
 )
 
@@ -50,7 +50,7 @@ func told(err error) string {
 // run is the program, with the locks that it knows. Workers are the same program.
 func run(k known, args []string) int {
 	if workers.IsWorker() {
-		if err := play.Serve(k.find, scenarios.SearchTask); err != nil {
+		if err := play.Serve(k.find, search.SearchTask); err != nil {
 			fmt.Fprintln(os.Stderr, "lockstep:", err)
 			return exitInput
 		}

@@ -11,9 +11,9 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports/pictures"
-	"lockstep/scenarios"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 )
 
@@ -87,7 +87,7 @@ func (q *driftQuestion) check(seeds int) error {
 	case q.steps < 2 || q.steps > mostDriftStep || int64(q.steps) > q.to-q.from+1:
 		return fmt.Errorf("--steps %d: it must be between 2 and %d, and no more than there are whole numbers", q.steps, mostDriftStep)
 	case len(q.ttls)*q.steps*seeds > mostDriftRuns:
-		return fmt.Errorf("--ttl, --steps and --seeds make %s runs; a plot has %s at most", scenarios.Grouped(len(q.ttls)*q.steps*seeds), scenarios.Grouped(mostDriftRuns))
+		return fmt.Errorf("--ttl, --steps and --seeds make %s runs; a plot has %s at most", search.Grouped(len(q.ttls)*q.steps*seeds), search.Grouped(mostDriftRuns))
 	}
 	for i, ttl := range q.ttls {
 		if ttl < leastDriftTTL || ttl > mostDriftTTL {
@@ -156,7 +156,7 @@ func (f *plotFlags) plotDrift(c *cobra.Command, q driftQuestion) error {
 			}
 		}
 	}
-	tallies := make([]scenarios.Tally, len(q.ttls)*q.steps)
+	tallies := make([]search.Tally, len(q.ttls)*q.steps)
 	var gone unended
 	err = f.play(c, cases, func(i int, o *play.Outcome) {
 		t := &tallies[i/f.seeds]

@@ -268,7 +268,7 @@ func brokenAt(s string, width int, after string) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// printWrapped prints a sentence, indented, in lines of at most pictures.Width columns.
+// printWrapped prints a sentence, indented, in lines of at most reports.Width columns.
 func printWrapped(w io.Writer, sentence string) {
 	const indent = "  "
 	fmt.Fprintln(w, indent+strings.ReplaceAll(wrap(reports.Visible(sentence), reports.Width-2*len(indent)), "\n", "\n"+indent+indent))

@@ -1,0 +1,240 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// A Bounded is what a bounded search has done: it has played every set of up to so many perturbations of the calm run.
+type Bounded struct {
+	Bound     int       `json:"bound"`
+	Kinds     []Kind    `json:"kinds"`
+	Constants Constants `json:"constants"`
+	Levels    []Level   `json:"levels"`            // by the number of perturbations, from 0
+	Found     []Found   `json:"-"`                 // of each way to fail, the plan with the fewest perturbations
+	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
+	Twice     int       `json:"twice"`             // how many were
+	Differs   string    `json:"differs,omitempty"` // how the first did that came out otherwise the second time; it ended the search
+	// Ended says that the search ended with the first violation, Interrupted that it did not come to its end.
+	Ended       bool `json:"ended,omitempty"`
+	Interrupted bool `json:"interrupted,omitempty"`
+}
+
+// A Level is what came of all plans with one number of perturbations.
+type Level struct {
+	Plans     int `json:"plans"`
+	Survived  int `json:"survived"`
+	Idle      int `json:"idle"` // some perturbation had no effect
+	Violating int `json:"violating"`
+	Unproved  int `json:"unproved"`
+	// Alike is how many were not taken further because their runs are equal to that of one which was.
+	Alike int `json:"alike"`
+}
+
+// Bound plays every plan with up to k perturbations. Sites are found anew in each perturbed run: what comes after the
+// first perturbation is what the second can hit. Plans of which it is known what comes of them are left out:
+//
+//   - Sets have no order. Faults of two processes commute, as do messages to two nodes, and each set is played once.
+//   - Where the runs of two plans are equal in all but the faults themselves, one is taken further for both.
+//   - What already violates a property is not taken further.
+//
+// If ctx ends, it returns what there is until then, with its error.
+func (s *Search) Bound(ctx context.Context, k int) (*Bounded, error) {
+	b := &Bounded{Bound: k, Kinds: s.kinds()}
+	err := s.bound(ctx, b)
+	b.Ended = errors.Is(err, errFound)
+	b.Interrupted = err != nil && !b.Ended && !errors.Is(err, ErrNotReproducible)
+	b.Found = Firsts(b.Found)
+	if b.Ended {
+		err = nil
+	}
+	return b, err
+}
+
+func (s *Search) bound(ctx context.Context, b *Bounded) error {
+	y, err := s.survey(ctx)
+	if err != nil {
+		return err
+	}
+	b.Constants = y.Constants
+	b.Levels = []Level{{}}
+	if err := b.take(y, s); err != nil || len(y.Broken) > 0 || y.Trials[0].Class == Violating {
+		return err
+	}
+	known := 1
+	prefixes := [][]Perturbation{nil}
+	for depth := 1; depth <= b.Bound; depth++ {
+		b.Levels = append(b.Levels, Level{})
+		var errands []*Task
+		parts := 1
+		if len(prefixes) < 4*s.WorkerCount() {
+			parts = 4 * s.WorkerCount()
+		}
+		for _, prefix := range prefixes {
+			for part := range parts {
+				errands = append(errands, &Task{
+					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Leaf: depth == b.Bound},
+				})
+			}
+		}
+		var grown []Trial
+		ended, before := 0, known
+		err := s.SendAll(ctx, errands, func(_ int, y *Result) error {
+			ended++
+			grown = append(grown, y.Trials...)
+			err := b.take(y, s)
+			known = before + (b.Played-before)*len(errands)/ended
+			if s.Progress != nil {
+				s.Progress(b.Played, known)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		prefixes = b.further(grown)
+	}
+	return nil
+}
+
+// take counts what came back from a worker. The error ends the search.
+func (b *Bounded) take(y *Result, s *Search) error {
+	level := &b.Levels[len(b.Levels)-1]
+	b.Played += y.Played
+	b.Twice += y.Twice
+	level.Add(y.Tally)
+	for _, t := range y.Trials {
+		level.Count(t.Class)
+		if t.Class == Violating {
+			b.Found = append(b.Found, Found{Trial: t})
+		}
+	}
+	for _, broken := range y.Broken {
+		level.Count(Violating)
+		b.Found = append(b.Found, Found{Trial: Trial{Plan: broken.Plan, Seed: s.seed(), Class: Violating}, Broke: broken.Why})
+	}
+	if y.Differs != "" {
+		b.Differs = y.Differs
+		return ErrNotReproducible
+	}
+	if s.First && len(b.Found) > 0 {
+		return errFound
+	}
+	return nil
+}
+
+// ErrNotReproducible ends a search.
+var ErrNotReproducible = errors.New("a run came out differently when it was played again with the same seed")
+
+func (l *Level) Count(c Class) {
+	l.Plans++
+	switch c {
+	case Survived:
+		l.Survived++
+	case Idle:
+		l.Idle++
+	case Violating:
+		l.Violating++
+	default:
+		l.Unproved++
+	}
+}
+
+func (l *Level) Add(m Level) {
+	l.Plans += m.Plans
+	l.Survived += m.Survived
+	l.Idle += m.Idle
+	l.Violating += m.Violating
+	l.Unproved += m.Unproved
+}
+
+// further chooses the plans to take further: those that violate nothing yet, but only the first of those that are alike. A fault
+// that has had no effect yet may have one in a longer run, so two plans are alike only if they have the same such faults.
+func (b *Bounded) further(trials []Trial) [][]Perturbation {
+	slices.SortFunc(trials, func(a, b Trial) int { return slices.CompareFunc(a.Plan, b.Plan, Perturbation.Compare) })
+	seen := map[string]bool{}
+	var plans [][]Perturbation
+	for _, t := range trials {
+		if t.Class == Violating || t.Class == Unproved {
+			continue
+		}
+		key := fmt.Sprint(t.Story, t.Waiting)
+		if seen[key] {
+			b.Levels[len(b.Levels)-1].Alike++
+			continue
+		}
+		seen[key] = true
+		plans = append(plans, t.Plan)
+	}
+	return plans
+}
+
+// Plans is how many plans were played.
+func (b *Bounded) Plans() int {
+	n := 0
+	for _, l := range b.Levels {
+		n += l.Plans
+	}
+	return n
+}
+
+// Sentence says what the search has shown.
+func (b *Bounded) Sentence() string {
+	violating, unproved := 0, 0
+	for _, l := range b.Levels {
+		violating, unproved = violating+l.Violating, unproved+l.Unproved
+	}
+	var kinds []string
+	for _, k := range b.Kinds {
+		kinds = append(kinds, string(k))
+	}
+	if len(b.Levels) == 1 && violating > 0 {
+		return "the calm run itself violates a property; nothing was perturbed"
+	}
+	text := Grouped(b.Plans())
+	if !b.Interrupted && !b.Ended {
+		text = "all " + text
+	}
+	noun := "kinds"
+	if len(kinds) == 1 {
+		noun = "kind"
+	}
+	if b.Plans() == 1 && !b.Interrupted && !b.Ended {
+		return "nothing of the " + noun + " " + strings.Join(kinds, ", ") + " can go wrong in this run"
+	}
+	text += fmt.Sprintf(" plans with at most %s of the %s %s: ", perturbations(b.Bound), noun, strings.Join(kinds, ", "))
+	switch {
+	case b.Interrupted:
+		text = "interrupted after " + text
+	case b.Ended:
+		text = "ended after " + text
+	}
+	switch {
+	case violating == 0:
+		text += "no violation"
+	case violating == 1:
+		text += "1 violates a property"
+	default:
+		text += Grouped(violating) + " violate a property"
+	}
+	if unproved > 0 {
+		text += fmt.Sprintf(", %s prove nothing and were not taken further", Grouped(unproved))
+	}
+	return text
+}
+
+// Grouped prints a number as people read large ones: 41,208.
+func Grouped(n int) string { return message.NewPrinter(language.English).Sprint(n) }
+
+func perturbations(n int) string {
+	if n == 1 {
+		return "1 perturbation"
+	}
+	return fmt.Sprintf("%d perturbations", n)
+}

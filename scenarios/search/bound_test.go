@@ -1,0 +1,281 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+	"lockstep/sim/workers"
+)
+
+// searched has every plan with up to k perturbations played.
+func searched(t *testing.T, s *Search, k int) *Bounded {
+	t.Helper()
+	b, err := s.Bound(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func calmShape(t *testing.T, s Shape) *script.Scenario {
+	t.Helper()
+	calm, err := s.Calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return calm
+}
+
+// TestBoundFindsBrokenLocks: what a lock lacks is found by a bounded search that knows nothing of it, with as many perturbations
+// as the table says and no fewer, and the lock that has it survives the same plan.
+func TestBoundFindsBrokenLocks(t *testing.T) {
+	var table bytes.Buffer
+	lines := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(lines, "without\tbound\tplans\tviolated\tby")
+	for _, h := range hunts {
+		if h.beyond != "" {
+			fmt.Fprintf(lines, "%s\t-\t\t\t%s\n", h.lacks, h.beyond)
+			continue
+		}
+		calm, build := h.broken(t)
+		search := &Search{Calm: calm, Kinds: h.kinds, New: build, First: true, Properties: []checker.Property{h.property}}
+		if h.bound > 0 {
+			if b := searched(t, search, h.bound-1); len(b.Found) > 0 {
+				t.Errorf("without %s: found with fewer perturbations: %v", h.lacks, b.Found[0].Plan)
+			}
+		}
+		b := searched(t, search, max(h.bound, 1))
+		if len(b.Found) == 0 {
+			t.Errorf("without %s: not found: %s", h.lacks, b.Sentence())
+			continue
+		}
+		first := b.Found[0]
+		fmt.Fprintf(lines, "%s\t%d\t%d\t%s\t%v\n", h.lacks, len(first.Plan), b.Plans(), first.Failing.Property, first.Plan)
+		proper, whole := h.whole(t)
+		var o *play.Outcome
+		err := play.Series(func(play play.Player) {
+			s := Perturbed(proper, first.Plan)
+			o = play(s, s.Runs[0], whole, 1)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if faults := o.Failing(h.property); len(faults) > 0 {
+			t.Errorf("with %s: %v, too, by %v", h.lacks, faults, first.Plan)
+		}
+	}
+	lines.Flush()
+	t.Log("\n" + table.String())
+}
+
+// Within its assumptions Redlock survives every single thing that goes wrong: messages to lock nodes that are late or lost, slow
+// and cut links, the crash of one node that keeps what it has, clocks that run at nearly the same rate.
+func TestBoundRedlockWithinItsAssumptions(t *testing.T) {
+	kinds := []Kind{Delaying, Losing, SlowLink, Cutting, Dying, Crashing, Drifting}
+	total := 0
+	for _, k := range kinds {
+		b := searched(t, &Search{Calm: calmShape(t, Shape{Lock: "redlock", Nodes: 3}), Kinds: []Kind{k}}, 1)
+		if len(b.Found) > 0 || b.Levels[1].Unproved > 0 || b.Levels[1].Survived < 6 {
+			t.Errorf("%s: %+v, found %v", k, b.Levels, b.Found)
+		}
+		total += b.Plans() - 1
+	}
+	t.Logf("%d plans with one perturbation", total)
+}
+
+// Outside of them it does not, and the search finds what the catalogue knows, with the fewest perturbations: one less is not
+// enough, since a search with one less finds nothing.
+func TestBoundFindsTheCatalogue(t *testing.T) {
+	for _, c := range []struct {
+		shape Shape
+		kinds []Kind
+		want  play.Failing
+		bound int
+	}{
+		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Pausing}, play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedPause}, 1},
+		{Shape{Lock: "redlock", Nodes: 3}, []Kind{LateWrite}, play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedDelay}, 1},
+		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Jumping}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.BoundedClockError}, 2},
+		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Emptying}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}, 2},
+		{Shape{Lock: "single", Nodes: 1, Replicas: 1}, []Kind{FailingOver}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}, 1},
+	} {
+		s := &Search{Calm: calmShape(t, c.shape), Kinds: c.kinds, Properties: []checker.Property{c.want.Property}}
+		if b := searched(t, s, c.bound-1); len(b.Found) > 0 {
+			t.Errorf("%s, %v: found with less: %v", c.shape.Lock, c.kinds, b.Found[0].Plan)
+		}
+		b := searched(t, s, c.bound)
+		i := slices.IndexFunc(b.Found, func(f Found) bool { return slices.Contains(f.Faults, c.want) })
+		if i < 0 {
+			t.Errorf("%s, %v: %s, and not %v", c.shape.Lock, c.kinds, b.Sentence(), c.want)
+			continue
+		}
+		b.Found[i].Failing = c.want
+		small, err := s.Shrink(t.Context(), b.Found[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if faults := perturbed(small.Scenario); faults != c.bound {
+			t.Errorf("%s, %v: reduced to %d faults, not %d:\n%s", c.shape.Lock, c.kinds, faults, c.bound, small.Scenario)
+		}
+	}
+}
+
+// perturbed counts the faults of a page, and the pauses in its lanes; what ends a fault is part of it.
+func perturbed(s *script.Scenario) int {
+	n := 0
+	for _, lane := range s.Resolve(s.Runs[0]).Lanes {
+		for _, step := range lane.Steps {
+			_, pauses := step.(script.Pause)
+			f := script.FaultOf(step)
+			if pauses || f != nil && f.Verb() != "restart" && f.Verb() != "heal" && f.Verb() != "resume" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// What a bounded search leaves out changes nothing: a search that leaves nothing out but supersets of violations finds the same
+// ways to fail, each with as many perturbations.
+func TestBoundLeavesNothingOut(t *testing.T) {
+	calm := calmShape(t, Shape{Lock: "single", TTL: time.Second})
+	kinds := []Kind{Losing, Pausing, Emptying, Jumping}
+	b := searched(t, &Search{Calm: calm, Kinds: kinds}, 2)
+	want, plans := map[play.Failing]int{}, 0
+	err := play.Series(func(replayed play.Player) {
+		x := &explorer{calm: calm, build: clients.NewSingle, play: replayed}
+		y := &Result{}
+		(&survey{}).run(x, 1, y)
+		var grow func(plan []Perturbation, o *play.Outcome)
+		grow = func(plan []Perturbation, o *play.Outcome) {
+			for _, p := range Sites(calm, o, y.Constants, kinds) {
+				if len(plan) > 0 && p.Compare(plan[len(plan)-1]) <= 0 {
+					continue
+				}
+				longer := append(slices.Clip(plan), p)
+				trial, o := x.try(longer, 1)
+				plans++
+				for _, f := range trial.Faults {
+					if n, seen := want[f]; !seen || len(longer) < n {
+						want[f] = len(longer)
+					}
+				}
+				if len(longer) < 2 && trial.Class != Violating {
+					grow(longer, o)
+				}
+			}
+		}
+		_, o := x.try(nil, 1)
+		grow(nil, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[play.Failing]int{}
+	for _, f := range b.Found {
+		for _, failing := range f.Faults {
+			if n, seen := got[failing]; !seen || len(f.Plan) < n {
+				got[failing] = len(f.Plan)
+			}
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("found %v, and without leaving anything out %v", got, want)
+	}
+	if b.Levels[1].Alike == 0 || b.Plans() > plans {
+		t.Errorf("%d plans, of which nothing was left out; there are %d: %+v", b.Plans(), plans, b.Levels)
+	}
+}
+
+// A search ends at a run that comes out differently when it is played again, and says how.
+func TestSearchCanary(t *testing.T) {
+	restless := func(env clients.Env) clients.Locker {
+		return locker(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			env.Clock.Sleep(time.Duration(rand.IntN(1_000_000)))
+			return clients.NewSingle(env).Acquire(ctx, name, ttl)
+		})
+	}
+	b, err := (&Search{Calm: calmShape(t, Shape{Lock: "single"}), New: restless}).Bound(t.Context(), 1)
+	if !errors.Is(err, ErrNotReproducible) || b.Differs == "" {
+		t.Errorf("error %v, differs %q", err, b.Differs)
+	}
+	if b, err := (&Search{Calm: calmShape(t, Shape{Lock: "single"})}).Bound(t.Context(), 1); err != nil || b.Twice*20 < b.Played {
+		t.Errorf("error %v; of %d runs only %d were done twice", err, b.Played, b.Twice)
+	}
+}
+
+type locker func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error)
+
+func (l locker) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	return l(ctx, name, ttl)
+}
+
+// A plan that the lock does not live through is a finding, and the plans after it are played nevertheless.
+func TestSearchGoesOnAfterALeak(t *testing.T) {
+	calm := calmShape(t, Shape{Lock: "single"})
+	leaky := func(env clients.Env) clients.Locker {
+		return locker(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := clients.NewSingle(env).Acquire(ctx, name, ttl)
+			if errors.Is(err, syscall.ECONNRESET) {
+				go func() { select {} }()
+			}
+			return lease, err
+		})
+	}
+	whole := searched(t, &Search{Calm: calm, Kinds: []Kind{Losing}}, 1)
+	b := searched(t, &Search{Calm: calm, Kinds: []Kind{Losing}, New: leaky}, 1)
+	if len(b.Found) == 0 || b.Found[0].Broke == "" || b.Plans() != whole.Plans() {
+		t.Errorf("%d plans of %d, found %+v", b.Plans(), whole.Plans(), b.Found)
+	}
+}
+
+// Where a worker is lost, nobody can tell which plan it was. They are played one at a time then, and the one is a finding.
+func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
+	calm := calmShape(t, Shape{Lock: "single"})
+	s := &Search{Calm: calm, Kinds: []Kind{Losing}, Workers: 1}
+	whole := searched(t, s, 1)
+	lost := 0
+	s.Do = func(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
+		var j struct{ Task Task }
+		if err := json.Unmarshal(data, &j); err != nil {
+			return workers.Outcome{}, err
+		}
+		if e := j.Task.Expand; e != nil && e.Part == 1 && e.From <= 1 && (e.Count == 0 || e.From == 1) {
+			lost++
+			return workers.Outcome{Report: &workers.Report{Reason: "the worker is gone"}}, nil
+		}
+		return s.here(ctx, data)
+	}
+	b := searched(t, s, 1)
+	broke := slices.DeleteFunc(slices.Clone(b.Found), func(f Found) bool { return f.Broke != "the worker is gone" })
+	if lost != 2 || len(broke) != 1 || b.Plans() != whole.Plans() {
+		t.Errorf("lost %d workers; %d plans of %d, found %+v", lost, b.Plans(), whole.Plans(), b.Found)
+	}
+}
+
+// An interrupted search says what it has done.
+func TestSearchInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &Search{Calm: calmShape(t, Shape{Lock: "redlock", Nodes: 3}), Kinds: []Kind{Losing, Pausing}}
+	s.Progress = func(done, known int) {
+		if done > 150 {
+			cancel()
+		}
+	}
+	b, err := s.Bound(ctx, 2)
+	if !errors.Is(err, context.Canceled) || !b.Interrupted || b.Plans() < 100 || len(b.Found) == 0 {
+		t.Errorf("error %v, %d plans, found %v: %s", err, b.Plans(), b.Found, b.Sentence())
+	}
+}

@@ -1,0 +1,177 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+	"lockstep/reports"
+	"lockstep/scenarios/files"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+)
+
+// A Counterexample is a small run in which a lock violates a property, as a page that joins the catalogue as it is: with what it
+// is about, what is expected of it, and its timeline.
+type Counterexample struct {
+	Failing  play.Failing
+	Scenario *script.Scenario // with one run
+	Runs     int              // that it took to make it so small
+	Complete bool             // false if there was no time to make it as small as can be
+}
+
+// counterexampleText is how a counterexample travels.
+type counterexampleText struct {
+	Failing  play.Failing `json:"failing"`
+	File     string       `json:"file"`
+	Page     string       `json:"page"`
+	Runs     int          `json:"runs"`
+	Complete bool         `json:"complete"`
+}
+
+// MarshalJSON writes the page as its file.
+func (c *Counterexample) MarshalJSON() ([]byte, error) {
+	return json.Marshal(counterexampleText{c.Failing, c.Scenario.File, c.Scenario.String(), c.Runs, c.Complete})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (c *Counterexample) UnmarshalJSON(data []byte) error {
+	var t counterexampleText
+	if err := json.Unmarshal(data, &t); err != nil {
+		return err
+	}
+	page, err := script.Parse(t.File, []byte(t.Page))
+	*c = Counterexample{t.Failing, page, t.Runs, t.Complete}
+	return err
+}
+
+// Save writes the page into a directory, which must exist, and returns the name of the file: found-LOCK-PROPERTY-ASSUMPTION, and
+// six digits that tell it from others. An old file of that name has the same run.
+func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err error) {
+	if info, err := os.Stat(dir); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("%s is not a directory", dir)
+	}
+	file = filepath.Join(dir, c.Scenario.File)
+	return file, files.Write(ctx, file, []byte(c.Scenario.String()))
+}
+
+// Story is what everybody does in the run, and why it goes wrong.
+func (c *Counterexample) Story() string {
+	var b strings.Builder
+	script.PrintLanes(&b, c.Scenario.Lanes)
+	return b.String() + "\n" + c.Scenario.Prose + "\n"
+}
+
+// counterexample puts together the page of the smallest run that was found.
+func (s *shrinker) counterexample() (*Counterexample, error) {
+	page := s.page.Edited(func(page *script.Scenario) {
+		page.File = foundName(page, s.Failing) + ".txtar"
+		page.Prose = s.origin() + "\n\n" + why(s.outcome, s.Failing)
+		run := &page.Runs[0]
+		run.Expect = expectations(s.outcome)
+		if !s.x.restless { // what such a lock does is not the same twice
+			run.Checksum, run.Golden = s.outcome.History.Meta.Checksum, s.outcome.Timeline()
+		}
+		page.Title = script.Headline(page)
+	})
+	checked, err := page.Checked()
+	if err != nil {
+		return nil, fmt.Errorf("the page of the smallest run cannot be read: %w", err)
+	}
+	return &Counterexample{Failing: s.Failing, Scenario: checked, Runs: s.played, Complete: s.complete}, nil
+}
+
+// foundName names the file of a page with one run.
+func foundName(page *script.Scenario, f play.Failing) string {
+	bare := page.Edited(func(page *script.Scenario) {
+		page.Title, page.Prose = "", ""
+		run := &page.Runs[0]
+		run.Checksum, run.Golden, run.Expect = "", "", nil
+	})
+	sum := fnv.New32a()
+	sum.Write([]byte(bare.String()))
+	name := fmt.Sprintf("found-%s-%s-%s-%06x", page.Runs[0].Lock, f.Property, f.Assumption, sum.Sum32()&0xffffff)
+	return strings.ReplaceAll(name, " ", "-")
+}
+
+// expectations are what makes the outcome the expected one.
+func expectations(o *play.Outcome) (all []script.Expectation) {
+	for _, p := range checker.Properties() {
+		e := script.Expectation{Property: p, Status: o.Result.Status(p)}
+		if e.Status == checker.OK {
+			continue
+		}
+		var reasons []checker.Assumption
+		for _, f := range o.Failing() {
+			if f.Property == p {
+				reasons = append(reasons, f.Assumption)
+			}
+		}
+		if len(reasons) == 1 {
+			e.Assumption = reasons[0]
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// origin says where the page comes from.
+func (s *shrinker) origin() string {
+	r, last := s.calm.Resolve(s.calm.Runs[0]), s.page.Resolve(s.page.Runs[0])
+	var kinds []string
+	for _, p := range s.Plan {
+		if !slices.Contains(kinds, string(p.Kind)) {
+			kinds = append(kinds, string(p.Kind))
+		}
+	}
+	slices.Sort(kinds)
+	plan := counted(len(s.Plan), "perturbation", "perturbations")
+	if len(kinds) > 0 {
+		plan += " (" + strings.Join(kinds, ", ") + ")"
+	}
+	text := fmt.Sprintf("Found by exploration: %s of a calm run of %s with %s and %s, a TTL of %s and seed %d. What is left of it: %s, %s, %s.",
+		plan, r.Lock, counted(len(r.Clients()), "client", "clients"), servers(r), history.FormatDuration(r.TTL), cmp.Or(r.Seed, 1),
+		counted(sizeOf(s.page)[0], "fault", "faults"), counted(len(last.Clients()), "client", "clients"), servers(last))
+	return strings.Join(reports.Wrap(text, script.ProseWidth), "\n")
+}
+
+// servers says how many servers a run has.
+func servers(r script.Section) string {
+	text := counted(r.Nodes, "node", "nodes")
+	for _, more := range []struct {
+		n         int
+		one, many string
+	}{{r.Replicas, "replica", "replicas"}, {r.Sentinels, "sentinel", "sentinels"}, {r.Shards, "shard", "shards"}} {
+		if more.n > 0 {
+			text += " with " + counted(more.n, more.one, more.many)
+		}
+	}
+	return text
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// why tells how the violation came about.
+func why(o *play.Outcome, f play.Failing) string {
+	i := slices.IndexFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Property == f.Property && v.Assumption == f.Assumption })
+	var sentences []string
+	for _, s := range checker.Explain(o.History, o.Result.Violations[i]) {
+		sentences = append(sentences, s.Text)
+	}
+	return strings.Join(reports.Wrap(strings.Join(sentences, " "), script.ProseWidth), "\n")
+}

@@ -1,0 +1,126 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+)
+
+// An errand is what a search has a worker do with a calm run. Exactly one of the pointers is set.
+type Task struct {
+	Survey *survey    `json:"survey,omitempty"`
+	Expand *Expansion `json:"expand,omitempty"`
+	Cells  *cells     `json:"cells,omitempty"`
+	Shrink *shrinking `json:"shrink,omitempty"`
+	Walk   *walks     `json:"walk,omitempty"`
+
+	Kinds     []Kind    `json:"kinds,omitempty"`
+	Constants Constants `json:"constants,omitzero"`
+	Restless  bool      `json:"restless,omitempty"` // as in Case
+	// Properties are those whose violation counts; none stand for all.
+	Properties []checker.Property `json:"properties,omitempty"`
+}
+
+// A yield is what comes back.
+type Result struct {
+	Trials    []Trial   `json:"trials,omitempty"`
+	Tally     Level     `json:"tally,omitzero"` // counts those that are not among Trials
+	Constants Constants `json:"constants,omitzero"`
+	Cells     []Tally   `json:"cells,omitempty"`
+
+	Shrunk  *Counterexample `json:"shrunk,omitempty"`
+	Refused string          `json:"refused,omitempty"` // why nothing was shrunk
+
+	Coverage *Coverage `json:"coverage,omitempty"` // of walks
+	Seed     uint64    `json:"seed,omitempty"`     // of the walk that was under way last
+
+	Played  int    `json:"played"`            // runs, without repetitions
+	Twice   int    `json:"twice"`             // how many of them were repeated and compared
+	Differs string `json:"differs,omitempty"` // how the first that differed did
+	// Broken are the plans whose runs did not come to their end: the lock panicked, spun, or left goroutines behind.
+	Broken []Broken `json:"broken,omitempty"`
+}
+
+// Broken is a plan whose run did not come to its end, and why.
+type Broken struct {
+	Plan []Perturbation `json:"plan,omitempty"`
+	Seed uint64         `json:"seed,omitempty"` // of the walk, in a random search
+	Why  string         `json:"why"`
+}
+
+// run does the errand. It comes back early if ctx ends.
+func (e *Task) run(ctx context.Context, calm *script.Scenario, build clients.New, seed uint64) *Result {
+	y := &Result{}
+	x := &explorer{calm: calm, build: build, restless: e.Restless, properties: e.Properties}
+	err := play.Series(func(play play.Player) {
+		x.play = play
+		switch {
+		case e.Survey != nil:
+			e.Survey.run(x, seed, y)
+		case e.Expand != nil:
+			e.Expand.run(ctx, x, e, seed, y)
+		case e.Cells != nil:
+			e.Cells.run(ctx, x, y)
+		case e.Shrink != nil:
+			e.Shrink.run(ctx, x, seed, y)
+		case e.Walk != nil:
+			e.Walk.run(ctx, x, e, y)
+		}
+	})
+	if err != nil {
+		y.Broken = append(y.Broken, Broken{Plan: x.plan, Why: err.Error()})
+	}
+	y.Played, y.Twice, y.Differs = x.played, x.twice, x.differs
+	return y
+}
+
+// A survey plays the calm run, and finds out what its time constants are.
+type survey struct{}
+
+func (*survey) run(x *explorer, seed uint64, y *Result) {
+	t, o := x.try(nil, seed)
+	y.Trials = []Trial{t}
+	y.Constants = Constants{TTL: o.Run.TTL, Patience: Patience(x.play, x.calm, o, seed, x.build), Retry: RetryDelay(o)}
+}
+
+// An Expansion plays every plan that has one perturbation more than Prefix, at a site that the run of Prefix comes to after its last
+// perturbation. Each set of perturbations is the expansion of exactly one other: the one that lacks its last.
+type Expansion struct {
+	Prefix []Perturbation `json:"prefix,omitempty"`
+	// Part says which share of the work this is, of so many.
+	Part, Of int
+	// From and Count say which of the plans of the share are played: so many, from 0; a Count of 0 stands for all.
+	From, Count int
+	// Leaf says that nobody will take these plans further, so that only those that violate something are sent back.
+	Leaf bool
+}
+
+func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64, y *Result) {
+	prefix := Perturbed(x.calm, e.Prefix)
+	o := x.play(prefix, prefix.Runs[0], x.build, seed) // whoever asks has seen it
+	for i, p := range after(e.Prefix, Sites(x.calm, o, of.Constants, of.Kinds)) {
+		if n := i/e.Of - e.From; i%e.Of != e.Part || n < 0 || e.Count > 0 && n >= e.Count {
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		t, _ := x.try(append(slices.Clip(e.Prefix), p), seed)
+		if e.Leaf && t.Class != Violating {
+			y.Tally.Count(t.Class)
+			continue
+		}
+		y.Trials = append(y.Trials, t)
+	}
+}
+
+// after lists the perturbations that come after the last of a plan, of those that are possible in its run.
+func after(plan, possible []Perturbation) []Perturbation {
+	return slices.DeleteFunc(possible, func(p Perturbation) bool {
+		return len(plan) > 0 && p.Compare(plan[len(plan)-1]) <= 0
+	})
+}

@@ -1,0 +1,38 @@
+package search
+
+import (
+	"flag"
+	"slices"
+	"testing"
+
+	"lockstep/clients"
+	lacking "lockstep/clients/broken"
+	"lockstep/clients/libraries"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+)
+
+var rewrite = flag.Bool("rewrite", false, "renew the counterexamples in testdata/found")
+
+// findLock returns a lock of the literature, a library, or a broken lock.
+func findLock(t testing.TB, name string) clients.New {
+	t.Helper()
+	if l, err := libraries.Find(name); err == nil {
+		return l.New
+	}
+	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build
+}
+
+// simulated plays a run with the lock that it names.
+func simulated(t *testing.T, s *script.Scenario, r script.Section, seed uint64) *play.Outcome {
+	t.Helper()
+	o, err := play.Simulate(s, r, findLock(t, r.Lock), seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}

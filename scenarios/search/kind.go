@@ -1,0 +1,96 @@
+package search
+
+import (
+	"errors"
+	"slices"
+
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+)
+
+// A Kind is a way in which a run can deviate from a calm one.
+type Kind string
+
+// The kinds of perturbations. Each comment says what one of them does.
+const (
+	Delaying    Kind = "delay"      // one message between a client and a lock node takes longer
+	Losing      Kind = "lose"       // one such message is lost with its connection
+	LateWrite   Kind = "late-write" // one message between a client and the resource takes longer
+	SlowLink    Kind = "slow"       // all messages on a link take longer, from the start
+	Cutting     Kind = "cut"        // a link is cut for a time
+	Parting     Kind = "partition"  // processes fall into two sides that cannot reach each other for a time
+	Pausing     Kind = "pause"      // a client pauses, between two steps or in the middle of one
+	Dying       Kind = "die"        // a client crashes
+	Stalling    Kind = "stall"      // a lock node pauses
+	Crashing    Kind = "crash"      // a lock node crashes and is restarted, with what it keeps
+	Emptying    Kind = "empty"      // a lock node crashes and is restarted with nothing
+	Jumping     Kind = "jump"       // the wall clock of a client or a lock node jumps
+	Drifting    Kind = "drift"      // the clocks of a client or a lock node run fast or slow by half a percent, from the start
+	Straying    Kind = "stray"      // they do so by ten percent
+	FailingOver Kind = "failover"   // a replica is promoted, after a crash of n1 or without
+)
+
+// A Group is kinds of perturbations that befall the same thing.
+type Group struct {
+	Name  string
+	Kinds []Kind
+}
+
+// Groups lists all kinds of perturbations, by what they befall.
+func Groups() []Group {
+	return []Group{
+		{"network", []Kind{Delaying, Losing, SlowLink, Cutting, Parting, LateWrite}},
+		{"clients", []Kind{Pausing, Dying}},
+		{"nodes", []Kind{Stalling, Crashing, Emptying, FailingOver}},
+		{"clocks", []Kind{Drifting, Straying, Jumping}},
+	}
+}
+
+// Kinds lists all kinds of perturbations.
+func Kinds() []Kind {
+	var all []Kind
+	for _, g := range Groups() {
+		all = append(all, g.Kinds...)
+	}
+	return all
+}
+
+// ParseKinds reads names of kinds and of groups; none stand for all. Those in without are left out. The order is that of [Kinds].
+func ParseKinds(names, without []string) ([]Kind, error) {
+	named, err := kindsOf(names)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		named = Kinds()
+	}
+	out, err := kindsOf(without)
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.DeleteFunc(Kinds(), func(k Kind) bool { return !slices.Contains(named, k) || slices.Contains(out, k) })
+	if len(kept) == 0 {
+		return nil, errors.New("no kind of perturbation is left")
+	}
+	return kept, nil
+}
+
+func kindsOf(names []string) ([]Kind, error) {
+	var kinds []Kind
+	for _, name := range names {
+		i := slices.IndexFunc(Groups(), func(g Group) bool { return g.Name == name })
+		switch {
+		case i >= 0:
+			kinds = append(kinds, Groups()[i].Kinds...)
+		case slices.Contains(Kinds(), Kind(name)):
+			kinds = append(kinds, Kind(name))
+		default:
+			words := script.WordsOf(Kinds())
+			for _, g := range Groups() {
+				words = append(words, g.Name)
+			}
+			return nil, history.Unknown("kind", name, words)
+		}
+	}
+	return kinds, nil
+}

@@ -1,0 +1,295 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+)
+
+// A quantity is what an axis of a [Grid] can be: something of the setting, or how great a perturbation is.
+type quantity struct {
+	name     string
+	about    string // in words, for whoever reads a map
+	unit     Unit
+	min, max int64
+	// set is for a quantity of the setting.
+	set func(*Shape, int64)
+	// kind, and which of its perturbations, is for the magnitude of one. Where it is 0, there is no such perturbation.
+	kind     Kind
+	fits     func(*history.Meta, Perturbation) bool // default: all
+	replicas bool                                   // it needs a replica
+}
+
+// A Unit is what the values of an [Axis] are counted in.
+type Unit string
+
+// The units. Durations are int64 nanoseconds, as a [time.Duration] is, and shown in seconds.
+const (
+	Seconds Unit = "s"
+	PPM     Unit = "ppm"
+	Number  Unit = ""
+)
+
+// longestMagnitude keeps runs within a day of virtual time or so.
+const longestMagnitude = int64(time.Hour)
+
+// most drift: a clock that runs twice as fast, or hardly at all.
+const mostDriftPPM = 900_000
+
+var quantities = []quantity{
+	{name: "ttl", about: "TTL", unit: Seconds, min: int64(minShapeTTL), max: longestMagnitude,
+		set: func(s *Shape, v int64) { s.TTL = time.Duration(v) }},
+	{name: "nodes", about: "lock nodes", unit: Number, min: 1, max: 9,
+		set: func(s *Shape, v int64) { s.Nodes = int(v) }},
+	{name: "clients", about: "clients", unit: Number, min: minShapeClients, max: maxShapeClients,
+		set: func(s *Shape, v int64) { s.Clients = int(v) }},
+	{name: "pause", about: "a client pauses", unit: Seconds, max: longestMagnitude, kind: Pausing},
+	{name: "delay", about: "one message to or from a lock node is late", unit: Seconds, max: longestMagnitude, kind: Delaying},
+	{name: "late-write", about: "one message to or from the resource is late", unit: Seconds, max: longestMagnitude, kind: LateWrite},
+	{name: "jump", about: "the wall clock of a lock node jumps", unit: Seconds, min: -longestMagnitude, max: longestMagnitude, kind: Jumping,
+		fits: func(m *history.Meta, p Perturbation) bool {
+			return !slices.Contains(m.Clients, script.FaultOf(p.Steps[0]).Target())
+		}},
+	{name: "drift", about: "the clocks of a client or a lock node drift", unit: PPM, min: -mostDriftPPM, max: mostDriftPPM, kind: Drifting},
+	{name: "stall", about: "a lock node pauses", unit: Seconds, max: longestMagnitude, kind: Stalling},
+	{name: "down", about: "a lock node is down", unit: Seconds, max: longestMagnitude, kind: Crashing},
+	{name: "empty", about: "a lock node is down, and comes back empty", unit: Seconds, max: longestMagnitude, kind: Emptying},
+	{name: "lag", about: "a replica lags behind", unit: Seconds, max: longestMagnitude, kind: Cutting, replicas: true,
+		fits: cutsReplica},
+	{name: "failover", about: "the primary crashes, and a replica takes over", unit: Seconds, max: longestMagnitude, kind: FailingOver, replicas: true,
+		fits: func(_ *history.Meta, p Perturbation) bool { return len(p.Steps) == 2 }},
+}
+
+// cutsReplica says whether a perturbation cuts a replica off from the node that it is a copy of.
+func cutsReplica(m *history.Meta, p Perturbation) bool {
+	cut, ok := script.FaultOf(p.Steps[0]).(history.Cut)
+	node, copies := m.Replicas[cut.Link.To]
+	return ok && copies && cut.Link.From == node
+}
+
+// AxisNames lists what an [Axis] can be.
+func AxisNames() []string {
+	var names []string
+	for _, q := range quantities {
+		names = append(names, q.name)
+	}
+	return names
+}
+
+// perturbing lists the quantities that are magnitudes of perturbations.
+func perturbing() string {
+	names := slices.DeleteFunc(AxisNames(), func(name string) bool { return findQuantity(name).kind == "" })
+	return strings.Join(names, ", ")
+}
+
+// findQuantity returns a quantity that there is.
+func findQuantity(name string) quantity {
+	return quantities[slices.IndexFunc(quantities, func(q quantity) bool { return q.name == name })]
+}
+
+// An Axis is a quantity and the values that it takes in a [Grid].
+type Axis struct {
+	Name   string
+	Values []int64 // ascending: nanoseconds, ppm, or a number
+}
+
+// MostSteps is how many values an [Axis] may have.
+const MostSteps = 200
+
+// ParseAxis reads an axis such as pause=0s..60s/25: 25 values, the first and the last of which are 0s and 60s, and neighbours of which
+// are equally far apart. Where the quantity is a whole number, the steps may be left out: nodes=1..9.
+func ParseAxis(text string) (Axis, error) {
+	form := errors.New("write NAME=FROM..TO/STEPS, such as pause=0s..60s/25")
+	name, span, ok := strings.Cut(text, "=")
+	switch {
+	case !ok:
+		return Axis{}, fmt.Errorf("%q is not an axis: %w", text, form)
+	case !slices.Contains(AxisNames(), name):
+		return Axis{}, history.Unknown("axis", name, AxisNames())
+	}
+	q := findQuantity(name)
+	span, number, stepped := strings.Cut(span, "/")
+	low, high, ok := strings.Cut(span, "..")
+	if !ok {
+		return Axis{}, fmt.Errorf("%q has no FROM..TO: %w", text, form)
+	}
+	from, err := q.parse(low)
+	if err != nil {
+		return Axis{}, err
+	}
+	to, err := q.parse(high)
+	if err != nil {
+		return Axis{}, err
+	}
+	if to < from {
+		return Axis{}, fmt.Errorf("%s: %s comes after %s; write %s=%[3]s..%[2]s", text, low, high, name)
+	}
+	steps := to - from + 1
+	if stepped {
+		if steps, err = strconv.ParseInt(number, 10, 64); err != nil {
+			return Axis{}, fmt.Errorf("%s: %q is not a number of values; %w", text, number, form)
+		}
+	} else if q.unit != Number {
+		return Axis{}, fmt.Errorf("%s does not say how many values: write %[1]s/25", text)
+	}
+	switch {
+	case steps < 1 || steps > MostSteps:
+		return Axis{}, fmt.Errorf("%s has %d values; an axis has between 1 and %d", text, steps, MostSteps)
+	case steps == 1 && from != to:
+		return Axis{}, fmt.Errorf("%s has two ends and one value; write /2 or more", text)
+	case steps > 1 && from == to:
+		return Axis{}, fmt.Errorf("%s has one value; write %s=%s..%[3]s/1", text, name, low)
+	case to-from < steps-1:
+		return Axis{}, fmt.Errorf("%s has more steps than there are values; write /%d", text, to-from+1)
+	case q.unit == Number && steps > 1 && (to-from)%(steps-1) != 0:
+		return Axis{}, fmt.Errorf("%s: %d values from %d to %d are not whole numbers; leave out /%[2]d", text, steps, from, to)
+	}
+	a := Axis{Name: name}
+	for i := range steps {
+		a.Values = append(a.Values, q.between(from, to, i, steps))
+	}
+	return a, nil
+}
+
+// between is value number i of so many. A duration is rounded, to no more than a fiftieth of a step.
+func (q quantity) between(from, to, i, steps int64) int64 {
+	if i == steps-1 {
+		return to
+	}
+	v := from
+	if steps > 1 {
+		width := (to - from) / (steps - 1)
+		v += width*i + (to-from)%(steps-1)*i/(steps-1)
+		for _, unit := range []time.Duration{time.Millisecond, time.Microsecond} {
+			if d := time.Duration(v); q.unit == Seconds && i > 0 && width >= 50*int64(unit) {
+				return int64(d.Round(unit))
+			}
+		}
+	}
+	return v
+}
+
+// parse reads a value.
+func (q quantity) parse(text string) (int64, error) {
+	var v int64
+	if q.unit == Seconds {
+		d, err := history.ParseDuration(text)
+		if err != nil {
+			return 0, err
+		}
+		v = int64(d)
+	} else {
+		n, err := strconv.ParseInt(strings.TrimSuffix(text, string(q.unit)), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %q must be a whole number from %d to %d", q.name, text, q.min, q.max)
+		}
+		v = n
+	}
+	if v < q.min || v > q.max {
+		return 0, fmt.Errorf("%s: %s is out of range; write %s to %s", q.name, text, q.format(q.min), q.format(q.max))
+	}
+	return v, nil
+}
+
+func (q quantity) format(v int64) string {
+	if q.unit == Seconds {
+		return history.FormatDuration(time.Duration(v))
+	}
+	return strconv.FormatInt(v, 10) + string(q.unit)
+}
+
+// sites lists where a perturbation can be that has the quantity for its magnitude. They have magnitudes of their own, each place once.
+func (q quantity) sites(calm *script.Scenario, o *play.Outcome) []Perturbation {
+	var all []Perturbation
+	seen := map[string]bool{}
+	for _, p := range Sites(calm, o, Constants{TTL: o.Run.TTL}, []Kind{q.kind}) {
+		if q.fits != nil && !q.fits(&o.History.Meta, p) {
+			continue
+		}
+		if place := p.sized(1).String(); !seen[place] {
+			seen[place] = true
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// sized returns the perturbation at the same place with another magnitude: nanoseconds, or ppm.
+func (p Perturbation) sized(magnitude int64) Perturbation {
+	d := time.Duration(magnitude)
+	fault := func(f history.Fault) history.Fault {
+		switch f := f.(type) {
+		case history.Pause:
+			f.For = d
+			return f
+		case history.Jump:
+			f.By = d
+			return f
+		case history.Drift:
+			f.PPM = magnitude
+			return f
+		case history.Chosen:
+			f.By = d
+			return f
+		}
+		return f
+	}
+	p.Steps = slices.Clone(p.Steps)
+	for i, step := range p.Steps {
+		switch s := step.(type) {
+		case script.Pause:
+			s.For = d
+			p.Steps[i] = s
+		case script.At: // the end of what is wrong from the start
+			s.Time = d
+			p.Steps[i] = s
+		case script.AtStart:
+			s.Fault = fault(s.Fault)
+			p.Steps[i] = s
+		case script.When:
+			if s.After != 0 { // the end of what went wrong
+				s.After = d
+			}
+			s.Fault = fault(s.Fault)
+			p.Steps[i] = s
+		}
+	}
+	return p
+}
+
+func (a Axis) quantity() quantity { return findQuantity(a.Name) }
+
+// About says in words what the axis is.
+func (a Axis) About() string { return a.quantity().about }
+
+// Unit is what Text counts in.
+func (a Axis) Unit() Unit { return a.quantity().unit }
+
+// Perturbs reports whether the axis is how great a perturbation is, and not something of the setting.
+func (a Axis) Perturbs() bool { return a.quantity().kind != "" }
+
+// Text is value number i in the unit of the axis.
+func (a Axis) Text(i int) string {
+	return strconv.FormatFloat(a.Value(i), 'f', -1, 64)
+}
+
+// Value is value number i in the unit of the axis.
+func (a Axis) Value(i int) float64 {
+	if a.Unit() == Seconds {
+		return time.Duration(a.Values[i]).Seconds()
+	}
+	return float64(a.Values[i])
+}
+
+// String is the axis as [ParseAxis] reads it.
+func (a Axis) String() string {
+	q, last := a.quantity(), len(a.Values)-1
+	return fmt.Sprintf("%s=%s..%s/%d", a.Name, q.format(a.Values[0]), q.format(a.Values[last]), len(a.Values))
+}

@@ -1,0 +1,178 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// A Random is what a random search has done.
+type Random struct {
+	Strategy  Strategy  `json:"strategy"`
+	Kinds     []Kind    `json:"kinds"`
+	Constants Constants `json:"constants"`
+	Found     []Found   `json:"-"` // of each way to fail, the plan with the fewest perturbations
+	Coverage  *Coverage `json:"coverage"`
+	Broken    int       `json:"broken"`            // walks whose last run did not come to its end
+	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
+	Twice     int       `json:"twice"`             // how many were
+	Differs   string    `json:"differs,omitempty"` // how the first did that came out otherwise the second time; it ended the search
+	// Ended says that the search ended with the first violation, Interrupted that it did not come to its end.
+	Ended       bool `json:"ended,omitempty"`
+	Interrupted bool `json:"interrupted,omitempty"`
+}
+
+// stretch is how many walks a worker makes before it reports.
+const stretch = 8
+
+// Random makes walks: from the calm run it draws one perturbation after the other, at sites of the run that came of those before,
+// until something is violated or enough were drawn. It makes so many that they are about as many runs as asked for, or, with
+// runs 0, as there are in so much time. Which walks count depends on their seeds, not on which worker was the faster: with a
+// number of runs, the same search gives the same result, on any number of workers.
+//
+// If ctx ends, it returns what there is until then, with its error.
+func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, span time.Duration) (*Random, error) {
+	r := &Random{Strategy: strategy, Kinds: s.kinds(), Coverage: &Coverage{}}
+	err := s.random(ctx, r, runs, span)
+	r.Ended = errors.Is(err, errFound)
+	if r.Ended || errors.Is(err, errEnough) {
+		err = nil
+	}
+	r.Interrupted = err != nil && !errors.Is(err, ErrNotReproducible)
+	r.Found = Firsts(r.Found)
+	return r, err
+}
+
+// errEnough ends a search that has done what it was asked for.
+var errEnough = errors.New("enough")
+
+func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Duration) error {
+	y, err := s.survey(ctx)
+	if err != nil {
+		return err
+	}
+	if len(y.Broken) > 0 {
+		r.Found = []Found{{Trial: Trial{Seed: s.seed(), Class: Violating}, Broke: y.Broken[0].Why}}
+		return nil
+	}
+	r.Constants = y.Constants
+
+	limit, cancel := ctx, context.CancelFunc(func() {})
+	start := time.Now()
+	if runs == 0 {
+		limit, cancel = context.WithTimeoutCause(ctx, span, errEnough)
+	}
+	defer cancel()
+	limit, stop := context.WithCancelCause(limit)
+	defer stop(nil)
+
+	var mu sync.Mutex
+	next, taken := 0, 0
+	waiting := map[int]*Result{} // that came before those with smaller numbers
+	var hands sync.WaitGroup
+	for range s.WorkerCount() {
+		hands.Go(func() {
+			for limit.Err() == nil {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				from := s.seed() + uint64(i*stretch)
+				y, err := s.walk(limit, r, walks{Strategy: r.Strategy, From: from, To: from + stretch, First: s.First})
+				mu.Lock()
+				if err != nil {
+					stop(err)
+				} else {
+					waiting[i] = y
+				}
+				for y := waiting[taken]; y != nil && limit.Err() == nil; y = waiting[taken] {
+					delete(waiting, taken)
+					taken++
+					if err := r.take(y, s.First, runs); err != nil {
+						stop(err)
+					}
+				}
+				if s.Progress != nil {
+					known := runs
+					if done := time.Since(start); runs == 0 {
+						known = int(float64(r.Played) * float64(span) / float64(max(done, 1)))
+					}
+					s.Progress(r.Played, max(known, r.Played))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	hands.Wait()
+	return context.Cause(limit)
+}
+
+// take counts what came back from a worker. The error ends the search.
+func (r *Random) take(y *Result, first bool, runs int) error {
+	r.Played += y.Played
+	r.Twice += y.Twice
+	r.Broken += len(y.Broken)
+	r.Coverage.Merge(y.Coverage)
+	for _, t := range y.Trials {
+		r.Found = append(r.Found, Found{Trial: t})
+	}
+	for _, broken := range y.Broken {
+		r.Found = append(r.Found, Found{Trial: Trial{Plan: broken.Plan, Seed: broken.Seed, Class: Violating}, Broke: broken.Why})
+	}
+	r.Found = Firsts(r.Found) // there may be many
+	switch {
+	case y.Differs != "":
+		r.Differs = y.Differs
+		return ErrNotReproducible
+	case first && len(r.Found) > 0:
+		return errFound
+	case runs > 0 && r.Played >= runs:
+		return errEnough
+	}
+	return nil
+}
+
+// walk has a worker make walks. One whose last run does not come to its end is reported, and the others are made nevertheless.
+func (s *Search) walk(ctx context.Context, r *Random, w walks) (*Result, error) {
+	all := &Result{Coverage: &Coverage{}}
+	for alone := false; w.From != w.To; {
+		one := w
+		if alone {
+			one.To = w.From + 1
+		}
+		y, err := s.send(ctx, &Task{Kinds: r.Kinds, Constants: r.Constants, Walk: &one})
+		lost, ok := errors.AsType[lostWorker](err)
+		switch {
+		case ok && alone:
+			y = &Result{Seed: w.From, Coverage: &Coverage{}, Broken: []Broken{{Why: lost.Error()}}}
+		case ok: // nobody can tell in which
+			alone = true
+			continue
+		case err != nil:
+			return nil, err
+		}
+		for i := range y.Broken {
+			y.Broken[i].Seed = y.Seed
+		}
+		all.add(y)
+		all.Coverage.Merge(y.Coverage)
+		w.From = one.To
+		if len(y.Broken) > 0 {
+			w.From = y.Seed + 1
+		}
+	}
+	return all, nil
+}
+
+// Lines says what the search has covered and shown, in lines of at most 98 columns.
+func (r *Random) Lines() []string {
+	lines := r.Coverage.Lines()
+	switch {
+	case r.Ended: // a search that stops at what it looks for says little about how often that is
+		lines[0] = "ended with the first violation, after " + walksOf(r.Coverage.Walks)
+	case r.Interrupted:
+		lines[0] = "interrupted: " + lines[0]
+	}
+	return lines
+}

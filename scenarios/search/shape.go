@@ -1,0 +1,122 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+)
+
+// A Shape is the setting of an exploration: which lock, how many of whom, and the times. From it comes a calm run, in which
+// nothing goes wrong, and which an exploration then perturbs. Zero fields stand for what the comments say.
+type Shape struct {
+	Lock        string
+	Nodes       int           // lock nodes, 1 to 9; default 1
+	Replicas    int           // of n1, 0 to 9
+	MinReplicas int           // that must be there for n1 to take a write
+	Persistence string        // what a lock node keeps in a crash; default aof-always
+	Clients     int           // 2 to 9; default 2
+	Pool        string        // [Warm], or empty: clients open connections when they first need them
+	Resource    string        // default plain
+	TTL         time.Duration // default [DefaultTTL]
+	// Extend has each client extend its lease once while it holds it.
+	Extend bool
+}
+
+// Limits of a [Shape].
+const (
+	minShapeClients = 2
+	maxShapeClients = 9
+	minShapeTTL     = 100 * time.Millisecond
+)
+
+// Calm returns the calm run of the shape: a scenario with one run. The clients come one a moment after the other and contend.
+// Each tries until it has the lock, writes, works for three tenths of the TTL, writes again, and releases. They try at times that
+// lie a quarter of the TTL apart, so that there are tries at the beginning of the lease of another, in the middle of it, and right
+// after the end of a lease that was never given back.
+func (s Shape) Calm() (*script.Scenario, error) {
+	s.Nodes, s.Clients, s.TTL = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.TTL, script.DefaultTTL)
+	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
+		return nil, fmt.Errorf("%d clients: an exploration has %d to %d", s.Clients, minShapeClients, maxShapeClients)
+	}
+	if s.TTL < minShapeTTL {
+		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
+	}
+	if s.Resource == script.Counter {
+		return nil, errors.New("resource counter: it takes increments, and an exploration writes")
+	}
+	page := &script.Scenario{
+		Name:  "explore",
+		File:  "explore.txtar",
+		Title: fmt.Sprintf("%d clients of %s contend.", s.Clients, s.Lock),
+		TTL:   s.TTL,
+		Runs: []script.Section{{
+			Lock: s.Lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Pool: s.Pool, Resource: s.Resource,
+		}},
+	}
+	for i := range s.Clients {
+		page.Lanes = append(page.Lanes, s.lane(i))
+	}
+	return page.Checked()
+}
+
+// lane is what client number i does, counted from 0.
+func (s Shape) lane(i int) script.Lane {
+	lane := script.Lane{Process: fmt.Sprintf("c%d", i+1)}
+	start := time.Duration(i) * max(leastStagger, s.TTL/500)
+	if s.Replicas > 0 {
+		start += linked
+	}
+	if start > 0 {
+		lane.Steps = append(lane.Steps, script.Until{Time: start})
+	}
+	lane.Steps = append(lane.Steps, script.Acquire{Within: 5 * s.TTL / 2, Every: s.TTL / 4})
+	if s.Resource == script.CheckAndSet {
+		lane.Steps = append(lane.Steps, script.Enter{})
+	}
+	value := string(rune('A' + i))
+	lane.Steps = append(lane.Steps, script.Write{Value: value + "0"})
+	if s.Extend {
+		lane.Steps = append(lane.Steps, script.Extend{})
+	}
+	lane.Steps = append(lane.Steps, script.Sleep{For: 3 * s.TTL / 10}, script.Write{Value: value}, script.Release{})
+	return lane
+}
+
+// A client comes a 500th of the TTL later than the one before it, but no less than leastStagger: the keys of the first are set by
+// then, and when it tries a TTL later, they have just ended.
+const leastStagger = 5 * time.Millisecond
+
+// linked is when replicas are sure to have found their primary.
+const linked = 100 * time.Millisecond
+
+// CalmRun returns the scenario with one of its runs alone, and with nothing that goes wrong in it: without the nemesis, without
+// pauses, and without what must occur, what is expected, and the timeline.
+func CalmRun(s *script.Scenario, run script.Section) (*script.Scenario, error) {
+	r := s.Resolve(run)
+	page := &script.Scenario{Name: s.Name, File: s.File, Title: s.Title, TTL: r.TTL}
+	for _, lane := range r.Lanes {
+		if lane.Process == script.Nemesis {
+			continue
+		}
+		steps := slices.DeleteFunc(slices.Clone(lane.Steps), func(step script.Step) bool {
+			_, pauses := script.Once(step).(script.Pause)
+			return pauses
+		})
+		page.Lanes = append(page.Lanes, script.Lane{Process: lane.Process, Steps: steps})
+	}
+	run.Lanes, run.Musts, run.Reports, run.Expect, run.Golden, run.TTL, run.Checksum = nil, nil, nil, nil, "", 0, ""
+	page.Runs = []script.Section{run}
+	return page.Checked()
+}
+
+// With is a shape that suits both of two locks.
+func (s Shape) With(r Shape) Shape {
+	s.Nodes, s.Replicas = max(s.Nodes, r.Nodes), max(s.Replicas, r.Replicas)
+	s.Resource, s.Extend = cmp.Or(s.Resource, r.Resource), s.Extend || r.Extend
+	return s
+}

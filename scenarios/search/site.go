@@ -1,0 +1,467 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+	"lockstep/sim"
+	"lockstep/sim/history"
+)
+
+// A fault of a process matters only by its place among that process's own events, and those of different processes commute. So
+// the sites of a node are its own events, those of a client the steps of its lane and the events of its operations, and those
+// of a message the message.
+
+// Sites lists what could be perturbed in a run of a scenario, in the order of time. The calm scenario has the lanes that pauses
+// are counted in; the magnitudes of the perturbations derive from c.
+func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []Kind) []Perturbation {
+	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o)}
+	f.atStart()
+	f.betweenSteps()
+	f.messages()
+	f.events()
+	slices.SortStableFunc(f.found, Perturbation.Compare)
+	return slices.CompactFunc(f.found, func(a, b Perturbation) bool { return a.Compare(b) == 0 })
+}
+
+// lanesEnd is when the last client was through with its lane. What comes after it, heals.
+func lanesEnd(o *play.Outcome) time.Duration {
+	var end time.Duration
+	for _, e := range o.History.Events {
+		if slices.Contains(o.History.Meta.Clients, e.Process) && e.Kind != history.Message && e.Kind != history.Injected {
+			end = max(end, e.At)
+		}
+	}
+	return end
+}
+
+// finder goes through a run and collects sites.
+type finder struct {
+	Constants
+	run     script.Section // resolved, calm
+	history *history.History
+	kinds   []Kind
+	end     time.Duration
+	found   []Perturbation
+}
+
+func (f *finder) add(at time.Duration, kind Kind, steps ...script.Step) {
+	if slices.Contains(f.kinds, kind) {
+		f.found = append(f.found, Perturbation{Kind: kind, At: at, Steps: steps})
+	}
+}
+
+// atStart has what is wrong from the beginning.
+func (f *finder) atStart() {
+	for _, name := range slices.Concat(f.run.Clients(), f.locks()) {
+		for _, sign := range []int64{-1, 1} {
+			f.add(0, Drifting, script.AtStart{Fault: history.Drift{Process: name, PPM: sign * driftPPM}})
+			f.add(0, Straying, script.AtStart{Fault: history.Drift{Process: name, PPM: sign * strayPPM}})
+		}
+	}
+	for _, client := range f.run.Clients() {
+		for _, node := range f.run.NodeNames() {
+			for _, by := range f.slow() {
+				f.add(0, SlowLink, script.AtStart{Fault: history.Delay{Link: history.Link{From: client, To: node, Both: true}, By: by}})
+			}
+		}
+	}
+	for _, node := range f.run.NodeNames() {
+		f.add(0, Crashing, script.AtStart{Fault: history.Crash{Process: node}}, script.At{Time: f.long(), Fault: history.Restart{Process: node}})
+	}
+}
+
+// locks are the nodes that can have the key of the lock.
+func (f *finder) locks() []string { return slices.Concat(f.run.NodeNames(), f.run.ReplicaNames()) }
+
+// betweenSteps has the pauses of clients before the steps of their lanes.
+func (f *finder) betweenSteps() {
+	for _, lane := range f.run.Lanes {
+		if lane.Process == script.Nemesis {
+			continue
+		}
+		for i, at := range f.begins(lane) {
+			if _, waits := lane.Steps[i].(script.Until); waits {
+				continue // a pause before it is one after it
+			}
+			for _, d := range f.pauses() {
+				if at <= f.end && slices.Contains(f.kinds, Pausing) {
+					f.found = append(f.found, Perturbation{Kind: Pausing, At: at, Client: lane.Process, Before: i, Steps: []script.Step{script.Pause{For: d}}})
+				}
+			}
+		}
+	}
+}
+
+// begins says when each step of a lane began: with its operation, or, if it left no trace, with the one before it.
+func (f *finder) begins(lane script.Lane) []time.Duration {
+	var invoked []history.Event
+	for _, e := range f.history.Events {
+		if e.Process == lane.Process && e.Kind == history.Invoke {
+			invoked = append(invoked, e)
+		}
+	}
+	var begins []time.Duration
+	var at time.Duration
+	for _, step := range lane.Steps {
+		op := operation(step)
+		for tries := 0; len(invoked) > 0 && invoked[0].Op == op; tries++ {
+			if _, again := script.Once(step).(script.Acquire); tries > 0 && !again {
+				break // it is of another step
+			}
+			if tries == 0 {
+				at = invoked[0].At
+			}
+			invoked = invoked[1:]
+		}
+		begins = append(begins, at)
+	}
+	return begins
+}
+
+// operation is the name of what a step invokes in a history.
+func operation(step script.Step) string {
+	switch script.Once(step).(type) {
+	case script.Acquire:
+		return history.Acquire
+	case script.Extend:
+		return history.Extend
+	case script.Release:
+		return history.Release
+	case script.Enter:
+		return history.Enter
+	case script.Write:
+		return history.Write
+	case script.Update:
+		return history.Update
+	case script.Read:
+		return history.Read
+	case script.Check:
+		return history.Check
+	case script.Increment:
+		return history.Increment
+	case script.Sleep, script.Until:
+		return history.Wait
+	}
+	return ""
+}
+
+// messages has the fates of single messages, which are told apart by their link, their command, and their number among those.
+func (f *finder) messages() {
+	sent := slices.DeleteFunc(slices.Clone(f.history.Events), func(e history.Event) bool {
+		return e.Kind != history.Message || e.Sent > f.end || e.Word == "" || e.Word == handshake
+	})
+	slices.SortStableFunc(sent, func(a, b history.Event) int { return cmp.Compare(a.Sent, b.Sent) })
+	seen := map[history.Chosen]int{}
+	for _, e := range sent {
+		from, to := e.By, e.Process
+		m := history.Chosen{Reply: f.run.IsClient(to), What: e.Word, Link: history.Link{From: from, To: to}}
+		client, server := from, to
+		if m.Reply {
+			client, server = to, from
+		}
+		if !f.run.IsClient(client) || !slices.Contains(f.run.Servers(), server) {
+			continue
+		}
+		seen[m]++
+		if n := seen[m]; n > 1 {
+			m.Nth = n
+		}
+		kind := Delaying
+		if server == script.ResourceName {
+			kind = LateWrite
+		}
+		for _, by := range f.delays() {
+			m.Action, m.By = history.DelayMessage, by
+			f.add(e.Sent, kind, script.AtStart{Fault: m})
+		}
+		if kind == Delaying {
+			m.Action, m.By = history.ResetMessage, 0
+			f.add(e.Sent, Losing, script.AtStart{Fault: m})
+		}
+	}
+}
+
+// handshake is what go-redis sends first on each connection. What becomes of it becomes of the request after it.
+const handshake = "HELLO"
+
+// events has the faults that come right after an event of a client or of a node.
+func (f *finder) events() {
+	seen := map[script.Event]int{}
+	for _, h := range f.history.Events {
+		if h.At > f.end {
+			break
+		}
+		e, ok := f.named(h)
+		if !ok {
+			continue
+		}
+		seen[e]++
+		if n := seen[e]; n > 1 {
+			e.Nth = n
+		}
+		if e.What.Server() {
+			f.afterNodeEvent(h.At, e)
+		} else {
+			f.afterClientEvent(h.At, e)
+		}
+	}
+}
+
+// named finds the words for something in a history that a fault can be tied to.
+func (f *finder) named(h history.Event) (e script.Event, ok bool) {
+	e.Process = h.Process
+	switch {
+	case h.Kind == history.State && f.run.IsLock(h.Process) && (h.Op == history.Set || h.Op == history.Delete):
+		if e.What, e.Value = script.Sets, history.Client(h.Lease); h.Op == history.Delete {
+			e.What, e.Value = script.Deletes, history.Client(h.Owner)
+		}
+		return e, f.run.IsClient(e.Value)
+	case !f.run.IsClient(h.Process):
+		return e, false
+	}
+	for _, what := range clientSites {
+		if op, kinds := what.Means(); op == h.Op && slices.Contains(kinds, h.Kind) {
+			e.What = what
+			if what.Form() != "" {
+				e.Value = h.Value
+			}
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// clientSites are the events of clients that faults are tied to.
+var clientSites = []script.What{
+	script.Acquires, script.Acquired, script.Refused, script.Extends, script.Extended, script.Releases, script.Released, script.Enters, script.Entered, script.Writes, script.Wrote, script.Updates, script.Updated, script.Renewed, script.Lost,
+}
+
+// afterNodeEvent has what can happen to a node, and to the client that it answers, right after it set or deleted a key.
+func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
+	node, client := e.Process, e.Value
+	now := func(fault history.Fault) script.When { return script.When{Event: e, Fault: fault} }
+	later := func(d time.Duration, fault history.Fault) script.When {
+		return script.When{Event: e, After: d, Fault: fault}
+	}
+	for _, down := range f.downs() {
+		f.add(at, Crashing, now(history.Crash{Process: node}), later(down, history.Restart{Process: node}))
+		f.add(at, Emptying, now(history.Crash{Process: node}), later(down, history.Restart{Process: node, Empty: true}))
+	}
+	for _, d := range f.pauses() {
+		f.add(at, Stalling, now(history.Pause{Process: node, For: d}))
+		f.add(at, Pausing, now(history.Pause{Process: client, For: d}))
+	}
+	for _, by := range f.jumps() {
+		f.add(at, Jumping, now(history.Jump{Process: node, By: by}))
+		f.add(at, Jumping, now(history.Jump{Process: client, By: by}))
+	}
+	f.add(at, Dying, now(history.Crash{Process: client}))
+	if node == "n1" {
+		f.failover(at, e)
+	}
+}
+
+// failover has a replica take the place of n1.
+func (f *finder) failover(at time.Duration, e script.Event) {
+	for _, replica := range f.run.ReplicaNames() {
+		f.add(at, FailingOver, script.When{Event: e, Fault: history.Promote{Process: replica}})
+		f.add(at, FailingOver, script.When{Event: e, Fault: history.Crash{Process: "n1"}}, script.When{Event: e, After: f.soon(), Fault: history.Promote{Process: replica}})
+	}
+}
+
+// afterClientEvent has what can happen to a client, and to the links, right after an event of one of its operations.
+func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
+	client := e.Process
+	now := func(fault history.Fault) script.When { return script.When{Event: e, Fault: fault} }
+	for _, by := range f.jumps() {
+		f.add(at, Jumping, now(history.Jump{Process: client, By: by}))
+	}
+	f.add(at, Dying, now(history.Crash{Process: client}))
+	if e.What == script.Acquired { // the client may have waited for more than the key
+		f.failover(at, e)
+	}
+	if _, kinds := e.What.Means(); !slices.Contains(kinds, history.Invoke) {
+		return // links matter when something is about to be sent
+	}
+	for _, link := range f.links(client) {
+		f.add(at, Cutting, now(history.Cut{Link: link}), script.When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
+	}
+	if e.What != script.Acquires {
+		return
+	}
+	for _, sides := range f.partitions() {
+		var steps []script.Step
+		for _, link := range sides {
+			steps = append(steps, now(history.Cut{Link: link}))
+		}
+		for _, link := range sides {
+			steps = append(steps, script.When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
+		}
+		f.add(at, Parting, steps...)
+	}
+}
+
+// links are those of a client, and those that a primary is copied over.
+func (f *finder) links(client string) []history.Link {
+	var links []history.Link
+	for _, node := range f.run.NodeNames() {
+		links = append(links, history.Link{From: client, To: node, Both: true})
+	}
+	for _, replica := range f.run.ReplicaNames() {
+		links = append(links, history.Link{From: "n1", To: replica, Both: true})
+	}
+	return links
+}
+
+// partitions lists the ways in which clients and lock nodes can fall into two sides with at least one of each kind of process
+// cut off from one of the other, each as the links that it cuts.
+func (f *finder) partitions() [][]history.Link {
+	clients, nodes := f.run.Clients(), f.locks()
+	all := slices.Concat(clients, nodes)
+	var ways [][]history.Link
+	for sides := 1; sides < 1<<(len(all)-1); sides++ { // the last process is always on side 0
+		side := func(i int) int { return sides >> i & 1 }
+		var cut []history.Link
+		for i := range clients {
+			for j := range nodes {
+				if side(i) != side(len(clients)+j) {
+					cut = append(cut, history.Link{From: clients[i], To: nodes[j], Both: true})
+				}
+			}
+		}
+		for j := 1; j < len(nodes); j++ {
+			if f.run.Replicas > 0 && side(len(clients)) != side(len(clients)+j) {
+				cut = append(cut, history.Link{From: nodes[0], To: nodes[j], Both: true})
+			}
+		}
+		if len(cut) > 1 { // one link is a cut
+			ways = append(ways, cut)
+		}
+	}
+	return ways
+}
+
+// Constants are the times that decide what happens in a run, from which the magnitudes of perturbations derive.
+type Constants struct {
+	TTL      time.Duration `json:"ttl"`
+	Patience time.Duration `json:"patience"` // how long a client waits for a node that does not answer
+	Retry    time.Duration `json:"retry"`    // the longest that a client waits before it asks again, where all answer
+}
+
+// Magnitudes lie right above the times that matter, so that a perturbation makes the difference that it can make: a message
+// overtakes another, or comes after its client gave up, or after the next try, or after the end of the lease.
+
+func (c Constants) delays() []time.Duration {
+	return distinct(c.Patience/2, c.Patience*6/5, c.Patience+c.Retry*6/5, c.long())
+}
+
+func (c Constants) slow() []time.Duration   { return distinct(c.Patience/5, c.Patience/2) }
+func (c Constants) pauses() []time.Duration { return distinct(c.TTL/2, c.long()) }
+func (c Constants) downs() []time.Duration  { return distinct(c.soon(), c.long()) }
+func (c Constants) jumps() []time.Duration  { return []time.Duration{c.long(), -c.long()} }
+
+// long is longer than a lease.
+func (c Constants) long() time.Duration { return twoDigits(c.TTL * 6 / 5) }
+
+// soon is how long a quick restart takes.
+func (c Constants) soon() time.Duration { return twoDigits(max(c.TTL/200, time.Millisecond)) }
+
+// Rate errors: within the allowance of Redlock, which is one percent, and beyond it.
+const (
+	driftPPM = 5_000
+	strayPPM = 100_000
+)
+
+// distinct rounds durations to two digits and leaves out those below a millisecond, and those that hardly differ from one
+// before.
+func distinct(all ...time.Duration) []time.Duration {
+	var kept []time.Duration
+	for _, d := range all {
+		d = twoDigits(d)
+		alike := func(k time.Duration) bool { return max(d, k)*2 < min(d, k)*3 }
+		if d >= time.Millisecond && !slices.ContainsFunc(kept, alike) {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// twoDigits gives a duration two digits.
+func twoDigits(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d.Abs()/unit >= 100 {
+		unit *= 10
+	}
+	return d / unit * unit
+}
+
+// Patience finds out how long a client waits for a node that does not answer, from a run in which the first request to n1 never
+// arrives: until the operation ends. It is 0 if that cannot be seen.
+func Patience(play play.Player, calm *script.Scenario, o *play.Outcome, seed uint64, build clients.New) time.Duration {
+	var first history.Event
+	for _, e := range o.History.Events {
+		if e.Kind == history.Message && e.Process == "n1" && e.Word != "" && e.Word != handshake && slices.Contains(o.History.Meta.Clients, e.By) {
+			first = e
+			break
+		}
+	}
+	if first.Word == "" {
+		return 0
+	}
+	hold := Perturbation{Steps: []script.Step{script.AtStart{Fault: history.Chosen{What: first.Word, Link: history.Link{From: first.By, To: "n1"}, Action: history.HoldMessage}}}}
+	held := Perturbed(calm, []Perturbation{hold})
+	for _, e := range play(held, held.Runs[0], build, seed).History.Events {
+		if e.Process == first.By && e.Op == history.Acquire && e.Kind != history.Invoke && e.At > first.Sent {
+			return min(twoDigits(e.At-first.Sent), o.History.Meta.TTL)
+		}
+	}
+	return 0
+}
+
+// RetryDelay finds the longest time in a calm run that a client lets pass, while it asks for the lock, before it asks a node
+// again; 0 if it asks once.
+func RetryDelay(o *play.Outcome) time.Duration {
+	var longest time.Duration
+	last := map[string]time.Duration{} // when each client last sent or heard something within an acquire
+	for _, e := range o.History.Events {
+		if e.Op == history.Acquire && e.Kind != history.Message {
+			delete(last, e.Process)
+			if e.Kind == history.Invoke {
+				last[e.Process] = e.At
+			}
+		}
+		if e.Kind != history.Message {
+			continue
+		}
+		if at, asking := last[e.By]; asking {
+			longest = max(longest, e.Sent-at)
+			last[e.By] = e.At
+		}
+		if _, asking := last[e.Process]; asking {
+			last[e.Process] = e.At
+		}
+	}
+	if longest < shortestRetry {
+		return 0 // that is what messages take
+	}
+	return twoDigits(longest)
+}
+
+// shortestRetry is what a client must wait at least for it to count as a delay between its tries.
+const shortestRetry = 5 * sim.MaxLatency
+
+func (c Constants) String() string {
+	text := "TTL " + history.FormatDuration(c.TTL)
+	if c.Patience > 0 {
+		text += ", patience " + history.FormatDuration(c.Patience)
+	}
+	if c.Retry > 0 {
+		text += ", retry delay " + history.FormatDuration(c.Retry)
+	}
+	return text
+}

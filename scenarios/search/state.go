@@ -1,0 +1,469 @@
+package search
+
+import (
+	"slices"
+	"time"
+
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+)
+
+// A state is one that a lock has to survive and that is easily missed: marks that must come up sometimes, as TigerBeetle and
+// Antithesis have them. The musts of a scenario (package checker) say the same of one client and one node, and are exact; these are for
+// whichever client and node it may be, and take one pass through a history for all of them. They say what was covered, and no
+// verdict depends on them.
+type state struct {
+	name  string
+	needs func(m *history.Meta, lanes []script.Lane) bool // of the setting; nil: nothing
+	// kinds are those of perturbations one of which must be drawn from; none: it is reached without, or in too many ways to say.
+	kinds []Kind
+}
+
+// possible reports whether a search can reach the state in a setting, with some kinds of perturbations.
+func (s state) possible(m *history.Meta, lanes []script.Lane, kinds []Kind) bool {
+	drawn := func(k Kind) bool { return slices.Contains(kinds, k) }
+	return (s.needs == nil || s.needs(m, lanes)) && (len(s.kinds) == 0 || slices.ContainsFunc(s.kinds, drawn))
+}
+
+// Names of states.
+const (
+	asksWhileHeld     = "a client asks for the lock while another holds it"
+	splitVote         = "two clients have the keys of different nodes"
+	splitEvenly       = "every node has a key, and no client has a majority of them"
+	failsGranted      = "an acquire fails although a majority has granted it"
+	returnsAfterKeys  = "an acquire returns after its keys have expired on a majority"
+	setsAfterGivingUp = "a key is set after its client has given up the acquire"
+	replyTooLate      = "a reply arrives after its client has hung up"
+	acquiresDown      = "a client acquires while a node is down"
+	majorityDown      = "no majority of the nodes is up"
+	nodeStalls        = "a node pauses while a client asks for the lock"
+	cutOff            = "a holder is cut off from every majority"
+	resumesTooLate    = "a client resumes after its lease has ended"
+	resumesSucceeded  = "a client resumes after another has acquired the lock"
+	expiresInPause    = "a key expires while its client is paused"
+	goneTooEarly      = "a holder loses its key on a node before its lease ends"
+	staysTooLong      = "a key outlives its time"
+	writeUnderWay     = "a write is under way when its lease ends"
+	writeLate         = "a write is sent after its lease has ended"
+	writeSucceeded    = "a write arrives after another client has acquired the lock"
+	extendsLate       = "a client extends after its lease has ended"
+	releasesLate      = "a client releases after its lease has ended"
+	releasesOthers    = "a client releases while a key is another's"
+	diesAcquiring     = "a client crashes in an acquire that has set a key"
+	diesHolding       = "a client crashes while it holds the lock"
+	holderJumps       = "the clock of a holder jumps"
+	nodeJumps         = "the clock of a node jumps while a key lives there"
+	restartsKeeping   = "a node restarts with the key of a living lease"
+	restartsLosing    = "a node restarts without the key of a living lease"
+	promotedKeeping   = "a replica is promoted with the key of a living lease"
+	promotedLosing    = "a replica is promoted without the key of a living lease"
+	twoPrimaries      = "a client sets a key on an old primary"
+)
+
+var states = []state{
+	{asksWhileHeld, nil, nil},
+	{splitVote, severalNodes, nil},
+	{splitEvenly, severalNodes, nil},
+	{failsGranted, nil, slices.Concat(holdUps, []Kind{Jumping})},
+	{returnsAfterKeys, nil, slices.Concat(holdUps, []Kind{Jumping})},
+	{setsAfterGivingUp, nil, slices.Concat(holdUps, []Kind{Dying})},
+	{replyTooLate, nil, slices.Concat(holdUps, []Kind{Dying})},
+	{acquiresDown, severalNodes, downs},
+	{majorityDown, nil, downs},
+	{nodeStalls, nil, []Kind{Stalling}},
+	{cutOff, nil, []Kind{Cutting, Parting}},
+	{resumesTooLate, nil, []Kind{Pausing}},
+	{resumesSucceeded, nil, []Kind{Pausing}},
+	{expiresInPause, nil, []Kind{Pausing}},
+	{goneTooEarly, nil, nil},
+	{staysTooLong, nil, []Kind{Cutting, Parting, Stalling, Crashing, Emptying, FailingOver, Drifting, Straying, Jumping}},
+	{writeUnderWay, nil, allBut(Dying)},
+	{writeLate, nil, allBut(Dying)},
+	{writeSucceeded, nil, allBut(Dying)},
+	{extendsLate, extends, allBut(Dying)},
+	{releasesLate, nil, allBut(Dying)},
+	{releasesOthers, nil, nil},
+	{diesAcquiring, nil, []Kind{Dying}},
+	{diesHolding, nil, []Kind{Dying}},
+	{holderJumps, nil, []Kind{Jumping}},
+	{nodeJumps, nil, []Kind{Jumping}},
+	{restartsKeeping, nil, downs},
+	{restartsLosing, nil, downs},
+	{promotedKeeping, replicated, []Kind{FailingOver}},
+	{promotedLosing, replicated, []Kind{FailingOver}},
+	{twoPrimaries, replicated, []Kind{FailingOver}},
+}
+
+// Kinds that make clients and lock nodes wait for each other, and those that take a node down.
+var (
+	holdUps = []Kind{Delaying, Losing, SlowLink, Cutting, Parting, Pausing, Stalling, Crashing, Emptying, FailingOver}
+	downs   = []Kind{Crashing, Emptying, FailingOver}
+)
+
+func allBut(kind Kind) []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k == kind })
+}
+
+func severalNodes(m *history.Meta, _ []script.Lane) bool { return len(m.Nodes) > 1 }
+func replicated(m *history.Meta, _ []script.Lane) bool   { return len(m.Replicas) > 0 }
+
+func extends(_ *history.Meta, lanes []script.Lane) bool {
+	return slices.ContainsFunc(lanes, func(l script.Lane) bool { return slices.Contains(l.Steps, script.Step(script.Extend{})) })
+}
+
+// reached finds the states that a run reached before everything healed.
+func reached(h *history.History) map[string]bool {
+	o := &observer{Meta: &h.Meta, reached: map[string]bool{}, clients: map[string]*client{}, servers: map[string]*server{}}
+	for _, name := range h.Meta.Clients {
+		o.clients[name] = &client{name: name, cut: map[direction]bool{}}
+	}
+	for _, name := range h.Meta.Nodes {
+		o.servers[name] = &server{group: name, current: true}
+	}
+	for name, node := range h.Meta.Replicas {
+		o.servers[name] = &server{group: node}
+	}
+	for i := range h.Events {
+		e := &h.Events[i]
+		if e.Process == h.Meta.Probe {
+			break
+		}
+		o.observe(e)
+	}
+	return o.reached
+}
+
+// An observer follows a run.
+type observer struct {
+	*history.Meta
+	reached map[string]bool
+	clients map[string]*client
+	servers map[string]*server
+	// restarted are servers of which it is not known yet what they have kept: what a node lost comes right after its restart.
+	restarted []*server
+}
+
+// client is one that the observer follows.
+type client struct {
+	name    string
+	lease   string        // of the last acquire that was ok; empty before
+	since   time.Duration // when it was
+	end     time.Duration // of that lease, in true time, if its clock is right
+	holds   bool          // it has not given the lease back
+	asks    bool
+	askedAt time.Duration // when the acquire in progress began
+	asked   []string      // nodes that have set a key for it
+	expired []string      // those where that expired again
+	paused  bool
+	inLease bool               // when it was paused
+	later   bool               // another has acquired since then
+	cut     map[direction]bool // what is cut between it and the nodes
+}
+
+// direction is one way between a client and a node.
+type direction struct {
+	node  string
+	reply bool
+}
+
+func (c *client) holding(at time.Duration) bool { return c.holds && at < c.end }
+
+// server is a lock node, or a replica of one.
+type server struct {
+	group   string
+	current bool   // it is the primary of its group: the last that was promoted
+	lease   string // whose key it has; empty if none
+	due     time.Duration
+	down    bool
+	paused  bool
+	back    time.Duration // when it was restarted last
+}
+
+func (o *observer) observe(e *history.Event) {
+	for len(o.restarted) > 0 && o.restarted[0].back < e.At {
+		s := o.restarted[0]
+		c := o.clients[history.Client(s.lease)]
+		o.markIf(c != nil && c.lease == s.lease && c.holding(s.back), restartsKeeping)
+		o.restarted = o.restarted[1:]
+	}
+	c, s := o.clients[e.Process], o.servers[e.Process]
+	switch {
+	case e.Kind == history.Message:
+		if c != nil && e.Op == history.Late {
+			o.mark(replyTooLate)
+		}
+	case e.Kind == history.Injected && e.Op != history.Missed:
+		fault, err := history.ParseFault(e.Value)
+		switch {
+		case err != nil: // the history is not of this version
+		case c != nil:
+			o.clientFault(e, fault, c)
+		case s != nil:
+			o.serverFault(e, fault, s)
+		default:
+			o.linkFault(e, fault)
+		}
+	case e.Kind == history.State && s != nil:
+		o.stateOf(e, s)
+	case e.Kind == history.State && e.Process == script.ResourceName:
+		o.arrival(e)
+	case c != nil:
+		o.operation(e, c)
+	}
+}
+
+func (o *observer) mark(name string) { o.reached[name] = true }
+
+func (o *observer) markIf(is bool, name string) {
+	if is {
+		o.mark(name)
+	}
+}
+
+func (o *observer) operation(e *history.Event, c *client) {
+	switch {
+	case e.Op == history.Acquire && e.Kind == history.Invoke:
+		c.asks, c.askedAt, c.asked, c.expired = true, e.At, nil, nil
+		for _, s := range o.servers {
+			o.markIf(s.paused, nodeStalls)
+		}
+	case e.Op == history.Acquire:
+		o.markIf(e.Kind != history.OK && len(c.asked) >= o.Quorum(), failsGranted)
+		o.markIf(len(c.expired) >= o.Quorum(), returnsAfterKeys)
+		for _, d := range o.clients {
+			o.markIf(d != c && d.holding(e.At), asksWhileHeld)
+		}
+		c.asks = false
+		if e.Kind == history.OK {
+			o.acquired(e, c)
+		}
+	case e.Op == history.Extend && e.Kind == history.Invoke:
+		o.markIf(e.Lease == c.lease && e.At > c.end, extendsLate)
+	case e.Op == history.Extend && e.Kind == history.OK, e.Op == history.Renew:
+		c.end = o.endOf(e)
+	case e.Op == history.Release && e.Kind == history.Invoke:
+		o.markIf(c.lease != "" && e.At > c.end, releasesLate)
+		for _, s := range o.servers {
+			o.markIf(s.current && s.lease != "" && history.Client(s.lease) != c.name, releasesOthers)
+		}
+		c.holds = false
+	}
+}
+
+func (o *observer) acquired(e *history.Event, c *client) {
+	c.lease, c.since, c.end, c.holds = e.Lease, e.At, o.endOf(e), true
+	for _, d := range o.clients {
+		d.later = d.later || d != c
+	}
+	for _, s := range o.servers {
+		o.markIf(s.current && s.down, acquiresDown)
+	}
+	o.reach(c, e.At)
+}
+
+// endOf says when a lease ends in true time. One that does not tell ends a TTL after it was handed out.
+func (o *observer) endOf(e *history.Event) time.Duration {
+	switch e.Until {
+	case history.NoEnd:
+		return history.NoEnd
+	case 0:
+		return e.At + o.TTL
+	}
+	return e.At + e.Until - e.Clock
+}
+
+// arrival is what becomes of a write at the resource.
+func (o *observer) arrival(e *history.Event) {
+	c := o.clients[history.Client(e.Lease)]
+	if c == nil || e.Lease != c.lease || e.Op != history.Accept && e.Op != history.Reject && e.Op != history.Keep {
+		return
+	}
+	o.markIf(e.Sent <= c.end && c.end < e.At, writeUnderWay)
+	o.markIf(e.Sent > c.end, writeLate)
+	for _, d := range o.clients {
+		o.markIf(d != c && d.since > c.since, writeSucceeded)
+	}
+}
+
+func (o *observer) clientFault(e *history.Event, fault history.Fault, c *client) {
+	switch fault.(type) {
+	case history.Pause:
+		c.paused, c.inLease, c.later = true, c.holding(e.At), false
+	case history.Resume:
+		o.markIf(c.inLease && e.At > c.end, resumesTooLate)
+		o.markIf(c.later, resumesSucceeded)
+		c.paused = false
+	case history.Crash:
+		o.markIf(c.asks && len(c.asked) > 0, diesAcquiring)
+		o.markIf(c.holding(e.At), diesHolding)
+		c.asks, c.holds = false, false
+	case history.Jump:
+		o.markIf(c.holding(e.At), holderJumps)
+	}
+}
+
+func (o *observer) serverFault(e *history.Event, fault history.Fault, s *server) {
+	switch fault.(type) {
+	case history.Pause:
+		s.paused = true
+		for _, c := range o.clients {
+			o.markIf(c.asks, nodeStalls)
+		}
+	case history.Resume:
+		s.paused = false
+	case history.Crash:
+		s.down = true
+		up := 0
+		for _, t := range o.servers {
+			if t.current && !t.down {
+				up++
+			}
+		}
+		o.markIf(up < o.Quorum(), majorityDown)
+	case history.Restart:
+		s.down = false
+		s.back = e.At
+		o.restarted = append(o.restarted, s)
+	case history.Jump:
+		o.markIf(s.lease != "", nodeJumps)
+	}
+}
+
+func (o *observer) linkFault(e *history.Event, fault history.Fault) {
+	var link history.Link
+	cut := false
+	switch f := fault.(type) {
+	case history.Cut:
+		link, cut = f.Link, true
+	case history.Heal:
+		link = f.Link
+	default:
+		return
+	}
+	for _, c := range o.clients {
+		for _, node := range o.Nodes {
+			if link.Covers(c.name, node) {
+				c.cut[direction{node, false}] = cut
+			}
+			if link.Covers(node, c.name) {
+				c.cut[direction{node, true}] = cut
+			}
+		}
+		o.reach(c, e.At)
+	}
+}
+
+// reach looks whether a holder is cut off from so many nodes that the others are no majority. From a node that it can still send to, or
+// hear from, it is not cut off.
+func (o *observer) reach(c *client, at time.Duration) {
+	if !c.holding(at) {
+		return
+	}
+	in := 0
+	for _, n := range o.Nodes {
+		if !c.cut[direction{n, false}] || !c.cut[direction{n, true}] {
+			in++
+		}
+	}
+	o.markIf(in < o.Quorum(), cutOff)
+}
+
+func (o *observer) stateOf(e *history.Event, s *server) {
+	switch e.Op {
+	case history.Set, history.Over:
+		if e.Lease != "" {
+			o.keySet(e, s)
+		}
+	case history.Retime:
+		if e.Owner != "" && e.Owner == s.lease {
+			s.due = due(e)
+		}
+	case history.Delete, history.Expire, history.Lose:
+		if e.Owner != "" && e.Owner == s.lease {
+			o.keyGone(e, s)
+		}
+	case history.Promoted:
+		o.promoted(e, s)
+	}
+}
+
+// due is when a key ends in true time, if the clock of its node is right from now on.
+func due(e *history.Event) time.Duration {
+	if e.Until == history.NoEnd || e.Until == 0 {
+		return history.NoEnd
+	}
+	return e.Until - e.Wall
+}
+
+func (o *observer) keySet(e *history.Event, s *server) {
+	s.lease, s.due = e.Lease, due(e)
+	c := o.clients[e.By]
+	if c == nil {
+		return // a copy
+	}
+	o.markIf(!s.current, twoPrimaries)
+	switch {
+	case c.asks && e.Sent >= c.askedAt:
+		if !slices.Contains(c.asked, s.group) {
+			c.asked = append(c.asked, s.group)
+		}
+	default:
+		o.mark(setsAfterGivingUp)
+	}
+	o.votes()
+}
+
+// votes looks who has the keys of which nodes.
+func (o *observer) votes() {
+	if len(o.Nodes) < 2 {
+		return
+	}
+	var owners []string
+	most, taken := 0, 0
+	for _, n := range o.Nodes {
+		if lease := o.servers[n].lease; lease != "" {
+			taken++
+			owners = append(owners, lease)
+		}
+	}
+	slices.Sort(owners)
+	for i := range owners {
+		j := i
+		for j < len(owners) && owners[j] == owners[i] {
+			j++
+		}
+		most = max(most, j-i)
+	}
+	o.markIf(taken > most, splitVote)
+	o.markIf(taken == len(o.Nodes) && most < o.Quorum(), splitEvenly)
+}
+
+func (o *observer) keyGone(e *history.Event, s *server) {
+	if c := o.clients[history.Client(s.lease)]; c != nil {
+		living := c.lease == s.lease && c.holding(e.At)
+		o.markIf(living, goneTooEarly)
+		o.markIf(living && e.Op == history.Lose, restartsLosing)
+		if e.Op == history.Expire {
+			o.markIf(c.paused, expiresInPause)
+			if c.asks && slices.Contains(c.asked, s.group) && !slices.Contains(c.expired, s.group) {
+				c.expired = append(c.expired, s.group)
+			}
+		}
+	}
+	o.markIf(s.due != history.NoEnd && e.At > s.due+o.TTL/100+10*time.Millisecond, staysTooLong)
+	s.lease = ""
+}
+
+func (o *observer) promoted(e *history.Event, s *server) {
+	for _, t := range o.servers {
+		if t.group == s.group {
+			t.current = t == s
+		}
+	}
+	for _, c := range o.clients {
+		if c.holding(e.At) {
+			o.markIf(s.lease == c.lease, promotedKeeping)
+			o.markIf(s.lease != c.lease, promotedLosing)
+		}
+	}
+}
