@@ -1,3 +1,7 @@
+// go-redis, and libraries, draw from the source that all of a process share: it must take a seed.
+//
+//go:debug randseednop=0
+
 package play
 
 import (
