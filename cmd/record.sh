@@ -21,7 +21,7 @@ for seed in 1 2 3; do
 done 2>"$work/errors" | sed -E '
   s/,"file":"[^"]*","line":[0-9]+//; s/"what":"([^"\\]|\\.)*",?//g
   /"lock":"rueidislock/s/"(checksum|events|virtual_ms)":("[^"]*"|[0-9]+),?//g' >"$work/runs"
-go test ./scenarios -count=1 -run TestPlansAreOneRun -timeout 0 -args -plans 2000 -record "$work/plans" >"$work/log" || { cat "$work/log"; exit 1; }
+go test ./scenarios/search -count=1 -run TestPlansAreOneRun -timeout 0 -args -plans 2000 -record "$work/plans" >"$work/log" || { cat "$work/log"; exit 1; }
 sort -u "$work/runs" "$work/plans" >"$to"
 echo "$(wc -l <"$work/runs") runs and $(wc -l <"$work/plans") plans in $1"
 [ -z "$before" ] || diff "$before" "$to"

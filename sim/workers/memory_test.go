@@ -51,7 +51,8 @@ var memoryJobs = map[string]func(string) (any, error){
 	},
 	"hoard slowly": func(string) (any, error) {
 		hoard(176 * MB)
-		for {
+		for n := 0; ; n++ { // it spins
+			kept[0][0] = byte(n)
 		}
 	},
 	"a little": func(string) (any, error) { hoard(80 * MB); kept = nil; return "done", nil },
