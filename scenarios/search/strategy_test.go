@@ -15,7 +15,7 @@ import (
 
 // What TestStrategiesFindBrokenLocks covers takes half a minute. These have it measure the strategies against each other:
 //
-//	go test ./scenarios -run TestStrategiesFindBrokenLocks -timeout 0 -args -strategy-seeds 20
+//	go test ./scenarios/search -run TestStrategiesFindBrokenLocks -timeout 0 -args -strategy-seeds 20
 var (
 	strategySeeds = flag.Int("strategy-seeds", 0, "how many times each strategy hunts each broken lock; 0: once, and only the portfolio")
 	strategyRuns  = flag.Int("strategy-runs", 20_000, "how many runs each such hunt may take")
