@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,11 +34,19 @@ func hoard(limit Memory) {
 	}
 }
 
+// throng starts goroutines that wait for ever, and returns when each has begun.
+//
 //go:noinline
 func throng(n int) {
+	var begun sync.WaitGroup
+	begun.Add(n)
 	for range n {
-		go waitForNobody(make(chan int))
+		go func() {
+			begun.Done()
+			waitForNobody(make(chan int))
+		}()
 	}
+	begun.Wait()
 }
 
 var memoryJobs = map[string]func(string) (any, error){
