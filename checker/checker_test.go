@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lockstep/sim/history"
+
 	"pgregory.net/rapid"
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/sim/history"
+
 	"pgregory.net/rapid"
 )
 

@@ -15,7 +15,7 @@ import (
 // A Must is a dangerous state that a run has to reach, without which it proves nothing. Its printed form is the rest of
 // the `must` line of a scenario; [ParseMust] is the inverse of String. Two Musts are equal if they print the same.
 type Must struct {
-	form   string // one of those below
+	form   string // the words of one of the musts in mustForms
 	client string
 	rival  string // the other client
 	nodes  string // separated by spaces; also a server, or any process
@@ -23,81 +23,6 @@ type Must struct {
 	next   string // what the other write wrote
 	count  int
 	limit  time.Duration
-}
-
-// The forms of a must. A word in capitals is a place for a name: c1, n1 (several for NODES), what a write wrote, a number of
-// two or more, a duration.
-const (
-	clientAcquires    = "CLIENT acquires"
-	clientRefused     = "CLIENT is refused"
-	acquiresOn        = "CLIENT acquires on NODE"
-	acquiresWithDown  = "CLIENT acquires with NODES down"
-	acquiresLate      = "CLIENT acquires with under LIMIT left"
-	triesWithDown     = "CLIENT tries with NODES down"
-	triesWithPaused   = "CLIENT tries with NODES paused"
-	reachesOnly       = "CLIENT reaches only NODES"
-	holdsExactly      = "CLIENT holds exactly NODES"
-	firstAt           = "CLIENT is first at NODES"
-	waitsFor          = "CLIENT waits for RIVAL"
-	someWaits         = "some client waits for another"
-	severalWait       = "COUNT clients wait at once"
-	acquireAtOnce     = "CLIENT and RIVAL acquire at once"
-	incrementAtOnce   = "CLIENT and RIVAL increment at once"
-	drawSameToken     = "CLIENT and RIVAL draw the same token"
-	acquiresInRelease = "CLIENT acquires while RIVAL releases"
-	jumpsInAcquire    = "CLIENT acquires while its wall clock jumps"
-	seesNoTTL         = "CLIENT sees no TTL"
-	crashesHolding    = "CLIENT crashes while it holds"
-	crashesAcquiring  = "CLIENT crashes while it acquires"
-	cutOffHolding     = "CLIENT is cut off while it holds"
-	pausesAfterCheck  = "CLIENT pauses after a passed check"
-	resumesAfterLease = "CLIENT resumes after its lease ended"
-	resumesAfterKeys  = "CLIENT resumes after its keys ended"
-	resumesAfterRival = "CLIENT resumes after RIVAL acquired"
-	releasesAfter     = "CLIENT releases after its lease ended"
-	extendsBefore     = "CLIENT extends before its lease ended"
-	extendsAfter      = "CLIENT extends after its lease ended"
-	extendsWithDown   = "CLIENT extends with NODES down"
-	clientRenews      = "CLIENT renews"
-	writesOvertaken   = "CLIENT writes what it read before RIVAL wrote"
-	entersAfter       = "CLIENT enters after RIVAL"
-	writeAfterLease   = "write WRITE arrives after its lease ended"
-	writeBeforeWrite  = "write WRITE arrives before write NEXT"
-
-	dropsEarly           = "NODE drops the key of CLIENT early"
-	keepsLate            = "NODE keeps the key of CLIENT late"
-	restartsBefore       = "NODE restarts before the lease of CLIENT ended"
-	restartsAfter        = "NODE restarts after the lease of CLIENT ended"
-	restartsAfterByWall  = "NODE restarts after the lease of CLIENT ended by its wall clock"
-	restartsWith         = "NODE restarts with the key of CLIENT"
-	restartsWithout      = "NODE restarts without the key of CLIENT"
-	promotedWith         = "NODE is promoted with the key of CLIENT"
-	promotedWithout      = "NODE is promoted without the key of CLIENT"
-	neverHas             = "NODE never has the key of CLIENT"
-	promotedWithoutFence = "NODE is promoted without the last fence"
-	keepsSilent          = "NODE does not answer while CLIENT tries"
-
-	requestTakesLonger = "a request from CLIENT to SERVER takes over LIMIT"
-	replyTakesLonger   = "a reply from SERVER to CLIENT takes over LIMIT"
-	requestLost        = "a request from CLIENT to SERVER is lost"
-	replyLost          = "a reply from SERVER to CLIENT is lost"
-	wallOff            = "the wall clock of PROCESS is off by over LIMIT"
-	steadyOff          = "the steady clock of PROCESS is off by over LIMIT"
-)
-
-// forms returns all forms, in the order in which errors list them.
-func forms() []string {
-	return []string{
-		clientAcquires, clientRefused, acquiresOn, acquiresWithDown, acquiresLate, triesWithDown, triesWithPaused, reachesOnly, holdsExactly, firstAt,
-		waitsFor, someWaits, severalWait, acquireAtOnce, incrementAtOnce, drawSameToken, acquiresInRelease, jumpsInAcquire, seesNoTTL,
-		crashesHolding, crashesAcquiring, cutOffHolding,
-		pausesAfterCheck, resumesAfterLease, resumesAfterKeys, resumesAfterRival,
-		releasesAfter, extendsBefore, extendsAfter, extendsWithDown, clientRenews,
-		writesOvertaken, entersAfter, writeAfterLease, writeBeforeWrite,
-		dropsEarly, keepsLate, restartsBefore, restartsAfter, restartsAfterByWall, restartsWith, restartsWithout,
-		promotedWith, promotedWithout, neverHas, promotedWithoutFence, keepsSilent,
-		requestTakesLonger, replyTakesLonger, requestLost, replyLost, wallOff, steadyOff,
-	}
 }
 
 // Scaled returns the must with the duration that it may have changed by f, for a run in which everything takes less time.

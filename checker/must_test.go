@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/sim/history"
+
 	"pgregory.net/rapid"
 )
 
@@ -521,28 +522,28 @@ func TestMustRoundTripRandom(t *testing.T) {
 func TestParseMustErrors(t *testing.T) {
 	for s, nearest := range map[string]string{
 		"":                                       "",
-		"c1 aquires":                             clientAcquires,
+		"c1 aquires":                             "CLIENT acquires",
 		"x1 acquires":                            "",
-		"c1 refused":                             clientRefused,
-		"c1 resumes after the lease ended":       resumesAfterLease,
-		"c1 resumes after its keys expired":      resumesAfterKeys,
-		"c1 holds exactly":                       holdsExactly,
-		"c1 holds exactly n1 c2":                 holdsExactly,
-		"n3 drops key of c1 early":               dropsEarly,
-		"n0 restarts after the lease of c1 ends": restartsAfter,
-		"n3 restarts before lease of c1 ended":   restartsBefore,
+		"c1 refused":                             "CLIENT is refused",
+		"c1 resumes after the lease ended":       "CLIENT resumes after its lease ended",
+		"c1 resumes after its keys expired":      "CLIENT resumes after its keys ended",
+		"c1 holds exactly":                       "CLIENT holds exactly NODES",
+		"c1 holds exactly n1 c2":                 "CLIENT holds exactly NODES",
+		"n3 drops key of c1 early":               "NODE drops the key of CLIENT early",
+		"n0 restarts after the lease of c1 ends": "NODE restarts after the lease of CLIENT ended",
+		"n3 restarts before lease of c1 ended":   "NODE restarts before the lease of CLIENT ended",
 		"write A arrives before B":               "",
-		"c1 acquires with down":                  acquiresWithDown,
-		"c1 acquires with n1 up":                 acquiresWithDown,
-		"c1 acquires twice":                      clientAcquires,
-		"c1 waits for n1":                        waitsFor,
-		"1 clients wait at once":                 severalWait,
-		"02 clients wait at once":                severalWait,
-		"c1 acquires on c2":                      acquiresOn,
-		"r1 is promoted without the key of n1":   promotedWithout,
-		"a request from c1 to n1 takes over 12":  requestTakesLonger,
-		"a reply from n1 to c1 takes over -1s":   replyTakesLonger,
-		"must c1 acquires":                       clientAcquires,
+		"c1 acquires with down":                  "CLIENT acquires with NODES down",
+		"c1 acquires with n1 up":                 "CLIENT acquires with NODES down",
+		"c1 acquires twice":                      "CLIENT acquires",
+		"c1 waits for n1":                        "CLIENT waits for RIVAL",
+		"1 clients wait at once":                 "COUNT clients wait at once",
+		"02 clients wait at once":                "COUNT clients wait at once",
+		"c1 acquires on c2":                      "CLIENT acquires on NODE",
+		"r1 is promoted without the key of n1":   "NODE is promoted without the key of CLIENT",
+		"a request from c1 to n1 takes over 12":  "a request from CLIENT to SERVER takes over LIMIT",
+		"a reply from n1 to c1 takes over -1s":   "a reply from SERVER to CLIENT takes over LIMIT",
+		"must c1 acquires":                       "CLIENT acquires",
 	} {
 		m, err := ParseMust(s)
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockstep/sim/history"
+
 	"pgregory.net/rapid"
 )
 

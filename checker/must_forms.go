@@ -1,0 +1,177 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// A MustForm is one kind of [Must].
+type MustForm struct {
+	// Words is how it is written. A word in capitals is a place for a name: c1, n1 (several for NODES), what a write wrote, a number of
+	// two or more, a duration.
+	Words string
+	// Note says what the words leave open; it may be empty.
+	Note string
+
+	met func(m Must, ix *index) bool // whether the state occurred
+}
+
+// mustForms has all musts, in the order in which they are documented. A new one is a row here, and a case in TestMust.
+var mustForms = []MustForm{
+	{"CLIENT acquires", "", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.OK) })
+	}},
+	{"CLIENT is refused", "", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.Fail) })
+	}},
+	{"CLIENT acquires on NODE", "with a key there, which may be a replica that was promoted", Must.acquiresOn},
+	{"CLIENT acquires with NODES down", "", func(m Must, ix *index) bool {
+		return ix.some(func(i int, e history.Event) bool { return m.ends(e, history.OK) && m.down(ix, i) })
+	}},
+	{"CLIENT acquires with under LIMIT left", "of the lease, when its acquire returns", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.OK) && e.Until-e.Clock < m.limit })
+	}},
+	{"CLIENT tries with NODES down", "", func(m Must, ix *index) bool {
+		return ix.some(func(i int, e history.Event) bool { return (m.answered(e) || m.ends(e, history.Info)) && m.down(ix, i) })
+	}},
+	{"CLIENT tries with NODES paused", "", func(m Must, ix *index) bool {
+		return ix.some(func(i int, e history.Event) bool {
+			return m.ends(e, history.Invoke) && m.all(func(node string) []span { return ix.pauses[node] }, i)
+		})
+	}},
+	{"CLIENT reaches only NODES", "during one acquire or extend, its messages arrive at these nodes only", Must.reachesOnly},
+	{"CLIENT holds exactly NODES", "when its acquire returns, the key is on these nodes only", Must.holdsExactly},
+	{"CLIENT is first at NODES", "the first key that is set on each of them is its own", Must.firstAt},
+	{"CLIENT waits for RIVAL", "its acquire is in progress while the other client holds", func(m Must, ix *index) bool {
+		return ix.waits(func(client, holder string) bool { return client == m.client && holder == m.rival })
+	}},
+	{"some client waits for another", "", func(m Must, ix *index) bool {
+		return ix.waits(func(client, holder string) bool { return client != holder })
+	}},
+	{"COUNT clients wait at once", "for a lock that is held; tries in a row are one wait", Must.severalWait},
+	{"CLIENT and RIVAL acquire at once", "the two operations are in progress at the same time", func(m Must, ix *index) bool {
+		return m.atOnce(ix, history.Acquire)
+	}},
+	{"CLIENT and RIVAL increment at once", "what a lock keeps them from: under one, say CLIENT waits for RIVAL", func(m Must, ix *index) bool {
+		return m.atOnce(ix, history.Increment)
+	}},
+	{"CLIENT and RIVAL draw the same token", "both send a SET, or SETNX, with the same value", Must.drawSameToken},
+	{"CLIENT acquires while RIVAL releases", "its acquire returns while the release of the other is in progress", Must.acquiresInRelease},
+	{"CLIENT acquires while its wall clock jumps", "or is slewed", Must.jumpsInAcquire},
+	{"CLIENT sees no TTL", "TTL or PTTL of a key is -1", Must.seesNoTTL},
+	{"CLIENT crashes while it holds", "", func(m Must, ix *index) bool {
+		return slices.ContainsFunc(ix.holds, func(l Lease) bool { return l.Client == m.client && l.Ended == Crashed })
+	}},
+	{"CLIENT crashes while it acquires", "and a key of that acquire lives", Must.crashesAcquiring},
+	{"CLIENT is cut off while it holds", "no majority of the nodes is in reach", Must.cutOffHolding},
+	{"CLIENT pauses after a passed check", "", Must.pausesAfterCheck},
+	{"CLIENT resumes after its lease ended", "", Must.resumesAfterLease},
+	{"CLIENT resumes after its keys ended", "the keys of an acquire still in progress, on a majority", Must.resumesAfterKeys},
+	{"CLIENT resumes after RIVAL acquired", "while it slept", Must.resumesAfterRival},
+	{"CLIENT releases after its lease ended", "", func(m Must, ix *index) bool {
+		return m.beyond(ix, history.Release, func(at, end time.Duration) bool { return at > end })
+	}},
+	{"CLIENT extends before its lease ended", "", func(m Must, ix *index) bool {
+		return m.beyond(ix, history.Extend, func(at, end time.Duration) bool { return at < end })
+	}},
+	{"CLIENT extends after its lease ended", "", func(m Must, ix *index) bool {
+		return m.beyond(ix, history.Extend, func(at, end time.Duration) bool { return at > end })
+	}},
+	{"CLIENT extends with NODES down", "", func(m Must, ix *index) bool {
+		return ix.some(func(i int, e history.Event) bool {
+			return e.Process == m.client && e.Op == history.Extend && isOutcome(e) && m.down(ix, i)
+		})
+	}},
+	{"CLIENT renews", "", func(m Must, ix *index) bool {
+		return ix.some(func(i int, e history.Event) bool {
+			if e.Kind == history.State && e.Op == history.Retime && e.By == m.client {
+				l := ix.lease(e.Owner) // of a lock that does not tell
+				return l != nil && l.Client == m.client && (l.renews || ix.unasked(i))
+			}
+			return e.Process == m.client && e.Kind == history.Info && e.Op == history.Renew
+		})
+	}},
+	{"CLIENT writes what it read before RIVAL wrote", "its write arrives after that of the other, and it had not read again", Must.writesOvertaken},
+	{"CLIENT enters after RIVAL", "it sets the mark of the resource after the other has set one", Must.entersAfter},
+	{"write WRITE arrives after its lease ended", "WRITE may also be the word of an update", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool {
+			l := ix.holdAt(e.Lease, e.At)
+			return arrives(e, m.write) && l != nil && e.At > l.End
+		})
+	}},
+	{"write WRITE arrives before write NEXT", "", func(m Must, ix *index) bool {
+		a := ix.find(func(e history.Event) bool { return arrives(e, m.write) })
+		b := ix.find(func(e history.Event) bool { return arrives(e, m.next) })
+		return a >= 0 && a < b
+	}},
+	{"NODE drops the key of CLIENT early", "it expires, or is lost, before the life that it was given has passed", func(m Must, ix *index) bool {
+		return m.someKey(ix, ix.early)
+	}},
+	{"NODE keeps the key of CLIENT late", "by over 1% of that life, and 10ms", func(m Must, ix *index) bool {
+		return m.someKey(ix, ix.late)
+	}},
+	{"NODE restarts before the lease of CLIENT ended", "", func(m Must, ix *index) bool {
+		return m.restarts(ix, func(restart, end time.Duration) bool { return restart < end })
+	}},
+	{"NODE restarts after the lease of CLIENT ended", "", func(m Must, ix *index) bool {
+		return m.restarts(ix, func(restart, end time.Duration) bool { return restart > end })
+	}},
+	{"NODE restarts after the lease of CLIENT ended by its wall clock", "", Must.restartsByWall},
+	{"NODE restarts with the key of CLIENT", "it had the key when it went down, and has it still", func(m Must, ix *index) bool {
+		return m.restartsWith(ix, false)
+	}},
+	{"NODE restarts without the key of CLIENT", "it had the key when it went down", func(m Must, ix *index) bool {
+		return m.restartsWith(ix, true)
+	}},
+	{"NODE is promoted with the key of CLIENT", "a copy had arrived, even if its own clock has ended it", func(m Must, ix *index) bool {
+		return m.promoted(ix, m.hasCopy)
+	}},
+	{"NODE is promoted without the key of CLIENT", "no copy of a key that should still live had arrived", func(m Must, ix *index) bool {
+		return m.promoted(ix, m.lacksCopy)
+	}},
+	{"NODE never has the key of CLIENT", "though a copy of the same node has", Must.neverHas},
+	{"NODE is promoted without the last fence", "a later fencing token had been drawn than it knows of", func(m Must, ix *index) bool {
+		return m.promoted(ix, m.lacksFence)
+	}},
+	{"NODE does not answer while CLIENT tries", "it runs, and no reply arrives during one acquire, or for half a TTL", Must.keepsSilent},
+	{"a request from CLIENT to SERVER takes over LIMIT", "", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool { return travelled(e, m.client, m.nodes) && e.At-e.Sent > m.limit })
+	}},
+	{"a reply from SERVER to CLIENT takes over LIMIT", "", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool { return travelled(e, m.nodes, m.client) && e.At-e.Sent > m.limit })
+	}},
+	{"a request from CLIENT to SERVER is lost", "with its connection", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool { return dropped(e, m.client, m.nodes) })
+	}},
+	{"a reply from SERVER to CLIENT is lost", "", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool { return dropped(e, m.nodes, m.client) })
+	}},
+	{"the wall clock of PROCESS is off by over LIMIT", "", func(m Must, ix *index) bool {
+		return m.clockOff(ix, func(e history.Event) time.Duration { return e.Wall })
+	}},
+	{"the steady clock of PROCESS is off by over LIMIT", "", func(m Must, ix *index) bool {
+		return m.clockOff(ix, func(e history.Event) time.Duration { return e.Clock - e.At })
+	}},
+}
+
+// MustForms lists the kinds of musts, in the order in which they are documented.
+func MustForms() []MustForm { return slices.Clone(mustForms) }
+
+// forms lists how they are written.
+func forms() []string {
+	var all []string
+	for _, f := range mustForms {
+		all = append(all, f.Words)
+	}
+	return all
+}
+
+// Met says whether the state that m demands occurred in h.
+func (m Must) Met(h *history.History) bool { return m.met(newIndex(h)) }
+
+func (m Must) met(ix *index) bool {
+	i := slices.IndexFunc(mustForms, func(f MustForm) bool { return f.Words == m.form })
+	return i >= 0 && mustForms[i].met(m, ix)
+}
