@@ -18,7 +18,7 @@ type MustForm struct {
 	met func(m Must, ix *index) bool // whether the state occurred
 }
 
-// mustForms has all musts, in the order in which they are documented. A new one is a row here, and a case in TestMust.
+// mustForms has all musts, in the order in which they are documented. A new one is a row here, and a case in TestMustMet.
 var mustForms = []MustForm{
 	{"CLIENT acquires", "", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.OK) })
