@@ -46,7 +46,7 @@ type Conn struct {
 }
 
 func newConn(p, remote *Process) *Conn {
-	c := &Conn{w: p.w, proc: p, remote: remote, link: p.w.link(p.Name, remote.Name), wake: make(chan struct{}, 1)}
+	c := &Conn{w: p.w, proc: p, remote: remote, link: p.w.links.Between(p.Name, remote.Name), wake: make(chan struct{}, 1)}
 	c.alarm = item{class: classTimer, key: c.link.String(), proc: p, act: (*deadline)(c), index: -1}
 	return c
 }

@@ -6,14 +6,8 @@ import (
 	"time"
 
 	"lockstep/sim/history"
+	"lockstep/sim/link"
 )
-
-// armed is a fault that waits for its message.
-type armed struct {
-	history.Chosen
-	id   int
-	seen int // messages that fitted
-}
 
 // Inject applies a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. Naming a process that
 // does not exist is the caller's mistake, and panics.
@@ -70,40 +64,18 @@ func (w *World) inject(step int, f history.Fault) {
 		w.noteFault(f, id)
 		p.clock.drift(f)
 		p.clockFault(id, false)
-	case history.Cut:
-		w.noteFault(f, id)
-		for _, d := range w.directions(f.Link) {
-			d.cut, d.cutID = true, id
-		}
-	case history.Hold:
-		w.noteFault(f, id)
-		for _, d := range w.directions(f.Link) {
-			d.held, d.holdID = true, id
-		}
-	case history.Delay:
-		w.noteFault(f, id)
-		for _, d := range w.directions(f.Link) {
-			if f.By == 0 && d.delay > 0 {
-				w.bite(id) // ending a delay is felt at once
-			}
-			d.delay, d.delayID = f.By, id
-		}
-	case history.Heal:
-		w.noteFault(f, id)
-		w.heal(f.Link, id)
-	case history.ReleaseLink:
-		w.noteFault(f, id)
-		for _, d := range w.directions(f.Link) {
-			w.release(d, id)
-		}
 	case history.Reset:
 		w.noteFault(f, id)
 		w.biteIf(w.reset(w.process(f.Link.From), w.process(f.Link.To)), id)
-	case history.Chosen:
-		w.noteFault(f, id)
-		w.chosen = append(w.chosen, &armed{Chosen: f, id: id})
 	default:
-		panic("sim: no such fault: " + f.String())
+		if l := history.LinkOf(f); l != (history.Link{}) {
+			w.process(l.From)
+			w.process(l.To)
+		}
+		w.noteFault(f, id)
+		if !w.links.Inject(f, id, w.effects()) {
+			panic("sim: no such fault: " + f.String())
+		}
 	}
 }
 
@@ -202,81 +174,41 @@ func (w *World) setWall(p *Process, id int, f history.Fault) {
 	p.clockFault(id, true)
 }
 
-// heal undoes cuts, holds and delays. Healing everything also lets go of single messages.
-func (w *World) heal(l history.Link, id int) {
-	for _, d := range w.directions(l) {
-		if d.delay > 0 {
-			w.bite(id)
+// effects says what the network does when faults on its links begin or end.
+func (w *World) effects() link.Effects[wire] {
+	return link.Effects[wire]{Bite: w.bite, Release: func(d *direction, id int) {
+		for _, p := range d.Own.kept {
+			if slices.Contains(p.conn.out, p) { // else it was lost in a reset
+				w.bite(id)
+			}
+			p.held = 0
 		}
-		d.delay = 0
-		if d.cut {
-			w.bite(id)
-		}
-		d.cut = false
-		w.release(d, id)
-	}
-}
-
-func (w *World) release(d *direction, id int) {
-	if d.held {
-		w.bite(id)
-	}
-	d.held = false
-	for _, p := range d.kept {
-		if slices.Contains(p.conn.out, p) { // else it was lost in a reset
-			w.bite(id)
-		}
-		p.held = 0
-	}
-	d.kept = nil
-	w.unpark(d)
-}
-
-// directions lists what a link covers, in the order of its names.
-func (w *World) directions(l history.Link) []*direction {
-	if l != (history.Link{}) {
-		w.process(l.From)
-		w.process(l.To)
-		ds := []*direction{w.link(l.From, l.To)}
-		if l.Both {
-			ds = append(ds, w.link(l.To, l.From))
-		}
-		return ds
-	}
-	var ds []*direction
-	for _, d := range w.links {
-		ds = append(ds, d)
-	}
-	slices.SortFunc(ds, (*direction).compare)
-	return ds
+		d.Own.kept = nil
+		w.unpark(d)
+	}}
 }
 
 // choose applies the faults that wait for this message, and returns how much longer it takes, or that it is lost.
 func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool) {
-	for i := 0; i < len(w.chosen); i++ {
-		a := w.chosen[i]
-		reply := !p.conn.dialled
-		if a.Reply != reply || a.Link.From != d.from || a.Link.To != d.to || a.What != p.word && a.What != p.op {
-			continue
-		}
-		if a.seen++; a.seen < a.Nth {
-			continue
-		}
-		w.chosen = slices.Delete(w.chosen, i, i+1)
-		i--
-		switch a.Action {
+	m := link.Message{From: d.From, To: d.To, Reply: !p.conn.dialled, Word: p.word, Op: p.op}
+	w.links.Choose(m, func(f history.Chosen, id int) bool {
+		switch f.Action {
 		case history.HoldMessage:
-			p.held = a.id
-			d.kept = append(d.kept, p)
+			p.held = id
+			d.Own.kept = append(d.Own.kept, p)
 		case history.DelayMessage:
-			w.bite(a.id)
-			delay += a.By
+			w.bite(id)
+			delay += f.By
 		case history.ResetMessage:
-			w.bite(a.id)
+			w.bite(id)
 			p.note(w, history.Drop)
 			w.breakAll([]*Conn{p.conn})
-			return 0, true
+			lost = true
 		}
+		return lost
+	})
+	if lost {
+		return 0, true
 	}
 	return delay, false
 }
@@ -342,8 +274,8 @@ func (p *Process) Alarm(t time.Time, f func()) {
 // its own.
 func (w *World) Restore() {
 	w.noteFault(history.Heal{}, 0)
-	w.chosen = nil
-	w.heal(history.Link{}, 0)
+	w.links.Disarm()
+	w.links.Inject(history.Heal{}, 0, w.effects())
 	for _, name := range slices.Sorted(maps.Keys(w.procs)) {
 		p := w.procs[name]
 		if p.paused {

@@ -9,32 +9,24 @@ import (
 	"time"
 
 	"lockstep/sim/history"
+	"lockstep/sim/link"
 )
 
-// direction is one direction between two processes: all connections from one to the other share its faults.
-type direction struct {
-	from, to string
-	n, again numbers // messages sent so far, and those sent again after a fault was over
-	delay    time.Duration
-	cut      bool
-	held     bool
+// direction is one direction between two processes.
+type direction = link.Direction[wire]
+
+// wire is what is under way in one direction.
+type wire struct {
+	n, again numbers   // messages sent so far, and those sent again after a fault was over
 	parked   []*Conn   // connections whose next packet waits for heal or release
 	kept     []*packet // that a fault chose to hold
-
-	cutID, holdID, delayID int // the faults in force, until they have bitten
 }
 
-func (d *direction) String() string { return d.from + "->" + d.to }
-
-func (w *World) link(from, to string) *direction {
-	k := [2]string{from, to}
-	d := w.links[k]
-	if d == nil {
-		d = &direction{from: from, to: to}
-		d.n.key, d.again.key = key("latency", d.String()), key("latency again", d.String())
-		w.links[k] = d
-	}
-	return d
+// newLinks returns a table in which each direction has random streams of its own.
+func newLinks() *link.Table[wire] {
+	return link.NewTable(func(d *direction) {
+		d.Own.n.key, d.Own.again.key = key("latency", d.String()), key("latency again", d.String())
+	})
 }
 
 // numbers count what one random stream is drawn for.
@@ -92,13 +84,9 @@ func (p *packet) twin(q *packet) bool { return p.sent == q.sent && comparePacket
 // processes carries a packet follows the Go scheduler, so it must not matter.
 func comparePackets(a, b *packet) int {
 	if a.conn.link != b.conn.link {
-		return a.conn.link.compare(b.conn.link)
+		return a.conn.link.Compare(b.conn.link)
 	}
 	return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.text, b.text))
-}
-
-func (d *direction) compare(e *direction) int {
-	return cmp.Or(strings.Compare(d.from, e.from), strings.Compare(d.to, e.to))
 }
 
 // firstSent is when what leaves at the beginning is said to have left: at 0 an [Event] says that it does not know.
@@ -195,7 +183,7 @@ func (w *World) UnderWay(to string) (until time.Duration) {
 	defer w.mu.Unlock()
 	for _, it := range w.queue {
 		p, ok := it.act.(*packet)
-		if !ok || p.conn.link.to != to {
+		if !ok || p.conn.link.To != to {
 			continue
 		}
 		for _, q := range p.conn.out { // in order: none arrives before the one ahead of it
@@ -210,9 +198,9 @@ func (w *World) UnderWay(to string) (until time.Duration) {
 // send puts one packet on its way.
 func (w *World) send(p *packet, twin bool) {
 	d := p.conn.link
-	delay := w.latency(&d.n, twin) + d.delay
-	if d.delay > 0 {
-		w.bite(d.delayID)
+	delay := w.latency(&d.Own.n, twin) + d.Delay
+	if d.Delay > 0 {
+		w.bite(d.DelayID)
 	}
 	if p.kind == data {
 		longer, lost := w.choose(p, d)
@@ -244,16 +232,13 @@ func (p *packet) act(w *World) {
 		return // lost in a reset
 	}
 	d := c.link
-	if d.cut || d.held || p.held != 0 {
-		switch {
-		case p.held != 0:
-			w.bite(p.held)
-		case d.cut:
-			w.bite(d.cutID)
-		default:
-			w.bite(d.holdID)
-		}
-		d.parked = append(d.parked, c)
+	id, blocked := d.Blocked()
+	if p.held != 0 {
+		id, blocked = p.held, true
+	}
+	if blocked {
+		w.bite(id)
+		d.Own.parked = append(d.Own.parked, c)
 		return
 	}
 	p.arrive(w)
@@ -294,7 +279,7 @@ type arrived packet
 func (a *arrived) act(w *World) { (*packet)(a).deliver(w) }
 
 func (p *packet) deliver(w *World) {
-	w.trace.timer(w.now, p.conn.link.to, p.text)
+	w.trace.timer(w.now, p.conn.link.To, p.text)
 	if p.kind == syn {
 		p.accept(w)
 		return
@@ -414,15 +399,15 @@ func (p *packet) note(w *World, op string) {
 
 // unpark lets the packets go on that waited for a heal or release. They set out again: retransmission has a delay too.
 func (w *World) unpark(d *direction) {
-	parked := d.parked
-	d.parked = nil
+	parked := d.Own.parked
+	d.Own.parked = nil
 	var last *packet
 	for _, c := range parked {
 		if len(c.out) == 0 {
 			continue
 		}
 		p := c.out[0]
-		p.schedule(w.Now() + w.latency(&d.again, last != nil && p.twin(last)))
+		p.schedule(w.Now() + w.latency(&d.Own.again, last != nil && p.twin(last)))
 		last = p
 	}
 }
@@ -471,7 +456,7 @@ func (w *World) breakAll(conns []*Conn) {
 		}
 	}
 	slices.SortStableFunc(lost, func(a, b *packet) int {
-		return cmp.Or(a.conn.link.compare(b.conn.link), cmp.Compare(a.sent, b.sent), comparePackets(a, b))
+		return cmp.Or(a.conn.link.Compare(b.conn.link), cmp.Compare(a.sent, b.sent), comparePackets(a, b))
 	})
 	for _, p := range lost {
 		p.note(w, history.Drop)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockstep/sim/history"
+	"lockstep/sim/link"
 )
 
 // Config is what a world is made from. The zero value of a field means its default.
@@ -41,7 +42,7 @@ type World struct {
 	timer   *time.Timer // wakes the scheduler
 	procs   map[string]*Process
 	byAddr  map[string]*Process
-	links   map[[2]string]*direction
+	links   *link.Table[wire]
 	history history.History
 	now     time.Duration // true time, which stands still while the scheduler runs
 	trace   trace
@@ -49,7 +50,6 @@ type World struct {
 	period  int // quiet periods so far
 	faults  []injected
 	watch   []func(history.Event)
-	chosen  []*armed
 	running int // lanes that have not ended
 	cap     string
 	went    *Progress
@@ -95,7 +95,7 @@ func NewWorld(cfg Config) *World {
 		timer:  time.NewTimer(0),
 		procs:  map[string]*Process{},
 		byAddr: map[string]*Process{},
-		links:  map[[2]string]*direction{},
+		links:  newLinks(),
 		leases: history.NewLeases(),
 		trace:  newTrace(),
 	}

@@ -10,16 +10,17 @@ import (
 // Imports point down: sim says what happened, checker says whether it was right, reports shows it, nodes and clients are
 // what it happens to, scenarios says what to try.
 func TestImportsPointDown(t *testing.T) {
-	history, sim, workers := "lockstep/sim/history", "lockstep/sim", "lockstep/sim/workers"
+	history, link, sim, workers := "lockstep/sim/history", "lockstep/sim/link", "lockstep/sim", "lockstep/sim/workers"
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
 	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
-		sim:                          {history},
+		link:                         {history},
+		sim:                          {history, link},
 		workers:                      {history, sim},
 		nodes:                        {history, sim, engine},
-		live:                         {history, sim, workers, nodes, engine, redisserver},
+		live:                         {history, link, sim, workers, nodes, engine, redisserver},
 		engine:                       {history},
 		redisserver:                  {history},
 		"lockstep/clients":           {history, sim, "lockstep/clients/internal/redlock"},

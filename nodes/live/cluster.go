@@ -14,6 +14,7 @@ import (
 	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
+	"lockstep/sim/link"
 	"lockstep/sim/workers"
 )
 
@@ -37,9 +38,8 @@ type Cluster struct {
 	watchers  []func(history.Event)
 	leases    *history.Leases
 	faults    []injected
-	chosen    []*armed
 	processes map[string]*process
-	links     map[[2]string]*direction
+	links     *link.Table[struct{}]
 	group     *realGroup // nil: the nodes are strangers to each other
 }
 
@@ -62,7 +62,7 @@ type process struct {
 // newCluster returns a cluster without servers.
 func newCluster(ctx context.Context) *Cluster {
 	c := &Cluster{
-		agenda: newAgenda(), leases: history.NewLeases(), processes: map[string]*process{}, links: map[[2]string]*direction{},
+		agenda: newAgenda(), leases: history.NewLeases(), processes: map[string]*process{}, links: link.NewTable[struct{}](nil),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.changed = sync.NewCond(&c.mu)

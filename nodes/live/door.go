@@ -80,8 +80,8 @@ func (d *door) accept(conn *net.TCPConn) {
 		return
 	}
 	w := &wire{door: d, from: from, conn: conn, open: 2}
-	w.there = flow{direction: c.link(from.name, d.to.name), on: w, to: d.to}
-	w.back = flow{direction: c.link(d.to.name, from.name), on: w, to: from}
+	w.there = flow{direction: c.links.Between(from.name, d.to.name), on: w, to: d.to}
+	w.back = flow{direction: c.links.Between(d.to.name, from.name), on: w, to: from}
 	d.wires[w] = true
 	c.send(&w.there, &message{opens: true})
 	c.work.Go(func() { w.gather(conn, &w.there) })

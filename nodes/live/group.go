@@ -128,8 +128,8 @@ func (g *realGroup) enter(name string) (*door, error) {
 	defer g.c.mu.Unlock()
 	p := g.c.processes[name]
 	for _, other := range g.doors {
-		g.c.link(name, other.to.name)
-		g.c.link(other.to.name, name)
+		g.c.links.Between(name, other.to.name)
+		g.c.links.Between(other.to.name, name)
 	}
 	d, err := g.listen(p)
 	if err == nil {

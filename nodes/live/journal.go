@@ -86,5 +86,5 @@ func (c *Cluster) Miss(step int, f history.Fault) {
 
 // noteMessage enters what became of a message into the history. The caller holds mu.
 func (c *Cluster) noteMessage(op string, d *direction, m *message) {
-	c.note(d.to, history.Event{Kind: history.Message, Op: op, By: d.from, Sent: m.sent, Value: m.text, Word: m.word})
+	c.note(d.To, history.Event{Kind: history.Message, Op: op, By: d.From, Sent: m.sent, Value: m.text, Word: m.word})
 }

@@ -1,22 +1,14 @@
 package live
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"lockstep/sim/history"
+	"lockstep/sim/link"
 )
 
-// direction is one direction between a client and a server, or two servers: all connections from one to the other share its faults.
-type direction struct {
-	from, to string
-	delay    time.Duration
-	cut      bool
-	held     bool
-
-	cutID, holdID, delayID int // the faults in force
-}
+// direction is one direction between a client and a server, or two servers.
+type direction = link.Direction[struct{}]
 
 // message is one request of a client, or one reply; between servers, what was read at once.
 type message struct {
@@ -32,13 +24,6 @@ type message struct {
 	held  int           // fault that holds it; 0 if none does
 
 	opens, ends bool // between servers: no bytes, but the beginning or the end of the connection
-}
-
-// armed is a fault that waits for its message.
-type armed struct {
-	history.Chosen
-	id   int
-	seen int // messages that fitted
 }
 
 // flow is one direction of one connection: what is on its way, in order.
@@ -57,36 +42,6 @@ type carrier interface {
 	reset()
 }
 
-// link returns the direction from one process to another. The caller holds mu.
-func (c *Cluster) link(from, to string) *direction {
-	k := [2]string{from, to}
-	d := c.links[k]
-	if d == nil {
-		d = &direction{from: from, to: to}
-		c.links[k] = d
-	}
-	return d
-}
-
-// directions lists what a link covers, in the order of its names. The caller holds mu.
-func (c *Cluster) directions(l history.Link) []*direction {
-	if l != (history.Link{}) {
-		ds := []*direction{c.link(l.From, l.To)}
-		if l.Both {
-			ds = append(ds, c.link(l.To, l.From))
-		}
-		return ds
-	}
-	var ds []*direction
-	for _, d := range c.links {
-		ds = append(ds, d)
-	}
-	slices.SortFunc(ds, func(a, b *direction) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
-	})
-	return ds
-}
-
 // send puts a message on its way. The caller holds mu.
 func (c *Cluster) send(f *flow, m *message) {
 	m.sent = c.Now()
@@ -94,9 +49,9 @@ func (c *Cluster) send(f *flow, m *message) {
 		c.noteMessage(history.Drop, f.direction, m)
 		return
 	}
-	delay := f.delay
+	delay := f.Delay
 	if delay > 0 {
-		c.bite(f.delayID)
+		c.bite(f.DelayID)
 	}
 	delay += c.choose(f, m)
 	m.ready = m.sent + delay
@@ -119,26 +74,21 @@ func (c *Cluster) wake() {
 
 // choose applies the faults that wait for this message, and returns how much longer it takes. The caller holds mu.
 func (c *Cluster) choose(f *flow, m *message) (delay time.Duration) {
-	reply := f.to.client != nil
-	c.chosen = slices.DeleteFunc(c.chosen, func(a *armed) bool {
-		if a.Reply != reply || a.Link.From != f.from || a.Link.To != f.direction.to || a.What != m.word && a.What != m.op {
-			return false
-		}
-		if a.seen++; a.seen < a.Nth {
-			return false
-		}
-		switch a.Action {
+	like := link.Message{From: f.From, To: f.To, Reply: f.to.client != nil, Word: m.word, Op: m.op}
+	c.links.Choose(like, func(fault history.Chosen, id int) (lost bool) {
+		switch fault.Action {
 		case history.HoldMessage:
-			m.held = a.id
+			m.held = id
 		case history.DelayMessage:
-			c.bite(a.id)
-			delay += a.By
+			c.bite(id)
+			delay += fault.By
 		case history.ResetMessage:
-			c.bite(a.id)
+			c.bite(id)
 			c.noteMessage(history.Drop, f.direction, m)
 			f.on.reset()
+			return true
 		}
-		return true
+		return false
 	})
 	return delay
 }
@@ -168,14 +118,13 @@ func (c *Cluster) next(f *flow) *message {
 // blocked says whether something keeps the first message from arriving. The caller holds mu.
 func (c *Cluster) blocked(f *flow) bool {
 	m := f.queue[0]
+	id, closed := f.Blocked()
 	switch {
 	case c.Now() < m.ready:
 	case m.held != 0:
 		c.bite(m.held)
-	case f.cut:
-		c.bite(f.cutID)
-	case f.direction.held:
-		c.bite(f.holdID)
+	case closed:
+		c.bite(id)
 	case f.to.paused:
 		c.bite(f.to.pauseID)
 	default:
@@ -200,15 +149,6 @@ func (c *Cluster) arriving(p *Client) bool {
 	return false
 }
 
-// heal undoes cuts, holds and delays. Healing everything also lets go of single messages. The caller holds mu.
-func (c *Cluster) heal(l history.Link, id int) {
-	for _, d := range c.directions(l) {
-		c.biteIf(d.delay > 0 || d.cut, id)
-		d.delay, d.cut = 0, false
-		c.release(d, id)
-	}
-}
-
 // UnderWay returns when the last of the messages that are on their way from clients to a server will have arrived; 0 if there are
 // none. What a fault holds back without an end does not count.
 func (c *Cluster) UnderWay(to string) (until time.Duration) {
@@ -228,10 +168,13 @@ func (c *Cluster) UnderWay(to string) (until time.Duration) {
 	return until
 }
 
-// release lets go of what is held on a direction. The caller holds mu.
+// effects says what the proxies do when faults on links begin or end. The caller holds mu while they are used.
+func (c *Cluster) effects() link.Effects[struct{}] {
+	return link.Effects[struct{}]{Bite: c.bite, Release: c.release}
+}
+
+// release lets go of single messages that are held on a direction. The caller holds mu.
 func (c *Cluster) release(d *direction, id int) {
-	c.biteIf(d.held, id)
-	d.held = false
 	for _, p := range c.processes {
 		if p.proxy == nil {
 			continue

@@ -103,31 +103,12 @@ func (c *Cluster) inject(f history.Fault, id int) (act func()) {
 		return c.setClock(c.process(f.Process), f, id)
 	case history.Drift:
 		return c.setClock(c.process(f.Process), f, id)
-	case history.Cut:
-		for _, d := range c.directions(f.Link) {
-			d.cut, d.cutID = true, id
-		}
-	case history.Hold:
-		for _, d := range c.directions(f.Link) {
-			d.held, d.holdID = true, id
-		}
-	case history.Delay:
-		for _, d := range c.directions(f.Link) {
-			c.biteIf(f.By == 0 && d.delay > 0, id) // ending a delay is felt at once
-			d.delay, d.delayID = f.By, id
-		}
-	case history.Heal:
-		c.heal(f.Link, id)
-	case history.ReleaseLink:
-		for _, d := range c.directions(f.Link) {
-			c.release(d, id)
-		}
 	case history.Reset:
 		c.biteIf(c.resetLink(c.process(f.Link.From), c.process(f.Link.To)), id)
-	case history.Chosen:
-		c.chosen = append(c.chosen, &armed{Chosen: f, id: id})
 	default:
-		panic("live: no such fault on real servers: " + f.String())
+		if !c.links.Inject(f, id, c.effects()) {
+			panic("live: no such fault on real servers: " + f.String())
+		}
 	}
 	return nil
 }
@@ -327,8 +308,8 @@ func (c *Cluster) Restore() {
 	var acts sync.WaitGroup
 	c.mu.Lock()
 	c.noteFault(history.Heal{}, 0)
-	c.chosen = nil
-	c.heal(history.Link{}, 0)
+	c.links.Disarm()
+	c.links.Inject(history.Heal{}, 0, c.effects())
 	for _, name := range slices.Sorted(maps.Keys(c.processes)) {
 		p := c.processes[name]
 		if p.paused {

@@ -124,8 +124,8 @@ func (p *Proxy) accept(client *Client, conn *net.TCPConn) {
 		conn.Close()
 		return
 	}
-	r.requests = flow{direction: c.link(client.name, p.name), on: r, to: &p.process}
-	r.replies = flow{direction: c.link(p.name, client.name), on: r, to: &client.process}
+	r.requests = flow{direction: c.links.Between(client.name, p.name), on: r, to: &p.process}
+	r.replies = flow{direction: c.links.Between(p.name, client.name), on: r, to: &client.process}
 	p.relays[r] = true
 	c.work.Go(r.read)
 	c.work.Go(r.serve)
@@ -201,8 +201,8 @@ func (r *relay) finish(err error) {
 		c.send(&r.replies, &message{data: []byte("-" + text + "\r\n"), text: text})
 	} else {
 		r.gone = true
-		if r.requests.cut { // the server does not hear of it
-			c.bite(r.requests.cutID)
+		if id, blocked := r.requests.Blocked(); blocked { // the server does not hear of it
+			c.bite(id)
 		}
 	}
 	c.changed.Broadcast()

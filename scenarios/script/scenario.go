@@ -421,18 +421,8 @@ func (r Section) checkFault(f history.Fault) error {
 		return r.checkReplication(f, f.Process)
 	case history.Follow:
 		return r.checkReplication(f, f.Process, f.Primary)
-	case history.Cut:
-		return r.checkLink(f.Link)
-	case history.Heal:
-		return r.checkLink(f.Link)
-	case history.Hold:
-		return r.checkLink(f.Link)
-	case history.ReleaseLink:
-		return r.checkLink(f.Link)
-	case history.Delay:
-		return r.checkLink(f.Link)
-	case history.Reset:
-		return r.checkLink(f.Link)
+	case history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay, history.Reset:
+		return r.checkLink(history.LinkOf(f))
 	case history.Chosen:
 		if err := r.checkLink(f.Link); err != nil {
 			return err

@@ -272,6 +272,27 @@ const (
 	MaxDriftPPM = 999_999          // at -1 000 000 ppm a clock stands still
 )
 
+// LinkOf returns the link that a fault is about; the zero Link if it is about a process, or about all links.
+func LinkOf(f Fault) Link {
+	switch f := f.(type) {
+	case Cut:
+		return f.Link
+	case Heal:
+		return f.Link
+	case Hold:
+		return f.Link
+	case ReleaseLink:
+		return f.Link
+	case Delay:
+		return f.Link
+	case Reset:
+		return f.Link
+	case Chosen:
+		return f.Link
+	}
+	return Link{}
+}
+
 // faultForms is how each fault is written; errors quote it.
 var faultForms = map[string]string{
 	"pause":   "pause PROCESS [DURATION]",

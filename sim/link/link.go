@@ -1,0 +1,176 @@
+// Package link knows what faults have done to the links between processes. The simulated network and the proxies before real servers both ask
+// it before they let a message through.
+package link
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// A Direction is one direction between two processes: all connections from one to the other share its faults.
+type Direction[T any] struct {
+	From, To string
+	// Delay is how much later than usual each message arrives, because of the fault with the number DelayID.
+	Delay   time.Duration
+	DelayID int
+	Own     T // what else its network knows of it
+
+	cut, held     bool
+	cutID, holdID int // the faults in force
+}
+
+func (d *Direction[T]) String() string { return d.From + "->" + d.To }
+
+// Compare orders directions by their names.
+func (d *Direction[T]) Compare(e *Direction[T]) int {
+	return cmp.Or(strings.Compare(d.From, e.From), strings.Compare(d.To, e.To))
+}
+
+// Blocked reports whether a fault keeps all messages from arriving, and the number of that fault.
+func (d *Direction[T]) Blocked() (id int, blocked bool) {
+	switch {
+	case d.cut:
+		return d.cutID, true
+	case d.held:
+		return d.holdID, true
+	}
+	return 0, false
+}
+
+// A Table has the directions of a network, and the faults that wait for a message. It is for one goroutine at a time.
+type Table[T any] struct {
+	made       func(*Direction[T])
+	directions map[[2]string]*Direction[T]
+	armed      []*armed
+}
+
+// armed is a fault that waits for its message.
+type armed struct {
+	history.Chosen
+	id   int
+	seen int // messages that fitted
+}
+
+// NewTable returns a table of no directions. It calls made, if that is not nil, with each that is added.
+func NewTable[T any](made func(*Direction[T])) *Table[T] {
+	return &Table[T]{made: made, directions: map[[2]string]*Direction[T]{}}
+}
+
+// Between returns the direction from one process to another.
+func (t *Table[T]) Between(from, to string) *Direction[T] {
+	d := t.directions[[2]string{from, to}]
+	if d == nil {
+		d = &Direction[T]{From: from, To: to}
+		t.directions[[2]string{from, to}] = d
+		if t.made != nil {
+			t.made(d)
+		}
+	}
+	return d
+}
+
+// covered lists the directions that a link stands for, in the order of their names; all that there are for the zero link.
+func (t *Table[T]) covered(l history.Link) []*Direction[T] {
+	if l != (history.Link{}) {
+		ds := []*Direction[T]{t.Between(l.From, l.To)}
+		if l.Both {
+			ds = append(ds, t.Between(l.To, l.From))
+		}
+		return ds
+	}
+	var ds []*Direction[T]
+	for _, d := range t.directions {
+		ds = append(ds, d)
+	}
+	slices.SortFunc(ds, (*Direction[T]).Compare)
+	return ds
+}
+
+// Effects are what a network does when faults on its links begin or end.
+type Effects[T any] struct {
+	// Bite notes that a fault has had an effect.
+	Bite func(id int)
+	// Release lets go of the single messages that are held on a direction, and of what waited for it to be open; id is the number of the fault that ends this.
+	Release func(d *Direction[T], id int)
+}
+
+// Inject applies the fault with a number to the links that it covers. It returns false if the fault is none of links.
+// A fault that ends others has its effect at once; one that begins has it when a message meets it.
+func (t *Table[T]) Inject(f history.Fault, id int, on Effects[T]) bool {
+	switch f := f.(type) {
+	case history.Cut:
+		for _, d := range t.covered(f.Link) {
+			d.cut, d.cutID = true, id
+		}
+	case history.Hold:
+		for _, d := range t.covered(f.Link) {
+			d.held, d.holdID = true, id
+		}
+	case history.Delay:
+		for _, d := range t.covered(f.Link) {
+			if f.By == 0 && d.Delay > 0 {
+				on.Bite(id)
+			}
+			d.Delay, d.DelayID = f.By, id
+		}
+	case history.Heal:
+		for _, d := range t.covered(f.Link) {
+			if d.Delay > 0 || d.cut {
+				on.Bite(id)
+			}
+			d.Delay, d.cut = 0, false
+			t.release(d, id, on)
+		}
+	case history.ReleaseLink:
+		for _, d := range t.covered(f.Link) {
+			t.release(d, id, on)
+		}
+	case history.Chosen:
+		t.armed = append(t.armed, &armed{Chosen: f, id: id})
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *Table[T]) release(d *Direction[T], id int, on Effects[T]) {
+	if d.held {
+		on.Bite(id)
+	}
+	d.held = false
+	on.Release(d, id)
+}
+
+// Disarm forgets the faults that still wait for a message.
+func (t *Table[T]) Disarm() { t.armed = nil }
+
+// A Message is what a fault can be waiting for.
+type Message struct {
+	From, To string
+	Reply    bool
+	Word     string // the first word of the request
+	Op       string // what its client was doing
+}
+
+// Choose calls hit with each fault that waited for this message, and its number, in the order in which they were injected. Hit returns
+// true if the message is lost; then no other fault sees it.
+func (t *Table[T]) Choose(m Message, hit func(f history.Chosen, id int) (lost bool)) {
+	for i := 0; i < len(t.armed); i++ {
+		a := t.armed[i]
+		if a.Reply != m.Reply || a.Link.From != m.From || a.Link.To != m.To || a.What != m.Word && a.What != m.Op {
+			continue
+		}
+		if a.seen++; a.seen < a.Nth {
+			continue
+		}
+		t.armed = slices.Delete(t.armed, i, i+1)
+		i--
+		if hit(a.Chosen, a.id) {
+			return
+		}
+	}
+}
