@@ -61,8 +61,8 @@ fuzz: ## fuzz every fuzz target, a minute each
 	  $(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x </dev/null || exit; done
 
 .PHONY: golden
-golden: ## renew the timelines in the catalogue; read the diff before you commit it
-	$(GO) run ./cmd/lockstep run --rewrite scenarios/catalogue/*.txtar
+golden: ## renew the timelines in the catalogue, and the checksums of its traces; read the diff before you commit it
+	$(GO) test ./scenarios -run 'TestCatalogue$$' -rewrite
 
 .PHONY: redis-server
 redis-server:
