@@ -27,8 +27,8 @@ const (
 
 // TextOptions says what a text timeline shows. The zero value gives the golden text of scenario files.
 type TextOptions struct {
-	Verbose  bool // also bites, waits and exits
-	Messages bool // also messages
+	Verbose  bool // also bites, waits, exits, and what is folded
+	Messages bool // also messages, and each event of the probe
 	// Measurements come after the verdict.
 	Measurements []checker.Measurement
 	// Unexplained leaves out why the violations came about.
@@ -41,9 +41,17 @@ type TextOptions struct {
 const Width = 100
 
 // Text writes a history as a timeline, one line per event, then the verdict with what proves it, what was measured, and why the first
-// violation of each property came about. An exclamation mark in the first column marks what proves a violation. Three things
-// are folded, since they would fill pages: what several nodes did at once for one client, the attempts of a client that is
-// refused again and again, and what a client does many times over, but for the first and the last.
+// violation of each property came about. An exclamation mark in the first column marks what proves a violation.
+//
+// What a reader does not need is folded:
+//   - what several nodes did at once for one client is one line;
+//   - of the attempts of a client that is refused again and again only the last outcome is shown, of what a client does many times over
+//     only the first and the last time, of changes on servers that recur only the first and the last round;
+//   - an invocation is left out if its outcome follows within 100 ms, with nothing in between but what it changed;
+//   - a probe that got the lock at once and released it is one line;
+//   - the properties that are ok share a line.
+//
+// A fault or what proves a violation is never left out. With [TextOptions].Verbose only the first fold remains.
 func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) error {
 	paint := o.Paint
 	if paint == nil {
@@ -54,8 +62,12 @@ func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) erro
 	for i := range h.Events {
 		t.Event(i)
 	}
+	if !o.Verbose {
+		t.foldInvocations()
+		t.foldRounds()
+	}
 	t.write(bw, paint)
-	writeVerdict(bw, r, paint)
+	writeVerdict(bw, r, o.Verbose, paint)
 	writeMeasurements(bw, o.Measurements, paint)
 	if !o.Unexplained {
 		writeExplanations(bw, h, r)
@@ -71,7 +83,9 @@ type transcript struct {
 	grants []int // the events that granted a lease, ascending
 	all    []string
 	folds  []Deed
-	Lines  []line
+	// The first and the last event of a probe that is told in one line; the last is -1 if there is none.
+	probed, probe int
+	Lines         []line
 }
 
 // A line is one event, or one that happened on several nodes.
@@ -92,7 +106,11 @@ func NewTranscript(h *history.History, r checker.Result, o TextOptions) *transcr
 		t.proof = append(t.proof, v.Events...)
 	}
 	slices.Sort(t.proof)
+	t.probe = -1
 	if !o.Verbose {
+		if !o.Messages {
+			t.probed, t.probe = quietProbe(h, t.proof)
+		}
 		t.folds = slices.DeleteFunc(Deeds(h), func(d Deed) bool { return !d.Folded() })
 	}
 	return t
@@ -103,6 +121,13 @@ func (t *transcript) Event(i int) {
 	e := &t.H.Events[i]
 	_, proof := slices.BinarySearch(t.proof, i)
 	l := line{event: e, Who: e.Process, Kind: string(e.Kind), Op: e.Op, Proof: proof}
+	if t.probe >= 0 && byProbe(t.H, e) {
+		if i == t.probe {
+			l.Op, l.Detail = "acquire, release", "since "+Seconds(t.H.Events[t.probed].At)
+			t.Lines = append(t.Lines, l)
+		}
+		return
+	}
 	if n := slices.IndexFunc(t.folds, func(d Deed) bool { return d.Covers(i, e) }); n >= 0 && !proof {
 		d := &t.folds[n]
 		if i != d.Out {

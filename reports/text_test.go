@@ -303,3 +303,195 @@ func TestSpan(t *testing.T) {
 		}
 	}
 }
+
+// A probe that got the lock at once and released it is one line, and nothing of it is left beside that line. One that is slow, is refused, finds the
+// key of another, or is proof stays as it is.
+func TestTextFoldsProbe(t *testing.T) {
+	const folded = "probe    ok      acquire, release  since 12.006s\n"
+	calm := func() sample.Run {
+		for _, r := range sample.Runs(t) {
+			if r.Name == "calm" {
+				return r
+			}
+		}
+		t.Fatal("no run calm")
+		return sample.Run{}
+	}
+	if got := text(t, calm(), TextOptions{}); !strings.Contains(got, folded) || strings.Count(got, "probe") != 1 {
+		t.Errorf("not folded:\n%s", got)
+	}
+	for _, o := range []TextOptions{{Verbose: true}, {Messages: true}} {
+		if got := text(t, calm(), o); strings.Contains(got, folded) || !strings.Contains(got, "probe    ok      acquire         probe#1") {
+			t.Errorf("%+v, and the probe is folded:\n%s", o, got)
+		}
+	}
+	for what, change := range map[string]func(r *sample.Run, i int, e *history.Event){
+		"slow": func(r *sample.Run, _ int, e *history.Event) {
+			if e.Process == "probe" && e.Kind == history.Invoke && e.Op == history.Acquire {
+				e.At -= TellingDelay
+			}
+		},
+		"refused": func(r *sample.Run, _ int, e *history.Event) {
+			if e.Process == "probe" && e.Kind == history.OK && e.Op == history.Acquire {
+				e.Kind, e.Lease, e.Error = history.Fail, "", "lock not acquired"
+			}
+		},
+		"not released": func(r *sample.Run, _ int, e *history.Event) {
+			if e.Process == "probe" && e.Kind == history.OK && e.Op == history.Release {
+				e.Kind = history.Info
+			}
+		},
+		"finds a key": func(r *sample.Run, _ int, e *history.Event) {
+			if e.By == "probe" && e.Kind == history.State && e.Op == history.Set {
+				e.Op, e.Owner = history.Over, "c2#1"
+			}
+		},
+		"its key expires": func(r *sample.Run, _ int, e *history.Event) {
+			if e.Owner == "probe#1" {
+				e.Op = history.Expire
+			}
+		},
+		"is paused": func(r *sample.Run, _ int, e *history.Event) {
+			if e.Kind == history.Injected {
+				e.Process = "probe"
+			}
+		},
+		"proves": func(r *sample.Run, i int, e *history.Event) {
+			if e.Process == "probe" && e.Kind == history.Invoke && e.Op == history.Release {
+				r.Result.Violations = []checker.Violation{{Property: checker.OwnerOnly, Events: []int{i}, Assumption: checker.None}}
+			}
+		},
+	} {
+		r := calm()
+		h := *r.H
+		h.Events = slices.Clone(h.Events)
+		r.H = &h
+		for i := range h.Events {
+			change(&r, i, &h.Events[i])
+		}
+		got := text(t, r, TextOptions{Unexplained: true})
+		if strings.Contains(got, "acquire, release") || !strings.Contains(got, "probe    ok") {
+			t.Errorf("%s, and folded:\n%s", what, got)
+		}
+	}
+}
+
+// An invocation is shown if it is proof, if its outcome came late or never, or if something else happened before that.
+func TestTextFoldsInvocations(t *testing.T) {
+	const invoked = "c1       invoke  write A"
+	event := func(at time.Duration, process string, kind history.Kind, op, by string) history.Event {
+		e := history.Event{At: at * time.Millisecond, Process: process, Kind: kind, Op: op, Value: "A", By: by, Lease: "c1#1"}
+		if kind != history.State {
+			e.ID = 1
+		}
+		return e
+	}
+	invoke, ok := event(0, "c1", history.Invoke, history.Write, ""), event(9, "c1", history.OK, history.Write, "")
+	set := event(5, "n1", history.State, history.Set, "c1")
+	copied := event(6, "r1", history.State, history.Set, "n1")
+	late, other := ok, ok
+	late.At, other.Process = 100*time.Millisecond, "c2"
+	for _, test := range []struct {
+		what   string
+		events []history.Event
+		proof  []int
+		shown  bool
+	}{
+		{"at once", []history.Event{invoke, ok}, nil, false},
+		{"what it changed", []history.Event{invoke, set, copied, ok}, nil, false},
+		{"the outcome is proof", []history.Event{invoke, set, ok}, []int{1, 2}, false},
+		{"it is proof", []history.Event{invoke, set, ok}, []int{0}, true},
+		{"no outcome", []history.Event{invoke, set}, nil, true},
+		{"late", []history.Event{invoke, set, late}, nil, true},
+		{"another client", []history.Event{invoke, other, ok}, nil, true},
+		{"what another changed", []history.Event{invoke, event(5, "n1", history.State, history.Set, "c2"), ok}, nil, true},
+		{"a key that expires", []history.Event{invoke, event(5, "n1", history.State, history.Expire, ""), ok}, nil, true},
+		{"a fault", []history.Event{invoke, event(5, "n1", history.Injected, "crash", ""), ok}, nil, true},
+	} {
+		h := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, Replicas: map[string]string{"r1": "n1"}, Clients: []string{"c1", "c2"}}, Events: test.events}
+		r := sample.Run{H: h, Result: checker.Result{Violations: []checker.Violation{{Events: test.proof}}}}
+		if got := text(t, r, TextOptions{Unexplained: true}); strings.Contains(got, invoked) != test.shown {
+			t.Errorf("%s: shown %t, want %t:\n%s", test.what, !test.shown, test.shown, got)
+		}
+		if got := text(t, r, TextOptions{Unexplained: true, Verbose: true}); !strings.Contains(got, invoked) {
+			t.Errorf("%s: not shown though all is asked for:\n%s", test.what, got)
+		}
+	}
+}
+
+// Changes on servers that recur are shown at the beginning and at the end, whichever node of several was first.
+func TestTextFoldsRounds(t *testing.T) {
+	rounds := func(n int) *history.History {
+		h := &history.History{Meta: history.Meta{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}}}
+		for i := range n {
+			nodes := []string{"n1", "n2"}
+			if i%2 == 1 {
+				slices.Reverse(nodes)
+			}
+			for k, op := range []string{history.Set, history.Expire} {
+				for _, node := range nodes {
+					e := history.Event{At: time.Duration(2*i+k) * time.Second, Process: node, Kind: history.State, Op: op, Key: "lock", By: "c1", Lease: "c1#1"}
+					if op == history.Expire {
+						e.By, e.Lease, e.Owner = "", "", "c1#1"
+					}
+					h.Events = append(h.Events, e)
+				}
+			}
+		}
+		return h
+	}
+	shown := func(h *history.History, v ...checker.Violation) string {
+		all := text(t, sample.Run{H: h, Result: checker.Result{Violations: v}}, TextOptions{Unexplained: true})
+		got, _, _ := strings.Cut(all, "verdict")
+		return got
+	}
+	if got := shown(rounds(3)); strings.Count(got, "\n") != 6 {
+		t.Errorf("three rounds are folded:\n%s", got)
+	}
+	const want = "   0.000s  n1,n2    set     lock            for c1#1\n" +
+		"   1.000s  n1,n2    expire  lock            of c1#1\n" +
+		"  18.000s  n1,n2    set     lock ×9         for c1#1, since 2.000s\n" +
+		"  19.000s  n1,n2    expire  lock ×9         of c1#1, since 3.000s\n"
+	if got := shown(rounds(10)); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := shown(rounds(10), checker.Violation{Events: []int{20}}); strings.Count(got, "\n!") != 1 || strings.Count(got, "×4") != 2 {
+		t.Errorf("proof is hidden:\n%s", got)
+	}
+	if got := text(t, sample.Run{H: rounds(10)}, TextOptions{Verbose: true}); strings.Contains(got, "×") {
+		t.Errorf("folded though all is asked for:\n%s", got)
+	}
+}
+
+// Properties that are ok share a line, unless all is asked for. One that is violated or unknown never does.
+func TestTextFoldsProperties(t *testing.T) {
+	all := checker.Properties()
+	judged := func(other checker.Status, n int) sample.Run {
+		r := checker.Result{Verdict: checker.Safe}
+		for i, p := range all {
+			s := checker.OK
+			if i < n {
+				s = other
+			}
+			r.Statuses = append(r.Statuses, checker.PropertyStatus{Property: p, Status: s})
+		}
+		return sample.Run{H: &history.History{}, Result: r}
+	}
+	for _, test := range []struct {
+		n    int
+		want string
+	}{
+		{0, "verdict: SAFE\n  all properties      ok\n"},
+		{2, "verdict: SAFE\n  lease exclusion     unknown\n  resource exclusion  unknown\n  all others          ok\n"},
+	} {
+		if got := text(t, judged(checker.Unknown, test.n), TextOptions{}); got != test.want {
+			t.Errorf("got\n%swant\n%s", got, test.want)
+		}
+	}
+	if got := text(t, judged(checker.Unknown, len(all)), TextOptions{}); strings.Contains(got, "  ok\n") || strings.Count(got, "unknown") != len(all) {
+		t.Error(got)
+	}
+	if got := text(t, judged(checker.Unknown, 0), TextOptions{Verbose: true}); strings.Count(got, "  ok\n") != len(all) {
+		t.Errorf("folded though all is asked for:\n%s", got)
+	}
+}

@@ -13,8 +13,9 @@ import (
 // ReasonsShown is how many reasons for UNKNOWN are shown: a page may repeat a fault 100,000 times.
 const ReasonsShown = 20
 
-// writeVerdict writes the verdict, one line per property, and why.
-func writeVerdict(w io.Writer, r checker.Result, paint func(Role, string) string) {
+// writeVerdict writes the verdict, and what became of each property, with why. Unless all is to be told, the properties that are ok share the
+// last line.
+func writeVerdict(w io.Writer, r checker.Result, all bool, paint func(Role, string) string) {
 	fmt.Fprintln(w, "verdict: "+paint(verdictRole(r.Verdict), string(r.Verdict)))
 	for i, unmet := range r.Unmet {
 		if i == ReasonsShown {
@@ -23,17 +24,28 @@ func writeVerdict(w io.Writer, r checker.Result, paint func(Role, string) string
 		}
 		paragraph(w, "  because             ", "", Printable(unmet, 4*Width), paint)
 	}
-	for _, p := range checker.Properties() {
+	ok, properties := 0, checker.Properties()
+	for _, p := range properties {
 		name := fmt.Sprintf("  %-18s  ", p)
 		switch r.Status(p) {
 		case checker.OK:
-			fmt.Fprintln(w, name+paint(Holding, "ok"))
+			if ok++; all {
+				fmt.Fprintln(w, name+paint(Holding, "ok"))
+			}
 		case checker.Violated:
 			writeViolations(w, name, r, p, paint)
 		default:
 			fmt.Fprintln(w, name+paint(Doubtful, "unknown"))
 		}
 	}
+	if ok == 0 || all {
+		return
+	}
+	name := "all others"
+	if ok == len(properties) {
+		name = "all properties"
+	}
+	fmt.Fprintf(w, "  %-18s  %s\n", name, paint(Holding, "ok"))
 }
 
 // writeViolations writes the violations of one property, the first after its name.

@@ -117,7 +117,7 @@ func (m module) repeats(t *testing.T, out, binary string, want ...string) {
 		return
 	}
 	name, head, text, command := failure[1], failure[2], failure[3], failure[4]
-	says(t, head+"\n"+text, 0, 0, append(want, ", seed 1, checksum ", "  invoke  acquire", "verdict: UNSAFE", "was violated\n", "   1. ", "it is claimed that the lock ")...)
+	says(t, head+"\n"+text, 0, 0, append(want, ", seed 1, checksum ", "  ok      acquire", "verdict: UNSAFE", "was violated\n", "   1. ", "it is claimed that the lock ")...)
 	t.Logf("%s: %s", name, command)
 	if binary != "" {
 		command = strings.NewReplacer("go test -run ", filepath.Join(m.dir, binary)+" -test.run ", " -skip ", " -test.skip ", " example.com/shop/quorum", "", " -args", "").Replace(command)

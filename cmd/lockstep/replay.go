@@ -69,7 +69,7 @@ could not be run.`,
 	}
 	f.onServers(c)
 	c.Flags().StringVar(&lock, "lock", "", "put the lock or library `NAME` in the place of the one that the page names")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print what it is about, waits, and when faults first had an effect")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print what it is about, what is folded, waits, and when faults first had an effect")
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the timeline (text, SVG, PNG, HTML) and the history to `DIR`")
 	c.Flags().Var((*fileValue)(&save), "save", "write the run as a scenario to `FILE`, which must not exist")
 	return c

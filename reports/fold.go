@@ -1,0 +1,165 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// quietProbe returns the first and the last event of a probe that is not worth telling: it asked for the lock once, got it at once, and released
+// it; it found no key of anybody else, and left none. In all other cases last is -1.
+func quietProbe(h *history.History, proof []int) (first, last int) {
+	first, last = -1, -1
+	if h.Meta.Probe == "" {
+		return first, last
+	}
+	step := 0
+	steps := []struct {
+		kind history.Kind
+		op   string
+	}{{history.Invoke, history.Acquire}, {history.OK, history.Acquire}, {history.Invoke, history.Release}, {history.OK, history.Release}}
+	var began time.Duration
+	for i := range h.Events {
+		e := &h.Events[i]
+		if !byProbe(h, e) {
+			continue
+		}
+		if _, proves := slices.BinarySearch(proof, i); proves {
+			return -1, -1
+		}
+		switch e.Kind {
+		case history.State:
+			if e.Owner != "" && history.Client(e.Owner) != h.Meta.Probe {
+				return -1, -1
+			}
+			switch e.Op {
+			case history.Set, history.Over, history.Retime, history.Delete:
+			default:
+				return -1, -1
+			}
+		case history.Invoke, history.OK, history.Fail, history.Info:
+			if e.Op == history.Wait || e.Op == history.Exit {
+				continue
+			}
+			if step == len(steps) || e.Kind != steps[step].kind || e.Op != steps[step].op {
+				return -1, -1
+			}
+			if e.Kind == history.OK && e.At-began >= TellingDelay {
+				return -1, -1
+			}
+			began = e.At
+			if step++; step == 1 {
+				first = i
+			} else if step == len(steps) {
+				last = i
+			}
+		default:
+			return -1, -1
+		}
+	}
+	return first, last
+}
+
+// byProbe reports whether an event is what the probe did, or what came of it on a server. Messages and bites are not shown beside a folded probe.
+func byProbe(h *history.History, e *history.Event) bool {
+	switch e.Kind {
+	case history.Message, history.Bite:
+		return false
+	case history.State:
+		return e.By == h.Meta.Probe || e.Lease != "" && history.Client(e.Lease) == h.Meta.Probe ||
+			e.Owner != "" && history.Client(e.Owner) == h.Meta.Probe
+	}
+	return e.Process == h.Meta.Probe
+}
+
+// foldInvocations leaves out the invocation of an operation that had its outcome soon, where nothing stands between the two but what the
+// operation changed.
+func (t *transcript) foldInvocations() {
+	var kept []line
+	for i := range t.Lines {
+		if !t.answeredAtOnce(t.Lines[i:]) {
+			kept = append(kept, t.Lines[i])
+		}
+	}
+	t.Lines = kept
+}
+
+func (t *transcript) answeredAtOnce(lines []line) bool {
+	invoke := lines[0].event
+	if invoke.Kind != history.Invoke || lines[0].Proof {
+		return false
+	}
+	for _, l := range lines[1:] {
+		switch e := l.event; e.Kind {
+		case history.State:
+			copied := slices.Contains(t.all, e.By) && history.Client(cmp.Or(e.Lease, e.Owner)) == invoke.Process
+			if e.By != invoke.Process && !copied {
+				return false
+			}
+		case history.OK, history.Fail, history.Info:
+			return e.Process == invoke.Process && e.ID == invoke.ID && e.Op == invoke.Op && e.At-invoke.At < TellingDelay
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// What servers do again and again is shown once at the beginning and once at the end.
+const (
+	longestRound = 4 // lines that recur together
+	roundsFrom   = 4 // fewer are all shown
+)
+
+// foldRounds leaves out changes on servers that recur line by line, all but the first and the last round of them, and says so in the last.
+func (t *transcript) foldRounds() {
+	lines := t.Lines
+	var kept []line
+	for i := 0; i < len(lines); {
+		size, times := rounds(lines[i:])
+		if times < roundsFrom {
+			kept = append(kept, lines[i])
+			i++
+			continue
+		}
+		last := i + (times-1)*size
+		kept = append(kept, lines[i:i+size]...)
+		for k, l := range lines[last : last+size] {
+			l.Op = fmt.Sprintf("%s ×%d", l.Op, times-1)
+			l.Detail += ", since " + Seconds(lines[i+size+k].event.At)
+			kept = append(kept, l)
+		}
+		i = last + size
+	}
+	t.Lines = kept
+}
+
+// rounds returns how many lines at the beginning recur together, and how many times.
+func rounds(lines []line) (size, times int) {
+	for size = 1; size <= longestRound; size++ {
+		n := 0
+		for n < len(lines) && lines[n].event.Kind == history.State && !lines[n].Proof && (n < size || lines[n].again(&lines[n-size])) {
+			n++
+		}
+		if times = n / size; times >= roundsFrom {
+			return size, times
+		}
+	}
+	return 1, 1
+}
+
+// again reports whether two lines differ in nothing but their time.
+func (l *line) again(o *line) bool {
+	if len(l.nodes) == 0 && l.Who != o.Who || len(l.nodes) != len(o.nodes) {
+		return false
+	}
+	for _, n := range l.nodes {
+		if !slices.Contains(o.nodes, n) {
+			return false
+		}
+	}
+	return l.Kind == o.Kind && l.Op == o.Op && l.Detail == o.Detail && l.Grant == o.Grant
+}
