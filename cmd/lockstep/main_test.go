@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("CATALOGUE", filepath.Join(pages, "catalogue"))
-			env.Setenv("FOUND", filepath.Join(pages, "testdata", "found"))
+			env.Setenv("FOUND", filepath.Join(pages, "search", "testdata", "found"))
 			program, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
 			env.Setenv("LOCKSTEP", filepath.Join(program, "lockstep")) // for scripts that change the PATH
 			return nil
