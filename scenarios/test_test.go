@@ -263,7 +263,7 @@ func TestRunFile(t *testing.T) {
 		{"another assumption", "bounded pause\n", "bounded delay\n", nil, true, []string{"expected broken bounded delay, got bounded pause"}},
 		{"a violation that does not come", "-- ours nodes=1 label=short --\n", "-- ours nodes=1 label=short --\nexpect lease exclusion violated\n", nil, true, []string{"lease exclusion: expected violated, got ok", "--- FAIL: TestFile/deploy/ours/short"}},
 		{"a must that does not occur", "  pause 15s\n", "  pause 5s\n", nil, true, []string{"nothing is proved: must c1 resumes after its lease ended: did not occur"}},
-		{"another timeline", writes, "c1       ok      write X ", nil, true, []string{"the timeline is another one from here on; scenarios.Rewrite(true) renews it", "\n              -   ", "c1       ok      write X ", "\n              +   ", "deploy.txtar:36: "}},
+		{"another timeline", writes, "c1       ok      write X ", nil, true, []string{"the timeline is another one from here on; scenarios.Rewrite(true) renews it", "\n              -   ", "c1       ok      write X ", "\n              +   ", "deploy.txtar:31: "}},
 		{"another timeline, renewed", writes, "c1       ok      write X ", []string{"-renew", "-test.v"}, false, []string{"renewed the timelines in "}},
 		{"a mistake", "  pause 15s\n", "  puase 15s\n", nil, true, []string{"deploy.txtar:7: unknown step \"puase\""}},
 		{"what is not as expected stays, when timelines are renewed", expects, "", []string{"-renew"}, true, []string{"expected ok, got violated"}},
