@@ -413,7 +413,7 @@ func (p *Process) kill() {
 	for t := range p.timers {
 		w.queue.remove(&t.item)
 	}
-	w.killed = append(w.killed, p)
+	w.killed, w.ghosts = append(w.killed, p), true
 	w.mu.Unlock()
 	p.paused = false
 }

@@ -7,6 +7,7 @@ import (
 	"container/heap"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,10 @@ type Config struct {
 	Latency   Latency       // one-way delay of a message; default 500µs to 1500µs
 	MaxEvents int           // cap on delivered events; default 1,000,000
 	MaxTime   time.Duration // cap on virtual time; default 1 hour
+	// Reseed, if set, seeds a source that all code of this operating-system process draws from. It is called before each event once a
+	// client has crashed: how often the goroutines of a crashed client still draw before they give up is up to the Go scheduler, and
+	// must not change what others draw.
+	Reseed func(seed int64)
 }
 
 // MaxLatency is how long a message takes at most where [Config] does not say otherwise, and no fault does.
@@ -72,6 +77,7 @@ type World struct {
 	holds   int        // the scheduler is in the middle of this many things, one inside the other
 	woken   []*Conn    // whose readers wake when it is done with them
 	killed  []*Process // likewise
+	ghosts  bool       // a client has crashed, and its goroutines may not have noticed
 
 	warming bool // Warm is in progress
 	closed  bool // Close has been called, and who waited for a clock has had time to give up
@@ -163,6 +169,9 @@ func (w *World) runWhile(more func() bool) {
 			return
 		}
 		if next := w.next(nil); next != nil {
+			if w.ghosts && w.cfg.Reseed != nil {
+				w.cfg.Reseed(Rand(w.cfg.Seed, "reseed", strconv.Itoa(w.events)).Int64())
+			}
 			last, joined = *next, true
 			w.step(next)
 			continue

@@ -32,8 +32,7 @@ func simulateWith(kept *staff, s *script.Scenario, run script.Section, build cli
 	r := s.Resolve(run)
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis. It
 	// can be seeded in a process that was started with GODEBUG=randseednop=0, as workers are; in others this does nothing.
-	//lint:ignore SA1019 nothing else seeds what libraries draw from
-	rand.Seed(int64(seed))
+	reseed(int64(seed))
 	var h *history.History
 	err := sim.Bubble(func() { h = simulate(kept, s, r, build, seed) })
 	if err != nil {
@@ -93,9 +92,14 @@ func paceOf(r script.Section) time.Duration {
 // boundOf is how long the probe may take.
 func boundOf(r script.Section) time.Duration { return r.TTL + r.Slack }
 
+// reseed seeds the source that libraries draw from.
+func reseed(seed int64) {
+	rand.Seed(seed) //lint:ignore SA1019 nothing else does
+}
+
 // simulate plays one run in a world of its own.
 func simulate(kept *staff, s *script.Scenario, r script.Section, build clients.New, seed uint64) *history.History {
-	w := sim.NewWorld(sim.Config{Seed: seed})
+	w := sim.NewWorld(sim.Config{Seed: seed, Reseed: reseed})
 	defer w.Close()
 	h := w.History()
 	h.Meta = metaOf(r, s, "sim", seed)
