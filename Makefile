@@ -22,10 +22,42 @@ demo: build ## run the catalogue in simulation, print the table, write timelines
 build: ## build the program: out/lockstep
 	$(GO) build -o $(BIN) ./cmd/lockstep
 
-.PHONY: test
+.PHONY: check
+check: ## what to run before each commit: format, vet, staticcheck, and go test -short; under two minutes
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test -short ./...
+
+# Tests of ./scenarios that wait for real servers most of the time. They and those of ./nodes run beside all others, which give way.
+SERVERS := OnRedis|OnOwnServers|RueidislockIsCalm
+YIELD := nice -n 10
+
+.PHONY: test test-servers test-scenarios test-others
 test: redis-server chromium xmllint ## run all tests, getting redis-server, chromium and xmllint first if they are missing
-	$(GO) test -timeout 20m ./...
+	$(GO) build ./...
+	$(MAKE) --no-print-directory -j3 test-servers test-scenarios test-others
 	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
+
+test-servers:
+	$(GO) test -timeout 20m -run '$(SERVERS)' ./scenarios
+	$(GO) test -timeout 20m -p 1 ./nodes/...
+
+test-scenarios:
+	$(YIELD) $(GO) test -timeout 20m -skip '$(SERVERS)' ./scenarios
+
+test-others:
+	$(YIELD) $(GO) test -timeout 20m -p 1 $$($(GO) list ./... | grep -vE '^lockstep/(scenarios$$|nodes(/|$$))')
+
+.PHONY: all-draws
+all-draws: ## run the tests that make a part of their draws each day, with all of them
+	$(GO) test -timeout 0 -run 'NoFalseAlarm|UnderOtherSeeds|RestlessLibraries' ./scenarios -args -all-draws
+	$(GO) test -timeout 0 -run 'Counterfactual|HarmlessFaults' ./scenarios/search -args -all-draws
+
+.PHONY: pictures
+pictures: ## write pictures of all sample histories, maps and plots to out/pictures, to be looked at
+	mkdir -p $(OUT)/pictures
+	PICTURES=$(abspath $(OUT)/pictures) $(GO) test ./reports/pictures -count 1 -run 'Pictures$$'
 
 .PHONY: lint
 lint: ## check format, go.mod, vet (also for systems other than this one), staticcheck

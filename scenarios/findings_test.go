@@ -129,6 +129,9 @@ func TestFindingErrors(t *testing.T) {
 // library in every run of the catalogue that it takes part in.
 func TestFindings(t *testing.T) {
 	asLibraryWorker()
+	if testing.Short() {
+		t.Skip("plays every run with every library")
+	}
 	var cases []play.Case
 	for _, l := range libraries.Locks() {
 		for _, c := range libraryRuns(t, l) {

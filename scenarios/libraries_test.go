@@ -100,7 +100,11 @@ func TestLibrariesRepeatThemselves(t *testing.T) {
 func repeat(t *testing.T, l libraries.Lock) {
 	runs := libraryRuns(t, l)
 	var cases []play.Case
-	for seed := range *seeds {
+	n := *seeds
+	if testing.Short() {
+		n = min(n, 20)
+	}
+	for seed := range n {
 		for i, c := range runs {
 			if *everyRun || i == int(seed)%len(runs) {
 				c.Seed = seed

@@ -133,6 +133,9 @@ func (m module) repeats(t *testing.T, out, binary string, want ...string) {
 // TestModule is what README.md and the guide promise to somebody with a module of his own: his tests give a report; a lock that
 // lacks a safeguard fails, and the command that it fails with repeats it.
 func TestModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
 	m := newModule(t)
 
 	out, status := m.run(t, "", "go", "test", "-v", "./mylock", "./lock")

@@ -189,6 +189,9 @@ func TestOnRedis(t *testing.T) {
 // Keys of every type are seen on real servers, and on replicas and disks: each lock has the verdict of simulation.
 func TestKeysOfEveryTypeOnRedis(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes ten seconds and more on real servers")
+	}
 	var cases []play.Case
 	var want []string
 	for _, run := range []string{"release-race/single", "failover-lag/single"} {
@@ -298,6 +301,9 @@ must n1 drops the key of c1 early
 // only where there is no lock is something lost.
 func TestOnRedisCounter(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes ten seconds and more on real servers")
+	}
 	const file = "../docs/counter.txtar"
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -362,6 +368,9 @@ func really(t *testing.T, workers *workers.Supervisor, c play.Case) (o *play.Out
 // However the process of a client ends that should not, the run says what happened there, and nothing is left of it.
 func TestOnRedisClientEnds(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes ten seconds and more on real servers")
+	}
 	s, r := find(t, "redlock-calm/redlock")
 	for lock, want := range map[string][]string{
 		"panics":    {": panic: as ordered", "scenarios.findOrdered", "redis_test.go"},
@@ -388,6 +397,9 @@ func TestOnRedisClientEnds(t *testing.T) {
 // However a run ends, nothing of it is left.
 func TestOnRedisLeavesNothing(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes ten seconds and more on real servers")
+	}
 	s, r := find(t, "pause-after-acquire/redlock")
 	c := play.Case{Scenario: s, Run: r, Seed: 1, On: play.OnReal, Speed: 1}
 	if os.Getenv(leaves) != "" {

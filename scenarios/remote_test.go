@@ -172,6 +172,9 @@ func inUse(t *testing.T, c *redis.Client) {
 // However a run ends, its keys are gone; nobody sees the password.
 func TestOnOwnServersLeavesNothing(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes ten seconds on real servers")
+	}
 	s, r := find(t, "pause-after-acquire/single")
 	tmp, _ := strings.CutPrefix(workers.Command().Env[len(workers.Command().Env)-1], "TMPDIR=")
 	servers, mine, processes := own(t, 1)

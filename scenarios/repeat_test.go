@@ -8,13 +8,14 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 )
 
 // TestRestlessLibrariesRepeatWhatClientsSee takes less than a minute. These make it more, or less.
 var (
 	restlessSeeds = flag.Uint64("restless-seeds", 12, "how many seeds restless libraries are repeated with")
-	restlessOf    = flag.String("restless", "rueidislock,rueidislock-one,rueidislock-setpx", "the restless configurations that are repeated; all: every one")
+	restlessOf    = flag.String("restless", "", "the restless configurations that are repeated; all: every one; otherwise one a day of rueidislock, rueidislock-one and rueidislock-setpx, or with -all-draws all three")
 	restlessSlow  = flag.Bool("restless-slow", false, "also the pages on which a restless library takes 5 to 15 s")
 	restlessEvery = flag.Bool("restless-runs", false, "every run of the catalogue with every seed; otherwise the run changes with the seed")
 )
@@ -24,8 +25,20 @@ var (
 // loss of a lease is told some milliseconds apart: it comes with every seed, so that its share is no accident.
 func TestRestlessLibrariesRepeatWhatClientsSee(t *testing.T) {
 	asLibraryWorker()
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	configurations := strings.Split(*restlessOf, ",")
+	if *restlessOf == "" {
+		configurations = nil
+		for i, name := range []string{"rueidislock", "rueidislock-one", "rueidislock-setpx"} {
+			if draws.Due(uint64(i), 3) {
+				configurations = append(configurations, name)
+			}
+		}
+	}
 	for _, l := range libraries.Locks() {
-		if !l.Restless || *restlessOf != "all" && !slices.Contains(strings.Split(*restlessOf, ","), l.Name) {
+		if !l.Restless || *restlessOf != "all" && !slices.Contains(configurations, l.Name) {
 			continue
 		}
 		t.Run(l.Name, func(t *testing.T) {

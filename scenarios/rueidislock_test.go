@@ -15,6 +15,9 @@ import (
 // redis-server, which then pushes its own invalidations. Two clients increment a counter in turns.
 func TestRueidislockIsCalm(t *testing.T) {
 	asLibraryWorker()
+	if testing.Short() {
+		t.Skip("takes ten seconds on real servers")
+	}
 	on := []string{play.OnSim}
 	if _, err := exec.LookPath("redis-server"); err == nil || os.Getenv("CI") != "" {
 		on = append(on, play.OnReal)

@@ -53,6 +53,9 @@ func (c chanceOf) runs() (names []string) {
 // and above for libraries in their place. Restless libraries are left out: their traces differ with one seed already.
 func TestVerdictsOfSeeds(t *testing.T) {
 	asLibraryWorker()
+	if testing.Short() {
+		t.Skip("plays every run with every library, and some with many seeds")
+	}
 	play.QuietRedis()
 	shares := map[string]int{} // how often the verdict is another one than with seed 1, by the run and its lock
 	name := func(o *play.Outcome) string { return o.Name() + " with " + o.Run.Lock }

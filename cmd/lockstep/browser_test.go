@@ -403,7 +403,10 @@ func TestNarrowScreens(t *testing.T) {
 		t.Fatalf("%d pages", len(pages))
 	}
 	pages = append(pages, written(t, "crash-restart-5/redlock"), written(t, "pause-fenced/fenced", "pause-fenced/fenced/unchecked"))
-	for _, page := range pages {
+	for i, page := range pages {
+		if testing.Short() && i%10 > 0 {
+			continue
+		}
 		b.open(page)
 		b.ok(chromedp.Run(b.ctx, chromedp.Evaluate[any](`document.querySelectorAll("details:not(.explore)").forEach((d) => (d.open = true))`)))
 		if got := eval[[]float64](b, `[document.documentElement.scrollWidth, innerWidth]`); got[0] > got[1] || got[1] != 390 {

@@ -43,6 +43,7 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/reports/internal/sample":  {history, "lockstep/checker"},
 		"lockstep/scenarios/catalogue":      {},
 		files:                               {},
+		"lockstep/scenarios/internal/draws": {},
 		fields:                              {history},
 		docs:                                {},
 	}

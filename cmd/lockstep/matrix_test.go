@@ -44,6 +44,9 @@ func TestMatrixHasAllScenarios(t *testing.T) {
 
 // docs/matrix.md is what the program prints.
 func TestMatrixPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays every run with every library")
+	}
 	const file = "../../docs/matrix.md"
 	k := known{clients.Locks(), libraries.Locks()}
 	var locks []string

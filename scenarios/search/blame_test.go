@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -19,7 +21,7 @@ import (
 
 var (
 	blameFrom = flag.Uint64("blame-from", 0, "the first seed of the pages drawn at random that are replayed without their faults")
-	blameTo   = flag.Uint64("blame-to", 300, "the seed after the last of them")
+	blameTo   = flag.Uint64("blame-to", 0, "the seed after the last of them; 0: 300, of which a fifth has its turn each day")
 )
 
 // What a violation is blamed on is held to replays without the faults that break the assumption: over the catalogue, and over pages
@@ -44,9 +46,9 @@ func TestBlameIsCounterfactual(t *testing.T) {
 			hold(&one, s.Name+"/"+run.ID(), "")
 		}
 	}
-	to := *blameTo
+	to := cmp.Or(*blameTo, 300)
 	if testing.Short() {
-		to = min(to, *blameFrom+40)
+		to = min(to, *blameFrom+20)
 	}
 	for _, shape := range []Shape{
 		{Lock: "single", Nodes: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3}, {Lock: "fenced", Nodes: 1, Resource: script.Fenced},
@@ -54,6 +56,9 @@ func TestBlameIsCounterfactual(t *testing.T) {
 		{Lock: "watchdog", Nodes: 1}, {Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
 		for seed := *blameFrom; seed < to; seed++ {
+			if *blameTo == 0 && !testing.Short() && !draws.Due(seed, 5) {
+				continue
+			}
 			text := drawn(shape, seed)
 			s, err := script.Parse("drawn.txtar", []byte(text))
 			if err != nil {
@@ -69,6 +74,9 @@ var blamedPlans = flag.Int("blamed-plans", 4, "how many plans that a random sear
 
 // The blame for what a random search finds is compared with replays as well.
 func TestBlameOfFindsIsCounterfactual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays thousands of plans")
+	}
 	play.QuietRedis()
 	for _, shape := range []Shape{
 		{Lock: "single", Nodes: 1}, {Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3, Extend: true},
@@ -134,7 +142,7 @@ func heldToReplays(t *testing.T, s *script.Scenario, build clients.New, seed uin
 	return true
 }
 
-// A fault that makes no difference to anybody changes no verdict and no blame.
+// A fault that makes no difference to anybody changes no verdict and no blame. A third of the pages has its turn each day.
 func TestHarmlessFaultsChangeNothing(t *testing.T) {
 	play.QuietRedis()
 	all, err := script.Catalogue()
@@ -143,7 +151,7 @@ func TestHarmlessFaultsChangeNothing(t *testing.T) {
 	}
 	tried := 0
 	for n, s := range all {
-		if s.Name == "token-collision" || testing.Short() && n%3 > 0 {
+		if s.Name == "token-collision" || !draws.Due(uint64(n), 3) {
 			continue // in that one two clocks show the same microsecond, and any other time makes a difference
 		}
 		for _, run := range s.Runs {

@@ -42,6 +42,9 @@ func calmShape(t *testing.T, s Shape) *script.Scenario {
 // TestBoundFindsBrokenLocks: what a lock lacks is found by a bounded search that knows nothing of it, with as many perturbations
 // as the table says and no fewer, and the lock that has it survives the same plan.
 func TestBoundFindsBrokenLocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays thousands of plans")
+	}
 	var table bytes.Buffer
 	lines := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(lines, "without\tbound\tplans\tviolated\tby")
@@ -99,6 +102,9 @@ func TestBoundRedlockWithinItsAssumptions(t *testing.T) {
 // Outside of them it does not, and the search finds what the catalogue knows, with the fewest perturbations: one less is not
 // enough, since a search with one less finds nothing.
 func TestBoundFindsTheCatalogue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays thousands of plans")
+	}
 	for _, c := range []struct {
 		shape Shape
 		kinds []Kind
@@ -150,6 +156,9 @@ func perturbed(s *script.Scenario) int {
 // What a bounded search leaves out changes nothing: a search that leaves nothing out but supersets of violations finds the same
 // ways to fail, each with as many perturbations.
 func TestBoundLeavesNothingOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays thousands of plans")
+	}
 	calm := calmShape(t, Shape{Lock: "single", TTL: time.Second})
 	kinds := []Kind{Losing, Pausing, Emptying, Jumping}
 	b := searched(t, &Search{Calm: calm, Kinds: kinds}, 2)
