@@ -41,6 +41,9 @@ func onRedis(t *testing.T, lock string, env ...string) (output string, err error
 
 // A lock that breaks its process fails the test, with a report that says what happened, in which client, and where.
 func TestPlantedOnRedis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds on real servers")
+	}
 	if _, err := exec.LookPath("redis-server"); err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}

@@ -20,6 +20,9 @@ import (
 // The history of a real run has the readings of the client's clocks, by which its leases end.
 func TestClientClocksOnRedis(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes seconds on real servers")
+	}
 	const page = `# The clocks of c1 go wrong in every way.
 
 ttl 5s

@@ -166,6 +166,8 @@ func TestOnRedis(t *testing.T) {
 	slices.SortStableFunc(cases, func(a, b play.Case) int { return cmp.Compare(b.Longest(), a.Longest()) })
 	if least := 35; len(cases) < least {
 		t.Errorf("only %d runs can be done on real servers, want %d", len(cases), least)
+	} else if testing.Short() {
+		cases = cases[len(cases)-20:]
 	}
 	workers.Notice = func(text string) { fmt.Fprintln(os.Stderr, text) } // what was tried again, and why
 	err = play.RunAll(t.Context(), workers, cases, func(_ int, o *play.Outcome) {
@@ -218,6 +220,9 @@ func TestKeysOfEveryTypeOnRedis(t *testing.T) {
 // What was found in simulation is there on real servers, too.
 func TestFoundOnRedis(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes seconds on real servers")
+	}
 	files, err := filepath.Glob("search/testdata/found/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -335,6 +340,9 @@ func TestOnRedisCounter(t *testing.T) {
 // A client with a warm pool has greeted the nodes before its lane begins, as in simulation.
 func TestWarmOnRedis(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes seconds on real servers")
+	}
 	for pool, want := range map[string]bool{"": true, " pool=warm": false} {
 		s, err := script.Parse("warm.txtar", []byte(strings.Replace(twoClients, "nodes=5", "nodes=5"+pool, 1)))
 		if err != nil {
@@ -488,6 +496,9 @@ func parentOf(t *testing.T, pid int) (parent int) {
 // runs on.
 func TestOnRedisPackageTimeStops(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes seconds on real servers")
+	}
 	s, r := find(t, "watchdog-pause/watchdog")
 	mine := r.With("package-time")
 	build, err := findOrdered(mine.Lock)
@@ -507,6 +518,9 @@ func TestOnRedisPackageTimeStops(t *testing.T) {
 // Where a library cannot be loaded, or compiled after all, the clock of a node jumps by its keys, and does not drift.
 func TestJumpWithoutLibraryOnRedis(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes seconds on real servers")
+	}
 	t.Setenv("CC", "false") // is on the PATH, and compiles nothing
 	s, r := find(t, "clock-jump/redlock")
 	o := really(t, workers, play.Case{Scenario: s, Run: r, Tries: tries})

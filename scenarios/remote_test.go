@@ -84,6 +84,9 @@ var onItsOwn = map[string]float64{
 // have what they had before.
 func TestOnOwnServers(t *testing.T) {
 	workers := reality(t)
+	if testing.Short() {
+		t.Skip("takes seconds on real servers")
+	}
 	servers, mine, _ := own(t, 5)
 	var cases []play.Case
 	for name, speed := range onItsOwn {

@@ -110,6 +110,9 @@ func forget() {
 
 // A run in a series comes out as it does alone, to the byte, whatever was played before it.
 func TestSeriesIsLikeRunsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays every run four times and more")
+	}
 	play.QuietRedis()
 	runs := catalogueToPlay(t)
 	play := func(order string, of []played) {
