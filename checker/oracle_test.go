@@ -816,7 +816,7 @@ func rivals(t *rapid.T) *history.History {
 // What nodes are to blame for is read off the keys of both leases, whichever was granted first.
 func TestLeaseExclusionBlameOracle(t *testing.T) {
 	blamed := map[Assumption]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	one := func(t *rapid.T) {
 		h := rivals(t)
 		for _, v := range Check(h, nil).Violations {
 			if v.Property != LeaseExclusion {
@@ -852,7 +852,10 @@ func TestLeaseExclusionBlameOracle(t *testing.T) {
 			}
 			blamed[want]++
 		}
-	})
+	}
+	for range 3 { // the nodes are to blame in 1 of 11: with 100 draws that might not occur
+		rapid.Check(t, one)
+	}
 	t.Log(blamed)
 	if (blamed[DurableNodes] == 0 || blamed[BoundedClockError] == 0 || blamed[None] == 0) && !testing.Short() { // which draws too few
 		t.Error("the outcomes are one-sided")
