@@ -20,11 +20,35 @@ func (ix *index) stillLate(at, sent time.Duration, l, newer *Lease, after time.D
 	if granted == never {
 		return false
 	}
+	would := ix.landed(at, sent, l, kept)
+	return ix.doneBut(newer, granted, after, kept) <= would && !ix.fencedOff(l, newer, granted, would, kept)
+}
+
+// landed returns when something done under l would have taken effect, had the environment kept some assumptions. It took effect at the
+// instant at, and its request left at the instant sent.
+func (ix *index) landed(at, sent time.Duration, l *Lease, kept []Assumption) time.Duration {
 	would := at - ix.ahead(l, sent, kept)
 	if slices.Contains(kept, BoundedDelay) && ix.outOfReach(at-sent) {
 		would -= at - sent
 	}
-	return ix.doneBut(newer, granted, after, kept) <= would && !ix.fencedOff(l, newer, granted, would, kept)
+	return would
+}
+
+// replaced reports whether a change that another under l overwrote would have been overwritten before by a write under a newer lease, had
+// the environment kept some assumptions.
+func (ix *index) replaced(lost, over change, l, newer *Lease, kept []Assumption) bool {
+	granted := ix.grantedBut(l, newer, kept)
+	if granted == never || lost.lease != l.Label {
+		return false
+	}
+	from, to := ix.landed(lost.at, lost.sent, l, kept), ix.landed(over.at, over.sent, l, kept)
+	return slices.ContainsFunc(ix.Events, func(e history.Event) bool {
+		if e.Kind != history.State || e.Op != history.Accept || e.Lease != newer.Label || e.Word != "" {
+			return false
+		}
+		t := ix.doneBut(newer, granted, e.At, kept)
+		return from < t && t < to
+	})
 }
 
 // doneBut returns when something would have been done under the newer lease that was done at the instant t, had that been granted at
@@ -313,6 +337,12 @@ func (ix *index) grantedBut(a, b *Lease, kept []Assumption) time.Duration {
 	for _, n := range ix.votes(b) {
 		taker := ix.lives[n]
 		w, t := ix.room(a, b, taker, kept)
+		if end, waited := ix.stray(b, taker); end > w {
+			w = end
+			if !waited || !slices.Contains(kept, BoundedDelay) {
+				t = max(t, end)
+			}
+		}
 		was, would = append(was, w), append(would, t)
 	}
 	if len(was) < ix.enough() {
@@ -334,6 +364,20 @@ func (ix *index) grantedBut(a, b *Lease, kept []Assumption) time.Duration {
 		return max(from, after)
 	}
 	return granted
+}
+
+// stray returns when the last key ended that the client of a lease had set at the same place before, for a lease that it was not told of,
+// and whether that key was set so late because its node was paused; 0 if there is no such key.
+func (ix *index) stray(l *Lease, taker life) (end time.Duration, waited bool) {
+	for _, k := range ix.lives {
+		if k.node != taker.node || k.key != taker.key || k.to > taker.from || history.Client(k.label) != l.Client || ix.lease(k.label) != nil {
+			continue
+		}
+		set := ix.Events[k.from]
+		_, paused := touches(ix.stretches(ix.pauses[k.node]), stretch{departure(set), set.At})
+		end, waited = ix.at(k.to), paused && ix.outOfReach(set.At-departure(set))
+	}
+	return end, waited
 }
 
 // room returns when the key of a lease made room for that of another, and when it would have, had the environment kept some
@@ -361,7 +405,11 @@ func (ix *index) room(a, b *Lease, taker life, kept []Assumption) (was, would ti
 			return was, never
 		}
 		if !ix.early(*key) {
-			return was, ix.extended(a, key, was-ix.ahead(a, key.timed, kept), kept)
+			due := was
+			if slices.Contains(kept, BoundedClockError) && cause.Process == key.node && ix.Events[key.from].Wall-cause.Wall > slack {
+				due = min(due, key.due()) // the clock of the node kept it for too long
+			}
+			return was, ix.extended(a, key, due-ix.ahead(a, key.ordered, kept), kept)
 		}
 		if slices.Contains(kept, BoundedClockError) {
 			return was, ix.dueBut(a, key, kept)
@@ -404,7 +452,7 @@ func (ix *index) dueBut(a *Lease, key *life, kept []Assumption) time.Duration {
 	if key.due() == never {
 		return never
 	}
-	return key.due() - ix.ahead(a, key.timed, kept)
+	return key.due() - ix.ahead(a, key.ordered, kept)
 }
 
 // asking returns from when on the client of a lease had been asking for it, and until when it would have gone on.

@@ -40,7 +40,6 @@ type index struct {
 	reads       map[string][]int  // of the resource: the ok outcomes, by client
 	extensions  map[string][]int  // by label, also those by the lock itself
 	losses      map[string][]int  // by label, what told a client that its lease is lost
-	renewed     bool              // the lock renewed a lease by itself, or told that one is lost
 	crashes     map[string][]int
 	exits       map[string][]int
 	invokes     map[string][]int // invocations by client
@@ -66,6 +65,7 @@ type life struct {
 	group            string        // the lock node that the node is, or is a replica of
 	from, to         int           // a life that nothing ends goes up to the number of events
 	timed            time.Duration // true time of the last command that gave it a deadline
+	ordered          time.Duration // when that command reached the node that a client had sent it to, which for a copy is another
 	promise          time.Duration // how long it was to live from then on, or history.NoEnd
 	vote             bool          // a client set it, and so it counts towards a majority; a copy does not
 	lasting          bool          // its client gave it no end
@@ -177,10 +177,8 @@ func (ix *index) readOperations() {
 			ix.reads[e.Process] = append(ix.reads[e.Process], i)
 		case e.Kind == history.OK && e.Op == history.Extend, e.Kind == history.Info && e.Op == history.Renew:
 			ix.extensions[e.Lease] = append(ix.extensions[e.Lease], i)
-			ix.renewed = ix.renewed || e.Op == history.Renew
 		case e.Kind == history.Info && e.Op == history.Lost:
 			ix.losses[e.Lease] = append(ix.losses[e.Lease], i)
-			ix.renewed = true
 		}
 		if isReading(e) {
 			if e.Kind == history.Injected {
@@ -254,7 +252,7 @@ func (ix *index) readKeys() {
 			node: p.node, key: p.key, label: label, group: ix.groups[p.node], from: i, to: len(ix.Events),
 			vote: again || !ix.servers[ix.Events[i].By],
 		}
-		l.timed, l.promise = ix.at(i), ix.promise(l, i)
+		ix.date(&l, i)
 		l.lasting = l.promise == history.NoEnd
 		living[p] = len(ix.lives)
 		ix.livesOf[label] = append(ix.livesOf[label], len(ix.lives))
@@ -287,7 +285,7 @@ func (ix *index) readKeys() {
 		case history.Retime:
 			if n, ok := living[p]; ok {
 				l := &ix.lives[n]
-				l.timed, l.promise = e.At, ix.promise(*l, i)
+				ix.date(l, i)
 				if e.By != history.Client(l.label) {
 					continue
 				}
@@ -388,15 +386,11 @@ func (ix *index) lifetime(l life) time.Duration { return ix.at(l.to) - l.timed }
 // own node says.
 func (ix *index) promise(l life, i int) time.Duration {
 	e := ix.Events[i]
-	if ix.servers[e.By] {
-		for _, n := range slices.Backward(ix.livesOf[l.label]) {
-			if k := ix.lives[n]; k.node == e.By && k.key == l.key {
-				if due := k.due(); due < history.NoEnd {
-					return max(0, due-e.At)
-				}
-				return history.NoEnd
-			}
+	if k := ix.original(l, i); k != nil {
+		if due := k.due(); due < history.NoEnd {
+			return max(0, due-e.At)
 		}
+		return history.NoEnd
 	}
 	switch {
 	case e.Until == history.NoEnd, e.Until == 0 && ix.Meta.TTL <= 0:
@@ -405,6 +399,28 @@ func (ix *index) promise(l life, i int) time.Duration {
 		return ix.Meta.TTL
 	}
 	return e.Until - (e.At + e.Wall)
+}
+
+// date gives a key the deadline that it has since event i.
+func (ix *index) date(l *life, i int) {
+	l.timed, l.ordered, l.promise = ix.at(i), ix.at(i), ix.promise(*l, i)
+	if k := ix.original(*l, i); k != nil {
+		l.ordered = k.ordered
+	}
+}
+
+// original returns the key that another was a copy of when event i gave that a deadline, or nil.
+func (ix *index) original(l life, i int) *life {
+	by := ix.Events[i].By
+	if !ix.servers[by] {
+		return nil
+	}
+	for _, n := range slices.Backward(ix.livesOf[l.label]) {
+		if k := &ix.lives[n]; k.node == by && k.key == l.key {
+			return k
+		}
+	}
+	return nil
 }
 
 // due returns when a key would have ended in true time, if its node had kept it and had a right clock.

@@ -120,7 +120,7 @@ func (ix *index) newHolds(i int) []Lease {
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
 	until := e.Until
-	l.endless, l.renews = until == history.NoEnd, e.Renews
+	l.endless, l.renews = until == history.NoEnd, e.Renews && until == history.NoEnd
 	if until == history.NoEnd && ix.Meta.TTL > 0 && !e.Renews && !ix.lasting(l.Label, i) {
 		until = later(e.Clock, ix.Meta.TTL)
 	}

@@ -335,10 +335,9 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 	return None, nil
 }
 
-// renewing says whether a lock renews a lease by itself, as far as it shows: it did so with this one or another, or it said that one is
-// lost, which it can only know if it looks after it.
+// renewing says whether a lock renews a lease by itself: it says so, or it did.
 func (ix *index) renewing(l *Lease) bool {
-	return l.renews || l.renewed || ix.renewed
+	return ix.Events[l.ReturnEvent].Renews || l.renewed
 }
 
 // unrenewed says why a lock that renewed a lease, and never says that one is lost, did so no more.

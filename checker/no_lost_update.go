@@ -365,15 +365,15 @@ func blameLoss(ix *index, lost, over change, rival *Lease) (Assumption, []int) {
 		if lost.lease == rival.Label {
 			after = max(after, lost.at)
 		}
-		return blameLate(ix, over.at, over.sent, b, rival, after)
+		return blameLate(ix, over.at, over.sent, b, rival, after, func(kept []Assumption) bool { return ix.replaced(lost, over, b, rival, kept) })
 	case rival != nil:
 		return blame(ix, rival, b)
 	case a == nil || a.Label == b.Label:
 		return None, nil
 	case b.GrantEvent < a.GrantEvent:
-		return blameLate(ix, over.at, over.sent, b, a, max(a.Granted, lost.at))
+		return blameLate(ix, over.at, over.sent, b, a, max(a.Granted, lost.at), nil)
 	case lost.event < b.GrantEvent || over.read < b.GrantEvent:
 		return None, nil
 	}
-	return blameLate(ix, lost.at, lost.sent, a, b, max(b.Granted, ix.at(over.read)))
+	return blameLate(ix, lost.at, lost.sent, a, b, max(b.Granted, ix.at(over.read)), nil)
 }

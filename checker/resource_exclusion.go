@@ -58,17 +58,20 @@ func byGrant(ix *index) map[string][]*Lease {
 
 // blameWrite says why a write under l, event i, reached the resource after the grant of a newer lease.
 func blameWrite(ix *index, i int, l, newer *Lease) (Assumption, []int) {
-	return blameLate(ix, ix.at(i), departure(ix.Events[i]), l, newer, newer.Granted)
+	return blameLate(ix, ix.at(i), departure(ix.Events[i]), l, newer, newer.Granted, nil)
 }
 
 // blameLate says why something done under l took effect, at the instant at, after the grant of a newer lease. Its request left at
 // the instant sent. It did harm because it came after the instant after: when something was done under the newer lease, or when that
-// lease was granted.
-func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Duration) (Assumption, []int) {
+// lease was granted. Had the environment kept some assumptions, something else may have averted it, if averted is not nil.
+func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Duration, averted func(kept []Assumption) bool) (Assumption, []int) {
+	still := func(kept []Assumption) bool {
+		return ix.stillLate(at, sent, l, newer, after, kept) && (averted == nil || !averted(kept))
+	}
 	inTime := l.held() && sent <= l.To
 	if inTime && newer.Granted < l.To {
 		broken, because := blame(ix, l, newer) // the leases overlapped already: the resource only shows it
-		if broken == None && newer.From < l.To || broken != None && !ix.stillLate(at, sent, l, newer, after, []Assumption{broken}) {
+		if broken == None && newer.From < l.To || broken != None && !still([]Assumption{broken}) {
 			return broken, because
 		}
 	}
@@ -78,7 +81,7 @@ func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Du
 	}
 	for n := 1; n <= len(causes); n++ {
 		for _, kept := range subsets(causes, n) {
-			if !ix.stillLate(at, sent, l, newer, after, kept) {
+			if !still(kept) {
 				return kept[0], ix.signsLate(kept[0], sent, l, newer)
 			}
 		}

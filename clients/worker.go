@@ -158,7 +158,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 		e.Keys = k.Keys()
 	}
 	if r, ok := lease.(Renewing); ok {
-		e.Renews = e.Until == history.NoEnd
+		e.Renews = true
 		w.watch = w.attend(ctx, r)
 	}
 	return nil

@@ -122,7 +122,8 @@ type Event struct {
 	Fence int64  `json:"fence,omitempty"` // fencing token, where the lock gives one
 	// Keys, of an ok acquire, is how many keys on one node make the lock there, if it takes more than one.
 	Keys int `json:"keys,omitempty"`
-	// Renews, of an ok acquire without an end: the lock renews the lease by itself, without telling, and says when it is lost.
+	// Renews, of an ok acquire: the lock renews the lease by itself, and says when it is lost. If the lease has no end, the lock does not
+	// tell of the renewals.
 	Renews bool  `json:"renews,omitempty"`
 	PPM    int64 `json:"ppm,omitempty"` // Injected drift: the new rate error of the clocks of Process
 	// Step, of Injected: the step of the nemesis that it comes from, counted from 1. It tells faults apart that print alike. It is 0 for
