@@ -32,7 +32,7 @@ func TestWebAssembly(t *testing.T) {
 	}
 	root := strings.TrimSpace(command(t, os.Environ(), "go", "env", "GOROOT"))
 	glue := filepath.Join(root, "lib", "wasm", "wasm_exec_node.js")
-	found, err := filepath.Glob("../../scenarios/testdata/found/*.txtar")
+	found, err := filepath.Glob("../../scenarios/search/testdata/found/*.txtar")
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no counterexamples: %v", err)
 	}
