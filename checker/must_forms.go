@@ -9,10 +9,10 @@ import (
 
 // A MustForm is one kind of [Must].
 type MustForm struct {
-	// Words is how it is written. A word in capitals is a place for a name: c1, n1 (several for NODES), what a write wrote, a number of
-	// two or more, a duration.
+	// Words is how the must is written. A word in capitals stands for something that the scenario names: a client (c1),
+	// a node (n1; NODES, several), the value of a write, a count of two or more, a duration.
 	Words string
-	// Note says what the words leave open; it may be empty.
+	// Note says what Words leaves open. It may be empty.
 	Note string
 
 	met func(m Must, ix *index) bool // whether the state occurred
@@ -159,7 +159,7 @@ var mustForms = []MustForm{
 // MustForms lists the kinds of musts, in the order in which they are documented.
 func MustForms() []MustForm { return slices.Clone(mustForms) }
 
-// forms lists how they are written.
+// forms lists the words of all musts.
 func forms() []string {
 	var all []string
 	for _, f := range mustForms {

@@ -15,7 +15,7 @@ type Source struct {
 	Key  string
 	Name string   // author, title and year, such as: Redis documentation, “EXPIRE”
 	URLs []string // its address, or else the addresses of what it is based on
-	// Retold says that it has no address of its own, and retells what is at the URLs.
+	// Retold says that the text has no address of its own, and is based on what is at the URLs.
 	Retold bool
 }
 
@@ -30,10 +30,10 @@ var sources = sync.OnceValue(func() []*Source {
 	return all
 })
 
-// Sources returns the rows of sources.md, in its order.
+// Sources returns the rows of sources.md, in the order of the table.
 func Sources() []*Source { return slices.Clone(sources()) }
 
-// Find returns the source of a key; nil if there is none.
+// Find returns the source with a key, or nil if there is none.
 func Find(key string) *Source {
 	for _, s := range sources() {
 		if s.Key == key {

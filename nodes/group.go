@@ -154,8 +154,8 @@ type dialer interface {
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Ask has a client ask a server one thing over a connection of its own. The reply is as [engine.ReadReply] has it, but an error
-// that the server replies is err.
+// Ask has a client ask a server one thing over a connection of its own. The reply has the form that [engine.ReadReply]
+// returns, except that an error reply is returned as err.
 func Ask(ctx context.Context, p dialer, addr string, args ...string) (reply any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()

@@ -1,7 +1,8 @@
 // Package nodes has the Redis servers that locks live on: simulated processes, each with a clock, a network and a disk, alone or in a
 // group with replicas, Sentinels or the rest of a cluster.
 //
-// What such a server answers is up to package engine. Package live is the counterpart with real servers, which package redisserver starts.
+// Package engine decides what such a server answers. Package live is the counterpart for real servers, which package
+// redisserver starts.
 package nodes
 
 import (

@@ -9,8 +9,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// quietProbe returns the first and the last event of a probe that is not worth telling: it asked for the lock once, got it at once, and released
-// it; it found no key of anybody else, and left none. In all other cases last is -1.
+// quietProbe returns the first and the last event of an uneventful probe: it asked for the lock once, got it at once,
+// and released it; it found no key of another client, and left none. In all other cases last is -1.
 func quietProbe(h *history.History, proof []int) (first, last int) {
 	first, last = -1, -1
 	if h.Meta.Probe == "" {
@@ -75,8 +75,8 @@ func byProbe(h *history.History, e *history.Event) bool {
 	return e.Process == h.Meta.Probe
 }
 
-// foldInvocations leaves out the invocation of an operation that had its outcome soon, where nothing stands between the two but what the
-// operation changed.
+// foldInvocations leaves out the invocation of an operation whose outcome soon followed, if there is nothing between the
+// two but the changes that the operation made.
 func (t *transcript) foldInvocations() {
 	var kept []line
 	for i := range t.Lines {
@@ -108,13 +108,14 @@ func (t *transcript) answeredAtOnce(lines []line) bool {
 	return false
 }
 
-// What servers do again and again is shown once at the beginning and once at the end.
+// Repeated changes on servers are shown once at the beginning and once at the end.
 const (
 	longestRound = 4 // lines that recur together
 	roundsFrom   = 4 // fewer are all shown
 )
 
-// foldRounds leaves out changes on servers that recur line by line, all but the first and the last round of them, and says so in the last.
+// foldRounds shows only the first and the last round of changes on servers that recur line by line. The last line says
+// how many rounds were left out.
 func (t *transcript) foldRounds() {
 	lines := t.Lines
 	var kept []line
@@ -137,7 +138,7 @@ func (t *transcript) foldRounds() {
 	t.Lines = kept
 }
 
-// rounds returns how many lines at the beginning recur together, and how many times.
+// rounds returns how many lines form the block that recurs at the beginning, and how many times it does.
 func rounds(lines []line) (size, times int) {
 	for size = 1; size <= longestRound; size++ {
 		n := 0
@@ -151,7 +152,7 @@ func rounds(lines []line) (size, times int) {
 	return 1, 1
 }
 
-// again reports whether two lines differ in nothing but their time.
+// again reports whether two lines are the same but for their time.
 func (l *line) again(o *line) bool {
 	if len(l.nodes) == 0 && l.Who != o.Who || len(l.nodes) != len(o.nodes) {
 		return false

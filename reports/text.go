@@ -51,7 +51,8 @@ const Width = 100
 //   - a probe that got the lock at once and released it is one line;
 //   - the properties that are ok share a line.
 //
-// A fault or what proves a violation is never left out. With [TextOptions].Verbose only the first fold remains.
+// Faults, and the events that prove a violation, are never left out. With [TextOptions].Verbose only the first of these
+// folds remains.
 func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) error {
 	paint := o.Paint
 	if paint == nil {

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// MaxStacks is how many bytes of stacks are looked at.
+// MaxStacks is how many bytes of stacks are read.
 const MaxStacks = 4 << 20
 
 // shownStacks is how many bytes of stacks an error has.
 const shownStacks = 64 << 10
 
-// Stacks returns the stacks of all goroutines, or of the first few thousand, and then how many there are.
+// Stacks returns the stacks of all goroutines, or if there are very many, the stacks of the first few thousand and the
+// number of goroutines.
 func Stacks() string {
 	for size := 1 << 20; ; size *= 2 {
 		buf := make([]byte, size)
@@ -27,14 +28,14 @@ func Stacks() string {
 	}
 }
 
-// InAll begins the last paragraph of what [Stacks] returns if it is not all. The number of goroutines follows.
+// InAll begins the last paragraph of what [Stacks] returns if stacks are missing. The number of goroutines follows it.
 const InAll = "goroutines in all: "
 
 // What tells apart the stacks of two goroutines that do the same: their numbers, how long they wait, arguments, and addresses.
 var incidental = regexp.MustCompile(`(?m)^goroutine \d+|, \d+ minutes|\([^()\n]*\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)
 
-// GroupStacks shortens a dump of stacks: of those that are the same it has the first, and says how many others there are. What else is in
-// it, and how long it may be, is known to whoever calls.
+// GroupStacks shortens a dump of stacks: it keeps the first of those that are the same, and says how many others there
+// are. It leaves everything else in the dump as it is, and does not limit its length.
 func GroupStacks(dump string) string {
 	var first []string
 	more := map[string]int{}

@@ -53,8 +53,8 @@ type Key struct {
 	Deadline    time.Time // by the wall clock of the node; zero: none
 }
 
-// Entry is what is remembered of a key of any type, in order to see changes and deadlines without asking miniredis, or a server, for
-// every key.
+// Entry is what is remembered of a key of any type, so that changes and deadlines are seen without asking miniredis or a
+// server about every key.
 type Entry struct {
 	Value    string // as in Change
 	Text     bool   // a string key
@@ -64,7 +64,8 @@ type Entry struct {
 // lives tells a key from none. What makes a key of another type is never empty.
 func (e Entry) lives() bool { return e.Text || e.Value != "" }
 
-// Collection is the entry of a key that is no string, without its deadline: of the command that makes it.
+// Collection returns the entry of a key that is not a string, given the command that makes the key. The entry has no
+// deadline.
 func Collection(command []string) Entry {
 	var w Replies
 	w.command(command...)

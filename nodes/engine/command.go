@@ -201,7 +201,7 @@ func (r *Redis) lookup(args []string) (c *command, refusal string) {
 	return c, ""
 }
 
-// KeysOf returns the keys of a command; none of one that the node does not run.
+// KeysOf returns the keys of a command, or none if the node does not run the command.
 func (r *Redis) KeysOf(args []string) (keys []string) {
 	c, refusal := r.lookup(args)
 	switch {
@@ -221,8 +221,9 @@ func (r *Redis) KeysOf(args []string) (keys []string) {
 	return keys
 }
 
-// KeyPositions says which elements of a command are keys: every step-th from first to last, which counts from the end if negative. First
-// is 0 if none are at fixed places, or if no command has that name; see [FullName].
+// KeyPositions says which elements of a command are keys: every step-th from first to last. If last is negative, it
+// counts from the end. First is 0 if the command has no keys at fixed positions, or if there is no command of that name;
+// see [FullName].
 func KeyPositions(name string) (first, last, step int) {
 	if c := commands[name]; c != nil {
 		return c.first, c.last, c.step
@@ -230,7 +231,7 @@ func KeyPositions(name string) (first, last, step int) {
 	return 0, 0, 1
 }
 
-// FullName is the name of a command in capitals, with that of the subcommand if it has one: CLIENT|ID.
+// FullName returns the name of a command in capitals, followed by its subcommand if it has one: CLIENT|ID.
 func FullName(cmd []string) string {
 	name := strings.ToUpper(cmd[0])
 	if c := commands[name]; c != nil && c.container && len(cmd) > 1 {
@@ -239,7 +240,7 @@ func FullName(cmd []string) string {
 	return name
 }
 
-// UnknownCommand words the refusal of a command that is not in the table.
+// UnknownCommand returns the error for a command that is not in the table.
 func UnknownCommand(args []string) string {
 	for _, name := range unsimulated {
 		if strings.EqualFold(name, args[0]) {

@@ -14,7 +14,8 @@ import (
 // timestamps and fixed values have fewer.
 const tokenLength = 16
 
-// DescribeRequest renders commands for a reader, with tokens named by name, and scripts shortened to the beginning of their digest.
+// DescribeRequest renders commands for a reader. Tokens are named by the function name, and scripts are shortened to the
+// beginning of their digest.
 func DescribeRequest(data []byte, name func(string) string) string {
 	return DescribeParsed(data, &Parsed{}, name)
 }
@@ -183,7 +184,8 @@ func printable(s string) string {
 	return s
 }
 
-// DescribeStream renders what one server says to another, if data are that: the answer to PSYNC, effects, and INFO, on one line.
+// DescribeStream renders, on one line, what one server sends to another: the answer to PSYNC, effects, or INFO. It
+// reports whether data is one of these.
 func DescribeStream(data []byte, name func(string) string) (text string, ok bool) {
 	var head string
 	if bytes.HasPrefix(data, []byte("+FULLRESYNC ")) {

@@ -98,8 +98,9 @@ var savePoints = []struct {
 // cronPeriod is how often serverCron runs, in milliseconds.
 const cronPeriod = 100
 
-// Disk is what a node has written down: all of it, or, of a real server, the log that it has written itself. Times are of the wall clock of the node: seconds since 1970 where Redis counts
-// those, else milliseconds.
+// Disk is what a node has written to its disk. For a real server it has only the log, which the server writes itself.
+// Times are read from the wall clock of the node: in seconds since 1970 where Redis counts seconds, otherwise in
+// milliseconds.
 type Disk struct {
 	kind Persistence
 	exit Exit // of the process that has ended last
@@ -122,10 +123,10 @@ type Disk struct {
 	saveAt  int64 // the millisecond of the next snapshot; 0: none is due
 }
 
-// Forgets says that a crash may bring back an earlier state of the node.
+// Forgets reports whether the node may be in an earlier state after a crash.
 func (r *Redis) Forgets() bool { return r.disk.forgets() }
 
-// NewDisk returns the disk of a node that persists in some way, before its first process.
+// NewDisk returns the disk of a node with this kind of persistence, before its first process starts.
 func NewDisk(kind Persistence) Disk { return Disk{kind: kind} }
 
 // Persist sets what the node writes down from now on. What it holds already is on the disk.
@@ -146,14 +147,15 @@ func (r *Redis) Persist(kind Persistence) {
 	r.Stream(r.effects.stream)
 }
 
-// Begin notes that a process starts at a time, in milliseconds, with what its log has.
+// Begin notes that a process starts at a time, in milliseconds, and what its log contains then.
 func (d *Disk) Begin(log []byte, at int64) {
 	d.start(at)
 	d.log = log
 	d.sync()
 }
 
-// Append notes what a process has appended to its log by a time, in milliseconds. What was due before has been done before.
+// Append notes what a process has appended to its log by a time, in milliseconds. It first does what was due before that
+// time.
 func (d *Disk) Append(tail []byte, at int64) {
 	for due := d.next(); due != 0 && due <= at; due = d.next() {
 		d.cron(due, nil)
@@ -168,7 +170,8 @@ func (d *Disk) Append(tail []byte, at int64) {
 // Len is how long the log is, in bytes.
 func (d *Disk) Len() int { return len(d.log) }
 
-// End notes how the process has ended, and returns what the disk has for the next one, unless that is everything.
+// End notes how the process has ended. It returns what is left on the disk for the next process; everything is true if
+// nothing was lost.
 func (d *Disk) End(how Exit) (left []byte, everything bool) {
 	if d.exit = how; how == Stopped {
 		d.sync()
@@ -176,7 +179,7 @@ func (d *Disk) End(how Exit) (left []byte, everything bool) {
 	return d.survives()
 }
 
-// Cuts says that a crash may take a tail off the log.
+// Cuts reports whether a crash may cut off the end of the log.
 func (d *Disk) Cuts() bool { return d.kind == AOFLying || d.Everysec() }
 
 // logs says that the disk must be told of effects.
@@ -185,7 +188,7 @@ func (d *Disk) logs() bool { return d.kind == RDB || d.Everysec() }
 // forgets says that a crash may bring back an earlier state.
 func (d *Disk) forgets() bool { return d.logs() || d.kind == AOFLying }
 
-// Everysec says that the log is synchronized every second.
+// Everysec reports whether the log is synchronized every second.
 func (d *Disk) Everysec() bool { return d.kind == AOFEverysec || d.kind == AOFEverysecSlow }
 
 // start notes that a process starts with what there is.

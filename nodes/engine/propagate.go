@@ -47,7 +47,7 @@ func (r *Redis) Stream(f func(unit []byte)) {
 // Offset is the replication offset: the bytes of the stream that this node has produced, or applied.
 func (r *Redis) Offset() int64 { return r.effects.offset }
 
-// Advance moves the offset on by n bytes of the stream that no effect has made, such as a ping.
+// Advance moves the offset forward by n bytes of the stream that come from no effect, such as a ping.
 func (r *Redis) Advance(n int) { r.effects.offset += int64(n) }
 
 // emit adds an effect to the unit in progress.

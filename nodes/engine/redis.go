@@ -1,8 +1,8 @@
-// Package engine is redis-server without a network: commands, scripts, transactions, keys and when they expire, what is written to a disk,
-// and what is sent to a replica. It runs no goroutine and reads no clock but the one that it is given.
+// Package engine is redis-server without a network: commands, scripts, transactions, keys and their expiry, what is
+// written to disk, and what is sent to a replica. It runs no goroutine, and reads only the clock that it is given.
 //
-// Package nodes makes simulated processes of it. Package live, which deals with real servers, reads the same protocol, and tells of keys by
-// the same [Change], [Owners] and [Disk].
+// Package nodes turns it into simulated processes. Package live, which deals with real servers, uses its protocol code,
+// [Change], [Owners] and [Disk].
 package engine
 
 import (
@@ -99,7 +99,8 @@ func (r *Redis) Connect(client string) *Session {
 	return &Session{redis: r, process: r.process, client: client, id: r.clients, peer: server.NewPeer(r.pipe)}
 }
 
-// SetClustered makes the node one of a cluster. What it says of that is up to [Redis.Delegate].
+// SetClustered makes the node part of a cluster. The function given to [Redis.Delegate] answers what clients ask about
+// the cluster.
 func (r *Redis) SetClustered() { r.clustered = true }
 
 // Tick does what the passing of time brings about: keys expire whose deadline has passed by now, files are written, and

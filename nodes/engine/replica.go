@@ -85,7 +85,7 @@ func (r *Redis) Load(snapshot []byte, offset int64) {
 	r.reportReload(old, history.Delete)
 }
 
-// Linked says that a replica is in touch with its primary.
+// Linked reports whether a replica is connected to its primary.
 func (r *Redis) Linked() bool { return r.linked }
 
 // Unlinked says that the connection to the primary is lost. [Redis.Load] makes another.

@@ -83,8 +83,8 @@ func ParseCommand(data []byte) (args []string, n int, err error) {
 	return args, pos, nil
 }
 
-// Parsed is a request of one command whose args are known: [DescribeParsed] fills it in, and [Session.FeedParsed] need not parse the
-// request again.
+// Parsed is a request of one command with its parsed arguments. [DescribeParsed] fills it in, so that
+// [Session.FeedParsed] need not parse the request again.
 type Parsed struct {
 	data []byte
 	args []string
@@ -119,8 +119,8 @@ func parseLength(data []byte, pos int, limit int64, tooLong, invalid ProtocolErr
 	return length, pos + end + len("\r\n"), nil
 }
 
-// CutPayload cuts the payload of bytes that begin with a bulk string off from what comes after it. It is not whole while some of it is
-// missing, and never if data begin with anything else.
+// CutPayload separates the payload of the bulk string with which data begin from what follows it. Whole is false while
+// some of the payload is missing, and if data begin with anything else.
 func CutPayload(data []byte) (payload, rest []byte, whole bool) {
 	if len(data) == 0 || data[0] != '$' {
 		return nil, data, false
@@ -173,7 +173,7 @@ func parseInt[T string | []byte](s T) (int64, bool) {
 	return 0, false
 }
 
-// Replies collects what a server answers, as it goes over the connection.
+// Replies collects the replies of a server in the form in which they are sent.
 type Replies []byte
 
 // Write makes replies the place where miniredis writes to.
@@ -182,19 +182,21 @@ func (w *Replies) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Status, Fail, Array and Integer add what RESP calls a simple string, an error, the head of an array of n elements, and a number.
+// Status, Fail, Array and Integer add a simple string, an error, the header of an array of n elements, and an integer of
+// RESP.
 func (w *Replies) Status(s string) { w.line('+', oneLine(s)) }
 func (w *Replies) Fail(s string)   { w.line('-', oneLine(s)) }
 func (w *Replies) Array(n int)     { w.number('*', int64(n)) }
 func (w *Replies) Integer(n int64) { w.number(':', n) }
 
-// Bulk adds a string that may have any bytes.
+// Bulk adds a string that may contain any bytes.
 func (w *Replies) Bulk(s string) {
 	w.number('$', int64(len(s)))
 	*w = append(append(*w, s...), '\r', '\n')
 }
 
-// Payload adds what Bulk does, without the end of the line: so a primary sends a snapshot, and [CutPayload] reads it.
+// Payload adds a string like Bulk, but without the final line end. A primary sends snapshots in this form, and
+// [CutPayload] reads it.
 func (w *Replies) Payload(data []byte) {
 	w.number('$', int64(len(data)))
 	*w = append(*w, data...)
@@ -209,7 +211,7 @@ func (w *Replies) null(resp3 bool) {
 	w.number('$', -1)
 }
 
-// NullArray adds nothing in place of an array.
+// NullArray adds a null array.
 func (w *Replies) NullArray(resp3 bool) {
 	if resp3 {
 		w.line('_', "")

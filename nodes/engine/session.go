@@ -41,7 +41,7 @@ type queued struct {
 // replies. A reply that takes time comes through [Redis.OnReply]. After bytes that break the protocol, and after QUIT, the session is [Session.Closed].
 func (s *Session) Feed(data []byte) (reply []byte) { return s.FeedParsed(data, &Parsed{}) }
 
-// FeedParsed is [Session.Feed] for a caller that may know what data say.
+// FeedParsed is [Session.Feed] for a caller that may have parsed data already.
 func (s *Session) FeedParsed(data []byte, known *Parsed) (reply []byte) {
 	if s.Closed() {
 		return nil
@@ -91,7 +91,7 @@ func (s *Session) Close() {
 	s.unread, s.queue, s.watched = nil, nil, nil
 }
 
-// Client is the name that [Redis.Connect] was given.
+// Client returns the name that [Redis.Connect] was given.
 func (s *Session) Client() string { return s.client }
 
 // Queued returns the commands that wait for EXEC.
@@ -102,7 +102,8 @@ func (s *Session) Queued() (cmds [][]string) {
 	return cmds
 }
 
-// Refused notes that a command was not run. A transaction that it was to be part of is not executed either, and EXEC ends it.
+// Refused notes that a command was not run. If it was meant to be queued in a transaction, EXEC ends that transaction
+// without executing it.
 func (s *Session) Refused(args []string) {
 	s.broken = s.broken || s.multi
 	if strings.EqualFold(args[0], "EXEC") {

@@ -155,7 +155,7 @@ func (p *Client) end() {
 	}
 }
 
-// callLimit is how long a caller has to say who it is.
+// callLimit is how long a process that connects has to identify itself.
 const callLimit = 10 * time.Second
 
 // attend answers the process of the client until it is gone. Somebody else who calls by mistake is not answered.

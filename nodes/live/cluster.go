@@ -1,6 +1,7 @@
-// Package live plays runs on real servers: redis-server processes of its own, alone or as a group with replicas and Sentinels, or servers
-// that are there already. A proxy before each server sees every message, holds, loses or delays it, and watches the keys, so that the
-// history has the same events as that of a simulation. Each client is a process of its own, which faults stop, kill and give a clock.
+// Package live plays runs on real servers: redis-server processes that it starts, alone or as a group with replicas and
+// Sentinels, or servers that already run. A proxy in front of each server sees every message, can hold, lose or delay
+// it, and watches the keys, so that the history has the same events as that of a simulation. Each client is a process of
+// its own; faults pause it, kill it, or set its clocks.
 package live
 
 import (

@@ -17,8 +17,9 @@ import (
 // ErrNoClocks says that a redis-server process can only have the clock of the machine.
 var ErrNoClocks = errors.New("redis-server cannot be given a clock of its own")
 
-// A Clock is the wall clock of one redis-server process, which can be set, and run at another rate. A library that is loaded
-// into the process before any other gives it the time; see preload/clock.c. The clock goes on while the process is down.
+// A Clock is the wall clock of one redis-server process. It can be set, and its rate can be changed. A library that is
+// loaded into the process before any other gives it the time; see preload/clock.c. The clock goes on while the process
+// is down.
 type Clock struct {
 	library, file string
 	mapped        []byte // the file
@@ -38,8 +39,8 @@ type reading struct {
 
 const readingSize = int(unsafe.Sizeof(reading{}))
 
-// NewClock returns a clock that shows what that of the machine does, by way of a file that must not exist yet, and of the library that
-// [CompileClock] made. The caller must close it.
+// NewClock returns a clock that agrees with the clock of the machine until it is set. It needs the library that
+// [CompileClock] made, and creates file, which must not exist yet. The caller must close the clock.
 func NewClock(library, file string) (*Clock, error) {
 	if err := os.WriteFile(file, make([]byte, readingSize), 0o600); err != nil {
 		return nil, err

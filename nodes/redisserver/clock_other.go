@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// CompileClock returns [ErrNoClocks]: only linux can load the library into a server.
+// CompileClock returns [ErrNoClocks]: the library can be loaded into a server on Linux only.
 func CompileClock(context.Context, string) (string, error) { return "", preloads("") }
 
 func mapFile(string, int) ([]byte, error) { return nil, preloads("") }

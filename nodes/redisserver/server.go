@@ -1,6 +1,6 @@
-// Package redisserver starts redis-server processes on this machine, and does to them what happens to servers: it kills, pauses and
-// restarts them, and has the clock of one jump, drift or be slewed. It knows nothing of a run: package live puts such servers behind
-// proxies and records what happens, and the tests of package engine compare with them.
+// Package redisserver starts redis-server processes on this machine, and injects faults into them: it kills, pauses and
+// restarts a server, and makes its clock jump, drift or slew. It knows nothing of runs: package live puts these servers
+// behind proxies and records what happens, and the tests of package engine compare the engine with them.
 package redisserver
 
 import (
@@ -112,8 +112,8 @@ func Start(ctx context.Context, extra ...string) (*Server, error) {
 	return StartIn(ctx, path, "", nil, extra...)
 }
 
-// StartIn is [Start] for the redis-server at a path, with its directory under another one ("": under that for temporary files), and
-// with a clock of its own (nil: with that of the machine). Whoever made the clock closes it.
+// StartIn is [Start] for the redis-server binary at path. The directory of the server is created in under, or among the
+// temporary files if under is empty. A nil clock means the clock of the machine; any other is closed by its maker.
 func StartIn(ctx context.Context, path, under string, clock *Clock, extra ...string) (*Server, error) {
 	dir, err := os.MkdirTemp(under, "lockstep-redis-")
 	if err != nil {
@@ -128,8 +128,8 @@ func StartIn(ctx context.Context, path, under string, clock *Clock, extra ...str
 	return s, nil
 }
 
-// NewSentinel returns a sentinel that [StartSentinels] starts: a process that is no server, but watches some. Its directory is under
-// another one.
+// NewSentinel returns a Sentinel, which watches servers, for [StartSentinels] to start. Its directory is created in
+// under.
 func NewSentinel(ctx context.Context, under string) (*Server, error) {
 	path, err := Path()
 	if err != nil {
@@ -144,12 +144,14 @@ func NewSentinel(ctx context.Context, under string) (*Server, error) {
 	return s, nil
 }
 
-// SetSentinel writes the configuration file of a sentinel anew. It rewrites the file itself with what it finds out.
+// SetSentinel overwrites the configuration file of a Sentinel. A running Sentinel also rewrites that file with what it
+// finds out.
 func (s *Server) SetSentinel(conf string) error {
 	return os.WriteFile(s.sentinel, []byte(conf), 0o600)
 }
 
-// StartSentinels starts all at once, each with its configuration file. [Server.Addr] of one that is being started waits for it.
+// StartSentinels starts all Sentinels at once, each with its configuration file. While one is starting, its
+// [Server.Addr] waits.
 func StartSentinels(sentinels []*Server, confs []string) error {
 	errs := make([]error, len(sentinels))
 	var all sync.WaitGroup
@@ -216,7 +218,7 @@ func (s *Server) Quit() error {
 
 const quitPoll = 20 * time.Millisecond
 
-// Process is the process that the server is, until it is started again.
+// Process returns the current process of the server. A restart replaces it.
 func (s *Server) Process() *os.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,20 +232,20 @@ func (s *Server) Exited() <-chan struct{} {
 	return s.exited
 }
 
-// Dir is the directory of the server, where its files are: appendonlydir, dump.rdb.
+// Dir returns the directory that holds the files of the server: appendonlydir, dump.rdb.
 func (s *Server) Dir() string { return s.dir }
 
-// Clock is the clock of its own that the server has; nil: it has that of the machine.
+// Clock returns the clock that the server was given, or nil if it uses the clock of the machine.
 func (s *Server) Clock() *Clock { return s.clock }
 
-// Configuration is what the server gets beyond the usual configuration, in the form of a command line.
+// Configuration returns what is added to the usual configuration, in the form of a command line.
 func (s *Server) Configuration() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.extra
 }
 
-// Configure sets the [Server.Configuration] that the server gets when it is started again.
+// Configure sets the [Server.Configuration] for the next start of the server.
 func (s *Server) Configure(extra []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -355,7 +357,7 @@ func (s *Server) Run(script *redis.Script, args ...any) *redis.Cmd {
 // ErrDisk says that a server cannot write what it should remember. What it answers from then on says nothing of a lock.
 var ErrDisk = errors.New("redis-server cannot write to its disk")
 
-// Client is a connection of our own to the server, until it is restarted: for what no client asks.
+// Client returns a connection for Lockstep itself, not for the clients of a run. A restart of the server ends it.
 func (s *Server) Client() *redis.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,5 +4,5 @@ package redisserver
 
 import "os"
 
-// StopSignal, ContSignal and TermSignal are nil: there are no signals here that stop a process from running, or ask it to end.
+// StopSignal, ContSignal and TermSignal are nil: this system has no signals that pause a process or ask it to end.
 var StopSignal, ContSignal, TermSignal os.Signal

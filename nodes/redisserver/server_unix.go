@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// StopSignal, ContSignal and TermSignal stop a process from running, let it go on, and ask it to end. They are nil where the system
-// has no such signals.
+// StopSignal, ContSignal and TermSignal pause a process, resume it, and ask it to end. They are nil where the system has
+// no such signals.
 var StopSignal, ContSignal, TermSignal os.Signal = syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGTERM

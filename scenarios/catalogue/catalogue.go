@@ -3,7 +3,7 @@ package catalogue
 
 import "embed"
 
-// Files are the scenario files, by their names.
+// Files has the scenario files, by name.
 //
 //go:embed *.txtar
 var Files embed.FS

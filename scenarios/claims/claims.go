@@ -1,5 +1,5 @@
-// Package claims has what the sources claim about locks on Redis: each claim is a text file in this directory, with its sources, the runs
-// that bear on it, and all that the debate says about it. The fields of such a file:
+// Package claims has the claims that the sources make about locks on Redis. Each claim is a text file in this directory,
+// with its sources, the runs that bear on it, and the text of the debate about it. Its fields are:
 //
 //	claim: STATEMENT           paraphrased
 //	kind: KIND                 what the runs show: shown, refuted, depends (on the goal), agreed, or judgement
@@ -35,7 +35,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// An Argument is all claims, and the chapters of the debate in which they stand.
+// An Argument is all claims, and the chapters of the debate that discuss them.
 type Argument struct {
 	Claims   []Claim // in the order of their numbers
 	Chapters []Chapter
@@ -79,7 +79,7 @@ const (
 
 var kinds = []Kind{Shown, Refuted, Depends, Agreed, Judgement}
 
-// A Side is a side that one can take, and what one has to believe for it.
+// A Side is one side of the argument, and what one has to believe to take it.
 type Side struct{ Who, Believes string }
 
 // A Chapter is a page of the debate.
@@ -91,7 +91,7 @@ type Chapter struct {
 //go:embed *.txt chapters/*.txt
 var files embed.FS
 
-// Load reads the claims and the chapters. An error names file and line.
+// Load reads the claims and the chapters. An error names the file and the line.
 func Load() (*Argument, error) { return load(files) }
 
 var (

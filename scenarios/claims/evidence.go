@@ -54,7 +54,7 @@ func parseEvidence(text string) (Evidence, error) {
 	return e, nil
 }
 
-// Contradiction says why a run does not show what the evidence says; nil if it does.
+// Contradiction returns an error that says why a run does not show what the evidence says, or nil if it does.
 func (e Evidence) Contradiction(r checker.Result, measured []checker.Measurement) error {
 	switch {
 	case r.Verdict == checker.Inconclusive:

@@ -1,3 +1,3 @@
-// Package play carries out runs of scenarios, in simulation ([Simulate]) and on real servers, and judges them. An [Outcome] is a run's
-// history and verdict; [RunAll] has worker processes do many runs.
+// Package play carries out runs of scenarios, in simulation ([Simulate]) and on real servers, and judges them. An
+// [Outcome] is a run's history and verdict; [RunAll] plays many runs in worker processes.
 package play

@@ -82,8 +82,8 @@ type done struct {
 // A Finder returns the lock that a run names; [clients.Find] knows those of the literature.
 type Finder func(lock string) (clients.New, error)
 
-// A Task is what a worker may do with a run other than playing it once, as a search does. The scenario has one run; data and the result
-// travel as JSON.
+// A Task is what a worker does with a run instead of playing it once. Searches define one. The scenario has one run;
+// data and the result are sent as JSON.
 type Task func(ctx context.Context, data json.RawMessage, s *script.Scenario, build clients.New, seed uint64) (any, error)
 
 // RunAll does the cases in the workers of a supervisor and calls each with every outcome, as they end. A case whose worker
@@ -189,7 +189,7 @@ func Serve(find Finder, task Task) error {
 // QuietRedis keeps go-redis from logging each failed dial: they are what runs are about, and part of their histories.
 func QuietRedis() { redis.SetLogger(&logging.VoidLogger{}) }
 
-// Perform does a job, and returns what the worker sends back.
+// Perform does a job, and returns what the worker sends to its supervisor.
 func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) (any, error) {
 	var j job
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -263,7 +263,7 @@ func inProcess(cases []Case) func(context.Context, []json.RawMessage, func(int, 
 	}
 }
 
-// PerformHere does a job in this process, where there are no others.
+// PerformHere does a job in this process, for a caller without worker processes.
 func PerformHere(ctx context.Context, job json.RawMessage, find Finder, task Task) (workers.Outcome, error) {
 	QuietRedis()
 	d, err := Perform(ctx, job, find, task)
@@ -274,7 +274,7 @@ func PerformHere(ctx context.Context, job json.RawMessage, find Finder, task Tas
 	return workers.Outcome{Result: result}, err
 }
 
-// TaskJob has a worker do a task with the case's run.
+// TaskJob returns the job of a worker that does its [Task] with the run of the case.
 func (c Case) TaskJob(task any) (json.RawMessage, error) {
 	data, err := json.Marshal(task)
 	if err != nil {
@@ -285,7 +285,7 @@ func (c Case) TaskJob(task any) (json.RawMessage, error) {
 	})
 }
 
-// ReadYield reads what a worker's task returned.
+// ReadYield decodes what the [Task] of a worker returned.
 func ReadYield(out workers.Outcome, yield any) error {
 	var d done
 	if err := json.Unmarshal(out.Result, &d); err != nil {

@@ -23,8 +23,9 @@ type BrokenClaim struct {
 	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
 }
 
-// Broken lists the violations that break the claim about the lock: the claim that the options of [lockstep/search.Run] make, or, for an outcome of
-// [RunAll] or [Simulate], the claim that the lock keeps what the run expects it to keep.
+// Broken lists the violations that break the claim about the lock: the claim made by the options of
+// [lockstep/scenarios.Run] or, for an outcome of [RunAll] or [Simulate], that the lock keeps what the run expects it to
+// keep.
 //
 // A violation for which the environment broke no assumption is the lock's own fault. It breaks the claim even in a run
 // that otherwise proves nothing, unless the reason is that code kept running during a pause: then that may have caused the
@@ -39,7 +40,8 @@ func (o *Outcome) Broken() []BrokenClaim {
 	return broken
 }
 
-// Failed reports whether [lockstep/search.Test] would fail with this outcome: a claim is broken, or the run did not end by itself.
+// Failed reports whether [lockstep/scenarios.Test] would fail with this outcome: a claim is broken, or the run did not
+// end by itself.
 func (o *Outcome) Failed() bool { return o.Standing() >= Failed }
 
 // promised says which claim a violation breaks; empty if none.

@@ -660,7 +660,7 @@ func (r Section) Expectation(p checker.Property) Expectation {
 	return Expectation{Property: p, Status: checker.OK}
 }
 
-// Renew gives the run a new timeline, and the checksum of the run if it had one before. What it expects stays as it is.
+// Renew gives the run a new timeline, and a new checksum if it had one. What it expects stays as it is.
 func (r *Section) Renew(timeline, checksum string) {
 	r.Golden = timeline
 	if r.Checksum != "" {

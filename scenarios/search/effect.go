@@ -11,7 +11,7 @@ type Effect struct {
 	had  [][]bool // of each step of each perturbation: whether its fault had an effect
 }
 
-// EffectOf says what a plan did in a run of the scenario that it perturbs.
+// EffectOf returns the effect of a plan on a run of the scenario that it perturbs.
 func EffectOf(s *script.Scenario, plan []Perturbation, o *play.Outcome) Effect {
 	effects := o.Effects()
 	_, places := perturb(s, plan)

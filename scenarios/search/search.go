@@ -79,7 +79,7 @@ func (e lostWorker) Error() string {
 	return e.Reason + "\n" + e.Stacks
 }
 
-// SearchTask is what a worker does for a search.
+// SearchTask is the [play.Task] of a worker that serves a search.
 func SearchTask(ctx context.Context, data json.RawMessage, calm *script.Scenario, build clients.New, seed uint64) (any, error) {
 	var e Task
 	if err := json.Unmarshal(data, &e); err != nil {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Duplicate looks in a text that is valid JSON for an object in which a field occurs twice. It returns its name, and where in the
-// text the second begins. Package json keeps the last one and says nothing, so that a reader of the text and
-// the program may see two different values.
+// Duplicate looks in a text that is valid JSON for an object in which a field occurs twice. It returns the name of the
+// field, and where in the text its second occurrence begins. Package json keeps the last one and says nothing, so that a
+// reader of the text and the program may see two different values.
 //
-// Package json also finds a field by a name in other case, so names that differ in case are the same here. In an object that is the
-// value of a field they are not: that is a map in all that Lockstep reads, and its names are keys.
+// Package json ignores case in the names of fields, and so does Duplicate, with one exception: an object that is the
+// value of a field is a map in everything that Lockstep reads, and the keys of a map are compared exactly.
 func Duplicate(text []byte) (name string, at int, ok bool) {
 	type object struct {
 		names map[string]bool // nil: none yet

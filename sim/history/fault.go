@@ -272,7 +272,7 @@ const (
 	MaxDriftPPM = 999_999          // at -1 000 000 ppm a clock stands still
 )
 
-// LinkOf returns the link that a fault is about; the zero Link if it is about a process, or about all links.
+// LinkOf returns the link that a fault affects, or the zero Link if it affects a process or all links.
 func LinkOf(f Fault) Link {
 	switch f := f.(type) {
 	case Cut:

@@ -1,5 +1,5 @@
-// Package link knows what faults have done to the links between processes. The simulated network and the proxies before real servers both ask
-// it before they let a message through.
+// Package link keeps the state of the links between processes under faults. The simulated network and the proxies in
+// front of real servers consult it before they let a message through.
 package link
 
 import (
@@ -30,7 +30,7 @@ func (d *Direction[T]) Compare(e *Direction[T]) int {
 	return cmp.Or(strings.Compare(d.From, e.From), strings.Compare(d.To, e.To))
 }
 
-// Blocked reports whether a fault keeps all messages from arriving, and the number of that fault.
+// Blocked reports whether a fault keeps all messages from arriving, and returns the number of that fault.
 func (d *Direction[T]) Blocked() (id int, blocked bool) {
 	switch {
 	case d.cut:
@@ -41,7 +41,7 @@ func (d *Direction[T]) Blocked() (id int, blocked bool) {
 	return 0, false
 }
 
-// A Table has the directions of a network, and the faults that wait for a message. It is for one goroutine at a time.
+// A Table has the directions of a network, and the faults that wait for a message. It is not safe for concurrent use.
 type Table[T any] struct {
 	made       func(*Direction[T])
 	directions map[[2]string]*Direction[T]
@@ -55,7 +55,8 @@ type armed struct {
 	seen int // messages that fitted
 }
 
-// NewTable returns a table of no directions. It calls made, if that is not nil, with each that is added.
+// NewTable returns a table without directions. The table calls made, if it is not nil, with each direction that is
+// added.
 func NewTable[T any](made func(*Direction[T])) *Table[T] {
 	return &Table[T]{made: made, directions: map[[2]string]*Direction[T]{}}
 }
@@ -94,12 +95,13 @@ func (t *Table[T]) covered(l history.Link) []*Direction[T] {
 type Effects[T any] struct {
 	// Bite notes that a fault has had an effect.
 	Bite func(id int)
-	// Release lets go of the single messages that are held on a direction, and of what waited for it to be open; id is the number of the fault that ends this.
+	// Release lets go of the single messages that are held in a direction, and of everything that waited for the
+	// direction to open. The id is that of the fault that ends the wait.
 	Release func(d *Direction[T], id int)
 }
 
-// Inject applies the fault with a number to the links that it covers. It returns false if the fault is none of links.
-// A fault that ends others has its effect at once; one that begins has it when a message meets it.
+// Inject applies a fault to the links that it covers; id is its number. It returns false if the fault does not concern
+// links. A fault that ends others bites at once. Any other bites when a message meets it.
 func (t *Table[T]) Inject(f history.Fault, id int, on Effects[T]) bool {
 	switch f := f.(type) {
 	case history.Cut:
@@ -148,7 +150,7 @@ func (t *Table[T]) release(d *Direction[T], id int, on Effects[T]) {
 // Disarm forgets the faults that still wait for a message.
 func (t *Table[T]) Disarm() { t.armed = nil }
 
-// A Message is what a fault can be waiting for.
+// A Message describes a message, so that a fault that waits for one can recognize it.
 type Message struct {
 	From, To string
 	Reply    bool
@@ -156,8 +158,8 @@ type Message struct {
 	Op       string // what its client was doing
 }
 
-// Choose calls hit with each fault that waited for this message, and its number, in the order in which they were injected. Hit returns
-// true if the message is lost; then no other fault sees it.
+// Choose calls hit with each fault that waited for this message and the number of the fault, in the order of injection.
+// If hit returns true, the message is lost and no other fault sees it.
 func (t *Table[T]) Choose(m Message, hit func(f history.Chosen, id int) (lost bool)) {
 	for i := 0; i < len(t.armed); i++ {
 		a := t.armed[i]

@@ -1,5 +1,5 @@
-// Package redistest is what tests need that compare with real servers: redis-server processes that live as long as a test,
-// connections to them, and tests that are repeated where the machine stood still.
+// Package redistest helps tests that compare with real servers. It has redis-server processes that live as long as a
+// test, connections to them, and a way to repeat a test during which the machine stalled.
 package redistest
 
 import (

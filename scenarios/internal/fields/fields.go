@@ -28,7 +28,7 @@ type Rule struct {
 	Least, Most int
 }
 
-// A Shape says where the contents of a field stand.
+// A Shape says whether a field has a value, text, or both.
 type Shape int
 
 const (
@@ -151,7 +151,7 @@ func printable(line string) error {
 	return nil
 }
 
-// All returns the fields of a name, in the order of the file.
+// All returns the fields with a name, in the order of the file.
 func (f *File) All(name string) []Field {
 	var all []Field
 	for _, field := range f.fields {
@@ -162,7 +162,7 @@ func (f *File) All(name string) []Field {
 	return all
 }
 
-// Values are the values of the fields of a name.
+// Values returns the values of the fields with a name.
 func (f *File) Values(name string) []string {
 	var all []string
 	for _, field := range f.All(name) {
@@ -171,16 +171,16 @@ func (f *File) Values(name string) []string {
 	return all
 }
 
-// Value is the value of a field that is there once.
+// Value returns the value of a field that must occur once.
 func (f *File) Value(name string) string { return f.All(name)[0].Value }
 
-// Text is the paragraph of a field that is there once.
+// Text returns the only paragraph of a field that must occur once.
 func (f *File) Text(name string) string { return f.Paragraphs(name)[0] }
 
-// Paragraphs are the paragraphs of a field that is there once.
+// Paragraphs returns the paragraphs of a field that must occur once.
 func (f *File) Paragraphs(name string) []string { return f.All(name)[0].Text }
 
-// Fail makes an error at the line of the nth field of a name, counted from 0.
+// Fail returns an error with the line of the nth field with a name, counted from 0.
 func (f *File) Fail(name string, n int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", f.name, f.All(name)[n].line, fmt.Errorf(format, args...))
 }
