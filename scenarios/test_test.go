@@ -82,7 +82,7 @@ func TestTooMuchMemory(t *testing.T) {
 	for name, want := range map[string]string{
 		"hoards":    "allocated in planted.hoards",
 		"throngs":   "goroutines, ",
-		"tabulates": "allocated in gopher-lua.",
+		"tabulates": "in a Lua script on a simulated node",
 		"stores":    "",
 	} {
 		t.Run(name, func(t *testing.T) {
