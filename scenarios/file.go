@@ -13,9 +13,10 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// RunFile puts a lock through a scenario of your own: a subtest SCENARIO/RUN for each section of the file, with the lock in the
-// place of the one that the section names. The name is free: it may be that of the lock which yours is to be compared with, or
-// one that you think of. The package comment says how a file is written; what is wrong with one is reported as file:line.
+// RunFile puts a lock through a scenario of your own: a subtest SCENARIO/RUN for each section of the file, with the lock
+// in the place of the one that the section names. You may choose any name there: that of the lock with which yours is
+// compared, or a new one. Package [lockstep/scenarios/script] documents the language; mistakes in a file are reported
+// with file:line.
 //
 // What the file expects decides, and exactly: a violation that is expected must come, and break the assumption that the file
 // names. A run that proves nothing fails. If a section has a timeline, it must be the one that comes out; see [Rewrite].

@@ -84,9 +84,9 @@ func (c *Cluster) Client(name string) (*Client, error) {
 // Addr is where the client reaches a server, as a literal IP:port.
 func (p *Client) Addr(server string) string { return p.addrs[server] }
 
-// Start starts the process of a client: a worker of [workers.Work] which gets one job, and calls [Join] with the contact that the
-// job is made from. [Cluster.Begin] waits for that. The run ends with a [*ClientError] if the process ends by itself before
-// its lane does, or takes longer than the limit.
+// Start starts the process of a client: a worker of [workers.Work] that gets one job. The job is made from a [Contact],
+// with which the worker calls [Join]. [Cluster.Begin] waits for that. The run ends with a [*ClientError] if the process
+// ends by itself before its lane does, or takes longer than the limit.
 func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(Contact) (json.RawMessage, error)) error {
 	c := p.c
 	desk, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,12 +121,12 @@ type ClientError struct {
 	*workers.Report
 }
 
-// Error has the stacks, from the second line on.
+// Error returns the message, with the stacks from the second line on.
 func (e *ClientError) Error() string {
 	return fmt.Sprintf("%s: %s\n%s", e.Client, e.Reason, e.Stacks)
 }
 
-// Go starts the lane of a client whose process has called. [Cluster.Run] waits for its end.
+// Go starts the lane of a client whose process has connected. [Cluster.Run] waits for its end.
 func (p *Client) Go() {
 	p.c.agenda.begin()
 	p.c.agenda.at(time.Now(), func() {
@@ -305,8 +305,8 @@ func (p *Client) setClocks(f history.Fault, id int) func() {
 	}
 }
 
-// Record enters an event of this client into the history, with the time of this moment. A fault that was to come right
-// after it has come when Record returns.
+// Record enters an event of this client into the history, with the time of this moment. A fault that was planned to
+// follow it at once has been injected when Record returns.
 func (p *Client) Record(e history.Event) {
 	p.c.mu.Lock()
 	if !p.crashed {

@@ -78,8 +78,8 @@ func StartCluster(ctx context.Context, names []string, kinds ...engine.Persisten
 	return startServers(ctx, false, names, kinds)
 }
 
-// StartClusterWithClocks is [StartCluster] for servers each of which has a wall clock of its own, which can jump, drift and be
-// slewed. [redisserver.CanSetClocks] says whether there can be any.
+// StartClusterWithClocks is [StartCluster], but gives each server a wall clock of its own, which can jump, drift and
+// slew. [redisserver.CanSetClocks] says whether this machine allows that.
 func StartClusterWithClocks(ctx context.Context, names []string, kinds ...engine.Persistence) (*Cluster, error) {
 	if err := redisserver.CanSetClocks(); err != nil {
 		return nil, err
@@ -144,7 +144,8 @@ func startServers(ctx context.Context, ownClocks bool, names []string, kinds []e
 	return c, nil
 }
 
-// Begin waits until the process of every client that was started has called. The run begins then, for all at once.
+// Begin waits until the process of every client that was started has connected. Then the run begins, for all clients at
+// once.
 func (c *Cluster) Begin() error {
 	c.mu.Lock()
 	var clients []*Client
@@ -242,8 +243,8 @@ func (c *Cluster) halt() {
 	c.changed.Broadcast()
 }
 
-// Close ends the run and leaves nothing behind: no process, no listener, no directory. Where it does not come to that,
-// because this process is killed, the kernel (on linux) and a process that waits for that (on Unix) see to the same.
+// Close ends the run and leaves nothing behind: no process, no listener, no directory. If this process is killed before
+// it can do so, the kernel (on Linux) and a process that waits for its end (on Unix) do the same.
 func (c *Cluster) Close() {
 	c.cancel(errClosed)
 	c.halt()

@@ -13,9 +13,10 @@ import (
 	"lockstep/sim/history"
 )
 
-// Host is what a client process has of the [Cluster] that it belongs to: the host of a worker. It is a connection to the
-// process that keeps the history. All but the clocks, Steady and Until asks something there and waits for the answer, so that whatever
-// is to happen to the client at one of its steps, happens before the next: it is stopped, or killed, while it waits.
+// Host is the [Cluster] as a client process sees it: the host of a worker. It is a connection to the process that keeps
+// the history. Each method except those for clocks, Steady and Until sends a request to that process and waits for the
+// answer. So what must happen to the client at one step happens before the next: the client is stopped or killed while
+// it waits.
 //
 // The clocks of a client process are those of the machine, and wrong by what the faults of the run say; its network is the
 // machine's. When the process at the other end is gone, so is this one.
@@ -127,8 +128,8 @@ func (h *Host) ask(q question) answer {
 	return <-waits
 }
 
-// Record enters an event of this client into the history, with the time of this moment. A fault that was to come right
-// after it has come when Record returns.
+// Record enters an event of this client into the history, with the time of this moment. A fault that was planned to
+// follow it at once has been injected when Record returns.
 func (h *Host) Record(e history.Event) { h.ask(question{Record: &e}) }
 
 // Doing says what the client does from now on.
@@ -137,7 +138,7 @@ func (h *Host) Doing(op string, id int) { h.ask(question{Doing: &doing{op, id}})
 // Lease is the name of the lease that the client asked for last in the operation in progress.
 func (h *Host) Lease() string { return h.ask(question{Lease: true}).Lease }
 
-// Pause has this process stopped for so long.
+// Pause stops this process for a duration.
 func (h *Host) Pause(d time.Duration) { h.ask(question{Pause: d}) }
 
 // End says that the lane is over. What the process does beyond that, the run does not wait for.
@@ -146,7 +147,7 @@ func (h *Host) End() { h.ask(question{End: true}) }
 // Clock is the steady clock of the process, for the code under test: it drifts but never jumps, as do its timers.
 func (h *Host) Clock() clockwork.Clock { return steadyClock{h.clocks} }
 
-// Wall is the clock on the wall: it drifts, jumps and slews.
+// Wall is the wall clock: it drifts, jumps and slews.
 func (h *Host) Wall() clockwork.Clock { return wallClock{steadyClock{h.clocks}} }
 
 // Steady is what the steady clock shows, since the start of the run.

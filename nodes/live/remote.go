@@ -21,7 +21,7 @@ import (
 	"lockstep/nodes/redisserver"
 )
 
-// ErrNotOurs says that a fault is not done to servers that are somebody's own.
+// ErrNotOurs says that a fault is not injected into servers that belong to somebody else.
 var ErrNotOurs = errors.New("not done to servers that are not ours")
 
 // Remote is a Redis server that was there before Lockstep, and belongs to somebody else. Nothing is done to it but to keep

@@ -18,7 +18,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Loan is a [Cluster] on servers that are somebody's own. Whoever borrows gives back with [Loan.Return].
+// Loan is a [Cluster] on servers that belong to somebody else. The caller must end it with [Loan.Return].
 type Loan struct {
 	*Cluster
 	nodes []*remoteNode

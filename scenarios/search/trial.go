@@ -128,7 +128,7 @@ func traceDifference(a, b *history.History) string {
 	return "the same events, delivered in another order"
 }
 
-// Classify says what the run of a plan is worth.
+// Classify returns the class of the run of a plan.
 func Classify(o *play.Outcome, did Effect, faults []play.Failing) Class {
 	switch {
 	case len(o.Result.Unmet) > len(o.Result.Idle):
