@@ -43,7 +43,7 @@ func ExampleExplore() {
 	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(search.Pausing, search.Delaying, search.Losing))
 }
 
-// A scenario of your own: go doc lockstep/scenarios has the language.
+// A scenario of your own: go doc lockstep/scenarios/script documents the language.
 func ExampleRunFile() {
 	var t *testing.T // of func TestDeploy(t *testing.T)
 

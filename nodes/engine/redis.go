@@ -44,7 +44,8 @@ import (
 //     than 14 digits, string.format takes arguments that it should refuse, and bit, struct, cmsgpack and
 //     redis.setresp(3) are missing.
 //   - An inline command knows no quotes.
-//   - CLIENT has SETNAME, GETNAME, ID and TRACKING only (of which see tracking.go), and commands that are in unsimulated (command.go) answer an error.
+//   - CLIENT has only SETNAME, GETNAME, ID and TRACKING (see tracking.go). Commands listed in unsimulated (command.go) return
+//     an error.
 //   - DELEX, which came with Redis 8.4, is there.
 type Redis struct {
 	now      func() time.Time

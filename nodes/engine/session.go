@@ -38,7 +38,8 @@ type queued struct {
 }
 
 // Feed takes bytes as they arrive from the network, runs each command that is complete with them, and returns the
-// replies. A reply that takes time comes through [Redis.OnReply]. After bytes that break the protocol, and after QUIT, the session is [Session.Closed].
+// replies. A reply that takes time comes through [Redis.OnReply]. After bytes that break the protocol, and after QUIT, the
+// session is [Session.Closed].
 func (s *Session) Feed(data []byte) (reply []byte) { return s.FeedParsed(data, &Parsed{}) }
 
 // FeedParsed is [Session.Feed] for a caller that may have parsed data already.
