@@ -18,11 +18,12 @@ import (
 	"lockstep/sim/history"
 )
 
-// theLock is the lock that all clients of a scenario contend for.
+// LockName is the lock that all clients of a scenario contend for.
 const LockName = "lock"
 
 // Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or tells of a panic of
-// the code under test; what else the lock does is in the outcome.
+// the code under test; what else the lock does is in the outcome. A lock that draws from math/rand repeats itself only in a
+// process that was started with GODEBUG=randseednop=0, as workers are: others ignore the seed of that source.
 func Simulate(s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	return simulateWith(nil, s, run, build, seed)
 }
@@ -30,8 +31,7 @@ func Simulate(s *script.Scenario, run script.Section, build clients.New, seed ui
 // simulateWith is Simulate for a series, which keeps what its clients can use again.
 func simulateWith(kept *staff, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	r := s.Resolve(run)
-	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis. It
-	// can be seeded in a process that was started with GODEBUG=randseednop=0, as workers are; in others this does nothing.
+	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
 	reseed(int64(seed))
 	var h *history.History
 	err := sim.Bubble(func() { h = simulate(kept, s, r, build, seed) })

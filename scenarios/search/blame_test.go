@@ -461,8 +461,9 @@ func might(o *play.Outcome, like checker.Violation) bool {
 	})
 }
 
-// retry is more than a lock waits between two tries.
-const retry = 300 * time.Millisecond
+// retry is how long a lock waits between two tries at most, which redsync does (250 ms by default; lanes ask five times a second), and
+// what a try takes.
+const retry = 255 * time.Millisecond
 
 // invoked returns the event at which a client was to write something, or -1.
 func invoked(o *play.Outcome, value string) int {
