@@ -92,6 +92,58 @@ func TestFaultsAreWhole(t *testing.T) {
 	}
 }
 
+// Goroutines of a client that one instant wakes run one after the other, in the order of the nodes that they wait for: libraries draw
+// delays from math/rand when they wake, and who drew first would be up to the Go scheduler.
+func TestGoroutinesWakeInOrder(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	nodes := []string{"n1", "n2", "n3", "n4", "n5"}
+	link := func(node string) history.Link { return history.Link{From: "c1", To: node} }
+	for _, test := range []struct {
+		name    string
+		plan    func(w *World, node string)
+		writes  string
+		timeout time.Duration
+	}{
+		{"a reset of each request", func(w *World, node string) {
+			w.Plan(0, history.Chosen{Link: link(node), Nth: 1, Action: history.ResetMessage})
+		}, "a request that is lost\n", time.Hour},
+		{"a reset of each connection", func(w *World, node string) { w.Plan(time.Second, history.Reset{Link: link(node)}) }, "", time.Hour},
+		{"a timeout", func(*World, string) {}, "", time.Second},
+		{"a crash", func(w *World, node string) {
+			if node == "n1" {
+				w.Plan(time.Second, history.Crash{Process: "c1"})
+			}
+		}, "", time.Hour},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for range 100 {
+				var woke []string
+				inWorld(t, Config{Seed: 1}, func(w *World) {
+					c := w.Process("c1")
+					for _, node := range nodes {
+						s := w.Serve(node, &echo{})
+						test.plan(w, node)
+						c.Go(func(ctx context.Context) {
+							conn := dial(ctx, c, s)
+							conn.SetReadDeadline(time.Now().Add(test.timeout - time.Duration(time.Now().Nanosecond())))
+							c.Until(10 * time.Millisecond)
+							if test.writes != "" {
+								io.WriteString(conn, test.writes)
+							}
+							conn.Read(make([]byte, 1))
+							runtime.Gosched()
+							woke = append(woke, node) // the race detector sees it if two are awake
+						})
+					}
+				})
+				if !slices.Equal(woke, nodes) {
+					t.Fatalf("they wake in the order %v", woke)
+				}
+			}
+		})
+	}
+}
+
 // A client hears of the crash of a server on all its connections at once. Which of them it waits on and which is idle follows
 // the Go scheduler, and must not decide whether the idle one is known to be dead.
 func TestCrashIsHeardAtOnce(t *testing.T) {

@@ -150,6 +150,9 @@ func (w *World) runWhile(more func() bool) {
 	for { // at each turn, and until it steps or flush returns true, the scheduler is alone
 		if !joined || !w.wakesNobody(&last) {
 			synctest.Wait()
+			for w.wakeNext() {
+				synctest.Wait()
+			}
 			w.now = w.Now()
 		}
 		if joined {
@@ -226,24 +229,39 @@ func (w *World) hold() {
 	w.mu.Unlock()
 }
 
-// let ends a hold. The last one wakes whom they kept asleep.
+// let ends a hold. The last one begins to wake whom they kept asleep; see wakeNext.
 func (w *World) let() {
 	w.mu.Lock()
-	if w.holds--; w.holds > 0 {
-		w.mu.Unlock()
-		return
+	w.holds--
+	over := w.holds == 0
+	w.mu.Unlock()
+	if over {
+		w.wakeNext()
 	}
-	for _, c := range w.woken {
-		c.signal()
+}
+
+// wakeNext wakes those who wait for connections of one link, and reports whether there were any. The next link has its turn when they
+// sleep again, and the contexts of those who were killed end when all links have had theirs. Goroutines that run side by side draw their
+// delays from math/rand in an order that is up to the Go scheduler.
+func (w *World) wakeNext() bool {
+	w.mu.Lock()
+	if len(w.woken) > 1 {
+		slices.SortStableFunc(w.woken, func(a, b *Conn) int { return a.link.Compare(b.link) })
 	}
-	clear(w.woken)
-	w.woken = w.woken[:0]
-	killed := w.killed
-	w.killed = nil
+	n := 0
+	for ; n < len(w.woken) && w.woken[n].link == w.woken[0].link; n++ {
+		w.woken[n].signal()
+	}
+	w.woken = slices.Delete(w.woken, 0, n)
+	var killed []*Process
+	if len(w.woken) == 0 {
+		killed, w.killed = w.killed, nil
+	}
 	w.mu.Unlock()
 	for _, p := range killed {
 		p.cancel()
 	}
+	return n+len(killed) > 0
 }
 
 // step runs one event, unless it belongs to a paused process: then it waits for the resume.
@@ -367,6 +385,9 @@ func rank(k history.Kind) int {
 func (w *World) Close() {
 	for _, p := range w.procs {
 		p.kill()
+	}
+	for w.wakeNext() {
+		synctest.Wait()
 	}
 	w.windDown(10 * time.Minute)
 	w.mu.Lock()
