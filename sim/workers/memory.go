@@ -66,8 +66,10 @@ func (s *Supervisor) memoryLimit() Memory {
 // run the goroutine that checks, and covers only memory that the runtime knows. So on Linux the supervisor also checks, from the
 // outside, the worker and all processes that it has started. It allows a little more, because the worker's own report can say more
 // about what used the memory.
+// Whom a worker has started is found out less often: to go through all threads of all processes takes milliseconds.
 const (
 	weighEvery = 100 * time.Millisecond
+	countEvery = 5 // checks
 	leastSlack = 500 * MB
 )
 
@@ -233,12 +235,23 @@ func userFrame(pcs []uintptr) frame {
 	}
 }
 
+// A scale weighs a worker and the processes that it has started.
+type scale struct {
+	pid    int
+	family []int // the worker comes first
+	checks int
+}
+
 // exceeds says what is wrong if the processes of a job, seen from the outside, use too much memory; nil: nothing, or nobody knows.
-func exceeds(pid int, limit Memory) *Report {
+func (s *scale) exceeds(limit Memory) *Report {
 	if limit <= 0 {
 		return nil
 	}
-	all := familySizes(pid)
+	if s.checks%countEvery == 0 {
+		s.family = family(s.pid)
+	}
+	s.checks++
+	all := sizes(s.family)
 	var total Memory
 	for i, p := range all {
 		if raceEnabled() && p.name == all[0].name { // the same program
@@ -252,7 +265,7 @@ func exceeds(pid int, limit Memory) *Report {
 	r := &Report{Reason: tooMuch(limit), Memory: true}
 	big := slices.MaxFunc(all, func(a, b relative) int { return cmp.Compare(a.size, b.size) })
 	switch {
-	case big.pid != pid:
+	case big.pid != s.pid:
 		r.Reason += fmt.Sprintf(": %v of it by a process that it had started, %s", big.size, big.name)
 	case len(all) > 1:
 		r.Reason += fmt.Sprintf(": %v of it by the process that the lock runs in", big.size)

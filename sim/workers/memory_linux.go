@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// familySizes is how much memory a process and all that it has started have in use. The process itself comes first.
-func familySizes(pid int) (all []relative) {
-	for _, pid := range family(pid) {
+// sizes is how much memory each of some processes has in use, without those that are gone.
+func sizes(pids []int) (all []relative) {
+	for _, pid := range pids {
 		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 		if fields := strings.Fields(string(statm)); err == nil && len(fields) > 2 {
 			resident, _ := strconv.ParseInt(fields[1], 10, 64)

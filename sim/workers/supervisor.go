@@ -422,6 +422,7 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 	c.send(request{Job: i, Data: job, Memory: memory}, limit)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	scale := scale{pid: c.cmd.Process.Pid}
 	weigh := time.NewTicker(weighEvery)
 	defer weigh.Stop()
 	for step := inTime; ; {
@@ -437,7 +438,7 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 			c.spent = a.Last || step != inTime
 			return Outcome{a.Result, a.Report}, nil
 		case <-weigh.C:
-			if r := exceeds(c.cmd.Process.Pid, memory); r != nil {
+			if r := scale.exceeds(memory); r != nil {
 				c.spent = true
 				return Outcome{Report: c.putDown(r, memory)}, nil
 			}
@@ -463,11 +464,12 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 func (c *child) putDown(r *Report, memory Memory) *Report {
 	c.printed.reset()
 	quit(c.cmd.Process)
+	scale := scale{pid: c.cmd.Process.Pid}
 	for range 5 {
 		select {
 		case <-c.dead:
 		case <-time.After(weighEvery):
-			if exceeds(c.cmd.Process.Pid, memory+memory/4) == nil {
+			if scale.exceeds(memory+memory/4) == nil {
 				continue
 			}
 		}
