@@ -144,8 +144,14 @@ must c1 acquires
 		t.Error("the scenario itself has changed")
 	}
 	half := func(d time.Duration) time.Duration { return d / 2 }
-	if got := script.ScaleStep(script.Repeat{N: 5, Step: script.Increment{Within: 4 * time.Second}}, half); got != (script.Repeat{N: 5, Step: script.Increment{Within: 2 * time.Second}}) {
-		t.Errorf("an increment became %s", got)
+	for step, want := range map[script.Step]script.Step{
+		script.Repeat{N: 5, Step: script.Increment{Within: 4 * time.Second}}: script.Repeat{N: 5, Step: script.Increment{Within: 2 * time.Second}},
+		script.At{Time: 4 * time.Second, Fault: history.Slew{Process: "c1", By: -time.Second, Over: 2 * time.Second}}: script.At{
+			Time: 2 * time.Second, Fault: history.Slew{Process: "c1", By: -time.Second / 2, Over: time.Second}},
+	} {
+		if got := script.ScaleStep(step, half); got != want {
+			t.Errorf("%s became %s, want %s", step, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -64,54 +65,22 @@ func WithFault(step Step, f func(history.Fault) history.Fault) Step {
 	return step
 }
 
+// ScaleStep returns a step with each of its durations scaled, and with those of its fault, or of the step that it repeats.
 func ScaleStep(step Step, scale func(time.Duration) time.Duration) Step {
-	faster := func(f history.Fault) history.Fault { return scaleFault(f, scale) }
-	switch step := step.(type) {
-	case Acquire:
-		step.Within, step.Every = scale(step.Within), scale(step.Every)
-		return step
-	case Increment:
-		step.Within = scale(step.Within)
-		return step
-	case Repeat:
-		step.Step = ScaleStep(step.Step, scale)
-		return step
-	case Pause:
-		step.For = scale(step.For)
-		return step
-	case Sleep:
-		step.For = scale(step.For)
-		return step
-	case Until:
-		step.Time = scale(step.Time)
-		return step
-	case At:
-		step.Time = scale(step.Time)
-		return WithFault(step, faster)
-	case When:
-		step.After = scale(step.After)
-		return WithFault(step, faster)
-	}
-	return WithFault(step, faster)
+	return scaled(reflect.ValueOf(step), scale).Interface().(Step)
 }
 
-func scaleFault(f history.Fault, scale func(time.Duration) time.Duration) history.Fault {
-	switch f := f.(type) {
-	case history.Pause:
-		f.For = scale(f.For)
-		return f
-	case history.Jump:
-		f.By = scale(f.By)
-		return f
-	case history.Slew:
-		f.By, f.Over = scale(f.By), scale(f.Over)
-		return f
-	case history.Delay:
-		f.By = scale(f.By)
-		return f
-	case history.Chosen:
-		f.By = scale(f.By)
-		return f
+// scaled finds durations by their type, so that none of a new step or fault can be forgotten.
+func scaled(v reflect.Value, scale func(time.Duration) time.Duration) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	for i := range c.NumField() {
+		switch f := c.Field(i); {
+		case f.Type() == reflect.TypeFor[time.Duration]():
+			f.SetInt(int64(scale(time.Duration(f.Int()))))
+		case f.Kind() == reflect.Interface:
+			f.Set(scaled(f.Elem(), scale))
+		}
 	}
-	return f
+	return c
 }
