@@ -18,12 +18,8 @@ func (t *teller) tellFaults() {
 		if e.Kind != history.Injected || e.Op == history.Missed || e.At > t.s.end {
 			continue
 		}
-		f, ok := faultOf(e)
-		if !ok {
-			t.mark(t.laneOf(e), mark{at: e.At, text: e.Value, weight: telling, event: i})
-			continue
-		}
 		words := strings.Fields(e.Value)
+		f, _ := faultOf(e)
 		switch f := f.(type) {
 		case history.Pause:
 			to := t.next(i, func(g history.Fault) bool { return g == history.Resume{Process: f.Process} })
@@ -59,6 +55,10 @@ func (t *teller) tellFaults() {
 			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock slewed " + strings.Join(words[2:], " "), weight: telling, event: i})
 		case history.Reset, history.Chosen:
 			t.mark("network", mark{at: e.At, text: e.Value, weight: telling, event: i})
+		case history.Resume, history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay:
+			// A resume ends a shade. tellLinks draws the others.
+		default: // one that is new, or that cannot be read
+			t.mark(t.laneOf(e), mark{at: e.At, text: e.Value, weight: telling, event: i})
 		}
 	}
 	t.tellLinks()

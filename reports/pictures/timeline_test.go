@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -263,14 +264,41 @@ func TestBusyHistory(t *testing.T) {
 	}
 }
 
+// faults are some of each verb, and texts that are none.
+var faults = []string{"pause c1 1s", "pause c2", "resume c2", "crash n1", "restart n1 empty", "jump n2 +1s", "drift n2 +500ppm",
+	"slew n3 +1s over 10s", "cut c1-n1", "cut c2->n2", "heal", "hold c1->resource", "release c1->resource", "delay c1-n2 1s",
+	"reset c1-n1", "on reply SET n1->c1 hold", "crash n1 power", "stop r1", "restart r1", "promote r1", "follow n1 r1",
+	"cut n1-r1", "x y", "11", "n1", "nonsense", ""}
+
+// Each fault changes the picture, but for those that only end others.
+func TestFaultsAreDrawn(t *testing.T) {
+	draw := func(fault string) string {
+		b := sample.NewBuilder("faults", "single", 3, 2, "plain")
+		b.Acquire(0, "c1", 1, "n1", "n2")
+		if f, err := history.ParseFault(fault); err == nil {
+			b.Fault(time.Second, f)
+		}
+		h := b.History()
+		h.Meta.Replicas = map[string]string{"r1": "n1"}
+		return svg(t, sample.Run{Name: "faults", H: h, Result: checker.Check(h, nil)})
+	}
+	calm := draw("")
+	for _, verb := range history.FaultVerbs() {
+		i := slices.IndexFunc(faults, func(f string) bool { return f == verb || strings.HasPrefix(f, verb+" ") })
+		switch {
+		case i < 0:
+			t.Errorf("no %s among the faults of these tests", verb)
+		case slices.Contains([]string{"heal", "release", "resume"}, verb):
+		case draw(faults[i]) == calm:
+			t.Errorf("%s is not drawn", faults[i])
+		}
+	}
+}
+
 // A report must come out of anything that can be called a history: it is what people turn to when things have gone wrong.
 func TestAnyHistoryIsDrawn(t *testing.T) {
 	processes := []string{"c1", "c2", "probe", "n1", "n2", "n3", "resource", "c1->n1", "n1-c1", "", "stranger",
 		"r1", "s1", "s2"}
-	faults := []string{"pause c1 1s", "pause c2", "resume c2", "crash n1", "restart n1 empty", "jump n2 +1s", "drift n2 +500ppm",
-		"slew n3 +1s over 10s", "cut c1-n1", "cut c2->n2", "heal", "hold c1->resource", "release c1->resource", "delay c1-n2 1s",
-		"reset c1-n1", "on reply SET n1->c1 hold", "crash n1 power", "stop r1", "restart r1", "promote r1", "follow n1 r1",
-		"cut n1-r1", "x y", "11", "n1", "nonsense", ""}
 	leases := []string{"c1#1", "c1#2", "c2#1", "", "odd"}
 	ops := []string{history.Acquire, history.Release, history.Write, history.Read, history.Check, history.Wait, history.Exit, history.Deliver, history.Drop, history.Set,
 		history.Over, history.Retime, history.Delete, history.Expire, history.Lose, history.Accept, history.Reject, history.Extend, history.Increment, history.Increment,
