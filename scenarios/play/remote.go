@@ -97,8 +97,7 @@ func checkRemote(r script.Section, servers live.Remotes) error {
 	}
 	for _, step := range r.Lane(script.Nemesis) {
 		fault := script.FaultOf(step)
-		switch fault.(type) {
-		case history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay, history.Reset, history.Chosen:
+		if history.ActsOnLinks(fault) {
 			continue // on the way to our proxies
 		}
 		if !slices.Contains(ours, fault.Target()) {

@@ -354,16 +354,15 @@ func TestParseErrors(t *testing.T) {
 	const head = "# A title.\n\nclient c1\n  acquire\n  pause 15s\n  write A\n  release\nclient c2\n  acquire\n"
 	const run = "-- single nodes=3 --\n"
 	const (
-		steps     = "acquire, check, enter, extend, increment, pause, read, release, repeat, sleep, stay, until, update, write"
-		faults    = "at, crash, cut, delay, drift, follow, heal, hold, jump, on, pause, promote, release, reset, restart, resume, slew, stop, when"
 		processes = "c1, c2, n1, n2, n3, resource"
 		after     = "# A title.\n\nclient c1\n"
-		events    = "acquired, acquires, deletes, elected, entered, enters, extended, extends, follows, incremented, increments, lost, odown, paused, " +
-			"promoted, refused, released, releases, renewed, resumed, sdown, sets, updated, updates, writes, wrote"
-		when  = "when PROCESS EVENT [#NUMBER] [+DURATION] FAULT"
-		group = "-- single nodes=1 replicas=2 sentinels=3 --\n"
+		when      = "when PROCESS EVENT [#NUMBER] [+DURATION] FAULT"
+		group     = "-- single nodes=1 replicas=2 sentinels=3 --\n"
 	)
-	properties, reports := strings.Join(WordsOf(checker.Properties()), ", "), strings.Join(WordsOf(checker.Quantities()), ", ")
+	list := func(words []string) string { return strings.Join(words, ", ") }
+	steps, events, faults := list(sorted(stepForms)), list(WordsOf(whats)), list(history.FaultVerbs())
+	moments := "at, " + faults + ", when" // sorted
+	properties, reports := list(WordsOf(checker.Properties())), list(WordsOf(checker.Quantities()))
 	for _, c := range []struct{ name, text, want string }{
 		{"empty file", "", "1: the file does not begin with its title, such as # A pause outlives the lease."},
 		{"no title", "client c1\n  acquire\n" + run, "1: the file does not begin with its title, such as # A pause outlives the lease."},
@@ -433,7 +432,7 @@ func TestParseErrors(t *testing.T) {
 		{"repeat of stay", after + "  repeat 5 stay\n" + run, `4: cannot repeat "stay": it is the last step of a lane`},
 		{"step after stay", after + "  stay\n  acquire\n" + run, "5: acquire after stay; put stay last"},
 		{"stay for a time", after + "  stay 5s\n" + run, `4: cannot read "stay 5s"; write stay`},
-		{"repeat of a fault", head + "nemesis\n  repeat 5 heal\n" + run, `11: unknown step "repeat"; the steps are ` + faults + ` (did you mean "reset"?)`},
+		{"repeat of a fault", head + "nemesis\n  repeat 5 heal\n" + run, `11: unknown step "repeat"; the steps are ` + moments + ` (did you mean "reset"?)`},
 		{"extend of nothing", after + "  extend\n" + run, "4: extend before any acquire"},
 		{"entry under nothing", after + "  enter\n" + run, "4: enter before any acquire"},
 		{"repeated release of nothing", after + "  repeat 2 release\n" + run, "4: repeat 2 release before any acquire"},
@@ -450,9 +449,9 @@ func TestParseErrors(t *testing.T) {
 		{"until the past", after + "  until 12s\n  until 10s\n" + run, "5: until 10s goes back in time: it is 12s at the earliest"},
 		{"until before a pause ends", after + "  until 5s\n  pause 10s\n  until 12s\n" + run, "6: until 12s goes back in time: it is 15s at the earliest"},
 
-		{"unknown fault", head + "nemesis\n  crsh n1\n" + run, `11: unknown step "crsh"; the steps are ` + faults + ` (did you mean "crash"?)`},
-		{"unknown moment", head + "nemesis\n  whne c1 acquired crash n1\n" + run, `11: unknown step "whne"; the steps are ` + faults + ` (did you mean "when"?)`},
-		{"unknown fault at a time", head + "nemesis\n  at 5s haal\n" + run, `11: unknown fault "haal"; the faults are ` + strings.TrimSuffix(strings.TrimPrefix(faults, "at, "), ", when") + ` (did you mean "heal"?)`},
+		{"unknown fault", head + "nemesis\n  crsh n1\n" + run, `11: unknown step "crsh"; the steps are ` + moments + ` (did you mean "crash"?)`},
+		{"unknown moment", head + "nemesis\n  whne c1 acquired crash n1\n" + run, `11: unknown step "whne"; the steps are ` + moments + ` (did you mean "when"?)`},
+		{"unknown fault at a time", head + "nemesis\n  at 5s haal\n" + run, `11: unknown fault "haal"; the faults are ` + faults + ` (did you mean "heal"?)`},
 		{"bad fault", head + "nemesis\n  jump n1 5s\n" + run, `11: "5s" has no sign; write +11s for forward or -11s for back`},
 		{"time without a fault", head + "nemesis\n  at 5s\n" + run, `11: cannot read "at 5s"; write at DURATION FAULT`},
 		{"bad time", head + "nemesis\n  at noon heal\n" + run, `11: "noon" must be a duration such as 15s, 1500ms or 2m`},
@@ -473,7 +472,7 @@ func TestParseErrors(t *testing.T) {
 		{"impossible release", head + "nemesis\n  when c2 releases heal\n" + run, "11: run single: c2 releases cannot happen; no step brings it about"},
 		{"impossible pause", head + "nemesis\n  when c2 paused heal\n" + run, "11: run single: c2 paused cannot happen; no step brings it about"},
 
-		{"event with a value too many", head + "nemesis\n  when c1 acquired A heal\n" + run, `11: unknown fault "A"; the faults are ` + strings.TrimSuffix(strings.TrimPrefix(faults, "at, "), ", when")},
+		{"event with a value too many", head + "nemesis\n  when c1 acquired A heal\n" + run, `11: unknown fault "A"; the faults are ` + faults},
 		{"event without a word of it", head + "nemesis\n  when c1 updates\n" + run, `11: cannot read "when c1 updates"; write when PROCESS updates WORD [#NUMBER] [+DURATION] FAULT`},
 		{"event without a node", head + "nemesis\n  when s1 sdown\n" + group, `11: cannot read "when s1 sdown"; write when PROCESS sdown NODE [#NUMBER] [+DURATION] FAULT`},
 		{"event of a server that is a client's", head + "nemesis\n  when n1 acquired heal\n" + group, `11: run single: unknown client "n1"; the clients are c1, c2`},

@@ -421,8 +421,6 @@ func (r Section) checkFault(f history.Fault) error {
 		return r.checkReplication(f, f.Process)
 	case history.Follow:
 		return r.checkReplication(f, f.Process, f.Primary)
-	case history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay, history.Reset:
-		return r.checkLink(history.LinkOf(f))
 	case history.Chosen:
 		if err := r.checkLink(f.Link); err != nil {
 			return err
@@ -434,6 +432,9 @@ func (r Section) checkFault(f history.Fault) error {
 			return fmt.Errorf("requests go from a client to a server, and replies back; write %s", turned)
 		}
 		return nil
+	}
+	if history.ActsOnLinks(f) {
+		return r.checkLink(history.LinkOf(f))
 	}
 	return r.checkExists(f.Target())
 }

@@ -293,6 +293,9 @@ func LinkOf(f Fault) Link {
 	return Link{}
 }
 
+// ActsOnLinks reports whether a fault acts on links; any other acts on a process.
+func ActsOnLinks(f Fault) bool { return f == Heal{} || LinkOf(f) != Link{} }
+
 // faultForms is how each fault is written; errors quote it.
 var faultForms = map[string]string{
 	"pause":   "pause PROCESS [DURATION]",

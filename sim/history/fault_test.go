@@ -77,6 +77,9 @@ func TestFaultForms(t *testing.T) {
 		if err != nil || got != f.fault {
 			t.Errorf("ParseFault(%q) = %#v, %v, want %#v", f.text, got, err, f.fault)
 		}
+		if got, want := history.ActsOnLinks(f.fault), strings.Contains(f.target, "-") || f.verb == "heal"; got != want {
+			t.Errorf("%s acts on links: %t, want %t", f.text, got, want)
+		}
 		if f.fault.Verb() != f.verb || f.fault.Target() != f.target {
 			t.Errorf("%s: verb %q and target %q, want %q and %q", f.text, f.fault.Verb(), f.fault.Target(), f.verb, f.target)
 		}
@@ -108,7 +111,7 @@ func TestParseFaultForgives(t *testing.T) {
 }
 
 func TestParseFaultErrors(t *testing.T) {
-	const faults = "crash, cut, delay, drift, follow, heal, hold, jump, on, pause, promote, release, reset, restart, resume, slew, stop"
+	faults := strings.Join(history.FaultVerbs(), ", ")
 	for _, c := range []struct{ text, want string }{
 		{"", "no fault; the faults are " + faults},
 		{"puase c1 15s", `unknown fault "puase"; the faults are ` + faults + ` (did you mean "pause"?)`},
