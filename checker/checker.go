@@ -156,7 +156,7 @@ func Check(h *history.History, musts []Must) Result {
 		r.Violations = append(r.Violations, found...)
 	}
 
-	ranOn := r.standing(ix)
+	ranOn := r.dropTainted(ix)
 	r.RanOn = len(ranOn) > 0
 	r.Idle = ix.idle()
 	r.Unmet = append(ranOn, unmet(ix, musts)...)

@@ -7,25 +7,25 @@ import (
 	"lockstep/sim/history"
 )
 
-// An assumption is to blame for a violation if the violation would not have occurred had the environment kept it. The history shows
-// what would have happened then. A client that was paused, waited for a late message or slept by a slow clock would have reached its
-// next step earlier by that much, unless it slept or waited for an instant of true time anyway. A lease whose keys were lost would
-// have kept others out for as long as the keys were promised to live.
+// An assumption is to blame for a violation if the violation would not have occurred had the environment kept it. What would have
+// happened then can be derived from the history. A client that was paused, waited for a late message or slept by a slow clock would
+// have reached its next step earlier by that much, unless it slept or waited for an instant of true time anyway. A lease whose keys
+// were lost would have kept others out until the keys were due to expire.
+//
+// In this file, kept are the assumptions that the environment is taken to have kept, and "would have" means: if it had.
 
-// stillLate reports whether something done under l would still have taken effect too late had the environment kept some assumptions:
-// after the grant of a newer lease, and after what was done under the newer lease at the instant after. It took effect at the
-// instant at, and its request left at the instant sent.
+// stillLate reports whether an act under l would still have taken effect too late: after the grant of a newer lease, and
+// after the act under the newer lease that took place at after. The act took effect at the instant at; its request was sent at sent.
 func (ix *index) stillLate(at, sent time.Duration, l, newer *Lease, after time.Duration, kept []Assumption) bool {
-	granted := ix.grantedBut(l, newer, kept)
+	granted := ix.grantedIf(l, newer, kept)
 	if granted == never {
 		return false
 	}
 	would := ix.landed(at, sent, l, kept)
-	return ix.doneBut(newer, granted, after, kept) <= would && !ix.fencedOff(l, newer, granted, would, kept)
+	return ix.doneIf(newer, granted, after, kept) <= would && !ix.fencedOff(l, newer, granted, would, kept)
 }
 
-// landed returns when something done under l would have taken effect, had the environment kept some assumptions. It took effect at the
-// instant at, and its request left at the instant sent.
+// landed returns when an act under l would have taken effect. It took effect at the instant at; its request was sent at sent.
 func (ix *index) landed(at, sent time.Duration, l *Lease, kept []Assumption) time.Duration {
 	would := at - ix.ahead(l, sent, kept)
 	if slices.Contains(kept, BoundedDelay) && ix.outOfReach(at-sent) {
@@ -34,10 +34,10 @@ func (ix *index) landed(at, sent time.Duration, l *Lease, kept []Assumption) tim
 	return would
 }
 
-// replaced reports whether a change that another under l overwrote would have been overwritten before by a write under a newer lease, had
-// the environment kept some assumptions.
+// replaced reports whether a write under a newer lease would have overwritten the change lost before over did. Both lost and over are
+// changes under l.
 func (ix *index) replaced(lost, over change, l, newer *Lease, kept []Assumption) bool {
-	granted := ix.grantedBut(l, newer, kept)
+	granted := ix.grantedIf(l, newer, kept)
 	if granted == never || lost.lease != l.Label {
 		return false
 	}
@@ -46,48 +46,46 @@ func (ix *index) replaced(lost, over change, l, newer *Lease, kept []Assumption)
 		if e.Kind != history.State || e.Op != history.Accept || e.Lease != newer.Label || e.Word != "" {
 			return false
 		}
-		t := ix.doneBut(newer, granted, e.At, kept)
+		t := ix.doneIf(newer, granted, e.At, kept)
 		return from < t && t < to
 	})
 }
 
-// doneBut returns when something would have been done under the newer lease that was done at the instant t, had that been granted at
-// another instant and had the environment kept some assumptions.
-func (ix *index) doneBut(newer *Lease, granted, t time.Duration, kept []Assumption) time.Duration {
+// doneIf returns when an act at the instant t under the newer lease would have taken place, had the lease been granted at granted.
+func (ix *index) doneIf(newer *Lease, granted, t time.Duration, kept []Assumption) time.Duration {
 	ahead := newer.Granted - granted
 	if t <= newer.From {
 		return t - ahead
 	}
-	return t - ix.strides(newer.Client, newer.ReturnEvent, ix.Events[newer.ReturnEvent], ahead, t, kept, true)
+	return t - ix.follow(newer.Client, newer.ReturnEvent, ix.Events[newer.ReturnEvent], ahead, t, kept, true)
 }
 
-// fencedOff reports whether the resource would have rejected what was done under l at the instant at, because it had already accepted
-// something with a higher token.
+// fencedOff reports whether the resource would have rejected a request under l at the instant at, because it had already accepted
+// one with a higher token.
 func (ix *index) fencedOff(l, newer *Lease, granted, at time.Duration, kept []Assumption) bool {
 	if ix.Meta.Resource != "fenced" || newer.Fence <= l.Fence && !slices.Contains(kept, DurableNodes) {
 		return false
 	}
 	for _, e := range ix.Events {
 		if e.Kind == history.State && e.Op == history.Accept && e.Lease == newer.Label {
-			return ix.doneBut(newer, granted, e.At, kept) < at
+			return ix.doneIf(newer, granted, e.At, kept) < at
 		}
 	}
 	return false
 }
 
-// ahead returns how much earlier the client of a lease would have done what it did at the instant t, had the environment kept some
-// assumptions.
+// ahead returns how much earlier the client of a lease would have done what it did at the instant t.
 func (ix *index) ahead(l *Lease, t time.Duration, kept []Assumption) time.Duration {
 	if l.InvokeEvent < 0 {
-		return ix.strides(l.Client, l.ReturnEvent, ix.Events[l.ReturnEvent], 0, t, kept, false)
+		return ix.follow(l.Client, l.ReturnEvent, ix.Events[l.ReturnEvent], 0, t, kept, false)
 	}
-	return ix.strides(l.Client, -1, history.Event{}, 0, t, kept, false)
+	return ix.follow(l.Client, -1, history.Event{}, 0, t, kept, false)
 }
 
-// strides follows a client from an event on, the outcome was, that would have come earlier by ahead, and returns by how much what the
-// client did at the instant t would have come earlier, had the environment kept some assumptions. Of a rival, only the waits for
-// servers that were paused are gone: the rest is its own affair.
-func (ix *index) strides(client string, from int, was history.Event, ahead, t time.Duration, kept []Assumption, rival bool) time.Duration {
+// follow follows a client from the event numbered from, whose outcome was would have come earlier by ahead. It returns how much
+// earlier the client would have done what it did at the instant t. A rival would only have been spared its waits for paused servers:
+// its other delays are not undone.
+func (ix *index) follow(client string, from int, was history.Event, ahead, t time.Duration, kept []Assumption, rival bool) time.Duration {
 	own := kept
 	if rival {
 		own = slices.DeleteFunc(slices.Clone(kept), func(a Assumption) bool { return a != BoundedDelay })
@@ -95,7 +93,7 @@ func (ix *index) strides(client string, from int, was history.Event, ahead, t ti
 	for in := first(ix.invokes[client], from); in >= 0 && ix.at(in) <= t; in = first(ix.invokes[client], in) {
 		e := ix.Events[in]
 		if e.At < was.At {
-			continue // an operation beside another
+			continue // an operation that ran concurrently with another
 		}
 		ahead = ix.aheadAfter(was, e, ahead, own)
 		if e.Op == history.Acquire {
@@ -110,15 +108,15 @@ func (ix *index) strides(client string, from int, was history.Event, ahead, t ti
 			ahead += taken
 		}
 	}
-	if was.At < t && slices.Contains(own, BoundedPause) { // what the lock does by itself
+	if was.At < t && slices.Contains(own, BoundedPause) { // the lock acts between operations, for example to renew
 		total, _ := ix.paused(client, was.At, t)
 		ahead += total
 	}
 	return ahead
 }
 
-// worked returns when a client would have ended an operation that it began at the instant from and that took less time by taken: later by
-// its pauses on the way.
+// worked returns when a client would have ended the operation in s, had it begun it at from and spent taken less on it. Pauses
+// during the operation delay that end.
 func (ix *index) worked(client string, from time.Duration, s stretch, taken time.Duration) time.Duration {
 	paused, _ := ix.paused(client, s.from, s.to)
 	end := from + s.to - s.from - taken - paused
@@ -130,8 +128,8 @@ func (ix *index) worked(client string, from time.Duration, s stretch, taken time
 	return end
 }
 
-// vacant returns how much earlier a client can have been granted a lease that it asked for by event in, if it had asked earlier by
-// ahead: no earlier than the key of another made room for it.
+// vacant returns how much earlier a client could have been granted the lease that it asked for in event in, had it asked earlier by
+// ahead: not before the keys of other leases were gone.
 func (ix *index) vacant(in int, ahead time.Duration) time.Duration {
 	e := ix.Events[in]
 	if before := last(ix.invokes[e.Process], in); before >= 0 && ix.Events[before].Op == history.Acquire {
@@ -155,8 +153,8 @@ func (ix *index) vacant(in int, ahead time.Duration) time.Duration {
 	return ahead
 }
 
-// heldUp returns how much earlier a client would have ended an operation if it had begun it earlier by ahead. It would have waited for
-// another process to be resumed, or for a link to be mended.
+// heldUp returns how much earlier a client would have ended an operation, had it begun it earlier by ahead: it may have had to wait
+// until another process resumed or a link healed.
 func (ix *index) heldUp(client, op string, s stretch, ahead time.Duration, kept []Assumption) time.Duration {
 	if slices.Contains(kept, BoundedDelay) {
 		return ahead
@@ -183,7 +181,8 @@ func (ix *index) heldUp(client, op string, s stretch, ahead time.Duration, kept 
 	return ahead
 }
 
-// atResource reports whether an operation is one at the resource, where a client that is not paused only waits for messages.
+// atResource reports whether an operation is one at the resource. During such an operation a client that is not paused waits only for
+// messages.
 func atResource(op string) bool {
 	switch op {
 	case history.Write, history.Update, history.Enter, history.Read, history.Increment:
@@ -200,9 +199,9 @@ func (ix *index) outcomeBy(in int, t time.Duration) history.Event {
 	return history.Event{At: t}
 }
 
-// aheadAfter returns how much earlier a client would have invoked e if its last outcome, was, had come earlier by ahead.
-// Between the two it slept for some time by its clock, or waited for a true time. A pause that the lane takes moves with it; any other
-// stays where it is.
+// aheadAfter returns how much earlier a client would have invoked e, had its last outcome, was, come earlier by ahead.
+// Between the two it slept by its clock, or waited for an instant of true time. A pause that is a step of the lane moves with the lane;
+// any other stays where it is.
 func (ix *index) aheadAfter(was, e history.Event, ahead time.Duration, kept []Assumption) time.Duration {
 	slept := e.Slept
 	if end := when(ix.clocks[e.Process], was.Clock+e.Slept); e.Slept > 0 && end < history.NoEnd {
@@ -228,7 +227,8 @@ func (ix *index) aheadAfter(was, e history.Event, ahead time.Duration, kept []As
 	return e.At - (would + rest)
 }
 
-// struck returns when a client was paused from outside: not by its lane, which pauses right after a step.
+// struck returns the pauses of a client that were injected from outside. A pause that is a step of its lane begins right after an
+// outcome.
 func (ix *index) struck(client string) []stretch {
 	return slices.DeleteFunc(ix.stretches(ix.pauses[client]), func(p stretch) bool {
 		return slices.ContainsFunc(ix.invokes[client], func(in int) bool {
@@ -238,7 +238,7 @@ func (ix *index) struck(client string) []stretch {
 	})
 }
 
-// resumed returns the end of the stretch that an instant is in, or else the instant.
+// resumed returns the end of the pause that contains t, or t itself if none does.
 func resumed(pauses []stretch, t time.Duration) time.Duration {
 	if p, ok := touches(pauses, stretch{t, t + 1}); ok {
 		return p.to
@@ -246,9 +246,9 @@ func resumed(pauses []stretch, t time.Duration) time.Duration {
 	return t
 }
 
-// excess returns how much time a client lost in an operation because the environment broke some assumptions: in pauses, except
-// while it waited for a message anyway, and by messages that took so long that the other end counts as out of reach; of a rival, only
-// while a server was paused.
+// excess returns how much time a client lost in an operation because the environment broke the assumptions kept: in pauses, except
+// while it waited for a message anyway, and by messages that took so long that the other end counts as out of reach. For a rival
+// only the time counts in which a server was paused.
 func (ix *index) excess(client, op string, s stretch, kept []Assumption, rival bool) time.Duration {
 	within := func(all []stretch) []stretch {
 		var in []stretch
@@ -263,7 +263,7 @@ func (ix *index) excess(client, op string, s stretch, kept []Assumption, rival b
 		e := ix.Events[i]
 		to := e.At
 		if p, ok := touches(pauses, stretch{e.At - 1, e.At}); ok && p.to == e.At && e.Process == client {
-			to = p.from // it had arrived at some time in the pause
+			to = p.from // it had arrived at some time during the pause
 		}
 		if e.Sent >= s.from {
 			waits = append(waits, stretch{e.Sent, to})
@@ -301,8 +301,8 @@ func (ix *index) excess(client, op string, s stretch, kept []Assumption, rival b
 	return length(merge(taken))
 }
 
-// unconnected returns when a client neither sent nor received anything in a stretch, while a lock node was out of its reach: as far as
-// the history shows, it waited for that node, perhaps for a connection, of which there is no message.
+// unconnected returns the times within s in which a client neither sent nor received anything while a lock node was out of its
+// reach. As far as the history shows it waited for that node, perhaps for a connection, which leaves no message.
 func (ix *index) unconnected(client string, s stretch) []stretch {
 	var silence []stretch
 	from := s.from
@@ -329,11 +329,11 @@ func (ix *index) unconnected(client string, s stretch) []stretch {
 	return without(silence, without(silence, merge(apart)))
 }
 
-// grantedBut returns when a lease would have been granted, had the environment kept some assumptions, after one that was granted
-// before it; [never] if its client would have given up before.
-func (ix *index) grantedBut(a, b *Lease, kept []Assumption) time.Duration {
+// grantedIf returns when lease b, which was granted after a, would have been granted; [never] if its client would have given up
+// before.
+func (ix *index) grantedIf(a, b *Lease, kept []Assumption) time.Duration {
 	from, until := ix.asking(b)
-	var was, would []time.Duration // when there was room for each vote, and when there would have been
+	var was, would []time.Duration // when each key of b could be set, and when it could have been
 	for _, n := range ix.votes(b) {
 		taker := ix.lives[n]
 		w, t := ix.room(a, b, taker, kept)
@@ -352,7 +352,7 @@ func (ix *index) grantedBut(a, b *Lease, kept []Assumption) time.Duration {
 	slices.Sort(would)
 	before, after := was[ix.enough()-1], would[ix.enough()-1]
 	granted := b.Granted
-	if slices.Contains(kept, BoundedDelay) { // but for its waits for servers that were paused
+	if slices.Contains(kept, BoundedDelay) { // without its waits for servers that were paused
 		granted -= ix.excess(b.Client, history.Acquire, stretch{max(before, from), b.Granted}, []Assumption{BoundedDelay}, true)
 	}
 	switch {
@@ -360,15 +360,15 @@ func (ix *index) grantedBut(a, b *Lease, kept []Assumption) time.Duration {
 		return never
 	case after > granted: // it would have tried again
 		return after
-	case after < before && from < before: // it had been waiting
+	case after < before && from < before: // it was waiting already
 		return max(from, after)
 	}
 	return granted
 }
 
-// stray returns when the last key ended that the client of a lease had set at the same place before, for a lease that it was not told of,
-// and whether that key was set so late because its node was paused; 0 if there is no such key.
-func (ix *index) stray(l *Lease, taker life) (end time.Duration, waited bool) {
+// stray looks for an earlier key of the client of l, on the same node and under the same name as taker, for a lease whose acquire did not
+// succeed. It returns when the last such key ended, or 0, and whether the key was set late because its node was paused.
+func (ix *index) stray(l *Lease, taker keyLife) (end time.Duration, waited bool) {
 	for _, k := range ix.lives {
 		if k.node != taker.node || k.key != taker.key || k.to > taker.from || history.Client(k.label) != l.Client || ix.lease(k.label) != nil {
 			continue
@@ -380,16 +380,15 @@ func (ix *index) stray(l *Lease, taker life) (end time.Duration, waited bool) {
 	return end, waited
 }
 
-// room returns when the key of a lease made room for that of another, and when it would have, had the environment kept some
-// assumptions.
-func (ix *index) room(a, b *Lease, taker life, kept []Assumption) (was, would time.Duration) {
+// room returns when the key of lease a ended that was in the way of taker, a key of b, and when it would have ended.
+func (ix *index) room(a, b *Lease, taker keyLife, kept []Assumption) (was, would time.Duration) {
 	key := ix.before(a.Label, taker)
 	if key == nil {
 		if key = ix.elsewhere(a.Label, taker); key == nil {
 			return 0, 0
 		}
 		if slices.Contains(kept, DurableNodes) {
-			return 0, ix.dueBut(a, key, kept)
+			return 0, ix.dueIf(a, key, kept)
 		}
 		return 0, 0
 	}
@@ -398,7 +397,7 @@ func (ix *index) room(a, b *Lease, taker life, kept []Assumption) (was, would ti
 	switch {
 	case cause.Op == history.Lose:
 		if slices.Contains(kept, DurableNodes) {
-			return was, ix.dueBut(a, key, kept)
+			return was, ix.dueIf(a, key, kept)
 		}
 	case cause.Op == history.Expire:
 		if broken, _ := ix.unrenewed(a); broken != None && slices.Contains(kept, broken) && ix.lifetime(*key) >= key.promise/2 {
@@ -407,12 +406,12 @@ func (ix *index) room(a, b *Lease, taker life, kept []Assumption) (was, would ti
 		if !ix.early(*key) {
 			due := was
 			if slices.Contains(kept, BoundedClockError) && cause.Process == key.node && ix.Events[key.from].Wall-cause.Wall > slack {
-				due = min(due, key.due()) // the clock of the node kept it for too long
+				due = min(due, key.due()) // by the wrong clock of the node, the key expired too late
 			}
 			return was, ix.extended(a, key, due-ix.ahead(a, key.ordered, kept), kept)
 		}
 		if slices.Contains(kept, BoundedClockError) {
-			return was, ix.dueBut(a, key, kept)
+			return was, ix.dueIf(a, key, kept)
 		}
 	case cause.Op == history.Over && cause.By != a.Client && slices.Contains(kept, BoundedClockError):
 		if wallIsOff(ix.Events[a.ReturnEvent]) || wallIsOff(ix.Events[b.ReturnEvent]) {
@@ -424,9 +423,9 @@ func (ix *index) room(a, b *Lease, taker life, kept []Assumption) (was, would ti
 	return was, was
 }
 
-// extended returns when a key of a lease would have ended that otherwise ended at the instant due, had the environment kept some
-// assumptions: an extension that failed because nodes were out of reach would have put that off.
-func (ix *index) extended(a *Lease, key *life, due time.Duration, kept []Assumption) time.Duration {
+// extended returns when a key of a lease would have ended that otherwise ended at due: an extension that failed because nodes were
+// out of reach would have succeeded.
+func (ix *index) extended(a *Lease, key *keyLife, due time.Duration, kept []Assumption) time.Duration {
 	if !slices.Contains(kept, BoundedDelay) {
 		return due
 	}
@@ -443,9 +442,8 @@ func (ix *index) extended(a *Lease, key *life, due time.Duration, kept []Assumpt
 	return due
 }
 
-// dueBut returns when a key of a lease would have ended if its node had kept it, and the environment some assumptions: never if its
-// client was there to renew it.
-func (ix *index) dueBut(a *Lease, key *life, kept []Assumption) time.Duration {
+// dueIf returns when a key of a lease would have ended, had its node kept it: [never] if its client would have renewed it.
+func (ix *index) dueIf(a *Lease, key *keyLife, kept []Assumption) time.Duration {
 	if broken, _ := ix.unrenewed(a); ix.renewing(a) && (broken == None || slices.Contains(kept, broken)) {
 		return never
 	}
@@ -455,7 +453,7 @@ func (ix *index) dueBut(a *Lease, key *life, kept []Assumption) time.Duration {
 	return key.due() - ix.ahead(a, key.ordered, kept)
 }
 
-// asking returns from when on the client of a lease had been asking for it, and until when it would have gone on.
+// asking returns when the client of a lease began to ask for it, and until when it would have gone on asking.
 func (ix *index) asking(l *Lease) (from, until time.Duration) {
 	from, until = l.Invoked, l.From
 	if l.InvokeEvent < 0 {
@@ -467,7 +465,7 @@ func (ix *index) asking(l *Lease) (from, until time.Duration) {
 			from = a.from
 		}
 	}
-	for in, out := range ix.outcome { // one that tries again by itself goes on for as long as it did when it failed
+	for in, out := range ix.outcome { // a lock that retries by itself does so for as long as in an acquire that failed
 		if e := ix.Events[out]; e.Op == history.Acquire && e.Kind != history.OK {
 			until = max(until, l.Invoked+e.At-ix.at(in))
 		}
@@ -475,7 +473,7 @@ func (ix *index) asking(l *Lease) (from, until time.Duration) {
 	return from, until
 }
 
-// signs returns the events that show how the environment broke an assumption between an instant and another, to the harm of a client:
+// signs returns the event that shows how the environment broke an assumption between two instants, to the harm of a client:
 // the first pause, or the last message that was late.
 func (ix *index) signs(broken Assumption, client string, from, to time.Duration) []int {
 	switch broken {
@@ -493,7 +491,7 @@ func (ix *index) signs(broken Assumption, client string, from, to time.Duration)
 	return nil
 }
 
-// subsets returns the selections of n out of some assumptions, in their order.
+// subsets returns all subsets of n assumptions, in the order of all.
 func subsets(all []Assumption, n int) [][]Assumption {
 	if n == 0 {
 		return [][]Assumption{nil}

@@ -25,7 +25,7 @@ func Explain(h *history.History, v Violation) []Sentence {
 	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
 	n := &narrator{h: h, v: v, told: map[int]bool{}}
 	if len(v.Events) > 0 && wellFormed(h) == nil {
-		n.leases, n.keys = Leases(h), tenures(h)
+		n.leases, n.keys = Leases(h), keySpans(h)
 		n.tell()
 	}
 	if len(n.story) == 0 {
@@ -46,7 +46,7 @@ type narrator struct {
 	h      *history.History
 	v      Violation
 	leases []Lease
-	keys   []tenure
+	keys   []keySpan
 	story  []said
 	told   map[int]bool // faults
 	naps   [][2]int     // the pauses that were told

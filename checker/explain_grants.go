@@ -10,16 +10,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// A tenure is the time in which a key on a server stood for a lease. One that nothing ends goes up to the number of events.
-type tenure struct {
+// A keySpan is the time in which a key on a server stood for a lease. One that nothing ends goes up to the number of events.
+type keySpan struct {
 	process, key, label string
 	from, to            int
 }
 
-// tenures returns the tenures of all keys on all servers, also of copies on replicas, in the order of their beginnings.
-func tenures(h *history.History) []tenure {
+// keySpans returns the spans of all keys on all servers, copies on replicas included, in the order of their beginnings.
+func keySpans(h *history.History) []keySpan {
 	type place struct{ process, key string }
-	var all []tenure
+	var all []keySpan
 	living := map[place]int{}
 	for i, e := range h.Events {
 		if e.Kind != history.State {
@@ -35,27 +35,27 @@ func tenures(h *history.History) []tenure {
 		}
 		if (e.Op == history.Set || e.Op == history.Over) && e.Lease != "" {
 			living[p] = len(all)
-			all = append(all, tenure{e.Process, e.Key, e.Lease, i, len(h.Events)})
+			all = append(all, keySpan{e.Process, e.Key, e.Lease, i, len(h.Events)})
 		}
 	}
 	return all
 }
 
-// votes returns the tenures by which a lease was granted, one for each server, in the order of the servers. What came to a
+// votes returns the spans of the keys by which a lease was granted, one for each server, in the order of the servers. What came to a
 // server by replication is no vote.
-func (n *narrator) votes(l *Lease) []tenure {
-	var votes []tenure
+func (n *narrator) votes(l *Lease) []keySpan {
+	var votes []keySpan
 	for _, k := range n.keys {
 		if k.label == l.Label && k.from < l.ReturnEvent && l.ReturnEvent < k.to && n.event(k.from).By == l.Client &&
-			!slices.ContainsFunc(votes, func(o tenure) bool { return o.process == k.process }) {
+			!slices.ContainsFunc(votes, func(o keySpan) bool { return o.process == k.process }) {
 			votes = append(votes, k)
 		}
 	}
-	slices.SortStableFunc(votes, func(a, b tenure) int { return strings.Compare(a.process, b.process) })
+	slices.SortStableFunc(votes, func(a, b keySpan) int { return strings.Compare(a.process, b.process) })
 	return votes
 }
 
-func processes(keys []tenure) []string {
+func processes(keys []keySpan) []string {
 	var names []string
 	for _, k := range keys {
 		if !slices.Contains(names, k.process) {
@@ -66,14 +66,14 @@ func processes(keys []tenure) []string {
 }
 
 // number chooses between two words, for one key and for several.
-func number(keys []tenure, one, several string) string {
+func number(keys []keySpan, one, several string) string {
 	if len(keys) == 1 {
 		return one
 	}
 	return several
 }
 
-func beginnings(keys []tenure) []int {
+func beginnings(keys []keySpan) []int {
 	var events []int
 	for _, k := range keys {
 		events = append(events, k.from)
@@ -81,7 +81,7 @@ func beginnings(keys []tenure) []int {
 	return events
 }
 
-func endings(keys []tenure) []int {
+func endings(keys []keySpan) []int {
 	var events []int
 	for _, k := range keys {
 		events = append(events, k.to)
@@ -121,9 +121,9 @@ func (n *narrator) grant(l *Lease, why string) {
 	votes := n.votes(l)
 	text := l.Client + " was granted " + l.Label
 	// A majority makes the grant; the keys that come after it are told apart if they come visibly later.
-	first, later := votes, []tenure(nil)
-	if late := func(k tenure) bool { return k.from > l.GrantEvent && n.time(k.from) != seconds(l.Granted) }; l.GrantSeen {
-		later = slices.DeleteFunc(slices.Clone(votes), func(k tenure) bool { return !late(k) })
+	first, later := votes, []keySpan(nil)
+	if late := func(k keySpan) bool { return k.from > l.GrantEvent && n.time(k.from) != seconds(l.Granted) }; l.GrantSeen {
+		later = slices.DeleteFunc(slices.Clone(votes), func(k keySpan) bool { return !late(k) })
 		first = slices.DeleteFunc(slices.Clone(votes), late)
 	}
 	if len(first) > 0 {
@@ -134,7 +134,7 @@ func (n *narrator) grant(l *Lease, why string) {
 	}
 	text += " at " + seconds(l.Granted)
 	if len(later) > 0 {
-		last := slices.MaxFunc(later, func(a, b tenure) int { return cmp.Compare(a.from, b.from) })
+		last := slices.MaxFunc(later, func(a, b keySpan) int { return cmp.Compare(a.from, b.from) })
 		text += fmt.Sprintf(" (and on %s by %s)", strings.Join(processes(later), " "), n.time(last.from))
 	}
 	if l.Fence != 0 {
@@ -195,7 +195,7 @@ func (n *narrator) validity(l *Lease, i int) int {
 // successions tells how the keys of one lease came to be gone where a later lease has its own, and returns what that means
 // for the grant of the later one.
 func (n *narrator) successions(first, second *Lease) (why string) {
-	var never, lost, early, expired []tenure
+	var never, lost, early, expired []keySpan
 	votes := n.votes(second)
 	for _, k := range votes {
 		old := n.predecessor(first.Label, k)
@@ -269,7 +269,7 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 
 // unrenewed tells what kept the client of a lease that is renewed from its keys until they expired, if something on the links did and
 // is to blame.
-func (n *narrator) unrenewed(l *Lease, expired []tenure) (told bool) {
+func (n *narrator) unrenewed(l *Lease, expired []keySpan) (told bool) {
 	for _, k := range expired {
 		if n.v.Assumption != BoundedDelay || !l.renews && !l.renewed && n.validity(l, k.to) == l.ReturnEvent {
 			continue
@@ -282,7 +282,7 @@ func (n *narrator) unrenewed(l *Lease, expired []tenure) (told bool) {
 }
 
 // timed returns the event that last gave a key its deadline.
-func (n *narrator) timed(k tenure) int {
+func (n *narrator) timed(k keySpan) int {
 	return max(k.from, n.before(k.to, func(e history.Event) bool {
 		return e.Kind == history.State && e.Op == history.Retime && e.Process == k.process && e.Key == k.key
 	}))
@@ -290,7 +290,7 @@ func (n *narrator) timed(k tenure) int {
 
 // cutShort returns the keys of a lease that were gone before their time when its client learned of it, if it had no majority at any
 // one instant: those that expired, and those that were lost.
-func (n *narrator) cutShort(l *Lease) (early, lost []tenure) {
+func (n *narrator) cutShort(l *Lease) (early, lost []keySpan) {
 	for _, k := range n.keys {
 		if l.GrantSeen || k.label != l.Label || k.to > l.ReturnEvent || n.nodes([]string{k.process}) == 0 {
 			continue
@@ -305,8 +305,8 @@ func (n *narrator) cutShort(l *Lease) (early, lost []tenure) {
 	return early, lost
 }
 
-// union adds to some tenures those of others that are not among them.
-func union(a, b []tenure) []tenure {
+// union adds to a the spans of b that are not among them.
+func union(a, b []keySpan) []keySpan {
 	for _, k := range b {
 		if !slices.Contains(a, k) {
 			a = append(a, k)
@@ -315,9 +315,9 @@ func union(a, b []tenure) []tenure {
 	return a
 }
 
-// predecessor returns the last tenure of a lease at the place of k that ended before k began, or nil.
-func (n *narrator) predecessor(label string, k tenure) *tenure {
-	var old *tenure
+// predecessor returns the last span of a lease, of the same key on the same server as k, that ended before k began; or nil.
+func (n *narrator) predecessor(label string, k keySpan) *keySpan {
+	var old *keySpan
 	for i := range n.keys {
 		if o := &n.keys[i]; o.label == label && o.process == k.process && o.key == k.key && o.to <= k.from {
 			old = o
@@ -327,12 +327,12 @@ func (n *narrator) predecessor(label string, k tenure) *tenure {
 }
 
 // copied says whether a key came to its server by replication.
-func (n *narrator) copied(k tenure) bool {
+func (n *narrator) copied(k keySpan) bool {
 	return n.event(k.from).By != history.Client(k.label)
 }
 
 // tooEarly says whether a key expired before the time that it was set for had passed in true time.
-func (n *narrator) tooEarly(k tenure) bool {
+func (n *narrator) tooEarly(k keySpan) bool {
 	set, gone := n.event(n.timed(k)), n.event(k.to)
 	switch {
 	case set.Until == history.NoEnd:
@@ -346,8 +346,8 @@ func (n *narrator) tooEarly(k tenure) bool {
 }
 
 // expiry tells that keys of one lease expired, and of those that did while their server was away, that it came back without.
-func (n *narrator) expiry(keys []tenure, manner string) {
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k tenure) bool { return n.absence(k, manner) })
+func (n *narrator) expiry(keys []keySpan, manner string) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k keySpan) bool { return n.absence(k, manner) })
 	if len(keys) == 0 {
 		return
 	}
@@ -372,7 +372,7 @@ func (n *narrator) expiry(keys []tenure, manner string) {
 
 // absence tells of a key whose end passed while its server was down, and says whether it is one. To the history such a key
 // expires as the server comes back, which nobody would understand who did not hear where it had been.
-func (n *narrator) absence(k tenure, manner string) bool {
+func (n *narrator) absence(k keySpan, manner string) bool {
 	down := n.before(k.to, func(e history.Event) bool {
 		return e.Kind == history.Injected && e.Process == k.process && (e.Op == "crash" || e.Op == "stop")
 	})
@@ -394,7 +394,7 @@ func (n *narrator) absence(k tenure, manner string) bool {
 }
 
 // loss tells how a key was lost.
-func (n *narrator) loss(k tenure) { n.lost("the key of "+k.label, k.process, k.from, k.to) }
+func (n *narrator) loss(k keySpan) { n.lost("the key of "+k.label, k.process, k.from, k.to) }
 
 // lost tells how a process lost something that it had from one event to another.
 func (n *narrator) lost(what, process string, from, to int) {
@@ -451,7 +451,7 @@ func (n *narrator) forgot(crash, back int) string {
 }
 
 // takeover tells how a replica came to grant a lease in the place of the node that had granted the first.
-func (n *narrator) takeover(first *Lease, k tenure) {
+func (n *narrator) takeover(first *Lease, k keySpan) {
 	primary := n.h.Meta.Replicas[k.process]
 	if primary == "" {
 		return
@@ -481,7 +481,7 @@ func (n *narrator) takeover(first *Lease, k tenure) {
 	}
 	n.election(primary, n.before(promoted, func(e history.Event) bool { return e.Kind == history.State && e.Op == history.Promoted }), promoted)
 
-	var had, copies []tenure
+	var had, copies []keySpan
 	for _, o := range n.keys {
 		switch {
 		case o.label != first.Label || o.key != k.key:

@@ -61,7 +61,7 @@ func (n *narrator) dawdled(client string, from, to int) {
 		if last.from < in || last.from > end || n.event(last.from).By != client {
 			continue
 		}
-		var keys []tenure
+		var keys []keySpan
 		for _, k := range n.keys {
 			if k.label == last.label && k.from > in && k.from <= last.from && k.to > last.from && n.event(k.from).By == client {
 				keys = append(keys, k)
@@ -73,7 +73,7 @@ func (n *narrator) dawdled(client string, from, to int) {
 		if !n.long(n.event(end).At - n.event(last.from).At) {
 			return
 		}
-		slices.SortStableFunc(keys, func(a, b tenure) int { return strings.Compare(a.process, b.process) })
+		slices.SortStableFunc(keys, func(a, b keySpan) int { return strings.Compare(a.process, b.process) })
 		events := append(beginnings(keys), in)
 		text := fmt.Sprintf("By %s %s had its keys on %s, a majority, but ", n.time(last.from), client, strings.Join(processes(keys), " "))
 		gone, lasted := end, ""
@@ -156,7 +156,7 @@ func (n *narrator) obstacles(from, to int) {
 		}
 	}
 	for _, label := range labels[:min(len(labels), 2)] {
-		var keys []tenure
+		var keys []keySpan
 		for _, k := range n.keys {
 			if k.label == label && k.from < from && k.to > to && n.nodes([]string{k.process}) > 0 {
 				keys = append(keys, k)
@@ -207,7 +207,7 @@ func (n *narrator) obstacles(from, to int) {
 
 // unheard says of keys whose client never had the lease that the replies to what set them were lost, if all were, and returns the
 // events that show it. It tells of the faults that did it, and of a request that was repeated and found the key.
-func (n *narrator) unheard(client string, keys []tenure) (why string, lost []int) {
+func (n *narrator) unheard(client string, keys []keySpan) (why string, lost []int) {
 	for _, k := range keys {
 		reply := n.after(k.from, func(e history.Event) bool {
 			return e.Kind == history.Message && e.By == k.process && e.Process == client && e.Sent >= n.event(k.from).At
@@ -231,7 +231,7 @@ func (n *narrator) unheard(client string, keys []tenure) (why string, lost []int
 }
 
 // repeated tells of a request that set a key and was sent once more in the same acquire, which failed.
-func (n *narrator) repeated(client string, k tenure) {
+func (n *narrator) repeated(client string, k keySpan) {
 	request, _ := n.command(k.from)
 	failed := n.outcome(n.doing(client, k.from))
 	again := n.after(k.from, func(e history.Event) bool {
@@ -281,7 +281,7 @@ func (n *narrator) within(set, i int) bool {
 }
 
 // misread tells of a key without an end whose lease was over, which somebody did not take because of a clock.
-func (n *narrator) misread(l *Lease, k tenure) {
+func (n *narrator) misread(l *Lease, k keySpan) {
 	n.grant(l, "")
 	for _, i := range n.v.Events {
 		if e := n.event(i); e.Kind == history.Injected {
@@ -301,7 +301,7 @@ func (n *narrator) misread(l *Lease, k tenure) {
 }
 
 // unreleased tells of a release that left keys behind.
-func (n *narrator) unreleased(released int, keys []tenure) {
+func (n *narrator) unreleased(released int, keys []keySpan) {
 	e := n.event(released)
 	done := n.outcome(released)
 	if done < 0 {
@@ -344,7 +344,7 @@ func (n *narrator) split(from, to int) {
 				continue
 			}
 			labels = append(labels, k.label)
-			var same []tenure
+			var same []keySpan
 			for _, o := range n.keys {
 				if o.label == k.label && o.from <= i && o.to > i && slices.Contains(n.h.Meta.Nodes, o.process) {
 					same = append(same, o)

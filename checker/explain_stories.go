@@ -328,7 +328,7 @@ func (n *narrator) tellReturn() {
 	asked := l.InvokeEvent
 	n.say(step, asked, nil, "%s asked for the lock at %s.", l.Client, n.time(asked))
 	n.delays(l)
-	var keys, expired []tenure
+	var keys, expired []keySpan
 	for _, k := range n.keys {
 		if k.label == l.Label && k.from > asked && k.from < i && n.event(k.from).By == l.Client {
 			keys = append(keys, k)
@@ -387,7 +387,7 @@ func (n *narrator) intrusion(i int) {
 		n.grant(own, "")
 		n.renewals(own, i)
 		n.pauses(own.Client, own.ReturnEvent, i)
-		var gone []tenure
+		var gone []keySpan
 		for _, k := range n.keys {
 			if k.label == own.Label && k.to < i && n.event(k.to).Op == history.Expire && (k.process == e.Process || n.lease(e.Owner) != nil) {
 				gone = append(gone, k)
@@ -473,7 +473,7 @@ var blindly = map[string]string{
 
 // look returns the last time before change i that the operation that caused it read the key, or its time to live, and whose the key was then; -1
 // and nil if it did not.
-func (n *narrator) look(about, i int) (int, *tenure) {
+func (n *narrator) look(about, i int) (int, *keySpan) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
 		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&

@@ -29,7 +29,7 @@ func faultTolerance(ix *index) []Violation {
 	var needs []need
 	var d *dearth
 	for _, a := range ix.asks() {
-		if a.client == ix.Meta.Probe || a.to-a.from <= ix.patience() {
+		if a.client == ix.Meta.Probe || a.to-a.from <= ix.maxWait() {
 			continue
 		}
 		if d == nil {
@@ -53,7 +53,7 @@ func faultTolerance(ix *index) []Violation {
 		reported[n.lock] = n.to
 		found = append(found, Violation{
 			Property:   FaultTolerance,
-			At:         n.from + ix.patience(),
+			At:         n.from + ix.maxWait(),
 			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, seconds(n.from), seconds(n.to), n.nodes(ix)),
 			Assumption: n.broken,
 			Missing:    n.missing,
@@ -63,9 +63,9 @@ func faultTolerance(ix *index) []Violation {
 	return found
 }
 
-// patience is how long a client may have to wait for a free lock. On real servers, where a TTL is short, the bound of the probe
+// maxWait is how long a client may have to wait for a free lock. On real servers, where a TTL is short, the bound of the probe
 // extends it.
-func (ix *index) patience() time.Duration {
+func (ix *index) maxWait() time.Duration {
 	return max(ix.Meta.TTL/2, time.Second) + max(0, ix.Meta.Bound-ix.Meta.TTL)
 }
 
@@ -97,7 +97,7 @@ type dearth struct {
 	ix       *index
 	primary  map[string][]stretch // by server: when it was the one of its group that took writes
 	down     map[string][]stretch // by server
-	standing map[string][]stretch // by node: keys that nobody could have removed
+	occupied map[string][]stretch // by node: keys that nobody could have removed
 	hindered map[direction][]stretch
 	astray   map[direction][]int // messages that were dropped, or under way for so long that the other end was out of reach
 }
@@ -105,7 +105,7 @@ type dearth struct {
 // newDearth looks at a history through the eyes of a client, who may misread the end of a lease by its clock; if it is empty, of one
 // whose clock is right.
 func newDearth(ix *index, client string) *dearth {
-	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]stretch{}, standing: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
+	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]stretch{}, occupied: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
 	for i, e := range ix.Events {
 		if e.Kind == history.Message && (e.Op == history.Drop || ix.outOfReach(e.At-departure(e))) {
 			link := direction{e.By, e.Process}
@@ -119,13 +119,13 @@ func newDearth(ix *index, client string) *dearth {
 		for _, s := range append(ix.misread(k, client), d.stands(k)) {
 			for _, p := range d.primary[k.node] {
 				if max(s.from, p.from) < min(s.to, p.to) {
-					d.standing[k.group] = append(d.standing[k.group], stretch{max(s.from, p.from), min(s.to, p.to)})
+					d.occupied[k.group] = append(d.occupied[k.group], stretch{max(s.from, p.from), min(s.to, p.to)})
 				}
 			}
 		}
 	}
-	for n := range d.standing {
-		d.standing[n] = merge(d.standing[n])
+	for n := range d.occupied {
+		d.occupied[n] = merge(d.occupied[n])
 	}
 	return d
 }
@@ -166,7 +166,7 @@ func (ix *index) primaries() map[string][]stretch {
 // chance to remove it; if it was never handed out, from when a message to the node was lost or long under way, which may have been
 // the one to remove it, or a reply that is not about the key being set, but what its client waits for before it sends that one, such
 // as NOSCRIPT; and when it outlived its time, because the clock of the node was wrong. A stretch that is empty is none.
-func (d *dearth) stands(k life) stretch {
+func (d *dearth) stands(k keyLife) stretch {
 	ix := d.ix
 	s := stretch{never, never}
 	if k.to < len(ix.Events) {
@@ -207,8 +207,8 @@ func (d *dearth) stands(k life) stretch {
 
 // forfeited returns from when on a key that has no end is no excuse any more, because its lease had one: a lock that says so, such
 // as one that compares a timestamp, has to let others take it then. Never if the key has an end, or the lease has none. Clocks may
-// be a little slow, as in [life.overdue].
-func (ix *index) forfeited(k life) time.Duration {
+// be a little slow, as in [keyLife.overdue].
+func (ix *index) forfeited(k keyLife) time.Duration {
 	holds := ix.holdsOf[k.label]
 	if k.promise != history.NoEnd || len(holds) == 0 {
 		return never
@@ -225,7 +225,7 @@ func (ix *index) forfeited(k life) time.Duration {
 
 // misread returns when a client took a key for one whose lease lasts, though it did not, since its wall clock was behind the one of the
 // key's owner.
-func (ix *index) misread(k life, client string) []stretch {
+func (ix *index) misread(k keyLife, client string) []stretch {
 	over := ix.forfeited(k)
 	if over == never {
 		return nil
@@ -250,7 +250,7 @@ func (ix *index) misread(k life, client string) []stretch {
 // misled finds out which needs of a client were due to a clock: those that it would not have if what its clock told it were true.
 func (ix *index) misled(needs []need) {
 	client := needs[0].client
-	keys := slices.DeleteFunc(slices.Clone(ix.lives), func(k life) bool { return len(ix.misread(k, client)) == 0 })
+	keys := slices.DeleteFunc(slices.Clone(ix.lives), func(k keyLife) bool { return len(ix.misread(k, client)) == 0 })
 	var still []need
 	if len(keys) > 0 {
 		still = newDearth(ix, client).needs(needs[0].ask)
@@ -271,7 +271,7 @@ func (ix *index) misled(needs []need) {
 }
 
 // request is the first word of the request that has set a key, as far as the history knows it.
-func (d *dearth) request(k life) string {
+func (d *dearth) request(k keyLife) string {
 	for i := k.from; i >= 0; i-- {
 		if e := d.ix.Events[i]; e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.node && e.By == history.Client(k.label) {
 			return e.Word
@@ -283,7 +283,7 @@ func (d *dearth) request(k life) string {
 // letGo returns when a Release of the lease of a key returned, whatever it said, although its client, the node and the link
 // between them had been in order all the while, and no message on it was lost or long under way: it was not the world that
 // kept the key there.
-func (d *dearth) letGo(k life) (time.Duration, bool) {
+func (d *dearth) letGo(k keyLife) (time.Duration, bool) {
 	ix := d.ix
 	owner := history.Client(k.label)
 	for _, in := range ix.releases[k.label] {
@@ -353,7 +353,7 @@ func (d *dearth) needs(a ask) []need {
 	note(blocked)
 	for _, n := range ix.Meta.Nodes {
 		note(missing[n])
-		note(d.standing[n])
+		note(d.occupied[n])
 	}
 	slices.Sort(instants)
 	instants = append(slices.Compact(instants), a.to)
@@ -371,7 +371,7 @@ func (d *dearth) needs(a ask) []need {
 			switch {
 			case covers(missing[node], t):
 				gone++
-			case covers(d.standing[node], t):
+			case covers(d.occupied[node], t):
 				taken++
 			}
 		}
@@ -385,7 +385,7 @@ func (d *dearth) needs(a ask) []need {
 			found = append(found, need{ask: a, stretch: stretch{t, instants[n+1]}, missing: gone})
 		}
 	}
-	return slices.DeleteFunc(found, func(n need) bool { return n.to-n.from <= ix.patience() })
+	return slices.DeleteFunc(found, func(n need) bool { return n.to-n.from <= ix.maxWait() })
 }
 
 // holds returns when somebody could rely on a lock: from the grant until a Release of the lease returned, whatever it said, or

@@ -29,7 +29,7 @@ type index struct {
 
 	groups      map[string]string // the lock node that a server is, or is a replica of
 	servers     map[string]bool   // whose doings are nobody's command
-	lives       []life            // of the keys that stood for a lease, in the order of their beginnings
+	lives       []keyLife         // of the keys that stood for a lease, in the order of their beginnings
 	livesOf     map[string][]int  // where in lives, by the label of the lease
 	fences      map[string][]int  // changes of counters of fencing tokens, by server
 	promotions  map[string][]int  // by the lock node whose place was taken
@@ -59,8 +59,8 @@ type index struct {
 // A span is a stretch of the history between two events. One that nothing ends goes up to the number of events.
 type span struct{ from, to int }
 
-// A life is what became of one key from its setting to its end.
-type life struct {
+// A keyLife is what became of one key from its setting to its end.
+type keyLife struct {
 	node, key, label string
 	group            string        // the lock node that the node is, or is a replica of
 	from, to         int           // a life that nothing ends goes up to the number of events
@@ -248,7 +248,7 @@ func (ix *index) readKeys() {
 			return // a key of another kind, such as the counter of fencing tokens
 		}
 		again := voted && before == label // a lease that overwrites its own key keeps the vote, and gets no other
-		l := life{
+		l := keyLife{
 			node: p.node, key: p.key, label: label, group: ix.groups[p.node], from: i, to: len(ix.Events),
 			vote: again || !ix.servers[ix.Events[i].By],
 		}
@@ -378,13 +378,13 @@ func (ix *index) paused(process string, from, to time.Duration) (total time.Dura
 }
 
 // lifetime returns for how long a key lived after it was last given a deadline.
-func (ix *index) lifetime(l life) time.Duration { return ix.at(l.to) - l.timed }
+func (ix *index) lifetime(l keyLife) time.Duration { return ix.at(l.to) - l.timed }
 
 // promise returns how long a key is to live after event i, which gave it its deadline. That is what the command said, and
 // not the TTL of the run: a lock that gives its keys less gets what it asked for. A key without a deadline in the history is
 // taken to have got the TTL. A copy was promised what is left to the key that it is a copy of, whatever the clock of its
 // own node says.
-func (ix *index) promise(l life, i int) time.Duration {
+func (ix *index) promise(l keyLife, i int) time.Duration {
 	e := ix.Events[i]
 	if k := ix.original(l, i); k != nil {
 		if due := k.due(); due < history.NoEnd {
@@ -402,7 +402,7 @@ func (ix *index) promise(l life, i int) time.Duration {
 }
 
 // date gives a key the deadline that it has since event i.
-func (ix *index) date(l *life, i int) {
+func (ix *index) date(l *keyLife, i int) {
 	l.timed, l.ordered, l.promise = ix.at(i), ix.at(i), ix.promise(*l, i)
 	if k := ix.original(*l, i); k != nil {
 		l.ordered = k.ordered
@@ -410,7 +410,7 @@ func (ix *index) date(l *life, i int) {
 }
 
 // original returns the key that another was a copy of when event i gave that a deadline, or nil.
-func (ix *index) original(l life, i int) *life {
+func (ix *index) original(l keyLife, i int) *keyLife {
 	by := ix.Events[i].By
 	if !ix.servers[by] {
 		return nil
@@ -424,7 +424,7 @@ func (ix *index) original(l life, i int) *life {
 }
 
 // due returns when a key would have ended in true time, if its node had kept it and had a right clock.
-func (l life) due() time.Duration {
+func (l keyLife) due() time.Duration {
 	if l.promise < 0 {
 		return l.timed
 	}
@@ -433,13 +433,13 @@ func (l life) due() time.Duration {
 
 // overdue returns from when on a key should be gone, though its clock be a little slow: by a hundredth, and the 10 ms that a key
 // may take to be noticed.
-func (l life) overdue() time.Duration {
+func (l keyLife) overdue() time.Duration {
 	return later(l.due(), max(0, l.promise)/100+10*time.Millisecond)
 }
 
 // early says whether a key was gone before the life that it was promised had passed in true time, though no command
 // removed it.
-func (ix *index) early(l life) bool {
+func (ix *index) early(l keyLife) bool {
 	if l.to == len(ix.Events) {
 		return false
 	}
@@ -453,7 +453,7 @@ func (ix *index) early(l life) bool {
 }
 
 // cause returns the event that ended a key. A copy ends as the key did that it is a copy of.
-func (ix *index) cause(l life) int {
+func (ix *index) cause(l keyLife) int {
 	if l.to == len(ix.Events) || !ix.servers[ix.Events[l.to].By] {
 		return l.to
 	}

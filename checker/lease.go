@@ -140,22 +140,22 @@ func (ix *index) valid(l *Lease, i int) {
 // lasting says whether a client had given the keys of a lease no end by event i, on a majority of nodes. What others did to a key is
 // nothing that it goes by.
 func (ix *index) lasting(label string, i int) bool {
-	seats := map[seat]bool{}
+	voters := map[voter]bool{}
 	for _, n := range ix.livesOf[label] {
 		if k := ix.lives[n]; k.vote && k.from < i && k.lasting {
-			seats[ix.seat(k)] = true
+			voters[ix.voter(k)] = true
 		}
 	}
-	return len(seats) >= ix.enough()
+	return len(voters) >= ix.enough()
 }
 
 // renewedUntil returns until when a majority of nodes was to keep the keys that a lease had at event i, by the deadlines that its
 // client gave them without being asked; 0 if it gave a majority none. What others did to a key is nothing that it goes by.
 func (ix *index) renewedUntil(label string, i int) time.Duration {
-	renewed := map[seat]time.Duration{}
+	renewed := map[voter]time.Duration{}
 	for _, n := range ix.livesOf[label] {
 		if k := ix.lives[n]; k.vote && k.from < i && i < k.to {
-			renewed[ix.seat(k)] = max(renewed[ix.seat(k)], k.renewed)
+			renewed[ix.voter(k)] = max(renewed[ix.voter(k)], k.renewed)
 		}
 	}
 	if len(renewed) < ix.enough() {

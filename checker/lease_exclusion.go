@@ -115,17 +115,17 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 // enough returns how many keys a lease needs: a majority of the nodes, with so many on each.
 func (ix *index) enough() int { return ix.Meta.Quorum() * ix.keys }
 
-// A seat is what a key is the vote of: a node, or of several keys that a lease takes on a node, one of those.
-type seat struct{ group, key string }
+// A voter casts one vote, which is a key. It is a node, or, if a lease takes several keys on a node, one key of that node.
+type voter struct{ group, key string }
 
-func (ix *index) seat(k life) seat {
+func (ix *index) voter(k keyLife) voter {
 	if ix.keys == 1 {
-		return seat{group: k.group}
+		return voter{group: k.group}
 	}
-	return seat{k.group, k.key}
+	return voter{k.group, k.key}
 }
 
-// votes returns the keys that count for a lease, at most one for each seat: those that were there when it was granted, or came
+// votes returns the keys that count for a lease, at most one for each voter: those that were there when it was granted, or came
 // later but before its Acquire returned. If it had no majority at any one instant, they are those that were there when it
 // returned, or would have been had their nodes kept them for as long as they had promised.
 func (ix *index) votes(l *Lease) []int {
@@ -136,7 +136,7 @@ func (ix *index) votes(l *Lease) []int {
 		if !l.GrantSeen {
 			stood = l.ReturnEvent < k.to || l.From < k.due() && ix.cutShort(k)
 		}
-		again := func(m int) bool { return ix.seat(ix.lives[m]) == ix.seat(k) }
+		again := func(m int) bool { return ix.voter(ix.lives[m]) == ix.voter(k) }
 		if k.vote && k.from < l.ReturnEvent && stood && !slices.ContainsFunc(votes, again) {
 			votes = append(votes, n)
 		}
@@ -145,14 +145,14 @@ func (ix *index) votes(l *Lease) []int {
 }
 
 // cutShort reports whether a node dropped a key earlier than it had promised, without a command that removed it.
-func (ix *index) cutShort(k life) bool {
+func (ix *index) cutShort(k keyLife) bool {
 	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == history.Lose
 }
 
 // hastened reports whether a client removed another's key too early because the clock of the node had been set forward: by true time
 // less than a TTL had passed since the key was set, by the wall clock of the node more. This happens to a script that asks its server
 // for the time; its keys need no expiry.
-func (ix *index) hastened(k life) bool {
+func (ix *index) hastened(k keyLife) bool {
 	if k.to == len(ix.Events) || ix.Meta.TTL <= 0 {
 		return false
 	}
@@ -355,8 +355,8 @@ func (ix *index) unrenewed(l *Lease) (Assumption, []int) {
 }
 
 // before returns the last key of a lease that made room for a key at the same place, or nil.
-func (ix *index) before(label string, taker life) *life {
-	var key *life
+func (ix *index) before(label string, taker keyLife) *keyLife {
+	var key *keyLife
 	for _, n := range ix.livesOf[label] {
 		if l := &ix.lives[n]; l.node == taker.node && l.key == taker.key && l.to <= taker.from {
 			key = l
@@ -368,8 +368,8 @@ func (ix *index) before(label string, taker life) *life {
 // elsewhere returns a key of a lease that was in the way of the taker, but on another copy of the same node, so that the
 // taker did not meet it: one that a client set there before, and that no client removed. A primary had acknowledged it, and
 // the node that stands for the primary now never heard of it. Nil if there is none.
-func (ix *index) elsewhere(label string, taker life) *life {
-	var key *life
+func (ix *index) elsewhere(label string, taker keyLife) *keyLife {
+	var key *keyLife
 	for _, n := range ix.livesOf[label] {
 		l := &ix.lives[n]
 		if !l.vote || l.group != taker.group || l.node == taker.node || l.key != taker.key || l.from > taker.from {
@@ -384,7 +384,7 @@ func (ix *index) elsewhere(label string, taker life) *life {
 }
 
 // promoted returns the promotion that let a key be set where another was not known; the setting itself if none was seen.
-func (ix *index) promoted(taker life) int {
+func (ix *index) promoted(taker keyLife) int {
 	if i := last(ix.promotions[taker.group], taker.from); i >= 0 {
 		return i
 	}

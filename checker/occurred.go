@@ -124,15 +124,15 @@ func (m Must) holdsExactly(ix *index) bool {
 }
 
 // someKey says whether some key of the client on the node has a property.
-func (m Must) someKey(ix *index, has func(life) bool) bool {
-	return slices.ContainsFunc(ix.lives, func(l life) bool {
+func (m Must) someKey(ix *index, has func(keyLife) bool) bool {
+	return slices.ContainsFunc(ix.lives, func(l keyLife) bool {
 		return l.node == m.nodes && history.Client(l.label) == m.client && has(l)
 	})
 }
 
 // late says whether a key lived longer than it was promised, by more than the allowance for drift that Redlock makes (one
 // percent, and some milliseconds for the resolution of Redis). A key that is still there at the end lived until then.
-func (ix *index) late(l life) bool {
+func (ix *index) late(l keyLife) bool {
 	return l.promise != history.NoEnd && ix.lifetime(l) > l.promise+l.promise/100+10*time.Millisecond
 }
 

@@ -130,7 +130,7 @@ func (m Must) crashesAcquiring(ix *index) bool {
 		}
 		switch {
 		case e.Kind == history.Injected && e.Op == "crash":
-			return asking >= 0 && slices.ContainsFunc(ix.lives, func(l life) bool {
+			return asking >= 0 && slices.ContainsFunc(ix.lives, func(l keyLife) bool {
 				return history.Client(l.label) == m.client && l.from > asking && l.from < i && i < l.to
 			})
 		case e.Op == history.Acquire:

@@ -32,7 +32,7 @@ func (m Must) restartsWith(ix *index, lost bool) bool {
 		if s.to == len(ix.Events) || !m.restarted(ix.Events[s.to]) {
 			return false
 		}
-		return m.someKey(ix, func(l life) bool {
+		return m.someKey(ix, func(l keyLife) bool {
 			if l.from > s.from || l.to < s.from {
 				return false
 			}
@@ -54,7 +54,7 @@ func (m Must) promoted(ix *index, has func(ix *index, promotion int) bool) bool 
 // hasCopy says whether a key of the client was on the node when it was promoted, or had been there until the node's own
 // clock ended it.
 func (m Must) hasCopy(ix *index, promotion int) bool {
-	return m.someKey(ix, func(l life) bool {
+	return m.someKey(ix, func(l keyLife) bool {
 		return l.from < promotion && (l.to > promotion || ix.early(l))
 	})
 }
@@ -62,7 +62,7 @@ func (m Must) hasCopy(ix *index, promotion int) bool {
 // lacksCopy says whether a key of the client that would have lived on was set on another copy of the node, and was not on
 // this one when it was promoted.
 func (m Must) lacksCopy(ix *index, promotion int) bool {
-	return !m.hasCopy(ix, promotion) && slices.ContainsFunc(ix.lives, func(l life) bool {
+	return !m.hasCopy(ix, promotion) && slices.ContainsFunc(ix.lives, func(l keyLife) bool {
 		return history.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes &&
 			l.from < promotion && (l.to > promotion || ix.Events[l.to].By == "") && ix.at(promotion) < l.due()
 	})
@@ -71,10 +71,10 @@ func (m Must) lacksCopy(ix *index, promotion int) bool {
 // neverHas looks for a key of the client that was set on another copy of the node, and makes sure that none ever came to
 // this one.
 func (m Must) neverHas(ix *index) bool {
-	elsewhere := slices.ContainsFunc(ix.lives, func(l life) bool {
+	elsewhere := slices.ContainsFunc(ix.lives, func(l keyLife) bool {
 		return history.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes
 	})
-	return elsewhere && !m.someKey(ix, func(life) bool { return true })
+	return elsewhere && !m.someKey(ix, func(keyLife) bool { return true })
 }
 
 // lacksFence says whether a later fencing token had been drawn on another copy of the node than those that it knew of when

@@ -678,8 +678,8 @@ func compareHolds(t rapid.TB, h *history.History) {
 	}
 }
 
-// A keyLife is what became of a key that stood for a lease.
-type keyLife struct {
+// An oracleKey is what became of a key that stood for a lease.
+type oracleKey struct {
 	node        string
 	from, to    int           // one that nothing ends goes up to the number of events
 	due         time.Duration // when it should have ended
@@ -687,13 +687,13 @@ type keyLife struct {
 }
 
 // keysOracle returns the keys of a lease. The history has no replicas.
-func keysOracle(h *history.History, label string) []keyLife {
-	var keys []keyLife
+func keysOracle(h *history.History, label string) []oracleKey {
+	var keys []oracleKey
 	for i, set := range h.Events {
 		if set.Kind != history.State || set.Key != "k" || set.Lease != label || set.Op != history.Set && set.Op != history.Over {
 			continue
 		}
-		k := keyLife{node: set.Process, from: i, to: len(h.Events), due: set.At + h.Meta.TTL}
+		k := oracleKey{node: set.Process, from: i, to: len(h.Events), due: set.At + h.Meta.TTL}
 		for j, e := range h.Events[i+1:] {
 			switch {
 			case e.Kind != history.State || e.Process != set.Process || e.Key != "k":
@@ -712,8 +712,8 @@ func keysOracle(h *history.History, label string) []keyLife {
 
 // votersOracle returns the keys that count for a lease, one for each node: those of the majority that stood when it was granted,
 // or, if none ever stood, those that would have stood at its return had none been lost, or had expired before its time.
-func votersOracle(h *history.History, acquire int) map[string]keyLife {
-	grant, votes := grantOracle(h, acquire), map[string]keyLife{}
+func votersOracle(h *history.History, acquire int) map[string]oracleKey {
+	grant, votes := grantOracle(h, acquire), map[string]oracleKey{}
 	for _, k := range keysOracle(h, h.Events[acquire].Lease) {
 		stood := grant < k.to || grant == acquire && (k.lost || k.early) && h.Events[acquire].At < k.due
 		if _, again := votes[k.node]; stood && k.from < acquire && !again {
@@ -729,7 +729,7 @@ func nodesOracle(h *history.History, other, acquire int, end time.Duration) Assu
 	votes := votersOracle(h, acquire)
 	lost, early := 0, 0
 	for node, v := range votes {
-		before := keyLife{from: -1}
+		before := oracleKey{from: -1}
 		for _, k := range keysOracle(h, h.Events[other].Lease) {
 			if k.node == node && k.to <= v.from {
 				before = k

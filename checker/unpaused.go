@@ -31,12 +31,12 @@ func isOperation(e history.Event) bool {
 	return e.Kind == history.Invoke || e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info && e.Op != history.Unpaused
 }
 
-// standing drops from r what code may have had a hand in that ran on while it was paused, and says why, unless nothing would
+// dropTainted drops from r what code may have had a hand in that ran on while it was paused, and says why, unless nothing would
 // be left of a violation: then the run as a whole proves nothing, and r shows what was seen.
 //
 // What stands is a violation that there was before anything can have come of that code; later events may only say when it
 // was over. A property that is about the end of a run, or about what did not happen in time, cannot stand.
-func (r *Result) standing(ix *index) (reasons []string) {
+func (r *Result) dropTainted(ix *index) (reasons []string) {
 	untouched, reasons := ix.ranOn()
 	if len(reasons) == 0 {
 		return nil

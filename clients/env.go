@@ -30,9 +30,9 @@ type Env struct {
 
 // more is what an Env closes beside its Nodes. It is shared by the copies of the Env.
 type more struct {
-	mu       sync.Mutex
-	clients  []*redis.Client
-	standing *Standing // whose Nodes are; nil if they are the Env's own
+	mu      sync.Mutex
+	clients []*redis.Client
+	warm    *WarmClients // the owner of Nodes; nil if they are the Env's own
 }
 
 // poolSize is how many connections a client to one node may have at once, and how many of its dials may fail in all. The
@@ -110,7 +110,7 @@ func (e Env) Close() error {
 	all := slices.Concat(e.Nodes, e.more.clients)
 	e.more.mu.Unlock()
 	var errs []error
-	if s := e.more.standing; s != nil {
+	if s := e.more.warm; s != nil {
 		errs, all = append(errs, s.hangUp()), all[len(e.Nodes):]
 	}
 	for _, c := range all {

@@ -59,8 +59,8 @@ func NewWorker(host Host, env Env, build New, lock string, ttl time.Duration, re
 		lock:     lock,
 		ttl:      ttl,
 		resource: &ResourceConn{dial: env.Dial, addr: resource},
-		clock:    sim.Bystander(env.Clock),
-		epoch:    sim.Bystander(env.Clock).Now().Add(-host.Steady()),
+		clock:    sim.HarnessClock(env.Clock),
+		epoch:    sim.HarnessClock(env.Clock).Now().Add(-host.Steady()),
 	}
 }
 
@@ -159,7 +159,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	}
 	if r, ok := lease.(Renewing); ok {
 		e.Renews = true
-		w.watch = w.attend(ctx, r)
+		w.watch = w.watchLease(ctx, r)
 	}
 	return nil
 }
@@ -382,8 +382,8 @@ type watch struct {
 	lease Renewing
 }
 
-// attend records what becomes of a lease, until the worker gives it back or drops it, or its process has crashed.
-func (w *Worker) attend(ctx context.Context, lease Renewing) *watch {
+// watchLease records what becomes of a lease, until the worker gives it back or drops it, or its process has crashed.
+func (w *Worker) watchLease(ctx context.Context, lease Renewing) *watch {
 	a := &watch{ended: make(chan struct{}), lease: lease}
 	label := w.label
 	record := func(op string, until time.Duration) {

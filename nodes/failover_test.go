@@ -31,10 +31,10 @@ type takeover struct {
 	answers  []string // to get-master-addr-by-name afterwards
 }
 
-// failoverPatience is down-after-milliseconds.
-const failoverPatience = time.Second
+// failoverDownAfter is down-after-milliseconds.
+const failoverDownAfter = time.Second
 
-// expectFailover holds a failover to what redis-server 7.0.15 does: the order of events, and when they come. With a patience
+// expectFailover holds a failover to what redis-server 7.0.15 does: the order of events, and when they come. With a down-after
 // of 2 s, sdown came 2.01 to 2.12 s after kill -9, odown less than 0.1 s after the second of them, and the promotion after
 // 2.38 to 2.42 s; +switch-master came after 3.2 s, because a replica that is to be promoted is asked for its role a second
 // later. A primary that came back was demoted after 10.1 to 11.0 s: see [TestReturnedPrimaryIsDemoted].
@@ -44,7 +44,7 @@ func expectFailover(t testing.TB, got takeover, old, replica string) {
 		t.Fatalf("sdown: %v", got.sdown)
 	}
 	first := slices.Min(got.sdown)
-	if first < failoverPatience || first > failoverPatience+500*time.Millisecond {
+	if first < failoverDownAfter || first > failoverDownAfter+500*time.Millisecond {
 		t.Errorf("the first sdown comes after %v: %+v", first, got)
 	}
 	if got.odown < first || got.odown > first+500*time.Millisecond {
@@ -77,7 +77,7 @@ func TestFailoverOfNodes(t *testing.T) {
 		err := sim.Bubble(func() {
 			w := sim.NewWorld(sim.Config{Seed: seed})
 			defer w.Close()
-			g := ServeGroup(w, GroupConfig{Replicas: 1, Sentinels: 3, DownAfter: failoverPatience, Seed: seed})
+			g := ServeGroup(w, GroupConfig{Replicas: 1, Sentinels: 3, DownAfter: failoverDownAfter, Seed: seed})
 			defer g.Close()
 			old, replica = g.nodes[0].Process.Addr(), g.nodes[1].Process.Addr()
 			w.Plan(crash, history.Crash{Process: "n1"})
@@ -288,7 +288,7 @@ func realSentinels(t testing.TB, primary, replica string) (addrs []string) {
 		_, port, _ := net.SplitHostPort(addr)
 		lines := []string{
 			"port " + port, "bind 127.0.0.1", "dir " + dir, "sentinel myid " + id(i), "sentinel monitor lock " + spaced(primary) + " 2",
-			fmt.Sprintf("sentinel down-after-milliseconds lock %d", failoverPatience.Milliseconds()),
+			fmt.Sprintf("sentinel down-after-milliseconds lock %d", failoverDownAfter.Milliseconds()),
 			"sentinel failover-timeout lock 2000", // so that an election without a winner is held again soon
 			"sentinel known-replica lock " + spaced(replica),
 		}

@@ -482,9 +482,9 @@ func (b *bus) standForElection(now time.Duration) {
 	if p == nil || !p.failed || !p.serves() {
 		return
 	}
-	patience := max(2*b.timeout(), 2*time.Second)
+	timeout := max(2*b.timeout(), 2*time.Second)
 	switch {
-	case e.at == 0 || now-e.at > 2*patience:
+	case e.at == 0 || now-e.at > 2*timeout:
 		*e = election{rank: b.rank()}
 		e.at = now + 500*time.Millisecond + time.Duration(b.random.IntN(500))*time.Millisecond + time.Duration(e.rank)*time.Second
 		for _, m := range b.others { // the other replicas shall know the offset
@@ -500,7 +500,7 @@ func (b *bus) standForElection(now time.Duration) {
 		}
 	}
 	switch {
-	case now < e.at || now-e.at > patience:
+	case now < e.at || now-e.at > timeout:
 	case !e.sent:
 		b.epoch++
 		e.epoch, e.sent = b.epoch, true

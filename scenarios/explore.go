@@ -435,7 +435,7 @@ func (e *exploration) survey() bool {
 	held := func(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
 		return e.play(s, run.With(e.t.Name()), lock, seed)
 	}
-	e.constants = search.Constants{TTL: o.Run.TTL, Patience: search.Patience(held, e.calm, o, e.seed, e.newLock), Retry: search.RetryDelay(o)}
+	e.constants = search.Constants{TTL: o.Run.TTL, NodeTimeout: search.NodeTimeout(held, e.calm, o, e.seed, e.newLock), Retry: search.RetryDelay(o)}
 	return true
 }
 
@@ -478,13 +478,13 @@ func (e *exploration) suspects(calm *attempt) [][]search.Perturbation {
 		}
 	}
 	parts := 4 * s.WorkerCount()
-	var errands []*search.Task
+	var tasks []*search.Task
 	for part := range parts {
-		errands = append(errands, &search.Task{Kinds: e.within, Constants: e.constants, Expand: &search.Expansion{Part: part, Of: parts, Leaf: true}})
+		tasks = append(tasks, &search.Task{Kinds: e.within, Constants: e.constants, Expand: &search.Expansion{Part: part, Of: parts, Leaf: true}})
 	}
 	var plans [][]search.Perturbation
 	differs := ""
-	err := s.SendAll(e.t.Context(), errands, func(_ int, y *search.Result) error {
+	err := s.SendAll(e.t.Context(), tasks, func(_ int, y *search.Result) error {
 		for _, trial := range y.Trials {
 			plans = append(plans, trial.Plan)
 		}

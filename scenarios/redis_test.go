@@ -417,7 +417,7 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only linux can tie the life of a process to that of its parent")
 	}
-	// started waits for the worker, n1 to n5, the clients and the probe, each with its broom, and the broom of the worker, and until c1 is
+	// started waits for the worker, n1 to n5, the clients and the probe, each with its cleaner, and the cleaner of the worker, and until c1 is
 	// stopped.
 	started := func(t *testing.T, tmp string) []string {
 		t.Helper()

@@ -236,21 +236,21 @@ type Timekeeper interface {
 	Sleep(d time.Duration)
 }
 
-// Bystander returns a view of a clock for code that is not under test, such as what carries out a lane. It shows the same,
-// but is no sign that the code under test takes its time from the process; see [Process.Clock].
-func Bystander(c clockwork.Clock) Timekeeper {
+// HarnessClock returns a view of a clock for code that is not under test, such as the code that carries out a lane. It shows the
+// same time, but reading it does not count as a reading by the code under test; see [Process.Clock].
+func HarnessClock(c clockwork.Clock) Timekeeper {
 	switch c := c.(type) {
 	case *clock:
-		return bystander{c}
-	case interface{ Bystander() Timekeeper }: // of a process on real servers
-		return c.Bystander()
+		return harnessClock{c}
+	case interface{ HarnessClock() Timekeeper }: // of a process on real servers
+		return c.HarnessClock()
 	}
 	return c
 }
 
-type bystander struct{ c *clock }
+type harnessClock struct{ c *clock }
 
-func (b bystander) Now() time.Time {
+func (b harnessClock) Now() time.Time {
 	w := b.c.p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -258,5 +258,5 @@ func (b bystander) Now() time.Time {
 	return b.c.now()
 }
 
-func (b bystander) Until(t time.Time) time.Duration { return t.Sub(b.Now()) }
-func (b bystander) Sleep(d time.Duration)           { b.c.Sleep(d) }
+func (b harnessClock) Until(t time.Time) time.Duration { return t.Sub(b.Now()) }
+func (b harnessClock) Sleep(d time.Duration)           { b.c.Sleep(d) }

@@ -69,7 +69,7 @@ func (p *Process) DialContext(ctx context.Context, network, addr string) (net.Co
 		return fail(err)
 	}
 	if p.dead {
-		p.haunt()
+		p.countDeadUse()
 		return fail(net.ErrClosed)
 	}
 	if w.warming {
@@ -131,7 +131,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	for {
 		switch {
 		case c.err == net.ErrClosed:
-			c.proc.haunt()
+			c.proc.countDeadUse()
 			c.signal() // there may be more readers
 			return 0, c.opError("read", c.err)
 		case c.expired:
@@ -164,7 +164,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 	defer c.w.mu.Unlock()
 	switch {
 	case c.err == net.ErrClosed:
-		c.proc.haunt()
+		c.proc.countDeadUse()
 		return 0, c.opError("write", c.err)
 	case c.writeBy != 0 && c.proc.clock.reading(c.w.Now()) >= c.writeBy:
 		return 0, c.opError("write", os.ErrDeadlineExceeded)

@@ -551,7 +551,7 @@ func TestClockFaultsBiteTheLane(t *testing.T) {
 					c.Clock().Now()
 				}
 				time.Sleep(100 * ms)
-				Bystander(c.Clock()).Now()
+				HarnessClock(c.Clock()).Now()
 			})
 			inject(w, "50ms drift c1 +1000ppm")
 		})
@@ -569,11 +569,11 @@ func TestClockFaultsBiteWhoReads(t *testing.T) {
 			n, c := w.Serve("n1", &echo{}), w.Process("c1")
 			c.Go(func(ctx context.Context) {
 				conn := dial(ctx, c, n)
-				lane(c, Bystander(c.Clock()))
+				lane(c, HarnessClock(c.Clock()))
 				conn.SetReadDeadline(time.Now().Add(10 * ms)) // counted by the clock of the process, whoever sets it
 				conn.Read(make([]byte, 1))
-				Bystander(c.Clock()).Sleep(10 * ms)
-				Bystander(c.Clock()).Now()
+				HarnessClock(c.Clock()).Sleep(10 * ms)
+				HarnessClock(c.Clock()).Now()
 			})
 			inject(w, script)
 		}))
@@ -585,7 +585,7 @@ func TestClockFaultsBiteWhoReads(t *testing.T) {
 	}{
 		{"nobody", func(*Process, Timekeeper) {}, 0},
 		{"package time", func(*Process, Timekeeper) { time.Sleep(time.Until(time.Now().Add(100 * ms))) }, 0},
-		{"a bystander", func(_ *Process, other Timekeeper) { other.Now(); other.Sleep(100 * ms); other.Until(time.Now()) }, 0},
+		{"the harness", func(_ *Process, other Timekeeper) { other.Now(); other.Sleep(100 * ms); other.Until(time.Now()) }, 0},
 		{"timers alone", func(c *Process, _ Timekeeper) { c.Clock().Sleep(100 * ms); <-c.Wall().After(ms) }, 0},
 		{"the steady clock", func(c *Process, _ Timekeeper) { c.Until(100 * ms); c.Clock().Since(time.Now()) }, 1},
 		{"the wall clock", func(c *Process, _ Timekeeper) { c.Until(100 * ms); c.Wall().Now() }, 1},

@@ -227,7 +227,7 @@ func TestFaultsWaitForTheScheduler(t *testing.T) {
 
 // The goroutines of a dead process may run on for a while, but nothing that they do enters the history.
 func TestTheDeadLeaveNoTrace(t *testing.T) {
-	for _, haunt := range []func(c *Process){
+	for _, useNetwork := range []func(c *Process){
 		func(c *Process) { c.Pause(time.Second) },
 		func(c *Process) { c.Clock().Now() },
 		func(c *Process) { c.Clock().Sleep(time.Second); t.Error("woke up") },
@@ -237,7 +237,7 @@ func TestTheDeadLeaveNoTrace(t *testing.T) {
 			for range 10 {
 				c.Go(func(ctx context.Context) {
 					io.ReadAll(dial(ctx, c, s))
-					haunt(c)
+					useNetwork(c)
 				})
 			}
 			w.Plan(500*time.Millisecond, history.Drift{Process: "c1", PPM: 1000})

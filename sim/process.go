@@ -40,12 +40,12 @@ type Process struct {
 	alarm    item      // of a service, by its wall clock
 
 	// Guarded by w.mu.
-	conns  map[*Conn]bool
-	timers map[*timer]bool
-	op     string // what the client is doing
-	opID   int
-	dead   bool // crashed, or the world was closed
-	haunts int  // uses of the network by goroutines that have outlived their crashed process
+	conns    map[*Conn]bool
+	timers   map[*timer]bool
+	op       string // what the client is doing
+	opID     int
+	dead     bool // crashed, or the world was closed
+	deadUses int  // uses of the network by goroutines that have outlived their crashed process
 
 	clockFaults []clockFault // that nobody has noticed yet
 	reads       bool         // the code under test has asked a clock of the process for the time
@@ -113,7 +113,7 @@ func (p *Process) Addr() string { return p.addr.String() }
 
 // Clock is the steady clock: it drifts, and its timers wait for the end of a pause, but it never jumps. It is for the code
 // under test: until that has asked it, or [Process.Wall], for the time, no fault of the clocks of a client has an effect on it.
-// Whatever else needs the clock of a client uses a [Bystander].
+// Whatever else needs the clock of a client uses a [HarnessClock].
 func (p *Process) Clock() clockwork.Clock { return p.clock }
 
 // Wall is the clock on the wall: it drifts, jumps and slews.
@@ -413,7 +413,7 @@ func (p *Process) kill() {
 	for t := range p.timers {
 		w.queue.remove(&t.item)
 	}
-	w.killed, w.ghosts = append(w.killed, p), true
+	w.killed, w.clientDied = append(w.killed, p), true
 	w.mu.Unlock()
 	p.paused = false
 }
@@ -436,21 +436,21 @@ func (p *Process) wakeSleepers() (any bool) {
 	return any
 }
 
-// haunt counts a use of the network by a dead process. Most code gives up when its I/O fails. Goroutines of a crashed
-// client that go on trying are ended here, as kill -9 would have done; after the end of a run they are a leak. The
+// countDeadUse counts a use of the network by a dead process. Most code gives up when its I/O fails. Goroutines of a crashed
+// client that keep trying are ended here, as kill -9 would have done; after the end of a run they are a leak. The
 // caller holds mu and has deferred its unlocking.
-func (p *Process) haunt() {
+func (p *Process) countDeadUse() {
 	if !p.crashed || !p.dead {
 		return
 	}
-	if p.haunts++; p.haunts > patience || p.haunts > 10 && p.w.closed {
+	if p.deadUses++; p.deadUses > maxDeadUses || p.deadUses > 10 && p.w.closed {
 		runtime.Goexit()
 	}
 }
 
-// patience is how many uses of the network a dead process is granted while the run goes on: more than a library makes that
-// backs off up to a second between its tries and gives up after a TTL. A goroutine that is ended in the middle of something
-// may leave others waiting for it for ever, as in rueidis whoever wants the connection that one of them is dialling.
-const patience = 1000
+// maxDeadUses is how many uses of the network a dead process may make while the run goes on. A library that backs off up to a
+// second between its tries and gives up after a TTL makes fewer. Ending a goroutine may leave others waiting for it for
+// ever: in rueidis, those that want the connection that it is dialling.
+const maxDeadUses = 1000
 
 func (p *Process) isClient() bool { return p.svc == nil }

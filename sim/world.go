@@ -64,19 +64,19 @@ type World struct {
 
 	// mu guards all below, and the buffers and timers of connections and clocks. When Wait has returned, and until it may have
 	// woken somebody, the scheduler is alone and needs no lock; what it did so is published when it locks mu to sleep or to wake.
-	mu      sync.Mutex
-	asleep  bool // the scheduler waits for its timer
-	queue   queue
-	seq     uint64
-	outbox  []*packet
-	spare   []*packet  // for the next outbox
-	strays  []*Process // that wrote in a pause, onto what they had written before
-	pending []history.Event
-	leases  *history.Leases
-	holds   int        // the scheduler is in the middle of this many things, one inside the other
-	woken   []*Conn    // whose readers wake when it is done with them
-	killed  []*Process // likewise
-	ghosts  bool       // a client has crashed, and its goroutines may not have noticed
+	mu         sync.Mutex
+	asleep     bool // the scheduler waits for its timer
+	queue      queue
+	seq        uint64
+	outbox     []*packet
+	spare      []*packet  // for the next outbox
+	strays     []*Process // that wrote in a pause, onto what they had written before
+	pending    []history.Event
+	leases     *history.Leases
+	holds      int        // the scheduler is in the middle of this many things, one inside the other
+	woken      []*Conn    // whose readers wake when it is done with them
+	killed     []*Process // likewise
+	clientDied bool       // a client has crashed, and its goroutines may not have noticed
 
 	warming bool // Warm is in progress
 	closed  bool // Close has been called, and who waited for a clock has had time to give up
@@ -171,7 +171,7 @@ func (w *World) runWhile(more func() bool) {
 			return
 		}
 		if next := w.next(nil); next != nil {
-			if w.ghosts && w.cfg.Reseed != nil {
+			if w.clientDied && w.cfg.Reseed != nil {
 				// By the trace, which repeats itself. The number of events does not: a crash closes several connections to one
 				// node at once, and whether that is one event or two is up to the goroutines that had opened them.
 				w.cfg.Reseed(Rand(w.cfg.Seed, "reseed", w.trace.String()+w.now.String()).Int64())
@@ -414,7 +414,7 @@ func (w *World) windDown(limit time.Duration) {
 	const most = 10 // ticks of one ticker
 	end := w.Now() + limit
 	ticks := map[*timer]int{}
-	for range patience {
+	for range maxDeadUses {
 		synctest.Wait()
 		var due []*timer
 		next := end

@@ -150,7 +150,7 @@ func mill(ctx context.Context, c *Process, servers []*Process) {
 			for round := range 40 {
 				id := round*4 + g + 1
 				c.Record(history.Event{Kind: history.Invoke, Op: history.Write, ID: id})
-				err := errand(ctx, c, servers[g%3], fmt.Sprintf("SET k%d token t%s%d.%d", g/3, c.Name, g, round))
+				err := dialAndAsk(ctx, c, servers[g%3], fmt.Sprintf("SET k%d token t%s%d.%d", g/3, c.Name, g, round))
 				e := history.Event{Kind: history.OK, Op: history.Write, ID: id}
 				if err != nil {
 					e.Kind = history.Fail
@@ -164,8 +164,8 @@ func mill(ctx context.Context, c *Process, servers []*Process) {
 	c.Record(history.Event{Kind: history.Info, Op: history.Exit})
 }
 
-// errand opens a connection of its own, says the same as others and then something of its own, and closes it.
-func errand(ctx context.Context, c, server *Process, line string) error {
+// dialAndAsk opens a connection of its own, says the same as others and then something of its own, and closes it.
+func dialAndAsk(ctx context.Context, c, server *Process, line string) error {
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	conn, err := c.DialContext(ctx, "tcp", server.Addr())

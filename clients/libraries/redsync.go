@@ -50,7 +50,7 @@ func redsyncWith(name, about string, change func(*redis.Options), options ...red
 		for _, node := range nodes(env, change) {
 			all = append(all, goredis.NewPool(node))
 		}
-		return &redsyncLocker{redsync.New(all...), options, sim.Bystander(env.Clock)}
+		return &redsyncLocker{redsync.New(all...), options, sim.HarnessClock(env.Clock)}
 	}
 	return Lock{Lock: clients.Lock{Name: name, About: about, New: build}, Module: redsyncModule, Like: redsyncLike}
 }

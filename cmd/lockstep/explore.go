@@ -260,11 +260,11 @@ func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 	if err != nil && runtime.GOOS != "js" {
 		return nil, err
 	}
-	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: errandLimit, Memory: f.memory})
+	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: taskLimit, Memory: f.memory})
 }
 
-// errandLimit is how long a worker may be silent: an errand is some hundred runs.
-const errandLimit = 2 * time.Minute
+// taskLimit is how long a worker may be silent: a task is some hundred runs.
+const taskLimit = 2 * time.Minute
 
 // search does the bounded search, then the random one, as asked, and prints what came of them.
 func (f *exploreFlags) search(c *cobra.Command, s *search.Search) error {

@@ -62,8 +62,8 @@ func write(t *testing.T, name, data string) {
 	}
 }
 
-// desk answers requests for a directory as the program would at an address.
-func desk(t *testing.T, dir, at string, expose bool) func(method, path, host string) *http.Response {
+// serveDir answers requests for a directory as the program would at an address.
+func serveDir(t *testing.T, dir, at string, expose bool) func(method, path, host string) *http.Response {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -105,7 +105,7 @@ func TestServe(t *testing.T) {
 	dir := shelved(t)
 	write(t, filepath.Join(dir, "torn", "run.jsonl"), "{\"scenario\":\"x\"}\n{")
 	write(t, filepath.Join(dir, "clock-jump", "panics-for-redlock.report.txt"), "panic: it did\n")
-	get := desk(t, dir, here, false)
+	get := serveDir(t, dir, here, false)
 	r := get("GET", "/", here)
 	list := body(t, r)
 	if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "text/html; charset=utf-8" {
@@ -177,7 +177,7 @@ func TestServeRefuses(t *testing.T) {
 			}
 		}
 	}
-	get := desk(t, dir, here, false)
+	get := serveDir(t, dir, here, false)
 	for _, path := range []string{
 		"/file/../outside/secret.txt", "/file/%2e%2e/outside/secret.txt", "/file/..%2foutside%2fsecret.txt", "/file/clock-jump/..%2f..%2foutside/secret.txt", "/file/..\\outside\\secret.txt",
 		"/file//" + outside + "/secret.txt", "/file/" + outside + "/secret.txt", "/file/%2f" + outside + "/secret.txt",
@@ -225,7 +225,7 @@ func TestServeRefuses(t *testing.T) {
 		{"0.0.0.0:8080", "192.0.2.7:8080", true, true},
 		{"0.0.0.0:8080", "evil.example:8080", true, false},
 	} {
-		get := desk(t, dir, test.at, test.expose)
+		get := serveDir(t, dir, test.at, test.expose)
 		for _, path := range []string{"/", "/style.css", "/file/clock-jump/redlock.txt", "/run/clock-jump/redlock", "/nowhere"} {
 			if r := get("GET", path, test.host); (r.StatusCode != http.StatusMisdirectedRequest) != test.want {
 				t.Errorf("at %s, asked as %q for %s: %s", test.at, test.host, path, r.Status)
@@ -236,7 +236,7 @@ func TestServeRefuses(t *testing.T) {
 
 // Every answer says that it is what it is, and for nobody else.
 func TestServeHeaders(t *testing.T) {
-	get := desk(t, shelved(t), here, false)
+	get := serveDir(t, shelved(t), here, false)
 	for _, path := range []string{"/", "/style.css", "/file/clock-jump/redlock.svg", "/file/clock-jump/redlock.jsonl", "/run/clock-jump/redlock", "/nowhere", "/file/nowhere.txt"} {
 		for _, host := range []string{here, "evil.example"} {
 			r := get("GET", path, host)
@@ -300,7 +300,7 @@ func TestServeHostile(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		write(t, filepath.Join(dir, "<img src=x onerror=alert(1)>\u202e?#%2e%0d\n.jsonl"), "{}")
 	}
-	get := desk(t, dir, here, false)
+	get := serveDir(t, dir, here, false)
 	list := body(t, get("GET", "/", here))
 	if strings.ContainsAny(list, "\x1b\x00\u202e") || strings.Contains(list, "<img") || strings.Contains(list, "<script") || strings.Contains(list, "javascript:") && strings.Contains(list, `href="javascript:`) {
 		t.Errorf("the list:\n%s", list)

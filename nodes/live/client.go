@@ -23,15 +23,15 @@ import (
 // started, a process of its own, which is a [Host]. A pause stops that process (SIGSTOP), and a crash kills it.
 type Client struct {
 	process
-	c      *Cluster
-	addrs  map[string]string // of the proxies, for this client
-	ctx    context.Context   // ends when it crashes
-	cancel context.CancelFunc
-	desk   net.Listener // where its process calls; nil if it was not started
-	key    string
-	called chan struct{} // closed when its process has called
-	begun  chan struct{} // closed when its lane begins
-	gone   chan struct{} // closed when its process is gone, if it had one
+	c        *Cluster
+	addrs    map[string]string // of the proxies, for this client
+	ctx      context.Context   // ends when it crashes
+	cancel   context.CancelFunc
+	listener net.Listener // where its process calls; nil if it was not started
+	key      string
+	called   chan struct{} // closed when its process has called
+	begun    chan struct{} // closed when its lane begins
+	gone     chan struct{} // closed when its process is gone, if it had one
 
 	// Guarded by Cluster.mu.
 	os   *os.Process // nil before it has called
@@ -89,17 +89,17 @@ func (p *Client) Addr(server string) string { return p.addrs[server] }
 // ends by itself before its lane does, or takes longer than the limit.
 func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(Contact) (json.RawMessage, error)) error {
 	c := p.c
-	desk, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	context.AfterFunc(c.ctx, func() { desk.Close() })
-	data, err := job(Contact{desk.Addr().String(), p.key})
+	context.AfterFunc(c.ctx, func() { listener.Close() })
+	data, err := job(Contact{listener.Addr().String(), p.key})
 	if err != nil {
 		return err
 	}
-	p.desk = desk
-	c.work.Go(p.attend)
+	p.listener = listener
+	c.work.Go(p.serve)
 	c.work.Go(func() {
 		defer p.leave()
 		s := &workers.Supervisor{Command: command, Workers: 1, Limit: limit, Output: os.Stderr}
@@ -139,7 +139,7 @@ func (p *Client) Go() {
 
 // leave notes that the process of the client is gone.
 func (p *Client) leave() {
-	p.desk.Close()
+	p.listener.Close()
 	p.end()
 	close(p.gone)
 }
@@ -158,10 +158,10 @@ func (p *Client) end() {
 // callLimit is how long a process that connects has to identify itself.
 const callLimit = 10 * time.Second
 
-// attend answers the process of the client until it is gone. Somebody else who calls by mistake is not answered.
-func (p *Client) attend() {
+// serve answers the process of the client until it is gone. Somebody else who calls by mistake is not answered.
+func (p *Client) serve() {
 	for {
-		conn, err := p.desk.Accept()
+		conn, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
@@ -173,7 +173,7 @@ func (p *Client) attend() {
 			continue
 		}
 		conn.SetReadDeadline(time.Time{})
-		p.desk.Close()
+		p.listener.Close()
 		stop := context.AfterFunc(p.c.ctx, func() { conn.Close() })
 		defer stop()
 		p.c.mu.Lock()
@@ -207,7 +207,7 @@ func (p *Client) converse(conn net.Conn, dec *json.Decoder, first question) {
 		case dec.Decode(&q) != nil:
 			return
 		case q.Set > 0:
-			p.lives(q.Set)
+			p.usesClocks(q.Set)
 		default:
 			answer(q)
 		}
@@ -273,8 +273,8 @@ func (p *Client) begins() *setClocks {
 	return &setClocks{p.set, p.clocks, p.unmet}
 }
 
-// lives notes that the process lives by clocks that it was told of.
-func (p *Client) lives(nr int) {
+// usesClocks notes that the process lives by clocks that it was told of.
+func (p *Client) usesClocks(nr int) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	p.known = max(p.known, nr)
@@ -349,7 +349,7 @@ func (c *Cluster) known(token string) string { return cmp.Or(c.leases.Known(toke
 
 // await returns when the process is gone.
 func (p *Client) await() {
-	if p.desk != nil {
+	if p.listener != nil {
 		<-p.gone
 	}
 }

@@ -23,17 +23,17 @@ import (
 	"lockstep/sim/workers"
 )
 
-// errand is what a client process of these tests is given to do.
-type errand struct {
+// task is what a client process of these tests is given to do.
+type task struct {
 	Contact Contact
 	Do      string
 	Addr    string // of n1
 }
 
-// errands are the lanes that these tests need.
-var errands = map[string]func(*Host, errand) error{
+// tasks are the lanes that these tests need.
+var tasks = map[string]func(*Host, task) error{
 	// Its clocks run, which package time shows, and at most one moment is missing: that of its pause.
-	"ticks": func(h *Host, _ errand) error {
+	"ticks": func(h *Host, _ task) error {
 		gap, stop := make(chan time.Duration), make(chan struct{})
 		most, last := time.Duration(0), time.Now()
 		go func() {
@@ -56,7 +56,7 @@ var errands = map[string]func(*Host, errand) error{
 		return nil
 	},
 	// It waits for a reply, which arrives while it is paused, and no longer than to a time that also comes in the pause.
-	"reads": func(h *Host, e errand) error {
+	"reads": func(h *Host, e task) error {
 		for range 10 {
 			conn, err := net.Dial("tcp", e.Addr)
 			if err != nil {
@@ -79,13 +79,13 @@ var errands = map[string]func(*Host, errand) error{
 		}
 		return nil
 	},
-	"naps": func(h *Host, _ errand) error {
+	"naps": func(h *Host, _ task) error {
 		for range 100 {
 			h.Pause(time.Nanosecond)
 		}
 		return nil
 	},
-	"sleeps": func(h *Host, e errand) error {
+	"sleeps": func(h *Host, e task) error {
 		conn, err := net.Dial("tcp", e.Addr)
 		if err != nil {
 			return err
@@ -94,8 +94,8 @@ var errands = map[string]func(*Host, errand) error{
 		time.Sleep(time.Hour)
 		return nil
 	},
-	"exits": func(*Host, errand) error { os.Exit(3); return nil },
-	"records": func(h *Host, _ errand) error {
+	"exits": func(*Host, task) error { os.Exit(3); return nil },
+	"records": func(h *Host, _ task) error {
 		const many = 2000
 		start := time.Now()
 		for range many {
@@ -106,13 +106,13 @@ var errands = map[string]func(*Host, errand) error{
 	},
 }
 
-// launch starts c1 as a process that runs an errand, in a cluster with n1. In that process it does the errand and does not
+// launch starts c1 as a process that runs a task, in a cluster with n1. In that process it does the task and does not
 // return.
 func launch(t testing.TB, do string, before func(*Cluster)) (*Cluster, *Client) {
 	t.Helper()
 	if workers.IsWorker() {
 		err := workers.Work(func(_ context.Context, data json.RawMessage) (any, error) {
-			var e errand
+			var e task
 			if err := json.Unmarshal(data, &e); err != nil {
 				return nil, err
 			}
@@ -122,7 +122,7 @@ func launch(t testing.TB, do string, before func(*Cluster)) (*Cluster, *Client) 
 				return nil, err
 			}
 			defer h.End()
-			return "", errands[e.Do](h, e)
+			return "", tasks[e.Do](h, e)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func launch(t testing.TB, do string, before func(*Cluster)) (*Cluster, *Client) 
 	c, c1, _ := startCluster(t)
 	test := func() *exec.Cmd { return exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$") }
 	err := c1.Start(test, 30*time.Second, func(contact Contact) (json.RawMessage, error) {
-		return json.Marshal(errand{contact, do, c1.Addr("n1")})
+		return json.Marshal(task{contact, do, c1.Addr("n1")})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,13 +23,13 @@ import (
 // reached on the network, and client processes, with a [Proxy] before each server that sees every message. Time is
 // real, and so is everything that happens; order comes from one lock, under which all events are stamped.
 type Cluster struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	start  time.Time // of the run, by both clocks of the machine
-	dir    string    // of everything that is on disk
-	broom  *workers.Broom
-	agenda *agenda
-	work   sync.WaitGroup // goroutines of proxies and clients
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	start   time.Time // of the run, by both clocks of the machine
+	dir     string    // of everything that is on disk
+	cleaner *workers.Cleaner
+	agenda  *agenda
+	work    sync.WaitGroup // goroutines of proxies and clients
 
 	mu        sync.Mutex // guards all below, and the fields of processes, links and relays
 	changed   *sync.Cond // of mu: something has changed that somebody may wait for
@@ -96,7 +96,7 @@ func startServers(ctx context.Context, ownClocks bool, names []string, kinds []e
 	if c.dir, err = os.MkdirTemp("", "lockstep-"); err != nil {
 		return nil, err
 	}
-	if c.broom, err = sweep(c.dir); err != nil {
+	if c.cleaner, err = removeAtExit(c.dir); err != nil {
 		os.RemoveAll(c.dir)
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (c *Cluster) Begin() error {
 	c.mu.Lock()
 	var clients []*Client
 	for _, p := range c.processes {
-		if p.client != nil && p.client.desk != nil {
+		if p.client != nil && p.client.listener != nil {
 			clients = append(clients, p.client)
 		}
 	}
@@ -258,9 +258,9 @@ func (c *Cluster) Close() {
 	c.mu.Unlock()
 	all.Wait()
 	c.work.Wait()
-	if c.broom != nil { // it has a directory
+	if c.cleaner != nil { // it has a directory
 		os.RemoveAll(c.dir)
-		c.broom.End()
+		c.cleaner.End()
 	}
 }
 

@@ -24,13 +24,13 @@ import (
 type RealGroup struct {
 	Primary     string
 	Replicas    []string
-	Sentinels   []string // which are not there yet
+	Sentinels   []string // to be started
 	DownAfter   time.Duration
 	MinReplicas int
-	MaxLag      time.Duration // of a replica that counts as one; whole seconds
+	MaxLag      time.Duration // min-replicas-max-lag; whole seconds
 }
 
-// GroupPossible says why no group can be had on this system; nil if it can.
+// GroupPossible returns nil if this system can run a group of servers, or says why it cannot.
 func GroupPossible() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("%w: servers of a group are told apart by their addresses on loopback, of which %s has only one", ErrSimOnly, runtime.GOOS)
@@ -38,49 +38,50 @@ func GroupPossible() error {
 	return nil
 }
 
-// realGroup is a [nodes.Group] of redis-server processes. They replicate by themselves, over links with a [door] at the end of each.
+// realGroup is a [nodes.Group] of redis-server processes. They replicate by themselves, through a [peerProxy] in front of each.
 //
-// What the replication stream does to the keys of a replica is looked for whenever something has been handed to it, and before
-// what it says itself is sent on. So nobody hears that a replica has a key before the history says so. Two looks at one state
-// are one change: what comes and goes within one piece of the stream is not seen, nor a key whose time is over on arrival.
+// The keys of a replica are read whenever a chunk of the replication stream has been passed to it, and before anything that it sends
+// is passed on. So nobody learns that a replica has a key before the history says so. Only the difference between two readings is
+// recorded: a key that comes and goes within one chunk is not seen, nor is one that has expired on arrival.
 type realGroup struct {
-	c         *Cluster
-	nodes     []*realNode // the primary by its configuration, then the replicas
-	sentinels []*realNode
-	doors     map[string]*door // by process
-	sources   map[string]*process
-	downAfter time.Duration
+	c           *Cluster
+	nodes       []*realNode // the primary by its configuration, then the replicas
+	sentinels   []*realNode
+	peerProxies map[string]*peerProxy // by process
+	sources     map[string]*process
+	downAfter   time.Duration
 
 	// Guarded by Cluster.mu.
-	primary *realNode // where the operator has the address of clients lead
+	primary *realNode // the node that the address of clients leads to, by the operator
 }
 
-// membership is what a node has of the group that it is in.
+// membership is what a node knows of its group.
 type membership struct {
-	group  *realGroup // nil: it is in none
-	source *realNode  // that it is a replica of; nil: it is a primary. Changed under Proxy.serving and Cluster.mu
-	basics []string   // of its configuration, in whatever role
+	group  *realGroup // nil if it is in none
+	source *realNode  // the node of which it is a replica; nil for a primary. Changed under Proxy.serving and Cluster.mu
+	basics []string   // its configuration, whatever its role
 	jumps  []int      // the faults that have set the clock of a replica
 
-	sentinel bool // it is no node, but watches some
+	sentinel bool // it is a sentinel, not a node
 }
 
-// syncLimit is how long a replica may take for its first copy, and sentinels until they know everybody.
+// syncLimit is how long a replica may take for its first copy, and sentinels until they know all servers.
 const syncLimit = 10 * time.Second
 
-// Group makes a group of nodes that the cluster has, and returns when all replicas are in sync. The clients come after it.
+// Group makes a group of nodes of the cluster, and returns when all replicas are in sync. It is called before the clients are
+// added.
 func (c *Cluster) Group(cfg RealGroup) error {
 	if err := GroupPossible(); err != nil {
 		return err
 	}
-	g := &realGroup{c: c, doors: map[string]*door{}, sources: map[string]*process{}, downAfter: cfg.DownAfter}
+	g := &realGroup{c: c, peerProxies: map[string]*peerProxy{}, sources: map[string]*process{}, downAfter: cfg.DownAfter}
 	c.mu.Lock()
 	for _, name := range append([]string{cfg.Primary}, cfg.Replicas...) {
 		g.nodes = append(g.nodes, c.process(name).node())
 	}
 	g.primary, c.group = g.nodes[0], g
 	c.mu.Unlock()
-	if g.primary.server.Clock() != nil { // when the keys of a replica end would be up to two clocks
+	if g.primary.server.Clock() != nil { // two clocks would determine when the keys of a replica end
 		return fmt.Errorf("%w as one of a group", redisserver.ErrNoClocks)
 	}
 	for _, n := range g.nodes {
@@ -88,7 +89,7 @@ func (c *Cluster) Group(cfg RealGroup) error {
 			return err
 		}
 	}
-	for _, n := range g.nodes[1:] { // one after the other: two at once are served one a second later
+	for _, n := range g.nodes[1:] { // one after the other: of two at once, the primary serves one a second later
 		if err := n.replicate(g.primary); err != nil {
 			return err
 		}
@@ -101,13 +102,13 @@ func (c *Cluster) Group(cfg RealGroup) error {
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
-// admit gives a server its door and its address, and a configuration that it has at once and after each restart.
+// admit gives a server its proxy and its address, and a configuration that applies now and after each restart.
 func (g *realGroup) admit(n *realNode, basics ...string) error {
 	d, err := g.enter(n.name)
 	if err != nil {
 		return err
 	}
-	n.group, n.marks = g, g.nodes[0].marks // which lease a value stands for is the same on all servers
+	n.group, n.marks = g, g.nodes[0].marks // a value stands for the same lease on all servers
 	n.basics = append(slices.Clone(n.server.Configuration()), append(basics,
 		"--bind-source-addr", d.source(), "--replica-announce-ip", d.host(), "--replica-announce-port", d.port(),
 		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--shutdown-timeout", "0")...)
@@ -122,27 +123,27 @@ func (g *realGroup) admit(n *realNode, basics ...string) error {
 	return n.server.Client().Do(g.c.ctx, set...).Err()
 }
 
-// enter opens the door to a process, and tells it apart from now on.
-func (g *realGroup) enter(name string) (*door, error) {
+// enter starts the proxy of a process, and remembers the source address of the process.
+func (g *realGroup) enter(name string) (*peerProxy, error) {
 	g.c.mu.Lock()
 	defer g.c.mu.Unlock()
 	p := g.c.processes[name]
-	for _, other := range g.doors {
+	for _, other := range g.peerProxies {
 		g.c.links.Between(name, other.to.name)
 		g.c.links.Between(other.to.name, name)
 	}
 	d, err := g.listen(p)
 	if err == nil {
-		d.number = len(g.doors)
+		d.number = len(g.peerProxies)
 		g.sources[d.source()] = p
 	}
 	return d, err
 }
 
-// source is the address on loopback from which the server behind the door dials.
-func (d *door) source() string { return net.IPv4(127, 0, 0, byte(1+d.number)).String() }
+// source is the loopback address from which the server behind the proxy dials.
+func (d *peerProxy) source() string { return net.IPv4(127, 0, 0, byte(1+d.number)).String() }
 
-// replicate has a node follow its first primary, and returns when it is in sync.
+// replicate makes a node a replica of its first primary, and returns when it is in sync.
 func (n *realNode) replicate(source *realNode) error {
 	n.proxy.serving.Lock()
 	n.c.mu.Lock()
@@ -159,13 +160,13 @@ func (n *realNode) replicate(source *realNode) error {
 	}, n.name+" is not in sync with "+source.name)
 }
 
-// await returns when what the primary does has reached all replicas, and it counts enough of them. A primary may call a replica
-// online and not send it anything before it has heard from it; and a replica writes its log anew when it has got its first copy,
-// and would remember nothing if it were killed before that is done.
+// await returns when commands of the primary reach all replicas, and it counts enough of them. A primary may call a replica
+// online but send it nothing until it has heard from it. A replica rewrites its log after its first copy, and would lose its keys
+// if it were killed before it has finished.
 func (g *realGroup) await(minReplicas int) error {
-	conn := g.primary.server.Client().Conn() // WAIT is about what was done on the same connection
+	conn := g.primary.server.Client().Conn() // WAIT is about commands on the same connection
 	defer conn.Close()
-	if err := conn.Publish(g.c.ctx, "lockstep", "").Err(); err != nil { // which is replicated, and leaves nothing behind
+	if err := conn.Publish(g.c.ctx, "lockstep", "").Err(); err != nil { // it is replicated, but changes no key
 		return err
 	}
 	if n, err := conn.Wait(g.c.ctx, len(g.nodes)-1, syncLimit).Result(); err != nil || int(n) < len(g.nodes)-1 {
@@ -187,10 +188,10 @@ func (g *realGroup) await(minReplicas int) error {
 	}, g.primary.name+" does not know that its replicas are in sync")
 }
 
-// pollEvery is how often poll asks.
+// pollEvery is the interval of poll.
 const pollEvery = 2 * time.Millisecond
 
-// poll waits until something has come about.
+// poll waits until done returns true.
 func (c *Cluster) poll(done func() (bool, error), otherwise string) error {
 	for deadline := time.Now().Add(syncLimit); ; {
 		if ok, err := done(); ok || err != nil {
@@ -207,9 +208,9 @@ func (c *Cluster) poll(done func() (bool, error), otherwise string) error {
 	}
 }
 
-// begin has what is on its way count from the start of the run. The caller holds mu.
+// begin makes messages in flight count as sent at the start of the run. The caller holds mu.
 func (g *realGroup) begin() {
-	for _, d := range g.doors {
+	for _, d := range g.peerProxies {
 		for w := range d.wires {
 			for _, m := range slices.Concat(w.there.queue, w.back.queue) {
 				m.sent, m.ready = 0, 0
@@ -220,28 +221,28 @@ func (g *realGroup) begin() {
 
 // close breaks all links. The caller holds mu.
 func (g *realGroup) close() {
-	for _, d := range g.doors {
+	for _, d := range g.peerProxies {
 		d.close()
 	}
 }
 
-// leading is the proxy before the primary, as far as the operator knows.
+// leading returns the proxy of the node that is the primary by the operator.
 func (g *realGroup) leading() *Proxy {
 	g.c.mu.Lock()
 	defer g.c.mu.Unlock()
 	return g.primary.proxy
 }
 
-// known names a token that somebody has sent.
+// known returns the name of a token that was sent.
 func (g *realGroup) known(token string) string {
 	g.c.mu.Lock()
 	defer g.c.mu.Unlock()
 	return g.c.known(token)
 }
 
-// at returns the process behind a door; nil if there is none.
+// at returns the process behind the proxy at an address; nil if there is none.
 func (g *realGroup) at(host, port string) *process {
-	for _, d := range g.doors {
+	for _, d := range g.peerProxies {
 		if d.host() == host && d.port() == port {
 			return d.to
 		}
@@ -249,15 +250,15 @@ func (g *realGroup) at(host, port string) *process {
 	return nil
 }
 
-// stores says whether a process is one of the nodes, and no sentinel.
+// stores reports whether a process is a node and not a sentinel.
 func (g *realGroup) stores(p *process) bool { return !p.node().sentinel }
 
-// says is called before what a server says is on its way. It returns when what has made the server say so is in the history, and
-// a fault that waits for that has come.
+// says is called before a message of a server is sent. It returns once the history has the changes that led to the message, and
+// a fault that waits for them has been injected.
 func (g *realGroup) says(w *wire, f *flow) {
 	n := w.from.node()
 	if f == &w.back {
-		n = w.door.to.node()
+		n = w.proxy.to.node()
 	}
 	if n.sentinel {
 		return
@@ -269,17 +270,17 @@ func (g *realGroup) says(w *wire, f *flow) {
 	g.c.agenda.settle()
 }
 
-// deliver hands to a server what has arrived, and notes what came of it.
+// deliver passes a message that has arrived to a server, and notes its effects.
 func (g *realGroup) deliver(w *wire, f *flow, m *message) {
 	n := f.to.node()
-	copies := f == &w.back && g.stores(w.from) && g.stores(w.door.to)
-	ordered := f == &w.there && !g.stores(w.from) && g.stores(w.door.to) && orders(m.data)
+	copies := f == &w.back && g.stores(w.from) && g.stores(w.proxy.to)
+	ordered := f == &w.there && !g.stores(w.from) && g.stores(w.proxy.to) && orders(m.data)
 	if copies || ordered {
 		n.proxy.serving.Lock()
 		defer n.proxy.serving.Unlock()
 	}
 	if ordered {
-		n.copied() // what it has when it gets another role
+		n.copied() // the keys that it has when its role changes
 	}
 	g.c.mu.Lock()
 	to := w.towards(f)
@@ -289,9 +290,9 @@ func (g *realGroup) deliver(w *wire, f *flow, m *message) {
 	}
 	g.c.mu.Unlock()
 	if to == nil {
-		return // it was sent to a server that has turned out to be down
+		return // the server is down
 	}
-	to.Write(m.data) // who is gone need not be told
+	to.Write(m.data) // an error means that the server is gone
 	switch {
 	case copies:
 		n.copied()
@@ -300,7 +301,7 @@ func (g *realGroup) deliver(w *wire, f *flow, m *message) {
 	}
 }
 
-// orders says whether a sentinel gives a server another role.
+// orders reports whether a sentinel changes the role of a server.
 func orders(data []byte) bool {
 	text := strings.ToUpper(string(data))
 	return strings.Contains(text, "SLAVEOF") || strings.Contains(text, "REPLICAOF")
@@ -308,8 +309,8 @@ func orders(data []byte) bool {
 
 // copied notes what replication has done to a replica. The caller holds Proxy.serving.
 //
-// The server is asked on one connection about what has come on another. If it was just about to wait for both, it may take the
-// question first, but not the second one too.
+// It queries the server on one connection about bytes that have come on another. The server may read the query before the
+// bytes, but then it reads the bytes before a second query.
 func (n *realNode) copied() {
 	if n.source == nil || n.down() {
 		return
@@ -322,22 +323,22 @@ func (n *realNode) copied() {
 	n.must(err)
 }
 
-// down says whether the server has been killed.
+// down reports whether the server has been killed.
 func (n *realNode) down() bool {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
 	return n.proxy.crashed || n.c.closed
 }
 
-// must ends the run if something went wrong that no fault explains. A replica that is loading what its primary has sent is
-// looked at when it has.
+// must ends the run upon an error that no fault explains. It ignores that a replica is still loading the data set of its primary:
+// its keys are read later.
 func (n *realNode) must(err error) {
 	if err != nil && !n.down() && !strings.HasPrefix(err.Error(), "LOADING ") {
 		n.c.fail(fmt.Errorf("%s: %w", n.name, err))
 	}
 }
 
-// turn gives the server another role: now, and when it is started again. The source is nil for a primary.
+// turn changes the role of the server, now and for its next start. The source is nil for a primary.
 func (n *realNode) turn(source *realNode) error {
 	n.keepRole(source)
 	switch {
@@ -346,21 +347,21 @@ func (n *realNode) turn(source *realNode) error {
 	case source == nil:
 		return n.server.Client().Do(n.c.ctx, "REPLICAOF", "NO", "ONE").Err()
 	}
-	d := n.group.doors[source.name]
+	d := n.group.peerProxies[source.name]
 	return n.server.Client().Do(n.c.ctx, "REPLICAOF", d.host(), d.port()).Err()
 }
 
-// keepRole sets the role in which the server is started again.
+// keepRole sets the role in which the server starts the next time.
 func (n *realNode) keepRole(source *realNode) {
 	extra := n.basics
 	if source != nil {
-		d := n.group.doors[source.name]
+		d := n.group.peerProxies[source.name]
 		extra = append(slices.Clone(extra), "--replicaof", d.host()+" "+d.port())
 	}
 	n.server.Configure(extra)
 }
 
-// became notes that a node has another role. The caller holds Proxy.serving.
+// became notes that the role of a node has changed. The caller holds Proxy.serving.
 func (n *realNode) became(source *realNode) {
 	c := n.c
 	c.mu.Lock()
@@ -379,7 +380,7 @@ func (n *realNode) became(source *realNode) {
 		n.setAlarm()
 		return
 	}
-	// The ends of the keys were those of its primary, as points in time. From now on its own clock says when they are there.
+	// The deadlines of the keys are points in time by the clock of its primary. From now on its own clock decides when they are reached.
 	felt, err := n.observer.jump(frame - time.Duration(n.observer.ahead)*time.Millisecond)
 	n.must(err)
 	c.mu.Lock()
@@ -391,7 +392,7 @@ func (n *realNode) became(source *realNode) {
 	n.expire()
 }
 
-// frame is the clock by which the keys of a node end: that of the primary at the head of its replication, by how far it is ahead.
+// frame returns how far the clock is ahead by which the keys of a node expire: that of the primary at the head of its replication chain.
 // The caller holds Cluster.mu.
 func (n *realNode) frame() time.Duration {
 	for range n.group.nodes {
@@ -403,14 +404,14 @@ func (n *realNode) frame() time.Duration {
 	return n.proxy.ahead
 }
 
-// promote is REPLICAOF NO ONE by an operator, who then tells everybody else.
+// promote is REPLICAOF NO ONE by an operator, who then makes the other replicas follow this node.
 func (n *realNode) promote() bool {
 	n.proxy.serving.Lock()
 	if n.down() || n.source == nil {
 		n.proxy.serving.Unlock()
 		return false
 	}
-	n.copied() // what it has when it is promoted
+	n.copied() // the keys that it has when it is promoted
 	err := n.turn(nil)
 	if err == nil {
 		n.became(nil)
@@ -436,8 +437,8 @@ func (n *realNode) promote() bool {
 	return true
 }
 
-// follow is REPLICAOF: what the node has of its own is lost when it is in touch with the primary. Of a node that is down it
-// changes the configuration.
+// follow is REPLICAOF: the node loses its own keys once it has reached the primary. If the node is down, only its
+// configuration changes.
 func (n *realNode) follow(primary *realNode) bool {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
@@ -453,7 +454,7 @@ func (n *realNode) follow(primary *realNode) bool {
 	return true
 }
 
-// whenAwake returns what does something that the server takes part in, which one that is stopped does later.
+// whenAwake returns a function that calls act, which needs an answer of the server: in the background if the server is paused.
 func (c *Cluster) whenAwake(p *process, act func()) func() {
 	return func() {
 		c.mu.Lock()
@@ -467,7 +468,7 @@ func (c *Cluster) whenAwake(p *process, act func()) func() {
 	}
 }
 
-// replication is the fault of an operator who gives a node another role.
+// replication returns a function that carries out a fault in which an operator changes the role of a node.
 func (c *Cluster) replication(p *process, id int, act func(n *realNode) bool) func() {
 	return c.whenAwake(p, func() {
 		did := act(p.node())
@@ -477,9 +478,9 @@ func (c *Cluster) replication(p *process, id int, act func(n *realNode) bool) fu
 	})
 }
 
-// review asks a server for its role, after a sentinel has given it one. The caller holds Proxy.serving.
+// review asks a server for its role, after a sentinel may have changed it. The caller holds Proxy.serving.
 func (n *realNode) review() {
-	for range 2 { // for the same reason as in copied
+	for range 2 { // as in copied
 		role, err := askRole(n.c.ctx, n.server)
 		if err != nil {
 			n.must(err)
@@ -489,7 +490,7 @@ func (n *realNode) review() {
 		if role[0] == "slave" {
 			p := n.group.at(fmt.Sprint(role[1]), fmt.Sprint(role[2]))
 			if p == nil {
-				n.must(fmt.Errorf("it follows %v:%v, which is nobody's address", role[1], role[2]))
+				n.must(fmt.Errorf("it follows %v:%v, which is the address of no server in the group", role[1], role[2]))
 				return
 			}
 			source = p.node()
@@ -502,7 +503,7 @@ func (n *realNode) review() {
 	}
 }
 
-// askRole returns the answer to ROLE. A sentinel that gives a server a role ends its connections, ours among them.
+// askRole returns the reply to ROLE. A sentinel that changes the role of a server also kills its client connections, including ours.
 func askRole(ctx context.Context, s *redisserver.Server) (role []any, err error) {
 	err = untilAnswered(func() error {
 		role, err = s.Client().Do(ctx, "ROLE").Slice()
@@ -511,7 +512,7 @@ func askRole(ctx context.Context, s *redisserver.Server) (role []any, err error)
 	return role, err
 }
 
-// untilAnswered asks again if the server has ended the connection before it was asked.
+// untilAnswered retries a query if the server closed the connection before it arrived.
 func untilAnswered(ask func() error) (err error) {
 	for range killedTries {
 		if err = ask(); !isKilled(err) {
@@ -521,17 +522,17 @@ func untilAnswered(ask func() error) (err error) {
 	return err
 }
 
-// killedTries is how often a question is asked whose connection the server has just ended: there may be many such
-// connections in the pool.
+// killedTries is how often a query is sent when the server has closed its connection: the pool may have several such
+// connections.
 const killedTries = 10
 
-// isKilled says whether an error is that the server has ended the connection.
+// isKilled reports whether an error means that the server has closed the connection.
 func isKilled(err error) bool {
 	var netErr *net.OpError
 	return err != nil && (strings.HasSuffix(err.Error(), "EOF") || errors.As(err, &netErr) && netErr.Op != "dial")
 }
 
-// await waits for the answer to a request. Others are served while a client waits for replicas.
+// await waits for the reply to a request. Other requests are served while a client waits in WAIT.
 func (n *realNode) await(word string, d *duplex) (text string, ok bool) {
 	if word != "WAIT" {
 		text, ok = <-d.answers
@@ -546,7 +547,7 @@ func (n *realNode) await(word string, d *duplex) (text string, ok bool) {
 	return text, ok
 }
 
-// parted ends a connection of a client that the server has ended.
+// parted closes a client's connection after the server has closed its end.
 func (n *realNode) parted(r *relay) {
 	if n.down() || !n.hungUp() {
 		return
@@ -556,7 +557,7 @@ func (n *realNode) parted(r *relay) {
 	r.reset()
 }
 
-// hungUp says whether a server that has ended a connection is still there.
+// hungUp reports whether a server that has closed a connection is still running.
 func (n *realNode) hungUp() bool {
 	if n.group == nil {
 		return false
@@ -569,11 +570,11 @@ func (n *realNode) hungUp() bool {
 	}
 }
 
-// overdueKeys counts the keys that a replica still has though their time is over. It answers as if they were gone.
+// overdueKeys counts the keys that have expired but that a replica still has. To clients the replica answers as if they were gone.
 var overdueKeys = redis.NewScript(`return redis.call('DBSIZE') - #redis.call('KEYS', '*')`)
 
-// hidden adds to the keys of a replica those that it keeps until its primary has them deleted. If some of several are deleted, and
-// others not, that is seen when all are.
+// hidden adds to the keys of a replica those that have expired and that it keeps until its primary deletes them. If the primary has
+// deleted only some of them, all of them count as there until the last is deleted.
 func (o *observer) hidden(at int64, is map[string]engine.Entry) error {
 	var missing []string
 	for _, name := range engine.Overdue(o.keys, at) {
@@ -594,7 +595,7 @@ func (o *observer) hidden(at int64, is map[string]engine.Entry) error {
 	return nil
 }
 
-// rebase has the keys end by another clock. What is known of them stays true.
+// rebase converts the deadlines of the keys to another clock. It changes no instant.
 func (o *observer) rebase(ahead time.Duration) {
 	by := ahead.Milliseconds() - o.ahead
 	o.ahead += by

@@ -300,11 +300,11 @@ func TestRealMinReplicas(t *testing.T) {
 	}
 }
 
-// Somebody who is not of the group is shown the door.
-func TestStrangersAtTheDoor(t *testing.T) {
+// A process that is not of the group cannot connect to its servers.
+func TestPeerProxyRefusesStrangers(t *testing.T) {
 	t.Parallel()
 	c, _, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}})
-	conn, err := net.Dial("tcp", c.group.doors["n1"].listener.Addr().String())
+	conn, err := net.Dial("tcp", c.group.peerProxies["n1"].listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type setClocks struct {
 }
 
 // hostClocks are the clocks that a client process lives by. A fault of theirs bites when somebody reads them once the code
-// under test has: as in simulation, where the Bystander that carries out the lane is no sign of that.
+// under test has: as in simulation, where the [sim.HarnessClock] of the code that carries out the lane does not count.
 type hostClocks struct {
 	bite func(faults []int) // waits until they are in the history
 
@@ -124,18 +124,18 @@ func (c steadyClock) NewTicker(d time.Duration) clockwork.Ticker {
 	return hostTicker{c.timer(d, d, nil)}
 }
 
-// Bystander is the view of code that is not under test.
-func (c steadyClock) Bystander() sim.Timekeeper { return bystander{c} }
+// HarnessClock is the view of code that is not under test.
+func (c steadyClock) HarnessClock() sim.Timekeeper { return harnessClock{c} }
 
-type bystander struct{ c steadyClock }
+type harnessClock struct{ c steadyClock }
 
-func (b bystander) Now() time.Time {
+func (b harnessClock) Now() time.Time {
 	b.c.noticed(false)
 	return b.c.date()
 }
 
-func (b bystander) Until(t time.Time) time.Duration { return t.Sub(b.Now()) }
-func (b bystander) Sleep(d time.Duration)           { b.c.Sleep(d) }
+func (b harnessClock) Until(t time.Time) time.Duration { return t.Sub(b.Now()) }
+func (b harnessClock) Sleep(d time.Duration)           { b.c.Sleep(d) }
 
 // wallClock is the clock on the wall. Its timers are those of the steady clock, as in Go.
 type wallClock struct{ steadyClock }

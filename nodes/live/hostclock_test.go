@@ -85,7 +85,7 @@ func (b *bites) String() string {
 func TestClockFaultBites(t *testing.T) {
 	var b bites
 	k := newHostClocks(b.add)
-	clock, lane := steadyClock{k}, sim.Bystander(steadyClock{k})
+	clock, lane := steadyClock{k}, sim.HarnessClock(steadyClock{k})
 	expect := func(when, want string) {
 		t.Helper()
 		if got := b.String(); got != want {

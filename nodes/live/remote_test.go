@@ -95,8 +95,8 @@ func TestParseRemotesRefuses(t *testing.T) {
 
 // A lock's keys get the prefix on the way there and lose it on the way back, wherever they stand; what concerns more than its keys
 // stays here.
-func TestTerritory(t *testing.T) {
-	land := territory{"P:", 3}
+func TestKeyPrefix(t *testing.T) {
+	land := keyPrefix{"P:", 3}
 	for cmd, want := range map[string]string{
 		"set lock A NX PX 500":                "set P:lock A NX PX 500",
 		"DEL a b":                             "DEL P:a P:b",
@@ -132,7 +132,7 @@ func TestTerritory(t *testing.T) {
 		"BLPOP a 0":                           "-ERR BLPOP is not sent",
 		"NOSUCH a":                            "-ERR NOSUCH is not sent",
 	} {
-		theirs, _, refusal := land.enter(strings.Fields(cmd))
+		theirs, _, refusal := land.add(strings.Fields(cmd))
 		got := strings.Join(theirs, " ")
 		if refusal != "" {
 			got = "-" + refusal
@@ -150,7 +150,7 @@ func TestTerritory(t *testing.T) {
 		"*2\r\n$3\r\nP:a\r\n:1\r\n": "*2\r\n$1\r\na\r\n:1\r\n",
 		">2\r\n$10\r\ninvalidate\r\n*1\r\n$3\r\nP:a\r\n": ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n",
 	} {
-		if got := land.leave(value); got != want {
+		if got := land.strip(value); got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
 	}
@@ -211,14 +211,14 @@ func onlyForeign(t *testing.T, c *redis.Client) {
 
 const testPrefix = "lockstep:test:0:"
 
-// borrow begins a run with the client c1, which talks to n1 as a lock would.
-func borrow(t *testing.T, ctx context.Context, urls ...string) (l *Loan, c1 *redis.Client) {
+// openRemote begins a run with the client c1, which talks to n1 as a lock would.
+func openRemote(t *testing.T, ctx context.Context, urls ...string) (l *RemoteCluster, c1 *redis.Client) {
 	t.Helper()
-	l, err := Borrow(ctx, []string{"n1"}, remotes(t, urls...), testPrefix)
+	l, err := OpenRemote(ctx, []string{"n1"}, remotes(t, urls...), testPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Return() })
+	t.Cleanup(func() { l.End() })
 	p, err := l.Client("c1")
 	if err != nil {
 		t.Fatal(err)
@@ -230,9 +230,9 @@ func borrow(t *testing.T, ctx context.Context, urls ...string) (l *Loan, c1 *red
 
 // A lock on somebody's server finds its own key and leaves theirs; the history has its keys by the names that it uses, and in the
 // end they are gone.
-func TestBorrow(t *testing.T) {
+func TestRemote(t *testing.T) {
 	url, foreign, _ := theirs(t)
-	l, c1 := borrow(t, t.Context(), url)
+	l, c1 := openRemote(t, t.Context(), url)
 	ctx := t.Context()
 	if ok := c1.SetNX(ctx, "lock", "0123456789abcdef", time.Minute).Val(); !ok {
 		t.Error("the lock is taken by the foreign key of that name")
@@ -264,11 +264,11 @@ func TestBorrow(t *testing.T) {
 			t.Errorf("the history has %s", text)
 		}
 	}
-	if err := l.Return(); err != nil {
+	if err := l.End(); err != nil {
 		t.Error(err)
 	}
 	onlyForeign(t, foreign)
-	if err := l.Return(); err != nil { // there is nothing any more
+	if err := l.End(); err != nil { // there is nothing any more
 		t.Log("a second time:", err)
 	}
 }
@@ -283,25 +283,25 @@ func intersect(a, b []string) (both []string) {
 }
 
 // Keys are gone although the context of the run is over, and so is everything that was started.
-func TestBorrowEnds(t *testing.T) {
+func TestRemoteEnds(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	l, c1 := borrow(t, ctx, url)
+	l, c1 := openRemote(t, ctx, url)
 	if err := c1.Set(t.Context(), "lock", "A", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := l.Return(); err != nil {
+	if err := l.End(); err != nil {
 		t.Error(err)
 	}
 	onlyForeign(t, foreign)
 }
 
 // What others do to the keys of a run ends it, and so does a key that a script makes up.
-func TestBorrowIsDisturbed(t *testing.T) {
+func TestRemoteIsDisturbed(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	t.Run("somebody deletes a key", func(t *testing.T) {
-		l, c1 := borrow(t, t.Context(), url)
+		l, c1 := openRemote(t, t.Context(), url)
 		ctx := t.Context()
 		c1.Set(ctx, "lock", "A", time.Minute)
 		foreign.Del(ctx, testPrefix+"n1:lock")
@@ -312,17 +312,17 @@ func TestBorrowIsDisturbed(t *testing.T) {
 		if err := l.Err(); err == nil || !strings.Contains(err.Error(), "n1:lock was changed, and not by a command of this run") {
 			t.Errorf("it ended with %v", err)
 		}
-		if err := l.Return(); err != nil {
+		if err := l.End(); err != nil {
 			t.Error(err)
 		}
 		onlyForeign(t, foreign)
 	})
 	t.Run("a script makes up a key", func(t *testing.T) {
-		l, c1 := borrow(t, t.Context(), url)
+		l, c1 := openRemote(t, t.Context(), url)
 		if err := c1.Eval(t.Context(), "return redis.call('SET', KEYS[1] .. ':more', 1)", []string{"lock"}).Err(); err != nil {
 			t.Error(err)
 		}
-		if err := l.Return(); err == nil || !strings.Contains(err.Error(), `made a key "lock:more" that no command names`) {
+		if err := l.End(); err == nil || !strings.Contains(err.Error(), `made a key "lock:more" that no command names`) {
 			t.Errorf("returned with %v", err)
 		}
 		onlyForeign(t, foreign)
@@ -330,9 +330,9 @@ func TestBorrowIsDisturbed(t *testing.T) {
 }
 
 // A server that dies ends the run with a line that names it; what cannot be removed is named with the command that removes it.
-func TestBorrowedServerDies(t *testing.T) {
+func TestRemoteServerDies(t *testing.T) {
 	url, _, s := theirs(t)
-	l, c1 := borrow(t, t.Context(), url)
+	l, c1 := openRemote(t, t.Context(), url)
 	c1.Set(t.Context(), "lock", "A", time.Minute)
 	s.Crash()
 	c1.Get(t.Context(), "lock")
@@ -341,7 +341,7 @@ func TestBorrowedServerDies(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "n1: redis://"+s.Addr()+": ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("it ended with %v", err)
 	}
-	left := l.Return()
+	left := l.End()
 	if e, ok := errors.AsType[*LeftKeysError](left); !ok || !strings.Contains(e.Error(), "redis-cli -u redis://"+s.Addr()+" --scan --pattern 'lockstep:test:0:n1:*' | grep '^lockstep:test:0:n1:' | tr ") {
 		t.Errorf("returned with %v", left)
 	}
@@ -351,10 +351,10 @@ func TestBorrowedServerDies(t *testing.T) {
 }
 
 // A server that holds the prefix is not touched.
-func TestBorrowRefusesPrefix(t *testing.T) {
+func TestRemoteRefusesPrefix(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	foreign.Set(t.Context(), testPrefix+"n1:x", "1", 0)
-	_, err := Borrow(t.Context(), []string{"n1"}, remotes(t, url), testPrefix)
+	_, err := OpenRemote(t.Context(), []string{"n1"}, remotes(t, url), testPrefix)
 	if err == nil || !strings.Contains(err.Error(), `has a key "lockstep:test:0:n1:x" already; it is not touched`) {
 		t.Errorf("borrowed with %v", err)
 	}
@@ -515,7 +515,7 @@ func behindTLS(t *testing.T, addr string) string {
 }
 
 // Servers are reached over TLS, in a database of their own; an unknown certificate is refused unless the URL says otherwise.
-func TestBorrowOverTLS(t *testing.T) {
+func TestRemoteOverTLS(t *testing.T) {
 	redistest.NeedServer(t)
 	s, err := redisserver.Start(t.Context(), "--databases", "4")
 	if err != nil {
@@ -530,7 +530,7 @@ func TestBorrowOverTLS(t *testing.T) {
 	if _, err := remotes(t, url).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an unknown certificate: %v", err)
 	}
-	l, c1 := borrow(t, t.Context(), url+"?skip_verify=true")
+	l, c1 := openRemote(t, t.Context(), url+"?skip_verify=true")
 	ctx := t.Context()
 	if err := c1.Set(ctx, "lock", "A", 0).Err(); err != nil {
 		t.Error(err)
@@ -539,7 +539,7 @@ func TestBorrowOverTLS(t *testing.T) {
 	if !strings.Contains(space, "db3:keys=1,") || strings.Contains(space, "db0:") {
 		t.Errorf("the keys are in %q", space)
 	}
-	if err := l.Return(); err != nil {
+	if err := l.End(); err != nil {
 		t.Error(err)
 	}
 	if space := s.Client().Info(ctx, "keyspace").Val(); strings.Contains(space, "db3:") {

@@ -12,25 +12,24 @@ import (
 	"lockstep/nodes/engine"
 )
 
-// A territory is the part of somebody's database that a lock node has: the keys with a prefix. A lock does not know of it. It
-// names its keys as it always does; on the way to the server they get the prefix, and on the way back they lose it.
+// A keyPrefix keeps the keys of a lock node apart from other keys in somebody's database. The lock does not know of the prefix: it
+// is added to keys on their way to the server, and removed on their way back.
 //
-// What it cannot see is a script that names a key by itself, instead of taking it from KEYS, which Redis forbids in a
-// cluster and nowhere else.
-type territory struct {
+// A script that names a key in its text, and does not take it from KEYS, goes unnoticed. Redis forbids such scripts only in a cluster.
+type keyPrefix struct {
 	prefix string
 	db     int // what is database 0 to a lock
 }
 
-// keyless are the commands that concern no keys, and nobody but the connection on which they come. What is neither here nor has
-// its keys in the table of commands does not reach a server that is not ours.
+// keyless are the commands that concern no keys, and no connection but their own. A command that is neither here nor has
+// its keys in the table of commands is not sent to a server that is not ours.
 var keyless = strings.Fields(`PING ECHO MULTI EXEC DISCARD UNWATCH TIME INFO ROLE WAIT QUIT HELLO SELECT SCRIPT|LOAD SCRIPT|EXISTS
 	CLIENT|ID CLIENT|GETNAME CLIENT|SETNAME CLIENT|SETINFO CLIENT|TRACKING CLIENT|CACHING
 	CLUSTER|INFO CLUSTER|NODES CLUSTER|SHARDS CLUSTER|SLOTS`)
 
-// enter returns a command as it goes to the server, and the keys that it names, without the prefix. A refusal is what the client
-// gets instead of a reply.
-func (t territory) enter(cmd []string) (theirs, keys []string, refusal string) {
+// add returns a command as it goes to the server, and the keys that it names, without the prefix. A refusal is an error that the
+// client gets instead of a reply; the command is not sent.
+func (t keyPrefix) add(cmd []string) (theirs, keys []string, refusal string) {
 	theirs = slices.Clone(cmd)
 	name := engine.FullName(cmd)
 	at, refusal := t.keysOf(name, cmd)
@@ -58,17 +57,17 @@ func (t territory) enter(cmd []string) (theirs, keys []string, refusal string) {
 }
 
 // keysOf says which elements of a command are keys.
-func (t territory) keysOf(name string, cmd []string) (at []int, refusal string) {
+func (t keyPrefix) keysOf(name string, cmd []string) (at []int, refusal string) {
 	first, last, step := engine.KeyPositions(name)
 	switch {
 	case slices.Contains([]string{"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"}, name):
 		if len(cmd) < 3 {
-			return nil, "" // the server says what is missing
+			return nil, "" // the server reports what is missing
 		}
 		n, err := strconv.Atoi(cmd[2])
 		switch {
 		case err != nil || n < 0 || n > len(cmd)-3:
-			return nil, "" // as above: it does not run
+			return nil, "" // as above: the server refuses it
 		case n == 0:
 			return nil, "ERR a script that names no keys is not run on a server that is not Lockstep's: nobody can tell which it touches"
 		}
@@ -88,9 +87,9 @@ func (t territory) keysOf(name string, cmd []string) (at []int, refusal string) 
 	return at, ""
 }
 
-// hello leaves out of HELLO who the client is: that is known, and by other names. A server without a password believes anybody who
-// says that he is the default user.
-func (t territory) hello(cmd []string) (theirs, keys []string, refusal string) {
+// hello removes the user and the name of the client from HELLO: the server knows us by others. AUTH as the default
+// user succeeds with any password, as on a server without one.
+func (t keyPrefix) hello(cmd []string) (theirs, keys []string, refusal string) {
 	for i := 2; i+2 < len(cmd); i++ {
 		if strings.EqualFold(cmd[i], "SETNAME") {
 			i++
@@ -107,8 +106,8 @@ func (t territory) hello(cmd []string) (theirs, keys []string, refusal string) {
 	return cmd, nil, ""
 }
 
-// tracking has a client that wants to hear of all keys hear of those of its run.
-func (t territory) tracking(cmd []string) []string {
+// tracking restricts CLIENT TRACKING in broadcast mode to the keys of the run.
+func (t keyPrefix) tracking(cmd []string) []string {
 	broadcasts, prefixed := false, false
 	for i := 2; i < len(cmd); i++ {
 		switch strings.ToUpper(cmd[i]) {
@@ -127,9 +126,9 @@ func (t territory) tracking(cmd []string) []string {
 	return cmd
 }
 
-// leave returns a value that the server sends, with the keys in it as the client knows them. The prefix is so long and so random
-// that it stands nowhere by chance.
-func (t territory) leave(value string) string {
+// strip returns a reply of the server without the prefix of keys. The prefix is long and random enough not to occur by
+// chance.
+func (t keyPrefix) strip(value string) string {
 	if !strings.Contains(value, t.prefix) {
 		return value
 	}
@@ -142,7 +141,7 @@ func (t territory) leave(value string) string {
 		value = rest
 		n, err := strconv.Atoi(line[min(1, len(line)):])
 		if line == "" || !strings.ContainsRune("$=!", rune(line[0])) || err != nil || n < 0 || n+2 > len(rest) {
-			b.WriteString(strings.ReplaceAll(line, t.prefix, "") + "\r\n") // a number, a status, an error
+			b.WriteString(strings.ReplaceAll(line, t.prefix, "") + "\r\n") // a number, a status or an error
 			continue
 		}
 		text := strings.ReplaceAll(rest[:n], t.prefix, "")
@@ -152,24 +151,24 @@ func (t territory) leave(value string) string {
 	return b.String() + value
 }
 
-// homeward is what a server says, as its client is to hear it.
-type homeward struct {
-	territory
+// replyReader reads the replies of a server and removes the prefix from them.
+type replyReader struct {
+	keyPrefix
 	from *bufio.Reader
-	rest string // of a value
+	rest string // of a reply
 }
 
-func (h *homeward) Read(p []byte) (int, error) {
+func (h *replyReader) Read(p []byte) (int, error) {
 	if h.rest == "" {
 		value, err := proto.Read(h.from)
 		if err != nil {
 			return 0, err
 		}
-		h.rest = h.leave(value)
+		h.rest = h.strip(value)
 	}
 	n := copy(p, h.rest)
 	h.rest = h.rest[n:]
 	return n, nil
 }
 
-var _ io.Reader = (*homeward)(nil)
+var _ io.Reader = (*replyReader)(nil)

@@ -18,19 +18,19 @@ import (
 	"lockstep/sim/history"
 )
 
-// Loan is a [Cluster] on servers that belong to somebody else. The caller must end it with [Loan.Return].
-type Loan struct {
+// RemoteCluster is a [Cluster] on servers that Lockstep has not started. The caller must end it with [RemoteCluster.End].
+type RemoteCluster struct {
 	*Cluster
 	nodes []*remoteNode
 }
 
-// Borrow begins a run on servers of others: each name takes one, and all keys are under a prefix that the servers must not know.
-// The last name may share the server of the one before it. The run ends with ctx.
-func Borrow(ctx context.Context, names []string, servers Remotes, prefix string) (*Loan, error) {
-	l := &Loan{Cluster: newCluster(ctx)}
+// OpenRemote begins a run on servers that Lockstep has not started, one for each name. All keys get a prefix, and no key of the
+// servers may have it yet. The last name may share the server of the one before it. The run ends with ctx.
+func OpenRemote(ctx context.Context, names []string, servers Remotes, prefix string) (*RemoteCluster, error) {
+	l := &RemoteCluster{Cluster: newCluster(ctx)}
 	for i, name := range names {
 		n := l.add(name, servers[i], prefix)
-		err := n.remote.claim(ctx, n.client, n.territory.prefix)
+		err := n.remote.claim(ctx, n.client, n.keyPrefix.prefix)
 		if err == nil {
 			err = n.setClock(ctx)
 		}
@@ -47,12 +47,12 @@ func Borrow(ctx context.Context, names []string, servers Remotes, prefix string)
 	return l, nil
 }
 
-func (l *Loan) add(name string, r Remote, prefix string) *remoteNode {
+func (l *RemoteCluster) add(name string, r Remote, prefix string) *remoteNode {
 	n := &remoteNode{
 		realNode:  realNode{c: l.Cluster, name: name, owners: engine.Owners{}, marks: map[[2]string]engine.Owner{}},
 		remote:    r,
 		client:    redis.NewClient(r.options),
-		territory: territory{prefix + name + ":", r.options.DB},
+		keyPrefix: keyPrefix{prefix + name + ":", r.options.DB},
 		keys:      map[string]engine.Entry{},
 		named:     map[string]bool{},
 	}
@@ -63,9 +63,9 @@ func (l *Loan) add(name string, r Remote, prefix string) *remoteNode {
 	return n
 }
 
-// Return ends the run and removes its keys, whatever has happened to it. The error says what could not be removed, as a
-// [*LeftKeysError], or that the lock made keys that no command of it names, so that the history does not have them.
-func (l *Loan) Return() error {
+// End ends the run and removes its keys, even if the run has failed. The error is a [*LeftKeysError] if keys could not be removed.
+// It is another one if the lock made keys that no command names, so that the history lacks them.
+func (l *RemoteCluster) End() error {
 	l.Close()
 	defer l.hangUp()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), scanLimit)
@@ -77,20 +77,20 @@ func (l *Loan) Return() error {
 	return errors.Join(errs...)
 }
 
-func (l *Loan) hangUp() {
+func (l *RemoteCluster) hangUp() {
 	for _, n := range l.nodes {
 		n.client.Close()
 	}
 }
 
-// remoteNode is a Redis server of somebody else behind a proxy. It is a [realNode] that knows where its keys are, and that others
-// may have theirs beside them: it looks at no key but those that a command of the run has named.
+// remoteNode is somebody else's Redis server behind a proxy. It is a [realNode] whose keys have a prefix, because others may have
+// keys on the server too. It looks only at keys that a command of the run has named.
 type remoteNode struct {
 	realNode
 	remote    Remote
-	client    *redis.Client // of our own, to look at keys with
-	territory territory
-	ahead     time.Duration // of the server's clock to ours
+	client    *redis.Client // our own, with which we look at keys
+	keyPrefix keyPrefix
+	ahead     time.Duration // how far the server's clock is ahead of ours
 
 	// Guarded by Proxy.serving.
 	stopped bool
@@ -98,7 +98,7 @@ type remoteNode struct {
 	keys    map[string]engine.Entry // as last seen, deadlines by the server's clock
 }
 
-// setClock finds out how far the server's clock is ahead: deadlines are by that, and the history is by ours.
+// setClock measures how far the server's clock is ahead of ours: deadlines are in its time, the history is in ours.
 func (n *remoteNode) setClock(ctx context.Context) error {
 	best := time.Duration(-1)
 	for range 5 {
@@ -119,22 +119,22 @@ func (n *remoteNode) connect() (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, n.remote.plight(err)
 	}
-	d.replies = bufio.NewReader(&homeward{territory: n.territory, from: d.replies})
+	d.replies = bufio.NewReader(&replyReader{keyPrefix: n.keyPrefix, from: d.replies})
 	return d, nil
 }
 
-var errReturned = errors.New("the server was given back")
+var errEnded = errors.New("the run on this server has ended")
 
 // serve has the server run a command. It looks at the keys before, too: what has changed since it looked last was somebody else.
 func (n *remoteNode) serve(r *relay, m *message) (reply []byte, err error) {
 	if n.stopped {
-		return nil, errReturned
+		return nil, errEnded
 	}
 	if len(m.cmd) == 0 {
 		return nil, nil
 	}
 	word := strings.ToUpper(m.cmd[0])
-	theirs, keys, refusal := n.territory.enter(m.cmd)
+	theirs, keys, refusal := n.keyPrefix.add(m.cmd)
 	if refusal != "" {
 		return []byte("-" + refusal + "\r\n"), nil
 	}
@@ -210,7 +210,7 @@ func (n *remoteNode) snapshot() (at int64, keys map[string]engine.Entry, err err
 func (n *remoteNode) theirs(names []string) []string {
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = n.territory.prefix + name
+		all[i] = n.keyPrefix.prefix + name
 	}
 	return all
 }
@@ -240,7 +240,7 @@ func (n *remoteNode) look(cause *engine.Change) error {
 			continue
 		}
 		if cause == nil {
-			return fmt.Errorf("%s: the key %s was changed, and not by a command of this run: it was evicted, or somebody else has changed it", n.remote, n.territory.prefix+name)
+			return fmt.Errorf("%s: the key %s was changed, and not by a command of this run: it was evicted, or somebody else has changed it", n.remote, n.keyPrefix.prefix+name)
 		}
 		c.By, c.NX, c.Command = cause.By, cause.NX, cause.Command
 		n.report(c)
@@ -300,7 +300,7 @@ func (n *remoteNode) stop() {
 // clear removes the keys. A command whose connection broke may still come to the server: what is known is removed first, and
 // then whatever is there.
 func (n *remoteNode) clear(ctx context.Context) error {
-	prefix := n.territory.prefix
+	prefix := n.keyPrefix.prefix
 	known := slices.Sorted(maps.Keys(n.named))
 	err := unlink(ctx, n.client, n.theirs(known))
 	var more []string

@@ -17,7 +17,7 @@ import (
 )
 
 // Sentinels are redis-server processes in another mode. To a cluster one is a node that keeps no keys: clients ask it over a
-// proxy, and it can be killed and stopped. It knows everybody by the door, and comes through doors itself. The configuration
+// proxy, and it can be killed and stopped. It reaches other servers, and they reach it, through their peer proxies. The configuration
 // file tells it what it would find out in some seconds.
 
 // serveSentinels starts the sentinels of a group, and returns when all know that all is well.
@@ -80,11 +80,11 @@ func (g *realGroup) sentinelConf(i int) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "sentinel "+format+"\n", args...) }
 	at := func(n *realNode) string {
-		d := g.doors[n.name]
+		d := g.peerProxies[n.name]
 		return d.host() + " " + d.port()
 	}
 	id := func(i int) string { return fmt.Sprintf("%040x", i+1) }
-	me := g.doors[g.sentinels[i].name]
+	me := g.peerProxies[g.sentinels[i].name]
 	fmt.Fprintf(&b, "bind-source-addr %s\n", me.source())
 	line("myid %s", id(i))
 	line("announce-ip %s", me.host())
@@ -211,7 +211,7 @@ func (p *Client) Guide() *Guide {
 		guide.Sentinels = append(guide.Sentinels, p.Addr(s.name))
 	}
 	for _, n := range g.nodes {
-		d := g.doors[n.name]
+		d := g.peerProxies[n.name]
 		guide.Servers[net.JoinHostPort(d.host(), d.port())] = p.Addr(n.name)
 	}
 	return guide

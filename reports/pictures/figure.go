@@ -75,17 +75,17 @@ func newFigure(s *story, head heading, c cast) *figure {
 	return f
 }
 
-// councilRows is how many rows of labels a lane has on which many servers may say the same at nearly the same time.
-const councilRows = 2
+// watcherRows is how many rows of labels a lane has on which many servers may say the same at nearly the same time.
+const watcherRows = 2
 
 // layLane places a lane whose top edge is at y, and returns its bottom edge. Labels lie above the bars, but for the
 // resource's: messages come to it from above.
 func (f *figure) layLane(l *lane, y vg.Length) vg.Length {
 	labels := f.labelsOf(l)
 	placed, rows := placeLabels(labels, f.left+2, f.right-2)
-	if l.kind == otherLane && rows > councilRows {
-		placed = slices.DeleteFunc(placed, func(l label) bool { return l.row >= councilRows })
-		rows = councilRows
+	if l.kind == otherLane && rows > watcherRows {
+		placed = slices.DeleteFunc(placed, func(l label) bool { return l.row >= watcherRows })
+		rows = watcherRows
 	}
 	f.hidden += len(labels) - len(placed)
 	barsHeight := vg.Length(l.rows)*(l.kind.barHeight()+barGap) - barGap

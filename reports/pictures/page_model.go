@@ -35,8 +35,8 @@ type pageModel struct {
 	// Picture is for those who come without the script, and for paper.
 	Picture template.HTML `json:"-"`
 
-	End     time.Duration `json:"end"`
-	Curtain time.Duration `json:"curtain"` // where the story ends; the rest is healing, and the probe
+	End      time.Duration `json:"end"`
+	StoryEnd time.Duration `json:"storyEnd"` // where the story ends; the rest is healing, and the probe
 
 	Lanes    []pageLane    `json:"lanes"`
 	Flights  []pageFlight  `json:"flights"`
@@ -171,7 +171,7 @@ func newPageModel(r PageRun) *pageModel {
 		Bands:   []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
 	}
 	t := newTeller(h, r.Result)
-	m.Curtain = t.curtain()
+	m.StoryEnd = t.storyEnd()
 	t.deeds, t.folds = reports.JoinRefusals(reports.RawDeeds(h)), nil
 	t.probing = h.Meta.Probe != ""
 	for i := range h.Events {

@@ -49,7 +49,7 @@ const (
 // NewClocksPlot shows the clocks of a run that were ever wrong.
 func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 	t := newTeller(h, r)
-	t.s.end = t.curtain()
+	t.s.end = t.storyEnd()
 	c := &clocksPlot{t: t, cast: newCast(h)}
 	var right []string
 	table := [][]string{{"process", "clock", "at_s", "ahead_s"}}

@@ -31,7 +31,7 @@ type teller struct {
 
 func newStory(h *history.History, r checker.Result) *story {
 	t := newTeller(h, r)
-	t.s.end = t.curtain()
+	t.s.end = t.storyEnd()
 	t.tell()
 	return t.s
 }
@@ -91,9 +91,9 @@ func (t *teller) proves(event int) bool {
 	return found
 }
 
-// curtain is when the picture ends: with the last thing that a client did or that came of it. What follows in a run, the
+// storyEnd is when the picture ends: with the last act of a client or its last effect. What follows in a run, the
 // healing and the probe, is shown only if it proves something.
-func (t *teller) curtain() time.Duration {
+func (t *teller) storyEnd() time.Duration {
 	var end time.Duration
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
@@ -142,14 +142,14 @@ func (t *teller) addLanes() {
 		add(t.h.Meta.Probe, clientLane)
 	}
 	add("network", networkLane)
-	council := t.council()
+	watchers := t.watchers()
 	for _, n := range t.servers {
 		switch {
 		case !slices.Contains(t.h.Meta.Others, n):
 			add(n, nodeLane)
-		case len(council) > 1 && slices.Contains(council, n):
-			t.shared[n] = reports.Ranges(council, t.servers)
-			if n == council[0] {
+		case len(watchers) > 1 && slices.Contains(watchers, n):
+			t.shared[n] = reports.Ranges(watchers, t.servers)
+			if n == watchers[0] {
 				add(t.shared[n], otherLane)
 			}
 		case t.notable(n):
@@ -172,9 +172,9 @@ func (t *teller) notable(name string) bool {
 	return false
 }
 
-// council returns the servers that only watch others, and to which nothing happens: they share a lane.
-func (t *teller) council() []string {
-	var council []string
+// watchers returns the servers that only watch others, and to which nothing happens: they share a lane.
+func (t *teller) watchers() []string {
+	var watchers []string
 	for _, n := range t.h.Meta.Others {
 		watches, more := false, false
 		for i := range t.h.Events {
@@ -187,10 +187,10 @@ func (t *teller) council() []string {
 			}
 		}
 		if watches && !more {
-			council = append(council, n)
+			watchers = append(watchers, n)
 		}
 	}
-	return council
+	return watchers
 }
 
 func (t *teller) tellClients() {
@@ -314,7 +314,7 @@ func (t *teller) leaseEnd(label string, by time.Duration) (end time.Duration, kn
 	return end, known
 }
 
-// tellNodes follows the life of each key on each node.
+// tellNodes draws each key on each node, from its setting to its end.
 func (t *teller) tellNodes() {
 	for _, node := range t.servers {
 		t.tellNode(node)
@@ -323,12 +323,12 @@ func (t *teller) tellNodes() {
 
 func (t *teller) tellNode(node string) {
 	var keys []string // each has a row
-	type life struct {
+	type keyBar struct {
 		from  time.Duration
 		lease string
 		style barStyle
 	}
-	alive := map[string]life{}
+	alive := map[string]keyBar{}
 	end := func(name string, at time.Duration) {
 		if l, found := alive[name]; found {
 			b := bar{from: l.from, to: at, style: l.style, client: history.Client(l.lease), text: l.lease, row: slices.Index(keys, name)}
@@ -350,7 +350,7 @@ func (t *teller) tellNode(node string) {
 		if e.Process != node || e.Kind != history.State || t.fruitless(i) && !t.intrudes(e) {
 			continue
 		}
-		if m, ok := t.office(i); ok {
+		if m, ok := t.roleMark(i); ok {
 			t.mark(node, m)
 			continue
 		}
@@ -366,9 +366,9 @@ func (t *teller) tellNode(node string) {
 		case history.Set, history.Over:
 			end(e.Key, e.At)
 			if e.Lease != "" {
-				alive[e.Key] = life{e.At, e.Lease, living}
+				alive[e.Key] = keyBar{e.At, e.Lease, living}
 				if byPrimary {
-					alive[e.Key] = life{e.At, e.Lease, copied}
+					alive[e.Key] = keyBar{e.At, e.Lease, copied}
 				}
 			}
 			m.client = history.Client(e.Lease)
@@ -408,8 +408,8 @@ func (t *teller) tellNode(node string) {
 	}
 }
 
-// office returns the mark of a change in what a server is, or thinks of another.
-func (t *teller) office(i int) (mark, bool) {
+// roleMark returns the mark of a change in what a server is, or thinks of another.
+func (t *teller) roleMark(i int) (mark, bool) {
 	e := &t.h.Events[i]
 	m := mark{at: e.At, shape: ticked, weight: telling, event: i}
 	who := ""

@@ -145,9 +145,9 @@ func through(ctx context.Context, f *os.File, data []byte) error {
 	})
 }
 
-// patience is how long a write may still take once it is to end: what is written at the end of an interrupted program should get
-// to those who are reading already.
-const patience = time.Second
+// writeGrace is how long a write may still take after ctx has ended: what an interrupted program writes at its end should reach
+// a reader that is already there.
+const writeGrace = time.Second
 
 // interruptible does something that may block, and waits for it until ctx ends, but not much longer.
 func interruptible(ctx context.Context, do func() error) error {
@@ -161,7 +161,7 @@ func interruptible(ctx context.Context, do func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(patience):
+	case <-time.After(writeGrace):
 		return ctx.Err()
 	}
 }

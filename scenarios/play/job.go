@@ -76,7 +76,7 @@ type done struct {
 	History  *history.History `json:"history,omitempty"`
 	Checksum string           `json:"checksum,omitempty"` // of the second time
 	Repeat   string           `json:"repeat,omitempty"`   // how the second time differed for its clients
-	Yield    json.RawMessage  `json:"yield,omitempty"`    // what the worker's [Task] returned
+	Result   json.RawMessage  `json:"result,omitempty"`   // what the worker's [Task] returned
 }
 
 // A Finder returns the lock that a run names; [clients.Find] knows those of the literature.
@@ -143,7 +143,7 @@ func (c Case) Longest() time.Duration {
 	if c.On != OnReal {
 		return 0
 	}
-	return patienceOf(realRun(c.Scenario, c.Run, c.Speed), c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + DefaultLimit
+	return clientLimit(realRun(c.Scenario, c.Run, c.Speed), c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + DefaultLimit
 }
 
 // Outcome judges what came back from the worker.
@@ -213,12 +213,12 @@ func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) 
 	}
 	if j.Task != nil {
 		s.Runs = []script.Section{r}
-		yield, err := task(ctx, j.Task, s, build, j.Seed)
+		result, err := task(ctx, j.Task, s, build, j.Seed)
 		if err != nil {
 			return nil, err
 		}
-		data, err := json.Marshal(yield)
-		return &done{Yield: data}, err
+		data, err := json.Marshal(result)
+		return &done{Result: data}, err
 	}
 	if j.On == OnReal {
 		o, err := trying(ctx, s, r, j)
@@ -285,16 +285,16 @@ func (c Case) TaskJob(task any) (json.RawMessage, error) {
 	})
 }
 
-// ReadYield decodes what the [Task] of a worker returned.
-func ReadYield(out workers.Outcome, yield any) error {
+// ReadTaskResult decodes what the [Task] of a worker returned.
+func ReadTaskResult(out workers.Outcome, result any) error {
 	var d done
 	if err := json.Unmarshal(out.Result, &d); err != nil {
 		return fmt.Errorf("scenarios: the worker's answer cannot be read: %w", err)
 	}
-	if d.Yield == nil {
+	if d.Result == nil {
 		return errors.New("scenarios: the worker did something else")
 	}
-	return json.Unmarshal(d.Yield, yield)
+	return json.Unmarshal(d.Result, result)
 }
 
 func (c Case) Find(lock string) (clients.New, error) {

@@ -137,7 +137,7 @@ func onCluster(r script.Section, c *live.Cluster, j job, again func() *exec.Cmd)
 			return err
 		}
 		processes[name] = p
-		limit := patienceOf(r, j.Limit)
+		limit := clientLimit(r, j.Limit)
 		if name == script.ProbeName {
 			limit += DefaultLimit / 2 // it waits for the others, and should not be blamed for them
 		}
@@ -179,7 +179,7 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 		steps = probeLane(r)
 	}
 	var left leftovers // to the end of the process
-	left.attend(ctx, host, env, build, a.Resource, r.TTL, steps)
+	left.runLane(ctx, host, env, build, a.Resource, r.TTL, steps)
 	host.End()
 	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
 		select {} // until the process is killed
@@ -198,9 +198,9 @@ func wait(ctx context.Context, d time.Duration) {
 // DefaultLimit is how much more time than its lane says a client may take.
 const DefaultLimit = 20 * time.Second
 
-// patienceOf is how long a client of a resolved run may take: as long as if everybody did everything one after the other, and
+// clientLimit is how long a client of a resolved run may take: as long as if everybody did everything one after the other, and
 // more, by a limit, for what the lock does.
-func patienceOf(r script.Section, limit time.Duration) time.Duration {
+func clientLimit(r script.Section, limit time.Duration) time.Duration {
 	all := 2*r.TTL + boundOf(r) + cmp.Or(limit, DefaultLimit)
 	for _, lane := range r.Lanes {
 		for _, step := range lane.Steps {

@@ -33,22 +33,22 @@ func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job
 	}
 	r := realRun(s, run, j.Speed)
 	names, lent := onTheseServers(r, servers)
-	loan, err := live.Borrow(ctx, names, lent, j.Prefix)
+	remote, err := live.OpenRemote(ctx, names, lent, j.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		left := loan.Return()
+		left := remote.End()
 		if err == nil && left != nil {
 			o, err = nil, left
 		}
 	}()
 	theirs := j
 	theirs.Servers, theirs.Prefix = "", "" // clients know the proxies, and nothing of what is behind them
-	if err := onCluster(r, loan.Cluster, theirs, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
+	if err := onCluster(r, remote.Cluster, theirs, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
 		return nil, err
 	}
-	return Judge(s, r, &history.History{Meta: metaOf(r, s, servers.String(), j.Seed), Events: loan.Events()}), nil
+	return Judge(s, r, &history.History{Meta: metaOf(r, s, servers.String(), j.Seed), Events: remote.Events()}), nil
 }
 
 // onTheseServers says which server each lock node takes, and where a counter is: on the next server, or, if there is none, beside

@@ -29,12 +29,12 @@ func Simulate(s *script.Scenario, run script.Section, build clients.New, seed ui
 }
 
 // simulateWith is Simulate for a series, which keeps what its clients can use again.
-func simulateWith(kept *staff, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
+func simulateWith(cache *clientCache, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	r := s.Resolve(run)
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
 	reseed(int64(seed))
 	var h *history.History
-	err := sim.Bubble(func() { h = simulate(kept, s, r, build, seed) })
+	err := sim.Bubble(func() { h = simulate(cache, s, r, build, seed) })
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func reseed(seed int64) {
 }
 
 // simulate plays one run in a world of its own.
-func simulate(kept *staff, s *script.Scenario, r script.Section, build clients.New, seed uint64) *history.History {
+func simulate(cache *clientCache, s *script.Scenario, r script.Section, build clients.New, seed uint64) *history.History {
 	w := sim.NewWorld(sim.Config{Seed: seed, Reseed: reseed})
 	defer w.Close()
 	h := w.History()
@@ -109,7 +109,7 @@ func simulate(kept *staff, s *script.Scenario, r script.Section, build clients.N
 	known, err := clients.Find(r.Lock)
 	ours := err == nil // no library, and no lock of a user
 	if !ours || !same(known, build) {
-		kept = nil // its clients may have hooks by which one run would know of another
+		cache = nil // its clients may have hooks by which one run would know of another
 	}
 
 	var left leftovers
@@ -120,8 +120,8 @@ func simulate(kept *staff, s *script.Scenario, r script.Section, build clients.N
 		var env clients.Env
 		if r.Pool == script.Warm {
 			w.Warm(func() {
-				if standing := kept.attends(name, addrs); standing != nil {
-					env = standing.Env(p.Clock(), p.Wall(), random, dial(p))
+				if warm := cache.get(name, addrs); warm != nil {
+					env = warm.Env(p.Clock(), p.Wall(), random, dial(p))
 					return
 				}
 				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
@@ -136,7 +136,7 @@ func simulate(kept *staff, s *script.Scenario, r script.Section, build clients.N
 			if !ours {
 				host = outOfStep(p, slices.Index(r.Clients(), name))
 			}
-			left.attend(ctx, host, env, build, resource, r.TTL, steps)
+			left.runLane(ctx, host, env, build, resource, r.TTL, steps)
 		})
 	}
 	playLanes(r, w, start)
@@ -264,10 +264,10 @@ type leftovers struct {
 	workers []*clients.Worker
 }
 
-// attend carries out a lane, and closes what its client has at the end: the lock, then the clients to the nodes. A client that
+// runLane carries out a lane, and closes what its client has at the end: the lock, then the clients to the nodes. A client that
 // stays keeps them until its own end. Where that is a crash, or the end of the run, the lock is closed with the run: a
 // process that is gone closes nothing, and whatever its lock has started must come to an end nevertheless.
-func (l *leftovers) attend(ctx context.Context, host clients.Host, env clients.Env, build clients.New, resource string, ttl time.Duration, steps []script.Step) {
+func (l *leftovers) runLane(ctx context.Context, host clients.Host, env clients.Env, build clients.New, resource string, ttl time.Duration, steps []script.Step) {
 	stays := len(steps) > 0 && steps[len(steps)-1] == (script.Stay{})
 	defer func() {
 		if stays {

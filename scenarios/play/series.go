@@ -7,20 +7,20 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A Player puts a lock through a run of a scenario and judges it. The history is that of [Simulate], to the byte, whatever
-// was played before. It returns only if the run came to its end; otherwise the series ends with it.
+// A Player puts a lock through a run of a scenario and judges it. The history is byte for byte that of [Simulate], whatever
+// was played before. A Player returns only if the run came to its end; otherwise the series ends with that run.
 type Player func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome
 
-// seriesGC is how much garbage there may be in a series, in percent of what is alive. That is next to nothing between two
-// runs, so that by Go's default of 100 there would be a collection every few runs.
+// seriesGC is GOGC within a series. So little is alive between two runs that Go's default of 100 would collect garbage every
+// few runs.
 const seriesGC = 1000
 
-// Series calls f, which may play as many runs as it likes, one after the other and from its own goroutine. The error is that
-// of [Simulate] for the run that was played last: f got no further.
+// Series calls f, which may play any number of runs, one after the other and from its own goroutine. If [Simulate] would
+// return an error for a run, Series ends f and returns that error.
 //
-// Each run has a bubble of its own. So its time begins where that of every other run does, which locks that write times into
-// keys show in their traces; and what a run leaves behind is found out at its end, and cannot disturb the next. What is
-// expensive to make and remembers nothing outlives the bubbles: see [engine.Redis.Close].
+// Each run has its own bubble. So every run begins at the same time, which shows in the traces of locks that write times into
+// keys; and goroutines that a run leaves behind are found at its end and cannot disturb the next run. Objects that are
+// expensive to make and keep no state outlive the bubbles: see [engine.Redis.Close].
 func Series(f func(play Player)) (err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(seriesGC))
 	defer func() {
@@ -31,10 +31,10 @@ func Series(f func(play Player)) (err error) {
 			panic(r)
 		}
 	}()
-	kept := &staff{}
+	cache := &clientCache{}
 	f(func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome {
-		o, err := simulateWith(kept, s, run, build, seed)
-		kept.review()
+		o, err := simulateWith(cache, s, run, build, seed)
+		cache.refresh()
 		if err != nil {
 			panic(seriesOver{err})
 		}
@@ -46,14 +46,14 @@ func Series(f func(play Player)) (err error) {
 // seriesOver ends the function that plays a series.
 type seriesOver struct{ err error }
 
-// staff are the clients that a series keeps from run to run, by the names of their processes. A nil staff keeps none.
-type staff struct {
-	at     map[string]*clients.Standing
-	wanted map[string][]string // which processes had none, and to which nodes
+// clientCache holds the clients that a series keeps from run to run, by the names of their processes. A nil clientCache keeps none.
+type clientCache struct {
+	at     map[string]*clients.WarmClients
+	wanted map[string][]string // the addresses of the nodes, by the processes that had no clients
 }
 
-// attends returns the clients of a process, if they are kept; if not, [staff.review] makes some for the next run.
-func (s *staff) attends(name string, addrs []string) *clients.Standing {
+// get returns the clients of a process, or nil if there are none yet; then [clientCache.refresh] makes some for the next run.
+func (s *clientCache) get(name string, addrs []string) *clients.WarmClients {
 	if s == nil {
 		return nil
 	}
@@ -67,19 +67,19 @@ func (s *staff) attends(name string, addrs []string) *clients.Standing {
 	return nil
 }
 
-// review is for the time between two runs, outside of bubbles: it parts with clients that are not as they were, and makes those
-// that were missed.
-func (s *staff) review() {
+// refresh drops clients that cannot be used again, and makes those that were missing. It is called between two runs, outside
+// of any bubble.
+func (s *clientCache) refresh() {
 	for name, kept := range s.at {
 		if !kept.Fit() {
-			delete(s.at, name) // its connections were closed in its run, and there is nothing else of it
+			delete(s.at, name) // the run has closed its connections; nothing else is left to close
 		}
 	}
 	if len(s.wanted) > 0 && s.at == nil {
-		s.at = map[string]*clients.Standing{}
+		s.at = map[string]*clients.WarmClients{}
 	}
 	for name, addrs := range s.wanted {
-		s.at[name] = clients.NewStanding(addrs)
+		s.at[name] = clients.NewWarmClients(addrs)
 	}
 	clear(s.wanted)
 }

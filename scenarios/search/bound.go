@@ -71,25 +71,25 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 	prefixes := [][]Perturbation{nil}
 	for depth := 1; depth <= b.Bound; depth++ {
 		b.Levels = append(b.Levels, Level{})
-		var errands []*Task
+		var tasks []*Task
 		parts := 1
 		if len(prefixes) < 4*s.WorkerCount() {
 			parts = 4 * s.WorkerCount()
 		}
 		for _, prefix := range prefixes {
 			for part := range parts {
-				errands = append(errands, &Task{
+				tasks = append(tasks, &Task{
 					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Leaf: depth == b.Bound},
 				})
 			}
 		}
 		var grown []Trial
 		ended, before := 0, known
-		err := s.SendAll(ctx, errands, func(_ int, y *Result) error {
+		err := s.SendAll(ctx, tasks, func(_ int, y *Result) error {
 			ended++
 			grown = append(grown, y.Trials...)
 			err := b.take(y, s)
-			known = before + (b.Played-before)*len(errands)/ended
+			known = before + (b.Played-before)*len(tasks)/ended
 			if s.Progress != nil {
 				s.Progress(b.Played, known)
 			}

@@ -43,7 +43,7 @@ func FuzzPlan(f *testing.F) {
 	}
 	o := replayed(f, calm)
 	c := Constants{TTL: o.Run.TTL, Retry: RetryDelay(o)}
-	c.Patience = Patience(func(s *script.Scenario, _ script.Section, _ clients.New, _ uint64) *play.Outcome {
+	c.NodeTimeout = NodeTimeout(func(s *script.Scenario, _ script.Section, _ clients.New, _ uint64) *play.Outcome {
 		return replayed(f, s)
 	}, calm, o, 1, clients.NewRedlock)
 	of := map[Kind][]Perturbation{}

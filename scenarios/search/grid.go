@@ -372,7 +372,7 @@ func (t *Tally) count(trial Trial) {
 	t.add(one)
 }
 
-// cells is the errand of a batch.
+// cells is the task of a batch.
 type cells struct {
 	Quantities []string  `json:"quantities"`
 	Magnitudes [][]int64 `json:"magnitudes"` // of each cell, one for each quantity

@@ -69,7 +69,7 @@ func (s *Search) kinds() []Kind {
 	return s.Kinds
 }
 
-// A lostWorker says that a worker process died during an errand, or took too long over it.
+// A lostWorker says that a worker process died during a task, or took too long over it.
 type lostWorker struct{ *workers.Report }
 
 func (e lostWorker) Error() string {
@@ -97,7 +97,7 @@ func (s *Search) survey(ctx context.Context) (*Result, error) {
 	return y, err
 }
 
-// carry is send for an errand in which a run may not come to its end. Where it is an expansion, that one is reported, and the
+// carry is send for a task in which a run may not come to its end. Where it is an expansion, that one is reported, and the
 // others are played nevertheless: if nobody can tell which one it was, one at a time.
 func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 	if e.Expand == nil {
@@ -126,7 +126,7 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 	}
 }
 
-// add adds what came back from the next part of the same errand.
+// add adds what came back from the next part of the same task.
 func (y *Result) add(z *Result) {
 	y.Trials = append(y.Trials, z.Trials...)
 	y.Tally.Add(z.Tally)
@@ -136,7 +136,7 @@ func (y *Result) add(z *Result) {
 	y.Broken = append(y.Broken, z.Broken...)
 }
 
-// send has a worker do an errand.
+// send has a worker do a task.
 func (s *Search) send(ctx context.Context, e *Task) (*Result, error) {
 	run := s.Calm.Runs[0]
 	e.Restless, e.Properties = s.Restless, s.Properties
@@ -156,31 +156,31 @@ func (s *Search) send(ctx context.Context, e *Task) (*Result, error) {
 		return nil, lostWorker{out.Report}
 	}
 	var y Result
-	if err := play.ReadYield(out, &y); err != nil {
+	if err := play.ReadTaskResult(out, &y); err != nil {
 		return nil, err
 	}
 	return &y, nil
 }
 
-// SendAll has the workers do errands, as many at once as there are workers, and calls each with what comes back, one after the
-// other, in the order in which they end. It stops at the first error, of an errand or of each, and at the end of ctx.
-func (s *Search) SendAll(ctx context.Context, errands []*Task, each func(i int, y *Result) error) error {
+// SendAll has the workers do tasks, as many at once as there are workers, and calls each with what comes back, one after the
+// other, in the order in which they end. It stops at the first error, of a task or of each, and at the end of ctx.
+func (s *Search) SendAll(ctx context.Context, tasks []*Task, each func(i int, y *Result) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	todo := make(chan int, len(errands))
-	for i := range errands {
+	todo := make(chan int, len(tasks))
+	for i := range tasks {
 		todo <- i
 	}
 	close(todo)
 	var hands sync.WaitGroup
 	var mu sync.Mutex // held around each
-	for range min(s.WorkerCount(), len(errands)) {
+	for range min(s.WorkerCount(), len(tasks)) {
 		hands.Go(func() {
 			for i := range todo {
 				if ctx.Err() != nil {
 					return
 				}
-				y, err := s.carry(ctx, errands[i])
+				y, err := s.carry(ctx, tasks[i])
 				mu.Lock()
 				if err == nil && ctx.Err() == nil {
 					err = each(i, y)

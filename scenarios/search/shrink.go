@@ -24,7 +24,7 @@ type shrinking struct {
 // shrinkingRuns is many times what shrinking takes.
 const shrinkingRuns = 5000
 
-// run is the errand.
+// run is the task.
 func (sh *shrinking) run(ctx context.Context, x *explorer, seed uint64, y *Result) {
 	s, err := newShrinker(ctx, x, *sh, seed)
 	if err != nil {

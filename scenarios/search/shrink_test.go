@@ -338,8 +338,8 @@ func TestShrinkRefuses(t *testing.T) {
 	}
 }
 
-// An errand does the same in a worker, for a lock in the place of another; and keeps what it has if a smaller run does not end.
-func TestShrinkErrand(t *testing.T) {
+// A task does the same in a worker, for a lock in the place of another; and keeps what it has if a smaller run does not end.
+func TestShrinkTask(t *testing.T) {
 	play.QuietRedis()
 	p := planned()[0]
 	calm, err := p.shape.Calm()

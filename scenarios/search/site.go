@@ -348,19 +348,19 @@ func (f *finder) partitions() [][]history.Link {
 
 // Constants are the times that decide what happens in a run, from which the magnitudes of perturbations derive.
 type Constants struct {
-	TTL      time.Duration `json:"ttl"`
-	Patience time.Duration `json:"patience"` // how long a client waits for a node that does not answer
-	Retry    time.Duration `json:"retry"`    // the longest that a client waits before it asks again, where all answer
+	TTL         time.Duration `json:"ttl"`
+	NodeTimeout time.Duration `json:"nodeTimeout"` // how long a client waits for a node that does not answer
+	Retry       time.Duration `json:"retry"`       // the longest that a client waits before it asks again, where all answer
 }
 
 // Magnitudes lie right above the times that matter, so that a perturbation makes the difference that it can make: a message
 // overtakes another, or comes after its client gave up, or after the next try, or after the end of the lease.
 
 func (c Constants) delays() []time.Duration {
-	return distinct(c.Patience/2, c.Patience*6/5, c.Patience+c.Retry*6/5, c.long())
+	return distinct(c.NodeTimeout/2, c.NodeTimeout*6/5, c.NodeTimeout+c.Retry*6/5, c.long())
 }
 
-func (c Constants) slow() []time.Duration   { return distinct(c.Patience/5, c.Patience/2) }
+func (c Constants) slow() []time.Duration   { return distinct(c.NodeTimeout/5, c.NodeTimeout/2) }
 func (c Constants) pauses() []time.Duration { return distinct(c.TTL/2, c.long()) }
 func (c Constants) downs() []time.Duration  { return distinct(c.soon(), c.long()) }
 func (c Constants) jumps() []time.Duration  { return []time.Duration{c.long(), -c.long()} }
@@ -400,9 +400,9 @@ func twoDigits(d time.Duration) time.Duration {
 	return d / unit * unit
 }
 
-// Patience finds out how long a client waits for a node that does not answer, from a run in which the first request to n1 never
+// NodeTimeout finds out how long a client waits for a node that does not answer, from a run in which the first request to n1 never
 // arrives: until the operation ends. It is 0 if that cannot be seen.
-func Patience(play play.Player, calm *script.Scenario, o *play.Outcome, seed uint64, build clients.New) time.Duration {
+func NodeTimeout(play play.Player, calm *script.Scenario, o *play.Outcome, seed uint64, build clients.New) time.Duration {
 	var first history.Event
 	for _, e := range o.History.Events {
 		if e.Kind == history.Message && e.Process == "n1" && e.Word != "" && e.Word != handshake && slices.Contains(o.History.Meta.Clients, e.By) {
@@ -457,8 +457,8 @@ const shortestRetry = 5 * sim.MaxLatency
 
 func (c Constants) String() string {
 	text := "TTL " + history.FormatDuration(c.TTL)
-	if c.Patience > 0 {
-		text += ", patience " + history.FormatDuration(c.Patience)
+	if c.NodeTimeout > 0 {
+		text += ", node timeout " + history.FormatDuration(c.NodeTimeout)
 	}
 	if c.Retry > 0 {
 		text += ", retry delay " + history.FormatDuration(c.Retry)

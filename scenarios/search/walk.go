@@ -13,7 +13,7 @@ import (
 // its runs is a complete test: after its lanes everything heals, a TTL passes, and a fresh client must get the lock. So a walk
 // also finds locks that stay taken.
 //
-// walks is the errand to walk the seeds from From to To, without To. The seed after the largest one is 1, because 0 is not a seed
+// walks is the task to walk the seeds from From to To, without To. The seed after the largest one is 1, because 0 is not a seed
 // and 1 is the seed of a file that names none. One strategy, one seed and one lock always make the same walk.
 type walks struct {
 	Strategy Strategy `json:"strategy"`

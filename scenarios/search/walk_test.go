@@ -15,7 +15,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// walked does an errand of walks in this process.
+// walked does a task of walks in this process.
 func walked(t *testing.T, shape Shape, kinds []Kind, w *walks, of Task) *Result {
 	t.Helper()
 	build, err := clients.Find(shape.Lock)
@@ -38,7 +38,7 @@ func walked(t *testing.T, shape Shape, kinds []Kind, w *walks, of Task) *Result 
 	return y
 }
 
-// A walk depends on its strategy, its seed, the lock and the kinds: the same errand gives the same yield, and its parts make up
+// A walk depends on its strategy, its seed, the lock and the kinds: the same task gives the same result, and its parts make up
 // the whole, whichever worker does them.
 func TestWalksRepeatThemselves(t *testing.T) {
 	play.QuietRedis()
@@ -125,7 +125,7 @@ func TestWalksFindLocksThatStayTaken(t *testing.T) {
 	}
 }
 
-// A walk ends with its violation, and an errand with its context.
+// A walk ends with its violation, and a task with its context.
 func TestWalksEnd(t *testing.T) {
 	play.QuietRedis()
 	y := walked(t, Shape{Lock: "single"}, []Kind{Pausing}, &walks{Strategy: Uniform, From: 1, To: 101}, Task{})

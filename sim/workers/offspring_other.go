@@ -14,4 +14,4 @@ func notInherited(...uintptr) {}
 
 const groups = ""
 
-func (*Broom) note(string, int) {}
+func (*Cleaner) note(string, int) {}

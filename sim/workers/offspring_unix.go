@@ -40,8 +40,8 @@ while read -r line; do
 done
 for pid; do kill -9 "-$pid"; done 2>/dev/null`
 
-// note tells the broom of a group, or of its end.
-func (b *Broom) note(sign string, pid int) {
+// note tells the cleaner of a group, or of its end.
+func (b *Cleaner) note(sign string, pid int) {
 	if b != nil {
 		b.Tell(sign + strconv.Itoa(pid))
 	}

@@ -184,13 +184,13 @@ func (p *Pool) Close() {
 // run is one call of Run, or a pool.
 type run struct {
 	Supervisor
-	ctx   context.Context
-	jobs  []json.RawMessage
-	todo  chan int
-	ended chan ended
-	tasks chan func() // for the thread that starts workers
-	mu    sync.Mutex  // guards Output and Notice, and what is kept of it
-	broom *Broom      // kills the processes of locks if this process is killed; nil: there is no shell
+	ctx     context.Context
+	jobs    []json.RawMessage
+	todo    chan int
+	ended   chan ended
+	tasks   chan func() // for the thread that starts workers
+	mu      sync.Mutex  // guards Output and Notice, and what is kept of it
+	cleaner *Cleaner    // kills the processes of locks if this process is killed; nil: there is no shell
 }
 
 type ended struct {
@@ -204,8 +204,8 @@ type ended struct {
 func (r *run) start() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if b, err := StartBroom(groups); err == nil {
-		r.broom = b
+	if b, err := StartCleaner(groups); err == nil {
+		r.cleaner = b
 		defer b.End()
 	}
 	for f := range r.tasks {
@@ -310,7 +310,7 @@ func (r *run) hire() (*child, error) {
 	r.tasks <- func() {
 		err := cmd.Start()
 		if err == nil {
-			r.broom.note("+", cmd.Process.Pid)
+			r.cleaner.note("+", cmd.Process.Pid)
 		}
 		started <- err
 	}
@@ -327,13 +327,13 @@ func (r *run) hire() (*child, error) {
 		cmd.Wait()
 		killGroup(cmd.Process.Pid)
 		killMarked(mark)
-		r.broom.note("-", cmd.Process.Pid)
+		r.cleaner.note("-", cmd.Process.Pid)
 		fromWorker.SetReadDeadline(time.Now().Add(time.Second)) // as WaitDelay
 		close(c.dead)
 	}()
 
-	patience := time.NewTimer(startLimit)
-	defer patience.Stop()
+	startTimer := time.NewTimer(startLimit)
+	defer startTimer.Stop()
 	select {
 	case a, ok := <-c.answers:
 		if ok && a.Ready {
@@ -344,7 +344,7 @@ func (r *run) hire() (*child, error) {
 			return nil, fmt.Errorf("sim: %v is not a worker of this version", cmd)
 		}
 		return nil, fmt.Errorf("sim: %v ended before it took a job: %v\n%s", cmd, cmp.Or[any](c.broken, cmd.ProcessState), lastLines(c.printed.String(), shownPrinted))
-	case <-patience.C:
+	case <-startTimer.C:
 		c.kill()
 		return nil, fmt.Errorf("sim: %v did not call Work within %v\n%s", cmd, startLimit, lastLines(c.printed.String(), shownPrinted))
 	case <-r.ctx.Done():

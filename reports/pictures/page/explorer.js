@@ -69,13 +69,13 @@ class Explorer {
 
   // beyond says whether what follows the story is in the picture: everything heals, and a probe asks for the lock.
   beyond() {
-    const curtain = this.curtain();
-    return this.player.t > curtain || this.axis.to > this.axis.place(curtain) + 0.06 * (this.axis.to - this.axis.from);
+    const storyEnd = this.storyEnd();
+    return this.player.t > storyEnd || this.axis.to > this.axis.place(storyEnd) + 0.06 * (this.axis.to - this.axis.from);
   }
 
-  // curtain is when the story ends.
-  curtain() {
-    return Math.max(...this.runs.map((r) => r.curtain));
+  // storyEnd is when the story ends.
+  storyEnd() {
+    return Math.max(...this.runs.map((r) => r.storyEnd));
   }
 
   redraw() {
@@ -175,11 +175,11 @@ class Explorer {
       case "violation": return this.nextViolation();
       case "in": this.axis.zoom(1.6, this.axis.x(p.t)); return this.redraw();
       case "out": this.axis.zoom(1 / 1.6, this.axis.x(p.t)); return this.redraw();
-      case "fit": this.axis.showTimes(0, this.curtain()); return this.redraw();
+      case "fit": this.axis.showTimes(0, this.storyEnd()); return this.redraw();
       case "left": this.axis.pan(-this.axis.width / 6); return this.redraw();
       case "right": this.axis.pan(this.axis.width / 6); return this.redraw();
       case "scale": {
-        const all = this.axis.time(this.axis.from) <= 0 && this.axis.time(this.axis.to) >= this.curtain();
+        const all = this.axis.time(this.axis.from) <= 0 && this.axis.time(this.axis.to) >= this.storyEnd();
         this.axis.setScale(!this.axis.toScale);
         this.button("scale").setAttribute("aria-pressed", String(this.axis.toScale));
         this.layout();

@@ -10,10 +10,10 @@ import (
 	"lockstep/sim/history"
 )
 
-// door is where the other servers of a group find a server: a port that stays the same when the server restarts, and behind
-// which every link has its faults. Servers tell each other where somebody is, so there is one door to each for all of them. Who
-// knocks is told by the address on loopback that it has of its own.
-type door struct {
+// peerProxy is the proxy through which the other servers of a group reach a server. Its port stays the same when the server restarts,
+// and it applies the faults of every link to the server. Servers tell each other their addresses, so all of them use the same proxy
+// to a server. It recognises who connects by the source address: each server dials from a loopback address of its own.
+type peerProxy struct {
 	group    *realGroup
 	to       *process
 	listener net.Listener
@@ -21,28 +21,28 @@ type door struct {
 	wires    map[*wire]bool
 }
 
-// wire is one connection between two servers, and what is on its way on it: the bytes as they were read, since what a primary
-// sends to a replica first is no protocol that could be taken apart. The beginning and the end of the connection are on
-// their way as well, and kept by faults like the rest: who is cut off does not learn that the other one is gone.
+// wire is one connection between two servers, with the messages in flight on it. A message is a chunk of bytes as it was read: what
+// a primary sends to a replica first is no protocol that could be split into commands. The opening and the closing of the connection are
+// messages too, and are subject to faults: a server that is cut off does not learn that its peer is gone.
 type wire struct {
-	door   *door
-	from   *process // who has dialled
-	conn   net.Conn // to it
-	server net.Conn // nil until the beginning has arrived
+	proxy  *peerProxy
+	from   *process // the server that dialled
+	conn   net.Conn // to from
+	server net.Conn // nil until the opening has arrived
 	there  flow
 	back   flow
 	broken bool
 	open   int // flows that have not ended
 }
 
-// listen opens the door to a server. The caller holds mu, or is alone.
-func (g *realGroup) listen(to *process) (*door, error) {
+// listen starts the proxy of a server. The caller holds mu, unless no other goroutine runs yet.
+func (g *realGroup) listen(to *process) (*peerProxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	d := &door{group: g, to: to, listener: l, wires: map[*wire]bool{}}
-	g.doors[to.name] = d
+	d := &peerProxy{group: g, to: to, listener: l, wires: map[*wire]bool{}}
+	g.peerProxies[to.name] = d
 	g.c.work.Go(func() {
 		for {
 			conn, err := l.Accept()
@@ -58,28 +58,28 @@ func (g *realGroup) listen(to *process) (*door, error) {
 	return d, nil
 }
 
-// host and port are where the door is.
-func (d *door) host() string { return d.listener.Addr().(*net.TCPAddr).IP.String() }
-func (d *door) port() string { return fmt.Sprint(d.listener.Addr().(*net.TCPAddr).Port) }
+// host and port are the address of the proxy.
+func (d *peerProxy) host() string { return d.listener.Addr().(*net.TCPAddr).IP.String() }
+func (d *peerProxy) port() string { return fmt.Sprint(d.listener.Addr().(*net.TCPAddr).Port) }
 
 // close breaks all connections and allows no more. The caller holds mu.
-func (d *door) close() {
+func (d *peerProxy) close() {
 	d.listener.Close()
 	for w := range d.wires {
 		w.reset()
 	}
 }
 
-func (d *door) accept(conn *net.TCPConn) {
+func (d *peerProxy) accept(conn *net.TCPConn) {
 	c := d.group.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	from := d.group.sources[conn.RemoteAddr().(*net.TCPAddr).IP.String()]
-	if c.closed || from == nil { // nobody of ours
+	if c.closed || from == nil { // not a server of this group
 		conn.Close()
 		return
 	}
-	w := &wire{door: d, from: from, conn: conn, open: 2}
+	w := &wire{proxy: d, from: from, conn: conn, open: 2}
 	w.there = flow{direction: c.links.Between(from.name, d.to.name), on: w, to: d.to}
 	w.back = flow{direction: c.links.Between(d.to.name, from.name), on: w, to: from}
 	d.wires[w] = true
@@ -91,13 +91,13 @@ func (d *door) accept(conn *net.TCPConn) {
 
 func (w *wire) lost() bool { return w.broken }
 
-// reset breaks the connection, and loses what is on its way. The caller holds mu.
+// reset breaks the connection, and drops what is in flight. The caller holds mu.
 func (w *wire) reset() {
 	if w.broken {
 		return
 	}
 	w.broken = true
-	c := w.door.group.c
+	c := w.proxy.group.c
 	for _, f := range [...]*flow{&w.there, &w.back} {
 		for _, m := range f.queue {
 			if len(m.data) > 0 {
@@ -106,7 +106,7 @@ func (w *wire) reset() {
 		}
 		f.queue = nil
 	}
-	delete(w.door.wires, w)
+	delete(w.proxy.wires, w)
 	w.conn.Close()
 	if w.server != nil {
 		w.server.Close()
@@ -114,9 +114,9 @@ func (w *wire) reset() {
 	c.changed.Broadcast()
 }
 
-// gather takes bytes from one of the two as soon as they come, however long they are on their way to the other.
+// gather reads bytes from one server as soon as they come, however long they take to the other.
 func (w *wire) gather(conn net.Conn, f *flow) {
-	g := w.door.group
+	g := w.proxy.group
 	for buf := make([]byte, 16<<10); ; {
 		n, err := conn.Read(buf)
 		if n > 0 {
@@ -140,9 +140,9 @@ func (w *wire) gather(conn net.Conn, f *flow) {
 	}
 }
 
-// forward hands on what has arrived, until the end of the connection has.
+// forward delivers messages as they arrive, until the closing of the connection has arrived.
 func (w *wire) forward(f *flow) {
-	c := w.door.group.c
+	c := w.proxy.group.c
 	for {
 		switch m := c.next(f); {
 		case m == nil:
@@ -153,21 +153,21 @@ func (w *wire) forward(f *flow) {
 			w.end(f)
 			return
 		default:
-			w.door.group.deliver(w, f, m)
+			w.proxy.group.deliver(w, f, m)
 		}
 	}
 }
 
-// connect opens the connection to the server, or tells who has dialled that there is none. One that has just come back is not
-// let through before the history says what it has come back with.
+// connect opens the connection to the server, or closes that of the dialler if the server is down. A server that has just restarted
+// gets through only after the history says with which keys it came back.
 func (w *wire) connect() {
-	c := w.door.group.c
+	c := w.proxy.group.c
 	c.mu.Lock()
 	for w.from.crashed && !w.broken {
 		c.changed.Wait()
 	}
 	c.mu.Unlock()
-	conn, err := net.Dial("tcp", w.door.to.node().server.Addr())
+	conn, err := net.Dial("tcp", w.proxy.to.node().server.Addr())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -182,20 +182,20 @@ func (w *wire) connect() {
 	}
 }
 
-// end closes the connection to who has not closed it, which ends what may still come from there as well.
+// end closes the connection to the server that has not closed it yet. That server can then send no more either.
 func (w *wire) end(f *flow) {
-	c := w.door.group.c
+	c := w.proxy.group.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if to := w.towards(f); to != nil {
 		to.Close()
 	}
 	if w.open--; w.open == 0 {
-		delete(w.door.wires, w)
+		delete(w.proxy.wires, w)
 	}
 }
 
-// towards is where what is on its way arrives; nil if that is nowhere. The caller holds mu.
+// towards returns the connection on which messages of f are delivered; nil if there is none. The caller holds mu.
 func (w *wire) towards(f *flow) net.Conn {
 	if f == &w.back {
 		return w.conn
@@ -205,7 +205,7 @@ func (w *wire) towards(f *flow) net.Conn {
 
 // resetWires breaks every connection between two servers. The caller holds mu.
 func (g *realGroup) resetWires(a, b *process) (broke bool) {
-	for _, d := range g.doors {
+	for _, d := range g.peerProxies {
 		for w := range d.wires {
 			if w.from == a && d.to == b || w.from == b && d.to == a {
 				w.reset()
@@ -216,7 +216,7 @@ func (g *realGroup) resetWires(a, b *process) (broke bool) {
 	return broke
 }
 
-// describeBytes renders what one server sends to another, as far as it can be read piece by piece.
+// describeBytes describes a chunk that one server sends to another, by its size if it cannot be parsed by itself.
 func describeBytes(data []byte, name func(string) string) string {
 	if text, ok := engine.DescribeStream(data, name); ok {
 		return text

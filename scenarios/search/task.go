@@ -10,7 +10,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// An errand is what a search has a worker do with a calm run. Exactly one of the pointers is set.
+// A Task is what a search has a worker do with a calm run. Exactly one of the pointers is set.
 type Task struct {
 	Survey *survey    `json:"survey,omitempty"`
 	Expand *Expansion `json:"expand,omitempty"`
@@ -25,7 +25,7 @@ type Task struct {
 	Properties []checker.Property `json:"properties,omitempty"`
 }
 
-// A yield is what comes back.
+// A Result is what a worker returns for a Task.
 type Result struct {
 	Trials    []Trial   `json:"trials,omitempty"`
 	Tally     Level     `json:"tally,omitzero"` // counts those that are not among Trials
@@ -52,23 +52,23 @@ type Broken struct {
 	Why  string         `json:"why"`
 }
 
-// run does the errand. It comes back early if ctx ends.
-func (e *Task) run(ctx context.Context, calm *script.Scenario, build clients.New, seed uint64) *Result {
+// run carries out the task. It returns early if ctx ends.
+func (t *Task) run(ctx context.Context, calm *script.Scenario, build clients.New, seed uint64) *Result {
 	y := &Result{}
-	x := &explorer{calm: calm, build: build, restless: e.Restless, properties: e.Properties}
+	x := &explorer{calm: calm, build: build, restless: t.Restless, properties: t.Properties}
 	err := play.Series(func(play play.Player) {
 		x.play = play
 		switch {
-		case e.Survey != nil:
-			e.Survey.run(x, seed, y)
-		case e.Expand != nil:
-			e.Expand.run(ctx, x, e, seed, y)
-		case e.Cells != nil:
-			e.Cells.run(ctx, x, y)
-		case e.Shrink != nil:
-			e.Shrink.run(ctx, x, seed, y)
-		case e.Walk != nil:
-			e.Walk.run(ctx, x, e, y)
+		case t.Survey != nil:
+			t.Survey.run(x, seed, y)
+		case t.Expand != nil:
+			t.Expand.run(ctx, x, t, seed, y)
+		case t.Cells != nil:
+			t.Cells.run(ctx, x, y)
+		case t.Shrink != nil:
+			t.Shrink.run(ctx, x, seed, y)
+		case t.Walk != nil:
+			t.Walk.run(ctx, x, t, y)
 		}
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ type survey struct{}
 func (*survey) run(x *explorer, seed uint64, y *Result) {
 	t, o := x.try(nil, seed)
 	y.Trials = []Trial{t}
-	y.Constants = Constants{TTL: o.Run.TTL, Patience: Patience(x.play, x.calm, o, seed, x.build), Retry: RetryDelay(o)}
+	y.Constants = Constants{TTL: o.Run.TTL, NodeTimeout: NodeTimeout(x.play, x.calm, o, seed, x.build), Retry: RetryDelay(o)}
 }
 
 // An Expansion plays every plan that has one perturbation more than Prefix, at a site that the run of Prefix comes to after its last
