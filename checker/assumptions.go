@@ -58,7 +58,7 @@ func (ix *index) whyIdle(e history.Event) string {
 	return ": from then on the lock of " + e.Process + " read no clock of its process, and the clock of package time cannot be set"
 }
 
-// setsUnreadClock says whether a fault that had no effect set a clock of a client.
+// setsUnreadClock reports whether a fault that had no effect set a clock of a client.
 func (ix *index) setsUnreadClock(e history.Event) bool {
 	return !ix.servers[e.Process] && e.Process != resourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
 }

@@ -7,7 +7,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// isReading says whether the history vouches for the steady clock of e.Process at e: at the operations of a client, and
+// isReading reports whether the history vouches for the steady clock of e.Process at e: at the operations of a client, and
 // where the rate of the clock changes.
 func isReading(e history.Event) bool {
 	switch e.Kind {

@@ -8,7 +8,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// deadlockFreedom says whether the probe, a fresh client that comes after everything has healed and one TTL has passed,
+// deadlockFreedom reports whether the probe, a fresh client that comes after everything has healed and one TTL has passed,
 // acquired within its bound. Whoever still stands in its way then is a key that nothing will remove.
 //
 // The probe may be refused and try again: only its first invocation counts. A bound of zero is none.

@@ -271,5 +271,5 @@ func (n *narrator) when(events []int) string {
 	return "from " + from + " to " + to
 }
 
-// long says whether a time is long compared with a lease, so that it is worth a word.
+// long reports whether a time is long compared with a lease, so that it is worth a word.
 func (n *narrator) long(d time.Duration) bool { return d > n.h.Meta.TTL/4 && d > 100*time.Millisecond }

@@ -9,7 +9,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// tellOnce says whether fault i is to be told, and notes that it was.
+// tellOnce reports whether fault i is to be told, and notes that it was.
 func (n *narrator) tellOnce(i int) bool {
 	if i < 0 || n.told[i] {
 		return false
@@ -272,7 +272,7 @@ func (n *narrator) apart(a, b string, from, to int) []int {
 	return faults
 }
 
-// overdue says whether what arrived with e had been under way for so long that it is worth a word.
+// overdue reports whether what arrived with e had been under way for so long that it is worth a word.
 func (n *narrator) overdue(e history.Event) bool {
 	d := e.At - e.Sent
 	return e.Sent > 0 && (n.long(d) || n.v.Assumption == BoundedDelay && d >= n.h.Meta.TTL/400) // see [index.outOfReach]
@@ -313,13 +313,13 @@ func (n *narrator) kept(from, to string, sent time.Duration, i int) {
 	}
 }
 
-// links says whether event i is a fault on a link of a process.
+// links reports whether event i is a fault on a link of a process.
 func (n *narrator) links(i int, process string) bool {
 	link, ok := lasting(n.event(i))
 	return ok && (link.From == process || link.To == process)
 }
 
-// stands says whether fault i keeps a process or a link from working, and still does at a later event.
+// stands reports whether fault i keeps a process or a link from working, and still does at a later event.
 func (n *narrator) stands(i, at int) bool {
 	end := -1
 	switch e := n.event(i); {

@@ -181,7 +181,7 @@ func (n *narrator) retimed(l *Lease, i int) {
 	}
 }
 
-// prolongs says whether e gives a lease a new end.
+// prolongs reports whether e gives a lease a new end.
 func prolongs(e history.Event, label string) bool {
 	return e.Lease == label && e.Until != history.NoEnd && (e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew && e.Kind == history.Info)
 }
@@ -326,12 +326,12 @@ func (n *narrator) predecessor(label string, k keySpan) *keySpan {
 	return old
 }
 
-// copied says whether a key came to its server by replication.
+// copied reports whether a key came to its server by replication.
 func (n *narrator) copied(k keySpan) bool {
 	return n.event(k.from).By != history.Client(k.label)
 }
 
-// tooEarly says whether a key expired before the time that it was set for had passed in true time.
+// tooEarly reports whether a key expired before the time that it was set for had passed in true time.
 func (n *narrator) tooEarly(k keySpan) bool {
 	set, gone := n.event(n.timed(k)), n.event(k.to)
 	switch {

@@ -270,7 +270,7 @@ func (n *narrator) overstayed() {
 	}
 }
 
-// within says whether event i, which re-timed a key, belongs to the acquire that set it: a hash gets its end by a command of its own.
+// within reports whether event i, which re-timed a key, belongs to the acquire that set it: a hash gets its end by a command of its own.
 func (n *narrator) within(set, i int) bool {
 	in := n.doing(n.event(set).By, set)
 	if in < 0 || n.event(i).By != n.event(set).By {

@@ -131,7 +131,7 @@ func (n *narrator) releasing(i int) (string, []int) {
 	return fmt.Sprintf("%s began to release %s at %s", e.Process, e.Lease, seconds(e.At)), []int{i}
 }
 
-// unsent says whether a client sent nothing to a node in an operation, as far as the history shows: it tells of messages, also of
+// unsent reports whether a client sent nothing to a node in an operation, as far as the history shows: it tells of messages, also of
 // those that were lost, but for one that a fault on its link holds for ever.
 func (n *narrator) unsent(in, out int) bool {
 	client, from, to := n.event(in).Process, n.event(in).At, n.event(out).At
@@ -310,7 +310,7 @@ func (n *narrator) writing(i int) int {
 	return n.before(i, func(o history.Event) bool { return writes(o, n.event(i)) })
 }
 
-// seenFence says whether the resource had accepted anything with a higher fence before event i.
+// seenFence reports whether the resource had accepted anything with a higher fence before event i.
 func (n *narrator) seenFence(i int, fence int64) bool {
 	return n.before(i, func(o history.Event) bool {
 		return o.Kind == history.State && o.Op == history.Accept && o.Fence > fence

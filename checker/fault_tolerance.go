@@ -299,7 +299,7 @@ func (d *dearth) letGo(k keyLife) (time.Duration, bool) {
 	return 0, false
 }
 
-// lost says whether a message did not arrive from one process at another while an operation of one of them was in progress:
+// lost reports whether a message did not arrive from one process at another while an operation of one of them was in progress:
 // it was dropped, or had left before the outcome and was as good as gone, or a chosen one was still being kept.
 func (d *dearth) lost(from, to string, in, out int) bool {
 	link := direction{from, to}

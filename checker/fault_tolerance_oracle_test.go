@@ -31,7 +31,7 @@ func pausedAt(h *history.History, process string, t time.Duration) bool {
 	return state(h, process, t, history.Injected, "pause", "resume") == "pause"
 }
 
-// apartAt says whether a message could not pass between two processes, in either direction.
+// apartAt reports whether a message could not pass between two processes, in either direction.
 func apartAt(h *history.History, a, b string, t time.Duration) bool {
 	there, back := false, false
 	for _, e := range h.Events {
@@ -66,7 +66,7 @@ func members(h *history.History, node string) []string {
 	return []string{node}
 }
 
-// heldAt says whether somebody could rely on the lock.
+// heldAt reports whether somebody could rely on the lock.
 func heldAt(h *history.History, lock string, t time.Duration) bool {
 	for _, l := range Leases(h) { // TestHoldOracle has looked at them
 		from, to := l.From, l.End
@@ -110,7 +110,7 @@ func letGoOracle(h *history.History, label, server string) (time.Duration, bool)
 	return 0, false
 }
 
-// underWay says whether a message was lost between an invocation and its outcome, or sent then, and had not arrived by the outcome:
+// underWay reports whether a message was lost between an invocation and its outcome, or sent then, and had not arrived by the outcome:
 // as good as lost, or kept because a fault had chosen it.
 func underWay(h *history.History, in, out int, from, to string) bool {
 	begin, end := h.Events[in].At, h.Events[out].At
@@ -145,7 +145,7 @@ func underWay(h *history.History, in, out int, from, to string) bool {
 	return false
 }
 
-// standsAt says whether a key stands on a server that nobody could have removed.
+// standsAt reports whether a key stands on a server that nobody could have removed.
 func standsAt(h *history.History, server string, t time.Duration) bool {
 	for i, set := range h.Events {
 		if set.Process != server || set.Kind != history.State || set.Op != history.Set && set.Op != history.Over || set.At > t {
@@ -257,7 +257,7 @@ func promiseOracle(h *history.History, i int) time.Duration {
 	return max(0, timed.At+h.Meta.TTL-e.At)
 }
 
-// neededAt says whether a client that asks has a right to an answer.
+// neededAt reports whether a client that asks has a right to an answer.
 func neededAt(h *history.History, client, lock string, t time.Duration) bool {
 	if pausedAt(h, client, t) || heldAt(h, lock, t) {
 		return false

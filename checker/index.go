@@ -300,7 +300,7 @@ func (ix *index) readKeys() {
 	}
 }
 
-// unasked says whether a client that gave a key a new deadline by event i sent that while it was not in an operation that does
+// unasked reports whether a client that gave a key a new deadline by event i sent that while it was not in an operation that does
 // so, or that gives the key its first.
 func (ix *index) unasked(i int) bool {
 	e := ix.Events[i]
@@ -333,7 +333,7 @@ func (ix *index) marked(i int) string {
 	return e.By + "#?" // one that was never handed out
 }
 
-// advances says whether an event brings the next in a queue to its front: a command of one client has the key of a lease stand
+// advances reports whether an event brings the next in a queue to its front: a command of one client has the key of a lease stand
 // for that of another.
 func (ix *index) advances(e history.Event) bool {
 	return e.Op == history.Over && e.Owner != "" && e.Lease != "" && e.By != "" && !ix.servers[e.By] && history.Client(e.Lease) != e.By
@@ -437,7 +437,7 @@ func (l keyLife) overdue() time.Duration {
 	return later(l.due(), max(0, l.promise)/100+10*time.Millisecond)
 }
 
-// early says whether a key was gone before the life that it was promised had passed in true time, though no command
+// early reports whether a key was gone before the life that it was promised had passed in true time, though no command
 // removed it.
 func (ix *index) early(l keyLife) bool {
 	if l.to == len(ix.Events) {
@@ -476,7 +476,7 @@ func (ix *index) holdAt(label string, t time.Duration) *Lease {
 	return found
 }
 
-// tookLong says whether a message that was under way for d was late. No bound on delays is part of any algorithm; half a
+// tookLong reports whether a message that was under way for d was late. No bound on delays is part of any algorithm; half a
 // TTL is where one alone uses up most of a lease.
 func (ix *index) tookLong(d time.Duration) bool { return ix.Meta.TTL > 0 && d > ix.Meta.TTL/2 }
 

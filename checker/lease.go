@@ -137,7 +137,7 @@ func (ix *index) valid(l *Lease, i int) {
 	}
 }
 
-// lasting says whether a client had given the keys of a lease no end by event i, on a majority of nodes. What others did to a key is
+// lasting reports whether a client had given the keys of a lease no end by event i, on a majority of nodes. What others did to a key is
 // nothing that it goes by.
 func (ix *index) lasting(label string, i int) bool {
 	voters := map[voter]bool{}
@@ -201,7 +201,7 @@ func (ix *index) givenUp(label, client string, i int) (event int, ended Ending) 
 	return event, ended
 }
 
-// held says whether the client relied on the lease at all: not if it was over when Acquire returned.
+// held reports whether the client relied on the lease at all: not if it was over when Acquire returned.
 func (l *Lease) held() bool { return l.From < l.To }
 
 // String says who held what and when.

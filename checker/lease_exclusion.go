@@ -203,7 +203,7 @@ func (ix *index) succession(a, b *Lease) succession {
 	return s
 }
 
-// blame says whether the other lease would have had too few votes if nodes had kept the keys of the one. A cause is to blame if
+// blame reports whether the other lease would have had too few votes if nodes had kept the keys of the one. A cause is to blame if
 // there would not have been enough without it. If each of two would have been enough without the other, neither is needed, but
 // both together are. A lease that never had enough owes nothing to any of them.
 func (s succession) blame(enough int) (Assumption, []int) {
@@ -219,7 +219,7 @@ func (s succession) blame(enough int) (Assumption, []int) {
 	return None, nil
 }
 
-// outlived says whether a lease had keys, and time had ended all of them when another was granted. Where too few nodes are
+// outlived reports whether a lease had keys, and time had ended all of them when another was granted. Where too few nodes are
 // enough for a grant, keys that lived on show that nothing else was needed for the other.
 func (ix *index) outlived(a, b *Lease) bool {
 	some := false
@@ -335,7 +335,7 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 	return None, nil
 }
 
-// renewing says whether a lock renews a lease by itself: it says so, or it did.
+// renewing reports whether a lock renews a lease by itself: it says so, or it did.
 func (ix *index) renewing(l *Lease) bool {
 	return ix.Events[l.ReturnEvent].Renews || l.renewed
 }

@@ -137,7 +137,7 @@ func (ix *index) keptBack() map[direction][]stretch {
 	return ix.detained
 }
 
-// letsGo says whether e is the end of what holds messages in a direction.
+// letsGo reports whether e is the end of what holds messages in a direction.
 func letsGo(e history.Event, d direction) bool {
 	if e.Kind != history.Injected || e.Op != "release" && e.Op != "heal" {
 		return false
@@ -154,7 +154,7 @@ func letsGo(e history.Event, d direction) bool {
 	return l == history.Link{} || direction{l.From, l.To} == d || l.Both && direction{l.To, l.From} == d
 }
 
-// outOfReach says whether a delay in one direction makes a server as good as gone. Both directions may take as long as the
+// outOfReach reports whether a delay in one direction makes a server as good as gone. Both directions may take as long as the
 // sources would have a client wait for a node: 5 to 50 ms at a TTL of 10 s (redis.io, "Distributed Locks").
 func (ix *index) outOfReach(delay time.Duration) bool { return delay > 0 && delay >= ix.Meta.TTL/400 }
 

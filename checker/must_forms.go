@@ -168,7 +168,7 @@ func forms() []string {
 	return all
 }
 
-// Met says whether the state that m demands occurred in h.
+// Met reports whether the state that m demands occurred in h.
 func (m Must) Met(h *history.History) bool { return m.met(newIndex(h)) }
 
 func (m Must) met(ix *index) bool {

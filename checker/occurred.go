@@ -8,20 +8,20 @@ import (
 	"lockstep/sim/history"
 )
 
-// ends says whether e is an outcome of an Acquire of the client.
+// ends reports whether e is an outcome of an Acquire of the client.
 func (m Must) ends(e history.Event, kind history.Kind) bool {
 	return e.Process == m.client && e.Kind == kind && e.Op == history.Acquire
 }
 
-// answered says whether e is an outcome of an Acquire of the client that says what became of it.
+// answered reports whether e is an outcome of an Acquire of the client that says what became of it.
 func (m Must) answered(e history.Event) bool { return m.ends(e, history.OK) || m.ends(e, history.Fail) }
 
-// down says whether all the nodes were crashed at event i.
+// down reports whether all the nodes were crashed at event i.
 func (m Must) down(ix *index, i int) bool {
 	return m.all(func(node string) []span { return ix.outages[node] }, i)
 }
 
-// all says whether event i falls into one of the spans of each of the nodes.
+// all reports whether event i falls into one of the spans of each of the nodes.
 func (m Must) all(of func(node string) []span, i int) bool {
 	for node := range strings.FieldsSeq(m.nodes) {
 		if !slices.ContainsFunc(of(node), func(s span) bool { return s.from < i && i < s.to }) {
@@ -123,14 +123,14 @@ func (m Must) holdsExactly(ix *index) bool {
 	})
 }
 
-// someKey says whether some key of the client on the node has a property.
+// someKey reports whether some key of the client on the node has a property.
 func (m Must) someKey(ix *index, has func(keyLife) bool) bool {
 	return slices.ContainsFunc(ix.lives, func(l keyLife) bool {
 		return l.node == m.nodes && history.Client(l.label) == m.client && has(l)
 	})
 }
 
-// late says whether a key lived longer than it was promised, by more than the allowance for drift that Redlock makes (one
+// late reports whether a key lived longer than it was promised, by more than the allowance for drift that Redlock makes (one
 // percent, and some milliseconds for the resolution of Redis). A key that is still there at the end lived until then.
 func (ix *index) late(l keyLife) bool {
 	return l.promise != history.NoEnd && ix.lifetime(l) > l.promise+l.promise/100+10*time.Millisecond
@@ -182,7 +182,7 @@ func (m Must) reachesOnly(ix *index) bool {
 	})
 }
 
-// firstAt says whether the first key that was set on each of the nodes was the client's.
+// firstAt reports whether the first key that was set on each of the nodes was the client's.
 func (m Must) firstAt(ix *index) bool {
 	for node := range strings.FieldsSeq(m.nodes) {
 		first := ix.find(func(e history.Event) bool { return e.Kind == history.State && e.Op == history.Set && e.Process == node })
@@ -193,22 +193,22 @@ func (m Must) firstAt(ix *index) bool {
 	return true
 }
 
-// arrives says whether e is the arrival of a write, or of an update by a word, at the resource.
+// arrives reports whether e is the arrival of a write, or of an update by a word, at the resource.
 func arrives(e history.Event, value string) bool {
 	return isArrival(e) && (e.Value == value || e.Word == value)
 }
 
-// isArrival says whether e is what became of a write at the resource: accepted, refused, or kept beside the others.
+// isArrival reports whether e is what became of a write at the resource: accepted, refused, or kept beside the others.
 func isArrival(e history.Event) bool {
 	return e.Kind == history.State && (e.Op == history.Accept || e.Op == history.Reject || e.Op == history.Keep)
 }
 
-// dropped says whether e is the loss of a message when its connection was reset.
+// dropped reports whether e is the loss of a message when its connection was reset.
 func dropped(e history.Event, from, to string) bool {
 	return e.Op == history.Drop && e.By == from && e.Process == to
 }
 
-// travelled says whether e is the end of a message: its arrival, also where its receiver has given up on the connection.
+// travelled reports whether e is the end of a message: its arrival, also where its receiver has given up on the connection.
 func travelled(e history.Event, from, to string) bool {
 	return e.Kind == history.Message && e.Op != history.Drop && e.By == from && e.Process == to
 }
@@ -216,7 +216,7 @@ func travelled(e history.Event, from, to string) bool {
 // find returns the first event for which f holds, or -1.
 func (ix *index) find(f func(history.Event) bool) int { return slices.IndexFunc(ix.Events, f) }
 
-// some says whether f holds for some event. It asks in order and stops at the first.
+// some reports whether f holds for some event. It asks in order and stops at the first.
 func (ix *index) some(f func(int, history.Event) bool) bool {
 	for i, e := range ix.Events {
 		if f(i, e) {

@@ -20,7 +20,7 @@ func (m Must) restartsByWall(ix *index) bool {
 	})
 }
 
-// restarted says whether e is a restart of the node that a scenario asks for, not one of the healing at its end.
+// restarted reports whether e is a restart of the node that a scenario asks for, not one of the healing at its end.
 func (m Must) restarted(e history.Event) bool {
 	return e.Process == m.nodes && e.Kind == history.Injected && e.ID > 0 && e.Op == "restart"
 }
@@ -51,7 +51,7 @@ func (m Must) promoted(ix *index, has func(ix *index, promotion int) bool) bool 
 	})
 }
 
-// hasCopy says whether a key of the client was on the node when it was promoted, or had been there until the node's own
+// hasCopy reports whether a key of the client was on the node when it was promoted, or had been there until the node's own
 // clock ended it.
 func (m Must) hasCopy(ix *index, promotion int) bool {
 	return m.someKey(ix, func(l keyLife) bool {
@@ -59,7 +59,7 @@ func (m Must) hasCopy(ix *index, promotion int) bool {
 	})
 }
 
-// lacksCopy says whether a key of the client that would have lived on was set on another copy of the node, and was not on
+// lacksCopy reports whether a key of the client that would have lived on was set on another copy of the node, and was not on
 // this one when it was promoted.
 func (m Must) lacksCopy(ix *index, promotion int) bool {
 	return !m.hasCopy(ix, promotion) && slices.ContainsFunc(ix.lives, func(l keyLife) bool {
@@ -77,7 +77,7 @@ func (m Must) neverHas(ix *index) bool {
 	return elsewhere && !m.someKey(ix, func(keyLife) bool { return true })
 }
 
-// lacksFence says whether a later fencing token had been drawn on another copy of the node than those that it knew of when
+// lacksFence reports whether a later fencing token had been drawn on another copy of the node than those that it knew of when
 // it was promoted.
 func (m Must) lacksFence(ix *index, promotion int) bool {
 	known := ix.fenceOn(m.nodes, promotion)

@@ -15,7 +15,7 @@ import (
 // The oracles below say the same as the properties, in the most obvious way that could be found, without an index, without
 // a sweep and without [Leases]. They look at every event again for every question.
 
-// holds says whether the client of an ok acquire, event i, holds its lease at the instant t.
+// holds reports whether the client of an ok acquire, event i, holds its lease at the instant t.
 func holds(h *history.History, i int, t time.Duration) bool {
 	return relies(h, len(h.Events), i, t, true)
 }
@@ -83,7 +83,7 @@ func renewedOracle(h *history.History, acquire int) time.Duration {
 	return dues[(len(dues)-1)/2]
 }
 
-// lastingOracle says whether a client gave its keys no end on a majority of nodes, before the event that a lease lasts by.
+// lastingOracle reports whether a client gave its keys no end on a majority of nodes, before the event that a lease lasts by.
 func lastingOracle(h *history.History, acquire int, by history.Event) bool {
 	nodes := 0
 	for _, node := range h.Meta.Nodes {
@@ -112,14 +112,14 @@ func lastingOracle(h *history.History, acquire int, by history.Event) bool {
 	return nodes > len(h.Meta.Nodes)/2
 }
 
-// untouched says whether a server still has the key at event j that it had at event i.
+// untouched reports whether a server still has the key at event j that it had at event i.
 func untouched(h *history.History, server string, i, j int) bool {
 	return !slices.ContainsFunc(h.Events[i:j], func(e history.Event) bool {
 		return e.Process == server && slices.Contains([]string{history.Set, history.Over, history.Delete, history.Expire, history.Lose}, e.Op)
 	})
 }
 
-// busyOracle says whether a client was acquiring, extending or releasing at event i, or had been up to that instant.
+// busyOracle reports whether a client was acquiring, extending or releasing at event i, or had been up to that instant.
 func busyOracle(h *history.History, client string, i int) bool {
 	busy := false
 	for _, in := range h.Events[:i] {
@@ -212,7 +212,7 @@ func votesOracle(h *history.History, acquire, i int) int {
 	return votes
 }
 
-// votedOracle says whether the key of a server is one of those.
+// votedOracle reports whether the key of a server is one of those.
 func votedOracle(h *history.History, server string, acquire, i int) bool {
 	voted := false
 	for _, e := range h.Events[:i+1] {
@@ -347,7 +347,7 @@ func noLostUpdateOracle(h *history.History) []string {
 	return found
 }
 
-// replacedOracle says whether the last write that took a word from the value was a plain one, by somebody whose lease was the
+// replacedOracle reports whether the last write that took a word from the value was a plain one, by somebody whose lease was the
 // newest while no other client held the lock.
 func replacedOracle(h *history.History, word string) bool {
 	there, taker := false, -1
@@ -388,7 +388,7 @@ func whatWasLost(_ *history.History, v Violation) string {
 	return "counter"
 }
 
-// deadlockOracle says whether the probe asked for the lock in a time in which it might have got it, and whether it did not.
+// deadlockOracle reports whether the probe asked for the lock in a time in which it might have got it, and whether it did not.
 func deadlockOracle(h *history.History) (asked, violated bool) {
 	for i, e := range h.Events {
 		if e.Process != h.Meta.Probe || e.Kind != history.Invoke || e.Op != history.Acquire {
@@ -417,7 +417,7 @@ func deadlockOracle(h *history.History) (asked, violated bool) {
 	return false, false
 }
 
-// keptAt says whether a client other than the probe holds a lock, or has been given it without an end and not given it up.
+// keptAt reports whether a client other than the probe holds a lock, or has been given it without an end and not given it up.
 func keptAt(h *history.History, lock string, t time.Duration) bool {
 	for _, i := range acquired(h) {
 		got := h.Events[i]
@@ -439,7 +439,7 @@ func keptAt(h *history.History, lock string, t time.Duration) bool {
 	return false
 }
 
-// overstayOracle says whether the probe lost half of its time, or more, to keys that had outlived theirs.
+// overstayOracle reports whether the probe lost half of its time, or more, to keys that had outlived theirs.
 func overstayOracle(h *history.History) bool {
 	var from time.Duration
 	for _, e := range slices.Backward(h.Events) {
@@ -473,7 +473,7 @@ func overstayOracle(h *history.History) bool {
 	return lost > 0 && 2*lost >= to-from
 }
 
-// keyAt says whether a server has a key that is not the probe's, and whether it should be gone: that is up to the last command
+// keyAt reports whether a server has a key that is not the probe's, and whether it should be gone: that is up to the last command
 // that gave it a deadline.
 func keyAt(h *history.History, server string, t time.Duration) (there, overdue bool) {
 	var until time.Duration

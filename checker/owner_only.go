@@ -66,18 +66,18 @@ func ownerOnly(ix *index) []Violation {
 	return found
 }
 
-// unclaimed says whether a key that was set for a lease can be nobody's claim by t, because the lease was never handed out.
+// unclaimed reports whether a key that was set for a lease can be nobody's claim by t, because the lease was never handed out.
 // One that will be handed out later may still be claimed.
 func (ix *index) unclaimed(label string, set, t time.Duration) bool {
 	return ix.lease(label) == nil && ix.Meta.TTL > 0 && t >= later(set, ix.Meta.TTL)
 }
 
-// holding says whether a client holds any lease at t.
+// holding reports whether a client holds any lease at t.
 func (ix *index) holding(client string, t time.Duration) bool {
 	return slices.ContainsFunc(ix.holds, func(h Lease) bool { return h.Client == client && h.From <= t && t < h.End })
 }
 
-// over says whether a lease has ended for good by t: its client cannot rely on it any more, whatever it has done with it. One
+// over reports whether a lease has ended for good by t: its client cannot rely on it any more, whatever it has done with it. One
 // that was never handed out, or not yet, is not over.
 func (ix *index) over(label string, t time.Duration) bool {
 	ended := false

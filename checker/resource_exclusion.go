@@ -118,7 +118,7 @@ func (ix *index) writing(i int) int {
 	return -1
 }
 
-// writes says whether an invocation may be that of what the resource accepted.
+// writes reports whether an invocation may be that of what the resource accepted.
 func writes(in, accepted history.Event) bool {
 	if in.Kind != history.Invoke || in.Lease != accepted.Lease || in.At > departure(accepted) {
 		return false

@@ -46,7 +46,7 @@ func without(a, b []stretch) []stretch {
 	return left
 }
 
-// covers says whether t lies in one of the stretches, which are merged.
+// covers reports whether t lies in one of the stretches, which are merged.
 func covers(s []stretch, t time.Duration) bool {
 	n := sort.Search(len(s), func(n int) bool { return s[n].from > t })
 	return n > 0 && t < s[n-1].to

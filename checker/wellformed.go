@@ -85,7 +85,7 @@ func lineOf(event int) int { return event + 2 }
 // mostKeys is how many keys a lease may have on each node: no lock takes more than a handful.
 const mostKeys = 1000
 
-// isOutcome says whether e ends an operation. Steps that take no time (check, wait, exit) may be recorded as a single
+// isOutcome reports whether e ends an operation. Steps that take no time (check, wait, exit) may be recorded as a single
 // event, without a number that would join it with an invocation. That a client ran on in a pause, and what a lock does or
 // says of itself, is none of its operations.
 func isOutcome(e history.Event) bool {

@@ -54,7 +54,7 @@ func beyondReach(o *play.Outcome) string {
 	return ""
 }
 
-// setsClientClock says whether a run has a fault of the clocks of a client.
+// setsClientClock reports whether a run has a fault of the clocks of a client.
 func setsClientClock(r script.Section) bool {
 	return slices.ContainsFunc(r.Lane(script.Nemesis), func(s script.Step) bool {
 		f := script.FaultOf(s)

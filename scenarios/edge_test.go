@@ -120,7 +120,7 @@ func validity(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.M
 // latencies is what messages may add to the edge: the request of c1, then connections, the request and the reply of c2.
 const latencies = 10 * time.Millisecond
 
-// breaksByDrift tells whether c2 gets the lock in any of the last milliseconds of the lease of c1. Each is a run of its own: a
+// breaksByDrift reports whether c2 gets the lock in any of the last milliseconds of the lease of c1. Each is a run of its own: a
 // client that asks every millisecond finds its own last try on n4 and n5.
 func breaksByDrift(t *testing.T, ttl, validity time.Duration, ppm int64) (bool, error) {
 	for late := range latencies / time.Millisecond {

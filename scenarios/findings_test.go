@@ -197,7 +197,7 @@ func TestFindings(t *testing.T) {
 // many is how many times more of a quantity than its reference a library takes where that is a finding.
 const many = 10
 
-// shownBy says whether an outcome shows what is said.
+// shownBy reports whether an outcome shows what is said.
 func (f finding) shownBy(o, reference *play.Outcome) bool {
 	if f.quantity != "" {
 		return figureOf(o, f.quantity) > many*figureOf(reference, f.quantity)

@@ -477,7 +477,7 @@ func TestOnRedisLeavesNothing(t *testing.T) {
 	}
 }
 
-// stopped says whether a process, as processesIn lists it, has been stopped.
+// stopped reports whether a process, as processesIn lists it, has been stopped.
 func stopped(process string) bool {
 	pid, _, _ := strings.Cut(process, " ")
 	status, _ := os.ReadFile("/proc/" + pid + "/status")

@@ -357,7 +357,7 @@ func (t *rowTable) sorted(locks []string) []pictures.PlotRow {
 	return rows
 }
 
-// differs says whether there is a row of the same lock of which something else is true.
+// differs reports whether there is a row of the same lock of which something else is true.
 func differs(keys []rowKey, k rowKey, of func(rowKey) string) bool {
 	return slices.ContainsFunc(keys, func(o rowKey) bool { return o.lock == k.lock && of(o) != of(k) })
 }

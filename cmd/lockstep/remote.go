@@ -18,7 +18,7 @@ import (
 // passwordEnv is where redis-cli looks for a password, too. Unlike a URL it is in no list of processes.
 const passwordEnv = "REDISCLI_AUTH"
 
-// ownServers says whether --on names servers, and reads them if it does. From then on --on is what it is for any real server.
+// ownServers reports whether --on names servers, and reads them if it does. From then on --on is what it is for any real server.
 func (f *runFlags) ownServers() error {
 	if !strings.ContainsAny(f.on, ":@,/") {
 		return nil

@@ -108,7 +108,7 @@ func serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	return nil
 }
 
-// hosts says whether a request was meant for this server, by its Host. A page from elsewhere whose name has been made to lead
+// hosts reports whether a request was meant for this server, by its Host. A page from elsewhere whose name has been made to lead
 // here (DNS rebinding) asks for that name, and must get nothing. Where other machines may ask, they do so by an address or by
 // the name of the machine.
 func hosts(at net.Addr, expose bool) func(host string) bool {

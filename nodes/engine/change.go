@@ -10,32 +10,32 @@ import (
 
 // A Change is one change of a key.
 //
-// It is the difference between two states of the key, whichever command made it: SET of the value that the key already
-// has is a history.Retime if it moves the deadline, and otherwise no change. A command that changes several keys makes
-// several changes. Each is reported once, in order of execution, when it has happened.
+// It is the difference between two states of the key, whatever the command: SET of the value that the key already has is a
+// history.Retime if it moves the deadline, and otherwise no change. A command that changes several keys makes several changes.
+// Each is reported once, in order of execution, after it has happened.
 type Change struct {
 	// Op is history.Set, history.Over, history.Retime, history.Delete, history.Expire or history.Lose.
 	Op  string
 	Key string
-	// Old and New are the values before and after; empty where the key did not live. That of a hash, a list, a set or a sorted
-	// set is the command that makes it, as a client sends it.
+	// Old and New are the values before and after; empty if there was no key. The value of a hash, a list, a set or a sorted set
+	// is the command that makes it, as a client sends it.
 	Old, New string
-	// Deadline and OldDeadline are the ends of the key by the wall clock of the node; zero if it had none.
+	// Deadline and OldDeadline are points in time by the wall clock of the node; zero if the key had none.
 	Deadline, OldDeadline time.Time
-	// By is the client whose command it was, or, on a replica, the primary; empty for history.Expire and history.Lose, which no
-	// client causes, and for what a disk brought back at a restart.
+	// By is the client whose command it was, or, on a replica, the primary. It is empty for history.Expire and history.Lose,
+	// which no client causes, and for what a disk brought back at a restart.
 	By string
 	// NX says that SET with NX, SETNX or HSETNX made the change.
 	NX bool
-	// Command is the command as the client sent it, in capitals: EVALSHA for whatever a script does, EXEC for what a
-	// transaction does. On a replica it is that of the effect, or PSYNC. Empty where By is.
+	// Command is the command as the client sent it, in capitals: EVALSHA for all that a script does, EXEC for all that a
+	// transaction does. On a replica it is that of the effect, or PSYNC. It is empty if By is.
 	Command string
-	// Collection says that the key is no string, or was none if it is gone: it is a hash, a list, a set or a sorted set.
+	// Collection says that the key is, or was if it is gone, a hash, a list, a set or a sorted set.
 	Collection bool
 }
 
-// Marks are what a client may have put into New to know its own key by: the value of a string; otherwise the fields, the values,
-// the elements, the members and their scores.
+// Marks returns the parts of New by which a client may recognise its own key: the value of a string; otherwise the fields, the
+// values, the elements, the members and their scores.
 func (c *Change) Marks() []string {
 	if !c.Collection {
 		return []string{c.New}
@@ -53,15 +53,15 @@ type Key struct {
 	Deadline    time.Time // by the wall clock of the node; zero: none
 }
 
-// Entry is what is remembered of a key of any type, so that changes and deadlines are seen without asking miniredis or a
-// server about every key.
+// Entry is what is remembered of a key of any type, so that changes and deadlines are found without asking miniredis or a server
+// about every key.
 type Entry struct {
 	Value    string // as in Change
 	Text     bool   // a string key
 	Deadline int64  // milliseconds since 1970 by the wall clock of the node; 0: none
 }
 
-// lives tells a key from none. What makes a key of another type is never empty.
+// lives reports whether there is a key. The command that makes a collection is never empty.
 func (e Entry) lives() bool { return e.Text || e.Value != "" }
 
 // Collection returns the entry of a key that is not a string, given the command that makes the key. The entry has no
@@ -72,11 +72,11 @@ func Collection(command []string) Entry {
 	return Entry{Value: string(w)}
 }
 
-// Observe sets the function told of every change of a key. It must not call back into the node.
+// Observe sets a function that is called with every change of a key. It must not call back into the node.
 func (r *Redis) Observe(f func(Change)) { r.observer = f }
 
-// Keys returns the keys in order of their names, as the last command or [Redis.Tick] left them: a key whose
-// deadline has passed is there until one of the two finds that out.
+// Keys returns the keys in order of their names, as the last command or [Redis.Tick] left them: a key whose deadline has passed
+// is included until one of the two removes it.
 func (r *Redis) Keys() []Key {
 	var keys []Key
 	for name, e := range r.keys {
@@ -86,7 +86,7 @@ func (r *Redis) Keys() []Key {
 	return keys
 }
 
-// look compares a key with what the node remembers of it, and reports the difference.
+// look compares a key with the remembered one, and reports the difference.
 func (r *Redis) look(name string) {
 	old, had := r.keys[name]
 	var is Entry
@@ -119,7 +119,7 @@ func (r *Redis) look(name string) {
 	}
 }
 
-// Difference says how a key went from one state to another. Op is empty if it did not.
+// Difference returns the change of a key from one state to another. Op is empty if there was none.
 func Difference(name string, old, is Entry) Change {
 	c := Change{
 		Op: history.Over, Key: name, Old: old.Value, New: is.Value, Deadline: date(is.Deadline), OldDeadline: date(old.Deadline),
@@ -138,7 +138,7 @@ func Difference(name string, old, is Entry) Change {
 	return c
 }
 
-// Ended is the change of a key that no client brought to its end.
+// Ended returns the change in which a key ends without a command of a client.
 func (e Entry) Ended(op, name string) Change {
 	return Change{Op: op, Key: name, Old: e.Value, OldDeadline: date(e.Deadline), Collection: !e.Text}
 }

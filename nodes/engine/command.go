@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// A command is what a node knows of one command of redis-server.
+// A command describes one command of redis-server.
 type command struct {
 	name string // in capitals; CLIENT|ID for a subcommand
-	// arity is the number of elements with the command word; negative: at least so many. first, last and step say which
-	// elements are keys; last counts from the end if negative. All as COMMAND reports them.
+	// arity is the number of elements, including the command word; if it is negative, the least number. first, last and step
+	// give the positions of keys; a negative last counts from the end. The values are those of COMMAND.
 	arity             int
 	first, last, step int
 	write             bool
-	noScript          bool // redis.call may not run it
+	noScript          bool // redis.call refuses it
 	control           bool // runs at once between MULTI and EXEC
-	container         bool // its second word says what it does
-	// run runs it where miniredis alone would do otherwise than redis-server.
+	container         bool // its second word is a subcommand
+	// run replaces miniredis where that differs from redis-server.
 	run func(r *Redis, s *Session, c *command, args []string)
 }
 
@@ -44,14 +44,14 @@ var commands = byName(
 	command{name: "MSETNX", arity: -3, write: true, first: 1, last: -1, step: 2, run: runMSet},
 	command{name: "APPEND", arity: 3, write: true, first: 1, last: 1, step: 1},
 	command{name: "STRLEN", arity: 2, first: 1, last: 1, step: 1},
-	command{name: "GETRANGE", arity: 4, first: 1, last: 1, step: 1, run: runGetRange}, // redislock asks whose key it is with it
+	command{name: "GETRANGE", arity: 4, first: 1, last: 1, step: 1, run: runGetRange}, // redislock checks with it whose key it is
 	command{name: "INCR", arity: 2, write: true, first: 1, last: 1, step: 1, run: runIncrement},
 	command{name: "DECR", arity: 2, write: true, first: 1, last: 1, step: 1, run: runIncrement},
 	command{name: "INCRBY", arity: 3, write: true, first: 1, last: 1, step: 1, run: runIncrement},
 	command{name: "DECRBY", arity: 3, write: true, first: 1, last: 1, step: 1, run: runIncrement},
 	command{name: "DELEX", arity: -2, write: true, first: 1, last: 1, step: 1},
 
-	// Keys and their ends.
+	// Keys and their deadlines.
 	command{name: "DEL", arity: -2, write: true, first: 1, last: -1, step: 1},
 	command{name: "UNLINK", arity: -2, write: true, first: 1, last: -1, step: 1},
 	command{name: "EXISTS", arity: -2, first: 1, last: -1, step: 1},
@@ -74,7 +74,7 @@ var commands = byName(
 	command{name: "FLUSHALL", arity: -1, write: true, run: runFlush},
 	command{name: "FLUSHDB", arity: -1, write: true, run: runFlush},
 
-	// Hashes, sets, lists and sorted sets, which some locks queue and count in.
+	// Hashes, sets, lists and sorted sets, which some locks use for queues and counters.
 	command{name: "HSET", arity: -4, write: true, first: 1, last: 1, step: 1},
 	command{name: "HSETNX", arity: 4, write: true, first: 1, last: 1, step: 1, run: runSetNX},
 	command{name: "HGET", arity: 3, first: 1, last: 1, step: 1},
@@ -148,8 +148,8 @@ var commands = byName(
 	command{name: "PUBLISH", arity: 3},
 )
 
-// unsimulated are the commands of redis-server 7 that a node refuses: those that would have to wait or to push, those
-// that draw lots, those of an administrator, and those that no lock was seen to use.
+// unsimulated are the commands of redis-server 7 that a node refuses: those that would have to wait or to push, random ones,
+// those of an administrator, and those that no lock was seen to use.
 var unsimulated = strings.Fields(`
 	ACL ASKING BGREWRITEAOF BGSAVE BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
 	BZPOPMAX BZPOPMIN COMMAND CONFIG COPY DEBUG DUMP FAILOVER FCALL FCALL_RO FUNCTION GEOADD GEODIST
@@ -172,14 +172,14 @@ func byName(list ...command) map[string]*command {
 	return m
 }
 
-// Errors that several commands give.
+// Errors of several commands.
 const (
 	notInteger = "ERR value is not an integer or out of range"
 	syntax     = "ERR syntax error"
 )
 
-// lookup finds a command and checks what redis-server checks before it runs or queues one. A refusal is the error to
-// answer; the command comes with it if only the number of its arguments is wrong.
+// lookup finds a command, and checks what redis-server checks before it runs or queues one. A refusal is the error reply; if only
+// the number of arguments is wrong, the command is returned too.
 func (r *Redis) lookup(args []string) (c *command, refusal string) {
 	c, ok := r.commands[args[0]]
 	if !ok {
@@ -221,9 +221,8 @@ func (r *Redis) KeysOf(args []string) (keys []string) {
 	return keys
 }
 
-// KeyPositions says which elements of a command are keys: every step-th from first to last. If last is negative, it
-// counts from the end. First is 0 if the command has no keys at fixed positions, or if there is no command of that name;
-// see [FullName].
+// KeyPositions returns which elements of a command are keys: every step-th from first to last. A negative last counts from the
+// end. First is 0 if the command has no keys at fixed positions, or if there is no command of that name; see [FullName].
 func KeyPositions(name string) (first, last, step int) {
 	if c := commands[name]; c != nil {
 		return c.first, c.last, c.step
@@ -257,14 +256,14 @@ func UnknownCommand(args []string) string {
 	return fmt.Sprintf("ERR unknown command '%.128s', with args beginning with: %s", args[0], with.String())
 }
 
-// runSetNX says in its changes what it is.
+// runSetNX marks its changes as those of NX.
 func runSetNX(r *Redis, s *Session, c *command, args []string) {
 	r.nx = true
 	args[0] = c.name
 	r.forward(s, c, args)
 }
 
-// runMSet checks that each key has its value before anything looks at the keys.
+// runMSet checks that each key has a value before any key is used.
 func runMSet(r *Redis, s *Session, c *command, args []string) {
 	if len(args)%2 == 0 {
 		r.out.Fail("ERR wrong number of arguments for '" + strings.ToLower(c.name) + "' command")
@@ -274,7 +273,7 @@ func runMSet(r *Redis, s *Session, c *command, args []string) {
 	r.forward(s, c, args)
 }
 
-// runIncrement reads numbers as strictly as redis-server before miniredis adds them.
+// runIncrement parses numbers as strictly as redis-server before miniredis adds them.
 func runIncrement(r *Redis, s *Session, c *command, args []string) {
 	if len(args) == 3 {
 		by, ok := parseInt(args[2])
@@ -297,8 +296,8 @@ func runIncrement(r *Redis, s *Session, c *command, args []string) {
 	r.forward(s, c, args)
 }
 
-// runGetRange answers a range that ends before it begins, both counted from the end, with nothing. miniredis gives the first byte
-// if the value is so short that both ends would be before it.
+// runGetRange returns nothing for a range whose ends are counted from the end of the value and in the wrong order. miniredis
+// returns the first byte if the value is so short that both ends would be before it.
 func runGetRange(r *Redis, s *Session, c *command, args []string) {
 	from, ok := parseInt(args[2])
 	to, also := parseInt(args[3])
@@ -309,7 +308,7 @@ func runGetRange(r *Redis, s *Session, c *command, args []string) {
 	r.forward(s, c, args)
 }
 
-// runHIncrBy does for a field what runIncrement does for a key. miniredis does not look for overflow here.
+// runHIncrBy does for a field what runIncrement does for a key. miniredis does not check for overflow here.
 func runHIncrBy(r *Redis, s *Session, c *command, args []string) {
 	by, ok := parseInt(args[3])
 	if !ok {
@@ -331,7 +330,7 @@ func runHIncrBy(r *Redis, s *Session, c *command, args []string) {
 	r.forward(s, c, args)
 }
 
-// runFlush deletes key by key, so that each is reported, and each that is watched is touched.
+// runFlush deletes key by key, so that each deletion is reported, and each watched key is touched.
 func runFlush(r *Redis, _ *Session, _ *command, args []string) {
 	if len(args) > 2 || len(args) == 2 && !strings.EqualFold(args[1], "SYNC") && !strings.EqualFold(args[1], "ASYNC") {
 		r.out.Fail(syntax)
@@ -356,7 +355,7 @@ func runPing(r *Redis, _ *Session, _ *command, args []string) {
 	}
 }
 
-// runSelect knows one database, as redis-server with "databases 1" and as every Redis Cluster does.
+// runSelect accepts one database, as redis-server with "databases 1" and every Redis Cluster do.
 func runSelect(r *Redis, _ *Session, _ *command, args []string) {
 	n, ok := parseInt(args[1])
 	switch {
@@ -375,7 +374,7 @@ func runSelect(r *Redis, _ *Session, _ *command, args []string) {
 
 const wrongPass = "WRONGPASS invalid username-password pair or user is disabled."
 
-// runAuth knows the one user of a server without passwords: default, who may come with any.
+// runAuth accepts the only user of a server without passwords: default, with any password.
 func runAuth(r *Redis, _ *Session, _ *command, args []string) {
 	switch {
 	case len(args) > 3:
@@ -463,8 +462,8 @@ func runQuit(r *Redis, s *Session, _ *command, _ []string) {
 	s.Close()
 }
 
-// runCluster is how a client learns that it talks to a server of its own. What a node of a cluster is asked is answered
-// elsewhere (shards.go).
+// runCluster tells a client that the server is not part of a cluster. For a node of a cluster the reply comes from shards.go in
+// package nodes.
 func runCluster(r *Redis, _ *Session, _ *command, args []string) {
 	if r.clustered {
 		r.out.Fail("ERR CLUSTER " + strings.ToUpper(args[1]) + " is a command of redis-server that Lockstep does not simulate")

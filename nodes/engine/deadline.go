@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// redis-server keeps the end of a key as an absolute instant of its wall clock, whichever way a client named it; so it
-// also logs and replicates it (SET ... PXAT, PEXPIREAT). The commands here turn every form into that one before miniredis
-// sees it, whose clock stands still in 1970.
+// redis-server keeps the deadline of a key as an absolute time of its wall clock, whatever form a client used. It also logs and
+// replicates it in that form (SET ... PXAT, PEXPIREAT). The commands here convert every form into that one before miniredis sees
+// it, whose clock stands still in 1970.
 
 // lastDeadline is the latest deadline that miniredis can hold.
 const lastDeadline = math.MaxInt64 / int64(time.Millisecond)
 
-// options are what SET and GETEX can be told after their key.
+// options are the options of SET and GETEX.
 type options struct {
 	nx, xx, get, keepTTL, persist bool
 	unit                          string // EX, PX, EXAT or PXAT; empty: no deadline given
 	time                          string // in that unit
 }
 
-// parseOptions reads the options of SET or of GETEX as redis-server does: an option may be repeated, but not combined
-// with what contradicts it.
+// parseOptions parses the options of SET or GETEX as redis-server does: an option may be repeated, but not combined with one that
+// contradicts it.
 func parseOptions(args []string, set bool) (o options, ok bool) {
 	for i := 0; i < len(args); i++ {
 		switch word := optionWord(args[i]); {
@@ -47,8 +47,8 @@ func parseOptions(args []string, set bool) (o options, ok bool) {
 	return o, true
 }
 
-// optionWord returns an option in capitals, or nothing if SET and GETEX have none by that name. Unlike strings.ToUpper it
-// makes no new string for clients that write in small letters.
+// optionWord returns an option in capitals, or nothing if SET and GETEX have no such option. Unlike strings.ToUpper it allocates
+// nothing for clients that write in small letters.
 func optionWord(s string) string {
 	for _, word := range [...]string{"NX", "PX", "EX", "XX", "GET", "PXAT", "EXAT", "KEEPTTL", "PERSIST"} {
 		if len(s) == len(word) && strings.EqualFold(s, word) {
@@ -58,7 +58,7 @@ func optionWord(s string) string {
 	return ""
 }
 
-// deadline reads the time of an option. A refusal is the error to answer.
+// deadline parses the time of an option. A refusal is the error reply.
 func (r *Redis) deadline(c *command, unit, text string) (ms int64, refusal string) {
 	ms, ok := parseInt(text)
 	if !ok {
@@ -129,7 +129,7 @@ func runSetex(r *Redis, s *Session, c *command, args []string) {
 	r.forward(s, c, []string{"SET", args[1], args[3], "PXAT", formatDeadline(ms)})
 }
 
-// runGetex is GET and then, of a key that lives and is a string, PEXPIREAT or PERSIST.
+// runGetex is GET followed, if the key is a string that has not expired, by PEXPIREAT or PERSIST.
 func runGetex(r *Redis, s *Session, c *command, args []string) {
 	o, ok := parseOptions(args[2:], false)
 	if !ok {
@@ -205,7 +205,7 @@ func runExpire(r *Redis, s *Session, c *command, args []string) {
 	}
 
 	e, lives := r.keys[args[1]]
-	old := e.Deadline // 0: the key never ends, which is later than any deadline
+	old := e.Deadline // 0: no deadline, which counts as later than any
 	if !lives || nx && old != 0 || xx && old == 0 || gt && (old == 0 || ms <= old) || lt && old != 0 && ms >= old {
 		r.out.Integer(0)
 		return
@@ -213,9 +213,9 @@ func runExpire(r *Redis, s *Session, c *command, args []string) {
 	r.forward(s, c, []string{"PEXPIREAT", args[1], r.expiry(ms)})
 }
 
-// expiry is a deadline for a key that lives: one that is not in the future deletes it at once. (SET stores such a
-// deadline, so the key is found to be over by whoever looks next.) miniredis deletes it for a deadline in 1970. A replica
-// waits for its primary to delete it.
+// expiry sets a deadline for a key that has not expired. A deadline that is not in the future deletes the key at once; miniredis
+// does so for one in 1970. (SET stores such a deadline, and the key is removed when it is next used.) A replica waits for its
+// primary to delete the key.
 func (r *Redis) expiry(ms int64) string {
 	if ms <= r.at && r.primary == "" && !r.loading {
 		return "0"
@@ -246,7 +246,7 @@ func runTTL(r *Redis, _ *Session, c *command, args []string) {
 
 func formatDeadline(ms int64) string { return strconv.FormatInt(min(ms, lastDeadline), 10) }
 
-// TakesNX says whether a command is SET with NX, SETNX or HSETNX: by that a key stands for a lease, whatever its value.
+// TakesNX reports whether a command is SET with NX, SETNX or HSETNX: a key that it sets stands for a lease, whatever its value.
 func TakesNX(cmd []string) bool {
 	switch strings.ToUpper(cmd[0]) {
 	case "SETNX", "HSETNX":

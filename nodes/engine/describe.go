@@ -10,21 +10,21 @@ import (
 	"lockstep/sim/history"
 )
 
-// tokenLength is how long a value must be to be taken for a token. Random tokens have at least 16 bytes; counters,
-// timestamps and fixed values have fewer.
+// tokenLength is how long a value must be to count as a token. Random tokens have at least 16 bytes; counters, timestamps and
+// fixed values have fewer.
 const tokenLength = 16
 
-// DescribeRequest renders commands for a reader. Tokens are named by the function name, and scripts are shortened to the
+// DescribeRequest describes commands for timelines. Tokens are named by the function name, and scripts are shortened to the
 // beginning of their digest.
 func DescribeRequest(data []byte, name func(string) string) string {
 	return DescribeParsed(data, &Parsed{}, name)
 }
 
-// DescribeParsed is [DescribeRequest] for a caller that wants to know what had to be parsed for it.
+// DescribeParsed is [DescribeRequest] for a caller that also needs the parsed commands.
 func DescribeParsed(data []byte, p *Parsed, name func(string) string) string {
 	var b strings.Builder
-	b.Grow(len(data))                                                    // the text has fewer: commands come with the lengths of their arguments, and tokens are longer than names
-	if cmd, n, _ := ParseCommand(data); n == len(data) && len(cmd) > 0 { // nearly all requests
+	b.Grow(len(data))                                                    // the text is shorter than data: commands come with the lengths of their arguments, and tokens are longer than names
+	if cmd, n, _ := ParseCommand(data); n == len(data) && len(cmd) > 0 { // the usual case
 		describeCommand(&b, cmd, name)
 		*p = Parsed{data, cmd}
 		return b.String()
@@ -63,8 +63,7 @@ func describeCommand(b *strings.Builder, cmd []string, name func(string) string)
 	}
 }
 
-// valuesFrom returns the index of the first argument that may be a token, by what commands mean by their arguments: keys
-// may be long, too.
+// valuesFrom returns the index of the first argument that may be a token. Arguments before it may be long too, but are keys.
 func valuesFrom(word string, cmd []string) int {
 	switch word {
 	case "SET", "SETNX", "GETSET", "DELEX", "APPEND", "HSET", "HSETNX", "HGET", "HDEL", "HEXISTS", "HINCRBY",
@@ -82,7 +81,7 @@ func valuesFrom(word string, cmd []string) int {
 	return len(cmd)
 }
 
-// DescribeReply renders a reply for a reader, as "OK", "nil" or "1", with tokens named.
+// DescribeReply describes a reply for timelines, as "OK", "nil" or "1", with tokens named.
 func DescribeReply(data []byte, name func(string) string) string {
 	if len(data) > 0 && data[0] != '$' && data[0] != '*' {
 		if line, rest, ok := bytes.Cut(data[1:], []byte("\r\n")); ok && len(rest) == 0 && strings.IndexByte("+-:", data[0]) >= 0 {
@@ -103,7 +102,7 @@ func DescribeReply(data []byte, name func(string) string) string {
 	return b.String()
 }
 
-// describeValue renders the first value of data, and returns what comes after it.
+// describeValue describes the first value of data, and returns the rest.
 func describeValue(b *strings.Builder, data []byte, name func(string) string) ([]byte, bool) {
 	line, rest, ok := bytes.Cut(data, []byte("\r\n"))
 	if !ok || len(line) == 0 {
@@ -164,10 +163,10 @@ func describeValue(b *strings.Builder, data []byte, name func(string) string) ([
 	return rest, true
 }
 
-// mostShown is how many bytes of an argument are shown. Of a longer one its digest tells it from others.
+// mostShown is how many bytes of an argument are shown. A longer one is identified by its digest.
 const mostShown = 4000
 
-// printable shows an argument as it is if that is plain text without spaces, quoted otherwise.
+// printable returns plain text without spaces unchanged, and quotes any other.
 func printable(s string) string {
 	if s == "" {
 		return `""`
@@ -184,8 +183,8 @@ func printable(s string) string {
 	return s
 }
 
-// DescribeStream renders, on one line, what one server sends to another: the answer to PSYNC, effects, or INFO. It
-// reports whether data is one of these.
+// DescribeStream describes, on one line, what one server sends to another: a reply to PSYNC, effects, or INFO. It reports whether
+// data is one of these.
 func DescribeStream(data []byte, name func(string) string) (text string, ok bool) {
 	var head string
 	if bytes.HasPrefix(data, []byte("+FULLRESYNC ")) {
@@ -193,7 +192,7 @@ func DescribeStream(data []byte, name func(string) string) (text string, ok bool
 		if _, _, whole := CutPayload(rest); !whole {
 			return "", false
 		}
-		// The payload is in the form of the stream, and what follows is the stream.
+		// The payload has the form of the stream, and is followed by the stream.
 		_, data, _ = bytes.Cut(rest, []byte("\r\n"))
 		head = string(line)
 		if len(data) == 0 {
@@ -211,7 +210,7 @@ func DescribeStream(data []byte, name func(string) string) (text string, ok bool
 	if err != nil || len(rest) > 0 {
 		return "", false
 	}
-	for _, args := range cmds { // a reply may be an array of strings, too
+	for _, args := range cmds { // a reply may be an array of strings too
 		if c := commands[args[0]]; args[0] != "REPLCONF" && (c == nil || c.name != args[0]) {
 			return "", false
 		}
@@ -219,7 +218,7 @@ func DescribeStream(data []byte, name func(string) string) (text string, ok bool
 	return head + DescribeRequest(data, name), true
 }
 
-// describeInfo renders the answer to INFO on one line.
+// describeInfo describes the reply to INFO on one line.
 func describeInfo(data []byte) (text string, ok bool) {
 	head, info, ok := bytes.Cut(data, []byte("\r\n# "))
 	if !ok || !bytes.HasPrefix(head, []byte("$")) {

@@ -183,7 +183,7 @@ func (p *pair) settle() {
 // apart is how far the two servers may be apart in time: what a busy machine may put between two commands.
 const apart = 150 * time.Millisecond
 
-// near says whether a deadline is so near to the time that the node has after a jump that this could decide.
+// near reports whether a deadline is so near to the time that the node has after a jump that this could decide.
 func (p *pair) near(jump time.Duration) bool {
 	for _, e := range p.node.keys {
 		left := time.UnixMilli(e.Deadline).Sub(p.frozen.Add(p.jumped + jump))
@@ -232,7 +232,7 @@ func (p *pair) run(i int, o op) {
 	p.compare(o, node, redis)
 }
 
-// closeCall says whether GT or LT would compare two deadlines that are so near to each other that a millisecond between
+// closeCall reports whether GT or LT would compare two deadlines that are so near to each other that a millisecond between
 // the servers decides.
 func (p *pair) closeCall(s *sides, o op) bool {
 	if len(o.args) < 4 || !strings.Contains(o.args[0], "EXPIRE") || len(o.args[3]) != 2 || o.args[3][1] != 'T' {

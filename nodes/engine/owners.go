@@ -10,12 +10,11 @@ import (
 // Owners says which lease each key of a node stands for.
 type Owners map[string]Owner
 
-// Owner is the lease that a key stands for, and what in its value says so; that is empty if nothing does.
+// Owner is the lease that a key stands for, and the mark in its value that says so; the mark is empty if nothing does.
 type Owner struct{ Lease, Mark string }
 
-// Event turns a change of a key into an event. Owner says what the key stands for after the request being served has given
-// it a value. Op is empty if nothing has happened that concerns a lease: a key that is no string may well be one of a queue,
-// or count something.
+// Event converts a change of a key into an event. If the current request has set the key, owner returns what it stands for. Op is
+// empty if the change concerns no lease: a collection may hold a queue, or be a counter.
 func (o Owners) Event(c Change, epoch time.Time, owner func() Owner) history.Event {
 	since := func(t time.Time) time.Duration {
 		if t.IsZero() {
@@ -50,8 +49,8 @@ func (o Owners) Event(c Change, epoch time.Time, owner func() Owner) history.Eve
 	return e
 }
 
-// After returns what a key stands for after a change. A hash, a list or a set goes on standing for what it stood for while the
-// mark of that is in it: others may queue there, and the owner may count. Lease is [history.Leases.Set] for the request being
+// After returns what a key stands for after a change. A hash, a list or a set stands for the same lease as long as it contains
+// the mark of that lease: others may queue there, and the owner may count. Lease is [history.Leases.Set] for the request being
 // served.
 func (o Owners) After(c Change, lease func(takes bool, values ...string) (lease, value string)) Owner {
 	was := o[c.Key]
@@ -62,6 +61,6 @@ func (o Owners) After(c Change, lease func(takes bool, values ...string) (lease,
 	return Owner{name, mark}
 }
 
-// swapped says that GETSET put a value over one that stands for a lease. That is how a lock is taken over whose value says
-// when it ends.
+// swapped reports whether GETSET replaced a value that stands for a lease. A lock whose value is the time of its end is taken
+// over in this way.
 func (o Owners) swapped(c Change) bool { return c.Command == "GETSET" && o[c.Key].Lease != "" }

@@ -8,64 +8,64 @@ import (
 	"lockstep/sim/history"
 )
 
-// Persistence is what a node writes to its disk, and when. It decides what it still has after a crash.
+// Persistence is what a node writes to its disk, and when. It determines which keys the node has after a crash.
 //
-// A process that is killed loses nothing that it has written: the pages of the operating system outlive the process. The
-// log is written before the reply is sent, unless an fsync is under way (see [AOFEverysecSlow]). A machine that loses power
-// keeps what was written to the disk with fsync. An orderly stop (SIGTERM) keeps everything where there is a file to write
-// it to.
+// A process that is killed loses nothing that it has written: the page cache of the operating system outlives the process. The
+// log is written before the reply is sent, unless an fsync is in progress (see [AOFEverysecSlow]). After a power loss a machine
+// has what fsync has put on its disk. An orderly stop (SIGTERM) keeps everything, provided that there is a file to write it to.
 type Persistence string
 
 // The kinds of persistence. The zero value is AOFAlways.
 const (
 	// NoPersistence is --save "" --appendonly no: a restarted node is empty.
 	NoPersistence Persistence = "none"
-	// RDB writes snapshots by the save points of redis-server 7 (3600 1, 300 100, 60 10000), and at an orderly stop.
+	// RDB writes snapshots at the default save points of redis-server 7 (3600 1, 300 100, 60 10000), and at an orderly stop.
 	RDB Persistence = "rdb"
-	// AOFEverysec logs every effect, and has an fsync at most once a second.
+	// AOFEverysec logs every effect, and calls fsync at most once a second.
 	//
 	// It follows flushAppendOnlyFile in src/aof.c of Redis 7.0. The clock is server.unixtime, the whole second of the wall
-	// clock. After each write: if this second has had no fsync yet, there is one, in the background and here in no time. So
-	// the first write after an idle second is safe at once. If it has had one, the write waits for the next second;
-	// serverCron sees it begin, at the latest 100 ms after it did, here at once. (On redis-server 7.0.15, writes at .300, .310
-	// and .900 of a second had an fdatasync at .300 and one 39 ms into the next, after which another write had to wait for
-	// the second after that.) A clock that is set back puts off the next fsync until it is where it was.
+	// clock. If there has been no fsync in this second yet, a write starts one: in the background in redis-server, here at once.
+	// So the first write after an idle second is safe immediately. Otherwise the write waits for the next second. In
+	// redis-server, serverCron notices the new second after at most 100 ms; here it happens at once. (On redis-server 7.0.15,
+	// writes at .300, .310 and .900 of a second led to an fdatasync at .300 and one 39 ms into the next second; the next write
+	// then had to wait for the second after that.) If the clock is set back, there is no fsync until it has caught up.
 	//
-	// A process that is killed loses nothing here: an fsync takes no time, and none is under way when a client is answered.
+	// A process that is killed loses nothing here: an fsync takes no time, so none is in progress when a client gets its reply.
 	//
-	// Not simulated: a disk that takes longer than two seconds for an fsync, for which the log waits no longer; and the
-	// operating system writing pages of its own accord after half a minute.
+	// Not simulated: a disk on which an fsync takes longer than two seconds, in which case redis-server no longer waits for it
+	// to write the log; and the operating system, which writes dirty pages to the disk by itself after half a minute.
 	AOFEverysec Persistence = "aof-everysec"
-	// AOFEverysecSlow is AOFEverysec on a disk that takes half a second for an fsync.
+	// AOFEverysecSlow is AOFEverysec on a disk on which an fsync takes half a second.
 	//
-	// While an fsync is under way, redis-server does not write the log either, because write(2) would block on it:
-	// flushAppendOnlyFile puts that off for up to two seconds, and clients are answered meanwhile. What they wrote is in the
-	// memory of the process only. So one that is killed loses what was written since the fsync began, and a machine without
-	// power that and what the fsync was for. The log is written when the fsync has ended: redis-server sees that at its next
-	// event, at the latest after 100 ms, here at once. A stop in good order writes it, and waits for the disk. (On
-	// redis-server 7.0.15, whose fdatasync was made to take 200 ms and more: DEL, which began an fsync; 103 ms later a SET that
-	// was answered OK; 47 ms later kill -9. The SET was lost three times out of three. With 100 ms and less it was kept.)
+	// While an fsync is in progress, redis-server does not write the log either, because write(2) would block:
+	// flushAppendOnlyFile postpones the write by up to two seconds, and clients get their replies meanwhile. Until then, what
+	// they wrote is only in the memory of the process. So a process that is killed loses what was written since the fsync began.
+	// A machine that loses power also loses what the fsync was to save. The log is written when the fsync has ended:
+	// redis-server notices that at its next event, after at most 100 ms; here it happens at once. An orderly stop writes the log
+	// and waits for the disk. (On redis-server 7.0.15, with fdatasync slowed down to 200 ms and more: a DEL began an fsync, a
+	// SET 103 ms later was answered OK, and kill -9 came 47 ms after that. The SET was lost three times out of three. With 100
+	// ms and less it was kept.)
 	//
-	// Not simulated: that one fsync takes longer than another. A clock that is set forward ends one early.
+	// Not simulated: variation in the time that an fsync takes. A clock that is set forward ends an fsync early.
 	AOFEverysecSlow Persistence = "aof-everysec-slow"
-	// AOFAlways has an fsync before each reply.
+	// AOFAlways calls fsync before each reply.
 	AOFAlways Persistence = "aof-always"
-	// AOFLying is AOFAlways on a disk that lies: it acknowledges an fsync when the data are in its own cache, which has no
-	// battery. (See why2020: that fsync saves all is naive; it is up to the system below.) Such a cache is
-	// written out when the drive sees fit. Nothing can be relied on but what was there when the machine last got its power,
-	// so this disk is as bad as it may be, and has that and nothing else after a power loss.
+	// AOFLying is AOFAlways on a disk that lies: it acknowledges an fsync when the data are in its cache, which has no battery
+	// (see why2020). The drive writes out such a cache when it sees fit. Only what was there when the machine was last powered
+	// on is certain to survive. This disk is the worst case: that is all that it has after a power loss.
 	AOFLying Persistence = "aof-lying"
 )
 
-// Persistences are all kinds.
+// Persistences lists all kinds.
 var Persistences = []Persistence{NoPersistence, RDB, AOFEverysec, AOFEverysecSlow, AOFAlways, AOFLying}
 
-// slowFsync is how long an fsync takes under AOFEverysecSlow, in milliseconds. A disk that others write to as well is often
-// as slow, or slower: redis-server warns of one that takes two seconds ("Asynchronous AOF fsync is taking too long"). Half
-// a second leaves as much of each second without an fsync, so that both can be told.
+// slowFsync is how long an fsync takes under AOFEverysecSlow, in milliseconds. A disk with other load is often as slow, or
+// slower: redis-server warns of one that takes two seconds ("Asynchronous AOF fsync is taking too long"). With half a second, an
+// fsync is in progress for half of each second, so that both cases occur.
 const slowFsync = 500
 
-// Options configures a redis-server for a kind of persistence, as far as a machine that keeps its power can show it.
+// Options returns the options of redis-server for a kind of persistence, as far as they matter on a machine that does not lose
+// power.
 func (k Persistence) Options() []string {
 	switch k {
 	case NoPersistence:
@@ -79,57 +79,56 @@ func (k Persistence) Options() []string {
 	}
 }
 
-// An Exit is how the process of a node ends.
+// An Exit is the way in which the process of a node ends.
 type Exit int
 
-// The ends of a process.
+// The ways in which a process ends.
 const (
 	Killed    Exit = iota // kill -9
-	PowerLost             // the machine goes down with it
+	PowerLost             // the machine loses power
 	Stopped               // SIGTERM
 )
 
-// savePoints are those of redis-server 7: after so many seconds, if there were so many changes.
+// savePoints are those of redis-server 7: after this many seconds, if there were this many changes.
 var savePoints = []struct {
 	seconds int64
 	changes int
 }{{3600, 1}, {300, 100}, {60, 10000}}
 
-// cronPeriod is how often serverCron runs, in milliseconds.
+// cronPeriod is the interval of serverCron, in milliseconds.
 const cronPeriod = 100
 
-// Disk is what a node has written to its disk. For a real server it has only the log, which the server writes itself.
-// Times are read from the wall clock of the node: in seconds since 1970 where Redis counts seconds, otherwise in
-// milliseconds.
+// Disk is what a node has written to its disk. For a real server it holds only the log, which the server writes itself. Times are
+// readings of the wall clock of the node: in seconds since 1970 where Redis counts seconds, otherwise in milliseconds.
 type Disk struct {
 	kind Persistence
-	exit Exit // of the process that has ended last
+	exit Exit // of the last process
 
 	// AOFEverysec and AOFEverysecSlow.
 	log     []byte
-	written int   // bytes of log that the operating system has
+	written int   // bytes of the log that were written to the operating system
 	synced  int   // bytes of log that are on the disk
-	due     bool  // an fsync waits for the next second, or for the end of the last
+	due     bool  // an fsync is waiting for the next second, or for the end of the last one
 	fsynced int64 // the second in which the last fsync began
-	ends    int64 // the millisecond in which the fsync under way ends; 0: none is
-	covers  int   // bytes of log that it is for
+	ends    int64 // the millisecond in which the fsync in progress ends; 0 if there is none
+	covers  int   // bytes of the log that it saves
 
-	// RDB: the last snapshot. AOFLying: what there was when the machine got its power.
+	// RDB: the last snapshot. AOFLying: the data when the machine was powered on.
 	image []byte
 
 	// RDB.
 	changes int   // since the last snapshot
 	saved   int64 // the second of the last snapshot, or of the start
-	saveAt  int64 // the millisecond of the next snapshot; 0: none is due
+	saveAt  int64 // the millisecond of the next snapshot; 0 if none is due
 }
 
-// Forgets reports whether the node may be in an earlier state after a crash.
+// Forgets reports whether a crash may take the node back to an earlier state.
 func (r *Redis) Forgets() bool { return r.disk.forgets() }
 
 // NewDisk returns the disk of a node with this kind of persistence, before its first process starts.
 func NewDisk(kind Persistence) Disk { return Disk{kind: kind} }
 
-// Persist sets what the node writes down from now on. What it holds already is on the disk.
+// Persist sets the kind of persistence. The present keys count as saved.
 func (r *Redis) Persist(kind Persistence) {
 	if kind == "" {
 		kind = AOFAlways
@@ -147,14 +146,14 @@ func (r *Redis) Persist(kind Persistence) {
 	r.Stream(r.effects.stream)
 }
 
-// Begin notes that a process starts at a time, in milliseconds, and what its log contains then.
+// Begin notes that a process starts at a time in milliseconds, with this log.
 func (d *Disk) Begin(log []byte, at int64) {
 	d.start(at)
 	d.log = log
 	d.sync()
 }
 
-// Append notes what a process has appended to its log by a time, in milliseconds. It first does what was due before that
+// Append notes what the process has appended to its log by a time in milliseconds. It first carries out what was due before that
 // time.
 func (d *Disk) Append(tail []byte, at int64) {
 	for due := d.next(); due != 0 && due <= at; due = d.next() {
@@ -167,11 +166,11 @@ func (d *Disk) Append(tail []byte, at int64) {
 	d.cron(at, nil)
 }
 
-// Len is how long the log is, in bytes.
+// Len is the length of the log in bytes.
 func (d *Disk) Len() int { return len(d.log) }
 
-// End notes how the process has ended. It returns what is left on the disk for the next process; everything is true if
-// nothing was lost.
+// End notes how the process has ended. It returns what is left on the disk for the next process; everything is true if nothing
+// was lost.
 func (d *Disk) End(how Exit) (left []byte, everything bool) {
 	if d.exit = how; how == Stopped {
 		d.sync()
@@ -182,16 +181,16 @@ func (d *Disk) End(how Exit) (left []byte, everything bool) {
 // Cuts reports whether a crash may cut off the end of the log.
 func (d *Disk) Cuts() bool { return d.kind == AOFLying || d.Everysec() }
 
-// logs says that the disk must be told of effects.
+// logs reports whether the disk records effects.
 func (d *Disk) logs() bool { return d.kind == RDB || d.Everysec() }
 
-// forgets says that a crash may bring back an earlier state.
+// forgets reports whether a crash may bring back an earlier state.
 func (d *Disk) forgets() bool { return d.logs() || d.kind == AOFLying }
 
 // Everysec reports whether the log is synchronized every second.
 func (d *Disk) Everysec() bool { return d.kind == AOFEverysec || d.kind == AOFEverysecSlow }
 
-// start notes that a process starts with what there is.
+// start notes that a process starts with the present data.
 func (d *Disk) start(at int64) {
 	d.saved, d.changes, d.saveAt = at/1000, 0, 0
 	d.fsynced, d.due, d.ends = at/1000, false, 0
@@ -210,7 +209,7 @@ func (d *Disk) write(unit []byte, n int, at int64) {
 			if d.changes < p.changes {
 				continue
 			}
-			// The first run of serverCron in which more than so many seconds have passed.
+			// The first run of serverCron after more than this many seconds.
 			next := max((d.saved+p.seconds+1)*1000, (at/cronPeriod+1)*cronPeriod)
 			if d.saveAt == 0 || next < d.saveAt {
 				d.saveAt = next
@@ -219,7 +218,7 @@ func (d *Disk) write(unit []byte, n int, at int64) {
 	}
 }
 
-// cron does what is due by now.
+// cron carries out what is due by now.
 func (d *Disk) cron(at int64, snapshot func() []byte) {
 	d.flush(at)
 	if d.saveAt != 0 && at >= d.saveAt {
@@ -230,7 +229,7 @@ func (d *Disk) cron(at int64, snapshot func() []byte) {
 // flush is flushAppendOnlyFile.
 func (d *Disk) flush(at int64) {
 	if d.ends != 0 {
-		d.ends = min(d.ends, at+slowFsync) // a clock that was set back does not make it longer
+		d.ends = min(d.ends, at+slowFsync) // a clock that was set back does not prolong it
 		if at < d.ends {
 			return
 		}
@@ -251,7 +250,7 @@ func (d *Disk) flush(at int64) {
 	d.synced = d.covers
 }
 
-// next is the millisecond in which cron has something to do; 0: never.
+// next returns the millisecond in which cron has something to do; 0 means never.
 func (d *Disk) next() int64 {
 	switch {
 	case d.ends != 0:
@@ -262,13 +261,13 @@ func (d *Disk) next() int64 {
 	return d.saveAt
 }
 
-// sync puts on the disk all that there is.
+// sync saves the whole log to the disk.
 func (d *Disk) sync() {
 	d.written, d.synced = len(d.log), len(d.log)
 	d.due, d.ends = false, 0
 }
 
-// replace notes that the files were written anew, as after a full synchronization.
+// replace notes that the files were rewritten, as after a full synchronization.
 func (d *Disk) replace(snapshot []byte, at int64) {
 	switch d.kind {
 	case AOFEverysec, AOFEverysecSlow:
@@ -280,7 +279,7 @@ func (d *Disk) replace(snapshot []byte, at int64) {
 	}
 }
 
-// survives returns what the disk has for the next process, unless that is everything.
+// survives returns what is on the disk for the next process, unless that is everything.
 func (d *Disk) survives() (image []byte, everything bool) {
 	switch {
 	case d.kind == NoPersistence:
@@ -299,7 +298,7 @@ func (d *Disk) survives() (image []byte, everything bool) {
 	return nil, true
 }
 
-// Crash ends the process. What it knew stays to be looked at until [Redis.Restart] says what became of it.
+// Crash ends the process. Its keys can still be read until [Redis.Restart] determines which of them are left.
 func (r *Redis) Crash(how Exit) {
 	d := &r.disk
 	d.exit = how
@@ -312,10 +311,10 @@ func (r *Redis) Crash(how Exit) {
 	d.due, d.ends, d.saveAt = false, 0, 0
 }
 
-// Restart starts another process in the place of the last, with what that left on the disk (see [Redis.Persist]) or, if
-// it restarts empty, on another disk. Connections and loaded scripts are gone. Call it when the node comes up again: keys
-// whose deadline passed while it was down have expired, and are not lost. A replica is still a replica, as with a line in
-// its configuration, but has lost its link.
+// Restart starts another process with what the last one has left on the disk (see [Redis.Persist]), or, if empty is true, with an
+// empty disk. Connections and loaded scripts are gone. Call it when the node comes up again: keys whose deadline passed while it
+// was down have expired, and are not lost. A replica is still a replica, as with a line in its configuration, but is no longer
+// connected.
 func (r *Redis) Restart(empty bool) {
 	r.process++
 	r.clients = 0
@@ -342,7 +341,7 @@ func (r *Redis) Restart(empty bool) {
 	d.exit = Killed
 }
 
-// expireUnseen removes keys whose deadline has passed, which nobody is told of.
+// expireUnseen removes keys whose deadline has passed, without reporting them.
 func (r *Redis) expireUnseen() {
 	if r.primary != "" {
 		return
@@ -354,8 +353,7 @@ func (r *Redis) expireUnseen() {
 	}
 }
 
-// reportReload reports the difference between the keys of before and those of now. Gone is what happened to a key that is
-// no longer there.
+// reportReload reports the difference between old and the present keys. Gone is what happened to a key that is no longer there.
 func (r *Redis) reportReload(old map[string]Entry, gone string) {
 	names := r.names()
 	for name := range old {

@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// What a command did to the data is told to replicas and to the append-only file as its effect: SET with the end of the
-// key as an absolute time and no condition, DEL, PEXPIREAT, PERSIST; for hashes, lists, sets and sorted sets, and for
-// RENAME, the command itself. What changed nothing has no effect, whatever it was meant to do (redis: server.dirty). The
-// several effects of one command, script or transaction are a unit between MULTI and EXEC, which happens all or not at
-// all. Effects are bytes of the protocol, as a client would send them.
+// Replicas and the append-only file receive the effects of commands: SET without a condition and with the deadline as an absolute
+// time, DEL, PEXPIREAT, PERSIST; for hashes, lists, sets and sorted sets, and for RENAME, the command itself. A command that
+// changed nothing has no effect (redis: server.dirty). The effects of one command, script or transaction are a unit between MULTI
+// and EXEC, which is applied as a whole or not at all. Effects are bytes of the protocol, as a client would send them.
 
 const (
 	unitBegin = "*1\r\n$5\r\nMULTI\r\n"
@@ -21,24 +20,24 @@ const (
 	getAck    = "*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n"
 )
 
-// effects collects what the outermost command has done so far.
+// effects collects the effects of the outermost command.
 type effects struct {
-	unit Replies // MULTI, and the effects
+	unit Replies // MULTI and the effects so far
 	n    int
-	// expired are those that the passing of time had, which Redis does not count as changes.
+	// expired counts the effects of keys that expired, which Redis does not count as changes.
 	expired int
-	// logs says that somebody wants to know. It is off while a replica applies what its primary did.
+	// logs says that effects are collected. They are not while a replica applies those of its primary.
 	logs bool
-	// whole says that a command runs which is its own effect.
+	// whole says that the current command is its own effect.
 	whole bool
 
 	stream func(unit []byte)
-	offset int64 // bytes of the stream so far
+	offset int64 // length of the stream in bytes
 }
 
-// Stream sets the function that is told of every unit of effects once it has happened, in bytes to be sent to replicas
-// as they are: on a primary what clients and the passing of time did, on a replica what it applied. The offset counts
-// from here. It must not call back into the node.
+// Stream sets a function that is called with every unit of effects, as bytes that can be sent to replicas. The effects of a
+// primary are those of clients and of keys that expire; those of a replica are the ones that it applied. The offset counts from
+// here. The function must not call back into the node.
 func (r *Redis) Stream(f func(unit []byte)) {
 	r.effects.stream = f
 	r.effects.logs = f != nil || r.disk.logs()
@@ -47,7 +46,7 @@ func (r *Redis) Stream(f func(unit []byte)) {
 // Offset is the replication offset: the bytes of the stream that this node has produced, or applied.
 func (r *Redis) Offset() int64 { return r.effects.offset }
 
-// Advance moves the offset forward by n bytes of the stream that come from no effect, such as a ping.
+// Advance adds n to the offset, for bytes of the stream that are no effect, such as a ping.
 func (r *Redis) Advance(n int) { r.effects.offset += int64(n) }
 
 // emit adds an effect to the unit in progress.
@@ -68,7 +67,7 @@ func (w *Replies) command(args ...string) {
 	}
 }
 
-// settle ends the unit in progress, and hands it out.
+// settle ends the unit in progress, and passes it to the stream.
 func (r *Redis) settle() {
 	e := &r.effects
 	if e.n == 0 {
@@ -87,8 +86,7 @@ func (r *Redis) settle() {
 	}
 }
 
-// changed emits the effect that made one state of a key out of another. What a hash or a list holds is not seen here, but
-// in done.
+// changed emits the effect that turns one state of a key into another. The contents of hashes and lists are handled by done.
 func (r *Redis) changed(name string, old, is Entry, lives bool) {
 	switch {
 	case r.effects.whole:
@@ -112,8 +110,8 @@ func (r *Redis) emitSet(name string, is Entry) {
 	r.emit("SET", name, is.Value, "PXAT", formatDeadline(is.Deadline))
 }
 
-// done emits the effect of a command that ran and was not seen to change a key: that of a command which is its own effect,
-// and of one which wrote what was there already. Redis counts that as a change.
+// done emits the effect of a command that ran, if no change of a key was seen: that of a command which is its own effect, and of
+// one which wrote what was there already, which Redis counts as a change.
 func (r *Redis) done(c *command, args []string, reply []byte) {
 	if !r.wrote(c, args, reply) {
 		return
@@ -128,7 +126,7 @@ func (r *Redis) done(c *command, args []string, reply []byte) {
 	}
 }
 
-// wrote says of a command that ran, and is one that changes its keys even where it writes what was there, whether it wrote.
+// wrote reports whether a command that ran has written, if it is one that counts as a change even if it writes what was there.
 func (r *Redis) wrote(c *command, args []string, reply []byte) bool {
 	switch {
 	case reply[0] == '-', reply[0] == '_', bytes.HasPrefix(reply, []byte("$-1")), bytes.HasPrefix(reply, []byte("*-1")):
@@ -147,7 +145,7 @@ func (r *Redis) wrote(c *command, args []string, reply []byte) bool {
 	return false
 }
 
-// effect is what a command has for its effect, beyond the difference that it is seen to make to string keys and deadlines.
+// effect is the effect of a command apart from the changes of string keys and deadlines, which are seen.
 type effect int
 
 const (
@@ -170,7 +168,7 @@ func (c *command) effect() effect {
 	return seen
 }
 
-// zeroIsChange says of a command that its reply 0 does not mean that it did nothing.
+// zeroIsChange reports whether a command may have changed something though its reply is 0.
 func (c *command) zeroIsChange() bool {
 	switch c.name {
 	case "HSET", "HINCRBY", "ZADD", "INCR", "DECR", "INCRBY", "DECRBY":
@@ -179,10 +177,10 @@ func (c *command) zeroIsChange() bool {
 	return false
 }
 
-// Snapshot is everything that the node holds, as the commands that make it: what a full synchronization sends.
+// Snapshot returns everything that the node holds as the commands that make it: what a full synchronization sends.
 func (r *Redis) Snapshot() []byte { return r.dump(r.names()) }
 
-// dump returns the commands that make some keys.
+// dump returns the commands that make the named keys.
 func (r *Redis) dump(names []string) []byte {
 	var w Replies
 	for _, name := range names {
@@ -236,8 +234,7 @@ func (r *Redis) contents(name string) []string {
 	}
 }
 
-// reload makes the node hold what a snapshot says and nothing else. The caller reports what that changed: it gets the
-// keys of before.
+// reload replaces the contents of the node by a snapshot. It returns the old keys, and the caller reports the changes.
 func (r *Redis) reload(snapshot []byte) (old map[string]Entry) {
 	r.invalidateAll()
 	old = r.keys
@@ -261,7 +258,7 @@ func (r *Redis) reload(snapshot []byte) (old map[string]Entry) {
 	return old
 }
 
-// replay runs a command that is an effect.
+// replay runs a command from a stream of effects.
 func (r *Redis) replay(args []string) {
 	c, refusal := r.lookup(args)
 	if refusal != "" {

@@ -2,11 +2,11 @@ package engine
 
 import lua "github.com/yuin/gopher-lua"
 
-// drand48 is the generator that redis-server puts in place of Lua's math.random (rand.c): the same numbers on every
-// machine, and since Redis 7 one sequence for the life of the process.
+// drand48 is the generator that redis-server uses for Lua's math.random (rand.c): the same numbers on every machine, and since
+// Redis 7 one sequence for the lifetime of the process.
 type drand48 uint64
 
-// firstDrand48 is where a process starts that never calls srand48.
+// firstDrand48 is the initial state in a process that never calls srand48.
 const firstDrand48 drand48 = 0x1234abcd330e
 
 func (d *drand48) next() int64 {

@@ -17,33 +17,33 @@ import (
 )
 
 // Redis is one Redis server without a network: redis-server 7.0.15 with one database, as far as locks can tell. Its caller
-// carries the bytes and says when time has passed; it starts no goroutine that outlives NewRedis, opens no socket, reads
-// no clock but the one given, and is deterministic. It is not safe for concurrent use.
+// carries the bytes and says when time has passed; it starts no goroutine that outlives NewRedis, opens no socket, reads no clock
+// but the one given, and is deterministic. It is not safe for concurrent use.
 //
-// It can be a primary or a replica (replica.go) of another that its caller carries the effects of commands to
+// It can be a primary or a replica (replica.go), to which its caller carries the effects of the primary's commands
 // (propagate.go), and has a disk (persistence.go).
 //
-// miniredis keeps the data and runs the commands. What it does differently from redis-server is set right here: deadlines
-// and the commands that deal in them (deadline.go), transactions (session.go), scripts (script.go), and the reading of
-// numbers and arguments everywhere (command.go). A differential test holds all of it against a real server.
+// miniredis keeps the data and runs the commands. Where it differs from redis-server it is corrected here: deadlines and the
+// commands that use them (deadline.go), transactions (session.go), scripts (script.go), and the parsing of numbers and arguments
+// everywhere (command.go). A differential test compares all of it with a real server.
 //
 // Known differences that remain:
-//   - WAIT answers a millisecond after its timeout; redis-server, when nothing else happens, up to a tenth of a second later.
-//   - The stream of effects has no SELECT and no PING, one DEL per key, and SET or DEL where redis-server leaves INCR, APPEND,
-//     GETDEL, MSET or FLUSHALL as they are. So offsets count other bytes.
-//   - A full synchronization takes no time, nor does a snapshot, nor an fsync but those of [AOFEverysecSlow].
-//   - On a replica, a key that is over and was watched fails EXEC, whenever it was watched. So does one that was watched
-//     there and that the promotion of the replica ends, and one that was watched on a primary which becomes a replica: it is
-//     written anew by a full synchronization, where redis-server is content with what is missing. redis-server runs EXEC.
-//   - INFO has the sections server, replication and cluster, and of those the fields that locks and their clients look at. What
-//     it leaves out is not 0 but missing.
-//   - A deadline after 2262 is in April 2262: miniredis counts nanoseconds.
-//   - Keys expire when a command finds their deadline passed, or at the latest at [Redis.Tick]. redis-server looks ten
-//     times a second, at random keys. Clients see no difference but in DBSIZE, and when the clock is set back meanwhile.
+//   - WAIT replies a millisecond after its timeout; redis-server, if nothing else happens, up to a tenth of a second later.
+//   - The stream of effects has no SELECT and no PING, one DEL per key, and SET or DEL where redis-server sends INCR, APPEND,
+//     GETDEL, MSET or FLUSHALL unchanged. So offsets differ.
+//   - A full synchronization takes no time, nor does a snapshot, nor an fsync, except with [AOFEverysecSlow].
+//   - On a replica, an expired key that is watched fails EXEC, no matter when WATCH came. So does a key that was watched on a replica
+//     and expires when the replica is promoted, and one that was watched on a primary that becomes a replica: a full synchronization
+//     rewrites it. redis-server runs EXEC.
+//   - INFO has the sections server, replication and cluster, and of those only the fields that locks and their clients read. Other
+//     fields are missing.
+//   - A deadline after 2262 becomes one in April 2262: miniredis counts nanoseconds.
+//   - Keys expire when a command finds that their deadline has passed, or at the latest at [Redis.Tick]. redis-server looks at random
+//     keys ten times a second. Clients see a difference only in DBSIZE, and if the clock is set back meanwhile.
 //   - Lua is gopher-lua: messages of run-time errors are worded differently, a number that is concatenated keeps more
-//     than 14 digits, string.format takes arguments that it should refuse, and bit, struct, cmsgpack and
+//     than 14 digits, string.format accepts arguments that it should refuse, and bit, struct, cmsgpack and
 //     redis.setresp(3) are missing.
-//   - An inline command knows no quotes.
+//   - An inline command cannot contain quotes.
 //   - CLIENT has only SETNAME, GETNAME, ID and TRACKING (see tracking.go). Commands listed in unsimulated (command.go) return
 //     an error.
 //   - DELEX, which came with Redis 8.4, is there.
@@ -53,23 +53,23 @@ type Redis struct {
 
 	mini *miniredis.Miniredis
 	db   *miniredis.RedisDB
-	pipe *bufio.Writer // where miniredis writes; ends in out
+	pipe *bufio.Writer // miniredis writes to it; it writes to out
 	out  Replies
-	// plain is where SET, the most frequent command of locks, is rewritten.
+	// plain holds the arguments of SET, the most frequent command of locks, in their rewritten form.
 	plain [8]string
 
-	commands map[string]*command // a field and not the variable, which the commands themselves must not refer to
+	commands map[string]*command // a field, because the commands themselves refer to it
 
 	keys  map[string]Entry
-	next  int64 // the earliest deadline; 0: none
-	stale bool  // next must be looked up again
+	next  int64 // the earliest deadline; 0 if there is none
+	stale bool  // next must be recomputed
 
 	effects  effects
 	tracking tracking
 	roles
 	disk    Disk
 	loading bool     // a snapshot is being loaded
-	own     *Session // of the node itself, for what no client asks; nil until it is used
+	own     *Session // the session of the node itself, for commands of no client; nil until it is used
 
 	clustered bool // it is a node of a cluster (package nodes)
 
@@ -78,12 +78,12 @@ type Redis struct {
 	scripts map[string]*script // by SHA-1
 	lua     *interpreter       // nil until a script runs
 
-	// The outermost command that runs, and when it began: time stands still inside a command, a script or a transaction.
+	// The outermost command, and when it began: time stands still inside a command, a script or a transaction.
 	at       int64 // milliseconds since 1970 by the wall clock of the node
 	began    time.Time
 	by, word string
 	nx       bool
-	script   *running // the script that runs, if any
+	script   *running // the current script, if any
 }
 
 // NewRedis starts an empty server. It reads its wall clock, now, at each command.
@@ -94,18 +94,17 @@ func NewRedis(now func() time.Time) *Redis {
 	return r
 }
 
-// Connect opens a connection. Client names who is on the other end, for [Change.By]; empty: unknown.
+// Connect opens a connection. The client at the other end is named for [Change.By]; empty if it is unknown.
 func (r *Redis) Connect(client string) *Session {
 	r.clients++
 	return &Session{redis: r, process: r.process, client: client, id: r.clients, peer: server.NewPeer(r.pipe)}
 }
 
-// SetClustered makes the node part of a cluster. The function given to [Redis.Delegate] answers what clients ask about
-// the cluster.
+// SetClustered makes the node part of a cluster. The function given to [Redis.Delegate] replies to commands about the cluster.
 func (r *Redis) SetClustered() { r.clustered = true }
 
-// Tick does what the passing of time brings about: keys expire whose deadline has passed by now, files are written, and
-// clients that waited long enough are answered. Call it at [Redis.NextDeadline], and after the clock of the node was set.
+// Tick carries out what is due: keys whose deadline has passed expire, files are written, and clients whose wait is over get
+// their replies. Call it at [Redis.NextDeadline], and after the clock of the node was set.
 func (r *Redis) Tick() {
 	r.begin("", "")
 	r.expire()
@@ -113,8 +112,8 @@ func (r *Redis) Tick() {
 	r.release()
 }
 
-// NextDeadline returns the first instant, by the wall clock of the node, at which [Redis.Tick] has something to do. For a
-// key that is one millisecond after its deadline: redis counts whole milliseconds, and a key lives through its last.
+// NextDeadline returns the first instant, by the wall clock of the node, at which [Redis.Tick] has something to do. For a key
+// that is one millisecond after its deadline: Redis counts whole milliseconds, and a key exists during its last.
 func (r *Redis) NextDeadline() (time.Time, bool) {
 	var next int64
 	if at := r.earliest(); at != 0 && r.primary == "" {
@@ -131,8 +130,8 @@ func (r *Redis) NextDeadline() (time.Time, bool) {
 	return date(next), true
 }
 
-// Close ends the use of the server: what it was made of serves others from now on. Closing it again does nothing. A server
-// that has panicked is not to be closed, but left to the garbage collector, which frees all that it has.
+// Close releases the server, so that its parts can be reused. Closing it again does nothing. A server that has panicked must not
+// be closed; the garbage collector frees it.
 func (r *Redis) Close() {
 	if r.mini == nil {
 		return
@@ -156,7 +155,7 @@ func (r *Redis) begin(by, word string) {
 	r.at, r.by, r.word = r.began.UnixMilli(), by, word
 }
 
-// self is the session of the node itself.
+// self returns the session of the node itself.
 func (r *Redis) self() *Session {
 	if r.own == nil {
 		r.own = &Session{redis: r, peer: server.NewPeer(r.pipe)}

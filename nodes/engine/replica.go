@@ -9,34 +9,34 @@ import (
 	"lockstep/sim/history"
 )
 
-// The two roles of a node, and WAIT between them. The network between a primary and its replicas is the caller's: it
-// sends what Stream gives to Apply of each replica, and what Apply and Load reach as an offset to Acked.
+// The two roles of a node, and WAIT. The caller is the network between a primary and its replicas: it passes the bytes of Stream
+// to Apply of each replica, and the offset that Apply and Load have reached to Acked.
 
 // A follower is a replica as its primary sees it.
 type follower struct {
 	name   string
-	offset int64 // that it has acknowledged
-	at     int64 // when it did so last, in milliseconds by the wall clock of the primary
+	offset int64 // the offset that it has acknowledged
+	at     int64 // when it last did so, in milliseconds by the wall clock of the primary
 }
 
-// A waiter is a session that WAIT keeps.
+// A waiter is a session that waits in WAIT.
 type waiter struct {
 	session *Session
-	offset  int64 // of its own last command
-	n       int64 // replicas that must have it
-	until   int64 // in milliseconds since 1970 by the wall clock; 0: for ever
+	offset  int64 // the offset of its own last command
+	n       int64 // how many replicas must have reached it
+	until   int64 // in milliseconds since 1970 by the wall clock; 0: without limit
 }
 
-// roles is what a node knows of its primary or of its replicas.
+// roles is what a node knows of its primary or its replicas.
 type roles struct {
-	primary string // that this node follows; empty: it is a primary itself
-	linked  bool   // what the primary does arrives
-	unread  []byte // the start of a unit of effects whose rest has not arrived
+	primary string // the primary that this node follows; empty if it is a primary itself
+	linked  bool   // it is connected to the primary
+	unread  []byte // an incomplete unit of effects
 
 	followers []follower
 	waiters   []waiter
-	wantAck   bool // GETACK is to be sent
-	feeding   bool // a session is being fed
+	wantAck   bool // GETACK must be sent
+	feeding   bool // a session is processing input
 	reply     func(*Session, []byte)
 	address   func(process string) (host string, port int)
 	delegate  func(s *Session, args []string) (reply []byte, ok bool)
@@ -53,8 +53,8 @@ const (
 		"configured to be writable (which is not the default) writes to replicas are just local and are not propagated."
 )
 
-// Follow makes the node a replica of a primary: REPLICAOF. It refuses the writes of clients from now on, keeps what it has
-// until Load, and lets no key expire. Clients in WAIT are told and disconnected.
+// Follow makes the node a replica of a primary: REPLICAOF. From now on it refuses writes of clients and lets no key expire. It
+// keeps its keys until Load. Clients in WAIT get an error and are disconnected.
 func (r *Redis) Follow(primary string) {
 	r.primary, r.linked, r.unread, r.followers = primary, false, nil, nil
 	for len(r.waiters) > 0 {
@@ -67,16 +67,16 @@ func (r *Redis) Follow(primary string) {
 	}
 }
 
-// Promote makes the node a primary: REPLICAOF NO ONE. Keys that are over expire now.
+// Promote makes the node a primary: REPLICAOF NO ONE. Keys whose deadline has passed expire now.
 func (r *Redis) Promote() {
 	r.primary, r.linked, r.unread = "", false, nil
 	r.Tick()
 }
 
-// Following names the primary that the node is a replica of; empty: it is a primary.
+// Following returns the primary of the node; empty if it is a primary itself.
 func (r *Redis) Following() string { return r.primary }
 
-// Load makes a replica a copy of its primary: what [Redis.Snapshot] said when [Redis.Offset] was offset.
+// Load makes a replica a copy of its primary, by the [Redis.Snapshot] that the primary had at this [Redis.Offset].
 func (r *Redis) Load(snapshot []byte, offset int64) {
 	r.begin(r.primary, "PSYNC")
 	old := r.reload(snapshot)
@@ -88,11 +88,11 @@ func (r *Redis) Load(snapshot []byte, offset int64) {
 // Linked reports whether a replica is connected to its primary.
 func (r *Redis) Linked() bool { return r.linked }
 
-// Unlinked says that the connection to the primary is lost. [Redis.Load] makes another.
+// Unlinked notes that the connection to the primary is lost. [Redis.Load] restores it.
 func (r *Redis) Unlinked() { r.linked, r.unread = false, nil }
 
-// Apply has a replica do what its primary did, in bytes as [Redis.Stream] gave them, and cut anywhere. It reports whether
-// the primary asks for an acknowledgement of the offset: REPLCONF ACK.
+// Apply applies bytes of the primary's stream to a replica. They may be cut anywhere. It reports whether the primary asks for an
+// acknowledgement of the offset: REPLCONF ACK.
 func (r *Redis) Apply(stream []byte) (ack bool) {
 	r.begin(r.primary, "")
 	r.unread = append(r.unread, stream...)
@@ -122,7 +122,7 @@ func (r *Redis) Apply(stream []byte) (ack bool) {
 	return ack
 }
 
-// firstUnit returns the first unit of effects in data, if it is complete, and what is in it.
+// firstUnit returns the first unit of effects in data, if it is complete, and its commands.
 func firstUnit(data []byte) (unit []byte, cmds [][]string) {
 	for pos, multi := 0, false; pos < len(data); {
 		args, n, err := ParseCommand(data[pos:])
@@ -149,8 +149,8 @@ func firstUnit(data []byte) (unit []byte, cmds [][]string) {
 	return nil, nil
 }
 
-// Acked tells a primary that a replica has got as far as offset. The first time, also with offset 0, is when the primary
-// learns that the replica is there.
+// Acked tells a primary that a replica has reached offset. By the first call, also with offset 0, the primary learns that the
+// replica is there.
 func (r *Redis) Acked(replica string, offset int64) {
 	now := r.now().UnixMilli()
 	i := slices.IndexFunc(r.followers, func(f follower) bool { return f.name == replica })
@@ -168,7 +168,7 @@ func (r *Redis) ReplicaGone(replica string) {
 	r.followers = slices.DeleteFunc(r.followers, func(f follower) bool { return f.name == replica })
 }
 
-// acks counts the replicas that have got as far as offset.
+// acks counts the replicas that have reached offset.
 func (r *Redis) acks(offset int64) (n int64) {
 	for _, f := range r.followers {
 		if f.offset >= offset {
@@ -178,11 +178,11 @@ func (r *Redis) acks(offset int64) (n int64) {
 	return n
 }
 
-// MinReplicas sets min-replicas-to-write and min-replicas-max-lag: a primary refuses to write while it has not heard from
-// so many replicas for longer than that. Redis counts whole seconds, and counts once a second; the node at each write.
+// MinReplicas sets min-replicas-to-write and min-replicas-max-lag: a primary refuses writes unless it has heard from n replicas
+// within maxLag. Redis uses whole seconds, and checks once a second; a node checks at each write.
 func (r *Redis) MinReplicas(n int, maxLag time.Duration) { r.minReplicas, r.maxLag = n, maxLag }
 
-// forbids says why a command may not run in the role that the node has; empty: it may.
+// forbids says why a command may not run in the present role of the node; empty if it may.
 func (r *Redis) forbids(s *Session, c *command, args []string) string {
 	if r.primary == "" && r.minReplicas == 0 {
 		return ""
@@ -200,8 +200,8 @@ func (r *Redis) forbids(s *Session, c *command, args []string) string {
 	return ""
 }
 
-// writes says whether a command is one that writes. A script is, if it has flags and no-writes is not among them; one
-// without flags is asked when it does.
+// writes reports whether a command writes. A script with flags does unless no-writes is among them. A script without flags is
+// checked at each of its commands.
 func (r *Redis) writes(c *command, args []string) bool {
 	var sc *script
 	switch c.name {
@@ -228,9 +228,9 @@ func (r *Redis) tooFewReplicas() bool {
 	return good < r.minReplicas
 }
 
-// OnReply sets the function that gets replies which come later than their request: those of WAIT. After it has sent the
-// reply it calls [Session.Feed] with nothing, to have what arrived meanwhile run, or, if the session is closed, closes the
-// connection. Without such a function WAIT answers at once, with what has been acknowledged by then.
+// OnReply sets the function that receives delayed replies: those of WAIT. After it has sent the reply, it must call
+// [Session.Feed] with nothing, so that commands that arrived meanwhile run, or, if the session is closed, close the connection.
+// Without such a function WAIT replies at once, with the acknowledgements so far.
 func (r *Redis) OnReply(f func(s *Session, reply []byte)) { r.reply = f }
 
 func runWait(r *Redis, s *Session, _ *command, args []string) {
@@ -267,7 +267,7 @@ func runWait(r *Redis, s *Session, _ *command, args []string) {
 	r.wantAck = true
 }
 
-// askForAcks has the replicas say how far they are, once for all that began to wait.
+// askForAcks asks the replicas for their offsets, once for all sessions that have begun to wait.
 func (r *Redis) askForAcks() {
 	if !r.wantAck {
 		return
@@ -279,7 +279,7 @@ func (r *Redis) askForAcks() {
 	}
 }
 
-// release answers the sessions that have waited long enough.
+// release replies to the sessions whose wait is over.
 func (r *Redis) release() {
 	for !r.feeding && len(r.waiters) > 0 {
 		now := r.now().UnixMilli()
@@ -302,7 +302,7 @@ func (r *Redis) stopWaiting(s *Session) {
 	r.waiters = slices.DeleteFunc(r.waiters, func(w waiter) bool { return w.session == s })
 }
 
-// timeout is the first millisecond in which a waiter has waited long enough; 0: never.
+// timeout returns the first millisecond in which the wait of a session times out; 0 if there is none.
 func (r *Redis) timeout() (at int64) {
 	for _, w := range r.waiters {
 		if w.until != 0 && (at == 0 || w.until+1 < at) {
@@ -312,8 +312,8 @@ func (r *Redis) timeout() (at int64) {
 	return at
 }
 
-// hide takes away the keys that are over on a replica, which may not delete them but answers as if it had, and returns
-// what brings them back.
+// hide removes the expired keys of a replica, which may not delete them but must answer as if they were gone. It returns a
+// function that restores them.
 func (r *Redis) hide() (back func()) {
 	over := Overdue(r.keys, r.at)
 	if len(over) == 0 {
@@ -336,11 +336,11 @@ func (r *Redis) hide() (back func()) {
 	}
 }
 
-// Delegate sets the function that every command is offered first that comes over a connection: for PSYNC, REPLCONF,
-// SENTINEL, CLUSTER and whatever else takes a network. If it is not ok the node deals with the command itself.
+// Delegate sets the function that is offered every command from a connection first: for PSYNC, REPLCONF, SENTINEL, CLUSTER and
+// all others that need a network. If it returns ok false, the node runs the command itself.
 func (r *Redis) Delegate(f func(s *Session, args []string) (reply []byte, ok bool)) { r.delegate = f }
 
-// Addresses sets the function that says where a process listens, for INFO and ROLE.
+// Addresses sets the function that returns where a process listens, for INFO and ROLE.
 func (r *Redis) Addresses(f func(process string) (host string, port int)) { r.address = f }
 
 func (r *Redis) addressOf(process string) (host string, port int) {
@@ -379,7 +379,7 @@ func runRole(r *Redis, _ *Session, _ *command, _ []string) {
 	}
 }
 
-// runInfo knows the sections server, replication and cluster, and of those what locks and their clients look at.
+// runInfo returns those fields of the sections server, replication and cluster that locks and their clients read.
 func runInfo(r *Redis, _ *Session, _ *command, args []string) {
 	var b strings.Builder
 	section := func(name string) bool {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// ReadReply reads the first reply in data, and says how many bytes it takes: none while it is incomplete. Statuses
-// and bulk strings are strings, numbers int64, errors errors, arrays []any.
+// ReadReply reads the first reply in data, and returns its size in bytes: 0 if it is incomplete. Statuses and bulk strings are
+// strings, numbers int64, errors errors, arrays []any.
 func ReadReply(data []byte) (value any, size int) {
 	head, rest, ok := bytes.Cut(data, []byte("\r\n"))
 	if !ok || len(head) == 0 {

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Limits of redis-server 7 on what a client may send.
+// Limits of redis-server 7 for requests.
 const (
 	maxLine  = 64 << 10      // PROTO_INLINE_MAX_SIZE
 	maxArgs  = math.MaxInt32 // elements of one command
 	maxBytes = 512 << 20     // proto-max-bulk-len
 )
 
-// A ProtocolError says how bytes on a connection break the protocol. Its text is the reply of redis-server, which then
-// closes the connection.
+// A ProtocolError says how bytes on a connection violate the protocol. Its text is the reply of redis-server, which then closes
+// the connection.
 type ProtocolError string
 
 func (e ProtocolError) Error() string { return "Protocol error: " + string(e) }
 
-// ParseCommands splits bytes that a client sent into commands, the command word first. Rest is what does not make a
-// whole command yet. After a [ProtocolError] rest begins at the offence, and no byte of it can be understood.
+// ParseCommands splits bytes that a client sent into commands, the command word first. Rest is an incomplete command. After a
+// [ProtocolError] rest begins at the error, and cannot be parsed.
 //
-// Nothing returned shares memory with data but rest.
+// Only rest shares memory with data.
 func ParseCommands(data []byte) (cmds [][]string, rest []byte, err error) {
 	for len(data) > 0 {
 		args, n, err := ParseCommand(data)
@@ -38,11 +38,11 @@ func ParseCommands(data []byte) (cmds [][]string, rest []byte, err error) {
 	return cmds, data, nil
 }
 
-// ParseCommand reads the command at the start of data and says how many bytes it takes: none while it is incomplete.
-// Empty commands have no args; redis-server ignores them.
+// ParseCommand parses the command at the start of data, and returns its size in bytes: 0 if it is incomplete. Empty commands have
+// no args; redis-server ignores them.
 //
-// No library at hand does this: miniredis reads requests from a blocking reader in a goroutine of its own, and go-redis
-// reads replies only.
+// No library at hand does this: miniredis reads requests from a blocking reader in a goroutine of its own, and go-redis reads
+// only replies.
 func ParseCommand(data []byte) (args []string, n int, err error) {
 	if data[0] != '*' {
 		return parseInline(data)
@@ -68,7 +68,7 @@ func ParseCommand(data []byte) (args []string, n int, err error) {
 		if length < 0 {
 			return nil, 0, ProtocolError("invalid bulk length")
 		}
-		// Like redis-server, skip two bytes after the argument without a look at them.
+		// Like redis-server, skip the two bytes after the argument without checking them.
 		if pos = from + int(length) + len("\r\n"); pos > len(data) {
 			return nil, 0, nil
 		}
@@ -90,7 +90,7 @@ type Parsed struct {
 	args []string
 }
 
-// take returns the args if they are those of data, to whoever asks first: who runs a command may change its args.
+// take returns the parsed args of data, but only once: the command may change them.
 func (p *Parsed) take(data []byte) (args []string) {
 	if len(p.data) == len(data) && len(data) > 0 && &p.data[0] == &data[0] {
 		args = p.args
@@ -99,10 +99,10 @@ func (p *Parsed) take(data []byte) (args []string) {
 	return args
 }
 
-// parseLength reads the number from pos to the end of the line, and says where the next line begins: 0 while the line
-// is incomplete.
+// parseLength parses the number from pos to the end of the line, and returns where the next line begins: 0 if the line is
+// incomplete.
 func parseLength(data []byte, pos int, limit int64, tooLong, invalid ProtocolError) (length int64, next int, err error) {
-	end := 1 // nearly every length has one digit
+	end := 1 // fast path: nearly every length has one digit
 	if len(data)-pos <= end || data[pos+end] != '\r' {
 		end = bytes.IndexByte(data[pos:], '\r')
 	}
@@ -119,8 +119,8 @@ func parseLength(data []byte, pos int, limit int64, tooLong, invalid ProtocolErr
 	return length, pos + end + len("\r\n"), nil
 }
 
-// CutPayload separates the payload of the bulk string with which data begin from what follows it. Whole is false while
-// some of the payload is missing, and if data begin with anything else.
+// CutPayload splits data after the payload of the bulk string at its start. Whole is false if the payload is incomplete, or if
+// data begin with anything else.
 func CutPayload(data []byte) (payload, rest []byte, whole bool) {
 	if len(data) == 0 || data[0] != '$' {
 		return nil, data, false
@@ -132,7 +132,7 @@ func CutPayload(data []byte) (payload, rest []byte, whole bool) {
 	return data[from : from+int(size)], data[from+int(size):], true
 }
 
-// parseInline reads a command as people type it into telnet: words on one line. It knows no quotes.
+// parseInline parses a command as typed into telnet: words on one line, without quotes.
 func parseInline(data []byte) (args []string, n int, err error) {
 	end := bytes.IndexByte(data, '\n')
 	if end < 0 {
@@ -144,7 +144,7 @@ func parseInline(data []byte) (args []string, n int, err error) {
 	return strings.Fields(string(data[:end])), end + 1, nil
 }
 
-// parseInt is redis's reading of an integer, which is stricter than strconv's: no plus, no leading zeros, no spaces.
+// parseInt parses an integer as Redis does, which is stricter than strconv: no plus, no leading zeros, no spaces.
 func parseInt[T string | []byte](s T) (int64, bool) {
 	i, negative := 0, false
 	if len(s) > 0 && s[0] == '-' {
@@ -173,10 +173,10 @@ func parseInt[T string | []byte](s T) (int64, bool) {
 	return 0, false
 }
 
-// Replies collects the replies of a server in the form in which they are sent.
+// Replies collects replies of a server in the form of the protocol.
 type Replies []byte
 
-// Write makes replies the place where miniredis writes to.
+// Write lets miniredis write to the replies.
 func (w *Replies) Write(p []byte) (int, error) {
 	*w = append(*w, p...)
 	return len(p), nil
@@ -202,7 +202,7 @@ func (w *Replies) Payload(data []byte) {
 	*w = append(*w, data...)
 }
 
-// null is nothing in place of a string. RESP3 does not tell it from nothing in place of an array.
+// null adds a null string. RESP3 does not distinguish it from a null array.
 func (w *Replies) null(resp3 bool) {
 	if resp3 {
 		w.line('_', "")
@@ -237,7 +237,7 @@ func (w *Replies) number(kind byte, n int64) {
 	*w = append(strconv.AppendInt(append(*w, kind), n, 10), '\r', '\n')
 }
 
-// oneLine keeps a text from breaking out of its line.
+// oneLine removes line ends from a text.
 func oneLine(s string) string {
 	if !strings.ContainsAny(s, "\r\n") {
 		return s

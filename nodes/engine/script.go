@@ -13,33 +13,33 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// miniredis makes a new Lua interpreter for each EVAL, at 100 µs and 185 kB, and takes random numbers for it from the
-// whole Go process. A node has one interpreter for the life of its process, as redis-server does, with the random numbers
-// of redis-server.
+// miniredis makes a new Lua interpreter for each EVAL, at 100 µs and 185 kB, and takes random numbers from the source of the
+// whole Go process. A node has one interpreter for the lifetime of its process, as redis-server does, and the random numbers of
+// redis-server.
 
 // A script is a Lua program, compiled. It is immutable.
 type script struct {
 	sha      string
 	program  *lua.FunctionProto
-	flags    bool // the first line has flags, of which Redis 7 takes the word
+	flags    bool // its first line has flags, with which Redis 7 decides what it may do
 	readOnly bool // it says flags=no-writes
 }
 
-// running is a script that runs.
+// running is a script in execution.
 type running struct {
 	session  *Session
-	keys     []string // that were declared to it
+	keys     []string // its declared keys
 	readOnly bool
 }
 
-// compiled keeps the scripts of the whole process, because many short simulations compile the same few: it takes longer
-// than running one.
+// compiled caches the scripts of the whole process. Compiling a script takes longer than running it, and many short simulations
+// use the same few.
 var compiled = struct {
 	sync.Mutex
 	scripts map[string]*script // by their text
 }{scripts: map[string]*script{}}
 
-// compile compiles a script. A refusal is the error to answer.
+// compile compiles a script. A refusal is the error reply.
 func compile(text string) (s *script, refusal string) {
 	compiled.Lock()
 	defer compiled.Unlock()
@@ -54,7 +54,7 @@ func compile(text string) (s *script, refusal string) {
 		if s.readOnly, refusal = shebang(line); refusal != "" {
 			return nil, refusal
 		}
-		body = text[len(line):] // without the line break: line numbers stay right
+		body = text[len(line):] // keep the line break, for correct line numbers
 	}
 	chunk, err := parse.Parse(strings.NewReader(body), scriptName)
 	if err == nil {
@@ -63,7 +63,7 @@ func compile(text string) (s *script, refusal string) {
 	if err != nil {
 		return nil, "ERR Error compiling script (new function): " + strings.TrimSpace(err.Error())
 	}
-	// A main program gets no table of its arguments, as little as in Lua 5.1; gopher-lua would make one for each call.
+	// As in Lua 5.1, a main program gets no table of its arguments; gopher-lua would make one for each call.
 	s.program.IsVarArg &^= lua.VarArgNeedsArg
 	if len(compiled.scripts) == maxCompiled {
 		clear(compiled.scripts)
@@ -74,10 +74,10 @@ func compile(text string) (s *script, refusal string) {
 
 const (
 	scriptName  = "user_script" // as in error messages of redis-server
-	maxCompiled = 1024          // so that a lock which writes its tokens into its scripts does not fill the memory
+	maxCompiled = 1024          // so that a lock which writes tokens into its scripts does not fill the memory
 )
 
-// shebang reads the first line of a script of Redis 7, such as #!lua flags=no-writes.
+// shebang parses the first line of a script of Redis 7, such as #!lua flags=no-writes.
 func shebang(line string) (readOnly bool, refusal string) {
 	words := strings.Fields(line)
 	if words[0] != "#!lua" {
@@ -136,7 +136,7 @@ func runScriptFlush(r *Redis, _ *Session, _ *command, args []string) {
 	r.out.Status("OK")
 }
 
-// runEval is EVAL, EVALSHA, and their forms for scripts that only read.
+// runEval is EVAL, EVALSHA, and their read-only forms.
 func runEval(r *Redis, s *Session, c *command, args []string) {
 	n, ok := parseInt(args[2])
 	switch {
@@ -190,15 +190,15 @@ type interpreter struct {
 	redis   *Redis
 	state   *lua.LState
 	globals *lua.LTable   // what scripts can read
-	env     *lua.LTable   // what scripts take for their globals: reads go to globals, and nobody can write
-	views   []*lua.LTable // all that readOnly made
+	env     *lua.LTable   // the globals of scripts: reads go to globals, and writes fail
+	views   []*lua.LTable // all views made by readOnly
 	random  drand48
 }
 
-// idle has interpreters whose nodes are gone: a short simulation would spend a good part of its time on making new ones.
+// idle are interpreters for reuse: making one takes a good part of the time of a short simulation.
 var idle sync.Pool
 
-// openLua returns an interpreter that no script has run on, or that shows no trace of one.
+// openLua returns an interpreter that is new or in the state of a new one.
 func openLua(r *Redis) *interpreter {
 	in, ok := idle.Get().(*interpreter)
 	if !ok {
@@ -208,8 +208,7 @@ func openLua(r *Redis) *interpreter {
 	return in
 }
 
-// close ends the use of an interpreter. One that a script has marked, which takes rawset or table.insert on a library, is
-// not used again.
+// close returns an interpreter for reuse, unless a script has changed it, with rawset or table.insert on a library.
 func (in *interpreter) close() {
 	for _, view := range in.views {
 		if key, _ := view.Next(lua.LNil); key != lua.LNil {
@@ -230,7 +229,7 @@ func newInterpreter() *interpreter {
 		l.Call(0, 0)
 	}
 	in.globals = l.G.Global
-	// What reaches out of the sandbox, or would give away gopher-lua.
+	// Functions that reach out of the sandbox, or would reveal gopher-lua.
 	for _, name := range []string{
 		"dofile", "loadfile", "print", "require", "module", "getfenv", "setfenv", "newproxy", "_printregs",
 		"_GOPHER_LUA_VERSION",
@@ -287,7 +286,7 @@ func (in *interpreter) define(t *lua.LTable, functions map[string]lua.LGFunction
 	}
 }
 
-// readOnly is a view of a table that scripts cannot write to: what one script leaves behind, another would find.
+// readOnly returns a view of a table that scripts cannot write to: otherwise one script could see what another has left.
 func (in *interpreter) readOnly(t *lua.LTable) *lua.LTable {
 	meta := in.state.CreateTable(0, 0)
 	meta.RawSetString("__index", t)
@@ -309,7 +308,7 @@ func missingGlobal(l *lua.LState) int {
 	return 0
 }
 
-// call runs a script. A failure is the error to answer.
+// call runs a script. A failure is the error reply.
 func (in *interpreter) call(s *script, keys, argv []string) (value lua.LValue, failure string) {
 	l := in.state
 	in.globals.RawSetString("KEYS", stringTable(l, keys))
@@ -327,7 +326,7 @@ func (in *interpreter) call(s *script, keys, argv []string) (value lua.LValue, f
 	return value, failure
 }
 
-// explain words the reply to a script that failed, as redis-server does.
+// explain words the error reply for a script that failed as redis-server does.
 func explain(s *script, err error) string {
 	failed, ok := err.(*lua.ApiError)
 	if !ok {

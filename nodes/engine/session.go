@@ -112,7 +112,7 @@ func (s *Session) Refused(args []string) {
 	}
 }
 
-// Closed says whether the connection has ended: by Close, by the server, or with the server's process.
+// Closed reports whether the connection has ended: by Close, by the server, or with the server's process.
 func (s *Session) Closed() bool { return s.closed || s.process != s.redis.process }
 
 // run runs one command, or queues it in a transaction.
@@ -280,7 +280,7 @@ func (s *Session) unwatch() {
 	}
 }
 
-// touched says whether a watched key has changed. An empty transaction of miniredis tells.
+// touched reports whether a watched key has changed. An empty transaction of miniredis tells.
 func (s *Session) touched() bool {
 	if len(s.watched) == 0 {
 		return false

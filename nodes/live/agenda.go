@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// agenda has what the nemesis plans done at its time, by one goroutine and in the order in which it was planned, so that
-// two faults never meet. Lanes begin by it too: after the faults that are there from the start.
+// agenda carries out what the nemesis has planned, in one goroutine and in the order of planning, so that two faults never
+// overlap. It also starts the lanes, after the faults that are there from the start.
 type agenda struct {
-	mu      sync.Mutex // guards all below
-	changed *sync.Cond // of mu
-	plans   []plan     // in order of their times
+	mu      sync.Mutex // guards the fields below
+	changed *sync.Cond // on mu
+	plans   []plan     // by time
 	busy    bool
 	open    int // lanes and faults that have not ended
 	closed  bool
@@ -28,7 +28,7 @@ func newAgenda() *agenda {
 	return a
 }
 
-// run does what comes due until the agenda is closed.
+// run carries out plans as they come due, until the agenda is closed.
 func (a *agenda) run() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,10 +47,10 @@ func (a *agenda) run() {
 	}
 }
 
-// due says whether there is something to do now. The caller holds mu.
+// due reports whether a plan is due. The caller holds mu.
 func (a *agenda) due() bool { return len(a.plans) > 0 && !time.Now().Before(a.plans[0].at) }
 
-// at has f done at a time, or as soon as possible if that has passed; never, if the agenda is closed before.
+// at calls f at a time, or as soon as possible if that has passed. It does not call f if the agenda is closed before.
 func (a *agenda) at(t time.Time, f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,7 +72,7 @@ func (a *agenda) wake() {
 	a.changed.Broadcast()
 }
 
-// settle returns when nothing is due. A client that has just brought about what a fault waits for goes on after it.
+// settle returns when no plan is due. A client that has just triggered a fault continues after that fault.
 func (a *agenda) settle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *agenda) settle() {
 	}
 }
 
-// begin and end mark what wait waits for.
+// begin and end count what wait waits for.
 func (a *agenda) begin() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,35 +19,35 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Client is a client of a [Cluster] as the cluster sees it: the ports on which it reaches the servers, and, once it was
-// started, a process of its own, which is a [Host]. A pause stops that process (SIGSTOP), and a crash kills it.
+// Client is a client of a [Cluster] as the cluster sees it: the ports on which it reaches the servers, and, once started, a
+// process of its own, which runs a [Host]. A pause stops that process (SIGSTOP), and a crash kills it.
 type Client struct {
 	process
 	c        *Cluster
-	addrs    map[string]string // of the proxies, for this client
-	ctx      context.Context   // ends when it crashes
+	addrs    map[string]string // of its proxies, by server
+	ctx      context.Context   // ends when the client crashes
 	cancel   context.CancelFunc
-	listener net.Listener // where its process calls; nil if it was not started
+	listener net.Listener // where its process connects; nil if no process was started
 	key      string
-	called   chan struct{} // closed when its process has called
+	called   chan struct{} // closed when its process has connected
 	begun    chan struct{} // closed when its lane begins
 	gone     chan struct{} // closed when its process is gone, if it had one
 
 	// Guarded by Cluster.mu.
-	os   *os.Process // nil before it has called
+	os   *os.Process // nil until it has connected
 	op   string      // what the client is doing
 	opID int
-	open bool // its lane has begun and not ended
+	open bool // its lane has begun but not ended
 
 	clocks history.Clock
-	unmet  []int        // faults of its clocks that it has not been told of
-	set    int          // faults of its clocks so far
-	known  int          // of those that its process lives by
-	told   bool         // its lane has begun, so that it must be told
-	tell   func(answer) // what it has not asked for; nil: there is nobody
+	unmet  []int        // faults of its clocks that it does not know yet
+	set    int          // how many faults of its clocks there were
+	known  int          // how many of them its process knows
+	told   bool         // its lane has begun, so that it must be told at once
+	tell   func(answer) // sends it what it has not asked for; nil: it is not connected
 }
 
-// Client adds a client, which can reach every server that the cluster has.
+// Client adds a client, which can reach every server of the cluster.
 func (c *Cluster) Client(name string) (*Client, error) {
 	p := &Client{
 		process: process{name: name}, c: c, addrs: map[string]string{}, key: rand.Text(),
@@ -81,12 +81,12 @@ func (c *Cluster) Client(name string) (*Client, error) {
 	return p, nil
 }
 
-// Addr is where the client reaches a server, as a literal IP:port.
+// Addr is the address at which the client reaches a server, as a literal IP:port.
 func (p *Client) Addr(server string) string { return p.addrs[server] }
 
-// Start starts the process of a client: a worker of [workers.Work] that gets one job. The job is made from a [Contact],
-// with which the worker calls [Join]. [Cluster.Begin] waits for that. The run ends with a [*ClientError] if the process
-// ends by itself before its lane does, or takes longer than the limit.
+// Start starts the process of a client: a worker of [workers.Work] with one job. The job is made from a [Contact], with which the
+// worker calls [Join]. [Cluster.Begin] waits for that. The run ends with a [*ClientError] if the process ends by itself before
+// its lane does, or takes longer than the limit.
 func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(Contact) (json.RawMessage, error)) error {
 	c := p.c
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -115,7 +115,7 @@ func (p *Client) Start(command func() *exec.Cmd, limit time.Duration, job func(C
 	return nil
 }
 
-// ClientError says that the process of a client ended by itself.
+// ClientError reports that the process of a client ended by itself.
 type ClientError struct {
 	Client string
 	*workers.Report
@@ -144,7 +144,7 @@ func (p *Client) leave() {
 	close(p.gone)
 }
 
-// end ends the lane, if that has begun.
+// end ends the lane if it has begun.
 func (p *Client) end() {
 	p.c.mu.Lock()
 	ends := p.open
@@ -158,7 +158,7 @@ func (p *Client) end() {
 // callLimit is how long a process that connects has to identify itself.
 const callLimit = 10 * time.Second
 
-// serve answers the process of the client until it is gone. Somebody else who calls by mistake is not answered.
+// serve answers the process of the client until it is gone. It does not answer any other process that connects by mistake.
 func (p *Client) serve() {
 	for {
 		conn, err := p.listener.Accept()
@@ -177,7 +177,7 @@ func (p *Client) serve() {
 		stop := context.AfterFunc(p.c.ctx, func() { conn.Close() })
 		defer stop()
 		p.c.mu.Lock()
-		// From now on the handle stands for this process, whoever gets its number after it.
+		// The handle refers to this process even if its number is used again later.
 		p.os, err = os.FindProcess(first.Hello.PID)
 		p.c.mu.Unlock()
 		p.c.must(err)
@@ -187,15 +187,15 @@ func (p *Client) serve() {
 	}
 }
 
-// converse answers one question and all that come after it. They may be asked side by side.
+// converse answers first and all questions after it, concurrently.
 func (p *Client) converse(conn net.Conn, dec *json.Decoder, first question) {
 	defer conn.Close()
-	var mu sync.Mutex // of writing
+	var mu sync.Mutex // guards writing
 	enc := json.NewEncoder(conn)
 	tell := func(a answer) {
 		mu.Lock()
 		defer mu.Unlock()
-		enc.Encode(a) // a client that is gone need not be told
+		enc.Encode(a) // if this fails, the client is gone
 	}
 	answer := func(q question) { p.c.work.Go(func() { tell(p.answer(q)) }) }
 	p.listens(tell)
@@ -214,8 +214,8 @@ func (p *Client) converse(conn net.Conn, dec *json.Decoder, first question) {
 	}
 }
 
-// answer does what the process of the client asks for. That has happened when it learns of it, and no earlier than it can:
-// a question that is on its way when the process is stopped counts from the end of the pause.
+// answer does what the process of the client asks for, and returns when it is done. If the process is stopped while its question
+// is on its way, the question counts from the end of the pause.
 func (p *Client) answer(q question) (a answer) {
 	c := p.c
 	a.ID = q.ID
@@ -254,7 +254,7 @@ func (p *Client) answer(q question) (a answer) {
 	return a
 }
 
-// listens notes who tells the process what it has not asked for.
+// listens stores the function that sends the process what it has not asked for.
 func (p *Client) listens(tell func(answer)) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
@@ -262,7 +262,7 @@ func (p *Client) listens(tell func(answer)) {
 	p.c.changed.Broadcast()
 }
 
-// begins returns what the process has to know of its clocks when its lane begins; nil: they are right.
+// begins returns the clock faults that the process must know when its lane begins; nil if its clocks are right.
 func (p *Client) begins() *setClocks {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
@@ -273,7 +273,7 @@ func (p *Client) begins() *setClocks {
 	return &setClocks{p.set, p.clocks, p.unmet}
 }
 
-// usesClocks notes that the process lives by clocks that it was told of.
+// usesClocks notes which clock faults the process has learned of.
 func (p *Client) usesClocks(nr int) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
@@ -281,8 +281,8 @@ func (p *Client) usesClocks(nr int) {
 	p.c.changed.Broadcast()
 }
 
-// setClocks applies a fault to the clocks of the process, which lives by them when the function that is returned returns,
-// unless it is stopped: then it finds out when it goes on. The caller holds Cluster.mu.
+// setClocks applies a fault to the clocks of the process. The function that it returns returns when the process has learned of
+// the fault; a process that is stopped learns of it when it resumes. The caller holds Cluster.mu.
 func (p *Client) setClocks(f history.Fault, id int) func() {
 	c := p.c
 	p.clocks = p.clocks.After(f, c.Now())
@@ -293,7 +293,7 @@ func (p *Client) setClocks(f history.Fault, id int) func() {
 	}
 	tell, news := p.tell, setClocks{p.set, p.clocks, []int{id}}
 	if tell == nil {
-		return nil // there is no process any more
+		return nil // the process is gone
 	}
 	return func() {
 		tell(answer{Clocks: &news})
@@ -316,7 +316,7 @@ func (p *Client) Record(e history.Event) {
 	p.c.agenda.settle()
 }
 
-// Doing says what the client does from now on.
+// Doing sets the operation that the client is carrying out.
 func (p *Client) Doing(op string, id int) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
@@ -341,10 +341,10 @@ func (p *Client) awake() {
 	}
 }
 
-// token names a token that the client sends. The caller holds Cluster.mu.
+// token returns the name of a token that the client sends. The caller holds Cluster.mu.
 func (p *Client) token(token string) string { return p.c.leases.Send(p.name, p.acquire(), token) }
 
-// known names a token that somebody has sent. The caller holds mu.
+// known returns the name of a token that was sent before. The caller holds mu.
 func (c *Cluster) known(token string) string { return cmp.Or(c.leases.Known(token), "?") }
 
 // await returns when the process is gone.
@@ -366,11 +366,11 @@ func (p *Client) signal(sig os.Signal) bool {
 	return err == nil
 }
 
-// bytesFirst is how long a process that resumes waits for the bytes that have arrived during its pause. They take no time,
-// unless there are more of them than fit into a socket that nobody reads.
+// bytesFirst is how long a process that resumes waits for the bytes that have arrived during its pause. They take no time, unless
+// there are more of them than fit into a socket buffer.
 const bytesFirst = time.Second
 
-// resume lets the process go on, once it finds the bytes that have arrived meanwhile: after SIGCONT these come first, and then
+// resume continues the process once the bytes that arrived during the pause are there: after SIGCONT the bytes come first, then
 // the timers.
 func (p *Client) resume() {
 	c := p.c
@@ -381,7 +381,7 @@ func (p *Client) resume() {
 	for !c.closed && c.arriving(p) && time.Now().Before(end) {
 		c.changed.Wait()
 	}
-	if !p.paused { // again
+	if !p.paused { // it was paused again
 		p.signal(redisserver.ContSignal)
 	}
 }

@@ -1,7 +1,7 @@
 // Package live plays runs on real servers: redis-server processes that it starts, alone or as a group with replicas and
-// Sentinels, or servers that already run. A proxy in front of each server sees every message, can hold, lose or delay
-// it, and watches the keys, so that the history has the same events as that of a simulation. Each client is a process of
-// its own; faults pause it, kill it, or set its clocks.
+// Sentinels, or servers that already run. A proxy in front of each server sees every message, can hold, drop or delay it, and
+// watches the keys, so that the history has the same events as that of a simulation. Each client is a process of its own; faults
+// pause it, kill it, or set its clocks.
 package live
 
 import (
@@ -19,45 +19,45 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Cluster is to real servers what a [sim.World] is to simulated ones: redis-server processes, whatever else is to be
-// reached on the network, and client processes, with a [Proxy] before each server that sees every message. Time is
-// real, and so is everything that happens; order comes from one lock, under which all events are stamped.
+// Cluster is for real servers what a [sim.World] is for simulated ones: redis-server processes, other servers on the network, and
+// client processes, with a [Proxy] in front of each server that sees every message. Time is real. All events are stamped under
+// one lock, which determines their order.
 type Cluster struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	start   time.Time // of the run, by both clocks of the machine
-	dir     string    // of everything that is on disk
+	start   time.Time // of the run; it has a wall and a monotonic reading
+	dir     string    // with all files of the run
 	cleaner *workers.Cleaner
 	agenda  *agenda
 	work    sync.WaitGroup // goroutines of proxies and clients
 
-	mu        sync.Mutex // guards all below, and the fields of processes, links and relays
-	changed   *sync.Cond // of mu: something has changed that somebody may wait for
+	mu        sync.Mutex // guards the fields below, and those of processes, links and relays
+	changed   *sync.Cond // on mu: something has changed that others may wait for
 	closed    bool
 	history   []history.Event
-	instant   time.Duration // of what is noted; 0: the time
+	instant   time.Duration // the time with which events are stamped; 0: the current time
 	watchers  []func(history.Event)
 	leases    *history.Leases
 	faults    []injected
 	processes map[string]*process
 	links     *link.Table[struct{}]
-	group     *realGroup // nil: the nodes are strangers to each other
+	group     *realGroup // nil if the nodes are independent
 }
 
-// process is a client or a server, as far as faults can tell.
+// process is a client or a server, as faults see it.
 type process struct {
 	name    string
 	client  *Client // nil for servers
 	proxy   *Proxy  // nil for clients
 	paused  bool
-	resumed time.Duration // when it was last
-	pauses  int           // so far, to tell the end of one from the end of another
+	resumed time.Duration // when it last resumed
+	pauses  int           // how many so far, to tell them apart
 	pauseID int           // the fault that paused it
 	crashed bool
 	crashes int
-	revived bool           // it has crashed, and is about to be there again
+	revived bool           // it has crashed and is about to restart
 	ahead   time.Duration  // how far its wall clock is ahead, if it is a server without a clock of its own
-	clocks  *history.Clock // of a server that has one; nil: none
+	clocks  *history.Clock // of a server that has a clock of its own; else nil
 }
 
 // newCluster returns a cluster without servers.
@@ -70,10 +70,10 @@ func newCluster(ctx context.Context) *Cluster {
 	return c
 }
 
-// StartCluster starts a redis-server for each name. The run begins when all of them answer. The caller must [Cluster.Close]
-// what it gets; the end of ctx does it, too, and frees everything that waits.
+// StartCluster starts a redis-server for each name. The run begins when all of them answer. The caller must [Cluster.Close] the
+// cluster. The end of ctx closes it too, and unblocks everything that waits.
 //
-// Kinds say how they persist, in the same order; those that are left out keep what a kill -9 leaves.
+// kinds are the kinds of persistence of the servers, in the same order. A server without one keeps what a kill -9 leaves.
 func StartCluster(ctx context.Context, names []string, kinds ...engine.Persistence) (*Cluster, error) {
 	return startServers(ctx, false, names, kinds)
 }
@@ -144,8 +144,7 @@ func startServers(ctx context.Context, ownClocks bool, names []string, kinds []e
 	return c, nil
 }
 
-// Begin waits until the process of every client that was started has connected. Then the run begins, for all clients at
-// once.
+// Begin waits until every client process has connected. Then the run begins, for all clients at once.
 func (c *Cluster) Begin() error {
 	c.mu.Lock()
 	var clients []*Client
@@ -165,7 +164,7 @@ func (c *Cluster) Begin() error {
 	c.awaitSecond()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.start, c.history = time.Now(), nil // servers of a group have been talking to each other
+	c.start, c.history = time.Now(), nil // the servers of a group have already talked to each other
 	if c.group != nil {
 		c.group.begin()
 	}
@@ -175,24 +174,24 @@ func (c *Cluster) Begin() error {
 // Now is the time since the start of the run.
 func (c *Cluster) Now() time.Duration { return time.Since(c.start) }
 
-// Events returns what has happened so far.
+// Events returns the events so far.
 func (c *Cluster) Events() []history.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.history[:len(c.history):len(c.history)]
 }
 
-// Err says why the run cannot go on; nil if it can.
+// Err returns why the run cannot go on; nil if it can.
 func (c *Cluster) Err() error { return context.Cause(c.ctx) }
 
-// Watch has f called with every event of the history, in order. It must not call back, except for Now and Plan.
+// Watch registers f to be called with every event of the history, in order. f must not call the cluster, except for Now and Plan.
 func (c *Cluster) Watch(f func(history.Event)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watchers = append(c.watchers, f)
 }
 
-// Plan has a fault injected at time t of the run, or now if t has passed. [Cluster.Run] waits for it like for a lane.
+// Plan plans to inject a fault at time t of the run, or now if t has passed. [Cluster.Run] waits for it as for a lane.
 func (c *Cluster) Plan(t time.Duration, f history.Fault) { c.PlanStep(0, t, f) }
 
 // PlanStep is Plan for a step of the nemesis, which the history then names; see [history.Event.Step].
@@ -204,10 +203,10 @@ func (c *Cluster) PlanStep(step int, t time.Duration, f history.Fault) {
 	})
 }
 
-// Run waits until every lane has ended and every planned fault was injected, or the run cannot go on.
+// Run waits until every lane has ended and every planned fault has been injected, or until the run cannot go on.
 func (c *Cluster) Run() { c.agenda.wait() }
 
-// RunFor lets time pass.
+// RunFor lets time d pass.
 func (c *Cluster) RunFor(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -215,7 +214,7 @@ func (c *Cluster) RunFor(d time.Duration) {
 	}
 }
 
-// Cap says why the run ended before its time; empty if it did not.
+// Cap says why the run ended early; empty if it did not.
 func (c *Cluster) Cap() string {
 	if err := c.Err(); err != nil {
 		return err.Error()
@@ -226,7 +225,7 @@ func (c *Cluster) Cap() string {
 // fail ends the run.
 func (c *Cluster) fail(err error) { c.cancel(err) }
 
-// halt frees everybody who waits. Nothing is recorded any more.
+// halt unblocks everything that waits. Nothing is recorded after it.
 func (c *Cluster) halt() {
 	c.agenda.close()
 	c.mu.Lock()
@@ -243,8 +242,8 @@ func (c *Cluster) halt() {
 	c.changed.Broadcast()
 }
 
-// Close ends the run and leaves nothing behind: no process, no listener, no directory. If this process is killed before
-// it can do so, the kernel (on Linux) and a process that waits for its end (on Unix) do the same.
+// Close ends the run and leaves nothing behind: no process, no listener, no directory. If this process is killed first, the
+// kernel (on Linux) and a [workers.Cleaner] (on Unix) do the same.
 func (c *Cluster) Close() {
 	c.cancel(errClosed)
 	c.halt()
@@ -258,7 +257,7 @@ func (c *Cluster) Close() {
 	c.mu.Unlock()
 	all.Wait()
 	c.work.Wait()
-	if c.cleaner != nil { // it has a directory
+	if c.cleaner != nil { // there is a directory
 		os.RemoveAll(c.dir)
 		c.cleaner.End()
 	}

@@ -11,25 +11,26 @@ import (
 	"lockstep/nodes/redisserver"
 )
 
-// realDisk is the disk of a real server. What the process has appended to its log is on it by the rules that the nodes of a
-// simulation follow (see [engine.Persistence]): no machine loses its power here, and no disk is slow. The process is killed, or has
-// ended, and then the tail of its log is cut off that would not have been there.
+// realDisk models the disk of a real server. It determines which part of the log has reached the disk, by the rules that
+// simulated nodes follow (see [engine.Persistence]), because no machine really loses its power here and no disk is slow. After
+// the process has ended, the part of its log that would have been lost is cut off.
 //
-// Times are of the wall clock of the node, in milliseconds.
+// Times are those of the wall clock of the node, in milliseconds.
 type realDisk struct {
 	engine.Disk
 	server *redisserver.Server
-	file   *os.File // the log; nil where no crash takes a part of it
+	file   *os.File // the log; nil if no crash loses a part of it
 	jumps  []loggedJump
 }
 
-// loggedJump is a jump of the clock of a node, which to its server is a change of all keys.
+// loggedJump is a jump of the clock of a node. To its server it is a change of all keys.
 type loggedJump struct {
 	by  time.Duration
-	end int // of the log that has it
+	end int // the end of the log once it contained the jump
 }
 
-// begin notes that a process of the server has started. It returns the jumps that were cut off with the tail of the log.
+// begin notes that a process of the server has started. It returns the sum of the jumps that were cut off with the tail of the
+// log.
 func (d *realDisk) begin(at int64) (lost time.Duration, err error) {
 	d.Begin(nil, at)
 	if !d.Cuts() {
@@ -62,12 +63,12 @@ func (d *realDisk) begin(at int64) (lost time.Duration, err error) {
 	return lost, nil
 }
 
-// tail is what the log has become longer by.
+// tail returns what was appended to the log since it was last read.
 func (d *realDisk) tail() ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(d.file, int64(d.Len()), 1<<40))
 }
 
-// look notes what the process has written by now, and what has reached the disk.
+// look notes what the process has written by now, and which part of that has reached the disk.
 func (d *realDisk) look(at int64) error {
 	if d.file == nil {
 		return nil
@@ -80,14 +81,14 @@ func (d *realDisk) look(at int64) error {
 	return nil
 }
 
-// jumped notes a jump that the log has.
+// jumped notes a jump that is in the log.
 func (d *realDisk) jumped(by time.Duration, at int64) error {
 	err := d.look(at)
 	d.jumps = append(d.jumps, loggedJump{by, d.Len()})
 	return err
 }
 
-// crash takes from the disk what the end of the process, which has come, takes with it.
+// crash removes from the disk what is lost when a process ends like this. The process has ended.
 func (d *realDisk) crash(how engine.Exit, at int64) error {
 	if d.file == nil {
 		return nil
@@ -105,7 +106,7 @@ func (d *realDisk) crash(how engine.Exit, at int64) error {
 	return nil
 }
 
-// close frees what is open.
+// close closes the file.
 func (d *realDisk) close() {
 	if d.file != nil {
 		d.file.Close()
@@ -113,7 +114,7 @@ func (d *realDisk) close() {
 	}
 }
 
-// kindAt is the one of the server with a number; empty if that was left out.
+// kindAt returns the persistence of the server with number i; empty if none was given.
 func kindAt(kinds []engine.Persistence, i int) engine.Persistence {
 	if i < len(kinds) {
 		return kinds[i]
@@ -121,9 +122,8 @@ func kindAt(kinds []engine.Persistence, i int) engine.Persistence {
 	return ""
 }
 
-// extra is what a server that persists so is started with. One that has its log synchronized every second leaves that to us:
-// while the disk of this machine is at work on an fsync, redis-server would not write the log either, and a kill would take
-// more than on a disk that is not slow, or that is as slow as we say.
+// extra returns the options for a server with this persistence. If the log is synchronized every second, we decide when: while
+// the real disk is busy with an fsync, redis-server would not write the log, and a kill would lose more than the model says.
 func extra(k engine.Persistence) []string {
 	switch k {
 	case "", engine.AOFEverysec, engine.AOFEverysecSlow:
@@ -132,13 +132,13 @@ func extra(k engine.Persistence) []string {
 	return k.Options()
 }
 
-// begin notes that the server of the node has started for the first time.
+// begin is called when the server of the node has started for the first time.
 func (n *realNode) begin() error {
 	_, err := n.disk.begin(n.now())
 	return err
 }
 
-// awaitSecond waits for the next whole second where an fsync depends on it. There time begins as in simulation.
+// awaitSecond waits for the next whole second if an fsync depends on it. Simulated time begins at a whole second.
 func (c *Cluster) awaitSecond() {
 	c.mu.Lock()
 	secondly := false

@@ -10,13 +10,13 @@ import (
 
 // Handler is a server that answers each line with a line, such as the resource that a lock protects.
 type Handler interface {
-	// Answer carries out a request, and returns with the reply what it did: an event, or nil if nothing changed.
+	// Answer carries out a request. It returns the reply and the event that it caused, or nil if nothing changed.
 	Answer(request []byte) (reply []byte, e *history.Event)
-	// Describe renders requests and replies for timelines; name names the tokens in them.
+	// Describe describes a request or a reply for timelines; name names the tokens in it.
 	Describe(data []byte, reply bool, name func(token string) string) string
 }
 
-// Handle adds a server to the cluster that runs in this process: behind its proxy there is no other connection.
+// Handle adds to the cluster a server that runs in this process, behind a proxy.
 func (c *Cluster) Handle(name string, h Handler) { c.serve(name, &handler{h, c, name}) }
 
 type handler struct {
@@ -27,12 +27,12 @@ type handler struct {
 
 func (h *handler) connect() (io.ReadWriteCloser, error) { return nowhere{}, nil }
 
-// nowhere is the connection to a server that needs none.
+// nowhere is the connection to a server that runs in this process.
 type nowhere struct{ io.ReadWriter }
 
 func (nowhere) Close() error { return nil }
 
-// longestLine is what a request may have at most.
+// longestLine is the limit for the length of a request.
 const longestLine = 1 << 20
 
 func (h *handler) split(data []byte) (m *message, size int, err error) {

@@ -13,18 +13,17 @@ import (
 	"lockstep/sim/history"
 )
 
-// Host is the [Cluster] as a client process sees it: the host of a worker. It is a connection to the process that keeps
-// the history. Each method except those for clocks, Steady and Until sends a request to that process and waits for the
-// answer. So what must happen to the client at one step happens before the next: the client is stopped or killed while
-// it waits.
+// Host is the [Cluster] as a client process sees it: the host of a worker. It is a connection to the process that keeps the
+// history. Each method except those for clocks, Steady and Until sends a request to that process and waits for the answer. So a
+// fault that is due after one step happens before the next: the client is stopped or killed while it waits.
 //
-// The clocks of a client process are those of the machine, and wrong by what the faults of the run say; its network is the
-// machine's. When the process at the other end is gone, so is this one.
+// The clocks of a client process are those of the machine, corrected by the faults of the run; its network is the machine's. When
+// the process at the other end ends, so does this one.
 type Host struct {
 	start  time.Time // of the run
 	clocks *hostClocks
 
-	mu      sync.Mutex // guards all below, and writing
+	mu      sync.Mutex // guards the fields below, and writing
 	out     *json.Encoder
 	asked   int
 	waiting map[int]chan answer
@@ -32,22 +31,22 @@ type Host struct {
 
 // Contact is where a client process finds the process that started it.
 type Contact struct {
-	Addr string `json:"addr"` // on loopback
-	Key  string `json:"key"`  // which nobody else on the machine knows
+	Addr string `json:"addr"` // on the loopback interface
+	Key  string `json:"key"`  // a secret between the two processes
 }
 
-// question is what a client process asks. Exactly one field is set but for ID.
+// question is a request of a client process. Exactly one field is set, and ID.
 type question struct {
 	ID     int            `json:"id"`
-	Hello  *hello         `json:"hello,omitempty"` // the first of all; answered when the lane begins
+	Hello  *hello         `json:"hello,omitempty"` // the first question; answered when the lane begins
 	Record *history.Event `json:"record,omitempty"`
 	Doing  *doing         `json:"doing,omitempty"`
 	Lease  bool           `json:"lease,omitempty"`
 	Pause  time.Duration  `json:"pause,omitempty"`
-	End    bool           `json:"end,omitempty"`  // of the lane
-	Bite   []int          `json:"bite,omitempty"` // faults of its clocks that it has met
+	End    bool           `json:"end,omitempty"`  // the lane has ended
+	Bite   []int          `json:"bite,omitempty"` // faults of its clocks that have had an effect
 	Late   *lateness      `json:"late,omitempty"`
-	Set    int            `json:"set,omitempty"` // its clocks are set (setClocks.Nr); not answered
+	Set    int            `json:"set,omitempty"` // its clocks are set (setClocks.Nr); has no answer
 }
 
 type hello struct {
@@ -60,20 +59,20 @@ type doing struct {
 	ID int    `json:"id"`
 }
 
-// answer is what it gets, or, with the ID 0, is told unasked.
+// answer is the reply to a question, or, with the ID 0, something that the process is told unasked.
 type answer struct {
 	ID     int        `json:"id"`
 	Lease  string     `json:"lease,omitempty"`
-	Start  int64      `json:"start,omitempty"` // of the run, in nanoseconds since 1970
+	Start  int64      `json:"start,omitempty"` // when the run began, in nanoseconds since 1970
 	Clocks *setClocks `json:"clocks,omitempty"`
 }
 
 // Join makes this process the client that it was started to be. It returns when the client's lane begins.
 //
-// A worker has one processor, which suits simulated worlds; a client gets as many as it would have in production. That shows
-// after a pause: with one, Go fires what is overdue before it reads what has arrived; with two it mostly reads first (18 to 20
-// timeouts in 20 reads, and 3 to 8; a timed epoll_wait ends with EINTR after SIGCONT, and whether the monitor thread polls
-// before the timers are looked at is a race).
+// A worker has one processor, which suits simulated worlds; a client gets as many as it would have in production. That matters
+// after a pause: with one processor, Go fires overdue timers before it reads what has arrived; with two it mostly reads first. In
+// 20 reads there were 18 to 20 timeouts with one processor, and 3 to 8 with two. The reason is a race: a timed epoll_wait ends
+// with EINTR after SIGCONT, and the monitor thread may or may not poll before the timers are checked.
 func Join(c Contact) (*Host, error) {
 	conn, err := net.Dial("tcp", c.Addr)
 	if err != nil {
@@ -84,7 +83,7 @@ func Join(c Contact) (*Host, error) {
 	h.clocks = newHostClocks(func(faults []int) { h.ask(question{Bite: faults}) })
 	go h.listen(conn)
 	a := h.ask(question{Hello: &hello{c.Key, os.Getpid()}})
-	// Both processes read one clock, the machine's on the wall. From here on the steady one counts.
+	// Both processes read the same clock, the wall clock of the machine. From here on the monotonic one counts.
 	now := time.Now()
 	h.start = now.Add(-time.Duration(now.UnixNano() - a.Start))
 	h.clocks.begin(h.start)
@@ -100,7 +99,7 @@ func (h *Host) listen(conn net.Conn) {
 	for {
 		var a answer
 		if dec.Decode(&a) != nil {
-			os.Exit(1) // nobody is there whom the lane could matter to
+			os.Exit(1) // there is no run that this lane could be part of
 		}
 		if a.ID == 0 {
 			h.clocks.set(*a.Clocks)
@@ -132,16 +131,16 @@ func (h *Host) ask(q question) answer {
 // follow it at once has been injected when Record returns.
 func (h *Host) Record(e history.Event) { h.ask(question{Record: &e}) }
 
-// Doing says what the client does from now on.
+// Doing sets the operation that the client is carrying out.
 func (h *Host) Doing(op string, id int) { h.ask(question{Doing: &doing{op, id}}) }
 
-// Lease is the name of the lease that the client asked for last in the operation in progress.
+// Lease returns the name of the lease that the client asked for last in the operation in progress.
 func (h *Host) Lease() string { return h.ask(question{Lease: true}).Lease }
 
 // Pause stops this process for a duration.
 func (h *Host) Pause(d time.Duration) { h.ask(question{Pause: d}) }
 
-// End says that the lane is over. What the process does beyond that, the run does not wait for.
+// End reports the end of the lane. The run does not wait for what the process does after that.
 func (h *Host) End() { h.ask(question{End: true}) }
 
 // Clock is the steady clock of the process, for the code under test: it drifts but never jumps, as do its timers.
@@ -153,5 +152,5 @@ func (h *Host) Wall() clockwork.Clock { return wallClock{steadyClock{h.clocks}} 
 // Steady is what the steady clock shows, since the start of the run.
 func (h *Host) Steady() time.Duration { return h.clocks.steady() }
 
-// Until waits until a time of the run.
+// Until waits until time t of the run.
 func (h *Host) Until(t time.Duration) { time.Sleep(t - time.Since(h.start)) }

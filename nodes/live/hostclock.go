@@ -10,19 +10,20 @@ import (
 	"lockstep/sim/history"
 )
 
-// setClocks is what a client process is told about its clocks.
+// setClocks tells a client process how its clocks are set.
 type setClocks struct {
-	Nr     int           `json:"nr"` // from 1; what comes late is not news
+	Nr     int           `json:"nr"` // from 1; an older message that arrives late is ignored
 	Clocks history.Clock `json:"clocks"`
 	Faults []int         `json:"faults"` // that have not bitten
 }
 
-// hostClocks are the clocks that a client process lives by. A fault of theirs bites when somebody reads them once the code
-// under test has: as in simulation, where the [sim.HarnessClock] of the code that carries out the lane does not count.
+// hostClocks are the clocks of a client process. A fault of a clock bites when a clock is read, once the code under test has
+// asked for the time. As in simulation, a reading by the [sim.HarnessClock] of the code that carries out the lane does not count
+// as one by the code under test.
 type hostClocks struct {
-	bite func(faults []int) // waits until they are in the history
+	bite func(faults []int) // returns when the history says that the faults bit
 
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards the fields below
 	start  time.Time  // of the run
 	nr     int
 	now    history.Clock
@@ -35,14 +36,14 @@ func newHostClocks(bite func([]int)) *hostClocks {
 	return &hostClocks{bite: bite, start: time.Now(), timers: map[*hostTimer]bool{}}
 }
 
-// begin says when the run began.
+// begin sets when the run began.
 func (k *hostClocks) begin(start time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.start = start
 }
 
-// set changes the clocks. Timers that are set keep their reading, so they come due at another time.
+// set changes the clocks. Timers keep the reading at which they fire, so they fire at another time.
 func (k *hostClocks) set(s setClocks) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -56,7 +57,7 @@ func (k *hostClocks) set(s setClocks) {
 	}
 }
 
-// noticed notes that somebody, perhaps the code under test, has looked at the clocks, or waits by them.
+// noticed notes that a clock was read or waited for. Reads says that the code under test asked for the time.
 func (k *hostClocks) noticed(reads bool) {
 	var met []int
 	k.mu.Lock()
@@ -69,7 +70,7 @@ func (k *hostClocks) noticed(reads bool) {
 	}
 }
 
-// reading is what the steady clock shows. The caller holds mu.
+// reading returns what the steady clock shows. The caller holds mu.
 func (k *hostClocks) reading() time.Duration { return k.now.Reading(time.Since(k.start)) }
 
 func (k *hostClocks) steady() time.Duration {
@@ -84,7 +85,7 @@ func (k *hostClocks) date() time.Time {
 	return k.start.Add(k.reading())
 }
 
-// wall has no monotonic reading, by which package time would do better than the clock on the wall.
+// wall returns a time without a monotonic reading, which package time would prefer to the wall clock.
 func (k *hostClocks) wall() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -124,7 +125,7 @@ func (c steadyClock) NewTicker(d time.Duration) clockwork.Ticker {
 	return hostTicker{c.timer(d, d, nil)}
 }
 
-// HarnessClock is the view of code that is not under test.
+// HarnessClock is the view of a clock for code that is not under test.
 func (c steadyClock) HarnessClock() sim.Timekeeper { return harnessClock{c} }
 
 type harnessClock struct{ c steadyClock }
@@ -137,7 +138,7 @@ func (b harnessClock) Now() time.Time {
 func (b harnessClock) Until(t time.Time) time.Duration { return t.Sub(b.Now()) }
 func (b harnessClock) Sleep(d time.Duration)           { b.c.Sleep(d) }
 
-// wallClock is the clock on the wall. Its timers are those of the steady clock, as in Go.
+// wallClock is the wall clock. Its timers are those of the steady clock, as in Go.
 type wallClock struct{ steadyClock }
 
 func (c wallClock) Now() time.Time {
@@ -152,7 +153,7 @@ func (c wallClock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
 type hostTimer struct {
 	clocks *hostClocks
 	c      chan time.Time
-	f      func() // called on a goroutine of its own
+	f      func() // called in a goroutine of its own
 
 	// Guarded by clocks.mu.
 	every time.Duration // ticker: its interval
@@ -176,7 +177,7 @@ func (t *hostTimer) set(d time.Duration) {
 	t.wind()
 }
 
-// wind has the timer looked at when it is due. The caller holds mu.
+// wind has the timer checked when it is due. The caller holds mu.
 func (t *hostTimer) wind() {
 	k := t.clocks
 	wait := max(0, k.now.When(t.due)-time.Since(k.start))
@@ -195,12 +196,12 @@ func (t *hostTimer) fire() {
 	case !k.timers[t]:
 		k.mu.Unlock()
 		return
-	case now < t.due: // it was set anew
+	case now < t.due: // it was reset
 		t.wind()
 		k.mu.Unlock()
 		return
 	case t.every > 0:
-		t.due += t.every * (1 + (now-t.due)/t.every) // what was missed is dropped, as by package time
+		t.due += t.every * (1 + (now-t.due)/t.every) // missed ticks are dropped, as by package time
 		t.wind()
 	default:
 		delete(k.timers, t)
@@ -227,7 +228,7 @@ func (t *hostTimer) Reset(d time.Duration) bool {
 	return active
 }
 
-// Stop prevents the timer from firing, and takes back a tick that nobody has received, as package time does since Go 1.23.
+// Stop prevents the timer from firing, and removes a tick that was not received, as package time does since Go 1.23.
 func (t *hostTimer) Stop() bool {
 	k := t.clocks
 	k.mu.Lock()

@@ -11,7 +11,7 @@ type injected struct {
 	bitten bool
 }
 
-// note enters an event into the history. Process is who it happened to, or the link. The caller holds mu.
+// note adds an event to the history. The process is that to which it happened, or the link. The caller holds mu.
 func (c *Cluster) note(process string, e history.Event) {
 	if c.closed {
 		return
@@ -37,7 +37,7 @@ func (c *Cluster) note(process string, e history.Event) {
 	}
 }
 
-// atOnce has all events that f notes happen at one instant. It must not take long.
+// atOnce gives all events that f notes the same time. f must not take long.
 func (c *Cluster) atOnce(f func()) {
 	c.mu.Lock()
 	c.instant = c.Now()
@@ -48,7 +48,7 @@ func (c *Cluster) atOnce(f func()) {
 	c.mu.Unlock()
 }
 
-// noteFault enters a fault into the history. Consequences of other faults have the id 0. The caller holds mu.
+// noteFault adds a fault to the history. A consequence of another fault has the id 0. The caller holds mu.
 func (c *Cluster) noteFault(f history.Fault, id int) {
 	e := history.Event{Kind: history.Injected, Op: f.Verb(), ID: id, Value: f.String()}
 	if d, ok := f.(history.Drift); ok {
@@ -60,7 +60,7 @@ func (c *Cluster) noteFault(f history.Fault, id int) {
 	c.note(f.Target(), e)
 }
 
-// bite notes that a fault had its first effect. The caller holds mu.
+// bite notes the first effect of a fault. The caller holds mu.
 func (c *Cluster) bite(id int) {
 	if id == 0 || c.faults[id-1].bitten {
 		return
@@ -76,7 +76,7 @@ func (c *Cluster) biteIf(did bool, id int) {
 	}
 }
 
-// Miss notes that the moment for the fault of a step never came. It counts as a fault that did not bite.
+// Miss notes that the condition for the fault of a step never occurred. It counts as a fault that did not bite.
 func (c *Cluster) Miss(step int, f history.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *Cluster) Miss(step int, f history.Fault) {
 	c.note(f.Target(), history.Event{Kind: history.Injected, Op: history.Missed, ID: len(c.faults), Step: step, Value: f.String(), Error: "its moment never came"})
 }
 
-// noteMessage enters what became of a message into the history. The caller holds mu.
+// noteMessage notes what became of a message. The caller holds mu.
 func (c *Cluster) noteMessage(op string, d *direction, m *message) {
 	c.note(d.To, history.Event{Kind: history.Message, Op: op, By: d.From, Sent: m.sent, Value: m.text, Word: m.word})
 }

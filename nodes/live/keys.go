@@ -9,7 +9,7 @@ import (
 	"lockstep/nodes/redisserver"
 )
 
-// readKey is a function of Lua that reads what a key holds. It changes nothing.
+// readKey is a Lua function that reads the value of a key. It changes nothing.
 const readKey = `
 	local function read(kind, key)
 		if kind == 'string' then return redis.call('GET', key)
@@ -22,7 +22,7 @@ const readKey = `
 	end
 `
 
-// readEntry makes an entry of the type of a key, of what readKey read of it, and of its end, or -1.
+// readEntry makes an entry from the type of a key, what readKey returned, and its deadline, or -1.
 func readEntry(name string, read []any) engine.Entry {
 	e := engine.Entry{Deadline: max(0, read[2].(int64))}
 	if value, ok := read[1].(string); ok {
@@ -37,10 +37,10 @@ func readEntry(name string, read []any) engine.Entry {
 	return e
 }
 
-// makers are the commands that make keys of a type.
+// makers are the commands that make keys, by type.
 var makers = map[string]string{"hash": "HSET", "list": "RPUSH", "set": "SADD", "zset": "ZADD", "stream": "XADD"}
 
-// ordered puts what a server says in any order into the one of [engine.Redis.Snapshot].
+// ordered sorts elements that a server returns in any order as [engine.Redis.Snapshot] does.
 func ordered(kind string, parts []string) []string {
 	switch kind {
 	case "set":
@@ -60,8 +60,8 @@ func ordered(kind string, parts []string) []string {
 	return parts
 }
 
-// snapshot tells whether the disk takes what the server writes, the time of the server in milliseconds, and its keys. Time
-// stands still in a script.
+// snapshot returns whether the server can write to its disk, its time in milliseconds, and its keys. Time stands still in a
+// script.
 var snapshot = redis.NewScript(readKey + `
 	local disk = redis.call('INFO', 'persistence')
 	local full = string.find(disk, 'aof_last_write_status:err', 1, true) or string.find(disk, 'rdb_last_bgsave_status:err', 1, true)
@@ -76,7 +76,7 @@ var snapshot = redis.NewScript(readKey + `
 	end
 	return all`)
 
-// readKeys returns the keys of a server that live, and its time, in milliseconds since 1970.
+// readKeys returns the keys of a server that have not expired, and its time in milliseconds since 1970.
 func readKeys(s *redisserver.Server) (at int64, keys map[string]engine.Entry, err error) {
 	all, err := s.Run(snapshot).Slice()
 	if err != nil {

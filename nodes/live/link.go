@@ -10,33 +10,33 @@ import (
 // direction is one direction between a client and a server, or two servers.
 type direction = link.Direction[struct{}]
 
-// message is one request of a client, or one reply; between servers, what was read at once.
+// message is one request of a client, or one reply; between servers it is one chunk that was read.
 type message struct {
 	data    []byte
-	cmd     []string // of a request to a Redis node
-	text    string   // what it says, with tokens named
-	op      string   // what its client was doing when it sent the request
+	cmd     []string // if it is a request to a Redis node
+	text    string   // its description, with tokens named
+	op      string   // the operation in which its client sent the request
 	acquire int      // the number of the acquire that the request is part of, or 0
 	word    string   // the first word of the request
 	sent    time.Duration
 
 	ready time.Duration // earliest arrival
-	held  int           // fault that holds it; 0 if none does
+	held  int           // the fault that holds it; 0 if none does
 
-	opens, ends bool // between servers: no bytes, but the beginning or the end of the connection
+	opens, ends bool // between servers: the opening or the closing of the connection, without bytes
 }
 
-// flow is one direction of one connection: what is on its way, in order.
+// flow is one direction of one connection, with the messages in flight in order.
 type flow struct {
 	*direction
 	on    carrier
 	to    *process
 	queue []*message
-	taken bool // a message was taken off, and its receiver may not have it yet
+	taken bool // a message was taken, and its receiver may not have it yet
 	ended bool // nothing more will be sent
 }
 
-// carrier is a connection whose two flows share its end. The caller of its methods holds mu.
+// carrier is the connection that two flows belong to. The caller of its methods holds mu.
 type carrier interface {
 	lost() bool // it was reset
 	reset()
@@ -56,7 +56,7 @@ func (c *Cluster) send(f *flow, m *message) {
 	delay += c.choose(f, m)
 	m.ready = m.sent + delay
 	if f.on.lost() {
-		return // a chosen fault reset it
+		return // a fault chose this message and reset the connection
 	}
 	f.queue = append(f.queue, m)
 	if delay > 0 {
@@ -65,14 +65,14 @@ func (c *Cluster) send(f *flow, m *message) {
 	c.changed.Broadcast()
 }
 
-// wake has everybody who waits look again.
+// wake makes all that wait check again.
 func (c *Cluster) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed.Broadcast()
 }
 
-// choose applies the faults that wait for this message, and returns how much longer it takes. The caller holds mu.
+// choose applies the faults that choose this message, and returns the delay that they add. The caller holds mu.
 func (c *Cluster) choose(f *flow, m *message) (delay time.Duration) {
 	like := link.Message{From: f.From, To: f.To, Reply: f.to.client != nil, Word: m.word, Op: m.op}
 	c.links.Choose(like, func(fault history.Chosen, id int) (lost bool) {
@@ -93,7 +93,7 @@ func (c *Cluster) choose(f *flow, m *message) (delay time.Duration) {
 	return delay
 }
 
-// next waits until the first message on its way may arrive, and takes it off. It returns nil when there will be none.
+// next waits until the first message in flight may arrive, and takes it. It returns nil when there will be no more.
 func (c *Cluster) next(f *flow) *message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *Cluster) next(f *flow) *message {
 	}
 }
 
-// blocked says whether something keeps the first message from arriving. The caller holds mu.
+// blocked reports whether a fault keeps the first message from arriving. The caller holds mu.
 func (c *Cluster) blocked(f *flow) bool {
 	m := f.queue[0]
 	id, closed := f.Blocked()
@@ -133,7 +133,7 @@ func (c *Cluster) blocked(f *flow) bool {
 	return true
 }
 
-// arriving says whether a client is about to get something that nothing keeps from it. The caller holds mu.
+// arriving reports whether a client is about to receive a message that no fault blocks. The caller holds mu.
 func (c *Cluster) arriving(p *Client) bool {
 	for _, server := range c.processes {
 		if server.proxy == nil {
@@ -149,8 +149,8 @@ func (c *Cluster) arriving(p *Client) bool {
 	return false
 }
 
-// UnderWay returns when the last of the messages that are on their way from clients to a server will have arrived; 0 if there are
-// none. What a fault holds back without an end does not count.
+// UnderWay returns when the last of the messages in flight from clients to a server will arrive; 0 if there are none. It ignores
+// messages that a fault holds for an unlimited time.
 func (c *Cluster) UnderWay(to string) (until time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,12 +168,12 @@ func (c *Cluster) UnderWay(to string) (until time.Duration) {
 	return until
 }
 
-// effects says what the proxies do when faults on links begin or end. The caller holds mu while they are used.
+// effects are the actions of the proxies when faults on links begin or end. The caller holds mu while they are used.
 func (c *Cluster) effects() link.Effects[struct{}] {
 	return link.Effects[struct{}]{Bite: c.bite, Release: c.release}
 }
 
-// release lets go of single messages that are held on a direction. The caller holds mu.
+// release releases single messages that a fault holds in a direction. The caller holds mu.
 func (c *Cluster) release(d *direction, id int) {
 	for _, p := range c.processes {
 		if p.proxy == nil {

@@ -17,12 +17,12 @@ import (
 // ErrSimOnly says that a fault can be injected in simulation only.
 var ErrSimOnly = errors.New("sim only")
 
-// Injectable says why a fault cannot be injected into a [Cluster]; nil if it can. Node says which processes are Redis nodes,
-// client which are clients.
+// Injectable returns nil if a fault can be injected into a [Cluster], or else says why not. The functions node and client report
+// whether a process is a Redis node or a client.
 //
 // The clock of a redis-server process is that of the machine, unless the servers have clocks of their own
-// ([StartClusterWithClocks]). A jump can be given to its keys, all at once; for a drift or a slew they would have to be moved all the
-// time.
+// ([StartClusterWithClocks]). A jump can be simulated by moving all deadlines of the server's keys at once. For a drift or a slew
+// they would have to be moved all the time.
 func Injectable(f history.Fault, node, client func(process string) bool, ownClocks bool) error {
 	switch f := f.(type) {
 	case history.Pause:
@@ -53,8 +53,7 @@ func Injectable(f history.Fault, node, client func(process string) bool, ownCloc
 	return fmt.Errorf("%w: %s", ErrSimOnly, f)
 }
 
-// Inject applies a fault now. Naming a process that does not exist is the caller's mistake, and panics; so is a fault that
-// is not [Injectable].
+// Inject injects a fault now. It panics if a process does not exist or the fault is not [Injectable].
 func (c *Cluster) Inject(f history.Fault) { c.injectStep(0, f) }
 
 // injectStep is Inject for a step of the nemesis.
@@ -62,7 +61,7 @@ func (c *Cluster) injectStep(step int, f history.Fault) {
 	c.mu.Lock()
 	c.faults = append(c.faults, injected{fault: f, step: step})
 	id := len(c.faults)
-	if !c.revives(f) { // else it has come when the server is there again
+	if !c.revives(f) { // otherwise the fault is noted once the server is back
 		c.noteFault(f, id)
 	}
 	act := c.inject(f, id)
@@ -73,7 +72,8 @@ func (c *Cluster) injectStep(step int, f history.Fault) {
 	}
 }
 
-// inject does the part of f that takes no time, and returns the rest as act. The caller holds mu, and calls act without it.
+// inject does the part of f that takes no time. The rest is act, which the caller calls without mu. The caller of inject holds
+// mu.
 func (c *Cluster) inject(f history.Fault, id int) (act func()) {
 	switch f := f.(type) {
 	case history.Pause:
@@ -121,7 +121,7 @@ func (c *Cluster) process(name string) *process {
 	return p
 }
 
-// node returns the redis-server of a process; nil if it has none.
+// node returns the redis-server of a process; nil if it is not one.
 func (p *process) node() *realNode {
 	if p.proxy == nil {
 		return nil
@@ -130,7 +130,7 @@ func (p *process) node() *realNode {
 	return n
 }
 
-// must ends the run if something went wrong that no fault explains.
+// must ends the run upon an error that no fault explains.
 func (c *Cluster) must(err error) {
 	if err != nil {
 		c.fail(err)
@@ -158,7 +158,7 @@ func (c *Cluster) pause(p *process, id int, f history.Pause) func() {
 		})
 	}
 	if p.client != nil {
-		// What would have happened in the process meanwhile, nobody knows: it is enough that it has stopped.
+		// Nobody knows what the process would have done meanwhile: the fault bites because the process was stopped.
 		c.biteIf(p.client.signal(redisserver.StopSignal), id)
 	}
 	if n := p.node(); n != nil {
@@ -195,7 +195,7 @@ func (c *Cluster) crash(p *process, how engine.Exit, id int) func() {
 		c.bite(id)
 	}
 	if p.client != nil {
-		p.client.cancel() // which kills it
+		p.client.cancel() // this kills the process
 		return func() {
 			p.client.await()
 			bite()
@@ -212,7 +212,7 @@ func (c *Cluster) crash(p *process, how engine.Exit, id int) func() {
 	}
 }
 
-// revives says whether a fault is a restart that brings a server back. The caller holds mu.
+// revives reports whether a fault restarts a crashed server. The caller holds mu.
 func (c *Cluster) revives(f history.Fault) bool {
 	r, ok := f.(history.Restart)
 	if !ok {
@@ -222,7 +222,7 @@ func (c *Cluster) revives(f history.Fault) bool {
 	return p.crashed && !p.revived && p.proxy != nil
 }
 
-// restart returns at once; the server takes its time.
+// restart returns at once; the server starts in the background.
 func (c *Cluster) restart(p *process, empty bool, id int) func() {
 	if !p.crashed || p.revived || p.proxy == nil {
 		return nil
@@ -274,13 +274,13 @@ func (c *Cluster) setClock(p *process, f history.Fault, id int) func() {
 		if err != nil && !p.crashed {
 			c.fail(fmt.Errorf("%s: %w", p.name, err))
 		}
-		if !felt { // but when the clock counts
+		if !felt { // it bites later, when the node uses its clock: see counts
 			n.jumps = append(n.jumps, id)
 		}
 		c.biteIf(felt, id)
 	}
 	if p.paused {
-		return func() { c.work.Go(act) } // a stopped server does not answer until it is resumed
+		return func() { c.work.Go(act) } // a stopped server answers only when it is resumed
 	}
 	return act
 }
@@ -302,8 +302,8 @@ func (c *Cluster) resetLink(a, b *process) (broke bool) {
 	return broke
 }
 
-// Restore undoes every fault that can be undone, so that what comes after shows whether the system recovers: links heal,
-// paused processes resume, crashed servers restart with what they had. It is recorded, but it is no fault of its own.
+// Restore undoes every fault that can be undone, so that the rest of the run shows whether the system recovers: links heal,
+// paused processes resume, crashed servers restart with the keys that they kept. It is recorded, but is not a fault itself.
 func (c *Cluster) Restore() {
 	var acts sync.WaitGroup
 	c.mu.Lock()

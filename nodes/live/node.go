@@ -16,8 +16,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// realNode is a redis-server behind a proxy. It sees to it that what becomes of the keys is in the history as it is for a
-// simulated [nodes.Node].
+// realNode is a redis-server behind a proxy. It records the changes of keys as a simulated [nodes.Node] does.
 type realNode struct {
 	c     *Cluster
 	name  string
@@ -26,12 +25,12 @@ type realNode struct {
 	server   *redisserver.Server
 	disk     realDisk
 	dead     bool          // the server has crashed, and has not been restarted
-	owed     time.Duration // by which its clock has jumped meanwhile
+	owed     time.Duration // jumps of its clock in the meantime
 	observer *observer
 	owners   engine.Owners
-	marks    map[[2]string]engine.Owner // which lease a value has stood for, by key and value: a disk may bring it back
-	alarm    *time.Timer                // for the next key to expire
-	relay    *relay                     // whose request is being carried out
+	marks    map[[2]string]engine.Owner // the leases that values have stood for, by key and value: a restart may bring a value back
+	alarm    *time.Timer                // rings when the next key expires
+	relay    *relay                     // the connection whose request is being carried out
 	request  *message
 	membership
 }
@@ -46,13 +45,13 @@ func newRealNode(c *Cluster, name string, s *redisserver.Server, kind engine.Per
 	return n
 }
 
-// changed turns a change of a key into an event. The caller holds Proxy.serving.
+// changed records a change of a key. The caller holds Proxy.serving.
 func (n *realNode) changed(change engine.Change) {
 	c := n.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := n.owners.Event(change, c.start, func() engine.Owner {
-		if n.relay == nil || n.source != nil { // it happened before anybody looked, or is what a disk has brought back
+		if n.relay == nil || n.source != nil { // nobody saw it happen, or a restart brought the value back
 			if own, ok := n.marks[[2]string{change.Key, change.New}]; ok {
 				return own
 			}
@@ -75,7 +74,7 @@ func (n *realNode) changed(change engine.Change) {
 	c.note(n.name, e)
 }
 
-// ring reports the keys that have come to their end. It is called when the next one has.
+// ring reports the keys that have expired. It is called when the next key expires.
 func (n *realNode) ring() {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
@@ -87,7 +86,7 @@ func (n *realNode) expire() {
 	down := n.proxy.crashed || n.c.closed
 	n.c.mu.Unlock()
 	if down {
-		return // what has come to its end meanwhile is seen at the restart
+		return // keys that have expired meanwhile are reported at the restart
 	}
 	n.observer.expire()
 	n.setAlarm()
@@ -101,7 +100,7 @@ func (n *realNode) setAlarm() {
 	}
 }
 
-// counts notes that the node has looked at its clock, for a key that ends, and so has met what was done to it.
+// counts notes that the node used its clock, to expire a key, so that faults of that clock have had an effect.
 func (n *realNode) counts() {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
@@ -114,13 +113,13 @@ func (n *realNode) counts() {
 	n.jumps = nil
 }
 
-// duplex is a connection to a server, whose replies are read one at a time by whoever listens.
+// duplex is a connection to a server. One goroutine reads the replies, one at a time.
 type duplex struct {
 	net.Conn
 	replies *bufio.Reader
 	listen  sync.Once
-	answers chan string // to requests; closed when there will be no more
-	err     error       // why
+	answers chan string // replies; closed when there will be no more
+	err     error       // why it was closed
 }
 
 func (n *realNode) connect() (io.ReadWriteCloser, error) {
@@ -131,8 +130,8 @@ func (n *realNode) connect() (io.ReadWriteCloser, error) {
 	return &duplex{Conn: conn, replies: bufio.NewReader(conn), answers: make(chan string, 1)}, nil
 }
 
-// hear reads what the server says on a connection: answers, and what it tells the client unasked, which is that keys have
-// changed that the client has read (CLIENT TRACKING).
+// hear reads what the server sends on a connection: replies, and messages that it pushes when keys change that the client has
+// read (CLIENT TRACKING).
 func (n *realNode) hear(r *relay, d *duplex) {
 	defer close(d.answers)
 	for {
@@ -166,7 +165,7 @@ func (n *realNode) describe(m *message, reply bool, name func(string) string) st
 	return engine.DescribeRequest(m.data, name)
 }
 
-// serve has redis-server run a command, and looks what became of the keys before anybody learns of it.
+// serve has redis-server run a command, and records the changes of keys before anybody learns of them.
 func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	if len(m.cmd) == 0 {
 		return nil, nil // redis-server ignores it, too
@@ -199,7 +198,7 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 		return []byte(text), nil
 	}
 	cause := engine.Change{By: r.client.name, NX: engine.TakesNX(m.cmd), Command: word}
-	if n.source != nil { // clients change nothing there
+	if n.source != nil { // clients cannot change a replica
 		cause = engine.Change{By: n.source.name}
 	}
 	if err := n.observer.look(cause); err != nil {
@@ -212,8 +211,8 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	return []byte(text), nil
 }
 
-// pushes says whether a command has other than one reply at once, so that requests and replies would no longer match, or
-// everybody else would have to wait. A simulated node refuses these, too.
+// pushes reports whether a command does not have exactly one immediate reply, so that requests and replies would no longer match,
+// or all others would have to wait. A simulated node refuses these too.
 func pushes(word string) bool {
 	switch word {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC",
@@ -232,10 +231,10 @@ func (n *realNode) stop() {
 	n.server.Clock().Close()
 }
 
-// now is the wall clock of the node, in milliseconds. The caller holds Proxy.serving.
+// now returns the time of the node's wall clock, in milliseconds. The caller holds Proxy.serving.
 func (n *realNode) now() int64 { return n.observer.now() }
 
-// crash ends the process of the server.
+// crash kills the process of the server.
 func (n *realNode) crash(how engine.Exit) error {
 	n.alarm.Stop()
 	if how == engine.Stopped {
@@ -251,8 +250,7 @@ func (n *realNode) crash(how engine.Exit) error {
 	return n.disk.crash(how, n.now())
 }
 
-// restart starts a crashed server again, and reports what it has lost: at the instant at which back is called, which says
-// that it is there again.
+// restart restarts a crashed server, calls back to note that it is up, and reports at the same instant what it has lost.
 func (n *realNode) restart(empty bool, back func()) error {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
@@ -271,7 +269,7 @@ func (n *realNode) restart(empty bool, back func()) error {
 		return err
 	}
 	n.dead = false
-	if by := lost + n.owed; !empty && by != 0 { // the clock of the node has not gone back
+	if by := lost + n.owed; !empty && by != 0 { // jumps of the node's clock outlast a restart
 		if _, err := n.server.Jump(by); err != nil {
 			return err
 		}
@@ -292,7 +290,8 @@ func (n *realNode) restart(empty bool, back func()) error {
 	return nil
 }
 
-// setClock has the wall clock of the node jump, or run at another rate. It says whether a key is there whose end depends on it.
+// setClock makes the wall clock of the node jump, or run at another rate. It reports whether there is a key whose deadline
+// depends on the clock.
 func (n *realNode) setClock(f history.Fault) (felt bool, err error) {
 	if n.server.Clock() == nil {
 		return n.jump(f.(history.Jump).By)
@@ -315,14 +314,14 @@ func (n *realNode) setClock(f history.Fault) (felt bool, err error) {
 	return felt, nil
 }
 
-// jump moves the wall clock of the node, as far as its keys are concerned.
+// jump moves the wall clock of the node by moving the deadlines of its keys.
 func (n *realNode) jump(by time.Duration) (felt bool, err error) {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
 	n.c.mu.Lock()
 	n.proxy.ahead += by
 	n.c.mu.Unlock()
-	if n.source != nil { // its keys end when those of its primary do
+	if n.source != nil { // the deadlines of its keys follow the clock of its primary
 		return false, nil
 	}
 	if n.dead {

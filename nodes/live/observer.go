@@ -10,22 +10,22 @@ import (
 	"lockstep/sim/history"
 )
 
-// observer sees what happens to the keys of a real server, by comparing them before and after each command. It is told of
-// every command, one at a time, so no difference has more than one cause.
+// observer sees what happens to the keys of a real server by comparing them before and after each command. Commands are carried
+// out one at a time, so each difference has only one cause.
 //
-// What a simulated node knows and an observer cannot see: the order in which one command changed several keys (it reports
-// them in the order of their names), what was between two changes of a key by one command, such as a hash that a script makes
-// and then gives an end, and that a value was set with NX in a script or a transaction, so that it stands for a lease only if it
-// is a token.
+// A simulated node knows three things that an observer cannot see. The first is the order in which one command changed several
+// keys: the observer reports them in the order of their names. The second is an intermediate state within one command, such as a
+// hash that a script makes before it gives it a deadline. The third is that a script or a transaction set a value with NX: the
+// value then stands for a lease only if it is a token.
 type observer struct {
 	server  *redisserver.Server
 	report  func(engine.Change)
-	keys    map[string]engine.Entry // as last seen; deadlines by the wall clock of the node, with its jumps
-	ahead   int64                   // how far that is ahead of the server's clock, in milliseconds
-	follows bool                    // it is that of a replica, which lets no key expire
+	keys    map[string]engine.Entry // as last read; deadlines by the wall clock of the node, with its jumps
+	ahead   int64                   // how far the wall clock of the node is ahead of the server's clock, in milliseconds
+	follows bool                    // the server is a replica, which lets no key expire
 }
 
-// look reports what a command did. Cause is a Change that says whose command it was, and which.
+// look records what a command did. The cause is a Change that says which command it was, and whose.
 func (o *observer) look(cause engine.Change) error {
 	at, is, err := o.snapshot()
 	if err != nil {
@@ -38,7 +38,7 @@ func (o *observer) look(cause engine.Change) error {
 	return nil
 }
 
-// seen adds to a snapshot what the server hides from it.
+// seen adds to a snapshot the keys that the server hides.
 func (o *observer) seen(at int64, is map[string]engine.Entry) error {
 	if o.follows {
 		return o.hidden(at, is)
@@ -46,9 +46,9 @@ func (o *observer) seen(at int64, is map[string]engine.Entry) error {
 	return nil
 }
 
-// compare reports what has become of the keys, which are seen as they are at a time.
+// compare records the changes between the keys as last read and as they are at a time.
 func (o *observer) compare(at int64, is map[string]engine.Entry, cause engine.Change) {
-	// A key that came to its end between the last look and this one, and was taken again at once, did both.
+	// A key that expired since the last reading and was set again is reported as both.
 	for _, name := range o.overdue(at) {
 		if now, lives := is[name]; !lives || now.Value != o.keys[name].Value {
 			o.drop(name, history.Expire)
@@ -65,15 +65,15 @@ func (o *observer) compare(at int64, is map[string]engine.Entry, cause engine.Ch
 	o.keys = is
 }
 
-// expire reports the keys that have come to their end by now. It need not ask the server: a key that nobody re-timed is
-// gone, whether the server has noticed or, being paused, cannot.
+// expire records the keys that have expired by now. It need not ask the server: a key whose deadline nobody moved is gone, even
+// if the server is paused and has not noticed.
 func (o *observer) expire() {
 	for _, name := range o.overdue(o.now()) {
 		o.drop(name, history.Expire)
 	}
 }
 
-// now is the wall clock of the node, in milliseconds.
+// now returns the time of the node's wall clock, in milliseconds.
 func (o *observer) now() int64 {
 	t := time.Now()
 	if k := o.server.Clock(); k != nil {
@@ -82,7 +82,7 @@ func (o *observer) now() int64 {
 	return t.UnixMilli() + o.ahead
 }
 
-// overdue lists the keys that have come to their end.
+// overdue lists the keys that have expired.
 func (o *observer) overdue(at int64) []string {
 	if o.follows {
 		return nil
@@ -90,7 +90,7 @@ func (o *observer) overdue(at int64) []string {
 	return engine.Overdue(o.keys, at)
 }
 
-// next returns the time, by the machine's clock, at which expire has something to do. The zero time is never.
+// next returns the time, by the machine's clock, at which expire should be called; the zero time means never.
 func (o *observer) next() time.Time {
 	var next int64
 	for _, e := range o.keys {
@@ -110,9 +110,9 @@ func (o *observer) next() time.Time {
 	return time.UnixMilli(next - o.ahead + 1) // a key lives through its last millisecond
 }
 
-// jump moves the wall clock of the node. It says whether any key was the worse, or the better, for it.
+// jump moves the wall clock of the node. It reports whether that affected any key.
 func (o *observer) jump(by time.Duration) (felt bool, err error) {
-	if by == 0 { // a primary without enough replicas takes no write, not even one that changes nothing
+	if by == 0 { // a primary without enough replicas accepts no write command, even if it changes nothing
 		return false, nil
 	}
 	moved, err := o.server.Jump(by)
@@ -124,8 +124,8 @@ func (o *observer) jump(by time.Duration) (felt bool, err error) {
 	return moved > 0, nil
 }
 
-// restarted returns what reports what a crash and a restart did. A key that came to its end meanwhile is not lost, whatever
-// became of the disk. What a command did whose reply the crash cut off is seen only now.
+// restarted compares the keys after a crash and a restart, and returns a function that records the changes. A key that has
+// expired meanwhile is not lost, even if the disk lost it. Effects of a command whose reply the crash cut off are seen only now.
 func (o *observer) restarted() (report func(), err error) {
 	at, is, err := o.snapshot()
 	if err != nil {
@@ -149,7 +149,7 @@ func (o *observer) over(name string) bool {
 	return deadline != 0 && o.now() > deadline
 }
 
-// drop reports the end of a key that no client brought about.
+// drop records the end of a key that no client caused.
 func (o *observer) drop(name, op string) {
 	old := o.keys[name]
 	delete(o.keys, name)

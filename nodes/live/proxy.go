@@ -12,35 +12,35 @@ import (
 	"lockstep/sim/history"
 )
 
-// Proxy stands before a server. It listens on a port of loopback for each client, so that it knows who is at the other end
-// of a connection, and lets one message at a time through.
+// Proxy stands in front of a server. It listens on a loopback port for each client, so that it knows which client a connection
+// belongs to, and lets one message at a time through.
 //
-// Connections open and close at once, whatever faults there are on the link; it is their first bytes that wait. A node that
-// has crashed resets a connection where a real one would refuse it.
+// Connections open and close at once, whatever faults there are on the link; only their bytes wait. After a crash of its node a
+// proxy accepts a connection and resets it, where a real server would refuse it.
 type Proxy struct {
 	process
 	c         *Cluster
 	backend   backend
-	serving   sync.Mutex // held while a request is carried out: a server does one thing at a time
+	serving   sync.Mutex // held while a request is carried out: a server carries out one at a time
 	listeners []net.Listener
 	relays    map[*relay]bool
 }
 
-// backend is what answers behind a proxy.
+// backend is the server behind a proxy.
 type backend interface {
 	// connect opens a connection to the server.
 	connect() (io.ReadWriteCloser, error)
-	// split reads the first message of data, and says how many bytes that is: 0 if it is not complete.
+	// split reads the first message of data, and returns its size in bytes: 0 if it is not complete.
 	split(data []byte) (m *message, n int, err error)
-	// describe renders a message, with tokens named.
+	// describe describes a message, with tokens named.
 	describe(m *message, reply bool, name func(string) string) string
-	// serve carries out a request, notes what it did, and returns the reply. The caller holds Proxy.serving.
+	// serve carries out a request, records its effects, and returns the reply. The caller holds Proxy.serving.
 	serve(r *relay, m *message) (reply []byte, err error)
-	// stop frees what the backend holds.
+	// stop releases the resources of the backend.
 	stop()
 }
 
-// serve adds a server to the cluster.
+// serve adds a server to the cluster, behind a proxy.
 func (c *Cluster) serve(name string, b backend) *Proxy {
 	p := &Proxy{process: process{name: name}, c: c, backend: b, relays: map[*relay]bool{}}
 	p.process.proxy = p
@@ -55,7 +55,7 @@ func (p *Proxy) listen(client *Client) (addr string, err error) {
 	return p.listenFor(client, func() *Proxy { return p })
 }
 
-// listenFor opens a port for a client that leads, at each connection, to a server of one's choice.
+// listenFor opens a port for a client. Each connection leads to the server that to returns.
 func (p *Proxy) listenFor(client *Client, to func() *Proxy) (addr string, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Proxy) listenFor(client *Client, to func() *Proxy) (addr string, err er
 	return l.Addr().String(), nil
 }
 
-// close breaks all connections and allows no more. The caller holds mu.
+// close breaks all connections and accepts no more. The caller holds mu.
 func (p *Proxy) close() {
 	for _, l := range p.listeners {
 		l.Close()
@@ -99,10 +99,10 @@ func (p *Proxy) resetAll() {
 	}
 }
 
-// errHungUp says that a server has ended a connection, which it may do to its clients when it gets another role.
+// errHungUp says that a server has closed a connection. A server may do that to its clients when its role changes.
 var errHungUp = errors.New("the server has ended the connection")
 
-// relay is one connection of a client, and what is on its way on it.
+// relay is one connection of a client, with the messages in flight on it.
 type relay struct {
 	proxy    *Proxy
 	client   *Client
@@ -111,7 +111,7 @@ type relay struct {
 	requests flow
 	replies  flow
 	gone     bool // the client has closed its end
-	broken   bool // both ends are closed, and nothing is on its way any more
+	broken   bool // both ends are closed, and nothing is in flight any more
 }
 
 func (p *Proxy) accept(client *Client, conn *net.TCPConn) {
@@ -134,8 +134,8 @@ func (p *Proxy) accept(client *Client, conn *net.TCPConn) {
 
 func (r *relay) lost() bool { return r.broken }
 
-// reset breaks the connection as a middlebox does that has forgotten it, and loses what is on its way. A request that the
-// server is at work on is carried out all the same. The caller holds mu.
+// reset breaks the connection as a middlebox does that has lost its state, and drops what is in flight. A request that the server
+// is carrying out is completed. The caller holds mu.
 func (r *relay) reset() {
 	if r.broken {
 		return
@@ -154,7 +154,7 @@ func (r *relay) reset() {
 	c.changed.Broadcast()
 }
 
-// read takes requests from the client as soon as it sends them, however long they are on their way from there.
+// read reads requests from the client as soon as it sends them, however long they then take to the server.
 func (r *relay) read() {
 	var unread []byte
 	buf := make([]byte, 16<<10)
@@ -171,7 +171,7 @@ func (r *relay) read() {
 	}
 }
 
-// requested sends the requests in data on their way, and returns what is not a whole one yet.
+// requested sends the complete requests in data on their way, and returns the incomplete rest.
 func (r *relay) requested(data []byte) (rest []byte, err error) {
 	p, c := r.proxy, r.proxy.c
 	for len(data) > 0 {
@@ -190,7 +190,7 @@ func (r *relay) requested(data []byte) (rest []byte, err error) {
 	return nil, nil
 }
 
-// finish ends the requests: the client has closed its end, or broken the protocol, of which it is told.
+// finish ends the requests: the client has closed its end, or has violated the protocol and is told so.
 func (r *relay) finish(err error) {
 	c := r.proxy.c
 	c.mu.Lock()
@@ -201,14 +201,14 @@ func (r *relay) finish(err error) {
 		c.send(&r.replies, &message{data: []byte("-" + text + "\r\n"), text: text})
 	} else {
 		r.gone = true
-		if id, blocked := r.requests.Blocked(); blocked { // the server does not hear of it
+		if id, blocked := r.requests.Blocked(); blocked { // the end of the connection does not reach the server
 			c.bite(id)
 		}
 	}
 	c.changed.Broadcast()
 }
 
-// serve has the server carry out one request after the other.
+// serve has the server carry out the requests, one after the other.
 func (r *relay) serve() {
 	p, c := r.proxy, r.proxy.c
 	up, err := p.backend.connect()
@@ -228,7 +228,7 @@ func (r *relay) serve() {
 		c.mu.Unlock()
 		reply, err = p.backend.serve(r, m)
 		p.serving.Unlock()
-		c.agenda.settle() // what waits for the state that this has changed comes before anybody learns of it
+		c.agenda.settle() // a fault that waits for the new state is injected before anybody learns of that state
 		if err == nil && reply != nil {
 			r.answer(m, reply)
 		}
@@ -255,7 +255,7 @@ func (r *relay) answer(request *message, reply []byte) {
 	c.send(&r.replies, m)
 }
 
-// write hands replies to the client.
+// write writes replies to the client.
 func (r *relay) write() {
 	p, c := r.proxy, r.proxy.c
 	for {
@@ -275,7 +275,7 @@ func (r *relay) write() {
 		c.noteMessage(op, r.replies.direction, m)
 		c.mu.Unlock()
 		if !gone {
-			r.conn.Write(m.data) // a client that has just gone need not be told
+			r.conn.Write(m.data) // if this fails, the client has just gone
 		}
 	}
 }

@@ -21,11 +21,11 @@ import (
 	"lockstep/nodes/redisserver"
 )
 
-// ErrNotOurs says that a fault is not injected into servers that belong to somebody else.
+// ErrNotOurs says that a fault is not injected because the servers are not Lockstep's.
 var ErrNotOurs = errors.New("not done to servers that are not ours")
 
-// Remote is a Redis server that was there before Lockstep, and belongs to somebody else. Nothing is done to it but to keep
-// keys in it, all of them under a prefix, and to remove those.
+// Remote is a Redis server that Lockstep has not started. Lockstep only keeps keys in it, all of them under a prefix, and removes
+// them.
 type Remote struct {
 	url     string // with credentials, as ParseRemotes takes it
 	options *redis.Options
@@ -34,15 +34,15 @@ type Remote struct {
 // Remotes are servers in the order in which lock nodes take them.
 type Remotes []Remote
 
-// remoteLimit is how long a server may take to answer one command. A lock that waits longer than that waits for the
-// network of somebody, and a run that goes on proves nothing about the lock.
+// remoteLimit is how long a server may take to answer one command. A lock that waits longer than that waits for somebody's
+// network, and the run proves nothing about the lock.
 const remoteLimit = 5 * time.Second
 
-// ParseRemotes reads redis://user:password@h1:p1,h2:p2/db?option=value, where everything but the hosts is as in
-// [redis.ParseURL] and applies to all of them, or several such with commas between. With rediss:// connections are encrypted.
-// A password that the text does not have is the one given, if that is not empty.
+// ParseRemotes reads redis://user:password@h1:p1,h2:p2/db?option=value, or several such URLs with commas between them. Everything
+// but the hosts is as in [redis.ParseURL] and applies to all hosts. With rediss:// connections are encrypted. If the text has no
+// password, the argument is used, unless it is empty.
 //
-// No error repeats what stands before an @, after a ?, or in the place of a port: it may be a password.
+// No error repeats text that may be a password: what stands before an @, after a ?, or in the place of a port.
 func ParseRemotes(text, password string) (Remotes, error) {
 	var all Remotes
 	for _, one := range splitURLs(text) {
@@ -103,7 +103,7 @@ var digits = regexp.MustCompile(`^[0-9]*$`)
 
 var errCredentials = errors.New("the user or the password cannot be read; in a URL @ is written %40, : %3A, / %2F, % %25 and , %2C")
 
-// userinfo returns credentials as they stand in a URL, with the @.
+// userinfo returns credentials as they are written in a URL, with the @.
 func userinfo(credentials, password string) (string, error) {
 	if strings.ContainsAny(credentials, "@/?#,") {
 		return "", errCredentials
@@ -119,7 +119,7 @@ func userinfo(credentials, password string) (string, error) {
 	return user + ":" + own + "@", nil
 }
 
-// unwrapURL leaves out of an error of package url the text that it is about, which has been said.
+// unwrapURL removes the URL from an error of package url: the message already has it.
 func unwrapURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -127,7 +127,7 @@ func unwrapURL(err error) error {
 	return err
 }
 
-// prepare sets what the URL does not say: commands are not repeated, and nothing waits for longer than it must.
+// prepare sets the options that the URL does not: no command is retried, and no wait exceeds remoteLimit.
 func (r *Remote) prepare() {
 	o := r.options
 	o.Protocol, o.MaxRetries, o.DialerRetries = 2, -1, 1
@@ -171,7 +171,7 @@ func (r Remote) scheme() string {
 	return scheme
 }
 
-// tail is the database, if it is not the first.
+// tail is the part of the URL that names the database, unless it is database 0.
 func (r Remote) tail() string {
 	if r.options.DB == 0 {
 		return ""
@@ -182,7 +182,7 @@ func (r Remote) tail() string {
 // String names the server without credentials.
 func (r Remote) String() string { return r.scheme() + "://" + r.options.Addr + r.tail() }
 
-// dial opens a connection on which the server knows us.
+// dial opens a connection and authenticates on it.
 func (r Remote) dial(ctx context.Context) (*duplex, error) {
 	conn, err := redis.NewDialer(r.options)(ctx, "tcp", r.options.Addr)
 	if err != nil {
@@ -218,7 +218,7 @@ func (r Remote) dial(ctx context.Context) (*duplex, error) {
 	return d, nil
 }
 
-// plight says in one line what is wrong with a server.
+// plight describes in one line what is wrong with a server.
 func (r Remote) plight(err error) error {
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" && !e.Timeout() {
 		err = fmt.Errorf("it cannot be reached: %w", e.Err)
@@ -228,22 +228,22 @@ func (r Remote) plight(err error) error {
 	return fmt.Errorf("%s: %w", r, err)
 }
 
-// home is where Lockstep keeps its keys on servers that are not its own.
+// home is the prefix of all keys that Lockstep sets on servers that are not its own.
 const home = "lockstep:"
 
-// RunPrefix is what the keys of one run of a session begin with. Nobody else has such keys.
+// RunPrefix is the prefix of the keys of one run in a session. No other run uses it.
 func RunPrefix(session string, run int) string {
 	return fmt.Sprintf("%s%d:", SessionPrefix(session), run)
 }
 
-// ours is how the keys of a session begin; others may have keys that begin with home.
+// ours matches the prefix of the keys of a session. Others may have keys that begin with home.
 var ours = regexp.MustCompile(`^` + home + `[a-z2-7]{26}:`)
 
-// SessionPrefix is what the keys of all runs of a session begin with.
+// SessionPrefix is the prefix of the keys of all runs of a session.
 func SessionPrefix(session string) string { return home + strings.ToLower(session) + ":" }
 
-// Check says which of the servers cannot be borrowed, and why: one that is not reached, is older than Redis 7, a replica or
-// part of a Redis Cluster, or the same as another. What may spoil a run without forbidding it is in the warnings.
+// Check says which of the servers cannot be used, and why: one that is out of reach, older than Redis 7, a replica, part of a
+// Redis Cluster, or the same as another. The warnings say what may spoil a run.
 func (rs Remotes) Check(ctx context.Context) (warnings []string, err error) {
 	ids := map[string]Remote{}
 	for _, r := range rs {
@@ -281,7 +281,7 @@ func (rs Remotes) Check(ctx context.Context) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// inspect asks a server what it is, and says why it cannot be borrowed.
+// inspect returns the INFO of a server, or says why the server cannot be used.
 func (r Remote) inspect(ctx context.Context, c *redis.Client) (info map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteLimit)
 	defer cancel()
@@ -313,7 +313,7 @@ func (r Remote) inspect(ctx context.Context, c *redis.Client) (info map[string]s
 	return info, nil
 }
 
-// claim makes sure that nobody has keys under a prefix.
+// claim makes sure that no key has the prefix yet.
 func (r Remote) claim(ctx context.Context, c *redis.Client, prefix string) error {
 	if _, err := r.inspect(ctx, c); err != nil {
 		return err
@@ -352,8 +352,8 @@ func unlink(ctx context.Context, c *redis.Client, keys []string) error {
 	return nil
 }
 
-// removal is the command that removes what is left under the prefix of a session, and nothing else: a key may have spaces, quotes
-// or the ends of lines in it.
+// removal is a command that removes the keys that a session has left under its prefix, and no others. A key may contain spaces,
+// quotes or line ends.
 func (r Remote) removal(prefix string) string {
 	cli := "redis-cli -u " + r.String()
 	return fmt.Sprintf(`%s --scan --pattern '%s*' | grep '^%[2]s' | tr '\n' '\0' | xargs -0 -r %[1]s unlink`, cli, prefix)
@@ -366,7 +366,7 @@ type LeftKeysError struct {
 	Err    error // why
 }
 
-// Error ends with the command that removes the keys.
+// Error ends with a command that removes the keys.
 func (e *LeftKeysError) Error() string {
 	return fmt.Sprintf("keys under %s may be left on %s (%v); once it can be reached, remove them: %s",
 		e.Prefix, e.Server, e.Err, e.Server.removal(e.Prefix))
@@ -374,8 +374,8 @@ func (e *LeftKeysError) Error() string {
 
 func (e *LeftKeysError) Unwrap() error { return e.Err }
 
-// Sweep removes every key under a prefix, whose run has ended in whatever way. The error is made of a [*LeftKeysError] for each
-// server on which that could not be done.
+// Sweep removes every key with a prefix, after the run has ended. The error joins a [*LeftKeysError] for each server on which it
+// failed.
 func (rs Remotes) Sweep(ctx context.Context, prefix string) error {
 	var errs []error
 	for _, r := range rs {
@@ -392,10 +392,10 @@ func (rs Remotes) Sweep(ctx context.Context, prefix string) error {
 	return errors.Join(errs...)
 }
 
-// errSlow is all that there is to say about a deadline.
+// errSlow replaces all errors about deadlines.
 var errSlow = errors.New("it does not answer in time")
 
-// bare is the part of an error that does not name the server again.
+// bare removes the name of the server from an error.
 func bare(err error) error {
 	if timeout(err) {
 		return errSlow
@@ -406,7 +406,7 @@ func bare(err error) error {
 	return err
 }
 
-// timeout says whether an error is about a deadline, of a connection or a context.
+// timeout reports whether an error is about a deadline, of a connection or a context.
 func timeout(err error) bool {
 	e, ok := errors.AsType[net.Error](err)
 	return ok && e.Timeout()

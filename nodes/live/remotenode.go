@@ -125,7 +125,8 @@ func (n *remoteNode) connect() (io.ReadWriteCloser, error) {
 
 var errEnded = errors.New("the run on this server has ended")
 
-// serve has the server run a command. It looks at the keys before, too: what has changed since it looked last was somebody else.
+// serve has the server run a command. It also reads the keys before the command: what has changed since the last reading was
+// changed by somebody else.
 func (n *remoteNode) serve(r *relay, m *message) (reply []byte, err error) {
 	if n.stopped {
 		return nil, errEnded
@@ -174,7 +175,7 @@ func (n *remoteNode) serve(r *relay, m *message) (reply []byte, err error) {
 	return []byte(text), nil
 }
 
-// lookOn is snapshot for keys that it is told, and can read only.
+// lookOn is snapshot for the keys that it is given. It only reads them.
 var lookOn = redis.NewScript(readKey + `
 	local time = redis.call('TIME')
 	local all = {time[1] * 1000 + math.floor(time[2] / 1000)}
@@ -189,7 +190,7 @@ var lookOn = redis.NewScript(readKey + `
 	end
 	return all`)
 
-// snapshot returns those of the named keys that live, and the time of the server.
+// snapshot returns those of the named keys that exist, and the time of the server.
 func (n *remoteNode) snapshot() (at int64, keys map[string]engine.Entry, err error) {
 	ctx, cancel := context.WithTimeout(n.c.ctx, remoteLimit)
 	defer cancel()
@@ -215,8 +216,8 @@ func (n *remoteNode) theirs(names []string) []string {
 	return all
 }
 
-// look reports what has become of the keys: they have come to their end, and a command has done the rest. Without a command
-// somebody else did it, or the server has evicted a key: then this is no run any more.
+// look reports what has become of the keys: some have expired, and a command has changed the others. A change without a command
+// was made by somebody else, or the server has evicted a key; then it returns an error.
 func (n *remoteNode) look(cause *engine.Change) error {
 	if len(n.named) == 0 {
 		return nil
@@ -249,7 +250,7 @@ func (n *remoteNode) look(cause *engine.Change) error {
 	return nil
 }
 
-// report is changed for what happened by the server's clock.
+// report calls changed with times of the server's clock.
 func (n *remoteNode) report(c engine.Change) {
 	for _, t := range []*time.Time{&c.Deadline, &c.OldDeadline} {
 		if !t.IsZero() {
@@ -259,7 +260,7 @@ func (n *remoteNode) report(c engine.Change) {
 	n.changed(c)
 }
 
-// ring looks when the next key should have come to its end.
+// ring looks at the keys when the next one should have expired.
 func (n *remoteNode) ring() {
 	n.proxy.serving.Lock()
 	defer n.proxy.serving.Unlock()
@@ -273,7 +274,7 @@ func (n *remoteNode) ring() {
 	n.setAlarm()
 }
 
-// ringAgain is how soon it looks again for a key that lives a little longer than our clock says.
+// ringAgain is how soon ring looks again at a key that lives a little longer than our clock says.
 const ringAgain = 5 * time.Millisecond
 
 func (n *remoteNode) setAlarm() {
@@ -289,7 +290,7 @@ func (n *remoteNode) setAlarm() {
 	}
 }
 
-// stop lets the command in progress come to its end, and allows no other.
+// stop waits for the command in progress, and allows no other.
 func (n *remoteNode) stop() {
 	n.alarm.Stop()
 	n.proxy.serving.Lock()
@@ -297,8 +298,8 @@ func (n *remoteNode) stop() {
 	n.stopped = true
 }
 
-// clear removes the keys. A command whose connection broke may still come to the server: what is known is removed first, and
-// then whatever is there.
+// clear removes the keys. A command whose connection broke may still reach the server, so the known keys are removed first, and
+// then all that have the prefix.
 func (n *remoteNode) clear(ctx context.Context) error {
 	prefix := n.keyPrefix.prefix
 	known := slices.Sorted(maps.Keys(n.named))

@@ -16,11 +16,11 @@ import (
 	"lockstep/sim/history"
 )
 
-// Sentinels are redis-server processes in another mode. To a cluster one is a node that keeps no keys: clients ask it over a
-// proxy, and it can be killed and stopped. It reaches other servers, and they reach it, through their peer proxies. The configuration
-// file tells it what it would find out in some seconds.
+// Sentinels are redis-server processes in another mode. A cluster treats a sentinel as a node without keys: clients query it
+// through a proxy, and it can be killed and stopped. It reaches other servers, and they reach it, through their peer proxies. Its
+// configuration file contains what it would otherwise find out within some seconds.
 
-// serveSentinels starts the sentinels of a group, and returns when all know that all is well.
+// serveSentinels starts the sentinels of a group, and returns when all of them know all servers.
 func (g *realGroup) serveSentinels(names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -53,7 +53,8 @@ func (g *realGroup) serveSentinels(names []string) error {
 	return nil
 }
 
-// startSentinels starts all at once. One that dials another which does not listen yet waits for it, and not for a second.
+// startSentinels starts all of them at once. A sentinel that dials another before that one listens waits until it does, and not
+// for a second.
 func (g *realGroup) startSentinels() error {
 	var servers []*redisserver.Server
 	var confs []string
@@ -63,7 +64,7 @@ func (g *realGroup) startSentinels() error {
 	return redisserver.StartSentinels(servers, confs)
 }
 
-// newSentinel returns one that has not been started.
+// newSentinel returns a sentinel that has not been started.
 func (g *realGroup) newSentinel(name string) (*realNode, error) {
 	s, err := redisserver.NewSentinel(g.c.ctx, g.c.dir)
 	if err != nil {
@@ -75,7 +76,7 @@ func (g *realGroup) newSentinel(name string) (*realNode, error) {
 	return n, nil
 }
 
-// sentinelConf is the configuration of a sentinel before anything has happened.
+// sentinelConf is the initial configuration of a sentinel.
 func (g *realGroup) sentinelConf(i int) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "sentinel "+format+"\n", args...) }
@@ -102,7 +103,7 @@ func (g *realGroup) sentinelConf(i int) string {
 	return b.String()
 }
 
-// knowsAll says whether a sentinel is in touch with all replicas and with all others.
+// knowsAll reports whether a sentinel is connected to all replicas and to all other sentinels.
 func knowsAll(ctx context.Context, s *redisserver.Server, replicas, others int) bool {
 	for list, want := range map[string]int{"REPLICAS": replicas, "SENTINELS": others} {
 		all, err := s.Client().Do(ctx, "SENTINEL", list, nodes.MasterName).Slice()
@@ -127,7 +128,7 @@ func knowsAll(ctx context.Context, s *redisserver.Server, replicas, others int) 
 	return true
 }
 
-// listenToSentinel notes what a sentinel says of what it thinks, until it is gone.
+// listenToSentinel records what a sentinel publishes, until it is gone.
 func (n *realNode) listenToSentinel() error {
 	conn, err := net.Dial("tcp", n.server.Addr())
 	if err != nil {
@@ -156,8 +157,8 @@ func (n *realNode) listenToSentinel() error {
 	return nil
 }
 
-// thinks enters into the history what a sentinel says: "master lock 127.0.0.1 6379", or another kind of process, by another
-// name, of which more may be told.
+// thinks records a message of a sentinel: "master lock 127.0.0.1 6379", or one about a server of another type, perhaps with more
+// words.
 func (n *realNode) thinks(channel string, words []string) {
 	op := map[string]string{"+sdown": history.Sdown, "+odown": history.Odown, "+elected-leader": history.Leader}[channel]
 	if len(words) < 4 {
@@ -174,7 +175,7 @@ func (n *realNode) thinks(channel string, words []string) {
 	}
 }
 
-// restartSentinel starts a crashed sentinel again, with its configuration file or as it was in the beginning.
+// restartSentinel restarts a crashed sentinel, with its configuration file or with the initial one.
 func (n *realNode) restartSentinel(empty bool) error {
 	if empty {
 		for i, o := range n.group.sentinels {
@@ -193,14 +194,14 @@ func (n *realNode) restartSentinel(empty bool) error {
 
 // A Guide is how the process of a client finds the primary of a group that sentinels watch.
 type Guide struct {
-	Sentinels []string          `json:"sentinels"` // where the client reaches them
-	Servers   map[string]string `json:"servers"`   // and each server, by the address that sentinels know
+	Sentinels []string          `json:"sentinels"` // the addresses at which the client reaches them
+	Servers   map[string]string `json:"servers"`   // the addresses at which the client reaches the servers, by the addresses that sentinels know
 }
 
-// GroupAddr is where a client finds the primary of the group, as far as an operator knows.
+// GroupAddr is the address at which a client finds the primary that the operator chose.
 func (p *Client) GroupAddr() string { return p.addrs[nodes.GroupAddr] }
 
-// Guide returns what a client needs to ask the sentinels instead; nil if there are none.
+// Guide returns what a client needs to query the sentinels instead; nil if there are none.
 func (p *Client) Guide() *Guide {
 	g := p.c.group
 	if len(g.sentinels) == 0 {
@@ -217,7 +218,7 @@ func (p *Client) Guide() *Guide {
 	return guide
 }
 
-// Addrs is where a client finds the group: an address where nobody listens, like that of a [nodes.Group].
+// Addrs is the address of the group: nobody listens there, as with a [nodes.Group].
 func (g *Guide) Addrs() []string { return []string{nodes.GroupAddr} }
 
 // Dial is [nodes.Group.Dial] for a group with sentinels.

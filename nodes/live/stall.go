@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ErrStalled says that the machine, and no fault, kept a run on real servers from going on. What came of it says nothing about
-// the lock: nobody would get it in time.
+// ErrStalled says that a run on real servers was held up by the machine and not by a fault. Its outcome says nothing about the
+// lock.
 var ErrStalled = errors.New("the machine was too busy")
 
-// A StallError is an [ErrStalled] that says when it began: what happened before that did happen.
+// A StallError is an [ErrStalled] that says when the stall began. What happened before is valid.
 type StallError struct {
 	From time.Duration // since the start of the run
 	What string
@@ -19,10 +19,11 @@ type StallError struct {
 func (e *StallError) Error() string { return ErrStalled.Error() + ": " + e.What }
 func (e *StallError) Unwrap() error { return ErrStalled }
 
-// stall is how long nothing may go on. A busy machine makes everybody wait a little; the checker allows two seconds for that.
+// stall is how long the machine may hold up a run. Short delays are normal on a busy machine; the checker allows two seconds for
+// them.
 const stall = time.Second
 
-// stallPoll is how often somebody looks.
+// stallPoll is how often watchForStalls looks.
 const stallPoll = 100 * time.Millisecond
 
 // watchForStalls ends the run if this process does not get to run for too long.
@@ -40,20 +41,19 @@ func (c *Cluster) watchForStalls() {
 	}
 }
 
-// A client that does not get to run for so long does not do at its time what the page says, and nothing is proved.
+// A client that is held up for this long does not act at the times that the scenario says, and the run proves nothing.
 const (
 	clientStall     = 150 * time.Millisecond
 	clientStallPoll = 50 * time.Millisecond
 )
 
-// lateness is when a client process stood still, since the start of the run.
+// lateness is a time in which a client process was held up, since the start of the run.
 type lateness struct {
 	From time.Duration `json:"from"`
 	For  time.Duration `json:"for"`
 }
 
-// watchForStalls tells the cluster if this process does not get to run. It cannot tell a busy machine from a pause; the
-// cluster can.
+// watchForStalls tells the cluster if this process is held up. Only the cluster can tell a busy machine from a pause.
 func (h *Host) watchForStalls() {
 	for {
 		start := time.Now()
@@ -64,7 +64,7 @@ func (h *Host) watchForStalls() {
 	}
 }
 
-// stood ends the run if the client stood still though no fault had stopped it, before the end of its lane.
+// stood ends the run if the client was held up before the end of its lane although no fault had stopped it.
 func (p *Client) stood(l lateness) {
 	c := p.c
 	c.mu.Lock()
@@ -74,7 +74,7 @@ func (p *Client) stood(l lateness) {
 	}
 }
 
-// timed calls f, in which the server carries out a command, and ends the run if that takes too long without a fault.
+// timed calls f, in which the server carries out a command. It ends the run if f takes too long although no fault is active.
 func (n *realNode) timed(word string, f func()) {
 	c, p := n.c, n.proxy
 	c.mu.Lock()

@@ -108,7 +108,7 @@ func (e *edgePlot) title(lock string) string {
 	return title
 }
 
-// shorterIsLater says whether each curve breaks at a greater drift than those of longer TTLs.
+// shorterIsLater reports whether each curve breaks at a greater drift than those of longer TTLs.
 func (e *edgePlot) shorterIsLater() bool {
 	for _, c := range e.curves {
 		for _, d := range e.curves {

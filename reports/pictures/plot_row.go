@@ -51,7 +51,7 @@ func (r *PlotRow) name() string {
 	return name
 }
 
-// together says whether two rows are of the same lock in the same place.
+// together reports whether two rows are of the same lock in the same place.
 func (r *PlotRow) together(o *PlotRow) bool { return r.Lock == o.Lock && r.Place == o.Place }
 
 // writeName writes what a row is called left of it: the lock, and more in a line below.
@@ -95,7 +95,7 @@ func (r *PlotRow) cells(run *PlotRun) []string {
 
 var runColumns = []string{"lock", "place", "variant", "scenario", "seed"}
 
-// measured says whether there is anything to show.
+// measured reports whether there is anything to show.
 func measured(rows []PlotRow) bool {
 	for _, r := range rows {
 		for _, run := range r.Runs {

@@ -239,7 +239,7 @@ func trying(ctx context.Context, s *script.Scenario, run script.Section, j job) 
 	}
 }
 
-// chancy says whether a run on real servers deserves another try. A busy machine can keep it from the states that it must
+// chancy reports whether a run on real servers deserves another try. A busy machine can keep it from the states that it must
 // reach, since Redlock gives a node 50 ms and no more; then it proves nothing. It can also keep the second client from getting
 // what it should not get; then the lock was lucky. A violation that should not be is final, and so is a process that ended; all but
 // that of a probe that was not served in time.
@@ -259,7 +259,7 @@ func (o *Outcome) chancy() bool {
 	return late || o.Result.Verdict == checker.Inconclusive || o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
 }
 
-// lateness says whether slow replies, and nothing else, can be why p was violated: the probe got keys and no lease, and when it
+// lateness reports whether slow replies, and nothing else, can be why p was violated: the probe got keys and no lease, and when it
 // was refused for the last time, a majority of the nodes had no key of anybody else.
 func (o *Outcome) lateness(p checker.Property) bool {
 	if p != checker.DeadlockFreedom {
@@ -369,12 +369,12 @@ func checkReal(r script.Section, speed float64) error {
 	return nil
 }
 
-// isServer says whether a process is a redis-server in a resolved run on real servers.
+// isServer reports whether a process is a redis-server in a resolved run on real servers.
 func isServer(r script.Section, name string) bool {
 	return r.IsLock(name) || name == script.ResourceName && r.Resource == script.Counter
 }
 
-// clockFault says whether a step is one that sets the clock of a server, or its rate.
+// clockFault reports whether a step is one that sets the clock of a server, or its rate.
 func clockFault(r script.Section, step script.Step) bool {
 	switch f := script.FaultOf(step).(type) {
 	case history.Jump:
@@ -387,7 +387,7 @@ func clockFault(r script.Section, step script.Step) bool {
 	return false
 }
 
-// onlyJumps says whether what is done to the clocks of the servers can be done to their keys as well.
+// onlyJumps reports whether what is done to the clocks of the servers can be done to their keys as well.
 func onlyJumps(r script.Section) bool {
 	return !slices.ContainsFunc(r.Lane(script.Nemesis), func(step script.Step) bool {
 		_, jump := script.FaultOf(step).(history.Jump)
@@ -395,7 +395,7 @@ func onlyJumps(r script.Section) bool {
 	})
 }
 
-// ownClocks says whether the servers of a resolved run have clocks of their own: where one is set, and where they can. Else a jump
+// ownClocks reports whether the servers of a resolved run have clocks of their own: where one is set, and where they can. Else a jump
 // is one of the keys, which is the same to a lock that does not ask a server for the time, or name ends by it. Keys that are
 // copied end by two clocks, and jump.
 func ownClocks(r script.Section) bool {

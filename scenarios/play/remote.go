@@ -66,7 +66,7 @@ func onTheseServers(r script.Section, servers live.Remotes) (names []string, len
 // errTooFew says that a run has more lock nodes than there are servers.
 var errTooFew = errors.New("too few servers")
 
-// LeftOut says whether an error of [CheckRedis] or [CheckRemote] is about what cannot be done there at all, whatever the speed.
+// LeftOut reports whether an error of [CheckRedis] or [CheckRemote] is about what cannot be done there at all, whatever the speed.
 func LeftOut(err error) bool {
 	return errors.Is(err, live.ErrSimOnly) || errors.Is(err, live.ErrNotOurs) || errors.Is(err, errTooFew)
 }

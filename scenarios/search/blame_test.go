@@ -249,7 +249,7 @@ func classOf(r script.Section, f history.Fault) checker.Assumption {
 	return checker.BoundedDelay
 }
 
-// rivals says whether a fault only decides when a rival asks for the lock: a pause of its, or a delay of its messages.
+// rivals reports whether a fault only decides when a rival asks for the lock: a pause of its, or a delay of its messages.
 func rivals(f history.Fault, rival string) bool {
 	switch f := f.(type) {
 	case history.Pause, history.Resume:
@@ -362,7 +362,7 @@ func firstGrant(o *play.Outcome) time.Duration {
 	return 0
 }
 
-// succeeds says whether a client was granted the lock after another was.
+// succeeds reports whether a client was granted the lock after another was.
 func succeeds(o *play.Outcome, client string) bool {
 	others := false
 	for _, e := range o.History.Events {
@@ -417,12 +417,12 @@ func subject(v checker.Violation) string {
 	return string(v.Property)
 }
 
-// violates says whether a run violates a property.
+// violates reports whether a run violates a property.
 func violates(o *play.Outcome, p checker.Property) bool {
 	return o.Result.Status(p) == checker.Violated
 }
 
-// has says whether a run has the same violation as another. An update is also lost if an earlier write of the same client overwrote it.
+// has reports whether a run has the same violation as another. An update is also lost if an earlier write of the same client overwrote it.
 func has(o *play.Outcome, like checker.Violation) bool {
 	return slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool {
 		if v.Property != like.Property {
@@ -438,7 +438,7 @@ func has(o *play.Outcome, like checker.Violation) bool {
 	})
 }
 
-// might says whether a run might have had the same violation as another: the write came when the keys of its lease were gone, and the
+// might reports whether a run might have had the same violation as another: the write came when the keys of its lease were gone, and the
 // lock of the rival had not yet asked again, which it did soon after.
 func might(o *play.Outcome, like checker.Violation) bool {
 	if like.Property != checker.ResourceExclusion {

@@ -67,7 +67,7 @@ var quantities = []quantity{
 		fits: func(_ *history.Meta, p Perturbation) bool { return len(p.Steps) == 2 }},
 }
 
-// cutsReplica says whether a perturbation cuts a replica off from the node that it is a copy of.
+// cutsReplica reports whether a perturbation cuts a replica off from the node that it is a copy of.
 func cutsReplica(m *history.Meta, p Perturbation) bool {
 	cut, ok := script.FaultOf(p.Steps[0]).(history.Cut)
 	node, copies := m.Replicas[cut.Link.To]

@@ -94,7 +94,7 @@ func (x *explorer) try(plan []Perturbation, seed uint64) (Trial, *play.Outcome) 
 	return found, without
 }
 
-// canaried says whether a run is one of those that are done twice: its plan decides, not which worker plays it.
+// canaried reports whether a run is one of those that are done twice: its plan decides, not which worker plays it.
 func canaried(plan []Perturbation, seed uint64) bool {
 	h := fnv.New64a()
 	fmt.Fprint(h, plan, seed)

@@ -8,7 +8,7 @@ import (
 
 var all = flag.Bool("all-draws", false, "make every draw of the tests that otherwise make a part of them each day")
 
-// Due says whether the draw with a number is made today: of some parts, which take turns, its part is that of the day in UTC.
+// Due reports whether the draw with a number is made today: of some parts, which take turns, its part is that of the day in UTC.
 // With -all-draws every draw is.
 func Due(draw, parts uint64) bool {
 	return *all || due(draw, parts, time.Now())
