@@ -13,18 +13,17 @@ import (
 	"lockstep/sim/history"
 )
 
-// Bubble runs f with virtual time: inside it the time package's clock stands still until every goroutine of f is
-// durably blocked, and then goes to the next timer.
+// Bubble runs f with virtual time: inside it the time package's clock stands still until every goroutine of f is durably blocked,
+// and then jumps to the next timer.
 //
-// The only public door to that is [synctest.Test], which wants a *testing.T. An empty one is enough, also outside
-// go test and under GOOS=js; it is used for nothing. That is the reason for this file, and for the import of testing
-// in a package that is no test.
+// The only public API for that is [synctest.Test], which requires a *testing.T. An empty one is enough, even outside go test and
+// under GOOS=js, because nothing uses it. That is why this package imports testing.
 //
 // A panic of f is returned as an error; so are goroutines that f leaves behind, with their stacks ([LeakError]).
 func Bubble(f func()) (err error) {
 	done := make(chan struct{})
 	var mark string
-	go func() { // Test may end its goroutine, so it gets one of its own.
+	go func() { // Test may end its goroutine, so it needs its own.
 		defer close(done)
 		defer func() {
 			if r := recover(); r != nil && err == nil {
@@ -34,7 +33,7 @@ func Bubble(f func()) (err error) {
 		synctest.Test(new(testing.T), func(*testing.T) {
 			mark = bubbleMark()
 			over := make(chan struct{})
-			go func() { // an empty T does not survive that its own goroutine is ended by Goexit, as t.Fatal does
+			go func() { // an empty T fails if Goexit ends its own goroutine, as t.Fatal does
 				defer close(over)
 				err = errors.New("the goroutine of the run was ended by runtime.Goexit")
 				defer func() {
@@ -54,14 +53,13 @@ func Bubble(f func()) (err error) {
 
 var markPattern = regexp.MustCompile(`synctest bubble \d+`)
 
-// bubbleMark is how the runtime marks the goroutines of the calling goroutine's bubble in a dump.
+// bubbleMark returns the text by which a dump of stacks marks the goroutines in the caller's bubble.
 func bubbleMark() string {
 	var buf [128]byte
 	return string(markPattern.Find(buf[:runtime.Stack(buf[:], false)]))
 }
 
-// stacksOf returns the stacks of the goroutines of one bubble; there may be others, in parallel tests, or left by
-// earlier runs.
+// stacksOf returns the stacks of the goroutines in one bubble. There may be others, from parallel tests or earlier runs.
 func stacksOf(mark string) string {
 	var in []string
 	for g := range strings.SplitSeq(Stacks(), "\n\n") {
@@ -72,11 +70,11 @@ func stacksOf(mark string) string {
 	return strings.Join(in, "\n\n")
 }
 
-// LeftBehind is what a [LeakError] begins with: a run has ended, and code that it started has not.
+// LeftBehind is the beginning of the message of a [LeakError].
 const LeftBehind = "goroutines left behind"
 
-// A LeakError says that goroutines were left behind when a run was over and every connection, context and clock that
-// they could wait for had ended.
+// A LeakError reports goroutines that still existed after a run was over and every connection, context and clock that they could
+// wait for had ended.
 type LeakError struct {
 	Stacks string // of the goroutines left, as the Go runtime prints them
 }

@@ -18,20 +18,20 @@ type clock struct {
 	origin time.Time
 }
 
-// reading is what the clock shows at true time t, since the start of the run. The caller holds mu.
+// reading returns what the clock shows at true time t, since the start of the run. The caller holds mu.
 func (c *clock) reading(t time.Duration) time.Duration { return c.p.times.Reading(t) }
 
-// when is the first true time, since the rate last changed, at which the clock shows at least r. The caller holds mu.
+// when returns the first true time, since the rate last changed, at which the clock shows at least r. The caller holds mu.
 func (c *clock) when(r time.Duration) time.Duration { return c.p.times.When(r) }
 
-// drift changes the rate from now on. Timers that are set keep their reading, so they come due at another true time.
+// drift changes the rate from now on. Timers keep the reading at which they fire, so they fire at another true time.
 func (c *clock) drift(f history.Drift) {
 	w := c.p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.Now()
 	c.p.times = c.p.times.After(f, now)
-	// What is due at one instant happens in the order of the queue, which must not become that of a map.
+	// Events of one instant happen in the order of the queue, which must not depend on the order of a map.
 	for _, t := range slices.SortedFunc(maps.Keys(c.p.timers), func(a, b *timer) int { return cmp.Compare(a.item.seq, b.item.seq) }) {
 		if t.item.index >= 0 {
 			w.queue.remove(&t.item)
@@ -53,13 +53,13 @@ func (c *clock) Now() time.Time {
 	return c.now()
 }
 
-// now is what the clock shows. The caller holds mu.
+// now returns what the clock shows. The caller holds mu.
 func (c *clock) now() time.Time { return c.origin.Add(c.reading(c.p.w.Now())) }
 
 func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 func (c *clock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
 
-// Sleep returns after d by this clock. If the process dies meanwhile it does not return: the goroutine ends.
+// Sleep returns after d by this clock. If the process dies meanwhile, its goroutine ends instead.
 func (c *clock) Sleep(d time.Duration) {
 	if d <= 0 {
 		return
@@ -68,7 +68,7 @@ func (c *clock) Sleep(d time.Duration) {
 	case <-c.NewTimer(d).Chan():
 	case <-c.p.ctx.Done():
 	}
-	if c.p.ctx.Err() != nil { // also if the timer ticked: those of a dead process all do
+	if c.p.ctx.Err() != nil { // even if the timer ticked: all timers of a dead process do
 		runtime.Goexit()
 	}
 }
@@ -101,7 +101,7 @@ func (c *clock) NewTicker(d time.Duration) clockwork.Ticker {
 type timer struct {
 	clock *clock
 	c     chan time.Time
-	f     func()        // called on a goroutine of its own
+	f     func()        // called in a goroutine of its own
 	call  func()        // called by the scheduler
 	every time.Duration // ticker: its interval
 	due   time.Duration // reading of the clock at which it fires
@@ -131,7 +131,7 @@ func (t *timer) arm(due time.Duration) {
 	p.timers[t] = true
 	t.due = due
 	if p.dead {
-		return // nothing comes due any more before the world ends; see windDown
+		return // no timer fires until windDown
 	}
 	p.noticed(false)
 	t.item.at = max(w.Now(), t.clock.when(due))
@@ -142,7 +142,7 @@ func (t *timer) arm(due time.Duration) {
 func (t *timer) act(w *World) {
 	p := t.clock.p
 	w.mu.Lock()
-	if !p.timers[t] { // stopped while it waited for the end of a pause
+	if !p.timers[t] { // it was stopped while it waited for the end of a pause
 		w.mu.Unlock()
 		return
 	}
@@ -183,8 +183,8 @@ func (t *timer) Reset(d time.Duration) bool {
 	return active
 }
 
-// Stop prevents the timer from firing, and takes back a tick that nobody has received, as package time does since Go
-// 1.23: for its caller such a timer has not fired.
+// Stop prevents the timer from firing, and removes a tick that was not received, as package time does since Go 1.23: for its
+// caller such a timer has not fired.
 func (t *timer) Stop() bool {
 	p := t.clock.p
 	p.w.mu.Lock()
@@ -213,8 +213,8 @@ func (k ticker) Reset(d time.Duration) {
 	k.t.set(d)
 }
 
-// wall is the clock on the wall. Its timers are those of the steady clock, as in Go: time.Sleep does not notice that somebody
-// set the clock.
+// wall is the wall clock. Its timers are those of the steady clock, as in Go: time.Sleep does not notice that the wall clock was
+// set.
 type wall struct{ *clock }
 
 func (w *wall) Now() time.Time {
@@ -229,7 +229,7 @@ func (w *wall) Now() time.Time {
 func (w *wall) Since(t time.Time) time.Duration { return w.Now().Sub(t) }
 func (w *wall) Until(t time.Time) time.Duration { return t.Sub(w.Now()) }
 
-// A Timekeeper is as much of a clock as it takes to carry out a lane.
+// A Timekeeper is the part of a clock that carrying out a lane requires.
 type Timekeeper interface {
 	Now() time.Time
 	Until(t time.Time) time.Duration

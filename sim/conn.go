@@ -17,32 +17,32 @@ type Conn struct {
 	w      *World
 	proc   *Process // whose end this is
 	remote *Process
-	link   *direction // towards the remote process
+	link   *direction // the direction to the remote process
 	peer   *Conn      // the other end, once it exists
 	wake   chan struct{}
 
-	// State is for the service that owns the connection to keep what it likes.
+	// State is for use by the service that owns the connection.
 	State any
 
 	dialled bool // this end opened the connection
 
 	// Set by the scheduler only.
-	out     []*packet     // on their way, in order; the first is scheduled or blocked
-	served  bool          // of a service's end: it knows of the connection
-	request cause         // of a service's end: what the request in progress was sent for
-	sent    time.Duration // of a service's end: when the bytes that it is being given left their sender
+	out     []*packet     // packets in flight, in order; the first is scheduled or blocked
+	served  bool          // at a service: it knows of the connection
+	request cause         // at a service: the cause of the current request
+	sent    time.Duration // at a service: when the bytes that it is receiving were sent
 
 	// Guarded by w.mu.
 	open    bool
-	unsent  *packet // the last one written, until it sets out
-	in      []byte  // what has arrived and was not read, after the first
-	begun   int     // bytes of it
+	unsent  *packet // the last packet written, until it is sent
+	in      []byte  // what has arrived and was not read
+	begun   int     // how many bytes of in were read
 	eof     bool
 	err     error         // why no more I/O is possible
 	due     time.Duration // deadline of Read, or of dialling, by the steady clock; 0 if none
-	expired bool          // it has passed
-	writeBy time.Duration // deadline of Write, likewise
-	alarm   item          // fires the deadline, or earlier and then again
+	expired bool          // the deadline has passed
+	writeBy time.Duration // deadline of Write, by the same clock
+	alarm   item          // fires at the deadline, or earlier, and is then set again
 }
 
 func newConn(p, remote *Process) *Conn {
@@ -51,9 +51,9 @@ func newConn(p, remote *Process) *Conn {
 	return c
 }
 
-// DialContext connects to a process by its address; it has the form that client libraries expect of a dialer. The
-// deadline of ctx counts on the steady clock of the process, like every deadline of a connection. It fails with
-// ECONNREFUSED if the process does not listen, and at once with EHOSTUNREACH if there is none.
+// DialContext connects to a process by its address. It has the signature that client libraries expect of a dialer. The deadline
+// of ctx counts on the steady clock of the process, like every deadline of a connection. It fails with ECONNREFUSED if the
+// process does not listen, and at once with EHOSTUNREACH if there is none.
 func (p *Process) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	w := p.w
 	w.mu.Lock()
@@ -110,7 +110,7 @@ func (p *Process) DialContext(ctx context.Context, network, addr string) (net.Co
 		switch {
 		case cancelled == nil || c.open || c.err != nil:
 		case timed && cancelled == context.DeadlineExceeded:
-			done = nil // true time is not what counts
+			done = nil // this deadline is in true time, which does not count
 		default:
 			c.fail(cancelled)
 		}
@@ -132,7 +132,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 		switch {
 		case c.err == net.ErrClosed:
 			c.proc.countDeadUse()
-			c.signal() // there may be more readers
+			c.signal() // another goroutine may be reading
 			return 0, c.opError("read", c.err)
 		case c.expired:
 			c.signal()
@@ -140,7 +140,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 		case len(c.in) > 0:
 			n := copy(b, c.in[c.begun:])
 			if c.begun += n; c.begun == len(c.in) {
-				c.in, c.begun = c.in[:0], 0 // to be filled again
+				c.in, c.begun = c.in[:0], 0 // to reuse the buffer
 			}
 			return n, nil
 		case c.eof:
@@ -158,7 +158,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 }
 
-// Write hands b to the network.
+// Write passes b to the network.
 func (c *Conn) Write(b []byte) (int, error) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
@@ -193,8 +193,8 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Push is Write for a service that sends what is no answer to the last request, so that a fault which waits for an answer
-// does not take it for one.
+// Push is Write for a service that sends something other than a reply to the last request. A fault that waits for a reply ignores
+// it.
 func (c *Conn) Push(b []byte) (int, error) {
 	c.w.mu.Lock()
 	request := c.request
@@ -208,7 +208,7 @@ func (c *Conn) Push(b []byte) (int, error) {
 	return c.Write(b)
 }
 
-// Close closes this end. What was written before may still arrive, even late.
+// Close closes this end. Bytes that were written before may still arrive, even late.
 func (c *Conn) Close() error {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
@@ -232,7 +232,7 @@ func (c *Conn) hangUp(unread, kernel bool) {
 	c.fail(net.ErrClosed)
 }
 
-// LocalAddr is the address of the process, not of the connection: nothing may depend on which connection this is.
+// LocalAddr is the address of the process. It does not identify the connection: nothing may depend on which connection this is.
 func (c *Conn) LocalAddr() net.Addr { return c.proc.addr }
 
 // RemoteAddr is the address of the process at the other end.
@@ -241,7 +241,7 @@ func (c *Conn) RemoteAddr() net.Addr { return c.remote.addr }
 // Dialled reports whether this end opened the connection.
 func (c *Conn) Dialled() bool { return c.dialled }
 
-// Remote names the process at the other end.
+// Remote returns the name of the process at the other end.
 func (c *Conn) Remote() string { return c.remote.Name }
 
 // SetDeadline sets the deadlines of Read and Write.
@@ -280,7 +280,7 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 		return c.opError("set", c.err)
 	}
 	c.expired, c.due = false, 0
-	if !t.IsZero() && !w.warming { // else an answer is there before any deadline
+	if !t.IsZero() && !w.warming { // otherwise a reply is there before any deadline
 		c.setDue(time.Until(t))
 	}
 	return nil
@@ -295,7 +295,7 @@ func (c *Conn) setDue(d time.Duration) {
 	}
 	now := c.w.Now()
 	c.due = c.proc.clock.reading(now) + d
-	// Deadlines mostly move forward. An alarm that is set for an earlier one is left to fire and be set again.
+	// Deadlines mostly move forward. An alarm that is set too early fires and is then set again.
 	if at := c.proc.clock.when(c.due); c.alarm.index < 0 || at < c.alarm.at {
 		c.setAlarm(max(now, at))
 	}
@@ -307,7 +307,7 @@ func (c *Conn) setAlarm(at time.Duration) {
 	c.w.push(&c.alarm)
 }
 
-// rearm sets the alarm anew after the rate of the clock has changed. The caller holds mu.
+// rearm sets the alarm again after the rate of the clock has changed. The caller holds mu.
 func (c *Conn) rearm() {
 	if c.due != 0 && !c.expired && !c.alarm.waits {
 		c.setAlarm(max(c.w.Now(), c.proc.clock.when(c.due)))
@@ -325,7 +325,7 @@ func (d *deadline) act(w *World) {
 		if c.err == nil && c.due != 0 && !c.expired {
 			c.setAlarm(c.proc.clock.when(c.due))
 		}
-		w.events-- // nothing happened; which connections were used before, and so have such alarms, must not matter
+		w.events-- // nothing happened; such alarms depend on which connections were used before, which must not matter
 		return
 	}
 	c.proc.noticed(false)
@@ -371,14 +371,15 @@ func (c *Conn) send(p packet) {
 	c.w.wake()
 }
 
-// Sent is when the bytes that [Service.Receive] is being given left their sender.
+// Sent is when the bytes that [Service.Receive] is processing were sent.
 func (c *Conn) Sent() time.Duration { return c.sent }
 
 func sortedConns(set map[*Conn]bool) []*Conn {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *Conn) int { return cmp.Compare(a.alarm.key, b.alarm.key) })
 }
 
-// Lease names the lease that a key stands for which the request being served has given values; see [history.Leases.Set].
+// Lease returns the name of the lease for which a key stands that the current request has set to values; see
+// [history.Leases.Set].
 func (c *Conn) Lease(takes bool, values ...string) (lease, value string) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()

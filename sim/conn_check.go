@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// SyscallConn is for client libraries that look whether an idle connection is still alive before they use it again, as
-// go-redis does with a peek at the socket. There is no socket here: see [rawConn.Read].
+// SyscallConn is for client libraries that check whether an idle connection is still alive before they reuse it, as go-redis does
+// with a peek at the socket. There is no socket here: see [rawConn.Read].
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
@@ -19,18 +19,18 @@ func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	return rawConn{c}, nil
 }
 
-// rawConn is a connection as a library sees it that wants its file descriptor.
+// rawConn replaces the file descriptor of a connection.
 type rawConn struct{ c *Conn }
 
-// Errors of a look at a connection. Libraries ask only whether there is one.
+// Results of a check. Libraries only look whether there is an error.
 var (
 	errUnread       = errors.New("sim: bytes are waiting to be read")
 	errNoDescriptor = errors.New("sim: a simulated connection has no file descriptor")
 )
 
-// Read does not call peek, which would want a file descriptor. Instead it answers what every peek is for: it returns
-// io.EOF if the other end has hung up, why the connection has failed if it has, another error if bytes wait to be read,
-// and nil if the connection is idle and alive as far as its end can know.
+// Read does not call peek, which would need a file descriptor. Instead it returns what peek is meant to find out: io.EOF if the
+// other end has hung up, the error if the connection has failed, another error if bytes are waiting to be read, and nil if the
+// connection is idle and alive as far as its end can know.
 func (r rawConn) Read(peek func(fd uintptr) (done bool)) error {
 	c := r.c
 	if err := c.SetDeadline(time.Time{}); err != nil {

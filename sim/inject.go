@@ -9,8 +9,8 @@ import (
 	"lockstep/sim/link"
 )
 
-// Inject applies a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. Naming a process that
-// does not exist is the caller's mistake, and panics.
+// Inject injects a fault now. Only the scheduler may call it: from [World.At] or [World.Watch]. It panics if a process does not
+// exist.
 func (w *World) Inject(f history.Fault) { w.inject(0, f) }
 
 // inject is Inject for a step of the nemesis.
@@ -79,7 +79,7 @@ func (w *World) inject(step int, f history.Fault) {
 	}
 }
 
-// Plan has a fault injected at true time t, or now if t has passed. [World.Run] waits for it like for a lane.
+// Plan plans to inject a fault at true time t, or now if t has passed. [World.Run] waits for it as for a lane.
 func (w *World) Plan(t time.Duration, f history.Fault) { w.PlanStep(0, t, f) }
 
 // PlanStep is Plan for a step of the nemesis, which the history then names; see [history.Event.Step].
@@ -91,7 +91,7 @@ func (w *World) PlanStep(step int, t time.Duration, f history.Fault) {
 	})
 }
 
-// Miss notes that the moment for the fault of a step never came. It counts as a fault that did not bite.
+// Miss notes that the condition for the fault of a step never occurred. It counts as a fault that did not bite.
 func (w *World) Miss(step int, f history.Fault) {
 	w.faults = append(w.faults, injected{fault: f, step: step})
 	w.noteAt(f.Target(), history.Event{Kind: history.Injected, Op: history.Missed, ID: len(w.faults), Step: step, Value: f.String(), Error: "its moment never came"})
@@ -120,8 +120,8 @@ type injected struct {
 	bitten bool
 }
 
-// noteFault enters a fault into the history, stamped with the clocks of the process that it acts on. Consequences of
-// other faults have the id 0.
+// noteFault adds a fault to the history, stamped with the clocks of the process that it acts on. A consequence of another fault
+// has the id 0.
 func (w *World) noteFault(f history.Fault, id int) {
 	e := history.Event{Kind: history.Injected, Op: f.Verb(), ID: id, Value: f.String()}
 	if d, ok := f.(history.Drift); ok {
@@ -133,7 +133,7 @@ func (w *World) noteFault(f history.Fault, id int) {
 	w.noteAt(f.Target(), e)
 }
 
-// noteAt enters an event into the history that happened to a process or to a link.
+// noteAt adds an event of a process or a link to the history.
 func (w *World) noteAt(target string, e history.Event) {
 	if p := w.procs[target]; p != nil {
 		p.Note(e)
@@ -145,7 +145,7 @@ func (w *World) noteAt(target string, e history.Event) {
 	w.note(&e)
 }
 
-// bite notes that a fault had its first effect. Until a fault has bitten, a run proves nothing about it.
+// bite notes the first effect of a fault. Until a fault has bitten, a run proves nothing about it.
 func (w *World) bite(id int) {
 	if id == 0 || w.faults[id-1].bitten {
 		return
@@ -174,11 +174,11 @@ func (w *World) setWall(p *Process, id int, f history.Fault) {
 	p.clockFault(id, true)
 }
 
-// effects says what the network does when faults on its links begin or end.
+// effects are the actions of the network when faults on its links begin or end.
 func (w *World) effects() link.Effects[wire] {
 	return link.Effects[wire]{Bite: w.bite, Release: func(d *direction, id int) {
 		for _, p := range d.Own.kept {
-			if slices.Contains(p.conn.out, p) { // else it was lost in a reset
+			if slices.Contains(p.conn.out, p) { // otherwise it was lost in a reset
 				w.bite(id)
 			}
 			p.held = 0
@@ -188,7 +188,7 @@ func (w *World) effects() link.Effects[wire] {
 	}}
 }
 
-// choose applies the faults that wait for this message, and returns how much longer it takes, or that it is lost.
+// choose applies the faults that choose this message. It returns the delay that they add, and whether the message is lost.
 func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool) {
 	m := link.Message{From: d.From, To: d.To, Reply: !p.conn.dialled, Word: p.word, Op: p.op}
 	w.links.Choose(m, func(f history.Chosen, id int) bool {
@@ -213,7 +213,7 @@ func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool)
 	return delay, false
 }
 
-// clockFault notes that the clocks of p are off. The fault bites when somebody reads them; see noticed.
+// clockFault notes that the clocks of p are wrong. The fault bites when a clock is read; see noticed.
 func (p *Process) clockFault(id int, wallOnly bool) {
 	p.w.mu.Lock()
 	p.clockFaults = append(p.clockFaults, clockFault{id, wallOnly})
@@ -228,10 +228,9 @@ type clockFault struct {
 	wallOnly bool // the steady clock is right
 }
 
-// noticed notes that somebody read a clock of p. A client that has two and reads the steady one has met a jump as well: it
-// chose the clock that does not show it. A dead one meets nothing, and nor does a client whose code asks package time, which
-// no fault can set: whatever else runs in its process, such as what carries out its lane, shows nothing of the code under
-// test. The caller holds mu.
+// noticed notes that a clock of p was read. If a client reads its steady clock, a jump of the wall clock bites too: the client
+// has both, and chose the one that does not show it. Faults do not bite a dead process, nor a client whose code under test uses
+// package time, which no fault can change: readings by the code that carries out its lane do not count. The caller holds mu.
 func (p *Process) noticed(wall bool) {
 	if p.dead || p.isClient() && !p.reads {
 		return
@@ -248,8 +247,8 @@ func (p *Process) noticed(wall bool) {
 	p.clockFaults = rest
 }
 
-// Alarm has f called by the scheduler when the wall clock of the process first shows t, whether the process is paused
-// or not. There is one alarm: setting it again replaces it, the zero time removes it.
+// Alarm makes the scheduler call f when the wall clock of the process first shows t, even if the process is paused. There is one
+// alarm: setting it again replaces it, and the zero time removes it.
 func (p *Process) Alarm(t time.Time, f func()) {
 	w := p.w
 	w.mu.Lock()
@@ -262,16 +261,15 @@ func (p *Process) Alarm(t time.Time, f func()) {
 	at := p.times.WallWhen(w.Now(), t.Sub(w.start))
 	p.alarm.act = actionFunc(f)
 	if p.alarm.index >= 0 && p.alarm.at == at {
-		return // most commands change no deadline
+		return // the usual case: most commands change no deadline
 	}
 	w.queue.remove(&p.alarm)
 	p.alarm.class, p.alarm.key, p.alarm.at = classTimer, p.Name, at
 	w.push(&p.alarm)
 }
 
-// Restore undoes every fault that can be undone, so that what comes after shows whether the system recovers: links
-// heal, paused processes resume, crashed servers restart with what they had. It is recorded, but it is no fault of
-// its own.
+// Restore undoes every fault that can be undone, so that the rest of the run shows whether the system recovers: links heal,
+// paused processes resume, crashed servers restart with the keys that they kept. It is recorded, but is not a fault itself.
 func (w *World) Restore() {
 	w.noteFault(history.Heal{}, 0)
 	w.links.Disarm()

@@ -15,25 +15,25 @@ import (
 // direction is one direction between two processes.
 type direction = link.Direction[wire]
 
-// wire is what is under way in one direction.
+// wire holds what is in flight in one direction.
 type wire struct {
-	n, again numbers   // messages sent so far, and those sent again after a fault was over
+	n, again numbers   // messages sent so far, and those sent again after the end of a fault
 	parked   []*Conn   // connections whose next packet waits for heal or release
-	kept     []*packet // that a fault chose to hold
+	kept     []*packet // that a fault holds
 }
 
-// newLinks returns a table in which each direction has random streams of its own.
+// newLinks returns a table in which each direction has its own random streams.
 func newLinks() *link.Table[wire] {
 	return link.NewTable(func(d *direction) {
 		d.Own.n.key, d.Own.again.key = key("latency", d.String()), key("latency again", d.String())
 	})
 }
 
-// numbers count what one random stream is drawn for.
+// numbers counts the draws from one random stream.
 type numbers struct{ key, n uint64 }
 
-// latency draws the delay of the next message. A twin of the one before shares its fate, and its number: if two packets
-// that differ in nothing but their connection had different delays, the Go scheduler would decide whose is which.
+// latency draws the delay of the next message. A twin of the message before gets the same delay, and number: if two packets that
+// differ only in their connection had different delays, the Go scheduler would decide which of them gets which.
 func (w *World) latency(s *numbers, twin bool) time.Duration {
 	if !twin {
 		s.n++
@@ -54,34 +54,34 @@ const (
 
 var packetNames = [...]string{syn: "connect", synAck: "connected", refuse: "refused", fin: "close", rst: "reset"}
 
-// packet is what one Write (or a change of the connection's state) sends over the network.
+// packet is what one Write, or a change of the connection's state, sends over the network.
 type packet struct {
 	conn   *Conn // the sender's end
 	kind   packetKind
-	kernel bool // sent by the operating system: also for a process that is paused
-	kept   bool // its sender was paused when it was to set out; guarded by mu
+	kernel bool // sent by the operating system: even for a process that is paused
+	kept   bool // its sender was paused when it was to be sent; guarded by mu
 	data   []byte
-	text   string // what it says, with tokens named
+	text   string // its description, with tokens named
 	cause
 	sent time.Duration
 
 	ready time.Duration // earliest delivery
-	held  int           // fault that holds it; 0 if none does
+	held  int           // the fault that holds it; 0 if none does
 	item  item          // its arrival
 }
 
-// cause is what a message is sent for.
+// cause is the reason for which a message is sent.
 type cause struct {
-	op      string // what its client is doing
+	op      string // the operation of its client
 	acquire int    // the number of the acquire that it is part of, or 0
-	word    string // first word of the request that it is, or answers
+	word    string // first word of the request, or of the request to which it replies
 }
 
-// twin reports whether two packets differ in nothing but their connection.
+// twin reports whether two packets differ only in their connection.
 func (p *packet) twin(q *packet) bool { return p.sent == q.sent && comparePackets(p, q) == 0 }
 
-// comparePackets orders packets of one instant by what they are. Which of several connections between the same two
-// processes carries a packet follows the Go scheduler, so it must not matter.
+// comparePackets orders packets of one instant by content. Which of several connections between the same two processes carries a
+// packet depends on the Go scheduler, so it must not matter.
 func comparePackets(a, b *packet) int {
 	if a.conn.link != b.conn.link {
 		return a.conn.link.Compare(b.conn.link)
@@ -89,11 +89,10 @@ func comparePackets(a, b *packet) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.text, b.text))
 }
 
-// firstSent is when what leaves at the beginning is said to have left: at 0 an [Event] says that it does not know.
+// firstSent is the time at which packets of the first instant count as sent: in an [Event] 0 means unknown.
 const firstSent = time.Nanosecond
 
-// route sends what was written in one quiet period on its way. Strays are processes that added to a packet which a pause
-// has kept back.
+// route sends what was written in one quiet period. Strays are processes that added to a packet which a pause has kept back.
 func (w *World) route(packets []*packet, strays []*Process) {
 	leaving := packets[:0]
 	var stopped []*Process
@@ -116,15 +115,15 @@ func (w *World) route(packets []*packet, strays []*Process) {
 			stopped = append(stopped, p)
 		}
 	}
-	// Which of several processes wrote first follows the Go scheduler.
+	// Which of several processes wrote first depends on the Go scheduler.
 	slices.SortFunc(stopped, func(a, b *Process) int { return strings.Compare(a.Name, b.Name) })
 	for _, p := range stopped {
 		p.bitePause()
 		p.ranOn()
 	}
 	if len(leaving) > 1 {
-		// Tokens get their names in the order of the packets, and packets their order from the names: so first without
-		// the new ones. Packets that differ in nothing but a new token are told apart by the token.
+		// Tokens get their names in the order of the packets, and the order of packets depends on the names. So packets are
+		// first sorted without the names of new tokens. Packets that differ only in a new token are sorted by the token.
 		for _, p := range leaving {
 			w.describe(p, false)
 		}
@@ -143,7 +142,7 @@ func (w *World) route(packets []*packet, strays []*Process) {
 	}
 }
 
-// describe finds out what a packet says. It names tokens that it sees for the first time if naming is allowed.
+// describe sets the description of a packet. It names new tokens if naming is allowed.
 func (w *World) describe(p *packet, naming bool) {
 	if p.kind != data {
 		p.text = packetNames[p.kind]
@@ -158,11 +157,11 @@ func (w *World) describe(p *packet, naming bool) {
 	p.text = svc.Describe(p.data, reply, w.name)
 	if !reply {
 		p.word, _, _ = strings.Cut(p.text, " ")
-		p.word = strings.TrimSuffix(p.word, ";") // of several commands, the first
+		p.word = strings.TrimSuffix(p.word, ";") // the first of several commands
 	}
 }
 
-// nameToken names a token in the packet that is being described.
+// nameToken returns the name of a token in the packet that is being described.
 func (w *World) nameToken(token string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,8 +175,8 @@ func (w *World) nameToken(token string) string {
 	return w.leases.Send(from.Name, w.subject.acquire, token)
 }
 
-// UnderWay returns when the last of the messages that are on their way to a process will have arrived; 0 if there are none. What a
-// fault holds back without an end does not count.
+// UnderWay returns when the last of the messages in flight to a process will arrive; 0 if there are none. It ignores messages
+// that a fault holds for an unlimited time.
 func (w *World) UnderWay(to string) (until time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,7 +185,7 @@ func (w *World) UnderWay(to string) (until time.Duration) {
 		if !ok || p.conn.link.To != to {
 			continue
 		}
-		for _, q := range p.conn.out { // in order: none arrives before the one ahead of it
+		for _, q := range p.conn.out { // in order: none arrives before its predecessor
 			if q.kind == data {
 				until = max(until, it.at, q.ready)
 			}
@@ -195,7 +194,7 @@ func (w *World) UnderWay(to string) (until time.Duration) {
 	return until
 }
 
-// send puts one packet on its way.
+// send schedules the arrival of one packet.
 func (w *World) send(p *packet, twin bool) {
 	d := p.conn.link
 	delay := w.latency(&d.Own.n, twin) + d.Delay
@@ -229,7 +228,7 @@ func (p *packet) schedule(at time.Duration) {
 func (p *packet) act(w *World) {
 	c := p.conn
 	if len(c.out) == 0 || c.out[0] != p {
-		return // lost in a reset
+		return // it was lost in a reset
 	}
 	d := c.link
 	id, blocked := d.Blocked()
@@ -245,9 +244,9 @@ func (p *packet) act(w *World) {
 	if p.kind != fin && p.kind != rst {
 		return
 	}
-	// A crash closes all connections, and its client hears of them at one instant. Which of them it waits on, and which is
-	// idle, follows the Go scheduler; so it must not hear of one and act on it before it hears of the others.
-	for _, end := range c.remote.sorted() { // the sender has forgotten them
+	// A crash closes all connections, and its clients learn of them all at one instant. Which of them a client waits on, and
+	// which is idle, depends on the Go scheduler, so the client must not react to one before it has learned of the others.
+	for _, end := range c.remote.sorted() { // the sender has removed them
 		if other := end.peer; other != nil && len(other.out) > 0 && other.link == d && other.out[0].ready == p.ready && other.out[0].held == 0 && other.out[0].twin(p) {
 			q := end.peer.out[0]
 			w.mu.Lock()
@@ -258,14 +257,14 @@ func (p *packet) act(w *World) {
 	}
 }
 
-// arrive takes a packet off its connection, and delivers it unless the receiver is paused.
+// arrive removes a packet from its connection, and delivers it unless the receiver is paused.
 func (p *packet) arrive(w *World) {
 	c := p.conn
 	c.out = slices.Delete(c.out, 0, 1)
 	if len(c.out) > 0 {
 		c.out[0].schedule(c.out[0].ready)
 	}
-	// The operating system answers a connect, whatever the process does.
+	// The operating system replies to a connect, even if the process is paused.
 	if to := c.remote; to.paused && p.kind != syn {
 		to.deferred(&item{at: w.Now(), class: classDelivery, proc: to, act: (*arrived)(p)})
 		return
@@ -290,8 +289,8 @@ func (p *packet) deliver(w *World) {
 	}
 	w.mu.Lock()
 	gone := c.err != nil
-	// The operating system resets a connection that its client has given up on, and tells a client that it writes to
-	// nobody. A service need not be told: the close that it will see, or has seen, is all that it wants to know.
+	// The operating system resets a connection that its client has given up, and tells a client when it writes to a closed
+	// connection. A service need not be told: it sees the close, or has seen it.
 	if gone && (p.kind == synAck || p.kind == data && p.conn.dialled && p.conn.err == nil) {
 		c.send(packet{kind: rst, kernel: true})
 	}
@@ -341,7 +340,7 @@ func (p *packet) deliver(w *World) {
 	}
 }
 
-// broken ends a connection from outside, and tells the service whose end it is.
+// broken ends a connection from outside, and tells the service at this end.
 func (c *Conn) broken(err error) {
 	c.w.mu.Lock()
 	was := c.err
@@ -352,7 +351,7 @@ func (c *Conn) broken(err error) {
 	}
 }
 
-// closed tells the service whose end it is that the connection is gone, if it knows of it.
+// closed tells the service at this end, if it knows of the connection, that the connection is gone.
 func (c *Conn) closed() {
 	if c.served {
 		c.served = false
@@ -360,7 +359,7 @@ func (c *Conn) closed() {
 	}
 }
 
-// accept is what the machine of the receiver does with a connect.
+// accept handles a connect on the receiver's machine.
 func (p *packet) accept(w *World) {
 	client := p.conn
 	to := client.remote
@@ -383,7 +382,7 @@ func (p *packet) accept(w *World) {
 	(*opened)(c).act(w)
 }
 
-// opened is a new connection that its service has not heard of yet, as an event.
+// opened is a new connection, as an event that tells its service.
 type opened Conn
 
 func (o *opened) act(*World) {
@@ -391,13 +390,13 @@ func (o *opened) act(*World) {
 	o.proc.svc.Open((*Conn)(o))
 }
 
-// note enters what became of a message into the history.
+// note adds to the history what became of a message.
 func (p *packet) note(w *World, op string) {
 	e := history.Event{Kind: history.Message, Op: op, By: p.conn.proc.Name, Sent: p.sent, Value: p.text, Word: p.word}
 	p.conn.remote.Note(e)
 }
 
-// unpark lets the packets go on that waited for a heal or release. They set out again: retransmission has a delay too.
+// unpark sends the packets that waited for a heal or a release. They get a new delay: retransmission takes time too.
 func (w *World) unpark(d *direction) {
 	parked := d.Own.parked
 	d.Own.parked = nil
@@ -412,7 +411,7 @@ func (w *World) unpark(d *direction) {
 	}
 }
 
-// reset breaks every connection between two processes and loses what is in flight on them.
+// reset breaks every connection between two processes and drops what is in flight on them.
 func (w *World) reset(a, b *Process) (broke bool) {
 	var conns []*Conn
 	for _, p := range [...]*Process{a, b} {
@@ -430,8 +429,8 @@ func (w *World) reset(a, b *Process) (broke bool) {
 	return len(conns) > 0
 }
 
-// breakAll breaks connections, both ends of each, and loses what is in flight on them. Connections between the same two
-// processes have no order, so what happens to them happens together, and what is lost is noted in an order of its own.
+// breakAll breaks connections, both ends of each, and drops what is in flight on them. Connections between the same two processes
+// have no order, so all are broken at once, and dropped packets are noted in the order of their contents.
 func (w *World) breakAll(conns []*Conn) {
 	var lost []*packet
 	var hit []*Process
@@ -467,7 +466,7 @@ func (w *World) breakAll(conns []*Conn) {
 				end.broken(errReset)
 			}
 		})
-		if p.paused { // it finds out when it resumes, after the bytes that had arrived
+		if p.paused { // it learns of this when it resumes, after the bytes that had arrived
 			p.deferred(&item{at: w.Now(), class: classDelivery, proc: p, act: found})
 			continue
 		}
@@ -475,8 +474,8 @@ func (w *World) breakAll(conns []*Conn) {
 	}
 }
 
-// osError is an error of the operating system whose text is the same on all of them: texts get into histories, and
-// with them into checksums. To errors.Is it is the number that it stands for.
+// osError is an error of the operating system with the same text on every system: texts enter histories, and so checksums. It
+// matches the number in errors.Is.
 type osError struct {
 	number syscall.Errno
 	text   string

@@ -28,16 +28,16 @@ type Process struct {
 	// Set by the scheduler only.
 	paused   bool
 	crashed  bool
-	exited   bool      // its last lane has ended: there is nothing left that a fault could hurt
-	pauses   int       // so far, to tell the end of one from the end of another
-	period   int       // the quiet period in which the last of them began
-	caught   bool      // the code of the process was caught running in it
+	exited   bool      // its last lane has ended: faults no longer affect it
+	pauses   int       // how many so far, to tell them apart
+	period   int       // the quiet period in which the last pause began
+	caught   bool      // its code was found running in the pause
 	inbox    []*item   // what arrived during the pause
 	overdue  []*item   // the timers that came due during the pause
 	outbound []*packet // what goroutines wrote during the pause
 	pauseID  int       // the fault that paused it, until it has bitten
-	lanes    int       // that have not ended
-	alarm    item      // of a service, by its wall clock
+	lanes    int       // lanes that have not ended
+	alarm    item      // of a service; set by its wall clock
 
 	// Guarded by w.mu.
 	conns    map[*Conn]bool
@@ -47,25 +47,25 @@ type Process struct {
 	dead     bool // crashed, or the world was closed
 	deadUses int  // uses of the network by goroutines that have outlived their crashed process
 
-	clockFaults []clockFault // that nobody has noticed yet
+	clockFaults []clockFault // faults that have not bitten
 	reads       bool         // the code under test has asked a clock of the process for the time
 }
 
-// Service is a server: code that the scheduler calls when bytes reach its process. It runs in no time, must not block, and
-// wakes no goroutine but by what it sends. It answers with [Conn.Write].
+// Service is a server: code that the scheduler calls when bytes reach its process. It takes no time, must not block, and wakes
+// goroutines only by what it sends. It replies with [Conn.Write].
 type Service interface {
-	// Open tells of a new connection.
+	// Open is called with each new connection.
 	Open(c *Conn)
-	// Receive hands over bytes that arrived on c.
+	// Receive is called with the bytes that arrive on c.
 	Receive(c *Conn, data []byte)
-	// Closed tells that c is gone.
+	// Closed is called when c is gone.
 	Closed(c *Conn)
-	// Describe renders bytes that travel to (or, if reply, from) this service, for timelines, and to put messages of one
-	// instant into an order. Tokens are random, so it shows name(token) in their place.
+	// Describe describes bytes that travel to this service or, if reply is true, from it. Descriptions appear in timelines, and
+	// determine the order of messages of one instant. Tokens are random, so it shows name(token) instead.
 	Describe(data []byte, reply bool, name func(token string) string) string
 }
 
-// Crasher is a [Service] that wants to know of the end of its process, which is a [history.Crash] or a [history.Stop], and of restarts.
+// Crasher is a [Service] that is told of crashes and stops of its process ([history.Crash], [history.Stop]), and of restarts.
 type Crasher interface {
 	Crash(how history.Fault)
 	Restart(empty bool)
@@ -77,7 +77,7 @@ type Replica interface {
 	Follow(primary *Process) bool
 }
 
-// ClockWatcher is a [Service] that wants to know when the wall clock of its process was set, or changed its rate.
+// ClockWatcher is a [Service] that is told when the wall clock of its process is set or changes its rate.
 type ClockWatcher interface{ ClockChanged() }
 
 // Process adds a client process.
@@ -108,15 +108,15 @@ func (w *World) addProcess(name string, svc Service) *Process {
 	return p
 }
 
-// Addr is where the process listens, as a literal IP:port.
+// Addr is the address of the process, as a literal IP:port.
 func (p *Process) Addr() string { return p.addr.String() }
 
-// Clock is the steady clock: it drifts, and its timers wait for the end of a pause, but it never jumps. It is for the code
-// under test: until that has asked it, or [Process.Wall], for the time, no fault of the clocks of a client has an effect on it.
-// Whatever else needs the clock of a client uses a [HarnessClock].
+// Clock is the steady clock: it drifts, and its timers wait for the end of a pause, but it never jumps. It is for the code under
+// test: faults of a client's clocks have no effect until that code has asked this clock, or [Process.Wall], for the time. Other
+// code that needs the clock of a client uses a [HarnessClock].
 func (p *Process) Clock() clockwork.Clock { return p.clock }
 
-// Wall is the clock on the wall: it drifts, jumps and slews.
+// Wall is the wall clock: it drifts, jumps and slews.
 func (p *Process) Wall() clockwork.Clock { return p.wall }
 
 // Steady is the reading of the steady clock since the start of the run.
@@ -142,7 +142,7 @@ func (p *Process) Go(f func(ctx context.Context)) {
 	p.w.running++
 	w := p.w
 	w.mu.Lock()
-	w.push(&item{at: w.Now(), class: classFault, proc: p, act: actionFunc(func() { // proc: a process that is paused begins no lane
+	w.push(&item{at: w.Now(), class: classFault, proc: p, act: actionFunc(func() { // proc: a paused process begins no lane
 		go func() {
 			defer p.ended()
 			f(p.ctx)
@@ -151,10 +151,10 @@ func (p *Process) Go(f func(ctx context.Context)) {
 	w.mu.Unlock()
 }
 
-// ended notes the end of a lane. It travels through the queue, because only the scheduler may touch what it counts.
+// ended notes the end of a lane. It goes through the queue, because only the scheduler may change the counters.
 func (p *Process) ended() {
 	p.w.at(0, p.Name, func() {
-		if p.lanes > 0 { // else the crash has ended it
+		if p.lanes > 0 { // otherwise the crash has ended it
 			p.lanes--
 			p.w.running--
 			p.exited = p.lanes == 0
@@ -162,14 +162,14 @@ func (p *Process) ended() {
 	})
 }
 
-// Doing says what the client does from now on: messages that it sends carry the name and number of the operation.
+// Doing sets the operation that the client is carrying out: messages that it sends carry the name and number of the operation.
 func (p *Process) Doing(op string, id int) {
 	p.w.mu.Lock()
 	p.op, p.opID = op, id
 	p.w.mu.Unlock()
 }
 
-// Lease is the name of the lease that the process asked for last in the operation in progress.
+// Lease returns the name of the lease that the process asked for last in the operation in progress.
 func (p *Process) Lease() string {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -184,9 +184,8 @@ func (p *Process) acquire() int {
 	return 0
 }
 
-// Record enters an event of this process into the history, with the time and clocks of this moment. What several
-// goroutines record at one instant enters by operation (Event.ID), and what belongs to none after that. Records of a
-// crashed process are dropped.
+// Record adds an event of this process to the history, with the present time and clocks. Events that several goroutines record at
+// one instant are ordered by operation (Event.ID); those that belong to none come last. Events of a crashed process are dropped.
 func (p *Process) Record(e history.Event) {
 	w := p.w
 	w.mu.Lock()
@@ -199,13 +198,13 @@ func (p *Process) Record(e history.Event) {
 	w.wake()
 }
 
-// Note enters an event of this process into the history at once. It is for services: only the scheduler may call it.
+// Note adds an event of this process to the history at once. It is for services: only the scheduler may call it.
 func (p *Process) Note(e history.Event) {
 	p.stamp(&e)
 	p.w.note(&e)
 }
 
-// stamp fills in who and when. The caller holds mu, or is the scheduler: nobody else sets clocks.
+// stamp sets the time, the clocks and the process of an event. The caller holds mu, or is the scheduler: nobody else sets clocks.
 func (p *Process) stamp(e *history.Event) {
 	e.At = p.w.Now()
 	e.Clock = p.clock.reading(e.At)
@@ -213,8 +212,8 @@ func (p *Process) stamp(e *history.Event) {
 	e.Process = p.Name
 }
 
-// After has f called by the scheduler once d has passed on the steady clock of the process, which is a service; a pause
-// puts it off, and a crash ends it. Stop takes it back.
+// After makes the scheduler call f after d on the steady clock of the process, which is a service; a pause delays the call, and a
+// crash cancels it, as does stop.
 func (p *Process) After(d time.Duration, f func()) (stop func()) {
 	t := newTimer(p.clock, nil)
 	t.call = f
@@ -222,8 +221,8 @@ func (p *Process) After(d time.Duration, f func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// Connect opens a connection from a service to another, which stays half open until the service is told by Open, or, if it
-// is refused, by Closed. [Conn.Dialled] tells it from those that others have opened.
+// Connect opens a connection from one service to another. It is half open until the service is told by Open, or, if it is
+// refused, by Closed. [Conn.Dialled] distinguishes it from those that others have opened.
 func (p *Process) Connect(remote *Process) *Conn {
 	c := newConn(p, remote)
 	c.dialled, c.served = true, true
@@ -234,7 +233,7 @@ func (p *Process) Connect(remote *Process) *Conn {
 	return c
 }
 
-// Until blocks the calling goroutine until true time t (at once if it has passed), or longer if the process is paused.
+// Until blocks the calling goroutine until true time t. If the process is paused then, it blocks until the end of the pause.
 func (p *Process) Until(t time.Duration) {
 	done := make(chan struct{})
 	w := p.w
@@ -248,7 +247,7 @@ func (p *Process) Until(t time.Duration) {
 	}
 }
 
-// Pause pauses the process from one of its own goroutines, which goes on when the pause is over.
+// Pause pauses the process from one of its own goroutines, which continues after the pause.
 func (p *Process) Pause(d time.Duration) {
 	done := make(chan struct{})
 	w := p.w
@@ -269,8 +268,8 @@ func (p *Process) Pause(d time.Duration) {
 	}
 }
 
-// pause stops the process: nothing is delivered to it, nothing that it writes leaves, its timers wait. It reports
-// false if the process does not run anyway.
+// pause stops the process: nothing is delivered to it, nothing that it writes is sent, its timers wait. It returns false if the
+// process is not running.
 func (p *Process) pause(id int) bool {
 	if p.paused || p.crashed || p.exited {
 		return false
@@ -286,8 +285,9 @@ func (p *Process) bitePause() {
 	p.pauseID = 0
 }
 
-// ranOn notes that code of a client ran while it was paused, which a process that is stopped cannot do: it waited by
-// package time, or not at all. What it wrote in the quiet period in which the pause began may have come before that.
+// ranOn notes that code of a client ran while the client was paused, which a stopped process cannot do: the code waited by
+// package time, or did not wait at all. What it wrote in the quiet period in which the pause began may have come before the
+// pause.
 func (p *Process) ranOn() {
 	if p.isClient() && !p.caught && p.w.period > p.period {
 		p.caught = true
@@ -317,7 +317,7 @@ func (p *Process) resume() bool {
 	w.mu.Lock()
 	now := w.Now()
 	for _, it := range append(p.inbox, p.overdue...) {
-		if it.waits { // else it was stopped, or set anew
+		if it.waits { // otherwise it was stopped or reset
 			it.at = now
 			w.enqueue(it)
 		}
@@ -332,9 +332,8 @@ func (p *Process) resume() bool {
 	return true
 }
 
-// crash ends the process: its operating system closes its connections, its memory is gone as far as its service says
-// so, its goroutines get errors, its lanes are over. Bytes that it had sent still arrive; what waited for the end of
-// a pause is lost.
+// crash ends the process: its operating system closes its connections, its service determines what of its memory is left, its
+// goroutines get errors, its lanes end. Bytes that it had sent still arrive; what waited for the end of a pause is lost.
 func (p *Process) crash(how history.Fault) bool {
 	if p.crashed || p.exited {
 		return false
@@ -353,7 +352,7 @@ func (p *Process) crash(how history.Fault) bool {
 			unread[a.conn.peer] = true
 		case a.kind == synAck:
 			w.mu.Lock()
-			a.conn.peer.open = true // its operating system knows
+			a.conn.peer.open = true // its operating system has accepted
 			w.mu.Unlock()
 		}
 	}
@@ -392,8 +391,8 @@ func (p *Process) restart(empty bool) bool {
 	return true
 }
 
-// sorted lists the open connections by where they lead. Among those that lead to the same place there is no order;
-// what is done to one of them is done to all.
+// sorted lists the open connections by the process that they lead to. Connections to the same process have no order; all of them
+// are treated alike.
 func (p *Process) sorted() []*Conn {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -418,8 +417,8 @@ func (p *Process) kill() {
 	p.paused = false
 }
 
-// wakeSleepers has all timers of a dead process tick, so that goroutines that wait for them alone see that their I/O
-// fails and their context is over. Functions of timers are not called: there is no process to call them.
+// wakeSleepers makes all timers of a dead process tick, so that goroutines that wait only for them see that their I/O fails and
+// their context is done. It does not call the functions of timers: there is no process to run them.
 func (p *Process) wakeSleepers() (any bool) {
 	w := p.w
 	w.mu.Lock()

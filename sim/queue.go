@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An action is something that the scheduler does when its time has come.
+// An action is what the scheduler does for an event.
 type action interface{ act(*World) }
 
 type actionFunc func()
@@ -24,18 +24,18 @@ const (
 type item struct {
 	at    time.Duration
 	class uint8
-	due   time.Duration // at, or what that was before a pause put it off
-	key   string        // orders timers of different owners that share an instant
+	due   time.Duration // the original value of at, if a pause has deferred it
+	key   string        // orders timers of different owners at one instant
 	seq   uint64
-	proc  *Process // whose pause defers it; nil if no pause does
+	proc  *Process // the process whose pause defers it; nil if no pause does
 	act   action
 	index int  // in the heap, -1 outside
-	waits bool // for the end of a pause
+	waits bool // until the end of a pause
 }
 
-// joins reports whether it belongs to one event with the one before it. No rule can order the timers of one process
-// that come due together, nor packets that differ in nothing but their connection: which of them is first follows the
-// Go scheduler. So they happen one after the other, but what comes of them is put into an order together.
+// joins reports whether it is part of the same event as the item before it. Timers of one process that come due together, and
+// packets that differ only in their connection, have no order of their own: it would depend on the Go scheduler. So they happen
+// one after the other, but their effects are sorted together.
 func (it *item) joins(before *item) bool {
 	if it.at != before.at || it.class != before.class || it.due != before.due {
 		return false
@@ -54,7 +54,7 @@ func (q queue) Len() int { return len(q) }
 
 func (q queue) Less(i, j int) bool {
 	a, b := q[i], q[j]
-	switch { // the hottest comparison of a run: no closures, no strings before they are needed
+	switch { // the hottest comparison of a run: no closures, and strings only if necessary
 	case a.at != b.at:
 		return a.at < b.at
 	case a.class != b.class:
@@ -94,7 +94,7 @@ func (q queue) head() *item {
 	return q[0]
 }
 
-// remove takes an item out, wherever it waits.
+// remove removes an item, wherever it waits.
 func (q *queue) remove(it *item) {
 	it.waits = false
 	if it.index >= 0 {

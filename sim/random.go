@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Rand returns the random stream for one purpose and owner under a seed. Streams are independent of each other: that
-// one of them is drawn from more or less often changes no other, so removing a fault does not reshuffle a run.
+// Rand returns the random stream for one purpose and owner under a seed. Streams are independent: more or fewer draws from one do
+// not change another, so removing a fault does not change the rest of a run.
 func Rand(seed uint64, purpose, owner string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, key(purpose, owner)))
 }
@@ -20,8 +20,8 @@ func key(purpose, owner string) uint64 {
 	return h.Sum64()
 }
 
-// draw is one number below n for message number i of a keyed stream: splitmix64 (steele2014), which needs
-// no state that a missing message could shift.
+// draw returns a number below n for message number i of a keyed stream: splitmix64 (steele2014), which has no state, so that a
+// missing message changes no other number.
 func draw(seed, key, i, n uint64) uint64 {
 	z := seed ^ key + i*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

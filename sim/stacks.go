@@ -10,7 +10,7 @@ import (
 // MaxStacks is how many bytes of stacks are read.
 const MaxStacks = 4 << 20
 
-// shownStacks is how many bytes of stacks an error has.
+// shownStacks is how many bytes of stacks an error contains.
 const shownStacks = 64 << 10
 
 // Stacks returns the stacks of all goroutines, or if there are very many, the stacks of the first few thousand and the
@@ -31,18 +31,19 @@ func Stacks() string {
 // InAll begins the last paragraph of what [Stacks] returns if stacks are missing. The number of goroutines follows it.
 const InAll = "goroutines in all: "
 
-// What tells apart the stacks of two goroutines that do the same: their numbers, how long they wait, arguments, and addresses.
+// What differs between the stacks of two goroutines that do the same: their numbers, how long they wait, arguments, and
+// addresses.
 var incidental = regexp.MustCompile(`(?m)^goroutine \d+|, \d+ minutes|\([^()\n]*\)$| \+0x[0-9a-f]+$| in goroutine \d+$`)
 
-// GroupStacks shortens a dump of stacks: it keeps the first of those that are the same, and says how many others there
-// are. It leaves everything else in the dump as it is, and does not limit its length.
+// GroupStacks shortens a dump of stacks: of equal stacks it keeps the first, and says how many others there are. It does not
+// change the rest of the dump or limit its length.
 func GroupStacks(dump string) string {
 	var first []string
 	more := map[string]int{}
-	same := map[string]string{} // as it stands in the dump
+	same := map[string]string{} // as in the dump
 	for text := range strings.SplitSeq(dump, "\n\n") {
 		key := incidental.ReplaceAllString(strings.TrimSpace(text), "")
-		if !strings.HasPrefix(text, "goroutine ") { // what a program has printed
+		if !strings.HasPrefix(text, "goroutine ") { // output of the program
 			key = fmt.Sprint(len(first))
 		}
 		if _, seen := more[key]; seen {
@@ -66,5 +67,5 @@ func GroupStacks(dump string) string {
 	return b.String()
 }
 
-// AndMore begins the line below a stack that says how many others are the same.
+// AndMore begins the line below a stack that gives the number of equal stacks.
 const AndMore = "others with this stack: "

@@ -7,8 +7,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// trace is a running checksum of everything that the scheduler delivers: FNV-1a on 64 bits, by bytes for text and by
-// words for numbers, whose high bits are folded down because a product only carries upwards.
+// trace is a running checksum of everything that the scheduler delivers: FNV-1a with 64 bits, by bytes for text and by words for
+// numbers. Their high bits are folded down because a product carries only upwards.
 type trace uint64
 
 const fnvPrime = 1099511628211

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Warm calls f while the world stands still, which it does when nobody is in [World.Run]. Connections that f opens are open at
-// once, and what it says on them is answered at once, unseen: they are what a client has that has been up for a while. F must
-// say one thing after the other.
+// Warm calls f while the world stands still, as it does outside of [World.Run]. Connections that f opens are open at once, and
+// requests on them are answered at once, without events: they are the connections of a client that has been up for a while. f
+// must not use them concurrently.
 func (w *World) Warm(f func()) {
 	w.setWarming(true)
 	defer w.setWarming(false)
@@ -35,7 +35,7 @@ func (p *Process) meet(remote *Process) (net.Conn, error) {
 	return c, nil
 }
 
-// hand has the other end read b in no time. The caller holds mu.
+// hand delivers b to the other end in no time. The caller holds mu.
 func (c *Conn) hand(b []byte) {
 	to := c.peer
 	if to.proc.svc == nil {

@@ -1,5 +1,5 @@
-// Package sim is the kernel of the simulation: a world of processes with clocks, connections and timers, in which virtual time passes
-// and faults strike, the same way for every run with the same seed. It knows no Redis and no locks.
+// Package sim is the kernel of the simulation: a world of processes with clocks, connections and timers, in which virtual time
+// passes and faults are injected. With the same seed, every run is the same. It knows nothing of Redis or locks.
 package sim
 
 import (
@@ -15,31 +15,30 @@ import (
 	"lockstep/sim/link"
 )
 
-// Config is what a world is made from. The zero value of a field means its default.
+// Config configures a world. The zero value of a field means its default.
 type Config struct {
 	Seed      uint64        // every random draw of the run derives from it
 	Latency   Latency       // one-way delay of a message; default 500µs to 1500µs
 	MaxEvents int           // cap on delivered events; default 1,000,000
 	MaxTime   time.Duration // cap on virtual time; default 1 hour
-	// Reseed, if set, seeds a source that all code of this operating-system process draws from. It is called before each event once a
-	// client has crashed: how often the goroutines of a crashed client still draw before they give up is up to the Go scheduler, and
-	// must not change what others draw.
+	// Reseed, if set, seeds a source from which all code of this operating-system process draws. It is called before each event
+	// once a client has crashed: how often the goroutines of a crashed client still draw before they give up depends on the Go
+	// scheduler, and must not change the draws of others.
 	Reseed func(seed int64)
 }
 
-// MaxLatency is how long a message takes at most where [Config] does not say otherwise, and no fault does.
+// MaxLatency is the largest one-way delay of a message by default, without faults.
 const MaxLatency = 1500 * time.Microsecond
 
 // Latency is the range from which the one-way delay of each message is drawn.
 type Latency struct{ Min, Max time.Duration }
 
-// A World is virtual time, a network, and the processes on it. It exists inside one bubble (see [Bubble]) and is
-// driven by the goroutine that calls [World.Run]: the scheduler.
+// A World is virtual time, a network, and the processes on it. It exists inside one bubble (see [Bubble]) and is driven by the
+// goroutine that calls [World.Run]: the scheduler.
 //
-// The rules that make a run reproducible are these. Every byte between processes crosses the world's outbox. The
-// scheduler delivers one event at a time, and only when all other goroutines are durably blocked. Processes that
-// an event wakes run only after the whole event has happened. What was written in one quiet period is ordered by what it is, never by which
-// goroutine came first.
+// These rules make a run reproducible. Every byte between processes crosses the world's outbox. The scheduler delivers one event
+// at a time, and only when all other goroutines are durably blocked. Processes that an event wakes run only after the whole event
+// has happened. What was written in one quiet period is ordered by its contents, never by which goroutine came first.
 type World struct {
 	cfg     Config
 	start   time.Time
@@ -48,40 +47,41 @@ type World struct {
 	byAddr  map[string]*Process
 	links   *link.Table[wire]
 	history history.History
-	now     time.Duration // true time, which stands still while the scheduler runs
+	now     time.Duration // true time; it stands still while the scheduler runs
 	trace   trace
 	events  int
-	period  int // quiet periods so far
+	period  int // how many quiet periods so far
 	faults  []injected
 	watch   []func(history.Event)
 	running int // lanes that have not ended
 	cap     string
 	went    *Progress
 
-	subject *packet                   // what is being described
-	naming  bool                      // tokens in it that are new get their names
+	subject *packet                   // the packet that is being described
+	naming  bool                      // new tokens in it get names
 	name    func(token string) string // World.nameToken, made once
 
-	// mu guards all below, and the buffers and timers of connections and clocks. When Wait has returned, and until it may have
-	// woken somebody, the scheduler is alone and needs no lock; what it did so is published when it locks mu to sleep or to wake.
+	// mu guards the fields below, and the buffers and timers of connections and clocks. Between the return of Wait and the first
+	// goroutine that it may have woken, the scheduler runs alone and needs no lock. What it did is published when it locks mu to
+	// sleep or to wake others.
 	mu         sync.Mutex
 	asleep     bool // the scheduler waits for its timer
 	queue      queue
 	seq        uint64
 	outbox     []*packet
 	spare      []*packet  // for the next outbox
-	strays     []*Process // that wrote in a pause, onto what they had written before
+	strays     []*Process // that wrote during a pause, after what they had written before
 	pending    []history.Event
 	leases     *history.Leases
-	holds      int        // the scheduler is in the middle of this many things, one inside the other
-	woken      []*Conn    // whose readers wake when it is done with them
+	holds      int        // how many nested holds there are
+	woken      []*Conn    // whose readers wake when the holds end
 	killed     []*Process // likewise
 	clientDied bool       // a client has crashed, and its goroutines may not have noticed
 
 	warming bool // Warm is in progress
-	closed  bool // Close has been called, and who waited for a clock has had time to give up
+	closed  bool // Close was called, and code that waited for a clock has had time to give up
 
-	pendingBites []int // clock faults that were noticed in this quiet period
+	pendingBites []int // clock faults that bit in this quiet period
 }
 
 // NewWorld makes an empty world. It must be called inside a bubble.
@@ -112,19 +112,19 @@ func NewWorld(cfg Config) *World {
 // three times as long.)
 func (w *World) Now() time.Duration { return time.Duration(time.Now().UnixNano() - w.start.UnixNano()) }
 
-// Epoch is what every clock shows at the start of the run, unless it was set before.
+// Epoch is what every clock shows at the start of the run, unless a fault has set it.
 func (w *World) Epoch() time.Time { return w.start }
 
-// History is what has happened so far.
+// History returns the events so far.
 func (w *World) History() *history.History { return &w.history }
 
-// Checksum identifies the run up to now: equal checksums mean equal traces.
+// Checksum identifies the run so far: equal checksums mean equal traces.
 func (w *World) Checksum() string { return w.trace.String() }
 
-// Watch has f called with every event of the history, in order, by the scheduler.
+// Watch makes the scheduler call f with every event of the history, in order.
 func (w *World) Watch(f func(history.Event)) { w.watch = append(w.watch, f) }
 
-// At has f called by the scheduler at true time t, or now if t has passed.
+// At makes the scheduler call f at true time t, or now if t has passed.
 func (w *World) At(t time.Duration, f func()) { w.at(t, "", f) }
 
 // at is At with a key for the order within an instant, for callers that are not the scheduler.
@@ -134,10 +134,10 @@ func (w *World) at(t time.Duration, key string, f func()) {
 	w.mu.Unlock()
 }
 
-// Run drives the world until every lane has ended, or a cap is hit. It may be called again after more lanes started.
+// Run drives the world until every lane has ended, or a limit is reached. It may be called again after more lanes have started.
 func (w *World) Run() { w.runWhile(func() bool { return w.running > 0 }) }
 
-// RunFor drives the world for d of true time, whether lanes run or not.
+// RunFor drives the world for d of true time, even if no lane runs.
 func (w *World) RunFor(d time.Duration) {
 	over := false
 	w.At(w.Now()+d, func() { over = true })
@@ -145,9 +145,9 @@ func (w *World) RunFor(d time.Duration) {
 }
 
 func (w *World) runWhile(more func() bool) {
-	var last item // of the event in progress; a copy, because timers are used again
+	var last item // the last item of the current event; a copy, because timers are reused
 	joined := false
-	for { // at each turn, and until it steps or flush returns true, the scheduler is alone
+	for { // the scheduler is alone in each iteration until it steps or flush returns true
 		if !joined || !w.wakesNobody(&last) {
 			synctest.Wait()
 			for w.wakeNext() {
@@ -165,15 +165,15 @@ func (w *World) runWhile(more func() bool) {
 		changed := w.flush()
 		w.period++
 		if changed {
-			continue // whoever watches may have woken somebody
+			continue // a watcher may have woken a goroutine
 		}
 		if w.cap != "" || !more() {
 			return
 		}
 		if next := w.next(nil); next != nil {
 			if w.clientDied && w.cfg.Reseed != nil {
-				// By the trace, which repeats itself. The number of events does not: a crash closes several connections to one
-				// node at once, and whether that is one event or two is up to the goroutines that had opened them.
+				// By the trace, which is reproducible. The number of events is not: a crash closes several connections to one
+				// node at once, and whether that is one event or two depends on the goroutines that had opened them.
 				w.cfg.Reseed(Rand(w.cfg.Seed, "reseed", w.trace.String()+w.now.String()).Int64())
 			}
 			last, joined = *next, true
@@ -184,15 +184,15 @@ func (w *World) runWhile(more func() bool) {
 	}
 }
 
-// wakesNobody reports whether an event is one after which every other goroutine still is durably blocked: a message to a
-// service, which answers at once, if nobody watches what it does.
+// wakesNobody reports whether all other goroutines are still durably blocked after an event: it is a message to a service, which
+// replies at once, and nobody watches.
 func (w *World) wakesNobody(it *item) bool {
 	p, ok := it.act.(*packet)
 	return ok && p.kind == data && p.conn.remote.svc != nil && len(w.watch) == 0
 }
 
-// next takes the next event out of the queue if its time has come; after another one, only if it joins that. It needs no
-// lock: the scheduler is alone.
+// next removes the next event from the queue if its time has come; if after is not nil, only if it joins that. It needs no lock:
+// the scheduler is alone.
 func (w *World) next(after *item) *item {
 	it := w.queue.head()
 	if it == nil || it.at > w.now || after != nil && !it.joins(after) {
@@ -202,9 +202,8 @@ func (w *World) next(after *item) *item {
 	return it
 }
 
-// sleep lets time go on to the next event. Timers of the code under test that are due earlier fire meanwhile; what
-// they write wakes the scheduler. When its own timer fires, the Wait that follows lets those that share its instant
-// run first.
+// sleep lets time pass until the next event. Timers of the code under test that are due earlier fire meanwhile; what they write
+// wakes the scheduler. When its own timer fires, the Wait that follows lets others of the same instant run first.
 func (w *World) sleep() {
 	wake := w.cfg.MaxTime
 	if w.now >= wake {
@@ -221,15 +220,15 @@ func (w *World) sleep() {
 	<-w.timer.C
 }
 
-// hold keeps asleep whom the scheduler wakes, until let. Somebody who ran while the scheduler is in the middle of a crash,
-// a reset or a flush would see one part of it and not the other, and which part follows the Go scheduler. Holds nest.
+// hold defers waking goroutines until let. A goroutine that ran while the scheduler is in the middle of a crash, a reset or a
+// flush would see only a part of it, and which part depends on the Go scheduler. Holds nest.
 func (w *World) hold() {
 	w.mu.Lock()
 	w.holds++
 	w.mu.Unlock()
 }
 
-// let ends a hold. The last one begins to wake whom they kept asleep; see wakeNext.
+// let ends a hold. The last one begins to wake the goroutines; see wakeNext.
 func (w *World) let() {
 	w.mu.Lock()
 	w.holds--
@@ -240,9 +239,9 @@ func (w *World) let() {
 	}
 }
 
-// wakeNext wakes those who wait for connections of one link, and reports whether there were any. The next link has its turn when they
-// sleep again, and the contexts of those who were killed end when all links have had theirs. Goroutines that run side by side draw their
-// delays from math/rand in an order that is up to the Go scheduler.
+// wakeNext wakes the goroutines that wait for connections of one link, and reports whether there were any. The next link follows
+// when they are blocked again, and the contexts of killed processes end after all links. Goroutines that ran concurrently would
+// draw their delays from math/rand in an order that depends on the Go scheduler.
 func (w *World) wakeNext() bool {
 	w.mu.Lock()
 	if len(w.woken) > 1 {
@@ -277,7 +276,7 @@ func (w *World) step(it *item) {
 	}
 	w.went.Events.Store(int64(w.events))
 	w.went.Now.Store(int64(w.now))
-	w.holds++ // as hold does; the scheduler is alone
+	w.holds++ // as in hold; the scheduler is alone
 	defer w.let()
 	it.act.act(w)
 }
@@ -295,8 +294,8 @@ func (w *World) enqueue(it *item) {
 	w.wake()
 }
 
-// wake has the scheduler look at what there is to do, if it sleeps: while it does not, it looks anyway. To set the timer is
-// cheaper than a second channel for the scheduler to wait for. The caller holds mu.
+// wake makes the scheduler check for work, if it is asleep: otherwise it will check anyway. Setting the timer is cheaper than a
+// second channel for the scheduler to wait for. The caller holds mu.
 func (w *World) wake() {
 	if w.asleep {
 		w.timer.Reset(0)
@@ -304,7 +303,7 @@ func (w *World) wake() {
 	}
 }
 
-// note enters an event into the history at once. Only the scheduler may call it.
+// note adds an event to the history at once. Only the scheduler may call it.
 func (w *World) note(e *history.Event) {
 	w.trace.event(e)
 	if all := &w.history.Events; len(*all) == cap(*all) {
@@ -316,10 +315,10 @@ func (w *World) note(e *history.Event) {
 	}
 }
 
-// flush puts what was recorded and written in the quiet period just ended into its order. It reports whether anything
-// entered the history, because then those who watch it may have done anything.
+// flush sorts what was recorded and written in the quiet period just ended, and processes it. It reports whether events were
+// added to the history, because then watchers may have done anything.
 func (w *World) flush() bool {
-	w.asleep = false // no lock is needed for that, and what follows: the scheduler is alone
+	w.asleep = false // this and what follows need no lock: the scheduler is alone
 	records, packets, bites, strays := w.pending, w.outbox, w.pendingBites, w.strays
 	if len(records)+len(packets)+len(bites)+len(strays) == 0 {
 		return false
@@ -350,9 +349,9 @@ func (w *World) flush() bool {
 	return len(w.history.Events) > before
 }
 
-// compareRecords orders what was recorded at one instant: by process, by operation, an operation's invocation first.
-// Events that belong to no operation, such as an exit, come last, in the order of what they say: they may come from
-// any goroutine.
+// compareRecords orders events that were recorded at one instant: by process, then by operation, with its invocation first.
+// Events that belong to no operation, such as an exit, come last, in the order of their contents: any goroutine may have recorded
+// them.
 func compareRecords(a, b history.Event) int {
 	if a.Process != b.Process || a.ID != b.ID {
 		return cmp.Or(
@@ -380,8 +379,8 @@ func rank(k history.Kind) int {
 	return 1
 }
 
-// Close ends the world: connections break, contexts are cancelled, and time goes on until nobody waits for a clock any more, or
-// for ten minutes. What still runs afterwards is a leak.
+// Close ends the world: connections break, contexts are cancelled, and time passes until nobody waits for a clock any more, but
+// for no more than ten minutes. What still runs then is a leak.
 func (w *World) Close() {
 	for _, p := range w.procs {
 		p.kill()
@@ -393,7 +392,7 @@ func (w *World) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	for range 10 { // what still waits for a clock would wait for long
+	for range 10 { // code that still waits for a clock may wait for long
 		synctest.Wait()
 		woke := false
 		for _, p := range w.procs {
@@ -403,13 +402,13 @@ func (w *World) Close() {
 			break
 		}
 	}
-	time.Sleep(time.Minute) // code that sleeps by package time wakes by itself
+	time.Sleep(time.Minute) // code that sleeps by package time wakes now
 	synctest.Wait()
 }
 
-// windDown has the timers of dead processes tick, each when it is due, so that of two that a goroutine waits for always the
-// same one comes first. A goroutine that sets new ones again and again, or waits for a ticker, gets some ticks in which to see that
-// its I/O fails and its context is over.
+// windDown makes the timers of dead processes tick, each when it is due, so that of two timers that a goroutine waits for always
+// the same one fires first. A goroutine that sets new timers again and again, or waits for a ticker, gets some ticks in which to
+// see that its I/O fails and its context is done.
 func (w *World) windDown(limit time.Duration) {
 	const most = 10 // ticks of one ticker
 	end := w.Now() + limit
@@ -455,5 +454,5 @@ func (w *World) windDown(limit time.Duration) {
 	}
 }
 
-// Cap says which limit ended the run before its time; empty if none did.
+// Cap says which limit ended the run early; empty if none did.
 func (w *World) Cap() string { return w.cap }

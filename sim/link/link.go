@@ -11,16 +11,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Direction is one direction between two processes: all connections from one to the other share its faults.
+// A Direction is the link from one process to another. All connections between the two share its faults.
 type Direction[T any] struct {
 	From, To string
-	// Delay is how much later than usual each message arrives, because of the fault with the number DelayID.
+	// Delay is added to the latency of each message, because of the fault with the number DelayID.
 	Delay   time.Duration
 	DelayID int
-	Own     T // what else its network knows of it
+	Own     T // data of the network
 
 	cut, held     bool
-	cutID, holdID int // the faults in force
+	cutID, holdID int // the active faults
 }
 
 func (d *Direction[T]) String() string { return d.From + "->" + d.To }
@@ -41,7 +41,7 @@ func (d *Direction[T]) Blocked() (id int, blocked bool) {
 	return 0, false
 }
 
-// A Table has the directions of a network, and the faults that wait for a message. It is not safe for concurrent use.
+// A Table holds the directions of a network, and the faults that wait for a message. It is not safe for concurrent use.
 type Table[T any] struct {
 	made       func(*Direction[T])
 	directions map[[2]string]*Direction[T]
@@ -52,11 +52,10 @@ type Table[T any] struct {
 type armed struct {
 	history.Chosen
 	id   int
-	seen int // messages that fitted
+	seen int // how many messages have matched
 }
 
-// NewTable returns a table without directions. The table calls made, if it is not nil, with each direction that is
-// added.
+// NewTable returns an empty table. It calls made, if not nil, with each direction that is added.
 func NewTable[T any](made func(*Direction[T])) *Table[T] {
 	return &Table[T]{made: made, directions: map[[2]string]*Direction[T]{}}
 }
@@ -74,7 +73,7 @@ func (t *Table[T]) Between(from, to string) *Direction[T] {
 	return d
 }
 
-// covered lists the directions that a link stands for, in the order of their names; all that there are for the zero link.
+// covered lists the directions that a link includes, in the order of their names; for the zero link, all of them.
 func (t *Table[T]) covered(l history.Link) []*Direction[T] {
 	if l != (history.Link{}) {
 		ds := []*Direction[T]{t.Between(l.From, l.To)}
@@ -91,17 +90,17 @@ func (t *Table[T]) covered(l history.Link) []*Direction[T] {
 	return ds
 }
 
-// Effects are what a network does when faults on its links begin or end.
+// Effects are the actions of a network when faults on its links begin or end.
 type Effects[T any] struct {
 	// Bite notes that a fault has had an effect.
 	Bite func(id int)
-	// Release lets go of the single messages that are held in a direction, and of everything that waited for the
-	// direction to open. The id is that of the fault that ends the wait.
+	// Release releases the single messages that are held in a direction, and everything that waited for the direction to open.
+	// The id is that of the fault that ends the wait.
 	Release func(d *Direction[T], id int)
 }
 
-// Inject applies a fault to the links that it covers; id is its number. It returns false if the fault does not concern
-// links. A fault that ends others bites at once. Any other bites when a message meets it.
+// Inject applies a fault to the links that it covers; id is its number. It returns false if the fault does not concern links. A
+// fault that ends others bites at once; any other bites when it affects a message.
 func (t *Table[T]) Inject(f history.Fault, id int, on Effects[T]) bool {
 	switch f := f.(type) {
 	case history.Cut:
@@ -147,7 +146,7 @@ func (t *Table[T]) release(d *Direction[T], id int, on Effects[T]) {
 	on.Release(d, id)
 }
 
-// Disarm forgets the faults that still wait for a message.
+// Disarm removes the faults that still wait for a message.
 func (t *Table[T]) Disarm() { t.armed = nil }
 
 // A Message describes a message, so that a fault that waits for one can recognize it.
@@ -155,11 +154,11 @@ type Message struct {
 	From, To string
 	Reply    bool
 	Word     string // the first word of the request
-	Op       string // what its client was doing
+	Op       string // the operation of its client
 }
 
-// Choose calls hit with each fault that waited for this message and the number of the fault, in the order of injection.
-// If hit returns true, the message is lost and no other fault sees it.
+// Choose calls hit with each fault that waited for this message and with the number of the fault, in the order of injection. If
+// hit returns true, the message is lost, and no further fault sees it.
 func (t *Table[T]) Choose(m Message, hit func(f history.Chosen, id int) (lost bool)) {
 	for i := 0; i < len(t.armed); i++ {
 		a := t.armed[i]
