@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -314,9 +315,7 @@ func (w *watched) talk(now time.Duration) {
 	if w.peer && now-w.published > sentinelPublish {
 		w.published = now
 		p := s.current()
-		w.send(func(any) {}, "PUBLISH", helloChannel, strings.Join([]string{
-			s.Process.Name, strconv.FormatInt(s.epoch, 10), p.Addr(), strconv.FormatInt(s.configEpoch, 10),
-		}, ","))
+		w.send(func(any) {}, "PUBLISH", helloChannel, fmt.Sprintf("%s,%d,%s,%d", s.Process.Name, s.epoch, p.Addr(), s.configEpoch))
 	}
 }
 
@@ -393,7 +392,7 @@ func (s *Sentinel) askPeers(now time.Duration, forced bool) {
 		}
 		o.asks++
 		host, port, _ := strings.Cut(s.primary.proc.Addr(), ":")
-		o.send(o.heardState, "SENTINEL", "is-master-down-by-addr", host, port, strconv.FormatInt(s.epoch, 10), me)
+		o.send(o.heardState, "SENTINEL", "is-master-down-by-addr", host, port, fmt.Sprint(s.epoch), me)
 	}
 }
 

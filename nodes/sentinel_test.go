@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"lockstep/nodes/engine"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -149,6 +150,73 @@ func split(lines []string) (out []string) {
 		out = append(out, strings.ReplaceAll(l, "_", " "))
 	}
 	return out
+}
+
+// TestSuccessor: who is promoted must have been heard from lately, and the more lately if the primary is silent.
+func TestSuccessor(t *testing.T) {
+	cfg := sentinels(1)
+	cfg.Replicas = 2
+	for _, test := range []struct {
+		name   string
+		change func(s *Sentinel, r1, r2 *watched, now time.Duration)
+		want   string
+	}{
+		{"equal", func(*Sentinel, *watched, *watched, time.Duration) {}, "r1"},
+		{"more data", func(_ *Sentinel, _, r2 *watched, _ time.Duration) { r2.offset++ }, "r2"},
+		{"less data", func(_ *Sentinel, r1, _ *watched, _ time.Duration) { r1.offset++ }, "r1"},
+		{"down", func(_ *Sentinel, r1, _ *watched, _ time.Duration) { r1.sdown = true }, "r2"},
+		{"no link", func(_ *Sentinel, r1, _ *watched, _ time.Duration) { r1.up = false }, "r2"},
+		{"reached just in time", func(_ *Sentinel, r1, _ *watched, now time.Duration) { r1.reached = now - 5*time.Second }, "r1"},
+		{"reached too long ago", func(_ *Sentinel, r1, _ *watched, now time.Duration) { r1.reached = now - 5*time.Second - 1 }, "r2"},
+		{"never told", func(_ *Sentinel, r1, _ *watched, _ time.Duration) { r1.informed = 0 }, "r2"},
+		{"told just in time", func(_ *Sentinel, r1, _ *watched, now time.Duration) { r1.informed = now - 30*time.Second }, "r1"},
+		{"told too long ago", func(_ *Sentinel, r1, _ *watched, now time.Duration) { r1.informed = now - 30*time.Second - 1 }, "r2"},
+		{"told just in time, silent primary", func(s *Sentinel, r1, _ *watched, now time.Duration) {
+			s.primary.sdown, r1.informed = true, now-5*time.Second
+		}, "r1"},
+		{"told too long ago, silent primary", func(s *Sentinel, r1, _ *watched, now time.Duration) {
+			s.primary.sdown, r1.informed = true, now-5*time.Second-1
+		}, "r2"},
+		{"nobody", func(_ *Sentinel, r1, r2 *watched, _ time.Duration) { r1.up, r2.up = false, false }, ""},
+	} {
+		inGroup(t, cfg, func(g *Group) {
+			s, now, got := g.sentinels[0], time.Hour, ""
+			for _, r := range s.replicas {
+				r.up, r.reached, r.informed = true, now, now
+			}
+			test.change(s, s.replicas[0], s.replicas[1], now)
+			if best := s.successor(now); best != nil {
+				got = best.proc.Name
+			}
+			if got != test.want {
+				t.Errorf("%s: %q, want %q", test.name, got, test.want)
+			}
+		})
+	}
+}
+
+// TestSentinelAnswers: what clients ask a sentinel.
+func TestSentinelAnswers(t *testing.T) {
+	inGroup(t, sentinels(2), func(g *Group) {
+		const flags = " $5 flags "
+		for ask, want := range map[string]string{
+			"PING":                                   "+PONG",
+			"SENTINEL get-master-addr-by-name lock":  "*2 $8 10.0.0.1 $4 6379",
+			"SENTINEL get-master-addr-by-name other": "*-1",
+			"SENTINEL sentinels lock":                "*1 *8 $4 name $2 s2 $2 ip $8 10.0.0.4 $4 port $4 6379" + flags + "$21 sentinel,disconnected",
+			"SENTINEL replicas lock":                 "*1 *8 $4 name $2 r1 $2 ip $8 10.0.0.2 $4 port $4 6379" + flags + "$18 slave,disconnected",
+			"SENTINEL slaves lock":                   "*1 *8 $4 name $2 r1 $2 ip $8 10.0.0.2 $4 port $4 6379" + flags + "$18 slave,disconnected",
+			"SENTINEL nonsense lock":                 "-ERR unknown command 'SENTINEL', with args beginning with: 'nonsense' 'lock'",
+			"ROLE":                                   "*2 $8 sentinel *1 $4 lock",
+			"CLIENT SETNAME me":                      "+OK",
+		} {
+			var w engine.Replies
+			g.sentinels[0].answer(&w, nil, &caller{}, strings.Fields(ask))
+			if got := strings.Join(strings.Fields(string(w)), " "); got != want {
+				t.Errorf("%s: %q, want %q", ask, got, want)
+			}
+		}
+	})
 }
 
 // TestSentinelTakesPart: a sentinel that was away, dead or cut off, learns from the others who the primary is, and one that

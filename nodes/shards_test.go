@@ -229,6 +229,47 @@ func TestClusterTimes(t *testing.T) {
 	if latest < 2500*time.Millisecond {
 		t.Errorf("the latest suspicion came after %v", latest)
 	}
+	cfg.DownAfter = 20 * time.Second
+	for seed := range uint64(10) {
+		crash := 5*time.Second + time.Duration(seed)*time.Second
+		h := play{cfg: cfg, seed: seed, faults: crash.String() + " crash n1", lines: "c1 50s"}.run(t)
+		if suspected := of(h, history.Sdown)[0].At - crash; suspected > 23*time.Second {
+			t.Errorf("seed %d: suspected after %v, although a ping goes out each second", seed, suspected)
+		}
+	}
+}
+
+// TestClusterState: a node takes no commands while it reaches no majority or a slot has no owner, nor, if it is a primary, soon after.
+func TestClusterState(t *testing.T) {
+	const now = time.Hour
+	for _, test := range []struct {
+		name   string
+		node   int
+		now    time.Duration
+		change func(b *bus, p2, p3 *member)
+		down   bool
+	}{
+		{"fine", 0, now, func(*bus, *member, *member) {}, false},
+		{"one is suspected", 0, now, func(_ *bus, p2, _ *member) { p2.suspected = true }, false},
+		{"two are suspected", 0, now, func(_ *bus, p2, p3 *member) { p2.suspected, p3.suspected = true, true }, true},
+		{"one has failed", 0, now, func(_ *bus, p2, _ *member) { p2.failed = true }, true},
+		{"back from a minority", 0, now, func(b *bus, _, _ *member) { b.down, b.minorityAt = true, now-5*time.Second+1 }, true},
+		{"back for long enough", 0, now, func(b *bus, _, _ *member) { b.down, b.minorityAt = true, now-5*time.Second }, false},
+		{"a replica is back", 1, now, func(b *bus, _, _ *member) { b.down, b.minorityAt = true, now-1 }, false},
+		{"was not down", 0, now, func(b *bus, _, _ *member) { b.minorityAt = now - 1 }, false},
+		{"restarted", 0, now, func(b *bus, _, _ *member) { b.down, b.startedAt = true, now-2*time.Second+1 }, true},
+		{"restarted long ago", 0, now, func(b *bus, _, _ *member) { b.down, b.startedAt = true, now-2*time.Second }, false},
+		{"a replica has restarted", 1, now, func(b *bus, _, _ *member) { b.down, b.startedAt = true, now-1 }, false},
+		{"a clock far back", 0, time.Second, func(b *bus, _, _ *member) { b.down = true }, false},
+	} {
+		inGroup(t, shards(3, 1), func(g *Group) {
+			b := g.nodes[test.node].bus
+			test.change(b, b.member("p2"), b.member("p3"))
+			if b.updateState(test.now); b.down != test.down {
+				t.Errorf("%s: down %v", test.name, b.down)
+			}
+		})
+	}
 }
 
 func TestClusterIsDeterministic(t *testing.T) {

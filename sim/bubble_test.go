@@ -149,3 +149,29 @@ func leakOnce() error {
 	}
 	return err
 }
+
+// TestCloseWaits: what runs on after the end, by package time, has ended or waits again when Close returns.
+func TestCloseWaits(t *testing.T) {
+	err := Bubble(func() {
+		w := NewWorld(Config{Seed: 1})
+		ended := false
+		w.Process("c1").Go(func(ctx context.Context) {
+			go func() {
+				<-ctx.Done()
+				time.Sleep(time.Minute) // as long as Close does
+				for range 1000 {
+					runtime.Gosched()
+				}
+				ended = true
+			}()
+		})
+		w.Run()
+		w.Close()
+		if !ended {
+			t.Error("it still runs")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

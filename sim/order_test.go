@@ -231,6 +231,7 @@ func TestTheDeadLeaveNoTrace(t *testing.T) {
 		func(c *Process) { c.Pause(time.Second) },
 		func(c *Process) { c.Clock().Now() },
 		func(c *Process) { c.Clock().Sleep(time.Second); t.Error("woke up") },
+		func(c *Process) { c.Clock().AfterFunc(500*ms, func() { t.Error("a dead process called a function") }) },
 	} {
 		h := inWorld(t, Config{Seed: 1}, func(w *World) {
 			s, c := w.Serve("n1", &echo{}), w.Process("c1")

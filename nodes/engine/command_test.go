@@ -80,6 +80,8 @@ func TestSession(t *testing.T) {
 	s, other := r.Connect("c1"), r.Connect("c2")
 	redistest.Expect(t, s, "CLIENT ID", ":1")
 	redistest.Expect(t, other, "CLIENT ID", ":2")
+	redistest.Expect(t, s, "AUTH default x", "+OK")
+	redistest.Expect(t, s, "AUTH x default", "-WRONGPASS invalid username-password pair or user is disabled.")
 	redistest.Expect(t, s, "CLIENT GETNAME", "$-1")
 	redistest.Expect(t, s, "CLIENT SETNAME worker", "+OK")
 	redistest.Expect(t, s, "HELLO 3 SETNAME me", "%7 $6 server $5 redis $7 version $6 7.0.15 $5 proto :3 $2 id :1 "+

@@ -216,7 +216,7 @@ func (r *Redis) writes(c *command, args []string) bool {
 }
 
 func (r *Redis) tooFewReplicas() bool {
-	if r.minReplicas == 0 || r.maxLag == 0 || r.primary != "" {
+	if r.minReplicas == 0 || r.maxLag == 0 {
 		return false
 	}
 	good := 0
