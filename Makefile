@@ -94,8 +94,8 @@ fuzz: ## fuzz every fuzz target, a minute each
 	  $(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x </dev/null || exit; done
 
 .PHONY: golden
-golden: ## renew the timelines in the catalogue, and the checksums of its traces; read the diff before you commit it
-	$(GO) test ./scenarios -run 'TestCatalogue$$' -rewrite
+golden: ## renew the timelines in the catalogue, the checksums of its traces, and its explanations; read the diff before you commit it
+	$(GO) test ./scenarios -run 'TestCatalogue(IsExplained)?$$' -rewrite
 
 .PHONY: redis-server
 redis-server:

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,13 +14,25 @@ import (
 	"lockstep/sim/history"
 )
 
-// Every violation of the catalogue is explained from its history alone, in sentences that can be checked against it.
+// Every violation of the catalogue is explained from its history alone, in sentences that can be checked against it, and in the words
+// that testdata/explanations.txt has.
 func TestCatalogueIsExplained(t *testing.T) {
 	play.QuietRedis()
 	all, err := script.Catalogue()
 	if err != nil {
 		t.Fatal(err)
 	}
+	const file = "testdata/explanations.txt"
+	saved, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, told := map[string]string{}, map[string]string{}
+	for text := range strings.SplitSeq(string(saved), "\n\n") {
+		name, _, _ := strings.Cut(text, "\n")
+		want[name] = strings.TrimSuffix(text, "\n")
+	}
+	var names []string
 	explained := map[checker.Property]int{}
 	for _, s := range all {
 		for _, run := range s.Runs {
@@ -29,11 +42,36 @@ func TestCatalogueIsExplained(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, v := range o.Result.Violations {
-					t.Logf("%s: %s (%s)", v.Property, v.What, v.Assumption)
-					checkExplanation(t, o.History, v, checker.Explain(o.History, v))
+					sentences := checker.Explain(o.History, v)
+					checkExplanation(t, o.History, v, sentences)
 					explained[v.Property]++
+					name := s.Name + "/" + run.ID() + ": " + v.What
+					if told[name] == "" {
+						names = append(names, name)
+						told[name] = name
+					}
+					for _, s := range sentences {
+						told[name] += "\n  " + s.Text
+					}
 				}
 			})
+		}
+	}
+	for _, name := range names {
+		if told[name] != want[name] && !*rewrite {
+			t.Errorf("%s tells otherwise (make golden renews it):\n%s\nwant\n%s", file, told[name], want[name])
+		}
+	}
+	if len(want) != len(names) && !*rewrite {
+		t.Errorf("%s has %d stories, want %d (make golden renews it)", file, len(want), len(names))
+	}
+	if *rewrite {
+		var text []string
+		for _, name := range names {
+			text = append(text, told[name])
+		}
+		if err := os.WriteFile(file, []byte(strings.Join(text, "\n\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 	t.Log(explained)
