@@ -93,6 +93,13 @@ fuzz: ## fuzz every fuzz target, a minute each
 	  echo "$$file: $${func#func }"; \
 	  $(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x </dev/null || exit; done
 
+# Tests that wait for real processes fail on a busy machine without a mutant. A mutant may take all memory.
+.PHONY: mutants
+PKG ?= ./checker
+MUTANTS ?= -n 20 -seed 1
+mutants: ## what the tests do not notice: make mutants PKG=./checker MUTANTS="-n 20 -seed 1"
+	ulimit -v 12000000; nice -n 10 $(GO) run ./cmd/mutants -skip '$(SERVERS)|OfRedis|Conformance' $(MUTANTS) $(PKG)
+
 .PHONY: golden
 golden: ## renew the timelines in the catalogue, the checksums of its traces, and its explanations; read the diff before you commit it
 	$(GO) test ./scenarios -run 'TestCatalogue(IsExplained)?$$' -rewrite

@@ -46,6 +46,7 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/scenarios/internal/draws": {},
 		fields:                              {history},
 		docs:                                {},
+		"lockstep/cmd/mutants":              {},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
 	if err != nil {
