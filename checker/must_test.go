@@ -212,6 +212,7 @@ func TestMustMet(t *testing.T) {
 			unmet: []situation{
 				{"more", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n1 n3 deliver c1\n3 c1 fail acquire"}, {"fewer", "0 c1 invoke acquire\n1 n1 deliver c1\n3 c1 fail acquire"},
 				{"too late", "0 c1 invoke acquire\n1 n1 deliver c1\n3 c1 fail acquire\n4 n2 deliver c1"}, {"unanswered", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1"},
+				{"nobody can tell", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n3 c1 info acquire"},
 			},
 		},
 		{

@@ -1,6 +1,11 @@
 package checker
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"lockstep/sim/history"
+)
 
 func TestResourceExclusion(t *testing.T) {
 	const c1 = `
@@ -237,4 +242,43 @@ func TestResourceExclusionBlame(t *testing.T) {
 		{name: "no newer lease, no blame: a crash", story: c1 + "3 n1 lose c1#1\n15.003 resource accept A c1#1 sent=9.9"},
 		{name: "the newer client wrote after a pause", story: c1 + c2 + "13 c2 fault pause\n40 c2 fault resume\n40.1 resource accept B c2#1 sent=40"},
 	})
+}
+
+// TestWrites: which invocation the resource accepted something of.
+func TestWrites(t *testing.T) {
+	accepted := history.Event{At: 2 * time.Second, Sent: time.Second, Lease: "c1#1", Value: "A B", Word: "B"}
+	mark := accepted
+	mark.Op = history.Mark
+	for _, test := range []struct {
+		in       history.Event
+		accepted history.Event
+		want     bool
+	}{
+		{history.Event{Op: history.Write, Value: "A B"}, accepted, true},
+		{history.Event{Op: history.Write, Value: "B"}, accepted, false},
+		{history.Event{Op: history.Write, Value: "A B"}, mark, false},
+		{history.Event{Op: history.Write, Value: "A B", At: time.Second}, accepted, true},
+		{history.Event{Op: history.Write, Value: "A B", At: time.Second + 1}, accepted, false},
+		{history.Event{Op: history.Update, Value: "B"}, accepted, true},
+		{history.Event{Op: history.Update, Value: "A B"}, accepted, false},
+		{history.Event{Op: history.Update, Value: "B"}, mark, false},
+		{history.Event{Op: history.Enter}, mark, true},
+		{history.Event{Op: history.Enter}, accepted, false},
+		{history.Event{Op: history.Read, Value: "A B"}, accepted, false},
+		{history.Event{Op: history.Release, Value: "A B"}, accepted, false},
+	} {
+		in := test.in
+		in.Kind, in.Lease = history.Invoke, "c1#1"
+		if got := writes(in, test.accepted); got != test.want {
+			t.Errorf("%+v: %v", in, got)
+		}
+		in.Lease = "c1#2"
+		if writes(in, test.accepted) {
+			t.Errorf("%+v, of another lease", in)
+		}
+		in.Kind, in.Lease = history.OK, "c1#1"
+		if writes(in, test.accepted) {
+			t.Errorf("%+v, an outcome", in)
+		}
+	}
 }

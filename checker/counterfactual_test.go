@@ -1,0 +1,137 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// TestAsking: a client asks from the first of several tries on, and goes on for as long as its lock or its lane would have it.
+func TestAsking(t *testing.T) {
+	const tries = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10
+		11   c2 invoke acquire
+		11.1 c2 fail acquire
+		11.2 c2 invoke acquire
+		11.3 n1 set c2#1
+		11.4 c2 ok acquire c2#1 until=21
+	`
+	for _, test := range []struct {
+		name, story string
+		within      time.Duration
+		from, until time.Duration
+	}{
+		{"until it is granted", tries, 0, 11 * time.Second, 11400 * time.Millisecond},
+		{"for as long as its lane says", tries, 2 * time.Second, 11 * time.Second, 13200 * time.Millisecond},
+		{"for as long as one that failed", "5 c3 invoke acquire\n8 c3 fail acquire\n" + tries, 0, 11 * time.Second, 14200 * time.Millisecond},
+		{"for as long as one that nobody heard of", "5 c3 invoke acquire\n8 c3 info acquire\n" + tries, 0, 11 * time.Second, 14200 * time.Millisecond},
+	} {
+		h := story(t, inOrder(t, test.story))
+		for i := range h.Events {
+			if e := &h.Events[i]; e.Kind == history.Invoke {
+				e.Within = test.within
+			}
+		}
+		ix := newIndex(h)
+		if from, until := ix.asking(ix.lease("c2#1")); from != test.from || until != test.until {
+			t.Errorf("%s: from %v until %v, want %v and %v", test.name, from, until, test.from, test.until)
+		}
+	}
+}
+
+// TestAheadAfter: what a client does after a sleep comes earlier by as much as what was before the sleep, except that a pause from
+// outside and an instant that it waits for stay where they are.
+func TestAheadAfter(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name             string
+		pause            string // of the client, "from to" in seconds
+		invoked          string // in seconds; its outcome before was at 11 s
+		slept, notBefore time.Duration
+		kept             []Assumption
+		want             time.Duration // if the outcome had come 2 s earlier
+	}{
+		{"a sleep", "", "16", 5 * s, 0, nil, 2 * s},
+		{"work", "", "16", 0, 0, nil, 2 * s},
+		{"an instant", "", "16", 0, 16 * s, nil, 0},
+		{"an instant, which comes after half of it", "", "16", 5 * s, 15 * s, nil, s},
+		{"a pause of its lane", "11 16", "16", 0, 0, nil, 2 * s},
+		{"a pause of its lane, before a sleep", "11 16", "16", 2 * s, 0, nil, 2 * s},
+		{"a pause of its lane, after a sleep", "13 16", "16", 2 * s, 0, nil, 2 * s},
+		{"a pause that it would have come into", "14 16", "16", 5 * s, 0, nil, 0},
+		{"a pause that was over", "12 13", "16", 5 * s, 0, nil, 2 * s},
+		{"a pause that would not have been", "15 19", "19", 5 * s, 0, []Assumption{BoundedPause}, 5 * s},
+		{"a pause that would not have been, inside a sleep", "12 14", "16", 5 * s, 0, []Assumption{BoundedPause}, 2 * s},
+	} {
+		text := "10 c1 invoke acquire\n11 c1 ok acquire c1#1 until=20\n"
+		if from, to, ok := strings.Cut(test.pause, " "); ok {
+			text += from + " c1 fault pause\n" + to + " c1 fault resume\n"
+		}
+		text += test.invoked + " c1 invoke write A c1#1"
+		h := story(t, text)
+		e := &h.Events[len(h.Events)-1]
+		e.Slept, e.NotBefore = test.slept, test.notBefore
+		ix := newIndex(h)
+		if got := ix.aheadAfter(h.Events[1], *e, 2*s, test.kept); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestExcess: what an operation lost in pauses and by late messages. What arrives while a client is paused waits for it, but is not
+// late any more.
+func TestExcess(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name, story  string
+		pause, delay time.Duration // lost in either
+		both         time.Duration
+	}{
+		{"nothing", "0.5 c1 deliver n1 sent=0.499", 0, 0, 0},
+		{"a pause", "2 c1 fault pause\n6 c1 fault resume", 4 * s, 0, 4 * s},
+		{"a late reply", "4 c1 deliver n1 sent=1", 0, 3 * s, 3 * s},
+		{"a late request", "4 n1 deliver c1 sent=1", 0, 3 * s, 3 * s},
+		{"a reply to what it had asked before", "4 c1 deliver n1 sent=-1", 0, 0, 0},
+		{"a pause in which the reply came", "2 c1 fault pause\n6 c1 fault resume\n6 c1 deliver n1 sent=1", 4 * s, s, 5 * s},
+		{"a pause while it waited", "2 c1 fault pause\n3 c1 fault resume\n6 c1 deliver n1 sent=1", 0, 4 * s, 5 * s},
+	} {
+		ix := newIndex(story(t, "0 c1 invoke acquire\n"+test.story+"\n7 c1 fail acquire"))
+		for _, c := range []struct {
+			kept []Assumption
+			want time.Duration
+		}{{nil, 0}, {[]Assumption{BoundedPause}, test.pause}, {[]Assumption{BoundedDelay}, test.delay}, {[]Assumption{BoundedPause, BoundedDelay}, test.both}} {
+			if got := ix.excess("c1", history.Acquire, stretch{0, 7 * s}, c.kept, false); got != c.want {
+				t.Errorf("%s: %v lost but for %v, want %v", test.name, got, c.kept, c.want)
+			}
+		}
+	}
+}
+
+// TestUnconnected: a client that says nothing and hears nothing, while a node is out of its reach, waits for that node.
+func TestUnconnected(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name, story string
+		want        []stretch
+	}{
+		{"all in reach", "5 c1 fail acquire", nil},
+		{"a cut link", "1 c1-n1 fault cut cut_c1-n1\n5 c1 fail acquire", []stretch{{1 * s, 5 * s}}},
+		{"a paused node", "1 n1 fault pause\n3 n1 fault resume\n5 c1 fail acquire", []stretch{{1 * s, 3 * s}}},
+		{"another client", "1 c2-n1 fault cut cut_c2-n1\n5 c1 fail acquire", nil},
+		{"it hears from another node", "0 c1-n1 fault cut cut_c1-n1\n2 c1 deliver n2 sent=1.9\n5 c1 fail acquire", []stretch{{0, 2 * s}, {2 * s, 5 * s}}},
+		{"it asks another node", "0 c1-n1 fault cut cut_c1-n1\n2 n2 deliver c1 sent=1\n5 c1 fail acquire", []stretch{{0, 1 * s}, {1 * s, 5 * s}}},
+		{"a word of another client", "0 c1-n1 fault cut cut_c1-n1\n2 n2 deliver c2 sent=1\n5 c1 fail acquire", []stretch{{0, 5 * s}}},
+		{"no word, but a fault", "0 c1-n1 fault cut cut_c1-n1\n2 c1 fault jump\n5 c1 fail acquire", []stretch{{0, 5 * s}}},
+		{"what comes after", "0 c1-n1 fault cut cut_c1-n1\n5 c1 fail acquire\n6 c1 deliver n2 sent=5.5", []stretch{{0, 5 * s}}},
+	} {
+		ix := newIndex(story(t, "nodes 2\n0 c1 invoke acquire\n"+test.story))
+		if got := ix.unconnected("c1", stretch{0, 5 * s}); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
