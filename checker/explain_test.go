@@ -590,6 +590,25 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 had been set on n1 at 0.004s for 9999ms, and was gone only at 30.004s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
+		{name: "a key whose end nobody recorded", property: DeadlockFreedom, broken: BoundedClockError, story: `
+			probe probe
+			bound 10
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.005   n1 fault jump jump_n1_-20s
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 fault crash crash_c1
+			11      probe invoke acquire
+			21      probe fail acquire
+			30.004  n1 expire c1#1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			The wall clock of n1 jumped back by 20s at 0.005s.
+			c1 crashed at 1.000s, and never released c1#1.
+			probe asked for the lock at 11.000s, was refused at 21.000s, and never got it.
+			The key of c1#1 had been set on n1 at 0.004s, and was gone only at 30.004s.
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
+
 		{name: "a key that got its end by a command of its own", property: DeadlockFreedom, broken: BoundedClockError, story: `
 			probe probe
 			bound 10
