@@ -242,14 +242,14 @@ func (n *narrator) mended(i int) int {
 	})
 }
 
-// linkFault returns the last fault that was in force on the way from one process to another at event i, or -1.
+// linkFault returns the last fault that was in force on the way from one process to another right before event i, or -1.
 func (n *narrator) linkFault(from, to string, i int) int {
 	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
 		link, ok := lasting(n.event(j))
 		if !ok || !link.Covers(from, to) && !link.Covers(to, from) {
 			continue
 		}
-		if n.stands(j, i) {
+		if end := n.mended(j); end < 0 || end >= i {
 			return j
 		}
 	}

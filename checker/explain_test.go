@@ -160,6 +160,29 @@ func TestExplain(t *testing.T) {
 			From 2.004s on both c1 and c2 held the lock, until c1 exited at 3.000s; c2 exited at 3.000s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
+		{name: "a lease that was extended before its key was lost", property: LeaseExclusion, broken: DurableNodes, story: `
+			0       c1 invoke acquire
+			0.003   n1 set c1#1 until=10.003
+			0.004   c1 ok acquire c1#1 until=10
+			5       c1 invoke extend c1#1
+			5.001   n1 retime c1#1 until=15.001
+			5.002   c1 ok extend c1#1 until=15
+			6       n1 fault crash crash_n1
+			6       n1 lose c1#1
+			8       c2 invoke acquire
+			8.001   n1 set c2#1 until=18.001
+			8.002   c2 ok acquire c2#1 until=18
+			9       c1 info exit
+			9       c2 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.003s, valid until 10.000s by its own clock.
+			c1 extended c1#1 at 5.002s, until 15.000s by its own clock.
+			n1 crashed at 6.000s and lost the key of c1#1.
+			c2 was granted c2#1 on n1 at 8.001s, valid until 18.000s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 15.000s.
+			From 8.002s on both c1 and c2 held the lock, until c1 exited at 9.000s; c2 exited at 9.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
 		{name: "keys that were gone as soon as they were set", property: LeaseExclusion, broken: BoundedClockError, story: `
 			nodes 3
 			0       c1 invoke acquire

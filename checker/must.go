@@ -103,7 +103,8 @@ var (
 // match fills m with the names that words have in the places of form, and says whether the two fit.
 func (m *Must) match(form, words []string) bool {
 	for ; len(form) > 0 && len(words) > 0; form, words = form[1:], words[1:] {
-		word, ok := words[0], false
+		word := words[0]
+		var ok bool
 		switch form[0] {
 		case "CLIENT":
 			m.client, ok = word, clientName.MatchString(word)

@@ -1,0 +1,119 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// narrate has f tell something of a story, and returns the sentences.
+func narrate(t *testing.T, text string, f func(n *narrator)) (told []string) {
+	t.Helper()
+	n := &narrator{h: story(t, text)}
+	f(n)
+	for _, s := range n.story {
+		told = append(told, s.Text)
+	}
+	return told
+}
+
+// Routes that the same befell are told in one sentence.
+func TestRoutes(t *testing.T) {
+	link := func(text string) history.Link {
+		f, err := history.ParseFault("cut " + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.(history.Cut).Link
+	}
+	for _, test := range []struct{ links, want string }{
+		{"c1-n1", "Then messages between c1 and n1 were lost."},
+		{"c1-n1 c1-n2", "Then messages between c1 and n1 n2 were lost."},
+		{"c1-n1 c1-n1", "Then messages between c1 and n1 were lost."},
+		{"c1-n1 c2-n1", "Then messages between c1 c2 and n1 were lost."},
+		{"c1-n1 c2-n2", "Then messages between c1 and n1 and between c2 and n2 were lost."},
+		{"c1->n1 c1->n2", "Then messages from c1 to n1 n2 were lost."},
+		{"c1->n1 c1-n2", ""},
+		{"c1-n1 c1->n2", ""},
+	} {
+		words := strings.Fields(test.links)
+		r, got := &route{"Then", "were lost", []history.Link{link(words[0])}}, ""
+		if len(words) == 1 || r.join(&route{"Then", "were lost", []history.Link{link(words[1])}}) {
+			got = r.text()
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", test.links, got, test.want)
+		}
+		if r.join(&route{"Later", r.verb, r.links}) || r.join(&route{r.span, "were late", r.links}) {
+			t.Errorf("%s: joined with something else", test.links)
+		}
+	}
+}
+
+// A message is worth a word if it took a good part of a TTL, or if delays are to blame and its receiver was as good as out of reach.
+func TestOverdue(t *testing.T) {
+	for _, test := range []struct {
+		took   time.Duration
+		broken Assumption
+		want   bool
+	}{
+		{2500 * time.Millisecond, BoundedPause, false}, {2500*time.Millisecond + 1, BoundedPause, true},
+		{25 * time.Millisecond, BoundedPause, false}, {25 * time.Millisecond, BoundedDelay, true}, {25*time.Millisecond - 1, BoundedDelay, false},
+	} {
+		n := &narrator{h: &history.History{Meta: history.Meta{TTL: 10 * time.Second}}, v: Violation{Assumption: test.broken}}
+		if got := n.overdue(history.Event{At: time.Second + test.took, Sent: time.Second}); got != test.want {
+			t.Errorf("%v under %s: %v", test.took, test.broken, got)
+		}
+		if n.overdue(history.Event{At: time.Minute}) {
+			t.Error("nobody knows when it left")
+		}
+	}
+}
+
+// TestApart: the faults on the links between two processes that were in force at some time from event 2 to event 4.
+func TestApart(t *testing.T) {
+	for _, test := range []struct {
+		story string
+		want  []int
+	}{
+		{"1 c1-n1 fault cut cut_c1-n1\n2 n1 set a#1\n3 n1 set a#1\n4 n1 set a#1\n5 c1-n1 fault heal heal_c1-n1", []int{0}},
+		{"1 c1-n1 fault cut cut_c1-n1\n2 n1 set a#1\n3 n1 set a#1\n4 n1 set a#1", []int{0}},
+		{"1 c1-n1 fault cut cut_c1-n1\n1 c1-n1 fault heal heal_c1-n1\n3 n1 set a#1\n4 n1 set a#1\n5 n1 set a#1", nil},
+		{"1 n1->c1 fault cut cut_n1->c1\n2 c1->n1 fault cut cut_c1->n1\n3 n1 set a#1\n4 n1 set a#1\n5 n1 set a#1", []int{0, 1}},
+		{"1 c2-n1 fault cut cut_c2-n1\n2 n1->c2 fault cut cut_n1->c2\n3 n1 set a#1\n4 n1 set a#1\n5 n1 set a#1", nil},
+		{"1 n1 set a#1\n2 n1 set a#1\n3 n1 set a#1\n4 c1-n1 fault cut cut_c1-n1\n5 c1->n1 fault cut cut_c1->n1", []int{3}},
+	} {
+		var got []int
+		told := narrate(t, test.story, func(n *narrator) { got = n.apart("c1", "n1", 2, 4) })
+		if !slices.Equal(got, test.want) || len(told) == 0 && len(got) > 0 || len(told) > len(got) {
+			t.Errorf("%s: %v, want %v; told %q", test.story, got, test.want, told)
+		}
+	}
+}
+
+// TestKept: what kept a message that c1 sent to the resource at 2 s, and that arrived at 9 s.
+func TestKept(t *testing.T) {
+	for _, test := range []struct {
+		name, story, want string
+	}{
+		{"nothing", "1 c1 invoke write", ""},
+		{"a pause", "3 resource fault pause\n8 resource fault resume", "From 3.000s to 8.000s the resource was paused."},
+		{"a pause in which it left", "1 resource fault pause\n8 resource fault resume", "From 1.000s to 8.000s the resource was paused."},
+		{"a pause that was over", "1 resource fault pause\n1.5 resource fault resume\n2 c1 invoke write", ""},
+		{"a pause of another", "3 n1 fault pause n1\n8 n1 fault resume n1", ""},
+		{"a crash", "3 resource fault crash crash_resource", ""},
+		{"a hold", "1 c1->resource fault hold hold_c1->resource\n8 c1->resource fault release release_c1->resource", "From 1.000s to 8.000s messages from c1 to resource did not get through."},
+		{"a hold of another", "1 c2->resource fault hold hold_c2->resource\n8 c2->resource fault release release_c2->resource", ""},
+		{"a hold that was over", "1 c1->resource fault hold hold_c1->resource\n1.5 c1->resource fault release release_c1->resource\n2 c1 invoke write", ""},
+	} {
+		told := narrate(t, test.story+"\n9 resource accept A c1#1 sent=2", func(n *narrator) {
+			n.kept("c1", resourceName, 2*time.Second, len(n.h.Events)-1)
+		})
+		if got := strings.Join(told, " "); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
