@@ -55,7 +55,7 @@ func (ix *index) asks() []ask {
 
 // goneAfter returns when a client crashed or exited after event i; the end of the history if it did not.
 func (ix *index) goneAfter(client string, i int) time.Duration {
-	gone := ix.at(len(ix.Events) - 1)
+	gone := ix.at(len(ix.Events))
 	for _, j := range []int{first(ix.crashes[client], i), first(ix.exits[client], i)} {
 		if j >= 0 {
 			gone = min(gone, ix.at(j))

@@ -596,14 +596,14 @@ func (n *narrator) stored(i int) int {
 	j := n.before(i, func(o history.Event) bool {
 		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.By == e.Process && o.Lease == "" && o.Value == e.Value
 	})
-	if j >= begun {
+	if j > begun {
 		return j
 	}
 	j = n.before(i, func(o history.Event) bool {
 		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == resourceName && o.By == e.Process &&
 			strings.Contains(o.Value+";", "SET "+counterKey+" "+e.Value+";")
 	})
-	if j >= begun && j >= 0 {
+	if j > begun {
 		return j
 	}
 	return i

@@ -160,6 +160,32 @@ func TestExplain(t *testing.T) {
 			From 2.004s on both c1 and c2 held the lock, until c1 exited at 3.000s; c2 exited at 3.000s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
+		{name: "keys that were lost as soon as they were set", property: LeaseExclusion, broken: DurableNodes, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0       c2 invoke acquire
+			0.003   n2 set c1#1 until=10.003
+			0.003   n2 fault crash crash_n2
+			0.003   n2 lose c1#1
+			0.004   n3 set c1#1 until=10.004
+			0.004   n3 fault crash crash_n3
+			0.004   n3 lose c1#1
+			0.004   n1 set c1#1 until=10.004
+			0.005   n2 set c2#1 until=10.005
+			0.005   n3 set c2#1 until=10.005
+			0.006   c2 ok acquire c2#1 until=9.9
+			0.007   c1 ok acquire c1#1 until=9.9
+			2       c1 info exit
+			2       c2 info exit`,
+			want: `
+			n2 crashed at 0.003s and lost the key of c1#1.
+			n3 crashed at 0.004s and lost the key of c1#1.
+			c2 was granted c2#1 on n2 n3 at 0.005s, valid until 9.900s by its own clock.
+			c1 was granted c1#1 on n1, which is not a majority, at 0.007s, valid until 9.900s by its own clock.
+			c2 did not know this: by its own clock c2#1 was valid until 9.900s.
+			From 0.007s on both c2 and c1 held the lock, until c2 exited at 2.000s; c1 exited at 2.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
 		{name: "a lease that was extended before its key was lost", property: LeaseExclusion, broken: DurableNodes, story: `
 			0       c1 invoke acquire
 			0.003   n1 set c1#1 until=10.003

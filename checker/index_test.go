@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -19,5 +20,26 @@ func TestBoundsOfDelay(t *testing.T) {
 	}
 	if ix := newIndex(&history.History{}); ix.outOfReach(0) || ix.tookLong(time.Hour) {
 		t.Error("late without a TTL")
+	}
+}
+
+// TestMarked: the lease that a key stands for, if its value has the name of another's.
+func TestMarked(t *testing.T) {
+	const set = "0 c2 invoke acquire\n1 n1 set c1#1 by=c2\n"
+	for text, want := range map[string]string{
+		"0 c1 invoke acquire\n1 n1 set c1#1\n2 c1 ok acquire c1#1": "c1#1",
+		set + "2 c2 ok acquire c2#1":                               "c2#1",
+		set + "2 c2 fail acquire":                                  "c2#?",
+		set:                                                        "c2#?",
+		"0 c2 invoke release\n1 n1 set c1#1 by=c2\n2 c2 ok release c2#1":             "c2#?",
+		"0 c2 invoke acquire\n1 n1 over c1#1 by=c2 was=c2#1\n2 c2 ok acquire c2#1":   "c1#1",
+		"replica r1\n0 c2 invoke acquire\n1 r1 set c1#1 by=n1\n2 c2 ok acquire c2#1": "c1#1",
+		"0 c2 invoke acquire\n1 n1 set c1#1 by=nobody\n2 c2 ok acquire c2#1":         "c1#1",
+		"0 c2 invoke acquire\n0.5 c2 fail acquire\n1 n1 set c1#1 by=c2":              "c2#?",
+		"0 c3 invoke acquire\n1 n1 set c1#1 by=c2\n2 c3 ok acquire c3#1":             "c2#?",
+	} {
+		if got := newIndex(story(t, text)).marked(1 + strings.Count(text, "0.5")); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
 	}
 }

@@ -104,6 +104,7 @@ func TestMustMet(t *testing.T) {
 				{"an earlier lease", "0 n2 set c1#0\n0 c1 invoke acquire\n0 n1 set c1#1\n1 c1 ok acquire c1#1 until=9"},
 				{"later", "0 c1 invoke acquire\n0 n1 set c1#1\n1 c1 ok acquire c1#1 until=9\n2 n2 set c1#1"},
 				{"never handed out", "0 c1 invoke acquire\n0 n1 set c1#1\n0 n2 set c1#1\n1 c1 info acquire"},
+				{"a copy for one of them", "replica r1\n0 c1 invoke acquire\n0 n1 set c1#1\n0 n2 set c1#1\n0 r1 set c1#1 by=n1\n0 n1 lose c1#1\n1 c1 ok acquire c1#1 until=9"},
 			},
 		},
 		{
