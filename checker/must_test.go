@@ -96,7 +96,7 @@ func TestMustMet(t *testing.T) {
 		},
 		{
 			must: "c1 holds exactly n1 n2",
-			met:  []situation{{"it does", c1}, {"a third came and went", "0 c1 invoke acquire\n0 n1 set c1#1\n0 n2 set c1#1\n0 n3 set c1#1\n0 n3 lose c1#1\n1 c1 ok acquire c1#1 until=9\n2 n3 set c1#1"}},
+			met:  []situation{{"it does", c1}, {"a third came and went", "0 c1 invoke acquire\n0 n1 set c1#1\n0 n2 set c1#1\n0 n3 set c1#1\n0 n3 lose c1#1\n1 c1 ok acquire c1#1 until=9\n2 n3 set c1#1"}, {"with a copy", "replica r1\n0 c1 invoke acquire\n0 n1 set c1#1\n0 r1 set c1#1 by=n1\n0 n2 set c1#1\n1 c1 ok acquire c1#1 until=9"}},
 			unmet: []situation{
 				{"more", "0 n3 set c1#1\n" + c1},
 				{"fewer", "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=9"},

@@ -52,3 +52,26 @@ func TestHistoryHasASum(t *testing.T) {
 		t.Errorf("without a sum: %v %v", read, err)
 	}
 }
+
+// What a line of a foreign history may say, and what is refused. More is in cmd/lockstep, in the words of the program.
+func TestForeignHistory(t *testing.T) {
+	const (
+		first    = `{"scenario":"s","nodes":["n1"],"clients":["c1"],"ttl":1000000000}` + "\n"
+		acquired = `{"at":0,"process":"c1","kind":"ok","op":"acquire","id":1,"lock":"a","lease":"c1#1"}` + "\n"
+	)
+	for text, want := range map[string]string{
+		first + acquired: "",
+		first + `{"at":0,"process":"c1","kind":"ok","op":"check","id":1}`:                             "",
+		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"release","id":2,"lease":"c1#1"}`: "",
+		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"release","id":2,"lease":"c1#2"}`: `3: unknown lease "c1#2"; the leases are c1#1 (did you mean "c1#1"?)`,
+		first + `{"at":0,"process":"c1","kind":"fail","op":"acquire","id":1,"lock":"a"}`:              "",
+		first + `{"at":"0","process":"c1"}`:                                                           `2: "at": there must be a whole number of nanoseconds, not a string`,
+		first + `{"id":"1","process":"c1"}`:                                                           `2: "id": there must be a whole number, not a string`,
+		first + `[1]`:                                                                                 "2: the line must be a JSON object, not an array",
+	} {
+		_, err := history.ReadHistory(strings.NewReader(text))
+		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
