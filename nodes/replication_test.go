@@ -534,3 +534,18 @@ func TestGroupIsDeterministic(t *testing.T) {
 		c2/b 3500ms WAIT 1 1000
 		c1 20s`})
 }
+
+// TestReplicaOfAReplica: a replica that is linked to its primary passes on what it gets; one that is not refuses to be copied.
+func TestReplicaOfAReplica(t *testing.T) {
+	cfg := GroupConfig{Replicas: 2}
+	play{cfg: cfg, seed: 1, lines: `
+		c1@r2 1s REPLICAOF 10.0.0.2 6379 -> OK
+		c1 3s SET a 1 -> OK
+		c1@r2 4s GET a -> 1
+		c1@r2 4s ROLE -> [slave 10.0.0.2 6379 connected`}.run(t)
+	play{cfg: cfg, seed: 1, faults: "500ms cut n1-r1", lines: `
+		c1 1s SET a 1 -> OK
+		c1@r2 90s REPLICAOF 10.0.0.2 6379 -> OK
+		c1@r2 100s GET a -> 1
+		c1@r2 100s ROLE -> [slave 10.0.0.2 6379 connect `}.run(t)
+}
