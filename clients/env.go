@@ -1,5 +1,5 @@
-// Package clients holds the locks under test, the worker that carries out what a client does, and the resource that the
-// locks protect. The same code runs in simulation and on real Redis; only the dialer and the clocks differ.
+// Package clients holds the locks under test, the worker that carries out the steps of a client, and the resource that the locks
+// protect. The same code runs in simulation and on real Redis; only the dialer and the clocks differ.
 package clients
 
 import (
@@ -16,30 +16,30 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Env is what a client process has: its clocks, its randomness, and a network with Redis nodes in it.
+// Env is what a client process has: clocks, a source of randomness, and a network with Redis nodes in it.
 type Env struct {
 	Clock clockwork.Clock // steady: drifts and pauses, never jumps
-	Wall  clockwork.Clock // the clock on the wall: may jump
+	Wall  clockwork.Clock // wall clock: may jump
 	Rand  *rand.Rand      // for one goroutine at a time
 	Addrs []string        // one literal IP:port per Redis node
 	Dial  Dialer          // for any client library
 	Nodes []*redis.Client // clients to Addrs over Dial, ready to use; see [NewEnv] for their options
 
-	more *more // what Client made
+	more *more // clients made by Client
 }
 
-// more is what an Env closes beside its Nodes. It is shared by the copies of the Env.
+// more is what Close closes besides Nodes. The copies of an Env share it.
 type more struct {
 	mu      sync.Mutex
 	clients []*redis.Client
 	warm    *WarmClients // the owner of Nodes; nil if they are the Env's own
 }
 
-// poolSize is how many connections a client to one node may have at once, and how many of its dials may fail in all. The
-// time that go-redis takes to make a client grows with it.
+// poolSize is how many connections a client may have to one node at once, and how many of its dials may fail in total. The time
+// that go-redis takes to make a client grows with it.
 const poolSize = 256
 
-// bufferSize is how many bytes a connection reads and writes at once. Requests and replies of locks are shorter; the 64 KiB
+// bufferSize is the size of the read and write buffers of a connection. Requests and replies of locks are shorter; the 64 KiB
 // that go-redis would take for each connection are a good part of the memory of a short simulation.
 const bufferSize = 2 << 10
 
@@ -48,14 +48,14 @@ type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // NewEnv makes an Env, with a go-redis client to each address. They differ from go-redis's defaults in these options:
 //
-//   - no retries: a SET NX that is repeated because its reply was lost finds its own key and looks refused;
-//   - one attempt to dial, and a fixed pool that is never waited for, and so large that its connections do not run out in a
-//     row of failures, after which it would dial in the background: all of that would use timers that do not belong to the
-//     clock of the process;
-//   - connections are not closed for having been idle;
+//   - no retries: a SET NX that is repeated because its reply was lost finds its own key and appears to be refused;
+//   - one attempt to dial, and a fixed pool that is never waited for, so large that its connections do not run out in a
+//     row of failures, after which go-redis would dial in the background: all of that would use timers that do not belong to
+//     the clock of the process;
+//   - idle connections are not closed;
 //   - no handshake beyond HELLO, and RESP 2.
 //
-// [Env.Close] closes them. A lock that wants other options makes its own with [Env.Client].
+// [Env.Close] closes them. A lock that wants other options makes its own clients with [Env.Client].
 func NewEnv(clock, wall clockwork.Clock, random *rand.Rand, dial Dialer, addrs []string) Env {
 	env := Env{Clock: clock, Wall: wall, Rand: random, Addrs: addrs, Dial: dial, more: &more{}}
 	for _, addr := range addrs {
@@ -64,20 +64,20 @@ func NewEnv(clock, wall clockwork.Clock, random *rand.Rand, dial Dialer, addrs [
 	return env
 }
 
-// Warm opens a connection to each of Nodes, if it can, which it leaves in the pool of its client.
+// Warm tries to open a connection to each of Nodes, and leaves it in the pool of the client.
 func (e Env) Warm() {
 	for _, c := range e.Nodes {
-		c.Ping(context.Background()) // a node that does not answer leaves its pool as it is
+		c.Ping(context.Background()) // if the node does not answer, the pool stays as it is
 	}
 }
 
-// Client makes one more go-redis client to one of Addrs, with the options of Nodes but for what change alters (nil:
-// nothing). It may alter what a program would: retries, with their number and backoff (MaxRetries 0 is go-redis's default of
-// three), timeouts and [redis.Options.ContextTimeoutEnabled], the protocol, hooks for connecting. Four options are set again
-// after it, because a run in simulation depends on them: Addr and Dialer are the network; PoolSize is so large that it is
-// never waited for; and MaintNotificationsConfig is off, since otherwise go-redis asks the machine for addresses.
+// Client makes one more go-redis client to one of Addrs. Its options are those of Nodes, as changed by change, which may be nil.
+// It may change what a program would: retries, with their number and backoff (MaxRetries 0 is go-redis's default of three),
+// timeouts and [redis.Options.ContextTimeoutEnabled], the protocol, hooks for connecting. Four options are set again afterwards,
+// because a simulated run depends on them: Addr and Dialer are the network; PoolSize is so large that the pool is never waited
+// for; and MaintNotificationsConfig is off, because otherwise go-redis asks the machine for addresses.
 //
-// [Env.Close] closes the client with the rest, so that a lock need not.
+// [Env.Close] closes the client with the others, so a lock need not.
 func (e Env) Client(addr string, change func(*redis.Options)) *redis.Client {
 	c := connect(e.Dial, addr, change)
 	e.more.mu.Lock()
@@ -122,20 +122,20 @@ func (e Env) Close() error {
 // New builds the lock under test for one client process.
 type New func(Env) Locker
 
-// A Locker obtains leases. One that is an [io.Closer] as well is closed when its client is through with it: at the end of
-// the lane, or, if the client stays or has crashed, at the end of the run. What it started must have come to an end then.
+// A Locker obtains leases. If it is an [io.Closer] too, it is closed when its client no longer needs it: at the end of the lane,
+// or, if the client stays or has crashed, at the end of the run. All goroutines that it started must then have ended.
 type Locker interface {
-	// Acquire returns a lease, or an error wrapping [ErrNotAcquired] where it certainly did not get one. Any other error
-	// leaves the outcome unknown.
+	// Acquire returns a lease. An error wraps [ErrNotAcquired] if the lock was certainly not acquired; after any other error the
+	// outcome is unknown.
 	Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error)
 }
 
 // A Lease is the lock, held until some time.
 type Lease interface {
-	// Until is how long the holder may rely on it, by [Env.Clock]. The zero time means that the lock does not say.
+	// Until is how long the holder may rely on the lease, by [Env.Clock]. The zero time means that the lock does not say.
 	Until() time.Time
-	// Release gives the lock back. It returns an error wrapping [ErrNotHeld] where the lock was certainly no longer ours.
-	// Any other error leaves the outcome unknown.
+	// Release gives the lock back. The error wraps [ErrNotHeld] if the lock was certainly no longer ours; after any other error
+	// the outcome is unknown.
 	Release(ctx context.Context) error
 }
 
@@ -145,25 +145,26 @@ type Fenced interface {
 	Fence() int64
 }
 
-// Extender is a [Lease] that can be made to last longer.
+// Extender is a [Lease] that can be extended.
 type Extender interface {
-	// Extend asks for the lease to end ttl from now, whenever it would have ended; the TTL has whole milliseconds, as in
-	// Redis. If it returns nil, Until returns the new end. An error wrapping [ErrNotExtended] says that the lease ends when it
-	// would have, one wrapping [ErrNotHeld] that it is over. Any other error leaves the outcome unknown, and Until as it was.
+	// Extend asks for the lease to end ttl from now, whatever its present end; ttl is in whole milliseconds, as in Redis. If it
+	// returns nil, Until returns the new end. An error that wraps [ErrNotExtended] means that the end has not changed, and one
+	// that wraps [ErrNotHeld] that the lease is over. After any other error the outcome is unknown, and Until is unchanged.
 	Extend(ctx context.Context, ttl time.Duration) error
 }
 
-// Renewing is a [Lease] that renews itself, until it is released, or lost, or the context that it was acquired with is over.
-// If its Until is the zero time, nobody is told of renewals, and its holder relies on it until Lost is closed.
+// Renewing is a [Lease] that renews itself until it is released or lost, or until the context with which it was acquired is done.
+// If Until returns the zero time, renewals are silent, and the holder relies on the lease until Lost is closed.
 type Renewing interface {
 	// Lost is closed when the lease is known to be lost: it could not be renewed, because the lock is no longer ours.
 	Lost() <-chan struct{}
-	// Notify has f called after each renewal that succeeds from now on, with the new end by [Env.Clock], which Until returns
-	// as well. It is called by a goroutine of the lease, one renewal after the other. There is one f; nil takes it back.
+	// Notify sets the function that is called after each successful renewal, with the new end by [Env.Clock], which Until
+	// returns too. A goroutine of the lease calls it, for one renewal after the other. Only one function is set at a time; nil
+	// removes it.
 	Notify(f func(until time.Time))
 }
 
-// Keyed is a [Locker] that takes several keys on one node, of which so many make the lock there.
+// Keyed is a [Locker] that sets several keys on one node, a majority of which makes the lock there.
 type Keyed interface {
 	Keys() int
 }

@@ -8,7 +8,7 @@ import (
 // fixedValue is what every key of [NewFixed] holds.
 const fixedValue = "locked"
 
-// NewFixed is the lock of [NewSingle] with a value that is the same for all, and so with nothing to compare on release: who
+// NewFixed is the lock of [NewSingle] with the same value for all clients, so that release has nothing to compare: a client that
 // outlives its TTL deletes the lock of the next holder, and lets in a third (anon2023, part 1, section 4).
 func NewFixed(env Env) Locker { return &fixed{env} }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// NewGetDel is the lock of [NewSingle] that is released in three steps, GET, comparison in the client, and DEL: who pauses
-// after the second past its TTL deletes the lock of the next holder (anon2023, part 1, section 5).
+// NewGetDel is the lock of [NewSingle] that is released in three steps, GET, comparison in the client, and DEL: a client that is
+// paused between the comparison and DEL until its TTL has passed deletes the lock of the next holder (anon2023, part 1, section
+// 5).
 func NewGetDel(env Env) Locker { return &getDel{env} }
 
 type getDel struct{ env Env }
@@ -31,7 +32,7 @@ func (l *getDelLease) Release(ctx context.Context) error {
 	return l.remove(ctx)
 }
 
-// compare finds out whether the key holds our token at the moment.
+// compare checks whether the key holds our token now.
 func (l *singleLease) compare(ctx context.Context) error {
 	held, err := l.env.Nodes[0].Get(ctx, l.name).Result()
 	if errors.Is(err, redis.Nil) || err == nil && held != l.token {

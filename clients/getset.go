@@ -10,17 +10,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// NewGetSet is a lock whose value is the time at which it ends, by the clock on the wall of the client that took it. The
-// key itself never ends: who finds SETNX refused compares the value with its own clock, and if it has passed, puts its own
-// time there with GETSET. The lock is whose GETSET returns what its GET had returned (anon-setnx, the wrong
-// example).
+// NewGetSet is a lock whose value is the time at which it ends, by the wall clock of the client that took it. The key has no TTL.
+// A client whose SETNX is refused compares the value with its own clock. If that time has passed, it writes a new time with
+// GETSET. It has the lock if GETSET returns the value that its GET returned (anon-setnx, the wrong example).
 //
-// All clocks have to agree for that. And who loses the race has nevertheless overwritten the time of the winner, which the
-// source names: the winner's lease then lasts longer than it thinks, and its release does not find its own value. A key
-// that is released between GET and GETSET is set by the latter, and belongs to nobody until that time has passed.
+// That works only if all clocks agree. And a client that loses the race has still overwritten the time of the winner, as the
+// source notes: the winner's lease then lasts longer than it thinks, and its release does not find its own value. If a key is
+// released between GET and GETSET, GETSET sets it again, and it belongs to nobody until that time has passed.
 //
-// The source shows no release, and says only that it has problems too. The one here is what elsewhere comes with the same
-// code: GET, comparison in the client, DEL.
+// The source shows no release, and only says that it has problems too. The one here comes with the same code elsewhere: GET,
+// comparison in the client, DEL.
 func NewGetSet(env Env) Locker { return &getSet{env} }
 
 type getSet struct{ env Env }
@@ -53,7 +52,7 @@ func (l *getSet) takeOver(ctx context.Context, node *redis.Client, name, value s
 	if left := end - l.env.Wall.Now().UnixMilli(); left >= 0 {
 		return fmt.Errorf("%w: %d ms are left", ErrNotAcquired, left)
 	}
-	old, err := node.Do(ctx, "GETSET", name, value).Text() // deprecated in Redis, and so in go-redis
+	old, err := node.Do(ctx, "GETSET", name, value).Text() // deprecated in Redis, and therefore in go-redis
 	switch {
 	case errors.Is(err, redis.Nil):
 		return fmt.Errorf("%w: it was released meanwhile", ErrNotAcquired)

@@ -4,7 +4,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Lock is a lock that can be put to the test by its name.
+// A Lock is a lock with its name and description.
 type Lock struct {
 	Name  string
 	About string // one line
@@ -39,10 +39,10 @@ func Locks() []Lock {
 	}
 }
 
-// Find returns one of [Locks] by its name. The error names the nearest.
+// Find returns one of [Locks] by its name. If there is none, the error names the nearest.
 func Find(name string) (New, error) { return FindIn(Locks(), name) }
 
-// FindIn returns a lock of a list by its name. The error names the nearest.
+// FindIn returns a lock of a list by its name. If there is none, the error names the nearest.
 func FindIn(locks []Lock, name string) (New, error) {
 	var names []string
 	for _, l := range locks {

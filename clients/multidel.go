@@ -7,11 +7,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// NewMultiDel is the lock of [NewSingle] with the release of nemo2018, examples 3 and 4, releaseLock: GET,
-// and if the value is the token MULTI, DEL, EXEC. Without WATCH before the GET the transaction protects nothing: it holds
-// one command, and what was compared may have changed before it. What DEL answers is not looked at.
+// NewMultiDel is the lock of [NewSingle] with the release of nemo2018, examples 3 and 4, releaseLock: GET, and if the value is
+// the token, MULTI, DEL, EXEC. Without WATCH before the GET the transaction protects nothing: it contains only one command, and
+// the value may have changed after the comparison. The reply to DEL is ignored.
 //
-// phpredis sends the three one after the other; here they travel together, at the moment at which it would send MULTI.
+// phpredis sends the three commands one after the other; here they are sent together, at the moment at which phpredis would send
+// MULTI.
 func NewMultiDel(env Env) Locker { return &multiDel{env} }
 
 type multiDel struct{ env Env }

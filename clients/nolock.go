@@ -8,11 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// NewNoLock is no lock at all: an increment is GET, one more, SET (nemo2018, example 1). Each command is
-// atomic, the three steps are not, so that two clients read the same number and one of their increments is lost. The
-// usleep(0.01) in the loop of the source is usleep(0): it takes whole microseconds.
+// NewNoLock is no lock at all: an increment is GET, add one, SET (nemo2018, example 1). Each command is atomic, but the three
+// steps are not, so two clients may read the same number, and one of their increments is lost. The usleep(0.01) in the loop of
+// the source is usleep(0): it takes whole microseconds.
 //
-// Its leases are granted to everybody, at once and without asking anybody, and have no end.
+// It grants leases to everybody, at once and without a request, and they have no end.
 func NewNoLock(Env) Locker { return noLock{} }
 
 type noLock struct{}
@@ -32,8 +32,8 @@ func (noLock) Increment(ctx context.Context, store *redis.Client, key string) (i
 	return n + 1, store.Set(ctx, key, n+1, 0).Err()
 }
 
-// number is what was read before anything is written, so that an error means that nothing was. A number that is not there
-// is 0, as (int) has it in the source.
+// number returns the number that was read, before anything is written: an error means that nothing was written. A missing number
+// is 0, as with (int) in the source.
 func number(read *redis.StringCmd) (int64, error) {
 	n, err := read.Int64()
 	if err != nil && !errors.Is(err, redis.Nil) {

@@ -13,32 +13,32 @@ import (
 	"lockstep/clients/internal/redlock"
 )
 
-// NewRedlock is Redlock as redis.io has it since 2025: all nodes are asked at once, each under timeouts of its own; a
-// majority grants the lease, whose validity is the TTL less what acquiring took and an allowance for drift; an attempt
-// that fails is released on all nodes, and repeated with a fresh token after a random delay
+// NewRedlock is Redlock as redis.io describes it since 2025. All nodes are asked at once, each with its own timeouts. A majority
+// grants the lease, whose validity is the TTL less the time that acquiring took and an allowance for drift. After an attempt that
+// fails the lock is released on all nodes, and the next attempt follows with a fresh token after a random delay
 // (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "The Redlock Algorithm").
 func NewRedlock(env Env) Locker { return newRedlock(env, redlock.Options{}) }
 
-// NewRedlockSequential is Redlock with the nodes asked in turn: the five steps as the page had them until 2025, and as all
-// of anon2023, why2020 and anon-redlock describe them.
+// NewRedlockSequential is Redlock that asks the nodes in turn: the five steps as the page had them until 2025, and as all of
+// anon2023, why2020 and anon-redlock describe them.
 func NewRedlockSequential(env Env) Locker { return newRedlock(env, redlock.Options{Sequential: true}) }
 
-// RedlockWith is for the packages below this one: no other can say what the options are.
+// RedlockWith is for packages below clients: others cannot import the options.
 func RedlockWith(o redlock.Options) New { return func(env Env) Locker { return newRedlock(env, o) } }
 
-// What Redlock leaves to its implementers. The sources give no formula for drift; one per cent plus 2 ms is redlock-rb's,
-// and so are three tries, between which antirez's waits up to 200 ms at random, and this one that long at least. For the
-// timeout the sources say 5 to 50 ms at a TTL of 10 s. As they have it, it is one for connecting and one for each reply, so that
-// a slow node on a new connection can cost several.
+// What Redlock leaves to implementers. The sources give no formula for drift; one per cent plus 2 ms is redlock-rb's, as are
+// three tries. Between tries, antirez's code waits a random time of up to 200 ms, and this one at least that long. The sources
+// give a timeout of 5 to 50 ms for a TTL of 10 s. It applies to connecting and again to each reply, so that a slow node on a new
+// connection can cost several timeouts.
 const (
 	redlockNodeTimeout = 50 * time.Millisecond
 	redlockTries       = 3
-	redlockRetryDelay  = 200 * time.Millisecond // and up to as much again, at random
+	redlockRetryDelay  = 200 * time.Millisecond // plus a random time of at most as much
 )
 
 func redlockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// A random delay, so that clients that split the nodes between them do not do it again in step.
+// The delay is random, so that clients that each got some of the nodes do not retry at the same time.
 func redlockDelay(r *rand.Rand) time.Duration {
 	return redlockRetryDelay + time.Duration(r.Int64N(int64(redlockRetryDelay)))
 }
@@ -48,7 +48,7 @@ func majority(nodes, _ int) int { return nodes/2 + 1 }
 type redlocker struct {
 	redlock.Options
 	env   Env
-	clock clockwork.Clock // measures what acquiring takes
+	clock clockwork.Clock // measures the time that acquiring takes
 	nodes []*redis.Client // with the timeout for one node
 }
 
@@ -93,14 +93,14 @@ func (l *redlocker) Acquire(ctx context.Context, name string, ttl time.Duration)
 			return nil, fmt.Errorf("%w: %w", ErrNotAcquired, errors.Join(why...))
 		}
 		if ctx.Err() != nil {
-			continue // and give up
+			continue // this was the last try
 		}
 		l.env.Clock.Sleep(l.Delay(l.env.Rand))
 	}
 }
 
-// attempt is one round of the algorithm. Its step 1 is start, its step 2 ask, its steps 3 and 4 the comparison of validity,
-// its step 5 Release.
+// attempt is one round of the algorithm. Step 1 is start, step 2 ask, steps 3 and 4 are the comparison of validity, step 5 is
+// Release.
 func (l *redlocker) attempt(ctx context.Context, name string, ttl time.Duration) (*redlockLease, error) {
 	lease := &redlockLease{lock: l, name: name, token: newToken(l.env.Rand), nodes: l.nodes}
 	start := l.clock.Now()
@@ -125,14 +125,14 @@ func (l *redlocker) attempt(ctx context.Context, name string, ttl time.Duration)
 		lease.until = until
 		return lease, nil
 	}
-	// On all nodes, also those that seem to have refused: the reply may have been lost after the key was set. And also if
-	// nobody waits for the lease any more.
+	// On all nodes, even those that seem to have refused: the reply may have been lost after the key was set. And even if the
+	// caller no longer waits.
 	lease.Release(context.WithoutCancel(ctx))
 	return nil, fmt.Errorf("%d of %d nodes granted it, %d hold it for another, validity left %v",
 		granted, len(l.nodes), held, left.Round(time.Millisecond))
 }
 
-// set sets the key on a node that has none, and says whether it did.
+// set sets the key on a node unless it exists, and reports whether it did.
 func (l *redlocker) set(ctx context.Context, node *redis.Client, name, token string, ttl time.Duration) (bool, error) {
 	if !l.Instants {
 		return node.SetNX(ctx, name, token, ttl).Result()
@@ -144,9 +144,9 @@ func (l *redlocker) set(ctx context.Context, node *redis.Client, name, token str
 	return err == nil, err
 }
 
-// validity is what is left of a TTL that nodes were asked for from start on, and its end by the steady clock.
+// validity returns what is left of a TTL that was requested from start on, and its end by the steady clock.
 func (l *redlocker) validity(start time.Time, ttl time.Duration) (until time.Time, left time.Duration) {
-	now := l.env.Clock.Now() // first, so that a pause between the two readings takes from the lease and does not add to it
+	now := l.env.Clock.Now() // read first, so that a pause between the two readings shortens the lease instead of prolonging it
 	elapsed := l.clock.Since(start)
 	if l.FromReturn {
 		elapsed = 0
@@ -155,13 +155,13 @@ func (l *redlocker) validity(start time.Time, ttl time.Duration) (until time.Tim
 	return now.Add(left), left
 }
 
-// What a node can say but OK. They never leave this file: what one node says decides nothing.
+// Replies of a node other than OK. They never leave this file, because a single node decides nothing.
 var (
 	errHeld = errors.New("held by another")
 	errGone = errors.New("not ours")
 )
 
-// ask makes a request to each of some nodes, with clients that do not wait long.
+// ask sends a request to each of the nodes, with clients that have the short timeout.
 func (l *redlocker) ask(ctx context.Context, nodes []*redis.Client, request func(context.Context, *redis.Client) error) []error {
 	each := parallel
 	if l.Sequential {
@@ -171,7 +171,7 @@ func (l *redlocker) ask(ctx context.Context, nodes []*redis.Client, request func
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		if l.Timeout > 0 {
-			// The timeout of the client covers replies. A connection that cannot be opened needs this one.
+			// The client's own timeout covers replies. Opening a connection needs this one.
 			defer l.env.Clock.AfterFunc(l.Timeout, func() { cancel(context.DeadlineExceeded) }).Stop()
 		}
 		return request(ctx, nodes[i])
@@ -194,8 +194,8 @@ func parallel(n int, do func(i int) error) []error {
 	return errs
 }
 
-// makeRoom has the stack of a new goroutine grow at once to what a command of go-redis takes, while there is nothing on it to
-// move. It would grow in steps otherwise, and moving it each time takes a tenth of a simulation.
+// makeRoom makes the stack of a new goroutine grow at once to the size that a command of go-redis needs, while it is empty. It
+// would grow in steps otherwise, and moving it each time takes a tenth of a simulation.
 //
 //go:noinline
 func makeRoom(i int) byte {
@@ -211,7 +211,7 @@ func sequential(n int, do func(i int) error) []error {
 	return errs
 }
 
-// count returns how many of errs are what, by [errors.Is].
+// count returns how many of errs match what, by [errors.Is].
 func count(errs []error, what error) (n int) {
 	for _, err := range errs {
 		if errors.Is(err, what) {
@@ -224,14 +224,14 @@ func count(errs []error, what error) (n int) {
 type redlockLease struct {
 	lock        *redlocker
 	name, token string
-	nodes       []*redis.Client // to release it on
+	nodes       []*redis.Client // on which it will be released
 	until       time.Time
 }
 
 func (l *redlockLease) Until() time.Time { return l.until }
 
-// Release deletes the lock on every node that still has our token. Once a majority has answered, no key of ours can make
-// another client wait for a quorum; whether any was left to delete tells if the lock was still held.
+// Release deletes the lock on every node that still has our token. Once a majority has answered, no key of ours can prevent
+// another client from getting a quorum. If at least one key was there to delete, the lock was still held.
 func (l *redlockLease) Release(ctx context.Context) error {
 	errs := l.lock.ask(ctx, l.nodes, func(ctx context.Context, node *redis.Client) error {
 		n, err := releaseScript.Run(ctx, node, []string{l.name}, l.token).Int()

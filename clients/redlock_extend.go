@@ -21,19 +21,19 @@ var recreateLua string
 
 var recreateScript = redis.NewScript(recreateLua)
 
-// NewRedlockExtend is the lock of [NewRedlock] with extension: the TTL of the key is set anew wherever the key still has our
-// token, and the lease is extended if a majority of nodes did, within the validity
-// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "Making the algorithm more reliable: Extending
-// the lock"; anon2023, part 2, section 3 A). An extension is tried once, and never changes the token.
+// NewRedlockExtend is the lock of [NewRedlock] with extension: the TTL of the key is set again wherever the key still has our
+// token, and the lease is extended if a majority of nodes did so within the validity
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "Making the algorithm more reliable: Extending the
+// lock"; anon2023, part 2, section 3 A). An extension is tried once, and never changes the token.
 func NewRedlockExtend(env Env) Locker { return newRedlock(env, redlock.Options{Extendable: true}) }
 
 type redlockExtendLease struct{ *redlockLease }
 
-// Extend counts like an acquire: from before the first request, less drift. What a minority has extended harms nobody: it is
-// released with the rest, or expires.
+// Extend counts time as acquiring does: from before the first request, less drift. An extension on only a minority of nodes does
+// no harm: the keys are released with the others, or expire.
 //
-// Once the validity is over, nothing is asked of the nodes. Some of them may still have the key, because the allowance for
-// drift was not needed, but as the page has it only a lease that is valid can be extended.
+// Once the validity is over, it does not ask the nodes. Some of them may still have the key, because the allowance for drift was
+// not needed, but according to the page only a valid lease can be extended.
 func (l *redlockExtendLease) Extend(ctx context.Context, ttl time.Duration) error {
 	lock := l.lock
 	script := extendScript
@@ -59,7 +59,7 @@ func (l *redlockExtendLease) Extend(ctx context.Context, ttl time.Duration) erro
 	}
 	err := ErrNotExtended
 	if len(errs)-gone < quorum {
-		err = ErrNotHeld // even if all others have it
+		err = ErrNotHeld // even if all other nodes have the key
 	}
 	return fmt.Errorf("%w: %d of %d nodes extended it, on %d it is gone, validity would be %v",
 		err, extended, len(errs), gone, left.Round(time.Millisecond))

@@ -18,53 +18,52 @@ import (
 const (
 	// Plain accepts every write.
 	Plain = "plain"
-	// FencedStore rejects what comes with a fencing token lower than the highest that it has seen (Kleppmann, "How to do
+	// FencedStore rejects a request with a fencing token lower than the highest that it has seen (Kleppmann, "How to do
 	// distributed locking", 2016).
 	FencedStore = "fenced"
-	// CheckAndSet has a mark beside its value, which a client sets to the random token of its lease when it enters, and
-	// rejects what is written under any other lease, unless it is written blind (antirez, "Is Redlock safe?", 2016,
-	// http://antirez.com/news/101).
+	// CheckAndSet has a mark beside its value. A client that enters sets the mark to the random token of its lease. Writes under
+	// any other lease are rejected, except blind ones (antirez, "Is Redlock safe?", 2016, http://antirez.com/news/101).
 	CheckAndSet = "check-and-set"
-	// Versioned stores what is written as a version of its own under the fencing token, or the random one if the lock has no
-	// other, as one does who puts the token into the name of a file: no client overwrites what another has written.
+	// Versioned stores each write as a separate version under the fencing token, or under the random token if the lock has no
+	// other, like a program that puts the token into the name of a file: no client overwrites what another has written.
 	Versioned = "versioned"
-	// Counter is a Redis server whose key [CounterKey] is a number, and no [Resource].
+	// Counter is a Redis server with a number at the key [CounterKey]. It is not a [Resource].
 	Counter = "counter"
 )
 
-// CounterKey is the key that a counter counts in.
+// CounterKey is the key of a counter.
 const CounterKey = "counter"
 
 // Resources lists the kinds of resources.
 func Resources() []string { return []string{Plain, FencedStore, CheckAndSet, Versioned, Counter} }
 
-// A Request is what a client sends to the resource: one line of JSON.
+// A Request is a request of a client to the resource: one line of JSON.
 type Request struct {
 	Op    string `json:"op"` // read, write, update or enter
 	Lock  string `json:"lock,omitempty"`
-	Lease string `json:"lease,omitempty"` // under which the client writes: its name stands for the random token
+	Lease string `json:"lease,omitempty"` // the lease of the client; its name stands for the random token
 	Fence int64  `json:"fence,omitempty"`
 	Value string `json:"value,omitempty"` // the whole new value
-	Word  string `json:"word,omitempty"`  // update: what is new in it
-	Blind bool   `json:"blind,omitempty"` // write: whatever the mark says
+	Word  string `json:"word,omitempty"`  // update: the word that is added
+	Blind bool   `json:"blind,omitempty"` // write: regardless of the mark
 }
 
-// A Reply is the resource's answer: one line of JSON.
+// A Reply is the reply of the resource: one line of JSON.
 type Reply struct {
 	Value string `json:"value,omitempty"`
 	Error string `json:"error,omitempty"` // why the request was rejected
 }
 
-// Resource is the thing that a lock protects. It lives in a process of its own, on the other side of the network, so that
-// a write can be late. Of the lock it knows only the tokens that come with the requests.
+// Resource is what a lock protects. It runs in a process of its own, on the other side of the network, so that a write can be
+// late. All that it knows of the lock are the tokens in the requests.
 type Resource struct {
 	kind    string
 	value   string // the newest
-	highest int64  // fence seen
+	highest int64  // the highest fencing token seen
 	mark    string
 }
 
-// NewResource makes a resource of one of the kinds of [Resources], but for the counter.
+// NewResource makes a resource of one of the kinds of [Resources] other than the counter.
 func NewResource(kind string) (*Resource, error) {
 	switch {
 	case kind == Counter:
@@ -75,8 +74,8 @@ func NewResource(kind string) (*Resource, error) {
 	return nil, history.Unknown("resource", kind, Resources())
 }
 
-// Apply carries out a request, and returns with the reply what it did to the resource: an event for everything but a read.
-// The caller says when it happened, and for whom.
+// Apply carries out a request. It returns the reply and the resulting event, or nil for a read. The caller adds to the event when
+// it happened, and for whom.
 func (r *Resource) Apply(q Request) (Reply, *history.Event) {
 	e := &history.Event{Kind: history.State, Lock: q.Lock, Lease: q.Lease, Fence: q.Fence, Value: q.Value, Word: q.Word}
 	switch {
@@ -97,7 +96,7 @@ func (r *Resource) Apply(q Request) (Reply, *history.Event) {
 	return Reply{}, e
 }
 
-// objection says why a write is rejected, and nothing if it is not.
+// objection says why a write is rejected; empty if it is accepted.
 func (r *Resource) objection(q Request) string {
 	switch {
 	case r.kind == FencedStore && q.Fence < r.highest:
@@ -110,8 +109,8 @@ func (r *Resource) objection(q Request) string {
 	return "mark is " + r.mark
 }
 
-// store takes what was written. Of all versions one is read, that with the highest fence, so that no other is remembered; if
-// they have none, that which came last, because a random token does not say which is newer.
+// store stores what was written. Only one version is ever read, so only that one is kept: the one with the highest fencing token,
+// or, without fencing tokens, the last, because random tokens have no order.
 func (r *Resource) store(q Request) (op string) {
 	if r.kind != Versioned || q.Fence >= r.highest {
 		r.highest = max(r.highest, q.Fence)
@@ -123,11 +122,11 @@ func (r *Resource) store(q Request) (op string) {
 	return history.Accept
 }
 
-// Answer is [Resource.Apply] for a request and a reply as they travel.
+// Answer is [Resource.Apply] for an encoded request and reply.
 func (r *Resource) Answer(request []byte) (reply []byte, e *history.Event) {
 	var q Request
 	if err := json.Unmarshal(request, &q); err != nil {
-		panic("clients: the resource got what is no request: " + err.Error()) // our own worker sent it
+		panic("clients: the resource got what is no request: " + err.Error()) // it comes from our own worker
 	}
 	answer, e := r.Apply(q)
 	return encode(answer), e
@@ -139,7 +138,7 @@ type ResourceService struct {
 	process *sim.Process
 }
 
-// ServeResource adds a process to the world that runs r.
+// ServeResource adds a process that runs r to the world.
 func ServeResource(w *sim.World, name string, r *Resource) *sim.Process {
 	s := &ResourceService{Resource: r}
 	s.process = w.Serve(name, s)
@@ -152,7 +151,7 @@ func (s *ResourceService) Open(*sim.Conn) {}
 // Closed is called by the kernel.
 func (s *ResourceService) Closed(*sim.Conn) {}
 
-// Receive is called by the kernel: it answers each request, in the order of arrival.
+// Receive is called by the kernel: it replies to each request, in the order of arrival.
 func (s *ResourceService) Receive(c *sim.Conn, data []byte) {
 	for line := range bytes.Lines(data) {
 		reply, e := s.Answer(line)
@@ -164,7 +163,7 @@ func (s *ResourceService) Receive(c *sim.Conn, data []byte) {
 	}
 }
 
-// Describe renders requests as "write A c1#1 fence 33" or "write A blind c1#1", and replies as "ok" or the reason of a
+// Describe describes requests as "write A c1#1 fence 33" or "write A blind c1#1", and replies as "ok" or the reason for a
 // rejection.
 func (*Resource) Describe(data []byte, reply bool, _ func(string) string) string {
 	if reply {
@@ -211,7 +210,7 @@ func encode(v any) []byte {
 // ErrRejected says that the resource refused a write.
 var ErrRejected = errors.New("rejected by the resource")
 
-// resourceTimeout is how long a client waits for the resource, by its steady clock: longer than any delay that a scenario
+// resourceTimeout is how long a client waits for the resource, by its steady clock. It is longer than any delay that a scenario
 // injects, because a client that gave up would hide a write that lands late.
 const resourceTimeout = 10 * time.Minute
 
@@ -224,8 +223,8 @@ type ResourceConn struct {
 	dec  *json.Decoder
 }
 
-// Do sends a request and waits for the reply. It returns [ErrRejected] for a write that the resource refused; after any
-// other error the write may yet land.
+// Do sends a request and waits for the reply. It returns [ErrRejected] for a write that the resource refused; after any other
+// error the write may still land.
 func (r *ResourceConn) Do(ctx context.Context, q Request) (string, error) {
 	if r.conn == nil {
 		conn, err := r.dial(ctx, "tcp", r.addr)
@@ -252,7 +251,7 @@ func (r *ResourceConn) Do(ctx context.Context, q Request) (string, error) {
 	return reply.Value, nil
 }
 
-// Close closes the connection, if there is one.
+// Close closes the connection, if one is open.
 func (r *ResourceConn) Close() {
 	if r.conn != nil {
 		r.conn.Close()

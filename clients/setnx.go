@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// NewSetNX is the lock of [NewSingle] without a TTL: who dies with it, or is cut off for good, holds it for ever
-// (anon2023, part 1, section 2). It is what go-redis makes of SetNX with an expiration of 0. Its leases do not say how long
-// they last.
+// NewSetNX is the lock of [NewSingle] without a TTL: a client that crashes with it, or is cut off for good, holds it for ever
+// (anon2023, part 1, section 2). It is SetNX of go-redis with an expiration of 0. Its leases do not say how long they last.
 func NewSetNX(env Env) Locker { return &setNX{env} }
 
 type setNX struct{ env Env }

@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// repairPoll is how long a waiter sleeps between two looks. The source has usleep(0.001), which is usleep(0) and so a busy
-// loop, bounded only by the time that its two commands take; it will have meant a millisecond. Ten are short against a TTL
-// of seconds as well, and leave the node time for others.
+// repairPoll is how long a waiter sleeps between two checks. The source has usleep(0.001), which is usleep(0) and so a busy loop,
+// limited only by the time that its two commands take; it probably meant a millisecond. Ten are still short compared with a TTL
+// of seconds, and leave the node time for others.
 const repairPoll = 10 * time.Millisecond
 
-// NewSetNXRepair is a lock of SETNX and EXPIRE in which a waiter that finds a key without an end gives it one
-// (nemo2018, example 3, getLock and releaseLock). It waits for one TTL, which there is 2 s.
+// NewSetNXRepair is a lock of SETNX and EXPIRE in which a waiter that finds a key without a TTL sets one (nemo2018, example 3,
+// getLock and releaseLock). It waits for one TTL, which is 2 s in the source.
 //
-// The waiter reads the TTL and then sets it, in two steps: if it is late, the key is another's by then, whose lease it
-// lengthens. In the source's manner the wait is measured in whole seconds of the clock on the wall, so that it is up to one
-// second shorter than the TTL, and a waiter that gave a key its end does not see it; the token is of [NewSingleUsec], and
-// the release that of [NewMultiDel]. Nothing is made of the time that acquiring took, so that a lease may be over when it
-// arrives. After such a wait without success the source's loop skips the work, for which its total of increments falls
-// short although none is lost.
+// The waiter reads the TTL and then sets it, in two steps: if it is late, the key belongs to another client by then, whose lease
+// it prolongs. As in the source, the wait is measured in whole seconds of the wall clock. It may therefore be up to one second
+// shorter than the TTL, and a waiter that set a TTL does not see the key expire. The token is that of [NewSingleUsec], and the
+// release that of [NewMultiDel]. The time that acquiring took is ignored, so a lease may be over on return. After an unsuccessful
+// wait the loop of the source skips the work. So its total of increments is too low although none is lost.
 func NewSetNXRepair(env Env) Locker { return &setNXRepair{env} }
 
 type setNXRepair struct{ env Env }

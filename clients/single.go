@@ -26,14 +26,14 @@ type single struct{ env Env }
 func (l *single) Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
 	lease, err := l.env.take(ctx, name, newToken(l.env.Rand), ttl)
 	if err != nil {
-		return nil, err // a nil *singleLease would be a Lease
+		return nil, err // not the nil *singleLease, which would be a non-nil Lease
 	}
 	return lease, nil
 }
 
-// take takes a lock on the first node with a token. It tries once.
+// take takes a lock with a token on the first node. It tries once.
 func (e Env) take(ctx context.Context, name, token string, ttl time.Duration) (*singleLease, error) {
-	start := e.Clock.Now() // before the request: the node starts to count later, never earlier
+	start := e.Clock.Now() // read before the request: the node starts to count later, never earlier
 	ok, err := e.Nodes[0].SetNX(ctx, name, token, ttl).Result()
 	if err != nil {
 		return nil, notRun(err)
@@ -44,8 +44,8 @@ func (e Env) take(ctx context.Context, name, token string, ttl time.Duration) (*
 	return e.lease(ctx, name, token, start.Add(ttl))
 }
 
-// notRun adds [ErrNotAcquired] to an error of a node that has surely not run the command: one with too few replicas, or one
-// that is a replica itself, looks at what it is before it looks at the command's keys.
+// notRun adds [ErrNotAcquired] to an error of a node that has certainly not run the command: one with too few replicas, or a
+// replica, checks that before it looks at the command's keys.
 func notRun(err error) error {
 	if slices.ContainsFunc([]string{"NOREPLICAS", "READONLY"}, func(code string) bool { return redis.HasErrorPrefix(err, code) }) {
 		return fmt.Errorf("%w: %w", ErrNotAcquired, err)
@@ -53,7 +53,7 @@ func notRun(err error) error {
 	return err
 }
 
-// lease returns the lease of a lock on the first node, unless acquiring it took so long that it is over.
+// lease returns the lease of a lock on the first node, unless acquiring took so long that it is over.
 func (e Env) lease(ctx context.Context, name, token string, until time.Time) (*singleLease, error) {
 	lease := &singleLease{e, name, token, until}
 	if e.Clock.Now().Before(until) {
@@ -62,7 +62,7 @@ func (e Env) lease(ctx context.Context, name, token string, until time.Time) (*s
 	return nil, lease.refuse(ctx, "it was over when it arrived")
 }
 
-// refuse gives back a lease that is not good enough. The error says why, and wraps [ErrNotAcquired].
+// refuse gives back a lease that is not good enough. Its error gives the reason, and wraps [ErrNotAcquired].
 func (l *singleLease) refuse(ctx context.Context, why string) error {
 	err := fmt.Errorf("%w: %s", ErrNotAcquired, why)
 	if left := l.Release(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, ErrNotHeld) {

@@ -10,8 +10,8 @@ import (
 )
 
 // NewSingleDelex is the lock of [NewSingle] that is released by one command instead of a script, DELEX key IFEQ token, which
-// Redis has since 8.4 (https://redis.io/docs/latest/commands/delex/; the Distributed Locks page names it since 2026). On a
-// server without it a release fails, and says so: a second way to release would hide which of them was tested.
+// Redis has since 8.4 (https://redis.io/docs/latest/commands/delex/; the Distributed Locks page names it since 2026). On a server
+// without DELEX a release fails with an error: falling back to another way would hide which of them was tested.
 func NewSingleDelex(env Env) Locker { return &singleDelex{env} }
 
 type singleDelex struct{ env Env }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// NewSingleUsec is the lock of [NewSingle] whose token is the time in microseconds by the client's clock on the wall, as
-// PHP's uniqid() makes it (nemo2018, examples 3 and 4). Two clients that ask in the same microsecond, or
-// whose clocks make it the same, have one token, and each can release the lock of the other. anon-setnx,
-// after the Redis documentation, allows a time in microseconds only together with a client ID, which uniqid() leaves out.
+// NewSingleUsec is the lock of [NewSingle] whose token is the time in microseconds by the client's wall clock, as PHP's uniqid()
+// makes it (nemo2018, examples 3 and 4). Two clients whose clocks show the same microsecond when they ask have the same token,
+// and each can release the lock of the other. anon-setnx, after the Redis documentation, allows a time in microseconds only
+// together with a client ID, which uniqid() leaves out.
 func NewSingleUsec(env Env) Locker { return &singleUsec{env} }
 
 type singleUsec struct{ env Env }

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// waitReplicas is how many replicas must have acknowledged a lock. How many there are the lock is not told: with one, that
-	// is all of them; with more, the one that is promoted may be another.
+	// waitReplicas is how many replicas must have acknowledged a lock. The lock does not know how many there are: if there is
+	// one, that is all of them; if there are more, another one may be promoted.
 	waitReplicas = 1
 	waitTimeout  = time.Second // by the node's clock; Redisson's default (its setting slavesSyncTimeout)
 )
 
-// NewSingleWait is the lock of [NewSingle] that is not granted before a replica has acknowledged it: SET is followed by WAIT,
-// on the same connection, because WAIT answers for the writes of its own connection only
-// (https://redis.io/docs/latest/commands/wait/). If too few replicas acknowledge it in time, it is given back.
+// NewSingleWait is the lock of [NewSingle] that is granted only after a replica has acknowledged it: SET is followed by WAIT, on
+// the same connection, because WAIT covers only the writes of its own connection (https://redis.io/docs/latest/commands/wait/).
+// If too few replicas acknowledge in time, the lock is released.
 //
-// Redisson's locks do so since 3.12.5 (2020), which deprecated its Redlock for it, but up to 3.16.6 did not look at how many
-// replicas had answered (https://github.com/redisson/redisson/issues/3474, https://github.com/redisson/redisson/issues/3994).
-// It demands all replicas that it knows of.
+// Redisson's locks do so since 3.12.5 (2020), which deprecated its Redlock in favour of this, but up to 3.16.6 they ignored how
+// many replicas had answered (https://github.com/redisson/redisson/issues/3474,
+// https://github.com/redisson/redisson/issues/3994). Redisson requires all replicas that it knows of.
 func NewSingleWait(env Env) Locker { return &singleWait{env} }
 
 type singleWait struct{ env Env }
@@ -28,7 +28,7 @@ func (l *singleWait) Acquire(ctx context.Context, name string, ttl time.Duration
 	token := newToken(l.env.Rand)
 	start := l.env.Clock.Now()
 	conn := l.env.Nodes[0].Conn()
-	defer conn.Close() // gives it back to the pool
+	defer conn.Close() // returns it to the pool
 	ok, err := conn.SetNX(ctx, name, token, ttl).Result()
 	if err != nil {
 		return nil, notRun(err)
@@ -47,7 +47,7 @@ func (l *singleWait) Acquire(ctx context.Context, name string, ttl time.Duration
 	return lease, nil
 }
 
-// objection says what is wrong with the answer to WAIT.
+// objection says what is wrong with the reply to WAIT.
 func objection(acknowledged int64, err error) string {
 	switch {
 	case err != nil:

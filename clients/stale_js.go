@@ -10,16 +10,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// errStale says that an idle connection turned out to be dead before anything was sent on it.
+// errStale says that an idle connection was found dead before anything was sent on it.
 var errStale = errors.New("the idle connection was dead")
 
-// watchful makes up for what go-redis leaves out under GOOS=js: there it does not look whether an idle connection is
-// alive before it uses it again, because few browsers have sockets. Runs must be the same everywhere, so the connection
-// looks by itself when it is written to, and the command is given another one. Nothing of it was sent, so this is no retry
-// of something that may have happened.
+// watchful replaces what go-redis leaves out under GOOS=js: there it does not check whether an idle connection is alive before it
+// reuses it, because few browsers have sockets. Runs must be the same everywhere, so the connection itself checks before a write,
+// and the command gets another connection. Nothing of the command was sent, so this is not a retry.
 //
-// Three things come out otherwise than elsewhere: WATCH on a connection that is dead fails, for a transaction has only one;
-// a client made by [redis.Client.WithTimeout] has no hooks, so that its first command fails; and go-redis elsewhere gives up looking through its idle connections after the third dead one, and dials.
+// Three things differ from other systems: WATCH on a dead connection fails, because a transaction has only one connection; a
+// client made by [redis.Client.WithTimeout] has no hooks, so its first command fails; and elsewhere go-redis dials after the
+// third dead idle connection.
 func watchful(o *redis.Options) *redis.Client {
 	dial := o.Dialer
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -34,14 +34,14 @@ func watchful(o *redis.Options) *redis.Client {
 	return c
 }
 
-// withTimeout is [redis.Client.WithTimeout], which forgets the hooks of its client.
+// withTimeout is [redis.Client.WithTimeout], but keeps the hooks of the client.
 func withTimeout(c *redis.Client, d time.Duration) *redis.Client {
 	c = c.WithTimeout(d)
 	c.AddHook(another{tries: c.Options().PoolSize})
 	return c
 }
 
-// watchfulConn looks whether it is alive before it is written to.
+// watchfulConn checks whether it is alive before each write.
 type watchfulConn struct{ net.Conn }
 
 func (c watchfulConn) Write(b []byte) (int, error) {
@@ -51,7 +51,7 @@ func (c watchfulConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// dead reports whether the connection can carry no answer any more.
+// dead reports whether no more replies can come on the connection.
 func (c watchfulConn) dead() bool {
 	s, ok := c.Conn.(syscall.Conn)
 	if !ok {
@@ -61,7 +61,8 @@ func (c watchfulConn) dead() bool {
 	return err == nil && raw.Read(func(uintptr) bool { return true }) != nil
 }
 
-// another is a hook that repeats what was not sent because the connection was dead. The first in vain closed it.
+// another is a hook that repeats a command which was not sent because the connection was dead. The failed write has closed that
+// connection.
 type another struct{ tries int }
 
 func (another) DialHook(next redis.DialHook) redis.DialHook { return next }

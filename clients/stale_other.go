@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// watchful makes a client that does not use idle connections that are dead, which go-redis sees to by itself here.
+// watchful makes a client that does not use dead idle connections. Here go-redis itself checks.
 func watchful(o *redis.Options) *redis.Client { return redis.NewClient(o) }
 
 // withTimeout makes a client that shares the connections of another, with another timeout.

@@ -126,7 +126,7 @@ func (s *WarmClients) Fit() bool { return s.dial == nil && s.idle() }
 // To reports whether these are the clients for addrs.
 func (s *WarmClients) To(addrs []string) bool { return slices.Equal(s.addrs, addrs) }
 
-// ping is the PING that Env sends to open the connection. It is no part of the greeting.
+// ping is the PING that Env sends to open the connection. It is not part of the greeting.
 var ping = []byte("*1\r\n$4\r\nping\r\n")
 
 // line is the connection that go-redis keeps. Beneath it is the connection of the current run.

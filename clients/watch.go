@@ -8,23 +8,23 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// NewWatch is no lock but a transaction, optimistic locking as the Redis documentation calls it: WATCH, GET, and then
-// MULTI, SET, EXEC, which does nothing if the key has changed since WATCH. An increment that failed so is counted and
-// skipped (nemo2018, example 2). No update is lost, but a total that is far too low looks the same: the
-// source, whose clients skipped 33043 and 63228 of 100000 increments each, concludes that transactions cannot do it.
+// NewWatch is a transaction instead of a lock, which the Redis documentation calls optimistic locking: WATCH, GET, and then
+// MULTI, SET, EXEC, which does nothing if the key has changed since WATCH. An increment that fails in this way is counted and
+// skipped (nemo2018, example 2). No update is lost, but a total that is far too low looks the same: the source, whose clients
+// skipped 33043 and 63228 of 100000 increments each, concludes that transactions do not work.
 //
-// phpredis sends MULTI, SET and EXEC one after the other; here they travel together, which WATCH makes the same. The leases
-// of this and the following are those of [NewNoLock].
+// phpredis sends MULTI, SET and EXEC one after the other; here they are sent together, which makes no difference with WATCH. The
+// leases of this lock and the following two are those of [NewNoLock].
 func NewWatch(Env) Locker { return &optimistic{increment: watchIncrement} }
 
-// NewWatchRetry is [NewWatch] that begins anew until EXEC succeeds, as the Redis documentation says that one has to
+// NewWatchRetry is [NewWatch] that starts again until EXEC succeeds, as the Redis documentation requires
 // (https://redis.io/docs/latest/develop/using-commands/transactions/, "Optimistic locking using check-and-set"; quoted in
 // nemo2018, 0x03).
 func NewWatchRetry(Env) Locker { return &optimistic{increment: watchUntilDone} }
 
-// NewWatchInMulti is [NewWatch] with GET between MULTI and EXEC, which nemo2018, 0x03, warns of: there GET
-// is queued, and what the program has in hand is not the number. In PHP it is the Redis object, and (int) of an object is
-// 1, so that every increment writes 2 and says that all went well.
+// NewWatchInMulti is [NewWatch] with GET between MULTI and EXEC, which nemo2018, 0x03, warns of: there GET is only queued, and
+// its result is not the number. In PHP it is the Redis object, and (int) of an object is 1, so that every increment writes 2 and
+// reports success.
 func NewWatchInMulti(Env) Locker { return &optimistic{increment: watchInMulti} }
 
 type optimistic struct {
@@ -58,20 +58,20 @@ func watchUntilDone(ctx context.Context, store *redis.Client, key string) (int64
 }
 
 func watchInMulti(ctx context.Context, store *redis.Client, key string) (int64, error) {
-	const object = 1 // what PHP makes of the reply that is not there yet
+	const object = 1 // the value of (int) in PHP for the reply that is not there yet
 	return object + 1, transact(ctx, store, key, func(tx *redis.Tx) error {
 		_, err := tx.TxPipelined(ctx, func(queue redis.Pipeliner) error {
 			queue.Get(ctx, key)
 			return queue.Set(ctx, key, object+1, 0).Err()
 		})
-		if errors.Is(err, redis.Nil) { // there was no number yet; EXEC went through
+		if errors.Is(err, redis.Nil) { // there was no number yet; EXEC succeeded
 			return nil
 		}
 		return err
 	})
 }
 
-// transact watches a key while f reads and writes it. Nothing is written if the WATCH fails, or EXEC because of it.
+// transact watches a key while f reads and writes it. Nothing is written if WATCH fails, or if EXEC fails because of it.
 func transact(ctx context.Context, store *redis.Client, key string, f func(*redis.Tx) error) error {
 	watched := false
 	err := store.Watch(ctx, func(tx *redis.Tx) error {
@@ -84,5 +84,5 @@ func transact(ctx context.Context, store *redis.Client, key string, f func(*redi
 	return err
 }
 
-// skipped says that nothing was written, and why.
+// skipped returns an error that says that nothing was written, and why.
 func skipped(err error) error { return fmt.Errorf("%w: %w", ErrSkipped, err) }

@@ -9,21 +9,21 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// NewWatchdog is the lock of [NewSingle] that renews itself while its holder lives: a third of the TTL after it was granted,
-// and after each renewal, it sets the TTL anew if the key still has our token. It is Redisson's, without being reentrant, as
-// that was up to 3.8.0 and 2.13.0 (2018); there only locks are renewed for which no TTL was given, and that is 30 s
+// NewWatchdog is the lock of [NewSingle] that renews itself while its holder lives: a third of the TTL after it was granted, and
+// after each renewal, it sets the TTL again if the key still has our token. It is Redisson's as of 3.8.0 and 2.13.0 (2018), but
+// not reentrant. Redisson renews only locks for which no TTL was given, and their TTL is 30 s
 // (https://github.com/redisson/redisson, RedissonLock.java).
 //
-// Two things are as they were there, and are what can be shown with it:
+// Two things are as they were there, and can be demonstrated with it:
 //
-//   - It renews until a node has answered the release. A release that is lost leaves a lock that nobody holds, and that is
+//   - It renews until a node has answered the release. If the release is lost, nobody holds the lock, but it is
 //     renewed for as long as the process lives, because the process outlives the work for which it took the lock
-//     (https://github.com/redisson/redisson/issues/1602). From 3.8.1 and 2.13.1 on renewal ends with a release, whatever
-//     came of it (its CHANGELOG.md, 18 September 2018).
-//   - A renewal of which nobody knows what became of it is the last (https://github.com/redisson/redisson/issues/775). The
-//     lease then ends when it ends.
+//     (https://github.com/redisson/redisson/issues/1602). From 3.8.1 and 2.13.1 on a release ends renewal, whatever
+//     its outcome (its CHANGELOG.md, 18 September 2018).
+//   - After a renewal with an unknown outcome there are no more (https://github.com/redisson/redisson/issues/775). The
+//     lease then ends at its present end.
 //
-// Redisson tells nobody of a renewal that was refused (https://github.com/redisson/redisson/issues/4698); this lock does.
+// Redisson does not report a renewal that was refused (https://github.com/redisson/redisson/issues/4698); this lock does.
 func NewWatchdog(env Env) Locker { return &watchdog{env} }
 
 type watchdog struct{ env Env }
@@ -42,18 +42,18 @@ func (l *watchdog) Acquire(ctx context.Context, name string, ttl time.Duration) 
 
 type watchdogLease struct {
 	*singleLease
-	ctx  context.Context // that it was acquired with
+	ctx  context.Context // with which it was acquired
 	ttl  time.Duration
 	lost chan struct{}
 
-	// mu guards what follows, and singleLease.until.
+	// mu guards the fields below, and singleLease.until.
 	mu       sync.Mutex
 	timer    clockwork.Timer
 	released bool
 	notify   func(until time.Time)
 }
 
-// schedule has the lease renewed in time. The caller holds mu.
+// schedule schedules the next renewal. The caller holds mu.
 func (l *watchdogLease) schedule() { l.timer = l.env.Clock.AfterFunc(l.ttl/3, l.renew) }
 
 func (l *watchdogLease) renew() {
@@ -92,7 +92,7 @@ func (l *watchdogLease) Notify(f func(until time.Time)) {
 	l.mu.Unlock()
 }
 
-// Release stops the renewal once it has an answer.
+// Release ends renewal once it has a reply.
 func (l *watchdogLease) Release(ctx context.Context) error {
 	err := l.singleLease.Release(ctx)
 	if err == nil || errors.Is(err, ErrNotHeld) {

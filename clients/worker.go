@@ -16,18 +16,18 @@ import (
 	"lockstep/sim/history"
 )
 
-// Host is the process that a worker runs in. [sim.Process] is one; real Redis has another.
+// Host is the process in which a worker runs: a [sim.Process], or a real process.
 type Host interface {
-	Record(history.Event)    // enters an event of this process into the history
-	Doing(op string, id int) // says what the messages from now on belong to
+	Record(history.Event)    // adds an event of this process to the history
+	Doing(op string, id int) // sets the operation to which messages belong from now on
 	Lease() string           // the newest lease that this process asked for, by the tokens that it sent
-	Pause(d time.Duration)   // stops the process
-	Until(t time.Duration)   // waits for a true time
+	Pause(d time.Duration)   // pauses the process
+	Until(t time.Duration)   // waits for an instant of true time
 	Steady() time.Duration   // the reading of the steady clock since the start of the run
 }
 
-// A Worker does what a lane says for one client, and records it: the steps of the lane are its methods. It belongs to one
-// goroutine.
+// A Worker carries out the lane of one client, and records it: the steps of the lane are its methods. Only one goroutine may use
+// it.
 type Worker struct {
 	host     Host
 	env      Env
@@ -35,22 +35,22 @@ type Worker struct {
 	lock     string // name of the lock
 	ttl      time.Duration
 	resource *ResourceConn
-	clock    sim.Timekeeper // Env.Clock, but what the worker does with it is not the lock's doing
-	epoch    time.Time      // what it showed at the start of the run
+	clock    sim.Timekeeper // Env.Clock, but what the worker does with it does not count as done by the lock
+	epoch    time.Time      // what that clock showed at the start of the run
 
 	ops   int
 	lease Lease
 	since time.Time // when it was obtained, or extended
 	label string
 	watch *watch        // of the lease, if it renews itself
-	leave func()        // ends the context that it was acquired with
-	read  *string       // what Read read last
-	store *redis.Client // of the counter, once it is needed
+	leave func()        // cancels the context with which it was acquired
+	read  *string       // the last value read
+	store *redis.Client // client of the counter; made when it is needed
 
-	slept, notBefore time.Duration // what the lane has waited for since its last operation
+	slept, notBefore time.Duration // how long the lane has waited since its last operation
 }
 
-// NewWorker makes the worker of a client that contends for a lock with a TTL and works on the resource at an address.
+// NewWorker makes the worker of a client that contends for a lock with a TTL and uses the resource at an address.
 func NewWorker(host Host, env Env, build New, lock string, ttl time.Duration, resource string) *Worker {
 	return &Worker{
 		host:     host,
@@ -64,8 +64,8 @@ func NewWorker(host Host, env Env, build New, lock string, ttl time.Duration, re
 	}
 }
 
-// Outcome decides what an error says about an operation: that it happened, that it certainly did not, or that nobody can
-// tell. No other place decides it.
+// Outcome classifies an operation by its error: it happened, it certainly did not happen, or the outcome is unknown. This is
+// decided only here.
 func Outcome(err error) history.Kind {
 	switch {
 	case err == nil:
@@ -77,7 +77,7 @@ func Outcome(err error) history.Kind {
 	}
 }
 
-// definite lists the errors after which an operation certainly has not happened.
+// definite lists the errors that mean that an operation certainly did not happen.
 var definite = []error{
 	ErrNotAcquired, ErrNotHeld, ErrNotExtended, ErrRejected, ErrSkipped,
 	errNoLease, errOver, errLost, errNotExtender, errNothingRead,
@@ -91,10 +91,10 @@ var (
 	errNothingRead = errors.New("nothing was read that could be updated")
 )
 
-// keptError is how much of the text of an error is kept, in bytes. Each try of an acquire may fail with one.
+// keptError is how many bytes of the text of an error are kept. Each try of an acquire may fail with one.
 const keptError = 4000
 
-// do carries out one operation between its invocation and its outcome. It may fill in what the outcome shows.
+// do carries out one operation between its invocation and its outcome. f may fill in fields of the outcome.
 func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	w.ops++
 	e.Kind, e.ID, e.Lock = history.Invoke, w.ops, w.lock
@@ -113,10 +113,10 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	return err
 }
 
-// Acquire asks for the lock. It tries again until it has the lock or within has passed on the steady clock; within zero
-// means once. It tries at the times that lie every apart, counted from the first, if the last try has ended by then. With every
-// zero it sleeps for a hundredth of the TTL between two tries, always the same: a lock that needs chance to tell clients apart
-// has to bring its own.
+// Acquire asks for the lock. It retries until it has the lock or within has passed on the steady clock; if within is zero, it
+// tries once. Tries begin at multiples of every, counted from the first, unless the last try is still in progress then. If every
+// is zero, it sleeps for a hundredth of the TTL between two tries. That delay is never random: a lock that needs randomness
+// between clients must bring its own.
 func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
 	start := w.clock.Now()
 	end := start.Add(within)
@@ -144,7 +144,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	ctx, w.leave = context.WithCancel(ctx)
 	lease, err := w.locker.Acquire(ctx, w.lock, w.ttl)
 	if err != nil {
-		return err // with the context left as it is: the lock may still be tidying up
+		return err // the context is not cancelled: the lock may still be cleaning up
 	}
 	if lease == nil {
 		panic("Acquire returned neither a lease nor an error; without a lease it must return an error that wraps clients.ErrNotAcquired")
@@ -164,7 +164,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	return nil
 }
 
-// until is the end of the lease, by the steady clock since the start of the run.
+// until returns the end of the lease, by the steady clock since the start of the run.
 func (w *Worker) until() time.Duration {
 	if until := w.lease.Until(); !until.IsZero() {
 		return until.Sub(w.epoch)
@@ -172,7 +172,7 @@ func (w *Worker) until() time.Duration {
 	return history.NoEnd
 }
 
-// drop forgets the lease without giving it back.
+// drop forgets the lease without releasing it.
 func (w *Worker) drop() {
 	if w.lease == nil {
 		return
@@ -182,8 +182,8 @@ func (w *Worker) drop() {
 	w.lease, w.watch = nil, nil
 }
 
-// Release gives the lock back. Without a lease there is nothing to give back, and nothing to record. A lease that may not have
-// been given back is out of the client's hands, but it is not dropped: what its lock still does for it goes on.
+// Release releases the lock. Without a lease it does nothing and records nothing. If the outcome is unknown, the client no longer
+// has the lease, but the lease is not dropped: what its lock still does for it goes on.
 func (w *Worker) Release(ctx context.Context) {
 	if w.lease == nil {
 		return
@@ -193,7 +193,7 @@ func (w *Worker) Release(ctx context.Context) {
 	w.lease, w.watch, w.label = nil, nil, ""
 }
 
-// Extend has the lease end a TTL from now. A client that learns that its lease is over drops it.
+// Extend extends the lease to a TTL from now. A client that learns that its lease is over drops it.
 func (w *Worker) Extend(ctx context.Context) {
 	w.do(history.Event{Op: history.Extend, Lease: w.label}, func(e *history.Event) error {
 		if w.lease == nil {
@@ -214,9 +214,9 @@ func (w *Worker) Extend(ctx context.Context) {
 	})
 }
 
-// Increment adds one to the number of the counter. Most locks guard a plain GET and SET, so that this is three operations:
-// an acquire, which tries as [Worker.Acquire] does, an increment, which is skipped without a lease, and a release. An
-// [Incrementer] does it in its own way, which is one.
+// Increment adds one to the counter. Most locks guard a plain GET and SET, so there are three operations: an acquire, which tries
+// as [Worker.Acquire] does, an increment, which is skipped without a lease, and a release. With an [Incrementer] there is only
+// the increment.
 func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 	if i, ok := w.locker.(Incrementer); ok {
 		w.do(history.Event{Op: history.Increment}, func(e *history.Event) error {
@@ -234,7 +234,7 @@ func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 			return fmt.Errorf("%w: %w", ErrSkipped, errNoLease)
 		}
 		n, err := w.counter().Get(ctx, CounterKey).Int64()
-		if err != nil && !errors.Is(err, redis.Nil) { // a number that is not there is 0
+		if err != nil && !errors.Is(err, redis.Nil) { // a missing number is 0
 			return fmt.Errorf("%w: %w", ErrSkipped, err)
 		}
 		e.Value = strconv.FormatInt(n+1, 10)
@@ -243,7 +243,7 @@ func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 	w.Release(ctx)
 }
 
-// counter is a client of the counter.
+// counter returns a client of the counter.
 func (w *Worker) counter() *redis.Client {
 	if w.store == nil {
 		w.store = connect(w.env.Dial, w.resource.addr, nil)
@@ -251,15 +251,15 @@ func (w *Worker) counter() *redis.Client {
 	return w.store
 }
 
-// Write writes a value to the resource under the newest lease, without asking whether that is still valid: a client that
-// asks may pause right after the answer (see Check). A blind write is taken by a check-and-set resource whatever its mark.
+// Write writes a value to the resource under the newest lease, without checking whether that is still valid: a client that checks
+// may pause right after the check (see Check). A check-and-set resource accepts a blind write whatever its mark.
 func (w *Worker) Write(ctx context.Context, value string, blind bool) {
 	w.request(ctx, history.Event{Op: history.Write, Value: value}, func() (Request, error) {
 		return Request{Value: value, Blind: blind}, nil
 	})
 }
 
-// Update writes what was read last, and one word more.
+// Update writes what was read last, with one more word.
 func (w *Worker) Update(ctx context.Context, word string) {
 	w.request(ctx, history.Event{Op: history.Update, Value: word}, func() (Request, error) {
 		switch {
@@ -277,7 +277,7 @@ func (w *Worker) Enter(ctx context.Context) {
 	w.request(ctx, history.Event{Op: history.Enter}, func() (Request, error) { return Request{}, nil })
 }
 
-// request has the resource changed under the newest lease.
+// request changes the resource under the newest lease.
 func (w *Worker) request(ctx context.Context, e history.Event, f func() (Request, error)) {
 	e.Lease = w.label
 	w.do(e, func(e *history.Event) error {
@@ -309,9 +309,9 @@ func (w *Worker) Read(ctx context.Context) {
 	})
 }
 
-// Check compares the end of the newest lease with the steady clock, and asks a lease that renews itself whether it is lost.
-// Of one that does neither say when it ends nor renew itself, all that a client knows is when it got it: it ends a TTL later. A
-// client that finds its lease over drops it: what it was about to write is not written.
+// Check compares the end of the newest lease with the steady clock, and asks a lease that renews itself whether it is lost. If a
+// lease neither says when it ends nor renews itself, the client knows only when it got it, and takes it to end a TTL later. A
+// client that finds its lease over drops it, and skips the writes that follow.
 func (w *Worker) Check(context.Context) {
 	w.do(history.Event{Op: history.Check, Lease: w.label}, func(*history.Event) error {
 		if w.lease == nil {
@@ -338,10 +338,10 @@ func (w *Worker) Check(context.Context) {
 	})
 }
 
-// Pause stops the process.
+// Pause pauses the process.
 func (w *Worker) Pause(_ context.Context, d time.Duration) { w.host.Pause(d) }
 
-// Sleep waits by the steady clock of the process, which stays alive.
+// Sleep waits by the steady clock of the process, which keeps running.
 func (w *Worker) Sleep(_ context.Context, d time.Duration) {
 	w.clock.Sleep(d)
 	w.slept += d
@@ -350,13 +350,13 @@ func (w *Worker) Sleep(_ context.Context, d time.Duration) {
 	}
 }
 
-// Until waits for a true time since the start of the run.
+// Until waits for an instant of true time, since the start of the run.
 func (w *Worker) Until(_ context.Context, t time.Duration) {
 	w.host.Until(t)
 	w.notBefore = max(w.notBefore, t)
 }
 
-// Exit is the end of the lane: the client is gone, and with it whatever it still held.
+// Exit ends the lane: the client is gone, with all that it still held.
 func (w *Worker) Exit() {
 	w.drop()
 	w.host.Record(history.Event{Kind: history.Info, Op: history.Exit})
@@ -366,7 +366,7 @@ func (w *Worker) Exit() {
 	}
 }
 
-// Close closes the lock, if that is an [io.Closer]: its client is through with it.
+// Close closes the lock, if it is an [io.Closer].
 func (w *Worker) Close() error {
 	if c, ok := w.locker.(io.Closer); ok {
 		return c.Close()
@@ -374,7 +374,7 @@ func (w *Worker) Close() error {
 	return nil
 }
 
-// A watch listens to a lease that renews itself.
+// A watch follows a lease that renews itself.
 type watch struct {
 	mu    sync.Mutex
 	over  bool
@@ -405,7 +405,7 @@ func (w *Worker) watchLease(ctx context.Context, lease Renewing) *watch {
 	return a
 }
 
-// end stops listening: nothing more is recorded. A worker that does not listen has no watch.
+// end ends the watch: nothing more is recorded. A nil watch is allowed.
 func (a *watch) end() {
 	if a == nil {
 		return

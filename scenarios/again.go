@@ -6,10 +6,10 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// replayVariable is how a test is given a token: what it looks for otherwise is only this run then.
+// replayVariable is the environment variable with the token of a run; a test plays only that run instead of a search.
 const replayVariable = "LOCKSTEP_REPLAY"
 
-// seeAgain is what to type to have a test play a run again in the place of what it does otherwise.
+// seeAgain is a command that makes a test play a run again, and nothing else.
 func seeAgain(t *testing.T, page *script.Scenario) string {
 	token, err := page.Token()
 	if err != nil {

@@ -23,25 +23,27 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Explore looks for what [Test] does not have: plans, which are sets of up to four perturbations of a calm run, under which your
-// lock breaks what is claimed of it. In the calm run two clients contend, write and release, on servers as the lock has them that
-// yours is like; see [Shaped]. A perturbation is anything that can go wrong at one of its moments; see [search.Kinds] and [Within].
+// Explore searches for failures that [Test] does not cover: plans, which are sets of up to four perturbations of a calm run,
+// under which your lock breaks a claim. In the calm run two clients contend for the lock, write and release, on the servers of
+// the lock that yours is like; see [Shaped]. A perturbation is a fault at one moment of that run; see [search.Kinds] and
+// [Within].
 //
-// Every plan with one perturbation is played, with the seed of [Seed]. Then rapid draws plans, with up to four and with other seeds:
-// 100 of them, or as many as go test -rapid.checks says. A plan that breaks a claim fails the test, as does one with which the lock
-// does not come to an end. If there is nothing to perturb, or no perturbation has an effect, the test fails as well: it proves
-// nothing. The claim is made as for Test, by [Like], [Survives] and [Needs]:
+// Explore plays every plan with one perturbation, with the seed of [Seed]. Then rapid draws plans with up to four perturbations
+// and other seeds: 100 of them, or as many as go test -rapid.checks says. A plan that breaks a claim fails the test, as does one
+// whose run does not end. If there is nothing to perturb, or no perturbation has an effect, the test fails as well: it proves
+// nothing. The claims are those of Test, made by [Like], [Survives] and [Needs]:
 //
-//   - A violation with which no assumption of the environment broke fails, unless the lock that yours is like has it too under
-//     the same plan.
-//   - So does one that comes with a long pause or a long delay, unless it is a write that arrives too late, against which no lease
-//     helps. Clocks that jump and nodes that forget excuse whatever comes with them.
-//   - Where there is one lock node, nobody need get the lock while it is gone, or after a message to or from it was late or lost.
-//   - Survives adds assumptions with which every violation fails, Needs those with which none does.
+//   - A violation fails if no assumption of the environment was broken, unless the lock that yours is like has it too under the
+//     same plan.
+//   - So does a violation that comes with a long pause or a long delay, unless it is a write that arrives too late, which no lease
+//     prevents. Clocks that jump and nodes that lose keys excuse all violations that come with them.
+//   - If there is only one lock node, no client need get the lock while the node is gone, or after a message to or from it was late or
+//     lost.
+//   - Survives adds assumptions under which every violation fails, Needs those under which none does.
 //
-// rapid keeps the draws of a failure below testdata/rapid, and plays them before others the next time. The log ends with the smallest
-// run that fails in the same way, with its timeline, why the violation came about, and the command that shows it again. With go test
-// -artifacts the run is kept as a page.
+// rapid stores the draws of a failure below testdata/rapid, and plays them first the next time. The log ends with the smallest
+// run that fails in the same way, with its timeline, an explanation of the violation, and the command that repeats it. With go
+// test -artifacts the run is kept as a page.
 //
 // The runs take place in worker processes, as those of Test.
 func Explore(t *testing.T, newLock clients.New, opts ...Option) {
@@ -67,22 +69,22 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	if !e.survey() || !e.exhaust() {
 		return
 	}
-	defer e.conclude() // rapid ends this goroutine where it fails the test
+	defer e.conclude() // rapid ends this goroutine when it fails the test
 	rapid.Check(t, e.check)
 }
 
-// Shaped says which calm run [Explore] perturbs: how many clients and nodes there are, and so on. Its Lock is of no account. The
-// default is what suits the locks that yours is like: three nodes for redlock and its kin, a replica for single-wait, a resource
-// that compares fencing tokens for fenced, leases that are extended for redlock-extend, and one node with two clients otherwise.
+// Shaped sets the calm run that [Explore] perturbs: how many clients and nodes there are, and so on. Its Lock is ignored. The
+// default suits the locks that yours is like: three nodes for redlock and its variants, a replica for single-wait, a resource
+// that compares fencing tokens for fenced, leases that are extended for redlock-extend, and otherwise one node with two clients.
 func Shaped(s search.Shape) Option { return option("Shaped", func(o *options) { o.shape = s }) }
 
-// Within restricts what [Explore] perturbs to some kinds. The default is all: what your lock is not claimed to survive fails
-// nothing.
+// Within restricts [Explore] to some kinds of perturbations. The default is all kinds: those that your lock is not claimed to
+// survive fail nothing.
 func Within(kinds ...search.Kind) Option {
 	return option("Within", func(o *options) { o.within = add(o.within, kinds) })
 }
 
-// forExploring checks the options of [Explore], and fills in what was not said.
+// forExploring checks the options of [Explore], and fills in the defaults.
 func (o *options) forExploring() error {
 	for _, name := range o.given {
 		if slices.Contains([]string{"Only", "OnRedis", "Speed", "Rewrite"}, name) {
@@ -111,7 +113,7 @@ func (o *options) forExploring() error {
 	return nil
 }
 
-// shapeOf is the setting that a lock of the literature is for; zero where one node and a plain resource will do.
+// shapeOf returns the shape that suits a lock of the literature; zero if one node and a plain resource do.
 func shapeOf(lock string) search.Shape {
 	switch lock {
 	case "redlock", "redlock-sequential", "redlock-wall":
@@ -126,7 +128,7 @@ func shapeOf(lock string) search.Shape {
 	return search.Shape{}
 }
 
-// calm is the run that is perturbed, of the first lock that yours is like.
+// calm returns the run that is perturbed, with the first lock that yours is like.
 func (o *options) calm() (*script.Scenario, error) {
 	s := o.shape
 	s.Lock = o.like[0]
@@ -147,12 +149,12 @@ type exploration struct {
 
 	played   int
 	tried    map[string]*attempt       // by plan
-	compared map[string]checker.Result // by lock and plan: of the locks that this one is like
-	singles  search.Level              // what came of all plans with one perturbation, but for those that violate something
+	compared map[string]checker.Result // results of the locks that this one is like, by lock and plan
+	singles  search.Level              // the counts of all plans with one perturbation, without those that violate something
 
-	failing *failure // the way to fail that is being shrunk: that of the first plan which failed
-	failed  *attempt // the last one that fails so
-	drawn   bool     // by rapid, which has its own say about it
+	failing *failure // the failure that is being shrunk: that of the first plan that failed
+	failed  *attempt // the last attempt that fails so
+	drawn   bool     // by rapid, which logs its own message
 }
 
 // A drawing is a plan and the seed of its run.
@@ -161,7 +163,7 @@ type drawing struct {
 	plan []search.Perturbation
 }
 
-// GoString is what rapid logs: the perturbations, one to a line, or that there are none.
+// GoString is logged by rapid: the perturbations, one per line, or a note that there are none.
 func (d drawing) GoString() string {
 	text := fmt.Sprintf("seed %d", d.seed)
 	if len(d.plan) == 0 {
@@ -173,13 +175,13 @@ func (d drawing) GoString() string {
 	return text
 }
 
-// An attempt is what came of a drawing.
+// An attempt is the result of a drawing.
 type attempt struct {
 	drawing
 	class    search.Class
 	failures []failure
 	excused  []play.Failing
-	outcome  *play.Outcome // of one that fails
+	outcome  *play.Outcome // if it fails
 
 	possible map[search.Kind][]search.Perturbation
 	kinds    []search.Kind
@@ -189,7 +191,7 @@ type attempt struct {
 type failure struct {
 	play.Failing // zero if the run did not come to its end
 
-	What  string // has happened, in words
+	What  string // what happened, in words
 	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
 }
 
@@ -200,14 +202,14 @@ func (f failure) String() string {
 	return fmt.Sprintf("%s: %s", f.Failing, f.What)
 }
 
-// The most perturbations in a plan, how many seeds there are, and how finely kinds and sites are told apart by what is drawn.
+// The greatest number of perturbations in a plan, the number of seeds, and the resolution at which kinds and sites are drawn.
 const (
 	mostDrawn  = 4
 	seedsDrawn = 8
 	grains     = 32
 )
 
-// choice is what rapid draws for one perturbation. rapid prefers small numbers, in two places less than in one.
+// choice is what rapid draws for one perturbation. rapid prefers small numbers, but less so if a number is split in two.
 type choice struct{ kind, coarse, fine int }
 
 var choices = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) choice {
@@ -215,14 +217,14 @@ var choices = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) choice {
 	return choice{grain.Draw(rt, "kind"), grain.Draw(rt, "coarse"), grain.Draw(rt, "fine")}
 }), 0, mostDrawn)
 
-// draw draws a plan. What can be perturbed next is found in the run with the perturbations before it, so that a plan can hit what
-// comes about by the plan itself. Smaller draws are earlier moments and smaller magnitudes, of the kinds that come first.
+// draw draws a plan. The sites of each perturbation are found in the run with the perturbations before it, so that a plan can hit
+// events that it has caused itself. Smaller draws are earlier moments and smaller magnitudes, of the kinds that come first.
 func (e *exploration) draw(rt *rapid.T) drawing {
 	d := drawing{seed: e.seed + uint64(rapid.IntRange(0, seedsDrawn-1).Draw(rt, "seed"))}
 	for _, c := range choices.Draw(rt, "choices") {
 		a := e.try(d)
 		if len(a.kinds) == 0 {
-			break // the run did not come to its end
+			break // the run did not end
 		}
 		sites := a.possible[a.kinds[c.kind*len(a.kinds)/grains]]
 		p := sites[(c.coarse*grains+c.fine)*len(sites)/(grains*grains)]
@@ -233,8 +235,8 @@ func (e *exploration) draw(rt *rapid.T) drawing {
 	return d
 }
 
-// check is the property. Once a plan has failed, only those fail that fail in the same way: or shrinking would lead from one
-// mistake to another.
+// check is the property that rapid checks. Once a plan has failed, only plans that fail in the same way count, so that shrinking
+// does not move from one bug to another.
 func (e *exploration) check(rt *rapid.T) {
 	a := e.try(rapid.Custom(e.draw).Draw(rt, "plan"))
 	if len(a.failures) == 0 {
@@ -282,7 +284,7 @@ func (e *exploration) try(d drawing) *attempt {
 	return a
 }
 
-// without is what comes of an attempt that fails without those of its faults that had no effect: what is reported has none of them.
+// without returns an attempt without the faults of a that had no effect, if it still fails: a report contains no such faults.
 func (e *exploration) without(a *attempt, rest []search.Perturbation) *attempt {
 	bare := e.try(drawing{a.seed, rest})
 	if len(bare.failures) == 0 {
@@ -293,7 +295,7 @@ func (e *exploration) without(a *attempt, rest []search.Perturbation) *attempt {
 	return bare
 }
 
-// find finds what can be perturbed next.
+// find finds the sites at which a plan can be extended.
 func (e *exploration) find(a *attempt, o *play.Outcome) {
 	a.possible = map[search.Kind][]search.Perturbation{}
 	for _, p := range search.Sites(e.calm, o, e.constants, e.within) {
@@ -306,7 +308,7 @@ func (e *exploration) find(a *attempt, o *play.Outcome) {
 	}
 }
 
-// play has a worker put a lock through a run.
+// play makes a worker put a lock through a run.
 func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
 	e.t.Helper()
 	c := play.Case{Scenario: s, Run: run, Seed: seed, On: play.OnSim, Restless: e.restless, New: lock}
@@ -326,13 +328,13 @@ func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.
 	return o
 }
 
-// unsteady ends the test of a lock whose runs do not repeat themselves.
+// unsteady ends the test of a lock whose runs are not reproducible.
 func (e *exploration) unsteady(how string) {
 	e.t.Helper()
 	e.t.Fatalf("the same run with the same seed came out differently the second time, so rapid cannot reduce what it draws. If the lock is nondeterministic by nature, pass scenarios.Restless().\n%s", how)
 }
 
-// judge says which violations of a run break a claim.
+// judge determines which violations of a run break a claim.
 func (e *exploration) judge(a *attempt, o *play.Outcome) {
 	if o.Result.RanOn {
 		return
@@ -348,7 +350,7 @@ func (e *exploration) judge(a *attempt, o *play.Outcome) {
 	}
 }
 
-// claim says which claim the violations of one kind in a run break; empty if none.
+// claim returns the claim that the violations of one kind in a run break; empty if none.
 func (e *exploration) claim(f play.Failing, d drawing, o *play.Outcome) string {
 	switch {
 	case slices.Contains(e.survives, f.Assumption):
@@ -367,7 +369,7 @@ func (e *exploration) claim(f play.Failing, d drawing, o *play.Outcome) string {
 	return "keeps this however long a pause or a delay is, as " + e.asLike() + " under this plan"
 }
 
-// asLike says that the locks which this one is like do something.
+// asLike names the locks that this one is like, as the subject of a sentence.
 func (o options) asLike() string {
 	if len(o.like) == 1 {
 		return o.like[0] + " does"
@@ -375,8 +377,8 @@ func (o options) asLike() string {
 	return strings.Join(o.like, " and ") + " do"
 }
 
-// nodeGone reports whether nobody got the lock because its only node was gone, as often as nobody did. No lock on one node can do
-// without it. That the node was up, and nobody got the lock nevertheless, is another matter.
+// nodeGone reports whether its only node was gone each time that no client got the lock. No lock on one node can work without
+// that node. It is different if the node was up.
 func nodeGone(o *play.Outcome) bool {
 	if len(o.History.Meta.Nodes) != 1 {
 		return false
@@ -386,8 +388,8 @@ func nodeGone(o *play.Outcome) bool {
 	})
 }
 
-// unheard reports whether a chosen message to or from the only node was late or lost: a client that had no answer may have left a key.
-// The lock that this one is like is no comparison here, for it may send the same command in another operation.
+// unheard reports whether a chosen message to or from the only node was late or lost: a client without a reply may have left a
+// key. The lock that this one is like cannot be compared here, because it may send the same command in another operation.
 func unheard(o *play.Outcome) bool {
 	if len(o.History.Meta.Nodes) != 1 {
 		return false
@@ -400,7 +402,7 @@ func unheard(o *play.Outcome) bool {
 	})
 }
 
-// comparison is what comes of a lock of the literature under a plan.
+// comparison returns the result of a lock of the literature under a plan.
 func (e *exploration) comparison(lock string, d drawing) checker.Result {
 	key := lock + ", " + d.GoString()
 	if result, known := e.compared[key]; known {
@@ -415,7 +417,7 @@ func (e *exploration) comparison(lock string, d drawing) checker.Result {
 	return e.compared[key]
 }
 
-// survey plays the calm run, and finds out what its time constants are. It reports whether all is well so far.
+// survey plays the calm run, and determines its time constants. It returns false if the test has failed.
 func (e *exploration) survey() bool {
 	e.t.Helper()
 	run := e.calm.Runs[0].With(e.t.Name())
@@ -439,7 +441,7 @@ func (e *exploration) survey() bool {
 	return true
 }
 
-// exhaust plays every plan with one perturbation. It reports whether there are any, and all is well so far.
+// exhaust plays every plan with one perturbation. It returns false if there are none or the test has failed.
 func (e *exploration) exhaust() bool {
 	e.t.Helper()
 	calm := e.try(drawing{seed: e.seed})
@@ -460,11 +462,11 @@ func (e *exploration) exhaust() bool {
 	return true
 }
 
-// errLost ends a search in which a worker process was lost, and with it the knowledge of which plan it was playing.
+// errLost ends a search because a worker process died, so that it is not known which plan it was playing.
 var errLost = errors.New("a worker was lost")
 
-// suspects lists, in the order of time, the plans with one perturbation that violate anything, claimed or not, and those whose runs
-// do not come to their end.
+// suspects lists, in the order of time, the plans with one perturbation that violate anything, claimed or not, and those whose
+// runs do not end.
 func (e *exploration) suspects(calm *attempt) [][]search.Perturbation {
 	e.t.Helper()
 	s := e.search(e.seed)
@@ -496,7 +498,7 @@ func (e *exploration) suspects(calm *attempt) [][]search.Perturbation {
 		return nil
 	})
 	switch {
-	case errors.Is(err, errLost): // any may be the one: they are played one at a time
+	case errors.Is(err, errLost): // it may be any of them: they are played one at a time
 		plans, e.singles = nil, search.Level{}
 		for _, kind := range calm.kinds {
 			for _, p := range calm.possible[kind] {
@@ -512,7 +514,7 @@ func (e *exploration) suspects(calm *attempt) [][]search.Perturbation {
 	return plans
 }
 
-// search is a search for plans, done by the workers of the bench.
+// search returns a search that the workers of the bench carry out.
 func (e *exploration) search(seed uint64) *search.Search {
 	s := &search.Search{Calm: e.calm, Lock: e.t.Name(), Seed: seed, Restless: e.restless, New: e.newLock}
 	if e.pool != nil {
@@ -521,7 +523,7 @@ func (e *exploration) search(seed uint64) *search.Search {
 	return s
 }
 
-// conclude explains the failure, or says what was seen.
+// conclude explains the failure, or sums up the test.
 func (e *exploration) conclude() {
 	e.t.Helper()
 	if e.failed == nil {
@@ -543,7 +545,7 @@ func (e *exploration) conclude() {
 	e.explainSmallest()
 }
 
-// page is the scenario of what failed, ready to be saved.
+// page returns the scenario of the failure, ready to be saved.
 func (e *exploration) page() *script.Scenario {
 	s := search.Perturbed(e.calm, e.failed.plan)
 	s.Runs = slices.Clone(s.Runs)
@@ -551,7 +553,7 @@ func (e *exploration) page() *script.Scenario {
 	return s
 }
 
-// explainSmallest explains the smallest run that fails in the same way, or, if it cannot be found, that of rapid.
+// explainSmallest explains the smallest run that fails in the same way, or, if it cannot be found, the one that rapid found.
 func (e *exploration) explainSmallest() {
 	e.t.Helper()
 	c, err := e.search(e.failed.seed).Shrink(e.t.Context(), search.Found{Trial: search.Trial{Plan: e.failed.plan, Seed: e.failed.seed}, Failing: e.failing.Failing})
@@ -574,7 +576,7 @@ func (e *exploration) explainSmallest() {
 	e.explain(o, page, f)
 }
 
-// explain logs an outcome that breaks a claim, and keeps it.
+// explain logs an outcome that breaks a claim, and stores its files.
 func (e *exploration) explain(o *play.Outcome, page *script.Scenario, f failure) {
 	e.t.Helper()
 	keep(e.t, o)
@@ -586,7 +588,7 @@ func (e *exploration) explain(o *play.Outcome, page *script.Scenario, f failure)
 	e.print("%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", headOf(o), page.LanesText(), o.Timeline(), f, f.Claim, command)
 }
 
-// print logs something. There is no line of the test to name: rapid is through with it.
+// print logs a message. It has no line of the test, because rapid is done with it.
 func (e *exploration) print(format string, args ...any) {
 	fmt.Fprintf(e.t.Output(), format+"\n", args...)
 }
@@ -619,21 +621,21 @@ func (e *exploration) replay(token string) {
 	e.explain(o, page, a.failures[0])
 }
 
-// tally counts the plans, those with one perturbation apart. A run in which nothing goes wrong is none.
+// tally counts the plans, those with one perturbation separately. The calm run does not count as a plan.
 func (e *exploration) tally() (singles, drawn search.Level) {
 	singles = e.singles
 	for _, a := range e.tried {
 		switch single := len(a.plan) == 1 && a.seed == e.seed; {
 		case single && a.class == search.Violating:
 			singles.Count(a.class)
-		case !single && len(a.plan) > 0: // the other singles are counted
+		case !single && len(a.plan) > 0: // the other plans with one perturbation are in singles
 			drawn.Count(a.class)
 		}
 	}
 	return singles, drawn
 }
 
-// summary says in a few words what came of all that was played.
+// summary sums up all plans in a few words.
 func (e *exploration) summary() string {
 	singles, drawn := e.tally()
 	lines := []string{"all plans with one perturbation, " + levelInWords(singles), "plans drawn, " + levelInWords(drawn)}
@@ -649,7 +651,7 @@ func (e *exploration) summary() string {
 	return strings.Join(lines, "\n")
 }
 
-// levelInWords says what came of the plans, none of which breaks a claim.
+// levelInWords sums up plans of which none breaks a claim.
 func levelInWords(l search.Level) string {
 	return fmt.Sprintf("%s: %d survived, %d with a perturbation that had no effect, %d prove nothing, %d violate what is not claimed",
 		search.Grouped(l.Plans), l.Survived, l.Idle, l.Unproved, l.Violating)

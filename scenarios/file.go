@@ -13,16 +13,16 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// RunFile puts a lock through a scenario of your own: a subtest SCENARIO/RUN for each section of the file, with the lock
-// in the place of the one that the section names. You may choose any name there: that of the lock with which yours is
-// compared, or a new one. Package [lockstep/scenarios/script] documents the language; mistakes in a file are reported
-// with file:line.
+// RunFile puts a lock through a scenario file of your own: a subtest SCENARIO/RUN for each section of the file, with your lock in
+// the place of the one that the section names. You may write any name there: that of the lock with which yours is compared, or a
+// new one. Package [lockstep/scenarios/script] documents the language; errors in a file are reported with file:line.
 //
-// What the file expects decides, and exactly: a violation that is expected must come, and break the assumption that the file
-// names. A run that proves nothing fails. If a section has a timeline, it must be the one that comes out; see [Rewrite].
+// The test passes if each outcome is exactly what the file expects: an expected violation must occur, and the assumption that the
+// file names must have been broken. A run that proves nothing fails. If a section has a timeline, the run must produce it; see
+// [Rewrite].
 //
-// Of the options [Seed], [Limit], [Restless], [OnRedis] with [Speed], and, in simulation, [Rewrite] make sense here. Runs that
-// cannot be done on real servers are skipped; it fails if none can. Everything else is as for [Test].
+// The options that apply are [Seed], [Limit], [Memory], [Restless], [OnRedis] with [Speed], and, in simulation, [Rewrite]. Runs
+// that are not possible on real servers are skipped; RunFile fails if none is possible. Everything else is as for [Test].
 func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	t.Helper()
 	call := enter(t, newLock)
@@ -41,7 +41,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	for _, r := range s.Runs {
 		all = append(all, trial{Case: play.Case{Scenario: s, Run: r}})
 	}
-	if _, _, err := o.possible(all); err != nil { // it also finds how long the bench must wait
+	if _, _, err := o.possible(all); err != nil { // this also determines how long the bench must wait
 		t.Fatal(err)
 	}
 	b := newBench(t, call, o)
@@ -104,14 +104,14 @@ func (b *bench) expected(t *testing.T, o *play.Outcome, path string) {
 	t.Logf("%s\n%s", head, o.Timeline())
 }
 
-// What firstDifference shows.
+// Limits of the text that firstDifference returns.
 const (
 	linesBefore = 3
 	linesOfEach = 8
 )
 
-// firstDifference shows where two texts begin to differ, and the number of that line in the first, from 0. What it shows is
-// empty if they do not.
+// firstDifference returns the number of the line in have, from 0, at which two texts begin to differ, and a text that shows the
+// difference; the text is empty if they are equal.
 func firstDifference(have, got string) (line int, diff string) {
 	if have == got {
 		return 0, ""

@@ -13,9 +13,9 @@ import (
 	"lockstep/scenarios/play"
 )
 
-// keep writes what is left of a run to where go test -artifacts wants it: the timeline, the history, which lockstep show draws,
-// and the page with this run alone, for lockstep run. The files are named after the test and the run, as the directory that
-// go test makes is not.
+// keep writes files about a run to the directory of go test -artifacts: the timeline, the history, which lockstep show draws, and
+// the page with only this run, for lockstep run. The files are named after the test and the run, because the directory that go
+// test makes is not.
 func keep(t *testing.T, o *play.Outcome) {
 	t.Helper()
 	name := fileName(t.Name())
@@ -40,7 +40,7 @@ func keep(t *testing.T, o *play.Outcome) {
 	})
 }
 
-// pageOf is the scenario with no other run but that of the outcome, and without a timeline.
+// pageOf returns the scenario with only the run of the outcome, and without a timeline.
 func pageOf(o *play.Outcome) string {
 	s := *o.Scenario
 	s.Runs = nil
@@ -53,11 +53,11 @@ func pageOf(o *play.Outcome) string {
 	return s.String()
 }
 
-// longestName is how long the name of an artifact may be, without its ending.
+// longestName limits the name of an artifact, without its extension.
 const longestName = 64
 
-// fileName makes the name of a file, but for its ending, of that of a test or a run: one that every system takes. What had
-// to be cut off still tells two of them apart.
+// fileName converts the name of a test or a run into a file name, without an extension, that is valid on every system. If it has
+// to be cut off, a hash keeps it unique.
 func fileName(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -79,13 +79,13 @@ func fileName(name string) string {
 	return fmt.Sprintf("%s-%08x", short[:longestName-9], sum.Sum32())
 }
 
-// keepFile writes an artifact. Without -artifacts the directory would be removed at once, so that there is nothing to do.
+// keepFile writes an artifact. Without -artifacts the directory would be removed at once, so it does nothing.
 func keepFile(t *testing.T, name string, write func(io.Writer) error) {
 	t.Helper()
 	if f := flag.Lookup("test.artifacts"); f == nil || f.Value.String() != "true" {
 		return
 	}
-	f, err := os.Create(filepath.Join(t.ArtifactDir(), name)) // the directory is nobody else's
+	f, err := os.Create(filepath.Join(t.ArtifactDir(), name)) // no other process uses the directory
 	if err == nil {
 		err = write(f)
 		if e := f.Close(); err == nil {

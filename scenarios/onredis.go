@@ -31,11 +31,11 @@ func OnRedis() Option { return option("OnRedis", func(o *options) { o.on = play.
 // 10 s becomes 2 s, or less if the TTL would otherwise be shorter than 500 ms.
 func Speed(by float64) Option { return option("Speed", func(o *options) { o.speed = by }) }
 
-// AtOnce is how many runs take place side by side on real servers by default. Such runs mostly wait.
+// AtOnce is how many runs take place at once on real servers by default. Such runs mostly wait.
 const AtOnce = 4
 
 const (
-	usualSpeed = 5 // nearly all of the catalogue bears it
+	usualSpeed = 5 // nearly all of the catalogue is valid at this speed
 	tries      = 4
 )
 
@@ -56,7 +56,7 @@ func (o *options) forServers() error {
 	return nil
 }
 
-// place says where and how a case is done. The error says why it cannot be done there.
+// place sets how a case is run. The error says why it is not possible.
 func (o *options) place(c play.Case) (play.Case, error) {
 	c.On = o.on
 	if o.on != play.OnReal {
@@ -73,7 +73,7 @@ func (o *options) place(c play.Case) (play.Case, error) {
 	return c, err
 }
 
-// possible lists the trials that can be done on the backend that the options name, and says why the others cannot.
+// possible lists the trials that are possible on the backend that the options name, and says why the others are not.
 func (o *options) possible(all []trial) (trials []trial, left []string, err error) {
 	for _, t := range all {
 		c, err := o.place(t.Case)

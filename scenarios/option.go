@@ -33,7 +33,7 @@ import (
 type Option func(*options)
 
 type options struct {
-	given    []string // the names of the options, in their order
+	given    []string // the names of the options, in the order given
 	like     []string
 	survives []checker.Assumption
 	needs    []checker.Assumption
@@ -45,9 +45,9 @@ type options struct {
 	restless bool
 	on       string
 	speed    float64
-	longest  time.Duration // that a run on real servers can take
+	longest  time.Duration // the longest time that a run on real servers can take
 
-	// Of an exploration:
+	// For Explore:
 	shape  search.Shape
 	within []search.Kind
 }
@@ -59,7 +59,7 @@ func option(name string, set func(*options)) Option {
 	}
 }
 
-// add appends what is not there yet; duplicates count once.
+// add appends those of more that to lacks; duplicates count once.
 func add[T comparable](to, more []T) []T {
 	for _, x := range more {
 		if !slices.Contains(to, x) {
@@ -69,21 +69,21 @@ func add[T comparable](to, more []T) []T {
 	return to
 }
 
-// Like names the reference locks that your lock claims to be as good as. Your lock takes their place in their runs of the catalogue,
-// and must keep whatever property one of them keeps there. Runs of two of them that differ only in what is expected are done
-// once. The default is single, a lock on one Redis node.
+// Like names the reference locks that your lock claims to be as good as. Your lock takes their place in their runs of the
+// catalogue, and must keep every property that one of them keeps there. If the runs of two of them differ only in what is
+// expected, they are played once. The default is single, a lock on one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
 }
 
-// Survives claims that the lock keeps its properties even if the environment breaks these assumptions. A violation that breaks one
-// of them fails, even if the reference lock has the same violation.
+// Survives claims that the lock keeps its properties even if the environment breaks these assumptions. A violation caused by a
+// breach of one of them fails, even if the reference lock has the same violation.
 func Survives(assumptions ...checker.Assumption) Option {
 	return option("Survives", func(o *options) { o.survives = add(o.survives, assumptions) })
 }
 
-// Needs weakens the claim: the lock need not keep its properties if the environment breaks these assumptions. A violation that
-// breaks one of them is reported and does not fail, even if the reference lock has no such violation.
+// Needs weakens the claim: the lock need not keep its properties if the environment breaks these assumptions. A violation caused
+// by a breach of one of them is reported and does not fail, even if the reference lock has no such violation.
 func Needs(assumptions ...checker.Assumption) Option {
 	return option("Needs", func(o *options) { o.needs = add(o.needs, assumptions) })
 }
@@ -129,7 +129,7 @@ func (o *options) forPages() error {
 	return nil
 }
 
-// claiming lists the options that say what is expected. With [RunFile] the file says that.
+// claiming lists the options that say what is expected. With [RunFile] the file says that instead.
 var claiming = []string{"Like", "Survives", "Needs", "Only"}
 
 // gather applies options, and calls fit to check them.
@@ -236,7 +236,7 @@ type trial struct {
 	promise play.Promise
 }
 
-// trials lists the runs that the options ask for, with a lock of some name in the place of those that the pages name.
+// trials lists the runs that the options ask for, with the lock under test, by name, in the place of the reference locks.
 func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 	all, err := script.Catalogue()
 	if err != nil {
@@ -270,7 +270,8 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 	return trials, nil
 }
 
-// addRun adds a run to those of its scenario, or, if only the reference makes it another one, what it expects.
+// addRun adds a run to those of its scenario. If the run is there already, and only the reference differs, it adds what is
+// expected.
 func (o *options) addRun(of []trial, s *script.Scenario, r script.Section, name string, newLock clients.New) []trial {
 	for i := range of {
 		if of[i].promise.As[0].Lock != r.Lock && s.Resolve(of[i].promise.As[0]).SameButForLock(s.Resolve(r)) {
@@ -284,7 +285,7 @@ func (o *options) addRun(of []trial, s *script.Scenario, r script.Section, name 
 	})
 }
 
-// Restless says that the runs of your lock do not repeat themselves to the byte: it draws from randomness that cannot be seeded,
-// or leaves the order of what is simultaneous to the Go scheduler. Each run is done twice then, and one that differs for its
-// clients is marked as not reproducible; without this option, one that differs in anything fails.
+// Restless says that the runs of your lock are not reproducible to the byte: it draws from randomness that cannot be seeded, or
+// leaves the order of simultaneous actions to the Go scheduler. Each run is then played twice. If what its clients see differs,
+// the run is marked as not reproducible. Without this option any difference fails.
 func Restless() Option { return option("Restless", func(o *options) { o.restless = true }) }

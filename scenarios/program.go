@@ -14,14 +14,14 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Run is [Test] for a program: it puts a lock through the catalogue and returns what came of each run, in the order of the
-// catalogue. What broke a claim is in [play.Outcome.Broken]; [Summary] prints the table. An error means that the runs could not be
-// done: an option that makes no sense, a worker that could not be started, the end of ctx.
+// Run is [Test] for a program: it puts a lock through the catalogue and returns the outcome of each run, in the order of the
+// catalogue. [play.Outcome.Broken] lists the claims that a run breaks; [Summary] prints the table. An error means that the runs
+// were not possible: an option is invalid, a worker could not be started, or ctx has ended.
 //
-// The runs take place in worker processes, for which Run runs the program again, with the same arguments. In a worker Run
-// does not return: so main must come to it again, and what stands before it in main happens in each worker, too. Where main
-// does not come to it, Run returns an error. A call before the one that a worker is for returns nothing and no error there,
-// so make the calls one after the other.
+// The runs take place in worker processes, for which Run starts the program again with the same arguments. In a worker Run does
+// not return. So main must call Run again there, and the code of main before that call runs in each worker too. If main does not
+// get to the call, Run returns an error. In a worker, earlier calls than the one that it serves return nothing and no error, so
+// make the calls one after the other.
 func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outcome, error) {
 	call := fmt.Sprintf("Run %d", runs.Add(1))
 	if workers.IsWorker() {
@@ -66,5 +66,5 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outc
 	return outcomes, nil
 }
 
-// runs counts the calls of Run: a worker process has to know for which of them it is there.
+// runs counts the calls of Run: a worker process has to know which of them it serves.
 var runs atomic.Int64

@@ -8,14 +8,14 @@ import (
 	"lockstep/scenarios/play"
 )
 
-// mostInVain is how many runs in a row may fail to end for one reason. It is also how many times the limit all runs that do not end may
-// take together, in a row or not. The remaining runs would most likely not end either, each for as long as its limit allows, until
-// go test ended them all and nothing was reported.
+// mostInVain is how many runs in a row may fail to end for one reason. It is also how many times the limit all runs that do not
+// end may take together, in a row or not. The remaining runs would most likely not end either, and each would take as long as its
+// limit, until go test ended all of them and nothing was reported.
 const mostInVain = 3
 
-// A streak counts the runs of a call that, one right after the other, did not end for the same reason.
+// A streak counts consecutive runs that did not end for the same reason.
 type streak struct {
-	reason string // of the last run that did not end
+	reason string // the reason of the last run that did not end
 	n      int    // in a row
 	vain   int    // runs that did not end, in a row or not
 	lost   time.Duration
@@ -35,7 +35,7 @@ func (s *streak) note(o *play.Outcome, took time.Duration) {
 	s.n++
 }
 
-// hopeless says why the next run is not worth its time, of which go test leaves it so much; empty if it is.
+// hopeless says why the next run should be skipped, given the time that go test leaves for it; empty if it should not.
 func (s *streak) hopeless(left, limit time.Duration) string {
 	switch {
 	case s.n >= mostInVain:
@@ -48,7 +48,7 @@ func (s *streak) hopeless(left, limit time.Duration) string {
 	return ""
 }
 
-// whyUnended says what became of a run that has no end.
+// whyUnended says why a run did not end.
 func whyUnended(o *play.Outcome) string {
 	switch {
 	case o.NotRun:

@@ -11,12 +11,11 @@ import (
 	"lockstep/scenarios/play"
 )
 
-// summaryName is how many columns of the table the name of a run may take; longer ones get a line for themselves, so that no
-// line has more than 100.
+// summaryName is how many columns of the table the name of a run may take; a longer name gets a line of its own, so that no line
+// has more than 100 columns.
 const summaryName = 40
 
-// Summary writes a table with a line for each outcome, at most 100 columns wide, and a sentence that sums them up: what became
-// of a lock.
+// Summary writes a table with one line per outcome, at most 100 columns wide, and a sentence that sums up the outcomes.
 func Summary(w io.Writer, outcomes []*play.Outcome) error {
 	rows := [][]string{{"scenario/run", "verdict", "violated", "assumption broken", "claim"}}
 	for _, o := range outcomes {
@@ -47,7 +46,7 @@ func Summary(w io.Writer, outcomes []*play.Outcome) error {
 	return err
 }
 
-// rowsOf are the lines of one outcome in the table: one for each property and assumption that broke together.
+// rowsOf returns the rows of one outcome in the table: one for each violated property with the assumption that was broken.
 func rowsOf(o *play.Outcome) [][]string {
 	row := []string{o.Name(), string(o.Result.Verdict), "", "", o.Standing().Word()}
 	var rows [][]string

@@ -25,24 +25,24 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Test puts a lock through the catalogue: a subtest SCENARIO/RUN for each run of a lock that yours is like (see [Like]; single
-// by default), with yours in its place.
+// Test puts a lock through the catalogue: a subtest SCENARIO/RUN for each run of a lock that yours is like (see [Like]; single by
+// default), with yours in its place.
 //
-// A subtest fails if a claim is broken. By default the claim is that whatever the other lock keeps in this run, yours keeps;
-// [Survives] and [Needs] claim more and less. It also fails if the lock does not come to an end: a panic, a mutex held while
-// it waits for the network, a spin, goroutines left behind. Then it logs the timeline, why the violation came about, what was
-// claimed, and the command that shows it again: same seed, same checksum. A run that proves nothing about the lock, because the
-// danger that it is about did not come up, is skipped, with the reason. Everything else passes, and stands in the table at
-// the end, which Test logs (go test -v) and which is there when a test fails. With go test -artifacts each subtest keeps its
-// timeline as text and as a picture, its history and its page, and Test keeps the table.
+// A subtest fails if a claim is broken. By default the claim is that your lock keeps whatever the other lock keeps in this run;
+// [Survives] and [Needs] strengthen and weaken it. A subtest also fails if the run does not end: because of a panic, a mutex held
+// while the lock waits for the network, a busy loop, or goroutines left behind. It then logs the timeline, an explanation of the
+// violation, the claim, and the command that repeats the run: same seed, same checksum. A run that proves nothing about the lock,
+// because the danger that it is about did not occur, is skipped, with the reason. All other runs pass. Test logs a table of all
+// of them at the end (with go test -v, or if a test fails). With go test -artifacts each subtest keeps its timeline as text and
+// as a picture, its history and its page, and Test keeps the table.
 //
-// Where three runs in a row did not end for the same reason, or those that did not end have taken three times the [Limit], the
-// remaining runs fail without being run: each could take up to its limit, and go test would end them all before the table is printed.
-// This does not apply to a run that is asked for alone.
+// If three runs in a row did not end for the same reason, or those that did not end have taken three times the [Limit], the
+// remaining runs fail without being played: each could take up to its limit, and go test would end them all before the table is
+// printed. This does not apply if a single run is selected.
 //
-// The runs take place in worker processes, for which Test runs the test binary again, with only the calling test: TestMain and
-// what stands before Test in that test happen there, too, and nothing else does. What newLock builds on must therefore be
-// made there, and not by an earlier test. Flags of your own and the environment are passed on.
+// The runs take place in worker processes, for which Test starts the test binary again, with only the calling test: TestMain, and
+// the code of that test before the call of Test, run there too, but nothing else. So whatever newLock depends on must be set up
+// there, and not by an earlier test. Flags of your own and the environment are passed on.
 func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	t.Helper()
 	call := enter(t, newLock)
@@ -66,7 +66,7 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	}
 	b := newBench(t, call, o)
 	t.Cleanup(b.close)
-	t.Cleanup(func() { b.sumUp(t) }) // after the subtests, also if they are parallel
+	t.Cleanup(func() { b.sumUp(t) }) // after the subtests, even if they are parallel
 	for _, trial := range trials {
 		b.names = append(b.names, trial.Scenario.Name+"/"+trial.Run.ID())
 	}
@@ -79,18 +79,18 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	}
 }
 
-// calls counts how often each test has called Test or RunFile: a worker process has to know for which of them it is there, and
-// nothing else tells two calls of one test apart.
+// calls counts how often each test has called Test or RunFile: a worker process has to know which of the calls it serves, and
+// only the number distinguishes two calls of one test.
 var calls = struct {
 	sync.Mutex
 	of map[*testing.T]int
 }{of: map[*testing.T]int{}}
 
-// callEnv tells a worker which call it is for.
+// callEnv tells a worker which call it serves.
 const callEnv = "LOCKSTEP_CALL"
 
-// enter names the call. In a worker process it does what a worker does, and does not return, if this is the call that it is
-// for; the name is empty if it is not.
+// enter returns the name of the call. In a worker process that serves this call it does the worker's work, and does not return;
+// in one that serves another call the name is empty.
 func enter(t *testing.T, newLock clients.New) string {
 	calls.Lock()
 	n := calls.of[t]
@@ -111,16 +111,16 @@ func enter(t *testing.T, newLock clients.New) string {
 	return call
 }
 
-// serve is what a worker process does at a call: it does its work and ends, or returns if it is there for another one. Failed says
-// whether the test in which it does so has failed.
+// serve does the work of a worker process that serves this call, and ends it. In a worker for another call it returns. Failed
+// reports whether the test that makes the call has failed.
 func serve(call string, newLock clients.New, failed func() bool) {
 	if os.Getenv(callEnv) != call {
 		return
 	}
-	before := failed() // then the test fails by itself
+	before := failed() // otherwise the test fails by itself
 	find := func(lock string) (clients.New, error) {
 		if build, err := clients.Find(lock); err == nil {
-			return build, nil // for comparison; a test has another name
+			return build, nil // for comparison; the lock under test has the name of its test
 		}
 		return proper(newLock), nil
 	}
@@ -139,17 +139,17 @@ func serve(call string, newLock clients.New, failed func() bool) {
 	os.Exit(0)
 }
 
-// failedTest says that the lock has failed the test that it knows: that of the worker, which nobody else looks at.
+// failedTest is the panic for a lock that has failed the test that it knows: that test is the worker's, which nobody looks at.
 type failedTest struct{}
 
 func (failedTest) Error() string {
 	return "the lock called t.Error or t.Fail; it must return an error or panic instead: what it logs by t is lost with its process"
 }
 
-// Unfit says that the test goes on having failed.
+// Unfit marks the worker as unfit for more runs: its test has failed.
 func (failedTest) Unfit() {}
 
-// proper says what is wrong where a New returns nothing.
+// proper returns a New that panics with an explanation where newLock returns nil.
 func proper(newLock clients.New) clients.New {
 	return func(env clients.Env) clients.Locker {
 		l := newLock(env)
@@ -160,18 +160,18 @@ func proper(newLock clients.New) clients.New {
 	}
 }
 
-// A bench is where the runs of one call take place.
+// A bench plays the runs of one call.
 type bench struct {
 	options
-	pool  *workers.Pool // nil where there are no processes to be had
+	pool  *workers.Pool // nil if processes are not available
 	names []string      // of the runs, as in Outcome.Name
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	outcomes []*play.Outcome
 	streak   streak
 }
 
-// sideBySide lets a subtest wait beside others for what takes real time.
+// sideBySide runs a subtest concurrently with others if it takes real time.
 func (b *bench) sideBySide(t *testing.T) {
 	if b.on == play.OnReal {
 		t.Parallel()
@@ -199,7 +199,7 @@ func newBench(t *testing.T, call string, o options) *bench {
 		s.Workers = AtOnce
 	}
 	if testing.Verbose() {
-		s.Output = os.Stderr // what the lock prints
+		s.Output = os.Stderr // the output of the lock
 		s.Notice = func(text string) { fmt.Fprintln(os.Stderr, text) }
 	}
 	if b.pool, err = s.Start(); err != nil {
@@ -214,7 +214,7 @@ func (b *bench) close() {
 	}
 }
 
-// do does the case with number i, and keeps what came of it.
+// do plays case i, and stores its outcome.
 func (b *bench) do(t *testing.T, c play.Case, i int, p play.Promise) *play.Outcome {
 	t.Helper()
 	job, err := c.Job(i)
@@ -244,8 +244,8 @@ func (b *bench) do(t *testing.T, c play.Case, i int, p play.Promise) *play.Outco
 	return o
 }
 
-// hopeless says why a run is not worth its time; empty if it is. On real servers runs wait side by side, and none is in the
-// way of another.
+// hopeless says why a run should be skipped; empty if it should not. On real servers runs are concurrent, and none delays
+// another.
 func (b *bench) hopeless(t *testing.T) string {
 	if b.on == play.OnReal {
 		return ""
@@ -281,7 +281,7 @@ func (b *bench) claimed(t *testing.T, o *play.Outcome) {
 	}
 }
 
-// headOf is the first line of what is logged about an outcome.
+// headOf returns the first line of the log about an outcome.
 func headOf(o *play.Outcome) string {
 	s := fmt.Sprintf("%s, seed %d", o.Name(), o.History.Meta.Seed)
 	if sum := o.History.Meta.Checksum; sum != "" {
@@ -290,7 +290,7 @@ func headOf(o *play.Outcome) string {
 	return s
 }
 
-// sumUp logs the table, and keeps it.
+// sumUp logs the table, and stores it.
 func (b *bench) sumUp(t *testing.T) {
 	t.Helper()
 	if len(b.outcomes) == 0 {
@@ -312,17 +312,17 @@ func (b *bench) sumUp(t *testing.T) {
 			unknown++
 		}
 	}
-	// Whoever asks go test for some runs only knows which they are.
+	// If go test was asked for some runs only, the user knows which.
 	if all := len(b.names); len(b.outcomes) == all && 2*unknown > all && !b.outcomes[0].Promise.Exact {
 		t.Errorf("%d of %d runs prove nothing about this lock: is it like %s? See scenarios.Like.", unknown, all, strings.Join(b.like, ", "))
 	}
 }
 
-// again is the command that repeats the subtest of an outcome, and only that one.
+// again returns the command that repeats the subtest of an outcome, and only that one.
 func (b *bench) again(t *testing.T, o *play.Outcome) string {
 	c := "see it again: go test -run " + quote(only(t.Name()))
 	if slices.ContainsFunc(b.names, func(name string) bool { return strings.HasPrefix(name, o.Name()+"/") }) {
-		// A pattern also selects what stands below: for lost-update/nolock, lost-update/nolock/many as well.
+		// A pattern selects subtests below, too: lost-update/nolock selects lost-update/nolock/many.
 		above := strings.Count(t.Name(), "/")
 		last := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
 		c += " -skip " + quote(strings.Repeat("/", above)+"^"+regexp.QuoteMeta(last)+"$/.")
@@ -339,7 +339,7 @@ func (b *bench) again(t *testing.T, o *play.Outcome) string {
 	return c
 }
 
-// only selects one test, and what stands below it.
+// only returns a pattern that selects one test, and the tests below it.
 func only(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -348,7 +348,7 @@ func only(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// ownFlags lists the flags of the test binary that are set and are not those of go test: a lock may depend on them.
+// ownFlags lists the flags of the test binary that are set and are not those of go test: the lock may depend on them.
 func ownFlags() []string {
 	var set []string
 	flag.Visit(func(f *flag.Flag) {
@@ -359,8 +359,8 @@ func ownFlags() []string {
 	return set
 }
 
-// packagePath is the import path of the package under test, by which go test finds it from anywhere in its module; empty if
-// it was put together from files.
+// packagePath is the import path of the package under test, by which go test finds it from anywhere in its module; empty if the
+// package was given as a list of files.
 func packagePath() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,6 +1,6 @@
-// Package kinds has the lock of [clients.NewSingle] with keys of different Redis types: a string, a hash as Redisson uses it, a list,
-// a set and a sorted set. The locks differ in nothing else. They prove that Lockstep recognises a lock whatever the type of its key.
-// The package is for tests only.
+// Package kinds has the lock of [clients.NewSingle] with keys of different Redis types: a string, a hash as Redisson uses it, a
+// list, a set and a sorted set. The locks differ only in that. They show that Lockstep recognises a lock whatever the type of its
+// key. The package is for tests only.
 package kinds
 
 import (
@@ -13,7 +13,7 @@ import (
 	"lockstep/clients"
 )
 
-// Locks lists the locks, that with a string first.
+// Locks lists the locks, the one with a string first.
 func Locks() []clients.Lock {
 	return []clients.Lock{
 		kind("string", "SET KEYS[1] ARGV[1]", "GET KEYS[1]"),
@@ -27,7 +27,7 @@ func Locks() []clients.Lock {
 	}
 }
 
-// kind returns the lock with a key that one command makes and another compares. The second command answers the token or a number.
+// kind returns a lock whose key one command sets and another compares. The second command returns the token or a number.
 func kind(name, put, compare string) clients.Lock {
 	call := func(command string) string {
 		words := strings.Fields(command)
@@ -78,7 +78,7 @@ func (l *lock) Acquire(ctx context.Context, name string, ttl time.Duration) (cli
 	if l.env.Clock.Now().Before(lease.until) {
 		return lease, nil
 	}
-	lease.Release(context.WithoutCancel(ctx)) // it is over, and whether it went is all the same
+	lease.Release(context.WithoutCancel(ctx)) // the lease is over, so the outcome does not matter
 	return nil, clients.ErrNotAcquired
 }
 

@@ -1,7 +1,7 @@
-// Package libraries has the locks that people ship: unmodified libraries, each behind an adapter of some twenty lines that
-// says how the steps of a scenario are asked of it, in its default configuration and in those that its documentation
-// offers. An adapter adds nothing to a library and takes nothing from it, but for the chance in the delays of rueidis, which
-// comes from the seed of the run.
+// Package libraries has the locks that people use: unmodified libraries, each behind an adapter of some twenty lines that
+// translates the steps of a scenario into its calls, in its default configuration and in those that its documentation offers. An
+// adapter adds nothing to a library and takes nothing from it. The only exception is the random delay of rueidis, which comes
+// from the seed of the run.
 package libraries
 
 import (
@@ -18,10 +18,10 @@ import (
 type Lock struct {
 	clients.Lock
 	Module string // the path of the Go module
-	// Like names the locks of the literature in whose runs the library takes their place.
+	// Like names the locks of the literature whose place the library takes in their runs.
 	Like []string
-	// Restless libraries draw from randomness that cannot be seeded, or leave the order of what is simultaneous to the Go
-	// scheduler: their runs do not repeat themselves to the byte.
+	// Restless libraries draw from randomness that cannot be seeded, or leave the order of simultaneous actions to the Go
+	// scheduler: their runs are not reproducible to the byte.
 	Restless bool
 }
 
@@ -34,7 +34,7 @@ func Locks() []Lock {
 	)
 }
 
-// Version is the version of the library that this program was built with, such as v4.18.1; empty if the program does not know.
+// Version is the version of the library with which this program was built, such as v4.18.1; empty if the program does not know.
 func Version(l Lock) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -52,8 +52,7 @@ func Version(l Lock) string {
 	return ""
 }
 
-// nodes are the go-redis clients to the nodes: those of the Env, whose commands are not repeated, or, if something is to be
-// changed, others.
+// nodes returns the go-redis clients to the nodes: those of the Env, which do not retry, or, if change is not nil, others.
 func nodes(env clients.Env, change func(*redis.Options)) []*redis.Client {
 	if change == nil {
 		return env.Nodes
@@ -65,7 +64,7 @@ func nodes(env clients.Env, change func(*redis.Options)) []*redis.Client {
 	return all
 }
 
-// Find returns one of [Locks] by its name. The error names the nearest.
+// Find returns one of [Locks] by its name. If there is none, the error names the nearest.
 func Find(name string) (Lock, error) {
 	var names []string
 	for _, l := range Locks() {

@@ -14,8 +14,8 @@ import (
 
 const redislockModule = "github.com/bsm/redislock"
 
-// redislocks lists redislock without options, with the retries of its own that its documentation shows, and without those
-// of go-redis.
+// redislocks lists redislock without options, with the retry strategy that its documentation shows, and without the retries of
+// go-redis.
 func redislocks() []Lock {
 	return []Lock{
 		redislockWith("redislock", "redislock without options, over go-redis with its own: it tries once", stock, noOptions),
@@ -26,7 +26,7 @@ func redislocks() []Lock {
 
 func noOptions() *redislock.Options { return nil }
 
-// linear is for one call of Obtain: the strategy counts.
+// linear returns options for one call of Obtain: the strategy has a counter.
 func linear() *redislock.Options {
 	return &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(100*time.Millisecond), 3)}
 }
@@ -51,7 +51,7 @@ func (l *redislocker) Acquire(ctx context.Context, name string, ttl time.Duratio
 	return redislockLease{lock}, nil
 }
 
-// meaning adds a definite meaning to an error of redislock that has one.
+// meaning wraps ours around err if err is the library's error theirs.
 func meaning(err, theirs, ours error) error {
 	if errors.Is(err, theirs) {
 		return fmt.Errorf("%w: %w", ours, err)
@@ -61,14 +61,14 @@ func meaning(err, theirs, ours error) error {
 
 type redislockLease struct{ *redislock.Lock }
 
-// Until is unknown: redislock can ask the node how long the key will last, but does not say how long its holder may rely on it.
+// Until is unknown: redislock can ask the node how long the key will last, but does not say how long the holder may rely on it.
 func (redislockLease) Until() time.Time { return time.Time{} }
 
 func (l redislockLease) Release(ctx context.Context) error {
 	return meaning(l.Lock.Release(ctx), redislock.ErrLockNotHeld, clients.ErrNotHeld)
 }
 
-// Extend is refused by a node that has our key no longer.
+// Extend is refused by a node that no longer has our key.
 func (l redislockLease) Extend(ctx context.Context, ttl time.Duration) error {
 	return meaning(l.Refresh(ctx, ttl, nil), redislock.ErrNotObtained, clients.ErrNotHeld)
 }

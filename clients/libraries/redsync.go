@@ -19,12 +19,12 @@ import (
 
 const redsyncModule = "github.com/go-redsync/redsync/v4"
 
-// Redsync runs on any number of nodes, and can extend what it has.
+// Redsync runs on any number of nodes, and can extend its leases.
 var redsyncLike = []string{"redlock", "redlock-extend", "single"}
 
-// redsyncs lists redsync as NewMutex makes it, with the options that its documentation offers, and with what go-redis has
-// a say in: whether a command is repeated, and whether a deadline that redsync sets reaches the socket, which it does only
-// under [redis.Options.ContextTimeoutEnabled].
+// redsyncs lists redsync as NewMutex makes it, with the options that its documentation offers, and with two options of go-redis
+// that matter: whether a command is retried, and whether a deadline that redsync sets reaches the socket, which it does only with
+// [redis.Options.ContextTimeoutEnabled].
 func redsyncs() []Lock {
 	return []Lock{
 		redsyncWith("redsync", "redsync with its defaults, over go-redis with its own", stock),
@@ -35,10 +35,10 @@ func redsyncs() []Lock {
 	}
 }
 
-// stock is go-redis as it comes: it repeats a command that has no answer, up to three times.
+// stock is go-redis by default: it retries a command without a reply up to three times.
 func stock(o *redis.Options) { o.MaxRetries = 0 }
 
-// heedDeadlines has go-redis end what it waits for when the context is over, and is stock in all else.
+// heedDeadlines makes go-redis stop waiting when the context is done. Otherwise it is stock.
 func heedDeadlines(o *redis.Options) {
 	stock(o)
 	o.ContextTimeoutEnabled = true
@@ -58,13 +58,13 @@ func redsyncWith(name, about string, change func(*redis.Options), options ...red
 type redsyncLocker struct {
 	*redsync.Redsync
 	options []redsync.Option
-	clock   sim.Timekeeper // which redsync knows nothing of
+	clock   sim.Timekeeper // not used by redsync
 }
 
 func (l *redsyncLocker) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
 	m := l.NewMutex(name, append([]redsync.Option{redsync.WithExpiry(ttl)}, l.options...)...)
 	if err := m.LockContext(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", clients.ErrNotAcquired, sorted{err}) // what it may have set on some nodes it has asked them to delete
+		return nil, fmt.Errorf("%w: %w", clients.ErrNotAcquired, sorted{err}) // redsync has asked all nodes to delete keys that it may have set
 	}
 	return &redsyncLease{m, l.clock}, nil
 }
@@ -74,10 +74,10 @@ type redsyncLease struct {
 	clock sim.Timekeeper
 }
 
-// Until is what is left by package time, which redsync reads, from now on by the clock of the process.
+// Until converts what is left by package time, which redsync reads, to the clock of the process.
 func (l *redsyncLease) Until() time.Time { return l.clock.Now().Add(time.Until(l.Mutex.Until())) }
 
-// Release is unknown if too few nodes had our key, and others that might have it did not answer.
+// Release has an unknown outcome if too few nodes had our key, and others that might have it did not answer.
 func (l *redsyncLease) Release(ctx context.Context) error {
 	ok, err := l.UnlockContext(ctx)
 	switch {
@@ -89,8 +89,8 @@ func (l *redsyncLease) Release(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", clients.ErrNotHeld, sorted{err})
 }
 
-// Extend asks for the expiry that the mutex was made with. If it fails, Until stays as it was; if the key is another's or
-// nobody's on a majority, the lease is over.
+// Extend extends the lease by the expiry with which the mutex was made. If it fails, Until is unchanged. If a majority of nodes
+// do not have our key, the lease is over.
 func (l *redsyncLease) Extend(ctx context.Context, _ time.Duration) error {
 	ok, err := l.ExtendContext(ctx)
 	switch {
@@ -102,8 +102,8 @@ func (l *redsyncLease) Extend(ctx context.Context, _ time.Duration) error {
 	return fmt.Errorf("%w: %w", clients.ErrNotExtended, sorted{err})
 }
 
-// sorted is an error of redsync with its lines, one for each node, in order. They come in that in which the goroutines end
-// that asked the nodes, which is up to the Go scheduler if the same timeout ends several of them.
+// sorted is an error of redsync with its lines, one for each node, in sorted order. redsync orders them as its goroutines end,
+// which depends on the Go scheduler if one timeout ends several of them.
 type sorted struct{ error }
 
 func (e sorted) Error() string {

@@ -17,8 +17,8 @@ import (
 	"lockstep/clients"
 )
 
-// rueidislocks lists rueidislock as it is without options, and in the forms that its README and the comments of
-// rueidislock.LockerOption offer. One Redis is all that it knows: its keys are several on that one, unless told otherwise.
+// rueidislocks lists rueidislock without options, and in the configurations that its README and the comments of
+// rueidislock.LockerOption offer. It uses a single Redis, and by default several keys on it.
 func rueidislocks() []Lock {
 	return []Lock{
 		rueidislockWith("rueidislock", "rueidislock without options: two of three keys on one Redis", 2, rueidislock.LockerOption{}),
@@ -38,13 +38,13 @@ func rueidislockWith(name, about string, keys int, options rueidislock.LockerOpt
 		}},
 		Module: "github.com/redis/rueidis",
 		Like:   []string{"single", "watchdog"},
-		// Its tokens come from math/rand/v2, which nobody can seed, and one connection carries the commands of several
-		// goroutines in the order in which they ran.
+		// Its tokens come from math/rand/v2, which cannot be seeded, and the commands of several goroutines share one
+		// connection, in the order in which they ran.
 		Restless: true,
 	}
 }
 
-// rueidisLocker makes the library's Locker when it is first asked for the lock: that dials, and wants to know the TTL.
+// rueidisLocker makes the library's Locker when the lock is first acquired, because that dials, and needs the TTL.
 type rueidisLocker struct {
 	env     clients.Env
 	keys    int
@@ -52,7 +52,7 @@ type rueidisLocker struct {
 	locker  rueidislock.Locker
 }
 
-// Keys says how many keys make the lock.
+// Keys returns how many keys make the lock.
 func (l *rueidisLocker) Keys() int { return l.keys }
 
 func (l *rueidisLocker) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
@@ -80,10 +80,10 @@ func (l *rueidisLocker) Acquire(ctx context.Context, name string, ttl time.Durat
 	return &rueidisLease{held, cancel}, nil
 }
 
-// seededDelay is rueidis's own delay between two tries of a command, 2ⁿ µs and up to as much again by chance, at most a second
-// (rueidis, retry.go, defaultRetryDelayFn). Chance comes from the seed of the run here, and not from the randomness of the
-// process: where a node is down, everything that follows hangs on it. What is tried again, and how often, tells one chance
-// from the other, and not who is first to ask.
+// seededDelay is the delay of rueidis between two tries of a command: 2ⁿ µs plus a random time of at most as much, and no more
+// than a second (rueidis, retry.go, defaultRetryDelayFn). The random part comes from the seed of the run, and not from the
+// randomness of the process, because everything that follows depends on it when a node is down. It is drawn by the command and
+// the number of the try, not by the order of requests.
 func seededDelay(seed uint64) rueidis.RetryDelayFn {
 	return func(attempts int, cmd rueidis.Completed, _ error) time.Duration {
 		what := fnv.New64a()
@@ -105,7 +105,7 @@ func (l *rueidisLocker) Close() error {
 	return nil
 }
 
-// rueidisLease is held until its context is over. The library renews it by itself, and does not say when.
+// rueidisLease is held until its context is done. The library renews it silently.
 type rueidisLease struct {
 	held   context.Context
 	cancel context.CancelFunc
@@ -117,7 +117,7 @@ func (l *rueidisLease) Lost() <-chan struct{} { return l.held.Done() }
 
 func (*rueidisLease) Notify(func(time.Time)) {}
 
-// Release waits until each key was given back or given up, and does not say which.
+// Release waits until each key has been deleted or given up, and does not say which.
 func (l *rueidisLease) Release(context.Context) error {
 	l.cancel()
 	return nil

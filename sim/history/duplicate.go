@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Duplicate looks in a text that is valid JSON for an object in which a field occurs twice. It returns the name of the
-// field, and where in the text its second occurrence begins. Package json keeps the last one and says nothing, so that a
-// reader of the text and the program may see two different values.
+// Duplicate searches a text that is valid JSON for an object in which a field occurs twice. It returns the name of the field, and
+// the position of its second occurrence. Package json silently keeps the last one, so a reader of the text and the program may
+// see two different values.
 //
-// Package json ignores case in the names of fields, and so does Duplicate, with one exception: an object that is the
-// value of a field is a map in everything that Lockstep reads, and the keys of a map are compared exactly.
+// Package json ignores case in the names of fields, and so does Duplicate, with one exception: an object that is the value of a
+// field is a map in everything that Lockstep reads, and the keys of a map are compared exactly.
 func Duplicate(text []byte) (name string, at int, ok bool) {
 	type object struct {
 		names map[string]bool // nil: none yet
 		isMap bool
 	}
-	var open []object // an array is one without names
+	var open []object // an array has no names
 	inValue := false  // after a colon
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -62,7 +62,7 @@ func Duplicate(text []byte) (name string, at int, ok bool) {
 	return "", 0, false
 }
 
-// isName reports whether a string is the name of a field, by what follows it.
+// isName reports whether a string is the name of a field, by the text that follows it.
 func isName(rest []byte) bool {
 	for _, b := range rest {
 		switch b {

@@ -12,20 +12,19 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Fault is any of the faults in this file: one thing that the nemesis does to the world, or undoes. Every fault is a
-// comparable value whose printed form is its line in a scenario file and its words in a timeline; [ParseFault] is the
-// inverse.
+// Fault is any of the faults in this file: one thing that the nemesis does to the world, or undoes. Every fault is a comparable
+// value. Its printed form is its line in a scenario file and in a timeline; [ParseFault] is the inverse.
 type Fault interface {
 	String() string
-	// Verb is the first word of the printed form.
+	// Verb returns the first word of the printed form.
 	Verb() string
-	// Target is the process or the link that the fault acts on, as printed; empty if it acts on everything.
+	// Target returns the process or the link that the fault acts on, as printed; empty if it acts on everything.
 	Target() string
 }
 
-// Pause stops a process: nothing is delivered to it, nothing that it writes leaves, and its timers do not fire. It stands
-// for garbage collection, a page fault, SIGSTOP, or a virtual machine that is moved. [Resume] undoes it, and so does the
-// end of For; with For zero, only Resume does.
+// Pause stops a process: nothing is delivered to it, nothing that it writes is sent, and its timers do not fire. It stands for
+// garbage collection, a page fault, SIGSTOP, or a virtual machine that is moved. [Resume] undoes it, and so does the end of For;
+// if For is zero, only Resume does.
 type Pause struct {
 	Process string
 	For     time.Duration
@@ -36,33 +35,33 @@ type Resume struct {
 	Process string
 }
 
-// Crash ends a process at once: kill -9, or the kernel's out-of-memory killer. Bytes that it had sent still arrive. With
-// Power its machine goes down with it, as when somebody pulls the cord: what the operating system had not written to the
-// disk is lost, too. [Restart] undoes it on a node; a crashed client is gone for good.
+// Crash ends a process at once: kill -9, or the kernel's out-of-memory killer. Bytes that it had sent still arrive. With Power
+// its machine loses power: what the operating system had not written to the disk is lost too. [Restart] undoes it on a node; a
+// crashed client is gone for good.
 type Crash struct {
 	Process string
 	Power   bool
 }
 
-// Stop ends a process in good order: SIGTERM, as systemctl restart and every upgrade send it. [Restart] undoes it.
+// Stop ends a process in an orderly way: SIGTERM, as systemctl restart and every upgrade send it. [Restart] undoes it.
 type Stop struct {
 	Process string
 }
 
-// Restart undoes the [Crash] or [Stop] of a node: an init system that starts it again. What the node remembers depends on
-// its persistence; Empty stands for one whose disk was lost with it.
+// Restart undoes the [Crash] or [Stop] of a node, as an init system does. Which keys the node has depends on its persistence;
+// with Empty its disk is lost.
 type Restart struct {
 	Process string
 	Empty   bool
 }
 
-// Promote makes a primary of a replica, and has the address that clients know lead to it: REPLICAOF NO ONE, and a new
-// entry in the DNS, by an operator who has decided that the old primary is gone. [Follow] undoes it.
+// Promote makes a replica a primary, and makes the address that clients know lead to it: REPLICAOF NO ONE and a new DNS entry, by
+// an operator who has decided that the old primary is gone. [Follow] undoes it.
 type Promote struct {
 	Process string
 }
 
-// Follow makes a node a replica of another: REPLICAOF. What it had of its own is lost. [Promote] undoes it.
+// Follow makes a node a replica of another: REPLICAOF. It loses its own keys. [Promote] undoes it.
 type Follow struct {
 	Process, Primary string
 }
@@ -74,16 +73,15 @@ type Jump struct {
 	By      time.Duration
 }
 
-// Drift makes both clocks of a process run fast (positive) or slow (negative) from now on: an oscillator that is too warm,
-// or a virtual machine whose ticks are lost. A drift of +0ppm undoes it; the error gathered so far stays.
+// Drift makes both clocks of a process run fast (positive) or slow (negative) from now on: an oscillator that is too warm, or a
+// virtual machine whose ticks are lost. A drift of +0ppm undoes it; the error so far stays.
 type Drift struct {
 	Process string
 	PPM     int64
 }
 
-// Slew corrects the wall clock of a process by By, spread evenly over the time Over: what a careful NTP client does
-// instead of a [Jump]. The opposite slew undoes it. A jump or another slew ends one that is under way, as setting the clock ends
-// an adjtime(3).
+// Slew corrects the wall clock of a process by By, spread evenly over the time Over: what a careful NTP client does instead of a
+// [Jump]. The opposite slew undoes it. A jump or another slew ends one in progress, as setting the clock ends an adjtime(3).
 type Slew struct {
 	Process  string
 	By, Over time.Duration
@@ -95,19 +93,19 @@ type Cut struct {
 	Link Link
 }
 
-// Heal mends a link, or every link if Link is zero: it undoes [Cut], [Hold] and [Delay].
+// Heal heals a link, or every link if Link is zero: it undoes [Cut], [Hold] and [Delay].
 type Heal struct {
 	Link Link
 }
 
-// Hold keeps messages on a link from arriving: a router whose buffers are full, a proxy that stalls. It differs from [Cut]
-// in what it stands for, not in what it does, and is meant for ordering messages. [ReleaseLink] undoes it.
+// Hold keeps messages on a link from arriving: a router whose buffers are full, a proxy that stalls. It has the same effect as
+// [Cut], but stands for something else; it is meant for ordering messages. [ReleaseLink] undoes it.
 type Hold struct {
 	Link Link
 }
 
-// ReleaseLink lets go of what a [Hold], or a [Chosen] hold, keeps on a link; it is written "release c1->n1". (Its name
-// sets it apart from [Release], the operation of a client.)
+// ReleaseLink releases the messages that a [Hold], or a [Chosen] hold, keeps on a link; it is written "release c1->n1". (Its name
+// distinguishes it from [Release], the operation of a client.)
 type ReleaseLink struct {
 	Link Link
 }
@@ -119,22 +117,22 @@ type Delay struct {
 	By   time.Duration
 }
 
-// Reset breaks the connections of a link and loses what is in flight on them: a middlebox that forgot its state, a load
+// Reset breaks the connections of a link and drops what is in flight on them: a middlebox that has lost its state, a load
 // balancer that was restarted. Nothing undoes it; clients may connect again at once.
 type Reset struct {
 	Link Link
 }
 
-// Chosen is a fault on one message, chosen by what it is: the next request or reply in one direction of a link that
-// carries What. It stands for the packet that happened to be the unlucky one, and applies once. What is a command word in
-// capitals (SET, EVALSHA), or the operation that the client is in (acquire, release, write, read); for a reply, those of
-// its request. A message that is held is let go by [ReleaseLink] or [Heal]; nothing else is undone. It is written
-// "on reply SET n1->c1 hold", and, for the third such message instead of the next, "on reply SET #3 n1->c1 hold".
+// Chosen is a fault of one message, chosen by its content: the next request or reply in one direction of a link that matches
+// What. It stands for a packet that was unlucky, and applies once. What is a command word in capitals (SET, EVALSHA), or the
+// operation that the client is in (acquire, release, write, read); for a reply, it is that of its request. [ReleaseLink] or
+// [Heal] releases a message that is held; the other actions cannot be undone. It is written "on reply SET n1->c1 hold", and, for
+// the third such message instead of the next, "on reply SET #3 n1->c1 hold".
 type Chosen struct {
 	Reply  bool
 	What   string
-	Nth    int  // which of the messages that fit, from 2 on; 0 for the next one
-	Link   Link // one way: from the sender of the message to its receiver
+	Nth    int  // which of the matching messages, from 2 on; 0 for the next one
+	Link   Link // one direction: from the sender of the message to its receiver
 	Action Action
 	By     time.Duration // how much longer the message takes, if Action is DelayMessage
 }
@@ -142,7 +140,7 @@ type Chosen struct {
 // Action is what a [Chosen] fault does to its message.
 type Action string
 
-// The actions mirror [Hold], [Delay] and [Reset]. A reset breaks the connection that carries the message and loses it.
+// The actions mirror [Hold], [Delay] and [Reset]. A reset breaks the connection that carries the message and drops it.
 const (
 	HoldMessage  Action = "hold"
 	DelayMessage Action = "delay"
@@ -241,7 +239,7 @@ func (f Delay) Target() string       { return f.Link.String() }
 func (f Reset) Target() string       { return f.Link.String() }
 func (f Chosen) Target() string      { return f.Link.String() }
 
-// Link is what lies between two processes: one direction of it, or both. The zero Link stands for all of them.
+// Link is the network between two processes: one direction of it, or both. The zero Link stands for all links.
 type Link struct {
 	From, To string
 	Both     bool
@@ -266,10 +264,10 @@ func (l Link) Covers(from, to string) bool {
 		l.Both && l.From == to && l.To == from
 }
 
-// Limits on what can be parsed. They lie far beyond what a run needs, and keep sums of a few of them from overflowing.
+// Limits for parsing. They are far beyond what a run needs, and keep sums of a few of them from overflowing.
 const (
 	MaxDuration = 8760 * time.Hour // a year
-	MaxDriftPPM = 999_999          // at -1 000 000 ppm a clock stands still
+	MaxDriftPPM = 999_999          // at -1 000 000 ppm a clock would stand still
 )
 
 // LinkOf returns the link that a fault affects, or the zero Link if it affects a process or all links.
@@ -296,7 +294,7 @@ func LinkOf(f Fault) Link {
 // ActsOnLinks reports whether a fault acts on links; any other acts on a process.
 func ActsOnLinks(f Fault) bool { return f == Heal{} || LinkOf(f) != Link{} }
 
-// faultForms is how each fault is written; errors quote it.
+// faultForms is the form of each fault, which errors quote.
 var faultForms = map[string]string{
 	"pause":   "pause PROCESS [DURATION]",
 	"resume":  "resume PROCESS",
@@ -327,7 +325,7 @@ func FaultVerbs() []string {
 	return verbs
 }
 
-// ParseFault reads a fault in its printed form. Errors say what would have been right.
+// ParseFault parses a fault in its printed form. Errors say which form is right.
 func ParseFault(s string) (Fault, error) {
 	words := strings.Fields(s)
 	if len(words) == 0 {
@@ -347,7 +345,7 @@ func ParseFault(s string) (Fault, error) {
 	return f, nil
 }
 
-// errForm says that the words of a fault do not fit its form.
+// errForm says that a fault does not have its form.
 var errForm = errors.New("wrong form")
 
 func parseFault(words []string) (Fault, error) {
@@ -489,11 +487,11 @@ func parseChosen(args []string) (Fault, error) {
 	return nil, errForm
 }
 
-// MaxNth is the greatest number that [ParseNth] reads.
+// MaxNth is the greatest number that [ParseNth] accepts.
 const MaxNth = 100_000
 
-// ParseNth reads which one of several is meant, such as #3, if the words begin with that, and returns the words after it. It
-// returns 0, which stands for the first, if they do not.
+// ParseNth parses an ordinal such as #3 at the beginning of the words, and returns the words after it. Without an ordinal it
+// returns 0, which stands for the first.
 func ParseNth(words []string) (nth int, rest []string, err error) {
 	if len(words) == 0 || !strings.HasPrefix(words[0], "#") {
 		return 0, words, nil
@@ -505,7 +503,7 @@ func ParseNth(words []string) (nth int, rest []string, err error) {
 	return n, words[1:], nil
 }
 
-// FormatNth prints what [ParseNth] reads, with a space after it, and nothing for the first.
+// FormatNth prints an ordinal for [ParseNth], followed by a space, and nothing for 0.
 func FormatNth(nth int) string {
 	if nth < 2 {
 		return ""
@@ -518,7 +516,7 @@ var (
 	commandWord = regexp.MustCompile(`^[A-Z][A-Z0-9._-]*$`)
 )
 
-// CheckName says what is wrong with the name of a process, if anything is.
+// CheckName returns an error if a process cannot have this name.
 func CheckName(name string) error {
 	if !processName.MatchString(name) {
 		return fmt.Errorf("%q is not the name of a process; a name consists of lower-case letters and digits, such as c1", name)
@@ -558,8 +556,8 @@ func parsePPM(s string) (int64, error) {
 	return ppm, nil
 }
 
-// FormatDuration prints d as a whole number of the largest unit, up to seconds, that leaves no fraction: 15s, 1500ms, 90s.
-// Scenario files have it so: a number that is read at a glance, and one way to write each duration.
+// FormatDuration prints d as a whole number of the largest unit, up to seconds, that leaves no fraction: 15s, 1500ms, 90s. So
+// each duration has one form in scenario files, which is easy to read.
 func FormatDuration(d time.Duration) string {
 	switch {
 	case d%time.Second == 0:
@@ -573,7 +571,7 @@ func FormatDuration(d time.Duration) string {
 	}
 }
 
-// ParseDuration reads a duration in any form that [time.ParseDuration] accepts, so the inverse of [FormatDuration].
+// ParseDuration parses a duration in any form that [time.ParseDuration] accepts, so it is an inverse of [FormatDuration].
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
@@ -582,7 +580,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParseSpan reads a duration from 0s to [MaxDuration].
+// ParseSpan parses a duration from 0s to [MaxDuration].
 func ParseSpan(s string) (time.Duration, error) {
 	d, err := ParseDuration(s)
 	switch {
@@ -596,7 +594,7 @@ func ParseSpan(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParsePositive reads a duration above 0s, up to [MaxDuration].
+// ParsePositive parses a duration above 0s, up to [MaxDuration].
 func ParsePositive(s string) (time.Duration, error) {
 	d, err := ParseSpan(s)
 	if d == 0 && err == nil {
@@ -605,8 +603,8 @@ func ParsePositive(s string) (time.Duration, error) {
 	return d, err
 }
 
-// parseSigned reads a duration with a sign, which is never 0s. The sign is required, since a correction without one is
-// ambiguous to the reader.
+// parseSigned parses a duration with a sign, which is never 0s. The sign is required, because a correction without one is
+// ambiguous.
 func parseSigned(s string) (time.Duration, error) {
 	if !signed(s) {
 		return 0, fmt.Errorf("%q has no sign; write +11s for forward or -11s for back", s)
@@ -627,7 +625,7 @@ func formatSigned(d time.Duration) string {
 
 func signed(s string) bool { return strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") }
 
-// Unknown is the error for a word that is none of the words: it lists them, and guesses which was meant. The noun, in the
+// Unknown returns the error for a word that is not among words: it lists them, and suggests the nearest. The noun, in the
 // singular, says what they are.
 func Unknown[S ~string](noun, word string, words []S) error {
 	var all []string
@@ -654,10 +652,10 @@ func plural(noun string) string {
 	return noun + "s"
 }
 
-// Nearest returns the one of words that word is most likely a misspelling of, or "" if it resembles none: more than one
-// letter in three would have to change. Of a word of one or two letters, such as n6, nobody can tell.
+// Nearest returns the word of which the given one is most likely a misspelling, or "" if more than one letter in three would have
+// to change. For words of one or two letters, such as n6, it does not guess.
 func Nearest(word string, words []string) string {
-	if len(word) < 3 || len(word) > 64 { // no misspelling is that long, and the distance takes time in proportion
+	if len(word) < 3 || len(word) > 64 { // a misspelling is never that long, and the distance takes time in proportion
 		return ""
 	}
 	nearest, least := "", (len([]rune(word))+2)/3+1

@@ -1,5 +1,5 @@
-// Package history has what happened in a run, event by event, and the faults that were injected into it: as values, as text, and as
-// the file that the checker and the pictures read. It knows nothing of the kernel that ran it.
+// Package history represents what happened in a run, event by event, and the faults that were injected into it: as values, as
+// text, and as the file that the checker and the pictures read. It does not depend on the kernel that ran it.
 package history
 
 import (
@@ -18,13 +18,13 @@ import (
 // Kind is what an [Event] is.
 type Kind string
 
-// The kinds of events. Operations use Jepsen's four words: an operation is invoked, and then it is ok (it happened),
-// fail (it certainly did not) or info (nobody can tell).
+// The kinds of events. Operations use Jepsen's four words: an operation is invoked, and then it is ok (it happened), fail (it
+// certainly did not) or info (the outcome is unknown).
 const (
 	Invoke   Kind = "invoke"  // a client starts an operation
 	OK       Kind = "ok"      // the operation happened
 	Fail     Kind = "fail"    // the operation certainly did not happen
-	Info     Kind = "info"    // the outcome is unknown; with Op "exit" or "unpaused": no operation, see there
+	Info     Kind = "info"    // the outcome is unknown; with Op "exit" or "unpaused" it is not an operation, see there
 	Injected Kind = "fault"   // the nemesis or a lane injected a fault
 	Bite     Kind = "bite"    // an injected fault had its first effect; ID names it
 	State    Kind = "state"   // the state of a server changed: a key was set, expired, ...; a write was accepted
@@ -37,22 +37,22 @@ const (
 	Release = "release"
 	Write   = "write"
 	Read    = "read"
-	Check   = "check"  // the client compares its lease's end with its own clock
+	Check   = "check"  // the client compares the end of its lease with its own clock
 	Extend  = "extend" // ok: the lease ends at Until
-	Update  = "update" // writes what the client read last, and one word more; Value is the word
+	Update  = "update" // writes what the client read last, with one more word; Value is the word
 	Enter   = "enter"  // sets the mark of a check-and-set resource to the token of the lease
-	// Increment adds one to a number. Fail: it was skipped; ok: Value is what was written.
+	// Increment adds one to a number. Fail: it was skipped; ok: Value is the number written.
 	Increment = "increment"
 	Wait      = "wait" // the client sleeps by its own clock
 	Exit      = "exit" // Kind Info: the client reached the end of its lane and is gone
 
-	// Renew, of Kind Info: a lock that renews itself did, and its lease ends at Until now.
+	// Renew, of Kind Info: a lock has renewed its lease by itself, and the lease now ends at Until.
 	Renew = "renew"
-	// Lost, of Kind Info: the lock told its user that the lease is lost.
+	// Lost, of Kind Info: the lock has told its user that the lease is lost.
 	Lost = "lost"
 
-	// Unpaused, of Kind Info: code of the client ran on while it was paused, as code does that waits by package time. It
-	// is noted once per pause, and only if that code used the network, or if something came of it that is recorded.
+	// Unpaused, of Kind Info: code of the client ran while the client was paused, as code does that waits by package time. It is
+	// noted once per pause, and only if that code used the network or caused a recorded event.
 	Unpaused = "unpaused"
 )
 
@@ -63,25 +63,25 @@ const (
 	Drop    = "drop" // it was lost when its connection was reset
 )
 
-// Missed is Event.Op where Kind is Injected and the fault's moment never came; Value is what it would have been.
+// Missed is Event.Op where Kind is Injected and the condition for the fault never occurred; Value is the fault.
 const Missed = "missed"
 
-// State changes of servers (Event.Op where Kind is State).
+// Changes of the state of servers (Event.Op where Kind is State).
 const (
-	Set    = "set"    // a key that did not live got a value; the grant of a lock node is one of these
-	Over   = "over"   // a living key got another value
-	Retime = "retime" // a living key got another deadline
-	Delete = "delete" // a command deleted a living key
+	Set    = "set"    // a key that did not exist got a value; the grant of a lock node is one of these
+	Over   = "over"   // an existing key got another value
+	Retime = "retime" // an existing key got another deadline
+	Delete = "delete" // a command deleted an existing key
 	Expire = "expire" // a key's deadline passed by the node's wall clock
-	Lose   = "lose"   // a living key was lost in a crash
+	Lose   = "lose"   // an existing key was lost in a crash
 	Accept = "accept" // the resource accepted a write
-	Reject = "reject" // the resource refused a write: a newer fence, or another mark, had been seen
-	Keep   = "keep"   // the resource stored a write as a version of its own, which overwrites nothing
+	Reject = "reject" // the resource refused a write, because of a higher fencing token or another mark
+	Keep   = "keep"   // the resource stored a write as a separate version, which overwrites nothing
 	Mark   = "mark"   // the mark of a check-and-set resource was set; Lease is the new one
 
-	Promoted = "promote" // a replica is a primary from now on
-	Followed = "follow"  // a node is a replica of Value from now on
-	Sdown    = "sdown"   // a sentinel, or a voter, thinks on its own that Value is down
+	Promoted = "promote" // a replica became a primary
+	Followed = "follow"  // a node became a replica of Value
+	Sdown    = "sdown"   // a sentinel, or a voter, believes by itself that Value is down
 	Odown    = "odown"   // enough of them do
 	Leader   = "leader"  // it was elected to find a successor for Value
 )
@@ -95,73 +95,74 @@ type Event struct {
 	// Wall is how far the wall clock of Process is ahead of true time.
 	Wall time.Duration `json:"wall,omitempty"`
 
-	Process string `json:"process"` // who it happened to: c1, n1, resource; for faults on links, from->to
+	Process string `json:"process"` // the process to which it happened: c1, n1, resource; for faults on links, from->to
 	Kind    Kind   `json:"kind"`
 	Op      string `json:"op,omitempty"`
 	ID      int    `json:"id,omitempty"`    // operations: joins an invocation with its outcome, per process, from 1. Faults and bites: the number of the fault in the run, from 1
-	Lock    string `json:"lock,omitempty"`  // the lock contended for
+	Lock    string `json:"lock,omitempty"`  // the lock that clients contend for
 	Lease   string `json:"lease,omitempty"` // the lease concerned, named after its owner: c1#2 is the second that c1 asked for
 
-	// Until is an end. For an ok acquire: of the lease, by the steady clock of Process since the start of the run
-	// (NoEnd if the lease has none). For set, over and retime: of the key, by the wall clock of Process since the start
-	// of the run (NoEnd if the key has none); for expire, delete and lose: the end that the key had.
+	// Until is an end. For an ok acquire: that of the lease, by the steady clock of Process since the start of the run (NoEnd if
+	// the lease has none). For set, over and retime: that of the key, by the wall clock of Process since the start of the run
+	// (NoEnd if the key has none); for expire, delete and lose: the end that the key had.
 	Until time.Duration `json:"until,omitempty"`
-	// Sent is when the message that caused this event left its sender (State by a client, Message).
+	// Sent is when the message that caused this event was sent (State by a client, Message).
 	Sent time.Duration `json:"sent,omitempty"`
 
 	// Slept and NotBefore, of an invocation, say what its lane waited for since its last operation: how long it slept by the
-	// steady clock of Process, and the true time since the start of the run before which it would not have gone on in any case.
+	// steady clock of Process, and the true time since the start of the run before which it would not have continued in any
+	// case.
 	Slept     time.Duration `json:"slept,omitempty"`
 	NotBefore time.Duration `json:"not_before,omitempty"`
-	// Within, of the invocation of an acquire, is for how much longer Process tries again if it is refused, by its steady clock.
+	// Within, of the invocation of an acquire, is for how long Process retries if it is refused, by its steady clock.
 	Within time.Duration `json:"within,omitempty"`
 
 	Key   string `json:"key,omitempty"`   // State on a lock node: the key
 	By    string `json:"by,omitempty"`    // State: the client whose command caused it, or the primary that it was replicated from; Message: the sender
 	Owner string `json:"owner,omitempty"` // State: the lease that the key stood for before (over, retime, delete, expire, lose)
 	Fence int64  `json:"fence,omitempty"` // fencing token, where the lock gives one
-	// Keys, of an ok acquire, is how many keys on one node make the lock there, if it takes more than one.
+	// Keys, of an ok acquire, is how many keys the lock has on one node, if it is more than one.
 	Keys int `json:"keys,omitempty"`
-	// Renews, of an ok acquire: the lock renews the lease by itself, and says when it is lost. If the lease has no end, the lock does not
-	// tell of the renewals.
+	// Renews, of an ok acquire: the lock renews the lease by itself, and says when it is lost. If the lease has no end, renewals
+	// are silent.
 	Renews bool  `json:"renews,omitempty"`
 	PPM    int64 `json:"ppm,omitempty"` // Injected drift: the new rate error of the clocks of Process
-	// Step, of Injected: the step of the nemesis that it comes from, counted from 1. It tells faults apart that print alike. It is 0 for
-	// what a client injects in its own lane, and for consequences of other faults.
+	// Step, of Injected, is the step of the nemesis that it comes from, from 1. It distinguishes faults that print alike. It is
+	// 0 for a fault that a client injects in its own lane, and for a consequence of another fault.
 	Step int `json:"step,omitempty"`
 
 	Value string `json:"value,omitempty"` // what was written; the printed form of a fault; the text of a message
-	Word  string `json:"word,omitempty"`  // State: the word that an update added to the value; Message: the first of the request that it is, or answers
+	Word  string `json:"word,omitempty"`  // State: the word that an update added to the value; Message: the first word of the request, or of the request to which it replies
 	Error string `json:"error,omitempty"` // fail and info: why
 }
 
 // NoEnd stands for a lease or a key that never ends.
 const NoEnd = time.Duration(1<<63 - 1)
 
-// Meta says what a history is the history of.
+// Meta describes the run of a history.
 type Meta struct {
 	Scenario string   `json:"scenario"`
 	Lock     string   `json:"lock"`            // name of the lock under test
-	For      string   `json:"for,omitempty"`   // the lock that the scenario names, if the one under test took its place
-	Label    string   `json:"label,omitempty"` // tells several runs of one lock in one scenario apart
+	For      string   `json:"for,omitempty"`   // the lock that the scenario names, if the lock under test took its place
+	Label    string   `json:"label,omitempty"` // distinguishes several runs of one lock in one scenario
 	On       string   `json:"on"`              // sim or redis
 	Seed     uint64   `json:"seed"`
 	Nodes    []string `json:"nodes"` // lock nodes, of which a majority grants a lease: n1 ...
-	// Replicas says of each replica which lock node it is a copy of, and may take the place of.
+	// Replicas says which lock node each replica copies, and may replace.
 	Replicas map[string]string `json:"replicas,omitempty"`
-	// Others are the servers that neither are lock nodes nor replicas of one: sentinels, the other shards of a cluster.
+	// Others are the servers that are neither lock nodes nor replicas of one: sentinels, the other shards of a cluster.
 	Others []string `json:"others,omitempty"`
 	// Persistence is what the lock nodes keep in a crash; see package nodes.
 	Persistence string        `json:"persistence,omitempty"`
 	Clients     []string      `json:"clients"`  // c1 ..., without the probe
 	Resource    string        `json:"resource"` // kind of the resource: plain or fenced
 	TTL         time.Duration `json:"ttl"`
-	Probe       string        `json:"probe,omitempty"` // the client that must acquire after the end, if there was one
-	// Pace is how far apart the tries lie of a client that keeps asking at times of its own; 0 if none does.
+	Probe       string        `json:"probe,omitempty"` // the client that must acquire at the end, if there is one
+	// Pace is the interval between the tries of a client that keeps asking at times of its own; 0 if there is none.
 	Pace time.Duration `json:"pace,omitempty"`
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
-	// Cap says which limit ended the run before its time: "the cap of 500 events". Empty if none did.
+	// Cap says which limit ended the run early: "the cap of 500 events". Empty if none did.
 	Cap      string `json:"cap,omitempty"`
 	Checksum string `json:"checksum,omitempty"`
 }
@@ -173,13 +174,12 @@ func (m Meta) Quorum() int { return len(m.Nodes)/2 + 1 }
 type History struct {
 	Meta   Meta
 	Events []Event
-	// Foreign says that it was not written by [History.WriteTo], or has been altered since: what it does not tell may have happened
-	// all the same.
+	// Foreign says that the history was not written by [History.WriteTo], or has been altered since: it may be incomplete.
 	Foreign bool
 }
 
-// firstLine is the meta line, and says which lines follow, so that a file in which some are missing, or any is not as it was
-// written, can be told. By whom it was written it cannot tell.
+// firstLine is the meta line. It contains a sum of the lines that follow, so that missing or altered lines are detected. It does
+// not prove who has written them.
 type firstLine struct {
 	Meta
 	Events int    `json:"events,omitempty"`
@@ -221,18 +221,18 @@ func encode(v any) ([]byte, error) {
 
 func sum(crc uint32) string { return fmt.Sprintf("%08x", crc) }
 
-// sumField is how the sum is written at the end of the first line.
+// sumField is the form of the sum at the end of the first line.
 func sumField(sum string) string { return `,"sum":"` + sum + `"` }
 
-// Limits of a history. A run ends after a million deliveries; each event takes some hundred bytes of memory, however short its
-// line is.
+// Limits of a history. A run ends after a million deliveries; each event takes some hundred bytes of memory, even if its line is
+// short.
 const (
 	mostEvents  = 2_000_000
 	longestLine = 16 << 20
 )
 
-// ReadHistory reads what [History.WriteTo] wrote, or others. Errors begin with the number of the line. What says no sum of its lines
-// is foreign, and every word in it must be one that means something.
+// ReadHistory reads a history that [History.WriteTo] or another program has written. Errors begin with the number of the line. A
+// history without a sum of its lines is foreign, and every word in it must be a known one.
 func ReadHistory(r io.Reader) (*History, error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, longestLine)
@@ -306,7 +306,7 @@ func ReadHistory(r io.Reader) (*History, error) {
 	return h, nil
 }
 
-// strictly is json.Unmarshal, but refuses unknown fields.
+// strictly is json.Unmarshal, but rejects unknown fields.
 func strictly(text []byte, v any) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return errors.New("the line is empty; each line must be a JSON object")
@@ -325,8 +325,8 @@ func strictly(text []byte, v any) error {
 	return nil
 }
 
-// Mistyped says of an error of package json what the file must have there, in the words of the file and not of Go. Other errors
-// stay as they are.
+// Mistyped translates an error of package json into the words of the file: what it must have there. It returns other errors
+// unchanged.
 func Mistyped(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		found := map[string]string{"array": "an array", "object": "an object", "bool": "a truth value"}[e.Value]
@@ -341,7 +341,7 @@ func Mistyped(err error) error {
 		}
 		return fmt.Errorf("%q: there must be %s, not %s", field, jsonType(e.Type), found)
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) { // what a Decoder makes of a line that Unmarshal refuses with these words
+	if errors.Is(err, io.ErrUnexpectedEOF) { // the error of a Decoder for a line that Unmarshal refuses in these words
 		return errors.New("the line must be a JSON object: unexpected end of JSON input")
 	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -350,7 +350,7 @@ func Mistyped(err error) error {
 	return err
 }
 
-// jsonType is what a value of a type is in JSON.
+// jsonType returns the JSON type for a Go type.
 func jsonType(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case t == reflect.TypeFor[time.Duration]():

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Leases names the leases that clients ask for: c1#2 is the second that c1 asked for. A random token is a lease's only mark
-// on the wire, and must not appear in a history, where it would differ from seed to seed and mean nothing; so the client
-// that is the first to send a token gives it its name.
+// Leases names the leases that clients ask for: c1#2 is the second that c1 asked for. The only mark of a lease in messages is a
+// random token. A token must not appear in a history, where it would differ from seed to seed and mean nothing. So a token gets
+// its name from the client that is the first to send it.
 //
-// A lock may mark its keys otherwise: with a token that it uses again and again, or with none at all. Then the operation in
-// which a key is set tells what lease it stands for.
+// A lock may mark its keys differently: with a token that it reuses, or without any. Then the operation in which a key is set
+// determines the lease that it stands for.
 //
-// It is not safe for use by several goroutines.
+// It is not safe for concurrent use.
 type Leases struct {
 	tokens map[string]*claim
-	latest map[operation]*claim // what an operation asked for last
+	latest map[operation]*claim // the last lease that an operation asked for
 	count  map[string]int       // by client
 }
 
@@ -35,7 +35,7 @@ func NewLeases() *Leases {
 	return &Leases{tokens: map[string]*claim{}, latest: map[operation]*claim{}, count: map[string]int{}}
 }
 
-// Known returns the lease that a token is the mark of, or "" if no client has sent it.
+// Known returns the lease that a token stands for, or "" if no client has sent it.
 func (l *Leases) Known(token string) string {
 	if a := l.tokens[token]; a != nil {
 		return a.lease
@@ -53,13 +53,13 @@ func (l *Leases) Send(client string, id int, token string) string {
 	return a.lease
 }
 
-// Set returns the lease that a key stands for once a request, sent by a client during its acquire number id, has given it
-// values, and which of them says so: that of the token, unless the token is left from an earlier acquire. Values that are no
-// tokens stand for a lease if the request is one that takes a lock, which is SET with NX, or GETSET of a key that stood for a
-// lease; otherwise the answer is "".
+// Set returns the lease that a key stands for after a request, sent by a client during its acquire number id, has set it to
+// values, and the value that says so. That is the lease of the token, unless the token is left from an earlier acquire. Values
+// without a token stand for a lease if the request takes a lock, which is SET with NX, or GETSET of a key that stood for a lease;
+// otherwise the lease is "".
 //
-// A string has one value. Of the values of a hash or a list the token that the client has asked with last comes first, then
-// another of its own, then whichever there is.
+// A string has one value. Of the values of a hash or a list, the token with which the client asked last comes first, then another
+// of its own, then any.
 func (l *Leases) Set(client string, id int, takes bool, values ...string) (lease, value string) {
 	op := operation{client, id}
 	var a *claim
@@ -81,8 +81,8 @@ func (l *Leases) Set(client string, id int, takes bool, values ...string) (lease
 	return "", ""
 }
 
-// Asked returns the lease that a client asked for last during its acquire number id. If it has sent no token of its own, the
-// lease gets its name now.
+// Asked returns the lease that a client asked for last during its acquire number id. If the client has sent no token of its own,
+// the lease is named now.
 func (l *Leases) Asked(client string, id int) string {
 	op := operation{client, id}
 	if l.latest[op] == nil {
@@ -98,7 +98,7 @@ func (l *Leases) ask(op operation) *claim {
 	return a
 }
 
-// Client returns the client that a lease or process name belongs to: c1 for c1#2.
+// Client returns the client of a lease, or of a process: c1 for c1#2.
 func Client(lease string) string {
 	client, _, _ := strings.Cut(lease, "#")
 	return client

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Shortened returns a text of at most n bytes, or a little more to say how much is left out in its middle.
+// Shortened returns a text of about n bytes at most. If it cuts something out of the middle, it says how much.
 func Shortened(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -14,7 +14,7 @@ var (
 	remarks    = []string{Exit, Renew, Lost, Unpaused}
 )
 
-// ops are the operations that events of each kind can have.
+// ops lists the operations of each kind of event.
 var ops = map[Kind][]string{
 	Invoke:   operations,
 	OK:       operations,
@@ -26,19 +26,19 @@ var ops = map[Kind][]string{
 	Message:  {Deliver, Late, Drop},
 }
 
-// resourceName is the process that the resource of a run is.
+// resourceName is the name of the resource's process.
 const resourceName = "resource"
 
-// A vocabulary is what the events of a foreign history may name: the processes in its first line, one lock, and the leases that
-// were handed out. Every property would ignore an unknown word, and could miss a violation.
+// A vocabulary contains the names that the events of a foreign history may use: the processes in its first line, one lock, and
+// the leases that were granted. An unknown name would be ignored by every property, and could hide a violation.
 type vocabulary struct {
 	clients, servers []string
 	lock             string
-	leases           map[string]bool // that were handed out
+	leases           map[string]bool // that were granted
 }
 
-// checkMeta returns an error if the first line names a process twice, or a replica of no node: a node that counts twice would make
-// another majority.
+// checkMeta returns an error if the first line names a process twice, or a replica of an unknown node: a node that counts twice
+// would change the majority.
 func checkMeta(m Meta) error {
 	names := slices.Concat(m.Nodes, slices.Sorted(maps.Keys(m.Replicas)), m.Others, m.Clients)
 	if m.Probe != "" {
@@ -98,7 +98,7 @@ func kinds() []string {
 	return []string{string(Invoke), string(OK), string(Fail), string(Info), string(Injected), string(Bite), string(State), string(Message)}
 }
 
-// process returns an error unless a name is among those that it could be.
+// process returns an error unless a name is among the allowed ones.
 func (v *vocabulary) process(name string, could []string) error {
 	if slices.Contains(could, name) {
 		return nil
@@ -188,7 +188,7 @@ func (v *vocabulary) fault(e Event) error {
 	f, err := ParseFault(e.Value)
 	switch {
 	case e.Value == "" && slices.Contains(v.everybody(), e.Process):
-		return nil // of a process, and its op says all
+		return nil // it affects a process, and its op is enough
 	case err != nil:
 		return fmt.Errorf(`"value": %w`, err)
 	case e.Kind == Injected && e.Op != Missed && e.Op != f.Verb():
@@ -210,7 +210,7 @@ func (v *vocabulary) fault(e Event) error {
 	return v.process(target, v.everybody())
 }
 
-// sameLock returns an error if an event names another lock than those before.
+// sameLock returns an error if an event names another lock than the events before it.
 func (v *vocabulary) sameLock(e Event) error {
 	switch {
 	case e.Lock == "" || e.Lock == v.lock:
@@ -222,7 +222,7 @@ func (v *vocabulary) sameLock(e Event) error {
 	return fmt.Errorf("the lock must be %q, as in the events before, not %q; a history is about one lock", v.lock, e.Lock)
 }
 
-// lease returns an error unless a label could be one of a lease.
+// lease returns an error unless a label has the form of a lease.
 func (v *vocabulary) lease(label string) error {
 	if client, number, ok := strings.Cut(label, "#"); !ok || number == "" || !slices.Contains(v.clients, client) {
 		return fmt.Errorf("the lease %q must be named after its client, such as %s#1", label, append(v.clients, "c1")[0])
@@ -230,7 +230,7 @@ func (v *vocabulary) lease(label string) error {
 	return nil
 }
 
-// handedOut returns an error unless a lease was handed out before.
+// handedOut returns an error unless a lease was granted before.
 func (v *vocabulary) handedOut(label string) error {
 	if v.leases[label] {
 		return nil
