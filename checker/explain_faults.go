@@ -27,7 +27,7 @@ func (n *narrator) fault(w weight, i int) {
 	if e.Kind != history.Injected || e.Op == history.Missed || !n.tellOnce(i) {
 		return
 	}
-	switch f := faultOf(e); f := f.(type) {
+	switch f := e.Fault().(type) {
 	case history.Pause:
 		n.pause(w, i)
 	case history.Crash, history.Stop:
@@ -69,20 +69,11 @@ func the(process string) string {
 	return process
 }
 
-// faultOf returns the fault that e records, or nil if it cannot be read.
-func faultOf(e history.Event) history.Fault {
-	f, err := history.ParseFault(e.Value)
-	if err != nil || e.Kind != history.Injected || e.Op == history.Missed {
-		return nil
-	}
-	return f
-}
-
 // deed says what a fault did, without a full stop.
 func (n *narrator) deed(i int) string {
 	e := n.event(i)
 	at, process := " at "+seconds(e.At), the(e.Process)
-	switch f := faultOf(e).(type) {
+	switch f := e.Fault().(type) {
 	case history.Crash:
 		if f.Power {
 			return "The machine of " + process + " lost power" + at
@@ -215,7 +206,7 @@ func (n *narrator) clientClocks(first, second *Lease) {
 
 // lasting returns the link of a fault that lasts until something undoes it.
 func lasting(e history.Event) (history.Link, bool) {
-	switch f := faultOf(e).(type) {
+	switch f := e.Fault().(type) {
 	case history.Cut:
 		return f.Link, true
 	case history.Hold:
@@ -230,7 +221,7 @@ func lasting(e history.Event) (history.Link, bool) {
 func (n *narrator) mended(i int) int {
 	link, _ := lasting(n.event(i))
 	return n.after(i, func(e history.Event) bool {
-		switch f := faultOf(e).(type) {
+		switch f := e.Fault().(type) {
 		case history.Heal:
 			return f.Link == history.Link{} || f.Link == link
 		case history.ReleaseLink:
@@ -302,7 +293,7 @@ func (n *narrator) kept(from, to string, sent time.Duration, i int) {
 	left := n.before(i+1, func(o history.Event) bool { return o.At <= sent })
 	n.fault(step, n.linkFault(from, to, left+1))
 	n.fault(step, n.before(left+1, func(o history.Event) bool {
-		f, ok := faultOf(o).(history.Chosen)
+		f, ok := o.Fault().(history.Chosen)
 		return ok && f.Link.Covers(from, to)
 	}))
 	for j := range i {

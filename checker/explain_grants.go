@@ -385,7 +385,7 @@ func (n *narrator) absence(k keySpan, manner string) bool {
 	}
 	n.tellOnce(back)
 	without := "without"
-	if f, ok := faultOf(n.event(back)).(history.Restart); ok && f.Empty {
+	if f, ok := n.event(back).Fault().(history.Restart); ok && f.Empty {
 		without = "and without"
 	}
 	n.say(step, back, []int{k.to}, "%s %s the key of %s: by its wall clock the key had expired in the meantime%s.",
@@ -421,13 +421,13 @@ func (n *narrator) lost(what, process string, from, to int) {
 // forgot says why a node did not have after a restart what it had had before, as far as that follows from what it writes to
 // its disk. Empty if it does not follow.
 func (n *narrator) forgot(crash, back int) string {
-	if f, ok := faultOf(n.event(back)).(history.Restart); ok && f.Empty {
+	if f, ok := n.event(back).Fault().(history.Restart); ok && f.Empty {
 		return ": its disk was empty"
 	}
 	if n.event(crash).Process == resourceName {
 		return "" // what it writes to a disk is not said
 	}
-	f, crashed := faultOf(n.event(crash)).(history.Crash)
+	f, crashed := n.event(crash).Fault().(history.Crash)
 	switch power := crashed && f.Power; n.h.Meta.Persistence {
 	case "none":
 		return ": it keeps nothing on a disk"

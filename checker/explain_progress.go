@@ -130,8 +130,7 @@ func (n *narrator) alone(askers []string, from, to int) {
 		if i < 0 {
 			return
 		}
-		f, _ := history.ParseFault(n.event(i).Value)
-		if d, slow := f.(history.Delay); !slow || d.By >= n.h.Meta.TTL/400 { // out of reach; see [index.outOfReach]
+		if d, slow := n.event(i).Fault().(history.Delay); !slow || d.By >= n.h.Meta.TTL/400 { // out of reach; see [index.outOfReach]
 			n.blame = Sentence{"The lock is on one node, and no other node can take its place.", []int{i}}
 		}
 	}
@@ -217,7 +216,7 @@ func (n *narrator) unheard(client string, keys []keySpan) (why string, lost []in
 		}
 		lost = append(lost, reply)
 		n.fault(step, n.before(reply+1, func(e history.Event) bool {
-			switch f := faultOf(e).(type) {
+			switch f := e.Fault().(type) {
 			case history.Reset:
 				return f.Link.Covers(client, k.process) || f.Link.Covers(k.process, client)
 			case history.Chosen:

@@ -280,7 +280,7 @@ func (ix *index) rightEnd(l *Lease) time.Duration {
 	var stepped time.Duration
 	for _, i := range ix.clockFaults[l.Client] {
 		if e := ix.Events[i]; e.Op != "drift" && asked.At <= e.At && e.At < l.To {
-			switch f, _ := history.ParseFault(e.Value); f := f.(type) {
+			switch f := e.Fault().(type) {
 			case history.Jump:
 				stepped += f.By.Abs()
 			case history.Slew:

@@ -53,19 +53,7 @@ func (ix *index) severed() map[direction][]stretch {
 		}
 	}
 	for _, e := range ix.Events {
-		if e.Kind != history.Injected || e.Op == history.Missed {
-			continue
-		}
-		switch e.Op {
-		case "cut", "hold", "delay", "release", "heal":
-		default:
-			continue
-		}
-		f, err := history.ParseFault(e.Value)
-		if err != nil {
-			continue // a history that was written by hand may have anything there
-		}
-		switch f := f.(type) {
+		switch f := e.Fault().(type) {
 		case history.Cut:
 			both(f.Link, e.At, func(s *state) { s.cut = true })
 		case history.Hold:
@@ -107,14 +95,7 @@ func (ix *index) keptBack() map[direction][]stretch {
 	}
 	ix.detained = map[direction][]stretch{}
 	for i, e := range ix.Events {
-		if e.Kind != history.Bite {
-			continue
-		}
-		f, err := history.ParseFault(e.Value)
-		if err != nil {
-			continue
-		}
-		chosen, ok := f.(history.Chosen)
+		chosen, ok := e.Bites().(history.Chosen)
 		if !ok {
 			continue
 		}
@@ -139,11 +120,8 @@ func (ix *index) keptBack() map[direction][]stretch {
 
 // letsGo reports whether e is the end of what holds messages in a direction.
 func letsGo(e history.Event, d direction) bool {
-	if e.Kind != history.Injected || e.Op != "release" && e.Op != "heal" {
-		return false
-	}
 	var l history.Link
-	switch f, _ := history.ParseFault(e.Value); f := f.(type) {
+	switch f := e.Fault().(type) {
 	case history.ReleaseLink:
 		l = f.Link
 	case history.Heal:

@@ -19,8 +19,7 @@ func (t *teller) tellFaults() {
 			continue
 		}
 		words := strings.Fields(e.Value)
-		f, _ := faultOf(e)
-		switch f := f.(type) {
+		switch f := e.Fault().(type) {
 		case history.Pause:
 			to := t.next(i, func(g history.Fault) bool { return g == history.Resume{Process: f.Process} })
 			if f.For > 0 {
@@ -64,15 +63,6 @@ func (t *teller) tellFaults() {
 	t.tellLinks()
 }
 
-// faultOf returns the fault that an event records, if it records one that happened.
-func faultOf(e *history.Event) (history.Fault, bool) {
-	if e.Kind != history.Injected || e.Op == history.Missed {
-		return nil, false
-	}
-	f, err := history.ParseFault(e.Value)
-	return f, err == nil
-}
-
 // laneOf returns the lane that shows a fault: of the process that it names, or the network's.
 func (t *teller) laneOf(e *history.Event) string {
 	if t.lane(e.Process) != nil {
@@ -84,7 +74,7 @@ func (t *teller) laneOf(e *history.Event) string {
 // next returns when a fault that fits follows event i, or the end of the picture.
 func (t *teller) next(i int, fits func(history.Fault) bool) time.Duration {
 	for j := i + 1; j < len(t.h.Events); j++ {
-		if f, ok := faultOf(&t.h.Events[j]); ok && fits(f) {
+		if f := t.h.Events[j].Fault(); f != nil && fits(f) {
 			return t.h.Events[j].At
 		}
 	}
@@ -157,8 +147,8 @@ func (t *teller) troubles() []trouble {
 	var all []trouble
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		f, ok := faultOf(e)
-		if !ok || e.At > t.s.end {
+		f := e.Fault()
+		if f == nil || e.At > t.s.end {
 			continue
 		}
 		link, verb := lasting(f)

@@ -56,8 +56,7 @@ func (t *teller) clock(process string) pageClock {
 			continue
 		}
 		c.Steady = append(c.Steady, pagePoint{e.At, e.Clock - e.At})
-		f, _ := faultOf(e)
-		switch f := f.(type) {
+		switch f := e.Fault().(type) {
 		case history.Jump:
 			before := due(e.At)
 			c.Wall = append(c.Wall, pagePoint{e.At, before}, pagePoint{e.At, before + f.By})
@@ -69,7 +68,7 @@ func (t *teller) clock(process string) pageClock {
 				c.Wall = append(c.Wall, pagePoint{e.At, e.Wall})
 			}
 		}
-		if drift, ok := f.(history.Drift); ok {
+		if drift, ok := e.Fault().(history.Drift); ok {
 			rate.PPM = drift.PPM
 		}
 	}

@@ -197,7 +197,7 @@ func (c *clocksPlot) lay(i int) {
 		if e.Process != panel.Name || e.At > c.t.s.end {
 			continue
 		}
-		if f, ok := faultOf(e); ok {
+		if f := e.Fault(); f != nil {
 			switch f.(type) {
 			case history.Jump, history.Drift, history.Slew:
 				note(e.At, f.String(), telling)

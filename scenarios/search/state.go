@@ -193,9 +193,9 @@ func (o *observer) observe(e *history.Event) {
 			o.mark(replyTooLate)
 		}
 	case e.Kind == history.Injected && e.Op != history.Missed:
-		fault, err := history.ParseFault(e.Value)
+		fault := e.Fault()
 		switch {
-		case err != nil: // the history is not of this version
+		case fault == nil: // the history is not of this version
 		case c != nil:
 			o.clientFault(e, fault, c)
 		case s != nil:

@@ -136,6 +136,31 @@ type Event struct {
 	Error string `json:"error,omitempty"` // fail and info: why
 }
 
+// Fault returns the fault that an event of the kind [Injected] tells of. It is nil for all other events, for a fault that found nothing to
+// do ([Missed]), and for a text that is no fault.
+func (e Event) Fault() Fault {
+	if e.Kind != Injected || e.Op == Missed {
+		return nil
+	}
+	return e.spelled()
+}
+
+// Bites returns the fault that had its first effect with an event of the kind [Bite]. It is nil for all other events.
+func (e Event) Bites() Fault {
+	if e.Kind != Bite {
+		return nil
+	}
+	return e.spelled()
+}
+
+func (e Event) spelled() Fault {
+	f, err := ParseFault(e.Value)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
 // NoEnd stands for a lease or a key that never ends.
 const NoEnd = time.Duration(1<<63 - 1)
 
