@@ -158,7 +158,7 @@ func TestOnRedis(t *testing.T) {
 			case s.Resolve(r).Speed == 0:
 				t.Errorf("%s can be done on real servers, and its page does not say how fast", s.Name+"/"+r.ID())
 			case speed >= fast/2 || !testing.Short():
-				cases = append(cases, play.Case{Scenario: s, Run: r, Seed: 1, On: play.OnReal, Tries: tries})
+				cases = append(cases, play.Case{Scenario: s, Run: r, Seed: 1, On: play.OnReal})
 			}
 		}
 	}
@@ -170,7 +170,23 @@ func TestOnRedis(t *testing.T) {
 		cases = cases[len(cases)-20:]
 	}
 	workers.Notice = func(text string) { fmt.Fprintln(os.Stderr, text) } // what was tried again, and why
-	err = play.RunAll(t.Context(), workers, cases, func(_ int, o *play.Outcome) {
+	// Runs mostly wait, so many are played side by side. On a busy machine a node may answer so late that a lock gives it up. A run that
+	// does not come out as expected is played again after the others, when the machine is quiet.
+	var again []play.Case
+	workers.Workers = 16
+	err = play.RunAll(t.Context(), workers, cases, func(i int, o *play.Outcome) {
+		if o.Report != nil || len(o.Result.Unmet) > 0 || len(o.Unexpected()) > 0 {
+			cases[i].Tries = tries
+			again = append(again, cases[i])
+			return
+		}
+		t.Run(o.Name(), func(*testing.T) {})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	workers.Workers = 2
+	err = play.RunAll(t.Context(), workers, again, func(_ int, o *play.Outcome) {
 		t.Run(o.Name(), func(t *testing.T) {
 			if o.Report != nil {
 				t.Error(o.Report)
@@ -186,6 +202,7 @@ func TestOnRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("%d of %d runs were played again", len(again), len(cases))
 }
 
 // Keys of every type are seen on real servers, and on replicas and disks: each lock has the verdict of simulation.
