@@ -60,5 +60,5 @@ func (ix *index) whyIdle(e history.Event) string {
 
 // setsUnreadClock reports whether a fault that had no effect set a clock of a client.
 func (ix *index) setsUnreadClock(e history.Event) bool {
-	return !ix.servers[e.Process] && e.Process != resourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
+	return !ix.servers[e.Process] && e.Process != history.ResourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
 }

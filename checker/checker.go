@@ -129,7 +129,7 @@ func (r Result) Status(p Property) Status {
 // that it had no part in stands.
 func Check(h *history.History, musts []Must) Result {
 	var r Result
-	if err := wellFormed(h); err != nil {
+	if err := WellFormed(h); err != nil {
 		for _, p := range Properties() {
 			r.Statuses = append(r.Statuses, PropertyStatus{p, Unknown})
 		}
@@ -202,9 +202,4 @@ func proof(events ...int) []int {
 	slices.Sort(events)
 	events = slices.Compact(events)
 	return slices.DeleteFunc(events, func(i int) bool { return i < 0 })
-}
-
-// seconds prints an instant the way the timeline does.
-func seconds(d time.Duration) string {
-	return fmt.Sprintf("%d.%03ds", d/time.Second, d%time.Second/time.Millisecond)
 }

@@ -194,7 +194,7 @@ func TestCheckSurvivesGarbage(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := garbage(rt)
 		exercise(t, h, musts)
-		sound[wellFormed(h) == nil]++
+		sound[WellFormed(h) == nil]++
 	})
 	if sound[true] == 0 && !testing.Short() { // which draws twenty, and about one in six is sound
 		t.Error("no history got past the first look")

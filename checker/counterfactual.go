@@ -160,7 +160,7 @@ func (ix *index) heldUp(client, op string, s stretch, ahead time.Duration, kept 
 		return ahead
 	}
 	if atResource(op) {
-		shut := merge(slices.Concat(ix.stretches(ix.pauses[resourceName]), ix.shutOff(client, resourceName)))
+		shut := merge(slices.Concat(ix.stretches(ix.pauses[history.ResourceName]), ix.shutOff(client, history.ResourceName)))
 		return resumed(shut, s.from) - resumed(shut, s.from-ahead)
 	}
 	for _, i := range ix.tardy[client] {
@@ -281,7 +281,7 @@ func (ix *index) excess(client, op string, s stretch, kept []Assumption, rival b
 	if rival {
 		var stopped []stretch
 		for server, spans := range ix.pauses {
-			if server == resourceName && atResource(op) || ix.servers[server] && !atResource(op) {
+			if server == history.ResourceName && atResource(op) || ix.servers[server] && !atResource(op) {
 				own := slices.Concat(ix.shutOff(client, server), ix.keptBack()[direction{client, server}], ix.keptBack()[direction{server, client}])
 				stopped = append(stopped, without(ix.stretches(spans), merge(own))...)
 			}
@@ -374,8 +374,8 @@ func (ix *index) stray(l *Lease, taker keyLife) (end time.Duration, waited bool)
 			continue
 		}
 		set := ix.Events[k.from]
-		_, paused := touches(ix.stretches(ix.pauses[k.node]), stretch{departure(set), set.At})
-		end, waited = ix.at(k.to), paused && ix.outOfReach(set.At-departure(set))
+		_, paused := touches(ix.stretches(ix.pauses[k.node]), stretch{set.Departure(), set.At})
+		end, waited = ix.at(k.to), paused && ix.outOfReach(set.At-set.Departure())
 	}
 	return end, waited
 }
@@ -418,7 +418,7 @@ func (ix *index) room(a, b *Lease, taker keyLife, kept []Assumption) (was, would
 			return was, max(was, a.End) // the clients compare their clocks, as GETSET on a timestamp does
 		}
 	case cause.By == a.Client:
-		return was, was - ix.ahead(a, departure(cause), kept)
+		return was, was - ix.ahead(a, cause.Departure(), kept)
 	}
 	return was, was
 }

@@ -32,7 +32,7 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	v := Violation{
 		Property:   DeadlockFreedom,
 		At:         later(ix.at(asked), ix.Meta.Bound),
-		What:       fmt.Sprintf("%s asked for the lock at %s and never got it", ix.Meta.Probe, seconds(ix.at(asked))),
+		What:       fmt.Sprintf("%s asked for the lock at %s and never got it", ix.Meta.Probe, history.Seconds(ix.at(asked))),
 		Assumption: None,
 		Events:     []int{asked},
 	}
@@ -44,7 +44,7 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 			return nil, ""
 		}
 		v.What = fmt.Sprintf("%s asked for the lock at %s and got it only at %s, where %s were allowed",
-			ix.Meta.Probe, seconds(ix.at(asked)), seconds(l.From), seconds(ix.Meta.Bound))
+			ix.Meta.Probe, history.Seconds(ix.at(asked)), history.Seconds(l.From), history.Seconds(ix.Meta.Bound))
 		v.Events = proof(asked, l.ReturnEvent)
 		break
 	}

@@ -22,7 +22,7 @@ func expiredOnReturn(ix *index) []Violation {
 			Property: ExpiredOnReturn,
 			At:       l.From,
 			What: fmt.Sprintf("%s was handed %s at %s, when its clock read %s and the lease had ended at %s",
-				l.Client, l.Label, seconds(l.From), seconds(e.Clock), seconds(e.Until)),
+				l.Client, l.Label, history.Seconds(l.From), history.Seconds(e.Clock), history.Seconds(e.Until)),
 			Assumption: broken,
 			Events:     proof(append(because, l.InvokeEvent, l.ReturnEvent)...),
 		})

@@ -24,7 +24,7 @@ type Sentence struct {
 func Explain(h *history.History, v Violation) []Sentence {
 	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
 	n := &narrator{h: h, v: v, told: map[int]bool{}}
-	if len(v.Events) > 0 && wellFormed(h) == nil {
+	if len(v.Events) > 0 && WellFormed(h) == nil {
 		n.leases, n.keys = Leases(h), keySpans(h)
 		n.tell()
 	}
@@ -132,7 +132,7 @@ func (n *narrator) conclude() {
 // forgetful reports whether the assumption was broken by the resource losing something, and not by a lock node.
 func (n *narrator) forgetful() bool {
 	return n.v.Assumption == DurableNodes &&
-		n.culprit(func(e history.Event) bool { return e.Op == history.Lose && e.Process == resourceName }) >= 0
+		n.culprit(func(e history.Event) bool { return e.Op == history.Lose && e.Process == history.ResourceName }) >= 0
 }
 
 // lockless reports whether the clients of the run had no lock: none ever asked for one, or the leases that they got had no keys.
@@ -197,7 +197,7 @@ func (n *narrator) event(i int) history.Event {
 	return n.h.Events[i]
 }
 
-func (n *narrator) time(i int) string { return seconds(n.event(i).At) }
+func (n *narrator) time(i int) string { return history.Seconds(n.event(i).At) }
 
 // lease returns the lease with a label, or nil.
 func (n *narrator) lease(label string) *Lease {
@@ -235,7 +235,7 @@ func (n *narrator) doing(client string, i int) int {
 		if e.Process != client {
 			return false
 		}
-		if isOutcome(e) {
+		if e.EndsOperation() {
 			done[e.ID] = true
 		}
 		return e.Kind == history.Invoke && !done[e.ID]
@@ -251,7 +251,7 @@ func (n *narrator) invoked(i int) int {
 // outcome returns the outcome of the operation that event i invoked, or -1.
 func (n *narrator) outcome(i int) int {
 	in := n.event(i)
-	return n.after(i, func(e history.Event) bool { return isOutcome(e) && e.Process == in.Process && e.ID == in.ID })
+	return n.after(i, func(e history.Event) bool { return e.EndsOperation() && e.Process == in.Process && e.ID == in.ID })
 }
 
 // list joins words: a, b and c.

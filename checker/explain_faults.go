@@ -63,7 +63,7 @@ func (n *narrator) sign(i int) {
 
 // the names a process in a sentence.
 func the(process string) string {
-	if process == resourceName {
+	if process == history.ResourceName {
 		return "the resource"
 	}
 	return process
@@ -72,7 +72,7 @@ func the(process string) string {
 // deed says what a fault did, without a full stop.
 func (n *narrator) deed(i int) string {
 	e := n.event(i)
-	at, process := " at "+seconds(e.At), the(e.Process)
+	at, process := " at "+history.Seconds(e.At), the(e.Process)
 	switch f := e.Fault().(type) {
 	case history.Crash:
 		if f.Power {
@@ -93,15 +93,15 @@ func (n *narrator) deed(i int) string {
 	case history.Drift:
 		switch {
 		case f.PPM > 0:
-			return fmt.Sprintf("From %s on the clocks of %s ran fast by %d ppm", seconds(e.At), process, f.PPM)
+			return fmt.Sprintf("From %s on the clocks of %s ran fast by %d ppm", history.Seconds(e.At), process, f.PPM)
 		case f.PPM < 0:
-			return fmt.Sprintf("From %s on the clocks of %s ran slow by %d ppm", seconds(e.At), process, -f.PPM)
+			return fmt.Sprintf("From %s on the clocks of %s ran slow by %d ppm", history.Seconds(e.At), process, -f.PPM)
 		}
-		return fmt.Sprintf("From %s on the clocks of %s ran at the right rate", seconds(e.At), process)
+		return fmt.Sprintf("From %s on the clocks of %s ran at the right rate", history.Seconds(e.At), process)
 	case history.Slew:
-		return fmt.Sprintf("From %s on the wall clock of %s was slewed %s, over %s", seconds(e.At), process, course(f.By), history.FormatDuration(f.Over))
+		return fmt.Sprintf("From %s on the wall clock of %s was slewed %s, over %s", history.Seconds(e.At), process, course(f.By), history.FormatDuration(f.Over))
 	case history.Promote:
-		return "Clients were sent to " + process + " from " + seconds(e.At) + " on"
+		return "Clients were sent to " + process + " from " + history.Seconds(e.At) + " on"
 	case history.Follow:
 		return process + " became a replica of " + f.Primary + at
 	case history.Reset:
@@ -112,13 +112,13 @@ func (n *narrator) deed(i int) string {
 			what = "reply"
 		}
 		fate := map[history.Action]string{history.HoldMessage: "held back", history.ResetMessage: "lost", history.DelayMessage: "delayed by " + history.FormatDuration(f.By)}
-		return fmt.Sprintf("From %s on the next %s %s from %s to %s was to be %s", seconds(e.At), f.What, what, f.Link.From, f.Link.To, fate[f.Action])
+		return fmt.Sprintf("From %s on the next %s %s from %s to %s was to be %s", history.Seconds(e.At), f.What, what, f.Link.From, f.Link.To, fate[f.Action])
 	}
 	if e.Op == "crash" {
 		return process + " crashed" + at
 	}
 	if e.Op == "drift" {
-		return fmt.Sprintf("From %s on the clocks of %s were off by %+d ppm", seconds(e.At), process, e.PPM)
+		return fmt.Sprintf("From %s on the clocks of %s were off by %+d ppm", history.Seconds(e.At), process, e.PPM)
 	}
 	return fmt.Sprintf("%s was hit by the fault %q%s", process, e.Op, at)
 }
@@ -283,7 +283,7 @@ func (n *narrator) late(i int) {
 	if e.Op == history.Drop {
 		became = "was lost"
 	}
-	n.say(step, i, nil, "A message that %s had sent to %s at %s %s at %s.", the(e.By), the(e.Process), seconds(e.Sent), became, seconds(e.At))
+	n.say(step, i, nil, "A message that %s had sent to %s at %s %s at %s.", the(e.By), the(e.Process), history.Seconds(e.Sent), became, history.Seconds(e.At))
 	n.cause = append(n.cause, i)
 	n.kept(e.By, e.Process, e.Sent, i)
 }

@@ -115,14 +115,14 @@ func (n *narrator) grant(l *Lease, why string) {
 	if e.Op != history.Acquire { // a hold that began with an extension that came too late
 		n.grant(n.lease(l.Label), "")
 		n.say(step, l.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
-			l.Client, l.Label, seconds(l.From), seconds(e.Until), why)
+			l.Client, l.Label, history.Seconds(l.From), history.Seconds(e.Until), why)
 		return
 	}
 	votes := n.votes(l)
 	text := l.Client + " was granted " + l.Label
 	// A majority makes the grant; the keys that come after it are told apart if they come visibly later.
 	first, later := votes, []keySpan(nil)
-	if late := func(k keySpan) bool { return k.from > l.GrantEvent && n.time(k.from) != seconds(l.Granted) }; l.GrantSeen {
+	if late := func(k keySpan) bool { return k.from > l.GrantEvent && n.time(k.from) != history.Seconds(l.Granted) }; l.GrantSeen {
 		later = slices.DeleteFunc(slices.Clone(votes), func(k keySpan) bool { return !late(k) })
 		first = slices.DeleteFunc(slices.Clone(votes), late)
 	}
@@ -132,7 +132,7 @@ func (n *narrator) grant(l *Lease, why string) {
 			text += ", which is not a majority,"
 		}
 	}
-	text += " at " + seconds(l.Granted)
+	text += " at " + history.Seconds(l.Granted)
 	if len(later) > 0 {
 		last := slices.MaxFunc(later, func(a, b keySpan) int { return cmp.Compare(a.from, b.from) })
 		text += fmt.Sprintf(" (and on %s by %s)", strings.Join(processes(later), " "), n.time(last.from))
@@ -141,12 +141,12 @@ func (n *narrator) grant(l *Lease, why string) {
 		text += fmt.Sprintf(" with fence %d", l.Fence)
 	}
 	if l.From-l.Granted > promptly {
-		text += ", and learnt of it at " + seconds(l.From)
+		text += ", and learnt of it at " + history.Seconds(l.From)
 	}
 	if e.Until == history.NoEnd {
 		text += ", with no end"
 	} else {
-		text += ", valid until " + seconds(e.Until) + " by its own clock"
+		text += ", valid until " + history.Seconds(e.Until) + " by its own clock"
 	}
 	n.say(step, l.GrantEvent, append(beginnings(votes), l.ReturnEvent), "%s%s.", text, why)
 }
@@ -168,7 +168,7 @@ func (n *narrator) renewals(l *Lease, i int) {
 	if len(events) > 1 {
 		text = fmt.Sprintf("%s extended %s %d times, the last time at %s", l.Client, l.Label, len(events), n.time(last))
 	}
-	n.say(detail, last, nil, "%s, until %s by its own clock.", text, seconds(n.event(last).Until))
+	n.say(detail, last, nil, "%s, until %s by its own clock.", text, history.Seconds(n.event(last).Until))
 }
 
 // retimed tells when a lock that says nothing of its renewals gave a lease's key new time before event i.
@@ -212,12 +212,12 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 			expired = append(expired, *old)
 		case e.By == second.Client && e.Op == history.Over && e.Lease == second.Label:
 			// A key without an end of its own is over when the lease is.
-			over := ", though that lease lasted until " + seconds(n.event(first.ReturnEvent).Until) + " by its owner's clock"
+			over := ", though that lease lasted until " + history.Seconds(n.event(first.ReturnEvent).Until) + " by its owner's clock"
 			switch until := n.event(first.ReturnEvent).Until; {
 			case until == history.NoEnd:
 				over = ""
 			case e.At >= first.End:
-				over = ": that lease had ended at " + seconds(until) + " by its owner's clock"
+				over = ": that lease had ended at " + history.Seconds(until) + " by its owner's clock"
 			}
 			n.say(step, old.to, []int{old.from, first.ReturnEvent}, "%s found the key of %s on %s, and overwrote it at %s%s.",
 				second.Client, first.Label, old.process, n.time(old.to), over)
@@ -424,7 +424,7 @@ func (n *narrator) forgot(crash, back int) string {
 	if f, ok := n.event(back).Fault().(history.Restart); ok && f.Empty {
 		return ": its disk was empty"
 	}
-	if n.event(crash).Process == resourceName {
+	if n.event(crash).Process == history.ResourceName {
 		return "" // what it writes to a disk is not said
 	}
 	f, crashed := n.event(crash).Fault().(history.Crash)

@@ -296,7 +296,7 @@ func (n *narrator) misread(l *Lease, k keySpan) {
 	}
 	n.say(step, over, []int{k.from, believed, n.v.Events[asked]},
 		"By the clock of %s, %s was over at %s. Its key on %s has no expiry, and by the wall clock of %s the lease still lasted.",
-		l.Client, l.Label, seconds(until), k.process, n.event(n.v.Events[asked]).Process)
+		l.Client, l.Label, history.Seconds(until), k.process, n.event(n.v.Events[asked]).Process)
 }
 
 // unreleased tells of a release that left keys behind.
@@ -464,7 +464,7 @@ func (n *narrator) lostWord(i int) bool {
 	}
 	n.say(step, i, nil, "%s added %s, and the value was `%s` at %s.", e.By, e.Word, e.Value, n.time(i))
 	read := n.before(over, func(r history.Event) bool {
-		return r.Process == o.By && r.Op == history.Read && r.Kind == history.OK && r.At <= departure(o)
+		return r.Process == o.By && r.Op == history.Read && r.Kind == history.OK && r.At <= o.Departure()
 	})
 	switch value := n.event(read).Value; {
 	case read < 0 || o.Word == "": // a plain write goes by nothing that was read
@@ -496,7 +496,7 @@ func (n *narrator) circumstances(earlier, later, client string, i, over int) {
 // lostNumber tells of two increments that wrote the same number.
 func (n *narrator) lostNumber() {
 	forgets := func(e history.Event) bool {
-		return e.Kind == history.State && e.Op == history.Lose && e.Process == resourceName
+		return e.Kind == history.State && e.Op == history.Lose && e.Process == history.ResourceName
 	}
 	writers := map[string]int{} // by number, the first increment that wrote it
 	for i, e := range n.h.Events {
@@ -530,7 +530,7 @@ func (n *narrator) lostNumber() {
 		return
 	}
 	last := n.before(len(n.h.Events), func(e history.Event) bool {
-		return e.Kind == history.State && (e.Op == history.Set || e.Op == history.Over) && e.Value != "" && e.Lease == "" && e.Process == resourceName
+		return e.Kind == history.State && (e.Op == history.Set || e.Op == history.Over) && e.Value != "" && e.Lease == "" && e.Process == history.ResourceName
 	})
 	if last < 0 {
 		return
@@ -562,9 +562,9 @@ func (n *narrator) overwrote(i, over, begun, stored int) {
 		again = "once more"
 	}
 	read := n.before(over, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == resourceName && o.By == e.Process && o.Value == "GET "+counterKey
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == history.ResourceName && o.By == e.Process && o.Value == "GET "+history.CounterKey
 	})
-	switch blind := strings.Contains(n.event(over).Value, "MULTI; GET "+counterKey+"; SET "); {
+	switch blind := strings.Contains(n.event(over).Value, "MULTI; GET "+history.CounterKey+"; SET "); {
 	case blind && stored < over:
 		n.say(step, over, []int{i}, "%s wrote %s %s at %s, when the number was %s already: it sent its GET together with its SET, and chose what to write before it had read anything.",
 			e.Process, e.Value, again, n.time(over), e.Value)
@@ -599,8 +599,8 @@ func (n *narrator) stored(i int) int {
 		return j
 	}
 	j = n.before(i, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == resourceName && o.By == e.Process &&
-			strings.Contains(o.Value+";", "SET "+counterKey+" "+e.Value+";")
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == history.ResourceName && o.By == e.Process &&
+			strings.Contains(o.Value+";", "SET "+history.CounterKey+" "+e.Value+";")
 	})
 	if j > begun {
 		return j

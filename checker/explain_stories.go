@@ -62,7 +62,7 @@ func (n *narrator) tellOverlap() {
 	believed := n.validity(held, late.ReturnEvent)
 	if until := n.event(believed).Until; until != history.NoEnd {
 		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, believed}, "%s did not know this: by its own clock %s was valid until %s.",
-			held.Client, held.Label, seconds(until))
+			held.Client, held.Label, history.Seconds(until))
 	} else {
 		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent}, "%s did not know this: %s has no end.", held.Client, held.Label)
 	}
@@ -75,7 +75,7 @@ func (n *narrator) tellOverlap() {
 		text, events = text+"; "+then, append(events, more...)
 	}
 	n.say(step, late.ReturnEvent, append(events, held.ReturnEvent), "From %s on both %s and %s held the lock, until %s.",
-		seconds(late.From), held.Client, late.Client, text)
+		history.Seconds(late.From), held.Client, late.Client, text)
 	n.writesBetween(late.ReturnEvent, held, late)
 }
 
@@ -86,7 +86,7 @@ func (n *narrator) ending(l *Lease) (string, []int) {
 	case l.EndEvent < 0:
 		believed := n.validity(l, len(n.h.Events))
 		if until := n.event(believed).Until; until != history.NoEnd && l.Ended == LeaseEnded {
-			return fmt.Sprintf("the clock of %s read %s, the end of %s", l.Client, seconds(until), l.Label), []int{l.ReturnEvent, believed}
+			return fmt.Sprintf("the clock of %s read %s, the end of %s", l.Client, history.Seconds(until), l.Label), []int{l.ReturnEvent, believed}
 		}
 		return "the end of the run", []int{l.ReturnEvent}
 	case e.Op == history.Release:
@@ -108,13 +108,13 @@ func (n *narrator) releasing(i int) (string, []int) {
 	out := n.outcome(i)
 	switch o := n.event(out); {
 	case out >= 0 && o.Kind == history.Fail:
-		text := fmt.Sprintf("%s asked for the release of %s at %s, which failed", e.Process, e.Lease, seconds(e.At))
+		text := fmt.Sprintf("%s asked for the release of %s at %s, which failed", e.Process, e.Lease, history.Seconds(e.At))
 		if why := plain(o.Error); why != "" {
 			text += ": " + why
 		}
 		return text, []int{i, out}
 	case out >= 0 && o.Kind == history.Info:
-		text := fmt.Sprintf("%s asked for the release of %s at %s, ", e.Process, e.Lease, seconds(e.At))
+		text := fmt.Sprintf("%s asked for the release of %s at %s, ", e.Process, e.Lease, history.Seconds(e.At))
 		why := plain(o.Error)
 		switch unsent := n.unsent(i, out); {
 		case unsent && strings.Contains(o.Error, context.Canceled.Error()):
@@ -128,7 +128,7 @@ func (n *narrator) releasing(i int) (string, []int) {
 		}
 		return text, []int{i, out}
 	}
-	return fmt.Sprintf("%s began to release %s at %s", e.Process, e.Lease, seconds(e.At)), []int{i}
+	return fmt.Sprintf("%s began to release %s at %s", e.Process, e.Lease, history.Seconds(e.At)), []int{i}
 }
 
 // unsent reports whether a client sent nothing to a node in an operation, as far as the history shows: it tells of messages, also of
@@ -142,7 +142,7 @@ func (n *narrator) unsent(in, out int) bool {
 		}
 	}
 	return n.before(in, by) >= 0 && n.after(in, func(e history.Event) bool {
-		return by(e) && e.Process != resourceName && from <= e.Sent && e.Sent <= to
+		return by(e) && e.Process != history.ResourceName && from <= e.Sent && e.Sent <= to
 	}) < 0
 }
 
@@ -161,7 +161,7 @@ func (n *narrator) writesBetween(from int, a, b *Lease) {
 	for i := from; i < len(n.h.Events); i++ {
 		e := n.event(i)
 		if e.Kind == history.State && e.Op == history.Accept && (e.Lease == a.Label || e.Lease == b.Label) && e.At < min(a.To, b.To) {
-			texts = append(texts, fmt.Sprintf("%s under %s at %s", e.Value, e.Lease, seconds(e.At)))
+			texts = append(texts, fmt.Sprintf("%s under %s at %s", e.Value, e.Lease, history.Seconds(e.At)))
 			events = append(events, i)
 		}
 	}
@@ -210,7 +210,7 @@ func (n *narrator) tellWrite() {
 	}
 	n.grant(l, "")
 	n.renewals(l, newer.GrantEvent)
-	sent := n.before(i+1, func(o history.Event) bool { return o.At <= departure(e) })
+	sent := n.before(i+1, func(o history.Event) bool { return o.At <= e.Departure() })
 	n.pauses(l.Client, l.ReturnEvent, sent)
 	why := n.successions(l, newer)
 	n.clientClocks(l, newer)
@@ -237,7 +237,7 @@ func (n *narrator) tellWrite() {
 	}
 	events := []int{newer.GrantEvent, newer.ReturnEvent}
 	if n.overdue(e) {
-		text += ", which had been under way since " + seconds(e.Sent)
+		text += ", which had been under way since " + history.Seconds(e.Sent)
 		n.cause = append(n.cause, i)
 		n.kept(l.Client, e.Process, e.Sent, i)
 	}
@@ -298,7 +298,7 @@ func (n *narrator) wrote(l *Lease, j, accepted int) {
 		text, events = text+", after "+then, append(events, more...)
 	case until == history.NoEnd:
 	case in.Clock >= until:
-		text += "; by its own clock the lease had ended at " + seconds(until)
+		text += "; by its own clock the lease had ended at " + history.Seconds(until)
 	default:
 		text += ", while its lease was valid by its own clock"
 	}
@@ -307,7 +307,7 @@ func (n *narrator) wrote(l *Lease, j, accepted int) {
 
 // writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.
 func (n *narrator) writing(i int) int {
-	return n.before(i, func(o history.Event) bool { return writes(o, n.event(i)) })
+	return n.before(i, func(o history.Event) bool { return o.Writes(n.event(i)) })
 }
 
 // seenFence reports whether the resource had accepted anything with a higher fence before event i.
@@ -346,7 +346,7 @@ func (n *narrator) tellReturn() {
 		n.grant(other, "")
 	}
 	n.say(step, i, nil, "Acquire handed %s to %s at %s, though it had ended at %s by the clock of %s, which read %s.",
-		l.Label, l.Client, n.time(i), seconds(e.Until), l.Client, seconds(e.Clock))
+		l.Label, l.Client, n.time(i), history.Seconds(e.Until), l.Client, history.Seconds(e.Clock))
 	if used := n.after(i, func(o history.Event) bool {
 		return o.Kind == history.State && o.Op == history.Accept && o.Lease == l.Label
 	}); used >= 0 {
@@ -421,7 +421,7 @@ func (n *narrator) intrusion(i int) {
 	began := ""
 	if about >= 0 && n.long(e.At-op.At) {
 		n.pauses(e.By, about, i)
-		began = ", which had begun at " + seconds(op.At)
+		began = ", which had begun at " + history.Seconds(op.At)
 	}
 	switch {
 	case own != nil && op.Op == history.Release:
@@ -436,7 +436,7 @@ func (n *narrator) intrusion(i int) {
 		text, events = text+": "+name+" "+blindly[name], append(events, command)
 	}
 	if e.Sent > 0 && n.long(e.At-e.Sent) {
-		text += ", by a command that had been under way since " + seconds(e.Sent)
+		text += ", by a command that had been under way since " + history.Seconds(e.Sent)
 	}
 	n.say(step, i, events, "%s.", text)
 	if out := n.outcome(about); op.Op == history.Acquire && out >= 0 && n.event(out).Kind == history.Fail && e.Op == history.Over {

@@ -1218,7 +1218,7 @@ func checkGrounds(t interface {
 			names[name], names[history.Client(name)] = true, true
 		}
 		for _, at := range []time.Duration{e.At, e.Clock, e.Sent, e.Until} {
-			times[strings.TrimPrefix(seconds(at), "-")] = true
+			times[strings.TrimPrefix(history.Seconds(at), "-")] = true
 		}
 	}
 	for _, name := range mentioned.FindAllString(s.Text, -1) {

@@ -54,7 +54,7 @@ func faultTolerance(ix *index) []Violation {
 		found = append(found, Violation{
 			Property:   FaultTolerance,
 			At:         n.from + ix.maxWait(),
-			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, seconds(n.from), seconds(n.to), n.nodes(ix)),
+			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, history.Seconds(n.from), history.Seconds(n.to), n.nodes(ix)),
 			Assumption: n.broken,
 			Missing:    n.missing,
 			Events:     proof(append(append(ix.outagesIn(n.stretch), n.because...), n.first, n.last)...),
@@ -107,7 +107,7 @@ type dearth struct {
 func newDearth(ix *index, client string) *dearth {
 	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]stretch{}, occupied: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
 	for i, e := range ix.Events {
-		if e.Kind == history.Message && (e.Op == history.Drop || ix.outOfReach(e.At-departure(e))) {
+		if e.Kind == history.Message && (e.Op == history.Drop || ix.outOfReach(e.At-e.Departure())) {
 			link := direction{e.By, e.Process}
 			d.astray[link] = append(d.astray[link], i)
 		}
@@ -173,7 +173,7 @@ func (d *dearth) stands(k keyLife) stretch {
 		s.to = ix.at(k.to)
 	}
 	begin := ix.at(k.from)
-	sent := min(departure(ix.Events[k.from]), begin)
+	sent := min(ix.Events[k.from].Departure(), begin)
 	asked := stretch{sent, max(s.to, begin)}
 	owner := history.Client(k.label)
 	if t, ok := touches(d.trouble(owner, k.node), asked); ok {
@@ -308,14 +308,14 @@ func (d *dearth) lost(from, to string, in, out int) bool {
 		if i < out {
 			return i > in && e.Op == history.Drop
 		}
-		return d.ix.at(in) <= departure(e) && departure(e) < d.ix.at(out)
+		return d.ix.at(in) <= e.Departure() && e.Departure() < d.ix.at(out)
 	})
 }
 
 // gone returns when a message that did not arrive, or late, was lost: when it was dropped, or had left.
 func (d *dearth) gone(i int) time.Duration {
 	if e := d.ix.Events[i]; e.Op != history.Drop {
-		return departure(e)
+		return e.Departure()
 	}
 	return d.ix.at(i)
 }

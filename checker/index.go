@@ -165,7 +165,7 @@ func (ix *index) readOperations() {
 			}
 		case e.Kind == history.Info && e.Op == history.Exit:
 			ix.exits[e.Process] = append(ix.exits[e.Process], i)
-		case isOutcome(e):
+		case e.EndsOperation():
 			if j, ok := pending[op]; ok {
 				ix.invocation[i], ix.outcome[j] = j, i
 			}
@@ -305,12 +305,12 @@ func (ix *index) readKeys() {
 func (ix *index) unasked(i int) bool {
 	e := ix.Events[i]
 	for in := last(ix.invokes[e.By], i); in >= 0; in = last(ix.invokes[e.By], in) {
-		if ix.at(in) > departure(e) {
+		if ix.at(in) > e.Departure() {
 			continue
 		}
 		switch out, ended := ix.outcome[in]; ix.Events[in].Op {
 		case history.Acquire, history.Extend, history.Release:
-			return ended && ix.at(out) < departure(e)
+			return ended && ix.at(out) < e.Departure()
 		}
 		return true
 	}
@@ -479,15 +479,6 @@ func (ix *index) holdAt(label string, t time.Duration) *Lease {
 // tookLong reports whether a message that was under way for d was late. No bound on delays is part of any algorithm; half a
 // TTL is where one alone uses up most of a lease.
 func (ix *index) tookLong(d time.Duration) bool { return ix.Meta.TTL > 0 && d > ix.Meta.TTL/2 }
-
-// departure returns when a message, or the one that caused a state change, left its sender. A message always says so, and 0 is the
-// start of the run. A state change that does not say so has no such message, or it is not known: then it is when the change happened.
-func departure(e history.Event) time.Duration {
-	if e.Sent == 0 && e.Kind != history.Message {
-		return e.At
-	}
-	return e.Sent
-}
 
 // first returns the first of ascending event indices after i, or -1.
 func first(events []int, i int) int {

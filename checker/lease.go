@@ -206,9 +206,9 @@ func (l *Lease) held() bool { return l.From < l.To }
 
 // String says who held what and when.
 func (l *Lease) String() string {
-	s := l.Client + " held " + l.Label + " from " + seconds(l.From)
+	s := l.Client + " held " + l.Label + " from " + history.Seconds(l.From)
 	if l.To == history.NoEnd {
 		return s + " without end"
 	}
-	return s + " to " + seconds(l.To)
+	return s + " to " + history.Seconds(l.To)
 }

@@ -113,9 +113,9 @@ func (m *Must) match(form, words []string) bool {
 		case "NODE":
 			m.nodes, ok = word, serverName.MatchString(word)
 		case "SERVER":
-			m.nodes, ok = word, word == "resource" || serverName.MatchString(word)
+			m.nodes, ok = word, word == history.ResourceName || serverName.MatchString(word)
 		case "PROCESS":
-			m.nodes, ok = word, word == "resource" || serverName.MatchString(word) || clientName.MatchString(word)
+			m.nodes, ok = word, word == history.ResourceName || serverName.MatchString(word) || clientName.MatchString(word)
 		case "COUNT":
 			n, err := strconv.Atoi(word)
 			m.count, ok = n, err == nil && n >= 2 && strconv.Itoa(n) == word

@@ -81,7 +81,7 @@ var mustForms = []MustForm{
 	}},
 	{"CLIENT extends with NODES down", "", func(m Must, ix *index) bool {
 		return ix.some(func(i int, e history.Event) bool {
-			return e.Process == m.client && e.Op == history.Extend && isOutcome(e) && m.down(ix, i)
+			return e.Process == m.client && e.Op == history.Extend && e.EndsOperation() && m.down(ix, i)
 		})
 	}},
 	{"CLIENT renews", "", func(m Must, ix *index) bool {

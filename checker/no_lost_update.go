@@ -87,17 +87,17 @@ func lostWords(ix *index) []Violation {
 			found = append(found, Violation{
 				Property:   NoLostUpdate,
 				At:         u.at,
-				What:       fmt.Sprintf("%s was told at %s that its update %s was done, but the resource never got it", u.client, seconds(u.at), w),
+				What:       fmt.Sprintf("%s was told at %s that its update %s was done, but the resource never got it", u.client, history.Seconds(u.at), w),
 				Assumption: None,
 				Events:     proof(u.invoked, u.event),
 			})
 			continue
 		}
 		if j := written[w]; ix.Events[j].By == u.client {
-			u.event, u.at, u.sent = j, ix.at(j), departure(ix.Events[j])
+			u.event, u.at, u.sent = j, ix.at(j), ix.Events[j].Departure()
 		}
 		e := ix.Events[i]
-		over := change{client: e.By, lease: e.Lease, invoked: ix.writing(i), event: i, read: -1, at: e.At, sent: departure(e), acknowledgement: -1}
+		over := change{client: e.By, lease: e.Lease, invoked: ix.writing(i), event: i, read: -1, at: e.At, sent: e.Departure(), acknowledgement: -1}
 		what, read := e.Word, -1
 		var rival *Lease
 		if what != "" { // it writes what it had read, and one word more: so it had read that before w was there
@@ -120,7 +120,7 @@ func lostWords(ix *index) []Violation {
 			Property: NoLostUpdate,
 			At:       e.At,
 			What: fmt.Sprintf("the update %s of %s at %s is lost: %s overwrote it with %s at %s",
-				w, u.client, seconds(u.at), over.client, what, seconds(e.At)),
+				w, u.client, history.Seconds(u.at), over.client, what, history.Seconds(e.At)),
 			Assumption: broken,
 			Events:     proof(append(because, u.event, u.acknowledgement, read, i)...),
 		})
@@ -186,7 +186,7 @@ func (ix *index) count() counting {
 	var losses []int            // events by which the resource lost the counter
 	for i, e := range ix.Events {
 		switch {
-		case e.Kind == history.State && e.Process == resourceName && e.Key == counterKey:
+		case e.Kind == history.State && e.Process == history.ResourceName && e.Key == history.CounterKey:
 			if e.Op == history.Lose {
 				losses, c.forgot = append(losses, i), i
 			}
@@ -214,7 +214,7 @@ func (ix *index) count() counting {
 			c.done++
 			u := ix.changeOf(i)
 			if j := last(by[u.client], i); j > u.invoked && ix.Events[j].Value == e.Value {
-				u.event, u.at, u.sent = j, ix.at(j), departure(ix.Events[j])
+				u.event, u.at, u.sent = j, ix.at(j), ix.Events[j].Departure()
 				claimed[j] = true
 			}
 			c.changes = append(c.changes, u)
@@ -273,7 +273,7 @@ func (c *counting) survive(ix *index, claimed, unheard map[int]bool) {
 	}
 	for i, e := range ix.Events {
 		switch {
-		case e.Kind == history.State && e.Process == resourceName && e.Key == counterKey:
+		case e.Kind == history.State && e.Process == history.ResourceName && e.Key == history.CounterKey:
 			n, told := counted(e)
 			if !told {
 				continue
@@ -301,12 +301,6 @@ func (c *counting) survive(ix *index, claimed, unheard map[int]bool) {
 		c.lost = max(1, min(overwritten, c.done+c.landed-int(c.final-c.base)))
 	}
 }
-
-// The process that the lock protects, and the name of the key there that clients increment.
-const (
-	resourceName = "resource"
-	counterKey   = "counter"
-)
 
 // lostIncrements compares the final value of the counter with the increments that were acknowledged.
 func lostIncrements(ix *index) (Violation, bool) {
@@ -339,11 +333,11 @@ func lostIncrements(ix *index) (Violation, bool) {
 	v.At = b.at
 	switch {
 	case a.client == b.client:
-		v.What += fmt.Sprintf("; %s wrote %s twice, at %s and at %s", a.client, value, seconds(a.at), seconds(b.at))
+		v.What += fmt.Sprintf("; %s wrote %s twice, at %s and at %s", a.client, value, history.Seconds(a.at), history.Seconds(b.at))
 	case b.event == b.acknowledgement: // what changes nothing has no event of its own
-		v.What += fmt.Sprintf("; %s wrote %s at %s, and %s was told at %s that it had, too", a.client, value, seconds(a.at), b.client, seconds(b.at))
+		v.What += fmt.Sprintf("; %s wrote %s at %s, and %s was told at %s that it had, too", a.client, value, history.Seconds(a.at), b.client, history.Seconds(b.at))
 	default:
-		v.What += fmt.Sprintf("; %s wrote %s at %s, and so did %s at %s", a.client, value, seconds(a.at), b.client, seconds(b.at))
+		v.What += fmt.Sprintf("; %s wrote %s at %s, and so did %s at %s", a.client, value, history.Seconds(a.at), b.client, history.Seconds(b.at))
 	}
 	var because []int
 	v.Assumption, because = blameLoss(ix, a, b, nil)

@@ -84,7 +84,7 @@ func (m Must) resumesAfterKeys(ix *index) bool {
 		switch {
 		case e.Kind == history.Invoke:
 			pending = i
-		case isOutcome(e):
+		case e.EndsOperation():
 			pending = -1
 		case e.Op == "resume" && e.Kind == history.Injected && pending >= 0:
 			expired := map[string]map[string]bool{} // label → nodes

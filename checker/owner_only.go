@@ -58,7 +58,7 @@ func ownerOnly(ix *index) []Violation {
 		found = append(found, Violation{
 			Property:   OwnerOnly,
 			At:         e.At,
-			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, from.lease, marked, e.Process, seconds(e.At)),
+			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, from.lease, marked, e.Process, history.Seconds(e.At)),
 			Assumption: broken,
 			Events:     proof(from.event, fault, i),
 		})

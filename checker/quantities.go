@@ -53,7 +53,7 @@ func Measure(h *history.History, quantities ...Quantity) []Measurement {
 		return nil
 	}
 	var ix *index
-	if wellFormed(h) == nil {
+	if WellFormed(h) == nil {
 		ix = newIndex(h)
 	}
 	var found []Measurement
@@ -105,7 +105,7 @@ func (m *Measurement) longest(times []time.Duration) {
 	}
 	d := slices.Max(times)
 	m.duration("longest", d)
-	m.Text = seconds(d)
+	m.Text = history.Seconds(d)
 }
 
 func (m *Measurement) wait(ix *index) {
@@ -137,7 +137,7 @@ func (m *Measurement) wait(ix *index) {
 func (m *Measurement) spread(longest, mean time.Duration) []string {
 	m.duration("longest", longest)
 	m.duration("mean", mean)
-	return []string{seconds(longest) + " at most", seconds(mean) + " on average"}
+	return []string{history.Seconds(longest) + " at most", history.Seconds(mean) + " on average"}
 }
 
 // acquiring measures what it costs to get a lock that is free: a node that hangs, a second try because of a rival. Of tries in
@@ -322,7 +322,7 @@ func (m *Measurement) outlives(ix *index) {
 		return
 	}
 	m.duration(name, most)
-	m.Text = over + seconds(most) + " on " + node
+	m.Text = over + history.Seconds(most) + " on " + node
 }
 
 func (m *Measurement) increments(ix *index) {

@@ -25,7 +25,7 @@ func resourceExclusion(ix *index) []Violation {
 		if newer == nil || newer.GrantEvent > i {
 			continue
 		}
-		l := ix.holdAt(e.Lease, departure(e))
+		l := ix.holdAt(e.Lease, e.Departure())
 		did := "wrote " + e.Value
 		if e.Op == history.Mark {
 			did = "entered"
@@ -35,7 +35,7 @@ func resourceExclusion(ix *index) []Violation {
 			Property: ResourceExclusion,
 			At:       e.At,
 			What: fmt.Sprintf("%s %s under %s at %s, after %s was granted %s at %s",
-				l.Client, did, l.Label, seconds(e.At), newer.Client, newer.Label, seconds(newer.Granted)),
+				l.Client, did, l.Label, history.Seconds(e.At), newer.Client, newer.Label, history.Seconds(newer.Granted)),
 			Assumption: broken,
 			Events:     proof(append(because, i, l.GrantEvent, l.ReturnEvent, l.EndEvent, newer.GrantEvent, newer.ReturnEvent)...),
 		})
@@ -58,7 +58,7 @@ func byGrant(ix *index) map[string][]*Lease {
 
 // blameWrite says why a write under l, event i, reached the resource after the grant of a newer lease.
 func blameWrite(ix *index, i int, l, newer *Lease) (Assumption, []int) {
-	return blameLate(ix, ix.at(i), departure(ix.Events[i]), l, newer, newer.Granted, nil)
+	return blameLate(ix, ix.at(i), ix.Events[i].Departure(), l, newer, newer.Granted, nil)
 }
 
 // blameLate says why something done under l took effect, at the instant at, after the grant of a newer lease. Its request left at
@@ -111,7 +111,7 @@ func (ix *index) writing(i int) int {
 	invokes := ix.invokes[history.Client(e.Lease)]
 	for j := last(invokes, i); j >= 0; j = last(invokes, j) {
 		in := ix.Events[j]
-		if writes(in, e) {
+		if in.Writes(e) {
 			return j
 		}
 	}
@@ -120,7 +120,7 @@ func (ix *index) writing(i int) int {
 
 // writes reports whether an invocation may be that of what the resource accepted.
 func writes(in, accepted history.Event) bool {
-	if in.Kind != history.Invoke || in.Lease != accepted.Lease || in.At > departure(accepted) {
+	if in.Kind != history.Invoke || in.Lease != accepted.Lease || in.At > accepted.Departure() {
 		return false
 	}
 	switch in.Op {

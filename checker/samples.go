@@ -17,7 +17,7 @@ type Sample struct {
 // Samples returns the single times behind a quantity, in the order in which they began; nil for a quantity that has none, and
 // for a history that contradicts itself.
 func Samples(h *history.History, q Quantity) []Sample {
-	if q != Wait && q != Validity || wellFormed(h) != nil {
+	if q != Wait && q != Validity || WellFormed(h) != nil {
 		return nil
 	}
 	if q == Wait {

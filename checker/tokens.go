@@ -24,9 +24,9 @@ func tokens(ix *index) []Violation {
 				top = l
 				continue
 			}
-			what := fmt.Sprintf("%s was granted %s with token %d at %s, below the %d of %s", l.Client, l.Label, l.Fence, seconds(l.Granted), top.Fence, top.Label)
+			what := fmt.Sprintf("%s was granted %s with token %d at %s, below the %d of %s", l.Client, l.Label, l.Fence, history.Seconds(l.Granted), top.Fence, top.Label)
 			if l.Fence == top.Fence {
-				what = fmt.Sprintf("%s was granted %s with token %d at %s, which was that of %s", l.Client, l.Label, l.Fence, seconds(l.Granted), top.Label)
+				what = fmt.Sprintf("%s was granted %s with token %d at %s, which was that of %s", l.Client, l.Label, l.Fence, history.Seconds(l.Granted), top.Label)
 			}
 			broken, because := blameToken(ix, top, l)
 			found = append(found, Violation{

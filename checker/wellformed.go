@@ -8,9 +8,9 @@ import (
 	"lockstep/sim/history"
 )
 
-// wellFormed returns an error if the history contradicts itself, so that no property has to look. The error names the line that the event has
+// WellFormed returns an error if the history contradicts itself, so that no property has to look. The error names the line that the event has
 // where [history.History.WriteTo] writes the history.
-func wellFormed(h *history.History) error {
+func WellFormed(h *history.History) error {
 	type operation struct {
 		process string
 		id      int
@@ -47,7 +47,7 @@ func wellFormed(h *history.History) error {
 				return fail("%s invokes operation %d twice", e.Process, e.ID)
 			}
 			pending[op] = e.Op
-		case isOutcome(e):
+		case e.EndsOperation():
 			invoked, known := pending[op]
 			switch {
 			case !known:

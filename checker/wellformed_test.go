@@ -47,7 +47,7 @@ func TestCheckWellFormed(t *testing.T) {
 		"0 c1 invoke acquire\n1 c1 fault pause\n2 c1 info unpaused\n2 c1 info unpaused id=1\n3 c1 fail acquire",
 		"5 c1 invoke acquire\n5 c1 fault pause clock=0\n5 c2 invoke acquire clock=0",
 	} {
-		if err := wellFormed(story(t, s)); err != nil {
+		if err := WellFormed(story(t, s)); err != nil {
 			t.Errorf("%s\n%v", s, err)
 		}
 	}

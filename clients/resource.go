@@ -31,8 +31,8 @@ const (
 	Counter = "counter"
 )
 
-// CounterKey is the key of a counter.
-const CounterKey = "counter"
+// CounterKey is the key that a counter counts in.
+const CounterKey = history.CounterKey
 
 // Resources lists the kinds of resources.
 func Resources() []string { return []string{Plain, FencedStore, CheckAndSet, Versioned, Counter} }

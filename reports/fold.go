@@ -130,7 +130,7 @@ func (t *transcript) foldRounds() {
 		kept = append(kept, lines[i:i+size]...)
 		for k, l := range lines[last : last+size] {
 			l.Op = fmt.Sprintf("%s ×%d", l.Op, times-1)
-			l.Detail += ", since " + Seconds(lines[i+size+k].event.At)
+			l.Detail += ", since " + history.Seconds(lines[i+size+k].event.At)
 			kept = append(kept, l)
 		}
 		i = last + size

@@ -196,7 +196,7 @@ func (d *Deed) Covers(i int, e *history.Event) bool {
 
 // Summary says in a line what became of the attempts that d stands for.
 func (d *Deed) Summary() string {
-	s := "since " + Seconds(d.Invoked)
+	s := "since " + history.Seconds(d.Invoked)
 	switch {
 	case d.Op == history.Acquire:
 		s += ": " + FirstLine(d.Err)

@@ -70,16 +70,6 @@ func FirstLine(err string) string {
 	return line
 }
 
-// Seconds writes a virtual time as scenario files and violations do: in seconds, cut to the millisecond, so that a time in
-// a timeline and the same time in a violation have the same digits.
-func Seconds(d time.Duration) string {
-	sign := ""
-	if d < 0 {
-		sign, d = "-", -d
-	}
-	return fmt.Sprintf("%s%d.%03ds", sign, d/time.Second, d%time.Second/time.Millisecond)
-}
-
 // Span is how a picture writes the length of an interval: with about two significant digits, for a reader who compares.
 func Span(d time.Duration) string {
 	switch {

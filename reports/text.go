@@ -124,7 +124,7 @@ func (t *transcript) Event(i int) {
 	l := line{event: e, Who: e.Process, Kind: string(e.Kind), Op: e.Op, Proof: proof}
 	if t.probe >= 0 && byProbe(t.H, e) {
 		if i == t.probe {
-			l.Op, l.Detail = "acquire, release", "since "+Seconds(t.H.Events[t.probed].At)
+			l.Op, l.Detail = "acquire, release", "since "+history.Seconds(t.H.Events[t.probed].At)
 			t.Lines = append(t.Lines, l)
 		}
 		return
@@ -210,7 +210,7 @@ func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
 				l.Detail += ", the grant"
 			}
 		}
-		timeWidth = max(timeWidth, len(Seconds(l.event.At)))
+		timeWidth = max(timeWidth, len(history.Seconds(l.event.At)))
 		whoWidth = max(whoWidth, min(utf8.RuneCountInString(l.Who), 16))
 		kindWidth = max(kindWidth, min(utf8.RuneCountInString(l.Kind), 8))
 	}
@@ -220,7 +220,7 @@ func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
 		if l.Proof {
 			mark = "!"
 		}
-		head := fmt.Sprintf("%s%*s  %-*s %-*s  ", mark, timeWidth, Seconds(l.event.At), whoWidth, Printable(l.Who, whoWidth), kindWidth, Printable(l.Kind, kindWidth))
+		head := fmt.Sprintf("%s%*s  %-*s %-*s  ", mark, timeWidth, history.Seconds(l.event.At), whoWidth, Printable(l.Who, whoWidth), kindWidth, Printable(l.Kind, kindWidth))
 		op, detail := Printable(l.Op, Width-len(head)), Printable(l.Detail, Width)
 		s := strings.TrimRight(fmt.Sprintf("%s%-14s  %s", head, op, detail), " ")
 		indent := strings.Repeat(" ", utf8.RuneCountInString(head)+16)

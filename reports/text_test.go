@@ -282,7 +282,7 @@ func TestSeconds(t *testing.T) {
 		-1500 * time.Millisecond:            "-1.500s",
 		100*time.Second + 999_999_999:       "100.999s",
 	} {
-		if got := Seconds(d); got != want {
+		if got := history.Seconds(d); got != want {
 			t.Errorf("seconds(%d) = %q, want %q", d, got, want)
 		}
 	}

@@ -74,9 +74,6 @@ func Operation(e *history.Event) string {
 	return e.Op
 }
 
-// CounterName is the process of the counter, where the resource is one.
-const CounterName = "resource"
-
 // outcome is what an operation's event says beyond its name.
 func outcome(e *history.Event) string {
 	var parts []string
@@ -103,7 +100,7 @@ func validity(e *history.Event) string {
 	if e.Until == history.NoEnd {
 		return "no end"
 	}
-	s := "valid until " + Seconds(e.Until)
+	s := "valid until " + history.Seconds(e.Until)
 	if e.Clock != e.At {
 		s += " by its clock"
 	}
@@ -120,7 +117,7 @@ func (t *transcript) change(i int) (what, detail string) {
 	switch e.Op {
 	case history.Set, history.Over:
 		switch {
-		case e.Lease == "" && e.Process == CounterName && e.By != "":
+		case e.Lease == "" && e.Process == history.ResourceName && e.By != "":
 			return what, e.Value + ", by " + e.By
 		case e.Lease == "":
 			detail = e.Value
@@ -181,7 +178,7 @@ func (t *transcript) writing(i int) string {
 		s += fmt.Sprintf(" < %d", seen)
 	}
 	if e.Sent > 0 && e.At-e.Sent >= TellingDelay {
-		s += ", sent at " + Seconds(e.Sent)
+		s += ", sent at " + history.Seconds(e.Sent)
 	}
 	return s
 }
@@ -192,7 +189,7 @@ func keyEnd(e *history.Event) string {
 	case e.Until == history.NoEnd:
 		return ", no end"
 	case e.Until != 0 && e.Wall != 0:
-		return " until " + Seconds(e.Until) + " by its clock"
+		return " until " + history.Seconds(e.Until) + " by its clock"
 	}
 	return ""
 }

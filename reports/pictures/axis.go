@@ -2,14 +2,13 @@ package pictures
 
 import (
 	"cmp"
+	"lockstep/sim/history"
 	"math"
 	"slices"
 	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-
-	"lockstep/reports"
 )
 
 // brokenAxis is the time axis of a picture. A run has bursts of a few milliseconds with seconds of silence between them; on
@@ -112,7 +111,7 @@ func (a *brokenAxis) label(times []momentous, width vg.Length, f face) {
 	var texts []string
 	named := map[time.Duration]string{}
 	for _, m := range times {
-		text := reports.Seconds(m.at)
+		text := history.Seconds(m.at)
 		x, half := vg.Length(a.place(m.at))*width, f.width(text)/2+5
 		b := box{x - half, 0, x + half, 1}
 		if slices.Contains(texts, text) || b.x0 < 0 || b.x1 > width || slices.ContainsFunc(taken, b.overlaps) {

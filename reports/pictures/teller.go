@@ -118,7 +118,7 @@ func atResource(e *history.Event) bool {
 	case history.Accept, history.Reject, history.Keep, history.Mark:
 		return true
 	case history.Set, history.Over:
-		return e.Process == reports.CounterName && e.Lease == ""
+		return e.Process == history.ResourceName && e.Lease == ""
 	}
 	return false
 }
@@ -498,7 +498,7 @@ func silentWrites(h *history.History) map[int]string {
 		number, request := h.Events[d.Out].Value, -1
 		for i := d.In; i < d.Out; i++ {
 			e := &h.Events[i]
-			if e.By != d.Process || e.Process != reports.CounterName {
+			if e.By != d.Process || e.Process != history.ResourceName {
 				continue
 			}
 			if e.Kind == history.State && e.Lease == "" && e.Value == number {

@@ -105,7 +105,7 @@ func (t *teller) scene(v checker.Violation) (string, time.Duration) {
 // writesNumber reports whether event i is a write to the counter.
 func (t *teller) writesNumber(i int) bool {
 	e := &t.h.Events[i]
-	return t.silent[i] != "" || atResource(e) && e.Op != history.Accept && e.Process == reports.CounterName && e.Lease == ""
+	return t.silent[i] != "" || atResource(e) && e.Op != history.Accept && e.Process == history.ResourceName && e.Lease == ""
 }
 
 // culprit returns the event at which a violation is pointed at: for numbers that were lost, the last write of one that had

@@ -23,7 +23,7 @@ const Nemesis = "nemesis"
 
 // Names of processes that are neither clients with a lane nor nodes.
 const (
-	ResourceName = "resource"
+	ResourceName = history.ResourceName
 	ProbeName    = "probe" // the fresh client that must acquire after the end
 )
 

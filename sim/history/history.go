@@ -136,6 +136,45 @@ type Event struct {
 	Error string `json:"error,omitempty"` // fail and info: why
 }
 
+// Departure returns when a message, or the one that caused a state change, left its sender. A message always says so, and 0 is the
+// start of the run. For a state change that does not say so, it returns when the change happened.
+func (e Event) Departure() time.Duration {
+	if e.Sent == 0 && e.Kind != Message {
+		return e.At
+	}
+	return e.Sent
+}
+
+// EndsOperation says whether e is the outcome of an operation of a client. Steps that take no time (check, wait, exit) may be recorded as a
+// single event, without a number that would join it with an invocation. That a client ran on in a pause, and what a lock does or says of
+// itself, is no operation.
+func (e Event) EndsOperation() bool {
+	switch e.Kind {
+	case OK, Fail, Info:
+		if e.Kind == Info && (e.Op == Unpaused || e.Op == Renew || e.Op == Lost) {
+			return false
+		}
+		return e.ID != 0 || e.Op != Check && e.Op != Wait && e.Op != Exit
+	}
+	return false
+}
+
+// Writes says whether e may be the invocation of what the resource accepted.
+func (e Event) Writes(accepted Event) bool {
+	if e.Kind != Invoke || e.Lease != accepted.Lease || e.At > accepted.Departure() {
+		return false
+	}
+	switch e.Op {
+	case Write:
+		return accepted.Op != Mark && e.Value == accepted.Value
+	case Update:
+		return accepted.Op != Mark && e.Value == accepted.Word
+	case Enter:
+		return accepted.Op == Mark
+	}
+	return false
+}
+
 // Fault returns the fault that an event of the kind [Injected] tells of. It is nil for all other events, for a fault that found nothing to
 // do ([Missed]), and for a text that is no fault.
 func (e Event) Fault() Fault {
@@ -394,4 +433,14 @@ func jsonType(t reflect.Type) string {
 		return "a JSON object"
 	}
 	return "a number"
+}
+
+// Seconds writes a virtual time as scenario files and violations do: in seconds, cut to the millisecond, so that a time in
+// a timeline and the same time in a violation have the same digits.
+func Seconds(d time.Duration) string {
+	sign := ""
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	return fmt.Sprintf("%s%d.%03ds", sign, d/time.Second, d%time.Second/time.Millisecond)
 }

@@ -26,8 +26,11 @@ var ops = map[Kind][]string{
 	Message:  {Deliver, Late, Drop},
 }
 
-// resourceName is the name of the resource's process.
-const resourceName = "resource"
+// The process that the lock protects, and the name of the key there that clients increment where it is a counter.
+const (
+	ResourceName = "resource"
+	CounterKey   = "counter"
+)
 
 // A vocabulary contains the names that the events of a foreign history may use: the processes in its first line, one lock, and
 // the leases that were granted. An unknown name would be ignored by every property, and could hide a violation.
@@ -44,7 +47,7 @@ func checkMeta(m Meta) error {
 	if m.Probe != "" {
 		names = append(names, m.Probe)
 	}
-	seen := map[string]bool{resourceName: true}
+	seen := map[string]bool{ResourceName: true}
 	for _, name := range names {
 		switch {
 		case name == "":
@@ -110,7 +113,7 @@ func (v *vocabulary) process(name string, could []string) error {
 }
 
 func (v *vocabulary) everybody() []string {
-	return append(slices.Concat(v.clients, v.servers), resourceName)
+	return append(slices.Concat(v.clients, v.servers), ResourceName)
 }
 
 // operation checks an event of a client.
@@ -151,9 +154,9 @@ func (v *vocabulary) change(e Event) error {
 	could := v.servers
 	switch e.Op {
 	case Accept, Reject, Keep, Mark:
-		could = []string{resourceName}
+		could = []string{ResourceName}
 	case Set, Over, Retime, Delete, Expire, Lose:
-		could = append(slices.Clone(v.servers), resourceName)
+		could = append(slices.Clone(v.servers), ResourceName)
 		if e.Key == "" {
 			return fmt.Errorf(`state %s of %s without "key"`, e.Op, e.Process)
 		}
@@ -169,7 +172,7 @@ func (v *vocabulary) change(e Event) error {
 			return err
 		}
 	}
-	if e.Process == resourceName && e.Lease != "" {
+	if e.Process == ResourceName && e.Lease != "" {
 		return v.handedOut(e.Lease)
 	}
 	for _, label := range []string{e.Lease, e.Owner} {
