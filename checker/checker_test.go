@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 
 	"pgregory.net/rapid"
@@ -99,7 +100,7 @@ func TestCheckVerdict(t *testing.T) {
 			for _, m := range c.musts {
 				musts = append(musts, parseMust(t, m))
 			}
-			h := story(t, c.story)
+			h := handmade.History(t, c.story)
 			r := Check(h, musts)
 			if r.Verdict != c.verdict || len(r.Violations) != c.violations || !slices.Equal(r.Unmet, c.unmet) {
 				t.Errorf("%s with %d violations, unmet %q; want %s with %d, unmet %q", r.Verdict, len(r.Violations), r.Unmet, c.verdict, c.violations, c.unmet)
@@ -141,7 +142,7 @@ func checkResult(t testing.TB, h *history.History, r Result) {
 }
 
 func TestResultJSON(t *testing.T) {
-	b, err := json.Marshal(Check(story(t, zombie), nil))
+	b, err := json.Marshal(Check(handmade.History(t, zombie), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestCheckSurvivesGarbage(t *testing.T) {
 	musts := everyMust(t)
 	sound := tally{}
 	rapid.Check(t, func(rt *rapid.T) {
-		h := garbage(rt)
+		h := handmade.Garbage(rt)
 		exercise(t, h, musts)
 		sound[WellFormed(h) == nil]++
 	})
@@ -205,7 +206,7 @@ func TestCheckSurvivesGarbage(t *testing.T) {
 func TestCheckIsAFunction(t *testing.T) {
 	musts := everyMust(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		h := randomHistory(rt)
+		h := handmade.Random(rt)
 		var saved bytes.Buffer
 		if _, err := h.WriteTo(&saved); err != nil {
 			rt.Fatal(err)
@@ -225,7 +226,7 @@ func TestCheckIsAFunction(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	for _, s := range []string{calm, zombie, "cap events\nnodes 3\n0 n1 set c1#1\n5 n1 lose c1#1\n6 resource reject A c1#1"} {
 		var b bytes.Buffer
-		if _, err := story(f, s).WriteTo(&b); err != nil {
+		if _, err := handmade.History(f, s).WriteTo(&b); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b.Bytes())

@@ -405,7 +405,7 @@ func (ix *index) room(a, b *Lease, taker keyLife, kept []Assumption) (was, would
 		}
 		if !ix.early(*key) {
 			due := was
-			if slices.Contains(kept, BoundedClockError) && cause.Process == key.node && ix.Events[key.from].Wall-cause.Wall > slack {
+			if slices.Contains(kept, BoundedClockError) && cause.Process == key.node && ix.Events[key.from].Wall-cause.Wall > Rounding {
 				due = min(due, key.due()) // by the wrong clock of the node, the key expired too late
 			}
 			return was, ix.extended(a, key, due-ix.ahead(a, key.ordered, kept), kept)

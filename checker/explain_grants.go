@@ -176,7 +176,7 @@ func (n *narrator) retimed(l *Lease, i int) {
 	last := n.before(i, func(e history.Event) bool {
 		return e.Kind == history.State && e.Op == history.Retime && e.Owner == l.Label && e.By == l.Client
 	})
-	if l.renewed && last > l.ReturnEvent {
+	if l.Renewed && last > l.ReturnEvent {
 		n.say(detail, last, nil, "%s renewed the key of %s on %s, the last time at %s.", l.Client, l.Label, n.event(last).Process, n.time(last))
 	}
 }
@@ -271,7 +271,7 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 // is to blame.
 func (n *narrator) unrenewed(l *Lease, expired []keySpan) (told bool) {
 	for _, k := range expired {
-		if n.v.Assumption != BoundedDelay || !l.renews && !l.renewed && n.validity(l, k.to) == l.ReturnEvent {
+		if n.v.Assumption != BoundedDelay || !l.Renews && !l.Renewed && n.validity(l, k.to) == l.ReturnEvent {
 			continue
 		}
 		faults := n.apart(l.Client, k.process, n.timed(k), k.to)
@@ -338,11 +338,11 @@ func (n *narrator) tooEarly(k keySpan) bool {
 	case set.Until == history.NoEnd:
 		return false
 	case set.Until == 0:
-		return gone.At-set.At < n.h.Meta.TTL-slack
+		return gone.At-set.At < n.h.Meta.TTL-Rounding
 	case n.copied(k):
-		return gone.At < set.Until-slack // the deadline is that of another node, whose clock is taken to be right
+		return gone.At < set.Until-Rounding // the deadline is that of another node, whose clock is taken to be right
 	}
-	return gone.At-set.At < set.Until-(set.At+set.Wall)-slack
+	return gone.At-set.At < set.Until-(set.At+set.Wall)-Rounding
 }
 
 // expiry tells that keys of one lease expired, and of those that did while their server was away, that it came back without.

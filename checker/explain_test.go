@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 
 	"pgregory.net/rapid"
@@ -1065,7 +1066,7 @@ func TestExplain(t *testing.T) {
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			h := story(t, c.story)
+			h := handmade.History(t, c.story)
 			if c.change != nil {
 				c.change(h)
 			}
@@ -1105,7 +1106,7 @@ func found(h *history.History, p Property) Violation {
 func TestExplainWithoutGrounds(t *testing.T) {
 	for _, p := range Properties() {
 		v := Violation{Property: p, What: "something was wrong", Assumption: None, Events: []int{-1, 0, 7}}
-		for _, h := range []*history.History{{}, story(t, "0 c1 invoke wait"), story(t, "0 c1 ok acquire -")} {
+		for _, h := range []*history.History{{}, handmade.History(t, "0 c1 invoke wait"), handmade.History(t, "0 c1 ok acquire -")} {
 			told := Explain(h, v)
 			if len(told) == 0 || len(told) > sentencesMost {
 				t.Errorf("%s: %v", p, told)
@@ -1139,7 +1140,7 @@ func TestExplainAtMostTen(t *testing.T) {
 func TestExplainRandomHistories(t *testing.T) {
 	count := map[Property]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		h := randomHistory(t)
+		h := handmade.Random(t)
 		seen := map[Property]bool{}
 		for _, v := range Check(h, nil).Violations {
 			if !seen[v.Property] {
@@ -1156,7 +1157,7 @@ func TestExplainRandomHistories(t *testing.T) {
 
 func TestExplainNeverPanics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := garbage(t)
+		h := handmade.Garbage(t)
 		v := Violation{
 			Property:   rapid.SampledFrom(Properties()).Draw(t, "property"),
 			At:         time.Duration(rapid.Int64().Draw(t, "at")),
@@ -1167,7 +1168,7 @@ func TestExplainNeverPanics(t *testing.T) {
 		if n := len(Explain(h, v)); n < 1 || n > sentencesMost {
 			t.Fatalf("%d sentences", n)
 		}
-		h = randomHistory(t)
+		h = handmade.Random(t)
 		Explain(h, v)
 	})
 }
@@ -1272,7 +1273,7 @@ func TestExplainPersistence(t *testing.T) {
 
 // A resource that does not compare tokens took a lower one after a higher.
 func TestExplainUncheckedTokens(t *testing.T) {
-	h := story(t, `
+	h := handmade.History(t, `
 		0       c1 invoke acquire
 		0.004   n1 set c1#1
 		0.006   c1 ok acquire c1#1 until=10 fence=1

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 
 	"pgregory.net/rapid"
@@ -388,14 +389,14 @@ func lastOf(h *history.History, i int) time.Duration {
 func TestFaultToleranceOracle(t *testing.T) {
 	outcomes := tally{}
 	rapid.Check(t, func(t *rapid.T) {
-		outcomes[compareFaultTolerance(t, randomHistory(t))]++
+		outcomes[compareFaultTolerance(t, handmade.Random(t))]++
 	})
 	outcomes.check(t)
 }
 
 // Two replies that were late leave exactly half a TTL in which the keys could have been removed, which is not too long.
 func TestFaultToleranceOracleUntilAMessageLeft(t *testing.T) {
-	h := story(t, `
+	h := handmade.History(t, `
 		nodes 3
 		ttl 4
 		0    c2 invoke acquire
@@ -413,7 +414,7 @@ func TestFaultToleranceOracleUntilAMessageLeft(t *testing.T) {
 // A reply that left at the very start of the run, and arrived a second later, was late like any other: 0 is an instant, and the key
 // that its client could not know of excuses those who ask in vain.
 func TestFaultToleranceOracleSentAtTheStart(t *testing.T) {
-	h := story(t, `
+	h := handmade.History(t, `
 		nodes 3
 		ttl 4
 		probe c3
@@ -441,7 +442,7 @@ func TestFaultToleranceOracleSentAtTheStart(t *testing.T) {
 // A reply that a fault holds is let go by a heal of its link, whichever of the two ends the heal names first. So c2 could have
 // removed its key from n2 when it released, and that key excuses nobody.
 func TestFaultToleranceOracleHealNamesTheOtherEndFirst(t *testing.T) {
-	h := story(t, `
+	h := handmade.History(t, `
 		nodes 3
 		ttl 4
 		0    c1 invoke acquire

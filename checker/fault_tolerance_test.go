@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"lockstep/checker/internal/handmade"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func inOrder(t testing.TB, text string) string {
 		case len(words) < 3 && words[0][0] >= 'a':
 			headers = append(headers, line{text: l})
 		default:
-			lines = append(lines, line{instant(t, words[0]), l})
+			lines = append(lines, line{handmade.Instant(t, words[0]), l})
 		}
 	}
 	for i := range lines {

@@ -10,8 +10,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// slack is what rounding may take off the life of a key: deadlines in Redis are whole milliseconds.
-const slack = time.Millisecond
+// Rounding is what may be missing of the life of a key because deadlines in Redis are whole milliseconds.
+const Rounding = time.Millisecond
 
 // fenceSuffix is how the name of a counter of fencing tokens ends, beside the name of its lock.
 const fenceSuffix = ":fence"
@@ -445,9 +445,9 @@ func (ix *index) early(l keyLife) bool {
 	}
 	switch ix.Events[ix.cause(l)].Op {
 	case history.Expire:
-		return l.promise != history.NoEnd && ix.lifetime(l) < l.promise-slack
+		return l.promise != history.NoEnd && ix.lifetime(l) < l.promise-Rounding
 	case history.Lose:
-		return ix.lifetime(l) < l.promise-slack
+		return ix.lifetime(l) < l.promise-Rounding
 	}
 	return false
 }

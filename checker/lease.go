@@ -40,8 +40,9 @@ type Lease struct {
 
 	endless bool // End is not what the lock said, which gave the lease none
 	lasts   bool // its client trusts it without an end
-	renews  bool // without telling
-	renewed bool // its keys were, by a lock that tells nothing of it, not even that the lease is lost
+
+	Renews  bool // its lock renews it without telling
+	Renewed bool // its keys were renewed, by a lock that tells nothing of it, not even that the lease is lost
 
 	GrantSeen bool
 	Ended     Ending
@@ -120,7 +121,7 @@ func (ix *index) newHolds(i int) []Lease {
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
 	until := e.Until
-	l.endless, l.renews = until == history.NoEnd, e.Renews && until == history.NoEnd
+	l.endless, l.Renews = until == history.NoEnd, e.Renews && until == history.NoEnd
 	if until == history.NoEnd && ix.Meta.TTL > 0 && !e.Renews && !ix.lasting(l.Label, i) {
 		until = later(e.Clock, ix.Meta.TTL)
 	}
@@ -129,7 +130,7 @@ func (ix *index) valid(l *Lease, i int) {
 		l.End = max(l.End, e.At) // until then it lasted, though the new end is one that has passed
 	}
 	if due := ix.renewedUntil(l.Label, i); l.endless && until < history.NoEnd && due > 0 {
-		l.End, l.renewed = max(l.End, due), true
+		l.End, l.Renewed = max(l.End, due), true
 	}
 	l.To, l.Ended = max(l.End, e.At), LeaseEnded
 	if l.lasts = until == history.NoEnd; l.lasts {

@@ -83,7 +83,7 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 		if fault := ix.overrated(a, b.From); fault >= 0 && ix.outlived(a, b) {
 			return BoundedClockError, []int{fault}
 		}
-		if a.renews {
+		if a.Renews {
 			return ix.untold(a)
 		}
 		return None, nil
@@ -106,7 +106,7 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	if set := ix.misdated(a); set >= 0 {
 		return BoundedClockError, []int{set}
 	}
-	if a.renews {
+	if a.Renews {
 		return ix.untold(a)
 	}
 	return None, nil
@@ -159,7 +159,7 @@ func (ix *index) hastened(k keyLife) bool {
 	end := ix.Events[k.to]
 	ahead := end.Wall - ix.Events[k.from].Wall
 	return (end.Op == history.Delete || end.Op == history.Over) && end.By != "" && !ix.servers[end.By] && end.By != history.Client(k.label) &&
-		ahead > slack && end.At < k.timed+ix.Meta.TTL && end.At+ahead >= k.timed+ix.Meta.TTL
+		ahead > Rounding && end.At < k.timed+ix.Meta.TTL && end.At+ahead >= k.timed+ix.Meta.TTL
 }
 
 // A succession is how the keys of one lease made room for those of another.
@@ -243,7 +243,7 @@ func (ix *index) misdated(l *Lease) int {
 	for _, n := range ix.livesOf[l.Label] {
 		k, e := ix.lives[n], ix.Events[ix.lives[n].from]
 		left := e.Until - e.At
-		if k.vote && wallIsOff(e) && k.promise < ix.Meta.TTL-slack && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
+		if k.vote && wallIsOff(e) && k.promise < ix.Meta.TTL-Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
 			return k.from
 		}
 	}
@@ -337,7 +337,7 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 
 // renewing reports whether a lock renews a lease by itself: it says so, or it did.
 func (ix *index) renewing(l *Lease) bool {
-	return ix.Events[l.ReturnEvent].Renews || l.renewed
+	return ix.Events[l.ReturnEvent].Renews || l.Renewed
 }
 
 // unrenewed says why a lock that renewed a lease, and never says that one is lost, did so no more.
@@ -391,7 +391,7 @@ func (ix *index) promoted(taker keyLife) int {
 	return taker.from
 }
 
-func wallIsOff(e history.Event) bool { return e.Wall > slack || e.Wall < -slack }
+func wallIsOff(e history.Event) bool { return e.Wall > Rounding || e.Wall < -Rounding }
 
 // clockFault returns the fault that made the clocks of a client run wrong while it asked for a lease or held it, or -1. A
 // drift lasts until the next; a jump or a slew matters only if it fell into that time, since only differences count.

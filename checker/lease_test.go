@@ -2,13 +2,14 @@ package checker
 
 import (
 	"fmt"
+	"lockstep/checker/internal/handmade"
 	"strings"
 	"testing"
 	"time"
 )
 
 func TestLeases(t *testing.T) {
-	h := story(t, `
+	h := handmade.History(t, `
 		nodes 3
 		0    c1 invoke acquire
 		0.1  n1 set c1#1
@@ -65,7 +66,7 @@ func TestLeases(t *testing.T) {
 
 // A token that two clients drew is named after the first; what the second is granted is its own.
 func TestLeaseWithTheTokenOfAnother(t *testing.T) {
-	leases := Leases(story(t, `
+	leases := Leases(handmade.History(t, `
 		0    c1 invoke acquire
 		0.1  n1 set c1#1
 		0.2  c1 ok acquire c1#1 until=10
@@ -107,7 +108,7 @@ func TestLeasesExtended(t *testing.T) {
 		{"by a clock that runs fast from then on", c1 + "2 c1 fault drift ppm=1000000\n4 c1 info renew c1#1 until=14 clock=6\n30 c1 info exit clock=58", "1-8 lease ended"},
 	} {
 		var holds []string
-		for _, l := range Leases(story(t, c.story+"\n40 c9 info exit")) {
+		for _, l := range Leases(handmade.History(t, c.story+"\n40 c9 info exit")) {
 			if l.Client == "c1" && l.Label == "c1#1" {
 				holds = append(holds, fmt.Sprintf("%v-%v %s", l.From.Seconds(), l.To.Seconds(), l.Ended))
 			}

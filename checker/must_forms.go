@@ -88,7 +88,7 @@ var mustForms = []MustForm{
 		return ix.some(func(i int, e history.Event) bool {
 			if e.Kind == history.State && e.Op == history.Retime && e.By == m.client {
 				l := ix.lease(e.Owner) // of a lock that does not tell
-				return l != nil && l.Client == m.client && (l.renews || ix.unasked(i))
+				return l != nil && l.Client == m.client && (l.Renews || ix.unasked(i))
 			}
 			return e.Process == m.client && e.Kind == history.Info && e.Op == history.Renew
 		})

@@ -1,6 +1,9 @@
 package checker
 
-import "testing"
+import (
+	"lockstep/checker/internal/handmade"
+	"testing"
+)
 
 func TestNoLostUpdateCounter(t *testing.T) {
 	const race = `
@@ -63,41 +66,12 @@ func TestNoLostUpdateCounter(t *testing.T) {
 	})
 }
 
-// Two clients read the same value, and each adds a word to it.
-const (
-	overtaken = `
-		0    c1 invoke acquire
-		0.1  n1 set c1#1
-		0.2  c1 ok acquire c1#1 until=10
-		0.3  c1 invoke read
-		0.4  c1 ok read
-	`
-	overtaker = `
-		11   c2 invoke acquire
-		12   n1 set c2#1
-		12.1 c2 ok acquire c2#1 until=22
-		12.2 c2 invoke update B c2#1
-		12.3 resource accept B word=B c2#1 sent=12.25
-		12.4 c2 ok update B c2#1
-	`
-	// The first is done, and gives the lock back.
-	released = overtaken + `
-		1    c1 invoke update A c1#1
-		1.1  resource accept A word=A c1#1 sent=1
-		1.2  c1 ok update A c1#1
-		2    c1 invoke release c1#1
-		2.1  n1 delete c1#1
-		2.2  c1 ok release c1#1
-	`
-	overwrites = "15.003 resource accept A word=A c1#1 sent=15.001\n15.1 c1 ok update A c1#1"
-)
-
 func TestNoLostUpdateWords(t *testing.T) {
 	const lost = "the update B of c2 at 12.300s is lost: c1 overwrote it with A at 15.003s"
 	testProperty(t, NoLostUpdate, []verdictCase{
-		{name: "the resource refused the second", story: overtaken + "1 c1 fault pause" + overtaker + "15 c1 fault resume\n15 c1 invoke update A c1#1\n15.003 resource reject A word=A c1#1\n15.1 c1 fail update A c1#1"},
-		{name: "the second had read the first", story: overtaken + overtaker + "15 c1 invoke update A c1#1\n15.003 resource accept B_A word=A c1#1\n15.1 c1 ok update A c1#1"},
-		{name: "a version of its own", story: overtaken + overtaker + "15 c1 invoke update A c1#1\n15.003 resource keep A word=A c1#1\n15.1 c1 ok update A c1#1"},
+		{name: "the resource refused the second", story: handmade.Overtaken + "1 c1 fault pause" + handmade.Overtaker + "15 c1 fault resume\n15 c1 invoke update A c1#1\n15.003 resource reject A word=A c1#1\n15.1 c1 fail update A c1#1"},
+		{name: "the second had read the first", story: handmade.Overtaken + handmade.Overtaker + "15 c1 invoke update A c1#1\n15.003 resource accept B_A word=A c1#1\n15.1 c1 ok update A c1#1"},
+		{name: "a version of its own", story: handmade.Overtaken + handmade.Overtaker + "15 c1 invoke update A c1#1\n15.003 resource keep A word=A c1#1\n15.1 c1 ok update A c1#1"},
 		{name: "kept, then written over", story: "0 c1 invoke update A\n0.1 resource keep A word=A by=c1\n0.2 c1 ok update A\n1 resource accept B word=B by=c2"},
 		{name: "not acknowledged", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 info update A\n1 resource accept B word=B by=c2"},
 		{name: "never answered", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n1 resource accept B word=B by=c2"},
@@ -106,19 +80,19 @@ func TestNoLostUpdateWords(t *testing.T) {
 		{name: "part of a word", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n1 resource accept AB word=B by=c2",
 			want: []string{"the update A of c1 at 0.100s is lost: c2 overwrote it with B at 1.000s [none]"}},
 		{name: "a plain write over an update, where nobody has a lock", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n1 resource accept Z by=c2"},
-		{name: "replaced by the next holder", story: released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 c2 invoke write Z c2#1\n13.1 resource accept Z c2#1"},
-		{name: "replaced by the next holder, late but before anybody else", story: released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 c2 invoke write Z c2#1\n40 resource accept Z c2#1 sent=13"},
-		{name: "replaced under the same lease", story: overtaken + "1 c1 invoke update A c1#1\n1.1 resource accept A word=A c1#1\n1.2 c1 ok update A c1#1\n2 c1 invoke write C c1#1\n2.1 resource accept C c1#1\n2.2 c1 ok write C c1#1"},
-		{name: "replaced, and then updated", story: released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 resource accept Z c2#1\n14 c2 invoke update B c2#1\n14.1 resource accept Z_B word=B c2#1\n14.2 c2 ok update B c2#1"},
-		{name: "a late update that the newer holder replaces", story: overtaken + overtaker + "15 c1 invoke update A c1#1\n15.1 resource accept B_A word=A c1#1\n15.2 c1 ok update A c1#1\n16 c2 invoke write Z c2#1\n16.1 resource accept Z c2#1 sent=16"},
-		{name: "replaced without a lease while nobody holds", story: released + "13 resource accept Z by=c9"},
-		{name: "replaced under another lock while somebody holds", story: released + "4 c2 invoke acquire\n4.1 n1 set c2#1\n4.2 c2 ok acquire c2#1 until=14\n5 c9 invoke acquire lock=b\n5.2 c9 ok acquire c9#1 until=14 lock=b\n6 resource accept Z c9#1"},
-		{name: "replaced without a lease while somebody holds", story: released + "4 c2 invoke acquire\n4.1 n1 set c2#1\n4.2 c2 ok acquire c2#1 until=14\n6 resource accept Z by=c9",
+		{name: "replaced by the next holder", story: handmade.Released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 c2 invoke write Z c2#1\n13.1 resource accept Z c2#1"},
+		{name: "replaced by the next holder, late but before anybody else", story: handmade.Released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 c2 invoke write Z c2#1\n40 resource accept Z c2#1 sent=13"},
+		{name: "replaced under the same lease", story: handmade.Overtaken + "1 c1 invoke update A c1#1\n1.1 resource accept A word=A c1#1\n1.2 c1 ok update A c1#1\n2 c1 invoke write C c1#1\n2.1 resource accept C c1#1\n2.2 c1 ok write C c1#1"},
+		{name: "replaced, and then updated", story: handmade.Released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 resource accept Z c2#1\n14 c2 invoke update B c2#1\n14.1 resource accept Z_B word=B c2#1\n14.2 c2 ok update B c2#1"},
+		{name: "a late update that the newer holder replaces", story: handmade.Overtaken + handmade.Overtaker + "15 c1 invoke update A c1#1\n15.1 resource accept B_A word=A c1#1\n15.2 c1 ok update A c1#1\n16 c2 invoke write Z c2#1\n16.1 resource accept Z c2#1 sent=16"},
+		{name: "replaced without a lease while nobody holds", story: handmade.Released + "13 resource accept Z by=c9"},
+		{name: "replaced under another lock while somebody holds", story: handmade.Released + "4 c2 invoke acquire\n4.1 n1 set c2#1\n4.2 c2 ok acquire c2#1 until=14\n5 c9 invoke acquire lock=b\n5.2 c9 ok acquire c9#1 until=14 lock=b\n6 resource accept Z c9#1"},
+		{name: "replaced without a lease while somebody holds", story: handmade.Released + "4 c2 invoke acquire\n4.1 n1 set c2#1\n4.2 c2 ok acquire c2#1 until=14\n6 resource accept Z by=c9",
 			want: []string{"the update A of c1 at 1.100s is lost: c9 overwrote it with Z at 6.000s [none]"}},
-		{name: "blame: replaced by a zombie after a pause", story: overtaken + "1 c1 fault pause" + overtaker + "15 c1 fault resume\n15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15.001", want: []string{lost + " [bounded pause]"}},
-		{name: "blame: replaced by a zombie that took its time", story: overtaken + overtaker + "15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15.001", want: []string{lost + " [none]"}},
-		{name: "blame: replaced by a message that was late", story: overtaken + "5 c1 invoke write A c1#1" + overtaker + "15.003 resource accept A c1#1 sent=5.1", want: []string{lost + " [bounded delay]"}},
-		{name: "blame: replaced by a zombie, though its rival wrote nothing", story: released + `
+		{name: "blame: replaced by a zombie after a pause", story: handmade.Overtaken + "1 c1 fault pause" + handmade.Overtaker + "15 c1 fault resume\n15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15.001", want: []string{lost + " [bounded pause]"}},
+		{name: "blame: replaced by a zombie that took its time", story: handmade.Overtaken + handmade.Overtaker + "15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15.001", want: []string{lost + " [none]"}},
+		{name: "blame: replaced by a message that was late", story: handmade.Overtaken + "5 c1 invoke write A c1#1" + handmade.Overtaker + "15.003 resource accept A c1#1 sent=5.1", want: []string{lost + " [bounded delay]"}},
+		{name: "blame: replaced by a zombie, though its rival wrote nothing", story: handmade.Released + `
 			4    c2 invoke acquire
 			4.1  n1 set c2#1
 			4.2  c2 ok acquire c2#1 until=14
@@ -131,9 +105,9 @@ func TestNoLostUpdateWords(t *testing.T) {
 			16   c2 invoke write Z c2#1
 			16.1 resource accept Z c2#1 sent=16`,
 			want: []string{"the update A of c1 at 1.100s is lost: c2 overwrote it with Z at 16.100s [bounded pause]"}},
-		{name: "blame: replaced by the newer holder while the older one holds", story: overtaken + "0.5 c1 invoke update A c1#1\n0.6 resource accept A word=A c1#1\n0.7 c1 ok update A c1#1\n1 n1 lose c1#1\n2 c2 invoke acquire\n2 n1 set c2#1\n2.1 c2 ok acquire c2#1 until=12\n3 c2 invoke write Z c2#1\n3.1 resource accept Z c2#1",
+		{name: "blame: replaced by the newer holder while the older one holds", story: handmade.Overtaken + "0.5 c1 invoke update A c1#1\n0.6 resource accept A word=A c1#1\n0.7 c1 ok update A c1#1\n1 n1 lose c1#1\n2 c2 invoke acquire\n2 n1 set c2#1\n2.1 c2 ok acquire c2#1 until=12\n3 c2 invoke write Z c2#1\n3.1 resource accept Z c2#1",
 			want: []string{"the update A of c1 at 0.600s is lost: c2 overwrote it with Z at 3.100s [durable nodes]"}},
-		{name: "blame: read before it had the lock", story: "0 c2 invoke read\n0 c2 ok read\n" + released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 c2 invoke update B c2#1\n13.1 resource accept B word=B c2#1 sent=13\n13.2 c2 ok update B c2#1",
+		{name: "blame: read before it had the lock", story: "0 c2 invoke read\n0 c2 ok read\n" + handmade.Released + "12 c2 invoke acquire\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22\n13 c2 invoke update B c2#1\n13.1 resource accept B word=B c2#1 sent=13\n13.2 c2 ok update B c2#1",
 			want: []string{"the update A of c1 at 1.100s is lost: c2 overwrote it with B at 13.100s [none]"}},
 		{name: "blame: asked for before it had read anything", story: `
 			0    c2 invoke update B c2#1
@@ -151,7 +125,7 @@ func TestNoLostUpdateWords(t *testing.T) {
 			13.1 c1 ok update A c1#1
 			14.1 resource accept B word=B c2#1 sent=0`,
 			want: []string{"the update A of c1 at 13.000s is lost: c2 overwrote it with B at 14.100s [none]"}},
-		{name: "blame: read before it had the lock, and the other was late as well", story: "0 c2 invoke read\n0 c2 ok read\n" + overtaken + `
+		{name: "blame: read before it had the lock, and the other was late as well", story: "0 c2 invoke read\n0 c2 ok read\n" + handmade.Overtaken + `
 			1    c1 invoke update A c1#1
 			11   c2 invoke acquire
 			12   n1 set c2#1
@@ -162,7 +136,7 @@ func TestNoLostUpdateWords(t *testing.T) {
 			14.1 resource accept B word=B c2#1 sent=14.05
 			14.2 c2 ok update B c2#1`,
 			want: []string{"the update A of c1 at 13.000s is lost: c2 overwrote it with B at 14.100s [none]"}},
-		{name: "blame: the older lease's message arrived between the newer's read and write", story: overtaken + `
+		{name: "blame: the older lease's message arrived between the newer's read and write", story: handmade.Overtaken + `
 			1    c1 invoke update A c1#1
 			11   c2 invoke acquire
 			12   n1 set c2#1
@@ -181,15 +155,15 @@ func TestNoLostUpdateWords(t *testing.T) {
 			want: []string{"the update A of c1 at 0.100s is lost: c2 overwrote it with C at 1.000s [none]", "the update B of c1 at 0.400s is lost: c2 overwrote it with C at 1.000s [none]"}},
 		{name: "the last write that left it out is named", story: "0 c1 invoke update A\n0.1 resource accept A word=A by=c1\n0.2 c1 ok update A\n1 resource accept B word=B by=c2\n2 resource accept B_A word=A by=c1\n3 resource accept C word=C by=c3",
 			want: []string{"the update A of c1 at 2.000s is lost: c3 overwrote it with C at 3.000s [none]"}},
-		{name: "blame: a pause between read and update", story: overtaken + "1 c1 fault pause" + overtaker + "15 c1 fault resume\n15 c1 invoke update A c1#1\n" + overwrites, want: []string{lost + " [bounded pause]"}},
-		{name: "blame: work that outlived the lease", story: overtaken + overtaker + "15 c1 invoke update A c1#1\n" + overwrites, want: []string{lost + " [none]"}},
-		{name: "blame: a pause that made no difference", story: overtaken + "1 c1 fault pause\n2 c1 fault resume" + overtaker + "15 c1 invoke update A c1#1\n" + overwrites, want: []string{lost + " [none]"}},
-		{name: "blame: a late message", story: overtaken + "5 c1 invoke update A c1#1" + overtaker + "15.003 resource accept A word=A c1#1 sent=5.1\n15.1 c1 ok update A c1#1", want: []string{lost + " [bounded delay]"}},
-		{name: "blame: a node that lost its key", story: overtaken + "1 n1 lose c1#1\n2 c2 invoke acquire\n2 n1 set c2#1\n2.1 c2 ok acquire c2#1 until=12\n2.2 c2 invoke update B c2#1\n2.3 resource accept B word=B c2#1\n2.4 c2 ok update B c2#1\n3 c1 invoke update A c1#1\n3.003 resource accept A word=A c1#1 sent=3.001\n3.1 c1 ok update A c1#1",
+		{name: "blame: a pause between read and update", story: handmade.Overtaken + "1 c1 fault pause" + handmade.Overtaker + "15 c1 fault resume\n15 c1 invoke update A c1#1\n" + handmade.Overwrites, want: []string{lost + " [bounded pause]"}},
+		{name: "blame: work that outlived the lease", story: handmade.Overtaken + handmade.Overtaker + "15 c1 invoke update A c1#1\n" + handmade.Overwrites, want: []string{lost + " [none]"}},
+		{name: "blame: a pause that made no difference", story: handmade.Overtaken + "1 c1 fault pause\n2 c1 fault resume" + handmade.Overtaker + "15 c1 invoke update A c1#1\n" + handmade.Overwrites, want: []string{lost + " [none]"}},
+		{name: "blame: a late message", story: handmade.Overtaken + "5 c1 invoke update A c1#1" + handmade.Overtaker + "15.003 resource accept A word=A c1#1 sent=5.1\n15.1 c1 ok update A c1#1", want: []string{lost + " [bounded delay]"}},
+		{name: "blame: a node that lost its key", story: handmade.Overtaken + "1 n1 lose c1#1\n2 c2 invoke acquire\n2 n1 set c2#1\n2.1 c2 ok acquire c2#1 until=12\n2.2 c2 invoke update B c2#1\n2.3 resource accept B word=B c2#1\n2.4 c2 ok update B c2#1\n3 c1 invoke update A c1#1\n3.003 resource accept A word=A c1#1 sent=3.001\n3.1 c1 ok update A c1#1",
 			want: []string{"the update B of c2 at 2.300s is lost: c1 overwrote it with A at 3.003s [durable nodes]"}},
-		{name: "blame: a lock that does not exclude", story: overtaken + "2 c2 invoke acquire\n2.1 c2 ok acquire c2#1 until=12\n2.2 c2 invoke update B c2#1\n2.3 resource accept B word=B c2#1\n2.4 c2 ok update B c2#1\n3 c1 invoke update A c1#1\n3.003 resource accept A word=A c1#1 sent=3.001\n3.1 c1 ok update A c1#1",
+		{name: "blame: a lock that does not exclude", story: handmade.Overtaken + "2 c2 invoke acquire\n2.1 c2 ok acquire c2#1 until=12\n2.2 c2 invoke update B c2#1\n2.3 resource accept B word=B c2#1\n2.4 c2 ok update B c2#1\n3 c1 invoke update A c1#1\n3.003 resource accept A word=A c1#1 sent=3.001\n3.1 c1 ok update A c1#1",
 			want: []string{"the update B of c2 at 2.300s is lost: c1 overwrote it with A at 3.003s [none]"}},
-		{name: "blame: the older lease wrote between the newer's read and write", story: overtaken + `
+		{name: "blame: the older lease wrote between the newer's read and write", story: handmade.Overtaken + `
 			1    c1 fault pause
 			11   c2 invoke acquire
 			12   n1 set c2#1
@@ -204,7 +178,7 @@ func TestNoLostUpdateWords(t *testing.T) {
 			14.1 resource accept B word=B c2#1 sent=14.05
 			14.2 c2 ok update B c2#1`,
 			want: []string{"the update A of c1 at 13.100s is lost: c2 overwrote it with B at 14.100s [bounded pause]"}},
-		{name: "blame: one lease for both", story: overtaken + "1 c1 invoke update A c1#1\n1.1 resource accept A word=A c1#1\n1.2 c1 ok update A c1#1\n2 resource accept B word=B c1#1",
+		{name: "blame: one lease for both", story: handmade.Overtaken + "1 c1 invoke update A c1#1\n1.1 resource accept A word=A c1#1\n1.2 c1 ok update A c1#1\n2 resource accept B word=B c1#1",
 			want: []string{"the update A of c1 at 1.100s is lost: c1 overwrote it with B at 2.000s [none]"}},
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 
 	"pgregory.net/rapid"
@@ -501,7 +502,7 @@ func compare[T comparable](t *testing.T, p Property, oracle func(*history.Histor
 	t.Helper()
 	outcomes := tally{}
 	rapid.Check(t, func(t *rapid.T) {
-		h := randomHistory(t)
+		h := handmade.Random(t)
 		want := oracle(h)
 		var got []T
 		r := Check(h, nil)
@@ -560,7 +561,7 @@ func TestOwnerOnlyOracle(t *testing.T) {
 func TestDeadlockFreedomOracle(t *testing.T) {
 	outcomes := tally{}
 	rapid.Check(t, func(t *rapid.T) {
-		h := randomHistory(t)
+		h := handmade.Random(t)
 		asked, violated := deadlockOracle(h)
 		want := OK
 		switch {
@@ -620,7 +621,7 @@ func TestNoLostUpdateOracle(t *testing.T) {
 
 // The ends of a hold are exact: it is held a nanosecond before, and not any more at that instant.
 func TestHoldOracle(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { compareHolds(t, randomHistory(t)) })
+	rapid.Check(t, func(t *rapid.T) { compareHolds(t, handmade.Random(t)) })
 }
 
 // So are those of a lease that is renewed without a word: what counts is what its own client did to a majority, in its own time.
@@ -633,7 +634,7 @@ func TestHoldOracleOfRenewals(t *testing.T) {
 		"3 n1 retime c1#1 key=k\n3 n2 retime c1#1 key=k\n4 c1 info lost c1#1",
 		"3 n1 retime c1#1 key=k\n3 n2 retime c1#1 key=k\n6 c1 invoke release c1#1",
 	} {
-		compareHolds(t, story(t, `
+		compareHolds(t, handmade.History(t, `
 			nodes 3
 			ttl 4
 			0 c1 invoke acquire

@@ -311,7 +311,7 @@ func (m *Measurement) outlives(ix *index) {
 			continue
 		}
 		// Redis lets a key live through the millisecond of its end.
-		if d := ix.lifetime(l) - max(0, l.promise); d > slack && d > most {
+		if d := ix.lifetime(l) - max(0, l.promise); d > Rounding && d > most {
 			most, node = d, l.node
 			if name, over = "longest", ""; l.to == len(ix.Events) { // nobody saw its end
 				name, over = "longest, and more", "over "

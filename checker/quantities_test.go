@@ -2,6 +2,7 @@ package checker
 
 import (
 	"encoding/json"
+	"lockstep/checker/internal/handmade"
 	"slices"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestMeasure(t *testing.T) {
 		{"done twice", "0 c1 invoke increment\n1 resource set 1 key=counter by=c1\n1 resource over 2 key=counter by=c1\n2 c1 ok increment 2", "increments 1 asked, and the counter went from 0 to 2"},
 	} {
 		for _, q := range Quantities() {
-			if m := Measure(story(t, c.story), q); len(c.want) > len(q) && c.want[:len(q)+1] == string(q)+" " {
+			if m := Measure(handmade.History(t, c.story), q); len(c.want) > len(q) && c.want[:len(q)+1] == string(q)+" " {
 				covered[q] = true
 				if m[0].String() != c.want {
 					t.Errorf("%s: %q, want %q\n%s", c.name, m[0], c.want, c.story)
@@ -117,7 +118,7 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestMeasureJSON(t *testing.T) {
-	b, err := json.Marshal(Measure(story(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2"), Wait, DuplicateWork, Outlives))
+	b, err := json.Marshal(Measure(handmade.History(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2"), Wait, DuplicateWork, Outlives))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,9 +133,9 @@ func TestMeasureJSON(t *testing.T) {
 // Whatever the history, a quantity is measured, in the order asked for, and the same way twice.
 func TestMeasureSurvivesGarbage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := garbage(t)
+		h := handmade.Garbage(t)
 		if rapid.Bool().Draw(t, "sound") {
-			h = randomHistory(t)
+			h = handmade.Random(t)
 		}
 		a, b := Measure(h, Quantities()...), Measure(h, Quantities()...)
 		for i, q := range Quantities() {
@@ -143,7 +144,7 @@ func TestMeasureSurvivesGarbage(t *testing.T) {
 			}
 		}
 	})
-	if m := Measure(story(t, "")); m != nil {
+	if m := Measure(handmade.History(t, "")); m != nil {
 		t.Errorf("nothing was asked for, and %v measured", m)
 	}
 }

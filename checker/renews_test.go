@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 )
 
@@ -200,7 +201,7 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 
 // Where a lock takes several keys of one node, it is granted with the one that completes them.
 func TestGrantOfALockWithSeveralKeys(t *testing.T) {
-	leases := Leases(story(t, `
+	leases := Leases(handmade.History(t, `
 		0    c1 invoke acquire
 		0.1  n1 set c1#1 key=0
 		0.2  c2 invoke acquire
@@ -224,7 +225,7 @@ func TestGrantOfALockWithSeveralKeys(t *testing.T) {
 	}
 
 	// With one key for each, the first would have been the grant.
-	one := story(t, `
+	one := handmade.History(t, `
 		0    c1 invoke acquire
 		0.1  n1 set c1#1 key=0
 		2    n1 set c1#1 key=1
@@ -253,7 +254,7 @@ func TestLossOfKeysOfOneNode(t *testing.T) {
 			1    n1 delete c1#1 key=0 by=c3
 			1    n1 delete c1#1 key=1 by=c3`, None},
 	} {
-		r := Check(story(t, `
+		r := Check(handmade.History(t, `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 key=0 until=10.1
 			0.1  n1 set c1#1 key=1 until=10.1
@@ -286,7 +287,7 @@ func TestEndOfALeaseThatIsRenewedWithoutTelling(t *testing.T) {
 		{"15 n1 delete c1#1", history.NoEnd},
 		{"15 c2 invoke acquire", history.NoEnd},
 	} {
-		l := Leases(story(t, `
+		l := Leases(handmade.History(t, `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 until=10.1
 			0.2  c1 ok acquire c1#1 until=never renews

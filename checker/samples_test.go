@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"lockstep/checker/internal/handmade"
 	"testing"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 func TestSamples(t *testing.T) {
 	const text = "probe c3\n0 c3 invoke acquire\n0.1 c3 fail acquire\n1 c1 invoke acquire\n1.3 c1 ok acquire c1#1 until=9\n" +
 		"2 c2 invoke acquire\n4 c2 fail acquire\n"
-	h := story(t, text)
+	h := handmade.History(t, text)
 	at := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	for _, c := range []struct {
 		quantity Quantity

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"lockstep/checker/internal/handmade"
 	"slices"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestRanOn(t *testing.T) {
 		{"a violation that is about the end", early + "6 c1 info unpaused\n" + resume + "17 c1 info exit\n", Inconclusive, 0, OK, Unknown, []string{ranOn}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := story(t, c.story)
+			h := handmade.History(t, c.story)
 			r := Check(h, nil)
 			checkResult(t, h, r)
 			if r.Verdict != c.verdict || len(r.Violations) != c.violations || !slices.Equal(r.Unmet, c.unmet) {
@@ -100,10 +101,10 @@ func TestStanding(t *testing.T) {
 		{NoLostUpdate, "0 c2 invoke increment\n0.1 c2 ok increment 7", false},
 	} {
 		const unpaused = "\n29 c3 fault pause id=1\n30 c3 info unpaused\n31 c3 fault resume\n31 c3 bite id=1"
-		if r := Check(story(t, c.story+"\n28 c2 info exit"), nil); r.Status(c.property) != Violated {
+		if r := Check(handmade.History(t, c.story+"\n28 c2 info exit"), nil); r.Status(c.property) != Violated {
 			t.Errorf("%s: %s where nobody ran on", c.property, r.Status(c.property))
 		}
-		r := Check(story(t, c.story+unpaused), nil)
+		r := Check(handmade.History(t, c.story+unpaused), nil)
 		if stands := r.Verdict == Unsafe; stands != c.stands || stands && r.Status(c.property) != Violated {
 			t.Errorf("%s: %s, %s, unmet %q; stands: want %v", c.property, r.Verdict, r.Status(c.property), r.Unmet, c.stands)
 		}
@@ -118,7 +119,7 @@ func TestIdleClockFault(t *testing.T) {
 		{"0 n1 fault jump id=9 jump_n1_-3s", "the fault `jump n1 -3s` never bit"},
 		{"0 c1 fault cut id=9 cut_c1-n4", "the fault `cut c1-n4` never bit"},
 	} {
-		if r := Check(story(t, c.fault+"\n"+calm), nil); r.Verdict != Inconclusive || !slices.Equal(r.Unmet, []string{c.why}) {
+		if r := Check(handmade.History(t, c.fault+"\n"+calm), nil); r.Verdict != Inconclusive || !slices.Equal(r.Unmet, []string{c.why}) {
 			t.Errorf("%s: %s, %q\nwant %q", c.fault, r.Verdict, r.Unmet, c.why)
 		}
 	}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"lockstep/checker/internal/handmade"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestCheckMalformed(t *testing.T) {
 		{"a negative bound", "bound -1", "the TTL or the bound of the probe is negative"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			h := story(t, c.story)
+			h := handmade.History(t, c.story)
 			r := Check(h, nil)
 			if want := []string{"malformed history: " + c.want}; r.Verdict != Inconclusive || !slices.Equal(r.Unmet, want) {
 				t.Errorf("%s: %q, want %q", r.Verdict, r.Unmet, want)
@@ -47,7 +48,7 @@ func TestCheckWellFormed(t *testing.T) {
 		"0 c1 invoke acquire\n1 c1 fault pause\n2 c1 info unpaused\n2 c1 info unpaused id=1\n3 c1 fail acquire",
 		"5 c1 invoke acquire\n5 c1 fault pause clock=0\n5 c2 invoke acquire clock=0",
 	} {
-		if err := WellFormed(story(t, s)); err != nil {
+		if err := WellFormed(handmade.History(t, s)); err != nil {
 			t.Errorf("%s\n%v", s, err)
 		}
 	}
