@@ -134,7 +134,7 @@ func (ix *index) holdsThrough(lock string, s stretch) string {
 	if len(held) == 0 || len(without([]stretch{{s.from, later(s.to, 1)}}, merge(held))) > 0 {
 		return ""
 	}
-	return list(holders)
+	return history.List(holders)
 }
 
 // kept returns when a hold ended for good. A lease to which the lock gave no end is kept until its client gives it up, though its

@@ -1,10 +1,11 @@
 package checker
 
 import (
-	"lockstep/checker/internal/handmade"
 	"slices"
 	"strings"
 	"testing"
+
+	"lockstep/checker/internal/handmade"
 )
 
 func TestDeadlockFreedom(t *testing.T) {

@@ -2,10 +2,11 @@ package checker
 
 import (
 	"fmt"
-	"lockstep/checker/internal/handmade"
 	"strings"
 	"testing"
 	"time"
+
+	"lockstep/checker/internal/handmade"
 )
 
 // tries has a client ask for the lock every 200 ms from one second to another, and be refused.

@@ -2,10 +2,11 @@ package checker
 
 import (
 	"fmt"
-	"lockstep/checker/internal/handmade"
 	"strings"
 	"testing"
 	"time"
+
+	"lockstep/checker/internal/handmade"
 )
 
 func TestLeases(t *testing.T) {

@@ -1,8 +1,9 @@
 package checker
 
 import (
-	"lockstep/checker/internal/handmade"
 	"testing"
+
+	"lockstep/checker/internal/handmade"
 )
 
 func TestNoLostUpdateCounter(t *testing.T) {

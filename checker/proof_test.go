@@ -1,9 +1,10 @@
 package checker
 
 import (
-	"lockstep/checker/internal/handmade"
 	"slices"
 	"testing"
+
+	"lockstep/checker/internal/handmade"
 )
 
 // The events of a violation are those that a reader needs to be convinced, and no others.

@@ -2,11 +2,12 @@ package checker
 
 import (
 	"encoding/json"
-	"lockstep/checker/internal/handmade"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"lockstep/checker/internal/handmade"
 )
 
 func TestMeasure(t *testing.T) {

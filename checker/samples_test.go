@@ -1,9 +1,10 @@
 package checker
 
 import (
-	"lockstep/checker/internal/handmade"
 	"testing"
 	"time"
+
+	"lockstep/checker/internal/handmade"
 )
 
 // The single times say who asked, when that ended, and what came of it; the probe's are not among them.

@@ -1,10 +1,11 @@
 package checker
 
 import (
-	"lockstep/checker/internal/handmade"
 	"slices"
 	"strings"
 	"testing"
+
+	"lockstep/checker/internal/handmade"
 )
 
 // Code that ran on while it was paused makes a run prove nothing, unless a violation was there already.

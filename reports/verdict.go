@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/sim/history"
 )
 
@@ -97,7 +98,7 @@ func writeExplanations(w io.Writer, h *history.History, r checker.Result) {
 		}
 		fmt.Fprintf(w, "why %s was violated\n", p)
 		var texts []string
-		for _, s := range checker.Explain(h, r.Violations[n]) {
+		for _, s := range explain.Story(h, r.Violations[n]) {
 			texts = append(texts, Printable(s.Text, 4*Width))
 		}
 		same, like := 2, checker.Property("")

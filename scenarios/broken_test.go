@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/scenarios/play"
@@ -75,7 +76,7 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 			}
 			if seed == 1 {
 				for _, v := range o.Result.Violations {
-					checkExplanation(t, o.History, v, checker.Explain(o.History, v))
+					checkExplanation(t, o.History, v, explain.Story(o.History, v))
 				}
 				var violated []checker.Property
 				for _, st := range o.Result.Statuses {

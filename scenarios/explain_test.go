@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -42,7 +43,7 @@ func TestCatalogueIsExplained(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, v := range o.Result.Violations {
-					sentences := checker.Explain(o.History, v)
+					sentences := explain.Story(o.History, v)
 					checkExplanation(t, o.History, v, sentences)
 					explained[v.Property]++
 					name := s.Name + "/" + run.ID() + ": " + v.What
@@ -83,7 +84,7 @@ func TestCatalogueIsExplained(t *testing.T) {
 	}
 }
 
-func checkExplanation(t *testing.T, h *history.History, v checker.Violation, told []checker.Sentence) {
+func checkExplanation(t *testing.T, h *history.History, v checker.Violation, told []explain.Sentence) {
 	t.Helper()
 	var story strings.Builder
 	for _, s := range told {
@@ -115,7 +116,7 @@ var (
 )
 
 // checkGrounds fails the test unless all that a sentence names is in its events.
-func checkGrounds(t *testing.T, h *history.History, s checker.Sentence) {
+func checkGrounds(t *testing.T, h *history.History, s explain.Sentence) {
 	t.Helper()
 	names, times := map[string]bool{}, map[string]bool{}
 	for _, i := range s.Events {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/scenarios/catalogue"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -52,10 +52,10 @@ func TestStoriesTellTheCause(t *testing.T) {
 			t.Errorf("%s: nothing is violated", test.run)
 		}
 		for _, v := range o.Result.Violations {
-			told := checker.Explain(o.History, v)
+			told := explain.Story(o.History, v)
 			checkExplanation(t, o.History, v, told)
 			for _, want := range test.want {
-				if !slices.ContainsFunc(told, func(s checker.Sentence) bool { return strings.HasPrefix(s.Text, want) }) {
+				if !slices.ContainsFunc(told, func(s explain.Sentence) bool { return strings.HasPrefix(s.Text, want) }) {
 					t.Errorf("%s: %q is not told of %s:\n%v", test.run, want, v.Property, told)
 				}
 			}

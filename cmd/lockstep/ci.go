@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/reports"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -163,7 +164,7 @@ func (g finding) explanation() string {
 			}
 			told = append(told, v.Property)
 			fmt.Fprintf(&b, "\n%s violated (broken: %s): %s\n", v.Property, oneLine(string(v.Assumption)), oneLine(v.What))
-			for i, s := range checker.Explain(g.o.History, v) {
+			for i, s := range explain.Story(g.o.History, v) {
 				fmt.Fprintf(&b, "%4d. %s\n", i+1, oneLine(s.Text))
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/clients"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/claims"
@@ -154,7 +155,7 @@ func checkExplanation(t *testing.T, claim claims.Claim, section string, outcomes
 		return
 	}
 	text := html.UnescapeString(told[2])
-	for _, s := range checker.Explain(o.History, o.Result.Violations[n]) {
+	for _, s := range explain.Story(o.History, o.Result.Violations[n]) {
 		if !strings.Contains(text, "<li>"+s.Text+"</li>") {
 			t.Errorf("claim %s does not say: %s", claim.ID, s.Text)
 		}

@@ -13,6 +13,7 @@ func TestImportsPointDown(t *testing.T) {
 	history, link, sim, workers := "lockstep/sim/history", "lockstep/sim/link", "lockstep/sim", "lockstep/sim/workers"
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
+	explain := "lockstep/checker/explain"
 	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
@@ -29,23 +30,25 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/clients/kinds":     {"lockstep/clients"},
 		"lockstep/clients/libraries": {"lockstep/clients", history, sim},
 		"lockstep/checker":           {history},
-		"lockstep/reports":           {history, "lockstep/checker"},
-		"lockstep/reports/pictures":  {history, "lockstep/checker", "lockstep/reports", claims, docs},
+		explain:                      {history, "lockstep/checker"},
+		"lockstep/reports":           {history, "lockstep/checker", explain},
+		"lockstep/reports/pictures":  {history, "lockstep/checker", explain, "lockstep/reports", claims, docs},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
 		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", script},
-		search:                       {history, sim, workers, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play},
+		search:                       {history, sim, workers, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", files, script, play},
 		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play, search},
-		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
+		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
-		"lockstep/clients/internal/redlock": {},
-		"lockstep/nodes/internal/redistest": {redisserver},
-		"lockstep/reports/internal/sample":  {history, "lockstep/checker"},
-		"lockstep/scenarios/catalogue":      {},
-		files:                               {},
-		"lockstep/scenarios/internal/draws": {},
-		fields:                              {history},
-		docs:                                {},
+		"lockstep/clients/internal/redlock":  {},
+		"lockstep/nodes/internal/redistest":  {redisserver},
+		"lockstep/reports/internal/sample":   {history, "lockstep/checker"},
+		"lockstep/checker/internal/handmade": {history},
+		"lockstep/scenarios/catalogue":       {},
+		files:                                {},
+		"lockstep/scenarios/internal/draws":  {},
+		fields:                               {history},
+		docs:                                 {},
 		"lockstep/cmd/mutants":              {},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/reports"
 	"lockstep/scenarios/claims"
 )
@@ -226,7 +227,7 @@ func (c *debateClaimView) Why() []string {
 		return nil
 	}
 	var all []string
-	for _, s := range checker.Explain(c.Shown.History, *v) {
+	for _, s := range explain.Story(c.Shown.History, *v) {
 		all = append(all, tellable(c.Shown.History, s).Text)
 	}
 	return all

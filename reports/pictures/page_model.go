@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/reports"
 	"lockstep/sim/history"
 )
@@ -403,7 +404,7 @@ func (b *pageBuilder) violations() {
 			continue
 		}
 		s := pageStory{Property: string(p), Sentences: []pageSentence{}}
-		for _, told := range checker.Explain(b.t.h, b.t.r.Violations[n]) {
+		for _, told := range explain.Story(b.t.h, b.t.r.Violations[n]) {
 			told.Events = slices.DeleteFunc(slices.Clone(told.Events), func(i int) bool { return !b.t.valid(i) })
 			s.Sentences = append(s.Sentences, tellable(b.t.h, told))
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/reports"
 	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
@@ -228,7 +229,7 @@ func TestPageWithoutScript(t *testing.T) {
 			t.Errorf("without its script the page has no %s", want)
 		}
 	}
-	for _, s := range checker.Explain(broken, r.Result.Violations[0]) {
+	for _, s := range explain.Story(broken, r.Result.Violations[0]) {
 		if !strings.Contains(text, "<bdi>"+s.Text+"</bdi>") {
 			t.Errorf("without its script the page does not tell: %s", s.Text)
 		}

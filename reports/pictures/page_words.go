@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"lockstep/checker"
+	"lockstep/checker/explain"
 	"lockstep/reports"
 	"lockstep/sim/history"
 )
@@ -67,7 +67,7 @@ type pageSentence struct {
 
 // tellable makes a sentence fit to be read: long values and names in it are cut, so that what is said of them is not lost behind
 // them.
-func tellable(h *history.History, s checker.Sentence) pageSentence {
+func tellable(h *history.History, s explain.Sentence) pageSentence {
 	var long []string
 	for _, i := range s.Events {
 		if i < 0 || i >= len(h.Events) {

@@ -444,3 +444,11 @@ func Seconds(d time.Duration) string {
 	}
 	return fmt.Sprintf("%s%d.%03ds", sign, d/time.Second, d%time.Second/time.Millisecond)
 }
+
+// List joins words for a sentence: a, b and c.
+func List(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}

@@ -1,4 +1,5 @@
-package checker
+// Package explain tells why a violation occurred, in sentences that stand on events of the history.
+package explain
 
 import (
 	"cmp"
@@ -7,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/sim/history"
 )
 
@@ -18,14 +20,14 @@ type Sentence struct {
 	Events []int `json:"events"`
 }
 
-// Explain tells a reader who has not seen the timeline why a violation occurred, in one to ten sentences in the order of what
+// Story tells a reader who has not seen the timeline why a violation occurred, in one to ten sentences in the order of what
 // happened. The last sentence says which assumption was broken, if any, and names the events that broke it.
 // Everything comes from the history. If the history shows too little, the only sentence is that of the violation.
-func Explain(h *history.History, v Violation) []Sentence {
+func Story(h *history.History, v checker.Violation) []Sentence {
 	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
 	n := &narrator{h: h, v: v, told: map[int]bool{}}
-	if len(v.Events) > 0 && WellFormed(h) == nil {
-		n.leases, n.keys = Leases(h), keySpans(h)
+	if len(v.Events) > 0 && checker.WellFormed(h) == nil {
+		n.leases, n.keys = checker.Leases(h), keySpans(h)
 		n.tell()
 	}
 	if len(n.story) == 0 {
@@ -44,8 +46,8 @@ const sentencesMost = 10
 // A narrator tells one violation.
 type narrator struct {
 	h      *history.History
-	v      Violation
-	leases []Lease
+	v      checker.Violation
+	leases []checker.Lease
 	keys   []keySpan
 	story  []said
 	told   map[int]bool // faults
@@ -72,19 +74,19 @@ const (
 
 func (n *narrator) tell() {
 	switch n.v.Property {
-	case LeaseExclusion:
+	case checker.LeaseExclusion:
 		n.tellOverlap()
-	case ResourceExclusion:
+	case checker.ResourceExclusion:
 		n.tellWrite()
-	case ExpiredOnReturn:
+	case checker.ExpiredOnReturn:
 		n.tellReturn()
-	case NoLostUpdate:
+	case checker.NoLostUpdate:
 		n.tellLostUpdate()
-	case OwnerOnly:
+	case checker.OwnerOnly:
 		n.tellIntrusion()
-	case Tokens:
+	case checker.Tokens:
 		n.tellTokens()
-	case DeadlockFreedom, FaultTolerance:
+	case checker.DeadlockFreedom, checker.FaultTolerance:
 		n.tellStandstill()
 	}
 }
@@ -98,7 +100,7 @@ func (n *narrator) say(w weight, at int, others []int, format string, args ...an
 	if at < 0 || at >= len(n.h.Events) || slices.ContainsFunc(n.story, func(s said) bool { return s.Text == text }) {
 		return
 	}
-	rest := slices.DeleteFunc(proof(slices.Clone(others)...), func(i int) bool { return i == at || i >= len(n.h.Events) })
+	rest := slices.DeleteFunc(sorted(slices.Clone(others)...), func(i int) bool { return i == at || i >= len(n.h.Events) })
 	n.story = append(n.story, said{Sentence: Sentence{text, append([]int{at}, rest...)}, weight: w})
 }
 
@@ -111,7 +113,7 @@ func (n *narrator) conclude() {
 	case n.forgetful():
 		text = "The environment broke the assumption that the resource keeps what it has accepted."
 		events = append(events, n.cause...)
-	case n.v.Assumption != None && n.v.Assumption != "":
+	case n.v.Assumption != checker.None && n.v.Assumption != "":
 		events = append(events, n.cause...)
 	case n.blame.Text != "":
 		text, events = n.blame.Text, append(events, n.blame.Events...)
@@ -123,7 +125,7 @@ func (n *narrator) conclude() {
 			events = append(events, i)
 		}
 	}
-	if events = proof(events...); len(events) == 0 {
+	if events = sorted(events...); len(events) == 0 {
 		events = n.v.Events[len(n.v.Events)-1:]
 	}
 	n.story = append(n.story, said{Sentence: Sentence{text, events}, weight: step})
@@ -131,7 +133,7 @@ func (n *narrator) conclude() {
 
 // forgetful reports whether the assumption was broken by the resource losing something, and not by a lock node.
 func (n *narrator) forgetful() bool {
-	return n.v.Assumption == DurableNodes &&
+	return n.v.Assumption == checker.DurableNodes &&
 		n.culprit(func(e history.Event) bool { return e.Op == history.Lose && e.Process == history.ResourceName }) >= 0
 }
 
@@ -150,18 +152,18 @@ func (n *narrator) lockless() bool {
 }
 
 // broke says in plain words which assumption was broken.
-func broke(a Assumption) string {
+func broke(a checker.Assumption) string {
 	const lead = "The environment broke the assumption that "
 	switch a {
-	case BoundedPause:
+	case checker.BoundedPause:
 		return lead + "no process is paused for longer than its lease lasts."
-	case BoundedClockError:
+	case checker.BoundedClockError:
 		return lead + "clocks run at nearly the same rate and do not jump."
-	case BoundedDelay:
+	case checker.BoundedDelay:
 		return lead + "a message arrives while the lease under which it was sent still lasts."
-	case DurableNodes:
+	case checker.DurableNodes:
 		return lead + "a node that has granted a lease, and any node that takes its place, remembers it while it lasts."
-	case None, "":
+	case checker.None, "":
 		return "No broken assumption explains this: the lock itself is at fault."
 	}
 	return "The environment broke the assumption of " + string(a) + "."
@@ -200,8 +202,8 @@ func (n *narrator) event(i int) history.Event {
 func (n *narrator) time(i int) string { return history.Seconds(n.event(i).At) }
 
 // lease returns the lease with a label, or nil.
-func (n *narrator) lease(label string) *Lease {
-	i := slices.IndexFunc(n.leases, func(l Lease) bool { return l.Label == label && label != "" })
+func (n *narrator) lease(label string) *checker.Lease {
+	i := slices.IndexFunc(n.leases, func(l checker.Lease) bool { return l.Label == label && label != "" })
 	if i < 0 {
 		return nil
 	}
@@ -254,14 +256,6 @@ func (n *narrator) outcome(i int) int {
 	return n.after(i, func(e history.Event) bool { return e.EndsOperation() && e.Process == in.Process && e.ID == in.ID })
 }
 
-// list joins words: a, b and c.
-func list(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
 // when says when events happened: at 1.000s, or from 1.000s to 1.003s.
 func (n *narrator) when(events []int) string {
 	from, to := n.time(slices.Min(events)), n.time(slices.Max(events))
@@ -273,3 +267,9 @@ func (n *narrator) when(events []int) string {
 
 // long reports whether a time is long compared with a lease, so that it is worth a word.
 func (n *narrator) long(d time.Duration) bool { return d > n.h.Meta.TTL/4 && d > 100*time.Millisecond }
+
+// sorted puts the indices of events in order, without repetitions and without the -1 that stands for no event.
+func sorted(events ...int) []int {
+	slices.Sort(events)
+	return slices.DeleteFunc(slices.Compact(events), func(i int) bool { return i < 0 })
+}

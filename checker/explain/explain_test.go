@@ -1,4 +1,4 @@
-package checker
+package explain
 
 import (
 	"regexp"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 
@@ -17,8 +18,8 @@ import (
 // finds of the property.
 type explainCase struct {
 	name     string
-	property Property
-	broken   Assumption
+	property checker.Property
+	broken   checker.Assumption
 	story    string
 	change   func(*history.History) // for what a story cannot say
 	events   []int
@@ -67,7 +68,7 @@ func replicas(h *history.History) { h.Meta.Replicas = map[string]string{"r1": "n
 
 func TestExplain(t *testing.T) {
 	for _, c := range []explainCase{
-		{name: "a pause", property: ResourceExclusion, story: `
+		{name: "a pause", property: checker.ResourceExclusion, story: `
 			nodes 3
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
@@ -102,7 +103,7 @@ func TestExplain(t *testing.T) {
 			At 15.009s the resource accepted A under c1#1, though c2#1 was the newer lease: it overwrote B.
 			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
-		{name: "a late write", property: ResourceExclusion, story: `
+		{name: "a late write", property: checker.ResourceExclusion, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -123,7 +124,7 @@ func TestExplain(t *testing.T) {
 			At 90.001s the resource accepted A under c1#1, which had been under way since 0.007s, though c2#1 was the newer lease.
 			The environment broke the assumption that a message arrives while the lease under which it was sent still lasts.`},
 
-		{name: "work that takes too long", property: ResourceExclusion, story: `
+		{name: "work that takes too long", property: checker.ResourceExclusion, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -141,7 +142,7 @@ func TestExplain(t *testing.T) {
 			At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease.
 			No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease.`},
 
-		{name: "a key that a script took for over by the clock of its node", property: LeaseExclusion, broken: BoundedClockError, story: `
+		{name: "a key that a script took for over by the clock of its node", property: checker.LeaseExclusion, broken: checker.BoundedClockError, story: `
 			0       c1 invoke acquire
 			0.003   n1 set c1#1 until=never
 			0.004   c1 ok acquire c1#1 until=10
@@ -161,7 +162,7 @@ func TestExplain(t *testing.T) {
 			From 2.004s on both c1 and c2 held the lock, until c1 exited at 3.000s; c2 exited at 3.000s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "keys that were lost as soon as they were set", property: LeaseExclusion, broken: DurableNodes, story: `
+		{name: "keys that were lost as soon as they were set", property: checker.LeaseExclusion, broken: checker.DurableNodes, story: `
 			nodes 3
 			0       c1 invoke acquire
 			0       c2 invoke acquire
@@ -187,7 +188,7 @@ func TestExplain(t *testing.T) {
 			From 0.007s on both c2 and c1 held the lock, until c2 exited at 2.000s; c1 exited at 2.000s.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
-		{name: "a lease that was extended before its key was lost", property: LeaseExclusion, broken: DurableNodes, story: `
+		{name: "a lease that was extended before its key was lost", property: checker.LeaseExclusion, broken: checker.DurableNodes, story: `
 			0       c1 invoke acquire
 			0.003   n1 set c1#1 until=10.003
 			0.004   c1 ok acquire c1#1 until=10
@@ -210,7 +211,7 @@ func TestExplain(t *testing.T) {
 			From 8.002s on both c1 and c2 held the lock, until c1 exited at 9.000s; c2 exited at 9.000s.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
-		{name: "keys that were gone as soon as they were set", property: LeaseExclusion, broken: BoundedClockError, story: `
+		{name: "keys that were gone as soon as they were set", property: checker.LeaseExclusion, broken: checker.BoundedClockError, story: `
 			nodes 3
 			0       c1 invoke acquire
 			0       c2 invoke acquire
@@ -237,7 +238,7 @@ func TestExplain(t *testing.T) {
 			From 0.007s on both c2 and c1 held the lock, until c2 exited at 2.000s; c1 exited at 2.000s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a node that lost its key before the others were asked", property: LeaseExclusion, broken: DurableNodes, story: `
+		{name: "a node that lost its key before the others were asked", property: checker.LeaseExclusion, broken: checker.DurableNodes, story: `
 			nodes 3
 			0       c1 invoke acquire
 			0.002   n2 set c1#1
@@ -260,7 +261,7 @@ func TestExplain(t *testing.T) {
 			From 1.004s on both c1 and c2 held the lock, until c1 exited at 2.000s; c2 exited at 2.000s.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
-		{name: "a node that stays away for long enough by a clock that jumps", property: LeaseExclusion, broken: BoundedClockError, story: `
+		{name: "a node that stays away for long enough by a clock that jumps", property: checker.LeaseExclusion, broken: checker.BoundedClockError, story: `
 			nodes 3
 			0       c1 invoke acquire
 			0.002   n1 set c1#1 until=10.002
@@ -286,7 +287,7 @@ func TestExplain(t *testing.T) {
 			From 3.004s on both c1 and c2 held the lock, until c2 exited at 4.000s; c1 exited at 5.000s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a node that was down while a lease ended", property: ResourceExclusion, story: `
+		{name: "a node that was down while a lease ended", property: checker.ResourceExclusion, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -310,7 +311,7 @@ func TestExplain(t *testing.T) {
 			At 15.009s the resource accepted A under c1#1, though c2#1 was the newer lease.
 			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
-		{name: "a failover", property: LeaseExclusion, change: replicas, story: `
+		{name: "a failover", property: checker.LeaseExclusion, change: replicas, story: `
 			0       c1 invoke acquire
 			0       n1->r1 fault hold hold_n1->r1
 			0.004   n1 set c1#1
@@ -334,7 +335,7 @@ func TestExplain(t *testing.T) {
 			From 3.006s on both c1 and c2 held the lock, until c2 began to release c2#1 at 4.000s; c1 crashed at 5.000s.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
-		{name: "a failover by vote", property: LeaseExclusion, change: replicas, story: `
+		{name: "a failover by vote", property: checker.LeaseExclusion, change: replicas, story: `
 			0       n1-r1 fault cut cut_n1-r1
 			0       n1-r2 fault cut cut_n1-r2
 			0       c1 invoke acquire
@@ -367,7 +368,7 @@ func TestExplain(t *testing.T) {
 			From 3.006s on both c1 and c2 held the lock, until c2 began to release c2#1 at 4.000s; c1 asked for the release of c1#1 at 5.000s, which failed.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
-		{name: "a failover to a node whose clock is ahead", property: LeaseExclusion, change: replicas, broken: BoundedClockError, story: `
+		{name: "a failover to a node whose clock is ahead", property: checker.LeaseExclusion, change: replicas, broken: checker.BoundedClockError, story: `
 			0       r1 fault jump jump_r1_+40s
 			0.001   c1 invoke acquire
 			0.004   n1 set c1#1 until=10.004
@@ -390,7 +391,7 @@ func TestExplain(t *testing.T) {
 			From 3.006s on both c1 and c2 held the lock, until the end of the run.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a primary that is cut off and goes on", property: LeaseExclusion, change: replicas, story: `
+		{name: "a primary that is cut off and goes on", property: checker.LeaseExclusion, change: replicas, story: `
 			0.5     n1-r1 fault cut cut_n1-r1
 			1       r1 promote n1 by=nobody
 			2       c1 invoke acquire
@@ -409,7 +410,7 @@ func TestExplain(t *testing.T) {
 			From 3.006s on both c1 and c2 held the lock, until c2 began to release c2#1 at 4.000s.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
-		{name: "a node that comes back without its disk", property: LeaseExclusion, story: `
+		{name: "a node that comes back without its disk", property: checker.LeaseExclusion, story: `
 			nodes 3
 			0       c1-n3 fault cut cut_c1-n3
 			0       c1 invoke acquire
@@ -433,7 +434,7 @@ func TestExplain(t *testing.T) {
 			From 3.006s on both c1 and c2 held the lock, until c1 began to release c1#1 at 4.000s.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
-		{name: "a node whose clock jumps", property: LeaseExclusion, story: `
+		{name: "a node whose clock jumps", property: checker.LeaseExclusion, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1 until=10.004
 			0.006   c1 ok acquire c1#1 until=10
@@ -452,7 +453,7 @@ func TestExplain(t *testing.T) {
 			From 3.006s on both c1 and c2 held the lock, until c1 was told at 4.000s that c1#1 was lost.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a client whose clock is slow", property: LeaseExclusion, story: `
+		{name: "a client whose clock is slow", property: checker.LeaseExclusion, story: `
 			0       c1 fault drift drift_c1_-50000ppm ppm=-50000
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
@@ -471,7 +472,7 @@ func TestExplain(t *testing.T) {
 			From 10.106s on both c1 and c2 held the lock, until the clock of c1 read 10.000s, the end of c1#1.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a lock that is plainly broken", property: LeaseExclusion, story: `
+		{name: "a lock that is plainly broken", property: checker.LeaseExclusion, story: `
 			nodes 3
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
@@ -489,7 +490,7 @@ func TestExplain(t *testing.T) {
 			Meanwhile the resource accepted B under c2#1 at 2.000s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a hold after the end", property: LeaseExclusion, story: `
+		{name: "a hold after the end", property: checker.LeaseExclusion, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -508,7 +509,7 @@ func TestExplain(t *testing.T) {
 			From 12.003s on both c2 and c1 held the lock, until the end of the run.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a release that deletes the key of another, and lets a third in", property: LeaseExclusion, story: `
+		{name: "a release that deletes the key of another, and lets a third in", property: checker.LeaseExclusion, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -536,7 +537,7 @@ func TestExplain(t *testing.T) {
 			From 13.002s on both c2 and c3 held the lock, until c3 began to release c3#1 at 14.000s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a key that is overwritten", property: OwnerOnly, story: `
+		{name: "a key that is overwritten", property: checker.OwnerOnly, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -547,7 +548,7 @@ func TestExplain(t *testing.T) {
 			c2 overwrote the key of c1#1 on n1 at 1.001s, in an acquire.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a pause in acquire", property: ExpiredOnReturn, story: `
+		{name: "a pause in acquire", property: checker.ExpiredOnReturn, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.005   c1 fault pause pause_c1_12s
@@ -568,7 +569,7 @@ func TestExplain(t *testing.T) {
 			c1 relied on it: the resource accepted A under c1#1 at 13.000s.
 			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
-		{name: "a late reply", property: ExpiredOnReturn, story: `
+		{name: "a late reply", property: checker.ExpiredOnReturn, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			10.004  n1 expire c1#1
@@ -582,7 +583,7 @@ func TestExplain(t *testing.T) {
 			Acquire handed c1#1 to c1 at 12.006s, though it had ended at 10.000s by the clock of c1, which read 12.006s.
 			The environment broke the assumption that a message arrives while the lease under which it was sent still lasts.`},
 
-		{name: "a holder that died", property: DeadlockFreedom, story: `
+		{name: "a holder that died", property: checker.DeadlockFreedom, story: `
 			probe probe
 			bound 5
 			0       c1 invoke acquire
@@ -600,7 +601,7 @@ func TestExplain(t *testing.T) {
 			probe asked for the lock at 20.000s, was refused 2 times, the last time at 23.000s, and never got it.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a node whose clock went back", property: DeadlockFreedom, broken: BoundedClockError, story: `
+		{name: "a node whose clock went back", property: checker.DeadlockFreedom, broken: checker.BoundedClockError, story: `
 			probe probe
 			bound 10
 			0       c1 invoke acquire
@@ -621,7 +622,7 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 had been set on n1 at 0.004s for 10s, and was gone only at 30.004s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a key whose end a real server has counted", property: DeadlockFreedom, broken: BoundedClockError, story: `
+		{name: "a key whose end a real server has counted", property: checker.DeadlockFreedom, broken: checker.BoundedClockError, story: `
 			probe probe
 			bound 10
 			0       c1 invoke acquire
@@ -640,7 +641,7 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 had been set on n1 at 0.004s for 9999ms, and was gone only at 30.004s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a key whose end nobody recorded", property: DeadlockFreedom, broken: BoundedClockError, story: `
+		{name: "a key whose end nobody recorded", property: checker.DeadlockFreedom, broken: checker.BoundedClockError, story: `
 			probe probe
 			bound 10
 			0       c1 invoke acquire
@@ -659,7 +660,7 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 had been set on n1 at 0.004s, and was gone only at 30.004s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a key that got its end by a command of its own", property: DeadlockFreedom, broken: BoundedClockError, story: `
+		{name: "a key that got its end by a command of its own", property: checker.DeadlockFreedom, broken: checker.BoundedClockError, story: `
 			probe probe
 			bound 10
 			0       c1 invoke acquire
@@ -679,7 +680,7 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 had been set on n1 at 0.004s for 10s, and was gone only at 30.004s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
-		{name: "a lease that renews itself for ever", property: DeadlockFreedom, story: `
+		{name: "a lease that renews itself for ever", property: checker.DeadlockFreedom, story: `
 			probe probe
 			bound 5
 			0       c1 invoke acquire
@@ -699,7 +700,7 @@ func TestExplain(t *testing.T) {
 			c1 went on renewing c1#1 on n1, the last time at 21.000s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a node that is out of reach", property: FaultTolerance, story: `
+		{name: "a node that is out of reach", property: checker.FaultTolerance, story: `
 			0       c1-n1 fault cut cut_c1-n1
 			1       c1 invoke acquire
 			20      c1 info acquire`,
@@ -708,7 +709,7 @@ func TestExplain(t *testing.T) {
 			c1 asked for the lock at 1.000s, got no answer at 20.000s, and never got it.
 			The lock is on one node, and no other node can take its place.`},
 
-		{name: "a node that is down", property: FaultTolerance, broken: None, story: `
+		{name: "a node that is down", property: checker.FaultTolerance, broken: checker.None, story: `
 			0       n1 fault crash crash_n1
 			1       c1 invoke acquire
 			2       c1 fail acquire
@@ -723,7 +724,7 @@ func TestExplain(t *testing.T) {
 			c1 asked for the lock at 1.000s, was refused 2 times, the last time at 4.000s, and got c1#1 only at 9.002s.
 			The lock is on one node, and no other node can take its place.`},
 
-		{name: "an answer that is waited for", property: FaultTolerance, broken: None, story: `
+		{name: "an answer that is waited for", property: checker.FaultTolerance, broken: checker.None, story: `
 			nodes 3
 			0       n3 fault pause pause_n3
 			0       c1 invoke acquire
@@ -739,7 +740,7 @@ func TestExplain(t *testing.T) {
 			By 0.003s c1 had its keys on n1 n2, a majority, but n3 did not answer while they lasted, and its attempt returned only at 10.021s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "an attempt that goes on with all answers", property: FaultTolerance, broken: None, story: `
+		{name: "an attempt that goes on with all answers", property: checker.FaultTolerance, broken: checker.None, story: `
 			nodes 3
 			0       n3 fault pause pause_n3
 			0       c1 invoke acquire
@@ -754,7 +755,7 @@ func TestExplain(t *testing.T) {
 			By 0.003s c1 had its keys on n1 n2, a majority, but its attempt never returned.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "votes that split again and again", property: FaultTolerance, broken: None, story: `
+		{name: "votes that split again and again", property: checker.FaultTolerance, broken: checker.None, story: `
 			nodes 3
 			0       c1 invoke acquire
 			0       c2 invoke acquire
@@ -768,7 +769,7 @@ func TestExplain(t *testing.T) {
 			Nobody had a majority: at 0.100s c1#1 had n1 and c2#1 had n2.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a lost word", property: NoLostUpdate, change: words, broken: BoundedPause, story: `
+		{name: "a lost word", property: checker.NoLostUpdate, change: words, broken: checker.BoundedPause, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -798,7 +799,7 @@ func TestExplain(t *testing.T) {
 			c1 wrote ` + "`x A`" + ` at 14.001s, without B: the update was lost.
 			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
-		{name: "a lost number", property: NoLostUpdate, change: numbers, broken: None, story: `
+		{name: "a lost number", property: checker.NoLostUpdate, change: numbers, broken: checker.None, story: `
 			0       c1 invoke increment
 			0       c2 invoke increment
 			0.004   resource set 1 by=c1
@@ -812,7 +813,7 @@ func TestExplain(t *testing.T) {
 			In the end the number was 1, after 2 increments that were acknowledged.
 			No assumption was broken. There was no lock: nothing kept the clients apart.`},
 
-		{name: "a number that was forgotten", property: NoLostUpdate, story: `
+		{name: "a number that was forgotten", property: checker.NoLostUpdate, story: `
 			0       c1 invoke increment
 			0.004   resource set 1 key=counter by=c1
 			0.006   c1 ok increment 1
@@ -825,7 +826,7 @@ func TestExplain(t *testing.T) {
 			In the end the number was 1: 1 of 2 acknowledged increments is lost.
 			The environment broke the assumption that the resource keeps what it has accepted.`},
 
-		{name: "a number that was there already", property: NoLostUpdate, change: numbers, broken: None, story: `
+		{name: "a number that was there already", property: checker.NoLostUpdate, change: numbers, broken: checker.None, story: `
 			0       c1 invoke increment
 			0       c2 invoke increment
 			0.001   resource deliver c1 GET_counter sent=0
@@ -842,7 +843,7 @@ func TestExplain(t *testing.T) {
 			In the end the number was 1, after 2 increments that were acknowledged.
 			No assumption was broken. There was no lock: nothing kept the clients apart, and each wrote one more than it had read.`},
 
-		{name: "a number that was chosen before it was read", property: NoLostUpdate, change: numbers, broken: None, story: `
+		{name: "a number that was chosen before it was read", property: checker.NoLostUpdate, change: numbers, broken: checker.None, story: `
 			0       c1 invoke increment
 			0.001   resource deliver c1 MULTI;_GET_counter;_SET_counter_2;_EXEC
 			0.001   resource set 2 by=c1
@@ -856,7 +857,7 @@ func TestExplain(t *testing.T) {
 			In the end the number was 2, after 2 increments that were acknowledged.
 			No assumption was broken. There was no lock: nothing kept the clients apart, and what they wrote did not depend on what was there.`},
 
-		{name: "a release that asks first, and deletes late", property: OwnerOnly, story: `
+		{name: "a release that asks first, and deletes late", property: checker.OwnerOnly, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -879,7 +880,7 @@ func TestExplain(t *testing.T) {
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, which had begun at 9.000s: DEL asks for no token.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a deletion by one who drew the same token", property: OwnerOnly, story: `
+		{name: "a deletion by one who drew the same token", property: checker.OwnerOnly, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -891,7 +892,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			c1 deleted the key of c2#1, which had the token of c1#1, on n1 at 12.000s`},
 
-		{name: "a deletion of a key that was given more time, before its owner knows of it", property: OwnerOnly, change: retimes, story: `
+		{name: "a deletion of a key that was given more time, before its owner knows of it", property: checker.OwnerOnly, change: retimes, story: `
 			0       c2 invoke acquire
 			0.004   n1 set c2#1
 			1       n1 retime c2#1
@@ -902,7 +903,7 @@ func TestExplain(t *testing.T) {
 			c1 deleted the key of c2#1 on n1 at 2.000s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a pause in acquire, and a key that somebody deletes meanwhile", property: ExpiredOnReturn, story: `
+		{name: "a pause in acquire, and a key that somebody deletes meanwhile", property: checker.ExpiredOnReturn, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.005   c1 fault pause pause_c1_12s
@@ -916,7 +917,7 @@ func TestExplain(t *testing.T) {
 			Acquire handed c1#1 to c1 at 12.006s, though it had ended at 10.000s by the clock of c1, which read 12.006s.
 			The environment broke the assumption that no process is paused for longer than its lease lasts.`},
 
-		{name: "keys that its own client removed before it was told that it has the lock", property: LeaseExclusion, story: `
+		{name: "keys that its own client removed before it was told that it has the lock", property: checker.LeaseExclusion, story: `
 			nodes 3
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
@@ -935,7 +936,7 @@ func TestExplain(t *testing.T) {
 			From 1.006s on both c1 and c2 held the lock, until the end of the run.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "two tries in one attempt, each on a minority", property: FaultTolerance, broken: None, story: `
+		{name: "two tries in one attempt, each on a minority", property: checker.FaultTolerance, broken: checker.None, story: `
 			nodes 3
 			0       n3 fault pause pause_n3
 			0       c1 invoke acquire
@@ -951,7 +952,7 @@ func TestExplain(t *testing.T) {
 			Nobody had a majority: at 0.003s c1#1 had n1 and c1#2 had n2.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a release that arrived, though its answer did not", property: DeadlockFreedom, story: `
+		{name: "a release that arrived, though its answer did not", property: checker.DeadlockFreedom, story: `
 			probe probe
 			bound 5
 			0       c1 invoke acquire
@@ -971,7 +972,7 @@ func TestExplain(t *testing.T) {
 			probe asked for the lock at 20.000s, was refused at 26.000s, and never got it.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "an update that was lost with another of the same client", property: NoLostUpdate, story: `
+		{name: "an update that was lost with another of the same client", property: checker.NoLostUpdate, story: `
 			0       c1 invoke update A
 			0.001   resource accept A word=A by=c1
 			0.002   resource accept A_Z word=Z by=c1
@@ -982,7 +983,7 @@ func TestExplain(t *testing.T) {
 			c2 wrote ` + "`" + `B` + "`" + ` at 1.000s, without A: the update was lost.
 			No assumption was broken. There was no lock: nothing kept the clients apart.`},
 
-		{name: "an overwriting that gains nothing", property: OwnerOnly, story: `
+		{name: "an overwriting that gains nothing", property: checker.OwnerOnly, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1 until=never
 			0.006   c1 ok acquire c1#1 until=10
@@ -1001,7 +1002,7 @@ func TestExplain(t *testing.T) {
 			c2 did not get the lock that way: its acquire failed at 11.021s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "two leases with one token", property: OwnerOnly, story: `
+		{name: "two leases with one token", property: checker.OwnerOnly, story: `
 			0       c1 invoke acquire
 			0.004   n1 deliver c1 SET_lock_77ab_ex_10_nx
 			0.004   n1 set c1#1
@@ -1023,7 +1024,7 @@ func TestExplain(t *testing.T) {
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a release that is lost", property: DeadlockFreedom, story: `
+		{name: "a release that is lost", property: checker.DeadlockFreedom, story: `
 			probe probe
 			bound 5
 			0       c1 invoke acquire
@@ -1044,7 +1045,7 @@ func TestExplain(t *testing.T) {
 			c1 went on renewing c1#1 on n1, the last time at 21.000s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
-		{name: "a token that was given twice", property: Tokens, broken: DurableNodes, change: fences(map[string]int64{"c1#1": 33, "c2#1": 33}), story: `
+		{name: "a token that was given twice", property: checker.Tokens, broken: checker.DurableNodes, change: fences(map[string]int64{"c1#1": 33, "c2#1": 33}), story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1
 			0.006   c1 ok acquire c1#1 until=10
@@ -1070,16 +1071,16 @@ func TestExplain(t *testing.T) {
 			if c.change != nil {
 				c.change(h)
 			}
-			v := Violation{Property: c.property, Assumption: c.broken, What: c.name, Events: c.events}
+			v := checker.Violation{Property: c.property, Assumption: c.broken, What: c.name, Events: c.events}
 			if len(c.events) > 0 {
 				v.At = h.Events[c.events[len(c.events)-1]].At
 			} else if v = found(h, c.property); v.What == "" {
 				t.Fatal("there is no violation")
 			}
-			if c.property == FaultTolerance {
+			if c.property == checker.FaultTolerance {
 				v.At += h.Meta.TTL / 2
 			}
-			told := Explain(h, v)
+			told := Story(h, v)
 			var got []string
 			for _, s := range told {
 				got = append(got, s.Text)
@@ -1093,21 +1094,21 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func found(h *history.History, p Property) Violation {
-	for _, v := range Check(h, nil).Violations {
+func found(h *history.History, p checker.Property) checker.Violation {
+	for _, v := range checker.Check(h, nil).Violations {
 		if v.Property == p {
 			return v
 		}
 	}
-	return Violation{}
+	return checker.Violation{}
 }
 
 // Where a history shows nothing, the sentence of the violation is all that can be said.
 func TestExplainWithoutGrounds(t *testing.T) {
-	for _, p := range Properties() {
-		v := Violation{Property: p, What: "something was wrong", Assumption: None, Events: []int{-1, 0, 7}}
+	for _, p := range checker.Properties() {
+		v := checker.Violation{Property: p, What: "something was wrong", Assumption: checker.None, Events: []int{-1, 0, 7}}
 		for _, h := range []*history.History{{}, handmade.History(t, "0 c1 invoke wait"), handmade.History(t, "0 c1 ok acquire -")} {
-			told := Explain(h, v)
+			told := Story(h, v)
 			if len(told) == 0 || len(told) > sentencesMost {
 				t.Errorf("%s: %v", p, told)
 			}
@@ -1124,7 +1125,7 @@ func TestExplainWithoutGrounds(t *testing.T) {
 
 // Of a story that is too long, what only sets the scene is left out, and never the end.
 func TestExplainAtMostTen(t *testing.T) {
-	n := &narrator{h: &history.History{Events: make([]history.Event, 40)}, v: Violation{Assumption: BoundedPause, Events: []int{39}}, told: map[int]bool{}}
+	n := &narrator{h: &history.History{Events: make([]history.Event, 40)}, v: checker.Violation{Assumption: checker.BoundedPause, Events: []int{39}}, told: map[int]bool{}}
 	for i := range 8 {
 		n.say(step, 2*i, nil, "step %d", i)
 		n.say(detail, 2*i+1, nil, "detail %d", i)
@@ -1132,21 +1133,21 @@ func TestExplainAtMostTen(t *testing.T) {
 	}
 	n.conclude()
 	told := n.sentences()
-	if len(told) != sentencesMost || told[9].Text != broke(BoundedPause) || told[0].Text != "step 0" || told[1].Text != "detail 0" {
+	if len(told) != sentencesMost || told[9].Text != broke(checker.BoundedPause) || told[0].Text != "step 0" || told[1].Text != "detail 0" {
 		t.Errorf("told %v", told)
 	}
 }
 
 func TestExplainRandomHistories(t *testing.T) {
-	count := map[Property]int{}
+	count := map[checker.Property]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		h := handmade.Random(t)
-		seen := map[Property]bool{}
-		for _, v := range Check(h, nil).Violations {
+		seen := map[checker.Property]bool{}
+		for _, v := range checker.Check(h, nil).Violations {
 			if !seen[v.Property] {
 				seen[v.Property] = true
 				count[v.Property]++
-				checkExplanation(t, h, v, Explain(h, v))
+				checkExplanation(t, h, v, Story(h, v))
 			}
 		}
 	})
@@ -1158,18 +1159,18 @@ func TestExplainRandomHistories(t *testing.T) {
 func TestExplainNeverPanics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := handmade.Garbage(t)
-		v := Violation{
-			Property:   rapid.SampledFrom(Properties()).Draw(t, "property"),
+		v := checker.Violation{
+			Property:   rapid.SampledFrom(checker.Properties()).Draw(t, "property"),
 			At:         time.Duration(rapid.Int64().Draw(t, "at")),
 			What:       "something",
-			Assumption: rapid.SampledFrom(append(Assumptions(), "", "odd")).Draw(t, "assumption"),
+			Assumption: rapid.SampledFrom(append(checker.Assumptions(), "", "odd")).Draw(t, "assumption"),
 			Events:     rapid.SliceOfN(rapid.IntRange(-2, 40), 0, 4).Draw(t, "proof"),
 		}
-		if n := len(Explain(h, v)); n < 1 || n > sentencesMost {
+		if n := len(Story(h, v)); n < 1 || n > sentencesMost {
 			t.Fatalf("%d sentences", n)
 		}
 		h = handmade.Random(t)
-		Explain(h, v)
+		Story(h, v)
 	})
 }
 
@@ -1178,7 +1179,7 @@ func TestExplainNeverPanics(t *testing.T) {
 func checkExplanation(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, h *history.History, v Violation, told []Sentence) {
+}, h *history.History, v checker.Violation, told []Sentence) {
 	t.Helper()
 	if len(told) < 1 || len(told) > sentencesMost {
 		t.Errorf("%d sentences", len(told))
@@ -1285,8 +1286,8 @@ func TestExplainUncheckedTokens(t *testing.T) {
 		13      c1 invoke write A c1#1
 		13.001  resource accept A c1#1 fence=1`)
 	h.Meta.Resource = "plain"
-	v := found(h, ResourceExclusion)
-	told := Explain(h, v)
+	v := found(h, checker.ResourceExclusion)
+	told := Story(h, v)
 	if len(told) < 2 || told[len(told)-2].Text != "The resource does not compare tokens: it accepted fence 1 after fence 2." {
 		t.Errorf("told %v", told)
 	}

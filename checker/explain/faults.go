@@ -1,4 +1,4 @@
-package checker
+package explain
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/sim/history"
 )
 
@@ -54,7 +55,7 @@ func (n *narrator) sign(i int) {
 	switch {
 	case n.event(i).Kind == history.Message:
 		n.late(i)
-	case n.v.Assumption == None:
+	case n.v.Assumption == checker.None:
 		n.fault(detail, i)
 	default:
 		n.fault(step, i)
@@ -191,14 +192,14 @@ func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
 }
 
 // clientClocks tells of the clocks of two clients, where these are what broke and no node's are.
-func (n *narrator) clientClocks(first, second *Lease) {
+func (n *narrator) clientClocks(first, second *checker.Lease) {
 	for i := range n.told {
 		switch n.event(i).Op {
 		case "jump", "drift", "slew":
 			return
 		}
 	}
-	if n.v.Assumption == BoundedClockError {
+	if n.v.Assumption == checker.BoundedClockError {
 		n.clockFaultsOf(first.Client, max(first.InvokeEvent, 0), second.ReturnEvent, false)
 		n.clockFaultsOf(second.Client, max(second.InvokeEvent, 0), second.ReturnEvent, true)
 	}
@@ -266,7 +267,7 @@ func (n *narrator) apart(a, b string, from, to int) []int {
 // overdue reports whether what arrived with e had been under way for so long that it is worth a word.
 func (n *narrator) overdue(e history.Event) bool {
 	d := e.At - e.Sent
-	return e.Sent > 0 && (n.long(d) || n.v.Assumption == BoundedDelay && d >= n.h.Meta.TTL/400) // see [index.outOfReach]
+	return e.Sent > 0 && (n.long(d) || n.v.Assumption == checker.BoundedDelay && d >= n.h.Meta.TTL/400) // see [index.outOfReach]
 }
 
 // late tells of message i, which was under way for long, and what kept it.
@@ -347,7 +348,7 @@ func (n *narrator) link(w weight, i int, f history.Fault) {
 	for k := range n.story {
 		if s := &n.story[k]; s.route != nil && s.route.join(r) {
 			s.Text, s.weight = s.route.text(), max(s.weight, w)
-			s.Events = append(s.Events[:1:1], proof(append(append(others, i), s.Events[1:]...)...)...)
+			s.Events = append(s.Events[:1:1], sorted(append(append(others, i), s.Events[1:]...)...)...)
 			return
 		}
 	}
@@ -400,5 +401,5 @@ func (r *route) way() string {
 	if len(from)*len(to) == len(each) {
 		return near + strings.Join(from, " ") + joint + strings.Join(to, " ")
 	}
-	return list(each)
+	return history.List(each)
 }

@@ -1,4 +1,4 @@
-package checker
+package explain
 
 import (
 	"context"
@@ -6,18 +6,19 @@ import (
 	"slices"
 	"strings"
 
+	"lockstep/checker"
 	"lockstep/sim/history"
 )
 
 // accused returns the leases that a violation points at, in the order of their grants.
-func (n *narrator) accused() []*Lease {
-	var leases []*Lease
+func (n *narrator) accused() []*checker.Lease {
+	var leases []*checker.Lease
 	for i := range n.leases {
 		if l := &n.leases[i]; slices.Contains(n.v.Events, l.ReturnEvent) {
 			leases = append(leases, l)
 		}
 	}
-	slices.SortStableFunc(leases, func(a, b *Lease) int { return a.GrantEvent - b.GrantEvent })
+	slices.SortStableFunc(leases, func(a, b *checker.Lease) int { return a.GrantEvent - b.GrantEvent })
 	return leases
 }
 
@@ -33,7 +34,7 @@ func (n *narrator) culprit(f func(history.Event) bool) int {
 
 // tellOverlap tells how two clients came to hold a lock at once.
 func (n *narrator) tellOverlap() {
-	var held, late *Lease // late began while held was held
+	var held, late *checker.Lease // late began while held was held
 	for _, l := range n.accused() {
 		if l.From == n.v.At && (late == nil || l.ReturnEvent > late.ReturnEvent) {
 			late = l
@@ -80,12 +81,12 @@ func (n *narrator) tellOverlap() {
 }
 
 // ending says what ended a hold, and in which event.
-func (n *narrator) ending(l *Lease) (string, []int) {
+func (n *narrator) ending(l *checker.Lease) (string, []int) {
 	at := n.time(l.EndEvent)
 	switch e := n.event(l.EndEvent); {
 	case l.EndEvent < 0:
 		believed := n.validity(l, len(n.h.Events))
-		if until := n.event(believed).Until; until != history.NoEnd && l.Ended == LeaseEnded {
+		if until := n.event(believed).Until; until != history.NoEnd && l.Ended == checker.LeaseEnded {
 			return fmt.Sprintf("the clock of %s read %s, the end of %s", l.Client, history.Seconds(until), l.Label), []int{l.ReturnEvent, believed}
 		}
 		return "the end of the run", []int{l.ReturnEvent}
@@ -155,7 +156,7 @@ func plain(s string) string {
 }
 
 // writesBetween tells which writes the resource accepted while two leases were held.
-func (n *narrator) writesBetween(from int, a, b *Lease) {
+func (n *narrator) writesBetween(from int, a, b *checker.Lease) {
 	var texts []string
 	var events []int
 	for i := from; i < len(n.h.Events); i++ {
@@ -169,12 +170,12 @@ func (n *narrator) writesBetween(from int, a, b *Lease) {
 		texts, events = texts[:2], events[:2]
 	}
 	if len(events) > 0 {
-		n.say(detail, events[0], events, "Meanwhile the resource accepted %s.", list(texts))
+		n.say(detail, events[0], events, "Meanwhile the resource accepted %s.", history.List(texts))
 	}
 }
 
 // delays tells what kept a client from learning of its grant.
-func (n *narrator) delays(l *Lease) {
+func (n *narrator) delays(l *checker.Lease) {
 	asked := max(l.InvokeEvent, 0)
 	if !n.long(l.From - max(l.Granted, n.event(asked).At)) {
 		return
@@ -199,7 +200,7 @@ func (n *narrator) tellWrite() {
 	})
 	e := n.event(i)
 	l := n.lease(e.Lease)
-	var newer *Lease
+	var newer *checker.Lease
 	for _, o := range n.accused() {
 		if l != nil && o.Label != l.Label && o.GrantEvent > l.GrantEvent && o.GrantEvent < i && newer == nil {
 			newer = o
@@ -261,7 +262,7 @@ func (n *narrator) tellWrite() {
 }
 
 // overworked says that a client went on after its lease, if that is all there was to it.
-func (n *narrator) overworked(l *Lease, j int) {
+func (n *narrator) overworked(l *checker.Lease, j int) {
 	if l == nil || j < 0 || l.EndEvent >= 0 && l.EndEvent < j {
 		return
 	}
@@ -280,7 +281,7 @@ func (n *narrator) overworked(l *Lease, j int) {
 }
 
 // wrote tells of the invocation of a write, and what its client could know by then.
-func (n *narrator) wrote(l *Lease, j, accepted int) {
+func (n *narrator) wrote(l *checker.Lease, j, accepted int) {
 	if j < 0 {
 		return
 	}
@@ -371,7 +372,7 @@ func (n *narrator) intrusion(i int) {
 	owner := history.Client(e.Owner)
 	about := n.doing(e.By, i)
 	op := n.event(about)
-	var own *Lease // what the intruder took the key for
+	var own *checker.Lease // what the intruder took the key for
 	if op.Op == history.Release || op.Op == history.Extend {
 		own = n.lease(op.Lease)
 	}

@@ -1,4 +1,4 @@
-package checker
+package explain
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/sim/history"
 )
 
@@ -43,7 +44,7 @@ func keySpans(h *history.History) []keySpan {
 
 // votes returns the spans of the keys by which a lease was granted, one for each server, in the order of the servers. What came to a
 // server by replication is no vote.
-func (n *narrator) votes(l *Lease) []keySpan {
+func (n *narrator) votes(l *checker.Lease) []keySpan {
 	var votes []keySpan
 	for _, k := range n.keys {
 		if k.label == l.Label && k.from < l.ReturnEvent && l.ReturnEvent < k.to && n.event(k.from).By == l.Client &&
@@ -107,7 +108,7 @@ func (n *narrator) nodes(servers []string) int {
 const promptly = 10 * time.Millisecond
 
 // grant tells who was granted what where and until when, and why that could be.
-func (n *narrator) grant(l *Lease, why string) {
+func (n *narrator) grant(l *checker.Lease, why string) {
 	if l == nil {
 		return
 	}
@@ -152,7 +153,7 @@ func (n *narrator) grant(l *Lease, why string) {
 }
 
 // renewals tells how far a lease was prolonged before event i.
-func (n *narrator) renewals(l *Lease, i int) {
+func (n *narrator) renewals(l *checker.Lease, i int) {
 	var events []int
 	for j := l.ReturnEvent + 1; j < min(i, len(n.h.Events)); j++ {
 		if prolongs(n.h.Events[j], l.Label) {
@@ -172,7 +173,7 @@ func (n *narrator) renewals(l *Lease, i int) {
 }
 
 // retimed tells when a lock that says nothing of its renewals gave a lease's key new time before event i.
-func (n *narrator) retimed(l *Lease, i int) {
+func (n *narrator) retimed(l *checker.Lease, i int) {
 	last := n.before(i, func(e history.Event) bool {
 		return e.Kind == history.State && e.Op == history.Retime && e.Owner == l.Label && e.By == l.Client
 	})
@@ -187,14 +188,14 @@ func prolongs(e history.Event, label string) bool {
 }
 
 // validity returns the event that gave a lease the end that it had at event i.
-func (n *narrator) validity(l *Lease, i int) int {
+func (n *narrator) validity(l *checker.Lease, i int) int {
 	j := n.before(i, func(e history.Event) bool { return prolongs(e, l.Label) })
 	return max(j, l.ReturnEvent)
 }
 
 // successions tells how the keys of one lease came to be gone where a later lease has its own, and returns what that means
 // for the grant of the later one.
-func (n *narrator) successions(first, second *Lease) (why string) {
+func (n *narrator) successions(first, second *checker.Lease) (why string) {
 	var never, lost, early, expired []keySpan
 	votes := n.votes(second)
 	for _, k := range votes {
@@ -226,7 +227,7 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 			n.say(detail, old.to, []int{old.from}, "The key of %s disappeared from %s at %s, as it had from %s.",
 				first.Label, old.process, n.time(old.to), e.By)
 		case e.By != first.Client:
-			if n.v.Assumption == BoundedClockError {
+			if n.v.Assumption == checker.BoundedClockError {
 				n.clockFaultsOf(old.process, old.from, old.to, n.copied(*old))
 			}
 			n.intrusion(old.to)
@@ -269,9 +270,9 @@ func (n *narrator) successions(first, second *Lease) (why string) {
 
 // unrenewed tells what kept the client of a lease that is renewed from its keys until they expired, if something on the links did and
 // is to blame.
-func (n *narrator) unrenewed(l *Lease, expired []keySpan) (told bool) {
+func (n *narrator) unrenewed(l *checker.Lease, expired []keySpan) (told bool) {
 	for _, k := range expired {
-		if n.v.Assumption != BoundedDelay || !l.Renews && !l.Renewed && n.validity(l, k.to) == l.ReturnEvent {
+		if n.v.Assumption != checker.BoundedDelay || !l.Renews && !l.Renewed && n.validity(l, k.to) == l.ReturnEvent {
 			continue
 		}
 		faults := n.apart(l.Client, k.process, n.timed(k), k.to)
@@ -290,7 +291,7 @@ func (n *narrator) timed(k keySpan) int {
 
 // cutShort returns the keys of a lease that were gone before their time when its client learned of it, if it had no majority at any
 // one instant: those that expired, and those that were lost.
-func (n *narrator) cutShort(l *Lease) (early, lost []keySpan) {
+func (n *narrator) cutShort(l *checker.Lease) (early, lost []keySpan) {
 	for _, k := range n.keys {
 		if l.GrantSeen || k.label != l.Label || k.to > l.ReturnEvent || n.nodes([]string{k.process}) == 0 {
 			continue
@@ -338,11 +339,11 @@ func (n *narrator) tooEarly(k keySpan) bool {
 	case set.Until == history.NoEnd:
 		return false
 	case set.Until == 0:
-		return gone.At-set.At < n.h.Meta.TTL-Rounding
+		return gone.At-set.At < n.h.Meta.TTL-checker.Rounding
 	case n.copied(k):
-		return gone.At < set.Until-Rounding // the deadline is that of another node, whose clock is taken to be right
+		return gone.At < set.Until-checker.Rounding // the deadline is that of another node, whose clock is taken to be right
 	}
-	return gone.At-set.At < set.Until-(set.At+set.Wall)-Rounding
+	return gone.At-set.At < set.Until-(set.At+set.Wall)-checker.Rounding
 }
 
 // expiry tells that keys of one lease expired, and of those that did while their server was away, that it came back without.
@@ -361,7 +362,7 @@ func (n *narrator) expiry(keys []keySpan, manner string) {
 		for _, k := range keys {
 			each = append(each, fmt.Sprintf("%s (%s)", k.process, n.time(k.to)))
 		}
-		where = list(each)
+		where = history.List(each)
 	}
 	lead := "The"
 	if slices.ContainsFunc(n.naps, func(s [2]int) bool { return s[0] < at && at < s[1] }) {
@@ -451,7 +452,7 @@ func (n *narrator) forgot(crash, back int) string {
 }
 
 // takeover tells how a replica came to grant a lease in the place of the node that had granted the first.
-func (n *narrator) takeover(first *Lease, k keySpan) {
+func (n *narrator) takeover(first *checker.Lease, k keySpan) {
 	primary := n.h.Meta.Replicas[k.process]
 	if primary == "" {
 		return
@@ -564,7 +565,7 @@ func (n *narrator) lag(primary, replica string, i int) {
 }
 
 // unreached tells why a lease had no keys on some nodes, if links to them were down when its client asked.
-func (n *narrator) unreached(l *Lease, nodes []string) {
+func (n *narrator) unreached(l *checker.Lease, nodes []string) {
 	asked := l.InvokeEvent
 	if asked < 0 {
 		asked = l.ReturnEvent
@@ -583,7 +584,7 @@ func (n *narrator) unreached(l *Lease, nodes []string) {
 }
 
 // holding returns a lease that another client than some one relied on at event i, or nil.
-func (n *narrator) holding(but string, i int) *Lease {
+func (n *narrator) holding(but string, i int) *checker.Lease {
 	for j := range n.leases {
 		l := &n.leases[j]
 		if l.Client != but && l.From <= n.event(i).At && n.event(i).At < l.To && l.ReturnEvent < i {

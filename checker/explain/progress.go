@@ -1,4 +1,4 @@
-package checker
+package explain
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/sim/history"
 )
 
@@ -280,7 +281,7 @@ func (n *narrator) within(set, i int) bool {
 }
 
 // misread tells of a key without an end whose lease was over, which somebody did not take because of a clock.
-func (n *narrator) misread(l *Lease, k keySpan) {
+func (n *narrator) misread(l *checker.Lease, k keySpan) {
 	n.grant(l, "")
 	for _, i := range n.v.Events {
 		if e := n.event(i); e.Kind == history.Injected {
@@ -356,7 +357,7 @@ func (n *narrator) split(from, to int) {
 			events = append(events, beginnings(same)...)
 		}
 		if len(labels) > 1 {
-			n.say(step, i, events, "Nobody had a majority: at %s %s.", n.time(i), list(texts))
+			n.say(step, i, events, "Nobody had a majority: at %s %s.", n.time(i), history.List(texts))
 			return
 		}
 	}
@@ -402,7 +403,7 @@ func (n *narrator) refused(client string, from, to int) {
 			}
 		}
 		events = append(events, fails[last])
-		text += ", " + list(how) + ", the last time at " + n.time(fails[last])
+		text += ", " + history.List(how) + ", the last time at " + n.time(fails[last])
 	}
 	if got >= 0 {
 		text, events = text+fmt.Sprintf(", and got %s only at %s", n.event(got).Lease, n.time(got)), append(events, got)
