@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 )
 
@@ -31,7 +32,7 @@ func TestAsking(t *testing.T) {
 		{"for as long as one that failed", "5 c3 invoke acquire\n8 c3 fail acquire\n" + tries, 0, 11 * time.Second, 14200 * time.Millisecond},
 		{"for as long as one that nobody heard of", "5 c3 invoke acquire\n8 c3 info acquire\n" + tries, 0, 11 * time.Second, 14200 * time.Millisecond},
 	} {
-		h := story(t, inOrder(t, test.story))
+		h := handmade.History(t, inOrder(t, test.story))
 		for i := range h.Events {
 			if e := &h.Events[i]; e.Kind == history.Invoke {
 				e.Within = test.within
@@ -73,7 +74,7 @@ func TestAheadAfter(t *testing.T) {
 			text += from + " c1 fault pause\n" + to + " c1 fault resume\n"
 		}
 		text += test.invoked + " c1 invoke write A c1#1"
-		h := story(t, text)
+		h := handmade.History(t, text)
 		e := &h.Events[len(h.Events)-1]
 		e.Slept, e.NotBefore = test.slept, test.notBefore
 		ix := newIndex(h)
@@ -100,7 +101,7 @@ func TestExcess(t *testing.T) {
 		{"a pause in which the reply came", "2 c1 fault pause\n6 c1 fault resume\n6 c1 deliver n1 sent=1", 4 * s, s, 5 * s},
 		{"a pause while it waited", "2 c1 fault pause\n3 c1 fault resume\n6 c1 deliver n1 sent=1", 0, 4 * s, 5 * s},
 	} {
-		ix := newIndex(story(t, "0 c1 invoke acquire\n"+test.story+"\n7 c1 fail acquire"))
+		ix := newIndex(handmade.History(t, "0 c1 invoke acquire\n"+test.story+"\n7 c1 fail acquire"))
 		for _, c := range []struct {
 			kept []Assumption
 			want time.Duration
@@ -129,7 +130,7 @@ func TestUnconnected(t *testing.T) {
 		{"no word, but a fault", "0 c1-n1 fault cut cut_c1-n1\n2 c1 fault jump\n5 c1 fail acquire", []stretch{{0, 5 * s}}},
 		{"what comes after", "0 c1-n1 fault cut cut_c1-n1\n5 c1 fail acquire\n6 c1 deliver n2 sent=5.5", []stretch{{0, 5 * s}}},
 	} {
-		ix := newIndex(story(t, "nodes 2\n0 c1 invoke acquire\n"+test.story))
+		ix := newIndex(handmade.History(t, "nodes 2\n0 c1 invoke acquire\n"+test.story))
 		if got := ix.unconnected("c1", stretch{0, 5 * s}); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}

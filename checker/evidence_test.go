@@ -2,6 +2,8 @@ package checker
 
 import (
 	"testing"
+
+	"lockstep/checker/internal/handmade"
 )
 
 // TestUnjudged: a history from elsewhere that has nothing which could break a property says nothing of that property.
@@ -31,7 +33,7 @@ func TestUnjudged(t *testing.T) {
 		{FaultTolerance, "0 c1 invoke acquire", ""},
 		{DeadlockFreedom, "", ""},
 	} {
-		h := story(t, test.story)
+		h := handmade.History(t, test.story)
 		if got := unjudged(newIndex(h), test.property); got != "" {
 			t.Errorf("%s, of a history of Lockstep: %q", test.property, got)
 		}

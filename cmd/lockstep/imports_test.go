@@ -49,7 +49,7 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/scenarios/internal/draws":  {},
 		fields:                               {history},
 		docs:                                 {},
-		"lockstep/cmd/mutants":              {},
+		"lockstep/cmd/mutants":               {},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
 	if err != nil {

@@ -1,4 +1,4 @@
-package checker
+package explain
 
 import (
 	"slices"
@@ -6,13 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker"
+	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 )
 
 // narrate has f tell something of a story, and returns the sentences.
 func narrate(t *testing.T, text string, f func(n *narrator)) (told []string) {
 	t.Helper()
-	n := &narrator{h: story(t, text)}
+	n := &narrator{h: handmade.History(t, text)}
 	f(n)
 	for _, s := range n.story {
 		told = append(told, s.Text)
@@ -57,13 +59,13 @@ func TestRoutes(t *testing.T) {
 func TestOverdue(t *testing.T) {
 	for _, test := range []struct {
 		took   time.Duration
-		broken Assumption
+		broken checker.Assumption
 		want   bool
 	}{
-		{2500 * time.Millisecond, BoundedPause, false}, {2500*time.Millisecond + 1, BoundedPause, true},
-		{25 * time.Millisecond, BoundedPause, false}, {25 * time.Millisecond, BoundedDelay, true}, {25*time.Millisecond - 1, BoundedDelay, false},
+		{2500 * time.Millisecond, checker.BoundedPause, false}, {2500*time.Millisecond + 1, checker.BoundedPause, true},
+		{25 * time.Millisecond, checker.BoundedPause, false}, {25 * time.Millisecond, checker.BoundedDelay, true}, {25*time.Millisecond - 1, checker.BoundedDelay, false},
 	} {
-		n := &narrator{h: &history.History{Meta: history.Meta{TTL: 10 * time.Second}}, v: Violation{Assumption: test.broken}}
+		n := &narrator{h: &history.History{Meta: history.Meta{TTL: 10 * time.Second}}, v: checker.Violation{Assumption: test.broken}}
 		if got := n.overdue(history.Event{At: time.Second + test.took, Sent: time.Second}); got != test.want {
 			t.Errorf("%v under %s: %v", test.took, test.broken, got)
 		}
@@ -110,7 +112,7 @@ func TestKept(t *testing.T) {
 		{"a hold that was over", "1 c1->resource fault hold hold_c1->resource\n1.5 c1->resource fault release release_c1->resource\n2 c1 invoke write", ""},
 	} {
 		told := narrate(t, test.story+"\n9 resource accept A c1#1 sent=2", func(n *narrator) {
-			n.kept("c1", resourceName, 2*time.Second, len(n.h.Events)-1)
+			n.kept("c1", history.ResourceName, 2*time.Second, len(n.h.Events)-1)
 		})
 		if got := strings.Join(told, " "); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
