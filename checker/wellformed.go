@@ -84,17 +84,3 @@ func lineOf(event int) int { return event + 2 }
 
 // mostKeys is how many keys a lease may have on each node: no lock takes more than a handful.
 const mostKeys = 1000
-
-// isOutcome reports whether e ends an operation. Steps that take no time (check, wait, exit) may be recorded as a single
-// event, without a number that would join it with an invocation. That a client ran on in a pause, and what a lock does or
-// says of itself, is none of its operations.
-func isOutcome(e history.Event) bool {
-	switch e.Kind {
-	case history.OK, history.Fail, history.Info:
-		if e.Kind == history.Info && (e.Op == history.Unpaused || e.Op == history.Renew || e.Op == history.Lost) {
-			return false
-		}
-		return e.ID != 0 || e.Op != history.Check && e.Op != history.Wait && e.Op != history.Exit
-	}
-	return false
-}
