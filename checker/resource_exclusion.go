@@ -117,19 +117,3 @@ func (ix *index) writing(i int) int {
 	}
 	return -1
 }
-
-// writes reports whether an invocation may be that of what the resource accepted.
-func writes(in, accepted history.Event) bool {
-	if in.Kind != history.Invoke || in.Lease != accepted.Lease || in.At > accepted.Departure() {
-		return false
-	}
-	switch in.Op {
-	case history.Write:
-		return accepted.Op != history.Mark && in.Value == accepted.Value
-	case history.Update:
-		return accepted.Op != history.Mark && in.Value == accepted.Word
-	case history.Enter:
-		return accepted.Op == history.Mark
-	}
-	return false
-}
