@@ -269,15 +269,15 @@ func TestWrites(t *testing.T) {
 	} {
 		in := test.in
 		in.Kind, in.Lease = history.Invoke, "c1#1"
-		if got := writes(in, test.accepted); got != test.want {
+		if got := in.Writes(test.accepted); got != test.want {
 			t.Errorf("%+v: %v", in, got)
 		}
 		in.Lease = "c1#2"
-		if writes(in, test.accepted) {
+		if in.Writes(test.accepted) {
 			t.Errorf("%+v, of another lease", in)
 		}
 		in.Kind, in.Lease = history.OK, "c1#1"
-		if writes(in, test.accepted) {
+		if in.Writes(test.accepted) {
 			t.Errorf("%+v, an outcome", in)
 		}
 	}
