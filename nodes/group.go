@@ -13,35 +13,35 @@ import (
 	"lockstep/sim"
 )
 
-// GroupConfig says what a [Group] consists of.
+// GroupConfig configures a [Group].
 type GroupConfig struct {
 	Primary     string        // default n1
-	Replicas    int           // r1 ... follow the primary
+	Replicas    int           // r1 ... replicate the primary
 	Sentinels   int           // s1 ... watch it, and promote a replica when it is down
-	Shards      int           // of a cluster, the group being the first; p2 ... are the primaries of the others. 0: no cluster
-	DownAfter   time.Duration // how long a silent server is waited for; default 30s for sentinels, 15s in a cluster
+	Shards      int           // of a cluster whose first shard is the group; p2 ... are the primaries of the others. 0: no cluster
+	DownAfter   time.Duration // after how long without a reply a server counts as down; default 30s for sentinels, 15s in a cluster
 	MinReplicas int           // min-replicas-to-write of every server in the group, with a lag of at most 10s
 	Persistence string        // see [engine.Persistence]; default [engine.AOFAlways]
 	Seed        uint64
 }
 
-// Group is one Redis and its replicas, as clients see it: one address, which leads to whoever is the primary.
+// Group is one Redis and its replicas, as clients see it: one address, which leads to the current primary.
 //
-// The address is virtual. With sentinels the dialer of a client asks them where the primary is, and in a cluster the nodes.
-// Otherwise an operator keeps the address up to date: [history.Promote] moves it, and has the other replicas follow the new
-// primary. The old primary is not told, being dead or out of reach: it stays what it is until a [history.Follow].
+// The address is virtual. With sentinels the dialer of a client asks the sentinels for the primary, and in a cluster the nodes.
+// Otherwise an operator keeps the address up to date: [history.Promote] moves it, and makes the other replicas follow the new
+// primary. The old primary is down or out of reach, and is not told: it stays a primary until a [history.Follow].
 type Group struct {
 	cfg     GroupConfig
 	world   *sim.World
 	nodes   []*Node // the primary by its configuration, then the replicas
-	primary *Node   // where the operator has the address lead
+	primary *Node   // the node to which the address leads, by the operator
 	ledger  *ledger
 
 	sentinels []*Sentinel
 	downAfter time.Duration
 }
 
-// GroupAddr is where clients find a group. No process listens there.
+// GroupAddr is the address at which clients find a group. No process listens there.
 const GroupAddr = "10.1.0.1:6379"
 
 // ServeGroup adds the processes of a group to the world.
@@ -56,7 +56,7 @@ func ServeGroup(w *sim.World, cfg GroupConfig) *Group {
 		r.source = g.primary.Process
 		r.Redis.Follow(r.source.Name)
 		r.dialPrimary()
-		g.primary.Acked(r.Process.Name, 0) // they have known each other for long
+		g.primary.Acked(r.Process.Name, 0) // they have been connected for long
 	}
 	switch {
 	case cfg.Sentinels > 0 && cfg.Shards > 0:
@@ -87,10 +87,10 @@ func (g *Group) serve(name string) *Node {
 	return n
 }
 
-// Addrs is where clients find the group: one literal IP:port.
+// Addrs is the address at which clients find the group: one literal IP:port.
 func (g *Group) Addrs() []string { return []string{GroupAddr} }
 
-// Dial returns the dialer of a client process, which finds its way to the primary.
+// Dial returns the dialer of a client process, which connects to the primary.
 func (g *Group) Dial(p *sim.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	guide := &guide{}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -109,8 +109,8 @@ func (g *Group) Dial(p *sim.Process) func(ctx context.Context, network, addr str
 	}
 }
 
-// find asks who the primary is, as client libraries do that know of sentinels or clusters: one after the other, until one
-// answers. From is the first to ask, in a cluster.
+// find asks for the primary, as client libraries do that support sentinels or clusters: one server after the other, until one
+// answers. In a cluster it begins with the server number from.
 func (g *Group) find(ctx context.Context, p *sim.Process, from int) (addr string, asked int, err error) {
 	err = ErrNobodyKnows
 	switch {
@@ -143,19 +143,19 @@ func (g *Group) find(ctx context.Context, p *sim.Process, from int) (addr string
 	return "", 0, err
 }
 
-// ErrNobodyKnows says that no server has told a client which one is the primary.
+// ErrNobodyKnows says that no server has told a client who the primary is.
 var ErrNobodyKnows = errors.New("nobody knows the primary")
 
-// askLimit is how long a client waits for the answer of a sentinel, by its steady clock.
+// askLimit is how long a client waits for the reply of a sentinel, by its steady clock.
 const askLimit = 200 * time.Millisecond
 
-// dialer is a client of either kind, as far as it opens connections.
+// dialer is a simulated or real client, as something that opens connections.
 type dialer interface {
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Ask has a client ask a server one thing over a connection of its own. The reply has the form that [engine.ReadReply]
-// returns, except that an error reply is returned as err.
+// Ask sends one command to a server, over a connection of its own. The reply has the form that [engine.ReadReply] returns, except
+// that an error reply is returned as err.
 func Ask(ctx context.Context, p dialer, addr string, args ...string) (reply any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
@@ -187,14 +187,14 @@ func Ask(ctx context.Context, p dialer, addr string, args ...string) (reply any,
 	}
 }
 
-// Close frees what the servers hold.
+// Close releases the resources of the servers.
 func (g *Group) Close() {
 	for _, n := range g.nodes {
 		n.Redis.Close()
 	}
 }
 
-// promoted is what the operator does who has promoted a replica.
+// promoted is what the operator does after promoting a replica.
 func (g *Group) promoted(n *Node) {
 	switch {
 	case g.cfg.Sentinels > 0:
@@ -221,7 +221,7 @@ func (g *Group) at(addr string) *Node {
 	return nil
 }
 
-// addressOf is where a process of the group listens.
+// addressOf returns the address of a process of the group.
 func (g *Group) addressOf(process string) (host string, port int) {
 	for _, n := range g.nodes {
 		if n.Process.Name == process {

@@ -1,7 +1,7 @@
-// Package nodes has the Redis servers that locks live on: simulated processes, each with a clock, a network and a disk, alone or in a
-// group with replicas, Sentinels or the rest of a cluster.
+// Package nodes has the Redis servers on which locks are stored: simulated processes, each with a clock, a network and a disk,
+// alone or in a group with replicas, Sentinels or the rest of a cluster.
 //
-// Package engine decides what such a server answers. Package live is the counterpart for real servers, which package
+// Package engine determines the replies of such a server. Package live is the counterpart for real servers, which package
 // redisserver starts.
 package nodes
 
@@ -20,24 +20,24 @@ type Node struct {
 	Process *sim.Process
 
 	world  *sim.World
-	serves *sim.Conn // the connection whose bytes are being worked on
+	serves *sim.Conn // the connection whose bytes are being processed
 	ring   func()    // expire, made once
 	owners engine.Owners
-	parsed engine.Parsed // by Describe, for Receive
-	// marks says which lease a value has stood for, by key and value: a disk may bring back what had changed since.
+	parsed engine.Parsed // parsed by Describe, for Receive
+	// marks are the leases that values have stood for, by key and value: a restart may bring a value back.
 	marks map[[2]string]engine.Owner
 
-	// In a group.
+	// For a node in a group.
 	group   *Group
-	source  *sim.Process // the primary that it is a replica of
-	up      *upstream    // the link to it; nil: none
+	source  *sim.Process // its primary, if it is a replica
+	up      *upstream    // the link to the primary; nil if there is none
 	down    []*downstream
-	conns   []*sim.Conn // that others have opened
-	replid  string      // names the history of the data
-	terms   int         // of them that began here
+	conns   []*sim.Conn // connections that others have opened
+	replid  string      // the name of the data's history
+	terms   int         // how many histories began here
 	pinged  int
-	dead    bool                                            // the process has ended, and has not been restarted
-	bus     *bus                                            // of a cluster; nil: it is in none
+	dead    bool                                            // the process has ended and was not restarted
+	bus     *bus                                            // for a node of a cluster; else nil
 	copying func(e edition, key, value string) engine.Owner // while the node copies its primary
 }
 
@@ -96,7 +96,7 @@ func (n *Node) Receive(c *sim.Conn, data []byte) {
 	n.setAlarm()
 }
 
-// late sends a reply that took time, and has what arrived meanwhile run.
+// late sends a delayed reply, and runs what arrived meanwhile.
 func (n *Node) late(s *engine.Session, reply []byte) {
 	serves := n.serves
 	c := s.State.(*sim.Conn)
@@ -105,7 +105,7 @@ func (n *Node) late(s *engine.Session, reply []byte) {
 	n.serves = serves
 }
 
-// Crash is called by the kernel. What the node knew stays where it is until Restart says what became of it.
+// Crash is called by the kernel. The node's data stays in memory until Restart determines what is left of it.
 func (n *Node) Crash(how history.Fault) {
 	n.Process.Alarm(time.Time{}, nil)
 	exit := engine.Killed
@@ -135,8 +135,8 @@ func (n *Node) Restart(empty bool) {
 	}
 }
 
-// ClockChanged is called by the kernel after the wall clock was set or got another rate: a jump forward ends keys at once. A
-// dead node looks at its clock when it comes back.
+// ClockChanged is called by the kernel after the wall clock was set or changed its rate: a jump forward makes keys expire at
+// once. A node that is down looks at its clock when it restarts.
 func (n *Node) ClockChanged() {
 	if !n.dead {
 		n.expire()
@@ -148,20 +148,20 @@ func (n *Node) expire() {
 	n.setAlarm()
 }
 
-// setAlarm has the keys that are next to expire reported at their time. Redis itself notices an expired key when it is
-// asked for it, or in its own time; for its clients that makes no difference.
+// setAlarm sets an alarm for when the next keys expire. Redis itself removes an expired key when a command needs it, or in the
+// background; clients see no difference.
 func (n *Node) setAlarm() {
 	t, _ := n.NextDeadline()
 	n.Process.Alarm(t, n.ring)
 }
 
-// changed turns a change of a key into an event.
+// changed records a change of a key as an event.
 func (n *Node) changed(c engine.Change) {
 	e := n.owners.Event(c, n.world.Epoch(), func() engine.Owner {
 		if n.copying != nil {
 			return n.copying(n.edition(), c.Key, c.New)
 		}
-		if n.serves == nil { // no request, but a disk
+		if n.serves == nil { // not a request, but a restart
 			return n.marks[[2]string{c.Key, c.New}]
 		}
 		return n.owners.After(c, n.serves.Lease)
@@ -185,7 +185,7 @@ func (n *Node) changed(c engine.Change) {
 	n.Process.Note(e)
 }
 
-// Describe renders requests as "SET lock c1#1 NX PX 10000", and replies as "OK", "nil", "1".
+// Describe describes requests as "SET lock c1#1 NX PX 10000", and replies as "OK", "nil", "1".
 func (n *Node) Describe(data []byte, reply bool, name func(string) string) string {
 	if reply {
 		if text, ok := engine.DescribeStream(data, name); ok {

@@ -13,9 +13,9 @@ import (
 	"lockstep/sim/history"
 )
 
-// Replication over the network: the link of a replica to its primary, and what the primary keeps of each replica. It
-// follows replication.c of Redis 7.0. What is left out: a replica whose link was lost is always sent everything anew
-// (no backlog), a synchronization takes no time but that of its message, and SIGTERM does not wait for replicas.
+// Replication over the network: the link of a replica to its primary, and the primary's data about each replica. It follows
+// replication.c of Redis 7.0. Not simulated: partial resynchronization (a replica whose link was lost always gets a full copy),
+// the duration of a synchronization beyond that of its message, and that SIGTERM waits for replicas.
 
 const (
 	replicationCron    = time.Second
@@ -25,7 +25,7 @@ const (
 
 var replicationPinged = []byte("*1\r\n$4\r\nPING\r\n")
 
-// A line is a connection that a server has opened to another. It is the State of that.
+// A line is a connection that a server has opened to another. It is the State of the connection.
 type line interface {
 	opened()
 	receive(data []byte)
@@ -36,19 +36,19 @@ type line interface {
 type upstream struct {
 	node   *Node
 	conn   *sim.Conn
-	unread []byte // of the answer to PSYNC
+	unread []byte // of the reply to PSYNC
 	synced bool
-	heard  time.Duration // when something arrived last, by the steady clock
+	heard  time.Duration // when bytes last arrived, by the steady clock
 }
 
-// downstream is the link to a replica at its primary.
+// downstream is the primary's end of the link to a replica.
 type downstream struct {
 	name  string
 	conn  *sim.Conn
-	heard time.Duration // when it acknowledged last, by the steady clock
+	heard time.Duration // when the replica last acknowledged, by the steady clock
 }
 
-// replicates makes a node take part in replication.
+// replicates sets up replication for a node.
 func (n *Node) replicates(g *Group) {
 	n.group = g
 	n.beginTerm()
@@ -58,15 +58,15 @@ func (n *Node) replicates(g *Group) {
 	n.cron()
 }
 
-// beginTerm gives the data of the node another name. No two histories of data have the same, so an offset means the same
-// on every node.
+// beginTerm gives the data of the node a new name. No two histories of data share a name, so an offset means the same on every
+// node.
 func (n *Node) beginTerm() {
 	n.terms++
 	n.replid = n.Process.Name + "." + strconv.Itoa(n.terms)
 }
 
-// Follow is REPLICAOF: what the node has of its own is lost when it is in touch with the primary. Of a node that is down it
-// changes the configuration.
+// Follow is REPLICAOF: the node loses its own keys once it has reached the primary. If the node is down, only its configuration
+// changes.
 func (n *Node) Follow(primary *sim.Process) bool {
 	if n.group == nil || primary == n.Process || n.Following() == primary.Name {
 		return false
@@ -85,7 +85,7 @@ func (n *Node) Follow(primary *sim.Process) bool {
 	return true
 }
 
-// Promote is REPLICAOF NO ONE by an operator, who then tells everybody else. A node that is down does not hear it.
+// Promote is REPLICAOF NO ONE by an operator, who then tells the other nodes. A node that is down is not reached.
 func (n *Node) Promote() bool {
 	if n.group == nil || n.dead || !n.promote() {
 		return false
@@ -107,7 +107,7 @@ func (n *Node) promote() bool {
 	return true
 }
 
-// hangUp ends the links of replication. Replicas of a node whose role changes must synchronize with it anew.
+// hangUp ends the links of replication. Replicas of a node whose role changes must synchronize with it again.
 func (n *Node) hangUp() {
 	if n.up != nil {
 		n.up.conn.Close()
@@ -125,7 +125,7 @@ func (n *Node) dismiss(d *downstream) {
 	n.leave(d.conn)
 }
 
-// leave forgets a connection that others have opened.
+// leave removes a connection that others have opened.
 func (n *Node) leave(c *sim.Conn) {
 	n.conns = slices.DeleteFunc(n.conns, func(o *sim.Conn) bool { return o == c })
 	if i := slices.IndexFunc(n.down, func(d *downstream) bool { return d.conn == c }); i >= 0 {
@@ -135,7 +135,7 @@ func (n *Node) leave(c *sim.Conn) {
 	}
 }
 
-// edition is the state that the data of the node are in.
+// edition returns the state of the node's data.
 func (n *Node) edition() edition { return edition{n.replid, n.Offset()} }
 
 // cron is replicationCron.
@@ -218,7 +218,7 @@ func (u *upstream) receive(data []byte) {
 	}
 }
 
-// load reads the answer to PSYNC, and returns what comes after it.
+// load parses the reply to PSYNC, and returns the bytes after it.
 func (u *upstream) load() (stream []byte) {
 	n := u.node
 	head, rest, ok := bytes.Cut(u.unread, []byte("\r\n"))
@@ -226,7 +226,7 @@ func (u *upstream) load() (stream []byte) {
 		return nil
 	}
 	words := strings.Fields(string(head))
-	if len(words) != 3 || words[0] != "+FULLRESYNC" { // it is no primary that can be copied; ask again later
+	if len(words) != 3 || words[0] != "+FULLRESYNC" { // it is not a primary that can be copied; ask again later
 		u.conn.Close()
 		n.unlinked()
 		return nil
@@ -250,7 +250,7 @@ func (u *upstream) load() (stream []byte) {
 	return stream
 }
 
-// command answers the commands of replicas, and of those who give out the roles.
+// command replies to commands of replicas, and of servers that assign roles.
 func (n *Node) command(s *engine.Session, args []string) (reply []byte, ok bool) {
 	var w engine.Replies
 	switch word := strings.ToUpper(args[0]); {
@@ -302,7 +302,7 @@ func (n *Node) command(s *engine.Session, args []string) (reply []byte, ok bool)
 	return w, true
 }
 
-// kill closes every connection but those of replicas, and one: CLIENT KILL TYPE normal.
+// kill closes every connection except those of replicas and one other: CLIENT KILL TYPE normal.
 func (n *Node) kill(but *engine.Session) (killed int64) {
 	for _, c := range slices.Clone(n.conns) {
 		if c.State == but || slices.ContainsFunc(n.down, func(d *downstream) bool { return d.conn == c }) {
@@ -316,14 +316,14 @@ func (n *Node) kill(but *engine.Session) (killed int64) {
 	return killed
 }
 
-// ledger is what the simulation, and nobody in it, knows about the data of a group: which lease a value stood for when a
-// client wrote it. A copy of the value stands for the same lease, wherever and however late it arrives.
+// ledger is what only the simulation knows about the data of a group: which lease a value stood for when a client wrote it. A
+// copy of the value stands for the same lease, wherever and whenever it arrives.
 type ledger struct {
 	changes   map[written]engine.Owner
 	snapshots map[edition]engine.Owners
 }
 
-// edition is a state of the data of one history, by its offset. A change belongs to the edition that it changed.
+// edition is a state of the data of one history, by its offset. A change belongs to the edition before it.
 type edition struct {
 	replid string
 	offset int64

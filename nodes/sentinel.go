@@ -14,37 +14,37 @@ import (
 	"lockstep/sim/history"
 )
 
-// Sentinel is a process that watches a group together with others, and has a replica take the place of a primary that is
-// down. It does what src/sentinel.c of Redis 7.0 does, with its names for the times; the words "subjectively" and
-// "objectively down" are of its documentation.
+// Sentinel is a process that watches a group together with others, and replaces a primary that is down with a replica. It behaves
+// as src/sentinel.c of Redis 7.0, and uses its names for the times; "subjectively" and "objectively down" are terms of its
+// documentation.
 //
-// What is left out: Sentinels know all servers and each other by their configuration, and tell each other news directly,
-// not through channels of the servers they watch as well; transactions around REPLICAOF and CLIENT KILL; and for how
-// long a replica had lost its primary, when a successor is chosen.
+// Not simulated: discovery (Sentinels know all servers and each other by their configuration, and exchange news directly, instead
+// of also through channels of the servers that they watch); transactions around REPLICAOF and CLIENT KILL; and, in the choice of
+// a successor, for how long a replica had lost its primary.
 type Sentinel struct {
 	Process *sim.Process
 	group   *Group
 	random  *rand.Rand
 
 	primary  *watched
-	replicas []*watched // in the order in which they became it
+	replicas []*watched // in the order in which they became replicas
 	peers    []*watched
 
-	// What its configuration file keeps.
+	// Kept in the configuration file.
 	epoch       int64  // current_epoch
-	configEpoch int64  // of who is the primary
-	leader      string // that it has voted for
+	configEpoch int64  // of the present primary
+	leader      string // for which it has voted
 	leaderEpoch int64
 
 	ticked   time.Duration
-	tilted   time.Duration // when time was seen to run oddly; 0: it was not
+	tilted   time.Duration // when it last noticed a problem with time; 0: never
 	failover failover
 	started  time.Duration // failover_start_time; 0: never
 
-	listeners []*sim.Conn // to +switch-master
+	listeners []*sim.Conn // clients that subscribed to +switch-master
 }
 
-// MasterName is what the group is called in the configuration of sentinels.
+// MasterName is the name of the group in the configuration of sentinels.
 const MasterName = "lock"
 
 const (
@@ -61,11 +61,11 @@ const (
 	failoverTimeout    = 180 * time.Second
 )
 
-// failover is one that a sentinel has begun.
+// failover is a failover that a sentinel has begun.
 type failover struct {
 	state    failoverState
 	epoch    int64
-	changed  time.Duration // when the state did
+	changed  time.Duration // when the state last changed
 	promoted *watched
 }
 
@@ -81,23 +81,23 @@ const (
 	updateConfig
 )
 
-// watched is a server, or another sentinel, as a sentinel sees it. Times are by the wall clock of the sentinel.
+// watched is a server, or another sentinel, as a sentinel sees it. Times are those of the sentinel's wall clock.
 type watched struct {
 	s    *Sentinel
 	proc *sim.Process
 	peer bool
 
-	conn      *sim.Conn // nil: none
+	conn      *sim.Conn // nil if there is none
 	up        bool
 	unread    []byte
-	sent      []func(reply any) // what to do with the replies that are to come
-	infos     int               // of them to INFO,
-	asks      int               // and to is-master-down-by-addr
+	sent      []func(reply any) // handlers of the replies to come
+	infos     int               // how many of them are for INFO,
+	asks      int               // and for is-master-down-by-addr
 	dialled   time.Duration
 	connected time.Duration
 
 	pinged  time.Duration // last_ping_time
-	asked   time.Duration // act_ping_time: of the first PING that has not been answered; -1: none
+	asked   time.Duration // act_ping_time: the first PING without a reply; -1: none
 	ponged  time.Duration // last_pong_time
 	reached time.Duration // last_avail_time
 	sdown   bool
@@ -105,7 +105,7 @@ type watched struct {
 	downAt  time.Duration // s_down_since_time; 0: never
 	odownAt time.Duration
 
-	// Of servers, by INFO.
+	// For servers, from INFO.
 	informed  time.Duration // info_refresh; 0: never
 	replica   bool          // role_reported
 	roleAt    time.Duration
@@ -114,9 +114,9 @@ type watched struct {
 	linked    bool
 	offset    int64
 	reconf    reconfState
-	published time.Duration // of peers
+	published time.Duration // for peers
 
-	// Of peers, by is-master-down-by-addr.
+	// For peers, from is-master-down-by-addr.
 	saysDown    bool
 	saidAt      time.Duration
 	leader      string
@@ -132,14 +132,14 @@ const (
 	reconfDone
 )
 
-// serveSentinel adds a sentinel to the world. The others must be there before it starts.
+// serveSentinel adds a sentinel to the world. The other servers must be added before it starts.
 func (g *Group) serveSentinel(name string) *Sentinel {
 	s := &Sentinel{group: g, random: sim.Rand(g.cfg.Seed, "sentinel", name)}
 	s.Process = g.world.Serve(name, s)
 	return s
 }
 
-// configure sets what the configuration says before anything has happened.
+// configure sets the state to the initial configuration.
 func (s *Sentinel) configure() {
 	s.epoch, s.configEpoch, s.leader, s.leaderEpoch = 0, 0, "", 0
 	s.peers = nil
@@ -172,7 +172,7 @@ func (s *Sentinel) setPrimary(p *sim.Process, replicas []*Node) {
 	s.failover, s.started = failover{}, 0
 }
 
-// change makes another server the primary: sentinelResetMasterAndChangeAddress. The old one is a replica from now on.
+// change makes another server the primary: sentinelResetMasterAndChangeAddress. The old one becomes a replica.
 func (s *Sentinel) change(p *sim.Process) {
 	old := s.primary.proc
 	var replicas []*Node
@@ -185,14 +185,14 @@ func (s *Sentinel) change(p *sim.Process) {
 	s.publish("+switch-master", MasterName+" "+spaced(old)+" "+spaced(p))
 }
 
-// spaced is an address as two words.
+// spaced returns an address as two words.
 func spaced(p *sim.Process) string { return strings.Replace(p.Addr(), ":", " ", 1) }
 
 func (s *Sentinel) quorum() int { return (len(s.peers)+1)/2 + 1 }
 
 func (s *Sentinel) downAfter() time.Duration { return s.group.downAfter }
 
-// now is mstime, the clock on the wall: there is an [Sentinel.tilt] for when somebody sets it. It is never 0.
+// now is mstime, the time of the wall clock; [Sentinel.tilt] handles changes of that clock. It is never 0.
 func (s *Sentinel) now() time.Duration {
 	return s.Process.Wall().Now().Sub(s.group.world.Epoch()) + time.Hour
 }
@@ -201,14 +201,13 @@ func (s *Sentinel) note(op string, about *watched) {
 	s.Process.Note(history.Event{Kind: history.State, Op: op, Value: about.proc.Name})
 }
 
-// start begins to watch.
+// start begins watching.
 func (s *Sentinel) start() {
 	s.ticked, s.tilted = s.now(), 0
 	s.tick()
 }
 
-// tick is sentinelTimer. Its rate changes all the time, lest sentinels that started together vote at the same times for
-// ever.
+// tick is sentinelTimer. Its rate varies, so that sentinels that started together do not vote at the same times for ever.
 func (s *Sentinel) tick() {
 	now := s.now()
 	if passed := now - s.ticked; passed < 0 || passed > sentinelTilt {
@@ -237,8 +236,8 @@ func (s *Sentinel) tick() {
 	s.Process.After(time.Second/time.Duration(10+s.random.IntN(10)), s.tick)
 }
 
-// tilt says that time was seen to run oddly less than half a minute ago: the machine was stopped, or its clock set. A
-// sentinel goes on watching then, but trusts nothing of what it sees.
+// tilt reports whether a problem with time was noticed less than half a minute ago: the machine was stopped, or its clock was
+// set. A sentinel then keeps watching, but does not act on what it sees.
 func (s *Sentinel) tilt(now time.Duration) bool {
 	if s.tilted != 0 && now-s.tilted > sentinelTiltPeriod {
 		s.tilted = 0
@@ -258,7 +257,7 @@ func (w *watched) reconnect(now time.Duration) {
 
 func (w *watched) opened() {
 	w.up = true
-	w.ping(w.pinged) // which began to wait for an answer when it began to connect
+	w.ping(w.pinged) // it has waited for a reply since it began to connect
 }
 
 func (w *watched) closed() { w.lost() }
@@ -275,7 +274,7 @@ func (w *watched) hangUp() {
 	}
 }
 
-// send sends a command and has f called with its reply.
+// send sends a command. f is called with the reply.
 func (w *watched) send(f func(reply any), args ...string) {
 	w.conn.Write(engine.Request(args...))
 	w.sent = append(w.sent, f)
@@ -411,13 +410,13 @@ func (w *watched) heardState(reply any) {
 	}
 }
 
-// vote is sentinelVoteLeader: one vote in each epoch, for who asks first.
+// vote is sentinelVoteLeader: one vote in each epoch, for the first that asks.
 func (s *Sentinel) vote(epoch int64, candidate string) (leader string, leaderEpoch int64) {
 	s.epoch = max(s.epoch, epoch)
 	if s.leaderEpoch < epoch && s.epoch <= epoch {
 		s.leader, s.leaderEpoch = candidate, s.epoch
 		if candidate != s.Process.Name {
-			s.started = s.now() + s.desync() // do not start one of our own soon
+			s.started = s.now() + s.desync() // wait before starting one of our own
 		}
 	}
 	return s.leader, s.leaderEpoch
@@ -503,7 +502,7 @@ func (s *Sentinel) advance(now time.Duration) {
 	}
 }
 
-// successor is sentinelSelectSlave, with all priorities equal: the replica that has most of the data.
+// successor is sentinelSelectSlave, with all priorities equal: the replica with the most data.
 func (s *Sentinel) successor(now time.Duration) (best *watched) {
 	fresh := 3 * sentinelInfo
 	if s.primary.sdown {
@@ -520,7 +519,7 @@ func (s *Sentinel) successor(now time.Duration) (best *watched) {
 	return best
 }
 
-// reconfigure is sentinelSendSlaveOf. Clients of the server must look for the primary anew.
+// reconfigure is sentinelSendSlaveOf. Clients of the server must look for the primary again.
 func (w *watched) reconfigure(host, port string) {
 	w.send(func(any) {}, "REPLICAOF", host, port)
 	w.send(func(any) {}, "CLIENT", "KILL", "TYPE", "normal")
@@ -604,7 +603,7 @@ func (w *watched) heardInfo(reply any) {
 	case !replica && w == f.promoted && f.state == waitPromotion:
 		s.configEpoch = f.epoch
 		f.state, f.changed = reconfReplicas, now
-		for _, o := range s.peers { // tell everybody at once
+		for _, o := range s.peers { // tell all peers at once
 			o.published = 0
 		}
 	case !replica && w != f.promoted && calm(4*sentinelPublish) && now-w.roleAt > 4*sentinelPublish:
@@ -628,7 +627,7 @@ func (s *Sentinel) primaryLooksSane(now time.Duration) bool {
 	return !p.replica && !p.sdown && !p.odown && now-p.informed < 2*sentinelInfo
 }
 
-// current is the primary that clients are told.
+// current returns the primary that clients are told.
 func (s *Sentinel) current() *sim.Process {
 	if s.failover.state >= reconfReplicas {
 		return s.failover.promoted.proc
@@ -636,7 +635,7 @@ func (s *Sentinel) current() *sim.Process {
 	return s.primary.proc
 }
 
-// helloChannel is where sentinels tell each other what they know.
+// helloChannel is the channel on which sentinels exchange what they know.
 const helloChannel = "__sentinel__:hello"
 
 // hello is sentinelProcessHelloMessage.
@@ -826,7 +825,7 @@ func (s *Sentinel) publish(channel, message string) {
 // Crash is called by the kernel.
 func (s *Sentinel) Crash(history.Fault) { s.listeners = nil }
 
-// Restart is called by the kernel. The configuration file remembers who is the primary, the epochs and the vote.
+// Restart is called by the kernel. The configuration file keeps the primary, the epochs and the vote.
 func (s *Sentinel) Restart(empty bool) {
 	if empty {
 		s.configure()
@@ -844,7 +843,7 @@ func (s *Sentinel) Restart(empty bool) {
 	s.start()
 }
 
-// Describe renders what sentinels are asked, and what they answer.
+// Describe describes commands to sentinels, and their replies.
 func (s *Sentinel) Describe(data []byte, reply bool, name func(string) string) string {
 	if reply {
 		return engine.DescribeReply(data, name)

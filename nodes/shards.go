@@ -17,22 +17,21 @@ import (
 	"lockstep/sim/history"
 )
 
-// bus is what a node of a Redis Cluster knows of the others, and how it talks to them. It follows src/cluster.c of Redis
-// 7.0, whose names for the times it has. Its messages are readable here, and share the port of the clients.
+// bus is a node's view of the other nodes of a Redis Cluster, and its communication with them. It follows src/cluster.c of Redis
+// 7.0, and uses its names for the times. Its messages are readable here, and share the port of the clients.
 //
-// What is left out: slots do not move one by one but in ranges, one per shard, which only a failover passes on; nodes know
-// each other by their configuration, which also outlives an empty disk; every message tells all suspicions of its sender,
-// not some; who makes an outdated claim hears it from the new owner only, not from everybody (UPDATE); epochs do not
-// collide; a replica stands for election however long it has been without its primary, and does not go over to another
-// shard. Of what clients can see: READONLY, with which a replica answers reads; CLUSTER NODES, SHARDS and whatever else
-// command does not have; a script may use keys that it does not declare, of whichever slot; and databases are
-// not counted.
+// Simplifications among the nodes: slots do not move one by one but in ranges, one per shard, and only by a failover; nodes know
+// each other by their configuration, which also outlives an empty disk; every message contains all suspicions of its sender, not
+// some; a node that claims slots by outdated information hears it only from the new owner, not from all nodes (UPDATE); epochs do
+// not collide; a replica stands for election however long it has been without its primary, and does not migrate to another shard.
+// What clients can see and is missing: READONLY, with which a replica accepts reads; CLUSTER NODES, SHARDS and whatever else
+// command does not have. A script may use undeclared keys of any slot, and databases are not counted.
 type bus struct {
 	node   *Node
 	random *rand.Rand
 	self   *member
 	others []*member
-	owner  []*member // of each range of slots
+	owner  []*member // the owner of each range of slots
 
 	epoch  int64 // currentEpoch
 	voteIn int64 // lastVoteEpoch
@@ -40,12 +39,12 @@ type bus struct {
 
 	down       bool          // cluster_state:fail
 	minorityAt time.Duration // when it last could not reach a majority
-	startedAt  time.Duration // after a restart; 0: it has run for long
+	startedAt  time.Duration // when it restarted; 0: long ago
 
 	election election
 }
 
-// election is one in which a replica stands.
+// election is an election in which a replica stands.
 type election struct {
 	at    time.Duration // failover_auth_time: when to ask for votes; 0: never
 	sent  bool
@@ -54,7 +53,7 @@ type election struct {
 	votes []*member
 }
 
-// member is a node of the cluster, as one of them sees it. Times are by the wall clock of the one who sees.
+// member is a node of the cluster, as another node sees it. Times are those of the other node's wall clock.
 type member struct {
 	node *Node
 	bus  *bus
@@ -64,7 +63,7 @@ type member struct {
 	unread  []byte
 	dialled time.Duration
 	linked  time.Duration
-	pinged  time.Duration // ping_sent: of the ping that was not answered; 0: none
+	pinged  time.Duration // ping_sent: the first ping without a reply; 0: none
 	ponged  time.Duration
 	heard   time.Duration // data_received
 
@@ -74,12 +73,12 @@ type member struct {
 	reports   []report
 
 	epoch   int64   // configEpoch
-	source  *member // its primary; nil: it is one itself
+	source  *member // its primary; nil if it is one itself
 	offset  int64
-	votedAt time.Duration // that a replica of it may take its place
+	votedAt time.Duration // when this node last voted for a replica of it
 }
 
-// report is a primary's word that a node is down.
+// report is a primary's statement that a node is down.
 type report struct {
 	by *member
 	at time.Duration
@@ -95,7 +94,7 @@ const (
 	clusterRejoinMax   = 5 * time.Second
 )
 
-// keySlot is the slot of a key: CRC-16 (XMODEM) of what is between the first pair of braces, or of all of it.
+// keySlot returns the slot of a key: CRC-16 (XMODEM) of what is between the first pair of braces, or of the whole key.
 func keySlot(key string) int {
 	if _, after, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
@@ -116,21 +115,21 @@ func keySlot(key string) int {
 	return int(crc) % clusterSlots
 }
 
-// Ranges: the slots in as many equal parts as there are shards.
+// Ranges divide the slots into as many equal parts as there are shards.
 func (g *Group) rangeOf(slot int) int { return ((slot+1)*g.cfg.Shards - 1) / clusterSlots }
 
 func (g *Group) slots(i int) (first, last int) {
 	return i * clusterSlots / g.cfg.Shards, (i+1)*clusterSlots/g.cfg.Shards - 1
 }
 
-// serveShards makes a cluster of the group: the lock's slot is its, and the others are other shards'.
+// serveShards makes the group part of a cluster: it owns the slot of the lock, and other shards own the others.
 func (g *Group) serveShards() {
 	g.downAfter = cmp.Or(g.cfg.DownAfter, defaultNodeTimeout)
 	primaries := []*Node{g.primary}
 	for i := 2; i <= g.cfg.Shards; i++ {
 		primaries = append(primaries, g.serve("p"+strconv.Itoa(i)))
 	}
-	// The shards in the order of their ranges, with n1 where the lock is.
+	// The shards in the order of their ranges; n1 owns the slot of the lock.
 	mine := g.rangeOf(keySlot(MasterName))
 	ranges := slices.Insert(slices.Clone(primaries[1:]), mine, g.primary)
 	for _, n := range g.nodes {
@@ -158,7 +157,7 @@ func (g *Group) serveShards() {
 	}
 }
 
-// now is mstime, the clock on the wall. It is never 0.
+// now is mstime, the time of the wall clock. It is never 0.
 func (b *bus) now() time.Duration {
 	return b.node.Process.Wall().Now().Sub(b.node.world.Epoch()) + time.Hour
 }
@@ -180,7 +179,7 @@ func (m *member) name() string { return m.node.Process.Name }
 
 func (m *member) serves() bool { return slices.Contains(m.bus.owner, m) }
 
-// size is the number of primaries that have slots, each of which has a vote.
+// size returns the number of primaries that own slots, each of which has a vote.
 func (b *bus) size() (n int) {
 	for _, m := range b.all() {
 		if m.serves() {
@@ -200,7 +199,7 @@ func (m *member) fresh(now time.Duration) {
 	m.pinged, m.ponged, m.heard, m.suspected, m.reports = 0, now, now, false, nil
 }
 
-// restarted is what nodes.conf leaves of what a node knew. A primary waits before it takes writes.
+// restarted resets the state to what nodes.conf keeps. A primary waits before it accepts writes.
 func (b *bus) restarted() {
 	now := b.now()
 	for _, m := range b.others {
@@ -243,13 +242,13 @@ func (m *member) reconnect(now time.Duration) {
 
 func (m *member) opened() {
 	m.up = true
-	m.pinged = cmp.Or(m.pinged, m.bus.now()) // since when a ping waits for its answer, over whatever link
+	m.pinged = cmp.Or(m.pinged, m.bus.now()) // when a ping without a reply was first due, on any link
 	m.send("PING")
 }
 
 func (m *member) closed() { m.conn, m.up, m.unread = nil, false, nil }
 
-// pingOne pings, of five nodes drawn by lot, the one that was not heard from for longest.
+// pingOne pings the node that was silent for longest out of five random ones.
 func (b *bus) pingOne(now time.Duration) {
 	var oldest *member
 	for range 5 {
@@ -263,8 +262,8 @@ func (b *bus) pingOne(now time.Duration) {
 	}
 }
 
-// ping begins to wait for an answer. Where there is no link, one is being made: that it is refused is learnt later, so that
-// the wait is no shorter than with a link.
+// ping begins to wait for a reply. If there is no link yet, the wait is no shorter than with a link, because it takes time to
+// learn that a connection is refused.
 func (m *member) ping(now time.Duration) {
 	m.pinged = now
 	if m.up {
@@ -272,7 +271,7 @@ func (m *member) ping(now time.Duration) {
 	}
 }
 
-// watch pings who was silent for long, and suspects who does not answer.
+// watch pings nodes that have been silent for long, and suspects nodes that do not reply.
 func (m *member) watch(now time.Duration) {
 	limit := m.bus.timeout()
 	if m.conn != nil && now-m.linked > limit && m.pinged != 0 && now-m.pinged > limit/2 && now-m.heard > limit/2 {
@@ -290,8 +289,8 @@ func (m *member) watch(now time.Duration) {
 	m.bus.note(history.Sdown, m)
 }
 
-// send sends what every message begins with: the epochs, the primary of the sender, its offset, the slots that it serves or
-// (asking for a vote) wants to serve, and whom it suspects.
+// send sends a message. All begin with the epochs, the primary of the sender, its offset, the slots that it serves or (asking for
+// a vote) wants to serve, and the nodes that it suspects.
 func (m *member) send(kind string) { m.conn.Write(engine.Request(m.bus.message(kind)...)) }
 
 func (b *bus) message(kind string) []string {
@@ -327,7 +326,7 @@ func (b *bus) broadcast(kind string) {
 	}
 }
 
-// receive takes what comes back over the link to a node.
+// receive handles replies on the link to a node.
 func (m *member) receive(data []byte) {
 	cmds, rest, err := engine.ParseCommands(append(m.unread, data...))
 	m.unread = slices.Clone(rest)
@@ -339,7 +338,7 @@ func (m *member) receive(data []byte) {
 	}
 }
 
-// heard is clusterProcessPacket. The answer is sent back over the link that the message came over.
+// heard is clusterProcessPacket. The reply is sent on the same link.
 func (b *bus) heard(m *member, args []string) (answer []byte) {
 	now := b.now()
 	m.heard = now
@@ -388,8 +387,8 @@ func (b *bus) heard(m *member, args []string) (answer []byte) {
 	return nil
 }
 
-// claimed is clusterUpdateSlotsConfigWith: who has the higher epoch has the slots, and those who lose them to another follow
-// that one, as do their replicas.
+// claimed is clusterUpdateSlotsConfigWith: the slots belong to the node with the higher epoch; a node that loses its slots
+// follows the new owner, as do its replicas.
 func (b *bus) claimed(m *member, slots string) {
 	primary := cmp.Or(b.self.source, b.self)
 	lost := false
@@ -406,7 +405,7 @@ func (b *bus) claimed(m *member, slots string) {
 	}
 }
 
-// replicate is CLUSTER REPLICATE. Who has slots may not.
+// replicate is CLUSTER REPLICATE. A node with slots refuses it.
 func (b *bus) replicate(primary *sim.Process) bool {
 	m := b.member(primary.Name)
 	if b.self.serves() || m == nil || m.source != nil {
@@ -416,7 +415,7 @@ func (b *bus) replicate(primary *sim.Process) bool {
 	return true
 }
 
-// gossiped takes notice of whom a primary suspects, and believes it when most primaries do.
+// gossiped notes which nodes a primary suspects; a node that most primaries suspect counts as failed.
 func (b *bus) gossiped(m *member, suspects string, now time.Duration) {
 	if m.source != nil || !m.serves() {
 		return
@@ -459,7 +458,7 @@ func (m *member) fail(now time.Duration) {
 	m.bus.updateState(now)
 }
 
-// votes is clusterSendFailoverAuthIfNeeded: whether this primary is for a replica that wants the place of its own.
+// votes is clusterSendFailoverAuthIfNeeded: whether this primary votes for a replica that wants to replace its primary.
 func (b *bus) votes(candidate *member, epoch, config int64, slots string, now time.Duration) bool {
 	p := candidate.source
 	if !b.self.serves() || epoch < b.epoch || b.voteIn == b.epoch || p == nil || !p.failed ||
@@ -487,7 +486,7 @@ func (b *bus) standForElection(now time.Duration) {
 	case e.at == 0 || now-e.at > 2*timeout:
 		*e = election{rank: b.rank()}
 		e.at = now + 500*time.Millisecond + time.Duration(b.random.IntN(500))*time.Millisecond + time.Duration(e.rank)*time.Second
-		for _, m := range b.others { // the other replicas shall know the offset
+		for _, m := range b.others { // so that the other replicas learn the offset
 			if m.source == p && m.up {
 				m.send("PONG")
 			}
@@ -512,7 +511,7 @@ func (b *bus) standForElection(now time.Duration) {
 	}
 }
 
-// rank is how many other replicas of the same primary have more of its data.
+// rank returns how many other replicas of the same primary have more of its data.
 func (b *bus) rank() (n int) {
 	for _, m := range b.others {
 		if m.source == b.self.source && m.offset > b.node.Offset() {
@@ -534,7 +533,7 @@ func (b *bus) replace(p *member, epoch int64) {
 	b.broadcast("PONG")
 }
 
-// takeOver is CLUSTER FAILOVER TAKEOVER, after the promotion: it asks nobody.
+// takeOver is CLUSTER FAILOVER TAKEOVER after a promotion: without votes.
 func (b *bus) takeOver() {
 	if p := b.self.source; p != nil {
 		b.epoch++
@@ -542,8 +541,8 @@ func (b *bus) takeOver() {
 	}
 }
 
-// updateState is clusterUpdateState: the cluster is down while some slots have no owner that is up, or while this node
-// reaches no majority of the primaries.
+// updateState is clusterUpdateState: the cluster is down while an owner of some slots is down, or while this node cannot reach a
+// majority of the primaries.
 func (b *bus) updateState(now time.Duration) {
 	if b.down && b.self.source == nil && b.startedAt != 0 && now-b.startedAt < clusterWritable {
 		return
@@ -568,7 +567,7 @@ func (b *bus) updateState(now time.Duration) {
 	b.down = down
 }
 
-// refuses says why this node does not run a command; empty: it does. Of EXEC it looks at all that was queued.
+// refuses says why this node does not run a command; empty if it does. For EXEC it checks all queued commands.
 func (b *bus) refuses(s *engine.Session, args []string) string {
 	slot := -1
 	keys := b.node.KeysOf(args)
@@ -595,7 +594,7 @@ func (b *bus) refuses(s *engine.Session, args []string) string {
 	return ""
 }
 
-// command answers what only a node of a cluster is asked.
+// command replies to commands that only a node of a cluster has.
 func (b *bus) command(s *engine.Session, word string, args []string) (reply []byte, ok bool) {
 	var w engine.Replies
 	switch {
@@ -649,7 +648,7 @@ func (b *bus) command(s *engine.Session, word string, args []string) (reply []by
 	return nil, false
 }
 
-// ownerIn finds in the answer to CLUSTER SLOTS where the owner of a slot listens.
+// ownerIn finds the address of a slot's owner in the reply to CLUSTER SLOTS.
 func ownerIn(reply any, slot int) (addr string, ok bool) {
 	ranges, _ := reply.([]any)
 	for _, r := range ranges {
@@ -668,10 +667,10 @@ func ownerIn(reply any, slot int) (addr string, ok bool) {
 	return "", false
 }
 
-// guide is what a client knows of a cluster: whom it will ask next.
+// guide is what a client knows of a cluster: the node that it asks next.
 type guide struct {
 	mu   sync.Mutex
-	next int // in the list of the nodes
+	next int // index in the list of nodes
 }
 
 func (g *guide) first() int {
@@ -686,13 +685,13 @@ func (g *guide) doubt(asked int) {
 	g.next = asked + 1
 }
 
-// guided is a connection to a node of a cluster. When the node says that another has the slot, or that the cluster is
-// down, libraries that know of clusters ask anew. Here the connection fails the look that go-redis takes at it before its
-// next use, and the next one is dialled on the word of another node.
+// guided is a connection to a node of a cluster. When the node says that another one has the slot, or that the cluster is down,
+// libraries with support for clusters ask again. Here the connection then fails the check that go-redis makes before it uses the
+// connection again, and the next one is dialled by the information of another node.
 type guided struct {
 	*sim.Conn
 	guide *guide
-	asked int // who said that this is the owner
+	asked int // the node that named this owner
 
 	mu      sync.Mutex
 	refused bool
@@ -712,7 +711,7 @@ func (c *guided) Read(b []byte) (int, error) {
 
 var errRefusedHere = errors.New("another node has the slot")
 
-// SyscallConn is what go-redis asks for in order to look.
+// SyscallConn is called by go-redis for that check.
 func (c *guided) SyscallConn() (syscall.RawConn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -139,7 +139,7 @@ func serve(call string, newLock clients.New, failed func() bool) {
 	os.Exit(0)
 }
 
-// failedTest is the panic for a lock that has failed the test that it knows: that test is the worker's, which nobody looks at.
+// failedTest is the error for a lock that has failed the test that it knows: that test is the worker's, which nobody looks at.
 type failedTest struct{}
 
 func (failedTest) Error() string {

@@ -35,7 +35,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// An Argument is all claims, and the chapters of the debate that discuss them.
+// An Argument consists of all claims and the chapters of the debate that discuss them.
 type Argument struct {
 	Claims   []Claim // in the order of their numbers
 	Chapters []Chapter
@@ -74,7 +74,7 @@ const (
 	Refuted   Kind = "refuted"   // the runs show that it is false
 	Depends   Kind = "depends"   // the runs show that it is true for one goal, and not for another
 	Agreed    Kind = "agreed"    // both sides make it, and the runs show that it is true
-	Judgement Kind = "judgement" // no run can settle it; figures bear on it
+	Judgement Kind = "judgement" // no run can settle it; figures are relevant to it
 )
 
 var kinds = []Kind{Shown, Refuted, Depends, Agreed, Judgement}
@@ -91,7 +91,7 @@ type Chapter struct {
 //go:embed *.txt chapters/*.txt
 var files embed.FS
 
-// Load reads the claims and the chapters. An error names the file and the line.
+// Load parses the claims and the chapters. An error names the file and the line.
 func Load() (*Argument, error) { return load(files) }
 
 var (
@@ -119,7 +119,7 @@ var (
 	reference   = regexp.MustCompile(`\{([^{}]*)\}`) // in text
 )
 
-// load reads an argument from the files of a directory.
+// load parses an argument from the files of a directory.
 func load(dir fs.FS) (*Argument, error) {
 	a := &Argument{}
 	var all []*fields.File
@@ -233,7 +233,7 @@ func (a *Argument) checkReferences(f *fields.File) error {
 
 var voice = regexp.MustCompile(`^(.+?) \((quoted in )?([a-z0-9-]+)(?:, (.+))?\)$`)
 
-// parseVoice reads who makes a claim, and where.
+// parseVoice parses who makes a claim, and where.
 func parseVoice(text string) (Voice, error) {
 	m := voice.FindStringSubmatch(text)
 	if m == nil {

@@ -9,17 +9,17 @@ import (
 	"lockstep/sim/history"
 )
 
-// Evidence is one run, and what it must show about one property for the claim's kind to be right. A figure that bears on a
+// Evidence is one run, and what it must show about one property for the claim's kind to be right. A figure that is relevant to a
 // judgement names a quantity instead.
 type Evidence struct {
 	Run        string // SCENARIO/LOCK, and /LABEL if there is one
 	Property   checker.Property
 	Status     checker.Status
-	Assumption checker.Assumption // that each violation must break; empty if that does not matter
+	Assumption checker.Assumption // the assumption that each violation must break; empty if any is accepted
 	Quantity   checker.Quantity
 }
 
-// parseEvidence reads a run and what it must show.
+// parseEvidence parses a run and what it must show.
 func parseEvidence(text string) (Evidence, error) {
 	run, answer, _ := strings.Cut(text, " ")
 	if n := strings.Count(run, "/"); n < 1 || n > 2 || answer == "" {

@@ -23,7 +23,7 @@ func Catalogue() ([]*Scenario, error) {
 		}
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b *Scenario) int { return strings.Compare(a.Name, b.Name) }) // not by the names of the files
+	slices.SortFunc(all, func(a, b *Scenario) int { return strings.Compare(a.Name, b.Name) }) // which differs from the order of the files
 	return all, nil
 }
 
@@ -41,8 +41,8 @@ func Find(name string) (*Scenario, error) {
 		}
 		names = append(names, base)
 	}
-	slices.Sort(names)                                    // not by the names of the files
-	if near := history.Nearest(name, names); near != "" { // there are too many to read through all of them
+	slices.Sort(names)                                    // which differs from the order of the files
+	if near := history.Nearest(name, names); near != "" { // there are too many to list
 		return nil, fmt.Errorf("unknown scenario %q (did you mean %q?); lockstep list has all %d", name, near, len(names))
 	}
 	return nil, fmt.Errorf("unknown scenario %q; lockstep list has all %d", name, len(names))

@@ -1,8 +1,8 @@
 // Package script is the language of scenario files.
 //
 // A scenario is a page of text: what the clients do, what goes wrong meanwhile, which dangerous state must be reached, and
-// what is expected to come of it for each lock. The text and the Go values ([Scenario], [Lane], [Step], [Section]) have one
-// vocabulary: [Parse] reads a page, [Scenario.String] prints it, and each is the inverse of the other.
+// the expected result for each lock. The text and the Go values ([Scenario], [Lane], [Step], [Section]) use the same words:
+// [Parse] parses a page, [Scenario.String] prints it, and each is the inverse of the other.
 //
 //	# A node that restarts empty lets a second client in.
 //	#
@@ -41,121 +41,121 @@
 //
 // # The page
 //
-// A file is a txtar archive. First comes the prose, each line after a #: a title of one sentence, then the story and where
-// it comes from. Then come settings, the lanes, the musts and the reports, which hold for every run; then one section for
-// each run.
+// A file is a txtar archive. It begins with prose, each line of which begins with a #: a title of one sentence, then the story
+// and its source. Settings, lanes, musts and reports follow, which apply to every run; then there is one section for each run.
 //
-//	ttl DURATION     how long a node keeps the key of the lock; 10s if it is not said
-//	speed NUMBER     what durations may be divided by on real servers, at most; from 1 to 100
-//	sim only: WHY    why real servers cannot do it; below a section line, why they cannot do that run
+//	ttl DURATION     how long a node keeps the key of the lock; the default is 10s
+//	speed NUMBER     the most by which durations may be divided on real servers; from 1 to 100
+//	sim only: WHY    why the scenario is not possible on real servers; below a section line, why that run is not
 //	client NAME      the lane of a client; its steps follow, one to a line, indented by two spaces
 //	nemesis          the lane that injects faults
 //	must STATE       a state without which the run proves nothing; see below for the forms
-//	report QUANTITY  a figure that is shown beside the verdict, and decides nothing; see [checker.Quantities]
+//	report QUANTITY  a figure that is shown beside the verdict and does not affect it; see [checker.Quantities]
 //
-// A section line names the lock, then what this run has of its own; all but nodes may be left out:
+// A section line names the lock and has the settings of this run; all except nodes are optional:
 //
 //	-- LOCK nodes=N replicas=N sentinels=N shards=N down-after=DURATION min-replicas=N \
 //	   persistence=KIND pool=warm resource=KIND label=NAME ttl=DURATION speed=N seed=N checksum=HEX --
 //
-// (on one line). A label tells several runs of one lock apart, such as a control. The servers are:
+// (on one line). A label distinguishes several runs of one lock, such as a control. The servers are:
 //
 //	nodes         the lock nodes, n1 to n9 at most; a majority of them grants a lease
-//	replicas      copies of n1: r1 to r9; they, and all below, go with nodes=1 only
+//	replicas      copies of n1: r1 to r9; they, and all below, require nodes=1
 //	sentinels     Sentinels that watch n1: s1 to s9; they need a replica to promote
 //	shards        the shards of a Redis Cluster, 3 at least, of which n1 is the first: p2 to p9 are the primaries of the
 //	              others, and watch n1; they need a replica to promote
-//	down-after    how long n1 may be silent before one of those who watch it thinks that it is down: 30s for
+//	down-after    after how long without a reply a server that watches n1 takes it to be down; the default is 30s for
 //	              Sentinels and 15s in a cluster, as in their configuration files
-//	min-replicas  how many replicas must be there for n1 to take a write; none if it is not said
+//	min-replicas  how many replicas n1 needs to accept a write; the default is none
 //
-// With pool=warm each client has an open connection to each lock node when its lane begins, as one that has been up for a while;
-// otherwise it connects when it first needs to, which takes as many messages as to take the lock. Locks that make clients of
-// their own instead of using [clients.Env.Nodes] connect all the same. It goes with nodes without replicas.
+// With pool=warm each client has an open connection to each lock node when its lane begins, like a client that has been up for a
+// while. Otherwise it connects when it first needs to, which takes as many messages as acquiring the lock. Locks that make their
+// own clients instead of using [clients.Env.Nodes] always connect. The setting requires nodes without replicas.
 //
-// Simulated time costs nothing; real time does. On real servers the scenario is done as fast as its speed says, beyond which it
-// would no longer be what it describes: delays and timeouts that a lock keeps for itself do not scale, EXPIRE takes whole
-// seconds, a server takes some milliseconds to come back, and a busy machine makes everybody wait a little.
+// Simulated time costs nothing; real time does. On real servers durations are divided by the speed of the scenario. At a greater
+// speed the scenario would not be valid: delays and timeouts inside a lock do not scale, EXPIRE takes whole seconds, a server
+// takes some milliseconds to restart, and a busy machine adds small delays everywhere.
 //
-// The seed is what the run draws from unless another is asked for; 1 if it is not said. The checksum is that of the trace which
-// the run had when it was saved, with the seed: lockstep replay compares them.
+// The seed is the default seed of the run, or 1 if it is left out. The checksum is that of the trace that the run had with this
+// seed when it was saved: lockstep replay compares them.
 //
-// The persistence of the lock nodes says what is left after a crash and a restart:
+// The persistence of the lock nodes determines what is left after a crash and a restart:
 //
 //	none               nothing
-//	rdb                what was saved last: at a save point of Redis, or at an orderly stop
-//	aof-everysec       everything; after a loss of power what there was at the last fsync, about a second before
-//	aof-everysec-slow  the same, but an fsync takes half a second, and nothing that clients write meanwhile outlives a crash
+//	rdb                what was last saved: at a save point of Redis, or at an orderly stop
+//	aof-everysec       everything; after a power loss, the state at the last fsync, about a second before
+//	aof-everysec-slow  the same, but an fsync takes half a second, and a crash loses what clients write during an fsync
 //	aof-always         everything; this is the default
-//	aof-lying          everything; after a loss of power what there was when the machine got its power last
+//	aof-lying          everything; after a power loss, the state when the machine was last powered on
 //
-// In every case "restart n3 empty" is a disk that was lost. The kinds of the resource are:
+// "restart n3 empty" is always a restart with an empty disk. The kinds of the resource are:
 //
-//	plain          takes every write; this is the default
+//	plain          accepts every write; this is the default
 //	fenced         refuses a write under a fencing token lower than the highest that it has seen
-//	check-and-set  takes a write only while its mark is the token of the lease; "enter" sets the mark
-//	versioned      stores what is written under each token beside the others
-//	counter        a number on a Redis server of its own, for increments
+//	check-and-set  accepts a write only while its mark is the token of the lease; "enter" sets the mark
+//	versioned      stores a separate version for each token
+//	counter        a number on a separate Redis server, for increments
 //
 // Below the section line a run may have lanes, each of which replaces the lane of the same process (a lane without steps
-// takes it out), musts, which replace all of those above, and reports, likewise. Then come the expectations:
+// removes it), musts, which replace all of those above, and reports, which do so too. Then come the expectations:
 //
 //	expect PROPERTY violated
 //
-// or ok, or unknown. A property that is not named is expected to be ok. A violation may name what must be to blame for it:
+// or ok, or unknown. A property that is not named is expected to be ok. An expected violation may name the assumption that must be
+// to blame for it:
 //
 //	expect PROPERTY violated: ASSUMPTION
 //
-// which is bounded pause, bounded clock error, bounded delay, durable nodes, or none, and then the lock itself is at fault.
-// Every violation of the property must break that assumption. If a verdict depends on chance, the page says with how many of the
-// seeds from 0 to 199 the property is violated, and why; with the other seeds it is ok:
+// The assumption is bounded pause, bounded clock error, bounded delay, durable nodes, or none; with none the lock itself is at
+// fault. It must be to blame for every violation of the property. If a verdict depends on chance, the page says for how many of
+// the seeds from 0 to 199 the property is violated, and why; with the other seeds it is ok:
 //
 //	expect PROPERTY violated for N of 200 seeds
 //	expect PROPERTY violated for N of 200 seeds: ASSUMPTION
 //
-// A test counts them. Expectations are kept by hand. What follows is the timeline
-// that came out last; its first line begins with a time. It is kept verbatim, and the machine may rewrite it.
+// A test counts them. Only an author changes expectations. After them comes the last timeline, whose first line begins with a
+// time. It is verbatim, and the program may rewrite it.
 //
-// Blank lines between lanes, musts and expectations are allowed. Comments are not: there is the prose.
+// Blank lines between lanes, musts and expectations are allowed. Comments are not; use the prose.
 //
 // # The steps of a client
 //
-//	acquire               ask for the lock, once; who releases it at the very instant at which it was obtained has held it at
-//	                      no instant, so let the client sleep, or write, in between
-//	acquire within D      try again until the lock is obtained or D has passed
-//	acquire within D every D  the same, and the tries lie the second D apart
+//	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
+//	                      it at no instant, so let the client sleep or write in between
+//	acquire within D      retry until the lock is obtained or D has passed
+//	acquire within D every D  the same, with the second D between the beginnings of tries
 //	extend                ask for the newest lease to end one TTL from now
 //	release               give the newest lease back, whether or not it still holds
-//	release cancelled     the same, under a context that is over already
+//	release cancelled     the same, with a context that is cancelled already
 //	write VALUE           write one word to the resource, under the newest lease
-//	write VALUE blind     the same, without a look at the mark of a check-and-set resource
+//	write VALUE blind     the same, regardless of the mark of a check-and-set resource
 //	read                  read the resource
-//	update WORD           write back what was read last, with one word more, under the newest lease
+//	update WORD           write back what was read last, with one more word, under the newest lease
 //	enter                 set the mark of a check-and-set resource to the token of the newest lease
-//	increment             acquire, read the counter, write one more, release; a lock that has another way to
-//	                      increment takes that; waits for the lock for one TTL at most, and then skips the increment
-//	increment within D    the same, and waits for D at most
+//	increment             acquire, read the counter, write one more, release; a lock with its own way to increment
+//	                      uses that instead; waits for the lock for one TTL at most, and then skips the increment
+//	increment within D    the same, but waits for D at most
 //	check                 compare the end of the newest lease with the client's own clock, and drop it if it is over
-//	pause D               stop the whole process
+//	pause D               pause the whole process
 //	sleep D               wait by the client's own clock
-//	until D               wait until a true time since the start; does nothing if it has passed
+//	until D               wait until an instant of true time since the start; does nothing if it has passed
 //	repeat N STEP         carry out a step N times, 100000 at most; not until, stay, or another repeat
-//	stay                  at the end of a lane: the process does nothing more, and lives on until the run is over
+//	stay                  at the end of a lane: the process does nothing more, but keeps running until the run is over
 //
-// A client that does not stay exits at the end of its lane: what it still holds, it holds no longer.
+// A client that does not stay exits at the end of its lane, and no longer holds its lease.
 //
 // # The steps of the nemesis
 //
-// A step is a fault, after its moment. See [history.Fault] and the types beside it for the faults, for what each stands for,
+// A step is a moment followed by a fault. See [history.Fault] and the types beside it for the faults, for what each stands for,
 // and for what undoes it.
 //
 //	FAULT                        at the start, before any lane runs
-//	at D FAULT                   at a true time since the start
+//	at D FAULT                   at an instant of true time since the start
 //	when PROCESS EVENT FAULT     right after the first such event
 //	when PROCESS EVENT +D FAULT  that long after it
 //	when PROCESS EVENT #N FAULT  right after the Nth such event; also with +D
 //
-// An event of a client is the invocation of an operation, or its outcome, or something that befalls it:
+// An event of a client is the invocation of an operation, or its outcome, or something that happens to the client:
 //
 //	acquires     acquired     refused
 //	extends      extended
@@ -171,17 +171,17 @@
 //
 //	sets C       it sets a key of the lock for the client C
 //	deletes C    a command deletes a key there that stood for a lease of the client C
-//	promoted     it is a primary from now on
-//	follows N    it is a replica of N from now on
-//	sdown N      it thinks on its own that N is down
-//	odown N      it knows that enough of them think so
+//	promoted     it becomes a primary
+//	follows N    it becomes a replica of N
+//	sdown N      it believes by itself that N is down
+//	odown N      it knows that enough servers believe so
 //	elected      it was elected to find a successor
 //
 // These are the faults:
 //
 //	pause PROCESS [D]           resume PROCESS
-//	crash PROCESS [power]       restart SERVER [empty]; with power its machine goes down, too
-//	stop SERVER                 restart SERVER [empty]; it ends in good order
+//	crash PROCESS [power]       restart SERVER [empty]; with power its machine loses power
+//	stop SERVER                 restart SERVER [empty]; an orderly stop
 //	promote SERVER              follow SERVER PRIMARY; both are about n1 and its replicas
 //	jump PROCESS +D             the wall clock only; also -D
 //	drift PROCESS +Nppm         both clocks; also -Nppm
@@ -194,15 +194,15 @@
 //	on reply WHAT FROM->TO ACTION
 //	on reply WHAT #N FROM->TO ACTION      the Nth such message; requests likewise
 //
-// A link is c1-n4, both ways, or c1->n4, one way. It joins a client and a server, or two Redis servers that talk to each
-// other, as n1-r1, s1-n1 and s1-s2. The last three forms are faults on one message: the next request or reply
+// A link is c1-n4 (both directions) or c1->n4 (one direction). It joins a client and a server, or two Redis servers that
+// communicate, such as n1-r1, s1-n1 and s1-s2. The last three forms are faults of one message: the next request or reply
 // in that direction that belongs to a command (SET) or to an operation of the client (write). The action is hold, delay D
 // or reset.
 //
 // # The states of a must
 //
-// A must names a dangerous state: what the run has to reach so that its outcome means something. It never names what a good
-// lock would answer, or a bad lock would be UNKNOWN where it is UNSAFE.
+// A must names a dangerous state that the run has to reach for its outcome to mean something. It never names what a good
+// lock would do: otherwise a bad lock would be UNKNOWN where it is UNSAFE.
 //
 //	CLIENT acquires
 //	CLIENT is refused
@@ -260,9 +260,9 @@
 //
 // # Names and durations
 //
-// Processes are the clients that have a lane, the servers and the resource; a must can also be about the probe, which is the
-// fresh client that must acquire after the end. Names are lower-case letters and digits. Durations are as in Go (1500ms,
+// Processes are the clients that have a lane, the servers and the resource; a must can also name the probe, the fresh client
+// that must acquire after the end. Names are lower-case letters and digits. Durations have the form of Go (1500ms,
 // 15s, 2m), and are printed as a whole number of one unit.
 //
-// There is no loop but repeat, and there are no conditions: for those there is Go.
+// The only loop is repeat, and there are no conditions: for those use Go.
 package script

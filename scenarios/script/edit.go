@@ -8,7 +8,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Edited returns a copy of the scenario that f has changed. Lanes that lost all their steps are gone.
+// Edited returns a copy of the scenario, changed by f. Lanes without steps are removed.
 func (s *Scenario) Edited(f func(*Scenario)) *Scenario {
 	page := *s
 	page.Lanes, page.Musts, page.Runs = slices.Clone(s.Lanes), slices.Clone(s.Musts), slices.Clone(s.Runs)
@@ -31,7 +31,7 @@ func (l Lane) Fault(step Step) history.Fault {
 	return nil
 }
 
-// Undoes reports whether a fault only ends what others do.
+// Undoes reports whether a fault only ends other faults.
 func Undoes(f history.Fault) bool {
 	switch f.(type) {
 	case history.Resume, history.Restart, history.Heal, history.ReleaseLink:
@@ -40,7 +40,7 @@ func Undoes(f history.Fault) bool {
 	return false
 }
 
-// EachStep calls f with each step and its place.
+// EachStep calls f with each step and its position.
 func (s *Scenario) EachStep(f func(i, j int, lane Lane, step Step)) {
 	for i, lane := range s.Lanes {
 		for j, step := range lane.Steps {
@@ -65,12 +65,12 @@ func WithFault(step Step, f func(history.Fault) history.Fault) Step {
 	return step
 }
 
-// ScaleStep returns a step with each of its durations scaled, and with those of its fault, or of the step that it repeats.
+// ScaleStep returns a step with all its durations scaled, including those of its fault, or of the step that it repeats.
 func ScaleStep(step Step, scale func(time.Duration) time.Duration) Step {
 	return scaled(reflect.ValueOf(step), scale).Interface().(Step)
 }
 
-// scaled finds durations by their type, so that none of a new step or fault can be forgotten.
+// scaled finds durations by their type, so that new steps and faults are included.
 func scaled(v reflect.Value, scale func(time.Duration) time.Duration) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)

@@ -7,7 +7,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Matches reports whether something in a history is what a When step waits for.
+// Matches reports whether an event of a history is one that a When step waits for.
 func (e Event) Matches(h history.Event) bool {
 	if h.Process != e.Process {
 		return false
@@ -23,7 +23,7 @@ func (e Event) Matches(h history.Event) bool {
 	return h.Op == op && slices.Contains(kinds, h.Kind) && (e.Value == "" || value == e.Value)
 }
 
-// Means says which events of a history the word stands for.
+// Means returns the events of a history for which the word stands.
 func (w What) Means() (op string, kinds []history.Kind) {
 	var (
 		invoked  = []history.Kind{history.Invoke}
@@ -90,12 +90,12 @@ func (w What) Means() (op string, kinds []history.Kind) {
 	panic("scenarios: no such event: " + string(w))
 }
 
-// An Event is what a [When] step waits for: something that happens to a client or to a server.
+// An Event is an event that a [When] step waits for. It happens to a client or to a server.
 type Event struct {
 	Process string
 	What    What
-	Nth     int    // which of those that fit, from 2 on; 0 for the first
-	Value   string // what is written, for Writes, Wrote, Updates and Updated; which server is meant, for Follows, Sdown and Odown; which client's, for Sets and Deletes
+	Nth     int    // which of the matching events, from 2 on; 0 for the first
+	Value   string // the word that is written, for Writes, Wrote, Updates and Updated; the server, for Follows, Sdown and Odown; the client, for Sets and Deletes
 }
 
 // What is the word of an [Event].
@@ -104,8 +104,8 @@ type What string
 // What happens to a client. The present tense names the invocation of an operation, the past tense its outcome.
 const (
 	Acquires    What = "acquires"
-	Acquired    What = "acquired" // ok: the client was handed a lease
-	Refused     What = "refused"  // the acquire failed: certainly no lease
+	Acquired    What = "acquired" // ok: the client got a lease
+	Refused     What = "refused"  // the acquire failed: the client certainly has no lease
 	Extends     What = "extends"
 	Extended    What = "extended" // ok: the lease ends later
 	Releases    What = "releases"
@@ -127,11 +127,11 @@ const (
 // What happens to a server.
 const (
 	Sets     What = "sets"     // it sets a key of the lock for a client
-	Deletes  What = "deletes"  // a command deletes a key there that stood for a lease of a client
-	Promoted What = "promoted" // it is a primary from now on
-	Follows  What = "follows"  // it is a replica of the other from now on
-	Sdown    What = "sdown"    // it thinks on its own that the other is down
-	Odown    What = "odown"    // it knows that enough of them think so
+	Deletes  What = "deletes"  // a command deletes a key of a client's lease there
+	Promoted What = "promoted" // it becomes a primary
+	Follows  What = "follows"  // it becomes a replica of the other
+	Sdown    What = "sdown"    // it believes by itself that the other is down
+	Odown    What = "odown"    // it knows that enough of them believe so
 	Elected  What = "elected"  // it was elected to find a successor
 )
 
@@ -146,7 +146,7 @@ func (w What) Server() bool {
 	return slices.Contains([]What{Sets, Deletes, Promoted, Follows, Sdown, Odown, Elected}, w)
 }
 
-// Form is how the rest of an event is written after its word: a place for a value, or nothing.
+// Form is the form of the text after the event's word: a value, or nothing.
 func (w What) Form() string {
 	switch w {
 	case Writes, Wrote:

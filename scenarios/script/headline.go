@@ -9,10 +9,10 @@ import (
 	"lockstep/sim/history"
 )
 
-// ProseWidth leaves room for what prose begins with in a file.
+// ProseWidth is the width of prose in a file, after its prefix.
 const ProseWidth = reports.Width - len("# ")
 
-// Headline says in one sentence what goes wrong in a page with one run, and what comes of it.
+// Headline says in one sentence what goes wrong in a page with one run, and which violation follows.
 func Headline(page *Scenario) string {
 	var causes []string
 	page.EachStep(func(_, _ int, lane Lane, step Step) {
@@ -45,7 +45,7 @@ func Headline(page *Scenario) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// effects say what it means that a property is violated.
+// effects describe the violation of each property.
 var effects = map[checker.Property]string{
 	checker.LeaseExclusion:    "two clients hold the lock at once",
 	checker.ResourceExclusion: "the resource accepts a write under an old lease",
@@ -57,7 +57,7 @@ var effects = map[checker.Property]string{
 	checker.FaultTolerance:    "nobody gets the lock in time",
 }
 
-// cause says what a fault stands for.
+// cause describes a fault.
 func (s *Scenario) cause(f history.Fault) string {
 	r := s.Resolve(s.Runs[0])
 	what := func(process string) string {

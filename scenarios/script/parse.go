@@ -25,14 +25,14 @@ import (
 	"lockstep/sim/history"
 )
 
-// An Error is what is wrong with a scenario file, and where.
+// An Error says what is wrong with a scenario file, and where.
 type Error struct {
 	File string
 	Line int // from 1
 	Err  error
 }
 
-// longestMistake is the most characters of an error. It quotes the file, whose lines may have any length.
+// longestMistake limits the length of an error, in characters. It quotes the file, whose lines may have any length.
 const longestMistake = 600
 
 func (e *Error) Error() string {
@@ -40,10 +40,11 @@ func (e *Error) Error() string {
 }
 func (e *Error) Unwrap() error { return e.Err }
 
-// largestFile is how many bytes a scenario file may have. The largest of the catalogue has 40 kB.
+// largestFile limits the size of a scenario file in bytes. The largest of the catalogue has 40 kB.
 const largestFile = 1 << 20
 
-// Load reads the named scenario file, and gives up when ctx ends. If the file can be read but not parsed, the error is an [*Error].
+// Load parses the named scenario file. It gives up when ctx ends. If the file can be read but not parsed, the error is an
+// [*Error].
 func Load(ctx context.Context, file string) (*Scenario, error) {
 	data, err := files.Read(ctx, file, largestFile)
 	if err != nil {
@@ -52,8 +53,8 @@ func Load(ctx context.Context, file string) (*Scenario, error) {
 	return Parse(file, data)
 }
 
-// Parse reads a scenario file; name is where it comes from. An error is an [*Error] for the first mistake in the file.
-// Which locks exist is not the parser's business.
+// Parse parses a scenario file; name is the name of the file. The error is an [*Error] for the first mistake. Parse does not
+// check whether the locks exist.
 func Parse(name string, data []byte) (*Scenario, error) {
 	s, err := parse(name, bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))
 	if err != nil {
@@ -74,10 +75,10 @@ func parse(name string, data []byte) (*Scenario, error) {
 		Name: strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".txtar"),
 		File: name,
 	}
-	if s.Name == "" || s.Name[0] == '.' { // what is left of its runs is kept under this name
+	if s.Name == "" || s.Name[0] == '.' { // artifacts of its runs have this name
 		return nil, fmt.Errorf("%s: the name of a scenario, its file name without .txtar, must not be empty or begin with a dot", name)
 	}
-	if !utf8.ValidString(name) { // a history, and run --json, could not name it
+	if !utf8.ValidString(name) { // a history, and run --json, could not contain the name
 		return nil, fmt.Errorf("%q: the name of a scenario file must be valid UTF-8", name)
 	}
 	archive := txtar.Parse(data)
@@ -89,7 +90,7 @@ func parse(name string, data []byte) (*Scenario, error) {
 		return nil, fail(head.number()-1, "the file ends without a run; add a section such as -- single nodes=1 --")
 	}
 	marker := head.number()
-	runs := map[string]Section{} // by the names of the files that are left of them, which have no slashes
+	runs := map[string]Section{} // by the names of their artifacts, which have no slashes
 	for _, file := range archive.Files {
 		section := newLines(file.Data, marker+1)
 		r, err := parseRun(file.Name, marker, section)
@@ -115,7 +116,7 @@ func fail(line int, format string, args ...any) error {
 	return &Error{Line: line, Err: fmt.Errorf(format, args...)}
 }
 
-// checkText rejects what no editor would save as text, and section lines that txtar would take for contents.
+// checkText rejects text that no editor would save, and section lines that txtar would take for contents.
 func checkText(text string) error {
 	number := 0
 	for line := range strings.SplitSeq(text, "\n") {
@@ -142,7 +143,7 @@ func checkText(text string) error {
 type lines struct {
 	text  []string
 	next  int // index into text
-	first int // the number of text[0] in the file
+	first int // the line number of text[0] in the file
 }
 
 func newLines(data []byte, first int) *lines {
@@ -153,7 +154,7 @@ func newLines(data []byte, first int) *lines {
 	return l
 }
 
-// number is that of the next line in the file; after the last, that of the line that would follow.
+// number returns the number of the next line in the file; after the last line, of the line that would follow.
 func (l *lines) number() int { return l.first + l.next }
 
 func (l *lines) more() bool   { return l.next < len(l.text) }
@@ -167,7 +168,7 @@ func (l *lines) skipBlank() bool {
 	return l.more()
 }
 
-// rest returns the next line and all that follow, verbatim.
+// rest returns all remaining lines, verbatim.
 func (l *lines) rest() string {
 	return strings.Join(l.text[l.next:], "\n") + "\n"
 }
@@ -273,10 +274,10 @@ var (
 	checksumForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
-// longestWord is how many characters the name of a lock and a label may have. Together they name files.
+// longestWord limits the number of characters in the name of a lock and in a label. They are parts of file names.
 const longestWord = 64
 
-// parseRun reads a section. The header is what its section line, at the line marker, has between the dashes.
+// parseRun parses a section. The header is the text between the dashes of its section line, whose line number is marker.
 func parseRun(header string, marker int, in *lines) (Section, error) {
 	r := Section{line: marker}
 	if err := r.parseHeader(header); err != nil {
@@ -422,7 +423,7 @@ var settings = []string{
 	"speed", "seed", "checksum",
 }
 
-// parseSimOnly reads why something cannot be done on real servers.
+// parseSimOnly parses the reason why something is not possible on real servers.
 func parseSimOnly(in *lines, before string) (why string, err error) {
 	line, at := in.peek(), in.number()
 	why, ok := strings.CutPrefix(line, "sim only: ")
@@ -436,7 +437,7 @@ func parseSimOnly(in *lines, before string) (why string, err error) {
 	return why, nil
 }
 
-// mostSpeed is where a TTL of one minute, the longest that there is, would become too short for real servers.
+// mostSpeed is the speed at which a TTL of one minute, the longest, would become too short for real servers.
 const mostSpeed = 100
 
 func parseSpeed(value string) (int, error) {
@@ -447,7 +448,7 @@ func parseSpeed(value string) (int, error) {
 	return n, nil
 }
 
-// parseCount reads how many there are of something: one digit, since processes are n1 to n9.
+// parseCount parses a number of processes: one digit, because processes are n1 to n9.
 func parseCount(key, value string, least byte) (int, error) {
 	if len(value) != 1 || value[0] < '0'+least || value[0] > '9' {
 		return 0, fmt.Errorf("%s=%s: write a number from %d to 9", key, value, least)
@@ -463,7 +464,7 @@ func parseSetting(key, value string) (time.Duration, error) {
 	return d, nil
 }
 
-// checkSettings looks for settings that make no sense beside each other.
+// checkSettings checks that settings do not contradict each other.
 func (r *Section) checkSettings() error {
 	for _, s := range []struct {
 		key   string
@@ -495,8 +496,8 @@ func (r *Section) checkSettings() error {
 	return nil
 }
 
-// parseGolden takes the rest of a section as the timeline. That is the one place where anything goes, and a timeline is
-// rewritten by the machine, so a line that was meant for a person's part of the section must not end up in it.
+// parseGolden takes the rest of a section as the timeline. Any text is allowed there, and the program rewrites it. So it must not
+// contain a line that the author meant for the rest of the section.
 func (r *Section) parseGolden(in *lines) error {
 	keywords := []string{"client", "expect", "must", Nemesis, "report", "sim"}
 	for i, line := range in.text[in.next:] {
@@ -522,7 +523,8 @@ func (r *Section) parseGolden(in *lines) error {
 	return nil
 }
 
-// isStep tells a step, which is indented and begins with a word, from a line of a timeline, which begins with a time.
+// isStep reports whether a line is a step, which is indented and begins with a word, and not a line of a timeline, which begins
+// with a time.
 func isStep(line string) bool {
 	text := strings.TrimSpace(line)
 	return text != "" && (line[0] == ' ' || line[0] == '\t') && (text[0] < '0' || text[0] > '9')
@@ -535,7 +537,7 @@ func checkTab(line string, at int) error {
 	return nil
 }
 
-// parseLane reads a lane; others are those that came before it in the same place.
+// parseLane parses a lane; others are the lanes before it in the same place.
 func parseLane(in *lines, others []Lane) (Lane, error) {
 	lane := Lane{line: in.number()}
 	words := strings.Fields(in.peek())
@@ -575,7 +577,7 @@ func parseLane(in *lines, others []Lane) (Lane, error) {
 	return lane, lane.check()
 }
 
-// checkClient rejects names that a client cannot have, because they are others'.
+// checkClient rejects names that a client cannot have, because other processes have them.
 func checkClient(name string) error {
 	if err := history.CheckName(name); err != nil {
 		return err
@@ -596,7 +598,7 @@ func parseMust(in *lines) (checker.Must, error) {
 	return must, nil
 }
 
-// parseReport reads a line that asks for a quantity, and returns it with those before it.
+// parseReport parses a report line, and returns the quantity after those before it.
 func parseReport(in *lines, reports []checker.Quantity) ([]checker.Quantity, error) {
 	line, at := in.peek(), in.number()
 	in.next++
@@ -657,7 +659,7 @@ func parseExpectation(in *lines) (Expectation, error) {
 	return e, nil
 }
 
-// parseShare reads with how many of the first seeds something is violated: neither with none, nor with all.
+// parseShare parses for how many of the first seeds a property is violated: at least one, but not all.
 func parseShare(words []string) (int, error) {
 	text := strings.Join(words, " ")
 	var n int
@@ -675,7 +677,7 @@ func WordsOf[S ~string](list []S) []string {
 	return words
 }
 
-// ParseStep reads a line of the lane of a process, without its indentation.
+// ParseStep parses a line of the lane of a process, without its indentation.
 func ParseStep(process, text string) (Step, error) {
 	if process == Nemesis {
 		return parseNemesisStep(strings.Fields(text))
@@ -683,7 +685,7 @@ func ParseStep(process, text string) (Step, error) {
 	return parseClientStep(strings.Fields(text))
 }
 
-// stepForms is how each step of a client is written; errors quote it.
+// stepForms is the form of each step of a client, which errors quote.
 var stepForms = map[string]string{
 	"acquire":   "acquire [within DURATION [every DURATION]]",
 	"check":     "check",

@@ -10,8 +10,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// String prints the scenario as its file. [Parse] is the inverse; a file in this form, which is how the catalogue is kept,
-// comes back byte for byte. A scenario that was put together in Go is checked by parsing what it prints.
+// String prints the scenario as a file. [Parse] is the inverse. A file in this form, which all files of the catalogue have, is
+// reproduced byte for byte. A scenario that was made in Go is checked by parsing what it prints.
 func (s *Scenario) String() string {
 	var b strings.Builder
 	b.WriteString("# " + s.Title + "\n")
@@ -65,7 +65,7 @@ func (r Section) String() string {
 	return b.String()
 }
 
-// Setting prints what the run says for a key of its section line; nothing if it does not say.
+// Setting prints the value of a setting of the section line; empty if the run does not have it.
 func (r Section) Setting(key string) string {
 	count := func(n int) string {
 		if n == 0 {
@@ -115,7 +115,7 @@ func (r Section) Setting(key string) string {
 	panic("scenarios: no such setting: " + key)
 }
 
-// String prints the lane: a line that says whose it is, and one indented line for each step.
+// String prints the lane: a line with its process, and one indented line for each step.
 func (l Lane) String() string {
 	var b strings.Builder
 	if l.Process == Nemesis {
@@ -164,7 +164,7 @@ func printReports(b *strings.Builder, reports []checker.Quantity) {
 	}
 }
 
-// LanesText is what the clients and the nemesis do, as it stands in a page.
+// LanesText prints the lanes of the clients and the nemesis, as in a page.
 func (s *Scenario) LanesText() string {
 	var b strings.Builder
 	for _, lane := range s.Resolve(s.Runs[0]).Lanes {

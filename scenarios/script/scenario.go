@@ -15,7 +15,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// DefaultTTL is how long a node keeps the key of a lock where a scenario does not say.
+// DefaultTTL is the TTL of the lock in a scenario that sets none.
 const DefaultTTL = 10 * time.Second
 
 // Nemesis is the name of the lane that injects faults.
@@ -27,28 +27,28 @@ const (
 	ProbeName    = "probe" // the fresh client that must acquire after the end
 )
 
-// A Scenario is one page of the catalogue: who does what, what goes wrong meanwhile, and what must come of it for each
-// lock. Zero fields stand for what the author did not say; [Scenario.Resolve] fills them in.
+// A Scenario is one page of the catalogue: the lanes, the faults, and what is expected of each lock. Zero fields are settings
+// that the file leaves out; [Scenario.Resolve] fills them in.
 type Scenario struct {
 	Name  string // the name of the file without its folder and extension
 	File  string // the file as given to [Parse]
 	Title string // one sentence
-	Prose string // the story and where it comes from; lines end with \n, but for the last
+	Prose string // the story and its source; lines end with \n, except the last
 	TTL   time.Duration
-	Speed int // the greatest at which it still is what it describes on real servers; see [Scenario.SpeedOf]
+	Speed int // the greatest at which the scenario is still valid on real servers; see [Scenario.SpeedOf]
 	Lanes []Lane
-	Musts []checker.Must // without these states a run proves nothing
+	Musts []checker.Must // states without which a run proves nothing
 	// Reports are the quantities that are shown beside the verdict.
 	Reports []checker.Quantity
-	// SimOnly is why it cannot be done on real servers; empty if it can, or if the program finds that out.
+	// SimOnly is why the scenario is not possible on real servers; empty if it is, or if the program finds out.
 	SimOnly string
 	Runs    []Section
 
 	mustLines []int
 }
 
-// A Lane is what one process does, in order. A client's lane begins at the start of the run; the lane of the [Nemesis] has
-// no order of its own, since each of its steps says when.
+// A Lane is what one process does, in order. A client's lane begins at the start of the run. The lane of the [Nemesis] has no
+// order, because each of its steps has its own moment.
 type Lane struct {
 	Process string
 	Steps   []Step
@@ -56,37 +56,37 @@ type Lane struct {
 	line int // where the lane begins; each step takes one more line
 }
 
-// A Section is one lock put through a scenario: what is expected, and the timeline that came out last.
+// A Section is the run of one lock in a scenario: its settings, what is expected, and the last timeline.
 type Section struct {
 	Lock  string
-	Label string // tells several runs of one lock apart, such as a control
-	Nodes int    // how many lock nodes there are: n1 to n9
+	Label string // distinguishes several runs of one lock, such as a control
+	Nodes int    // the number of lock nodes: n1 to n9
 
 	Replicas    int           // of n1: r1 to r9
-	Sentinels   int           // that watch n1: s1 to s9
-	Shards      int           // of a cluster, of which n1 is the first: p2 to p9 are the primaries of the others
-	DownAfter   time.Duration // how long n1 may be silent before a sentinel or another shard thinks that it is down
-	MinReplicas int           // that must be there for n1 to take a write
-	Persistence string        // what a lock node keeps when it crashes; see package nodes
-	Pool        string        // Warm, or empty: the clients open connections when they first need them
+	Sentinels   int           // sentinels that watch n1: s1 to s9
+	Shards      int           // shards of a cluster, of which n1 is the first: p2 to p9 are the primaries of the others
+	DownAfter   time.Duration // after how long without a reply a sentinel or another shard takes n1 to be down
+	MinReplicas int           // how many replicas n1 needs to accept a write
+	Persistence string        // what a lock node keeps in a crash; see package nodes
+	Pool        string        // Warm, or empty: the clients connect when they first need to
 
 	Resource string // Plain, Fenced, CheckAndSet, Versioned or Counter
 	TTL      time.Duration
-	Speed    int                // on real servers, if it is another one than the scenario's
-	Seed     uint64             // that the run is played with unless another is asked for; 0 stands for 1
-	Checksum string             // of the trace that the run had when it was saved, if somebody wants to know whether it still has
-	Lanes    []Lane             // each replaces the scenario's lane of the same process, or is one more
+	Speed    int                // on real servers, if it differs from the scenario's
+	Seed     uint64             // the default seed of the run; 0 stands for 1
+	Checksum string             // of the trace that the run had when it was saved; empty if it is not compared
+	Lanes    []Lane             // each replaces the scenario's lane of the same process, or is added
 	Musts    []checker.Must     // if there are any, they replace the scenario's
 	Reports  []checker.Quantity // likewise
 	SimOnly  string             // likewise
-	Expect   []Expectation      // properties that are not named are expected to be OK
+	Expect   []Expectation      // properties that are not named are expected to be ok
 	Golden   string             // the timeline, verbatim
 
-	InPlaceOf  string // the lock that the page names, if Lock was put in its place
+	InPlaceOf  string // the lock that the page names, if Lock was substituted for it
 	line       int
 	mustLines  []int
-	GoldenLine int           // the line where the timeline begins
-	Slack      time.Duration // what a busy machine may add to the time of the probe; 0 in simulation
+	GoldenLine int           // the line at which the timeline begins
+	Slack      time.Duration // how much longer the probe may take on a busy machine; 0 in simulation
 }
 
 // The kinds of resources; see package clients.
@@ -98,27 +98,27 @@ const (
 	Counter     = clients.Counter
 )
 
-// Warm is the pool of a client that has been up for a while: its connections to the lock nodes are open, one to each, and have
-// been greeted, when the run begins. In production that is the rule, and to connect takes as many messages as to take a lock.
+// Warm is the pool of a client that has been up for a while: when the run begins, it has one open connection to each lock node,
+// after HELLO. That is the usual case in production, and connecting takes as many messages as acquiring a lock.
 const Warm = "warm"
 
-// Durable is the persistence of the lock nodes of a run that does not say: nothing is lost but with the disk itself.
+// Durable is the default persistence of lock nodes: keys are lost only with the disk.
 const Durable = string(engine.AOFAlways)
 
-// leastShards is how many shards a Redis Cluster has at least, so that a majority of their primaries survives the loss of one.
+// leastShards is the least number of shards in a Redis Cluster, so that a majority of the primaries survives the loss of one.
 const leastShards = 3
 
-// How long a server may be silent before it is thought to be down, if a run does not say.
+// After how long without a reply a server counts as down, by default.
 const (
 	sentinelDownAfter = 30 * time.Second // down-after-milliseconds in sentinel.conf
 	clusterDownAfter  = 15 * time.Second // cluster-node-timeout in redis.conf
 )
 
-// An Expectation is what must come out for a property. It is kept by hand: nothing but an author changes it.
+// An Expectation is the expected result for a property. Only an author changes it, never the program.
 type Expectation struct {
 	Property   checker.Property
 	Status     checker.Status
-	Assumption checker.Assumption // what each violation must name as broken; empty if that does not matter
+	Assumption checker.Assumption // the assumption that each violation must name as broken; empty if any is accepted
 	// Share is with how many of the first [ShareSeeds] seeds the property is violated, where chance decides; 0: with all.
 	Share int
 
@@ -137,8 +137,7 @@ func (r Section) ID() string {
 	return r.Reference() + "/" + r.Label
 }
 
-// With returns the run with a lock put in the place of the one that the page names. What is expected of that one is
-// expected of this one.
+// With returns the run with a lock substituted for the one that the page names. It is expected to behave as that one.
 func (r Section) With(lock string) Section {
 	own := r.Reference()
 	r.Lock, r.InPlaceOf = lock, ""
@@ -148,10 +147,10 @@ func (r Section) With(lock string) Section {
 	return r
 }
 
-// Reference is the lock that the page names: the one whose run this is, whatever lock is put through it.
+// Reference returns the lock that the page names, even if another one was substituted for it.
 func (r Section) Reference() string { return cmp.Or(r.InPlaceOf, r.Lock) }
 
-// Line is where the run begins in its file; 0 if it comes from none.
+// Line is the line at which the run begins in its file; 0 if there is no file.
 func (r Section) Line() int { return r.line }
 
 // NodeNames lists the lock nodes of the run: those of which a majority grants a lease.
@@ -163,7 +162,7 @@ func (r Section) ReplicaNames() []string { return names('r', 1, r.Replicas) }
 // SentinelNames lists the sentinels that watch n1.
 func (r Section) SentinelNames() []string { return names('s', 1, r.Sentinels) }
 
-// ShardNames lists the primaries of a cluster beside n1.
+// ShardNames lists the primaries of a cluster other than n1.
 func (r Section) ShardNames() []string { return names('p', 2, r.Shards) }
 
 func names(letter rune, from, to int) []string {
@@ -174,7 +173,7 @@ func names(letter rune, from, to int) []string {
 	return names
 }
 
-// Expected is the outcome that the run expects for a property, with most seeds.
+// Expected returns the expected status of a property for most seeds.
 func (r Section) Expected(p checker.Property) checker.Status {
 	e := r.Expectation(p)
 	if e.Share > 0 {
@@ -183,8 +182,8 @@ func (r Section) Expected(p checker.Property) checker.Status {
 	return e.Status
 }
 
-// Resolve returns the run with everything that it takes from the scenario, and every default, filled in: its TTL, its
-// servers, its resource, its lanes, its musts and its reports.
+// Resolve returns the run with all settings of the scenario and all defaults filled in: its TTL, its servers, its resource, its
+// lanes, its musts and its reports.
 func (s *Scenario) Resolve(r Section) Section {
 	r.TTL = cmp.Or(r.TTL, s.TTL, DefaultTTL)
 	r.Speed, r.SimOnly = cmp.Or(r.Speed, s.Speed), cmp.Or(r.SimOnly, s.SimOnly)
@@ -214,8 +213,8 @@ func (s *Scenario) Resolve(r Section) Section {
 	return r
 }
 
-// SpeedOf is what durations of a run are divided by on real servers if at most so much is asked for (0: any speed): what its
-// page bears. A page that does not say bears what is asked for, and is not made faster if nothing is.
+// SpeedOf returns the number by which durations of a run are divided on real servers: the speed of the page, but no more than
+// most (0: no limit). A page without a speed is run at the speed most, and not faster if most is 0.
 func (s *Scenario) SpeedOf(r Section, most float64) float64 {
 	bears := float64(s.Resolve(r).Speed)
 	switch {
@@ -227,7 +226,7 @@ func (s *Scenario) SpeedOf(r Section, most float64) float64 {
 	return min(most, bears)
 }
 
-// Equal reports whether two scenarios say the same. Where in a file they say it does not matter.
+// Equal reports whether two scenarios have the same contents. It ignores line numbers.
 func (s *Scenario) Equal(t *Scenario) bool {
 	return s.Name == t.Name && s.File == t.File && s.Title == t.Title && s.Prose == t.Prose && s.TTL == t.TTL && s.Speed == t.Speed && s.SimOnly == t.SimOnly &&
 		slices.EqualFunc(s.Lanes, t.Lanes, Lane.equal) &&
@@ -254,8 +253,8 @@ func (r Section) Equal(q Section) bool {
 
 func sameMust(m, n checker.Must) bool { return m.String() == n.String() }
 
-// check looks for lanes, faults and musts that name what does not exist or cannot happen. Runs differ in their nodes and in
-// their lanes, so the scenario must make sense in each of them.
+// check looks for lanes, faults and musts that name things that do not exist or cannot happen. Runs differ in their nodes and
+// lanes, so the scenario must be valid in each of them.
 func (s *Scenario) check() error {
 	for _, r := range s.Runs {
 		for _, lane := range r.Lanes {
@@ -323,12 +322,12 @@ func (r Section) IsLock(name string) bool {
 	return slices.Contains(r.NodeNames(), name) || slices.Contains(r.ReplicaNames(), name)
 }
 
-// Servers lists all that listens.
+// Servers lists all processes that listen.
 func (r Section) Servers() []string {
 	return slices.Concat(r.NodeNames(), r.ReplicaNames(), r.SentinelNames(), r.ShardNames(), []string{ResourceName})
 }
 
-// checkExists leaves out the probe: it comes when everything has healed, so that no fault can be about it.
+// checkExists does not know the probe: it starts when everything has healed, so no fault can affect it.
 func (r Section) checkExists(name string) error {
 	if processes := slices.Concat(r.Clients(), r.Servers()); !slices.Contains(processes, name) {
 		return history.Unknown("process", name, processes)
@@ -336,7 +335,7 @@ func (r Section) checkExists(name string) error {
 	return nil
 }
 
-// checkStep rejects a step of a client that its resource cannot do.
+// checkStep rejects a step of a client that the resource cannot carry out.
 func (r Section) checkStep(step Step) error {
 	switch s := Once(step).(type) {
 	case Increment:
@@ -375,7 +374,7 @@ func (r Section) checkNemesisStep(step Step) error {
 	return r.checkFault(FaultOf(step))
 }
 
-// processLike matches the words of a must that name a client or a server; no other word of a must looks like that.
+// processLike matches the words of a must that name a client or a server; no other word of a must has that form.
 var processLike = regexp.MustCompile(`^[cnrsp][0-9]+$`)
 
 func (r Section) checkMust(m checker.Must) error {
@@ -439,7 +438,7 @@ func (r Section) checkFault(f history.Fault) error {
 	return r.checkExists(f.Target())
 }
 
-// checkReplication checks that a fault that makes primaries or replicas is about n1 and its replicas.
+// checkReplication checks that a fault about replication affects only n1 and its replicas.
 func (r Section) checkReplication(f history.Fault, names ...string) error {
 	for _, name := range names {
 		if err := r.checkExists(name); err != nil {
@@ -455,7 +454,7 @@ func (r Section) checkReplication(f history.Fault, names ...string) error {
 	return nil
 }
 
-// checkLink checks that a link joins two processes of which one talks to the other; that is what there are links for.
+// checkLink checks that a link joins two processes that communicate.
 func (r Section) checkLink(l history.Link) error {
 	if l == (history.Link{}) {
 		return nil
@@ -472,8 +471,8 @@ func (r Section) checkLink(l history.Link) error {
 	return nil
 }
 
-// talk reports whether messages go between two processes: a client and any server, n1 and its replicas among themselves, and
-// those who watch n1 with all of them and with each other.
+// talk reports whether two processes communicate: a client and any server, n1 and its replicas among themselves, and those that
+// watch n1 with all of them and with each other.
 func (r Section) talk(a, b string) bool {
 	if r.IsClient(a) || r.IsClient(b) {
 		return r.IsClient(a) != r.IsClient(b)
@@ -481,7 +480,7 @@ func (r Section) talk(a, b string) bool {
 	return r.Replicas > 0 && a != ResourceName && b != ResourceName
 }
 
-// links says what links there are.
+// links says which links exist.
 func (r Section) links() string {
 	if r.Replicas > 0 {
 		return "a link joins a client and a server, or two Redis servers"
@@ -489,7 +488,7 @@ func (r Section) links() string {
 	return "a link joins a client and a server"
 }
 
-// checkEvent rejects an event that nothing brings about: its fault would never be injected.
+// checkEvent rejects an event that nothing causes: its fault would never be injected.
 func (r Section) checkEvent(e Event) error {
 	if e.What.Server() {
 		return r.checkServerEvent(e)
@@ -529,7 +528,7 @@ func (r Section) checkServerEvent(e Event) error {
 	return nil
 }
 
-// checkKeyEvent rejects an event about the keys of the lock on a server that has none, or of a process that is no client.
+// checkKeyEvent rejects an event about keys of the lock on a server that has none, or about a process that is not a client.
 func (r Section) checkKeyEvent(e Event) error {
 	nodes := slices.Concat(r.NodeNames(), r.ReplicaNames())
 	if !slices.Contains(nodes, e.Process) {
@@ -546,7 +545,7 @@ func (r Section) injects(f history.Fault) bool {
 	return slices.ContainsFunc(r.Lane(Nemesis), func(step Step) bool { return FaultOf(step) == f })
 }
 
-// possibleIn reports whether a step of the lane can bring e about.
+// possibleIn reports whether a step of the lane can cause e.
 func (e Event) possibleIn(lane Lane) bool {
 	return slices.ContainsFunc(lane.Steps, func(step Step) bool {
 		if lane.Process == Nemesis {
@@ -557,7 +556,7 @@ func (e Event) possibleIn(lane Lane) bool {
 			return false
 		}
 		switch step := Once(step).(type) {
-		case Acquire: // whether the lock renews itself is not known here
+		case Acquire: // it is not known here whether the lock renews itself
 			return slices.Contains([]What{Acquires, Acquired, Refused, Renewed, Lost}, e.What)
 		case Extend:
 			return e.What == Extends || e.What == Extended
@@ -578,13 +577,13 @@ func (e Event) possibleIn(lane Lane) bool {
 	})
 }
 
-// stepLine is the line of a step in the file: lanes have no gaps.
+// stepLine returns the line of a step in the file: lanes have no gaps.
 func (l Lane) stepLine(i int) int { return l.line + 1 + i }
 
-// check looks for steps of a client that make no sense where they stand.
+// check looks for steps of a client that are not valid at their position.
 func (l Lane) check() error {
 	var asked bool
-	var least time.Duration // true time at the earliest
+	var least time.Duration // a lower bound of true time
 	for i, step := range l.Steps {
 		times := time.Duration(1)
 		if r, ok := step.(Repeat); ok {
@@ -616,14 +615,14 @@ func (l Lane) check() error {
 	return nil
 }
 
-// longest is how long a lane may pause in all, so that sums of a few durations do not overflow.
+// longest limits how long a lane may pause in total, so that sums of a few durations do not overflow.
 const longest = 100 * history.MaxDuration
 
-// Checked returns the scenario as it comes back from its file, or what is wrong with it.
+// Checked prints and parses the scenario, and returns the result, or the error.
 func (s *Scenario) Checked() (*Scenario, error) {
 	page, err := Parse(s.File, []byte(s.String()))
 	if e, ok := errors.AsType[*Error](err); ok {
-		return nil, e.Err // there is no file, and so no line
+		return nil, e.Err // there is no file, so no line either
 	}
 	return page, err
 }
@@ -640,8 +639,8 @@ func (s *Scenario) FindRun(id string) (Section, error) {
 	return Section{}, fmt.Errorf("%s: %w", s.File, history.Unknown("run", id, ids))
 }
 
-// SameButForLock reports whether two resolved runs differ in nothing but their locks, what these are expected to do, and their
-// labels: a lock that is put through both does the same twice.
+// SameButForLock reports whether two resolved runs differ only in their locks, their expectations and their labels: a lock that
+// is substituted into both does the same twice.
 func (r Section) SameButForLock(q Section) bool {
 	for _, key := range settings {
 		if key != "label" && key != "speed" && r.Setting(key) != q.Setting(key) {
@@ -661,7 +660,7 @@ func (r Section) Expectation(p checker.Property) Expectation {
 	return Expectation{Property: p, Status: checker.OK}
 }
 
-// Renew gives the run a new timeline, and a new checksum if it had one. What it expects stays as it is.
+// Renew sets a new timeline, and a new checksum if the run had one. Expectations stay as they are.
 func (r *Section) Renew(timeline, checksum string) {
 	r.Golden = timeline
 	if r.Checksum != "" {

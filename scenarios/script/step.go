@@ -7,32 +7,31 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Step is one line of a lane. Steps of a client are operations on the lock and the resource, and waiting; steps of the
-// nemesis are faults, each with its moment. Every step is a comparable value, and its printed form is its line in the file,
-// without the indentation.
+// A Step is one line of a lane. Steps of a client are operations on the lock and the resource, and waiting; steps of the nemesis
+// are faults, each with its moment. Every step is a comparable value, and its printed form is its line in the file, without the
+// indentation.
 type Step interface {
 	String() string
 }
 
-// Acquire asks for the lock. With Within above zero the client tries again, after short pauses, until it has the lock or
-// that much time has passed; otherwise it tries once. With Every above zero it tries at the times that lie so far apart,
-// counted from the first.
+// Acquire asks for the lock. If Within is above zero, the client retries, after short pauses, until it has the lock or that much
+// time has passed; otherwise it tries once. If Every is above zero, tries begin at multiples of it, counted from the first.
 type Acquire struct {
 	Within, Every time.Duration
 }
 
-// Release gives back the newest lease that the client obtained, whether or not it still holds. If it is cancelled, the context
-// that it is asked with is over: as in a handler whose client has gone away, and which releases with the request's context.
+// Release gives back the newest lease of the client, even if it no longer holds. If Cancelled is set, its context is done: as in
+// a handler whose client has gone away, and which releases with the context of the request.
 type Release struct {
 	Cancelled bool
 }
 
-// Extend asks for the newest lease to end one TTL from now, where the lock can do that.
+// Extend asks for the newest lease to end one TTL from now, if the lock supports that.
 type Extend struct{}
 
-// Increment acquires the lock, reads the counter, writes one more, and releases the lock; a lock with a way of its own to
-// increment goes that way. With Within above zero the client waits that long for the lock, otherwise one TTL, which is the
-// budget of a waiter in nemo2018, example 3. A client that waited in vain has skipped the increment.
+// Increment acquires the lock, reads the counter, writes one more, and releases the lock. A lock with its own way to increment
+// does that instead. The client waits for the lock for Within if that is above zero, otherwise for one TTL, which is what a
+// waiter in nemo2018, example 3, does. A client that waited without success skips the increment.
 type Increment struct {
 	Within time.Duration
 }
@@ -41,16 +40,14 @@ type Increment struct {
 // shared state is marked on entry, and written only while the mark is still there).
 type Enter struct{}
 
-// Write writes a value to the resource, under the newest lease. A blind write to a check-and-set resource does not ask
-// whether the mark is still that of the lease.
+// Write writes a value to the resource, under the newest lease. A blind write ignores the mark of a check-and-set resource.
 type Write struct {
 	Value string
 	Blind bool
 }
 
-// Update writes back what this client read last, with one word more, under the newest lease: the second half of a
-// read-modify-write, with room before it for a pause (Kleppmann, "How to do distributed locking", 2016: "this code is
-// broken").
+// Update writes back what this client read last, with one more word, under the newest lease. It is the second half of a
+// read-modify-write; a pause may come before it (Kleppmann, "How to do distributed locking", 2016: "this code is broken").
 type Update struct {
 	Word string
 }
@@ -58,7 +55,7 @@ type Update struct {
 // Read reads the resource.
 type Read struct{}
 
-// Check compares the end of the newest lease with the client's own clock, as careful code does before it writes.
+// Check compares the end of the newest lease with the client's own clock, as careful code does before a write.
 type Check struct{}
 
 // Pause stops the whole process, like [history.Pause], at this point of its lane.
@@ -66,18 +63,18 @@ type Pause struct {
 	For time.Duration
 }
 
-// Sleep waits by the client's own steady clock, while the process stays alive: connections are read, timers fire.
+// Sleep waits by the client's own steady clock, while the process runs: connections are read, timers fire.
 type Sleep struct {
 	For time.Duration
 }
 
-// Until waits until a true time since the start of the run, or not at all if it has passed.
+// Until waits until an instant of true time since the start of the run, or not at all if it has passed.
 type Until struct {
 	Time time.Duration
 }
 
-// Stay, as the last step, keeps the process alive until the run is over, though it does nothing more: what it left running
-// runs on, such as a lock that goes on renewing itself. Without it a client exits at the end of its lane.
+// Stay, as the last step, keeps the process alive until the run is over, though it does nothing more: goroutines that it has
+// started keep running, such as those of a lock that renews itself. Without it a client exits at the end of its lane.
 type Stay struct{}
 
 // Repeat carries out a step of a client N times.
@@ -89,18 +86,18 @@ type Repeat struct {
 // MaxRepeat is how often a step can be repeated.
 const MaxRepeat = 100_000
 
-// AtStart injects a fault before any lane runs, and arms a [history.Chosen] one from the start.
+// AtStart injects a fault before any lane runs. A [history.Chosen] fault waits for its message from then on.
 type AtStart struct {
 	Fault history.Fault
 }
 
-// At injects a fault at a true time since the start of the run.
+// At injects a fault at an instant of true time since the start of the run.
 type At struct {
 	Time  time.Duration
 	Fault history.Fault
 }
 
-// When injects a fault right after the first event of its kind, or the one that its number says, or After later.
+// When injects a fault right after the first event of its kind, or the Nth, or After later.
 type When struct {
 	Event Event
 	After time.Duration
@@ -181,7 +178,7 @@ func Once(step Step) Step {
 	return step
 }
 
-// Times is how often a step is carried out.
+// Times returns how often a step is carried out.
 func Times(step Step) int {
 	if r, ok := step.(Repeat); ok {
 		return r.N

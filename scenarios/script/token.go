@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// A token is a run in one word that a shell takes as it is: lock, shape, seed, and all that the clients and the nemesis do. It
-// is the page without what is only for people to read, in a form that is versioned, compressed and guarded by a checksum.
+// A token is a run in one word that needs no quoting in a shell: lock, shape, seed, and the lanes of the clients and the nemesis.
+// It is the page without the text that is only for readers, in a form that is versioned, compressed and protected by a checksum.
 
 const (
-	tokenForm    = "lk1." // what the tokens of this version begin with
+	tokenForm    = "lk1." // the prefix of the tokens of this version
 	longestToken = 16 << 10
-	longestPage  = 64 << 10 // that may be in a token
+	longestPage  = 64 << 10 // in a token
 	tokenTitle   = "# A run in a token.\n"
 )
 
-// tokenWords are what a page mostly consists of: the compression refers to them. They are part of the version; if one changes,
+// tokenWords are frequent words of pages, as a dictionary for the compression. They are part of the version: if one changes,
 // older tokens cannot be read.
 const tokenWords = ` check enter read stay increment within 10s update repeat 10 write A blind
  persistence=none persistence=rdb persistence=aof-everysec persistence=aof-everysec-slow persistence=aof-lying min-replicas=1
@@ -100,7 +100,7 @@ func (s *Scenario) Token() (string, error) {
 	return token, nil
 }
 
-// Bare is the page without what is only for people to read.
+// Bare returns the page without the text that is only for readers.
 func (s *Scenario) Bare() *Scenario {
 	return s.Edited(func(page *Scenario) {
 		page.Title, page.Prose = strings.TrimSpace(strings.TrimPrefix(tokenTitle, "#")), ""
@@ -110,13 +110,14 @@ func (s *Scenario) Bare() *Scenario {
 
 var tokenLike = regexp.MustCompile(`^lk[0-9]+\.`)
 
-// IsToken tells a token, whole or damaged, from the name of anything else.
+// IsToken reports whether s is a token, whole or damaged, and not the name of something else.
 func IsToken(s string) bool { return tokenLike.MatchString(s) }
 
-// errDamaged is what is wrong with most tokens that cannot be read.
+// errDamaged is the error for most tokens that cannot be parsed.
 var errDamaged = errors.New("the token is damaged; was all of it copied?")
 
-// FromToken returns the scenario in a token, with its one run. Its title says what it expects, and it has neither prose nor a timeline.
+// FromToken returns the scenario in a token, with its single run. Its title says what it expects, and it has neither prose nor a
+// timeline.
 func FromToken(token string) (*Scenario, error) {
 	text, ok := strings.CutPrefix(token, tokenForm)
 	switch {
