@@ -26,7 +26,7 @@ var mustForms = []MustForm{
 	{"CLIENT is refused", "", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.Fail) })
 	}},
-	{"CLIENT acquires on NODE", "with a key there, which may be a replica that was promoted", Must.acquiresOn},
+	{"CLIENT acquires on NODE", "with a key on it; NODE may be a replica that was promoted", Must.acquiresOn},
 	{"CLIENT acquires with NODES down", "", func(m Must, ix *index) bool {
 		return ix.some(func(i int, e history.Event) bool { return m.ends(e, history.OK) && m.down(ix, i) })
 	}},
@@ -54,7 +54,7 @@ var mustForms = []MustForm{
 	{"CLIENT and RIVAL acquire at once", "the two operations are in progress at the same time", func(m Must, ix *index) bool {
 		return m.atOnce(ix, history.Acquire)
 	}},
-	{"CLIENT and RIVAL increment at once", "what a lock keeps them from: under one, say CLIENT waits for RIVAL", func(m Must, ix *index) bool {
+	{"CLIENT and RIVAL increment at once", "a lock prevents this; with a lock, use CLIENT waits for RIVAL", func(m Must, ix *index) bool {
 		return m.atOnce(ix, history.Increment)
 	}},
 	{"CLIENT and RIVAL draw the same token", "both send a SET, or SETNX, with the same value", Must.drawSameToken},
@@ -64,7 +64,7 @@ var mustForms = []MustForm{
 	{"CLIENT crashes while it holds", "", func(m Must, ix *index) bool {
 		return slices.ContainsFunc(ix.holds, func(l Lease) bool { return l.Client == m.client && l.Ended == Crashed })
 	}},
-	{"CLIENT crashes while it acquires", "and a key of that acquire lives", Must.crashesAcquiring},
+	{"CLIENT crashes while it acquires", "and a key of that acquire exists", Must.crashesAcquiring},
 	{"CLIENT is cut off while it holds", "no majority of the nodes is in reach", Must.cutOffHolding},
 	{"CLIENT pauses after a passed check", "", Must.pausesAfterCheck},
 	{"CLIENT resumes after its lease ended", "", Must.resumesAfterLease},
@@ -93,7 +93,7 @@ var mustForms = []MustForm{
 			return e.Process == m.client && e.Kind == history.Info && e.Op == history.Renew
 		})
 	}},
-	{"CLIENT writes what it read before RIVAL wrote", "its write arrives after that of the other, and it had not read again", Must.writesOvertaken},
+	{"CLIENT writes what it read before RIVAL wrote", "its write arrives after that of the other, and it has not read again", Must.writesOvertaken},
 	{"CLIENT enters after RIVAL", "it sets the mark of the resource after the other has set one", Must.entersAfter},
 	{"write WRITE arrives after its lease ended", "WRITE may also be the word of an update", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool {
@@ -106,10 +106,10 @@ var mustForms = []MustForm{
 		b := ix.find(func(e history.Event) bool { return arrives(e, m.next) })
 		return a >= 0 && a < b
 	}},
-	{"NODE drops the key of CLIENT early", "it expires, or is lost, before the life that it was given has passed", func(m Must, ix *index) bool {
+	{"NODE drops the key of CLIENT early", "it expires, or is lost, before its TTL has passed", func(m Must, ix *index) bool {
 		return m.someKey(ix, ix.early)
 	}},
-	{"NODE keeps the key of CLIENT late", "by over 1% of that life, and 10ms", func(m Must, ix *index) bool {
+	{"NODE keeps the key of CLIENT late", "by more than 1% of its TTL plus 10ms", func(m Must, ix *index) bool {
 		return m.someKey(ix, ix.late)
 	}},
 	{"NODE restarts before the lease of CLIENT ended", "", func(m Must, ix *index) bool {
@@ -119,7 +119,7 @@ var mustForms = []MustForm{
 		return m.restarts(ix, func(restart, end time.Duration) bool { return restart > end })
 	}},
 	{"NODE restarts after the lease of CLIENT ended by its wall clock", "", Must.restartsByWall},
-	{"NODE restarts with the key of CLIENT", "it had the key when it went down, and has it still", func(m Must, ix *index) bool {
+	{"NODE restarts with the key of CLIENT", "it had the key when it went down, and still has it", func(m Must, ix *index) bool {
 		return m.restartsWith(ix, false)
 	}},
 	{"NODE restarts without the key of CLIENT", "it had the key when it went down", func(m Must, ix *index) bool {
@@ -128,14 +128,14 @@ var mustForms = []MustForm{
 	{"NODE is promoted with the key of CLIENT", "a copy had arrived, even if its own clock has ended it", func(m Must, ix *index) bool {
 		return m.promoted(ix, m.hasCopy)
 	}},
-	{"NODE is promoted without the key of CLIENT", "no copy of a key that should still live had arrived", func(m Must, ix *index) bool {
+	{"NODE is promoted without the key of CLIENT", "no copy had arrived of a key that should still exist", func(m Must, ix *index) bool {
 		return m.promoted(ix, m.lacksCopy)
 	}},
-	{"NODE never has the key of CLIENT", "though a copy of the same node has", Must.neverHas},
-	{"NODE is promoted without the last fence", "a later fencing token had been drawn than it knows of", func(m Must, ix *index) bool {
+	{"NODE never has the key of CLIENT", "though another copy of the same node has it", Must.neverHas},
+	{"NODE is promoted without the last fence", "it does not know the last fencing token that was drawn", func(m Must, ix *index) bool {
 		return m.promoted(ix, m.lacksFence)
 	}},
-	{"NODE does not answer while CLIENT tries", "it runs, and no reply arrives during one acquire, or for half a TTL", Must.keepsSilent},
+	{"NODE does not answer while CLIENT tries", "it is running, but no reply arrives during one acquire, or for half a TTL", Must.keepsSilent},
 	{"a request from CLIENT to SERVER takes over LIMIT", "", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool { return travelled(e, m.client, m.nodes) && e.At-e.Sent > m.limit })
 	}},

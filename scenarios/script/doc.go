@@ -206,7 +206,7 @@
 //
 //	CLIENT acquires
 //	CLIENT is refused
-//	CLIENT acquires on NODE                        with a key there, which may be a replica that was promoted
+//	CLIENT acquires on NODE                        with a key on it; NODE may be a replica that was promoted
 //	CLIENT acquires with NODES down
 //	CLIENT acquires with under LIMIT left          of the lease, when its acquire returns
 //	CLIENT tries with NODES down
@@ -218,13 +218,13 @@
 //	some client waits for another
 //	COUNT clients wait at once                     for a lock that is held; tries in a row are one wait
 //	CLIENT and RIVAL acquire at once               the two operations are in progress at the same time
-//	CLIENT and RIVAL increment at once             what a lock keeps them from: under one, say CLIENT waits for RIVAL
+//	CLIENT and RIVAL increment at once             a lock prevents this; with a lock, use CLIENT waits for RIVAL
 //	CLIENT and RIVAL draw the same token           both send a SET, or SETNX, with the same value
 //	CLIENT acquires while RIVAL releases           its acquire returns while the release of the other is in progress
 //	CLIENT acquires while its wall clock jumps     or is slewed
 //	CLIENT sees no TTL                             TTL or PTTL of a key is -1
 //	CLIENT crashes while it holds
-//	CLIENT crashes while it acquires               and a key of that acquire lives
+//	CLIENT crashes while it acquires               and a key of that acquire exists
 //	CLIENT is cut off while it holds               no majority of the nodes is in reach
 //	CLIENT pauses after a passed check
 //	CLIENT resumes after its lease ended
@@ -235,22 +235,22 @@
 //	CLIENT extends after its lease ended
 //	CLIENT extends with NODES down
 //	CLIENT renews
-//	CLIENT writes what it read before RIVAL wrote  its write arrives after that of the other, and it had not read again
+//	CLIENT writes what it read before RIVAL wrote  its write arrives after that of the other, and it has not read again
 //	CLIENT enters after RIVAL                      it sets the mark of the resource after the other has set one
 //	write WRITE arrives after its lease ended      WRITE may also be the word of an update
 //	write WRITE arrives before write NEXT
-//	NODE drops the key of CLIENT early             it expires, or is lost, before the life that it was given has passed
-//	NODE keeps the key of CLIENT late              by over 1% of that life, and 10ms
+//	NODE drops the key of CLIENT early             it expires, or is lost, before its TTL has passed
+//	NODE keeps the key of CLIENT late              by more than 1% of its TTL plus 10ms
 //	NODE restarts before the lease of CLIENT ended
 //	NODE restarts after the lease of CLIENT ended
 //	NODE restarts after the lease of CLIENT ended by its wall clock
-//	NODE restarts with the key of CLIENT           it had the key when it went down, and has it still
+//	NODE restarts with the key of CLIENT           it had the key when it went down, and still has it
 //	NODE restarts without the key of CLIENT        it had the key when it went down
 //	NODE is promoted with the key of CLIENT        a copy had arrived, even if its own clock has ended it
-//	NODE is promoted without the key of CLIENT     no copy of a key that should still live had arrived
-//	NODE never has the key of CLIENT               though a copy of the same node has
-//	NODE is promoted without the last fence        a later fencing token had been drawn than it knows of
-//	NODE does not answer while CLIENT tries        it runs, and no reply arrives during one acquire, or for half a TTL
+//	NODE is promoted without the key of CLIENT     no copy had arrived of a key that should still exist
+//	NODE never has the key of CLIENT               though another copy of the same node has it
+//	NODE is promoted without the last fence        it does not know the last fencing token that was drawn
+//	NODE does not answer while CLIENT tries        it is running, but no reply arrives during one acquire, or for half a TTL
 //	a request from CLIENT to SERVER takes over LIMIT
 //	a reply from SERVER to CLIENT takes over LIMIT
 //	a request from CLIENT to SERVER is lost        with its connection
