@@ -13,8 +13,8 @@ func unmet(ix *index, musts []Must) []string {
 	if ix.Meta.Cap != "" {
 		reasons = append(reasons, "the run hit "+ix.Meta.Cap)
 	}
-	for _, e := range ix.neverBit() {
-		reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", e.Value)+ix.whyIdle(e))
+	for _, i := range ix.neverBit() {
+		reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", ix.Events[i].Value)+ix.whyIdle(i))
 	}
 	for _, m := range musts {
 		if !m.met(ix) {
@@ -25,18 +25,18 @@ func unmet(ix *index, musts []Must) []string {
 }
 
 // neverBit returns the injections of faults that had no effect.
-func (ix *index) neverBit() []history.Event {
+func (ix *index) neverBit() []int {
 	settled := map[int]bool{0: true} // faults that bit, or were returned already; number 0 is a mere consequence of one
 	for _, e := range ix.Events {
 		if e.Kind == history.Bite {
 			settled[e.ID] = true
 		}
 	}
-	var idle []history.Event
-	for _, e := range ix.Events {
+	var idle []int
+	for i, e := range ix.Events {
 		if e.Kind == history.Injected && !settled[e.ID] {
 			settled[e.ID] = true
-			idle = append(idle, e)
+			idle = append(idle, i)
 		}
 	}
 	return idle
@@ -44,21 +44,28 @@ func (ix *index) neverBit() []history.Event {
 
 func (ix *index) idle() []string {
 	var faults []string
-	for _, e := range ix.neverBit() {
-		faults = append(faults, e.Value)
+	for _, i := range ix.neverBit() {
+		faults = append(faults, ix.Events[i].Value)
 	}
 	return faults
 }
 
-// whyIdle says why a fault of a client's clocks can have been idle although its client was not.
-func (ix *index) whyIdle(e history.Event) string {
-	if !ix.setsUnreadClock(e) {
+// whyIdle says why a fault had no effect, where that is known.
+func (ix *index) whyIdle(i int) string {
+	e := ix.Events[i]
+	switch gone := ix.exits[e.Process]; {
+	case e.Op == history.Missed:
+		return ": its moment never came"
+	case len(gone) > 0 && gone[0] < i:
+		return ": " + e.Process + " had come to the end of its lane"
+	case !ix.setsUnreadClock(i):
 		return ""
 	}
 	return ": from then on the lock of " + e.Process + " read no clock of its process, and the clock of package time cannot be set"
 }
 
 // setsUnreadClock reports whether a fault that had no effect set a clock of a client.
-func (ix *index) setsUnreadClock(e history.Event) bool {
+func (ix *index) setsUnreadClock(i int) bool {
+	e := ix.Events[i]
 	return !ix.servers[e.Process] && e.Process != history.ResourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
 }

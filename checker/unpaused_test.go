@@ -112,12 +112,16 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// A clock fault that a client did not meet is said to be out of its reach; one that a server did not meet is merely idle.
-func TestIdleClockFault(t *testing.T) {
+// The reason says why a fault had no effect, where that is known. A clock fault that a client did not meet is said to be out of its
+// reach; one that a server did not meet is merely idle.
+func TestIdleFault(t *testing.T) {
 	for _, c := range []struct{ fault, why string }{
 		{"0 c1 fault drift ppm=-50000 id=9 drift_c1_-50000ppm", "the fault `drift c1 -50000ppm` never bit: from then on the lock of c1 read no clock of its process, and the clock of package time cannot be set"},
 		{"0 c1 fault jump id=9 jump_c1_-3s", "the fault `jump c1 -3s` never bit: from then on the lock of c1 read no clock of its process, and the clock of package time cannot be set"},
 		{"0 n1 fault jump id=9 jump_n1_-3s", "the fault `jump n1 -3s` never bit"},
+		{"0 c1 fault missed id=9 pause_c1_3s", "the fault `pause c1 3s` never bit: its moment never came"},
+		{"0 c9 info exit\n0 c9 fault pause id=9 pause_c9_3s", "the fault `pause c9 3s` never bit: c9 had come to the end of its lane"},
+		{"0 c9 fault pause id=9 pause_c9_3s\n0 c9 info exit", "the fault `pause c9 3s` never bit"},
 		{"0 c1 fault cut id=9 cut_c1-n4", "the fault `cut c1-n4` never bit"},
 	} {
 		if r := Check(handmade.History(t, c.fault+"\n"+calm), nil); r.Verdict != Inconclusive || !slices.Equal(r.Unmet, []string{c.why}) {
