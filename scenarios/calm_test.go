@@ -22,11 +22,12 @@ func TestNoFalseAlarm(t *testing.T) {
 	if testing.Short() {
 		seeds = 20
 	}
-	for _, shape := range []script.Section{
+	shapes := []script.Section{
 		{Lock: "watch", Nodes: 1, Resource: script.Counter},
 		{Lock: "watch-retry", Nodes: 1, Resource: script.Counter},
 		{Lock: "single", Nodes: 1},
 		{Lock: "single", Nodes: 1, Resource: script.Counter},
+		{Lock: "single-retries", Nodes: 1},
 		{Lock: "single-delex", Nodes: 1},
 		{Lock: "single-wait", Nodes: 1, Replicas: 1},
 		{Lock: "fenced", Nodes: 1, Resource: script.Fenced},
@@ -36,7 +37,17 @@ func TestNoFalseAlarm(t *testing.T) {
 		{Lock: "redlock-wall", Nodes: 5},
 		{Lock: "redlock-extend", Nodes: 3},
 		{Lock: "watchdog", Nodes: 1},
-	} {
+	}
+	flawed := []string{
+		"nolock", "watch-in-multi", "setnx", "setnx-expire", "setnx-repair", "getset", "fixed", "getdel", "multidel", "single-usec",
+	}
+	for _, l := range clients.Locks() {
+		proper := slices.ContainsFunc(shapes, func(s script.Section) bool { return s.Lock == l.Name })
+		if proper == slices.Contains(flawed, l.Name) {
+			t.Errorf("%s must be either among the shapes of this test or among the flawed locks", l.Name)
+		}
+	}
+	for _, shape := range shapes {
 		name := shape.Lock
 		if shape.Resource != "" {
 			name += "/" + shape.Resource

@@ -115,14 +115,14 @@ func (o *options) forExploring() error {
 
 // shapeOf returns the shape that suits a lock of the literature; zero if one node and a plain resource do.
 func shapeOf(lock string) search.Shape {
-	switch lock {
-	case "redlock", "redlock-sequential", "redlock-wall":
-		return search.Shape{Nodes: 3}
-	case "redlock-extend":
+	switch {
+	case lock == "redlock-extend":
 		return search.Shape{Nodes: 3, Extend: true}
-	case "single-wait":
+	case strings.HasPrefix(lock, "redlock"):
+		return search.Shape{Nodes: 3}
+	case lock == "single-wait":
 		return search.Shape{Replicas: 1}
-	case "fenced":
+	case lock == "fenced":
 		return search.Shape{Resource: script.Fenced}
 	}
 	return search.Shape{}

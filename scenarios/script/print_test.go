@@ -351,3 +351,12 @@ func anyProse() *rapid.Generator[string] {
 func anyGolden() *rapid.Generator[string] {
 	return rapid.StringMatching(`( {0,3}[0-9]{1,4}\.[0-9]{3}s  [ -~]{0,20}\n(( [ -~]{0,20}|verdict: UNSAFE|)\n){0,3})?`)
 }
+
+// The headline of a page that is made has words for each property.
+func TestEffects(t *testing.T) {
+	for _, p := range checker.Properties() {
+		if effects[p] == "" {
+			t.Errorf("%s has no words", p)
+		}
+	}
+}
