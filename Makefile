@@ -29,26 +29,33 @@ check: ## what to run before each commit: format, vet, staticcheck, and go test 
 	$(GO) tool staticcheck ./...
 	$(GO) test -short ./...
 
-# Tests with real servers come first and alone: most of their time they wait, and a server that answers late on a busy machine changes what
-# happens. The other tests run in two jobs side by side.
+# Tests with real servers come first: most of their time they wait, and a server that answers late on a busy machine changes what happens. So
+# only one other job runs beside them, on one processor at the lowest priority. The other tests run in two jobs side by side.
 SERVERS := OnRedis|OnOwnServers|RueidislockIsCalm
+BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
 
-.PHONY: test test-servers test-scenarios test-others
+.PHONY: test test-servers test-nodes test-beside test-scenarios test-others
 test: redis-server chromium xmllint ## run all tests, getting redis-server, chromium and xmllint first if they are missing
 	$(GO) build ./...
-	$(MAKE) --no-print-directory test-servers
+	$(MAKE) --no-print-directory -j3 test-servers test-nodes test-beside
 	$(MAKE) --no-print-directory -j2 test-scenarios test-others
 	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
 
 test-servers:
 	$(GO) test -timeout 20m -run '$(SERVERS)' ./scenarios
+
+test-nodes:
 	$(GO) test -timeout 20m -p 1 ./nodes/...
+
+test-beside:
+	GOMAXPROCS=1 nice -n 19 $(GO) test -timeout 20m -p 1 $(addprefix ./,$(BESIDE))
 
 test-scenarios:
 	$(GO) test -timeout 20m -skip '$(SERVERS)' ./scenarios
 
+# All packages that are in no other job.
 test-others:
-	$(GO) test -timeout 20m -p 1 $$($(GO) list ./... | grep -vE '^lockstep/(scenarios$$|nodes(/|$$))')
+	$(GO) test -timeout 20m -p 1 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(addprefix ./,$(BESIDE)) ./nodes/... ./scenarios)")
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
