@@ -6,21 +6,20 @@ import (
 	"lockstep/sim/history"
 )
 
-// An ask is a client's wish for a lock, from its first try to the last: tries that follow each other at once, with nothing
-// done between them but waiting, are one ask.
+// An ask is a sequence of tries of a client to acquire a lock: tries that follow each other with nothing but waiting in between.
 type ask struct {
 	client, lock string
 	stretch
-	first, last int // the first invocation and the last outcome; -1 if that never came
+	first, last int // the first invocation and the last outcome; -1 if there was none
 	tries       int
-	got         bool // the last try handed out a lease
+	got         bool // the last try obtained a lease
 }
 
-// gap is the longest wait between two tries that are still the same ask. Clients that poll wait one or two hundredths of a
-// TTL, if it is not said how long they wait; a lane that sleeps for longer has turned to something else.
+// gap is the longest wait between two tries of the same ask. Clients that poll wait one or two hundredths of a TTL by default; a
+// lane that sleeps for longer is doing something else.
 func (ix *index) gap() time.Duration { return max(ix.Meta.TTL/20, ix.Meta.Pace+ix.Meta.Pace/10) }
 
-// asks returns what all clients asked for, client by client in the order of their first invocations.
+// asks returns the asks of all clients, client by client in the order of their first invocations.
 func (ix *index) asks() []ask {
 	var asks []ask
 	open := map[string]int{} // client → the ask that its next try may belong to

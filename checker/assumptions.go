@@ -26,7 +26,7 @@ func unmet(ix *index, musts []Must) []string {
 
 // neverBit returns the injections of faults that had no effect.
 func (ix *index) neverBit() []int {
-	settled := map[int]bool{0: true} // faults that bit, or were returned already; number 0 is a mere consequence of one
+	settled := map[int]bool{0: true} // faults that bit, or were returned already; number 0 is a consequence of another fault
 	for _, e := range ix.Events {
 		if e.Kind == history.Bite {
 			settled[e.ID] = true

@@ -1,17 +1,17 @@
-// Package checker says whether what happened in a run was right.
+// Package checker judges what happened in a run.
 //
-// It is a pure function of a history: it knows no lock, no Redis and no clock of its own, so that a saved history can be
-// judged again by a newer checker. Everything is defined by events, never by what a lock chooses to say about itself.
+// It is a pure function of a history: it knows no lock, no Redis and no clock of its own, so that a newer checker can judge a
+// saved history again. Everything is defined by events, and not by what a lock says about itself.
 //
 //   - A lease is granted by the node event that completes the last majority of nodes with its key before Acquire returns.
-//     A key that is gone is no vote any more, so that tries under one token do not add up. That is the order of grants: a
-//     reply that is held for 12 s does not make its receiver the newer holder. What a client sets on a promoted replica is
-//     a vote of the node that it took the place of; what comes by replication is nobody's vote.
+//     A key that is gone is no longer a vote, so that tries with one token do not add up. This event determines the order of
+//     grants: a reply that is held for 12 s does not make its receiver the newer holder. A key that a client sets on a promoted
+//     replica is a vote of the node that the replica replaced; a replicated key is not a vote.
 //   - A client holds from the return of Acquire until it invokes Release, crashes, exits, is told that the lease is lost,
-//     or its own steady clock reads the end of the lease, whichever comes first. An extension in time puts that end off;
+//     or its own steady clock reads the end of the lease, whichever comes first. An extension in time moves that end;
 //     one that comes too late begins another hold of the same lease.
 //
-// A run whose faults did not bite, or whose dangerous states did not occur, proves nothing, and gets the verdict UNKNOWN.
+// A run whose faults did not bite, or whose dangerous states did not occur, proves nothing, and has the verdict UNKNOWN.
 package checker
 
 import (
@@ -22,18 +22,18 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Property is one thing that a lock promises.
+// A Property is a property that a lock should have in every run.
 type Property string
 
 const (
 	LeaseExclusion    Property = "lease exclusion"    // at no instant of true time do two clients hold the lock
-	ResourceExclusion Property = "resource exclusion" // no write under a lease is accepted once a newer lease was granted
-	ExpiredOnReturn   Property = "expired on return"  // no Acquire hands out a lease that is already over
+	ResourceExclusion Property = "resource exclusion" // no write under a lease is accepted once a newer lease has been granted
+	ExpiredOnReturn   Property = "expired on return"  // no Acquire returns a lease that is already over
 	NoLostUpdate      Property = "no lost update"     // every acknowledged increment or update is in the final value, or was replaced by whoever had the right to
-	OwnerOnly         Property = "owner only"         // no client's command touches a living key that another client owns
+	OwnerOnly         Property = "owner only"         // no command of one client touches a living key that another client owns
 	Tokens            Property = "tokens"             // fencing tokens are unique and grow with the grants
 	DeadlockFreedom   Property = "deadlock freedom"   // after everything has healed, a fresh client acquires
-	FaultTolerance    Property = "fault tolerance"    // while enough nodes are up and in reach, somebody acquires in good time
+	FaultTolerance    Property = "fault tolerance"    // while enough nodes are up and in reach and nobody holds, somebody acquires soon
 )
 
 // Properties returns all properties, in the order in which they are reported.
@@ -43,7 +43,7 @@ func Properties() []Property {
 	}
 }
 
-// A Status is what became of one property in one run.
+// A Status says whether one property held in one run.
 type Status string
 
 const (
@@ -61,9 +61,9 @@ const (
 	Inconclusive Verdict = "UNKNOWN"
 )
 
-// An Assumption is a promise of the environment that a run broke. Had it been kept, the violation would not have occurred. The
-// bounds on pauses, clock errors and delays are the synchrony assumptions of Redlock (Kleppmann, "How to do distributed locking",
-// 2016).
+// An Assumption is an assumption about the environment that did not hold in a run. Had it held, the violation would not have
+// occurred. The bounds on pauses, clock errors and delays are the synchrony assumptions of Redlock (Kleppmann, "How to do
+// distributed locking", 2016).
 type Assumption string
 
 const (
@@ -71,7 +71,7 @@ const (
 	BoundedClockError Assumption = "bounded clock error"
 	BoundedDelay      Assumption = "bounded delay"
 	DurableNodes      Assumption = "durable nodes"
-	None              Assumption = "none" // the environment kept its promises: the lock is at fault
+	None              Assumption = "none" // no assumption was broken: the lock is at fault
 )
 
 // Assumptions returns all assumptions, with None as the last.
@@ -83,10 +83,10 @@ func Assumptions() []Assumption {
 type Violation struct {
 	Property   Property      `json:"property"`
 	At         time.Duration `json:"at"`         // true time since the start of the run
-	What       string        `json:"what"`       // one sentence that names clients, leases and times
-	Assumption Assumption    `json:"assumption"` // the assumption that the run broke
+	What       string        `json:"what"`       // one sentence with the clients, leases and times
+	Assumption Assumption    `json:"assumption"` // the assumption that was broken
 	Events     []int         `json:"events"`     // indices into History.Events that prove it, ascending
-	// Missing is, for fault tolerance, how many lock nodes were out of reach at once, at most.
+	// Missing is, for fault tolerance, the largest number of lock nodes that were out of reach at once.
 	Missing int `json:"missing,omitempty"`
 }
 
@@ -96,18 +96,19 @@ type PropertyStatus struct {
 	Status   Status   `json:"status"`
 }
 
-// A Result is what [Check] found.
+// A Result is the result of [Check].
 type Result struct {
 	Verdict    Verdict          `json:"verdict"`
 	Statuses   []PropertyStatus `json:"statuses"` // one for each property, in the order of [Properties]
 	Violations []Violation      `json:"violations,omitempty"`
 	Unmet      []string         `json:"unmet,omitempty"` // why the verdict is UNKNOWN; empty for any other verdict
-	// RanOn says that the verdict is UNKNOWN because code ran on while its client was paused. Then the violations may be due
-	// to that, whatever they say was broken.
+	// RanOn says that the verdict is UNKNOWN because code ran while its client was paused. That may have caused the violations,
+	// whatever assumption they name.
 	RanOn bool `json:"ran_on,omitempty"`
-	// OwnTime says that one reason in Unmet is that the lock uses package time, which cannot be set and does not stop in a pause.
+	// OwnTime says that one reason in Unmet is that the lock uses package time, which faults cannot set and a pause does not
+	// stop.
 	OwnTime bool `json:"own_time,omitempty"`
-	// Idle lists the faults that never bit, as printed. For each of them there is a reason in Unmet.
+	// Idle lists the faults that had no effect, as printed. Unmet has a reason for each of them.
 	Idle []string `json:"idle,omitempty"`
 }
 
@@ -123,10 +124,9 @@ func (r Result) Status(p Property) Status {
 
 // Check judges a history. It never panics: a history that contradicts itself is UNKNOWN, and Unmet says where.
 //
-// UNKNOWN outranks UNSAFE where the run itself did not do what it was meant to (an idle fault, an unmet must, a cap),
-// since then even a violation is one of another run than the one described. A property that has nothing to go by is
-// weaker: it makes a run UNKNOWN only if no other property is violated. So is code that ran on while it was paused: a violation
-// that it had no part in stands.
+// UNKNOWN outranks UNSAFE if the run was not the one described (a fault without effect, an unmet must, a cap), because then its
+// violations are those of another run. If a property cannot be judged, the run is UNKNOWN only if no other property is violated.
+// The same applies to code that ran during a pause: a violation that it cannot have caused counts.
 func Check(h *history.History, musts []Must) Result {
 	var r Result
 	if err := WellFormed(h); err != nil {
@@ -138,7 +138,7 @@ func Check(h *history.History, musts []Must) Result {
 	}
 
 	ix := newIndex(h)
-	var open []string // why properties are unknown
+	var open []string // why properties could not be judged
 	for _, p := range Properties() {
 		found, unknown := judge(ix, p)
 		if len(found) == 0 && unknown == "" {
@@ -174,7 +174,7 @@ func Check(h *history.History, musts []Must) Result {
 	return r
 }
 
-// judge returns the violations of p, or else the reason why nothing can be said about it.
+// judge returns the violations of p, or else the reason why it cannot be judged.
 func judge(ix *index, p Property) (found []Violation, unknown string) {
 	switch p {
 	case LeaseExclusion:
@@ -197,7 +197,7 @@ func judge(ix *index, p Property) (found []Violation, unknown string) {
 	panic("checker: no such property: " + string(p))
 }
 
-// proof puts the indices of events in order, without the repetitions and without the -1 that stands for no event.
+// proof returns the indices of events sorted, without duplicates and without -1.
 func proof(events ...int) []int {
 	slices.Sort(events)
 	events = slices.Compact(events)

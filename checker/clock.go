@@ -7,8 +7,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// isReading reports whether the history vouches for the steady clock of e.Process at e: at the operations of a client, and
-// where the rate of the clock changes.
+// isReading reports whether the history has a reliable reading of the steady clock of e.Process at e: at the operations of a
+// client, and where the rate of the clock changes.
 func isReading(e history.Event) bool {
 	switch e.Kind {
 	case history.Invoke, history.OK, history.Fail, history.Info:
@@ -19,8 +19,9 @@ func isReading(e history.Event) bool {
 	return false
 }
 
-// when returns the first instant of true time at which a steady clock shows at least want, as far as its readings tell, which are in
-// order; the first of them if it showed that before, and [history.NoEnd] if it never will.
+// when returns the first instant of true time at which a steady clock shows at least want, according to its readings, which are
+// in order. If the clock showed that before the first reading, it returns the instant of that reading; if it never will,
+// [history.NoEnd].
 func when(readings []history.Clock, want time.Duration) time.Duration {
 	if len(readings) == 0 || want == history.NoEnd {
 		return history.NoEnd
@@ -37,7 +38,7 @@ func when(readings []history.Clock, want time.Duration) time.Duration {
 	return t
 }
 
-// later returns t+d, or [history.NoEnd] where that is out of range.
+// later returns t+d, or [history.NoEnd] if that is out of range.
 func later(t, d time.Duration) time.Duration {
 	if d > history.NoEnd-t {
 		return history.NoEnd

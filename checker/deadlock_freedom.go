@@ -8,16 +8,15 @@ import (
 	"lockstep/sim/history"
 )
 
-// deadlockFreedom reports whether the probe, a fresh client that comes after everything has healed and one TTL has passed,
-// acquired within its bound. Whoever still stands in its way then is a key that nothing will remove.
+// deadlockFreedom checks that the probe acquired within its bound. The probe is a fresh client that starts after everything has
+// healed and one TTL has passed. If it could not acquire then, there is a key in its way that nothing will remove.
 //
-// The probe may be refused and try again: only its first invocation counts. A bound of zero is none.
+// The probe may be refused and try again: only its first invocation counts. A bound of zero means no limit.
 //
-// If others rightfully held the lock all the while, it had to be refused, and nothing can be said of what would have come
-// after them.
+// If others rightfully held the lock all the time, the probe had to be refused, and the property is unknown.
 //
-// A key that a node keeps for longer than it promised is the doing of its clock. If such keys took half of the probe's time, or
-// more, they are to blame.
+// If a node keeps a key for too long, its clock is the cause. If such keys took at least half of the probe's time, they are to
+// blame.
 func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	asked := -1
 	for _, i := range ix.invokes[ix.Meta.Probe] {
@@ -61,11 +60,11 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	return []Violation{v}, ""
 }
 
-// overstayed returns the events that set the keys which outlived their time and so kept the lock from the probe, when it asked for
-// it all through s. None if it had more time than it lost to them.
+// overstayed returns the events that set the keys which outlived their time and so kept the probe from the lock while it asked
+// for it, all through s. It returns none if the probe had more time than such keys took.
 func (ix *index) overstayed(s stretch) []int {
 	primary := ix.primaries()
-	there, due := map[string][]stretch{}, map[string][]stretch{} // by node: when any key was there, and when one was there rightly
+	there, due := map[string][]stretch{}, map[string][]stretch{} // by node: when there was a key, and when there was one that was not overdue
 	var late []int
 	instants := []time.Duration{s.from, s.to}
 	for _, k := range ix.lives {
@@ -111,8 +110,8 @@ func (ix *index) overstayed(s stretch) []int {
 	return late
 }
 
-// holdsThrough returns who held a lock all through a time: one client, or several in turn; nobody if it was free for a moment,
-// or the probe's.
+// holdsThrough returns who held a lock during all of a time: one client, or several in turn; nobody if it was free for a moment,
+// or if the probe held it.
 func (ix *index) holdsThrough(lock string, s stretch) string {
 	var held []stretch
 	var holders []string
@@ -130,15 +129,15 @@ func (ix *index) holdsThrough(lock string, s stretch) string {
 			holders = append(holders, l.Client)
 		}
 	}
-	// The last instant counts as well.
+	// The last instant counts too.
 	if len(held) == 0 || len(without([]stretch{{s.from, later(s.to, 1)}}, merge(held))) > 0 {
 		return ""
 	}
 	return history.List(holders)
 }
 
-// kept returns when a hold ended for good. A lease to which the lock gave no end is kept until its client gives it up, though its
-// client may rely on it only for as long as its keys were to live.
+// kept returns when a hold ended for good. If a lease has no end by its lock, it is kept until its client gives it up, although
+// the client may rely on it only for as long as its keys were to last.
 func (ix *index) kept(l *Lease) time.Duration {
 	if !l.endless {
 		return l.To

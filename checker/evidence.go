@@ -4,8 +4,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// unjudged returns why a property cannot be judged by a foreign history: it has no event of the kind that could break the property.
-// Lockstep records everything. In a history from elsewhere, either nothing happened or nothing was recorded.
+// unjudged returns why a property cannot be judged by a foreign history: the history has no event of the kind that could violate
+// it. Lockstep records everything. In a foreign history, either nothing happened or it was not recorded.
 func unjudged(ix *index, p Property) string {
 	if !ix.Foreign {
 		return ""
@@ -38,5 +38,5 @@ func unjudged(ix *index, p Property) string {
 			return "nobody asks for the lock"
 		}
 	}
-	return "" // deadlock freedom says so by itself
+	return "" // deadlock freedom reports this itself
 }

@@ -6,9 +6,9 @@ import (
 	"lockstep/sim/history"
 )
 
-// expiredOnReturn finds the leases that were over, by the clock of the client, when Acquire returned them. A lock that
-// compares the time that has passed with the TTL before it returns never hands out one: that is step 3 of Redlock, and
-// antirez's answer to a pause in Acquire ("Is Redlock safe?", 2016).
+// expiredOnReturn finds the leases that were over, by the clock of the client, when Acquire returned them. A lock that compares
+// the elapsed time with the TTL before it returns never returns one: that is step 3 of Redlock, and antirez's answer to a pause
+// in Acquire ("Is Redlock safe?", 2016).
 func expiredOnReturn(ix *index) []Violation {
 	var found []Violation
 	for i := range ix.leases {
@@ -30,8 +30,8 @@ func expiredOnReturn(ix *index) []Violation {
 	return found
 }
 
-// blameReturn says what made an Acquire last longer than its lease: that without which it would have returned before the end.
-// What came before the first request for a key has put that end off, too.
+// blameReturn returns the assumption whose breach made an Acquire last longer than its lease: if it had held, Acquire would have
+// returned before the end. Delays before the first request for a key have moved that end too.
 func blameReturn(ix *index, l *Lease) (Assumption, []int) {
 	e := ix.Events[l.ReturnEvent]
 	asked := stretch{l.From, l.From}
@@ -40,7 +40,7 @@ func blameReturn(ix *index, l *Lease) (Assumption, []int) {
 			asked.from = min(asked.from, max(ix.Events[k.from].Sent, l.Invoked))
 		}
 	}
-	if start := when(ix.clocks[l.Client], e.Until-ix.Meta.TTL); start < l.From { // which the lock had already counted from
+	if start := when(ix.clocks[l.Client], e.Until-ix.Meta.TTL); start < l.From { // from which the lock had already begun to count
 		asked.from = max(l.Invoked, min(asked.from, start))
 	}
 	causes := []Assumption{BoundedPause, BoundedDelay}

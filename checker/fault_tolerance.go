@@ -10,18 +10,18 @@ import (
 )
 
 // faultTolerance finds the times in which a client asked for a lock that nobody held, and nobody got it, though no more nodes
-// were missing than the lock has to do without. A lock on a majority of N nodes has to do without the others; of two nodes
-// neither can be missing. A lock on one node has none to spare, and is measured by the same question all the same: what if it
-// fails?
+// were missing than the lock has to tolerate. A lock on a majority of N nodes has to tolerate a minority; of two nodes neither
+// may be missing. A lock on one node cannot tolerate its loss, but the property is checked for it as well, to show what happens
+// then.
 //
-// The limit is half a TTL, but at least a second, since the delays of a lock between its tries do not shrink with the TTL.
+// The limit is half a TTL, but at least a second, because the delays of a lock between its tries do not scale with the TTL.
 //
-// A node is missing while it, or whatever has taken its place, is crashed, stopped or paused, or cannot be reached by that
-// client. A majority of nodes is no use either where keys stand that nobody could have removed, so that all one can do is
-// wait for their end: see stands. Those that a client could have removed, and did not, excuse nothing.
+// A node is missing while it, or the replica that replaced it, is crashed, stopped or paused, or out of reach of that client. A
+// majority of nodes does not help either if it has keys that nobody could have removed, so that clients can only wait for them to
+// expire: see stands. Keys that a client could have removed, but did not, are no excuse.
 //
-// The lock itself is at fault: the faults were those that it is said to tolerate. One is not: that a client took a lease that was
-// over for one that lasts, because the clocks of the two disagree. The probe is left to deadlock freedom.
+// The lock itself is at fault, because the faults were those that it should tolerate. There is one exception: a client took a
+// lease that was over for a valid one, because the clocks of two clients disagree. The probe is checked by deadlock freedom.
 func faultTolerance(ix *index) []Violation {
 	if ix.Meta.TTL <= 0 || len(ix.Meta.Nodes) == 0 {
 		return nil
@@ -42,7 +42,7 @@ func faultTolerance(ix *index) []Violation {
 	}
 	slices.SortStableFunc(needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
 
-	// That several clients wait for the same thing is one violation.
+	// If several clients wait for the same thing, that is one violation.
 	var found []Violation
 	reported := map[string]time.Duration{}
 	for _, n := range needs {
@@ -63,7 +63,7 @@ func faultTolerance(ix *index) []Violation {
 	return found
 }
 
-// maxWait is how long a client may have to wait for a free lock. On real servers, where a TTL is short, the bound of the probe
+// maxWait is how long a client may have to wait for a free lock. On real servers, where TTLs are short, the bound of the probe
 // extends it.
 func (ix *index) maxWait() time.Duration {
 	return max(ix.Meta.TTL/2, time.Second) + max(0, ix.Meta.Bound-ix.Meta.TTL)
@@ -73,12 +73,12 @@ func (ix *index) maxWait() time.Duration {
 type need struct {
 	ask
 	stretch
-	missing int // the nodes that were missing at once, at most
+	missing int // the largest number of nodes that were missing at once
 	broken  Assumption
-	because []int // the events that show it
+	because []int // the events that show broken
 }
 
-// nodes says which nodes there were.
+// nodes says how many nodes were available.
 func (n need) nodes(ix *index) string {
 	total := len(ix.Meta.Nodes)
 	switch {
@@ -92,18 +92,18 @@ func (n need) nodes(ix *index) string {
 	return fmt.Sprintf("%d of %d nodes were up and in reach", total-n.missing, total)
 }
 
-// A dearth says which nodes were missing when.
+// A dearth records which nodes were missing when.
 type dearth struct {
 	ix       *index
-	primary  map[string][]stretch // by server: when it was the one of its group that took writes
+	primary  map[string][]stretch // by server: when it accepted the writes of its group
 	down     map[string][]stretch // by server
 	occupied map[string][]stretch // by node: keys that nobody could have removed
 	hindered map[direction][]stretch
-	astray   map[direction][]int // messages that were dropped, or under way for so long that the other end was out of reach
+	astray   map[direction][]int // messages that were dropped, or took so long that the other end counts as out of reach
 }
 
-// newDearth looks at a history through the eyes of a client, who may misread the end of a lease by its clock; if it is empty, of one
-// whose clock is right.
+// newDearth makes a dearth from the view of a client, whose clock may mislead it about the end of a lease; if client is empty,
+// from that of a client with a right clock.
 func newDearth(ix *index, client string) *dearth {
 	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]stretch{}, occupied: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
 	for i, e := range ix.Events {
@@ -130,7 +130,7 @@ func newDearth(ix *index, client string) *dearth {
 	return d
 }
 
-// primaries returns for each server when it was the one of its group that took writes.
+// primaries returns when each server accepted the writes of its group.
 func (ix *index) primaries() map[string][]stretch {
 	leading := map[string][]stretch{}
 	since := map[string]time.Duration{}
@@ -159,13 +159,16 @@ func (ix *index) primaries() map[string][]stretch {
 	return leading
 }
 
-// stands returns when a key stood in everybody's way, and could not have been removed: from the beginning if its lease was
-// handed out, until it was given back, or its owner gave up giving it back though nothing kept it from the node, or the lease was
-// over and only the key has no end; from when its
-// owner had crashed, had been paused, or could not reach the node, or the node was down, so that the owner may have missed its
-// chance to remove it; if it was never handed out, from when a message to the node was lost or long under way, which may have been
-// the one to remove it, or a reply that is not about the key being set, but what its client waits for before it sends that one, such
-// as NOSCRIPT; and when it outlived its time, because the clock of the node was wrong. A stretch that is empty is none.
+// stands returns when a key was in everybody's way and could not have been removed. An empty stretch means never. The stretch
+// begins
+//
+//   - with the key, if its lease was obtained; it ends when the lease is released, when its owner stops trying to release it
+//     although the node was in reach, or when the lease is over and only the key has no end;
+//   - when the owner crashed, was paused, or could not reach the node, or the node was down, because the owner may then have
+//     missed its chance to remove the key;
+//   - if the lease was not obtained, when a message to the node was lost or late that may have been the one to remove the key, or
+//     a reply that the client waits for before it sends that message, such as NOSCRIPT;
+//   - when the key outlived its time, because the clock of the node was wrong.
 func (d *dearth) stands(k keyLife) stretch {
 	ix := d.ix
 	s := stretch{never, never}
@@ -184,7 +187,7 @@ func (d *dearth) stands(k keyLife) stretch {
 		s.to = min(s.to, ix.forfeited(k))
 		if back, ok := d.letGo(k); !ok {
 			s.from = begin
-		} else if back < s.from { // the lock thinks that it is gone
+		} else if back < s.from { // the lock takes the key to be gone
 			return stretch{begin, min(back, s.to)}
 		} else {
 			s.from = begin
@@ -195,7 +198,7 @@ func (d *dearth) stands(k keyLife) stretch {
 	for _, link := range []direction{{owner, k.node}, {k.node, owner}} {
 		for _, i := range d.astray[link] {
 			if link.from == k.node && ix.Events[i].Word == request {
-				continue // that nobody knew of the key is no reason to leave it
+				continue // not knowing of the key is no excuse for leaving it
 			}
 			if t := d.gone(i); asked.from <= t && t < asked.to {
 				s.from = min(s.from, max(t, begin))
@@ -205,9 +208,9 @@ func (d *dearth) stands(k keyLife) stretch {
 	return s
 }
 
-// forfeited returns from when on a key that has no end is no excuse any more, because its lease had one: a lock that says so, such
-// as one that compares a timestamp, has to let others take it then. Never if the key has an end, or the lease has none. Clocks may
-// be a little slow, as in [keyLife.overdue].
+// forfeited returns when a key without an end stops being an excuse because its lease has ended: a lock with such ends, for
+// example one that compares timestamps, has to let others take over then. It returns never if the key has an end, or the lease
+// has none. Clocks may be a little slow, as in [keyLife.overdue].
 func (ix *index) forfeited(k keyLife) time.Duration {
 	holds := ix.holdsOf[k.label]
 	if k.promise != history.NoEnd || len(holds) == 0 {
@@ -223,8 +226,8 @@ func (ix *index) forfeited(k keyLife) time.Duration {
 	return later(end, ix.Meta.TTL/100+10*time.Millisecond)
 }
 
-// misread returns when a client took a key for one whose lease lasts, though it did not, since its wall clock was behind the one of the
-// key's owner.
+// misread returns when a client took the lease of a key for a valid one although it was over, because its wall clock was behind
+// that of the key's owner.
 func (ix *index) misread(k keyLife, client string) []stretch {
 	over := ix.forfeited(k)
 	if over == never {
@@ -247,7 +250,7 @@ func (ix *index) misread(k keyLife, client string) []stretch {
 	return merge(s)
 }
 
-// misled finds out which needs of a client were due to a clock: those that it would not have if what its clock told it were true.
+// misled marks the needs of a client that are due to a clock: those that would not exist if its clock were right.
 func (ix *index) misled(needs []need) {
 	client := needs[0].client
 	keys := slices.DeleteFunc(slices.Clone(ix.lives), func(k keyLife) bool { return len(ix.misread(k, client)) == 0 })
@@ -270,7 +273,7 @@ func (ix *index) misled(needs []need) {
 	}
 }
 
-// request is the first word of the request that has set a key, as far as the history knows it.
+// request returns the first word of the request that set a key, if the history has it.
 func (d *dearth) request(k keyLife) string {
 	for i := k.from; i >= 0; i-- {
 		if e := d.ix.Events[i]; e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.node && e.By == history.Client(k.label) {
@@ -280,9 +283,8 @@ func (d *dearth) request(k keyLife) string {
 	return ""
 }
 
-// letGo returns when a Release of the lease of a key returned, whatever it said, although its client, the node and the link
-// between them had been in order all the while, and no message on it was lost or long under way: it was not the world that
-// kept the key there.
+// letGo returns when a Release of the lease of a key returned, whatever its outcome, if its client, the node and the link between
+// them had worked all the time, and no message was lost or late: the environment did not keep the key there.
 func (d *dearth) letGo(k keyLife) (time.Duration, bool) {
 	ix := d.ix
 	owner := history.Client(k.label)
@@ -299,8 +301,8 @@ func (d *dearth) letGo(k keyLife) (time.Duration, bool) {
 	return 0, false
 }
 
-// lost reports whether a message did not arrive from one process at another while an operation of one of them was in progress:
-// it was dropped, or had left before the outcome and was as good as gone, or a chosen one was still being kept.
+// lost reports whether a message from one process to another did not arrive during an operation of one of them: it was dropped,
+// it left before the outcome and counts as lost, or a fault was still holding it.
 func (d *dearth) lost(from, to string, in, out int) bool {
 	link := direction{from, to}
 	return covers(d.ix.keptBack()[link], d.ix.at(out)) || slices.ContainsFunc(d.astray[link], func(i int) bool {
@@ -312,7 +314,7 @@ func (d *dearth) lost(from, to string, in, out int) bool {
 	})
 }
 
-// gone returns when a message that did not arrive, or late, was lost: when it was dropped, or had left.
+// gone returns when a message that did not arrive, or arrived late, was lost: when it was dropped, or sent.
 func (d *dearth) gone(i int) time.Duration {
 	if e := d.ix.Events[i]; e.Op != history.Drop {
 		return e.Departure()
@@ -320,7 +322,7 @@ func (d *dearth) gone(i int) time.Duration {
 	return d.ix.at(i)
 }
 
-// trouble returns when a client may have missed its chance to remove a key from a server.
+// trouble returns the times in which a client may have missed its chance to remove a key from a server.
 func (d *dearth) trouble(client, server string) []stretch {
 	link := direction{client, server}
 	s, known := d.hindered[link]
@@ -336,7 +338,7 @@ func (d *dearth) trouble(client, server string) []stretch {
 func (d *dearth) needs(a ask) []need {
 	ix := d.ix
 	blocked := merge(append(d.holds(a.lock), ix.stretches(ix.pauses[a.client])...))
-	missing := map[string][]stretch{} // by node
+	missing := map[string][]stretch{} // missing nodes, by node
 	for _, n := range ix.Meta.Nodes {
 		missing[n] = d.missing(a.client, n)
 	}
@@ -361,7 +363,7 @@ func (d *dearth) needs(a ask) []need {
 	var found []need
 	total := len(ix.Meta.Nodes)
 	spare := total - ix.Meta.Quorum()
-	most := spare // that may be missing
+	most := spare // the most nodes that may be missing
 	if total == 1 {
 		most = 1
 	}
@@ -388,8 +390,8 @@ func (d *dearth) needs(a ask) []need {
 	return slices.DeleteFunc(found, func(n need) bool { return n.to-n.from <= ix.maxWait() })
 }
 
-// holds returns when somebody could rely on a lock: from the grant until a Release of the lease returned, whatever it said, or
-// else the lease had ended. Keys that are left all the same may still stand in the way.
+// holds returns the times in which somebody could rely on a lock: from the grant until a Release of the lease returned, whatever
+// its outcome, or the lease had ended. Keys that are left after that may still be in the way.
 func (d *dearth) holds(lock string) []stretch {
 	var held []stretch
 	for _, l := range d.ix.holds {
@@ -410,7 +412,7 @@ func (d *dearth) holds(lock string) []stretch {
 	return held
 }
 
-// missing returns when no copy of a node that takes writes was up and in reach of a client.
+// missing returns when no copy of a node that accepts writes was up and in reach of a client.
 func (d *dearth) missing(client, node string) []stretch {
 	var there []stretch
 	for p, group := range d.ix.groups {
@@ -421,7 +423,7 @@ func (d *dearth) missing(client, node string) []stretch {
 	return without([]stretch{{0, never}}, merge(there))
 }
 
-// outagesIn returns the faults by which lock nodes were down in a stretch of time.
+// outagesIn returns the faults that had lock nodes down in a stretch of time.
 func (ix *index) outagesIn(s stretch) []int {
 	var events []int
 	for _, n := range ix.Meta.Nodes {

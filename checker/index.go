@@ -10,13 +10,13 @@ import (
 	"lockstep/sim/history"
 )
 
-// Rounding is what may be missing of the life of a key because deadlines in Redis are whole milliseconds.
+// Rounding is how much shorter a key may live because deadlines in Redis are whole milliseconds.
 const Rounding = time.Millisecond
 
-// fenceSuffix is how the name of a counter of fencing tokens ends, beside the name of its lock.
+// fenceSuffix is the suffix of the name of a counter of fencing tokens, after the name of its lock.
 const fenceSuffix = ":fence"
 
-// An index is a history with what the properties ask of it looked up once.
+// An index is a history with tables of what the properties look up.
 type index struct {
 	*history.History
 
@@ -27,49 +27,49 @@ type index struct {
 
 	successor map[string]*Lease // by label, the lease on the same lock that was granted next
 
-	groups      map[string]string // the lock node that a server is, or is a replica of
-	servers     map[string]bool   // whose doings are nobody's command
+	groups      map[string]string // the lock node of each server: itself, or the node of which it is a replica
+	servers     map[string]bool   // whose events are not commands of a client
 	lives       []keyLife         // of the keys that stood for a lease, in the order of their beginnings
 	livesOf     map[string][]int  // where in lives, by the label of the lease
-	fences      map[string][]int  // changes of counters of fencing tokens, by server
-	promotions  map[string][]int  // by the lock node whose place was taken
+	fences      map[string][]int  // changes of the counters of fencing tokens, by server
+	promotions  map[string][]int  // by the lock node that was replaced
 	invocation  map[int]int       // of an outcome
 	outcome     map[int]int       // of an invocation
-	grants      map[string][]int  // by label, the events by which a majority of nodes came to have a key of it
+	grants      map[string][]int  // by label, the events by which a majority of nodes got a key of the lease
 	releases    map[string][]int  // invocations, by label
 	reads       map[string][]int  // of the resource: the ok outcomes, by client
-	extensions  map[string][]int  // by label, also those by the lock itself
-	losses      map[string][]int  // by label, what told a client that its lease is lost
+	extensions  map[string][]int  // by label, including renewals by the lock itself
+	losses      map[string][]int  // by label, the events that told a client that its lease is lost
 	crashes     map[string][]int
 	exits       map[string][]int
 	invokes     map[string][]int // invocations by client
 	pauses      map[string][]span
-	outages     map[string][]span // from a crash, or an orderly stop, to the restart
+	outages     map[string][]span // from a crash or an orderly stop to the restart
 	clocks      map[string][]history.Clock
 	clockFaults map[string][]int
-	keys        int              // how many on one node make its vote
+	keys        int              // how many keys on one node are needed for its vote
 	slow        map[string][]int // messages from or to a process that took more than half a TTL
-	tardy       map[string][]int // those that took as long as if the other end was out of reach; see outOfReach
+	tardy       map[string][]int // messages that took as long as if the other end was out of reach; see outOfReach
 
 	broken   map[direction][]stretch // see severed
 	shut     map[direction][]stretch // see shutOff
 	detained map[direction][]stretch // see keptBack
 }
 
-// A span is a stretch of the history between two events. One that nothing ends goes up to the number of events.
+// A span is the time between two events. If nothing ends it, to is the number of events.
 type span struct{ from, to int }
 
-// A keyLife is what became of one key from its setting to its end.
+// A keyLife is the history of one key from its setting to its end.
 type keyLife struct {
 	node, key, label string
-	group            string        // the lock node that the node is, or is a replica of
-	from, to         int           // a life that nothing ends goes up to the number of events
-	timed            time.Duration // true time of the last command that gave it a deadline
-	ordered          time.Duration // when that command reached the node that a client had sent it to, which for a copy is another
-	promise          time.Duration // how long it was to live from then on, or history.NoEnd
-	vote             bool          // a client set it, and so it counts towards a majority; a copy does not
-	lasting          bool          // its client gave it no end
-	renewed          time.Duration // until when its client last let it live without having been asked to; 0 if it never did
+	group            string        // the lock node of node: itself, or the node of which it is a replica
+	from, to         int           // if nothing ends it, to is the number of events
+	timed            time.Duration // true time of the last command that set its deadline
+	ordered          time.Duration // when that command reached the node to which a client sent it; for a copy that is another node
+	promise          time.Duration // its TTL from then on, or history.NoEnd
+	vote             bool          // a client set it, so it counts towards a majority; a copy does not
+	lasting          bool          // its client set no deadline
+	renewed          time.Duration // the deadline by the last silent renewal of its client; 0 if there was none
 }
 
 func newIndex(h *history.History) *index {
@@ -126,7 +126,7 @@ func newIndex(h *history.History) *index {
 	return ix
 }
 
-// readServers learns which processes are servers. A node without replicas is a group of its own.
+// readServers finds out which processes are servers. A node without replicas is a group of its own.
 func (ix *index) readServers() {
 	for _, n := range ix.Meta.Nodes {
 		ix.groups[n], ix.servers[n] = n, true
@@ -221,12 +221,12 @@ func (ix *index) readFaults() {
 	}
 }
 
-// readKeys follows the keys of the lock nodes and of their replicas. What came to a replica by replication is no vote.
+// readKeys follows the keys of the lock nodes and of their replicas. A replicated key is not a vote.
 func (ix *index) readKeys() {
 	type place struct{ node, key string }
 	living := map[place]int{}
-	votes := map[string]map[string]int{} // label → group → keys of it that live there
-	voting := map[string]int{}           // label → groups on which enough of them do
+	votes := map[string]map[string]int{} // label → group → number of keys there
+	voting := map[string]int{}           // label → number of groups with enough of them
 	end := func(p place, i int) (label string, vote bool) {
 		n, ok := living[p]
 		if !ok {
@@ -245,9 +245,9 @@ func (ix *index) readKeys() {
 	begin := func(p place, label string, i int) {
 		before, voted := end(p, i)
 		if label == "" {
-			return // a key of another kind, such as the counter of fencing tokens
+			return // another kind of key, such as the counter of fencing tokens
 		}
-		again := voted && before == label // a lease that overwrites its own key keeps the vote, and gets no other
+		again := voted && before == label // a lease that overwrites its own key keeps the vote, and gets no second one
 		l := keyLife{
 			node: p.node, key: p.key, label: label, group: ix.groups[p.node], from: i, to: len(ix.Events),
 			vote: again || !ix.servers[ix.Events[i].By],
@@ -300,8 +300,8 @@ func (ix *index) readKeys() {
 	}
 }
 
-// unasked reports whether a client that gave a key a new deadline by event i sent that while it was not in an operation that does
-// so, or that gives the key its first.
+// unasked reports whether the client that set a deadline by event i did so silently: outside of an operation that sets deadlines,
+// and the key had one before.
 func (ix *index) unasked(i int) bool {
 	e := ix.Events[i]
 	for in := last(ix.invokes[e.By], i); in >= 0; in = last(ix.invokes[e.By], in) {
@@ -317,9 +317,9 @@ func (ix *index) unasked(i int) bool {
 	return false
 }
 
-// marked returns the lease that a key stands for after event i gave it a value. A token that two clients drew has the name
-// of the one who was first to send it; the key stands for what the other asked for all the same. But what replaces the mark
-// of a lease by that of a third client has not drawn a token: where a queue is one key, the next in line has come to the front.
+// marked returns the lease that a key stands for after event i set its value. If two clients drew the same token, it has the name
+// of the client that sent it first, but the key stands for the lease of the other. If a command puts the mark of a third client
+// in the place of that of a lease, no token was drawn: if a queue is one key, the next in line has come to the front.
 func (ix *index) marked(i int) string {
 	e := ix.Events[i]
 	if e.Lease == "" || e.By == "" || ix.servers[e.By] || history.Client(e.Lease) == e.By || ix.advances(e) {
@@ -330,11 +330,11 @@ func (ix *index) marked(i int) string {
 			return ix.Events[out].Lease
 		}
 	}
-	return e.By + "#?" // one that was never handed out
+	return e.By + "#?" // it was never obtained
 }
 
-// advances reports whether an event brings the next in a queue to its front: a command of one client has the key of a lease stand
-// for that of another.
+// advances reports whether an event brings the next in a queue to its front: by a command of one client, the key of a lease
+// stands for that of another.
 func (ix *index) advances(e history.Event) bool {
 	return e.Op == history.Over && e.Owner != "" && e.Lease != "" && e.By != "" && !ix.servers[e.By] && history.Client(e.Lease) != e.By
 }
@@ -352,10 +352,10 @@ func (ix *index) readMessages() {
 	}
 }
 
-// at returns the instant of event i, that of the last event for a span or a life that nothing ends.
+// at returns the instant of event i; for a span or a keyLife that nothing ends, that of the last event.
 func (ix *index) at(i int) time.Duration { return ix.Events[min(i, len(ix.Events)-1)].At }
 
-// lease returns the first hold of the lease with a label, or nil if no Acquire is known to have handed it out.
+// lease returns the first hold of the lease with a label, or nil if no Acquire is known to have returned it.
 func (ix *index) lease(label string) *Lease {
 	if n, ok := ix.byLabel[label]; ok {
 		return &ix.leases[n]
@@ -363,7 +363,7 @@ func (ix *index) lease(label string) *Lease {
 	return nil
 }
 
-// paused returns how long a process was paused between two instants of true time, and the first such pause.
+// paused returns how long a process was paused between two instants of true time, and the event of the first such pause.
 func (ix *index) paused(process string, from, to time.Duration) (total time.Duration, pause int) {
 	pause = -1
 	for _, s := range ix.pauses[process] {
@@ -377,13 +377,12 @@ func (ix *index) paused(process string, from, to time.Duration) (total time.Dura
 	return total, pause
 }
 
-// lifetime returns for how long a key lived after it was last given a deadline.
+// lifetime returns how long a key lived after its deadline was last set.
 func (ix *index) lifetime(l keyLife) time.Duration { return ix.at(l.to) - l.timed }
 
-// promise returns how long a key is to live after event i, which gave it its deadline. That is what the command said, and
-// not the TTL of the run: a lock that gives its keys less gets what it asked for. A key without a deadline in the history is
-// taken to have got the TTL. A copy was promised what is left to the key that it is a copy of, whatever the clock of its
-// own node says.
+// promise returns the TTL that event i gave a key. That is what the command said, and not the TTL of the run: a lock that gives
+// its keys less gets what it asked for. If the history has no deadline for a key, the TTL of the run is assumed. A copy has the
+// rest of the original's TTL, whatever the clock of its own node says.
 func (ix *index) promise(l keyLife, i int) time.Duration {
 	e := ix.Events[i]
 	if k := ix.original(l, i); k != nil {
@@ -401,7 +400,7 @@ func (ix *index) promise(l keyLife, i int) time.Duration {
 	return e.Until - (e.At + e.Wall)
 }
 
-// date gives a key the deadline that it has since event i.
+// date sets the deadline of a key by event i.
 func (ix *index) date(l *keyLife, i int) {
 	l.timed, l.ordered, l.promise = ix.at(i), ix.at(i), ix.promise(*l, i)
 	if k := ix.original(*l, i); k != nil {
@@ -409,7 +408,7 @@ func (ix *index) date(l *keyLife, i int) {
 	}
 }
 
-// original returns the key that another was a copy of when event i gave that a deadline, or nil.
+// original returns the key of which another was a copy when event i set its deadline, or nil.
 func (ix *index) original(l keyLife, i int) *keyLife {
 	by := ix.Events[i].By
 	if !ix.servers[by] {
@@ -423,7 +422,7 @@ func (ix *index) original(l keyLife, i int) *keyLife {
 	return nil
 }
 
-// due returns when a key would have ended in true time, if its node had kept it and had a right clock.
+// due returns the deadline of a key in true time, had its node kept it and had its clock been right.
 func (l keyLife) due() time.Duration {
 	if l.promise < 0 {
 		return l.timed
@@ -431,14 +430,13 @@ func (l keyLife) due() time.Duration {
 	return later(l.timed, l.promise)
 }
 
-// overdue returns from when on a key should be gone, though its clock be a little slow: by a hundredth, and the 10 ms that a key
-// may take to be noticed.
+// overdue returns when a key should be gone at the latest, even if its clock is a little slow: it allows a hundredth, and the 10
+// ms that it may take to notice that a key has expired.
 func (l keyLife) overdue() time.Duration {
 	return later(l.due(), max(0, l.promise)/100+10*time.Millisecond)
 }
 
-// early reports whether a key was gone before the life that it was promised had passed in true time, though no command
-// removed it.
+// early reports whether a key was gone before its TTL had passed in true time, though no command removed it.
 func (ix *index) early(l keyLife) bool {
 	if l.to == len(ix.Events) {
 		return false
@@ -452,7 +450,7 @@ func (ix *index) early(l keyLife) bool {
 	return false
 }
 
-// cause returns the event that ended a key. A copy ends as the key did that it is a copy of.
+// cause returns the event that ended a key. The cause for a copy is that for its original.
 func (ix *index) cause(l keyLife) int {
 	if l.to == len(ix.Events) || !ix.servers[ix.Events[l.to].By] {
 		return l.to
@@ -465,7 +463,7 @@ func (ix *index) cause(l keyLife) int {
 	return l.to
 }
 
-// holdAt returns the hold of a lease that had begun last by the instant t, or the first; nil if there is no such lease.
+// holdAt returns the last hold of a lease that had begun by the instant t, or the first hold; nil if there is no such lease.
 func (ix *index) holdAt(label string, t time.Duration) *Lease {
 	var found *Lease
 	for _, n := range ix.holdsOf[label] {
@@ -476,8 +474,8 @@ func (ix *index) holdAt(label string, t time.Duration) *Lease {
 	return found
 }
 
-// tookLong reports whether a message that was under way for d was late. No bound on delays is part of any algorithm; half a
-// TTL is where one alone uses up most of a lease.
+// tookLong reports whether a message that took d was late. No algorithm has a bound on delays; half a TTL is when one delay alone
+// uses up most of a lease.
 func (ix *index) tookLong(d time.Duration) bool { return ix.Meta.TTL > 0 && d > ix.Meta.TTL/2 }
 
 // first returns the first of ascending event indices after i, or -1.

@@ -12,17 +12,17 @@ import (
 type Ending string
 
 const (
-	Released   Ending = "released"    // the client invoked Release, whatever came of it
+	Released   Ending = "released"    // the client invoked Release, whatever its outcome
 	LeaseEnded Ending = "lease ended" // the client's own steady clock read the end of the lease
 	LeaseLost  Ending = "lease lost"  // the lock told the client so
 	Crashed    Ending = "crashed"
-	Exited     Ending = "exited"    // the client reached the end of its lane
+	Exited     Ending = "exited"    // its lane ended
 	RunEnded   Ending = "run ended" // nothing: the client still held the lock after the last event
 )
 
-// A Lease is what one successful Acquire handed out, and how long its client relied on it without a break. A lease that was
-// extended after its end is held more than once: then there is a Lease for each hold, with the same label and grant. Times
-// are true time since the start of the run. Events are indices into History.Events, -1 where there is none.
+// A Lease is what one successful Acquire returned, and how long its client relied on it without interruption. A lease that was
+// extended after its end is held more than once: then there is a Lease for each hold, with the same label and grant. Times are
+// true time since the start of the run. Events are indices into History.Events, -1 if there is none.
 type Lease struct {
 	Client string
 	Lock   string
@@ -31,35 +31,34 @@ type Lease struct {
 	Fence  int64
 
 	Invoked time.Duration // when Acquire was called
-	Granted time.Duration // when a majority of nodes came to have its key, the last time before From; From if that was not seen
-	From    time.Duration // when Acquire returned, or else the late extension: the hold begins
-	To      time.Duration // the hold ends, and does not include this instant; may lie after the last event
-	// End is when the client's steady clock reads the end of the lease, as extended in time. Of one that is trusted without an end
-	// it is when its keys came to theirs, of which the client need not know, or history.NoEnd if they did not.
+	Granted time.Duration // when a majority of nodes got its key, the last time before From; From if that was not seen
+	From    time.Duration // when the hold begins: Acquire returned, or else the late extension
+	To      time.Duration // when the hold ends, exclusive; may be after the last event
+	// End is when the client's steady clock reads the end of the lease, with extensions in time. If the lease has no end by its
+	// lock, End is when its keys expired, which the client may not know, or history.NoEnd if they did not.
 	End time.Duration
 
-	endless bool // End is not what the lock said, which gave the lease none
-	lasts   bool // its client trusts it without an end
+	endless bool // the lock gave the lease no end
+	lasts   bool // its client relies on it without an end
 
-	Renews  bool // its lock renews it without telling
-	Renewed bool // its keys were renewed, by a lock that tells nothing of it, not even that the lease is lost
+	Renews  bool // its lock renews it silently
+	Renewed bool // its keys were renewed by a lock that reports nothing, not even that the lease is lost
 
 	GrantSeen bool
 	Ended     Ending
 
 	InvokeEvent int
-	GrantEvent  int // the return if the grant was not seen, so that leases are ordered by it
-	ReturnEvent int // what the hold began with
+	GrantEvent  int // the return if the grant was not seen; leases are ordered by it
+	ReturnEvent int // the first event of the hold
 	EndEvent    int // -1 if time alone ended the hold
 }
 
-// Leases returns the holds of h, in the order of their beginnings. That is one for each lease, unless it was extended after
-// its end.
+// Leases returns the holds of h, in the order of their beginnings: one for each lease, unless it was extended after its end.
 func Leases(h *history.History) []Lease { return newIndex(h).holds }
 
-// newHolds describes the lease that event i, an ok acquire, handed out: its first hold, and those that began with an
-// extension that came too late. What is given up is given up: an extension that was under way when the client released the
-// lease begins no hold. After the lock has said that the lease is lost, only an extension that the client asked for does.
+// newHolds returns the holds of the lease that event i, an ok acquire, returned: the first, and those that began with a late
+// extension. A client that has released a lease does not hold it again, even if an extension was in progress. After the lock has
+// said that the lease is lost, only an extension that the client asked for begins a hold.
 func (ix *index) newHolds(i int) []Lease {
 	e := ix.Events[i]
 	l := Lease{
@@ -112,12 +111,12 @@ func (ix *index) newHolds(i int) []Lease {
 	return holds
 }
 
-// valid has a hold last for as long as event i says, an ok acquire or an extension. If the lock does not say how long its lease lasts,
-// its client goes by what it knows of the keys:
+// valid sets the end of a hold by event i, an ok acquire or an extension. If the lock does not say how long its lease lasts, the
+// client goes by what it knows of the keys:
 //
-//   - they live for one TTL: it trusts the lease for a TTL by its own clock, or for as long as the lock renewed them at last;
-//   - they have no end either: it trusts the lease until it gives it up;
-//   - the lock renews them and says when the lease is lost: it trusts the lease until it is told.
+//   - they last for one TTL: it relies on the lease for a TTL by its own clock, or until the deadline of the last renewal;
+//   - they have no deadline either: it relies on the lease until it gives it up;
+//   - the lock renews them and says when the lease is lost: it relies on the lease until it is told.
 func (ix *index) valid(l *Lease, i int) {
 	e := ix.Events[i]
 	until := e.Until
@@ -127,7 +126,7 @@ func (ix *index) valid(l *Lease, i int) {
 	}
 	l.End = when(ix.clocks[l.Client], until)
 	if i > l.ReturnEvent {
-		l.End = max(l.End, e.At) // until then it lasted, though the new end is one that has passed
+		l.End = max(l.End, e.At) // until then it lasted, even if the new end has passed already
 	}
 	if due := ix.renewedUntil(l.Label, i); l.endless && until < history.NoEnd && due > 0 {
 		l.End, l.Renewed = max(l.End, due), true
@@ -138,8 +137,8 @@ func (ix *index) valid(l *Lease, i int) {
 	}
 }
 
-// lasting reports whether a client had given the keys of a lease no end by event i, on a majority of nodes. What others did to a key is
-// nothing that it goes by.
+// lasting reports whether the client had set the keys of a lease without a deadline by event i, on a majority of nodes. It
+// ignores what others did to a key.
 func (ix *index) lasting(label string, i int) bool {
 	voters := map[voter]bool{}
 	for _, n := range ix.livesOf[label] {
@@ -150,8 +149,8 @@ func (ix *index) lasting(label string, i int) bool {
 	return len(voters) >= ix.enough()
 }
 
-// renewedUntil returns until when a majority of nodes was to keep the keys that a lease had at event i, by the deadlines that its
-// client gave them without being asked; 0 if it gave a majority none. What others did to a key is nothing that it goes by.
+// renewedUntil returns until when a majority of nodes was to keep the keys of a lease, by the silent renewals of its client up to
+// event i; 0 if there was no majority. It ignores what others did to a key.
 func (ix *index) renewedUntil(label string, i int) time.Duration {
 	renewed := map[voter]time.Duration{}
 	for _, n := range ix.livesOf[label] {
@@ -166,7 +165,7 @@ func (ix *index) renewedUntil(label string, i int) time.Duration {
 	return dues[len(dues)-ix.enough()]
 }
 
-// keysOver returns when the last key of a lease came to its end, or [history.NoEnd] if it did not or a command removed it.
+// keysOver returns when the last key of a lease expired, or [history.NoEnd] if none did or a command removed it.
 func (ix *index) keysOver(label string) time.Duration {
 	over := history.NoEnd
 	for _, n := range ix.livesOf[label] {
@@ -184,7 +183,7 @@ func (ix *index) keysOver(label string) time.Duration {
 	return over
 }
 
-// givenUp returns the first event after i with which a client gave up a lease for good, or itself; -1 if there is none.
+// givenUp returns the first event after i by which a client gave up a lease for good, or ended; -1 if there is none.
 func (ix *index) givenUp(label, client string, i int) (event int, ended Ending) {
 	event = -1
 	for _, end := range []struct {
@@ -202,7 +201,7 @@ func (ix *index) givenUp(label, client string, i int) (event int, ended Ending) 
 	return event, ended
 }
 
-// held reports whether the client relied on the lease at all: not if it was over when Acquire returned.
+// held reports whether the client relied on the lease at all: it did not if the lease was over when Acquire returned.
 func (l *Lease) held() bool { return l.From < l.To }
 
 // String says who held what and when.

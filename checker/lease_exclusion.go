@@ -9,12 +9,12 @@ import (
 	"lockstep/sim/history"
 )
 
-// leaseExclusion finds the holds that began while another client held the same lock. A hold that ends at the instant at
-// which the next begins does not overlap it.
+// leaseExclusion finds the holds that began while another client held the same lock. A hold that ends at the instant at which the
+// next begins does not overlap with it.
 //
-// It reports each later hold once, against the one that would have lasted longest: the number of pairs is quadratic, and
-// the later holds are what went wrong. The sweep remembers two holds, because the one that ends last may be of the same
-// client, which may hold two leases at a time.
+// It reports each later hold once, against the earlier one that would have lasted longest: the number of pairs is quadratic, and
+// the later holds are the mistakes. The sweep keeps two holds, because the one that ends last may belong to the same client,
+// which may hold two leases at a time.
 func leaseExclusion(ix *index) []Violation {
 	var holds []*Lease
 	for i := range ix.holds {
@@ -55,7 +55,7 @@ func leaseExclusion(ix *index) []Violation {
 	return found
 }
 
-// overlap describes that b began while a was held.
+// overlap returns the violation that b began while a was held.
 func overlap(ix *index, a, b *Lease) Violation {
 	broken, because := blame(ix, a, b)
 	return Violation{
@@ -67,17 +67,17 @@ func overlap(ix *index, a, b *Lease) Violation {
 	}
 }
 
-// blame says why a majority of nodes could grant a second lease before the hold of the first had ended: how did the keys
-// of the first vanish where the second has its own? It also returns the events that show it.
+// blame says why a majority of nodes could grant a second lease before the hold of the first had ended: how did the keys of the
+// first disappear where the second has its own? It also returns the events that show it.
 //
-// A lease may have had a majority at no instant only because its nodes dropped keys too early. Then the other lease may have its
-// majority because such a key was gone, whichever of the two leases was granted first.
+// A lease may never have had a majority because its nodes dropped keys too early. Then the other lease may have its majority
+// because such a key was gone, whichever of the two was granted first.
 func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	if b.GrantEvent < a.GrantEvent {
 		a, b = b, a
 	}
 	if !a.GrantSeen && len(ix.votes(a)) < ix.enough() {
-		if set := ix.misdated(a); set >= 0 { // so much that the first of its keys was gone before the last was set
+		if set := ix.misdated(a); set >= 0 { // so early that the first of its keys was gone before the last was set
 			return BoundedClockError, []int{set}
 		}
 		if fault := ix.overrated(a, b.From); fault >= 0 && ix.outlived(a, b) {
@@ -112,7 +112,7 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	return None, nil
 }
 
-// enough returns how many keys a lease needs: a majority of the nodes, with so many on each.
+// enough returns how many keys a lease needs: those of a majority of the nodes.
 func (ix *index) enough() int { return ix.Meta.Quorum() * ix.keys }
 
 // A voter casts one vote, which is a key. It is a node, or, if a lease takes several keys on a node, one key of that node.
@@ -125,9 +125,9 @@ func (ix *index) voter(k keyLife) voter {
 	return voter{k.group, k.key}
 }
 
-// votes returns the keys that count for a lease, at most one for each voter: those that were there when it was granted, or came
-// later but before its Acquire returned. If it had no majority at any one instant, they are those that were there when it
-// returned, or would have been had their nodes kept them for as long as they had promised.
+// votes returns the keys that count for a lease, at most one for each voter: those that existed when it was granted, or were set
+// later but before its Acquire returned. If it never had a majority at one instant, they are those that existed when Acquire
+// returned, or would have, had the nodes kept them until their deadlines.
 func (ix *index) votes(l *Lease) []int {
 	var votes []int
 	for _, n := range ix.livesOf[l.Label] {
@@ -144,14 +144,14 @@ func (ix *index) votes(l *Lease) []int {
 	return votes
 }
 
-// cutShort reports whether a node dropped a key earlier than it had promised, without a command that removed it.
+// cutShort reports whether a node dropped a key before its deadline, without a command that removed it.
 func (ix *index) cutShort(k keyLife) bool {
 	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == history.Lose
 }
 
-// hastened reports whether a client removed another's key too early because the clock of the node had been set forward: by true time
-// less than a TTL had passed since the key was set, by the wall clock of the node more. This happens to a script that asks its server
-// for the time; its keys need no expiry.
+// hastened reports whether a client removed another's key too early because the clock of the node had been set forward: less than
+// a TTL had passed since the key was set by true time, but more by the wall clock of the node. This happens to a script that asks
+// its server for the time; its keys need no deadline.
 func (ix *index) hastened(k keyLife) bool {
 	if k.to == len(ix.Events) || ix.Meta.TTL <= 0 {
 		return false
@@ -162,14 +162,14 @@ func (ix *index) hastened(k keyLife) bool {
 		ahead > Rounding && end.At < k.timed+ix.Meta.TTL && end.At+ahead >= k.timed+ix.Meta.TTL
 }
 
-// A succession is how the keys of one lease made room for those of another.
+// A succession describes how keys of one lease gave way to those of another.
 type succession struct {
-	votes       int   // for the other lease
-	lost, early []int // what ended keys before their time that would have been in the way of a vote, one event for each node
-	taken       int   // the event by which a client overwrote a key whose end it judged by a wrong wall clock, or -1
+	votes       int   // of the other lease
+	lost, early []int // events that ended keys early which would have prevented a vote, one for each node
+	taken       int   // the event by which a client overwrote a key because a wrong wall clock misled it about the key's end, or -1
 }
 
-// succession says how the keys of lease a made room for those of b.
+// succession returns how the keys of lease a gave way to those of b.
 func (ix *index) succession(a, b *Lease) succession {
 	votes := ix.votes(b)
 	s := succession{votes: len(votes), taken: -1}
@@ -186,7 +186,7 @@ func (ix *index) succession(a, b *Lease) succession {
 		if ix.at(key.to) >= a.To {
 			continue
 		}
-		// A key that would have ended by then anyway blocked nobody.
+		// A key that would have ended by then anyway prevented nothing.
 		missed := voted && ix.at(taker.from) < key.due()
 		cause := ix.cause(*key)
 		switch op := ix.Events[cause].Op; {
@@ -197,15 +197,14 @@ func (ix *index) succession(a, b *Lease) succession {
 		case missed && ix.hastened(*key):
 			s.early = append(s.early, cause)
 		case op == history.Over && wallIsOff(ix.Events[b.ReturnEvent]):
-			s.taken = cause // a lock that compares the clocks of clients, as GETSET on a timestamp does
+			s.taken = cause // the lock compares the clocks of clients, as GETSET on a timestamp does
 		}
 	}
 	return s
 }
 
-// blame reports whether the other lease would have had too few votes if nodes had kept the keys of the one. A cause is to blame if
-// there would not have been enough without it. If each of two would have been enough without the other, neither is needed, but
-// both together are. A lease that never had enough owes nothing to any of them.
+// blame returns the cause without which the other lease would have had too few votes. If either of two causes would have been
+// enough by itself, neither was necessary, but both together were. If the lease never had enough votes, no cause is to blame.
 func (s succession) blame(enough int) (Assumption, []int) {
 	needed := func(nodes int) bool { return s.votes >= enough && s.votes-nodes < enough }
 	switch {
@@ -219,8 +218,8 @@ func (s succession) blame(enough int) (Assumption, []int) {
 	return None, nil
 }
 
-// outlived reports whether a lease had keys, and time had ended all of them when another was granted. Where too few nodes are
-// enough for a grant, keys that lived on show that nothing else was needed for the other.
+// outlived reports whether a lease had keys, and all of them had expired when another was granted. If a lock grants a lease with
+// too few nodes, keys that still existed show that the other lease needed no other cause.
 func (ix *index) outlived(a, b *Lease) bool {
 	some := false
 	for _, n := range ix.livesOf[a.Label] {
@@ -236,9 +235,9 @@ func (ix *index) outlived(a, b *Lease) bool {
 	return some
 }
 
-// misdated returns the event that set a key of a lease which got less than the TTL because the clock of its node is wrong, or
-// -1. A lock that sends a duration gets that much on any node. This one sent an end that is a TTL away by true time, which is
-// how it looks by the clock of a client; up to a twentieth of it may have passed on the way.
+// misdated returns the event that set a key of a lease which got less than the TTL because the clock of its node is wrong, or -1.
+// A lock that sends a duration gets that duration on any node. This lock sent a deadline that is a TTL away by true time, as read
+// on the clock of a client; up to a twentieth of the TTL may have passed before the key was set.
 func (ix *index) misdated(l *Lease) int {
 	for _, n := range ix.livesOf[l.Label] {
 		k, e := ix.lives[n], ix.Events[ix.lives[n].from]
@@ -250,7 +249,7 @@ func (ix *index) misdated(l *Lease) int {
 	return -1
 }
 
-// overrated returns the fault of the clocks of a client but for which its hold would have been over by the instant t, or -1.
+// overrated returns the fault of a client's clocks without which its hold would have been over by the instant t, or -1.
 func (ix *index) overrated(l *Lease, t time.Duration) int {
 	if fault := clockFault(ix, l); fault >= 0 && ix.rightEnd(l) <= t {
 		return fault
@@ -258,8 +257,8 @@ func (ix *index) overrated(l *Lease, t time.Duration) int {
 	return -1
 }
 
-// rightEnd returns when a hold would have ended if the clocks of its client had been right since it asked for what was to last so
-// long. What a lock says of an end that it has reckoned by the wall clock can be wrong by as much as that was set.
+// rightEnd returns when a hold would have ended if the clocks of its client had been right since it made the request that
+// determines the end. If a lock computes an end by the wall clock, the end can be wrong by as much as that clock was set.
 func (ix *index) rightEnd(l *Lease) time.Duration {
 	set := l.ReturnEvent
 	for _, j := range ix.extensions[l.Label] {
@@ -291,10 +290,10 @@ func (ix *index) rightEnd(l *Lease) time.Duration {
 	return end - stepped
 }
 
-// untold says why a lock that renews its leases let one end before another was granted, and had not said so. Its client was
-// paused, or its node was out of its reach, for most of the time since the key had last been given a deadline: there was no time of
-// half its life left in which it could have been renewed, and nobody could hear that it was over. A lock that counts the time since
-// its last renewal would have known, and stays unharmed by either; that is for the reader of the verdict to hold against it.
+// untold says why a lock that renews its leases let one end before another was granted, without reporting it. Since its key was
+// last renewed, its client was paused, or its node was out of its reach, for most of the time: there was no interval of half the
+// TTL in which it could have been renewed, and nobody could learn that it was over. A lock that measures the time since its last
+// renewal would have known. The verdict does not take that into account.
 func (ix *index) untold(a *Lease) (Assumption, []int) {
 	for _, n := range ix.livesOf[a.Label] {
 		k := ix.lives[n]
@@ -307,7 +306,7 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 			return !slices.ContainsFunc(free, func(f stretch) bool { return f.to-f.from >= (life.to-life.from)/2 })
 		}
 		pauses := ix.stretches(ix.pauses[a.Client])
-		if prevents(pauses) && covers(pauses, life.to-1) { // a renewal that came due in an earlier pause came after it
+		if prevents(pauses) && covers(pauses, life.to-1) { // a renewal that came due in an earlier pause took place after that pause
 			_, pause := ix.paused(a.Client, life.from, life.to)
 			return BoundedPause, []int{pause}
 		}
@@ -328,19 +327,19 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 		if slices.ContainsFunc(waits, func(w stretch) bool { return w.to-w.from >= (life.to-life.from)/2 && prevents([]stretch{w}) }) {
 			return BoundedDelay, []int{late}
 		}
-		if k.timed > ix.at(k.from) && slices.ContainsFunc(waits, func(w stretch) bool { return w.to == k.timed }) { // it had given up the lease
+		if k.timed > ix.at(k.from) && slices.ContainsFunc(waits, func(w stretch) bool { return w.to == k.timed }) { // it had given up renewal
 			return BoundedDelay, []int{late}
 		}
 	}
 	return None, nil
 }
 
-// renewing reports whether a lock renews a lease by itself: it says so, or it did.
+// renewing reports whether a lock renews a lease by itself: it says so, or it has done so.
 func (ix *index) renewing(l *Lease) bool {
 	return ix.Events[l.ReturnEvent].Renews || l.Renewed
 }
 
-// unrenewed says why a lock that renewed a lease, and never says that one is lost, did so no more.
+// unrenewed says why a lock that renewed a lease, and never reports one as lost, stopped renewing it.
 func (ix *index) unrenewed(l *Lease) (Assumption, []int) {
 	if !ix.renewing(l) {
 		return None, nil
@@ -354,7 +353,7 @@ func (ix *index) unrenewed(l *Lease) (Assumption, []int) {
 	return None, nil
 }
 
-// before returns the last key of a lease that made room for a key at the same place, or nil.
+// before returns the last key of a lease that ended before taker was set, on the same node and under the same name, or nil.
 func (ix *index) before(label string, taker keyLife) *keyLife {
 	var key *keyLife
 	for _, n := range ix.livesOf[label] {
@@ -365,9 +364,9 @@ func (ix *index) before(label string, taker keyLife) *keyLife {
 	return key
 }
 
-// elsewhere returns a key of a lease that was in the way of the taker, but on another copy of the same node, so that the
-// taker did not meet it: one that a client set there before, and that no client removed. A primary had acknowledged it, and
-// the node that stands for the primary now never heard of it. Nil if there is none.
+// elsewhere returns a key of a lease that would have prevented taker, but was on another copy of the same node: a client had set
+// it there before, and no client removed it. A primary had acknowledged it, and the node that has replaced the primary never
+// received it. It returns nil if there is none.
 func (ix *index) elsewhere(label string, taker keyLife) *keyLife {
 	var key *keyLife
 	for _, n := range ix.livesOf[label] {
@@ -383,7 +382,8 @@ func (ix *index) elsewhere(label string, taker keyLife) *keyLife {
 	return key
 }
 
-// promoted returns the promotion that let a key be set where another was not known; the setting itself if none was seen.
+// promoted returns the promotion after which taker could be set although another key existed elsewhere; the setting itself if no
+// promotion was seen.
 func (ix *index) promoted(taker keyLife) int {
 	if i := last(ix.promotions[taker.group], taker.from); i >= 0 {
 		return i
@@ -393,8 +393,8 @@ func (ix *index) promoted(taker keyLife) int {
 
 func wallIsOff(e history.Event) bool { return e.Wall > Rounding || e.Wall < -Rounding }
 
-// clockFault returns the fault that made the clocks of a client run wrong while it asked for a lease or held it, or -1. A
-// drift lasts until the next; a jump or a slew matters only if it fell into that time, since only differences count.
+// clockFault returns the fault that made the clocks of a client wrong while it asked for a lease or held it, or -1. A drift lasts
+// until the next; a jump or a slew matters only if it happened in that time, because only differences count.
 func clockFault(ix *index, l *Lease) int {
 	fault := -1
 	for _, i := range ix.clockFaults[l.Client] {

@@ -10,11 +10,11 @@ import (
 // never is later than any instant of a run.
 const never = history.NoEnd
 
-// A direction is one way of a link between two processes.
+// A direction is one direction of a link between two processes.
 type direction struct{ from, to string }
 
-// severed returns when messages could not pass in each direction, because it was cut or held, or was delayed so much that
-// it may as well have been. A reset is over at once, and what happens to one chosen message is no matter of the link.
+// severed returns when messages could not pass in each direction, because it was cut or held, or because its delay made the other
+// end as good as gone. It ignores resets, which are over at once, and faults of single messages.
 func (ix *index) severed() map[direction][]stretch {
 	if ix.broken != nil {
 		return ix.broken
@@ -87,8 +87,8 @@ func (ix *index) severed() map[direction][]stretch {
 	return ix.broken
 }
 
-// keptBack returns when a fault kept a message that it had chosen on its way, in each direction. What is sent after it over the same
-// connection cannot overtake it. One that is held waits for a release or a heal; nothing else ends that.
+// keptBack returns when a fault held or delayed a message that it had chosen, in each direction. Messages that are sent after it
+// on the same connection cannot overtake it. A message that is held waits for a release or a heal.
 func (ix *index) keptBack() map[direction][]stretch {
 	if ix.detained != nil {
 		return ix.detained
@@ -118,7 +118,7 @@ func (ix *index) keptBack() map[direction][]stretch {
 	return ix.detained
 }
 
-// letsGo reports whether e is the end of what holds messages in a direction.
+// letsGo reports whether e releases messages that are held in a direction.
 func letsGo(e history.Event, d direction) bool {
 	var l history.Link
 	switch f := e.Fault().(type) {
@@ -132,17 +132,17 @@ func letsGo(e history.Event, d direction) bool {
 	return l == history.Link{} || direction{l.From, l.To} == d || l.Both && direction{l.To, l.From} == d
 }
 
-// outOfReach reports whether a delay in one direction makes a server as good as gone. Both directions may take as long as the
-// sources would have a client wait for a node: 5 to 50 ms at a TTL of 10 s (redis.io, "Distributed Locks").
+// outOfReach reports whether a delay in one direction makes a server as good as gone. Both directions together may take as long
+// as the sources let a client wait for a node: 5 to 50 ms at a TTL of 10 s (redis.io, "Distributed Locks").
 func (ix *index) outOfReach(delay time.Duration) bool { return delay > 0 && delay >= ix.Meta.TTL/400 }
 
-// apart returns when a process could not reach another, or was not reached by it.
+// apart returns when a process could not reach another, or the other could not reach it.
 func (ix *index) apart(a, b string) []stretch {
 	s := ix.severed()
 	return merge(slices.Concat(s[direction{a, b}], s[direction{b, a}]))
 }
 
-// shutOff returns when a process could not reach another, or was not reached by it, however long it waited.
+// shutOff is apart without delays: however long the process waited.
 func (ix *index) shutOff(a, b string) []stretch {
 	ix.severed()
 	return merge(slices.Concat(ix.shut[direction{a, b}], ix.shut[direction{b, a}]))

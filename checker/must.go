@@ -12,20 +12,20 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Must is a dangerous state that a run has to reach, without which it proves nothing. Its printed form is the rest of
-// the `must` line of a scenario; [ParseMust] is the inverse of String. Two Musts are equal if they print the same.
+// A Must is a dangerous state that a run has to reach; otherwise it proves nothing. Its printed form is the rest of the `must`
+// line of a scenario; [ParseMust] is the inverse of String. Two Musts are equal if they print the same.
 type Must struct {
-	form   string // the words of one of the musts in mustForms
+	form   string // the words of one of mustForms
 	client string
 	rival  string // the other client
-	nodes  string // separated by spaces; also a server, or any process
-	write  string // what was written
-	next   string // what the other write wrote
+	nodes  string // separated by spaces; may also be a server, or any process
+	write  string // the value of the write
+	next   string // the value of the other write
 	count  int
 	limit  time.Duration
 }
 
-// Scaled returns the must with the duration that it may have changed by f, for a run in which everything takes less time.
+// Scaled returns the must with its duration, if it has one, changed by f, for a run in which everything takes less time.
 func (m Must) Scaled(f func(time.Duration) time.Duration) Must {
 	if m.limit != 0 {
 		m.limit = f(m.limit)
@@ -33,7 +33,7 @@ func (m Must) Scaled(f func(time.Duration) time.Duration) Must {
 	return m
 }
 
-// ParseMust parses what [Must.String] prints. Its errors name the nearest form and list all of them.
+// ParseMust parses the printed form. Its errors name the nearest form and list all of them.
 func ParseMust(s string) (Must, error) {
 	words := strings.Fields(s)
 	for _, form := range forms() {
@@ -49,7 +49,7 @@ func ParseMust(s string) (Must, error) {
 	return Must{}, errors.New(msg)
 }
 
-// anonymous puts places where words have names, so that a must can be compared with the forms.
+// anonymous replaces names by placeholders, so that a must can be compared with the forms.
 func anonymous(words []string) string {
 	words = slices.Clone(words)
 	for i, w := range words {
@@ -63,7 +63,7 @@ func anonymous(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// String prints the must as it stands in a scenario.
+// String prints the must as in a scenario.
 func (m Must) String() string {
 	words := strings.Fields(m.form)
 	for i, w := range words {
@@ -74,7 +74,7 @@ func (m Must) String() string {
 	return strings.Join(words, " ")
 }
 
-// field returns what a word of a form stands for in m, if the word is a place for a name.
+// field returns the value of a placeholder in m, if the word is one.
 func (m Must) field(word string) (string, bool) {
 	switch word {
 	case "CLIENT":
@@ -100,7 +100,7 @@ var (
 	serverName = regexp.MustCompile(`^[nrsp][1-9][0-9]*$`) // lock nodes, replicas, sentinels, and the other shards of a cluster
 )
 
-// match fills m with the names that words have in the places of form, and says whether the two fit.
+// match fills m with the words in the place of placeholders, and reports whether the words match the form.
 func (m *Must) match(form, words []string) bool {
 	for ; len(form) > 0 && len(words) > 0; form, words = form[1:], words[1:] {
 		word := words[0]

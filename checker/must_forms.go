@@ -9,16 +9,16 @@ import (
 
 // A MustForm is one kind of [Must].
 type MustForm struct {
-	// Words is how the must is written. A word in capitals stands for something that the scenario names: a client (c1),
-	// a node (n1; NODES, several), the value of a write, a count of two or more, a duration.
+	// Words is the form of the must. A word in capitals is a placeholder: for a client (c1), a node (n1; NODES, several), the
+	// value of a write, a count of two or more, a duration.
 	Words string
-	// Note says what Words leaves open. It may be empty.
+	// Note explains the words. It may be empty.
 	Note string
 
 	met func(m Must, ix *index) bool // whether the state occurred
 }
 
-// mustForms has all musts, in the order in which they are documented. A new one is a row here, and a case in TestMustMet.
+// mustForms lists all musts, in the order in which they are documented. A new one is a row here, and a case in TestMustMet.
 var mustForms = []MustForm{
 	{"CLIENT acquires", "", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.OK) })
@@ -87,7 +87,7 @@ var mustForms = []MustForm{
 	{"CLIENT renews", "", func(m Must, ix *index) bool {
 		return ix.some(func(i int, e history.Event) bool {
 			if e.Kind == history.State && e.Op == history.Retime && e.By == m.client {
-				l := ix.lease(e.Owner) // of a lock that does not tell
+				l := ix.lease(e.Owner) // a silent renewal
 				return l != nil && l.Client == m.client && (l.Renews || ix.unasked(i))
 			}
 			return e.Process == m.client && e.Kind == history.Info && e.Op == history.Renew

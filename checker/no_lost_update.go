@@ -11,16 +11,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// noLostUpdate finds the increments and the updates that were acknowledged, and are not in the final value, because of
-// somebody who read the value before them and wrote after them, or who had no right to write any more. One that failed was
-// skipped, which is no loss; of one whose outcome is unknown nobody was promised anything.
+// noLostUpdate finds the increments and the updates that were acknowledged but are not in the final value, because of a client
+// that read the value before them and wrote after them, or that had no right to write any more. An increment that failed was
+// skipped, which is not a loss; if its outcome is unknown, nothing was promised.
 //
-// To replace a value is no loss: whoever holds the lock, and writes without adding to what was there, may mean to. Had the
-// clients come one after the other, the same would have happened.
+// Replacing a value is not a loss: a client that holds the lock, and writes without adding to the old value, may intend that. The
+// same would have happened without concurrency.
 //
-// A version that is kept beside the others overwrites nothing, so a word in it is not lost, even if its lease was over and
-// nobody reads it: a reader takes the version with the highest token, and the others are there for whoever asks for them. That
-// is what somebody wants who puts the token into the name of a file.
+// A separate version overwrites nothing, so a word in it is not lost, even if its lease was over and nobody reads it: a reader
+// takes the version with the highest token, and the others can still be read. Whoever puts the token into the name of a file
+// wants that.
 func noLostUpdate(ix *index) []Violation {
 	found := lostWords(ix)
 	if v, lost := lostIncrements(ix); lost {
@@ -30,23 +30,23 @@ func noLostUpdate(ix *index) []Violation {
 	return found
 }
 
-// A change is an operation that read a value and wrote another, as far as it is known: when its request left, and under
-// which lease.
+// A change is an operation that read a value and wrote another, as far as that is known: with the time of its request and its
+// lease.
 type change struct {
 	client, lease   string
 	invoked, event  int // the invocation, or -1; the change of the resource, or else the outcome
-	read            int // the invocation of what told it the value, or -1
+	read            int // the invocation of the operation that read the value, or -1
 	at, sent        time.Duration
-	acknowledgement int // the ok, or -1
+	acknowledgement int // the ok outcome, or -1
 }
 
 // lostWords finds the updates whose words are not in the final value.
 func lostWords(ix *index) []Violation {
 	var (
 		now     = map[string]bool{}   // the words in the value
-		kept    = map[string]bool{}   // those in versions of their own
-		written = map[string]int{}    // the last event that brought a word into the value
-		removed = map[string]int{}    // the last event that left it out
+		kept    = map[string]bool{}   // words in separate versions
+		written = map[string]int{}    // the last event that added a word to the value
+		removed = map[string]int{}    // the last event that removed it
 		acks    = map[string]change{} // acknowledged updates, by word
 		order   []string
 	)
@@ -100,7 +100,7 @@ func lostWords(ix *index) []Violation {
 		over := change{client: e.By, lease: e.Lease, invoked: ix.writing(i), event: i, read: -1, at: e.At, sent: e.Departure(), acknowledgement: -1}
 		what, read := e.Word, -1
 		var rival *Lease
-		if what != "" { // it writes what it had read, and one word more: so it had read that before w was there
+		if what != "" { // it writes what it had read, and one word more, so it had read that before w was there
 			begun := over.invoked
 			if begun < 0 {
 				begun = i
@@ -128,9 +128,9 @@ func lostWords(ix *index) []Violation {
 	return found
 }
 
-// rival returns a lease for which a client must not write any more: one that was granted after its own, or one that another
-// client still held. Nil if there is none: then it may replace what was there. A client without a lease has to respect the
-// lock that the other client wrote under, if there was one.
+// rival returns a lease because of which the client of w must not write any more: one that was granted after its own, or one that
+// another client still held. It returns nil if there is none: then the client may replace the value. A client without a lease has
+// to respect the lock of the other client's write, if there was one.
 func (ix *index) rival(w, other change) *Lease {
 	own := ix.lease(w.lease)
 	if own == nil {
@@ -147,7 +147,7 @@ func (ix *index) rival(w, other change) *Lease {
 	return nil
 }
 
-// changeOf describes the operation of which event i is the ok.
+// changeOf returns the operation with the ok outcome i.
 func (ix *index) changeOf(i int) change {
 	e := ix.Events[i]
 	c := change{client: e.Process, lease: e.Lease, invoked: -1, event: i, read: -1, at: e.At, sent: e.At, acknowledgement: i}
@@ -160,23 +160,23 @@ func (ix *index) changeOf(i int) change {
 	return c
 }
 
-// A counting is what became of the increments of the counter of a run.
+// A counting describes what became of the increments of a counter.
 type counting struct {
 	asked, done, skipped, unknown int
-	lost                          int // of those that were acknowledged, the ones that are not in the final value
-	landed                        int // of those of unknown outcome, the ones that are
+	lost                          int // acknowledged increments that are not in the final value
+	landed                        int // increments of unknown outcome that are
 	base, final                   int64
 	last                          int // the event that gave the counter its final value, or -1
 	changes                       []change
-	twice                         [2]int // where in changes two wrote the same number though the counter was not lost meanwhile, the first such; -1 if none did
-	forgot                        int    // the event by which the resource lost the counter at last, or -1
+	twice                         [2]int // the first two of changes that wrote the same number although the counter was not lost in between; -1 if there are none
+	forgot                        int    // the last event by which the resource lost the counter, or -1
 }
 
-// count follows the counter. It begins with what was there before any client came, or else with what the first client to
-// write must have read.
+// count follows the counter. It begins with the value that was there before any client, or else with the value that the first
+// client to write must have read.
 //
-// Redis says nothing of a write that changes nothing, such as the second 11: so the numbers that clients wrote are taken from
-// what they say. An increment is lost where two have written the same number, for each wrote what it had read and one more.
+// Redis reports nothing for a write that changes nothing, such as the second 11. So the numbers that clients wrote are taken from
+// what they report. An increment is lost if two have written the same number, because each wrote one more than it had read.
 func (ix *index) count() counting {
 	c := counting{last: -1, twice: [2]int{-1, -1}, forgot: -1}
 	known := false
@@ -195,7 +195,7 @@ func (ix *index) count() counting {
 				continue
 			}
 			switch {
-			case known || e.Op == history.Set && e.By != "": // a counter that is not there counts from 0
+			case known || e.Op == history.Set && e.By != "": // a missing counter is 0
 			case e.By != "":
 				c.base = n - 1
 			default:
@@ -230,7 +230,7 @@ func (ix *index) count() counting {
 		wrote[value] = n
 	}
 
-	unheard := map[int]bool{} // changes by increments of unknown outcome: what a client changed, and was not told of
+	unheard := map[int]bool{} // changes by increments of unknown outcome: the client changed the counter without being told
 	for client, changes := range by {
 		for _, j := range changes {
 			if in := doubt[client]; !claimed[j] && len(in) > 0 && in[0] < j {
@@ -242,7 +242,7 @@ func (ix *index) count() counting {
 	return c
 }
 
-// counted returns what the counter is after a change of it, and whether the change says so.
+// counted returns the value of the counter after a change, and whether the event has it.
 func counted(e history.Event) (n int64, told bool) {
 	switch e.Op {
 	case history.Set, history.Over, history.Retime:
@@ -251,9 +251,9 @@ func counted(e history.Event) (n int64, told bool) {
 	return n, e.Op != history.Retime || e.Value != ""
 }
 
-// survive says which increments are in the final value: whoever sets the counter to a number undoes those that had brought
-// it higher, and of two that wrote the same number there is one. Those that are not are what the counter lacks. Only where one
-// increment added more than one does the counter lack fewer: that one makes up for others, though never for all.
+// survive determines which increments are in the final value. Setting the counter to a number undoes those that had brought it
+// higher, and of two that wrote the same number one counts. The others are lost. Only if an increment added more than one, the
+// counter has lost fewer: the surplus makes up for others, though never for all.
 func (c *counting) survive(ix *index, claimed, unheard map[int]bool) {
 	type increment struct {
 		number       int64
@@ -334,7 +334,7 @@ func lostIncrements(ix *index) (Violation, bool) {
 	switch {
 	case a.client == b.client:
 		v.What += fmt.Sprintf("; %s wrote %s twice, at %s and at %s", a.client, value, history.Seconds(a.at), history.Seconds(b.at))
-	case b.event == b.acknowledgement: // what changes nothing has no event of its own
+	case b.event == b.acknowledgement: // a write that changes nothing has no event of its own
 		v.What += fmt.Sprintf("; %s wrote %s at %s, and %s was told at %s that it had, too", a.client, value, history.Seconds(a.at), b.client, history.Seconds(b.at))
 	default:
 		v.What += fmt.Sprintf("; %s wrote %s at %s, and so did %s at %s", a.client, value, history.Seconds(a.at), b.client, history.Seconds(b.at))
@@ -345,10 +345,9 @@ func lostIncrements(ix *index) (Violation, bool) {
 	return v, true
 }
 
-// blameLoss says why one change could overwrite another: one that it had not seen, or one that it must not touch any more
-// because of a rival. Without leases nobody promised that it could not. Under two leases, it is mostly the older one that did
-// something after its time; but not if the newer one went by what it had read before it had the lock, for then the older one
-// could have been as early as it liked.
+// blameLoss says why one change could overwrite another: it had not seen it, or a rival meant that it must not write any more.
+// Without leases nothing prevented that. With two leases, it is usually the older one that acted too late. If the newer one used
+// what it had read before it had the lock, it is not: then the older one could have been as early as it liked.
 func blameLoss(ix *index, lost, over change, rival *Lease) (Assumption, []int) {
 	a, b := ix.holdAt(lost.lease, lost.sent), ix.holdAt(over.lease, over.sent)
 	switch {

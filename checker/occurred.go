@@ -13,7 +13,7 @@ func (m Must) ends(e history.Event, kind history.Kind) bool {
 	return e.Process == m.client && e.Kind == kind && e.Op == history.Acquire
 }
 
-// answered reports whether e is an outcome of an Acquire of the client that says what became of it.
+// answered reports whether e is an outcome of an Acquire of the client other than unknown.
 func (m Must) answered(e history.Event) bool { return m.ends(e, history.OK) || m.ends(e, history.Fail) }
 
 // down reports whether all the nodes were crashed at event i.
@@ -31,8 +31,8 @@ func (m Must) all(of func(node string) []span, i int) bool {
 	return true
 }
 
-// pausesAfterCheck looks for a pause between a check that passed and the release: the place where Kleppmann says that no
-// check helps. A later check that fails calls off the danger.
+// pausesAfterCheck looks for a pause between a check that passed and the release: the point at which, as Kleppmann says, no check
+// helps. If a later check fails, there is no danger.
 func (m Must) pausesAfterCheck(ix *index) bool {
 	passed := false
 	return ix.some(func(_ int, e history.Event) bool {
@@ -51,8 +51,8 @@ func (m Must) pausesAfterCheck(ix *index) bool {
 	})
 }
 
-// resumesAfterLease looks for a pause that begins while the client has a lease, even if it is about to give it back, and
-// ends after the lease.
+// resumesAfterLease looks for a pause that begins while the client has a lease, even if a release is in progress, and ends after
+// the lease.
 func (m Must) resumesAfterLease(ix *index) bool {
 	var current, asleep *Lease
 	return ix.some(func(_ int, e history.Event) bool {
@@ -73,8 +73,8 @@ func (m Must) resumesAfterLease(ix *index) bool {
 	})
 }
 
-// resumesAfterKeys looks for a resume in the middle of an operation that had set keys of one lease on a majority, which
-// have all expired since: what an Acquire must notice before it returns.
+// resumesAfterKeys looks for a resume during an operation that had set keys of one lease on a majority, all of which have expired
+// since: an Acquire must notice this before it returns.
 func (m Must) resumesAfterKeys(ix *index) bool {
 	pending := -1
 	return ix.some(func(i int, e history.Event) bool {
@@ -105,7 +105,7 @@ func (m Must) resumesAfterKeys(ix *index) bool {
 	})
 }
 
-// holdsExactly looks for a return of Acquire at which the nodes are the only ones with a living key of the lease.
+// holdsExactly looks for a return of Acquire at which these nodes are the only ones with a living key of the lease.
 func (m Must) holdsExactly(ix *index) bool {
 	wanted := slices.Sorted(strings.FieldsSeq(m.nodes))
 	return slices.ContainsFunc(ix.leases, func(l Lease) bool {
@@ -123,21 +123,21 @@ func (m Must) holdsExactly(ix *index) bool {
 	})
 }
 
-// someKey reports whether some key of the client on the node has a property.
+// someKey reports whether has is true for some key of the client on the node.
 func (m Must) someKey(ix *index, has func(keyLife) bool) bool {
 	return slices.ContainsFunc(ix.lives, func(l keyLife) bool {
 		return l.node == m.nodes && history.Client(l.label) == m.client && has(l)
 	})
 }
 
-// late reports whether a key lived longer than it was promised, by more than the allowance for drift that Redlock makes (one
-// percent, and some milliseconds for the resolution of Redis). A key that is still there at the end lived until then.
+// late reports whether a key lived longer than its TTL, by more than the allowance for drift of Redlock (one percent, and some
+// milliseconds for the resolution of Redis). A key that still exists at the end lived until then.
 func (ix *index) late(l keyLife) bool {
 	return l.promise != history.NoEnd && ix.lifetime(l) > l.promise+l.promise/100+10*time.Millisecond
 }
 
-// restarts compares the restarts of the node that a scenario asks for, not those of the healing at its end, with the end of
-// the lease that the client had got last before each.
+// restarts compares the restarts of the node in the scenario, not those at the healing, with the end of the lease that the client
+// had obtained last before each.
 func (m Must) restarts(ix *index, compare func(restart, end time.Duration) bool) bool {
 	var current *Lease
 	return ix.some(func(_ int, e history.Event) bool {
@@ -148,7 +148,7 @@ func (m Must) restarts(ix *index, compare func(restart, end time.Duration) bool)
 	})
 }
 
-// waits looks for an Acquire that is in progress while another client holds the same lock, and that is answered.
+// waits looks for an Acquire, with a known outcome, that is in progress while another client holds the same lock.
 func (ix *index) waits(pair func(client, holder string) bool) bool {
 	return ix.some(func(i int, e history.Event) bool {
 		if e.Op != history.Acquire || e.Kind != history.OK && e.Kind != history.Fail {
@@ -198,25 +198,25 @@ func arrives(e history.Event, value string) bool {
 	return isArrival(e) && (e.Value == value || e.Word == value)
 }
 
-// isArrival reports whether e is what became of a write at the resource: accepted, refused, or kept beside the others.
+// isArrival reports whether e shows that a write arrived at the resource: accepted, refused, or stored as a version.
 func isArrival(e history.Event) bool {
 	return e.Kind == history.State && (e.Op == history.Accept || e.Op == history.Reject || e.Op == history.Keep)
 }
 
-// dropped reports whether e is the loss of a message when its connection was reset.
+// dropped reports whether e is the loss of a message in a reset of its connection.
 func dropped(e history.Event, from, to string) bool {
 	return e.Op == history.Drop && e.By == from && e.Process == to
 }
 
-// travelled reports whether e is the end of a message: its arrival, also where its receiver has given up on the connection.
+// travelled reports whether e is the arrival of a message, even if its receiver has given up the connection.
 func travelled(e history.Event, from, to string) bool {
 	return e.Kind == history.Message && e.Op != history.Drop && e.By == from && e.Process == to
 }
 
-// find returns the first event for which f holds, or -1.
+// find returns the first event for which f is true, or -1.
 func (ix *index) find(f func(history.Event) bool) int { return slices.IndexFunc(ix.Events, f) }
 
-// some reports whether f holds for some event. It asks in order and stops at the first.
+// some reports whether f is true for some event. It stops at the first.
 func (ix *index) some(f func(int, history.Event) bool) bool {
 	for i, e := range ix.Events {
 		if f(i, e) {

@@ -19,7 +19,7 @@ func (m Must) acquiresOn(ix *index) bool {
 	})
 }
 
-// severalWait looks for an instant at which that many clients ask for a lock that somebody holds.
+// severalWait looks for an instant at which that many clients ask for a lock that is held.
 func (m Must) severalWait(ix *index) bool {
 	type change struct {
 		at            time.Duration
@@ -37,7 +37,7 @@ func (m Must) severalWait(ix *index) bool {
 		}
 	}
 	for _, changes := range locks {
-		// What ends at an instant ends before anything begins at it.
+		// At one instant, ends come before beginnings.
 		slices.SortFunc(changes, func(a, b change) int {
 			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.asking+a.holds, b.asking+b.holds))
 		})
@@ -64,8 +64,8 @@ func (m Must) atOnce(ix *index, op string) bool {
 	})
 }
 
-// drawSameToken looks for the same value in a SET, or SETNX, of both clients. One that is known for a random token has the
-// name of the client that was first to send it.
+// drawSameToken looks for the same value in a SET, or SETNX, of both clients. A known token has the name of the client that sent
+// it first.
 func (m Must) drawSameToken(ix *index) bool {
 	sent := map[[2]string]bool{} // client and value
 	return m.client != m.rival && ix.some(func(_ int, e history.Event) bool {
@@ -81,7 +81,7 @@ func (m Must) drawSameToken(ix *index) bool {
 	})
 }
 
-// acquiresInRelease looks for an Acquire that returns to the client while a Release of the other is in progress.
+// acquiresInRelease looks for an Acquire of the client that returns while a Release of the other is in progress.
 func (m Must) acquiresInRelease(ix *index) bool {
 	releasing := false
 	return ix.some(func(_ int, e history.Event) bool {
@@ -92,7 +92,7 @@ func (m Must) acquiresInRelease(ix *index) bool {
 	})
 }
 
-// jumpsInAcquire looks for a step, or a slew, of the client's wall clock while its Acquire is in progress.
+// jumpsInAcquire looks for a jump or a slew of the client's wall clock while its Acquire is in progress.
 func (m Must) jumpsInAcquire(ix *index) bool {
 	asking := false
 	return ix.some(func(_ int, e history.Event) bool {
@@ -106,9 +106,9 @@ func (m Must) jumpsInAcquire(ix *index) bool {
 	})
 }
 
-// seesNoTTL looks for a reply of -1 to a question for the TTL of a key: the key is there, and has no end.
+// seesNoTTL looks for a reply of -1 to a request for the TTL of a key: the key exists, but has no deadline.
 func (m Must) seesNoTTL(ix *index) bool {
-	asked := map[string]bool{} // node → whether the last request to it was such a question
+	asked := map[string]bool{} // node → whether the last request to it was such a request
 	return ix.some(func(_ int, e history.Event) bool {
 		if e.Kind != history.Message || e.Op != history.Deliver {
 			return false
@@ -121,7 +121,7 @@ func (m Must) seesNoTTL(ix *index) bool {
 	})
 }
 
-// crashesAcquiring looks for a crash in the middle of an Acquire that has set a key.
+// crashesAcquiring looks for a crash during an Acquire that has set a key.
 func (m Must) crashesAcquiring(ix *index) bool {
 	asking := -1
 	return ix.some(func(i int, e history.Event) bool {
@@ -172,7 +172,7 @@ func (m Must) cutOffHolding(ix *index) bool {
 	return false
 }
 
-// resumesAfterRival looks for an Acquire that returned to the other client while this one was paused, and has woken since.
+// resumesAfterRival looks for an Acquire of the other client that returned while this client was paused, which has resumed since.
 func (m Must) resumesAfterRival(ix *index) bool {
 	return slices.ContainsFunc(ix.pauses[m.client], func(s span) bool {
 		return s.to < len(ix.Events) && slices.ContainsFunc(ix.leases, func(l Lease) bool {
@@ -181,7 +181,7 @@ func (m Must) resumesAfterRival(ix *index) bool {
 	})
 }
 
-// beyond compares the invocations of an operation under a lease with the end that the lease had by then.
+// beyond compares the invocations of an operation under a lease with the end that the lease had then.
 func (m Must) beyond(ix *index, op string, compare func(at, end time.Duration) bool) bool {
 	return ix.some(func(_ int, e history.Event) bool {
 		if e.Process != m.client || e.Kind != history.Invoke || e.Op != op {
@@ -192,8 +192,8 @@ func (m Must) beyond(ix *index, op string, compare func(at, end time.Duration) b
 	})
 }
 
-// writesOvertaken looks for a write of the client that arrives at the resource after one of the other client, though what
-// the client had read last was older than that.
+// writesOvertaken looks for a write of the client that arrives at the resource after one of the other client, though the client's
+// last read was before that.
 func (m Must) writesOvertaken(ix *index) bool {
 	read, overtaken := false, false
 	return ix.some(func(_ int, e history.Event) bool {
@@ -209,7 +209,7 @@ func (m Must) writesOvertaken(ix *index) bool {
 	})
 }
 
-// entersAfter looks for a mark that the client set at the resource after the other had set one.
+// entersAfter looks for a mark that the client set at the resource after one of the other.
 func (m Must) entersAfter(ix *index) bool {
 	entered := false
 	return ix.some(func(_ int, e history.Event) bool {
@@ -221,7 +221,7 @@ func (m Must) entersAfter(ix *index) bool {
 	})
 }
 
-// clockOff looks for an event of the process, up to the coming of the probe, at which one of its clocks was wrong.
+// clockOff looks for an event of the process, before the probe starts, at which one of its clocks was wrong.
 func (m Must) clockOff(ix *index, off func(history.Event) time.Duration) bool {
 	end := len(ix.Events)
 	if asked := ix.invokes[ix.Meta.Probe]; ix.Meta.Probe != m.nodes && len(asked) > 0 {

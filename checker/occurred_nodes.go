@@ -8,8 +8,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// restartsByWall looks for a restart of the node at which its own wall clock had passed the end of the lease that the client
-// had got last: what a restart that is delayed for a TTL sees if it measures the delay on that clock.
+// restartsByWall looks for a restart of the node at which its own wall clock had passed the end of the lease that the client had
+// obtained last. A restart that is delayed for a TTL by that clock comes at such a time.
 func (m Must) restartsByWall(ix *index) bool {
 	var current *Lease
 	return ix.some(func(_ int, e history.Event) bool {
@@ -20,13 +20,13 @@ func (m Must) restartsByWall(ix *index) bool {
 	})
 }
 
-// restarted reports whether e is a restart of the node that a scenario asks for, not one of the healing at its end.
+// restarted reports whether e is a restart of the node in the scenario, not one at the healing.
 func (m Must) restarted(e history.Event) bool {
 	return e.Process == m.nodes && e.Kind == history.Injected && e.ID > 0 && e.Op == "restart"
 }
 
-// restartsWith looks for an outage of the node that began while a key of the client lived there: was the key lost with it?
-// A key that came to its end meanwhile is neither lost nor kept.
+// restartsWith looks for an outage of the node that began while a key of the client was there: was the key lost? A key that
+// expired meanwhile is neither lost nor kept.
 func (m Must) restartsWith(ix *index, lost bool) bool {
 	return slices.ContainsFunc(ix.outages[m.nodes], func(s span) bool {
 		if s.to == len(ix.Events) || !m.restarted(ix.Events[s.to]) {
@@ -44,23 +44,23 @@ func (m Must) restartsWith(ix *index, lost bool) bool {
 	})
 }
 
-// promoted looks for a promotion of the node at which has holds.
+// promoted looks for a promotion of the node at which has is true.
 func (m Must) promoted(ix *index, has func(ix *index, promotion int) bool) bool {
 	return ix.some(func(i int, e history.Event) bool {
 		return e.Process == m.nodes && e.Kind == history.State && e.Op == history.Promoted && has(ix, i)
 	})
 }
 
-// hasCopy reports whether a key of the client was on the node when it was promoted, or had been there until the node's own
-// clock ended it.
+// hasCopy reports whether a key of the client was on the node when it was promoted, or had been there until the node's own clock
+// ended it.
 func (m Must) hasCopy(ix *index, promotion int) bool {
 	return m.someKey(ix, func(l keyLife) bool {
 		return l.from < promotion && (l.to > promotion || ix.early(l))
 	})
 }
 
-// lacksCopy reports whether a key of the client that would have lived on was set on another copy of the node, and was not on
-// this one when it was promoted.
+// lacksCopy reports whether a key of the client that should still exist was set on another copy of the node, and was not on this
+// one when it was promoted.
 func (m Must) lacksCopy(ix *index, promotion int) bool {
 	return !m.hasCopy(ix, promotion) && slices.ContainsFunc(ix.lives, func(l keyLife) bool {
 		return history.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes &&
@@ -68,8 +68,7 @@ func (m Must) lacksCopy(ix *index, promotion int) bool {
 	})
 }
 
-// neverHas looks for a key of the client that was set on another copy of the node, and makes sure that none ever came to
-// this one.
+// neverHas looks for a key of the client that was set on another copy of the node, and checks that none ever came to this one.
 func (m Must) neverHas(ix *index) bool {
 	elsewhere := slices.ContainsFunc(ix.lives, func(l keyLife) bool {
 		return history.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes
@@ -77,8 +76,8 @@ func (m Must) neverHas(ix *index) bool {
 	return elsewhere && !m.someKey(ix, func(keyLife) bool { return true })
 }
 
-// lacksFence reports whether a later fencing token had been drawn on another copy of the node than those that it knew of when
-// it was promoted.
+// lacksFence reports whether another copy of the node had drawn a later fencing token than those that the node knew when it was
+// promoted.
 func (m Must) lacksFence(ix *index, promotion int) bool {
 	known := ix.fenceOn(m.nodes, promotion)
 	for p, group := range ix.groups {
@@ -103,12 +102,12 @@ func (ix *index) fenceOn(server string, i int) int64 {
 	return 0
 }
 
-// keepsSilent looks for an Acquire of the client during which the node ran, and was asked, and no reply of it arrived, or none
-// for half a TTL after a request. A node that is paused, or out of reach, may have been asked in vain.
+// keepsSilent looks for an Acquire of the client during which the node was running and got a request, but no reply of it arrived,
+// or none for half a TTL after a request. It ignores nodes that are paused or out of reach.
 func (m Must) keepsSilent(ix *index) bool {
 	var replies []int
 	var instants []time.Duration
-	var asked []stretch // an instant each
+	var asked []stretch // instants
 	for i, e := range ix.Events {
 		switch {
 		case e.Kind != history.Message:
@@ -136,7 +135,7 @@ func (m Must) keepsSilent(ix *index) bool {
 			return requested || hindered
 		}
 		for request, found := touches(asked, try); found; request, found = touches(asked, try) {
-			n, _ := slices.BinarySearch(instants, request.from+1) // a reply and the next request may share an instant
+			n, _ := slices.BinarySearch(instants, request.from+1) // a reply and the next request may have the same time
 			if n == len(instants) || instants[n]-request.from > ix.Meta.TTL/2 {
 				return true
 			}

@@ -8,20 +8,19 @@ import (
 	"lockstep/sim/history"
 )
 
-// ownerOnly finds the commands of one client that deleted, overwrote or re-timed a living key that stood for the lease of
-// another. No promise of the environment is to blame but one: a command that compares before it acts, in one step, comes to no
-// harm in any pause or delay, nor by the clock of a client. The clock of the node can mislead it, if it asks that one for the time.
+// ownerOnly finds the commands of one client that deleted, overwrote or re-timed a living key of another client's lease. A
+// command that compares before it acts, in one step, is not affected by a pause, a delay or a wrong clock of a client. So only
+// one assumption can be to blame: a wrong clock of the node can mislead a command that asks the node for the time.
 //
-// A key whose lease is over by the clock of its owner is nobody's any more, even if it lives on: taking it over is what a
-// lock without a TTL has to do. Nobody can claim one for longer than a TTL that he was never given a lease on, so that it is
-// nobody's after that time: the value of such a key may be its end, which the history does not show. A server that passes on
-// what its primary did acts for nobody.
+// A key whose lease is over by the clock of its owner belongs to nobody, even if it still exists: a lock without a TTL has to
+// take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of its end, which
+// the history does not show. Effects that a server replicates from its primary belong to no client.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
 	type origin struct {
-		event int    // that gave the key its value
-		lease string // what it has stood for since
-		next  bool   // that of one who was in a queue behind another
+		event int    // the event that set the value
+		lease string // the lease that it has stood for since
+		next  bool   // the lease was behind another one in a queue
 	}
 	set := map[[2]string]origin{} // by node and key
 	var found []Violation
@@ -45,7 +44,7 @@ func ownerOnly(ix *index) []Violation {
 			continue
 		}
 		if from.next && ix.lease(from.lease) == nil && !ix.holding(history.Client(from.lease), e.At) {
-			continue // who waits in a queue has no claim yet
+			continue // a client that waits in a queue owns nothing yet
 		}
 		marked := ""
 		if history.Client(from.lease) != history.Client(e.Owner) {
@@ -66,8 +65,8 @@ func ownerOnly(ix *index) []Violation {
 	return found
 }
 
-// unclaimed reports whether a key that was set for a lease can be nobody's claim by t, because the lease was never handed out.
-// One that will be handed out later may still be claimed.
+// unclaimed reports whether a key that was set for a lease belongs to nobody by t, because the lease was never obtained. One that
+// will be obtained later may still have an owner.
 func (ix *index) unclaimed(label string, set, t time.Duration) bool {
 	return ix.lease(label) == nil && ix.Meta.TTL > 0 && t >= later(set, ix.Meta.TTL)
 }
@@ -77,13 +76,13 @@ func (ix *index) holding(client string, t time.Duration) bool {
 	return slices.ContainsFunc(ix.holds, func(h Lease) bool { return h.Client == client && h.From <= t && t < h.End })
 }
 
-// over reports whether a lease has ended for good by t: its client cannot rely on it any more, whatever it has done with it. One
-// that was never handed out, or not yet, is not over.
+// over reports whether a lease has ended for good by t: its client cannot rely on it any more. A lease that was never obtained,
+// or not yet, is not over.
 func (ix *index) over(label string, t time.Duration) bool {
 	ended := false
 	for _, n := range ix.holdsOf[label] {
 		if l := &ix.holds[n]; l.From <= t {
-			ended = t >= l.End && !l.lasts // its keys may come to their end at the same instant, but later
+			ended = t >= l.End && !l.lasts // its keys may expire at the same instant, but later
 		}
 	}
 	return ended

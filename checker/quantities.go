@@ -9,19 +9,19 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Quantity is a figure that is shown beside a verdict, and decides nothing. The probe has no part in any.
+// A Quantity is a figure that is shown beside a verdict and does not affect it. The probe is not included.
 type Quantity string
 
 const (
-	Wait           Quantity = "wait"           // how long clients asked until they had the lock, tries in a row as one
-	Unavailability Quantity = "unavailability" // the longest time in which somebody asked and nobody held
+	Wait           Quantity = "wait"           // how long clients asked until they had the lock; tries in a row count as one
+	Unavailability Quantity = "unavailability" // the longest time in which somebody asked and nobody held the lock
 	Validity       Quantity = "validity"       // the least that was left of a lease when its acquire returned
-	Acquiring      Quantity = "acquiring"      // how long an acquire took that got the lock, and during which nobody else held it
-	RoundTrips     Quantity = "round trips"    // requests to the lock nodes for each lease, each counted by itself
-	DuplicateWork  Quantity = "duplicate work" // accepted writes of what another client had written already
-	Takeover       Quantity = "takeover"       // the longest time for which a lock was free, and somebody asked, until another client's grant
-	Outlives       Quantity = "outlives"       // the most by which a key outlived the time that it was given
-	Increments     Quantity = "increments"     // asked, skipped and lost ones, and what the counter shows
+	Acquiring      Quantity = "acquiring"      // how long an acquire took that obtained the lock while nobody else held it
+	RoundTrips     Quantity = "round trips"    // requests to the lock nodes for each lease; several at once are several
+	DuplicateWork  Quantity = "duplicate work" // accepted writes of a value that another client had already written
+	Takeover       Quantity = "takeover"       // the longest time for which a lock was free while a client asked for it that was then granted it
+	Outlives       Quantity = "outlives"       // the most by which a key outlived its TTL
+	Increments     Quantity = "increments"     // increments that were requested, skipped and lost, and the value of the counter
 )
 
 // Quantities returns all quantities, in the order in which they are listed.
@@ -33,21 +33,21 @@ func Quantities() []Quantity {
 type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	Unit  string  `json:"unit,omitempty"` // s, or none
+	Unit  string  `json:"unit,omitempty"` // s, or empty
 }
 
-// A Measurement is what became of one quantity in one run. Without figures there was nothing to measure.
+// A Measurement is the value of one quantity in one run. It has no figures if there was nothing to measure.
 type Measurement struct {
 	Quantity Quantity `json:"quantity"`
 	Figures  []Figure `json:"figures,omitempty"`
 	Text     string   `json:"text"` // the figures in words: 9.870s
 }
 
-// String prints the measurement the way a timeline has it: unavailability 9.870s.
+// String prints the measurement as in a timeline: unavailability 9.870s.
 func (m Measurement) String() string { return string(m.Quantity) + " " + m.Text }
 
-// Measure returns the measurements of a history, in the order of the quantities. Of a history that contradicts itself there
-// is nothing to measure.
+// Measure returns the measurements of a history, in the order of the quantities. It returns none if the history contradicts
+// itself.
 func Measure(h *history.History, quantities ...Quantity) []Measurement {
 	if len(quantities) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (m *Measurement) number(name string, n int64) {
 	m.Figures = append(m.Figures, Figure{name, float64(n), ""})
 }
 
-// longest takes the longest of some times.
+// longest records the longest of some times.
 func (m *Measurement) longest(times []time.Duration) {
 	if len(times) == 0 {
 		return
@@ -133,15 +133,15 @@ func (m *Measurement) wait(ix *index) {
 	}
 }
 
-// spread takes the longest and the mean of some times, and returns them in words.
+// spread records the longest and the mean of some times, and returns them in words.
 func (m *Measurement) spread(longest, mean time.Duration) []string {
 	m.duration("longest", longest)
 	m.duration("mean", mean)
 	return []string{history.Seconds(longest) + " at most", history.Seconds(mean) + " on average"}
 }
 
-// acquiring measures what it costs to get a lock that is free: a node that hangs, a second try because of a rival. Of tries in
-// a row only the last counts, and that not if another client had the lock while it lasted.
+// acquiring measures the time to acquire a lock that is free: it shows a hanging node, or a second try because of a rival. Of
+// tries in a row only the last counts, and none if another client had the lock meanwhile.
 func (m *Measurement) acquiring(ix *index) {
 	var most, sum time.Duration
 	var got int64
@@ -169,13 +169,13 @@ func (m *Measurement) acquiring(ix *index) {
 	}
 }
 
-// An occupation is when a client had a lock.
+// An occupation is a time in which a client had a lock.
 type occupation struct {
 	client string
 	stretch
 }
 
-// free returns when a lock is free after a hold: who is gone without a word keeps it until the end of the lease.
+// free returns when a lock is free after a hold: if its client is gone without releasing it, at the end of the lease.
 func (l *Lease) free() time.Duration {
 	if l.Ended == Crashed || l.Ended == Exited {
 		return max(l.To, l.End)
@@ -183,7 +183,7 @@ func (l *Lease) free() time.Duration {
 	return l.To
 }
 
-// unavailable returns how long each time was in which somebody asked for a lock that nobody had been granted, or held.
+// unavailable returns the lengths of the times in which somebody asked for a lock that nobody had been granted or held.
 func (ix *index) unavailable() []time.Duration {
 	asked, taken := map[string][]stretch{}, map[string][]stretch{}
 	for _, a := range ix.asks() {
@@ -218,9 +218,9 @@ func (m *Measurement) validity(ix *index) {
 	m.Text = fmt.Sprintf("%.3fs at least", least.Seconds())
 }
 
-// roundTrips counts the requests of clients to lock nodes, and to what takes their place, and the leases that came of them.
-// Requests that leave at once, to several nodes, are several, though the client waits only once; those by which a node gets to
-// know a script are counted too. What a client library sends to make a connection is no part of the lock.
+// roundTrips counts the requests of clients to lock nodes, and to servers that replace them, and the resulting leases. Requests
+// to several nodes at once count as several, though the client waits only once. Requests that load a script count too. Those with
+// which a client library opens a connection do not.
 func (m *Measurement) roundTrips(ix *index) {
 	var requests, leases int64
 	for _, e := range ix.Events {
@@ -252,7 +252,7 @@ func (m *Measurement) roundTrips(ix *index) {
 
 func (m *Measurement) duplicateWork(ix *index) {
 	var writes, again int64
-	author := map[string]string{} // of what was written first
+	author := map[string]string{} // of the first write of a value
 	for _, e := range ix.Events {
 		if e.Kind != history.State || e.Op != history.Accept && e.Op != history.Keep {
 			continue
@@ -276,7 +276,7 @@ func (m *Measurement) duplicateWork(ix *index) {
 	m.Text = fmt.Sprintf("%d of %d writes", again, writes)
 }
 
-// takeovers returns how long it took each time until another client had the lock, once that was free and the other asked.
+// takeovers returns how long it took each time until another client had the lock, from when it was free and the client asked.
 func (ix *index) takeovers() []time.Duration {
 	asks := map[int]ask{} // by their last outcome
 	for _, a := range ix.asks() {
@@ -310,10 +310,10 @@ func (m *Measurement) outlives(ix *index) {
 		if l.promise == history.NoEnd || history.Client(l.label) == ix.Meta.Probe {
 			continue
 		}
-		// Redis lets a key live through the millisecond of its end.
+		// In Redis a key exists through the millisecond of its deadline.
 		if d := ix.lifetime(l) - max(0, l.promise); d > Rounding && d > most {
 			most, node = d, l.node
-			if name, over = "longest", ""; l.to == len(ix.Events) { // nobody saw its end
+			if name, over = "longest", ""; l.to == len(ix.Events) { // it never ended
 				name, over = "longest, and more", "over "
 			}
 		}

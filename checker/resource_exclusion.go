@@ -9,12 +9,12 @@ import (
 	"lockstep/sim/history"
 )
 
-// resourceExclusion finds the writes that the resource accepted under a lease after a newer lease on the same lock had
-// been granted. Kleppmann's first figure is one of them: "How to do distributed locking" (2016). To enter, which sets the mark
-// of the resource, is a write: it shuts out whoever has entered before.
+// resourceExclusion finds the writes that the resource accepted under a lease after a newer lease on the same lock had been
+// granted. Kleppmann's first figure shows such a write: "How to do distributed locking" (2016). To enter, which sets the mark of
+// the resource, counts as a write: it shuts out clients that have entered before.
 //
-// A newer lease counts only if its Acquire returned, at any time: nobody relies on one that its client never learned of.
-// Leases in the order of their grants make this a look at the next one only.
+// A newer lease counts only if its Acquire returned at some time: nobody relies on one that its client never learned of. Leases
+// are in the order of their grants, so it is enough to look at the next one.
 func resourceExclusion(ix *index) []Violation {
 	var found []Violation
 	for i, e := range ix.Events {
@@ -61,16 +61,16 @@ func blameWrite(ix *index, i int, l, newer *Lease) (Assumption, []int) {
 	return blameLate(ix, ix.at(i), ix.Events[i].Departure(), l, newer, newer.Granted, nil)
 }
 
-// blameLate says why something done under l took effect, at the instant at, after the grant of a newer lease. Its request left at
-// the instant sent. It did harm because it came after the instant after: when something was done under the newer lease, or when that
-// lease was granted. Had the environment kept some assumptions, something else may have averted it, if averted is not nil.
+// blameLate says why an act under l took effect, at the instant at, after the grant of a newer lease. Its request was sent at
+// sent. It was a violation because it came after the instant after: an act under the newer lease, or its grant. If averted is not
+// nil, it reports whether something else would have prevented the violation, had the environment kept some assumptions.
 func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Duration, averted func(kept []Assumption) bool) (Assumption, []int) {
 	still := func(kept []Assumption) bool {
 		return ix.stillLate(at, sent, l, newer, after, kept) && (averted == nil || !averted(kept))
 	}
 	inTime := l.held() && sent <= l.To
 	if inTime && newer.Granted < l.To {
-		broken, because := blame(ix, l, newer) // the leases overlapped already: the resource only shows it
+		broken, because := blame(ix, l, newer) // the leases overlapped already: the resource only shows that
 		if broken == None && newer.From < l.To || broken != None && !still([]Assumption{broken}) {
 			return broken, because
 		}
@@ -89,8 +89,8 @@ func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Du
 	return None, nil
 }
 
-// signsLate returns the events that show how the environment broke an assumption, so that something done under l, whose request left
-// at the instant sent, came after the grant of a newer lease.
+// signsLate returns the events that show how the environment broke an assumption, so that an act under l, whose request was sent
+// at sent, came after the grant of a newer lease.
 func (ix *index) signsLate(broken Assumption, sent time.Duration, l, newer *Lease) []int {
 	then := ix.succession(l, newer)
 	switch broken {
@@ -105,7 +105,7 @@ func (ix *index) signsLate(broken Assumption, sent time.Duration, l, newer *Leas
 	return ix.signs(broken, l.Client, l.Invoked, sent)
 }
 
-// writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.
+// writing returns the invocation of the write, the update or the entry that the resource accepted by event i, or -1.
 func (ix *index) writing(i int) int {
 	e := ix.Events[i]
 	invokes := ix.invokes[history.Client(e.Lease)]

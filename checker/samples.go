@@ -6,16 +6,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Sample is one of the times that a [Measurement] of [Wait] or [Validity] sums up.
+// A Sample is one of the values that a [Measurement] of [Wait] or [Validity] summarizes.
 type Sample struct {
 	Client string
 	At     time.Duration // when the acquire returned, or the client gave up
-	Value  time.Duration // how long it asked, or what was left of the lease
+	Value  time.Duration // how long the client asked, or what was left of the lease
 	Vain   bool          // of Wait: it never got the lock
 }
 
-// Samples returns the single times behind a quantity, in the order in which they began; nil for a quantity that has none, and
-// for a history that contradicts itself.
+// Samples returns the values behind a quantity, in the order in which they began; nil for a quantity that has none, and for a
+// history that contradicts itself.
 func Samples(h *history.History, q Quantity) []Sample {
 	if q != Wait && q != Validity || WellFormed(h) != nil {
 		return nil
@@ -26,7 +26,7 @@ func Samples(h *history.History, q Quantity) []Sample {
 	return newIndex(h).validities()
 }
 
-// asked returns how long each client asked, in vain or not.
+// asked returns how long each client asked, with or without success.
 func (ix *index) asked() []Sample {
 	var all []Sample
 	for _, a := range ix.asks() {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A stretch is a time with a beginning, and an end that is not part of it.
+// A stretch is a time from an instant up to, but not including, another.
 type stretch struct{ from, to time.Duration }
 
-// merge joins stretches that overlap or touch, and puts them in order. Empty ones are left out.
+// merge joins stretches that overlap or touch, and sorts them. It drops empty ones.
 func merge(s []stretch) []stretch {
 	s = slices.DeleteFunc(slices.Clone(s), func(s stretch) bool { return s.from >= s.to })
 	slices.SortFunc(s, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
@@ -25,7 +25,7 @@ func merge(s []stretch) []stretch {
 	return merged
 }
 
-// without returns the parts of a that are in none of b; both are merged.
+// without returns a without b; both must be merged.
 func without(a, b []stretch) []stretch {
 	var left []stretch
 	n := 0
@@ -46,13 +46,13 @@ func without(a, b []stretch) []stretch {
 	return left
 }
 
-// covers reports whether t lies in one of the stretches, which are merged.
+// covers reports whether t is in one of the stretches, which must be merged.
 func covers(s []stretch, t time.Duration) bool {
 	n := sort.Search(len(s), func(n int) bool { return s[n].from > t })
 	return n > 0 && t < s[n-1].to
 }
 
-// touches returns the first of the stretches, which are merged, that has an instant in common with another.
+// touches returns the first of the stretches, which must be merged, that overlaps with another.
 func touches(s []stretch, other stretch) (stretch, bool) {
 	n := sort.Search(len(s), func(n int) bool { return s[n].to > other.from })
 	if n < len(s) && s[n].from < other.to && other.from < other.to {
@@ -61,7 +61,7 @@ func touches(s []stretch, other stretch) (stretch, bool) {
 	return stretch{}, false
 }
 
-// stretches returns when the spans were, in true time. One that nothing ends lasts for ever.
+// stretches returns the spans in true time. One that nothing ends lasts for ever.
 func (ix *index) stretches(spans []span) []stretch {
 	var s []stretch
 	for _, x := range spans {
@@ -74,7 +74,7 @@ func (ix *index) stretches(spans []span) []stretch {
 	return merge(s)
 }
 
-// length returns how long stretches are together, which are merged.
+// length returns the total length of stretches, which must be merged.
 func length(s []stretch) time.Duration {
 	var total time.Duration
 	for _, x := range s {

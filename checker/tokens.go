@@ -8,9 +8,9 @@ import (
 	"lockstep/sim/history"
 )
 
-// tokens finds the leases whose fencing token is not above those of all leases on the same lock that were granted before. A
-// resource that compares tokens can tell an old holder from a new one only if no grant ever goes back, or draws a number
-// twice (Kleppmann, "How to do distributed locking", 2016, "Making the lock safe with fencing").
+// tokens finds the leases whose fencing token is not greater than those of all leases on the same lock that were granted before.
+// A resource that compares tokens can distinguish an old holder from a new one only if tokens grow with every grant (Kleppmann,
+// "How to do distributed locking", 2016, "Making the lock safe with fencing").
 func tokens(ix *index) []Violation {
 	var found []Violation
 	locks := byGrant(ix)
@@ -18,7 +18,7 @@ func tokens(ix *index) []Violation {
 		var top *Lease // the one with the highest token so far
 		for _, l := range locks[lock] {
 			if l.Fence == 0 {
-				continue // the lock gives none
+				continue // the lock has no fencing tokens
 			}
 			if top == nil || l.Fence > top.Fence {
 				top = l
@@ -41,8 +41,8 @@ func tokens(ix *index) []Violation {
 	return found
 }
 
-// blameToken says why the token of b is not above that of a, which was granted before it: did the node lose its counter, or
-// did another take its place that knew of an older number only?
+// blameToken says why the token of b is not greater than that of a, which was granted before it: did the node lose its counter,
+// or was it replaced by another that only knew an older number?
 func blameToken(ix *index, a, b *Lease) (Assumption, []int) {
 	if !a.GrantSeen || !b.GrantSeen {
 		return None, nil

@@ -6,9 +6,9 @@ import (
 	"lockstep/sim/history"
 )
 
-// ranOn returns why a run proves nothing about its pauses: code of a client ran on in one, as code does that waits by package
-// time. It also returns the number of events that this had no part in. What a paused client sends does not leave before it
-// resumes, so that until then only what it records itself can come of it.
+// ranOn returns why a run proves nothing about its pauses: code of a client ran during one, as code does that waits by package
+// time. It also returns the number of events that this cannot have affected. What a paused client sends is not sent before it
+// resumes, so until then only events that it records itself can follow from it.
 func (ix *index) ranOn() (untouched int, reasons []string) {
 	untouched = len(ix.Events)
 	seen := map[string]bool{}
@@ -31,11 +31,11 @@ func isOperation(e history.Event) bool {
 	return e.Kind == history.Invoke || e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info && e.Op != history.Unpaused
 }
 
-// dropTainted drops from r what code may have had a hand in that ran on while it was paused, and says why, unless nothing would
-// be left of a violation: then the run as a whole proves nothing, and r shows what was seen.
+// dropTainted drops from r what code that ran during a pause may have affected, and says why. If no violation would be left, it
+// drops nothing: then the run as a whole proves nothing, and r shows what was seen.
 //
-// What stands is a violation that there was before anything can have come of that code; later events may only say when it
-// was over. A property that is about the end of a run, or about what did not happen in time, cannot stand.
+// A violation is left if it had occurred before anything can have followed from that code; later events may only say when it was
+// over. A property about the end of a run, or about what did not happen in time, is always dropped.
 func (r *Result) dropTainted(ix *index) (reasons []string) {
 	untouched, reasons := ix.ranOn()
 	if len(reasons) == 0 {

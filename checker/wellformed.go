@@ -8,8 +8,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// WellFormed returns an error if the history contradicts itself, so that no property has to look. The error names the line that the event has
-// where [history.History.WriteTo] writes the history.
+// WellFormed returns an error if the history contradicts itself, so that properties need not check for that. The error names the
+// line of the event as [history.History.WriteTo] writes the history.
 func WellFormed(h *history.History) error {
 	type operation struct {
 		process string
@@ -17,7 +17,7 @@ func WellFormed(h *history.History) error {
 	}
 	var (
 		pending = map[operation]string{} // the invoked operation; empty once it has an outcome
-		leases  = map[string]int{}       // where each lease was handed out
+		leases  = map[string]int{}       // where each lease was obtained
 		clocks  = map[string]time.Duration{}
 		now     time.Duration
 	)
@@ -79,8 +79,8 @@ func WellFormed(h *history.History) error {
 	return nil
 }
 
-// lineOf is the line of an event. The first line of a history has no event.
+// lineOf returns the line of an event. The first line of a history is not an event.
 func lineOf(event int) int { return event + 2 }
 
-// mostKeys is how many keys a lease may have on each node: no lock takes more than a handful.
+// mostKeys limits how many keys a lease may have on each node: no lock has more than a handful.
 const mostKeys = 1000
