@@ -8,15 +8,15 @@ import (
 	"lockstep/sim/history"
 )
 
-// An Agreement says how far a run on real servers came out like the same run in simulation.
+// An Agreement compares a run on real servers with the same run in simulation.
 type Agreement struct {
-	// Proved says that the real run proves something at all. One that does not is neither here nor there: a busy machine can keep
-	// a run from the states that it must reach.
+	// Proved says that the real run proves something. One that does not is no comparison: a busy machine can keep a run from the
+	// states that it must reach.
 	Proved bool
-	// Verdict is how the two were judged otherwise, in simulation and then on real servers: by the status of a property, or by
-	// the assumption that was broken. It is empty if they were not.
+	// Verdict is the difference between the verdicts, in simulation and then on real servers: in the status of a property, or in
+	// the assumption that was broken. It is empty if there is none.
 	Verdict string
-	// Operations is the first operation of a client that came to another end, if one did. Times are not compared.
+	// Operations is the first operation of a client with a different outcome, if there is one. Times are not compared.
 	Operations string
 }
 
@@ -38,8 +38,8 @@ func (o *Outcome) Agreement(real *Outcome) Agreement {
 	return a
 }
 
-// endsOf lists what the operations of a client came to: "acquire ok", "write A fail". Tries one after the other to acquire count
-// as one, which comes to what the last of them does: how many there are is a matter of time.
+// endsOf lists the outcomes of a client's operations: "acquire ok", "write A fail". Consecutive tries to acquire count as one,
+// with the outcome of the last: how many there are depends on timing.
 func endsOf(client string, h *history.History) (ends []string) {
 	for _, e := range seenBy(client, h) {
 		if e.Kind == history.Invoke || e.ID == 0 {

@@ -11,15 +11,15 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Place is a step of a lane, counted from 1. It is what tells faults apart: two steps of one run may inject faults that print alike,
+// A Place is a step of a lane, counted from 1. It identifies a fault: two steps of one run may inject faults that print alike,
 // such as two crashes of one node, of which only one has an effect.
 type Place struct {
 	Process string
 	Step    int
 }
 
-// Effects says at which places of a run a fault had an effect. A fault whose moment never came had none, and nor had a pause in a lane
-// that did not get that far.
+// Effects returns the places of a run at which a fault had an effect. A fault whose condition never occurred had none, nor had a
+// pause in a lane that did not get that far.
 func (o *Outcome) Effects() map[Place]bool {
 	bitten := o.bitten()
 	pauses := o.pauses()
@@ -32,7 +32,7 @@ func (o *Outcome) Effects() map[Place]bool {
 		if e.Step == 0 {
 			left := pauses[e.Process]
 			if len(left) == 0 {
-				continue // it is no step of the page
+				continue // it is not a step of the page
 			}
 			at, pauses[e.Process] = Place{e.Process, left[0]}, left[1:]
 		}
@@ -42,7 +42,7 @@ func (o *Outcome) Effects() map[Place]bool {
 	return effects
 }
 
-// bitten are the numbers of the faults that had an effect.
+// bitten returns the numbers of the faults that had an effect.
 func (o *Outcome) bitten() map[int]bool {
 	bitten := map[int]bool{}
 	for _, e := range o.History.Events {
@@ -53,7 +53,7 @@ func (o *Outcome) bitten() map[int]bool {
 	return bitten
 }
 
-// pauses lists, for each client, the steps of its lane that pause it, in the order in which it comes to them.
+// pauses lists, for each client, the steps of its lane that pause it, in order.
 func (o *Outcome) pauses() map[string][]int {
 	of := map[string][]int{}
 	for _, lane := range o.Run.Lanes {
@@ -79,7 +79,8 @@ func (f Failing) String() string {
 	return fmt.Sprintf("%s violated, %s", f.Property, BrokenWords(f.Assumption))
 }
 
-// Failing lists what is violated, each property with each reason once. Only some properties count, or, if none is named, all.
+// Failing lists the violated properties, each with each assumption once. It includes only the given properties, or all if none
+// are given.
 func (o *Outcome) Failing(properties ...checker.Property) []Failing {
 	var all []Failing
 	for _, v := range o.Result.Violations {
@@ -95,8 +96,8 @@ func (o *Outcome) Failing(properties ...checker.Property) []Failing {
 	return all
 }
 
-// Excused reports whether no lock with leases is to blame: clocks that jump and nodes that forget break them all, and a write that
-// comes late no lease holds back. But how long it took to acquire a lease, and that it is over, a lock can see.
+// Excused reports whether the lock is not to blame: clocks that jump and nodes that lose keys break every lock with leases, and
+// no lease prevents a late write. But a lock can measure how long an acquire took, and see that its lease is over.
 func (f Failing) Excused() bool {
 	switch f.Assumption {
 	case checker.BoundedClockError, checker.DurableNodes:

@@ -24,31 +24,32 @@ import (
 const (
 	OnSim  = "sim"
 	OnReal = "redis"
-	canary = 10 // one simulated run in so many is done twice, and must come out the same
+	canary = 10 // one simulated run in this many is played twice, and must be the same
 )
 
-// A Case is one run of one scenario that is to be done.
+// A Case is one run of one scenario that is to be played.
 type Case struct {
 	Scenario *script.Scenario
-	Run      script.Section // of Scenario, not resolved; perhaps [Section.With] another lock than its own
-	Seed     uint64         // 0 stands for that of the run, which is 1 if it does not say
+	Run      script.Section // of Scenario, not resolved; perhaps with another lock by [Section.With]
+	Seed     uint64         // 0 stands for that of the run, whose default is 1
 	On       string         // OnSim (the default) or OnReal
-	Speed    float64        // on real Redis: what durations are divided by at most; see [Scenario.SpeedOf]
-	// Servers are those of somebody that the run is done on; default, with OnReal: some that are started for it.
+	Speed    float64        // on real Redis: the most by which durations are divided; see [Scenario.SpeedOf]
+	// Servers are existing servers for the run. By default, with OnReal, servers are started for it.
 	Servers live.Remotes
-	prefix  string // of the keys there
-	// Limit is, on real Redis, how much more time than its lane says a client may take before the run is given up; default 20s.
+	prefix  string // of its keys on these servers
+	// Limit is, on real Redis, how much more time than its lane says a client may take before the run is abandoned; default 20s.
 	Limit time.Duration
-	// Tries is, on real Redis, how often a run may be done that has only been lucky or unlucky; default once.
+	// Tries is, on real Redis, how often a run may be played if its outcome was due to luck; default once.
 	Tries int
-	// Restless says that the lock's runs do not repeat themselves to the byte. Each is done twice, and what the clients saw is
+	// Restless says that the lock's runs are not reproducible to the byte. Each is played twice, and what the clients saw is
 	// compared instead of the traces; a difference is in [Outcome.Repeat].
 	Restless bool
-	// New is the lock for where there are no workers, which find it by its name (GOOS=js); default: [clients.Find].
+	// New makes the lock if there are no workers (GOOS=js), which find it by its name; default: [clients.Find].
 	New clients.New
 }
 
-// job is a case on its way to a worker process. The scenario travels as text, since that is what prints and parses.
+// job is a case in the form in which it is sent to a worker process. The scenario is sent as text, because that can be printed
+// and parsed.
 type job struct {
 	File   string  `json:"file"`
 	Source string  `json:"source"`
@@ -58,37 +59,37 @@ type job struct {
 	On     string  `json:"on"`
 	Speed  float64 `json:"speed"`
 	Twice  bool    `json:"twice"`
-	// Restless has the two times compared as clients saw them.
+	// Restless makes the comparison one of what the clients saw.
 	Restless bool `json:"restless,omitempty"`
 
 	// On real Redis:
-	Servers string        `json:"servers,omitempty"` // with credentials, if they are somebody's own
-	Prefix  string        `json:"prefix,omitempty"`  // of the keys there
+	Servers string        `json:"servers,omitempty"` // with credentials, if they are existing servers
+	Prefix  string        `json:"prefix,omitempty"`  // of its keys on these servers
 	Limit   time.Duration `json:"limit,omitempty"`
 	Tries   int           `json:"tries,omitempty"`
-	Client  *assignment   `json:"client,omitempty"` // what the run gives one of its clients to do
+	Client  *assignment   `json:"client,omitempty"` // for a process that is a client of the run
 
-	Task json.RawMessage `json:"task,omitempty"` // for the worker's [Task], instead of playing the run
+	Task json.RawMessage `json:"task,omitempty"` // for the worker's [Task], which replaces the run
 }
 
 // done is what a worker sends back.
 type done struct {
 	History  *history.History `json:"history,omitempty"`
-	Checksum string           `json:"checksum,omitempty"` // of the second time
-	Repeat   string           `json:"repeat,omitempty"`   // how the second time differed for its clients
+	Checksum string           `json:"checksum,omitempty"` // of the repetition
+	Repeat   string           `json:"repeat,omitempty"`   // how the repetition differed for its clients
 	Result   json.RawMessage  `json:"result,omitempty"`   // what the worker's [Task] returned
 }
 
-// A Finder returns the lock that a run names; [clients.Find] knows those of the literature.
+// A Finder returns the lock that a run names; [clients.Find] finds those of the literature.
 type Finder func(lock string) (clients.New, error)
 
 // A Task is what a worker does with a run instead of playing it once. Searches define one. The scenario has one run;
 // data and the result are sent as JSON.
 type Task func(ctx context.Context, data json.RawMessage, s *script.Scenario, build clients.New, seed uint64) (any, error)
 
-// RunAll does the cases in the workers of a supervisor and calls each with every outcome, as they end. A case whose worker
-// died, never went quiet, or left goroutines behind has the verdict UNKNOWN and a Report. One simulated case in ten is
-// done twice: if the two differ, that is UNKNOWN too. A case of a restless lock is always done twice.
+// RunAll plays the cases in the workers of a supervisor, and calls each with every outcome, as runs end. If a worker died, never
+// went quiet, or left goroutines behind, the case has the verdict UNKNOWN and a Report. One simulated case in ten is played
+// twice: if the two differ, that is UNKNOWN too. A case of a restless lock is always played twice.
 //
 // The workers must call [Serve].
 func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(i int, o *Outcome)) error {
@@ -110,7 +111,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	}
 	run := long.Run
 	if runtime.GOOS == "js" {
-		run = inProcess(cases) // there are no other processes to be had
+		run = inProcess(cases) // there are no worker processes
 	}
 	clean := 0
 	err := run(ctx, jobs, func(i int, out workers.Outcome) {
@@ -125,7 +126,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	return err
 }
 
-// Job is the case as a worker gets it. Its place among the cases decides whether it is one of those that are done twice.
+// Job returns the case as sent to a worker. Its number determines whether it is one of those that are played twice.
 func (c Case) Job(i int) (json.RawMessage, error) {
 	twice := c.On != OnReal && (c.Restless || i%canary == 0)
 	return json.Marshal(job{
@@ -135,10 +136,10 @@ func (c Case) Job(i int) (json.RawMessage, error) {
 	})
 }
 
-// seed is what the run is played with.
+// seed returns the seed with which it is played.
 func (c Case) seed() uint64 { return cmp.Or(c.Seed, c.Run.Seed, 1) }
 
-// Longest is how long a case on real servers can take: its clients have less. It is 0 for others.
+// Longest returns how long a case on real servers can take: its clients have less time. It is 0 for others.
 func (c Case) Longest() time.Duration {
 	if c.On != OnReal {
 		return 0
@@ -146,7 +147,7 @@ func (c Case) Longest() time.Duration {
 	return clientLimit(realRun(c.Scenario, c.Run, c.Speed), c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + DefaultLimit
 }
 
-// Outcome judges what came back from the worker.
+// Outcome judges the result of the worker.
 func (c Case) Outcome(out workers.Outcome) *Outcome {
 	r := c.Scenario.Resolve(c.Run)
 	if c.On == OnReal {
@@ -169,7 +170,7 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 	return o
 }
 
-// crashed is the outcome of a case that did not end by itself.
+// crashed is the outcome of a case whose run did not end.
 func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
 	o.History = &history.History{Meta: metaOf(r, c.Scenario, c.where(), c.seed())}
@@ -180,16 +181,16 @@ func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
 	return o
 }
 
-// Serve is what a worker process does: it takes cases from its supervisor until there are no more.
+// Serve does the work of a worker process: it plays cases for its supervisor until there are no more.
 func Serve(find Finder, task Task) error {
 	QuietRedis()
 	return workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) { return Perform(ctx, data, find, task) })
 }
 
-// QuietRedis keeps go-redis from logging each failed dial: they are what runs are about, and part of their histories.
+// QuietRedis keeps go-redis from logging each failed dial: those are part of the scenarios and of their histories.
 func QuietRedis() { redis.SetLogger(&logging.VoidLogger{}) }
 
-// Perform does a job, and returns what the worker sends to its supervisor.
+// Perform does a job, and returns the result that the worker sends to its supervisor.
 func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) (any, error) {
 	var j job
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -11,20 +11,21 @@ import (
 	"lockstep/sim/workers"
 )
 
-// An Outcome is what came of one run.
+// An Outcome is the result of one run.
 type Outcome struct {
 	Scenario *script.Scenario
 	Run      script.Section // resolved
 	History  *history.History
 	Result   checker.Result
-	// Measurements are the quantities that the page asks for, in its order.
+	// Measurements are the quantities that the page reports, in its order.
 	Measurements []checker.Measurement
-	Report       *workers.Report // why the run did not end by itself; nil if it did
+	Report       *workers.Report // why the run did not end; nil if it did
 
-	// Repeat is how a repetition of the run with the same seed differed for its clients; empty if it did not, or was not made.
+	// Repeat is how a repetition of the run with the same seed differed for its clients; empty if it did not, or if there was
+	// none.
 	Repeat string
 
-	Differs string  // how the trace of a repetition differed, for a lock whose runs repeat themselves; empty likewise
+	Differs string  // how the trace of a repetition differed, for a lock whose runs are reproducible; empty if it did not
 	Promise Promise // what is claimed of the lock; see Broken
 	NotRun  bool    // for the reason in Report
 }
@@ -38,7 +39,7 @@ func Judge(s *script.Scenario, r script.Section, h *history.History) *Outcome {
 	}
 }
 
-// Name is what the run is called: SCENARIO/LOCK, and /LABEL if there is one.
+// Name is the name of the run: SCENARIO/LOCK, and /LABEL if there is one.
 func (o *Outcome) Name() string { return o.Scenario.Name + "/" + o.Run.ID() }
 
 // Unexpected lists the properties whose status, or whose broken assumption, is not the one that the scenario expects, in
@@ -58,7 +59,8 @@ func (o *Outcome) Unexpected() []string {
 	return diffs
 }
 
-// expected is what the page expects of a property with this seed: where it says that chance decides, what came out.
+// expected returns the status that the page expects of a property with this seed; if the page says that it depends on chance, the
+// actual one.
 func (o *Outcome) expected(p checker.Property) checker.Status {
 	if e := o.Run.Expectation(p); e.Share > 0 && o.Result.Status(p) == e.Status {
 		return e.Status
@@ -66,8 +68,8 @@ func (o *Outcome) expected(p checker.Property) checker.Status {
 	return o.Run.Expected(p)
 }
 
-// otherAssumption says which violation breaks another assumption than the one that is expected, if any does. Every one of
-// the property must break that one: a second cause is a second finding.
+// otherAssumption describes the first violation that breaks another assumption than the expected one; empty if there is none. All
+// violations of the property must break that assumption: a second cause is a second finding.
 func (o *Outcome) otherAssumption(e script.Expectation) string {
 	if e.Assumption == "" {
 		return ""
@@ -97,7 +99,7 @@ func BrokenWords(a checker.Assumption) string {
 	return "broken " + string(a)
 }
 
-// ExpectedVerdict is the verdict that follows from what the scenario expects of each property.
+// ExpectedVerdict is the verdict that follows from the expected status of each property.
 func (o *Outcome) ExpectedVerdict() checker.Verdict {
 	verdict := checker.Safe
 	for _, p := range checker.Properties() {
@@ -111,17 +113,17 @@ func (o *Outcome) ExpectedVerdict() checker.Verdict {
 	return verdict
 }
 
-// Timeline is the run as text, as it stands in a scenario file.
+// Timeline prints the run as in a scenario file.
 func (o *Outcome) Timeline() string {
 	var b strings.Builder
-	reports.Text(&b, o.History, o.Result, reports.TextOptions{Measurements: o.Measurements}) // a strings.Builder takes everything
+	reports.Text(&b, o.History, o.Result, reports.TextOptions{Measurements: o.Measurements}) // writing to a strings.Builder cannot fail
 	if o.Repeat != "" {
 		fmt.Fprintf(&b, "not reproducible: with the same seed %s\n", o.Repeat)
 	}
 	return b.String()
 }
 
-// Unproved says why a run proves nothing, and above all which faults did nothing in it; empty if it proves something.
+// Unproved says why a run proves nothing, in particular which faults had no effect; empty if it proves something.
 func (o *Outcome) Unproved() []string {
 	var missed, idle []string
 	bitten := o.bitten()
@@ -135,7 +137,7 @@ func (o *Outcome) Unproved() []string {
 		}
 	}
 	reasons := append(missed, idle...)
-	if len(reasons) < len(o.Result.Unmet) { // there is more to it than faults
+	if len(reasons) < len(o.Result.Unmet) { // there are reasons other than faults
 		return o.Result.Unmet
 	}
 	return reasons

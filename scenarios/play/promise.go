@@ -11,13 +11,13 @@ import (
 
 // A Promise is what is claimed of a lock in a run.
 type Promise struct {
-	As       []script.Section // the runs of the catalogue in whose place this one is; what each of them keeps is to be kept
+	As       []script.Section // the runs of the catalogue whose place this one takes; it has to keep what each of them keeps
 	Survives []checker.Assumption
 	Needs    []checker.Assumption
-	Exact    bool // what the run expects decides, of a violation as well
+	Exact    bool // the expectations of the run decide, including expected violations
 }
 
-// A BrokenClaim is a violation of something that is claimed of a lock.
+// A BrokenClaim is a violation that breaks a claim.
 type BrokenClaim struct {
 	checker.Violation
 	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
@@ -44,7 +44,7 @@ func (o *Outcome) Broken() []BrokenClaim {
 // end by itself.
 func (o *Outcome) Failed() bool { return o.Standing() >= Failed }
 
-// promised says which claim a violation breaks; empty if none.
+// promised returns the claim that a violation breaks; empty if none.
 func (o *Outcome) promised(v checker.Violation) string {
 	keeps := o.keeper(v)
 	switch {
@@ -60,8 +60,8 @@ func (o *Outcome) promised(v checker.Violation) string {
 	return "is as good as " + keeps + ", which keeps it here"
 }
 
-// keeper names a reference that is expected not to have a violation; empty if each has it. Whoever is expected to violate a
-// property for a reason outside of it is not expected to do so by its own fault.
+// keeper names a reference that is not expected to have a violation; empty if all are. A reference that is expected to violate a
+// property because of an assumption is not expected to violate it without one.
 func (o *Outcome) keeper(v checker.Violation) string {
 	as := o.Promise.As
 	if len(as) == 0 {
@@ -76,17 +76,17 @@ func (o *Outcome) keeper(v checker.Violation) string {
 	return ""
 }
 
-// Standing sums up how an outcome compares with what is claimed.
+// Standing compares an outcome with what is claimed.
 type Standing int
 
 const (
 	Safe     Standing = iota
-	AsOthers          // UNSAFE where each reference is
-	Allowed           // UNSAFE where a reference is not, which needs allows
-	Unproved          // nothing can be said
-	Failed            // it did not end by itself; this and what comes after it fails a test
-	TooBig            // it was ended because of the memory that it used
-	NotRun            // most likely it would not end, either
+	AsOthers          // UNSAFE, as each reference
+	Allowed           // UNSAFE, unlike some reference, but Needs allows it
+	Unproved          // it proves nothing
+	Failed            // the run did not end; this value and those after it fail a test
+	TooBig            // it was ended because it used too much memory
+	NotRun            // it was skipped, because most likely it would not have ended either
 	Broke             // a claim is broken
 	Other             // not what the file expects
 )
@@ -116,17 +116,17 @@ func (o *Outcome) Standing() Standing {
 	return AsOthers
 }
 
-// Word is what the table says: at most 11 columns.
+// Word returns the word in the table: at most 11 columns.
 func (s Standing) Word() string {
 	return [...]string{"kept", "kept", "not claimed", "unproved", "DID NOT END", "MEMORY", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
 }
 
-// Surprising reports whether an outcome is another one than its run expects.
+// Surprising reports whether an outcome differs from what its run expects.
 func (o *Outcome) Surprising() bool {
 	return len(o.Unexpected()) > 0 || o.Result.Verdict == checker.Inconclusive && o.ExpectedVerdict() != checker.Inconclusive
 }
 
-// Complain says, for people, which claims an outcome breaks: the first violation of each property.
+// Complain describes which claims an outcome breaks: the first violation of each property.
 func (o *Outcome) Complain() string {
 	var b strings.Builder
 	broken := o.Broken()

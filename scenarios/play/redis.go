@@ -25,22 +25,22 @@ import (
 	"lockstep/sim/workers"
 )
 
-// LeastTTL is what a TTL must be on real servers, so that it is long compared with what a busy machine makes a process wait.
+// LeastTTL is the least TTL on real servers, which is long compared with the delays of a busy machine.
 const LeastTTL = 500 * time.Millisecond
 
-// realSlack is how much longer the probe may take on real servers than one TTL, which is short there while the delays of a
-// lock between its tries are as long as ever.
+// realSlack is how much longer than one TTL the probe may take on real servers: the TTL is short there, but the delays of a lock
+// between its tries are not.
 const realSlack = 2 * time.Second
 
-// onServers does a job on redis-server processes that it starts and stops, with every duration divided by the job's speed. Each
-// client is a process as well: this program once more, as it was started itself, which must come to [Serve] as this one has.
-// The error is [redisserver.ErrNoServer] where there is no redis-server, wraps [live.ErrSimOnly] where a fault exists in simulation
-// only, is a [*live.ClientError] if the process of a client ended by itself, or that of ctx if that ended.
+// onServers plays a job on redis-server processes that it starts and stops, with every duration divided by the job's speed. Each
+// client is a process too: this program, started in the same way, which must call [Serve] as this one has. The error is
+// [redisserver.ErrNoServer] if there is no redis-server, wraps [live.ErrSimOnly] if a fault exists only in simulation, and is a
+// [*live.ClientError] if the process of a client ended by itself, or that of ctx if ctx ended.
 //
-// A process that has had a bubble in it should not call this: go-redis pools timers for the whole process, and one from a
-// bubble is of no use outside it.
+// It must not be called in a process that has had a bubble: go-redis pools timers for the whole process, and a timer from a
+// bubble does not work outside of it.
 //
-// Durations that a lock keeps for itself, such as the timeout of Redlock for one node, know nothing of speed.
+// Durations inside a lock, such as the timeout of Redlock for one node, do not scale with the speed.
 func onServers(ctx context.Context, s *script.Scenario, run script.Section, j job) (*Outcome, error) {
 	if j.Servers != "" {
 		return onRemote(ctx, s, run, j)
@@ -76,8 +76,8 @@ func onServers(ctx context.Context, s *script.Scenario, run script.Section, j jo
 	return Judge(s, r, &history.History{Meta: metaOf(r, s, OnReal, j.Seed), Events: c.Events()}), nil
 }
 
-// upTo judges what happened before the machine stood still, if that is why a run has ended. It returns nil unless there is a
-// violation that should not be: such a one is final, and the rest of the run says nothing.
+// upTo judges what happened before the machine stood still, if that ended the run. It returns nil unless there is an unexpected
+// violation: that is final, whatever the rest of the run would show.
 func upTo(r script.Section, err error, s *script.Scenario, events []history.Event, seed uint64) *Outcome {
 	var stall *live.StallError
 	if !errors.As(err, &stall) {
@@ -108,16 +108,16 @@ func startServers(r script.Section, ctx context.Context, servers []string) (*liv
 	return live.StartCluster(ctx, servers, disksOf(r)...)
 }
 
-// realRun returns a run as it is on real servers.
+// realRun returns a run as it is played on real servers.
 func realRun(s *script.Scenario, run script.Section, speed float64) script.Section {
 	return faster(s.Resolve(run), s.SpeedOf(run, speed))
 }
 
-// An assignment is what a client process has to know beside the run that it is a client of.
+// An assignment tells a client process what it has to know besides the run.
 type assignment struct {
 	Name     string       `json:"name"`
 	Contact  live.Contact `json:"contact"`
-	Nodes    []string     `json:"nodes"` // where it reaches them
+	Nodes    []string     `json:"nodes"` // the addresses at which it reaches them
 	Guide    *live.Guide  `json:"guide,omitempty"`
 	Resource string       `json:"resource"`
 }
@@ -126,7 +126,7 @@ func onCluster(r script.Section, c *live.Cluster, j job, again func() *exec.Cmd)
 	if r.Resource != script.Counter {
 		store, err := clients.NewResource(r.Resource)
 		if err != nil {
-			panic("scenarios: " + err.Error()) // the parser knows the kinds
+			panic("scenarios: " + err.Error()) // the parser has checked the kind
 		}
 		c.Handle(script.ResourceName, store)
 	}
@@ -139,7 +139,7 @@ func onCluster(r script.Section, c *live.Cluster, j job, again func() *exec.Cmd)
 		processes[name] = p
 		limit := clientLimit(r, j.Limit)
 		if name == script.ProbeName {
-			limit += DefaultLimit / 2 // it waits for the others, and should not be blamed for them
+			limit += DefaultLimit / 2 // it waits for the others, and must not be blamed for that
 		}
 		err = p.Start(again, limit, func(contact live.Contact) (json.RawMessage, error) {
 			a := &assignment{Name: name, Contact: contact, Resource: p.Addr(script.ResourceName)}
@@ -159,7 +159,7 @@ func onCluster(r script.Section, c *live.Cluster, j job, again func() *exec.Cmd)
 	return c.Err()
 }
 
-// beClient is what the process of one client does: its lane.
+// beClient carries out the lane of one client, in its process.
 func beClient(ctx context.Context, s *script.Scenario, run script.Section, build clients.New, j job) error {
 	r, a := realRun(s, run, j.Speed), j.Client
 	env := clients.NewEnv(nil, nil, sim.Rand(j.Seed, "client", a.Name), a.dialer(new(net.Dialer).DialContext), a.Nodes)
@@ -171,14 +171,14 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 		return err
 	}
 	env.Clock, env.Wall = host.Clock(), host.Wall()
-	// Unmodified libraries draw from the randomness of the process, and two clients should not draw the same.
+	// Unmodified libraries draw from the randomness of the process. Two clients should not draw the same.
 	//lint:ignore SA1019 nothing else seeds what libraries draw from
 	mathrand.Seed(sim.Rand(j.Seed, "process", a.Name).Int64())
 	steps := r.Lane(a.Name)
 	if a.Name == script.ProbeName {
 		steps = probeLane(r)
 	}
-	var left leftovers // to the end of the process
+	var left leftovers // until the process ends
 	left.runLane(ctx, host, env, build, a.Resource, r.TTL, steps)
 	host.End()
 	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
@@ -187,7 +187,7 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 	return nil
 }
 
-// wait lets time pass, unless ctx ends.
+// wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -198,8 +198,8 @@ func wait(ctx context.Context, d time.Duration) {
 // DefaultLimit is how much more time than its lane says a client may take.
 const DefaultLimit = 20 * time.Second
 
-// clientLimit is how long a client of a resolved run may take: as long as if everybody did everything one after the other, and
-// more, by a limit, for what the lock does.
+// clientLimit is how long a client of a resolved run may take: as long as all lanes would take one after the other, plus a limit
+// for what the lock does.
 func clientLimit(r script.Section, limit time.Duration) time.Duration {
 	all := 2*r.TTL + boundOf(r) + cmp.Or(limit, DefaultLimit)
 	for _, lane := range r.Lanes {
@@ -217,10 +217,10 @@ func clientLimit(r script.Section, limit time.Duration) time.Duration {
 	return all
 }
 
-// stallsPerTry is how often the machine may have been too busy, for each try that a job has: that says nothing about the lock.
+// stallsPerTry is how often the machine may be too busy, for each try of a job: such a run says nothing about the lock.
 const stallsPerTry = 3
 
-// trying does a job on real servers, again if it was chance that decided, or the machine.
+// trying plays a job on real servers, again if the outcome was due to chance or to the machine.
 func trying(ctx context.Context, s *script.Scenario, run script.Section, j job) (*Outcome, error) {
 	stalls := 0
 	for try := 1; ; try++ {
@@ -229,7 +229,7 @@ func trying(ctx context.Context, s *script.Scenario, run script.Section, j job) 
 			stalls++
 			try--
 			workers.Notify(ctx, fmt.Sprintf("%s/%s on real servers, once more: %v", s.Name, run.ID(), err))
-			wait(ctx, time.Duration(min(stalls, 5))*time.Second) // it may be over by then
+			wait(ctx, time.Duration(min(stalls, 5))*time.Second) // the machine may be less busy then
 			continue
 		}
 		if err != nil || try >= j.Tries || !o.chancy() {
@@ -239,10 +239,10 @@ func trying(ctx context.Context, s *script.Scenario, run script.Section, j job) 
 	}
 }
 
-// chancy reports whether a run on real servers deserves another try. A busy machine can keep it from the states that it must
-// reach, since Redlock gives a node 50 ms and no more; then it proves nothing. It can also keep the second client from getting
-// what it should not get; then the lock was lucky. A violation that should not be is final, and so is a process that ended; all but
-// that of a probe that was not served in time.
+// chancy reports whether a run on real servers should be repeated. A busy machine can keep it from the states that it must reach,
+// because Redlock waits only 50 ms for a node; then it proves nothing. It can also keep the second client from acquiring the lock
+// when that would be a violation; then the lock was lucky. An unexpected violation is final, and so is a process that ended; the
+// only exception is a probe that was not served in time.
 func (o *Outcome) chancy() bool {
 	if o.Report != nil {
 		return false
@@ -259,8 +259,8 @@ func (o *Outcome) chancy() bool {
 	return late || o.Result.Verdict == checker.Inconclusive || o.Result.Verdict == checker.Safe && o.ExpectedVerdict() == checker.Unsafe
 }
 
-// lateness reports whether slow replies, and nothing else, can be why p was violated: the probe got keys and no lease, and when it
-// was refused for the last time, a majority of the nodes had no key of anybody else.
+// lateness reports whether slow replies alone can be why p was violated: the probe got keys but no lease, and when it was last
+// refused, a majority of the nodes had no key of another client.
 func (o *Outcome) lateness(p checker.Property) bool {
 	if p != checker.DeadlockFreedom {
 		return false
@@ -299,7 +299,7 @@ func (o *Outcome) lateness(p checker.Property) bool {
 	return got && late
 }
 
-// CheckRedis says why [onServers] would refuse a run at a speed; nil if it would not.
+// CheckRedis returns the error with which [onServers] would refuse a run at a speed; nil if it would not.
 func CheckRedis(s *script.Scenario, run script.Section, speed float64) error {
 	r := s.Resolve(run)
 	if err := checkReal(r, s.SpeedOf(run, speed)); err != nil {
@@ -308,8 +308,8 @@ func CheckRedis(s *script.Scenario, run script.Section, speed float64) error {
 	return nil
 }
 
-// checkSyncs refuses what would be another story at another speed: which writes have reached the disk. A server syncs once a
-// second, whatever the speed.
+// checkSyncs rejects a speed at which the scenario would be different: which writes have reached the disk. A server calls fsync
+// once a second, whatever the speed.
 func checkSyncs(r script.Section, speed float64) error {
 	if speed == 1 {
 		return nil
@@ -374,7 +374,7 @@ func isServer(r script.Section, name string) bool {
 	return r.IsLock(name) || name == script.ResourceName && r.Resource == script.Counter
 }
 
-// clockFault reports whether a step is one that sets the clock of a server, or its rate.
+// clockFault reports whether a step sets the clock of a server, or its rate.
 func clockFault(r script.Section, step script.Step) bool {
 	switch f := script.FaultOf(step).(type) {
 	case history.Jump:
@@ -387,7 +387,7 @@ func clockFault(r script.Section, step script.Step) bool {
 	return false
 }
 
-// onlyJumps reports whether what is done to the clocks of the servers can be done to their keys as well.
+// onlyJumps reports whether the clock faults of the servers can be simulated by moving the deadlines of their keys.
 func onlyJumps(r script.Section) bool {
 	return !slices.ContainsFunc(r.Lane(script.Nemesis), func(step script.Step) bool {
 		_, jump := script.FaultOf(step).(history.Jump)
@@ -395,14 +395,15 @@ func onlyJumps(r script.Section) bool {
 	})
 }
 
-// ownClocks reports whether the servers of a resolved run have clocks of their own: where one is set, and where they can. Else a jump
-// is one of the keys, which is the same to a lock that does not ask a server for the time, or name ends by it. Keys that are
-// copied end by two clocks, and jump.
+// ownClocks reports whether the servers of a resolved run have clocks of their own: if the run sets one, and this machine
+// supports it. Otherwise a jump moves the deadlines of the keys, which is the same for a lock that neither asks a server for the
+// time nor sends absolute deadlines. The keys of a group depend on two clocks, so their deadlines are moved.
 func ownClocks(r script.Section) bool {
 	return r.Replicas == 0 && slices.ContainsFunc(r.Lane(script.Nemesis), func(s script.Step) bool { return clockFault(r, s) }) && redisserver.CanSetClocks() == nil
 }
 
-// disksOf says how the nodes of a resolved run persist. One whose machine keeps its power needs no fsync to remember everything.
+// disksOf returns the persistence of the nodes of a resolved run. A node whose machine never loses power needs no fsync to keep
+// everything.
 func disksOf(r script.Section) []engine.Persistence {
 	kind := engine.Persistence(r.Persistence)
 	if kind == engine.AOFAlways && !slices.ContainsFunc(r.Lane(script.Nemesis), func(step script.Step) bool {
@@ -414,7 +415,7 @@ func disksOf(r script.Section) []engine.Persistence {
 	return slices.Repeat([]engine.Persistence{kind}, len(r.NodeNames())+r.Replicas)
 }
 
-// withSteps returns a resolved run in which f has changed each step.
+// withSteps returns a resolved run with each step changed by f.
 func withSteps(r script.Section, f func(script.Step) script.Step) script.Section {
 	r.Lanes = slices.Clone(r.Lanes)
 	for i, lane := range r.Lanes {
@@ -427,10 +428,10 @@ func withSteps(r script.Section, f func(script.Step) script.Step) script.Section
 	return r
 }
 
-// faster returns a resolved run in which everything takes less time, by a factor.
+// faster returns a resolved run with all durations divided by speed.
 func faster(r script.Section, speed float64) script.Section {
 	scale := func(d time.Duration) time.Duration {
-		return time.Duration(float64(d) / speed).Round(time.Microsecond) // no reader wants to know the nanoseconds of a third
+		return time.Duration(float64(d) / speed).Round(time.Microsecond) // nanoseconds are of no interest
 	}
 	r.TTL, r.DownAfter = scale(r.TTL), scale(r.DownAfter)
 	r.Slack = realSlack

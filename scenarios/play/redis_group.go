@@ -11,10 +11,10 @@ import (
 	"lockstep/sim/history"
 )
 
-// maxLag is min-replicas-max-lag, of a run that is not faster.
+// maxLag is min-replicas-max-lag at speed 1.
 const maxLag = 10 * time.Second
 
-// groupOf says how n1 and its replicas are a group at a speed.
+// groupOf returns the group of n1 and its replicas at a speed.
 func groupOf(r script.Section, speed float64) live.RealGroup {
 	return live.RealGroup{
 		Primary:     r.NodeNames()[0],
@@ -26,7 +26,7 @@ func groupOf(r script.Section, speed float64) live.RealGroup {
 	}
 }
 
-// checkRealGroup says why the group of a resolved run cannot be had on real servers at a speed; nil if it can, or there is none.
+// checkRealGroup says why the group of a resolved run is not possible on real servers at a speed; nil if it is, or there is none.
 func checkRealGroup(r script.Section, speed float64) error {
 	if r.Shards > 0 {
 		return fmt.Errorf("%w: shards=%d: the nodes of a cluster talk to each other over a bus that no proxy carries", live.ErrSimOnly, r.Shards)
@@ -52,7 +52,7 @@ func checkRealGroup(r script.Section, speed float64) error {
 	return nil
 }
 
-// checkRealReplication refuses what cannot be done to servers that replicate.
+// checkRealReplication rejects a step that is not possible on servers that replicate.
 func checkRealReplication(r script.Section, step script.Step) error {
 	switch f := script.FaultOf(step).(type) {
 	case history.Jump:
@@ -68,7 +68,7 @@ func checkRealReplication(r script.Section, step script.Step) error {
 	return nil
 }
 
-// contactsOf says where a client finds the lock nodes: those of a group are one address.
+// contactsOf returns the addresses at which a client finds the lock nodes; a group has one address.
 func contactsOf(r script.Section, p *live.Client) (addrs []string, guide *live.Guide) {
 	if r.Replicas > 0 {
 		if guide = p.Guide(); guide != nil {
@@ -82,7 +82,7 @@ func contactsOf(r script.Section, p *live.Client) (addrs []string, guide *live.G
 	return addrs, nil
 }
 
-// dialer is how the process of a client dials.
+// dialer returns the dialer of a client process.
 func (a *assignment) dialer(direct clients.Dialer) clients.Dialer {
 	if a.Guide != nil {
 		return a.Guide.Dial

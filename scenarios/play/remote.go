@@ -17,8 +17,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// onRemote is [onServers] on servers that are somebody's own. Whatever becomes of the run, its keys are gone when it returns, or
-// the error says which are not; where it does not come to that because the process is killed, [RunAll] sees to it.
+// onRemote is [onServers] on existing servers. Whatever happens, the keys of the run are gone when it returns, or the error says
+// which are left. If the process is killed, [RunAll] removes them.
 func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job) (o *Outcome, err error) {
 	servers, err := live.ParseRemotes(j.Servers, "")
 	if err != nil {
@@ -44,15 +44,15 @@ func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job
 		}
 	}()
 	theirs := j
-	theirs.Servers, theirs.Prefix = "", "" // clients know the proxies, and nothing of what is behind them
+	theirs.Servers, theirs.Prefix = "", "" // clients know only the proxies
 	if err := onCluster(r, remote.Cluster, theirs, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
 		return nil, err
 	}
 	return Judge(s, r, &history.History{Meta: metaOf(r, s, servers.String(), j.Seed), Events: remote.Events()}), nil
 }
 
-// onTheseServers says which server each lock node takes, and where a counter is: on the next server, or, if there is none, beside
-// the last node, with keys of its own.
+// onTheseServers assigns a server to each lock node, and to a counter: the next server, or, if there is none, that of the last
+// node, with a different prefix.
 func onTheseServers(r script.Section, servers live.Remotes) (names []string, lent live.Remotes) {
 	names = r.NodeNames()
 	lent = slices.Clone(servers[:len(names)])
@@ -66,13 +66,13 @@ func onTheseServers(r script.Section, servers live.Remotes) (names []string, len
 // errTooFew says that a run has more lock nodes than there are servers.
 var errTooFew = errors.New("too few servers")
 
-// LeftOut reports whether an error of [CheckRedis] or [CheckRemote] is about what cannot be done there at all, whatever the speed.
+// LeftOut reports whether an error of [CheckRedis] or [CheckRemote] means that the run is not possible there at any speed.
 func LeftOut(err error) bool {
 	return errors.Is(err, live.ErrSimOnly) || errors.Is(err, live.ErrNotOurs) || errors.Is(err, errTooFew)
 }
 
-// CheckRemote says why a run would be refused on servers that are somebody's own; nil if it would not. Their network to the
-// clients, and the clients, are ours to disturb; the servers are not.
+// CheckRemote says why a run would be refused on existing servers; nil if it would not. Faults can affect the clients and their
+// network, but not the servers.
 func CheckRemote(s *script.Scenario, run script.Section, speed float64, servers live.Remotes) error {
 	if err := CheckRedis(s, run, speed); err != nil {
 		return err
@@ -87,7 +87,7 @@ func CheckRemote(s *script.Scenario, run script.Section, speed float64, servers 
 func checkRemote(r script.Section, servers live.Remotes) error {
 	const instead = "; --on redis does it to servers that Lockstep starts"
 	for _, key := range []string{"replicas", "sentinels", "shards", "persistence"} {
-		if value := r.Setting(key); value != "" && value != string(engine.AOFAlways) { // which nothing puts to the test here
+		if value := r.Setting(key); value != "" && value != string(engine.AOFAlways) { // which has no effect here
 			return fmt.Errorf("%w: %s=%s%s", live.ErrNotOurs, key, value, instead)
 		}
 	}
@@ -98,7 +98,7 @@ func checkRemote(r script.Section, servers live.Remotes) error {
 	for _, step := range r.Lane(script.Nemesis) {
 		fault := script.FaultOf(step)
 		if history.ActsOnLinks(fault) {
-			continue // on the way to our proxies
+			continue // between clients and our proxies
 		}
 		if !slices.Contains(ours, fault.Target()) {
 			return fmt.Errorf("%w: %s%s", live.ErrNotOurs, fault, instead)
@@ -117,13 +117,13 @@ func howMany(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// CheckServers says which of somebody's servers cannot be borrowed, and warns of what may spoil a run.
+// CheckServers says which of the servers cannot be used, and warns of what may spoil a run.
 func CheckServers(ctx context.Context, servers live.Remotes) (warnings []string, err error) {
 	QuietRedis()
 	return servers.Check(ctx)
 }
 
-// where is what the history of a case says that it was on.
+// where returns what the history of a case says about where it was played.
 func (c Case) where() string {
 	if len(c.Servers) > 0 {
 		return c.Servers.String()
@@ -131,7 +131,7 @@ func (c Case) where() string {
 	return c.On
 }
 
-// session names what a series of runs leaves on servers that are somebody's own.
+// session names a series of runs on existing servers, for the prefix of their keys.
 func session(cases []Case) string {
 	if slices.ContainsFunc(cases, func(c Case) bool { return len(c.Servers) > 0 }) {
 		return strings.ToLower(rand.Text())
@@ -139,10 +139,10 @@ func session(cases []Case) string {
 	return ""
 }
 
-// sweepLimit is how long it may take to remove what killed workers left.
+// sweepLimit limits the time for removing the keys that killed workers have left.
 const sweepLimit = 30 * time.Second
 
-// sweep removes the keys of runs that did not come to their own end. It does so even where ctx is over.
+// sweep removes the keys of runs that were interrupted, even if ctx has ended.
 func sweep(ctx context.Context, session string, cases []Case) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepLimit)
 	defer cancel()

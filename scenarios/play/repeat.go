@@ -11,20 +11,19 @@ import (
 	"lockstep/sim/history"
 )
 
-// nearly is how far two times may be apart that count as the same when a run is repeated: what two round trips of a simulated
-// link take at most. Where two things are ready at once for a select of the library, Go takes either, and a client may make a round trip
-// more before it does the same.
+// nearly is the largest difference between two times that count as the same in a repetition: two round trips on a simulated link.
+// If two cases of a select in the library are ready, Go chooses at random, and a client may make one more round trip before it
+// does the same.
 const nearly = 4 * sim.MaxLatency
 
-// Difference compares two repetitions of a run as its clients saw them, and words the first difference; empty if there is
+// Difference compares two repetitions of a run as its clients saw them, and describes the first difference; empty if there is
 // none.
 //
-// A library may draw from randomness that nobody can seed, and send from several goroutines over one connection in the order
-// in which they ran. Then two repetitions differ in their traces, in nanoseconds and in the order of messages, and the
-// checksum says nothing. What such a run is good for is what it shows: its verdict, and what each client did and got. So
-// these are compared: the status of each property, with the assumptions that were broken; and for each client its
-// invocations and outcomes, one after the other, with the operation, the lease, the fence, the value and whether there was an
-// error, and with their times to within some milliseconds.
+// A library may draw from randomness that cannot be seeded, and send from several goroutines over one connection in the order in
+// which they ran. Then two repetitions differ in their traces, in nanoseconds and in the order of messages, and checksums cannot
+// be compared. So this compares what matters: the status of each property, with the assumptions that were broken; and for each
+// client its invocations and outcomes in order, with the operation, the lease, the fencing token, the value, whether there was an
+// error, and the times to within some milliseconds.
 func Difference(first, second *Outcome) string {
 	if words := judgedOtherwise(first, second); words != "" {
 		return words
@@ -47,8 +46,8 @@ func Difference(first, second *Outcome) string {
 	return found
 }
 
-// judgedOtherwise words the first difference between what two runs were found to be: the status of a property, the verdict, or
-// what was broken; empty if there is none.
+// judgedOtherwise describes the first difference between the results of two runs: in the status of a property, the verdict, or
+// the assumption; empty if there is none.
 func judgedOtherwise(first, second *Outcome) string {
 	for i, s := range first.Result.Statuses {
 		if t := second.Result.Statuses[i]; s != t {
@@ -64,7 +63,7 @@ func judgedOtherwise(first, second *Outcome) string {
 	return ""
 }
 
-// assumptions lists what the violations of a run broke, each once.
+// assumptions lists the assumptions that the violations of a run broke, each once.
 func assumptions(r checker.Result) string {
 	var broken []string
 	for _, v := range r.Violations {
@@ -86,7 +85,7 @@ func clientsOf(histories ...*history.History) []string {
 	return slices.Compact(all)
 }
 
-// seenBy lists what a client did, and what it was told.
+// seenBy lists the invocations and outcomes of a client.
 func seenBy(client string, h *history.History) []history.Event {
 	var seen []history.Event
 	for _, e := range h.Events {
@@ -107,8 +106,8 @@ func at(events []history.Event, i int) *history.Event {
 	return nil
 }
 
-// compareEvents words the difference between two events, one of which may be missing; empty if there is none. It also
-// returns the earlier time.
+// compareEvents describes the difference between two events, one of which may be missing; empty if there is none. It also returns
+// the earlier time.
 func compareEvents(a, b *history.Event) (earlier time.Duration, words string) {
 	say := func(e *history.Event) string {
 		if e == nil {

@@ -21,14 +21,14 @@ import (
 // LockName is the lock that all clients of a scenario contend for.
 const LockName = "lock"
 
-// Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or tells of a panic of
-// the code under test; what else the lock does is in the outcome. A lock that draws from math/rand repeats itself only in a
-// process that was started with GODEBUG=randseednop=0, as workers are: others ignore the seed of that source.
+// Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or reports a panic of the
+// code under test; everything else is in the outcome. Runs of a lock that draws from math/rand are reproducible only in a process
+// that was started with GODEBUG=randseednop=0, as workers are: others ignore the seed of that source.
 func Simulate(s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	return simulateWith(nil, s, run, build, seed)
 }
 
-// simulateWith is Simulate for a series, which keeps what its clients can use again.
+// simulateWith is Simulate for a series, which caches clients.
 func simulateWith(cache *clientCache, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	r := s.Resolve(run)
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
@@ -64,7 +64,7 @@ func metaOf(r script.Section, s *script.Scenario, on string, seed uint64) histor
 	}
 }
 
-// copiesOf says of each replica which lock node it is a copy of.
+// copiesOf returns the lock node that each replica copies.
 func copiesOf(r script.Section) map[string]string {
 	if r.Replicas == 0 {
 		return nil
@@ -76,7 +76,7 @@ func copiesOf(r script.Section) map[string]string {
 	return of
 }
 
-// paceOf is the longest time that its lanes let pass between the tries of one acquire.
+// paceOf returns the longest interval between the tries of one acquire that its lanes set.
 func paceOf(r script.Section) time.Duration {
 	var pace time.Duration
 	for _, lane := range r.Lanes {
@@ -89,7 +89,7 @@ func paceOf(r script.Section) time.Duration {
 	return pace
 }
 
-// boundOf is how long the probe may take.
+// boundOf returns how long the probe may take.
 func boundOf(r script.Section) time.Duration { return r.TTL + r.Slack }
 
 // reseed seeds the source that libraries draw from.
@@ -107,9 +107,9 @@ func simulate(cache *clientCache, s *script.Scenario, r script.Section, build cl
 	addrs, dial, stop := serveNodes(r, w, seed)
 	resource, stopResource := serveResource(r, w)
 	known, err := clients.Find(r.Lock)
-	ours := err == nil // no library, and no lock of a user
+	ours := err == nil // neither a library nor a lock of a user
 	if !ours || !same(known, build) {
-		cache = nil // its clients may have hooks by which one run would know of another
+		cache = nil // its clients may have hooks that would carry state to another run
 	}
 
 	var left leftovers
@@ -141,7 +141,7 @@ func simulate(cache *clientCache, s *script.Scenario, r script.Section, build cl
 	}
 	playLanes(r, w, start)
 	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
-	// Not if the run has panicked: a server that was in the middle of a command is of no use to another run.
+	// Not if the run has panicked: a server that was in the middle of a command cannot be reused.
 	stop()
 	stopResource()
 	return h
@@ -150,7 +150,7 @@ func simulate(cache *clientCache, s *script.Scenario, r script.Section, build cl
 // same reports whether two ways to build a lock are the same code.
 func same(a, b clients.New) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
-// late is a client that reaches each time that its lane waits for some nanoseconds late.
+// late is a client that is some nanoseconds late whenever its lane waits for an instant.
 type late struct {
 	*sim.Process
 	by time.Duration
@@ -160,8 +160,9 @@ func (l late) Until(t time.Duration) { l.Process.Until(t + l.by) }
 
 // outOfStep keeps the clients of a run out of step with each other. An unmodified library sleeps by package time, for whole
 // milliseconds, and draws from the randomness of the whole process. If two clients began at the same round times, and only
-// timeouts came between, they would wake in the same nanosecond, and which of them drew first would be up to the Go
-// scheduler. Here each is some nanoseconds late, and no two by as many. The client number -1 is the probe, which is alone.
+// timeouts came in between, they would wake in the same nanosecond, and which of them drew first would depend on the Go
+// scheduler. So each client is some nanoseconds late, and no two by the same number. The client number -1 is the probe, which is
+// alone.
 func outOfStep(p *sim.Process, i int) clients.Host {
 	by := time.Duration(i + 1)
 	p.Until(by) // lanes begin at 0
@@ -169,7 +170,7 @@ func outOfStep(p *sim.Process, i int) clients.Host {
 }
 
 // serveNodes adds the Redis servers of a run to the world. It returns where clients find the lock nodes, how a client dials, and
-// what frees them.
+// a function that frees the servers.
 func serveNodes(r script.Section, w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
 	if r.Replicas > 0 {
 		g := nodes.ServeGroup(w, nodes.GroupConfig{
@@ -196,7 +197,7 @@ func serveNodes(r script.Section, w *sim.World, seed uint64) (addrs []string, di
 	}
 }
 
-// serveResource adds the resource of a run to the world. It returns its address, and what frees it.
+// serveResource adds the resource of a run to the world. It returns its address, and a function that frees it.
 func serveResource(r script.Section, w *sim.World) (addr string, stop func()) {
 	if r.Resource == script.Counter {
 		n := nodes.Serve(w, script.ResourceName)
@@ -204,13 +205,13 @@ func serveResource(r script.Section, w *sim.World) (addr string, stop func()) {
 	}
 	store, err := clients.NewResource(r.Resource)
 	if err != nil {
-		panic("scenarios: " + err.Error()) // the parser knows the kinds
+		panic("scenarios: " + err.Error()) // the parser has checked the kind
 	}
 	return clients.ServeResource(w, script.ResourceName, store).Addr(), func() {}
 }
 
-// playLanes is what every run consists of: the lanes, then everything heals, one TTL passes, a fresh client must acquire, and what is on its
-// way to the resource arrives.
+// playLanes plays a run: the lanes; then everything heals, one TTL passes, a fresh client must acquire, and messages in flight to
+// the resource arrive.
 func playLanes(r script.Section, on stage, start func(name string, steps []script.Step)) {
 	missed := arm(on, r.Lane(script.Nemesis))
 	for _, lane := range r.Lanes {
@@ -222,18 +223,18 @@ func playLanes(r script.Section, on stage, start func(name string, steps []scrip
 	missed()
 	if on.Cap() == "" {
 		on.Restore()
-		// A little more than one TTL: keys that were set by a message that the healing let through count from then.
+		// A little more than one TTL: the TTL of a key begins later if the healing released the message that set it.
 		on.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
 		start(script.ProbeName, probeLane(r))
 		on.Run()
-		// A write that is still on its way may be the one that breaks a promise.
+		// A write that is still in flight may violate a property.
 		if left := on.UnderWay(script.ResourceName) - on.Now(); left > 0 {
 			on.RunFor(left + 100*time.Millisecond)
 		}
 	}
 }
 
-// probe is the lane of that client.
+// probeLane is the lane of that client.
 func probeLane(r script.Section) []script.Step {
 	return []script.Step{script.Acquire{Within: boundOf(r)}, script.Release{}}
 }
@@ -258,15 +259,15 @@ func work(ctx context.Context, w *clients.Worker, steps []script.Step, ttl time.
 	w.Exit()
 }
 
-// leftovers are the locks that are not closed when the lanes of their clients end.
+// leftovers are locks that were not closed at the end of their clients' lanes.
 type leftovers struct {
-	mu      sync.Mutex // lanes end side by side
+	mu      sync.Mutex // lanes end concurrently
 	workers []*clients.Worker
 }
 
-// runLane carries out a lane, and closes what its client has at the end: the lock, then the clients to the nodes. A client that
-// stays keeps them until its own end. Where that is a crash, or the end of the run, the lock is closed with the run: a
-// process that is gone closes nothing, and whatever its lock has started must come to an end nevertheless.
+// runLane carries out a lane, and then closes what its client has: the lock, then the clients to the nodes. A client that stays
+// keeps them until its own end. If that is a crash or the end of the run, the lock is closed with the run: a process that is gone
+// closes nothing, but the goroutines of its lock have to end.
 func (l *leftovers) runLane(ctx context.Context, host clients.Host, env clients.Env, build clients.New, resource string, ttl time.Duration, steps []script.Step) {
 	stays := len(steps) > 0 && steps[len(steps)-1] == (script.Stay{})
 	defer func() {
@@ -287,7 +288,7 @@ func (l *leftovers) runLane(ctx context.Context, host clients.Host, env clients.
 	returned := false
 	defer func() {
 		r := recover()
-		if r == nil && !returned && ctx.Err() == nil { // the end of a process that has crashed is a Goexit as well
+		if r == nil && !returned && ctx.Err() == nil { // a crash of the process is a Goexit too
 			r = "the lock called runtime.Goexit, as t.FailNow and t.Fatal do; it must return an error instead"
 		}
 		if r != nil {
@@ -304,8 +305,8 @@ func (l *leftovers) keep(w *clients.Worker) {
 	l.mu.Unlock()
 }
 
-// close has the locks closed while the network goes away, so that none of them waits for an answer. One that never comes
-// to an end leaves a goroutine behind.
+// close closes the locks while the network goes down, so that none of them waits for a reply. A lock that does not end leaves a
+// goroutine behind.
 func (l *leftovers) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -350,7 +351,7 @@ func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Durat
 	}
 }
 
-// stage is where a run is played: a [sim.World], or a [live.Cluster].
+// stage is the world in which a run is played: a [sim.World], or a [live.Cluster].
 type stage interface {
 	Now() time.Duration
 	PlanStep(step int, t time.Duration, f history.Fault)
@@ -360,20 +361,20 @@ type stage interface {
 	RunFor(d time.Duration)
 	Restore()
 	UnderWay(to string) time.Duration
-	Cap() string // why the run ended before its time
+	Cap() string // why the run ended early
 }
 
-// awaited is a step of the nemesis whose moment has not come.
+// awaited is a step of the nemesis that waits for an event.
 type awaited struct {
 	script.When
 	step int // of the nemesis, from 1
-	seen int // events that fitted
+	seen int // how many events have matched
 }
 
-// arm sets up what the nemesis will do. The caller calls missed when all lanes have ended: it notes the faults whose
-// moment never came.
+// arm sets up the steps of the nemesis. The caller calls missed when all lanes have ended: it notes the faults whose condition
+// never occurred.
 func arm(on stage, steps []script.Step) (missed func()) {
-	var mu sync.Mutex // on real servers events go on while the lanes have ended
+	var mu sync.Mutex // on real servers events continue after the end of the lanes
 	var waiting []*awaited
 	for i, step := range steps {
 		switch step := step.(type) {
@@ -388,7 +389,7 @@ func arm(on stage, steps []script.Step) (missed func()) {
 		}
 	}
 	if len(waiting) == 0 {
-		return func() {} // a run that nobody watches is played faster
+		return func() {} // a run is faster if nobody watches it
 	}
 	on.Watch(func(e history.Event) {
 		mu.Lock()

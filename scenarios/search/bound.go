@@ -11,40 +11,40 @@ import (
 	"golang.org/x/text/message"
 )
 
-// A Bounded is what a bounded search has done: it has played every set of up to so many perturbations of the calm run.
+// A Bounded is the result of a bounded search, which plays every set of up to so many perturbations of the calm run.
 type Bounded struct {
 	Bound     int       `json:"bound"`
 	Kinds     []Kind    `json:"kinds"`
 	Constants Constants `json:"constants"`
 	Levels    []Level   `json:"levels"`            // by the number of perturbations, from 0
-	Found     []Found   `json:"-"`                 // of each way to fail, the plan with the fewest perturbations
+	Found     []Found   `json:"-"`                 // for each way to fail, the plan with the fewest perturbations
 	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
-	Twice     int       `json:"twice"`             // how many were
-	Differs   string    `json:"differs,omitempty"` // how the first did that came out otherwise the second time; it ended the search
-	// Ended says that the search ended with the first violation, Interrupted that it did not come to its end.
+	Twice     int       `json:"twice"`             // how many of them were repeated
+	Differs   string    `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
+	// Ended says that the search ended with the first violation, Interrupted that it is incomplete.
 	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// A Level is what came of all plans with one number of perturbations.
+// A Level counts the plans with one number of perturbations, by result.
 type Level struct {
 	Plans     int `json:"plans"`
 	Survived  int `json:"survived"`
 	Idle      int `json:"idle"` // some perturbation had no effect
 	Violating int `json:"violating"`
 	Unproved  int `json:"unproved"`
-	// Alike is how many were not taken further because their runs are equal to that of one which was.
+	// Alike is how many were not extended because their runs are equal to that of one which was.
 	Alike int `json:"alike"`
 }
 
-// Bound plays every plan with up to k perturbations. Sites are found anew in each perturbed run: what comes after the
-// first perturbation is what the second can hit. Plans of which it is known what comes of them are left out:
+// Bound plays every plan with up to k perturbations. Sites are determined again in each perturbed run: the second perturbation
+// may hit a consequence of the first. It leaves out plans whose result is known:
 //
 //   - Sets have no order. Faults of two processes commute, as do messages to two nodes, and each set is played once.
-//   - Where the runs of two plans are equal in all but the faults themselves, one is taken further for both.
-//   - What already violates a property is not taken further.
+//   - If the runs of two plans are equal except for the faults, only one of the plans is extended.
+//   - A plan that violates a property is not extended.
 //
-// If ctx ends, it returns what there is until then, with its error.
+// If ctx ends, it returns the result so far, with the error of ctx.
 func (s *Search) Bound(ctx context.Context, k int) (*Bounded, error) {
 	b := &Bounded{Bound: k, Kinds: s.kinds()}
 	err := s.bound(ctx, b)
@@ -103,7 +103,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 	return nil
 }
 
-// take counts what came back from a worker. The error ends the search.
+// take adds the result of a worker. The error ends the search.
 func (b *Bounded) take(y *Result, s *Search) error {
 	level := &b.Levels[len(b.Levels)-1]
 	b.Played += y.Played
@@ -154,8 +154,8 @@ func (l *Level) Add(m Level) {
 	l.Unproved += m.Unproved
 }
 
-// further chooses the plans to take further: those that violate nothing yet, but only the first of those that are alike. A fault
-// that has had no effect yet may have one in a longer run, so two plans are alike only if they have the same such faults.
+// further chooses the plans to extend: those that violate nothing, and of those that are alike only the first. A fault that has
+// had no effect so far may have one in a longer run, so two plans are alike only if they have the same such faults.
 func (b *Bounded) further(trials []Trial) [][]Perturbation {
 	slices.SortFunc(trials, func(a, b Trial) int { return slices.CompareFunc(a.Plan, b.Plan, Perturbation.Compare) })
 	seen := map[string]bool{}
@@ -175,7 +175,7 @@ func (b *Bounded) further(trials []Trial) [][]Perturbation {
 	return plans
 }
 
-// Plans is how many plans were played.
+// Plans returns how many plans were played.
 func (b *Bounded) Plans() int {
 	n := 0
 	for _, l := range b.Levels {
@@ -229,7 +229,7 @@ func (b *Bounded) Sentence() string {
 	return text
 }
 
-// Grouped prints a number as people read large ones: 41,208.
+// Grouped prints a number with commas: 41,208.
 func Grouped(n int) string { return message.NewPrinter(language.English).Sprint(n) }
 
 func perturbations(n int) string {

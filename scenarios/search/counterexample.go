@@ -20,16 +20,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Counterexample is a small run in which a lock violates a property, as a page that joins the catalogue as it is: with what it
-// is about, what is expected of it, and its timeline.
+// A Counterexample is a small run in which a lock violates a property, as a page that can be added to the catalogue: with a
+// story, expectations, and its timeline.
 type Counterexample struct {
 	Failing  play.Failing
 	Scenario *script.Scenario // with one run
-	Runs     int              // that it took to make it so small
-	Complete bool             // false if there was no time to make it as small as can be
+	Runs     int              // how many runs were needed to reduce it
+	Complete bool             // false if there was no time to reduce it fully
 }
 
-// counterexampleText is how a counterexample travels.
+// counterexampleText is a counterexample as JSON.
 type counterexampleText struct {
 	Failing  play.Failing `json:"failing"`
 	File     string       `json:"file"`
@@ -55,7 +55,7 @@ func (c *Counterexample) UnmarshalJSON(data []byte) error {
 }
 
 // Save writes the page into a directory, which must exist, and returns the name of the file: found-LOCK-PROPERTY-ASSUMPTION, and
-// six digits that tell it from others. An old file of that name has the same run.
+// six digits that make it unique. An old file of that name has the same run.
 func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err error) {
 	if info, err := os.Stat(dir); err != nil {
 		return "", err
@@ -66,21 +66,21 @@ func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err
 	return file, files.Write(ctx, file, []byte(c.Scenario.String()))
 }
 
-// Story is what everybody does in the run, and why it goes wrong.
+// Story describes what everybody does in the run, and why it goes wrong.
 func (c *Counterexample) Story() string {
 	var b strings.Builder
 	script.PrintLanes(&b, c.Scenario.Lanes)
 	return b.String() + "\n" + c.Scenario.Prose + "\n"
 }
 
-// counterexample puts together the page of the smallest run that was found.
+// counterexample makes the page of the smallest run that was found.
 func (s *shrinker) counterexample() (*Counterexample, error) {
 	page := s.page.Edited(func(page *script.Scenario) {
 		page.File = foundName(page, s.Failing) + ".txtar"
 		page.Prose = s.origin() + "\n\n" + why(s.outcome, s.Failing)
 		run := &page.Runs[0]
 		run.Expect = expectations(s.outcome)
-		if !s.x.restless { // what such a lock does is not the same twice
+		if !s.x.restless { // a restless lock does not do the same twice
 			run.Checksum, run.Golden = s.outcome.History.Meta.Checksum, s.outcome.Timeline()
 		}
 		page.Title = script.Headline(page)
@@ -92,7 +92,7 @@ func (s *shrinker) counterexample() (*Counterexample, error) {
 	return &Counterexample{Failing: s.Failing, Scenario: checked, Runs: s.played, Complete: s.complete}, nil
 }
 
-// foundName names the file of a page with one run.
+// foundName returns the name of the file for a page with one run.
 func foundName(page *script.Scenario, f play.Failing) string {
 	bare := page.Edited(func(page *script.Scenario) {
 		page.Title, page.Prose = "", ""
@@ -105,7 +105,7 @@ func foundName(page *script.Scenario, f play.Failing) string {
 	return strings.ReplaceAll(name, " ", "-")
 }
 
-// expectations are what makes the outcome the expected one.
+// expectations returns the expectations that the outcome meets.
 func expectations(o *play.Outcome) (all []script.Expectation) {
 	for _, p := range checker.Properties() {
 		e := script.Expectation{Property: p, Status: o.Result.Status(p)}
@@ -126,7 +126,7 @@ func expectations(o *play.Outcome) (all []script.Expectation) {
 	return all
 }
 
-// origin says where the page comes from.
+// origin says how the page was found.
 func (s *shrinker) origin() string {
 	r, last := s.calm.Resolve(s.calm.Runs[0]), s.page.Resolve(s.page.Runs[0])
 	var kinds []string
@@ -167,7 +167,7 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// why tells how the violation came about.
+// why explains the violation.
 func why(o *play.Outcome, f play.Failing) string {
 	i := slices.IndexFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Property == f.Property && v.Assumption == f.Assumption })
 	var sentences []string

@@ -13,24 +13,24 @@ import (
 	"lockstep/sim/history"
 )
 
-// Coverage is what the walks of a random search came to: how much of what could go wrong they tried, and which dangerous states
-// they reached. A search without a violation says little about the states that it never reached.
+// Coverage describes what the walks of a random search have covered: which perturbations they tried, and which dangerous states
+// they reached. A search without a violation says little about states that it never reached.
 type Coverage struct {
-	Walks   int           `json:"walks"`   // those that came to their end
+	Walks   int           `json:"walks"`   // those that were completed
 	Found   int           `json:"found"`   // how many of them ended with a violation
 	Runs    int           `json:"runs"`    // of all walks, calm ones included
-	Classes map[Class]int `json:"classes"` // of the runs
-	// Kinds has what was tried of each kind, by the last perturbation of each run.
+	Classes map[Class]int `json:"classes"` // the results of the runs
+	// Kinds counts the perturbations of each kind, by the last perturbation of each run.
 	Kinds map[Kind]*Tried `json:"kinds"`
-	// Behaviours counts the runs in which the same happened to each process in the same order, whenever that was, by a hash.
-	// Unlike [Trial.Story] it has no times in it: the calm runs of two seeds behave the same.
+	// Behaviours counts runs by behaviour: the same events of each process in the same order, without times, as a hash. Unlike
+	// [Trial.Story] it ignores times: the calm runs of two seeds behave the same.
 	Behaviours map[uint64]int `json:"behaviours"`
-	// States counts the runs that reached a state, up to when everything heals, for each state that is possible in the setting and
-	// with the kinds of perturbations that are drawn from.
+	// States counts the runs that reached a state before everything healed, for each state that is possible with this setting
+	// and these kinds of perturbations.
 	States map[string]int `json:"states"`
 }
 
-// Tried is what was tried of a kind of perturbation.
+// Tried counts the perturbations of a kind.
 type Tried struct {
 	Runs int `json:"runs"`
 	Bit  int `json:"bit"` // in how many of them the perturbation that was added last had an effect
@@ -38,7 +38,7 @@ type Tried struct {
 	Places map[uint64]int `json:"places"`
 }
 
-// walked counts a walk that came to its end.
+// walked counts a completed walk.
 func (c *Coverage) walked(found bool) {
 	c.Walks++
 	if found {
@@ -46,7 +46,7 @@ func (c *Coverage) walked(found bool) {
 	}
 }
 
-// add counts a run, to whose plan something was added last, out of some kinds.
+// add counts a run whose plan was extended by added, out of some kinds.
 func (c *Coverage) add(t Trial, added []Perturbation, kinds []Kind, o *play.Outcome) {
 	c.ready()
 	c.Runs++
@@ -76,7 +76,7 @@ func (c *Coverage) add(t Trial, added []Perturbation, kinds []Kind, o *play.Outc
 	}
 }
 
-// ready makes the maps, so that the zero Coverage can be added to.
+// ready makes the maps, for the zero Coverage.
 func (c *Coverage) ready() {
 	if c.Classes == nil {
 		c.Classes, c.Kinds, c.Behaviours, c.States = map[Class]int{}, map[Kind]*Tried{}, map[uint64]int{}, map[string]int{}
@@ -107,10 +107,10 @@ func merge[K comparable](to, from map[K]int) {
 	}
 }
 
-// magnitude is what differs between perturbations of one place.
+// magnitude matches what differs between perturbations at one place.
 var magnitude = regexp.MustCompile(`[+-]?\b[0-9]+(ns|µs|ms|s|ppm)\b`)
 
-// place names a perturbation without its magnitudes.
+// place describes a perturbation without its magnitudes.
 func (p Perturbation) place() string {
 	return string(p.Kind) + " " + magnitude.ReplaceAllString(p.String(), "")
 }
@@ -121,7 +121,7 @@ func hashOf(s string) uint64 {
 	return h.Sum64()
 }
 
-// behaviour is a hash of what happened to each process, in the order in which it did, but for messages and faults.
+// behaviour is a hash of the events of each process in order, without messages and faults.
 func behaviour(h *history.History) uint64 {
 	sums := map[string]hash.Hash64{}
 	var line []byte
@@ -139,16 +139,16 @@ func behaviour(h *history.History) uint64 {
 		}
 		sums[e.Process].Write(line)
 	}
-	var sum uint64 // whichever process comes first
+	var sum uint64 // a sum, which does not depend on the order of processes
 	for _, s := range sums {
 		sum += s.Sum64()
 	}
 	return sum
 }
 
-// Fresh is how likely the next run is to behave as none before: as the share of the behaviours among the runs that came up
-// once (Good, "The population frequencies of species and the estimation of population parameters", 1953; for tests: Böhme,
-// "STADS: Software Testing as Species Discovery", 2018). It is an estimate, since runs of one walk resemble each other.
+// Fresh estimates the probability that the next run shows a new behaviour: the share of behaviours that occurred once (Good, "The
+// population frequencies of species and the estimation of population parameters", 1953; for tests: Böhme, "STADS: Software
+// Testing as Species Discovery", 2018). It is an estimate, because runs of one walk resemble each other.
 func (c *Coverage) Fresh() float64 {
 	return float64(c.once()) / float64(max(1, c.Runs))
 }
@@ -169,7 +169,7 @@ func (c *Coverage) Lines() []string {
 	if len(c.Behaviours) == 1 {
 		behaviours = "behaviour"
 	}
-	if c.Runs == 0 { // nothing is known, not even how likely anything is
+	if c.Runs == 0 { // there are no runs to estimate from
 		return []string{Share(c.Found, c.Walks)}
 	}
 	lines := []string{
@@ -199,9 +199,9 @@ func (c *Coverage) Lines() []string {
 	return append(lines, never...)
 }
 
-// Share says how many of n walks found a violation, and what that says about others, at a confidence of 95 %: none in n means
-// fewer than three in n (Hanley, Lippman-Hand, "If Nothing Goes Wrong, Is Everything All Right?", 1983), otherwise as [interval] has
-// it. Walks have seeds of their own and are independent; runs of one walk are not.
+// Share says how many of n walks found a violation, and what that implies for others, at a confidence of 95 %: none in n means
+// fewer than three in n (Hanley, Lippman-Hand, "If Nothing Goes Wrong, Is Everything All Right?", 1983); otherwise it uses
+// [interval]. Walks have different seeds and are independent; runs of one walk are not.
 func Share(found, n int) string {
 	switch {
 	case n == 0:
@@ -214,8 +214,8 @@ func Share(found, n int) string {
 		Grouped(found), walksOf(n), percent(float64(found)/float64(n)), percent(low), percent(high))
 }
 
-// interval is where the share would lie of infinitely many independent draws, some of n of which were so, with 95 % (Wilson,
-// "Probable Inference, the Law of Succession, and Statistical Inference", 1927). Of no draws it is unknown.
+// interval returns the 95 % confidence interval of a share, given that some of n independent draws had the property (Wilson,
+// "Probable Inference, the Law of Succession, and Statistical Inference", 1927). Without draws it is the whole range.
 func interval(some, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1

@@ -2,9 +2,9 @@ package search
 
 import "fmt"
 
-// Edge finds the least value above lo, up to hi, at which something is unsafe, by halving the range: how fast a clock may run, or
-// how late a message may come, before a lock breaks. Unsafe must be false at lo, true at hi, and change once between
-// them; Edge checks the ends, and takes the middle on trust. The error is that of unsafe, or tells which end is wrong.
+// Edge finds the least value above lo, up to hi, at which something is unsafe, by bisection: how fast a clock may run, or how
+// late a message may come, before a lock breaks. Unsafe must be false at lo, true at hi, and change once in between; Edge checks
+// only the ends. The error is that of unsafe, or says which end is wrong.
 func Edge(lo, hi int64, unsafe func(int64) (bool, error)) (int64, error) {
 	if lo >= hi {
 		return 0, fmt.Errorf("there is no edge between %d and %d", lo, hi)

@@ -5,7 +5,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// An Effect is what the steps of a plan did in its run.
+// An Effect says which steps of a plan had an effect in its run.
 type Effect struct {
 	plan []Perturbation
 	had  [][]bool // of each step of each perturbation: whether its fault had an effect
@@ -26,8 +26,8 @@ func EffectOf(s *script.Scenario, plan []Perturbation, o *play.Outcome) Effect {
 	return e
 }
 
-// idle lists the perturbations none of whose faults had an effect. What ends a fault counts for nothing: mending a link has an effect
-// even if nothing was lost on it.
+// idle lists the perturbations without an effect. Steps that end a fault do not count: healing a link has an effect even if
+// nothing was lost on it.
 func (e Effect) idle() (all []Perturbation) {
 	for i, p := range e.plan {
 		if len(e.without(i).Steps) == 0 {
@@ -62,7 +62,7 @@ func (e Effect) Rest() (plan []Perturbation, less bool) {
 	return plan, less
 }
 
-// without is one perturbation of the plan without such steps.
+// without returns one perturbation of the plan without such steps.
 func (e Effect) without(i int) Perturbation {
 	p := e.plan[i]
 	acted := map[string]bool{}

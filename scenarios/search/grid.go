@@ -12,33 +12,33 @@ import (
 	"lockstep/checker"
 )
 
-// A Grid asks for a map: the share of unsafe runs over one or two quantities, each of which is a time of the setting, or how great
-// a perturbation is. A cell is many runs with the same quantities and different seeds: each is the calm run of the cell's shape,
-// with each perturbation at one of the sites that there are for it. The seeds of a cell go through all of them.
+// A Grid describes a map: the share of unsafe runs over one or two quantities, each of which is a setting of the shape, or the
+// magnitude of a perturbation. A cell has many runs with the same quantities and different seeds: each is the calm run of the
+// cell's shape, with each perturbation at one of its possible sites. The seeds of a cell go through all sites.
 type Grid struct {
 	Shape Shape
 	Axes  []Axis // one or two
 	Runs  int    // of each cell
-	Seed  uint64 // of the first run of each cell; the others have those that come after it
+	Seed  uint64 // of the first run of each cell; the others have the following seeds
 }
 
 // MostRuns is how many runs a cell of a [Grid] may have.
 const MostRuns = 100_000
 
-// A Place is the place of a cell in a [Grid]: which value of each axis. The second is 0 if there is one axis.
+// A Place is the position of a cell in a [Grid]: the index of a value on each axis. The second is 0 if there is one axis.
 type Place [2]int
 
-// A Tally counts what came of the runs of a cell.
+// A Tally counts the results of the runs in a cell.
 type Tally struct {
 	Runs     int `json:"runs"`
 	Unsafe   int `json:"unsafe"`   // violated some property
-	Unproved int `json:"unproved"` // prove nothing: they hit a cap, ran on in a pause, or did not come to their end
-	Idle     int `json:"idle"`     // in which some perturbation had no effect, or no place
+	Unproved int `json:"unproved"` // prove nothing: they reached a cap, ran during a pause, or did not end
+	Idle     int `json:"idle"`     // some perturbation had no effect, or no site
 	// Violated counts, for each property, the unsafe runs that violated it.
 	Violated map[checker.Property]int `json:"violated,omitempty"`
 }
 
-// Check says what is wrong with the question.
+// Check returns an error if the grid is not valid.
 func (g *Grid) Check() error {
 	switch {
 	case len(g.Axes) < 1 || len(g.Axes) > 2:
@@ -81,7 +81,7 @@ func (g *Grid) size(axis int) int {
 	return len(g.Axes[axis].Values)
 }
 
-// quantities are those that perturbations have.
+// quantities lists the quantities of perturbations.
 func (g *Grid) quantities() []string {
 	var names []string
 	for _, a := range g.Axes {
@@ -92,7 +92,7 @@ func (g *Grid) quantities() []string {
 	return names
 }
 
-// ShapeAt is the setting of a cell.
+// ShapeAt returns the shape of a cell.
 func (g *Grid) ShapeAt(at Place) Shape {
 	s := g.Shape
 	for i, a := range g.Axes {
@@ -103,7 +103,7 @@ func (g *Grid) ShapeAt(at Place) Shape {
 	return s
 }
 
-// magnitudes are how great the perturbations of a cell are, in the order of quantities.
+// magnitudes returns the magnitudes of the perturbations of a cell, in the order of quantities.
 func (g *Grid) magnitudes(at Place) []int64 {
 	var all []int64
 	for i, a := range g.Axes {
@@ -114,34 +114,34 @@ func (g *Grid) magnitudes(at Place) []int64 {
 	return all
 }
 
-// Perturbed reports whether something goes wrong in the runs of a cell: the magnitude of a perturbation is not 0.
+// Perturbed reports whether the runs of a cell are perturbed: some magnitude is not 0.
 func (g *Grid) Perturbed(at Place) bool {
 	return slices.ContainsFunc(g.magnitudes(at), func(m int64) bool { return m != 0 })
 }
 
-// coarsest is the distance of the cells that are played first. The cells in the middle between them come next, and so on, so that
-// a map shows its shape long before it is done.
+// coarsest is the distance between the cells that are played first. Then come the cells in the middle between them, and so on, so
+// that a map shows its shape long before it is complete.
 const coarsest = 8
 
-// pass says when a cell has its turn; those with the greatest number come first.
+// pass returns the priority of a cell; cells with the greatest number come first.
 func pass(at Place) int {
 	return min(bits.TrailingZeros(uint(at[0]|coarsest)), bits.TrailingZeros(uint(at[1]|coarsest)))
 }
 
-// Sizes of a batch: it should keep a worker busy for about a second, and its cells share their calm runs.
+// Sizes of a batch, which should keep a worker busy for about a second, and whose cells share their calm runs.
 const (
 	batchCells = 8
 	batchSeeds = 25
 )
 
-// A batch is some runs of cells that have one calm run in common.
+// A batch is a set of runs of cells that share one calm run.
 type batch struct {
 	shape    Shape
 	places   []Place
 	from, to uint64 // seeds, half open
 }
 
-// batches lists what is to be done, in the order in which it should be.
+// batches lists the batches, in the order in which they should be played.
 func (g *Grid) batches(known map[Place]Tally) []batch {
 	type row struct {
 		pass  int
@@ -172,9 +172,9 @@ func (g *Grid) batches(known map[Place]Tally) []batch {
 	return all
 }
 
-// Play has the runs of all cells done that are not known yet, in this process or by the workers that the search has started; its calm
-// run and its seed are not used. It calls each with every cell that is finished, and played with how many more runs are done; one call
-// at a time. If ctx ends, its error is that of ctx.
+// Play plays the runs of all cells that are not known yet, in this process or with the workers that the search has started; it
+// ignores the calm run and the seed of the search. It calls each with every cell that is complete, and played with the number of
+// runs since the last call; never concurrently. If ctx ends, it returns the error of ctx.
 func (g *Grid) Play(ctx context.Context, s *Search, known map[Place]Tally, played func(runs int), each func(Place, Tally)) error {
 	if err := g.Check(); err != nil {
 		return err
@@ -208,7 +208,7 @@ type gridPlay struct {
 
 	mu      sync.Mutex
 	todo    []batch
-	tallies map[Place]Tally // of cells that have begun
+	tallies map[Place]Tally // of cells in progress
 }
 
 func (p *gridPlay) next() (b batch, ok bool) {
@@ -221,8 +221,8 @@ func (p *gridPlay) next() (b batch, ok bool) {
 	return b, true
 }
 
-// do has a worker do a batch, as often as it takes to get to its end. A run that does not come to its own proves nothing, and neither
-// does one that a worker dies of.
+// do makes a worker play a batch, as often as necessary to complete it. A run that does not end proves nothing, nor does one in
+// which a worker dies.
 func (p *gridPlay) do(ctx context.Context, s *Search, b batch) error {
 	calm, err := b.shape.Calm()
 	if err != nil {
@@ -248,7 +248,7 @@ func (p *gridPlay) do(ctx context.Context, s *Search, b batch) error {
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
-			return context.Cause(ctx) // it may have come back early
+			return context.Cause(ctx) // the worker may have returned early
 		case y.Differs != "":
 			return fmt.Errorf("%w: %s", ErrNotReproducible, y.Differs)
 		}
@@ -274,7 +274,7 @@ func (b batch) halves() []batch {
 	return []batch{first, second}
 }
 
-// rest is what a worker has left of a batch. A run that broke is counted here: if it was the calm one, for all cells.
+// rest returns what a worker has left of a batch. It counts a run that broke: if it was the calm run, for all cells.
 func (b batch) rest(y *Result) []batch {
 	done := 0
 	for _, t := range y.Cells {
@@ -307,7 +307,7 @@ func (b batch) rest(y *Result) []batch {
 	return rest
 }
 
-// take adds up what has come back of a batch.
+// take adds the result of a batch.
 func (p *gridPlay) take(b batch, y *Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -325,7 +325,7 @@ func (p *gridPlay) take(b batch, y *Result) {
 	p.played(runs)
 }
 
-// Share is the share of unsafe runs.
+// Share returns the share of unsafe runs.
 func (t Tally) Share() float64 {
 	if t.Runs == 0 {
 		return 0
@@ -333,9 +333,9 @@ func (t Tally) Share() float64 {
 	return float64(t.Unsafe) / float64(t.Runs)
 }
 
-// Interval is where the share would lie of infinitely many runs, with 95 %, if these were independent draws. They are not: their places
-// are spread evenly, so that the share of a cell is rather closer than that; and neighbouring cells have the same places, so that they
-// are wrong together. Of no runs it is unknown.
+// Interval returns the 95 % confidence interval of the share, as if runs were independent draws. They are not: their places are
+// spread evenly, so the share of a cell is more precise than that; and neighbouring cells have the same places, so their errors
+// are correlated. Without runs it is the whole range.
 func (t Tally) Interval() (low, high float64) {
 	return interval(t.Unsafe, t.Runs)
 }
@@ -372,18 +372,18 @@ func (t *Tally) count(trial Trial) {
 	t.add(one)
 }
 
-// cells is the task of a batch.
+// cells is the task of playing a batch.
 type cells struct {
 	Quantities []string  `json:"quantities"`
-	Magnitudes [][]int64 `json:"magnitudes"` // of each cell, one for each quantity
+	Magnitudes [][]int64 `json:"magnitudes"` // one for each quantity, for each cell
 	From       uint64    `json:"from"`       // seeds, half open
 	To         uint64    `json:"to"`
 }
 
-// shift is how long a worker is at it before it comes back with what it has. No supervisor takes that for a spin.
+// shift is how long a worker works before it returns its results. It is short enough for the supervisor's limit.
 const shift = 2 * time.Second
 
-// run plays seed by seed all cells, so that whoever asks sees by the sum of runs how far it came.
+// run plays all cells seed by seed, so that the number of runs tells how far it came.
 func (c *cells) run(ctx context.Context, x *explorer, y *Result) {
 	y.Cells = make([]Tally, len(c.Magnitudes))
 	start := time.Now()
@@ -410,8 +410,8 @@ func (c *cells) run(ctx context.Context, x *explorer, y *Result) {
 	}
 }
 
-// placed puts perturbations of the given magnitudes at the places that a seed stands for: the same for all magnitudes. The result is
-// false if one has no place.
+// placed puts perturbations of the given magnitudes at the places for a seed, which are the same for all magnitudes. It returns
+// false if a perturbation has no place.
 func placed(sites [][]Perturbation, magnitudes []int64, seed uint64) (plan []Perturbation, ok bool) {
 	ok = true
 	for i, of := range sites {
@@ -427,9 +427,10 @@ func placed(sites [][]Perturbation, magnitudes []int64, seed uint64) (plan []Per
 	return plan, ok
 }
 
-// spread is one of n places, for quantity number i. Seeds that follow each other spread over all places, and over all pairs of them,
-// more evenly than chance would have it: a harmful place has its share of the runs in each cell, so that what differs between cells is
-// not which places they happened to get. It is the sequence R2 (Roberts, "The Unreasonable Effectiveness of Quasirandom Sequences", 2018).
+// spread returns one of n places, for quantity number i. Consecutive seeds are spread over all places, and over all pairs of
+// them, more evenly than random ones: a harmful place has its share of the runs in each cell, so that cells do not differ only
+// because of the places that they happened to get. It is the sequence R2 (Roberts, "The Unreasonable Effectiveness of Quasirandom
+// Sequences", 2018).
 func spread(seed uint64, i, n int) int {
 	at, _ := bits.Mul64(seed*[]uint64{0xc13fa9a902a6328f, 0x91e10da5c79e7b1c}[i], uint64(n)) // 2^64/g and 2^64/g^2, where g^3 = g+1
 	return int(at)

@@ -11,7 +11,7 @@ import (
 // A Kind is a way in which a run can deviate from a calm one.
 type Kind string
 
-// The kinds of perturbations. Each comment says what one of them does.
+// The kinds of perturbations.
 const (
 	Delaying    Kind = "delay"      // one message between a client and a lock node takes longer
 	Losing      Kind = "lose"       // one such message is lost with its connection
@@ -19,24 +19,24 @@ const (
 	SlowLink    Kind = "slow"       // all messages on a link take longer, from the start
 	Cutting     Kind = "cut"        // a link is cut for a time
 	Parting     Kind = "partition"  // processes fall into two sides that cannot reach each other for a time
-	Pausing     Kind = "pause"      // a client pauses, between two steps or in the middle of one
+	Pausing     Kind = "pause"      // a client pauses, between two steps or during one
 	Dying       Kind = "die"        // a client crashes
 	Stalling    Kind = "stall"      // a lock node pauses
-	Crashing    Kind = "crash"      // a lock node crashes and is restarted, with what it keeps
-	Emptying    Kind = "empty"      // a lock node crashes and is restarted with nothing
+	Crashing    Kind = "crash"      // a lock node crashes and restarts with the keys that it kept
+	Emptying    Kind = "empty"      // a lock node crashes and restarts empty
 	Jumping     Kind = "jump"       // the wall clock of a client or a lock node jumps
 	Drifting    Kind = "drift"      // the clocks of a client or a lock node run fast or slow by half a percent, from the start
-	Straying    Kind = "stray"      // they do so by ten percent
-	FailingOver Kind = "failover"   // a replica is promoted, after a crash of n1 or without
+	Straying    Kind = "stray"      // the same by ten percent
+	FailingOver Kind = "failover"   // a replica is promoted, with or without a crash of n1 before
 )
 
-// A Group is kinds of perturbations that befall the same thing.
+// A Group is a set of kinds of perturbations that affect the same thing.
 type Group struct {
 	Name  string
 	Kinds []Kind
 }
 
-// Groups lists all kinds of perturbations, by what they befall.
+// Groups lists all kinds of perturbations, by what they affect.
 func Groups() []Group {
 	return []Group{
 		{"network", []Kind{Delaying, Losing, SlowLink, Cutting, Parting, LateWrite}},
@@ -55,7 +55,8 @@ func Kinds() []Kind {
 	return all
 }
 
-// ParseKinds reads names of kinds and of groups; none stand for all. Those in without are left out. The order is that of [Kinds].
+// ParseKinds parses names of kinds and of groups; no names stand for all. It leaves out those in without. The order is that of
+// [Kinds].
 func ParseKinds(names, without []string) ([]Kind, error) {
 	named, err := kindsOf(names)
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 // pauses between two of its own steps, one step of the client's lane.
 type Perturbation struct {
 	Kind  Kind
-	At    time.Duration // when the run reaches the place; this depends on the perturbations before it
+	At    time.Duration // when the run reaches its site; this depends on the perturbations before it
 	Steps []script.Step
 	// Client is the client into whose lane Steps go; empty for the nemesis.
 	Client string
-	// Before is the index of the step of the calm lane that they come before.
+	// Before is the index of the step of the calm lane before which they go.
 	Before int
 }
 
-// String prints the steps that are added, one after the other.
+// String prints the added steps.
 func (p Perturbation) String() string {
 	var steps []string
 	for _, step := range p.Steps {
@@ -37,10 +37,10 @@ func (p Perturbation) String() string {
 	return text
 }
 
-// Compare orders perturbations by their place in a run.
+// Compare orders perturbations by their position in a run.
 func (p Perturbation) Compare(q Perturbation) int {
 	if c := cmp.Compare(p.At, q.At); c != 0 {
-		return c // most often, and to print both takes far longer
+		return c // the usual case; printing both takes far longer
 	}
 	return strings.Compare(p.String(), q.String())
 }
@@ -91,7 +91,7 @@ func Perturbed(s *script.Scenario, plan []Perturbation) *script.Scenario {
 	return p
 }
 
-// perturb is [Perturbed], and also returns where the steps of each perturbation went.
+// perturb is [Perturbed], and also returns the places of each perturbation's steps.
 func perturb(s *script.Scenario, plan []Perturbation) (*script.Scenario, [][]play.Place) {
 	p := *s
 	p.Lanes = slices.Clone(s.Lanes)
@@ -120,7 +120,7 @@ func perturb(s *script.Scenario, plan []Perturbation) (*script.Scenario, [][]pla
 	return &p, places
 }
 
-// perturbedSteps returns the steps of a client's lane with the added ones, and records in places where these went.
+// perturbedSteps returns the steps of a client's lane with the added ones, and records their places in places.
 func perturbedSteps(l script.Lane, plan []Perturbation, places [][]play.Place) []script.Step {
 	longer := script.Lane{Process: l.Process}
 	for i, step := range l.Steps {

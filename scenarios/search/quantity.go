@@ -13,21 +13,21 @@ import (
 	"lockstep/sim/history"
 )
 
-// A quantity is what an axis of a [Grid] can be: something of the setting, or how great a perturbation is.
+// A quantity is what the axis of a [Grid] can be: a setting of the shape, or the magnitude of a perturbation.
 type quantity struct {
 	name     string
-	about    string // in words, for whoever reads a map
+	about    string // a description for readers of a map
 	unit     Unit
 	min, max int64
-	// set is for a quantity of the setting.
+	// set is for a setting of the shape.
 	set func(*Shape, int64)
-	// kind, and which of its perturbations, is for the magnitude of one. Where it is 0, there is no such perturbation.
+	// kind and fits select the perturbations whose magnitude it is. At magnitude 0 there is no perturbation.
 	kind     Kind
 	fits     func(*history.Meta, Perturbation) bool // default: all
 	replicas bool                                   // it needs a replica
 }
 
-// A Unit is what the values of an [Axis] are counted in.
+// A Unit is the unit of the values of an [Axis].
 type Unit string
 
 // The units. Durations are int64 nanoseconds, as a [time.Duration] is, and shown in seconds.
@@ -37,10 +37,10 @@ const (
 	Number  Unit = ""
 )
 
-// longestMagnitude keeps runs within a day of virtual time or so.
+// longestMagnitude keeps runs within about a day of virtual time.
 const longestMagnitude = int64(time.Hour)
 
-// most drift: a clock that runs twice as fast, or hardly at all.
+// mostDriftPPM is almost a clock at double speed, or one that stands still.
 const mostDriftPPM = 900_000
 
 var quantities = []quantity{
@@ -67,14 +67,14 @@ var quantities = []quantity{
 		fits: func(_ *history.Meta, p Perturbation) bool { return len(p.Steps) == 2 }},
 }
 
-// cutsReplica reports whether a perturbation cuts a replica off from the node that it is a copy of.
+// cutsReplica reports whether a perturbation cuts a replica off from its primary.
 func cutsReplica(m *history.Meta, p Perturbation) bool {
 	cut, ok := script.FaultOf(p.Steps[0]).(history.Cut)
 	node, copies := m.Replicas[cut.Link.To]
 	return ok && copies && cut.Link.From == node
 }
 
-// AxisNames lists what an [Axis] can be.
+// AxisNames lists the names of quantities.
 func AxisNames() []string {
 	var names []string
 	for _, q := range quantities {
@@ -89,7 +89,7 @@ func perturbing() string {
 	return strings.Join(names, ", ")
 }
 
-// findQuantity returns a quantity that there is.
+// findQuantity returns a quantity, which must exist.
 func findQuantity(name string) quantity {
 	return quantities[slices.IndexFunc(quantities, func(q quantity) bool { return q.name == name })]
 }
@@ -103,8 +103,8 @@ type Axis struct {
 // MostSteps is how many values an [Axis] may have.
 const MostSteps = 200
 
-// ParseAxis reads an axis such as pause=0s..60s/25: 25 values, the first and the last of which are 0s and 60s, and neighbours of which
-// are equally far apart. Where the quantity is a whole number, the steps may be left out: nodes=1..9.
+// ParseAxis parses an axis such as pause=0s..60s/25: 25 values at equal distances, from 0s to 60s. For a quantity that is a whole
+// number, the number of values is optional: nodes=1..9.
 func ParseAxis(text string) (Axis, error) {
 	form := errors.New("write NAME=FROM..TO/STEPS, such as pause=0s..60s/25")
 	name, span, ok := strings.Cut(text, "=")
@@ -158,7 +158,7 @@ func ParseAxis(text string) (Axis, error) {
 	return a, nil
 }
 
-// between is value number i of so many. A duration is rounded, to no more than a fiftieth of a step.
+// between returns value number i. A duration is rounded, by no more than a fiftieth of the distance.
 func (q quantity) between(from, to, i, steps int64) int64 {
 	if i == steps-1 {
 		return to
@@ -176,7 +176,7 @@ func (q quantity) between(from, to, i, steps int64) int64 {
 	return v
 }
 
-// parse reads a value.
+// parse parses a value.
 func (q quantity) parse(text string) (int64, error) {
 	var v int64
 	if q.unit == Seconds {
@@ -205,7 +205,8 @@ func (q quantity) format(v int64) string {
 	return strconv.FormatInt(v, 10) + string(q.unit)
 }
 
-// sites lists where a perturbation can be that has the quantity for its magnitude. They have magnitudes of their own, each place once.
+// sites lists the places for a perturbation with this quantity as its magnitude, each once. The magnitudes in the list are
+// arbitrary.
 func (q quantity) sites(calm *script.Scenario, o *play.Outcome) []Perturbation {
 	var all []Perturbation
 	seen := map[string]bool{}
@@ -247,14 +248,14 @@ func (p Perturbation) sized(magnitude int64) Perturbation {
 		case script.Pause:
 			s.For = d
 			p.Steps[i] = s
-		case script.At: // the end of what is wrong from the start
+		case script.At: // the end of a fault from the start
 			s.Time = d
 			p.Steps[i] = s
 		case script.AtStart:
 			s.Fault = fault(s.Fault)
 			p.Steps[i] = s
 		case script.When:
-			if s.After != 0 { // the end of what went wrong
+			if s.After != 0 { // the end of a fault
 				s.After = d
 			}
 			s.Fault = fault(s.Fault)
@@ -266,21 +267,21 @@ func (p Perturbation) sized(magnitude int64) Perturbation {
 
 func (a Axis) quantity() quantity { return findQuantity(a.Name) }
 
-// About says in words what the axis is.
+// About describes the axis in words.
 func (a Axis) About() string { return a.quantity().about }
 
-// Unit is what Text counts in.
+// Unit is the unit of Text.
 func (a Axis) Unit() Unit { return a.quantity().unit }
 
-// Perturbs reports whether the axis is how great a perturbation is, and not something of the setting.
+// Perturbs reports whether the axis is the magnitude of a perturbation, and not a setting of the shape.
 func (a Axis) Perturbs() bool { return a.quantity().kind != "" }
 
-// Text is value number i in the unit of the axis.
+// Text returns value number i in the unit of the axis, as text.
 func (a Axis) Text(i int) string {
 	return strconv.FormatFloat(a.Value(i), 'f', -1, 64)
 }
 
-// Value is value number i in the unit of the axis.
+// Value returns value number i in the unit of the axis.
 func (a Axis) Value(i int) float64 {
 	if a.Unit() == Seconds {
 		return time.Duration(a.Values[i]).Seconds()
@@ -288,7 +289,7 @@ func (a Axis) Value(i int) float64 {
 	return float64(a.Values[i])
 }
 
-// String is the axis as [ParseAxis] reads it.
+// String prints the axis in the form that [ParseAxis] parses.
 func (a Axis) String() string {
 	q, last := a.quantity(), len(a.Values)-1
 	return fmt.Sprintf("%s=%s..%s/%d", a.Name, q.format(a.Values[0]), q.format(a.Values[last]), len(a.Values))

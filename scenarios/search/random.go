@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// A Random is what a random search has done.
+// A Random is the result of a random search.
 type Random struct {
 	Strategy  Strategy  `json:"strategy"`
 	Kinds     []Kind    `json:"kinds"`
 	Constants Constants `json:"constants"`
-	Found     []Found   `json:"-"` // of each way to fail, the plan with the fewest perturbations
+	Found     []Found   `json:"-"` // for each way to fail, the plan with the fewest perturbations
 	Coverage  *Coverage `json:"coverage"`
-	Broken    int       `json:"broken"`            // walks whose last run did not come to its end
+	Broken    int       `json:"broken"`            // walks whose last run did not end
 	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
-	Twice     int       `json:"twice"`             // how many were
-	Differs   string    `json:"differs,omitempty"` // how the first did that came out otherwise the second time; it ended the search
-	// Ended says that the search ended with the first violation, Interrupted that it did not come to its end.
+	Twice     int       `json:"twice"`             // how many of them were repeated
+	Differs   string    `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
+	// Ended says that the search ended with the first violation, Interrupted that it is incomplete.
 	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
 }
@@ -26,12 +26,12 @@ type Random struct {
 // stretch is how many walks a worker makes before it reports.
 const stretch = 8
 
-// Random makes walks: from the calm run it draws one perturbation after the other, at sites of the run that came of those before,
-// until something is violated or enough were drawn. It makes so many that they are about as many runs as asked for, or, with
-// runs 0, as there are in so much time. Which walks count depends on their seeds, not on which worker was the faster: with a
-// number of runs, the same search gives the same result, on any number of workers.
+// Random makes walks: starting from the calm run it draws one perturbation after the other, at sites of the run with those
+// before, until something is violated or there are enough perturbations. It makes about as many runs as asked for, or, if runs is
+// 0, as many as fit into span. Which walks count depends on their seeds, not on which worker was faster: with a number of runs,
+// the same search gives the same result, with any number of workers.
 //
-// If ctx ends, it returns what there is until then, with its error.
+// If ctx ends, it returns the result so far, with the error of ctx.
 func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, span time.Duration) (*Random, error) {
 	r := &Random{Strategy: strategy, Kinds: s.kinds(), Coverage: &Coverage{}}
 	err := s.random(ctx, r, runs, span)
@@ -44,7 +44,7 @@ func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, span t
 	return r, err
 }
 
-// errEnough ends a search that has done what it was asked for.
+// errEnough ends a search that is complete.
 var errEnough = errors.New("enough")
 
 func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Duration) error {
@@ -69,7 +69,7 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 
 	var mu sync.Mutex
 	next, taken := 0, 0
-	waiting := map[int]*Result{} // that came before those with smaller numbers
+	waiting := map[int]*Result{} // results that came before those with smaller numbers
 	var hands sync.WaitGroup
 	for range s.WorkerCount() {
 		hands.Go(func() {
@@ -108,7 +108,7 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 	return context.Cause(limit)
 }
 
-// take counts what came back from a worker. The error ends the search.
+// take adds the result of a worker. The error ends the search.
 func (r *Random) take(y *Result, first bool, runs int) error {
 	r.Played += y.Played
 	r.Twice += y.Twice
@@ -133,7 +133,7 @@ func (r *Random) take(y *Result, first bool, runs int) error {
 	return nil
 }
 
-// walk has a worker make walks. One whose last run does not come to its end is reported, and the others are made nevertheless.
+// walk makes a worker make walks. A walk whose last run does not end is reported, and the other walks are still made.
 func (s *Search) walk(ctx context.Context, r *Random, w walks) (*Result, error) {
 	all := &Result{Coverage: &Coverage{}}
 	for alone := false; w.From != w.To; {
@@ -146,7 +146,7 @@ func (s *Search) walk(ctx context.Context, r *Random, w walks) (*Result, error) 
 		switch {
 		case ok && alone:
 			y = &Result{Seed: w.From, Coverage: &Coverage{}, Broken: []Broken{{Why: lost.Error()}}}
-		case ok: // nobody can tell in which
+		case ok: // it is not known in which
 			alone = true
 			continue
 		case err != nil:
@@ -165,11 +165,11 @@ func (s *Search) walk(ctx context.Context, r *Random, w walks) (*Result, error) 
 	return all, nil
 }
 
-// Lines says what the search has covered and shown, in lines of at most 98 columns.
+// Lines says what the search has covered and shown, in at most 98 columns.
 func (r *Random) Lines() []string {
 	lines := r.Coverage.Lines()
 	switch {
-	case r.Ended: // a search that stops at what it looks for says little about how often that is
+	case r.Ended: // a search that ends with the first violation says little about how frequent violations are
 		lines[0] = "ended with the first violation, after " + walksOf(r.Coverage.Walks)
 	case r.Interrupted:
 		lines[0] = "interrupted: " + lines[0]

@@ -14,16 +14,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// A reduction is a way to make a page with one run smaller. It lists the pages that could come of it; some of them may make no
-// sense, which the parser finds out.
+// A reduction is a way to make a page with one run smaller. It returns candidate pages; those that are not valid are rejected by
+// the parser.
 
-// withoutSteps returns the page without the steps that drop picks, and without what would undo a fault on a target that has no fault any
-// more.
+// withoutSteps returns the page without the steps for which drop is true, and without steps that undo a fault on a target that
+// has no fault any more.
 func withoutSteps(s *script.Scenario, drop func(script.Lane, script.Step) bool) *script.Scenario {
 	return withoutPlaces(s, func(at play.Place, lane script.Lane, step script.Step) bool { return drop(lane, step) })
 }
 
-// withoutPlaces is without for where two steps that print alike are two.
+// withoutPlaces is withoutSteps with the place of each step, because two steps may print alike.
 func withoutPlaces(s *script.Scenario, drop func(play.Place, script.Lane, script.Step) bool) *script.Scenario {
 	return s.Edited(func(page *script.Scenario) {
 		for i, lane := range page.Lanes {
@@ -66,12 +66,12 @@ func withoutAt(s *script.Scenario, i, j int) *script.Scenario {
 	return withoutPlaces(s, func(at play.Place, _ script.Lane, _ script.Step) bool { return at == gone })
 }
 
-// withStep returns the page with another step in a place.
+// withStep returns the page with one step replaced.
 func withStep(s *script.Scenario, i, j int, step script.Step) *script.Scenario {
 	return s.Edited(func(page *script.Scenario) { page.Lanes[i].Steps[j] = step })
 }
 
-// withoutFault leaves out one fault, and what undoes it.
+// withoutFault removes one fault, and what undoes it.
 func withoutFault(s *script.Scenario) (pages []*script.Scenario) {
 	s.EachStep(func(i, j int, lane script.Lane, step script.Step) {
 		if f := lane.Fault(step); f != nil && !script.Undoes(f) {
@@ -81,7 +81,7 @@ func withoutFault(s *script.Scenario) (pages []*script.Scenario) {
 	return pages
 }
 
-// withoutRepair leaves out what undoes a fault: in the end everything heals anyway.
+// withoutRepair removes a step that undoes a fault: in the end everything heals anyway.
 func withoutRepair(s *script.Scenario) (pages []*script.Scenario) {
 	s.EachStep(func(i, j int, lane script.Lane, step script.Step) {
 		if f := lane.Fault(step); f != nil && script.Undoes(f) {
@@ -91,7 +91,7 @@ func withoutRepair(s *script.Scenario) (pages []*script.Scenario) {
 	return pages
 }
 
-// withoutClient leaves out a client, and the faults that are about it.
+// withoutClient removes a client, and the faults that affect it.
 func withoutClient(s *script.Scenario) (pages []*script.Scenario) {
 	for _, gone := range s.Lanes {
 		if gone.Process != script.Nemesis {
@@ -106,17 +106,17 @@ func withoutClient(s *script.Scenario) (pages []*script.Scenario) {
 // processName matches the names of processes in the printed form of a step.
 var processName = regexp.MustCompile(`\b[a-z]+[0-9]+\b`)
 
-// about reports whether a step of the nemesis is about a process.
+// about reports whether a step of the nemesis names a process.
 func about(step script.Step, process string) bool {
 	return slices.Contains(processName.FindAllString(step.String(), -1), process)
 }
 
-// leastNodes is how many lock nodes are left of more: on fewer, each of them is a majority, or all are needed for one, and it is
-// another lock that fails.
+// leastNodes is how many lock nodes are left if there were more: with fewer, one node is a majority, or all are needed for one,
+// and the lock fails for other reasons.
 const leastNodes = 3
 
-// withoutServers leaves out a server, or two lock nodes: of five a majority is three, of four still, and of three it is two. The
-// faults that are about them go, too, and those that come after them take their names.
+// withoutServers removes a server, or two lock nodes: a majority of five is three, of four also three, of three it is two. It
+// also removes the faults that affect these servers, and renumbers the servers after them.
 func withoutServers(s *script.Scenario) (pages []*script.Scenario) {
 	r := s.Runs[0]
 	if r.Nodes > leastNodes+1 {
@@ -131,7 +131,7 @@ func withoutServers(s *script.Scenario) (pages []*script.Scenario) {
 			pages = append(pages, withoutServer(s, 'n', i+1))
 		}
 	}
-	if r.Replicas > 1 { // without any, it is another lock
+	if r.Replicas > 1 { // without any replica it is a different lock
 		for i := range r.Replicas {
 			pages = append(pages, withoutServer(s, 'r', i+1))
 		}
@@ -144,7 +144,7 @@ func withoutServers(s *script.Scenario) (pages []*script.Scenario) {
 	return pages
 }
 
-// withoutServer leaves out the server with a number among those of its kind.
+// withoutServer removes one server of a kind, by its number.
 func withoutServer(s *script.Scenario, kind byte, number int) *script.Scenario {
 	name := func(n int) string { return string(kind) + strconv.Itoa(n) }
 	names := map[string]string{}
@@ -167,7 +167,7 @@ func withoutServer(s *script.Scenario, kind byte, number int) *script.Scenario {
 	})
 }
 
-// renamed returns the page with other names for some processes.
+// renamed returns the page with some processes renamed.
 func renamed(s *script.Scenario, names map[string]string) *script.Scenario {
 	rename := func(text string) string {
 		return processName.ReplaceAllStringFunc(text, func(name string) string { return cmp.Or(names[name], name) })
@@ -187,7 +187,7 @@ func renamed(s *script.Scenario, names map[string]string) *script.Scenario {
 	})
 }
 
-// readBack takes what cannot fail: what was printed is read, with other names of the same kind.
+// readBack returns x: parsing printed text cannot fail, even with other names of the same kind.
 func readBack[T any](x T, err error) T {
 	if err != nil {
 		panic("scenarios: " + err.Error())
@@ -195,7 +195,7 @@ func readBack[T any](x T, err error) T {
 	return x
 }
 
-// renumbered gives the clients the numbers from 1 on.
+// renumbered numbers the clients from 1 on.
 func renumbered(s *script.Scenario) []*script.Scenario {
 	names := map[string]string{}
 	for _, lane := range s.Lanes {
@@ -212,8 +212,9 @@ func waitsIn(l script.Lane) bool {
 	return waits
 }
 
-// withoutStep leaves out a step of a client, or all from it on, or does it less often. The wait that a lane begins with stays
-// where another has none: without it, which client comes first is drawn, and on real servers it is up to chance.
+// withoutStep removes a step of a client, or all steps from it on, or repeats it less often. It keeps the wait at the beginning
+// of a lane if another lane has none: without it, the order of the clients would be drawn in simulation, and random on real
+// servers.
 func withoutStep(s *script.Scenario) (pages []*script.Scenario) {
 	s.EachStep(func(i, j int, lane script.Lane, step script.Step) {
 		if lane.Process == script.Nemesis || lane.Fault(step) != nil {
@@ -236,7 +237,7 @@ func withoutStep(s *script.Scenario) (pages []*script.Scenario) {
 	return pages
 }
 
-// withPlainerStep says less in one step.
+// withPlainerStep simplifies one step.
 func withPlainerStep(s *script.Scenario) (pages []*script.Scenario) {
 	s.EachStep(func(i, j int, _ script.Lane, step script.Step) {
 		for _, plainer := range plainerSteps(step) {
@@ -246,7 +247,7 @@ func withPlainerStep(s *script.Scenario) (pages []*script.Scenario) {
 	return pages
 }
 
-// plainerSteps lists steps that are like one and have fewer words, the plainest first.
+// plainerSteps lists simpler variants of a step, the simplest first.
 func plainerSteps(step script.Step) (all []script.Step) {
 	switch step := step.(type) {
 	case script.Acquire:
@@ -278,7 +279,7 @@ func plainerSteps(step script.Step) (all []script.Step) {
 	return all
 }
 
-// plainerFaults lists faults that are like one and have fewer words.
+// plainerFaults lists simpler variants of a fault.
 func plainerFaults(f history.Fault) []history.Fault {
 	switch f := f.(type) {
 	case history.Crash:
@@ -294,8 +295,8 @@ func plainerFaults(f history.Fault) []history.Fault {
 	return nil
 }
 
-// withUsualTTL sets the TTL to its default. What is as long as a part of a lease grows or shrinks with it; what is short against
-// one may have nothing to do with it.
+// withUsualTTL sets the TTL to its default. It scales durations that are comparable with a lease; shorter ones may be unrelated
+// to it.
 func withUsualTTL(s *script.Scenario) []*script.Scenario {
 	ttl := s.Resolve(s.Runs[0]).TTL
 	usual := func(least time.Duration) *script.Scenario {
@@ -314,17 +315,17 @@ func withUsualTTL(s *script.Scenario) []*script.Scenario {
 	return []*script.Scenario{usual(0), usual(ttl / 10)}
 }
 
-// withFirstSeed plays the run with another seed, one of the first.
+// withFirstSeed replaces the seed by one of the first.
 func withFirstSeed(s *script.Scenario) (pages []*script.Scenario) {
 	for seed := range uint64(6) {
-		if seed != 1 { // which 0 stands for
+		if seed != 1 { // this is the default
 			pages = append(pages, s.Edited(func(page *script.Scenario) { page.Runs[0].Seed = seed }))
 		}
 	}
 	return pages
 }
 
-// withRounderNumber makes a number rounder, in all places in which it stands or in one.
+// withRounderNumber makes a number rounder, everywhere or in one place.
 func withRounderNumber(s *script.Scenario) (pages []*script.Scenario) {
 	var distinct []int64
 	s.EachStep(func(_, _ int, _ script.Lane, step script.Step) {
@@ -358,7 +359,7 @@ func withRounderNumber(s *script.Scenario) (pages []*script.Scenario) {
 	return pages
 }
 
-// numbersOf lists the numbers of a step that could be others: its durations, in nanoseconds, and its drift, in ppm.
+// numbersOf lists the numbers of a step that can be changed: its durations, in nanoseconds, and its drift, in ppm.
 func numbersOf(step script.Step) []int64 {
 	if d, ok := script.FaultOf(step).(history.Drift); ok && d.PPM != 0 {
 		return []int64{d.PPM}
@@ -371,7 +372,7 @@ func numbersOf(step script.Step) []int64 {
 	return all
 }
 
-// withNumber returns the step with another number in a place among those of numbersOf.
+// withNumber returns the step with number k of numbersOf replaced.
 func withNumber(step script.Step, k int, n int64) script.Step {
 	if d, ok := script.FaultOf(step).(history.Drift); ok {
 		return script.WithFault(step, func(history.Fault) history.Fault { return history.Drift{Process: d.Process, PPM: n} })
@@ -384,8 +385,8 @@ func withNumber(step script.Step, k int, n int64) script.Step {
 	})
 }
 
-// roughness is how far a number is from being round: 1, 2 and 5 with zeros are roundest, then come those with one digit, and
-// so on. Fractions of a second, which are all that a duration has beside seconds, are a little rougher.
+// roughness measures how far a number is from being round: 1, 2 and 5 followed by zeros are the roundest, then come other numbers
+// with one digit, and so on. Fractions of a second are a little rougher.
 func roughness(n int64) int {
 	if n == 0 {
 		return 0
@@ -407,14 +408,14 @@ func roughness(n int64) int {
 	return rough
 }
 
-// rounder lists rounder numbers that are near to one, the roundest first, and then the nearest.
+// rounder lists rounder numbers near n, the roundest first, then the nearest.
 func rounder(n int64) []int64 {
 	sign := int64(1)
 	if n < 0 {
 		sign, n = -1, -n
 	}
 	near := func(r int64) bool { return 2*r >= n && 2*n >= r }
-	all := []int64{int64(time.Second)} // where a short time will do, a second may
+	all := []int64{int64(time.Second)} // instead of a short time, a second may do
 	for unit := int64(1); unit <= 2*n; unit *= 10 {
 		for digit := int64(1); digit < 10; digit++ {
 			if r := digit * unit; near(r) {
@@ -436,9 +437,9 @@ func rounder(n int64) []int64 {
 	return all
 }
 
-// disciplined reports whether each client uses its lock as it should: it has asked for the lock, and not released it, when it
-// touches the resource; it does not sleep through its lease; it enters before it writes where that is what protects the
-// resource; and it reads what it updates. A run in which one does not proves nothing against the lock.
+// disciplined reports whether each client uses its lock as it should: when it uses the resource, it has asked for the lock, and
+// not released it; it does not sleep through its lease; it enters before it writes if that is what protects the resource; and it
+// reads what it updates. A run in which a client does not proves nothing against the lock.
 func disciplined(s *script.Scenario) bool {
 	r := s.Resolve(s.Runs[0])
 	for _, lane := range r.Lanes {

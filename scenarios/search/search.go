@@ -19,7 +19,7 @@ import (
 
 // A Search looks for plans. A plan is a set of perturbations of a calm run that makes a lock violate a property.
 type Search struct {
-	Calm *script.Scenario // has one run, as from [Shape.Calm], in which nothing goes wrong
+	Calm *script.Scenario // with one run, as from [Shape.Calm], in which nothing goes wrong
 	// Lock replaces the lock that Calm names; the default is that lock.
 	Lock     string
 	Seed     uint64 // of the calm run; default 1
@@ -34,7 +34,7 @@ type Search struct {
 	// Progress, if set, is called now and then with the number of runs done and the number of runs known to be done in all.
 	Progress func(done, known int)
 
-	// New makes the lock where there are no workers, which find the lock by its name (GOOS=js); default [clients.Find].
+	// New makes the lock if there are no workers, which find it by its name (GOOS=js); default [clients.Find].
 	New clients.New
 
 	Do func(ctx context.Context, job json.RawMessage) (workers.Outcome, error) // hands a job to a worker
@@ -54,7 +54,7 @@ func (s *Search) Start(workers *workers.Supervisor) (stop func(), err error) {
 	return pool.Close, nil
 }
 
-// here does a job in this process, where there are no others.
+// here does a job in this process, if there are no workers.
 func (s *Search) here(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
 	return play.PerformHere(ctx, data, play.Case{New: s.New}.Find, SearchTask)
 }
@@ -69,7 +69,7 @@ func (s *Search) kinds() []Kind {
 	return s.Kinds
 }
 
-// A lostWorker says that a worker process died during a task, or took too long over it.
+// A lostWorker reports that a worker process died during a task, or took too long for it.
 type lostWorker struct{ *workers.Report }
 
 func (e lostWorker) Error() string {
@@ -88,7 +88,7 @@ func SearchTask(ctx context.Context, data json.RawMessage, calm *script.Scenario
 	return e.run(ctx, calm, build, seed), nil
 }
 
-// survey plays the calm run. A lock whose calm run does not end is a finding.
+// survey plays the calm run. If it does not end, that is a finding.
 func (s *Search) survey(ctx context.Context) (*Result, error) {
 	y, err := s.send(ctx, &Task{Survey: &survey{}})
 	if lost, ok := errors.AsType[lostWorker](err); ok {
@@ -97,8 +97,8 @@ func (s *Search) survey(ctx context.Context) (*Result, error) {
 	return y, err
 }
 
-// carry is send for a task in which a run may not come to its end. Where it is an expansion, that one is reported, and the
-// others are played nevertheless: if nobody can tell which one it was, one at a time.
+// carry is send for a task with runs that may not end. If the task is an expansion, it reports such a run, and still plays the
+// others; if it is not known which run it was, one at a time.
 func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 	if e.Expand == nil {
 		return s.send(ctx, e)
@@ -111,7 +111,7 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 		lost, ok := errors.AsType[lostWorker](err)
 		switch {
 		case ok && rest.Count == 1:
-			y = &Result{Broken: []Broken{{Why: lost.Error(), Plan: rest.Prefix}}} // and one more, which no worker survived to report
+			y = &Result{Broken: []Broken{{Why: lost.Error(), Plan: rest.Prefix}}} // and one more, in which the worker died
 		case ok:
 			rest.Count = 1
 			continue
@@ -126,7 +126,7 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 	}
 }
 
-// add adds what came back from the next part of the same task.
+// add adds the result of the next part of the same task.
 func (y *Result) add(z *Result) {
 	y.Trials = append(y.Trials, z.Trials...)
 	y.Tally.Add(z.Tally)
@@ -136,7 +136,7 @@ func (y *Result) add(z *Result) {
 	y.Broken = append(y.Broken, z.Broken...)
 }
 
-// send has a worker do a task.
+// send makes a worker do a task.
 func (s *Search) send(ctx context.Context, e *Task) (*Result, error) {
 	run := s.Calm.Runs[0]
 	e.Restless, e.Properties = s.Restless, s.Properties
@@ -162,8 +162,8 @@ func (s *Search) send(ctx context.Context, e *Task) (*Result, error) {
 	return &y, nil
 }
 
-// SendAll has the workers do tasks, as many at once as there are workers, and calls each with what comes back, one after the
-// other, in the order in which they end. It stops at the first error, of a task or of each, and at the end of ctx.
+// SendAll makes the workers do tasks, as many at once as there are workers, and calls each with the results, one after the other,
+// as tasks end. It stops at the first error, of a task or of each, and at the end of ctx.
 func (s *Search) SendAll(ctx context.Context, tasks []*Task, each func(i int, y *Result) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -173,7 +173,7 @@ func (s *Search) SendAll(ctx context.Context, tasks []*Task, each func(i int, y 
 	}
 	close(todo)
 	var hands sync.WaitGroup
-	var mu sync.Mutex // held around each
+	var mu sync.Mutex // held during each call
 	for range min(s.WorkerCount(), len(tasks)) {
 		hands.Go(func() {
 			for i := range todo {
@@ -207,15 +207,15 @@ func (s *Search) WorkerCount() int {
 // errFound ends a search that looks for one violation.
 var errFound = errors.New("found")
 
-// Found is a plan that violates a property, or whose run does not come to an end.
+// Found is a plan that violates a property, or whose run does not end.
 type Found struct {
 	Trial
-	Failing play.Failing // what is new about it: one of Faults
-	// Broke says why the run did not come to its end, if that is what is wrong: the lock panicked, spun, or left goroutines behind.
+	Failing play.Failing // which violation is new: one of Faults
+	// Broke says why the run did not end, if it did not: the lock panicked, was in a busy loop, or left goroutines behind.
 	Broke string `json:",omitempty"`
 }
 
-// Firsts keeps the first plan for each way to fail: the one with the fewest perturbations, and among these the earliest.
+// Firsts keeps one plan for each way to fail: the one with the fewest perturbations, and among these the earliest.
 func Firsts(found []Found) []Found {
 	found = slices.Clone(found)
 	slices.SortStableFunc(found, func(a, b Found) int {
@@ -242,13 +242,13 @@ func Firsts(found []Found) []Found {
 	return kept
 }
 
-// Page is the scenario that was found, as it was found.
+// Page returns the scenario of a plan, before any reduction.
 func (s *Search) Page(f Found) *script.Scenario {
 	page := Perturbed(s.Calm, f.Plan)
 	page.Runs = slices.Clone(page.Runs)
 	page.Runs[0] = page.Runs[0].With(cmp.Or(s.Lock, page.Runs[0].Lock))
 	page.Runs[0].Seed, page.Runs[0].Expect = f.Seed, f.Expect
-	if !s.Restless { // such a lock is nondeterministic
+	if !s.Restless { // a restless lock is nondeterministic
 		page.Runs[0].Checksum = f.Checksum
 	}
 	return page

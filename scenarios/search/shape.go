@@ -11,16 +11,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Shape is the setting of an exploration: which lock, how many of whom, and the times. From it comes a calm run, in which
-// nothing goes wrong, and which an exploration then perturbs. Zero fields stand for what the comments say.
+// A Shape is the setting of an exploration: the lock, the numbers of processes, and the times. It determines a calm run, in which
+// nothing goes wrong, and which an exploration then perturbs. Zero fields have the defaults in the comments.
 type Shape struct {
 	Lock        string
 	Nodes       int           // lock nodes, 1 to 9; default 1
 	Replicas    int           // of n1, 0 to 9
-	MinReplicas int           // that must be there for n1 to take a write
+	MinReplicas int           // how many replicas n1 needs to accept a write
 	Persistence string        // what a lock node keeps in a crash; default aof-always
 	Clients     int           // 2 to 9; default 2
-	Pool        string        // [Warm], or empty: clients open connections when they first need them
+	Pool        string        // [Warm], or empty: clients connect when they first need to
 	Resource    string        // default plain
 	TTL         time.Duration // default [DefaultTTL]
 	// Extend has each client extend its lease once while it holds it.
@@ -34,10 +34,10 @@ const (
 	minShapeTTL     = 100 * time.Millisecond
 )
 
-// Calm returns the calm run of the shape: a scenario with one run. The clients come one a moment after the other and contend.
-// Each tries until it has the lock, writes, works for three tenths of the TTL, writes again, and releases. They try at times that
-// lie a quarter of the TTL apart, so that there are tries at the beginning of the lease of another, in the middle of it, and right
-// after the end of a lease that was never given back.
+// Calm returns the calm run of the shape: a scenario with one run. The clients start shortly one after the other and contend.
+// Each tries until it has the lock, writes, works for three tenths of the TTL, writes again, and releases. Tries are a quarter of
+// the TTL apart, so that there are tries at the beginning of another client's lease, in the middle of it, and right after the end
+// of a lease that was never released.
 func (s Shape) Calm() (*script.Scenario, error) {
 	s.Nodes, s.Clients, s.TTL = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.TTL, script.DefaultTTL)
 	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
@@ -64,7 +64,7 @@ func (s Shape) Calm() (*script.Scenario, error) {
 	return page.Checked()
 }
 
-// lane is what client number i does, counted from 0.
+// lane returns the lane of client number i, from 0.
 func (s Shape) lane(i int) script.Lane {
 	lane := script.Lane{Process: fmt.Sprintf("c%d", i+1)}
 	start := time.Duration(i) * max(leastStagger, s.TTL/500)
@@ -87,15 +87,15 @@ func (s Shape) lane(i int) script.Lane {
 	return lane
 }
 
-// A client comes a 500th of the TTL later than the one before it, but no less than leastStagger: the keys of the first are set by
-// then, and when it tries a TTL later, they have just ended.
+// A client starts a 500th of the TTL later than the one before it, but at least leastStagger: the keys of the first are set by
+// then, and when the second tries a TTL later, they have just expired.
 const leastStagger = 5 * time.Millisecond
 
-// linked is when replicas are sure to have found their primary.
+// linked is when replicas are certain to be connected to their primary.
 const linked = 100 * time.Millisecond
 
-// CalmRun returns the scenario with one of its runs alone, and with nothing that goes wrong in it: without the nemesis, without
-// pauses, and without what must occur, what is expected, and the timeline.
+// CalmRun returns the scenario with only one of its runs, and with nothing that goes wrong: without the nemesis, pauses, musts,
+// expectations, and the timeline.
 func CalmRun(s *script.Scenario, run script.Section) (*script.Scenario, error) {
 	r := s.Resolve(run)
 	page := &script.Scenario{Name: s.Name, File: s.File, Title: s.Title, TTL: r.TTL}
@@ -114,7 +114,7 @@ func CalmRun(s *script.Scenario, run script.Section) (*script.Scenario, error) {
 	return page.Checked()
 }
 
-// With is a shape that suits both of two locks.
+// With returns a shape that suits two locks.
 func (s Shape) With(r Shape) Shape {
 	s.Nodes, s.Replicas = max(s.Nodes, r.Nodes), max(s.Replicas, r.Replicas)
 	s.Resource, s.Extend = cmp.Or(s.Resource, r.Resource), s.Extend || r.Extend

@@ -12,26 +12,25 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A shrinking makes a run that violates a property as small as it can while it violates the same property for the same
-// reason. Smaller is, first of all, what has fewer faults; then what has fewer clients, servers and steps; then what says the same in
-// fewer words and rounder numbers.
+// A shrinking reduces a run that violates a property as far as it can while the run violates the same property for the same
+// reason. Fewer faults come first; then fewer clients, servers and steps; then fewer words and rounder numbers.
 type shrinking struct {
 	Plan    []Perturbation `json:"plan"` // of the calm run
 	Failing play.Failing   `json:"failing"`
-	Runs    int            `json:"runs,omitempty"` // how many it may take; default shrinkingRuns
+	Runs    int            `json:"runs,omitempty"` // the most runs that it may play; default shrinkingRuns
 }
 
-// shrinkingRuns is many times what shrinking takes.
+// shrinkingRuns is many times what shrinking usually needs.
 const shrinkingRuns = 5000
 
-// run is the task.
+// run carries out the task.
 func (sh *shrinking) run(ctx context.Context, x *explorer, seed uint64, y *Result) {
 	s, err := newShrinker(ctx, x, *sh, seed)
 	if err != nil {
 		y.Refused = err.Error()
 		return
 	}
-	defer func() { // also where a smaller run does not come to its end, and the series with it
+	defer func() { // even if a smaller run does not end, and ends the series
 		if y.Shrunk, err = s.counterexample(); err != nil {
 			y.Refused = err.Error()
 		}
@@ -40,8 +39,8 @@ func (sh *shrinking) run(ctx context.Context, x *explorer, seed uint64, y *Resul
 }
 
 // shrink returns the smallest run that it finds, as a page to be saved. The error says why there is none: the plan no longer
-// violates the property for that reason, or its run proves nothing. If ctx ends, or the runs are used up, the page is the smallest
-// so far.
+// violates the property for that reason, or its run proves nothing. If ctx ends, or the limit of runs is reached, the page is the
+// smallest so far.
 func shrink(ctx context.Context, x *explorer, sh shrinking, seed uint64) (*Counterexample, error) {
 	s, err := newShrinker(ctx, x, sh, seed)
 	if err != nil {
@@ -51,26 +50,26 @@ func shrink(ctx context.Context, x *explorer, sh shrinking, seed uint64) (*Count
 	return s.counterexample()
 }
 
-// A shrinker looks for smaller and smaller runs.
+// A shrinker looks for ever smaller runs.
 type shrinker struct {
 	shrinking
 	ctx         context.Context
 	x           *explorer
-	calm        *script.Scenario // whose run has the lock that the page names
-	lock        string           // that is put in its place
-	disciplined bool             // the clients of the calm run do as they should, and those of smaller ones must, too
-	played      int              // runs that it took
+	calm        *script.Scenario // its run has the lock that the page names
+	lock        string           // the lock in its place
+	disciplined bool             // the clients of the calm run are disciplined, so those of smaller runs must be too
+	played      int              // how many runs were played
 	seen        map[string]bool  // the pages that were tried
-	due         map[string]bool  // by pages without faults: whether they do not violate what is asked for
-	complete    bool             // there is nothing left to be tried
+	due         map[string]bool  // for pages without faults: whether they do not violate the property
+	complete    bool             // all candidates were tried
 
-	// The smallest so far, and what came of it.
+	// The smallest page so far, and its outcome.
 	page    *script.Scenario
 	outcome *play.Outcome
 	size    size
-	beside  int // what it violates beside what is asked for
+	beside  int // what else it violates
 
-	last *play.Outcome // what came of the run that was played last
+	last *play.Outcome // the outcome of the last run
 }
 
 // newShrinker plays the run of the plan itself, of which all others are parts.
@@ -127,8 +126,8 @@ func (s *shrinker) refusal() error {
 	return fmt.Errorf("nothing is proved: %s", strings.Join(s.last.Result.Unmet, "; "))
 }
 
-// smaller tries the pages that can be made of the smallest in some way, and reports whether one of them is smaller. Among
-// those of one size it prefers the one that violates nothing else.
+// smaller tries the pages that some way of reduction makes of the smallest, and reports whether one of them is smaller. Among
+// those of one size it prefers a page that violates nothing else.
 func (s *shrinker) smaller(ways func(*script.Scenario) []*script.Scenario) bool {
 	found := false
 	for _, page := range ways(s.page) {
@@ -143,7 +142,7 @@ func (s *shrinker) smaller(ways func(*script.Scenario) []*script.Scenario) bool 
 }
 
 // attempt plays a page, and keeps it if it is smaller than the smallest so far and violates the same property for the same
-// reason. Faults that had no effect are left out: with one of them a run proves nothing.
+// reason. It leaves out faults without effect, because with one a run proves nothing.
 func (s *shrinker) attempt(page *script.Scenario) bool {
 	for {
 		checked, err := page.Checked()
@@ -152,7 +151,7 @@ func (s *shrinker) attempt(page *script.Scenario) bool {
 		}
 		page = checked
 		if len(s.Plan) > 0 && sizeOf(page)[0] == 0 {
-			return false // without any fault it is another story: of a run that was never calm
+			return false // a run without faults, if the original had some, is a different finding
 		}
 		order := s.compare(page)
 		if order > 0 || order == 0 && s.beside == 0 || s.seen[page.String()] || s.exhausted() {
@@ -180,11 +179,12 @@ func (s *shrinker) attempt(page *script.Scenario) bool {
 	}
 }
 
-// dueToFaults reports whether the faults of a page matter: without them it does not violate the property for the same reason. What a
-// setting without faults violates, such as one from which the replica is gone that a lock waits for, is another story.
+// dueToFaults reports whether the faults of a page matter: without them it does not violate the property for the same reason. If
+// a setting violates it without faults, for example because a replica is missing that the lock waits for, that is a different
+// finding.
 func (s *shrinker) dueToFaults(page *script.Scenario) bool {
 	if len(s.Plan) == 0 {
-		return true // it is about a run in which nothing goes wrong
+		return true // nothing goes wrong in the run anyway
 	}
 	calm := withoutSteps(page, func(lane script.Lane, step script.Step) bool { return lane.Fault(step) != nil })
 	text := calm.String()
@@ -197,7 +197,7 @@ func (s *shrinker) dueToFaults(page *script.Scenario) bool {
 	return due
 }
 
-// compare says how the size of a page compares with that of the smallest.
+// compare compares the size of a page with that of the smallest.
 func (s *shrinker) compare(page *script.Scenario) int {
 	if s.page == nil {
 		return -1
@@ -216,10 +216,10 @@ func (s *shrinker) play(page *script.Scenario) *play.Outcome {
 	return s.last
 }
 
-// mostSubsets is how many subsets of one size are tried before it goes on by leaving out one perturbation after the other.
+// mostSubsets is how many subsets of one size are tried before perturbations are left out one by one.
 const mostSubsets = 150
 
-// choose looks for the smallest subset of the plan that is enough.
+// choose looks for the smallest subset of the plan that is sufficient.
 func (s *shrinker) choose() {
 	for n := range len(s.Plan) {
 		all := subsets(len(s.Plan), n)
@@ -243,7 +243,7 @@ func (s *shrinker) choose() {
 	}
 }
 
-// subsets lists the subsets of n numbers that have k of them. It lists a few more than mostSubsets at most.
+// subsets lists the subsets of size k of n numbers, but not many more than mostSubsets.
 func subsets(n, k int) [][]int {
 	if k == 0 {
 		return [][]int{nil}
@@ -259,10 +259,10 @@ func subsets(n, k int) [][]int {
 	return all
 }
 
-// A size is what there is less of in a smaller page; what comes first weighs most.
+// A size lists what a smaller page has less of, in the order of weight.
 type size []int
 
-// sizeOf measures a page with one run.
+// sizeOf returns the size of a page with one run.
 func sizeOf(s *script.Scenario) size {
 	var faults, repairs, clients, steps, words, rough, numbers int
 	for _, lane := range s.Lanes {

@@ -12,12 +12,12 @@ import (
 	"lockstep/sim/history"
 )
 
-// A fault of a process matters only by its place among that process's own events, and those of different processes commute. So
-// the sites of a node are its own events, those of a client the steps of its lane and the events of its operations, and those
-// of a message the message.
+// What matters for a fault of a process is only its position among that process's own events; faults of different processes
+// commute. So the sites of a node are its own events, those of a client the steps of its lane and the events of its operations,
+// and the site of a message is the message.
 
-// Sites lists what could be perturbed in a run of a scenario, in the order of time. The calm scenario has the lanes that pauses
-// are counted in; the magnitudes of the perturbations derive from c.
+// Sites lists the possible perturbations of a run of a scenario, in the order of time. The calm scenario has the lanes to which
+// pauses are added; the magnitudes of the perturbations derive from c.
 func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []Kind) []Perturbation {
 	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o)}
 	f.atStart()
@@ -28,7 +28,7 @@ func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []Kind) []
 	return slices.CompactFunc(f.found, func(a, b Perturbation) bool { return a.Compare(b) == 0 })
 }
 
-// lanesEnd is when the last client was through with its lane. What comes after it, heals.
+// lanesEnd returns when the last lane of a client ended. After that everything heals.
 func lanesEnd(o *play.Outcome) time.Duration {
 	var end time.Duration
 	for _, e := range o.History.Events {
@@ -55,7 +55,7 @@ func (f *finder) add(at time.Duration, kind Kind, steps ...script.Step) {
 	}
 }
 
-// atStart has what is wrong from the beginning.
+// atStart adds what is wrong from the beginning.
 func (f *finder) atStart() {
 	for _, name := range slices.Concat(f.run.Clients(), f.locks()) {
 		for _, sign := range []int64{-1, 1} {
@@ -78,7 +78,7 @@ func (f *finder) atStart() {
 // locks are the nodes that can have the key of the lock.
 func (f *finder) locks() []string { return slices.Concat(f.run.NodeNames(), f.run.ReplicaNames()) }
 
-// betweenSteps has the pauses of clients before the steps of their lanes.
+// betweenSteps adds the pauses of clients before the steps of their lanes.
 func (f *finder) betweenSteps() {
 	for _, lane := range f.run.Lanes {
 		if lane.Process == script.Nemesis {
@@ -86,7 +86,7 @@ func (f *finder) betweenSteps() {
 		}
 		for i, at := range f.begins(lane) {
 			if _, waits := lane.Steps[i].(script.Until); waits {
-				continue // a pause before it is one after it
+				continue // a pause before it is one after the step before
 			}
 			for _, d := range f.pauses() {
 				if at <= f.end && slices.Contains(f.kinds, Pausing) {
@@ -97,7 +97,7 @@ func (f *finder) betweenSteps() {
 	}
 }
 
-// begins says when each step of a lane began: with its operation, or, if it left no trace, with the one before it.
+// begins returns when each step of a lane began: with its operation, or, if it has none, with the step before it.
 func (f *finder) begins(lane script.Lane) []time.Duration {
 	var invoked []history.Event
 	for _, e := range f.history.Events {
@@ -111,7 +111,7 @@ func (f *finder) begins(lane script.Lane) []time.Duration {
 		op := operation(step)
 		for tries := 0; len(invoked) > 0 && invoked[0].Op == op; tries++ {
 			if _, again := script.Once(step).(script.Acquire); tries > 0 && !again {
-				break // it is of another step
+				break // it belongs to another step
 			}
 			if tries == 0 {
 				at = invoked[0].At
@@ -123,7 +123,7 @@ func (f *finder) begins(lane script.Lane) []time.Duration {
 	return begins
 }
 
-// operation is the name of what a step invokes in a history.
+// operation returns the operation that a step invokes, as in a history.
 func operation(step script.Step) string {
 	switch script.Once(step).(type) {
 	case script.Acquire:
@@ -150,7 +150,7 @@ func operation(step script.Step) string {
 	return ""
 }
 
-// messages has the fates of single messages, which are told apart by their link, their command, and their number among those.
+// messages adds the faults of single messages, which are identified by their link, their command, and a number.
 func (f *finder) messages() {
 	sent := slices.DeleteFunc(slices.Clone(f.history.Events), func(e history.Event) bool {
 		return e.Kind != history.Message || e.Sent > f.end || e.Word == "" || e.Word == handshake
@@ -186,10 +186,10 @@ func (f *finder) messages() {
 	}
 }
 
-// handshake is what go-redis sends first on each connection. What becomes of it becomes of the request after it.
+// handshake is what go-redis sends first on each connection. A fault of it has the same effect as one of the request after it.
 const handshake = "HELLO"
 
-// events has the faults that come right after an event of a client or of a node.
+// events adds the faults right after an event of a client or of a node.
 func (f *finder) events() {
 	seen := map[script.Event]int{}
 	for _, h := range f.history.Events {
@@ -212,7 +212,7 @@ func (f *finder) events() {
 	}
 }
 
-// named finds the words for something in a history that a fault can be tied to.
+// named returns the words for an event of a history to which a fault can be tied.
 func (f *finder) named(h history.Event) (e script.Event, ok bool) {
 	e.Process = h.Process
 	switch {
@@ -236,12 +236,12 @@ func (f *finder) named(h history.Event) (e script.Event, ok bool) {
 	return e, false
 }
 
-// clientSites are the events of clients that faults are tied to.
+// clientSites are the events of clients to which faults are tied.
 var clientSites = []script.What{
 	script.Acquires, script.Acquired, script.Refused, script.Extends, script.Extended, script.Releases, script.Released, script.Enters, script.Entered, script.Writes, script.Wrote, script.Updates, script.Updated, script.Renewed, script.Lost,
 }
 
-// afterNodeEvent has what can happen to a node, and to the client that it answers, right after it set or deleted a key.
+// afterNodeEvent adds what can happen to a node, and to the client of its reply, right after it set or deleted a key.
 func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 	node, client := e.Process, e.Value
 	now := func(fault history.Fault) script.When { return script.When{Event: e, Fault: fault} }
@@ -266,7 +266,7 @@ func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 	}
 }
 
-// failover has a replica take the place of n1.
+// failover adds that a replica replaces n1.
 func (f *finder) failover(at time.Duration, e script.Event) {
 	for _, replica := range f.run.ReplicaNames() {
 		f.add(at, FailingOver, script.When{Event: e, Fault: history.Promote{Process: replica}})
@@ -274,7 +274,7 @@ func (f *finder) failover(at time.Duration, e script.Event) {
 	}
 }
 
-// afterClientEvent has what can happen to a client, and to the links, right after an event of one of its operations.
+// afterClientEvent adds what can happen to a client, and to its links, right after an event of one of its operations.
 func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 	client := e.Process
 	now := func(fault history.Fault) script.When { return script.When{Event: e, Fault: fault} }
@@ -286,7 +286,7 @@ func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 		f.failover(at, e)
 	}
 	if _, kinds := e.What.Means(); !slices.Contains(kinds, history.Invoke) {
-		return // links matter when something is about to be sent
+		return // links matter when a message is about to be sent
 	}
 	for _, link := range f.links(client) {
 		f.add(at, Cutting, now(history.Cut{Link: link}), script.When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
@@ -306,7 +306,7 @@ func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 	}
 }
 
-// links are those of a client, and those that a primary is copied over.
+// links returns the links of a client, and those for replication.
 func (f *finder) links(client string) []history.Link {
 	var links []history.Link
 	for _, node := range f.run.NodeNames() {
@@ -318,8 +318,8 @@ func (f *finder) links(client string) []history.Link {
 	return links
 }
 
-// partitions lists the ways in which clients and lock nodes can fall into two sides with at least one of each kind of process
-// cut off from one of the other, each as the links that it cuts.
+// partitions lists the ways to split clients and lock nodes into two sides such that at least one client is cut off from a node,
+// each as the links that it cuts.
 func (f *finder) partitions() [][]history.Link {
 	clients, nodes := f.run.Clients(), f.locks()
 	all := slices.Concat(clients, nodes)
@@ -339,22 +339,22 @@ func (f *finder) partitions() [][]history.Link {
 				cut = append(cut, history.Link{From: nodes[0], To: nodes[j], Both: true})
 			}
 		}
-		if len(cut) > 1 { // one link is a cut
+		if len(cut) > 1 { // a single link is a cut
 			ways = append(ways, cut)
 		}
 	}
 	return ways
 }
 
-// Constants are the times that decide what happens in a run, from which the magnitudes of perturbations derive.
+// Constants are the times that determine what happens in a run. The magnitudes of perturbations derive from them.
 type Constants struct {
 	TTL         time.Duration `json:"ttl"`
 	NodeTimeout time.Duration `json:"nodeTimeout"` // how long a client waits for a node that does not answer
-	Retry       time.Duration `json:"retry"`       // the longest that a client waits before it asks again, where all answer
+	Retry       time.Duration `json:"retry"`       // the longest delay of a client between its tries, when all nodes answer
 }
 
-// Magnitudes lie right above the times that matter, so that a perturbation makes the difference that it can make: a message
-// overtakes another, or comes after its client gave up, or after the next try, or after the end of the lease.
+// Magnitudes are slightly greater than the times that matter, so that a perturbation has a possible effect: a message overtakes
+// another, or comes after its client gave up, or after the next try, or after the end of the lease.
 
 func (c Constants) delays() []time.Duration {
 	return distinct(c.NodeTimeout/2, c.NodeTimeout*6/5, c.NodeTimeout+c.Retry*6/5, c.long())
@@ -365,20 +365,19 @@ func (c Constants) pauses() []time.Duration { return distinct(c.TTL/2, c.long())
 func (c Constants) downs() []time.Duration  { return distinct(c.soon(), c.long()) }
 func (c Constants) jumps() []time.Duration  { return []time.Duration{c.long(), -c.long()} }
 
-// long is longer than a lease.
+// long returns more than a lease.
 func (c Constants) long() time.Duration { return twoDigits(c.TTL * 6 / 5) }
 
-// soon is how long a quick restart takes.
+// soon returns the duration of a quick restart.
 func (c Constants) soon() time.Duration { return twoDigits(max(c.TTL/200, time.Millisecond)) }
 
-// Rate errors: within the allowance of Redlock, which is one percent, and beyond it.
+// Rate errors: within the allowance of Redlock, one percent, and beyond it.
 const (
 	driftPPM = 5_000
 	strayPPM = 100_000
 )
 
-// distinct rounds durations to two digits and leaves out those below a millisecond, and those that hardly differ from one
-// before.
+// distinct rounds durations to two digits, and drops those below a millisecond and those that hardly differ from an earlier one.
 func distinct(all ...time.Duration) []time.Duration {
 	var kept []time.Duration
 	for _, d := range all {
@@ -391,7 +390,7 @@ func distinct(all ...time.Duration) []time.Duration {
 	return kept
 }
 
-// twoDigits gives a duration two digits.
+// twoDigits rounds a duration to two digits.
 func twoDigits(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d.Abs()/unit >= 100 {
@@ -400,8 +399,8 @@ func twoDigits(d time.Duration) time.Duration {
 	return d / unit * unit
 }
 
-// NodeTimeout finds out how long a client waits for a node that does not answer, from a run in which the first request to n1 never
-// arrives: until the operation ends. It is 0 if that cannot be seen.
+// NodeTimeout measures how long a client waits for a node that does not answer, in a run in which the first request to n1 never
+// arrives: until the operation ends. It is 0 if that is unknown.
 func NodeTimeout(play play.Player, calm *script.Scenario, o *play.Outcome, seed uint64, build clients.New) time.Duration {
 	var first history.Event
 	for _, e := range o.History.Events {
@@ -423,11 +422,11 @@ func NodeTimeout(play play.Player, calm *script.Scenario, o *play.Outcome, seed 
 	return 0
 }
 
-// RetryDelay finds the longest time in a calm run that a client lets pass, while it asks for the lock, before it asks a node
-// again; 0 if it asks once.
+// RetryDelay returns the longest time in a calm run between a client's messages to nodes while it asks for the lock; 0 if it asks
+// once.
 func RetryDelay(o *play.Outcome) time.Duration {
 	var longest time.Duration
-	last := map[string]time.Duration{} // when each client last sent or heard something within an acquire
+	last := map[string]time.Duration{} // when each client last sent or received something during an acquire
 	for _, e := range o.History.Events {
 		if e.Op == history.Acquire && e.Kind != history.Message {
 			delete(last, e.Process)
@@ -447,12 +446,12 @@ func RetryDelay(o *play.Outcome) time.Duration {
 		}
 	}
 	if longest < shortestRetry {
-		return 0 // that is what messages take
+		return 0 // messages alone take that long
 	}
 	return twoDigits(longest)
 }
 
-// shortestRetry is what a client must wait at least for it to count as a delay between its tries.
+// shortestRetry is the least time that counts as a delay between tries.
 const shortestRetry = 5 * sim.MaxLatency
 
 func (c Constants) String() string {

@@ -8,14 +8,15 @@ import (
 	"lockstep/sim/history"
 )
 
-// A state is one that a lock has to survive and that is easily missed: marks that must come up sometimes, as TigerBeetle and
-// Antithesis have them. The musts of a scenario (package checker) say the same of one client and one node, and are exact; these are for
-// whichever client and node it may be, and take one pass through a history for all of them. They say what was covered, and no
-// verdict depends on them.
+// A state is a dangerous state that a lock has to survive and that a search easily misses. TigerBeetle and Antithesis have such
+// marks, which must be reached sometimes. The musts of a scenario (package checker) describe such states exactly, for one client
+// and one node. These are for any client and node, and take one pass through a history for all of them. They measure coverage,
+// and no verdict depends on them.
 type state struct {
 	name  string
-	needs func(m *history.Meta, lanes []script.Lane) bool // of the setting; nil: nothing
-	// kinds are those of perturbations one of which must be drawn from; none: it is reached without, or in too many ways to say.
+	needs func(m *history.Meta, lanes []script.Lane) bool // of the setting; nil: no requirement
+	// kinds are those of which at least one must be allowed; none if the state is reached without them, or in too many ways to
+	// list.
 	kinds []Kind
 }
 
@@ -94,7 +95,7 @@ var states = []state{
 	{twoPrimaries, replicated, []Kind{FailingOver}},
 }
 
-// Kinds that make clients and lock nodes wait for each other, and those that take a node down.
+// Kinds that make clients and lock nodes wait for each other, and kinds that take a node down.
 var (
 	holdUps = []Kind{Delaying, Losing, SlowLink, Cutting, Parting, Pausing, Stalling, Crashing, Emptying, FailingOver}
 	downs   = []Kind{Crashing, Emptying, FailingOver}
@@ -111,7 +112,7 @@ func extends(_ *history.Meta, lanes []script.Lane) bool {
 	return slices.ContainsFunc(lanes, func(l script.Lane) bool { return slices.Contains(l.Steps, script.Step(script.Extend{})) })
 }
 
-// reached finds the states that a run reached before everything healed.
+// reached returns the states that a run reached before everything healed.
 func reached(h *history.History) map[string]bool {
 	o := &observer{Meta: &h.Meta, reached: map[string]bool{}, clients: map[string]*client{}, servers: map[string]*server{}}
 	for _, name := range h.Meta.Clients {
@@ -139,28 +140,28 @@ type observer struct {
 	reached map[string]bool
 	clients map[string]*client
 	servers map[string]*server
-	// restarted are servers of which it is not known yet what they have kept: what a node lost comes right after its restart.
+	// restarted are servers whose keys are not known yet: what a node lost is recorded right after its restart.
 	restarted []*server
 }
 
-// client is one that the observer follows.
+// client is the state of a client.
 type client struct {
 	name    string
-	lease   string        // of the last acquire that was ok; empty before
-	since   time.Duration // when it was
+	lease   string        // of the last successful acquire; empty before
+	since   time.Duration // when that was
 	end     time.Duration // of that lease, in true time, if its clock is right
-	holds   bool          // it has not given the lease back
+	holds   bool          // it has not released the lease
 	asks    bool
 	askedAt time.Duration // when the acquire in progress began
 	asked   []string      // nodes that have set a key for it
-	expired []string      // those where that expired again
+	expired []string      // nodes on which that key has expired
 	paused  bool
 	inLease bool               // when it was paused
-	later   bool               // another has acquired since then
-	cut     map[direction]bool // what is cut between it and the nodes
+	later   bool               // another client has acquired since then
+	cut     map[direction]bool // the links between it and the nodes that are cut
 }
 
-// direction is one way between a client and a node.
+// direction is one direction between a client and a node.
 type direction struct {
 	node  string
 	reply bool
@@ -171,12 +172,12 @@ func (c *client) holding(at time.Duration) bool { return c.holds && at < c.end }
 // server is a lock node, or a replica of one.
 type server struct {
 	group   string
-	current bool   // it is the primary of its group: the last that was promoted
-	lease   string // whose key it has; empty if none
+	current bool   // it is the last server of its group that was promoted
+	lease   string // the lease of its key; empty if none
 	due     time.Duration
 	down    bool
 	paused  bool
-	back    time.Duration // when it was restarted last
+	back    time.Duration // when it last restarted
 }
 
 func (o *observer) observe(e *history.Event) {
@@ -261,7 +262,7 @@ func (o *observer) acquired(e *history.Event, c *client) {
 	o.reach(c, e.At)
 }
 
-// endOf says when a lease ends in true time. One that does not tell ends a TTL after it was handed out.
+// endOf returns when a lease ends in true time. If the lock does not say, it is a TTL after the acquire.
 func (o *observer) endOf(e *history.Event) time.Duration {
 	switch e.Until {
 	case history.NoEnd:
@@ -272,7 +273,7 @@ func (o *observer) endOf(e *history.Event) time.Duration {
 	return e.At + e.Until - e.Clock
 }
 
-// arrival is what becomes of a write at the resource.
+// arrival handles the arrival of a write at the resource.
 func (o *observer) arrival(e *history.Event) {
 	c := o.clients[history.Client(e.Lease)]
 	if c == nil || e.Lease != c.lease || e.Op != history.Accept && e.Op != history.Reject && e.Op != history.Keep {
@@ -353,8 +354,8 @@ func (o *observer) linkFault(e *history.Event, fault history.Fault) {
 	}
 }
 
-// reach looks whether a holder is cut off from so many nodes that the others are no majority. From a node that it can still send to, or
-// hear from, it is not cut off.
+// reach checks whether a holder is cut off from so many nodes that the others are not a majority. It is not cut off from a node
+// if one direction works.
 func (o *observer) reach(c *client, at time.Duration) {
 	if !c.holding(at) {
 		return
@@ -387,7 +388,7 @@ func (o *observer) stateOf(e *history.Event, s *server) {
 	}
 }
 
-// due is when a key ends in true time, if the clock of its node is right from now on.
+// due returns when a key expires in true time, if the clock of its node is right from now on.
 func due(e *history.Event) time.Duration {
 	if e.Until == history.NoEnd || e.Until == 0 {
 		return history.NoEnd
@@ -399,7 +400,7 @@ func (o *observer) keySet(e *history.Event, s *server) {
 	s.lease, s.due = e.Lease, due(e)
 	c := o.clients[e.By]
 	if c == nil {
-		return // a copy
+		return // replicated
 	}
 	o.markIf(!s.current, twoPrimaries)
 	switch {
@@ -413,7 +414,7 @@ func (o *observer) keySet(e *history.Event, s *server) {
 	o.votes()
 }
 
-// votes looks who has the keys of which nodes.
+// votes checks which leases have keys on which nodes.
 func (o *observer) votes() {
 	if len(o.Nodes) < 2 {
 		return

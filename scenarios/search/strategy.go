@@ -11,35 +11,35 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Strategy says how a random search draws what goes wrong next, out of everything that could.
+// A Strategy determines how a random search draws the next perturbation from all possible ones.
 type Strategy string
 
 const (
-	// Uniform gives each place of a run, and each magnitude, the same weight. Since there are far more messages in a run than
-	// anything else, most of its perturbations are fates of messages.
+	// Uniform gives each place of a run, and each magnitude, the same weight. Because there are far more messages in a run than
+	// anything else, most of its perturbations affect messages.
 	Uniform Strategy = "uniform"
 
-	// PCT changes priorities at few points, which is enough for most bugs: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A
-	// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010). Here priorities are times. What is
-	// ordered are links, since messages on one link keep their order, as the chains do in Ozkan, Majumdar, Niksic, Tabaei Befrouei,
-	// Weissenbacher, "Randomized Testing of Distributed Systems with Probabilistic Guarantees" (OOPSLA 2018): each link
-	// between a client and a node draws one of a few ranks, that of the fastest, or one of those that slow links have. At a
-	// point of change one process, with equal weight, drops below all others: it pauses, or crashes. The guarantee of the paper does
-	// not carry over to a run in which time counts.
+	// PCT changes priorities at a few points, which is enough for most bugs: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A
+	// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010). Here priorities are delays. They order
+	// links, because messages on one link keep their order, like the chains of Ozkan, Majumdar, Niksic, Tabaei Befrouei,
+	// Weissenbacher, "Randomized Testing of Distributed Systems with Probabilistic Guarantees" (OOPSLA 2018): each link between
+	// a client and a node draws one of a few ranks, that of the fastest links or one of those for slow links. At a point of
+	// change one process, drawn with equal weight, drops below all others: it pauses or crashes. The guarantee of the paper does
+	// not apply to a run that depends on time.
 	PCT Strategy = "pct"
 
-	// Swarm leaves out about half of the kinds of perturbations in each walk, and gives those that are left equal weight: Groce,
-	// Zhang, Eide, Chen, Regehr, "Swarm Testing" (ISSTA 2012). What one kind of fault hides another walk shows, which lacks it.
+	// Swarm leaves out about half of the kinds of perturbations in each walk, and gives the others equal weight: Groce, Zhang,
+	// Eide, Chen, Regehr, "Swarm Testing" (ISSTA 2012). If one kind of fault hides a bug, a walk without it shows the bug.
 	Swarm Strategy = "swarm"
 
-	// Portfolio has the seeds take turns among the others. It is the default.
+	// Portfolio alternates the other strategies by seed. It is the default.
 	Portfolio Strategy = "portfolio"
 )
 
 // Strategies lists all strategies, the default first.
 func Strategies() []Strategy { return []Strategy{Portfolio, Swarm, PCT, Uniform} }
 
-// FindStrategy returns the strategy with a name. The error names the nearest, and lists all.
+// FindStrategy returns the strategy with a name. If there is none, the error names the nearest, and lists all.
 func FindStrategy(name string) (Strategy, error) {
 	var names []string
 	for _, s := range Strategies() {
@@ -51,7 +51,7 @@ func FindStrategy(name string) (Strategy, error) {
 	return "", history.Unknown("strategy", name, names)
 }
 
-// turn is the strategy of the walk with a seed.
+// turn returns the strategy of the walk with a seed.
 func (s Strategy) turn(seed uint64) Strategy {
 	if s != Portfolio {
 		return s
@@ -64,11 +64,11 @@ func (s Strategy) turn(seed uint64) Strategy {
 type chooser struct {
 	strategy Strategy // of the walk; not a portfolio
 	rand     *rand.Rand
-	kinds    []Kind // that exist in this walk
+	kinds    []Kind // the kinds in this walk
 }
 
-// choosing begins the walk with a seed. What is drawn depends on the strategy, the seed and the kinds, and on nothing else
-// but what there is to draw from.
+// choosing begins the walk with a seed. The draws depend only on the strategy, the seed, the kinds, and the possible
+// perturbations.
 func (s Strategy) choosing(seed uint64, kinds []Kind) *chooser {
 	s = s.turn(seed)
 	c := &chooser{strategy: s, rand: sim.Rand(seed, "walk", string(s)), kinds: kinds}
@@ -107,7 +107,7 @@ func (c *chooser) start(possible []Perturbation) []Perturbation {
 	return ranks
 }
 
-// next draws one of the perturbations that are possible, of which there is at least one.
+// next draws one of the possible perturbations, of which there must be at least one.
 func (c *chooser) next(possible []Perturbation) Perturbation {
 	switch c.strategy {
 	case PCT:
@@ -120,8 +120,8 @@ func (c *chooser) next(possible []Perturbation) Perturbation {
 	return c.lasting(possible[c.rand.IntN(len(possible))])
 }
 
-// groupsOf puts perturbations into groups by a name, which is empty for those that belong to none. The groups are in the order of
-// their names.
+// groupsOf groups perturbations by a name, which is empty for those that belong to no group. The groups are in the order of their
+// names.
 func groupsOf(all []Perturbation, name func(Perturbation) string) [][]Perturbation {
 	groups := map[string][]Perturbation{}
 	for _, p := range all {
@@ -138,7 +138,7 @@ func groupsOf(all []Perturbation, name func(Perturbation) string) [][]Perturbati
 
 func draw(r *rand.Rand, groups [][]Perturbation) []Perturbation { return groups[r.IntN(len(groups))] }
 
-// stopped names the process that the perturbation stops; empty if none.
+// stopped returns the process that the perturbation stops; empty if none.
 func (p Perturbation) stopped() string {
 	switch f := p.fault(p.Steps[0]).(type) {
 	case history.Pause:
@@ -149,8 +149,8 @@ func (p Perturbation) stopped() string {
 	return ""
 }
 
-// lasting lets a cut last longer than a lease: as long as it does at least, or twice, or four times as long. Partitions that
-// come and go within a timeout find little: what one finds in them is that messages are late.
+// lasting prolongs a cut, often beyond the end of a lease: by a factor of one, two or four. Partitions that end within a timeout
+// find little more than late messages.
 func (c *chooser) lasting(p Perturbation) Perturbation {
 	if p.Kind != Cutting && p.Kind != Parting {
 		return p
@@ -168,7 +168,7 @@ func (c *chooser) lasting(p Perturbation) Perturbation {
 	return p
 }
 
-// depth draws how many perturbations a walk has at most: each is the last with probability one in three.
+// depth draws the most perturbations of a walk: each is the last with probability one in three.
 func (c *chooser) depth() int {
 	for d := 1; ; d++ {
 		if d == maxDepth || c.rand.IntN(3) == 0 {
@@ -177,5 +177,5 @@ func (c *chooser) depth() int {
 	}
 }
 
-// maxDepth is the length of the longest walks.
+// maxDepth limits the length of walks.
 const maxDepth = 8

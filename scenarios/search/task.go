@@ -10,7 +10,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A Task is what a search has a worker do with a calm run. Exactly one of the pointers is set.
+// A Task is what a worker of a search does with a calm run. Exactly one of the pointers is set.
 type Task struct {
 	Survey *survey    `json:"survey,omitempty"`
 	Expand *Expansion `json:"expand,omitempty"`
