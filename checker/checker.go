@@ -22,27 +22,6 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Property is a property that a lock should have in every run.
-type Property string
-
-const (
-	LeaseExclusion    Property = "lease exclusion"    // at no instant of true time do two clients hold the lock
-	ResourceExclusion Property = "resource exclusion" // no write under a lease is accepted once a newer lease has been granted
-	ExpiredOnReturn   Property = "expired on return"  // no Acquire returns a lease that is already over
-	NoLostUpdate      Property = "no lost update"     // every acknowledged increment or update is in the final value, or was replaced by whoever had the right to
-	OwnerOnly         Property = "owner only"         // no command of one client touches a living key that another client owns
-	Tokens            Property = "tokens"             // fencing tokens are unique and grow with the grants
-	DeadlockFreedom   Property = "deadlock freedom"   // after everything has healed, a fresh client acquires
-	FaultTolerance    Property = "fault tolerance"    // while enough nodes are up and in reach and nobody holds, somebody acquires soon
-)
-
-// Properties returns all properties, in the order in which they are reported.
-func Properties() []Property {
-	return []Property{
-		LeaseExclusion, ResourceExclusion, ExpiredOnReturn, NoLostUpdate, OwnerOnly, Tokens, DeadlockFreedom, FaultTolerance,
-	}
-}
-
 // A Status says whether one property held in one run.
 type Status string
 
@@ -140,7 +119,7 @@ func Check(h *history.History, musts []Must) Result {
 	ix := newIndex(h)
 	var open []string // why properties could not be judged
 	for _, p := range Properties() {
-		found, unknown := judge(ix, p)
+		found, unknown := ruleOf(p).judge(ix)
 		if len(found) == 0 && unknown == "" {
 			unknown = unjudged(ix, p)
 		}
@@ -172,29 +151,6 @@ func Check(h *history.History, musts []Must) Result {
 		r.Verdict = Safe
 	}
 	return r
-}
-
-// judge returns the violations of p, or else the reason why it cannot be judged.
-func judge(ix *index, p Property) (found []Violation, unknown string) {
-	switch p {
-	case LeaseExclusion:
-		return leaseExclusion(ix), ""
-	case ResourceExclusion:
-		return resourceExclusion(ix), ""
-	case ExpiredOnReturn:
-		return expiredOnReturn(ix), ""
-	case NoLostUpdate:
-		return noLostUpdate(ix), ""
-	case OwnerOnly:
-		return ownerOnly(ix), ""
-	case Tokens:
-		return tokens(ix), ""
-	case DeadlockFreedom:
-		return deadlockFreedom(ix)
-	case FaultTolerance:
-		return faultTolerance(ix), ""
-	}
-	panic("checker: no such property: " + string(p))
 }
 
 // proof returns the indices of events sorted, without duplicates and without -1.

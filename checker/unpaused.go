@@ -44,12 +44,13 @@ func (r *Result) dropTainted(ix *index) (reasons []string) {
 	before := newIndex(&history.History{Meta: ix.Meta, Events: ix.Events[:untouched]})
 	var stand []Violation
 	for _, v := range r.Violations {
-		switch v.Property {
-		case LeaseExclusion, ResourceExclusion, ExpiredOnReturn, OwnerOnly, Tokens:
-			found, _ := judge(before, v.Property)
-			if slices.ContainsFunc(found, func(f Violation) bool { return subset(f.Events, v.Events) }) {
-				stand = append(stand, v)
-			}
+		rule := ruleOf(v.Property)
+		if !rule.prompt {
+			continue
+		}
+		found, _ := rule.judge(before)
+		if slices.ContainsFunc(found, func(f Violation) bool { return subset(f.Events, v.Events) }) {
+			stand = append(stand, v)
 		}
 	}
 	if len(stand) == 0 {
