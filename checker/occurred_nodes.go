@@ -8,6 +8,23 @@ import (
 	"lockstep/sim/history"
 )
 
+// late reports whether a key lived longer than its TTL, by more than the allowance for drift of Redlock (one percent, and some
+// milliseconds for the resolution of Redis). A key that still exists at the end lived until then.
+func (ix *index) late(l keyLife) bool {
+	return l.promise != history.NoEnd && ix.lifetime(l) > l.promise+l.promise/100+10*time.Millisecond
+}
+
+// restarts compares the restarts of the node with the end of the lease that the client had got last before each.
+func (m Must) restarts(ix *index, compare func(restart, end time.Duration) bool) bool {
+	var current *Lease
+	return ix.some(func(_ int, e history.Event) bool {
+		if m.ends(e, history.OK) {
+			current = ix.lease(e.Lease)
+		}
+		return current != nil && m.restarted(e) && compare(e.At, current.End)
+	})
+}
+
 // restartsByWall looks for a restart of the node at which its own wall clock had passed the end of the lease that the client had
 // obtained last. A restart that is delayed for a TTL by that clock comes at such a time.
 func (m Must) restartsByWall(ix *index) bool {
