@@ -523,7 +523,13 @@ func TestRestore(t *testing.T) {
 			n, c := w.Serve("n1", &echo{}), w.Process("c1")
 			inject(w, script)
 			w.RunFor(20 * ms)
+			before := len(w.History().Events)
 			w.Restore()
+			for _, e := range w.History().Events[before:] {
+				if e.ID != 0 {
+					t.Errorf("%q: %s has the number of a fault, %d", script, e.Value, e.ID)
+				}
+			}
 			c.Go(func(ctx context.Context) {
 				conn := dial(ctx, c, n)
 				defer conn.Close()
@@ -595,6 +601,26 @@ func TestClockFaultsBiteWhoReads(t *testing.T) {
 			if got := bitten("50ms "+fault, c.lane); len(got) != c.want {
 				t.Errorf("read by %s: %s bit %d times, want %d", c.name, fault, len(got), c.want)
 			}
+		}
+	}
+}
+
+// A jump of a server's wall clock bites once the server reads that clock, also if it has read its steady clock in between.
+func TestClockFaultsBiteServers(t *testing.T) {
+	for _, wall := range []bool{false, true} {
+		h := inWorld(t, Config{Seed: 1}, func(w *World) {
+			n := w.Serve("n1", &echo{})
+			inject(w, "50ms jump n1 +1s")
+			w.At(60*ms, func() { n.Clock().Now() })
+			w.At(70*ms, func() {
+				if wall {
+					n.Wall().Now()
+				}
+			})
+			w.Process("c1").Go(func(context.Context) { time.Sleep(100 * ms) })
+		})
+		if got := len(bites(h)); got != map[bool]int{true: 1}[wall] {
+			t.Errorf("read the wall clock: %v; the jump bit %d times", wall, got)
 		}
 	}
 }

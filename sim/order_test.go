@@ -368,3 +368,27 @@ func TestUnpaused(t *testing.T) {
 		}
 	}
 }
+
+// TestJoins: the timers of one process that are due together are one event, if a pause did not put one of them off.
+func TestJoins(t *testing.T) {
+	c1, c2 := &Process{Name: "c1"}, &Process{Name: "c2"}
+	timer := item{at: 2, class: classTimer, due: 2, proc: c1}
+	for _, test := range []struct {
+		name   string
+		change func(it *item)
+		want   bool
+	}{
+		{"the same", func(*item) {}, true},
+		{"later", func(it *item) { it.at = 3 }, false},
+		{"put off", func(it *item) { it.due = 1 }, false},
+		{"of another", func(it *item) { it.proc = c2 }, false},
+		{"of nobody", func(it *item) { it.proc = nil }, false},
+		{"a fault", func(it *item) { it.class = classFault }, false},
+	} {
+		it := timer
+		test.change(&it)
+		if got := it.joins(&timer); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}

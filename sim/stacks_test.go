@@ -67,3 +67,10 @@ func TestLeakOfMany(t *testing.T) {
 		t.Errorf("%.3000s", said)
 	}
 }
+
+// Few stacks are returned as they are.
+func TestStacks(t *testing.T) {
+	if got := Stacks(); !strings.Contains(got, "TestStacks") || strings.Contains(got, InAll) {
+		t.Error(got)
+	}
+}

@@ -167,7 +167,7 @@ func parseInt[T string | []byte](s T) (int64, bool) {
 	switch {
 	case negative && n <= -math.MinInt64:
 		return -int64(n), true
-	case !negative && n <= math.MaxInt64:
+	case n <= math.MaxInt64: // if it is negative, the first case has it
 		return int64(n), true
 	}
 	return 0, false

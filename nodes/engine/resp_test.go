@@ -160,3 +160,19 @@ func FuzzParseCommands(f *testing.F) {
 		}
 	})
 }
+
+// TestCutPayload: a payload is cut off once it is there as a whole.
+func TestCutPayload(t *testing.T) {
+	for data, want := range map[string][2]string{
+		"$3\r\nabc": {"abc", ""}, "$3\r\nabcdef": {"abc", "def"}, "$0\r\nrest": {"", "rest"},
+	} {
+		if payload, rest, whole := CutPayload([]byte(data)); !whole || string(payload) != want[0] || string(rest) != want[1] {
+			t.Errorf("%q: %q, %q, %v", data, payload, rest, whole)
+		}
+	}
+	for _, data := range []string{"", "x", "3\r\nabc", "$", "$3", "$3\r", "$3\r\n", "$3\r\nab", "$x\r\nabc"} {
+		if payload, rest, whole := CutPayload([]byte(data)); whole || payload != nil || string(rest) != data {
+			t.Errorf("%q: %q, %q, %v", data, payload, rest, whole)
+		}
+	}
+}
