@@ -2,11 +2,13 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"lockstep/checker/internal/handmade"
+	"lockstep/sim/history"
 )
 
 func TestLeases(t *testing.T) {
@@ -116,6 +118,23 @@ func TestLeasesExtended(t *testing.T) {
 		}
 		if got := strings.Join(holds, ", "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLasting: a lease has no end if its client gave a majority of its keys none, by then.
+func TestLasting(t *testing.T) {
+	for text, want := range map[string]bool{
+		"1 n1 set c1#1 until=never\n1 n2 set c1#1 until=never\n2 c1 ok acquire c1#1 -\n3 n3 set c1#1 until=9": true,
+		"1 n1 set c1#1 until=never\n1 n2 set c1#1 until=9\n2 c1 ok acquire c1#1 -\n3 n3 set c1#1 until=never": false,
+		"replica r1\n1 n1 set c1#1 until=never\n1 r1 set c1#1 until=never by=n1\n2 c1 ok acquire c1#1 -":      false,
+		"1 n1 set c2#1 until=never\n1 n2 set c2#1 until=never\n2 c1 ok acquire c1#1 -":                        false,
+		"1 n1 set c1#1 until=never\n1 n1 delete c1#1\n2 n1 set c1#1 until=never\n2 c1 ok acquire c1#1 -":      false,
+	} {
+		h := story(t, "nodes 3\n"+text)
+		outcome := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Kind == history.OK })
+		if got := newIndex(h).lasting("c1#1", outcome); got != want {
+			t.Errorf("%s: %v", text, got)
 		}
 	}
 }

@@ -183,3 +183,24 @@ func TestNoLostUpdateWords(t *testing.T) {
 			want: []string{"the update A of c1 at 1.100s is lost: c1 overwrote it with B at 2.000s [none]"}},
 	})
 }
+
+// TestCount: what became of the increments that were asked for; other operations do not count.
+func TestCount(t *testing.T) {
+	c := newIndex(story(t, `
+		0   c2 invoke acquire
+		0.1 c2 fail acquire
+		0.2 c2 invoke read
+		0.3 c2 ok read
+		0.4 c2 invoke read
+		0.5 c2 info read
+		1   c1 invoke increment
+		2   c1 ok increment 1
+		3   c1 invoke increment
+		4   c1 fail increment
+		5   c1 invoke increment
+		6   c1 info increment
+		7   c1 invoke increment`)).count()
+	if c.asked != 4 || c.done != 1 || c.skipped != 1 || c.unknown != 2 || len(c.changes) != 1 {
+		t.Errorf("%+v", c)
+	}
+}

@@ -161,8 +161,8 @@ func TestLostWord(t *testing.T) {
 
 // TestOperations: of two operations of one client at once, each has an outcome of its own.
 func TestOperations(t *testing.T) {
-	narrate(t, "1 c1 invoke acquire\n2 c1 invoke write A\n3 c1 ok acquire c1#1\n4 c1 ok write A\n5 c2 ok write", func(n *narrator) {
-		for in, out := range []int{2, 3} {
+	narrate(t, "1 c1 invoke acquire\n2 c1 invoke write A\n3 c2 invoke acquire\n3 c1 ok acquire c1#1\n4 c1 ok write A\n5 c2 ok acquire c2#1\n6 c2 ok write -", func(n *narrator) {
+		for in, out := range []int{3, 4, 5} {
 			if got := n.outcome(in); got != out {
 				t.Errorf("event %d invokes %d, want %d", in, got, out)
 			}
@@ -170,11 +170,35 @@ func TestOperations(t *testing.T) {
 				t.Errorf("event %d is the outcome of %d, want %d", out, got, in)
 			}
 		}
-		if got := n.invoked(4); got != -1 {
-			t.Errorf("event 4 is the outcome of %d", got)
+		if got := n.invoked(6); got != -1 {
+			t.Errorf("event 6 is the outcome of %d", got)
 		}
 		if got := n.doing("c1", 3); got != 1 {
 			t.Errorf("c1 is in %d, want 1", got)
 		}
 	})
+}
+
+// TestLostNumber: without two increments that wrote one number, nothing is told, not even of the end.
+func TestLostNumber(t *testing.T) {
+	const one = "1 c1 invoke increment\n2 resource set 1 by=c1\n3 c1 ok increment 1\n"
+	if told := narrate(t, one, (*narrator).lostNumber); len(told) > 0 {
+		t.Errorf("%q", told)
+	}
+	told := narrate(t, one+"3 c2 invoke increment\n4 resource over 1 by=c2\n5 c2 ok increment 1", (*narrator).lostNumber)
+	if want := "In the end the number was 1, after 2 increments that were acknowledged."; len(told) == 0 || told[len(told)-1] != want {
+		t.Errorf("%q, want %q at the end", told, want)
+	}
+}
+
+// A key without an end is told of also where the violation names nobody who asked.
+func TestExplainKeyThatNobodyAskedFor(t *testing.T) {
+	h := story(t, "probe probe\n0 c1 invoke acquire\n0.003 n1 set c1#1 until=never\n0.004 c1 ok acquire c1#1 until=10\n1 c1 info exit\n12 probe invoke acquire\n22 probe fail acquire")
+	for _, events := range [][]int{{1}, {1, 4}} {
+		told := Explain(h, Violation{Property: DeadlockFreedom, What: "nobody got it", Assumption: BoundedClockError, Events: events})
+		const clock = "By the clock of c1, c1#1 was over at 10.000s. Its key on n1 has no expiry, and by the wall clock of probe the lease still lasted."
+		if got := slices.ContainsFunc(told, func(s Sentence) bool { return s.Text == clock }); got != (len(events) > 1) {
+			t.Errorf("%v: %v", events, told)
+		}
+	}
 }
