@@ -75,7 +75,7 @@ func run(args []string, out, progress io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("go list %s: %w", strings.Join(flags.Args(), " "), err)
 	}
-	var table strings.Builder
+	table := ""
 	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
 		var p pkg
 		if err := d.Decode(&p); err != nil {
@@ -85,9 +85,9 @@ func run(args []string, out, progress io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&table, "%-24s %d killed of %d\n", p.ImportPath, killed, tried)
+		table += fmt.Sprintf("%-24s %d killed of %d\n", p.ImportPath, killed, tried)
 	}
-	_, err = io.WriteString(out, table.String())
+	_, err = io.WriteString(out, table)
 	return err
 }
 
@@ -100,11 +100,13 @@ type pkg struct {
 // hunt makes mutants of a package, prints those that live, and counts.
 func (p pkg) hunt(o options, out, progress io.Writer) (killed, tried int, err error) {
 	var all []mutant
+	sources := map[string][]byte{} // of the files as they are now, whatever is written into them meanwhile
 	for _, name := range p.GoFiles {
 		src, err := os.ReadFile(filepath.Join(p.Dir, name))
 		if err != nil {
 			return 0, 0, err
 		}
+		sources[name] = src
 		found, err := mutants(name, src)
 		if err != nil {
 			return 0, 0, err
@@ -132,9 +134,8 @@ func (p pkg) hunt(o options, out, progress io.Writer) (killed, tried int, err er
 			break
 		}
 		file, changed, overlay := filepath.Join(p.Dir, m.file), filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-		src, err := os.ReadFile(file)
 		replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
-		if err := errors.Join(err, os.WriteFile(changed, m.apply(src), 0o644), os.WriteFile(overlay, replace, 0o644)); err != nil {
+		if err := errors.Join(os.WriteFile(changed, m.apply(sources[m.file]), 0o644), os.WriteFile(overlay, replace, 0o644)); err != nil {
 			return 0, 0, err
 		}
 		failed := p.test(o, "-overlay", overlay)
@@ -205,10 +206,8 @@ func mutants(name string, src []byte) (list []mutant, err error) {
 			}
 		}
 		change := func(n ast.Node, text, what string) {
-			if r := []rune(strings.Join(strings.Fields(what), " ")); len(r) > 150 {
-				what = string(r[:150]) + "…"
-			} else {
-				what = string(r)
+			if head, _, more := strings.Cut(what, "\n"); more {
+				what = head + " …`"
 			}
 			list = append(list, mutant{name, function, fset.Position(n.Pos()).Line, offset(n.Pos()), offset(n.End()), text, what})
 		}
@@ -230,9 +229,7 @@ func mutants(name string, src []byte) (list []mutant, err error) {
 				return false
 			}
 			switch n := n.(type) {
-			case *ast.ImportSpec:
-				return false
-			case *ast.BlockStmt:
+			case *ast.BlockStmt: // also that of a switch, whose statements are its cases
 				remove(n.List...)
 			case *ast.CaseClause:
 				remove(n.Body...)
