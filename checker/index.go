@@ -48,7 +48,6 @@ type index struct {
 	clocks      map[string][]history.Clock
 	clockFaults map[string][]int
 	keys        int              // how many keys on one node are needed for its vote
-	slow        map[string][]int // messages from or to a process that took more than half a TTL
 	tardy       map[string][]int // messages that took as long as if the other end was out of reach; see outOfReach
 
 	broken   map[direction][]stretch // see severed
@@ -97,7 +96,6 @@ func newIndex(h *history.History) *index {
 		outages:     map[string][]span{},
 		clocks:      map[string][]history.Clock{},
 		clockFaults: map[string][]int{},
-		slow:        map[string][]int{},
 		tardy:       map[string][]int{},
 		keys:        1,
 	}
@@ -345,10 +343,6 @@ func (ix *index) readMessages() {
 			ix.tardy[e.By] = append(ix.tardy[e.By], i)
 			ix.tardy[e.Process] = append(ix.tardy[e.Process], i)
 		}
-		if e.Kind == history.Message && e.Op == history.Deliver && ix.tookLong(e.At-e.Sent) {
-			ix.slow[e.By] = append(ix.slow[e.By], i)
-			ix.slow[e.Process] = append(ix.slow[e.Process], i)
-		}
 	}
 }
 
@@ -473,10 +467,6 @@ func (ix *index) holdAt(label string, t time.Duration) *Lease {
 	}
 	return found
 }
-
-// tookLong reports whether a message that took d was late. No algorithm has a bound on delays; half a TTL is when one delay alone
-// uses up most of a lease.
-func (ix *index) tookLong(d time.Duration) bool { return ix.Meta.TTL > 0 && d > ix.Meta.TTL/2 }
 
 // first returns the first of ascending event indices after i, or -1.
 func first(events []int, i int) int {
