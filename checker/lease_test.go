@@ -131,7 +131,7 @@ func TestLasting(t *testing.T) {
 		"1 n1 set c2#1 until=never\n1 n2 set c2#1 until=never\n2 c1 ok acquire c1#1 -":                        false,
 		"1 n1 set c1#1 until=never\n1 n1 delete c1#1\n2 n1 set c1#1 until=never\n2 c1 ok acquire c1#1 -":      false,
 	} {
-		h := story(t, "nodes 3\n"+text)
+		h := handmade.History(t, "nodes 3\n"+text)
 		outcome := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Kind == history.OK })
 		if got := newIndex(h).lasting("c1#1", outcome); got != want {
 			t.Errorf("%s: %v", text, got)

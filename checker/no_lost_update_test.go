@@ -186,7 +186,7 @@ func TestNoLostUpdateWords(t *testing.T) {
 
 // TestCount: what became of the increments that were asked for; other operations do not count.
 func TestCount(t *testing.T) {
-	c := newIndex(story(t, `
+	c := newIndex(handmade.History(t, `
 		0   c2 invoke acquire
 		0.1 c2 fail acquire
 		0.2 c2 invoke read

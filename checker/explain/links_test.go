@@ -193,12 +193,66 @@ func TestLostNumber(t *testing.T) {
 
 // A key without an end is told of also where the violation names nobody who asked.
 func TestExplainKeyThatNobodyAskedFor(t *testing.T) {
-	h := story(t, "probe probe\n0 c1 invoke acquire\n0.003 n1 set c1#1 until=never\n0.004 c1 ok acquire c1#1 until=10\n1 c1 info exit\n12 probe invoke acquire\n22 probe fail acquire")
+	h := handmade.History(t, "probe probe\n0 c1 invoke acquire\n0.003 n1 set c1#1 until=never\n0.004 c1 ok acquire c1#1 until=10\n1 c1 info exit\n12 probe invoke acquire\n22 probe fail acquire")
 	for _, events := range [][]int{{1}, {1, 4}} {
-		told := Explain(h, Violation{Property: DeadlockFreedom, What: "nobody got it", Assumption: BoundedClockError, Events: events})
+		told := Story(h, checker.Violation{Property: checker.DeadlockFreedom, What: "nobody got it", Assumption: checker.BoundedClockError, Events: events})
 		const clock = "By the clock of c1, c1#1 was over at 10.000s. Its key on n1 has no expiry, and by the wall clock of probe the lease still lasted."
 		if got := slices.ContainsFunc(told, func(s Sentence) bool { return s.Text == clock }); got != (len(events) > 1) {
 			t.Errorf("%v: %v", events, told)
 		}
+	}
+}
+
+// TestAlone: the fault for which the only node could not be asked, from event 2 to event 4.
+func TestAlone(t *testing.T) {
+	const asks = "\n1 c1 invoke acquire\n2 n1 retime a#1\n3 c2 invoke read\n4 c1 fail acquire\n5 n1 retime a#1"
+	for _, test := range []struct {
+		name, story string
+		want        []int
+	}{
+		{"none", "0 c2 invoke read\n0 c2 ok read" + asks, nil},
+		{"a crash", "0 n1 fault crash crash_n1\n0 c2 ok read" + asks, []int{0}},
+		{"a stop", "0 n1 fault stop stop_n1\n0 c2 ok read" + asks, []int{0}},
+		{"a pause", "0 n1 fault pause\n0 c2 ok read" + asks, []int{0}},
+		{"a pause that was over", "0 n1 fault pause\n0 n1 fault resume" + asks, nil},
+		{"a pause of another", "0 c2 fault pause\n0 c2 ok read" + asks, nil},
+		{"a jump", "0 n1 fault jump jump_n1_+1s\n0 c2 ok read" + asks, nil},
+		{"a cut", "0 c1-n1 fault cut cut_c1-n1\n0 c2 ok read" + asks, []int{0}},
+		{"a delay", "0 c1-n1 fault delay delay_c1-n1_25ms\n0 c2 ok read" + asks, []int{0}},
+		{"a short delay", "0 c1-n1 fault delay delay_c1-n1_24ms\n0 c2 ok read" + asks, nil},
+		{"two nodes", "nodes 2\n0 n1 fault crash crash_n1\n0 c2 ok read" + asks, nil},
+		{"a replica", "replica r1\n0 n1 fault crash crash_n1\n0 c2 ok read" + asks, nil},
+	} {
+		narrate(t, test.story, func(n *narrator) {
+			if n.alone([]string{"c1"}, 2, 5); !slices.Equal(n.blame.Events, test.want) {
+				t.Errorf("%s: %v, want %v", test.name, n.blame.Events, test.want)
+			}
+		})
+	}
+}
+
+// TestUnsent: a client that sent nothing in an operation, though the history tells of messages.
+func TestUnsent(t *testing.T) {
+	const before = "0 n1 deliver c1 sent=0\n1 c1 invoke release c1#1\n"
+	for _, test := range []struct {
+		name, story string
+		want        bool
+	}{
+		{"nothing", before + "2 c1 fail release c1#1", true},
+		{"a request", before + "1.1 n1 deliver c1 sent=1\n2 c1 fail release c1#1", false},
+		{"a request that arrived later", before + "2 c1 fail release c1#1\n3 n1 deliver c1 sent=1.5", false},
+		{"a request that left later", before + "2 c1 fail release c1#1\n3 n1 deliver c1 sent=2.5", true},
+		{"a request to the resource", before + "1.1 resource deliver c1 sent=1\n2 c1 fail release c1#1", true},
+		{"a request of another", before + "1.1 n1 deliver c2 sent=1\n2 c1 fail release c1#1", true},
+		{"a cut link", before + "1.1 c1-n1 fault cut cut_c1-n1\n2 c1 fail release c1#1", false},
+		{"a cut link of another", before + "1.1 c2-n1 fault cut cut_c2-n1\n2 c1 fail release c1#1", true},
+		{"a history without messages", "0 n1 set c1#1\n1 c1 invoke release c1#1\n2 c1 fail release c1#1", false},
+	} {
+		narrate(t, test.story, func(n *narrator) {
+			out := n.before(len(n.h.Events), func(e history.Event) bool { return e.Kind == history.Fail })
+			if got := n.unsent(1, out); got != test.want {
+				t.Errorf("%s: %v", test.name, got)
+			}
+		})
 	}
 }
