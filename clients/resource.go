@@ -67,7 +67,7 @@ type Resource struct {
 func NewResource(kind string) (*Resource, error) {
 	switch {
 	case kind == Counter:
-		return nil, errors.New("a counter is a Redis server, and no resource of this kind")
+		return nil, errors.New("a counter is a Redis server, not a resource of this kind")
 	case slices.Contains(Resources(), kind):
 		return &Resource{kind: kind}, nil
 	}

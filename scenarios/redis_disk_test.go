@@ -162,7 +162,7 @@ client c2
 	}{
 		{"found out by the server", 8, "", "", "n1: redis-server cannot write to its disk; it has warned: "},
 		{"which ends for it", 8, "nemesis\n  at 60s crash n1 power\n", " persistence=aof-always", "n1: redis-server ended by itself: exit status 1; it has warned: Can't recover from AOF write error"},
-		{"from the start", 0, "", "", "redis-server ended before it listened; it has logged nothing, as where the disk of "},
+		{"from the start", 0, "", "", "redis-server ended before it listened; it has logged nothing, as happens if the disk of "},
 	} {
 		script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = --version ] || { trap '' XFSZ; ulimit -f %d; }\nexec %s \"$@\"\n", c.blocks, real)
 		if err := os.WriteFile(filepath.Join(dir, "redis-server"), []byte(script), 0o755); err != nil {

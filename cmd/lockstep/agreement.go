@@ -37,7 +37,7 @@ func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) 
 		return fmt.Errorf("--repeat %d: it must be between 1 and %d", o.repeat, mostRepeats)
 	}
 	if f.tries > 1 {
-		return errors.New("--tries hides what --on both is to show: how often a run agrees")
+		return errors.New("--tries would hide what --on both measures: how often a run agrees")
 	}
 	sim, real := *f, *f
 	sim.on, sim.speed, real.on = play.OnSim, 0, play.OnReal

@@ -232,7 +232,7 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, e
 		}
 	}
 	if len(files)+len(unended) == 0 {
-		return nil, errors.New("a page says what histories should come to; name some, as lockstep run --out writes them")
+		return nil, errors.New("a page has expectations for histories; name some histories, as lockstep run --out writes them")
 	}
 	for _, report := range unended {
 		f.without = append(f.without, unjudged(report, ".report.txt", exitUnknown, report+": this run did not end, and has no history"))

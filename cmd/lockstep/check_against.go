@@ -117,7 +117,7 @@ func (l line) contradiction() string {
 	violated := slices.DeleteFunc(slices.Clone(all), func(p checker.Property) bool { return l.Properties[p] != checker.Violated })
 	for _, v := range l.Violations {
 		if !slices.Contains(violated, v.Property) {
-			return fmt.Sprintf("it lists a violation of %s, and does not say that this is violated", oneLine(string(v.Property)))
+			return fmt.Sprintf("it lists a violation of %s, but does not say that this is violated", oneLine(string(v.Property)))
 		}
 	}
 	switch l.Verdict {
@@ -135,7 +135,7 @@ func (l line) contradiction() string {
 		return ""
 	}
 	if len(l.Unmet) > 0 {
-		return fmt.Sprintf("its verdict is %s, and it says why nothing is proved", l.Verdict)
+		return fmt.Sprintf("its verdict is %s, but it says why nothing is proved", l.Verdict)
 	}
 	return ""
 }

@@ -130,9 +130,9 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	case f.time < 0:
 		return fmt.Errorf("--time %v: it must not be below zero", f.time)
 	case f.runs > 0 && f.time > 0 && len(f.grid) == 0:
-		return errors.New("--runs and --time are two ways to say how long; choose one")
+		return errors.New("--runs and --time both limit the search; choose one")
 	case c.Flags().Changed("strategy") && f.runs == 0 && f.time == 0:
-		return errors.New("--strategy says how to draw; say how much with --runs or --time")
+		return errors.New("--strategy is for a random search; add --runs or --time")
 	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
 		return fmt.Errorf("--nodes %d: a lock needs at least one", f.shape.Nodes)
 	case c.Flags().Changed("clients") && f.shape.Clients < 1:
@@ -155,7 +155,7 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	}
 	for _, name := range []string{"nodes", "replicas", "min-replicas", "persistence", "pool", "clients", "resource", "ttl", "extend"} {
 		if c.Flags().Changed(name) {
-			return fmt.Errorf("--%s: %s says that already; only --lock goes with a page", name, args[0])
+			return fmt.Errorf("--%s: %s sets that already; only --lock can be combined with a page", name, args[0])
 		}
 	}
 	return nil

@@ -87,9 +87,9 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*search.Grid, e
 	}
 	switch {
 	case len(args) > 0:
-		return nil, fmt.Errorf("%s: a map is of the runs that --lock, --nodes and so on describe", args[0])
+		return nil, fmt.Errorf("%s: a map has its own runs, which --lock, --nodes and so on describe", args[0])
 	case f.out == "":
-		return nil, errors.New("--grid needs --out: a map is a table and a picture, and goes on where it was interrupted")
+		return nil, errors.New("--grid needs --out: a map is a table and a picture, and continues after an interruption")
 	}
 	g := &search.Grid{Shape: f.shape, Runs: f.runs, Seed: f.seed}
 	if g.Runs == 0 {

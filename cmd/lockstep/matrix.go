@@ -59,13 +59,13 @@ it could not be run, or was interrupted.`,
 			}
 			switch {
 			case f.on == onBoth && f.out != "":
-				return errors.New("--out writes the matrix of one world; --on both prints how far two agree")
+				return errors.New("--out writes the matrix of one world; --on both prints how far the two agree")
 			case f.on == onBoth && seeds != 1:
-				return errors.New("--seeds goes with one world; --on both repeats runs with one seed: --repeat")
+				return errors.New("--seeds is for one world; with --on both use --repeat, which repeats runs with one seed")
 			case f.on == onBoth:
 				return f.agreement(c, args, agreementFlags{repeat, f.json, markdown})
 			case c.Flags().Changed("repeat"):
-				return errors.New("--repeat is for --on both: how often a run is done on real servers")
+				return errors.New("--repeat is for --on both: it sets how often a run is played on real servers")
 			}
 			m, err := f.matrix(c, args, seeds)
 			if err != nil {

@@ -166,6 +166,6 @@ func (b *unended) tell(w io.Writer, of int) error {
 	if b.runs == 0 {
 		return nil
 	}
-	fmt.Fprintf(w, "runs that did not come to their end, and are not in the plot: %d of %d. The first of them: %s\n", b.runs, of, reports.Visible(b.first))
+	fmt.Fprintf(w, "runs that did not end, and are not in the plot: %d of %d. The first of them: %s\n", b.runs, of, reports.Visible(b.first))
 	return status(exitUnknown)
 }

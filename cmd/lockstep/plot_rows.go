@@ -115,11 +115,11 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 	}
 	switch {
 	case len(histories) > 0 && len(f.locks) > 0:
-		return fmt.Errorf("%s: a history is that of its lock; --lock goes with a scenario", histories[0])
+		return fmt.Errorf("%s: a history already has a lock; --lock is for scenarios", histories[0])
 	case len(histories) > 0 && (c.Flags().Changed("seeds") || f.seed != 0 || f.on != play.OnSim):
-		return fmt.Errorf("%s: a history is of one run that is done; --seed, --seeds and --on go with a scenario", histories[0])
+		return fmt.Errorf("%s: a history is that of a finished run; --seed, --seeds and --on are for scenarios", histories[0])
 	case len(histories) > 0 && len(names) > 0:
-		return fmt.Errorf("%s is a history and %s is none: name histories, or what is to be run", histories[0], names[0])
+		return fmt.Errorf("%s is a history, but %s is not: name either histories or scenarios", histories[0], names[0])
 	}
 	t := &rowTable{quantity: kind.quantity}
 	var gone unended

@@ -178,7 +178,7 @@ func (f *runFlags) compare(o *play.Outcome) (text string, code status) {
 	case saved && sum == o.Run.Checksum:
 		return "the same run, to the byte, but it is judged otherwise: " + strings.Join(o.Unexpected(), "; "), exitUnexpected
 	case saved && expected:
-		return fmt.Sprintf("another run: %s\nwhat it came to is the same: %s", traceChanged(o), cameTo(o)), exitUnexpected
+		return fmt.Sprintf("another run: %s\nits result is the same: %s", traceChanged(o), cameTo(o)), exitUnexpected
 	case expected:
 		return fmt.Sprintf("as expected: %s", cameTo(o)), exitExpected
 	}

@@ -97,7 +97,7 @@ func (f *runFlags) check() error {
 	case f.speed != 0 && f.on != play.OnReal:
 		return errors.New("--speed is for --on redis; in simulation time takes no time")
 	case f.locks != nil && len(f.locks) == 0: // as with a variable of a shell that is not set
-		return errors.New("--lock: no lock is named; lockstep list has them all")
+		return errors.New("--lock names no lock; lockstep list has all of them")
 	case tooLittle(f.memory):
 		return errTooLittle(f.memory)
 	case f.workers < 0:
@@ -244,10 +244,10 @@ func (f *runFlags) checkRewrite(args []string) error {
 		}
 	}
 	if len(f.locks) > 0 {
-		return errors.New("--rewrite renews what the locks do that a page names, all of them; leave out --lock")
+		return errors.New("--rewrite renews the timelines of all locks that a page names; leave out --lock")
 	}
 	if f.on != play.OnSim || f.seed != 0 {
-		return errors.New("--rewrite goes with runs in simulation, with the seed that the page says, or 1; leave out --seed")
+		return errors.New("--rewrite is for simulated runs with the seed of the page, or 1; leave out --seed")
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 func (f *runFlags) show(c *cobra.Command, arg string) (*play.Outcome, error) {
 	if filepath.Ext(arg) == ".jsonl" {
 		if len(f.locks) > 0 {
-			return nil, fmt.Errorf("%s: a history is that of its lock; --lock goes with a scenario", arg)
+			return nil, fmt.Errorf("%s: a history already has a lock; --lock is for scenarios", arg)
 		}
 		h, err := readHistory(c.Context(), arg)
 		if err != nil {

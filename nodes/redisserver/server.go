@@ -517,7 +517,7 @@ func (s *Server) lastWords(err error) error {
 		return err
 	}
 	if len(bytes.TrimSpace(said)) == 0 {
-		return fmt.Errorf("%w; it has logged nothing, as where the disk of %s is full", err, s.dir)
+		return fmt.Errorf("%w; it has logged nothing, as happens if the disk of %s is full", err, s.dir)
 	}
 	lines := bytes.Split(bytes.TrimSpace(said), []byte("\n"))
 	return fmt.Errorf("%w; its log ends with:\n%s", err, bytes.Join(lines[max(0, len(lines)-5):], []byte("\n")))

@@ -87,7 +87,7 @@ func (a *Agreements) sum() string {
 	if unproved > 0 {
 		s += fmt.Sprintf(", and in %d nothing was proved", unproved)
 	}
-	return s + fmt.Sprintf(". All operations of all clients came to the same end in %d.", alike)
+	return s + fmt.Sprintf(". All operations of all clients had the same outcome in %d.", alike)
 }
 
 const agreementLegend = "Simulation: the verdict, and what was broken by that. Real servers: how many repetitions were judged the same, property by property, " +

@@ -75,7 +75,7 @@ func NewRoundTripsPlot(rows []PlotRow, what string) (*Plot, error) {
 	_, t.scale.to = widened(0, max(t.scale.to, 1), 8)
 	return &Plot{
 		Title: t.title(), Subtitle: what, table: table, body: t.draw, height: y + tripsStep + plotFoot,
-		Foot: fmt.Sprintf("%s requests for %s leases in %s; the thin line: from the cheapest run to the dearest; a request to five nodes is five",
+		Foot: fmt.Sprintf("%s requests for %s leases in %s; the thin line: from the cheapest run to the dearest; a request to five nodes counts as five",
 			thousands(requests), thousands(leases), count(int(runs), "run")),
 	}, nil
 }

@@ -75,7 +75,7 @@ func NewDriftPlot(lock string, curves []EdgeCurve, what string) (*Plot, error) {
 		}
 	}
 	if runs == 0 {
-		return nil, errors.New("no run has come to its end: there is no edge to show")
+		return nil, errors.New("no run has ended: there is no edge to show")
 	}
 	e.x.at0, e.x.at1 = edgeLeft, figureWidth-outer-30
 	top := headHeight + 26 + edgeNotes*vg.Length(len(curves))
@@ -97,7 +97,7 @@ func (e *edgePlot) title(lock string) string {
 	ppm, ok := last.breaks()
 	switch {
 	case !ok:
-		return fmt.Sprintf("Up to %+.0f ppm no drift of one clock brings two clients to hold with %s", e.x.to, lock)
+		return fmt.Sprintf("Up to %+.0f ppm no drift of one clock makes two clients hold with %s", e.x.to, lock)
 	case len(e.curves) == 1:
 		return fmt.Sprintf("%s stays safe up to its allowance for drift, %+.0f ppm, and breaks from %+.0f ppm on", lock, last.Allowance, ppm)
 	}

@@ -93,7 +93,7 @@ func TestWaitPlot(t *testing.T) {
 	rows := []PlotRow{waits("slow", 10, 20, 30, 40, 50, 60, 70, 80, 900, 1000), waits("quick", 1, 2, 3, -500)}
 	p, err := NewWaitPlot(rows, "made by hand")
 	svg, table := plotted(t, p, err)
-	if want := "Nine in ten who get the lock have it within 3.0 ms with quick, and within 900 ms with slow"; p.Title != want {
+	if want := "Nine in ten clients that get the lock have it within 3.0 ms with quick, and within 900 ms with slow"; p.Title != want {
 		t.Errorf("%q, want %q", p.Title, want)
 	}
 	says(t, svg, "slow", "quick", "50 ms", "900 ms", "1.0 s", "2.0 ms", "3.0 ms", "1 asked in vain", "13 waits that ended with the lock; 1 more ended without it, and are not drawn")
@@ -239,9 +239,9 @@ func TestDriftPlot(t *testing.T) {
 		want  string
 	}{
 		{edge(10*time.Second, 10305, 9000), "Redlock lets two clients hold at a drift that it allows for"},
-		{edge(10*time.Second, 10305, 99000), "Up to +20000 ppm no drift of one clock brings two clients to hold with Redlock"},
+		{edge(10*time.Second, 10305, 99000), "Up to +20000 ppm no drift of one clock makes two clients hold with Redlock"},
 		{edge(10*time.Second, 10305, 12000), "Redlock stays safe up to its allowance for drift, +10305 ppm, and breaks from +12000 ppm on"},
-		{edge(10*time.Second, 99000, 99000), "Up to +20000 ppm no drift of one clock brings two clients to hold with Redlock"},
+		{edge(10*time.Second, 99000, 99000), "Up to +20000 ppm no drift of one clock makes two clients hold with Redlock"},
 	} {
 		p, err := NewDriftPlot("Redlock", []EdgeCurve{c.curve}, "")
 		if plotted(t, p, err); p.Title != c.want {

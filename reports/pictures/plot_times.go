@@ -70,7 +70,7 @@ func NewWaitPlot(rows []PlotRow, what string) (*Plot, error) {
 		return nil, errors.New("no client got the lock in these runs: there is no wait to show")
 	}
 	best, worst := t.extremes(func(r timesRow) float64 { return r.cuts[1] })
-	title := fmt.Sprintf("Nine in ten who get the lock have it within %s with %s", inWords(best.cuts[1]), best.name())
+	title := fmt.Sprintf("Nine in ten clients that get the lock have it within %s with %s", inWords(best.cuts[1]), best.name())
 	if best.PlotRow != worst.PlotRow {
 		title += fmt.Sprintf(", and within %s with %s", inWords(worst.cuts[1]), worst.name())
 	}

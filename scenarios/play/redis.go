@@ -318,7 +318,7 @@ func checkSyncs(r script.Section, speed float64) error {
 	for _, step := range r.Lane(script.Nemesis) {
 		crash, ok := script.FaultOf(step).(history.Crash)
 		if ok && (kind == engine.AOFEverysecSlow || kind == engine.AOFEverysec && crash.Power) {
-			return fmt.Errorf("at speed %v %s is another story with persistence=%s: a server syncs once a second, whatever the speed; write speed=1", speed, crash, kind)
+			return fmt.Errorf("at speed %v %s is a different scenario with persistence=%s: a server syncs once a second, whatever the speed; write speed=1", speed, crash, kind)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func groupOf(r script.Section, speed float64) live.RealGroup {
 // checkRealGroup says why the group of a resolved run is not possible on real servers at a speed; nil if it is, or there is none.
 func checkRealGroup(r script.Section, speed float64) error {
 	if r.Shards > 0 {
-		return fmt.Errorf("%w: shards=%d: the nodes of a cluster talk to each other over a bus that no proxy carries", live.ErrSimOnly, r.Shards)
+		return fmt.Errorf("%w: shards=%d: the nodes of a cluster communicate over a bus that does not go through a proxy", live.ErrSimOnly, r.Shards)
 	}
 	if r.Replicas == 0 {
 		return nil
@@ -38,7 +38,7 @@ func checkRealGroup(r script.Section, speed float64) error {
 		return err
 	}
 	if r.Persistence != script.Durable {
-		return fmt.Errorf("%w: persistence=%s with replicas=%d: a replica writes its log anew when it is in sync", live.ErrSimOnly, r.Persistence, r.Replicas)
+		return fmt.Errorf("%w: persistence=%s with replicas=%d: a replica rewrites its log when it is in sync", live.ErrSimOnly, r.Persistence, r.Replicas)
 	}
 	if lag := time.Duration(float64(maxLag) / speed); r.MinReplicas > 0 && (lag < 2*time.Second || lag%time.Second != 0) {
 		return fmt.Errorf("at speed %v the lag that min-replicas=%d allows is %v, and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5",
@@ -62,7 +62,7 @@ func checkRealReplication(r script.Section, step script.Step) error {
 		}
 	case history.Chosen:
 		if !r.IsClient(f.Link.From) && !r.IsClient(f.Link.To) {
-			return fmt.Errorf("%w: %s: what servers say to each other is passed on as it comes, not message by message", live.ErrSimOnly, f)
+			return fmt.Errorf("%w: %s: traffic between servers is passed on as bytes, not as single messages", live.ErrSimOnly, f)
 		}
 	}
 	return nil

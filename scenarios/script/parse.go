@@ -483,13 +483,13 @@ func (r *Section) checkSettings() error {
 	case r.Sentinels > 0 && r.Shards > 0:
 		return fmt.Errorf("sentinels=%d and shards=%d do not go together: the shards of a cluster watch each other", r.Sentinels, r.Shards)
 	case r.Sentinels > 0 && r.Replicas == 0:
-		return fmt.Errorf("sentinels=%d have nobody to promote; write replicas=1 as well", r.Sentinels)
+		return fmt.Errorf("sentinels=%d have no replica to promote; write replicas=1 as well", r.Sentinels)
 	case r.Shards > 0 && r.Replicas == 0:
-		return fmt.Errorf("shards=%d have nobody to promote; write replicas=1 as well", r.Shards)
+		return fmt.Errorf("shards=%d have no replica to promote; write replicas=1 as well", r.Shards)
 	case r.DownAfter > 0 && r.Sentinels+r.Shards == 0:
-		return fmt.Errorf("down-after=%s without sentinels or shards: there is nobody to find out that n1 is down", history.FormatDuration(r.DownAfter))
+		return fmt.Errorf("down-after=%s without sentinels or shards: no server finds out that n1 is down", history.FormatDuration(r.DownAfter))
 	case r.Pool == Warm && r.Replicas > 0:
-		return fmt.Errorf("pool=%s goes with lock nodes without replicas only, not with replicas=%d: who the primary is, clients learn only in the run", Warm, r.Replicas)
+		return fmt.Errorf("pool=%s goes with lock nodes without replicas only, not with replicas=%d: clients learn only during the run which server is the primary", Warm, r.Replicas)
 	case r.MinReplicas > r.Replicas:
 		return fmt.Errorf("min-replicas=%d with replicas=%d: n1 would accept no write", r.MinReplicas, r.Replicas)
 	}
@@ -512,11 +512,11 @@ func (r *Section) parseGolden(in *lines) error {
 		case history.Nearest(word, keywords) != "":
 			return fail(at, "%w", history.Unknown("setting", word, keywords))
 		case word == "ttl":
-			return fail(at, "the ttl of a run stands in its section line; write -- %s nodes=%d ttl=DURATION --", r.Lock, r.Nodes)
+			return fail(at, "the ttl of a run belongs in its section line; write -- %s nodes=%d ttl=DURATION --", r.Lock, r.Nodes)
 		case word == "speed":
-			return fail(at, "the speed of a run stands in its section line; write -- %s nodes=%d speed=NUMBER --", r.Lock, r.Nodes)
+			return fail(at, "the speed of a run belongs in its section line; write -- %s nodes=%d speed=NUMBER --", r.Lock, r.Nodes)
 		case isStep(line):
-			return fail(at, "%q belongs to no lane, and to no timeline, which begins with a time", strings.TrimSpace(line))
+			return fail(at, "%q belongs neither to a lane nor to a timeline, which begins with a time", strings.TrimSpace(line))
 		}
 	}
 	r.GoldenLine, r.Golden = in.number(), in.rest()
@@ -775,7 +775,7 @@ func parseRepeat(words []string) (Step, error) {
 	}
 	switch step.(type) {
 	case Repeat:
-		return nil, fmt.Errorf("cannot repeat %q: a repeat cannot hold another", step)
+		return nil, fmt.Errorf("cannot repeat %q: a repeat cannot contain another", step)
 	case Until:
 		return nil, fmt.Errorf("cannot repeat %q: it does nothing the second time", step)
 	case Stay:

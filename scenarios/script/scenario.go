@@ -260,7 +260,7 @@ func (s *Scenario) check() error {
 		for _, lane := range r.Lanes {
 			replaces := slices.ContainsFunc(s.Lanes, func(l Lane) bool { return l.Process == lane.Process })
 			if len(lane.Steps) == 0 && !replaces {
-				return fail(lane.line, "the lane of %s has no steps, and replaces none", lane.Process)
+				return fail(lane.line, "the lane of %s has no steps, and there is no lane for it to replace", lane.Process)
 			}
 		}
 		if err := s.Resolve(r).check(); err != nil {
@@ -348,7 +348,7 @@ func (r Section) checkStep(step Step) error {
 		}
 	case Write:
 		if s.Blind && r.Resource != CheckAndSet {
-			return fmt.Errorf("%q needs resource=%s; a %s one has no mark to look at", step, CheckAndSet, r.Resource)
+			return fmt.Errorf("%q needs resource=%s; a %s one has no mark", step, CheckAndSet, r.Resource)
 		}
 		return r.needsText(step)
 	case Update, Read:
@@ -414,7 +414,7 @@ func (r Section) checkFault(f history.Fault) error {
 		}
 	case history.Stop:
 		if r.IsClient(f.Process) {
-			return fmt.Errorf("%s is a client, and ends in good order at the end of its lane; write crash %[1]s", f.Process)
+			return fmt.Errorf("%s is a client, which ends at the end of its lane; write crash %[1]s", f.Process)
 		}
 	case history.Promote:
 		return r.checkReplication(f, f.Process)
@@ -445,7 +445,7 @@ func (r Section) checkReplication(f history.Fault, names ...string) error {
 			return err
 		}
 		if r.Replicas == 0 {
-			return fmt.Errorf("%s is about replicas, and the run has none; write replicas=1 in its section line", f)
+			return fmt.Errorf("%s needs replicas, but the run has none; write replicas=1 in its section line", f)
 		}
 		if !r.IsLock(name) {
 			return fmt.Errorf("%s cannot happen: %s is neither n1 nor a replica", f, name)
@@ -523,7 +523,7 @@ func (r Section) checkServerEvent(e Event) error {
 		possible = watched && !r.IsClient(e.Process) && e.Process != ResourceName && e.Process != e.Value
 	}
 	if !possible {
-		return fmt.Errorf("%s cannot happen; no step and no server brings it about", e)
+		return fmt.Errorf("%s cannot happen; no step and no server causes it", e)
 	}
 	return nil
 }

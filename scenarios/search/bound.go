@@ -224,7 +224,7 @@ func (b *Bounded) Sentence() string {
 		text += Grouped(violating) + " violate a property"
 	}
 	if unproved > 0 {
-		text += fmt.Sprintf(", %s prove nothing and were not taken further", Grouped(unproved))
+		text += fmt.Sprintf(", %s prove nothing and were not extended", Grouped(unproved))
 	}
 	return text
 }

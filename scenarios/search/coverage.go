@@ -177,7 +177,7 @@ func (c *Coverage) Lines() []string {
 		fmt.Sprintf("%s runs: %s survived, %s in which something had no effect, %s violating, %s that prove nothing",
 			Grouped(c.Runs), Grouped(c.Classes[Survived]), Grouped(c.Classes[Idle]), Grouped(c.Classes[Violating]), Grouped(c.Classes[Unproved])),
 		fmt.Sprintf("%s %s (runs with the same events in the same order), %s of which came up once:", Grouped(len(c.Behaviours)), behaviours, Grouped(c.once())),
-		fmt.Sprintf("the next run behaves as none before with probability %s", percent(c.Fresh())),
+		fmt.Sprintf("the next run shows a new behaviour with probability %s", percent(c.Fresh())),
 		"",
 		fmt.Sprintf("%-12s %10s %10s %10s", "perturbed by", "tried", "effective", "places"),
 	}

@@ -143,7 +143,7 @@ func ParseAxis(text string) (Axis, error) {
 	case steps < 1 || steps > MostSteps:
 		return Axis{}, fmt.Errorf("%s has %d values; an axis has between 1 and %d", text, steps, MostSteps)
 	case steps == 1 && from != to:
-		return Axis{}, fmt.Errorf("%s has two ends and one value; write /2 or more", text)
+		return Axis{}, fmt.Errorf("%s has two ends but one value; write /2 or more", text)
 	case steps > 1 && from == to:
 		return Axis{}, fmt.Errorf("%s has one value; write %s=%s..%[3]s/1", text, name, low)
 	case to-from < steps-1:

@@ -265,7 +265,7 @@ func (s *Search) Shrink(ctx context.Context, f Found) (*Counterexample, error) {
 	case y.Refused != "":
 		return nil, fmt.Errorf("what was found cannot be reduced: %s", y.Refused)
 	case len(y.Broken) > 0:
-		return nil, fmt.Errorf("a run did not come to its end while %s was reduced: %s", f.Failing, y.Broken[0].Why)
+		return nil, fmt.Errorf("a run did not end while %s was reduced: %s", f.Failing, y.Broken[0].Why)
 	}
 	return y.Shrunk, nil
 }

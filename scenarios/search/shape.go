@@ -47,7 +47,7 @@ func (s Shape) Calm() (*script.Scenario, error) {
 		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
 	}
 	if s.Resource == script.Counter {
-		return nil, errors.New("resource counter: it takes increments, and an exploration writes")
+		return nil, errors.New("resource counter: it takes increments, but an exploration writes")
 	}
 	page := &script.Scenario{
 		Name:  "explore",

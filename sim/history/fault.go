@@ -472,7 +472,7 @@ func parseChosen(args []string) (Fault, error) {
 		return nil, err
 	}
 	if f.Link.Both {
-		return nil, fmt.Errorf("%q goes both ways, and a message goes one; write %s->%s or %s->%s",
+		return nil, fmt.Errorf("%q has two directions, but a message has one; write %s->%s or %s->%s",
 			args[0], f.Link.From, f.Link.To, f.Link.To, f.Link.From)
 	}
 	f.Action = Action(args[1])
@@ -531,7 +531,7 @@ func parseLink(s string) (Link, error) {
 		l.From, l.To, l.Both = strings.Cut(s, "-")
 	}
 	if !ok && !l.Both {
-		return Link{}, fmt.Errorf("%q is not a link; write c1-n4 for both ways, c1->n4 for one", s)
+		return Link{}, fmt.Errorf("%q is not a link; write c1-n4 for both directions, c1->n4 for one", s)
 	}
 	for _, end := range []string{l.From, l.To} {
 		if err := CheckName(end); err != nil {

@@ -145,7 +145,7 @@ func TestParseFaultErrors(t *testing.T) {
 		{"slew n3 -2s over 2s", "a slew by -2s takes longer than 2s; a correction that is as fast as time itself is a jump"},
 
 		{"cut", `cannot read "cut"; write cut LINK`},
-		{"cut c1", `"c1" is not a link; write c1-n4 for both ways, c1->n4 for one`},
+		{"cut c1", `"c1" is not a link; write c1-n4 for both directions, c1->n4 for one`},
 		{"cut c1-N4", `in link "c1-N4": "N4" is not the name of a process; a name consists of lower-case letters and digits, such as c1`},
 		{"cut c1-n1-n2", `in link "c1-n1-n2": "n1-n2" is not the name of a process; a name consists of lower-case letters and digits, such as c1`},
 		{"cut c1->", `in link "c1->": "" is not the name of a process; a name consists of lower-case letters and digits, such as c1`},
@@ -161,7 +161,7 @@ func TestParseFaultErrors(t *testing.T) {
 		{"on request SET c1->n1 delay", `cannot read "on request SET c1->n1 delay"; write ` + onForm},
 		{"on request SET c1->n1 hold 5s", `cannot read "on request SET c1->n1 hold 5s"; write ` + onForm},
 		{"on request SET c1->n1 delay 0s", "duration 0s is too short; write more than 0s"},
-		{"on request SET c1-n1 hold", `"c1-n1" goes both ways, and a message goes one; write c1->n1 or n1->c1`},
+		{"on request SET c1-n1 hold", `"c1-n1" has two directions, but a message has one; write c1->n1 or n1->c1`},
 		{"on request SET #01 c1->n1 hold", `"#01" must be a number from #2 to #100000; leave it out for the first`},
 		{"on request SET #2", `cannot read "on request SET #2"; write ` + onForm},
 		{"on request aquire c1->n1 hold", `"aquire" is neither a command in capitals, such as SET, nor an operation: acquire, release, write, read, extend, increment, update, enter`},

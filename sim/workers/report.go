@@ -61,7 +61,7 @@ func Overdue(limit time.Duration, stacks string) *Report {
 // with it but that it takes long.
 func stillGoing(limit time.Duration, went *sim.Progress, stacks string) *Report {
 	return &Report{
-		Reason: fmt.Sprintf("the world still went on after %v of real time, at %.3fs of virtual time and after %d events: with a longer limit it may end",
+		Reason: fmt.Sprintf("the run had not ended after %v of real time, at %.3fs of virtual time and after %d events: with a longer limit it may end",
 			limit, time.Duration(went.Now.Load()).Seconds(), went.Events.Load()),
 		Blocked: diagnose(stacks).lines(),
 		Stacks:  stacks,

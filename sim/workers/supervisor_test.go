@@ -462,7 +462,7 @@ func TestSupervisorTellsSlowFromStopped(t *testing.T) {
 	got := supervise(t, s, job("go on"), job("stop"))
 	var seconds float64
 	var events int
-	const still = "the world still went on after 300ms of real time, at %fs of virtual time and after %d events: with a longer limit it may end"
+	const still = "the run had not ended after 300ms of real time, at %fs of virtual time and after %d events: with a longer limit it may end"
 	if _, err := fmt.Sscanf(got[0].Report.Reason, still, &seconds, &events); err != nil || events < 10 || int(seconds) > events || int(seconds) < events-2 {
 		t.Errorf("%v: %q", err, got[0].Report.Reason)
 	}
