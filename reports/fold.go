@@ -63,7 +63,8 @@ func quietProbe(h *history.History, proof []int) (first, last int) {
 	return first, last
 }
 
-// byProbe reports whether an event is what the probe did, or what came of it on a server. Messages and bites are not shown beside a folded probe.
+// byProbe reports whether an event is an act of the probe, or its effect on a server. Messages and bites are not shown beside a
+// folded probe.
 func byProbe(h *history.History, e *history.Event) bool {
 	switch e.Kind {
 	case history.Message, history.Bite:
@@ -75,8 +76,8 @@ func byProbe(h *history.History, e *history.Event) bool {
 	return e.Process == h.Meta.Probe
 }
 
-// foldInvocations leaves out the invocation of an operation whose outcome soon followed, if there is nothing between the
-// two but the changes that the operation made.
+// foldInvocations leaves out the invocation of an operation whose outcome soon followed, if only changes by the operation are in
+// between.
 func (t *transcript) foldInvocations() {
 	var kept []line
 	for i := range t.Lines {
@@ -111,11 +112,11 @@ func (t *transcript) answeredAtOnce(lines []line) bool {
 // Repeated changes on servers are shown once at the beginning and once at the end.
 const (
 	longestRound = 4 // lines that recur together
-	roundsFrom   = 4 // fewer are all shown
+	roundsFrom   = 4 // if there are fewer, all are shown
 )
 
-// foldRounds shows only the first and the last round of changes on servers that recur line by line. The last line says
-// how many rounds were left out.
+// foldRounds shows only the first and the last of repeated rounds of changes on servers. The last line says how many rounds were
+// left out.
 func (t *transcript) foldRounds() {
 	lines := t.Lines
 	var kept []line
@@ -138,7 +139,7 @@ func (t *transcript) foldRounds() {
 	t.Lines = kept
 }
 
-// rounds returns how many lines form the block that recurs at the beginning, and how many times it does.
+// rounds returns how many lines form the block that is repeated at the beginning, and how often it is.
 func rounds(lines []line) (size, times int) {
 	for size = 1; size <= longestRound; size++ {
 		n := 0
@@ -152,7 +153,7 @@ func rounds(lines []line) (size, times int) {
 	return 1, 1
 }
 
-// again reports whether two lines are the same but for their time.
+// again reports whether two lines are the same except for their time.
 func (l *line) again(o *line) bool {
 	if len(l.nodes) == 0 && l.Who != o.Who || len(l.nodes) != len(o.nodes) {
 		return false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mostInCell is the most characters of a text from outside in a cell of a Markdown table.
+// mostInCell limits the number of characters of external text in a cell of a Markdown table.
 const mostInCell = 600
 
 var markdownSign = regexp.MustCompile("[\\\\`*_\\[\\]<>|&~$]")
@@ -15,7 +15,7 @@ var markdownSign = regexp.MustCompile("[\\\\`*_\\[\\]<>|&~$]")
 func Markdown(s string) string {
 	s = Printable(s, mostInCell)
 	parts := strings.Split(s, "`")
-	if len(parts)%2 == 0 || strings.Contains(s, "``") { // they do not come in pairs
+	if len(parts)%2 == 0 || strings.Contains(s, "``") { // the backquotes are not paired
 		return markdownSign.ReplaceAllString(s, `\$0`)
 	}
 	for i, part := range parts {
@@ -28,18 +28,18 @@ func Markdown(s string) string {
 	return strings.Join(parts, "")
 }
 
-// MarkdownCode is a text from outside as code. What is in it cannot end it.
+// MarkdownCode formats external text as code, with a fence that the text cannot end.
 func MarkdownCode(s string) string {
 	s = Visible(s)
 	fence := "`"
 	for strings.Contains(s, fence) {
 		fence += "`"
 	}
-	if len(fence) > 1 { // one that the text begins or ends with would belong to the fence
+	if len(fence) > 1 { // a backquote at the beginning or the end of the text would belong to the fence
 		s = " " + s + " "
 	}
 	return fence + s + fence
 }
 
-// MarkdownCodeCell is [markdownCode] for a cell of a table, which a bar would end even there.
+// MarkdownCodeCell is [MarkdownCode] for a cell of a table, which a bar would end even in code.
 func MarkdownCodeCell(s string) string { return strings.ReplaceAll(MarkdownCode(s), "|", `\|`) }

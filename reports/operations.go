@@ -9,24 +9,24 @@ import (
 	"lockstep/sim/history"
 )
 
-// TellingDelay is how late a message must be for a timeline to say when it was sent.
+// TellingDelay is how late a message must be for a timeline to show when it was sent.
 const TellingDelay = 100 * time.Millisecond
 
-// A Deed is an operation of a client: an invocation and, if there was one, its outcome. Attempts to acquire that a client
-// makes and is refused, one after the other, are one deed: a client that polls would fill a timeline with nothing. So are the
-// many times that a client does the same, but for the first and the last of them.
+// A Deed is an operation of a client: an invocation and, if there was one, its outcome. Consecutive tries to acquire that are
+// refused are one deed, because a client that polls would fill the timeline. If a client does the same many times, all except the
+// first and the last times are one deed.
 type Deed struct {
 	Process, Op, Value, Lease, Err string
 	Invoked, Returned              time.Duration
 	Outcome                        history.Kind // empty if it never returned
 	In, Out                        int          // the events of the first invocation and the last outcome, -1 if it never returned
-	Times                          int          // how many attempts it stands for
-	Failed                         int          // how many of these certainly did not happen
-	idle                           bool         // nothing changed on any server for it
-	Next                           int          // the event with which the client does something else; what it left is tidied up by then
+	Times                          int          // how many tries it stands for
+	Failed                         int          // how many of them certainly did not happen
+	idle                           bool         // it changed nothing on any server
+	Next                           int          // the event with which the client does something else; the effects of the deed end before it
 }
 
-// Deeds joins the events of operations, in order of invocation. Waiting is no deed.
+// Deeds joins the events of operations, in order of invocation. Waiting is not a deed.
 func Deeds(h *history.History) []Deed { return joinRepeats(JoinRefusals(RawDeeds(h))) }
 
 // RawDeeds returns all operations one by one.
@@ -50,7 +50,7 @@ func RawDeeds(h *history.History) []Deed {
 			}
 		}
 	}
-	lane := map[string]int{} // by process, the latest deed
+	lane := map[string]int{} // by process, the last deed
 	next := 0
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -68,7 +68,7 @@ func RawDeeds(h *history.History) []Deed {
 
 func JoinRefusals(ds []Deed) []Deed {
 	var joined []Deed
-	last := map[string]int{} // process: its latest deed
+	last := map[string]int{} // by process, the last deed
 	for _, d := range ds {
 		if d.Op == history.Wait {
 			continue
@@ -92,14 +92,13 @@ func JoinRefusals(ds []Deed) []Deed {
 	return joined
 }
 
-// A client that does the same again and again is shown doing it at the beginning and once more at the end.
+// If a client does the same again and again, the beginning and the end are shown.
 const (
-	RepeatsFrom  = 8 // fewer are all shown
-	repeatsFirst = 2 // how many at the beginning
+	RepeatsFrom  = 8 // if there are fewer, all are shown
+	repeatsFirst = 2 // how many are shown at the beginning
 )
 
-// joinRepeats makes one deed of the many times that a client does the same, with nothing but an acquire and a release around
-// each.
+// joinRepeats makes one deed of repeated operations that have only an acquire and a release around them.
 func joinRepeats(ds []Deed) []Deed {
 	lanes := map[string][]int{} // by process, where its deeds are
 	gone := map[int]bool{}
@@ -124,8 +123,8 @@ func joinRepeats(ds []Deed) []Deed {
 	return joined
 }
 
-// repeats returns how many deeds at the beginning of a lane belong to one thing that is done again and again, at least 1, and
-// which of them are that thing itself.
+// repeats returns how many deeds at the beginning of a lane belong to one operation that is repeated, at least 1, and which of
+// them are that operation itself.
 func repeats(ds []Deed, lane []int) (n int, same []int) {
 	for n = 0; n < len(lane); n++ {
 		d := &ds[lane[n]]
@@ -140,7 +139,7 @@ func repeats(ds []Deed, lane []int) (n int, same []int) {
 	return max(n, 1), same
 }
 
-// afterReleases returns where in a lane the releases from n on end.
+// afterReleases returns the position in a lane after the releases that begin at n.
 func afterReleases(ds []Deed, lane []int, n int) int {
 	for n < len(lane) && ds[lane[n]].Op == history.Release {
 		n++
@@ -148,7 +147,7 @@ func afterReleases(ds []Deed, lane []int, n int) int {
 	return n
 }
 
-// joinRun makes one deed of a run of them, from the acquire of the first to the release of the last.
+// joinRun makes one deed of several, from the acquire of the first to the release of the last.
 func joinRun(ds []Deed, run []int, gone map[int]bool) {
 	var whole Deed
 	for _, i := range run {
@@ -165,15 +164,15 @@ func joinRun(ds []Deed, run []int, gone map[int]bool) {
 	delete(gone, first)
 }
 
-// Refused reports whether d asked for the lock and did not get it: it was told so, or nobody heard it.
+// Refused reports whether d asked for the lock and did not get it: it was refused, or had no reply.
 func (d *Deed) Refused() bool {
 	return d.Op == history.Acquire && (d.Outcome == history.Fail || d.Outcome == history.Info && d.idle)
 }
 
-// Folded reports whether d stands for several attempts, of which only the last outcome is shown.
+// Folded reports whether d stands for several tries, of which only the last outcome is shown.
 func (d *Deed) Folded() bool { return d.Times > 1 }
 
-// Covers reports whether event i is a part of the attempts that d stands for.
+// Covers reports whether event i is part of the tries that d stands for.
 func (d *Deed) Covers(i int, e *history.Event) bool {
 	if !d.Folded() || i < d.In || i >= d.Next {
 		return false
@@ -194,7 +193,7 @@ func (d *Deed) Covers(i int, e *history.Event) bool {
 	return false
 }
 
-// Summary says in a line what became of the attempts that d stands for.
+// Summary sums up in one line the tries that d stands for.
 func (d *Deed) Summary() string {
 	s := "since " + history.Seconds(d.Invoked)
 	switch {
@@ -218,7 +217,7 @@ func GrantEvents(leases []checker.Lease) []int {
 	return grants
 }
 
-// FenceSeen returns the highest fence that the resource had accepted before event i.
+// FenceSeen returns the highest fencing token that the resource had accepted before event i.
 func FenceSeen(h *history.History, i int) int64 {
 	var seen int64
 	for j := range h.Events[:i] {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Visible makes text from outside safe to show in one line. Names come from files, values and errors from the lock under test;
-// what they contain must not move a terminal's cursor, reverse the direction of a line, or break it. What cannot be shown
-// becomes a question mark; tabs and the ends of lines become spaces.
+// Visible makes external text safe to show in one line. Names come from files, values and errors from the lock under test; they
+// must not move a terminal's cursor, reverse the direction of a line, or break it. Characters that cannot be shown become
+// question marks; tabs and line ends become spaces.
 func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -20,7 +20,7 @@ func Visible(s string) string {
 	}, s)
 }
 
-// VisibleLines is [Visible] for a text of several lines, which keeps them, and its tabs.
+// VisibleLines is [Visible] for a text of several lines. It keeps line ends and tabs.
 func VisibleLines(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -30,7 +30,7 @@ func VisibleLines(s string) string {
 	}, s)
 }
 
-// shown is what stands for a character where it is shown.
+// shown returns the replacement of a character.
 func shown(r rune) rune {
 	if !unicode.IsGraphic(r) || r == utf8.RuneError {
 		return '?'
@@ -38,8 +38,8 @@ func shown(r rune) rune {
 	return r
 }
 
-// Printable makes text from outside safe to show where there is no room for lines or tabs: each is a question mark as well, and
-// what goes beyond max characters is cut.
+// Printable makes external text safe to show where lines and tabs are not possible: they become question marks too, and the text
+// is cut after max characters.
 func Printable(s string, max int) string {
 	var b strings.Builder
 	n := 0
@@ -54,8 +54,8 @@ func Printable(s string, max int) string {
 	return b.String()
 }
 
-// Shorten cuts the middle out of a text of more than max characters: how a message begins and how it ends matters more than what it
-// quotes between.
+// Shorten cuts the middle out of a text of more than max characters: the beginning and the end of a message matter more than
+// quoted text in between.
 func Shorten(s string, max int) string {
 	all := []rune(s)
 	if len(all) <= max {
@@ -64,13 +64,13 @@ func Shorten(s string, max int) string {
 	return string(all[:max/2]) + " … " + string(all[len(all)-max/2:])
 }
 
-// FirstLine returns the first of several errors that were joined: one for each node says little more than one.
+// FirstLine returns the first of several errors that were joined: the others, one for each node, say little more.
 func FirstLine(err string) string {
 	line, _, _ := strings.Cut(err, "\n")
 	return line
 }
 
-// Span is how a picture writes the length of an interval: with about two significant digits, for a reader who compares.
+// Span formats the length of an interval for a picture, with about two significant digits.
 func Span(d time.Duration) string {
 	switch {
 	case d >= 9950*time.Millisecond:

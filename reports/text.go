@@ -13,7 +13,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Role is why a piece of a text timeline stands out.
+// A Role is the reason why a part of a text timeline is highlighted.
 type Role int
 
 // The roles that a [TextOptions.Paint] may colour.
@@ -22,37 +22,38 @@ const (
 	Holding               // a property that holds, and the verdict SAFE
 	Doubtful              // an assumption that is not met, and the verdict UNKNOWN
 	Faulty                // a fault
-	Aside                 // detail: messages and bites
+	Aside                 // details: messages and bites
 )
 
 // TextOptions says what a text timeline shows. The zero value gives the golden text of scenario files.
 type TextOptions struct {
-	Verbose  bool // also bites, waits, exits, and what is folded
-	Messages bool // also messages, and each event of the probe
+	Verbose  bool // show bites, waits, exits, and what is folded
+	Messages bool // show messages, and each event of the probe
 	// Measurements come after the verdict.
 	Measurements []checker.Measurement
-	// Unexplained leaves out why the violations came about.
+	// Unexplained leaves out the explanations of violations.
 	Unexplained bool
-	// Paint colours a piece of text; nil leaves it plain. It must not change what is read.
+	// Paint colours a piece of text; nil leaves it plain. It must not change the visible text.
 	Paint func(Role, string) string
 }
 
-// Width is the number of columns that no line of a text timeline exceeds.
+// Width is the greatest number of columns of a line in a text timeline.
 const Width = 100
 
-// Text writes a history as a timeline, one line per event, then the verdict with what proves it, what was measured, and why the first
-// violation of each property came about. An exclamation mark in the first column marks what proves a violation.
+// Text writes a history as a timeline, one line per event; then the verdict with the events that prove it, the measurements, and
+// an explanation of the first violation of each property. An exclamation mark in the first column marks an event that proves a
+// violation.
 //
 // What a reader does not need is folded:
 //   - what several nodes did at once for one client is one line;
-//   - of the attempts of a client that is refused again and again only the last outcome is shown, of what a client does many times over
-//     only the first and the last time, of changes on servers that recur only the first and the last round;
-//   - an invocation is left out if its outcome follows within 100 ms, with nothing in between but what it changed;
+//   - of repeated tries that are refused only the last outcome is shown; of operations that a client repeats many times, and of changes on
+//     servers that are repeated, only the first and the last;
+//   - an invocation is left out if its outcome follows within 100 ms, with only its own changes in between;
 //   - a probe that got the lock at once and released it is one line;
 //   - the properties that are ok share a line.
 //
-// Faults, and the events that prove a violation, are never left out. With [TextOptions].Verbose only the first of these
-// folds remains.
+// Faults, and the events that prove a violation, are never left out. With [TextOptions].Verbose only the first of these rules
+// applies.
 func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) error {
 	paint := o.Paint
 	if paint == nil {
@@ -76,7 +77,7 @@ func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) erro
 	return bw.Flush()
 }
 
-// A transcript turns events into lines.
+// A transcript converts events into lines.
 type transcript struct {
 	H      *history.History
 	o      TextOptions
@@ -84,20 +85,20 @@ type transcript struct {
 	grants []int // the events that granted a lease, ascending
 	all    []string
 	folds  []Deed
-	// The first and the last event of a probe that is told in one line; the last is -1 if there is none.
+	// The first and the last event of a probe that is folded into one line; the last is -1 if there is none.
 	probed, probe int
 	Lines         []line
 }
 
-// A line is one event, or one that happened on several nodes.
+// A line is one event, or the same event on several nodes.
 type line struct {
 	event  *history.Event
 	Who    string
-	nodes  []string // where it happened, if on nodes
+	nodes  []string // the nodes on which it happened
 	Kind   string
 	Op     string
 	Detail string
-	Grant  string // the node whose key made a quorum
+	Grant  string // the node whose key completed the quorum
 	Proof  bool
 }
 
@@ -169,7 +170,7 @@ func (t *transcript) Event(i int) {
 	t.Lines = append(t.Lines, l)
 }
 
-// state adds the line of a change on a server, or puts it into the line before if that is the same on another node.
+// state adds the line of a change on a server, or merges it with the line before if that is the same on another node.
 func (t *transcript) state(l line, i int) {
 	e := l.event
 	l.Kind = e.Op
@@ -189,7 +190,7 @@ func (t *transcript) state(l line, i int) {
 	t.Lines = append(t.Lines, l)
 }
 
-// atOnce is how far apart the events of one line may lie.
+// atOnce is the greatest time between events on one line.
 const atOnce = 10 * time.Millisecond
 
 func (l *line) sameElsewhere(o *line) bool {
@@ -234,7 +235,7 @@ func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
 	}
 }
 
-// painted paints a line as its event deserves.
+// painted paints a line by the role of its event.
 func painted(l *line, s string, paint func(Role, string) string) string {
 	switch {
 	case l.Proof:

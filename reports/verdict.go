@@ -11,11 +11,11 @@ import (
 	"lockstep/sim/history"
 )
 
-// ReasonsShown is how many reasons for UNKNOWN are shown: a page may repeat a fault 100,000 times.
+// ReasonsShown is how many reasons for UNKNOWN are shown: a page may have 100,000 faults.
 const ReasonsShown = 20
 
-// writeVerdict writes the verdict, and what became of each property, with why. Unless all is to be told, the properties that are ok share the
-// last line.
+// writeVerdict writes the verdict, and the status of each property with its violations. Unless all is set, the properties that
+// are ok share the last line.
 func writeVerdict(w io.Writer, r checker.Result, all bool, paint func(Role, string) string) {
 	fmt.Fprintln(w, "verdict: "+paint(verdictRole(r.Verdict), string(r.Verdict)))
 	for i, unmet := range r.Unmet {
@@ -49,7 +49,7 @@ func writeVerdict(w io.Writer, r checker.Result, all bool, paint func(Role, stri
 	fmt.Fprintf(w, "  %-18s  %s\n", name, paint(Holding, "ok"))
 }
 
-// writeViolations writes the violations of one property, the first after its name.
+// writeViolations writes the violations of one property, the first beside its name.
 func writeViolations(w io.Writer, name string, r checker.Result, p checker.Property, paint func(Role, string) string) {
 	indent := strings.Repeat(" ", len(name))
 	shown := 0
@@ -82,8 +82,8 @@ func writeMeasurements(w io.Writer, all []checker.Measurement, paint func(Role, 
 	}
 }
 
-// writeExplanations writes why the first violation of each property came about, in numbered sentences. Where several
-// sentences begin two explanations, they are written in the first.
+// writeExplanations explains the first violation of each property, in numbered sentences. If two explanations begin with the same
+// sentences, these are written only in the first.
 func writeExplanations(w io.Writer, h *history.History, r checker.Result) {
 	plain := func(_ Role, s string) string { return s }
 	type explanation struct {
@@ -119,7 +119,7 @@ func writeExplanations(w io.Writer, h *history.History, r checker.Result) {
 	}
 }
 
-// common returns how many sentences two explanations begin with alike, the last of each left out.
+// common returns how many sentences at the beginning of two explanations are the same, without the last of each.
 func common(a, b []string) int {
 	n := 0
 	for n < len(a)-1 && n < len(b)-1 && a[n] == b[n] {
@@ -128,7 +128,7 @@ func common(a, b []string) int {
 	return n
 }
 
-// Broken says which assumption a run broke.
+// Broken says which assumption was broken.
 func Broken(a checker.Assumption) string {
 	if a == checker.None {
 		return "no assumption broken"
@@ -136,7 +136,7 @@ func Broken(a checker.Assumption) string {
 	return string(a) + " broken"
 }
 
-// paragraph writes text after a name and a word to be painted, and wraps it so that no line exceeds [Width].
+// paragraph writes text after a name and a word to be painted, wrapped at [Width].
 func paragraph(w io.Writer, name, word, text string, paint func(Role, string) string) {
 	indent := strings.Repeat(" ", len(name)+len(word))
 	lead := name
@@ -150,7 +150,7 @@ func paragraph(w io.Writer, name, word, text string, paint func(Role, string) st
 	}
 }
 
-// Wrap breaks text into lines of at most so many characters, between words where there are such.
+// Wrap breaks text into lines of at most width characters, between words if possible.
 func Wrap(text string, width int) (lines []string) {
 	for rest := text; rest != ""; {
 		var head string
@@ -182,7 +182,7 @@ func CutLine(s string, width int) (head, rest string) {
 	return string(runes[:width]), string(runes[width:])
 }
 
-// ViolationsShown is how many violations of one property a timeline spells out: the first explains, the others repeat.
+// ViolationsShown is how many violations of one property a timeline shows in full: after the first they say little new.
 const ViolationsShown = 3
 
 // verdictRole is the role in which a verdict is painted.

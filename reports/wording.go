@@ -9,7 +9,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Servers names all servers: each lock node with its replicas after it, then the others.
+// Servers lists all servers: each lock node with its replicas after it, then the others.
 func Servers(m history.Meta) []string {
 	replicas := slices.Sorted(maps.Keys(m.Replicas))
 	var all []string
@@ -32,7 +32,7 @@ func Servers(m history.Meta) []string {
 	return all
 }
 
-// Ranges names some nodes in the order in which all are numbered, neighbours of a kind together: n1..n3,n5.
+// Ranges lists some nodes in the order of all, with neighbours of one kind as a range: n1..n3,n5.
 func Ranges(nodes, all []string) string {
 	var parts []string
 	for i := 0; i < len(all); i++ {
@@ -58,7 +58,8 @@ func Ranges(nodes, all []string) string {
 
 const digits = "0123456789"
 
-// actor names who an event happened to. A fault on links happens to the network; its printed form names the links.
+// actor returns the process to which an event happened. A fault of links happens to the network; its printed form names the
+// links.
 func actor(e *history.Event) string {
 	if e.Process == "" || strings.Contains(e.Process, "-") {
 		return "network"
@@ -66,7 +67,7 @@ func actor(e *history.Event) string {
 	return e.Process
 }
 
-// Operation is an operation in the words of a scenario file.
+// Operation describes an operation in the words of a scenario file.
 func Operation(e *history.Event) string {
 	if (e.Op == history.Write || e.Op == history.Update) && e.Value != "" {
 		return e.Op + " " + e.Value
@@ -74,7 +75,7 @@ func Operation(e *history.Event) string {
 	return e.Op
 }
 
-// outcome is what an operation's event says beyond its name.
+// outcome describes what an operation's event has besides its name.
 func outcome(e *history.Event) string {
 	var parts []string
 	if e.Lease != "" && e.Kind != history.Fail {
@@ -95,7 +96,7 @@ func outcome(e *history.Event) string {
 	return strings.Join(parts, ", ")
 }
 
-// validity says until when the holder may rely on its lease, and by which clock where that differs from true time.
+// validity says until when the holder may rely on its lease, and by which clock if that differs from true time.
 func validity(e *history.Event) string {
 	if e.Until == history.NoEnd {
 		return "no end"
@@ -107,7 +108,7 @@ func validity(e *history.Event) string {
 	return s
 }
 
-// change says what a State event changed, in two parts: the key or value, and whose it is.
+// change describes a State event in two parts: the key or value, and its owner.
 func (t *transcript) change(i int) (what, detail string) {
 	e := &t.H.Events[i]
 	what = e.Key
@@ -158,7 +159,7 @@ func (t *transcript) change(i int) (what, detail string) {
 	return what, detail
 }
 
-// writing says of a write whose it is, and what speaks against it.
+// writing says under which lease a write was made, and what is wrong with it.
 func (t *transcript) writing(i int) string {
 	e := &t.H.Events[i]
 	s := "of " + e.Lease
@@ -183,7 +184,7 @@ func (t *transcript) writing(i int) string {
 	return s
 }
 
-// keyEnd says when a key ends where that is not simply a TTL from now, because the clock of its node is wrong.
+// keyEnd says when a key ends if that is not one TTL from now, because the clock of its node is wrong.
 func keyEnd(e *history.Event) string {
 	switch {
 	case e.Until == history.NoEnd:

@@ -21,8 +21,8 @@ type Cleaner struct {
 func StartCleaner(script string, args ...string) (*Cleaner, error) {
 	b := &Cleaner{cmd: exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, args...)...)}
 	b.cmd.Dir = "/"
-	b.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, markEnv) }) // it outlives a worker that starts it
-	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                                   // Ctrl-C at the terminal is not for it
+	b.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, markEnv) }) // it must outlive a worker that starts it
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                                   // Ctrl-C at the terminal must not end it
 	var err error
 	if b.input, err = b.cmd.StdinPipe(); err != nil {
 		return nil, err

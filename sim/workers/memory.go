@@ -16,7 +16,7 @@ import (
 	"lockstep/sim"
 )
 
-// Memory is a number of bytes: the limit of what a job may use.
+// Memory is an amount of memory in bytes.
 type Memory int64
 
 // Units of memory.
@@ -27,7 +27,7 @@ const (
 
 const (
 	defaultMemory = 2 * GB
-	// LeastMemory is the smallest limit that makes sense: a worker needs about half of it for itself.
+	// LeastMemory is the smallest limit: a worker needs about half of it for itself.
 	LeastMemory = 100 * MB
 )
 
@@ -38,7 +38,7 @@ func (m Memory) String() string {
 	return fmt.Sprintf("%.3g MB", float64(m)/float64(MB))
 }
 
-// ParseMemory reads what String writes, with or without the space: 2GB, 500 MB.
+// ParseMemory parses what String prints, with or without the space: 2GB, 500 MB.
 func ParseMemory(s string) (Memory, error) {
 	for unit, bytes := range map[string]Memory{"GB": GB, "MB": MB} {
 		number, ok := strings.CutSuffix(strings.ToUpper(strings.TrimSpace(s)), unit)
@@ -54,38 +54,38 @@ func ParseMemory(s string) (Memory, error) {
 	return 0, fmt.Errorf("%q must be an amount of memory such as 2GB or 500MB", s)
 }
 
-// granted is the limit of the job that this process does, if it is a worker: it gives no more to workers of its own.
+// granted is the limit of this process's job, if it is a worker: it grants no more to workers of its own.
 var granted atomic.Int64
 
-// memoryLimit is what a supervisor grants a job.
+// memoryLimit returns the limit of a job.
 func (s *Supervisor) memoryLimit() Memory {
 	return cmp.Or(s.Memory, Memory(granted.Load()), defaultMemory)
 }
 
-// A worker checks its own memory every 50 ms, and ends with a report if it uses too much. This works only while the Go runtime gets to
-// run the goroutine that checks, and covers only memory that the runtime knows. So on Linux the supervisor also checks, from the
-// outside, the worker and all processes that it has started. It allows a little more, because the worker's own report can say more
-// about what used the memory.
-// Whom a worker has started is found out less often: to go through all threads of all processes takes milliseconds.
+// A worker checks its own memory every 50 ms, and ends with a report if it uses too much. That requires that the Go runtime runs
+// the checking goroutine, and covers only memory that the runtime knows. So on Linux the supervisor also checks, from the
+// outside, the worker and all processes that it has started. It allows a little more, because the worker's own report can say
+// more about what used the memory. The processes that a worker has started are determined less often: going through all threads
+// of all processes takes milliseconds.
 const (
 	weighEvery = 100 * time.Millisecond
 	countEvery = 5 // checks
 	leastSlack = 500 * MB
 )
 
-// tooMuch is the beginning of the report on a job that has used more than its limit.
+// tooMuch is the first line of the report on a job that has exceeded its memory limit.
 func tooMuch(limit Memory) string { return fmt.Sprintf("the run used more than %v of memory", limit) }
 
-// grant sets the limit for the next job. The garbage collector works the harder the nearer it comes, so that what counts is in use.
+// grant sets the limit for the next job. The garbage collector works harder near the limit, so that only memory in use counts.
 func grant(limit Memory) {
 	if Memory(granted.Swap(int64(limit))) != limit && limit > 0 {
 		debug.SetMemoryLimit(int64(limit) / 4 * 3)
-		// A stack is copied to one twice as large when it is full, for which both must fit.
+		// A full stack is copied to one of twice the size, and both must fit.
 		debug.SetMaxStack(int(min(int64(limit)/8, 1e9)))
 	}
 }
 
-// A gauge tells how much memory this process uses.
+// A gauge measures how much memory this process uses.
 type gauge []metrics.Sample
 
 func newGauge() gauge {
@@ -96,7 +96,7 @@ func newGauge() gauge {
 }
 
 func (s gauge) value(i int) Memory {
-	if s[i].Value.Kind() != metrics.KindUint64 { // this Go does not have it
+	if s[i].Value.Kind() != metrics.KindUint64 { // this version of Go does not have it
 		return 0
 	}
 	return Memory(s[i].Value.Uint64())
@@ -120,12 +120,12 @@ func (s gauge) report(limit Memory) *Report {
 	return r
 }
 
-// use says what the memory of this process is used for, as of the last weighing; empty: nobody knows.
+// use says what the memory of this process was used for at the last measurement; empty if it is not known.
 func (s gauge) use(limit Memory) string {
 	stacks, goroutines := s.value(2), int(s.value(3))
 	if stacks > limit/4 {
 		f, n := mostStarted()
-		of := fmt.Sprintf("%v are stacks of %d goroutines", stacks, max(goroutines, n)) // there may be more by now
+		of := fmt.Sprintf("%v are stacks of %d goroutines", stacks, max(goroutines, n)) // there may be more now
 		if n > 0 {
 			of += fmt.Sprintf(", %d of them in %s", n, f)
 		}
@@ -138,8 +138,8 @@ func (s gauge) use(limit Memory) string {
 	return ""
 }
 
-// withMemory adds to the report of a job that has run for too long what it uses much memory for, if it does: it may have been on its
-// way to that limit.
+// withMemory adds memory use to the report of a job that has run for too long, if it is high: it may have been about to reach
+// that limit.
 func withMemory(r *Report) *Report {
 	s, limit := newGauge(), Memory(granted.Load())
 	used := s.weigh()
@@ -154,8 +154,8 @@ func withMemory(r *Report) *Report {
 	return r
 }
 
-// collect runs the garbage collector, because only a collection tells what is in use. It does not wait long: code that allocates without
-// end may keep it from ending.
+// collect runs the garbage collector, because only a collection determines what is in use. It does not wait long, because code
+// that keeps allocating may prevent the collection from ending.
 func collect() {
 	done := make(chan struct{})
 	go func() {
@@ -170,10 +170,10 @@ func collect() {
 
 const mostCollected = 500 * time.Millisecond
 
-// mostDumped is how many goroutines there may be for their stacks to be of use.
+// mostDumped is the number of goroutines above which their stacks are not useful.
 const mostDumped = 1000
 
-// largest returns where most of the memory was allocated that is in use, as far as the last collection knows.
+// largest returns where most of the memory in use was allocated, according to the last collection.
 func largest() (at frame, bytes Memory) {
 	records := make([]runtime.MemProfileRecord, 10_000)
 	n, _ := runtime.MemProfile(records, false)
@@ -188,9 +188,9 @@ func largest() (at frame, bytes Memory) {
 	return most, Memory(by[most])
 }
 
-// mostStarted returns what most goroutines do, and how many these are.
+// mostStarted returns where most goroutines were started, and how many.
 func mostStarted() (at frame, n int) {
-	records := make([]runtime.StackRecord, runtime.NumGoroutine()*3/2) // there may be more of them meanwhile
+	records := make([]runtime.StackRecord, runtime.NumGoroutine()*3/2) // their number may grow meanwhile
 	got, ok := runtime.GoroutineProfile(records)
 	if !ok {
 		return frame{}, 0
@@ -208,8 +208,8 @@ func mostStarted() (at frame, n int) {
 	return userFrame(most[:]), by[most]
 }
 
-// luaCode is the package that runs the Lua scripts of simulated nodes, and luaScript stands for any of its functions: which of
-// them it was says nothing about the script.
+// luaCode is the package that runs the Lua scripts of simulated nodes. luaScript stands for any of its functions, because which
+// one it was says nothing about the script.
 const luaCode = "github.com/yuin/gopher-lua"
 
 var luaScript = frame{fn: "a Lua script on a simulated node"}
@@ -235,14 +235,15 @@ func userFrame(pcs []uintptr) frame {
 	}
 }
 
-// A scale weighs a worker and the processes that it has started.
+// A scale measures the memory of a worker and of the processes that it has started.
 type scale struct {
 	pid    int
 	family []int // the worker comes first
 	checks int
 }
 
-// exceeds says what is wrong if the processes of a job, seen from the outside, use too much memory; nil: nothing, or nobody knows.
+// exceeds returns a report if the processes of a job, seen from the outside, use too much memory; nil if they do not, or if it is
+// not known.
 func (s *scale) exceeds(limit Memory) *Report {
 	if limit <= 0 {
 		return nil
@@ -273,7 +274,7 @@ func (s *scale) exceeds(limit Memory) *Report {
 	return r
 }
 
-// raceOverhead is how many times as much memory a program takes, at most, that was built with -race.
+// raceOverhead is the most by which -race multiplies the memory of a program.
 const raceOverhead = 6
 
 var raceEnabled = sync.OnceValue(func() bool {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// sizes is how much memory each of some processes has in use, without those that are gone.
+// sizes returns how much memory each of some processes uses, without those that are gone.
 func sizes(pids []int) (all []relative) {
 	for _, pid := range pids {
 		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 		if fields := strings.Fields(string(statm)); err == nil && len(fields) > 2 {
 			resident, _ := strconv.ParseInt(fields[1], 10, 64)
-			shared, _ := strconv.ParseInt(fields[2], 10, 64) // files, which several processes have in common
+			shared, _ := strconv.ParseInt(fields[2], 10, 64) // mapped files, which several processes share
 			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 			all = append(all, relative{pid, strings.TrimSpace(string(name)), Memory(resident-shared) * Memory(os.Getpagesize())})
 		}
@@ -22,7 +22,7 @@ func sizes(pids []int) (all []relative) {
 	return all
 }
 
-// family lists a process and those that it has started, and these, as far as they are not orphans.
+// family lists a process and its descendants, without orphans.
 func family(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {

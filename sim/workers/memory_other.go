@@ -2,7 +2,7 @@
 
 package workers
 
-// The sizes of processes are not known here: a worker has to look at its memory itself.
+// The sizes of processes are not known here: only a worker itself checks its memory.
 func sizes([]int) []relative { return nil }
 
 func family(pid int) []int { return []int{pid} }

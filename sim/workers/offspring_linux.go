@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// killMarked kills the processes that have a variable in their environment: whatever a worker has started inherits its mark, also in a
-// session of its own. It looks again after a kill, since a process may have started another meanwhile.
+// killMarked kills the processes that have a variable in their environment: all descendants of a worker inherit its mark, even in
+// a session of their own. It repeats the search after a kill, because a process may have started another meanwhile.
 func killMarked(mark string) {
 	for range 10 {
 		if !killOnce([]byte(mark + "=")) {
@@ -21,7 +21,7 @@ func killMarked(mark string) {
 func killOnce(mark []byte) (found bool) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
-		env, err := os.ReadFile(file) // empty for a process that is dead
+		env, err := os.ReadFile(file) // empty for a dead process
 		if err != nil || !bytes.HasPrefix(env, mark) && !bytes.Contains(env, append([]byte{0}, mark...)) {
 			continue
 		}

@@ -4,7 +4,7 @@ package workers
 
 import "os/exec"
 
-// There are no process groups here: what a lock starts has to end by itself.
+// There are no process groups here: processes that a lock starts have to end by themselves.
 
 func lead(*exec.Cmd) {}
 

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// A worker and the processes that its jobs start are a process group. When the worker has ended, what is left of the group is killed:
-// a lock may start a process, and nobody else would end it. A process with a group or a session of its own is known by its
-// environment on Linux (see killMarked), and escapes elsewhere.
+// A worker and the processes that its jobs start are a process group. When the worker has ended, the rest of the group is killed:
+// a lock may start a process, and nothing else would end it. A process with a group or a session of its own is found by its
+// environment on Linux (see killMarked), and is missed elsewhere.
 
-// lead makes the process the first of a new group.
+// lead makes the process the leader of a new group.
 func lead(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -20,7 +20,7 @@ func lead(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
-// killGroup kills what is left of the group of a process.
+// killGroup kills the rest of the group of a process.
 func killGroup(pid int) { syscall.Kill(-pid, syscall.SIGKILL) }
 
 // notInherited keeps the pipes between the worker and its supervisor from being inherited by processes that a job starts.
@@ -40,7 +40,7 @@ while read -r line; do
 done
 for pid; do kill -9 "-$pid"; done 2>/dev/null`
 
-// note tells the cleaner of a group, or of its end.
+// note tells the cleaner that a group has started or ended.
 func (b *Cleaner) note(sign string, pid int) {
 	if b != nil {
 		b.Tell(sign + strconv.Itoa(pid))

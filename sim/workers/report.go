@@ -12,22 +12,22 @@ import (
 	"lockstep/sim/history"
 )
 
-// Report is what is known of a job that did not end by itself.
+// Report describes a job that did not end by itself.
 type Report struct {
 	Reason  string   `json:"reason"`            // one line: "panic: assignment to entry in nil map"
-	Blocked []string `json:"blocked,omitempty"` // what each goroutine does or waits for, one line each, the most telling first
-	Stacks  string   `json:"stacks,omitempty"`  // all stacks, each once, or, if there are none, the last that the worker printed
-	Memory  bool     `json:"memory,omitempty"`  // it used more memory than it may
+	Blocked []string `json:"blocked,omitempty"` // what each goroutine does or waits for, one line each, the most informative first
+	Stacks  string   `json:"stacks,omitempty"`  // all stacks, each once, or, if there are none, the last output of the worker
+	Memory  bool     `json:"memory,omitempty"`  // it exceeded its memory limit
 }
 
-// Bounds of what a report keeps. A lock may panic with a text of any length, and in any number of goroutines.
+// Limits of a report. A lock may panic with a text of any length, and in any number of goroutines.
 const (
 	keptReason  = 1000
 	keptBlocked = 1000
 	keptStacks  = 128 << 10
 )
 
-// bounded cuts what is too long for a report.
+// bounded shortens a report to the limits.
 func (r *Report) bounded() *Report {
 	if r == nil {
 		return nil
@@ -41,10 +41,10 @@ func (r *Report) bounded() *Report {
 	return r
 }
 
-// wayOut is what there is to do about code that goes on when its job has ended.
+// wayOut says how to stop code that runs on after its job has ended.
 const wayOut = "a Locker that is an io.Closer is closed when its client is through with it: that is where a lock ends what it started"
 
-// Overdue is the report of a job that has not ended within limit, from the stacks at that time.
+// Overdue returns the report of a job that has not ended within limit, from the stacks at that time.
 func Overdue(limit time.Duration, stacks string) *Report {
 	d := diagnose(stacks)
 	reason := fmt.Sprintf("the job did not end within %v", limit)
@@ -57,8 +57,8 @@ func Overdue(limit time.Duration, stacks string) *Report {
 	return &Report{Reason: reason, Blocked: d.lines(), Stacks: stacks}
 }
 
-// stillGoing is the report of a job that has not ended within limit, though its world went on until then: there is nothing wrong
-// with it but that it takes long.
+// stillGoing returns the report of a job that has not ended within limit, though its world was still making progress: it merely
+// takes long.
 func stillGoing(limit time.Duration, went *sim.Progress, stacks string) *Report {
 	return &Report{
 		Reason: fmt.Sprintf("the run had not ended after %v of real time, at %.3fs of virtual time and after %d events: with a longer limit it may end",
@@ -68,7 +68,7 @@ func stillGoing(limit time.Duration, went *sim.Progress, stacks string) *Report 
 	}
 }
 
-// failed is the report of a job that returned an error.
+// failed returns the report of a job that returned an error.
 func failed(err error) *Report {
 	if leak, ok := errors.AsType[*sim.LeakError](err); ok {
 		return &Report{Reason: sim.LeftBehind, Blocked: Blocked(leak.Stacks), Stacks: leak.Stacks}
@@ -77,22 +77,22 @@ func failed(err error) *Report {
 	d := diagnose(rest)
 	d.blame()
 	r := &Report{Reason: reason, Blocked: d.lines(), Stacks: rest}
-	var other interface{ usedTooMuch() bool } // the report of a worker that the job had
+	var other interface{ usedTooMuch() bool } // the report of a worker of the job itself
 	r.Memory = errors.As(err, &other) && other.usedTooMuch()
 	return r
 }
 
 func (r *Report) usedTooMuch() bool { return r.Memory }
 
-// lastWords matches how the Go runtime begins what it prints when it ends a process. A library may have printed half a
-// line before; only then do the words not stand at the beginning of one.
+// lastWords matches the beginning of what the Go runtime prints when it ends a process. Only if a library has printed half a line
+// before does it not start a line.
 var lastWords = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^(?:panic: |fatal error: |SIG[A-Z0-9]+: )`),
 	regexp.MustCompile(`(?:panic: |fatal error: |SIG[A-Z0-9]+: )`),
 }
 
-// obituary splits what a process printed before it died into the runtime's first line and the stacks after it. Both are
-// empty if the runtime had no part in its death.
+// obituary splits what a process printed before it died into the runtime's first line and the stacks after it. Both are empty if
+// the runtime did not end the process.
 func obituary(printed string) (reason, stacks string) {
 	for _, re := range lastWords {
 		at := re.FindAllStringIndex(printed, -1)
@@ -108,7 +108,7 @@ func obituary(printed string) (reason, stacks string) {
 	return "", ""
 }
 
-// died is the report of a job whose worker died of its own accord.
+// died returns the report of a job whose worker died by itself.
 func died(state, printed string) *Report {
 	reason, stacks := obituary(printed)
 	if reason == "" {
@@ -119,13 +119,13 @@ func died(state, printed string) *Report {
 		return &Report{Reason: "the worker " + verb + ": " + state, Stacks: printed}
 	}
 	d := diagnose(stacks)
-	if !strings.HasPrefix(reason, "SIGQUIT") { // somebody else's doing
+	if !strings.HasPrefix(reason, "SIGQUIT") { // somebody else sent the signal
 		d.blame()
 	}
 	return &Report{Reason: reason, Blocked: d.lines(), Stacks: strings.TrimSpace(stacks)}
 }
 
-// Bounds of what String shows. They keep a report on one screen.
+// Limits of what String shows, so that a report fits on a screen.
 const (
 	shownLines      = 12
 	shownGoroutines = 4
@@ -133,7 +133,7 @@ const (
 	shownPrinted    = 20
 )
 
-// String is the report for people: the reason, what blocks on what, and the stacks that explain it, shortened.
+// String formats the report for people: the reason, what blocks on what, and the relevant stacks, shortened.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.Reason)
@@ -145,7 +145,7 @@ func (r *Report) String() string {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	d := diagnose(r.Stacks)
-	if len(r.Blocked) > 0 && strings.Contains(r.Blocked[0], " failed in ") { // all that a saved report knows of it
+	if len(r.Blocked) > 0 && strings.Contains(r.Blocked[0], " failed in ") { // this is all that a saved report says about it
 		d.blame()
 	}
 	if len(d.all) == 0 {

@@ -15,8 +15,8 @@ import (
 	"lockstep/sim"
 )
 
-// Blocked sums up a dump of stacks: one line per goroutine (or group of goroutines that do the same), saying what it
-// waits for and where. It is what a reader wants to know first about a run that never went quiet.
+// Blocked sums up a dump of stacks: one line per goroutine, or group of goroutines that do the same, with what it waits for and
+// where. It is the first thing to look at if a run never became quiet.
 func Blocked(stacks string) []string { return diagnose(stacks).lines() }
 
 // goroutine is one goroutine of a dump.
@@ -24,28 +24,28 @@ type goroutine struct {
 	id      string
 	state   string // in the runtime's words: "sync.Mutex.Lock", "chan receive", "runnable"
 	bubble  bool
-	durable bool // it waits for what only its own bubble can bring about
+	durable bool // only its own bubble can end its wait
 	frames  []frame
 	creator frame
 	text    string
-	alike   int // how many others have the same stack, of which the dump has one only
+	alike   int // how many others have the same stack; the dump has it once
 
 	what   activity
-	failed bool   // it is why the process, or the bubble, ended
-	holds  string // why it seems to hold the mutex that others wait for
+	failed bool   // it caused the end of the process or the bubble
+	holds  string // why it seems to hold the mutex for which others wait
 }
 
 // frame is one call on a stack. The innermost comes first.
 type frame struct{ fn, args, at string }
 
-// activity is what a goroutine does, as far as it matters to a world.
+// activity is what a goroutine does, as it matters to a world.
 type activity int
 
 const (
-	idle      activity = iota // part of the machinery, or of no interest
-	runs                      // running, or about to
-	mutex                     // waits for a mutex: the bubble does not count that as quiet
-	outside                   // waits for something else that the bubble does not count as quiet
+	idle      activity = iota // part of Lockstep, or of no interest
+	runs                      // running, or runnable
+	mutex                     // waits for a mutex, which a bubble does not count as quiet
+	outside                   // waits for something else that a bubble does not count as quiet
 	network                   // inside I/O on a simulated connection
 	waits                     // durably blocked, on anything else
 	scheduler                 // drives the world, and waits for it to go quiet
@@ -53,8 +53,8 @@ const (
 
 var goroutineHead = regexp.MustCompile(`^goroutine (\d+)[^\[]*\[([^\]]+)\]:`)
 
-// parseStacks reads a dump as the Go runtime prints it: by runtime.Stack, after a panic, or on SIGQUIT, which adds
-// addresses to each line.
+// parseStacks parses a dump as the Go runtime prints it: by runtime.Stack, after a panic, or on SIGQUIT, which adds addresses to
+// each line.
 func parseStacks(dump string) []*goroutine {
 	var all []*goroutine
 	for text := range strings.SplitSeq(dump, "\n\n") {
@@ -85,8 +85,7 @@ func parseStacks(dump string) []*goroutine {
 				at = &g.frames[len(g.frames)-1]
 			}
 		}
-		// What stands above a panic, or above the end of the goroutine by runtime.Goexit, is the handling of it. The origin is below
-		// the last.
+		// The frames above a panic, or above runtime.Goexit, handle it. The origin is below the last.
 		for i, f := range slices.Backward(g.frames) {
 			if f.fn == "panic" || f.fn == "runtime.Goexit" {
 				g.frames = g.frames[i+1:]
@@ -104,7 +103,7 @@ func (g *goroutine) activity() activity {
 	case g.in("lockstep/sim/workers.(*worker)."):
 		return idle // the worker's own
 	case g.state == "synctest.Run", g.in("testing/synctest.testingSynctestTest"):
-		return idle // what a bubble consists of
+		return idle // part of every bubble
 	case g.state == "synctest.Wait":
 		return scheduler
 	case g.state == "running", g.state == "runnable", g.state == "preempted", g.state == "copystack", strings.HasPrefix(g.state, "GC assist"):
@@ -119,12 +118,12 @@ func (g *goroutine) activity() activity {
 	return waits
 }
 
-// in reports whether a function whose name begins like that is on the stack.
+// in reports whether a function with this prefix is on the stack.
 func (g *goroutine) in(fn string) bool {
 	return slices.ContainsFunc(g.frames, func(f frame) bool { return strings.HasPrefix(f.fn, fn) })
 }
 
-// user returns the innermost frame that is neither the standard library's nor the kernel's.
+// user returns the innermost frame that belongs neither to the standard library nor to the kernel.
 func (g *goroutine) user() (frame, bool) {
 	for _, f := range g.frames {
 		if !f.standard() && !f.kernel() {
@@ -134,7 +133,7 @@ func (g *goroutine) user() (frame, bool) {
 	return frame{}, false
 }
 
-// where names the frame that a reader looks for: the innermost one of the code under test. Without one, it says who
+// where returns the frame that a reader looks for: the innermost one of the code under test. If there is none, it says who
 // started the goroutine.
 func (g *goroutine) where() string {
 	if f, ok := g.user(); ok && f.pkg() == luaCode {
@@ -154,7 +153,7 @@ func (g *goroutine) where() string {
 	return at
 }
 
-// calls names the innermost frame of the kernel, which says what the code under test asked it for.
+// calls returns the innermost frame of the kernel, which says what the code under test called.
 func (g *goroutine) calls() string {
 	for _, f := range g.frames {
 		if f.kernel() {
@@ -169,7 +168,7 @@ func (g *goroutine) calls() string {
 
 var majorVersion = regexp.MustCompile(`^v\d+\.`)
 
-// String shortens the import path and the file name to what still tells frames apart.
+// String prints a frame with a short import path and file name.
 func (f frame) String() string {
 	fn := f.fn
 	dir, base := path.Split(fn)
@@ -191,7 +190,7 @@ func (f frame) pkg() string {
 	return dir + name
 }
 
-// receiver is the type whose method the function is, or is a closure of; empty for a plain function.
+// receiver is the type of the method, or of the method of which the function is a closure; empty for a plain function.
 func (f frame) receiver() string {
 	if i := strings.Index(f.fn, ".(*"); i >= 0 {
 		if j := strings.IndexByte(f.fn[i:], ')'); j >= 0 {
@@ -201,7 +200,7 @@ func (f frame) receiver() string {
 	return ""
 }
 
-// this is the first argument, which is the receiver of a method; empty where the runtime does not vouch for it.
+// this is the first argument, the receiver of a method; empty if the runtime marks it as unreliable.
 func (f frame) this() string {
 	first, _, _ := strings.Cut(f.args, ",")
 	if strings.HasPrefix(first, "0x") && !strings.HasSuffix(first, "?") {
@@ -214,8 +213,8 @@ func (f frame) kernel() bool {
 	return (f.pkg() == "lockstep/sim" || f.pkg() == "lockstep/sim/workers") && !strings.Contains(f.at, "_test.go")
 }
 
-// standard reports whether the function belongs to the standard library. The file tells; where the build trimmed paths,
-// the import path has to.
+// standard reports whether the function belongs to the standard library, by its file, or, if the build trimmed paths, by its
+// import path.
 func (f frame) standard() bool {
 	if root := goroot(); root != "" {
 		return strings.HasPrefix(f.at, root)
@@ -238,12 +237,12 @@ var mainModule = sync.OnceValue(func() string {
 	return "main"
 })
 
-// diagnosis is what a dump says about why a run does not end.
+// diagnosis is the reason why a run does not end, as far as a dump shows it.
 type diagnosis struct {
 	all     []*goroutine
-	suspect []*goroutine // those of the run, the most telling first
+	suspect []*goroutine // the goroutines of the run, the most informative first
 	world   bool         // the run is in a bubble
-	total   int          // how many goroutines there were, if the dump does not have all; 0: it has
+	total   int          // how many goroutines there were, if the dump does not have all of them; else 0
 }
 
 func diagnose(dump string) *diagnosis {
@@ -265,7 +264,7 @@ func diagnose(dump string) *diagnosis {
 	return d
 }
 
-// blame marks the first goroutine of the dump: the runtime prints the one that ended the process first.
+// blame marks the first goroutine of the dump as failed: the runtime prints the one that ended the process first.
 func (d *diagnosis) blame() {
 	if len(d.all) == 0 {
 		return
@@ -291,9 +290,9 @@ func (d *diagnosis) sort() {
 	slices.SortStableFunc(d.suspect, func(a, b *goroutine) int { return rank(a) - rank(b) })
 }
 
-// findHolders guesses who holds the mutexes that others wait for. The runtime does not know, but code that locks is
-// mostly methods of one type: the holder is the waiting goroutine that is in a method of the same value, or failing
-// that of the same type, or failing that in the same package.
+// findHolders guesses which goroutines hold the mutexes for which others wait. The runtime does not know, but code that locks
+// mostly consists of methods of one type. So the holder is a waiting goroutine in a method of the same value, or else of the same
+// type, or else in the same package.
 func (d *diagnosis) findHolders() {
 	for _, w := range d.suspect {
 		if w.what != mutex {
@@ -314,7 +313,7 @@ func (d *diagnosis) findHolders() {
 				score = max(score, kinship(locks, f))
 			}
 			if score > 0 && g.what == network {
-				score += 4 // of two that may hold it, the one inside I/O is the one to doubt
+				score += 4 // of two candidates, the one inside I/O is more likely
 			}
 			if score > best {
 				best, holders = score, nil
@@ -333,7 +332,7 @@ func (d *diagnosis) findHolders() {
 	}
 }
 
-// kinship says how close two frames are: 3 same receiver, 2 same type, 1 same package.
+// kinship returns how closely two frames are related: 3 same receiver, 2 same type, 1 same package.
 func kinship(a, b frame) int {
 	switch {
 	case b.standard() || b.kernel() || a.pkg() != b.pkg():
@@ -346,10 +345,10 @@ func kinship(a, b frame) int {
 	return 3
 }
 
-// spins is the cause if a goroutine runs and nothing else is known.
+// spins is the cause if a goroutine is running and nothing else is known.
 const spins = "a goroutine spins"
 
-// cause says in half a sentence why the run does not end.
+// cause says briefly why the run does not end.
 func (d *diagnosis) cause() string {
 	some := func(f func(*goroutine) bool) bool { return slices.ContainsFunc(d.suspect, f) }
 	for _, g := range d.suspect {
@@ -374,8 +373,8 @@ func (d *diagnosis) cause() string {
 	return ""
 }
 
-// stuck reports whether the world can never go quiet and nothing is left that could change that: somebody in the bubble
-// waits for a mutex, nobody runs, and nobody outside is in I/O from which he could return to unlock it.
+// stuck reports whether the world can never become quiet: a goroutine in the bubble waits for a mutex, none is running, and none
+// outside is in I/O after which it could unlock that mutex.
 func (d *diagnosis) stuck() bool {
 	waiting := false
 	for _, g := range d.all {
@@ -394,7 +393,7 @@ func (d *diagnosis) stuck() bool {
 	return waiting
 }
 
-// telling lists the goroutines whose stacks explain the matter.
+// telling lists the goroutines whose stacks explain the cause.
 func (d *diagnosis) telling() []*goroutine {
 	var list []*goroutine
 	for _, g := range d.suspect {
@@ -407,7 +406,7 @@ func (d *diagnosis) telling() []*goroutine {
 
 func (d *diagnosis) lines() []string {
 	var lines []string
-	said := map[string]int{} // sentence without its subject -> its line
+	said := map[string]int{} // sentence without its subject → its line
 	more := map[string]int{}
 	var keys []string
 	for _, g := range d.suspect {
@@ -434,7 +433,7 @@ func (d *diagnosis) lines() []string {
 	return lines
 }
 
-// known is how many goroutines a dump has the stacks of.
+// known returns of how many goroutines the dump has the stacks.
 func (d *diagnosis) known() int {
 	n := len(d.all)
 	for _, g := range d.all {
@@ -443,7 +442,7 @@ func (d *diagnosis) known() int {
 	return n
 }
 
-// sentence says what a goroutine does, without its subject.
+// sentence describes what a goroutine does, without its subject.
 func (g *goroutine) sentence() string {
 	if g.failed {
 		return "failed in " + g.where()

@@ -18,43 +18,42 @@ import (
 	"lockstep/sim/history"
 )
 
-// Supervisor runs jobs in worker processes, so that what a bubble cannot contain (a panic in a goroutine of a library,
-// a spin, a concurrent map write, a mutex held across I/O, state that a library keeps for the whole process) ends one
-// job and not the run.
+// Supervisor runs jobs in worker processes. So failures that a bubble cannot contain (a panic in a goroutine of a library, a busy
+// loop, a concurrent map write, a mutex held across I/O, state that a library keeps for the whole process) end only one job.
 //
 // A worker is a process that calls [Work]. It has one processor, which suits worlds, and does one job at a time.
 type Supervisor struct {
-	Command func() *exec.Cmd // how to start a worker: a command that will find IsWorker true
-	Workers int              // how many at once; default: one per core
-	Limit   time.Duration    // wall-clock time that a job may take before its worker is asked for its stacks and killed; default 20s
-	Memory  Memory           // what the processes of a job may use together; default: 2 GB, or what this process has as a worker
-	Output  io.Writer        // receives what workers print, to stdout and stderr alike, as it comes, up to 256 kB for a job; default: nobody
+	Command func() *exec.Cmd // starts a worker, in which IsWorker is true
+	Workers int              // how many at once; default one per core
+	Limit   time.Duration    // real time after which a worker is asked for its stacks and killed; default 20s
+	Memory  Memory           // limit for all processes of a job; default 2 GB, or the limit of this process if it is a worker
+	Output  io.Writer        // receives what workers print to stdout and stderr, up to 256 kB per job; default none
 	// Notice, if set, is called with each text that a worker sends by [Notify], one call at a time.
 	Notice func(text string)
 }
 
-// Outcome is what became of a job. Exactly one field is set.
+// Outcome is the outcome of a job. Exactly one field is set.
 type Outcome struct {
-	Result json.RawMessage // what it returned
-	Report *Report         // why it did not
+	Result json.RawMessage // the result of the job
+	Report *Report         // why there is none
 }
 
 const (
 	defaultLimit = 20 * time.Second
-	startLimit   = 30 * time.Second // for a worker to say that it is one
-	grace        = 2 * time.Second  // for a worker to do what it was asked for, before it is asked less politely
-	keptOutput   = 1 << 20          // bytes of what a worker prints last; a dump of 500 goroutines fits
-	keptHead     = 1 << 16          // and first
-	passedOn     = 1 << 18          // bytes of what a worker prints during one job that Output receives
+	startLimit   = 30 * time.Second // for a worker to report that it is one
+	grace        = 2 * time.Second  // for a worker to do what it was asked before the next step
+	keptOutput   = 1 << 20          // bytes kept of a worker's last output; a dump of 500 goroutines fits
+	keptHead     = 1 << 16          // bytes kept of its first output
+	passedOn     = 1 << 18          // bytes of a worker's output during one job that are passed to Output
 )
 
-// errSupervises is for a program that was meant to call Work: it would otherwise start itself for ever.
+// errSupervises is for a worker that does not call Work but Run: it would start itself for ever.
 var errSupervises = errors.New("sim: this process is a worker, which has to call Work; it cannot supervise")
 
-// Run hands out the jobs and calls done once for each, in the order in which they end, from the calling goroutine.
+// Run distributes the jobs and calls done once for each, in the order in which they end, from the calling goroutine.
 //
-// A job whose worker dies or exceeds the limit has a Report for its outcome, and the others go on with a fresh worker.
-// Run itself fails only if ctx ends, with its error, or if a worker cannot be started. Either way no worker is left.
+// The outcome of a job whose worker dies or exceeds the limit is a Report, and the other jobs continue with a new worker. Run
+// itself fails only if ctx ends, with its error, or if a worker cannot be started. When Run returns, no worker is left.
 func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(i int, o Outcome)) error {
 	if IsWorker() {
 		return errSupervises
@@ -103,7 +102,7 @@ func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(
 	return nil
 }
 
-// A Pool has the workers of a supervisor do jobs that come one by one. A worker that is fit for another job is kept for it.
+// A Pool is a set of workers for jobs that come one by one. A worker that is fit for another job is kept.
 type Pool struct {
 	run    *run
 	cancel context.CancelFunc
@@ -111,11 +110,10 @@ type Pool struct {
 
 	mu    sync.Mutex
 	idle  []*child
-	taken int // jobs so far
+	taken int // number of jobs so far
 }
 
-// Start returns a pool. It starts no worker before the first job, and at any time has as many as jobs are in progress at once;
-// Workers does not matter.
+// Start returns a pool. It starts no worker before the first job, and has as many as there are jobs at once; Workers is ignored.
 func (s *Supervisor) Start() (*Pool, error) {
 	if IsWorker() {
 		return nil, errSupervises
@@ -127,8 +125,8 @@ func (s *Supervisor) Start() (*Pool, error) {
 	return p, nil
 }
 
-// Do has a worker do a job. Its error is that of ctx, or says why no worker could be started; whatever the job does is in the
-// outcome. It may be called from several goroutines, but not after Close.
+// Do makes a worker do a job. The error is that of ctx, or says why no worker could be started; failures of the job are in the
+// outcome. Do may be called concurrently, but not after Close.
 func (p *Pool) Do(ctx context.Context, job json.RawMessage) (Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, err
@@ -148,7 +146,7 @@ func (p *Pool) Do(ctx context.Context, job json.RawMessage) (Outcome, error) {
 	return o, nil
 }
 
-// take returns a worker that nobody else has, and a number for its job.
+// take returns an idle worker, and a number for its job.
 func (p *Pool) take() (*child, int, error) {
 	p.mu.Lock()
 	p.taken++
@@ -160,7 +158,7 @@ func (p *Pool) take() (*child, int, error) {
 	p.mu.Unlock()
 	if c != nil {
 		select {
-		case <-c.dead: // somebody has killed it while it had nothing to do
+		case <-c.dead: // it was killed while it was idle
 			c.reap()
 		default:
 			return c, i, nil
@@ -170,7 +168,7 @@ func (p *Pool) take() (*child, int, error) {
 	return c, i, err
 }
 
-// Close lets the workers end, and waits for that. No job may be in progress.
+// Close ends the workers, and waits for them. No job may be in progress.
 func (p *Pool) Close() {
 	for _, c := range p.idle {
 		c.release()
@@ -189,8 +187,8 @@ type run struct {
 	todo    chan int
 	ended   chan ended
 	tasks   chan func() // for the thread that starts workers
-	mu      sync.Mutex  // guards Output and Notice, and what is kept of it
-	cleaner *Cleaner    // kills the processes of locks if this process is killed; nil: there is no shell
+	mu      sync.Mutex  // guards Output and Notice, and what is kept of the output
+	cleaner *Cleaner    // kills the processes of locks if this process is killed; nil if there is no shell
 }
 
 type ended struct {
@@ -198,9 +196,9 @@ type ended struct {
 	Outcome
 }
 
-// start starts processes for the others. On linux a worker dies with the thread that started it, which is what ends a
-// spinning one when the supervisor is killed. So this thread must not end, nor be handed to other goroutines of which
-// one might end it, before the last worker does.
+// start starts processes for other goroutines. On Linux a worker is killed when the thread that started it ends, which also ends
+// a busy worker when the supervisor is killed. So this thread must not end before the last worker does, and must not run other
+// goroutines, which might end it.
 func (r *run) start() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -250,20 +248,20 @@ func (r *run) work() error {
 	return nil
 }
 
-// child is a worker as its supervisor sees it.
+// child is the supervisor's side of a worker.
 type child struct {
 	cmd     *exec.Cmd
 	jobs    *os.File      // to the worker
-	answers chan answer   // from it; closed at the end of them
-	notice  func(string)  // gets its notices; nil: nobody
-	broken  error         // why the answers ended, if not because the worker did; read only after that
+	answers chan answer   // from it; closed when there are no more
+	notice  func(string)  // called with its notices; may be nil
+	broken  error         // why there are no more answers, unless the worker ended; read only after that
 	dead    chan struct{} // closed when the process has ended
-	left    chan struct{} // closed when nobody reads the answers any more
+	left    chan struct{} // closed when answers are no longer read
 	printed *tail
 	spent   bool // fit for no more jobs
 }
 
-// hire starts a worker and waits until it says that it is one.
+// hire starts a worker and waits until it reports that it is one.
 func (r *run) hire() (*child, error) {
 	cmd := r.Command()
 	c := &child{
@@ -294,7 +292,7 @@ func (r *run) hire() (*child, error) {
 
 	cmd.Stdout, cmd.Stderr = c.printed, c.printed
 	pipes := "std"
-	if runtime.GOOS == "windows" { // no other files can be inherited
+	if runtime.GOOS == "windows" { // other files cannot be inherited
 		cmd.Stdin, cmd.Stdout = jobs, answers
 	} else {
 		pipes = fmt.Sprintf("%d,%d", 3+len(cmd.ExtraFiles), 4+len(cmd.ExtraFiles))
@@ -302,7 +300,7 @@ func (r *run) hire() (*child, error) {
 	}
 	mark := fmt.Sprintf("%s%016x", markEnv, rand.Uint64())
 	cmd.Env = append(workerEnviron(cmd.Environ(), pipes), mark+"=1")
-	cmd.WaitDelay = time.Second // for what the worker printed, if a process of its own keeps the pipe open
+	cmd.WaitDelay = time.Second // in case a process that the worker has started keeps the pipe open
 	tether(cmd)
 	lead(cmd)
 
@@ -353,10 +351,10 @@ func (r *run) hire() (*child, error) {
 	}
 }
 
-// markEnv begins the name of a variable by which a worker and all that it starts are known; each worker has its own.
+// markEnv is the prefix of a variable that marks a worker and all its descendants; each worker has its own.
 const markEnv = "LOCKSTEP_WORKER_"
 
-// workerEnviron adds to env what a worker needs. Of two values of one variable the last counts.
+// workerEnviron adds to env what a worker needs. If a variable has two values, the last counts.
 func workerEnviron(env []string, pipes string) []string {
 	value := func(name string) string {
 		v := ""
@@ -367,14 +365,14 @@ func workerEnviron(env []string, pipes string) []string {
 		}
 		return v
 	}
-	// rand.Seed has had no effect since Go 1.24, unless this is set; a worker seeds the source that libraries share.
+	// rand.Seed has had no effect since Go 1.24 without this; a worker seeds the source that libraries share.
 	debug := "randseednop=0"
 	if v := value("GODEBUG"); v != "" {
 		debug = v + "," + debug
 	}
 	env = append(env, workerEnv+"="+pipes, "GOMAXPROCS=1", "GODEBUG="+debug)
 	if v := value("GOTRACEBACK"); v != "system" && v != "crash" {
-		env = append(env, "GOTRACEBACK=all") // a panic is often explained by what the others do
+		env = append(env, "GOTRACEBACK=all") // other goroutines often explain a panic
 	}
 	return env
 }
@@ -406,9 +404,9 @@ func (c *child) listen(from *os.File) {
 	}
 }
 
-// How far a supervisor has gone with a worker that exceeds its limit. The first step gets the best stacks, because the
-// runtime stops every goroutine where it is; a signal shows only the thread that takes it. But it needs a runtime that
-// can still schedule one.
+// The steps against a worker that exceeds its limit. The first step gives the best stacks, because the runtime stops every
+// goroutine where it is, while a signal shows only the thread that receives it. But it requires that the runtime can still
+// schedule a goroutine.
 const (
 	inTime = iota
 	asked  // to report its stacks and exit
@@ -416,7 +414,7 @@ const (
 	killed
 )
 
-// do has the worker do one job. Its error is that of ctx.
+// do makes the worker do one job. The error is that of ctx.
 func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.Duration, memory Memory) (Outcome, error) {
 	c.printed.reset()
 	c.send(request{Job: i, Data: job, Memory: memory}, limit)
@@ -459,8 +457,8 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 	}
 }
 
-// putDown ends a worker that uses too much memory, and adds to the report what it did last, if it says that at once. It could not say so
-// itself: a worker that can looks at its memory more often than its supervisor does.
+// putDown kills a worker that uses too much memory, and adds to the report what it was doing, if it says so at once. It has not
+// reported this itself, because otherwise it would have noticed before its supervisor.
 func (c *child) putDown(r *Report, memory Memory) *Report {
 	c.printed.reset()
 	quit(c.cmd.Process)
@@ -488,7 +486,7 @@ func (c *child) putDown(r *Report, memory Memory) *Report {
 	return r.bounded()
 }
 
-// send writes a request. An error is no news: a worker that cannot be written to is dead, or will exceed its limit.
+// send writes a request. It ignores errors: a worker that cannot be written to is dead, or will exceed its limit.
 func (c *child) send(r request, within time.Duration) {
 	c.jobs.SetWriteDeadline(time.Now().Add(within))
 	line, err := json.Marshal(r)
@@ -498,7 +496,7 @@ func (c *child) send(r request, within time.Duration) {
 	c.jobs.Write(append(line, '\n'))
 }
 
-// autopsy says why a worker died that had a job.
+// autopsy says why a worker died during a job.
 func (c *child) autopsy(step int, limit time.Duration) *Report {
 	return c.findings(step, limit).bounded()
 }
@@ -521,7 +519,7 @@ func (c *child) findings(step int, limit time.Duration) *Report {
 	return died(c.cmd.ProcessState.String(), printed)
 }
 
-// kill ends the process if it has not ended, and waits for that.
+// kill kills the process if it has not ended, and waits for its end.
 func (c *child) kill() {
 	select {
 	case <-c.dead:
@@ -532,8 +530,8 @@ func (c *child) kill() {
 	c.reap()
 }
 
-// release lets the process end: an idle worker exits when there are no more jobs, as a program should that may have
-// profiles to write.
+// release lets the process end: an idle worker exits when there are no more jobs, in the normal way, because it may have profiles
+// to write.
 func (c *child) release() {
 	c.jobs.Close()
 	select {
@@ -554,15 +552,15 @@ func (c *child) reap() {
 	}
 }
 
-// tail keeps the end of what a worker prints, and the beginning: the runtime says first why it ends a process, and then what each
-// goroutine did, of which there may be very many.
+// tail keeps the beginning and the end of a worker's output: the runtime first says why it ends a process, and then what each
+// goroutine did, and there may be very many.
 type tail struct {
 	mu   *sync.Mutex
 	also io.Writer
-	sent int // bytes that also has received
+	sent int // bytes that were passed to also
 	head []byte
 	buf  []byte
-	cut  bool // the beginning is not in buf any more
+	cut  bool // the beginning is no longer in buf
 }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -579,7 +577,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// passOn writes to also, up to a limit: a lock that starts 100,000 goroutines would print as many stacks.
+// passOn passes output to also, up to a limit: a lock that starts 100,000 goroutines would print as many stacks.
 func (t *tail) passOn(b []byte) {
 	if t.also == nil || t.sent > passedOn {
 		return
@@ -610,7 +608,7 @@ func (t *tail) String() string {
 	return string(t.head) + leftOut + string(t.buf[max(0, cut):])
 }
 
-// leftOut stands for what is left out of something long.
+// leftOut stands for text that was left out.
 const leftOut = "\n\n(...)\n\n"
 
 // lastLines returns the last n lines of s.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// tether has the kernel kill the process when the thread that starts it ends. A worker that spins may never come to
-// notice the end of its job pipe.
+// tether makes the kernel kill the process when the thread that starts it ends. A worker in a busy loop may never notice the end
+// of its job pipe.
 func tether(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -20,16 +20,16 @@ func tether(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
-// quit asks the Go runtime of a process for its stacks. The runtime cannot print the stack of what another thread is
-// running, and the kernel would give the signal to any thread, so it is sent to the one that spins.
+// quit asks the Go runtime of a process for its stacks. The runtime cannot print the stack of another running thread, and the
+// kernel would give the signal to any thread, so it is sent to the busiest one.
 func quit(p *os.Process) {
 	if tid := busiest(p.Pid); tid == 0 || syscall.Tgkill(p.Pid, tid, syscall.SIGQUIT) != nil {
 		p.Signal(syscall.SIGQUIT)
 	}
 }
 
-// busiest returns the thread of a process that has used the most processor time of those that want it now; 0 if none
-// does. The time tells a spin from the runtime's own threads, which wake often but briefly.
+// busiest returns the thread of a process that is running and has used the most processor time; 0 if none is running. The time
+// distinguishes a busy loop from the runtime's own threads, which wake often but briefly.
 func busiest(pid int) (tid int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*", pid))
 	most := -1

@@ -16,29 +16,29 @@ import (
 	"lockstep/sim"
 )
 
-// workerEnv tells a process that it is a worker, and where its jobs come from and its answers go: "3,4" are two file
-// descriptors, "std" are stdin and stdout, for systems on which a process inherits no others.
+// workerEnv tells a process that it is a worker, and the files for its jobs and answers: "3,4" are two file descriptors; "std"
+// are stdin and stdout, for systems on which a process inherits no others.
 const workerEnv = "LOCKSTEP_WORKER"
 
 // IsWorker reports whether this process was started by a [Supervisor] and should call [Work].
 func IsWorker() bool { return os.Getenv(workerEnv) != "" }
 
-// request is what a worker reads.
+// request is a request to a worker.
 type request struct {
 	Job    int             `json:"job"`
 	Data   json.RawMessage `json:"data,omitempty"`
-	Memory Memory          `json:"memory,omitempty"` // that the job may use
-	Stacks time.Duration   `json:"stacks,omitempty"` // the job has taken this long: say why, and exit
+	Memory Memory          `json:"memory,omitempty"` // limit of the job
+	Stacks time.Duration   `json:"stacks,omitempty"` // the job has taken this long: report why, and exit
 }
 
-// answer is what a worker writes.
+// answer is an answer of a worker.
 type answer struct {
-	Ready  bool            `json:"ready,omitempty"` // the first of all
+	Ready  bool            `json:"ready,omitempty"` // the first answer
 	Job    int             `json:"job"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Report *Report         `json:"report,omitempty"`
-	Last   bool            `json:"last,omitempty"`   // the worker exits
-	Notice string          `json:"notice,omitempty"` // no answer yet; see [Notify]
+	Last   bool            `json:"last,omitempty"`   // the worker exits after it
+	Notice string          `json:"notice,omitempty"` // an intermediate text; see [Notify]
 }
 
 // Notify sends a text to the supervisor while a job is in progress: for example, that the job is tried again. The context must be that
@@ -47,27 +47,27 @@ func Notify(ctx context.Context, text string) {
 	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.out.Encode(answer{Notice: text}) // a supervisor that is gone ends the worker by other means
+		w.out.Encode(answer{Notice: text}) // if it fails, the supervisor is gone, which ends the worker in another way
 	}
 }
 
 type workerKey struct{}
 
-// Work is the main loop of a worker: it calls do with one job after the other until the supervisor has no more, and
-// sends back what do returns, as JSON. An error becomes a [Report].
+// Work is the main loop of a worker: it calls do with one job after the other until the supervisor has no more, and sends back
+// the results of do, as JSON. An error becomes a [Report].
 //
-// The context never ends. A worker is killed, not asked; and a channel from outside a bubble, which a context that can
-// end would bring along, keeps the goroutines that wait for it from ever counting as quiet.
+// The context never ends. A worker is killed, not asked to end; and a context that can end would bring a channel from outside
+// into a bubble, so that goroutines that wait for it never counted as quiet.
 //
-// A job that leaves goroutines behind ends the process too, after its report: the next one gets a fresh worker. So does one whose
+// A job that leaves goroutines behind ends the process too, after its report: the next one gets a new worker. So does one whose
 // error has a method Unfit.
 func Work(do func(ctx context.Context, job json.RawMessage) (any, error)) error {
 	in, out, err := workerPipes(os.Getenv(workerEnv))
 	if err != nil {
 		return err
 	}
-	os.Unsetenv(workerEnv) // what a job starts is no worker
-	// Ctrl-C reaches every process of the terminal. The supervisor decides what it means.
+	os.Unsetenv(workerEnv) // processes that a job starts are not workers
+	// Ctrl-C reaches every process of the terminal. The supervisor handles it.
 	signal.Ignore(os.Interrupt)
 
 	w := &worker{out: json.NewEncoder(out), job: none}
@@ -97,7 +97,8 @@ func perform(ctx context.Context, do func(context.Context, json.RawMessage) (any
 	v, err := do(ctx, r.Data)
 	if err != nil {
 		a.Report = failed(err)
-		// Stacks mean a leak or a panic inside a bubble, and either leaves goroutines behind: the process is not fit for another job.
+		// Stacks mean a leak or a panic inside a bubble, both of which leave goroutines behind: the process is not fit for
+		// another job.
 		var unfit interface{ Unfit() }
 		a.Last = a.Report.Stacks != "" || errors.As(err, &unfit)
 		return a
@@ -111,7 +112,7 @@ func perform(ctx context.Context, do func(context.Context, json.RawMessage) (any
 func workerPipes(spec string) (in, out *os.File, err error) {
 	if spec == "std" {
 		in, out = os.Stdin, os.Stdout
-		os.Stdout = os.Stderr // what a library prints must not end up among the answers
+		os.Stdout = os.Stderr // output of a library must not get among the answers
 		return in, out, nil
 	}
 	var i, o uintptr
@@ -122,9 +123,9 @@ func workerPipes(spec string) (in, out *os.File, err error) {
 	return os.NewFile(i, "jobs"), os.NewFile(o, "answers"), nil
 }
 
-// worker is the side of the conversation that does not do the job but can speak about it.
+// worker reports on the job of this process from other goroutines.
 type worker struct {
-	mu  sync.Mutex // guards all below: a job is answered once
+	mu  sync.Mutex // guards the fields below: a job is answered once
 	out *json.Encoder
 	job int // in progress, or none
 }
@@ -140,7 +141,7 @@ func (w *worker) finish(a answer) error {
 	return w.out.Encode(a)
 }
 
-// giveUp sends a report about the job in progress, and ends the process with it. It returns if the job has ended.
+// giveUp sends a report about the job in progress, and ends the process. It returns if the job has ended meanwhile.
 func (w *worker) giveUp(job int, r *Report) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,8 +157,8 @@ func (w *worker) current() int {
 	return w.job
 }
 
-// listen reads requests. At the end of them the supervisor is done or dead, so a job in progress is of no use to anybody:
-// that ends the process also where the system cannot tie its life to the supervisor's.
+// listen reads requests. When there are no more, the supervisor is done or dead, and a job in progress is of no use: listen then
+// ends the process, also on systems where the kernel does not.
 func (w *worker) listen(in io.Reader, jobs chan<- request) {
 	defer close(jobs)
 	dec := json.NewDecoder(in)
@@ -182,8 +183,8 @@ func (w *worker) listen(in io.Reader, jobs chan<- request) {
 	}
 }
 
-// overran is the report of a job that exceeds its limit of time. A world in which nothing happens while the worker watches has come to a
-// stop; it watches for a part of the grace that the supervisor gives it.
+// overran returns the report of a job that exceeds its time limit. It watches the world for a part of the supervisor's grace
+// period: if nothing happens, the world has stopped.
 func overran(limit time.Duration) *Report {
 	went := sim.Latest.Load()
 	if went == nil {
@@ -197,17 +198,17 @@ func overran(limit time.Duration) *Report {
 	return withMemory(stillGoing(limit, sim.Latest.Load(), sim.Stacks()))
 }
 
-// How often the worker looks whether anybody still runs, and how many times in a row nobody must.
+// How often the worker checks whether a goroutine is running, and how many consecutive checks must find none.
 const (
 	lookEvery = 50 * time.Millisecond
 	lookTimes = 6
 )
 
-// watch ends a job that uses too much memory, and one that can never end because its goroutines wait for a mutex in a bubble, long
-// before the limit: a search that meets one in a hundred runs would otherwise do nothing but wait.
+// watch ends a job that uses too much memory, and one that can never end because its goroutines wait for a mutex in a bubble. It
+// does so long before the time limit: a search in which one run in a hundred hangs would otherwise spend its time waiting.
 //
-// In a world that goes on, some goroutine always wants the processor, whatever the machine does otherwise. Only when
-// none does, several times in a row, are the stacks worth a look, and only if two dumps agree is it the end.
+// In a world that makes progress, some goroutine always wants the processor, whatever else the machine does. If none does,
+// several times in a row, watch looks at the stacks, and it ends the job only if two dumps agree.
 func (w *worker) watch() {
 	samples := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/goroutines/running:goroutines"}}
 	gauge := newGauge()
@@ -219,7 +220,7 @@ func (w *worker) watch() {
 		}
 		metrics.Read(samples)
 		if job != last || job == none || samples[0].Value.Kind() != metrics.KindUint64 ||
-			samples[0].Value.Uint64() > 0 || samples[1].Value.Uint64() > 1 { // 1 is this one
+			samples[0].Value.Uint64() > 0 || samples[1].Value.Uint64() > 1 { // 1 is this goroutine
 			last, quiet, stuck = job, 0, 0
 			continue
 		}
