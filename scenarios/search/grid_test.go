@@ -71,7 +71,7 @@ func TestParseAxisErrors(t *testing.T) {
 		"pause=0s..60s/":        `"" is not a number of values`,
 		"pause=0s..60s/0":       "between 1 and 200",
 		"pause=0s..60s/201":     "between 1 and 200",
-		"pause=0s..60s/1":       "two ends and one value",
+		"pause=0s..60s/1":       "two ends but one value",
 		"pause=5s..5s/3":        "write pause=5s..5s/1",
 		"pause=60s..0s/25":      "write pause=0s..60s",
 		"pause=-1s..60s/25":     "write 0s to 3600s",
