@@ -88,7 +88,8 @@
 //	aof-always         everything; this is the default
 //	aof-lying          everything; after a power loss, the state when the machine was last powered on
 //
-// "restart n3 empty" is always a restart with an empty disk. The kinds of the resource are:
+// "restart n3 empty" is always a restart with an empty disk. Of the resources only a counter can lose what it has accepted. The
+// kinds of the resource are:
 //
 //	plain          accepts every write; this is the default
 //	fenced         refuses a write under a fencing token lower than the highest that it has seen

@@ -500,6 +500,7 @@ func TestParseErrors(t *testing.T) {
 			`11: run redlock/small: unknown process "n3"; the processes are c1, c2, n1, n2, resource`,
 		},
 		{"client that restarts", head + "nemesis\n  when c1 acquired restart c1\n" + run, "11: run single: c1 is a client, and a crashed client is gone for good; only servers restart"},
+		{"resource that restarts empty", head + "nemesis\n  at 1s crash resource\n  at 2s restart resource empty\n" + run, `12: run single: "restart resource empty" needs resource=counter; a plain one keeps what it has accepted`},
 		{"link between clients", head + "nemesis\n  cut c1-c2\n" + run, "11: run single: nothing travels on c1-c2; a link joins a client and a server"},
 		{"link between servers", head + "nemesis\n  cut n1->resource\n" + run, "11: run single: nothing travels on n1->resource; a link joins a client and a server"},
 		{"link between independent nodes", head + "nemesis\n  cut n1-n2\n" + run, "11: run single: nothing travels on n1-n2; a link joins a client and a server"},

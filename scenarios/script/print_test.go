@@ -310,7 +310,7 @@ func anyFault(clients []string, nodes int) *rapid.Generator[history.Fault] {
 		nth := anyNth().Draw(t, "message number")
 		return rapid.SampledFrom([]history.Fault{
 			history.Pause{Process: process}, history.Pause{Process: process, For: d}, history.Resume{Process: process},
-			history.Crash{Process: process}, history.Crash{Process: process, Power: true}, history.Stop{Process: server}, history.Restart{Process: server}, history.Restart{Process: server, Empty: true},
+			history.Crash{Process: process}, history.Crash{Process: process, Power: true}, history.Stop{Process: server}, history.Restart{Process: server}, history.Restart{Process: "n1", Empty: true},
 			history.Jump{Process: process, By: d}, history.Jump{Process: process, By: -d},
 			history.Drift{Process: process, PPM: int64(d) % history.MaxDriftPPM}, history.Slew{Process: process, By: -d, Over: d + 1},
 			history.Cut{Link: link}, history.Cut{Link: reply}, history.Heal{}, history.Heal{Link: link}, history.Hold{Link: link},

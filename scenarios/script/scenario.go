@@ -412,6 +412,9 @@ func (r Section) checkFault(f history.Fault) error {
 		if r.IsClient(f.Process) {
 			return fmt.Errorf("%s is a client, and a crashed client is gone for good; only servers restart", f.Process)
 		}
+		if f.Empty && f.Process == ResourceName && r.Resource != Counter {
+			return fmt.Errorf("%q needs resource=%s; a %s one keeps what it has accepted", f, Counter, r.Resource)
+		}
 	case history.Stop:
 		if r.IsClient(f.Process) {
 			return fmt.Errorf("%s is a client, which ends at the end of its lane; write crash %[1]s", f.Process)
