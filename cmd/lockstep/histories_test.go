@@ -79,6 +79,8 @@ func TestForeignHistoryWithUnknownWords(t *testing.T) {
 		{`"op":"pause"`, `"op":"crash"`, `stale.jsonl:5: the op of the fault "pause c1 15s" must be pause, not crash`},
 		{`"pause c1 15s"`, `"halt c1 15s"`, `stale.jsonl:5: "value": unknown fault "halt"; the faults are `},
 		{`"clock":11000000000,`, ``, `stale.jsonl:7: invoke acquire of c2 must have a "clock"`},
+		{`"lease":"c1#1","until":10000000000}`, `"lease":"c1#1"}`, `stale.jsonl:4: ok acquire of c1 must have an "until"`},
+		{`"until":10000000000}`, `"until":null}`, `stale.jsonl:4: ok acquire of c1 must have an "until"`},
 		{`"op":"acquire","id":1,"lock":"stock"}`, `"op":"acquire","lock":"stock"}`, `stale.jsonl:2: invoke acquire of c1 without "id"`},
 		{`"op":"acquire","id":1,"lock":"stock"}`, `"op":"acquire","id":1}`, `stale.jsonl:2: invoke acquire of c1 without "lock"`},
 		{`"key":"stock","lease":"c1#1"`, `"lease":"c1#1"`, `stale.jsonl:3: state set of n1 without "key"`},

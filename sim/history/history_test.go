@@ -57,17 +57,20 @@ func TestHistoryHasASum(t *testing.T) {
 func TestForeignHistory(t *testing.T) {
 	const (
 		first    = `{"scenario":"s","nodes":["n1"],"clients":["c1"],"ttl":1000000000}` + "\n"
-		acquired = `{"at":0,"process":"c1","kind":"ok","op":"acquire","id":1,"lock":"a","lease":"c1#1"}` + "\n"
+		acquired = `{"at":0,"process":"c1","kind":"ok","op":"acquire","id":1,"lock":"a","lease":"c1#1","until":1}` + "\n"
 	)
 	for text, want := range map[string]string{
 		first + acquired: "",
-		first + `{"at":0,"process":"c1","kind":"ok","op":"check","id":1}`:                             "",
-		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"release","id":2,"lease":"c1#1"}`: "",
-		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"release","id":2,"lease":"c1#2"}`: `3: unknown lease "c1#2"; the leases are c1#1 (did you mean "c1#1"?)`,
-		first + `{"at":0,"process":"c1","kind":"fail","op":"acquire","id":1,"lock":"a"}`:              "",
-		first + `{"at":"0","process":"c1"}`:                                                           `2: "at": there must be a whole number of nanoseconds, not a string`,
-		first + `{"id":"1","process":"c1"}`:                                                           `2: "id": there must be a whole number, not a string`,
-		first + `[1]`:                                                                                 "2: the line must be a JSON object, not an array",
+		first + `{"at":0,"process":"c1","kind":"ok","op":"check","id":1}`:                              "",
+		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"release","id":2,"lease":"c1#1"}`:  "",
+		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"extend","id":2,"lease":"c1#1"}`:   `3: ok extend of c1 must have an "until": when the lease ends by the steady clock of c1, or 9223372036854775807 if it has no end`,
+		first + acquired + `{"at":0,"process":"c1","kind":"info","op":"renew","lease":"c1#1"}`:         `3: info renew of c1 must have an "until": when the lease ends by the steady clock of c1, or 9223372036854775807 if it has no end`,
+		first + acquired + `{"at":0,"process":"c1","kind":"fail","op":"extend","id":2,"lease":"c1#1"}`: "",
+		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"release","id":2,"lease":"c1#2"}`:  `3: unknown lease "c1#2"; the leases are c1#1 (did you mean "c1#1"?)`,
+		first + `{"at":0,"process":"c1","kind":"fail","op":"acquire","id":1,"lock":"a"}`:               "",
+		first + `{"at":"0","process":"c1"}`:                                                            `2: "at": there must be a whole number of nanoseconds, not a string`,
+		first + `{"id":"1","process":"c1"}`:                                                            `2: "id": there must be a whole number, not a string`,
+		first + `[1]`:                                                                                  "2: the line must be a JSON object, not an array",
 	} {
 		_, err := history.ReadHistory(strings.NewReader(text))
 		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {

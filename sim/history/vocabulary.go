@@ -127,6 +127,9 @@ func (v *vocabulary) operation(e Event) error {
 	if e.ID <= 0 && !slices.Contains(remarks, e.Op) && e.Op != Check && e.Op != Wait {
 		return fmt.Errorf(`%s %s of %s without "id", the number that joins an invocation with its outcome, from 1`, e.Kind, e.Op, e.Process)
 	}
+	if e.Until == 0 && (e.Kind == OK && (e.Op == Acquire || e.Op == Extend) || e.Op == Renew) {
+		return fmt.Errorf(`%s %s of %s must have an "until": when the lease ends by the steady clock of %[3]s, or %[4]d if it has no end`, e.Kind, e.Op, e.Process, NoEnd)
+	}
 	if e.Op == Acquire && e.Lock == "" {
 		return fmt.Errorf(`%s acquire of %s without "lock", the name of the lock`, e.Kind, e.Process)
 	}
