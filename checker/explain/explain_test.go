@@ -680,6 +680,25 @@ func TestExplain(t *testing.T) {
 			The key of c1#1 had been set on n1 at 0.004s for 10s, and was gone only at 30.004s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
 
+		{name: "a release that only the former primary heard of", property: checker.FaultTolerance, change: replicas, broken: checker.None, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=30
+			0.005   r1 set c1#1 until=30 by=n1
+			0.006   c1 ok acquire c1#1 until=30
+			1       n1-r1 fault cut cut_n1-r1
+			1.5     r1 promote n1 by=nobody
+			2       c1 invoke release c1#1
+			2.001   n1 delete c1#1 by=c1
+			2.002   c1 ok release c1#1
+			3       c2 invoke acquire
+			20      c2 fail acquire
+			30      r1 expire c1#1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 30.000s by its own clock.
+			c1 began to release c1#1 at 2.000s; the key on r1 was not deleted.
+			c2 asked for the lock at 3.000s, was refused at 20.000s, and never got it.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a lease that renews itself for ever", property: checker.DeadlockFreedom, story: `
 			probe probe
 			bound 5

@@ -327,7 +327,14 @@ func (n *narrator) unreleased(released int, keys []keySpan) {
 		return
 	}
 	how, events := n.releasing(released)
-	n.say(step, released, events, "%s; the key was not deleted.", how)
+	left := "the key"
+	if gone := n.after(released, func(o history.Event) bool {
+		return o.Kind == history.State && o.Op == history.Delete && o.Owner == e.Lease && !slices.Contains(processes(keys), o.Process)
+	}); gone >= 0 { // on another node, such as a primary that was replaced and goes on
+		left = "the key on " + strings.Join(processes(keys), " ")
+		events = append(events, append(beginnings(keys), gone)...)
+	}
+	n.say(step, released, events, "%s; %s was not deleted.", how, left)
 }
 
 // split tells how several clients kept each other from a majority: what each had where when the last was refused.
