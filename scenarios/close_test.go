@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,9 +93,9 @@ func TestLocksAreClosed(t *testing.T) {
 // A lock that never comes to an end is told of.
 func TestLockThatDoesNotClose(t *testing.T) {
 	s, r := leaving(t)
-	n := 0
+	var n atomic.Int64
 	_, err := play.Simulate(s, r, newClosing(func(clients.Env) {
-		if n++; n > 2 { // with the run
+		if n.Add(1) > 2 { // with the run
 			select {}
 		}
 	}), 1)

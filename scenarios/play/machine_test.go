@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,7 +56,7 @@ type machine struct {
 type contender struct {
 	*sim.Process
 	todo  chan script.Step
-	busy  int           // steps that it has not ended
+	busy  atomic.Int32  // steps that it has not ended
 	gone  bool          // it has crashed
 	wakes time.Duration // from its last pause
 
@@ -107,7 +108,7 @@ func (m *machine) join(name string) *contender {
 					return
 				}
 				do(ctx, w, step, m.run.TTL)
-				c.busy--
+				c.busy.Add(-1)
 			case <-ctx.Done():
 				m.left.keep(w) // a process that is gone closes nothing
 				return
@@ -168,7 +169,7 @@ func (m *machine) advance(d time.Duration) { m.world.RunFor(d + time.Microsecond
 func (m *machine) tell(rt *rapid.T, c *contender, steps ...script.Step) {
 	for _, step := range steps {
 		m.did = append(m.did, fmt.Sprintf("at %s %s %s", m.world.Now(), c.Name, step))
-		c.busy++
+		c.busy.Add(1)
 		c.todo <- step
 	}
 	m.advance(rapid.SampledFrom([]time.Duration{10 * time.Millisecond, 0, machineTTL / 3, machineTTL * 6 / 5}).Draw(rt, "for"))
@@ -188,7 +189,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		}
 		return some[rapid.IntRange(0, len(some)-1).Draw(rt, "client")]
 	}
-	idle := func(c *contender) bool { return c.busy == 0 && m.world.Now() > c.wakes } // who is paused hears nothing
+	idle := func(c *contender) bool { return c.busy.Load() == 0 && m.world.Now() > c.wakes } // who is paused hears nothing
 	asked := func(c *contender) bool { return idle(c) && c.lease != "" }
 	node := func(rt *rapid.T, down bool) *nodes.Node {
 		var some []*nodes.Node
@@ -304,7 +305,7 @@ func (m *machine) end() *Outcome {
 	m.world.RunFor(m.run.TTL + m.run.TTL/50 + 100*time.Millisecond)
 	probe := m.join(script.ProbeName)
 	for _, step := range probeLane(m.run) {
-		probe.busy++
+		probe.busy.Add(1)
 		probe.todo <- step
 	}
 	close(probe.todo)
