@@ -316,7 +316,7 @@ func TestPlotOfNothing(t *testing.T) {
 		"no lease in these runs says when":      func() (*Plot, error) { return NewValidityPlot(nothing, "") },
 		"no request to a lock node":             func() (*Plot, error) { return NewRoundTripsPlot(nothing, "") },
 		"nobody asked for an increment":         func() (*Plot, error) { return NewIncrementsPlot(nothing, "") },
-		"no run has ended":            func() (*Plot, error) { return NewDriftPlot("Redlock", []EdgeCurve{{TTL: sample.TTL}}, "") },
+		"no run has ended":                      func() (*Plot, error) { return NewDriftPlot("Redlock", []EdgeCurve{{TTL: sample.TTL}}, "") },
 		"every clock showed true time":          func() (*Plot, error) { return NewClocksPlot(calm, checker.Check(calm, nil)) },
 		"no client got the lock in these runs:": func() (*Plot, error) { return NewWaitPlot([]PlotRow{waits("single", -5)}, "") },
 	} {
