@@ -70,7 +70,9 @@ func TestLeakOfMany(t *testing.T) {
 
 // Few stacks are returned as they are.
 func TestStacks(t *testing.T) {
-	if got := Stacks(); !strings.Contains(got, "TestStacks") || strings.Contains(got, InAll) {
-		t.Error(got)
+	got := Stacks()
+	cut := len(got) > MaxStacks // by goroutines that other tests have left behind
+	if !strings.Contains(got, "TestStacks") || strings.Contains(got, InAll) != cut {
+		t.Errorf("%d bytes: %.1000s", len(got), got)
 	}
 }
