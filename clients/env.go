@@ -35,9 +35,10 @@ type more struct {
 	warm    *WarmClients // the owner of Nodes; nil if they are the Env's own
 }
 
-// poolSize is how many connections a client may have to one node at once, and how many of its dials may fail in total. The time
-// that go-redis takes to make a client grows with it.
-const poolSize = 256
+// poolSize is how many connections a client may have to one node at once, and how many of its dials may fail in total. After that
+// go-redis fails at once, without the network: goroutines that ask several nodes then draw their backoff from math/rand at one instant,
+// in an order that is up to the Go scheduler. The time that go-redis takes to make a client grows with it.
+const poolSize = 2048
 
 // bufferSize is the size of the read and write buffers of a connection. Requests and replies of locks are shorter; the 64 KiB
 // that go-redis would take for each connection are a good part of the memory of a short simulation.

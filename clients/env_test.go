@@ -202,3 +202,20 @@ func TestClient(t *testing.T) {
 		})
 	})
 }
+
+// A client whose dials fail asks the network each time, for longer than a run with a node that is down takes.
+func TestDialsThatFail(t *testing.T) {
+	const tries = 1500
+	dials := 0
+	env := clients.NewEnv(nil, nil, nil, func(context.Context, string, string) (net.Conn, error) {
+		dials++
+		return nil, errors.New("refused")
+	}, []string{"10.0.0.1:6379"})
+	defer env.Close()
+	for range tries {
+		env.Nodes[0].Ping(t.Context())
+	}
+	if dials != tries {
+		t.Errorf("%d dials for %d commands", dials, tries)
+	}
+}
