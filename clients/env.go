@@ -36,8 +36,8 @@ type more struct {
 }
 
 // poolSize is how many connections a client may have to one node at once, and how many of its dials may fail in total. After that
-// go-redis fails at once, without the network: goroutines that ask several nodes then draw their backoff from math/rand at one instant,
-// in an order that is up to the Go scheduler. The time that go-redis takes to make a client grows with it.
+// go-redis fails without dialling. Goroutines that ask several nodes would then draw their backoff from math/rand at the same instant, in
+// an order that depends on the Go scheduler. The time that go-redis takes to make a client grows with it.
 const poolSize = 2048
 
 // bufferSize is the size of the read and write buffers of a connection. Requests and replies of locks are shorter; the 64 KiB

@@ -68,10 +68,10 @@ func TestLeakOfMany(t *testing.T) {
 	}
 }
 
-// Few stacks are returned as they are.
+// Stacks has the stack of its caller, and says when it left some out.
 func TestStacks(t *testing.T) {
 	got := Stacks()
-	cut := len(got) > MaxStacks // by goroutines that other tests have left behind
+	cut := len(got) > MaxStacks // other tests leave goroutines behind
 	if !strings.Contains(got, "TestStacks") || strings.Contains(got, InAll) != cut {
 		t.Errorf("%d bytes: %.1000s", len(got), got)
 	}
