@@ -12,7 +12,6 @@ import (
 	"lockstep/scenarios"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
-	"lockstep/scenarios/search"
 )
 
 type myLock struct{ clients.Env }
@@ -26,7 +25,7 @@ func newMyLock(env clients.Env) clients.Locker { return myLock{env} }
 func TestMyLock(t *testing.T) { scenarios.Test(t, newMyLock, scenarios.Like("single")) }
 
 func TestMyLockExplore(t *testing.T) {
-	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(search.Delaying, search.Losing, search.Pausing))
+	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(script.Delaying, script.Losing, script.Pausing))
 }
 
 // A subtest for each run of single, with your lock in its place. A subtest fails where yours violates what single keeps.
@@ -40,7 +39,7 @@ func ExampleTest() {
 func ExampleExplore() {
 	var t *testing.T // of func TestMyLockExplore(t *testing.T)
 
-	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(search.Pausing, search.Delaying, search.Losing))
+	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(script.Pausing, script.Delaying, script.Losing))
 }
 
 // A scenario of your own: go doc lockstep/scenarios/script documents the language.

@@ -25,7 +25,7 @@ import (
 
 // Explore searches for failures that [Test] does not cover: plans, which are sets of up to four perturbations of a calm run,
 // under which your lock breaks a claim. In the calm run two clients contend for the lock, write and release, on the servers of
-// the lock that yours is like; see [Shaped]. A perturbation is a fault at one moment of that run; see [search.Kinds] and
+// the lock that yours is like; see [Shaped]. A perturbation is a fault at one moment of that run; see [script.Kinds] and
 // [Within].
 //
 // Explore plays every plan with one perturbation, with the seed of [Seed]. Then rapid draws plans with up to four perturbations
@@ -80,7 +80,7 @@ func Shaped(s search.Shape) Option { return option("Shaped", func(o *options) { 
 
 // Within restricts [Explore] to some kinds of perturbations. The default is all kinds: those that your lock is not claimed to
 // survive fail nothing.
-func Within(kinds ...search.Kind) Option {
+func Within(kinds ...script.Kind) Option {
 	return option("Within", func(o *options) { o.within = add(o.within, kinds) })
 }
 
@@ -95,15 +95,15 @@ func (o *options) forExploring() error {
 		return err
 	}
 	for _, k := range o.within {
-		if !slices.Contains(search.Kinds(), k) {
-			return fmt.Errorf("scenarios.Within: %w", history.Unknown("kind", string(k), script.WordsOf(search.Kinds())))
+		if !slices.Contains(script.Kinds(), k) {
+			return fmt.Errorf("scenarios.Within: %w", history.Unknown("kind", string(k), script.WordsOf(script.Kinds())))
 		}
 	}
 	if len(o.within) == 0 {
 		if slices.Contains(o.given, "Within") {
 			return errors.New("scenarios.Within names no kind; without it all are drawn")
 		}
-		o.within = search.Kinds()
+		o.within = script.Kinds()
 	}
 	if !slices.Contains(o.given, "Shaped") {
 		for _, name := range o.like {
@@ -183,8 +183,8 @@ type attempt struct {
 	excused  []play.Failing
 	outcome  *play.Outcome // if it fails
 
-	possible map[search.Kind][]search.Perturbation
-	kinds    []search.Kind
+	possible map[script.Kind][]search.Perturbation
+	kinds    []script.Kind
 }
 
 // A failure is a claim that a run breaks.
@@ -297,7 +297,7 @@ func (e *exploration) without(a *attempt, rest []search.Perturbation) *attempt {
 
 // find finds the sites at which a plan can be extended.
 func (e *exploration) find(a *attempt, o *play.Outcome) {
-	a.possible = map[search.Kind][]search.Perturbation{}
+	a.possible = map[script.Kind][]search.Perturbation{}
 	for _, p := range search.Sites(e.calm, o, e.constants, e.within) {
 		a.possible[p.Kind] = append(a.possible[p.Kind], p)
 	}

@@ -19,7 +19,6 @@ import (
 	"lockstep/clients/broken"
 	"lockstep/scenarios"
 	"lockstep/scenarios/script"
-	"lockstep/scenarios/search"
 )
 
 // likeOf names the lock that the one of TestExplored is claimed to be like.
@@ -55,11 +54,11 @@ func TestExplored(t *testing.T) {
 	}
 	opts := []scenarios.Option{scenarios.Like(os.Getenv(likeOf))}
 	if os.Getenv(mine) == "single" {
-		opts = append(opts, scenarios.Survives(checker.BoundedPause), scenarios.Within(search.Pausing))
+		opts = append(opts, scenarios.Survives(checker.BoundedPause), scenarios.Within(script.Pausing))
 	}
 	if kinds := os.Getenv(within); kinds != "" {
 		for kind := range strings.SplitSeq(kinds, ",") {
-			opts = append(opts, scenarios.Within(search.Kind(kind)))
+			opts = append(opts, scenarios.Within(script.Kind(kind)))
 		}
 	}
 	scenarios.Explore(t, newLock, opts...)
@@ -206,7 +205,7 @@ var (
 // What has failed is kept, and fails first the next time; its token shows the same run, and its page is one of the catalogue's kind.
 func TestExploreAgain(t *testing.T) {
 	dir := t.TempDir()
-	t.Setenv(within, string(search.Losing))
+	t.Setenv(within, string(script.Losing))
 	first, failed := explored(t, dir, "impatient", "single", "-rapid.seed=1", "-test.artifacts", "-test.outputdir="+dir)
 	sum, tok := head.FindStringSubmatch(first), token.FindStringSubmatch(first)
 	if !failed || sum == nil || tok == nil {
@@ -265,7 +264,7 @@ func TestExploreExhausts(t *testing.T) {
 // A test fails that proves nothing.
 func TestExploreProvesNothing(t *testing.T) {
 	t.Run("nothing to perturb", func(t *testing.T) {
-		t.Setenv(within, string(search.FailingOver))
+		t.Setenv(within, string(script.FailingOver))
 		out, failed := explored(t, t.TempDir(), "fenced", "single")
 		if !failed || !strings.Contains(out, "nothing is proved: the calm run has nothing to perturb by failover; ") {
 			t.Errorf("there is no replica:\n%s", out)

@@ -49,7 +49,7 @@ type options struct {
 
 	// For Explore:
 	shape  search.Shape
-	within []search.Kind
+	within []script.Kind
 }
 
 func option(name string, set func(*options)) Option {

@@ -18,8 +18,8 @@ import (
 
 // complete tells shells what may come after a command and its flags. `lockstep completion --help` says how a shell learns to ask.
 func (k known) complete(root *cobra.Command) {
-	kinds := words(search.Kinds())
-	for _, g := range search.Groups() {
+	kinds := words(script.Kinds())
+	for _, g := range script.Groups() {
 		kinds = append(kinds, g.Name)
 	}
 	var axes []string

@@ -107,7 +107,7 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 func kindsHelp() string {
 	var b strings.Builder
 	b.WriteString("The kinds, by group:\n")
-	for _, g := range search.Groups() {
+	for _, g := range script.Groups() {
 		fmt.Fprintf(&b, "  %-8s %s\n", g.Name, strings.Join(words(g.Kinds), ", "))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
@@ -211,7 +211,7 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 	if len(f.grid) > 0 {
 		return f.runGrid(c, args)
 	}
-	kinds, err := search.ParseKinds(f.kinds, f.without)
+	kinds, err := script.ParseKinds(f.kinds, f.without)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"lockstep/checker"
 	"lockstep/scenarios/script"
-	"lockstep/scenarios/search"
 )
 
 // What there are several of is added in few places, and CONTRIBUTING.md names them. Each case counts the lines of code that mention one
@@ -108,7 +107,7 @@ func TestPagesNameAll(t *testing.T) {
 	for file, words := range map[string][]string{
 		"design.md":    script.WordsOf(checker.Properties()),
 		"histories.md": script.WordsOf(checker.Properties()),
-		"exploring.md": script.WordsOf(search.Kinds()),
+		"exploring.md": script.WordsOf(script.Kinds()),
 	} {
 		text, err := os.ReadFile(filepath.Join("../../docs", file))
 		if err != nil {

@@ -95,9 +95,9 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 			return o
 		}}
 		y := (&Task{Survey: &survey{}}).run(t.Context(), calm, build, 1)
-		of := &Task{Kinds: Kinds(), Constants: y.Constants}
+		of := &Task{Kinds: script.Kinds(), Constants: y.Constants}
 		if shape.Nodes > 1 { // most other kinds do a quorum no harm, and walks would seldom find a violation
-			of.Kinds = []Kind{SlowLink, LateWrite, Pausing, Emptying, Drifting, Jumping}
+			of.Kinds = []script.Kind{script.SlowLink, script.LateWrite, script.Pausing, script.Emptying, script.Drifting, script.Jumping}
 		}
 		found := 0
 		for seed := uint64(1); found < *blamedPlans && seed < 1000; seed++ {

@@ -9,18 +9,20 @@ import (
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"lockstep/scenarios/script"
 )
 
 // A Bounded is the result of a bounded search, which plays every set of up to so many perturbations of the calm run.
 type Bounded struct {
-	Bound     int       `json:"bound"`
-	Kinds     []Kind    `json:"kinds"`
-	Constants Constants `json:"constants"`
-	Levels    []Level   `json:"levels"`            // by the number of perturbations, from 0
-	Found     []Found   `json:"-"`                 // for each way to fail, the plan with the fewest perturbations
-	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
-	Twice     int       `json:"twice"`             // how many of them were repeated
-	Differs   string    `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
+	Bound     int           `json:"bound"`
+	Kinds     []script.Kind `json:"kinds"`
+	Constants Constants     `json:"constants"`
+	Levels    []Level       `json:"levels"`            // by the number of perturbations, from 0
+	Found     []Found       `json:"-"`                 // for each way to fail, the plan with the fewest perturbations
+	Played    int           `json:"played"`            // runs, without those that were repeated for comparison
+	Twice     int           `json:"twice"`             // how many of them were repeated
+	Differs   string        `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
 	// Ended says that the search ended with the first violation, Interrupted that it is incomplete.
 	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`

@@ -87,10 +87,10 @@ func TestBoundFindsBrokenLocks(t *testing.T) {
 // Within its assumptions Redlock survives every single thing that goes wrong: messages to lock nodes that are late or lost, slow
 // and cut links, the crash of one node that keeps what it has, clocks that run at nearly the same rate.
 func TestBoundRedlockWithinItsAssumptions(t *testing.T) {
-	kinds := []Kind{Delaying, Losing, SlowLink, Cutting, Dying, Crashing, Drifting}
+	kinds := []script.Kind{script.Delaying, script.Losing, script.SlowLink, script.Cutting, script.Dying, script.Crashing, script.Drifting}
 	total := 0
 	for _, k := range kinds {
-		b := searched(t, &Search{Calm: calmShape(t, Shape{Lock: "redlock", Nodes: 3}), Kinds: []Kind{k}}, 1)
+		b := searched(t, &Search{Calm: calmShape(t, Shape{Lock: "redlock", Nodes: 3}), Kinds: []script.Kind{k}}, 1)
 		if len(b.Found) > 0 || b.Levels[1].Unproved > 0 || b.Levels[1].Survived < 6 {
 			t.Errorf("%s: %+v, found %v", k, b.Levels, b.Found)
 		}
@@ -107,15 +107,15 @@ func TestBoundFindsTheCatalogue(t *testing.T) {
 	}
 	for _, c := range []struct {
 		shape Shape
-		kinds []Kind
+		kinds []script.Kind
 		want  play.Failing
 		bound int
 	}{
-		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Pausing}, play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedPause}, 1},
-		{Shape{Lock: "redlock", Nodes: 3}, []Kind{LateWrite}, play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedDelay}, 1},
-		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Jumping}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.BoundedClockError}, 2},
-		{Shape{Lock: "redlock", Nodes: 3}, []Kind{Emptying}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}, 2},
-		{Shape{Lock: "single", Nodes: 1, Replicas: 1}, []Kind{FailingOver}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}, 1},
+		{Shape{Lock: "redlock", Nodes: 3}, []script.Kind{script.Pausing}, play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedPause}, 1},
+		{Shape{Lock: "redlock", Nodes: 3}, []script.Kind{script.LateWrite}, play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedDelay}, 1},
+		{Shape{Lock: "redlock", Nodes: 3}, []script.Kind{script.Jumping}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.BoundedClockError}, 2},
+		{Shape{Lock: "redlock", Nodes: 3}, []script.Kind{script.Emptying}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}, 2},
+		{Shape{Lock: "single", Nodes: 1, Replicas: 1}, []script.Kind{script.FailingOver}, play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}, 1},
 	} {
 		s := &Search{Calm: calmShape(t, c.shape), Kinds: c.kinds, Properties: []checker.Property{c.want.Property}}
 		if b := searched(t, s, c.bound-1); len(b.Found) > 0 {
@@ -160,7 +160,7 @@ func TestBoundLeavesNothingOut(t *testing.T) {
 		t.Skip("plays thousands of plans")
 	}
 	calm := calmShape(t, Shape{Lock: "single", TTL: time.Second})
-	kinds := []Kind{Losing, Pausing, Emptying, Jumping}
+	kinds := []script.Kind{script.Losing, script.Pausing, script.Emptying, script.Jumping}
 	b := searched(t, &Search{Calm: calm, Kinds: kinds}, 2)
 	want, plans := map[play.Failing]int{}, 0
 	err := play.Series(func(replayed play.Player) {
@@ -243,8 +243,8 @@ func TestSearchGoesOnAfterALeak(t *testing.T) {
 			return lease, err
 		})
 	}
-	whole := searched(t, &Search{Calm: calm, Kinds: []Kind{Losing}}, 1)
-	b := searched(t, &Search{Calm: calm, Kinds: []Kind{Losing}, New: leaky}, 1)
+	whole := searched(t, &Search{Calm: calm, Kinds: []script.Kind{script.Losing}}, 1)
+	b := searched(t, &Search{Calm: calm, Kinds: []script.Kind{script.Losing}, New: leaky}, 1)
 	if len(b.Found) == 0 || b.Found[0].Broke == "" || b.Plans() != whole.Plans() {
 		t.Errorf("%d plans of %d, found %+v", b.Plans(), whole.Plans(), b.Found)
 	}
@@ -253,7 +253,7 @@ func TestSearchGoesOnAfterALeak(t *testing.T) {
 // Where a worker is lost, nobody can tell which plan it was. They are played one at a time then, and the one is a finding.
 func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
 	calm := calmShape(t, Shape{Lock: "single"})
-	s := &Search{Calm: calm, Kinds: []Kind{Losing}, Workers: 1}
+	s := &Search{Calm: calm, Kinds: []script.Kind{script.Losing}, Workers: 1}
 	whole := searched(t, s, 1)
 	lost := 0
 	s.Do = func(ctx context.Context, data json.RawMessage) (workers.Outcome, error) {
@@ -277,7 +277,7 @@ func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
 // An interrupted search says what it has done.
 func TestSearchInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &Search{Calm: calmShape(t, Shape{Lock: "redlock", Nodes: 3}), Kinds: []Kind{Losing, Pausing}}
+	s := &Search{Calm: calmShape(t, Shape{Lock: "redlock", Nodes: 3}), Kinds: []script.Kind{script.Losing, script.Pausing}}
 	s.Progress = func(done, known int) {
 		if done > 150 {
 			cancel()

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -21,7 +22,7 @@ type Coverage struct {
 	Runs    int           `json:"runs"`    // of all walks, calm ones included
 	Classes map[Class]int `json:"classes"` // the results of the runs
 	// Kinds counts the perturbations of each kind, by the last perturbation of each run.
-	Kinds map[Kind]*Tried `json:"kinds"`
+	Kinds map[script.Kind]*Tried `json:"kinds"`
 	// Behaviours counts runs by behaviour: the same events of each process in the same order, without times, as a hash. Unlike
 	// [Trial.Story] it ignores times: the calm runs of two seeds behave the same.
 	Behaviours map[uint64]int `json:"behaviours"`
@@ -47,7 +48,7 @@ func (c *Coverage) walked(found bool) {
 }
 
 // add counts a run whose plan was extended by added, out of some kinds.
-func (c *Coverage) add(t Trial, added []Perturbation, kinds []Kind, o *play.Outcome) {
+func (c *Coverage) add(t Trial, added []Perturbation, kinds []script.Kind, o *play.Outcome) {
 	c.ready()
 	c.Runs++
 	c.Classes[t.Class]++
@@ -79,7 +80,7 @@ func (c *Coverage) add(t Trial, added []Perturbation, kinds []Kind, o *play.Outc
 // ready makes the maps, for the zero Coverage.
 func (c *Coverage) ready() {
 	if c.Classes == nil {
-		c.Classes, c.Kinds, c.Behaviours, c.States = map[Class]int{}, map[Kind]*Tried{}, map[uint64]int{}, map[string]int{}
+		c.Classes, c.Kinds, c.Behaviours, c.States = map[Class]int{}, map[script.Kind]*Tried{}, map[uint64]int{}, map[string]int{}
 	}
 }
 
@@ -181,7 +182,7 @@ func (c *Coverage) Lines() []string {
 		"",
 		fmt.Sprintf("%-12s %10s %10s %10s", "perturbed by", "tried", "effective", "places"),
 	}
-	for _, kind := range Kinds() {
+	for _, kind := range script.Kinds() {
 		if k := c.Kinds[kind]; k != nil {
 			lines = append(lines, fmt.Sprintf("%-12s %10s %10s %10s", kind, Grouped(k.Runs), Grouped(k.Bit), Grouped(len(k.Places))))
 		}

@@ -45,7 +45,7 @@ func TestPlacesHaveNoMagnitudes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		places[Perturbation{Kind: Pausing, Steps: []script.Step{step}}.place()]++
+		places[Perturbation{Kind: script.Pausing, Steps: []script.Step{step}}.place()]++
 	}
 	if len(places) != 6 {
 		t.Errorf("%d places, want 6: %v", len(places), places)
@@ -78,7 +78,7 @@ func faultsOf(t *testing.T, texts ...string) []Perturbation {
 	t.Helper()
 	var plan []Perturbation
 	for _, text := range texts {
-		p := Perturbation{Kind: Pausing}
+		p := Perturbation{Kind: script.Pausing}
 		for one := range strings.SplitSeq(text, "; ") {
 			step, err := script.ParseStep(script.Nemesis, one)
 			if err != nil {
@@ -186,11 +186,11 @@ func TestStatesNeedKinds(t *testing.T) {
 	play.QuietRedis()
 	o := calmOutcome(t, Shape{Lock: "redlock", Nodes: 3})
 	for _, test := range []struct {
-		kind Kind
+		kind script.Kind
 		want bool
-	}{{Pausing, true}, {Dying, false}} {
+	}{{script.Pausing, true}, {script.Dying, false}} {
 		c := &Coverage{}
-		c.add(Trial{Class: Survived}, nil, []Kind{test.kind}, o)
+		c.add(Trial{Class: Survived}, nil, []script.Kind{test.kind}, o)
 		if _, listed := c.States[resumesTooLate]; listed != test.want {
 			t.Errorf("%s alone: %q is listed: %t, want %t", test.kind, resumesTooLate, listed, test.want)
 		}
@@ -205,7 +205,7 @@ func TestStatesNeedKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Coverage{}
-	c.add(Trial{Class: Survived}, nil, []Kind{Delaying}, o)
+	c.add(Trial{Class: Survived}, nil, []script.Kind{script.Delaying}, o)
 	if c.States[diesHolding] != 1 {
 		t.Errorf("%q was reached, and is not counted", diesHolding)
 	}
@@ -218,9 +218,9 @@ func TestEffective(t *testing.T) {
 	plan := faultsOf(t, "crash n1", "jump c1 +1s")
 	for _, class := range []Class{Survived, Idle, Violating, Unproved} {
 		c := &Coverage{}
-		c.add(Trial{Plan: plan, Class: class, Idle: plan[:1]}, plan[:1], Kinds(), o)
-		c.add(Trial{Plan: plan, Class: class, Idle: plan[:1]}, plan[1:], Kinds(), o)
-		if k := c.Kinds[Pausing]; k.Runs != 2 || k.Bit != 1 {
+		c.add(Trial{Plan: plan, Class: class, Idle: plan[:1]}, plan[:1], script.Kinds(), o)
+		c.add(Trial{Plan: plan, Class: class, Idle: plan[:1]}, plan[1:], script.Kinds(), o)
+		if k := c.Kinds[script.Pausing]; k.Runs != 2 || k.Bit != 1 {
 			t.Errorf("%s: %d of %d were effective, want 1 of 2", class, k.Bit, k.Runs)
 		}
 	}
@@ -239,7 +239,7 @@ func calmOutcome(t testing.TB, shape Shape) *play.Outcome {
 // What is printed has at most 100 columns, and names what was never reached.
 func TestCoverageLines(t *testing.T) {
 	play.QuietRedis()
-	c := walked(t, Shape{Lock: "redlock", Nodes: 3}, []Kind{Delaying, Parting}, &walks{Strategy: Swarm, From: 1, To: 9}, Task{}).Coverage
+	c := walked(t, Shape{Lock: "redlock", Nodes: 3}, []script.Kind{script.Delaying, script.Parting}, &walks{Strategy: Swarm, From: 1, To: 9}, Task{}).Coverage
 	text := strings.Join(c.Lines(), "\n")
 	for _, line := range c.Lines() {
 		if utf8.RuneCountInString(line) > 100 {
@@ -265,7 +265,7 @@ func BenchmarkCoverage(b *testing.B) {
 	o := calmOutcome(b, Shape{Lock: "redlock", Nodes: 3})
 	c := &Coverage{}
 	for b.Loop() {
-		c.add(Trial{Class: Survived}, nil, Kinds(), o)
+		c.add(Trial{Class: Survived}, nil, script.Kinds(), o)
 	}
 	calm, build := calmOf(b, Shape{Nodes: 3}, "redlock")
 	b.StopTimer()

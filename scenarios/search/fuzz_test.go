@@ -12,10 +12,10 @@ import (
 )
 
 // tolerable are the kinds of perturbations that Redlock is made for, and those that are short enough for its assumptions.
-var tolerable = []Kind{Delaying, Losing, SlowLink, Cutting, Parting, Dying, Stalling, Crashing}
+var tolerable = []script.Kind{script.Delaying, script.Losing, script.SlowLink, script.Cutting, script.Parting, script.Dying, script.Stalling, script.Crashing}
 
 // planOf makes a plan of bytes: three for each perturbation, which are its kind and its place among the sites of that kind.
-func planOf(data []byte, kinds []Kind, of map[Kind][]Perturbation) []Perturbation {
+func planOf(data []byte, kinds []script.Kind, of map[script.Kind][]Perturbation) []Perturbation {
 	var plan []Perturbation
 	for ; len(data) >= 3 && len(plan) < 4; data = data[3:] {
 		sites := of[kinds[int(data[0])%len(kinds)]]
@@ -46,7 +46,7 @@ func FuzzPlan(f *testing.F) {
 	c.NodeTimeout = NodeTimeout(func(s *script.Scenario, _ script.Section, _ clients.New, _ uint64) *play.Outcome {
 		return replayed(f, s)
 	}, calm, o, 1, clients.NewRedlock)
-	of := map[Kind][]Perturbation{}
+	of := map[script.Kind][]Perturbation{}
 	for _, p := range Sites(calm, o, c, tolerable) {
 		of[p.Kind] = append(of[p.Kind], p)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
 )
 
@@ -332,7 +333,7 @@ func TestSpread(t *testing.T) {
 // What a worker leaves, or cannot do, is counted once.
 func TestBatchRest(t *testing.T) {
 	b := batch{places: []Place{{0, 0}, {1, 0}, {2, 0}}, from: 10, to: 13}
-	plan := []Perturbation{{Kind: Pausing}}
+	plan := []Perturbation{{Kind: script.Pausing}}
 	for _, test := range []struct {
 		name     string
 		runs     [3]int

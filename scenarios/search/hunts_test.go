@@ -17,9 +17,9 @@ type hunt struct {
 	lacks    string // as in safeguards
 	lock     string // that lacks it
 	proper   string
-	shape    Shape  // but for the lock
-	resource string // of the broken lock, where that is what it lacks; empty: that of the shape
-	kinds    []Kind // which the proper lock survives, as to the property
+	shape    Shape         // but for the lock
+	resource string        // of the broken lock, where that is what it lacks; empty: that of the shape
+	kinds    []script.Kind // which the proper lock survives, as to the property
 	property checker.Property
 	bound    int    // how many perturbations a bounded search needs; 0 if the calm run shows it
 	beyond   string // why no search finds it; empty if one does
@@ -27,7 +27,7 @@ type hunt struct {
 }
 
 // bounded are the kinds that Redlock survives as to lease exclusion, whose proof assumes durable nodes and clocks that run at the same rate.
-var bounded = []Kind{Delaying, Losing, LateWrite, SlowLink, Cutting, Parting, Pausing, Dying, Stalling, Crashing}
+var bounded = []script.Kind{script.Delaying, script.Losing, script.LateWrite, script.SlowLink, script.Cutting, script.Parting, script.Pausing, script.Dying, script.Stalling, script.Crashing}
 
 var hunts = []hunt{
 	{lacks: "the elapsed check", lock: "redlock-no-elapsed-check", proper: "redlock", property: checker.ExpiredOnReturn,
@@ -37,7 +37,7 @@ var hunts = []hunt{
 	{lacks: "a quorum of all nodes", lock: "redlock-reachable-quorum", proper: "redlock", property: checker.LeaseExclusion,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
 	{lacks: "the allowance for drift", lock: "redlock-no-drift", proper: "redlock", property: checker.LeaseExclusion,
-		shape: Shape{Nodes: 3}, kinds: []Kind{Drifting, Pausing}, bound: 2, rare: true},
+		shape: Shape{Nodes: 3}, kinds: []script.Kind{script.Drifting, script.Pausing}, bound: 2, rare: true},
 	{lacks: "an extension that only extends", lock: "redlock-recreating-extension", proper: "redlock-extend", property: checker.LeaseExclusion,
 		shape: Shape{Nodes: 3, Extend: true}, kinds: bounded, bound: 1},
 	{lacks: "a release that compares", lock: "single-uncompared", proper: "single", property: checker.OwnerOnly,
@@ -47,7 +47,7 @@ var hunts = []hunt{
 	{lacks: "a resource that compares", lock: "fenced", proper: "fenced", property: checker.ResourceExclusion,
 		shape: Shape{Resource: script.Fenced}, resource: script.Plain, kinds: bounded, bound: 1},
 	{lacks: "WAIT on its own connection", lock: "single-wait-elsewhere", proper: "single-wait", property: checker.LeaseExclusion,
-		shape: Shape{Replicas: 2}, kinds: []Kind{Cutting, Parting, Pausing, FailingOver}, bound: 2, rare: true},
+		shape: Shape{Replicas: 2}, kinds: []script.Kind{script.Cutting, script.Parting, script.Pausing, script.FailingOver}, bound: 2, rare: true},
 	{lacks: "a release to all nodes", lock: "redlock-release-granted", proper: "redlock", property: checker.FaultTolerance,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 2},
 	{lacks: "a timeout for one node", lock: "redlock-no-timeout", proper: "redlock", property: checker.FaultTolerance,
@@ -55,9 +55,9 @@ var hunts = []hunt{
 	{lacks: "a random retry delay", lock: "redlock-fixed-delay", proper: "redlock", property: checker.FaultTolerance,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 2},
 	{lacks: "validity from the request", lock: "redlock-ttl-from-return", proper: "redlock", property: checker.LeaseExclusion,
-		shape: Shape{Nodes: 3, TTL: 100 * time.Millisecond}, kinds: []Kind{SlowLink, Pausing, Stalling}, bound: 2, rare: true},
+		shape: Shape{Nodes: 3, TTL: 100 * time.Millisecond}, kinds: []script.Kind{script.SlowLink, script.Pausing, script.Stalling}, bound: 2, rare: true},
 	{lacks: "a random token", lock: "single-usec", proper: "single", property: checker.OwnerOnly,
-		shape: Shape{}, kinds: append(slices.Clone(bounded), Jumping),
+		shape: Shape{}, kinds: append(slices.Clone(bounded), script.Jumping),
 		beyond: "two clocks would have to show the same microsecond, and no perturbation is made to measure"},
 }
 

@@ -73,7 +73,7 @@ func aWalk(t *testing.T, lock clients.Lock, seed uint64) (tried []triedPlan) {
 	search := &Search{Calm: calm, Seed: seed}
 	err = play.Series(func(replayed play.Player) {
 		x := &explorer{calm: calm, build: lock.New, play: replayed}
-		of := &Task{Kinds: Kinds(), Constants: constantsOf(x, seed)}
+		of := &Task{Kinds: script.Kinds(), Constants: constantsOf(x, seed)}
 		strategies := Strategies()
 		walk(t.Context(), x, of, strategies[seed%uint64(len(strategies))], seed, func(trial Trial, _ []Perturbation, o *play.Outcome) bool {
 			tried = append(tried, triedPlan{trial, search, lock, o})
@@ -97,7 +97,7 @@ func TestPlansAreOneRun(t *testing.T) {
 		want = min(want, 60)
 	}
 	locks := repeatable()
-	plans, reduced, kinds, classes := 0, 0, map[Kind]int{}, map[Class]int{}
+	plans, reduced, kinds, classes := 0, 0, map[script.Kind]int{}, map[Class]int{}
 	var record strings.Builder
 	for seed := uint64(1); plans < want && !t.Failed(); seed++ {
 		for _, p := range aWalk(t, locks[seed%uint64(len(locks))], seed) {
@@ -124,7 +124,7 @@ func TestPlansAreOneRun(t *testing.T) {
 		}
 	}
 	t.Logf("%d plans: %v; %d ways to fail are reduced; perturbations: %v", plans, classes, reduced, kinds)
-	for _, k := range Kinds() {
+	for _, k := range script.Kinds() {
 		if plans >= 300 && kinds[k] == 0 {
 			t.Errorf("no plan has a perturbation of the kind %s", k)
 		}

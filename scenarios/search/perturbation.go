@@ -15,7 +15,7 @@ import (
 // A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [script.Nemesis], or, if a client
 // pauses between two of its own steps, one step of the client's lane.
 type Perturbation struct {
-	Kind  Kind
+	Kind  script.Kind
 	At    time.Duration // when the run reaches its site; this depends on the perturbations before it
 	Steps []script.Step
 	// Client is the client into whose lane Steps go; empty for the nemesis.
@@ -47,7 +47,7 @@ func (p Perturbation) Compare(q Perturbation) int {
 
 // perturbationText is a perturbation as JSON.
 type perturbationText struct {
-	Kind   Kind          `json:"kind"`
+	Kind   script.Kind   `json:"kind"`
 	At     time.Duration `json:"at"`
 	Steps  []string      `json:"steps"`
 	Client string        `json:"client,omitempty"`

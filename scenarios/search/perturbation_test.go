@@ -33,7 +33,7 @@ func TestAfter(t *testing.T) {
 func TestIdle(t *testing.T) {
 	link := history.Link{From: "c1", To: "n1", Both: true}
 	other := history.Link{From: "c1", To: "n2", Both: true}
-	p := Perturbation{Kind: Parting, Steps: []script.Step{script.AtStart{Fault: history.Cut{Link: link}}, script.AtStart{Fault: history.Cut{Link: other}}, script.At{Time: time.Second, Fault: history.Heal{Link: link}}}}
+	p := Perturbation{Kind: script.Parting, Steps: []script.Step{script.AtStart{Fault: history.Cut{Link: link}}, script.AtStart{Fault: history.Cut{Link: other}}, script.At{Time: time.Second, Fault: history.Heal{Link: link}}}}
 	did := Effect{[]Perturbation{p}, [][]bool{{false, false, true}}}
 	if rest, less := did.Rest(); len(did.idle()) != 1 || !less || len(rest) != 0 {
 		t.Errorf("neither cut had an effect, and what had one is said to be %v", rest)
@@ -47,7 +47,7 @@ func TestIdle(t *testing.T) {
 // What the calm run violates as well is not the doing of a plan, and is not reduced to it.
 func TestShrinkRefusesWhatNeedsNoFault(t *testing.T) {
 	calm := calmShape(t, Shape{Lock: "nolock"})
-	plan := []Perturbation{{Kind: Pausing, Client: "c1", Before: 1, Steps: []script.Step{script.Pause{For: time.Second}}}}
+	plan := []Perturbation{{Kind: script.Pausing, Client: "c1", Before: 1, Steps: []script.Step{script.Pause{For: time.Second}}}}
 	err := play.Series(func(replayed play.Player) {
 		x := &explorer{calm: calm, build: clients.NewNoLock, play: replayed}
 		_, err := newShrinker(t.Context(), x, shrinking{Plan: plan, Failing: play.Failing{Property: checker.LeaseExclusion, Assumption: checker.None}}, 1)

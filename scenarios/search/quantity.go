@@ -22,7 +22,7 @@ type quantity struct {
 	// set is for a setting of the shape.
 	set func(*Shape, int64)
 	// kind and fits select the perturbations whose magnitude it is. At magnitude 0 there is no perturbation.
-	kind     Kind
+	kind     script.Kind
 	fits     func(*history.Meta, Perturbation) bool // default: all
 	replicas bool                                   // it needs a replica
 }
@@ -50,20 +50,20 @@ var quantities = []quantity{
 		set: func(s *Shape, v int64) { s.Nodes = int(v) }},
 	{name: "clients", about: "clients", unit: Number, min: minShapeClients, max: maxShapeClients,
 		set: func(s *Shape, v int64) { s.Clients = int(v) }},
-	{name: "pause", about: "a client pauses", unit: Seconds, max: longestMagnitude, kind: Pausing},
-	{name: "delay", about: "one message to or from a lock node is late", unit: Seconds, max: longestMagnitude, kind: Delaying},
-	{name: "late-write", about: "one message to or from the resource is late", unit: Seconds, max: longestMagnitude, kind: LateWrite},
-	{name: "jump", about: "the wall clock of a lock node jumps", unit: Seconds, min: -longestMagnitude, max: longestMagnitude, kind: Jumping,
+	{name: "pause", about: "a client pauses", unit: Seconds, max: longestMagnitude, kind: script.Pausing},
+	{name: "delay", about: "one message to or from a lock node is late", unit: Seconds, max: longestMagnitude, kind: script.Delaying},
+	{name: "late-write", about: "one message to or from the resource is late", unit: Seconds, max: longestMagnitude, kind: script.LateWrite},
+	{name: "jump", about: "the wall clock of a lock node jumps", unit: Seconds, min: -longestMagnitude, max: longestMagnitude, kind: script.Jumping,
 		fits: func(m *history.Meta, p Perturbation) bool {
 			return !slices.Contains(m.Clients, script.FaultOf(p.Steps[0]).Target())
 		}},
-	{name: "drift", about: "the clocks of a client or a lock node drift", unit: PPM, min: -mostDriftPPM, max: mostDriftPPM, kind: Drifting},
-	{name: "stall", about: "a lock node pauses", unit: Seconds, max: longestMagnitude, kind: Stalling},
-	{name: "down", about: "a lock node is down", unit: Seconds, max: longestMagnitude, kind: Crashing},
-	{name: "empty", about: "a lock node is down, and comes back empty", unit: Seconds, max: longestMagnitude, kind: Emptying},
-	{name: "lag", about: "a replica lags behind", unit: Seconds, max: longestMagnitude, kind: Cutting, replicas: true,
+	{name: "drift", about: "the clocks of a client or a lock node drift", unit: PPM, min: -mostDriftPPM, max: mostDriftPPM, kind: script.Drifting},
+	{name: "stall", about: "a lock node pauses", unit: Seconds, max: longestMagnitude, kind: script.Stalling},
+	{name: "down", about: "a lock node is down", unit: Seconds, max: longestMagnitude, kind: script.Crashing},
+	{name: "empty", about: "a lock node is down, and comes back empty", unit: Seconds, max: longestMagnitude, kind: script.Emptying},
+	{name: "lag", about: "a replica lags behind", unit: Seconds, max: longestMagnitude, kind: script.Cutting, replicas: true,
 		fits: cutsReplica},
-	{name: "failover", about: "the primary crashes, and a replica takes over", unit: Seconds, max: longestMagnitude, kind: FailingOver, replicas: true,
+	{name: "failover", about: "the primary crashes, and a replica takes over", unit: Seconds, max: longestMagnitude, kind: script.FailingOver, replicas: true,
 		fits: func(_ *history.Meta, p Perturbation) bool { return len(p.Steps) == 2 }},
 }
 
@@ -210,7 +210,7 @@ func (q quantity) format(v int64) string {
 func (q quantity) sites(calm *script.Scenario, o *play.Outcome) []Perturbation {
 	var all []Perturbation
 	seen := map[string]bool{}
-	for _, p := range Sites(calm, o, Constants{TTL: o.Run.TTL}, []Kind{q.kind}) {
+	for _, p := range Sites(calm, o, Constants{TTL: o.Run.TTL}, []script.Kind{q.kind}) {
 		if q.fits != nil && !q.fits(&o.History.Meta, p) {
 			continue
 		}

@@ -5,19 +5,21 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"lockstep/scenarios/script"
 )
 
 // A Random is the result of a random search.
 type Random struct {
-	Strategy  Strategy  `json:"strategy"`
-	Kinds     []Kind    `json:"kinds"`
-	Constants Constants `json:"constants"`
-	Found     []Found   `json:"-"` // for each way to fail, the plan with the fewest perturbations
-	Coverage  *Coverage `json:"coverage"`
-	Broken    int       `json:"broken"`            // walks whose last run did not end
-	Played    int       `json:"played"`            // runs, without those that were repeated for comparison
-	Twice     int       `json:"twice"`             // how many of them were repeated
-	Differs   string    `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
+	Strategy  Strategy      `json:"strategy"`
+	Kinds     []script.Kind `json:"kinds"`
+	Constants Constants     `json:"constants"`
+	Found     []Found       `json:"-"` // for each way to fail, the plan with the fewest perturbations
+	Coverage  *Coverage     `json:"coverage"`
+	Broken    int           `json:"broken"`            // walks whose last run did not end
+	Played    int           `json:"played"`            // runs, without those that were repeated for comparison
+	Twice     int           `json:"twice"`             // how many of them were repeated
+	Differs   string        `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
 	// Ended says that the search ended with the first violation, Interrupted that it is incomplete.
 	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`

@@ -22,9 +22,9 @@ type Search struct {
 	Calm *script.Scenario // with one run, as from [Shape.Calm], in which nothing goes wrong
 	// Lock replaces the lock that Calm names; the default is that lock.
 	Lock     string
-	Seed     uint64 // of the calm run; default 1
-	Kinds    []Kind // of perturbations; default all
-	Restless bool   // as in [Case]
+	Seed     uint64        // of the calm run; default 1
+	Kinds    []script.Kind // of perturbations; default all
+	Restless bool          // as in [Case]
 	// Properties are the properties whose violations the search looks for; default all.
 	Properties []checker.Property
 	// Workers is the number of worker processes; default one per core.
@@ -62,9 +62,9 @@ func (s *Search) here(ctx context.Context, data json.RawMessage) (workers.Outcom
 // seed is the seed of the calm run.
 func (s *Search) seed() uint64 { return cmp.Or(s.Seed, 1) }
 
-func (s *Search) kinds() []Kind {
+func (s *Search) kinds() []script.Kind {
 	if len(s.Kinds) == 0 {
-		return Kinds()
+		return script.Kinds()
 	}
 	return s.Kinds
 }

@@ -119,7 +119,7 @@ func (p plannedRun) plan(t *testing.T) []Perturbation {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan = append(plan, Perturbation{Kind: Pausing, Client: "c1", Before: 1, Steps: []script.Step{step}})
+		plan = append(plan, Perturbation{Kind: script.Pausing, Client: "c1", Before: 1, Steps: []script.Step{step}})
 	}
 	for _, fault := range p.faults {
 		q := Perturbation{Kind: kindOf(fault)}
@@ -136,22 +136,22 @@ func (p plannedRun) plan(t *testing.T) []Perturbation {
 }
 
 // kindOf is the kind of perturbation that steps belong to.
-func kindOf(steps string) Kind {
+func kindOf(steps string) script.Kind {
 	for _, k := range []struct {
 		word string
-		kind Kind
+		kind script.Kind
 	}{
-		{"empty", Emptying}, {"crash", Crashing}, {"jump", Jumping}, {"drift", Drifting}, {"promote", FailingOver}, {"write", LateWrite},
-		{"on ", Delaying}, {"delay", SlowLink},
+		{"empty", script.Emptying}, {"crash", script.Crashing}, {"jump", script.Jumping}, {"drift", script.Drifting}, {"promote", script.FailingOver}, {"write", script.LateWrite},
+		{"on ", script.Delaying}, {"delay", script.SlowLink},
 	} {
 		if strings.Contains(steps, k.word) {
 			return k.kind
 		}
 	}
 	if strings.Count(steps, "cut") > 1 {
-		return Parting
+		return script.Parting
 	}
-	return Cutting
+	return script.Cutting
 }
 
 // shrink shrinks a planned run, with so many runs at most.

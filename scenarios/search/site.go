@@ -18,7 +18,7 @@ import (
 
 // Sites lists the possible perturbations of a run of a scenario, in the order of time. The calm scenario has the lanes to which
 // pauses are added; the magnitudes of the perturbations derive from c.
-func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []Kind) []Perturbation {
+func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) []Perturbation {
 	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o)}
 	f.atStart()
 	f.betweenSteps()
@@ -44,12 +44,12 @@ type finder struct {
 	Constants
 	run     script.Section // resolved, calm
 	history *history.History
-	kinds   []Kind
+	kinds   []script.Kind
 	end     time.Duration
 	found   []Perturbation
 }
 
-func (f *finder) add(at time.Duration, kind Kind, steps ...script.Step) {
+func (f *finder) add(at time.Duration, kind script.Kind, steps ...script.Step) {
 	if slices.Contains(f.kinds, kind) {
 		f.found = append(f.found, Perturbation{Kind: kind, At: at, Steps: steps})
 	}
@@ -59,19 +59,19 @@ func (f *finder) add(at time.Duration, kind Kind, steps ...script.Step) {
 func (f *finder) atStart() {
 	for _, name := range slices.Concat(f.run.Clients(), f.locks()) {
 		for _, sign := range []int64{-1, 1} {
-			f.add(0, Drifting, script.AtStart{Fault: history.Drift{Process: name, PPM: sign * driftPPM}})
-			f.add(0, Straying, script.AtStart{Fault: history.Drift{Process: name, PPM: sign * strayPPM}})
+			f.add(0, script.Drifting, script.AtStart{Fault: history.Drift{Process: name, PPM: sign * driftPPM}})
+			f.add(0, script.Straying, script.AtStart{Fault: history.Drift{Process: name, PPM: sign * strayPPM}})
 		}
 	}
 	for _, client := range f.run.Clients() {
 		for _, node := range f.run.NodeNames() {
 			for _, by := range f.slow() {
-				f.add(0, SlowLink, script.AtStart{Fault: history.Delay{Link: history.Link{From: client, To: node, Both: true}, By: by}})
+				f.add(0, script.SlowLink, script.AtStart{Fault: history.Delay{Link: history.Link{From: client, To: node, Both: true}, By: by}})
 			}
 		}
 	}
 	for _, node := range f.run.NodeNames() {
-		f.add(0, Crashing, script.AtStart{Fault: history.Crash{Process: node}}, script.At{Time: f.long(), Fault: history.Restart{Process: node}})
+		f.add(0, script.Crashing, script.AtStart{Fault: history.Crash{Process: node}}, script.At{Time: f.long(), Fault: history.Restart{Process: node}})
 	}
 }
 
@@ -89,8 +89,8 @@ func (f *finder) betweenSteps() {
 				continue // a pause before it is one after the step before
 			}
 			for _, d := range f.pauses() {
-				if at <= f.end && slices.Contains(f.kinds, Pausing) {
-					f.found = append(f.found, Perturbation{Kind: Pausing, At: at, Client: lane.Process, Before: i, Steps: []script.Step{script.Pause{For: d}}})
+				if at <= f.end && slices.Contains(f.kinds, script.Pausing) {
+					f.found = append(f.found, Perturbation{Kind: script.Pausing, At: at, Client: lane.Process, Before: i, Steps: []script.Step{script.Pause{For: d}}})
 				}
 			}
 		}
@@ -171,17 +171,17 @@ func (f *finder) messages() {
 		if n := seen[m]; n > 1 {
 			m.Nth = n
 		}
-		kind := Delaying
+		kind := script.Delaying
 		if server == script.ResourceName {
-			kind = LateWrite
+			kind = script.LateWrite
 		}
 		for _, by := range f.delays() {
 			m.Action, m.By = history.DelayMessage, by
 			f.add(e.Sent, kind, script.AtStart{Fault: m})
 		}
-		if kind == Delaying {
+		if kind == script.Delaying {
 			m.Action, m.By = history.ResetMessage, 0
-			f.add(e.Sent, Losing, script.AtStart{Fault: m})
+			f.add(e.Sent, script.Losing, script.AtStart{Fault: m})
 		}
 	}
 }
@@ -249,18 +249,18 @@ func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 		return script.When{Event: e, After: d, Fault: fault}
 	}
 	for _, down := range f.downs() {
-		f.add(at, Crashing, now(history.Crash{Process: node}), later(down, history.Restart{Process: node}))
-		f.add(at, Emptying, now(history.Crash{Process: node}), later(down, history.Restart{Process: node, Empty: true}))
+		f.add(at, script.Crashing, now(history.Crash{Process: node}), later(down, history.Restart{Process: node}))
+		f.add(at, script.Emptying, now(history.Crash{Process: node}), later(down, history.Restart{Process: node, Empty: true}))
 	}
 	for _, d := range f.pauses() {
-		f.add(at, Stalling, now(history.Pause{Process: node, For: d}))
-		f.add(at, Pausing, now(history.Pause{Process: client, For: d}))
+		f.add(at, script.Stalling, now(history.Pause{Process: node, For: d}))
+		f.add(at, script.Pausing, now(history.Pause{Process: client, For: d}))
 	}
 	for _, by := range f.jumps() {
-		f.add(at, Jumping, now(history.Jump{Process: node, By: by}))
-		f.add(at, Jumping, now(history.Jump{Process: client, By: by}))
+		f.add(at, script.Jumping, now(history.Jump{Process: node, By: by}))
+		f.add(at, script.Jumping, now(history.Jump{Process: client, By: by}))
 	}
-	f.add(at, Dying, now(history.Crash{Process: client}))
+	f.add(at, script.Dying, now(history.Crash{Process: client}))
 	if node == "n1" {
 		f.failover(at, e)
 	}
@@ -269,8 +269,8 @@ func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 // failover adds that a replica replaces n1.
 func (f *finder) failover(at time.Duration, e script.Event) {
 	for _, replica := range f.run.ReplicaNames() {
-		f.add(at, FailingOver, script.When{Event: e, Fault: history.Promote{Process: replica}})
-		f.add(at, FailingOver, script.When{Event: e, Fault: history.Crash{Process: "n1"}}, script.When{Event: e, After: f.soon(), Fault: history.Promote{Process: replica}})
+		f.add(at, script.FailingOver, script.When{Event: e, Fault: history.Promote{Process: replica}})
+		f.add(at, script.FailingOver, script.When{Event: e, Fault: history.Crash{Process: "n1"}}, script.When{Event: e, After: f.soon(), Fault: history.Promote{Process: replica}})
 	}
 }
 
@@ -279,9 +279,9 @@ func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 	client := e.Process
 	now := func(fault history.Fault) script.When { return script.When{Event: e, Fault: fault} }
 	for _, by := range f.jumps() {
-		f.add(at, Jumping, now(history.Jump{Process: client, By: by}))
+		f.add(at, script.Jumping, now(history.Jump{Process: client, By: by}))
 	}
-	f.add(at, Dying, now(history.Crash{Process: client}))
+	f.add(at, script.Dying, now(history.Crash{Process: client}))
 	if e.What == script.Acquired { // the client may have waited for more than the key
 		f.failover(at, e)
 	}
@@ -289,7 +289,7 @@ func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 		return // links matter when a message is about to be sent
 	}
 	for _, link := range f.links(client) {
-		f.add(at, Cutting, now(history.Cut{Link: link}), script.When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
+		f.add(at, script.Cutting, now(history.Cut{Link: link}), script.When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
 	}
 	if e.What != script.Acquires {
 		return
@@ -302,7 +302,7 @@ func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 		for _, link := range sides {
 			steps = append(steps, script.When{Event: e, After: f.long(), Fault: history.Heal{Link: link}})
 		}
-		f.add(at, Parting, steps...)
+		f.add(at, script.Parting, steps...)
 	}
 }
 

@@ -17,12 +17,12 @@ type state struct {
 	needs func(m *history.Meta, lanes []script.Lane) bool // of the setting; nil: no requirement
 	// kinds are those of which at least one must be allowed; none if the state is reached without them, or in too many ways to
 	// list.
-	kinds []Kind
+	kinds []script.Kind
 }
 
 // possible reports whether a search can reach the state in a setting, with some kinds of perturbations.
-func (s state) possible(m *history.Meta, lanes []script.Lane, kinds []Kind) bool {
-	drawn := func(k Kind) bool { return slices.Contains(kinds, k) }
+func (s state) possible(m *history.Meta, lanes []script.Lane, kinds []script.Kind) bool {
+	drawn := func(k script.Kind) bool { return slices.Contains(kinds, k) }
 	return (s.needs == nil || s.needs(m, lanes)) && (len(s.kinds) == 0 || slices.ContainsFunc(s.kinds, drawn))
 }
 
@@ -65,44 +65,44 @@ var states = []state{
 	{asksWhileHeld, nil, nil},
 	{splitVote, severalNodes, nil},
 	{splitEvenly, severalNodes, nil},
-	{failsGranted, nil, slices.Concat(holdUps, []Kind{Jumping})},
-	{returnsAfterKeys, nil, slices.Concat(holdUps, []Kind{Jumping})},
-	{setsAfterGivingUp, nil, slices.Concat(holdUps, []Kind{Dying})},
-	{replyTooLate, nil, slices.Concat(holdUps, []Kind{Dying})},
+	{failsGranted, nil, slices.Concat(holdUps, []script.Kind{script.Jumping})},
+	{returnsAfterKeys, nil, slices.Concat(holdUps, []script.Kind{script.Jumping})},
+	{setsAfterGivingUp, nil, slices.Concat(holdUps, []script.Kind{script.Dying})},
+	{replyTooLate, nil, slices.Concat(holdUps, []script.Kind{script.Dying})},
 	{acquiresDown, severalNodes, downs},
 	{majorityDown, nil, downs},
-	{nodeStalls, nil, []Kind{Stalling}},
-	{cutOff, nil, []Kind{Cutting, Parting}},
-	{resumesTooLate, nil, []Kind{Pausing}},
-	{resumesSucceeded, nil, []Kind{Pausing}},
-	{expiresInPause, nil, []Kind{Pausing}},
+	{nodeStalls, nil, []script.Kind{script.Stalling}},
+	{cutOff, nil, []script.Kind{script.Cutting, script.Parting}},
+	{resumesTooLate, nil, []script.Kind{script.Pausing}},
+	{resumesSucceeded, nil, []script.Kind{script.Pausing}},
+	{expiresInPause, nil, []script.Kind{script.Pausing}},
 	{goneTooEarly, nil, nil},
-	{staysTooLong, nil, []Kind{Cutting, Parting, Stalling, Crashing, Emptying, FailingOver, Drifting, Straying, Jumping}},
-	{writeUnderWay, nil, allBut(Dying)},
-	{writeLate, nil, allBut(Dying)},
-	{writeSucceeded, nil, allBut(Dying)},
-	{extendsLate, extends, allBut(Dying)},
-	{releasesLate, nil, allBut(Dying)},
+	{staysTooLong, nil, []script.Kind{script.Cutting, script.Parting, script.Stalling, script.Crashing, script.Emptying, script.FailingOver, script.Drifting, script.Straying, script.Jumping}},
+	{writeUnderWay, nil, allBut(script.Dying)},
+	{writeLate, nil, allBut(script.Dying)},
+	{writeSucceeded, nil, allBut(script.Dying)},
+	{extendsLate, extends, allBut(script.Dying)},
+	{releasesLate, nil, allBut(script.Dying)},
 	{releasesOthers, nil, nil},
-	{diesAcquiring, nil, []Kind{Dying}},
-	{diesHolding, nil, []Kind{Dying}},
-	{holderJumps, nil, []Kind{Jumping}},
-	{nodeJumps, nil, []Kind{Jumping}},
+	{diesAcquiring, nil, []script.Kind{script.Dying}},
+	{diesHolding, nil, []script.Kind{script.Dying}},
+	{holderJumps, nil, []script.Kind{script.Jumping}},
+	{nodeJumps, nil, []script.Kind{script.Jumping}},
 	{restartsKeeping, nil, downs},
 	{restartsLosing, nil, downs},
-	{promotedKeeping, replicated, []Kind{FailingOver}},
-	{promotedLosing, replicated, []Kind{FailingOver}},
-	{twoPrimaries, replicated, []Kind{FailingOver}},
+	{promotedKeeping, replicated, []script.Kind{script.FailingOver}},
+	{promotedLosing, replicated, []script.Kind{script.FailingOver}},
+	{twoPrimaries, replicated, []script.Kind{script.FailingOver}},
 }
 
 // Kinds that make clients and lock nodes wait for each other, and kinds that take a node down.
 var (
-	holdUps = []Kind{Delaying, Losing, SlowLink, Cutting, Parting, Pausing, Stalling, Crashing, Emptying, FailingOver}
-	downs   = []Kind{Crashing, Emptying, FailingOver}
+	holdUps = []script.Kind{script.Delaying, script.Losing, script.SlowLink, script.Cutting, script.Parting, script.Pausing, script.Stalling, script.Crashing, script.Emptying, script.FailingOver}
+	downs   = []script.Kind{script.Crashing, script.Emptying, script.FailingOver}
 )
 
-func allBut(kind Kind) []Kind {
-	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k == kind })
+func allBut(kind script.Kind) []script.Kind {
+	return slices.DeleteFunc(script.Kinds(), func(k script.Kind) bool { return k == kind })
 }
 
 func severalNodes(m *history.Meta, _ []script.Lane) bool { return len(m.Nodes) > 1 }

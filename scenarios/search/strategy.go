@@ -64,12 +64,12 @@ func (s Strategy) turn(seed uint64) Strategy {
 type chooser struct {
 	strategy Strategy // of the walk; not a portfolio
 	rand     *rand.Rand
-	kinds    []Kind // the kinds in this walk
+	kinds    []script.Kind // the kinds in this walk
 }
 
 // choosing begins the walk with a seed. The draws depend only on the strategy, the seed, the kinds, and the possible
 // perturbations.
-func (s Strategy) choosing(seed uint64, kinds []Kind) *chooser {
+func (s Strategy) choosing(seed uint64, kinds []script.Kind) *chooser {
 	s = s.turn(seed)
 	c := &chooser{strategy: s, rand: sim.Rand(seed, "walk", string(s)), kinds: kinds}
 	if s == Swarm && len(kinds) > 0 {
@@ -92,7 +92,7 @@ func (c *chooser) start(possible []Perturbation) []Perturbation {
 	}
 	ladders := map[history.Link][]Perturbation{}
 	for _, p := range possible {
-		if p.Kind == SlowLink {
+		if p.Kind == script.SlowLink {
 			link := p.fault(p.Steps[0]).(history.Delay).Link
 			ladders[link] = append(ladders[link], p)
 		}
@@ -152,7 +152,7 @@ func (p Perturbation) stopped() string {
 // lasting prolongs a cut, often beyond the end of a lease: by a factor of one, two or four. Partitions that end within a timeout
 // find little more than late messages.
 func (c *chooser) lasting(p Perturbation) Perturbation {
-	if p.Kind != Cutting && p.Kind != Parting {
+	if p.Kind != script.Cutting && p.Kind != script.Parting {
 		return p
 	}
 	times := []time.Duration{1, 2, 4}[c.rand.IntN(3)]

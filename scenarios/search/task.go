@@ -18,9 +18,9 @@ type Task struct {
 	Shrink *shrinking `json:"shrink,omitempty"`
 	Walk   *walks     `json:"walk,omitempty"`
 
-	Kinds     []Kind    `json:"kinds,omitempty"`
-	Constants Constants `json:"constants,omitzero"`
-	Restless  bool      `json:"restless,omitempty"` // as in Case
+	Kinds     []script.Kind `json:"kinds,omitempty"`
+	Constants Constants     `json:"constants,omitzero"`
+	Restless  bool          `json:"restless,omitempty"` // as in Case
 	// Properties are those whose violation counts; none stand for all.
 	Properties []checker.Property `json:"properties,omitempty"`
 }

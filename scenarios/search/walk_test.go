@@ -16,7 +16,7 @@ import (
 )
 
 // walked does a task of walks in this process.
-func walked(t *testing.T, shape Shape, kinds []Kind, w *walks, of Task) *Result {
+func walked(t *testing.T, shape Shape, kinds []script.Kind, w *walks, of Task) *Result {
 	t.Helper()
 	build, err := clients.Find(shape.Lock)
 	if err != nil {
@@ -44,11 +44,11 @@ func TestWalksRepeatThemselves(t *testing.T) {
 	play.QuietRedis()
 	shape := Shape{Lock: "redlock", Nodes: 3}
 	for _, s := range Strategies() {
-		whole := walked(t, shape, Kinds(), &walks{Strategy: s, From: 5, To: 9}, Task{})
+		whole := walked(t, shape, script.Kinds(), &walks{Strategy: s, From: 5, To: 9}, Task{})
 		sum := &Coverage{}
 		var trials []Trial
 		for _, from := range []uint64{7, 5} {
-			y := walked(t, shape, Kinds(), &walks{Strategy: s, From: from, To: from + 2}, Task{})
+			y := walked(t, shape, script.Kinds(), &walks{Strategy: s, From: from, To: from + 2}, Task{})
 			sum.Merge(y.Coverage)
 			trials = append(y.Trials, trials...)
 		}
@@ -58,7 +58,7 @@ func TestWalksRepeatThemselves(t *testing.T) {
 		if asJSON(t, whole.Trials) != asJSON(t, trials) {
 			t.Errorf("%s: the parts find %s, the whole %s", s, asJSON(t, trials), asJSON(t, whole.Trials))
 		}
-		other := walked(t, shape, Kinds(), &walks{Strategy: s, From: 9, To: 13}, Task{})
+		other := walked(t, shape, script.Kinds(), &walks{Strategy: s, From: 9, To: 13}, Task{})
 		if reflect.DeepEqual(whole.Coverage, other.Coverage) {
 			t.Errorf("%s covers the same with other seeds", s)
 		}
@@ -78,7 +78,7 @@ func asJSON(t *testing.T, v any) string {
 func TestWalksFindWhatCanBeReplayed(t *testing.T) {
 	play.QuietRedis()
 	shape := Shape{Lock: "single"}
-	y := walked(t, shape, Kinds(), &walks{Strategy: Portfolio, From: 1, To: 200, First: true}, Task{})
+	y := walked(t, shape, script.Kinds(), &walks{Strategy: Portfolio, From: 1, To: 200, First: true}, Task{})
 	if len(y.Trials) != 1 || y.Coverage.Found != 1 {
 		t.Fatalf("%d trials violate, in %d walks, want 1 of each", len(y.Trials), y.Coverage.Found)
 	}
@@ -113,12 +113,12 @@ func TestWalksFindWhatCanBeReplayed(t *testing.T) {
 func TestWalksFindLocksThatStayTaken(t *testing.T) {
 	play.QuietRedis()
 	for lock, stays := range map[string]bool{"setnx": true, "single": false} {
-		y := walked(t, Shape{Lock: lock}, []Kind{Dying, LateWrite}, &walks{Strategy: Swarm, From: 1, To: 40}, Task{Properties: []checker.Property{checker.DeadlockFreedom}})
+		y := walked(t, Shape{Lock: lock}, []script.Kind{script.Dying, script.LateWrite}, &walks{Strategy: Swarm, From: 1, To: 40}, Task{Properties: []checker.Property{checker.DeadlockFreedom}})
 		if found := len(y.Trials) > 0; found != stays {
 			t.Errorf("%s: %d walks find a lock that stays taken, want some: %t", lock, len(y.Trials), stays)
 		}
 		for _, trial := range y.Trials {
-			if !slices.ContainsFunc(trial.Plan, func(p Perturbation) bool { return p.Kind == Dying }) {
+			if !slices.ContainsFunc(trial.Plan, func(p Perturbation) bool { return p.Kind == script.Dying }) {
 				t.Errorf("%s stays taken although nobody died: %v", lock, trial.Plan)
 			}
 		}
@@ -128,7 +128,7 @@ func TestWalksFindLocksThatStayTaken(t *testing.T) {
 // A walk ends with its violation, and a task with its context.
 func TestWalksEnd(t *testing.T) {
 	play.QuietRedis()
-	y := walked(t, Shape{Lock: "single"}, []Kind{Pausing}, &walks{Strategy: Uniform, From: 1, To: 101}, Task{})
+	y := walked(t, Shape{Lock: "single"}, []script.Kind{script.Pausing}, &walks{Strategy: Uniform, From: 1, To: 101}, Task{})
 	if y.Coverage.Found != len(y.Trials) || y.Coverage.Walks != 100 || y.Coverage.Found == 0 {
 		t.Errorf("%d violating trials in %d walks of %d", len(y.Trials), y.Coverage.Found, y.Coverage.Walks)
 	}
@@ -138,7 +138,7 @@ func TestWalksEnd(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	e := &Task{Walk: &walks{Strategy: Uniform, From: 1, To: 1 << 60}, Kinds: Kinds()}
+	e := &Task{Walk: &walks{Strategy: Uniform, From: 1, To: 1 << 60}, Kinds: script.Kinds()}
 	if y := e.run(over, calm, clients.NewSingle, 1); y.Played != 0 || y.Coverage == nil {
 		t.Errorf("%d runs after the end of the context", y.Played)
 	}
@@ -154,7 +154,7 @@ func TestWalksGoForward(t *testing.T) {
 	longest := 0
 	err = play.Series(func(replayed play.Player) {
 		x := &explorer{calm: calm, build: clients.NewRedlock, play: replayed}
-		of := &Task{Kinds: Kinds(), Constants: constantsOf(x, 1)}
+		of := &Task{Kinds: script.Kinds(), Constants: constantsOf(x, 1)}
 		for seed := range uint64(12) {
 			walk(t.Context(), x, of, Portfolio, seed, func(trial Trial, added []Perturbation, _ *play.Outcome) bool {
 				longest = max(longest, len(trial.Plan))
@@ -186,7 +186,7 @@ func TestWalksGoOnAfterTheLastSeed(t *testing.T) {
 			seeds[seed] = true
 			return replayed(s, r, build, seed)
 		}}
-		w.run(t.Context(), x, &Task{Kinds: []Kind{Drifting}}, &Result{})
+		w.run(t.Context(), x, &Task{Kinds: []script.Kind{script.Drifting}}, &Result{})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func TestWarmSeriesIsLikeRunsAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plans := Sites(calm, o, Constants{TTL: o.Run.TTL, Retry: RetryDelay(o)}, Kinds())
+		plans := Sites(calm, o, Constants{TTL: o.Run.TTL, Retry: RetryDelay(o)}, script.Kinds())
 		every := max(1, len(plans)/150)
 		again := 0
 		err = play.Series(func(replayed play.Player) {

@@ -1,10 +1,9 @@
-package search
+package script
 
 import (
 	"errors"
 	"slices"
 
-	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -86,7 +85,7 @@ func kindsOf(names []string) ([]Kind, error) {
 		case slices.Contains(Kinds(), Kind(name)):
 			kinds = append(kinds, Kind(name))
 		default:
-			words := script.WordsOf(Kinds())
+			words := WordsOf(Kinds())
 			for _, g := range Groups() {
 				words = append(words, g.Name)
 			}
