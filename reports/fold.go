@@ -9,8 +9,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// quietProbe returns the first and the last event of an uneventful probe: it asked for the lock once, got it at once,
-// and released it; it found no key of another client, and left none. In all other cases last is -1.
+// quietProbe returns the first and the last event of the probe if it was uneventful: it asked for the lock once, got it at once,
+// and released it; it found no key of another client, and left none. Otherwise last is -1.
 func quietProbe(h *history.History, proof []int) (first, last int) {
 	first, last = -1, -1
 	if h.Meta.Probe == "" {
@@ -76,8 +76,7 @@ func byProbe(h *history.History, e *history.Event) bool {
 	return e.Process == h.Meta.Probe
 }
 
-// foldInvocations leaves out the invocation of an operation whose outcome soon followed, if only changes by the operation are in
-// between.
+// foldInvocations leaves out an invocation if its outcome followed soon, with only its own changes in between.
 func (t *transcript) foldInvocations() {
 	var kept []line
 	for i := range t.Lines {
@@ -111,12 +110,12 @@ func (t *transcript) answeredAtOnce(lines []line) bool {
 
 // Repeated changes on servers are shown once at the beginning and once at the end.
 const (
-	longestRound = 4 // lines that recur together
+	longestRound = 4 // the most lines that may recur together
 	roundsFrom   = 4 // if there are fewer, all are shown
 )
 
-// foldRounds shows only the first and the last of repeated rounds of changes on servers. The last line says how many rounds were
-// left out.
+// foldRounds shows only the first and the last of repeated rounds of changes on servers. The last one says how many rounds it stands
+// for.
 func (t *transcript) foldRounds() {
 	lines := t.Lines
 	var kept []line
@@ -139,7 +138,7 @@ func (t *transcript) foldRounds() {
 	t.Lines = kept
 }
 
-// rounds returns how many lines form the block that is repeated at the beginning, and how often it is.
+// rounds finds the repeated block that lines begin with. It returns the number of lines in it, and how often it occurs.
 func rounds(lines []line) (size, times int) {
 	for size = 1; size <= longestRound; size++ {
 		n := 0

@@ -10,8 +10,8 @@ const mostInCell = 600
 
 var markdownSign = regexp.MustCompile("[\\\\`*_\\[\\]<>|&~$]")
 
-// Markdown makes a text from outside fit for a page in Markdown, or for a cell of a table there: it is shown as it is, and none of
-// it is taken for markup, HTML or a link. What stands between backticks, as faults do, is code.
+// Markdown escapes external text for a Markdown page or a cell of a table there: it is shown as it is, and none of it is taken for
+// markup, HTML or a link. Text between backquotes, such as a fault, becomes code.
 func Markdown(s string) string {
 	s = Printable(s, mostInCell)
 	parts := strings.Split(s, "`")
@@ -41,5 +41,5 @@ func MarkdownCode(s string) string {
 	return fence + s + fence
 }
 
-// MarkdownCodeCell is [MarkdownCode] for a cell of a table, which a bar would end even in code.
+// MarkdownCodeCell is [MarkdownCode] for a cell of a table. A vertical bar would end the cell even inside code.
 func MarkdownCodeCell(s string) string { return strings.ReplaceAll(MarkdownCode(s), "|", `\|`) }

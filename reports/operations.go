@@ -13,23 +13,23 @@ import (
 const TellingDelay = 100 * time.Millisecond
 
 // A Deed is an operation of a client: an invocation and, if there was one, its outcome. Consecutive tries to acquire that are
-// refused are one deed, because a client that polls would fill the timeline. If a client does the same many times, all except the
-// first and the last times are one deed.
+// refused are one deed, because a client that polls would fill the timeline. If a client repeats an operation many times, all
+// repetitions except the first and the last are one deed.
 type Deed struct {
 	Process, Op, Value, Lease, Err string
 	Invoked, Returned              time.Duration
 	Outcome                        history.Kind // empty if it never returned
-	In, Out                        int          // the events of the first invocation and the last outcome, -1 if it never returned
+	In, Out                        int          // the events of the first invocation and the last outcome; Out is -1 if it never returned
 	Times                          int          // how many tries it stands for
 	Failed                         int          // how many of them certainly did not happen
 	idle                           bool         // it changed nothing on any server
-	Next                           int          // the event with which the client does something else; the effects of the deed end before it
+	Next                           int          // the event with which the client begins something else; the effects of the deed end before it
 }
 
 // Deeds joins the events of operations, in order of invocation. Waiting is not a deed.
 func Deeds(h *history.History) []Deed { return joinRepeats(JoinRefusals(RawDeeds(h))) }
 
-// RawDeeds returns all operations one by one.
+// RawDeeds returns all operations, and joins none.
 func RawDeeds(h *history.History) []Deed {
 	type id struct {
 		process string
@@ -66,6 +66,7 @@ func RawDeeds(h *history.History) []Deed {
 	return ds
 }
 
+// JoinRefusals joins consecutive tries to acquire that were refused, and leaves out waits.
 func JoinRefusals(ds []Deed) []Deed {
 	var joined []Deed
 	last := map[string]int{} // by process, the last deed
@@ -92,13 +93,13 @@ func JoinRefusals(ds []Deed) []Deed {
 	return joined
 }
 
-// If a client does the same again and again, the beginning and the end are shown.
+// If a client repeats an operation, only the beginning and the end are shown.
 const (
 	RepeatsFrom  = 8 // if there are fewer, all are shown
 	repeatsFirst = 2 // how many are shown at the beginning
 )
 
-// joinRepeats makes one deed of repeated operations that have only an acquire and a release around them.
+// joinRepeats joins operations that a client repeats, with nothing but acquires and releases in between, into one deed.
 func joinRepeats(ds []Deed) []Deed {
 	lanes := map[string][]int{} // by process, where its deeds are
 	gone := map[int]bool{}
@@ -123,8 +124,8 @@ func joinRepeats(ds []Deed) []Deed {
 	return joined
 }
 
-// repeats returns how many deeds at the beginning of a lane belong to one operation that is repeated, at least 1, and which of
-// them are that operation itself.
+// repeats returns how many deeds at the beginning of a lane belong to one repeated operation, at least 1. Same has the positions of
+// the operation itself, without its acquires and releases.
 func repeats(ds []Deed, lane []int) (n int, same []int) {
 	for n = 0; n < len(lane); n++ {
 		d := &ds[lane[n]]
@@ -147,7 +148,7 @@ func afterReleases(ds []Deed, lane []int, n int) int {
 	return n
 }
 
-// joinRun makes one deed of several, from the acquire of the first to the release of the last.
+// joinRun joins several deeds into one, from the acquire of the first to the release of the last.
 func joinRun(ds []Deed, run []int, gone map[int]bool) {
 	var whole Deed
 	for _, i := range run {
@@ -193,7 +194,7 @@ func (d *Deed) Covers(i int, e *history.Event) bool {
 	return false
 }
 
-// Summary sums up in one line the tries that d stands for.
+// Summary sums up the tries that d stands for in one line.
 func (d *Deed) Summary() string {
 	s := "since " + history.Seconds(d.Invoked)
 	switch {

@@ -30,7 +30,7 @@ func VisibleLines(s string) string {
 	}, s)
 }
 
-// shown returns the replacement of a character.
+// shown returns r, or a question mark if it cannot be shown.
 func shown(r rune) rune {
 	if !unicode.IsGraphic(r) || r == utf8.RuneError {
 		return '?'
@@ -64,7 +64,7 @@ func Shorten(s string, max int) string {
 	return string(all[:max/2]) + " … " + string(all[len(all)-max/2:])
 }
 
-// FirstLine returns the first of several errors that were joined: the others, one for each node, say little more.
+// FirstLine returns the first of several joined errors. The others, one for each node, add little.
 func FirstLine(err string) string {
 	line, _, _ := strings.Cut(err, "\n")
 	return line

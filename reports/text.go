@@ -16,7 +16,7 @@ import (
 // A Role is the reason why a part of a text timeline is highlighted.
 type Role int
 
-// The roles that a [TextOptions.Paint] may colour.
+// The roles that [TextOptions.Paint] may colour.
 const (
 	Violating Role = iota // an event that proves a violation, or a property that is violated
 	Holding               // a property that holds, and the verdict SAFE
@@ -40,14 +40,13 @@ type TextOptions struct {
 // Width is the greatest number of columns of a line in a text timeline.
 const Width = 100
 
-// Text writes a history as a timeline, one line per event; then the verdict with the events that prove it, the measurements, and
-// an explanation of the first violation of each property. An exclamation mark in the first column marks an event that proves a
-// violation.
+// Text writes a history as a timeline, one line per event. The verdict with the violations, the measurements, and an explanation of
+// the first violation of each property follow. An exclamation mark in the first column marks an event that proves a violation.
 //
 // What a reader does not need is folded:
 //   - what several nodes did at once for one client is one line;
-//   - of repeated tries that are refused only the last outcome is shown; of operations that a client repeats many times, and of changes on
-//     servers that are repeated, only the first and the last;
+//   - of repeated tries that are refused, only the last outcome is shown;
+//   - of operations that a client repeats many times, and of repeated changes on servers, only the first and the last are shown;
 //   - an invocation is left out if its outcome follows within 100 ms, with only its own changes in between;
 //   - a probe that got the lock at once and released it is one line;
 //   - the properties that are ok share a line.
@@ -85,7 +84,7 @@ type transcript struct {
 	grants []int // the events that granted a lease, ascending
 	all    []string
 	folds  []Deed
-	// The first and the last event of a probe that is folded into one line; the last is -1 if there is none.
+	// The first and the last event of a probe that is folded into one line; the second is -1 if none is.
 	probed, probe int
 	Lines         []line
 }
@@ -170,7 +169,7 @@ func (t *transcript) Event(i int) {
 	t.Lines = append(t.Lines, l)
 }
 
-// state adds the line of a change on a server, or merges it with the line before if that is the same on another node.
+// state adds the line of a change on a server, or merges it with the line before if that is the same change on another node.
 func (t *transcript) state(l line, i int) {
 	e := l.event
 	l.Kind = e.Op
@@ -190,7 +189,7 @@ func (t *transcript) state(l line, i int) {
 	t.Lines = append(t.Lines, l)
 }
 
-// atOnce is the greatest time between events on one line.
+// atOnce is the time within which events of several nodes share a line.
 const atOnce = 10 * time.Millisecond
 
 func (l *line) sameElsewhere(o *line) bool {

@@ -55,7 +55,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// What a page asks for comes after the verdict, and changes nothing before it.
+// Measurements come after the verdict, and change nothing before it.
 func TestTextMeasurements(t *testing.T) {
 	r := sample.Runs(t)[0]
 	long := strings.Repeat("word ", 40) + "word"
@@ -92,7 +92,7 @@ func TestTextLines(t *testing.T) {
 	}
 }
 
-// Whatever proves a violation must be seen, however much is folded.
+// Events that prove a violation are shown, however much is folded.
 func TestTextMarksProof(t *testing.T) {
 	for _, r := range sample.Runs(t) {
 		got := strings.Contains(text(t, r, TextOptions{}), "\n!")
@@ -134,9 +134,7 @@ func TestTextSpellsOutThreeViolations(t *testing.T) {
 	}
 }
 
-// Only the first violation of each property is explained, what two explanations have in common once, and all of it can be
-// switched off.
-// Of many reasons for UNKNOWN the first are shown.
+// If there are many reasons for UNKNOWN, only the first are shown.
 func TestTextBoundsReasons(t *testing.T) {
 	r := sample.Runs(t)[0]
 	r.Result.Verdict, r.Result.Unmet = checker.Inconclusive, nil
@@ -149,6 +147,8 @@ func TestTextBoundsReasons(t *testing.T) {
 	}
 }
 
+// Only the first violation of each property is explained, and a beginning that two explanations share is written once. All
+// explanations can be switched off.
 func TestTextExplains(t *testing.T) {
 	r := sample.Judged("failover", sample.Failover(true))
 	got := text(t, r, TextOptions{})
@@ -162,14 +162,14 @@ func TestTextExplains(t *testing.T) {
 	}
 	r.Result.Violations = append(r.Result.Violations, r.Result.Violations...)
 	if again := text(t, r, TextOptions{}); strings.Count(again, "why ") != 2 {
-		t.Errorf("not only the first is explained:\n%s", again)
+		t.Errorf("more than the first is explained:\n%s", again)
 	}
 	if got := text(t, r, TextOptions{Unexplained: true}); strings.Contains(got, "why ") {
-		t.Errorf("explained all the same:\n%s", got)
+		t.Errorf("explained although explanations are switched off:\n%s", got)
 	}
 }
 
-// What is done many times over is shown at the beginning and at the end.
+// Operations that a client repeats many times are shown at the beginning and at the end.
 func TestTextFoldsRepeats(t *testing.T) {
 	r := sample.Judged("counter", sample.Counter())
 	got := text(t, r, TextOptions{})
@@ -182,7 +182,7 @@ func TestTextFoldsRepeats(t *testing.T) {
 		t.Errorf("not folded:\n%s", got)
 	}
 	if all := text(t, r, TextOptions{Verbose: true}); strings.Contains(all, "×") || !strings.Contains(all, "c1#19") {
-		t.Errorf("folded though all is asked for:\n%s", all)
+		t.Errorf("folded although Verbose is set:\n%s", all)
 	}
 	for i := range r.H.Events {
 		if e := &r.H.Events[i]; e.Op == history.Increment && e.Kind == history.OK && e.Value == "21" {
@@ -192,11 +192,11 @@ func TestTextFoldsRepeats(t *testing.T) {
 	}
 	got = text(t, r, TextOptions{})
 	if !strings.Contains(got, "since 0.011s: 1 not done\n") || !strings.Contains(got, "\n!  0.0") {
-		t.Errorf("what was skipped, and is proof, is not told:\n%s", got)
+		t.Errorf("the skipped increment is not mentioned, or not marked as proof:\n%s", got)
 	}
 }
 
-// Attempts that nobody answered are folded only if they changed nothing: a key that was set is what a reader must see.
+// Attempts that nobody answered are folded only if they changed nothing: a reader must see a key that was set.
 func TestTextFoldsWhatChangedNothing(t *testing.T) {
 	h := sample.Failover(true)
 	want := "  1.805s  c2       info     acquire ×4      since 1.200s: connection refused\n"
@@ -253,7 +253,7 @@ func TestPrintable(t *testing.T) {
 		{"a\nb\x1b[31m\x00", 20, "a?b?[31m?"},
 		{"abc\u202ecba\u200f", 20, "abc?cba?"},
 		{"\xff\xfe", 20, "??"},
-		{"10\u00a0s", 20, "10\u00a0s"}, // a space, of which a page may have some
+		{"10\u00a0s", 20, "10\u00a0s"}, // no-break spaces are allowed
 		{"exactly ten", 11, "exactly ten"},
 		{"one too many", 11, "one too ma…"},
 	} {
@@ -263,7 +263,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// What is printed for people has no character that a terminal obeys or that hides or turns what is beside it.
+// Printed text has no control characters, and none that hide the text beside them or reverse its direction.
 func TestVisible(t *testing.T) {
 	const hostile = "a\tb\r\n\x1b[2J\x1b]0;title\a\u009b31m\x7f \u202ecba\u2066\u200f\u200b\ufeff \xff 写\u00a0é"
 	if got, want := Visible(hostile), "a b? ?[2J?]0;title??31m? ?cba???? ? 写\u00a0é"; got != want {
@@ -304,8 +304,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// A probe that got the lock at once and released it is one line, and nothing of it is left beside that line. One that is slow, is refused, finds the
-// key of another, or is proof stays as it is.
+// A probe that got the lock at once and released it becomes a single line. One that is slow, is refused, finds the key of another
+// client, or is proof stays as it is.
 func TestTextFoldsProbe(t *testing.T) {
 	const folded = "probe    ok      acquire, release  since 12.006s\n"
 	calm := func() sample.Run {
@@ -314,7 +314,7 @@ func TestTextFoldsProbe(t *testing.T) {
 				return r
 			}
 		}
-		t.Fatal("no run calm")
+		t.Fatal("there is no run calm")
 		return sample.Run{}
 	}
 	if got := text(t, calm(), TextOptions{}); !strings.Contains(got, folded) || strings.Count(got, "probe") != 1 {
@@ -322,7 +322,7 @@ func TestTextFoldsProbe(t *testing.T) {
 	}
 	for _, o := range []TextOptions{{Verbose: true}, {Messages: true}} {
 		if got := text(t, calm(), o); strings.Contains(got, folded) || !strings.Contains(got, "probe    ok      acquire         probe#1") {
-			t.Errorf("%+v, and the probe is folded:\n%s", o, got)
+			t.Errorf("%+v: the probe is folded:\n%s", o, got)
 		}
 	}
 	for what, change := range map[string]func(r *sample.Run, i int, e *history.Event){
@@ -371,7 +371,7 @@ func TestTextFoldsProbe(t *testing.T) {
 		}
 		got := text(t, r, TextOptions{Unexplained: true})
 		if strings.Contains(got, "acquire, release") || !strings.Contains(got, "probe    ok") {
-			t.Errorf("%s, and folded:\n%s", what, got)
+			t.Errorf("%s, but folded:\n%s", what, got)
 		}
 	}
 }
@@ -414,12 +414,12 @@ func TestTextFoldsInvocations(t *testing.T) {
 			t.Errorf("%s: shown %t, want %t:\n%s", test.what, !test.shown, test.shown, got)
 		}
 		if got := text(t, r, TextOptions{Unexplained: true, Verbose: true}); !strings.Contains(got, invoked) {
-			t.Errorf("%s: not shown though all is asked for:\n%s", test.what, got)
+			t.Errorf("%s: not shown although Verbose is set:\n%s", test.what, got)
 		}
 	}
 }
 
-// Changes on servers that recur are shown at the beginning and at the end, whichever node of several was first.
+// Recurring changes on servers are shown at the beginning and at the end, even if the nodes change in a different order each time.
 func TestTextFoldsRounds(t *testing.T) {
 	rounds := func(n int) *history.History {
 		h := &history.History{Meta: history.Meta{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}}}
@@ -459,11 +459,11 @@ func TestTextFoldsRounds(t *testing.T) {
 		t.Errorf("proof is hidden:\n%s", got)
 	}
 	if got := text(t, sample.Run{H: rounds(10)}, TextOptions{Verbose: true}); strings.Contains(got, "×") {
-		t.Errorf("folded though all is asked for:\n%s", got)
+		t.Errorf("folded although Verbose is set:\n%s", got)
 	}
 }
 
-// Properties that are ok share a line, unless all is asked for. One that is violated or unknown never does.
+// Properties that are ok share a line unless Verbose is set. One that is violated or unknown has its own line.
 func TestTextFoldsProperties(t *testing.T) {
 	all := checker.Properties()
 	judged := func(other checker.Status, n int) sample.Run {
@@ -492,6 +492,6 @@ func TestTextFoldsProperties(t *testing.T) {
 		t.Error(got)
 	}
 	if got := text(t, judged(checker.Unknown, 0), TextOptions{Verbose: true}); strings.Count(got, "  ok\n") != len(all) {
-		t.Errorf("folded though all is asked for:\n%s", got)
+		t.Errorf("folded although Verbose is set:\n%s", got)
 	}
 }

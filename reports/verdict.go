@@ -11,7 +11,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// ReasonsShown is how many reasons for UNKNOWN are shown: a page may have 100,000 faults.
+// ReasonsShown is how many reasons for UNKNOWN are shown: a scenario may have 100,000 faults.
 const ReasonsShown = 20
 
 // writeVerdict writes the verdict, and the status of each property with its violations. Unless all is set, the properties that
@@ -119,7 +119,7 @@ func writeExplanations(w io.Writer, h *history.History, r checker.Result) {
 	}
 }
 
-// common returns how many sentences at the beginning of two explanations are the same, without the last of each.
+// common returns how many sentences two explanations share at the beginning. The last sentence of each does not count.
 func common(a, b []string) int {
 	n := 0
 	for n < len(a)-1 && n < len(b)-1 && a[n] == b[n] {
@@ -136,7 +136,7 @@ func Broken(a checker.Assumption) string {
 	return string(a) + " broken"
 }
 
-// paragraph writes text after a name and a word to be painted, wrapped at [Width].
+// paragraph writes a name, a painted word, and a text that is wrapped at [Width].
 func paragraph(w io.Writer, name, word, text string, paint func(Role, string) string) {
 	indent := strings.Repeat(" ", len(name)+len(word))
 	lead := name
@@ -182,7 +182,7 @@ func CutLine(s string, width int) (head, rest string) {
 	return string(runes[:width]), string(runes[width:])
 }
 
-// ViolationsShown is how many violations of one property a timeline shows in full: after the first they say little new.
+// ViolationsShown is how many violations of one property a timeline shows in full. Later ones say little new.
 const ViolationsShown = 3
 
 // verdictRole is the role in which a verdict is painted.

@@ -32,7 +32,7 @@ func Servers(m history.Meta) []string {
 	return all
 }
 
-// Ranges lists some nodes in the order of all, with neighbours of one kind as a range: n1..n3,n5.
+// Ranges lists some nodes in the order of all. Neighbours of one kind form a range: n1..n3,n5.
 func Ranges(nodes, all []string) string {
 	var parts []string
 	for i := 0; i < len(all); i++ {
@@ -75,7 +75,7 @@ func Operation(e *history.Event) string {
 	return e.Op
 }
 
-// outcome describes what an operation's event has besides its name.
+// outcome describes what the event of an operation says besides its name.
 func outcome(e *history.Event) string {
 	var parts []string
 	if e.Lease != "" && e.Kind != history.Fail {

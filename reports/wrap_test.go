@@ -11,7 +11,7 @@ import (
 	"lockstep/reports/internal/sample"
 )
 
-// A word that is longer than what an indented line has room for is cut, and comes to an end.
+// A word that is too long for an indented line is broken, and wrapping comes to an end.
 func TestLongWordsEnd(t *testing.T) {
 	h := sample.PauseAfterAcquire("single", "plain")
 	for i := range h.Events {
@@ -25,7 +25,7 @@ func TestLongWordsEnd(t *testing.T) {
 	defer stop.Stop()
 	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err != nil || len(text) == 1<<20 {
-		t.Fatalf("%d bytes, and no end (%v)", len(text), err)
+		t.Fatalf("no end after %d bytes (%v)", len(text), err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > Width {

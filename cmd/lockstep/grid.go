@@ -459,7 +459,7 @@ func (m *gridMap) summary() string {
 	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing; a perturbation had no effect in %s of the %s that have one",
 		search.Grouped(t.Runs), search.Grouped(t.Unsafe), 100*t.Share(), search.Grouped(t.Unproved), search.Grouped(t.Idle), search.Grouped(m.perturbed()))
 	if missing := len(m.Places()) - len(m.known); missing > 0 {
-		text += fmt.Sprintf("; %s of %s cells are not played", search.Grouped(missing), search.Grouped(len(m.Places())))
+		text += fmt.Sprintf("; %s of %s cells have not been run", search.Grouped(missing), search.Grouped(len(m.Places())))
 	}
 	return text
 }

@@ -85,7 +85,7 @@ func TestGridResumes(t *testing.T) {
 	if n, all := strings.Count(some["grid.csv"], "\n"), strings.Count(want["grid.csv"], "\n"); n < 2 || n >= all {
 		t.Fatalf("interrupted after %d of %d lines", n, all)
 	}
-	if !strings.Contains(some["grid.svg"], "not played") || !strings.Contains(some["grid.svg"], "cells are not played") {
+	if !strings.Contains(some["grid.svg"], "not run") || !strings.Contains(some["grid.svg"], "cells have not been run") {
 		t.Error("the picture does not show that something is missing")
 	}
 	if _, err := drawGrid(t.Context(), parts, nil); err != nil {

@@ -11,10 +11,10 @@ import (
 	"lockstep/reports"
 )
 
-// Agreements says how far simulation and real servers agree: runs down, each done once in simulation and several times on
-// redis-server. It holds what was found, and computes nothing of it.
+// Agreements says how far simulation and real servers agree. Each row is a run, made once in simulation and several times on
+// redis-server.
 type Agreements struct {
-	Command     string         `json:"command"`     // what makes it again
+	Command     string         `json:"command"`     // makes all of it again
 	Repetitions int            `json:"repetitions"` // on real servers
 	Rows        []AgreementRow `json:"rows"`
 	SimOnly     []SimOnly      `json:"sim_only"`
@@ -26,16 +26,16 @@ type AgreementRow struct {
 	Run       string               `json:"run"`       // within the scenario
 	Speed     float64              `json:"speed"`     // what durations were divided by on real servers
 	Simulated checker.Verdict      `json:"simulated"` // the verdict in simulation
-	Broken    []checker.Assumption `json:"broken"`    // there
-	Done      int                  `json:"done"`      // times on real servers; fewer than Repetitions if it was interrupted
-	Agree     int                  `json:"agree"`     // so many of them were judged the same, property by property
-	Unproved  int                  `json:"unproved"`  // so many prove nothing
-	Alike     int                  `json:"alike"`     // in so many of them every operation of every client came to the same end
-	// Why is how the first one that was judged otherwise was, or why it proves nothing.
+	Broken    []checker.Assumption `json:"broken"`    // the assumptions broken in simulation
+	Done      int                  `json:"done"`      // repetitions on real servers; fewer than Repetitions if they were interrupted
+	Agree     int                  `json:"agree"`     // how many of them were judged as in simulation, property by property
+	Unproved  int                  `json:"unproved"`  // how many of them prove nothing
+	Alike     int                  `json:"alike"`     // in how many of them every operation of every client had the same outcome
+	// Why says what was judged differently in the first repetition that does not agree, or why it proves nothing.
 	Why string `json:"why,omitempty"`
-	// Operation is the first operation that came to another end, in the first such run.
+	// Operation is the first operation with a different outcome, in the first such repetition.
 	Operation string `json:"operation,omitempty"`
-	Command   string `json:"command"` // what does the run on real servers
+	Command   string `json:"command"` // makes the run on real servers
 }
 
 // SimOnly is a run that exists in simulation only.
@@ -45,7 +45,7 @@ type SimOnly struct {
 	Why      string `json:"why"`
 }
 
-// agrees says that nothing of a row needs an explanation.
+// agrees reports whether every repetition was judged as in simulation.
 func (r AgreementRow) agrees() bool { return r.Agree == r.Done }
 
 func (r AgreementRow) verdict() string {
@@ -74,7 +74,7 @@ func (r AgreementRow) operations() string {
 	return fmt.Sprintf("alike in %d", r.Alike)
 }
 
-// sum says it all in one sentence.
+// sum sums up all rows in a few sentences.
 func (a *Agreements) sum() string {
 	done, agree, unproved, alike, whole := 0, 0, 0, 0, 0
 	for _, r := range a.Rows {
@@ -83,15 +83,15 @@ func (a *Agreements) sum() string {
 			whole++
 		}
 	}
-	s := fmt.Sprintf("In %d of %d runs real servers agree with simulation every time: %d times of %d in all", whole, len(a.Rows), agree, done)
+	s := fmt.Sprintf("In %d of %d runs, real servers agree with simulation in every repetition. Of %d repetitions in all, %d agree", whole, len(a.Rows), done, agree)
 	if unproved > 0 {
-		s += fmt.Sprintf(", and in %d nothing was proved", unproved)
+		s += fmt.Sprintf(", and %d prove nothing", unproved)
 	}
-	return s + fmt.Sprintf(". All operations of all clients had the same outcome in %d.", alike)
+	return s + fmt.Sprintf("; in %d, all operations of all clients had the same outcome.", alike)
 }
 
-const agreementLegend = "Simulation: the verdict, and what was broken by that. Real servers: how many repetitions were judged the same, property by property, " +
-	"assumption by assumption. Operations: whether every acquire, write and release of every client came to the same end; times are not compared."
+const agreementLegend = "Simulation: the verdict, and the assumptions that were broken. Real servers: how many repetitions were judged the same, property by property, " +
+	"assumption by assumption. Operations: whether every acquire, write and release of every client had the same outcome; times are not compared."
 
 // WriteText writes the table for a terminal.
 func (a *Agreements) WriteText(w io.Writer, o MatrixOptions) error {

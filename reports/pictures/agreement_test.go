@@ -30,11 +30,11 @@ pause/single             20  UNSAFE P    10 of 10                    alike
 pause/fenced            2.5  SAFE        8 of 10, 1 prove nothing    alike in 9
 late/redlock/replies      1  SAFE        2 of 4, 2 prove nothing     alike
 
-In 1 of 3 runs real servers agree with simulation every time: 20 times of 24 in all, and in 3
-  nothing was proved. All operations of all clients had the same outcome in 23.
-Simulation: the verdict, and what was broken by that. Real servers: how many repetitions were judged
-  the same, property by property, assumption by assumption. Operations: whether every acquire, write
-  and release of every client came to the same end; times are not compared.
+In 1 of 3 runs, real servers agree with simulation in every repetition. Of 24 repetitions in all, 20
+  agree, and 3 prove nothing; in 23, all operations of all clients had the same outcome.
+Simulation: the verdict, and the assumptions that were broken. Real servers: how many repetitions
+  were judged the same, property by property, assumption by assumption. Operations: whether every
+  acquire, write and release of every client had the same outcome; times are not compared.
 
 pause/fenced
   resource exclusion: ok, then violated | in one

@@ -11,23 +11,23 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// brokenAxis is the time axis of a picture. A run has bursts of a few milliseconds with seconds of silence between them; on
-// a linear axis a burst is a single line. Here the interval between two neighbouring instants of interest gets a width that
-// grows with the logarithm of its length, and one that is long compared with a burst is marked as broken, so that nobody
-// reads distance as time.
+// brokenAxis is the time axis of a picture. A run has bursts of a few milliseconds, and seconds in which nothing happens; on a
+// linear axis a burst is a single line. Here the width of the interval between two neighbouring instants grows with the logarithm
+// of its length. Long intervals are marked as broken, so that nobody reads distance as time.
 type brokenAxis struct {
 	instants []time.Duration // ascending, without repetitions
 	pos      []float64       // where each lies, from 0 to 1
 	ticks    []plot.Tick
 }
 
-// shortest is the interval that starts to count: messages of one burst lie about this far apart.
+// shortest is about how far apart the messages of a burst lie. Intervals have a width in proportion to the logarithm of their length
+// in this unit.
 const shortest = 100 * time.Microsecond
 
-// silence is the interval from which the axis is drawn broken.
-const silence = 100 * time.Millisecond
+// longGap is the shortest interval in which the axis is drawn broken.
+const longGap = 100 * time.Millisecond
 
-// margin is the share of the axis that is left free on either side, so that labels at the ends have room.
+// margin is the share of the axis that is left free at either end, where labels need room.
 const margin = 0.03
 
 // newBrokenAxis makes an axis for the given instants, in any order.
@@ -52,12 +52,12 @@ func newBrokenAxis(instants []time.Duration) *brokenAxis {
 	return a
 }
 
-// stretch is the width of an interval, in any unit.
+// stretch is the width of an interval, in arbitrary units.
 func stretch(d time.Duration) float64 {
 	return math.Log2(1 + float64(d)/float64(shortest))
 }
 
-// Normalize implements [plot.Normalizer] for a time in seconds. Beyond the first and last instant time stands still.
+// Normalize implements [plot.Normalizer] for a time in seconds. A time beyond the first or the last instant is placed there.
 func (a *brokenAxis) Normalize(_, _, x float64) float64 {
 	return a.place(time.Duration(math.Round(x * float64(time.Second))))
 }
@@ -88,23 +88,23 @@ type gap struct{ from, to time.Duration }
 func (a *brokenAxis) gaps() []gap {
 	var gs []gap
 	for i := 1; i < len(a.instants); i++ {
-		if from, to := a.instants[i-1], a.instants[i]; to-from >= silence {
+		if from, to := a.instants[i-1], a.instants[i]; to-from >= longGap {
 			gs = append(gs, gap{from, to})
 		}
 	}
 	return gs
 }
 
-// A momentous time is one that deserves a label on the axis; those of a higher weight come first.
-type momentous struct {
+// A labelledTime is an instant that the axis should label. If there is not enough room for all, those of a higher weight come first.
+type labelledTime struct {
 	at     time.Duration
 	weight int
 }
 
-// label puts a tick at every instant, and writes the time at as many momentous ones as fit next to each other.
-func (a *brokenAxis) label(times []momentous, width vg.Length, f face) {
+// label puts a tick at every instant, and labels as many of the given times as fit next to each other.
+func (a *brokenAxis) label(times []labelledTime, width vg.Length, f face) {
 	times = slices.Clone(times)
-	slices.SortFunc(times, func(x, y momentous) int {
+	slices.SortFunc(times, func(x, y labelledTime) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(x.at, y.at))
 	})
 	var taken []box

@@ -16,7 +16,7 @@ var (
 	_ plot.Plotter    = (*figure)(nil)
 )
 
-// Order is what an axis must keep, whatever it does to distance.
+// An axis keeps the order of instants, whatever it does to their distances.
 func TestAxisKeepsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var instants []time.Duration
@@ -39,7 +39,7 @@ func TestAxisKeepsOrder(t *testing.T) {
 	})
 }
 
-// Five parallel requests of one acquire are apart, although ten seconds lie on the same axis.
+// Parallel requests of one acquire are drawn apart, although the axis spans seconds.
 func TestAxisSpreadsBursts(t *testing.T) {
 	f := NewTimeline(sample.ClockJump(), sample.Judged("", sample.ClockJump()).Result).figure
 	lane := func(name string) bar { return f.lane(name).bars[0] }

@@ -23,7 +23,7 @@ const debateTitle = "Is Redlock safe? The argument as runs"
 type Debate struct {
 	Argument *claims.Argument
 	Runs     []DebateRun // each once
-	// Command is the command that made the site. Versions are the versions of everything that its runs depend on.
+	// Command is the command that made the site. Versions lists the versions of everything that its runs depend on.
 	Command  string
 	Versions []string
 }
@@ -32,14 +32,14 @@ type Debate struct {
 type DebateRun struct {
 	PageRun
 	Name    string // SCENARIO/LOCK, and /LABEL if there is one
-	Command string // that repeats it
+	Command string // repeats it
 }
 
 // trace identifies the events of a run: two runs with the same trace have the same events.
 func (r DebateRun) trace() string { return cmp.Or(r.History.Meta.Checksum, r.Name) }
 
-// Different counts the runs whose events differ. Two scenarios may have the same events; together they are no more evidence than
-// one of them.
+// Different counts the runs with different events. Runs of two scenarios may have the same events; together they are no more
+// evidence than one of them.
 func (d Debate) Different() int { return different(d.Runs) }
 
 func different(runs []DebateRun) int {
@@ -64,7 +64,7 @@ const (
 )
 
 // Files returns the files of the site: the checksums first, then the others sorted by name. The same debate gives the same bytes.
-// Files returns an error if a run is not there that a claim needs.
+// It is an error if a run that a claim needs is missing.
 func (d Debate) Files() ([]DebateFile, error) {
 	s, err := newDebateSite(d)
 	if err != nil {
@@ -97,7 +97,7 @@ type debateSite struct {
 	claims   map[string]*debateClaimView
 }
 
-// newDebateSite puts claims, runs and text together.
+// newDebateSite links the claims to their runs and their text.
 func newDebateSite(d Debate) (*debateSite, error) {
 	s := &debateSite{Debate: d, runs: map[string]*debateRunView{}, claims: map[string]*debateClaimView{}}
 	s.Command, s.Versions = reports.Printable(d.Command, debateTextMost), nil
@@ -144,7 +144,7 @@ type debatePage struct {
 	Style  template.CSS
 }
 
-// page starts a page. Pages of the article have no script, and show only what is in the directory.
+// page starts a page. Pages of the article have no script, and may load only files of the site.
 func (s *debateSite) page(here, title string) debatePage {
 	p := debatePage{Site: s, Title: title, Here: here, Style: debateStyle}
 	p.Root = strings.Repeat("../", strings.Count(here, "/"))
@@ -201,7 +201,7 @@ func (s *debateSite) neighbour(chapter int) *debateLink {
 // Last is the last chapter.
 func (s *debateSite) Last() *debateChapterView { return s.Chapters[len(s.Chapters)-1] }
 
-// runPages writes a page for each run: to explore it with the script, and to read it without.
+// runPages writes a page for each run. With the script it can be explored, and without it can be read.
 func (s *debateSite) runPages() ([]DebateFile, error) {
 	var files []DebateFile
 	for _, r := range s.order {
@@ -241,7 +241,7 @@ func (s *debateSite) citing(r *debateRunView) []*debateClaimView {
 	return claims
 }
 
-// explorers writes the pages that the article shows in its frames: the run that it draws, and the run to compare it with.
+// explorers writes the pages that the article shows in frames: the run that it draws, beside the run to compare it with.
 func (s *debateSite) explorers() ([]DebateFile, error) {
 	var files []DebateFile
 	for _, chapter := range s.Chapters {
@@ -295,7 +295,7 @@ func (s *debateSite) count(v checker.Verdict) int {
 // Order lists the runs.
 func (s *debateSite) Order() []*debateRunView { return s.order }
 
-// As is the run before r that has the same trace, or nil.
+// As returns an earlier run with the same trace as r, or nil.
 func (s *debateSite) As(r *debateRunView) *debateRunView {
 	for _, o := range s.order {
 		if o == r {
@@ -308,7 +308,7 @@ func (s *debateSite) As(r *debateRunView) *debateRunView {
 	return nil
 }
 
-// Drawn is a run that the article draws, by its name.
+// Drawn returns the picture of a run by its name.
 func (s *debateSite) Drawn(name string) (debatePicture, error) {
 	r := s.runs[name]
 	if r == nil {
@@ -344,7 +344,7 @@ type debateDeciding struct {
 	Claims     []*debateClaimView
 }
 
-// A debatePromise is a promise of a lock and its meaning.
+// A debatePromise is a promise of a lock, with its meaning.
 type debatePromise struct {
 	checker.Property
 	Meaning string
@@ -371,19 +371,19 @@ func (s *debateSite) Promises() []debatePromise {
 // promiseMeaning says what each promise of a lock means.
 var promiseMeaning = map[checker.Property]string{
 	checker.LeaseExclusion:    "At no moment do two clients hold the lock.",
-	checker.ResourceExclusion: "The resource takes no write under a lease once a newer one has been granted.",
+	checker.ResourceExclusion: "The resource accepts no write under a lease once a newer one has been granted.",
 	checker.ExpiredOnReturn:   "No client is given a lease that has already ended.",
 	checker.NoLostUpdate:      "No acknowledged change is overwritten by a client that had not seen it.",
 	checker.OwnerOnly:         "No client touches a key that stands for another client's lease while that lease lasts.",
-	checker.Tokens:            "Each lease has a token that is greater than all before it.",
-	checker.DeadlockFreedom:   "When all faults have healed, the lock can be had again.",
+	checker.Tokens:            "Each lease has a token that is greater than all earlier ones.",
+	checker.DeadlockFreedom:   "When all faults have healed, the lock can be acquired again.",
 	checker.FaultTolerance:    "While enough servers are up, no client waits long for a lock that is free.",
 }
 
-// assumptionMeaning says what each promise of the environment means.
+// assumptionMeaning says what each assumption about the environment means.
 var assumptionMeaning = map[checker.Assumption]string{
 	checker.BoundedPause:      "No process is paused for longer than its lease allows for.",
-	checker.BoundedClockError: "No clock jumps, and none errs in its rate by more than the allowance.",
+	checker.BoundedClockError: "No clock jumps, and the rate of none errs by more than the allowance.",
 	checker.BoundedDelay:      "A message arrives before the lease under which it was sent has ended and a newer one has been granted.",
 	checker.DurableNodes:      "What a server has acknowledged survives a restart or a failover.",
 	checker.None:              "The environment keeps all its promises; the lock is at fault.",

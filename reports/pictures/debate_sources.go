@@ -14,7 +14,7 @@ type debateNote struct {
 	Refs []string
 }
 
-// Cited is the text and the place in it, as a sentence.
+// Cited names the text and the place in it, with a full stop.
 func (n *debateNote) Cited() string {
 	cited := n.Source.Name
 	if n.Quoted {
@@ -29,7 +29,7 @@ func (n *debateNote) Cited() string {
 	return cited + "."
 }
 
-// named replaces the keys of texts in s that have no address, which are of no use to a reader, by their titles.
+// named replaces the keys of sources without an address by their titles. A reader could not look up such a key.
 func named(s string) string {
 	for _, source := range docs.Sources() {
 		if source.Retold {

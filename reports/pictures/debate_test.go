@@ -14,7 +14,7 @@ import (
 	"lockstep/scenarios/claims"
 )
 
-// sampleDebate has all claims, each with the same run by every name that it draws as its only evidence.
+// sampleDebate has all claims. Every run that a claim draws is the same sample run under another name, and the claim's only evidence.
 func sampleDebate(t *testing.T) Debate {
 	t.Helper()
 	argument, err := claims.Load()
@@ -72,7 +72,7 @@ func TestDebateVerdicts(t *testing.T) {
 		other := map[string]string{"UNSAFE": "SAFE", "SAFE": "UNSAFE"}[tt.verdict]
 		for name, page := range debateFiles(t, d) {
 			if strings.HasPrefix(name, "explore/") || !strings.HasSuffix(name, ".html") || name == "index.html" || name == "conclusion.html" {
-				continue // drawn by a script; or it says what the words mean
+				continue // pages drawn by a script, and pages that explain both words
 			}
 			if !strings.Contains(page, `">`+tt.verdict+`</span>`) || strings.Contains(page, `">`+other+`</span>`) {
 				t.Errorf("%s does not say %s, or says %s", name, tt.verdict, other)
@@ -97,12 +97,12 @@ func TestDebateMeanings(t *testing.T) {
 		}
 	}
 	index := debateFiles(t, sampleDebate(t))["index.html"]
-	if want := `<div id="promise-resource-exclusion"><dt>resource exclusion</dt><dd>The resource takes no write`; !strings.Contains(index, want) {
+	if want := `<div id="promise-resource-exclusion"><dt>resource exclusion</dt><dd>The resource accepts no write`; !strings.Contains(index, want) {
 		t.Errorf("index.html has no %s", want)
 	}
 }
 
-// A site has all runs that its claims need, each once, or there is no site.
+// No site is written unless every run that its claims need is there exactly once.
 func TestDebateGaps(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -125,7 +125,7 @@ func TestDebateGaps(t *testing.T) {
 	}
 }
 
-// Whatever comes from outside is text, and names no file elsewhere.
+// External strings are shown as text, and cannot name a file outside the site.
 func TestDebateHostileText(t *testing.T) {
 	harmless := debateFiles(t, sampleDebate(t))
 	for n, bad := range hostileTexts {
@@ -151,7 +151,7 @@ func TestDebateHostileText(t *testing.T) {
 			}
 			for _, tag := range []string{"<script", "</script", "<!--", "<img", " onerror=", "\u2028", "\u202e", "\x00", "\x1b"} {
 				if tag == " onerror=" && !strings.Contains(page, "<img src=x") {
-					continue // as text it is welcome
+					continue // it is text, not an attribute
 				}
 				if got, want := strings.Count(page, tag), strings.Count(was, tag); got != want {
 					t.Errorf("%d: %s: %d times %q, want %d", n, name, got, tag, want)
@@ -161,14 +161,14 @@ func TestDebateHostileText(t *testing.T) {
 	}
 }
 
-// The pages of the article run nothing and load nothing, and what has a script allows that one alone.
+// The pages of the article have no script. The policy of every page allows only what belongs to it.
 func TestDebateIsClosed(t *testing.T) {
 	files := debateFiles(t, sampleDebate(t))
 	if again := debateFiles(t, sampleDebate(t)); again[DebateSums] != files[DebateSums] {
-		t.Error("the same debate gives other bytes")
+		t.Error("the same debate gives different bytes")
 	}
 	if !strings.HasPrefix(files[DebateSums], DebateMark) || strings.Count(files[DebateSums], "\n") != len(files) {
-		t.Errorf("the sums are not those of all files:\n%s", files[DebateSums])
+		t.Errorf("the checksums do not list all files:\n%s", files[DebateSums])
 	}
 	for name, page := range files {
 		if !strings.HasSuffix(name, ".html") {
@@ -184,7 +184,7 @@ func TestDebateIsClosed(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllStringSubmatch(page, -1) {
 			if !strings.Contains(policy, hashSource(m[1])) {
-				t.Errorf("%s: the policy does not allow a style that is there", name)
+				t.Errorf("%s: the policy does not allow a style of the page", name)
 			}
 		}
 		if strings.Contains(page, " style=") {
@@ -192,7 +192,7 @@ func TestDebateIsClosed(t *testing.T) {
 		}
 		for _, img := range regexp.MustCompile(`<img [^>]*>`).FindAllString(page, -1) {
 			if !regexp.MustCompile(`alt="Timeline of the run [^"]{20,}"`).MatchString(img) {
-				t.Errorf("%s: nothing is said of a picture: %s", name, img)
+				t.Errorf("%s: a picture has no alternative text: %s", name, img)
 			}
 		}
 		if article {
@@ -205,7 +205,7 @@ func TestDebateIsClosed(t *testing.T) {
 	}
 }
 
-// Text of the article has a contrast of 4.5 at least, in either theme (WCAG 2.2, 1.4.3).
+// Text of the article has a contrast of at least 4.5 in either theme (WCAG 2.2, 1.4.3).
 func TestDebateContrast(t *testing.T) {
 	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(debateStyle), -1)
 	if len(themes) != 2 {
@@ -230,12 +230,12 @@ func TestDebateContrast(t *testing.T) {
 	}
 }
 
-// Pictures are drawn for the day. What the style makes of their colours at night has enough contrast, too: 4.5 for all in which
-// something is written.
+// Pictures are drawn for the light theme. After the filter of the dark theme, too, their colours for text have a contrast of at least
+// 4.5.
 func TestDebateNight(t *testing.T) {
 	m := regexp.MustCompile(`filter: invert\(([0-9.]+)\) hue-rotate\(180deg\) brightness\(([0-9.]+)\);`).FindStringSubmatch(string(debateStyle))
 	if m == nil {
-		t.Fatal("the style does something else to pictures at night")
+		t.Fatal("the style has no such filter for pictures in the dark theme")
 	}
 	var invert, brightness float64
 	if _, err := fmt.Sscan(m[1]+" "+m[2], &invert, &brightness); err != nil {
@@ -246,7 +246,7 @@ func TestDebateNight(t *testing.T) {
 		for i, v := range []uint8{c.R, c.G, c.B} {
 			in[i] = float64(v)/255*(1-2*invert) + invert
 		}
-		grey := []float64{0.213, 0.715, 0.072} // of which a hue that is turned by 180 degrees is the mirror: Filter Effects, 8.5
+		grey := []float64{0.213, 0.715, 0.072} // hue-rotate(180deg) mirrors a colour at this grey: Filter Effects, 8.5
 		for i := range out {
 			out[i] = min(1, max(0, brightness*(2*(grey[0]*in[0]+grey[1]*in[1]+grey[2]*in[2])-in[i])))
 		}
@@ -255,7 +255,7 @@ func TestDebateNight(t *testing.T) {
 	check := func(c color.NRGBA, least float64) {
 		a, b := night(c), night(white)
 		if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < least {
-			t.Errorf("%v has a contrast of %.2f at night, want %.1f", c, got, least)
+			t.Errorf("%v has a contrast of %.2f in the dark theme, want %.1f", c, got, least)
 		}
 	}
 	for _, c := range []color.NRGBA{black, grey, red, calm, doubt} {
@@ -266,16 +266,16 @@ func TestDebateNight(t *testing.T) {
 	}
 }
 
-// A page with a run in it has one theme, that of the run, which a reader can change: all colours of the site are in it.
+// A page with a run has the theme of the run, which a reader can switch. So all colours of the site are among those of a run.
 func TestDebateRunTheme(t *testing.T) {
 	for _, m := range regexp.MustCompile(`--(\w+): #`).FindAllStringSubmatch(string(debateStyle), -1) {
 		if n := strings.Count(string(PageStyle), "--"+m[1]+": #"); n != 2 {
-			t.Errorf("the colour %s of the site is %d times among those of a run, and not in either theme", m[1], n)
+			t.Errorf("the colour %s of the site is defined %d times for a run, want once for each theme", m[1], n)
 		}
 	}
 }
 
-// The prose of the article is marked up where it says so, and nowhere else.
+// The prose of the article is marked up only where it asks for it.
 func TestDebateProse(t *testing.T) {
 	s, err := newDebateSite(sampleDebate(t))
 	if err != nil {
@@ -290,6 +290,6 @@ func TestDebateProse(t *testing.T) {
 		}
 	}
 	if _, err := s.prose("see {99}"); err == nil {
-		t.Error("a claim that is not there can be spoken of")
+		t.Error("no error for a link to a claim that does not exist")
 	}
 }

@@ -34,7 +34,7 @@ type debateClaimView struct {
 	Explorer string
 }
 
-// A debateSpoken is a voice with its note.
+// A debateSpoken is a voice, with its note.
 type debateSpoken struct {
 	Who  string
 	Note *debateNote
@@ -86,7 +86,7 @@ func (s *debateSite) claim(chapter *debateChapterView, claim claims.Claim) (*deb
 	return c, nil
 }
 
-// cite adds a voice, and its note if the chapter has not got it yet.
+// cite adds a voice, and its note if the chapter does not have it yet.
 func (v *debateChapterView) cite(c *debateClaimView, voice claims.Voice) {
 	i := slices.IndexFunc(v.notes, func(n *debateNote) bool { return n.Voice == voice })
 	if i < 0 {
@@ -153,7 +153,7 @@ func (c *debateClaimView) Alike() []debateAlike {
 	return all
 }
 
-// A debateAlike is two runs with one trace.
+// A debateAlike is a pair of runs with the same trace.
 type debateAlike struct{ Run, As *debateRunView }
 
 // BrokenText names the assumptions that the violations broke.
@@ -172,7 +172,7 @@ func (c *debateClaimView) BrokenText() string {
 	return strings.Join(all, ", ")
 }
 
-// A debateSpeaker is somebody who makes a claim, in one place or in several.
+// A debateSpeaker is somebody who makes a claim, in one source or in several.
 type debateSpeaker struct {
 	Before string // what stands before the name in a list
 	Who    string
@@ -201,7 +201,7 @@ func (c *debateClaimView) Speaking() []debateSpeaker {
 }
 
 // asked is the violation to explain: in the run that is drawn, the first violation of a property that the claim asks about. If the
-// claim asks only for figures, it is the first violation of all.
+// claim asks only for figures, it is the first violation of any property.
 func (c *debateClaimView) asked() *checker.Violation {
 	ask, all := map[checker.Property]bool{}, true
 	for _, e := range c.Evidence {
@@ -220,7 +220,7 @@ func (c *debateClaimView) asked() *checker.Violation {
 // Told is the property that Why is about.
 func (c *debateClaimView) Told() checker.Property { return c.asked().Property }
 
-// Why explains that violation, in sentences in causal order.
+// Why explains that violation in sentences, in causal order.
 func (c *debateClaimView) Why() []string {
 	v := c.asked()
 	if v == nil {
@@ -239,7 +239,7 @@ type debatePicture struct {
 	Found string
 }
 
-// Drawn is the picture of the claim. Its caption tells of what the claim asks about, even if other things went wrong as well.
+// Drawn is the picture of the claim. Its caption is about what the claim asks, even if other things went wrong as well.
 func (c *debateClaimView) Drawn() debatePicture {
 	if v := c.asked(); v != nil && v.Property != c.Shown.Result.Violations[0].Property {
 		return debatePicture{c.Shown, reports.Printable(v.What, debateTextMost)}
@@ -268,7 +268,7 @@ func (c *debateClaimView) Speakers() string {
 	return strings.Join(who, ", ")
 }
 
-// A debateRunView is a run as the site shows it.
+// A debateRunView is a run with what the site shows of it.
 type debateRunView struct {
 	DebateRun
 	File, Picture string
@@ -277,7 +277,7 @@ type debateRunView struct {
 	head          heading
 }
 
-// How many characters are shown of text that comes from outside.
+// How many characters of external text are shown.
 const (
 	debateNameMost = 120
 	debateTextMost = 1000
@@ -321,10 +321,10 @@ func (r *debateRunView) Verdict() checker.Verdict { return r.Result.Verdict }
 func (r *debateRunView) Outcome() string          { return r.head.outcome }
 func (r *debateRunView) Reason() string           { return r.head.reason }
 
-// Class is the verdict as a name for the style.
+// Class is the name of the verdict in the style sheet.
 func (r *debateRunView) Class() string { return strings.ToLower(string(r.Result.Verdict)) }
 
-// Height is that of the picture, for a width of 1200.
+// Height is the height of the picture at a width of 1200.
 func (r *debateRunView) Height() int { return int(r.timeline.figure.height.Points() + 0.5) }
 
 // Alt says in words what the picture shows.
@@ -332,7 +332,7 @@ func (r *debateRunView) Alt() string {
 	return fmt.Sprintf("Timeline of the run %s. %s. %s.", reports.Printable(r.Name, 160), r.head.outcome, strings.TrimRight(r.head.reason, "."))
 }
 
-// Checksum is that of the trace.
+// Checksum is the checksum of the trace.
 func (r *debateRunView) Checksum() string {
 	return reports.Printable(r.History.Meta.Checksum, debateNameMost)
 }
@@ -353,7 +353,7 @@ var (
 	proseEm    = regexp.MustCompile(`\*([^*]+)\*`)
 )
 
-// prose makes HTML of a sentence of the article: {10} is a link to claim 10, `SET` is code, and *this* is stressed.
+// prose converts a sentence of the article to HTML: {10} becomes a link to claim 10, `SET` code, and *this* is stressed.
 func (s *debateSite) prose(text string) (template.HTML, error) {
 	var err error
 	text = template.HTMLEscapeString(text)
@@ -361,7 +361,7 @@ func (s *debateSite) prose(text string) (template.HTML, error) {
 		id := strings.Trim(m, "{}")
 		c := s.claims[id]
 		if c == nil {
-			err = fmt.Errorf("%q speaks of claim %s, which is not there", text, id)
+			err = fmt.Errorf("%q refers to claim %s, which does not exist", text, id)
 			return m
 		}
 		return fmt.Sprintf(`<a href="%s#claim-%s">claim&nbsp;%s</a>`, c.Chapter.File, id, id)

@@ -17,7 +17,7 @@ func (f *figure) draw(c draw.Canvas) {
 	f.head.draw(pen{c: c, top: c.Max.Y})
 }
 
-// drawStory draws all of the figure but its heading.
+// drawStory draws the figure without its heading.
 func (f *figure) drawStory(c draw.Canvas) {
 	p := pen{c: c, top: c.Max.Y}
 	p.fill(box{0, 0, figureWidth, f.height}, white)
@@ -25,7 +25,7 @@ func (f *figure) drawStory(c draw.Canvas) {
 	f.legend(p)
 }
 
-// plot is the part of the figure that has an axis.
+// plot is the part of the figure with the axis.
 func (f *figure) plot() *plot.Plot {
 	pl := plot.New()
 	pl.BackgroundColor = nil
@@ -63,7 +63,7 @@ func (f *figure) Plot(c draw.Canvas, _ *plot.Plot) {
 	}
 }
 
-// drawGround draws the name of a lane and where its process stands still.
+// drawGround draws the name of a lane, and shades the intervals in which its process stands still.
 func (f *figure) drawGround(p pen, i int) {
 	l, b := &f.lanes[i], f.boxes[i]
 	bars := f.bars[i]
@@ -145,7 +145,7 @@ func (f *figure) drawBarText(p pen, i int) {
 	}
 }
 
-// room finds a place of some width in a bar, as near to its middle as possible, that touches nothing to be avoided.
+// room finds a place of a given width in a bar, as near to its middle as possible, that overlaps nothing in avoid.
 func room(bar box, width vg.Length, avoid []box) (box, bool) {
 	middle := box{bar.midX() - width/2, bar.midY() - 10, bar.midX() + width/2, bar.midY() + 10}
 	for shift := vg.Length(0); shift <= (bar.width()-width)/2-2; shift += 4 {
@@ -160,7 +160,7 @@ func room(bar box, width vg.Length, avoid []box) (box, bool) {
 	return box{}, false
 }
 
-// obstacles returns what text in a bar of a lane should not hide.
+// obstacles returns the places that text in a bar of a lane should not cover.
 func (f *figure) obstacles(r box, lane int) []box {
 	around := func(x, half vg.Length) box { return box{x - half, r.y0, x + half, r.y1} }
 	var bs []box
@@ -186,7 +186,7 @@ func (f *figure) obstacles(r box, lane int) []box {
 	return bs
 }
 
-// drawGaps tears the picture, down to the axis, where time is left out, and says how much.
+// drawGaps tears the picture apart where time is left out, and writes how much is missing.
 func (f *figure) drawGaps(p pen, axis vg.Length) {
 	for _, g := range f.axis.gaps() {
 		x := (f.x(g.from) + f.x(g.to)) / 2
@@ -200,7 +200,7 @@ func (f *figure) drawGaps(p pen, axis vg.Length) {
 	}
 }
 
-// drawFlights draws messages: the faint ones below everything, writes and what is proof above the bars.
+// drawFlights draws either the messages that lie above the bars, writes and proof, or the faint others, which lie below everything.
 func (f *figure) drawFlights(p pen, strong bool) {
 	for _, fl := range f.flights {
 		if (fl.write || fl.proof) != strong {
@@ -233,7 +233,7 @@ func (f *figure) laneIndex(name string) int {
 	return slices.IndexFunc(f.lanes, func(l lane) bool { return l.name == name })
 }
 
-// edge is the y at which a message between two lanes leaves or reaches the first.
+// edge is where, vertically, a message between two lanes leaves or reaches the first of them.
 func (f *figure) edge(lane, other int) vg.Length {
 	b := f.bars[lane]
 	switch {
@@ -245,7 +245,7 @@ func (f *figure) edge(lane, other int) vg.Length {
 	return b.y0
 }
 
-// drawBands draws where the lock had several holders.
+// drawBands marks the intervals in which the lock had several holders.
 func (f *figure) drawBands(p pen) {
 	for _, b := range f.bands {
 		first, last := len(f.lanes), -1
@@ -302,7 +302,7 @@ func (f *figure) drawMarks(p pen, i int) {
 	}
 }
 
-// drawTexts writes labels, each with a line to the point that it belongs to.
+// drawTexts writes the labels of a lane, each with a line to the point that it belongs to.
 func (f *figure) drawTexts(p pen, i int) {
 	for _, l := range f.labels[i] {
 		switch {

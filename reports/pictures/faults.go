@@ -10,8 +10,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// tellFaults draws faults where they act: a process that stands still is shaded, a clock that is set gets a mark, and faults
-// on links have a lane of their own.
+// tellFaults puts faults where they act: a shade on a process that stands still, a mark on a process whose clock is set, and faults of
+// links on a lane of their own.
 func (t *teller) tellFaults() {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
@@ -56,14 +56,14 @@ func (t *teller) tellFaults() {
 			t.mark("network", mark{at: e.At, text: e.Value, weight: telling, event: i})
 		case history.Resume, history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay:
 			// A resume ends a shade. tellLinks draws the others.
-		default: // one that is new, or that cannot be read
+		default: // a fault that is new, or that cannot be parsed
 			t.mark(t.laneOf(e), mark{at: e.At, text: e.Value, weight: telling, event: i})
 		}
 	}
 	t.tellLinks()
 }
 
-// laneOf returns the lane that shows a fault: of the process that it names, or the network's.
+// laneOf returns the lane that shows a fault: that of the process it names, or that of the network.
 func (t *teller) laneOf(e *history.Event) string {
 	if t.lane(e.Process) != nil {
 		return e.Process
@@ -71,7 +71,7 @@ func (t *teller) laneOf(e *history.Event) string {
 	return "network"
 }
 
-// next returns when a fault that fits follows event i, or the end of the picture.
+// next returns the time of the first matching fault after event i, or the end of the picture.
 func (t *teller) next(i int, fits func(history.Fault) bool) time.Duration {
 	for j := i + 1; j < len(t.h.Events); j++ {
 		if f := t.h.Events[j].Fault(); f != nil && fits(f) {
@@ -88,8 +88,7 @@ func (t *teller) shade(process string, s shade) {
 	}
 }
 
-// A trouble is a fault that lasts, on links that have one end in common; those with the same beginning and end are drawn as
-// one.
+// A trouble is a lasting fault of links that have one end in common. Links with the same fault over the same time are drawn as one.
 type trouble struct {
 	from, to  time.Duration
 	near, far []string
@@ -111,7 +110,7 @@ func together(names, nodes []string) string {
 	return reports.Ranges(names, nodes)
 }
 
-// join takes another link into tr, if it has the same trouble and shares an end with all that tr has.
+// join adds the link of o to tr if it has the same fault at the same time, and shares an end with all links of tr.
 func (tr *trouble) join(o trouble) bool {
 	switch {
 	case o.from != tr.from || o.to != tr.to || o.arrow != tr.arrow || o.verb != tr.verb:
@@ -126,9 +125,9 @@ func (tr *trouble) join(o trouble) bool {
 	return false
 }
 
-// tellLinks draws the faults that last: cut, hold and delay. The network has no lane if it is in order.
+// tellLinks draws the lasting faults of links: cut, hold and delay. Without any fault the network has no lane.
 func (t *teller) tellLinks() {
-	var busy []time.Duration // until when each row of the lane is taken
+	var busy []time.Duration // the time until which each row of the lane is taken
 	for _, tr := range t.troubles() {
 		row := slices.IndexFunc(busy, func(until time.Duration) bool { return until < tr.from })
 		if row < 0 {
@@ -167,7 +166,7 @@ func (t *teller) troubles() []trouble {
 	return all
 }
 
-// joinAny lets the first trouble that can take tr take it.
+// joinAny joins tr to the first trouble that it fits.
 func joinAny(all []trouble, tr trouble) bool {
 	for i := range all {
 		if all[i].join(tr) {
@@ -177,7 +176,7 @@ func joinAny(all []trouble, tr trouble) bool {
 	return false
 }
 
-// lasting returns the link of a fault that lasts and what it does there, or "" if f is no such fault.
+// lasting returns the link of a lasting fault and what the fault does there, or "" if f is no such fault.
 func lasting(f history.Fault) (history.Link, string) {
 	switch f := f.(type) {
 	case history.Cut:

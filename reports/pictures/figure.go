@@ -9,7 +9,7 @@ import (
 	"lockstep/reports"
 )
 
-// Sizes of a picture, in points; a picture in pixels has as many. They are chosen so that it can be read at half its size.
+// Sizes of a picture in points, which become as many pixels. They are large enough for a picture to be read at half its size.
 const (
 	figureWidth = vg.Length(1200)
 	gutter      = vg.Length(124) // left of the axis, for the names of the lanes
@@ -32,10 +32,10 @@ var (
 	smallFace  = face{size: 15}
 )
 
-// discRadius is the size of what the resource accepts and rejects.
+// discRadius is the radius of the discs that stand for accepted and rejected writes.
 const discRadius = vg.Length(9)
 
-// barHeight is how high the bars of a lane are.
+// barHeight is the height of the bars of a lane.
 func (k laneKind) barHeight() vg.Length {
 	switch k {
 	case clientLane:
@@ -48,7 +48,7 @@ func (k laneKind) barHeight() vg.Length {
 	return 30
 }
 
-// A figure is a story with a place for everything but the texts within bars, which look for theirs when they are drawn.
+// A figure is a story with a place for everything except the texts within bars. These are placed when they are drawn.
 type figure struct {
 	*story
 	head   heading
@@ -66,7 +66,7 @@ type figure struct {
 func newFigure(s *story, head heading, c cast) *figure {
 	f := &figure{story: s, head: head, cast: c, left: outer + gutter, right: figureWidth - outer}
 	f.axis = newBrokenAxis(s.instants())
-	f.axis.label(s.momentous(), f.right-f.left, smallFace)
+	f.axis.label(s.labelledTimes(), f.right-f.left, smallFace)
 	y := headHeight
 	for i := range s.lanes {
 		y = f.layLane(&s.lanes[i], y) + laneGap
@@ -75,11 +75,11 @@ func newFigure(s *story, head heading, c cast) *figure {
 	return f
 }
 
-// watcherRows is how many rows of labels a lane has on which many servers may say the same at nearly the same time.
+// watcherRows is the limit for the rows of labels on a lane that servers share: many may say the same at nearly the same time.
 const watcherRows = 2
 
-// layLane places a lane whose top edge is at y, and returns its bottom edge. Labels lie above the bars, but for the
-// resource's: messages come to it from above.
+// layLane places a lane whose top edge is at y, and returns its bottom edge. Labels lie above the bars, except on the lane of the
+// resource, where messages arrive from above.
 func (f *figure) layLane(l *lane, y vg.Length) vg.Length {
 	labels := f.labelsOf(l)
 	placed, rows := placeLabels(labels, f.left+2, f.right-2)
@@ -110,7 +110,7 @@ func (f *figure) layLane(l *lane, y vg.Length) vg.Length {
 	return bottom
 }
 
-// labelsOf collects what a lane has to say.
+// labelsOf collects the labels of a lane.
 func (f *figure) labelsOf(l *lane) []label {
 	var ls []label
 	for _, c := range f.callouts {
@@ -129,12 +129,12 @@ func (f *figure) labelsOf(l *lane) []label {
 	return ls
 }
 
-// x is where an instant lies.
+// x is the place of an instant.
 func (f *figure) x(t time.Duration) vg.Length {
 	return f.left + vg.Length(f.axis.place(t))*(f.right-f.left)
 }
 
-// row is where the bars of a row of lane i lie.
+// row is the place of a row of bars on lane i.
 func (f *figure) row(i, row int) box {
 	b := f.bars[i]
 	h := f.lanes[i].kind.barHeight()
@@ -163,18 +163,18 @@ func (s *story) instants() []time.Duration {
 	return ts
 }
 
-// momentous returns the instants that the axis should name.
-func (s *story) momentous() []momentous {
-	ms := []momentous{{0, usual}}
+// labelledTimes returns the instants that the axis should label.
+func (s *story) labelledTimes() []labelledTime {
+	ts := []labelledTime{{0, usual}}
 	for _, l := range s.lanes {
 		for _, b := range l.bars {
 			if b.style == holding {
-				ms = append(ms, momentous{b.from, telling}, momentous{b.to, telling})
+				ts = append(ts, labelledTime{b.from, telling}, labelledTime{b.to, telling})
 			}
 		}
 		for _, m := range l.marks {
-			ms = append(ms, momentous{m.at, m.weight})
+			ts = append(ts, labelledTime{m.at, m.weight})
 		}
 	}
-	return ms
+	return ts
 }

@@ -35,7 +35,7 @@ func newHeading(h *history.History, r checker.Result) heading {
 		head.outcome += ": " + violated(r)
 		head.reason = r.Violations[0].What
 		if r.Violations[0].Property == checker.NoLostUpdate {
-			head.reason, _, _ = strings.Cut(head.reason, ";") // how much was lost; the picture has the example
+			head.reason, _, _ = strings.Cut(head.reason, ";") // only how much was lost; the picture shows the example
 		}
 	case r.Verdict == checker.Safe:
 		head.reason = whySafe(h)
@@ -66,7 +66,7 @@ func violated(r checker.Result) string {
 	return fmt.Sprintf("%s (%s)", strings.Join(properties, ", "), strings.Join(assumptions, ", "))
 }
 
-// whySafe points at what the history has to show for a run in which nothing went wrong. It judges nothing.
+// whySafe names what is most worth seeing in a run in which nothing went wrong. It judges nothing.
 func whySafe(h *history.History) string {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -122,7 +122,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// ink is the colour of a verdict. Its shape and its word say the same.
+// ink is the colour of a verdict. The word beside it says the same.
 func (hd heading) ink() color.NRGBA {
 	switch hd.verdict {
 	case checker.Unsafe:

@@ -13,40 +13,40 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// A HeatMap is the picture of a share over two quantities, or, if Y has no values, the curve of it over one. It holds what was counted,
-// and computes nothing of it. The same map always gives the same bytes.
+// A HeatMap is the picture of the share of unsafe runs over two quantities or, if Y has no values, a curve over one. The same map always
+// gives the same bytes.
 type HeatMap struct {
 	Title    string
 	Subtitle string
 	Foot     string
 	X, Y     HeatAxis
-	Cells    []HeatCell // in any order; those that are missing are hatched
-	// Bound is what a line says where something should change: in a map where X is equal to Y, in a curve where X is BoundAt. Empty:
-	// there is none.
+	Cells    []HeatCell // in any order; missing ones are hatched
+	// Bound is the text of a line at which something should change: in a map where X equals Y, in a curve where X is BoundAt. Without a
+	// text there is no line.
 	Bound   string
 	BoundAt float64
 }
 
-// A HeatAxis has equally distant values, ascending.
+// A HeatAxis has values in ascending order, at equal distances.
 type HeatAxis struct {
 	Label  string // with its unit
 	Values []float64
 }
 
-// A HeatCell is what is known of one place.
+// A HeatCell is what is known about one cell.
 type HeatCell struct {
-	X, Y      int // which values of the axes
+	X, Y      int // indices into the values of the axes
 	Runs      int
-	Unsafe    int     // of the runs
+	Unsafe    int     // how many of the runs
 	Share     float64 // 0 to 1
-	Low, High float64 // of the interval that it lies in, with 95 %
+	Low, High float64 // the 95 % confidence interval of the share
 	// Doubtful says that many of its runs prove nothing.
 	Doubtful bool
 }
 
 // Sizes of a map, in points.
 const (
-	mapLeft    = vg.Length(104) // of the cells
+	mapLeft    = vg.Length(104) // left of the cells
 	mapTop     = headHeight + 34
 	mapWidth   = vg.Length(900) // at most
 	mapHeight  = vg.Length(650) // at most
@@ -61,15 +61,15 @@ const (
 	entryStep  = vg.Length(34) // between the lines of the legend
 )
 
-// heat is a scale of colours for shares: lighter to darker in even steps, so that it can be read in print and by whoever cannot tell
-// colours apart, and at its end the red of a violation. It goes by OKLab (Ottosson, "A perceptual color space for image processing",
-// 2020), from lightness 0.945 to 0.3.
+// heat is a colour scale for shares. It gets darker in even steps, so that it can be read in print and by people who cannot tell
+// colours apart, and ends at the red of a violation. The steps are even in OKLab (Ottosson, "A perceptual color space for image
+// processing", 2020), from lightness 0.945 to 0.3.
 var heat = []color.NRGBA{
 	{0xFE, 0xEB, 0xC0, 0xFF}, {0xFB, 0xD0, 0x92, 0xFF}, {0xF6, 0xB4, 0x6A, 0xFF}, {0xEE, 0x97, 0x4A, 0xFF}, {0xE3, 0x7A, 0x32, 0xFF}, {0xD4, 0x5F, 0x25, 0xFF},
 	{0xC1, 0x46, 0x22, 0xFF}, {0xAA, 0x2F, 0x25, 0xFF}, {0x91, 0x1B, 0x27, 0xFF}, {0x75, 0x0B, 0x26, 0xFF}, {0x59, 0x04, 0x23, 0xFF},
 }
 
-// heatAt is the colour at a place of the scale, from 0 to 1.
+// heatAt is the colour at a point of the scale, from 0 to 1.
 func heatAt(t float64) color.NRGBA {
 	at := min(max(t, 0), 1) * float64(len(heat)-1)
 	i := min(int(at), len(heat)-2)
@@ -91,7 +91,7 @@ type mapFigure struct {
 func (m *HeatMap) figure() *mapFigure {
 	f := &mapFigure{HeatMap: m}
 	nx, ny := vg.Length(len(m.X.Values)), vg.Length(len(m.Y.Values))
-	f.cw = vg.Length(math.Floor(float64(min(mapWidth/nx, widestCell)))) // whole points, or there are seams between cells
+	f.cw = vg.Length(math.Floor(float64(min(mapWidth/nx, widestCell)))) // whole points: otherwise there are seams between cells
 	f.cells = box{mapLeft, mapTop, mapLeft + f.cw*nx, mapTop + curveTall}
 	if m.curve() {
 		f.cw = curveWidth / nx
@@ -102,7 +102,7 @@ func (m *HeatMap) figure() *mapFigure {
 	}
 	f.top = f.scale()
 	f.height = f.cells.y1 + mapFoot
-	if !m.curve() { // the legend is as high as it is
+	if !m.curve() { // the legend must fit in
 		f.height = max(f.height, mapTop+barHeight+4*entryStep+20)
 	}
 	return f
@@ -110,8 +110,8 @@ func (m *HeatMap) figure() *mapFigure {
 
 func (m *HeatMap) curve() bool { return len(m.Y.Values) == 0 }
 
-// scale is where the scale ends: at a round share that leaves room above the greatest, so that its darkest colour is not spent on a
-// share that is small.
+// scale returns the end of the scale: a round share somewhat above the greatest one, so that the darkest colour does not stand for a
+// small share.
 func (f *mapFigure) scale() float64 {
 	most := 0.0
 	for _, c := range f.Cells {
@@ -137,7 +137,7 @@ func (m *HeatMap) WritePNG(w io.Writer) error {
 	return err
 }
 
-// WriteSVG writes the picture as an SVG whose text stays text.
+// WriteSVG writes the picture as an SVG, with its text as text.
 func (m *HeatMap) WriteSVG(w io.Writer) error {
 	f := m.figure()
 	c := vgsvg.New(figureWidth, f.height)
@@ -177,17 +177,17 @@ func (f *mapFigure) draw(c draw.Canvas) {
 	p.write(outer, f.height-20, foot.fit(f.Foot, width), foot, grey)
 }
 
-// x is where a value of the horizontal axis lies: in the middle of its cell.
+// x is the place of a value on the horizontal axis: the middle of its cell.
 func (f *mapFigure) x(v float64) vg.Length {
 	return f.cells.x0 + f.cw*vg.Length(0.5+f.X.index(v))
 }
 
-// y is where a value of the vertical axis of a map lies. It grows upwards.
+// y is the place of a value on the vertical axis of a map. Values grow upwards.
 func (f *mapFigure) y(v float64) vg.Length {
 	return f.cells.y1 - f.ch*vg.Length(0.5+f.Y.index(v))
 }
 
-// index is the inverse of Values, continued between them and beyond.
+// index is the inverse of Values, interpolated between them and extrapolated beyond.
 func (a HeatAxis) index(v float64) float64 {
 	from, to := a.Values[0], a.Values[len(a.Values)-1]
 	if from == to {
@@ -196,13 +196,13 @@ func (a HeatAxis) index(v float64) float64 {
 	return (v - from) / (to - from) * float64(len(a.Values)-1)
 }
 
-// cell is where a cell lies.
+// cell is the place of a cell.
 func (f *mapFigure) cell(i, j int) box {
 	x, y := f.cells.x0+f.cw*vg.Length(i), f.cells.y1-f.ch*vg.Length(j+1)
 	return box{x, y, x + f.cw, y + f.ch}
 }
 
-// colours are those of a cell, and of what is written on it.
+// colours returns the colours of a cell and of the text on it.
 func (f *mapFigure) colours(c HeatCell) (ground, ink color.NRGBA) {
 	switch t := c.Share / f.top; {
 	case t == 0:
@@ -245,7 +245,7 @@ func (f *mapFigure) drawCells(p pen) {
 	p.outline(f.cells, grey, 1)
 }
 
-// drawShares writes the share into each cell, if they are large enough.
+// drawShares writes the share into each cell if cells are large enough.
 func (f *mapFigure) drawShares(p pen) {
 	if f.cw < 56 || f.ch < 28 {
 		return
@@ -262,10 +262,10 @@ func (f *mapFigure) drawShares(p pen) {
 	}
 }
 
-// fewRuns is how many runs say so little about a share that their number belongs beside it.
+// fewRuns is the number of runs below which a cell has counts instead of a percentage.
 const fewRuns = 30
 
-// label is what is written on a cell: its share, or, of few runs, how many were unsafe.
+// label is the text of a cell: its share, or the counts if there are few runs.
 func (c HeatCell) label() string {
 	if c.Runs < fewRuns {
 		return strconv.Itoa(c.Unsafe) + " of " + strconv.Itoa(c.Runs)
@@ -273,7 +273,7 @@ func (c HeatCell) label() string {
 	return percent(c.Share)
 }
 
-// percent writes a share with as few digits as tell it apart from its neighbours.
+// percent formats a share in whole percent, or below 1 % with one significant digit.
 func percent(share float64) string {
 	p := 100 * share
 	if p != 0 && p < 1 {
@@ -282,12 +282,12 @@ func percent(share float64) string {
 	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
 }
 
-// drawDiagonal draws where both quantities are equal, with what that means at its upper end.
+// drawDiagonal draws the line on which both quantities are equal, with its meaning at its upper end.
 func (f *mapFigure) drawDiagonal(p pen) {
 	if f.Bound == "" {
 		return
 	}
-	// The values at the edges of the cells, half a step beyond the outermost values.
+	// The edges of the cells lie half a step beyond the outermost values.
 	edge := func(a HeatAxis) (float64, float64) {
 		from, to := a.Values[0], a.Values[len(a.Values)-1]
 		half := (to - from) / float64(2*max(len(a.Values)-1, 1))
@@ -303,11 +303,11 @@ func (f *mapFigure) drawDiagonal(p pen) {
 	p.line(x0, y0, x1, y1, faded(white, 0xD0), 4.5)
 	p.line(x0, y0, x1, y1, black, 1.8, 7, 4)
 	width := barFace.width(f.Bound)
-	if x := x1 - width/2; toY <= toX && x > outer+strongFace.width(f.Y.Label)+10 { // it ends at the top: above its end
+	if x := x1 - width/2; toY <= toX && x > outer+strongFace.width(f.Y.Label)+10 { // the line ends at the top: write above its end
 		p.write(min(x, f.cells.x1-width), f.cells.y0-14, f.Bound, barFace, black)
 		return
 	}
-	at := box{x1 - width - 20, y1 + 8, x1 - 10, y1 + 30} // it ends on the right: below its end
+	at := box{x1 - width - 20, y1 + 8, x1 - 10, y1 + 30} // the line ends on the right: write below its end
 	p.fill(at, faded(white, 0xE8))
 	p.write(at.x0+5, at.midY(), f.Bound, barFace, black)
 }
@@ -318,10 +318,10 @@ type tick struct {
 	text  string
 }
 
-// mostTicks is how many texts an axis has at most.
+// mostTicks is the most labels that an axis may have.
 const mostTicks = 12
 
-// ticks names all values if there are few, and otherwise round ones.
+// ticks returns all values if there are few, and otherwise round ones.
 func (a HeatAxis) ticks() []tick {
 	var all []tick
 	add := func(v float64) { all = append(all, tick{v, strconv.FormatFloat(v, 'g', 4, 64)}) }
@@ -369,10 +369,10 @@ func (f *mapFigure) drawYAxis(p pen) {
 	p.write(outer, f.cells.y0-18, f.Y.Label, strongFace, black)
 }
 
-// drawLegend draws the scale of colours, and the signs that it does not have.
+// drawLegend draws the colour scale, and explains the other signs of cells.
 func (f *mapFigure) drawLegend(p pen) {
 	x, y := f.cells.x1+barGutter, f.cells.y0
-	const steps = 100 // bands without a seam: each reaches to the bottom
+	const steps = 100 // each band reaches to the bottom, so that there are no seams
 	for i := range steps {
 		p.fill(box{x, y + barHeight*vg.Length(i)/steps, x + barWidth, y + barHeight}, heatAt(1-(float64(i)+0.5)/steps))
 	}
@@ -397,14 +397,14 @@ func (f *mapFigure) drawLegend(p pen) {
 		doubtful = doubtful || c.Doubtful
 	}
 	if len(f.Cells) < len(f.X.Values)*len(f.Y.Values) {
-		entry("not played", func(b box) { p.hatch(b, falling, faint, 1, 8) })
+		entry("not run", func(b box) { p.hatch(b, falling, faint, 1, 8) })
 	}
 	if doubtful {
 		entry("proves little", func(b box) { p.hatch(b, dots, faded(black, 0xB0), 1.3, 9) })
 	}
 }
 
-// drawCurve draws the share over one quantity, in the band that it lies in.
+// drawCurve draws the share over one quantity, with the band of its confidence interval.
 func (f *mapFigure) drawCurve(p pen) {
 	y := func(share float64) vg.Length {
 		return f.cells.y1 - vg.Length(share/f.top)*(f.cells.y1-f.cells.y0)
@@ -416,7 +416,7 @@ func (f *mapFigure) drawCurve(p pen) {
 		p.write(f.cells.x0-12-smallFace.width(text), y(share), text, smallFace, black)
 	}
 	p.write(outer, f.cells.y0-22, "unsafe runs", strongFace, black)
-	signs := "the band is where the share lies with 95 %"
+	signs := "band: 95 % confidence interval"
 	for _, c := range f.Cells {
 		if c.Doubtful {
 			signs = "hollow: proves little; " + signs

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-var redraw = flag.Bool("rewrite", false, "draw the pictures in testdata anew")
+var redraw = flag.Bool("rewrite", false, "redraw the pictures in testdata")
 
-// sampleMap is a map of n by n cells in which a pause that outlives the lease does harm, with some cells that are not played.
+// sampleMap is a map of n by n cells. A pause that outlives the lease does harm there, and some cells are missing.
 func sampleMap(n int) *HeatMap {
 	m := &HeatMap{
 		Title:    "Share of unsafe runs: redlock on 5 nodes",
@@ -43,7 +43,7 @@ func sampleMap(n int) *HeatMap {
 	return m
 }
 
-// What few runs say is not told in percent.
+// Cells with few runs have counts, not percentages.
 func TestHeatMapFewRuns(t *testing.T) {
 	m := sampleMap(5)
 	for i := range m.Cells {
@@ -52,7 +52,7 @@ func TestHeatMapFewRuns(t *testing.T) {
 	m.Cells[0].Runs = 30
 	svg, _ := drawn(t, m)
 	if few, share := strings.Count(string(svg), ">0 of 29<"), strings.Count(string(svg), ">0 %<"); few != len(m.Cells)-1 || share != 2 {
-		t.Errorf("%d cells have 0 of 29, and %d texts are 0 %%; want %d, and that of one cell and of the scale", few, share, len(m.Cells)-1)
+		t.Errorf("%d cells say 0 of 29, and %d texts say 0 %%; want %d, and 2: one cell and the scale", few, share, len(m.Cells)-1)
 	}
 }
 
@@ -80,13 +80,13 @@ func drawn(t *testing.T, m *HeatMap) (svg, png []byte) {
 	return s.Bytes(), p.Bytes()
 }
 
-// The pictures in testdata are as they should be. Those of PNG are compared by pixel: encoders may change.
+// The pictures are those in testdata. PNG files are compared pixel by pixel, because encoders may change.
 func TestHeatMapGolden(t *testing.T) {
 	for name, m := range map[string]*HeatMap{"map": sampleMap(5), "curve": sampleCurve()} {
 		svg, pixels := drawn(t, m)
 		again, pixelsAgain := drawn(t, m)
 		if !bytes.Equal(svg, again) || !bytes.Equal(pixels, pixelsAgain) {
-			t.Errorf("%s: another picture the second time", name)
+			t.Errorf("%s: a different picture the second time", name)
 		}
 		for ending, got := range map[string][]byte{".svg": svg, ".png": pixels} {
 			file := filepath.Join("testdata", name+ending)
@@ -104,7 +104,7 @@ func TestHeatMapGolden(t *testing.T) {
 				same = samePixels(t, got, want)
 			}
 			if !same {
-				t.Errorf("%s is another picture now; look at what -rewrite makes of it", file)
+				t.Errorf("%s differs from the picture drawn now; run with -rewrite, and look at it", file)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func samePixels(t *testing.T, a, b []byte) bool {
 	return true
 }
 
-// TestHeatMapPictures writes maps of other sizes to the directory in PICTURES, to be looked at.
+// TestHeatMapPictures writes maps of other sizes to the directory that PICTURES names, for people to look at.
 func TestHeatMapPictures(t *testing.T) {
 	dir := os.Getenv("PICTURES")
 	if dir == "" {
@@ -150,7 +150,7 @@ func TestHeatMapPictures(t *testing.T) {
 	}
 }
 
-// The scale gets darker in even steps, as an eye sees them (CIE L*), so that it can be read without its colours.
+// The scale gets darker in steps that an eye sees as even (CIE L*), so that it can be read without its colours.
 func TestHeatIsEven(t *testing.T) {
 	lightness := func(at float64) float64 {
 		c := heatAt(at)
@@ -172,11 +172,11 @@ func TestHeatIsEven(t *testing.T) {
 		}
 	}
 	if d := lightness(0) - lightness(1); d < 60 {
-		t.Errorf("from light to dark it is %.0f of 100", d)
+		t.Errorf("the scale spans %.0f of 100, want at least 60", d)
 	}
 }
 
-// What is not known is not drawn as a share of zero, and what is not there has no legend.
+// Cells that are missing or doubtful have signs of their own. The legend explains only signs that occur.
 func TestHeatMapSigns(t *testing.T) {
 	whole := sampleMap(5)
 	whole.Cells = nil
@@ -189,9 +189,9 @@ func TestHeatMapSigns(t *testing.T) {
 		svg, _ := drawn(t, m)
 		return strings.Contains(string(svg), ">"+text+"<")
 	}
-	for _, text := range []string{"not played", "proves little"} {
+	for _, text := range []string{"not run", "proves little"} {
 		if has(whole, text) {
-			t.Errorf("a map that has everything says %q", text)
+			t.Errorf("a map without missing or doubtful cells says %q", text)
 		}
 		if !has(sampleMap(5), text) {
 			t.Errorf("the sample does not say %q", text)

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// A label is a piece of text that belongs to a point of a lane, and looks for a free place above it.
+// A label is a text that belongs to a point of a lane, and needs a free place above it.
 type label struct {
 	text   string
 	face   face
@@ -16,12 +16,12 @@ type label struct {
 	x      vg.Length // the point that it belongs to
 	weight int       // heavier labels choose their place first
 	framed bool
-	row    int // where it was put, counted upwards
+	row    int // where it was placed, counted upwards
 	box    box // x is set by placeLabels, y by the lane
 }
 
-// maxRows is how many rows of labels a lane may have. What finds no place in them is left out: its mark still tells that
-// something happened there, and the text timeline says what.
+// maxRows is how many rows of labels a lane may have. Labels without a place are left out: the mark still shows that something
+// happened, and the text timeline says what.
 const maxRows = 6
 
 const (
@@ -29,8 +29,8 @@ const (
 	labelPad  = vg.Length(4)
 )
 
-// placeLabels gives every label a row and a horizontal place between left and right such that no two overlap. It returns
-// those that found one, and the number of rows.
+// placeLabels gives labels a row and a horizontal place between left and right, so that no two overlap. It returns the labels
+// that fit, and the number of rows.
 func placeLabels(labels []label, left, right vg.Length) (placed []label, rows int) {
 	order := slices.Clone(labels)
 	slices.SortStableFunc(order, func(a, b label) int {

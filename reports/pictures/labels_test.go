@@ -34,7 +34,7 @@ func TestPlaceLabels(t *testing.T) {
 				}
 			}
 		}
-		// What is left out must not be heavier than what is shown.
+		// The heaviest label is never left out.
 		heaviest := slices.MaxFunc(append(ls, label{}), func(a, b label) int { return a.weight - b.weight }).weight
 		if len(ls) > 0 && placed[0].weight != heaviest {
 			t.Fatalf("the first label has weight %d, the heaviest %d", placed[0].weight, heaviest)

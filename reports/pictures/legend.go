@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// legend explains the signs, in one line at the foot of the picture, and only those that occur.
+// legend explains the signs that occur, in one line at the foot of the picture.
 func (f *figure) legend(p pen) {
 	x, y := f.left, f.height-footHeight/2
 	entry := func(text string, sign func(x vg.Length)) {
@@ -36,7 +36,7 @@ func (f *figure) legend(p pen) {
 		entry("time left out; the axis is not to scale", func(x vg.Length) { p.tear(x, y-14, y+14) })
 	}
 	if f.hidden > 0 {
-		p.write(x, y, fmt.Sprintf("%s left out for want of room", count(f.hidden, "label")), smallFace, grey)
+		p.write(x, y, fmt.Sprintf("%s left out for lack of room", count(f.hidden, "label")), smallFace, grey)
 	}
 }
 

@@ -13,12 +13,12 @@ import (
 	"lockstep/reports"
 )
 
-// A Matrix says what locks survive: adversities down, locks across. It holds what was found, and computes nothing of it.
+// A Matrix says what locks survive. Its rows are adversities, its columns locks.
 type Matrix struct {
-	Command string        `json:"command"` // what makes it again
+	Command string        `json:"command"` // makes it again
 	On      string        `json:"on"`
 	Seed    uint64        `json:"seed"`
-	Seeds   int           `json:"seeds"` // how many, from Seed on
+	Seeds   int           `json:"seeds"` // the number of seeds, from Seed on
 	Locks   []MatrixLock  `json:"locks"`
 	Groups  []MatrixGroup `json:"groups"`
 }
@@ -29,60 +29,60 @@ type MatrixLock struct {
 	Module  string   `json:"module,omitempty"`
 	Version string   `json:"version,omitempty"`
 	Like    []string `json:"like,omitempty"` // the locks that it is compared with; none for a lock of the literature
-	// Restless locks may come out differently when they are run again: their findings are told apart from those of others.
+	// Restless locks may have a different result when they are run again, so their findings are kept apart from those of others.
 	Restless bool `json:"restless,omitempty"`
 }
 
-// A MatrixGroup is the rows with one kind of adversity.
+// A MatrixGroup has the rows with one kind of adversity.
 type MatrixGroup struct {
 	Kind string      `json:"kind"`
 	Rows []MatrixRow `json:"rows"`
 }
 
-// A MatrixRow is one adversity: a scenario, and what tells its variants apart.
+// A MatrixRow is one adversity: a scenario, or one variant of it.
 type MatrixRow struct {
 	Scenario string       `json:"scenario"`
 	Title    string       `json:"title"`
-	Variant  string       `json:"variant,omitempty"` // in words
+	Variant  string       `json:"variant,omitempty"` // what distinguishes it, in words
 	Cells    []MatrixCell `json:"cells"`             // of the locks that were run there
 }
 
-// A MatrixCell is what became of one lock.
+// A MatrixCell is the result of one lock in one row.
 type MatrixCell struct {
 	Lock      string               `json:"lock"`
 	Run       string               `json:"run"`       // SCENARIO/RUN
-	Reference string               `json:"reference"` // the lock whose run that is
+	Reference string               `json:"reference"` // the lock that the catalogue runs there
 	Verdict   checker.Verdict      `json:"verdict"`   // UNSAFE if it is with any seed
-	Broken    []checker.Assumption `json:"broken"`    // by what it violated, with the seeds that show the verdict
-	Unsafe    int                  `json:"unsafe"`    // with so many of the seeds
-	Against   Comparison           `json:"against"`   // its reference
+	Broken    []checker.Assumption `json:"broken"`    // the assumptions broken in its violations, with the seeds that have the verdict
+	Unsafe    int                  `json:"unsafe"`    // the number of seeds with which it is UNSAFE
+	Against   Comparison           `json:"against"`   // the comparison with its reference
 	Why       string               `json:"why,omitempty"`
-	Command   string               `json:"command"`                    // what shows it
+	Command   string               `json:"command"`                    // shows it
 	Repeat    string               `json:"not_reproducible,omitempty"` // how a repetition with the same seed differed
 }
 
-// A Comparison says how a lock does where its reference stands in the catalogue.
+// A Comparison says how a lock does in a run of its reference.
 type Comparison string
 
 const (
 	AsReference Comparison = "as its reference"
-	// Worse is a lock that violates a property which its reference keeps, or whose own fault it is that it violates one,
-	// where its reference needs an assumption to be broken.
+	// Worse is a lock that violates a property that its reference keeps, or that is itself at fault for a violation where its
+	// reference is not.
 	Worse Comparison = "worse"
-	// Better is a lock that violates nothing, where its reference does.
+	// Better is a lock that violates nothing where its reference violates something.
 	Better Comparison = "better"
 )
 
-// Roles of pieces of a matrix.
+// Roles of parts of a matrix.
 const (
 	Heading  reports.Role = reports.Aside + 1 + iota
-	Breaking              // the verdict UNSAFE where that is as expected
+	Breaking              // UNSAFE, as its reference is
 	Winning               // better than its reference
 )
 
 // MatrixOptions says how a matrix is shown.
 type MatrixOptions struct {
-	// Columns is how wide a text may be; [reports.Width] if it is not said. Locks for which there is no room are in a table below.
+	// Columns is the greatest width of a text, by default [reports.Width]. Locks for which there is no room are in a table below.
 	Columns int
 	// Paint colours a piece of text; nil leaves it plain.
 	Paint func(reports.Role, string) string
@@ -96,7 +96,7 @@ const (
 	notRun       = "·"
 )
 
-// letters stand for the assumption that was broken.
+// letter stands for the assumption that was broken.
 func letter(a checker.Assumption) string {
 	switch a {
 	case checker.BoundedPause:
@@ -111,8 +111,8 @@ func letter(a checker.Assumption) string {
 	return "—"
 }
 
-// said explains a letter.
-func said(a checker.Assumption) string {
+// letterText explains a letter.
+func letterText(a checker.Assumption) string {
 	switch a {
 	case checker.BoundedPause:
 		return "a pause was too long"
@@ -123,10 +123,10 @@ func said(a checker.Assumption) string {
 	case checker.DurableNodes:
 		return "a node forgot"
 	}
-	return "nothing: the lock is at fault"
+	return "the lock is at fault"
 }
 
-// cell returns what became of a lock in a row; nil if it was not run there.
+// cell returns the result of a lock in a row, or nil if it was not run there.
 func (r MatrixRow) cell(lock string) *MatrixCell {
 	for i := range r.Cells {
 		if r.Cells[i].Lock == lock {
@@ -136,7 +136,7 @@ func (r MatrixRow) cell(lock string) *MatrixCell {
 	return nil
 }
 
-// text is what a cell says, without its mark.
+// text is the text of a cell, without its mark.
 func (c *MatrixCell) text(seeds int) string {
 	s := string(c.Verdict)
 	if c.Verdict == checker.Unsafe {
@@ -178,7 +178,7 @@ func (c *MatrixCell) role() reports.Role {
 	return reports.Holding
 }
 
-// A finding is a cell, or several of which the same is to be said, that says something new.
+// A finding is a cell that deserves an explanation, or several that share one.
 type finding struct {
 	restless          bool
 	locks             []string
@@ -187,9 +187,8 @@ type finding struct {
 	mark              string
 }
 
-// findings returns what says something new: where a lock is worse than its reference, where nothing is proved, and where a
-// repetition differed. Several
-// locks for which one run proves nothing for one reason are one finding.
+// findings returns the cells in which a lock is worse than its reference, in which nothing is proved, and in which a repetition
+// differed. Locks for which the same run proves nothing for the same reason are one finding.
 func (m *Matrix) findings() (worse, unknown, changing []finding) {
 	for _, l := range m.Locks {
 		for _, g := range m.Groups {
@@ -218,7 +217,7 @@ func (m *Matrix) findings() (worse, unknown, changing []finding) {
 	return worse, unknown, changing
 }
 
-// joins reports whether one command can show both: that of f names its lock, and that of the other those of its own.
+// joins reports whether one command can show both findings: their commands differ only in the locks that they name.
 func (f finding) joins(other finding) bool {
 	return f.restless == other.restless && f.run == other.run && f.why == other.why &&
 		strings.Replace(f.command, lockFlag(f.locks...), lockFlag(other.locks...), 1) == other.command
@@ -226,7 +225,7 @@ func (f finding) joins(other finding) bool {
 
 func lockFlag(locks ...string) string { return " --lock " + strings.Join(locks, ",") + " " }
 
-// A tally counts the cells of one lock.
+// A tally counts the cells of one kind for each lock.
 type tally struct {
 	name  string
 	count map[string]int // by lock
@@ -285,8 +284,8 @@ func (m *Matrix) WriteText(w io.Writer, o MatrixOptions) error {
 	return b.Flush()
 }
 
-// parts splits a matrix into as few as there is room for, with about equally many locks in each. Rows in which none of these was run are
-// left out.
+// parts splits a matrix into as few parts as fit the width, with about the same number of locks in each. A part leaves out rows in
+// which none of its locks was run.
 func (m *Matrix) parts(columns int, cells []int) []*Matrix {
 	size := len(m.Locks)
 	for fits := false; !fits && size > 1; {
@@ -298,7 +297,7 @@ func (m *Matrix) parts(columns int, cells []int) []*Matrix {
 			}
 			fits = fits && wide <= columns
 		}
-		if n := (len(m.Locks) + size - 1) / size; !fits { // in one part more
+		if n := (len(m.Locks) + size - 1) / size; !fits { // one part more
 			size = min(size-1, (len(m.Locks)+n)/(n+1))
 		}
 	}
@@ -320,7 +319,7 @@ func (m *Matrix) parts(columns int, cells []int) []*Matrix {
 	return all
 }
 
-// table writes the table itself.
+// table writes the table.
 func (l *matrixLayout) table(b io.Writer) {
 	l.heads(b)
 	for _, g := range l.Groups {
@@ -339,7 +338,7 @@ func (l *matrixLayout) table(b io.Writer) {
 	}
 }
 
-// only reports whether a scenario has one row.
+// only reports whether a scenario has exactly one row.
 func only(rows []MatrixRow, scenario string) bool {
 	n := 0
 	for _, r := range rows {
@@ -360,8 +359,8 @@ type matrixLayout struct {
 	names   bool  // there is room for the names of the scenarios
 }
 
-// How narrow the titles may become before the text gets wider than it should be, and how wide before an eye loses the line
-// on its way to the cells.
+// The least width of the titles, even if the table gets too wide, and the greatest, beyond which the eye loses the line on its way
+// to the cells.
 const (
 	narrowest = 24
 	broadest  = 62
@@ -398,10 +397,11 @@ func newMatrixLayout(m *Matrix, columns int, paint func(reports.Role, string) st
 	return l
 }
 
-// trimmed is a title as a row has it: without the full stop.
+// trimmed is a title without its full stop, as rows have it.
 func trimmed(title string) string { return strings.TrimSuffix(reports.Printable(title, 200), ".") }
 
-// rowTitleText is what names a row: the title of the scenario where it has one row, or one without a variant; else the variant.
+// rowTitleText names a row: by the title of its scenario, with the variant if there is one; or by the variant alone if the scenario has
+// several rows.
 func (l *matrixLayout) rowTitleText(rows []MatrixRow, i int) string {
 	r := rows[i]
 	switch {
@@ -419,7 +419,7 @@ func (l *matrixLayout) rowTitle(rows []MatrixRow, i int) []string {
 	return l.titleLines(trim, len(text)-len(trim))
 }
 
-// titleLines breaks a title, and indents what follows the first line a little more.
+// titleLines breaks a title into lines. Those after the first are indented a little more.
 func (l *matrixLayout) titleLines(title string, indent int) []string {
 	var lines []string
 	for rest := trimmed(title); rest != ""; {
@@ -441,7 +441,7 @@ func (l *matrixLayout) row(w io.Writer, title []string, r *MatrixRow, name strin
 			continue
 		}
 		fmt.Fprint(w, pad(line, l.title))
-		gap := " " // blanks come when something follows
+		gap := " " // written before the next cell, so that no line ends with blanks
 		for n, lock := range l.Locks {
 			c := r.cell(lock.Name)
 			text, role := " "+notRun, reports.Aside
@@ -458,7 +458,7 @@ func (l *matrixLayout) row(w io.Writer, title []string, r *MatrixRow, name strin
 	}
 }
 
-// heads writes what stands over the columns: the names of the locks, broken at hyphens, and the versions of libraries.
+// heads writes the heads of the columns: the names of the locks, broken at hyphens, and the versions of libraries.
 func (l *matrixLayout) heads(w io.Writer) {
 	var names [][]string
 	most, versions := 0, false
@@ -516,7 +516,7 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
-// legend says what the letters and marks stand for.
+// legend explains the letters and marks.
 func (l *matrixLayout) legend(w io.Writer) {
 	fmt.Fprintln(w)
 	for _, s := range l.legendLines() {
@@ -527,12 +527,12 @@ func (l *matrixLayout) legend(w io.Writer) {
 func (m *Matrix) legendLines() []string {
 	var letters []string
 	for _, a := range checker.Assumptions() {
-		letters = append(letters, letter(a)+reports.NoBreak+strings.ReplaceAll(said(a), " ", reports.NoBreak))
+		letters = append(letters, letter(a)+reports.NoBreak+strings.ReplaceAll(letterText(a), " ", reports.NoBreak))
 	}
 	lines := []string{
-		"The letter after UNSAFE says what went wrong that the lock relied on: " + strings.Join(letters, ", ") + ".",
-		worseMark + " worse than its reference, the lock whose place it takes: it violates what the reference keeps, or is itself at fault where the reference is not. " +
-			betterMark + " better: it violates nothing where the reference does. " + notRun + " not run there.",
+		"The letter after UNSAFE says why: " + strings.Join(letters, ", ") + ".",
+		worseMark + " worse than its reference, the lock that it is compared with: it violates a property that the reference keeps, or is itself at fault where the reference is not. " +
+			betterMark + " better: it violates nothing where the reference violates something. " + notRun + " not run there.",
 	}
 	if m.Seeds > 1 {
 		lines = append(lines, fmt.Sprintf("UNSAFE 3/%d: with 3 of the %[1]d seeds from %d on. One seed is enough for UNSAFE.", m.Seeds, m.Seed))
@@ -542,7 +542,7 @@ func (m *Matrix) legendLines() []string {
 	}
 	for _, lock := range m.Locks {
 		if len(lock.Like) > 0 {
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s (%s", lock.Name, strings.TrimSpace(lock.Module+" "+lock.Version)))+") takes the place of "+strings.Join(lock.Like, ", ")+".")
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s (%s", lock.Name, strings.TrimSpace(lock.Module+" "+lock.Version)))+") is compared with "+strings.Join(lock.Like, ", ")+".")
 		}
 	}
 	return lines
@@ -559,10 +559,10 @@ func (m *Matrix) restless() bool {
 	return false
 }
 
-// widest is how wide a text may be that is to be read from left to right.
+// widest is the greatest width of running text.
 const widest = 120
 
-// paragraph writes a text within the width.
+// paragraph wraps a text at the width.
 func (l *matrixLayout) paragraph(w io.Writer, text, first, then string) {
 	for rest := text; rest != ""; first = then {
 		var line string
@@ -571,7 +571,7 @@ func (l *matrixLayout) paragraph(w io.Writer, text, first, then string) {
 	}
 }
 
-// findings says of each what happened, and how to see it.
+// findings writes what happened in each, and the command that shows it.
 func (l *matrixLayout) findings(w io.Writer, title string, found []finding) {
 	if len(found) == 0 {
 		return
@@ -584,7 +584,7 @@ func (l *matrixLayout) findings(w io.Writer, title string, found []finding) {
 	}
 }
 
-// WriteMarkdown writes the matrix as a page for people who read it elsewhere.
+// WriteMarkdown writes the matrix as a Markdown page.
 func (m *Matrix) WriteMarkdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n\n|", reports.MarkdownCode(m.Command))

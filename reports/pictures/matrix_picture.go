@@ -9,41 +9,41 @@ import (
 	"lockstep/reports"
 )
 
-// A MatrixPicture is a matrix to be seen at a glance. One that is too tall for that has one row for each scenario, and the
-// scenarios in which every lock is SAFE become one row of their group. The same matrix always gives the same bytes.
+// A MatrixPicture shows a matrix at a glance. If it would be too tall, each scenario has only one row, and then the scenarios in which
+// every lock is SAFE share one row of their group. The same matrix always gives the same bytes.
 type MatrixPicture struct {
 	Matrix *Matrix
-	// Link is where the page of a run is, as a URL relative to the picture; empty if there is none. Nil: there are none.
+	// Link returns the page of a run as a URL relative to the picture, or "" if there is none. It may be nil.
 	Link func(*MatrixCell) string
 }
 
-// mostPictureRows is how many rows a picture may have before it says less of each scenario.
+// mostPictureRows is how many rows a picture may have before its scenarios are summed up.
 const mostPictureRows = 45
 
-// A pictureGroup is the rows with one kind of adversity.
+// A pictureGroup has the rows with one kind of adversity.
 type pictureGroup struct {
 	kind string
 	rows []pictureRow
 }
 
-// A pictureRow is one adversity, or several of which the same is to be said.
+// A pictureRow is one adversity, or several that are summed up.
 type pictureRow struct {
 	title, variant string
 	scenario       string // empty if there are several
-	again          bool   // another variant of the scenario of the row before
+	again          bool   // a variant of the same scenario as the row before
 	cells          []*pictureCell
 }
 
-// A pictureCell is what became of one lock in a row: the worst of what its cells say.
+// A pictureCell is the result of one lock in a row: the worst of its cells.
 type pictureCell struct {
 	verdict checker.Verdict
-	shown   *MatrixCell // the one to look at
+	shown   *MatrixCell // the cell that a click leads to
 	broken  []checker.Assumption
 	against Comparison
 	repeat  bool
 	unsafe  int
 	runs    int
-	parts   []string // what each says, where there are several
+	parts   []string // the text of each cell if there are several
 }
 
 // badness orders verdicts, the worst last.
@@ -51,7 +51,7 @@ func badness(v checker.Verdict) int {
 	return slices.Index([]checker.Verdict{checker.Safe, checker.Inconclusive, checker.Unsafe}, v)
 }
 
-// rank orders cells by how much they are worth looking at.
+// rank orders cells by how much they deserve to be looked at.
 func (c *MatrixCell) rank() int {
 	if c.Against == Worse {
 		return badness(c.Verdict) + 3
@@ -59,7 +59,7 @@ func (c *MatrixCell) rank() int {
 	return badness(c.Verdict)
 }
 
-// worst sums up cells of one lock.
+// worst sums up several cells of one lock.
 func worst(cells []*MatrixCell, says func(*MatrixCell) string, seeds int) *pictureCell {
 	if len(cells) == 0 {
 		return nil
@@ -91,10 +91,10 @@ func worst(cells []*MatrixCell, says func(*MatrixCell) string, seeds int) *pictu
 	return p
 }
 
-// partly reports whether the lock was UNSAFE in some of its runs only.
+// partly reports whether the lock was UNSAFE in only some of its runs.
 func (p *pictureCell) partly() bool { return p.verdict == checker.Unsafe && p.unsafe < p.runs }
 
-// text is what a cell says; in black and white it says as much.
+// text is the text of a cell. It says all that the colours say.
 func (p *pictureCell) text() string {
 	if p == nil {
 		return notRun
@@ -121,7 +121,7 @@ func (p *pictureCell) text() string {
 	return s
 }
 
-// tip is what is told of a cell when it is pointed at.
+// tip is the text that is shown when the pointer is on a cell.
 func (p *pictureCell) tip(row *pictureRow) string {
 	lines := []string{p.shown.Lock + ": " + p.text()}
 	if row.title != "" {
@@ -147,14 +147,14 @@ func (r *pictureRow) fullTitle() string {
 	return trimmed(r.title) + ": " + reports.Printable(r.variant, 60)
 }
 
-// safe reports whether every lock of a row is SAFE, as is expected.
+// safe reports whether every lock of a row is SAFE, as its reference is.
 func (r *pictureRow) safe() bool {
 	return !slices.ContainsFunc(r.cells, func(c *pictureCell) bool {
 		return c != nil && (c.verdict != checker.Safe || c.against != AsReference || c.repeat)
 	})
 }
 
-// gathered makes a row of several of the matrix.
+// gathered sums up several rows of the matrix in one.
 func (m *Matrix) gathered(row pictureRow, rows []MatrixRow, says func(*MatrixRow, *MatrixCell) string) pictureRow {
 	for _, l := range m.Locks {
 		var cells []*MatrixCell
@@ -169,7 +169,7 @@ func (m *Matrix) gathered(row pictureRow, rows []MatrixRow, says func(*MatrixRow
 	return row
 }
 
-// byScenario cuts the rows of a group into those of one scenario each.
+// byScenario splits the rows of a group by scenario.
 func byScenario(rows []MatrixRow) [][]MatrixRow {
 	var all [][]MatrixRow
 	for i := range rows {
@@ -181,7 +181,7 @@ func byScenario(rows []MatrixRow) [][]MatrixRow {
 	return all
 }
 
-// pictured is what the picture shows: as much as there is room for.
+// pictured returns what the picture shows, in as much detail as there is room for.
 func (m *Matrix) pictured() []pictureGroup {
 	for _, make := range []func(MatrixGroup) pictureGroup{m.inFull, m.byTheWorst} {
 		var all []pictureGroup
@@ -223,7 +223,7 @@ func (m *Matrix) byTheWorst(g MatrixGroup) pictureGroup {
 	return p
 }
 
-// withoutSafe is a group with one row for each scenario, but one for all of those in which every lock is SAFE.
+// withoutSafe is a group with one row for each scenario, and one for all scenarios in which every lock is SAFE.
 func (m *Matrix) withoutSafe(g MatrixGroup) pictureGroup {
 	p := m.byTheWorst(g)
 	var rest []MatrixRow
@@ -254,7 +254,7 @@ func (m *Matrix) withoutSafe(g MatrixGroup) pictureGroup {
 	return p
 }
 
-// headline is what the picture says, as a sentence, and no more than that.
+// headline sums up the picture in a sentence.
 func (m *Matrix) headline() string {
 	var never []string
 	ran := map[string]int{}
@@ -292,7 +292,7 @@ func (m *Matrix) headline() string {
 	return fmt.Sprintf("%d of %d locks are UNSAFE somewhere, in %s", len(m.Locks)-len(never), len(m.Locks), in)
 }
 
-// listed names some, with the verb.
+// listed joins names, and adds the verb.
 func listed(names []string) string {
 	if len(names) == 1 {
 		return names[0] + " is"

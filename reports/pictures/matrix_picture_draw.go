@@ -35,7 +35,7 @@ const (
 var (
 	unsafeFace = face{size: 15, bold: true}
 	safeFace   = face{size: 15}
-	leastFace  = face{size: 12, bold: true} // of a cell with much to say
+	leastFace  = face{size: 12, bold: true} // of a cell with a long text
 	rowFace    = face{size: 15.5}
 	headFace   = face{size: 17, bold: true}
 	wrong      = color.NRGBA{0xC8, 0x00, 0x1E, 0xFF}
@@ -55,7 +55,7 @@ type matrixFigure struct {
 	pitch  vg.Length
 	left   vg.Length // of the cells
 	top    vg.Length // of the first row
-	rows   vg.Length // where they end
+	rows   vg.Length // where the rows end
 	width  vg.Length
 	height vg.Length
 }
@@ -78,7 +78,7 @@ func (mp *MatrixPicture) figure() (*matrixFigure, error) {
 	}
 	cells := f.pitch * vg.Length(len(m.Locks))
 	f.width = max(f.width, outer+matrixKinds+matrixTitle+cells+outer)
-	f.left = min(f.width-outer-cells, outer+matrixKinds+max(matrixTitle, f.longestTitle()+2*outer)) // near to what is read
+	f.left = min(f.width-outer-cells, outer+matrixKinds+max(matrixTitle, f.longestTitle()+2*outer)) // close to the titles
 	most := 0
 	for _, l := range m.Locks {
 		f.heads = append(f.heads, f.headLines(l))
@@ -109,7 +109,7 @@ func (mp *MatrixPicture) figure() (*matrixFigure, error) {
 	y += vg.Length(len(f.foot))*30 + 12
 	f.height = y + 40
 	if f.height > mostMatrixPts || f.width > mostMatrixPts {
-		return nil, fmt.Errorf("a picture of %s and %.0f points in height is too large to be looked at: name fewer scenarios, or fewer locks", count(len(m.Locks), "lock"), f.height.Points())
+		return nil, fmt.Errorf("a picture of %s and %.0f points in height is too large to look at: name fewer scenarios, or fewer locks", count(len(m.Locks), "lock"), f.height.Points())
 	}
 	return f, nil
 }
@@ -124,7 +124,7 @@ func (f *matrixFigure) longestTitle() vg.Length {
 	return longest
 }
 
-// nameFaceOfKinds is that of the kinds of adversity.
+// nameFaceOfKinds is the face of the kinds of adversity.
 var nameFaceOfKinds = face{size: 15, bold: true}
 
 // wrapped breaks a text at blanks.
@@ -140,7 +140,7 @@ func wrapped(s string, f face, width vg.Length) []string {
 	return lines
 }
 
-// headLines is what stands above a column: the name, broken at hyphens, and the version of a library.
+// headLines breaks the name of a lock at hyphens.
 func (f *matrixFigure) headLines(l MatrixLock) []string {
 	var lines []string
 	for _, part := range strings.SplitAfter(reports.Printable(l.Name, 40), "-") {
@@ -157,7 +157,7 @@ func (f *matrixFigure) libraries() bool {
 	return slices.ContainsFunc(f.m.Locks, func(l MatrixLock) bool { return l.Module != "" })
 }
 
-// signs are what the legend explains, in lines: only what occurs.
+// signs returns the signs that occur, in the lines of the legend.
 func (f *matrixFigure) signs() [][]matrixSign {
 	var safe, unsafe, partly, unknown, worse, better, restless, none bool
 	for _, g := range f.groups {
@@ -194,7 +194,7 @@ func (f *matrixFigure) signs() [][]matrixSign {
 		{unsafe, matrixSign{made(checker.Unsafe, AsReference, 1, checker.BoundedPause), "a property was violated"}},
 		{partly, matrixSign{some, f.partlyMeans()}},
 		{unknown, matrixSign{made(checker.Inconclusive, AsReference, 0), "the run proves nothing"}},
-		{worse, matrixSign{made(checker.Unsafe, Worse, 1, checker.BoundedPause), "worse than the lock whose place it takes"}},
+		{worse, matrixSign{made(checker.Unsafe, Worse, 1, checker.BoundedPause), "worse than the lock it is compared with"}},
 		{better, matrixSign{made(checker.Safe, Better, 0), f.betterMeans(worse)}},
 		{none, matrixSign{nil, "not run there"}},
 	} {
@@ -216,15 +216,15 @@ func (f *matrixFigure) signs() [][]matrixSign {
 }
 
 func (f *matrixFigure) betterMeans(worse bool) string {
-	if worse { // which has said than what
-		return "better than that"
+	if worse { // the entry before has named that lock
+		return "better than that lock"
 	}
-	return "better than the lock whose place it takes"
+	return "better than the lock it is compared with"
 }
 
 func (f *matrixFigure) partlyMeans() string {
 	if f.m.Seeds > 1 {
-		return "in 1 of 2 of the runs: variants, and seeds"
+		return "in 1 of 2 runs: variants and seeds"
 	}
 	return "in 1 of 2 variants of the scenario"
 }
@@ -249,7 +249,7 @@ func (mp *MatrixPicture) WritePNG(w io.Writer) error {
 	return err
 }
 
-// WriteSVG writes the picture as an SVG whose text stays text, and in which each cell tells its command, and leads to its run.
+// WriteSVG writes the picture as an SVG, with its text as text. Each cell shows its command as a tooltip, and links to its run.
 func (mp *MatrixPicture) WriteSVG(w io.Writer) error {
 	f, err := mp.figure()
 	if err != nil {
@@ -269,7 +269,7 @@ func (mp *MatrixPicture) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// places writes what can be pointed at: it lies above the picture and cannot be seen.
+// places writes invisible areas above the picture, which have the tooltips and the links.
 func (f *matrixFigure) places(w io.Writer) {
 	for g := range f.groups {
 		for i := range f.groups[g].rows {
@@ -300,7 +300,7 @@ func (f *matrixFigure) places(w io.Writer) {
 	}
 }
 
-// shows is the command that tells more of a row.
+// shows is the command that says more about a row.
 func (f *matrixFigure) shows(r *pictureRow) string {
 	if r.scenario == "" {
 		return ""
@@ -308,21 +308,21 @@ func (f *matrixFigure) shows(r *pictureRow) string {
 	return "lockstep show " + reports.Printable(r.scenario, 80)
 }
 
-// cell is where a cell lies.
+// cell is the place of a cell.
 func (f *matrixFigure) cell(group, row, lock int) box {
 	x, y := f.left+f.pitch*vg.Length(lock), f.tops[group][row]
 	return box{x + matrixPad, y + matrixPad/2, x + f.pitch - matrixPad, y + matrixRow - matrixPad/2}
 }
 
-// A letterSign is a letter of a cell, and what it stands for.
+// A letterSign is a letter in cells, with its meaning.
 type letterSign struct{ letter, text string }
 
-// subtitle explains the letters, which are most of what there is to be explained.
+// subtitle explains the letters.
 func subtitle() (start string, letters []letterSign) {
 	for _, a := range checker.Assumptions() {
-		letters = append(letters, letterSign{letter(a), strings.TrimPrefix(said(a), "nothing: ")})
+		letters = append(letters, letterSign{letter(a), letterText(a)})
 	}
-	return "UNSAFE, since", letters
+	return "UNSAFE because", letters
 }
 
 // subtitleText is the same as one text.
@@ -348,7 +348,7 @@ func (f *matrixFigure) drawSubtitle(p pen) {
 	}
 }
 
-// where says on what the runs took place.
+// where says on what the runs were made, and with which seeds.
 func (f *matrixFigure) where() string {
 	s := "simulated"
 	if f.m.On != "" && f.m.On != "sim" {
@@ -374,7 +374,7 @@ func (f *matrixFigure) draw(c draw.Canvas) {
 	f.drawLegend(p)
 	foot := f.where()
 	if f.folded() {
-		foot += "; of each scenario the worst variant"
+		foot += "; the worst variant of each scenario"
 	}
 	foot = reports.Printable(f.m.Command, 400) + "   (" + foot + ")"
 	f.shrunk(p, f.height-20, foot, smallFace, grey, width)
@@ -388,7 +388,7 @@ func (f *matrixFigure) shrunk(p pen, y vg.Length, s string, face face, ink color
 	p.write(outer, y, face.fit(s, width), face, ink)
 }
 
-// folded reports whether a cell may stand for several.
+// folded reports whether a cell may sum up several.
 func (f *matrixFigure) folded() bool {
 	n := 0
 	for _, g := range f.groups {
@@ -404,7 +404,7 @@ func centred(p pen, x, y vg.Length, s string, f face, ink color.Color) {
 	p.write(x-f.width(s)/2, y, s, f, ink)
 }
 
-// drawHeads draws what stands above the columns, and above several of one sort.
+// drawHeads draws the heads of the columns, and above them that of the literature and that of the libraries.
 func (f *matrixFigure) drawHeads(p pen) {
 	for i, l := range f.m.Locks {
 		x, y := f.left+f.pitch*(vg.Length(i)+0.5), f.top-17
@@ -465,7 +465,7 @@ func (f *matrixFigure) drawGroup(p pen, g int) {
 	}
 }
 
-// drawTitle writes the title of a row, cut where a clause of it ends if it is long.
+// drawTitle writes the title of a row. A long one is cut at the end of a clause.
 func (f *matrixFigure) drawTitle(p pen, r *pictureRow, y vg.Length) {
 	x := outer + matrixKinds
 	width := f.left - x - 14
@@ -492,7 +492,7 @@ func (f *matrixFigure) drawTitle(p pen, r *pictureRow, y vg.Length) {
 	p.write(x, y, face.fit(clause(text, face, width), width), face, ink)
 }
 
-// clause cuts a sentence that is too wide: where a clause of it ends, if enough is left then, and else between two words.
+// clause cuts a sentence that is too wide: at the end of a clause if that leaves enough of it, or else between two words.
 func clause(s string, f face, width vg.Length) string {
 	if f.width(s) <= width {
 		return s
@@ -513,7 +513,7 @@ func clause(s string, f face, width vg.Length) string {
 	return f.fit(s, width)
 }
 
-// drawMatrixCell draws a cell. What its colour says, its text says as well.
+// drawMatrixCell draws a cell. Its text says all that its colours say.
 func drawMatrixCell(p pen, b box, c *pictureCell) {
 	text, face := c.text(), unsafeFace
 	var ground, edge, ink color.NRGBA
@@ -555,18 +555,18 @@ func drawMatrixCell(p pen, b box, c *pictureCell) {
 	centred(p, b.midX(), b.midY(), text, face, ink)
 }
 
-// drawSums says of each lock in how many of its scenarios it is UNSAFE.
+// drawSums writes below each lock in how many of its scenarios it is UNSAFE.
 func (f *matrixFigure) drawSums(p pen) {
 	y := f.rows + matrixRow/2
 	p.line(outer, f.rows-matrixGap/2, f.width-outer, f.rows-matrixGap/2, grey, 1.5)
-	p.write(outer+matrixKinds, y, "UNSAFE in so many of its scenarios", strongFace, black)
+	p.write(outer+matrixKinds, y, "scenarios in which it is UNSAFE", strongFace, black)
 	for i, l := range f.m.Locks {
 		n, of := f.m.unsafeScenarios(l.Name)
 		centred(p, f.left+f.pitch*(vg.Length(i)+0.5), y, fmt.Sprintf("%d of %d", n, of), strongFace, black)
 	}
 }
 
-// unsafeScenarios counts the scenarios that a lock was put through, and those in which it is UNSAFE.
+// unsafeScenarios counts the scenarios in which a lock was run, and those in which it is UNSAFE.
 func (m *Matrix) unsafeScenarios(lock string) (unsafe, of int) {
 	for _, g := range m.Groups {
 		for _, rows := range byScenario(g.Rows) {

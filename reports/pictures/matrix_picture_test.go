@@ -12,7 +12,7 @@ import (
 	"lockstep/checker"
 )
 
-// pictureOf is the picture of a matrix, which comes out the same twice, and the size of the PNG.
+// pictureOf draws a matrix twice, with the same result, and returns the SVG and the size of the PNG.
 func pictureOf(t *testing.T, mp *MatrixPicture) (svg string, width, height int) {
 	t.Helper()
 	var s, x [2]bytes.Buffer
@@ -37,7 +37,7 @@ func pictureOf(t *testing.T, mp *MatrixPicture) (svg string, width, height int) 
 	return s[0].String(), picture.Bounds().Dx(), picture.Bounds().Dy()
 }
 
-// What a cell says is in the picture as text, as often as there are cells that say it; and what it says is that of the matrix.
+// The texts of the cells are in the picture, and each cell shows its command.
 func TestMatrixPictureHasEachCell(t *testing.T) {
 	m := handmade()
 	svg, width, _ := pictureOf(t, &MatrixPicture{Matrix: m})
@@ -66,11 +66,11 @@ func TestMatrixPictureHasEachCell(t *testing.T) {
 		t.Errorf("%d places for %d cells", n, cells)
 	}
 	if strings.Contains(svg, "<a ") {
-		t.Error("a link, where there is nothing to lead to")
+		t.Error("a link, although Link is nil")
 	}
 }
 
-// A cell leads to its run where there is one.
+// A cell links to the page of its run if there is one.
 func TestMatrixPictureLinks(t *testing.T) {
 	svg, _, _ := pictureOf(t, &MatrixPicture{Matrix: handmade(), Link: func(c *MatrixCell) string {
 		if c.Lock == "plain" {
@@ -82,12 +82,12 @@ func TestMatrixPictureLinks(t *testing.T) {
 		t.Errorf("%d links", n)
 	}
 	if !strings.Contains(svg, `<a href="pause/plain/a&#34;b.html"><rect`) {
-		t.Error("the link of pause/plain is not there")
+		t.Error("there is no link to pause/plain")
 	}
 }
 
-// tall is a matrix of so many scenarios in one group, with two variants each. Of those that are divisible by three the second variant
-// is UNSAFE, and of those by nine both; the others are SAFE.
+// tall is a matrix of n scenarios in one group, with two variants each. Every third scenario is UNSAFE in its second variant, and every
+// ninth in both. The others are SAFE.
 func tall(n int) *Matrix {
 	m := &Matrix{Command: "lockstep matrix", Seed: 1, Seeds: 1, Locks: []MatrixLock{{Name: "plain"}}}
 	g := MatrixGroup{Kind: "much"}
@@ -105,7 +105,7 @@ func tall(n int) *Matrix {
 	return m
 }
 
-// A matrix that is too tall says less of each scenario, and nothing that is not so.
+// A matrix that is too tall sums up each scenario, and says so.
 func TestMatrixPictureOfMuch(t *testing.T) {
 	for _, test := range []struct {
 		scenarios, rows int
@@ -125,13 +125,13 @@ func TestMatrixPictureOfMuch(t *testing.T) {
 		if height > 400+rows*int(matrixRow) {
 			t.Errorf("%d scenarios: %d pixels in height", test.scenarios, height)
 		}
-		if folded := strings.Contains(svg, "of each scenario the worst variant"); folded != (rows < 2*test.scenarios) {
-			t.Errorf("%d scenarios: it says that it leaves something out: %v", test.scenarios, folded)
+		if folded := strings.Contains(svg, "the worst variant of each scenario"); folded != (rows < 2*test.scenarios) {
+			t.Errorf("%d scenarios: says that they are summed up: %v", test.scenarios, folded)
 		}
 	}
 }
 
-// What one cell says of several is the worst of them, and it leads to the one to look at.
+// A cell that sums up several shows the worst of them, and links to the one that deserves most to be looked at.
 func TestWorstCell(t *testing.T) {
 	cell := func(v checker.Verdict, a Comparison, broken ...checker.Assumption) *MatrixCell {
 		c := &MatrixCell{Lock: "x", Verdict: v, Against: a, Broken: broken}
@@ -165,11 +165,11 @@ func TestWorstCell(t *testing.T) {
 	} {
 		c := worst(test.cells, func(*MatrixCell) string { return "" }, 1)
 		if c.text() != test.text || c.shown != test.shown {
-			t.Errorf("%q, leading to %+v; want %q", c.text(), c.shown, test.text)
+			t.Errorf("%q, with a link to %+v; want %q", c.text(), c.shown, test.text)
 		}
 	}
 	if c := worst(nil, nil, 1); c != nil || c.text() != notRun {
-		t.Errorf("%+v of nothing", c)
+		t.Errorf("%+v of no cells", c)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestMatrixHeadline(t *testing.T) {
 	}
 }
 
-// Names from outside are text, and nothing else, wherever they stand.
+// External names are shown as text everywhere.
 func TestMatrixPictureOfHostileNames(t *testing.T) {
 	const hostile = "</text></title><script>alert(1)</script>\"'&\x1b[31m\u202e\n"
 	m := handmade()
@@ -225,7 +225,7 @@ func TestMatrixPictureOfHostileNames(t *testing.T) {
 	}
 }
 
-// Many locks make it wider, and too many are refused in words.
+// Many locks make the picture wider; too many are an error.
 func TestMatrixPictureOfManyLocks(t *testing.T) {
 	m := tall(2)
 	for i := range 400 {
@@ -246,7 +246,7 @@ func TestMatrixPictureOfManyLocks(t *testing.T) {
 	}
 }
 
-// A title that is too long ends with a clause or a word, as a rule.
+// A title that is too long is cut after a clause or a word.
 func TestClause(t *testing.T) {
 	f := face{size: 15}
 	width := f.width("The holder dies, and its last write lands there")

@@ -11,7 +11,7 @@ import (
 	"lockstep/reports"
 )
 
-// handmade is a matrix with everything in it that a cell can say.
+// handmade is a matrix with everything that a cell can say.
 func handmade() *Matrix {
 	const seeds = 5
 	cell := func(lock, run string, v checker.Verdict, unsafe int, broken ...checker.Assumption) MatrixCell {
@@ -42,7 +42,7 @@ func handmade() *Matrix {
 				{Scenario: "pause", Title: "A pause outlives the lease.", Variant: "on 5 nodes", Cells: []MatrixCell{cell("shipped", "pause/other", checker.Safe, 0)}},
 			}},
 			{Kind: "network", Rows: []MatrixRow{
-				{Scenario: "late", Title: "A message is late, by more than anybody who built upon its being in time had reckoned with.", Variant: "short", Cells: []MatrixCell{better}},
+				{Scenario: "late", Title: "A message is late, by more than anybody had expected who relied on it being in time.", Variant: "short", Cells: []MatrixCell{better}},
 				{Scenario: "jump", Title: "A clock jumps.", Variant: "step", Cells: []MatrixCell{cell("plain", "jump/plain", checker.Unsafe, 1, checker.BoundedClockError), unknown, also}},
 				{Scenario: "jump", Title: "A clock jumps.", Variant: "slew", Cells: []MatrixCell{cell("plain", "jump/plain/slew", checker.Safe, 0)}},
 			}},
@@ -65,8 +65,8 @@ pauses
     on 5 nodes                                                 ·             SAFE           ·
 
 network
-  A message is late, by more than anybody who built upon its
-    being in time had reckoned with: short                     ·            ▲SAFE ~         ·
+  A message is late, by more than anybody had expected who
+    relied on it being in time: short                          ·            ▲SAFE ~         ·
   A clock jumps
     step                                                       UNSAFE C 1/5  UNKNOWN        UNKNOWN
     slew                                                       SAFE          ·              ·
@@ -84,7 +84,7 @@ in all
 	for _, part := range []string{
 		"\nUNSAFE 3/5: with 3 of the 5 seeds from 1 on. One seed is enough for UNSAFE.\n",
 		"\n~ not reproducible: ",
-		"\nshipped (example.org/shipped v1.2.3) takes the place of plain, other.\n",
+		"\nshipped (example.org/shipped v1.2.3) is compared with plain, other.\n",
 		"\nWorse than the reference\n  ▼ shipped: pause/plain\n    owner only violated, its own fault: c1 deleted the key of c2#1 | on n1\n    lockstep run pause/plain --lock shipped --seed 1 -v\n",
 		"\nNot reproducible\n  ~ shipped: late/plain\n    with the same seed c2 was refused\n    lockstep run late/plain --lock shipped --seed 1 -v\n",
 		"\nNothing is proved\n  ? shipped, shipped-fail-fast: jump/plain\n    the fault `jump c1 -3s` never bit\n    lockstep run jump/plain --lock shipped,shipped-fail-fast --seed 1 -v\n",
@@ -95,8 +95,8 @@ in all
 	}
 }
 
-// The titles give way to the cells, down to a width that can still be read, and then there are several tables, each with some of the
-// locks; where there is room, the names of the scenarios come last. Colour changes nothing of what is read.
+// If there is little room, titles get narrower, down to a width that can still be read; then the locks are spread over several tables.
+// If there is room, the last column has the names of the scenarios. Colours do not change the text.
 func TestMatrixWidths(t *testing.T) {
 	tables := map[int]int{40: 3, 60: 2, 80: 1, 100: 1, 200: 1}
 	for _, columns := range []int{40, 60, 80, 100, 200} {
@@ -109,7 +109,7 @@ func TestMatrixWidths(t *testing.T) {
 			t.Fatal(err)
 		}
 		if stripped := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(painted.String()); stripped != plain.String() {
-			t.Errorf("%d columns: painted, it reads\n%s\nand plain\n%s", columns, stripped, plain.String())
+			t.Errorf("%d columns: the painted text is\n%s\nand the plain one\n%s", columns, stripped, plain.String())
 		}
 		for line := range strings.Lines(plain.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(columns, 28+16) && !strings.Contains(line, "lockstep run") {
@@ -124,7 +124,7 @@ func TestMatrixWidths(t *testing.T) {
 		}
 		for _, want := range []string{"▼UNSAFE P— 3/5", "▲SAFE ~", "UNSAFE C 1/5"} {
 			if strings.Count(plain.String(), want) != 1 {
-				t.Errorf("%d columns: %s is not there once", columns, want)
+				t.Errorf("%d columns: %s does not occur exactly once", columns, want)
 			}
 		}
 		if named := strings.Contains(plain.String(), "  pause\n"); named != (columns == 200) {
@@ -141,7 +141,7 @@ func TestMatrixMarkdown(t *testing.T) {
 	for _, part := range []string{
 		"`lockstep matrix --seeds 5`\n\n| | plain | shipped<br>v1.2.3 | shipped-fail-fast<br>v1.2.3 |\n|---|---|---|---|\n| **pauses** | | | |\n",
 		"| A pause outlives the lease `pause` | UNSAFE P 5/5 | **▼ UNSAFE P— 3/5** | · |\n| … on 5 nodes | · | SAFE | · |\n",
-		"had reckoned with `late` … short | · | ▲ SAFE ~ | · |\n",
+		"it being in time `late` … short | · | ▲ SAFE ~ | · |\n",
 		"- **shipped**, pause/plain: owner only violated, its own fault: c1 deleted the key of c2#1 \\| on n1  \n  `lockstep run pause/plain --lock shipped --seed 1 -v`\n",
 	} {
 		if !strings.Contains(b.String(), part) {
@@ -150,7 +150,7 @@ func TestMatrixMarkdown(t *testing.T) {
 	}
 }
 
-// What pages and locks say is shown, and never taken for markup.
+// Text of scenarios and locks is shown, and never taken for markup.
 func TestMatrixMarkdownEscapes(t *testing.T) {
 	m := handmade()
 	row := &m.Groups[1].Rows[0]

@@ -13,21 +13,21 @@ import (
 	"lockstep/sim/history"
 )
 
-// A PageRun is a run to be explored on a page, with what the page says about it. Only the history and the result are needed.
+// A PageRun is a run to explore on a page, with what the page says about it. Only the history and the result are required.
 type PageRun struct {
 	History *history.History
 	Result  checker.Result
-	// Measurements are what the run was to report.
+	// Measurements are the quantities that the run should report.
 	Measurements []checker.Measurement
-	// Title and Prose are what the scenario says of itself; Script is what everybody does in it, in its words.
+	// Title and Prose tell the story of the scenario. Script has its lanes, in the words of the scenario file.
 	Title, Prose, Script string
 }
 
-// Page writes one HTML file in which runs can be explored: a diagram of space and time with a cursor that steps from event to
-// event, the explanation beside it with each sentence linked to its events, and the events as a list. Several runs lie below
-// each other on one time axis, and have one cursor. A picture of the run, the verdict, the explanation and what the
-// scenario says of itself are there without the script as well, and on paper. The file needs nothing else, neither network nor server: a policy in
-// its head has the browser refuse everything but the style and the script that are in it. The same runs give the same bytes.
+// Page writes one HTML file in which runs can be explored. It has a diagram of space and time with a cursor that steps from event to
+// event, the explanation beside it with each sentence linked to its events, and a list of the events. Several runs lie below each other
+// on one time axis, and share one cursor. A picture of the run, the verdict, the explanation and the story of the scenario are there
+// without the script as well, and on paper. The file needs neither network nor server: a policy in its head makes the browser refuse
+// everything except the style and the script in the file. The same runs give the same bytes.
 func Page(w io.Writer, runs ...PageRun) error {
 	figure, err := PageFigure(runs...)
 	if err != nil {
@@ -54,9 +54,9 @@ func Page(w io.Writer, runs ...PageRun) error {
 	return err
 }
 
-// PageFigure is what [Page] shows, without the page around it: an element for a page of another kind, which may have any
-// number of them. That page needs [PageStyle] and [PageScript], once, with the script at its end, and is best served or
-// written with [PagePolicy]. All text in it is escaped.
+// PageFigure is what [Page] shows, without the page around it: an element for another page, which may have any number of them. That
+// page needs [PageStyle] and, at its end, [PageScript], once each. It should be served or written with [PagePolicy]. All text in the
+// element is escaped.
 func PageFigure(runs ...PageRun) (template.HTML, error) {
 	if len(runs) == 0 {
 		return "", errors.New("a page needs a run to show")
@@ -68,7 +68,7 @@ func PageFigure(runs ...PageRun) (template.HTML, error) {
 			m.Letter = string(rune('A' + i))
 		}
 		if i > 0 && r.Title == runs[i-1].Title && r.Prose == runs[i-1].Prose {
-			m.Prose = pageProse{} // runs of one scenario share what it says of itself
+			m.Prose = pageProse{} // runs of one scenario share its story
 		}
 		data.Runs = append(data.Runs, m)
 	}
@@ -102,8 +102,8 @@ var (
 
 var pageTemplate = template.Must(template.New("").Parse(pageHTML))
 
-// PageStyle and PageScript are what the figures of a page need, and PagePolicy is the Content-Security-Policy that allows
-// them and nothing else: the style and the script by their hashes, and no network at all.
+// PageStyle and PageScript are what the figures of a page need. PagePolicy is the Content-Security-Policy that allows these two, by
+// their hashes, and nothing else: no network at all.
 var (
 	PageStyle  = template.CSS(pageCSS)
 	PageScript = template.JS("(() => {\n\"use strict\";\n" + axisJS + runJS + penJS + diagramJS + panelsJS + playerJS + explorerJS + "})();\n")

@@ -16,13 +16,13 @@ type pageClock struct {
 	Wall   []pagePoint `json:"wall"`
 }
 
-// A pagePoint is a reading of a clock. Between two of them the offset changes evenly; at a jump there are two at one instant.
+// A pagePoint is a reading of a clock. The offset changes evenly between two of them; a jump is two at one instant.
 type pagePoint struct {
 	At     time.Duration `json:"at"`
 	Offset time.Duration `json:"offset"`
 }
 
-// clocks puts the clocks in a page that were ever wrong, and names the others.
+// clocks adds the clocks that were ever wrong to a page, and the names of the others.
 func (b *pageBuilder) clocks() {
 	b.Clocks, b.Right = []pageClock{}, []string{}
 	for _, process := range slices.Concat(b.t.h.Meta.Clients, b.t.servers) {
@@ -38,12 +38,12 @@ func (b *pageBuilder) clocks() {
 	}
 }
 
-// clock reads the clocks of a process off its events. What happens to a clock between two of them is known from the faults.
+// clock reads the clocks of a process off its events. The faults tell what happens to a clock between two events.
 func (t *teller) clock(process string) pageClock {
 	c := pageClock{Steady: []pagePoint{}, Wall: []pagePoint{}}
 	var rate history.Clock // its error is all that matters here
 	gained := func(d time.Duration) time.Duration { return rate.Reading(d) - d }
-	due := func(at time.Duration) time.Duration { // how far the wall clock is ahead, from its last reading
+	due := func(at time.Duration) time.Duration { // how far the wall clock is ahead, extrapolated from its last reading
 		n := len(c.Wall)
 		if n == 0 {
 			return 0
@@ -63,7 +63,7 @@ func (t *teller) clock(process string) pageClock {
 		case history.Slew:
 			before := due(e.At)
 			c.Wall = append(c.Wall, pagePoint{e.At, before}, pagePoint{e.At + f.Over, before + f.By})
-		default: // in a slew, readings lie on its line
+		default: // readings during a slew lie on its line, and are skipped
 			if n := len(c.Wall); n == 0 || c.Wall[n-1].At <= e.At {
 				c.Wall = append(c.Wall, pagePoint{e.At, e.Wall})
 			}
@@ -81,7 +81,7 @@ func (t *teller) clock(process string) pageClock {
 	return c
 }
 
-// straight leaves out the points that lie on the line between their neighbours.
+// straight leaves out points that lie on the line between their neighbours.
 func straight(points []pagePoint) []pagePoint {
 	var kept []pagePoint
 	for _, p := range points {
@@ -94,7 +94,7 @@ func straight(points []pagePoint) []pagePoint {
 	return kept
 }
 
-// between reports whether b lies on the line from a to c, as far as a microsecond can tell.
+// between reports whether b lies on the line from a to c, to within a microsecond.
 func between(a, b, c pagePoint) bool {
 	if a.At == c.At || a.At == b.At || b.At == c.At {
 		return a.Offset == b.Offset && b.Offset == c.Offset

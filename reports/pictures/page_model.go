@@ -14,30 +14,29 @@ import (
 	"lockstep/sim/history"
 )
 
-// pageData is what the script of a page is given, as JSON. Times are in nanoseconds. What is said in words is in the page itself,
-// for those who come without the script; the script is given only what it makes more of.
+// pageData is the JSON for the script of a page. Times are in nanoseconds. Texts that readers without the script need are in the page
+// itself; the script gets only what it adds something to.
 type pageData struct {
 	Runs []*pageModel `json:"runs"`
 }
 
-// A pageModel is one run in the words and the shapes in which a page shows it. It is the story that pictures tell, but of all
-// events, and each thing in it knows the events that it stands for. What a client is refused again and again is drawn once, and the
-// attempts in between are details.
+// A pageModel is one run in the words and shapes in which a page shows it. It is the story of the pictures, but has all events, and each
+// part of it knows the events that it stands for. Repeated refusals of a client are drawn once, and the attempts in between are details.
 type pageModel struct {
 	Name    string    `json:"name"`
 	Verdict string    `json:"verdict"`
 	Outcome string    `json:"-"`
 	Reason  string    `json:"reason"`
-	Letter  string    `json:"-"` // of one of several runs
+	Letter  string    `json:"-"` // names one of several runs
 	Facts   []string  `json:"-"` // nodes, TTL, seed
 	Title   string    `json:"-"`
 	Prose   pageProse `json:"-"`
 	Script  string    `json:"-"`
-	// Picture is for those who come without the script, and for paper.
+	// Picture is for readers without the script, and for paper.
 	Picture template.HTML `json:"-"`
 
 	End      time.Duration `json:"end"`
-	StoryEnd time.Duration `json:"storyEnd"` // where the story ends; the rest is healing, and the probe
+	StoryEnd time.Duration `json:"storyEnd"` // the end of the story; only healing and the probe follow
 
 	Lanes    []pageLane    `json:"lanes"`
 	Flights  []pageFlight  `json:"flights"`
@@ -57,7 +56,7 @@ type pageModel struct {
 type pageLane struct {
 	Name  string      `json:"name"`
 	Kind  string      `json:"kind"`
-	Look  int         `json:"look"` // the number of the client, which decides its colour and pattern; -1 if it is none
+	Look  int         `json:"look"` // the number of the client, which decides its colour and pattern; -1 for other processes
 	Probe bool        `json:"probe,omitempty"`
 	Rows  int         `json:"rows"`
 	Bars  []pageBar   `json:"bars"`
@@ -73,8 +72,8 @@ type pageBar struct {
 	Text  string        `json:"text,omitempty"`
 	Short string        `json:"short,omitempty"`
 	Row   int           `json:"row,omitempty"`
-	// Ends are the ends that a lease or a key was given: from when on, and until when by the clock that decides. That is the
-	// steady clock of a client, and the wall clock of a node.
+	// Ends are the ends that a lease or a key was given: when it was given, and the end by the clock that decides. That is the steady
+	// clock of a client, and the wall clock of a node.
 	Ends []pageEnd `json:"ends,omitempty"`
 }
 
@@ -109,7 +108,7 @@ type pageFlight struct {
 	Fate  string        `json:"fate"` // deliver, late, drop
 	Look  int           `json:"look"`
 	Write bool          `json:"write,omitempty"` // it is a write to the resource
-	Quiet bool          `json:"quiet,omitempty"` // not drawn: servers talk all the time, and a client may be refused all the time
+	Quiet bool          `json:"quiet,omitempty"` // not drawn: servers talk all the time, and a client may be refused again and again
 	Proof bool          `json:"proof,omitempty"`
 	Event int           `json:"event"`
 }
@@ -126,7 +125,7 @@ type pageCallout struct {
 	Text string        `json:"text"`
 }
 
-// A pageEvent is an event of the history, and what a line of the timeline says of it.
+// A pageEvent is an event of the history, with its line in a timeline.
 type pageEvent struct {
 	history.Event
 	Who    string `json:"who"`
@@ -143,7 +142,7 @@ type pageProperty struct {
 	Broken []string // the violations, each in a sentence
 }
 
-// A pageJump is where a violation is.
+// A pageJump is the event that a violation is shown at.
 type pageJump struct {
 	Property string `json:"property"`
 	Event    int    `json:"event"`
@@ -155,7 +154,7 @@ type pageStory struct {
 	Sentences []pageSentence `json:"sentences"`
 }
 
-// Limits of what comes from outside. A name is in a line with others; a value may be read in full.
+// Limits of external text, in characters. A name shares its line with others; a value may be read in full.
 const (
 	nameMost  = 48
 	lineMost  = 400
@@ -191,10 +190,10 @@ func newPageModel(r PageRun) *pageModel {
 	return m
 }
 
-// Class is the verdict as a name for the style.
+// Class is the name of the verdict in the style sheet.
 func (m *pageModel) Class() string { return strings.ToLower(m.Verdict) }
 
-// A pageBuilder puts into a page what a teller told.
+// A pageBuilder converts the story of a teller for a page.
 type pageBuilder struct {
 	*pageModel
 	t    *teller
@@ -252,7 +251,7 @@ func (b *pageBuilder) lanes() {
 	}
 }
 
-// ends returns the ends that the lease or the key of a bar was given.
+// ends returns the ends that were given to the lease or the key of a bar.
 func (t *teller) ends(process string, b bar) []pageEnd {
 	var ends []pageEnd
 	switch b.style {
@@ -286,8 +285,8 @@ func (t *teller) ends(process string, b bar) []pageEnd {
 	return ends
 }
 
-// flights follows every message from its sender to its receiver. One that changed something has several events: the message
-// and the change. The flight stands for the last, which says more.
+// flights follows every message from its sender to its receiver. A message that changed something has several events: itself and the
+// changes. The flight leads to the last of them, which says most.
 func (b *pageBuilder) flights() {
 	type way struct {
 		from, to string
@@ -323,7 +322,7 @@ func (b *pageBuilder) flights() {
 // askedMost is how many messages of one acquire are drawn.
 const askedMost = 60
 
-// waiting tells the messages of clients that ask again and again while they wait, in attempts that are drawn as one or within one.
+// waiting returns the messages of clients that ask again and again, in attempts that are drawn as one or within one attempt.
 func (b *pageBuilder) waiting() map[int]bool {
 	all := map[int]bool{}
 	for _, d := range b.t.deeds {
@@ -344,7 +343,7 @@ func (b *pageBuilder) waiting() map[int]bool {
 	return all
 }
 
-// refused returns the refusals in a row, drawn as one, to which an event belongs, or nil.
+// refused returns the refusals drawn as one that an event belongs to, or nil.
 func (b *pageBuilder) refused(i int) *reports.Deed {
 	n := slices.IndexFunc(b.t.deeds, func(d reports.Deed) bool { return d.Covers(i, &b.t.h.Events[i]) })
 	if n < 0 {
@@ -353,7 +352,7 @@ func (b *pageBuilder) refused(i int) *reports.Deed {
 	return &b.t.deeds[n]
 }
 
-// events says of each event what a timeline says of it, but of each on a line of its own.
+// events gives each event the line that a timeline has for it. No events share a line here.
 func (b *pageBuilder) events() {
 	t := reports.NewTranscript(b.t.h, b.t.r, reports.TextOptions{Verbose: true, Messages: true})
 	for i := range t.H.Events {
@@ -412,7 +411,7 @@ func (b *pageBuilder) violations() {
 	}
 }
 
-// complete returns the event at which a violation began, if that proves it, or else i.
+// complete returns the event among the proof at the instant of the violation, or else i.
 func (b *pageBuilder) complete(v checker.Violation, i int) int {
 	if n := slices.IndexFunc(v.Events, func(j int) bool { return b.t.valid(j) && b.t.h.Events[j].At == v.At }); n >= 0 {
 		return v.Events[n]
@@ -442,7 +441,7 @@ func (b *pageBuilder) verdict(r PageRun) {
 	}
 }
 
-// facts says in a few words what was tried.
+// facts describes the setting of the run in a few words.
 func facts(m history.Meta) []string {
 	all := []string{count(len(m.Nodes), "node")}
 	if n := len(m.Replicas); n > 0 {
@@ -462,7 +461,7 @@ func facts(m history.Meta) []string {
 	return append(all, on, fmt.Sprintf("seed %d", m.Seed))
 }
 
-// paragraphs takes prose apart where it has empty lines.
+// paragraphs splits prose at empty lines.
 func paragraphs(s string) []string {
 	var all []string
 	for _, p := range strings.Split(s, "\n\n") {
@@ -473,7 +472,7 @@ func paragraphs(s string) []string {
 	return all
 }
 
-// lines makes each line of s legible.
+// lines makes each line of s safe to show.
 func lines(s string) string {
 	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range all {

@@ -21,7 +21,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// pageOf returns the page of a history, and what its script is given.
+// pageOf returns the page of some runs, and the data for its script.
 func pageOf(t *testing.T, runs ...PageRun) (string, pageData) {
 	t.Helper()
 	var b bytes.Buffer
@@ -42,7 +42,7 @@ func pageOf(t *testing.T, runs ...PageRun) (string, pageData) {
 
 func asPage(r sample.Run) PageRun { return PageRun{History: r.H, Result: r.Result} }
 
-// Every sentence, every jump and every mark of a page leads to an event, and every event has its words.
+// Every sentence, jump and mark of a page leads to an event, and every event has a text.
 func TestPageLinks(t *testing.T) {
 	for _, c := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: busy(), Result: checker.Check(busy(), nil)}) {
 		_, d := pageOf(t, asPage(c))
@@ -73,7 +73,7 @@ func TestPageLinks(t *testing.T) {
 		}
 		for _, f := range m.Flights {
 			if f.From == f.To || f.From < 0 || f.To < 0 || f.Sent > f.At || !valid(f.Event) {
-				t.Errorf("%s: a message goes astray: %+v", c.Name, f)
+				t.Errorf("%s: a message leads nowhere: %+v", c.Name, f)
 			}
 		}
 		for _, l := range m.Lanes {
@@ -94,7 +94,7 @@ func TestPageLinks(t *testing.T) {
 	}
 }
 
-// Attempts that are refused one after the other are drawn as one, and are details of the list; the messages of them are not drawn.
+// Attempts that are refused one after the other are drawn as one mark, and are details in the list. Their messages are not drawn.
 func TestPageJoinsRefusals(t *testing.T) {
 	h := sample.Herd()
 	page, d := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil)})
@@ -127,16 +127,16 @@ func TestPageJoinsRefusals(t *testing.T) {
 		}
 	}
 	if !strings.Contains(page, ">acquire refused ×30</text>") {
-		t.Error("the picture does not say how often it was refused")
+		t.Error("the picture does not say how often acquire was refused")
 	}
 }
 
-// The same runs give the same bytes, and the policy names what is in the page and nothing else.
+// The same runs give the same bytes, and the policy allows only what is in the page.
 func TestPageIsClosed(t *testing.T) {
 	c := sample.Runs(t)[0]
 	first, _ := pageOf(t, asPage(c))
 	if again, _ := pageOf(t, asPage(c)); again != first {
-		t.Error("the same run gives other bytes")
+		t.Error("the same run gives different bytes")
 	}
 	policy := html.UnescapeString(regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(first)[1])
 	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") {
@@ -148,7 +148,7 @@ func TestPageIsClosed(t *testing.T) {
 			t.Fatalf("%d elements %s", len(all), tag)
 		}
 		if source := hashSource(all[0][1]); !strings.Contains(policy, tag+"-src "+source) {
-			t.Errorf("the policy does not allow the %s that is there", tag)
+			t.Errorf("the policy does not allow the %s of the page", tag)
 		}
 	}
 	for _, outside := range []string{"http:", "https:", "src=", "href=", "@import", "url(", " on", "style="} {
@@ -165,12 +165,12 @@ func TestPageIsClosed(t *testing.T) {
 	}
 }
 
-// hostileTexts are names that mean something else to a browser, a terminal or a reader than the text that they are.
+// hostileTexts are names that a browser, a terminal or a reader may take for something other than text.
 var hostileTexts = []string{
 	"<script>alert(1)</script>", `"'><img src=x onerror=alert(1)>`, "]]></script><!--", "\u202ereversed\u202c", "a\u2028b\x00\x1b[31m", strings.Repeat("x", 10<<10), "{{.}}", "é\xff",
 }
 
-// Whatever comes from outside is text.
+// External strings are shown as text.
 func TestPageHostileText(t *testing.T) {
 	harmless, _ := pageOf(t, asPage(sample.Runs(t)[0]))
 	for n, bad := range hostileTexts {
@@ -208,7 +208,7 @@ func TestPageHostileText(t *testing.T) {
 	}
 }
 
-// Without the script a page says in words what came of its runs, why, and what they were to show; what is long is folded.
+// Without the script a page still tells the verdicts of its runs, why, and the story of the scenario. Long texts are folded.
 func TestPageWithoutScript(t *testing.T) {
 	static := func(page string) string {
 		return html.UnescapeString(regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>`).ReplaceAllString(page, ""))
@@ -231,15 +231,15 @@ func TestPageWithoutScript(t *testing.T) {
 	}
 	for _, s := range explain.Story(broken, r.Result.Violations[0]) {
 		if !strings.Contains(text, "<bdi>"+s.Text+"</bdi>") {
-			t.Errorf("without its script the page does not tell: %s", s.Text)
+			t.Errorf("without its script the page does not say: %s", s.Text)
 		}
 	}
 	if n := strings.Count(text, "First."); n != 1 {
-		t.Errorf("what two runs share is told %d times", n)
+		t.Errorf("the story that two runs share is told %d times", n)
 	}
 }
 
-// Prose of any length is there as a whole, and what is too much of it is folded.
+// Prose of any length is complete on the page. What exceeds the limit is folded.
 func TestPageFoldsProse(t *testing.T) {
 	for _, tt := range []struct {
 		name, prose  string
@@ -260,7 +260,7 @@ func TestPageFoldsProse(t *testing.T) {
 		}
 		bare := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "…", "")), "") }
 		if got := bare(strings.Join(p.Open, "") + strings.Join(p.Folded, "")); got != bare(tt.prose) {
-			t.Errorf("%s: %d characters of %d are there", tt.name, len(got), len(bare(tt.prose)))
+			t.Errorf("%s: the page has %d bytes of %d", tt.name, len(got), len(bare(tt.prose)))
 		}
 		h := sample.PauseAfterAcquire("single", "plain")
 		page, _ := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil), Prose: tt.prose})
@@ -270,7 +270,7 @@ func TestPageFoldsProse(t *testing.T) {
 	}
 }
 
-// A long value is cut where it is told of, so that one reads what became of it; the whole is beside it.
+// Sentences cut long values short, so that readers see what became of them. The whole sentence is folded beside it.
 func TestPageCutsValues(t *testing.T) {
 	value := "<b>" + strings.Repeat("v", 2000)
 	h := sample.PauseAfterAcquire("single", "plain")
@@ -287,7 +287,7 @@ func TestPageCutsValues(t *testing.T) {
 		}
 		n++
 		if !strings.Contains(s.Whole, value) || len(s.Text) > 300 || !strings.Contains(s.Text, reports.Printable(value, quoteMost)) {
-			t.Errorf("%q of %d letters is short for %d", s.Text, len(s.Text), len(s.Whole))
+			t.Errorf("%q has %d bytes, of %d in full", s.Text, len(s.Text), len(s.Whole))
 		}
 		for _, text := range []string{"<bdi>" + html.EscapeString(s.Text) + "</bdi>", "<summary>In full</summary><bdi>" + html.EscapeString(s.Whole) + "</bdi>"} {
 			if !strings.Contains(html.UnescapeString(page), html.UnescapeString(text)) || strings.Contains(page, "<b>") {
@@ -296,11 +296,11 @@ func TestPageCutsValues(t *testing.T) {
 		}
 	}
 	if told := fmt.Sprint(d.Runs[0].Stories[0].Sentences); n == 0 || !strings.Contains(told, "though c2#1 was the newer lease") {
-		t.Errorf("%d sentences are cut, or what they say is lost: %s", n, told)
+		t.Errorf("%d sentences are cut, or their ends are lost: %s", n, told)
 	}
 }
 
-// Clocks are read off the events: a jump is a step, a slew a slope, and a drift goes on to the end.
+// Clocks are read off the events: a jump is a step, a slew is a slope, and a drift continues to the end.
 func TestPageClocks(t *testing.T) {
 	at := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 	fault := func(s float64, f history.Fault, clock, wall float64) history.Event {
@@ -329,7 +329,7 @@ func TestPageClocks(t *testing.T) {
 	}
 }
 
-// Text on a page has a contrast of 4.5 at least, and what is drawn one of 3, in either theme (WCAG 2.2, 1.4.3 and 1.4.11).
+// In either theme, text on a page has a contrast of at least 4.5, and drawings of at least 3 (WCAG 2.2, 1.4.3 and 1.4.11).
 func TestPageContrast(t *testing.T) {
 	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(PageStyle), -1)
 	if len(themes) != 2 {

@@ -11,19 +11,19 @@ import (
 	"lockstep/sim/history"
 )
 
-// How much of what comes from outside is shown at once, in characters; the whole is there for who asks for it.
+// How much external text is shown at once, in characters. The whole can be unfolded.
 const (
-	proseMost = 1500 // of what a scenario says of itself
+	proseMost = 1500 // of the story of a scenario
 	tellMost  = 600  // of a sentence of an explanation
 	quoteMost = 60   // of a value or a name in it
 )
 
-// A pageProse is what a scenario says of itself: what one takes in at once, and the rest, to be unfolded.
+// A pageProse is the story of a scenario: the beginning, and the rest, which can be unfolded.
 type pageProse struct {
 	Open, Folded []string // paragraphs
 }
 
-// foldProse takes prose apart, and folds what is too much.
+// foldProse splits prose into paragraphs, and folds those beyond the limit.
 func foldProse(s string) pageProse {
 	var p pageProse
 	room := proseMost
@@ -45,7 +45,7 @@ func foldProse(s string) pageProse {
 // Rest counts the characters that are folded.
 func (p pageProse) Rest() int { return utf8.RuneCountInString(strings.Join(p.Folded, "")) }
 
-// atWord is the beginning of s up to the last word that ends within max characters, or max characters of a word that does not.
+// atWord returns the beginning of s up to the last word that ends within max characters, or exactly max characters if there is none.
 func atWord(s string, max int) string {
 	end := 0 // in bytes
 	for n := 0; n < max; n++ {
@@ -61,12 +61,11 @@ func atWord(s string, max int) string {
 // A pageSentence is a sentence of an explanation.
 type pageSentence struct {
 	Text   string `json:"text"`
-	Whole  string `json:"whole,omitempty"` // where Text is cut
+	Whole  string `json:"whole,omitempty"` // if Text is cut
 	Events []int  `json:"events"`
 }
 
-// tellable makes a sentence fit to be read: long values and names in it are cut, so that what is said of them is not lost behind
-// them.
+// tellable makes a sentence readable: long values and names are cut, so that they do not hide what is said about them.
 func tellable(h *history.History, s explain.Sentence) pageSentence {
 	var long []string
 	for _, i := range s.Events {
@@ -80,7 +79,7 @@ func tellable(h *history.History, s explain.Sentence) pageSentence {
 			}
 		}
 	}
-	slices.SortFunc(long, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may be in another
+	slices.SortFunc(long, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // longest first: one may contain another
 	text := s.Text
 	for _, quoted := range long {
 		text = strings.ReplaceAll(text, quoted, reports.Printable(quoted, quoteMost))

@@ -7,8 +7,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// A pattern fills the bars of one client. Pictures are printed in black and white, and one reader in twenty cannot tell
-// some colours apart, so no colour means anything that a pattern or a word does not say as well.
+// A pattern fills the bars of one client. Pictures are printed in black and white, and one reader in twenty cannot tell some colours
+// apart. So a pattern or a word says everything that a colour says.
 type pattern int
 
 const (
@@ -20,14 +20,14 @@ const (
 	crossed
 )
 
-// A look is what a client's bars, marks and arrows have in common, on every lane.
+// A look is the colour and pattern of a client's bars, marks and arrows on every lane.
 type look struct {
 	ink     color.NRGBA
 	pattern pattern
 }
 
-// looks are colours of Okabe and Ito, "Color Universal Design" (2008), with a pattern each. Their vermilion and yellow are
-// left out: the one would be mistaken for a violation, the other cannot be read on white.
+// looks are the colours of Okabe and Ito, "Color Universal Design" (2008), with a pattern each. Vermilion and yellow are left out: the
+// former would be mistaken for a violation, the latter cannot be read on white.
 var looks = []look{
 	{color.NRGBA{0x00, 0x72, 0xB2, 0xFF}, rising},
 	{color.NRGBA{0xD9, 0x8B, 0x00, 0xFF}, dots},
@@ -37,7 +37,7 @@ var looks = []look{
 	{color.NRGBA{0x55, 0x55, 0x55, 0xFF}, crossed},
 }
 
-// Colours with one meaning each. Red is kept for violations.
+// Each of these colours has one meaning. Red is reserved for violations.
 var (
 	black     = color.NRGBA{0x1A, 0x1A, 0x1A, 0xFF}
 	grey      = color.NRGBA{0x66, 0x66, 0x66, 0xFF}
@@ -50,13 +50,13 @@ var (
 	doubt     = color.NRGBA{0x8A, 0x5A, 0x00, 0xFF} // the verdict UNKNOWN
 )
 
-// tint is a colour mixed with white: share 1 is the colour itself, 0 is white.
+// tint mixes a colour with white: share 1 is the colour itself, 0 is white.
 func tint(c color.NRGBA, share float64) color.NRGBA {
 	mix := func(v uint8) uint8 { return uint8(255 - share*float64(255-v) + 0.5) }
 	return color.NRGBA{mix(c.R), mix(c.G), mix(c.B), c.A}
 }
 
-// faded is a colour that lets through what lies beneath.
+// faded makes a colour translucent.
 func faded(c color.NRGBA, alpha uint8) color.NRGBA {
 	c.A = alpha
 	return c
@@ -73,8 +73,8 @@ func newCast(h *history.History) cast {
 	return c
 }
 
-// look returns the look of a client. Where there are more clients than colours, a colour returns with another pattern.
-// Anybody else is black.
+// look returns the look of a client. If there are more clients than colours, colours are reused with other patterns. All other
+// processes are black.
 func (c cast) look(client string) look {
 	i := slices.Index(c, client)
 	if i < 0 {

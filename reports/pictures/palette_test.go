@@ -7,7 +7,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// No two of the first thirty clients look the same, and no two neighbours share a colour or a pattern.
+// No two of the first thirty clients look the same, and neighbours share neither colour nor pattern.
 func TestLooksDiffer(t *testing.T) {
 	h := &history.History{}
 	for i := range 30 {

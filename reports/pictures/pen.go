@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A box is a rectangle in points from the top left corner of the picture, with y growing downwards, as text is read.
+// A box is a rectangle. Coordinates are in points from the top left corner of the picture, and y grows downwards.
 type box struct{ x0, y0, x1, y1 vg.Length }
 
 func (b box) width() vg.Length  { return b.x1 - b.x0 }
@@ -25,7 +25,7 @@ func (b box) overlaps(o box) bool {
 	return b.x0 < o.x1 && o.x0 < b.x1 && b.y0 < o.y1 && o.y0 < b.y1
 }
 
-// A face is a size and weight of Liberation Sans, which gonum carries with it: pictures come out alike everywhere.
+// A face is a size and weight of Liberation Sans. Gonum includes this font, so pictures are the same everywhere.
 type face struct {
 	size vg.Length
 	bold bool
@@ -58,7 +58,7 @@ func (f face) fit(s string, width vg.Length) string {
 	return ""
 }
 
-// A pen draws on a canvas whose origin is the bottom left corner, in coordinates whose origin is the top left one.
+// A pen draws in coordinates from the top left corner, on a canvas whose origin is the bottom left one.
 type pen struct {
 	c   draw.Canvas
 	top vg.Length
@@ -136,8 +136,8 @@ func (p pen) write(x, y vg.Length, s string, f face, c color.Color) {
 	p.c.FillString(f.font(), p.at(x, y+0.35*f.size), s)
 }
 
-// hatch fills a box with lines or dots. The canvas cannot clip, so each line is cut to the box here. A hatch is a single
-// path, which keeps pictures small.
+// hatch fills a box with lines or dots. The canvas cannot clip, so each line is cut to the box here. A hatch is a single path, to keep
+// files small.
 func (p pen) hatch(b box, kind pattern, c color.Color, width, gap vg.Length) {
 	var path vg.Path
 	line := func(x0, y0, x1, y1 vg.Length) {
@@ -168,7 +168,7 @@ func (p pen) hatch(b box, kind pattern, c color.Color, width, gap vg.Length) {
 	}
 }
 
-// diagonals calls line for the lines at 45 degrees that fill a box.
+// diagonals calls line for each of the lines at 45 degrees that fill a box.
 func diagonals(b box, kind pattern, gap vg.Length, line func(x0, y0, x1, y1 vg.Length)) {
 	h := b.height()
 	for x := b.x0 - h + gap/2; x < b.x1; x += gap {
@@ -183,7 +183,7 @@ func diagonals(b box, kind pattern, gap vg.Length, line func(x0, y0, x1, y1 vg.L
 	}
 }
 
-// dots fills a box with rows of dots, each shifted against the one above.
+// dots fills a box with rows of dots. Each row is shifted against the one above.
 func (p pen) dots(b box, c color.Color, r, gap vg.Length) {
 	var path vg.Path
 	shift := vg.Length(0)
@@ -199,7 +199,7 @@ func (p pen) dots(b box, c color.Color, r, gap vg.Length) {
 	}
 }
 
-// plotFace is a face as gonum/plot wants it for the labels of an axis.
+// plotFace converts a face for the labels of an axis in gonum/plot.
 func plotFace(f face, c color.Color) draw.TextStyle {
 	return draw.TextStyle{Color: c, Font: f.font().Font, XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
 }
@@ -210,7 +210,7 @@ func (p pen) cross(x, y, r vg.Length, c color.Color, width vg.Length) {
 	p.line(x-r, y+r, x+r, y-r, c, width)
 }
 
-// star draws a filled star with a white edge, to be seen on any bar.
+// star draws a filled star, with a white edge so that it can be seen on any bar.
 func (p pen) star(x, y, r vg.Length, c color.Color) {
 	for _, part := range []struct {
 		r   vg.Length
@@ -240,7 +240,7 @@ func (p pen) crown(x, y, r vg.Length, c color.Color) {
 	}
 }
 
-// tear draws a white gap with jagged edges from top to bottom: here something is left out.
+// tear draws a white gap with jagged edges from top to bottom, where something is left out.
 func (p pen) tear(x, top, bottom vg.Length) {
 	const half, tooth, step = vg.Length(4), vg.Length(4), vg.Length(7)
 	var left, right []vg.Point

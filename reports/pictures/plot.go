@@ -19,7 +19,7 @@ import (
 	"lockstep/reports"
 )
 
-// A Plot is a picture of figures, and the figures. The same plot always gives the same bytes.
+// A Plot is a picture of figures, together with the figures. The same plot always gives the same bytes.
 type Plot struct {
 	Title    string // a sentence
 	Subtitle string
@@ -37,7 +37,7 @@ func (pl *Plot) WritePNG(w io.Writer) error {
 	return err
 }
 
-// WriteSVG writes the picture as an SVG whose text stays text.
+// WriteSVG writes the picture as an SVG, with its text as text.
 func (pl *Plot) WriteSVG(w io.Writer) error {
 	c := vgsvg.New(figureWidth, pl.height)
 	pl.draw(draw.New(c))
@@ -71,17 +71,17 @@ func (pl *Plot) draw(c draw.Canvas) {
 	p.write(outer, pl.height-20, smallFace.fit(foot, width), smallFace, grey)
 }
 
-// plotText is what a line of text shows of a string from outside.
+// plotText makes an external string safe for a line of text.
 func plotText(s string) string { return reports.Printable(s, 220) }
 
-// A plotScale is one axis of a plot, on which values from one to the other lie between two edges.
+// A plotScale is one axis of a plot. It maps values between from and to to coordinates between at0 and at1.
 type plotScale struct {
 	from, to float64
 	at0, at1 vg.Length
 	log      bool
 }
 
-// at is where a value lies; one beyond the scale lies at its end.
+// at is the place of a value. A value beyond the scale is placed at its end.
 func (s plotScale) at(v float64) vg.Length {
 	v = min(max(v, s.from), s.to)
 	share := 0.0
@@ -95,7 +95,7 @@ func (s plotScale) at(v float64) vg.Length {
 	return s.at0 + vg.Length(share)*(s.at1-s.at0)
 }
 
-// marks are round values, so many at most.
+// marks returns round values for the axis, about as many as given at most.
 func (s plotScale) marks(most int) []float64 {
 	var all []float64
 	if s.log {
@@ -122,7 +122,7 @@ func (s plotScale) marks(most int) []float64 {
 	return all
 }
 
-// widened is a scale from round value to round value, so that no value lies at an edge.
+// widened widens a scale to round values, so that no value lies at an edge.
 func widened(from, to float64, most int) (float64, float64) {
 	if from == to {
 		from, to = from-math.Abs(from)/100-1e-3, to+math.Abs(to)/100+1e-3
@@ -131,7 +131,7 @@ func widened(from, to float64, most int) (float64, float64) {
 	return math.Floor(from/step-1e-9) * step, math.Ceil(to/step+1e-9) * step
 }
 
-// inSeconds writes a number of seconds for an axis, without digits that say nothing.
+// inSeconds formats a number of seconds for an axis, without superfluous digits.
 func inSeconds(s float64) string {
 	text := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	switch a := math.Abs(s); {
@@ -145,25 +145,25 @@ func inSeconds(s float64) string {
 	return text(s) + " s"
 }
 
-// thousands writes a number as people read large ones: 41,208.
+// thousands formats a number with commas: 41,208.
 func thousands(n int64) string { return message.NewPrinter(language.English).Sprint(n) }
 
-// plainSeconds writes seconds for a table, as exactly as they are known.
+// plainSeconds formats seconds for a table, with all their digits.
 func plainSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// right writes a text that ends at x.
+// right writes s with its right edge at x, centred on y.
 func (p pen) right(x, y vg.Length, s string, f face, c color.Color) {
 	p.write(x-f.width(s), y, s, f, c)
 }
 
-// sign draws what a legend explains, and the text, and returns where the next may begin.
+// sign draws an entry of a legend, a sign with its text, and returns where the next one may begin.
 func (p pen) sign(x, y vg.Length, text string, draw func(box)) vg.Length {
 	draw(box{x, y - 9, x + 22, y + 9})
 	p.write(x+30, y, text, smallFace, black)
 	return x + 30 + smallFace.width(text) + 28
 }
 
-// filled fills a box in a look, as the bars of clients are.
+// filled fills a box in a look, like the bars of clients.
 func (p pen) filled(b box, k look) {
 	p.fill(b, tint(k.ink, 0.22))
 	p.hatch(b, k.pattern, tint(k.ink, 0.8), 1.6, 8)

@@ -12,7 +12,7 @@ import (
 	"lockstep/reports"
 )
 
-// A tripsPlot shows how many requests a lease costs, a bar for each row, with the cheapest and the dearest of its runs.
+// A tripsPlot shows how many requests a lease costs. Each row has a bar, with a line from its cheapest to its most expensive run.
 type tripsPlot struct {
 	rows     []tripsRow
 	variants []string // in the order in which they come first
@@ -21,14 +21,14 @@ type tripsPlot struct {
 
 type tripsRow struct {
 	*PlotRow
-	mean, least, most float64 // requests for each lease: of all runs together, and of single ones
+	mean, least, most float64 // requests for each lease: in all runs together, and in the cheapest and the most expensive run
 	top               vg.Length
 }
 
 const (
 	tripsBar  = vg.Length(30)
 	tripsStep = vg.Length(40) // from one bar to the next of the same lock
-	tripsGap  = vg.Length(16) // and more, where another lock begins
+	tripsGap  = vg.Length(16) // added where another lock begins
 	tripsText = vg.Length(70) // right of the longest bar
 )
 
@@ -75,14 +75,15 @@ func NewRoundTripsPlot(rows []PlotRow, what string) (*Plot, error) {
 	_, t.scale.to = widened(0, max(t.scale.to, 1), 8)
 	return &Plot{
 		Title: t.title(), Subtitle: what, table: table, body: t.draw, height: y + tripsStep + plotFoot,
-		Foot: fmt.Sprintf("%s requests for %s leases in %s; the thin line: from the cheapest run to the dearest; a request to five nodes counts as five",
+		Foot: fmt.Sprintf("%s requests for %s leases in %s; thin line: from the cheapest to the most expensive run; a request to five nodes counts as five",
 			thousands(requests), thousands(leases), count(int(runs), "run")),
 	}, nil
 }
 
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// title compares the cheapest lease with the dearest, of the first variant: one that is alone pays less than one of many.
+// title compares the cheapest lease with the most expensive one. It takes both from the first variant, because a client that is alone
+// needs fewer requests than one of many.
 func (t *tripsPlot) title() string {
 	var least, most *tripsRow
 	for i := range t.rows {
@@ -99,7 +100,7 @@ func (t *tripsPlot) title() string {
 	}
 	switch {
 	case least == nil:
-		return "Nobody was granted a lease"
+		return "No client was granted a lease"
 	case least == most:
 		return fmt.Sprintf("A lease of %s costs %.1f requests", least.name(), least.mean)
 	}
@@ -165,7 +166,7 @@ func (t *tripsPlot) drawRow(p pen, scale plotScale, i int) {
 	p.write(end+10, b.midY(), strconv.FormatFloat(r.mean, 'f', 1, 64), strongFace, black)
 }
 
-// A counterPlot shows what became of increments: what the counter shows, what was skipped, and what was lost.
+// A counterPlot shows what became of increments: how many are in the counter, were skipped, or were lost.
 type counterPlot struct {
 	rows []counterRow
 	most float64 // asked, in one row
@@ -179,7 +180,7 @@ type counterRow struct {
 const (
 	counterBar   = vg.Length(44)
 	counterStep  = vg.Length(70)
-	counterRight = vg.Length(214) // for what is said of each row
+	counterRight = vg.Length(214) // for the text beside each row
 )
 
 // NewIncrementsPlot shows what became of the increments that clients asked for.
@@ -207,7 +208,7 @@ func NewIncrementsPlot(rows []PlotRow, what string) (*Plot, error) {
 	}
 	return &Plot{
 		Title: c.title(), Subtitle: what, table: table, body: c.draw,
-		Foot:   "asked = in the counter + skipped + lost: a total that is too low says nothing by itself",
+		Foot:   "asked = in the counter + skipped + lost: a low total alone does not mean that increments were lost",
 		height: plotTop + 16 + counterStep*vg.Length(len(c.rows)) + 84,
 	}, nil
 }
@@ -247,8 +248,8 @@ type part struct {
 func (r *counterRow) parts() []part {
 	return []part{
 		{"in the counter", r.counted, looks[0], false},
-		{"skipped: refused, and given up", r.skipped, looks[1], false},
-		{"lost: acknowledged, and not there", r.lost, look{red, falling}, true},
+		{"skipped: refused, and not retried", r.skipped, looks[1], false},
+		{"lost: acknowledged, but not in the counter", r.lost, look{red, falling}, true},
 		{"of unknown outcome", r.unknown, looks[5], false},
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"lockstep/sim/history"
 )
 
-// A clocksPlot shows how far the clocks of each process are ahead of true time, over the run, below who believes to hold the lock. Its
-// time axis is to scale: a drift is a straight line.
+// A clocksPlot shows over the run how far the clocks of each process are ahead of true time. Above them it shows which clients believe
+// that they hold the lock. Its time axis is to scale, so a drift is a straight line.
 type clocksPlot struct {
 	t      *teller
 	cast   cast
 	held   []checker.Lease
-	rows   []string // the clients that held, one below the other
+	rows   []string // the clients that held the lock, one below the other
 	panels []clockPanel
 	x      plotScale
 	top    vg.Length // of the first panel
@@ -32,17 +32,17 @@ type clockPanel struct {
 	pageClock
 	y     plotScale
 	notes []label
-	poles map[vg.Length]vg.Length // where the instant of a note is, by where its text begins
+	poles map[vg.Length]vg.Length // the place of a note's instant, by the place where its text begins
 }
 
 const (
 	clockGutter = vg.Length(168)
-	clockRow    = vg.Length(30) // of a client that held
+	clockRow    = vg.Length(30) // the height for a client that held the lock
 	clockPanels = vg.Length(560)
 	clockTall   = vg.Length(210)
 	clockShort  = vg.Length(120)
 	clockGap    = vg.Length(14)
-	clockNotes  = vg.Length(48) // the part of a panel that belongs to its notes
+	clockNotes  = vg.Length(48) // the part of a panel for its notes
 	clockPole   = vg.Length(6)  // from the instant of a note to its text
 )
 
@@ -104,7 +104,7 @@ func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 	}, nil
 }
 
-// upTo cuts the readings of a clock off at an instant.
+// upTo cuts off the readings of a clock at an instant.
 func upTo(points []pagePoint, end time.Duration) []pagePoint {
 	var kept []pagePoint
 	for i, p := range points {
@@ -121,7 +121,7 @@ func upTo(points []pagePoint, end time.Duration) []pagePoint {
 	return kept
 }
 
-// title says which clock was wrong most.
+// title says which clock was off by most.
 func (c *clocksPlot) title(head heading) string {
 	var process, kind string
 	var most pagePoint
@@ -147,7 +147,7 @@ func (c *clocksPlot) title(head heading) string {
 	return fmt.Sprintf("The %s of %s %s up to %s %s true time: %s", kind, reports.Printable(process, 20), verb, ahead(most.Offset.Abs()), way, head.run)
 }
 
-// ahead writes how far a clock is off.
+// ahead formats how far a clock is off.
 func ahead(d time.Duration) string {
 	s := d.Seconds()
 	if s == 0 {
@@ -162,7 +162,7 @@ func (c *clocksPlot) box(i int) box {
 	return box{c.x.at0, y, c.x.at1, y + c.each}
 }
 
-// lay gives a panel its scale and its notes: what was done to the clock, and what became of keys there.
+// lay gives a panel its scale and its notes: what was done to the clock, and which keys ended there.
 func (c *clocksPlot) lay(i int) {
 	panel, b := &c.panels[i], c.box(i)
 	var low, high time.Duration
@@ -186,7 +186,7 @@ func (c *clocksPlot) lay(i int) {
 		l := label{text: reports.Printable(text, 60), face: smallFace, ink: ink, weight: weight}
 		pole := c.x.at(at.Seconds())
 		l.x = pole + clockPole
-		if width := l.face.width(l.text); l.x+width+labelPad > b.x1 { // then it is left of the instant
+		if width := l.face.width(l.text); l.x+width+labelPad > b.x1 { // then the note is left of the instant
 			l.x = pole - clockPole - width
 		}
 		panel.poles[l.x] = pole
@@ -237,10 +237,10 @@ func (c *clocksPlot) draw(p pen) {
 	x = p.sign(x, y, "wall clock", func(b box) { p.line(b.x0, b.midY(), b.x1, b.midY(), looks[0].ink, 4) })
 	x = p.sign(x, y, "steady clock", func(b box) { p.line(b.x0, b.midY(), b.x1, b.midY(), black, 1.8, 5, 4) })
 	x = p.sign(x, y, "a lease is granted", func(b box) { p.star(b.midX(), b.midY(), 8, black) })
-	p.sign(x, y, "its holder thinks that it is over, or lets go", func(b box) { p.line(b.midX(), b.y0, b.midX(), b.y1, black, 3) })
+	p.sign(x, y, "its holder releases it, or believes that it has ended", func(b box) { p.line(b.midX(), b.y0, b.midX(), b.y1, black, 3) })
 }
 
-// drawHolds draws who believes to hold, and lines down to the clocks where that begins and ends.
+// drawHolds draws which clients believe that they hold the lock, with lines down to the clocks where that begins and ends.
 func (c *clocksPlot) drawHolds(p pen, bottom vg.Length) {
 	for n, client := range c.rows {
 		y := headHeight + 8 + clockRow*vg.Length(n)

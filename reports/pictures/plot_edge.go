@@ -19,13 +19,13 @@ type EdgeCurve struct {
 	Points    []EdgePoint
 }
 
-// An EdgePoint is what came of some runs with one drift.
+// An EdgePoint is the result of some runs with the same drift.
 type EdgePoint struct {
 	PPM       float64
 	Runs      int
 	Unsafe    int
 	Unproved  int
-	Low, High float64 // of the interval that the share lies in, with 95 %
+	Low, High float64 // the 95 % confidence interval of the share
 }
 
 func (e EdgePoint) share() float64 { return float64(e.Unsafe) / float64(e.Runs) }
@@ -40,7 +40,7 @@ func (c *EdgeCurve) breaks() (ppm float64, ok bool) {
 	return 0, false
 }
 
-// An edgePlot shows some curves, and where the allowance of each ends.
+// An edgePlot shows some curves, and the allowance of each.
 type edgePlot struct {
 	curves []EdgeCurve
 	x, y   plotScale
@@ -52,7 +52,7 @@ const (
 	edgeNotes = vg.Length(26) // for each line of notes above the curves
 )
 
-// NewDriftPlot shows where a lock that allows for some drift breaks. The points of each curve are in ascending order.
+// NewDriftPlot shows from which drift on a lock breaks that allows for some drift. The points of each curve are in ascending order.
 func NewDriftPlot(lock string, curves []EdgeCurve, what string) (*Plot, error) {
 	var runs, unproved int
 	table := [][]string{{"ttl_s", "allowance_ppm", "drift_ppm", "runs", "unsafe", "share", "low95", "high95", "unproved"}}
@@ -75,40 +75,40 @@ func NewDriftPlot(lock string, curves []EdgeCurve, what string) (*Plot, error) {
 		}
 	}
 	if runs == 0 {
-		return nil, errors.New("no run has ended: there is no edge to show")
+		return nil, errors.New("no run has ended: there is nothing to plot")
 	}
 	e.x.at0, e.x.at1 = edgeLeft, figureWidth-outer-30
 	top := headHeight + 26 + edgeNotes*vg.Length(len(curves))
 	e.y = plotScale{from: 0, to: 1, at0: top + edgeTall, at1: top}
-	foot := fmt.Sprintf("%s runs; the band is where the share lies with 95 %%", thousands(int64(runs)))
+	foot := fmt.Sprintf("%s runs; band: 95 %% confidence interval", thousands(int64(runs)))
 	if unproved > 0 {
-		foot += fmt.Sprintf("; %s runs prove nothing, and count as safe", thousands(int64(unproved)))
+		foot += fmt.Sprintf("; %s runs prove nothing, and are counted as safe", thousands(int64(unproved)))
 	}
 	return &Plot{Title: e.title(reports.Printable(lock, 32)), Subtitle: what, Foot: foot, table: table, body: e.draw, height: top + edgeTall + 104}, nil
 }
 
-// title says what the curves say of the allowance, and no more than that.
+// title says what the curves show about the allowance, and nothing else.
 func (e *edgePlot) title(lock string) string {
 	safe := slices.DeleteFunc(slices.Clone(e.curves), func(c EdgeCurve) bool { ppm, ok := c.breaks(); return ok && ppm <= c.Allowance })
 	if len(safe) < len(e.curves) {
-		return fmt.Sprintf("%s lets two clients hold at a drift that it allows for", lock)
+		return fmt.Sprintf("With %s, two clients can hold the lock at a drift that it allows for", lock)
 	}
 	last := e.curves[len(e.curves)-1]
 	ppm, ok := last.breaks()
 	switch {
 	case !ok:
-		return fmt.Sprintf("Up to %+.0f ppm no drift of one clock makes two clients hold with %s", e.x.to, lock)
+		return fmt.Sprintf("With %s, no drift of one clock up to %+.0f ppm lets two clients hold the lock", lock, e.x.to)
 	case len(e.curves) == 1:
 		return fmt.Sprintf("%s stays safe up to its allowance for drift, %+.0f ppm, and breaks from %+.0f ppm on", lock, last.Allowance, ppm)
 	}
-	title := fmt.Sprintf("%s stays safe up to its allowance for drift, and breaks above", lock)
+	title := fmt.Sprintf("%s stays safe up to its allowance for drift, and breaks above it", lock)
 	if e.shorterIsLater() {
-		title += "; the shorter the TTL, the later"
+		title += "; a shorter TTL tolerates more drift"
 	}
 	return title
 }
 
-// shorterIsLater reports whether each curve breaks at a greater drift than those of longer TTLs.
+// shorterIsLater reports whether each curve breaks at a greater drift than the curves of longer TTLs.
 func (e *edgePlot) shorterIsLater() bool {
 	for _, c := range e.curves {
 		for _, d := range e.curves {
@@ -122,7 +122,7 @@ func (e *edgePlot) shorterIsLater() bool {
 	return true
 }
 
-// dashesOf tell curves apart in print.
+// dashesOf distinguishes curves in print.
 var dashesOf = [][]vg.Length{nil, {9, 4}, {3, 3}, {12, 4, 3, 4}}
 
 func (e *edgePlot) draw(p pen) {
@@ -173,7 +173,7 @@ func (e *edgePlot) drawCurve(p pen, i int) {
 			p.disc(e.x.at(pt.PPM), e.y.at(pt.share()), 4, ink)
 		}
 	}
-	if last != nil { // its name, where it has come halfway, or at its end
+	if last != nil { // the name of the curve: at half its height, or at its end
 		name := "TTL " + inSeconds(c.TTL.Seconds())
 		for _, pt := range c.Points {
 			if x := e.x.at(pt.PPM) + 16; pt.Runs > 0 && pt.Low >= 0.5 && x+strongFace.width(name) < e.x.at1 {
@@ -185,7 +185,7 @@ func (e *edgePlot) drawCurve(p pen, i int) {
 	}
 }
 
-// drawAllowance draws where the formula ends, with a note above that is the curve's name as well.
+// drawAllowance draws a line at the allowance of a curve, with a note above that also names the curve.
 func (e *edgePlot) drawAllowance(p pen, i int) {
 	c, ink := &e.curves[i], looks[i%len(looks)].ink
 	text := fmt.Sprintf("TTL %s: the allowance is for %s ppm", inSeconds(c.TTL.Seconds()), thousands(int64(c.Allowance)))

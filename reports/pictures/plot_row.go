@@ -12,22 +12,22 @@ import (
 	"lockstep/sim/history"
 )
 
-// A PlotRow is what was measured in the runs of one lock, all in the same scenario.
+// A PlotRow has the measurements of the runs of one lock, all in the same scenario.
 type PlotRow struct {
 	Lock    string
-	Place   string // on how many nodes, if there are rows of the lock with several numbers of them
-	Variant string // what else tells the rows of one lock apart
+	Place   string // on how many nodes, if rows of the lock differ in that
+	Variant string // how else the rows of one lock differ
 	Runs    []PlotRun
 }
 
-// A PlotRun is what was measured in one run.
+// A PlotRun has the measurements of one run.
 type PlotRun struct {
 	Meta     history.Meta
 	Samples  []checker.Sample
 	Measured checker.Measurement
 }
 
-// NewPlotRun measures a quantity.
+// NewPlotRun measures a quantity in a run.
 func NewPlotRun(h *history.History, q checker.Quantity) PlotRun {
 	return PlotRun{h.Meta, checker.Samples(h, q), checker.Measure(h, q)[0]}
 }
@@ -39,7 +39,7 @@ const (
 	plotFoot   = vg.Length(112) // below the rows: ticks, the name of the axis, the foot
 )
 
-// name is what a row is called in a sentence.
+// name is the name of a row in a sentence.
 func (r *PlotRow) name() string {
 	name := reports.Printable(r.Lock, 32)
 	if r.Place != "" {
@@ -54,7 +54,7 @@ func (r *PlotRow) name() string {
 // together reports whether two rows are of the same lock in the same place.
 func (r *PlotRow) together(o *PlotRow) bool { return r.Lock == o.Lock && r.Place == o.Place }
 
-// writeName writes what a row is called left of it: the lock, and more in a line below.
+// writeName writes the name of a row left of it: the lock, and more in a line below.
 func (r *PlotRow) writeName(p pen, y vg.Length, more ...string) {
 	const width = plotGutter - outer - 8
 	more = slices.DeleteFunc(more, func(s string) bool { return s == "" })
@@ -69,7 +69,7 @@ func (r *PlotRow) writeName(p pen, y vg.Length, more ...string) {
 	p.write(outer, y, lock.fit(name, width), lock, black)
 }
 
-// figure is one of the numbers that were measured in a run; 0 if it is not there.
+// figure is one of the numbers that were measured in a run, or 0 if it was not measured.
 func (r *PlotRun) figure(name string) float64 {
 	for _, f := range r.Measured.Figures {
 		if f.Name == name {
@@ -88,7 +88,7 @@ func (r *PlotRow) sum(name string) float64 {
 	return sum
 }
 
-// cells are the first columns of a table: which run it is.
+// cells are the first cells of a row of the table: they identify the run.
 func (r *PlotRow) cells(run *PlotRun) []string {
 	return []string{run.Meta.Lock, r.Place, r.Variant, run.Meta.Scenario, strconv.FormatUint(run.Meta.Seed, 10)}
 }

@@ -23,7 +23,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// plotted writes a plot in all three forms, each twice: it must come out the same.
+// plotted writes a plot in all three formats. Each must have the same bytes when it is written again.
 func plotted(t *testing.T, p *Plot, err error) (svg string, table [][]string) {
 	t.Helper()
 	if err != nil {
@@ -38,7 +38,7 @@ func plotted(t *testing.T, p *Plot, err error) (svg string, table [][]string) {
 		}
 	}
 	if s[0].String() != s[1].String() || !bytes.Equal(x[0].Bytes(), x[1].Bytes()) || c[0].String() != c[1].String() {
-		t.Error("the same plot gives other bytes the second time")
+		t.Error("the same plot gives different bytes the second time")
 	}
 	if err := wellFormed(s[0].String()); err != nil {
 		t.Error(err)
@@ -50,14 +50,14 @@ func plotted(t *testing.T, p *Plot, err error) (svg string, table [][]string) {
 	if size := picture.Bounds().Size(); size.X != 1200 || size.Y > 4000 {
 		t.Errorf("the picture has %v pixels", size)
 	}
-	table, err = csv.NewReader(&c[0]).ReadAll() // which wants as many cells in each row
+	table, err = csv.NewReader(&c[0]).ReadAll() // fails unless all rows have as many cells
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s[0].String(), table
 }
 
-// says checks that texts are in a picture, each as a whole.
+// says checks that a picture has each of the texts in one piece.
 func says(t *testing.T, svg string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -67,7 +67,7 @@ func says(t *testing.T, svg string, texts ...string) {
 	}
 }
 
-// written finds where a text begins in an SVG.
+// written finds the place where a text begins in an SVG.
 func written(t *testing.T, svg, text string) (x, y float64) {
 	t.Helper()
 	m := regexp.MustCompile(`<text x="([-0-9.]+)" y="([-0-9.]+)"[^>]*>` + regexp.QuoteMeta(text) + `<`).FindStringSubmatch(svg)
@@ -79,7 +79,7 @@ func written(t *testing.T, svg, text string) (x, y float64) {
 	return x, -y
 }
 
-// waits is a row in which clients waited for so many milliseconds; a negative number is in vain.
+// waits is a row in which clients waited for the given times. Negative ones are waits in vain.
 func waits(lock string, millis ...int) PlotRow {
 	run := PlotRun{Meta: history.Meta{Scenario: "made", Lock: lock, Seed: 7, TTL: sample.TTL}}
 	for i, n := range millis {
@@ -110,7 +110,7 @@ func TestValidityPlot(t *testing.T) {
 	rows := []PlotRow{waits("one", 9990, 9995, 9998), waits("five", 9800, 9850, 9890), {Lock: "silent", Runs: []PlotRun{{}}}}
 	p, err := NewValidityPlot(rows, "made by hand")
 	svg, _ := plotted(t, p, err)
-	if want := "At least 9.800 s are left of a lease of five, and 9.990 s with one"; p.Title != want {
+	if want := "With five, at least 9.800 s of a lease are left when it is handed out, and with one, 9.990 s"; p.Title != want {
 		t.Errorf("%q, want %q", p.Title, want)
 	}
 	says(t, svg, "9.800 s", "9.995 s", "does not say how long its lease lasts")
@@ -119,13 +119,13 @@ func TestValidityPlot(t *testing.T) {
 	over.Runs[0].Samples[0].Value = -500 * time.Millisecond
 	p, err = NewValidityPlot([]PlotRow{over}, "made by hand")
 	svg, _ = plotted(t, p, err)
-	if want := "With late a lease was over for 500 ms when it was handed out"; p.Title != want {
+	if want := "With late, a lease had been over for 500 ms when it was handed out"; p.Title != want {
 		t.Errorf("%q, want %q", p.Title, want)
 	}
 	says(t, svg, "-500.0 ms", "TTL 10 s")
 }
 
-// A bin is where its times lie, and nothing is left out.
+// Times are counted in the bin where they lie, and none is left out.
 func TestBins(t *testing.T) {
 	p := &timesPlot{scale: plotScale{from: 0, to: 10, at0: 0, at1: 1000}}
 	bins, most := p.bins([]float64{0, 5, 5, 10})
@@ -134,7 +134,7 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// trips is a row of runs with so many requests each, for so many leases.
+// trips is a row of runs with the given numbers of requests and leases.
 func trips(lock, place, variant string, requestsAndLeases ...int) PlotRow {
 	row := PlotRow{Lock: lock, Place: place, Variant: variant}
 	for pair := range slices.Chunk(requestsAndLeases, 2) {
@@ -160,7 +160,7 @@ func TestRoundTripsPlot(t *testing.T) {
 	if got := strings.Join(table[2], " "); len(table) != 6 || got != "single  contended made 1 1 9 3" {
 		t.Errorf("%d rows, the second is %q", len(table), got)
 	}
-	// The scale ends at 12, and a text is ten points from the end of its bar, or of the line of its dearest run.
+	// The scale ends at 12. A text is ten points from the end of its bar, or from the end of the line that spans the runs.
 	scale := plotScale{from: 0, to: 12, at0: plotGutter, at1: figureWidth - outer - tripsText}
 	for text, value := range map[string]float64{"2.0": 2, "4.0": 5, "10.0": 10} {
 		if x, _ := written(t, svg, text); math.Abs(x-float64(scale.at(value)+10)) > 0.01 {
@@ -184,9 +184,9 @@ func TestIncrementsPlot(t *testing.T) {
 	if want := "nolock loses 10,000 of 40,000 increments; watch loses none, and skips 12,000"; p.Title != want {
 		t.Errorf("%q, want %q", p.Title, want)
 	}
-	says(t, svg, "10,000 lost", "12,000 skipped", "all of 40,000", "30,000", "28,000", "lost: acknowledged, and not there")
+	says(t, svg, "10,000 lost", "12,000 skipped", "all of 40,000", "30,000", "28,000", "lost: acknowledged, but not in the counter")
 	if strings.Contains(svg, "unknown outcome") {
-		t.Error("the legend explains what does not occur")
+		t.Error("the legend explains a sign that does not occur")
 	}
 	if got := strings.Join(table[1], ","); got != "nolock,,,made,1,40000,30000,0,10000,0,0,30000" {
 		t.Errorf("the figures are %s", got)
@@ -206,7 +206,7 @@ func TestIncrementsPlot(t *testing.T) {
 	}
 }
 
-// edge is a curve that is unsafe from a drift on.
+// edge is a curve that is unsafe from the given drift on.
 func edge(ttl time.Duration, allowance, from float64) EdgeCurve {
 	c := EdgeCurve{TTL: ttl, Allowance: allowance}
 	for ppm := 8000.0; ppm <= 20000; ppm += 1000 {
@@ -222,11 +222,11 @@ func edge(ttl time.Duration, allowance, from float64) EdgeCurve {
 func TestDriftPlot(t *testing.T) {
 	p, err := NewDriftPlot("Redlock", []EdgeCurve{edge(10*time.Second, 10305, 11000), edge(2*time.Second, 11122, 14000)}, "made by hand")
 	svg, table := plotted(t, p, err)
-	if want := "Redlock stays safe up to its allowance for drift, and breaks above; the shorter the TTL, the later"; p.Title != want {
+	if want := "Redlock stays safe up to its allowance for drift, and breaks above it; a shorter TTL tolerates more drift"; p.Title != want {
 		t.Errorf("%q, want %q", p.Title, want)
 	}
 	says(t, svg, "TTL 10 s: the allowance is for 10,305 ppm; first unsafe at 11,000", "TTL 2 s: the allowance is for 11,122 ppm; first unsafe at 14,000", "TTL 2 s")
-	// The line of the allowance is where its value lies on the axis; its note begins eight points beside it.
+	// The line of the allowance lies at its value on the axis. Its note begins eight points beside it.
 	scale := plotScale{from: 8000, to: 20000, at0: edgeLeft, at1: figureWidth - outer - 30}
 	if x, _ := written(t, svg, "TTL 10 s: the allowance is for 10,305 ppm; first unsafe at 11,000"); math.Abs(x-float64(scale.at(10305)+8)) > 0.01 {
 		t.Errorf("the note is at %v, want %v", x, scale.at(10305)+8)
@@ -238,10 +238,10 @@ func TestDriftPlot(t *testing.T) {
 		curve EdgeCurve
 		want  string
 	}{
-		{edge(10*time.Second, 10305, 9000), "Redlock lets two clients hold at a drift that it allows for"},
-		{edge(10*time.Second, 10305, 99000), "Up to +20000 ppm no drift of one clock makes two clients hold with Redlock"},
+		{edge(10*time.Second, 10305, 9000), "With Redlock, two clients can hold the lock at a drift that it allows for"},
+		{edge(10*time.Second, 10305, 99000), "With Redlock, no drift of one clock up to +20000 ppm lets two clients hold the lock"},
 		{edge(10*time.Second, 10305, 12000), "Redlock stays safe up to its allowance for drift, +10305 ppm, and breaks from +12000 ppm on"},
-		{edge(10*time.Second, 99000, 99000), "Up to +20000 ppm no drift of one clock makes two clients hold with Redlock"},
+		{edge(10*time.Second, 99000, 99000), "With Redlock, no drift of one clock up to +20000 ppm lets two clients hold the lock"},
 	} {
 		p, err := NewDriftPlot("Redlock", []EdgeCurve{c.curve}, "")
 		if plotted(t, p, err); p.Title != c.want {
@@ -250,7 +250,7 @@ func TestDriftPlot(t *testing.T) {
 	}
 }
 
-// clockRun is a run in which the wall clock of n3 jumps at one second, and c1 holds meanwhile.
+// clockRun is a run in which the wall clock of n3 jumps after one second, while c1 holds the lock.
 func clockRun() *history.History {
 	b := sample.NewBuilder("clock-jump", "redlock", 5, 2, "plain")
 	b.Acquire(0, "c1", 0, "n1", "n2", "n3")
@@ -292,7 +292,7 @@ func TestClocksPlot(t *testing.T) {
 	}
 }
 
-// A curve ends where the picture does, on its line.
+// A curve is cut off where the picture ends.
 func TestUpTo(t *testing.T) {
 	points := []pagePoint{{0, 0}, {10 * time.Second, time.Second}, {20 * time.Second, 0}}
 	for _, c := range []struct {
@@ -307,7 +307,7 @@ func TestUpTo(t *testing.T) {
 	}
 }
 
-// Of nothing there is no picture, and the error says of what there should be something.
+// There is no picture of nothing, and the error says what is missing.
 func TestPlotOfNothing(t *testing.T) {
 	calm := calmHistory()
 	nothing := []PlotRow{{Lock: "single", Runs: []PlotRun{{Measured: checker.Measurement{Text: "none"}}}}}
@@ -332,7 +332,7 @@ func calmHistory() *history.History {
 	return b.History()
 }
 
-// Names from outside are text, whatever is in them.
+// External names are shown as text.
 func TestHostilePlots(t *testing.T) {
 	const script = `<script>alert("1")</script>'&]]>`
 	evil := script + "\u202e\u2066\x1b[2J\x00\xff" + strings.Repeat("long ", 2000)
@@ -418,7 +418,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// TestPlotPictures writes plots to the directory in PICTURES, to be looked at.
+// TestPlotPictures writes plots to the directory that PICTURES names, for people to look at.
 func TestPlotPictures(t *testing.T) {
 	dir := os.Getenv("PICTURES")
 	if dir == "" {

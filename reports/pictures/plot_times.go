@@ -14,16 +14,15 @@ import (
 	"lockstep/reports"
 )
 
-// A timesPlot shows how some times are distributed, a row for each lock: the more of them, the higher. Two shares of them are told
-// apart by shade, and named.
+// A timesPlot shows how some times are distributed, in a row for each lock. Three shares of the times are distinguished by shade.
 type timesPlot struct {
 	rows    []timesRow
 	scale   plotScale
-	label   string // of the axis
+	label   string // the name of the axis
 	columns [3]string
-	shades  [3]string // what the legend says of them
-	over    bool      // what is below 0 is a violation
-	bound   string    // what a line says, at boundAt
+	shades  [3]string // their texts in the legend
+	over    bool      // times below 0 are violations
+	bound   string    // the text of a line at boundAt
 	boundAt float64
 }
 
@@ -33,7 +32,7 @@ type timesRow struct {
 	times []float64 // in seconds, ascending
 	cuts  [2]float64
 	texts [3]string // one for each column
-	aside string    // what else there is to say
+	aside string    // a remark
 }
 
 const (
@@ -42,10 +41,10 @@ const (
 	timesBins      = 110
 )
 
-// lowest is the wait that a logarithmic axis begins with at least: no reply comes sooner.
+// lowest is the least wait that a logarithmic axis may begin with. No reply comes sooner.
 const lowest = 1e-4
 
-// NewWaitPlot shows how long clients waited for the lock. What says which runs these are.
+// NewWaitPlot shows how long clients waited for the lock. The subtitle, what, describes the runs.
 func NewWaitPlot(rows []PlotRow, what string) (*Plot, error) {
 	t := &timesPlot{
 		label:   "from the first try until the client has the lock",
@@ -89,7 +88,7 @@ func NewWaitPlot(rows []PlotRow, what string) (*Plot, error) {
 	return t.plot(title, what, foot, checker.Wait), nil
 }
 
-// NewValidityPlot shows what was left of a lease when it was handed out.
+// NewValidityPlot shows how much of a lease was left when it was handed out.
 func NewValidityPlot(rows []PlotRow, what string) (*Plot, error) {
 	t := &timesPlot{
 		label:   "left of the lease when its acquire returns, by the clock of its client",
@@ -121,11 +120,12 @@ func NewValidityPlot(rows []PlotRow, what string) (*Plot, error) {
 	title := ""
 	switch {
 	case least.times[0] < 0:
-		title = fmt.Sprintf("With %s a lease was over for %s when it was handed out", least.name(), inWords(-least.times[0]))
-	case most.PlotRow == least.PlotRow:
-		title = fmt.Sprintf("At least %s are left of a lease of %s when it is handed out", exactly(least.times[0]), least.name())
+		title = fmt.Sprintf("With %s, a lease had been over for %s when it was handed out", least.name(), inWords(-least.times[0]))
 	default:
-		title = fmt.Sprintf("At least %s are left of a lease of %s, and %s with %s", exactly(least.times[0]), least.name(), exactly(most.times[0]), most.name())
+		title = fmt.Sprintf("With %s, at least %s of a lease are left when it is handed out", least.name(), exactly(least.times[0]))
+		if most.PlotRow != least.PlotRow {
+			title += fmt.Sprintf(", and with %s, %s", most.name(), exactly(most.times[0]))
+		}
 	}
 	foot := fmt.Sprintf("%s leases", thousands(int64(granted)))
 	from, to := t.reach()
@@ -137,7 +137,7 @@ func NewValidityPlot(rows []PlotRow, what string) (*Plot, error) {
 	return t.plot(title, what, foot, checker.Validity), nil
 }
 
-// samples returns the times of a row in seconds, ascending, and how many clients asked in vain.
+// samples returns the times of a row in seconds, ascending, and the number of waits in vain.
 func (r *PlotRow) samples() (times []float64, vain int) {
 	for _, run := range r.Runs {
 		for _, s := range run.Samples {
@@ -152,7 +152,7 @@ func (r *PlotRow) samples() (times []float64, vain int) {
 	return times, vain
 }
 
-// ttl is the TTL that all runs of a row have; 0 if they do not have the same.
+// ttl is the TTL of all runs of a row, or 0 if they differ in it.
 func (r *PlotRow) ttl() time.Duration {
 	for _, run := range r.Runs {
 		if run.Meta.TTL != r.Runs[0].Meta.TTL {
@@ -165,12 +165,12 @@ func (r *PlotRow) ttl() time.Duration {
 	return r.Runs[0].Meta.TTL
 }
 
-// quantile is the least of some ascending values that is not exceeded by a share of them.
+// quantile is the least of some ascending values that at least the given share of them does not exceed.
 func quantile(ascending []float64, share float64) float64 {
 	return ascending[max(0, int(math.Ceil(share*float64(len(ascending))-1e-9))-1)]
 }
 
-// extremes are the rows with the least and the greatest of a figure, of those that have any.
+// extremes returns the rows with the least and the greatest value of a figure, among those that have times.
 func (t *timesPlot) extremes(figure func(timesRow) float64) (least, most timesRow) {
 	known := slices.DeleteFunc(slices.Clone(t.rows), func(r timesRow) bool { return len(r.times) == 0 })
 	least, most = known[0], known[0]
@@ -185,7 +185,7 @@ func (t *timesPlot) extremes(figure func(timesRow) float64) (least, most timesRo
 	return least, most
 }
 
-// reach is the least and the greatest of all times.
+// reach returns the least and the greatest of all times.
 func (t *timesPlot) reach() (from, to float64) {
 	from, to = math.Inf(1), math.Inf(-1)
 	for _, r := range t.rows {
@@ -196,10 +196,10 @@ func (t *timesPlot) reach() (from, to float64) {
 	return from, to
 }
 
-// inWords writes seconds for a reader who compares.
+// inWords formats seconds with about two digits.
 func inWords(seconds float64) string { return reports.Span(time.Duration(math.Round(seconds * 1e9))) }
 
-// exactly writes seconds to the millisecond, and milliseconds to a tenth.
+// exactly formats seconds to the millisecond, and milliseconds to a tenth.
 func exactly(seconds float64) string {
 	if math.Abs(seconds) < 1 {
 		return strconv.FormatFloat(1e3*seconds, 'f', 1, 64) + " ms"
@@ -224,7 +224,7 @@ func (t *timesPlot) plot(title, what, foot string, q checker.Quantity) *Plot {
 	}
 }
 
-// shadesOf are those of a row: darker for what is named first.
+// shadesOf are the shades of a row. The share that is named first is darkest.
 var shadesOf = [3]float64{1, 0.55, 0.22}
 
 func (t *timesPlot) draw(p pen) {
@@ -247,7 +247,7 @@ func (t *timesPlot) draw(p pen) {
 		b := box{t.scale.at0, top, t.scale.at(0), bottom}
 		p.fill(b, tint(red, 0.1))
 		p.line(b.x1, top, b.x1, bottom, red, 1.6)
-		p.write(b.x0+4, bottom-12, barFace.fit("over already", b.width()-8), barFace, red)
+		p.write(b.x0+4, bottom-12, barFace.fit("already over", b.width()-8), barFace, red)
 	}
 	for i := range t.rows {
 		t.drawRow(p, &t.rows[i], box{t.scale.at0, top + timesRowHeight*vg.Length(i), t.scale.at1, top + timesRowHeight*vg.Length(i+1)})
@@ -310,7 +310,7 @@ func (t *timesPlot) drawRow(p pen, r *timesRow, b box) {
 	}
 }
 
-// bins counts the times in intervals that are equally wide in the picture.
+// bins counts the times in intervals of the same width in the picture.
 func (t *timesPlot) bins(times []float64) (bins [timesBins]int, most int) {
 	for _, v := range times {
 		share := float64((t.scale.at(v) - t.scale.at0) / (t.scale.at1 - t.scale.at0))

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A story is what a picture shows of a run, still in true time: lanes with what happened on them, and what passed between.
+// A story is what a picture shows of a run, still in true time: lanes with what happened on them, and what passed between them.
 type story struct {
 	lanes    []lane
 	flights  []flight
 	bands    []band
 	callouts []callout
-	end      time.Duration // the picture goes no further
+	end      time.Duration // where the picture ends
 }
 
 // A lane is the line of one process, or of the network.
@@ -21,7 +21,7 @@ type lane struct {
 	shades []shade
 	bars   []bar
 	marks  []mark
-	rows   int // bars may lie above each other: keys of a node, faults of the network
+	rows   int // rows of bars: a node may have several keys, the network several faults
 }
 
 type laneKind int
@@ -34,13 +34,13 @@ const (
 	resourceLane
 )
 
-// A bar is an interval in which something was the case.
+// A bar is an interval in which something lasted.
 type bar struct {
 	from, to time.Duration
 	style    barStyle
 	client   string // whose look it has
 	text     string
-	short    string // what is left of the text where there is little room
+	short    string // the text if there is little room
 	row      int
 }
 
@@ -72,7 +72,7 @@ type mark struct {
 	weight int
 	event  int  // the event that it stands for
 	proof  bool // that event proves a violation
-	lesser bool // one like which there was before
+	lesser bool // an earlier mark proves a violation of the same property
 }
 
 type shape int
@@ -81,11 +81,11 @@ const (
 	bare     shape = iota // only its label
 	act                   // a client invokes an operation
 	granted               // the key that made a quorum
-	lost                  // a key went with a crash
+	lost                  // a key was lost in a crash, or a lease was reported lost
 	leapt                 // a clock was set, or changed its rate
 	accepted              // the resource accepted a write
 	rejected              // the resource refused a write
-	ticked                // something of which there may be many
+	ticked                // a renewal, or a change of roles among servers
 	crowned               // a replica took the place of its primary
 )
 
@@ -105,14 +105,14 @@ type band struct {
 	clients  []string
 }
 
-// A callout says at a point of a lane what went wrong there.
+// A callout says what went wrong at a point of a lane.
 type callout struct {
 	lane string
 	at   time.Duration
 	text string
 }
 
-// Weights order what competes for space.
+// Weights order labels that compete for space.
 const (
 	trivial = iota
 	usual

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// forTheWeb makes of what gonum writes an SVG file for the web. Its head is replaced: pictures are measured in pixels there, one that is
-// read aloud needs a title, and the fonts of gonum may be missing. Arial and Helvetica have the widths of Liberation Sans.
+// forTheWeb turns the output of gonum into an SVG file for the web. It replaces the head: pictures are measured in pixels there, need a
+// title for screen readers, and the fonts of gonum may be missing. Arial and Helvetica have the widths of Liberation Sans.
 func forTheWeb(svg []byte, width, height vg.Length, title, desc string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.5g %.5g" role="img" font-family="%s">`+"\n",
@@ -22,7 +22,7 @@ func forTheWeb(svg []byte, width, height vg.Length, title, desc string) []byte {
 	return b.Bytes()
 }
 
-// forAPage makes of what gonum writes an element of an HTML page, without the part above top.
+// forAPage turns the output of gonum into an element of an HTML page, without the part above top.
 func forAPage(svg []byte, top, width, height vg.Length, title string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 %.5g %.5g %.5g" role="img" aria-label="%s" font-family="%s">`+"\n%s",
 		top.Points(), width.Points(), (height - top).Points(), html.EscapeString(title), fonts, svgBody(svg)))
@@ -30,8 +30,8 @@ func forAPage(svg []byte, top, width, height vg.Length, title string) template.H
 
 const fonts = "Liberation Sans, Arial, Helvetica, sans-serif"
 
-// svgBody is what gonum draws, without the head of the file. Styles become attributes, which a page may have that forbids all styles but
-// its own, and the dots of a hatch become lines without a length, which take a fifth of the bytes.
+// svgBody is the output of gonum without the head of the file. Styles become attributes, which are allowed even in a page that forbids
+// inline styles. The dots of a hatch become lines of no length, which take a fifth of the bytes.
 func svgBody(svg []byte) []byte {
 	_, body, _ := bytes.Cut(svg, []byte(`<g transform=`))
 	body = append([]byte(`<g transform=`), body...)
@@ -47,12 +47,13 @@ func svgBody(svg []byte) []byte {
 var (
 	svgStyle    = regexp.MustCompile(`\s+style="([^"]*)"`)
 	svgProperty = regexp.MustCompile(`([a-z-]+):([^;]*);?`)
-	// svgDot is a circle of two arcs: where it begins, which is on the right, and its radius. svgDots is a path of several.
+	// svgDot matches a circle of two arcs; the groups are its rightmost point, where it begins, and its radius. svgDots matches a path of
+	// several circles.
 	svgDot  = regexp.MustCompile(`M([-.\d]+),([-.\d]+)A([-.\d]+),[-.\d]+ 0 1 1 [-.\d]+,[-.\d]+A[-.\d]+,[-.\d]+ 0 1 1 [-.\d]+,[-.\d]+Z`)
 	svgDots = regexp.MustCompile(`d="(?:M[-.\d]+,[-.\d]+(?:A[-.\d]+,[-.\d]+ 0 1 1 [-.\d]+,[-.\d]+){2}Z){2,}" style="[^"]*"`)
 )
 
-// shortDots writes a path of filled circles as lines of no length with round ends.
+// shortDots converts a path of filled circles to lines of no length with round ends.
 func shortDots(path []byte) []byte {
 	radius := svgDot.FindSubmatch(path)[3]
 	short := svgDot.ReplaceAllFunc(path, func(dot []byte) []byte {

@@ -18,13 +18,13 @@ type teller struct {
 	r       checker.Result
 	leases  []checker.Lease
 	deeds   []reports.Deed
-	folds   []reports.Deed // those that leave out what came of single attempts
+	folds   []reports.Deed // the deeds whose single attempts are not drawn
 	servers []string
 	shared  map[string]string // the lane of a server that has none of its own
 	grants  []int
 	proof   []int
-	lesser  map[int]bool   // of the proof, what only repeats a violation
-	silent  map[int]string // requests that wrote to the counter the number that it had already
+	lesser  map[int]bool   // the events that prove only repeated violations of a property
+	silent  map[int]string // the requests that wrote the number that the counter already had
 	probing bool           // the probe has a part in a violation, and so in the story
 	s       *story
 }
@@ -45,7 +45,7 @@ func newTeller(h *history.History, r checker.Result) *teller {
 	told := map[checker.Property]bool{}
 	for _, v := range r.Violations {
 		if v.Property == checker.LeaseExclusion {
-			continue // that has a band
+			continue // it has a band instead
 		}
 		i := t.culprit(v)
 		if !slices.Contains(t.proof, i) {
@@ -62,7 +62,7 @@ func newTeller(h *history.History, r checker.Result) *teller {
 	return t
 }
 
-// tell tells everything up to the end of the story.
+// tell adds everything up to the end of the story.
 func (t *teller) tell() {
 	t.addLanes()
 	t.tellFaults()
@@ -74,7 +74,7 @@ func (t *teller) tell() {
 	t.dropIdle()
 }
 
-// dropIdle drops the lanes of the servers if nothing happened on any of them, as where clients did without a lock.
+// dropIdle drops the lanes of the lock nodes if nothing happened on any of them, for example if clients use no lock.
 func (t *teller) dropIdle() {
 	idle := func(l lane) bool {
 		return l.kind == nodeLane && len(l.bars) == 0 && len(l.marks) == 0 && len(l.shades) == 0
@@ -91,8 +91,8 @@ func (t *teller) proves(event int) bool {
 	return found
 }
 
-// storyEnd is when the picture ends: with the last act of a client or its last effect. What follows in a run, the
-// healing and the probe, is shown only if it proves something.
+// storyEnd is the end of the picture: the last act of a client, or its last effect. Healing and the probe follow in a run, and are shown
+// only if they prove something.
 func (t *teller) storyEnd() time.Duration {
 	var end time.Duration
 	for i := range t.h.Events {
@@ -109,7 +109,7 @@ func (t *teller) storyEnd() time.Duration {
 	return end
 }
 
-// atResource reports whether e is what became of a request at the resource.
+// atResource reports whether e is the effect of a request at the resource.
 func atResource(e *history.Event) bool {
 	if e.Kind != history.State {
 		return false
@@ -123,7 +123,7 @@ func atResource(e *history.Event) bool {
 	return false
 }
 
-// resourceName is the process whose events are accepted and rejected writes.
+// resourceName is the name of the process that accepts or rejects writes.
 func (t *teller) resourceName() string {
 	for i := range t.h.Events {
 		if e := &t.h.Events[i]; atResource(e) {
@@ -161,8 +161,7 @@ func (t *teller) addLanes() {
 	}
 }
 
-// notable reports whether a server that neither is a lock node nor a replica of one has a part in the story. That it answers
-// is none.
+// notable reports whether a server that is neither a lock node nor a replica has a part in the story. Merely answering is none.
 func (t *teller) notable(name string) bool {
 	for i := range t.h.Events {
 		if e := &t.h.Events[i]; e.Process == name && e.At <= t.s.end && (e.Kind == history.State || e.Kind == history.Injected) {
@@ -172,7 +171,7 @@ func (t *teller) notable(name string) bool {
 	return false
 }
 
-// watchers returns the servers that only watch others, and to which nothing happens: they share a lane.
+// watchers returns the servers that only watch others, and to which nothing happens. They share a lane.
 func (t *teller) watchers() []string {
 	var watchers []string
 	for _, n := range t.h.Meta.Others {
@@ -283,7 +282,7 @@ func (t *teller) tellDeed(d reports.Deed) {
 	t.mark(d.Process, m)
 }
 
-// overtime draws that a client still acts on a lease that has ended, once for all that it does.
+// overtime draws one bar for all that a client does under a lease after its end.
 func (t *teller) overtime(d reports.Deed, end time.Duration) {
 	if l := t.lane(d.Process); l != nil {
 		for i := range l.bars {
@@ -297,14 +296,14 @@ func (t *teller) overtime(d reports.Deed, end time.Duration) {
 		text: d.Lease + " is over, " + d.Process + " does not notice", short: "lease over"})
 }
 
-// lostOnTheWay reports whether a request of d never arrived.
+// lostOnTheWay reports whether a message that d's client sent meanwhile never arrived.
 func (t *teller) lostOnTheWay(d reports.Deed) bool {
 	return slices.ContainsFunc(t.h.Events[d.In:max(d.In, d.Out)], func(e history.Event) bool {
 		return e.Kind == history.Message && e.Op == history.Drop && e.By == d.Process
 	})
 }
 
-// leaseEnd returns when the hold of a lease ended: of several, the last that had begun by then.
+// leaseEnd returns when the hold of a lease ended. A lease may have several holds: the last one that had begun by the given time counts.
 func (t *teller) leaseEnd(label string, by time.Duration) (end time.Duration, known bool) {
 	for _, l := range t.leases {
 		if l.Label == label && (!known || l.From <= by) {
@@ -322,7 +321,7 @@ func (t *teller) tellNodes() {
 }
 
 func (t *teller) tellNode(node string) {
-	var keys []string // each has a row
+	var keys []string // one for each row
 	type keyBar struct {
 		from  time.Duration
 		lease string
@@ -355,7 +354,7 @@ func (t *teller) tellNode(node string) {
 			continue
 		}
 		if e.Lease == "" && e.Owner == "" {
-			continue // what stands for no lease, such as a counter of fences, holds nobody up
+			continue // a key without a lease, such as a counter of fencing tokens, keeps nobody out
 		}
 		byPrimary := slices.Contains(t.servers, e.By)
 		if !slices.Contains(keys, e.Key) && e.Lease != "" {
@@ -408,7 +407,7 @@ func (t *teller) tellNode(node string) {
 	}
 }
 
-// roleMark returns the mark of a change in what a server is, or thinks of another.
+// roleMark returns the mark of a change of a server's role, or of what it believes about another server.
 func (t *teller) roleMark(i int) (mark, bool) {
 	e := &t.h.Events[i]
 	m := mark{at: e.At, shape: ticked, weight: telling, event: i}
@@ -439,7 +438,7 @@ func (t *teller) roleMark(i int) (mark, bool) {
 	return m, true
 }
 
-// saidBefore reports whether a server in the same lane, which several share, had said before what event i says.
+// saidBefore reports whether another server in the same shared lane has already said what event i says.
 func (t *teller) saidBefore(i int) bool {
 	e := &t.h.Events[i]
 	return slices.ContainsFunc(t.h.Events[:i], func(o history.Event) bool {
@@ -447,7 +446,7 @@ func (t *teller) saidBefore(i int) bool {
 	})
 }
 
-// missing returns the leases in force of which a replica has no key when it is promoted by event i.
+// missing returns the leases in force for which a replica has no key when event i promotes it.
 func (t *teller) missing(i int) []string {
 	e := &t.h.Events[i]
 	var missing []string
@@ -469,7 +468,7 @@ func (t *teller) missing(i int) []string {
 	return missing
 }
 
-// grantText says what a quorum is of.
+// grantText says which lease was granted, and by how many of the nodes.
 func (t *teller) grantText(e *history.Event) string {
 	if n := len(t.h.Meta.Nodes); n > 1 {
 		return fmt.Sprintf("%s granted: %d of %d", e.Lease, t.h.Meta.Quorum(), n)
@@ -482,13 +481,13 @@ func (t *teller) fruitless(i int) bool {
 	return slices.ContainsFunc(t.folds, func(d reports.Deed) bool { return d.Covers(i, &t.h.Events[i]) })
 }
 
-// intrudes reports whether e is what a client did to the key of another.
+// intrudes reports whether in e a client changed the key of another client.
 func (t *teller) intrudes(e *history.Event) bool {
 	return e.Kind == history.State && e.Owner != "" && e.By != "" && e.By != history.Client(e.Owner) && !slices.Contains(t.servers, e.By)
 }
 
-// silentWrites returns the requests that wrote to the counter the number that it had already, which changed nothing, by what
-// they wrote: those of increments that were acknowledged.
+// silentWrites returns the requests of acknowledged increments that changed nothing, because the counter already had the number that
+// they wrote. The map has this number.
 func silentWrites(h *history.History) map[int]string {
 	silent := map[int]string{}
 	for _, d := range reports.RawDeeds(h) {
@@ -545,10 +544,10 @@ func (t *teller) tellResource() {
 	}
 }
 
-// flightsShown limits the messages of a picture; beyond it, lines hide each other and only writes are drawn.
+// flightsShown limits the messages of a picture. If there were more, lines would hide each other, so only writes are drawn.
 const flightsShown = 150
 
-// tellFlights shows the messages that changed a server, and, if there are few enough, the others.
+// tellFlights draws the writes and, as long as there are few enough, the other messages that changed a server, and then all others.
 func (t *teller) tellFlights() {
 	var writes, requests, others []flight
 	seen := map[flight]bool{}
@@ -583,7 +582,7 @@ func (t *teller) tellFlights() {
 			others = append(others, f)
 		}
 	}
-	// A message that caused a change has two events, at the same instant.
+	// A message that caused a change has two events at the same instant.
 	others = slices.DeleteFunc(others, func(f flight) bool {
 		return seen[flight{from: f.from, to: f.to, sent: f.sent, at: f.at}]
 	})
@@ -610,7 +609,7 @@ func (t *teller) tellFlights() {
 
 func (t *teller) lane(process string) *lane { return t.s.lane(cmp.Or(t.shared[process], process)) }
 
-// bar adds a bar, cut to the picture.
+// bar adds a bar, cut off where the picture ends.
 func (t *teller) bar(process string, b bar) {
 	l := t.lane(process)
 	if l == nil || b.from > t.s.end {

@@ -13,7 +13,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Timeline is the picture of one run: who held the lock, who believed it, and what came of it. The same run always gives
+// A Timeline is the picture of one run: who held the lock, who believed that they did, and what came of it. The same run always gives
 // the same bytes.
 type Timeline struct {
 	figure *figure
@@ -32,8 +32,8 @@ func (t *Timeline) WritePNG(w io.Writer) error {
 	return err
 }
 
-// WriteSVG writes the picture as an SVG. Its text stays text, in Liberation Sans or a font that has the same widths, so that
-// it can be searched, and read aloud.
+// WriteSVG writes the picture as an SVG. Its text can be searched and read aloud. The font is Liberation Sans, or one with the same
+// widths.
 func (t *Timeline) WriteSVG(w io.Writer) error {
 	c := vgsvg.New(figureWidth, t.figure.height)
 	t.figure.draw(draw.New(c))
@@ -45,12 +45,12 @@ func (t *Timeline) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// inline returns the picture as an element of a page, without the heading, which the page has itself.
+// inline returns the picture as an element of a page, without the heading, because the page has its own.
 func (t *Timeline) inline() template.HTML {
 	c := vgsvg.New(figureWidth, t.figure.height)
 	t.figure.drawStory(draw.New(c))
 	var b bytes.Buffer
-	c.WriteTo(&b) // into memory
+	c.WriteTo(&b) // cannot fail
 	return forAPage(b.Bytes(), headHeight-6, figureWidth, t.figure.height, t.Title())
 }
 

@@ -43,8 +43,8 @@ func pngOf(t testing.TB, r sample.Run) []byte {
 	return b.Bytes()
 }
 
-// TestPictures writes the pictures of all histories to the directory in PICTURES, to be looked at: whether a picture can be
-// understood in ten seconds is nothing that a test can say.
+// TestPictures writes the pictures of all histories to the directory that PICTURES names, for people to look at. No test can say
+// whether a picture is understood in ten seconds.
 func TestPictures(t *testing.T) {
 	dir := os.Getenv("PICTURES")
 	if dir == "" {
@@ -66,18 +66,18 @@ func TestPicturesAreReproducible(t *testing.T) {
 		want := svg(t, r)
 		runtime.GOMAXPROCS(4)
 		if svg(t, r) != want {
-			t.Errorf("%s: another SVG the second time", r.Name)
+			t.Errorf("%s: a different SVG the second time", r.Name)
 		}
 		if i > 0 {
-			continue // pixels are slow, and come from the same figure
+			continue // drawing pixels is slow, and starts from the same figure
 		}
 		if !bytes.Equal(pngOf(t, r), pngOf(t, r)) {
-			t.Errorf("%s: another PNG the second time", r.Name)
+			t.Errorf("%s: a different PNG the second time", r.Name)
 		}
 	}
 }
 
-// A matrix of scenarios is drawn in parallel, with the fonts in common.
+// Pictures can be drawn in parallel. They share the fonts.
 func TestPicturesInParallel(t *testing.T) {
 	rs := sample.Runs(t)[:3]
 	var want []string
@@ -89,7 +89,7 @@ func TestPicturesInParallel(t *testing.T) {
 		for i, r := range rs {
 			wg.Go(func() {
 				if svg(t, r) != want[i] {
-					t.Errorf("%s: another SVG in parallel", r.Name)
+					t.Errorf("%s: a different SVG in parallel", r.Name)
 				}
 			})
 		}
@@ -109,7 +109,7 @@ func TestPNGSize(t *testing.T) {
 	}
 }
 
-// Red is kept for violations, so a picture has red exactly where the checker found one.
+// Red is reserved for violations, so a picture has red exactly if the checker found one.
 func TestViolationIsMarked(t *testing.T) {
 	r, g, b, _ := red.RGBA()
 	ink := fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)
@@ -136,7 +136,7 @@ func TestViolationIsMarked(t *testing.T) {
 	}
 }
 
-// What a reader should see in ten seconds, in words.
+// The pictures have the words that a reader should find in ten seconds.
 func TestPicturesSay(t *testing.T) {
 	want := map[string][]string{
 		"pause": {"UNSAFE: resource exclusion (bounded pause broken)", "paused 15 s", "c1 writes A 5.0 s after its lease ended, while c2 holds the lock",
@@ -238,7 +238,7 @@ func wellFormed(s string) error {
 	}
 }
 
-// busy is a history of more than 2,000 events, most of which matter.
+// busy is a history of more than 2,000 events, most of them relevant.
 func busy() *history.History {
 	b := sample.NewBuilder("busy", "redlock", 5, 6, "plain")
 	at := time.Duration(0)
@@ -264,13 +264,13 @@ func TestBusyHistory(t *testing.T) {
 	}
 }
 
-// faults are some of each verb, and texts that are none.
+// faults has faults of each verb, and texts that are no faults.
 var faults = []string{"pause c1 1s", "pause c2", "resume c2", "crash n1", "restart n1 empty", "jump n2 +1s", "drift n2 +500ppm",
 	"slew n3 +1s over 10s", "cut c1-n1", "cut c2->n2", "heal", "hold c1->resource", "release c1->resource", "delay c1-n2 1s",
 	"reset c1-n1", "on reply SET n1->c1 hold", "crash n1 power", "stop r1", "restart r1", "promote r1", "follow n1 r1",
 	"cut n1-r1", "x y", "11", "n1", "nonsense", ""}
 
-// Each fault changes the picture, but for those that only end others.
+// Each fault changes the picture, except those that only end others.
 func TestFaultsAreDrawn(t *testing.T) {
 	draw := func(fault string) string {
 		b := sample.NewBuilder("faults", "single", 3, 2, "plain")
@@ -287,7 +287,7 @@ func TestFaultsAreDrawn(t *testing.T) {
 		i := slices.IndexFunc(faults, func(f string) bool { return f == verb || strings.HasPrefix(f, verb+" ") })
 		switch {
 		case i < 0:
-			t.Errorf("no %s among the faults of these tests", verb)
+			t.Errorf("the faults of these tests have no %s", verb)
 		case slices.Contains([]string{"heal", "release", "resume"}, verb):
 		case draw(faults[i]) == calm:
 			t.Errorf("%s is not drawn", faults[i])
@@ -295,7 +295,7 @@ func TestFaultsAreDrawn(t *testing.T) {
 	}
 }
 
-// A report must come out of anything that can be called a history: it is what people turn to when things have gone wrong.
+// Every possible history gives a report: people need one most when things have gone wrong.
 func TestAnyHistoryIsDrawn(t *testing.T) {
 	processes := []string{"c1", "c2", "probe", "n1", "n2", "n3", "resource", "c1->n1", "n1-c1", "", "stranger",
 		"r1", "s1", "s2"}
@@ -343,7 +343,7 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
-			t.Fatal("a coordinate is no number")
+			t.Fatal("a coordinate is not a number")
 		}
 		if err := wellFormed(b.String()); err != nil {
 			t.Fatal(err)
@@ -354,8 +354,8 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 	})
 }
 
-// A write that changes nothing, since another wrote the same before, is drawn like any other, and is what the violation points
-// at; servers that had no part in it are left out.
+// A write that changes nothing, because another wrote the same before, is drawn like any other, and the violation points at it. Servers
+// on which nothing happened are left out.
 func TestSilentWriteIsDrawn(t *testing.T) {
 	b := sample.NewBuilder("lost-update", "nolock", 1, 2, "counter")
 	for i, c := range []string{"c1", "c2"} {
@@ -394,7 +394,7 @@ func TestSilentWriteIsDrawn(t *testing.T) {
 	}
 }
 
-// A lease that is renewed many times is said to be once, and a release that is lost or fails is said to be.
+// Many renewals of a lease have one label. A release that is lost or fails has one, too.
 func TestRenewalsAndFailedReleases(t *testing.T) {
 	b := sample.NewBuilder("watchdog-zombie", "watchdog", 1, 1, "plain")
 	b.Acquire(0, "c1", 0, "n1")
@@ -424,7 +424,7 @@ func TestRenewalsAndFailedReleases(t *testing.T) {
 	}
 }
 
-// Of violations of one property only the first is ringed boldly; what a client does after its lease is said once.
+// Only the first violation of a property has a bold ring. That a client goes on after the end of its lease is said once.
 func TestRepeatedViolations(t *testing.T) {
 	b := sample.NewBuilder("pause", "single", 1, 2, "plain")
 	at := b.Acquire(0, "c1", 0, "n1")
@@ -460,7 +460,7 @@ func TestRepeatedViolations(t *testing.T) {
 	}
 }
 
-// What a client does to the key of another is drawn even in attempts that came to nothing.
+// What a client does to the key of another client is drawn, even in attempts to acquire that fail.
 func TestOverwritingIsDrawn(t *testing.T) {
 	b := sample.NewBuilder("getset", "getset", 1, 2, "plain")
 	b.Acquire(0, "c1", 0, "n1")
@@ -482,11 +482,11 @@ func TestOverwritingIsDrawn(t *testing.T) {
 		owners = append(owners, bar.text)
 	}
 	if got := strings.Join(owners, " "); got != "c1#1 c2#1" {
-		t.Errorf("the key was of %s", got)
+		t.Errorf("the key belonged to %s", got)
 	}
 }
 
-// A way to increment that needs no lock is not told by its leases.
+// The headline of a run without leases counts increments.
 func TestWhySafeWithoutLeases(t *testing.T) {
 	h := &history.History{Events: []history.Event{
 		{Process: "c1", Kind: history.Invoke, Op: history.Increment, ID: 1}, {Process: "c1", Kind: history.OK, Op: history.Increment, ID: 1},

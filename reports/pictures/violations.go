@@ -12,7 +12,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// tellViolations draws what the checker found. It finds nothing itself: a violation has events, and these have a place.
+// tellViolations draws what the checker found. It finds nothing itself: it shows each violation at its events.
 func (t *teller) tellViolations() {
 	for _, i := range t.proof {
 		t.ensureMark(i)
@@ -47,7 +47,7 @@ func (t *teller) tellViolations() {
 	}
 }
 
-// ensureMark gives event i a mark if it has none: nothing that proves a violation may be missing.
+// ensureMark gives event i a mark if it has none. No event that proves a violation may be missing.
 func (t *teller) ensureMark(i int) {
 	if !t.valid(i) {
 		return
@@ -60,7 +60,7 @@ func (t *teller) ensureMark(i int) {
 	t.mark(e.Process, mark{at: e.At, client: e.Process, weight: decisive, event: i, proof: true})
 }
 
-// overlap returns who held the lock at an instant, and for how long together.
+// overlap returns the clients that held the lock together at an instant, and for how long they did.
 func (t *teller) overlap(at time.Duration) (band, bool) {
 	b := band{to: t.s.end}
 	for _, l := range t.leases {
@@ -72,7 +72,7 @@ func (t *teller) overlap(at time.Duration) (band, bool) {
 	return b, len(b.clients) > 1
 }
 
-// zombieWrite says in one line what is wrong with the write that breaks resource exclusion.
+// zombieWrite says in one line what is wrong with a write that violates resource exclusion.
 func (t *teller) zombieWrite(v checker.Violation) string {
 	i := culprit(t.h, v)
 	if i < 0 || t.h.Events[i].Op != history.Accept {
@@ -94,7 +94,7 @@ func (t *teller) zombieWrite(v checker.Violation) string {
 	return text
 }
 
-// scene returns where a violation is pointed at.
+// scene returns the lane and the instant at which a violation is shown.
 func (t *teller) scene(v checker.Violation) (string, time.Duration) {
 	if i := t.culprit(v); i >= 0 && t.lane(t.h.Events[i].Process) != nil {
 		return t.h.Events[i].Process, t.h.Events[i].At
@@ -108,8 +108,8 @@ func (t *teller) writesNumber(i int) bool {
 	return t.silent[i] != "" || atResource(e) && e.Op != history.Accept && e.Process == history.ResourceName && e.Lease == ""
 }
 
-// culprit returns the event at which a violation is pointed at: for numbers that were lost, the last write of one that had
-// been written before.
+// culprit returns the event at which a violation is shown. For a lost update this is the last write of a number that had been written
+// before.
 func (t *teller) culprit(v checker.Violation) int {
 	if v.Property != checker.NoLostUpdate {
 		return culprit(t.h, v)
@@ -133,8 +133,8 @@ func (t *teller) culprit(v checker.Violation) int {
 	return culprit(t.h, v)
 }
 
-// culprit returns the event with which a violation was complete, or -1: the last of those that prove it and had happened
-// by then. The others are what led to it.
+// culprit returns the event that completed a violation, or -1: the last of its proof that is not after the violation. The others led to
+// it.
 func culprit(h *history.History, v checker.Violation) int {
 	for _, i := range slices.Backward(v.Events) {
 		if i >= 0 && i < len(h.Events) && h.Events[i].At <= v.At {

@@ -1,4 +1,4 @@
-// Package sample has histories for tests of what reports show, made by hand.
+// Package sample has hand-made histories for the tests of reports.
 package sample
 
 import (
@@ -18,15 +18,15 @@ const (
 	TTL = 10 * time.Second
 )
 
-// A Builder makes a history by hand, the way a run would have recorded it. Its methods are what happens in a run.
+// A Builder makes a history as a run would have recorded it. Each method adds something that happens in a run.
 type Builder struct {
 	H       history.History
 	Ops     map[string]int           // the latest operation of each client
 	leases  map[string]int           // how many leases each client asked for
 	faults  int                      // how many faults there were
 	wall    map[string]time.Duration // how far wall clocks are ahead
-	keys    map[string]string        // what each node holds
-	Ends    map[string]time.Duration // when, by the wall clock of the node
+	keys    map[string]string        // the lease whose key each node has
+	Ends    map[string]time.Duration // when that key ends, by the wall clock of the node
 	highest int64
 }
 
@@ -43,7 +43,7 @@ func NewBuilder(scenario, lock string, nodes, clients int, resource string) *Bui
 	return b
 }
 
-// History ends the run as every run ends, with everything healed and a probe that must acquire, and returns it in order.
+// History ends the run as every run ends: faults heal, and a probe must acquire the lock. The events are in order of time.
 func (b *Builder) History() *history.History {
 	b.sort()
 	end := b.H.Events[len(b.H.Events)-1].At
@@ -102,7 +102,7 @@ func (b *Builder) message(from, to string, sent time.Duration, text string) time
 	return at
 }
 
-// Acquire lets a client ask some nodes, and returns when it knows. It succeeds where a quorum is free.
+// Acquire has a client ask some nodes for the lock, and returns the time of the outcome. It succeeds if a quorum is free.
 func (b *Builder) Acquire(at time.Duration, client string, fence int64, nodes ...string) time.Duration {
 	b.Ops[client]++
 	b.leases[client]++
@@ -136,7 +136,7 @@ func (b *Builder) Acquire(at time.Duration, client string, fence int64, nodes ..
 	return e.At
 }
 
-// giveBack deletes the keys of a lease on some nodes, and returns when the last reply is back.
+// giveBack deletes the keys of a lease on some nodes, and returns the time of the last reply.
 func (b *Builder) giveBack(at time.Duration, client, lease string, nodes []string) time.Duration {
 	end := at
 	for _, n := range nodes {
@@ -164,7 +164,7 @@ func (b *Builder) Release(at time.Duration, client string, nodes ...string) time
 	return end + 10*us
 }
 
-// Write lets a client write under its latest lease.
+// Write has a client write under its latest lease, and returns the time of the reply.
 func (b *Builder) Write(at time.Duration, client, value string, fence int64) time.Duration {
 	b.Ops[client]++
 	id, lease := b.Ops[client], fmt.Sprintf("%s#%d", client, b.leases[client])
@@ -197,7 +197,7 @@ func Judged(name string, h *history.History) Run {
 	return Run{name, h, checker.Check(h, nil)}
 }
 
-// Runs are histories of the kinds that a catalogue has.
+// Runs returns histories like those of the runs in the catalogue.
 func Runs(t testing.TB) []Run {
 	t.Helper()
 	unknown := Judged("unknown", calmRun())
@@ -244,7 +244,7 @@ func PauseAfterAcquire(lock, resource string) *history.History {
 	return b.History()
 }
 
-// crashNoTTL is the holder that dies with a lock that has no end: nobody gets it again.
+// crashNoTTL is a run in which the holder of a lock without a TTL crashes: nobody gets the lock again.
 func crashNoTTL() *history.History {
 	b := NewBuilder("crash-no-ttl", "setnx", 1, 2, "plain")
 	t := b.Acquire(0, "c1", 0, "n1")
@@ -261,7 +261,7 @@ func crashNoTTL() *history.History {
 	return b.History()
 }
 
-// fixedValue is a release without comparison, which deletes the key of another client.
+// fixedValue is a run in which a release does not compare values, and deletes the key of another client.
 func fixedValue() *history.History {
 	b := NewBuilder("fixed-value", "fixed", 1, 3, "plain")
 	t := b.Acquire(0, "c1", 0, "n1")
@@ -280,7 +280,7 @@ func fixedValue() *history.History {
 	return b.History()
 }
 
-// pauseInAcquire is a lock that does not look at the clock before it returns.
+// pauseInAcquire is a run of a lock that does not look at the clock before acquire returns.
 func pauseInAcquire() *history.History {
 	b := NewBuilder("pause-in-acquire", "redlock no elapsed check", 3, 2, "plain")
 	b.Acquire(0, "c1", 0, "n1", "n2", "n3")
@@ -295,7 +295,7 @@ func pauseInAcquire() *history.History {
 	return b.History()
 }
 
-// delayToResource is a write that is 90 s late, without any pause.
+// delayToResource is a run in which a write arrives 90 s late, without any pause.
 func delayToResource() *history.History {
 	b := NewBuilder("delay-to-resource", "single", 1, 2, "plain")
 	t := b.Acquire(0, "c1", 0, "n1")
@@ -313,7 +313,7 @@ func delayToResource() *history.History {
 	return b.History()
 }
 
-// Herd is many clients that want the lock at once.
+// Herd is a run in which many clients want the lock at once.
 func Herd() *history.History {
 	b := NewBuilder("expiry-herd", "redlock", 5, 10, "plain")
 	all := b.H.Meta.Nodes
@@ -398,7 +398,7 @@ func calmRun() *history.History {
 	return b.History()
 }
 
-// Failover is a primary that dies before its replica has learned of a lease, or, if nothing lags, after.
+// Failover is a run in which a primary crashes. If replication lags, the replica has not learned of the lease by then.
 func Failover(lag bool) *history.History {
 	b := NewBuilder("failover-sentinel", "single", 1, 2, "plain")
 	b.H.Meta.Replicas = map[string]string{"r1": "n1"}
@@ -441,7 +441,7 @@ func Failover(lag bool) *history.History {
 	return b.History()
 }
 
-// Counter is two clients that count to 40, under a lock.
+// Counter is a run in which two clients count to 40 under a lock.
 func Counter() *history.History {
 	b := NewBuilder("lost-update", "single", 1, 2, "counter")
 	t := time.Duration(0)
@@ -464,7 +464,7 @@ func Counter() *history.History {
 	return b.History()
 }
 
-// watchdog is a lock that renews itself until its client is paused, and says afterwards that the lease is lost.
+// watchdog is a run of a lock that renews itself until its client is paused, and reports afterwards that the lease is lost.
 func watchdog() *history.History {
 	b := NewBuilder("watchdog-pause", "watchdog", 1, 2, "plain")
 	t := b.Acquire(0, "c1", 0, "n1")
@@ -494,7 +494,8 @@ func watchdog() *history.History {
 	return b.History()
 }
 
-// checkAndSet is a client that enters with its token and changes what it read, and one whose token is no longer the mark.
+// checkAndSet is a run in which one client enters with its token and changes what it read, and the token of another is no longer
+// the mark.
 func checkAndSet() *history.History {
 	b := NewBuilder("token-check-and-set", "single", 1, 2, "check-and-set")
 	request := func(at time.Duration, client, op, value, lease, outcome, whole, err string) {
@@ -527,7 +528,7 @@ func checkAndSet() *history.History {
 	return b.History()
 }
 
-// Hostile is a run whose every text tries to break the page that shows it.
+// Hostile returns a run in which every string tries to break the page that shows it.
 func Hostile() Run {
 	const script = `<script>alert("1")</script>'&]]>`
 	evil := script + "\u202e\u2066\x1b[2J\x00\xff" + strings.Repeat("long ", 2000)
