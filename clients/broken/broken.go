@@ -1,24 +1,80 @@
-// Package broken has locks that each lack one safeguard, and are otherwise as those of package clients. They prove that the
-// checker sees what is missing: every one of them must turn a verdict of some scenario. It is for tests only. One more,
-// with a token from a microsecond clock, is a lock of the literature: single-usec. Twins are wrong in other ways.
+// Package broken has locks with a mistake. They are otherwise as those of package clients, and prove that the checker sees what is
+// wrong. It is for tests only.
+//
+// [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
+// microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
+// looking at the scenarios, to measure how many of them are caught.
 package broken
 
-import "lockstep/clients"
+import (
+	"slices"
 
-// Locks lists the broken locks.
-func Locks() []clients.Lock {
-	return []clients.Lock{
-		fencePerClient,
-		releaseUncompared,
-		noElapsedCheck,
-		halfQuorum,
-		reachableQuorum,
-		noDrift,
-		recreatingExtension,
-		waitElsewhere,
-		releaseGranted,
-		noTimeout,
-		fixedDelay,
-		ttlFromReturn,
+	"lockstep/clients"
+)
+
+// Locks lists the locks that lack a safeguard.
+func Locks() []clients.Lock { return locks(safeguards) }
+
+var safeguards = []clients.Variant{
+	fencePerClient,
+	releaseUncompared,
+	noElapsedCheck,
+	halfQuorum,
+	reachableQuorum,
+	noDrift,
+	recreatingExtension,
+	waitElsewhere,
+	releaseGranted,
+	noTimeout,
+	fixedDelay,
+	ttlFromReturn,
+}
+
+// Mistakes lists locks with one mistake each that people make. Some do harm only under certain faults; their docstrings say which.
+func Mistakes() []clients.Variant {
+	return []clients.Variant{
+		exMilliseconds,
+		finallyDeletes,
+		extendXX,
+		extendGet,
+		counterToken,
+		clientToken,
+		timeoutIsOurs,
+		errorIsRefusal,
+		pipelinedExpire,
+		lateWatch,
+		zsetRank,
+		staleCleanup,
+		reentrant,
+		releaseToldOK,
+
+		recount,
+		shiftedTokens,
+		driftAdded,
+		leavesFailed,
+		releaseMajority,
+		sameToken,
+		sample,
+		collects,
+		extendAdds,
+
+		renewUncompared,
+		renewIgnored,
+		untilEarly,
+		fixedPeriod,
+
+		fenceBefore,
+		fenceWall,
+		fenceExpires,
 	}
+}
+
+// All lists every lock of the package.
+func All() []clients.Variant { return slices.Concat(safeguards, twins, Mistakes()) }
+
+func locks(variants []clients.Variant) (list []clients.Lock) {
+	for _, v := range variants {
+		list = append(list, v.Lock)
+	}
+	return list
 }

@@ -25,7 +25,8 @@ func TestImportsPointDown(t *testing.T) {
 		engine:                       {history},
 		redisserver:                  {history},
 		"lockstep/clients":           {history, sim, "lockstep/clients/internal/redlock"},
-		"lockstep/clients/broken":    {"lockstep/clients", "lockstep/clients/internal/redlock"},
+		"lockstep/clients/broken":    {"lockstep/clients", "lockstep/clients/internal/redlock", "lockstep/clients/internal/parts"},
+		"lockstep/clients/sound":     {"lockstep/clients", "lockstep/clients/internal/redlock", "lockstep/clients/internal/parts"},
 		"lockstep/clients/planted":   {"lockstep/clients"},
 		"lockstep/clients/kinds":     {"lockstep/clients"},
 		"lockstep/clients/libraries": {"lockstep/clients", history, sim},
@@ -41,6 +42,7 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},
+		"lockstep/clients/internal/parts":    {"lockstep/clients"},
 		"lockstep/nodes/internal/redistest":  {redisserver},
 		"lockstep/reports/internal/sample":   {history, "lockstep/checker"},
 		"lockstep/checker/internal/handmade": {history},

@@ -1,0 +1,34 @@
+package broken
+
+import (
+	"context"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/clients/internal/parts"
+)
+
+// untilEarly prolongs its lease when it sends a renewal, not when it has the reply: if the renewal is lost, the lease outlives the
+// key by a third of a TTL. It needs a network that fails while the lock is held.
+var untilEarly = clients.Variant{
+	Like: "watchdog",
+	Lock: clients.Lock{
+		Name:  "watchdog-until-early",
+		About: "watchdog whose lease is longer as soon as a renewal is sent",
+		New: func(env clients.Env) clients.Locker {
+			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+				lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+				if err != nil {
+					return nil, err
+				}
+				l := parts.NewRenewed(ctx, lease, ttl)
+				send := l.Renew
+				l.Renew = func(ctx context.Context) (bool, error) {
+					l.Prolong(env.Clock.Now().Add(ttl))
+					return send(ctx)
+				}
+				return l.Start(), nil
+			})
+		},
+	},
+}

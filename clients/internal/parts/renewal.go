@@ -1,0 +1,121 @@
+package parts
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"lockstep/clients"
+)
+
+// Renewed is a lease that renews itself as [clients.NewWatchdog] does, by its own rules: Every and Renew.
+type Renewed struct {
+	*Lease
+	Every time.Duration // from one renewal to the next
+	// Renew renews the lease once. It reports whether the lock was still ours.
+	Renew func(ctx context.Context) (bool, error)
+	// Persist makes it renew again after an error, while the lease lasts, and makes a release end renewal whatever its outcome.
+	Persist bool
+
+	ttl  time.Duration
+	ctx  context.Context // with which it was acquired
+	lost chan struct{}
+
+	mu     sync.Mutex // guards End and the fields below
+	timer  clockwork.Timer
+	over   bool
+	notify func(time.Time)
+}
+
+// NewRenewed makes a lease renew itself by [ExtendOn], every third of the TTL. Start starts it.
+func NewRenewed(ctx context.Context, lease *Lease, ttl time.Duration) *Renewed {
+	l := &Renewed{Lease: lease, Every: ttl / 3, ttl: ttl, ctx: ctx, lost: make(chan struct{})}
+	l.Renew = func(ctx context.Context) (bool, error) {
+		n, err := ExtendOn(ctx, lease.Env.Nodes[0], lease.Name, lease.Token, ttl)
+		return n != 0, err
+	}
+	return l
+}
+
+// Start starts renewal.
+func (l *Renewed) Start() *Renewed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.schedule()
+	return l
+}
+
+// schedule schedules the next renewal. The caller holds mu.
+func (l *Renewed) schedule() { l.timer = l.Env.Clock.AfterFunc(l.Every, l.once) }
+
+func (l *Renewed) once() {
+	start := l.Env.Clock.Now()
+	ours, err := l.Renew(l.ctx)
+	l.mu.Lock()
+	switch {
+	case l.over || err != nil:
+		if !l.over && l.Persist && l.ctx.Err() == nil && l.Env.Clock.Now().Before(l.End) {
+			l.timer = l.Env.Clock.AfterFunc(l.ttl/10, l.once)
+		}
+		l.mu.Unlock()
+		return
+	case !ours:
+		l.mu.Unlock()
+		close(l.lost)
+		return
+	}
+	until, notify := start.Add(l.ttl), l.notify
+	l.End = until
+	l.schedule()
+	l.mu.Unlock()
+	if notify != nil {
+		notify(until)
+	}
+}
+
+// Prolong moves the end of the lease, and tells it.
+func (l *Renewed) Prolong(until time.Time) {
+	l.mu.Lock()
+	notify := l.notify
+	l.End = until
+	l.mu.Unlock()
+	if notify != nil {
+		notify(until)
+	}
+}
+
+func (l *Renewed) Until() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.End
+}
+
+func (l *Renewed) Lost() <-chan struct{} { return l.lost }
+
+func (l *Renewed) Notify(f func(time.Time)) {
+	l.mu.Lock()
+	l.notify = f
+	l.mu.Unlock()
+}
+
+// Release ends renewal once it has a reply.
+func (l *Renewed) Release(ctx context.Context) error {
+	if l.Persist {
+		l.stop()
+	}
+	err := l.Lease.Release(ctx)
+	if err == nil || errors.Is(err, clients.ErrNotHeld) {
+		l.stop()
+	}
+	return err
+}
+
+func (l *Renewed) stop() {
+	l.mu.Lock()
+	l.over = true
+	l.timer.Stop()
+	l.mu.Unlock()
+}

@@ -1,0 +1,21 @@
+// Package sound has correct locks that look suspicious: they do in an unusual way what the locks of package clients do in the usual
+// one. They prove that a tool does not cry wolf. It is for tests only.
+package sound
+
+import "lockstep/clients"
+
+// Locks lists the locks. Each keeps what the lock keeps that it is like.
+func Locks() []clients.Variant {
+	return []clients.Variant{
+		published,
+		hash,
+		watched,
+		verified,
+		counted,
+		connections,
+		margin,
+		patient,
+		renewed,
+		shuffled,
+	}
+}
