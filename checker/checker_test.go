@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A calm run in which everything is right, and two that are not.
+// calm is a run without violations; the other two have some.
 const (
 	calm = `
 		probe probe
@@ -113,7 +113,7 @@ func TestCheckVerdict(t *testing.T) {
 	}
 }
 
-// checkResult fails the test unless a result agrees with itself.
+// checkResult fails the test if the fields of a result contradict each other.
 func checkResult(t testing.TB, h *history.History, r Result) {
 	t.Helper()
 	want := Safe
@@ -162,7 +162,7 @@ func TestStatusOfNoProperty(t *testing.T) {
 	}
 }
 
-// everyMust returns a must of each form.
+// everyMust returns one must of each form.
 func everyMust(t testing.TB) []Must {
 	names := strings.NewReplacer("CLIENT", "c1", "RIVAL", "c2", "NODES", "n1 n2", "NODE", "n1", "SERVER", "n1", "WRITE", "A", "NEXT", "B", "COUNT", "2", "PROCESS", "n1", "LIMIT", "1s")
 	var musts []Must
@@ -172,7 +172,7 @@ func everyMust(t testing.TB) []Must {
 	return musts
 }
 
-// exercise asks everything about a history, and returns what [Check] says.
+// exercise calls everything that takes a history, and returns the result of [Check].
 func exercise(t testing.TB, h *history.History, musts []Must) Result {
 	before := slices.Clone(h.Events)
 	r := Check(h, musts)
@@ -197,12 +197,12 @@ func TestCheckSurvivesGarbage(t *testing.T) {
 		exercise(t, h, musts)
 		sound[WellFormed(h) == nil]++
 	})
-	if sound[true] == 0 && !testing.Short() { // which draws twenty, and about one in six is sound
+	if sound[true] == 0 && !testing.Short() { // -short draws twenty, of which about one in six is sound
 		t.Error("no history got past the first look")
 	}
 }
 
-// A judgement depends on nothing but the history.
+// A result depends on nothing but the history: one that was written and read again has the same result.
 func TestCheckIsAFunction(t *testing.T) {
 	musts := everyMust(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -237,7 +237,7 @@ func FuzzCheck(f *testing.F) {
 	musts := everyMust(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h := &history.History{Foreign: len(b)%2 == 0}
-		for i, line := range bytes.Split(b, []byte("\n")) { // as history.ReadHistory does, but for what it refuses
+		for i, line := range bytes.Split(b, []byte("\n")) { // like history.ReadHistory, but without refusing anything
 			if i == 0 {
 				if json.Unmarshal(line, &h.Meta) != nil {
 					return

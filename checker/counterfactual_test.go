@@ -10,7 +10,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// TestAsking: a client asks from the first of several tries on, and goes on for as long as its lock or its lane would have it.
+// TestAsking: a client asks from the first of several consecutive tries until its lock or its lane would have given up.
 func TestAsking(t *testing.T) {
 	const tries = `
 		0    c1 invoke acquire
@@ -45,14 +45,14 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestAheadAfter: what a client does after a sleep comes earlier by as much as what was before the sleep, except that a pause from
-// outside and an instant that it waits for stay where they are.
+// TestAheadAfter: what a client does after a sleep moves forward with what was before the sleep. A pause that a fault causes, and
+// an instant for which the lane waits, do not move.
 func TestAheadAfter(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
 		name             string
-		pause            string // of the client, "from to" in seconds
-		invoked          string // in seconds; its outcome before was at 11 s
+		pause            string // "from to" in seconds; a pause of the client
+		invoked          string // in seconds; the outcome before it is at 11 s
 		slept, notBefore time.Duration
 		kept             []Assumption
 		want             time.Duration // if the outcome had come 2 s earlier
@@ -84,13 +84,13 @@ func TestAheadAfter(t *testing.T) {
 	}
 }
 
-// TestExcess: what an operation lost in pauses and by late messages. What arrives while a client is paused waits for it, but is not
-// late any more.
+// TestExcess: how much time an operation lost through pauses and late messages. A message that arrives during a pause waits for the
+// end of the pause, but this does not make it later.
 func TestExcess(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
 		name, story  string
-		pause, delay time.Duration // lost in either
+		pause, delay time.Duration // lost through each
 		both         time.Duration
 	}{
 		{"nothing", "0.5 c1 deliver n1 sent=0.499", 0, 0, 0},
@@ -113,7 +113,7 @@ func TestExcess(t *testing.T) {
 	}
 }
 
-// TestUnconnected: a client that says nothing and hears nothing, while a node is out of its reach, waits for that node.
+// TestUnconnected: a client that sends and receives nothing while a node is out of its reach counts as waiting for that node.
 func TestUnconnected(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {

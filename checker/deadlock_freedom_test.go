@@ -88,7 +88,7 @@ func TestDeadlockFreedom(t *testing.T) {
 	})
 }
 
-// While others hold the lock, the probe has to be refused.
+// If others rightfully hold the lock the whole time, the probe must be refused, and deadlock freedom is unknown.
 func TestDeadlockFreedomUnknown(t *testing.T) {
 	const (
 		head = "probe probe\nbound 5\n0 c1 invoke acquire\n0.1 n1 set c1#1\n"

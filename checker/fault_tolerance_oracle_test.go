@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// state returns the last of some events by the instant t that happened to a process, or to a link: its operation.
+// state returns which of some operations happened last to a process or a link by t.
 func state(h *history.History, process string, t time.Duration, kind history.Kind, ops ...string) string {
 	op := ""
 	for _, e := range h.Events {
@@ -67,9 +67,9 @@ func members(h *history.History, node string) []string {
 	return []string{node}
 }
 
-// heldAt reports whether somebody could rely on the lock.
+// heldAt reports whether some client could rely on the lock.
 func heldAt(h *history.History, lock string, t time.Duration) bool {
-	for _, l := range Leases(h) { // TestHoldOracle has looked at them
+	for _, l := range Leases(h) { // TestHoldOracle tests Leases
 		from, to := l.From, l.End
 		if h.Events[l.ReturnEvent].Op == history.Acquire {
 			from = l.Granted
@@ -86,7 +86,7 @@ func heldAt(h *history.History, lock string, t time.Duration) bool {
 	return false
 }
 
-// letGoOracle returns when a release of a lease came to nothing though nothing kept its client from a server.
+// letGoOracle returns when a release of a lease failed to remove its key although nothing separated the client from the server.
 func letGoOracle(h *history.History, label, server string) (time.Duration, bool) {
 	owner := history.Client(label)
 	for i, in := range h.Events {
@@ -95,7 +95,7 @@ func letGoOracle(h *history.History, label, server string) (time.Duration, bool)
 		}
 		fine := true
 		for j, e := range h.Events {
-			if e.At < in.At { // what was before goes on
+			if e.At < in.At { // a fault from before may last
 				continue
 			}
 			u := e.At
@@ -111,8 +111,8 @@ func letGoOracle(h *history.History, label, server string) (time.Duration, bool)
 	return 0, false
 }
 
-// underWay reports whether a message was lost between an invocation and its outcome, or sent then, and had not arrived by the outcome:
-// as good as lost, or kept because a fault had chosen it.
+// underWay reports whether a message from one process to another was lost, late, or held by a fault, so that it had not arrived by
+// the outcome.
 func underWay(h *history.History, in, out int, from, to string) bool {
 	begin, end := h.Events[in].At, h.Events[out].At
 	for i, e := range h.Events {
@@ -146,7 +146,7 @@ func underWay(h *history.History, in, out int, from, to string) bool {
 	return false
 }
 
-// standsAt reports whether a key stands on a server that nobody could have removed.
+// standsAt reports whether a server has a key that excuses the lock: nobody could have removed it.
 func standsAt(h *history.History, server string, t time.Duration) bool {
 	for i, set := range h.Events {
 		if set.Process != server || set.Kind != history.State || set.Op != history.Set && set.Op != history.Over || set.At > t {
@@ -169,7 +169,7 @@ func standsAt(h *history.History, server string, t time.Duration) bool {
 		if t >= end {
 			continue
 		}
-		// When did it become one that nobody could remove?
+		// When did it become a key that nobody could remove?
 		owner, hindered := history.Client(set.Lease), time.Duration(history.NoEnd)
 		instants := []time.Duration{set.At}
 		if set.Sent != 0 {
@@ -215,7 +215,7 @@ func standsAt(h *history.History, server string, t time.Duration) bool {
 	return false
 }
 
-// requestOracle returns the word of the last request that the owner of a key had sent before it was set.
+// requestOracle returns the word of the last request that a server received from the owner of a key before it set the key.
 func requestOracle(h *history.History, set int) (word string) {
 	for _, e := range h.Events[:set] {
 		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == h.Events[set].Process && e.By == history.Client(h.Events[set].Lease) {
@@ -225,7 +225,7 @@ func requestOracle(h *history.History, set int) (word string) {
 	return word
 }
 
-// forfeitOracle returns from when on a key without an end is no excuse any more, since its lease had one.
+// forfeitOracle returns from when on a key no longer excuses the lock: it has no end, but its lease had one.
 func forfeitOracle(h *history.History, label string, promise time.Duration) time.Duration {
 	var end time.Duration
 	for _, l := range Leases(h) {
@@ -239,7 +239,8 @@ func forfeitOracle(h *history.History, label string, promise time.Duration) time
 	return end + h.Meta.TTL/100 + 10*time.Millisecond
 }
 
-// promiseOracle returns how long a key was to live: the TTL or for ever, or what was left to the key on n1 that it is a copy of.
+// promiseOracle returns for how long a key was to live: one TTL or for ever or, for a copy, the time that was left to the key on
+// n1.
 func promiseOracle(h *history.History, i int) time.Duration {
 	e := h.Events[i]
 	timed := e
@@ -258,7 +259,7 @@ func promiseOracle(h *history.History, i int) time.Duration {
 	return max(0, timed.At+h.Meta.TTL-e.At)
 }
 
-// neededAt reports whether a client that asks has a right to an answer.
+// neededAt reports whether a client that asks is entitled to the lock.
 func neededAt(h *history.History, client, lock string, t time.Duration) bool {
 	if pausedAt(h, client, t) || heldAt(h, lock, t) {
 		return false
@@ -278,18 +279,18 @@ func neededAt(h *history.History, client, lock string, t time.Duration) bool {
 			taken++
 		}
 	}
-	return gone <= 1 && gone+taken <= 1 // of three
+	return gone <= 1 && gone+taken <= 1 // of three nodes
 }
 
-// faultToleranceOracle returns when clients had asked in vain for too long: the times of their violations, before those of
-// several clients are put together.
+// faultToleranceOracle returns when clients had asked in vain for too long: one time for each client, before these are merged into
+// violations.
 func faultToleranceOracle(h *history.History) []time.Duration {
 	const patience = 2 * time.Second
 	instants := []time.Duration{}
 	for _, e := range h.Events {
 		instants = append(instants, e.At)
 		if e.Kind == history.Message {
-			instants = append(instants, e.Sent) // from when on one that came late is missed
+			instants = append(instants, e.Sent) // a late message is missed from then on
 		}
 		if e.Kind == history.State && e.Key == "k" {
 			for d := time.Duration(0); d <= h.Meta.TTL; d += time.Second {
@@ -307,7 +308,7 @@ func faultToleranceOracle(h *history.History) []time.Duration {
 			continue
 		}
 		if j := previous(h, i); j >= 0 && h.Events[j].Op == history.Acquire && h.Events[j].Kind != history.OK && h.Events[j].At == e.At && lockOf(h, j) == e.Lock {
-			continue // another try of the same ask
+			continue // one of several consecutive tries, not the first
 		}
 		from, end := time.Duration(-1), lastOf(h, i)
 		for n, t := range instants {
@@ -337,7 +338,7 @@ func faultToleranceOracle(h *history.History) []time.Duration {
 	return found
 }
 
-// previous returns the event of a client before event i, among its operations; -1 if there is none.
+// previous returns the outcome of the operation of a client before event i, or -1.
 func previous(h *history.History, i int) int {
 	for j := i - 1; j >= 0; j-- {
 		if e := h.Events[j]; e.Process == h.Events[i].Process && (e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info && e.ID != 0) {
@@ -357,7 +358,7 @@ func lockOf(h *history.History, outcome int) string {
 	return ""
 }
 
-// lastOf returns when an ask that begins with event i ends: with the outcome of the last try that follows at once.
+// lastOf returns when the tries that begin with event i end: with the outcome of the last one that follows at once.
 func lastOf(h *history.History, i int) time.Duration {
 	ask := h.Events[i]
 	for j, e := range h.Events[i+1:] {
@@ -384,8 +385,8 @@ func lastOf(h *history.History, i int) time.Duration {
 	return h.Events[len(h.Events)-1].At
 }
 
-// A violation stands for all clients that asked in vain at the same time, so the oracle must have found its beginning, and
-// nothing outside.
+// One violation stands for all clients that asked in vain at the same time. So the oracle must have found the time of each
+// violation, and every time that it finds must lie in one.
 func TestFaultToleranceOracle(t *testing.T) {
 	outcomes := tally{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -394,7 +395,7 @@ func TestFaultToleranceOracle(t *testing.T) {
 	outcomes.check(t)
 }
 
-// Two replies that were late leave exactly half a TTL in which the keys could have been removed, which is not too long.
+// After the two late replies had left, exactly half a TTL remained in which the keys could have been removed. This is not too long.
 func TestFaultToleranceOracleUntilAMessageLeft(t *testing.T) {
 	h := handmade.History(t, `
 		nodes 3
@@ -411,8 +412,8 @@ func TestFaultToleranceOracleUntilAMessageLeft(t *testing.T) {
 	}
 }
 
-// A reply that left at the very start of the run, and arrived a second later, was late like any other: 0 is an instant, and the key
-// that its client could not know of excuses those who ask in vain.
+// A reply that left at the very start of the run and arrived a second later is late like any other: time 0 is an instant, not a
+// missing value. Its client could not know of the key, which therefore excuses the refusals.
 func TestFaultToleranceOracleSentAtTheStart(t *testing.T) {
 	h := handmade.History(t, `
 		nodes 3
@@ -439,8 +440,8 @@ func TestFaultToleranceOracleSentAtTheStart(t *testing.T) {
 	}
 }
 
-// A reply that a fault holds is let go by a heal of its link, whichever of the two ends the heal names first. So c2 could have
-// removed its key from n2 when it released, and that key excuses nobody.
+// A heal of a link releases a held reply whichever end of the link it names first. So c2 could have removed its key from n2 when it
+// released, and the key excuses nothing.
 func TestFaultToleranceOracleHealNamesTheOtherEndFirst(t *testing.T) {
 	h := handmade.History(t, `
 		nodes 3

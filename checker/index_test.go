@@ -9,7 +9,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// TestOutOfReach: a four hundredth of a TTL is out of reach.
+// TestOutOfReach: a process is out of reach from a delay of 1/400 of the TTL on.
 func TestOutOfReach(t *testing.T) {
 	ix := newIndex(&history.History{Meta: history.Meta{TTL: 10 * time.Second}})
 	for d, want := range map[time.Duration]bool{0: false, 25*time.Millisecond - 1: false, 25 * time.Millisecond: true} {
@@ -22,7 +22,7 @@ func TestOutOfReach(t *testing.T) {
 	}
 }
 
-// TestMarked: the lease that a key stands for, if its value has the name of another's.
+// TestMarked: which lease a key stands for if its value is named after another client's lease.
 func TestMarked(t *testing.T) {
 	const set = "0 c2 invoke acquire\n1 n1 set c1#1 by=c2\n"
 	for text, want := range map[string]string{

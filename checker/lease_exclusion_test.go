@@ -197,7 +197,7 @@ func TestLeaseExclusion(t *testing.T) {
 	})
 }
 
-// The clock of the holder decides when its hold ends, and it need not run at the rate of true time.
+// The clock of the holder decides when its hold ends. It may run at another rate than true time.
 func TestLeaseExclusionByTheClockOfTheHolder(t *testing.T) {
 	testProperty(t, LeaseExclusion, []verdictCase{
 		{name: "a slow clock prolongs the hold", story: `
@@ -295,7 +295,8 @@ func TestLeaseExclusionByTheClockOfTheHolder(t *testing.T) {
 	})
 }
 
-// What broke exclusion is read off the way in which the first lease's keys vanished where the second has its own.
+// The checker derives the broken assumption from how the keys of the first lease vanished from the nodes where the second has its
+// own.
 func TestLeaseExclusionBlame(t *testing.T) {
 	const jump = "c2 held c2#1 from 4.200s to 13.900s, while c1 held c1#1 from 0.200s to 9.900s"
 	blame := func(name, story, assumption string) verdictCase {
@@ -346,7 +347,7 @@ func TestLeaseExclusionBlame(t *testing.T) {
 	promised := func(until string) string {
 		return strings.Replace(c1, "n3 set c1#1", "n3 set c1#1 until="+until, 1)
 	}
-	// fleeting has the three keys of the first gone as soon as they are set.
+	// fleeting returns a story in which the three keys of the first lease are gone as soon as they are set.
 	fleeting := func(n1, n2, n3 string) string {
 		gone := strings.NewReplacer("N1", n1, "N2", n2, "N3", n3)
 		return gone.Replace(`

@@ -67,7 +67,7 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// A token that two clients drew is named after the first; what the second is granted is its own.
+// If two clients drew the same token, it is named after the first client, but the second client's key counts for its own lease.
 func TestLeaseWithTheTokenOfAnother(t *testing.T) {
 	leases := Leases(handmade.History(t, `
 		0    c1 invoke acquire
@@ -82,7 +82,7 @@ func TestLeaseWithTheTokenOfAnother(t *testing.T) {
 	}
 }
 
-// What a lease is held for, in seconds.
+// Each wanted result gives the holds of c1#1, in seconds, and why each ended.
 func TestLeasesExtended(t *testing.T) {
 	const c1 = "0 c1 invoke acquire\n1 c1 ok acquire c1#1 until=10\n"
 	for _, c := range []struct{ name, story, want string }{
@@ -122,7 +122,7 @@ func TestLeasesExtended(t *testing.T) {
 	}
 }
 
-// TestLasting: a lease has no end if its client gave a majority of its keys none, by then.
+// TestLasting: a lease has no end if its client has set a majority of its keys without one by then.
 func TestLasting(t *testing.T) {
 	for text, want := range map[string]bool{
 		"1 n1 set c1#1 until=never\n1 n2 set c1#1 until=never\n2 c1 ok acquire c1#1 -\n3 n3 set c1#1 until=9": true,

@@ -487,7 +487,7 @@ func TestMustRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever a form is filled with, it is read back as the same.
+// A must that is printed and parsed again is the same, whatever its names and numbers.
 func TestMustRoundTripRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := func(letter string) string { return fmt.Sprint(letter, rapid.IntRange(1, 20).Draw(t, "name")) }

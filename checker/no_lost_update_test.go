@@ -29,7 +29,7 @@ func TestNoLostUpdateCounter(t *testing.T) {
 			1    c1 invoke increment
 			1.1  resource over 11 key=counter by=c1
 			1.2  c1 ok increment 11`},
-		{name: "both write the same", story: race + "0.5 c2 ok increment 1", // Redis says nothing of a write that changes nothing
+		{name: "both write the same", story: race + "0.5 c2 ok increment 1", // a node records no event for a write that changes nothing
 			want: []string{"1 of 2 acknowledged increments are lost: the counter went from 0 to 1; c1 wrote 1 at 0.200s, and c2 was told at 0.500s that it had, too [none]"}},
 		{name: "both write the same, long after", story: race + `
 			1    c1 invoke increment
@@ -184,7 +184,7 @@ func TestNoLostUpdateWords(t *testing.T) {
 	})
 }
 
-// TestCount: what became of the increments that were asked for; other operations do not count.
+// TestCount: how many increments were asked for, done, skipped and unknown. Other operations do not count.
 func TestCount(t *testing.T) {
 	c := newIndex(handmade.History(t, `
 		0   c2 invoke acquire

@@ -13,22 +13,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The oracles below say the same as the properties, in the most obvious way that could be found, without an index, without
-// a sweep and without [Leases]. They look at every event again for every question.
+// The oracles below state the properties again in the most obvious way that could be found, without an index, without a sweep and
+// without [Leases]. They go through all events again for every question.
 
 // holds reports whether the client of an ok acquire, event i, holds its lease at the instant t.
 func holds(h *history.History, i int, t time.Duration) bool {
 	return relies(h, len(h.Events), i, t, true)
 }
 
-// relies is holds as far as the first n events tell, or else only says whether the client's clock shows less than the end of the
-// lease, whatever the client has done with it. How far a lock renews its keys that tells nothing of it is known in hindsight.
+// relies is like holds, but knows only the first n events. If given is false, it reports only whether the client's clock shows less
+// than the end of the lease, whatever the client has done with the lease. Silent renewals count even if they come later.
 func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 	got := h.Events[i]
 	if t < got.At {
 		return false
 	}
-	var base history.Event // where the client's clock last changed its rate by t, and what it read then
+	var base history.Event // the last change of the rate of the client's clock by t, with what the clock showed then
 	until, told, gone := got, false, false
 	for j, e := range h.Events[:n] {
 		if e.Process != got.Process || e.At > t {
@@ -60,11 +60,11 @@ func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 		}
 		end = until.Clock + h.Meta.TTL
 	}
-	return (t-base.At)*time.Duration(million+base.PPM) < (end-base.Clock)*million // instants are few enough not to overflow
+	return (t-base.At)*time.Duration(million+base.PPM) < (end-base.Clock)*million // instants are too small to overflow
 }
 
-// renewedOracle returns until when a majority of nodes was to keep the keys of an ok acquire, by what its client did to them later
-// while it was in no operation that does so; 0 if that was no majority.
+// renewedOracle returns until when a majority of nodes was to keep the keys of an ok acquire after silent renewals: those by its
+// client outside its operations on the lock. It is 0 if these did not reach a majority.
 func renewedOracle(h *history.History, acquire int) time.Duration {
 	got := h.Events[acquire]
 	var dues []time.Duration // one for each node
@@ -84,7 +84,7 @@ func renewedOracle(h *history.History, acquire int) time.Duration {
 	return dues[(len(dues)-1)/2]
 }
 
-// lastingOracle reports whether a client gave its keys no end on a majority of nodes, before the event that a lease lasts by.
+// lastingOracle reports whether a client gave its keys no end on a majority of nodes, before the event that gave the lease no end.
 func lastingOracle(h *history.History, acquire int, by history.Event) bool {
 	nodes := 0
 	for _, node := range h.Meta.Nodes {
@@ -120,7 +120,7 @@ func untouched(h *history.History, server string, i, j int) bool {
 	})
 }
 
-// busyOracle reports whether a client was acquiring, extending or releasing at event i, or had been up to that instant.
+// busyOracle reports whether a client was acquiring, extending or releasing at event i, or until that instant.
 func busyOracle(h *history.History, client string, i int) bool {
 	busy := false
 	for _, in := range h.Events[:i] {
@@ -136,7 +136,7 @@ func busyOracle(h *history.History, client string, i int) bool {
 	return busy
 }
 
-// A beginning is where a hold begins: the acquire of the lease, and the same event or a late extension.
+// A beginning is where a hold begins: event is the acquire of the lease or a late extension.
 type beginning struct{ acquire, event int }
 
 // holdsBegun returns where holds begin, in order.
@@ -164,11 +164,11 @@ func acquired(h *history.History) []int {
 	return events
 }
 
-// leaseExclusionOracle returns the leases whose client, when a hold of it began, was not the only one who held the lock.
+// leaseExclusionOracle returns the leases with a hold at whose beginning another client held the lock.
 func leaseExclusionOracle(h *history.History) []string {
 	var found []string
 	all := holdsBegun(h)
-	lasts := func(b beginning, t time.Duration) bool { // until t, without a break
+	lasts := func(b beginning, t time.Duration) bool { // whether the hold lasts until t without a break
 		for _, other := range all {
 			if other.acquire == b.acquire && other.event > b.event && h.Events[other.event].At <= t {
 				return false
@@ -189,8 +189,8 @@ func leaseExclusionOracle(h *history.History) []string {
 	return found
 }
 
-// grantOracle returns the last event before the return of a lease by which a majority of nodes came to have its key, or its
-// return.
+// grantOracle returns the last event before the return of a lease by which a majority of nodes came to have its key, or the return
+// itself if there is none.
 func grantOracle(h *history.History, acquire int) int {
 	grant := acquire
 	for i := 1; i < acquire; i++ {
@@ -201,8 +201,8 @@ func grantOracle(h *history.History, acquire int) int {
 	return grant
 }
 
-// votesOracle counts the nodes whose key, after event i, is one that the lease of an ok acquire set there, and that nothing but
-// the lease itself has touched since.
+// votesOracle counts the nodes that have a key of the lease of an ok acquire after event i. A copy that replication made counts
+// only if the lease itself had set a key there before.
 func votesOracle(h *history.History, acquire, i int) int {
 	votes := 0
 	for _, node := range h.Meta.Nodes {
@@ -213,7 +213,7 @@ func votesOracle(h *history.History, acquire, i int) int {
 	return votes
 }
 
-// votedOracle reports whether the key of a server is one of those.
+// votedOracle reports whether a server has such a key.
 func votedOracle(h *history.History, server string, acquire, i int) bool {
 	voted := false
 	for _, e := range h.Events[:i+1] {
@@ -251,18 +251,18 @@ func resourceExclusionOracle(h *history.History) []int {
 	return found
 }
 
-// expiredOnReturnOracle returns the leases that nobody could ever have held, not even for an instant.
+// expiredOnReturnOracle returns the leases that were over when they were returned.
 func expiredOnReturnOracle(h *history.History) []string {
 	var found []string
 	for _, i := range acquired(h) {
-		if !relies(h, i+1, i, h.Events[i].At, true) { // without what may have ended the hold at that instant
+		if !relies(h, i+1, i, h.Events[i].At, true) { // ignoring later events of that instant, which may have ended the hold
 			found = append(found, h.Events[i].Lease)
 		}
 	}
 	return found
 }
 
-// ownerOnlyOracle replays the keys, without believing what the events say about owners.
+// ownerOnlyOracle replays the keys, and ignores what the events say about owners.
 func ownerOnlyOracle(h *history.History) []int {
 	var found []int
 	for i, e := range h.Events {
@@ -277,7 +277,7 @@ func ownerOnlyOracle(h *history.History) []int {
 		}
 		over := e.At >= set+h.Meta.TTL
 		for _, j := range acquired(h) {
-			over = over && h.Events[j].Lease != lease // handed out, now or later
+			over = over && h.Events[j].Lease != lease // returned to a client, now or later
 		}
 		for _, j := range acquired(h) {
 			over = over || h.Events[j].Lease == lease && h.Events[j].At <= e.At && !relies(h, len(h.Events), j, e.At, false)
@@ -289,7 +289,7 @@ func ownerOnlyOracle(h *history.History) []int {
 	return found
 }
 
-// tokensOracle returns the leases with a token that is not above that of one that was granted before.
+// tokensOracle returns the leases whose token is not higher than that of a lease granted before.
 func tokensOracle(h *history.History) []string {
 	var found []string
 	for _, b := range acquired(h) {
@@ -304,8 +304,8 @@ func tokensOracle(h *history.History) []string {
 	return found
 }
 
-// noLostUpdateOracle returns the words that are neither in the last value nor kept, unless somebody rightfully replaced them,
-// and "counter" if two were told of the same number, or a number was undone.
+// noLostUpdateOracle returns the words that are neither in the last value nor kept, unless somebody rightfully replaced them, and
+// "counter" if two increments returned the same number, or a number was undone.
 func noLostUpdateOracle(h *history.History) []string {
 	var found []string
 	var final, kept string
@@ -348,8 +348,8 @@ func noLostUpdateOracle(h *history.History) []string {
 	return found
 }
 
-// replacedOracle reports whether the last write that took a word from the value was a plain one, by somebody whose lease was the
-// newest while no other client held the lock.
+// replacedOracle reports whether the last write that removed a word from the value was a plain write whose client had the newest
+// lease while no other client held the lock.
 func replacedOracle(h *history.History, word string) bool {
 	there, taker := false, -1
 	for i, e := range h.Events {
@@ -389,7 +389,8 @@ func whatWasLost(_ *history.History, v Violation) string {
 	return "counter"
 }
 
-// deadlockOracle reports whether the probe asked for the lock in a time in which it might have got it, and whether it did not.
+// deadlockOracle reports whether the lock was free at some time while the probe asked for it, and whether the probe did not get it
+// although it was.
 func deadlockOracle(h *history.History) (asked, violated bool) {
 	for i, e := range h.Events {
 		if e.Process != h.Meta.Probe || e.Kind != history.Invoke || e.Op != history.Acquire {
@@ -418,7 +419,7 @@ func deadlockOracle(h *history.History) (asked, violated bool) {
 	return false, false
 }
 
-// keptAt reports whether a client other than the probe holds a lock, or has been given it without an end and not given it up.
+// keptAt reports whether a client other than the probe holds a lock, or has a lease without an end that it has not given up.
 func keptAt(h *history.History, lock string, t time.Duration) bool {
 	for _, i := range acquired(h) {
 		got := h.Events[i]
@@ -440,7 +441,7 @@ func keptAt(h *history.History, lock string, t time.Duration) bool {
 	return false
 }
 
-// overstayOracle reports whether the probe lost half of its time, or more, to keys that had outlived theirs.
+// overstayOracle reports whether keys that had outlived their time cost the probe half of its time or more.
 func overstayOracle(h *history.History) bool {
 	var from time.Duration
 	for _, e := range slices.Backward(h.Events) {
@@ -449,7 +450,7 @@ func overstayOracle(h *history.History) bool {
 		}
 	}
 	to := from + h.Meta.Bound
-	const step = 10 * time.Millisecond // all that happens happens on a multiple of it
+	const step = 10 * time.Millisecond // all times are multiples of it
 	var lost time.Duration
 	for t := from; t < to; t += step {
 		there, rightly := 0, 0
@@ -467,15 +468,15 @@ func overstayOracle(h *history.History) bool {
 				rightly++
 			}
 		}
-		if there > 1 && rightly <= 1 { // of three
+		if there > 1 && rightly <= 1 { // of three nodes
 			lost += step
 		}
 	}
 	return lost > 0 && 2*lost >= to-from
 }
 
-// keyAt reports whether a server has a key that is not the probe's, and whether it should be gone: that is up to the last command
-// that gave it a deadline.
+// keyAt reports whether a server has a key that is not the probe's, and whether the key is overdue. Its deadline is that of the
+// last command that set one.
 func keyAt(h *history.History, server string, t time.Duration) (there, overdue bool) {
 	var until time.Duration
 	for i, e := range h.Events {
@@ -497,7 +498,7 @@ func keyAt(h *history.History, server string, t time.Duration) (there, overdue b
 	return there, t >= until
 }
 
-// compare checks one property against an oracle, both of which return what they find in a form that == can compare.
+// compare compares the violations of one property with the findings of an oracle, in a form that == can compare.
 func compare[T comparable](t *testing.T, p Property, oracle func(*history.History) []T, subject func(*history.History, Violation) T) {
 	t.Helper()
 	outcomes := tally{}
@@ -522,7 +523,7 @@ func compare[T comparable](t *testing.T, p Property, oracle func(*history.Histor
 	outcomes.check(t)
 }
 
-// leaseNamedFirst returns the lease that the sentence of a violation is about.
+// leaseNamedFirst returns the lease that the text of a violation names first.
 func leaseNamedFirst(_ *history.History, v Violation) string {
 	for _, w := range strings.Fields(v.What) {
 		if strings.Contains(w, "#") {
@@ -532,7 +533,7 @@ func leaseNamedFirst(_ *history.History, v Violation) string {
 	return ""
 }
 
-// lastState returns the last change of a server's state in the proof of a violation.
+// lastState returns the last change of state among the events of a violation that is at its time.
 func lastState(h *history.History, v Violation) int {
 	for _, i := range slices.Backward(v.Events) {
 		if e := h.Events[i]; e.Kind == history.State && e.At == v.At && e.Op != history.Set {
@@ -619,12 +620,13 @@ func TestNoLostUpdateOracle(t *testing.T) {
 	compare(t, NoLostUpdate, noLostUpdateOracle, whatWasLost)
 }
 
-// The ends of a hold are exact: it is held a nanosecond before, and not any more at that instant.
+// The ends of a hold are exact: the lock is held a nanosecond before, and not at that instant.
 func TestHoldOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { compareHolds(t, handmade.Random(t)) })
 }
 
-// So are those of a lease that is renewed without a word: what counts is what its own client did to a majority, in its own time.
+// The same is true of a lease with silent renewals. Only renewals by its own client count, on a majority of nodes and outside its
+// operations on the lock.
 func TestHoldOracleOfRenewals(t *testing.T) {
 	for _, renewals := range []string{
 		"3 n1 retime c1#1 key=k\n3 n2 retime c1#1 key=k",
@@ -647,14 +649,14 @@ func TestHoldOracleOfRenewals(t *testing.T) {
 	}
 }
 
-// compareHolds fails the test unless the leases of a history are held, and were granted, when the oracles say.
+// compareHolds fails the test unless the leases of a history are held, and were granted, when the oracles say so.
 func compareHolds(t rapid.TB, h *history.History) {
 	t.Helper()
 	leases := Leases(h)
 	var instants []time.Duration
 	for _, l := range leases {
 		instants = append(instants, l.From-1, l.From)
-		to := min(l.To, time.Hour) // later than all that is drawn
+		to := min(l.To, time.Hour) // later than all times that are drawn
 		instants = append(instants, to-1, to)
 	}
 	for _, i := range acquired(h) {
@@ -679,11 +681,11 @@ func compareHolds(t rapid.TB, h *history.History) {
 	}
 }
 
-// An oracleKey is what became of a key that stood for a lease.
+// An oracleKey is a key that stood for a lease, from one event to another.
 type oracleKey struct {
 	node        string
-	from, to    int           // one that nothing ends goes up to the number of events
-	due         time.Duration // when it should have ended
+	from, to    int           // a key that lasts ends with the number of events
+	due         time.Duration // when it should have expired
 	lost, early bool          // how it ended
 }
 
@@ -711,8 +713,9 @@ func keysOracle(h *history.History, label string) []oracleKey {
 	return keys
 }
 
-// votersOracle returns the keys that count for a lease, one for each node: those of the majority that stood when it was granted,
-// or, if none ever stood, those that would have stood at its return had none been lost, or had expired before its time.
+// votersOracle returns the keys that count for a lease, one for each node: those of the majority that stood when it was granted. If
+// there never was one, it returns the keys that would have stood when the lease was returned if none had been lost or had expired
+// too early.
 func votersOracle(h *history.History, acquire int) map[string]oracleKey {
 	grant, votes := grantOracle(h, acquire), map[string]oracleKey{}
 	for _, k := range keysOracle(h, h.Events[acquire].Lease) {
@@ -724,8 +727,8 @@ func votersOracle(h *history.History, acquire int) map[string]oracleKey {
 	return votes
 }
 
-// nodesOracle says what nodes are to blame for, if they are, in that a lease could be granted beside another, which was held up to
-// an instant: would it have lacked a majority if no key of the other had been lost, or none had expired before its time?
+// nodesOracle says what nodes are to blame for if a lease was granted although another one lasted until end: the lease would have
+// lacked a majority if no key of the other had been lost, or if none had expired too early.
 func nodesOracle(h *history.History, other, acquire int, end time.Duration) Assumption {
 	votes := votersOracle(h, acquire)
 	lost, early := 0, 0
@@ -759,7 +762,7 @@ func nodesOracle(h *history.History, other, acquire int, end time.Duration) Assu
 	return None
 }
 
-// A contest is for a lock on nodes that keep their keys as they like.
+// A contest is a random history of clients that contend for a lock on nodes that set and lose keys at random.
 type contest struct {
 	t    *rapid.T
 	h    *history.History
@@ -772,7 +775,7 @@ func (c *contest) record(e history.Event) {
 	c.h.Events = append(c.h.Events, e)
 }
 
-// steps has clients set and delete keys, and nodes lose them, while time passes.
+// steps draws steps in which clients set and delete keys, nodes lose keys, or time passes.
 func (c *contest) steps(clients ...string) {
 	for range rapid.IntRange(4, 25).Draw(c.t, "steps") {
 		client, node := rapid.SampledFrom(clients).Draw(c.t, "client"), rapid.SampledFrom(c.h.Meta.Nodes).Draw(c.t, "node")
@@ -799,7 +802,7 @@ func (c *contest) steps(clients ...string) {
 	}
 }
 
-// rivals draws a history of two clients that ask for a lock, and get it.
+// rivals draws a history of two clients that ask for a lock and both get it.
 func rivals(t *rapid.T) *history.History {
 	c := &contest{t: t, keys: map[string]string{}, h: &history.History{Meta: history.Meta{
 		Scenario: "rivals", Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, TTL: 4 * time.Second,
@@ -814,7 +817,7 @@ func rivals(t *rapid.T) *history.History {
 	return c.h
 }
 
-// What nodes are to blame for is read off the keys of both leases, whichever was granted first.
+// The oracle derives what nodes are to blame for from the keys of both leases, whichever was granted first.
 func TestLeaseExclusionBlameOracle(t *testing.T) {
 	blamed := map[Assumption]int{}
 	one := func(t *rapid.T) {
@@ -847,18 +850,18 @@ func TestLeaseExclusionBlameOracle(t *testing.T) {
 					want = nodesOracle(h, acquires[1], acquires[0], pair[1].To)
 				}
 			}
-			byClient := v.Assumption == BoundedClockError && want == None // whose clocks drift, or a client that overwrote a key
+			byClient := v.Assumption == BoundedClockError && want == None // a client with a drifting clock, or one that overwrote a key
 			if v.Assumption != want && !byClient {
 				t.Fatalf("%s [%s], oracle %s", v.What, v.Assumption, want)
 			}
 			blamed[want]++
 		}
 	}
-	for range 3 { // the nodes are to blame in 1 of 11: with 100 draws that might not occur
+	for range 3 { // nodes are to blame in 1 of 11 draws, so that 100 draws might not include one
 		rapid.Check(t, one)
 	}
 	t.Log(blamed)
-	if (blamed[DurableNodes] == 0 || blamed[BoundedClockError] == 0 || blamed[None] == 0) && !testing.Short() { // which draws too few
+	if (blamed[DurableNodes] == 0 || blamed[BoundedClockError] == 0 || blamed[None] == 0) && !testing.Short() { // -short draws too few
 		t.Error("the outcomes are one-sided")
 	}
 }

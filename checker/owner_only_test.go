@@ -8,7 +8,7 @@ func TestOwnerOnly(t *testing.T) {
 		0.1  n1 set c1#1
 		0.2  c1 ok acquire c1#1 until=10
 	`
-	// The TTL of c1 passes, and c2 has the lock when the DEL of c1 comes.
+	// The key of c1 expires, and c2 has the lock when a DEL of c1 arrives.
 	const c2 = `
 		10.1 n1 expire c1#1
 		11   c2 invoke acquire

@@ -7,7 +7,7 @@ import (
 	"lockstep/checker/internal/handmade"
 )
 
-// The events of a violation are those that a reader needs to be convinced, and no others.
+// A violation names the events that convince a reader, and no others.
 func TestProof(t *testing.T) {
 	for _, c := range []struct {
 		property Property

@@ -6,7 +6,7 @@ import (
 	"lockstep/checker/internal/handmade"
 )
 
-// TestUnjudged: a history from elsewhere that has nothing which could break a property says nothing of that property.
+// TestUnjudged: a property is not judged in a foreign history without events that could break it.
 func TestUnjudged(t *testing.T) {
 	const lease = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
 	for _, test := range []struct {

@@ -131,7 +131,7 @@ func TestMeasureJSON(t *testing.T) {
 	}
 }
 
-// Whatever the history, a quantity is measured, in the order asked for, and the same way twice.
+// Measure returns the quantities in the order asked for, with the same results each time, whatever the history.
 func TestMeasureSurvivesGarbage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := handmade.Garbage(t)

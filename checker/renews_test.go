@@ -8,7 +8,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A lock that renews its leases without telling is relied upon until it says that they are lost: no sooner, and no later.
+// A client relies on a lease that its lock renews silently until it is told that the lease is lost, no longer and no shorter.
 func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 	testProperty(t, LeaseExclusion, []verdictCase{
 		{name: "renewed beyond the TTL and given back", story: `
@@ -199,7 +199,7 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 	})
 }
 
-// Where a lock takes several keys of one node, it is granted with the one that completes them.
+// If a lock takes several keys of one node, the key that completes them grants the lease.
 func TestGrantOfALockWithSeveralKeys(t *testing.T) {
 	leases := Leases(handmade.History(t, `
 		0    c1 invoke acquire
@@ -224,7 +224,7 @@ func TestGrantOfALockWithSeveralKeys(t *testing.T) {
 		}
 	}
 
-	// With one key for each, the first would have been the grant.
+	// If one key were enough, the first would grant the lease.
 	one := handmade.History(t, `
 		0    c1 invoke acquire
 		0.1  n1 set c1#1 key=0
@@ -235,7 +235,7 @@ func TestGrantOfALockWithSeveralKeys(t *testing.T) {
 	}
 }
 
-// Of a lock with several keys it takes the loss of so many that the rival had its majority of them by it.
+// If a lock takes several keys of one node, the loss of keys is to blame only if enough were lost to make room for the rival.
 func TestLossOfKeysOfOneNode(t *testing.T) {
 	for _, c := range []struct {
 		lost string
@@ -276,7 +276,7 @@ func TestLossOfKeysOfOneNode(t *testing.T) {
 	}
 }
 
-// What a page calls the end of a lease is, for one that is renewed without telling, the end of its keys.
+// The End of a lease that is renewed silently is the time at which its keys expired or were lost.
 func TestEndOfALeaseThatIsRenewedWithoutTelling(t *testing.T) {
 	for _, c := range []struct {
 		end  string
@@ -300,8 +300,8 @@ func TestEndOfALeaseThatIsRenewedWithoutTelling(t *testing.T) {
 	}
 }
 
-// A lock that renews its leases, and tells neither that nor that one is lost, is relied upon until the end of its keys as it
-// last renewed them. What kept it from renewing them once more is what broke.
+// If a lock renews its leases silently and never reports that one is lost, its client relies on a lease until the end that the last
+// renewal gave its keys. The cause is what prevented the next renewal.
 func TestLockThatRenewsAndTellsNothing(t *testing.T) {
 	const c1 = `
 		0    c1 invoke acquire

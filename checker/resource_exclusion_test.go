@@ -244,7 +244,7 @@ func TestResourceExclusionBlame(t *testing.T) {
 	})
 }
 
-// TestWrites: which invocation the resource accepted something of.
+// TestWrites: for which invocations the resource accepted what they asked for.
 func TestWrites(t *testing.T) {
 	accepted := history.Event{At: 2 * time.Second, Sent: time.Second, Lease: "c1#1", Value: "A B", Word: "B"}
 	mark := accepted

@@ -7,7 +7,7 @@ import (
 	"lockstep/checker/internal/handmade"
 )
 
-// The single times say who asked, when that ended, and what came of it; the probe's are not among them.
+// A sample says which client asked, when its wait ended, how long it was, and whether it was in vain. The probe's are left out.
 func TestSamples(t *testing.T) {
 	const text = "probe c3\n0 c3 invoke acquire\n0.1 c3 fail acquire\n1 c1 invoke acquire\n1.3 c1 ok acquire c1#1 until=9\n" +
 		"2 c2 invoke acquire\n4 c2 fail acquire\n"

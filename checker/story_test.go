@@ -10,8 +10,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A verdictCase is a story and what must be found in it: the sentences of the violations, each with the assumption that
-// was broken in brackets.
+// A verdictCase is a story and the violations that it must have: the text of each, with the assumption that was broken in brackets.
 type verdictCase struct {
 	name  string
 	story string
@@ -54,7 +53,7 @@ func testProperty(t *testing.T, p Property, cases []verdictCase) {
 	}
 }
 
-// checkProof fails the test unless a violation is complete, and points at events that exist, each once and in order.
+// checkProof fails the test unless a violation is complete and its events exist, each once and in order.
 func checkProof(t testing.TB, h *history.History, v Violation) {
 	t.Helper()
 	if len(v.Events) == 0 || !slices.IsSorted(v.Events) || len(slices.Compact(slices.Clone(v.Events))) != len(v.Events) ||

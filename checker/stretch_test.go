@@ -19,7 +19,7 @@ func inSome(s []stretch, t time.Duration) bool {
 	return slices.ContainsFunc(s, func(s stretch) bool { return s.from <= t && t < s.to })
 }
 
-// Stretches are sets of instants, whatever they are made of.
+// Merging and subtracting stretches does the same as set operations on their instants.
 func TestStretches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := anyStretches(t, "a"), anyStretches(t, "b")

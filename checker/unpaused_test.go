@@ -8,12 +8,12 @@ import (
 	"lockstep/checker/internal/handmade"
 )
 
-// Code that ran on while it was paused makes a run prove nothing, unless a violation was there already.
+// If code ran on while its process was paused, the run proves nothing, unless there was a violation before.
 func TestRanOn(t *testing.T) {
 	const (
 		ranOn = "c1 ran on while it was paused: it takes its time from package time, so this run proves nothing about a pause"
 
-		// c1 holds the lock until 20, and n1 forgets it at 3, so that c2 gets it as well. c1 resumes at 14.
+		// c1 holds the lock until 20, and n1 loses the key at 3, so that c2 gets the lock as well. c1 resumes at 14.
 		early = `
 			probe probe
 			bound 5
@@ -83,8 +83,8 @@ func TestRanOn(t *testing.T) {
 	}
 }
 
-// A violation that was there before stands, if it is about something that happened. One that is about what did not happen in time
-// does not, since more time would have been needed to see it.
+// A violation from before the code ran on stands if it is about something that happened. It does not stand if it is about something
+// that did not happen in time, since that might have happened later.
 func TestStanding(t *testing.T) {
 	const granted = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10 fence=2\n"
 	for _, c := range []struct {
@@ -112,8 +112,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// The reason says why a fault had no effect, where that is known. A clock fault that a client did not meet is said to be out of its
-// reach; one that a server did not meet is merely idle.
+// The reason for UNKNOWN says why a fault had no effect, if that is known. For a clock fault of a client it says that the fault
+// cannot reach the lock; for one of a server it says only that the fault never bit.
 func TestIdleFault(t *testing.T) {
 	for _, c := range []struct{ fault, why string }{
 		{"0 c1 fault drift ppm=-50000 id=9 drift_c1_-50000ppm", "the fault `drift c1 -50000ppm` never bit: from then on the lock of c1 read no clock of its process, and the clock of package time cannot be set"},

@@ -40,7 +40,7 @@ func TestCheckMalformed(t *testing.T) {
 	}
 }
 
-// Steps that take no time need no invocation, and a repeated number is fine in another process.
+// An operation that takes no time needs no invocation, and two processes may use the same number.
 func TestCheckWellFormed(t *testing.T) {
 	for _, s := range []string{
 		"0 c1 ok check c1#1\n0 c1 fail check c1#1\n0 c1 ok wait\n1 c1 info exit",

@@ -14,14 +14,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An explainCase is a story, a violation of it, and what must be told. Without events, the violation is the first that Check
-// finds of the property.
+// An explainCase is a story, a violation of it, and sentences that the explanation must contain. Without events, the violation is
+// the first of its property that Check finds.
 type explainCase struct {
 	name     string
 	property checker.Property
 	broken   checker.Assumption
 	story    string
-	change   func(*history.History) // for what a story cannot say
+	change   func(*history.History) // for what a handmade story cannot say
 	events   []int
 	want     string
 }
@@ -36,7 +36,7 @@ func fences(labels map[string]int64) func(*history.History) {
 	}
 }
 
-// words has the last word of what the resource accepted be the one that was added.
+// words makes the last word of each accepted value the word that was added.
 func words(h *history.History) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Op == history.Accept {
@@ -46,7 +46,7 @@ func words(h *history.History) {
 	}
 }
 
-// numbers makes of the changes at the resource those of a counter.
+// numbers turns the changes at the resource into changes of a counter.
 func numbers(h *history.History) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Process == "resource" {
@@ -55,7 +55,7 @@ func numbers(h *history.History) {
 	}
 }
 
-// retimes has each new deadline name the lease whose key got it, as nodes do.
+// retimes makes each change of a deadline name the lease of the key, as nodes do.
 func retimes(h *history.History) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Op == history.Retime {
@@ -1122,7 +1122,7 @@ func found(h *history.History, p checker.Property) checker.Violation {
 	return checker.Violation{}
 }
 
-// Where a history shows nothing, the sentence of the violation is all that can be said.
+// If a history shows nothing, the explanation is the text of the violation.
 func TestExplainWithoutGrounds(t *testing.T) {
 	for _, p := range checker.Properties() {
 		v := checker.Violation{Property: p, What: "something was wrong", Assumption: checker.None, Events: []int{-1, 0, 7}}
@@ -1142,7 +1142,7 @@ func TestExplainWithoutGrounds(t *testing.T) {
 	}
 }
 
-// Of a story that is too long, what only sets the scene is left out, and never the end.
+// An explanation that is too long loses its background sentences first, and never its end.
 func TestExplainAtMostTen(t *testing.T) {
 	n := &narrator{h: &history.History{Events: make([]history.Event, 40)}, v: checker.Violation{Assumption: checker.BoundedPause, Events: []int{39}}, told: map[int]bool{}}
 	for i := range 8 {
@@ -1193,8 +1193,8 @@ func TestExplainNeverPanics(t *testing.T) {
 	})
 }
 
-// checkExplanation fails the test unless an explanation is one: one to ten sentences in order, which tell the last event that
-// proves the violation and mention only what is in their events.
+// checkExplanation fails the test unless an explanation has one to ten sentences in order, includes the last event of the
+// violation, and mentions only what is in the events of each sentence.
 func checkExplanation(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -1213,7 +1213,7 @@ func checkExplanation(t interface {
 			t.Errorf("%q is told after %q", s.Text, told[n-1].Text)
 		}
 		all = append(all, s.Events...)
-		if len(told) > 1 { // otherwise it is the sentence of the violation itself
+		if len(told) > 1 { // otherwise it is the text of the violation
 			checkGrounds(t, h, s)
 		}
 	}
@@ -1254,7 +1254,7 @@ func checkGrounds(t interface {
 	}
 }
 
-// What an attempt came to is told from what the client was told.
+// The explanation says what the client was told about an attempt.
 func TestExplainAnswers(t *testing.T) {
 	for want, e := range map[string]history.Event{
 		"was refused":             {Kind: history.Fail, Error: "lock not acquired"},
@@ -1268,7 +1268,7 @@ func TestExplainAnswers(t *testing.T) {
 	}
 }
 
-// What a node had forgotten is told from what it keeps.
+// The explanation of what a node forgot depends on its persistence.
 func TestExplainPersistence(t *testing.T) {
 	for _, c := range []struct{ persistence, crash, restart, want string }{
 		{"none", "stop n1", "restart n1", ": it keeps nothing on a disk"},
@@ -1291,7 +1291,7 @@ func TestExplainPersistence(t *testing.T) {
 	}
 }
 
-// A resource that does not compare tokens took a lower one after a higher.
+// A resource that does not compare tokens accepts a lower token after a higher one.
 func TestExplainUncheckedTokens(t *testing.T) {
 	h := handmade.History(t, `
 		0       c1 invoke acquire

@@ -11,7 +11,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// narrate has f tell something of a story, and returns the sentences.
+// narrate calls f with a narrator of a story, and returns its sentences.
 func narrate(t *testing.T, text string, f func(n *narrator)) (told []string) {
 	t.Helper()
 	n := &narrator{h: handmade.History(t, text)}
@@ -22,7 +22,7 @@ func narrate(t *testing.T, text string, f func(n *narrator)) (told []string) {
 	return told
 }
 
-// Routes that the same befell are told in one sentence.
+// Links with the same fault at the same time share a sentence.
 func TestRoutes(t *testing.T) {
 	link := func(text string) history.Link {
 		f, err := history.ParseFault("cut " + text)
@@ -55,7 +55,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// A message is worth a word if it took a good part of a TTL, or if delays are to blame and its receiver was as good as out of reach.
+// A message is mentioned if it took more than a quarter of a TTL, or if delays are to blame and it took at least 1/400 of one.
 func TestOverdue(t *testing.T) {
 	for _, test := range []struct {
 		took   time.Duration
@@ -96,7 +96,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestKept: what kept a message that c1 sent to the resource at 2 s, and that arrived at 9 s.
+// TestKept: which faults kept a message that c1 sent to the resource at 2 s, and that arrived at 9 s.
 func TestKept(t *testing.T) {
 	for _, test := range []struct {
 		name, story, want string
@@ -145,7 +145,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestLostWord: a word that was added is lost with the first value that lacks it.
+// TestLostWord: a word is lost with the first value that lacks it.
 func TestLostWord(t *testing.T) {
 	for story, want := range map[string]string{
 		"1 resource accept A word=A by=c1\n2 resource accept A_B word=B by=c2":                                   "",
@@ -159,7 +159,7 @@ func TestLostWord(t *testing.T) {
 	}
 }
 
-// TestOperations: of two operations of one client at once, each has an outcome of its own.
+// TestOperations: if a client is in two operations at once, each has its own outcome.
 func TestOperations(t *testing.T) {
 	narrate(t, "1 c1 invoke acquire\n2 c1 invoke write A\n3 c2 invoke acquire\n3 c1 ok acquire c1#1\n4 c1 ok write A\n5 c2 ok acquire c2#1\n6 c2 ok write -", func(n *narrator) {
 		for in, out := range []int{3, 4, 5} {
@@ -179,7 +179,7 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-// TestLostNumber: without two increments that wrote one number, nothing is told, not even of the end.
+// TestLostNumber: if no two increments wrote the same number, nothing is said, not even about the final number.
 func TestLostNumber(t *testing.T) {
 	const one = "1 c1 invoke increment\n2 resource set 1 by=c1\n3 c1 ok increment 1\n"
 	if told := narrate(t, one, (*narrator).lostNumber); len(told) > 0 {
@@ -191,7 +191,7 @@ func TestLostNumber(t *testing.T) {
 	}
 }
 
-// A key without an end is told of also where the violation names nobody who asked.
+// A key without an end is mentioned even if the violation does not name a client that asked.
 func TestExplainKeyThatNobodyAskedFor(t *testing.T) {
 	h := handmade.History(t, "probe probe\n0 c1 invoke acquire\n0.003 n1 set c1#1 until=never\n0.004 c1 ok acquire c1#1 until=10\n1 c1 info exit\n12 probe invoke acquire\n22 probe fail acquire")
 	for _, events := range [][]int{{1}, {1, 4}} {
@@ -203,7 +203,7 @@ func TestExplainKeyThatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-// TestAlone: the fault for which the only node could not be asked, from event 2 to event 4.
+// TestAlone: which fault is to blame if the only node could not be asked, from event 2 to event 4.
 func TestAlone(t *testing.T) {
 	const asks = "\n1 c1 invoke acquire\n2 n1 retime a#1\n3 c2 invoke read\n4 c1 fail acquire\n5 n1 retime a#1"
 	for _, test := range []struct {
@@ -231,7 +231,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestUnsent: a client that sent nothing in an operation, though the history tells of messages.
+// TestUnsent: whether a client sent nothing in an operation, in a history that has messages.
 func TestUnsent(t *testing.T) {
 	const before = "0 n1 deliver c1 sent=0\n1 c1 invoke release c1#1\n"
 	for _, test := range []struct {

@@ -9,7 +9,7 @@ import (
 	"lockstep/checker/internal/handmade"
 )
 
-// What is told of a value that somebody replaced, and of a mark.
+// Explanations of a value that somebody replaced, and of a mark.
 func TestExplainWrites(t *testing.T) {
 	for _, c := range []struct {
 		name     string

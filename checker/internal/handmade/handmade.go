@@ -1,4 +1,4 @@
-// Package handmade has histories for tests of the checker: written by hand, or drawn at random.
+// Package handmade has histories for tests of the checker, written by hand or drawn at random.
 package handmade
 
 import (
@@ -11,7 +11,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Two clients read the same value, and each adds a word to it.
+// Parts of a story in which two clients read the same value, and each adds a word to it.
 const (
 	Overtaken = `
 		0    c1 invoke acquire
@@ -28,7 +28,7 @@ const (
 		12.3 resource accept B word=B c2#1 sent=12.25
 		12.4 c2 ok update B c2#1
 	`
-	// The first is done, and gives the lock back.
+	// The first client finishes, and releases the lock.
 	Released = Overtaken + `
 		1    c1 invoke update A c1#1
 		1.1  resource accept A word=A c1#1 sent=1
@@ -60,7 +60,7 @@ func History(t testing.TB, text string) *history.History {
 	t.Helper()
 	h := &history.History{Meta: history.Meta{Scenario: "story", Nodes: []string{"n1"}, TTL: 10 * time.Second}}
 	next := map[string]int{}
-	pending := map[string]int{} // process and operation → number
+	pending := map[string]int{} // by process and operation, the number of the operation
 	for n, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut("  "+line, "  #")
 		words := strings.Fields(line)
@@ -105,7 +105,7 @@ func History(t testing.TB, text string) *history.History {
 		}
 		switch e.Op {
 		case history.Retime, history.Delete, history.Expire, history.Lose:
-			e.Lease, e.Owner = "", e.Lease // what follows the verb is what was there
+			e.Lease, e.Owner = "", e.Lease // the lease in the line is the one whose key it was
 		}
 		if e.Kind == "" {
 			t.Fatalf("story, line %d: %q", n+1, line)
@@ -186,7 +186,7 @@ func attribute(t testing.TB, e *history.Event, w string) {
 		}
 	case strings.Contains(w, "#"):
 		e.Lease = w
-	case w == "-": // an operation that nothing invoked
+	case w == "-": // an outcome without an invocation
 		e.ID = 99
 	default:
 		e.Value = strings.ReplaceAll(w, "_", " ")

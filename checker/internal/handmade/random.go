@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A world is a lock service without any discipline: clients acquire and release as they like, nodes set and drop keys as
-// they like, and what comes out is a consistent history that breaks every property about as often as not.
+// A world is a lock service at random: clients acquire and release, and nodes set and drop keys, without regard for each other. The
+// history is consistent, and breaks every property about as often as not.
 type world struct {
 	*history.History
 	t       *rapid.T
@@ -20,17 +20,16 @@ type world struct {
 	clocks  map[string]history.Clock
 	ids     map[string]int
 	pending map[string]history.Event // the invocation in progress, by client
-	leases  map[string][]string      // the labels of what a client ever got
+	leases  map[string][]string      // all labels that a client ever got
 	gone    map[string]bool          // crashed or exited
 	paused  map[string]bool
-	keys    map[string]string // node → the label that its key stands for
+	keys    map[string]string // by node, the label that its key stands for
 	words   []string          // in the value of the resource
 	counter int64
-	number  int // of words, and of increments
+	number  int // the last number of a word or an increment
 }
 
-// Random draws a history of three clients, three nodes and a replica, all on whole seconds so that instants coincide
-// often.
+// Random draws a history of three clients, three nodes and a replica. All times are whole seconds, so that instants coincide often.
 func Random(t *rapid.T) *history.History {
 	w := &world{
 		History: &history.History{Meta: history.Meta{
@@ -160,7 +159,7 @@ func (w *world) write(client, _ string) {
 	}
 }
 
-// extend has a lease extended by its client, or by itself, or declared lost.
+// extend records an extension, a renewal or the loss of a lease of a client.
 func (w *world) extend(client, _ string) {
 	got := w.leases[client]
 	if _, busy := w.pending[client]; busy || w.gone[client] || len(got) == 0 {
@@ -181,7 +180,7 @@ func (w *world) extend(client, _ string) {
 	w.record(e)
 }
 
-// renew has a client give new time to its keys, or to most of them, and tell nobody.
+// renew has a client renew its keys, or most of them, silently.
 func (w *world) renew(client, _ string) {
 	for _, node := range []string{"n1", "n2", "n3", "r1"} {
 		if owner := w.keys[node]; !w.gone[client] && history.Client(owner) == client && w.pick(4) > 0 {
@@ -204,7 +203,7 @@ func (w *world) replicate(_, _ string) {
 	w.record(e)
 }
 
-// lead changes who takes writes.
+// lead records a promotion, or that a server follows another.
 func (w *world) lead(_, _ string) {
 	if w.pick(3) == 0 {
 		w.record(history.Event{Process: []string{"r1", "r1", "n1"}[w.pick(3)], Kind: history.State, Op: []string{history.Promoted, history.Followed}[w.pick(2)]})
@@ -232,7 +231,7 @@ func (w *world) cut(client, node string) {
 	w.record(history.Event{Process: f.Target(), Kind: history.Injected, Op: f.Verb(), Value: f.String()})
 }
 
-// message has something arrive that a client and a node sent each other, or be lost.
+// message records that a message between a client and a node arrives or is lost.
 func (w *world) message(client, node string) {
 	from, to := client, node
 	if w.pick(2) == 0 {
@@ -242,7 +241,7 @@ func (w *world) message(client, node string) {
 	w.record(history.Event{Process: to, Kind: history.Message, Op: []string{history.Deliver, history.Late, history.Drop}[w.pick(3)], By: from, Sent: sent, Word: []string{"SET", "DEL"}[w.pick(2)]})
 }
 
-// choose has a fault hit the message that it had chosen, or lets those go that are held.
+// choose records that a fault hit its chosen message, or that held messages are released.
 func (w *world) choose(client, node string) {
 	link := history.Link{From: client, To: node}
 	var f history.Fault = history.Chosen{What: history.Release, Link: link, Action: history.DelayMessage, By: time.Duration(1+w.pick(3)) * time.Second}
@@ -258,7 +257,7 @@ func (w *world) choose(client, node string) {
 	w.record(history.Event{Process: f.Target(), Kind: history.Bite, Value: f.String()})
 }
 
-// update adds a word to the value of the resource, or loses one on the way.
+// update adds a word to the value of the resource. It may remove others, or be lost.
 func (w *world) update(client, _ string) {
 	if _, busy := w.pending[client]; busy || w.gone[client] {
 		return
@@ -286,7 +285,7 @@ func (w *world) update(client, _ string) {
 	w.record(e)
 }
 
-// increment adds one to the counter, or to what the counter was before.
+// increment adds one to the counter, or to a value that the counter had before.
 func (w *world) increment(client, _ string) {
 	if _, busy := w.pending[client]; busy || w.gone[client] {
 		return
@@ -305,7 +304,7 @@ func (w *world) increment(client, _ string) {
 	}
 	e.Kind = []history.Kind{history.OK, history.OK, history.OK, history.Fail, history.Info}[w.pick(5)]
 	if e.Kind != history.Fail {
-		if n != w.counter { // Redis says nothing of a write that changes nothing
+		if n != w.counter { // a node records no event for a write that changes nothing
 			w.record(history.Event{Process: "resource", Kind: history.State, Op: op, Key: "counter", By: client, Value: fmt.Sprint(n)})
 		}
 		w.counter, e.Value = n, fmt.Sprint(n)
@@ -338,7 +337,7 @@ func (w *world) drift(client, _ string) {
 	}
 }
 
-// Garbage draws a history that need not make any sense.
+// Garbage draws a history that need not be consistent.
 func Garbage(t *rapid.T) *history.History {
 	name := rapid.SampledFrom([]string{"", "c1", "c2", "n1", "n2", "resource", "#", "c1#1", "c2#1", "c1->n1"})
 	kind := rapid.SampledFrom([]history.Kind{"", history.Invoke, history.OK, history.Fail, history.Info, history.Injected, history.Bite, history.State, history.Message})
@@ -366,7 +365,7 @@ func Garbage(t *rapid.T) *history.History {
 			Key: key.Draw(t, "key"), Value: text.Draw(t, "value"), Word: text.Draw(t, "word"), Fence: instant.Draw(t, "fence"),
 		})
 	}
-	if rapid.Bool().Draw(t, "in order") { // otherwise nearly all of them end at the first event out of order
+	if rapid.Bool().Draw(t, "in order") { // otherwise the checker refuses nearly all of them at the first event out of order
 		slices.SortStableFunc(h.Events, func(a, b history.Event) int { return int(a.At>>1) - int(b.At>>1) })
 		for i := range h.Events {
 			h.Events[i].At, h.Events[i].Clock = max(h.Events[i].At, 0), max(h.Events[i].At, 0)
