@@ -1,4 +1,4 @@
-// Package explain tells why a violation occurred, in sentences that stand on events of the history.
+// Package explain says why a violation occurred, in sentences that each cite events of the history.
 package explain
 
 import (
@@ -15,14 +15,14 @@ import (
 // A Sentence is one step of an explanation.
 type Sentence struct {
 	Text string `json:"text"`
-	// Events are indices into History.Events. The first is what the sentence tells; the others, ascending, are what else it
-	// stands on, and may be older. Each process, lease and instant in the text is in one of them.
+	// Events are indices into History.Events. The first is the event that the sentence is about; the others, ascending, support it,
+	// and may be older. Each process, lease and instant in the text is in one of these events.
 	Events []int `json:"events"`
 }
 
-// Story tells a reader who has not seen the timeline why a violation occurred, in one to ten sentences in the order of what
-// happened. The last sentence says which assumption was broken, if any, and names the events that broke it.
-// Everything comes from the history. If the history shows too little, the only sentence is that of the violation.
+// Story explains why a violation occurred to a reader who has not seen the timeline, in one to ten sentences in the order of
+// events. The last sentence says which assumption was broken, if any, and cites the events that broke it. Story uses only the
+// history. If the history shows too little, the only sentence is the text of the violation.
 func Story(h *history.History, v checker.Violation) []Sentence {
 	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
 	n := &narrator{h: h, v: v, told: map[int]bool{}}
@@ -40,30 +40,30 @@ func Story(h *history.History, v checker.Violation) []Sentence {
 	return n.sentences()
 }
 
-// sentencesMost is how many sentences a story has at most.
+// sentencesMost is the greatest number of sentences of a story.
 const sentencesMost = 10
 
-// A narrator tells one violation.
+// A narrator writes the story of one violation.
 type narrator struct {
 	h      *history.History
 	v      checker.Violation
 	leases []checker.Lease
 	keys   []keySpan
 	story  []said
-	told   map[int]bool // faults
-	naps   [][2]int     // the pauses that were told
-	cause  []int        // the events that broke an assumption, as far as they were found
-	blame  Sentence     // the last sentence if no assumption was broken; empty for the usual one
+	told   map[int]bool // the faults that were told
+	paused [][2]int     // the pauses that were told, from one event to another
+	cause  []int        // the events that broke an assumption, as far as they are known
+	blame  Sentence     // the last sentence if no assumption was broken; empty for the default
 }
 
-// A said is a sentence of the story, before the story is put in order.
+// A said is a sentence of a story whose sentences are not yet in order.
 type said struct {
 	Sentence
 	weight weight
-	route  *route // if it tells of a fault on links
+	route  *route // if it is about faults on links
 }
 
-// The weight of a sentence decides what is left out if there are too many.
+// The weight of a sentence decides which sentences are left out if there are too many.
 type weight int
 
 const (
@@ -104,8 +104,8 @@ func (n *narrator) say(w weight, at int, others []int, format string, args ...an
 	n.story = append(n.story, said{Sentence: Sentence{text, append([]int{at}, rest...)}, weight: w})
 }
 
-// conclude says which assumption was broken. Its events are those that broke it, and those that prove the violation and are in no
-// other sentence.
+// conclude says which assumption was broken. The sentence cites the events that broke it, and the events of the violation that no
+// other sentence cites.
 func (n *narrator) conclude() {
 	var events []int
 	text := broke(n.v.Assumption)
@@ -131,13 +131,13 @@ func (n *narrator) conclude() {
 	n.story = append(n.story, said{Sentence: Sentence{text, events}, weight: step})
 }
 
-// forgetful reports whether the assumption was broken by the resource losing something, and not by a lock node.
+// forgetful reports whether the assumption was broken because the resource, and not a lock node, lost something.
 func (n *narrator) forgetful() bool {
 	return n.v.Assumption == checker.DurableNodes &&
 		n.culprit(func(e history.Event) bool { return e.Op == history.Lose && e.Process == history.ResourceName }) >= 0
 }
 
-// lockless reports whether the clients of the run had no lock: none ever asked for one, or the leases that they got had no keys.
+// lockless reports whether the clients of the run had no lock: none asked for one, or the leases that they got had no keys.
 func (n *narrator) lockless() bool {
 	if len(n.keys) > 0 {
 		return false
@@ -169,7 +169,7 @@ func broke(a checker.Assumption) string {
 	return "The environment broke the assumption of " + string(a) + "."
 }
 
-// sentences puts the story in order and leaves out what is too much. The last sentence stays last.
+// sentences puts the story in order and shortens it to sentencesMost. The last sentence stays last.
 func (n *narrator) sentences() []Sentence {
 	last := len(n.story) - 1
 	slices.SortStableFunc(n.story[:last], func(a, b said) int { return cmp.Compare(a.Events[0], b.Events[0]) })
@@ -265,10 +265,10 @@ func (n *narrator) when(events []int) string {
 	return "from " + from + " to " + to
 }
 
-// long reports whether a time is long compared with a lease, so that it is worth a word.
+// long reports whether a time is long enough, compared with a lease, to be mentioned.
 func (n *narrator) long(d time.Duration) bool { return d > n.h.Meta.TTL/4 && d > 100*time.Millisecond }
 
-// sorted puts the indices of events in order, without repetitions and without the -1 that stands for no event.
+// sorted sorts indices of events, and removes repetitions and every -1, which stands for no event.
 func sorted(events ...int) []int {
 	slices.Sort(events)
 	return slices.DeleteFunc(slices.Compact(events), func(i int) bool { return i < 0 })

@@ -10,7 +10,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// tellOnce reports whether fault i is to be told, and notes that it was.
+// tellOnce reports whether fault i has not been told yet, and marks it as told.
 func (n *narrator) tellOnce(i int) bool {
 	if i < 0 || n.told[i] {
 		return false
@@ -22,7 +22,7 @@ func (n *narrator) tellOnce(i int) bool {
 	return true
 }
 
-// fault tells of the fault that event i records, if it records one and that was not told yet.
+// fault tells of event i if it is a fault that was not told yet.
 func (n *narrator) fault(w weight, i int) {
 	e := n.event(i)
 	if e.Kind != history.Injected || e.Op == history.Missed || !n.tellOnce(i) {
@@ -50,7 +50,7 @@ func (n *narrator) fault(w weight, i int) {
 	}
 }
 
-// sign tells of event i if it shows how the environment broke an assumption: a fault, or a message that was late.
+// sign tells of event i if it shows how the environment broke an assumption: if it is a fault or a late message.
 func (n *narrator) sign(i int) {
 	switch {
 	case n.event(i).Kind == history.Message:
@@ -62,7 +62,7 @@ func (n *narrator) sign(i int) {
 	}
 }
 
-// the names a process in a sentence.
+// the returns the name of a process for use in a sentence.
 func the(process string) string {
 	if process == history.ResourceName {
 		return "the resource"
@@ -144,16 +144,16 @@ func (n *narrator) pause(w weight, i int) {
 	process := the(n.event(i).Process)
 	back := n.undone(i, "resume")
 	if back < 0 {
-		n.naps = append(n.naps, [2]int{i, len(n.h.Events)})
+		n.paused = append(n.paused, [2]int{i, len(n.h.Events)})
 		n.say(w, i, nil, "From %s on %s was paused.", n.time(i), process)
 		return
 	}
-	n.naps = append(n.naps, [2]int{i, back})
+	n.paused = append(n.paused, [2]int{i, back})
 	n.tellOnce(back)
 	n.say(w, i, []int{back}, "From %s to %s %s was paused.", n.time(i), n.time(back), process)
 }
 
-// pauses tells of the pauses of a process that overlap the time between two events and took long.
+// pauses tells of the long pauses of a process that overlap the time between two events.
 func (n *narrator) pauses(process string, from, to int) {
 	for i := 0; i < min(to, len(n.h.Events)); i++ {
 		e := n.event(i)
@@ -169,8 +169,8 @@ func (n *narrator) pauses(process string, from, to int) {
 	}
 }
 
-// clockFaultsOf tells which fault made the clocks of a process run wrong between two events: the last that fell into that
-// time, or a drift from before. Where all of the error counts, and not only the difference, anything from before does.
+// clockFaultsOf tells which fault made the clocks of a process run wrong between two events: the last in that time, or a drift from
+// before. If all is set, the whole error counts and not only its change in that time, so that every fault from before counts too.
 func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
 	fault := -1
 	for i := 0; i < min(to, len(n.h.Events)); i++ {
@@ -191,7 +191,7 @@ func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
 	}
 }
 
-// clientClocks tells of the clocks of two clients, where these are what broke and no node's are.
+// clientClocks tells of the clocks of two clients if a clock is to blame and no clock fault was told yet.
 func (n *narrator) clientClocks(first, second *checker.Lease) {
 	for i := range n.told {
 		switch n.event(i).Op {
@@ -205,7 +205,7 @@ func (n *narrator) clientClocks(first, second *checker.Lease) {
 	}
 }
 
-// lasting returns the link of a fault that lasts until something undoes it.
+// lasting returns the link of a fault that lasts until another fault undoes it.
 func lasting(e history.Event) (history.Link, bool) {
 	switch f := e.Fault().(type) {
 	case history.Cut:
@@ -234,7 +234,7 @@ func (n *narrator) mended(i int) int {
 	})
 }
 
-// linkFault returns the last fault that was in force on the way from one process to another right before event i, or -1.
+// linkFault returns the last fault that was in force between two processes right before event i, or -1.
 func (n *narrator) linkFault(from, to string, i int) int {
 	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
 		link, ok := lasting(n.event(j))
@@ -248,7 +248,7 @@ func (n *narrator) linkFault(from, to string, i int) int {
 	return -1
 }
 
-// apart tells of the faults on the links between two processes that were in force at some time between two events, and returns them.
+// apart tells of the faults on the links between two processes that were in force at some time between two events. It returns them.
 func (n *narrator) apart(a, b string, from, to int) []int {
 	var faults []int
 	for i := range min(to, len(n.h.Events)) {
@@ -264,13 +264,13 @@ func (n *narrator) apart(a, b string, from, to int) []int {
 	return faults
 }
 
-// overdue reports whether what arrived with e had been under way for so long that it is worth a word.
+// overdue reports whether the message that caused e took long enough to be mentioned.
 func (n *narrator) overdue(e history.Event) bool {
 	d := e.At - e.Sent
 	return e.Sent > 0 && (n.long(d) || n.v.Assumption == checker.BoundedDelay && d >= n.h.Meta.TTL/400) // see [index.outOfReach]
 }
 
-// late tells of message i, which was under way for long, and what kept it.
+// late tells of message i, which took long, and of what kept it.
 func (n *narrator) late(i int) {
 	e := n.event(i)
 	told := slices.ContainsFunc(n.cause, func(j int) bool {
@@ -289,7 +289,7 @@ func (n *narrator) late(i int) {
 	n.kept(e.By, e.Process, e.Sent, i)
 }
 
-// kept tells what kept a message from one process to another on its way: it left at the instant sent, and arrived with event i.
+// kept tells which faults kept a message from one process to another that left at the instant sent and arrived with event i.
 func (n *narrator) kept(from, to string, sent time.Duration, i int) {
 	left := n.before(i+1, func(o history.Event) bool { return o.At <= sent })
 	n.fault(step, n.linkFault(from, to, left+1))
@@ -305,13 +305,13 @@ func (n *narrator) kept(from, to string, sent time.Duration, i int) {
 	}
 }
 
-// links reports whether event i is a fault on a link of a process.
+// links reports whether event i is a lasting fault on a link of a process.
 func (n *narrator) links(i int, process string) bool {
 	link, ok := lasting(n.event(i))
 	return ok && (link.From == process || link.To == process)
 }
 
-// stands reports whether fault i keeps a process or a link from working, and still does at a later event.
+// stands reports whether event i is a fault that stops a process or a link and is still in force at a later event.
 func (n *narrator) stands(i, at int) bool {
 	end := -1
 	switch e := n.event(i); {
@@ -358,13 +358,13 @@ func (n *narrator) link(w weight, i int, f history.Fault) {
 	}
 }
 
-// A route is what befell the messages on some links at the same time.
+// A route is what happened to the messages on some links at the same time.
 type route struct {
 	span, verb string
 	links      []history.Link
 }
 
-// join adds the links of another route if the same befell them.
+// join adds the links of another route if the same happened to them. It reports whether it did.
 func (r *route) join(o *route) bool {
 	if r.span != o.span || r.verb != o.verb || r.links[0].Both != o.links[0].Both {
 		return false
@@ -381,7 +381,7 @@ func (r *route) text() string {
 	return fmt.Sprintf("%s messages %s %s.", r.span, r.way(), r.verb)
 }
 
-// way names the links: between n1 and r1 r2, where they have an end in common.
+// way names the links, together if they share an end: between n1 and r1 r2.
 func (r *route) way() string {
 	first := r.links[0]
 	near, joint := "from ", " to "

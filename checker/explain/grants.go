@@ -11,7 +11,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A keySpan is the time in which a key on a server stood for a lease. One that nothing ends goes up to the number of events.
+// A keySpan is the time in which a key on a server stood for a lease. If nothing ends it, to is the number of events.
 type keySpan struct {
 	process, key, label string
 	from, to            int
@@ -42,8 +42,8 @@ func keySpans(h *history.History) []keySpan {
 	return all
 }
 
-// votes returns the spans of the keys by which a lease was granted, one for each server, in the order of the servers. What came to a
-// server by replication is no vote.
+// votes returns the spans of the keys by which a lease was granted, one for each server, in the order of the servers. Copies that
+// replication made are not votes.
 func (n *narrator) votes(l *checker.Lease) []keySpan {
 	var votes []keySpan
 	for _, k := range n.keys {
@@ -66,7 +66,7 @@ func processes(keys []keySpan) []string {
 	return names
 }
 
-// number chooses between two words, for one key and for several.
+// number chooses between a word for one key and a word for several.
 func number(keys []keySpan, one, several string) string {
 	if len(keys) == 1 {
 		return one
@@ -90,7 +90,7 @@ func endings(keys []keySpan) []int {
 	return events
 }
 
-// nodes counts the lock nodes among some servers; a replica counts as the node that it may take the place of.
+// nodes counts the lock nodes among some servers. A replica counts as the node whose place it may take.
 func (n *narrator) nodes(servers []string) int {
 	var nodes []string
 	for _, s := range servers {
@@ -104,16 +104,16 @@ func (n *narrator) nodes(servers []string) int {
 	return len(nodes)
 }
 
-// promptly is how soon a client learns of its grant where nothing holds it up.
+// promptly is how soon a client learns of its grant if nothing delays it.
 const promptly = 10 * time.Millisecond
 
-// grant tells who was granted what where and until when, and why that could be.
+// grant says which client was granted which lease, on which nodes and until when. why says how that was possible.
 func (n *narrator) grant(l *checker.Lease, why string) {
 	if l == nil {
 		return
 	}
 	e := n.event(l.ReturnEvent)
-	if e.Op != history.Acquire { // a hold that began with an extension that came too late
+	if e.Op != history.Acquire { // a hold that began with a late extension
 		n.grant(n.lease(l.Label), "")
 		n.say(step, l.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
 			l.Client, l.Label, history.Seconds(l.From), history.Seconds(e.Until), why)
@@ -121,7 +121,7 @@ func (n *narrator) grant(l *checker.Lease, why string) {
 	}
 	votes := n.votes(l)
 	text := l.Client + " was granted " + l.Label
-	// A majority makes the grant; the keys that come after it are told apart if they come visibly later.
+	// A majority makes the grant. Keys that were set visibly later are named separately.
 	first, later := votes, []keySpan(nil)
 	if late := func(k keySpan) bool { return k.from > l.GrantEvent && n.time(k.from) != history.Seconds(l.Granted) }; l.GrantSeen {
 		later = slices.DeleteFunc(slices.Clone(votes), func(k keySpan) bool { return !late(k) })
@@ -152,7 +152,7 @@ func (n *narrator) grant(l *checker.Lease, why string) {
 	n.say(step, l.GrantEvent, append(beginnings(votes), l.ReturnEvent), "%s%s.", text, why)
 }
 
-// renewals tells how far a lease was prolonged before event i.
+// renewals says until when a lease was extended before event i.
 func (n *narrator) renewals(l *checker.Lease, i int) {
 	var events []int
 	for j := l.ReturnEvent + 1; j < min(i, len(n.h.Events)); j++ {
@@ -172,7 +172,7 @@ func (n *narrator) renewals(l *checker.Lease, i int) {
 	n.say(detail, last, nil, "%s, until %s by its own clock.", text, history.Seconds(n.event(last).Until))
 }
 
-// retimed tells when a lock that says nothing of its renewals gave a lease's key new time before event i.
+// retimed says when a lock that does not report its renewals last renewed a lease's key before event i.
 func (n *narrator) retimed(l *checker.Lease, i int) {
 	last := n.before(i, func(e history.Event) bool {
 		return e.Kind == history.State && e.Op == history.Retime && e.Owner == l.Label && e.By == l.Client
@@ -193,7 +193,7 @@ func (n *narrator) validity(l *checker.Lease, i int) int {
 	return max(j, l.ReturnEvent)
 }
 
-// successions tells how the keys of one lease came to be gone where a later lease has its own, and returns what that means
+// successions tells how the keys of one lease vanished from the nodes where a later lease has its own. It returns what this means
 // for the grant of the later one.
 func (n *narrator) successions(first, second *checker.Lease) (why string) {
 	var never, lost, early, expired []keySpan
@@ -268,8 +268,8 @@ func (n *narrator) successions(first, second *checker.Lease) (why string) {
 	return fmt.Sprintf(": %s no longer had the key of the older lease, and %s never had it", strings.Join(gone, " "), strings.Join(nodes, " "))
 }
 
-// unrenewed tells what kept the client of a lease that is renewed from its keys until they expired, if something on the links did and
-// is to blame.
+// unrenewed tells which faults on links kept a lease from being renewed until its keys expired, if delays are to blame. It reports
+// whether there were any.
 func (n *narrator) unrenewed(l *checker.Lease, expired []keySpan) (told bool) {
 	for _, k := range expired {
 		if n.v.Assumption != checker.BoundedDelay || !l.Renews && !l.Renewed && n.validity(l, k.to) == l.ReturnEvent {
@@ -282,15 +282,15 @@ func (n *narrator) unrenewed(l *checker.Lease, expired []keySpan) (told bool) {
 	return told
 }
 
-// timed returns the event that last gave a key its deadline.
+// timed returns the last event that set the deadline of a key.
 func (n *narrator) timed(k keySpan) int {
 	return max(k.from, n.before(k.to, func(e history.Event) bool {
 		return e.Kind == history.State && e.Op == history.Retime && e.Process == k.process && e.Key == k.key
 	}))
 }
 
-// cutShort returns the keys of a lease that were gone before their time when its client learned of it, if it had no majority at any
-// one instant: those that expired, and those that were lost.
+// cutShort returns the keys of a lease that vanished too early, before its client learned of the grant, if there never was a
+// majority of keys at one instant. early are those that expired.
 func (n *narrator) cutShort(l *checker.Lease) (early, lost []keySpan) {
 	for _, k := range n.keys {
 		if l.GrantSeen || k.label != l.Label || k.to > l.ReturnEvent || n.nodes([]string{k.process}) == 0 {
@@ -316,7 +316,7 @@ func union(a, b []keySpan) []keySpan {
 	return a
 }
 
-// predecessor returns the last span of a lease, of the same key on the same server as k, that ended before k began; or nil.
+// predecessor returns the last span of a lease for the same key and server as k that ended before k began, or nil.
 func (n *narrator) predecessor(label string, k keySpan) *keySpan {
 	var old *keySpan
 	for i := range n.keys {
@@ -332,7 +332,7 @@ func (n *narrator) copied(k keySpan) bool {
 	return n.event(k.from).By != history.Client(k.label)
 }
 
-// tooEarly reports whether a key expired before the time that it was set for had passed in true time.
+// tooEarly reports whether a key expired before the time for which it was set had passed in true time.
 func (n *narrator) tooEarly(k keySpan) bool {
 	set, gone := n.event(n.timed(k)), n.event(k.to)
 	switch {
@@ -341,12 +341,12 @@ func (n *narrator) tooEarly(k keySpan) bool {
 	case set.Until == 0:
 		return gone.At-set.At < n.h.Meta.TTL-checker.Rounding
 	case n.copied(k):
-		return gone.At < set.Until-checker.Rounding // the deadline is that of another node, whose clock is taken to be right
+		return gone.At < set.Until-checker.Rounding // the deadline was set by another node, whose clock is assumed to be right
 	}
 	return gone.At-set.At < set.Until-(set.At+set.Wall)-checker.Rounding
 }
 
-// expiry tells that keys of one lease expired, and of those that did while their server was away, that it came back without.
+// expiry says that keys of one lease expired. Of a server that was down in the meantime it says that it came back without its key.
 func (n *narrator) expiry(keys []keySpan, manner string) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k keySpan) bool { return n.absence(k, manner) })
 	if len(keys) == 0 {
@@ -365,14 +365,14 @@ func (n *narrator) expiry(keys []keySpan, manner string) {
 		where = history.List(each)
 	}
 	lead := "The"
-	if slices.ContainsFunc(n.naps, func(s [2]int) bool { return s[0] < at && at < s[1] }) {
+	if slices.ContainsFunc(n.paused, func(s [2]int) bool { return s[0] < at && at < s[1] }) {
 		lead = "Meanwhile the"
 	}
 	n.say(step, at, events, "%s %s of %s expired on %s%s.", lead, noun, keys[0].label, where, manner)
 }
 
-// absence tells of a key whose end passed while its server was down, and says whether it is one. To the history such a key
-// expires as the server comes back, which nobody would understand who did not hear where it had been.
+// absence tells of a key whose deadline passed while its server was down. It reports whether the key is one. In the history such a
+// key expires when the server comes back, which readers understand only if they know that the server was down.
 func (n *narrator) absence(k keySpan, manner string) bool {
 	down := n.before(k.to, func(e history.Event) bool {
 		return e.Kind == history.Injected && e.Process == k.process && (e.Op == "crash" || e.Op == "stop")
@@ -397,7 +397,7 @@ func (n *narrator) absence(k keySpan, manner string) bool {
 // loss tells how a key was lost.
 func (n *narrator) loss(k keySpan) { n.lost("the key of "+k.label, k.process, k.from, k.to) }
 
-// lost tells how a process lost something that it had from one event to another.
+// lost tells how a process lost something that it had between two events.
 func (n *narrator) lost(what, process string, from, to int) {
 	crash := n.before(to, func(e history.Event) bool {
 		return e.Kind == history.Injected && e.Process == process && (e.Op == "crash" || e.Op == "stop" || e.Op == "follow")
@@ -419,14 +419,13 @@ func (n *narrator) lost(what, process string, from, to int) {
 	n.tellOnce(back)
 }
 
-// forgot says why a node did not have after a restart what it had had before, as far as that follows from what it writes to
-// its disk. Empty if it does not follow.
+// forgot says why a node had lost something after a restart, if this follows from its persistence; otherwise it returns nothing.
 func (n *narrator) forgot(crash, back int) string {
 	if f, ok := n.event(back).Fault().(history.Restart); ok && f.Empty {
 		return ": its disk was empty"
 	}
 	if n.event(crash).Process == history.ResourceName {
-		return "" // what it writes to a disk is not said
+		return "" // the history does not give its persistence
 	}
 	f, crashed := n.event(crash).Fault().(history.Crash)
 	switch power := crashed && f.Power; n.h.Meta.Persistence {
@@ -514,8 +513,8 @@ func (n *narrator) takeover(first *checker.Lease, k keySpan) {
 	n.cause = append(n.cause, promoted)
 }
 
-// election tells how it came, between two events, that something was put in the place of a primary: who thought that it was
-// down, and who of them knew that enough did, and was elected to promote a replica.
+// election tells of the Sentinels that made a promotion, between two events: which of them considered the primary down, and which
+// learned that a quorum did, and was elected to promote a replica.
 func (n *narrator) election(primary string, from, promoted int) {
 	says := func(op, process string) func(history.Event) bool {
 		return func(e history.Event) bool {
@@ -552,7 +551,7 @@ func (n *narrator) election(primary string, from, promoted int) {
 	n.say(detail, events[0], events, "%s.", text)
 }
 
-// lag tells why what a primary did at event i had not reached its replica.
+// lag tells why a change that a primary made at event i had not reached its replica.
 func (n *narrator) lag(primary, replica string, i int) {
 	if j := n.linkFault(primary, replica, i+1); j >= 0 {
 		n.fault(step, j)
@@ -564,7 +563,7 @@ func (n *narrator) lag(primary, replica string, i int) {
 	}))
 }
 
-// unreached tells why a lease had no keys on some nodes, if links to them were down when its client asked.
+// unreached tells why a lease had no keys on some nodes, if faults on links kept its client from them.
 func (n *narrator) unreached(l *checker.Lease, nodes []string) {
 	asked := l.InvokeEvent
 	if asked < 0 {
@@ -583,7 +582,7 @@ func (n *narrator) unreached(l *checker.Lease, nodes []string) {
 	}
 }
 
-// holding returns a lease that another client than some one relied on at event i, or nil.
+// holding returns a lease that a client other than but relied on at event i, or nil.
 func (n *narrator) holding(but string, i int) *checker.Lease {
 	for j := range n.leases {
 		l := &n.leases[j]

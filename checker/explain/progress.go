@@ -11,7 +11,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// tellStandstill tells what kept everybody from the lock: nodes that were away, and keys that stood in the way.
+// tellStandstill tells why no client got the lock: which nodes were down or out of reach, and which keys stood in the way.
 func (n *narrator) tellStandstill() {
 	var askers []string
 	for _, i := range n.v.Events {
@@ -46,8 +46,8 @@ func (n *narrator) tellStandstill() {
 	}
 }
 
-// dawdled tells of a client that had its keys on a majority of nodes, and whose attempt still went on for long: what the lock
-// waited for is mostly the answer of another node.
+// dawdled tells of a client that had its keys on a majority of nodes, but whose attempt went on for long after that. Usually the
+// lock waited for the reply of another node.
 func (n *narrator) dawdled(client string, from, to int) {
 	in := n.asking(client, from)
 	if in < 0 || in > to || n.h.Meta.Quorum() < 2 {
@@ -94,7 +94,7 @@ func (n *narrator) dawdled(client string, from, to int) {
 	}
 }
 
-// asking returns the invocation of the acquire that a client was in at event i, or else the first after it; -1 if there is none.
+// asking returns the invocation of the acquire that a client was in at event i, or else of its next one; -1 if there is none.
 func (n *narrator) asking(client string, i int) int {
 	if in := n.doing(client, i+1); n.event(in).Op == history.Acquire {
 		return in
@@ -104,8 +104,8 @@ func (n *narrator) asking(client string, i int) int {
 	})
 }
 
-// mute returns the nodes that were crashed or paused at event i, and of which no answer reached a client between two others;
-// also the faults.
+// mute returns the nodes that were crashed or paused at event i and from which no reply reached a client between two other events.
+// It also returns their faults.
 func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults []int) {
 	for _, node := range n.h.Meta.Nodes {
 		fault := n.before(i, func(e history.Event) bool {
@@ -121,7 +121,7 @@ func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults [
 	return nodes, faults
 }
 
-// alone says that the only node was down, or out of reach of those who asked, if it was.
+// alone says that the lock is on one node, if this node was down or out of reach of the clients that asked.
 func (n *narrator) alone(askers []string, from, to int) {
 	if len(n.h.Meta.Nodes) != 1 || len(n.h.Meta.Replicas) > 0 {
 		return
@@ -147,7 +147,7 @@ func (n *narrator) alone(askers []string, from, to int) {
 	}
 }
 
-// obstacles tells of the keys that lived on from event from to event to, and why nobody removed them.
+// obstacles tells of the keys that lasted from event from to event to, and why nobody removed them.
 func (n *narrator) obstacles(from, to int) {
 	var labels []string
 	for _, k := range n.keys {
@@ -205,8 +205,8 @@ func (n *narrator) obstacles(from, to int) {
 	}
 }
 
-// unheard says of keys whose client never had the lease that the replies to what set them were lost, if all were, and returns the
-// events that show it. It tells of the faults that did it, and of a request that was repeated and found the key.
+// unheard says that the replies to the requests which set some keys were lost, if all were, and returns the events that show it.
+// The client of the keys never had the lease. unheard tells of the faults that caused the losses, and of repeated requests.
 func (n *narrator) unheard(client string, keys []keySpan) (why string, lost []int) {
 	for _, k := range keys {
 		reply := n.after(k.from, func(e history.Event) bool {
@@ -230,7 +230,7 @@ func (n *narrator) unheard(client string, keys []keySpan) (why string, lost []in
 	return number(keys, ": the reply was lost ", ": the replies were lost ") + n.when(lost), lost
 }
 
-// repeated tells of a request that set a key and was sent once more in the same acquire, which failed.
+// repeated tells of a request that set a key and arrived once more in the same acquire, which failed.
 func (n *narrator) repeated(client string, k keySpan) {
 	request, _ := n.command(k.from)
 	failed := n.outcome(n.doing(client, k.from))
@@ -243,7 +243,7 @@ func (n *narrator) repeated(client string, k keySpan) {
 	}
 }
 
-// overstayed tells of the keys that a violation points at because they outlived their time, or that of their lease.
+// overstayed tells of the keys that a violation names because they outlived their own time or that of their lease.
 func (n *narrator) overstayed() {
 	for _, k := range n.keys {
 		if !slices.Contains(n.v.Events, k.from) {
@@ -260,7 +260,7 @@ func (n *narrator) overstayed() {
 			did = "extended"
 		}
 		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != history.NoEnd {
-			span = " for " + history.FormatDuration((e.Until - (e.At + e.Wall)).Round(time.Millisecond)) // real servers have their own
+			span = " for " + history.FormatDuration((e.Until - (e.At + e.Wall)).Round(time.Millisecond)) // a real server has its own clock
 		}
 		end, gone := len(n.h.Events)-1, "was still there at"
 		if k.to < len(n.h.Events) {
@@ -270,7 +270,8 @@ func (n *narrator) overstayed() {
 	}
 }
 
-// within reports whether event i, which re-timed a key, belongs to the acquire that set it: a hash gets its end by a command of its own.
+// within reports whether event i, which changed the deadline of a key, belongs to the acquire that set the key: the deadline of a
+// hash needs a separate command.
 func (n *narrator) within(set, i int) bool {
 	in := n.doing(n.event(set).By, set)
 	if in < 0 || n.event(i).By != n.event(set).By {
@@ -280,7 +281,7 @@ func (n *narrator) within(set, i int) bool {
 	return end < 0 || i < end
 }
 
-// misread tells of a key without an end whose lease was over, which somebody did not take because of a clock.
+// misread tells of a key without an end whose lease was over, and which another client did not take because of a wrong clock.
 func (n *narrator) misread(l *checker.Lease, k keySpan) {
 	n.grant(l, "")
 	for _, i := range n.v.Events {
@@ -300,7 +301,7 @@ func (n *narrator) misread(l *checker.Lease, k keySpan) {
 		l.Client, l.Label, history.Seconds(until), k.process, n.event(n.v.Events[asked]).Process)
 }
 
-// unreleased tells of a release that left keys behind.
+// unreleased tells of a release after which keys remained.
 func (n *narrator) unreleased(released int, keys []keySpan) {
 	e := n.event(released)
 	done := n.outcome(released)
@@ -330,14 +331,14 @@ func (n *narrator) unreleased(released int, keys []keySpan) {
 	left := "the key"
 	if gone := n.after(released, func(o history.Event) bool {
 		return o.Kind == history.State && o.Op == history.Delete && o.Owner == e.Lease && !slices.Contains(processes(keys), o.Process)
-	}); gone >= 0 { // on another node, such as a primary that was replaced and goes on
+	}); gone >= 0 { // on another node, such as a primary that was replaced and kept running
 		left = "the key on " + strings.Join(processes(keys), " ")
 		events = append(events, append(beginnings(keys), gone)...)
 	}
 	n.say(step, released, events, "%s; %s was not deleted.", how, left)
 }
 
-// split tells how several clients kept each other from a majority: what each had where when the last was refused.
+// split tells how several clients kept each other from a majority: which nodes each had at the last key that was set.
 func (n *narrator) split(from, to int) {
 	for i := to; i > from; i-- {
 		if e := n.event(i); e.Kind != history.State || e.Op != history.Set || !slices.Contains(n.h.Meta.Nodes, e.Process) {
@@ -370,7 +371,7 @@ func (n *narrator) split(from, to int) {
 	}
 }
 
-// refused tells for how long a client asked for the lock, and what it got.
+// refused says how long a client asked for the lock, and with what result.
 func (n *narrator) refused(client string, from, to int) {
 	asks := func(e history.Event) bool {
 		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
@@ -420,7 +421,7 @@ func (n *narrator) refused(client string, from, to int) {
 	n.say(step, first, events, "%s.", text)
 }
 
-// answer says what became of an attempt to acquire a lock that did not succeed.
+// answer says how an attempt to acquire a lock failed.
 func answer(e history.Event) string {
 	switch code := errorCode.FindString(e.Error); {
 	case code != "":
@@ -433,10 +434,10 @@ func answer(e history.Event) string {
 	return "got no answer"
 }
 
-// errorCode matches what an error of Redis begins with, such as NOREPLICAS.
+// errorCode matches the code of an error of Redis, such as NOREPLICAS.
 var errorCode = regexp.MustCompile(`\b[A-Z]{5,}\b`)
 
-// tellLostUpdate tells how something that was written on top of what had been read came to be overwritten.
+// tellLostUpdate tells how an update that was based on a value read before came to be overwritten.
 func (n *narrator) tellLostUpdate() {
 	for _, i := range n.v.Events {
 		if e := n.event(i); e.Kind == history.OK && e.Op == history.Update {
@@ -450,13 +451,13 @@ func (n *narrator) tellLostUpdate() {
 	n.lostNumber()
 }
 
-// lostWord tells how the word that the resource accepted by event i was lost, if it was.
+// lostWord tells how the word that the resource accepted by event i was lost. It reports whether it was.
 func (n *narrator) lostWord(i int) bool {
 	e := n.event(i)
 	without := func(o history.Event) bool {
 		return o.Kind == history.State && o.Op == history.Accept && o.Process == e.Process && !slices.Contains(strings.Fields(o.Value), e.Word)
 	}
-	over := n.culprit(without) // to have been replaced before, and come back, is no loss
+	over := n.culprit(without) // a word that was replaced earlier and came back was not lost then
 	if over < i {
 		over = n.after(i, without)
 	}
@@ -467,7 +468,7 @@ func (n *narrator) lostWord(i int) bool {
 	n.circumstances(e.Lease, o.Lease, o.By, i, over)
 	for _, l := range n.accused() {
 		if l.Label != e.Lease && l.Label != o.Lease {
-			n.grant(l, "") // for which it must not write
+			n.grant(l, "") // during which nobody else may write
 		}
 	}
 	n.say(step, i, nil, "%s added %s, and the value was `%s` at %s.", e.By, e.Word, e.Value, n.time(i))
@@ -475,7 +476,7 @@ func (n *narrator) lostWord(i int) bool {
 		return r.Process == o.By && r.Op == history.Read && r.Kind == history.OK && r.At <= o.Departure()
 	})
 	switch value := n.event(read).Value; {
-	case read < 0 || o.Word == "": // a plain write goes by nothing that was read
+	case read < 0 || o.Word == "": // a plain write does not depend on what was read
 	case value == "":
 		n.say(step, read, nil, "%s had read the value at %s, when it was empty.", o.By, n.time(read))
 	default:
@@ -485,9 +486,9 @@ func (n *narrator) lostWord(i int) bool {
 	return true
 }
 
-// circumstances tells of the leases under which two clients changed one thing, and of the pause of the later one.
+// circumstances tells of the leases under which two clients changed the same thing, and of pauses of the later one.
 func (n *narrator) circumstances(earlier, later, client string, i, over int) {
-	a, b := n.lease(later), n.lease(earlier) // the later write mostly comes under the older lease
+	a, b := n.lease(later), n.lease(earlier) // the later write usually comes under the older lease
 	if a != nil && b != nil && a != b {
 		if b.GrantEvent < a.GrantEvent {
 			a, b = b, a
@@ -562,7 +563,7 @@ func (n *narrator) lostNumber() {
 	n.say(step, max(last, end), []int{last}, "In the end the number was %s: %s acknowledged increments %s lost.", n.event(last).Value, lost, are)
 }
 
-// overwrote tells how increment i, an outcome, came to write by event over what another had written by event stored.
+// overwrote tells how increment i, an outcome, wrote by event over what another had written by event stored.
 func (n *narrator) overwrote(i, over, begun, stored int) {
 	e := n.event(i)
 	again := "as well"
@@ -589,15 +590,15 @@ func (n *narrator) overwrote(i, over, begun, stored int) {
 	}
 }
 
-// unlocked says at the end that there was no lock, if there was none, and what followed from it.
+// unlocked makes the last sentence say that there was no lock, if there was none, and what followed from that.
 func (n *narrator) unlocked(i int, what string) {
 	if n.lockless() {
 		n.blame = Sentence{"No assumption was broken. There was no lock: nothing kept the clients apart" + what + ".", []int{i}}
 	}
 }
 
-// stored returns the event by which increment i, an outcome, wrote its number: the change of the store, or the command where
-// it was that number already; the outcome if neither was seen.
+// stored returns the event by which increment i, an outcome, wrote its number: the change of the counter, or the command if the
+// counter had that number already. If the history has neither, stored returns i.
 func (n *narrator) stored(i int) int {
 	e, begun := n.event(i), n.invoked(i)
 	j := n.before(i, func(o history.Event) bool {

@@ -10,7 +10,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// accused returns the leases that a violation points at, in the order of their grants.
+// accused returns the leases that a violation names, in the order of their grants.
 func (n *narrator) accused() []*checker.Lease {
 	var leases []*checker.Lease
 	for i := range n.leases {
@@ -22,7 +22,7 @@ func (n *narrator) accused() []*checker.Lease {
 	return leases
 }
 
-// culprit returns the last event of a violation that had happened by then and for which f holds, or -1.
+// culprit returns the last event of a violation, up to its time, for which f holds, or -1.
 func (n *narrator) culprit(f func(history.Event) bool) int {
 	for _, i := range slices.Backward(n.v.Events) {
 		if e := n.event(i); e.At <= n.v.At && f(e) {
@@ -34,7 +34,7 @@ func (n *narrator) culprit(f func(history.Event) bool) int {
 
 // tellOverlap tells how two clients came to hold a lock at once.
 func (n *narrator) tellOverlap() {
-	var held, late *checker.Lease // late began while held was held
+	var held, late *checker.Lease // late began while held was in force
 	for _, l := range n.accused() {
 		if l.From == n.v.At && (late == nil || l.ReturnEvent > late.ReturnEvent) {
 			late = l
@@ -80,7 +80,7 @@ func (n *narrator) tellOverlap() {
 	n.writesBetween(late.ReturnEvent, held, late)
 }
 
-// ending says what ended a hold, and in which event.
+// ending says what ended a hold, and returns the events that show it.
 func (n *narrator) ending(l *checker.Lease) (string, []int) {
 	at := n.time(l.EndEvent)
 	switch e := n.event(l.EndEvent); {
@@ -103,7 +103,7 @@ func (n *narrator) ending(l *checker.Lease) (string, []int) {
 	}
 }
 
-// releasing says of the invocation of a release that it was one, and that it failed if it did.
+// releasing says that a client released a lease, by invocation i, and whether the release failed.
 func (n *narrator) releasing(i int) (string, []int) {
 	e := n.event(i)
 	out := n.outcome(i)
@@ -132,8 +132,8 @@ func (n *narrator) releasing(i int) (string, []int) {
 	return fmt.Sprintf("%s began to release %s at %s", e.Process, e.Lease, history.Seconds(e.At)), []int{i}
 }
 
-// unsent reports whether a client sent nothing to a node in an operation, as far as the history shows: it tells of messages, also of
-// those that were lost, but for one that a fault on its link holds for ever.
+// unsent reports whether the history shows that a client sent nothing to a node in an operation. A history has messages, even those
+// that were lost, except one that a fault on its link holds for ever.
 func (n *narrator) unsent(in, out int) bool {
 	client, from, to := n.event(in).Process, n.event(in).At, n.event(out).At
 	by := func(e history.Event) bool { return e.Kind == history.Message && e.By == client }
@@ -147,7 +147,7 @@ func (n *narrator) unsent(in, out int) bool {
 	}) < 0
 }
 
-// plain returns an error that is fit for a sentence: one line that names nothing.
+// plain returns an error if it is fit for a sentence: one line without digits.
 func plain(s string) string {
 	if strings.ContainsAny(s, "\n0123456789") {
 		return ""
@@ -174,14 +174,14 @@ func (n *narrator) writesBetween(from int, a, b *checker.Lease) {
 	}
 }
 
-// delays tells what kept a client from learning of its grant.
+// delays tells what kept a client from learning of its grant for long.
 func (n *narrator) delays(l *checker.Lease) {
 	asked := max(l.InvokeEvent, 0)
 	if !n.long(l.From - max(l.Granted, n.event(asked).At)) {
 		return
 	}
 	n.pauses(l.Client, asked, l.ReturnEvent)
-	if len(n.naps) > 0 {
+	if len(n.paused) > 0 {
 		return
 	}
 	for i := asked; i < l.ReturnEvent; i++ {
@@ -261,7 +261,7 @@ func (n *narrator) tellWrite() {
 	n.overworked(l, j)
 }
 
-// overworked says that a client went on after its lease, if that is all there was to it.
+// overworked makes the last sentence say that a client went on after its lease, if that alone explains the violation.
 func (n *narrator) overworked(l *checker.Lease, j int) {
 	if l == nil || j < 0 || l.EndEvent >= 0 && l.EndEvent < j {
 		return
@@ -280,7 +280,7 @@ func (n *narrator) overworked(l *checker.Lease, j int) {
 	}
 }
 
-// wrote tells of the invocation of a write, and what its client could know by then.
+// wrote tells of the invocation of a write, and what its client could know about its lease by then.
 func (n *narrator) wrote(l *checker.Lease, j, accepted int) {
 	if j < 0 {
 		return
@@ -306,7 +306,7 @@ func (n *narrator) wrote(l *checker.Lease, j, accepted int) {
 	n.say(step, j, events, "%s.", text)
 }
 
-// writing returns the invocation of the write, of the update or of the entry that the resource accepted by event i, or -1.
+// writing returns the invocation of the write, update or entry that the resource accepted by event i, or -1.
 func (n *narrator) writing(i int) int {
 	return n.before(i, func(o history.Event) bool { return o.Writes(n.event(i)) })
 }
@@ -362,8 +362,8 @@ func (n *narrator) tellIntrusion() {
 	}))
 }
 
-// intrusion tells of event i, by which a client touched the key of another: what it had of its own there, what became of
-// that, whose the key was by then, and what the client was about.
+// intrusion tells of event i, by which a client touched another client's key: which lease of its own it had there, what became of
+// that lease, whose key it was by then, and what the client was doing.
 func (n *narrator) intrusion(i int) {
 	e := n.event(i)
 	if i < 0 {
@@ -372,7 +372,7 @@ func (n *narrator) intrusion(i int) {
 	owner := history.Client(e.Owner)
 	about := n.doing(e.By, i)
 	op := n.event(about)
-	var own *checker.Lease // what the intruder took the key for
+	var own *checker.Lease // the lease whose key the intruder meant to touch
 	if op.Op == history.Release || op.Op == history.Extend {
 		own = n.lease(op.Lease)
 	}
@@ -448,8 +448,7 @@ func (n *narrator) intrusion(i int) {
 	}
 }
 
-// command returns the message whose command caused change i, and the name of the command if it is one that acts on a key
-// whatever its value is.
+// command returns the message whose command caused change i, and the name of the command if it acts on a key whatever its value.
 func (n *narrator) command(i int) (int, string) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
@@ -464,7 +463,7 @@ func (n *narrator) command(i int) (int, string) {
 	return j, ""
 }
 
-// blindly says of each command that acts on a key whatever its value is what it does not do.
+// blindly says, of each command that acts on a key whatever its value, what it fails to do.
 var blindly = map[string]string{
 	"DEL":     "asks for no token",
 	"EXPIRE":  "asks for no token",
@@ -472,8 +471,8 @@ var blindly = map[string]string{
 	"GETSET":  "does not compare",
 }
 
-// look returns the last time before change i that the operation that caused it read the key, or its time to live, and whose the key was then; -1
-// and nil if it did not.
+// look returns the last time before change i at which the operation that caused it read the key, or its time to live, and whose key
+// it was then; -1 and nil if it did neither.
 func (n *narrator) look(about, i int) (int, *keySpan) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
@@ -491,7 +490,7 @@ func (n *narrator) look(about, i int) (int, *keySpan) {
 	return -1, nil
 }
 
-// first returns the event by which a lease first had a key on a server, or -1.
+// first returns the event that first set a key of a lease on a server, or -1.
 func (n *narrator) first(label, process string) int {
 	for _, k := range n.keys {
 		if k.label == label && k.process == process {
@@ -501,7 +500,7 @@ func (n *narrator) first(label, process string) int {
 	return -1
 }
 
-// sameToken tells that two keys were set to the same token, if the commands show it.
+// sameToken says that two keys were set to the same token, if the commands show it.
 func (n *narrator) sameToken(a, b int) {
 	if a < 0 || b < 0 || a == b {
 		return
