@@ -30,7 +30,8 @@ var safeguards = []clients.Variant{
 	ttlFromReturn,
 }
 
-// Mistakes lists locks with one mistake each that people make. Some do harm only under certain faults; their docstrings say which.
+// Mistakes lists locks with one mistake each that people make. Most do harm only in a certain situation: their docstrings say which,
+// and clients/mistakes_test.go has a story for each.
 func Mistakes() []clients.Variant {
 	return []clients.Variant{
 		exMilliseconds,

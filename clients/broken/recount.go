@@ -10,8 +10,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// recount asks the nodes in turn, and again until it has enough, so that one that did not answer gets another chance. It accepts a node that has
-// its token already, but forgets that it has counted it: two nodes of five, counted twice, are a majority. It needs
+// recount asks the nodes in turn, and again until it has enough, so that one that did not answer gets another chance. It accepts a
+// node that has its token already, but forgets that it has counted it: two nodes of five, counted twice, are a majority. It needs
 // contenders that split the nodes, or nodes that cannot be reached.
 var recount = clients.Variant{
 	Like: "redlock-sequential",

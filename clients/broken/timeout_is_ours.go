@@ -12,7 +12,7 @@ import (
 
 // timeoutIsOurs takes a SET that times out for one that was carried out, with a reply that was lost. It may as well have been
 // refused, or never have arrived: then two clients hold the lock, or a second one can get it. It needs a reply that does not come
-// within the 3 s for which go-redis waits.
+// within the 5 s for which go-redis waits.
 var timeoutIsOurs = clients.Variant{
 	Like: "single",
 	Lock: clients.Lock{

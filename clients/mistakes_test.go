@@ -1,0 +1,284 @@
+package clients_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/clients/broken"
+)
+
+// A harm is a story in which a lock with a mistake does harm.
+type harm struct {
+	nodes int // 1 if it is zero
+	faults,
+	later []string // at 1 s
+	play func(s *stage, build clients.New, done func(bool))
+	lone bool // the lock that it is like cannot be asked for this
+}
+
+// run plays the story, and reports whether harm was done.
+func (h harm) run(t *testing.T, build clients.New) (did bool) {
+	play(t, max(1, h.nodes), func(s *stage) {
+		s.faults(h.faults...)
+		s.faultsAt(time.Second, h.later...)
+		h.play(s, build, func(harm bool) { did = did || harm })
+	})
+	return did
+}
+
+// at has a client wait, and try to get the lock. The lease is nil if it did not.
+func (c *client) at(seconds float64, l clients.Locker, ttl time.Duration) clients.Lease {
+	c.Until(time.Duration(seconds * float64(time.Second)))
+	lease, err := l.Acquire(c.ctx, "lock", ttl)
+	if err != nil {
+		return nil
+	}
+	return lease
+}
+
+// relied has c1 acquire at once and rely on its lease, and c2 try at some second: harm is done if both have the lock.
+func relied(ttl time.Duration, seconds float64) func(*stage, clients.New, func(bool)) {
+	return func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			held = c.at(0, build(c.env), ttl)
+			c.Until(20 * time.Second)
+		})
+		s.client("c2", func(c *client) {
+			lease := c.at(seconds, build(c.env), ttl)
+			done(lease != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
+		})
+	}
+}
+
+// fencedInTurn has two clients get the lock one after the other, and compares their fencing tokens: harm is done if they do not grow.
+func fencedInTurn(ttl time.Duration, seconds float64) func(*stage, clients.New, func(bool)) {
+	return func(s *stage, build clients.New, done func(bool)) {
+		var first int64
+		s.client("c1", func(c *client) { first = c.at(0, build(c.env), ttl).(clients.Fenced).Fence() })
+		s.client("c2", func(c *client) { done(c.at(seconds, build(c.env), ttl).(clients.Fenced).Fence() <= first) })
+	}
+}
+
+// lateRelease has a client outlive its lease, and release it: harm is done if that succeeds.
+func lateRelease(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		lease := c.at(0, build(c.env), time.Second)
+		c.Until(3 * time.Second)
+		done(lease.Release(c.ctx) == nil)
+	})
+	s.client("c2", func(c *client) { c.at(2, build(c.env), 10*time.Second) })
+}
+
+// losesKey has another client take the key of c1: harm is done if c1 relies on its lease for longer than two TTLs then.
+func losesKey(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		lease := c.at(0, build(c.env), 3*time.Second)
+		c.Until(8 * time.Second)
+		done(c.env.Clock.Now().Before(lease.Until()))
+	})
+	s.client("c2", func(c *client) {
+		c.Until(500 * time.Millisecond)
+		c.env.Nodes[0].Del(c.ctx, "lock")
+		c.at(0, clients.NewSingle(c.env), 30*time.Second)
+	})
+}
+
+// lateExtension has c1 extend its lease while c2 has the lock, or gets it meanwhile: harm is done if that succeeds.
+func lateExtension(at time.Duration) func(*stage, clients.New, func(bool)) {
+	return func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 2*time.Second)
+			c.Until(at)
+			done(lease.(clients.Extender).Extend(c.ctx, 8*time.Second) == nil)
+		})
+		s.client("c2", func(c *client) { c.at(3, build(c.env), 10*time.Second) })
+	}
+}
+
+// left has c1 acquire and release while others have some of the nodes: harm is done if a key of c1 stays on one of the rest.
+func left(others []int, on int) func(*stage, clients.New, func(bool)) {
+	return func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			for _, i := range others {
+				c.env.Nodes[i].Set(c.ctx, "lock", "another's", 0)
+			}
+			if lease := c.at(0.5, build(c.env), 10*time.Second); lease != nil {
+				lease.Release(c.ctx)
+			}
+			done(c.env.Nodes[on].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}
+}
+
+var harms = map[string]harm{
+	"single-ex-milliseconds": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 8*time.Second) })
+		s.client("c2", func(c *client) { done(c.at(60, build(c.env), 8*time.Second) == nil) })
+	}},
+	"single-finally": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c0", func(c *client) { c.at(0.5, build(c.env), 8*time.Second) })
+		relied(8*time.Second, 1)(s, build, done)
+	}},
+	"single-extend-xx":     {lone: true, play: lateExtension(4 * time.Second)},
+	"single-extend-get":    {lone: true, faults: []string{"on request PEXPIRE c1->n1 delay 2500ms"}, play: lateExtension(time.Second)},
+	"single-counter-token": {play: lateRelease},
+	"single-client-token": {later: []string{"on request EVALSHA c1->n1 delay 8s"}, play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.release(c.at(0, l, 2*time.Second), nil) // the script is known from now on
+			lease := c.at(0.5, l, 2*time.Second)
+			c.Until(1500 * time.Millisecond)
+			lease.Release(c.ctx)
+			held = c.at(7, l, 20*time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(11, build(c.env), time.Second) != nil && held != nil) })
+	}},
+	"single-timeout-is-ours": {faults: []string{"on request SET c1->n1 hold"}, play: relied(20*time.Second, 6)},
+	"single-error-is-refusal": {faults: []string{"on reply SET n1->c1 reset", "on reply SETNX n1->c1 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			_, err := build(c.env).Acquire(c.ctx, "lock", 10*time.Second)
+			done(errors.Is(err, clients.ErrNotAcquired) && c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"single-pipelined-expire": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 2*time.Second) })
+		s.client("c2", func(c *client) {
+			c.at(1.5, build(c.env), 2*time.Second)
+			done(c.at(3, build(c.env), 2*time.Second) == nil)
+		})
+	}},
+	"single-late-watch": {faults: []string{"on request WATCH c1->n1 delay 2500ms"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 2*time.Second)
+			c.Until(time.Second)
+			lease.Release(c.ctx)
+		})
+		s.client("c2", func(c *client) {
+			lease := c.at(2.5, build(c.env), 10*time.Second)
+			c.Until(6 * time.Second)
+			done(lease.Release(c.ctx) != nil)
+		})
+	}},
+	"single-zset-rank": {faults: []string{"jump c2 -2s"}, play: relied(8*time.Second, 1)},
+	"single-stale-cleanup": {faults: []string{"on request PTTL c2->n1 delay 1s", "on request DEL c2->n1 delay 1s"}, play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 2*time.Second) })
+		s.client("c2", func(c *client) { done(c.at(1.5, build(c.env), 10*time.Second) != nil && held != nil) })
+		s.client("c3", func(c *client) { held = c.at(3, build(c.env), 10*time.Second) })
+	}},
+	"single-reentrant": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 2*time.Second)
+			held = c.at(1.5, l, 2*time.Second)
+		})
+		s.client("c2", func(c *client) {
+			done(c.at(2.5, build(c.env), 2*time.Second) != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
+		})
+	}},
+	"single-release-told-ok": {play: lateRelease},
+
+	"redlock-recount": {nodes: 3, faults: []string{"cut c1-n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { done(c.at(0, build(c.env), 10*time.Second) != nil) })
+	}},
+	"redlock-shifted-tokens": {nodes: 3, play: left([]int{0}, 2)},
+	"redlock-drift-added": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			start := c.env.Clock.Now()
+			done(c.at(0, build(c.env), 10*time.Second).Until().Sub(start) > 10*time.Second)
+		})
+	}},
+	"redlock-leaves-failed":    {nodes: 3, play: left([]int{1, 2}, 0)},
+	"redlock-release-majority": {nodes: 3, play: left(nil, 2)},
+	"redlock-same-token": {
+		nodes: 3,
+		later: []string{"on request SET c1->n2 reset", "on request SET c1->n3 reset", "on request EVALSHA c1->n2 delay 1s", "on request EVALSHA c1->n3 delay 1s"},
+		play: func(s *stage, build clients.New, done func(bool)) {
+			var held clients.Lease
+			s.client("c1", func(c *client) {
+				l := build(c.env)
+				c.release(c.at(0, l, 10*time.Second), nil)
+				held = c.at(1.5, l, 10*time.Second)
+			})
+			s.client("c2", func(c *client) { done(c.at(4, build(c.env), 10*time.Second) != nil && held != nil) })
+		},
+	},
+	"redlock-sample": {nodes: 5, play: func(s *stage, build clients.New, done func(bool)) {
+		relied(20*time.Second, 1)(s, build, done)
+		s.client("c3", func(c *client) {
+			for k := range 5 {
+				done(c.at(float64(2*k+3), build(c.env), time.Second) != nil)
+			}
+		})
+	}},
+	"redlock-collects": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("other", func(c *client) {
+			c.env.Nodes[1].Set(c.ctx, "lock", "another's", 600*time.Millisecond)
+			c.env.Nodes[2].Set(c.ctx, "lock", "another's", 2*time.Second)
+		})
+		s.client("c1", func(c *client) { held = c.at(0.5, build(c.env), 2*time.Second) })
+		s.client("c2", func(c *client) {
+			done(c.at(2.55, build(c.env), 10*time.Second) != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
+		})
+	}},
+	"redlock-extend-adds": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			c.Until(4 * time.Second)
+			lease.(clients.Extender).Extend(c.ctx, 8*time.Second)
+			done(c.env.Clock.Until(lease.Until()) > 8*time.Second)
+		})
+	}},
+
+	"watchdog-uncompared":    {play: losesKey},
+	"watchdog-reply-ignored": {play: losesKey},
+	"watchdog-until-early":   {later: []string{"cut c1-n1"}, play: relied(6*time.Second, 7)},
+	"watchdog-fixed-period": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(0, build(c.env), 3*time.Second)
+			c.Until(8 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(5, build(c.env), 3*time.Second) != nil) })
+	}},
+
+	"fenced-before": {faults: []string{"on request SET c1->n1 delay 1s", "on request EVAL c1->n1 delay 1s"}, play: func(s *stage, build clients.New, done func(bool)) {
+		var first int64
+		s.client("c1", func(c *client) {
+			if lease := c.at(0, build(c.env), 8*time.Second); lease != nil {
+				done(lease.(clients.Fenced).Fence() <= first)
+			}
+		})
+		s.client("c2", func(c *client) {
+			lease := c.at(0.2, build(c.env), 8*time.Second)
+			first = lease.(clients.Fenced).Fence()
+			lease.Release(c.ctx)
+		})
+	}},
+	"fenced-wall":    {faults: []string{"jump c2 -1m"}, play: fencedInTurn(time.Second, 3)},
+	"fenced-expires": {play: fencedInTurn(time.Second, 3)},
+}
+
+// Each mistake does harm where the lock that it is like does none.
+func TestMistakesDoHarm(t *testing.T) {
+	for _, v := range broken.Mistakes() {
+		h, ok := harms[v.Name]
+		if !ok {
+			t.Errorf("no story says what harm %s does", v.Name)
+			continue
+		}
+		t.Run(v.Name, func(t *testing.T) {
+			if !h.run(t, v.New) {
+				t.Error("it does no harm")
+			}
+			if !h.lone && h.run(t, find(t, v.Like)) {
+				t.Errorf("%s does harm, too", v.Like)
+			}
+		})
+	}
+}
