@@ -13,7 +13,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A node in the simulation is told how its process ends.
+// What a node loses in a crash depends on how its process ends and how it persists its data.
 func TestNodeCrashes(t *testing.T) {
 	for _, test := range []struct {
 		how  history.Fault
@@ -23,7 +23,7 @@ func TestNodeCrashes(t *testing.T) {
 		{history.Crash{Process: "n1"}, engine.AOFEverysec, 0},
 		{history.Crash{Process: "n1", Power: true}, engine.AOFEverysec, 1},
 		{history.Crash{Process: "n1", Power: true}, "", 0},
-		{history.Crash{Process: "n1"}, engine.AOFEverysecSlow, 0}, // no fsync is under way
+		{history.Crash{Process: "n1"}, engine.AOFEverysecSlow, 0}, // no fsync is in progress
 		{history.Crash{Process: "n1", Power: true}, engine.AOFEverysecSlow, 1},
 		{history.Stop{Process: "n1"}, engine.AOFEverysecSlow, 0},
 		{history.Crash{Process: "n1"}, engine.RDB, 1},
@@ -60,7 +60,7 @@ func TestNodeCrashes(t *testing.T) {
 	}
 }
 
-// A release begins an fsync that takes half a second. The next client has its lock in that time, and the node is killed.
+// A release begins an fsync that takes half a second. In that time the next client gets the lock, and the node is killed.
 func TestKillDuringAnFsync(t *testing.T) {
 	for kind, want := range map[engine.Persistence][]string{
 		engine.AOFEverysec:     {"set c1#1 c1", "delete c1#1 c1", "set c1#2 c1"},
@@ -94,7 +94,7 @@ func TestKillDuringAnFsync(t *testing.T) {
 	}
 }
 
-// A lock that was released comes back with the power, and is known for what it was.
+// A lock that had been released comes back after a power loss, and is still recognised as the same lease.
 func TestNodeKnowsWhatCameBack(t *testing.T) {
 	err := sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: 1})

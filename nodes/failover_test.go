@@ -21,23 +21,23 @@ import (
 	"lockstep/sim/history"
 )
 
-// A takeover is what becomes of a primary with one replica and three sentinels after kill -9, at times since that.
+// A takeover is what happens to a primary with one replica and three sentinels after kill -9. Times are since then.
 type takeover struct {
-	sdown    []time.Duration // of each sentinel
-	odown    time.Duration   // of the first
+	sdown    []time.Duration // one for each sentinel
+	odown    time.Duration   // the first
 	elected  []time.Duration
 	promoted time.Duration
-	switched []string // what each sentinel said, "s1 10.0.0.1 6379 10.0.0.2 6379"
-	answers  []string // to get-master-addr-by-name afterwards
+	switched []string // what each sentinel published, "s1 10.0.0.1 6379 10.0.0.2 6379"
+	answers  []string // replies to get-master-addr-by-name afterwards
 }
 
 // failoverDownAfter is down-after-milliseconds.
 const failoverDownAfter = time.Second
 
-// expectFailover holds a failover to what redis-server 7.0.15 does: the order of events, and when they come. With a down-after
-// of 2 s, sdown came 2.01 to 2.12 s after kill -9, odown less than 0.1 s after the second of them, and the promotion after
-// 2.38 to 2.42 s; +switch-master came after 3.2 s, because a replica that is to be promoted is asked for its role a second
-// later. A primary that came back was demoted after 10.1 to 11.0 s: see [TestReturnedPrimaryIsDemoted].
+// expectFailover compares a failover with redis-server 7.0.15: the order of events, and their times. With a down-after of 2 s,
+// sdown came 2.01 to 2.12 s after kill -9, odown less than 0.1 s after the second sdown, and the promotion after 2.38 to 2.42 s.
+// +switch-master came after 3.2 s, because a replica that is to be promoted is asked for its role a second later. A primary that
+// came back was demoted after 10.1 to 11.0 s: see [TestReturnedPrimaryIsDemoted].
 func expectFailover(t testing.TB, got takeover, old, replica string) {
 	t.Helper()
 	if len(got.sdown) != 3 {
@@ -50,7 +50,7 @@ func expectFailover(t testing.TB, got takeover, old, replica string) {
 	if got.odown < first || got.odown > first+500*time.Millisecond {
 		t.Errorf("sdown after %v, odown after %v", first, got.odown)
 	}
-	// An election that nobody wins is held again, and no more is said of when.
+	// An election without a winner is repeated, at a time that is not checked.
 	if len(got.elected) != 1 || got.elected[0] < got.odown || got.promoted < got.elected[0] || got.promoted > got.elected[0]+time.Second {
 		t.Errorf("odown after %v, elected after %v, promoted after %v", got.odown, got.elected, got.promoted)
 	}
@@ -94,7 +94,7 @@ func TestFailoverOfNodes(t *testing.T) {
 					conn.Write(engine.Request("PSUBSCRIBE", "*"))
 					conn.SetReadDeadline(time.Now().Add(12 * time.Second))
 					for {
-						// What is said is one message here, so that it arrives in one piece.
+						// The server writes each message at once, so that it arrives in one piece.
 						var buf [4096]byte
 						n, err := conn.Read(buf[:])
 						if err != nil {
@@ -122,7 +122,7 @@ func TestFailoverOfNodes(t *testing.T) {
 			for _, e := range w.History().Events {
 				switch at := e.At - crash; {
 				case e.Kind != history.State || e.At > crash+5*time.Second:
-				case e.Op == history.Sdown && e.Value == "n1" && got.promoted == 0: // later it is missed as a replica
+				case e.Op == history.Sdown && e.Value == "n1" && got.promoted == 0: // later it is missing as a replica
 					got.sdown = append(got.sdown, at)
 				case e.Op == history.Odown && got.odown == 0:
 					got.odown = at
@@ -143,8 +143,8 @@ func TestFailoverOfNodes(t *testing.T) {
 	}
 }
 
-// TestReturnedPrimaryIsDemoted: a primary that comes back is asked for its role every ten seconds, as is any server that does not
-// say that it misses its primary. At the second time it has been one for long enough to be demoted.
+// TestReturnedPrimaryIsDemoted: sentinels ask a primary that comes back for its role every ten seconds, like any server that does
+// not report a broken link to its primary. The second time, it has been a primary for long enough to be demoted.
 func TestReturnedPrimaryIsDemoted(t *testing.T) {
 	for seed := range uint64(20) {
 		back := 15*time.Second + time.Duration(seed)*53*time.Millisecond
@@ -156,8 +156,7 @@ func TestReturnedPrimaryIsDemoted(t *testing.T) {
 	}
 }
 
-// TestFailoverOfRedis has the same done by three real sentinels, which know each other by their configuration, as in the
-// simulation.
+// TestFailoverOfRedis does the same with three real sentinels, which know each other by configuration, as in simulation.
 func TestFailoverOfRedis(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
@@ -186,7 +185,7 @@ func TestFailoverOfRedis(t *testing.T) {
 						buf := make([]byte, 4096)
 						n, err := listener.Replies.Read(buf)
 						if err != nil {
-							return // the test is over
+							return // the test has ended
 						}
 						data = append(data, buf[:n]...)
 						continue
@@ -199,7 +198,7 @@ func TestFailoverOfRedis(t *testing.T) {
 			}()
 		}
 
-		time.Sleep(sentinelPing + 200*time.Millisecond) // a sentinel that has just connected waits so long before it does so again
+		time.Sleep(sentinelPing + 200*time.Millisecond) // a sentinel that has just connected waits for this long before its next ping
 		crash := time.Now()
 		p.Crash()
 		var got takeover
@@ -229,7 +228,7 @@ func TestFailoverOfRedis(t *testing.T) {
 				t.Fatalf("after 15 s: %+v", got)
 			}
 		}
-		for settled := time.After(500 * time.Millisecond); settled != nil; { // nobody switches twice
+		for settled := time.After(500 * time.Millisecond); settled != nil; { // no sentinel switches twice
 			select {
 			case e := <-heard:
 				take(e)
@@ -250,7 +249,8 @@ func TestFailoverOfRedis(t *testing.T) {
 	})
 }
 
-// isPrimary asks a server for its role. Who promotes it closes all its connections; whoever is in between asks again.
+// isPrimary asks a server for its role. A promotion closes all connections of the server; if that happens in between, the caller
+// asks again.
 func isPrimary(addr string) bool {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -263,14 +263,14 @@ func isPrimary(addr string) bool {
 	return strings.Contains(string(buf[:n]), "master")
 }
 
-// realSentinels starts three of them, and returns when they are in touch with all servers and with each other.
+// realSentinels starts three sentinels, and returns when each is connected to all servers and to the others.
 func realSentinels(t testing.TB, primary, replica string) (addrs []string) {
 	t.Helper()
 	path, err := redisserver.Path()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ports []net.Listener // the kernel knows which are free; that somebody else is faster is as good as impossible
+	var ports []net.Listener // the kernel picks free ports; it is very unlikely that another process takes one in between
 	for range 3 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -289,7 +289,7 @@ func realSentinels(t testing.TB, primary, replica string) (addrs []string) {
 		lines := []string{
 			"port " + port, "bind 127.0.0.1", "dir " + dir, "sentinel myid " + id(i), "sentinel monitor lock " + spaced(primary) + " 2",
 			fmt.Sprintf("sentinel down-after-milliseconds lock %d", failoverDownAfter.Milliseconds()),
-			"sentinel failover-timeout lock 2000", // so that an election without a winner is held again soon
+			"sentinel failover-timeout lock 2000", // so that an election without a winner is repeated soon
 			"sentinel known-replica lock " + spaced(replica),
 		}
 		for j, other := range addrs {

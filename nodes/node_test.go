@@ -13,7 +13,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// TestNodePushes: a client that has its keys tracked is told of a change.
+// TestNodePushes: a node sends an invalidation to a client that has its keys tracked.
 func TestNodePushes(t *testing.T) {
 	var heard string
 	err := sim.Bubble(func() {
@@ -58,7 +58,7 @@ func TestNodePushes(t *testing.T) {
 	}
 }
 
-// TestRestartedNodeExpiresKeys: a key that came back from the disk expires when its time has come, without a request.
+// TestRestartedNodeExpiresKeys: a key that came back from the disk expires at its deadline, without a request.
 func TestRestartedNodeExpiresKeys(t *testing.T) {
 	var got []string
 	err := sim.Bubble(func() {

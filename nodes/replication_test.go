@@ -16,11 +16,11 @@ import (
 	"lockstep/sim/history"
 )
 
-// A play is a run of a group: what its clients do, as words, and what the nemesis does.
+// A play is a run of a group: the lines of its clients and the faults of the nemesis.
 //
-// A line of a client is who, when, a command, and what comes of it: "c1 100ms SET lock token-of-c1-000001 NX PX 10000 -> OK".
-// With "@r1" after the name it goes to that process, and not to the group. Clients have a pool; a line of "c1/x" goes over
-// another one, which is called x.
+// A line has a client, a time, a command, and the expected reply: "c1 100ms SET lock token-of-c1-000001 NX PX 10000 -> OK". With
+// "@r1" after the name it goes to that process instead of the group. Each client has a connection pool; a line of "c1/x" uses
+// another pool, called x.
 type play struct {
 	cfg    GroupConfig
 	seed   uint64
@@ -28,7 +28,7 @@ type play struct {
 	faults string
 }
 
-// quiet is for the log of go-redis, which tells what these tests expect.
+// quiet discards the log of go-redis, which reports errors that these tests cause.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
@@ -67,7 +67,7 @@ func (p play) run(t *testing.T) *history.History {
 	return h
 }
 
-// plan has the faults injected.
+// plan schedules the faults.
 func (p play) plan(t *testing.T, w *sim.World) {
 	for line := range strings.Lines(strings.TrimSpace(p.faults)) {
 		at, text, ok := strings.Cut(strings.TrimSpace(line), " ")
@@ -188,7 +188,7 @@ const (
 func TestFailover(t *testing.T) {
 	for _, tt := range []struct {
 		name, faults string
-		second       string // what c2 gets
+		second       string // the reply to c2
 		states       []string
 	}{
 		{"replicated", "2s crash n1\n3s promote r1", "redis: nil", []string{
@@ -220,7 +220,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// TestTokensInTheStream: no token is in what the history says of replication.
+// TestTokensInTheStream: the history names tokens in the replication stream instead of showing them.
 func TestTokensInTheStream(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 1}, seed: 1, faults: "2s reset n1-r1", lines: `
 		c1 1s SET lock ` + token1 + locks + ` -> OK
@@ -241,7 +241,7 @@ func TestTokensInTheStream(t *testing.T) {
 	}
 }
 
-// TestOwnersMoveAlong: whoever deletes a copied key deletes the lease that the original stood for.
+// TestOwnersMoveAlong: deleting a copied key counts as deleting the lease that the original stood for.
 func TestOwnersMoveAlong(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 2}, seed: 1, faults: "2s promote r1\n4s crash r1\n5s promote r2", lines: `
 		c1 1s SET lock locked` + locks + ` -> OK
@@ -257,7 +257,7 @@ func TestOwnersMoveAlong(t *testing.T) {
 	)
 }
 
-// TestOwnersInSnapshots: the lease behind a key may change while nothing else does.
+// TestOwnersInSnapshots: the lease of a key may change although its value stays the same.
 func TestOwnersInSnapshots(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 1}, seed: 1, faults: "1500ms hold n1->r1\n3s reset n1-r1\n3s release n1->r1\n6s crash n1\n7s promote r1", lines: `
 		c1 1s SET lock locked NX -> OK
@@ -271,7 +271,7 @@ func TestOwnersInSnapshots(t *testing.T) {
 	)
 }
 
-// TestOwnersOnBothSides: the same offset means something else on each side of a split.
+// TestOwnersOnBothSides: on the two sides of a split, the same offset stands for different writes.
 func TestOwnersOnBothSides(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 2}, seed: 1, faults: isolate("1s", []string{"n1"}, []string{"r1", "r2"}) + "2s promote r1\n7s delay r1-r2 500ms", lines: `
 		c2 8s SET lock locked NX -> OK
@@ -280,7 +280,7 @@ func TestOwnersOnBothSides(t *testing.T) {
 	expectStates(t, h, "r1 promote", "r2 follow r1", "r1 set lock c2#1 by c2", "n1 set lock c1#1 by c1", "r2 set lock c2#1 by r1")
 }
 
-// TestReplicas: a replica takes no writes, and lets nothing expire, but answers as if it did.
+// TestReplicas: a replica refuses writes, and expires no key, but replies as if it did.
 func TestReplicas(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 1}, seed: 1, faults: "1500ms cut n1->r1\n8s heal", lines: `
 		c1 1s SET lock ` + token1 + ` PX 5000 -> OK
@@ -299,11 +299,11 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestWait: WAIT answers when the replica has the write, or when the time is up; it speaks of its own connection only.
+// TestWait: WAIT returns when the replica has the write, or at its timeout. It concerns only the writes of its own connection.
 func TestWait(t *testing.T) {
 	for _, tt := range []struct {
 		name, faults, lines string
-		within              time.Duration // from 1s
+		within              time.Duration // from 1 s on
 	}{
 		{"linked", "", "c1 1s SET lock x -> OK\nc1 1s WAIT 1 500 -> 1", 10 * time.Millisecond},
 		{"frozen", "500ms hold n1->r1", "c1 1s SET lock x -> OK\nc1 1s WAIT 1 500 -> 0", 510 * time.Millisecond},
@@ -320,7 +320,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestSplitBrain: an old primary goes on serving who still reaches it, until somebody has it follow.
+// TestSplitBrain: an old primary goes on serving the clients that reach it, until it is told to follow the new one.
 func TestSplitBrain(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 1}, seed: 1, faults: `
 		1500ms cut n1-r1
@@ -339,7 +339,7 @@ func TestSplitBrain(t *testing.T) {
 	)
 }
 
-// TestOldPrimaryReturns: what a server was by its configuration it is after a restart.
+// TestOldPrimaryReturns: after a restart, a server has the role that its configuration gives it.
 func TestOldPrimaryReturns(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 2}, seed: 1, faults: `
 		2s crash n1
@@ -357,7 +357,7 @@ func TestOldPrimaryReturns(t *testing.T) {
 	)
 }
 
-// TestMinReplicas: a primary that has not heard from its replica for ten seconds takes no writes.
+// TestMinReplicas: a primary that has not heard from its replica for ten seconds refuses writes.
 func TestMinReplicas(t *testing.T) {
 	play{cfg: GroupConfig{Replicas: 1, MinReplicas: 1}, seed: 1, faults: "2s cut n1-r1\n20s heal", lines: `
 		c1 0s SET a 1 -> OK
@@ -366,7 +366,7 @@ func TestMinReplicas(t *testing.T) {
 		c1 21s SET a 4 -> OK`}.run(t)
 }
 
-// TestSilentLinks: both ends give up a link on which nothing arrives for a minute.
+// TestSilentLinks: both ends close a replication link on which nothing has arrived for a minute.
 func TestSilentLinks(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 1}, seed: 1, faults: "2s cut n1->r1\n100s heal", lines: `
 		c1 1s SET a 1 -> OK
@@ -392,7 +392,7 @@ func TestClockOfReplica(t *testing.T) {
 	)
 }
 
-// TestEmptyPrimary: a primary that comes back with nothing has its replicas copy that.
+// TestEmptyPrimary: if a primary comes back empty, its replicas become empty too.
 func TestEmptyPrimary(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 1, Persistence: "none"}, seed: 1, faults: "2s crash n1\n3s restart n1", lines: `
 		c1 1s SET lock ` + token1 + ` -> OK
@@ -400,7 +400,7 @@ func TestEmptyPrimary(t *testing.T) {
 	expectStates(t, h, "n1 set lock c1#1 by c1", "r1 set lock c1#1 by n1", "n1 lose lock of c1#1", "r1 delete lock of c1#1 by n1")
 }
 
-// TestDeadNodes: nobody promotes a node that is down; its configuration can be changed.
+// TestDeadNodes: a node that is down cannot be promoted, but its configuration can be changed.
 func TestDeadNodes(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 1}, seed: 1, faults: `
 		2s crash r1
@@ -427,7 +427,7 @@ func TestDeadNodes(t *testing.T) {
 	}
 }
 
-// TestClockOfTheDead: a node that is down lets no key expire, whatever becomes of its clock; it finds out when it is back.
+// TestClockOfTheDead: a node that is down expires no key, whatever happens to its clock. It does so when it is back.
 func TestClockOfTheDead(t *testing.T) {
 	h := play{cfg: GroupConfig{Replicas: 1}, seed: 1, faults: `
 		2s crash n1
@@ -446,15 +446,15 @@ func TestClockOfTheDead(t *testing.T) {
 	}
 }
 
-// TestWaitersOfDemoted: clients in WAIT are told when their primary becomes a replica.
+// TestWaitersOfDemoted: WAIT returns an error when the primary becomes a replica.
 func TestWaitersOfDemoted(t *testing.T) {
 	play{cfg: GroupConfig{Replicas: 2}, seed: 1, faults: "900ms hold r1->n1\n900ms hold r2->n1\n1500ms follow n1 r1\n1500ms promote r1", lines: `
 		c1 1s SET a 1 -> OK
 		c1 1s WAIT 1 800 -> UNBLOCKED`}.run(t)
 }
 
-// TestRestore: whatever was broken, once everything is restored and one TTL has passed a client that knows nothing yet gets
-// the lock.
+// TestRestore: whatever was broken, a client that connects for the first time gets the lock once everything is restored and one TTL
+// has passed.
 func TestRestore(t *testing.T) {
 	for name, cfg := range map[string]GroupConfig{"operator": {Replicas: 1}, "sentinels": sentinels(3), "shards": shards(3, 1)} {
 		for _, faults := range []string{
@@ -501,7 +501,7 @@ func restored(t *testing.T, name string, cfg GroupConfig, faults string, at time
 	}
 }
 
-// sameTwice runs a play four times, on one processor and on four, and wants the same checksum.
+// sameTwice runs a play four times, on one processor and on four, and fails the test unless the checksums are equal.
 func sameTwice(t *testing.T, p play) {
 	t.Helper()
 	first := p.run(t).Meta.Checksum
@@ -535,7 +535,8 @@ func TestGroupIsDeterministic(t *testing.T) {
 		c1 20s`})
 }
 
-// TestReplicaOfAReplica: a replica that is linked to its primary passes on what it gets; one that is not refuses to be copied.
+// TestReplicaOfAReplica: a replica that is connected to its primary passes on what it receives. A replica that is not refuses to be
+// copied.
 func TestReplicaOfAReplica(t *testing.T) {
 	cfg := GroupConfig{Replicas: 2}
 	play{cfg: cfg, seed: 1, lines: `

@@ -18,7 +18,7 @@ func sentinels(n int) GroupConfig {
 	return GroupConfig{Replicas: 1, Sentinels: n, DownAfter: 5 * time.Second}
 }
 
-// verdicts are the state changes that are no news of keys.
+// verdicts returns the state changes other than changes of keys.
 func verdicts(h *history.History) []string {
 	return states(h, func(e history.Event) bool { return e.Key == "" })
 }
@@ -33,7 +33,7 @@ func of(h *history.History, op string) (events []history.Event) {
 	return events
 }
 
-// TestSentinelFailover: the primary dies, is missed for down-after, and one sentinel promotes the replica.
+// TestSentinelFailover: the primary dies, is considered down after down-after, and one sentinel promotes the replica.
 func TestSentinelFailover(t *testing.T) {
 	for seed := range uint64(20) {
 		h := play{cfg: sentinels(3), seed: seed, faults: "2s crash n1", lines: `
@@ -67,12 +67,12 @@ func isolate(at string, some, others []string) (faults string) {
 	return faults
 }
 
-// TestSentinelMinority: sentinels that are not a majority promote nobody, whether they cannot reach the others or the others
-// have no doubt.
+// TestSentinelMinority: a minority of sentinels promotes nobody, whether it cannot reach the others or the others do not consider
+// the primary down.
 func TestSentinelMinority(t *testing.T) {
 	for _, tt := range []struct {
 		name, faults  string
-		sdown, others int // events about n1
+		sdown, others int // how many such events there are about n1
 	}{
 		{"two are dead", "1s crash s2\n1s crash s3\n2s crash n1", 1, 0},
 		{"one is cut off with the replica", isolate("2s", strings.Fields("n1 s2 s3"), strings.Fields("r1 s1")), 1, 0},
@@ -96,7 +96,7 @@ func TestSentinelMinority(t *testing.T) {
 	}
 }
 
-// TestOldPrimaryIsDemoted: an old primary that was cut off serves its side, and what it took is lost when it is back.
+// TestOldPrimaryIsDemoted: an old primary that was cut off serves its side. What it accepted meanwhile is lost when it is back.
 func TestOldPrimaryIsDemoted(t *testing.T) {
 	for seed := range uint64(5) {
 		h := play{cfg: sentinels(3), seed: seed, faults: isolate("2s", strings.Fields("n1 s1 c1"), strings.Fields("r1 s2 s3 c2")) + "40s heal", lines: `
@@ -127,7 +127,7 @@ func TestOldPrimaryIsDemoted(t *testing.T) {
 	}
 }
 
-// TestSentinelsChooseTheBest: the replica that has more of the data is promoted, and the others follow it.
+// TestSentinelsChooseTheBest: the replica with more of the data is promoted, and the others follow it.
 func TestSentinelsChooseTheBest(t *testing.T) {
 	cfg := sentinels(3)
 	cfg.Replicas = 3
@@ -152,7 +152,7 @@ func split(lines []string) (out []string) {
 	return out
 }
 
-// TestSuccessor: who is promoted must have been heard from lately, and the more lately if the primary is silent.
+// TestSuccessor: a replica can be promoted only if it has replied recently, and more recently if the primary is silent.
 func TestSuccessor(t *testing.T) {
 	cfg := sentinels(1)
 	cfg.Replicas = 2
@@ -195,7 +195,7 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
-// TestSentinelAnswers: what clients ask a sentinel.
+// TestSentinelAnswers: how a sentinel replies to clients.
 func TestSentinelAnswers(t *testing.T) {
 	inGroup(t, sentinels(2), func(g *Group) {
 		const flags = " $5 flags "
@@ -223,7 +223,7 @@ func TestSentinelAnswers(t *testing.T) {
 	})
 }
 
-// TestSentinelListeners: who subscribes hears of a new primary, once, and PING is answered otherwise meanwhile.
+// TestSentinelListeners: a subscriber is registered once, and its PING has another reply as long as it is subscribed.
 func TestSentinelListeners(t *testing.T) {
 	inGroup(t, sentinels(1), func(g *Group) {
 		s, from := g.sentinels[0], &caller{}
@@ -243,11 +243,11 @@ func TestSentinelListeners(t *testing.T) {
 	})
 }
 
-// TestSentinelPings: a second after the last answer, but no sooner than half a second after the last ping.
+// TestSentinelPings: a sentinel pings one second after the last reply, but not sooner than half a second after its last ping.
 func TestSentinelPings(t *testing.T) {
 	const half = 500 * time.Millisecond
 	for _, test := range []struct {
-		ponged, pinged time.Duration // so long ago
+		ponged, pinged time.Duration // how long ago
 		want           bool
 	}{{time.Second, time.Minute, false}, {time.Second + 1, half, false}, {time.Second + 1, half + 1, true}, {time.Minute, half, false}} {
 		inGroup(t, sentinels(1), func(g *Group) {
@@ -262,8 +262,8 @@ func TestSentinelPings(t *testing.T) {
 	}
 }
 
-// TestSentinelTakesPart: a sentinel that was away, dead or cut off, learns from the others who the primary is, and one that
-// slept does not take its own sleep for the silence of everybody else.
+// TestSentinelTakesPart: a sentinel that was dead or cut off learns from the others who the primary is. One that was paused does
+// not take its own pause for silence of the others.
 func TestSentinelTakesPart(t *testing.T) {
 	for _, faults := range []string{
 		"1s crash s1\n2s crash n1\n20s restart s1",
@@ -291,7 +291,7 @@ func TestSentinelTakesPart(t *testing.T) {
 	}
 }
 
-// TestOneVote: a sentinel votes once in an epoch, and takes no part in those that are over.
+// TestOneVote: a sentinel votes once in each epoch, and not in epochs that are over.
 func TestOneVote(t *testing.T) {
 	inGroup(t, sentinels(3), func(g *Group) {
 		s := g.sentinels[0]
@@ -308,7 +308,7 @@ func TestOneVote(t *testing.T) {
 	})
 }
 
-// inGroup runs f with a group of which nothing has happened yet.
+// inGroup runs f with a new group.
 func inGroup(t *testing.T, cfg GroupConfig, f func(g *Group)) {
 	t.Helper()
 	err := sim.Bubble(func() {
@@ -323,7 +323,7 @@ func inGroup(t *testing.T, cfg GroupConfig, f func(g *Group)) {
 	}
 }
 
-// TestFailoverClient: the client of go-redis that knows of sentinels finds the new primary.
+// TestFailoverClient: the Sentinel client of go-redis finds the new primary.
 func TestFailoverClient(t *testing.T) {
 	err := sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: 1})

@@ -37,7 +37,7 @@ func TestKeySlot(t *testing.T) {
 	}
 }
 
-// TestClusterFailover: the owner of the slot dies, most primaries agree that it has, and its replica takes the slots.
+// TestClusterFailover: the owner of the slot dies, most primaries agree that it is down, and its replica takes over its slots.
 func TestClusterFailover(t *testing.T) {
 	for seed := range uint64(20) {
 		h := play{cfg: shards(3, 1), seed: seed, faults: "2s crash n1\n40s restart n1", lines: `
@@ -62,8 +62,8 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
-// TestClusterSplit: an old primary on the side of the minority goes on for a while, then takes no writes any more; what it
-// took is lost when it is back.
+// TestClusterSplit: an old primary on the minority side goes on for a while, and then refuses writes. What it accepted is lost when
+// it is back.
 func TestClusterSplit(t *testing.T) {
 	h := play{cfg: shards(3, 1), seed: 1, faults: isolate("2s", strings.Fields("n1 c1"), strings.Fields("r1 p2 p3 c2")) + "40s heal", lines: `
 		c1 1s PING -> PONG
@@ -81,8 +81,8 @@ func TestClusterSplit(t *testing.T) {
 	}
 }
 
-// TestClusterElects: the replica with more of the data stands first, the other follows it; without a majority of the
-// primaries nobody is elected, nor without anybody's doubt.
+// TestClusterElects: the replica with more of the data stands first, and the other follows it. Nobody is elected without a majority
+// of the primaries, or while none considers the primary down.
 func TestClusterElects(t *testing.T) {
 	for seed := range uint64(5) {
 		h := play{cfg: shards(3, 2), seed: seed, faults: "900ms cut n1->r1\n10s crash n1\n30s heal", lines: `
@@ -102,10 +102,10 @@ func TestClusterElects(t *testing.T) {
 	}
 }
 
-// TestClusterVotes: a primary votes once in an epoch, for a replica whose primary is down, and not against newer claims.
+// TestClusterVotes: a primary votes once in each epoch, for a replica whose primary is down, and not against newer claims.
 func TestClusterVotes(t *testing.T) {
 	inGroup(t, shards(3, 2), func(g *Group) {
-		b := g.nodes[3].bus // of p2
+		b := g.nodes[3].bus // p2's
 		n1, r1, r2, p3 := b.member("n1"), b.member("r1"), b.member("r2"), b.member("p3")
 		slots := "5461-10921"
 		ask := func(of *member, epoch, config int64, want bool) {
@@ -117,21 +117,21 @@ func TestClusterVotes(t *testing.T) {
 		}
 		ask(r1, 4, 1, false) // n1 is up
 		n1.failed = true
-		ask(r1, 2, 1, false) // that is over
-		ask(p3, 4, 1, false) // no replica
+		ask(r1, 2, 1, false) // that epoch is over
+		ask(p3, 4, 1, false) // p3 is no replica
 		ask(r1, 4, 0, false) // n1 is known to have a newer claim
 		ask(r1, 4, 1, true)
 		voted := n1.votedAt
 		n1.votedAt = 0
-		ask(r2, 4, 1, false) // one vote in each epoch
+		ask(r2, 4, 1, false) // it has voted in this epoch
 		n1.votedAt = voted
-		ask(r2, 5, 1, false) // there was one for the place of n1 just now
+		ask(r2, 5, 1, false) // it has just voted for a successor of n1
 		n1.votedAt = 0
 		ask(r2, 6, 1, true)
 	})
 }
 
-// TestClusterGuides: a client that is refused by a node asks another one who has the slot.
+// TestClusterGuides: a client that a node refuses asks another node who has the slot.
 func TestClusterGuides(t *testing.T) {
 	play{cfg: shards(3, 1), seed: 1, faults: isolate("2s", []string{"n1"}, []string{"r1", "p2", "p3"}), lines: `
 		c1 1s SET lock 1 -> OK
@@ -139,7 +139,7 @@ func TestClusterGuides(t *testing.T) {
 		c1 21s GET lock -> 1`}.run(t)
 }
 
-// TestClusterCommands: what a node of a cluster says that any other does not.
+// TestClusterCommands: replies that only a node of a cluster gives.
 func TestClusterCommands(t *testing.T) {
 	play{cfg: shards(3, 1), seed: 1, faults: "10s promote r1", lines: `
 		c1 1s CLUSTER SLOTS -> [[0 5460 [10.0.0.3 6379 p2]] [5461 10921 [10.0.0.1 6379 n1] [10.0.0.2 6379 r1]] [10922 16383 [10.0.0.4 6379 p3]]]
@@ -157,10 +157,10 @@ func TestClusterCommands(t *testing.T) {
 		c1 13s CLUSTER SLOTS -> [[0 5460 [10.0.0.3 6379 p2]] [5461 10921 [10.0.0.2 6379 r1] [10.0.0.1 6379 n1]]`}.run(t)
 }
 
-// TestClusterTransactions: EXEC is refused as one command with all keys of the transaction would be, and ends it.
+// TestClusterTransactions: EXEC is refused if one command with all keys of the transaction would be. This ends the transaction.
 func TestClusterTransactions(t *testing.T) {
 	inGroup(t, shards(3, 1), func(g *Group) {
-		g.nodes[0].Observe(nil) // no network brings the commands
+		g.nodes[0].Observe(nil) // no network delivers the commands
 		s := redistest.On(g.nodes[0].Connect("c1"))
 		for _, step := range []string{
 			"MULTI -> +OK", "SET lock 1 -> +QUEUED", "INCR {lock}.fence -> +QUEUED", "EXEC -> *2 +OK :1",
@@ -182,7 +182,7 @@ func TestClusterTransactions(t *testing.T) {
 	})
 }
 
-// TestClusterSaysSo: what clients ask in order to learn whether this is a cluster. redis-server 7.0.15 answers the same.
+// TestClusterSaysSo: replies from which clients learn whether this is a cluster. Those of redis-server 7.0.15 are the same.
 func TestClusterSaysSo(t *testing.T) {
 	inGroup(t, shards(3, 1), func(g *Group) {
 		s := g.nodes[0].Connect("c1")
@@ -203,10 +203,10 @@ func TestClusterSaysSo(t *testing.T) {
 	}
 }
 
-// TestClusterTimes: a node that is dead is suspected when a ping was not answered for the timeout. The ping goes out at
-// the latest when the last answer is half the timeout old; often before, because one node in each second is chosen among
-// a few for one. On redis-server 7.0.15, with a timeout of 2 s, the first suspicion came 2.05 to 2.92 s after kill -9, the
-// verdict after 2.72 to 3.45 s, and the replica was promoted after 3.57 to 4.57 s. (Those were few runs.)
+// TestClusterTimes: a dead node is suspected when a ping was not answered within the timeout. The ping is sent at the latest when
+// the last reply is half the timeout old, and often before, because each second one node is chosen among a few for a ping. On
+// redis-server 7.0.15, with a timeout of 2 s, the first suspicion came 2.05 to 2.92 s after kill -9, agreement after 2.72 to 3.45
+// s, and the promotion of the replica after 3.57 to 4.57 s, in a few runs.
 func TestClusterTimes(t *testing.T) {
 	cfg := shards(3, 1)
 	cfg.DownAfter = 2 * time.Second
@@ -239,7 +239,8 @@ func TestClusterTimes(t *testing.T) {
 	}
 }
 
-// TestClusterState: a node takes no commands while it reaches no majority or a slot has no owner, nor, if it is a primary, soon after.
+// TestClusterState: a node refuses commands while it reaches no majority or a slot has no owner. A primary does so for a short time
+// after that, too.
 func TestClusterState(t *testing.T) {
 	const now = time.Hour
 	for _, test := range []struct {

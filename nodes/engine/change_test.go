@@ -123,7 +123,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// made is the value of a key that is no string: the command that makes it.
+// made returns the value of a key that is not a string: the command that makes it.
 func made(command string) string { return Collection(strings.Fields(command)).Value }
 
 func TestExpiryIsReportedOnceAndInOrder(t *testing.T) {
@@ -157,8 +157,8 @@ func TestExpiryIsReportedOnceAndInOrder(t *testing.T) {
 	redistest.Expect(t, s, "EXISTS h", ":0")
 }
 
-// TestChangesMakeKeys draws what the differential test draws, and restarts, on a clock that goes anywhere: the changes must
-// make the keys at every moment, and a node must be the same each time.
+// TestChangesMakeKeys draws commands like the differential test, restarts, and a clock that moves in both directions. The changes
+// must produce the keys at every moment, and two nodes with the same commands must be equal.
 func TestChangesMakeKeys(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		type step struct {

@@ -11,14 +11,14 @@ import (
 	"lockstep/nodes/internal/redistest"
 )
 
-// TestCommandTable compares the table of commands with what redis-server says of its own.
+// TestCommandTable compares the table of commands with what redis-server says about its own.
 func TestCommandTable(t *testing.T) {
 	server := redistest.Start(t)
 	reply, err := proto.Parse(server.Connect().Do("COMMAND"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := []string{"DELEX"} // than redis-server 7.0
+	newer := []string{"DELEX"} // newer than redis-server 7.0
 	known := map[string]bool{}
 	var check func(info []any)
 	check = func(info []any) {
@@ -26,7 +26,7 @@ func TestCommandTable(t *testing.T) {
 		known[name] = true
 		c := commands[name]
 		if c == nil {
-			// Some subcommands of a container are simulated; a whole command that is not must be refused by name.
+			// Some subcommands of a container are simulated. A whole command that is not simulated must be refused by name.
 			if !strings.Contains(name, "|") && !slices.Contains(unsimulated, name) {
 				t.Errorf("%s is neither simulated nor refused", name)
 			}
@@ -65,7 +65,7 @@ func TestCommandTable(t *testing.T) {
 	}
 }
 
-// TestDelex covers the one command that the real server at hand lacks.
+// TestDelex covers the only command that the installed redis-server lacks.
 func TestDelex(t *testing.T) {
 	r, _ := newNode(t)
 	s := r.Connect("c1")

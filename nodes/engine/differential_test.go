@@ -17,8 +17,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// The differential test runs the same commands on a node and on a real redis-server, on several connections and with
-// clock jumps in between, and compares the replies byte for byte. What may differ is in tolerated, and nowhere else.
+// TestNodeAnswersLikeRedis runs the same commands on a node and on a real redis-server, on several connections and with clock jumps
+// in between, and compares the replies byte by byte. Only the differences in tolerated are allowed.
 func TestNodeAnswersLikeRedis(t *testing.T) {
 	server := redistest.Start(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -29,14 +29,14 @@ func TestNodeAnswersLikeRedis(t *testing.T) {
 				p.jump(time.Duration(rapid.SampledFrom([]int{-60, -7, -2, -1, 1, 2, 3, 7, 60}).Draw(rt, "jump")) * time.Second)
 				continue
 			}
-			// Most commands come on the first connection, or transactions would hardly ever be complete.
+			// Most commands use the first connection; otherwise transactions would hardly ever be complete.
 			p.run(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(rt, "conn"), drawOp(rt))
 		}
 		p.finish()
 	})
 }
 
-// tolerated are the commands whose replies may differ, and how far.
+// tolerated lists the commands whose replies may differ, and how.
 var tolerated = []struct {
 	why     string
 	command *regexp.Regexp
@@ -82,8 +82,7 @@ var tolerated = []struct {
 	},
 }
 
-// sameTime compares all numbers of two replies, which may be times since 1970 or until a deadline in seconds or
-// milliseconds.
+// sameTime compares all numbers of two replies, which may be times since 1970 or until a deadline, in seconds or milliseconds.
 func sameTime(node, redis string, jumped time.Duration) bool {
 	number := regexp.MustCompile(`\d+`)
 	if number.ReplaceAllString(node, "") != number.ReplaceAllString(redis, "") {
@@ -96,8 +95,8 @@ func sameTime(node, redis string, jumped time.Duration) bool {
 		near := func(shift, by int64) bool { return x-shift-y <= by && y-x+shift <= by }
 		switch {
 		case near(0, apart.Milliseconds()), near(jumped.Milliseconds(), apart.Milliseconds()), near(int64(jumped/time.Second), 1):
-		case x < 1e6 && y < 1e6 && strings.Contains(node, "*2"): // the microseconds of TIME
-		case len(a[i]) != len(b[i]): // the length of a number as text: compared with the number itself
+		case x < 1e6 && y < 1e6 && strings.Contains(node, "*2"): // the microseconds in the reply to TIME
+		case len(a[i]) != len(b[i]): // the length of a number as text; the number itself is compared
 		default:
 			return false
 		}
@@ -105,13 +104,13 @@ func sameTime(node, redis string, jumped time.Duration) bool {
 	return true
 }
 
-// An op is a command. Where it names an absolute time, that is still a distance from now.
+// An op is a command. An absolute time in it is stored as a distance from now.
 type op struct {
 	args    []string
-	at      int // index of the absolute time; 0: none
+	at      int // index of the absolute time, or 0
 	ahead   time.Duration
 	seconds bool   // in seconds, not milliseconds
-	body    string // of the script that EVALSHA runs
+	body    string // the script that EVALSHA runs
 }
 
 func (o op) String() string { return strings.Join(o.args, " ") }
@@ -129,19 +128,19 @@ func (o op) on(now time.Time) []string {
 	return args
 }
 
-// A pair is a node and a real server that do the same.
+// A pair is a node and a real server that get the same commands.
 type pair struct {
 	t       testing.TB
 	rt      *rapid.T
 	node    *Redis
 	control *redistest.Client
 	sides   []*sides
-	jumped  time.Duration // how far the clock of the node is ahead of the machine's
+	jumped  time.Duration // how far the node's clock is ahead of the machine's
 	changes []Change
-	frozen  time.Time // the machine's clock as both servers see it in this step
+	frozen  time.Time // the machine's clock in this step, for both servers
 }
 
-// sides are the two ends of what is one connection to the test.
+// sides are the two connections that the test treats as one.
 type sides struct {
 	node   *Session
 	redis  *redistest.Client
@@ -168,7 +167,7 @@ func (p *pair) close() {
 	p.node.Close()
 }
 
-// settle waits until no deadline is so near that the two servers could disagree on whether it has passed.
+// settle waits until no deadline is so close that the two servers could disagree on whether it has passed.
 func (p *pair) settle() {
 	for {
 		p.frozen = time.Now()
@@ -180,10 +179,10 @@ func (p *pair) settle() {
 	}
 }
 
-// apart is how far the two servers may be apart in time: what a busy machine may put between two commands.
+// apart is how far apart in time the two servers may be when a busy machine puts a delay between two commands.
 const apart = 150 * time.Millisecond
 
-// near reports whether a deadline is so near to the time that the node has after a jump that this could decide.
+// near reports whether, after a jump, a deadline would be so close to the time of the node that the two servers could disagree.
 func (p *pair) near(jump time.Duration) bool {
 	for _, e := range p.node.keys {
 		left := time.UnixMilli(e.Deadline).Sub(p.frozen.Add(p.jumped + jump))
@@ -196,8 +195,8 @@ func (p *pair) near(jump time.Duration) bool {
 
 func (p *pair) jump(d time.Duration) {
 	p.settle()
-	// To move a key's deadline is to touch the key, which a jump of a real clock does not. And an absolute time that
-	// waits for EXEC means another distance after a jump.
+	// The jump of the real server moves deadlines, which touches the keys; a real jump would not. And after a jump an absolute time
+	// that waits for EXEC stands for another distance.
 	barred := slices.ContainsFunc(p.sides, func(s *sides) bool {
 		return len(s.node.watched) > 0 || slices.ContainsFunc(s.queued, func(o op) bool { return o.at > 0 })
 	})
@@ -232,8 +231,8 @@ func (p *pair) run(i int, o op) {
 	p.compare(o, node, redis)
 }
 
-// closeCall reports whether GT or LT would compare two deadlines that are so near to each other that a millisecond between
-// the servers decides.
+// closeCall reports whether GT or LT would compare two deadlines so close to each other that a delay between the servers decides
+// the result.
 func (p *pair) closeCall(s *sides, o op) bool {
 	if len(o.args) < 4 || !strings.Contains(o.args[0], "EXPIRE") || len(o.args[3]) != 2 || o.args[3][1] != 'T' {
 		return false
@@ -269,7 +268,7 @@ func (p *pair) compare(o op, node, redis string) {
 	p.rt.Fatalf("%s:\nnode answers         %q\nredis-server answers %q", o, node, redis)
 }
 
-// finish compares what the servers hold, and the changes that the node reported with what it holds.
+// finish compares the keys of the two servers, and the keys of the node with the changes that it reported.
 func (p *pair) finish() {
 	for _, s := range p.sides {
 		if s.node.multi {
@@ -287,7 +286,7 @@ func (p *pair) finish() {
 	}
 }
 
-// replay makes the keys that changes leave behind, and checks that each change starts from where the last one ended.
+// replay returns the keys that changes produce, and checks that each change starts from the result of the previous one.
 func replay(t rapid.TB, changes []Change) []Key {
 	t.Helper()
 	keys := map[string]Key{}
@@ -335,11 +334,11 @@ func sortedKeys(m map[string]Key) []Key {
 var (
 	keys   = []string{"lock", "fence", "k"}
 	values = []string{"t1", "t2", "7", "-1", "9223372036854775807", "", "05", "+5", "a b"}
-	// Lifetimes in milliseconds and seconds, good and bad.
+	// Lifetimes in milliseconds and seconds, valid and invalid.
 	lifetimes = []string{"700", "1300", "2600", "5400", "60700", "1", "0", "-1", "-5000", "x", "", "+5", "05", "1.5",
 		"-9223372036854775808", tooLong}
 	goodLifetimes = lifetimes[:5]
-	tooLong       = "9223372036854775807" // from now; as an instant it is one, that miniredis cannot hold
+	tooLong       = "9223372036854775807" // a lifetime; miniredis cannot represent it as an instant
 	goodSeconds   = []string{"1", "2", "5", "10", "100"}
 )
 
@@ -379,7 +378,7 @@ var scripts = []string{
 	"return redis.call('getex', KEYS[1], 'PX', ARGV[2])", "return redis.call('flushall')",
 }
 
-// draw is a source of drawn values with short names.
+// draw has short names for drawn values.
 type draw struct{ *rapid.T }
 
 func (d draw) of(list ...string) string { return rapid.SampledFrom(list).Draw(d.T, "of") }
@@ -407,7 +406,7 @@ func (d draw) ahead() time.Duration {
 		time.Millisecond
 }
 
-// end draws how a command names the end of a key: a unit and a time. It returns the place of an absolute time.
+// end draws the words by which a command gives the end of a key: a unit and a time. It returns the index of an absolute time.
 func (d draw) end(args []string) (longer []string, at int, seconds bool) {
 	switch d.n(5) {
 	case 0:
@@ -473,7 +472,7 @@ func drawOp(rt *rapid.T) op {
 	}
 }
 
-// fit drops the key from commands that take none, but seldom enough to see the error.
+// fit drops the key from commands that take none.
 func (o op) fit() op {
 	if o.args[0] != "WATCH" {
 		o.args = o.args[:1]
@@ -532,7 +531,7 @@ func (d draw) expire() op {
 	if d.one(3) {
 		o.args = append(o.args, d.of("NX", "XX", "xx", "FOO"))
 	}
-	// A comparison with another deadline is the same on both servers only if it is not a matter of a millisecond.
+	// A comparison with another deadline has the same result on both servers only if the two are not within a millisecond.
 	if o.at == 0 && d.one(6) {
 		o.args = append(o.args[:3], d.of("GT", "LT"))
 	}

@@ -10,20 +10,19 @@ import (
 	"lockstep/nodes/internal/redistest"
 )
 
-// bench is a server that a fact is shown on: a node, or a real redis-server.
+// bench is a server on which a fact is shown: a node or a real redis-server.
 type bench struct {
 	testing.TB
 	conn    redistest.Conn
 	connect func() redistest.Conn
-	pass    func(time.Duration)      // time passes
-	jump    func(time.Duration)      // the wall clock is set
-	now     func() time.Time         // the wall clock
+	pass    func(time.Duration)      // lets time pass
+	jump    func(time.Duration)      // sets the wall clock
+	now     func() time.Time         // reads the wall clock
 	about   func(got, want int) bool // real time is not exact
-	loops   int                      // of a script, that take more than 30 ms
+	loops   int                      // how many loops of a script take more than 30 ms
 }
 
-// facts are what every simulation of Redis must get right. Each was first seen on redis-server 7.0.15, and each is shown
-// here on both.
+// facts must hold in every simulation of Redis. Each was first observed on redis-server 7.0.15, and each is tested on both.
 var facts = []struct {
 	name string
 	show func(b bench)
@@ -180,7 +179,7 @@ var facts = []struct {
 	}},
 }
 
-// busy is a script that works for some time, and then looks whether the lock is still there.
+// busy returns a script that runs for some time, and then checks whether the lock is still there.
 func (b bench) busy() string {
 	return fmt.Sprintf("for i = 1, %d do end return redis.call('exists', 'lock')", b.loops)
 }
@@ -209,7 +208,7 @@ func TestFactsOnNode(t *testing.T) {
 
 func TestFactsOnRedis(t *testing.T) {
 	server := redistest.Start(t)
-	// How fast is this machine?
+	// Measure how fast this machine is.
 	loops, took := 1_000_000, time.Duration(0)
 	for took < 50*time.Millisecond {
 		loops *= 2

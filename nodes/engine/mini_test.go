@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// What a server was used for cannot be seen on one that is made of the same: neither what it holds nor what it answers.
+// A server that reuses the parts of a used one cannot be told from a new one, neither by its keys nor by its replies.
 func TestUsedServerLeavesNothing(t *testing.T) {
-	// Of everything that a server keeps: keys of each kind with deadlines, scripts, the interpreter's random numbers, names,
-	// transactions that are begun, keys that are watched and those that are tracked, a log, and replies that wait.
+	// The commands cover everything that a server keeps: keys of each kind with deadlines, scripts, the interpreter's random
+	// numbers, names, open transactions, watched and tracked keys, a log, and pending replies.
 	use := []string{
 		"SET text 1 PX 5000", "SET lasting 1", "HSET hash a 1 b 2", "SADD set a b", "RPUSH list a b c", "ZADD sorted 1 a",
 		"PEXPIRE hash 100", "SETNX other 1", "INCR number", "APPEND text 2",
@@ -55,12 +55,12 @@ func TestUsedServerLeavesNothing(t *testing.T) {
 		}
 		next.Close()
 	}
-	if reused == 0 { // a garbage collection may come between, and the race detector drops some on purpose
+	if reused == 0 { // the garbage collector may run in between, and the race detector drops pooled values on purpose
 		t.Error("no server was made of a used one")
 	}
 }
 
-// A server that is closed is not used again by mistake.
+// A closed server does not reply.
 func TestClosedServerServesNobody(t *testing.T) {
 	r, _ := newNode(t)
 	s := r.Connect("c1")

@@ -13,16 +13,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// A mortal is a server that ends and comes back: a node, or a real server.
+// A mortal is a server that can end and restart: a node or a real server.
 type mortal struct {
 	testing.TB
 	connect func() redistest.Conn
-	end     func(Exit) // Killed or Stopped: nobody can cut the power of a real machine in a test
+	end     func(Exit) // Killed or Stopped: a test cannot cut the power of a real machine
 	restart func()
 	pass    func(time.Duration)
 }
 
-// eight sets eight keys, the way a busy lock would: within a second.
+// eight sets eight keys within a second, as a busy lock would.
 func (m mortal) eight() {
 	c := m.connect()
 	for i := range 8 {
@@ -35,11 +35,10 @@ func (m mortal) expectKeys(n int) {
 	redistest.Expect(m, m.connect(), "DBSIZE", fmt.Sprintf(":%d", n))
 }
 
-// writeDelay is how long a write may wait for an fsync that is under way, on a real disk that is not slow: for that, and for
-// serverCron.
+// writeDelay is how long a write may wait on a real disk that is not slow: for an fsync in progress, and for serverCron.
 const writeDelay = 200 * time.Millisecond
 
-// crashFacts are what every simulation of a crash must get right. Each is shown on a node, and on redis-server 7.0.15.
+// crashFacts must hold in every simulation of a crash. Each is tested on a node and on redis-server 7.0.15.
 var crashFacts = []struct {
 	name string
 	kind Persistence
@@ -61,7 +60,7 @@ var crashFacts = []struct {
 	}},
 	{"a process that is killed loses what was written since the last snapshot", RDB, func(m mortal) {
 		m.eight()
-		m.end(Stopped) // which takes a snapshot
+		m.end(Stopped) // a stop takes a snapshot
 		m.restart()
 		m.expectKeys(8)
 		redistest.Expect(m, m.connect(), "SET k7 changed", "+OK")
@@ -173,13 +172,13 @@ func TestCrashesOfRedis(t *testing.T) {
 	}
 }
 
-// TestPowerLoss shows what each kind of persistence keeps of writes at given times. The process starts at a whole second.
+// TestPowerLoss checks which of the writes at given times each kind of persistence keeps. The process starts on a whole second.
 func TestPowerLoss(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		kind Persistence
-		run  string // times in milliseconds: "set K" is a write of the key, "power" and "kill" end the process
-		want string // the keys that are left
+		run  string // with times in milliseconds: "set K" writes the key; "power" and "kill" end the process
+		want string // the keys that remain
 	}{
 		{"always keeps everything", AOFAlways, "0 a; 1 b; 1 power", "a b"},
 		{"nothing is kept", NoPersistence, "0 a; 5000 b; 9000 power", ""},
@@ -272,7 +271,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// What a crash takes back is reported: keys are lost, and others are again what they were.
+// A node reports what a crash has undone: keys are lost, or are back in an earlier state.
 func TestCrashReportsWhatItChanged(t *testing.T) {
 	clock := &testClock{start.Truncate(time.Second)}
 	r := NewRedis(clock.now)
@@ -332,7 +331,7 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	redistest.Expect(t, r.Connect("c1"), "DBSIZE", ":0")
 }
 
-// That a key expires is no change that a snapshot is taken for.
+// The expiry of a key does not count as a change for a snapshot.
 func TestExpiryIsNoChangeToSave(t *testing.T) {
 	r, clock := newNode(t)
 	r.Persist(RDB)
@@ -349,7 +348,7 @@ func TestExpiryIsNoChangeToSave(t *testing.T) {
 	}
 }
 
-// A replica writes down what it applies, and nothing else that its primary says.
+// A replica writes the commands that it applies to its log, and nothing else that it receives from its primary.
 func TestReplicaHasADisk(t *testing.T) {
 	two := newNodes(t)
 	two.r.Persist(AOFEverysec)
@@ -367,7 +366,7 @@ func TestReplicaHasADisk(t *testing.T) {
 	two.r.Restart(false)
 	redistest.Expect(t, two.r.Connect("c1"), "MGET early late", "*2 $1 1 $-1")
 
-	// A full synchronization is written down at once.
+	// A full copy is on the disk at once.
 	two.r.Load(two.n.Snapshot(), two.n.Offset())
 	two.r.Crash(PowerLost)
 	two.r.Restart(false)

@@ -10,8 +10,8 @@ import (
 	"lockstep/nodes/redisserver"
 )
 
-// TestTruncatedLogOfRedis: what a loss of power takes from redis-server is the tail of its log. It starts with what is left,
-// which is the state before: the last write is gone, and what it had overwritten or set before is there.
+// TestTruncatedLogOfRedis: in a power loss redis-server loses the tail of its log. It starts with the rest, which is the state
+// before the lost writes: the last write is gone, and what it had overwritten or deleted is back.
 func TestTruncatedLogOfRedis(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
@@ -37,7 +37,7 @@ func TestTruncatedLogOfRedis(t *testing.T) {
 	}
 	left(c)
 
-	// The node that loses its power after the first write of a second has the same left.
+	// A node that loses its power after the first write of a second has the same keys.
 	clock := &testClock{start.Truncate(time.Second)}
 	r := NewRedis(clock.now)
 	defer r.Close()
@@ -53,8 +53,8 @@ func TestTruncatedLogOfRedis(t *testing.T) {
 	left(r.Connect("c1"))
 }
 
-// longer waits until the log has grown, and returns its size. What was answered is in it, unless an fsync was under way: then
-// redis-server writes after that, or two seconds later ([AOFEverysecSlow]).
+// longer waits until the log has grown, and returns its size. A write for which there is a reply is in the log, unless an fsync was
+// in progress: then redis-server writes it after that, or two seconds later ([AOFEverysecSlow]).
 func longer(t *testing.T, s *redisserver.Server, than int64) (size int64) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); size <= than; time.Sleep(time.Millisecond) {
@@ -65,7 +65,7 @@ func longer(t *testing.T, s *redisserver.Server, than int64) (size int64) {
 	return size
 }
 
-// tailOf is the file that a server adds to, and its size.
+// tailOf returns the log file that a server appends to, and its size.
 func tailOf(t *testing.T, s *redisserver.Server) (file string, size int64) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.Dir(), "appendonlydir", "*.incr.aof"))

@@ -15,16 +15,16 @@ import (
 	"lockstep/nodes/internal/redistest"
 )
 
-// effectsOf are the effects of commands on a new node, one after the other. A time is what is left of it at the start.
+// effectsOf has commands on a new node, one after the other, and their effects. Times are relative to the start.
 var effectsOf = []struct {
-	commands string // one to a line
+	commands string // one on each line
 	want     string // "; " between effects, " | " between units
 }{
 	{"SET k v", "SET k v"},
 	{"SET k v NX PX 100\nSET k w NX PX 100", "SET k v PXAT +100"},
 	{"SETNX k v\nSETNX k w", "SET k v"},
 	{"SETEX k 1 v\nPSETEX k 50 w", "SET k v PXAT +1000 | SET k w PXAT +50"},
-	{"SET k v\nSET k v\nSET k v XX KEEPTTL", "SET k v | SET k v | SET k v"}, // redis counts that as changes
+	{"SET k v\nSET k v\nSET k v XX KEEPTTL", "SET k v | SET k v | SET k v"}, // Redis counts these as changes
 	{"SET k v PX 100\nSET k w KEEPTTL\nSET k w GET", "SET k v PXAT +100 | SET k w PXAT +100 | PERSIST k"},
 	{"SET k v\nSET k w NX GET\nSET none v XX", "SET k v"},
 	{"SET k v\nEXPIRE k 1\nEXPIRE k 1\nPEXPIREAT k 5\nPEXPIRE none 5", "SET k v | PEXPIREAT k +1000 | PEXPIREAT k +1000 | DEL k"},
@@ -74,7 +74,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// words are those of a command, with _ for spaces in them.
+// words splits a command; _ stands for a space within a word.
 func words(command string) []string {
 	words := strings.Fields(command)
 	for i, w := range words {
@@ -83,7 +83,7 @@ func words(command string) []string {
 	return words
 }
 
-// unitText is a unit as text, with times in milliseconds from an instant.
+// unitText returns a unit as text, with times in milliseconds from an instant.
 func unitText(unit []byte, from time.Time) string {
 	cmds, _, _ := ParseCommands(unit)
 	var texts []string
@@ -98,7 +98,7 @@ func unitText(unit []byte, from time.Time) string {
 	return strings.Join(texts, "; ")
 }
 
-// The passing of time has an effect, too, and each key is a unit of its own.
+// An expiry has an effect too, and each expired key is a unit of its own.
 func TestExpiryHasAnEffect(t *testing.T) {
 	r, clock := newNode(t)
 	var got []string
@@ -120,8 +120,8 @@ func TestExpiryHasAnEffect(t *testing.T) {
 	}
 }
 
-// Whatever commands do, a node that applies their effects becomes the same, and so does one that loads the snapshot or the
-// log.
+// A node that applies the effects of any commands becomes equal to the node that produced them. So does one that loads the snapshot
+// or the log.
 func TestEffectsMakeACopy(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		clock := &testClock{start}
@@ -163,9 +163,8 @@ func TestEffectsMakeACopy(t *testing.T) {
 	})
 }
 
-// What redis-server sends to its replicas has the same effect as what the node sends, and there is something where the
-// node has something; of the commands that locks use it is the same to the letter, but for conditions that redis-server
-// leaves in.
+// What redis-server sends to its replicas has the same effect as what the node sends, and redis-server sends something whenever the
+// node does. For the commands that locks use, the words are the same too, except for conditions that redis-server keeps.
 func TestEffectsOfRedis(t *testing.T) {
 	t.Parallel()
 	redistest.Steady(t, func(t testing.TB) {
@@ -174,7 +173,7 @@ func TestEffectsOfRedis(t *testing.T) {
 		stream := follow(t, redistest.Dial(t, server.Addr()))
 		for i, test := range effectsOf {
 			if strings.Contains(test.commands, "PXAT 5") {
-				continue // redis-server finds out later that such a key is over
+				continue // redis-server finds out only later that the key has expired
 			}
 			c.Do("FLUSHALL")
 			marker := fmt.Sprint("flushed", i)
@@ -197,7 +196,7 @@ func TestEffectsOfRedis(t *testing.T) {
 					t.Errorf("%s: the node answers %q, redis-server %q", command, node, redis)
 				}
 				if redis == "+QUEUED\r\n" || strings.HasPrefix(command, "MULTI") {
-					continue // and cannot publish now
+					continue // a transaction is open, so PUBLISH would be queued
 				}
 				marker := fmt.Sprint(i, "-", j)
 				c.Do("PUBLISH", "marker", marker)
@@ -219,7 +218,7 @@ func TestEffectsOfRedis(t *testing.T) {
 	})
 }
 
-// toTheLetter are the commands whose effects are compared to the letter.
+// toTheLetter matches the commands whose effects are compared word for word.
 var toTheLetter = regexp.MustCompile(`^((SET k v|SET k w NX|SETNX|SETEX|PSETEX|DEL k|P?EXPIRE|PERSIST|GETDEL|GETEX|HSET|HINCRBY|SADD|SREM|` +
 	`LPUSH|RPOP|LPOP|ZADD|RENAME) ?.*|EVAL if.*)$`)
 
@@ -227,7 +226,7 @@ var instant = regexp.MustCompile(`\b1\d{12}\b`)
 
 func snapshotText(r *Redis) string { return instant.ReplaceAllString(plainText(r.Snapshot()), "T") }
 
-// plainText is a stream as text, without instants and without the options of SET that replicas need not know.
+// plainText returns a stream as text, without instants and without the options of SET that replicas do not need.
 func plainText(stream []byte) string {
 	cmds, _, _ := ParseCommands(stream)
 	var texts []string
@@ -252,14 +251,14 @@ func plainText(stream []byte) string {
 	return strings.Join(texts, "; ")
 }
 
-// realStream is the replica's end of a replication link.
+// realStream is a replica's end of a replication link.
 type realStream struct {
 	t    testing.TB
 	conn *redistest.Client
 	read []byte
 }
 
-// follow makes a connection that of a replica, and skips the snapshot.
+// follow turns a connection into that of a replica, and skips the snapshot.
 func follow(t testing.TB, c *redistest.Client) *realStream {
 	t.Helper()
 	c.Conn.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -270,7 +269,7 @@ func follow(t testing.TB, c *redistest.Client) *realStream {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l = strings.TrimSpace(l); l != "" { // while it saves, it sends empty lines
+			if l = strings.TrimSpace(l); l != "" { // empty lines keep the connection alive while the primary saves
 				return l
 			}
 		}
@@ -288,7 +287,7 @@ func follow(t testing.TB, c *redistest.Client) *realStream {
 	return &realStream{t: t, conn: c}
 }
 
-// until returns what comes before the publication of a marker.
+// until returns the units before the publication of a marker.
 func (s *realStream) until(marker string) []byte {
 	s.t.Helper()
 	var units []byte

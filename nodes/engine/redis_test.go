@@ -36,7 +36,7 @@ func TestDeadlineIsAliveToItsLastMillisecond(t *testing.T) {
 	s := r.Connect("c1")
 	clock.advance(700 * time.Microsecond)
 	redistest.Expect(t, s, "SET k v PX 1000", "+OK")
-	clock.Time = start.Add(time.Second) // 700 µs short of the deadline by true time, at it by redis's
+	clock.Time = start.Add(time.Second) // 700 µs before the deadline in true time, at the deadline in Redis's milliseconds
 	redistest.Expect(t, s, "PTTL k", ":0")
 	clock.advance(999 * time.Microsecond)
 	r.Tick()
@@ -100,7 +100,7 @@ func TestRestart(t *testing.T) {
 	s.Feed([]byte("*1\r\n$4\r\nPI"))
 	ops = nil
 
-	clock.advance(time.Second) // while it is down
+	clock.advance(time.Second) // while the node is down
 	r.Restart(false)
 	if !s.Closed() || s.Feed([]byte("NG\r\n")) != nil {
 		t.Error("a connection outlived the process")
@@ -123,7 +123,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestNodeInBubble checks that a node leaves no goroutine behind: the bubble would not end.
+// TestNodeInBubble checks that a node leaves no goroutine behind: otherwise the bubble would not end.
 func TestNodeInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRedis(time.Now)
@@ -150,7 +150,7 @@ func TestFarDeadline(t *testing.T) {
 	}
 }
 
-// The benchmarks are the costs that a simulation pays again and again.
+// The benchmarks measure the costs that a simulation pays again and again.
 
 func BenchmarkNewRedis(b *testing.B) {
 	for b.Loop() {
@@ -182,13 +182,13 @@ func BenchmarkSetNXRefused(b *testing.B) {
 	benchmarkFeed(b, redistest.AppendCommand(nil, "set", "lock", "0123456789abcdef", "px", "100000000000", "nx"))
 }
 
-// BenchmarkSetNXDel is two commands.
+// BenchmarkSetNXDel measures two commands.
 func BenchmarkSetNXDel(b *testing.B) {
 	benchmarkFeed(b,
 		redistest.AppendCommand(nil, "set", "lock", "0123456789abcdef", "px", "10000", "nx"), redistest.AppendCommand(nil, "del", "lock"))
 }
 
-// BenchmarkSetNXEvalSHA is a lock and its release by script.
+// BenchmarkSetNXEvalSHA measures a lock and its release by a script.
 func BenchmarkSetNXEvalSHA(b *testing.B) {
 	const release = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
 	clock := &testClock{start}
@@ -205,7 +205,7 @@ func BenchmarkSetNXEvalSHA(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstScript is what the interpreter costs the first script of a process.
+// BenchmarkFirstScript measures what the interpreter costs the first script of a process.
 func BenchmarkFirstScript(b *testing.B) {
 	r := NewRedis(time.Now)
 	defer r.Close()
@@ -217,7 +217,7 @@ func BenchmarkFirstScript(b *testing.B) {
 	}
 }
 
-// Redis looks whether a range from the end is empty before it cuts the ends off.
+// For a range that counts from the end, Redis checks whether it is empty before it clamps its ends.
 func TestGetRangeFromTheEnd(t *testing.T) {
 	r, _ := newNode(t)
 	s := r.Connect("c1")
@@ -225,5 +225,5 @@ func TestGetRangeFromTheEnd(t *testing.T) {
 	redistest.Expect(t, s, "GETRANGE k -1 -2", "$0 ")
 	redistest.Expect(t, s, "GETRANGE k -2 -1", "$1 7")
 	redistest.Expect(t, s, "GETRANGE k -1 -x", "-ERR value is not an integer or out of range")
-	redistest.Expect(t, s, "GETRANGE k 0 -2", "$1 7") // cut off after all
+	redistest.Expect(t, s, "GETRANGE k 0 -2", "$1 7") // clamped later
 }

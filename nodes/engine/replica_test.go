@@ -16,22 +16,22 @@ import (
 	"lockstep/sim/history"
 )
 
-// A couple is a primary and its replica, which a fact is shown on: nodes, or real servers.
+// A couple is a primary and its replica, on which a fact is shown: nodes or real servers.
 type couple struct {
 	testing.TB
-	primary, replica func() redistest.Conn // opens a connection
-	synced           func()                // returns when the replica has all
-	freeze           func(frozen bool)     // the link between them: nothing is lost on it, and nothing arrives
+	primary, replica func() redistest.Conn // each opens a connection
+	synced           func()                // returns when the replica has everything
+	freeze           func(frozen bool)     // freezes the link: nothing on it is lost, and nothing arrives
 	promote          func()                // REPLICAOF NO ONE
-	rejoin           func()                // the old primary becomes a replica of the new
-	pass             func(time.Duration)   // time passes
+	rejoin           func()                // makes the old primary a replica of the new one
+	pass             func(time.Duration)   // lets time pass
 	now              func() time.Time
-	skew             func(time.Duration) // the wall clock of the replica is ahead of the other: its keys end so much earlier
+	skew             func(time.Duration) // puts the replica's wall clock ahead, so that its keys expire earlier
 	minReplicas      func(n int, maxLag time.Duration)
 }
 
-// replicationFacts are what every simulation of replication must get right. Each was first seen on redis-server 7.0.15,
-// and each is shown here on both.
+// replicationFacts must hold in every simulation of replication. Each was first observed on redis-server 7.0.15, and each is tested
+// on both.
 var replicationFacts = []struct {
 	name string
 	show func(c couple)
@@ -47,7 +47,7 @@ var replicationFacts = []struct {
 		redistest.Expect(c, r, "GET before", "$2 t0")
 		redistest.Expect(c, r, "GET lock", "$-1")
 		redistest.Expect(c, r, "SET lock t2 NX PX 30000", "+OK")
-		redistest.Expect(c, p, "GET lock", "$2 t1") // and the old primary goes on
+		redistest.Expect(c, p, "GET lock", "$2 t1") // the old primary goes on
 	}},
 	{"a link that goes on delivers everything", func(c couple) {
 		p, r := c.primary(), c.replica()
@@ -74,7 +74,7 @@ var replicationFacts = []struct {
 			if reply := p.Do(strings.Fields(command)...); reply[0] == '-' {
 				c.Errorf("%s: %s", command, reply)
 			}
-			c.pass(20 * time.Millisecond) // which would show in a time that is left
+			c.pass(20 * time.Millisecond) // a relative lifetime would show this
 			c.synced()
 			if a, b := p.Do("PEXPIRETIME", "k"), r.Do("PEXPIRETIME", "k"); a != b || a == ":-2\r\n" {
 				c.Errorf("%s: the primary has %q, the replica %q", command, a, b)
@@ -123,11 +123,11 @@ var replicationFacts = []struct {
 		redistest.Expect(c, p, "WAIT 1 5000", ":1")
 		c.skew(40 * time.Second)
 		redistest.Expect(c, r, "GET lock", "$-1")
-		redistest.Expect(c, r, "DBSIZE", ":1") // it is not its to delete
+		redistest.Expect(c, r, "DBSIZE", ":1") // a replica must not delete it
 		redistest.Expect(c, p, "GET lock", "$2 t1")
 		c.promote()
 		redistest.Expect(c, r, "SET lock t2 NX PX 30000", "+OK")
-		redistest.Expect(c, p, "GET lock", "$2 t1") // held twice
+		redistest.Expect(c, p, "GET lock", "$2 t1") // two clients hold the lock
 		redistest.Expect(c, p, "SET lock t3 NX PX 30000", "$-1")
 	}},
 	{"one whose clock is right does not", func(c couple) {
@@ -231,7 +231,7 @@ var replicationFacts = []struct {
 		redistest.Expect(c, p, "WAIT 2 500", ":1")
 		c.freeze(true)
 		redistest.Expect(c, p, "SET lock t3", "+OK")
-		redistest.Expect(c, other, "WAIT 1 100", ":1") // has done nothing at all
+		redistest.Expect(c, other, "WAIT 1 100", ":1") // this connection has not written anything
 		redistest.Expect(c, p, "WAIT 1 100", ":0")
 		redistest.Expect(c, p, "GET lock", "$2 t3") // nothing is rolled back
 		redistest.Expect(c, p, "WAIT 0 0", ":0")
@@ -241,11 +241,11 @@ var replicationFacts = []struct {
 	{"WAIT takes the last command of its connection for a write", func(c couple) {
 		p, other := c.primary(), c.primary()
 		redistest.Expect(c, p, "SET lock t1", "+OK")
-		redistest.Expect(c, other, "WAIT 1 5000", ":1") // at once: it has done nothing
-		redistest.Expect(c, other, "WAIT 1 5000", ":1") // has waited for t1: WAIT was its last command
+		redistest.Expect(c, other, "WAIT 1 5000", ":1") // returns at once: this connection has not written anything
+		redistest.Expect(c, other, "WAIT 1 5000", ":1") // waits for t1, because the last command of this connection was WAIT
 		c.freeze(true)
 		redistest.Expect(c, p, "SET lock t2", "+OK")
-		redistest.Expect(c, other, "WAIT 1 100", ":1") // sees nothing of the write
+		redistest.Expect(c, other, "WAIT 1 100", ":1") // ignores the write of another connection
 		redistest.Expect(c, p, "SET lock t3", "+OK")
 		redistest.Expect(c, other, "GET lock", "$2 t3")
 		redistest.Expect(c, other, "WAIT 1 100", ":0")
@@ -258,7 +258,7 @@ var replicationFacts = []struct {
 		redistest.Expect(c, p, "MULTI", "+OK")
 		redistest.Expect(c, p, "SET lock t1", "+QUEUED")
 		redistest.Expect(c, p, "WAIT 1 0", "+QUEUED")
-		redistest.Expect(c, p, "EXEC", "*2 +OK :1") // by the offset of before the transaction
+		redistest.Expect(c, p, "EXEC", "*2 +OK :1") // counts by the offset before the transaction
 		redistest.Expect(c, p, "WAIT 1 50", ":0")
 		redistest.Expect(c, p, "MULTI", "+OK")
 		redistest.Expect(c, p, "WAIT 1 0", "+QUEUED")
@@ -283,7 +283,7 @@ var replicationFacts = []struct {
 		redistest.Expect(c, p, "SET lock t1", "+OK")
 		c.synced()
 		c.freeze(true)
-		redistest.Expect(c, p, "SET lock t2", "+OK") // it has not been silent for long
+		redistest.Expect(c, p, "SET lock t2", "+OK") // the replica has not been silent for long
 		c.pass(5200 * time.Millisecond)
 		const few = "-NOREPLICAS Not enough good replicas to write."
 		redistest.Expect(c, p, "SET lock t3", few)
@@ -363,7 +363,7 @@ type twoNodes struct {
 	t     testing.TB
 	clock *testClock
 	n, r  *Redis
-	skew  time.Duration // of the clock of the replica
+	skew  time.Duration // how far the replica's clock is ahead
 	sent  [][]byte      // on its way to the replica
 	stuck bool
 	late  map[*Session]string
@@ -399,7 +399,7 @@ func (two *twoNodes) couple() couple {
 	}
 }
 
-// deliver has the replica catch up, if it can.
+// deliver lets the replica catch up unless the link is frozen.
 func (two *twoNodes) deliver() {
 	for len(two.sent) > 0 && !two.stuck {
 		unit := two.sent[0]
@@ -410,7 +410,7 @@ func (two *twoNodes) deliver() {
 	}
 }
 
-// pass lets time go on, in which the replica acknowledges every second.
+// pass lets time pass. The replica acknowledges every second.
 func (two *twoNodes) pass(d time.Duration) {
 	for end := two.clock.Add(d); two.clock.Before(end); {
 		second := two.clock.Truncate(time.Second).Add(time.Second)
@@ -437,7 +437,7 @@ func (two *twoNodes) pass(d time.Duration) {
 	}
 }
 
-// twoConn is a connection to one of them, which waits for replies that take time.
+// twoConn is a connection to one of the two nodes. It waits for replies that take time.
 type twoConn struct {
 	two *twoNodes
 	s   *Session
@@ -454,8 +454,8 @@ func (c twoConn) Do(args ...string) string {
 	return reply
 }
 
-// realCouple starts two servers, of which one is a replica of the other over a link that can be frozen. (A process that is
-// stopped with SIGSTOP would not do: what the primary has sent waits for it in its socket.)
+// realCouple starts two servers, one of which is a replica of the other over a link that can be frozen.
+// [TestStoppedReplicaLosesNothing] shows why the replica is not stopped instead.
 func realCouple(t testing.TB) couple {
 	start := func(extra ...string) *redisserver.Server {
 		s, err := redisserver.Start(t.Context(), append(extra, "--repl-diskless-sync-delay", "0", "--appendonly", "no")...)
@@ -489,7 +489,7 @@ func realCouple(t testing.TB) couple {
 	return couple{
 		TB: t, primary: func() redistest.Conn { return redistest.Dial(t, p.Addr()) }, replica: func() redistest.Conn { return redistest.Dial(t, r.Addr()) },
 		synced: synced, freeze: link.freeze, pass: time.Sleep, now: time.Now,
-		// Keys get another end, and a replica that takes writes leaves those that are over where they are, as always.
+		// The deadlines of keys are moved. Even while a replica accepts writes, it does not expire keys that it has copied.
 		skew: func(by time.Duration) {
 			redistest.Expect(t, admin, "CONFIG SET replica-read-only no", "+OK")
 			if moved, err := r.Jump(by); err != nil || moved != 1 {
@@ -499,7 +499,7 @@ func realCouple(t testing.TB) couple {
 		},
 		promote: func() { admin.Do("REPLICAOF", "NO", "ONE") },
 		rejoin: func() {
-			link.freeze(false) // nobody is behind it any more
+			link.freeze(false) // the frozen link leads to nobody any more
 			host, port, _ := net.SplitHostPort(r.Addr())
 			control.Do("REPLICAOF", host, port)
 			for deadline := time.Now().Add(10 * time.Second); infoOf(control, "master_link_status") != "up"; time.Sleep(2 * time.Millisecond) {
@@ -515,10 +515,9 @@ func realCouple(t testing.TB) couple {
 	}
 }
 
-// Why the link is frozen and not the replica: what was sent to a process that is stopped waits for it in its socket, and
-// it finds that when it goes on, even if its primary is dead by then. Now and then it does not: if it first gets to send an
-// acknowledgement, it finds that nobody is there, and drops the connection with all that it has not read. So it is tried
-// several times, and has to find it once.
+// What was sent to a stopped replica waits in its socket, and the replica reads it when it resumes, even if its primary is dead by
+// then. That is why tests freeze the link instead. Sometimes the replica does not read it: if it sends an acknowledgement first, it
+// finds the connection closed, and drops it with all unread data. So this is tried several times, and must succeed once.
 func TestStoppedReplicaLosesNothing(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
@@ -556,14 +555,14 @@ func stoppedReplicaFinds(t *testing.T) bool {
 	return false
 }
 
-// infoOf is one line of INFO replication, without its name.
+// infoOf returns the value of one line of INFO replication.
 func infoOf(c redistest.Conn, name string) string {
 	_, rest, _ := strings.Cut(c.Do("INFO", "replication"), "\r\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\r\n")
 	return value
 }
 
-// freezer forwards connections, and can hold what is on its way in both directions.
+// freezer forwards connections, and can hold the data of both directions.
 type freezer struct {
 	addr   string
 	mu     sync.Mutex
@@ -627,7 +626,7 @@ func (f *freezer) freeze(frozen bool) {
 	f.thawed.Broadcast()
 }
 
-// The changes of a replica are those of its primary, by its primary.
+// A replica reports the changes of its primary, with the primary as their cause.
 func TestReplicaReportsItsPrimary(t *testing.T) {
 	two := newNodes(t)
 	var got []Change
@@ -653,7 +652,7 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
 	}
 
-	// A full synchronization makes a copy, whatever the replica had.
+	// A full copy replaces whatever the replica had.
 	got = nil
 	two.r.Promote()
 	own := two.r.Connect("c2")
@@ -686,8 +685,7 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	}
 }
 
-// A key that is over on the wall clock of a promoted replica is over, whoever holds the lock: the ends of keys are
-// absolute.
+// Deadlines are absolute, so a key that is over by the wall clock of a promoted replica expires, whoever holds the lock.
 func TestPromotedReplicaGoesByItsOwnClock(t *testing.T) {
 	n, clock := newNode(t)
 	ahead := &testClock{clock.Add(40 * time.Second)}
@@ -713,7 +711,7 @@ func TestPromotedReplicaGoesByItsOwnClock(t *testing.T) {
 	redistest.Expect(t, r.Connect("c2"), "SET lock t2 NX PX 30000", "+OK")
 }
 
-// While a connection waits, its further commands wait, and those of others do not.
+// While a connection is in WAIT, its further commands wait too, but those of other connections do not.
 func TestWaitKeepsItsConnection(t *testing.T) {
 	r, clock := newNode(t)
 	type answer struct {
@@ -745,7 +743,7 @@ func TestWaitKeepsItsConnection(t *testing.T) {
 		t.Errorf("replicas were asked %d times", asked)
 	}
 	redistest.Expect(t, r.Connect("c4"), "EXISTS n", ":0")
-	c.Close() // and is not answered
+	c.Close() // it gets no reply
 	if at, ok := r.NextDeadline(); !ok || !at.Equal(start.Add(501*time.Millisecond)) {
 		t.Errorf("the next deadline is %v", at)
 	}
@@ -779,7 +777,7 @@ func TestWaitKeepsItsConnection(t *testing.T) {
 	}
 }
 
-// A clock that is set back keeps a connection longer: the timeout is an instant of the wall clock.
+// A clock that is set back makes WAIT longer, because its timeout is an instant of the wall clock.
 func TestWaitGoesByTheWallClock(t *testing.T) {
 	r, clock := newNode(t)
 	answered := false

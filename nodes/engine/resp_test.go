@@ -68,7 +68,7 @@ func TestParseInt(t *testing.T) {
 	}
 }
 
-// TestFeedInPieces feeds a pipeline cut at every place.
+// TestFeedInPieces cuts a pipeline at every place.
 func TestFeedInPieces(t *testing.T) {
 	var stream []byte
 	for _, command := range []string{
@@ -83,7 +83,7 @@ func TestFeedInPieces(t *testing.T) {
 		s := r.Connect("c1")
 		var got []byte
 		for piece := range slices.Chunk(stream, size) {
-			// A caller may use its buffer again.
+			// A caller may reuse its buffer.
 			piece = bytes.Clone(piece)
 			got = append(got, s.Feed(piece)...)
 			clear(piece)
@@ -97,7 +97,7 @@ func TestFeedInPieces(t *testing.T) {
 	}
 }
 
-// broken are streams that break the protocol, or nearly so.
+// broken has streams that violate the protocol, or almost do.
 var broken = []string{
 	"*a\r\n", "*1\r\nfoo\r\n", "*1\r\n\r\n", "*1\r\n$a\r\n", "*1\r\n$-1\r\n", "*1\r\n$600000000\r\n", "*1x\r\n", "*\r\nPING\r\n",
 	"*01\r\n$4\r\nPING\r\n", "*-1\r\nPING\r\n", "*0\r\n*1\r\n$4\r\nPING\r\n", "PING\r\n", "\r\n\r\nPING\n",
@@ -146,7 +146,7 @@ func FuzzParseCommands(f *testing.F) {
 		if !reflect.DeepEqual(cmds2, cmds) || len(rest2) > 0 || err2 != nil {
 			t.Fatalf("%q became %q, %q, %v", cmds, cmds2, rest2, err2)
 		}
-		// However the bytes are cut, the commands are the same.
+		// The commands are the same however the bytes are cut.
 		if err == nil && len(data) > 0 {
 			cut := len(data) / 2
 			first, rest1, err1 := ParseCommands(data[:cut])
@@ -161,7 +161,7 @@ func FuzzParseCommands(f *testing.F) {
 	})
 }
 
-// TestCutPayload: a payload is cut off once it is there as a whole.
+// TestCutPayload: a payload is split from the data after it once all of it has arrived.
 func TestCutPayload(t *testing.T) {
 	for data, want := range map[string][2]string{
 		"$3\r\nabc": {"abc", ""}, "$3\r\nabcdef": {"abc", "def"}, "$0\r\nrest": {"", "rest"},

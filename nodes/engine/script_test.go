@@ -10,7 +10,7 @@ import (
 	"lockstep/nodes/internal/redistest"
 )
 
-// TestScriptsAreSealed checks that a script leaves nothing behind for the next, and reaches nothing outside.
+// TestScriptsAreSealed checks that a script leaves nothing behind for the next one, and reaches nothing outside.
 func TestScriptsAreSealed(t *testing.T) {
 	for _, body := range []string{
 		"x = 1", "_G.x = 1", "redis.call = 1", "math.random = 1", "string.format = nil", "KEYS = 1", "table.x = 1", "cjson.x = 1",
@@ -25,7 +25,7 @@ func TestScriptsAreSealed(t *testing.T) {
 	}
 }
 
-// TestMarkedInterpreterIsNotUsedAgain checks what gets around the seal.
+// TestMarkedInterpreterIsNotUsedAgain checks scripts that get around the seal.
 func TestMarkedInterpreterIsNotUsedAgain(t *testing.T) {
 	for _, body := range []string{"rawset(_G, 'x', 1)", "rawset(redis, 'call', 1)", "table.insert(math, 1)", "_G[1] = 1"} {
 		r, _ := newNode(t)
@@ -43,7 +43,7 @@ func TestMarkedInterpreterIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-// TestScriptsAreDeterministic runs what would differ from run to run in a careless interpreter.
+// TestScriptsAreDeterministic runs scripts whose result would differ between runs in an ordinary interpreter.
 func TestScriptsAreDeterministic(t *testing.T) {
 	const body = `
 		local t = {}
@@ -97,7 +97,7 @@ func TestScriptMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestScriptThatReturnsItself would overflow the stack of the whole program.
+// TestScriptThatReturnsItself runs a script whose reply would overflow the stack of the whole program if it were built.
 func TestScriptThatReturnsItself(t *testing.T) {
 	r, _ := newNode(t)
 	got := r.Connect("").Do("EVAL", "local t = {} t[1] = t return t", "0")

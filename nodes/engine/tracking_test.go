@@ -13,8 +13,8 @@ import (
 	"lockstep/nodes/internal/redistest"
 )
 
-// A listener is a connection that may be told something without having asked. Its method hear returns all that has come
-// since the last time. Both methods end with the answer to a PING of their own, so that nothing is still under way.
+// A listener is a connection that may receive messages that it did not ask for. Its method hear returns everything since the last
+// call. Both methods end with a PING of their own and its reply, so that no message is still on its way.
 type listener interface {
 	redistest.Conn
 	hear() string
@@ -38,7 +38,7 @@ func (l *nodeListener) Do(args ...string) string {
 	return l.take() + l.Session.Do(args...) + l.hear()
 }
 
-// realListener is one to a real server. Everything up to the answer to a question of its own has come.
+// realListener is a connection to a real server. Everything up to the reply to its PING has arrived.
 type realListener struct{ *redistest.Client }
 
 func (l realListener) hear() string { return l.read(redistest.AppendCommand(nil, "PING"), 1) }
@@ -82,7 +82,7 @@ func listeners(t testing.TB, server *redistest.Server, now func() time.Time) (r 
 	return r, node, real
 }
 
-// trackingOps are commands of which every reading and writing one concerns keys that others read and write too.
+// trackingOps are commands on a few keys, so that each reads and writes keys that others read and write too.
 var trackingOps = []string{
 	"CLIENT TRACKING ON", "CLIENT TRACKING ON OPTOUT", "CLIENT TRACKING ON OPTOUT NOLOOP", "CLIENT TRACKING OFF",
 	"client tracking on noloop", "CLIENT TRACKING ON maybe", "CLIENT TRACKING MAYBE", "CLIENT TRACKING", "HELLO 2",
@@ -97,15 +97,15 @@ var trackingOps = []string{
 	"EVAL return@redis.call('GET',KEYS[1]) 1 K", "EVAL return@redis.call('GET',KEYS[1]) 2 K K", "EVAL return@redis.call('GET','k2') 0",
 	"EVAL return@redis.call('GET','k2') 1 K", "EVAL return@redis.call('SET',KEYS[1],'x') 1 K", "EVAL return@redis.call('DBSIZE') 1 K",
 	"EVAL return@1 1 K", "EVAL_RO return@redis.call('GET',KEYS[1]) 1 K", "EVAL return@redis.pcall('GET','H') 1 K",
-	// The scripts of rueidislock.
+	// These are the scripts of rueidislock.
 	"EVAL local@r=redis.call('SET',KEYS[1],ARGV[1],'NX','PXAT',ARGV[2]);redis.call('GET',KEYS[1]);return@r 1 K x 99999999999999",
 	"EVAL local@r=redis.call('SET',KEYS[1],ARGV[1],'NX','PXAT',ARGV[2]);redis.call('GET',KEYS[1]);return@r 1 K x 1",
 	"EVAL if@redis.call('GET',KEYS[1])==ARGV[1]@then@local@r=redis.call('PEXPIREAT',KEYS[1],ARGV[2]);redis.call('GET',KEYS[1]);return@r@end;return@0 1 K x 99999999999999",
 	"EVAL if@redis.call('GET',KEYS[1])==ARGV[1]@then@return@redis.call('DEL',KEYS[1])@end;return@0 1 K x",
 }
 
-// TestTrackingIsLikeRedis has three clients do the same to a node and to redis-server, and compares what each of them hears,
-// byte for byte: the replies, and what it is told without having asked, before them and after them.
+// TestTrackingIsLikeRedis has three clients do the same on a node and on redis-server, and compares byte by byte what each
+// receives: replies, and messages that it did not ask for, before and after them.
 func TestTrackingIsLikeRedis(t *testing.T) {
 	server := redistest.Start(t)
 	told := 0
@@ -152,8 +152,8 @@ func TestTrackingIsLikeRedis(t *testing.T) {
 	}
 }
 
-// sameButFor tolerates what other tests look at: the numbers of connections, and keys that are over but not yet deleted,
-// or whose order means nothing.
+// sameButFor tolerates what other tests check: the numbers of connections, keys that are over but not yet deleted, and sets, which
+// have no order.
 func sameButFor(command, node, redis string) bool {
 	word, _, _ := strings.Cut(command, " ")
 	if slices.Contains([]string{"HELLO", "KEYS", "DBSIZE", "SMEMBERS", "HGETALL", "TTL"}, word) {
@@ -162,7 +162,7 @@ func sameButFor(command, node, redis string) bool {
 	return strings.HasPrefix(command, "EVAL") && strings.Contains(command, "DBSIZE") || command == "EXEC"
 }
 
-// TestTrackingOfKeysThatExpire waits for keys to end: readers are told, once, and also if nobody asks for the key again.
+// TestTrackingOfKeysThatExpire waits for keys to expire. Readers are told once, even if nobody asks for the key again.
 func TestTrackingOfKeysThatExpire(t *testing.T) {
 	redistest.Steady(t, func(t testing.TB) {
 		server := redistest.Start(t)
@@ -196,7 +196,7 @@ func TestTrackingOfKeysThatExpire(t *testing.T) {
 	})
 }
 
-// A connection that has gone is told nothing, and a restart forgets what was read.
+// A closed connection is told nothing, and a restart forgets what was read.
 func TestTrackingEnds(t *testing.T) {
 	r := NewRedis(time.Now)
 	defer r.Close()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Why a server cannot have a clock is said.
+// An error says why a server cannot have its own clock.
 func TestCanSetClocks(t *testing.T) {
 	if err := CanSetClocks(); err != nil {
 		if os.Getenv("CI") != "" {
@@ -38,7 +38,7 @@ func TestCanSetClocks(t *testing.T) {
 	if s, err := StartIn(t.Context(), path, "", clock); !errors.Is(err, ErrNoClocks) {
 		t.Errorf("a library that cannot be loaded: %v, %v", s, err)
 	}
-	// Mounted noexec, the library is mapped to be read, and not to be run.
+	// On a file system that is mounted noexec, the library can be read but not executed.
 	file := filepath.Join(dir, "read.so")
 	if err := os.WriteFile(file, make([]byte, 4096), 0o600); err != nil {
 		t.Fatal(err)

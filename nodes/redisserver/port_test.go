@@ -9,7 +9,7 @@ import (
 func TestServerTakesAnotherPort(t *testing.T) {
 	t.Parallel()
 	if err := Find(); err != nil {
-		t.Skip(err) // as all tests of servers; the others fail in CI
+		t.Skip(err) // like all tests of servers; the others fail in CI
 	}
 	s, err := Start(t.Context())
 	if err != nil {

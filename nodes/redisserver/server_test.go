@@ -37,7 +37,7 @@ func TestServerRemembersWhatItIsToldTo(t *testing.T) {
 	redistest.Expect(t, c, "GET a", "$1 1")
 	redistest.Expect(t, c, "GET b", "$1 2")
 	redistest.Expect(t, c, "PERSIST b", ":1")
-	redistest.Expect(t, c, "EXISTS c", ":0") // time passes while a server is down
+	redistest.Expect(t, c, "EXISTS c", ":0") // time passes while the server is down
 
 	if err := s.Restart(true); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestServerPauses(t *testing.T) {
 		t.Errorf("a resumed server answered %q, %v", line, err)
 	}
 	s.Pause()
-	s.Stop() // a stopped process can be killed all the same
+	s.Stop() // a stopped process can still be killed
 }
 
 func TestServerLeavesNothing(t *testing.T) {
@@ -114,7 +114,7 @@ func TestServerLeavesNothing(t *testing.T) {
 	redistest.Gone(t, cancelled.Process().Pid, cancelled.Addr(), cancelled.Dir())
 }
 
-// dies tells this test binary to start a server and to end in some way without stopping it.
+// dies names the variable that tells this test binary to start a server and to end without stopping it.
 const dies = "LOCKSTEP_TEST_DIES"
 
 func TestServerDiesWithItsParent(t *testing.T) {
@@ -131,7 +131,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 		case "exit":
 			os.Exit(0)
 		}
-		select {} // until it is killed
+		select {} // until the parent kills it
 	}
 	if runtime.GOOS != "linux" {
 		t.Skip("only linux can tie the life of a process to that of its parent")
@@ -156,7 +156,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 			if err != nil {
 				t.Fatal("it did not say what it started: ", err)
 			}
-			redistest.Gone(t, 0, addr, "") // its process may stay as a zombie until whoever inherits it looks
+			redistest.Gone(t, 0, addr, "") // its process may remain as a zombie until its new parent waits for it
 		})
 	}
 }
@@ -205,7 +205,7 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// A script that starts redis-server and waits for it would be killed, stopped and resumed in its place.
+// Signals would reach a script that starts redis-server and waits for it, and not the server.
 func TestServerBehindAScript(t *testing.T) {
 	redistest.NeedServer(t)
 	path, err := redisserver.Path()

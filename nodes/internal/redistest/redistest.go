@@ -22,12 +22,12 @@ import (
 	"lockstep/nodes/redisserver"
 )
 
-// A Conn sends one command and returns its reply as it came.
+// A Conn sends one command and returns its raw reply.
 type Conn interface {
 	Do(args ...string) string
 }
 
-// On is a connection to something that replies at once to the bytes it is fed, such as a session of a node.
+// On returns a connection to something that replies at once to the bytes it is fed, such as a session of a node.
 func On(node interface{ Feed(data []byte) []byte }) Conn { return fed{node} }
 
 type fed struct {
@@ -42,8 +42,8 @@ type Server struct {
 	socket string
 }
 
-// Start starts redis-server, configured as a node is. Where there is none, the test is skipped; in CI it fails,
-// because a test that never runs proves nothing.
+// Start starts redis-server, configured like a simulated node. If there is none, the test is skipped; in CI it fails, because a
+// test that never runs proves nothing.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
@@ -53,8 +53,8 @@ func Start(t testing.TB) *Server {
 		}
 		t.Skip("no redis-server to compare with: ", err)
 	}
-	// A socket in a directory of its own needs no port that another process might take first. The path of a socket must
-	// be short, which t.TempDir does not promise.
+	// A socket in a new directory needs no port, which another process might take first. The path of a socket must be short, which
+	// t.TempDir does not guarantee.
 	dir, err := os.MkdirTemp("", "lockstep")
 	if err != nil {
 		t.Fatal(err)
@@ -91,14 +91,14 @@ func (s *Server) Connect() *Client {
 	return &Client{T: s.t, Conn: c, Replies: bufio.NewReader(c)}
 }
 
-// Client is a connection to a server. What goes wrong on it fails the test.
+// Client is a connection to a server. Errors on it fail the test.
 type Client struct {
 	T       testing.TB
 	Conn    net.Conn
 	Replies *bufio.Reader
 }
 
-// Do sends a command and returns its reply as it came.
+// Do sends a command and returns its raw reply.
 func (c *Client) Do(args ...string) string {
 	c.T.Helper()
 	if _, err := c.Conn.Write(AppendCommand(nil, args...)); err != nil {
@@ -111,7 +111,7 @@ func (c *Client) Do(args ...string) string {
 	return reply
 }
 
-// Raw sends bytes and returns whatever comes back until the server closes the connection or is silent.
+// Raw sends bytes and returns everything that comes back until the server closes the connection or is silent.
 func (c *Client) Raw(data []byte) string {
 	c.T.Helper()
 	if _, err := c.Conn.Write(data); err != nil {
@@ -138,7 +138,7 @@ const ClosedMark = "<closed>"
 // Close ends the connection.
 func (c *Client) Close() { c.Conn.Close() }
 
-// Jump is a jump of the server's clock, seen from its keys: all their deadlines come nearer by so much.
+// Jump imitates a jump of the server's clock by moving the deadlines of all its keys.
 func (c *Client) Jump(d time.Duration) {
 	c.T.Helper()
 	const script = `
@@ -152,7 +152,7 @@ func (c *Client) Jump(d time.Duration) {
 	}
 }
 
-// NeedServer skips a test where there is no redis-server, and fails it in CI, where a test that never runs proves nothing.
+// NeedServer skips a test if there is no redis-server, and fails it in CI, where a test that never runs proves nothing.
 func NeedServer(t testing.TB) {
 	t.Helper()
 	if err := redisserver.Find(); err != nil {
@@ -163,7 +163,7 @@ func NeedServer(t testing.TB) {
 	}
 }
 
-// StartServer starts a server with a port and a directory of its own, which a test may crash and restart. See [NeedServer] and
+// StartServer starts a server with its own port and directory, which a test may crash and restart. See [NeedServer] and
 // [redisserver.Start].
 func StartServer(t testing.TB, ctx context.Context, extra ...string) *redisserver.Server {
 	t.Helper()
@@ -176,7 +176,7 @@ func StartServer(t testing.TB, ctx context.Context, extra ...string) *redisserve
 	return s
 }
 
-// Dial opens a connection to a server that lasts as long as the test.
+// Dial opens a connection to a server. It is closed when the test ends.
 func Dial(t testing.TB, addr string) *Client {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -187,8 +187,8 @@ func Dial(t testing.TB, addr string) *Client {
 	return &Client{T: t, Conn: c, Replies: bufio.NewReader(c)}
 }
 
-// Gone checks that nothing is left of a server: no process, no listener, no directory. A pid of 0 and an empty dir are not
-// looked for.
+// Gone checks that nothing is left of a server: no process, no listener, no directory. It does not look for a pid of 0 or an empty
+// dir.
 func Gone(t testing.TB, pid int, addr, dir string) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -212,7 +212,7 @@ func Gone(t testing.TB, pid int, addr, dir string) {
 	}
 }
 
-// Expect runs a command, written as words, and checks its reply, written without the ends of its lines.
+// Expect runs a command and checks its reply, in which a space stands for each end of a line.
 func Expect(t testing.TB, c Conn, command, want string) {
 	t.Helper()
 	got := strings.TrimSuffix(strings.ReplaceAll(c.Do(strings.Fields(command)...), "\r\n", " "), " ")

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// still is how late a timer is on a machine that did not let a test with real processes take place as it is written.
+// still is how late a timer must be for a failed test to be repeated.
 const still = 5 * time.Millisecond
 
-// Steady has a test whose steps depend on real time take place, once more if it fails while the machine stood still: then
-// another thing was tested. A failure while timers were on time is a failure, and so is the last of ten.
+// Steady runs a test whose steps depend on real time. If the test fails while the machine stalled, it has tested something else,
+// and is repeated. A failure while timers were on time counts, and so does the last of ten.
 func Steady(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	const tries = 10
@@ -27,11 +27,11 @@ func Steady(t *testing.T, test func(t testing.TB)) {
 			t.Fatalf("try %d, timers were up to %v late:\n%s", try, late, strings.Join(a.said, "\n"))
 		}
 		t.Logf("once more, since timers were up to %v late:\n%s", late, strings.Join(a.said, "\n"))
-		time.Sleep(time.Duration(try) * 100 * time.Millisecond) // what keeps the machine busy may end
+		time.Sleep(time.Duration(try) * 100 * time.Millisecond) // the load on the machine may end
 	}
 }
 
-// An attempt is a test that fails for itself.
+// An attempt is a run of a test whose failure does not fail the test yet.
 type attempt struct {
 	testing.TB
 	mu     sync.Mutex
@@ -40,7 +40,7 @@ type attempt struct {
 	ends   []func()
 }
 
-// take makes the attempt, and returns by how much a timer was late meanwhile.
+// take makes the attempt, and returns the longest time by which a timer was late.
 func (a *attempt) take(test func(t testing.TB)) (late time.Duration) {
 	stop, measured := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -57,7 +57,7 @@ func (a *attempt) take(test func(t testing.TB)) (late time.Duration) {
 		}
 	}()
 	var wg sync.WaitGroup
-	wg.Go(func() { // which Fatal ends
+	wg.Go(func() { // Fatal ends this goroutine
 		defer func() {
 			for i := len(a.ends) - 1; i >= 0; i-- {
 				a.ends[i]()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSteady: a failure counts unless the machine stood still, and what an attempt has opened is closed before the next.
+// TestSteady: a failure counts unless the machine stalled, and what an attempt has opened is closed before the next one.
 func TestSteady(t *testing.T) {
 	var got []string
 	a := &attempt{TB: t}

@@ -10,7 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 )
 
-// A Host is a client of either kind.
+// A Host is a client, simulated or real.
 type Host interface {
 	Go(f func(ctx context.Context))
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
@@ -18,8 +18,9 @@ type Host interface {
 	Until(t time.Duration)
 }
 
-// Talk has two clients say lines to a node, one after the other, and returns when wait does. A line is who, what for, and a
-// command, with _ for spaces in its arguments; or, after a name, only a time to wait for.
+// Talk has two clients send the commands of some lines to their nodes, one after the other, and returns when wait does. A line has
+// the name of a client, a name for its operation, and a command, with _ for spaces in its arguments; or the name of a client and a
+// time until which it waits.
 func Talk(c1, c2 Host, addrs map[Host]string, wait func(), lines string) {
 	var steps [][]string
 	for line := range strings.Lines(strings.TrimSpace(lines)) {
