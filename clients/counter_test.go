@@ -8,7 +8,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// incrementer is a lock as one that increments by itself.
+// incrementer returns a lock that increments by itself.
 func incrementer(t *testing.T, c *client, name string) clients.Incrementer {
 	i, ok := find(t, name)(c.env).(clients.Incrementer)
 	if !ok {
@@ -17,12 +17,12 @@ func incrementer(t *testing.T, c *client, name string) clients.Incrementer {
 	return i
 }
 
-// increment has n1 count, as a store that is a Redis server.
+// increment has a client increment the counter on n1.
 func (c *client) increment(t *testing.T, name string) (int64, error) {
 	return incrementer(t, c, name).Increment(c.ctx, c.env.Nodes[0], "counter")
 }
 
-// Who counts by itself, and who needs a lock around it.
+// Some locks increment by themselves. The others have an increment between acquire and release.
 func TestIncrementers(t *testing.T) {
 	play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -36,14 +36,14 @@ func TestIncrementers(t *testing.T) {
 	})
 }
 
-// Increments of one client alone. Only the one that reads nothing goes wrong: PHP makes 1 of the reply that is not there, and
-// 2 of it after the increment, whatever the number was.
+// Only watch-in-multi fails even if one client increments alone. It uses the reply to a GET that has not been carried out: PHP
+// turns this into 1, so that it writes 2, whatever the number was.
 func TestIncrementAlone(t *testing.T) {
 	for _, c := range []struct {
 		lock     string
 		from     string
 		want     []int64
-		commands []string // of the first increment
+		commands []string // those of the first increment
 	}{
 		{"nolock", "10", []int64{11, 12}, []string{"GET counter", "SET counter 11"}},
 		{"nolock", "", []int64{1, 2}, []string{"GET counter", "SET counter 1"}},
@@ -72,7 +72,7 @@ func TestIncrementAlone(t *testing.T) {
 	}
 }
 
-// Two increments in step: one is lost, or skipped, or done again.
+// If two clients increment in step, one increment is lost, skipped or repeated.
 func TestIncrementRace(t *testing.T) {
 	for _, c := range []struct {
 		lock    string
@@ -113,7 +113,7 @@ func TestIncrementRace(t *testing.T) {
 	}
 }
 
-// Up to the last request nothing was written; from then on nobody knows.
+// Before the last request, an error means that nothing was written; after it, the outcome is unknown.
 func TestIncrementErrors(t *testing.T) {
 	for _, c := range []struct {
 		lock, fault string
@@ -145,7 +145,7 @@ func TestIncrementErrors(t *testing.T) {
 	}
 }
 
-// What is no number is left as it is.
+// A value that is not a number is left alone.
 func TestIncrementNoNumber(t *testing.T) {
 	for _, name := range []string{"nolock", "watch", "watch-retry"} {
 		play(t, 1, func(s *stage) {

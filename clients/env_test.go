@@ -30,7 +30,7 @@ func TestOutcome(t *testing.T) {
 		{fmt.Errorf("2 of 5: %w", clients.ErrNotAcquired), history.Fail},
 		{fmt.Errorf("%w: fence 1 < 2", clients.ErrRejected), history.Fail},
 		{errors.Join(io.EOF, clients.ErrNotHeld), history.Fail},
-		// A definite word counts, whatever else went wrong.
+		// An error that certainly means failure decides, whatever other errors there are.
 		{fmt.Errorf("%w: %w", clients.ErrNotAcquired, context.Canceled), history.Fail},
 		{io.EOF, history.Info},
 		{context.Canceled, history.Info},
@@ -38,7 +38,7 @@ func TestOutcome(t *testing.T) {
 		{redis.Nil, history.Info},
 		{redis.ErrClosed, history.Info},
 		{net.ErrClosed, history.Info},
-		// What only sounds like it says nothing.
+		// An error that only resembles one does not.
 		{errors.New(clients.ErrNotAcquired.Error()), history.Info},
 	} {
 		if got := clients.Outcome(c.err); got != c.want {
@@ -47,12 +47,12 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// A SET NX whose reply is lost is not repeated: the second would find the key of the first and look refused.
+// A SET NX whose reply is lost is not repeated: the second would find the key of the first, and be refused.
 func TestNoRetries(t *testing.T) {
 	for _, fault := range []string{
 		"on reply SET n1->c1 reset",
 		"on request SET c1->n1 reset",
-		"on reply SET n1->c1 hold", // until the client reads no longer
+		"on reply SET n1->c1 hold", // longer than the client's read timeout
 		"on reply SET n1->c1 delay 1m",
 	} {
 		r := play(t, 1, func(s *stage) {
@@ -76,7 +76,7 @@ func TestNoRetries(t *testing.T) {
 	}
 }
 
-// One attempt to dial: more would come after pauses on a clock that is not the client's.
+// A client dials once. Further attempts would follow after pauses on a clock that is not the client's.
 func TestOneDial(t *testing.T) {
 	dials := 0
 	play(t, 1, func(s *stage) {
@@ -103,7 +103,7 @@ func TestHandshake(t *testing.T) {
 			if err := c.env.Nodes[0].Ping(c.ctx).Err(); err != nil {
 				t.Error(err)
 			}
-			c.env.Clock.Sleep(30 * time.Minute) // idle connections are kept, and nothing looks after them
+			c.env.Clock.Sleep(30 * time.Minute) // idle connections are kept, and nothing checks them
 			if err := c.env.Nodes[0].Ping(c.ctx).Err(); err != nil {
 				t.Error(err)
 			}
@@ -112,7 +112,7 @@ func TestHandshake(t *testing.T) {
 	same(t, "requests", r.texts("n1"), []string{"HELLO 2", "PING", "PING"})
 }
 
-// As many requests as the pool has connections are on their way at once: none waits for another by a clock of its own.
+// As many requests as the pool has connections can be in progress at once; none waits for another by a clock of its own.
 func TestPoolIsNotWaitedFor(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -138,7 +138,7 @@ func TestPoolIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// An Env has what it was given, one client to each address, and closes them.
+// An Env has the addresses that it was given, makes one client for each, and closes them.
 func TestEnv(t *testing.T) {
 	play(t, 3, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -165,7 +165,7 @@ func TestEnv(t *testing.T) {
 	})
 }
 
-// A client made with other options has them, but for those on which simulation depends; and it is closed with the rest.
+// A client made with other options has them, except those on which simulation depends. It is closed with the others.
 func TestClient(t *testing.T) {
 	play(t, 2, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -203,7 +203,7 @@ func TestClient(t *testing.T) {
 	})
 }
 
-// A client whose dials fail asks the network each time, for longer than a run with a node that is down takes.
+// A client whose dials fail dials the network each time, for longer than a run with a node that is down takes.
 func TestDialsThatFail(t *testing.T) {
 	const tries = 1500
 	dials := 0

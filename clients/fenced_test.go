@@ -20,7 +20,7 @@ func fence(t rapid.TB, lease clients.Lease) int64 {
 	return f.Fence()
 }
 
-// Only the lock that says so gives fences: the worker asks each lease whether it has one.
+// Only a lock that promises fences has them: the worker asks each lease for one.
 func TestWhoIsFenced(t *testing.T) {
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
 		play(t, n, func(s *stage) {
@@ -34,8 +34,7 @@ func TestWhoIsFenced(t *testing.T) {
 	})
 }
 
-// Fences count the grants, whoever gets them and however the leases end: released, expired, or not at all because the request
-// was refused. That there is none left out shows that none is drawn for a request that is refused.
+// Fences count the grants, whoever gets them and however the leases end. None is left out, so a request that is refused draws none.
 func TestFencesCountGrants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"release", "expire", "contend"}), 1, 12).Draw(t, "steps")
@@ -91,8 +90,8 @@ func TestFencesPerLock(t *testing.T) {
 	})
 }
 
-// Lock and fence come with one request: between two of them another client could draw a fence that is higher, and be granted
-// the lock earlier. A second request may be needed to teach the node the script; both say the same.
+// Lock and fence are obtained with one request. Between two requests another client could draw a higher fence and be granted the
+// lock earlier. A second request may be needed to load the script on the node; it does the same.
 func TestFenceInOneStep(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {

@@ -13,8 +13,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// second is when most clients here begin: the clock on the wall shows 2000-01-01T00:00:01Z, by which two of the locks mark
-// their keys.
+// second is when most clients here begin: the wall clock then shows 2000-01-01T00:00:01Z, which two of the locks write into their
+// keys.
 const second = time.Second
 
 // find returns a lock by its name.
@@ -40,7 +40,7 @@ func (r record) commands(process string) []string {
 	return list
 }
 
-// What each lock says on the wire, when nobody is in its way.
+// The commands that each lock sends if no other client is there.
 func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		lock string
@@ -76,7 +76,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// One after the other gets the lock, as from any other. Who asks while it is held is refused, and does not touch it.
+// One client after the other gets the lock. A client that asks while it is held is refused, and does not touch it.
 func TestFlawedHandover(t *testing.T) {
 	for _, name := range flawed[4:] {
 		r := play(t, 1, func(s *stage) {
@@ -99,7 +99,7 @@ func TestFlawedHandover(t *testing.T) {
 	}
 }
 
-// Until counts from before the first request, by the steady clock; setnx does not say, nor does what is no lock.
+// Until counts from before the first request, by the steady clock. setnx has no Until, and neither have the clients without a lock.
 func TestFlawedUntil(t *testing.T) {
 	for i, name := range flawed {
 		for _, ttl := range []time.Duration{10 * time.Second, 1500 * time.Millisecond} {
@@ -127,7 +127,7 @@ func TestFlawedUntil(t *testing.T) {
 	}
 }
 
-// A lease of the locks that differ from single in one thing is refused like one of single if it is over when it arrives.
+// The locks that differ from single in one respect refuse a lease that is over when it arrives, as single does.
 func TestFlawedOverOnArrival(t *testing.T) {
 	for name, word := range map[string]string{
 		"setnx-expire": "EXPIRE", "fixed": "SET", "getdel": "SET", "multidel": "SET", "single-usec": "SET",
@@ -139,11 +139,11 @@ func TestFlawedOverOnArrival(t *testing.T) {
 	}
 }
 
-// What an error leaves open depends on what may have been done by then.
+// Whether an error leaves the outcome open depends on what may have been done by then.
 func TestFlawedErrors(t *testing.T) {
 	for _, c := range []struct {
 		lock, fault string
-		held        bool // by another, past the end of his lease
+		held        bool // by another client, whose lease has ended
 		want        history.Kind
 	}{
 		{"nolock", "crash n1", false, history.OK},
@@ -184,7 +184,8 @@ func TestFlawedErrors(t *testing.T) {
 	}
 }
 
-// The same for giving back: as long as only a GET has been asked, nothing has happened, but the lease may be ours still.
+// The same is true of a release. After only a GET nothing has happened, but the client may still have the lease, so the outcome is
+// unknown.
 func TestFlawedReleaseErrors(t *testing.T) {
 	for _, c := range []struct{ lock, word string }{
 		{"setnx", "EVALSHA"},
@@ -215,7 +216,7 @@ func TestFlawedReleaseErrors(t *testing.T) {
 	}
 }
 
-// Who calls with a context that is over gets that back at once.
+// With a context that is over, a call returns its error at once.
 func TestFlawedCancelledContext(t *testing.T) {
 	for _, name := range flawed {
 		play(t, 1, func(s *stage) {

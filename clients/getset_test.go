@@ -8,7 +8,8 @@ import (
 	"lockstep/clients"
 )
 
-// What is past its end is taken over by GETSET, and stands for the lease of whoever did so. The first holder learns it.
+// A key whose end has passed is taken over by GETSET, and then stands for the lease of the client that did so. The first holder
+// learns of it.
 func TestGetSetTakesOver(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -41,7 +42,7 @@ func TestGetSetTakesOver(t *testing.T) {
 	})
 }
 
-// The end is passed when the clock shows a later millisecond, and not before.
+// The end has passed once the clock shows a later millisecond.
 func TestGetSetToTheMillisecond(t *testing.T) {
 	for at, want := range map[time.Duration]string{
 		2*second - time.Millisecond: "set c1#1",
@@ -51,8 +52,8 @@ func TestGetSetToTheMillisecond(t *testing.T) {
 		r := play(t, 1, func(s *stage) {
 			s.client("c1", func(c *client) { c.acquire(clients.NewGetSet(c.env), 2*time.Second) })
 			s.client("c2", func(c *client) {
-				c.env.Nodes[0].Ping(c.ctx) // a connection is open from now on
-				c.Until(at - 4*hop)        // SETNX and GET are answered by then
+				c.env.Nodes[0].Ping(c.ctx) // this opens a connection
+				c.Until(at - 4*hop)        // the replies to SETNX and GET have arrived by then
 				clients.NewGetSet(c.env).Acquire(c.ctx, "lock", 2*time.Second)
 			})
 		})
@@ -62,7 +63,7 @@ func TestGetSetToTheMillisecond(t *testing.T) {
 	}
 }
 
-// Of two that take over at once one gets the lock, and the other has put its own time there, so that the release of the first
+// If two clients take over at once, one gets the lock, but the other has put its own time there, so that the release of the first
 // does not find its value.
 func TestGetSetOverwrites(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
@@ -83,7 +84,7 @@ func TestGetSetOverwrites(t *testing.T) {
 	same(t, "changes", r.changes("n1"), []string{"set c1#1", "over c2#1", "over c3#1"})
 }
 
-// Whose clock is ahead takes over what has not ended, whose clock is behind waits for longer.
+// A client whose clock is ahead takes over a lease that has not ended; one whose clock is behind waits longer.
 func TestGetSetSkew(t *testing.T) {
 	for _, c := range []struct {
 		fault string
@@ -107,7 +108,7 @@ func TestGetSetSkew(t *testing.T) {
 	}
 }
 
-// Who finds with GETSET that the lock was released meanwhile has set it all the same, and for nobody.
+// If GETSET finds that the lock was released in the meantime, it has set the key all the same, but no client has the lock.
 func TestGetSetAfterRelease(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.faults("on request GETSET c2->n1 delay 1s")
@@ -133,7 +134,7 @@ func TestGetSetAfterRelease(t *testing.T) {
 	same(t, "changes", r.changes("n1"), []string{"set c1#1", "delete c1#1", "set ", "over "})
 }
 
-// A lock that is gone at the GET, or holds no time, is not got.
+// If the lock is gone at the GET, or its value is not a time, the client does not get it.
 func TestGetSetFindsNoTime(t *testing.T) {
 	for _, c := range []struct{ before, after, fault string }{
 		{"1", "", "on request GET c1->n1 delay 1s"},

@@ -12,7 +12,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// extender is the lease as one that can be extended.
+// extender returns a lease as one that can be extended.
 func extender(t *testing.T, lease clients.Lease) clients.Extender {
 	t.Helper()
 	e, ok := lease.(clients.Extender)
@@ -22,7 +22,8 @@ func extender(t *testing.T, lease clients.Lease) clients.Extender {
 	return e
 }
 
-// extended extends a lease; want is nil or what the error must wrap. It returns when it was asked for, by the steady clock.
+// extended extends a lease; want is nil or the error that must be wrapped. It returns when the extension began, by the steady
+// clock.
 func (c *client) extended(t *testing.T, lease clients.Lease, ttl time.Duration, want error) (start time.Time) {
 	t.Helper()
 	before := lease.Until()
@@ -41,7 +42,7 @@ func (c *client) extended(t *testing.T, lease clients.Lease, ttl time.Duration, 
 	return start
 }
 
-// An extension in time counts from its own start, for its own TTL, and keeps the token.
+// An extension in time counts from its own beginning, for its own TTL, and keeps the token.
 func TestExtend(t *testing.T) {
 	r := play(t, 5, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -50,7 +51,7 @@ func TestExtend(t *testing.T) {
 				{5 * time.Second, 10 * time.Second},
 				{14 * time.Second, 10 * time.Second},
 				{15 * time.Second, 30 * time.Second},
-				{16 * time.Second, 2 * time.Second}, // which ends sooner
+				{16 * time.Second, 2 * time.Second}, // it ends sooner
 			} {
 				c.Until(step.at)
 				start := c.extended(t, lease, step.ttl, nil)
@@ -77,10 +78,10 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// From the nanosecond on in which the lease is over nothing is asked of the nodes, though they still have the key.
+// From the nanosecond at which the lease is over, nothing is sent to the nodes, even if they still have the key.
 func TestExtendLate(t *testing.T) {
 	for _, c := range []struct {
-		at   time.Duration // relative to the end
+		at   time.Duration // relative to the end of the lease
 		want error
 	}{
 		{-1, nil},
@@ -107,11 +108,11 @@ func TestExtendLate(t *testing.T) {
 	}
 }
 
-// What the nodes say decides: a majority must extend. If the keys that are left cannot be one, the lease is over; if nobody
-// knows, it ends when it would have.
+// A majority of nodes must extend. If the keys that are left cannot be a majority, the lease is over. If this is unknown, the lease
+// keeps its old end.
 func TestExtendNeedsAMajority(t *testing.T) {
 	for _, c := range []struct {
-		nodes, gone, down int // those that lost the key, and those that do not answer
+		nodes, gone, down int // how many nodes have lost the key, and how many do not answer
 		want              error
 	}{
 		{5, 0, 0, nil},
@@ -152,18 +153,18 @@ func TestExtendNeedsAMajority(t *testing.T) {
 	}
 }
 
-// What has outlived its own validity when it is done has extended nothing.
+// An extension that takes longer than its own validity has extended nothing.
 func TestExtendTooSlow(t *testing.T) {
 	play(t, 5, func(s *stage) {
 		s.client("c1", func(c *client) {
 			lease := c.acquire(clients.NewRedlockExtend(c.env), 10*time.Second)
-			// Of 4 ms, 40 µs and 2 ms are for drift, and two hops for the way: nothing is left.
+			// Of 4 ms, drift takes 40 µs and 2 ms, and the messages take two hops: nothing is left.
 			c.extended(t, lease, 4*time.Millisecond, clients.ErrNotExtended)
 		})
 	})
 }
 
-// A pause within an extension takes from it. If that leaves nothing, another may still be in time for the keys.
+// A pause within an extension shortens it. If nothing is left, another extension may still be in time for the keys.
 func TestPauseInExtend(t *testing.T) {
 	play(t, 5, func(s *stage) {
 		s.when(history.Retime, "n3", "pause c1 1985ms")
@@ -178,7 +179,7 @@ func TestPauseInExtend(t *testing.T) {
 	})
 }
 
-// Only locks that say so extend: the worker asks each lease.
+// Only leases that can be extended have Extend: the worker asks each lease.
 func TestWhoExtends(t *testing.T) {
 	play(t, 5, func(s *stage) {
 		s.client("c1", func(c *client) {

@@ -15,7 +15,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// nodeTimeout is what Redlock waits for one node, at most.
+// nodeTimeout is the longest time that Redlock waits for one node.
 const nodeTimeout = 50 * time.Millisecond
 
 var redlocks = []clients.Lock{
@@ -31,8 +31,8 @@ func ofRedlocks(t *testing.T, f func(t *testing.T, lock clients.Lock)) {
 	}
 }
 
-// A majority of nodes is enough, and nothing less is: for any number of nodes, whichever are down, however they fail. An
-// attempt without a majority leaves nothing behind on those that are up.
+// A majority of nodes is enough and necessary, whatever the number of nodes, whichever are down, and however they fail. An attempt
+// without a majority leaves nothing behind on the nodes that are up.
 func TestQuorum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lock := rapid.SampledFrom(redlocks).Draw(t, "lock")
@@ -69,7 +69,7 @@ func TestQuorum(t *testing.T) {
 	})
 }
 
-// What is asked for is released everywhere, also where it seems to have been refused.
+// A lock is released on every node that was asked, even one that seems to have refused it.
 func TestReleasedOnAll(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {
@@ -95,7 +95,7 @@ func TestReleasedOnAll(t *testing.T) {
 	})
 }
 
-// A key that was set is released although its client never heard of it.
+// A key that was set is released even if its client never received the reply.
 func TestLostReplyIsReleased(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		for _, action := range []string{"reset", "hold", "delay 60ms"} {
@@ -111,7 +111,7 @@ func TestLostReplyIsReleased(t *testing.T) {
 	})
 }
 
-// Three tries, with a token each, and delays between them that no two clients share.
+// An acquire makes three tries, each with a new token, and with delays between them that no two clients share.
 func TestRetries(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		var delays []time.Duration
@@ -135,7 +135,7 @@ func TestRetries(t *testing.T) {
 			}
 		}
 		slices.Sort(delays)
-		// That 80 uniform draws all miss the first quarter of their range, or all the last, has a chance of 2·0.75⁸⁰.
+		// The chance that 80 uniform draws all miss the first quarter of their range, or all miss the last, is 2·0.75⁸⁰.
 		if first, last := delays[0], delays[len(delays)-1]; first > 250*time.Millisecond || last < 350*time.Millisecond {
 			t.Errorf("delays only from %v to %v", first, last)
 		}
@@ -145,8 +145,8 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// delaysOf returns what a client waited between its tries: from the last reply to its request on n1, the first node that it
-// asks. Every node must be up, so that a try ends with a reply.
+// delaysOf returns how long a client waited between its tries: from the last reply to its request on n1, the first node that it
+// asks. Every node must be up, so that each try ends with a reply.
 func delaysOf(t *testing.T, r record, name string) (delays []time.Duration) {
 	t.Helper()
 	var last time.Duration
@@ -167,7 +167,7 @@ func delaysOf(t *testing.T, r record, name string) (delays []time.Duration) {
 	return delays
 }
 
-// The lease counts from the try that succeeded, and so does its token.
+// The lease counts from the try that succeeded, and has its token.
 func TestUntilOfALaterTry(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		var until time.Duration
@@ -193,13 +193,14 @@ func TestUntilOfALaterTry(t *testing.T) {
 	})
 }
 
-// Step 3 of the algorithm: a majority that came too late is none. Drift is allowed for: of a TTL of 4 ms, 40 µs and 2 ms.
+// Step 3 of the algorithm: a majority that comes too late does not count. Drift is allowed for: of a TTL of 4 ms, it takes 40 µs
+// and 2 ms.
 func TestValidityIsSpentByAcquiring(t *testing.T) {
 	for _, c := range []struct {
 		lock  clients.Lock
 		takes time.Duration
 	}{{redlocks[0], 2 * hop}, {redlocks[1], 2 * 5 * hop}} {
-		over := (c.takes + 2*time.Millisecond) * 100 / 99 // a TTL of which nothing is left, to the nanosecond below
+		over := (c.takes + 2*time.Millisecond) * 100 / 99 // the longest TTL of which nothing is left
 		for _, ttl := range []struct {
 			d    time.Duration
 			want error
@@ -228,7 +229,7 @@ func TestValidityIsSpentByAcquiring(t *testing.T) {
 	}
 }
 
-// A pause in the middle of a try takes its time from the lease like anything else. The next try has all of it.
+// A pause during a try shortens the lease like any other delay. The next try is not affected.
 func TestPauseInAcquire(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {
@@ -247,8 +248,8 @@ func TestPauseInAcquire(t *testing.T) {
 	})
 }
 
-// A node that does not answer costs 50 ms: all of them together if they are asked at once, each if they are asked in turn.
-// It makes no difference whether the client still has to connect.
+// A node that does not answer costs 50 ms. If nodes are asked at once, several cost as much as one; if they are asked in turn, each
+// costs as much. It makes no difference whether the client still has to connect.
 func TestNodeTimeout(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		for _, c := range []struct {
@@ -275,7 +276,7 @@ func TestNodeTimeout(t *testing.T) {
 					}
 					c1.Until(2 * time.Second)
 					var lease clients.Lease
-					// With the round trips to those that answer: three each for a new connection.
+					// plus the round trips to the nodes that answer: three each for a new connection
 					if took := c1.took(func() { lease = c1.acquire(l, 10*time.Second) }); took < want || took > want+5*3*2*hop {
 						t.Errorf("with %v cut (connected: %v), acquire took %v, want %v and little more", c.cut, c.warm, took, want)
 					}
@@ -288,7 +289,7 @@ func TestNodeTimeout(t *testing.T) {
 	})
 }
 
-// A node that refuses connections costs a round trip.
+// A node that refuses connections costs one round trip.
 func TestCrashedNodeCostsNoTimeout(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		play(t, 5, func(s *stage) {
@@ -302,7 +303,7 @@ func TestCrashedNodeCostsNoTimeout(t *testing.T) {
 	})
 }
 
-// The timeout is the client's own: by a clock that runs at half speed it takes twice as long.
+// The timeout follows the client's own clock: at half speed it takes twice as long.
 func TestNodeTimeoutOnSlowClock(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		play(t, 5, func(s *stage) {
@@ -321,7 +322,7 @@ func TestNodeTimeoutOnSlowClock(t *testing.T) {
 	})
 }
 
-// asked lists when each node got the first request of a word from a client, in the order of arrival.
+// asked lists when each node got the first request with a word from a client, in the order of arrival.
 func asked(r record, word string) (order []string, sent []time.Duration) {
 	for _, e := range r.events {
 		if e.Kind != history.Message || e.Op != history.Deliver || e.By != "c1" || !strings.HasPrefix(e.Value, word+" ") || slices.Contains(order, e.Process) {
@@ -346,7 +347,7 @@ func TestOrderOfNodes(t *testing.T) {
 		for _, word := range []string{"SET", "EVALSHA"} {
 			order, sent := asked(r, word)
 			if lock.Name != "redlock-sequential" {
-				slices.Sort(order) // what arrives at one instant has no order that matters
+				slices.Sort(order) // the order of simultaneous arrivals does not matter
 			}
 			same(t, lock.Name+", "+word, order, nodeNames(5))
 			for i := range sent[1:] {
@@ -362,18 +363,18 @@ func TestOrderOfNodes(t *testing.T) {
 	}
 }
 
-// What the nodes say decides whether a release gave anything back.
+// The replies of the nodes decide whether a release has given anything back.
 func TestReleaseOfRedlock(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		for _, c := range []struct {
-			gone, down int // of five nodes: those that lost the key, and those that do not answer
+			gone, down int // how many of five nodes have lost the key, and how many do not answer
 			want       history.Kind
 		}{
 			{0, 0, history.OK},
 			{0, 2, history.OK},
 			{1, 2, history.OK},
 			{2, 2, history.OK},
-			{4, 0, history.OK}, // one key deleted is one given back
+			{4, 0, history.OK}, // it is enough if one key was deleted
 			{3, 2, history.Fail},
 			{5, 0, history.Fail},
 			{4, 1, history.Fail},
@@ -400,7 +401,8 @@ func TestReleaseOfRedlock(t *testing.T) {
 	})
 }
 
-// A caller that gives up while nodes are asked gets its error as soon as the try has been released, and no more are made.
+// A caller that cancels its context while nodes are asked gets its error as soon as this try has been released. No further try is
+// made.
 func TestCancelDuringAcquire(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {
@@ -426,7 +428,7 @@ func TestCancelDuringAcquire(t *testing.T) {
 	})
 }
 
-// That some nodes have forgotten the lock is no certainty as long as a majority has not answered.
+// If some nodes have forgotten the lock, the outcome is still unknown as long as a majority has not answered.
 func TestReleaseInDoubt(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		play(t, 5, func(s *stage) {
@@ -443,7 +445,7 @@ func TestReleaseInDoubt(t *testing.T) {
 	})
 }
 
-// Nobody waits for a lease whose caller has given up, so it must not keep others out.
+// If the caller has given up, nobody uses the lease, so it must not keep others out.
 func TestCancelledAttemptIsReleased(t *testing.T) {
 	ofRedlocks(t, func(t *testing.T, lock clients.Lock) {
 		r := play(t, 5, func(s *stage) {

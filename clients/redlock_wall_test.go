@@ -9,19 +9,19 @@ import (
 	"lockstep/sim/history"
 )
 
-// A wall clock that is set while nodes are asked is taken for time that passes: backwards, the lease outlives its keys;
-// forwards, it is shorter than need be, or refused. One that is set before or afterwards makes no difference, and to Redlock
-// no wall clock does.
+// redlock-wall takes a jump of the wall clock while it asks nodes for time that has passed. After a jump back the lease outlives
+// its keys; after one forward it is shorter than necessary, or refused. A jump before or after the acquire makes no difference, and
+// redlock does not depend on the wall clock at all.
 func TestWallClockJumps(t *testing.T) {
 	const ttl = 10 * time.Second
 	for _, c := range []struct {
 		jump  string
-		error time.Duration // of the lease of redlock-wall
+		error time.Duration // how far the end of the lease of redlock-wall is off
 	}{
 		{"jump c1 -2s", 2 * time.Second},
 		{"jump c1 -1h", time.Hour},
 		{"jump c1 +2s", -2 * time.Second},
-		{"jump c1 +9897ms", -9897 * time.Millisecond}, // which leaves 1 ms of 9898, less the way
+		{"jump c1 +9897ms", -9897 * time.Millisecond}, // it leaves 1 ms of 9898, less the time of messages
 	} {
 		for name, build := range map[string]clients.New{"redlock": clients.NewRedlock, "redlock-wall": clients.NewRedlockWall} {
 			want := c.error
@@ -34,7 +34,7 @@ func TestWallClockJumps(t *testing.T) {
 					start := c1.env.Clock.Now()
 					lease, err := build(c1.env).Acquire(c1.ctx, "lock", ttl)
 					if c.error < -9*time.Second && name == "redlock-wall" {
-						// The first try is refused, the second is granted after 200 ms and more.
+						// The first try is refused, and the second is granted after 200 ms or more.
 						if err != nil || lease.Until().Sub(start) < 10*time.Second || c1.Lease() != "c1#2" {
 							t.Errorf("%s, %s: %v, %v", name, c.jump, lease, err)
 						}
@@ -69,7 +69,7 @@ func TestWallClockJumpsElsewhen(t *testing.T) {
 	})
 }
 
-// A jump forward by more than the validity refuses a good majority, and releases it.
+// After a jump forward by more than the validity, a good majority is refused and released.
 func TestWallClockRefuses(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		jumps := 0

@@ -14,7 +14,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Who deletes without looking deletes the lock of the next holder, and a third comes in.
+// A client that deletes without comparing deletes the lock of the next holder, and lets a third client in.
 func TestReleaseUncompared(t *testing.T) {
 	for _, lock := range append(broken.Locks(), clients.Lock{Name: "fixed", New: clients.NewFixed}) {
 		if lock.Name != "fixed" && lock.Name != "single-uncompared" {
@@ -26,7 +26,7 @@ func TestReleaseUncompared(t *testing.T) {
 				c.Until(3 * second)
 				c.release(lease, nil)
 				c.Until(20 * second)
-				c.release(lease, clients.ErrNotHeld) // there is nothing
+				c.release(lease, clients.ErrNotHeld) // there is nothing to delete
 			})
 			s.client("c2", func(c *client) {
 				c.Until(2 * second)
@@ -43,7 +43,7 @@ func TestReleaseUncompared(t *testing.T) {
 	}
 }
 
-// Between the comparison and the deletion the lock can pass to another.
+// The lock may pass to another client between the comparison and the deletion.
 func TestReleaseInSteps(t *testing.T) {
 	for name, word := range map[string]string{"getdel": "DEL", "multidel": "MULTI", "setnx-repair": "MULTI", "getset": "DEL"} {
 		r := play(t, 1, func(s *stage) {
@@ -72,7 +72,7 @@ func TestReleaseInSteps(t *testing.T) {
 	}
 }
 
-// What they compare they do compare: whose TTL had passed before deletes nothing.
+// The comparison itself works: a client whose TTL has passed before it deletes nothing.
 func TestReleaseCompares(t *testing.T) {
 	for _, name := range []string{"setnx-expire", "setnx-repair", "getdel", "multidel", "single-usec", "single-delex"} {
 		r := play(t, 1, func(s *stage) {
@@ -101,7 +101,7 @@ func TestReleaseCompares(t *testing.T) {
 	}
 }
 
-// Two tokens from one microsecond are one token; the next microsecond has another.
+// Two tokens from the same microsecond are equal; one from the next microsecond differs.
 func TestUsecCollision(t *testing.T) {
 	for later, want := range map[time.Duration][]string{
 		0:                {"set c1#1", "expire c1#1", "set c2#1", "delete c2#1"},
@@ -125,7 +125,7 @@ func TestUsecCollision(t *testing.T) {
 	}
 }
 
-// A server without DELEX refuses it, and the lock says what is missing. The lease is still held.
+// A server without DELEX refuses it, and the error says what is missing. The client still has the lease.
 func TestDelexIsMissing(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -143,14 +143,14 @@ func TestDelexIsMissing(t *testing.T) {
 	same(t, "changes", r.changes("n1"), []string{"set c1#1"})
 }
 
-// misspelling makes DELEX a command that no server has.
+// misspelling turns DELEX into a command that no server has.
 type misspelling struct{ net.Conn }
 
 func (c misspelling) Write(b []byte) (int, error) {
 	return c.Conn.Write(bytes.ReplaceAll(b, []byte("delex"), []byte("delxe")))
 }
 
-// Each client counts for itself: the fence of the second holder is no higher than that of the first.
+// If each client counts for itself, the fence of the second holder is not higher than that of the first.
 func TestFencePerClient(t *testing.T) {
 	build, err := clients.FindIn(broken.Locks(), "fenced-per-client")
 	if err != nil {

@@ -44,23 +44,23 @@ func TestNewResource(t *testing.T) {
 	}
 }
 
-// TestApply plays requests, one after the other, to a resource of each kind. A number is a write with that fence of a value
-// that shows it.
+// TestApply sends requests, one after the other, to a resource of each kind. A number stands for a write with that fence, of a
+// value that shows it.
 func TestApply(t *testing.T) {
 	for _, c := range []struct {
 		kind   string
 		fences []int64
-		want   string // what became of each, then the value
+		want   string // what happened to each request, then the value
 	}{
 		{clients.Plain, nil, "value "},
 		{clients.Plain, []int64{0, 0}, "accept accept value 2:0"},
-		{clients.Plain, []int64{2, 1}, "accept accept value 2:1"}, // it does not compare
+		{clients.Plain, []int64{2, 1}, "accept accept value 2:1"}, // plain does not compare
 		{clients.FencedStore, []int64{1, 2, 5}, "accept accept accept value 3:5"},
 		{clients.FencedStore, []int64{2, 1}, "accept reject value 1:2"},
 		{clients.FencedStore, []int64{2, 2}, "accept accept value 2:2"}, // the same holder writes again
 		{clients.FencedStore, []int64{2, 1, 2}, "accept reject accept value 3:2"},
 		{clients.FencedStore, []int64{5, 3, 4, 6}, "accept reject reject accept value 4:6"}, // a rejected fence does not count
-		{clients.FencedStore, []int64{0, 1, 0}, "accept accept reject value 2:1"},           // no fence is lower than any
+		{clients.FencedStore, []int64{0, 1, 0}, "accept accept reject value 2:1"},           // no fence counts as lower than any
 		{clients.FencedStore, []int64{0, 0}, "accept accept value 2:0"},
 	} {
 		r := newResource(t, c.kind)
@@ -98,7 +98,8 @@ func TestRejectionSaysWhy(t *testing.T) {
 	}
 }
 
-// The fences of what a fenced resource accepted never go down, and it rejects nothing else; its value is the last accepted.
+// The fences of the writes that a fenced resource accepts never decrease, and it rejects no other write. Its value is the last
+// accepted one.
 func TestFencedStoreNeverGoesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fences := rapid.SliceOf(rapid.Int64Range(0, 6)).Draw(t, "fences")
@@ -122,8 +123,8 @@ func TestFencedStoreNeverGoesBack(t *testing.T) {
 	})
 }
 
-// requests plays requests in the form in which they are described, with a lease last or before its fence, and returns what
-// became of each.
+// requests sends requests in the form in which they are described, with a lease last or before its fence, and returns what happened
+// to each.
 func requests(t *testing.T, r *clients.Resource, lines ...string) (outcomes []string) {
 	t.Helper()
 	for _, line := range lines {
@@ -161,7 +162,7 @@ func requests(t *testing.T, r *clients.Resource, lines ...string) (outcomes []st
 	return outcomes
 }
 
-// Only under the lease that has entered last can one write, and all can enter; a blind write asks nobody.
+// Writes need the lease that entered last, and every lease may enter. A blind write is not checked.
 func TestCheckAndSet(t *testing.T) {
 	r := newResource(t, clients.CheckAndSet)
 	for _, c := range [][2]string{
@@ -175,13 +176,13 @@ func TestCheckAndSet(t *testing.T) {
 		{"read", "A"},
 		{"update A c c2#1", "accept"},
 		{"read", "A c"},
-		{"enter c1#1", "mark"}, // the zombie, against the rightful holder
+		{"enter c1#1", "mark"}, // the zombie shuts out the rightful holder
 		{"write D c2#1", "reject mark is c1#1"},
 		{"write E blind c2#1", "accept"},
 		{"read", "E"},
-		{"write F c1#1", "accept"}, // a blind write leaves the mark as it is
+		{"write F c1#1", "accept"}, // a blind write does not change the mark
 		{"write G c1#1 fence 1", "accept"},
-		{"write H c1#1", "accept"}, // fences are nothing to it
+		{"write H c1#1", "accept"}, // it ignores fences
 		{"read", "H"},
 	} {
 		if got := requests(t, r, c[0]); got[0] != c[1] {
@@ -190,13 +191,13 @@ func TestCheckAndSet(t *testing.T) {
 	}
 }
 
-// A blind write is blind to the mark, not to the fence.
+// A blind write ignores the mark, but not the fence.
 func TestBlindWriteIsFenced(t *testing.T) {
 	r := newResource(t, clients.FencedStore)
 	same(t, "outcomes", requests(t, r, "write A c2#1 fence 2", "write B blind c1#1 fence 1"), []string{"accept", "reject fence 1 < 2"})
 }
 
-// Updates are writes to all that compare.
+// To every resource that compares, an update is a write.
 func TestUpdateIsFenced(t *testing.T) {
 	r := newResource(t, clients.FencedStore)
 	same(t, "outcomes",
@@ -206,8 +207,8 @@ func TestUpdateIsFenced(t *testing.T) {
 	same(t, "outcomes", requests(t, r, "update a c1#1", "update a b c2#1", "update a c c1#1", "read"), []string{"accept", "accept", "accept", "a c"})
 }
 
-// Nothing is overwritten but what the same lease wrote. The newest version is that of the highest fence, whenever it came;
-// without fences, that which came last.
+// Only the same lease may overwrite its value. The newest version is that of the highest fence, whenever it came; without fences,
+// it is the last one.
 func TestVersioned(t *testing.T) {
 	for _, c := range []struct {
 		lines []string
@@ -221,7 +222,7 @@ func TestVersioned(t *testing.T) {
 		{[]string{"update x y c2#1 fence 34", "update x z c1#1 fence 33"}, "x y"},
 		{[]string{"write A c1#1", "write B c2#1"}, "B"},
 		{[]string{"write B c2#1", "write A c1#1", "write C c2#1"}, "C"},
-		{[]string{"write A c1#1 fence 1", "write B c2#1"}, "A"}, // no fence is lower than any
+		{[]string{"write A c1#1 fence 1", "write B c2#1"}, "A"}, // no fence counts as lower than any
 	} {
 		r := newResource(t, clients.Versioned)
 		for _, got := range requests(t, r, c.lines...) {
@@ -235,7 +236,7 @@ func TestVersioned(t *testing.T) {
 	}
 }
 
-// Only one kind has a mark.
+// Only one kind of resource has a mark.
 func TestEnterElsewhere(t *testing.T) {
 	for _, kind := range []string{clients.Plain, clients.FencedStore, clients.Versioned} {
 		same(t, kind, requests(t, newResource(t, kind), "enter c1#1"), []string{`unknown request "enter"`})
@@ -255,7 +256,7 @@ func TestUnknownRequest(t *testing.T) {
 	}
 }
 
-// Answer is Apply in lines of JSON. What is none comes from no worker of ours.
+// Answer is Apply for lines of JSON. A line that is not JSON is refused.
 func TestAnswer(t *testing.T) {
 	r := newResource(t, clients.FencedStore)
 	for _, c := range []struct{ request, reply, op string }{
@@ -305,7 +306,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Requests that arrive together are answered each, in their order, and every write is in the history with who sent it when.
+// Requests that arrive together are answered one by one, in their order, and the history has every write with its sender and the
+// time at which it was sent.
 func TestResourceService(t *testing.T) {
 	r := play(t, 0, func(s *stage) {
 		p := clients.ServeResource(s.World, "resource", newResource(t, clients.FencedStore))

@@ -10,7 +10,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// ends lists until when the key "lock" was to live on a node, change by change.
+// ends lists, for each change of the key "lock" on a node, until when it was to live.
 func (r record) ends(node string) []string {
 	var list []string
 	for _, e := range r.events {
@@ -25,7 +25,7 @@ func (r record) ends(node string) []string {
 	return list
 }
 
-// Without a TTL a holder that is gone holds for ever.
+// Without a TTL, a holder that crashes holds the lock for ever.
 func TestSetNXForEver(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.faultsAt(second, "crash c1")
@@ -38,7 +38,8 @@ func TestSetNXForEver(t *testing.T) {
 	same(t, "ends", r.ends("n1"), []string{"set for ever"})
 }
 
-// So does, with two commands, who does not get to the second. EXPIRE counts in whole seconds: the key outlives the lease.
+// The same happens with two commands if the client does not get to the second. EXPIRE takes whole seconds, so the key may outlive
+// the lease.
 func TestSetNXExpire(t *testing.T) {
 	for _, c := range []struct {
 		ttl   time.Duration
@@ -69,8 +70,8 @@ func TestSetNXExpire(t *testing.T) {
 	}
 }
 
-// A waiter gives the key its end, and does not live to see it: it gives up after the TTL, of which the key has only then begun
-// the last milliseconds. The next attempt succeeds.
+// A waiter gives the key an expiry, but gives up before the key expires: it waits for one TTL, and the key has a few milliseconds
+// more. The next attempt succeeds.
 func TestSetNXRepair(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.faults("on request EXPIRE c1->n1 reset")
@@ -89,7 +90,7 @@ func TestSetNXRepair(t *testing.T) {
 	same(t, "ends", r.ends("n1"), []string{"set for ever", "retime for 2s", "set for ever", "retime for 2s"})
 }
 
-// A waiter leaves a key that has an end alone, looks at it every ten milliseconds, and gets the lock when it is free.
+// A waiter does not change a key that has an expiry. It reads it every ten milliseconds, and gets the lock when it is free.
 func TestSetNXRepairWaits(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -116,8 +117,8 @@ func TestSetNXRepairWaits(t *testing.T) {
 	}
 }
 
-// The wait ends with a second of the clock on the wall, so that it may be nearly a second short; and a clock that is set
-// makes it longer or shorter still.
+// The wait ends at a full second of the wall clock, so it may be almost a second too short. A jump of that clock makes it longer or
+// shorter still.
 func TestSetNXRepairBudget(t *testing.T) {
 	for _, c := range []struct {
 		from, ttl time.Duration
@@ -146,7 +147,7 @@ func TestSetNXRepairBudget(t *testing.T) {
 	}
 }
 
-// A waiter that reads that there is no TTL and is late to set it sets that of a later holder.
+// A waiter that has read that there is no TTL, and whose EXPIRE is late, changes the expiry of the key of a later holder.
 func TestSetNXRepairRace(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.faults("on request EXPIRE c1->n1 reset", "on request EXPIRE c2->n1 delay 4s")

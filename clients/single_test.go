@@ -10,8 +10,8 @@ import (
 	"lockstep/nodes"
 )
 
-// A node that says why it takes no write has written nothing: the lock was surely not acquired. Of any other error nobody can
-// say.
+// If a node says why it refuses a write, it has written nothing, and the lock was certainly not acquired. After any other error
+// this is unknown.
 func TestRefusalIsDefinite(t *testing.T) {
 	for _, test := range []struct {
 		why     string

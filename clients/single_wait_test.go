@@ -14,7 +14,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A wiretap notes the commands that leave through each connection of a client: "2 SET".
+// A wiretap records the commands that a client sends over each of its connections, such as "2 SET".
 type wiretap struct {
 	conns int
 	sent  []string
@@ -38,14 +38,14 @@ type tapped struct {
 }
 
 func (c *tapped) Write(b []byte) (int, error) {
-	// In RESP a command is the second line that is no count.
+	// In RESP, the name of a command is in the first line that is not a length.
 	if words := bytes.Split(b, []byte("\r\n")); len(words) > 2 {
 		c.tap.sent = append(c.tap.sent, fmt.Sprint(c.number, " ", strings.ToUpper(string(words[2]))))
 	}
 	return c.Conn.Write(b)
 }
 
-// SET and WAIT travel through one connection, in this order, also when there are others.
+// SET and WAIT use the same connection, in this order, even if there are others.
 func TestWaitOnTheSameConnection(t *testing.T) {
 	tap := &wiretap{}
 	playGroup(t, 1, func(s *stage) {
@@ -87,7 +87,7 @@ func TestSingleWait(t *testing.T) {
 	same(t, "n1", r.changes("n1"), []string{"set c1#1", "delete c1#1"})
 }
 
-// If no replica acknowledges it within a second, the lock is given back: not even its TTL is lost.
+// If no replica acknowledges the key within a second, the lock is released, so that nobody has to wait for its TTL.
 func TestSingleWaitRefuses(t *testing.T) {
 	for _, c := range []struct {
 		replicas int
@@ -112,7 +112,7 @@ func TestSingleWaitRefuses(t *testing.T) {
 	}
 }
 
-// One of two is enough, whichever it is.
+// One of two replicas is enough, whichever it is.
 func TestSingleWaitMinority(t *testing.T) {
 	for _, cut := range []string{"cut n1-r1", "cut n1-r2"} {
 		playGroup(t, 2, func(s *stage) {
@@ -125,7 +125,7 @@ func TestSingleWaitMinority(t *testing.T) {
 	}
 }
 
-// A WAIT whose answer is lost is taken for a refusal: the lock is given back.
+// If the reply to WAIT is lost, this counts as a refusal: the lock is released.
 func TestSingleWaitInDoubt(t *testing.T) {
 	for _, fault := range []string{"on request WAIT c1->n1 reset", "on reply WAIT n1->c1 reset"} {
 		r := playGroup(t, 1, func(s *stage) {
@@ -136,7 +136,7 @@ func TestSingleWaitInDoubt(t *testing.T) {
 	}
 }
 
-// If it is the SET whose answer is lost, nobody knows anything.
+// If the reply to SET is lost, the outcome is unknown.
 func TestSingleWaitUnreachable(t *testing.T) {
 	for _, fault := range []string{"crash n1", "on request SET c1->n1 reset", "on reply SET n1->c1 reset"} {
 		playGroup(t, 1, func(s *stage) {
@@ -151,7 +151,7 @@ func TestSingleWaitUnreachable(t *testing.T) {
 	}
 }
 
-// A lock that waits for longer than its TTL is over when it arrives.
+// A lock that waits for longer than its TTL gets a lease that is over when it arrives.
 func TestSingleWaitTooLong(t *testing.T) {
 	playGroup(t, 1, func(s *stage) {
 		s.faults("delay n1-r1 300ms")
@@ -164,14 +164,14 @@ func TestSingleWaitTooLong(t *testing.T) {
 	})
 }
 
-// Where WAIT uses another connection, it is answered at once with the number of replicas, whether they have the key or not.
+// If WAIT uses another connection, it returns at once with the number of replicas, whether they have the key or not.
 func TestWaitElsewhere(t *testing.T) {
 	tap := &wiretap{}
 	build, err := clients.FindIn(broken.Locks(), "single-wait-elsewhere")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// To WAIT it matters also what others wrote before the last command of its connection: PING comes before SET.
+	// WAIT also waits for what other clients wrote before the last command of its connection: here the PING comes before the SET.
 	playGroup(t, 1, func(s *stage) {
 		s.faults("cut n1-r1")
 		s.client("c1", func(c *client) {

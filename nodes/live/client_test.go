@@ -23,16 +23,16 @@ import (
 	"lockstep/sim/workers"
 )
 
-// task is what a client process of these tests is given to do.
+// task is the job of a client process in these tests.
 type task struct {
 	Contact Contact
 	Do      string
-	Addr    string // of n1
+	Addr    string // n1's address
 }
 
-// tasks are the lanes that these tests need.
+// tasks are the lanes of these tests.
 var tasks = map[string]func(*Host, task) error{
-	// Its clocks run, which package time shows, and at most one moment is missing: that of its pause.
+	// ticks runs a timer on package time, and records the longest time between two ticks: that of its pause.
 	"ticks": func(h *Host, _ task) error {
 		gap, stop := make(chan time.Duration), make(chan struct{})
 		most, last := time.Duration(0), time.Now()
@@ -40,7 +40,7 @@ var tasks = map[string]func(*Host, task) error{
 			for ticking := true; ticking; {
 				select {
 				case <-time.After(time.Millisecond):
-				case <-stop: // which may be chosen before the first tick after the pause
+				case <-stop: // stop may be chosen before the first tick after the pause
 					ticking = false
 				}
 				now := time.Now()
@@ -55,7 +55,7 @@ var tasks = map[string]func(*Host, task) error{
 		h.Record(history.Event{Kind: history.Info, Op: "gap", Value: fmt.Sprint((<-gap).Milliseconds())})
 		return nil
 	},
-	// It waits for a reply, which arrives while it is paused, and no longer than to a time that also comes in the pause.
+	// reads waits for a reply that arrives during its pause, with a deadline that also falls into the pause.
 	"reads": func(h *Host, e task) error {
 		for range 10 {
 			conn, err := net.Dial("tcp", e.Addr)
@@ -63,10 +63,10 @@ var tasks = map[string]func(*Host, task) error{
 				return err
 			}
 			h.Record(history.Event{Kind: history.Invoke, Op: history.Read})
-			conn.SetReadDeadline(time.Now().Add(150 * time.Millisecond)) // in the pause, and long after the reply, also on a busy machine
+			conn.SetReadDeadline(time.Now().Add(150 * time.Millisecond)) // in the pause, and long after the reply, even on a busy machine
 			conn.Write([]byte("*1\r\n$4\r\nPING\r\n"))
 			line, err := bufio.NewReader(conn).ReadString('\n')
-			if errors.Is(err, os.ErrDeadlineExceeded) { // the runtime may fire timers first, but the bytes are there
+			if errors.Is(err, os.ErrDeadlineExceeded) { // the runtime may fire timers first, but the bytes have arrived
 				raw, _ := conn.(*net.TCPConn).SyscallConn()
 				buf := make([]byte, 16)
 				raw.Control(func(fd uintptr) {
@@ -106,8 +106,7 @@ var tasks = map[string]func(*Host, task) error{
 	},
 }
 
-// launch starts c1 as a process that runs a task, in a cluster with n1. In that process it does the task and does not
-// return.
+// launch starts c1 as a process that runs a task, in a cluster with n1. In that process, it runs the task and does not return.
 func launch(t testing.TB, do string, before func(*Cluster)) (*Cluster, *Client) {
 	t.Helper()
 	if workers.IsWorker() {
@@ -147,7 +146,7 @@ func launch(t testing.TB, do string, before func(*Cluster)) (*Cluster, *Client) 
 	return c, c1
 }
 
-// told returns what c1 recorded, by what it was.
+// told returns the values of the events of one operation that c1 recorded.
 func told(c *Cluster, op string) (values []string) {
 	for _, e := range c.Events() {
 		if e.Process == "c1" && e.Op == op && e.Kind == history.Info {
@@ -157,7 +156,7 @@ func told(c *Cluster, op string) (values []string) {
 	return values
 }
 
-// A pause stops all of a process, from the step before to the step after.
+// A pause stops the whole process, between one step and the next.
 func TestClientPause(t *testing.T) {
 	redistest.Steady(t, func(t testing.TB) {
 		c, _ := launch(t, "ticks", nil)
@@ -175,7 +174,7 @@ func TestClientPause(t *testing.T) {
 			t.Errorf("a pause of 300ms took %v: %v", d, at)
 		}
 		var gap int
-		if _, err := fmt.Sscan(strings.Join(told(c, "gap"), " "), &gap); err != nil || gap < 200 { // between two ticks, which a busy machine keeps apart by itself
+		if _, err := fmt.Sscan(strings.Join(told(c, "gap"), " "), &gap); err != nil || gap < 200 { // a busy machine makes the time between two ticks longer by itself
 			t.Errorf("during a pause of 300ms the process did not run for %d ms", gap)
 		}
 		if n := count(c, history.Bite, "pause c1 300ms"); n != 1 {
@@ -184,13 +183,13 @@ func TestClientPause(t *testing.T) {
 	})
 }
 
-// A process that resumes finds the bytes that have arrived meanwhile.
+// A process that resumes finds the bytes that have arrived in the meantime.
 func TestClientFindsBytesAfterPause(t *testing.T) {
 	redistest.Steady(t, func(t testing.TB) {
 		c, c1 := launch(t, "reads", func(c *Cluster) {
 			inject(t, c, "delay n1->c1 20ms")
 			c.Watch(func(e history.Event) {
-				if e.Kind == history.Message && e.Op == history.Deliver && e.Process == "n1" { // before that, the request may not have left
+				if e.Kind == history.Message && e.Op == history.Deliver && e.Process == "n1" { // earlier, the request may not have left yet
 					c.Plan(c.Now()+10*time.Millisecond, history.Pause{Process: "c1", For: 300 * time.Millisecond})
 				}
 			})
@@ -206,7 +205,7 @@ func TestClientFindsBytesAfterPause(t *testing.T) {
 	})
 }
 
-// A pause ends however short it is.
+// A pause ends even if it is very short.
 func TestClientNaps(t *testing.T) {
 	c, _ := launch(t, "naps", nil)
 	c.Run()
@@ -218,7 +217,7 @@ func TestClientNaps(t *testing.T) {
 	}
 }
 
-// A crash kills the process, and breaks its connections, also while it is paused.
+// A crash kills the process and breaks its connections, even while it is paused.
 func TestClientCrash(t *testing.T) {
 	c, c1 := launch(t, "sleeps", func(c *Cluster) {
 		c.Watch(func(e history.Event) {
@@ -228,7 +227,7 @@ func TestClientCrash(t *testing.T) {
 			}
 		})
 	})
-	c.Run() // which would last an hour
+	c.Run() // without the crash it would last an hour
 	if err := c.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +257,7 @@ func TestClientExits(t *testing.T) {
 	}
 }
 
-// Who does not know the key is nobody's client.
+// A process that does not know the key is not accepted as a client.
 func TestClientStranger(t *testing.T) {
 	c, c1, _ := startCluster(t)
 	var at Contact
@@ -278,13 +277,13 @@ func TestClientStranger(t *testing.T) {
 	if n, err := conn.Read(make([]byte, 1)); n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a stranger was answered: %v", err)
 	}
-	// Nor does the run wait for ever for a process that never calls.
+	// The run does not wait for ever for a process that never calls.
 	if err := c.Begin(); err == nil || !strings.Contains(err.Error(), "ended before it took a job") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// What an event costs is little beside what a message costs.
+// Recording an event costs little compared with a message.
 func TestRecordCost(t *testing.T) {
 	c, _ := launch(t, "records", nil)
 	c.Run()

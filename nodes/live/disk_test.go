@@ -26,7 +26,7 @@ func realConnTo(t testing.TB, p *Client, server string) *redistest.Client {
 	return redistest.Dial(t, p.Addr(server))
 }
 
-// What a crash leaves on the disk of a real server is what it leaves on that of a simulated one.
+// After a crash, the disk of a real server has what the disk of a simulated one has.
 func TestRealDisk(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
@@ -35,7 +35,7 @@ func TestRealDisk(t *testing.T) {
 		for how, fault := range faults {
 			t.Run(fmt.Sprintf("%s, %s", kind, fault), func(t *testing.T) {
 				t.Parallel()
-				// A second begins with a. With b another does not begin.
+				// a is the first write of a second, b is in the same second.
 				at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 				r := engine.NewRedis(func() time.Time { return at })
 				defer r.Close()
@@ -52,7 +52,7 @@ func TestRealDisk(t *testing.T) {
 					want = append(want, key.Name)
 				}
 
-				// A busy machine may not let it take place within half a second, and then other writes were synced.
+				// On a busy machine this may take longer than half a second, and then other writes have been synced.
 				for try := 1; ; try++ {
 					late, got := crashed(t, kind, fault)
 					if slices.Equal(got.left, want) && slices.Equal(got.lost, without([]string{"a", "b"}, want)) {
@@ -67,7 +67,7 @@ func TestRealDisk(t *testing.T) {
 	}
 }
 
-// Nobody looks at the log when an fsync is due, but when the next command comes; what that has written was not synced then.
+// The log is not read when an fsync is due, but when the next command arrives. What that command wrote was not synced then.
 func TestLateLookAtLog(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
@@ -102,7 +102,7 @@ func keysSeen(n *realNode) func(yield func(string) bool) {
 	return slices.Values(all)
 }
 
-// What was lost happens at the instant of the restart, as in simulation.
+// Losses are recorded at the instant of the restart, as in simulation.
 func TestRestartIsOneInstant(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
@@ -118,7 +118,7 @@ func TestRestartIsOneInstant(t *testing.T) {
 	redistest.Expect(t, realConnTo(t, p, "n1"), "SET a 1", "+OK")
 	c.Inject(history.Crash{Process: "n1"})
 	c.Inject(history.Restart{Process: "n1"})
-	c.Run() // waits for the restart
+	c.Run() // waits until the restart is complete
 	var back, lost time.Duration
 	for _, e := range c.Events() {
 		switch {
@@ -133,11 +133,11 @@ func TestRestartIsOneInstant(t *testing.T) {
 	}
 }
 
-// remains is what became of the keys of a node.
+// remains are the keys that a node has left, and those that it has lost.
 type remains struct{ left, lost []string }
 
-// crashed sets a and b on a real node, 100 ms apart, and injects a fault. It is late if that took too long to be sure what had been
-// synced.
+// crashed sets a and b on a real node, 100 ms apart, and injects a fault. It returns late if this took too long to know what had
+// been synced.
 func crashed(t *testing.T, kind engine.Persistence, fault history.Fault) (late bool, r remains) {
 	t.Helper()
 	c, p := begun(t, kind)
@@ -151,8 +151,8 @@ func crashed(t *testing.T, kind engine.Persistence, fault history.Fault) (late b
 		t.Fatal(err)
 	}
 	c.Inject(fault)
-	late = c.Now() > 450*time.Millisecond || // of the second, or of the fsync
-		strings.Contains(info, "aof_pending_bio_fsync:1") // on a slow disk, which keeps b in memory
+	late = c.Now() > 450*time.Millisecond || // the second, or the fsync, may be over
+		strings.Contains(info, "aof_pending_bio_fsync:1") // an fsync is in progress, and redis-server keeps b in memory
 	c.Restore()
 	if err := c.Err(); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func without(all, some []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(some, s) })
 }
 
-// A jump of the clock is no write that a loss of power takes back.
+// A jump of the clock is not a write that a power loss undoes.
 func TestJumpOutlivesPowerLoss(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
@@ -208,8 +208,8 @@ func TestJumpOutlivesPowerLoss(t *testing.T) {
 	}
 }
 
-// The clock of a node jumps while its server is down, too: its keys have ended that much earlier when it is back. The jump is
-// felt when there is a key that ends.
+// The clock of a node can jump while its server is down: its keys then expire earlier after the restart. The jump bites if there is
+// a key with a deadline.
 func TestJumpWhileDown(t *testing.T) {
 	t.Parallel()
 	c, p, _ := startCluster(t)
@@ -254,7 +254,7 @@ func TestJumpWhileDown(t *testing.T) {
 	}
 }
 
-// A server that ends by itself ends the run, whether anybody talks to it or not.
+// A server that ends by itself ends the run, whether anybody uses it or not.
 func TestServerThatDies(t *testing.T) {
 	t.Parallel()
 	for _, busy := range []bool{false, true} {
@@ -281,7 +281,7 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// smallFiles has redis-server fail where it writes more than 8 KiB into a file, as on a disk that is full.
+// smallFiles makes redis-server fail when it writes more than 8 KiB to a file, as on a full disk.
 func smallFiles(t *testing.T) {
 	t.Helper()
 	redistest.NeedServer(t)
@@ -297,7 +297,7 @@ func smallFiles(t *testing.T) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// A server whose disk is full says nothing about a lock any more, however it persists.
+// If the disk of a server is full, the run ends without a verdict about the lock, whatever the persistence.
 func TestFullDisk(t *testing.T) {
 	smallFiles(t)
 	for kind, want := range map[engine.Persistence]string{
@@ -318,7 +318,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// filled writes to a server until its disk is full, and returns how the run ended.
+// filled writes to a server until its disk is full, and returns the error that ended the run.
 func filled(t *testing.T, kind engine.Persistence) error {
 	t.Helper()
 	c, err := StartCluster(context.Background(), []string{"n1"}, kind)
@@ -333,7 +333,7 @@ func filled(t *testing.T, kind engine.Persistence) error {
 	conn := realConnTo(t, p, "n1")
 	random := rand.NewChaCha8([32]byte{})
 	for i := 0; i < 40 && c.Err() == nil; i++ {
-		value := make([]byte, 3000) // that cannot be compressed
+		value := make([]byte, 3000) // it cannot be compressed
 		random.Read(value)
 		conn.Conn.Write(redistest.AppendCommand(nil, "SET", fmt.Sprint(i), string(value)))
 		buf := make([]byte, 64)

@@ -44,7 +44,7 @@ func startGroup(t testing.TB, cfg RealGroup) (c *Cluster, c1, c2 *Client) {
 	return c, c1, c2
 }
 
-// askAt is ask of a server, or, with the name "group", of the primary.
+// askAt opens a connection to a server or, with the name "group", to the primary.
 func askAt(t testing.TB, p *Client, server string) *asker {
 	t.Helper()
 	addr := p.Addr(server)
@@ -61,7 +61,7 @@ func askAt(t testing.TB, p *Client, server string) *asker {
 
 func askOn(t testing.TB, conn net.Conn) *asker { return &asker{t, conn, bufio.NewReader(conn)} }
 
-// statesOf lists what became of keys and roles, as "n1 set lock by c1" or "r1 follow r2".
+// statesOf lists the changes of keys and roles, such as "n1 set lock by c1" or "r1 follow r2".
 func statesOf(c *Cluster) (lines []string) {
 	for _, e := range c.Events() {
 		if e.Kind == history.State {
@@ -75,7 +75,7 @@ func statesOf(c *Cluster) (lines []string) {
 	return lines
 }
 
-// happens waits for something to become of a key or a role.
+// happens waits for a change of a key or a role.
 func happens(t testing.TB, c *Cluster, line string) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !slices.Contains(statesOf(c), line); time.Sleep(time.Millisecond) {
@@ -85,14 +85,13 @@ func happens(t testing.TB, c *Cluster, line string) {
 	}
 }
 
-// Every fault on a link between servers keeps what is replicated, or acknowledged, from arriving, and is undone by its
-// counterpart.
+// Every fault on a link between servers delays replication or acknowledgements, and its counterpart undoes it.
 func TestReplicationLinkFaultsBite(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		fault, undo string
-		copied      bool   // whether the replica has the key meanwhile
-		acked       string // what WAIT says meanwhile
+		copied      bool   // whether the replica has the key while the fault is in force
+		acked       string // what WAIT returns while the fault is in force
 	}{
 		{"cut n1-r1", "heal n1-r1", false, ":0"},
 		{"cut n1->r1", "heal", false, ":0"},
@@ -138,7 +137,7 @@ func TestReplicationLinkFaultsBite(t *testing.T) {
 	}
 }
 
-// A replica whose connection is reset is in sync again soon after, and nothing is set twice.
+// A replica whose connection is reset is soon in sync again, and nothing is set twice.
 func TestReplicationReset(t *testing.T) {
 	t.Parallel()
 	c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}})
@@ -163,8 +162,8 @@ func TestReplicationReset(t *testing.T) {
 	}
 }
 
-// A promotion leads clients to the replica, and has the others follow it; the old primary goes on by itself until it is told. A
-// server that is down has its new role when it comes back.
+// A promotion leads clients to the replica, and makes the other replicas follow it. The old primary goes on by itself until it is
+// told. A server that is down has its new role when it comes back.
 func TestPromoteAndFollow(t *testing.T) {
 	t.Parallel()
 	c, c1, c2 := startGroup(t, RealGroup{Replicas: []string{"r1", "r2", "r3"}})
@@ -217,7 +216,8 @@ func TestPromoteAndFollow(t *testing.T) {
 	}
 }
 
-// A replica keeps a key whose time is over until its primary deletes it, and ends it by its own clock when it is a primary.
+// A replica keeps a key whose deadline has passed until its primary deletes it. Once it is a primary, it expires keys by its own
+// clock.
 func TestReplicasLetNothingExpire(t *testing.T) {
 	t.Parallel()
 	redistest.Steady(t, func(t testing.TB) {
@@ -238,7 +238,7 @@ func TestReplicasLetNothingExpire(t *testing.T) {
 	})
 }
 
-// A replica whose clock is ahead ends its keys when it is a primary, by that clock; its primary does not notice.
+// A replica whose clock is ahead expires keys by that clock once it is a primary. Its old primary does not notice the clock.
 func TestJumpOfReplica(t *testing.T) {
 	t.Parallel()
 	c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1", "r2"}})
@@ -262,7 +262,7 @@ func TestJumpOfReplica(t *testing.T) {
 	}
 }
 
-// Who waits for replicas keeps nobody else waiting.
+// A client in WAIT does not make other clients wait.
 func TestWaitKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	c, c1, c2 := startGroup(t, RealGroup{Replicas: []string{"r1"}})
@@ -283,7 +283,8 @@ func TestWaitKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-// Too few replicas refuse a write, also those that are gone behind a cut, which does not let their goodbye through.
+// A primary with too few replicas refuses writes. A replica behind a cut counts as missing, although its close does not get
+// through.
 func TestRealMinReplicas(t *testing.T) {
 	t.Parallel()
 	c, c1, _ := startGroup(t, RealGroup{Replicas: []string{"r1"}, MinReplicas: 1, MaxLag: 2 * time.Second})
@@ -293,7 +294,7 @@ func TestRealMinReplicas(t *testing.T) {
 	if a.send("SET", "lock", "x"); a.reply(later) != "+OK" {
 		t.Error("n1 takes no write though it has heard from r1 just now")
 	}
-	n := askAt(t, c1, "n1") // where the group does not lead any more
+	n := askAt(t, c1, "n1") // the address of the group leads to r1
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		n.send("SET", "lock", "x")
 		if reply := n.reply(later); strings.HasPrefix(reply, "-NOREPLICAS") {
@@ -320,7 +321,7 @@ func TestPeerProxyRefusesStrangers(t *testing.T) {
 	}
 }
 
-// Sentinels that agree that the primary is down promote its replica, and clients who ask them find it.
+// Sentinels that agree that the primary is down promote its replica, and clients that ask them find it.
 func TestRealSentinels(t *testing.T) {
 	t.Parallel()
 	redistest.Steady(t, func(t testing.TB) {
@@ -332,7 +333,7 @@ func TestRealSentinels(t *testing.T) {
 				return err.Error()
 			}
 			defer conn.Close()
-			conn.Write(redistest.AppendCommand(nil, "SET", "lock", "x")) // it may have been reset
+			conn.Write(redistest.AppendCommand(nil, "SET", "lock", "x")) // the connection may have been reset
 			return askOn(t, conn).reply(later)
 		}
 		if got := set(); got != "+OK" {
@@ -371,7 +372,7 @@ func TestRealSentinels(t *testing.T) {
 	})
 }
 
-// A group that cannot be had, because its servers are gone, is an error.
+// If the servers of a group are gone, starting the group is an error.
 func TestGroupOfNobody(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
@@ -387,7 +388,7 @@ func TestGroupOfNobody(t *testing.T) {
 	}
 }
 
-// A server of a group that ends by itself ends the run, whoever it is.
+// A server of a group that ends by itself ends the run, whatever its role.
 func TestServerOfGroupEnds(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"n1", "r1", "s1"} {

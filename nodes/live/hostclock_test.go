@@ -12,7 +12,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// The clocks of a client process show what those of a simulated client show.
+// The clocks of a client process show the same as those of a simulated client.
 func TestClocksAsInSimulation(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -81,7 +81,7 @@ func (b *bites) String() string {
 	return fmt.Sprint(b.all)
 }
 
-// A fault bites when a clock is read, by whomever, once the code under test has read one.
+// A fault bites when anybody reads a clock, provided that the code under test has read one.
 func TestClockFaultBites(t *testing.T) {
 	var b bites
 	k := newHostClocks(b.add)
@@ -113,7 +113,7 @@ func TestHostClocks(t *testing.T) {
 	steady, wall := steadyClock{k}, wallClock{steadyClock{k}}
 	before := steady.Now()
 	k.set(setClocks{Nr: 2, Clocks: history.Clock{Ahead: -time.Hour}})
-	k.set(setClocks{Nr: 1, Clocks: history.Clock{Ahead: time.Hour}}) // which comes late
+	k.set(setClocks{Nr: 1, Clocks: history.Clock{Ahead: time.Hour}}) // this one arrives late, and is ignored
 	if d := steady.Since(before); d < 0 || d > time.Minute {
 		t.Errorf("the steady clock went by %v when the other jumped", d)
 	}
@@ -122,7 +122,7 @@ func TestHostClocks(t *testing.T) {
 	}
 }
 
-// Timers follow the rate of their clock, also one that changes while they are set.
+// Timers follow the rate of their clock, even if it changes while they are set.
 func TestHostTimers(t *testing.T) {
 	k := newHostClocks(func([]int) {})
 	clock := steadyClock{k}
@@ -135,7 +135,7 @@ func TestHostTimers(t *testing.T) {
 	}
 	ticker := clock.NewTicker(50 * time.Minute)
 	defer ticker.Stop()
-	// An hour of this clock is 3.6 s, from what it shows now on: 55 minutes have passed by it.
+	// From now on this clock shows almost 60 minutes and runs at 1.5 times the rate, so that an hour has soon passed.
 	k.set(setClocks{Nr: 1, Clocks: history.Clock{Steady: 60*time.Minute - 10*time.Millisecond, PPM: 500_000}})
 	select {
 	case at := <-slow.Chan():

@@ -16,7 +16,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// needClocks skips a test where no redis-server can have a clock of its own; where CI is set it must.
+// needClocks skips a test if no redis-server can have its own clock; in CI it fails.
 func needClocks(t testing.TB) {
 	t.Helper()
 	redistest.NeedServer(t)
@@ -28,7 +28,7 @@ func needClocks(t testing.TB) {
 	}
 }
 
-// ownClocks starts n1 with a clock of its own, and a client.
+// ownClocks starts n1 with its own clock, and a client.
 func ownClocks(t testing.TB) (*Cluster, *Client) {
 	t.Helper()
 	c, err := StartClusterWithClocks(t.Context(), []string{"n1"})
@@ -43,7 +43,7 @@ func ownClocks(t testing.TB) (*Cluster, *Client) {
 	return c, c1
 }
 
-// The clock of a server shows what that of a simulated node would, whatever is done to it, and also when the server was down.
+// The clock of a server shows the same as that of a simulated node, whatever faults it has, even if the server was down.
 func TestOwnClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
@@ -76,7 +76,7 @@ func TestOwnClock(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				const near = 5 * time.Millisecond // between the fault and what the test calls now
+				const near = 5 * time.Millisecond // between the fault and the reading of the clock
 				least, most := want.Wall(before)-near, want.Wall(after)+near
 				if at := shown.Sub(c.start); at < min(least, most) || at > max(least, most) {
 					t.Errorf("%d, after %q: it is %v by the clock of n1, want %v to %v", i, fault, at, least, most)
@@ -87,8 +87,8 @@ func TestOwnClock(t *testing.T) {
 	})
 }
 
-// Ends that a client names as points in time, and the time that it asks for, are those of the server's clock. So is the end of a
-// key, whose fault is seen by the checker.
+// The server's clock decides when a deadline given as a point in time has passed, and answers TIME. The recorded expiry of a key
+// follows it too, so that the checker sees the fault.
 func TestEndsByOwnClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
@@ -121,7 +121,7 @@ func TestEndsByOwnClock(t *testing.T) {
 			}
 		}
 		redistest.Expect(t, conn, "EXISTS lock", ":0")
-		if took := end.At - set; (took - 1333*time.Millisecond).Abs() > 20*time.Millisecond { // 2 s at 1.5 times the speed
+		if took := end.At - set; (took - 1333*time.Millisecond).Abs() > 20*time.Millisecond { // 2 s at 1.5 times the rate
 			t.Errorf("the key lived for %v: %+v", took, end)
 		}
 		if late := end.At + end.Wall - end.Until; late.Abs() > 20*time.Millisecond || end.Clock-end.At < 600*time.Millisecond {
@@ -130,7 +130,7 @@ func TestEndsByOwnClock(t *testing.T) {
 	})
 }
 
-// What becomes of keys is the same on a server whose clock jumps as on one whose keys do: see TestCrashRestartAndJump.
+// A jump of the clock has the same effect on keys as a jump of the keys in TestCrashRestartAndJump.
 func TestCrashRestartAndJumpOfClock(t *testing.T) {
 	t.Parallel()
 	needClocks(t)
@@ -140,7 +140,7 @@ func TestCrashRestartAndJumpOfClock(t *testing.T) {
 	})
 }
 
-// Without replicas only; and why there is no clock is said.
+// A server with replicas cannot have its own clock, and an error says why there is none.
 func TestCanSetClocks(t *testing.T) {
 	needClocks(t)
 	c, err := StartClusterWithClocks(t.Context(), []string{"n1", "r1"})
@@ -152,7 +152,7 @@ func TestCanSetClocks(t *testing.T) {
 		t.Errorf("replicas: %v", err)
 	}
 
-	t.Setenv("CC", "false") // which is on the PATH, and compiles nothing
+	t.Setenv("CC", "false") // it is on the PATH, and compiles nothing
 	if _, err := StartClusterWithClocks(t.Context(), []string{"n1"}); !errors.Is(err, redisserver.ErrNoClocks) {
 		t.Errorf("a compiler that fails: %v", err)
 	}
@@ -162,10 +162,10 @@ func TestCanSetClocks(t *testing.T) {
 	}
 }
 
-// compiles is where the compiler of TestCompilerLeavesNothing says that it is at work.
+// compiles names the variable with the file that the compiler of TestCompilerLeavesNothing creates when it runs.
 const compiles = "LOCKSTEP_TEST_COMPILES"
 
-// Of a compiler that is at work when this process is killed, no temporary file stays.
+// If this process is killed while the compiler runs, no temporary file remains.
 func TestCompilerLeavesNothing(t *testing.T) {
 	needClocks(t)
 	if os.Getenv(compiles) != "" {

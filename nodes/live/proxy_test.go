@@ -36,7 +36,7 @@ func startCluster(t testing.TB) (c *Cluster, c1, c2 *Client) {
 	return c, c1, c2
 }
 
-// inProcess is a client of a cluster whose lane this test itself plays.
+// inProcess is a client of a cluster whose lane the test itself plays.
 type inProcess struct{ *Client }
 
 func (p inProcess) Go(f func(ctx context.Context)) {
@@ -81,8 +81,8 @@ c2 a    GET
 c2 a    FLUSHALL
 `
 
-// otherTypes is a dialogue about locks whose key is no string. A key stands for whose token is in it; of several, for the one that was
-// there first, until that is gone.
+// otherTypes is a dialogue about locks whose key is not a string. A key stands for the lease whose token is in it. If there are
+// several, it stands for the one that was there first, until that is gone.
 const otherTypes = `
 c1 a    HSETNX lock owner token-of-c1-number-1
 c1 a    HSET lock count 1
@@ -116,13 +116,13 @@ c1 b    RENAME plain other
 c1 b    DEL other
 `
 
-// An observer sees on a real server what a simulated node knows of itself, and the proxy sees the same messages.
+// On a real server, an observer sees the changes that a simulated node reports, and the proxy sees the same messages.
 func TestObserverSeesWhatTheNodeKnows(t *testing.T) {
 	t.Parallel()
 	observesAlike(t, dialogue)
 }
 
-// It sees keys of every type as the node does, and what they stand for.
+// The same is true of keys of every type, and of the leases that they stand for.
 func TestObserverSeesKeysOfEveryType(t *testing.T) {
 	t.Parallel()
 	states := observesAlike(t, otherTypes)
@@ -139,7 +139,7 @@ func TestObserverSeesKeysOfEveryType(t *testing.T) {
 	}
 }
 
-// observesAlike has a dialogue on a real server and in simulation, which must not differ, and returns what became of the keys.
+// observesAlike runs a dialogue on a real server and in simulation, compares them, and returns what happened to the keys.
 func observesAlike(t *testing.T, dialogue string) (states []string) {
 	redistest.Steady(t, func(t testing.TB) {
 		states = nil
@@ -172,7 +172,8 @@ func observesAlike(t *testing.T, dialogue string) (states []string) {
 	return states
 }
 
-// fates has the events of keys in short: what a key stands for, what it stood for, and who did it if that is another.
+// fates returns the events of keys in short: the lease that a key stands for, the lease that it stood for, and the client if it is
+// another.
 func fates(events []history.Event) (lines []string) {
 	for _, e := range events {
 		if e.Kind != history.State {
@@ -193,7 +194,7 @@ func fates(events []history.Event) (lines []string) {
 	return lines
 }
 
-// normal is what two histories of one dialogue have in common: everything but the time, of which there is the life of a key.
+// normal returns what two histories of one dialogue have in common: everything except times, with the lifetimes of keys instead.
 func normal(events []history.Event) []string {
 	var lines []string
 	for _, e := range events {
@@ -217,7 +218,7 @@ func normal(events []history.Event) []string {
 	return lines
 }
 
-// asker sends commands and tells which of them were answered.
+// asker sends commands and reads their replies.
 type asker struct {
 	t       testing.TB
 	conn    net.Conn
@@ -259,14 +260,14 @@ const (
 	later = 5 * time.Second
 )
 
-// Every fault on a link keeps a message from arriving in its own way, is undone by its counterpart, and is noticed.
+// Every fault on a link affects a message in its own way, is undone by its counterpart, and bites.
 func TestLinkFaultsBite(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		fault, undo string
-		while       string // what comes of a PING meanwhile
-		arrives     bool   // whether the node has got it by then
-		after       string // and after undo, within a while
+		while       string // the reply to a PING while the fault is in force
+		arrives     bool   // whether the node has received it by then
+		after       string // the reply after the fault was undone
 	}{
 		{"cut c1-n1", "heal c1-n1", "nothing", false, "+PONG"},
 		{"cut c1->n1", "heal", "nothing", false, "+PONG"},
@@ -331,7 +332,7 @@ func inject(t testing.TB, c *Cluster, fault string) {
 	c.Inject(f)
 }
 
-// count returns how many events of a kind have a value, or the process that they happened to, or an operation.
+// count returns how many events of a kind have a value, a process or an operation of that name.
 func count(c *Cluster, kind history.Kind, what string) (n int) {
 	for _, e := range c.Events() {
 		if e.Kind == kind && (e.Value == what || e.Op == what || e.Process == what) {
@@ -347,7 +348,7 @@ func TestFaultsThatHitNothingDoNotBite(t *testing.T) {
 	for _, fault := range []string{"cut c1->n1", "heal c2-n1", "resume c1", "reset c1-n1", "on reply GET n1->c1 hold", "jump n1 +1s", "restart n1", "release c2->n1"} {
 		inject(t, c, fault)
 	}
-	inject(t, c, "heal c1->n1") // which undoes the cut, so it bites
+	inject(t, c, "heal c1->n1") // it undoes the cut, so it bites
 	a := ask(t, c1)
 	if a.send("PING"); a.reply(later) != "+PONG" {
 		t.Error("no answer")
@@ -362,7 +363,7 @@ func TestFaultsThatHitNothingDoNotBite(t *testing.T) {
 	}
 }
 
-// A late request is carried out though its client has closed the connection; its reply comes too late for anybody.
+// A late request is carried out even if its client has closed the connection. Its reply is then late.
 func TestRequestOutlivesItsConnection(t *testing.T) {
 	t.Parallel()
 	redistest.Steady(t, func(t testing.TB) {
@@ -407,7 +408,7 @@ func TestReset(t *testing.T) {
 	})
 }
 
-// What becomes of keys while their node is down, or its clock jumps, is told as it is in simulation.
+// What happens to keys while their node is down, or when its clock jumps, is recorded as in simulation.
 func TestCrashRestartAndJump(t *testing.T) {
 	t.Parallel()
 	redistest.Steady(t, func(t testing.TB) {
@@ -430,7 +431,7 @@ func crashRestartAndJump(t testing.TB, c *Cluster, c1 *Client) {
 	if got := a.reply(later); got != "broken" {
 		t.Errorf("the connection to a crashed node: %s", got)
 	}
-	// The proxy resets it at once; whether the dial or the first read is the one to notice is a race.
+	// The proxy resets the connection at once. Either the dial or the first read notices.
 	if conn, err := net.Dial("tcp", c1.Addr("n1")); err == nil {
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("a new connection to a crashed node: %v", err)
@@ -469,7 +470,7 @@ func crashRestartAndJump(t testing.TB, c *Cluster, c1 *Client) {
 	}
 }
 
-// A server that is about to be there again is not restarted once more: the second restart does not bite, and takes nothing.
+// A restart while another is in progress has no effect: it does not bite, and takes no data.
 func TestTwoRestartsAtOnce(t *testing.T) {
 	t.Parallel()
 	c, c1, _ := startCluster(t)
@@ -490,7 +491,7 @@ func TestTwoRestartsAtOnce(t *testing.T) {
 	}
 }
 
-// Commands whose replies come unasked would put requests and replies out of step.
+// Commands with replies that nobody asked for are refused, since requests and replies would get out of step.
 func TestCommandsThatCannotBeFollowed(t *testing.T) {
 	t.Parallel()
 	_, c1, _ := startCluster(t)
@@ -498,7 +499,7 @@ func TestCommandsThatCannotBeFollowed(t *testing.T) {
 	if a.send("SUBSCRIBE", "x"); !strings.Contains(a.reply(later), "Lockstep cannot follow") {
 		t.Error("SUBSCRIBE is let through")
 	}
-	if a.send("CLIENT", "REPLY", "OFF"); !strings.Contains(a.reply(later), "Lockstep cannot follow") { // nobody would be served any more
+	if a.send("CLIENT", "REPLY", "OFF"); !strings.Contains(a.reply(later), "Lockstep cannot follow") { // nobody would get replies any more
 		t.Error("CLIENT REPLY is let through")
 	}
 	if a.send("PING"); a.reply(later) != "+PONG" {
@@ -513,7 +514,7 @@ func TestCommandsThatCannotBeFollowed(t *testing.T) {
 	}
 }
 
-// Faults of one moment are injected in the order in which they were planned.
+// Faults that are due at the same time are injected in the order in which they were planned.
 func TestPlansKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	c, _, _ := startCluster(t)

@@ -61,7 +61,7 @@ func TestParseRemotes(t *testing.T) {
 	}
 }
 
-// What cannot be read is said without what may be a password.
+// The error for a URL that cannot be read does not contain what may be a password.
 func TestParseRemotesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://ann:s3cret@h1":              "servers are named as redis://HOST:PORT",
@@ -93,8 +93,8 @@ func TestParseRemotesRefuses(t *testing.T) {
 	}
 }
 
-// A lock's keys get the prefix on the way there and lose it on the way back, wherever they stand; what concerns more than its keys
-// stays here.
+// Keys of a lock get the prefix in commands and lose it in replies, wherever they occur. Commands that affect more than their keys
+// are refused.
 func TestKeyPrefix(t *testing.T) {
 	land := keyPrefix{"P:", 3}
 	for cmd, want := range map[string]string{
@@ -158,7 +158,7 @@ func TestKeyPrefix(t *testing.T) {
 
 const secret = "s3cret-of-somebody"
 
-// theirs starts a server of somebody: it has a password, and keys in which nobody has any business.
+// theirs starts a server that belongs to somebody: it has a password, and keys that must not be touched.
 func theirs(t *testing.T) (url string, theirs *redis.Client, s *redisserver.Server) {
 	t.Helper()
 	redistest.NeedServer(t)
@@ -177,7 +177,7 @@ func theirs(t *testing.T) (url string, theirs *redis.Client, s *redisserver.Serv
 	return "redis://:" + secret + "@" + s.Addr(), theirs, s
 }
 
-// remotes reads URLs that are right.
+// remotes reads URLs that are valid.
 func remotes(t *testing.T, urls ...string) Remotes {
 	t.Helper()
 	rs, err := ParseRemotes(strings.Join(urls, ","), "")
@@ -198,7 +198,7 @@ func allKeys(t *testing.T, c *redis.Client) []string {
 	return keys
 }
 
-// onlyForeign checks that a server has what it had before.
+// onlyForeign checks that a server has the keys that it had before, and no others.
 func onlyForeign(t *testing.T, c *redis.Client) {
 	t.Helper()
 	if keys := allKeys(t, c); !slices.Equal(keys, []string{"lock", "lockstepping"}) {
@@ -211,7 +211,7 @@ func onlyForeign(t *testing.T, c *redis.Client) {
 
 const testPrefix = "lockstep:test:0:"
 
-// openRemote begins a run with the client c1, which talks to n1 as a lock would.
+// openRemote begins a run with the client c1, which sends commands to n1 as a lock would.
 func openRemote(t *testing.T, ctx context.Context, urls ...string) (l *RemoteCluster, c1 *redis.Client) {
 	t.Helper()
 	l, err := OpenRemote(ctx, []string{"n1"}, remotes(t, urls...), testPrefix)
@@ -228,8 +228,8 @@ func openRemote(t *testing.T, ctx context.Context, urls ...string) (l *RemoteClu
 	return l, c1
 }
 
-// A lock on somebody's server finds its own key and leaves theirs; the history has its keys by the names that it uses, and in the
-// end they are gone.
+// A lock on somebody's server finds its own key and leaves the others alone. The history has its keys under the names that it uses,
+// and at the end they are gone.
 func TestRemote(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	l, c1 := openRemote(t, t.Context(), url)
@@ -268,7 +268,7 @@ func TestRemote(t *testing.T) {
 		t.Error(err)
 	}
 	onlyForeign(t, foreign)
-	if err := l.End(); err != nil { // there is nothing any more
+	if err := l.End(); err != nil { // there are no processes any more
 		t.Log("a second time:", err)
 	}
 }
@@ -282,7 +282,7 @@ func intersect(a, b []string) (both []string) {
 	return both
 }
 
-// Keys are gone although the context of the run is over, and so is everything that was started.
+// Keys are removed even if the context of the run is over, and everything that was started ends.
 func TestRemoteEnds(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -297,7 +297,7 @@ func TestRemoteEnds(t *testing.T) {
 	onlyForeign(t, foreign)
 }
 
-// What others do to the keys of a run ends it, and so does a key that a script makes up.
+// A run ends if somebody else changes its keys, or if a script makes up the name of a key.
 func TestRemoteIsDisturbed(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	t.Run("somebody deletes a key", func(t *testing.T) {
@@ -329,7 +329,7 @@ func TestRemoteIsDisturbed(t *testing.T) {
 	})
 }
 
-// A server that dies ends the run with a line that names it; what cannot be removed is named with the command that removes it.
+// A server that dies ends the run with a line that names it. If keys cannot be removed, an error has the command that removes them.
 func TestRemoteServerDies(t *testing.T) {
 	url, _, s := theirs(t)
 	l, c1 := openRemote(t, t.Context(), url)
@@ -350,7 +350,7 @@ func TestRemoteServerDies(t *testing.T) {
 	}
 }
 
-// A server that holds the prefix is not touched.
+// A server on which the prefix is in use is not touched.
 func TestRemoteRefusesPrefix(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	foreign.Set(t.Context(), testPrefix+"n1:x", "1", 0)
@@ -367,7 +367,7 @@ func TestRemoteRefusesPrefix(t *testing.T) {
 	onlyForeign(t, foreign)
 }
 
-// pretender is a server that says of itself what it is told.
+// pretender is a server that gives the replies that a test sets.
 func pretender(t *testing.T, info string) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -405,7 +405,7 @@ func pretender(t *testing.T, info string) (url string) {
 	return "redis://:" + secret + "@" + l.Addr().String()
 }
 
-// Servers that do not fit are refused, each in one line that names it and no password.
+// Servers that do not fit are refused, each with one line that names the server and no password.
 func TestCheckRemotes(t *testing.T) {
 	url, _, s := theirs(t)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -443,7 +443,7 @@ func TestCheckRemotes(t *testing.T) {
 	}
 }
 
-// What a killed session left is named, with the command that removes it and nothing else.
+// Keys of a killed session are reported, with a command that removes these keys only.
 func TestCheckNamesWhatWasLeft(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	const killed = "lockstep:abcdefghijklmnopqrstuvwxyz:"
@@ -464,12 +464,12 @@ func TestCheckNamesWhatWasLeft(t *testing.T) {
 	}
 	_, command, _ := strings.Cut(warnings[0], "remove the keys: ")
 	sh := exec.Command("sh", "-c", command)
-	sh.Env = append(sh.Environ(), "REDISCLI_AUTH="+secret) // which no message has
+	sh.Env = append(sh.Environ(), "REDISCLI_AUTH="+secret) // it is in no message
 	if out, err := sh.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", command, err, out)
 	}
 	left := allKeys(t, foreign)
-	if want := before + len(theirs) + 1; len(left) != want { // a key with the end of a line in it stays
+	if want := before + len(theirs) + 1; len(left) != want { // a key with a line break in it remains
 		t.Errorf("%d keys are left, want %d: %q", len(left), want, left)
 	}
 	for _, key := range append(theirs, killed+"0:n1:it's\nc") {
@@ -479,7 +479,7 @@ func TestCheckNamesWhatWasLeft(t *testing.T) {
 	}
 }
 
-// behindTLS is a port on which a server is reached with TLS, by a certificate that nobody knows.
+// behindTLS is a port at which a server is reached with TLS, with a certificate of an unknown authority.
 func behindTLS(t *testing.T, addr string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -514,7 +514,7 @@ func behindTLS(t *testing.T, addr string) string {
 	return l.Addr().String()
 }
 
-// Servers are reached over TLS, in a database of their own; an unknown certificate is refused unless the URL says otherwise.
+// Servers are reached over TLS, in a given database. An unknown certificate is refused unless the URL says otherwise.
 func TestRemoteOverTLS(t *testing.T) {
 	redistest.NeedServer(t)
 	s, err := redisserver.Start(t.Context(), "--databases", "4")

@@ -12,11 +12,11 @@ import (
 	"lockstep/sim/history"
 )
 
-// A server that does not answer for a long time, without a fault, ends the run, and nothing is said about the lock.
+// If a server does not answer for a long time without a fault, the run ends without a verdict about the lock.
 func TestStalledServerEndsTheRun(t *testing.T) {
 	c, _, _ := startCluster(t)
 	n := c.processes["n1"].node()
-	if err := n.server.Pause(); err != nil { // not by a fault: nobody knows of it
+	if err := n.server.Pause(); err != nil { // the stop is not a fault of the run
 		t.Skip(err)
 	}
 	time.AfterFunc(stall+stall/2, func() { n.server.Resume() })
@@ -26,7 +26,7 @@ func TestStalledServerEndsTheRun(t *testing.T) {
 	}
 }
 
-// A pause is a fault, and WAIT may take its time.
+// A pause is a fault, and WAIT may take long.
 func TestNoStall(t *testing.T) {
 	c, _, _ := startCluster(t)
 	n := c.processes["n1"].node()
@@ -42,11 +42,11 @@ func TestNoStall(t *testing.T) {
 	}
 }
 
-// A client that stood still proves nothing, unless a fault had stopped it.
+// If a client stalled without a fault, the run proves nothing.
 func TestStalledClientEndsTheRun(t *testing.T) {
 	c, c1, _ := startCluster(t)
 	late := lateness{From: c.Now(), For: 2 * clientStall}
-	c1.stood(late) // before its lane
+	c1.stood(late) // before its lane begins
 	c1.open = true
 	c1.resumed = late.From + time.Millisecond
 	c1.stood(late) // a pause has just ended
@@ -60,13 +60,13 @@ func TestStalledClientEndsTheRun(t *testing.T) {
 	}
 }
 
-// A process that the machine, and no fault, keeps from running says so when it runs again.
+// A process that the machine kept from running, without a fault, reports it when it runs again.
 func TestClientThatStoodStillSaysSo(t *testing.T) {
 	c, c1 := launch(t, "sleeps", nil)
 	for len(told(c, history.Wait)) == 0 {
 		c.RunFor(time.Millisecond)
 	}
-	c.RunFor(2 * clientStallPoll) // it looks at its clock by now
+	c.RunFor(2 * clientStallPoll) // by now it checks its clock
 	c.mu.Lock()
 	stopped := c1.signal(redisserver.StopSignal)
 	c.mu.Unlock()
