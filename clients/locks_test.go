@@ -16,7 +16,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// flawed are the locks of which the tests here do not hold, each in its own way; they have tests of their own.
+// flawed are the locks that fail the tests of this file, each in its own way. They have tests of their own.
 var flawed = []string{
 	"nolock", "watch", "watch-retry", "watch-in-multi",
 	"setnx", "setnx-expire", "setnx-repair", "getset", "fixed", "getdel", "multidel", "single-usec",
@@ -43,7 +43,7 @@ func ofEach(t *testing.T, f func(t *testing.T, lock clients.Lock, n int)) {
 
 func isRedlock(lock clients.Lock) bool { return strings.HasPrefix(lock.Name, "redlock") }
 
-// expires skips a test of how leases expire, for a lock whose leases do not while their holder lives.
+// expires skips a test of how leases expire if the leases of a lock do not expire while their holder lives.
 func expires(t *testing.T, lock clients.Lock) {
 	if strings.HasPrefix(lock.Name, "watchdog") {
 		t.Skip("it renews itself")
@@ -57,7 +57,7 @@ func usual(t *testing.T, lock clients.Lock) {
 	}
 }
 
-// validity is how long a lease may be relied on, counted from before the first request.
+// validity is how long a client may rely on a lease, counted from before the first request.
 func validity(lock clients.Lock, ttl time.Duration) time.Duration {
 	if isRedlock(lock) {
 		return ttl - ttl/100 - 2*time.Millisecond
@@ -65,7 +65,7 @@ func validity(lock clients.Lock, ttl time.Duration) time.Duration {
 	return ttl
 }
 
-// grants leaves only the names of clients, for locks that try more often than once: "set c1".
+// grants reduces changes to the names of clients, such as "set c1", for locks that may try more than once.
 func grants(changes []string) []string {
 	var list []string
 	for _, c := range changes {
@@ -75,7 +75,7 @@ func grants(changes []string) []string {
 	return list
 }
 
-// eachNode checks what became of the lock on every node.
+// eachNode checks what happened to the lock on every node.
 func eachNode(t *testing.T, r record, n int, want ...string) {
 	t.Helper()
 	for _, node := range nodeNames(n) {
@@ -105,7 +105,7 @@ func TestHandover(t *testing.T) {
 	})
 }
 
-// Whose lease is over learns so, and does no harm to the next holder: its token is compared before anything is deleted.
+// A client whose lease is over learns of it, and does not harm the next holder: tokens are compared before anything is deleted.
 func TestReleaseAfterExpiry(t *testing.T) {
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
 		expires(t, lock)
@@ -115,7 +115,7 @@ func TestReleaseAfterExpiry(t *testing.T) {
 				c.Until(4 * time.Second)
 				c.release(lease, clients.ErrNotHeld)
 				c.Until(20 * time.Second)
-				c.release(lease, clients.ErrNotHeld) // also when nobody holds the lock
+				c.release(lease, clients.ErrNotHeld) // even if nobody holds the lock
 			})
 			s.client("c2", func(c *client) {
 				c.Until(3 * time.Second)
@@ -128,7 +128,7 @@ func TestReleaseAfterExpiry(t *testing.T) {
 	})
 }
 
-// Locks of different names do not know of each other.
+// Locks with different names are independent.
 func TestLocksAreApart(t *testing.T) {
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
 		play(t, n, func(s *stage) {
@@ -146,8 +146,8 @@ func TestLocksAreApart(t *testing.T) {
 	})
 }
 
-// A token marks one attempt of one client: else a release that is late frees the lock of another. The kernel gives a name to
-// each token that it sees for the first time, after the client that sent it, so the names count the fresh ones.
+// A token belongs to one attempt of one client; otherwise a late release could free the lock of another. The kernel names each
+// token when it sees it for the first time, after the client that sent it, so the names count the new ones.
 func TestTokensAreFresh(t *testing.T) {
 	hexadecimal := regexp.MustCompile(`^[0-9a-f]{40}$`)
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
@@ -193,8 +193,8 @@ func TestTokensAreFresh(t *testing.T) {
 	})
 }
 
-// Until counts from before the first request, by the steady clock of the process, however wrong that is; the clock on the
-// wall does not come into it.
+// Until counts from before the first request, by the steady clock of the process, however wrong that is. It does not depend on the
+// wall clock.
 func TestUntil(t *testing.T) {
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
 		usual(t, lock)
@@ -225,7 +225,7 @@ func TestUntil(t *testing.T) {
 	})
 }
 
-// A lease that is over when it arrives is none: it is refused, and given back.
+// A lease that is over when it arrives is refused, and given back.
 func TestOverOnArrival(t *testing.T) {
 	const ttl = time.Second
 	for name, word := range map[string]string{"single": "SET", "fenced": "EVAL"} {
@@ -235,14 +235,14 @@ func TestOverOnArrival(t *testing.T) {
 		}
 		for _, c := range []struct {
 			fault string
-			want  []string // became of the key
+			want  []string // the changes of the key
 		}{
 			{"on reply " + word + " n1->c1 delay 1500ms", []string{"set c1#1", "expire c1#1"}},
-			// The key lives: it was set late.
+			// The key is still there, because it was set late.
 			{"on request " + word + " c1->n1 delay 1500ms", []string{"set c1#1", "delete c1#1"}},
-			// The reply waited for a client that was not there.
+			// The reply waited for a client that was paused.
 			{"pause c1 1500ms", []string{"set c1#1", "expire c1#1"}},
-			// A node whose clock is slow still has the key.
+			// A node with a slow clock still has the key.
 			{"drift n1 -900000ppm; on reply " + word + " n1->c1 delay 1500ms", []string{"set c1#1", "delete c1#1"}},
 		} {
 			r := play(t, 1, func(s *stage) {
@@ -262,7 +262,7 @@ func TestOverOnArrival(t *testing.T) {
 	}
 }
 
-// If nobody knows whether it could be given back, it is still none; the error says both.
+// The lease is refused even if it is unknown whether it could be given back. The error has both reasons.
 func TestOverOnArrivalAndNotReleased(t *testing.T) {
 	play(t, 1, func(s *stage) {
 		s.faults("on request SET c1->n1 delay 1500ms", "on reply EVALSHA n1->c1 reset")
@@ -274,7 +274,7 @@ func TestOverOnArrivalAndNotReleased(t *testing.T) {
 	})
 }
 
-// A lease that is over at the very instant of its arrival is over, one nanosecond earlier it is not.
+// A lease is over if it arrives at the very instant of its end, but not if it arrives a nanosecond earlier.
 func TestOverOnArrivalToTheNanosecond(t *testing.T) {
 	for _, c := range []struct {
 		ttl  time.Duration
@@ -295,7 +295,7 @@ func TestOverOnArrivalToTheNanosecond(t *testing.T) {
 	}
 }
 
-// With one node that cannot be reached nobody knows whether it set the key.
+// If the only node cannot be reached, it is unknown whether it has set the key.
 func TestUnreachable(t *testing.T) {
 	for name, word := range map[string]string{"single": "SET", "fenced": "EVAL"} {
 		build, err := clients.Find(name)
@@ -322,7 +322,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// The same holds for giving back: the lease may be gone or not.
+// The same is true of a release: the client may or may not still have the lease.
 func TestReleaseUnreachable(t *testing.T) {
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
 		play(t, n, func(s *stage) {
@@ -340,7 +340,7 @@ func TestReleaseUnreachable(t *testing.T) {
 	})
 }
 
-// Who calls with a context that is over gets that back at once, and nothing was asked of the nodes.
+// With a context that is over, a call returns its error at once, and nothing is sent to the nodes.
 func TestCancelledContext(t *testing.T) {
 	ofEach(t, func(t *testing.T, lock clients.Lock, n int) {
 		r := play(t, n, func(s *stage) {

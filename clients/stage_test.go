@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(quiet{}) // it reports connections that break, which these tests break on purpose
+	redis.SetLogger(quiet{}) // it reports broken connections, and these tests break connections on purpose
 	os.Exit(m.Run())
 }
 
@@ -30,8 +30,8 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// hop is how long every message takes, so that tests can tell to the nanosecond how often somebody waited for one. The
-// kernel makes delays odd.
+// hop is how long every message takes, so that tests can tell to the nanosecond for how many messages somebody waited. The kernel
+// makes delays odd.
 const hop = time.Millisecond + 1
 
 // A stage is a world with Redis nodes n1, n2, ... and, if asked for, a resource.
@@ -39,11 +39,11 @@ type stage struct {
 	*sim.World
 	t     rapid.TB
 	seed  uint64
-	addrs []string     // of the nodes
-	group *nodes.Group // of n1 and its replicas, if there is one instead
+	addrs []string     // those of the nodes
+	group *nodes.Group // n1 and its replicas, if the stage has these instead of nodes
 }
 
-// play sets a stage of n nodes, lets direct put clients and faults on it, and runs it to its end.
+// play makes a stage of n nodes, lets direct add clients and faults, and runs it to its end.
 func play(t rapid.TB, n int, direct func(*stage)) record {
 	t.Helper()
 	return playSeed(t, 1, n, direct)
@@ -67,7 +67,7 @@ func playSeed(t rapid.TB, seed uint64, n int, direct func(*stage)) record {
 	})
 }
 
-// playGroup sets a stage of n1 and its replicas.
+// playGroup makes a stage of n1 and its replicas.
 func playGroup(t rapid.TB, replicas int, direct func(*stage)) record {
 	t.Helper()
 	return playOn(t, 1, func(s *stage) (end func()) {
@@ -97,10 +97,10 @@ func playOn(t rapid.TB, seed uint64, set func(*stage) (end func())) record {
 	return r
 }
 
-// faults has faults injected before any lane begins.
+// faults injects faults before any lane begins.
 func (s *stage) faults(faults ...string) { s.faultsAt(0, faults...) }
 
-// faultsAt has faults, in their printed form, injected at a true time.
+// faultsAt injects faults, given in their printed form, at a true time.
 func (s *stage) faultsAt(at time.Duration, faults ...string) {
 	for _, text := range faults {
 		f, err := history.ParseFault(text)
@@ -111,7 +111,7 @@ func (s *stage) faultsAt(at time.Duration, faults ...string) {
 	}
 }
 
-// when has a fault injected at the first change of a node's keys of a kind.
+// when injects a fault at the first change of a given kind of a node's keys.
 func (s *stage) when(op, node, fault string) {
 	f, err := history.ParseFault(fault)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *stage) when(op, node, fault string) {
 	})
 }
 
-// A client is what a lane has in hand.
+// A client is what a lane uses.
 type client struct {
 	*sim.Process
 	t     rapid.TB
@@ -135,7 +135,7 @@ type client struct {
 	world *sim.World
 }
 
-// client adds a client with one lane. If dial is given, it is put between the client and its network.
+// client adds a client with one lane. dial, if given, wraps its network.
 func (s *stage) client(name string, lane func(*client), dial ...func(clients.Dialer) clients.Dialer) {
 	p := s.Process(name)
 	var network clients.Dialer = p.DialContext
@@ -152,7 +152,7 @@ func (s *stage) client(name string, lane func(*client), dial ...func(clients.Dia
 	})
 }
 
-// acquire acquires "lock", which must succeed: else the lane ends.
+// acquire acquires "lock". If this fails, it ends the lane and fails the test.
 func (c *client) acquire(l clients.Locker, ttl time.Duration) clients.Lease {
 	c.t.Helper()
 	lease, err := l.Acquire(c.ctx, "lock", ttl)
@@ -163,7 +163,7 @@ func (c *client) acquire(l clients.Locker, ttl time.Duration) clients.Lease {
 	return lease
 }
 
-// refused tries to acquire "lock", which must fail because it certainly did not get it.
+// refused tries to acquire "lock", which must certainly fail.
 func (c *client) refused(l clients.Locker, ttl time.Duration) error {
 	c.t.Helper()
 	lease, err := l.Acquire(c.ctx, "lock", ttl)
@@ -175,7 +175,7 @@ func (c *client) refused(l clients.Locker, ttl time.Duration) error {
 	return err
 }
 
-// release gives a lease back; want is nil or what the error must wrap.
+// release gives a lease back; want is nil or the error that must be wrapped.
 func (c *client) release(lease clients.Lease, want error) {
 	c.t.Helper()
 	if err := lease.Release(c.ctx); !errors.Is(err, want) {
@@ -183,7 +183,7 @@ func (c *client) release(lease clients.Lease, want error) {
 	}
 }
 
-// legible checks that an error was put together with care: it ends up in timelines.
+// legible checks the form of an error, which appears in timelines.
 func (c *client) legible(err error) {
 	c.t.Helper()
 	if strings.Contains(err.Error(), "%!") {
@@ -191,7 +191,7 @@ func (c *client) legible(err error) {
 	}
 }
 
-// took is how much true time f takes.
+// took returns how much true time f takes.
 func (c *client) took(f func()) time.Duration {
 	start := c.world.Now()
 	f()
@@ -201,7 +201,7 @@ func (c *client) took(f func()) time.Duration {
 // A record is what happened on a stage.
 type record struct{ events []history.Event }
 
-// changes lists what became of the key "lock" on a node: "set c1#1", "expire c1#1".
+// changes lists what happened to the key "lock" on a node, such as "set c1#1" or "expire c1#1".
 func (r record) changes(node string) []string {
 	var list []string
 	for _, e := range r.events {
@@ -242,7 +242,7 @@ func (r record) sets(node string) []history.Event {
 	return slices.DeleteFunc(r.requests(node), func(e history.Event) bool { return !strings.HasPrefix(e.Value, "SET ") })
 }
 
-// operations lists what a client recorded: everything but messages, faults, and states.
+// operations lists what a client recorded: everything except messages, faults and states.
 func (r record) operations(process string) []history.Event {
 	var list []history.Event
 	for _, e := range r.events {
@@ -266,7 +266,7 @@ func nodeNames(n int) (names []string) {
 	return names
 }
 
-// same compares two lists.
+// same compares two lists, and fails the test if they differ.
 func same(t rapid.TB, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {

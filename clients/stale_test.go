@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A connection that died while it was idle costs no command: go-redis finds that out and dials again.
+// A connection that died while it was idle costs no command: go-redis notices and dials again.
 func TestDeadIdleConnection(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.faultsAt(2*time.Second, "crash n1")

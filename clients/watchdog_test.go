@@ -11,7 +11,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// renewing is the lease as one that renews itself.
+// renewing returns a lease as one that renews itself.
 func renewing(t *testing.T, lease clients.Lease) clients.Renewing {
 	t.Helper()
 	r, ok := lease.(clients.Renewing)
@@ -30,7 +30,7 @@ func isLost(r clients.Renewing) bool {
 	}
 }
 
-// retimes lists when the key "lock" got another deadline on n1.
+// retimes lists when the key "lock" got a new deadline on n1.
 func (r record) retimes() (at []time.Duration) {
 	for _, e := range r.events {
 		if e.Kind == history.State && e.Op == history.Retime && e.Key == "lock" {
@@ -40,8 +40,8 @@ func (r record) retimes() (at []time.Duration) {
 	return at
 }
 
-// The first renewal is sent a third of the TTL after the grant, and each of the others as long after the reply to the one
-// before. Each makes the lease end a TTL after it was sent. After the release there are none.
+// The first renewal is sent a third of the TTL after the grant, and each further one a third of the TTL after the previous reply.
+// Each moves the end of the lease to one TTL after it was sent. After the release there are none.
 func TestWatchdogRenews(t *testing.T) {
 	const ttl, third = 9 * time.Second, 3 * time.Second
 	var granted time.Duration
@@ -57,7 +57,7 @@ func TestWatchdogRenews(t *testing.T) {
 				told = append(told, until.Sub(c.world.Epoch()))
 			})
 			c.Until(20 * time.Second)
-			// The script is not known at first, so that the first renewal takes two round trips.
+			// The node does not know the script at first, so the first renewal takes two round trips.
 			first := granted + third
 			second := first + 4*hop + third
 			for i, sent := range []time.Duration{first, second, second + 2*hop + third, second + 4*hop + 2*third, second + 6*hop + 3*third, second + 8*hop + 4*third} {
@@ -88,7 +88,7 @@ func TestWatchdogRenews(t *testing.T) {
 	}
 }
 
-// It is granted as single is: without the lock there is nothing to renew.
+// watchdog is granted like single: without the lock there is nothing to renew.
 func TestWatchdogWithoutLease(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.faultsAt(4*time.Second, "on reply SET n1->c1 reset")
@@ -115,14 +115,14 @@ func TestWatchdogWithoutLease(t *testing.T) {
 	}
 }
 
-// Time is the holder's: by a clock that runs at half speed its renewals come too late.
+// The watchdog follows the holder's clock: if that is too slow, its renewals come too late.
 func TestWatchdogOnSlowClock(t *testing.T) {
 	for _, c := range []struct {
 		drift string
 		lost  bool
 	}{
-		{"drift c1 -600000ppm", false}, // a third of the TTL takes 0.83 of it
-		{"drift c1 -700000ppm", true},  // 1.11
+		{"drift c1 -600000ppm", false}, // a third of its TTL takes 0.83 TTL of true time
+		{"drift c1 -700000ppm", true},  // 1.11 TTL
 	} {
 		play(t, 1, func(s *stage) {
 			s.faults(c.drift)
@@ -137,7 +137,7 @@ func TestWatchdogOnSlowClock(t *testing.T) {
 	}
 }
 
-// A holder that pauses renews nothing. What it lost it learns from its first renewal, and another holder is not disturbed.
+// A paused holder renews nothing. It learns from its first renewal that it has lost the lease, and does not disturb another holder.
 func TestWatchdogPause(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.faultsAt(time.Second, "pause c1 14s")
@@ -176,10 +176,10 @@ func evals(r record) (n int) {
 	return n
 }
 
-// After a renewal of which nobody knows what became of it there is none, and the lease ends when it ends.
+// After a renewal with an unknown outcome there is no other, and the lease keeps its end.
 func TestWatchdogGivesUp(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
-		s.faultsAt(4*time.Second, "on request EVALSHA c1->n1 reset") // the second
+		s.faultsAt(4*time.Second, "on request EVALSHA c1->n1 reset") // the second renewal
 		s.client("c1", func(c *client) {
 			lease := c.acquire(clients.NewWatchdog(c.env), 9*time.Second)
 			c.Until(30 * time.Second)
@@ -191,11 +191,11 @@ func TestWatchdogGivesUp(t *testing.T) {
 	same(t, "n1", r.changes("n1"), []string{"set c1#1", "retime c1#1", "expire c1#1"})
 }
 
-// A release that is lost does not end the renewal: nobody can have the lock as long as the process lives.
+// If the release is lost, the renewals go on, and nobody can have the lock as long as the process lives.
 func TestWatchdogZombie(t *testing.T) {
 	for _, fault := range []string{
 		"on request EVALSHA c1->n1 reset",
-		"on reply EVALSHA n1->c1 reset", // which says that the node does not know the script
+		"on reply EVALSHA n1->c1 reset", // the reply that says that the node does not know the script
 	} {
 		r := play(t, 1, func(s *stage) {
 			s.faultsAt(4*time.Second, fault)
@@ -218,7 +218,7 @@ func TestWatchdogZombie(t *testing.T) {
 	}
 }
 
-// If it was the reply that got lost, the lock is free, and the next renewal notices.
+// If only the reply to the release is lost, the lock is free, and the next renewal notices.
 func TestWatchdogLostReplyOfRelease(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -239,7 +239,7 @@ func TestWatchdogLostReplyOfRelease(t *testing.T) {
 	same(t, "n1", r.changes("n1"), []string{"set c1#1", "delete c1#1", "set c1#2", "delete c1#2"})
 }
 
-// A release that is refused ends the renewal as well: there is nothing to renew.
+// A release that is refused ends the renewals as well: there is nothing to renew.
 func TestWatchdogReleaseRefused(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -257,10 +257,10 @@ func TestWatchdogReleaseRefused(t *testing.T) {
 	}
 }
 
-// A renewal whose reply comes after that to the release is none.
+// A renewal whose reply arrives after the reply to the release does not count.
 func TestWatchdogRenewalOvertaken(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
-		s.faultsAt(5*time.Second, "on reply EVALSHA n1->c1 delay 2s") // of the second renewal, at 6s
+		s.faultsAt(5*time.Second, "on reply EVALSHA n1->c1 delay 2s") // the second renewal, at 6s
 		s.client("c1", func(c *client) {
 			lease := c.acquire(clients.NewWatchdog(c.env), 9*time.Second)
 			c.Until(5 * time.Second)
@@ -280,7 +280,7 @@ func TestWatchdogRenewalOvertaken(t *testing.T) {
 	}
 }
 
-// The renewal ends with the context, and with the process.
+// The renewals end with the context, and with the process.
 func TestWatchdogEnds(t *testing.T) {
 	for _, how := range []string{"cancel", "crash"} {
 		r := play(t, 1, func(s *stage) {
@@ -306,7 +306,7 @@ func TestWatchdogEnds(t *testing.T) {
 	}
 }
 
-// Whoever takes his function back is not called any more, and the lease goes on.
+// After Notify(nil) no function is called any more, and the lease goes on.
 func TestWatchdogNotify(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {
@@ -328,7 +328,7 @@ func TestWatchdogNotify(t *testing.T) {
 	}
 }
 
-// Only the watchdog renews itself.
+// Only the leases of watchdog renew themselves.
 func TestWhoRenews(t *testing.T) {
 	play(t, 1, func(s *stage) {
 		s.client("c1", func(c *client) {

@@ -11,13 +11,13 @@ import (
 	"lockstep/sim/history"
 )
 
-// A vigil is a paper lock, and the lease that it gave out last, which renews itself and can be extended when a test says so.
+// A vigil is a lock that gives out paper leases, and the last of these. A test decides when the lease is renewed, extended or lost.
 type vigil struct {
 	paper
 	lost   chan struct{}
 	notify func(time.Time)
 	extend error
-	ctx    context.Context // that it was acquired with
+	ctx    context.Context // the context of Acquire
 }
 
 func (v *vigil) Notify(f func(time.Time))                    { v.notify = f }
@@ -27,8 +27,8 @@ func (v *vigil) Acquire(ctx context.Context, _ string, _ time.Duration) (clients
 	return loss{v, v.lost}, nil
 }
 
-// loss is a lease that keeps the channel which its vigil had when it was given out: a worker may listen to one lease while a test
-// prepares the next.
+// loss is a lease that keeps the channel that its vigil had when it was given out, because a worker may listen to one lease while a
+// test prepares the next.
 type loss struct {
 	*vigil
 	lost chan struct{}
@@ -39,7 +39,7 @@ func (l loss) Lost() <-chan struct{} { return l.lost }
 func newVigil() (*vigil, clients.New) {
 	v := &vigil{}
 	return v, func(clients.Env) clients.Locker {
-		v.lost = make(chan struct{}) // in the bubble
+		v.lost = make(chan struct{}) // made within the bubble
 		return v
 	}
 }
@@ -70,8 +70,8 @@ func TestWorkerExtends(t *testing.T) {
 	}
 }
 
-// A client that is told that its lease is over drops it. If it is only not extended, it goes on with it, and so it does in
-// doubt.
+// A client that learns that its lease is over drops it. If the lease was only not extended, or if this is unknown, the client keeps
+// it.
 func TestWorkerIsNotExtended(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -94,7 +94,7 @@ func TestWorkerIsNotExtended(t *testing.T) {
 	}
 }
 
-// outcomes leaves the invocations out.
+// outcomes lists what a client recorded, without the invocations.
 func outcomes(r record) (lines []string) {
 	for _, e := range r.operations("c1") {
 		if e.Kind != history.Invoke {
@@ -104,7 +104,7 @@ func outcomes(r record) (lines []string) {
 	return lines
 }
 
-// What cannot be extended is said to be, and nothing is sent.
+// If a lock cannot extend leases, the worker records that, and sends nothing.
 func TestWorkerCannotExtend(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
@@ -135,7 +135,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		if v.notify != nil {
 			t.Error("the worker still listens")
 		}
-		first(epoch.Add(22 * time.Second)) // it was on its way
+		first(epoch.Add(22 * time.Second)) // this renewal was on its way
 		close(v.lost)
 		l.Sleep(l.ctx, time.Second)
 		if v.ctx.Err() != nil {
@@ -146,7 +146,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		l.Acquire(l.ctx, 0, 0)
 		close(v.lost)
 		l.Sleep(l.ctx, time.Second)
-		l.Write(l.ctx, "A", false) // it does not ask
+		l.Write(l.ctx, "A", false) // a write does not check the lease
 		l.Check(l.ctx)
 		if v.ctx.Err() == nil || v.notify != nil {
 			t.Error("the lease was not dropped")
@@ -178,8 +178,8 @@ func TestRenewalsAreRecorded(t *testing.T) {
 	}
 }
 
-// A client that acquires anew, or is at its end, drops what it holds: nothing is recorded any more, and the context that it
-// was acquired with is over, so that nothing is renewed either.
+// A client that acquires again, or exits, drops its lease: nothing about that lease is recorded any more, and the context of its
+// Acquire is cancelled, so that it is not renewed either.
 func TestDroppedLeaseIsNotRenewed(t *testing.T) {
 	for name, drop := range map[string]func(l *labour){
 		"exit":    func(l *labour) { l.Exit() },
@@ -207,7 +207,7 @@ func TestDroppedLeaseIsNotRenewed(t *testing.T) {
 	}
 }
 
-// With a real lock: the history has every renewal of it that succeeded, from the grant to the release.
+// With a real lock, the history has every successful renewal, from the grant to the release.
 func TestWatchdogIsRecorded(t *testing.T) {
 	r := work(t, 1, clients.NewWatchdog, func(l *labour) {
 		l.Acquire(l.ctx, 0, 0)
@@ -234,7 +234,7 @@ func TestWatchdogIsRecorded(t *testing.T) {
 	for i, at := range r.retimes() {
 		took := 2 * hop
 		if i == 0 {
-			took = 4 * hop // with the script that the node does not know
+			took = 4 * hop // also sends the script, which the node does not know
 		}
 		if want := renewed[i].Clock - took + ttl; renewed[i].Until != want || renewed[i].At != at+hop {
 			t.Errorf("renewal %d: %+v; the node did it at %v", i+1, renewed[i], at)
@@ -242,7 +242,7 @@ func TestWatchdogIsRecorded(t *testing.T) {
 	}
 }
 
-// The crash of a client leaves no goroutine behind that listens to its lease.
+// The crash of a client leaves behind no goroutine that listens to its lease.
 func TestCrashWhileWatching(t *testing.T) {
 	r := work(t, 1, clients.NewWatchdog, func(l *labour) {
 		l.Acquire(l.ctx, 0, 0)

@@ -13,14 +13,14 @@ import (
 	"lockstep/sim/history"
 )
 
-// An update adds a word to what was read last, whatever has been written since.
+// An update adds a word to the value that the client last read, whatever has been written since.
 func TestUpdate(t *testing.T) {
 	r := work(t, 1, clients.NewFenced, func(l *labour) {
 		l.Acquire(l.ctx, 0, 0)
 		l.Update(l.ctx, "early")
 		l.Read(l.ctx)
 		l.Update(l.ctx, "one")
-		l.Update(l.ctx, "two") // of what was read, which was nothing
+		l.Update(l.ctx, "two") // based on what was read, which was nothing
 		l.Read(l.ctx)
 		l.Update(l.ctx, "three")
 		l.Release(l.ctx)
@@ -39,7 +39,7 @@ func TestUpdate(t *testing.T) {
 	same(t, "states", states(r), []string{"accept one, word one", "accept two, word two", "accept two three, word three"})
 }
 
-// states lists what became of the resource: "accept A", "mark c1#1".
+// states lists what happened to the resource, such as "accept A" or "mark c1#1".
 func states(r record) (list []string) {
 	for _, e := range r.events {
 		if e.Kind != history.State || e.Process != "resource" {
@@ -65,7 +65,7 @@ func states(r record) (list []string) {
 	return list
 }
 
-// Each client updates what it has read itself: two of them in each other's way lose a word.
+// Each client updates the value that it has read itself, so two clients that overlap lose a word.
 func TestUpdateIsReadModifyWrite(t *testing.T) {
 	r := play(t, 1, func(s *stage) {
 		address := clients.ServeResource(s.World, "resource", newResource(t, clients.Plain)).Addr()
@@ -84,7 +84,7 @@ func TestUpdateIsReadModifyWrite(t *testing.T) {
 	same(t, "states", states(r), []string{"accept of-c1, word of-c1", "accept of-c2, word of-c2"})
 }
 
-// The mark of a check-and-set resource is that of the lease that has entered.
+// The mark of a check-and-set resource is the lease that entered last.
 func TestEnter(t *testing.T) {
 	lease := result{lease: paper{}}
 	_, build := scripted(lease)
@@ -122,7 +122,7 @@ func TestEnter(t *testing.T) {
 	})
 }
 
-// Under most locks an increment is an acquire, a GET and a SET, and a release.
+// With most locks, an increment is an acquire, a GET, a SET, and a release.
 func TestIncrement(t *testing.T) {
 	r := workOn(t, 1, clients.Counter, clients.NewSingle, func(l *labour) {
 		if l.dials.opened != 0 {
@@ -149,7 +149,7 @@ func TestIncrement(t *testing.T) {
 	same(t, "requests", r.texts("resource"), []string{"HELLO 2", "GET counter", "SET counter 1", "GET counter", "SET counter 2", "GET counter", "SET counter 3"})
 }
 
-// Without the lock the increment is skipped. How long it may take to get it is as for an acquire.
+// If the client does not get the lock, the increment is skipped. It tries for as long as for an acquire.
 func TestIncrementWithoutLock(t *testing.T) {
 	for _, err := range []error{clients.ErrNotAcquired, errors.New("lost")} {
 		_, build := scripted(result{err: err}, result{err: err}, result{lease: paper{}}, result{err: err})
@@ -171,7 +171,7 @@ func TestIncrementWithoutLock(t *testing.T) {
 	}
 }
 
-// What could not be read is not written: it is skipped. What may have been written is in doubt.
+// If the GET fails, the increment is skipped. If the SET may have been carried out, the outcome is unknown.
 func TestIncrementInDoubt(t *testing.T) {
 	for _, c := range []struct {
 		fault, kind string
@@ -196,7 +196,7 @@ func TestIncrementInDoubt(t *testing.T) {
 	}
 }
 
-// A counter that holds no number is left alone.
+// A counter whose value is not a number is left alone.
 func TestIncrementOfNoNumber(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := workOn(t, 1, clients.Counter, build, func(l *labour) {
@@ -214,7 +214,7 @@ func TestIncrementOfNoNumber(t *testing.T) {
 	}
 }
 
-// An own is a lock that increments in its own way.
+// An own is a lock with its own Increment.
 type own struct {
 	script
 	errs []error

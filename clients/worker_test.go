@@ -16,7 +16,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A script is a lock that does what a test says: it answers with one result after the other, the last one again and again.
+// A script is a lock whose results a test sets: it returns one after the other, and repeats the last one.
 type script struct {
 	results []result
 	calls   int
@@ -33,10 +33,10 @@ func (s *script) Acquire(context.Context, string, time.Duration) (clients.Lease,
 	return r.lease, r.err
 }
 
-// A paper lease is what a test says.
+// A paper lease has the end and the error that a test sets.
 type paper struct {
 	until    time.Time
-	err      error // of Release
+	err      error // the result of Release
 	released *int
 }
 
@@ -56,7 +56,7 @@ type numbered struct {
 
 func (n numbered) Fence() int64 { return n.fence }
 
-// A host is a process that remembers what the worker said it was doing.
+// A host is a process that records what the worker said it was doing.
 type host struct {
 	*sim.Process
 	doing []string
@@ -76,11 +76,11 @@ type labour struct {
 	address string // of the resource
 }
 
-// Pause and Until are methods of both; a lane means those of the worker.
+// Pause and Until are methods of both embedded types; lanes use the worker's.
 func (l *labour) Pause(d time.Duration) { l.Worker.Pause(l.ctx, d) }
 func (l *labour) Until(t time.Duration) { l.Worker.Until(l.ctx, t) }
 
-// dials counts the connections to the resource that were opened, and that are open.
+// dials counts how many connections to the resource were opened, and how many are open.
 type dials struct{ opened, open int }
 
 type counted struct {
@@ -95,13 +95,13 @@ func (c *counted) Close() error {
 
 const ttl = 10 * time.Second
 
-// work plays a lane of a worker with a lock, and returns what happened. The resource rejects what is older.
+// work plays a lane of a worker with a lock, and returns what happened. The resource rejects older fences.
 func work(t *testing.T, seed uint64, build clients.New, lane func(*labour), faults ...string) record {
 	t.Helper()
 	return workOn(t, seed, clients.FencedStore, build, lane, faults...)
 }
 
-// workOn is work on a resource of some kind.
+// workOn is like work, on a resource of a given kind.
 func workOn(t *testing.T, seed uint64, kind string, build clients.New, lane func(*labour), faults ...string) record {
 	t.Helper()
 	return playSeed(t, seed, 1, func(s *stage) {
@@ -132,13 +132,13 @@ func workOn(t *testing.T, seed uint64, kind string, build clients.New, lane func
 	})
 }
 
-// scripted is a lock that follows a script.
+// scripted returns a lock that follows a script.
 func scripted(results ...result) (*script, clients.New) {
 	s := &script{results: results}
 	return s, func(clients.Env) clients.Locker { return s }
 }
 
-// brief puts an operation into a line: "1 ok acquire lock c1#1 fence 2 A: error".
+// brief formats an operation on one line: "1 ok acquire lock c1#1 fence 2 A: error".
 func brief(e history.Event) string {
 	words := []string{fmt.Sprint(e.ID), string(e.Kind), e.Op}
 	for _, w := range []string{e.Lock, e.Lease} {
@@ -166,7 +166,7 @@ func briefs(r record) (lines []string) {
 	return lines
 }
 
-// A lane from end to end, with a real lock: every step is two records with one number, and the last is the exit.
+// This is a whole lane with a real lock. Every step has two records with the same number, and the last record is the exit.
 func TestRecords(t *testing.T) {
 	r := work(t, 1, clients.NewFenced, func(l *labour) {
 		l.Acquire(l.ctx, 0, 0)
@@ -176,7 +176,7 @@ func TestRecords(t *testing.T) {
 		l.Release(l.ctx)
 		l.Acquire(l.ctx, 0, 0)
 		l.Write(l.ctx, "B", false)
-		l.Acquire(l.ctx, 0, 0) // drops the lease, and is refused
+		l.Acquire(l.ctx, 0, 0) // it drops the lease, and is refused
 		l.Write(l.ctx, "C", false)
 		l.Exit()
 		want := []string{
@@ -208,7 +208,7 @@ func TestRecords(t *testing.T) {
 	})
 }
 
-// Until is in the time of the run by the steady clock, also if that drifts and the worker starts late.
+// Until is relative to the start of the run by the steady clock, even if that drifts and the worker starts late.
 func TestRecordedUntil(t *testing.T) {
 	for _, fault := range []string{"drift c1 +200000ppm", "drift c1 -200000ppm", "jump c1 +1h"} {
 		r := play(t, 1, func(s *stage) {
@@ -227,7 +227,7 @@ func TestRecordedUntil(t *testing.T) {
 	}
 }
 
-// A lock that does not say how long its lease lasts leaves its client with the TTL that it asked for.
+// If a lock does not say how long its lease lasts, the client relies on it for the TTL that it asked for.
 func TestNoEnd(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
@@ -268,7 +268,7 @@ func TestRecordedErrors(t *testing.T) {
 		r := work(t, 1, build, func(l *labour) {
 			l.Acquire(l.ctx, 0, 0)
 			l.Release(l.ctx)
-			l.Release(l.ctx) // whatever came of the first, there is nothing left to give back
+			l.Release(l.ctx) // whatever the result of the first, there is nothing left to give back
 		})
 		var got []string
 		for _, line := range briefs(r) {
@@ -283,8 +283,8 @@ func TestRecordedErrors(t *testing.T) {
 	}
 }
 
-// Without within there is one try. With it they go on, a hundredth of a TTL after each other, until within has passed by the
-// steady clock; the last begins no later than one delay after that.
+// If within is 0 there is one try. Otherwise tries go on, a hundredth of a TTL apart, until within has passed by the steady clock.
+// The last begins at most one delay after that.
 func TestAcquireWithin(t *testing.T) {
 	var delays []time.Duration
 	for seed := range uint64(10) {
@@ -295,7 +295,7 @@ func TestAcquireWithin(t *testing.T) {
 				if lock.calls != 1 {
 					t.Errorf("within 0: %d tries", lock.calls)
 				}
-				l.Sleep(l.ctx, ttl) // while the error of the clock grows
+				l.Sleep(l.ctx, ttl) // meanwhile the error of the clock grows
 				start := l.env.Clock.Now()
 				l.Acquire(l.ctx, time.Second, 0)
 				if took := l.env.Clock.Since(start); took < time.Second || took > time.Second+ttl/100 {
@@ -326,7 +326,7 @@ func TestAcquireWithin(t *testing.T) {
 	}
 }
 
-// Trying ends with success, whatever it was that failed before, and when the context is over.
+// Tries end with success, whatever failed before, and when the context is over.
 func TestAcquireWithinEnds(t *testing.T) {
 	lock, build := scripted(
 		result{err: clients.ErrNotAcquired}, result{err: errors.New("lost")}, result{lease: paper{}}, result{err: clients.ErrNotAcquired})
@@ -344,7 +344,7 @@ func TestAcquireWithinEnds(t *testing.T) {
 	})
 }
 
-// Without a lease nothing is sent: not even a connection is opened.
+// Without a lease nothing is sent, and no connection is opened.
 func TestWithoutLease(t *testing.T) {
 	_, build := scripted(result{err: clients.ErrNotAcquired})
 	r := work(t, 1, build, func(l *labour) {
@@ -366,7 +366,8 @@ func TestWithoutLease(t *testing.T) {
 	same(t, "what the resource got", r.texts("resource"), nil)
 }
 
-// A client that checks its lease and finds it over drops it: at its very end it is over, one nanosecond earlier it is not.
+// A client that checks its lease and finds that it is over drops it. The lease is over at its very end, but not one nanosecond
+// earlier.
 func TestCheckDropsLease(t *testing.T) {
 	for _, c := range []struct {
 		at   time.Duration
@@ -395,7 +396,7 @@ func TestCheckDropsLease(t *testing.T) {
 	}
 }
 
-// Nobody asks whether the lease is still valid when something is written: that is for Check, and for the resource.
+// A write does not check whether the lease is still valid: Check does, and so may the resource.
 func TestWriteDoesNotCheck(t *testing.T) {
 	r := work(t, 1, clients.NewSingle, func(l *labour) {
 		l.Acquire(l.ctx, 0, 0)
@@ -407,7 +408,7 @@ func TestWriteDoesNotCheck(t *testing.T) {
 	}
 }
 
-// What the resource rejects has certainly not happened; the connection is as good as before.
+// A write that the resource rejects has certainly not happened. The connection remains usable.
 func TestRejectedWrite(t *testing.T) {
 	_, build := scripted(result{lease: numbered{fence: 2}}, result{lease: numbered{fence: 1}})
 	r := work(t, 1, build, func(l *labour) {
@@ -428,17 +429,17 @@ func TestRejectedWrite(t *testing.T) {
 	})
 }
 
-// After an error the connection is opened anew, because an answer to the last request may still come over the old one. The
-// write itself is in doubt.
+// After an error the worker opens a new connection, because the reply to the last request may still arrive on the old one. The
+// outcome of the write is unknown.
 func TestReconnect(t *testing.T) {
 	for _, c := range []struct {
 		fault string
 		dials int
-		after string // the value
+		after string // the value afterwards
 	}{
 		{"on request write c1->resource reset", 2, ""},
 		{"on reply write resource->c1 reset", 2, "A"},
-		{"on reply write resource->c1 hold", 2, "A"}, // for longer than a client waits
+		{"on reply write resource->c1 hold", 2, "A"}, // for longer than the client waits
 		{"on reply write resource->c1 delay 11m", 2, "A"},
 	} {
 		_, build := scripted(result{lease: paper{}})
@@ -470,7 +471,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// A client waits for ten minutes, so that it does not give up on a write that a scenario makes late.
+// A client waits ten minutes for the resource, so that it does not give up on a write that a scenario delays.
 func TestResourceTimeout(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
@@ -493,7 +494,7 @@ func TestResourceTimeout(t *testing.T) {
 	}
 }
 
-// If there is nobody to write to, that is in doubt as well: the worker does not look into errors of the network.
+// If the resource is down, the outcome is unknown too: the worker does not interpret network errors.
 func TestResourceDown(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
@@ -509,7 +510,7 @@ func TestResourceDown(t *testing.T) {
 	}
 }
 
-// The steps that only pass time: by the steady clock, or by true time.
+// These steps only let time pass, by the steady clock or in true time.
 func TestWaiting(t *testing.T) {
 	_, build := scripted(result{})
 	r := work(t, 1, build, func(l *labour) {

@@ -29,7 +29,7 @@ func TestBubbleReturnsPanic(t *testing.T) {
 
 func explode() { panic("boom") }
 
-// TestBubbleReportsLeak: a goroutine that is left behind is an error with its stack, and with no others.
+// TestBubbleReportsLeak: a goroutine that is left behind is an error with its stack, and no other stacks.
 func TestBubbleReportsLeak(t *testing.T) {
 	outside := make(chan int)
 	go leaked(outside)
@@ -53,7 +53,7 @@ func leak(t *testing.T, what string) string {
 
 func leaked(c chan int) { <-c }
 
-// TestLeakOfLane: goroutines of a client that has come to its end are a leak if they take no notice of it.
+// TestLeakOfLane: goroutines of a client are a leak if they go on after its lane has ended.
 func TestLeakOfLane(t *testing.T) {
 	for name, left := range map[string]func(p *Process){
 		"a ticker": func(p *Process) {
@@ -81,8 +81,8 @@ func TestLeakOfLane(t *testing.T) {
 	}
 }
 
-// TestNoLeak: what ends when connections break, contexts end and timers fire is no leak; and neither is the kernel's
-// own.
+// TestNoLeak: a goroutine is no leak if it ends when connections break, contexts end or timers fire. Neither are goroutines of the
+// kernel.
 func TestNoLeak(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for seed := range uint64(100) {
@@ -115,7 +115,7 @@ func TestNoLeak(t *testing.T) {
 	t.Errorf("%d goroutines before, %d after\n%s", before, runtime.NumGoroutine(), Stacks())
 }
 
-// TestBubblesInParallel: bubbles do not know of each other.
+// TestBubblesInParallel: bubbles are independent.
 func TestBubblesInParallel(t *testing.T) {
 	var all sync.WaitGroup
 	errs := make([]error, 8)
@@ -150,7 +150,7 @@ func leakOnce() error {
 	return err
 }
 
-// TestCloseWaits: what runs on after the end, by package time, has ended or waits again when Close returns.
+// TestCloseWaits: when Close returns, code that runs on by package time after the end has ended, or waits again.
 func TestCloseWaits(t *testing.T) {
 	err := Bubble(func() {
 		w := NewWorld(Config{Seed: 1})

@@ -13,7 +13,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A stopwatch runs a lane on a process whose clocks have faults, and says what it measured.
+// stopwatch runs a lane on a process whose clocks have faults, and returns its notes.
 func stopwatch(t *testing.T, script string, lane func(w *World, p *Process, note func(what string))) []string {
 	t.Helper()
 	var got []string
@@ -64,8 +64,8 @@ func TestTimersUnderFaults(t *testing.T) {
 	}
 }
 
-// roundFirst rounds the duration that a line begins with to the 10µs: readings are whole nanoseconds, so sums of them
-// are off by a few.
+// roundFirst rounds the duration at the beginning of a line to 10µs: readings are whole nanoseconds, so their sums are off by a
+// few.
 func roundFirst(line string) string {
 	var d, rest string
 	fmt.Sscan(line, &d, &rest)
@@ -73,7 +73,7 @@ func roundFirst(line string) string {
 	return at.Round(10*time.Microsecond).String() + " " + rest
 }
 
-// TestConnDeadlinesUnderDrift: so do the deadlines of connections, of Read, Write and dialling.
+// TestConnDeadlinesUnderDrift: the deadlines of connections, in Read, Write and dialling, follow the clock too.
 func TestConnDeadlinesUnderDrift(t *testing.T) {
 	for script, want := range map[string]time.Duration{
 		"0s delay c1-n1 0s":                                  1000 * ms,
@@ -143,7 +143,7 @@ func TestDialIsCancelled(t *testing.T) {
 	})
 }
 
-// both runs f on a simulated clock and on that of package time, and compares what it notes.
+// both runs f on a simulated clock and on package time, and compares its notes.
 func both(t *testing.T, f func(c clockSource, note func(...any))) {
 	t.Helper()
 	var sim, std notes
@@ -168,7 +168,7 @@ func both(t *testing.T, f func(c clockSource, note func(...any))) {
 	}
 }
 
-// clockSource is what the clock of a process and package time have in common.
+// clockSource has what the clock of a process and package time have in common.
 type clockSource interface {
 	timer(time.Duration) (<-chan time.Time, func() bool, func(time.Duration) bool)
 	afterFunc(time.Duration, func()) (stop func() bool, reset func(time.Duration) bool)
@@ -205,7 +205,7 @@ func (packageTime) ticker(d time.Duration) (<-chan time.Time, func(), func(time.
 	return t.C, t.Stop, t.Reset
 }
 
-// received says what can be received without waiting.
+// received returns what can be received without waiting.
 func received(c <-chan time.Time) string {
 	select {
 	case t := <-c:
@@ -261,7 +261,7 @@ func TestTickerLikePackageTime(t *testing.T) {
 			note("tick ", (<-ch).Format("5.000"))
 		}
 		time.Sleep(3500 * ms)
-		note("late ", (<-ch).Format("5.000")) // one tick has waited, the others were dropped
+		note("late ", (<-ch).Format("5.000")) // one tick is kept, the others are dropped
 		note("then ", (<-ch).Format("5.000"))
 		time.Sleep(1500 * ms)
 		reset(400 * ms)
@@ -278,7 +278,7 @@ func TestTickerLikePackageTime(t *testing.T) {
 	})
 }
 
-// TestTickerAfterPause: the ticks that were missed are dropped, and the next come when they always did.
+// TestTickerAfterPause: missed ticks are dropped, and the next ones come at their usual times.
 func TestTickerAfterPause(t *testing.T) {
 	got := stopwatch(t, "2500ms pause c1 3s", func(w *World, p *Process, note func(string)) {
 		k := p.Clock().NewTicker(time.Second)
@@ -293,13 +293,13 @@ func TestTickerAfterPause(t *testing.T) {
 	}
 }
 
-// TestStopInPause: what waits for the end of a pause can still be stopped and set anew, once.
+// TestStopInPause: a timer that waits for the end of a pause can still be stopped and reset, once.
 func TestStopInPause(t *testing.T) {
 	got := stopwatch(t, "500ms pause c1 2s", func(w *World, p *Process, note func(string)) {
 		stopped := p.Clock().AfterFunc(time.Second, func() { note("was stopped") })
 		again := p.Clock().AfterFunc(time.Second, func() { note("again") })
 		twice := p.Clock().AfterFunc(time.Second, func() { note("twice") })
-		time.Sleep(1500 * ms) // code on package time goes on in a pause
+		time.Sleep(1500 * ms) // code on package time runs during a pause
 		stopped.Stop()
 		again.Reset(3 * time.Second)
 		twice.Reset(100 * ms)
@@ -312,7 +312,7 @@ func TestStopInPause(t *testing.T) {
 	}
 }
 
-// watchman is a service that keeps an alarm at a reading of its wall clock, as a Redis node does for its keys.
+// watchman is a service with an alarm at a reading of its wall clock, like the alarm of a Redis node for its keys.
 type watchman struct {
 	plain
 	p    *Process
@@ -327,8 +327,8 @@ func (s *watchman) ClockChanged() {
 	s.set()
 }
 
-// TestAlarm: an alarm rings when the wall clock shows its time. A service that sets it again when it is told of a
-// change need not know what the change was.
+// TestAlarm: an alarm goes off when the wall clock shows its time. A service that sets it again after each change of the clock need
+// not know what the change was.
 func TestAlarm(t *testing.T) {
 	for _, tt := range []struct {
 		script string
@@ -345,7 +345,7 @@ func TestAlarm(t *testing.T) {
 		{"1s slew n1 +1s over 10s", 9181818182},
 		{"1s slew n1 +1s over 2s", 9 * time.Second},
 		{"1s slew n1 -1s over 2s\n2s jump n1 +500ms", 10 * time.Second},
-		{"1s pause n1 30s", 10 * time.Second}, // keys expire by the clock, whether somebody looks or not
+		{"1s pause n1 30s", 10 * time.Second}, // keys expire by the clock, even if nobody reads it
 		{"1s pause n1 30s\n2s jump n1 +3s", 7 * time.Second},
 	} {
 		var rang []time.Duration

@@ -16,12 +16,12 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// subjectEnv has the test binary, run again, be the subject of a row: "client NUMBER ADDRESS NOBODY" or "server".
+// subjectEnv names the variable that makes the test binary the subject of a row: "client NUMBER ADDRESS NOBODY" or "server".
 const subjectEnv = "LOCKSTEP_CONFORMANCE"
 
-// attempts is how often a row is tried on real processes. What they note does not depend on tight times, but a machine under
-// load can miss any margin; and after a SIGCONT Go nearly always reads what has arrived before it fires what is overdue, but
-// its monitor thread may be first. One attempt that agrees shows that the simulation does what a real process does.
+// attempts is how often a row is tried on real processes. Their notes do not depend on short times, but a busy machine can exceed
+// any limit. And although Go nearly always reads what has arrived after a SIGCONT before it fires overdue timers, its monitor
+// thread may come first. One attempt that agrees shows that the simulation does what a real process does.
 const attempts = 10
 
 // TestConformanceOfProcesses runs the table on real processes.
@@ -42,13 +42,13 @@ func TestConformanceOfProcesses(t *testing.T) {
 					t.Fatalf("%v\nit stands for %s", err, b.stands)
 				}
 				t.Logf("attempt %d: %v", attempt, err)
-				time.Sleep(time.Duration(attempt) * 100 * ms) // until the machine has less to do
+				time.Sleep(time.Duration(attempt) * 100 * ms) // the load on the machine may fall
 			}
 		})
 	}
 }
 
-// onProcesses runs a row with its subject in a process of its own.
+// onProcesses runs a row with its subject in a separate process.
 func (b behaviour) onProcesses(t *testing.T, row int) (client, server []string) {
 	closed := listen(t)
 	closed.Close()
@@ -73,7 +73,7 @@ func (b behaviour) onProcesses(t *testing.T, row int) (client, server []string) 
 	defer p.shut()
 	go p.run(front)
 
-	addr := p.to // no proxy unless it is needed: it would close connections in its own way
+	addr := p.to // a proxy closes connections in its own way, so there is one only if a row needs it
 	if strings.Contains(b.faults, "cut") {
 		addr = front.Addr().String()
 	}
@@ -85,7 +85,7 @@ func (b behaviour) onProcesses(t *testing.T, row int) (client, server []string) 
 		}()
 	} else {
 		child = startSubject(t, fmt.Sprintf("client %d %s %s", row, addr, nobody), &clientNotes)
-		child.say(t) // it has started
+		child.say(t) // the subject has started
 		start = time.Now()
 		go func() {
 			defer close(clientDone)
@@ -114,7 +114,7 @@ func (b behaviour) onProcesses(t *testing.T, row int) (client, server []string) 
 	case <-time.After(20 * time.Second):
 		t.Error("the client does not end")
 	}
-	// Everything that was sent has long arrived, unless the machine is very busy.
+	// Everything that was sent has arrived long ago, unless the machine is very busy.
 	for range 100 {
 		if b.serves == nil || len(serverNotes.list()) >= len(b.serves) {
 			break
@@ -137,7 +137,7 @@ func realScene(addr, nobody string, start time.Time, note func(string)) scene {
 	}
 }
 
-// TestConformanceSubject is no test: it is the process that the tests above stop and kill.
+// TestConformanceSubject is not a test but the process that the tests above stop and kill.
 func TestConformanceSubject(t *testing.T) {
 	role := os.Getenv(subjectEnv)
 	if role == "" {
@@ -149,7 +149,7 @@ func TestConformanceSubject(t *testing.T) {
 		defer out.Unlock()
 		fmt.Println("> " + line)
 	}
-	go func() { // the parent holds the other end of standard input: when it is gone, so are we
+	go func() { // the parent holds the other end of standard input: when the parent ends, this process ends too
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(1)
 	}()
@@ -167,7 +167,7 @@ func TestConformanceSubject(t *testing.T) {
 	behaviours[row].client(realScene(addr, nobody, time.Now(), say))
 }
 
-// subject is a process of its own.
+// subject is a separate process.
 type subject struct {
 	cmd   *exec.Cmd
 	first chan string
@@ -197,7 +197,7 @@ func startSubject(t *testing.T, role string, into *notes) *subject {
 		for said := false; in.Scan(); {
 			line, ours := strings.CutPrefix(in.Text(), "> ")
 			switch {
-			case !ours: // of package testing
+			case !ours: // output of package testing
 			case !said:
 				s.first <- line
 				said = true
@@ -210,7 +210,7 @@ func startSubject(t *testing.T, role string, into *notes) *subject {
 	return s
 }
 
-// say waits for the first line that the subject says.
+// say waits for the first line that the subject prints.
 func (s *subject) say(t *testing.T) string {
 	t.Helper()
 	select {
@@ -244,7 +244,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// serve is the server of the table on real connections.
+// serve runs the server of the table on real connections.
 func serve(l net.Listener, note func(string)) {
 	for {
 		c, err := l.Accept()
@@ -262,7 +262,7 @@ func serve(l net.Listener, note func(string)) {
 				time.AfterFunc(after, func() {
 					io.WriteString(c, answer)
 					if reset {
-						time.Sleep(50 * ms) // or the reset overtakes the bytes: linger zero throws away what was not acknowledged
+						time.Sleep(50 * ms) // otherwise the reset overtakes the bytes: with linger zero, unacknowledged data is dropped
 						c.(*net.TCPConn).SetLinger(0)
 						c.Close()
 					}
@@ -313,7 +313,7 @@ func (p *proxy) run(l net.Listener) {
 	}
 }
 
-// pass copies one direction, and then its end.
+// pass copies one direction, including its end.
 func (p *proxy) pass(to, from net.Conn) {
 	buf := make([]byte, 4096)
 	for {

@@ -20,34 +20,33 @@ import (
 	"lockstep/sim/history"
 )
 
-// The table in this file says what a process, its clock and its connections do when they are paused, killed or cut
-// off. Each row runs twice: here on a world, and in conformance_linux_test.go on a real process that talks TCP over
-// loopback and is really stopped, continued and killed. What the programs note must be the same.
+// The table in this file says what happens to a process, its clock and its connections when they are paused, killed or cut off.
+// Each row runs twice: here in a world, and in conformance_linux_test.go on a real process that uses TCP over loopback and is
+// really stopped, continued and killed. The notes of the programs must be the same.
 //
-// Two things cannot be had from a real process, and are tested on the simulation alone. A test cannot set the clock
-// of its machine: that a step of the wall clock moves no timer is what package time promises of its monotonic
-// readings (TestTimersUnderFaults). Nor can it have its machine's oscillator drift (TestTimersUnderFaults,
-// TestConnDeadlinesUnderDrift).
+// Two things are tested in simulation only. A test cannot set the clock of its machine; package time promises, for its monotonic
+// readings, that a step of the wall clock moves no timer (TestTimersUnderFaults). And a test cannot make the clock of its machine
+// drift (TestTimersUnderFaults, TestConnDeadlinesUnderDrift).
 
-// A scene is what the program of a client sees.
+// A scene is what a client's program can use.
 type scene struct {
 	dial   func() (net.Conn, error)
-	nobody func() (net.Conn, error) // dials where no one listens
+	nobody func() (net.Conn, error) // dials an address at which nobody listens
 	clock  clockwork.Clock
-	until  func(time.Duration) // waits, since the start
+	until  func(time.Duration) // waits until a time since the start
 	note   func(what string)
 }
 
 type behaviour struct {
 	name   string
-	stands string // what it stands for
+	stands string // the situation that it stands for
 	client func(s scene)
-	faults string // at a time, what happens to the subject (pause, resume, kill) or to the network (cut, heal)
-	// subject is who is paused and killed: "client", or the "server", which understands the lines in [server.line].
+	faults string // with times: what happens to the subject (pause, resume, kill) or to the network (cut, heal)
+	// subject is the process that is paused and killed: "client", or "server", which understands the lines in [server.line].
 	subject string
 	want    []string // notes of the client
 	serves  []string // notes of the server
-	// unordered: a real process may note the same in another order.
+	// unordered: the notes of a real process may come in another order.
 	unordered bool
 }
 
@@ -64,7 +63,7 @@ var behaviours = []behaviour{
 			s.read(c)
 		},
 		faults: "200ms pause\n900ms resume",
-		// A real process finds bytes first nearly always, not by promise: under load it can be the deadline.
+		// A real process nearly always finds the bytes first, but on a busy machine the deadline may come first.
 		want: []string{"connected", "read hello", "timeout"},
 	},
 	{
@@ -114,8 +113,8 @@ var behaviours = []behaviour{
 		faults: "200ms pause\n1s resume",
 		want: []string{"connected", "connected", "connected", "connected", "read hello", "timer 1", "deadline 1", "timer 2",
 			"deadline 0", "timer 0", "deadline 2"},
-		// The Go runtime finds the deadlines in their order, but several processors run what they wake. The simulation has
-		// to choose, and takes the order of the deadlines.
+		// The Go runtime finds the deadlines in their order, but several processors run the goroutines that wake. The simulation
+		// has to choose, and takes the order of the deadlines.
 		unordered: true,
 	},
 	{
@@ -357,7 +356,7 @@ func (s scene) connect() net.Conn {
 	return c
 }
 
-// read notes what one Read gives.
+// read notes the result of one Read.
 func (s scene) read(c net.Conn) {
 	buf := make([]byte, 100)
 	n, err := c.Read(buf)
@@ -440,7 +439,7 @@ func (s *simServer) Receive(c *Conn, data []byte) {
 	}
 }
 
-// notes are what a program noted, from several goroutines.
+// notes are the notes of a program, from several goroutines.
 type notes struct {
 	mu    sync.Mutex
 	lines []string
@@ -472,7 +471,7 @@ func (b behaviour) onWorld(t *testing.T) (client, server []string) {
 				clock:  c.Clock(),
 				until:  c.Until,
 				note: func(what string) {
-					if ctx.Err() == nil { // a goroutine of the dead goes on for a moment
+					if ctx.Err() == nil { // a goroutine of the dead process may run on for a moment
 						notes.add(what)
 					}
 				},
@@ -513,7 +512,7 @@ func (b behaviour) eachFault(f func(at time.Duration, what string)) (last time.D
 	return last
 }
 
-// judge compares what was noted with the row.
+// judge compares the notes with the row.
 func (b behaviour) judge(client, server []string) error {
 	want := slices.Clone(b.want)
 	if b.unordered {

@@ -18,7 +18,7 @@ import (
 
 const ms = time.Millisecond
 
-// inject has the faults of a script injected: lines such as "100ms cut c1-n1".
+// inject injects the faults of a script, with lines such as "100ms cut c1-n1".
 func inject(w *World, script string) {
 	for line := range strings.Lines(script) {
 		at, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -45,15 +45,15 @@ func bites(h *history.History) []string {
 	return bs
 }
 
-// A trip is one request and its reply, or what went wrong.
+// A trip is one request with its reply or its error.
 type trip struct {
-	start, end time.Duration // true times
+	start, end time.Duration // in true time
 	err        error
 }
 
 func (t trip) String() string { return fmt.Sprintf("%v to %v: %v", t.start, t.end, t.err) }
 
-// traffic is a client that asks n1 every 10ms for half a second, and looks at its clocks; another asks n2. If idle,
+// traffic has a client that asks n1 every 10ms for half a second and reads its clocks, and another that asks n2. If idle is set,
 // both only wait.
 func traffic(t *testing.T, script string, idle bool) (*history.History, []trip) {
 	t.Helper()
@@ -101,8 +101,8 @@ func visit(ctx context.Context, c, n *Process, conn net.Conn) (net.Conn, error) 
 	return conn, nil
 }
 
-// TestBite: a fault bites if, and only if, it has an effect. In each script every fault is followed by what should be
-// noted of it: with traffic, and on an idle world.
+// TestBite: a fault bites if, and only if, it has an effect. Each script comes with what must be recorded of each fault: with
+// traffic, and in an idle world.
 func TestBite(t *testing.T) {
 	tests := []struct {
 		script string // at 100ms, 200ms, ...
@@ -132,7 +132,7 @@ func TestBite(t *testing.T) {
 		{"cut c1-n1|heal c1-n1", "++", "-+"},
 		{"cut c1->n1|heal c1->n1", "++", "-+"},
 		{"cut n1->c1|heal", "++", "-+"},
-		{"cut c1-n2|heal", "-+", "-+"}, // nobody uses that link
+		{"cut c1-n2|heal", "-+", "-+"}, // nobody uses this link
 		{"cut c1-n1|heal n1->c1", "+-", "-+"},
 		{"heal|heal c1-n1", "--", "--"},
 		{"hold c1-n1|release c1-n1", "++", "-+"},
@@ -159,12 +159,12 @@ func TestBite(t *testing.T) {
 		faults := strings.Split(tt.script, "|")
 		var script strings.Builder
 		for i, f := range faults {
-			// Half a period off, so that no message is under way, and the last ones while there is still traffic.
+			// Faults come half a period later, when no message is on its way, and the last ones while there is still traffic.
 			fmt.Fprintf(&script, "%dms %s\n", 100*(i+1)+5, f)
 		}
 		for _, idle := range []bool{false, true} {
 			if tt.script == "cut c1-n1|heal n1->c1" && !idle {
-				continue // stays cut in the other direction: see TestHealOneWay
+				continue // the other direction stays cut: see TestHealOneWay
 			}
 			want := tt.busy
 			if idle {
@@ -192,15 +192,15 @@ func TestBite(t *testing.T) {
 	}
 }
 
-// TestStall: these faults keep one request, or its reply, back for as long as they are in force, and nothing else;
-// what undoes them undoes them at once.
+// TestStall: each of these faults holds back one request, or its reply, while it is in force, and nothing else. Its counterpart
+// ends it at once.
 func TestStall(t *testing.T) {
 	for _, script := range []string{
 		"100ms pause c1 200ms",
 		"100ms pause c1\n300ms resume c1",
 		"100ms pause n1 200ms",
 		"100ms pause n1\n300ms resume n1",
-		"100ms pause n1 200ms\n200ms pause n1 10ms", // an end of its own is not the end of another
+		"100ms pause n1 200ms\n200ms pause n1 10ms", // the end of one pause does not end the other
 		"100ms cut c1-n1\n300ms heal c1-n1",
 		"100ms cut c1->n1\n300ms heal c1->n1",
 		"100ms cut n1->c1\n300ms heal n1->c1",
@@ -230,7 +230,7 @@ func TestStall(t *testing.T) {
 				t.Errorf("%q: %v", script, tr)
 			}
 		}
-		// A pause of the client may fall between two requests; then it is the sleep that lasts.
+		// A pause of the client may fall between two requests; then its sleep lasts longer instead.
 		if stalled != 1 && !(stalled == 0 && strings.Contains(script, "pause c1")) {
 			t.Errorf("%q: %d trips took long", script, stalled)
 		}
@@ -258,7 +258,7 @@ func TestDelay(t *testing.T) {
 			took := tr.end - tr.start
 			late := tr.start > 101*ms && tr.start < 300*ms
 			if tr.start > 90*ms && tr.start < 101*ms || tr.start > 280*ms && tr.start < 300*ms {
-				continue // under way when the delay changed
+				continue // it was on its way when the delay changed
 			}
 			if late && (took < by || took > by+3*ms) || !late && took > 5*ms {
 				t.Errorf("%q: %v", script, tr)
@@ -315,7 +315,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestResetLosesWhatIsHeld: also what a client had sent on a connection that it has closed since.
+// TestResetLosesWhatIsHeld: a reset also loses what a client sent on a connection that it has closed since.
 func TestResetLosesWhatIsHeld(t *testing.T) {
 	s := &echo{}
 	inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -334,7 +334,7 @@ func TestResetLosesWhatIsHeld(t *testing.T) {
 	}
 }
 
-// TestReleaseUnderWay: a message that was chosen to be held can be let go before it would have arrived.
+// TestReleaseUnderWay: a message that was chosen to be held can be released before it would have arrived.
 func TestReleaseUnderWay(t *testing.T) {
 	s := &echo{}
 	h := inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -353,12 +353,12 @@ func TestReleaseUnderWay(t *testing.T) {
 		t.Errorf("%q, and the last event at %v", s.lines, h.Events[len(h.Events)-1].At)
 	}
 	if want := []string{"release c1->n1"}; !slices.Equal(bites(h), want) {
-		t.Errorf("bites %q", bites(h)) // the hold kept nothing back
+		t.Errorf("bites %q", bites(h)) // the hold had not delayed anything
 	}
 }
 
-// TestCrashOfClient: I/O fails, the context is cancelled, records stop, sleepers go, lanes are over; what it had sent
-// arrives.
+// TestCrashOfClient: I/O fails, the context is cancelled, nothing more is recorded, sleeps end, and lanes are over. What the client
+// had sent arrives.
 func TestCrashOfClient(t *testing.T) {
 	s := &echo{}
 	ended := map[string]bool{}
@@ -443,7 +443,7 @@ func TestCrashOfClient(t *testing.T) {
 	}
 }
 
-// TestCrashEndsPause: a lane that sleeps in a pause of its own does not wake from it.
+// TestCrashEndsPause: a lane that is in a pause of its own does not continue after a crash.
 func TestCrashEndsPause(t *testing.T) {
 	inWorld(t, Config{Seed: 1}, func(w *World) {
 		c := w.Process("c1")
@@ -478,7 +478,7 @@ func TestPauseFromTheStart(t *testing.T) {
 	}
 }
 
-// TestCrashInPause: a process that dies while it is paused never does what waited for its resume.
+// TestCrashInPause: a process that crashes while it is paused never does what was waiting for its resume.
 func TestCrashInPause(t *testing.T) {
 	s := &echo{}
 	h := inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -510,7 +510,7 @@ func TestCrashInPause(t *testing.T) {
 	}
 }
 
-// TestRestore: what a nemesis left behind is undone, but for what the clocks have gathered.
+// TestRestore: the faults that are in force are undone, except for the errors that clocks have accumulated.
 func TestRestore(t *testing.T) {
 	for _, script := range []string{
 		"10ms pause c1", "10ms pause n1", "10ms crash n1", "10ms cut c1-n1", "10ms hold n1->c1", "10ms delay c1-n1 1s",
@@ -547,7 +547,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// Once the code under test has asked, a read by what carries out the lane counts, also where it is the only one after the fault.
+// Once the code under test has asked for the time, a read by the code that carries out the lane counts too, even if it is the only
+// one after the fault.
 func TestClockFaultsBiteTheLane(t *testing.T) {
 	for _, asks := range []bool{true, false} {
 		h := inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -567,8 +568,8 @@ func TestClockFaultsBiteTheLane(t *testing.T) {
 	}
 }
 
-// A fault of the clocks of a client bites once the code under test has asked them for the time; what carries out a lane, and
-// code that asks package time, does not meet it.
+// A fault of the clocks of a client bites once the code under test has asked them for the time. Neither the code that carries out a
+// lane nor code that uses package time makes it bite.
 func TestClockFaultsBiteWhoReads(t *testing.T) {
 	bitten := func(script string, lane func(c *Process, other Timekeeper)) []string {
 		return bites(inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -576,7 +577,7 @@ func TestClockFaultsBiteWhoReads(t *testing.T) {
 			c.Go(func(ctx context.Context) {
 				conn := dial(ctx, c, n)
 				lane(c, HarnessClock(c.Clock()))
-				conn.SetReadDeadline(time.Now().Add(10 * ms)) // counted by the clock of the process, whoever sets it
+				conn.SetReadDeadline(time.Now().Add(10 * ms)) // measured by the clock of the process, whoever sets it
 				conn.Read(make([]byte, 1))
 				HarnessClock(c.Clock()).Sleep(10 * ms)
 				HarnessClock(c.Clock()).Now()
@@ -605,7 +606,7 @@ func TestClockFaultsBiteWhoReads(t *testing.T) {
 	}
 }
 
-// A jump of a server's wall clock bites once the server reads that clock, also if it has read its steady clock in between.
+// A jump of a server's wall clock bites once the server reads that clock, even if it has read its steady clock in between.
 func TestClockFaultsBiteServers(t *testing.T) {
 	for _, wall := range []bool{false, true} {
 		h := inWorld(t, Config{Seed: 1}, func(w *World) {

@@ -17,7 +17,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// always runs f often enough for the order of a map to show, and fails if the results differ.
+// always runs f often enough for random map order to show, and fails if the results differ.
 func always(t *testing.T, f func() string) {
 	t.Helper()
 	results := map[string]int{}
@@ -29,7 +29,7 @@ func always(t *testing.T, f func() string) {
 	}
 }
 
-// What a reset loses on several connections between the same two processes is noted in one order.
+// What a reset loses on several connections between the same two processes is recorded in a fixed order.
 func TestResetHasAnOrder(t *testing.T) {
 	always(t, func() string {
 		return inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -48,9 +48,9 @@ func TestResetHasAnOrder(t *testing.T) {
 	})
 }
 
-// What a fault does to many connections is done to all of them before anybody wakes. Otherwise the first to wake would
-// record in a process that is only half dead, or write on a connection that is about to break: now and then, and only if
-// there is a processor to spare.
+// A fault takes effect on all its connections before any goroutine wakes. Otherwise the first to wake could record an event in a
+// process that is only half dead, or write to a connection that is about to break. This would happen rarely, and only with a
+// processor to spare.
 func TestFaultsAreWhole(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	const lanes = 100
@@ -92,8 +92,8 @@ func TestFaultsAreWhole(t *testing.T) {
 	}
 }
 
-// Goroutines of a client that one instant wakes run one after the other, in the order of the nodes that they wait for: libraries draw
-// delays from math/rand when they wake, and who drew first would be up to the Go scheduler.
+// Goroutines of a client that wake at the same instant run one after the other, in the order of the nodes that they wait for.
+// Libraries draw delays from math/rand when they wake; otherwise the Go scheduler would decide who draws first.
 func TestGoroutinesWakeInOrder(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	nodes := []string{"n1", "n2", "n3", "n4", "n5"}
@@ -132,7 +132,7 @@ func TestGoroutinesWakeInOrder(t *testing.T) {
 							}
 							conn.Read(make([]byte, 1))
 							runtime.Gosched()
-							woke = append(woke, node) // the race detector sees it if two are awake
+							woke = append(woke, node) // the race detector notices if two are awake
 						})
 					}
 				})
@@ -144,8 +144,8 @@ func TestGoroutinesWakeInOrder(t *testing.T) {
 	}
 }
 
-// A client hears of the crash of a server on all its connections at once. Which of them it waits on and which is idle follows
-// the Go scheduler, and must not decide whether the idle one is known to be dead.
+// A client learns of the crash of a server on all its connections at once. The Go scheduler decides on which of them it waits and
+// which is idle. This must not decide whether the idle one is known to be dead.
 func TestCrashIsHeardAtOnce(t *testing.T) {
 	for which := range 3 {
 		var errs []string
@@ -174,8 +174,8 @@ func TestCrashIsHeardAtOnce(t *testing.T) {
 	}
 }
 
-// A fault that is injected while the history is being written wakes nobody before the scheduler has done what it was
-// doing: sending what was written, or delivering.
+// If a fault is injected while the history is being written, nobody wakes before the scheduler has finished what it was doing:
+// sending what was written, or delivering.
 func TestFaultsWaitForTheScheduler(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, tt := range []struct {
@@ -205,7 +205,7 @@ func TestFaultsWaitForTheScheduler(t *testing.T) {
 			w.Watch(func(e history.Event) {
 				if tt.when(e) {
 					w.Inject(history.Reset{Link: history.Link{From: "c1", To: "n1", Both: true}})
-					for range 1000 { // give those who woke a chance to run
+					for range 1000 { // let those that woke run
 						runtime.Gosched()
 					}
 				}
@@ -255,7 +255,7 @@ func TestTheDeadLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// Timers that come due together do so in the order in which they were set, also after the rate of their clock changed.
+// Timers that are due together fire in the order in which they were set, even if the rate of their clock has changed.
 func TestDriftKeepsTheOrderOfTimers(t *testing.T) {
 	always(t, func() string {
 		var got string
@@ -287,7 +287,7 @@ func TestPeek(t *testing.T) {
 		s, c := w.Serve("n1", &echo{}), w.Process("c1")
 		c.Go(func(ctx context.Context) {
 			idle, reset, unread := dial(ctx, c, s), dial(ctx, c, s), dial(ctx, c, s)
-			idle.SetReadDeadline(time.Now().Add(-time.Second)) // which a peek clears
+			idle.SetReadDeadline(time.Now().Add(-time.Second)) // a peek clears it
 			if err := peek(idle); err != nil {
 				t.Errorf("alive: %v", err)
 			}
@@ -317,8 +317,8 @@ func TestPeek(t *testing.T) {
 	})
 }
 
-// Code that runs on in a pause, by package time, is caught once per pause, whether it writes to the network or only says what
-// it did; code that stops is not, and neither is what was written right before the pause.
+// Code that runs on during a pause, by package time, is reported once for each pause, whether it writes to the network or only
+// records something. Code that stops is not reported, and neither is what was written right before the pause.
 func TestUnpaused(t *testing.T) {
 	count := func(write bool, sleep func(p *Process, d time.Duration)) (n int) {
 		h := inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -369,7 +369,7 @@ func TestUnpaused(t *testing.T) {
 	}
 }
 
-// TestJoins: the timers of one process that are due together are one event, if a pause did not put one of them off.
+// TestJoins: the timers of one process that are due together are one event, unless a pause has delayed one of them.
 func TestJoins(t *testing.T) {
 	c1, c2 := &Process{Name: "c1"}, &Process{Name: "c2"}
 	timer := item{at: 2, class: classTimer, due: 2, proc: c1}

@@ -11,8 +11,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// mirror is a service that asks another one for a word every 100ms, as a replica does, and opens a new connection when
-// it has none. It notes what it hears.
+// mirror is a service that asks another one for a word every 100ms, as a replica does, and opens a new connection when it has none.
+// It notes what it receives.
 type mirror struct {
 	echo
 	p, primary *Process
@@ -65,7 +65,7 @@ func (m *mirror) Follow(primary *Process) bool {
 	return was != m.role
 }
 
-// mirrored runs a mirror for half a second under a script, and lists what it noted, with the times in tenths of a second.
+// mirrored runs a mirror for half a second with a script of faults, and returns its notes, with times in tenths of a second.
 func mirrored(t *testing.T, script string) (heard []string, h *history.History) {
 	t.Helper()
 	h = inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -84,18 +84,18 @@ func mirrored(t *testing.T, script string) (heard []string, h *history.History) 
 	return heard, h
 }
 
-// TestServicesTalk: a service opens connections of its own, whose messages are requests, and has timers on its clock.
+// TestServicesTalk: a service opens its own connections, whose messages are requests, and has timers on its clock.
 func TestServicesTalk(t *testing.T) {
 	for _, tt := range []struct {
 		script string
 		want   []string
 	}{
 		{"", []string{"1 open", "2 heard BEAT", "3 heard BEAT", "4 heard BEAT", "5 heard BEAT"}},
-		// The timer comes due during the pause, and the next one counts from its end.
+		// The timer is due during the pause, and the next one counts from its end.
 		{"210ms pause r1 150ms", []string{"1 open", "2 heard BEAT", "3 heard BEAT", "4 heard BEAT"}},
 		{"150ms cut r1->n1\n450ms heal", []string{"1 open", "4 heard BEAT", "4 heard BEAT", "4 heard BEAT", "5 heard BEAT"}},
 		{"150ms crash n1\n350ms restart n1", []string{"1 open", "1 closed", "2 closed", "3 closed", "4 open", "5 heard BEAT"}},
-		// The timers of the process end with it.
+		// A crash ends the timers of the process.
 		{"250ms crash r1\n260ms restart r1", []string{"1 open", "2 heard BEAT", "2 closed", "3 open", "4 heard BEAT"}},
 		{"250ms reset n1-r1", []string{"1 open", "2 heard BEAT", "2 closed", "3 open", "4 heard BEAT", "5 heard BEAT"}},
 		{"150ms on request BEAT r1->n1 delay 120ms", []string{"1 open", "3 heard BEAT", "3 heard BEAT", "4 heard BEAT", "5 heard BEAT"}},
@@ -130,7 +130,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestStoppedTimer: a timer of a service that was taken back does not fire.
+// TestStoppedTimer: a timer of a service that was stopped does not fire.
 func TestStoppedTimer(t *testing.T) {
 	fired := 0
 	inWorld(t, Config{}, func(w *World) {

@@ -47,7 +47,7 @@ created by main.start in goroutine 9
 	}
 }
 
-// An error about very many goroutines that do the same is short, and says how many there are.
+// An error about very many goroutines that do the same is short, and gives their number.
 func TestLeakOfMany(t *testing.T) {
 	const many = 30_000
 	over := make(chan struct{})
@@ -63,12 +63,12 @@ func TestLeakOfMany(t *testing.T) {
 	if len(said) > 20_000 || all < many {
 		t.Errorf("%d bytes, %d goroutines:\n%.3000s", len(said), all, said)
 	}
-	if strings.Count(said, "TestLeakOfMany.func") > 4 { // running, started, and waiting, each with the line that started it
+	if strings.Count(said, "TestLeakOfMany.func") > 4 { // one that runs, one that has started, and one that waits, each with the line that started it
 		t.Errorf("%.3000s", said)
 	}
 }
 
-// Stacks has the stack of its caller, and says when it left some out.
+// Stacks includes the stack of its caller, and says if it has left some out.
 func TestStacks(t *testing.T) {
 	got := Stacks()
 	cut := len(got) > MaxStacks // other tests leave goroutines behind

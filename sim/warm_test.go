@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// What is said while the world stands still is answered in no time, and no trace of it is left. The connection is an ordinary one
-// afterwards.
+// Messages within Warm take no time, and leave no trace. The connection is an ordinary one afterwards.
 func TestWarm(t *testing.T) {
 	var checksums []string
 	for _, said := range []string{"", "hello"} {
@@ -31,7 +30,7 @@ func TestWarm(t *testing.T) {
 					t.Fatal(err)
 				}
 				conn = dialled
-				dialled.SetDeadline(time.Now().Add(time.Second)) // which would leave an alarm
+				dialled.SetDeadline(time.Now().Add(time.Second)) // it would leave an alarm
 				if said == "" {
 					return
 				}
@@ -67,7 +66,7 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// There is nobody to talk to at a client.
+// A client listens on no port, so that dialling it fails.
 func TestWarmRefused(t *testing.T) {
 	err := Bubble(func() {
 		w := NewWorld(Config{Seed: 1})

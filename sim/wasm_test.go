@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestWASM: a run has the same trace on another machine, namely the one with 32-bit pointers and a single thread that
-// browsers have. It needs Node.
+// TestWASM: a run has the same trace on another machine: that of browsers, with 32-bit pointers and a single thread. It needs Node.
 func TestWASM(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program twice")

@@ -18,8 +18,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// echo is a service that answers each line with the line. A line says what it wants in its first word; "token t" is
-// shown with the token named.
+// echo is a service that answers each line with the line itself. The first word of a line names the request; "token t" is shown
+// with the name of the token.
 type echo struct {
 	opened, closed int
 	lines          []string
@@ -42,7 +42,7 @@ func (e *echo) Describe(data []byte, reply bool, name func(string) string) strin
 	return strings.Join(words, " ")
 }
 
-// inWorld runs f in a world of its own, in a bubble, and then the world.
+// inWorld calls f with a new world in a bubble, and then runs the world.
 func inWorld(t testing.TB, cfg Config, f func(*World)) *history.History {
 	t.Helper()
 	var h *history.History
@@ -71,7 +71,7 @@ func dial(ctx context.Context, p, to *Process) net.Conn {
 	return c
 }
 
-// ask sends a line and waits for the answer.
+// ask sends a line and waits for the reply.
 func ask(c net.Conn, line string) (string, error) {
 	if _, err := io.WriteString(c, line+"\n"); err != nil {
 		return "", err
@@ -79,7 +79,7 @@ func ask(c net.Conn, line string) (string, error) {
 	return bufio.NewReader(c).ReadString('\n')
 }
 
-// texts lists the messages that were delivered to a process, or lost on the way to it.
+// texts lists the messages that were delivered to a process, or lost on their way to it.
 func texts(h *history.History, to string) []string {
 	var ts []string
 	for _, e := range h.Events {
@@ -115,9 +115,8 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// crowd is a world in which everything happens at once that the Go scheduler could put into another order: goroutines
-// of one process that dial, write, sleep and record in parallel, over several connections to each server, with timers
-// that coincide; and every kind of fault.
+// crowd runs a world that contains everything that the Go scheduler could reorder: goroutines of one process that dial, write,
+// sleep and record in parallel, over several connections to each server, with timers that coincide; and every kind of fault.
 func crowd(seed uint64, faults []history.Fault) (checksum string, events []history.Event, err error) {
 	err = Bubble(func() {
 		w := NewWorld(Config{Seed: seed, MaxTime: time.Minute})
@@ -143,7 +142,7 @@ func crowd(seed uint64, faults []history.Fault) (checksum string, events []histo
 
 // mill is the lane of one client of a crowd.
 func mill(ctx context.Context, c *Process, servers []*Process) {
-	c.Clock().Now() // or the faults of its clocks are none of its business
+	c.Clock().Now() // otherwise the faults of its clocks would not bite
 	var all sync.WaitGroup
 	for g := range 4 {
 		all.Go(func() {
@@ -164,7 +163,7 @@ func mill(ctx context.Context, c *Process, servers []*Process) {
 	c.Record(history.Event{Kind: history.Info, Op: history.Exit})
 }
 
-// dialAndAsk opens a connection of its own, says the same as others and then something of its own, and closes it.
+// dialAndAsk opens a connection, sends a line that others send too and then its own, and closes the connection.
 func dialAndAsk(ctx context.Context, c, server *Process, line string) error {
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
@@ -181,7 +180,7 @@ func dialAndAsk(ctx context.Context, c, server *Process, line string) error {
 	return err
 }
 
-// trouble is one fault of every kind, in an order in which each of them meets traffic.
+// trouble returns one fault of every kind, in an order in which each of them affects traffic.
 func trouble() []history.Fault {
 	l := func(s string) history.Link {
 		if from, to, ok := strings.Cut(s, "->"); ok {
@@ -199,7 +198,7 @@ func trouble() []history.Fault {
 	}
 }
 
-// TestSameSeedSameRun is the promise of the kernel. The repetitions run at several settings of GOMAXPROCS, and under
+// TestSameSeedSameRun tests the central promise of the kernel. The repetitions run at several settings of GOMAXPROCS, and under
 // -race in CI; TestWASM makes the same comparison with another machine.
 func TestSameSeedSameRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -239,7 +238,7 @@ func firstDifference(a, b []history.Event) string {
 	return fmt.Sprintf("equal histories of %d and %d events", len(a), len(b))
 }
 
-// TestTroubleBites makes sure that the run above is the test that it claims to be.
+// TestTroubleBites makes sure that the faults of that test have an effect.
 func TestTroubleBites(t *testing.T) {
 	_, events, err := crowd(1, trouble())
 	if err != nil {
@@ -262,8 +261,8 @@ func TestTroubleBites(t *testing.T) {
 	}
 }
 
-// TestContentBeatsArrival: what is written at one instant arrives in an order that depends on the seed and on what it
-// says, not on which goroutine ran first, nor on which connection it took.
+// TestContentBeatsArrival: the order in which simultaneous writes arrive depends on the seed and on their content, not on which
+// goroutine ran first or which connection it used.
 func TestContentBeatsArrival(t *testing.T) {
 	run := func(order []int) []string {
 		h := inWorld(t, Config{Seed: 4}, func(w *World) {
@@ -295,7 +294,7 @@ func TestContentBeatsArrival(t *testing.T) {
 	}
 }
 
-// TestBytesKeepTheirOrder: sorting by content must not reorder what was written on one connection.
+// TestBytesKeepTheirOrder: sorting by content must not reorder what was written to one connection.
 func TestBytesKeepTheirOrder(t *testing.T) {
 	s := &echo{}
 	inWorld(t, Config{Seed: 1}, func(w *World) {
@@ -317,7 +316,7 @@ func TestBytesKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestConnectionsMayOvertake: order is promised within a connection only.
+// TestConnectionsMayOvertake: order is guaranteed only within a connection.
 func TestConnectionsMayOvertake(t *testing.T) {
 	overtaken := false
 	for seed := range uint64(20) {
@@ -345,8 +344,8 @@ func TestConnectionsMayOvertake(t *testing.T) {
 	}
 }
 
-// TestRemovingFaultKeepsLatencies: a fault on one link leaves the draws of every other link alone, and those of its
-// own link for all messages that are sent the same way after it.
+// TestRemovingFaultKeepsLatencies: a fault on one link does not change the random draws of other links, nor those of its own link
+// for messages that are sent in the same way after it.
 func TestRemovingFaultKeepsLatencies(t *testing.T) {
 	run := func(faults ...history.Fault) map[string]time.Duration {
 		h := inWorld(t, Config{Seed: 9}, func(w *World) {
@@ -377,7 +376,7 @@ func TestRemovingFaultKeepsLatencies(t *testing.T) {
 	link := history.Link{From: "c1", To: "n1"}
 	calm, cut := run(), run(history.Cut{Link: link}, history.Heal{Link: link})
 	for what, took := range calm {
-		held := slices.Contains([]string{"a2", "a3", "a4"}, what) // sent, or queued behind what was sent, while the link was cut
+		held := slices.Contains([]string{"a2", "a3", "a4"}, what) // sent while the link was cut, or queued behind such a message
 		if held && cut[what] <= took {
 			t.Errorf("%s took %v though the link was cut", what, cut[what])
 		}
@@ -387,8 +386,8 @@ func TestRemovingFaultKeepsLatencies(t *testing.T) {
 	}
 }
 
-// TestRecordOrder: events of one instant enter the history by process and operation, whichever goroutine came first;
-// what one operation says keeps its order.
+// TestRecordOrder: events of one instant enter the history in the order of process and operation, whichever goroutine came first.
+// The events of one operation keep their order.
 func TestRecordOrder(t *testing.T) {
 	h := inWorld(t, Config{Seed: 1}, func(w *World) {
 		for _, name := range []string{"c2", "c1"} {
@@ -421,8 +420,8 @@ func TestRecordOrder(t *testing.T) {
 	}
 }
 
-// TestWatcherMayInject: a fault that is injected while the history is being written wakes goroutines; they come to
-// rest before anything else happens.
+// TestWatcherMayInject: a fault that is injected while the history is being written wakes goroutines. They block again before
+// anything else happens.
 func TestWatcherMayInject(t *testing.T) {
 	var sums []string
 	for range 50 {
@@ -453,7 +452,7 @@ func TestWatcherMayInject(t *testing.T) {
 	}
 }
 
-// TestCaps: a run that does not end by itself ends at a limit, which is named.
+// TestCaps: a run that does not end by itself ends at a limit, and names it.
 func TestCaps(t *testing.T) {
 	run := func(cfg Config, lane func(ctx context.Context, p, n *Process)) (cap string, at time.Duration) {
 		t.Helper()
@@ -463,7 +462,7 @@ func TestCaps(t *testing.T) {
 			p.Go(func(ctx context.Context) { lane(ctx, p, n) })
 			w.Run()
 			cap, at = w.Cap(), w.Now()
-			w.Run() // says so again, rather than going on
+			w.Run() // it returns at once, because the limit was reached
 			w.RunFor(time.Second)
 			if w.Now() != at {
 				t.Errorf("went on to %v", w.Now())
@@ -502,7 +501,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// TestCodeOfItsOwnTime: code that uses package time runs on true time, and what it writes is seen at once.
+// TestCodeOfItsOwnTime: code that uses package time runs in true time, and what it writes is seen at once.
 func TestCodeOfItsOwnTime(t *testing.T) {
 	h := inWorld(t, Config{Seed: 1}, func(w *World) {
 		n, c := w.Serve("n1", &echo{}), w.Process("c1")
@@ -579,8 +578,8 @@ func (plain) Closed(*Conn)                                      {}
 func (plain) Receive(c *Conn, data []byte)                      { c.Write(data) }
 func (plain) Describe([]byte, bool, func(string) string) string { return "hello" }
 
-// TestTimersEndInOrder: in a process that has died, of two timers that a goroutine waits for the one that is due first ticks first,
-// and its clock goes on: whoever renews every second until ten have passed comes to an end, always in the same way.
+// TestTimersEndInOrder: in a process that has crashed, the clock goes on, and if a goroutine waits for two timers, the one that is
+// due first fires first. So code that renews every second for ten seconds always ends in the same way.
 func TestTimersEndInOrder(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		for range 20 {

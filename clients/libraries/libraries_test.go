@@ -22,7 +22,7 @@ import (
 
 const ttl = 10 * time.Second
 
-// A client is what a lane has in hand.
+// A client is what a lane uses.
 type client struct {
 	*sim.Process
 	t    *testing.T
@@ -31,13 +31,13 @@ type client struct {
 	lock clients.Locker
 }
 
-// play puts a library on n nodes and has clients act, one after the other. It returns what happened.
+// play runs a library on n nodes with clients that act one after the other. It returns what happened.
 func play(t *testing.T, l libraries.Lock, n int, lanes ...func(*client)) []history.Event {
 	t.Helper()
 	return playWith(t, l, n, nil, lanes...)
 }
 
-// playWith has faults injected before that.
+// playWith is play with faults that are injected first.
 func playWith(t *testing.T, l libraries.Lock, n int, faults []string, lanes ...func(*client)) []history.Event {
 	t.Helper()
 	var events []history.Event
@@ -58,7 +58,7 @@ func playWith(t *testing.T, l libraries.Lock, n int, faults []string, lanes ...f
 			w.Plan(0, f)
 		}
 		var mu sync.Mutex
-		var envs []clients.Env // what one has, another may use
+		var envs []clients.Env // clients may use what others have
 		turn := make(chan int, 1)
 		turn <- 0
 		for i, lane := range lanes {
@@ -92,7 +92,7 @@ func playWith(t *testing.T, l libraries.Lock, n int, faults []string, lanes ...f
 	return events
 }
 
-// acquire is an Acquire, as a worker does it.
+// acquire calls Acquire, as a worker does.
 func (c *client) acquire() (clients.Lease, error) {
 	c.Doing(history.Acquire, 1)
 	defer c.Doing("", 0)
@@ -106,12 +106,12 @@ func (c *client) must(lease clients.Lease, err error) clients.Lease {
 	return lease
 }
 
-// left is how long the key on a node will last; below zero if it is not there.
+// left returns how long the key on a node will last, or a negative time if it is not there.
 func (c *client) left(node int) time.Duration {
 	return c.env.Nodes[node].PTTL(c.ctx, "lock").Val()
 }
 
-// sizes are the numbers of nodes that a library runs on.
+// sizes are the numbers of nodes on which a library runs.
 func sizes(l libraries.Lock) []int {
 	if slices.Contains(l.Like, "redlock") {
 		return []int{1, 3, 5}
@@ -119,7 +119,7 @@ func sizes(l libraries.Lock) []int {
 	return []int{1}
 }
 
-// each has f called with every lock of the libraries that are tested here, on every number of nodes that it runs on.
+// each calls f with every lock of the libraries that are tested here, on every number of nodes on which it runs.
 func each(t *testing.T, f func(t *testing.T, l libraries.Lock, n int)) {
 	t.Helper()
 	for _, l := range libraries.Locks() {
@@ -132,7 +132,7 @@ func each(t *testing.T, f func(t *testing.T, l libraries.Lock, n int)) {
 	}
 }
 
-// Nothing goes wrong: a lease is obtained for the TTL, refused to another, extended, given back once, and not twice.
+// Without faults, a lease is granted for the TTL, refused to another client, extended, and given back once, not twice.
 func TestCalm(t *testing.T) {
 	each(t, func(t *testing.T, l libraries.Lock, n int) {
 		var held clients.Lease
@@ -191,7 +191,7 @@ func TestCalm(t *testing.T) {
 	})
 }
 
-// redsync says how long its lease is valid, by a clock that shares its beginning with the one of the process. redislock does not.
+// redsync says how long its lease is valid, by a clock with the same start as the clock of the process. redislock does not.
 func checkUntil(t *testing.T, l libraries.Lock, lease clients.Lease, before time.Time, took time.Duration) {
 	t.Helper()
 	until := lease.Until()
@@ -206,7 +206,7 @@ func checkUntil(t *testing.T, l libraries.Lock, lease clients.Lease, before time
 	}
 }
 
-// An extension of a key that is gone is refused, unless redsync is told to set it anew.
+// An extension of a key that is gone is refused, unless redsync is told to set the key again.
 func TestExtendWhatIsGone(t *testing.T) {
 	each(t, func(t *testing.T, l libraries.Lock, n int) {
 		play(t, l, n, func(c *client) {
@@ -224,8 +224,8 @@ func TestExtendWhatIsGone(t *testing.T) {
 	})
 }
 
-// A node that does not answer leaves it open what became of a release. An acquire is refused all the same: redsync asks for
-// what it may have set to be deleted, and hands out nothing. redislock cannot say.
+// If a node does not answer, the outcome of a release is unknown. redsync still refuses the acquire: it deletes what it may have
+// set, and returns no lease. redislock cannot say.
 func TestUnknown(t *testing.T) {
 	each(t, func(t *testing.T, l libraries.Lock, n int) {
 		play(t, l, n, func(c *client) {
@@ -245,8 +245,8 @@ func TestUnknown(t *testing.T) {
 	})
 }
 
-// Where go-redis repeats commands, it asks again after a reply that is lost, before the library hears of it. Where it does
-// not, the library gives back what it may have got, or says that it does not know.
+// If go-redis repeats commands, it asks again after a lost reply, before the library notices. Otherwise the library gives back what
+// it may have got, or says that the outcome is unknown.
 func TestRetries(t *testing.T) {
 	each(t, func(t *testing.T, l libraries.Lock, n int) {
 		if n > 1 {
@@ -279,10 +279,10 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// random looks like a token: sixteen random bytes in one of the alphabets of base64.
+// random matches what looks like a token: sixteen random bytes in one of the alphabets of base64.
 var random = regexp.MustCompile(`[A-Za-z0-9+/_-]{22}`)
 
-// Tokens are drawn from crypto/rand, so that a history that showed one would never be the same again.
+// Tokens are drawn from crypto/rand, so a history that contained one would differ each time.
 func TestTokensAreNamed(t *testing.T) {
 	each(t, func(t *testing.T, l libraries.Lock, n int) {
 		var tokens []string
@@ -321,7 +321,7 @@ func TestTokensAreNamed(t *testing.T) {
 	})
 }
 
-// The version is the one that is required.
+// The version is that in go.mod.
 func TestVersion(t *testing.T) {
 	required, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -342,7 +342,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// The names are as they are in documents and commands, and none is that of a lock of the literature.
+// Names are valid in documents and commands, and none is that of a lock of the literature.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, l := range libraries.Locks() {

@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReadingAndWhen: when is the inverse of reading, at every rate that a fault can set and for as long as a run can
-// last; both agree with arithmetic that cannot overflow.
+// TestReadingAndWhen: When is the inverse of Reading, at every rate that a fault can set and for as long as a run can last. Both
+// agree with arithmetic that cannot overflow.
 func TestReadingAndWhen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const year = 365 * 24 * time.Hour
 		span := func(label string, least time.Duration) time.Duration {
-			// Uniform in the logarithm: errors hide near zero and near the limits.
+			// Draw uniformly on a logarithmic scale: errors hide near zero and near the limits.
 			limit := rapid.SampledFrom([]time.Duration{1, time.Microsecond, time.Second, time.Hour, 30 * 24 * time.Hour, year}).Draw(t, label+" up to")
 			return time.Duration(rapid.Int64Range(int64(least), int64(limit)).Draw(t, label))
 		}
@@ -31,7 +31,7 @@ func TestReadingAndWhen(t *testing.T) {
 		r := c.Steady + span("until", 1)
 		at := c.When(r)
 		if at >= c.Since+never && c.Reading(c.Since+never-1) < r {
-			return // later than anything can be
+			return // later than any time can be
 		}
 		if at <= c.Since || c.Reading(at) < r || c.Reading(at-1) >= r {
 			t.Fatalf("shows %v first at %v; then %v, before that %v", r, at, c.Reading(at), c.Reading(at-1))
@@ -78,7 +78,7 @@ func TestScale(t *testing.T) {
 			want.Mul(limit, big.NewInt(int64(want.Sign())))
 		}
 		if d == -1<<63 {
-			return // Abs of it is one less
+			return // its absolute value is one less
 		}
 		if got := scale(time.Duration(d), time.Duration(n), time.Duration(by)); int64(got) != want.Int64() {
 			t.Fatalf("scale(%d, %d, %d) = %d, want %v", d, n, by, got, want)
@@ -86,7 +86,7 @@ func TestScale(t *testing.T) {
 	})
 }
 
-// TestWallWhen: an alarm finds the first instant of its reading in the midst of drift, offset and slew.
+// TestWallWhen: WallWhen finds the first instant of a reading during drift, offset and slew.
 func TestWallWhen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		day := int64(24 * time.Hour)
@@ -97,7 +97,7 @@ func TestWallWhen(t *testing.T) {
 		w.Ahead, w.Set = span("offset", -day, day), span("since", 0, day)
 		w.Over = span("over", 0, 10*day)
 		if w.Over > 0 {
-			// A slew that turns the clock back is none; the rate that is left decides how steep one can be.
+			// A slew never turns the clock back. The remaining rate decides how steep it can be.
 			limit := int64(scale(w.Over, time.Duration(1e6-max(w.PPM, -w.PPM)), 1e6)) * 9 / 10
 			w.Slew = span("by", -limit, limit)
 		}
@@ -110,7 +110,7 @@ func TestWallWhen(t *testing.T) {
 	})
 }
 
-// TestSlewInASlew: a slew that begins while another goes on starts from the offset that the other has come to, and ends it.
+// TestSlewInASlew: a slew that begins during another one ends it, and starts from the offset that it has reached.
 func TestSlewInASlew(t *testing.T) {
 	c := Clock{}.After(Slew{By: 10 * time.Second, Over: 10 * time.Second}, 0).After(Slew{By: 2 * time.Second, Over: 2 * time.Second}, 5*time.Second)
 	for at, want := range map[time.Duration]time.Duration{5: 5, 6: 6, 7: 7, 20: 7} {
@@ -120,8 +120,8 @@ func TestSlewInASlew(t *testing.T) {
 	}
 }
 
-// TestSlew: a slew is spread evenly, lands exactly, and can be of any size: its arithmetic overflowed at ten seconds
-// over twenty minutes once.
+// TestSlew: a slew is spread evenly, ends exactly, and can be of any size. Its arithmetic once overflowed at ten seconds over
+// twenty minutes.
 func TestSlew(t *testing.T) {
 	for _, tt := range []struct{ by, over time.Duration }{
 		{50 * time.Millisecond, time.Second}, {-50 * time.Millisecond, time.Second}, {1, 3}, {10 * time.Second, 20 * time.Minute}, {-300 * 24 * time.Hour, 365 * 24 * time.Hour},
@@ -138,7 +138,7 @@ func TestSlew(t *testing.T) {
 				t.Errorf("%v over %v: the offset is %v at the end", tt.by, tt.over, got)
 			}
 		}
-		w = w.After(Jump{}, time.Hour+tt.over/2) // another correction begins where this one has come to
+		w = w.After(Jump{}, time.Hour+tt.over/2) // another correction begins with the offset reached so far
 		if got := w.Offset(time.Hour + 2*tt.over); (got - tt.by/2).Abs() > 1 {
 			t.Errorf("%v over %v: the offset is %v if it was ended half way", tt.by, tt.over, got)
 		}

@@ -15,15 +15,15 @@ func TestDuplicate(t *testing.T) {
 	}{
 		{`{"a":1,"b":2}`, "", 0},
 		{`{"a":1,"a":1}`, "a", 7},
-		{`{ "a" : 1 , "A" : 2 }`, "A", 12},             // one field to package json
-		{`{"a":1,"\u0061":2}`, `a`, 7},                 // written otherwise
+		{`{ "a" : 1 , "A" : 2 }`, "A", 12},             // one field to encoding/json
+		{`{"a":1,"\u0061":2}`, `a`, 7},                 // the same name, escaped
 		{`{"a":"b","b":"a","c":["a","a"]}`, "", 0},     // values
-		{`{"a":{"b":1},"b":{"b":1},"c":{}}`, "", 0},    // of different objects
+		{`{"a":{"b":1},"b":{"b":1},"c":{}}`, "", 0},    // in different objects
 		{`{"a":[{"b":1},{"b":1}],"c":[]}`, "", 0},      //
 		{`{"a":[{"b":1,"B":1}]}`, "B", 13},             //
 		{`{"a":{"n1":1,"N1":2}}`, "", 0},               // keys of a map
 		{`{"a":{"n1":1,"n1":2}}`, "n1", 13},            //
-		{`{"a\"":1,"a\\":2,"a":"\"a\":","":1}`, "", 0}, // quotes that end nothing
+		{`{"a\"":1,"a\\":2,"a":"\"a\":","":1}`, "", 0}, // escaped quotes, which end nothing
 		{`{"a":{"b":[1,2,{"c":[]}]},"a":3}`, "a", 26},
 		{`"a"`, "", 0},
 		{`[1,"a",{"":1,"":2}]`, "", 13},
@@ -37,7 +37,7 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// A text that is no JSON does no harm, and a field for every few bytes of a long line takes no time to speak of.
+// A text that is not JSON does no harm, and a long line with a field in every few bytes takes little time.
 func TestDuplicateOfAnything(t *testing.T) {
 	for _, text := range []string{"", "}", "]]", `{"`, `{"\`, `{"a`, `"a":`, "{,:", `{"a":1}}"a":2`} {
 		history.Duplicate([]byte(text))

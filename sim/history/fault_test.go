@@ -11,7 +11,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// forms has each fault in each of its forms, as it stands in a scenario.
+// forms has each fault in each of its forms, as a scenario has it.
 var forms = []struct {
 	text   string
 	fault  history.Fault
@@ -91,7 +91,7 @@ func TestFaultForms(t *testing.T) {
 	}
 }
 
-// TestParseFaultForgives checks that what is clear is accepted, and printed in the one canonical way.
+// TestParseFaultForgives checks that unambiguous variants are accepted, and printed in the canonical form.
 func TestParseFaultForgives(t *testing.T) {
 	for text, want := range map[string]string{
 		" pause   c1  0.5m ":        "pause c1 30s",

@@ -11,8 +11,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// A history is read as it was written, or not at all: neither the first line nor an event may have been altered. One that an older
-// version wrote has a sum of its events only.
+// A history is read as it was written, or refused: neither the first line nor an event may have been changed. A history of an older
+// version has a checksum of its events only.
 func TestHistoryHasASum(t *testing.T) {
 	h := &history.History{
 		Meta: history.Meta{Scenario: "s", Nodes: []string{"n1"}, Clients: []string{"c1"}, Seed: 1, TTL: time.Second},
@@ -53,7 +53,8 @@ func TestHistoryHasASum(t *testing.T) {
 	}
 }
 
-// What a line of a foreign history may say, and what is refused. More is in cmd/lockstep, in the words of the program.
+// What a line of a foreign history may contain, and what is refused. cmd/lockstep has further cases, with the messages of the
+// program.
 func TestForeignHistory(t *testing.T) {
 	const (
 		first    = `{"scenario":"s","nodes":["n1"],"clients":["c1"],"ttl":1000000000}` + "\n"

@@ -9,7 +9,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// What each fault does to the two directions between a and b, after those before it, and which faults bite at once.
+// What each fault does to the two directions between a and b after the faults before it, and which faults bite at once.
 func TestInject(t *testing.T) {
 	there, both := history.Link{From: "a", To: "b"}, history.Link{From: "a", To: "b", Both: true}
 	for _, test := range []struct {
@@ -71,7 +71,8 @@ func TestInject(t *testing.T) {
 	}
 }
 
-// A fault waits for the message that it names, in its direction, and for as many as it says; once a message is lost, no other fault sees it.
+// A fault waits for the message that it names, in its direction, and for the number that it gives. Once a message is lost, no other
+// fault counts it.
 func TestChoose(t *testing.T) {
 	fault := func(what string, nth int, action history.Action, reply bool) history.Chosen {
 		return history.Chosen{Link: history.Link{From: "c1", To: "n1"}, What: what, Nth: nth, Action: action, Reply: reply}
@@ -81,7 +82,7 @@ func TestChoose(t *testing.T) {
 		fault("SET", 2, history.DelayMessage, false),
 		fault("acquire", 0, history.HoldMessage, false),
 		fault("SET", 2, history.ResetMessage, false),
-		fault("SET", 2, history.DelayMessage, false), // the lost message was not its first
+		fault("SET", 2, history.DelayMessage, false), // for this fault, the lost message did not count as the first
 		fault("SET", 0, history.DelayMessage, true),
 	} {
 		table.Inject(f, i+1, Effects[struct{}]{})

@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	// Memory that the Go runtime knows nothing of.
+	// This memory is unknown to the Go runtime.
 	memoryJobs["hoard outside"] = func(string) (any, error) {
 		for range ceiling / chunk {
 			b, err := syscall.Mmap(-1, 0, int(chunk), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
@@ -29,12 +29,12 @@ func init() {
 		time.Sleep(time.Second)
 		return "nobody minded", nil
 	}
-	// tail keeps a line until it has all of it.
+	// tail keeps an incomplete line in memory.
 	memoryJobs["hoard elsewhere"] = func(string) (any, error) {
 		exec.Command("sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tail; sleep 1", ceiling)).Run()
 		return "nobody minded", nil
 	}
-	// A process that ends neither by itself nor with its parent.
+	// This process ends neither by itself nor with its parent.
 	memoryJobs["spawn"] = func(how string) (any, error) {
 		c := exec.Command("sh", "-c", "sleep 300 & sleep 300")
 		c.Stderr = os.Stderr
@@ -56,7 +56,7 @@ func init() {
 	}
 }
 
-// What a job has started ends with its worker, however that ends, and also if its supervisor is killed.
+// Processes that a job has started end with its worker, however that ends, even if its supervisor is killed.
 func TestOffspring(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
@@ -83,7 +83,7 @@ func TestOffspring(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- s.Run(ctx, []json.RawMessage{job("supervise spawning")}, func(int, Outcome) {}) }()
 		running := printed.wait(t, 1)
-		cancel() // which kills the supervisor between
+		cancel() // kills the supervisor in the middle
 		<-ended
 		for _, pid := range running {
 			nobodyIn(t, pid, 3*time.Second)
@@ -91,7 +91,7 @@ func TestOffspring(t *testing.T) {
 	})
 }
 
-// nobodyIn fails the test if a process lives, after some time, in the group that a process led.
+// nobodyIn fails the test if any process in the group of a leader is still alive after some time.
 func nobodyIn(t *testing.T, leader int, within time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {

@@ -15,7 +15,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// ceiling is where jobs that use more and more memory stop: if nobody stops them, a test fails, and the machine goes on.
+// ceiling is where jobs that use more and more memory stop. If nothing stops them earlier, a test fails, but the machine survives.
 const ceiling = 1200 * MB
 
 const chunk = 8 * MB
@@ -60,7 +60,7 @@ var memoryJobs = map[string]func(string) (any, error){
 	},
 	"hoard slowly": func(string) (any, error) {
 		hoard(176 * MB)
-		for n := 0; ; n++ { // it spins
+		for n := 0; ; n++ { // this one spins
 			kept[0][0] = byte(n)
 		}
 	},
@@ -104,7 +104,8 @@ func recurse(n int) int {
 	return recurse(n+1) + 1
 }
 
-// A job that uses more memory than it may is ended, and its report says so, and what the memory was for. The next job is done.
+// A job that uses more memory than allowed is ended. Its report says so, and what the memory was used for. The next job is carried
+// out.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	const limit = 250 * MB
@@ -124,7 +125,7 @@ func TestMemory(t *testing.T) {
 			continue // not on this system
 		}
 		if name == "hoard outside" && raceEnabled() {
-			continue // what a worker uses, and the race detector for it, cannot be told apart from the outside
+			continue // from outside, the memory of a worker cannot be told apart from that of its race detector
 		}
 		t.Run(name, func(t *testing.T) {
 			outcomes := supervise(t, Supervisor{Workers: 1, Memory: limit, Limit: time.Minute}, job(name), job("return", "this"))
@@ -155,8 +156,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A job that runs for too long and uses much memory may be on its way to that limit: the report says so, and does not say that it
-// spins.
+// A job that runs for too long and uses much memory may be on its way to the memory limit. Its report says so, instead of saying
+// that it spins.
 func TestMemoryOfOverdueJob(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[Memory]string{

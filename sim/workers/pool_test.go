@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A pool keeps its worker from one job to the next, replaces one that is spent or dead, and leaves none behind.
+// A pool keeps its worker from one job to the next, replaces a worker that is spent or dead, and leaves none behind.
 func TestPool(t *testing.T) {
 	t.Parallel()
 	s := Supervisor{Command: startTest("TestWorkerProcess"), Limit: 10 * time.Second}
@@ -71,7 +71,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// Jobs that are in progress at once have a worker each.
+// Jobs that run at the same time have a worker each.
 func TestPoolAtOnce(t *testing.T) {
 	t.Parallel()
 	s := Supervisor{Command: startTest("TestWorkerProcess"), Limit: 10 * time.Second}

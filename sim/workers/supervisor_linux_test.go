@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestBusiest: a thread that spins in the kernel is busy as well.
+// TestBusiest: a thread that spins in the kernel counts as busy too.
 func TestBusiest(t *testing.T) {
 	zero, err := os.Open("/dev/zero")
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"lockstep/sim"
 )
 
-// TestWorkerProcess is the worker of the other tests: they run the test binary again with this test alone.
+// TestWorkerProcess is the worker of the other tests, which run the test binary again with this test only.
 func TestWorkerProcess(t *testing.T) {
 	if !IsWorker() {
 		t.Skip("is for TestSupervisor to start")
@@ -58,7 +58,7 @@ func job(do string, arg ...string) json.RawMessage {
 	return b
 }
 
-// mirror is a service that sends back what it gets.
+// mirror is a service that sends back what it receives.
 type mirror struct{}
 
 func (*mirror) Open(*sim.Conn)                                             {}
@@ -191,7 +191,7 @@ var testJobs = map[string]func(arg string) (any, error){
 		})
 	},
 	"concurrent map writes": func(string) (any, error) {
-		// The runtime notices only writes that are in progress at once, for which there have to be two processors.
+		// The runtime detects only writes at the same time, which need two processors.
 		runtime.GOMAXPROCS(2)
 		return nil, sim.Bubble(func() {
 			m := map[int]int{}
@@ -199,7 +199,7 @@ var testJobs = map[string]func(arg string) (any, error){
 			writeForEver(m)
 		})
 	},
-	// A middle level: a supervisor, to be killed, of workers that spin and cannot be preempted.
+	// A supervisor between the test and the workers is killed. Its workers spin and cannot be preempted.
 	"supervise": func(string) (any, error) {
 		s := Supervisor{Command: startTest("TestWorkerProcess", "GODEBUG=asyncpreemptoff=1"), Workers: 2, Output: os.Stderr, Limit: time.Minute}
 		return nil, s.Run(context.Background(), []json.RawMessage{job("spin"), job("spin")}, func(int, Outcome) {})
@@ -225,7 +225,7 @@ var spun int
 //go:norace
 func spinForEver() {
 	for {
-		spun++ // no call, not even to the race detector: only a signal can preempt it
+		spun++ // no call, not even to the race detector, so that only a signal can preempt it
 	}
 }
 
@@ -236,7 +236,7 @@ func writeForEver(m map[int]int) {
 	}
 }
 
-// cache holds its mutex while it waits for a reply, as clients do that look up an address once for all.
+// cache holds its mutex while it waits for a reply, like a client that looks up an address once and for all.
 type cache struct {
 	mu   sync.Mutex
 	conn net.Conn
@@ -265,7 +265,7 @@ func startTest(test string, env ...string) func() *exec.Cmd {
 	}
 }
 
-// supervise runs jobs and returns their outcomes, having checked that each came once.
+// supervise runs jobs and returns their outcomes, after checking that each came once.
 func supervise(t *testing.T, s Supervisor, jobs ...json.RawMessage) []Outcome {
 	t.Helper()
 	if s.Command == nil {
@@ -319,9 +319,9 @@ func TestSupervisorReports(t *testing.T) {
 		limit   time.Duration
 		env     string
 		reason  string
-		blocked []string // each in some line
+		blocked []string // each must be in some line
 		stacks  string
-		slow    time.Duration // it may take this long; 0 stands for a second
+		slow    time.Duration // how long it may take; 0 stands for a second
 	}{
 		{
 			do:     "error",
@@ -396,7 +396,7 @@ func TestSupervisorReports(t *testing.T) {
 			reason:  "the job did not end within 200ms: a goroutine spins",
 			blocked: []string{"is runnable in workers.spinForEver (supervisor_test.go:"},
 		}, {
-			// A goroutine that cannot be preempted keeps the worker from answering: the signal remains.
+			// A goroutine that cannot be preempted keeps the worker from answering, so the supervisor has to use a signal.
 			do:      "spin",
 			env:     "GODEBUG=asyncpreemptoff=1",
 			limit:   200 * time.Millisecond,
@@ -419,7 +419,7 @@ func TestSupervisorReports(t *testing.T) {
 		}
 		t.Run(name+" "+test.env, func(t *testing.T) {
 			t.Parallel()
-			// The jobs before and after are none of its business.
+			// The jobs before and after must not be affected.
 			s := Supervisor{Command: startTest("TestWorkerProcess", test.env), Workers: 1, Limit: test.limit}
 			start := time.Now()
 			got := supervise(t, s, job("return", "before"), job(test.do), job("return", "after"))
@@ -455,7 +455,8 @@ func TestSupervisorReports(t *testing.T) {
 	}
 }
 
-// A world that exceeds the limit is said to go on if it does, with how far it has come; not if it did once.
+// If a run exceeds the limit but still makes progress, the report says so, and how far it has come. If it has stopped making
+// progress, the report does not.
 func TestSupervisorTellsSlowFromStopped(t *testing.T) {
 	t.Parallel()
 	s := Supervisor{Workers: 1, Limit: 300 * time.Millisecond}
@@ -485,7 +486,7 @@ func TestSupervisorSurvivesOutput(t *testing.T) {
 	}
 }
 
-// A notice arrives before the job is done, as what it is, whatever else the worker prints; it is no answer.
+// A notice arrives before the job is done, whatever else the worker prints, and is not taken for the answer.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	var said []string
@@ -589,7 +590,7 @@ func (p *pids) wait(t *testing.T, n int) []int {
 	return nil
 }
 
-// gone waits until the processes have ended. One that nobody has waited for yet counts as ended.
+// gone waits until the processes have ended. One that its parent has not waited for counts as ended.
 func gone(t *testing.T, pids []int, within time.Duration) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -637,7 +638,7 @@ func TestSupervisorIsCancelled(t *testing.T) {
 	gone(t, running, 0)
 }
 
-// Nothing runs when the supervisor is killed; the kernel ends the workers.
+// If the supervisor is killed, none of its code runs; the kernel ends the workers.
 func TestSupervisorIsKilled(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -658,7 +659,7 @@ func TestSupervisorIsKilled(t *testing.T) {
 	gone(t, running, 3*time.Second)
 }
 
-// Elsewhere, and on pipes other than those of a linux worker, the end of the job pipe has to do.
+// On other systems, and on other pipes than those of a worker on Linux, a worker ends when its job pipe ends.
 func TestWorkerEndsWithItsPipe(t *testing.T) {
 	t.Parallel()
 	cmd := startTest("TestWorkerProcess", workerEnv+"=std", "GOMAXPROCS=1")()
@@ -772,7 +773,7 @@ goroutine 10 is the scheduler: it waits for the world to go quiet`,
 	}
 }
 
-// Outside a bubble, what only waits in a library is of no interest; what runs there may be what a run is waiting for.
+// Outside a bubble, a goroutine that only waits in a library is not reported, but one that runs is: the run may be waiting for it.
 func TestBlockedOutsideABubble(t *testing.T) {
 	dump := strings.ReplaceAll(`goroutine 1 [running]:
 strings.Repeat(...)
@@ -788,7 +789,7 @@ net/http.(*persistConn).readLoop(0xc000070080)
 	}
 }
 
-// A report that was saved shows the goroutine that failed, though it knows no more of it than the one line that says so.
+// A saved report shows the goroutine that failed, even if the only information about it is the line that says so.
 func TestReportShowsWhatFailed(t *testing.T) {
 	dump := strings.ReplaceAll(`goroutine 7 [select]:
 strings.Repeat(...)
@@ -894,7 +895,7 @@ func TestReportIsShort(t *testing.T) {
 	}
 }
 
-// What was left behind when a run was over is summed up like what a run waits for.
+// What is left when a run is over is summarized in the same way as what a run waits for.
 func TestBlockedNamesWhatWasLeft(t *testing.T) {
 	err := sim.Bubble(func() { go left(make(chan int)) })
 	leak, ok := errors.AsType[*sim.LeakError](err)
