@@ -68,7 +68,8 @@ func deadlocks(l *lock) {
 	both.Wait()
 }
 
-// ping is the flaw: whoever waits for the mutex is not quiet, so that the reply which its holder waits for never comes.
+// ping is the flaw: a goroutine that waits for a mutex does not count as blocked, so virtual time stands still, and the reply for
+// which the holder of the mutex waits never comes.
 func (l *lock) ping() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +83,7 @@ func spins(*lock) {
 }
 
 func races(*lock) {
-	// The runtime notices only writes that are in progress at once, for which there have to be two processors.
+	// The runtime detects only writes at the same time, which need two processors.
 	runtime.GOMAXPROCS(2)
 	shared := map[int]int{}
 	go write(shared)
@@ -101,12 +102,12 @@ func leaks(*lock) {
 
 func exits(*lock) { runtime.Goexit() }
 
-// Spawned is what the process of spawns says that it is, for tests to find it.
+// Spawned is part of the command line of the process that spawns starts, so that tests can find it.
 const Spawned = "lockstep-planted"
 
 func spawns(*lock) { exec.Command("sh", "-c", "sleep 300; : "+Spawned).Start() }
 
-// The following use memory up to here. They stop at that, so that a test fails, and not the machine.
+// The following locks use up to this much memory. They stop there, so that a test fails instead of the machine.
 const ceiling = 1200 << 20
 
 func hoards(*lock) {
@@ -134,7 +135,7 @@ func stores(l *lock) {
 	l.env.Nodes[0].Set(context.Background(), "huge", strings.Repeat("x", 150<<20), 0)
 }
 
-// babble is a lock that nobody gets, for a long reason.
+// babble is a lock that nobody gets, with a long error.
 type babble struct{ clients.Locker }
 
 func babbling(env clients.Env) clients.Locker { return babble{clients.NewSingle(env)} }

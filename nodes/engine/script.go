@@ -229,7 +229,7 @@ func newInterpreter() *interpreter {
 		l.Call(0, 0)
 	}
 	in.globals = l.G.Global
-	// Functions that reach out of the sandbox, or would reveal gopher-lua.
+	// These functions would leave the sandbox, or would reveal gopher-lua.
 	for _, name := range []string{
 		"dofile", "loadfile", "print", "require", "module", "getfenv", "setfenv", "newproxy", "_printregs",
 		"_GOPHER_LUA_VERSION",
@@ -308,7 +308,7 @@ func missingGlobal(l *lua.LState) int {
 	return 0
 }
 
-// call runs a script. A failure is the error reply.
+// call runs a script. If it fails, the error is the reply.
 func (in *interpreter) call(s *script, keys, argv []string) (value lua.LValue, failure string) {
 	l := in.state
 	in.globals.RawSetString("KEYS", stringTable(l, keys))
@@ -410,7 +410,7 @@ func (in *interpreter) command(l *lua.LState) lua.LValue {
 	return value
 }
 
-// parseReply makes a Lua value of the reply at the start of data, and returns what follows it.
+// parseReply converts the reply at the start of data into a Lua value, and returns the rest.
 func parseReply(l *lua.LState, data []byte) (lua.LValue, []byte) {
 	end := 1
 	for data[end] != '\r' {
@@ -442,10 +442,10 @@ func parseReply(l *lua.LState, data []byte) (lua.LValue, []byte) {
 	}
 }
 
-// maxReplyDepth is how deep the tables may nest that a script returns.
+// maxReplyDepth is how deeply the tables that a script returns may nest.
 const maxReplyDepth = 200
 
-// lua writes what a script returned.
+// lua writes the return value of a script.
 func (w *Replies) lua(value lua.LValue, resp3 bool, depth int) {
 	if depth > maxReplyDepth {
 		w.Fail("ERR reached lua stack limit")
@@ -484,7 +484,7 @@ func (w *Replies) lua(value lua.LValue, resp3 bool, depth int) {
 	}
 }
 
-// truncate is what a C program on x86-64 makes of a double that it takes for a long long.
+// truncate converts a double to a long long as a C program on x86-64 does.
 func truncate(f float64) int64 {
 	if f >= -0x1p63 && f < 0x1p63 {
 		return int64(f)
@@ -492,7 +492,7 @@ func truncate(f float64) int64 {
 	return math.MinInt64
 }
 
-// formatNumber is C's %.<digits>g.
+// formatNumber formats a number like C's %.<digits>g.
 func formatNumber(f float64, digits int) string {
 	switch {
 	case f == math.Trunc(f) && math.Abs(f) < math.Pow10(min(digits, 15)):
@@ -517,7 +517,7 @@ func luaError(l *lua.LState, text string) *lua.LTable {
 	return t
 }
 
-// errorReply is redis.error_reply: a word alone gets the code ERR before it.
+// errorReply is redis.error_reply: a single word gets the code ERR in front.
 func errorReply(l *lua.LState) int {
 	text, ok := l.Get(1).(lua.LString)
 	switch message, dashed := strings.CutPrefix(string(text), "-"); {
@@ -575,13 +575,13 @@ func no(l *lua.LState) int {
 	return 1
 }
 
-// zero is os.clock and collectgarbage: a script that measures itself takes no time and no memory, on every machine.
+// zero is os.clock and collectgarbage: for a script that measures itself, no time passes and no memory is used, on every machine.
 func zero(l *lua.LState) int {
 	l.Push(lua.LNumber(0))
 	return 1
 }
 
-// protected is pcall as redis-server redefines it: an error that is a table with the field err becomes that text.
+// protected is pcall as redis-server redefines it: an error that is a table with the field err becomes the text in that field.
 func (in *interpreter) protected(pcall lua.LValue) lua.LGFunction {
 	return func(l *lua.LState) int {
 		n := l.GetTop()
@@ -596,8 +596,8 @@ func (in *interpreter) protected(pcall lua.LValue) lua.LGFunction {
 	}
 }
 
-// tostring writes numbers as Lua 5.1 does, with 14 digits where gopher-lua has more, and no addresses, which differ from
-// run to run.
+// tostring formats numbers as Lua 5.1 does, with 14 digits where gopher-lua has more, and without addresses, which differ between
+// runs.
 func tostring(l *lua.LState) int {
 	v := l.CheckAny(1)
 	text := v.String()

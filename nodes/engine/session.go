@@ -18,9 +18,9 @@ type Session struct {
 	unread  []byte // the start of a command whose rest has not arrived
 	closed  bool
 	wrote   int64 // the replication offset after its last command
-	waiting bool  // in WAIT: what arrives meanwhile waits, too
+	waiting bool  // in WAIT: input that arrives meanwhile waits too
 
-	// State is for whoever carries the bytes to keep what it likes.
+	// State is for the caller that carries the bytes.
 	State any
 
 	tracks  tracks
@@ -28,7 +28,7 @@ type Session struct {
 	multi   bool     // between MULTI and EXEC
 	broken  bool     // a command could not be queued
 	queue   []queued // what EXEC will run
-	// executing says that EXEC runs, in which nothing may wait.
+	// executing says that EXEC is running, in which nothing may wait.
 	executing bool
 }
 
@@ -37,9 +37,8 @@ type queued struct {
 	args    []string
 }
 
-// Feed takes bytes as they arrive from the network, runs each command that is complete with them, and returns the
-// replies. A reply that takes time comes through [Redis.OnReply]. After bytes that break the protocol, and after QUIT, the
-// session is [Session.Closed].
+// Feed takes bytes as they arrive from the network, runs each command that is complete, and returns the replies. A delayed reply
+// comes through [Redis.OnReply]. After bytes that violate the protocol, and after QUIT, the session is [Session.Closed].
 func (s *Session) Feed(data []byte) (reply []byte) { return s.FeedParsed(data, &Parsed{}) }
 
 // FeedParsed is [Session.Feed] for a caller that may have parsed data already.
@@ -103,8 +102,8 @@ func (s *Session) Queued() (cmds [][]string) {
 	return cmds
 }
 
-// Refused notes that a command was not run. If it was meant to be queued in a transaction, EXEC ends that transaction
-// without executing it.
+// Refused notes that a command was not run. If it was to be queued in a transaction, EXEC ends that transaction without executing
+// it.
 func (s *Session) Refused(args []string) {
 	s.broken = s.broken || s.multi
 	if strings.EqualFold(args[0], "EXEC") {
@@ -134,7 +133,7 @@ func (s *Session) run(args []string) {
 			s.broken = true
 		}
 		if c != nil && c.name == "EXEC" {
-			// An EXEC that is no EXEC ends the transaction all the same.
+			// Even an invalid EXEC ends the transaction.
 			refusal = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(refusal, "ERR ")
 			s.discard()
 		}
@@ -150,7 +149,7 @@ func (s *Session) run(args []string) {
 	}
 	r.word = c.word()
 	r.tracking.current = s
-	if r.primary == "" || c.name == "DBSIZE" { // which counts what is over
+	if r.primary == "" || c.name == "DBSIZE" { // DBSIZE counts expired keys too
 		r.do(s, c, args)
 	} else {
 		back := r.hide()
@@ -163,7 +162,7 @@ func (s *Session) run(args []string) {
 	r.expire()
 }
 
-// do runs a command that was looked up, of a client, a transaction or a script.
+// do runs a command that was looked up, for a client, a transaction or a script.
 func (r *Redis) do(s *Session, c *command, args []string) {
 	r.expire()
 	r.nx = false
@@ -178,8 +177,8 @@ func (r *Redis) do(s *Session, c *command, args []string) {
 	}
 }
 
-// forward has miniredis run c in the form of args, and looks at the keys that it may have changed. The form must have
-// its keys where c has them.
+// forward makes miniredis run c in the form of args, and compares the keys that it may have changed. args must have the keys at the
+// same positions as c.
 func (r *Redis) forward(s *Session, c *command, args []string) {
 	mark, before := len(r.out), r.effects.n
 	r.mini.Server().Dispatch(s.peer, args)
@@ -195,7 +194,7 @@ func (r *Redis) forward(s *Session, c *command, args []string) {
 	for i := c.first; i <= last; i += c.step {
 		r.look(args[i])
 		if len(r.tracking.readers) > 0 && r.wrote(c, args, r.out[mark:]) {
-			r.invalidate(args[i]) // also if it is what it was
+			r.invalidate(args[i]) // even if the value is the same
 		}
 	}
 	r.effects.whole = false
@@ -249,8 +248,8 @@ func (s *Session) discard() {
 	s.unwatch()
 }
 
-// runWatch passes the keys on to miniredis, which counts the versions of each. A key that is watched already stays so from
-// its first WATCH on: miniredis would forget what happened since.
+// runWatch passes the keys on to miniredis, which counts the versions of each. If a key is watched already, its first WATCH counts:
+// miniredis would forget what has happened since.
 func runWatch(r *Redis, s *Session, c *command, args []string) {
 	if s.multi {
 		r.out.Fail("ERR WATCH inside MULTI is not allowed")
@@ -280,7 +279,7 @@ func (s *Session) unwatch() {
 	}
 }
 
-// touched reports whether a watched key has changed. An empty transaction of miniredis tells.
+// touched reports whether a watched key has changed. It finds out by an empty transaction of miniredis.
 func (s *Session) touched() bool {
 	if len(s.watched) == 0 {
 		return false
@@ -289,7 +288,7 @@ func (s *Session) touched() bool {
 	return s.aside("EXEC") == "*-1\r\n"
 }
 
-// aside has miniredis run a command for this session, and takes its reply from those to the client.
+// aside makes miniredis run a command for this session, and removes its reply from those to the client.
 func (s *Session) aside(args ...string) (reply string) {
 	r := s.redis
 	mark := len(r.out)

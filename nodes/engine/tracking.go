@@ -7,42 +7,41 @@ import (
 	"strings"
 )
 
-// Client-side caching (redis.io, "Client-side caching reference"): a connection that asked for it is told when a key that
-// it has read is not what it was. redis-server remembers who read which key, forgets it with the first change, and tells
-// that on the same connection, between replies, as a message of the type push.
+// Client-side caching (redis.io, "Client-side caching reference"): a connection that asked for it is told when a key that it has
+// read changes. redis-server remembers which connections have read a key, and forgets them with the first change. It sends the
+// message on the same connection, between replies, with the type push.
 //
-// What redis-server 7.0 does, and not every reader of its documentation expects:
-//   - A script reads for the client that runs it. If it reads anything at all, all keys that were declared to it count as
-//     read, and a key that was not declared does not.
-//   - A command that writes what was there already has changed the key: PEXPIREAT with the deadline that the key has.
-//   - With NOLOOP a client is not told of its own changes; the key is forgotten all the same.
-//   - What a client has to be told of its own command comes after the reply to it.
-//   - A connection in RESP2 is told nothing: it has no type for it.
+// The following behaviour of redis-server 7.0 may surprise readers of its documentation:
+//   - A script reads for the client that runs it. If it reads anything at all, all its declared keys count as read, and undeclared
+//     keys do not.
+//   - A command that writes the value that is there already changes the key. So does PEXPIREAT with the present deadline.
+//   - With NOLOOP a client is not told of its own changes, but the key is forgotten all the same.
+//   - A client is told of the effects of its own command after the reply to it.
+//   - A connection in RESP2 is told nothing, because RESP2 has no type for it.
 //
-// ZADD of what is there already counts as a change here, and not there.
+// Here, unlike in redis-server, ZADD of what is there already counts as a change.
 //
-// A node tells of an expired key when it deletes it, which is at its deadline; redis-server, where nobody asks for the key,
-// up to some tenths of a second later.
+// A node reports an expired key when it deletes it, at its deadline. redis-server does so up to some tenths of a second later if
+// nobody asks for the key.
 
-// tracking is who has read what.
+// tracking records which connections have read which keys.
 type tracking struct {
 	push     func(s *Session, message []byte)
-	sessions []*Session // that track, in the order of their numbers
+	sessions []*Session // those that track, in the order of their numbers
 	readers  map[string]map[*Session]bool
-	// While a client's command runs.
+	// These are set while a client's command runs.
 	current *Session
-	own     Replies // what it will be told after the reply
+	own     Replies // messages that it gets after the reply
 }
 
-// OnPush sets the function that is handed what a connection is told without having asked: that a key has changed which it
-// read. It must not call back into the node.
+// OnPush sets the function that receives the messages to a connection that it did not ask for: that a key which it has read has
+// changed. The function must not call back into the node.
 func (r *Redis) OnPush(f func(s *Session, message []byte)) { r.tracking.push = f }
 
-// tracks is what a connection has asked for with CLIENT TRACKING.
+// tracks is what a connection has requested with CLIENT TRACKING.
 type tracks struct{ on, optOut, noLoop bool }
 
-// runClientTracking is CLIENT TRACKING in its default mode. OPTOUT is the same to a client that does not send CLIENT
-// CACHING.
+// runClientTracking is CLIENT TRACKING in its default mode. For a client that does not send CLIENT CACHING, OPTOUT is the same.
 func runClientTracking(r *Redis, s *Session, _ *command, args []string) {
 	var want tracks
 	for _, option := range args[3:] {
@@ -79,25 +78,25 @@ func runClientTracking(r *Redis, s *Session, _ *command, args []string) {
 
 func byID(a, b *Session) int { return cmp.Compare(a.id, b.id) }
 
-// leave ends the tracking of a connection. What it has read stays remembered, as in redis-server: if it tracks again, it
-// is told of that too.
+// leave ends the tracking of a connection. What it has read stays recorded, as in redis-server: if it tracks again, it is told of
+// changes to those keys too.
 func (t *tracking) leave(s *Session) {
 	t.sessions = slices.DeleteFunc(t.sessions, func(o *Session) bool { return o == s })
 	s.tracks = tracks{}
 }
 
-// reset forgets everything: there is another process in the place of the one that knew it.
+// reset forgets everything, because the process has been replaced by another.
 func (t *tracking) reset() { *t = tracking{push: t.push} }
 
-// reads says that a command only reads, and so counts as a read of its keys.
+// reads reports whether a command only reads, and so counts as a read of its keys.
 func (c *command) reads() bool {
 	if c.write || c.control {
 		return false
 	}
-	return c.first > 0 || c.name == "KEYS" || c.name == "SCAN" || c.name == "DBSIZE" // which have no keys, but scripts do
+	return c.first > 0 || c.name == "KEYS" || c.name == "SCAN" || c.name == "DBSIZE" // it has no keys, but scripts do
 }
 
-// remember notes that the client whose command runs has read the keys of a command that reads.
+// remember records that the client whose command runs has read the keys of a command that only reads.
 func (r *Redis) remember(s *Session, c *command, args []string) {
 	var keys []string
 	switch {
@@ -127,7 +126,7 @@ func (r *Redis) remember(s *Session, c *command, args []string) {
 	}
 }
 
-// invalidate tells everybody who has read a key that it is not what it was, and forgets who they are.
+// invalidate tells all connections that have read a key that it has changed, and forgets that they have read it.
 func (r *Redis) invalidate(key string) {
 	t := &r.tracking
 	readers := t.readers[key]
@@ -146,8 +145,8 @@ func (r *Redis) invalidate(key string) {
 	}
 }
 
-// invalidateAll is what FLUSHALL does, and a full synchronization: every connection that tracks is told to forget
-// everything, also the one that did it.
+// invalidateAll is called for FLUSHALL and a full synchronization: every connection that tracks is told to forget everything, even
+// the one that caused it.
 func (r *Redis) invalidateAll() {
 	r.tracking.readers = nil
 	for _, s := range r.tracking.sessions {
@@ -155,7 +154,7 @@ func (r *Redis) invalidateAll() {
 	}
 }
 
-// tell sends an invalidation. What the running command's own client is told comes after the reply.
+// tell sends an invalidation. The running command's own client gets it after the reply.
 func (r *Redis) tell(s *Session, keys func(*Replies)) {
 	if s.Closed() || !s.tracks.on {
 		return
@@ -173,7 +172,7 @@ func (r *Redis) tell(s *Session, keys func(*Replies)) {
 	}
 }
 
-// tellOwn ends a client's command: it is told what the command has made of the keys that it had read.
+// tellOwn ends a client's command: the client is told of its effect on keys that it has read.
 func (r *Redis) tellOwn(s *Session) {
 	t := &r.tracking
 	t.current = nil

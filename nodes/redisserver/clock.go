@@ -14,33 +14,32 @@ import (
 	"lockstep/sim/history"
 )
 
-// ErrNoClocks says that a redis-server process can only have the clock of the machine.
+// ErrNoClocks says that redis-server processes can only use the clock of the machine.
 var ErrNoClocks = errors.New("redis-server cannot be given a clock of its own")
 
-// A Clock is the wall clock of one redis-server process. It can be set, and its rate can be changed. A library that is
-// loaded into the process before any other gives it the time; see preload/clock.c. The clock goes on while the process
-// is down.
+// A Clock is the wall clock of one redis-server process. It can be set, and its rate can be changed. A library that is loaded into
+// the process before any other gives it the time; see preload/clock.c. The clock goes on while the process is down.
 type Clock struct {
 	library, file string
-	mapped        []byte // the file
+	mapped        []byte // its file
 	start         time.Time
 	now           history.Clock
 }
 
-// reading is the file, as preload/clock.c has it: how far the clock is ahead of that of the machine.
+// reading is the content of the file, as in preload/clock.c: how far the clock is ahead of the machine's.
 type reading struct {
 	seq   atomic.Uint64
 	since atomic.Int64
 	ahead atomic.Int64
-	drift atomic.Uint64 // the bits of a float64, as is slew
+	drift atomic.Uint64 // the bits of a float64, like slew
 	slew  atomic.Uint64
 	until atomic.Int64
 }
 
 const readingSize = int(unsafe.Sizeof(reading{}))
 
-// NewClock returns a clock that agrees with the clock of the machine until it is set. It needs the library that
-// [CompileClock] made, and creates file, which must not exist yet. The caller must close the clock.
+// NewClock returns a clock that agrees with the clock of the machine until it is set. It needs the library that [CompileClock]
+// makes, and creates file, which must not exist yet. The caller must close the clock.
 func NewClock(library, file string) (*Clock, error) {
 	if err := os.WriteFile(file, make([]byte, readingSize), 0o600); err != nil {
 		return nil, err
@@ -52,18 +51,18 @@ func NewClock(library, file string) (*Clock, error) {
 	return &Clock{library: library, file: file, mapped: mapped}, nil
 }
 
-// env is what the process needs in its environment.
+// env returns the environment variables that the process needs.
 func (k *Clock) env() []string {
 	return []string{"LD_PRELOAD=" + k.library, "LOCKSTEP_CLOCK=" + k.file}
 }
 
-// Set has the clock show what the clocks of a run do that has begun at start.
+// Set makes the clock show what c shows, in a run that began at start.
 func (k *Clock) Set(now history.Clock, start time.Time) {
 	k.now, k.start = now, start
 	if k.mapped == nil {
 		return
 	}
-	since := max(now.Since, now.Set) // the last fault: drift and slew are told from there on
+	since := max(now.Since, now.Set) // drift and slew are relative to the last fault
 	slew, until := 0.0, since
 	if now.Over > 0 {
 		slew, until = float64(now.Slew)/float64(now.Over), max(since, now.Set+now.Over)
@@ -78,7 +77,7 @@ func (k *Clock) Set(now history.Clock, start time.Time) {
 	r.seq.Add(1)
 }
 
-// Lead is how far the clock is ahead of that of the machine.
+// Lead returns how far the clock is ahead of the machine's.
 func (k *Clock) Lead(at time.Time) time.Duration {
 	if k.start.IsZero() {
 		return 0
@@ -87,7 +86,8 @@ func (k *Clock) Lead(at time.Time) time.Duration {
 	return k.now.Wall(t) - t
 }
 
-// AtLeast is how long it takes, by the machine's clock, until this one has gone on by d; if it is slewed, perhaps longer.
+// AtLeast returns a duration by the machine's clock after which this clock has advanced by d. During a slew it may be longer than
+// necessary.
 func (k *Clock) AtLeast(d time.Duration) time.Duration {
 	rate := 1 + float64(k.now.PPM)/1e6
 	if k.now.Over > 0 {
@@ -96,7 +96,7 @@ func (k *Clock) AtLeast(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / rate)
 }
 
-// Close frees the file, which goes with its directory.
+// Close frees the file, which is removed with its directory.
 func (k *Clock) Close() {
 	if k != nil && k.mapped != nil {
 		unmap(k.mapped)
@@ -104,7 +104,7 @@ func (k *Clock) Close() {
 	}
 }
 
-// compiler is what starts the C compiler: "cc", or what CC says, which may be "ccache gcc".
+// compiler returns the command of the C compiler: "cc", or the value of CC, which may be "ccache gcc".
 func compiler() []string {
 	if cc := strings.Fields(os.Getenv("CC")); len(cc) > 0 {
 		return cc
@@ -112,8 +112,8 @@ func compiler() []string {
 	return []string{"cc"}
 }
 
-// CanSetClocks says why the redis-server processes of this machine cannot have clocks of their own ([ErrNoClocks]); nil if they can.
-// It takes linux, a C compiler, and a redis-server that loads the C library when it starts.
+// CanSetClocks returns nil if the redis-server processes of this machine can have their own clocks. Otherwise the error wraps
+// [ErrNoClocks] and says why not. They need Linux, a C compiler, and a redis-server that is linked dynamically with the C library.
 func CanSetClocks() error {
 	path, err := Path()
 	if err != nil {

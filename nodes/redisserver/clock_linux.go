@@ -22,10 +22,10 @@ func CompileClock(ctx context.Context, dir string) (library string, err error) {
 	args := append(compiler(), "-shared", "-fPIC", "-O1", "-o", library, "-x", "c", "-")
 	cc := exec.CommandContext(ctx, args[0], args[1:]...)
 	tether(cc)
-	// The compiler is several processes, and only the first is tied to this one. What they leave in their directory for temporary
-	// files when that one is killed goes with everything else of the run.
+	// The compiler consists of several processes, of which only the first is tied to this one. If that is killed, the temporary
+	// files of the others are removed with the other files of the run.
 	cc.Env = append(os.Environ(), "TMPDIR="+dir)
-	runtime.LockOSThread() // with which it would die
+	runtime.LockOSThread() // the compiler is killed when this thread ends
 	defer runtime.UnlockOSThread()
 	cc.Stdin = strings.NewReader(clockSource)
 	if said, err := cc.CombinedOutput(); err != nil {
@@ -34,8 +34,8 @@ func CompileClock(ctx context.Context, dir string) (library string, err error) {
 	return library, nil
 }
 
-// preloads says why a program would not load a library before others: a script may not hand it on, and one that has the C
-// library in itself calls no other.
+// preloads returns an error if a program would not load the library: a script may not pass it on, and a statically linked program
+// does not use it.
 func preloads(program string) error {
 	file, err := elf.Open(program)
 	if err != nil {
@@ -50,14 +50,15 @@ func preloads(program string) error {
 	return fmt.Errorf("%w: %s is linked statically", ErrNoClocks, program)
 }
 
-// loaded says why a process does not have this clock: a library that cannot be loaded is no error to it, but a line in its log.
+// loaded returns an error if a process does not have this clock. A library that cannot be loaded is not an error for the process,
+// which only logs a line.
 func (k *Clock) loaded(pid int) error {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return err
 	}
 	for line := range strings.Lines(string(maps)) {
-		// The way there may have been by links. Where no file may be run, the part is missing that can be.
+		// The path may contain links. On a file system that forbids execution, the executable mapping is missing.
 		if strings.HasSuffix(line, "/"+filepath.Base(k.library)+"\n") && strings.Contains(line, " r-xp ") {
 			return nil
 		}

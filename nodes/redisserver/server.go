@@ -28,11 +28,11 @@ import (
 // ErrNoServer says that there is no redis-server to start.
 var ErrNoServer = errors.New("redis-server is not on the PATH; install it (Debian: apt-get install redis-server) or stay in simulation")
 
-// Oldest is the first version of redis-server that tells when a key ends (PEXPIRETIME), and that logs it as an absolute time.
+// Oldest is the first version of redis-server that has PEXPIRETIME, and logs deadlines as absolute times.
 const Oldest = 7
 
-// Find says why no redis-server can be started: [ErrNoServer], one that is too old, or no place for its files. It is nil
-// if there is one.
+// Find returns nil if a redis-server can be started. Otherwise the error says why not: [ErrNoServer], a server that is too old, or
+// no place for its files.
 func Find() error {
 	if _, err := Path(); err != nil {
 		return err
@@ -46,7 +46,8 @@ func Find() error {
 
 var versionOf = regexp.MustCompile(`v=((\d+)[0-9.]*)`)
 
-// Path is where redis-server is. The error is [ErrNoServer] if there is none; one that is older than [Oldest] is another error.
+// Path returns the path of redis-server. The error is [ErrNoServer] if there is none; a version older than [Oldest] is another
+// error.
 func Path() (path string, err error) {
 	if path, err = exec.LookPath("redis-server"); err != nil {
 		return "", ErrNoServer
@@ -65,45 +66,45 @@ func Path() (path string, err error) {
 	return path, nil
 }
 
-// Server is a redis-server process on 127.0.0.1, with a port and a directory of its own.
+// Server is a redis-server process on 127.0.0.1, with its own port and directory.
 //
-// It logs every write to its append-only file but leaves it to the operating system when that reaches the disk. That is
-// enough for a node that is killed and remembers everything when it comes back (the page cache outlives a process) and
-// costs no fsync; one that is to come back empty loses the file. Data never survive [Server.Stop].
+// It logs every write to its append-only file, and leaves it to the operating system when the write reaches the disk. This is
+// enough for a node that is killed and keeps everything, because the page cache outlives the process, and costs no fsync. A node
+// that restarts empty loses the file. [Server.Stop] removes the data in any case.
 //
-// The process never outlives this one for long: it is killed by Stop, at the end of the context, and on linux by the
-// kernel when this process ends in whatever way. Its directory goes with the first two.
+// The process hardly outlives this one: it is killed by Stop, at the end of the context, and on Linux by the kernel when this
+// process ends for any reason. Stop and the end of the context also remove its directory.
 type Server struct {
 	ctx   context.Context
 	path  string
 	dir   string
 	extra []string
-	clock *Clock // nil: that of the machine
-	// sentinel is the configuration file of a process that is no server, but watches some; empty: it is a server.
+	clock *Clock // nil: the clock of the machine
+	// sentinel is the configuration file if the process is a Sentinel; otherwise it is empty.
 	sentinel string
-	untie    func() bool // from the end of ctx
+	untie    func() bool // stops waiting for the end of ctx
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	stopped bool
 	cmd     *exec.Cmd
-	exited  chan struct{} // closed when the process is gone
+	exited  chan struct{} // closed when the process has ended
 	wanted  *atomic.Bool  // nobody has ended the process
-	lost    func(error)   // called when it ends nevertheless; nil: nobody wants to know
-	control *redis.Client // a connection of our own, for what no client asks
+	lost    func(error)   // called if the process ends by itself; may be nil
+	control *redis.Client // Lockstep's own connection
 	addr    string
 }
 
 const (
-	startTries = 10               // ports that may turn out to be taken
-	startLimit = 10 * time.Second // for a server to answer
+	startTries = 10               // how many ports to try, since another process may take one
+	startLimit = 10 * time.Second // for a server to accept connections
 	startPoll  = 2 * time.Millisecond
 )
 
-// errTaken says that somebody else was given the port first.
+// errTaken says that another process got the port first.
 var errTaken = errors.New("the port is taken")
 
-// Start starts an empty server, and returns when it answers. The error is [ErrNoServer] where there is none to start.
-// Its configuration can be added to, in the form of a command line: "--replicaof", "127.0.0.1 6379".
+// Start starts an empty server, and returns when it accepts connections. The error is [ErrNoServer] if there is no redis-server.
+// extra adds to its configuration, in the form of a command line: "--replicaof", "127.0.0.1 6379".
 func Start(ctx context.Context, extra ...string) (*Server, error) {
 	path, err := Path()
 	if err != nil {
@@ -112,8 +113,8 @@ func Start(ctx context.Context, extra ...string) (*Server, error) {
 	return StartIn(ctx, path, "", nil, extra...)
 }
 
-// StartIn is [Start] for the redis-server binary at path. The directory of the server is created in under, or among the
-// temporary files if under is empty. A nil clock means the clock of the machine; any other is closed by its maker.
+// StartIn is [Start] for the redis-server binary at path. The directory of the server is created in under, or in the directory for
+// temporary files if under is empty. A nil clock means the clock of the machine; another clock must be closed by its maker.
 func StartIn(ctx context.Context, path, under string, clock *Clock, extra ...string) (*Server, error) {
 	dir, err := os.MkdirTemp(under, "lockstep-redis-")
 	if err != nil {
@@ -128,8 +129,7 @@ func StartIn(ctx context.Context, path, under string, clock *Clock, extra ...str
 	return s, nil
 }
 
-// NewSentinel returns a Sentinel, which watches servers, for [StartSentinels] to start. Its directory is created in
-// under.
+// NewSentinel returns a Sentinel that [StartSentinels] can start. Its directory is created in under.
 func NewSentinel(ctx context.Context, under string) (*Server, error) {
 	path, err := Path()
 	if err != nil {
@@ -144,14 +144,13 @@ func NewSentinel(ctx context.Context, under string) (*Server, error) {
 	return s, nil
 }
 
-// SetSentinel overwrites the configuration file of a Sentinel. A running Sentinel also rewrites that file with what it
-// finds out.
+// SetSentinel overwrites the configuration file of a Sentinel. A running Sentinel rewrites this file too, with what it finds out.
 func (s *Server) SetSentinel(conf string) error {
 	return os.WriteFile(s.sentinel, []byte(conf), 0o600)
 }
 
-// StartSentinels starts all Sentinels at once, each with its configuration file. While one is starting, its
-// [Server.Addr] waits.
+// StartSentinels starts all Sentinels at once, each with its configuration file. While a Sentinel is starting, its [Server.Addr]
+// waits.
 func StartSentinels(sentinels []*Server, confs []string) error {
 	errs := make([]error, len(sentinels))
 	var all sync.WaitGroup
@@ -170,21 +169,21 @@ func StartSentinels(sentinels []*Server, confs []string) error {
 	return errors.Join(errs...)
 }
 
-// Addr is where the server listens. It is another one after each [Server.Restart].
+// Addr returns the address at which the server listens. It changes with each [Server.Restart].
 func (s *Server) Addr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.addr
 }
 
-// Crash kills the process as kill -9 does, and returns when it is gone.
+// Crash kills the process, as kill -9 does, and returns when it has ended.
 func (s *Server) Crash() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kill()
 }
 
-// Quit ends the process in good order (SIGTERM), and returns when it is gone. A process that is paused is resumed for that.
+// Quit ends the process in an orderly way (SIGTERM), and returns when it has ended. It first resumes a paused process.
 func (s *Server) Quit() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +207,7 @@ func (s *Server) Quit() error {
 		case <-limit:
 			return s.LastWarning(fmt.Errorf("redis-server has not ended %v after SIGTERM", startLimit))
 		case <-time.After(quitPoll):
-			// One that cannot save what it has goes on. It says so, if there is room for that.
+			// A server that cannot save its data goes on. It logs this, if there is room for the log.
 			if said, _ := os.ReadFile(s.log()); bytes.Contains(said, []byte("can't exit")) {
 				return s.LastWarning(ErrDisk)
 			}
@@ -225,7 +224,7 @@ func (s *Server) Process() *os.Process {
 	return s.cmd.Process
 }
 
-// Exited returns a channel that is closed when the process is gone.
+// Exited returns a channel that is closed when the process has ended.
 func (s *Server) Exited() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,14 +251,15 @@ func (s *Server) Configure(extra []string) {
 	s.extra = extra
 }
 
-// Watch has f called if the process ends that nobody has ended.
+// Watch sets a function that is called if the process ends by itself.
 func (s *Server) Watch(f func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost = f
 }
 
-// Cause says what is behind an error on a connection to the server: that its process has ended by itself, if it has.
+// Cause returns an error that explains err, an error on a connection to the server, if its process has ended by itself; otherwise
+// it returns err.
 func (s *Server) Cause(err error) error {
 	s.mu.Lock()
 	exited, wanted := s.exited, s.wanted
@@ -283,7 +283,7 @@ func (s *Server) death() error {
 	return s.LastWarning(fmt.Errorf("redis-server ended by itself: %v", s.cmd.ProcessState))
 }
 
-// Restart starts a crashed server again, with what it had or, if empty, with nothing.
+// Restart starts a crashed server again, with its data or, if empty is set, without.
 func (s *Server) Restart(empty bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,7 +301,7 @@ func (s *Server) Restart(empty bool) error {
 	return s.start()
 }
 
-// Pause stops the process from running (SIGSTOP): its connections stay, and nobody answers on them.
+// Pause stops the process (SIGSTOP): its connections stay open, but nothing answers on them.
 func (s *Server) Pause() error { return s.signal(StopSignal) }
 
 // Resume ends a [Server.Pause] (SIGCONT).
@@ -330,7 +330,7 @@ func (s *Server) end() {
 	os.RemoveAll(s.dir)
 }
 
-// jump moves the end of every key. A script does it in one step: no key is seen with its old end beside another with its new.
+// jump moves the deadlines of all keys. A script does it in one step, so that nobody sees an old deadline beside a new one.
 var jump = redis.NewScript(`
 	local moved = 0
 	for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -341,20 +341,19 @@ var jump = redis.NewScript(`
 	end
 	return moved`)
 
-// Jump does to the keys what a jump of the server's wall clock by so much would do: a stock redis-server has no clock that
-// can be set, so all ends come nearer instead, or, if by is negative, move away. It returns how many keys that concerned.
-// What it does not do: the reply of TIME, and ends that clients name as absolute times, are as if nothing had happened. For these a
-// server needs a [Clock] of its own.
+// Jump does to the keys what a jump of the server's wall clock would do: it moves all deadlines by so much, because a stock
+// redis-server has no clock that can be set. It returns how many keys have moved. It affects neither the reply to TIME nor
+// deadlines that clients give as absolute times. For these a server needs its own [Clock].
 func (s *Server) Jump(by time.Duration) (moved int, err error) {
 	return s.Run(jump, by.Milliseconds()).Int()
 }
 
-// Run has the server run a script, which gets args and no keys.
+// Run makes the server run a script, with args and without keys.
 func (s *Server) Run(script *redis.Script, args ...any) *redis.Cmd {
 	return script.Run(s.ctx, s.Client(), nil, args...)
 }
 
-// ErrDisk says that a server cannot write what it should remember. What it answers from then on says nothing of a lock.
+// ErrDisk says that a server cannot write to its disk. Its replies from then on say nothing about a lock.
 var ErrDisk = errors.New("redis-server cannot write to its disk")
 
 // Client returns a connection for Lockstep itself, not for the clients of a run. A restart of the server ends it.
@@ -364,10 +363,10 @@ func (s *Server) Client() *redis.Client {
 	return s.control
 }
 
-// start starts the process on a free port. The caller holds mu, or is alone.
+// start starts the process on a free port. The caller holds mu, or no other goroutine has the server yet.
 func (s *Server) start() (err error) {
 	for range startTries {
-		// The kernel knows a free port. Until redis-server has it somebody else may get it, and then we try another.
+		// The kernel picks a free port. Another process may take it before redis-server does; then the next one is tried.
 		var l net.Listener
 		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			return err
@@ -403,7 +402,8 @@ func (s *Server) launch() error {
 
 	exited, started, wanted := make(chan struct{}), make(chan error), new(atomic.Bool)
 	go func() {
-		// On linux the process dies with the thread that started it. So that thread waits for it, and does nothing else.
+		// On Linux the process is killed when the thread that started it ends. So that thread does nothing but wait for the
+		// process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -440,7 +440,7 @@ func (s *Server) launch() error {
 		s.kill()
 		return s.lastWords(fmt.Errorf("redis-server does not answer: %w", err))
 	}
-	// A process that only waits for the server could be stopped and killed, and the server would go on.
+	// If the process only waited for the server, signals would stop and kill it, but not the server.
 	if pid := serverPID.FindStringSubmatch(info); pid != nil && pid[1] != strconv.Itoa(cmd.Process.Pid) {
 		n, _ := strconv.Atoi(pid[1])
 		if server, err := os.FindProcess(n); err == nil {
@@ -455,7 +455,7 @@ func (s *Server) launch() error {
 
 var serverPID = regexp.MustCompile(`process_id:(\d+)`)
 
-// bereft tells whoever wants to know that the process has ended.
+// bereft calls the function of Watch when the process has ended.
 func (s *Server) bereft() {
 	s.mu.Lock()
 	f := s.lost
@@ -465,11 +465,11 @@ func (s *Server) bereft() {
 	}
 }
 
-// listens is what the log says of a server that can be reached.
+// listens is what the log says when a server accepts connections.
 const listens = "Ready to accept connections"
 
-// await returns when the log of the server says that it listens. To knock on the port instead would not tell our server
-// from somebody else's that was faster.
+// await returns when the server's log says that it listens. A connection to the port would not distinguish our server from another
+// process that took the port.
 func (s *Server) await() error {
 	for deadline := time.Now().Add(startLimit); ; {
 		said, err := os.ReadFile(s.log())
@@ -510,7 +510,7 @@ func (s *Server) kill() {
 
 func (s *Server) log() string { return filepath.Join(s.dir, "redis.log") }
 
-// lastWords adds to an error what the server logged last.
+// lastWords adds the last lines of the log to an error.
 func (s *Server) lastWords(err error) error {
 	said, readErr := os.ReadFile(s.log())
 	if readErr != nil {
@@ -523,7 +523,7 @@ func (s *Server) lastWords(err error) error {
 	return fmt.Errorf("%w; its log ends with:\n%s", err, bytes.Join(lines[max(0, len(lines)-5):], []byte("\n")))
 }
 
-// LastWarning adds to an error what the server has warned of last since it listens, in the same line.
+// LastWarning adds to an error, on the same line, the last warning that the server has logged since it began to listen.
 func (s *Server) LastWarning(err error) error {
 	said, readErr := os.ReadFile(s.log())
 	if readErr != nil {

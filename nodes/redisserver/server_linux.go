@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// tether has the kernel kill the process when the thread that starts it ends, and so also when this process does.
+// tether makes the kernel kill the process when the thread that starts it ends, and therefore when this process ends.
 func tether(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

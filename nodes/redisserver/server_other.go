@@ -4,5 +4,5 @@ package redisserver
 
 import "os/exec"
 
-// tether does nothing: only linux can tie the life of a process to that of its parent.
+// tether does nothing: only Linux can tie the life of a process to that of its parent.
 func tether(*exec.Cmd) {}

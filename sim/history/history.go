@@ -145,9 +145,9 @@ func (e Event) Departure() time.Duration {
 	return e.Sent
 }
 
-// EndsOperation says whether e is the outcome of an operation of a client. Steps that take no time (check, wait, exit) may be recorded as a
-// single event, without a number that would join it with an invocation. That a client ran on in a pause, and what a lock does or says of
-// itself, is no operation.
+// EndsOperation reports whether e is the outcome of an operation of a client. Steps that take no time (check, wait, exit) may be a
+// single event, without a number that joins it with an invocation. Events about code that ran on during a pause, and what a lock
+// does or reports by itself, are not operations.
 func (e Event) EndsOperation() bool {
 	switch e.Kind {
 	case OK, Fail, Info:
@@ -159,7 +159,7 @@ func (e Event) EndsOperation() bool {
 	return false
 }
 
-// Writes says whether e may be the invocation of what the resource accepted.
+// Writes reports whether e may be the invocation of what the resource accepted.
 func (e Event) Writes(accepted Event) bool {
 	if e.Kind != Invoke || e.Lease != accepted.Lease || e.At > accepted.Departure() {
 		return false
@@ -175,8 +175,8 @@ func (e Event) Writes(accepted Event) bool {
 	return false
 }
 
-// Fault returns the fault that an event of the kind [Injected] tells of. It is nil for all other events, for a fault that found nothing to
-// do ([Missed]), and for a text that is no fault.
+// Fault returns the fault that an event of the kind [Injected] records. It is nil for all other events, for a fault whose condition
+// never occurred ([Missed]), and for a text that is not a fault.
 func (e Event) Fault() Fault {
 	if e.Kind != Injected || e.Op == Missed {
 		return nil
@@ -184,7 +184,7 @@ func (e Event) Fault() Fault {
 	return e.spelled()
 }
 
-// Bites returns the fault that had its first effect with an event of the kind [Bite]. It is nil for all other events.
+// Bites returns the fault whose first effect an event of the kind [Bite] records. It is nil for all other events.
 func (e Event) Bites() Fault {
 	if e.Kind != Bite {
 		return nil
