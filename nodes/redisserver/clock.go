@@ -21,7 +21,7 @@ var ErrNoClocks = errors.New("redis-server cannot be given a clock of its own")
 // the process before any other gives it the time; see preload/clock.c. The clock goes on while the process is down.
 type Clock struct {
 	library, file string
-	mapped        []byte // its file
+	mapped        []byte // the mapped file
 	start         time.Time
 	now           history.Clock
 }
