@@ -87,7 +87,7 @@ func (n need) nodes(ix *index) string {
 	case n.missing == 0:
 		return "all nodes were up and in reach"
 	case total == 1:
-		return ix.Meta.Nodes[0] + " was all that failed"
+		return "only " + ix.Meta.Nodes[0] + " had failed"
 	}
 	return fmt.Sprintf("%d of %d nodes were up and in reach", total-n.missing, total)
 }

@@ -126,7 +126,7 @@ func (r *Resource) store(q Request) (op string) {
 func (r *Resource) Answer(request []byte) (reply []byte, e *history.Event) {
 	var q Request
 	if err := json.Unmarshal(request, &q); err != nil {
-		panic("clients: the resource got what is no request: " + err.Error()) // it comes from our own worker
+		panic("clients: the resource got something that is not a request: " + err.Error()) // it comes from our own worker
 	}
 	answer, e := r.Apply(q)
 	return encode(answer), e

@@ -18,9 +18,9 @@ const redislockModule = "github.com/bsm/redislock"
 // go-redis.
 func redislocks() []Lock {
 	return []Lock{
-		redislockWith("redislock", "redislock without options, over go-redis with its own: it tries once", stock, noOptions),
+		redislockWith("redislock", "redislock without options, over go-redis with its defaults: one try", stock, noOptions),
 		redislockWith("redislock-linear", "redislock that tries four times, 100 ms apart: LimitRetry, LinearBackoff", stock, linear),
-		redislockWith("redislock-no-retries", "redislock over go-redis that repeats no command: MaxRetries -1", nil, noOptions),
+		redislockWith("redislock-no-retries", "redislock over go-redis without retries: MaxRetries -1", nil, noOptions),
 	}
 }
 

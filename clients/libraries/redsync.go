@@ -27,11 +27,11 @@ var redsyncLike = []string{"redlock", "redlock-extend", "single"}
 // [redis.Options.ContextTimeoutEnabled].
 func redsyncs() []Lock {
 	return []Lock{
-		redsyncWith("redsync", "redsync with its defaults, over go-redis with its own", stock),
+		redsyncWith("redsync", "redsync and go-redis with their defaults", stock),
 		redsyncWith("redsync-fail-fast", "redsync that goes on when a majority has answered: WithFailFast", stock, redsync.WithFailFast(true)),
-		redsyncWith("redsync-setnx-extend", "redsync that sets a key anew which an extension finds gone: WithSetNXOnExtend", stock, redsync.WithSetNXOnExtend()),
+		redsyncWith("redsync-setnx-extend", "redsync that sets a key again if an extension finds it gone: WithSetNXOnExtend", stock, redsync.WithSetNXOnExtend()),
 		redsyncWith("redsync-timeout", "redsync that waits a fiftieth of the TTL for a node: WithTimeoutFactor, ContextTimeoutEnabled", heedDeadlines, redsync.WithTimeoutFactor(0.02)),
-		redsyncWith("redsync-no-retries", "redsync over go-redis that repeats no command: MaxRetries -1", nil),
+		redsyncWith("redsync-no-retries", "redsync over go-redis without retries: MaxRetries -1", nil),
 	}
 }
 

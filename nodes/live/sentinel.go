@@ -237,7 +237,7 @@ func (g *Guide) Dial(ctx context.Context, network, addr string) (net.Conn, error
 		if found, ok := reply.([]any); ok && len(found) == 2 {
 			at := fmt.Sprintf("%v:%v", found[0], found[1])
 			if g.Servers[at] == "" {
-				return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("a sentinel names " + at + ", where nobody is")}
+				return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("a sentinel names " + at + ", where no server is")}
 			}
 			return d.DialContext(ctx, network, g.Servers[at])
 		}

@@ -329,7 +329,7 @@ func FaultVerbs() []string {
 func ParseFault(s string) (Fault, error) {
 	words := strings.Fields(s)
 	if len(words) == 0 {
-		return nil, fmt.Errorf("no fault; the faults are %s", strings.Join(FaultVerbs(), ", "))
+		return nil, fmt.Errorf("not a fault; the faults are %s", strings.Join(FaultVerbs(), ", "))
 	}
 	form, ok := faultForms[words[0]]
 	if !ok {

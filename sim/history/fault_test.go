@@ -113,7 +113,7 @@ func TestParseFaultForgives(t *testing.T) {
 func TestParseFaultErrors(t *testing.T) {
 	faults := strings.Join(history.FaultVerbs(), ", ")
 	for _, c := range []struct{ text, want string }{
-		{"", "no fault; the faults are " + faults},
+		{"", "not a fault; the faults are " + faults},
 		{"puase c1 15s", `unknown fault "puase"; the faults are ` + faults + ` (did you mean "pause"?)`},
 		{"explode c1", `unknown fault "explode"; the faults are ` + faults},
 
