@@ -18,20 +18,20 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// onBoth is where a matrix compares simulation with real servers.
+// onBoth is the value of --on with which matrix compares simulation with real servers.
 const onBoth = "both"
 
 // mostRepeats is how often a run may be repeated on real servers.
 const mostRepeats = 100
 
-// agreementFlags are the options of a matrix --on both.
+// agreementFlags are the options of matrix --on both.
 type agreementFlags struct {
 	repeat         int
 	json, markdown bool
 }
 
-// agreement does each run once in simulation and several times on real servers, and prints how far they agree. Where it is
-// interrupted it prints what there is.
+// agreement makes each run once in simulation and several times on real servers, and prints how far they agree. After an interruption
+// it prints the results so far.
 func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) error {
 	if o.repeat < 1 || o.repeat > mostRepeats {
 		return fmt.Errorf("--repeat %d: it must be between 1 and %d", o.repeat, mostRepeats)
@@ -51,14 +51,14 @@ func (f *runFlags) agreement(c *cobra.Command, args []string, o agreementFlags) 
 	real.files = sim.files
 	chosen, left := both(chosen, f.speed)
 	if len(chosen) == 0 {
-		return fmt.Errorf("none of the runs can be done on real servers: %s", left[0].Why)
+		return fmt.Errorf("none of the runs can be made on real servers: %s", left[0].Why)
 	}
 	simulated, err := sim.runAll(c, sim.cases(chosen, f.seed))
 	if err != nil {
 		return err
 	}
 	var cases []play.Case
-	for range o.repeat { // one after the other, so that what disturbs the machine for a while disturbs all runs a little
+	for range o.repeat { // repetitions of a run are spread out, so that a disturbance of the machine affects all runs a little
 		cases = append(cases, real.cases(chosen, f.seed)...)
 	}
 	outcomes, interrupted := real.runAll(c, cases)
@@ -142,7 +142,7 @@ func compare(row *pictures.AgreementRow, simulated, real *play.Outcome) {
 	}
 }
 
-// agreementCommand is the command that makes the table again.
+// agreementCommand is the command that prints the table again.
 func (f *runFlags) agreementCommand(args []string, o agreementFlags) string {
 	return fmt.Sprintf("%s --repeat %d", f.matrixCommand(args, 1), o.repeat)
 }
@@ -162,7 +162,7 @@ func printAgreements(w io.Writer, a *pictures.Agreements, o agreementFlags) erro
 	return a.WriteText(w, pictures.MatrixOptions{Columns: columns(w), Paint: roles(w)})
 }
 
-// agreementStatus is 1 if a run was judged otherwise on real servers, and 2 if one proved nothing, which outranks it.
+// agreementStatus is 1 if a run was judged differently on real servers. If one proved nothing, it is 2, which outranks 1.
 func agreementStatus(a *pictures.Agreements) error {
 	var code status
 	for _, r := range a.Rows {

@@ -26,16 +26,16 @@ func newApp(k known) *cobra.Command {
 real Redis servers, and says what each of them breaks: pauses, clock jumps, crashes, late
 messages.
 
-Exit status: 0 all as expected, 1 a violation or verdict that was not expected, 2 a run proved
-nothing, 3 it could not be run, or was interrupted.`,
+Exit status: 0 all as expected; 1 a violation or a verdict was not expected; 2 a run proved
+nothing; 3 something could not be run, or was interrupted.`,
 		Example: `  lockstep run                                       the whole catalogue, in simulation
-  lockstep run --lock redsync                        a library, in the runs of locks that it is like
+  lockstep run --lock redsync                        a library, in the runs of similar locks
   lockstep matrix                                    what each library survives
   lockstep show pause-after-acquire                  one scenario: its story and its timeline
   lockstep show crash-restart-5/redlock --html run.html
                                                      a run to step through, in a browser
   lockstep run pause-after-acquire --on redis        on redis-server processes, with real faults
-  lockstep debate --out debate                       the argument about Redlock, as a site
+  lockstep debate --out debate                       the debate about Redlock, as a web site
   lockstep run my-scenario.txtar --out results`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -71,8 +71,8 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// fit breaks the long text of a command, and of those below it, into lines of at most reports.Width columns. What is indented
-// stays as it is.
+// fit breaks the long texts of a command and its subcommands into lines of at most reports.Width columns. Indented lines stay as they
+// are.
 func fit(c *cobra.Command) {
 	var lines, paragraph []string
 	end := func() {
@@ -96,7 +96,7 @@ func fit(c *cobra.Command) {
 	}
 }
 
-// flagError says what is wrong with a flag in the words of whoever typed it.
+// flagError says what is wrong with a flag, in terms of what was typed.
 func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return fmt.Errorf("--%s: %q must be %s", e.GetFlag().Name, e.GetValue(), required(e.GetFlag().Value))
@@ -120,7 +120,7 @@ func flagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 }
 
-// required says what a flag takes.
+// required describes the values that a flag accepts.
 func required(v pflag.Value) string {
 	switch v.Type() {
 	case "file":
@@ -143,7 +143,7 @@ func required(v pflag.Value) string {
 	return "a list of words separated by commas"
 }
 
-// paint colours text for a terminal, and leaves it alone for anything else. NO_COLOR switches colour off (no-color.org).
+// paint colours text for a terminal, and for nothing else. NO_COLOR switches colours off (no-color.org).
 func paint(w io.Writer, colours ...text.Color) func(string) string {
 	if !isTerminal(w) {
 		return func(s string) string { return s }
@@ -159,7 +159,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && runtime.GOOS != "js" && term.IsTerminal(int(f.Fd()))
 }
 
-// output is standard output, which remembers if it could not be written.
+// output is standard output. It remembers the first error of a write.
 type output struct {
 	*os.File
 	err error

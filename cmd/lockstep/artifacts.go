@@ -13,8 +13,8 @@ import (
 	"lockstep/scenarios/play"
 )
 
-// writeArtifacts writes what is left of a run into a directory for its scenario: LOCK[-for-REFERENCE][-LABEL].txt, .svg and
-// .png with the timeline, .html to step through it, and .jsonl with the history. Undrawn, it has the text and the history only.
+// writeArtifacts writes the files of a run into a directory for its scenario: LOCK[-for-REFERENCE][-LABEL].txt, .svg and .png with the
+// timeline, .html to step through it, and .jsonl with the history. Unless drawn is set, it writes only the text and the history.
 func writeArtifacts(ctx context.Context, dir string, o *play.Outcome, drawn bool) error {
 	dir = filepath.Join(dir, o.Scenario.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -55,7 +55,7 @@ func writeArtifacts(ctx context.Context, dir string, o *play.Outcome, drawn bool
 		{".png", drawn, timeline.WritePNG},
 		{".html", drawn, func(w io.Writer) error { return pictures.Page(w, pageRuns([]*play.Outcome{o})...) }},
 	} {
-		if !a.wanted { // what an earlier run has left there is not what this one has come to; most often there is none
+		if !a.wanted { // remove the file of an earlier run, if there is one: it does not show this run
 			if info, err := os.Lstat(name + a.ending); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
 				os.Remove(name + a.ending)
 			}
@@ -68,19 +68,19 @@ func writeArtifacts(ctx context.Context, dir string, o *play.Outcome, drawn bool
 	return nil
 }
 
-// apart refuses scenarios of which one would write over what is left of another.
+// apart refuses scenarios if the files of one would replace those of another.
 func apart(chosen []selection) error {
 	for i, s := range chosen {
 		for _, other := range chosen[:i] {
 			if s.scenario.Name == other.scenario.Name && (s.scenario.File != other.scenario.File || s.file != other.file) {
-				return fmt.Errorf("--out: %s and %s would both be written to the directory %s; run each with an --out of its own", other.scenario.File, s.scenario.File, s.scenario.Name)
+				return fmt.Errorf("--out: %s and %s would both be written to the directory %s; run each with its own --out", other.scenario.File, s.scenario.File, s.scenario.Name)
 			}
 		}
 	}
 	return nil
 }
 
-// rewrite renews the timelines in the files of the scenarios. What they expect stays as it is.
+// rewrite renews the timelines in the scenario files, and leaves their expectations as they are.
 func rewrite(c *cobra.Command, chosen []selection, outcomes []*play.Outcome) error {
 	for _, s := range chosen {
 		before := s.scenario.String()

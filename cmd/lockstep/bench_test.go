@@ -11,8 +11,8 @@ import (
 	"lockstep/sim/workers"
 )
 
-// BenchmarkSearchWorkers gives how many times as many runs a search does in two worker processes as in one. The two take turns
-// within one run, and the medians count, so that a busy machine slows both.
+// BenchmarkSearchWorkers measures how many times as many runs a search makes in two worker processes as in one. The two take turns
+// within one benchmark, and the medians count, so that a busy machine slows both.
 func BenchmarkSearchWorkers(b *testing.B) {
 	calm, err := search.Shape{Lock: "redlock", Nodes: 3}.Calm()
 	if err != nil {
@@ -25,7 +25,7 @@ func BenchmarkSearchWorkers(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer stop()
-		if _, err := s.Random(b.Context(), search.Portfolio, 1, 0); err != nil { // the workers have started then
+		if _, err := s.Random(b.Context(), search.Portfolio, 1, 0); err != nil { // so that the workers have started
 			b.Fatal(err)
 		}
 		start := time.Now()

@@ -30,15 +30,15 @@ import (
 	"lockstep/sim/history"
 )
 
-// A browser is headless Chromium with one page in it. It notes what the page should not do: to write to the console, to throw,
-// or to ask the network for anything but the page itself.
+// A browser is headless Chromium with one page. It records what the page must not do: write to the console, throw, or request anything
+// except the page itself from the network.
 type browser struct {
 	t    *testing.T
 	ctx  context.Context
 	seen chan string
 }
 
-// newBrowser starts Chromium, which ends with the test. Where there is none the test is skipped; in CI it fails.
+// newBrowser starts Chromium, and ends it with the test. Without Chromium the test is skipped; in CI it fails.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := ""
@@ -57,7 +57,7 @@ func newBrowser(t *testing.T) *browser {
 	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path))
 	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // as root it starts only without
+		options = append(options, chromedp.NoSandbox) // as root, Chromium starts only without its sandbox
 	}
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
@@ -69,7 +69,7 @@ func newBrowser(t *testing.T) *browser {
 	note := func(format string, args ...any) {
 		select {
 		case b.seen <- fmt.Sprintf(format, args...):
-		default: // it has failed anyway
+		default: // the test has failed already
 		}
 	}
 	err := chromedp.Listen(ctx, func(ev any) {
@@ -95,7 +95,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// ok fails the test if something could not be done.
+// ok fails the test if there is an error.
 func (b *browser) ok(_ any, err error) {
 	b.t.Helper()
 	if err != nil {
@@ -129,7 +129,7 @@ func (b *browser) press(keys ...string) {
 	}
 }
 
-// text is the visible text of the first element of a kind.
+// text is the visible text of the first element that a selector matches.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
 	return eval[string](b, `document.querySelector(`+literal(selector)+`).innerText`)
@@ -153,7 +153,7 @@ func (b *browser) until(expression string) {
 	}
 }
 
-// quiet fails the test if the page did what it should not.
+// quiet fails the test if the page did something that it must not do.
 func (b *browser) quiet() {
 	b.t.Helper()
 	for {
@@ -171,7 +171,7 @@ func literal(s string) string {
 	return string(q)
 }
 
-// written returns a page that lockstep show writes about some runs.
+// written has lockstep show write a page about some runs, and returns its address.
 func written(t *testing.T, runs ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "page.html")
@@ -253,7 +253,7 @@ func TestPageInBrowser(t *testing.T) {
 
 const zoom = `document.querySelector(".lockstep").lockstep.axis.to - document.querySelector(".lockstep").lockstep.axis.from`
 
-// hover moves the mouse to a point of the diagram, which a function of the explorer returns.
+// hover moves the mouse to a point of the diagram. The given function returns the point for an explorer.
 func (b *browser) hover(point string) {
 	b.t.Helper()
 	at := eval[[]float64](b, `(() => {
@@ -265,7 +265,7 @@ func (b *browser) hover(point string) {
 	b.until(`!document.querySelector(".tip").hidden`)
 }
 
-// Two runs have one axis and one cursor, and can be looked at one by one.
+// Two runs share one axis and one cursor, and each can be shown alone.
 func TestPageOfTwoInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.open(written(t, "pause-fenced/fenced", "pause-fenced/fenced/unchecked"))
@@ -282,7 +282,7 @@ func TestPageOfTwoInBrowser(t *testing.T) {
 	both := eval[float64](b, `document.querySelector(".picture").clientHeight`)
 	b.ok(nil, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(`[data-run="A"]`))))
 	if got := eval[float64](b, `document.querySelector(".picture").clientHeight`); got >= both {
-		t.Errorf("one run is as high as both")
+		t.Errorf("one run takes as much height as both")
 	}
 	if got := b.text(".why"); strings.Contains(got, "Why ") || !strings.Contains(got, "fence 1 < 2") {
 		t.Errorf("the run that is safe says %q", got)
@@ -292,14 +292,14 @@ func TestPageOfTwoInBrowser(t *testing.T) {
 		t.Errorf("both are %v high, and were %v", got, both)
 	}
 
-	b.press(kb.Home, " ") // it plays, and the cursor moves through time
+	b.press(kb.Home, " ") // plays: the cursor moves through time
 	b.until(`document.querySelector(".lockstep").lockstep.player.t > 0`)
 	b.press(" ")
 	b.media("light", "reduce")
-	b.press(kb.Home, " ") // without motion it goes from event to event
+	b.press(kb.Home, " ") // with reduced motion, it jumps from event to event
 	b.until(`document.querySelector(".lockstep").lockstep.player.n > 0`)
 	if got := eval[bool](b, `document.querySelector(".lockstep").lockstep.player.t === document.querySelector(".lockstep").lockstep.player.rows[document.querySelector(".lockstep").lockstep.player.n].at`); !got {
-		t.Error("the cursor moves, though the reader wants no motion")
+		t.Error("the cursor moves although the reader prefers reduced motion")
 	}
 	b.press(" ")
 
@@ -308,7 +308,7 @@ func TestPageOfTwoInBrowser(t *testing.T) {
 	b.quiet()
 }
 
-// summed returns a history that was altered as Lockstep would have written it.
+// summed returns an altered history with the checksum that Lockstep would have written.
 func summed(t *testing.T, altered string) []byte {
 	t.Helper()
 	h := &history.History{}
@@ -328,7 +328,7 @@ func summed(t *testing.T, altered string) []byte {
 	return b.Bytes()
 }
 
-// What comes from outside is text in the page, too, and breaks nothing: neither the page nor its width.
+// External strings are shown as text in the browser, and make the page no wider.
 func TestPageOfHostileTextInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	data, err := os.ReadFile(filepath.Join(historyOf(t, "pause-after-acquire/single"), "pause-after-acquire", "single.jsonl"))
@@ -348,7 +348,7 @@ func TestPageOfHostileTextInBrowser(t *testing.T) {
 		b.press("m", "v", kb.End, kb.Home, kb.ArrowRight)
 		shown := strings.ReplaceAll(bad, "\u202e", "?")
 		if got := b.text(".rows") + b.text(".now") + b.text("h1"); !strings.Contains(got, shown[:min(12, len(shown))]) || strings.Contains(got, "\u202e") {
-			t.Errorf("%.20q is not there as text", bad)
+			t.Errorf("%.20q is not shown as text", bad)
 		}
 		if got := eval[int](b, `document.querySelectorAll("img, script:not([type])").length`); got != 1 {
 			t.Errorf("%.20q: %d scripts and images", bad, got)
@@ -377,7 +377,7 @@ func writtenSite(t *testing.T) string {
 	return dir
 }
 
-// historyOf runs something, and returns the directory with its history.
+// historyOf makes a run, and returns the directory with its history.
 func historyOf(t *testing.T, run string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -389,8 +389,8 @@ func historyOf(t *testing.T, run string) string {
 	return dir
 }
 
-// On the screen of a telephone no page of the debate, and no run that is shown, is wider than the screen: pictures and timelines
-// are moved by themselves, and say so, and text ends where the screen ends.
+// On a phone, neither pages of the debate nor pages of runs are wider than the screen: text is wrapped, and pictures and timelines scroll
+// by themselves, and say so.
 func TestNarrowScreens(t *testing.T) {
 	b := newBrowser(t)
 	b.size(390, 844)
@@ -413,21 +413,21 @@ func TestNarrowScreens(t *testing.T) {
 			t.Errorf("%s is %v pixels wide on a screen of %v", page, got[0], got[1])
 		}
 		if got := eval[string](b, beyondScreen); got != "" {
-			t.Errorf("%s: beyond the edge of the screen is %s", page, got)
+			t.Errorf("%s: %s is beyond the edge of the screen", page, got)
 		}
 		if got := eval[int](b, unsaidBeyond); got > 0 {
-			t.Errorf("%s: %d pictures or timelines do not say that there is more of them", page, got)
+			t.Errorf("%s: %d pictures or timelines do not say that they can be scrolled", page, got)
 		}
 	}
 	b.size(1280, 900)
 	b.open(filepath.Join(dir, "clocks.html"))
 	if got := b.text("main"); strings.Contains(got, "scroll sideways") {
-		t.Error("on a wide screen there is nothing to move")
+		t.Error("a wide screen says that there is something to scroll")
 	}
 	b.quiet()
 }
 
-// beyondScreen names what ends beyond the right edge of the screen, but for what lies in something that can be moved.
+// beyondScreen names the elements that end beyond the right edge of the screen, except those inside something that scrolls.
 const beyondScreen = `[...document.body.querySelectorAll("*")].filter((e) => {
 	const box = e.getBoundingClientRect();
 	if (box.width === 0 || box.right <= innerWidth + 0.5) return false;
@@ -435,11 +435,11 @@ const beyondScreen = `[...document.body.querySelectorAll("*")].filter((e) => {
 	return true;
 }).map((e) => e.tagName + "." + e.className).join(" ")`
 
-// unsaidBeyond counts the pictures and timelines that go on beyond the screen, and do not say so.
+// unsaidBeyond counts the pictures and timelines that extend beyond the screen without saying so.
 const unsaidBeyond = `[...document.querySelectorAll(".canvas, pre[role=region]")].filter((e) =>
 	e.scrollWidth > e.clientWidth && !/goe?s? on to the right/.test(e.previousElementSibling?.innerText ?? "")).length`
 
-// The time at the cursor stands alone: what it would cover half of is not there.
+// Labels of the axis that the time at the cursor would cover in part are not drawn.
 func TestTimeAtCursorInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.size(390, 844)
@@ -452,12 +452,12 @@ func TestTimeAtCursorInBrowser(t *testing.T) {
 		return diagram.taken.filter(([from, to]) => from < x + 15 && to > x + 15).map(([from, to]) => covers(from + 2) && covers(to - 2));
 	})()`)
 	if len(covered) == 0 || slices.Contains(covered, false) {
-		t.Errorf("times that the one at the cursor covers, and whether they are gone: %v", covered)
+		t.Errorf("for each time that the one at the cursor covers, whether it is still drawn: %v", covered)
 	}
 	b.quiet()
 }
 
-// Without scripts a reader of a page sees what came out, why, and what it was about, and no controls that do nothing.
+// Without scripts, a reader of a page sees the verdict, why, and the story, and no controls that would do nothing.
 func TestPageWithoutScriptInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.ok(chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
@@ -483,13 +483,12 @@ func TestPageWithoutScriptInBrowser(t *testing.T) {
 		t.Errorf("on a narrow screen the page is %v pixels wide", got)
 	}
 	if got := b.text("figure"); !strings.Contains(got, "goes on to the right") {
-		t.Error("on a narrow screen the picture does not say that it goes on")
+		t.Error("on a narrow screen the picture does not say that it can be scrolled")
 	}
 	b.quiet()
 }
 
-// picture fails the test if the picture of the page, or the diagram, is not as large as it should be: only one of them is there, and
-// the browser took the colours of the picture.
+// picture fails the test unless exactly one of the picture and the diagram of a page is visible, and the picture has its colours.
 func (b *browser) picture(where string, drawn bool) {
 	b.t.Helper()
 	heights := eval[[]float64](b, `[".drawn svg", ".picture"].map((e) => document.querySelector(e).getBoundingClientRect().height)`)
@@ -501,8 +500,8 @@ func (b *browser) picture(where string, drawn bool) {
 	}
 }
 
-// On paper there is the picture of the run, once, and as a whole, whatever part of the diagram is in view; of two runs there are those
-// that the reader has chosen.
+// A printed page has the whole picture of the run once, whatever part of the diagram is in view. Of two runs it has those that the reader
+// has chosen.
 func TestPagePrintsInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.media("dark", "reduce")
@@ -516,19 +515,19 @@ func TestPagePrintsInBrowser(t *testing.T) {
 		return picture.querySelectorAll("path").length;
 	})()`)
 	if painted := with - printed(b); paths < 100 || painted < paths {
-		t.Errorf("of the %d paths of the picture %d are on paper", paths, painted)
+		t.Errorf("the picture has %d paths, but %d are printed", paths, painted)
 	}
 
 	b.open(written(t, "pause-fenced/fenced", "pause-fenced/fenced/unchecked"))
 	both := printed(b)
 	b.press("b")
 	if one := printed(b); one < both/3 || one > both*2/3 {
-		t.Errorf("of the %d paths of two runs one has %d on paper", both, one)
+		t.Errorf("%d paths are printed of two runs, and %d of one", both, one)
 	}
 	b.quiet()
 }
 
-// printed prints the page, and counts the paths that are painted on paper.
+// printed prints the page, and counts the paths on paper.
 func printed(b *browser) int {
 	b.t.Helper()
 	result, err := chromedp.Call(b.ctx, page.PrintToPDF, page.PrintToPDFParams{})
@@ -537,7 +536,7 @@ func printed(b *browser) int {
 	for _, part := range regexp.MustCompile(`(?s)stream\r?\n(.*?)\r?\nendstream`).FindAllSubmatch(result.Data, -1) {
 		r, err := zlib.NewReader(bytes.NewReader(part[1]))
 		if err != nil {
-			continue // not all of a file is compressed
+			continue // not every stream of the file is compressed
 		}
 		content, err := io.ReadAll(r)
 		b.ok(nil, err)
@@ -546,8 +545,8 @@ func printed(b *browser) int {
 	return n
 }
 
-// A copied address leads back to the event: the page writes where its reader is, once the cursor rests, and not before the reader has
-// moved it.
+// A copied address leads back to the event: once the cursor rests, the page writes its event into the address, but not before the reader
+// has moved it.
 func TestPageAddressInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.open(written(t, "pause-fenced/fenced", "pause-fenced/fenced/unchecked"))
@@ -557,7 +556,7 @@ func TestPageAddressInBrowser(t *testing.T) {
 		history.replaceState = function (...args) { window.written++; return write.apply(this, args); };
 	})()`)))
 	if got := eval[string](b, `location.hash`); got != "" {
-		t.Errorf("nobody has moved, and the address has %q", got)
+		t.Errorf("the cursor has not been moved, and the address has %q", got)
 	}
 	for range 20 {
 		b.press(kb.ArrowRight)
@@ -581,7 +580,7 @@ func TestPageAddressInBrowser(t *testing.T) {
 	b.quiet()
 }
 
-// A page of ten thousand events answers at once: a step or a redraw of it takes no longer than a reader notices.
+// A page of ten thousand events responds at once: a reader notices no delay in a step or a redraw.
 func TestPageOfManyEventsInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	scenario := filepath.Join(t.TempDir(), "many.txtar")
@@ -610,7 +609,7 @@ func TestPageOfManyEventsInBrowser(t *testing.T) {
 
 const manyEvents = `# Many increments under a lock.
 #
-# A picture must bear ten thousand events.
+# A picture must cope with ten thousand events.
 
 client c1
   repeat 300 increment
@@ -620,8 +619,8 @@ client c2
 -- single nodes=1 resource=counter label=many --
 `
 
-// The screenshots of the documentation are those of today's pages. Whether they are good is for a reader to see: -rewrite
-// takes them, and without it they only have to be there.
+// -rewrite takes the screenshots of the documentation anew. Without it the files only have to exist: people must judge whether they are
+// good.
 func TestPageScreenshots(t *testing.T) {
 	shots := []struct {
 		name string

@@ -21,20 +21,20 @@ import (
 	"lockstep/sim/history"
 )
 
-// A baseline is an earlier run --json, which a later one is compared with.
+// A baseline is the output of an earlier run --json. Later runs are compared with it.
 type baseline struct {
 	file  string
 	lines []*earlier
 	found map[*earlier]bool
 }
 
-// An earlier verdict, and the line that it is on.
+// An earlier is a verdict of a baseline, with its line number.
 type earlier struct {
 	line
 	at int
 }
 
-// longestLine is how many bytes a line of JSON may have; those of runs have about a thousand.
+// longestLine is the most bytes that a line of JSON may have. Lines of runs have about a thousand.
 const longestLine = 16 << 20
 
 // readBaseline reads what run --json has printed.
@@ -57,7 +57,7 @@ func readBaseline(ctx context.Context, file string) (*baseline, error) {
 			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
 		}
 		if first := seen[e.key()]; first > 0 {
-			return nil, fmt.Errorf("%s:%d: %s is on line %d, too; a run has one earlier verdict", file, n, oneLine(e.key()), first)
+			return nil, fmt.Errorf("%s:%d: %s is also on line %d; each run must occur once", file, n, oneLine(e.key()), first)
 		}
 		seen[e.key()] = n
 		b.lines = append(b.lines, e)
@@ -68,7 +68,7 @@ func readBaseline(ctx context.Context, file string) (*baseline, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(b.lines) == 0 {
-		return nil, fmt.Errorf("%s: there is no run in it; lockstep run --json prints one to a line", file)
+		return nil, fmt.Errorf("%s: there is no run in it; lockstep run --json prints one per line", file)
 	}
 	return b, nil
 }
@@ -111,7 +111,7 @@ func (e *earlier) parse(data []byte) error {
 	return nil
 }
 
-// contradiction says where a line says two things of which one cannot be: whoever edits a verdict must not pass for it.
+// contradiction says how a line contradicts itself, or returns "". A verdict that somebody has edited must not be taken for a result.
 func (l line) contradiction() string {
 	all := slices.Sorted(maps.Keys(l.Properties))
 	violated := slices.DeleteFunc(slices.Clone(all), func(p checker.Property) bool { return l.Properties[p] != checker.Violated })
@@ -140,7 +140,7 @@ func (l line) contradiction() string {
 	return ""
 }
 
-// key names a run so that it is the same one another day.
+// key names a run in a way that is the same on any day.
 func (l line) key() string {
 	s := l.Scenario + "/" + l.Run
 	if l.Lock != l.reference() {
@@ -155,10 +155,10 @@ func (l line) key() string {
 	return s
 }
 
-// ofCatalogue reports whether the page of a run was not a file of somebody's own.
+// ofCatalogue reports whether the scenario of a run is in the catalogue, and not in a file of the user's.
 func (l line) ofCatalogue() bool { return l.File == "" || strings.HasPrefix(l.File, catalogue) }
 
-// reference is the lock that the page names.
+// reference is the lock that the scenario names.
 func (l line) reference() string {
 	if l.Reference != "" {
 		return l.Reference
@@ -166,7 +166,7 @@ func (l line) reference() string {
 	return l.Lock
 }
 
-// find returns the earlier verdict of a run; nil if there is none.
+// find returns the earlier verdict of a run, or nil.
 func (b *baseline) find(now line) *earlier {
 	for _, e := range b.lines {
 		if e.key() == now.key() {
@@ -177,9 +177,9 @@ func (b *baseline) find(now line) *earlier {
 	return nil
 }
 
-// changes says in what a run differs from what it was: in the verdict, in each property, in what was broken. How often a
-// property was violated, when and by whom, is no part of a verdict. A property that only one of the two has is a change: it may
-// be new, and somebody may have taken it out.
+// changes lists the differences from the earlier verdict, the earlier statuses of properties and the assumptions broken then. How often,
+// when and by whom a property was violated does not matter. A property that only one of the two has is a change: it may be new, or
+// somebody may have removed it.
 func (e *earlier) changes(now line) []string {
 	var all []string
 	if e.Verdict != now.Verdict {
@@ -204,7 +204,7 @@ func (e *earlier) changes(now line) []string {
 	return all
 }
 
-// broken lists what was broken where a property was violated.
+// broken lists the assumptions that were broken when a property was violated.
 func (l line) broken(p checker.Property) string {
 	var all []string
 	for _, a := range checker.Assumptions() {
@@ -215,12 +215,11 @@ func (l line) broken(p checker.Property) string {
 	return strings.Join(all, " and ")
 }
 
-// shownKeys is how many runs are told by name that are only here or only there.
+// shownKeys is how many of the runs are named that only one side has.
 const shownKeys = 10
 
-// tell says what has changed since the earlier run, and which runs have no counterpart. Those that were asked for and are
-// missing it returns as findings: a run that is gone proves no more what it did. Findings must have been made of all outcomes
-// before.
+// tell says what has changed since the earlier run, and which runs have no counterpart. It returns missing runs that were asked for as
+// findings: a run that is gone no longer proves what it did. All outcomes must have been made into findings before.
 func (b *baseline) tell(w io.Writer, findings []finding, asked func(*earlier) bool) ([]finding, error) {
 	findings = slices.DeleteFunc(slices.Clone(findings), func(g finding) bool { return g.o == nil })
 	changed, fresh := 0, []string(nil)
@@ -272,7 +271,7 @@ func (b *baseline) tell(w io.Writer, findings []finding, asked func(*earlier) bo
 		printWrapped(w, "missing: "+few(gone))
 	}
 	if len(fresh) > 0 {
-		printWrapped(w, "new, and compared with their pages: "+few(fresh))
+		printWrapped(w, "new, and compared with what their scenarios expect: "+few(fresh))
 	}
 	if len(others) > 0 {
 		printWrapped(w, "not asked for: "+few(others))
@@ -280,14 +279,14 @@ func (b *baseline) tell(w io.Writer, findings []finding, asked func(*earlier) bo
 	return missing, nil
 }
 
-// foundOtherwise reports whether a run was found with another seed, or on other servers: then it was asked for like that.
+// foundOtherwise reports whether a run was found with another seed or on other servers. Then it was not asked for as it was.
 func (b *baseline) foundOtherwise(e *earlier) bool {
 	return slices.ContainsFunc(b.lines, func(o *earlier) bool {
 		return b.found[o] && o.Scenario == e.Scenario && o.Run == e.Run && o.Lock == e.Lock
 	})
 }
 
-// few names some runs, and says how many more there are.
+// few names the first runs, and says how many more there are.
 func few(names []string) string {
 	if len(names) <= shownKeys {
 		return strings.Join(names, "; ")

@@ -23,12 +23,12 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// ciFlags are the options for programs that run Lockstep and read what came of it.
+// ciFlags are the options for CI: for programs that run Lockstep and read its results.
 type ciFlags struct {
 	junit   string
 	against string
 
-	baseline *baseline // what against names
+	baseline *baseline // read from against
 }
 
 func (ci *ciFlags) options(c *cobra.Command) {
@@ -36,7 +36,7 @@ func (ci *ciFlags) options(c *cobra.Command) {
 	c.Flags().Var((*fileValue)(&ci.against), "against", "fail if a verdict differs from that of an earlier run --json in `FILE`, or if one of its runs is missing")
 }
 
-// check finds out what would keep the results from being reported, before anything is run for them.
+// check makes sure before any run that the results can be reported.
 func (ci *ciFlags) check(ctx context.Context, args []string) error {
 	if err := makeRoom(append(args, ci.against), target{"junit", ci.junit}); err != nil {
 		return err
@@ -49,23 +49,24 @@ func (ci *ciFlags) check(ctx context.Context, args []string) error {
 	return err
 }
 
-// A finding is what came of one run, as it is told to somebody who waits for all to be well.
+// A finding is the result of one run, as it is reported to CI.
 type finding struct {
 	o       *play.Outcome // nil if there is none
-	none    string        // why there is none: not run, if nothing else is said
-	run     string        // its name, with the lock that was put through it
+	none    string        // why there is none; "not run" if empty
+	run     string        // the name of the run, with the lock that was put through it
 	suite   string        // its scenario
-	file    string        // the page, with slashes
-	line    int           // of the run in it; 0 if it comes from none
+	file    string        // the scenario file, with slashes
+	line    int           // the line of the run in it; 0 if it has none
 	again   string        // the command that shows it
 	status  status        // what it means for the exit status of the program
-	reasons []string      // why it is not exitExpected, a sentence each
+	reasons []string      // why status is not exitExpected, a sentence each
 }
 
-// catalogue is where the pages of the catalogue are, from the root of the repository.
+// catalogue is the directory of the catalogue, from the root of the repository.
 const catalogue = "scenarios/catalogue/"
 
-// pageOf says where a run stands: the page of the catalogue from the root of the repository, any other as it was named.
+// pageOf returns the scenario file of a run, and its line there. A file of the catalogue is given from the root of the repository, any
+// other as it was named.
 func (f *runFlags) pageOf(s *script.Scenario, r script.Section) (file string, line int) {
 	file = filepath.ToSlash(s.File)
 	if !f.files[s] && file != "" {
@@ -74,8 +75,8 @@ func (f *runFlags) pageOf(s *script.Scenario, r script.Section) (file string, li
 	return file, r.Line()
 }
 
-// findings are the outcomes as they are reported. What differs from the page decides, or, where there is an earlier run to
-// compare with, what differs from that.
+// findings returns the outcomes as they are reported. Their statuses depend on the differences from the earlier run if there is one to
+// compare with, and otherwise on those from what the scenario expects.
 func (f *runFlags) findings(outcomes []*play.Outcome) []finding {
 	var all []finding
 	for _, o := range outcomes {
@@ -97,14 +98,14 @@ func (f *runFlags) findings(outcomes []*play.Outcome) []finding {
 			g.status = exitUnexpected
 		case pageless(o) && o.Result.Verdict == checker.Unsafe && (f.ci.baseline == nil || f.ci.baseline.find(newLine(o)) == nil):
 			g.status = exitUnexpected
-			g.reasons = []string{"UNSAFE, and no page says that it should be; name one with the histories"}
+			g.reasons = []string{"UNSAFE, but no scenario expects that; name its file with the histories"}
 		}
 		all = append(all, g)
 	}
 	return all
 }
 
-// missing are the findings of the cases that were to be run, and were not.
+// missing returns the findings for cases that should have been run, and were not.
 func (f *runFlags) missing(cases []play.Case, outcomes []*play.Outcome, why error) []finding {
 	reason := why.Error()
 	if errors.Is(why, context.Canceled) {
@@ -124,7 +125,7 @@ func (f *runFlags) missing(cases []play.Case, outcomes []*play.Outcome, why erro
 	return all
 }
 
-// exitOf is the exit status of all findings: that of the worst, and UNKNOWN outranks what is merely unexpected.
+// exitOf is the exit status of all findings, which is that of the worst. UNKNOWN outranks what is merely unexpected.
 func exitOf(findings []finding) error {
 	var worst status
 	for _, g := range findings {
@@ -136,12 +137,12 @@ func exitOf(findings []finding) error {
 	return worst
 }
 
-// head says in one line what came of a run.
+// head is the result of a run in one line.
 func (g finding) head() string {
 	return g.run + ": " + g.verdict()
 }
 
-// verdict is that of the run, or what stands in its place.
+// verdict is the verdict of the run, or why there is none.
 func (g finding) verdict() string {
 	if g.o == nil {
 		return cmp.Or(g.none, "not run")
@@ -149,8 +150,8 @@ func (g finding) verdict() string {
 	return string(g.o.Result.Verdict)
 }
 
-// explanation says why a finding is not as it should be: the reasons, the first violation of each property with how it came
-// about, and what to type to see it.
+// explanation says why a finding is not as it should be: the reasons, the first violation of each property and how it came about, and
+// the command that shows it.
 func (g finding) explanation() string {
 	var b strings.Builder
 	for _, reason := range g.reasons {
@@ -175,19 +176,19 @@ func (g finding) explanation() string {
 	return b.String()
 }
 
-// report tells the outcomes to whoever wants to know: a file for a CI server, the runner of a workflow.
+// report reports the findings to CI: in a file for a CI server, and to the runner of a workflow.
 func (f *runFlags) report(c *cobra.Command, findings []finding, start time.Time, took time.Duration) error {
 	ci := f.ci
 	if onGitHub() {
 		w := c.OutOrStdout()
 		if f.json {
-			w = c.ErrOrStderr() // the runner reads both
+			w = c.ErrOrStderr() // the runner reads standard error, too
 		}
 		if err := annotate(w, findings); err != nil {
 			return err
 		}
 		if err := appendSummary(os.Getenv("GITHUB_STEP_SUMMARY"), findings); err != nil {
-			fmt.Fprintln(c.ErrOrStderr(), "lockstep: the summary of the step:", err) // the verdicts have been printed
+			fmt.Fprintln(c.ErrOrStderr(), "lockstep: the summary of the step:", err) // not a failure: the verdicts have been printed
 		}
 	}
 	if ci.junit == "" {
@@ -196,10 +197,10 @@ func (f *runFlags) report(c *cobra.Command, findings []finding, start time.Time,
 	return writeJUnit(c.Context(), ci.junit, findings, start, took)
 }
 
-// longest is how many characters of a text from outside are told where somebody wants to know it in one line.
+// longest is the most characters of external text in one line.
 const longest = 400
 
-// oneLine makes a text from outside safe to show in one line of at most longest characters.
+// oneLine makes external text safe to show in one line of at most longest characters.
 func oneLine(s string) string {
 	s = reports.Visible(s)
 	if utf8.RuneCountInString(s) > longest {
@@ -208,7 +209,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// regular reports whether a name is that of a file, or leads to one: caches are made of links.
+// regular reports whether a name is that of a file, or of a link to one: caches have links.
 func regular(dir fs.FS, name string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink == 0 {
 		return d.Type().IsRegular()
@@ -217,8 +218,8 @@ func regular(dir fs.FS, name string, d fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// histories lists the histories below a directory, in the order of their names, and the reports of runs that left none. What
-// begins with a dot is being written.
+// histories lists the histories below a directory, in order of their names, and the reports of runs that left none. It skips names that
+// begin with a dot: these files are still being written.
 func histories(dir fs.FS) (files, reports []string, err error) {
 	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {

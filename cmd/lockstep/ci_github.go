@@ -15,8 +15,8 @@ import (
 // onGitHub reports whether this is a step of a workflow of GitHub Actions.
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
-// annotate writes a workflow command for each finding that is not as it should be: an error, or a warning where a run proves
-// nothing. The runner shows it at the line of the page.
+// annotate writes a workflow command for each finding that is not as it should be: an error, or a warning if a run proves nothing. The
+// runner shows it at the line of the scenario file.
 func annotate(w io.Writer, findings []finding) error {
 	if g, ok := w.(*guard); ok {
 		w = g.w
@@ -48,10 +48,10 @@ func annotate(w io.Writer, findings []finding) error {
 	return nil
 }
 
-// mostMessage is how many bytes an annotation holds: more than anybody reads there.
+// mostMessage is the most bytes in an annotation, which is more than anybody reads there.
 const mostMessage = 16 << 10
 
-// inWorkspace is the path of a file from the root of the repository that a workflow has checked out, if it is in there.
+// inWorkspace returns the path of a file from the root of the repository that a workflow has checked out, if the file is in it.
 func inWorkspace(file string) string {
 	root := os.Getenv("GITHUB_WORKSPACE")
 	if root == "" || strings.HasPrefix(file, catalogue) && !filepath.IsAbs(file) && !exists(file) {
@@ -79,7 +79,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// commandData and commandProperty escape what the runner would take for the end of a command, or of a part of it.
+// commandData and commandProperty escape characters that the runner would take for the end of a command, or of a part of it.
 func commandData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -88,12 +88,12 @@ func commandProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// A guard is an output of a step of a workflow, in which nothing but [annotate] gives commands to the runner: what locks say
-// is printed as well. It takes a line that begins with two colons for a command, and ##[ anywhere in it.
+// A guard filters the output of a workflow step, so that only [annotate] gives commands to the runner: text from locks is printed as
+// well. The runner takes a line that begins with two colons for a command, and ##[ anywhere in a line.
 type guard struct {
 	w      io.Writer
-	inside bool // a line that has begun with something that is no space
-	object bool // which is a brace
+	inside bool // the line has begun with something other than a space
+	object bool // that is a brace: the line is a JSON object
 	last   string
 }
 
@@ -104,7 +104,7 @@ func (g *guard) Write(b []byte) (int, error) {
 			out = append(out, '\\')
 		}
 		if c == '[' && g.last == "##" {
-			if g.object { // it is in a string
+			if g.object { // in JSON it can only be in a string
 				out = append(out, `\u005b`...)
 				g.last = ""
 				continue
@@ -133,16 +133,16 @@ func (g *guard) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// mostSummary is how large the summary of a step may be: GitHub shows none that exceeds it.
+// mostSummary is the greatest size of the summary of a step. GitHub does not show larger ones.
 const mostSummary = 1 << 20
 
-// appendSummary adds a table of the findings to the summary of the step. What is not as it should be comes first. The table
-// ends, and says so, where the file would become too large.
+// appendSummary adds a table of the findings to the summary of the step, with the unexpected ones first. If the file would become too
+// large, the table is cut off, and says so.
 func appendSummary(file string, findings []finding) (err error) {
 	if file == "" {
 		return nil
 	}
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a reader
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a reader
 		return fmt.Errorf("%s is not a regular file", file)
 	}
 	out, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -162,7 +162,7 @@ func appendSummary(file string, findings []finding) (err error) {
 	return err
 }
 
-// summaryTable is the table, in at most so many bytes; empty if not even its note has room.
+// summaryTable is the table in at most room bytes. It is empty if there is not even room for its note.
 func summaryTable(findings []finding, room int) string {
 	findings = slices.Clone(findings)
 	slices.SortStableFunc(findings, func(a, b finding) int { return int(b.status) - int(a.status) })
@@ -209,8 +209,8 @@ func (g finding) row() string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cellText(oneLine(g.run)), cellText(g.verdict()), lines(violated), lines(broken), as)
 }
 
-// cellText is a text that Markdown and HTML take for nothing else: whatever is neither a letter, a figure nor one of few
-// signs is written by its number.
+// cellText escapes text so that neither Markdown nor HTML takes it for markup: every character except letters, digits and a few signs
+// is written as its number.
 func cellText(s string) string {
 	var b strings.Builder
 	for _, r := range s {

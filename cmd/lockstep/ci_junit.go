@@ -18,12 +18,11 @@ import (
 // mostOutput is how many bytes of a timeline a report holds. GitLab takes files of up to 30 MB.
 const mostOutput = 128 << 10
 
-// writeJUnit writes a report as CI servers read it: a suite for each scenario, and a case in it for each run, which has
-// failed if it is not as expected, and is in error if it proves nothing.
+// writeJUnit writes a report for CI servers, with a suite for each scenario and a case for each run. A run that is not as expected is a
+// failure, one that proves nothing an error.
 //
-// The format has no specification. What is written is what both schemas of Jenkins allow, that of its own reader (junit-4) and
-// the stricter one of its xUnit plugin (junit-10), which has no place for the file and the line of a case: they are
-// properties of the suite.
+// The format has no specification. The report conforms to both schemas of Jenkins: that of its own reader (junit-4), and the stricter
+// one of its xUnit plugin (junit-10). The latter does not allow the file and the line of a case, so these are properties of the suite.
 func writeJUnit(ctx context.Context, file string, findings []finding, start time.Time, took time.Duration) error {
 	all := junit.Testsuites{Name: "lockstep", Time: inSeconds(took)}
 	var suites []*junit.Testsuite
@@ -40,7 +39,7 @@ func writeJUnit(ctx context.Context, file string, findings []finding, start time
 			suites, times = append(suites, s), append(times, 0)
 		}
 		times[i] += g.took()
-		// Where two have the same name, servers show one.
+		// Servers show only one of two cases with the same name.
 		name := strings.TrimPrefix(g.run, g.suite+"/")
 		id := [2]string{g.suite, name}
 		if names[id]++; names[id] > 1 {
@@ -66,7 +65,7 @@ func writeJUnit(ctx context.Context, file string, findings []finding, start time
 	})
 }
 
-// testcase is a finding as a case of a suite.
+// testcase converts a finding to a case of a suite.
 func (g finding) testcase(name string) junit.Testcase {
 	tc := junit.Testcase{Name: xmlText(name), Classname: xmlText("lockstep." + g.suite)}
 	if took := g.took(); took > 0 {
@@ -102,7 +101,7 @@ func (g finding) testcase(name string) junit.Testcase {
 	return tc
 }
 
-// took is how long a run took, if it took real time: in simulation time takes none, and 0 stands for that.
+// took is how long a run took on real servers, and 0 in simulation, where time is virtual.
 func (g finding) took() time.Duration {
 	if g.o == nil || g.o.History.Meta.On == play.OnSim || len(g.o.History.Events) == 0 {
 		return 0
@@ -112,8 +111,8 @@ func (g finding) took() time.Duration {
 
 func inSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
 
-// xmlText replaces what XML 1.0 has no way to write, not even escaped: most control characters, and what is no text. The
-// CDATA sections of the report would take them as they are. Marks that change the direction of a line are replaced as well.
+// xmlText replaces what XML 1.0 cannot represent even escaped: most control characters, and invalid UTF-8. The CDATA sections of the
+// report would contain them as they are. Marks that change the direction of a line are replaced, too.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -26,7 +26,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// altered is a command of scripts: altered FILE OLD NEW TO writes FILE with NEW in the place of every OLD to the file TO.
+// altered is a command for scripts: altered FILE OLD NEW TO copies FILE to TO, with every OLD replaced by NEW.
 func altered(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: altered FILE OLD NEW TO")
@@ -38,13 +38,13 @@ func altered(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(strings.ReplaceAll(data, args[1], args[2])), 0o644))
 }
 
-// hostileNames mean something else to a browser, a terminal, a runner or a parser than the text that they are.
+// hostileNames are names that a browser, a terminal, a runner or a parser may take for something other than text.
 var hostileNames = []string{
 	"<script>alert(1)</script>", `"'><img src=x onerror=alert(1)>`, "]]></failure><!--", "\u202ereversed\u202c\u200f", "a\n::error::b\r\n\x00\x1b[31m\x7f\u0085\ufffe\uffff",
 	strings.Repeat("long", 2500), "{{.}} `x` | **y** [z](javascript:1) ##[error]", "é\xff\xed\xa0\x80", "100% of a, b: c",
 }
 
-// hostileFindings are findings in which every text is hostile.
+// hostileFindings returns findings in which every text is hostile.
 func hostileFindings() []finding {
 	var all []finding
 	for i, bad := range hostileNames {
@@ -70,7 +70,7 @@ func hostileFindings() []finding {
 	return all
 }
 
-// xmllint checks files against the schema of Jenkins. Where it is missing the test is skipped; in CI it fails.
+// xmllint checks files against the schema of Jenkins. Without xmllint the test is skipped; in CI it fails.
 func xmllint(t *testing.T, files ...string) {
 	t.Helper()
 	program, err := exec.LookPath("xmllint")
@@ -87,7 +87,7 @@ func xmllint(t *testing.T, files ...string) {
 	}
 }
 
-// What servers read of runs is what their schemas allow, whatever the names in it are.
+// Reports conform to the schemas of CI servers, whatever names are in them.
 func TestJUnit(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "<script> & \"quoted\".txtar")
@@ -107,7 +107,7 @@ func TestJUnit(t *testing.T) {
 		file := filepath.Join(dir, fmt.Sprint(i, ".xml"))
 		c := exec.Command(os.Args[0], append([]string{"run", "--junit", file}, args...)...)
 		c.Env = append(c.Environ(), asProgram+"=1")
-		if out, err := c.CombinedOutput(); c.ProcessState == nil || c.ProcessState.ExitCode() != i { // which are the exit statuses, in their order
+		if out, err := c.CombinedOutput(); c.ProcessState == nil || c.ProcessState.ExitCode() != i { // the runs are in order of their exit statuses
 			t.Fatalf("%q: %v\n%s", args, err, out)
 		}
 		files = append(files, file)
@@ -169,7 +169,7 @@ func TestJUnit(t *testing.T) {
 	xmllint(t, files...)
 }
 
-// A report of runs that were interrupted says which of them were not done: it is no report of those that were.
+// A report of runs that were interrupted also lists those that were not made.
 func TestJUnitInterrupted(t *testing.T) {
 	s, err := script.Find("pause-fenced")
 	if err != nil {
@@ -201,8 +201,8 @@ func TestJUnitInterrupted(t *testing.T) {
 	xmllint(t, f.ci.junit)
 }
 
-// What was judged before an interruption is told and kept as far as that takes no time, in whole files and lines. The pictures of
-// an earlier run, which would pass for those of this one, are gone.
+// After an interruption, the results so far are printed and saved as far as that takes no time, in whole files and lines. The pictures of
+// an earlier run are removed, because they would be taken for those of this one.
 func TestInterruptedRuns(t *testing.T) {
 	s, err := script.Find("pause-fenced")
 	if err != nil {
@@ -225,7 +225,7 @@ func TestInterruptedRuns(t *testing.T) {
 	write(t, stale, "of yesterday")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, failed := range []error{ctx.Err(), nil} { // while runs take place, and while they are drawn
+	for _, failed := range []error{ctx.Err(), nil} { // interrupted during the runs, and while they are drawn
 		var out, said bytes.Buffer
 		c := &cobra.Command{}
 		c.SetContext(ctx)
@@ -257,7 +257,7 @@ func TestInterruptedRuns(t *testing.T) {
 	}
 }
 
-// Annotations are one line each, whatever is in them, and nothing that is printed beside them is one.
+// Each annotation is one line, whatever is in it, and no other output is taken for one.
 func TestAnnotations(t *testing.T) {
 	var b strings.Builder
 	findings := hostileFindings()
@@ -294,7 +294,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// The summary of a step is a table whatever the names are, and stays below what GitHub shows.
+// The summary of a step is a table, whatever the names are, and is not larger than GitHub allows.
 func TestStepSummary(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "summary.md")
 	few := hostileFindings()
@@ -318,7 +318,7 @@ func TestStepSummary(t *testing.T) {
 	for len(many) < 20000 {
 		many = append(many, few...)
 	}
-	for range 3 { // it is full after the first
+	for range 3 { // the summary is full after the first
 		if err := appendSummary(file, many); err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +332,7 @@ func TestStepSummary(t *testing.T) {
 	}
 }
 
-// The commands of the page about CI work, in their order, and those of its workflows are among them.
+// The commands in docs/ci.md work in their order. Those of its workflows are among them.
 func TestCIPage(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
@@ -370,7 +370,7 @@ func TestCIPage(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "reports", "lockstep.xml")); err != nil {
 		t.Error(err)
 	}
-	// What the workflows say is what the commands take.
+	// The workflows use commands that the program accepts.
 	for _, m := range regexp.MustCompile("\\./(lockstep [^'\n]*)").FindAllStringSubmatch(string(data), -1) {
 		if m[1] != "lockstep run --out results --junit reports/lockstep.xml" {
 			t.Errorf("a workflow says %q, and nothing tests it", m[1])

@@ -8,7 +8,7 @@ import (
 
 var shownCommand = regexp.MustCompile("(?s)(<!-- command:[^>]*-->\n```\n\\$ lockstep )([^\n]*)\n(.*?)(```\n<!-- /command -->)")
 
-// What pages show of a command is what the command prints.
+// The output of commands in the documentation is what they print.
 func TestDocumentedCommands(t *testing.T) {
 	for _, file := range []string{"../../README.md", "../../docs/commands.md", "../../docs/exploring.md"} {
 		data, err := os.ReadFile(file)
@@ -29,7 +29,7 @@ func TestDocumentedCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else if want != string(data) {
-			t.Errorf("%s shows something else than its commands print; go test ./cmd/lockstep -run Commands -rewrite renews it", file)
+			t.Errorf("%s does not show what its commands print; go test ./cmd/lockstep -run Commands -rewrite renews it", file)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"lockstep/scenarios/search"
 )
 
-// complete tells shells what may come after a command and its flags. `lockstep completion --help` says how a shell learns to ask.
+// complete registers the completions for commands and flags. `lockstep completion --help` says how to make a shell use them.
 func (k known) complete(root *cobra.Command) {
 	kinds := words(script.Kinds())
 	for _, g := range script.Groups() {
@@ -60,7 +60,7 @@ func (k known) complete(root *cobra.Command) {
 				f = among(play.OnSim, play.OnReal, onBoth)
 			}
 			if c.Flags().Lookup(name) != nil {
-				c.RegisterFlagCompletionFunc(name, f) // fails only for a flag that is not there, or has one
+				c.RegisterFlagCompletionFunc(name, f) // fails only if there is no such flag, or if it already has a completion
 			}
 		}
 		if c.ValidArgsFunction = args[c.Name()]; c.ValidArgsFunction == nil && !c.HasSubCommands() {
@@ -73,14 +73,14 @@ func (k known) complete(root *cobra.Command) {
 	each(root)
 }
 
-// among completes one of some words; of a flag that takes a list, the last one in it.
+// among completes one of the given words or, for a flag that takes a list, the last word of the list.
 func among(words ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return continued(typed, words), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// continued puts what is typed of a list in front of each word that may come next. Words that are in it already are left out.
+// continued prefixes the list typed so far to each word that may come next. Words that are already in the list are left out.
 func continued(typed string, words []string) []cobra.Completion {
 	head := typed[:strings.LastIndex(typed, ",")+1]
 	var all []cobra.Completion
@@ -105,8 +105,8 @@ func (k known) completeLock(_ *cobra.Command, _ []string, typed string) ([]cobra
 	return continued(typed, all), cobra.ShellCompDirectiveNoFileComp
 }
 
-// runs completes the name of a scenario or, after a slash, of one of its runs. If no scenario begins like that, it completes files with
-// the given endings. It completes at most the given number of arguments; -1 means any number.
+// runs completes the name of a scenario or, after a slash, of one of its runs. If no scenario matches, it completes files with the given
+// endings. It completes at most the given number of arguments; -1 means any number.
 func (k known) runs(most int, endings ...string) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {
@@ -120,7 +120,7 @@ func (k known) runs(most int, endings ...string) cobra.CompletionFunc {
 	}
 }
 
-// scenariosFrom lists the scenarios whose names begin with what is typed, or the runs of the one that is named, or of the file.
+// scenariosFrom lists the scenarios that begin with what was typed, or the runs of the scenario or file that was typed.
 func (k known) scenariosFrom(ctx context.Context, typed string) []cobra.Completion {
 	var found []cobra.Completion
 	if name, _, one := strings.Cut(typed, "/"); one {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// addCompletion adds the command that prints what a shell needs in order to ask what may come next. It is the command of cobra, but refuses
-// a shell that it does not know, and has a script of its own for bash.
+// addCompletion adds the command that prints the completion script of a shell. It is the command of cobra, but it refuses an unknown
+// shell, and has its own script for bash.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, err := root.Find([]string{"completion"})
@@ -37,7 +37,7 @@ func addCompletion(root *cobra.Command) {
 			c.Long = strings.Replace(c.Long, "This script depends on the 'bash-completion' package.\nIf it is not installed already, you can install it via your OS's package manager.\n\n", "", 1)
 		}
 	}
-	completion.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // what cannot be run takes any argument
+	completion.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra accepts any argument of a command without RunE
 }
 
 // bashScript is what bash needs besides the script of cobra.
@@ -94,7 +94,7 @@ __lockstep_quote()
 }
 `
 
-// bashChanges are what is replaced in the script of cobra, in pairs.
+// bashChanges are the replacements in the script of cobra, as pairs of old and new.
 var bashChanges = []string{
 	`_get_comp_words_by_ref "$@" cur prev words cword`, `__lockstep_words "$@"`,
 	`filteringCmd="_filedir `, `filteringCmd="__lockstep_files `,
@@ -108,8 +108,8 @@ var bashChanges = []string{
 	`printf "%q" `, `__lockstep_quote `,
 }
 
-// bashCompletion writes the script for bash. That of cobra needs the package bash-completion, and completes only the first
-// name of a list.
+// bashCompletion writes the script for bash. The script of cobra needs the package bash-completion, and completes only the first name of
+// a list.
 func bashCompletion(root *cobra.Command, w io.Writer, descriptions bool) error {
 	var b bytes.Buffer
 	if err := root.GenBashCompletionV2(&b, descriptions); err != nil {

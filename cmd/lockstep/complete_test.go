@@ -13,7 +13,7 @@ import (
 	"lockstep/clients/libraries"
 )
 
-// A shell that asks what may come next is told the names of scenarios, runs, locks, libraries and kinds.
+// Shells are offered the names of scenarios, runs, locks, libraries and kinds.
 func TestCompletion(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "mine.txtar")
 	const scenario = "# Mine.\n#\n# A scenario.\n\nclient c1\n  acquire\n\n-- single nodes=1 label=own --\n"
@@ -29,7 +29,7 @@ func TestCompletion(t *testing.T) {
 		{"run clock-jump pause-f", "pause-fenced", ""},
 		{"run crash-restart-5/", "crash-restart-5/redlock,crash-restart-5/redlock/durable", "clock-jump/redlock"},
 		{"run " + page + "/", page + "/single/own", ""},
-		{"run here", "txtar,:8", "jsonl"}, // no scenario: a file with that ending
+		{"run here", "txtar,:8", "jsonl"}, // no scenario matches: files with that ending
 		{"show here", "txtar,jsonl,:8", ""},
 		{"show clock-jump clock-drift ", ":4", "pause-fenced"},
 		{"matrix clock-j", "clock-jump", ""},
@@ -81,7 +81,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// The script for bash works in a bash without the package bash-completion, and completes lists to their end.
+// The script for bash works without the package bash-completion, and completes every name of a list.
 func TestBashCompletion(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -95,7 +95,7 @@ func TestBashCompletion(t *testing.T) {
 	write(t, filepath.Join(dir, "mine.jsonl"), "")
 	write(t, filepath.Join(dir, "mine.html"), "")
 	write(t, filepath.Join(dir, "results", "mine.txt"), "")
-	// As bash splits a line into COMP_WORDS, at = as well.
+	// Bash splits a line into COMP_WORDS at = as well.
 	const completed = `
 lockstep() { "$PROGRAM" "$@"; }
 source <(lockstep completion bash)

@@ -19,23 +19,23 @@ func newDebate(k known) *cobra.Command {
 	f := &runFlags{known: k, on: play.OnSim, tries: 1}
 	c := &cobra.Command{
 		Use:   "debate --out DIR",
-		Short: "Write the argument about Redlock as a site, with the runs that bear on it",
-		Long: `Debate runs what bears on the claims of the argument about locks on Redis, in simulation, and writes
-a site of static pages: each claim with its source, the run that shows or refutes it, the verdict, and
-the assumption that decides. The pages need no network, and no script to be read.
+		Short: "Write the debate about Redlock as a web site, with the runs that bear on it",
+		Long: `Debate makes the runs that bear on the claims about locks on Redis, in simulation, and writes a site
+of static pages. They have each claim with its source, the runs that show or refute it, the verdict,
+and the assumption that decides. The pages need no network, and can be read without scripts.
 
-The article says of each claim what its runs must show. Where one shows something else, nothing is
-written, and the exit status is 1; where one proves nothing, it is 2.
+For each claim the article says what its runs must show. If one shows something else, nothing is
+written, and the exit status is 1; if one proves nothing, it is 2.
 
-DIR is made, or must be empty, or a site that debate has written before, whose files are replaced.`,
+DIR must not exist, be empty, or contain a site that debate has written, which is replaced.`,
 		Example: `  lockstep debate --out debate
   lockstep debate --out debate --seed 7              the same claims, with other random draws`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.debate(c) },
 	}
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the site to `DIR`")
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "what all random draws derive from (default 1, or what the page says)")
-	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "the seed of all random draws (default 1, or that of the scenario)")
+	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	f.bounds(c, "")
 	return c
 }
@@ -78,7 +78,7 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	}
 	d := f.newDebate(argument, outcomes)
 	d.Command = command
-	files, err := unlessInterrupted(c.Context(), d.Files) // drawing takes seconds, and nothing is written meanwhile
+	files, err := unlessInterrupted(c.Context(), d.Files) // drawing takes seconds, and writes nothing
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	return nil
 }
 
-// unlessInterrupted returns what f returns, but when ctx ends, it does not wait for f.
+// unlessInterrupted returns what f returns. It does not wait for f any longer when ctx ends.
 func unlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	var t T
 	var err error
@@ -121,7 +121,7 @@ func evidence(all []claims.Claim) []string {
 	return names
 }
 
-// contradictions prints where runs do not say what the claims have them say, and returns the exit status for it.
+// contradictions prints where runs do not show what the text says, and returns the exit status for it.
 func (f *runFlags) contradictions(c *cobra.Command, all []claims.Claim, outcomes map[string]*play.Outcome) error {
 	var code status
 	for _, claim := range all {
@@ -150,7 +150,7 @@ func (f *runFlags) contradictions(c *cobra.Command, all []claims.Claim, outcomes
 	return code
 }
 
-// contradiction says why an outcome is not what the text of a claim makes of it; nil if it is.
+// contradiction says how an outcome differs from what the text of a claim says of it, or returns nil.
 func contradiction(e claims.Evidence, o *play.Outcome) error {
 	switch {
 	case o == nil:
@@ -161,13 +161,13 @@ func contradiction(e claims.Evidence, o *play.Outcome) error {
 	return e.Contradiction(o.Result, o.Measurements)
 }
 
-// newDebate makes the debate of an argument and the outcomes of its runs.
+// newDebate combines an argument with the outcomes of its runs.
 func (f *runFlags) newDebate(argument *claims.Argument, outcomes []*play.Outcome) pictures.Debate {
 	d := pictures.Debate{Argument: argument}
 	for i, r := range pageRuns(outcomes) {
 		d.Runs = append(d.Runs, pictures.DebateRun{PageRun: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
 	}
-	for _, m := range (known{locks: f.known.locks}).versions() { // libraries have no part in it
+	for _, m := range (known{locks: f.known.locks}).versions() { // the debate runs no libraries
 		d.Versions = append(d.Versions, strings.TrimSpace(m.Name+" "+m.Version))
 	}
 	return d

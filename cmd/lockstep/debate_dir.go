@@ -16,16 +16,16 @@ import (
 	"lockstep/scenarios/files"
 )
 
-// A siteDir is a directory that a site may be written into. All goes through its root, so that nothing outside can be
-// touched, whatever the list of files says and wherever links in it lead.
+// A siteDir is a directory that a site may be written into. All access is through its root, so that nothing outside is touched,
+// whatever the list of files says and wherever links lead.
 type siteDir struct {
 	name string
 	root *os.Root
-	made bool     // there was none before
-	old  []string // the files of the site that is there
+	made bool     // the directory is new
+	old  []string // the files of the site that is already there
 }
 
-// openSite opens a directory for a site, and makes it if there is none. It must be empty, or hold nothing but a site.
+// openSite opens a directory for a site, and makes it if there is none. It must be empty, or contain nothing except a site.
 func openSite(name string) (*siteDir, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() {
@@ -47,19 +47,19 @@ func openSite(name string) (*siteDir, error) {
 	return d, nil
 }
 
-// Close lets go of the directory, and removes it again if it was made for a site that was not written.
+// Close closes the directory, and removes it if it was made for a site that was not written.
 func (d *siteDir) Close() error {
 	err := d.root.Close()
 	if d.made {
-		os.Remove(d.name) // which fails unless it is empty
+		os.Remove(d.name) // fails unless it is empty
 	}
 	return err
 }
 
-// index is the page to begin with.
+// index is the first page of the site.
 func (d *siteDir) index() string { return filepath.Join(d.name, "index.html") }
 
-// look finds out what is there, and refuses what is not all of a site.
+// look lists the files in the directory, and refuses any that does not belong to a site.
 func (d *siteDir) look() error {
 	var there []string
 	err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
@@ -76,7 +76,7 @@ func (d *siteDir) look() error {
 	}
 	listed, err := d.listed()
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is something in it (%s) that is not from lockstep debate; name an empty directory, or a new one", there[0])
+		return fmt.Errorf("it contains a file (%s) that is not from lockstep debate; name an empty directory, or a new one", there[0])
 	}
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (d *siteDir) look() error {
 	return nil
 }
 
-// listed reads which files are of the site that is there.
+// listed returns the files that belong to the site that is already there.
 func (d *siteDir) listed() ([]string, error) {
 	f, err := d.root.Open(pictures.DebateSums)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *siteDir) listed() ([]string, error) {
 	defer f.Close()
 	lines := bufio.NewScanner(files.Limit(f, pictures.DebateSums, largestFile))
 	if !lines.Scan() || lines.Text()+"\n" != pictures.DebateMark {
-		return nil, fmt.Errorf("%s in it is not from lockstep debate; name another directory", pictures.DebateSums)
+		return nil, fmt.Errorf("its %s is not from lockstep debate; name another directory", pictures.DebateSums)
 	}
 	var names []string
 	for lines.Scan() {
@@ -109,8 +109,8 @@ func (d *siteDir) listed() ([]string, error) {
 	return names, lines.Err()
 }
 
-// write replaces the site that is there. The list of files comes first, so that what an interrupted write leaves is known to
-// be of a site the next time.
+// write replaces the site that is already there. The list of files is written first, so that the files of an interrupted write are
+// recognized the next time.
 func (d *siteDir) write(ctx context.Context, files []pictures.DebateFile) error {
 	for _, name := range d.old {
 		if slices.ContainsFunc(files, func(f pictures.DebateFile) bool { return f.Name == name }) {
@@ -119,7 +119,7 @@ func (d *siteDir) write(ctx context.Context, files []pictures.DebateFile) error 
 		if err := d.root.Remove(name); err != nil {
 			return err
 		}
-		d.root.Remove(path.Dir(name)) // which fails unless it is empty now
+		d.root.Remove(path.Dir(name)) // fails unless it is empty now
 	}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {

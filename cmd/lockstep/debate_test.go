@@ -35,7 +35,7 @@ func argument(t *testing.T) *claims.Argument {
 	return a
 }
 
-// debated runs what bears on the claims, and returns the site and the outcomes by name.
+// debated makes the runs that bear on the claims, and returns the site, and the outcomes by name.
 func debated(t *testing.T) (map[string]string, map[string]*play.Outcome) {
 	t.Helper()
 	f := &runFlags{known: known{locks: clients.Locks()}, on: play.OnSim, tries: 1, limit: time.Minute}
@@ -70,7 +70,7 @@ var (
 	anyTag       = regexp.MustCompile(`<[^>]*>`)
 )
 
-// TestDebate: every claim is on the site, with every run that bears on it, and each verdict is the one that came out.
+// TestDebate checks that every claim is on the site, with every run that bears on it, and that each verdict is that of the run.
 func TestDebate(t *testing.T) {
 	site, outcomes := debated(t)
 	sections := map[string]string{}
@@ -90,7 +90,7 @@ func TestDebate(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(html.UnescapeString(section), claim.Text) || !strings.Contains(html.UnescapeString(section), claim.Conclusion) {
-			t.Errorf("claim %s lacks what it says, or what it comes to", claim.ID)
+			t.Errorf("claim %s lacks its text, or its conclusion", claim.ID)
 		}
 		if !strings.Contains(section, `<span class="found `+string(claim.Kind)+`">`) {
 			t.Errorf("claim %s is not marked as %s", claim.ID, claim.Kind)
@@ -114,7 +114,7 @@ func TestDebate(t *testing.T) {
 		checkExplanation(t, claim, sections[claim.ID], outcomes)
 	}
 	if len(sections) != len(all) {
-		t.Errorf("%d claims on the site, and %d there are", len(sections), len(all))
+		t.Errorf("%d claims on the site, want %d", len(sections), len(all))
 	}
 	for _, wrong := range checkLinks(site) {
 		t.Error(wrong)
@@ -126,7 +126,8 @@ var (
 	why      = regexp.MustCompile(`(?s)<summary>Why “(.*?)” was violated, step by step</summary>\s*<ol>(.*?)</ol>`)
 )
 
-// checkExplanation: what is explained of the run that a claim draws is what the claim asks about, if that was violated.
+// checkExplanation checks that the explanation of the run that a claim draws is about a violation that the claim asks about, if there is
+// one.
 func checkExplanation(t *testing.T, claim claims.Claim, section string, outcomes map[string]*play.Outcome) {
 	t.Helper()
 	drawn := drawnRun.FindStringSubmatch(section)
@@ -161,12 +162,12 @@ func checkExplanation(t *testing.T, claim claims.Claim, section string, outcomes
 		}
 	}
 	if reason := html.UnescapeString(drawn[2]); n > 0 && !strings.Contains(reason, o.Result.Violations[n].What) {
-		t.Errorf("claim %s: below the picture stands %q, which is not what is explained", claim.ID, reason)
+		t.Errorf("claim %s: the caption of the picture is %q, which is not what is explained", claim.ID, reason)
 	}
 }
 
-// TestDebateOfARestart: of a node that was away while its key ended by a clock that jumped, the claim about delayed restarts says
-// that it was, and not only that the key expired.
+// TestDebateOfARestart checks the claim about delayed restarts. It says that a node was away while its key ended by a clock that jumped,
+// and not only that the key expired.
 func TestDebateOfARestart(t *testing.T) {
 	site, _ := debated(t)
 	text := html.UnescapeString(site["clocks.html"])
@@ -177,7 +178,7 @@ func TestDebateOfARestart(t *testing.T) {
 	}
 }
 
-// TestDebateSources: a reader can follow every source: each has an address, and no page names a file that only we have.
+// TestDebateSources checks that a reader can follow every source: each has an address, and no page names a file of this repository.
 func TestDebateSources(t *testing.T) {
 	site, _ := debated(t)
 	note, address := regexp.MustCompile(`(?s)<li id="note-[0-9]+">(.*?)</li>`), regexp.MustCompile(`<a class="url" href="([^"]*)"`)
@@ -203,7 +204,7 @@ func TestDebateSources(t *testing.T) {
 	}
 }
 
-// TestDebateCountsTraces: what is said of how many runs differ is what their checksums say.
+// TestDebateCountsTraces checks that the site counts different runs by their checksums.
 func TestDebateCountsTraces(t *testing.T) {
 	site, outcomes := debated(t)
 	traces := map[string]string{}
@@ -211,7 +212,7 @@ func TestDebateCountsTraces(t *testing.T) {
 		traces[o.History.Meta.Checksum] = name
 	}
 	if len(traces) == len(outcomes) {
-		t.Fatal("all runs differ, and nothing is to be said of it")
+		t.Fatal("all runs differ: there is nothing to test")
 	}
 	for name, want := range map[string]string{
 		"index.html": fmt.Sprintf("with %d different runs", len(traces)),
@@ -230,7 +231,7 @@ func TestDebateCountsTraces(t *testing.T) {
 	}
 }
 
-// foundIn is what the site has to say of a run.
+// foundIn is the result that the site should show for a run.
 func foundIn(o *play.Outcome, e claims.Evidence) string {
 	for _, m := range o.Measurements {
 		if e.Quantity != "" && m.Quantity == e.Quantity {
@@ -261,8 +262,8 @@ var (
 	identity  = regexp.MustCompile(`\bid="([^"]*)"`)
 )
 
-// checkLinks: whatever a page refers to is on the site, down to the place in the page; what is elsewhere is only linked, by
-// a well-formed address, and never loaded.
+// checkLinks checks that everything that a page refers to is on the site, down to the anchor. Pages elsewhere are only linked, by a
+// well-formed address, and never loaded.
 func checkLinks(site map[string]string) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	ids, reached := map[string][]string{}, map[string]bool{"index.html": true, pictures.DebateSums: true}
@@ -324,7 +325,7 @@ func checkLinks(site map[string]string) (wrong []string) {
 	return wrong
 }
 
-// TestLinkChecker: what the check above is for is found.
+// TestLinkChecker checks that checkLinks finds each kind of mistake.
 func TestLinkChecker(t *testing.T) {
 	const head = `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;">`
 	good := func() map[string]string {
@@ -364,7 +365,7 @@ func TestLinkChecker(t *testing.T) {
 	}
 }
 
-// TestDebateContradictions: where a run says something else than the text, or nothing, no site is written.
+// TestDebateContradictions checks that no site is written if a run contradicts the text, or proves nothing.
 func TestDebateContradictions(t *testing.T) {
 	_, outcomes := debated(t)
 	f := &runFlags{known: known{locks: clients.Locks()}, on: play.OnSim}
@@ -404,7 +405,7 @@ func TestDebateContradictions(t *testing.T) {
 	}
 }
 
-// TestSiteDir: a list of files that leads outside leads nowhere.
+// TestSiteDir checks that a list of files that names files outside the directory has no effect on them.
 func TestSiteDir(t *testing.T) {
 	top := t.TempDir()
 	outside := filepath.Join(top, "outside.txt")
@@ -435,7 +436,7 @@ func TestSiteDir(t *testing.T) {
 		t.Errorf("outside: %q, %v", got, err)
 	}
 	if _, err := os.Stat(sub); !os.IsNotExist(err) {
-		t.Errorf("what the old site had is still there: %v", err)
+		t.Errorf("a file of the old site is still there: %v", err)
 	}
 
 	made := filepath.Join(top, "made")
@@ -444,11 +445,11 @@ func TestSiteDir(t *testing.T) {
 	}
 	d.Close()
 	if _, err := os.Stat(made); !os.IsNotExist(err) {
-		t.Errorf("a directory that was made for nothing is still there: %v", err)
+		t.Errorf("a directory that was made for a site that was not written is still there: %v", err)
 	}
 }
 
-// What is drawn is given up when the program is interrupted.
+// Drawing is abandoned when the program is interrupted.
 func TestUnlessInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	if n, err := unlessInterrupted(ctx, func() (int, error) { return 3, nil }); n != 3 || err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The commands with which make demo ends can be run as they stand, with what the demo has left.
+// The commands that make demo prints at the end can be run as they are, on the files that the demo has written.
 func TestDemoEndsWithCommands(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
@@ -29,12 +29,12 @@ func TestDemoEndsWithCommands(t *testing.T) {
 		c.Env = append(os.Environ(), asProgram+"=1")
 		return c
 	}
-	if out, err := program("run " + run[1] + " pause-after-acquire").CombinedOutput(); err != nil { // a part of it is enough
+	if out, err := program("run " + run[1] + " pause-after-acquire").CombinedOutput(); err != nil { // a part of the catalogue is enough
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, command := range next {
 		c := program(command[1])
-		if strings.HasPrefix(command[1], "serve ") { // it goes on until somebody ends it
+		if strings.HasPrefix(command[1], "serve ") { // runs until it is interrupted
 			out, err := c.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)

@@ -50,21 +50,21 @@ func newExplore(k known) *cobra.Command {
 		Short: "Search for what breaks a lock, and reduce it to the smallest story",
 		Long: `Explore takes a calm run, in which clients contend and nothing goes wrong, and perturbs it: a
 message takes longer or is lost, a process pauses, crashes or comes back empty, a clock jumps, a
-link is cut, a replica is promoted. Magnitudes lie right above the times that matter: how long the
-lock waits for a node, its retry delay, its TTL.
+link is cut, a replica is promoted. Magnitudes are slightly greater than the times that matter: how
+long the lock waits for a node, its retry delay, its TTL.
 
-With --bound K it plays every set of up to K perturbations, and what it says at the end holds for
-all of them. With --runs or --time it draws them at random, beyond any bound, and says what it
-covered; with --bound and one of these, one after the other. What it finds it shrinks: to the
-fewest perturbations, clients, nodes and steps, then to round numbers. With --out it is kept as a
-scenario file; lockstep replay plays it again.
+With --bound K it tries every set of up to K perturbations, and its conclusion holds for all of
+them. With --runs or --time it draws perturbations at random, without a bound, and says what it has
+covered. With --bound and one of these it does both in turn. It shrinks what it finds: to the
+fewest perturbations, clients, nodes and steps, then to round numbers. With --out it saves it as a
+scenario file, which lockstep replay repeats.
 
-The calm run is made from --lock, --nodes and so on, or is that of a page without its faults.
+The calm run is made from --lock, --nodes and so on, or is a run of a scenario without its faults.
 
 ` + kindsHelp() + `
 
-Exit status: 0 no violation, 1 a violation, 2 a run came out differently the second time, or all
-that it did proves nothing, 3 it could not be run, or was interrupted.`,
+Exit status: 0 no violation; 1 a violation; 2 a run was different the second time, or all runs
+prove nothing; 3 something could not be run, or was interrupted.`,
 		Example: `  lockstep explore --lock redlock --nodes 3 --bound 2 --kinds delay,lose,crash
   lockstep explore --lock single --replicas 1 --bound 2 --out found
   lockstep explore --lock redsync --nodes 5 --time 60s
@@ -78,24 +78,24 @@ that it did proves nothing, 3 it could not be run, or was interrupted.`,
 	fl.StringVar(&f.shape.Lock, "lock", "redlock", "explore the lock or library `NAME`; see lockstep list")
 	fl.IntVar(&f.shape.Nodes, "nodes", 0, "lock nodes (default 3 for a lock that asks a majority, otherwise 1)")
 	fl.IntVar(&f.shape.Replicas, "replicas", 0, "replicas of n1")
-	fl.IntVar(&f.shape.MinReplicas, "min-replicas", 0, "replicas that must be there for n1 to take a write")
+	fl.IntVar(&f.shape.MinReplicas, "min-replicas", 0, "replicas that must be connected for n1 to accept a write")
 	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash, a `KIND` of: "+strings.Join(words(engine.Persistences), ", ")+" (default aof-always)")
-	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": the connections of the clients are open when a run begins, which makes runs shorter")
+	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": clients are already connected when a run begins, which makes runs shorter")
 	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
 	fl.StringVar(&f.shape.Resource, "resource", script.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
 	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock")
 	fl.BoolVar(&f.shape.Extend, "extend", false, "have each client extend its lease once")
-	fl.IntVar(&f.bound, "bound", 0, "play every set of up to so many perturbations (default 1, without --runs and --time)")
-	fl.IntVar(&f.runs, "runs", 0, "play about so many runs with perturbations drawn at random; with --grid, per cell")
-	fl.DurationVar(&f.time, "time", 0, "play such runs for that long")
+	fl.IntVar(&f.bound, "bound", 0, "try every set of up to this many perturbations (default 1, without --runs and --time)")
+	fl.IntVar(&f.runs, "runs", 0, "make about this many runs with perturbations drawn at random; with --grid, per cell")
+	fl.DurationVar(&f.time, "time", 0, "make such runs for this long")
 	fl.StringVar(&f.strategy, "strategy", string(search.Portfolio), "`HOW` to draw: "+strings.Join(words(search.Strategies()), ", "))
-	fl.StringSliceVar(&f.kinds, "kinds", nil, "perturb by `KIND,...` or by groups of them (default all)")
+	fl.StringSliceVar(&f.kinds, "kinds", nil, "use only the perturbations `KIND,...`, or groups of them (default all)")
 	fl.StringSliceVar(&f.without, "without", nil, "leave out `KIND,...`")
 	fl.StringSliceVar(&f.property, "property", nil, "look for violations of `PROPERTY,...` only (default all)")
-	fl.StringArrayVar(&f.grid, "grid", nil, "draw a map of how often a run is unsafe, over `AXIS`: NAME=FROM..TO/STEPS, such as pause=0s..60s/25; once or twice; the runs of a cell are at places that are spread evenly")
+	fl.StringArrayVar(&f.grid, "grid", nil, "draw a map of how often a run is unsafe, over `AXIS`: NAME=FROM..TO/STEPS, such as pause=0s..60s/25; once or twice; the runs of a cell are perturbed at evenly spread places")
 	fl.Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N`")
-	fl.BoolVar(&f.first, "first", false, "end with the first violation")
-	fl.IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	fl.BoolVar(&f.first, "first", false, "stop at the first violation")
+	fl.IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	memoryFlag(c, &f.memory)
 	fl.Var((*fileValue)(&f.out), "out", "save what is found to `DIR` as scenario files; with --grid, save the map")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -126,9 +126,9 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	case c.Flags().Changed("bound") && (f.bound < 1 || f.bound > mostBound):
 		return fmt.Errorf("--bound %d: it must be between 1 and %d; beyond that, draw at random with --runs or --time", f.bound, mostBound)
 	case f.runs < 0:
-		return fmt.Errorf("--runs %d: it must not be below zero", f.runs)
+		return fmt.Errorf("--runs %d: it must not be negative", f.runs)
 	case f.time < 0:
-		return fmt.Errorf("--time %v: it must not be below zero", f.time)
+		return fmt.Errorf("--time %v: it must not be negative", f.time)
 	case f.runs > 0 && f.time > 0 && len(f.grid) == 0:
 		return errors.New("--runs and --time both limit the search; choose one")
 	case c.Flags().Changed("strategy") && f.runs == 0 && f.time == 0:
@@ -142,7 +142,7 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	case tooLittle(f.memory):
 		return errTooLittle(f.memory)
 	case f.workers < 0:
-		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
+		return fmt.Errorf("--workers %d: it must not be negative", f.workers)
 	}
 	if err := f.known.check(f.shape.Lock); err != nil {
 		return fmt.Errorf("--lock: %w", err)
@@ -155,16 +155,16 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	}
 	for _, name := range []string{"nodes", "replicas", "min-replicas", "persistence", "pool", "clients", "resource", "ttl", "extend"} {
 		if c.Flags().Changed(name) {
-			return fmt.Errorf("--%s: %s sets that already; only --lock can be combined with a page", name, args[0])
+			return fmt.Errorf("--%s: %s sets that already; only --lock can be combined with a scenario", name, args[0])
 		}
 	}
 	return nil
 }
 
-// mostBound is where plans become too many to play them all.
+// mostBound is the greatest bound: beyond it there are too many plans to try them all.
 const mostBound = 4
 
-// page is the calm run to be perturbed, and the lock in it.
+// page is the calm run to perturb, as a scenario.
 func (f *exploreFlags) page(c *cobra.Command, args []string) (*script.Scenario, error) {
 	if len(args) == 0 {
 		if f.shape.Nodes == 0 && !c.Flags().Changed("nodes") {
@@ -186,11 +186,11 @@ func (f *exploreFlags) page(c *cobra.Command, args []string) (*script.Scenario, 
 	if err != nil {
 		return nil, err
 	}
-	calm.Runs[0].Lock = f.shape.Lock // what is found is a run of this lock, whatever the page is about
+	calm.Runs[0].Lock = f.shape.Lock // counterexamples are runs of this lock, whichever the scenario names
 	return calm, nil
 }
 
-// nodes is how many nodes a lock is explored on if nobody says.
+// nodes is how many nodes a lock is explored on by default.
 func (k known) nodes(lock string) int {
 	names := []string{lock}
 	if l, ok := k.library(lock); ok {
@@ -263,10 +263,10 @@ func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: taskLimit, Memory: f.memory})
 }
 
-// taskLimit is how long a worker may be silent: a task is some hundred runs.
+// taskLimit is how long a worker may take for a task, which is some hundred runs.
 const taskLimit = 2 * time.Minute
 
-// search does the bounded search, then the random one, as asked, and prints what came of them.
+// search makes the bounded search, then the random one, as asked, and prints their results.
 func (f *exploreFlags) search(c *cobra.Command, s *search.Search) error {
 	r := &explored{flags: f, search: s, w: c.OutOrStdout()}
 	if f.json {
@@ -299,7 +299,7 @@ func (f *exploreFlags) search(c *cobra.Command, s *search.Search) error {
 	return r.status()
 }
 
-// withProgress shows on a terminal how far a search is.
+// withProgress shows on a terminal how far a search has come.
 func withProgress[T any](c *cobra.Command, s *search.Search, search func() (T, error)) (T, error) {
 	bar := progress(c.ErrOrStderr(), -1)
 	s.Progress = func(done, known int) {

@@ -19,7 +19,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// explored is what came of an exploration, and how it is told.
+// explored has the results of an exploration, and prints them.
 type explored struct {
 	flags   *exploreFlags
 	search  *search.Search
@@ -32,13 +32,13 @@ type explored struct {
 // counterexample is one way to fail, as --json has it.
 type counterexample struct {
 	play.Failing
-	Broke string `json:"broke,omitempty"` // why the run did not come to its end, if that is what is wrong
-	// Perturbations is how many it took when it was found, and Plan which.
+	Broke string `json:"broke,omitempty"` // why the run did not end, if that is the failure
+	// Perturbations and Plan are those with which it was found, before it was shrunk.
 	Perturbations int                   `json:"perturbations"`
 	Plan          []search.Perturbation `json:"plan"`
 	Seed          uint64                `json:"seed"`
-	Scenario      string                `json:"scenario,omitempty"` // the smallest one, as a file
-	File          string                `json:"file,omitempty"`     // where it was kept
+	Scenario      string                `json:"scenario,omitempty"` // the smallest one, as the text of a scenario file
+	File          string                `json:"file,omitempty"`     // where it was saved
 	Token         string                `json:"token,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func (r *explored) printRandom() {
 	if r.random == nil {
 		return
 	}
-	if r.random.Constants.TTL > 0 { // else the search ended before it knew them
+	if r.random.Constants.TTL > 0 { // otherwise the search ended before it knew them
 		fmt.Fprintf(r.w, "magnitudes from: %s\n", r.random.Constants)
 	}
 	fmt.Fprintln(r.w)
@@ -99,17 +99,17 @@ func (r *explored) printRandom() {
 	r.printTwice(r.random.Twice, r.random.Differs)
 }
 
-// printTwice says what came of the runs that were done twice.
+// printTwice prints the results of the runs that were made twice.
 func (r *explored) printTwice(twice int, differs string) {
 	switch {
 	case differs != "":
 		printWrapped(r.w, "not reproducible: "+differs)
 	case twice > 0 && !r.search.Restless:
-		printWrapped(r.w, "runs that were done twice, and came out the same: "+search.Grouped(twice))
+		printWrapped(r.w, "runs that were made twice, with the same result: "+search.Grouped(twice))
 	}
 }
 
-// all lists what was found, each way to fail once.
+// all lists the failures that were found, each way to fail once.
 func (r *explored) all() []search.Found {
 	var all []search.Found
 	if r.bounded != nil {
@@ -121,8 +121,7 @@ func (r *explored) all() []search.Found {
 	return search.Firsts(all)
 }
 
-// keep shrinks what was found, tells it, and keeps it where that is asked for. After an interruption there is no time for that:
-// what was found is told as it is.
+// keep shrinks and prints the failures, and saves them if --out is given. After an interruption there is no time for shrinking.
 func (r *explored) keep(ctx context.Context) error {
 	var first error
 	for _, f := range r.all() {
@@ -153,7 +152,7 @@ func (r *explored) keep(ctx context.Context) error {
 	return first
 }
 
-// tellSmall tells the smallest run that fails in the same way, and keeps it. If it cannot be kept, it is told all the same.
+// tellSmall prints the smallest run that fails in the same way, and saves it. It is printed even if it cannot be saved.
 func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *search.Counterexample) error {
 	c.Scenario = small.Scenario.String()
 	var kept error
@@ -173,7 +172,7 @@ func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *sear
 	return kept
 }
 
-// tellPlan tells what was found as it was found.
+// tellPlan prints a failure as it was found, and saves it.
 func (r *explored) tellPlan(ctx context.Context, c *counterexample, f search.Found) (err error) {
 	fmt.Fprintf(r.w, "\n%s\n", f.Failing)
 	r.tellSteps(f.Plan)
@@ -191,11 +190,11 @@ func (r *explored) tellPlan(ctx context.Context, c *counterexample, f search.Fou
 	return err
 }
 
-// mostStack is how many lines are printed of why a run did not come to its end.
+// mostStack is how many lines are printed about why a run did not end.
 const mostStack = 24
 
 func (r *explored) tellBroken(f search.Found) {
-	fmt.Fprintln(r.w, "\nthe run does not come to its end with")
+	fmt.Fprintln(r.w, "\nthe run does not end with")
 	r.tellSteps(f.Plan)
 	lines := strings.Split(strings.TrimSpace(f.Broke), "\n")
 	for _, line := range lines[:min(len(lines), mostStack)] {
@@ -208,14 +207,14 @@ func (r *explored) tellBroken(f search.Found) {
 
 func (r *explored) tellSteps(plan []search.Perturbation) {
 	if len(plan) == 0 {
-		printWrapped(r.w, "nothing that goes wrong")
+		printWrapped(r.w, "no perturbation")
 	}
 	for _, p := range plan {
 		printWrapped(r.w, p.String())
 	}
 }
 
-// status is the exit status of an exploration that came to its end.
+// status is the exit status of an exploration that was not interrupted.
 func (r *explored) status() error {
 	if len(r.found) > 0 {
 		return status(exitUnexpected)
@@ -227,7 +226,7 @@ func (r *explored) status() error {
 		}
 	}
 	if r.random != nil {
-		for _, tried := range r.random.Coverage.Kinds { // a walk on which nothing can be perturbed is calm
+		for _, tried := range r.random.Coverage.Kinds { // a walk that cannot be perturbed is calm, and proves nothing
 			proved += min(tried.Bit, r.random.Coverage.Classes[search.Survived])
 		}
 	}

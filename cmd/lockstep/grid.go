@@ -27,10 +27,10 @@ import (
 	"lockstep/sim/history"
 )
 
-// cellRuns is how many runs a cell has if nobody says.
+// cellRuns is how many runs a cell has by default.
 const cellRuns = 100
 
-// runGrid draws the map that --grid asks for, or goes on with it where it was interrupted.
+// runGrid draws the map that --grid asks for, or continues it after an interruption.
 func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 	g, err := f.newGrid(c, args)
 	if err != nil {
@@ -61,14 +61,14 @@ func (f *exploreFlags) runGrid(c *cobra.Command, args []string) error {
 	}
 	if err != nil {
 		all, done := len(g.Places()), len(m.known)
-		fmt.Fprintf(c.ErrOrStderr(), "%s of %s cells are done, and drawn in %s; the same command goes on with the other %s\n",
+		fmt.Fprintf(c.ErrOrStderr(), "%s of %s cells are done, and drawn in %s; the same command continues with the other %s\n",
 			search.Grouped(done), search.Grouped(all), m.file(".png"), search.Grouped(all-done))
 		return err
 	}
 	return m.print(c.OutOrStdout(), f.json)
 }
 
-// counted lists properties in their order, each once; all of them are none, as if nobody had named any.
+// counted lists properties in their order, each once. If all are named it returns none, as if none were named.
 func counted(named []checker.Property) []checker.Property {
 	all := checker.Properties()
 	kept := slices.DeleteFunc(slices.Clone(all), func(p checker.Property) bool { return !slices.Contains(named, p) })
@@ -78,7 +78,7 @@ func counted(named []checker.Property) []checker.Property {
 	return kept
 }
 
-// newGrid is the question that the flags ask.
+// newGrid makes the map that the flags describe.
 func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*search.Grid, error) {
 	for _, name := range []string{"bound", "time", "strategy", "kinds", "without", "first", "verbose"} {
 		if c.Flags().Changed(name) {
@@ -87,7 +87,7 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*search.Grid, e
 	}
 	switch {
 	case len(args) > 0:
-		return nil, fmt.Errorf("%s: a map has its own runs, which --lock, --nodes and so on describe", args[0])
+		return nil, fmt.Errorf("%s: a map makes its own runs, from --lock, --nodes and so on", args[0])
 	case f.out == "":
 		return nil, errors.New("--grid needs --out: a map is a table and a picture, and continues after an interruption")
 	}
@@ -114,13 +114,13 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*search.Grid, e
 	return g, nil
 }
 
-// A gridMap is a map and its files: grid.json says what was asked, grid.csv has a row for each cell that is finished, and grid.svg and
-// grid.png show them. The columns low95 and high95 of grid.csv are the interval of a share of independent draws. The runs of a cell
-// are at places that are spread evenly, and those of its neighbours are at the same: see [search.Tally.Interval].
+// A gridMap is a map and its files: grid.json describes the question, grid.csv has a row for each finished cell, and grid.svg and grid.png
+// show them. The columns low95 and high95 of grid.csv are the confidence interval for independent draws. But the runs of a cell are
+// perturbed at evenly spread places, and its neighbours at the same ones: see [search.Tally.Interval].
 type gridMap struct {
 	*search.Grid
 	lock       string
-	properties []checker.Property // those whose violation makes a run unsafe; none stand for all
+	properties []checker.Property // those whose violation makes a run unsafe; empty for all
 	dir        string
 	known      map[search.Place]search.Tally
 	saved      time.Time
@@ -128,7 +128,7 @@ type gridMap struct {
 
 func (m *gridMap) file(ending string) string { return filepath.Join(m.dir, "grid"+ending) }
 
-// gridQuestion is what is in grid.json. Cells that answer the same question can be put together.
+// gridQuestion is the content of grid.json. Only cells that answer the same question belong to one map.
 type gridQuestion struct {
 	Lock        string   `json:"lock"`
 	Nodes       int      `json:"nodes"`
@@ -140,15 +140,15 @@ type gridQuestion struct {
 	Resource    string   `json:"resource"`
 	TTL         string   `json:"ttl"`
 	Extend      bool     `json:"extend"`
-	Axes        []string `json:"axes"` // what they are about has the first of their values above
+	Axes        []string `json:"axes"` // a quantity that an axis varies has its first value above
 	Runs        int      `json:"runs"`
 	Seed        uint64   `json:"seed"`
 	Versions    []module `json:"versions"`
-	// Properties are those that count; none stand for all.
+	// Properties are those that count; empty for all.
 	Properties []checker.Property `json:"properties,omitempty"`
 }
 
-// open reads what an earlier run has left, and refuses what answers another question.
+// open reads the files of an earlier run, and refuses those of another question.
 func (m *gridMap) open(ctx context.Context, versions []module) error {
 	s := m.ShapeAt(search.Place{})
 	q := gridQuestion{
@@ -171,7 +171,7 @@ func (m *gridMap) open(ctx context.Context, versions []module) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(m.file(".csv")); err == nil {
-			return fmt.Errorf("%s has no %s beside it that says what it is of; name another --out", m.file(".csv"), filepath.Base(m.file(".json")))
+			return fmt.Errorf("%s exists without %s, which describes it; name another --out", m.file(".csv"), filepath.Base(m.file(".json")))
 		}
 		return writeFile(ctx, m.file(".json"), func(w io.Writer) error {
 			_, err := w.Write(asked)
@@ -217,7 +217,7 @@ func questionDifference(there, here []byte) (string, error) {
 	return strings.Join(diffs, "; "), nil
 }
 
-// columns are the names of the columns of grid.csv.
+// columns returns the names of the columns of grid.csv.
 func (m *gridMap) columns() []string {
 	var all []string
 	for _, a := range m.Axes {
@@ -249,7 +249,7 @@ func (m *gridMap) row(at search.Place, t search.Tally) []string {
 	return all
 }
 
-// read reads grid.csv, if it is there.
+// read reads grid.csv if it exists.
 func (m *gridMap) read(ctx context.Context) error {
 	data, err := files.Read(ctx, m.file(".csv"), largestFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -275,17 +275,17 @@ func (m *gridMap) read(ctx context.Context) error {
 		line, _ := r.FieldPos(0)
 		at, ok := places[strings.Join(row[:len(m.Axes)], ",")]
 		if !ok {
-			return fmt.Errorf("%s:%d: no cell of this map", m.file(".csv"), line)
+			return fmt.Errorf("%s:%d: this is not a cell of the map", m.file(".csv"), line)
 		}
 		t, e := m.tally(row)
 		if e != nil || !slices.Equal(m.row(at, t), row) {
-			return fmt.Errorf("%s:%d: this row was changed; remove it, and its cell is played again", m.file(".csv"), line)
+			return fmt.Errorf("%s:%d: this row was changed; remove it, and its cell is run again", m.file(".csv"), line)
 		}
 		m.known[at] = t
 	}
 }
 
-// tally is what a row counts.
+// tally parses the counts of a row.
 func (m *gridMap) tally(row []string) (search.Tally, error) {
 	var t search.Tally
 	counts := map[string]*int{"runs": &t.Runs, "unsafe": &t.Unsafe, "unproved": &t.Unproved, "no_effect": &t.Idle}
@@ -315,7 +315,7 @@ func (m *gridMap) tally(row []string) (search.Tally, error) {
 	return t, nil
 }
 
-// save writes grid.csv, in the order of the cells and not of their ends.
+// save writes grid.csv in the order of the cells, not in the order in which they were finished.
 func (m *gridMap) save(ctx context.Context) error {
 	m.saved = time.Now()
 	return writeFile(ctx, m.file(".csv"), func(w io.Writer) error {
@@ -330,10 +330,10 @@ func (m *gridMap) save(ctx context.Context) error {
 	})
 }
 
-// saveEvery is how much work may be lost if the process is killed.
+// saveEvery is how often finished cells are saved. Later ones are lost if the process is killed.
 const saveEvery = time.Second
 
-// play has the cells played that are missing. What is finished is saved, however it ends; where it cannot be saved, it ends.
+// play runs the missing cells. Finished cells are saved however it ends. It ends if they cannot be saved.
 func (m *gridMap) play(c *cobra.Command, s *search.Search) error {
 	missing := len(m.Places()) - len(m.known)
 	bar := progress(c.ErrOrStderr(), missing*m.Runs)
@@ -355,7 +355,7 @@ func (m *gridMap) play(c *cobra.Command, s *search.Search) error {
 	return err
 }
 
-// draw draws what there is.
+// draw draws the finished cells.
 func (m *gridMap) draw(ctx context.Context) error {
 	picture := m.picture()
 	if err := writeFile(ctx, m.file(".svg"), picture.WriteSVG); err != nil {
@@ -364,7 +364,7 @@ func (m *gridMap) draw(ctx context.Context) error {
 	return writeFile(ctx, m.file(".png"), picture.WritePNG)
 }
 
-// doubtful is the share of runs that prove nothing from which a cell is marked.
+// doubtful is the share of runs that prove nothing above which a cell is marked.
 const doubtful = 0.1
 
 func (m *gridMap) picture() *pictures.HeatMap {
@@ -404,7 +404,7 @@ func (m *gridMap) picture() *pictures.HeatMap {
 			span = append(span, a.Name)
 		}
 	}
-	h.Subtitle = fmt.Sprintf("%s, once in each run, at places that are spread evenly", strings.Join(what, ", and "))
+	h.Subtitle = fmt.Sprintf("%s, once in each run, at evenly spread places", strings.Join(what, ", and "))
 	if !axis("clients") {
 		h.Subtitle += "; " + many(s.Clients, "client")
 	}
@@ -442,7 +442,7 @@ func (m *gridMap) total() search.Tally {
 	return sum
 }
 
-// perturbed counts the runs in which something goes wrong: not those of a column in which a magnitude is 0.
+// perturbed counts the runs with a perturbation. Those of a column with the magnitude 0 have none.
 func (m *gridMap) perturbed() int {
 	runs := 0
 	for at, t := range m.known {
@@ -453,10 +453,10 @@ func (m *gridMap) perturbed() int {
 	return runs
 }
 
-// summary says what came of all runs.
+// summary sums up all runs.
 func (m *gridMap) summary() string {
 	t := m.total()
-	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing; a perturbation had no effect in %s of the %s that have one",
+	text := fmt.Sprintf("%s runs: %s unsafe (%.1f %%), %s prove nothing; the perturbation had no effect in %s of the %s that have one",
 		search.Grouped(t.Runs), search.Grouped(t.Unsafe), 100*t.Share(), search.Grouped(t.Unproved), search.Grouped(t.Idle), search.Grouped(m.perturbed()))
 	if missing := len(m.Places()) - len(m.known); missing > 0 {
 		text += fmt.Sprintf("; %s of %s cells have not been run", search.Grouped(missing), search.Grouped(len(m.Places())))
@@ -464,7 +464,7 @@ func (m *gridMap) summary() string {
 	return text
 }
 
-// print says what was drawn, and where it is.
+// print says what was drawn, and names the files.
 func (m *gridMap) print(w io.Writer, asJSON bool) error {
 	t := m.total()
 	files := []string{m.file(".png"), m.file(".svg"), m.file(".csv"), m.file(".json")}

@@ -19,7 +19,7 @@ import (
 	"lockstep/scenarios/search"
 )
 
-// drawGrid asks for a map in a directory.
+// drawGrid draws a map into a directory.
 func drawGrid(ctx context.Context, dir string, change func(*exploreFlags)) (printed string, err error) {
 	f := &exploreFlags{
 		known: known{locks: clients.Locks()},
@@ -55,7 +55,7 @@ func gridFiles(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// A map that was interrupted, and goes on, is the same to the byte as one that was not.
+// A map that is continued after an interruption is the same to the byte as one that was not interrupted.
 func TestGridResumes(t *testing.T) {
 	whole, parts := t.TempDir(), t.TempDir()
 	printed, err := drawGrid(t.Context(), whole, nil)
@@ -75,7 +75,7 @@ func TestGridResumes(t *testing.T) {
 		}
 	}()
 	printed, err = drawGrid(ctx, parts, func(f *exploreFlags) { f.workers = 1 })
-	if !errors.Is(err, context.Canceled) || !strings.Contains(printed, " of 45 cells are done") || !strings.Contains(printed, "the same command goes on") {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(printed, " of 45 cells are done") || !strings.Contains(printed, "the same command continues") {
 		t.Fatalf("%s, %v", printed, err)
 	}
 	some := gridFiles(t, parts)
@@ -86,14 +86,14 @@ func TestGridResumes(t *testing.T) {
 		t.Fatalf("interrupted after %d of %d lines", n, all)
 	}
 	if !strings.Contains(some["grid.svg"], "not run") || !strings.Contains(some["grid.svg"], "cells have not been run") {
-		t.Error("the picture does not show that something is missing")
+		t.Error("the picture does not show that cells are missing")
 	}
 	if _, err := drawGrid(t.Context(), parts, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, data := range gridFiles(t, parts) {
 		if data != want[name] {
-			t.Errorf("%s is another one", name)
+			t.Errorf("%s is different", name)
 		}
 	}
 	if _, err := png.Decode(strings.NewReader(want["grid.png"])); err != nil {
@@ -104,7 +104,7 @@ func TestGridResumes(t *testing.T) {
 	}
 }
 
-// Finished cells are not played again: they are taken as they stand.
+// Finished cells are read, and not run again.
 func TestGridReadsWhatThereIs(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := drawGrid(t.Context(), dir, nil); err != nil {
@@ -127,11 +127,11 @@ func TestGridReadsWhatThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := gridFiles(t, dir)["grid.csv"]; got != changed {
-		t.Errorf("a finished cell was played again:\n%s", got)
+		t.Errorf("a finished cell was run again:\n%s", got)
 	}
 }
 
-// With --property only its violations make a run unsafe, and the picture says so.
+// With --property only violations of that property make a run unsafe, and the picture says so.
 func TestGridCountsProperties(t *testing.T) {
 	for property, want := range map[string]bool{"resource exclusion": true, "deadlock freedom": false} {
 		dir := t.TempDir()
@@ -154,7 +154,7 @@ func TestGridCountsProperties(t *testing.T) {
 	}
 }
 
-// A map that cannot be saved is not played to its end.
+// If a map cannot be saved, its remaining cells are not run.
 func TestGridEndsUnsaved(t *testing.T) {
 	a, err := search.ParseAxis("pause=0s..4s/200")
 	if err != nil {
@@ -171,7 +171,7 @@ func TestGridEndsUnsaved(t *testing.T) {
 		t.Errorf("%v, want that there is no such directory", err)
 	}
 	if len(m.known) > 50 {
-		t.Errorf("%d cells were played and lost", len(m.known))
+		t.Errorf("%d cells were run and lost", len(m.known))
 	}
 }
 
@@ -201,7 +201,7 @@ func TestGridRefuses(t *testing.T) {
 		{"no such property", func(f *exploreFlags) { f.property = []string{"lease exlusion"} }, "", `did you mean "lease exclusion"?`},
 		{"another TTL", func(f *exploreFlags) { f.shape.TTL = time.Second }, "", `ttl: "10s" there, "1s" here`},
 		{"a changed row", nil, strings.Replace(string(sound), "0,5,0,", "0,5,1,", 1), "grid.csv:2: this row was changed"},
-		{"another cell", nil, strings.Replace(string(sound), "\n6,", "\n7,", 1), "grid.csv:3: no cell of this map"},
+		{"another cell", nil, strings.Replace(string(sound), "\n6,", "\n7,", 1), "grid.csv:3: this is not a cell of the map"},
 		{"other columns", nil, strings.Replace(string(sound), "pause_s", "pause", 1), "grid.csv:1: the columns are not pause_s,runs,unsafe"},
 		{"no table", nil, strings.Replace(string(sound), "\n6,", "\n6,\"", 1), "grid.csv: "},
 		{"no directory", func(f *exploreFlags) { f.out = "" }, "", "--grid needs --out"},
@@ -230,7 +230,7 @@ func TestGridRefuses(t *testing.T) {
 	}
 }
 
-// A map whose question has a field twice could be taken for the answer to another question.
+// A question with a duplicate field is refused: it could be taken for another question.
 func TestGridRefusesDuplicateField(t *testing.T) {
 	dir := t.TempDir()
 	small := func(f *exploreFlags) { f.grid, f.runs = []string{"pause=0s..12s/3"}, 5 }

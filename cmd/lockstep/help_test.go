@@ -13,7 +13,7 @@ import (
 	"lockstep/reports"
 )
 
-// The help of each command fits into the columns that all else fits into, and shows the command in use.
+// The help of each command fits into reports.Width columns, and has an example.
 func TestHelp(t *testing.T) {
 	seen := 0
 	var look func(c *cobra.Command)
@@ -47,7 +47,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Only text is broken into lines: what is indented stays as it is.
+// Only running text is broken into lines. Indented lines stay as they are.
 func TestFit(t *testing.T) {
 	words := strings.Repeat("word ", 30)
 	c := &cobra.Command{Long: words + "\nand more.\n\nThe kinds:\n  network  delay,\n  nodes    crash\n\nEnd."}

@@ -26,7 +26,7 @@ func exampleHistory(t *testing.T) string {
 	return string(m[1])
 }
 
-// judged returns what check --json says of a history, and what it says on standard error.
+// judged returns the line that check --json prints for a history, and its standard error.
 func judged(t *testing.T, history string) (l line, errors string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "stale.jsonl")
@@ -35,7 +35,7 @@ func judged(t *testing.T, history string) (l line, errors string) {
 	c.Env = append(os.Environ(), asProgram+"=1")
 	var stderr strings.Builder
 	c.Stderr = &stderr
-	out, _ := c.Output() // the exit status is told by the verdict
+	out, _ := c.Output() // the verdict decides the exit status
 	if len(out) > 0 {
 		if err := json.Unmarshal(out, &l); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -44,7 +44,7 @@ func judged(t *testing.T, history string) (l line, errors string) {
 	return l, strings.ReplaceAll(stderr.String(), filepath.Dir(file)+string(filepath.Separator), "")
 }
 
-// The example of the page is judged as the page says.
+// The example of docs/histories.md is judged as the page says.
 func TestHistoriesPage(t *testing.T) {
 	l, errors := judged(t, exampleHistory(t))
 	if l.Verdict != "UNSAFE" || len(l.Violations) != 1 || l.Violations[0].Property != "resource exclusion" || l.Violations[0].Assumption != "bounded pause" {
@@ -60,7 +60,7 @@ func TestHistoriesPage(t *testing.T) {
 	}
 }
 
-// A word that means nothing is refused with its line, and with what could stand there.
+// Errors about unknown words name the line, and the words that are known.
 func TestForeignHistoryWithUnknownWords(t *testing.T) {
 	example := exampleHistory(t)
 	for _, c := range []struct{ old, new, want string }{
@@ -115,7 +115,7 @@ func TestForeignHistoryWithUnknownWords(t *testing.T) {
 	}
 }
 
-// A history whose lines contradict each other proves nothing, and the line is named.
+// A history that contradicts itself proves nothing, and the reason names the line.
 func TestForeignHistoryOutOfOrder(t *testing.T) {
 	lines := strings.SplitAfter(exampleHistory(t), "\n")
 	lines[6], lines[7] = lines[7], lines[6]
@@ -125,7 +125,7 @@ func TestForeignHistoryOutOfOrder(t *testing.T) {
 	}
 }
 
-// What a history does not tell is not known to be right.
+// A property is unknown if the history lacks the events that it needs.
 func TestForeignHistoryWithoutEvents(t *testing.T) {
 	lines := strings.SplitAfter(exampleHistory(t), "\n")
 	without := func(word string) string {

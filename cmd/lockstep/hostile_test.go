@@ -10,10 +10,10 @@ import (
 	"unicode"
 )
 
-// hostileFile is a name that tells a terminal to clear itself, to take another title and to write from right to left.
+// hostileFile is a name that tells a terminal to clear itself, to change its title, and to write from right to left.
 const hostileFile = "it's\x1b[2J\x1b]0;title\a\u202eevil\u2066 \\n\u009b31m"
 
-// hostilePage is a page whose prose does what a page may: it has marks of direction. Control characters no page may have.
+// hostilePage is a scenario with marks of direction in its prose. They are allowed there; control characters are not.
 const hostilePage = `# Two writes ` + "\u202e" + `reversed.
 #
 # The prose ` + "\u2067is\u200f" + ` reversed as well.
@@ -31,7 +31,7 @@ must c1 resumes after its lease ended
 -- single nodes=1 --
 `
 
-// What names and prose have in them that a terminal would obey is not printed, whatever the command and however it ends.
+// No command prints characters from names or prose that a terminal would obey, however it ends.
 func TestHostileNames(t *testing.T) {
 	dir := t.TempDir()
 	page := hostileFile + ".txtar"
@@ -91,13 +91,13 @@ func TestHostileNames(t *testing.T) {
 		printed += string(said)
 	}
 
-	// The command that shows a run again is still the command for that file.
+	// The commands that show runs again still name the right files.
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
-		t.Skip("there is no bash to take the commands")
+		t.Skip("there is no bash to run the commands")
 	}
 	again := regexp.MustCompile(`(?m)see it(?: again)?: lockstep (.*)$`).FindAllStringSubmatch(printed, -1)
 	if len(again) < 4 {

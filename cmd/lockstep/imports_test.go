@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Imports point down: sim says what happened, checker says whether it was right, reports shows it, nodes and clients are
-// what it happens to, scenarios says what to try.
+// Imports point down: sim records what happens to nodes and clients, checker says whether it was right, reports shows it, scenarios says
+// what to try.
 func TestImportsPointDown(t *testing.T) {
 	history, link, sim, workers := "lockstep/sim/history", "lockstep/sim/link", "lockstep/sim", "lockstep/sim/workers"
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
@@ -61,7 +61,7 @@ func TestImportsPointDown(t *testing.T) {
 		words := strings.Fields(line)
 		allowed, known := may[words[0]]
 		if !known {
-			t.Errorf("%s is a new package: say in this test what it may import", words[0])
+			t.Errorf("%s is a new package: this test must say what it may import", words[0])
 		}
 		for _, imported := range words[1:] {
 			if strings.HasPrefix(imported, "lockstep/") && !slices.Contains(allowed, imported) {
@@ -71,7 +71,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// What a user's test links draws nothing: no plots, no fonts, no PDF. The checker runs nothing: it needs no kernel and no Redis.
+// A user's test links nothing that draws: no plots, no fonts, no PDF. The checker links nothing that runs: no kernel, no Redis.
 func TestLightToImport(t *testing.T) {
 	for pkg, heavy := range map[string][]string{
 		"lockstep/checker": {"testing", "testing/synctest", "github.com/jonboulle/clockwork", "github.com/redis/go-redis/v9", "lockstep/sim"},

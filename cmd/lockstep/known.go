@@ -11,8 +11,8 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// known is what the program knows by name: the locks of the literature, which pages name, and the libraries, which are put
-// in the places of those.
+// known has what the program knows by name: the locks of the literature, which scenarios name, and the libraries, which are run in their
+// place.
 type known struct {
 	locks     []clients.Lock
 	libraries []libraries.Lock
@@ -27,7 +27,7 @@ func (k known) find(name string) (clients.New, error) {
 	return clients.FindIn(all, name)
 }
 
-// library returns the library with a name; ok is false for a lock of the literature.
+// library returns the library with a name; ok is false if there is none.
 func (k known) library(name string) (l libraries.Lock, ok bool) {
 	i := slices.IndexFunc(k.libraries, func(l libraries.Lock) bool { return l.Name == name })
 	if i < 0 {
@@ -36,7 +36,7 @@ func (k known) library(name string) (l libraries.Lock, ok bool) {
 	return k.libraries[i], true
 }
 
-// names lists all.
+// names lists all locks and libraries.
 func (k known) names() []string {
 	var all []string
 	for _, l := range k.locks {
@@ -48,7 +48,7 @@ func (k known) names() []string {
 	return all
 }
 
-// base lists the libraries in the configuration that each comes in: the first of each module.
+// base lists the libraries in their default configuration, which is the first of each module.
 func (k known) base() []libraries.Lock {
 	var first []libraries.Lock
 	for _, l := range k.libraries {
@@ -59,9 +59,8 @@ func (k known) base() []libraries.Lock {
 	return first
 }
 
-// runsOf returns the runs in which a lock takes part: those of its own, and for a library those of the locks that it is like,
-// with the library in their place. Where two of these differ in nothing but the lock that the page names, one is enough: the
-// lock's own, or else that of the lock which the library is most like.
+// runsOf returns the runs of a lock: its own, and for a library those of the locks that it is like, with the library in their place. If
+// runs differ only in the lock that the scenario names, one is enough: the library's own, or else that of the lock that it is most like.
 func (k known) runsOf(lock string, s *script.Scenario, among []script.Section) []script.Section {
 	places := []string{lock}
 	if l, ok := k.library(lock); ok {
@@ -80,8 +79,8 @@ func (k known) runsOf(lock string, s *script.Scenario, among []script.Section) [
 	return kept
 }
 
-// put puts a lock in the place of the one that a run names, if that can be. A lock that takes one node would leave the others
-// of a run without a key, so that no lease of its were ever granted by a majority.
+// put replaces the lock that a run names, if possible. A lock that uses one node would leave the other nodes of a run without a key, and
+// no majority would ever grant it a lease.
 func (k known) put(lock string, s *script.Scenario, r script.Section) (script.Section, error) {
 	if lock == r.Lock || r.Nodes == 1 {
 		return r.With(lock), nil
@@ -105,13 +104,13 @@ func (k known) put(lock string, s *script.Scenario, r script.Section) (script.Se
 			}
 		}
 	}
-	if !has { // the catalogue does not know; the run will tell
+	if !has { // the catalogue does not say how many nodes the lock uses; the run will show it
 		return r.With(lock), nil
 	}
-	return r, fmt.Errorf("%s/%s has %d nodes, and %s is a lock on one: lockstep list --json says how many each run has", s.Name, r.ID(), r.Nodes, lock)
+	return r, fmt.Errorf("%s/%s has %d nodes, but %s is a lock on one: lockstep list --json says how many each run has", s.Name, r.ID(), r.Nodes, lock)
 }
 
-// built returns the versions of the modules that this program was built from.
+// built returns the versions of the modules that this program was built with.
 func built() map[string]string {
 	versions := map[string]string{}
 	info, ok := debug.ReadBuildInfo()

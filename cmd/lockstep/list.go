@@ -89,7 +89,7 @@ type listedLibrary struct {
 	Module   string   `json:"module"`
 	Version  string   `json:"version,omitempty"`
 	Like     []string `json:"like"`               // the locks in whose runs it takes their place
-	Restless bool     `json:"restless,omitempty"` // its runs do not repeat themselves to the byte
+	Restless bool     `json:"restless,omitempty"` // its runs may not repeat to the byte
 }
 
 func describe(s *script.Scenario) listedScenario {
@@ -135,7 +135,7 @@ func (l listing) print(c *cobra.Command) {
 	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it;\nlockstep run --lock LIBRARY puts one to the test.")
 }
 
-// printListed prints a name and what it stands for, in lines of so many columns, or as many as it takes.
+// printListed prints a name and its explanation, in lines of the given width if possible.
 func printListed(w io.Writer, wide int, name, about string) {
 	const names, least = 30, 20 // columns
 	fmt.Fprintf(w, "  %-*s %s\n", names-3, name, strings.ReplaceAll(wrap(about, max(least, wide-names)), "\n", "\n"+strings.Repeat(" ", names)))

@@ -12,7 +12,7 @@ import (
 	"lockstep/clients/libraries"
 )
 
-// A table of verdicts fits into 80 columns where nobody knows how wide a terminal is, and loses nothing by it.
+// A table of verdicts fits into 80 columns if the width of the terminal is unknown, and nothing is lost.
 func TestVerdictsFit(t *testing.T) {
 	t.Setenv("COLUMNS", "")
 	for _, locks := range []string{"redlock", "redsync,redlock-sequential", "redsync-fail-fast,rueidislock-setpx,redlock-extend"} {
@@ -33,8 +33,8 @@ func TestVerdictsFit(t *testing.T) {
 	}
 }
 
-// Cells are broken between words, from the widest column on, and within names only if that is not enough. What is broken in one
-// column stays beside what it belongs to.
+// Cells are broken between words, beginning with the widest column, and within names only if that is not enough. The lines of a cell
+// stay beside the lines that they belong to.
 func TestNarrow(t *testing.T) {
 	header := table.Row{"name", "run", "violated", "broken"}
 	rows := []table.Row{
@@ -89,7 +89,7 @@ the second
 	}
 }
 
-// What is listed fits into 80 columns where nobody knows how wide a terminal is.
+// Lists fit into 80 columns if the width of the terminal is unknown.
 func TestListFits(t *testing.T) {
 	t.Setenv("COLUMNS", "")
 	root := newApp(known{clients.Locks(), libraries.Locks()})

@@ -1,7 +1,7 @@
-// Where there are no worker processes, runs happen in this one, and libraries draw from its randomness.
+// Without worker processes, runs are made in this process, and libraries draw from its randomness.
 //go:debug randseednop=0
 
-// Lockstep replays what can go wrong with distributed locks on Redis, and says what it breaks.
+// Lockstep replays what can go wrong with distributed locks on Redis, and says what breaks.
 package main
 
 import (
@@ -25,20 +25,20 @@ const (
 	exitExpected   = 0 // every run came out as expected
 	exitUnexpected = 1 // a violation, or a verdict, that was not expected
 	exitUnknown    = 2 // a run proved nothing; this outranks exitUnexpected
-	exitInput      = 3 // it could not be run: bad input, something missing, interrupted
+	exitInput      = 3 // something could not be run: bad input, something missing, an interruption
 )
 
-// status is an error that only sets the exit status: everything has been said.
+// status is an error that only sets the exit status: all messages have been printed.
 type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 func main() { os.Exit(run(known{clients.Locks(), libraries.Locks()}, os.Args[1:])) }
 
-// longestError is how many characters of each line of an error are printed.
+// longestError is the most characters that are printed of each line of an error.
 const longestError = 2000
 
-// told is an error as it is printed. What it quotes comes from arguments and files, and can be anything.
+// told is an error as it is printed. It may quote anything from arguments and files.
 func told(err error) string {
 	lines := strings.Split(reports.VisibleLines(err.Error()), "\n")
 	for i, line := range lines {
@@ -47,7 +47,7 @@ func told(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// run is the program, with the locks that it knows. Workers are the same program.
+// run is the program, with the locks that it knows. Workers run the same program.
 func run(k known, args []string) int {
 	if workers.IsWorker() {
 		if err := play.Serve(k.find, search.SearchTask); err != nil {
@@ -70,7 +70,7 @@ func run(k known, args []string) int {
 	err := app.ExecuteContext(ctx)
 	var code status
 	if out.err != nil && (err == nil || errors.As(err, &code)) {
-		err = out.err // a verdict that nobody could read is none
+		err = out.err // a verdict that could not be printed does not count
 	}
 	switch {
 	case err == nil:

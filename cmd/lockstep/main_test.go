@@ -18,10 +18,10 @@ import (
 	"lockstep/sim/workers"
 )
 
-// asProgram is set where this test binary is to be the program.
+// asProgram is the environment variable that makes this test binary the program.
 const asProgram = "LOCKSTEP_PROGRAM"
 
-// standIns are locks of ours in the guise of libraries: what they do is known. The version is that of a module which every
+// standIns are locks of ours in the guise of libraries, because their behaviour is known. Their version is that of a module that every
 // build has.
 func standIns() []libraries.Lock {
 	const module = "github.com/redis/go-redis/v9"
@@ -42,10 +42,10 @@ func standIns() []libraries.Lock {
 	}
 }
 
-// The program under test knows the planted locks and the stand-ins, too. Its workers are this test binary.
+// The program under test also knows the planted locks and the stand-ins. Its workers are this test binary.
 func TestMain(m *testing.M) {
 	if name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"); name != "lockstep" && os.Getenv(asProgram) == "" {
-		os.Unsetenv("GITHUB_ACTIONS") // scripts that are about it set it
+		os.Unsetenv("GITHUB_ACTIONS") // scripts that test it set it
 	}
 	program := func() {
 		os.Exit(run(known{append(clients.Locks(), planted.Locks()...), append(libraries.Locks(), standIns()...)}, os.Args[1:]))
@@ -78,7 +78,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits is a command of scripts: exits STATUS PROGRAM ARGS... runs a program that must end with that status.
+// exits is a command for scripts: exits STATUS PROGRAM ARGS... runs a program that must end with that status.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS PROGRAM ARGS...")

@@ -22,7 +22,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// mostSeeds is how many seeds a matrix may have: a cell is one run for each, and all outcomes are kept until the end.
+// mostSeeds is the most seeds that a matrix may have. Each cell has one run for each seed, and all outcomes are kept until the end.
 const mostSeeds = 1000
 
 func newMatrix(k known) *cobra.Command {
@@ -31,18 +31,18 @@ func newMatrix(k known) *cobra.Command {
 	var markdown bool
 	c := &cobra.Command{
 		Use:   "matrix [SCENARIO[/RUN] | FILE]...",
-		Short: "Print what each lock survives: faults down, locks across",
-		Long: `Matrix puts locks through the catalogue, or through the scenarios that are named, and prints one
-table of what came out. A library takes the place of the locks that it is like, and a mark says
-where it does worse than they are expected to. Without --lock it compares the libraries, each as
-it comes, with the lock that each is most like.
+		Short: "Print a table of which faults each lock survives",
+		Long: `Matrix puts locks through the catalogue, or through the scenarios that are named, and prints the
+results as a table. A library is run in place of the locks that it is like, and a mark shows where
+it does worse than they are expected to. Without --lock, each library in its default configuration
+is compared with the lock that it is most like.
 
-With --on both it does each run of the pages once in simulation and --repeat times on redis-server,
-and prints how far the two agree: in the verdict, in each property, in what was broken, and in what
-each operation of each client came to.
+With --on both, each run of the scenarios is made once in simulation and --repeat times on
+redis-server, and matrix prints how far the two agree: in the verdict, in each property, in the
+assumptions that were broken, and in the outcome of each operation of each client.
 
-Exit status: 0 if no lock does worse than its reference, 1 if one does, 2 if a cell is UNKNOWN, 3
-it could not be run, or was interrupted.`,
+Exit status: 0 no lock does worse than its reference; 1 one does; 2 a cell is UNKNOWN; 3 something
+could not be run, or was interrupted.`,
 		Example: `  lockstep matrix
   lockstep matrix --lock redlock --lock redsync
   lockstep matrix --lock single,redislock clock-jump failover-lag retried-set
@@ -59,13 +59,13 @@ it could not be run, or was interrupted.`,
 			}
 			switch {
 			case f.on == onBoth && f.out != "":
-				return errors.New("--out writes the matrix of one world; --on both prints how far the two agree")
+				return errors.New("--out writes a matrix, but --on both prints how far simulation and real servers agree; leave out one of them")
 			case f.on == onBoth && seeds != 1:
-				return errors.New("--seeds is for one world; with --on both use --repeat, which repeats runs with one seed")
+				return errors.New("--seeds cannot be combined with --on both; use --repeat, which repeats runs with one seed")
 			case f.on == onBoth:
 				return f.agreement(c, args, agreementFlags{repeat, f.json, markdown})
 			case c.Flags().Changed("repeat"):
-				return errors.New("--repeat is for --on both: it sets how often a run is played on real servers")
+				return errors.New("--repeat is for --on both: it sets how often a run is made on real servers")
 			}
 			m, err := f.matrix(c, args, seeds)
 			if err != nil {
@@ -98,17 +98,16 @@ it could not be run, or was interrupted.`,
 	f.common(c)
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library: `NAME,...`; see lockstep list")
 	c.Flags().Lookup("on").Usage = "run on `WHERE`: sim; redis (servers for the run); or both, and compare"
-	c.Flags().IntVar(&repeat, "repeat", 1, "--on both: how often each run is done on real servers")
-	c.Flags().IntVar(&seeds, "seeds", 1, "how many seeds, from --seed on; a cell is the worst of them")
+	c.Flags().IntVar(&repeat, "repeat", 1, "--on both: how often each run is made on real servers")
+	c.Flags().IntVar(&seeds, "seeds", 1, "number of seeds, from --seed on; a cell shows the worst result")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
 	c.Flags().Var((*fileValue)(&f.out), "out", "write matrix.svg, .png, .md and .json to `DIR`")
-	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	return c
 }
 
-// columns is how wide a list, a table or a matrix may be: as the terminal, as COLUMNS says where there is none, or as most terminals
-// are.
+// columns is how wide a list, a table or a matrix may be: as wide as the terminal or, without one, as COLUMNS says, by default 80 columns.
 func columns(w io.Writer) int {
 	if out, ok := w.(*output); ok && isTerminal(w) {
 		if n, _, err := term.GetSize(int(out.Fd())); err == nil && n > 0 {
@@ -121,7 +120,7 @@ func columns(w io.Writer) int {
 	return 80
 }
 
-// compared lists the libraries as they come, each beside the lock that it is most like.
+// compared lists the libraries in their default configuration, each after the lock that it is most like.
 func (k known) compared() []string {
 	var names []string
 	for _, l := range k.base() {
@@ -133,7 +132,7 @@ func (k known) compared() []string {
 	return names
 }
 
-// matrix does the runs and puts them into a matrix.
+// matrix makes the runs, and collects them in a matrix.
 func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures.Matrix, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -196,7 +195,7 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 	return m, nil
 }
 
-// merged puts together what several arguments say of one scenario: a cell is there once.
+// merged combines arguments that name the same scenario, so that no cell occurs twice.
 func merged(chosen []selection) []selection {
 	var all []selection
 	for _, s := range chosen {
@@ -214,7 +213,7 @@ func merged(chosen []selection) []selection {
 	return all
 }
 
-// matrixCommand is the command that makes the matrix again.
+// matrixCommand is the command that prints the matrix again.
 func (f *runFlags) matrixCommand(args []string, seeds int) string {
 	words := []string{"lockstep matrix"}
 	for _, a := range args {
@@ -235,7 +234,7 @@ func (f *runFlags) matrixCommand(args []string, seeds int) string {
 	return strings.Join(words, " ")
 }
 
-// operand is what a command is to read, quoted for a shell. A file whose name begins with a dash would be taken for options.
+// operand quotes an argument for a shell, and keeps a file whose name begins with a dash from being taken for options.
 func operand(word string) string {
 	if strings.HasPrefix(word, "-") {
 		word = "." + string(filepath.Separator) + word
@@ -243,7 +242,7 @@ func operand(word string) string {
 	return quoted(word)
 }
 
-// quoted quotes a word for a shell, where it must be.
+// quoted quotes a word for a shell if necessary.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("-_./,:=@%+", r)
@@ -257,8 +256,8 @@ func quoted(word string) string {
 	return "$'" + escaped(word) + "'"
 }
 
-// escaped writes a word between $' and ', where shells know a byte by its number: what is printed can be seen, and still is the
-// word.
+// escaped writes a word between $' and ', where shells accept a byte as its number. All of it is visible, and a shell still reads the
+// same word.
 func escaped(word string) string {
 	var b strings.Builder
 	for len(word) > 0 {
@@ -289,13 +288,13 @@ func (f *runFlags) kindOf(s *script.Scenario) string {
 	return elsewhere
 }
 
-// An entry is one run of a matrix, with all seeds.
+// An entry has the outcomes of one run of a matrix with all seeds.
 type entry []*play.Outcome
 
 func (e entry) run() script.Section { return e[0].Run }
 
-// variants name the rows that a scenario needs, so that no lock has two cells in one: a label, if it has several runs; the
-// number of nodes, for a lock that is put through the runs of one node and those of a majority; and else whose run it is.
+// variants are the ways to name the rows of a scenario, such that no lock has two cells in one row: by the label; by the number of nodes
+// as well, for a lock that has runs on one node and on several; or by the lock whose run it is.
 var variants = []func(script.Section) string{
 	func(r script.Section) string { return strings.ReplaceAll(r.Label, "-", " ") },
 	func(r script.Section) string {
@@ -306,7 +305,7 @@ var variants = []func(script.Section) string{
 		return joined(strings.ReplaceAll(r.Label, "-", " "), nodes)
 	},
 	func(r script.Section) string {
-		return joined(strings.ReplaceAll(r.Label, "-", " "), "in the place of "+r.Reference())
+		return joined(strings.ReplaceAll(r.Label, "-", " "), "in place of "+r.Reference())
 	},
 }
 
@@ -317,7 +316,7 @@ func joined(label, more string) string {
 	return label + ", " + more
 }
 
-// rows sorts the runs of one scenario, all with the same label, into rows, and adds these to their group.
+// rows sorts the runs of one scenario that have the same label into rows, and adds these to their group.
 func (f *runFlags) rows(m *pictures.Matrix, entries []entry) {
 	first := entries[0][0]
 	name := variants[len(variants)-1]
@@ -353,8 +352,8 @@ func (f *runFlags) rows(m *pictures.Matrix, entries []entry) {
 	}
 }
 
-// cell sums up one run with all seeds. Its command and its reason are those of the first seed that shows what the cell says:
-// that the lock is worse, if it is, and the verdict.
+// cell sums up one run with all seeds. Its command and its reason are those of the first seed that shows what the cell says: that the
+// lock is worse, if it is, and the verdict.
 func (f *runFlags) cell(e entry) pictures.MatrixCell {
 	o := e[0]
 	reference := f.reference(o)
@@ -405,8 +404,8 @@ func (f *runFlags) cell(e entry) pictures.MatrixCell {
 	return c
 }
 
-// reference is the run that a lock is compared with: the one in which it took the place of another; or, where a page has a
-// run of a library itself, that of the first lock which the library is like and which has the same one there.
+// reference is the run that a lock is compared with: the run in which it replaces another lock. If a scenario itself has a run of a
+// library, it is the same run of the first lock that the library is like.
 func (f *runFlags) reference(o *play.Outcome) script.Section {
 	l, ok := f.known.library(o.Run.Lock)
 	if !ok || o.Run.Lock != o.Run.Reference() {
@@ -426,9 +425,9 @@ func (f *runFlags) reference(o *play.Outcome) script.Section {
 	return o.Run
 }
 
-// worseThan lists what a lock violates that its reference is expected to keep, and what it violates by its own fault where
-// that of its reference needs an assumption to be broken; of each property the first. It is what breaks the claim that the lock
-// is as good as its reference.
+// worseThan lists the violations that refute the claim that a lock is as good as its reference, the first of each property: those of
+// properties that the reference is expected to keep, and those that are the lock's own fault where the reference violates the property
+// only if an assumption is broken.
 func worseThan(reference script.Section, o *play.Outcome) []checker.Violation {
 	var worse []checker.Violation
 	claimed := play.Outcome{Scenario: o.Scenario, Run: reference, Result: o.Result}
@@ -440,7 +439,7 @@ func worseThan(reference script.Section, o *play.Outcome) []checker.Violation {
 	return worse
 }
 
-// inWords says what was violated, with the first as the example.
+// inWords names the violated properties, and describes the first violation.
 func inWords(violations []checker.Violation) string {
 	first := violations[0]
 	why := string(first.Assumption) + " broken"
@@ -459,8 +458,8 @@ func inWords(violations []checker.Violation) string {
 	return s
 }
 
-// sortMatrix brings groups and rows into the order of the adversities. Rows of one scenario keep that of its page, but for
-// the one without a variant, which comes first.
+// sortMatrix sorts groups and rows in the order of the adversities. Rows of one scenario keep the order of its file, except that the one
+// without a variant comes first.
 func sortMatrix(m *pictures.Matrix) {
 	place := func(kind string) int {
 		i := slices.IndexFunc(adversities, func(a adversity) bool { return a.kind == kind })
@@ -488,7 +487,7 @@ func sortMatrix(m *pictures.Matrix) {
 	}
 }
 
-// matrixStatus is the exit status of a matrix: what is not known outranks what is worse.
+// matrixStatus is the exit status of a matrix. UNKNOWN outranks a lock that is worse than its reference.
 func (f *runFlags) matrixStatus(m *pictures.Matrix) error {
 	var code status
 	for _, g := range m.Groups {

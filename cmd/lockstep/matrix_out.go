@@ -24,9 +24,9 @@ func writeMatrixJSON(w io.Writer, m *pictures.Matrix) error {
 	return enc.Encode(m)
 }
 
-// writeMatrix writes a matrix into a directory: matrix.svg and matrix.png, the picture; matrix.md, to be read; matrix.json, for
-// programs. Nothing is written unless all of it can be drawn. In the SVG a cell leads to its run where lockstep run --out has
-// left that in the same directory.
+// writeMatrix writes a matrix into a directory: the picture as matrix.svg and matrix.png, matrix.md for people, and matrix.json for
+// programs. Nothing is written unless everything can be drawn. In the SVG a cell links to its run if lockstep run --out has written that
+// into the same directory.
 func writeMatrix(ctx context.Context, dir string, m *pictures.Matrix) ([]string, error) {
 	picture := &pictures.MatrixPicture{Matrix: m, Link: func(c *pictures.MatrixCell) string { return pageOf(dir, c) }}
 	type file struct {
@@ -59,8 +59,8 @@ func writeMatrix(ctx context.Context, dir string, m *pictures.Matrix) ([]string,
 	return names, nil
 }
 
-// pageOf is the URL of the page of a cell's run, relative to a directory, and empty unless the page is there. Its name is that
-// which writeArtifacts gives it.
+// pageOf is the URL of the HTML page of a cell's run, relative to a directory, or empty if there is no such page. writeArtifacts has named
+// it.
 func pageOf(dir string, c *pictures.MatrixCell) string {
 	parts := strings.Split(c.Run, "/") // SCENARIO/REFERENCE[/LABEL]
 	if len(parts) < 2 {

@@ -14,8 +14,8 @@ import (
 	"lockstep/reports/pictures"
 )
 
-// picturedLocks are the columns of the picture in docs/img: locks of the literature, and libraries that many use. Restless ones are not
-// among them: the picture would be another one each time.
+// picturedLocks are the columns of the picture in docs/img: locks of the literature, and widely used libraries. None of them is restless:
+// otherwise the picture would change each time.
 const picturedLocks = "single,redlock,fenced,watchdog,redsync,redislock"
 
 // The picture of the matrix in docs/img is what the program draws.
@@ -49,7 +49,7 @@ func TestMatrixPicture(t *testing.T) {
 		}
 		switch {
 		case bytes.Equal(have, want):
-		case filepath.Ext(name) == ".png" && runtime.GOARCH != "amd64": // where sums may be rounded otherwise, and edges be of another shade
+		case filepath.Ext(name) == ".png" && runtime.GOARCH != "amd64": // sums may be rounded differently there, and edges have another shade
 		case filepath.Ext(name) == ".svg":
 			t.Errorf("%s is not what lockstep matrix draws; go test ./cmd/lockstep -run Matrix -rewrite renews it:\n%s\n%s",
 				file, firstDifference(string(have), string(want)), firstDifference(string(want), string(have)))
@@ -59,7 +59,7 @@ func TestMatrixPicture(t *testing.T) {
 	}
 }
 
-// Each cell leads to the page of its run, if that is in the same directory.
+// Each cell links to the page of its run if that is in the same directory.
 func TestMatrixPictureLeadsToRuns(t *testing.T) {
 	dir := t.TempDir()
 	what := []string{"clock-drift", "pause-after-acquire", "--lock", "redlock,redsync", "--out", dir}
@@ -94,7 +94,7 @@ func TestMatrixPictureLeadsToRuns(t *testing.T) {
 	}
 }
 
-// No cell leads to anything outside the directory.
+// No cell links to anything outside the directory.
 func TestPageOf(t *testing.T) {
 	dir := t.TempDir()
 	inside := filepath.Join(dir, "inside")

@@ -16,7 +16,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Every scenario of the catalogue has its place in the matrix, and one only.
+// Every scenario of the catalogue is in exactly one group of the matrix.
 func TestMatrixHasAllScenarios(t *testing.T) {
 	all, err := script.Catalogue()
 	if err != nil {
@@ -96,7 +96,7 @@ others would show.
 	}
 }
 
-// changed counts the cells that are not the same, and those that one has more than the other.
+// changed counts the cells that differ, and those that only one of the two has.
 func changed(have, want []string) int {
 	common := min(len(have), len(want))
 	n := max(len(have), len(want)) - common
@@ -126,7 +126,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// handmade is an outcome with one violation, of nothing if broken is empty.
+// handmade is an outcome with one violation, or none if broken is empty.
 func handmade(reference script.Section, seed uint64, v checker.Verdict, broken checker.Assumption) *play.Outcome {
 	o := &play.Outcome{Scenario: &script.Scenario{Name: "s"}, Run: reference.With("mine"), History: &history.History{Meta: history.Meta{Seed: seed}}}
 	o.Result.Verdict = v
@@ -139,7 +139,7 @@ func handmade(reference script.Section, seed uint64, v checker.Verdict, broken c
 	return o
 }
 
-// A cell says what the seeds say together, and its command and its reason are those of a seed that shows it.
+// A cell sums up all seeds. Its command and its reason are those of a seed that shows its result.
 func TestMatrixCell(t *testing.T) {
 	keeps := script.Section{Lock: "keeps"}
 	expects := func(status checker.Status, a checker.Assumption) script.Section {
@@ -228,8 +228,8 @@ func TestMatrixCommandIsForAShell(t *testing.T) {
 	}
 }
 
-// withoutRestless takes what need not come out the same again from the page: the columns of restless libraries, which it
-// returns by themselves, and what is told of their cells below the table.
+// withoutRestless removes from the page what may differ the next time: the columns of restless libraries, which it returns separately,
+// and the notes on their cells below the table.
 func withoutRestless(page string, restless []string) (lines string, cells []string) {
 	var columns []int
 	var b strings.Builder
@@ -263,7 +263,7 @@ func withoutRestless(page string, restless []string) (lines string, cells []stri
 			}
 			line = strings.Join(row, "|")
 		case strings.HasPrefix(line, "- ~"), line == "\n", strings.HasPrefix(line, "## "):
-			continue // whether there is a cell that did not come out the same again
+			continue // the legend may or may not explain cells that are not reproducible
 		}
 		b.WriteString(line)
 	}

@@ -8,7 +8,7 @@ import (
 	"lockstep/scenarios/play"
 )
 
-// onlyHTML says so if something else than a page is to show two runs.
+// onlyHTML returns an error if two runs should be drawn in anything but an HTML page.
 func onlyHTML(others ...string) error {
 	for _, file := range others {
 		if file != "" {
@@ -18,7 +18,7 @@ func onlyHTML(others ...string) error {
 	return nil
 }
 
-// pageRuns returns what a page shows of some outcomes: the runs, and what their scenarios say of themselves.
+// pageRuns returns what an HTML page shows of some outcomes: the runs, and the stories of their scenarios.
 func pageRuns(outcomes []*play.Outcome) []pictures.PageRun {
 	var runs []pictures.PageRun
 	for _, o := range outcomes {

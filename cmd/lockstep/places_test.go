@@ -15,8 +15,8 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// What there are several of is added in few places, and CONTRIBUTING.md names them. Each case counts the lines of code that mention one
-// that there is, so that a second list of them is noticed.
+// CONTRIBUTING.md names the few places where a new must, fault and so on is added. Each case counts the lines of code that mention an
+// existing one, so that a second list of them is noticed.
 func TestPlacesToAdd(t *testing.T) {
 	const root = "../.."
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
@@ -27,7 +27,7 @@ func TestPlacesToAdd(t *testing.T) {
 		kind     string // as in the heading of its section
 		mentions *regexp.Regexp
 		places   map[string]int // file → lines
-		own      map[string]int // files that are about this one
+		own      map[string]int // files that are about this one in particular
 	}{
 		{"must", regexp.MustCompile(`seesNoTTL|CLIENT sees no TTL`),
 			map[string]int{"checker/must_forms.go": 1, "scenarios/script/doc.go": 1, "checker/occurred_clients.go": 1}, nil},
@@ -102,7 +102,7 @@ func TestPlacesToAdd(t *testing.T) {
 	}
 }
 
-// The pages that have a line for each property, or for each kind of perturbation, leave none out.
+// Pages with a line for each property, or for each kind of perturbation, leave none out.
 func TestPagesNameAll(t *testing.T) {
 	for file, words := range map[string][]string{
 		"design.md":    script.WordsOf(checker.Properties()),
@@ -113,7 +113,7 @@ func TestPagesNameAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var first strings.Builder // column of the tables
+		var first strings.Builder // the first columns of the tables
 		for line := range strings.Lines(string(text)) {
 			if cells := strings.Split(line, "|"); len(cells) > 2 {
 				first.WriteString(cells[1] + ",")

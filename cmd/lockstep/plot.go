@@ -30,17 +30,17 @@ type plotFlags struct {
 
 func newPlot(k known) *cobra.Command {
 	c := &cobra.Command{
-		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // those are of a kind, and it is the kind that is unknown
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // unknown flags may be those of a kind: the error should be about the unknown kind
 		Use:                "plot KIND [SCENARIO[/RUN] | FILE | HISTORY.jsonl]... --out DIR",
 		Short:              "Draw clocks, waits, validities, round trips, the drift edge, or increments",
-		Long: `Plot draws figures of runs, or of histories (.jsonl) that lockstep run --out has written, on real
-servers as well. It writes three files: KIND.svg and KIND.png, and KIND.csv with the figures. The
-same runs give the same bytes; those of some libraries do not repeat themselves, and then it says so.
+		Long: `Plot draws figures of runs, or of histories (.jsonl) that lockstep run --out has written, also of
+runs on real servers. It writes three files: KIND.svg and KIND.png, and KIND.csv with the figures.
+The same runs give the same bytes. Runs of some libraries are not reproducible; plot says so then.
 
 lockstep plot KIND --help has more about each kind.
 
-Exit status: 0 if the plot was drawn, 2 if some runs did not come to their end, 3 it could not be
-drawn, or was interrupted.`,
+Exit status: 0 the plot was drawn; 2 some runs did not end; 3 it could not be drawn, or was
+interrupted.`,
 		Example: `  lockstep plot clocks clock-step-vs-slew --out plots
   lockstep plot wait --seeds 50 --lock single,redislock,redlock,redsync --out plots
   lockstep plot drift --ttl 10s,2s --out plots
@@ -51,7 +51,7 @@ drawn, or was interrupted.`,
 			}
 			return history.Unknown("plot", args[0], plotKinds)
 		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // Args has said what is missing
+		RunE: func(*cobra.Command, []string) error { return nil }, // not reached: Args returns an error
 	}
 	c.AddCommand(newPlotClocks(k), newPlotDrift(k))
 	for _, kind := range rowKinds {
@@ -68,7 +68,7 @@ func (f *plotFlags) where(c *cobra.Command) {
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
-// mostPlotSeeds is how many seeds a plot may have.
+// mostPlotSeeds is the most seeds that a plot may have.
 const mostPlotSeeds = 10_000
 
 func (f *plotFlags) checkPlot() error {
@@ -81,8 +81,8 @@ func (f *plotFlags) checkPlot() error {
 	return f.check()
 }
 
-// play does the cases in worker processes, with a line of progress on terminals, and calls each with the outcomes in the order of the
-// cases. None is kept: there may be many.
+// play runs the cases in worker processes, with a line of progress on terminals, and calls each with the outcomes in order of the cases.
+// It keeps none of them, because there may be many.
 func (f *plotFlags) play(c *cobra.Command, cases []play.Case, each func(i int, o *play.Outcome)) error {
 	if err := files.CheckDir(f.out); err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -141,7 +141,7 @@ func (f *plotFlags) save(c *cobra.Command, kind string, p *pictures.Plot) error 
 	return nil
 }
 
-// seedsInWords says with which seeds runs were done.
+// seedsInWords says with which seeds runs were made.
 func (f *plotFlags) seedsInWords() string {
 	if f.seeds == 1 {
 		return fmt.Sprintf("seed %d", cmp.Or(f.seed, 1))
@@ -149,7 +149,7 @@ func (f *plotFlags) seedsInWords() string {
 	return fmt.Sprintf("seeds %d to %d", cmp.Or(f.seed, 1), cmp.Or(f.seed, 1)+uint64(f.seeds)-1)
 }
 
-// unended counts runs that never came to their end, with the reason of the first.
+// unended counts runs that did not end, with the reason of the first.
 type unended struct {
 	runs  int
 	first string

@@ -14,11 +14,12 @@ func newPlotClocks(k known) *cobra.Command {
 	var lock string
 	c := &cobra.Command{
 		Use:   "clocks SCENARIO[/RUN] | FILE | HISTORY.jsonl --out DIR",
-		Short: "Draw how far the clocks of each process are from true time, over a run",
-		Long: `Clocks draws how far the steady and the wall clock of each process are ahead of true time, over one
-run: the first, unless one is named. Jumps, drifts and slews can be seen as what they are, for the
-axis is to scale. Above the clocks stands who holds the lock; lines mark where a lease is granted, and
-where its holder thinks that it is over. Processes whose clocks are right are named below.`,
+		Short: "Draw how far the clocks of each process are off during a run",
+		Long: `Clocks draws how far the steady and the wall clock of each process are ahead of true time during one
+run: the first of the scenario, unless one is named. The axis is to scale, so jumps, drifts and
+slews have their true shapes. Above the clocks the plot shows which client holds the lock. Lines mark
+where a lease is granted, and where its holder believes that it has ended. Processes whose clocks
+are right are named below.`,
 		Example: `  lockstep plot clocks clock-jump --out plots
   lockstep plot clocks clock-step-vs-slew/redlock-wall/slew --out plots
   lockstep plot clocks clock-drift --lock redsync --out plots

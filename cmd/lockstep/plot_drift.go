@@ -24,11 +24,11 @@ type driftQuestion struct {
 	steps    int
 }
 
-// What may be asked.
+// The limits of a question.
 const (
 	mostDrift     = 500_000
 	mostDriftTTLs = 4
-	leastDriftTTL = 200 * time.Millisecond // a client must have let go before another asks
+	leastDriftTTL = 200 * time.Millisecond // a client must have released the lock before another asks
 	mostDriftTTL  = time.Hour
 	mostDriftStep = 200
 	mostDriftRuns = 200_000
@@ -39,12 +39,12 @@ func newPlotDrift(k known) *cobra.Command {
 	q := driftQuestion{}
 	c := &cobra.Command{
 		Use:   "drift --out DIR",
-		Short: "Draw from which drift of a clock on Redlock is unsafe",
-		Long: `Drift draws in what share of runs two clients hold Redlock, over how much faster the clock of one
-node of five runs. The runs are those of clock-drift: c1 holds the lock on n1, n2 and n3, n3 is fast,
-and six clients ask one after the other, every 10 ms, around the end of the lease. When exactly they
-ask differs from one seed to the next. A line shows where the allowance ends that Redlock takes off
-its validity, 1 % of the TTL and 2 ms.`,
+		Short: "Draw at which drift of a clock Redlock becomes unsafe",
+		Long: `Drift draws the share of runs in which two clients hold Redlock, against how much faster the clock
+of one node of five runs. The runs are like those of clock-drift: c1 holds the lock on n1, n2 and n3,
+n3 is fast, and around the end of the lease six clients ask for it, one every 10 ms. The exact times
+differ from seed to seed. A line marks the allowance for drift that Redlock subtracts from its
+validity: 1 % of the TTL, and 2 ms.`,
 		Example: `  lockstep plot drift --out plots
   lockstep plot drift --ttl 30s,10s,2s --seeds 100 --out plots
   lockstep plot drift --ttl 10s --from 10000 --to 12000 --steps 41 --out plots`,
@@ -68,10 +68,10 @@ its validity, 1 % of the TTL and 2 ms.`,
 	c.Flags().DurationSliceVar(&q.ttls, "ttl", []time.Duration{10 * time.Second, 2 * time.Second}, "a curve for each of `DURATION,...`")
 	c.Flags().Int64Var(&q.from, "from", 8000, "the least drift, in ppm")
 	c.Flags().Int64Var(&q.to, "to", 20000, "the greatest drift, in ppm")
-	c.Flags().IntVar(&q.steps, "steps", 49, "how many drifts from the least to the greatest")
+	c.Flags().IntVar(&q.steps, "steps", 49, "number of drifts from the least to the greatest")
 	c.Flags().Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N` (default 1)")
-	c.Flags().IntVar(&f.seeds, "seeds", 50, "how many runs with each drift, with one seed each")
-	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	c.Flags().IntVar(&f.seeds, "seeds", 50, "number of runs with each drift, with one seed each")
+	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	f.bounds(c, "")
 	return c
 }
@@ -79,15 +79,15 @@ its validity, 1 % of the TTL and 2 ms.`,
 func (q *driftQuestion) check(seeds int) error {
 	switch {
 	case len(q.ttls) < 1 || len(q.ttls) > mostDriftTTLs:
-		return fmt.Errorf("--ttl: %d of them; name one to %d", len(q.ttls), mostDriftTTLs)
+		return fmt.Errorf("--ttl: %d values; name 1 to %d", len(q.ttls), mostDriftTTLs)
 	case q.from < 0 || q.from > mostDrift:
 		return fmt.Errorf("--from %d: it must be between 0 and %d ppm", q.from, mostDrift)
 	case q.to <= q.from || q.to > mostDrift:
 		return fmt.Errorf("--to %d: it must be above --from, which is %d, and at most %d ppm", q.to, q.from, mostDrift)
 	case q.steps < 2 || q.steps > mostDriftStep || int64(q.steps) > q.to-q.from+1:
-		return fmt.Errorf("--steps %d: it must be between 2 and %d, and no more than there are whole numbers", q.steps, mostDriftStep)
+		return fmt.Errorf("--steps %d: it must be between 2 and %d, and at most the number of whole ppm from --from to --to", q.steps, mostDriftStep)
 	case len(q.ttls)*q.steps*seeds > mostDriftRuns:
-		return fmt.Errorf("--ttl, --steps and --seeds make %s runs; a plot has %s at most", search.Grouped(len(q.ttls)*q.steps*seeds), search.Grouped(mostDriftRuns))
+		return fmt.Errorf("--ttl, --steps and --seeds make %s runs; a plot may have at most %s", search.Grouped(len(q.ttls)*q.steps*seeds), search.Grouped(mostDriftRuns))
 	}
 	for i, ttl := range q.ttls {
 		if ttl < leastDriftTTL || ttl > mostDriftTTL {
@@ -95,7 +95,7 @@ func (q *driftQuestion) check(seeds int) error {
 		}
 		for _, other := range q.ttls[:i] {
 			if other == ttl {
-				return fmt.Errorf("--ttl %v: it is there twice", ttl)
+				return fmt.Errorf("--ttl %v: it occurs twice", ttl)
 			}
 		}
 	}
@@ -107,18 +107,19 @@ func (q *driftQuestion) ppm(i int) int64 {
 	return q.from + int64(i)*(q.to-q.from)/int64(q.steps-1)
 }
 
-// validity is how long Redlock trusts a lease, if acquiring it takes no time: see the page of clock-drift.
+// validity is how long Redlock trusts a lease if acquiring it takes no time: see the scenario clock-drift.
 func validity(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.Millisecond }
 
-// allowance is the rate, in ppm, at which a key ends with the validity of its lease, if messages take no time.
+// allowance is the drift, in ppm, at which a key ends together with the validity of its lease, if messages take no time.
 func allowance(ttl time.Duration) float64 { return 1e6 * (float64(ttl)/float64(validity(ttl)) - 1) }
 
 const (
 	driftAsking = 6                     // clients that ask, one after the other
-	driftEvery  = 10 * time.Millisecond // apart
+	driftEvery  = 10 * time.Millisecond // the time between them
 )
 
-// page is clock-drift with another TTL, another drift and other moments: phase is how much later everybody asks, less than driftEvery.
+// page is the scenario clock-drift with another TTL, another drift and other times. Phase is how much later all clients ask, and is less
+// than driftEvery.
 func (q *driftQuestion) page(ttl time.Duration, ppm int64, phase time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The clock of a node is fast.\n\nttl %s\nclient c1\n  acquire\n  stay\n", history.FormatDuration(ttl))
@@ -134,7 +135,7 @@ func (q *driftQuestion) page(ttl time.Duration, ppm int64, phase time.Duration) 
 	return b.String()
 }
 
-// phase spreads the moments of some runs evenly over the time between two requests.
+// phase spreads the times of some runs evenly over the interval between two requests.
 func phase(run, runs int) time.Duration {
 	return (driftEvery * time.Duration(run) / time.Duration(runs)).Truncate(time.Microsecond)
 }

@@ -18,7 +18,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// Pages for what the catalogue has no page of: it is about what goes wrong.
+// Scenarios in which nothing goes wrong, which the catalogue does not have.
 var (
 	//go:embed plot_contended.txtar
 	contendedPage string
@@ -30,10 +30,10 @@ var (
 type rowKind struct {
 	name, short, long, example string
 	quantity                   checker.Quantity
-	pages                      []string // of a plot of which nobody says what runs it is about; they are part of the program
-	page                       string   // the same, of the catalogue
-	what                       string   // what goes on in these
-	seeds                      int      // if nobody says
+	pages                      []string // the texts of the default scenarios, if they are part of the program
+	page                       string   // the default scenario, if it is in the catalogue
+	what                       string   // describes the default scenarios
+	seeds                      int      // the default number of seeds
 	plot                       func(rows []pictures.PlotRow, what string) (*pictures.Plot, error)
 }
 
@@ -42,9 +42,9 @@ var rowKinds = []rowKind{
 		name: "wait", quantity: checker.Wait, plot: pictures.NewWaitPlot, pages: []string{contendedPage}, seeds: 20,
 		what:  "five clients want the lock four times each, hold it for 30 ms, and try again 20 ms after their lock has given up",
 		short: "Draw how long clients wait for the lock",
-		long: `Wait draws how the times are distributed for which clients ask until they have the lock, over many
-seeds, a row for each lock. Tries in a row are one wait. Without arguments five clients want the lock
-four times each, hold it for 30 ms, do something else for 50 ms, and try every 20 ms.`,
+		long: `Wait draws the distribution of how long clients ask until they have the lock, over many seeds, with a
+row for each lock. Consecutive tries are one wait. Without arguments, five clients want the lock four
+times each, hold it for 30 ms, do something else for 50 ms, and try every 20 ms.`,
 		example: `  lockstep plot wait --out plots
   lockstep plot wait --seeds 50 --lock single,redislock,rueidislock,redlock,redsync --out plots
   lockstep plot wait redlock-contended --seeds 200 --out plots`,
@@ -53,19 +53,19 @@ four times each, hold it for 30 ms, do something else for 50 ms, and try every 2
 		name: "validity", quantity: checker.Validity, plot: pictures.NewValidityPlot, pages: []string{contendedPage}, seeds: 20,
 		what:  "five clients want the lock four times each, hold it for 30 ms, and try again 20 ms after their lock has given up",
 		short: "Draw how much of a lease is left when it is granted",
-		long: `Validity draws how the times are distributed that are left of a lease when its acquire returns, by
-the clock of its client, over many seeds, a row for each lock. Without arguments five clients want the
-lock four times each, hold it for 30 ms, do something else for 50 ms, and try every 20 ms.`,
+		long: `Validity draws the distribution of how much of a lease is left when its acquire returns, by the clock
+of its client, over many seeds, with a row for each lock. Without arguments, five clients want the lock
+four times each, hold it for 30 ms, do something else for 50 ms, and try every 20 ms.`,
 		example: `  lockstep plot validity --seeds 50 --out plots
   lockstep plot validity born-expired slow-link --out plots`,
 	},
 	{
 		name: "roundtrips", quantity: checker.RoundTrips, plot: pictures.NewRoundTripsPlot, pages: []string{alonePage, contendedPage}, seeds: 10,
-		what:  "of a client that is alone, and of five that want the lock at once",
+		what:  "a client that is alone, and five that want the lock at once",
 		short: "Draw how many requests a lease costs",
-		long: `Roundtrips draws how many requests to the lock nodes a lease costs, a bar for each lock, and how much
-that differs between seeds. Requests to several nodes at once are several. Without arguments it is
-about a client that wants the lock alone, and about five that want it at once.`,
+		long: `Roundtrips draws how many requests to the lock nodes a lease costs, with a bar for each lock, and how
+much that differs between seeds. A request to several nodes at once counts once for each node. Without
+arguments the runs are of a client that wants the lock alone, and of five that want it at once.`,
 		example: `  lockstep plot roundtrips --lock single,redislock,redlock,redsync --out plots
   lockstep plot roundtrips efficiency redlock-contended --out plots`,
 	},
@@ -73,9 +73,9 @@ about a client that wants the lock alone, and about five that want it at once.`,
 		name: "increments", quantity: checker.Increments, plot: pictures.NewIncrementsPlot, page: "lost-update", seeds: 1,
 		what:  "clients add one to a number",
 		short: "Draw what became of increments: counted, skipped, lost",
-		long: `Increments draws what became of the increments that clients asked for: what the counter shows in the
-end, what was skipped, and what was lost after it was acknowledged. The three add up to what was
-asked. Without arguments it is about the runs of lost-update.`,
+		long: `Increments draws what became of the increments that clients asked for: how many the counter shows at
+the end, how many were skipped, and how many were lost after they were acknowledged. The three add up
+to the number asked for. Without arguments the runs are those of lost-update.`,
 		example: `  lockstep plot increments lost-update/nolock/many lost-update/watch/many --out plots
   lockstep run docs/counter.txtar --on redis --limit 10m --out counter
   lockstep plot increments counter/counter/*.jsonl --out plots`,
@@ -99,8 +99,8 @@ func newPlotRows(k known, kind rowKind) *cobra.Command {
 	f.common(c)
 	f.where(c)
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "only these locks and libraries, in this order: `NAME,...`; see lockstep list")
-	c.Flags().IntVar(&f.seeds, "seeds", kind.seeds, "how many seeds, from --seed on")
-	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	c.Flags().IntVar(&f.seeds, "seeds", kind.seeds, "number of seeds, from --seed on")
+	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	return c
 }
 
@@ -117,7 +117,7 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 	case len(histories) > 0 && len(f.locks) > 0:
 		return fmt.Errorf("%s: a history already has a lock; --lock is for scenarios", histories[0])
 	case len(histories) > 0 && (c.Flags().Changed("seeds") || f.seed != 0 || f.on != play.OnSim):
-		return fmt.Errorf("%s: a history is that of a finished run; --seed, --seeds and --on are for scenarios", histories[0])
+		return fmt.Errorf("%s: a history is of a finished run; --seed, --seeds and --on are for scenarios", histories[0])
 	case len(histories) > 0 && len(names) > 0:
 		return fmt.Errorf("%s is a history, but %s is not: name either histories or scenarios", histories[0], names[0])
 	}
@@ -172,12 +172,12 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 		return err
 	}
 	if restless := f.restless(rows); len(histories) == 0 && len(restless) > 0 && !f.json {
-		printWrapped(c.OutOrStdout(), strings.Join(restless, " and ")+": its runs do not repeat themselves to the byte, and may come out a little otherwise another time")
+		printWrapped(c.OutOrStdout(), strings.Join(restless, " and ")+": runs are not reproducible to the byte, so the figures may be slightly different the next time")
 	}
 	return gone.tell(c.ErrOrStderr(), of)
 }
 
-// restless lists the locks of some rows whose runs do not repeat themselves.
+// restless lists the restless locks of some rows.
 func (f *plotFlags) restless(rows []pictures.PlotRow) []string {
 	var names []string
 	for _, r := range rows {
@@ -188,7 +188,7 @@ func (f *plotFlags) restless(rows []pictures.PlotRow) []string {
 	return once(names)
 }
 
-// rowCases are the runs of a plot, with all seeds.
+// rowCases returns the runs of a plot, with all seeds.
 func (f *plotFlags) rowCases(c *cobra.Command, names []string, kind rowKind) ([]play.Case, error) {
 	f.locks = once(f.locks)
 	var chosen []selection
@@ -233,7 +233,7 @@ func (f *plotFlags) rowCases(c *cobra.Command, names []string, kind rowKind) ([]
 	return cases, nil
 }
 
-// pageName is the file of a page that is part of the program.
+// pageName is the file name of a scenario that is part of the program.
 func pageName(page string) string {
 	if page == alonePage {
 		return "alone.txtar"
@@ -241,7 +241,7 @@ func pageName(page string) string {
 	return "contended.txtar"
 }
 
-// A rowTable sorts runs into rows: a row is what differs in nothing but the seed.
+// A rowTable sorts runs into rows. The runs of a row differ only in the seed.
 type rowTable struct {
 	quantity checker.Quantity
 	keys     []rowKey
@@ -249,7 +249,7 @@ type rowTable struct {
 }
 
 type rowKey struct {
-	scenario, lock, in, label string // in is the lock whose place it took
+	scenario, lock, in, label string // in is the lock that it replaced
 	nodes                     int
 	on                        string
 }
@@ -266,7 +266,7 @@ func (t *rowTable) add(h *history.History) {
 	t.runs[k] = append(t.runs[k], pictures.NewPlotRun(h, t.quantity))
 }
 
-// story says which runs these are, after what is said of them in words: of which scenarios, with which seeds, and where they took place.
+// story describes the runs: in the given words or by their scenarios, then the seeds, and where the runs were made.
 func (t *rowTable) story(words string) string {
 	var all []string
 	if words != "" {
@@ -305,7 +305,7 @@ func (t *rowTable) story(words string) string {
 	return strings.Join(all, "; ")
 }
 
-// sorted returns the rows, those of a lock together, and says of each what tells it from the others of that lock: as little as does.
+// sorted returns the rows, those of a lock together. Each row says how it differs from the others of its lock, and nothing more.
 func (t *rowTable) sorted(locks []string) []pictures.PlotRow {
 	var order []string
 	for _, k := range t.keys {
@@ -322,7 +322,7 @@ func (t *rowTable) sorted(locks []string) []pictures.PlotRow {
 		func(k rowKey) string { return k.on },
 	}
 	nodes := func(k rowKey) string { return "on " + many(k.nodes, "node") }
-	for _, k := range keys { // what the number of nodes does not say
+	for _, k := range keys { // name the lock that was replaced if the number of nodes does not distinguish the rows
 		if slices.ContainsFunc(keys, func(o rowKey) bool { return o.in != k.in && o.lock == k.lock && o.nodes == k.nodes }) {
 			parts = append(parts, func(k rowKey) string {
 				if k.in == "" {
@@ -357,7 +357,7 @@ func (t *rowTable) sorted(locks []string) []pictures.PlotRow {
 	return rows
 }
 
-// differs reports whether there is a row of the same lock of which something else is true.
+// differs reports whether another row of the same lock has a different value.
 func differs(keys []rowKey, k rowKey, of func(rowKey) string) bool {
 	return slices.ContainsFunc(keys, func(o rowKey) bool { return o.lock == k.lock && of(o) != of(k) })
 }

@@ -11,7 +11,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// The pages that are part of the program are pages, and are called what they are called.
+// The scenarios that are part of the program can be parsed, are printed as they are written, and have their names.
 func TestPlotPages(t *testing.T) {
 	for page, name := range map[string]string{alonePage: "alone", contendedPage: "contended"} {
 		s, err := script.Parse(pageName(page), []byte(page))
@@ -24,7 +24,7 @@ func TestPlotPages(t *testing.T) {
 	}
 }
 
-// Whatever may be asked for, the page of a drift is one: clients ask in their order, and the last comes when the lease is over.
+// Every question that is allowed gives a valid scenario: clients ask in order, and the last asks after the end of the lease.
 func TestDriftPage(t *testing.T) {
 	q := driftQuestion{from: 0, to: mostDrift, steps: 2}
 	for _, ttl := range []time.Duration{leastDriftTTL, time.Second, 10 * time.Second, mostDriftTTL} {
@@ -39,16 +39,16 @@ func TestDriftPage(t *testing.T) {
 			first := s.Lanes[1].Steps[0].(script.Until).Time
 			last := s.Lanes[driftAsking].Steps[0].(script.Until).Time
 			if first <= ttl/2 || first >= validity(ttl) || last < validity(ttl) {
-				t.Errorf("TTL %v, run %d: they ask from %v to %v; the lease is over at %v", ttl, run, first, last, validity(ttl))
+				t.Errorf("TTL %v, run %d: clients ask from %v to %v, but the lease ends at %v", ttl, run, first, last, validity(ttl))
 			}
 		}
 	}
 	if strings.Contains(q.page(time.Second, 0, 0), "drift n3") {
-		t.Error("a drift of nothing has no effect")
+		t.Error("the scenario has a drift of 0, which has no effect")
 	}
 }
 
-// The allowance is the one that docs/scenarios.md has.
+// The allowances are those in docs/scenarios.md.
 func TestAllowance(t *testing.T) {
 	for ttl, want := range map[time.Duration]string{10 * time.Second: "10305", time.Second: "12146", 2 * time.Second: "11122"} {
 		if got := fmt.Sprintf("%.0f", allowance(ttl)); got != want {
@@ -57,7 +57,7 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
-// The moments of some runs are spread evenly over the time between two requests.
+// The phases of some runs are spread evenly over the interval between two requests.
 func TestPhase(t *testing.T) {
 	for run, want := range []time.Duration{0, 2500 * time.Microsecond, 5 * time.Millisecond, 7500 * time.Microsecond} {
 		if got := phase(run, 4); got != want {
@@ -66,7 +66,7 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-// Rows of a lock stand together, in the order that was asked for, and say what tells them apart and no more.
+// Rows of a lock are together, in the order that was asked for, and say only how they differ.
 func TestRowTable(t *testing.T) {
 	add := func(t *rowTable, scenario, lock, in, label string, nodes int) {
 		h := &history.History{Meta: history.Meta{Scenario: scenario, Lock: lock, For: in, Label: label, On: "sim", Seed: uint64(len(t.keys) + 1)}}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var rewriteReadme = flag.Bool("rewrite", false, "renew what pages show of the program's output")
+var rewriteReadme = flag.Bool("rewrite", false, "renew the output of the program in the documentation")
 
 func readme(t *testing.T) string {
 	t.Helper()
@@ -21,7 +21,7 @@ func readme(t *testing.T) string {
 	return string(data)
 }
 
-// The README is short, and its Go code is that of an Example, which compiles.
+// The README is short, and its Go code is that of an Example, so it compiles.
 func TestREADME(t *testing.T) {
 	text := readme(t)
 	if n := strings.Count(text, "\n"); n > 150 {
@@ -44,7 +44,7 @@ var (
 	runRow   = regexp.MustCompile(`(?m)^.*? (SAFE|UNSAFE|UNKNOWN)\b`)
 )
 
-// The README answers each question with the verdicts of its command, in their order, or with a sentence that the command prints.
+// The README answers each question with the verdicts of its command in order, or with a sentence that the command prints.
 func TestREADMEQuestions(t *testing.T) {
 	rows := question.FindAllStringSubmatch(readme(t), -1)
 	if len(rows) < 10 {
@@ -53,7 +53,7 @@ func TestREADMEQuestions(t *testing.T) {
 	for _, row := range rows {
 		ask, command, answer := row[1], row[2], row[3]
 		if strings.Contains(command, "--on ") {
-			continue // real servers take real time, and have tests of their own
+			continue // real servers take real time, and have their own tests
 		}
 		out := prints(t, command)
 		if q := inQuotes.FindStringSubmatch(answer); q != nil {
@@ -78,7 +78,7 @@ var (
 	trailing    = regexp.MustCompile(`(?m) +$`)
 )
 
-// prints returns what a command of a page prints on standard output, without the time that it took and spaces at the ends of lines.
+// prints returns the standard output of a command, without the elapsed time, and without spaces at the ends of lines.
 func prints(t *testing.T, command string) string {
 	t.Helper()
 	var args []string

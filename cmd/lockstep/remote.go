@@ -15,10 +15,10 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// passwordEnv is where redis-cli looks for a password, too. Unlike a URL it is in no list of processes.
+// passwordEnv is the variable in which redis-cli, too, looks for a password. Unlike a URL it does not show in lists of processes.
 const passwordEnv = "REDISCLI_AUTH"
 
-// ownServers reports whether --on names servers, and reads them if it does. From then on --on is what it is for any real server.
+// ownServers parses the servers that --on names, if it names any. From then on, --on has the value that it has for all real servers.
 func (f *runFlags) ownServers() error {
 	if !strings.ContainsAny(f.on, ":@,/") {
 		return nil
@@ -28,11 +28,11 @@ func (f *runFlags) ownServers() error {
 		return fmt.Errorf("--on: %w", err)
 	}
 	f.on = play.OnReal
-	os.Unsetenv(passwordEnv) // what is started from here on need not have it
+	os.Unsetenv(passwordEnv) // processes started from here on do not need it
 	return nil
 }
 
-// where is what --on says, without credentials.
+// where is the value of --on, without credentials.
 func (f *runFlags) where() string {
 	if len(f.servers) > 0 {
 		return f.servers.String()
@@ -40,7 +40,7 @@ func (f *runFlags) where() string {
 	return f.on
 }
 
-// refuse says why a run cannot be done on real servers.
+// refuse says why a run cannot be made on real servers.
 func (f *runFlags) refuse(s *script.Scenario, r script.Section) error {
 	if len(f.servers) > 0 {
 		return play.CheckRemote(s, r, f.speed, f.servers)
@@ -48,7 +48,7 @@ func (f *runFlags) refuse(s *script.Scenario, r script.Section) error {
 	return play.CheckRedis(s, r, f.speed)
 }
 
-// greet makes sure that the servers of somebody are there, and fit.
+// greet checks that the user's servers can be reached, and are suitable.
 func (f *runFlags) greet(c *cobra.Command) error {
 	if len(f.servers) == 0 {
 		return nil
@@ -60,8 +60,8 @@ func (f *runFlags) greet(c *cobra.Command) error {
 	return err
 }
 
-// leftKeys says what is left on somebody's servers. If nothing else is wrong, every run has ended, and some of them as UNKNOWN,
-// for the reason that kept the keys there: then that is what there is to tell, and no error is left.
+// leftKeys prints which keys are left on the user's servers. If every run has ended nevertheless, this is no error: the runs that left
+// keys are UNKNOWN, for the same reason.
 func leftKeys(w io.Writer, outcomes []*play.Outcome, err error) error {
 	e, ok := errors.AsType[*live.LeftKeysError](err)
 	if !ok {

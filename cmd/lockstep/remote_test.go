@@ -14,7 +14,7 @@ import (
 	"lockstep/nodes/redisserver"
 )
 
-// On somebody's server the program does a run, says nothing that it should not, and leaves nothing, interrupted or not.
+// A run on a user's server repeats no password, and leaves no keys, even if it is interrupted.
 func TestOwnServer(t *testing.T) {
 	if err := redisserver.Find(); err != nil {
 		if os.Getenv("CI") != "" {
@@ -63,7 +63,7 @@ func TestOwnServer(t *testing.T) {
 	check(c, said, exitInput, "lockstep: redis://"+s.Addr()+": WRONGPASS")
 
 	if runtime.GOOS == "windows" {
-		t.Skip("nobody can interrupt a process there")
+		t.Skip("processes cannot be interrupted on this system")
 	}
 	c, said = program(secret, "--speed", "1")
 	if err := c.Start(); err != nil {

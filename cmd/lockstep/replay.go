@@ -24,17 +24,17 @@ func newReplay(k known) *cobra.Command {
 	var lock, save string
 	c := &cobra.Command{
 		Use:   "replay FILE[/RUN] | TOKEN",
-		Short: "Play a run again, and say whether it is the same run",
-		Long: `Replay plays what lockstep explore has found, from the file or from the token that it printed, and
-says whether this is the same run, to the byte. If it is another one, the lock or Lockstep has
-changed since; it says whether the violation is still there, or which fault no longer has its
-moment or its effect. (lockstep run FILE minds the verdict only.)
+		Short: "Repeat a run, and say whether it is the same run",
+		Long: `Replay repeats what lockstep explore has found, from the file or from the token that it printed, and
+says whether it is the same run, to the byte. If it is not, the lock or Lockstep has changed since.
+Then replay says whether the violation still occurs, or which fault is no longer injected or no
+longer has an effect. (lockstep run FILE compares only the verdict.)
 
-A token is a whole run in one word: the lock, the servers, the seed, and what everybody does.
+A token is a whole run in one word: the lock, the servers, the seed, and all steps.
 
-Exit status: 0 the same run, or, with another lock or on real Redis, the same violation; 1 another
-run, or no violation; 2 it no longer applies: a fault had no effect, or the run did not end; 3 it
-could not be run.`,
+Exit status: 0 the same run, or, with another lock or on real Redis, the same violation; 1 a
+different run, or no violation; 2 it no longer applies: a fault had no effect, or the run did not
+end; 3 it could not be run.`,
 		Example: `  lockstep replay found/found-redlock-lease-exclusion-durable-nodes-1f0a3c.txtar
   lockstep replay lk1.dI9BCsIwEEX3PcVnLhBtl... -v
   lockstep replay found-single-lease-exclusion-durable-nodes-aa41f0.txtar --lock fenced
@@ -68,8 +68,8 @@ could not be run.`,
 		},
 	}
 	f.onServers(c)
-	c.Flags().StringVar(&lock, "lock", "", "put the lock or library `NAME` in the place of the one that the page names")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print what it is about, what is folded, waits, and when faults first had an effect")
+	c.Flags().StringVar(&lock, "lock", "", "use the lock or library `NAME` instead of the one that the scenario names")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print the story, what is folded, waits, and when faults first had an effect")
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the timeline (text, SVG, PNG, HTML) and the history to `DIR`")
 	c.Flags().Var((*fileValue)(&save), "save", "write the run as a scenario to `FILE`, which must not exist")
 	return c
@@ -113,10 +113,10 @@ func (f *runFlags) toReplay(ctx context.Context, arg, lock string) (selection, e
 	return s, nil
 }
 
-// replay prints a run that was played again, and keeps what is wanted of it.
+// replay prints a repeated run, and writes the files that are asked for.
 func (f *runFlags) replay(c *cobra.Command, o *play.Outcome, save string) error {
 	w := c.OutOrStdout()
-	var kept error // what could not be; the run is told all the same
+	var kept error // why a file could not be written; the run is printed all the same
 	if f.out != "" {
 		kept = writeArtifacts(c.Context(), f.out, o, true)
 	}
@@ -147,10 +147,10 @@ func (f *runFlags) replay(c *cobra.Command, o *play.Outcome, save string) error 
 	return kept
 }
 
-// savePage writes the page of a run, with the timeline that came out.
+// savePage writes the scenario of a run, with its new timeline.
 func savePage(ctx context.Context, file string, o *play.Outcome) error {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--save %s: there is such a file", file)
+		return fmt.Errorf("--save %s: this file already exists", file)
 	}
 	page := *o.Scenario
 	for _, r := range o.Scenario.Runs {
@@ -164,7 +164,7 @@ func savePage(ctx context.Context, file string, o *play.Outcome) error {
 	return files.Write(ctx, file, []byte(page.String()))
 }
 
-// compare says in what a run differs from the one that was saved, and how the program ends.
+// compare says how a run differs from the saved one, and returns the exit status.
 func (f *runFlags) compare(o *play.Outcome) (text string, code status) {
 	if len(o.Result.Unmet) > 0 && o.ExpectedVerdict() != checker.Inconclusive {
 		return "it no longer applies:\n" + strings.Join(o.Unproved(), "\n"), exitUnknown
@@ -176,9 +176,9 @@ func (f *runFlags) compare(o *play.Outcome) (text string, code status) {
 	case saved && sum == o.Run.Checksum && expected:
 		return "the same run, to the byte: checksum " + sum, exitExpected
 	case saved && sum == o.Run.Checksum:
-		return "the same run, to the byte, but it is judged otherwise: " + strings.Join(o.Unexpected(), "; "), exitUnexpected
+		return "the same run, to the byte, but it is judged differently: " + strings.Join(o.Unexpected(), "; "), exitUnexpected
 	case saved && expected:
-		return fmt.Sprintf("another run: %s\nits result is the same: %s", traceChanged(o), cameTo(o)), exitUnexpected
+		return fmt.Sprintf("a different run: %s\nits result is the same: %s", traceChanged(o), cameTo(o)), exitUnexpected
 	case expected:
 		return fmt.Sprintf("as expected: %s", cameTo(o)), exitExpected
 	}
@@ -192,12 +192,12 @@ func (f *runFlags) compare(o *play.Outcome) (text string, code status) {
 	return text, exitUnexpected
 }
 
-// traceChanged says that the trace is not the one that was saved.
+// traceChanged says that the trace differs from the saved one.
 func traceChanged(o *play.Outcome) string {
 	return fmt.Sprintf("the lock or Lockstep has changed since it was saved; the checksum is %s, and was %s", o.History.Meta.Checksum, o.Run.Checksum)
 }
 
-// cameTo says what was violated, and what was broken.
+// cameTo names the violated properties, and the broken assumptions.
 func cameTo(o *play.Outcome) string {
 	var all []string
 	for _, v := range o.Result.Violations {
@@ -211,7 +211,7 @@ func cameTo(o *play.Outcome) string {
 	return strings.Join(all, ", ")
 }
 
-// gone lists the properties that should be violated, and are not.
+// gone lists the properties that should be violated but are not.
 func gone(o *play.Outcome) []string {
 	var all []string
 	for _, s := range o.Result.Statuses {

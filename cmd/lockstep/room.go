@@ -8,7 +8,7 @@ import (
 	"lockstep/scenarios/files"
 )
 
-// makeOut makes the directory that --out names, if there is one, before anything is run.
+// makeOut makes the directory that --out names, if it is given, before anything is run.
 func makeOut(dir string) error {
 	if dir == "" {
 		return nil
@@ -19,11 +19,11 @@ func makeOut(dir string) error {
 	return nil
 }
 
-// target is a file that an option names to be written; no name if it is not given.
+// target is an option that names a file to write. The name is empty if the option is not given.
 type target struct{ flag, file string }
 
-// makeRoom makes the directories of the files that will be written, before anything is run. It refuses a directory, a file that another
-// option writes, one that is read, and one that cannot be written.
+// makeRoom makes the directories of the files that will be written, before anything is run. It refuses directories, files that another
+// option writes, files that are read, and files that cannot be written.
 func makeRoom(read []string, all ...target) error {
 	for i, w := range all {
 		if w.file == "" {
@@ -53,7 +53,7 @@ func makeRoom(read []string, all ...target) error {
 	return nil
 }
 
-// sameFile reports whether a name leads to a regular file; info is nil if there is none.
+// sameFile reports whether a name leads to the regular file that info describes; info is nil if there is none.
 func sameFile(name string, info os.FileInfo) bool {
 	if info == nil || !info.Mode().IsRegular() {
 		return false

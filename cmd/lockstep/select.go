@@ -18,17 +18,16 @@ import (
 	"lockstep/sim/history"
 )
 
-// selection is what the arguments of a command name.
+// selection is what an argument of a command names.
 type selection struct {
 	scenario *script.Scenario
 	runs     []script.Section
 	file     bool // it is not from the catalogue
-	one      bool // the one run was named
+	one      bool // the argument names a single run
 }
 
-// choose finds the scenarios that the arguments name: SCENARIO or SCENARIO/RUN of the catalogue, or files. No argument
-// means the whole catalogue. If locks are named, only the runs in which these take part are chosen; where an argument names
-// one run, the locks are put in the place of the one that the page names.
+// choose finds the scenarios that the arguments name: SCENARIO or SCENARIO/RUN of the catalogue, or files. Without arguments it is the
+// whole catalogue. If locks are named, only their runs are chosen. If an argument names one run, the locks replace the one in it.
 func choose(ctx context.Context, k known, args, locks []string) ([]selection, error) {
 	locks = once(locks)
 	for _, l := range locks {
@@ -75,7 +74,7 @@ func choose(ctx context.Context, k known, args, locks []string) ([]selection, er
 	return chosen, nil
 }
 
-// check says so if there is no lock or library with a name, and which was meant: there are too many to read through.
+// check returns an error if there is no lock or library with a name. It suggests one, because there are too many to list.
 func (k known) check(lock string) error {
 	names := k.names()
 	if slices.Contains(names, lock) {
@@ -87,7 +86,7 @@ func (k known) check(lock string) error {
 	return fmt.Errorf("unknown lock %q; lockstep list has all %d", lock, len(names))
 }
 
-// nearest is the lock or library with a name, or the one whose name is most like it; empty if none is.
+// nearest is the lock or library with a name, or the one with the most similar name, or empty if none is similar.
 func (k known) nearest(name string) string {
 	names := k.names()
 	if slices.Contains(names, name) {
@@ -96,7 +95,7 @@ func (k known) nearest(name string) string {
 	return history.Nearest(name, names)
 }
 
-// keep narrows the runs to those of the locks, in the order of the page.
+// keep narrows the runs to those of the locks, in the order of the scenario file.
 func (s *selection) keep(k known, locks []string) error {
 	if len(locks) == 0 {
 		return nil
@@ -118,18 +117,18 @@ func (s *selection) keep(k known, locks []string) error {
 	return nil
 }
 
-// noRun says what to name instead: some run, for a lock can be put in the place of any.
+// noRun says what to name instead: a single run, in which any lock can be used.
 func (k known) noRun(all []selection, locks []string) error {
 	first := all[0].scenario
 	hint := ""
 	if l, ok := k.library(locks[0]); ok {
-		hint = ": it takes the place of " + strings.Join(l.Like, " and ")
+		hint = ": it replaces " + strings.Join(l.Like, " and ")
 	}
-	return fmt.Errorf("no run of %s in what you named%s; a run that is named takes any lock, as in %s/%s",
+	return fmt.Errorf("no run of %s in what you named%s; to use another lock in a run, name the run, as in %s/%s",
 		strings.Join(locks, " or "), hint, first.Name, first.Runs[0].ID())
 }
 
-// once leaves out what is named again.
+// once leaves out repeated names.
 func once(names []string) []string {
 	var first []string
 	for _, n := range names {
@@ -140,8 +139,7 @@ func once(names []string) []string {
 	return first
 }
 
-// possible leaves out, with a line for each, the runs that cannot be done on real servers, unless it is one of those that was
-// asked for.
+// possible leaves out the runs that cannot be made on real servers, and prints a line for each. It is an error if such a run was named.
 func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error) {
 	var kept []selection
 	var first error
@@ -171,7 +169,7 @@ func (f *runFlags) possible(w io.Writer, chosen []selection) ([]selection, error
 
 // open finds one scenario, with all of its runs or the one named.
 func (k known) open(ctx context.Context, arg string) (selection, error) {
-	if strings.Contains(arg, "://") { // which may have a password in it
+	if strings.Contains(arg, "://") { // not quoted: it may contain a password
 		return selection{}, errors.New("a server is not a scenario; did you mean --on redis://HOST:PORT?")
 	}
 	if file, id, one := cutFile(arg); file != "" {
@@ -192,7 +190,7 @@ func (k known) open(ctx context.Context, arg string) (selection, error) {
 	return selection{scenario: s}.narrow(id, one)
 }
 
-// narrow chooses one run, or all of them.
+// narrow chooses one run of a scenario, or all of them.
 func (s selection) narrow(id string, one bool) (selection, error) {
 	if !one {
 		s.runs = s.scenario.Runs
@@ -203,7 +201,7 @@ func (s selection) narrow(id string, one bool) (selection, error) {
 	return s, err
 }
 
-// cutFile takes FILE or FILE/RUN apart; file is empty if arg names none.
+// cutFile splits FILE or FILE/RUN; file is empty if arg names none.
 func cutFile(arg string) (file, id string, one bool) {
 	if file, id, one = strings.Cut(arg, ".txtar/"); one {
 		return file + ".txtar", id, true
@@ -214,7 +212,7 @@ func cutFile(arg string) (file, id string, one bool) {
 	return "", "", false
 }
 
-// isFile tells the name of a file from the name of a scenario: by its ending, or by there being one.
+// isFile distinguishes the name of a file from that of a scenario: by its ending, or because the file exists.
 func isFile(arg string) bool {
 	if filepath.Ext(arg) != "" || strings.ContainsRune(arg, filepath.Separator) && strings.HasPrefix(arg, ".") || filepath.IsAbs(arg) {
 		return true

@@ -22,10 +22,10 @@ func newServe(k known) *cobra.Command {
 		Use:   "serve DIR",
 		Short: "Show the runs in a directory in a browser",
 		Long: `Serve lists the runs that lockstep run --out has written to a directory, with their verdicts, and
-shows each one: to explore, as a timeline, as a picture, and as the history that was judged. The
-histories are judged when they are asked for, so that the list is that of the directory as it is.
+shows each one as a page to explore, as a timeline, as a picture, and as the history that was judged.
+Histories are judged when they are requested, so the list is always up to date.
 
-It only reads, answers nothing outside the directory, and speaks to this machine alone, unless
+It only reads, serves nothing outside the directory, and listens only on this machine, unless
 --expose allows another address. Ctrl-C ends it.`,
 		Example: `  lockstep run --out results
   lockstep serve results
@@ -38,7 +38,7 @@ It only reads, answers nothing outside the directory, and speaks to this machine
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
-				return fmt.Errorf("%s is not a directory", args[0]) // and to open a pipe would be to wait for its other end
+				return fmt.Errorf("%s is not a directory", args[0]) // checked first: opening a pipe would wait for a writer
 			}
 			root, err := os.OpenRoot(args[0])
 			if err != nil {
@@ -53,12 +53,12 @@ It only reads, answers nothing outside the directory, and speaks to this machine
 			return serve(c.Context(), ln, newShelf(root, args[0]).handler(hosts(ln.Addr(), expose)))
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "listen at `HOST:PORT`; port 0 is any that is free")
-	c.Flags().BoolVar(&expose, "expose", false, "allow an address that other machines reach")
+	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "listen at `HOST:PORT`; port 0 means any free port")
+	c.Flags().BoolVar(&expose, "expose", false, "allow an address that other machines can reach")
 	return c
 }
 
-// listen opens an address, which is one of this machine alone unless it may be exposed.
+// listen listens on an address, which must be local to this machine unless it may be exposed.
 func listen(ctx context.Context, addr string, expose bool) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -72,12 +72,12 @@ func listen(ctx context.Context, addr string, expose bool) (net.Listener, error)
 		return nil, fmt.Errorf("--addr: %w", err)
 	}
 	if (host == "" || !at.IP.IsLoopback()) && !expose {
-		return nil, fmt.Errorf("--addr %s: other machines reach that; 127.0.0.1:%s is for this one, and --expose allows it", oneLine(addr), port)
+		return nil, fmt.Errorf("--addr %s: other machines can reach that; use 127.0.0.1:%s, or allow it with --expose", oneLine(addr), port)
 	}
 	if host == "" {
 		return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", at.String()) // not the name: it was this address that was looked at
+	return new(net.ListenConfig).Listen(ctx, "tcp", at.String()) // not the name, which may resolve to another address now
 }
 
 // serve answers until the context ends.
@@ -100,7 +100,7 @@ func serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	bounded, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if s.Shutdown(bounded) != nil {
-		s.Close() // somebody is still reading
+		s.Close() // a client is still reading
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -108,9 +108,9 @@ func serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	return nil
 }
 
-// hosts reports whether a request was meant for this server, by its Host. A page from elsewhere whose name has been made to lead
-// here (DNS rebinding) asks for that name, and must get nothing. Where other machines may ask, they do so by an address or by
-// the name of the machine.
+// hosts returns a function that reports by its Host whether a request is meant for this server. A page from elsewhere whose name resolves
+// to this machine (DNS rebinding) asks for that name, and must get nothing. Other machines, if allowed, ask for an address or for the
+// name of the machine.
 func hosts(at net.Addr, expose bool) func(host string) bool {
 	_, port, _ := net.SplitHostPort(at.String())
 	name := ""

@@ -24,7 +24,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A shelf is a directory of runs, to be looked at.
+// A shelf serves a directory of runs.
 type shelf struct {
 	root *os.Root
 	name string
@@ -34,7 +34,7 @@ type shelf struct {
 	known map[string]volume // by the name of the history
 }
 
-// A volume is what is shown of one history in the list, as long as the file is the same.
+// A volume is a cached entry of the list, which is valid as long as the file of the history is the same.
 type volume struct {
 	size    int64
 	written time.Time
@@ -47,18 +47,18 @@ type book struct {
 	Seed                        uint64
 	Verdict                     checker.Verdict
 	Violated, Broken            string
-	As                          string // expected: yes, NO, or ? where there is no page
+	As                          string // as expected: yes, NO, or ? if no scenario says what to expect
 	Events                      int
 	Error                       string // why it cannot be judged
-	Path                        string // of the history, without its ending
-	Page, Text, SVG, PNG, JSONL string // links; empty where there is no such file
+	Path                        string // the path of the history, without its ending
+	Page, Text, SVG, PNG, JSONL string // links; empty if there is no such file
 }
 
 func newShelf(root *os.Root, name string) *shelf {
 	return &shelf{root: root, name: name, pages: pages{}, known: map[string]volume{}}
 }
 
-// media are the files that are served, and what they are served as. A history is text, so that a browser shows it.
+// media has the types of the files that are served, by their endings. A history is text, so that a browser shows it.
 var media = map[string]string{
 	".txt":   "text/plain; charset=utf-8",
 	".jsonl": "text/plain; charset=utf-8",
@@ -67,9 +67,9 @@ var media = map[string]string{
 }
 
 const (
-	// listPolicy lets the list have its style and an empty icon, and nothing else.
+	// listPolicy allows the list its style and an empty icon, and nothing else.
 	listPolicy = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// filePolicy lets a picture have its styles. Whatever else is in it does nothing.
+	// filePolicy allows a picture its styles, and nothing else.
 	filePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 )
 
@@ -81,7 +81,7 @@ var listCSS []byte
 
 var listTemplate = template.Must(template.New("").Parse(listHTML))
 
-// handler answers requests that are meant for this server: to look at something, with nothing sent along.
+// handler answers requests that are meant for this server, and only read.
 func (s *shelf) handler(meant func(host string) bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", s.list)
@@ -102,17 +102,17 @@ func (s *shelf) handler(meant func(host string) bool) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !meant(r.Host):
-			http.Error(w, "this server does not go by that name", http.StatusMisdirectedRequest)
+			http.Error(w, "this server does not have that name", http.StatusMisdirectedRequest)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "there is nothing to change here", http.StatusMethodNotAllowed)
+			http.Error(w, "only GET and HEAD are allowed", http.StatusMethodNotAllowed)
 		default:
 			mux.ServeHTTP(w, r)
 		}
 	})
 }
 
-// list is the list of the runs.
+// list answers with the list of the runs.
 func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
 	files, unended, err := histories(s.root.FS())
 	if err != nil {
@@ -158,10 +158,10 @@ func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
 
 type link struct{ Name, Href string }
 
-// href is the address of something in the directory.
+// href is the URL of a run or a file in the directory.
 func href(kind, name string) string { return (&url.URL{Path: "/" + kind + "/" + name}).EscapedPath() }
 
-// book says what a history came to, from memory if it has not changed.
+// book returns the entry of a history, from the cache if the file has not changed.
 func (s *shelf) book(file string) book {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *shelf) book(file string) book {
 	return s.link(b, name)
 }
 
-// link adds the addresses of what there is beside a history.
+// link adds the links to the page of a run and to its files.
 func (s *shelf) link(b book, name string) book {
 	if b.Error == "" {
 		b.Page = href("run", name)
@@ -228,8 +228,8 @@ func (s *shelf) judge(file string) (*play.Outcome, error) {
 	return s.pages.judge(h), nil
 }
 
-// open opens a file of the directory, and nothing but a file: what a link leads to outside of it is not there, and to open a
-// pipe would wait for its other end.
+// open opens a regular file in the directory. A link that leads outside is treated as missing, and opening a pipe would wait for its
+// other end.
 func (s *shelf) open(name string) (*os.File, fs.FileInfo, error) {
 	info, err := s.root.Stat(name)
 	if err != nil {
@@ -252,7 +252,7 @@ func (s *shelf) open(name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// named is the name of the file that a request asks for; ok is false if no file that is served has such a name.
+// named is the name of the file that a request asks for; ok is false if files with such a name are never served.
 func named(r *http.Request) (name string, ok bool) {
 	name = r.PathValue("path")
 	if !fs.ValidPath(name) || name == "." {
@@ -266,7 +266,7 @@ func named(r *http.Request) (name string, ok bool) {
 	return name, true
 }
 
-// run is the page to explore a run.
+// run answers with the page to explore a run.
 func (s *shelf) run(w http.ResponseWriter, r *http.Request) {
 	name, ok := named(r)
 	if !ok {
@@ -290,7 +290,7 @@ func (s *shelf) run(w http.ResponseWriter, r *http.Request) {
 	w.Write(b.Bytes())
 }
 
-// file is a timeline, a picture or a history, as it is.
+// file answers with a timeline, a picture or a history as it is.
 func (s *shelf) file(w http.ResponseWriter, r *http.Request) {
 	name, ok := named(r)
 	kind := media[path.Ext(name)]
@@ -309,7 +309,7 @@ func (s *shelf) file(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", info.ModTime(), f)
 }
 
-// refuse says why there is no answer. What is not in the directory, and what a link leads out of it to, is not found.
+// refuse answers with an error. Files that do not exist, or that a link leads to outside the directory, are not found.
 func refuse(w http.ResponseWriter, err error) {
 	if pathError := (*fs.PathError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &pathError) {
 		http.Error(w, "there is no such run or file here", http.StatusNotFound)
@@ -318,7 +318,7 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, "lockstep: "+reason(err), http.StatusUnprocessableEntity)
 }
 
-// reason is what an error says, in one line and without the path of the file on this machine.
+// reason is the text of an error in one line, without the path of the file on this machine.
 func reason(err error) string {
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathError.Err

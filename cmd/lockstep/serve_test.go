@@ -23,7 +23,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// shelved is a directory with runs, as run --out writes them, and with what should not be served.
+// shelved makes a directory with runs as run --out writes them, and with files that must not be served.
 func shelved(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "results <i>")
@@ -62,7 +62,7 @@ func write(t *testing.T, name, data string) {
 	}
 }
 
-// serveDir answers requests for a directory as the program would at an address.
+// serveDir returns a function that answers requests as the program would for a directory at an address.
 func serveDir(t *testing.T, dir, at string, expose bool) func(method, path, host string) *http.Response {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -77,7 +77,7 @@ func serveDir(t *testing.T, dir, at string, expose bool) func(method, path, host
 	h := newShelf(root, dir).handler(hosts(addr, expose))
 	return func(method, path, host string) *http.Response {
 		r := httptest.NewRequest(method, "http://"+at+"/", nil)
-		// As a client that does not tidy up would send it.
+		// The path is sent as it is, without the cleaning that most clients do.
 		r.URL = &url.URL{Path: path}
 		if p, err := url.PathUnescape(path); err == nil && p != path {
 			r.URL.Path, r.URL.RawPath = p, path
@@ -100,7 +100,7 @@ func body(t *testing.T, r *http.Response) string {
 
 const here = "127.0.0.1:8080"
 
-// The list has the verdicts of all histories, and leads to everything that there is.
+// The list has the verdicts of all histories, and links to all their files.
 func TestServe(t *testing.T) {
 	dir := shelved(t)
 	write(t, filepath.Join(dir, "torn", "run.jsonl"), "{\"scenario\":\"x\"}\n{")
@@ -133,7 +133,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("HEAD %s: %s", link[1], head.Status)
 		}
 		if strings.HasPrefix(link[1], "/run/") && (!strings.Contains(data, "<canvas") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "script-src 'sha256-")) {
-			t.Errorf("%s is no page to explore a run", link[1])
+			t.Errorf("%s is not a page to explore a run", link[1])
 		}
 	}
 	for _, kind := range []string{"text/html; charset=utf-8", "text/css; charset=utf-8", "text/plain; charset=utf-8", "image/svg+xml", "image/png"} {
@@ -142,7 +142,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 
-	// The list is that of the directory as it is.
+	// The list is up to date.
 	h, err := os.ReadFile(filepath.Join(dir, "clock-jump", "redlock.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -153,11 +153,11 @@ func TestServe(t *testing.T) {
 	}
 	list = body(t, get("GET", "/", here))
 	if strings.Contains(list, "cannot be judged") || strings.Contains(list, "/run/clock-jump/redlock") || !strings.Contains(list, `href="/run/torn/run"`) {
-		t.Errorf("the list is not that of the directory:\n%s", list)
+		t.Errorf("the list is not up to date:\n%s", list)
 	}
 }
 
-// Nobody gets anything from outside of the directory, of another kind, by another name of the server, or into it.
+// Requests get nothing from outside the directory, no files of other types, nothing under another name of the server, and change nothing.
 func TestServeRefuses(t *testing.T) {
 	dir := shelved(t)
 	const secret = "s3cret"
@@ -191,7 +191,7 @@ func TestServeRefuses(t *testing.T) {
 		}
 	}
 	if list := body(t, get("GET", "/", here)); strings.Contains(list, secret) || strings.Contains(list, "link") && strings.Contains(list, "/linked") {
-		t.Errorf("the list has what is outside:\n%s", list)
+		t.Errorf("the list has files from outside:\n%s", list)
 	}
 
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE", "PROPFIND"} {
@@ -234,7 +234,7 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-// Every answer says that it is what it is, and for nobody else.
+// Every answer has headers that protect it: its type, its policy, and that other sites must not use it.
 func TestServeHeaders(t *testing.T) {
 	get := serveDir(t, shelved(t), here, false)
 	for _, path := range []string{"/", "/style.css", "/file/clock-jump/redlock.svg", "/file/clock-jump/redlock.jsonl", "/run/clock-jump/redlock", "/nowhere", "/file/nowhere.txt"} {
@@ -256,7 +256,7 @@ func TestServeHeaders(t *testing.T) {
 	}
 }
 
-// Hostile names are text, in the list and on the page of a run.
+// Hostile names are shown as text, in the list and on the page of a run.
 func TestServeHostile(t *testing.T) {
 	dir := t.TempDir()
 	s, err := script.Find("pause-fenced")
@@ -316,10 +316,10 @@ func TestServeHostile(t *testing.T) {
 	}
 }
 
-// The program prints where it is, speaks to this machine, and ends with Ctrl-C, with somebody connected or not.
+// The program prints its address, serves this machine, and ends with Ctrl-C even if a client is connected.
 func TestServeProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("nobody can interrupt a process there")
+		t.Skip("processes cannot be interrupted on this system")
 	}
 	dir := shelved(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -363,7 +363,7 @@ func TestServeProgram(t *testing.T) {
 		t.Errorf("%v\n%s", err, said.String())
 	}
 	if _, err := net.Dial("tcp", at[1]); err == nil {
-		t.Error("somebody still listens")
+		t.Error("the address is still in use")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "clock-jump", "redlock.jsonl")); err != nil {
 		t.Error(err)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A pipe in the place of the directory is refused, and not waited for.
+// A pipe instead of a directory is refused at once.
 func TestServeRefusesPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// endings lists the signals that end a run, and after which everything that it started must be gone.
+// endings lists the signals that end the program. Everything that it started must end with it.
 func endings() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} }

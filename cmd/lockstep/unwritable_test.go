@@ -24,7 +24,7 @@ func runProgram(t *testing.T, dir string, stdout *os.File, args ...string) (out,
 	return printed.String(), errors.String(), p.ProcessState.ExitCode()
 }
 
-// If what a run leaves behind cannot be written, the program fails, but tells what came out, and not that something was kept.
+// If the files of a run cannot be written, the program fails, but still prints the result, and does not claim that a file was saved.
 func TestVerdictsOfWhatCannotBeKept(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "two.txtar"), hostilePage)
@@ -70,7 +70,7 @@ func TestVerdictsOfWhatCannotBeKept(t *testing.T) {
 	}
 }
 
-// A verdict that nobody could read is none, also where it is a bad one.
+// The program fails if a verdict cannot be printed, even if it is a bad one.
 func TestUnprintableVerdict(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

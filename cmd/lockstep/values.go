@@ -9,14 +9,14 @@ import (
 // largestFile is the largest size, in bytes, of an input file that is not a scenario: a history, an earlier run --json, a map.
 const largestFile = 256 << 20
 
-// speedValue is the value of --speed. It is looked at where it is set: 0 is what it is if nobody says.
+// speedValue is the value of --speed. It is checked when it is set; 0 means that it is not set.
 type speedValue float64
 
 const mostSpeed = 1000
 
 func (v *speedValue) Set(s string) error {
 	speed, err := strconv.ParseFloat(s, 64)
-	if err == nil && !(speed >= 1 && speed <= mostSpeed) { // as which NaN is not, either
+	if err == nil && !(speed >= 1 && speed <= mostSpeed) { // also refuses NaN
 		err = strconv.ErrRange
 	}
 	*v = speedValue(speed)
@@ -26,7 +26,7 @@ func (v *speedValue) Set(s string) error {
 func (v *speedValue) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }
 func (*speedValue) Type() string     { return "speed" }
 
-// seedValue is the value of --seed. As with the speed, 0 is that of nobody.
+// seedValue is the value of --seed; 0 means that it is not set.
 type seedValue uint64
 
 func (v *seedValue) Set(s string) error {
@@ -41,8 +41,8 @@ func (v *seedValue) Set(s string) error {
 func (v *seedValue) String() string { return strconv.FormatUint(uint64(*v), 10) }
 func (*seedValue) Type() string     { return "seed" }
 
-// fileValue is the value of an option that names a file or a directory. An empty one is most often a variable of a shell that is
-// not set.
+// fileValue is the value of an option that names a file or a directory. It must not be empty: an empty name is mostly a shell variable
+// that is not set.
 type fileValue string
 
 func (v *fileValue) Set(s string) error {

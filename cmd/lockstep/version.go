@@ -13,7 +13,7 @@ func newVersion(k known) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of Lockstep and of the libraries that decide what it measures",
+		Short: "Print the versions of Lockstep and of the libraries that affect its results",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			v := k.versions()
@@ -35,8 +35,8 @@ type module struct {
 	Version string `json:"version"`
 }
 
-// versions lists what a run depends on: Go, whose scheduler and virtual time it uses, the libraries on both ends of the
-// wire, and those that are put to the test.
+// versions lists what a run depends on: Go, whose scheduler and virtual time it uses, the libraries at both ends of the connections, and
+// those under test.
 func (k known) versions() []module {
 	v := []module{{"lockstep", "(devel)"}, {"go", runtime.Version()}}
 	info, ok := debug.ReadBuildInfo()

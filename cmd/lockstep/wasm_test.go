@@ -13,9 +13,9 @@ import (
 	"lockstep/clients/libraries"
 )
 
-// The same program, compiled to WebAssembly and run by Node, prints the same results with the same checksums: nothing in a
-// run depends on the machine. Of libraries it prints the same results: what they do at one instant without a message, such
-// as to collect the errors of a cancelled context, comes in the order of the Go scheduler, which is another one there.
+// The same program, compiled to WebAssembly and run by Node, prints the same results with the same checksums: nothing in a run depends on
+// the machine. For libraries only the results are the same. The order of what they do at one instant without messages, such as collecting
+// the errors of a cancelled context, depends on the Go scheduler, which is a different one there.
 func TestWebAssembly(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -36,9 +36,9 @@ func TestWebAssembly(t *testing.T) {
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no counterexamples: %v", err)
 	}
-	for _, files := range [][]string{nil, found} { // no file is the catalogue
+	for _, files := range [][]string{nil, found} { // nil stands for the catalogue
 		args := append([]string{"run", "--json"}, files...)
-		// The glue has room for few arguments and little environment.
+		// The glue code of Go has room for only a few arguments and a small environment.
 		there := command(t, []string{"PATH=" + os.Getenv("PATH")}, node, append([]string{"--stack-size=8192", glue, wasm}, args...)...)
 		here := command(t, append(os.Environ(), asProgram+"=1"), os.Args[0], args...)
 		there, here = withoutChecksums(there), withoutChecksums(here)
@@ -52,7 +52,7 @@ func TestWebAssembly(t *testing.T) {
 	}
 }
 
-// withoutChecksums takes the checksums out of the runs of libraries.
+// withoutChecksums removes the checksums from the lines of libraries.
 func withoutChecksums(lines string) string {
 	checksum := regexp.MustCompile(`"checksum":"[^"]*",`)
 	var b strings.Builder
@@ -80,7 +80,7 @@ func command(t *testing.T, env []string, name string, args ...string) string {
 	return string(out)
 }
 
-// firstDifference returns the first line of a that is not in the same place in b.
+// firstDifference returns the first line of a that differs from the same line of b.
 func firstDifference(a, b string) string {
 	bs := strings.Split(b, "\n")
 	for i, line := range strings.Split(a, "\n") {

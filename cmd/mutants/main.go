@@ -1,11 +1,11 @@
-// Mutants finds what the tests do not notice. It changes one thing at a time in the code of a package, runs the tests of that package and,
-// if they pass, those of the catalogue, of its explanations, and of blame. It prints the mutants that live, and counts those that were
-// killed.
+// Mutants finds changes that the tests do not notice. It changes one thing at a time in the code of a package, runs the tests of that
+// package and, if they pass, those of the catalogue, of its explanations, and of blame. It prints the mutants that survive, and counts
+// those that are killed.
 //
 //	go run ./cmd/mutants [-n 20] [-seed 1] [-at FILE[:LINE]] [-skip REGEXP] [-timeout 1m] PACKAGE...
 //
-// The files stay as they are: the compiler reads a mutant from an overlay. A mutant that does not compile is replaced by another. One whose
-// tests take longer than the timeout counts as killed. What only panics is not mutated: a panic is for our own mistakes.
+// No file is changed: the compiler reads a mutant from an overlay. A mutant that does not compile is replaced by another. One whose tests
+// take longer than the timeout counts as killed. Statements that only panic are not mutated, because a panic reports our own mistakes.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// A mutant is a file in which the bytes from from to to are replaced.
+// A mutant is a file in which the bytes between from and to are replaced.
 type mutant struct {
 	file, function string
 	line, from, to int
@@ -54,9 +54,9 @@ func run(args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	flags.IntVar(&o.n, "n", 20, "how many mutants to make of each package")
-	flags.IntVar(&o.seed, "seed", 1, "which ones")
+	flags.IntVar(&o.seed, "seed", 1, "which mutants to make")
 	flags.StringVar(&o.at, "at", "", "only mutants of this `FILE` or FILE:LINE, such as clock.go:61")
-	flags.StringVar(&o.skip, "skip", "", "leave out tests of the package that match `REGEXP`, such as those that a busy machine fails")
+	flags.StringVar(&o.skip, "skip", "", "leave out tests of the package that match `REGEXP`, such as those that fail on a busy machine")
 	flags.DurationVar(&o.timeout, "timeout", time.Minute, "how long the tests of one mutant may take")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -97,10 +97,10 @@ type pkg struct {
 	Module          struct{ Dir string }
 }
 
-// hunt makes mutants of a package, prints those that live, and counts.
+// hunt makes mutants of a package, prints those that survive, and counts them.
 func (p pkg) hunt(o options, out, progress io.Writer) (killed, tried int, err error) {
 	var all []mutant
-	sources := map[string][]byte{} // of the files as they are now, whatever is written into them meanwhile
+	sources := map[string][]byte{} // the files as they are now, even if they are edited meanwhile
 	for _, name := range p.GoFiles {
 		src, err := os.ReadFile(filepath.Join(p.Dir, name))
 		if err != nil {
@@ -118,7 +118,7 @@ func (p pkg) hunt(o options, out, progress io.Writer) (killed, tried int, err er
 		}
 	}
 	if len(all) == 0 {
-		return 0, 0, fmt.Errorf("nothing to mutate in %s at %s", p.ImportPath, cmp.Or(o.at, "any line"))
+		return 0, 0, fmt.Errorf("there is nothing to mutate in %s at %s", p.ImportPath, cmp.Or(o.at, "any line"))
 	}
 	shuffle(all, o.seed)
 	dir, err := os.MkdirTemp("", "mutants")
@@ -158,7 +158,7 @@ func (m mutant) apply(src []byte) []byte {
 	return slices.Concat(src[:m.from], []byte(m.text), src[m.to:])
 }
 
-// test runs the tests of the package, then those of its users, and returns what a test that failed printed.
+// test runs the tests of the package, then those of its users, and returns the output of a test that failed.
 func (p pkg) test(o options, flags ...string) (failed string) {
 	for _, which := range [][]string{{"-skip", o.skip, p.ImportPath}, {"-run", "^Test(Catalogue|CatalogueIsExplained|Blamed)$", "./scenarios", "./scenarios/search"}} {
 		c := exec.Command("go", slices.Concat([]string{"test", "-vet=off", "-count=1", "-failfast", "-timeout", o.timeout.String()}, flags, which)...)
@@ -171,7 +171,7 @@ func (p pkg) test(o options, flags ...string) (failed string) {
 	return ""
 }
 
-// shuffle orders mutants by the seed and by what each is: what changes elsewhere in the code leaves a sample as it is.
+// shuffle orders mutants by the seed and by what each of them is, so that changes elsewhere in the code leave a sample as it is.
 func shuffle(all []mutant, seed int) {
 	rank, same := map[mutant]string{}, map[string]int{}
 	for _, m := range all {
@@ -213,7 +213,7 @@ func mutants(name string, src []byte) (list []mutant, err error) {
 		}
 		remove := func(statements ...ast.Stmt) {
 			for _, s := range statements {
-				_, declares := s.(*ast.DeclStmt) // without it there would be unknown names
+				_, declares := s.(*ast.DeclStmt) // without a declaration, names would be unknown
 				if a, ok := s.(*ast.AssignStmt); !declares && !panics(s) && (!ok || a.Tok != token.DEFINE) {
 					change(s, "", "without `"+source(s)+"`")
 				}
@@ -229,7 +229,7 @@ func mutants(name string, src []byte) (list []mutant, err error) {
 				return false
 			}
 			switch n := n.(type) {
-			case *ast.BlockStmt: // also that of a switch, whose statements are its cases
+			case *ast.BlockStmt: // also the block of a switch, whose statements are its cases
 				remove(n.List...)
 			case *ast.CaseClause:
 				remove(n.Body...)
@@ -267,7 +267,7 @@ func mutants(name string, src []byte) (list []mutant, err error) {
 	return list, nil
 }
 
-// panics says whether a statement only panics, perhaps on a condition.
+// panics reports whether a statement only panics, perhaps on a condition.
 func panics(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IfStmt:

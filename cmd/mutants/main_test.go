@@ -41,7 +41,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// What is inserted elsewhere leaves the order of the others as it is.
+// Code that is inserted elsewhere does not change the order of the other mutants.
 func TestShuffle(t *testing.T) {
 	order := func(seed int, code string) (what []string) {
 		all, err := mutants("p.go", []byte("package p\n"+code))
@@ -65,7 +65,7 @@ func TestShuffle(t *testing.T) {
 	}
 }
 
-// TestRun: of two mutants of a module, one is killed by the tests of its package and one lives; a third does not compile.
+// TestRun makes three mutants of a module: the tests of its package kill one, one survives, and one does not compile.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles tests six times")
@@ -109,7 +109,7 @@ func TestBadArguments(t *testing.T) {
 		"-timeout -1s .":  "-timeout -1s: more than 0 is required",
 		"-seed x .":       `invalid value "x" for flag -seed`,
 		"./none":          "go list ./none: exit status 1",
-		"-at none.go:1 .": "nothing to mutate in lockstep/cmd/mutants at none.go:1",
+		"-at none.go:1 .": "there is nothing to mutate in lockstep/cmd/mutants at none.go:1",
 	} {
 		if err := run(strings.Fields(args), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", args, err, want)

@@ -1,8 +1,8 @@
-// An Axis says where an instant lies. A run has bursts of a few milliseconds with seconds of silence between them; drawn to
-// scale, a burst is a single line. So the interval between two neighbouring instants has a width that grows with the
-// logarithm of its length, unless the reader asks for the true scale. A place is a number from 0 to 1.
-const shortest = 1e5; // ns: the interval that starts to count
-const silence = 1e8; // ns: the interval from which the axis is drawn broken
+// An Axis maps instants to places. A run has bursts of a few milliseconds, and seconds in which nothing happens; drawn to scale, a burst
+// is a single line. So the width of the interval between two neighbouring instants grows with the logarithm of its length, unless the
+// reader asks for the true scale. A place is a number from 0 to 1.
+const shortest = 1e5; // ns: the unit of that logarithm, about how far apart the messages of a burst lie
+const longGap = 1e8; // ns: the shortest interval in which the axis is drawn broken
 
 class Axis {
   constructor(instants, end) {
@@ -16,7 +16,7 @@ class Axis {
     this.places = this.places.map((p) => p / total);
     this.toScale = false;
     this.left = this.width = 0; // of the picture, in pixels
-    this.from = 0; // the part that is shown, in places
+    this.from = 0; // the places between which the axis is shown
     this.to = 1;
   }
 
@@ -38,7 +38,7 @@ class Axis {
     return this.time(Math.min(1, Math.max(0, this.from + ((x - this.left) / this.width) * (this.to - this.from))));
   }
 
-  // show shows the part between two places, with a margin, and never less than can be told apart.
+  // show shows the part between two places, with a margin, and never so little that nothing can be distinguished.
   show(from, to) {
     const least = this.toScale ? 5e4 / this.end : 4 / Math.max(4, this.instants.length);
     const width = Math.min(1.06, Math.max(to - from, least));
@@ -66,7 +66,7 @@ class Axis {
     this.show(this.from + by, this.to + by);
   }
 
-  // reveal moves the picture if an instant is not in it.
+  // reveal moves the picture if an instant is outside it.
   reveal(t) {
     const p = this.place(t);
     const width = this.to - this.from;
@@ -86,12 +86,12 @@ class Axis {
     const found = [];
     for (let i = 1; !this.toScale && i < this.instants.length; i++) {
       const [from, to] = [this.instants[i - 1], this.instants[i]];
-      if (to - from >= silence) found.push({ from, to });
+      if (to - from >= longGap) found.push({ from, to });
     }
     return found;
   }
 
-  // round are the round times for an axis to scale, about so many pixels apart.
+  // round returns round times for an axis to scale, about the given number of pixels apart.
   round(pixels) {
     const [from, to] = [this.at(this.left), this.at(this.left + this.width)];
     let step = 1e3;
@@ -102,7 +102,7 @@ class Axis {
   }
 }
 
-// between returns what belongs to x where ys belong to ascending xs, with straight lines between them.
+// between interpolates linearly: ys are the values at ascending xs.
 function between(xs, ys, x) {
   const i = after(xs, x);
   if (i === 0) return ys[0];

@@ -1,11 +1,11 @@
-// A Diagram draws runs below each other on one axis: a lane for each process, what it relied on or kept, the messages between
-// the lanes, and how far wrong clocks are. What changes with the cursor is on a canvas of its own above it.
+// A Diagram draws runs below each other on one axis: a lane for each process with its leases or keys, the messages between the lanes, and
+// how far clocks are off. What changes with the cursor is on a separate canvas above it.
 const row = 22; // a bar and the gap below it
 const bar = 18;
 const line = 15; // a row of labels
-const crowded = 400; // so many messages or marks are a crowd, of which one sees how dense it is, and no longer each of them
-const tearsMost = 16; // only the longest silences are marked as such
-const arrowsMost = 2500; // so many messages are lines without heads
+const crowded = 400; // more messages or marks are drawn faintly, so that their density can be seen instead of each of them
+const tearsMost = 16; // only this many of the longest gaps are marked
+const arrowsMost = 2500; // more messages are drawn as lines without heads
 
 class Diagram extends Pen {
   constructor(picture, axis) {
@@ -14,10 +14,10 @@ class Diagram extends Pen {
     this.scene = picture.querySelector(".scene");
     this.over = picture.querySelector(".cursor");
     this.axis = axis;
-    this.hidden = false; // whether the lane of the probe is
+    this.hidden = false; // whether the lane of the probe is hidden
   }
 
-  // layout gives each lane its place. The heights do not depend on what is in the picture, so that nothing moves in a zoom.
+  // layout gives each lane its place. The heights do not depend on what is in view, so that nothing moves in a zoom.
   layout(runs) {
     const width = Math.max(260, this.picture.clientWidth);
     const narrow = width < 560;
@@ -287,7 +287,7 @@ class Diagram extends Pen {
     }
   }
 
-  // seen are the marks in the picture.
+  // seen returns the marks in view.
   seen(marks) {
     return marks.filter((m) => {
       const x = this.axis.x(m.at);
@@ -295,7 +295,7 @@ class Diagram extends Pen {
     });
   }
 
-  // drawLabels writes what the marks of a lane say, the weightiest first, wherever nothing is written yet.
+  // drawLabels writes the labels of the marks of a lane where there is room, those with the greatest weight first.
   drawLabels({ lane, labels, top, bottom }) {
     const c = this.write;
     const taken = Array.from({ length: labels }, () => []);
@@ -377,7 +377,7 @@ class Diagram extends Pen {
     c.clip();
     this.stroke(this.ink.soft, 1, [[this.axis.left, y], [this.width, y]]);
     c.font = this.type("normal", 11);
-    const taken = this.taken = []; // from where to where on the axis a time is written
+    const taken = this.taken = []; // the parts of the axis with labels
     const put = (t, text, ink) => {
       const x = this.axis.x(t);
       const half = c.measureText(text).width / 2 + 5;
@@ -417,7 +417,7 @@ class Diagram extends Pen {
     c.restore();
   }
 
-  // drawCursor draws what depends on the cursor: where it is, what is under way, what time is left, and which events are meant.
+  // drawCursor draws what depends on the cursor: its place, messages under way, the time left, and the events of a sentence.
   drawCursor(cursor) {
     const c = this.pen(this.over, this.width, this.height);
     const x = this.axis.x(cursor.t);
@@ -445,7 +445,7 @@ class Diagram extends Pen {
     this.tag(seconds(cursor.t), x, this.bottom + 16, true);
   }
 
-  // drawBarTexts writes what time is left at the cursor, and into each bar what it is, beside that.
+  // drawBarTexts writes the text of each bar, and at the cursor the time left.
   drawBarTexts({ run, lanes }, t, x) {
     lanes.forEach(({ lane, y }, n) => {
       for (const b of lane.bars) {
@@ -463,7 +463,7 @@ class Diagram extends Pen {
     });
   }
 
-  // plate writes the first of some texts that fits between two ends, where there is most room.
+  // plate writes the first of some texts that fits between two ends, at the place with the most room.
   plate(texts, rooms, y, bold) {
     const c = this.write;
     const [from, to] = rooms.sort((a, b) => b[1] - b[0] - a[1] + a[0])[0];
@@ -491,7 +491,7 @@ class Diagram extends Pen {
     }
   }
 
-  // tag writes beside the cursor, or below it, and returns from where to where.
+  // tag writes beside the cursor, or below it, and returns where the text begins and ends.
   tag(text, x, y, below) {
     const c = this.write;
     c.font = this.type("bold", 11);
@@ -499,7 +499,7 @@ class Diagram extends Pen {
     let left = x + 5;
     if (below) left = Math.min(Math.max(2, x - width / 2), this.width - width - 2);
     else if (left + width > this.width) left = x - 5 - width;
-    c.fillStyle = this.ink.paper; // no half of another time stands beside it
+    c.fillStyle = this.ink.paper; // other times would be covered in part, so they are erased
     if (below) for (const [a, b] of this.taken) if (a < left + width && b > left) c.fillRect(a, y - 8, b - a, 16);
     c.fillStyle = below ? this.ink.accent : this.ink.paper;
     c.fillRect(left, y - 8, width, 16);
@@ -509,7 +509,7 @@ class Diagram extends Pen {
     return [left, left + width];
   }
 
-  // spot is where an event is in the picture.
+  // spot is the place of an event in the picture.
   spot(box, event) {
     const n = box.run.where(event);
     const place = box.lanes[n];
@@ -572,7 +572,7 @@ class Diagram extends Pen {
   }
 }
 
-// distance is how far a point is from a line between two ends.
+// distance is how far a point is from a line segment.
 function distance(px, py, { x0, y0, x1, y1 }) {
   const [dx, dy] = [x1 - x0, y1 - y0];
   const share = Math.max(0, Math.min(1, ((px - x0) * dx + (py - y0) * dy) / (dx * dx + dy * dy || 1)));

@@ -3,7 +3,7 @@ class Explorer {
   constructor(root, number) {
     this.root = root;
     this.first = number === 1;
-    root.classList.add("live"); // what needs the script is not there without it
+    root.classList.add("live"); // shows the controls that need the script
     const find = (name) => root.querySelector(`:scope .${name}`);
     this.find = find;
     const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
@@ -16,7 +16,7 @@ class Explorer {
     this.now = new NowPanel(find("now"));
     this.list = new List(find("rows"), (row) => this.choose(row.run, row.event), `lockstep-${number}`);
     this.player = new Player(this.axis, () => this.moved());
-    this.said = null; // the sentence whose events are meant
+    this.said = null; // the sentence whose events are marked
 
     this.makeChoices();
     for (const b of root.querySelectorAll("[data-do]")) b.addEventListener("click", () => this.act(b.dataset.do));
@@ -67,7 +67,7 @@ class Explorer {
     this.find("legend").textContent = legend(this.runs, this.axis.toScale);
   }
 
-  // beyond says whether what follows the story is in the picture: everything heals, and a probe asks for the lock.
+  // beyond says whether the end of the run, after the story, is shown: everything heals, and a probe asks for the lock.
   beyond() {
     const storyEnd = this.storyEnd();
     return this.player.t > storyEnd || this.axis.to > this.axis.place(storyEnd) + 0.06 * (this.axis.to - this.axis.from);
@@ -118,8 +118,8 @@ class Explorer {
   }
 
   // address writes the event at the cursor into the address of the page, so that a copied link leads back to it. It waits until the
-  // cursor rests, since browsers allow only so many changes, and writes nothing before the reader has moved. Only the first figure of a
-  // page has links.
+  // cursor rests, because browsers limit the number of changes, and writes nothing before the reader has moved the cursor. Only the first
+  // figure of a page has links.
   address({ run, event }) {
     const link = `#${run.letter}${event}`;
     if (link === this.addressed) return;
@@ -139,7 +139,7 @@ class Explorer {
     this.choose(run, Number(event));
   }
 
-  // choose moves the cursor to an event, for the sake of a sentence if there is one.
+  // choose moves the cursor to an event, and marks the events of a sentence if one is given.
   choose(run, event, said = null) {
     this.said = said;
     this.saidOf = run;
@@ -159,7 +159,7 @@ class Explorer {
     if (n >= 0) this.player.go(n);
   }
 
-  // act does what a button or a key stands for.
+  // act does what a button or a key asks for.
   act(name) {
     const p = this.player;
     if (["first", "last", "back", "on", "violation"].includes(name)) {
@@ -221,7 +221,7 @@ class Explorer {
     this.act(name);
   }
 
-  // listen follows the pointer over the diagram: it shows what lies below it, a click chooses, a drag moves, two fingers zoom.
+  // listen follows the pointer over the diagram: a tip shows what is below it, a click chooses, a drag moves, two fingers zoom.
   listen() {
     const over = this.find("cursor");
     const fingers = new Map();
@@ -270,7 +270,7 @@ class Explorer {
       e.preventDefault();
       this.soon();
     }, { passive: false });
-    // After a click on a button the keys are for the diagram again: space plays. Who came by keyboard stays where they are.
+    // After a click on a button the diagram gets the keys again, so that space plays. A reader who uses the keyboard keeps the focus.
     this.root.addEventListener("click", (e) => {
       if (e.detail > 0 && e.target.closest("button") && !e.target.closest("dialog") && !this.find("help").open) over.focus({ preventScroll: true });
     });
@@ -283,7 +283,7 @@ class Explorer {
     }).observe(this.find("picture"));
   }
 
-  // soon draws once for all that happens until the next frame.
+  // soon draws once in the next frame, however much happens until then.
   soon() {
     this.pending ??= requestAnimationFrame(() => {
       this.pending = null;

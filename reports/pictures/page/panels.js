@@ -1,6 +1,6 @@
-// The panels say in words what the diagram shows. All text comes into the page as text. What needs no script is in the page.
+// The panels say in words what the diagram shows. All text is inserted as text, never as markup. What needs no script is in the page.
 
-// make makes an element. What is given as text stays text.
+// make makes an element. Strings become text.
 function make(tag, attributes = {}, ...children) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -11,7 +11,7 @@ function make(tag, attributes = {}, ...children) {
   return e;
 }
 
-// A WhyPanel makes the explanations, which are in the page, something to step through. A sentence leads to its events, and an event to the sentences that stand on it.
+// A WhyPanel lets readers step through the explanations in the page. A sentence leads to its events, and an event to the sentences about it.
 class WhyPanel {
   constructor(root, choose) {
     this.root = root;
@@ -53,7 +53,7 @@ class WhyPanel {
   }
 }
 
-// A NowPanel shows the event at the cursor, and what every process does at that instant.
+// A NowPanel shows the event at the cursor, and what each process does at that instant.
 class NowPanel {
   constructor(root) {
     this.root = root;
@@ -88,11 +88,11 @@ function legend(runs, toScale) {
     shape("granted") && "★ grant", shape("crowned") && "♛ promotion", shape("accepted") && "● write accepted", shape("rejected") && "⊗ write rejected",
     shape("lost") && "✕ lost", shape("leapt") && "◆ clock changed", style("stale") && "dashed: the lease is over, its client still acts",
     style("copied") && "dotted: copy of a key", runs.some((r) => r.flights.some((f) => f.fate !== "deliver")) && "dashed arrow: late or lost",
-    !toScale && "torn: a silence, drawn shorter than it is",
+    !toScale && "torn: a gap, drawn shorter than it is",
   ].filter(Boolean).join("   ");
 }
 
-// A List is the text of the diagram: a line for each event that the cursor steps through.
+// A List has the diagram as text, with a line for each event that the cursor steps through.
 class List {
   constructor(root, choose, prefix) {
     this.root = root;
@@ -118,7 +118,7 @@ class List {
     this.chosen = null;
   }
 
-  // mark marks the line of the cursor, and the lines that a sentence stands on.
+  // mark marks the line of the cursor, and the lines of the events of a sentence.
   mark(n, cursor) {
     this.chosen?.setAttribute("aria-selected", "false");
     this.chosen = this.root.children[n];
@@ -135,7 +135,7 @@ class List {
   }
 }
 
-// tipText is what is said of something that the pointer is on: a headline and lines below it.
+// tipText is the text about what the pointer is on: a headline and lines below it.
 function tipText({ run, event, flight, lane, bar: b, still }) {
   if (flight) {
     const e = run.events[flight.event];

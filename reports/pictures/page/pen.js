@@ -1,7 +1,7 @@
-// A Pen knows the colours of the theme, the looks of clients, and the strokes that everything is made of.
+// A Pen draws in the colours of the theme and the looks of clients.
 class Pen {
   constructor(element) {
-    this.element = element; // whose style has the colours
+    this.element = element; // its style has the colours
   }
 
   // pen readies a canvas for a size in pixels of the page.
@@ -23,7 +23,7 @@ class Pen {
     return `${weight} ${size}px "Liberation Sans", Arial, Helvetica, sans-serif`;
   }
 
-  // colours are those of the theme.
+  // colours reads the colours of the theme.
   colours() {
     const style = getComputedStyle(this.element);
     const get = (name) => style.getPropertyValue(`--${name}`).trim();

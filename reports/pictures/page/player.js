@@ -1,5 +1,5 @@
-// A Player moves the cursor: from event to event, or on through time. Time passes as the axis is drawn, so that bursts are
-// slow and silences short; a view takes so many milliseconds from its left to its right.
+// A Player moves the cursor from event to event, or through time at a constant speed on the axis, so that bursts are slow and gaps short.
+// The constant is how many milliseconds it takes to cross the view.
 const crossing = 14000;
 
 class Player {
@@ -12,7 +12,7 @@ class Player {
     this.playing = false;
   }
 
-  // use takes other rows, and stays as near as can be to where the cursor was.
+  // use changes the rows, and keeps the cursor as close as possible to where it was.
   use(rows, keep) {
     this.rows = rows;
     const same = rows.findIndex((r) => r.run === keep?.run && r.event === keep?.event);
@@ -49,7 +49,7 @@ class Player {
     this.moved();
   }
 
-  // tick is one step of those who do not want motion.
+  // tick is one step for readers who prefer reduced motion.
   tick() {
     if (this.n >= this.rows.length - 1) return this.stop();
     this.go(this.n + 1);

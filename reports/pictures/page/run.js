@@ -1,5 +1,5 @@
-// A Run answers what was the case in a run at an instant.
-const noEnd = 9e18; // what is above has no end
+// A Run says what was happening in a run at an instant.
+const noEnd = 9e18; // greater values mean that there is no end
 
 class Run {
   constructor(data, letter) {
@@ -10,13 +10,13 @@ class Run {
     this.lanes.forEach((lane, n) => lane.marks.forEach((m) => this.marked.set(m.event, { lane: n, mark: m })));
     this.flightOf = new Map(this.flights.map((f) => [f.event, f]));
     this.laneOf = new Map(this.lanes.map((l, n) => [l.name, n]));
-    this.told = new Map(); // event: the sentences that stand on it
+    this.told = new Map(); // event: the sentences about it
     this.stories.forEach((story) => story.sentences.forEach((s) => {
       for (const e of s.events) this.told.set(e, [...(this.told.get(e) ?? []), s]);
     }));
   }
 
-  // instants are the times at which something is to be seen.
+  // instants returns the times at which something is drawn.
   instants() {
     const all = [];
     for (const lane of this.lanes) {
@@ -72,7 +72,7 @@ class Run {
     return parts;
   }
 
-  // fields are what is known of an event, as pairs of a name and a value.
+  // fields returns the fields of an event, as pairs of name and value.
   fields(e) {
     const all = [["at", seconds(e.at)]];
     if (e.kind !== "message" && e.clock && e.clock !== e.at) all.push(["by its clock", seconds(e.clock)]);
@@ -91,19 +91,19 @@ class Run {
   }
 }
 
-// offset is how far a clock is ahead, from its readings.
+// offset is how far a clock is ahead at an instant, by its readings.
 function offset(points, t) {
   if (!points?.length) return 0;
   return between(points.map((p) => p.at), points.map((p) => p.offset), t);
 }
 
-// seconds writes a time as timelines do, cut to the millisecond.
+// seconds formats a time as timelines do, cut off after milliseconds.
 function seconds(ns) {
   const s = Math.floor(Math.abs(ns) / 1e6) / 1e3;
   return `${ns < 0 ? "-" : ""}${s.toFixed(3)}s`;
 }
 
-// span writes the length of an interval with about two digits.
+// span formats the length of an interval with about two digits.
 function span(ns) {
   if (ns >= 9.95e9) return `${(ns / 1e9).toFixed(0)} s`;
   if (ns >= 1e9) return `${(ns / 1e9).toFixed(1)} s`;
@@ -116,7 +116,7 @@ function signed(ns) {
   return (ns < 0 ? "−" : "+") + span(Math.abs(ns));
 }
 
-// sentence is the line of an event.
+// sentence is the text of an event in one line.
 function sentence(e) {
   return [e.who, e.verb, e.what, e.detail].filter(Boolean).join(" ");
 }
