@@ -29,6 +29,7 @@ func Locks() []Lock {
 		{"single-usec", "single, with a token from a clock in microseconds", NewSingleUsec},
 		{"single-retries", "single, over a client library that repeats what failed", NewSingleRetries},
 		{"single-delex", "single, released by DELEX IFEQ", NewSingleDelex},
+		{"single-extend", "single whose leases can be extended", NewSingleExtend},
 		{"single-wait", "single, which waits until a replica has acknowledged it", NewSingleWait},
 		{"watchdog", "single, renewed every third of a TTL while its holder lives", NewWatchdog},
 		{"fenced", "single, with a fencing token from a counter", NewFenced},

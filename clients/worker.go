@@ -91,6 +91,11 @@ var (
 	errNothingRead = errors.New("nothing was read that could be updated")
 )
 
+// CannotExtend reports whether an event says that the lock has no extension: its lease is no [Extender].
+func CannotExtend(e history.Event) bool {
+	return e.Op == history.Extend && e.Error == errNotExtender.Error()
+}
+
 // keptError is how many bytes of the text of an error are kept. Each try of an acquire may fail with one.
 const keptError = 4000
 

@@ -66,7 +66,7 @@ func setsClientClock(r script.Section) bool {
 // else nothing can be said: never is it found safe from what did not reach it, nor to blame for that.
 func TestPackageTimeIsNeverTrusted(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

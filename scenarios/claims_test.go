@@ -101,7 +101,7 @@ func TestFenceOrCheckAndSet(t *testing.T) {
 func wholeCatalogue(t *testing.T) map[string]*play.Outcome {
 	t.Helper()
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // The pages that are made from the catalogue and from its outcomes are up to date.
@@ -39,7 +40,7 @@ func TestPages(t *testing.T) {
 
 // scenariosPage has one line for each file of the catalogue, and the verdicts that came out.
 func scenariosPage(t *testing.T, outcomes map[string]*play.Outcome) string {
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +60,30 @@ after it is SAFE.
 			runs = append(runs, cell(outcomes[s.Name+"/"+r.ID()]))
 		}
 		fmt.Fprintf(&b, "| [%s](../scenarios/catalogue/%s) | %s | %s |\n", s.Name, s.File, s.Title, strings.Join(runs, "<br>"))
+	}
+
+	b.WriteString(`
+## The sweeps
+
+A sweep is a series of runs: one for each position, which is a moment at which a fault of its kinds is possible, with a magnitude. So
+it fits any lock, whatever commands it sends. A lock is listed with what is violated at some position.
+
+| sweep | what it does | kinds of faults | what came out |
+|---|---|---|---|
+`)
+	for _, s := range sweeps(t) {
+		var runs []string
+		for _, r := range s.Runs {
+			text := "`" + r.ID() + "`"
+			for i, e := range r.Expect { // which TestSweeps checks
+				if i > 0 {
+					text += ","
+				}
+				text += fmt.Sprintf(" **%s** (%s)", e.Property, e.Assumption)
+			}
+			runs = append(runs, text)
+		}
+		fmt.Fprintf(&b, "| [%s](../scenarios/catalogue/%s) | %s | %s | %s |\n", s.Name, s.File, s.Title, history.List(script.WordsOf(s.Sweep)), strings.Join(runs, "<br>"))
 	}
 
 	b.WriteString("\n## The locks\n\n| lock | what it is |\n|---|---|\n")

@@ -19,7 +19,7 @@ import (
 // that testdata/explanations.txt has.
 func TestCatalogueIsExplained(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,8 +43,12 @@ func keep(t *testing.T, o *play.Outcome) {
 // pageOf returns the scenario with only the run of the outcome, and without a timeline.
 func pageOf(o *play.Outcome) string {
 	s := *o.Scenario
+	if o.Sweep != nil {
+		s = *o.Sweep.Page
+	}
+	runs := s.Runs
 	s.Runs = nil
-	for _, r := range o.Scenario.Runs {
+	for _, r := range runs {
 		if r.ID() == o.Run.ID() {
 			r.Golden = ""
 			s.Runs = append(s.Runs, r)

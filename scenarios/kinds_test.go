@@ -14,7 +14,7 @@ import (
 // or a sorted set has the verdict of the same lock with a string, property by property.
 func TestKeysOfEveryType(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

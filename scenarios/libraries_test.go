@@ -54,7 +54,7 @@ func runLibraries(t *testing.T, cases []play.Case, each func(i int, o *play.Outc
 // libraryRuns lists the runs of the catalogue in which a library takes the place of the lock that a page names.
 func libraryRuns(t *testing.T, l libraries.Lock) []play.Case {
 	t.Helper()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,6 +46,7 @@ type options struct {
 	restless bool
 	on       string
 	speed    float64
+	atLeast  float64       // the share of runs that must prove something
 	longest  time.Duration // the longest time that a run on real servers can take
 
 	// For Explore:
@@ -88,6 +90,15 @@ func Needs(assumptions ...checker.Assumption) Option {
 	return option("Needs", func(o *options) { o.needs = add(o.needs, assumptions) })
 }
 
+// AtLeast is the share of the runs that must prove something about the lock, from 0 to 1: [Test] fails if fewer do. Runs that do
+// not apply to the lock do not count, such as one with an extension for a lock that has none. The default is one half.
+func AtLeast(share float64) Option { return option("AtLeast", func(o *options) { o.atLeast = share }) }
+
+const usualShare = 0.5
+
+// Strict is [AtLeast] with 1: each run that applies to the lock must prove something.
+func Strict() Option { return AtLeast(1) }
+
 // Seed sets the seed of the runs. The default is 1.
 func Seed(seed uint64) Option { return option("Seed", func(o *options) { o.seed = seed }) }
 
@@ -130,11 +141,11 @@ func (o *options) forPages() error {
 }
 
 // claiming lists the options that say what is expected. With [RunFile] the file says that instead.
-var claiming = []string{"Like", "Survives", "Needs", "Only"}
+var claiming = []string{"Like", "Survives", "Needs", "Only", "AtLeast"}
 
 // gather applies options, and calls fit to check them.
 func gather(newLock clients.New, opts []Option, fit func(*options) error) (options, error) {
-	o := options{seed: 1, on: play.OnSim}
+	o := options{seed: 1, on: play.OnSim, atLeast: usualShare}
 	if newLock == nil {
 		return o, errors.New("the lock is nil; it must be a func(clients.Env) clients.Locker")
 	}
@@ -149,6 +160,9 @@ func gather(newLock clients.New, opts []Option, fit func(*options) error) (optio
 	}
 	if slices.Contains(o.given, "Memory") && workers.Memory(o.memory) < workers.LeastMemory {
 		return o, fmt.Errorf("scenarios.Memory(%d): must be at least %d; a run without a lock already needs about %v", o.memory, int64(workers.LeastMemory), workers.LeastMemory/2)
+	}
+	if !(o.atLeast >= 0 && o.atLeast <= 1) { // not even NaN
+		return o, fmt.Errorf("scenarios.AtLeast(%v): must be a share from 0 to 1", o.atLeast)
 	}
 	if err := o.forServers(); err != nil {
 		return o, err
@@ -236,6 +250,11 @@ type trial struct {
 	promise play.Promise
 }
 
+// sweptAs are the references with whose sweeps other references are compared.
+var sweptAs = map[string]string{
+	"single-retries": "single", "single-delex": "single", "single-usec": "single", "redlock-sequential": "redlock", "redlock-wall": "redlock",
+}
+
 // trials lists the runs that the options ask for, with the lock under test, by name, in the place of the reference locks.
 func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 	all, err := script.Catalogue()
@@ -257,7 +276,12 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 		var of []trial // this scenario
 		for _, like := range o.like {
 			for _, r := range s.Runs {
-				if r.Lock == like {
+				at := like
+				if len(s.Sweep) > 0 {
+					at = cmp.Or(sweptAs[like], like)
+				}
+				// A sweep also shows whether extensions are as good as those of the reference that has them.
+				if r.Lock == at || len(s.Sweep) > 0 && r.Lock == at+"-extend" && !slices.Contains(o.like, r.Lock) {
 					of = o.addRun(of, s, r, name, newLock)
 				}
 			}

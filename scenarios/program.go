@@ -11,6 +11,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/search"
 	"lockstep/sim/workers"
 )
 
@@ -48,6 +49,7 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outc
 	}
 	var cases []play.Case
 	for _, t := range trials {
+		t.Case.Promise = t.promise
 		cases = append(cases, t.Case)
 	}
 	s := &workers.Supervisor{Limit: o.limit, Memory: workers.Memory(o.memory), Command: func() *exec.Cmd {
@@ -56,10 +58,7 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outc
 		return c
 	}}
 	outcomes := make([]*play.Outcome, len(cases))
-	err = play.RunAll(ctx, s, cases, func(i int, out *play.Outcome) {
-		outcomes[i] = out
-		out.Promise = trials[i].promise
-	})
+	err = search.RunAll(ctx, s, cases, func(i int, out *play.Outcome) { outcomes[i] = out })
 	if err != nil {
 		return nil, fmt.Errorf("scenarios.Run: %w", err)
 	}

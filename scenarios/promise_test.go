@@ -286,7 +286,7 @@ func TestOptionsContradict(t *testing.T) {
 
 // The table has room for every run of the catalogue, with the longest words that it can have.
 func TestSummaryIsNarrow(t *testing.T) {
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestFirstDifference(t *testing.T) {
 
 // What is decided hangs on no sentence: with other words for each violation and each reason the decisions are the same.
 func TestSentencesDecideNothing(t *testing.T) {
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

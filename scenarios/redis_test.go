@@ -140,7 +140,7 @@ const (
 // Real Redis gives the verdicts of simulation, property by property, in every run of the catalogue that exists there.
 func TestOnRedis(t *testing.T) {
 	workers := reality(t)
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

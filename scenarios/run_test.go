@@ -70,7 +70,7 @@ func simulated(t *testing.T, s *script.Scenario, r script.Section, seed uint64) 
 // of what goes well; the checksums say whether these are the same as well.
 func TestCatalogue(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestCatalogue(t *testing.T) {
 // The verdicts belong to the scenario, not to the seed.
 func TestCatalogueUnderOtherSeeds(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestCatalogueUnderOtherSeeds(t *testing.T) {
 // a run can do without does not belong into it.
 func TestEveryFaultIsNeeded(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestVerdictsOfSeeds(t *testing.T) {
 			cases = append(cases, c)
 		}
 	}
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

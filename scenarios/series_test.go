@@ -58,7 +58,7 @@ nemesis
 
 func catalogueToPlay(t *testing.T) []played {
 	t.Helper()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

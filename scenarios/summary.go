@@ -3,12 +3,14 @@ package scenarios
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"lockstep/checker"
 	"lockstep/scenarios/play"
+	"lockstep/sim/history"
 )
 
 // summaryName is how many columns of the table the name of a run may take; a longer name gets a line of its own, so that no line
@@ -64,58 +66,84 @@ func rowsOf(o *play.Outcome) [][]string {
 	return rows
 }
 
-// sentence sums outcomes up.
+// proved counts how many outcomes prove something about the lock, and how many apply to it.
+func proved(outcomes []*play.Outcome) (proved, apply int) {
+	for _, o := range outcomes {
+		s := o.Standing()
+		if s.Proves() {
+			proved++
+		}
+		if s != play.NotApplicable {
+			apply++
+		}
+	}
+	return proved, apply
+}
+
+// sentence sums outcomes up: what they prove, what came of these, and why the others prove nothing.
 func sentence(outcomes []*play.Outcome) string {
 	count := map[play.Standing]int{}
 	better := 0
 	var references []string
+	why := map[string]int{}
 	for _, o := range outcomes {
 		s := o.Standing()
 		count[s]++
 		if s == play.Safe && o.ExpectedVerdict() == checker.Unsafe {
 			better++
 		}
-		if r := o.Run.Reference(); !slices.Contains(references, r) {
+		if r := o.Run.Reference(); s.Proves() && !slices.Contains(references, r) {
 			references = append(references, r)
 		}
+		if s == play.Unproved {
+			why[o.WhyUnproved()]++
+		}
 	}
-	name := strings.Join(references, " or ")
-	parts := []string{fmt.Sprintf("%d SAFE", count[play.Safe])}
+	name := history.List(references)
+	verdicts := []string{fmt.Sprintf("%d SAFE", count[play.Safe])}
 	if better > 0 {
-		parts[0] += fmt.Sprintf(" (%d where %s is not)", better, name)
+		verdicts[0] += fmt.Sprintf(", %d of them where %s is not", better, name)
 	}
+	var rest []string
 	for _, p := range []struct {
 		play.Standing
-		text string
+		text   string
+		proves bool
 	}{
-		{play.AsOthers, "UNSAFE as " + name},
-		{play.Allowed, "UNSAFE without what it needs"},
-		{play.Unproved, "UNKNOWN (nothing proved)"},
-		{play.Failed, "did not end"},
-		{play.TooBig, "used too much memory"},
-		{play.NotRun, "not run"},
+		{play.AsOthers, "UNSAFE as " + name, true},
+		{play.Allowed, "UNSAFE without what it needs", true},
+		{play.Broke, "broken", true},
+		{play.Other, "not as expected", true},
+		{play.NotApplicable, "do not apply", false},
+		{play.Unproved, "unproved", false},
+		{play.Failed, "did not end", false},
+		{play.TooBig, "used too much memory", false},
+		{play.NotRun, "not run", false},
 	} {
-		if n := count[p.Standing]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, p.text))
+		n := count[p.Standing]
+		if n == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", n, p.text)
+		if n == 1 && p.Standing == play.NotApplicable {
+			text = "1 does not apply"
+		}
+		if p.Standing == play.Unproved {
+			var reasons []string
+			for _, reason := range slices.Sorted(maps.Keys(why)) {
+				reasons = append(reasons, fmt.Sprintf("%s: %d", reason, why[reason]))
+			}
+			text += " (" + strings.Join(reasons, ", ") + ")"
+		}
+		if p.proves {
+			verdicts = append(verdicts, text)
+		} else {
+			rest = append(rest, text)
 		}
 	}
-	switch {
-	case count[play.Broke] > 0:
-		parts = append(parts, plural(count[play.Broke], "broken claim"))
-	case count[play.Other] > 0:
-		parts = append(parts, fmt.Sprintf("%d not as expected", count[play.Other]))
-	}
-	s := plural(len(outcomes), "run") + ": " + strings.Join(parts, "; ")
-	ownTime := 0
-	for _, o := range outcomes {
-		if o.Standing() == play.Unproved && o.Result.OwnTime {
-			ownTime++
-		}
-	}
-	if ownTime > 0 {
-		s += fmt.Sprintf("\n%s proved nothing because the lock takes its time from package time, and not from Env.Clock", plural(ownTime, "run"))
-	}
-	return s
+	n, _ := proved(outcomes)
+	s := fmt.Sprintf("%s: %d proved (%s)", plural(len(outcomes), "run"), n, strings.Join(verdicts, "; "))
+	return strings.Join(append([]string{s}, rest...), ", ")
 }
 
 func plural(n int, noun string) string {

@@ -217,25 +217,24 @@ func (b *bench) close() {
 // do plays case i, and stores its outcome.
 func (b *bench) do(t *testing.T, c play.Case, i int, p play.Promise) *play.Outcome {
 	t.Helper()
+	c.Promise = p
 	job, err := c.Job(i)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if why := b.hopeless(t); why != "" {
 		o := c.Outcome(workers.Outcome{Report: &workers.Report{Reason: why}})
-		o.Promise, o.NotRun = p, true
+		o.NotRun = true
 		b.mu.Lock()
 		b.outcomes = append(b.outcomes, o)
 		b.mu.Unlock()
 		return o
 	}
 	began := time.Now()
-	result, err := b.perform(t.Context(), c, job)
+	o, err := b.outcome(t.Context(), c, job)
 	if err != nil {
 		t.Fatalf("%v\nA worker process runs the test binary again and must reach this call of scenarios. TestMain, and the code before the call in the test, must allow that.", err)
 	}
-	o := c.Outcome(result)
-	o.Promise = p
 	b.mu.Lock()
 	b.outcomes = append(b.outcomes, o)
 	b.streak.note(o, min(time.Since(began), cmp.Or(b.limit, play.DefaultLimit)))
@@ -259,6 +258,19 @@ func (b *bench) hopeless(t *testing.T) string {
 	return b.streak.hopeless(left, cmp.Or(b.limit, play.DefaultLimit))
 }
 
+// outcome plays a case, whose job is given.
+func (b *bench) outcome(ctx context.Context, c play.Case, job json.RawMessage) (*play.Outcome, error) {
+	if len(c.Scenario.Sweep) > 0 {
+		s := search.Search{}
+		if b.pool != nil {
+			s.Do = b.pool.Do
+		}
+		return s.Sweep(ctx, c)
+	}
+	result, err := b.perform(ctx, c, job)
+	return c.Outcome(result), err
+}
+
 func (b *bench) perform(ctx context.Context, c play.Case, job json.RawMessage) (workers.Outcome, error) {
 	if b.pool != nil {
 		return b.pool.Do(ctx, job)
@@ -276,6 +288,8 @@ func (b *bench) claimed(t *testing.T, o *play.Outcome) {
 		t.Errorf("%s\n%s\n%s%s", head, o.Timeline(), o.Complain(), b.again(t, o))
 	case play.Unproved:
 		t.Skipf("%s\n%s\nnothing is proved: %s", head, o.Timeline(), strings.Join(o.Result.Unmet, "; "))
+	case play.NotApplicable:
+		t.Skipf("%s\ndoes not apply: %s", head, o.Inapplicable())
 	default:
 		t.Logf("%s\n%s", head, o.Timeline())
 	}
@@ -306,15 +320,20 @@ func (b *bench) sumUp(t *testing.T) {
 		_, err := io.WriteString(w, s.String())
 		return err
 	})
-	unknown := 0
-	for _, o := range b.outcomes {
-		if o.Standing() == play.Unproved {
-			unknown++
-		}
+	line := sentence(b.outcomes)
+	if !testing.Verbose() { // where the table is not seen if the test passes
+		fmt.Printf("%s: %s\n", t.Name(), line)
 	}
 	// If go test was asked for some runs only, the user knows which.
-	if all := len(b.names); len(b.outcomes) == all && 2*unknown > all && !b.outcomes[0].Promise.Exact {
-		t.Errorf("%d of %d runs prove nothing about this lock: is it like %s? See scenarios.Like.", unknown, all, strings.Join(b.like, ", "))
+	if len(b.outcomes) < len(b.names) || b.outcomes[0].Promise.Exact {
+		return
+	}
+	if n, apply := proved(b.outcomes); float64(n) < b.atLeast*float64(apply) {
+		hint := ""
+		if !slices.Contains(b.given, "Like") {
+			hint = " Is it like " + strings.Join(b.like, ", ") + "? See scenarios.Like."
+		}
+		t.Errorf("%d of the %d runs that apply to this lock prove something; at least %.0f%% must.%s", n, apply, 100*b.atLeast, hint)
 	}
 }
 

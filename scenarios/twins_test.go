@@ -136,7 +136,7 @@ var twinless = map[string]string{
 // Each SAFE run of the catalogue has a twin that is UNSAFE, or is among the exceptions.
 func TestSafeRunsHaveTwins(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

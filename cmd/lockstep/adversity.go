@@ -43,6 +43,10 @@ var adversities = []adversity{
 	{"extension and renewal", []string{
 		"extend", "extend-late", "extend-minority", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "held-quietly",
 	}},
+	{"sweeps: one fault, at each position", []string{
+		"sweep-pause", "sweep-die", "sweep-delay", "sweep-lose", "sweep-stall", "sweep-empty", "sweep-failover",
+		"sweep-drift", "sweep-stray", "sweep-jump",
+	}},
 }
 
 // elsewhere is the kind of the scenarios that are not in the catalogue.

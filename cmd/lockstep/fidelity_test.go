@@ -64,7 +64,7 @@ func TestFidelityPage(t *testing.T) {
 	for _, m := range simOnlyRow.FindAllStringSubmatch(table, -1) {
 		only[m[1]] = m[2]
 	}
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

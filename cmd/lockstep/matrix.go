@@ -141,6 +141,10 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 	if f.locks = once(f.locks); len(f.locks) == 0 {
 		f.locks = f.known.compared()
 	}
+	args, err := withoutSweeps(args)
+	if err != nil {
+		return nil, err
+	}
 	chosen, err := f.choose(c, args)
 	if err != nil {
 		return nil, err

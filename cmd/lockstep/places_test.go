@@ -41,7 +41,7 @@ func TestPlacesToAdd(t *testing.T) {
 		{"lock", regexp.MustCompile(`"redlock-wall"|\bNewRedlockWall\b`),
 			map[string]int{"clients/locks.go": 1}, map[string]int{"clients/redlock_wall.go": 1}},
 		{"perturbation", regexp.MustCompile(`\bStraying\b`),
-			map[string]int{"scenarios/search/kind.go": 2, "scenarios/search/site.go": 1, "scenarios/search/state.go": 1}, nil},
+			map[string]int{"scenarios/script/kind.go": 2, "scenarios/search/site.go": 1, "scenarios/search/state.go": 1}, nil},
 	}
 	found := make([]map[string]int, len(cases))
 	for i := range found {

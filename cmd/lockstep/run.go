@@ -24,6 +24,7 @@ import (
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
@@ -285,7 +286,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 	}
 	bar := progress(c.ErrOrStderr(), len(cases))
 	outcomes := make([]*play.Outcome, len(cases))
-	err = play.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {
+	err = search.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {
 		outcomes[i] = o
 		bar.Describe(reports.Visible(o.Scenario.Name))
 		bar.Add(1)

@@ -114,6 +114,9 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 			fmt.Fprintln(w, wrap(pictures.Headline(o.History, o.Result), reports.Width))
 			continue
 		}
+		if o.Sweep != nil {
+			fmt.Fprintf(w, "%s\n", o.Sweep)
+		}
 		options.Paint, options.Measurements = roles(w), o.Measurements
 		if err := reports.Text(w, o.History, o.Result, options); err != nil {
 			return nil, err

@@ -32,6 +32,7 @@ type line struct {
 	Unmet       []string                            `json:"unmet,omitempty"`
 	Differences []string                            `json:"differences,omitempty"`
 	Reported    []checker.Measurement               `json:"reported,omitempty"`
+	Sweep       *play.Sweep                         `json:"sweep,omitempty"` // the other fields are those of its worst position
 	Report      string                              `json:"report,omitempty"`
 	Checksum    string                              `json:"checksum"`
 	Repeat      string                              `json:"not_reproducible,omitempty"` // how a repetition differed
@@ -54,7 +55,7 @@ func newLine(o *play.Outcome) line {
 		Scenario: m.Scenario, Run: o.Run.ID(), Lock: m.Lock, Reference: o.Run.Reference(), Label: m.Label, On: m.On, Seed: m.Seed,
 		Verdict: o.Result.Verdict, Expected: o.ExpectedVerdict(),
 		Properties: map[checker.Property]checker.Status{}, Violations: []violation{},
-		Unmet: o.Result.Unmet, Differences: o.Unexpected(), Reported: o.Measurements,
+		Unmet: o.Result.Unmet, Differences: o.Unexpected(), Reported: o.Measurements, Sweep: o.Sweep,
 		Checksum: m.Checksum, Repeat: o.Repeat, Events: len(o.History.Events),
 	}
 	for _, s := range o.Result.Statuses {
@@ -332,6 +333,9 @@ func printTimeline(w io.Writer, o *play.Outcome) {
 	bold := paint(w, text.Bold)
 	head := fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, m.On, cmp.Or(m.Checksum, "none"))
 	fmt.Fprintf(w, "%s\n", bold(wrap(reports.Visible(head), reports.Width)))
+	if o.Sweep != nil {
+		fmt.Fprint(w, reports.VisibleLines(o.Sweep.String()))
+	}
 	reports.Text(w, o.History, o.Result, reports.TextOptions{Paint: roles(w), Measurements: o.Measurements})
 	fmt.Fprintln(w)
 }

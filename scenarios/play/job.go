@@ -44,6 +44,7 @@ type Case struct {
 	// Restless says that the lock's runs are not reproducible to the byte. Each is played twice, and what the clients saw is
 	// compared instead of the traces; a difference is in [Outcome.Repeat].
 	Restless bool
+	Promise  Promise // what is claimed of the lock
 	// New makes the lock if there are no workers (GOOS=js), which find it by its name; default: [clients.Find].
 	New clients.New
 }
@@ -161,7 +162,7 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 		return crashed(c, r, &workers.Report{Reason: "the worker's answer cannot be read: " + err.Error()})
 	}
 	o := Judge(c.Scenario, r, d.History)
-	o.Repeat = d.Repeat
+	o.Repeat, o.Promise = d.Repeat, c.Promise
 	if first := d.History.Meta.Checksum; d.Checksum != "" && d.Checksum != first {
 		o.Result.Verdict = checker.Inconclusive
 		o.Differs = fmt.Sprintf("not reproducible: checksum %s, then %s", first, d.Checksum)
@@ -172,7 +173,7 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 
 // crashed is the outcome of a case whose run did not end.
 func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
-	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report}
+	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report, Promise: c.Promise}
 	o.History = &history.History{Meta: metaOf(r, c.Scenario, c.where(), c.seed())}
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
 	for _, p := range checker.Properties() {

@@ -2,9 +2,11 @@ package play
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lockstep/checker"
+	"lockstep/clients"
 	"lockstep/reports"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -26,6 +28,7 @@ type Outcome struct {
 	Repeat string
 
 	Differs string  // how the trace of a repetition differed, for a lock whose runs are reproducible; empty if it did not
+	Sweep   *Sweep  // of a swept page, whose other fields are those of the run at the worst position; nil for other pages
 	Promise Promise // what is claimed of the lock; see Broken
 	NotRun  bool    // for the reason in Report
 }
@@ -42,9 +45,20 @@ func Judge(s *script.Scenario, r script.Section, h *history.History) *Outcome {
 // Name is the name of the run: SCENARIO/LOCK, and /LABEL if there is one.
 func (o *Outcome) Name() string { return o.Scenario.Name + "/" + o.Run.ID() }
 
+// Inapplicable says why a run does not apply to the lock; empty if it does.
+func (o *Outcome) Inapplicable() string {
+	if slices.ContainsFunc(o.History.Events, clients.CannotExtend) {
+		return "its leases cannot be extended"
+	}
+	return ""
+}
+
 // Unexpected lists the properties whose status, or whose broken assumption, is not the one that the scenario expects, in
-// words.
+// words. For a swept page they are those of all positions together.
 func (o *Outcome) Unexpected() []string {
+	if o.Sweep != nil {
+		return o.Sweep.unexpected(o.Run)
+	}
 	var diffs []string
 	for _, s := range o.Result.Statuses {
 		if want := o.expected(s.Property); s.Status != want {
@@ -116,11 +130,27 @@ func (o *Outcome) ExpectedVerdict() checker.Verdict {
 // Timeline prints the run as in a scenario file.
 func (o *Outcome) Timeline() string {
 	var b strings.Builder
+	if o.Sweep != nil {
+		b.WriteString(o.Sweep.String())
+	}
 	reports.Text(&b, o.History, o.Result, reports.TextOptions{Measurements: o.Measurements}) // writing to a strings.Builder cannot fail
 	if o.Repeat != "" {
 		fmt.Fprintf(&b, "not reproducible: with the same seed %s\n", o.Repeat)
 	}
 	return b.String()
+}
+
+// WhyUnproved is why a run proves nothing, in a few words that many runs share.
+func (o *Outcome) WhyUnproved() string {
+	switch {
+	case o.Differs != "":
+		return "not reproducible"
+	case o.Result.OwnTime:
+		return "package time"
+	case len(o.Result.Idle) > 0:
+		return "a fault without effect"
+	}
+	return "the danger did not occur"
 }
 
 // Unproved says why a run proves nothing, in particular which faults had no effect; empty if it proves something.

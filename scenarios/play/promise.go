@@ -80,15 +80,16 @@ func (o *Outcome) keeper(v checker.Violation) string {
 type Standing int
 
 const (
-	Safe     Standing = iota
-	AsOthers          // UNSAFE, as each reference
-	Allowed           // UNSAFE, unlike some reference, but Needs allows it
-	Unproved          // it proves nothing
-	Failed            // the run did not end; this value and those after it fail a test
-	TooBig            // it was ended because it used too much memory
-	NotRun            // it was skipped, because most likely it would not have ended either
-	Broke             // a claim is broken
-	Other             // not what the file expects
+	Safe          Standing = iota
+	AsOthers               // UNSAFE, as each reference
+	Allowed                // UNSAFE, unlike some reference, but Needs allows it
+	NotApplicable          // see [Outcome.Inapplicable]
+	Unproved               // it proves nothing
+	Failed                 // the run did not end; this value and those after it fail a test
+	TooBig                 // it was ended because it used too much memory
+	NotRun                 // it was skipped, because most likely it would not have ended either
+	Broke                  // a claim is broken
+	Other                  // not what the file expects
 )
 
 func (o *Outcome) Standing() Standing {
@@ -103,6 +104,8 @@ func (o *Outcome) Standing() Standing {
 		return Other
 	case !o.Promise.Exact && len(o.Broken()) > 0:
 		return Broke
+	case o.Inapplicable() != "":
+		return NotApplicable
 	case o.Result.Verdict == checker.Inconclusive:
 		return Unproved
 	case o.Result.Verdict == checker.Safe:
@@ -116,9 +119,14 @@ func (o *Outcome) Standing() Standing {
 	return AsOthers
 }
 
+// Proves reports whether a run with this standing has proved something about the lock.
+func (s Standing) Proves() bool {
+	return s == Safe || s == AsOthers || s == Allowed || s == Broke || s == Other
+}
+
 // Word returns the word in the table: at most 11 columns.
 func (s Standing) Word() string {
-	return [...]string{"kept", "kept", "not claimed", "unproved", "DID NOT END", "MEMORY", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
+	return [...]string{"kept", "kept", "not claimed", "n/a", "unproved", "DID NOT END", "MEMORY", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
 }
 
 // Surprising reports whether an outcome differs from what its run expects.

@@ -27,6 +27,12 @@ func Catalogue() ([]*Scenario, error) {
 	return all, nil
 }
 
+// Stories returns the scenarios of the catalogue that are not swept: each of their runs is one run.
+func Stories() ([]*Scenario, error) {
+	all, err := Catalogue()
+	return slices.DeleteFunc(all, func(s *Scenario) bool { return len(s.Sweep) > 0 }), err
+}
+
 // Find returns a scenario of the catalogue by its name.
 func Find(name string) (*Scenario, error) {
 	entries, err := catalogue.Files.ReadDir(".")

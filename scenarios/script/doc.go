@@ -47,6 +47,7 @@
 //	ttl DURATION     how long a node keeps the key of the lock; the default is 10s
 //	speed NUMBER     the most by which durations may be divided on real servers; from 1 to 100
 //	sim only: WHY    why the scenario is not possible on real servers; below a section line, why that run is not
+//	sweep KIND...    play a run for each place at which a perturbation of one of these kinds is possible; see below
 //	client NAME      the lane of a client; its steps follow, one to a line, indented by two spaces
 //	nemesis          the lane that injects faults
 //	must STATE       a state without which the run proves nothing; see below for the forms
@@ -172,6 +173,7 @@
 //
 //	sets C       it sets a key of the lock for the client C
 //	deletes C    a command deletes a key there that stood for a lease of the client C
+//	receives C   a request of the client C arrives; a fault then comes before the reply
 //	promoted     it becomes a primary
 //	follows N    it becomes a replica of N
 //	sdown N      it believes by itself that N is down
@@ -199,6 +201,15 @@
 // communicate, such as n1-r1, s1-n1 and s1-s2. The last three forms are faults of one message: the next request or reply
 // in that direction that belongs to a command (SET) or to an operation of the client (write). The action is hold, delay D
 // or reset.
+//
+// # Sweeps
+//
+// With "sweep KIND..." each run of the page becomes a series of runs: the lanes of the page as they are, in which nothing may go
+// wrong, with one perturbation in each. There is one run for each position: each moment of the run without a perturbation at which
+// one of these kinds is possible, with each magnitude. The page does not name the moments, so it fits any lock, whatever commands
+// it sends. The kinds are those of [Kind]; the magnitudes derive from the TTL, from how long the lock waits for a node, and from how
+// long it waits between tries. An expectation of a sweep is about all positions together. The timeline is that of the worst
+// position: it breaks what is claimed of the lock, or else violates something.
 //
 // # The states of a must
 //

@@ -18,6 +18,8 @@ func (e Event) Matches(h history.Event) bool {
 		value = history.Client(h.Lease)
 	case Deletes:
 		value = history.Client(h.Owner)
+	case Receives:
+		return h.Kind == history.Message && h.Op == history.Deliver && h.By == e.Value
 	}
 	op, kinds := e.What.Means()
 	return h.Op == op && slices.Contains(kinds, h.Kind) && (e.Value == "" || value == e.Value)
@@ -76,6 +78,8 @@ func (w What) Means() (op string, kinds []history.Kind) {
 		return history.Set, became
 	case Deletes:
 		return history.Delete, became
+	case Receives:
+		return history.Deliver, []history.Kind{history.Message}
 	case Promoted:
 		return history.Promoted, became
 	case Follows:
@@ -95,7 +99,7 @@ type Event struct {
 	Process string
 	What    What
 	Nth     int    // which of the matching events, from 2 on; 0 for the first
-	Value   string // the word that is written, for Writes, Wrote, Updates and Updated; the server, for Follows, Sdown and Odown; the client, for Sets and Deletes
+	Value   string // the word that is written, for Writes, Wrote, Updates and Updated; the server, for Follows, Sdown and Odown; the client, for Sets, Deletes and Receives
 }
 
 // What is the word of an [Event].
@@ -128,6 +132,7 @@ const (
 const (
 	Sets     What = "sets"     // it sets a key of the lock for a client
 	Deletes  What = "deletes"  // a command deletes a key of a client's lease there
+	Receives What = "receives" // a request of a client arrives; its reply is not yet under way
 	Promoted What = "promoted" // it becomes a primary
 	Follows  What = "follows"  // it becomes a replica of the other
 	Sdown    What = "sdown"    // it believes by itself that the other is down
@@ -138,12 +143,12 @@ const (
 // whats are the words of events, sorted.
 var whats = []What{
 	Acquired, Acquires, Deletes, Elected, Entered, Enters, Extended, Extends, Follows, Incremented, Increments, Lost, Odown,
-	Paused, Promoted, Refused, Released, Releases, Renewed, Resumed, Sdown, Sets, Updated, Updates, Writes, Wrote,
+	Paused, Promoted, Receives, Refused, Released, Releases, Renewed, Resumed, Sdown, Sets, Updated, Updates, Writes, Wrote,
 }
 
 // Server reports whether the event happens to servers.
 func (w What) Server() bool {
-	return slices.Contains([]What{Sets, Deletes, Promoted, Follows, Sdown, Odown, Elected}, w)
+	return slices.Contains([]What{Sets, Deletes, Receives, Promoted, Follows, Sdown, Odown, Elected}, w)
 }
 
 // Form is the form of the text after the event's word: a value, or nothing.
@@ -155,7 +160,7 @@ func (w What) Form() string {
 		return "WORD"
 	case Follows, Sdown, Odown:
 		return "NODE"
-	case Sets, Deletes:
+	case Sets, Deletes, Receives:
 		return "CLIENT"
 	}
 	return ""

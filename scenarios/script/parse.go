@@ -211,6 +211,24 @@ func (s *Scenario) parseHead(in *lines) error {
 			}
 			s.Speed = speed
 			in.next++
+		case words[0] == "sweep":
+			if s.Sweep != nil {
+				return fail(at, "duplicate sweep; it is %s already", strings.Join(WordsOf(s.Sweep), " "))
+			}
+			if len(words) == 1 {
+				return fail(at, "a sweep must name kinds of perturbations: %s", strings.Join(WordsOf(Kinds()), ", "))
+			}
+			for _, word := range words[1:] {
+				switch k := Kind(word); {
+				case !slices.Contains(Kinds(), k):
+					return fail(at, "%w", history.Unknown("kind of perturbation", word, WordsOf(Kinds())))
+				case slices.Contains(s.Sweep, k):
+					return fail(at, "%s is named twice", word)
+				default:
+					s.Sweep = append(s.Sweep, k)
+				}
+			}
+			in.next++
 		case words[0] == "client", words[0] == Nemesis:
 			lane, err := parseLane(in, s.Lanes)
 			if err != nil {
@@ -241,7 +259,7 @@ func (s *Scenario) parseHead(in *lines) error {
 		case line[0] == '#':
 			return fail(at, "prose belongs at the top of the file, without a gap")
 		default:
-			return fail(at, "%w", history.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "sim only:", "speed", "ttl"}))
+			return fail(at, "%w", history.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "sim only:", "speed", "sweep", "ttl"}))
 		}
 	}
 	return nil

@@ -31,11 +31,14 @@ func (s *Scenario) String() string {
 	if s.Speed != 0 {
 		b.WriteString("speed " + strconv.Itoa(s.Speed) + "\n")
 	}
+	if len(s.Sweep) > 0 {
+		b.WriteString("sweep " + strings.Join(WordsOf(s.Sweep), " ") + "\n")
+	}
 	PrintLanes(&b, s.Lanes)
 	printMusts(&b, s.Musts)
 	printReports(&b, s.Reports)
 	printSimOnly(&b, s.SimOnly)
-	if s.TTL != 0 || s.Speed != 0 || s.SimOnly != "" || len(s.Lanes)+len(s.Musts)+len(s.Reports) > 0 {
+	if s.TTL != 0 || s.Speed != 0 || s.SimOnly != "" || len(s.Sweep)+len(s.Lanes)+len(s.Musts)+len(s.Reports) > 0 {
 		b.WriteString("\n")
 	}
 	for _, r := range s.Runs {

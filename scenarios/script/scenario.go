@@ -36,6 +36,9 @@ type Scenario struct {
 	Prose string // the story and its source; lines end with \n, except the last
 	TTL   time.Duration
 	Speed int // the greatest at which the scenario is still valid on real servers; see [Scenario.SpeedOf]
+	// Sweep, if there is any, makes each run a series of runs: one for each place at which a perturbation of one of these kinds is
+	// possible. The outcome is that of the worst place.
+	Sweep []Kind
 	Lanes []Lane
 	Musts []checker.Must // states without which a run proves nothing
 	// Reports are the quantities that are shown beside the verdict.
@@ -187,6 +190,9 @@ func (r Section) Expected(p checker.Property) checker.Status {
 func (s *Scenario) Resolve(r Section) Section {
 	r.TTL = cmp.Or(r.TTL, s.TTL, DefaultTTL)
 	r.Speed, r.SimOnly = cmp.Or(r.Speed, s.Speed), cmp.Or(r.SimOnly, s.SimOnly)
+	if len(s.Sweep) > 0 {
+		r.SimOnly = cmp.Or(r.SimOnly, "a sweep is a series of simulated runs")
+	}
 	r.Resource = cmp.Or(r.Resource, Plain)
 	r.Persistence = cmp.Or(r.Persistence, Durable)
 	switch {
@@ -229,6 +235,7 @@ func (s *Scenario) SpeedOf(r Section, most float64) float64 {
 // Equal reports whether two scenarios have the same contents. It ignores line numbers.
 func (s *Scenario) Equal(t *Scenario) bool {
 	return s.Name == t.Name && s.File == t.File && s.Title == t.Title && s.Prose == t.Prose && s.TTL == t.TTL && s.Speed == t.Speed && s.SimOnly == t.SimOnly &&
+		slices.Equal(s.Sweep, t.Sweep) &&
 		slices.EqualFunc(s.Lanes, t.Lanes, Lane.equal) &&
 		slices.EqualFunc(s.Musts, t.Musts, sameMust) &&
 		slices.Equal(s.Reports, t.Reports) &&
@@ -506,7 +513,7 @@ func (r Section) checkEvent(e Event) error {
 }
 
 func (r Section) checkServerEvent(e Event) error {
-	if e.What == Sets || e.What == Deletes {
+	if e.What == Sets || e.What == Deletes || e.What == Receives {
 		return r.checkKeyEvent(e)
 	}
 	for _, name := range []string{e.Process, e.Value} {

@@ -30,7 +30,7 @@ var (
 // requests to the Go scheduler, so that a replay may differ by more than the fault that was taken away.
 func TestBlameIsCounterfactual(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func heldToReplays(t *testing.T, s *script.Scenario, build clients.New, seed uin
 // A fault that makes no difference to anybody changes no verdict and no blame. A third of the pages has its turn each day.
 func TestHarmlessFaultsChangeNothing(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Catalogue()
+	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,14 +15,16 @@ import (
 
 // A Bounded is the result of a bounded search, which plays every set of up to so many perturbations of the calm run.
 type Bounded struct {
-	Bound     int           `json:"bound"`
-	Kinds     []script.Kind `json:"kinds"`
-	Constants Constants     `json:"constants"`
-	Levels    []Level       `json:"levels"`            // by the number of perturbations, from 0
-	Found     []Found       `json:"-"`                 // for each way to fail, the plan with the fewest perturbations
-	Played    int           `json:"played"`            // runs, without those that were repeated for comparison
-	Twice     int           `json:"twice"`             // how many of them were repeated
-	Differs   string        `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
+	Bound     int            `json:"bound"`
+	Kinds     []script.Kind  `json:"kinds"`
+	Constants Constants      `json:"constants"`
+	Levels    []Level        `json:"levels"`            // by the number of perturbations, from 0
+	Unproved  []Perturbation `json:"-"`                 // the first plan with the most perturbations whose run proves nothing
+	Found     []Found        `json:"-"`                 // for each way to fail, the plan with the fewest perturbations
+	Played    int            `json:"played"`            // runs, without those that were repeated for comparison
+	Twice     int            `json:"twice"`             // how many of them were repeated
+	Sites     int            `json:"-"`                 // how many perturbations of the calm run are possible
+	Differs   string         `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
 	// Ended says that the search ended with the first violation, Interrupted that it is incomplete.
 	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
@@ -69,6 +71,11 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 	if err := b.take(y, s); err != nil || len(y.Broken) > 0 || y.Trials[0].Class == Violating {
 		return err
 	}
+	stride := 1
+	if s.most > 0 {
+		stride = max(1, (y.Sites*y.Events+s.most-1)/s.most)
+	}
+	b.Sites = y.Sites
 	known := 1
 	prefixes := [][]Perturbation{nil}
 	for depth := 1; depth <= b.Bound; depth++ {
@@ -81,7 +88,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 		for _, prefix := range prefixes {
 			for part := range parts {
 				tasks = append(tasks, &Task{
-					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Leaf: depth == b.Bound},
+					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Stride: stride, Leaf: depth == b.Bound},
 				})
 			}
 		}
@@ -111,6 +118,9 @@ func (b *Bounded) take(y *Result, s *Search) error {
 	b.Played += y.Played
 	b.Twice += y.Twice
 	level.Add(y.Tally)
+	if y.Unproved != nil && (b.Unproved == nil || slices.CompareFunc(y.Unproved, b.Unproved, Perturbation.Compare) < 0) {
+		b.Unproved = y.Unproved // the order in which workers answer does not matter
+	}
 	for _, t := range y.Trials {
 		level.Count(t.Class)
 		if t.Class == Violating {

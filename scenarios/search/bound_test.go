@@ -166,7 +166,7 @@ func TestBoundLeavesNothingOut(t *testing.T) {
 	err := play.Series(func(replayed play.Player) {
 		x := &explorer{calm: calm, build: clients.NewSingle, play: replayed}
 		y := &Result{}
-		(&survey{}).run(x, 1, y)
+		(&survey{}).run(x, &Task{}, 1, y)
 		var grow func(plan []Perturbation, o *play.Outcome)
 		grow = func(plan []Perturbation, o *play.Outcome) {
 			for _, p := range Sites(calm, o, y.Constants, kinds) {

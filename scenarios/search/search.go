@@ -31,6 +31,9 @@ type Search struct {
 	Workers int
 	// First ends the search with the first violation.
 	First bool
+	// most limits the work at depth 1: to about so many events, as many as the calm run has for each plan. Of more plans only every
+	// second, third and so on is played. The default is no limit.
+	most int
 	// Progress, if set, is called now and then with the number of runs done and the number of runs known to be done in all.
 	Progress func(done, known int)
 
@@ -90,7 +93,7 @@ func SearchTask(ctx context.Context, data json.RawMessage, calm *script.Scenario
 
 // survey plays the calm run. If it does not end, that is a finding.
 func (s *Search) survey(ctx context.Context) (*Result, error) {
-	y, err := s.send(ctx, &Task{Survey: &survey{}})
+	y, err := s.send(ctx, &Task{Survey: &survey{}, Kinds: s.kinds()})
 	if lost, ok := errors.AsType[lostWorker](err); ok {
 		return &Result{Broken: []Broken{{Why: lost.Error()}}}, nil
 	}
@@ -130,6 +133,9 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 func (y *Result) add(z *Result) {
 	y.Trials = append(y.Trials, z.Trials...)
 	y.Tally.Add(z.Tally)
+	if y.Unproved == nil {
+		y.Unproved = z.Unproved
+	}
 	y.Played += z.Played
 	y.Twice += z.Twice
 	y.Differs = cmp.Or(y.Differs, z.Differs)

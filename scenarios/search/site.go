@@ -23,6 +23,7 @@ func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.K
 	f.atStart()
 	f.betweenSteps()
 	f.messages()
+	f.betweenRequests()
 	f.events()
 	slices.SortStableFunc(f.found, Perturbation.Compare)
 	return slices.CompactFunc(f.found, func(a, b Perturbation) bool { return a.Compare(b) == 0 })
@@ -184,6 +185,64 @@ func (f *finder) messages() {
 			f.add(e.Sent, script.Losing, script.AtStart{Fault: m})
 		}
 	}
+}
+
+// betweenRequests adds what can happen to a client while it waits for a reply on which its next request, or the new end of its lease,
+// depends: what the reply says may no longer be true when the client reads it. Other replies are those to the last request of an
+// operation, at whose node a key was set or deleted, or nothing has changed.
+func (f *finder) betweenRequests() {
+	type link struct{ client, node string }
+	number := map[link]int{}      // of the requests that have arrived, those with which a connection begins included
+	last := map[link]request{}    // of the operation that is under way
+	during := map[string]string{} // by client: that operation
+	pause := func(at link, r request) {
+		e := script.Event{Process: at.node, What: script.Receives, Value: at.client}
+		if r.nth > 1 {
+			e.Nth = r.nth
+		}
+		for _, d := range f.pauses() {
+			f.add(r.at, script.Pausing, script.When{Event: e, Fault: history.Pause{Process: at.client, For: d}})
+		}
+		f.add(r.at, script.Dying, script.When{Event: e, Fault: history.Crash{Process: at.client}})
+	}
+	for _, e := range f.history.Events {
+		if e.At > f.end {
+			break
+		}
+		if f.run.IsClient(e.Process) && e.Kind != history.Message && e.Kind != history.Injected {
+			if during[e.Process] = ""; e.Kind == history.Invoke {
+				during[e.Process] = e.Op
+			}
+			for at := range last {
+				if at.client == e.Process {
+					delete(last, at)
+				}
+			}
+		}
+		if e.Kind != history.Message || e.Op != history.Deliver || !f.run.IsClient(e.By) || !slices.Contains(f.run.NodeNames(), e.Process) {
+			continue
+		}
+		at := link{e.By, e.Process}
+		number[at]++
+		if e.Word == handshake || e.Word == "" {
+			continue
+		}
+		r := request{nth: number[at], at: e.At, word: e.Word}
+		if before, ok := last[at]; ok && !(before.word == "EVALSHA" && e.Word == "EVAL") { // the node did not know the script
+			pause(at, before)
+		}
+		if during[e.By] == history.Extend {
+			pause(at, r)
+		}
+		last[at] = r
+	}
+}
+
+// A request that has arrived at a node.
+type request struct {
+	nth  int // of its client, there
+	at   time.Duration
+	word string
 }
 
 // handshake is what go-redis sends first on each connection. A fault of it has the same effect as one of the request after it.

@@ -58,7 +58,7 @@ func (h hunt) walk(t testing.TB, s Strategy, start uint64, runs int) (c catch) {
 
 func constantsOf(x *explorer, seed uint64) Constants {
 	var y Result
-	(&survey{}).run(x, seed, &y)
+	(&survey{}).run(x, &Task{}, seed, &y)
 	return y.Constants
 }
 

@@ -27,10 +27,14 @@ type Task struct {
 
 // A Result is what a worker returns for a Task.
 type Result struct {
-	Trials    []Trial   `json:"trials,omitempty"`
-	Tally     Level     `json:"tally,omitzero"` // counts those that are not among Trials
-	Constants Constants `json:"constants,omitzero"`
-	Cells     []Tally   `json:"cells,omitempty"`
+	Trials []Trial `json:"trials,omitempty"`
+	Tally  Level   `json:"tally,omitzero"` // counts those that are not among Trials
+	// Unproved is the first plan among those counted whose run proves nothing.
+	Unproved  []Perturbation `json:"unproved,omitempty"`
+	Constants Constants      `json:"constants,omitzero"`
+	Events    int            `json:"events,omitempty"` // of the calm run
+	Sites     int            `json:"sites,omitempty"`  // how many perturbations of it are possible
+	Cells     []Tally        `json:"cells,omitempty"`
 
 	Shrunk  *Counterexample `json:"shrunk,omitempty"`
 	Refused string          `json:"refused,omitempty"` // why nothing was shrunk
@@ -60,7 +64,7 @@ func (t *Task) run(ctx context.Context, calm *script.Scenario, build clients.New
 		x.play = play
 		switch {
 		case t.Survey != nil:
-			t.Survey.run(x, seed, y)
+			t.Survey.run(x, t, seed, y)
 		case t.Expand != nil:
 			t.Expand.run(ctx, x, t, seed, y)
 		case t.Cells != nil:
@@ -81,10 +85,12 @@ func (t *Task) run(ctx context.Context, calm *script.Scenario, build clients.New
 // A survey plays the calm run, and finds out what its time constants are.
 type survey struct{}
 
-func (*survey) run(x *explorer, seed uint64, y *Result) {
+func (*survey) run(x *explorer, of *Task, seed uint64, y *Result) {
 	t, o := x.try(nil, seed)
 	y.Trials = []Trial{t}
+	y.Events = len(o.History.Events)
 	y.Constants = Constants{TTL: o.Run.TTL, NodeTimeout: NodeTimeout(x.play, x.calm, o, seed, x.build), Retry: RetryDelay(o)}
+	y.Sites = len(Sites(x.calm, o, y.Constants, of.Kinds))
 }
 
 // An Expansion plays every plan that has one perturbation more than Prefix, at a site that the run of Prefix comes to after its last
@@ -95,6 +101,8 @@ type Expansion struct {
 	Part, Of int
 	// From and Count say which of the plans of the share are played: so many, from 0; a Count of 0 stands for all.
 	From, Count int
+	// Stride says that only the first of so many plans in a row is played; 0 stands for 1.
+	Stride int
 	// Leaf says that nobody will take these plans further, so that only those that violate something are sent back.
 	Leaf bool
 }
@@ -103,6 +111,10 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 	prefix := Perturbed(x.calm, e.Prefix)
 	o := x.play(prefix, prefix.Runs[0], x.build, seed) // whoever asks has seen it
 	for i, p := range after(e.Prefix, Sites(x.calm, o, of.Constants, of.Kinds)) {
+		if i%max(e.Stride, 1) != 0 {
+			continue
+		}
+		i /= max(e.Stride, 1)
 		if n := i/e.Of - e.From; i%e.Of != e.Part || n < 0 || e.Count > 0 && n >= e.Count {
 			continue
 		}
@@ -110,6 +122,9 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 			return
 		}
 		t, _ := x.try(append(slices.Clip(e.Prefix), p), seed)
+		if e.Leaf && t.Class == Unproved && y.Unproved == nil {
+			y.Unproved = t.Plan
+		}
 		if e.Leaf && t.Class != Violating {
 			y.Tally.Count(t.Class)
 			continue

@@ -1,0 +1,46 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// NewSingleExtend is the lock of [NewSingle] with extension: the TTL of the key is set again if the key still has our token
+// (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, "Making the algorithm more reliable: Extending the
+// lock"; anon2023, part 2, section 3 A). An extension is tried once.
+func NewSingleExtend(env Env) Locker { return &singleExtend{env} }
+
+type singleExtend struct{ env Env }
+
+func (l *singleExtend) Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
+	lease, err := l.env.take(ctx, name, newToken(l.env.Rand), ttl)
+	if err != nil {
+		return nil, err
+	}
+	return &singleExtendLease{lease}, nil
+}
+
+type singleExtendLease struct{ *singleLease }
+
+// Extend counts time as acquiring does: from before the request. A lease that is over is not extended: until the reply came, its
+// holder would not have known whether the key was still there.
+func (l *singleExtendLease) Extend(ctx context.Context, ttl time.Duration) error {
+	clock := l.env.Clock
+	if over := clock.Since(l.until); over >= 0 {
+		return fmt.Errorf("%w since %v", ErrNotHeld, over.Round(time.Millisecond))
+	}
+	start := clock.Now()
+	n, err := extendScript.Run(ctx, l.env.Nodes[0], []string{l.name}, l.token, ttl.Milliseconds()).Int()
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrNotHeld
+	}
+	if until := start.Add(ttl); clock.Now().Before(until) {
+		l.until = until
+		return nil
+	}
+	return fmt.Errorf("%w: it was over when the answer came", ErrNotExtended)
+}

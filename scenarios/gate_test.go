@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"lockstep/clients"
+	"lockstep/clients/broken"
+	"lockstep/clients/sound"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/search"
+)
+
+// gate plays what [Test] plays for a lock, in this process, and returns the runs that fail the test. It ends with the first, if
+// one is enough.
+func gate(t *testing.T, v clients.Variant, seed uint64, first bool) (failed []*play.Outcome) {
+	t.Helper()
+	o, err := gather(v.New, []Option{Like(v.Like), Seed(seed)}, (*options).forCatalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, err := o.trials(v.Name, v.New)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range trials {
+		trial.Case.Promise = trial.promise
+		var out *play.Outcome
+		if len(trial.Scenario.Sweep) > 0 {
+			out, err = (&search.Search{}).Sweep(t.Context(), trial.Case)
+		} else if out, err = play.Simulate(trial.Scenario, trial.Run, v.New, seed); err == nil {
+			out.Promise = trial.promise
+		}
+		if err != nil {
+			t.Fatalf("%s in %s/%s: %v", v.Name, trial.Scenario.Name, trial.Run.ID(), err)
+		}
+		if out.Failed() {
+			failed = append(failed, out)
+			if first {
+				break
+			}
+		}
+	}
+	return failed
+}
+
+// caughtBy is the table in the file that says which runs catch each broken lock.
+const caughtBy = "testdata/caught.txt"
+
+// Test fails for each broken lock in the place of the lock that it is like. The file says in which runs.
+func TestGateCatches(t *testing.T) {
+	play.QuietRedis()
+	have, err := os.ReadFile(caughtBy)
+	if err != nil && !*rewrite {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, v := range broken.All() {
+		t.Run(v.Name, func(t *testing.T) {
+			failed := gate(t, v, 1, testing.Short())
+			if why := missed[v.Name]; (len(failed) == 0) != (why != "") {
+				t.Errorf("%s, like %s, fails %d runs; the reason why it passes is %q", v.Name, v.Like, len(failed), why)
+			}
+			fmt.Fprintf(&b, "%s, like %s: %s\n", v.Name, v.Like, v.About)
+			for _, o := range failed {
+				broken := o.Broken()
+				fmt.Fprintf(&b, "  %s: %s (%s)\n", o.Name(), broken[0].Property, broken[0].Assumption)
+			}
+		})
+	}
+	if *rewrite {
+		if err := os.WriteFile(caughtBy, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if f := flag.Lookup("test.run"); !testing.Short() && !strings.Contains(f.Value.String(), "/") && !t.Failed() && b.String() != string(have) {
+		t.Errorf("%s is out of date; go test ./scenarios -run GateCatches -rewrite renews it", caughtBy)
+	}
+}
+
+// missed are the broken locks that Test does not catch, and what would.
+var missed = map[string]string{
+	"single-error-is-refusal": "the key stays for one TTL, as after each lost reply on one node; a property that compares a refusal with the keys that it leaves",
+	"single-release-told-ok":  "a release that finds nothing to release does no harm; a property that says what a release must return",
+	"redlock-same-token":      "one vote of three is lost, and the majority stands; a property that no vote is lost without a cause",
+}
+
+// Test passes for each sound lock.
+func TestGatePasses(t *testing.T) {
+	play.QuietRedis()
+	for _, v := range sound.Locks() {
+		t.Run(v.Name, func(t *testing.T) {
+			for _, o := range gate(t, v, 1, false) {
+				t.Errorf("%s, like %s, fails %s\n%s%s", v.Name, v.Like, o.Name(), o.Timeline(), o.Complain())
+			}
+		})
+	}
+}
+
+// Each reference passes in its own place.
+func TestGatePassesReferences(t *testing.T) {
+	play.QuietRedis()
+	for _, name := range []string{
+		"single", "single-usec", "single-retries", "single-delex", "single-extend", "single-wait", "watchdog", "fenced", "redlock",
+		"redlock-sequential", "redlock-wall", "redlock-extend",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, o := range gate(t, clients.Variant{Lock: clients.Lock{Name: "mine", New: findLock(t, name)}, Like: name}, 1, false) {
+				t.Errorf("%s fails %s\n%s%s", name, o.Name(), o.Timeline(), o.Complain())
+			}
+		})
+	}
+}

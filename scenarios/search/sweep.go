@@ -1,0 +1,144 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"lockstep/checker"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+	"lockstep/sim/workers"
+)
+
+// RunAll is [play.RunAll] for cases whose pages may be swept.
+func RunAll(ctx context.Context, s *workers.Supervisor, cases []play.Case, each func(i int, o *play.Outcome)) error {
+	var plain []play.Case
+	var places, swept []int
+	for i, c := range cases {
+		if len(c.Scenario.Sweep) > 0 {
+			swept = append(swept, i)
+			continue
+		}
+		plain, places = append(plain, c), append(places, i)
+	}
+	if len(plain) > 0 {
+		err := play.RunAll(ctx, s, plain, func(i int, o *play.Outcome) { each(places[i], o) })
+		if err != nil || len(swept) == 0 {
+			return err
+		}
+	}
+	search := Search{}
+	stop, err := search.Start(s)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for _, i := range swept {
+		o, err := search.Sweep(ctx, cases[i])
+		if err != nil {
+			return err
+		}
+		each(i, o)
+	}
+	return nil
+}
+
+// Sweep plays a case whose page is swept, with the workers of s, and returns the outcome of its worst position: one that breaks
+// what is claimed of the lock, or else violates a property. If there is no such position, the outcome is that of a run that proves
+// nothing, or else of the calm run.
+func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) {
+	calm := *c.Scenario
+	run := c.Run.With(c.Run.Reference())
+	calm.Lanes = c.Scenario.Resolve(run).Lanes // a perturbation of a client is a step of its lane in the scenario
+	run.Lanes, run.Golden, run.Checksum = nil, "", ""
+	calm.Sweep, calm.Runs = nil, []script.Section{run}
+	one := *s
+	one.Calm, one.Lock, one.Seed = &calm, c.Run.Lock, cmp.Or(c.Seed, run.Seed, 1)
+	one.Kinds, one.Restless, one.New, one.most = c.Scenario.Sweep, c.Restless, c.New, sweptEvents
+	sum := &play.Sweep{Kinds: c.Scenario.Sweep}
+	worst, err := one.position(ctx, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	if worst.Standing() == play.NotApplicable {
+		worst.Sweep, sum.Page, worst.Scenario = sum, worst.Scenario, c.Scenario
+		return worst, nil
+	}
+	b, err := one.Bound(ctx, 1)
+	if err != nil && !errors.Is(err, ErrNotReproducible) {
+		return nil, err
+	}
+	rank := len(checker.Properties())
+	for _, f := range b.Found {
+		o, err := one.position(ctx, c, f.Plan)
+		if err != nil {
+			return nil, err
+		}
+		if f.Broke == "" {
+			sum.Found = append(sum.Found, f.Failing)
+		}
+		of := slices.Index(checker.Properties(), f.Failing.Property)
+		if better := cmp.Or(cmp.Compare(worst.Standing(), o.Standing()), cmp.Compare(of, rank)); sum.Worst == "" || better < 0 {
+			worst, sum.Worst, rank = o, worded(f.Plan), of
+		}
+	}
+	if len(b.Levels) > 1 {
+		l := b.Levels[1]
+		sum.Possible = b.Sites
+		sum.Positions, sum.Kept, sum.Idle, sum.Violated, sum.Unproved = l.Plans, l.Survived, l.Idle, l.Violating, l.Unproved
+	}
+	switch {
+	case len(b.Found) > 0:
+	case b.Differs != "":
+		worst.Result.Verdict, worst.Differs = checker.Inconclusive, b.Differs
+		worst.Result.Unmet = append(worst.Result.Unmet, "not reproducible: "+b.Differs)
+	case b.Unproved != nil:
+		if worst, err = one.position(ctx, c, b.Unproved); err != nil {
+			return nil, err
+		}
+		sum.Worst = worded(b.Unproved)
+		worst.Result.Verdict = checker.Inconclusive
+		if len(worst.Result.Unmet) == 0 {
+			worst.Result.Unmet = []string{"a property was violated only together with a fault that had no effect"}
+		}
+	case sum.Kept == 0:
+		worst.Result.Verdict = checker.Inconclusive
+		worst.Result.Unmet = append(worst.Result.Unmet, fmt.Sprintf("none of the %d perturbations had an effect", sum.Positions))
+	}
+	worst.Sweep, sum.Page, worst.Scenario = sum, worst.Scenario, c.Scenario
+	return worst, nil
+}
+
+// sweptEvents bounds a sweep. Most locks stay below it, but a library that polls has a hundred times as many events
+// in a run.
+const sweptEvents = 150_000
+
+// worded prints a plan with at most one perturbation.
+func worded(plan []Perturbation) string {
+	if len(plan) == 0 {
+		return "" // the calm run itself
+	}
+	return plan[0].String()
+}
+
+// position plays the case with the perturbations of a plan.
+func (s *Search) position(ctx context.Context, c play.Case, plan []Perturbation) (*play.Outcome, error) {
+	page := Perturbed(s.Calm, plan)
+	c.Scenario, c.Run, c.Seed = page, page.Runs[0].With(s.Lock), s.Seed
+	job, err := c.Job(0) // which is played twice
+	if err != nil {
+		return nil, err
+	}
+	do := s.Do
+	if do == nil {
+		do = s.here
+	}
+	out, err := do(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return c.Outcome(out), nil
+}
