@@ -32,8 +32,8 @@ func newMatrix(k known) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "matrix [SCENARIO[/RUN] | FILE]...",
 		Short: "Print a table of which faults each lock survives",
-		Long: `Matrix puts locks through the catalogue, or through the scenarios that are named, and prints the
-results as a table. A library is run in place of the locks that it is like, and a mark shows where
+		Long: `Matrix puts locks through the scenarios that are named, and prints the results as a table.
+Without arguments these are all of the catalogue except its sweeps, which take longer. A library is run in place of the locks that it is like, and a mark shows where
 it does worse than they are expected to. Without --lock, each library in its default configuration
 is compared with the lock that it is most like.
 
@@ -197,6 +197,20 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 	}
 	sortMatrix(m)
 	return m, nil
+}
+
+// withoutSweeps returns the names of all scenarios of the catalogue that are not swept, if no argument names any: a sweep takes
+// hundreds of runs for each lock.
+func withoutSweeps(args []string) ([]string, error) {
+	if len(args) > 0 {
+		return args, nil
+	}
+	stories, err := script.Stories()
+	var names []string
+	for _, s := range stories {
+		names = append(names, s.Name)
+	}
+	return names, err
 }
 
 // merged combines arguments that name the same scenario, so that no cell occurs twice.
