@@ -1,13 +1,13 @@
 package main
 
-// An adversity is a kind of thing that goes wrong, with the scenarios in which it does.
+// An adversity is a kind of failure, with the scenarios about it.
 type adversity struct {
 	kind      string
 	scenarios []string
 }
 
-// adversities groups the catalogue for a reader who asks what a lock survives. A scenario in which several things go wrong
-// is where its reader would look for it; within a group the plainest comes first.
+// adversities groups the catalogue for a reader who asks what a lock survives. A scenario in which several things go wrong is in the
+// group where a reader would look for it. The simplest scenario of a group comes first.
 var adversities = []adversity{
 	{"pauses", []string{
 		"pause-in-acquire", "pause-after-acquire", "pause-after-check", "read-modify-write", "efficiency",
@@ -49,5 +49,5 @@ var adversities = []adversity{
 	}},
 }
 
-// elsewhere is the kind of the scenarios that are not in the catalogue.
+// elsewhere is the group of scenarios that are not in the catalogue.
 const elsewhere = "your own"

@@ -28,37 +28,38 @@ import (
 func newCheck(k known) *cobra.Command {
 	f := &runFlags{known: k, on: play.OnSim, limit: 20 * time.Second, files: map[*script.Scenario]bool{}}
 	c := &cobra.Command{
-		Use:   "check [HISTORY.jsonl | DIR | PAGE.txtar]...",
+		Use:   "check [HISTORY.jsonl | DIR | SCENARIO.txtar]...",
 		Short: "Judge saved histories again, or see whether verdicts have changed",
 		Long: `Check judges histories that lockstep run --out has written, without running anything, and prints
-the same table. A directory stands for all histories below it. What a history should come to is
-what its page in the catalogue says, or one of the pages that are named with the histories.
-Histories of other systems are judged as well: docs/histories.md has the format.
+the same table. A directory stands for all histories below it. The expected verdict is that of the
+scenario in the catalogue, or in a scenario file that is named together with the histories.
+Histories of other systems are judged as well: docs/histories.md describes the format.
 
-With --against it fails where a verdict, the status of a property, or the assumption that was
-broken is not what it was in an earlier run --json, and where a run of then is missing: of all of
-them if a directory is named, of its scenario if it is the directory of one. That takes the place
-of what the pages expect. Without histories it does the runs again that the file has.
+With --against, results are compared with those of an earlier run --json instead. Check fails if
+a verdict, the status of a property or a broken assumption has changed, or if an earlier run is
+missing: any of them if a directory is named, or one of the same scenario if the directory is that
+of a scenario. Without histories it makes the runs of the file again.
 
-Exit status: 0 all as expected, or as it was; 1 not so, or UNSAFE without a page that expects it;
-2 a run proves nothing; 3 it could not be checked, or one of the histories could not.`,
+Exit status: 0 all as expected, or unchanged; 1 not as expected, changed, or UNSAFE without a
+scenario that expects it; 2 a run proves nothing; 3 a history or something else could not be
+checked.`,
 		Example: `  lockstep run --json > verdicts.json
-  lockstep check --against verdicts.json            do the same runs again, and compare
+  lockstep check --against verdicts.json            make the same runs again, and compare
   lockstep run --lock redsync --against verdicts.json
   lockstep run --out results
   lockstep check results                            judge them again
   lockstep check results/clock-jump/redlock.jsonl
-  lockstep check results my-scenario.txtar          with a page that is not in the catalogue
+  lockstep check results my-scenario.txtar          with a scenario that is not in the catalogue
   lockstep check results --against verdicts.json --junit report.xml`,
 		RunE: func(c *cobra.Command, args []string) error { return f.recheck(c, args) },
 	}
 	f.ci.options(c)
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per run and line")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object for each run, on a line of its own")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
 	return c
 }
 
-// recheck judges what is saved, or does the runs of an earlier day again.
+// recheck judges saved histories, or makes the runs of a baseline again.
 func (f *runFlags) recheck(c *cobra.Command, args []string) error {
 	if err := f.ci.check(c.Context(), args); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (f *runFlags) recheck(c *cobra.Command, args []string) error {
 	start := time.Now()
 	if len(args) == 0 {
 		if f.ci.baseline == nil {
-			return errors.New("check takes histories, as lockstep run --out writes them, or --against with what lockstep run --json printed")
+			return errors.New("check takes histories that lockstep run --out has written, or --against with the output of lockstep run --json")
 		}
 		cases, err := f.casesAgain(c.Context())
 		if err != nil {
@@ -85,8 +86,7 @@ func (f *runFlags) recheck(c *cobra.Command, args []string) error {
 	return f.tell(c, nil, outcomes, start, nil)
 }
 
-// tell prints what came of runs, or of histories, and tells it to whoever else wants to know. With an error it says how far
-// the runs got.
+// tell prints the results of runs or histories, and reports them to CI. If failed is set, it says how far the runs got.
 func (f *runFlags) tell(c *cobra.Command, cases []play.Case, outcomes []*play.Outcome, start time.Time, failed error) error {
 	took := time.Since(start)
 	ended := slices.DeleteFunc(slices.Clone(outcomes), func(o *play.Outcome) bool { return o == nil })
@@ -113,7 +113,7 @@ func (f *runFlags) tell(c *cobra.Command, cases []play.Case, outcomes []*play.Ou
 			printTimeline(out, o)
 		}
 	}
-	kept := f.keep(c, outcomes) // if it fails, the verdicts are printed all the same: the runs took their time
+	kept := f.keep(c, outcomes) // even if this fails, the verdicts are printed: the runs took their time
 	for _, o := range outcomes {
 		if o.Report != nil {
 			fmt.Fprintf(c.ErrOrStderr(), "\n%s, %s, seed %d: %s\n", reports.Visible(o.Scenario.Name), who(o), o.History.Meta.Seed, reports.VisibleLines(o.Report.String()))
@@ -128,8 +128,8 @@ func (f *runFlags) tell(c *cobra.Command, cases []play.Case, outcomes []*play.Ou
 	return cmp.Or(kept, f.conclude(c, outcomes, start, took))
 }
 
-// keep writes what is left of runs into the directory that is for it. Once the program is interrupted it writes only what takes
-// no time, the timeline as text and the history: lockstep show draws the rest from that.
+// keep writes the files of runs into the directory that --out names. After an interruption it writes only what takes no time, the
+// timeline as text and the history. lockstep show draws the rest from these.
 func (f *runFlags) keep(c *cobra.Command, outcomes []*play.Outcome) error {
 	if f.out == "" {
 		return nil
@@ -154,11 +154,11 @@ func (f *runFlags) keep(c *cobra.Command, outcomes []*play.Outcome) error {
 	if undrawn == 0 {
 		return nil
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "kept in %s without pictures, which lockstep show draws: %d of %s\n", reports.Visible(f.out), undrawn, many(len(outcomes), "run"))
+	fmt.Fprintf(c.ErrOrStderr(), "saved in %s without pictures: %d of %s; lockstep show draws them\n", reports.Visible(f.out), undrawn, many(len(outcomes), "run"))
 	return c.Context().Err()
 }
 
-// conclude compares the outcomes with an earlier run, if there is one, reports them, and returns what the program ends with.
+// conclude compares the outcomes with an earlier run if there is one, reports them, and returns the exit status.
 func (f *runFlags) conclude(c *cobra.Command, outcomes []*play.Outcome, start time.Time, took time.Duration) error {
 	findings := append(f.findings(outcomes), f.without...)
 	if f.ci.baseline != nil {
@@ -178,7 +178,7 @@ func (f *runFlags) conclude(c *cobra.Command, outcomes []*play.Outcome, start ti
 	return exitOf(findings)
 }
 
-// printJSON prints the line of a run.
+// printJSON prints a run as one line of JSON.
 func (f *runFlags) printJSON(w io.Writer, o *play.Outcome) error {
 	l := newLine(o)
 	l.File, l.Line = f.pageOf(o.Scenario, o.Run)
@@ -188,13 +188,13 @@ func (f *runFlags) printJSON(w io.Writer, o *play.Outcome) error {
 	return json.NewEncoder(w).Encode(l)
 }
 
-// saved judges the histories that the arguments name. What cannot be judged is no reason to leave out the others: it is noted in
-// f.without.
+// saved judges the histories that the arguments name. Those that cannot be judged are noted in f.without, and the others are judged all
+// the same.
 func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, error) {
 	p := pages{}
 	var files, unended []string
 	var whole bool              // a directory of several scenarios is named
-	single := map[string]bool{} // directories of one
+	single := map[string]bool{} // the directories that are named
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if err != nil {
@@ -223,7 +223,7 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, e
 				return nil, err
 			}
 			if other, ok := p[page.Name]; ok {
-				return nil, fmt.Errorf("%s: %s is the page of %s, too", arg, other.File, page.Name)
+				return nil, fmt.Errorf("%s: %s also has the scenario %s", arg, other.File, page.Name)
 			}
 			p[page.Name] = page
 			f.files[page] = true
@@ -232,13 +232,13 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, e
 		}
 	}
 	if len(files)+len(unended) == 0 {
-		return nil, errors.New("a page has expectations for histories; name some histories, as lockstep run --out writes them")
+		return nil, errors.New("a scenario file only says what histories should show; name histories as well, as lockstep run --out writes them")
 	}
 	for _, report := range unended {
 		f.without = append(f.without, unjudged(report, ".report.txt", exitUnknown, report+": this run did not end, and has no history"))
 	}
 	f.shows = map[*play.Outcome]string{}
-	named := map[string]bool{} // the scenarios of which there should be all
+	named := map[string]bool{} // the scenarios of which no run may be missing
 	var outcomes []*play.Outcome
 	for _, file := range once(files) {
 		h, err := readHistory(ctx, file)
@@ -264,7 +264,7 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, e
 	return outcomes, nil
 }
 
-// unjudged is what is found in the place of a history. Files are named as writeArtifacts does, after their runs.
+// unjudged is the finding for a file that has no history to judge. The file is named after its run, as writeArtifacts does it.
 func unjudged(file, ending string, status status, reason string) finding {
 	suite := filepath.Base(filepath.Dir(file))
 	g := finding{run: suite + "/" + strings.TrimSuffix(filepath.Base(file), ending), suite: suite, status: status, reasons: []string{reason}}
@@ -274,7 +274,7 @@ func unjudged(file, ending string, status status, reason string) finding {
 	return g
 }
 
-// readHistory reads the history in a file. What is wrong with it is said with the line.
+// readHistory reads the history in a file. Errors name the line.
 func readHistory(ctx context.Context, name string) (*history.History, error) {
 	data, err := files.Read(ctx, name, largestFile)
 	if err != nil {
@@ -287,11 +287,11 @@ func readHistory(ctx context.Context, name string) (*history.History, error) {
 	return h, nil
 }
 
-// pages are the pages that say what histories should come to, by the names of their scenarios: those that were named, and as
-// many of the catalogue as were needed; nil where there is none.
+// pages has the scenarios that say what histories should show, by name: those that were named, and those of the catalogue that were
+// needed. It has nil for a name that is not in the catalogue.
 type pages map[string]*script.Scenario
 
-// judge judges a history by its page. Without one it is judged by itself: nothing was expected, and no state had to occur.
+// judge judges a history by its scenario. Without a scenario, nothing was expected, and no state had to occur.
 func (p pages) judge(h *history.History) *play.Outcome {
 	m := h.Meta
 	page, known := p[m.Scenario]
@@ -299,12 +299,12 @@ func (p pages) judge(h *history.History) *play.Outcome {
 		page, _ = script.Find(m.Scenario) // nil if there is none
 		p[m.Scenario] = page
 	}
-	lock := oneLine(m.Lock) // what is in a file can be anything, and this is printed
+	lock := oneLine(m.Lock) // this is printed, and the file may contain anything
 	own := script.Section{Lock: cmp.Or(oneLine(m.For), lock), Label: oneLine(m.Label)}
 	if page != nil {
 		if r, err := page.FindRun(own.ID()); err == nil {
 			r = page.Resolve(r.With(lock))
-			// On real servers everything took less time, by the factor that the TTL has.
+			// On real servers everything took less time, by the same factor as the TTL.
 			if m.On != play.OnSim && m.TTL > 0 && m.TTL != r.TTL {
 				speed := float64(r.TTL) / float64(m.TTL)
 				r.Musts = slices.Clone(r.Musts)
@@ -328,10 +328,10 @@ func (p pages) judge(h *history.History) *play.Outcome {
 	return o
 }
 
-// pageless reports whether it is not known what an outcome was to be.
+// pageless reports whether no scenario says what an outcome should be.
 func pageless(o *play.Outcome) bool { return o.Scenario.File == "" }
 
-// casesAgain are the runs that a baseline has.
+// casesAgain returns the runs of a baseline.
 func (f *runFlags) casesAgain(ctx context.Context) ([]play.Case, error) {
 	b := f.ci.baseline
 	loaded := map[string]*script.Scenario{}
@@ -348,7 +348,7 @@ func (f *runFlags) casesAgain(ctx context.Context) ([]play.Case, error) {
 		if s.scenario == nil {
 			found, err := f.known.open(ctx, arg)
 			if err != nil && !s.file {
-				continue // it is told that the run is not there
+				continue // the comparison reports that the run is missing
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", b.file, e.at, err)
@@ -366,9 +366,9 @@ func (f *runFlags) casesAgain(ctx context.Context) ([]play.Case, error) {
 	}
 	switch {
 	case len(cases) == 0 && len(b.lines) == 1:
-		return nil, fmt.Errorf("%s: the run that it has is not in the catalogue any more", b.file)
+		return nil, fmt.Errorf("%s: its run is no longer in the catalogue", b.file)
 	case len(cases) == 0:
-		return nil, fmt.Errorf("%s: none of the %d runs that it has is in the catalogue any more", b.file, len(b.lines))
+		return nil, fmt.Errorf("%s: none of its %d runs is in the catalogue any longer", b.file, len(b.lines))
 	}
 	return cases, nil
 }

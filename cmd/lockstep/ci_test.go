@@ -242,7 +242,7 @@ func TestInterruptedRuns(t *testing.T) {
 		if len(lines) != 2 || !strings.HasPrefix(lines[0], `{"scenario":"pause-fenced","run":"fenced",`) || !strings.HasPrefix(lines[1], `{"scenario":"pause-fenced","run":"single",`) {
 			t.Errorf("it prints\n%s", out.String())
 		}
-		if want := "kept in " + dir + " without pictures, which lockstep show draws: 2 of 2 runs\n"; !strings.Contains(said.String(), want) {
+		if want := "saved in " + dir + " without pictures: 2 of 2 runs; lockstep show draws them\n"; !strings.Contains(said.String(), want) {
 			t.Errorf("it says\n%s\nand not %s", said.String(), want)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "pause-fenced", "*"))

@@ -57,7 +57,7 @@ func TestHostileNames(t *testing.T) {
 		{1, "show PAGE --html OUT/run.html --svg OUT/run.svg", "— UNSAFE: resource exclusion"},
 		{3, "show PAGE --html PAGE/run.html", "mkdir it's?[2J"},
 		{1, "check OUT PAGE", "see it again: lockstep show"},
-		{1, "check OUT", "?: there is no page"},
+		{1, "check OUT", "?: no scenario in the catalogue"},
 		{3, "check FILE", "broken.jsonl:1: "},
 		{3, "check OUT --against PAGE", "not a line of lockstep run --json"},
 		{1, "matrix PAGE --lock single --out OUT", "written: it's?[2J"},

@@ -36,7 +36,7 @@ type runFlags struct {
 	speed   float64
 	seed    uint64
 	known   known
-	locks   []string // to run
+	locks   []string // the value of --lock
 	json    bool
 	out     string
 	verbose bool
@@ -47,31 +47,31 @@ type runFlags struct {
 	memory  workers.Memory
 	tries   int
 	ci      ciFlags
-	shows   map[*play.Outcome]string // the files of those that were saved
-	without []finding                // of what is saved, and is no history
-	asked   func(*earlier) bool      // which runs of a baseline are to be there; nil: all
+	shows   map[*play.Outcome]string // the files of saved histories
+	without []finding                // for files that have no history to judge
+	asked   func(*earlier) bool      // which runs of a baseline must not be missing; nil: all
 }
 
 func (f *runFlags) common(c *cobra.Command) {
 	f.onServers(c)
-	c.Flags().Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N` (default 1, or what the page says)")
+	c.Flags().Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N` (default 1, or the seed of the scenario)")
 }
 
-// onServers are the options that say where a run takes place.
+// onServers adds the options that say where a run is made.
 func (f *runFlags) onServers(c *cobra.Command) {
 	c.Flags().StringVar(&f.on, "on", play.OnSim, "run on `WHERE`: sim; redis (servers for the run); or yours: redis://HOST")
-	c.Flags().Var((*speedValue)(&f.speed), "speed", "on redis: divide durations by `N` at most (default what each page bears)")
+	c.Flags().Var((*speedValue)(&f.speed), "speed", "on redis: divide durations by at most `N` (default what each scenario tolerates)")
 	f.bounds(c, " (on redis: beyond its length)")
-	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to do a run that was only unlucky or lucky")
+	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to try a run whose result may be luck")
 }
 
-// bounds are the options that say what a run may use.
+// bounds adds the options that limit what a run may use.
 func (f *runFlags) bounds(c *cobra.Command, beyond string) {
 	c.Flags().DurationVar(&f.limit, "limit", 20*time.Second, "real time that a run may take"+beyond)
 	memoryFlag(c, &f.memory)
 }
 
-// memoryFlag is the option that says how much memory a run may use.
+// memoryFlag adds the option that limits the memory of a run.
 func memoryFlag(c *cobra.Command, m *workers.Memory) {
 	c.Flags().Var((*memoryValue)(m), "memory", "memory that a run may use, such as `2GB` (default 2GB)")
 }
@@ -82,10 +82,10 @@ func errTooLittle(m workers.Memory) error {
 	return fmt.Errorf("--memory %v: must be at least %v", m, workers.LeastMemory)
 }
 
-// mostTries is how often a run may be done.
+// mostTries is how often a run may be tried.
 const mostTries = 100
 
-// leastLimit is the least time to give a run: it takes some milliseconds, and more on a busy machine.
+// leastLimit is the least value of --limit. A run takes some milliseconds, and more on a busy machine.
 const leastLimit = 100 * time.Millisecond
 
 func (f *runFlags) check() error {
@@ -94,19 +94,19 @@ func (f *runFlags) check() error {
 	}
 	switch {
 	case f.on != play.OnSim && f.on != play.OnReal:
-		return fmt.Errorf("--on: %w; servers of your own are redis://HOST:PORT, and lockstep matrix takes both as well", history.Unknown("backend", f.on, []string{play.OnSim, play.OnReal}))
+		return fmt.Errorf("--on: %w; your own servers are redis://HOST:PORT, and lockstep matrix also takes both", history.Unknown("backend", f.on, []string{play.OnSim, play.OnReal}))
 	case f.speed != 0 && f.on != play.OnReal:
-		return errors.New("--speed is for --on redis; in simulation time takes no time")
-	case f.locks != nil && len(f.locks) == 0: // as with a variable of a shell that is not set
+		return errors.New("--speed is for --on redis; simulated time is virtual")
+	case f.locks != nil && len(f.locks) == 0: // for example, a shell variable that is not set
 		return errors.New("--lock names no lock; lockstep list has all of them")
 	case tooLittle(f.memory):
 		return errTooLittle(f.memory)
 	case f.workers < 0:
-		return fmt.Errorf("--workers %d: it must not be below zero", f.workers)
+		return fmt.Errorf("--workers %d: it must not be negative", f.workers)
 	case f.tries < 1 || f.tries > mostTries:
 		return fmt.Errorf("--tries %d: it must be between 1 and %d", f.tries, mostTries)
 	case f.tries > 1 && f.on == play.OnSim:
-		return errors.New("--tries is for --on redis; a simulated run comes out the same each time")
+		return errors.New("--tries is for --on redis; a simulated run has the same result each time")
 	case f.limit < leastLimit:
 		return fmt.Errorf("--limit %v: must be at least %v", f.limit, leastLimit)
 	case f.on == play.OnReal && len(f.servers) == 0:
@@ -125,9 +125,9 @@ catalogue. A run is SAFE if every property held, UNSAFE if one was violated, and
 proves nothing: a fault had no effect, a state that had to occur did not, or the lock never came
 to rest.
 
-With --lock it does the runs of that lock. A library has none of its own: it is put in the place
-of the locks that it is like, and the last column says whether it does as they are expected to. Where
-SCENARIO/RUN names one run, --lock puts any lock in the place of the one that the page names.`,
+With --lock, run makes the runs of that lock. A library has none of its own: it is run in place of
+the locks that it is like, and the last column says whether it does as well as they are expected
+to. If SCENARIO/RUN names one run, --lock can replace its lock by any other.`,
 		Example: `  lockstep run
   lockstep run clock-jump crash-restart-5/redlock/durable -v
   lockstep run --lock redlock --seed 7
@@ -144,12 +144,12 @@ SCENARIO/RUN names one run, --lock puts any lock in the place of the one that th
 	}
 	f.common(c)
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries: `NAME,...`; see lockstep list")
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object per run and line")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object for each run, on a line of its own")
 	c.Flags().Var((*fileValue)(&f.out), "out", "write timelines and histories to `DIR`")
 	f.ci.options(c)
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
-	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, never what they expect")
-	c.Flags().IntVar(&f.workers, "workers", 0, "processes at once (default one per core)")
+	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, but not their expectations")
+	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	return c
 }
 
@@ -197,7 +197,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	return told
 }
 
-// standFor reports whether a run of an earlier day is one of those that the command asks for.
+// standFor reports whether a run of a baseline is among those that the command asks for.
 func (f *runFlags) standFor(args []string, e *earlier) bool {
 	onSim := e.On == play.OnSim || e.On == ""
 	switch {
@@ -218,7 +218,7 @@ func (f *runFlags) standFor(args []string, e *earlier) bool {
 	})
 }
 
-// choose finds what the arguments name, less what real servers cannot do where it is to run on those.
+// choose finds the runs that the arguments name. On real servers it leaves out those that are not possible there.
 func (f *runFlags) choose(c *cobra.Command, args []string) ([]selection, error) {
 	chosen, err := choose(c.Context(), f.known, args, f.locks)
 	if err != nil {
@@ -234,7 +234,7 @@ func (f *runFlags) choose(c *cobra.Command, args []string) ([]selection, error) 
 	return chosen, nil
 }
 
-// checkRewrite refuses to rewrite what would come out differently for others, or cannot be written.
+// checkRewrite refuses to rewrite timelines that others would not get, or that cannot be written.
 func (f *runFlags) checkRewrite(args []string) error {
 	if len(args) == 0 {
 		return errors.New("--rewrite needs the files to rewrite; those of the catalogue are in scenarios/catalogue")
@@ -245,20 +245,20 @@ func (f *runFlags) checkRewrite(args []string) error {
 		}
 	}
 	if len(f.locks) > 0 {
-		return errors.New("--rewrite renews the timelines of all locks that a page names; leave out --lock")
+		return errors.New("--rewrite renews the timelines of all locks that a scenario names; leave out --lock")
 	}
 	if f.on != play.OnSim || f.seed != 0 {
-		return errors.New("--rewrite is for simulated runs with the seed of the page, or 1; leave out --seed")
+		return errors.New("--rewrite is for simulated runs with the seed of the scenario, or 1; leave out --seed")
 	}
 	return nil
 }
 
-// cases are the chosen runs with a seed; 0 stands for that of each run.
+// cases returns the chosen runs with a seed; 0 stands for the seed of each run.
 func (f *runFlags) cases(chosen []selection, seed uint64) []play.Case {
 	var cases []play.Case
 	for _, s := range chosen {
 		for _, r := range s.runs {
-			build, _ := f.known.find(r.Lock) // choose has looked
+			build, _ := f.known.find(r.Lock) // choose has checked that it exists
 			lib, _ := f.known.library(r.Lock)
 			cases = append(cases, play.Case{
 				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Servers: f.servers, Speed: f.speed, Limit: f.limit, Tries: f.tries, Restless: lib.Restless, New: build,
@@ -268,10 +268,10 @@ func (f *runFlags) cases(chosen []selection, seed uint64) []play.Case {
 	return cases
 }
 
-// runAll does all cases in worker processes, with a line of progress on terminals.
+// runAll runs all cases in worker processes, with a line of progress on terminals.
 func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome, error) {
 	self, err := os.Executable()
-	if err != nil && runtime.GOOS != "js" { // where there are no processes to be started anyway
+	if err != nil && runtime.GOOS != "js" { // on js no processes can be started anyway
 		return nil, err
 	}
 	if err := f.greet(c); err != nil {
@@ -295,7 +295,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 	return outcomes, leftKeys(c.ErrOrStderr(), outcomes, err)
 }
 
-// atOnce is how many runs take place side by side. On real servers they mostly wait.
+// atOnce is how many runs are made at the same time. On real servers they mostly wait.
 func (f *runFlags) atOnce() int {
 	if f.workers == 0 && f.on != play.OnSim {
 		return max(scenarios.AtOnce, runtime.NumCPU())
@@ -303,7 +303,7 @@ func (f *runFlags) atOnce() int {
 	return f.workers
 }
 
-// progress is a line on a terminal that goes away, and nothing elsewhere.
+// progress shows a line of progress on a terminal, which disappears in the end, and nothing elsewhere.
 func progress(w io.Writer, n int) *progressbar.ProgressBar {
 	return progressbar.NewOptions(n,
 		progressbar.OptionSetWriter(w),
@@ -332,7 +332,7 @@ func exitStatus(outcomes []*play.Outcome) error {
 	return nil
 }
 
-// printDifferences says what came out otherwise than expected, and how to see it again.
+// printDifferences says which results were not expected, and how to see them again.
 func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) {
 	w := c.OutOrStdout()
 	for _, o := range outcomes {
@@ -362,7 +362,7 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) 
 			fmt.Fprintf(w, "  see it again: %s\n", f.again(o))
 		}
 		if changed {
-			printWrapped(w, fmt.Sprintf("the trace is not the one that the page was saved with: its checksum is %s, and was %s", o.History.Meta.Checksum, o.Run.Checksum))
+			printWrapped(w, fmt.Sprintf("the trace is not the one in the scenario file: its checksum is %s, and was %s", o.History.Meta.Checksum, o.Run.Checksum))
 		}
 		if stale {
 			file := "FILE"
@@ -374,13 +374,13 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) 
 	}
 }
 
-// isSaved reports whether a run is the one that its page has a timeline of: with the same lock and seed, in simulation.
+// isSaved reports whether a run is the one whose timeline its scenario file has: with the same lock and seed, in simulation.
 func (f *runFlags) isSaved(o *play.Outcome) bool {
 	return f.on == play.OnSim && o.History.Meta.On == play.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
 }
 
-// called is what a run is called, with the lock that took the place of the one in its name. It is safe to print: the name of a
-// scenario is that of its file, which can be anything.
+// called is the name of a run, with the lock that replaced the one in its name. It is safe to print, although the name of a scenario is
+// that of its file, which can be anything.
 func called(o *play.Outcome) string {
 	name := reports.Visible(o.Name())
 	if o.Run.Lock != o.Run.Reference() {
@@ -392,7 +392,7 @@ func called(o *play.Outcome) string {
 // who names a run within its scenario, and the lock that is put through it.
 func who(o *play.Outcome) string {
 	if o.Run.Lock != o.Run.Reference() {
-		return o.Run.Lock + " in the place of " + o.Run.ID()
+		return o.Run.Lock + " in place of " + o.Run.ID()
 	}
 	return o.Run.ID()
 }
@@ -417,7 +417,7 @@ func (f *runFlags) again(o *play.Outcome) string {
 	return cmd
 }
 
-// place is what a command says about real servers.
+// place has the options of a command that say on which real servers to run.
 func (f *runFlags) place() string {
 	if f.speed == 0 {
 		return " --on " + f.where()

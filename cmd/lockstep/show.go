@@ -27,13 +27,13 @@ func newShow(k known) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show SCENARIO[/RUN] | FILE",
 		Short: "Tell the story of a scenario, and the timeline of one run",
-		Long: `Show prints what a scenario is about and the timeline of one of its runs: the first, unless one is
-named. The file may also be a history (.jsonl) that lockstep run --out has written; it is judged
+		Long: `Show prints the story of a scenario and the timeline of one of its runs: the first, unless one is
+named. The file may also be a history (.jsonl) that lockstep run --out has written, which is judged
 again.
 
-With --html it writes one file instead, which needs nothing else, in which the run can be explored
-in a browser: play it, step from event to event, and see why it was violated. Two runs are put
-below each other on one time axis. With --svg and --png it writes a picture.`,
+With --html it writes a self-contained web page instead, in which the run can be explored: play it,
+step from event to event, and see why a property was violated. Two runs are drawn below each other
+on one time axis. With --svg and --png it writes a picture.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock
@@ -85,12 +85,12 @@ below each other on one time axis. With --svg and --png it writes a picture.`,
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
 	c.Flags().Var((*fileValue)(&svg), "svg", "draw the timeline to `FILE` as SVG")
 	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")
-	c.Flags().Var((*fileValue)(&html), "html", "write a web page to `FILE`, in which to explore the run, or two runs")
+	c.Flags().Var((*fileValue)(&html), "html", "write a web page to explore the run, or two runs, to `FILE`")
 	return c
 }
 
-// showAll prints the story and the timeline of each run that is named, or one line where these go into a file. A run that never came to
-// an end ends it all.
+// showAll prints the story and the timeline of each run that is named, or one line if these go into a file. It stops at a run that did not
+// end.
 func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.TextOptions, filed bool) ([]*play.Outcome, error) {
 	w := c.OutOrStdout()
 	var outcomes []*play.Outcome
@@ -125,8 +125,7 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 	return outcomes, nil
 }
 
-// show finds or makes the outcome to show. That of a saved history has no scenario: a history does not say what was
-// expected.
+// show makes the run to show, or judges the history. The outcome of a history has no scenario: a history does not say what was expected.
 func (f *runFlags) show(c *cobra.Command, arg string) (*play.Outcome, error) {
 	if filepath.Ext(arg) == ".jsonl" {
 		if len(f.locks) > 0 {
@@ -153,7 +152,7 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*play.Outcome, error) {
 	return outcomes[0], nil
 }
 
-// printStory prints what a scenario is about, and what everybody in it does.
+// printStory prints the story of a scenario, its settings, and its steps.
 func printStory(w io.Writer, o *play.Outcome) {
 	bold, dim := paint(w, text.Bold), paint(w, text.Faint)
 	fmt.Fprintf(w, "%s\n\n%s\n\n", bold(reports.Visible(o.Scenario.Title)), reports.VisibleLines(o.Scenario.Prose))
@@ -195,7 +194,7 @@ func roles(w io.Writer) func(reports.Role, string) string {
 	}
 }
 
-// writeFile writes a file as a whole or not at all.
+// writeFile writes a file completely or not at all.
 func writeFile(ctx context.Context, name string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {

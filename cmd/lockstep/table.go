@@ -21,7 +21,7 @@ type line struct {
 	Scenario    string                              `json:"scenario"`
 	Run         string                              `json:"run"` // within the scenario
 	Lock        string                              `json:"lock"`
-	Reference   string                              `json:"reference"` // the lock that the page names
+	Reference   string                              `json:"reference"` // the lock that the scenario names
 	Label       string                              `json:"label,omitempty"`
 	On          string                              `json:"on"`
 	Seed        uint64                              `json:"seed"`
@@ -38,7 +38,7 @@ type line struct {
 	Repeat      string                              `json:"not_reproducible,omitempty"` // how a repetition differed
 	VirtualMS   int64                               `json:"virtual_ms"`
 	Events      int                                 `json:"events"`
-	File        string                              `json:"file,omitempty"` // the page, and where the run stands in it
+	File        string                              `json:"file,omitempty"` // the scenario file
 	Line        int                                 `json:"line,omitempty"`
 }
 
@@ -73,7 +73,7 @@ func newLine(o *play.Outcome) line {
 	return l
 }
 
-// newTable makes a table without lines, as programs print that others read.
+// newTable makes a table without lines, which is easy to parse.
 func newTable() table.Writer {
 	t := table.NewWriter()
 	t.SuppressTrailingSpaces()
@@ -85,8 +85,8 @@ func newTable() table.Writer {
 	return t
 }
 
-// printTable prints the verdicts: what people came for. Where a lock took the place of another one there is a column for the
-// run and one for the lock; otherwise the name of the run says both.
+// printTable prints the verdicts. If a lock replaced another one, there is a column for the run and one for the lock; otherwise the name
+// of the run says both.
 func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 	var rows []table.Row
 	placed := slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return o.Run.Lock != o.Run.Reference() })
@@ -132,14 +132,14 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 	if slices.ContainsFunc(outcomes, pageless) {
 		so := ""
 		if slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return pageless(o) && o.Result.Verdict == checker.Unsafe }) {
-			so = ", so that UNSAFE fails"
+			so = ", so UNSAFE counts as a failure"
 		}
-		fmt.Fprintf(w, "?: there is no page in the catalogue that says what to expect%s; name one with the histories\n", so)
+		fmt.Fprintf(w, "?: no scenario in the catalogue says what to expect%s; name a scenario file with the histories\n", so)
 	}
 }
 
-// narrow renders a table in at most so many columns, if that can be done: first by giving long names in its first column, which
-// are strings, a line for themselves, then by breaking other cells.
+// narrow renders a table in at most the given width if possible. First it puts long names of the first column, which must be strings, on
+// lines of their own; then it breaks other cells.
 func narrow(columns int, header table.Row, rows []table.Row) string {
 	s, width := render(header, rows)
 	if width <= columns {
@@ -149,7 +149,7 @@ func narrow(columns int, header table.Row, rows []table.Row) string {
 	for _, r := range rows {
 		longest = max(longest, text.StringWidthWithoutEscSequences(r[0].(string)))
 	}
-	const mark = "\ue000" // stands in the table for a name that is above it
+	const mark = "\ue000" // stands for a name that goes on the line above
 	room := max(0, longest-(width-columns))
 	var alone []string
 	all := singleLines(header, rows)
@@ -179,8 +179,8 @@ func render(header table.Row, rows []table.Row) (string, int) {
 	return s, text.LongestLineLen(s)
 }
 
-// singleLines copies the rows of a table, the header first, so that each cell has one line. A line of a cell goes with the same
-// line of its neighbours, and still does if one of them is broken.
+// singleLines copies the rows of a table, the header first, so that each cell has one line. Lines of neighbouring cells then stay side by
+// side, even if one of them is broken.
 func singleLines(header table.Row, rows []table.Row) []table.Row {
 	all := []table.Row{slices.Clone(header)}
 	for _, r := range rows {
@@ -226,7 +226,7 @@ func breakCells(columns int, rows []table.Row) {
 			if _, width := render(rows[0], rows[1:]); width <= columns {
 				return
 			}
-			widest := 0 // which stands for none: names in the first column have been seen to
+			widest := 0 // 0 means none: long names in the first column are on lines of their own
 			for at := 1; at < len(widths); at++ {
 				if widths[at] > least[at] && (widest == 0 || widths[at] > widths[widest]) {
 					widest = at
@@ -243,7 +243,7 @@ func breakCells(columns int, rows []table.Row) {
 	}
 }
 
-// breakable takes a text apart after each of these characters.
+// breakable splits a text after each of the given characters.
 func breakable(s, after string) []string {
 	var words []string
 	for len(s) > 0 {
@@ -256,7 +256,7 @@ func breakable(s, after string) []string {
 	return words
 }
 
-// brokenAt breaks a text into lines of so many columns.
+// brokenAt breaks a text into lines of at most the given width.
 func brokenAt(s string, width int, after string) string {
 	var lines []string
 	line := ""
@@ -275,7 +275,7 @@ func printWrapped(w io.Writer, sentence string) {
 	fmt.Fprintln(w, indent+strings.ReplaceAll(wrap(reports.Visible(sentence), reports.Width-2*len(indent)), "\n", "\n"+indent+indent))
 }
 
-// wrap breaks a sentence between words into lines of at most so many columns. A longer word gets a line for itself.
+// wrap breaks a sentence between words into lines of at most the given width. A longer word gets its own line.
 func wrap(sentence string, columns int) string {
 	var b strings.Builder
 	at := 0
@@ -296,7 +296,7 @@ func wrap(sentence string, columns int) string {
 	return b.String()
 }
 
-// printReported prints the figures that scenarios ask for.
+// printReported prints the quantities that scenarios ask for.
 func printReported(w io.Writer, outcomes []*play.Outcome) {
 	var rows []table.Row
 	for _, o := range outcomes {
