@@ -47,9 +47,9 @@ func scenariosPage(t *testing.T, outcomes map[string]*play.Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# The catalogue
 
-%d scenarios, %d runs. This page is made from them: `+"`go test ./scenarios -run Pages -rewrite`"+`. *Lock/label* is a run; after it comes
-what was violated, and in brackets the assumption that was broken with it, or a figure that the scenario reports. A run with nothing
-after it is SAFE.
+%d scenarios, %d runs. This page is generated from them: `+"`go test ./scenarios -run Pages -rewrite`"+`. *Lock/label* is a run. After it comes
+each property that was violated, with the assumption that was broken in brackets, and the figures that the scenario reports. A run without
+a violated property is SAFE.
 
 | scenario | what it shows | what came out |
 |---|---|---|
@@ -94,9 +94,9 @@ it fits any lock, whatever commands it sends. A lock is listed with what is viol
 	fmt.Fprint(&b, `
 ## The edge of the allowance for drift
 
-Redlock relies on its lease for one per cent and 2 ms less than the TTL. How fast may the clock of one node run before two clients
-hold the lock? Found by bisection (`+"`go test ./scenarios -run DriftEdge -v`"+`). The difference between the two columns is the time that
-messages take: the key of c1 is set after c1 started its clock, and c2 holds the lock only when the replies are back.
+Redlock relies on its lease for the TTL less one per cent and 2 ms. How fast may the clock of one node run before two clients
+hold the lock? The limits were found by bisection (`+"`go test ./scenarios -run DriftEdge -v`"+`). The difference between the two columns is the time that
+messages take: the key of c1 is set after c1 began to count, and c2 holds the lock only when the replies have arrived.
 
 | TTL | two clients hold from | the allowance alone would be |
 |---|---|---|
@@ -107,8 +107,8 @@ messages take: the key of c1 is set after c1 started its clock, and c2 holds the
 	fmt.Fprintf(&b, `
 ## How long an isolated primary goes on
 
-With min-replicas-to-write, a primary that has lost its replicas stops accepting writes (split-brain). After it was cut off, it
-still granted the lock for **%v** (`+"`go test ./scenarios -run IsolatedPrimary -v`"+`): min-replicas-max-lag is 10 s, and counts from the
+With min-replicas-to-write, a primary that has lost its replicas stops accepting writes (split-brain). After it was cut off, it still
+granted the lock for **%v** (`+"`go test ./scenarios -run IsolatedPrimary -v`"+`): min-replicas-max-lag is 10 s, and is counted from the
 last acknowledgement, in whole seconds. Without it, the primary never stops.
 `, isolatedWindow(t).Round(100*time.Millisecond))
 	return b.String()
