@@ -47,13 +47,13 @@ func scenariosPage(t *testing.T, outcomes map[string]*play.Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# The catalogue
 
-%d scenarios, %d runs. This page is generated from them: `+"`go test ./scenarios -run Pages -rewrite`"+`. *Lock/label* is a run. After it comes
+%d stories with %d runs, and %d sweeps. This page is generated from them: `+"`go test ./scenarios -run Pages -rewrite`"+`. *Lock/label* is a run. After it comes
 each property that was violated, with the assumption that was broken in brackets, and the figures that the scenario reports. A run without
 a violated property is SAFE.
 
 | scenario | what it shows | what came out |
 |---|---|---|
-`, len(all), len(outcomes))
+`, len(all), len(outcomes), len(sweeps(t)))
 	for _, s := range all {
 		var runs []string
 		for _, r := range s.Runs {

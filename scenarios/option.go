@@ -91,10 +91,10 @@ func Needs(assumptions ...checker.Assumption) Option {
 }
 
 // AtLeast is the share of the runs that must prove something about the lock, from 0 to 1: [Test] fails if fewer do. Runs that do
-// not apply to the lock do not count, such as one with an extension for a lock that has none. The default is one half.
+// not apply to the lock do not count, such as one with an extension for a lock that has none. The default is 0.6.
 func AtLeast(share float64) Option { return option("AtLeast", func(o *options) { o.atLeast = share }) }
 
-const usualShare = 0.5
+const usualShare = 0.6
 
 // Strict is [AtLeast] with 1: each run that applies to the lock must prove something.
 func Strict() Option { return AtLeast(1) }

@@ -51,6 +51,10 @@ func Summary(w io.Writer, outcomes []*play.Outcome) error {
 // rowsOf returns the rows of one outcome in the table: one for each violated property with the assumption that was broken.
 func rowsOf(o *play.Outcome) [][]string {
 	row := []string{o.Name(), string(o.Result.Verdict), "", "", o.Standing().Word()}
+	if o.Standing() == play.NotApplicable {
+		row[1] = "" // it is about the run without what the lock cannot do
+		return [][]string{row}
+	}
 	var rows [][]string
 	for _, v := range o.Result.Violations {
 		pair := []string{string(v.Property), string(v.Assumption)}
@@ -100,7 +104,10 @@ func sentence(outcomes []*play.Outcome) string {
 		}
 	}
 	name := history.List(references)
-	verdicts := []string{fmt.Sprintf("%d SAFE", count[play.Safe])}
+	var verdicts []string
+	if n := count[play.Safe]; n > 0 {
+		verdicts = append(verdicts, fmt.Sprintf("%d SAFE", n))
+	}
 	if better > 0 {
 		verdicts[0] += fmt.Sprintf(", %d of them where %s is not", better, name)
 	}
@@ -142,7 +149,10 @@ func sentence(outcomes []*play.Outcome) string {
 		}
 	}
 	n, _ := proved(outcomes)
-	s := fmt.Sprintf("%s: %d proved (%s)", plural(len(outcomes), "run"), n, strings.Join(verdicts, "; "))
+	s := fmt.Sprintf("%s: %d proved", plural(len(outcomes), "run"), n)
+	if len(verdicts) > 0 {
+		s += " (" + strings.Join(verdicts, "; ") + ")"
+	}
 	return strings.Join(append([]string{s}, rest...), ", ")
 }
 

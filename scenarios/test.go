@@ -329,11 +329,8 @@ func (b *bench) sumUp(t *testing.T) {
 		return
 	}
 	if n, apply := proved(b.outcomes); float64(n) < b.atLeast*float64(apply) {
-		hint := ""
-		if !slices.Contains(b.given, "Like") {
-			hint = " Is it like " + strings.Join(b.like, ", ") + "? See scenarios.Like."
-		}
-		t.Errorf("%d of the %d runs that apply to this lock prove something; at least %.0f%% must.%s", n, apply, 100*b.atLeast, hint)
+		t.Errorf("%d of the %d runs that apply to this lock prove something; at least %.0f %% must. Is it like %s? See scenarios.Like.",
+			n, apply, 100*b.atLeast, strings.Join(b.like, ", "))
 	}
 }
 

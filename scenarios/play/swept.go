@@ -24,11 +24,14 @@ type Sweep struct {
 
 	Found []Failing `json:"found,omitempty"` // what was violated at some position, and why; each once
 	// Page is a scenario with only the run at the worst position.
-	Page  *script.Scenario `json:"-"`
-	Worst string           `json:"worst,omitempty"` // the perturbation at the worst position; empty if the run that is shown is the calm one
+	Page *script.Scenario `json:"-"`
+	// Reduced are the lanes of the run that is shown, if that is a smaller one than the run at the worst position, and violates the
+	// same. Runs that break what is claimed of a lock are reduced.
+	Reduced string `json:"reduced,omitempty"`
+	Worst   string `json:"worst,omitempty"` // the perturbation at the worst position; empty if the run that is shown is the calm one
 }
 
-// String sums the sweep up in two lines.
+// String sums the sweep up in two lines, and has the lanes of the run that is shown if that is a reduced one.
 func (s *Sweep) String() string {
 	text := fmt.Sprintf("%d positions", s.Positions)
 	if s.Positions == 1 {
@@ -53,7 +56,11 @@ func (s *Sweep) String() string {
 	if s.Worst == "" {
 		return text + "\nthe calm run:\n"
 	}
-	return text + "\nthe worst: " + s.Worst + "\n"
+	text += "\nthe worst: " + s.Worst + "\n"
+	if s.Reduced != "" {
+		text += "reduced to\n" + s.Reduced + "\n"
+	}
+	return text
 }
 
 // unexpected compares what the sweep found with what the page expects, in words.

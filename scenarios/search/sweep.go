@@ -72,6 +72,7 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		return nil, err
 	}
 	rank := len(checker.Properties())
+	var at []Perturbation // the plan of the worst
 	for _, f := range b.Found {
 		o, err := one.position(ctx, c, f.Plan)
 		if err != nil {
@@ -82,7 +83,7 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		}
 		of := slices.Index(checker.Properties(), f.Failing.Property)
 		if better := cmp.Or(cmp.Compare(worst.Standing(), o.Standing()), cmp.Compare(of, rank)); sum.Worst == "" || better < 0 {
-			worst, sum.Worst, rank = o, worded(f.Plan), of
+			worst, sum.Worst, rank, at = o, worded(f.Plan), of, f.Plan
 		}
 	}
 	if len(b.Levels) > 1 {
@@ -108,8 +109,31 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		worst.Result.Verdict = checker.Inconclusive
 		worst.Result.Unmet = append(worst.Result.Unmet, fmt.Sprintf("none of the %d perturbations had an effect", sum.Positions))
 	}
+	if worst.Standing() == play.Broke {
+		if small := one.reduced(ctx, c, at, worst); small != nil {
+			worst, sum.Reduced = small, small.Scenario.LanesText()
+		}
+	}
 	worst.Sweep, sum.Page, worst.Scenario = sum, worst.Scenario, c.Scenario
 	return worst, nil
+}
+
+// reduced returns the outcome of the smallest run that breaks the same claim; nil if none smaller was found.
+func (s *Search) reduced(ctx context.Context, c play.Case, plan []Perturbation, worst *play.Outcome) *play.Outcome {
+	broken := worst.Broken()[0]
+	f := Found{Trial: Trial{Plan: plan, Seed: s.Seed}, Failing: play.Failing{Property: broken.Property, Assumption: broken.Assumption}}
+	small, err := s.Shrink(ctx, f)
+	if err != nil {
+		return nil // the whole run will do
+	}
+	page := small.Scenario
+	page.Name, page.File, page.Title = c.Scenario.Name, c.Scenario.File, c.Scenario.Title
+	page.Runs[0].Lock, page.Runs[0].Label, page.Runs[0].Expect = c.Run.Reference(), c.Run.Label, c.Run.Expect
+	o, err := s.play(ctx, c, page)
+	if err != nil || o.Standing() != play.Broke {
+		return nil
+	}
+	return o
 }
 
 // sweptEvents bounds a sweep. Most locks stay below it, but a library that polls has a hundred times as many events
@@ -126,7 +150,11 @@ func worded(plan []Perturbation) string {
 
 // position plays the case with the perturbations of a plan.
 func (s *Search) position(ctx context.Context, c play.Case, plan []Perturbation) (*play.Outcome, error) {
-	page := Perturbed(s.Calm, plan)
+	return s.play(ctx, c, Perturbed(s.Calm, plan))
+}
+
+// play plays the case with another page, which has one run.
+func (s *Search) play(ctx context.Context, c play.Case, page *script.Scenario) (*play.Outcome, error) {
 	c.Scenario, c.Run, c.Seed = page, page.Runs[0].With(s.Lock), s.Seed
 	job, err := c.Job(0) // which is played twice
 	if err != nil {
