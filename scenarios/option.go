@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -250,9 +249,14 @@ type trial struct {
 	promise play.Promise
 }
 
-// sweptAs are the references with whose sweeps other references are compared.
-var sweptAs = map[string]string{
-	"single-retries": "single", "single-delex": "single", "single-usec": "single", "redlock-sequential": "redlock", "redlock-wall": "redlock",
+// sweptAs returns the reference with which a lock that is like another one is compared in a swept page: the same, or else the one
+// of which it is a variant, as single-delex is of single.
+func sweptAs(s *script.Scenario, like string) string {
+	base, _, _ := strings.Cut(like, "-")
+	if slices.ContainsFunc(s.Runs, func(r script.Section) bool { return r.Lock == like }) {
+		return like
+	}
+	return base
 }
 
 // trials lists the runs that the options ask for, with the lock under test, by name, in the place of the reference locks.
@@ -278,7 +282,7 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 			for _, r := range s.Runs {
 				at := like
 				if len(s.Sweep) > 0 {
-					at = cmp.Or(sweptAs[like], like)
+					at = sweptAs(s, like)
 				}
 				// A sweep also shows whether extensions are as good as those of the reference that has them.
 				if r.Lock == at || len(s.Sweep) > 0 && r.Lock == at+"-extend" && !slices.Contains(o.like, r.Lock) {
