@@ -87,7 +87,7 @@ func Within(kinds ...script.Kind) Option {
 // forExploring checks the options of [Explore], and fills in the defaults.
 func (o *options) forExploring() error {
 	for _, name := range o.given {
-		if slices.Contains([]string{"Only", "OnRedis", "Speed", "Rewrite", "AtLeast"}, name) {
+		if slices.Contains([]string{"Only", "OnRedis", "Speed", "Rewrite", "AtLeast", "Known", "Against"}, name) {
 			return fmt.Errorf("scenarios.%s cannot be used with Explore, which runs no scenario of the catalogue, and runs in simulation only", name)
 		}
 	}

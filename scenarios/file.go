@@ -78,9 +78,8 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 // expected fails a test whose outcome is not what its file expects.
 func (b *bench) expected(t *testing.T, o *play.Outcome, path string) {
 	t.Helper()
-	head := headOf(o)
 	if o.Report != nil {
-		t.Errorf("%s\n%s\n%s", head, whyUnended(o), b.again(t, o))
+		b.fail(t, o, "", whyUnended(o))
 		return
 	}
 	var wrong []string
@@ -98,10 +97,10 @@ func (b *bench) expected(t *testing.T, o *play.Outcome, path string) {
 		}
 	}
 	if len(wrong) > 0 {
-		t.Errorf("%s\n%s\n%s\n%s", head, o.Timeline(), strings.Join(wrong, "\n"), b.again(t, o))
+		b.fail(t, o, o.Timeline(), strings.Join(wrong, "\n"))
 		return
 	}
-	t.Logf("%s\n%s", head, o.Timeline())
+	t.Logf("%s\n%s", headOf(o), o.Timeline())
 }
 
 // Limits of the text that firstDifference returns.

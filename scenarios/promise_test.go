@@ -13,6 +13,7 @@ import (
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
+	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
 
@@ -90,9 +91,17 @@ func TestClaimsDecide(t *testing.T) {
 
 // What no run of today brings about.
 func TestClaimsByHand(t *testing.T) {
-	outcome := func(v checker.Verdict, a checker.Assumption, p play.Promise) *play.Outcome {
+	result := func(v checker.Verdict, a checker.Assumption) checker.Result {
 		r := checker.Result{Verdict: v, Violations: []checker.Violation{{Property: checker.LeaseExclusion, Assumption: a, What: "two held it"}}}
-		return &play.Outcome{Scenario: &script.Scenario{Name: "s"}, Run: p.As[0], Result: r, Promise: p}
+		for _, p := range checker.Properties() {
+			r.Statuses = append(r.Statuses, checker.PropertyStatus{Property: p, Status: checker.OK})
+		}
+		return r
+	}
+	before := result(checker.Unsafe, checker.BoundedPause)
+	outcome := func(v checker.Verdict, a checker.Assumption, p play.Promise) *play.Outcome {
+		r := result(v, a)
+		return &play.Outcome{Scenario: &script.Scenario{Name: "s"}, Run: p.As[0], History: &history.History{}, Result: r, Promise: p}
 	}
 	keeps := script.Section{Lock: "keeps"}
 	violates := func(a checker.Assumption) script.Section {
@@ -114,6 +123,13 @@ func TestClaimsByHand(t *testing.T) {
 		"it ran on in a pause that it claims to survive":   {ranOn(outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Survives: pause})), play.Unproved},
 		"it did not end":                                   {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}})), play.Failed},
 		"it did not end, whatever the file expects":        {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}, Exact: true})), play.Failed},
+		"it is known to be broken":                         {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Known: "why"}), play.Known},
+		"it is known to be broken, and is not":             {outcome(checker.Unsafe, checker.None, play.Promise{As: []script.Section{violates(checker.None)}, Known: "why"}), play.Other},
+		"it is known to be broken, and proves nothing":     {outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Known: "why"}), play.Other},
+		"it is known to be broken, and did not end":        {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}, Known: "why"})), play.Failed},
+		"it is as before, whatever is claimed":             {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Earlier: &before}), play.AsOthers},
+		"it is not as before, and keeps its claim":         {outcome(checker.Unsafe, checker.BoundedDelay, play.Promise{As: []script.Section{violates(checker.BoundedDelay)}, Earlier: &before}), play.Other},
+		"there is nothing before":                          {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Earlier: &checker.Result{}}), play.Other},
 	} {
 		if got := test.o.Standing(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got.Word(), test.want.Word())
@@ -245,7 +261,7 @@ func TestLikeSeveral(t *testing.T) {
 }
 
 func TestOptionsContradict(t *testing.T) {
-	forFile, forCatalogue := (*options).forFile, (*options).forCatalogue
+	forFile, forCatalogue, forTest, forExploring := (*options).forFile, (*options).forCatalogue, (*options).forTest, (*options).forExploring
 	for _, test := range []struct {
 		check func(*options) error
 		opts  []Option
@@ -264,6 +280,19 @@ func TestOptionsContradict(t *testing.T) {
 		{forCatalogue, []Option{Needs()}, "scenarios.Needs names no assumption"},
 		{forCatalogue, []Option{Like("redsync")}, "Like takes a reference lock, not a library"},
 		{forCatalogue, []Option{nil}, "option 1 is nil"},
+		{forCatalogue, []Option{Known("a/b", "why")}, "scenarios.Known is for Test; Run returns the outcomes"},
+		{forCatalogue, []Option{Against("f")}, "scenarios.Against is for Test; Run returns the outcomes"},
+		{forExploring, []Option{Known("a/b", "why")}, "scenarios.Known cannot be used with Explore"},
+		{forExploring, []Option{Against("f")}, "scenarios.Against cannot be used with Explore"},
+		{forFile, []Option{Known("a/b", "why")}, "scenarios.Known is for Test; with RunFile the expectations in the file decide"},
+		{forFile, []Option{Against("f")}, "scenarios.Against is for Test; with RunFile the expectations in the file decide"},
+		{forTest, []Option{Rewrite(false)}, "scenarios.Rewrite is for RunFile, and for Test with scenarios.Against"},
+		{forTest, []Option{Against("")}, "scenarios.Against names no file"},
+		{forTest, []Option{Against("f"), Needs(checker.BoundedPause)}, "scenarios.Against and scenarios.Needs: with Against the file decides"},
+		{forTest, []Option{Known("a/b", "why"), Against("f")}, "scenarios.Against and scenarios.Known: "},
+		{forTest, []Option{Strict(), Against("f")}, "scenarios.Against and scenarios.AtLeast: "},
+		{forTest, []Option{Known("a/b", "")}, `scenarios.Known("a/b", ""): it must have a reason`},
+		{forTest, []Option{Like()}, "scenarios.Like names no lock"},
 		{forFile, []Option{Like("single")}, "scenarios.Like is for Test and Run"},
 		{forFile, []Option{Needs(checker.BoundedPause)}, "scenarios.Needs is for Test and Run"},
 	} {

@@ -104,12 +104,16 @@ func sentence(outcomes []*play.Outcome) string {
 		}
 	}
 	name := history.List(references)
+	before := slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return o.Promise.Earlier != nil })
 	var verdicts []string
 	if n := count[play.Safe]; n > 0 {
 		verdicts = append(verdicts, fmt.Sprintf("%d SAFE", n))
 	}
 	if better > 0 {
 		verdicts[0] += fmt.Sprintf(", %d of them where %s is not", better, name)
+	}
+	if before {
+		name = "before"
 	}
 	var rest []string
 	for _, p := range []struct {
@@ -119,6 +123,7 @@ func sentence(outcomes []*play.Outcome) string {
 	}{
 		{play.AsOthers, "UNSAFE as " + name, true},
 		{play.Allowed, "UNSAFE without what it needs", true},
+		{play.Known, "known", true},
 		{play.Broke, "broken", true},
 		{play.Other, "not as expected", true},
 		{play.NotApplicable, "do not apply", false},

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -19,9 +20,13 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/reports"
+	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/search"
+	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
 
@@ -29,12 +34,14 @@ import (
 // default), with yours in its place.
 //
 // A subtest fails if a claim is broken. By default the claim is that your lock keeps whatever the other lock keeps in this run;
-// [Survives] and [Needs] strengthen and weaken it. A subtest also fails if the run does not end: because of a panic, a mutex held
-// while the lock waits for the network, a busy loop, or goroutines left behind. It then logs the timeline, an explanation of the
+// [Survives] and [Needs] strengthen and weaken it, [Known] names runs that are known to break it, and with [Against] a file says
+// instead what must come. A subtest also fails if the run does not end: because of a panic, a mutex held while the lock waits for
+// the network, a busy loop, or goroutines left behind. It then logs the timeline, an explanation of the
 // violation, the claim, and the command that repeats the run: same seed, same checksum. A run that proves nothing about the lock,
 // because the danger that it is about did not occur, is skipped, with the reason. All other runs pass. Test logs a table of all
 // of them at the end (with go test -v, or if a test fails). With go test -artifacts each subtest keeps its timeline as text and
-// as a picture, its history and its page, and Test keeps the table.
+// as a picture, its history and its page, and Test keeps the table. If GITHUB_ACTIONS is true, Test and [RunFile] print an error
+// annotation for each run that fails, and add the sum to the file that GITHUB_STEP_SUMMARY names, if that is a regular file.
 //
 // If three runs in a row did not end for the same reason, or those that did not end have taken three times the [Limit], the
 // remaining runs fail without being played: each could take up to its limit, and go test would end them all before the table is
@@ -49,7 +56,7 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	if call == "" {
 		return
 	}
-	o, err := gather(newLock, opts, (*options).forCatalogue)
+	o, err := gather(newLock, opts, (*options).forTest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +64,11 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before, err := o.before(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := namesOf(trials)
 	trials, left, err := o.possible(trials)
 	if err != nil {
 		t.Fatal(err)
@@ -65,18 +77,44 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 		t.Logf("left out on real servers:\n%s", strings.Join(left, "\n"))
 	}
 	b := newBench(t, call, o)
+	b.names, b.runs, b.earlier = namesOf(trials), runs, before
 	t.Cleanup(b.close)
 	t.Cleanup(func() { b.sumUp(t) }) // after the subtests, even if they are parallel
-	for _, trial := range trials {
-		b.names = append(b.names, trial.Scenario.Name+"/"+trial.Run.ID())
-	}
 	for i, trial := range trials {
 		t.Run(b.names[i], func(t *testing.T) {
 			t.Helper()
 			b.sideBySide(t)
-			b.claimed(t, b.do(t, trial.Case, i, trial.promise))
+			out := b.do(t, trial.Case, i, trial.promise)
+			b.qualify(out)
+			b.claimed(t, out)
 		})
 	}
+}
+
+func namesOf(trials []trial) []string {
+	var all []string
+	for _, t := range trials {
+		all = append(all, t.Scenario.Name+"/"+t.Run.ID())
+	}
+	return all
+}
+
+// qualify adds to the promise of an outcome what [Known] and [Against] say of its run. It comes after the run because it is the
+// claim itself by which a sweep tells its worst position.
+func (b *bench) qualify(o *play.Outcome) {
+	for _, k := range b.known {
+		if k.run == o.Name() {
+			o.Promise.Known = k.why
+		}
+	}
+	if b.against == "" {
+		return
+	}
+	r := b.earlier[o.Name()].result()
+	if b.rewrite {
+		r = o.Result
+	}
+	o.Promise.Earlier = &r
 }
 
 // calls counts how often each test has called Test or RunFile: a worker process has to know which of the calls it serves, and
@@ -165,6 +203,9 @@ type bench struct {
 	options
 	pool  *workers.Pool // nil if processes are not available
 	names []string      // of the runs, as in Outcome.Name
+	runs  []string      // the same, with those that are not possible on real servers
+
+	earlier map[string]earlier // what the file of Against says, by the names of the runs
 
 	mu       sync.Mutex // guards the fields below
 	outcomes []*play.Outcome
@@ -283,9 +324,13 @@ func (b *bench) claimed(t *testing.T, o *play.Outcome) {
 	t.Helper()
 	switch head := headOf(o); o.Standing() {
 	case play.Failed, play.TooBig, play.NotRun:
-		t.Errorf("%s\n%s\n%s", head, whyUnended(o), b.again(t, o))
+		b.fail(t, o, "", whyUnended(o))
 	case play.Broke:
-		t.Errorf("%s\n%s\n%s%s", head, o.Timeline(), o.Complain(), b.again(t, o))
+		b.fail(t, o, o.Timeline(), o.Complain())
+	case play.Other:
+		b.fail(t, o, o.Timeline(), b.surprise(o))
+	case play.Known:
+		t.Logf("%s\n%s\n%sthis is known: %s", head, o.Timeline(), o.Complain(), o.Promise.Known)
 	case play.Unproved:
 		t.Skipf("%s\n%s\nnothing is proved: %s", head, o.Timeline(), strings.Join(o.Result.Unmet, "; "))
 	case play.NotApplicable:
@@ -293,6 +338,48 @@ func (b *bench) claimed(t *testing.T, o *play.Outcome) {
 	default:
 		t.Logf("%s\n%s", head, o.Timeline())
 	}
+}
+
+// fail fails a test, and on GitHub Actions annotates its run.
+func (b *bench) fail(t *testing.T, o *play.Outcome, timeline, why string) {
+	t.Helper()
+	if timeline != "" {
+		timeline += "\n"
+	}
+	why = strings.TrimSuffix(why, "\n")
+	again := b.again(t, o)
+	t.Errorf("%s\n%s%s\n%s", headOf(o), timeline, why, again)
+	if onGitHub() {
+		lines := strings.SplitAfter(why+"\n", "\n")
+		message := strings.Join(lines[:min(len(lines), annotated)], "") + again
+		fmt.Print(reports.WorkflowCommand("error", "", 0, t.Name()+": "+o.Standing().Word(), reports.VisibleLines(message)))
+	}
+}
+
+// annotated is how many lines of an explanation an annotation has. The first of them say what is wrong; the log has all.
+const annotated = 10
+
+// onGitHub reports whether the test is a part of a workflow of GitHub Actions.
+func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
+
+// surprise says how an outcome differs from what [Known] or [Against] says.
+func (b *bench) surprise(o *play.Outcome) string {
+	if o.Promise.Known != "" {
+		now := "it keeps its claim"
+		switch {
+		case o.Inapplicable() != "":
+			now = "it does not apply: " + o.Inapplicable()
+		case o.Result.Verdict == checker.Inconclusive:
+			now = "it proves nothing: " + strings.Join(o.Result.Unmet, "; ")
+		}
+		return fmt.Sprintf("scenarios.Known(%q, %q) must be removed: the run no longer breaks its claim; %s", o.Name(), o.Promise.Known, now)
+	}
+	was, ok := b.earlier[o.Name()]
+	if !ok {
+		return fmt.Sprintf("the run is not in %s; it must be added, as scenarios.Rewrite(true) does", b.against)
+	}
+	changes := strings.Join(o.Result.Changes(was.result()), "\n  ")
+	return fmt.Sprintf("the run has changed since %s:%d; if that is right, scenarios.Rewrite(true) renews it\n  %s", b.against, was.line, reports.VisibleLines(changes))
 }
 
 // headOf returns the first line of the log about an outcome.
@@ -324,13 +411,55 @@ func (b *bench) sumUp(t *testing.T) {
 	if !testing.Verbose() { // where the table is not seen if the test passes
 		fmt.Printf("%s: %s\n", t.Name(), line)
 	}
+	if onGitHub() {
+		summary := reports.Markdown(t.Name()+": "+line) + "\n\n"
+		if err := files.Append(os.Getenv("GITHUB_STEP_SUMMARY"), func(int64) string { return summary }); err != nil {
+			t.Logf("the summary of the step: %v", err) // not a failure: the verdicts are logged
+		}
+	}
 	// If go test was asked for some runs only, the user knows which.
-	if len(b.outcomes) < len(b.names) || b.outcomes[0].Promise.Exact {
+	selected := len(b.outcomes) < len(b.names)
+	if b.against != "" {
+		b.compared(t, selected)
 		return
+	}
+	if selected || b.outcomes[0].Promise.Exact {
+		return
+	}
+	for _, k := range b.known {
+		if !slices.Contains(b.runs, k.run) {
+			near := ""
+			if name := history.Nearest(k.run, b.runs); name != "" {
+				near = fmt.Sprintf(" (did you mean %q?)", name)
+			}
+			t.Errorf("scenarios.Known: the test has no run %q%s; it must be one of those in the table", k.run, near)
+		}
 	}
 	if n, apply := proved(b.outcomes); float64(n) < b.atLeast*float64(apply) {
 		t.Errorf("%d of the %d runs that apply to this lock prove something; at least %.0f %% must. Is it like %s? See scenarios.Like.",
 			n, apply, 100*b.atLeast, strings.Join(b.like, ", "))
+	}
+}
+
+// compared renews the file of [Against], or fails if a run of the file is missing. A selection of runs misses none.
+func (b *bench) compared(t *testing.T, selected bool) {
+	t.Helper()
+	if b.rewrite {
+		changed, err := b.renew(context.Background(), selected) // the context of the test has ended
+		if err != nil {
+			t.Error(err)
+		} else if changed {
+			t.Logf("renewed %s", b.against)
+		}
+		return
+	}
+	if selected {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.earlier)) {
+		if e := b.earlier[name]; !slices.Contains(b.runs, name) {
+			t.Errorf("%s:%d: the test has no run %s any more, which was %s; if that is right, scenarios.Rewrite(true) removes the line", b.against, e.line, reports.Visible(name), e.Verdict)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,52 +91,25 @@ func (e *earlier) parse(data []byte) error {
 	if err := history.OnlyOnce(data); err != nil {
 		return err
 	}
-	switch {
-	case e.Scenario == "" || e.Run == "" || e.Lock == "":
+	if e.Scenario == "" || e.Run == "" || e.Lock == "" {
 		return errors.New(`not a line of lockstep run --json: it has no "scenario", "run" and "lock"`)
-	case !slices.Contains([]checker.Verdict{checker.Safe, checker.Unsafe, checker.Inconclusive}, e.Verdict):
-		return fmt.Errorf("unknown verdict %q; there are %s, %s and %s", e.Verdict, checker.Safe, checker.Unsafe, checker.Inconclusive)
-	case len(e.Properties) == 0:
-		return errors.New(`not a line of lockstep run --json: it has no "properties"`)
 	}
-	for _, p := range slices.Sorted(maps.Keys(e.Properties)) {
-		if s := e.Properties[p]; !slices.Contains([]checker.Status{checker.OK, checker.Violated, checker.Unknown}, s) {
-			return fmt.Errorf("%s: unknown status %q; there are %s, %s and %s", p, s, checker.OK, checker.Violated, checker.Unknown)
-		}
-	}
-	if why := e.contradiction(); why != "" {
-		return fmt.Errorf("%s contradicts itself: %s; lockstep run --json writes no such line", oneLine(e.key()), why)
+	if err := e.result().Valid(); err != nil {
+		return errors.New(oneLine(err.Error()))
 	}
 	return nil
 }
 
-// contradiction says how a line contradicts itself, or returns "". A verdict that somebody has edited must not be taken for a result.
-func (l line) contradiction() string {
-	all := slices.Sorted(maps.Keys(l.Properties))
-	violated := slices.DeleteFunc(slices.Clone(all), func(p checker.Property) bool { return l.Properties[p] != checker.Violated })
+// result is the result that a line tells, as far as it can be compared.
+func (l line) result() checker.Result {
+	r := checker.Result{Verdict: l.Verdict, Unmet: l.Unmet}
+	for _, p := range slices.Sorted(maps.Keys(l.Properties)) {
+		r.Statuses = append(r.Statuses, checker.PropertyStatus{Property: p, Status: l.Properties[p]})
+	}
 	for _, v := range l.Violations {
-		if !slices.Contains(violated, v.Property) {
-			return fmt.Sprintf("it lists a violation of %s, but does not say that this is violated", oneLine(string(v.Property)))
-		}
+		r.Violations = append(r.Violations, checker.Violation{Property: v.Property, Assumption: v.Assumption})
 	}
-	switch l.Verdict {
-	case checker.Safe:
-		for _, p := range all {
-			if s := l.Properties[p]; s != checker.OK {
-				return fmt.Sprintf("its verdict is %s, and %s is %s", l.Verdict, oneLine(string(p)), s)
-			}
-		}
-	case checker.Unsafe:
-		if len(violated) == 0 {
-			return fmt.Sprintf("its verdict is %s, and no property is violated", l.Verdict)
-		}
-	default:
-		return ""
-	}
-	if len(l.Unmet) > 0 {
-		return fmt.Sprintf("its verdict is %s, but it says why nothing is proved", l.Verdict)
-	}
-	return ""
+	return r
 }
 
 // key names a run in a way that is the same on any day.
@@ -177,44 +149,6 @@ func (b *baseline) find(now line) *earlier {
 	return nil
 }
 
-// changes lists the differences from the earlier verdict, the earlier statuses of properties and the assumptions broken then. How often,
-// when and by whom a property was violated does not matter. A property that only one of the two has is a change: it may be new, or
-// somebody may have removed it.
-func (e *earlier) changes(now line) []string {
-	var all []string
-	if e.Verdict != now.Verdict {
-		all = append(all, fmt.Sprintf("it was %s, and is %s", e.Verdict, now.Verdict))
-	}
-	for _, p := range checker.Properties() {
-		was, is := e.Properties[p], now.Properties[p]
-		switch a, b := e.broken(p), now.broken(p); {
-		case was == "":
-			all = append(all, fmt.Sprintf("%s is %s, and was not judged then", p, is))
-		case was != is:
-			all = append(all, fmt.Sprintf("%s was %s, and is %s", p, was, is))
-		case a != b:
-			all = append(all, fmt.Sprintf("%s was violated with %s broken, and is with %s", p, cmp.Or(a, "nothing said to be"), b))
-		}
-	}
-	for _, p := range slices.Sorted(maps.Keys(e.Properties)) {
-		if !slices.Contains(checker.Properties(), p) {
-			all = append(all, fmt.Sprintf("%s was %s, and is not judged any more", oneLine(string(p)), e.Properties[p]))
-		}
-	}
-	return all
-}
-
-// broken lists the assumptions that were broken when a property was violated.
-func (l line) broken(p checker.Property) string {
-	var all []string
-	for _, a := range checker.Assumptions() {
-		if slices.ContainsFunc(l.Violations, func(v violation) bool { return v.Property == p && v.Assumption == a }) {
-			all = append(all, string(a))
-		}
-	}
-	return strings.Join(all, " and ")
-}
-
 // shownKeys is how many of the runs are named that only one side has.
 const shownKeys = 10
 
@@ -230,14 +164,14 @@ func (b *baseline) tell(w io.Writer, findings []finding, asked func(*earlier) bo
 			fresh = append(fresh, oneLine(now.key()))
 			continue
 		}
-		all := was.changes(now)
+		all := g.o.Result.Changes(was.result())
 		if len(all) == 0 {
 			continue
 		}
 		changed++
 		fmt.Fprintf(w, "\n%s has changed since %s:%d\n", oneLine(g.run), reports.Visible(b.file), was.at)
 		for _, s := range all {
-			printWrapped(w, s)
+			printWrapped(w, oneLine(s))
 		}
 		for _, v := range g.o.Result.Violations[:min(1, len(g.o.Result.Violations))] {
 			printWrapped(w, fmt.Sprintf("%s (broken: %s)", oneLine(v.What), v.Assumption))

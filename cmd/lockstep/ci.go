@@ -87,7 +87,7 @@ func (f *runFlags) findings(outcomes []*play.Outcome) []finding {
 		if f.ci.baseline != nil {
 			if was := f.ci.baseline.find(newLine(o)); was != nil {
 				unknown = o.Result.Verdict == checker.Inconclusive && was.Verdict != checker.Inconclusive
-				g.reasons = was.changes(newLine(o))
+				g.reasons = o.Result.Changes(was.result())
 			}
 		}
 		switch {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/reports"
+	"lockstep/scenarios/files"
 )
 
 // onGitHub reports whether this is a step of a workflow of GitHub Actions.
@@ -29,27 +30,17 @@ func annotate(w io.Writer, findings []finding) error {
 		case exitUnknown:
 			level = "warning"
 		}
-		var properties []string
+		file := ""
 		if g.file != "" {
-			properties = append(properties, "file="+commandProperty(reports.Visible(inWorkspace(g.file))))
-			if g.line > 0 {
-				properties = append(properties, fmt.Sprintf("line=%d", g.line))
-			}
+			file = inWorkspace(g.file)
 		}
-		properties = append(properties, "title="+commandProperty("lockstep "+oneLine(g.head())))
-		message := strings.TrimSpace(g.explanation())
-		if len(message) > mostMessage {
-			message = strings.ToValidUTF8(message[:mostMessage], "") + "…"
-		}
-		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", level, strings.Join(properties, ","), commandData(message)); err != nil {
+		command := reports.WorkflowCommand(level, file, g.line, "lockstep "+oneLine(g.head()), strings.TrimSpace(g.explanation()))
+		if _, err := io.WriteString(w, command); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// mostMessage is the most bytes in an annotation, which is more than anybody reads there.
-const mostMessage = 16 << 10
 
 // inWorkspace returns the path of a file from the root of the repository that a workflow has checked out, if the file is in it.
 func inWorkspace(file string) string {
@@ -77,15 +68,6 @@ func inWorkspace(file string) string {
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
-}
-
-// commandData and commandProperty escape characters that the runner would take for the end of a command, or of a part of it.
-func commandData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
-func commandProperty(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
 // A guard filters the output of a workflow step, so that only [annotate] gives commands to the runner: text from locks is printed as
@@ -138,28 +120,8 @@ const mostSummary = 1 << 20
 
 // appendSummary adds a table of the findings to the summary of the step, with the unexpected ones first. If the file would become too
 // large, the table is cut off, and says so.
-func appendSummary(file string, findings []finding) (err error) {
-	if file == "" {
-		return nil
-	}
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a reader
-		return fmt.Errorf("%s is not a regular file", file)
-	}
-	out, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := out.Close(); err == nil {
-			err = e
-		}
-	}()
-	info, err := out.Stat()
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(out, summaryTable(findings, mostSummary-int(min(info.Size(), mostSummary))))
-	return err
+func appendSummary(file string, findings []finding) error {
+	return files.Append(file, func(size int64) string { return summaryTable(findings, mostSummary-int(min(size, mostSummary))) })
 }
 
 // summaryTable is the table in at most room bytes. It is empty if there is not even room for its note.

@@ -126,6 +126,27 @@ func write(ctx context.Context, name string, data []byte) error {
 	})
 }
 
+// Append adds a text to a regular file, which it makes if there is none; text is told how large the file is. No name is no file.
+func Append(name string, text func(size int64) string) (err error) {
+	if name == "" {
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a reader
+		return fmt.Errorf("%s is not a regular file", name)
+	}
+	out, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	info, err := out.Stat()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text(info.Size()))
+	return err
+}
+
 // printedTo returns standard output, or standard error, if that is the file, and nil otherwise. Replacing it would cut off what else is
 // printed there.
 func printedTo(info fs.FileInfo) *os.File {

@@ -14,7 +14,10 @@ type Promise struct {
 	As       []script.Section // the runs of the catalogue whose place this one takes; it has to keep what each of them keeps
 	Survives []checker.Assumption
 	Needs    []checker.Assumption
-	Exact    bool // the expectations of the run decide, including expected violations
+	Exact    bool   // the expectations of the run decide, including expected violations
+	Known    string // why the claim is known to be broken; empty if it is not
+	// Earlier is what has to come again, and decides instead of the claim, if it is not nil. Without a verdict, nothing has.
+	Earlier *checker.Result
 }
 
 // A BrokenClaim is a violation that breaks a claim.
@@ -81,18 +84,32 @@ type Standing int
 
 const (
 	Safe          Standing = iota
-	AsOthers               // UNSAFE, as each reference
+	AsOthers               // UNSAFE, as each reference, or as before
 	Allowed                // UNSAFE, unlike some reference, but Needs allows it
 	NotApplicable          // see [Outcome.Inapplicable]
 	Unproved               // it proves nothing
+	Known                  // a claim is broken, and is known to be
 	Failed                 // the run did not end; this value and those after it fail a test
 	TooBig                 // it was ended because it used too much memory
 	NotRun                 // it was skipped, because most likely it would not have ended either
 	Broke                  // a claim is broken
-	Other                  // not what the file expects
+	Other                  // not what a file expects, or what is known
 )
 
 func (o *Outcome) Standing() Standing {
+	s := o.standing()
+	switch {
+	case o.Promise.Known == "" || s >= Failed && s != Broke:
+		return s
+	case s == Broke:
+		return Known
+	}
+	return Other
+}
+
+// standing is [Outcome.Standing] if nothing is known.
+func (o *Outcome) standing() Standing {
+	earlier := o.Promise.Earlier
 	switch {
 	case o.NotRun:
 		return NotRun
@@ -102,7 +119,9 @@ func (o *Outcome) Standing() Standing {
 		return Failed
 	case o.Promise.Exact && o.Surprising():
 		return Other
-	case !o.Promise.Exact && len(o.Broken()) > 0:
+	case earlier != nil && len(o.Result.Changes(*earlier)) > 0:
+		return Other
+	case !o.Promise.Exact && earlier == nil && len(o.Broken()) > 0:
 		return Broke
 	case o.Inapplicable() != "":
 		return NotApplicable
@@ -110,6 +129,8 @@ func (o *Outcome) Standing() Standing {
 		return Unproved
 	case o.Result.Verdict == checker.Safe:
 		return Safe
+	case earlier != nil:
+		return AsOthers
 	}
 	for _, v := range o.Result.Violations {
 		if o.keeper(v) != "" {
@@ -121,12 +142,12 @@ func (o *Outcome) Standing() Standing {
 
 // Proves reports whether a run with this standing has proved something about the lock.
 func (s Standing) Proves() bool {
-	return s == Safe || s == AsOthers || s == Allowed || s == Broke || s == Other
+	return s == Safe || s == AsOthers || s == Allowed || s == Known || s == Broke || s == Other
 }
 
 // Word returns the word in the table: at most 11 columns.
 func (s Standing) Word() string {
-	return [...]string{"kept", "kept", "not claimed", "n/a", "unproved", "DID NOT END", "MEMORY", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
+	return [...]string{"kept", "kept", "not claimed", "n/a", "unproved", "known", "DID NOT END", "MEMORY", "NOT RUN", "BROKEN", "UNEXPECTED"}[s]
 }
 
 // Surprising reports whether an outcome differs from what its run expects.
