@@ -155,7 +155,7 @@ func (o *Outcome) Surprising() bool {
 	return len(o.Unexpected()) > 0 || o.Result.Verdict == checker.Inconclusive && o.ExpectedVerdict() != checker.Inconclusive
 }
 
-// Complain describes which claims an outcome breaks: the first violation of each property.
+// Complain describes which claims an outcome breaks: the first violation of each property, and what is known to help.
 func (o *Outcome) Complain() string {
 	var b strings.Builder
 	broken := o.Broken()
@@ -173,6 +173,9 @@ func (o *Outcome) Complain() string {
 		fmt.Fprintf(&b, "  it is claimed that the lock %s\n", of[0].Claim)
 		if n := len(of) - 1; n > 0 {
 			fmt.Fprintf(&b, "  (and %d more)\n", n)
+		}
+		if cure := cureFor(p, o.Scenario.Name); cure != "" {
+			fmt.Fprintf(&b, "  what helps: %s\n", cure)
 		}
 	}
 	return b.String()

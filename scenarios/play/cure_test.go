@@ -1,0 +1,52 @@
+package play
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/scenarios/script"
+)
+
+// Each row of the table names scenarios that exist, and a run that keeps its property; and a broken claim quotes the row.
+func TestCures(t *testing.T) {
+	QuietRedis()
+	for _, c := range cures {
+		name, id, _ := strings.Cut(c.shownBy, "/")
+		s, err := script.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.FindRun(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := r.Expectation(c.property); e.Status != checker.OK {
+			t.Errorf("in %s %s is %s", c.shownBy, c.property, e.Status)
+		}
+		in := c.scenarios
+		if len(in) == 0 {
+			in = []string{name}
+		}
+		for _, name := range in {
+			s, err := script.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := slices.IndexFunc(s.Runs, func(r script.Section) bool { return r.Expectation(c.property).Status == checker.OK })
+			if kept < 0 {
+				t.Errorf("no run of %s is expected to keep %s", name, c.property)
+				continue
+			}
+			o := &Outcome{Scenario: s, Run: s.Resolve(s.Runs[kept])}
+			o.Result.Violations = []checker.Violation{{Property: c.property, Assumption: checker.None, What: "it happened"}}
+			if got, want := o.Complain(), "\n  what helps: "+c.advice+" (lockstep show "+c.shownBy+")\n"; !strings.Contains(got, want) {
+				t.Errorf("%s: the complaint does not contain %q:\n%s", name, want, got)
+			}
+		}
+	}
+	if got := cureFor(checker.ResourceExclusion, "pause-fenced"); got != "" {
+		t.Errorf("there is no cure, but: %s", got)
+	}
+}
