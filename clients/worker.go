@@ -152,7 +152,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 		return err // the context is not cancelled: the lock may still be cleaning up
 	}
 	if lease == nil {
-		panic("Acquire returned neither a lease nor an error; without a lease it must return an error that wraps clients.ErrNotAcquired")
+		panic(fmt.Sprintf("Acquire of %T returned neither a lease nor an error; without a lease it must return an error, which wraps clients.ErrNotAcquired if the lock was refused", w.locker))
 	}
 	w.lease, w.label, w.since = lease, w.host.Lease(), w.clock.Now()
 	e.Lease, e.Until = w.label, w.until()

@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -160,6 +162,39 @@ func sentence(outcomes []*play.Outcome) string {
 	}
 	return strings.Join(append([]string{s}, rest...), ", ")
 }
+
+// leastRefused is how many refusals there must be for [adviseRefusal].
+const leastRefused = 3
+
+// adviseRefusal says that the lock does not mark its refusals, if no acquire of any run was refused for certain, but some failed while
+// another client held the lock, and not for want of a reply; otherwise it is empty.
+func adviseRefusal(outcomes []*play.Outcome) string {
+	n, text := 0, ""
+	for _, o := range outcomes {
+		holders := map[string]bool{}
+		for _, e := range o.History.Events {
+			switch {
+			case e.Op == history.Release && e.Kind != history.Invoke || e.Kind == history.Info && e.Op == history.Exit:
+				delete(holders, e.Process)
+			case e.Op != history.Acquire:
+			case e.Kind == history.OK:
+				holders[e.Process] = true
+			case e.Kind == history.Fail:
+				return ""
+			case e.Kind == history.Info && len(holders) > 0 && !holders[e.Process] && !unanswered.MatchString(e.Error):
+				n, text = n+1, cmp.Or(text, e.Error)
+			}
+		}
+	}
+	if n < leastRefused {
+		return ""
+	}
+	return fmt.Sprintf("all %d refused acquires returned errors that do not wrap clients.ErrNotAcquired, so it is unknown whether they were refused: %s\n"+
+		"what helps: return fmt.Errorf(\"%%w: ...\", clients.ErrNotAcquired) if the lock was certainly not acquired", n, history.Shortened(text, 200))
+}
+
+// unanswered matches the errors of an operation that got no reply, or whose context has ended.
+var unanswered = regexp.MustCompile(`timeout|deadline exceeded|canceled|connection re|EOF|no route|unreachable|closed|broken pipe`)
 
 func plural(n int, noun string) string {
 	if n != 1 {

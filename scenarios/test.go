@@ -11,6 +11,9 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -192,10 +195,17 @@ func proper(newLock clients.New) clients.New {
 	return func(env clients.Env) clients.Locker {
 		l := newLock(env)
 		if l == nil {
-			panic("the function that makes the lock returned nil; it must return a clients.Locker")
+			panic("the function that makes the lock, " + nameOf(newLock) + ", returned nil; it must return a clients.Locker")
 		}
 		return l
 	}
+}
+
+// nameOf says which function makes the lock, and where it is.
+func nameOf(newLock clients.New) string {
+	f := runtime.FuncForPC(reflect.ValueOf(newLock).Pointer())
+	file, line := f.FileLine(f.Entry())
+	return fmt.Sprintf("%s (%s:%d)", path.Base(f.Name()), path.Base(filepath.ToSlash(file)), line)
 }
 
 // A bench plays the runs of one call.
@@ -332,12 +342,20 @@ func (b *bench) claimed(t *testing.T, o *play.Outcome) {
 	case play.Known:
 		t.Logf("%s\n%s\n%sthis is known: %s", head, o.Timeline(), o.Complain(), o.Promise.Known)
 	case play.Unproved:
-		t.Skipf("%s\n%s\nnothing is proved: %s", head, o.Timeline(), strings.Join(o.Result.Unmet, "; "))
+		t.Skipf("%s\n%s\nnothing is proved: %s%s", head, o.Timeline(), strings.Join(o.Result.Unmet, "; "), adviseClock(o))
 	case play.NotApplicable:
 		t.Skipf("%s\ndoes not apply: %s", head, o.Inapplicable())
 	default:
 		t.Logf("%s\n%s", head, o.Timeline())
 	}
+}
+
+// adviseClock says what to do about a run that proves nothing because the lock takes its time from package time; empty if it does not.
+func adviseClock(o *play.Outcome) string {
+	if !o.Result.OwnTime {
+		return ""
+	}
+	return "\nwhat helps: call Now, Sleep, After and NewTimer of Env.Clock instead of those of package time, also for timeouts, and Env.Wall.Now() for the date; or test on real servers with scenarios.OnRedis"
 }
 
 // fail fails a test, and on GitHub Actions annotates its run.
@@ -408,6 +426,10 @@ func (b *bench) sumUp(t *testing.T) {
 		return err
 	})
 	line := sentence(b.outcomes)
+	if hint := adviseRefusal(b.outcomes); hint != "" {
+		t.Log(hint)
+		line += "\n" + hint
+	}
 	if !testing.Verbose() { // where the table is not seen if the test passes
 		fmt.Printf("%s: %s\n", t.Name(), line)
 	}

@@ -26,6 +26,9 @@ const mine = "LOCKSTEP_TEST_LOCK"
 // little has TestMine restrict the memory of a run.
 const little = "LOCKSTEP_TEST_LITTLE"
 
+// inScenario has TestMine play another scenario than pause-fenced.
+const inScenario = "LOCKSTEP_TEST_SCENARIO"
+
 // TestMine is what a user writes. Its lock is a good one, unless TestPlanted says otherwise.
 func TestMine(t *testing.T) {
 	if name := os.Getenv(mine); name != "" {
@@ -39,7 +42,7 @@ func TestMine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts := []scenarios.Option{scenarios.Only("pause-fenced"), scenarios.Limit(5 * time.Second)}
+		opts := []scenarios.Option{scenarios.Only(cmp.Or(os.Getenv(inScenario), "pause-fenced")), scenarios.Limit(5 * time.Second)}
 		if os.Getenv(little) != "" {
 			opts = append(opts, scenarios.Limit(time.Minute), scenarios.Memory(250e6))
 		}
@@ -58,7 +61,13 @@ func TestPlanted(t *testing.T) {
 		"races":     {"fatal error: concurrent map writes", "planted.write"},
 		"leaks":     {"goroutines left behind", "planted.leaks", " a Locker that is an io.Closer is closed when its client is through with it: "},
 		"exits":     {"panic: the lock called runtime.Goexit, as t.FailNow and t.Fatal do; it must return an error instead", "failed in planted.exits"},
-		"fails":     {"the lock called t.Error or t.Fail; it must return an error or panic instead"},
+		"dials":     {"the lock makes its own connections; it must use Env.Nodes, Env.Client or Env.Dial, ", "net.Dial is called in", "lockstep/clients/planted.dials.Acquire\n", "planted.go:"},
+		"connects":  {"the lock makes its own connections; it must use Env.Nodes, Env.Client or Env.Dial, ", "redis.NewClient is called in", "lockstep/clients/planted.connecting\n", "planted.go:"},
+
+		"grants nothing": {"panic: Acquire of planted.grants returned neither a lease nor an error; without a lease it must return an error, "},
+		"is not made":    {"panic: the function that makes the lock, planted.Locks.func1 (planted.go:", ", returned nil; it must return a clients.Locker"},
+
+		"fails": {"the lock called t.Error or t.Fail; it must return an error or panic instead"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,12 +77,53 @@ func TestPlanted(t *testing.T) {
 			if err == nil {
 				t.Errorf("the test passed:\n%s", out)
 			}
+			if name != "deadlocks" && name != "races" && name != "spins" {
+				_, report, _ := strings.Cut(string(out), "the run did not end: ")
+				report, _, _ = strings.Cut(report, "see it again: ")
+				if n := strings.Count(report, "\n"); n > 12 {
+					t.Errorf("the report has %d lines:\n%s", n, report)
+				}
+			}
 			for _, w := range append(want, "--- FAIL: TestMine/pause-fenced/single", "pause-fenced/single, seed 1\n", "the run did not end: ", "1 did not end", "see it again: go test -run '^TestMine$/^pause-fenced$/^single$' lockstep/scenarios\n") {
 				if !strings.Contains(string(out), w) {
 					t.Errorf("the output does not contain %q:\n%s", w, out)
 				}
 			}
 		})
+	}
+}
+
+// Mistakes in an adapter that do not break its process are diagnosed, too.
+func TestPlantedMistakes(t *testing.T) {
+	for name, test := range map[string]struct {
+		scenario string
+		want     []string
+	}{
+		"grumbles": {"release-race", []string{" refused acquires returned errors that do not wrap clients.ErrNotAcquired, so it is unknown whether they were refused: somebody else has it\n", "what helps: return fmt.Errorf("}},
+		"hurries":  {"pause-fenced", []string{"expired on return violated: ", "what helps: count the lease by Env.Clock "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := exec.Command(os.Args[0], "-test.run=^TestMine$")
+			c.Env = append(os.Environ(), mine+"="+name, inScenario+"="+test.scenario)
+			out, _ := c.CombinedOutput()
+			for _, w := range test.want {
+				if !strings.Contains(string(out), w) {
+					t.Errorf("the output does not contain %q:\n%s", w, out)
+				}
+			}
+		})
+	}
+}
+
+// With -v, what a lock prints is shown, but not the stacks of all goroutines: the report has the one that matters.
+func TestPanicIsShort(t *testing.T) {
+	t.Parallel()
+	c := exec.Command(os.Args[0], "-test.run=^TestMine$", "-test.v")
+	c.Env = append(os.Environ(), mine+"=panics")
+	out, err := c.CombinedOutput()
+	if n := strings.Count(string(out), "\n"); err == nil || n > 50 || !strings.Contains(string(out), "planted.panics") {
+		t.Errorf("%v, %d lines:\n%s", err, n, out)
 	}
 }
 

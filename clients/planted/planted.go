@@ -5,12 +5,16 @@ package planted
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"lockstep/clients"
 )
@@ -29,6 +33,12 @@ func Locks() []clients.Lock {
 		{Name: "throngs", About: "starts more and more goroutines", New: plant(throngs)},
 		{Name: "tabulates", About: "has a Lua table grow", New: plant(tabulates)},
 		{Name: "stores", About: "stores a huge value", New: plant(stores)},
+		{Name: "dials", About: "dials by package net", New: dialling},
+		{Name: "connects", About: "makes a client of go-redis without Env", New: connecting},
+		{Name: "grants nothing", About: "returns neither a lease nor an error", New: granting},
+		{Name: "grumbles", About: "does not mark its refusals", New: grumbling},
+		{Name: "hurries", About: "returns leases that are over", New: hurrying},
+		{Name: "is not made", About: "there is no lock", New: func(clients.Env) clients.Locker { return nil }},
 		{Name: "babbles", About: "fails with a huge text", New: babbling},
 	}
 }
@@ -142,4 +152,72 @@ func babbling(env clients.Env) clients.Locker { return babble{clients.NewSingle(
 
 func (babble) Acquire(context.Context, string, time.Duration) (clients.Lease, error) {
 	return nil, fmt.Errorf("%w: %s", clients.ErrNotAcquired, strings.Repeat("because ", 4<<20))
+}
+
+// nowhere is an address at which no Redis server listens.
+const nowhere = "127.0.0.1:1"
+
+type dials struct{ clients.Locker }
+
+func dialling(env clients.Env) clients.Locker { return dials{clients.NewSingle(env)} }
+
+func (dials) Acquire(context.Context, string, time.Duration) (clients.Lease, error) {
+	_, err := net.Dial("tcp", nowhere)
+	return nil, err
+}
+
+// connects is a lock that talks to a server of its own.
+type connects struct {
+	clients.Locker
+	rdb *redis.Client
+}
+
+func connecting(env clients.Env) clients.Locker {
+	return connects{clients.NewSingle(env), redis.NewClient(&redis.Options{Addr: nowhere})}
+}
+
+func (c connects) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	return nil, c.rdb.SetNX(ctx, name, "mine", ttl).Err()
+}
+
+type grants struct{ clients.Locker }
+
+func granting(env clients.Env) clients.Locker { return grants{clients.NewSingle(env)} }
+
+func (grants) Acquire(context.Context, string, time.Duration) (clients.Lease, error) { return nil, nil }
+
+// grumble is a lock that forgets clients.ErrNotAcquired.
+type grumble struct{ clients.Locker }
+
+func grumbling(env clients.Env) clients.Locker { return grumble{clients.NewSingle(env)} }
+
+func (g grumble) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lease, err := g.Locker.Acquire(ctx, name, ttl)
+	if err != nil {
+		return nil, errors.New("somebody else has it")
+	}
+	return lease, nil
+}
+
+// hurry is a lock whose leases end when they begin.
+type hurry struct {
+	clients.Locker
+	env clients.Env
+}
+
+type over struct {
+	clients.Lease
+	until time.Time
+}
+
+func (o over) Until() time.Time { return o.until }
+
+func hurrying(env clients.Env) clients.Locker { return hurry{clients.NewSingle(env), env} }
+
+func (h hurry) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lease, err := h.Locker.Acquire(ctx, name, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return over{lease, h.env.Clock.Now()}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,28 @@ const (
 	keptBlocked = 1000
 	keptStacks  = 128 << 10
 )
+
+// shown returns the frames of a goroutine that a report shows, and whether these are all. Of one that failed they are those of the
+// code under test and of what that called, not those of Lockstep that called it.
+func (g *goroutine) shown() (frames []frame, whole bool) {
+	most := shownFrames
+	own := func(f frame) bool { return !f.standard() && !f.harness() }
+	if g.failed && !slices.ContainsFunc(g.frames, own) {
+		most = shownHarness
+	}
+	under := false
+	for _, f := range g.frames {
+		if strings.HasPrefix(f.fn, "runtime.") || strings.HasPrefix(f.fn, "internal/") {
+			continue
+		}
+		under = under || own(f)
+		if len(frames) == most || g.failed && under && f.harness() {
+			return frames, false
+		}
+		frames = append(frames, f)
+	}
+	return frames, true
+}
 
 // bounded shortens a report to the limits.
 func (r *Report) bounded() *Report {
@@ -50,6 +73,9 @@ func Overdue(limit time.Duration, stacks string) *Report {
 	reason := fmt.Sprintf("the job did not end within %v", limit)
 	if d.world {
 		reason = fmt.Sprintf("the world did not go quiet within %v", limit)
+	}
+	if d.connects() != nil {
+		return &Report{Reason: ownConnection + " (" + reason + ")", Stacks: stacks}
 	}
 	if c := d.cause(); c != "" {
 		reason += ": " + c
@@ -119,6 +145,9 @@ func died(state, printed string) *Report {
 		return &Report{Reason: "the worker " + verb + ": " + state, Stacks: printed}
 	}
 	d := diagnose(stacks)
+	if g := d.connects(); g != nil {
+		return &Report{Reason: ownConnection + " (" + reason + ")", Stacks: strings.TrimSpace(stacks)}
+	}
 	if !strings.HasPrefix(reason, "SIGQUIT") { // somebody else sent the signal
 		d.blame()
 	}
@@ -130,6 +159,7 @@ const (
 	shownLines      = 12
 	shownGoroutines = 4
 	shownFrames     = 12
+	shownHarness    = 3 // frames of a goroutine that failed outside the code under test
 	shownPrinted    = 20
 )
 
@@ -137,8 +167,15 @@ const (
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.Reason)
+	lines := shownLines
+	if strings.HasPrefix(r.Reason, "panic: ") {
+		lines = 1 // what the other goroutines did is of no interest
+	}
 	for i, line := range r.Blocked {
-		if i == shownLines {
+		if i == lines {
+			if lines == 1 {
+				break
+			}
 			fmt.Fprintf(&b, "  (%d more lines)\n", len(r.Blocked)-i)
 			break
 		}
@@ -164,6 +201,13 @@ func (r *Report) String() string {
 	if len(show) == 0 {
 		show = d.suspect
 	}
+	if g := d.connects(); g != nil && strings.HasPrefix(r.Reason, ownConnection) {
+		g.failed = true
+		if i := slices.IndexFunc(g.frames, func(f frame) bool { return !f.standard() }); i > 0 {
+			g.frames = g.frames[i-1:] // what it called in package net is enough
+		}
+		show = []*goroutine{g}
+	}
 	show = show[:min(len(show), shownGoroutines)]
 	shown := 0
 	for _, g := range show {
@@ -173,18 +217,14 @@ func (r *Report) String() string {
 		}
 		fmt.Fprintf(&b, "    goroutine %s%s [%s]:\n", g.id, and, g.state)
 		shown += 1 + g.alike
-		n := 0
-		for _, f := range g.frames {
-			if strings.HasPrefix(f.fn, "runtime.") || strings.HasPrefix(f.fn, "internal/") {
-				continue
-			}
-			if n++; n > shownFrames {
-				fmt.Fprintln(&b, "      ...")
-				break
-			}
+		frames, whole := g.shown()
+		for _, f := range frames {
 			fmt.Fprintf(&b, "      %s\n        %s\n", f.fn, f.at)
 		}
-		if g.creator.fn != "" {
+		if !whole {
+			fmt.Fprintln(&b, "      ...")
+		}
+		if g.creator.fn != "" && (whole || !g.failed) {
 			fmt.Fprintf(&b, "      created by %s\n        %s\n", g.creator.fn, cmp.Or(g.creator.at, "?"))
 		}
 	}

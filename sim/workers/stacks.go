@@ -213,6 +213,13 @@ func (f frame) kernel() bool {
 	return (f.pkg() == "lockstep/sim" || f.pkg() == "lockstep/sim/workers") && !strings.Contains(f.at, "_test.go")
 }
 
+// harness reports whether the function belongs to Lockstep's part of a run: it calls the code under test.
+func (f frame) harness() bool {
+	pkg := f.pkg()
+	return f.kernel() || strings.HasPrefix(f.fn, "lockstep/clients.(*Worker).") || pkg == "lockstep/clients" && strings.HasPrefix(f.fn, "lockstep/clients.NewWorker") ||
+		(pkg == "lockstep/scenarios" || strings.HasPrefix(pkg, "lockstep/scenarios/")) && !strings.Contains(f.at, "_test.go")
+}
+
 // standard reports whether the function belongs to the standard library, by its file, or, if the build trimmed paths, by its
 // import path.
 func (f frame) standard() bool {

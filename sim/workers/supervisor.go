@@ -10,7 +10,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -561,6 +563,9 @@ type tail struct {
 	head []byte
 	buf  []byte
 	cut  bool // the beginning is no longer in buf
+
+	recent []byte // the end of what was passed on
+	dead   bool   // the process prints the stacks of all goroutines
 }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -577,11 +582,24 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// passOn passes output to also, up to a limit: a lock that starts 100,000 goroutines would print as many stacks.
+// lastStacks matches the beginning of the stacks that the Go runtime prints after it has said why it ends a process.
+var lastStacks = regexp.MustCompile(`(?s)(?:^|\n)(?:panic: |fatal error: ).*?\n\n(goroutine \d+ [^\n]*\[)`)
+
+// keptRecent is how much of what was passed on is searched for the reason why a process ends.
+const keptRecent = 4 << 10
+
+// passOn passes output to also, up to a limit. The stacks of a process that ends are not passed on: its report has them.
 func (t *tail) passOn(b []byte) {
-	if t.also == nil || t.sent > passedOn {
+	if t.also == nil || t.sent > passedOn || t.dead {
 		return
 	}
+	before := len(t.recent)
+	t.recent = append(t.recent, b...)
+	if m := lastStacks.FindSubmatchIndex(t.recent); m != nil {
+		t.dead = true
+		b = b[:max(0, m[2]-before)]
+	}
+	t.recent = slices.Clone(t.recent[max(0, len(t.recent)-keptRecent):])
 	room := passedOn - t.sent
 	t.sent += len(b)
 	if len(b) <= room {
@@ -596,6 +614,7 @@ func (t *tail) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.head, t.buf, t.cut, t.sent = t.head[:0], t.buf[:0], false, 0
+	t.recent, t.dead = nil, false
 }
 
 func (t *tail) String() string {

@@ -908,3 +908,52 @@ func TestBlockedNamesWhatWasLeft(t *testing.T) {
 }
 
 func left(c chan int) { <-c }
+
+// A lock that asks package net for a host name breaks its process, in a goroutine that is not its own. The report shows the lock's.
+func TestDumpOfOwnConnection(t *testing.T) {
+	dump := strings.ReplaceAll(`fatal error: send on synctest channel from outside bubble
+
+goroutine 130 [running, synctest bubble 2]:
+net.(*resolverConfig).tryAcquireSema(...)
+	GOROOTnet/dnsclient_unix.go:430
+created by internal/singleflight.(*Group).DoChan in goroutine 128
+	GOROOTinternal/singleflight/singleflight.go:86 +0x2ce
+
+goroutine 128 [select, synctest bubble 2]:
+net.(*Resolver).lookupIPAddr(0x1)
+	GOROOTnet/lookup.go:343 +0x1
+net.Dial(0x1)
+	GOROOTnet/dial.go:472 +0x1
+example.com/shop.lock.Acquire(0x1)
+	/shop/lock.go:48 +0x1
+lockstep/clients.(*Worker).acquire(0x1)
+	/src/clients/worker.go:150 +0x1
+
+`, "GOROOT", goroot())
+	const want = ownConnection + ` (fatal error: send on synctest channel from outside bubble)
+    goroutine 128 [select]:
+      net.Dial
+        GOROOTnet/dial.go:472
+      example.com/shop.lock.Acquire
+        /shop/lock.go:48
+      ...
+    (1 more goroutines)
+`
+	if got := died("exit status 2", dump).bounded().String(); got != strings.ReplaceAll(want, "GOROOT", goroot()) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTailWithoutStacks(t *testing.T) {
+	var passed bytes.Buffer
+	tail := tail{mu: new(sync.Mutex), also: &passed}
+	for _, s := range []string{"hello\npan", "ic: nothing works\n[signal 11]\n", "\ngoroutine 7 [running]:\nmain.f()\n", "\ngoroutine 8 [running]:\n"} {
+		tail.Write([]byte(s))
+	}
+	if got := passed.String(); got != "hello\npanic: nothing works\n[signal 11]\n\n" {
+		t.Errorf("passed on %q", got)
+	}
+	if s := tail.String(); !strings.HasSuffix(s, "goroutine 8 [running]:\n") {
+		t.Errorf("kept %q", s)
+	}
+}
