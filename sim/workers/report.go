@@ -167,16 +167,14 @@ const (
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.Reason)
-	lines := shownLines
-	if strings.HasPrefix(r.Reason, "panic: ") {
-		lines = 1 // what the other goroutines did is of no interest
+	blocked := r.Blocked
+	panicked := len(blocked) > 0 && strings.HasPrefix(r.Reason, "panic: ")
+	if panicked { // what single other goroutines did is of no interest
+		blocked = append(slices.Clone(blocked[:1]), slices.DeleteFunc(slices.Clone(blocked[1:]), func(line string) bool { return !strings.Contains(line, " more) ") })...)
 	}
-	for i, line := range r.Blocked {
-		if i == lines {
-			if lines == 1 {
-				break
-			}
-			fmt.Fprintf(&b, "  (%d more lines)\n", len(r.Blocked)-i)
+	for i, line := range blocked {
+		if i == shownLines {
+			fmt.Fprintf(&b, "  (%d more lines)\n", len(blocked)-i)
 			break
 		}
 		fmt.Fprintf(&b, "  %s\n", line)
@@ -207,6 +205,9 @@ func (r *Report) String() string {
 			g.frames = g.frames[i-1:] // what it called in package net is enough
 		}
 		show = []*goroutine{g}
+	}
+	if panicked {
+		show = show[:min(len(show), 1)]
 	}
 	show = show[:min(len(show), shownGoroutines)]
 	shown := 0
