@@ -109,7 +109,7 @@ mutants: ## what the tests do not notice: make mutants PKG=./checker MUTANTS="-n
 
 .PHONY: golden
 golden: ## renew the timelines in the catalogue, the checksums of its traces, and its explanations; read the diff before you commit it
-	$(GO) test ./scenarios -run 'TestCatalogue(IsExplained)?$$' -rewrite
+	$(GO) test ./scenarios -run 'Test(Catalogue(IsExplained)?|Sweeps)$$' -rewrite
 
 .PHONY: redis-server
 redis-server:

@@ -29,6 +29,7 @@ func TestNoFalseAlarm(t *testing.T) {
 		{Lock: "single", Nodes: 1, Resource: script.Counter},
 		{Lock: "single-retries", Nodes: 1},
 		{Lock: "single-delex", Nodes: 1},
+		{Lock: "single-extend", Nodes: 1},
 		{Lock: "single-wait", Nodes: 1, Replicas: 1},
 		{Lock: "fenced", Nodes: 1, Resource: script.Fenced},
 		{Lock: "redlock", Nodes: 5},

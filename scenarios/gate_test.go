@@ -48,6 +48,14 @@ func gate(t *testing.T, v clients.Variant, seed uint64, first bool) (failed []*p
 	return failed
 }
 
+// seldom skips all but one in ten of the parts of a test with -short: others each day.
+func seldom(t *testing.T, part int) {
+	t.Helper()
+	if testing.Short() && !*rewrite && !draws.Due(uint64(part), 10) {
+		t.Skip("another day")
+	}
+}
+
 // caughtBy is the table in the file that says which runs catch each broken lock.
 const caughtBy = "testdata/caught.txt"
 
@@ -61,6 +69,7 @@ func TestGateCatches(t *testing.T) {
 	var b bytes.Buffer
 	for i, v := range broken.All() {
 		t.Run(v.Name, func(t *testing.T) {
+			seldom(t, i)
 			all := *rewrite || !testing.Short() && draws.Due(uint64(i), 4)
 			failed := gate(t, v, 1, !all)
 			if why := missed[v.Name]; (len(failed) == 0) != (why != "") {
@@ -94,8 +103,9 @@ var missed = map[string]string{
 // Test passes for each sound lock.
 func TestGatePasses(t *testing.T) {
 	play.QuietRedis()
-	for _, v := range sound.Locks() {
+	for i, v := range sound.Locks() {
 		t.Run(v.Name, func(t *testing.T) {
+			seldom(t, i)
 			for _, o := range gate(t, v, 1, false) {
 				t.Errorf("%s, like %s, fails %s\n%s%s", v.Name, v.Like, o.Name(), o.Timeline(), o.Complain())
 			}
@@ -106,11 +116,12 @@ func TestGatePasses(t *testing.T) {
 // Each reference passes in its own place.
 func TestGatePassesReferences(t *testing.T) {
 	play.QuietRedis()
-	for _, name := range []string{
+	for i, name := range []string{
 		"single", "single-usec", "single-retries", "single-delex", "single-extend", "single-wait", "watchdog", "fenced", "redlock",
 		"redlock-sequential", "redlock-wall", "redlock-extend",
 	} {
 		t.Run(name, func(t *testing.T) {
+			seldom(t, i)
 			for _, o := range gate(t, clients.Variant{Lock: clients.Lock{Name: "mine", New: findLock(t, name)}, Like: name}, 1, false) {
 				t.Errorf("%s fails %s\n%s%s", name, o.Name(), o.Timeline(), o.Complain())
 			}

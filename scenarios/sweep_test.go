@@ -40,8 +40,9 @@ func swept(t *testing.T, s *script.Scenario, r script.Section, seed uint64) *pla
 
 // Every sweep of the catalogue finds what its page expects, and its worst run is the one in the file.
 func TestSweeps(t *testing.T) {
-	for _, s := range sweeps(t) {
+	for n, s := range sweeps(t) {
 		t.Run(s.Name, func(t *testing.T) {
+			seldom(t, n)
 			for i, r := range s.Runs {
 				o := swept(t, s, r, 1)
 				if o.Surprising() {

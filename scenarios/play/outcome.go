@@ -47,7 +47,7 @@ func (o *Outcome) Name() string { return o.Scenario.Name + "/" + o.Run.ID() }
 
 // Inapplicable says why a run does not apply to the lock; empty if it does.
 func (o *Outcome) Inapplicable() string {
-	if slices.ContainsFunc(o.History.Events, clients.CannotExtend) {
+	if o.History != nil && slices.ContainsFunc(o.History.Events, clients.CannotExtend) {
 		return "its leases cannot be extended"
 	}
 	return ""

@@ -221,7 +221,7 @@ func (s *Scenario) parseHead(in *lines) error {
 			for _, word := range words[1:] {
 				switch k := Kind(word); {
 				case !slices.Contains(Kinds(), k):
-					return fail(at, "%w", history.Unknown("kind of perturbation", word, WordsOf(Kinds())))
+					return fail(at, "%w", history.Unknown("kind", word, WordsOf(Kinds())))
 				case slices.Contains(s.Sweep, k):
 					return fail(at, "%s is named twice", word)
 				default:

@@ -106,6 +106,7 @@ func anyScenario() *rapid.Generator[*Scenario] {
 			Prose: anyProse().Draw(t, "prose"),
 			TTL:   anySettingTTL().Draw(t, "ttl"),
 			Speed: rapid.IntRange(0, mostSpeed).Draw(t, "speed"),
+			Sweep: rapid.SliceOfNDistinct(rapid.SampledFrom(Kinds()), 0, 3, rapid.ID).Draw(t, "sweep"),
 
 			SimOnly: anyReason().Draw(t, "sim only"),
 		}
