@@ -44,6 +44,8 @@
 // A file is a txtar archive. It begins with prose, each line of which begins with a #: a title of one sentence, then the story
 // and its source. Settings, lanes, musts and reports follow, which apply to every run; then there is one section for each run.
 //
+// Comments are possible nowhere else: a line that begins with a # below the prose, or after a gap in it, is an error.
+//
 //	ttl DURATION     how long a node keeps the key of the lock; the default is 10s
 //	speed NUMBER     the most by which durations may be divided on real servers; from 1 to 100
 //	sim only: WHY    why the scenario is not possible on real servers; below a section line, why that run is not
@@ -145,6 +147,12 @@
 //	stay                  at the end of a lane: the process does nothing more, but keeps running until the run is over
 //
 // A client that does not stay exits at the end of its lane, and no longer holds its lease.
+//
+// A step that fails does not end a lane. An acquire first forgets the lease before it, without releasing it. If the acquire is
+// refused, the client goes on without a lease: until the next acquire, write, update, enter, extend and check are recorded as fail
+// with "no lease", and nothing is sent; release does nothing and is not recorded; read, pause, sleep and until are as ever. An extend
+// that fails leaves the client its lease with the old end, unless it says that the lease is over (clients.ErrNotHeld): then the client
+// goes on without one, and so it does after a check that fails and after any release.
 //
 // # The steps of the nemesis
 //

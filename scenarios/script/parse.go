@@ -3,7 +3,6 @@ package script
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -40,11 +39,57 @@ func (e *Error) Error() string {
 }
 func (e *Error) Unwrap() error { return e.Err }
 
+// mistakes are several errors, in the order of their lines. [errors.As] finds the first.
+type mistakes []*Error
+
+// shownMistakes is how many errors a message has.
+const shownMistakes = 10
+
+func (m mistakes) Error() string {
+	var all []string
+	for _, e := range m[:min(len(m), shownMistakes)] {
+		all = append(all, e.Error())
+	}
+	if more := len(m) - shownMistakes; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, "\n")
+}
+
+func (m mistakes) Unwrap() []error {
+	var all []error
+	for _, e := range m {
+		all = append(all, e)
+	}
+	return all
+}
+
+// add adds an error made by fail, or several.
+func (m *mistakes) add(err error) {
+	switch err := err.(type) {
+	case *Error:
+		*m = append(*m, err)
+	case mistakes:
+		*m = append(*m, err...)
+	}
+}
+
+// err returns nil, the only mistake, or all.
+func (m mistakes) err() error {
+	switch len(m) {
+	case 0:
+		return nil
+	case 1:
+		return m[0]
+	}
+	return m
+}
+
 // largestFile limits the size of a scenario file in bytes. The largest of the catalogue has 40 kB.
 const largestFile = 1 << 20
 
-// Load parses the named scenario file. It gives up when ctx ends. If the file can be read but not parsed, the error is an
-// [*Error].
+// Load parses the named scenario file. It gives up when ctx ends. If the file can be read but not parsed, the error has
+// an [*Error] for each mistake.
 func Load(ctx context.Context, file string) (*Scenario, error) {
 	data, err := files.Read(ctx, file, largestFile)
 	if err != nil {
@@ -53,14 +98,15 @@ func Load(ctx context.Context, file string) (*Scenario, error) {
 	return Parse(file, data)
 }
 
-// Parse parses a scenario file; name is the name of the file. The error is an [*Error] for the first mistake. Parse does not
-// check whether the locks exist.
+// Parse parses a scenario file; name is the name of the file. The error has an [*Error] for the first mistake and, if lines
+// cannot be read, for each of those. Parse does not check whether the locks exist.
 func Parse(name string, data []byte) (*Scenario, error) {
 	s, err := parse(name, bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")))
 	if err != nil {
-		var at *Error
-		if errors.As(err, &at) {
-			at.File = name
+		var at mistakes
+		at.add(err)
+		for _, e := range at {
+			e.File = name
 		}
 		return nil, err
 	}
@@ -83,10 +129,12 @@ func parse(name string, data []byte) (*Scenario, error) {
 	}
 	archive := txtar.Parse(data)
 	head := newLines(archive.Comment, 1)
-	if err := s.parseHead(head); err != nil {
+	if err := s.parseProse(head); err != nil {
 		return nil, err
 	}
-	if len(archive.Files) == 0 {
+	var all mistakes
+	all.add(s.parseHead(head))
+	if len(archive.Files) == 0 && len(all) == 0 {
 		return nil, fail(head.number()-1, "the file ends without a run; add a section such as -- single nodes=1 --")
 	}
 	marker := head.number()
@@ -94,19 +142,24 @@ func parse(name string, data []byte) (*Scenario, error) {
 	for _, file := range archive.Files {
 		section := newLines(file.Data, marker+1)
 		r, err := parseRun(file.Name, marker, section)
+		at := marker
+		marker += 1 + bytes.Count(file.Data, []byte("\n"))
 		if err != nil {
-			return nil, err
+			all.add(err)
+			continue
 		}
 		key := strings.ReplaceAll(r.ID(), "/", "-")
 		switch q, there := runs[key]; {
 		case there && q.ID() == r.ID():
-			return nil, fail(marker, "duplicate run %s; the first is at line %d; give one of them a label=NAME", r.ID(), q.line)
+			all.add(fail(at, "duplicate run %s; the first is at line %d; give one of them a label=NAME", r.ID(), q.line))
 		case there:
-			return nil, fail(marker, "run %s would overwrite the files of run %s at line %d; choose another label", r.ID(), q.ID(), q.line)
+			all.add(fail(at, "run %s would overwrite the files of run %s at line %d; choose another label", r.ID(), q.ID(), q.line))
 		}
 		runs[key] = r
 		s.Runs = append(s.Runs, r)
-		marker += 1 + bytes.Count(file.Data, []byte("\n"))
+	}
+	if err := all.err(); err != nil {
+		return nil, err
 	}
 	return s, s.check()
 }
@@ -168,99 +221,117 @@ func (l *lines) skipBlank() bool {
 	return l.more()
 }
 
+// leave goes on after a mistake that began at a line, given by its index: after that line, or what was read from there, and the
+// lines that it may have made meaningless, which are the indented ones below and the rest of a comment.
+func (l *lines) leave(begun int) {
+	comment := l.text[begun][0] == '#'
+	l.next = max(l.next, begun+1)
+	for l.more() && l.peek() != "" && (isStep(l.peek()) || comment && l.peek()[0] == '#') {
+		l.next++
+	}
+}
+
 // rest returns all remaining lines, verbatim.
 func (l *lines) rest() string {
 	return strings.Join(l.text[l.next:], "\n") + "\n"
 }
 
 func (s *Scenario) parseHead(in *lines) error {
-	if err := s.parseProse(in); err != nil {
+	var all mistakes
+	for in.skipBlank() {
+		begun := in.next
+		if err := s.parseHeadPart(in); err != nil {
+			all.add(err)
+			in.leave(begun)
+		}
+	}
+	return all.err()
+}
+
+// parseHeadPart parses a setting, a lane, a must or a report.
+func (s *Scenario) parseHeadPart(in *lines) error {
+	line, at := in.peek(), in.number()
+	if err := checkTab(line, at); err != nil {
 		return err
 	}
-	for in.skipBlank() {
-		line, at := in.peek(), in.number()
-		if err := checkTab(line, at); err != nil {
+	switch words := strings.Fields(line); {
+	case line[0] == ' ':
+		return fail(at, "%q belongs to no lane; a blank line ends a lane, and only steps are indented", strings.TrimSpace(line))
+	case words[0] == "ttl":
+		if s.TTL != 0 {
+			return fail(at, "duplicate ttl; it is %s already", history.FormatDuration(s.TTL))
+		}
+		if len(words) != 2 {
+			return fail(at, "cannot read %q; write ttl DURATION", strings.Join(words, " "))
+		}
+		ttl, err := history.ParsePositive(words[1])
+		if err != nil {
+			return fail(at, "ttl: %w", err)
+		}
+		s.TTL = ttl
+		in.next++
+	case words[0] == "speed":
+		if s.Speed != 0 {
+			return fail(at, "duplicate speed; it is %d already", s.Speed)
+		}
+		if len(words) != 2 {
+			return fail(at, "cannot read %q; write speed NUMBER", strings.Join(words, " "))
+		}
+		speed, err := parseSpeed(words[1])
+		if err != nil {
+			return fail(at, "speed %w", err)
+		}
+		s.Speed = speed
+		in.next++
+	case words[0] == "sweep":
+		if s.Sweep != nil {
+			return fail(at, "duplicate sweep; it is %s already", strings.Join(WordsOf(s.Sweep), " "))
+		}
+		if len(words) == 1 {
+			return fail(at, "a sweep must name kinds of perturbations: %s", strings.Join(WordsOf(Kinds()), ", "))
+		}
+		for _, word := range words[1:] {
+			switch k := Kind(word); {
+			case !slices.Contains(Kinds(), k):
+				return fail(at, "%w", history.Unknown("kind", word, WordsOf(Kinds())))
+			case slices.Contains(s.Sweep, k):
+				return fail(at, "%s is named twice", word)
+			default:
+				s.Sweep = append(s.Sweep, k)
+			}
+		}
+		in.next++
+	case words[0] == "client", words[0] == Nemesis:
+		lane, err := parseLane(in, s.Lanes)
+		if err != nil {
 			return err
 		}
-		switch words := strings.Fields(line); {
-		case line[0] == ' ':
-			return fail(at, "%q belongs to no lane; a blank line ends a lane, and only steps are indented", strings.TrimSpace(line))
-		case words[0] == "ttl":
-			if s.TTL != 0 {
-				return fail(at, "duplicate ttl; it is %s already", history.FormatDuration(s.TTL))
-			}
-			if len(words) != 2 {
-				return fail(at, "cannot read %q; write ttl DURATION", strings.Join(words, " "))
-			}
-			ttl, err := history.ParsePositive(words[1])
-			if err != nil {
-				return fail(at, "ttl: %w", err)
-			}
-			s.TTL = ttl
-			in.next++
-		case words[0] == "speed":
-			if s.Speed != 0 {
-				return fail(at, "duplicate speed; it is %d already", s.Speed)
-			}
-			if len(words) != 2 {
-				return fail(at, "cannot read %q; write speed NUMBER", strings.Join(words, " "))
-			}
-			speed, err := parseSpeed(words[1])
-			if err != nil {
-				return fail(at, "speed %w", err)
-			}
-			s.Speed = speed
-			in.next++
-		case words[0] == "sweep":
-			if s.Sweep != nil {
-				return fail(at, "duplicate sweep; it is %s already", strings.Join(WordsOf(s.Sweep), " "))
-			}
-			if len(words) == 1 {
-				return fail(at, "a sweep must name kinds of perturbations: %s", strings.Join(WordsOf(Kinds()), ", "))
-			}
-			for _, word := range words[1:] {
-				switch k := Kind(word); {
-				case !slices.Contains(Kinds(), k):
-					return fail(at, "%w", history.Unknown("kind", word, WordsOf(Kinds())))
-				case slices.Contains(s.Sweep, k):
-					return fail(at, "%s is named twice", word)
-				default:
-					s.Sweep = append(s.Sweep, k)
-				}
-			}
-			in.next++
-		case words[0] == "client", words[0] == Nemesis:
-			lane, err := parseLane(in, s.Lanes)
-			if err != nil {
-				return err
-			}
-			if len(lane.Steps) == 0 {
-				return fail(at, "the lane of %s has no steps; each stands on a line of its own, indented by two spaces", lane.Process)
-			}
-			s.Lanes = append(s.Lanes, lane)
-		case words[0] == "must":
-			must, err := parseMust(in)
-			if err != nil {
-				return err
-			}
-			s.Musts, s.mustLines = append(s.Musts, must), append(s.mustLines, at)
-		case words[0] == "report":
-			var err error
-			if s.Reports, err = parseReport(in, s.Reports); err != nil {
-				return err
-			}
-		case words[0] == "sim":
-			var err error
-			if s.SimOnly, err = parseSimOnly(in, s.SimOnly); err != nil {
-				return err
-			}
-		case words[0] == "expect":
-			return fail(at, "expect belongs to a run; put it below a section line such as -- single nodes=1 --")
-		case line[0] == '#':
-			return fail(at, "prose belongs at the top of the file, without a gap")
-		default:
-			return fail(at, "%w", history.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "sim only:", "speed", "sweep", "ttl"}))
+		if len(lane.Steps) == 0 {
+			return fail(at, "the lane of %s has no steps; each stands on a line of its own, indented by two spaces", lane.Process)
 		}
+		s.Lanes = append(s.Lanes, lane)
+	case words[0] == "must":
+		must, err := parseMust(in)
+		if err != nil {
+			return err
+		}
+		s.Musts, s.mustLines = append(s.Musts, must), append(s.mustLines, at)
+	case words[0] == "report":
+		var err error
+		if s.Reports, err = parseReport(in, s.Reports); err != nil {
+			return err
+		}
+	case words[0] == "sim":
+		var err error
+		if s.SimOnly, err = parseSimOnly(in, s.SimOnly); err != nil {
+			return err
+		}
+	case words[0] == "expect":
+		return fail(at, "expect belongs to a run; put it below a section line such as -- single nodes=1 --")
+	case line[0] == '#':
+		return fail(at, "prose belongs at the top of the file, without a gap")
+	default:
+		return fail(at, "%w", history.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "sim only:", "speed", "sweep", "ttl"}))
 	}
 	return nil
 }
@@ -298,54 +369,65 @@ const longestWord = 64
 // parseRun parses a section. The header is the text between the dashes of its section line, whose line number is marker.
 func parseRun(header string, marker int, in *lines) (Section, error) {
 	r := Section{line: marker}
+	var all mistakes
 	if err := r.parseHeader(header); err != nil {
-		return r, fail(marker, "%w", err)
+		all.add(fail(marker, "%w", err))
 	}
-	for in.skipBlank() {
-		line, at := in.peek(), in.number()
-		if err := checkTab(line, at); err != nil {
-			return r, err
-		}
-		word, _, _ := strings.Cut(line, " ")
-		switch word {
-		case "client", Nemesis:
-			lane, err := parseLane(in, r.Lanes)
-			if err != nil {
-				return r, err
-			}
-			r.Lanes = append(r.Lanes, lane)
-		case "must":
-			must, err := parseMust(in)
-			if err != nil {
-				return r, err
-			}
-			r.Musts, r.mustLines = append(r.Musts, must), append(r.mustLines, at)
-		case "report":
-			var err error
-			if r.Reports, err = parseReport(in, r.Reports); err != nil {
-				return r, err
-			}
-		case "sim":
-			var err error
-			if r.SimOnly, err = parseSimOnly(in, r.SimOnly); err != nil {
-				return r, err
-			}
-		case "expect":
-			e, err := parseExpectation(in)
-			if err != nil {
-				return r, err
-			}
-			for _, f := range r.Expect {
-				if f.Property == e.Property {
-					return r, fail(at, "duplicate expectation for %s; the first is at line %d", e.Property, f.line)
-				}
-			}
-			r.Expect = append(r.Expect, e)
-		default:
-			return r, r.parseGolden(in)
+	for in.skipBlank() && r.Golden == "" {
+		begun := in.next
+		if err := r.parsePart(in); err != nil {
+			all.add(err)
+			in.leave(begun)
 		}
 	}
-	return r, nil
+	return r, all.err()
+}
+
+// parsePart parses a lane, a must, a report or an expectation, or the timeline, which is the rest of the section.
+func (r *Section) parsePart(in *lines) error {
+	line, at := in.peek(), in.number()
+	if err := checkTab(line, at); err != nil {
+		return err
+	}
+	word, _, _ := strings.Cut(line, " ")
+	switch word {
+	case "client", Nemesis:
+		lane, err := parseLane(in, r.Lanes)
+		if err != nil {
+			return err
+		}
+		r.Lanes = append(r.Lanes, lane)
+	case "must":
+		must, err := parseMust(in)
+		if err != nil {
+			return err
+		}
+		r.Musts, r.mustLines = append(r.Musts, must), append(r.mustLines, at)
+	case "report":
+		var err error
+		if r.Reports, err = parseReport(in, r.Reports); err != nil {
+			return err
+		}
+	case "sim":
+		var err error
+		if r.SimOnly, err = parseSimOnly(in, r.SimOnly); err != nil {
+			return err
+		}
+	case "expect":
+		e, err := parseExpectation(in)
+		if err != nil {
+			return err
+		}
+		for _, f := range r.Expect {
+			if f.Property == e.Property {
+				return fail(at, "duplicate expectation for %s; the first is at line %d", e.Property, f.line)
+			}
+		}
+		r.Expect = append(r.Expect, e)
+	default:
+		return r.parseGolden(in)
+	}
+	return nil
 }
 
 func (r *Section) parseHeader(header string) error {
@@ -523,7 +605,9 @@ func (r *Section) parseGolden(in *lines) error {
 		word, _, _ := strings.Cut(line, " ")
 		switch {
 		case i > 0 && slices.Contains(keywords, word):
-			return fail(at, "%s belongs before the timeline, which begins at line %d", word, in.number())
+			began := in.number()
+			in.next = len(in.text)
+			return fail(at, "%s belongs before the timeline, which begins at line %d", word, began)
 		case i > 0:
 		case line[0] == '#':
 			return fail(at, "prose belongs at the top of the file")
@@ -577,20 +661,32 @@ func parseLane(in *lines, others []Lane) (Lane, error) {
 			return lane, fail(lane.line, "duplicate %s; the first is at line %d", strings.Join(words, " "), other.line)
 		}
 	}
+	var all mistakes
+	misplaced := false // one such line per lane is reported
 	for in.next++; in.more() && isStep(in.peek()); in.next++ {
 		line, at := in.peek(), in.number()
-		if err := checkTab(line, at); err != nil {
-			return lane, err
-		}
 		text := strings.TrimSpace(line)
-		if line[:2] != "  " || line[2] == ' ' {
-			return lane, fail(at, "%q is not indented by two spaces", text)
+		err := checkTab(line, at)
+		switch {
+		case err != nil:
+		case line[:2] != "  " || line[2] == ' ':
+			err = fail(at, "%q is not indented by two spaces", text)
+		case text[0] == '#':
+			err = fail(at, "no comment may stand in a lane; prose belongs at the top of the file, without a gap")
+		default:
+			step, err := ParseStep(lane.Process, text)
+			if err != nil {
+				all.add(fail(at, "%w", err))
+			}
+			lane.Steps = append(lane.Steps, step)
 		}
-		step, err := ParseStep(lane.Process, text)
-		if err != nil {
-			return lane, fail(at, "%w", err)
+		if err != nil && !misplaced {
+			misplaced = true
+			all.add(err)
 		}
-		lane.Steps = append(lane.Steps, step)
+	}
+	if len(all) > 0 {
+		return lane, all.err()
 	}
 	return lane, lane.check()
 }

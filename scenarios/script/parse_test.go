@@ -590,6 +590,56 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// Each line that cannot be read is an error of its own, and brings no others with it.
+func TestParseReportsAllErrors(t *testing.T) {
+	const page = `# A page with mistakes.
+
+tll 10s
+client c1
+  acqiure
+  write A
+  # No comment.
+  pause soon
+clinet c2
+  acquire
+  release
+must c1 sleeps well
+report laughter
+# Late prose,
+# of two lines.
+
+-- single nodes=none --
+expect lease exclusion violatde
+expect tokens ok
+-- redlock nodes=5 --
+nemesis
+  at 1s burn n1
+expect exclusion violated
+  release
+verdict: SAFE
+`
+	_, err := Parse("all.txtar", []byte(page))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	var got []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		got = append(got, strings.Join(strings.Fields(line)[:3], " "))
+	}
+	want := []string{
+		`all.txtar:3: unknown setting`, `all.txtar:5: unknown step`, `all.txtar:7: no comment`, `all.txtar:8: "soon" must`,
+		`all.txtar:9: unknown setting`, `all.txtar:12: must: unknown`, `all.txtar:13: unknown quantity`, `all.txtar:14: prose belongs`,
+		`all.txtar:17: nodes=none: write`, `all.txtar:18: unknown outcome`, `and 2 more`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nof\n%v", strings.Join(got, "\n"), err)
+	}
+	var at *Error
+	if !errors.As(err, &at) || at.File != "all.txtar" || at.Line != 3 {
+		t.Errorf("the first mistake is %v", at)
+	}
+}
+
 // TestMustError leaves the words to the checker, whose forms they are.
 func TestMustError(t *testing.T) {
 	for text, want := range map[string]string{
