@@ -365,6 +365,9 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 // expected.
 func (o *options) addRun(of []trial, s *script.Scenario, r script.Section, name string, newLock clients.New) []trial {
 	for i := range of {
+		if slices.ContainsFunc(of[i].promise.As, func(a script.Section) bool { return a.ID() == r.ID() }) {
+			return of // two variants of one lock meet its sweeps
+		}
 		if of[i].promise.As[0].Lock != r.Lock && s.Resolve(of[i].promise.As[0]).SameButForLock(s.Resolve(r)) {
 			of[i].promise.As = append(of[i].promise.As, r)
 			return of
