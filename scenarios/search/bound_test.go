@@ -288,3 +288,24 @@ func TestSearchInterrupted(t *testing.T) {
 		t.Errorf("error %v, %d plans, found %v: %s", err, b.Plans(), b.Found, b.Sentence())
 	}
 }
+
+// A part of the plans has plans of each magnitude, and about as many as it should have.
+func TestChosen(t *testing.T) {
+	for stride := 1; stride <= 50; stride++ {
+		n, of := 0, map[int]int{}
+		for i := range 10_000 {
+			if chosen(i, stride) {
+				n++
+				of[i%4]++
+			}
+		}
+		if want := 10_000 / stride; n < want*8/10 || n > want*12/10 {
+			t.Errorf("one in %d: %d of 10000", stride, n)
+		}
+		for m := range 4 {
+			if of[m]*8 < n {
+				t.Errorf("one in %d: %d of %d are the same modulo 4 as %d", stride, of[m], n, m)
+			}
+		}
+	}
+}

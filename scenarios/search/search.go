@@ -31,8 +31,8 @@ type Search struct {
 	Workers int
 	// First ends the search with the first violation.
 	First bool
-	// most limits the work at depth 1: to about so many events, as many as the calm run has for each plan. Of more plans only every
-	// second, third and so on is played. The default is no limit.
+	// most limits the work at depth 1: to about so many events, as many as the calm run has for each plan. Of more plans only a
+	// part is played. The default is no limit.
 	most int
 	// Progress, if set, is called now and then with the number of runs done and the number of runs known to be done in all.
 	Progress func(done, known int)

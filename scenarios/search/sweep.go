@@ -138,7 +138,7 @@ func (s *Search) reduced(ctx context.Context, c play.Case, plan []Perturbation, 
 
 // sweptEvents bounds a sweep. Most locks stay below it, but a library that polls has a hundred times as many events
 // in a run.
-const sweptEvents = 150_000
+const sweptEvents = 400_000
 
 // worded prints a plan with at most one perturbation.
 func worded(plan []Perturbation) string {

@@ -101,7 +101,7 @@ type Expansion struct {
 	Part, Of int
 	// From and Count say which of the plans of the share are played: so many, from 0; a Count of 0 stands for all.
 	From, Count int
-	// Stride says that only the first of so many plans in a row is played; 0 stands for 1.
+	// Stride says that only one of so many plans is played; 0 stands for 1.
 	Stride int
 	// Leaf says that nobody will take these plans further, so that only those that violate something are sent back.
 	Leaf bool
@@ -110,11 +110,13 @@ type Expansion struct {
 func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64, y *Result) {
 	prefix := Perturbed(x.calm, e.Prefix)
 	o := x.play(prefix, prefix.Runs[0], x.build, seed) // whoever asks has seen it
+	played := 0                                        // of all shares
 	for i, p := range after(e.Prefix, Sites(x.calm, o, of.Constants, of.Kinds)) {
-		if i%max(e.Stride, 1) != 0 {
+		if !chosen(i, e.Stride) {
 			continue
 		}
-		i /= max(e.Stride, 1)
+		i := played
+		played++
 		if n := i/e.Of - e.From; i%e.Of != e.Part || n < 0 || e.Count > 0 && n >= e.Count {
 			continue
 		}
@@ -131,6 +133,12 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 		}
 		y.Trials = append(y.Trials, t)
 	}
+}
+
+// chosen reports whether plan i is one of those that are played if only one in stride is. Which they are looks random, because plans
+// come in a regular order: with every second one, all pauses would be short.
+func chosen(i, stride int) bool {
+	return stride < 2 || uint32(i)*2654435761>>16%uint32(stride) == 0
 }
 
 // after lists the perturbations that come after the last of a plan, of those that are possible in its run.
