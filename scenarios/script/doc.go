@@ -217,7 +217,7 @@
 // one of these kinds is possible, with each magnitude. The page does not name the moments, so it fits any lock, whatever commands
 // it sends. The kinds are those of [Kind]; the magnitudes derive from the TTL, from how long the lock waits for a node, and from how
 // long it waits between tries. An expectation of a sweep is about all positions together. The timeline is that of the worst
-// position: it breaks what is claimed of the lock, or else violates something.
+// position: it breaks what is claimed of the lock, or else proves nothing, or else violates something.
 //
 // # The states of a must
 //

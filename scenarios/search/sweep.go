@@ -47,8 +47,8 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []play.Case, each 
 }
 
 // Sweep plays a case whose page is swept, with the workers of s, and returns the outcome of its worst position: one that breaks
-// what is claimed of the lock, or else violates a property. If there is no such position, the outcome is that of a run that proves
-// nothing, or else of the calm run.
+// what is claimed of the lock, or else one that proves nothing, which makes the sweep UNKNOWN, or else one that violates a property.
+// If there is no such position, the outcome is that of the calm run.
 func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) {
 	calm := *c.Scenario
 	run := c.Run.With(c.Run.Reference())
@@ -92,7 +92,7 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		sum.Positions, sum.Kept, sum.Idle, sum.Violated, sum.Unproved = l.Plans, l.Survived, l.Idle, l.Violating, l.Unproved
 	}
 	switch {
-	case len(b.Found) > 0:
+	case worst.Standing() >= play.Failed: // whatever the other positions prove
 	case b.Differs != "":
 		worst.Result.Verdict, worst.Differs = checker.Inconclusive, b.Differs
 		worst.Result.Unmet = append(worst.Result.Unmet, "not reproducible: "+b.Differs)
@@ -105,7 +105,7 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		if len(worst.Result.Unmet) == 0 {
 			worst.Result.Unmet = []string{"a property was violated only together with a fault that had no effect"}
 		}
-	case sum.Kept == 0:
+	case len(b.Found) == 0 && sum.Kept == 0:
 		worst.Result.Verdict = checker.Inconclusive
 		worst.Result.Unmet = append(worst.Result.Unmet, fmt.Sprintf("none of the %d perturbations had an effect", sum.Positions))
 	}
