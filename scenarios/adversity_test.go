@@ -20,6 +20,7 @@ import (
 	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 )
 
@@ -98,6 +99,25 @@ func TestPackageTimeIsNeverTrusted(t *testing.T) {
 	t.Logf("%d runs: %d have a fault of a client's clock, and %d a pause in which the lock runs on", runs, clocks, pauses)
 	if clocks == 0 || pauses == 0 {
 		t.Error("the catalogue has nothing that package time keeps from a lock")
+	}
+}
+
+// The same holds for sweeps of clocks: what the clocks of nodes do shows nothing of what a clock of a client would do.
+func TestPackageTimeIsNeverTrustedInSweeps(t *testing.T) {
+	play.QuietRedis()
+	for i, name := range []string{"sweep-drift/single", "sweep-drift/redlock", "sweep-stray/redlock", "sweep-jump/single", "sweep-jump/redlock"} {
+		t.Run(name, func(t *testing.T) {
+			seldom(t, i)
+			s, r := find(t, name)
+			c := play.Case{Scenario: s, Run: r, Seed: 1, New: byPackageTime(findLock(t, r.Lock))}
+			o, err := (&search.Search{}).Sweep(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Result.Verdict != checker.Inconclusive || !o.Result.OwnTime || beyondReach(o) != "clock" {
+				t.Errorf("%s\n%s", o.Result.Unmet, o.Timeline())
+			}
+		})
 	}
 }
 

@@ -18,13 +18,16 @@ type Bounded struct {
 	Bound     int            `json:"bound"`
 	Kinds     []script.Kind  `json:"kinds"`
 	Constants Constants      `json:"constants"`
-	Levels    []Level        `json:"levels"`            // by the number of perturbations, from 0
-	Unproved  []Perturbation `json:"-"`                 // the first plan with the most perturbations whose run proves nothing
-	Found     []Found        `json:"-"`                 // for each way to fail, the plan with the fewest perturbations
-	Played    int            `json:"played"`            // runs, without those that were repeated for comparison
-	Twice     int            `json:"twice"`             // how many of them were repeated
-	Sites     int            `json:"-"`                 // how many perturbations of the calm run are possible
-	Differs   string         `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
+	Levels    []Level        `json:"levels"` // by the number of perturbations, from 0
+	Unproved  []Perturbation `json:"-"`      // the first plan with the most perturbations whose run proves nothing
+	Found     []Found        `json:"-"`      // for each way to fail, the plan with the fewest perturbations
+	Played    int            `json:"played"` // runs, without those that were repeated for comparison
+	Twice     int            `json:"twice"`  // how many of them were repeated
+	Sites     int            `json:"-"`      // how many perturbations of the calm run are possible
+	// SetClocks and ReadClocks are as in [Result], of all plans.
+	SetClocks  int    `json:"-"`
+	ReadClocks int    `json:"-"`
+	Differs    string `json:"differs,omitempty"` // how the first repetition differed that did; it ended the search
 	// Ended says that the search ended with the first violation, Interrupted that it is incomplete.
 	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
@@ -117,6 +120,8 @@ func (b *Bounded) take(y *Result, s *Search) error {
 	level := &b.Levels[len(b.Levels)-1]
 	b.Played += y.Played
 	b.Twice += y.Twice
+	b.SetClocks += y.SetClocks
+	b.ReadClocks += y.ReadClocks
 	level.Add(y.Tally)
 	if y.Unproved != nil && (b.Unproved == nil || slices.CompareFunc(y.Unproved, b.Unproved, Perturbation.Compare) < 0) {
 		b.Unproved = y.Unproved // the order in which workers answer does not matter

@@ -45,6 +45,14 @@ func (p Perturbation) Compare(q Perturbation) int {
 	return strings.Compare(p.String(), q.String())
 }
 
+// setsClockOf reports whether the perturbation makes a clock of one of these clients wrong.
+func (p Perturbation) setsClockOf(clients []string) bool {
+	if p.Kind != script.Drifting && p.Kind != script.Straying && p.Kind != script.Jumping {
+		return false
+	}
+	return slices.ContainsFunc(p.Steps, func(s script.Step) bool { return slices.Contains(clients, p.fault(s).Target()) })
+}
+
 // perturbationText is a perturbation as JSON.
 type perturbationText struct {
 	Kind   script.Kind   `json:"kind"`

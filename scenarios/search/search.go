@@ -136,6 +136,8 @@ func (y *Result) add(z *Result) {
 	if y.Unproved == nil {
 		y.Unproved = z.Unproved
 	}
+	y.SetClocks += z.SetClocks
+	y.ReadClocks += z.ReadClocks
 	y.Played += z.Played
 	y.Twice += z.Twice
 	y.Differs = cmp.Or(y.Differs, z.Differs)

@@ -105,6 +105,9 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		if len(worst.Result.Unmet) == 0 {
 			worst.Result.Unmet = []string{"a property was violated only together with a fault that had no effect"}
 		}
+	case b.SetClocks > 0 && b.ReadClocks == 0:
+		worst.Result.Verdict, worst.Result.OwnTime = checker.Inconclusive, true
+		worst.Result.Unmet = append(worst.Result.Unmet, fmt.Sprintf("a clock of a client was wrong at %d positions, and none had an effect: the lock read no clock of its process, and the clock of package time cannot be set", b.SetClocks))
 	case len(b.Found) == 0 && sum.Kept == 0:
 		worst.Result.Verdict = checker.Inconclusive
 		worst.Result.Unmet = append(worst.Result.Unmet, fmt.Sprintf("none of the %d perturbations had an effect", sum.Positions))

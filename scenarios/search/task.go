@@ -30,11 +30,16 @@ type Result struct {
 	Trials []Trial `json:"trials,omitempty"`
 	Tally  Level   `json:"tally,omitzero"` // counts those that are not among Trials
 	// Unproved is the first plan among those counted whose run proves nothing.
-	Unproved  []Perturbation `json:"unproved,omitempty"`
-	Constants Constants      `json:"constants,omitzero"`
-	Events    int            `json:"events,omitempty"` // of the calm run
-	Sites     int            `json:"sites,omitempty"`  // how many perturbations of it are possible
-	Cells     []Tally        `json:"cells,omitempty"`
+	Unproved []Perturbation `json:"unproved,omitempty"`
+	// SetClocks is how many of the plans that an expansion played set the clock of a client last, ReadClocks how many of these had
+	// an effect, because the client read the clock.
+	SetClocks  int `json:"set_clocks,omitempty"`
+	ReadClocks int `json:"read_clocks,omitempty"`
+
+	Constants Constants `json:"constants,omitzero"`
+	Events    int       `json:"events,omitempty"` // of the calm run
+	Sites     int       `json:"sites,omitempty"`  // how many perturbations of it are possible
+	Cells     []Tally   `json:"cells,omitempty"`
 
 	Shrunk  *Counterexample `json:"shrunk,omitempty"`
 	Refused string          `json:"refused,omitempty"` // why nothing was shrunk
@@ -124,6 +129,12 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 			return
 		}
 		t, _ := x.try(append(slices.Clip(e.Prefix), p), seed)
+		if p.setsClockOf(o.History.Meta.Clients) {
+			y.SetClocks++
+			if !slices.ContainsFunc(t.Idle, func(q Perturbation) bool { return q.Compare(p) == 0 }) {
+				y.ReadClocks++
+			}
+		}
 		if e.Leaf && t.Class == Unproved && y.Unproved == nil {
 			y.Unproved = t.Plan
 		}
