@@ -15,7 +15,7 @@ var fencedScript = redis.NewScript(fencedLua)
 
 // NewFenced is the lock of [NewSingle] that also draws a fencing token from a counter, in the same script (Kleppmann,
 // "How to do distributed locking", 2016, "Making the lock safe with fencing"; why2020). It protects
-// only with a resource that compares tokens.
+// only with a resource that compares tokens. The two keys are in different slots, so a Redis Cluster refuses the script.
 func NewFenced(env Env) Locker { return &fenced{env} }
 
 type fenced struct{ env Env }

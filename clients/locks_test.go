@@ -27,7 +27,7 @@ var flawed = []string{
 func ofEach(t *testing.T, f func(t *testing.T, lock clients.Lock, n int)) {
 	all := clients.Locks()
 	for _, v := range sound.Locks() {
-		all = append(all, v.Lock)
+		all = append(all, v)
 	}
 	for _, lock := range all {
 		if slices.Contains(flawed, lock.Name) || lock.Name == "single-hash" || lock.Name == "single-wait" { // which needs a replica
@@ -52,7 +52,7 @@ func expires(t *testing.T, lock clients.Lock) {
 
 // usual skips a test of what the locks of package sound do in their own way.
 func usual(t *testing.T, lock clients.Lock) {
-	if slices.ContainsFunc(sound.Locks(), func(v clients.Variant) bool { return v.Name == lock.Name }) {
+	if slices.ContainsFunc(sound.Locks(), func(v clients.Lock) bool { return v.Name == lock.Name }) {
 		t.Skip("it has its own way")
 	}
 }

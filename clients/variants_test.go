@@ -31,13 +31,13 @@ func TestVariantsAreNamed(t *testing.T) {
 			t.Errorf("two locks are called %s", v.Name)
 		}
 		seen[v.Name] = true
-		if _, err := clients.Find(v.Like); err != nil {
+		if _, err := clients.Find(v.Like[0]); err != nil {
 			t.Errorf("%s is like %v", v.Name, err)
 		}
 		if v.About == "" || strings.Contains(v.About, "\n") {
 			t.Errorf("%s is about %q, want one line", v.Name, v.About)
 		}
-		if isRedlock(v.Lock) != strings.HasPrefix(v.Like, "redlock") {
+		if isRedlock(v) != strings.HasPrefix(v.Like[0], "redlock") {
 			t.Errorf("%s is like %s", v.Name, v.Like)
 		}
 	}
@@ -61,7 +61,7 @@ func TestMistakesPassOn(t *testing.T) {
 					}
 				}
 			}
-			play(t, nodesFor(v.Lock), func(s *stage) {
+			play(t, nodesFor(v), func(s *stage) {
 				s.client("c1", turn(time.Second))
 				s.client("c2", turn(6*time.Second))
 			})
@@ -74,7 +74,7 @@ func TestMistakesRefuse(t *testing.T) {
 	for _, v := range slices.Concat(broken.Mistakes(), sound.Locks()) {
 		t.Run(v.Name, func(t *testing.T) {
 			got := false
-			play(t, nodesFor(v.Lock), func(s *stage) {
+			play(t, nodesFor(v), func(s *stage) {
 				s.client("c1", func(c *client) {
 					lease := c.acquire(v.New(c.env), 8*time.Second)
 					c.Until(4 * time.Second)
@@ -112,7 +112,7 @@ func TestMistakesRefuse(t *testing.T) {
 // Those that can extend their leases do so while they last, and those that renew themselves keep the lock beyond its TTL.
 func TestMistakesExtend(t *testing.T) {
 	for _, v := range slices.Concat(broken.Mistakes(), sound.Locks()) {
-		play(t, nodesFor(v.Lock), func(s *stage) {
+		play(t, nodesFor(v), func(s *stage) {
 			s.client("c1", func(c *client) {
 				lease := c.acquire(v.New(c.env), 8*time.Second)
 				if e, ok := lease.(clients.Extender); ok {

@@ -17,9 +17,9 @@ import (
 
 // gate plays what [Test] plays for a lock, in this process, and returns the runs that fail the test. It ends with the first, if
 // one is enough.
-func gate(t *testing.T, v clients.Variant, seed uint64, first bool) (failed []*play.Outcome) {
+func gate(t *testing.T, v clients.Lock, seed uint64, first bool) (failed []*play.Outcome) {
 	t.Helper()
-	o, err := gather(v.New, []Option{Like(v.Like), Seed(seed)}, (*options).forCatalogue)
+	o, err := gather(v.New, []Option{Like(v.Like...), Seed(seed)}, (*options).forCatalogue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,9 @@ func TestGateCatches(t *testing.T) {
 			all := *rewrite || !testing.Short() && draws.Due(uint64(i), 4)
 			failed := gate(t, v, 1, !all)
 			if why := missed[v.Name]; (len(failed) == 0) != (why != "") {
-				t.Errorf("%s, like %s, fails %d runs; the reason why it passes is %q", v.Name, v.Like, len(failed), why)
+				t.Errorf("%s, like %s, fails %d runs; the reason why it passes is %q", v.Name, v.Like[0], len(failed), why)
 			}
-			row := fmt.Sprintf("%s, like %s: %s\n", v.Name, v.Like, v.About)
+			row := fmt.Sprintf("%s, like %s: %s\n", v.Name, v.Like[0], v.About)
 			for _, o := range failed {
 				broken := o.Broken()
 				row += fmt.Sprintf("  %s: %s (%s)\n", o.Name(), broken[0].Property, broken[0].Assumption)
@@ -107,7 +107,7 @@ func TestGatePasses(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
 			for _, o := range gate(t, v, 1, false) {
-				t.Errorf("%s, like %s, fails %s\n%s%s", v.Name, v.Like, o.Name(), o.Timeline(), o.Complain())
+				t.Errorf("%s, like %s, fails %s\n%s%s", v.Name, v.Like[0], o.Name(), o.Timeline(), o.Complain())
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestGatePassesReferences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			seldom(t, i)
-			for _, o := range gate(t, clients.Variant{Lock: clients.Lock{Name: "mine", New: findLock(t, name)}, Like: name}, 1, false) {
+			for _, o := range gate(t, clients.Lock{Name: "mine", Like: []string{name}, New: findLock(t, name)}, 1, false) {
 				t.Errorf("%s fails %s\n%s%s", name, o.Name(), o.Timeline(), o.Complain())
 			}
 		})

@@ -13,27 +13,27 @@ import (
 )
 
 // Locks lists the locks that lack a safeguard.
-func Locks() []clients.Lock { return locks(safeguards) }
-
-var safeguards = []clients.Variant{
-	fencePerClient,
-	releaseUncompared,
-	noElapsedCheck,
-	halfQuorum,
-	reachableQuorum,
-	noDrift,
-	recreatingExtension,
-	waitElsewhere,
-	releaseGranted,
-	noTimeout,
-	fixedDelay,
-	ttlFromReturn,
+func Locks() []clients.Lock {
+	return []clients.Lock{
+		fencePerClient,
+		releaseUncompared,
+		noElapsedCheck,
+		halfQuorum,
+		reachableQuorum,
+		noDrift,
+		recreatingExtension,
+		waitElsewhere,
+		releaseGranted,
+		noTimeout,
+		fixedDelay,
+		ttlFromReturn,
+	}
 }
 
 // Mistakes lists locks with one mistake each that people make. Most do harm only in a certain situation: their docstrings say which,
 // and clients/mistakes_test.go has a story for each.
-func Mistakes() []clients.Variant {
-	return []clients.Variant{
+func Mistakes() []clients.Lock {
+	return []clients.Lock{
 		exMilliseconds,
 		finallyDeletes,
 		extendXX,
@@ -71,11 +71,4 @@ func Mistakes() []clients.Variant {
 }
 
 // All lists every lock of the package.
-func All() []clients.Variant { return slices.Concat(safeguards, twins, Mistakes()) }
-
-func locks(variants []clients.Variant) (list []clients.Lock) {
-	for _, v := range variants {
-		list = append(list, v.Lock)
-	}
-	return list
-}
+func All() []clients.Lock { return slices.Concat(Locks(), Twins(), Mistakes()) }

@@ -10,28 +10,26 @@ import (
 
 // extendAdds adds the TTL to the end of the lease when it is extended. The nodes count it from now: who extends after a third of a
 // TTL believes in two thirds too many. It needs a holder that extends early, and then relies on the end.
-var extendAdds = clients.Variant{
-	Like: "redlock-extend",
-	Lock: clients.Lock{
-		Name:  "redlock-extend-adds",
-		About: "redlock-extend that adds the TTL to what is left of the lease",
-		New: func(env clients.Env) clients.Locker {
-			r := parts.NewRedlock(env)
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				return r.Retry(ctx, func() (clients.Lease, error) {
-					token := parts.Token(env.Rand)
-					start := env.Clock.Now()
-					granted, _ := parts.Count(r.Ask(ctx, parts.Set(name, token, ttl)))
-					until, left := r.Validity(start, ttl)
-					lease := &parts.RedlockLease{Redlock: r, Name: name, Token: token, End: until}
-					if granted >= r.Quorum() && left {
-						return &addingLease{lease}, nil
-					}
-					lease.Release(context.WithoutCancel(ctx))
-					return nil, r.Few(granted)
-				})
+var extendAdds = clients.Lock{
+	Name:  "redlock-extend-adds",
+	About: "redlock-extend that adds the TTL to what is left of the lease",
+	Like:  []string{"redlock-extend"},
+	New: func(env clients.Env) clients.Locker {
+		r := parts.NewRedlock(env)
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			return r.Retry(ctx, func() (clients.Lease, error) {
+				token := parts.Token(env.Rand)
+				start := env.Clock.Now()
+				granted, _ := parts.Count(r.Ask(ctx, parts.Set(name, token, ttl)))
+				until, left := r.Validity(start, ttl)
+				lease := &parts.RedlockLease{Redlock: r, Name: name, Token: token, End: until}
+				if granted >= r.Quorum() && left {
+					return &addingLease{lease}, nil
+				}
+				lease.Release(context.WithoutCancel(ctx))
+				return nil, r.Few(granted)
 			})
-		},
+		})
 	},
 }
 

@@ -13,20 +13,18 @@ import (
 
 // extendGet extends in two steps: GET, and PEXPIRE if the value is its token. In between the lock can pass to another, whose key it
 // then prolongs, and it takes itself for the holder. It needs a pause or a slow message between the two at the end of the lease.
-var extendGet = clients.Variant{
-	Like: "single",
-	Lock: clients.Lock{
-		Name:  "single-extend-get",
-		About: "single, extended by GET, comparison in the client, and PEXPIRE",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-				if err != nil {
-					return nil, err
-				}
-				return &extendGetLease{lease}, nil
-			})
-		},
+var extendGet = clients.Lock{
+	Name:  "single-extend-get",
+	About: "single, extended by GET, comparison in the client, and PEXPIRE",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			return &extendGetLease{lease}, nil
+		})
 	},
 }
 

@@ -13,29 +13,27 @@ import (
 // fenceExpires gives the counter of its fencing tokens a TTL too, so that no keys are left behind: when nobody has taken the lock
 // for that long, it begins again at 1. A client that took the lock before has a token that is as high. It needs a lock that expires
 // or stays free for as long as a lease lasts.
-var fenceExpires = clients.Variant{
-	Like: "fenced",
-	Lock: clients.Lock{
-		Name:  "fenced-expires",
-		About: "fenced, whose counter expires",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				token := parts.Token(env.Rand)
-				start := env.Clock.Now()
-				fence, err := fenceExpiresScript.Run(ctx, env.Nodes[0], []string{name, name + ":fence"}, token, ttl.Milliseconds()).Int64()
-				if err != nil {
-					return nil, parts.NotRun(err)
-				}
-				if fence == 0 {
-					return nil, clients.ErrNotAcquired
-				}
-				lease, err := (&parts.Lease{Env: env, Name: name, Token: token, End: start.Add(ttl)}).Arrived(ctx)
-				if err != nil {
-					return nil, err
-				}
-				return &fencedLease{lease, fence}, nil
-			})
-		},
+var fenceExpires = clients.Lock{
+	Name:  "fenced-expires",
+	About: "fenced, whose counter expires",
+	Like:  []string{"fenced"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			token := parts.Token(env.Rand)
+			start := env.Clock.Now()
+			fence, err := fenceExpiresScript.Run(ctx, env.Nodes[0], []string{name, name + ":fence"}, token, ttl.Milliseconds()).Int64()
+			if err != nil {
+				return nil, parts.NotRun(err)
+			}
+			if fence == 0 {
+				return nil, clients.ErrNotAcquired
+			}
+			lease, err := (&parts.Lease{Env: env, Name: name, Token: token, End: start.Add(ttl)}).Arrived(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &fencedLease{lease, fence}, nil
+		})
 	},
 }
 

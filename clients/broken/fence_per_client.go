@@ -11,14 +11,12 @@ import (
 // fencePerClient is the fenced lock with a counter for each client instead of one for the lock, so that the fence of the
 // second holder is no higher than that of the first. It draws from its counter in a request of its own; since the counter is
 // its own too, nobody comes between. Caught by pause-fenced: tokens, resource exclusion.
-var fencePerClient = clients.Variant{
-	Like: "fenced",
-	Lock: clients.Lock{
-		Name:  "fenced-per-client",
-		About: "fenced, with a counter for each client",
-		New: func(env clients.Env) clients.Locker {
-			return &perClient{clients.NewSingle(env), env, fmt.Sprintf("%08x", env.Rand.Uint32())}
-		},
+var fencePerClient = clients.Lock{
+	Name:  "fenced-per-client",
+	About: "fenced, with a counter for each client",
+	Like:  []string{"fenced"},
+	New: func(env clients.Env) clients.Locker {
+		return &perClient{clients.NewSingle(env), env, fmt.Sprintf("%08x", env.Rand.Uint32())}
 	},
 }
 

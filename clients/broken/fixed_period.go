@@ -10,21 +10,19 @@ import (
 
 // fixedPeriod renews every 10 s, which is a third of the usual TTL of 30 s, whatever the TTL of the lock: with one of 10 s or less
 // every renewal comes too late. It needs a TTL that is not the usual one, and work that takes longer.
-var fixedPeriod = clients.Variant{
-	Like: "watchdog",
-	Lock: clients.Lock{
-		Name:  "watchdog-fixed-period",
-		About: "watchdog that renews every 10 s, whatever the TTL",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-				if err != nil {
-					return nil, err
-				}
-				l := parts.NewRenewed(ctx, lease, ttl)
-				l.Every = 10 * time.Second
-				return l.Start(), nil
-			})
-		},
+var fixedPeriod = clients.Lock{
+	Name:  "watchdog-fixed-period",
+	About: "watchdog that renews every 10 s, whatever the TTL",
+	Like:  []string{"watchdog"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			l := parts.NewRenewed(ctx, lease, ttl)
+			l.Every = 10 * time.Second
+			return l.Start(), nil
+		})
 	},
 }

@@ -13,20 +13,18 @@ import (
 
 // lateWatch releases by a transaction and watches the key, but only after it has compared: a lock that passed to another between
 // GET and WATCH is deleted. It needs a pause or a slow message between the two at the end of the lease.
-var lateWatch = clients.Variant{
-	Like: "single",
-	Lock: clients.Lock{
-		Name:  "single-late-watch",
-		About: "single, released by GET, WATCH, MULTI, DEL, EXEC in this order",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-				if err != nil {
-					return nil, err
-				}
-				return &lateWatchLease{lease}, nil
-			})
-		},
+var lateWatch = clients.Lock{
+	Name:  "single-late-watch",
+	About: "single, released by GET, WATCH, MULTI, DEL, EXEC in this order",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			return &lateWatchLease{lease}, nil
+		})
 	},
 }
 

@@ -7,11 +7,9 @@ import (
 
 // noTimeout is Redlock that waits for each node until it answers, when acquiring as when releasing: one node that hangs stops
 // it. (To connect it waits 5 s, as go-redis does by itself.) Caught by redlock-hung-node: fault tolerance.
-var noTimeout = clients.Variant{
-	Like: "redlock",
-	Lock: clients.Lock{
-		Name:  "redlock-no-timeout",
-		About: "Redlock that waits for every node, however long that takes",
-		New:   clients.RedlockWith(redlock.Options{Timeout: -1}),
-	},
+var noTimeout = clients.Lock{
+	Name:  "redlock-no-timeout",
+	About: "Redlock that waits for every node, however long that takes",
+	Like:  []string{"redlock"},
+	New:   clients.RedlockWith(redlock.Options{Timeout: -1}),
 }

@@ -7,11 +7,9 @@ import (
 
 // reachableQuorum is Redlock that counts its majority among the nodes that answered, so that each side of a partition has one.
 // It needs one node at least. Caught by redlock-partition-halves: lease exclusion.
-var reachableQuorum = clients.Variant{
-	Like: "redlock",
-	Lock: clients.Lock{
-		Name:  "redlock-reachable-quorum",
-		About: "Redlock that needs a majority of those nodes that answer",
-		New:   clients.RedlockWith(redlock.Options{Quorum: func(_, answered int) int { return answered/2 + 1 }}),
-	},
+var reachableQuorum = clients.Lock{
+	Name:  "redlock-reachable-quorum",
+	About: "Redlock that needs a majority of those nodes that answer",
+	Like:  []string{"redlock"},
+	New:   clients.RedlockWith(redlock.Options{Quorum: func(_, answered int) int { return answered/2 + 1 }}),
 }

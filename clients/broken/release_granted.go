@@ -7,11 +7,9 @@ import (
 
 // releaseGranted is Redlock that releases only where it knows that it has set a key. Where the reply was lost, the key keeps
 // others out until it expires. Caught by redlock-reply-lost: fault tolerance.
-var releaseGranted = clients.Variant{
-	Like: "redlock",
-	Lock: clients.Lock{
-		Name:  "redlock-release-granted",
-		About: "Redlock that releases only on the nodes that said they granted it",
-		New:   clients.RedlockWith(redlock.Options{ReleaseGranted: true}),
-	},
+var releaseGranted = clients.Lock{
+	Name:  "redlock-release-granted",
+	About: "Redlock that releases only on the nodes that said they granted it",
+	Like:  []string{"redlock"},
+	New:   clients.RedlockWith(redlock.Options{ReleaseGranted: true}),
 }

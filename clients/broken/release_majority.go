@@ -12,28 +12,26 @@ import (
 // releaseMajority releases one node after the other until a majority has done so, since a majority makes the lock. The keys on the
 // others stay until they expire. The next client can do without those nodes only if it has all the others: it needs one of these
 // to be down.
-var releaseMajority = clients.Variant{
-	Like: "redlock",
-	Lock: clients.Lock{
-		Name:  "redlock-release-majority",
-		About: "Redlock that releases only a majority of the nodes",
-		New: func(env clients.Env) clients.Locker {
-			r := parts.NewRedlock(env)
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				return r.Retry(ctx, func() (clients.Lease, error) {
-					token := parts.Token(env.Rand)
-					start := env.Clock.Now()
-					granted, _ := parts.Count(r.Ask(ctx, parts.Set(name, token, ttl)))
-					until, left := r.Validity(start, ttl)
-					lease := &parts.RedlockLease{Redlock: r, Name: name, Token: token, End: until}
-					if granted >= r.Quorum() && left {
-						return &majorityLease{lease}, nil
-					}
-					lease.Release(context.WithoutCancel(ctx))
-					return nil, r.Few(granted)
-				})
+var releaseMajority = clients.Lock{
+	Name:  "redlock-release-majority",
+	About: "Redlock that releases only a majority of the nodes",
+	Like:  []string{"redlock"},
+	New: func(env clients.Env) clients.Locker {
+		r := parts.NewRedlock(env)
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			return r.Retry(ctx, func() (clients.Lease, error) {
+				token := parts.Token(env.Rand)
+				start := env.Clock.Now()
+				granted, _ := parts.Count(r.Ask(ctx, parts.Set(name, token, ttl)))
+				until, left := r.Validity(start, ttl)
+				lease := &parts.RedlockLease{Redlock: r, Name: name, Token: token, End: until}
+				if granted >= r.Quorum() && left {
+					return &majorityLease{lease}, nil
+				}
+				lease.Release(context.WithoutCancel(ctx))
+				return nil, r.Few(granted)
 			})
-		},
+		})
 	},
 }
 

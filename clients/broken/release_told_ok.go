@@ -10,20 +10,18 @@ import (
 
 // releaseToldOK ignores the reply of its release script: who outlives its TTL is told that it has released the lock, and does not
 // learn that somebody else was in meanwhile. It needs a holder that outlives its lease.
-var releaseToldOK = clients.Variant{
-	Like: "single",
-	Lock: clients.Lock{
-		Name:  "single-release-told-ok",
-		About: "single, whose release succeeds although the lock was lost",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-				if err != nil {
-					return nil, err
-				}
-				return &releaseToldOKLease{lease}, nil
-			})
-		},
+var releaseToldOK = clients.Lock{
+	Name:  "single-release-told-ok",
+	About: "single, whose release succeeds although the lock was lost",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			return &releaseToldOKLease{lease}, nil
+		})
 	},
 }
 

@@ -9,13 +9,11 @@ import (
 
 // releaseUncompared is the lock on one node with a random token that it does not compare: who outlives its TTL deletes the
 // lock of the next holder. Caught by fixed-value: owner only, lease exclusion.
-var releaseUncompared = clients.Variant{
-	Like: "single",
-	Lock: clients.Lock{
-		Name:  "single-uncompared",
-		About: "single, released by DEL whatever the key holds",
-		New:   func(env clients.Env) clients.Locker { return &uncompared{clients.NewSingle(env), env} },
-	},
+var releaseUncompared = clients.Lock{
+	Name:  "single-uncompared",
+	About: "single, released by DEL whatever the key holds",
+	Like:  []string{"single"},
+	New:   func(env clients.Env) clients.Locker { return &uncompared{clients.NewSingle(env), env} },
 }
 
 type uncompared struct {

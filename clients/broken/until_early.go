@@ -10,25 +10,23 @@ import (
 
 // untilEarly prolongs its lease when it sends a renewal, not when it has the reply: if the renewal is lost, the lease outlives the
 // key by a third of a TTL. It needs a network that fails while the lock is held.
-var untilEarly = clients.Variant{
-	Like: "watchdog",
-	Lock: clients.Lock{
-		Name:  "watchdog-until-early",
-		About: "watchdog whose lease is longer as soon as a renewal is sent",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-				if err != nil {
-					return nil, err
-				}
-				l := parts.NewRenewed(ctx, lease, ttl)
-				send := l.Renew
-				l.Renew = func(ctx context.Context) (bool, error) {
-					l.Prolong(env.Clock.Now().Add(ttl))
-					return send(ctx)
-				}
-				return l.Start(), nil
-			})
-		},
+var untilEarly = clients.Lock{
+	Name:  "watchdog-until-early",
+	About: "watchdog whose lease is longer as soon as a renewal is sent",
+	Like:  []string{"watchdog"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			l := parts.NewRenewed(ctx, lease, ttl)
+			send := l.Renew
+			l.Renew = func(ctx context.Context) (bool, error) {
+				l.Prolong(env.Clock.Now().Add(ttl))
+				return send(ctx)
+			}
+			return l.Start(), nil
+		})
 	},
 }

@@ -11,14 +11,12 @@ import (
 // waitElsewhere is single-wait that takes any connection of its pool for WAIT. That answers for the writes of its own
 // connection: on another it waits for nothing, and says how many replicas there are. Caught by wait-other-connection: lease
 // exclusion.
-var waitElsewhere = clients.Variant{
-	Like: "single-wait",
-	Lock: clients.Lock{
-		Name:  "single-wait-elsewhere",
-		About: "single-wait with SET and WAIT on different connections",
-		New: func(env clients.Env) clients.Locker {
-			return &elsewhere{clients.NewSingle(env), env}
-		},
+var waitElsewhere = clients.Lock{
+	Name:  "single-wait-elsewhere",
+	About: "single-wait with SET and WAIT on different connections",
+	Like:  []string{"single-wait"},
+	New: func(env clients.Env) clients.Locker {
+		return &elsewhere{clients.NewSingle(env), env}
 	},
 }
 

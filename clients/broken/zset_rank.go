@@ -15,32 +15,30 @@ import (
 // time by its own clock as score, and whoever has the lowest rank holds the lock. A client whose clock is behind that of the holder
 // comes before it, as the book says, and holds the lock as well; so does one that comes within the same millisecond and whose token
 // is lower.
-var zsetRank = clients.Variant{
-	Like: "single",
-	Lock: clients.Lock{
-		Name:  "single-zset-rank",
-		About: "single, kept in a sorted set in the order of the clients' clocks",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				lease := &zsetRankLease{parts.Lease{Env: env, Name: name, Token: parts.Token(env.Rand), End: env.Clock.Now().Add(ttl)}}
-				now := env.Wall.Now()
-				var rank *redis.IntCmd
-				_, err := env.Nodes[0].TxPipelined(ctx, func(queue redis.Pipeliner) error {
-					queue.ZRemRangeByScore(ctx, name, "-inf", strconv.FormatInt(now.Add(-ttl).UnixMilli(), 10))
-					queue.ZAdd(ctx, name, redis.Z{Score: float64(now.UnixMilli()), Member: lease.Token})
-					rank = queue.ZRank(ctx, name, lease.Token)
-					return nil
-				})
-				if err != nil {
-					return nil, err
-				}
-				if rank.Val() == 0 && env.Clock.Now().Before(lease.End) {
-					return lease, nil
-				}
-				lease.Release(context.WithoutCancel(ctx)) // the next client removes what stays, once it is a TTL old
-				return nil, clients.ErrNotAcquired
+var zsetRank = clients.Lock{
+	Name:  "single-zset-rank",
+	About: "single, kept in a sorted set in the order of the clients' clocks",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease := &zsetRankLease{parts.Lease{Env: env, Name: name, Token: parts.Token(env.Rand), End: env.Clock.Now().Add(ttl)}}
+			now := env.Wall.Now()
+			var rank *redis.IntCmd
+			_, err := env.Nodes[0].TxPipelined(ctx, func(queue redis.Pipeliner) error {
+				queue.ZRemRangeByScore(ctx, name, "-inf", strconv.FormatInt(now.Add(-ttl).UnixMilli(), 10))
+				queue.ZAdd(ctx, name, redis.Z{Score: float64(now.UnixMilli()), Member: lease.Token})
+				rank = queue.ZRank(ctx, name, lease.Token)
+				return nil
 			})
-		},
+			if err != nil {
+				return nil, err
+			}
+			if rank.Val() == 0 && env.Clock.Now().Before(lease.End) {
+				return lease, nil
+			}
+			lease.Release(context.WithoutCancel(ctx)) // the next client removes what stays, once it is a TTL old
+			return nil, clients.ErrNotAcquired
+		})
 	},
 }
 

@@ -16,10 +16,8 @@ import (
 
 // A Lock is a library in one of its configurations.
 type Lock struct {
-	clients.Lock
-	Module string // the path of the Go module
-	// Like names the locks of the literature whose place the library takes in their runs.
-	Like []string
+	clients.Lock        // like one or more locks of the literature
+	Module       string // the path of the Go module
 	// Restless libraries draw from randomness that cannot be seeded, or leave the order of simultaneous actions to the Go
 	// scheduler: their runs are not reproducible to the byte.
 	Restless bool

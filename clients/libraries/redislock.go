@@ -35,7 +35,7 @@ func redislockWith(name, about string, change func(*redis.Options), options func
 	build := func(env clients.Env) clients.Locker {
 		return &redislocker{redislock.New(nodes(env, change)[0]), options}
 	}
-	return Lock{Lock: clients.Lock{Name: name, About: about, New: build}, Module: redislockModule, Like: []string{"single"}}
+	return Lock{Lock: clients.Lock{Name: name, About: about, Like: []string{"single", "single-extend"}, New: build}, Module: redislockModule}
 }
 
 type redislocker struct {

@@ -20,7 +20,7 @@ import (
 const redsyncModule = "github.com/go-redsync/redsync/v4"
 
 // Redsync runs on any number of nodes, and can extend its leases.
-var redsyncLike = []string{"redlock", "redlock-extend", "single"}
+var redsyncLike = []string{"redlock", "redlock-extend", "single", "single-extend"}
 
 // redsyncs lists redsync as NewMutex makes it, with the options that its documentation offers, and with two options of go-redis
 // that matter: whether a command is retried, and whether a deadline that redsync sets reaches the socket, which it does only with
@@ -52,7 +52,7 @@ func redsyncWith(name, about string, change func(*redis.Options), options ...red
 		}
 		return &redsyncLocker{redsync.New(all...), options, sim.HarnessClock(env.Clock)}
 	}
-	return Lock{Lock: clients.Lock{Name: name, About: about, New: build}, Module: redsyncModule, Like: redsyncLike}
+	return Lock{Lock: clients.Lock{Name: name, About: about, Like: redsyncLike, New: build}, Module: redsyncModule}
 }
 
 type redsyncLocker struct {

@@ -33,11 +33,10 @@ func rueidislocks() []Lock {
 
 func rueidislockWith(name, about string, keys int, options rueidislock.LockerOption) Lock {
 	return Lock{
-		Lock: clients.Lock{Name: name, About: about, New: func(env clients.Env) clients.Locker {
+		Lock: clients.Lock{Name: name, About: about, Like: []string{"single", "watchdog"}, New: func(env clients.Env) clients.Locker {
 			return &rueidisLocker{env: env, keys: keys, options: options}
 		}},
 		Module: "github.com/redis/rueidis",
-		Like:   []string{"single", "watchdog"},
 		// Its tokens come from math/rand/v2, which cannot be seeded, and the commands of several goroutines share one
 		// connection, in the order in which they ran.
 		Restless: true,

@@ -11,30 +11,28 @@ import (
 )
 
 // hash keeps the lock in a hash with its owner and a note. HSET and PEXPIRE are two commands, but one script: nobody comes between.
-var hash = clients.Variant{
-	Like: "single",
-	Lock: clients.Lock{
-		Name:  "single-hash",
-		About: "single, with a hash that HSET and PEXPIRE set in one script",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				token := parts.Token(env.Rand)
-				start := env.Clock.Now()
-				n, err := hashTake.Run(ctx, env.Nodes[0], []string{name}, token, ttl.Milliseconds()).Int()
-				if err != nil {
-					return nil, parts.NotRun(err)
-				}
-				if n == 0 {
-					return nil, clients.ErrNotAcquired
-				}
-				lease := &hashLease{parts.Lease{Env: env, Name: name, Token: token, End: start.Add(ttl)}}
-				if !env.Clock.Now().Before(lease.End) {
-					lease.Release(context.WithoutCancel(ctx)) // the lease is over, so the outcome does not matter
-					return nil, clients.ErrNotAcquired
-				}
-				return lease, nil
-			})
-		},
+var hash = clients.Lock{
+	Name:  "single-hash",
+	About: "single, with a hash that HSET and PEXPIRE set in one script",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			token := parts.Token(env.Rand)
+			start := env.Clock.Now()
+			n, err := hashTake.Run(ctx, env.Nodes[0], []string{name}, token, ttl.Milliseconds()).Int()
+			if err != nil {
+				return nil, parts.NotRun(err)
+			}
+			if n == 0 {
+				return nil, clients.ErrNotAcquired
+			}
+			lease := &hashLease{parts.Lease{Env: env, Name: name, Token: token, End: start.Add(ttl)}}
+			if !env.Clock.Now().Before(lease.End) {
+				lease.Release(context.WithoutCancel(ctx)) // the lease is over, so the outcome does not matter
+				return nil, clients.ErrNotAcquired
+			}
+			return lease, nil
+		})
 	},
 }
 

@@ -12,20 +12,18 @@ import (
 
 // published deletes the key by UNLINK, and tells everybody who listens that the lock is free, in the script that compares. A waiter
 // that hears it asks for the lock as others do.
-var published = clients.Variant{
-	Like: "single",
-	Lock: clients.Lock{
-		Name:  "single-published",
-		About: "single, released by a script with UNLINK and PUBLISH",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-				if err != nil {
-					return nil, err
-				}
-				return &publishedLease{lease}, nil
-			})
-		},
+var published = clients.Lock{
+	Name:  "single-published",
+	About: "single, released by a script with UNLINK and PUBLISH",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			return &publishedLease{lease}, nil
+		})
 	},
 }
 

@@ -5,8 +5,8 @@ package sound
 import "lockstep/clients"
 
 // Locks lists the locks. Each keeps what the lock keeps that it is like.
-func Locks() []clients.Variant {
-	return []clients.Variant{
+func Locks() []clients.Lock {
+	return []clients.Lock{
 		published,
 		hash,
 		watched,

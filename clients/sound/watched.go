@@ -13,20 +13,18 @@ import (
 
 // watched releases without a script: WATCH, then GET and the comparison in the client, then MULTI, DEL, EXEC. EXEC does nothing if
 // the key has changed since WATCH, and then it is no longer ours, because nobody else changes a key that is.
-var watched = clients.Variant{
-	Like: "single",
-	Lock: clients.Lock{
-		Name:  "single-watched",
-		About: "single, released by WATCH, GET, MULTI, DEL, EXEC",
-		New: func(env clients.Env) clients.Locker {
-			return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-				lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-				if err != nil {
-					return nil, err
-				}
-				return &watchedLease{lease}, nil
-			})
-		},
+var watched = clients.Lock{
+	Name:  "single-watched",
+	About: "single, released by WATCH, GET, MULTI, DEL, EXEC",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			return &watchedLease{lease}, nil
+		})
 	},
 }
 

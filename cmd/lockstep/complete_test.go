@@ -56,7 +56,7 @@ func TestCompletion(t *testing.T) {
 		{"matrix --on ", "sim,both", ""},
 	} {
 		words := strings.Split(tt.typed, " ")
-		root := newApp(known{clients.Locks(), libraries.Locks()})
+		root := newApp(known{locks: clients.Locks(), libraries: libraries.Locks()})
 		var out bytes.Buffer
 		root.SetOut(&out)
 		root.SetArgs(append([]string{"__complete"}, words...))

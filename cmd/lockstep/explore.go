@@ -192,11 +192,7 @@ func (f *exploreFlags) page(c *cobra.Command, args []string) (*script.Scenario, 
 
 // nodes is how many nodes a lock is explored on by default.
 func (k known) nodes(lock string) int {
-	names := []string{lock}
-	if l, ok := k.library(lock); ok {
-		names = append(names, l.Like...)
-	}
-	for _, n := range names {
+	for _, n := range append([]string{lock}, k.like(lock)...) {
 		if strings.Contains(n, "redlock") {
 			return 3
 		}

@@ -41,7 +41,7 @@ func TestHelp(t *testing.T) {
 			look(sub)
 		}
 	}
-	look(newApp(known{clients.Locks(), libraries.Locks()}))
+	look(newApp(known{locks: clients.Locks(), libraries: libraries.Locks()}))
 	if seen < 18 {
 		t.Errorf("%d commands", seen)
 	}

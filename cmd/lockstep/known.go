@@ -16,6 +16,8 @@ import (
 type known struct {
 	locks     []clients.Lock
 	libraries []libraries.Lock
+	// everywhere says that a lock of the literature, too, is run in the place of those that it is like.
+	everywhere bool
 }
 
 // find returns a lock or a library.
@@ -34,6 +36,17 @@ func (k known) library(name string) (l libraries.Lock, ok bool) {
 		return libraries.Lock{}, false
 	}
 	return k.libraries[i], true
+}
+
+// like names the locks that a lock or a library is like, the nearest first.
+func (k known) like(name string) []string {
+	if l, ok := k.library(name); ok {
+		return l.Like
+	}
+	if i := slices.IndexFunc(k.locks, func(l clients.Lock) bool { return l.Name == name }); i >= 0 {
+		return k.locks[i].Like
+	}
+	return nil
 }
 
 // names lists all locks and libraries.
@@ -63,8 +76,8 @@ func (k known) base() []libraries.Lock {
 // runs differ only in the lock that the scenario names, one is enough: the library's own, or else that of the lock that it is most like.
 func (k known) runsOf(lock string, s *script.Scenario, among []script.Section) []script.Section {
 	places := []string{lock}
-	if l, ok := k.library(lock); ok {
-		places = append(places, l.Like...)
+	if _, ok := k.library(lock); ok || k.everywhere {
+		places = append(places, k.like(lock)...)
 	}
 	var kept []script.Section
 	for _, place := range places {
@@ -85,10 +98,7 @@ func (k known) put(lock string, s *script.Scenario, r script.Section) (script.Se
 	if lock == r.Lock || r.Nodes == 1 {
 		return r.With(lock), nil
 	}
-	places := []string{lock}
-	if l, ok := k.library(lock); ok {
-		places = append(places, l.Like...)
-	}
+	places := append([]string{lock}, k.like(lock)...)
 	all, err := script.Catalogue()
 	if err != nil {
 		return r, err

@@ -92,7 +92,7 @@ the second
 // Lists fit into 80 columns if the width of the terminal is unknown.
 func TestListFits(t *testing.T) {
 	t.Setenv("COLUMNS", "")
-	root := newApp(known{clients.Locks(), libraries.Locks()})
+	root := newApp(known{locks: clients.Locks(), libraries: libraries.Locks()})
 	var out bytes.Buffer
 	root.SetOut(&out)
 	root.SetArgs([]string{"list"})

@@ -33,7 +33,7 @@ type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-func main() { os.Exit(run(known{clients.Locks(), libraries.Locks()}, os.Args[1:])) }
+func main() { os.Exit(run(known{locks: clients.Locks(), libraries: libraries.Locks()}, os.Args[1:])) }
 
 // longestError is the most characters that are printed of each line of an error.
 const longestError = 2000

@@ -34,11 +34,11 @@ func standIns() []libraries.Lock {
 		panic("no such lock: " + name)
 	}
 	return []libraries.Lock{
-		{Lock: clients.Lock{Name: "standin", About: "redlock in the guise of a library", New: clients.NewRedlock}, Module: module, Like: []string{"redlock", "redlock-sequential"}},
-		{Lock: clients.Lock{Name: "standin-one", About: "single in the guise of a library", New: clients.NewSingle}, Module: module, Like: []string{"single"}},
-		{Lock: clients.Lock{Name: "standin-flawed", About: "deletes without a look", New: flawed("single-uncompared")}, Module: module, Like: []string{"single"}},
-		{Lock: clients.Lock{Name: "standin-fenced", About: "better than what it is compared with", New: clients.NewFenced}, Module: module, Like: []string{"single"}},
-		{Lock: clients.Lock{Name: "standin-panics", About: "panics", New: planted.Locks()[0].New}, Module: module, Like: []string{"single"}},
+		{Lock: clients.Lock{Name: "standin", About: "redlock in the guise of a library", Like: []string{"redlock", "redlock-sequential"}, New: clients.NewRedlock}, Module: module},
+		{Lock: clients.Lock{Name: "standin-one", About: "single in the guise of a library", Like: []string{"single"}, New: clients.NewSingle}, Module: module},
+		{Lock: clients.Lock{Name: "standin-flawed", About: "deletes without a look", Like: []string{"single"}, New: flawed("single-uncompared")}, Module: module},
+		{Lock: clients.Lock{Name: "standin-fenced", About: "better than what it is compared with", Like: []string{"single"}, New: clients.NewFenced}, Module: module},
+		{Lock: clients.Lock{Name: "standin-panics", About: "panics", Like: []string{"single"}, New: planted.Locks()[0].New}, Module: module},
 	}
 }
 
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 		os.Unsetenv("GITHUB_ACTIONS") // scripts that test it set it
 	}
 	program := func() {
-		os.Exit(run(known{append(clients.Locks(), planted.Locks()...), append(libraries.Locks(), standIns()...)}, os.Args[1:]))
+		os.Exit(run(known{locks: append(clients.Locks(), planted.Locks()...), libraries: append(libraries.Locks(), standIns()...)}, os.Args[1:]))
 	}
 	if workers.IsWorker() || os.Getenv(asProgram) != "" {
 		program()

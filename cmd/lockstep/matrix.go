@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"lockstep/checker"
+	"lockstep/clients"
 	"lockstep/reports"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/play"
@@ -138,6 +139,7 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 		return nil, err
 	}
 	command := f.matrixCommand(args, seeds)
+	f.known.everywhere = true
 	if f.locks = once(f.locks); len(f.locks) == 0 {
 		f.locks = f.known.compared()
 	}
@@ -168,9 +170,9 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 	m := &pictures.Matrix{Command: command, On: f.on, Seed: cmp.Or(f.seed, 1), Seeds: seeds}
 	versions := built()
 	for _, name := range f.locks {
-		column := pictures.MatrixLock{Name: name}
+		column := pictures.MatrixLock{Name: name, Like: f.known.like(name)}
 		if l, ok := f.known.library(name); ok {
-			column.Module, column.Version, column.Like, column.Restless = l.Module, versions[l.Module], l.Like, l.Restless
+			column.Module, column.Version, column.Restless = l.Module, versions[l.Module], l.Restless
 		}
 		m.Locks = append(m.Locks, column)
 	}
@@ -368,6 +370,32 @@ func (f *runFlags) rows(m *pictures.Matrix, entries []entry) {
 		row := &group.Rows[start+r]
 		row.Cells = append(row.Cells, f.cell(e))
 	}
+	for i := range group.Rows[start:] {
+		row := &group.Rows[start+i]
+		e := entries[slices.IndexFunc(entries, func(e entry) bool { return name(e.run()) == row.Variant })]
+		for _, lock := range f.locks {
+			if !slices.ContainsFunc(row.Cells, func(c pictures.MatrixCell) bool { return c.Lock == lock }) {
+				row.Cells = append(row.Cells, pictures.MatrixCell{Lock: lock, Inapplicable: f.known.notFor(lock, e.run())})
+			}
+		}
+	}
+}
+
+// notFor says why a run that names another lock does not apply to a lock.
+func (k known) notFor(lock string, r script.Section) string {
+	several := func(name string) bool { return k.nodes(name) > 1 }
+	of := r.Reference()
+	switch {
+	case several(of) && !several(lock):
+		return "it uses one node, and the run needs several"
+	case !several(of) && several(lock) && !slices.ContainsFunc(k.like(lock), func(name string) bool { return !several(name) }):
+		return "it needs several nodes, and the run has one"
+	}
+	i := slices.IndexFunc(k.locks, func(l clients.Lock) bool { return l.Name == of })
+	if i < 0 {
+		return "the run is one of " + of
+	}
+	return fmt.Sprintf("it is not like %s: %s", of, k.locks[i].About)
 }
 
 // cell sums up one run with all seeds. Its command and its reason are those of the first seed that shows what the cell says: that the
@@ -412,6 +440,9 @@ func (f *runFlags) cell(e entry) pictures.MatrixCell {
 	if expected := (&play.Outcome{Run: reference}).ExpectedVerdict(); c.Verdict == checker.Safe && expected == checker.Unsafe {
 		c.Against = pictures.Better
 	}
+	if c.Inapplicable = o.Inapplicable(); c.Inapplicable != "" {
+		return pictures.MatrixCell{Lock: c.Lock, Run: c.Run, Reference: c.Reference, Inapplicable: "it cannot do what the run asks for: " + c.Inapplicable}
+	}
 	switch worse := worseThan(reference, shown); {
 	case len(worse) > 0:
 		c.Why = inWords(worse)
@@ -450,6 +481,9 @@ func worseThan(reference script.Section, o *play.Outcome) []checker.Violation {
 	var worse []checker.Violation
 	claimed := play.Outcome{Scenario: o.Scenario, Run: reference, Result: o.Result}
 	for _, b := range claimed.Broken() {
+		if b.Property == checker.Tokens && b.Assumption != checker.None && reference.Reference() != "fenced" {
+			continue // the reference has no tokens that could go wrong
+		}
 		if !slices.ContainsFunc(worse, func(v checker.Violation) bool { return v.Property == b.Property }) {
 			worse = append(worse, b.Violation)
 		}

@@ -20,7 +20,7 @@ const picturedLocks = "single,redlock,fenced,watchdog,redsync,redislock"
 
 // The picture of the matrix in docs/img is what the program draws.
 func TestMatrixPicture(t *testing.T) {
-	k := known{clients.Locks(), libraries.Locks()}
+	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
 	for _, l := range k.libraries {
 		if l.Restless && strings.Contains(","+picturedLocks+",", ","+l.Name+",") {
 			t.Fatalf("%s is restless: leave it out of the picture", l.Name)

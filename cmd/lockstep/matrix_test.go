@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -42,13 +43,47 @@ func TestMatrixHasAllScenarios(t *testing.T) {
 	}
 }
 
+// Every lock has a result in every row, or a reason why the row does not apply to it.
+func TestMatrixIsFull(t *testing.T) {
+	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
+	applies := 0
+	out, code := program(t, "matrix", "--json", "--lock", strings.Join(k.names(), ","), "efficiency", "failover-lag", "extend", "lost-update", "watchdog-crash", "sweep-failover")
+	var m pictures.Matrix
+	if err := json.Unmarshal([]byte(out), &m); err != nil {
+		t.Fatalf("exit status %d: %v\n%s", code, err, out)
+	}
+	for _, g := range m.Groups {
+		for _, r := range g.Rows {
+			var locks []string
+			for _, c := range r.Cells {
+				locks = append(locks, c.Lock)
+				switch {
+				case (c.Inapplicable == "") != (c.Verdict != ""):
+					t.Errorf("%s %s, %s: %+v", r.Scenario, r.Variant, c.Lock, c)
+				case c.Verdict == checker.Inconclusive && c.Why == "":
+					t.Errorf("%s %s, %s is UNKNOWN without a reason", r.Scenario, r.Variant, c.Lock)
+				case c.Inapplicable == "":
+					applies++
+				}
+			}
+			slices.Sort(locks)
+			if want := slices.Sorted(slices.Values(k.names())); !slices.Equal(locks, want) {
+				t.Errorf("%s %s has the locks %v", r.Scenario, r.Variant, locks)
+			}
+		}
+	}
+	if applies < 100 {
+		t.Errorf("only %d cells have a result", applies)
+	}
+}
+
 // docs/matrix.md is what the program prints.
 func TestMatrixPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays every run with every library")
 	}
 	const file = "../../docs/matrix.md"
-	k := known{clients.Locks(), libraries.Locks()}
+	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
 	var locks []string
 	for _, l := range k.libraries {
 		for _, name := range append(l.Like[:min(len(l.Like), 1):1], l.Name) {

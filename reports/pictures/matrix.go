@@ -44,7 +44,7 @@ type MatrixRow struct {
 	Scenario string       `json:"scenario"`
 	Title    string       `json:"title"`
 	Variant  string       `json:"variant,omitempty"` // what distinguishes it, in words
-	Cells    []MatrixCell `json:"cells"`             // of the locks that were run there
+	Cells    []MatrixCell `json:"cells"`             // one for each lock
 }
 
 // A MatrixCell is the result of one lock in one row.
@@ -59,6 +59,8 @@ type MatrixCell struct {
 	Why       string               `json:"why,omitempty"`
 	Command   string               `json:"command"`                    // shows it
 	Repeat    string               `json:"not_reproducible,omitempty"` // how a repetition with the same seed differed
+	// Inapplicable says why the run makes no sense for the lock. Such a cell has no verdict, and nothing was run.
+	Inapplicable string `json:"does_not_apply,omitempty"`
 }
 
 // A Comparison says how a lock does in a run of its reference.
@@ -93,7 +95,8 @@ const (
 	worseMark    = "▼"
 	betterMark   = "▲"
 	restlessMark = "~"
-	notRun       = "·"
+
+	notApplicable = "n/a"
 )
 
 // letter stands for the assumption that was broken.
@@ -126,14 +129,24 @@ func letterText(a checker.Assumption) string {
 	return "the lock is at fault"
 }
 
-// cell returns the result of a lock in a row, or nil if it was not run there.
+// cell returns the result of a lock in a row, or nil if the row does not apply to it.
 func (r MatrixRow) cell(lock string) *MatrixCell {
 	for i := range r.Cells {
-		if r.Cells[i].Lock == lock {
-			return &r.Cells[i]
+		if c := &r.Cells[i]; c.Lock == lock && c.Inapplicable == "" {
+			return c
 		}
 	}
 	return nil
+}
+
+// inapplicable says why a row does not apply to a lock.
+func (r MatrixRow) inapplicable(lock string) string {
+	for _, c := range r.Cells {
+		if c.Lock == lock {
+			return c.Inapplicable
+		}
+	}
+	return ""
 }
 
 // text is the text of a cell, without its mark.
@@ -217,6 +230,37 @@ func (m *Matrix) findings() (worse, unknown, changing []finding) {
 	return worse, unknown, changing
 }
 
+// A reason is why rows do not apply to locks.
+type reason struct {
+	text  string
+	locks []string // with the number of rows
+}
+
+// inapplicable returns the reasons why rows do not apply to locks, each with its locks.
+func (m *Matrix) inapplicable() (all []reason) {
+	for _, l := range m.Locks {
+		rows := map[string]int{}
+		var texts []string
+		for _, g := range m.Groups {
+			for _, r := range g.Rows {
+				if text := r.inapplicable(l.Name); text != "" {
+					if rows[text]++; rows[text] == 1 {
+						texts = append(texts, text)
+					}
+				}
+			}
+		}
+		for _, text := range texts {
+			i := slices.IndexFunc(all, func(r reason) bool { return r.text == text })
+			if i < 0 {
+				i, all = len(all), append(all, reason{text: text})
+			}
+			all[i].locks = append(all[i].locks, fmt.Sprintf("%s (%d)", l.Name, rows[text]))
+		}
+	}
+	return all
+}
+
 // joins reports whether one command can show both findings: their commands differ only in the locks that they name.
 func (f finding) joins(other finding) bool {
 	return f.restless == other.restless && f.run == other.run && f.why == other.why &&
@@ -242,6 +286,7 @@ func (m *Matrix) tallies() []tally {
 		{string(checker.Inconclusive), func(c *MatrixCell) bool { return c.Verdict == checker.Inconclusive }},
 		{worseMark + " worse than its reference", func(c *MatrixCell) bool { return c.Against == Worse }},
 		{betterMark + " better", func(c *MatrixCell) bool { return c.Against == Better }},
+		{"does not apply", func(c *MatrixCell) bool { return c.Inapplicable != "" }},
 	} {
 		counted := tally{t.name, map[string]int{}}
 		sum := 0
@@ -281,6 +326,12 @@ func (m *Matrix) WriteText(w io.Writer, o MatrixOptions) error {
 	l.findings(b, "Worse than the reference", worse)
 	l.findings(b, "Nothing is proved", unknown)
 	l.findings(b, "Not reproducible", changing)
+	if reasons := m.inapplicable(); len(reasons) > 0 {
+		fmt.Fprintf(b, "\n%s\n", o.Paint(Heading, "Does not apply, with the number of rows"))
+		for _, r := range reasons {
+			l.paragraph(b, strings.Join(r.locks, ", ")+": "+r.text, "  ", "    ")
+		}
+	}
 	return b.Flush()
 }
 
@@ -444,7 +495,7 @@ func (l *matrixLayout) row(w io.Writer, title []string, r *MatrixRow, name strin
 		gap := " " // written before the next cell, so that no line ends with blanks
 		for n, lock := range l.Locks {
 			c := r.cell(lock.Name)
-			text, role := " "+notRun, reports.Aside
+			text, role := " "+notApplicable, reports.Aside
 			if c != nil {
 				text, role = c.mark()+c.text(l.Seeds), c.role()
 			}
@@ -532,7 +583,7 @@ func (m *Matrix) legendLines() []string {
 	lines := []string{
 		"The letter after UNSAFE says why: " + strings.Join(letters, ", ") + ".",
 		worseMark + " worse than its reference, the lock that it is compared with: it violates a property that the reference keeps, or is itself at fault where the reference is not. " +
-			betterMark + " better: it violates nothing where the reference violates something. " + notRun + " not run there.",
+			betterMark + " better: it violates nothing where the reference violates something. " + notApplicable + " does not apply.",
 	}
 	if m.Seeds > 1 {
 		lines = append(lines, fmt.Sprintf("UNSAFE 3/%d: with 3 of the %[1]d seeds from %d on. One seed is enough for UNSAFE.", m.Seeds, m.Seed))
@@ -542,7 +593,11 @@ func (m *Matrix) legendLines() []string {
 	}
 	for _, lock := range m.Locks {
 		if len(lock.Like) > 0 {
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s (%s", lock.Name, strings.TrimSpace(lock.Module+" "+lock.Version)))+") is compared with "+strings.Join(lock.Like, ", ")+".")
+			name := lock.Name
+			if lock.Module != "" {
+				name += " (" + strings.TrimSpace(lock.Module+" "+lock.Version) + ")"
+			}
+			lines = append(lines, name+" is compared with "+strings.Join(lock.Like, ", ")+".")
 		}
 	}
 	return lines
@@ -607,7 +662,7 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 			}
 			fmt.Fprintf(b, "| %s |", title)
 			for _, l := range m.Locks {
-				text := notRun
+				text := notApplicable
 				if c := r.cell(l.Name); c != nil {
 					text = strings.TrimSpace(c.mark() + " " + c.text(m.Seeds))
 					if c.Against == Worse || c.Verdict == checker.Inconclusive {
@@ -642,6 +697,12 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(b, "\n## %s\n\n", f.title)
 		for _, f := range f.found {
 			fmt.Fprintf(b, "- **%s**, %s: %s  \n  %s\n", strings.Join(f.locks, ", "), reports.Markdown(f.run), reports.Markdown(f.why), reports.MarkdownCode(f.command))
+		}
+	}
+	if reasons := m.inapplicable(); len(reasons) > 0 {
+		fmt.Fprint(b, "\n## Does not apply, with the number of rows\n\n")
+		for _, r := range reasons {
+			fmt.Fprintf(b, "- %s: %s\n", strings.Join(r.locks, ", "), reports.Markdown(r.text))
 		}
 	}
 	return b.Flush()

@@ -32,6 +32,7 @@ type pictureRow struct {
 	scenario       string // empty if there are several
 	again          bool   // a variant of the same scenario as the row before
 	cells          []*pictureCell
+	inapplicable   []string // of each lock: why the row does not apply to it
 }
 
 // A pictureCell is the result of one lock in a row: the worst of its cells.
@@ -97,7 +98,7 @@ func (p *pictureCell) partly() bool { return p.verdict == checker.Unsafe && p.un
 // text is the text of a cell. It says all that the colours say.
 func (p *pictureCell) text() string {
 	if p == nil {
-		return notRun
+		return notApplicable
 	}
 	s := string(p.verdict)
 	if p.verdict == checker.Unsafe {
@@ -164,6 +165,7 @@ func (m *Matrix) gathered(row pictureRow, rows []MatrixRow, says func(*MatrixRow
 				cells, of[c] = append(cells, c), &rows[i]
 			}
 		}
+		row.inapplicable = append(row.inapplicable, rows[0].inapplicable(l.Name))
 		row.cells = append(row.cells, worst(cells, func(c *MatrixCell) string { return says(of[c], c) }, max(m.Seeds, 1)))
 	}
 	return row
@@ -257,14 +259,12 @@ func (m *Matrix) withoutSafe(g MatrixGroup) pictureGroup {
 // headline sums up the picture in a sentence.
 func (m *Matrix) headline() string {
 	var never []string
-	ran := map[string]int{}
 	unsafe := map[string]int{}
 	scenarios := map[string]bool{}
 	for _, g := range m.Groups {
 		for _, r := range g.Rows {
 			scenarios[g.Kind+"\x00"+r.Scenario] = true
 			for _, c := range r.Cells {
-				ran[c.Lock]++
 				if c.Verdict == checker.Unsafe {
 					unsafe[c.Lock]++
 				}

@@ -196,7 +196,7 @@ func (f *matrixFigure) signs() [][]matrixSign {
 		{unknown, matrixSign{made(checker.Inconclusive, AsReference, 0), "the run proves nothing"}},
 		{worse, matrixSign{made(checker.Unsafe, Worse, 1, checker.BoundedPause), "worse than the lock it is compared with"}},
 		{better, matrixSign{made(checker.Safe, Better, 0), f.betterMeans(worse)}},
-		{none, matrixSign{nil, "not run there"}},
+		{none, matrixSign{nil, "does not apply"}},
 	} {
 		if s.occurs {
 			all = append(all, s.matrixSign)
@@ -278,19 +278,22 @@ func (f *matrixFigure) places(w io.Writer) {
 				(outer + matrixKinds).Points(), f.tops[g][i].Points(), (f.left - outer - matrixKinds).Points(), matrixRow.Points(),
 				html.EscapeString(strings.TrimSpace(r.fullTitle()+"\n"+f.shows(r))))
 			for k, c := range r.cells {
-				if c == nil {
-					continue
-				}
 				b := f.cell(g, i, k)
-				link := ""
-				if f.Link != nil {
+				link, tip := "", ""
+				switch {
+				case c == nil:
+					tip = reports.Printable(f.m.Locks[k].Name, 40) + ": does not apply\n" + reports.Printable(r.inapplicable[k], 600)
+				case f.Link != nil:
 					link = f.Link(c.shown)
+					fallthrough
+				default:
+					tip = c.tip(r)
 				}
 				if link != "" {
 					fmt.Fprintf(w, `<a href="%s">`, html.EscapeString(link))
 				}
 				fmt.Fprintf(w, `<rect x="%.5g" y="%.5g" width="%.5g" height="%.5g" fill-opacity="0"><title>%s</title></rect>`,
-					b.x0.Points(), b.y0.Points(), b.width().Points(), b.height().Points(), html.EscapeString(c.tip(r)))
+					b.x0.Points(), b.y0.Points(), b.width().Points(), b.height().Points(), html.EscapeString(tip))
 				if link != "" {
 					fmt.Fprint(w, "</a>")
 				}

@@ -29,6 +29,8 @@ func handmade() *Matrix {
 	unknown.Why = "the fault `jump c1 -3s` never bit"
 	also := unknown
 	also.Lock, also.Command = "shipped-fail-fast", strings.Replace(unknown.Command, "shipped", "shipped-fail-fast", 1)
+	one, several := "it uses one node, and the run needs several", "it needs several nodes, and the run has one"
+	no := func(lock, why string) MatrixCell { return MatrixCell{Lock: lock, Inapplicable: why} }
 	return &Matrix{
 		Command: "lockstep matrix --seeds 5", Seed: 1, Seeds: seeds,
 		Locks: []MatrixLock{
@@ -38,13 +40,13 @@ func handmade() *Matrix {
 		},
 		Groups: []MatrixGroup{
 			{Kind: "pauses", Rows: []MatrixRow{
-				{Scenario: "pause", Title: "A pause outlives the lease.", Cells: []MatrixCell{cell("plain", "pause/plain", checker.Unsafe, seeds, checker.BoundedPause), worse}},
-				{Scenario: "pause", Title: "A pause outlives the lease.", Variant: "on 5 nodes", Cells: []MatrixCell{cell("shipped", "pause/other", checker.Safe, 0)}},
+				{Scenario: "pause", Title: "A pause outlives the lease.", Cells: []MatrixCell{cell("plain", "pause/plain", checker.Unsafe, seeds, checker.BoundedPause), worse, no("shipped-fail-fast", several)}},
+				{Scenario: "pause", Title: "A pause outlives the lease.", Variant: "on 5 nodes", Cells: []MatrixCell{no("plain", one), cell("shipped", "pause/other", checker.Safe, 0), no("shipped-fail-fast", one)}},
 			}},
 			{Kind: "network", Rows: []MatrixRow{
-				{Scenario: "late", Title: "A message is late, by more than anybody had expected who relied on it being in time.", Variant: "short", Cells: []MatrixCell{better}},
+				{Scenario: "late", Title: "A message is late, by more than anybody had expected who relied on it being in time.", Variant: "short", Cells: []MatrixCell{no("plain", one), better, no("shipped-fail-fast", one)}},
 				{Scenario: "jump", Title: "A clock jumps.", Variant: "step", Cells: []MatrixCell{cell("plain", "jump/plain", checker.Unsafe, 1, checker.BoundedClockError), unknown, also}},
-				{Scenario: "jump", Title: "A clock jumps.", Variant: "slew", Cells: []MatrixCell{cell("plain", "jump/plain/slew", checker.Safe, 0)}},
+				{Scenario: "jump", Title: "A clock jumps.", Variant: "slew", Cells: []MatrixCell{cell("plain", "jump/plain/slew", checker.Safe, 0), no("shipped", several), no("shipped-fail-fast", several)}},
 			}},
 		},
 	}
@@ -61,15 +63,15 @@ func TestMatrixText(t *testing.T) {
                                                                              v1.2.3         v1.2.3
 
 pauses
-  A pause outlives the lease                                   UNSAFE P 5/5 ▼UNSAFE P— 3/5  ·
-    on 5 nodes                                                 ·             SAFE           ·
+  A pause outlives the lease                                   UNSAFE P 5/5 ▼UNSAFE P— 3/5  n/a
+    on 5 nodes                                                 n/a           SAFE           n/a
 
 network
   A message is late, by more than anybody had expected who
-    relied on it being in time: short                          ·            ▲SAFE ~         ·
+    relied on it being in time: short                          n/a          ▲SAFE ~         n/a
   A clock jumps
     step                                                       UNSAFE C 1/5  UNKNOWN        UNKNOWN
-    slew                                                       SAFE          ·              ·
+    slew                                                       SAFE          n/a            n/a
 
 in all
   SAFE                                                         1             2              0
@@ -77,6 +79,7 @@ in all
   UNKNOWN                                                      0             1              1
   ▼ worse than its reference                                   0             1              0
   ▲ better                                                     0             1              0
+  does not apply                                               2             1              4
 `
 	if !strings.HasPrefix(b.String(), want) {
 		t.Errorf("got\n%s\nwant it to begin\n%s", b.String(), want)
@@ -88,6 +91,7 @@ in all
 		"\nWorse than the reference\n  ▼ shipped: pause/plain\n    owner only violated, its own fault: c1 deleted the key of c2#1 | on n1\n    lockstep run pause/plain --lock shipped --seed 1 -v\n",
 		"\nNot reproducible\n  ~ shipped: late/plain\n    with the same seed c2 was refused\n    lockstep run late/plain --lock shipped --seed 1 -v\n",
 		"\nNothing is proved\n  ? shipped, shipped-fail-fast: jump/plain\n    the fault `jump c1 -3s` never bit\n    lockstep run jump/plain --lock shipped,shipped-fail-fast --seed 1 -v\n",
+		"\nDoes not apply, with the number of rows\n  plain (2), shipped-fail-fast (2): it uses one node, and the run needs several\n  shipped (1), shipped-fail-fast (2): it needs several nodes, and the run has one\n",
 	} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("got\n%s\nwithout\n%s", b.String(), part)
@@ -140,8 +144,8 @@ func TestMatrixMarkdown(t *testing.T) {
 	}
 	for _, part := range []string{
 		"`lockstep matrix --seeds 5`\n\n| | plain | shipped<br>v1.2.3 | shipped-fail-fast<br>v1.2.3 |\n|---|---|---|---|\n| **pauses** | | | |\n",
-		"| A pause outlives the lease `pause` | UNSAFE P 5/5 | **▼ UNSAFE P— 3/5** | · |\n| … on 5 nodes | · | SAFE | · |\n",
-		"it being in time `late` … short | · | ▲ SAFE ~ | · |\n",
+		"| A pause outlives the lease `pause` | UNSAFE P 5/5 | **▼ UNSAFE P— 3/5** | n/a |\n| … on 5 nodes | n/a | SAFE | n/a |\n",
+		"it being in time `late` … short | n/a | ▲ SAFE ~ | n/a |\n",
 		"- **shipped**, pause/plain: owner only violated, its own fault: c1 deleted the key of c2#1 \\| on n1  \n  `lockstep run pause/plain --lock shipped --seed 1 -v`\n",
 	} {
 		if !strings.Contains(b.String(), part) {
