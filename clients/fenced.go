@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	_ "embed"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,7 +16,7 @@ var fencedScript = redis.NewScript(fencedLua)
 
 // NewFenced is the lock of [NewSingle] that also draws a fencing token from a counter, in the same script (Kleppmann,
 // "How to do distributed locking", 2016, "Making the lock safe with fencing"; why2020). It protects
-// only with a resource that compares tokens. The two keys are in different slots, so a Redis Cluster refuses the script.
+// only with a resource that compares tokens.
 func NewFenced(env Env) Locker { return &fenced{env} }
 
 type fenced struct{ env Env }
@@ -23,7 +24,7 @@ type fenced struct{ env Env }
 func (l *fenced) Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error) {
 	token := newToken(l.env.Rand)
 	start := l.env.Clock.Now()
-	fence, err := fencedScript.Run(ctx, l.env.Nodes[0], []string{name, name + ":fence"}, token, ttl.Milliseconds()).Int64()
+	fence, err := fencedScript.Run(ctx, l.env.Nodes[0], []string{name, counterKey(name)}, token, ttl.Milliseconds()).Int64()
 	if err != nil {
 		return nil, err
 	}
@@ -43,3 +44,11 @@ type fencedLease struct {
 }
 
 func (l *fencedLease) Fence() int64 { return l.fence }
+
+// counterKey is the key of the counter. It is in the same slot as the lock, for a Redis Cluster runs no script with keys of two slots.
+func counterKey(name string) string {
+	if strings.Contains(name, "{") {
+		return name + ":fence" // in the slot of what is between the braces, as the lock
+	}
+	return "{" + name + "}:fence"
+}

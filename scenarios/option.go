@@ -73,8 +73,10 @@ func add[T comparable](to, more []T) []T {
 }
 
 // Like names the reference locks that your lock claims to be as good as. Your lock takes their place in their runs of the
-// catalogue, and must keep every property that one of them keeps there. If the runs of two of them differ only in what is
-// expected, they are played once. The default is single, a lock on one Redis node.
+// catalogue, and must keep every property that one of them keeps there. Where a scenario has no run of a reference, yours takes
+// the place of the one that the reference is like itself: fenced, watchdog and single-extend are like single, and redlock-extend is
+// like redlock. If the runs of two of them differ only in what is expected, they are played once. The default is single, a lock on
+// one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
 }
@@ -312,14 +314,18 @@ type trial struct {
 	promise play.Promise
 }
 
-// sweptAs returns the reference with which a lock that is like another one is compared in a swept page: the same, or else the one
-// of which it is a variant, as single-delex is of single.
-func sweptAs(s *script.Scenario, like string) string {
-	base, _, _ := strings.Cut(like, "-")
+// metAs returns the reference whose place a lock that is like another one takes in a scenario: the same if it has a run there, or else
+// the one that it is like itself, as fenced is like single.
+func metAs(s *script.Scenario, like string) string {
 	if slices.ContainsFunc(s.Runs, func(r script.Section) bool { return r.Lock == like }) {
 		return like
 	}
-	return base
+	for _, l := range clients.Locks() {
+		if l.Name == like && len(l.Like) > 0 {
+			return l.Like[0]
+		}
+	}
+	return like
 }
 
 // trials lists the runs that the options ask for, with the lock under test, by name, in the place of the reference locks.
@@ -342,11 +348,8 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 	for _, s := range all {
 		var of []trial // this scenario
 		for _, like := range o.like {
+			at := metAs(s, like)
 			for _, r := range s.Runs {
-				at := like
-				if len(s.Sweep) > 0 {
-					at = sweptAs(s, like)
-				}
 				// A sweep also shows whether extensions are as good as those of the reference that has them.
 				if r.Lock == at || len(s.Sweep) > 0 && r.Lock == at+"-extend" && !slices.Contains(o.like, r.Lock) {
 					of = o.addRun(of, s, r, name, newLock)

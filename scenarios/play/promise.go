@@ -53,6 +53,8 @@ func (o *Outcome) promised(v checker.Violation) string {
 	switch {
 	case o.Result.RanOn:
 		return ""
+	case v.Property == checker.Tokens && v.Assumption != checker.None && !o.fenced():
+		return "" // the references have no tokens that could go wrong
 	case v.Assumption == checker.None && keeps != "":
 		return "keeps this as long as no assumption breaks, as " + keeps + " does here"
 	case slices.Contains(o.Promise.Survives, v.Assumption):
@@ -63,14 +65,23 @@ func (o *Outcome) promised(v checker.Violation) string {
 	return "is as good as " + keeps + ", which keeps it here"
 }
 
+// fenced reports whether a reference gives fencing tokens.
+func (o *Outcome) fenced() bool {
+	return slices.ContainsFunc(o.references(), func(r script.Section) bool { return r.Reference() == "fenced" })
+}
+
+// references are the runs whose place this one takes, or else the run itself.
+func (o *Outcome) references() []script.Section {
+	if len(o.Promise.As) == 0 {
+		return []script.Section{o.Run}
+	}
+	return o.Promise.As
+}
+
 // keeper names a reference that is not expected to have a violation; empty if all are. A reference that is expected to violate a
 // property because of an assumption is not expected to violate it without one.
 func (o *Outcome) keeper(v checker.Violation) string {
-	as := o.Promise.As
-	if len(as) == 0 {
-		as = []script.Section{o.Run}
-	}
-	for _, r := range as {
+	for _, r := range o.references() {
 		e := r.Expectation(v.Property)
 		if e.Status == checker.OK || v.Assumption == checker.None && e.Assumption != "" && e.Assumption != checker.None {
 			return r.Reference()
