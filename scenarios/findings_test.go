@@ -139,6 +139,10 @@ func TestFindings(t *testing.T) {
 			cases = append(cases, c)
 		}
 	}
+	findings := findings(t)
+	for _, f := range findings {
+		cases = append(cases, f.sweeps(t)...)
+	}
 	references := wholeCatalogue(t)
 	outcomes := map[string]*play.Outcome{} // by run and library
 	runLibraries(t, cases, func(_ int, o *play.Outcome) {
@@ -151,7 +155,6 @@ func TestFindings(t *testing.T) {
 		}
 	})
 
-	findings := findings(t)
 	for _, f := range findings {
 		for _, run := range f.runs {
 			for _, lock := range f.locks {
@@ -192,6 +195,20 @@ func TestFindings(t *testing.T) {
 	if have, err := os.ReadFile(path); err != nil || string(have) != page {
 		t.Errorf("docs/findings.md is out of date (%v); go test ./scenarios -run Findings -rewrite renews it", err)
 	}
+}
+
+// sweeps lists the swept runs that show the finding, with the configurations that it names. The others of a library are too long for a
+// test: what it violates there is told if somebody has found it.
+func (f finding) sweeps(t *testing.T) (cases []play.Case) {
+	t.Helper()
+	for _, run := range f.runs {
+		if s, r := find(t, run); len(s.Sweep) > 0 {
+			for _, lock := range slices.Concat(f.locks, f.repaired) {
+				cases = append(cases, play.Case{Scenario: s, Run: r.With(lock), Seed: 1})
+			}
+		}
+	}
+	return cases
 }
 
 // many is how many times more of a quantity than its reference a library takes where that is a finding.

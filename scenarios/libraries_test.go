@@ -14,6 +14,7 @@ import (
 	"lockstep/clients/libraries"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 	"lockstep/sim/workers"
 )
 
@@ -33,7 +34,7 @@ func asLibraryWorker() {
 	if err := play.Serve(func(name string) (clients.New, error) {
 		l, err := libraries.Find(name)
 		return l.New, err
-	}, nil); err != nil {
+	}, search.SearchTask); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -46,7 +47,7 @@ func runLibraries(t *testing.T, cases []play.Case, each func(i int, o *play.Outc
 	s := &workers.Supervisor{Command: func() *exec.Cmd {
 		return exec.Command(os.Args[0], "-test.run="+only(t.Name()), "-test.count=1", "-test.timeout=0")
 	}, Limit: time.Minute} // real time, of which a run of rueidislock gets little on a busy machine
-	if err := play.RunAll(t.Context(), s, cases, each); err != nil {
+	if err := search.RunAll(t.Context(), s, cases, each); err != nil {
 		t.Fatal(err)
 	}
 }
