@@ -33,12 +33,9 @@ import (
 // whose run does not end. If there is nothing to perturb, or no perturbation has an effect, the test fails as well: it proves
 // nothing. The claims are those of Test, made by [Like], [Survives] and [Needs]:
 //
-//   - A violation fails if no assumption of the environment was broken, unless the lock that yours is like has it too under the
-//     same plan.
-//   - So does a violation that comes with a long pause or a long delay, unless it is a write that arrives too late, which no lease
-//     prevents. Clocks that jump and nodes that lose keys excuse all violations that come with them.
-//   - If there is only one lock node, no client need get the lock while the node is gone, or after a message to or from it was late or
-//     lost.
+//   - A violation fails, whichever assumption was broken, unless the lock that yours is like does the same: it violates the same
+//     property under the same plan, or the same property for the same reason under some plan with one perturbation of a kind that
+//     this plan has. See [search.Reference].
 //   - Survives adds assumptions under which every violation fails, Needs those under which none does.
 //
 // rapid stores the draws of a failure below testdata/rapid, and plays them first the next time. The log ends with the smallest
@@ -60,8 +57,9 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock, calm: calm, tried: map[string]*attempt{}, compared: map[string]checker.Result{}}
+	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock, calm: calm, tried: map[string]*attempt{}}
 	t.Cleanup(e.close)
+	e.compare()
 	if token := os.Getenv(replayVariable); token != "" {
 		e.replay(token)
 		return
@@ -75,7 +73,8 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 
 // Shaped sets the calm run that [Explore] perturbs: how many clients and nodes there are, and so on. Its Lock is ignored. The
 // default suits the locks that yours is like: three nodes for redlock and its variants, a replica for single-wait, a resource
-// that compares fencing tokens for fenced, leases that are extended for redlock-extend, and otherwise one node with two clients.
+// that compares fencing tokens for fenced, leases that are extended for single-extend and redlock-extend, and otherwise one node
+// with two clients.
 func Shaped(s search.Shape) Option { return option("Shaped", func(o *options) { o.shape = s }) }
 
 // Within restricts [Explore] to some kinds of perturbations. The default is all kinds: those that your lock is not claimed to
@@ -116,10 +115,10 @@ func (o *options) forExploring() error {
 // shapeOf returns the shape that suits a lock of the literature; zero if one node and a plain resource do.
 func shapeOf(lock string) search.Shape {
 	switch {
-	case lock == "redlock-extend":
-		return search.Shape{Nodes: 3, Extend: true}
 	case strings.HasPrefix(lock, "redlock"):
-		return search.Shape{Nodes: 3}
+		return search.Shape{Nodes: 3, Extend: lock == "redlock-extend"}
+	case lock == "single-extend":
+		return search.Shape{Extend: true}
 	case lock == "single-wait":
 		return search.Shape{Replicas: 1}
 	case lock == "fenced":
@@ -147,10 +146,11 @@ type exploration struct {
 	calm      *script.Scenario
 	constants search.Constants
 
-	played   int
-	tried    map[string]*attempt       // by plan
-	compared map[string]checker.Result // results of the locks that this one is like, by lock and plan
-	singles  search.Level              // the counts of all plans with one perturbation, without those that violate something
+	references []*search.Reference // the locks that this one is like
+
+	played  int
+	tried   map[string]*attempt // by plan
+	singles search.Level        // the counts of all plans with one perturbation, without those that violate something
 
 	failing *failure // the failure that is being shrunk: that of the first plan that failed
 	failed  *attempt // the last attempt that fails so
@@ -340,7 +340,7 @@ func (e *exploration) judge(a *attempt, o *play.Outcome) {
 		return
 	}
 	for _, f := range o.Failing() {
-		claim := e.claim(f, a.drawing, o)
+		claim := e.claim(f, a.drawing)
 		if claim == "" {
 			a.excused = append(a.excused, f)
 			continue
@@ -351,22 +351,27 @@ func (e *exploration) judge(a *attempt, o *play.Outcome) {
 }
 
 // claim returns the claim that the violations of one kind in a run break; empty if none.
-func (e *exploration) claim(f play.Failing, d drawing, o *play.Outcome) string {
+func (e *exploration) claim(f play.Failing, d drawing) string {
+	e.t.Helper()
 	switch {
 	case slices.Contains(e.survives, f.Assumption):
 		return fmt.Sprintf("survives a breach of %s", f.Assumption)
-	case slices.Contains(e.needs, f.Assumption), f.Excused(), f.Property == checker.FaultTolerance && (nodeGone(o) || unheard(o)):
+	case slices.Contains(e.needs, f.Assumption):
 		return ""
 	}
-	for _, like := range e.like {
-		if result := e.comparison(like, d); result.Status(f.Property) == checker.Violated {
+	for _, reference := range e.references {
+		shared, err := reference.Shares(e.t.Context(), f, d.plan, d.seed)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if shared {
 			return ""
 		}
 	}
 	if f.Assumption == checker.None {
 		return "keeps this as long as no assumption breaks, as " + e.asLike() + " under this plan"
 	}
-	return "keeps this however long a pause or a delay is, as " + e.asLike() + " under this plan"
+	return fmt.Sprintf("keeps this even with a breach of %s, as %s under this plan", f.Assumption, e.asLike())
 }
 
 // asLike names the locks that this one is like, as the subject of a sentence.
@@ -377,44 +382,16 @@ func (o options) asLike() string {
 	return strings.Join(o.like, " and ") + " do"
 }
 
-// nodeGone reports whether its only node was gone each time that no client got the lock. No lock on one node can work without
-// that node. It is different if the node was up.
-func nodeGone(o *play.Outcome) bool {
-	if len(o.History.Meta.Nodes) != 1 {
-		return false
+// compare takes the locks that this one is like as references.
+func (e *exploration) compare() {
+	e.references = nil
+	for _, like := range e.like {
+		reference, err := e.search(e.seed).Against(like)
+		if err != nil {
+			panic("scenarios: " + err.Error()) // the options were checked
+		}
+		e.references = append(e.references, reference)
 	}
-	return !slices.ContainsFunc(o.Result.Violations, func(v checker.Violation) bool {
-		return v.Property == checker.FaultTolerance && v.Missing == 0
-	})
-}
-
-// unheard reports whether a chosen message to or from the only node was late or lost: a client without a reply may have left a
-// key. The lock that this one is like cannot be compared here, because it may send the same command in another operation.
-func unheard(o *play.Outcome) bool {
-	if len(o.History.Meta.Nodes) != 1 {
-		return false
-	}
-	return slices.ContainsFunc(o.Scenario.Lanes, func(l script.Lane) bool {
-		return l.Process == script.Nemesis && slices.ContainsFunc(l.Steps, func(s script.Step) bool {
-			m, ok := script.FaultOf(s).(history.Chosen)
-			return ok && m.Link.From != script.ResourceName && m.Link.To != script.ResourceName
-		})
-	})
-}
-
-// comparison returns the result of a lock of the literature under a plan.
-func (e *exploration) comparison(lock string, d drawing) checker.Result {
-	key := lock + ", " + d.GoString()
-	if result, known := e.compared[key]; known {
-		return result
-	}
-	build, err := clients.Find(lock)
-	if err != nil {
-		panic("scenarios: " + err.Error()) // the options were checked
-	}
-	s := search.Perturbed(e.calm, d.plan)
-	e.compared[key] = e.play(s, s.Runs[0].With(lock), build, d.seed).Result
-	return e.compared[key]
 }
 
 // survey plays the calm run, and determines its time constants. It returns false if the test has failed.
@@ -516,7 +493,7 @@ func (e *exploration) suspects(calm *attempt) [][]search.Perturbation {
 
 // search returns a search that the workers of the bench carry out.
 func (e *exploration) search(seed uint64) *search.Search {
-	s := &search.Search{Calm: e.calm, Lock: e.t.Name(), Seed: seed, Restless: e.restless, New: e.newLock}
+	s := &search.Search{Calm: e.calm, Lock: e.t.Name(), Seed: seed, Kinds: e.within, Restless: e.restless, New: e.newLock}
 	if e.pool != nil {
 		s.Do = e.pool.Do
 	}
@@ -602,6 +579,7 @@ func (e *exploration) replay(token string) {
 	}
 	run := page.Runs[0]
 	e.calm = page
+	e.compare() // under this page only
 	o := e.play(page, run.With(e.t.Name()), e.newLock, cmp.Or(run.Seed, 1))
 	if o.Report != nil {
 		e.t.Errorf("%s\n%s", headOf(o), whyUnended(o))

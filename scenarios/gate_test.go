@@ -113,6 +113,41 @@ func TestGatePasses(t *testing.T) {
 	}
 }
 
+// oneEnough returns what a lock violates under plans with one perturbation, as [Explore] plays them.
+func oneEnough(t *testing.T, v clients.Variant, seed uint64) *search.Bounded {
+	t.Helper()
+	o, err := gather(v.New, []Option{Like(v.Like), Seed(seed)}, (*options).forExploring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm, err := o.calm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &search.Search{Calm: calm, Lock: v.Name, Seed: seed, New: v.New}
+	if s.Reference, err = s.Against(v.Like); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Bound(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Nor is a sound lock worse than its reference under a plan with one perturbation.
+func TestExploreAccusesNoSoundLock(t *testing.T) {
+	play.QuietRedis()
+	for i, v := range sound.Locks() {
+		t.Run(v.Name, func(t *testing.T) {
+			seldom(t, i)
+			for _, f := range oneEnough(t, v, 1).Found {
+				t.Errorf("%s, worse than %s: %s\n%v", v.Name, v.Like, f.Failing, f.Plan)
+			}
+		})
+	}
+}
+
 // Each reference passes in its own place.
 func TestGatePassesReferences(t *testing.T) {
 	play.QuietRedis()

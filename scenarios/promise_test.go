@@ -375,13 +375,11 @@ func TestSentencesDecideNothing(t *testing.T) {
 		class           search.Class
 		broken, failing int
 		surprising      bool
-		nodeGone        bool
-		unheard         bool
 		repeats         bool
 		ownTime         bool
 	}
 	decide := func(o *play.Outcome) decisions {
-		return decisions{o.Standing(), search.Classify(o, search.Effect{}, o.Failing()), len(o.Broken()), len(o.Failing()), o.Surprising(), nodeGone(o), unheard(o), o.Differs == "", o.Result.OwnTime}
+		return decisions{o.Standing(), search.Classify(o, search.Effect{}, o.Failing()), len(o.Broken()), len(o.Failing()), o.Surprising(), o.Differs == "", o.Result.OwnTime}
 	}
 	said := 0
 	for _, s := range all {

@@ -61,10 +61,17 @@ scenario file, which lockstep replay repeats.
 
 The calm run is made from --lock, --nodes and so on, or is a run of a scenario without its faults.
 
+A library is compared with its reference, the lock of the literature that it is most like. If the
+reference violates the same property under the same plan, or for the same reason under a plan with
+one perturbation of the same kind, the violation is only counted. All others are worse than the
+reference, and are shown first; --verbose also shows an example of each of those counted. A lock of
+the literature is compared with nothing, and each violation is shown.
+
 ` + kindsHelp() + `
 
-Exit status: 0 no violation; 1 a violation; 2 a run was different the second time, or all runs
-prove nothing; 3 something could not be run, or was interrupted.`,
+Exit status: 0 no violation, or for a library none that its reference does not have too; 1 a
+violation; 2 a run was different the second time, or all runs prove nothing; 3 something could not
+be run, or was interrupted.`,
 		Example: `  lockstep explore --lock redlock --nodes 3 --bound 2 --kinds delay,lose,crash
   lockstep explore --lock single --replicas 1 --bound 2 --out found
   lockstep explore --lock redsync --nodes 5 --time 60s
@@ -94,12 +101,12 @@ prove nothing; 3 something could not be run, or was interrupted.`,
 	fl.StringSliceVar(&f.property, "property", nil, "look for violations of `PROPERTY,...` only (default all)")
 	fl.StringArrayVar(&f.grid, "grid", nil, "draw a map of how often a run is unsafe, over `AXIS`: NAME=FROM..TO/STEPS, such as pause=0s..60s/25; once or twice; the runs of a cell are perturbed at evenly spread places")
 	fl.Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N`")
-	fl.BoolVar(&f.first, "first", false, "stop at the first violation")
+	fl.BoolVar(&f.first, "first", false, "stop at the first violation that the reference does not have")
 	fl.IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	memoryFlag(c, &f.memory)
 	fl.Var((*fileValue)(&f.out), "out", "save what is found to `DIR` as scenario files; with --grid, save the map")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of what is found")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of what is found; show what the reference does too")
 	return c
 }
 
@@ -235,6 +242,11 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	defer stop()
+	if len(lib.Like) > 0 {
+		if search.Reference, err = search.Against(lib.Like[0]); err != nil {
+			return err
+		}
+	}
 	return f.search(c, search)
 }
 

@@ -27,6 +27,13 @@ type explored struct {
 	bounded *search.Bounded
 	random  *search.Random
 	found   []counterexample
+	shared  []sharedWay
+}
+
+// sharedWay is one way to fail that the reference has too, as --json has it.
+type sharedWay struct {
+	counterexample     // the example with the fewest perturbations
+	Plans          int `json:"plans"` // how many plans fail so
 }
 
 // counterexample is one way to fail, as --json has it.
@@ -49,7 +56,11 @@ func (r *explored) head() {
 		fmt.Fprintf(r.w, " with %s", many(run.Replicas, "replica"))
 	}
 	clients := len(r.search.Calm.Lanes)
-	fmt.Fprintf(r.w, ", %s, TTL %s, seed %d\n", many(clients, "client"), history.FormatDuration(run.TTL), r.search.Seed)
+	fmt.Fprintf(r.w, ", %s, TTL %s, seed %d", many(clients, "client"), history.FormatDuration(run.TTL), r.search.Seed)
+	if r.reference() != "" {
+		fmt.Fprintf(r.w, ", compared with %s", r.reference())
+	}
+	fmt.Fprintln(r.w)
 }
 
 func many(n int, noun string) string {
@@ -121,35 +132,79 @@ func (r *explored) all() []search.Found {
 	return search.Firsts(all)
 }
 
-// keep shrinks and prints the failures, and saves them if --out is given. After an interruption there is no time for shrinking.
+// allShared lists the ways to fail that the reference has too.
+func (r *explored) allShared() []search.Shared {
+	var all []search.Shared
+	if r.bounded != nil {
+		all = append(all, r.bounded.Shared...)
+	}
+	if r.random != nil {
+		all = append(all, r.random.Shared...)
+	}
+	return search.Merged(all)
+}
+
+// keep shrinks and prints the failures, and saves them if --out is given. What the reference does too is only counted, unless
+// --verbose is given.
 func (r *explored) keep(ctx context.Context) error {
 	var first error
 	for _, f := range r.all() {
-		c := counterexample{Failing: f.Failing, Broke: f.Broke, Perturbations: len(f.Plan), Plan: f.Plan, Seed: f.Seed}
-		var err error
-		switch {
-		case f.Broke != "":
-			r.tellBroken(f)
-		case ctx.Err() != nil:
-			err = r.tellPlan(ctx, &c, f)
-		default:
-			small, fails := r.search.Shrink(ctx, f)
-			if fails == nil {
-				c.Token, fails = small.Scenario.Token()
-			}
-			if fails == nil {
-				err = r.tellSmall(ctx, &c, small)
-				break
-			}
-			printWrapped(r.w, fails.Error())
-			err = cmp.Or(r.tellPlan(ctx, &c, f), fails)
-		}
-		if first == nil {
-			first = err
-		}
+		c, err := r.tell(ctx, f)
+		first = cmp.Or(first, err)
 		r.found = append(r.found, c)
 	}
+	shared := r.allShared()
+	if len(r.found) == 0 && len(shared) > 0 {
+		fmt.Fprintf(r.w, "\nnothing is worse than with %s\n", r.reference())
+	}
+	for i, s := range shared {
+		if i == 0 {
+			more := "; --verbose shows examples"
+			if r.flags.verbose {
+				more = ""
+			}
+			fmt.Fprintf(r.w, "\nas %s does%s:\n", r.reference(), more)
+		}
+		fmt.Fprintf(r.w, "  %s (%s)\n", s.Failing, many(s.Plans, "plan"))
+	}
+	for _, s := range shared {
+		c := example(s.Found)
+		if r.flags.verbose {
+			var err error
+			c, err = r.tell(ctx, s.Found)
+			first = cmp.Or(first, err)
+		}
+		r.shared = append(r.shared, sharedWay{c, s.Plans})
+	}
 	return first
+}
+
+func example(f search.Found) counterexample {
+	return counterexample{Failing: f.Failing, Broke: f.Broke, Perturbations: len(f.Plan), Plan: f.Plan, Seed: f.Seed}
+}
+
+// tell shrinks and prints a failure, and saves it if --out is given. After an interruption there is no time for shrinking.
+func (r *explored) tell(ctx context.Context, f search.Found) (c counterexample, err error) {
+	c = example(f)
+	switch {
+	case f.Broke != "":
+		r.tellBroken(f)
+		return c, nil
+	case ctx.Err() != nil:
+		err = r.tellPlan(ctx, &c, f)
+		return c, err
+	}
+	small, fails := r.search.Shrink(ctx, f)
+	if fails == nil {
+		c.Token, fails = small.Scenario.Token()
+	}
+	if fails == nil {
+		err = r.tellSmall(ctx, &c, small)
+		return c, err
+	}
+	printWrapped(r.w, fails.Error())
+	err = cmp.Or(r.tellPlan(ctx, &c, f), fails)
+	return c, err
 }
 
 // tellSmall prints the smallest run that fails in the same way, and saves it. It is printed even if it cannot be saved.
@@ -230,7 +285,7 @@ func (r *explored) status() error {
 			proved += min(tried.Bit, r.random.Coverage.Classes[search.Survived])
 		}
 	}
-	if proved == 0 {
+	if proved == 0 && len(r.shared) == 0 {
 		printWrapped(r.w, "nothing is proved: no perturbation of these kinds had an effect in this setting")
 		return status(exitUnknown)
 	}
@@ -246,5 +301,16 @@ func (r *explored) encode(w io.Writer) error {
 		Bounded *search.Bounded  `json:"bounded,omitempty"`
 		Random  *search.Random   `json:"random,omitempty"`
 		Found   []counterexample `json:"found"`
-	}{r.flags.shape.Lock, r.search.Seed, r.bounded, r.random, append([]counterexample{}, r.found...)})
+		// What the lock has in common with the one that it is compared with, if it is compared.
+		Reference string      `json:"reference,omitempty"`
+		Shared    []sharedWay `json:"shared,omitempty"`
+	}{r.flags.shape.Lock, r.search.Seed, r.bounded, r.random, append([]counterexample{}, r.found...), r.reference(), r.shared})
+}
+
+// reference is the name of the lock that this one is compared with; empty if it is not compared.
+func (r *explored) reference() string {
+	if r.search.Reference == nil {
+		return ""
+	}
+	return r.search.Reference.Lock
 }

@@ -95,15 +95,3 @@ func (o *Outcome) Failing(properties ...checker.Property) []Failing {
 	})
 	return all
 }
-
-// Excused reports whether the lock is not to blame: clocks that jump and nodes that lose keys break every lock with leases, and
-// no lease prevents a late write. But a lock can measure how long an acquire took, and see that its lease is over.
-func (f Failing) Excused() bool {
-	switch f.Assumption {
-	case checker.BoundedClockError, checker.DurableNodes:
-		return true
-	case checker.BoundedPause, checker.BoundedDelay:
-		return f.Property == checker.ResourceExclusion || f.Property == checker.NoLostUpdate
-	}
-	return false
-}

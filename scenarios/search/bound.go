@@ -21,6 +21,7 @@ type Bounded struct {
 	Levels    []Level        `json:"levels"` // by the number of perturbations, from 0
 	Unproved  []Perturbation `json:"-"`      // the first plan with the most perturbations whose run proves nothing
 	Found     []Found        `json:"-"`      // for each way to fail, the plan with the fewest perturbations
+	Shared    []Shared       `json:"-"`      // what the reference violates as well
 	Played    int            `json:"played"` // runs, without those that were repeated for comparison
 	Twice     int            `json:"twice"`  // how many of them were repeated
 	Sites     int            `json:"-"`      // how many perturbations of the calm run are possible
@@ -71,7 +72,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 	}
 	b.Constants = y.Constants
 	b.Levels = []Level{{}}
-	if err := b.take(y, s); err != nil || len(y.Broken) > 0 || y.Trials[0].Class == Violating {
+	if err := b.take(ctx, y, s); err != nil || len(y.Broken) > 0 || y.Trials[0].Class == Violating {
 		return err
 	}
 	stride := 1
@@ -100,7 +101,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 		err := s.SendAll(ctx, tasks, func(_ int, y *Result) error {
 			ended++
 			grown = append(grown, y.Trials...)
-			err := b.take(y, s)
+			err := b.take(ctx, y, s)
 			known = before + (b.Played-before)*len(tasks)/ended
 			if s.Progress != nil {
 				s.Progress(b.Played, known)
@@ -116,7 +117,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 }
 
 // take adds the result of a worker. The error ends the search.
-func (b *Bounded) take(y *Result, s *Search) error {
+func (b *Bounded) take(ctx context.Context, y *Result, s *Search) error {
 	level := &b.Levels[len(b.Levels)-1]
 	b.Played += y.Played
 	b.Twice += y.Twice
@@ -128,8 +129,15 @@ func (b *Bounded) take(y *Result, s *Search) error {
 	}
 	for _, t := range y.Trials {
 		level.Count(t.Class)
-		if t.Class == Violating {
+		if t.Class != Violating {
+			continue
+		}
+		shared, worse, err := s.compare(ctx, &t, b.Shared)
+		if b.Shared = shared; worse {
 			b.Found = append(b.Found, Found{Trial: t})
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for _, broken := range y.Broken {

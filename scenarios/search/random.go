@@ -15,6 +15,7 @@ type Random struct {
 	Kinds     []script.Kind `json:"kinds"`
 	Constants Constants     `json:"constants"`
 	Found     []Found       `json:"-"` // for each way to fail, the plan with the fewest perturbations
+	Shared    []Shared      `json:"-"` // what the reference violates as well
 	Coverage  *Coverage     `json:"coverage"`
 	Broken    int           `json:"broken"`            // walks whose last run did not end
 	Played    int           `json:"played"`            // runs, without those that were repeated for comparison
@@ -81,7 +82,7 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 				next++
 				mu.Unlock()
 				from := s.seed() + uint64(i*stretch)
-				y, err := s.walk(limit, r, walks{Strategy: r.Strategy, From: from, To: from + stretch, First: s.First})
+				y, err := s.walk(limit, r, walks{Strategy: r.Strategy, From: from, To: from + stretch, First: s.First && s.Reference == nil})
 				mu.Lock()
 				if err != nil {
 					stop(err)
@@ -91,7 +92,7 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 				for y := waiting[taken]; y != nil && limit.Err() == nil; y = waiting[taken] {
 					delete(waiting, taken)
 					taken++
-					if err := r.take(y, s.First, runs); err != nil {
+					if err := r.take(ctx, y, s, runs); err != nil {
 						stop(err)
 					}
 				}
@@ -111,13 +112,19 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 }
 
 // take adds the result of a worker. The error ends the search.
-func (r *Random) take(y *Result, first bool, runs int) error {
+func (r *Random) take(ctx context.Context, y *Result, s *Search, runs int) error {
 	r.Played += y.Played
 	r.Twice += y.Twice
 	r.Broken += len(y.Broken)
 	r.Coverage.Merge(y.Coverage)
 	for _, t := range y.Trials {
-		r.Found = append(r.Found, Found{Trial: t})
+		shared, worse, err := s.compare(ctx, &t, r.Shared)
+		if r.Shared = shared; worse {
+			r.Found = append(r.Found, Found{Trial: t})
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for _, broken := range y.Broken {
 		r.Found = append(r.Found, Found{Trial: Trial{Plan: broken.Plan, Seed: broken.Seed, Class: Violating}, Broke: broken.Why})
@@ -127,7 +134,7 @@ func (r *Random) take(y *Result, first bool, runs int) error {
 	case y.Differs != "":
 		r.Differs = y.Differs
 		return ErrNotReproducible
-	case first && len(r.Found) > 0:
+	case s.First && len(r.Found) > 0:
 		return errFound
 	case runs > 0 && r.Played >= runs:
 		return errEnough

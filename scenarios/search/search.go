@@ -25,6 +25,8 @@ type Search struct {
 	Seed     uint64        // of the calm run; default 1
 	Kinds    []script.Kind // of perturbations; default all
 	Restless bool          // as in [Case]
+	// Reference, if not nil, is compared with the lock: what it violates too is not found, but shared.
+	Reference *Reference
 	// Properties are the properties whose violations the search looks for; default all.
 	Properties []checker.Property
 	// Workers is the number of worker processes; default one per core.
@@ -226,9 +228,7 @@ type Found struct {
 // Firsts keeps one plan for each way to fail: the one with the fewest perturbations, and among these the earliest.
 func Firsts(found []Found) []Found {
 	found = slices.Clone(found)
-	slices.SortStableFunc(found, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(len(a.Plan), len(b.Plan)), slices.CompareFunc(a.Plan, b.Plan, Perturbation.Compare), cmp.Compare(a.Seed, b.Seed))
-	})
+	slices.SortStableFunc(found, compareFound)
 	var kept []Found
 	seen := map[play.Failing]bool{}
 	broke := false

@@ -159,7 +159,12 @@ func (s *Search) position(ctx context.Context, c play.Case, plan []Perturbation)
 // play plays the case with another page, which has one run.
 func (s *Search) play(ctx context.Context, c play.Case, page *script.Scenario) (*play.Outcome, error) {
 	c.Scenario, c.Run, c.Seed = page, page.Runs[0].With(s.Lock), s.Seed
-	job, err := c.Job(0) // which is played twice
+	return s.outcome(ctx, c, 0) // which is played twice
+}
+
+// outcome plays a case as number i.
+func (s *Search) outcome(ctx context.Context, c play.Case, i int) (*play.Outcome, error) {
+	job, err := c.Job(i)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,151 @@
+package search
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	lacking "lockstep/clients/broken"
+	"lockstep/clients/sound"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+)
+
+// compared returns a search that compares a lock with a reference. The lock may be a broken one or a sound one.
+func compared(t *testing.T, lock, reference string, shape Shape, kinds ...script.Kind) *Search {
+	t.Helper()
+	all := clients.Locks()
+	for _, v := range slices.Concat(lacking.All(), sound.Locks()) {
+		all = append(all, v.Lock)
+	}
+	build, err := clients.FindIn(all, lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape.Lock = reference
+	s := &Search{Calm: calmShape(t, shape), Lock: lock, New: build, Kinds: kinds}
+	if s.Reference, err = s.Against(reference); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func failings(found []Found) (all []play.Failing) {
+	for _, f := range found {
+		all = append(all, f.Failing)
+	}
+	return all
+}
+
+func sharedFailings(shared []Shared) (all []play.Failing) {
+	for _, s := range shared {
+		all = append(all, s.Failing)
+	}
+	return all
+}
+
+var (
+	lateWrites = play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedDelay}
+	emptied    = play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}
+)
+
+// What the reference does too is shared, and everything else is found: a write that is late harms with single, but not with a lock
+// whose holder renews the lease until the write is acknowledged.
+func TestReferenceTellsWhatIsWorse(t *testing.T) {
+	for _, c := range []struct {
+		reference string
+		worse     bool
+	}{{"watchdog", true}, {"single", false}} {
+		s := compared(t, "watchdog-fixed-period", c.reference, Shape{}, script.LateWrite)
+		s.First = true
+		b := searched(t, s, 1)
+		r, err := s.Random(t.Context(), Portfolio, 60, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, is := range map[string]struct {
+			found  []Found
+			shared []Shared
+			ended  bool
+		}{"bounded": {b.Found, b.Shared, b.Ended}, "random": {r.Found, r.Shared, r.Ended}} {
+			found, shared := failings(is.found), sharedFailings(is.shared)
+			if slices.Contains(found, lateWrites) != c.worse || slices.Contains(shared, lateWrites) == c.worse || is.ended != c.worse {
+				t.Errorf("compared with %s, the %s search finds %v, shares %v, and ends early: %t", c.reference, how, found, shared, is.ended)
+			}
+		}
+	}
+}
+
+// The same plan meets another operation of another lock. This one looks whether the lock is taken before it asks.
+func TestReferenceAtAnotherMoment(t *testing.T) {
+	s := compared(t, "single-patient", "single", Shape{})
+	var plan []Perturbation
+	err := json.Unmarshal([]byte(`[
+		{"kind": "drift", "steps": ["drift n1 -5000ppm"]},
+		{"kind": "partition", "steps": ["when c2 acquires #2 cut c2-n1", "when c2 acquires #2 +12s heal c2-n1"]},
+		{"kind": "pause", "client": "c1", "before": 3, "steps": ["pause 12s"]}
+	]`), &plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := play.Failing{Property: checker.ResourceExclusion, Assumption: checker.BoundedPause}
+	page := Perturbed(s.Calm, plan)
+	o, err := s.outcome(t.Context(), play.Case{Scenario: page, Run: page.Runs[0].With(s.Lock), Seed: 8, New: s.New}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := s.Reference.play(t.Context(), plan, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(o.Failing(), f) || same.Status(f.Property) != checker.OK {
+		t.Fatalf("under this plan the lock violates %v, and of single %s is %s", o.Failing(), f.Property, same.Status(f.Property))
+	}
+	for f, want := range map[play.Failing]bool{
+		f: true,
+		{Property: f.Property, Assumption: checker.DurableNodes}:      false, // no node crashes in this plan
+		{Property: checker.OwnerOnly, Assumption: checker.None}:       false,
+		{Property: checker.FaultTolerance, Assumption: checker.None}:  true, // nobody gets the lock during the partition
+		{Property: checker.DeadlockFreedom, Assumption: checker.None}: false,
+	} {
+		if got, err := s.Reference.Shares(t.Context(), f, plan, 8); got != want || err != nil {
+			t.Errorf("single shares %s: %t, %v", f, got, err)
+		}
+	}
+	if got, err := s.Reference.Shares(t.Context(), f, nil, 8); got || err != nil {
+		t.Errorf("what happens where nothing goes wrong is excused: %t, %v", got, err)
+	}
+}
+
+// No single fault shows what takes two.
+func TestReferenceUnderTwoFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of plans")
+	}
+	s := compared(t, "redlock-shuffled", "redlock-sequential", Shape{Nodes: 3}, script.Emptying)
+	b := searched(t, s, 2)
+	if len(b.Found) > 0 || !slices.Contains(sharedFailings(b.Shared), emptied) {
+		t.Errorf("found %v, and shared %v", failings(b.Found), sharedFailings(b.Shared))
+	}
+	if err := s.Reference.survey(t.Context()); err != nil || slices.Contains(s.Reference.usual[script.Emptying], emptied) {
+		t.Errorf("one node without its keys is enough: %v, %v", s.Reference.usual, err)
+	}
+}
+
+// Extensions are compared with those of a lock that has them.
+func TestAgainst(t *testing.T) {
+	for _, c := range []struct {
+		lock   string
+		extend bool
+		want   string
+	}{{"redlock", true, "redlock-extend"}, {"redlock", false, "redlock"}, {"watchdog", true, "watchdog"}} {
+		if r := compared(t, "single", c.lock, Shape{Extend: c.extend}).Reference; r.Lock != c.want {
+			t.Errorf("%s, extended %t: compared with %s", c.lock, c.extend, r.Lock)
+		}
+	}
+	if _, err := (&Search{Calm: calmShape(t, Shape{Lock: "single"})}).Against("redsync"); err == nil {
+		t.Error("a library is a reference")
+	}
+}
