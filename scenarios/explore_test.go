@@ -49,7 +49,7 @@ func TestExplored(t *testing.T) {
 		{Name: "from-reply", New: func(env clients.Env) clients.Locker { return fromReply{env} }},
 		{Name: "impatient", New: func(env clients.Env) clients.Locker { return &impatient{env: env} }},
 	}
-	newLock, err := clients.FindIn(slices.Concat(clients.Locks(), locksOf(broken.All()), locksOf(sound.Locks()), own), os.Getenv(mine))
+	newLock, err := clients.FindIn(slices.Concat(clients.Locks(), broken.All(), sound.Locks(), own), os.Getenv(mine))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,13 +63,6 @@ func TestExplored(t *testing.T) {
 		}
 	}
 	scenarios.Explore(t, newLock, opts...)
-}
-
-func locksOf(variants []clients.Variant) (list []clients.Lock) {
-	for _, v := range variants {
-		list = append(list, v.Lock)
-	}
-	return list
 }
 
 // tries outlive a run, so that no run is like another.

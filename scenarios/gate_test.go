@@ -114,9 +114,9 @@ func TestGatePasses(t *testing.T) {
 }
 
 // oneEnough returns what a lock violates under plans with one perturbation, as [Explore] plays them.
-func oneEnough(t *testing.T, v clients.Variant, seed uint64) *search.Bounded {
+func oneEnough(t *testing.T, v clients.Lock, seed uint64) *search.Bounded {
 	t.Helper()
-	o, err := gather(v.New, []Option{Like(v.Like), Seed(seed)}, (*options).forExploring)
+	o, err := gather(v.New, []Option{Like(v.Like[0]), Seed(seed)}, (*options).forExploring)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func oneEnough(t *testing.T, v clients.Variant, seed uint64) *search.Bounded {
 		t.Fatal(err)
 	}
 	s := &search.Search{Calm: calm, Lock: v.Name, Seed: seed, New: v.New}
-	if s.Reference, err = s.Against(v.Like); err != nil {
+	if s.Reference, err = s.Against(v.Like[0]); err != nil {
 		t.Fatal(err)
 	}
 	b, err := s.Bound(t.Context(), 1)
@@ -142,7 +142,7 @@ func TestExploreAccusesNoSoundLock(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
 			for _, f := range oneEnough(t, v, 1).Found {
-				t.Errorf("%s, worse than %s: %s\n%v", v.Name, v.Like, f.Failing, f.Plan)
+				t.Errorf("%s, worse than %s: %s\n%v", v.Name, v.Like[0], f.Failing, f.Plan)
 			}
 		})
 	}

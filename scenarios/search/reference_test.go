@@ -16,11 +16,7 @@ import (
 // compared returns a search that compares a lock with a reference. The lock may be a broken one or a sound one.
 func compared(t *testing.T, lock, reference string, shape Shape, kinds ...script.Kind) *Search {
 	t.Helper()
-	all := clients.Locks()
-	for _, v := range slices.Concat(lacking.All(), sound.Locks()) {
-		all = append(all, v.Lock)
-	}
-	build, err := clients.FindIn(all, lock)
+	build, err := clients.FindIn(slices.Concat(clients.Locks(), lacking.All(), sound.Locks()), lock)
 	if err != nil {
 		t.Fatal(err)
 	}
