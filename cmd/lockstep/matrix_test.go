@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -103,8 +104,20 @@ across. This page is made by the command below; ` + "`go test ./cmd/lockstep -ru
 go wrong, and where it comes from, tells ` + "`lockstep show SCENARIO`" + `; a cell says what a run of it showed, which is no proof of what
 others would show.
 
-` + out
+` + out + `
+## Sweeps
+
+Each row plays one fault at each position of a calm run of the lock in its column, and has the worst position. rueidislock is left out: it
+polls, so that its sweeps take a minute each.
+
+`
+	sweeps := sweepsOf(t)
 	if *rewriteReadme {
+		swept, code := program(t, slices.Concat([]string{"matrix", "--markdown", "--lock", sweptLocks}, sweeps)...)
+		if code == exitInput {
+			t.Fatalf("exit status %d\n%s", code, swept)
+		}
+		want += strings.ReplaceAll(swept, "\n## ", "\n### ")
 		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +133,9 @@ others would show.
 			restless = append(restless, l.Name)
 		}
 	}
-	haveLines, haveCells := withoutRestless(string(have), restless)
+	stories, _, _ := strings.Cut(string(have), "\n## Sweeps\n")
+	want, _, _ = strings.Cut(want, "\n## Sweeps\n")
+	haveLines, haveCells := withoutRestless(stories, restless)
 	wantLines, wantCells := withoutRestless(want, restless)
 	if haveLines != wantLines {
 		t.Errorf("docs/matrix.md is not what lockstep matrix prints; go test ./cmd/lockstep -run Matrix -rewrite renews it:\n%s\n%s",
@@ -128,6 +143,48 @@ others would show.
 	}
 	if differ := changed(haveCells, wantCells); differ*20 > len(wantCells) {
 		t.Errorf("docs/matrix.md: %d of %d cells of restless libraries differ; go test ./cmd/lockstep -run Matrix -rewrite renews it", differ, len(wantCells))
+	}
+}
+
+// sweptLocks are the columns of the sweeps in docs/matrix.md.
+const sweptLocks = "redlock,redlock-extend,redsync,single,single-extend,redislock"
+
+// sweepsOf names the sweeps of the catalogue.
+func sweepsOf(t *testing.T) []string {
+	t.Helper()
+	i := slices.IndexFunc(adversities, func(a adversity) bool { return strings.HasPrefix(a.kind, "sweeps") })
+	if i < 0 {
+		t.Fatal("adversity.go has no sweeps")
+	}
+	return adversities[i].scenarios
+}
+
+// The sweeps in docs/matrix.md are what the program prints: another one each day, as all of them take minutes.
+func TestMatrixPageSweeps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays some thousand runs of libraries")
+	}
+	sweeps := sweepsOf(t)
+	today := sweeps[time.Now().YearDay()%len(sweeps)]
+	out, code := program(t, "matrix", "--markdown", "--lock", sweptLocks, today)
+	if code == exitInput {
+		t.Fatalf("exit status %d\n%s", code, out)
+	}
+	page, err := os.ReadFile("../../docs/matrix.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "| ") && strings.Contains(line, today) || strings.HasPrefix(line, "| … ") {
+			rows++
+			if !strings.Contains(string(page), line) {
+				t.Errorf("%s: docs/matrix.md does not have the row that lockstep matrix prints; go test ./cmd/lockstep -run Matrix -rewrite renews it:\n%s", today, line)
+			}
+		}
+	}
+	if rows == 0 {
+		t.Errorf("%s has no row:\n%s", today, out)
 	}
 }
 
