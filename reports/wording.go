@@ -58,6 +58,16 @@ func Ranges(nodes, all []string) string {
 
 const digits = "0123456789"
 
+// Together names some processes: nodes as ranges, others one by one.
+func Together(names, nodes []string) string {
+	for _, n := range names {
+		if !slices.Contains(nodes, n) {
+			return strings.Join(names, " ")
+		}
+	}
+	return Ranges(names, nodes)
+}
+
 // actor returns the process to which an event happened. A fault of links happens to the network; its printed form names the
 // links.
 func actor(e *history.Event) string {
@@ -193,4 +203,12 @@ func keyEnd(e *history.Event) string {
 		return " until " + history.Seconds(e.Until) + " by its clock"
 	}
 	return ""
+}
+
+// Count says how many there are of something: 1 run, 2 runs.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

@@ -165,7 +165,7 @@ func contradiction(e claims.Evidence, o *play.Outcome) error {
 func (f *runFlags) newDebate(argument *claims.Argument, outcomes []*play.Outcome) pictures.Debate {
 	d := pictures.Debate{Argument: argument}
 	for i, r := range pageRuns(outcomes) {
-		d.Runs = append(d.Runs, pictures.DebateRun{PageRun: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
+		d.Runs = append(d.Runs, pictures.DebateRun{Run: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
 	}
 	for _, m := range (known{locks: f.known.locks}).versions() { // the debate runs no libraries
 		d.Versions = append(d.Versions, strings.TrimSpace(m.Name+" "+m.Version))

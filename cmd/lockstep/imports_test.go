@@ -13,7 +13,7 @@ func TestImportsPointDown(t *testing.T) {
 	history, link, sim, workers := "lockstep/sim/history", "lockstep/sim/link", "lockstep/sim", "lockstep/sim/workers"
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
-	explain := "lockstep/checker/explain"
+	explain, explorer := "lockstep/checker/explain", "lockstep/reports/explorer"
 	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
@@ -33,13 +33,14 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/checker":           {history},
 		explain:                      {history, "lockstep/checker"},
 		"lockstep/reports":           {history, "lockstep/checker", explain},
-		"lockstep/reports/pictures":  {history, "lockstep/checker", explain, "lockstep/reports", claims, docs},
+		explorer:                     {history, "lockstep/checker", explain, "lockstep/reports", docs},
+		"lockstep/reports/pictures":  {history, "lockstep/checker", explain, "lockstep/reports", explorer, claims, docs},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
-		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", script},
+		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, script},
 		search:                       {history, sim, workers, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", files, script, play},
-		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, script, play, search},
-		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
+		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
+		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},
@@ -74,8 +75,10 @@ func TestImportsPointDown(t *testing.T) {
 // A user's test links nothing that draws: no plots, no fonts, no PDF. The checker links nothing that runs: no kernel, no Redis.
 func TestLightToImport(t *testing.T) {
 	for pkg, heavy := range map[string][]string{
-		"lockstep/checker": {"testing", "testing/synctest", "github.com/jonboulle/clockwork", "github.com/redis/go-redis/v9", "lockstep/sim"},
-		"lockstep/reports": {"testing", "testing/synctest", "gonum.org/", "lockstep/sim"},
+		"lockstep/checker":          {"testing", "testing/synctest", "github.com/jonboulle/clockwork", "github.com/redis/go-redis/v9", "lockstep/sim"},
+		"lockstep/reports":          {"testing", "testing/synctest", "gonum.org/", "lockstep/sim"},
+		"lockstep/reports/explorer": {"testing", "testing/synctest", "gonum.org/", "lockstep/sim"},
+		"lockstep/scenarios":        {"gonum.org/", "codeberg.org/", "golang.org/x/image/", "github.com/spf13/"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).CombinedOutput()
 		if err != nil {

@@ -2,8 +2,8 @@ package main
 
 import (
 	"errors"
-	"strings"
 
+	"lockstep/reports/explorer"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/play"
 )
@@ -18,19 +18,12 @@ func onlyHTML(others ...string) error {
 	return nil
 }
 
-// pageRuns returns what an HTML page shows of some outcomes: the runs, and the stories of their scenarios.
-func pageRuns(outcomes []*play.Outcome) []pictures.PageRun {
-	var runs []pictures.PageRun
+// pageRuns returns what an HTML page shows of some outcomes: the runs, their pictures, and the stories of their scenarios.
+func pageRuns(outcomes []*play.Outcome) []explorer.Run {
+	var runs []explorer.Run
 	for _, o := range outcomes {
-		r := pictures.PageRun{History: o.History, Result: o.Result, Measurements: o.Measurements}
-		if o.Scenario != nil {
-			r.Title, r.Prose = o.Scenario.Title, o.Scenario.Prose
-			var script strings.Builder
-			for _, lane := range o.Run.Lanes {
-				script.WriteString(lane.String())
-			}
-			r.Script = script.String()
-		}
+		r := o.ToExplore()
+		r.Picture = pictures.NewTimeline(o.History, o.Result).Inline()
 		runs = append(runs, r)
 	}
 	return runs

@@ -18,7 +18,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/reports/pictures"
+	"lockstep/reports/explorer"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
 	"lockstep/sim/history"
@@ -281,11 +281,11 @@ func (s *shelf) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	if err := pictures.Page(&b, pageRuns([]*play.Outcome{o})...); err != nil {
+	if err := explorer.Page(&b, pageRuns([]*play.Outcome{o})...); err != nil {
 		refuse(w, err)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", pictures.PagePolicy+"; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy", explorer.Policy+"; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Write(b.Bytes())
 }

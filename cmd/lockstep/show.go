@@ -14,6 +14,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
@@ -63,7 +64,7 @@ on one time axis. With --svg and --png it writes a picture.`,
 			}
 			o := outcomes[0]
 			line := pictures.NewTimeline(o.History, o.Result)
-			page := func(w io.Writer) error { return pictures.Page(w, pageRuns(outcomes)...) }
+			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
 			for _, f := range []struct {
 				name  string
 				write func(io.Writer) error
@@ -111,7 +112,7 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 		}
 		outcomes = append(outcomes, o)
 		if filed {
-			fmt.Fprintln(w, wrap(pictures.Headline(o.History, o.Result), reports.Width))
+			fmt.Fprintln(w, wrap(explorer.Headline(o.History, o.Result), reports.Width))
 			continue
 		}
 		if o.Sweep != nil {

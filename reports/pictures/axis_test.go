@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot"
 	"pgregory.net/rapid"
 
+	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
 )
 
@@ -42,9 +43,9 @@ func TestAxisKeepsOrder(t *testing.T) {
 // Parallel requests of one acquire are drawn apart, although the axis spans seconds.
 func TestAxisSpreadsBursts(t *testing.T) {
 	f := NewTimeline(sample.ClockJump(), sample.Judged("", sample.ClockJump()).Result).figure
-	lane := func(name string) bar { return f.lane(name).bars[0] }
+	lane := func(name string) explorer.Bar { return f.Lane(name).Bars[0] }
 	for _, pair := range [][2]string{{"n1", "n2"}, {"n2", "n3"}, {"n3", "n4"}} {
-		a, b := f.x(lane(pair[0]).from), f.x(lane(pair[1]).from)
+		a, b := f.x(lane(pair[0]).From), f.x(lane(pair[1]).From)
 		if b-a < 5 {
 			t.Errorf("keys on %v are set %.1f points apart", pair, b-a)
 		}
@@ -60,7 +61,7 @@ func TestAxisIsBrokenInSilence(t *testing.T) {
 }
 
 func TestAxisLabelsDoNotOverlap(t *testing.T) {
-	for _, r := range append(sample.Runs(t), sample.Run{Name: "busy", H: busy(), Result: sample.Judged("", busy()).Result}) {
+	for _, r := range append(sample.Runs(t), sample.Run{Name: "busy", H: sample.Busy(), Result: sample.Judged("", sample.Busy()).Result}) {
 		f := NewTimeline(r.H, r.Result).figure
 		var last box
 		labels := 0

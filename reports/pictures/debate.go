@@ -13,6 +13,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 	"lockstep/scenarios/claims"
 )
 
@@ -30,7 +31,7 @@ type Debate struct {
 
 // A DebateRun is one run of a debate.
 type DebateRun struct {
-	PageRun
+	explorer.Run
 	Name    string // SCENARIO/LOCK, and /LABEL if there is one
 	Command string // repeats it
 }
@@ -148,7 +149,7 @@ type debatePage struct {
 func (s *debateSite) page(here, title string) debatePage {
 	p := debatePage{Site: s, Title: title, Here: here, Style: debateStyle}
 	p.Root = strings.Repeat("../", strings.Count(here, "/"))
-	p.Policy = "default-src 'none'; style-src " + hashSource(string(debateStyle)) +
+	p.Policy = "default-src 'none'; style-src " + explorer.HashSource(string(debateStyle)) +
 		"; img-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'"
 	return p
 }
@@ -205,12 +206,12 @@ func (s *debateSite) Last() *debateChapterView { return s.Chapters[len(s.Chapter
 func (s *debateSite) runPages() ([]DebateFile, error) {
 	var files []DebateFile
 	for _, r := range s.order {
-		figure, err := PageFigure(r.PageRun)
+		figure, err := explorer.Figure(r.Run)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		p := s.page(r.File, r.Name)
-		p.Policy = strings.Replace(PagePolicy, "style-src ", "style-src "+hashSource(string(debateStyle))+" ", 1)
+		p.Policy = strings.Replace(explorer.Policy, "style-src ", "style-src "+explorer.HashSource(string(debateStyle))+" ", 1)
 		var b bytes.Buffer
 		err = s.templates().ExecuteTemplate(&b, "run", struct {
 			debatePage
@@ -219,7 +220,7 @@ func (s *debateSite) runPages() ([]DebateFile, error) {
 			Figure     template.HTML
 			PageStyle  template.CSS
 			PageScript template.JS
-		}{p, r, s.citing(r), figure, PageStyle, PageScript})
+		}{p, r, s.citing(r), figure, explorer.Style, explorer.Script})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
@@ -246,12 +247,12 @@ func (s *debateSite) explorers() ([]DebateFile, error) {
 	var files []DebateFile
 	for _, chapter := range s.Chapters {
 		for _, c := range chapter.Claims {
-			var runs []PageRun
+			var runs []explorer.Run
 			for _, r := range c.Explored {
-				runs = append(runs, r.PageRun)
+				runs = append(runs, r.Run)
 			}
 			var b bytes.Buffer
-			if err := Page(&b, runs...); err != nil {
+			if err := explorer.Page(&b, runs...); err != nil {
 				return nil, fmt.Errorf("claim %s: %w", c.ID, err)
 			}
 			files = append(files, DebateFile{c.Explorer, b.Bytes()})
@@ -315,7 +316,7 @@ func (s *debateSite) Drawn(name string) (debatePicture, error) {
 		return debatePicture{}, fmt.Errorf("there is no run %s", name)
 	}
 	r.drawn = true
-	return debatePicture{r, r.head.reason}, nil
+	return debatePicture{r, r.head.Reason}, nil
 }
 
 // Deciding lists the assumptions that the runs broke, each with the claims that it decides.

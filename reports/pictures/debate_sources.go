@@ -3,7 +3,6 @@ package pictures
 import (
 	"strings"
 
-	"lockstep/docs"
 	"lockstep/scenarios/claims"
 )
 
@@ -27,14 +26,4 @@ func (n *debateNote) Cited() string {
 		return cited
 	}
 	return cited + "."
-}
-
-// named replaces the keys of sources without an address by their titles. A reader could not look up such a key.
-func named(s string) string {
-	for _, source := range docs.Sources() {
-		if source.Retold {
-			s = strings.ReplaceAll(s, source.Key, source.Name)
-		}
-	}
-	return s
 }

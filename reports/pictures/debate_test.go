@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
 	"lockstep/scenarios/claims"
 )
@@ -23,10 +24,10 @@ func sampleDebate(t *testing.T) Debate {
 	}
 	d := Debate{Argument: argument, Command: "lockstep debate --out debate", Versions: []string{"lockstep (devel)"}}
 	h := sample.PauseAfterAcquire("single", "plain")
-	r := PageRun{History: h, Result: checker.Check(h, nil), Title: "A pause.", Prose: "It is long."}
+	r := explorer.Run{History: h, Result: checker.Check(h, nil), Title: "A pause.", Prose: "It is long."}
 	add := func(name string) {
 		if !slices.ContainsFunc(d.Runs, func(r DebateRun) bool { return r.Name == name }) {
-			d.Runs = append(d.Runs, DebateRun{PageRun: r, Name: name, Command: "lockstep run " + name})
+			d.Runs = append(d.Runs, DebateRun{Run: r, Name: name, Command: "lockstep run " + name})
 		}
 	}
 	add("pause-after-acquire/redlock")
@@ -128,7 +129,7 @@ func TestDebateGaps(t *testing.T) {
 // External strings are shown as text, and cannot name a file outside the site.
 func TestDebateHostileText(t *testing.T) {
 	harmless := debateFiles(t, sampleDebate(t))
-	for n, bad := range hostileTexts {
+	for n, bad := range sample.HostileTexts {
 		d := sampleDebate(t)
 		h := *d.Runs[0].History
 		h.Meta.Scenario, h.Meta.Lock, h.Meta.Label, h.Meta.Checksum = bad, bad, bad, bad
@@ -138,8 +139,8 @@ func TestDebateHostileText(t *testing.T) {
 		}
 		first := d.Runs[0].Name
 		d.Runs[0] = DebateRun{Name: "../" + bad, Command: bad}
-		d.Runs[0].PageRun = PageRun{History: &h, Result: checker.Check(&h, nil), Title: bad, Prose: bad, Script: bad}
-		d.Runs = append(d.Runs, DebateRun{PageRun: d.Runs[0].PageRun, Name: first, Command: bad})
+		d.Runs[0].Run = explorer.Run{History: &h, Result: checker.Check(&h, nil), Title: bad, Prose: bad, Script: bad}
+		d.Runs = append(d.Runs, DebateRun{Run: d.Runs[0].Run, Name: first, Command: bad})
 		d.Command, d.Versions = bad, []string{bad}
 		for name, page := range debateFiles(t, d) {
 			if !regexp.MustCompile(`^(runs/|explore/)?[A-Za-z0-9-]+(\.html|\.svg)?$`).MatchString(name) {
@@ -183,7 +184,7 @@ func TestDebateIsClosed(t *testing.T) {
 			t.Errorf("%s has a script", name)
 		}
 		for _, m := range regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllStringSubmatch(page, -1) {
-			if !strings.Contains(policy, hashSource(m[1])) {
+			if !strings.Contains(policy, explorer.HashSource(m[1])) {
 				t.Errorf("%s: the policy does not allow a style of the page", name)
 			}
 		}
@@ -214,7 +215,7 @@ func TestDebateContrast(t *testing.T) {
 	for n, theme := range themes {
 		colours := map[string]float64{}
 		for _, m := range regexp.MustCompile(`--(\w+): #([0-9a-f]{6});`).FindAllStringSubmatch(theme[1], -1) {
-			colours[m[1]] = luminance(t, m[2])
+			colours[m[1]] = sample.Luminance(t, m[2])
 		}
 		check := func(text, ground string) {
 			a, b := colours[text], colours[ground]
@@ -250,7 +251,7 @@ func TestDebateNight(t *testing.T) {
 		for i := range out {
 			out[i] = min(1, max(0, brightness*(2*(grey[0]*in[0]+grey[1]*in[1]+grey[2]*in[2])-in[i])))
 		}
-		return luminance(t, fmt.Sprintf("%02x%02x%02x", int(255*out[0]), int(255*out[1]), int(255*out[2])))
+		return sample.Luminance(t, fmt.Sprintf("%02x%02x%02x", int(255*out[0]), int(255*out[1]), int(255*out[2])))
 	}
 	check := func(c color.NRGBA, least float64) {
 		a, b := night(c), night(white)
@@ -269,7 +270,7 @@ func TestDebateNight(t *testing.T) {
 // A page with a run has the theme of the run, which a reader can switch. So all colours of the site are among those of a run.
 func TestDebateRunTheme(t *testing.T) {
 	for _, m := range regexp.MustCompile(`--(\w+): #`).FindAllStringSubmatch(string(debateStyle), -1) {
-		if n := strings.Count(string(PageStyle), "--"+m[1]+": #"); n != 2 {
+		if n := strings.Count(string(explorer.Style), "--"+m[1]+": #"); n != 2 {
 			t.Errorf("the colour %s of the site is defined %d times for a run, want once for each theme", m[1], n)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"lockstep/checker"
 	"lockstep/checker/explain"
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 	"lockstep/scenarios/claims"
 )
 
@@ -128,7 +129,7 @@ func (c *debateClaimView) Tally() string {
 		parts = append(parts, "kept in "+inRuns(kept))
 	}
 	if figures > 0 {
-		parts = append(parts, count(figures, "figure"))
+		parts = append(parts, reports.Count(figures, "figure"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -228,7 +229,7 @@ func (c *debateClaimView) Why() []string {
 	}
 	var all []string
 	for _, s := range explain.Story(c.Shown.History, *v) {
-		all = append(all, tellable(c.Shown.History, s).Text)
+		all = append(all, explorer.Told(c.Shown.History, s))
 	}
 	return all
 }
@@ -244,7 +245,7 @@ func (c *debateClaimView) Drawn() debatePicture {
 	if v := c.asked(); v != nil && v.Property != c.Shown.Result.Violations[0].Property {
 		return debatePicture{c.Shown, reports.Printable(v.What, debateTextMost)}
 	}
-	return debatePicture{c.Shown, c.Shown.head.reason}
+	return debatePicture{c.Shown, c.Shown.head.Reason}
 }
 
 // Asks names the properties that the claim is about.
@@ -274,7 +275,7 @@ type debateRunView struct {
 	File, Picture string
 	drawn         bool
 	timeline      *Timeline
-	head          heading
+	head          explorer.Heading
 }
 
 // How many characters of external text are shown.
@@ -290,7 +291,7 @@ func newDebateRunView(r DebateRun) *debateRunView {
 	r.Title, r.Name, r.Command = reports.Printable(r.Title, debateTextMost), reports.Printable(r.Name, debateNameMost), reports.Printable(r.Command, debateTextMost)
 	return &debateRunView{
 		DebateRun: r, File: "runs/" + name + ".html", Picture: "runs/" + name + ".svg",
-		timeline: NewTimeline(r.History, r.Result), head: newHeading(r.History, r.Result),
+		timeline: NewTimeline(r.History, r.Result), head: explorer.NewHeading(r.History, r.Result),
 	}
 }
 
@@ -318,8 +319,8 @@ func (r *debateRunView) answer(e claims.Evidence) (debateAnswer, error) {
 
 // Verdict, Outcome and Reason are those of the picture.
 func (r *debateRunView) Verdict() checker.Verdict { return r.Result.Verdict }
-func (r *debateRunView) Outcome() string          { return r.head.outcome }
-func (r *debateRunView) Reason() string           { return r.head.reason }
+func (r *debateRunView) Outcome() string          { return r.head.Outcome }
+func (r *debateRunView) Reason() string           { return r.head.Reason }
 
 // Class is the name of the verdict in the style sheet.
 func (r *debateRunView) Class() string { return strings.ToLower(string(r.Result.Verdict)) }
@@ -329,7 +330,7 @@ func (r *debateRunView) Height() int { return int(r.timeline.figure.height.Point
 
 // Alt says in words what the picture shows.
 func (r *debateRunView) Alt() string {
-	return fmt.Sprintf("Timeline of the run %s. %s. %s.", reports.Printable(r.Name, 160), r.head.outcome, strings.TrimRight(r.head.reason, "."))
+	return fmt.Sprintf("Timeline of the run %s. %s. %s.", reports.Printable(r.Name, 160), r.head.Outcome, strings.TrimRight(r.head.Reason, "."))
 }
 
 // Checksum is the checksum of the trace.

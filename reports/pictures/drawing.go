@@ -9,12 +9,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 )
 
 // draw draws the figure on a canvas of its size.
 func (f *figure) draw(c draw.Canvas) {
 	f.drawStory(c)
-	f.head.draw(pen{c: c, top: c.Max.Y})
+	drawHeading(pen{c: c, top: c.Max.Y}, f.head)
 }
 
 // drawStory draws the figure without its heading.
@@ -32,7 +33,7 @@ func (f *figure) plot() *plot.Plot {
 	pl.HideY()
 	pl.Y.Padding, pl.X.Padding = 0, 0
 	pl.Y.Min, pl.Y.Max = 0, 1
-	pl.X.Min, pl.X.Max = 0, max(f.end.Seconds(), 1e-3)
+	pl.X.Min, pl.X.Max = 0, max(f.End.Seconds(), 1e-3)
 	pl.X.Scale, pl.X.Tick.Marker = f.axis, f.axis
 	pl.X.LineStyle = draw.LineStyle{Color: grey, Width: 1}
 	pl.X.Tick.LineStyle = draw.LineStyle{Color: grey, Width: 1}
@@ -45,46 +46,46 @@ func (f *figure) plot() *plot.Plot {
 // Plot implements [plot.Plotter].
 func (f *figure) Plot(c draw.Canvas, _ *plot.Plot) {
 	p := pen{c: c, top: f.height}
-	for i := range f.lanes {
+	for i := range f.Lanes {
 		f.drawGround(p, i)
 	}
 	f.drawFlights(p, false)
-	for i := range f.lanes {
+	for i := range f.Lanes {
 		f.drawBars(p, i)
 	}
 	f.drawBands(p)
 	f.drawGaps(p, p.top-c.Min.Y)
 	f.drawFlights(p, true)
-	for i := range f.lanes {
+	for i := range f.Lanes {
 		f.drawMarks(p, i)
 	}
-	for i := range f.lanes {
+	for i := range f.Lanes {
 		f.drawTexts(p, i)
 	}
 }
 
 // drawGround draws the name of a lane, and shades the intervals in which its process stands still.
 func (f *figure) drawGround(p pen, i int) {
-	l, b := &f.lanes[i], f.boxes[i]
+	l, b := &f.Lanes[i], f.boxes[i]
 	bars := f.bars[i]
-	if i+1 < len(f.lanes) && f.lanes[i+1].kind != l.kind {
+	if i+1 < len(f.Lanes) && f.Lanes[i+1].Kind != l.Kind {
 		p.line(outer, b.y1+laneGap/2, b.x1, b.y1+laneGap/2, rule, 1.5)
 	}
-	name := nameFace.fit(reports.Printable(l.name, 20), gutter-22)
+	name := nameFace.fit(reports.Printable(l.Name, 20), gutter-22)
 	ink := black
-	if l.kind == clientLane {
-		ink = f.cast.look(l.name).ink
+	if l.Kind == explorer.ClientLane {
+		ink = f.cast.look(l.Name).ink
 		chip := box{outer, bars.midY() - 11, outer + 14, bars.midY() + 11}
-		f.swatch(p, chip, l.name)
+		f.swatch(p, chip, l.Name)
 	}
 	p.write(outer+22, bars.midY(), name, nameFace, ink)
-	for _, s := range l.shades {
-		sb := box{f.x(s.from), b.y0, max(f.x(s.to), f.x(s.from)+2), b.y1}
+	for _, s := range l.Shades {
+		sb := box{f.x(s.From), b.y0, max(f.x(s.To), f.x(s.From)+2), b.y1}
 		p.fill(sb, stillness)
 		p.line(sb.x0, sb.y0, sb.x0, sb.y1, grey, 1.5)
 		p.line(sb.x1, sb.y0, sb.x1, sb.y1, grey, 1.5)
 	}
-	if l.kind != networkLane {
+	if l.Kind != explorer.NetworkLane {
 		p.line(b.x0, bars.midY(), b.x1, bars.midY(), faint, 1)
 	}
 }
@@ -98,24 +99,24 @@ func (f *figure) swatch(p pen, b box, client string) {
 }
 
 func (f *figure) drawBars(p pen, i int) {
-	for _, b := range f.lanes[i].bars {
-		r := f.row(i, b.row)
-		r.x0, r.x1 = f.x(b.from), max(f.x(b.to), f.x(b.from)+3)
-		ink := f.cast.look(b.client).ink
-		switch b.style {
-		case holding, living:
-			f.swatch(p, r, b.client)
-		case copied:
+	for _, b := range f.Lanes[i].Bars {
+		r := f.row(i, b.Row)
+		r.x0, r.x1 = f.x(b.From), max(f.x(b.To), f.x(b.From)+3)
+		ink := f.cast.look(b.Client).ink
+		switch b.Style {
+		case explorer.Holding, explorer.Living:
+			f.swatch(p, r, b.Client)
+		case explorer.Copied:
 			p.fill(r, tint(ink, 0.08))
 			p.outline(r, tint(ink, 0.8), 1.2, 2, 3)
-		case stale:
+		case explorer.Stale:
 			p.outline(r, ink, 1.8, 6, 4)
-		case asking:
+		case explorer.Asking:
 			p.line(r.x0, r.midY(), r.x1, r.midY(), ink, 3)
 			p.line(r.x0, r.y0+8, r.x0, r.y1-8, ink, 3)
-		case writing:
+		case explorer.Writing:
 			p.line(r.x0, r.y1, r.x1, r.y1, ink, 4)
-		case severed:
+		case explorer.Severed:
 			p.fill(r, white)
 			p.hatch(r, falling, rule, 1.5, 8)
 			p.outline(r, faint, 1.2)
@@ -125,16 +126,16 @@ func (f *figure) drawBars(p pen, i int) {
 
 // drawBarText writes into the bars that have room for it.
 func (f *figure) drawBarText(p pen, i int) {
-	for _, b := range f.lanes[i].bars {
-		r := f.row(i, b.row)
-		r.x0, r.x1 = f.x(b.from), f.x(b.to)
+	for _, b := range f.Lanes[i].Bars {
+		r := f.row(i, b.Row)
+		r.x0, r.x1 = f.x(b.From), f.x(b.To)
 		fc := barFace
-		fc.bold = b.style != stale && b.style != copied
-		avoid, short := f.obstacles(r, i), cmp.Or(b.short, b.text)
+		fc.bold = b.Style != explorer.Stale && b.Style != explorer.Copied
+		avoid, short := f.obstacles(r, i), cmp.Or(b.Short, b.Text)
 		for _, try := range []struct {
 			text  string
 			avoid []box
-		}{{b.text, avoid}, {short, avoid}, {short, nil}} {
+		}{{b.Text, avoid}, {short, avoid}, {short, nil}} {
 			text := reports.Printable(try.text, 60)
 			if at, ok := room(r, fc.width(text)+8, try.avoid); ok && text != "" {
 				p.fill(at, faded(white, 0xE8))
@@ -167,17 +168,17 @@ func (f *figure) obstacles(r box, lane int) []box {
 	for _, g := range f.axis.gaps() {
 		bs = append(bs, around((f.x(g.from)+f.x(g.to))/2, 9))
 	}
-	for _, m := range f.lanes[lane].marks {
-		if m.shape != bare {
-			bs = append(bs, around(f.x(m.at), 14))
+	for _, m := range f.Lanes[lane].Marks {
+		if m.Shape != explorer.Bare {
+			bs = append(bs, around(f.x(m.At), 14))
 		}
 	}
-	for _, b := range f.bands {
-		bs = append(bs, around(f.x(b.from), 3), around(f.x(b.to), 3))
+	for _, b := range f.Bands {
+		bs = append(bs, around(f.x(b.From), 3), around(f.x(b.To), 3))
 	}
-	for _, fl := range f.flights {
-		if from, to := f.laneIndex(fl.from), f.laneIndex(fl.to); fl.write && from >= 0 && to > from {
-			x0, y0, x1, y1 := f.x(fl.sent), f.edge(from, to), f.x(fl.at), f.edge(to, from)
+	for _, fl := range f.Flights {
+		if from, to := f.laneIndex(fl.From), f.laneIndex(fl.To); fl.Write && from >= 0 && to > from {
+			x0, y0, x1, y1 := f.x(fl.Sent), f.edge(from, to), f.x(fl.At), f.edge(to, from)
 			if share := (r.midY() - y0) / (y1 - y0); share > 0 && share < 1 {
 				bs = append(bs, around(x0+(x1-x0)*share, 6))
 			}
@@ -202,24 +203,24 @@ func (f *figure) drawGaps(p pen, axis vg.Length) {
 
 // drawFlights draws either the messages that lie above the bars, writes and proof, or the faint others, which lie below everything.
 func (f *figure) drawFlights(p pen, strong bool) {
-	for _, fl := range f.flights {
-		if (fl.write || fl.proof) != strong {
+	for _, fl := range f.Flights {
+		if (fl.Write || fl.Proof) != strong {
 			continue
 		}
-		from, to := f.laneIndex(fl.from), f.laneIndex(fl.to)
+		from, to := f.laneIndex(fl.From), f.laneIndex(fl.To)
 		if from < 0 || to < 0 {
 			continue
 		}
-		x0, y0, x1, y1 := f.x(fl.sent), f.edge(from, to), f.x(fl.at), f.edge(to, from)
-		ink, width, head := faded(f.cast.look(fl.client).ink, 0x70), vg.Length(1), vg.Length(7)
-		if fl.write {
-			ink, width, head = f.cast.look(fl.client).ink, 2.2, 12
+		x0, y0, x1, y1 := f.x(fl.Sent), f.edge(from, to), f.x(fl.At), f.edge(to, from)
+		ink, width, head := faded(f.cast.look(fl.Client).ink, 0x70), vg.Length(1), vg.Length(7)
+		if fl.Write {
+			ink, width, head = f.cast.look(fl.Client).ink, 2.2, 12
 		}
-		if fl.proof {
+		if fl.Proof {
 			ink = red
 		}
-		if fl.lost {
-			ink = f.cast.look(fl.client).ink
+		if fl.Lost {
+			ink = f.cast.look(fl.Client).ink
 			x1, y1 = x0+(x1-x0)*0.6, y0+(y1-y0)*0.6
 			p.line(x0, y0, x1, y1, ink, 2.2)
 			p.cross(x1, y1, 7, ink, 3)
@@ -230,14 +231,14 @@ func (f *figure) drawFlights(p pen, strong bool) {
 }
 
 func (f *figure) laneIndex(name string) int {
-	return slices.IndexFunc(f.lanes, func(l lane) bool { return l.name == name })
+	return slices.IndexFunc(f.Lanes, func(l explorer.Lane) bool { return l.Name == name })
 }
 
 // edge is where, vertically, a message between two lanes leaves or reaches the first of them.
 func (f *figure) edge(lane, other int) vg.Length {
 	b := f.bars[lane]
 	switch {
-	case f.lanes[lane].kind == resourceLane:
+	case f.Lanes[lane].Kind == explorer.ResourceLane:
 		return b.midY() - discRadius - 2
 	case lane < other:
 		return b.y1
@@ -247,9 +248,9 @@ func (f *figure) edge(lane, other int) vg.Length {
 
 // drawBands marks the intervals in which the lock had several holders.
 func (f *figure) drawBands(p pen) {
-	for _, b := range f.bands {
-		first, last := len(f.lanes), -1
-		for _, c := range b.clients {
+	for _, b := range f.Bands {
+		first, last := len(f.Lanes), -1
+		for _, c := range b.Clients {
 			if i := f.laneIndex(c); i >= 0 {
 				first, last = min(first, i), max(last, i)
 			}
@@ -257,7 +258,7 @@ func (f *figure) drawBands(p pen) {
 		if last < 0 {
 			continue
 		}
-		r := box{f.x(b.from), f.bars[first].y0 - 2, max(f.x(b.to), f.x(b.from)+4), f.bars[last].y1 + 2}
+		r := box{f.x(b.From), f.bars[first].y0 - 2, max(f.x(b.To), f.x(b.From)+4), f.bars[last].y1 + 2}
 		p.fill(r, faded(red, 0x20))
 		p.hatch(r, falling, faded(red, 0xB0), 2, 11)
 		p.outline(r, red, 3)
@@ -265,38 +266,38 @@ func (f *figure) drawBands(p pen) {
 }
 
 func (f *figure) drawMarks(p pen, i int) {
-	for _, m := range f.lanes[i].marks {
-		r := f.row(i, m.row)
-		x, y := f.x(m.at), r.midY()
-		ink := f.cast.look(m.client).ink
-		switch m.shape {
-		case act:
+	for _, m := range f.Lanes[i].Marks {
+		r := f.row(i, m.Row)
+		x, y := f.x(m.At), r.midY()
+		ink := f.cast.look(m.Client).ink
+		switch m.Shape {
+		case explorer.Act:
 			p.polygon(ink, p.at(x-7, r.y0-1), p.at(x+7, r.y0-1), p.at(x, r.y0+11))
 			p.line(x, r.y0, x, r.y1, ink, 2)
-		case granted:
+		case explorer.Granted:
 			p.star(x, y, 11, black)
-		case ticked:
+		case explorer.Ticked:
 			p.line(x, r.y0, x, r.y1, ink, 2)
-		case crowned:
+		case explorer.Crowned:
 			p.line(x, r.y0-2, x, r.y1+2, black, 2)
 			p.crown(x, y, 11, black)
-		case lost:
+		case explorer.Lost:
 			p.cross(x, y, 9, black, 4)
-		case leapt:
+		case explorer.Leapt:
 			p.line(x, f.boxes[i].y0+2, x, f.boxes[i].y1-2, black, 3)
 			p.polygon(black, p.at(x+1, y-8), p.at(x+14, y), p.at(x+1, y+8))
-		case accepted:
+		case explorer.Accepted:
 			p.disc(x, y, discRadius, ink)
 			p.ring(x, y, discRadius, black, 1.2)
-		case rejected:
+		case explorer.Rejected:
 			p.disc(x, y, discRadius, white)
 			p.ring(x, y, discRadius, ink, 2.4)
 			p.cross(x, y, discRadius-1, black, 2.6)
 		}
 		switch {
-		case m.lesser:
+		case m.Lesser:
 			p.ring(x, y, 11, red, 2)
-		case m.proof:
+		case m.Proof:
 			p.ring(x, y, 17, red, 4)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 )
 
 // Sizes of a picture in points, which become as many pixels. They are large enough for a picture to be read at half its size.
@@ -35,14 +36,14 @@ var (
 // discRadius is the radius of the discs that stand for accepted and rejected writes.
 const discRadius = vg.Length(9)
 
-// barHeight is the height of the bars of a lane.
-func (k laneKind) barHeight() vg.Length {
+// laneBars is the height of the bars of a lane.
+func laneBars(k explorer.LaneKind) vg.Length {
 	switch k {
-	case clientLane:
+	case explorer.ClientLane:
 		return 34
-	case networkLane:
+	case explorer.NetworkLane:
 		return 24
-	case nodeLane, otherLane:
+	case explorer.NodeLane, explorer.OtherLane:
 		return 24
 	}
 	return 30
@@ -50,8 +51,8 @@ func (k laneKind) barHeight() vg.Length {
 
 // A figure is a story with a place for everything except the texts within bars. These are placed when they are drawn.
 type figure struct {
-	*story
-	head   heading
+	*explorer.Story
+	head   explorer.Heading
 	cast   cast
 	axis   *brokenAxis
 	boxes  []box     // of each lane
@@ -63,13 +64,13 @@ type figure struct {
 	hidden int // labels for which there was no room
 }
 
-func newFigure(s *story, head heading, c cast) *figure {
-	f := &figure{story: s, head: head, cast: c, left: outer + gutter, right: figureWidth - outer}
-	f.axis = newBrokenAxis(s.instants())
-	f.axis.label(s.labelledTimes(), f.right-f.left, smallFace)
+func newFigure(s *explorer.Story, head explorer.Heading, c cast) *figure {
+	f := &figure{Story: s, head: head, cast: c, left: outer + gutter, right: figureWidth - outer}
+	f.axis = newBrokenAxis(instants(s))
+	f.axis.label(labelledTimes(s), f.right-f.left, smallFace)
 	y := headHeight
-	for i := range s.lanes {
-		y = f.layLane(&s.lanes[i], y) + laneGap
+	for i := range s.Lanes {
+		y = f.layLane(&s.Lanes[i], y) + laneGap
 	}
 	f.height = y + axisHeight + footHeight
 	return f
@@ -80,23 +81,23 @@ const watcherRows = 2
 
 // layLane places a lane whose top edge is at y, and returns its bottom edge. Labels lie above the bars, except on the lane of the
 // resource, where messages arrive from above.
-func (f *figure) layLane(l *lane, y vg.Length) vg.Length {
+func (f *figure) layLane(l *explorer.Lane, y vg.Length) vg.Length {
 	labels := f.labelsOf(l)
 	placed, rows := placeLabels(labels, f.left+2, f.right-2)
-	if l.kind == otherLane && rows > watcherRows {
+	if l.Kind == explorer.OtherLane && rows > watcherRows {
 		placed = slices.DeleteFunc(placed, func(l label) bool { return l.row >= watcherRows })
 		rows = watcherRows
 	}
 	f.hidden += len(labels) - len(placed)
-	barsHeight := vg.Length(l.rows)*(l.kind.barHeight()+barGap) - barGap
+	barsHeight := vg.Length(l.Rows)*(laneBars(l.Kind)+barGap) - barGap
 	labelsHeight := vg.Length(rows) * rowHeight
 	bars := box{f.left, y + lanePad + labelsHeight, f.right, y + lanePad + labelsHeight + barsHeight}
-	if l.kind == resourceLane {
+	if l.Kind == explorer.ResourceLane {
 		bars.y0, bars.y1 = y+lanePad, y+lanePad+barsHeight
 	}
 	for i := range placed {
 		b := &placed[i].box
-		if l.kind == resourceLane {
+		if l.Kind == explorer.ResourceLane {
 			b.y0 = bars.y1 + 6 + vg.Length(placed[i].row)*rowHeight
 		} else {
 			b.y0 = bars.y0 - 3 - vg.Length(placed[i].row+1)*rowHeight
@@ -111,19 +112,19 @@ func (f *figure) layLane(l *lane, y vg.Length) vg.Length {
 }
 
 // labelsOf collects the labels of a lane.
-func (f *figure) labelsOf(l *lane) []label {
+func (f *figure) labelsOf(l *explorer.Lane) []label {
 	var ls []label
-	for _, c := range f.callouts {
-		if c.lane == l.name {
-			ls = append(ls, label{text: reports.Printable(c.text, 120), face: strongFace, ink: red, x: f.x(c.at), weight: decisive + 1, framed: true})
+	for _, c := range f.Callouts {
+		if c.Lane == l.Name {
+			ls = append(ls, label{text: reports.Printable(c.Text, 120), face: strongFace, ink: red, x: f.x(c.At), weight: explorer.Decisive + 1, framed: true})
 		}
 	}
-	for _, s := range l.shades {
-		ls = append(ls, label{text: s.text, face: strongFace, ink: black, x: f.x(s.from) + 4, weight: telling})
+	for _, s := range l.Shades {
+		ls = append(ls, label{text: s.Text, face: strongFace, ink: black, x: f.x(s.From) + 4, weight: explorer.Telling})
 	}
-	for _, m := range l.marks {
-		if m.text != "" {
-			ls = append(ls, label{text: reports.Printable(m.text, 60), face: labelFace, ink: black, x: f.x(m.at), weight: m.weight})
+	for _, m := range l.Marks {
+		if m.Text != "" {
+			ls = append(ls, label{text: reports.Printable(m.Text, 60), face: labelFace, ink: black, x: f.x(m.At), weight: m.Weight})
 		}
 	}
 	return ls
@@ -137,43 +138,43 @@ func (f *figure) x(t time.Duration) vg.Length {
 // row is the place of a row of bars on lane i.
 func (f *figure) row(i, row int) box {
 	b := f.bars[i]
-	h := f.lanes[i].kind.barHeight()
+	h := laneBars(f.Lanes[i].Kind)
 	b.y0 += vg.Length(row) * (h + barGap)
 	b.y1 = b.y0 + h
 	return b
 }
 
 // instants returns every instant at which something is drawn.
-func (s *story) instants() []time.Duration {
-	ts := []time.Duration{0, s.end}
-	for _, l := range s.lanes {
-		for _, b := range l.bars {
-			ts = append(ts, b.from, b.to)
+func instants(s *explorer.Story) []time.Duration {
+	ts := []time.Duration{0, s.End}
+	for _, l := range s.Lanes {
+		for _, b := range l.Bars {
+			ts = append(ts, b.From, b.To)
 		}
-		for _, sh := range l.shades {
-			ts = append(ts, sh.from, sh.to)
+		for _, sh := range l.Shades {
+			ts = append(ts, sh.From, sh.To)
 		}
-		for _, m := range l.marks {
-			ts = append(ts, m.at)
+		for _, m := range l.Marks {
+			ts = append(ts, m.At)
 		}
 	}
-	for _, fl := range s.flights {
-		ts = append(ts, fl.sent, fl.at)
+	for _, fl := range s.Flights {
+		ts = append(ts, fl.Sent, fl.At)
 	}
 	return ts
 }
 
 // labelledTimes returns the instants that the axis should label.
-func (s *story) labelledTimes() []labelledTime {
-	ts := []labelledTime{{0, usual}}
-	for _, l := range s.lanes {
-		for _, b := range l.bars {
-			if b.style == holding {
-				ts = append(ts, labelledTime{b.from, telling}, labelledTime{b.to, telling})
+func labelledTimes(s *explorer.Story) []labelledTime {
+	ts := []labelledTime{{0, explorer.Usual}}
+	for _, l := range s.Lanes {
+		for _, b := range l.Bars {
+			if b.Style == explorer.Holding {
+				ts = append(ts, labelledTime{b.From, explorer.Telling}, labelledTime{b.To, explorer.Telling})
 			}
 		}
-		for _, m := range l.marks {
-			ts = append(ts, labelledTime{m.at, m.weight})
+		for _, m := range l.Marks {
+			ts = append(ts, labelledTime{m.At, m.Weight})
 		}
 	}
 	return ts

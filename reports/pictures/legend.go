@@ -3,6 +3,9 @@ package pictures
 import (
 	"fmt"
 
+	"lockstep/reports"
+	"lockstep/reports/explorer"
+
 	"gonum.org/v1/plot/vg"
 )
 
@@ -14,36 +17,36 @@ func (f *figure) legend(p pen) {
 		p.write(x+26, y, text, smallFace, grey)
 		x += 26 + smallFace.width(text) + 24
 	}
-	if f.has(granted) {
+	if f.has(explorer.Granted) {
 		entry("grant", func(x vg.Length) { p.star(x, y, 8, black) })
 	}
-	if f.has(crowned) {
+	if f.has(explorer.Crowned) {
 		entry("promotion", func(x vg.Length) { p.crown(x, y, 8, black) })
 	}
-	if f.has(accepted) {
+	if f.has(explorer.Accepted) {
 		entry("write accepted", func(x vg.Length) { p.disc(x, y, 7, grey); p.ring(x, y, 7, black, 1.2) })
 	}
-	if f.has(rejected) {
+	if f.has(explorer.Rejected) {
 		entry("write rejected", func(x vg.Length) { p.ring(x, y, 7, grey, 2); p.cross(x, y, 6, black, 2) })
 	}
-	if f.hasBar(stale) {
+	if f.hasBar(explorer.Stale) {
 		entry("lease over, its client still acts", func(x vg.Length) { p.outline(box{x - 10, y - 7, x + 10, y + 7}, grey, 1.6, 5, 3) })
 	}
-	if f.hasBar(copied) {
+	if f.hasBar(explorer.Copied) {
 		entry("copy of a key", func(x vg.Length) { p.outline(box{x - 10, y - 7, x + 10, y + 7}, grey, 1.2, 2, 3) })
 	}
 	if len(f.axis.gaps()) > 0 {
 		entry("time left out; the axis is not to scale", func(x vg.Length) { p.tear(x, y-14, y+14) })
 	}
 	if f.hidden > 0 {
-		p.write(x, y, fmt.Sprintf("%s left out for lack of room", count(f.hidden, "label")), smallFace, grey)
+		p.write(x, y, fmt.Sprintf("%s left out for lack of room", reports.Count(f.hidden, "label")), smallFace, grey)
 	}
 }
 
-func (f *figure) has(s shape) bool {
-	for _, l := range f.lanes {
-		for _, m := range l.marks {
-			if m.shape == s {
+func (f *figure) has(s explorer.Shape) bool {
+	for _, l := range f.Lanes {
+		for _, m := range l.Marks {
+			if m.Shape == s {
 				return true
 			}
 		}
@@ -51,10 +54,10 @@ func (f *figure) has(s shape) bool {
 	return false
 }
 
-func (f *figure) hasBar(s barStyle) bool {
-	for _, l := range f.lanes {
-		for _, b := range l.bars {
-			if b.style == s {
+func (f *figure) hasBar(s explorer.BarStyle) bool {
+	for _, l := range f.Lanes {
+		for _, b := range l.Bars {
+			if b.Style == s {
 				return true
 			}
 		}

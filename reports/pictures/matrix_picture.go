@@ -276,7 +276,7 @@ func (m *Matrix) headline() string {
 			never = append(never, reports.Printable(l.Name, 40))
 		}
 	}
-	in := count(len(scenarios), "scenario")
+	in := reports.Count(len(scenarios), "scenario")
 	switch n := len(m.Locks); {
 	case n == 0:
 		return "No lock was run"
@@ -285,7 +285,7 @@ func (m *Matrix) headline() string {
 	case len(never) == 0:
 		return fmt.Sprintf("Each of these %d locks breaks somewhere: what they survive, in %s", n, in)
 	case len(never) == n:
-		return fmt.Sprintf("No lock is UNSAFE here: %s, in %s", count(n, "lock"), in)
+		return fmt.Sprintf("No lock is UNSAFE here: %s, in %s", reports.Count(n, "lock"), in)
 	case len(never) <= 3:
 		return fmt.Sprintf("Of %d locks only %s never UNSAFE, in %s", n, listed(never), in)
 	}

@@ -109,7 +109,7 @@ func (mp *MatrixPicture) figure() (*matrixFigure, error) {
 	y += vg.Length(len(f.foot))*30 + 12
 	f.height = y + 40
 	if f.height > mostMatrixPts || f.width > mostMatrixPts {
-		return nil, fmt.Errorf("a picture of %s and %.0f points in height is too large to look at: name fewer scenarios, or fewer locks", count(len(m.Locks), "lock"), f.height.Points())
+		return nil, fmt.Errorf("a picture of %s and %.0f points in height is too large to look at: name fewer scenarios, or fewer locks", reports.Count(len(m.Locks), "lock"), f.height.Points())
 	}
 	return f, nil
 }

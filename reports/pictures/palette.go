@@ -3,8 +3,6 @@ package pictures
 import (
 	"image/color"
 	"slices"
-
-	"lockstep/sim/history"
 )
 
 // A pattern fills the bars of one client. Pictures are printed in black and white, and one reader in twenty cannot tell some colours
@@ -62,16 +60,8 @@ func faded(c color.NRGBA, alpha uint8) color.NRGBA {
 	return c
 }
 
-// A cast gives each client of a history its look.
+// A cast gives each client of a history its look, by its number.
 type cast []string
-
-func newCast(h *history.History) cast {
-	c := slices.Clone(h.Meta.Clients)
-	if h.Meta.Probe != "" {
-		c = append(c, h.Meta.Probe)
-	}
-	return c
-}
 
 // look returns the look of a client. If there are more clients than colours, colours are reused with other patterns. All other
 // processes are black.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"lockstep/reports/explorer"
 	"lockstep/sim/history"
 )
 
@@ -13,7 +14,7 @@ func TestLooksDiffer(t *testing.T) {
 	for i := range 30 {
 		h.Meta.Clients = append(h.Meta.Clients, fmt.Sprintf("c%d", i+1))
 	}
-	c := newCast(h)
+	c := cast(explorer.CastOf(h))
 	seen := map[look]string{}
 	for i, client := range h.Meta.Clients {
 		l := c.look(client)

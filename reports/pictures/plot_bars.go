@@ -76,7 +76,7 @@ func NewRoundTripsPlot(rows []PlotRow, what string) (*Plot, error) {
 	return &Plot{
 		Title: t.title(), Subtitle: what, table: table, body: t.draw, height: y + tripsStep + plotFoot,
 		Foot: fmt.Sprintf("%s requests for %s leases in %s; thin line: from the cheapest to the most expensive run; a request to five nodes counts as five",
-			thousands(requests), thousands(leases), count(int(runs), "run")),
+			thousands(requests), thousands(leases), reports.Count(int(runs), "run")),
 	}, nil
 }
 

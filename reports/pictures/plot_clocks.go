@@ -11,13 +11,15 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 	"lockstep/sim/history"
 )
 
 // A clocksPlot shows over the run how far the clocks of each process are ahead of true time. Above them it shows which clients believe
 // that they hold the lock. Its time axis is to scale, so a drift is a straight line.
 type clocksPlot struct {
-	t      *teller
+	h      *history.History
+	end    time.Duration
 	cast   cast
 	held   []checker.Lease
 	rows   []string // the clients that held the lock, one below the other
@@ -29,7 +31,7 @@ type clocksPlot struct {
 
 // A clockPanel is the part of one process.
 type clockPanel struct {
-	pageClock
+	explorer.Clock
 	y     plotScale
 	notes []label
 	poles map[vg.Length]vg.Length // the place of a note's instant, by the place where its text begins
@@ -48,23 +50,22 @@ const (
 
 // NewClocksPlot shows the clocks of a run that were ever wrong.
 func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
-	t := newTeller(h, r)
-	t.s.end = t.storyEnd()
-	c := &clocksPlot{t: t, cast: newCast(h)}
+	servers := reports.Servers(h.Meta)
+	c := &clocksPlot{h: h, end: explorer.NewStory(h, r).End, cast: explorer.CastOf(h)}
 	var right []string
 	table := [][]string{{"process", "clock", "at_s", "ahead_s"}}
-	for _, process := range slices.Concat(h.Meta.Clients, t.servers) {
-		clock := t.clock(process)
-		clock.Name, clock.Steady, clock.Wall = process, upTo(clock.Steady, t.s.end), upTo(clock.Wall, t.s.end)
-		wrong := func(p pagePoint) bool { return p.Offset != 0 }
+	for _, process := range slices.Concat(h.Meta.Clients, servers) {
+		clock := explorer.ClockOf(h, process, c.end)
+		clock.Name, clock.Steady, clock.Wall = process, upTo(clock.Steady, c.end), upTo(clock.Wall, c.end)
+		wrong := func(p explorer.Reading) bool { return p.Offset != 0 }
 		if !slices.ContainsFunc(clock.Steady, wrong) && !slices.ContainsFunc(clock.Wall, wrong) {
 			right = append(right, process)
 			continue
 		}
-		c.panels = append(c.panels, clockPanel{pageClock: clock})
+		c.panels = append(c.panels, clockPanel{Clock: clock})
 		for _, of := range []struct {
 			name   string
-			points []pagePoint
+			points []explorer.Reading
 		}{{"wall", clock.Wall}, {"steady", clock.Steady}} {
 			for _, p := range of.points {
 				table = append(table, []string{process, of.name, plainSeconds(p.At), plainSeconds(p.Offset)})
@@ -74,8 +75,8 @@ func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 	if len(c.panels) == 0 {
 		return nil, errors.New("every clock showed true time in this run: name one in which a clock jumps, drifts or is slewed, such as clock-jump")
 	}
-	for _, l := range t.leases {
-		if l.From <= t.s.end && l.From < l.To && l.Client != h.Meta.Probe {
+	for _, l := range checker.Leases(h) {
+		if l.From <= c.end && l.From < l.To && l.Client != h.Meta.Probe {
 			c.held = append(c.held, l)
 			if !slices.Contains(c.rows, l.Client) {
 				c.rows = append(c.rows, l.Client)
@@ -83,7 +84,7 @@ func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 		}
 	}
 	slices.SortStableFunc(c.rows, func(a, b string) int { return slices.Index(h.Meta.Clients, a) - slices.Index(h.Meta.Clients, b) })
-	c.x = plotScale{from: 0, to: max(t.s.end.Seconds(), 1e-3), at0: clockGutter, at1: figureWidth - outer - 10}
+	c.x = plotScale{from: 0, to: max(c.end.Seconds(), 1e-3), at0: clockGutter, at1: figureWidth - outer - 10}
 	c.each = min(clockTall, max(clockShort, clockPanels/vg.Length(len(c.panels))))
 	c.top = headHeight + 8 + clockRow*vg.Length(len(c.rows)) + clockGap
 	for i := range c.panels {
@@ -91,12 +92,12 @@ func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 	}
 	foot := "the time axis is true time, to scale"
 	if len(right) > 0 {
-		foot = fmt.Sprintf("the clocks of %s show true time; %s", reports.Printable(together(right, t.servers), 60), foot)
+		foot = fmt.Sprintf("the clocks of %s show true time; %s", reports.Printable(reports.Together(right, servers), 60), foot)
 	}
-	head := newHeading(h, r)
-	subtitle := head.outcome
-	if head.reason != "" {
-		subtitle += " — " + head.reason
+	head := explorer.NewHeading(h, r)
+	subtitle := head.Outcome
+	if head.Reason != "" {
+		subtitle += " — " + head.Reason
 	}
 	return &Plot{
 		Title: c.title(head), Subtitle: subtitle, Foot: foot, table: table, body: c.draw,
@@ -105,14 +106,14 @@ func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 }
 
 // upTo cuts off the readings of a clock at an instant.
-func upTo(points []pagePoint, end time.Duration) []pagePoint {
-	var kept []pagePoint
+func upTo(points []explorer.Reading, end time.Duration) []explorer.Reading {
+	var kept []explorer.Reading
 	for i, p := range points {
 		if p.At > end {
 			if i > 0 && points[i-1].At < end {
 				from := points[i-1]
 				share := float64(end-from.At) / float64(p.At-from.At)
-				kept = append(kept, pagePoint{end, from.Offset + time.Duration(share*float64(p.Offset-from.Offset))})
+				kept = append(kept, explorer.Reading{At: end, Offset: from.Offset + time.Duration(share*float64(p.Offset-from.Offset))})
 			}
 			break
 		}
@@ -122,13 +123,13 @@ func upTo(points []pagePoint, end time.Duration) []pagePoint {
 }
 
 // title says which clock was off by most.
-func (c *clocksPlot) title(head heading) string {
+func (c *clocksPlot) title(head explorer.Heading) string {
 	var process, kind string
-	var most pagePoint
+	var most explorer.Reading
 	for _, p := range c.panels {
 		for _, of := range []struct {
 			kind   string
-			points []pagePoint
+			points []explorer.Reading
 		}{{"wall clock", p.Wall}, {"clocks", p.Steady}} {
 			for _, q := range of.points {
 				if q.Offset.Abs() > most.Offset.Abs() || q.Offset.Abs() == most.Offset.Abs() && of.kind == "clocks" && process == p.Name {
@@ -144,7 +145,7 @@ func (c *clocksPlot) title(head heading) string {
 	if most.Offset < 0 {
 		way = "behind"
 	}
-	return fmt.Sprintf("The %s of %s %s up to %s %s true time: %s", kind, reports.Printable(process, 20), verb, ahead(most.Offset.Abs()), way, head.run)
+	return fmt.Sprintf("The %s of %s %s up to %s %s true time: %s", kind, reports.Printable(process, 20), verb, ahead(most.Offset.Abs()), way, head.Run)
 }
 
 // ahead formats how far a clock is off.
@@ -180,7 +181,7 @@ func (c *clocksPlot) lay(i int) {
 	panel.y = plotScale{from: from, to: to, at0: b.y1 - 8, at1: b.y0 + clockNotes}
 	note := func(at time.Duration, text string, weight int) {
 		ink := black
-		if weight == usual {
+		if weight == explorer.Usual {
 			ink = grey
 		}
 		l := label{text: reports.Printable(text, 60), face: smallFace, ink: ink, weight: weight}
@@ -192,24 +193,24 @@ func (c *clocksPlot) lay(i int) {
 		panel.poles[l.x] = pole
 		panel.notes = append(panel.notes, l)
 	}
-	for n := range c.t.h.Events {
-		e := &c.t.h.Events[n]
-		if e.Process != panel.Name || e.At > c.t.s.end {
+	for n := range c.h.Events {
+		e := &c.h.Events[n]
+		if e.Process != panel.Name || e.At > c.end {
 			continue
 		}
 		if f := e.Fault(); f != nil {
 			switch f.(type) {
 			case history.Jump, history.Drift, history.Slew:
-				note(e.At, f.String(), telling)
+				note(e.At, f.String(), explorer.Telling)
 			}
 			continue
 		}
-		if e.Kind == history.State && e.Owner != "" && history.Client(e.Owner) != c.t.h.Meta.Probe {
+		if e.Kind == history.State && e.Owner != "" && history.Client(e.Owner) != c.h.Meta.Probe {
 			switch e.Op {
 			case history.Expire:
-				note(e.At, "key of "+e.Owner+" expires", usual)
+				note(e.At, "key of "+e.Owner+" expires", explorer.Usual)
 			case history.Lose:
-				note(e.At, "key of "+e.Owner+" is lost", usual)
+				note(e.At, "key of "+e.Owner+" is lost", explorer.Usual)
 			}
 		}
 	}
@@ -250,14 +251,14 @@ func (c *clocksPlot) drawHolds(p pen, bottom vg.Length) {
 	for _, l := range c.held {
 		k := c.cast.look(l.Client)
 		y := headHeight + 8 + clockRow*vg.Length(slices.Index(c.rows, l.Client))
-		to := min(l.To, c.t.s.end)
+		to := min(l.To, c.end)
 		b := box{c.x.at(l.From.Seconds()), y + 2, max(c.x.at(to.Seconds()), c.x.at(l.From.Seconds())+3), y + clockRow - 5}
 		p.line(b.x0, b.y1, b.x0, bottom, tint(k.ink, 0.7), 1.2, 2, 4)
-		if l.To <= c.t.s.end {
+		if l.To <= c.end {
 			p.line(b.x1, b.y1, b.x1, bottom, tint(k.ink, 0.7), 1.2, 7, 4)
 		}
 		p.filled(b, k)
-		if l.To <= c.t.s.end {
+		if l.To <= c.end {
 			p.line(b.x1, b.y0-2, b.x1, b.y1+2, k.ink, 3.5)
 		}
 		text := reports.Printable(l.Label, 20)
@@ -297,7 +298,7 @@ func (c *clocksPlot) drawGround(p pen, i int) {
 
 func (c *clocksPlot) drawPanel(p pen, i int) {
 	panel, b := &c.panels[i], c.box(i)
-	curve := func(points []pagePoint, draw func(x0, y0, x1, y1 vg.Length)) {
+	curve := func(points []explorer.Reading, draw func(x0, y0, x1, y1 vg.Length)) {
 		for n := 1; n < len(points); n++ {
 			from, to := points[n-1], points[n]
 			draw(c.x.at(from.At.Seconds()), panel.y.at(from.Offset.Seconds()), c.x.at(to.At.Seconds()), panel.y.at(to.Offset.Seconds()))

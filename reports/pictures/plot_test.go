@@ -19,6 +19,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
 )
@@ -294,7 +295,7 @@ func TestClocksPlot(t *testing.T) {
 
 // A curve is cut off where the picture ends.
 func TestUpTo(t *testing.T) {
-	points := []pagePoint{{0, 0}, {10 * time.Second, time.Second}, {20 * time.Second, 0}}
+	points := []explorer.Reading{{}, {At: 10 * time.Second, Offset: time.Second}, {At: 20 * time.Second}}
 	for _, c := range []struct {
 		end  time.Duration
 		want string

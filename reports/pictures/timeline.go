@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"lockstep/checker"
+	"lockstep/reports/explorer"
 	"lockstep/sim/history"
 )
 
@@ -21,7 +22,7 @@ type Timeline struct {
 
 // NewTimeline draws a history and what the checker found in it.
 func NewTimeline(h *history.History, r checker.Result) *Timeline {
-	return &Timeline{newFigure(newStory(h, r), newHeading(h, r), newCast(h))}
+	return &Timeline{newFigure(explorer.NewStory(h, r), explorer.NewHeading(h, r), explorer.CastOf(h))}
 }
 
 // WritePNG writes the picture as a PNG of 1200 pixels in width.
@@ -41,12 +42,12 @@ func (t *Timeline) WriteSVG(w io.Writer) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, t.figure.height, t.Title(), t.figure.head.reason))
+	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, t.figure.height, t.Title(), t.figure.head.Reason))
 	return err
 }
 
-// inline returns the picture as an element of a page, without the heading, because the page has its own.
-func (t *Timeline) inline() template.HTML {
+// Inline returns the picture as an element of a page, without the heading, because the page has its own.
+func (t *Timeline) Inline() template.HTML {
 	c := vgsvg.New(figureWidth, t.figure.height)
 	t.figure.drawStory(draw.New(c))
 	var b bytes.Buffer
@@ -55,4 +56,4 @@ func (t *Timeline) inline() template.HTML {
 }
 
 // Title is the headline of the picture, in one line.
-func (t *Timeline) Title() string { return t.figure.head.run + " — " + t.figure.head.outcome }
+func (t *Timeline) Title() string { return t.figure.head.Run + " — " + t.figure.head.Outcome }

@@ -21,6 +21,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
 )
@@ -50,7 +51,7 @@ func TestPictures(t *testing.T) {
 	if dir == "" {
 		t.Skip("PICTURES names no directory")
 	}
-	for _, r := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: busy(), Result: checker.Check(busy(), nil)}) {
+	for _, r := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(sample.Busy(), nil)}) {
 		for ext, data := range map[string][]byte{".png": pngOf(t, r), ".svg": []byte(svg(t, r))} {
 			if err := os.WriteFile(filepath.Join(dir, r.Name+ext), data, 0o644); err != nil {
 				t.Fatal(err)
@@ -115,10 +116,10 @@ func TestViolationIsMarked(t *testing.T) {
 	ink := fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)
 	for _, r := range sample.Runs(t) {
 		f := NewTimeline(r.H, r.Result).figure
-		marks := len(f.bands) + len(f.callouts)
-		for _, l := range f.lanes {
-			for _, m := range l.marks {
-				if m.proof {
+		marks := len(f.Bands) + len(f.Callouts)
+		for _, l := range f.Lanes {
+			for _, m := range l.Marks {
+				if m.Proof {
 					marks++
 				}
 			}
@@ -130,7 +131,7 @@ func TestViolationIsMarked(t *testing.T) {
 		if (marks > 0) != want {
 			t.Errorf("%s: %d marks of violations, want some %v", r.Name, marks, want)
 		}
-		if want && len(f.callouts) == 0 {
+		if want && len(f.Callouts) == 0 {
 			t.Errorf("%s: no callout", r.Name)
 		}
 	}
@@ -169,7 +170,7 @@ func TestPicturesSay(t *testing.T) {
 }
 
 func TestLabelsDoNotOverlap(t *testing.T) {
-	for _, r := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: busy(), Result: checker.Check(busy(), nil)}) {
+	for _, r := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(sample.Busy(), nil)}) {
 		if err := overlap(NewTimeline(r.H, r.Result).figure); err != nil {
 			t.Errorf("%s: %v", r.Name, err)
 		}
@@ -238,23 +239,8 @@ func wellFormed(s string) error {
 	}
 }
 
-// busy is a history of more than 2,000 events, most of them relevant.
-func busy() *history.History {
-	b := sample.NewBuilder("busy", "redlock", 5, 6, "plain")
-	at := time.Duration(0)
-	for i := range 60 {
-		c := b.H.Meta.Clients[i%6]
-		t := b.Acquire(at, c, 0, b.H.Meta.Nodes...)
-		b.Write(t+time.Millisecond, c, fmt.Sprint("v", i), 0)
-		b.Release(t+5*time.Millisecond, c, b.H.Meta.Nodes...)
-		b.Fault(t+20*time.Millisecond, history.Jump{Process: "n1", By: time.Millisecond})
-		at = t + 50*time.Millisecond
-	}
-	return b.History()
-}
-
 func TestBusyHistory(t *testing.T) {
-	h := busy()
+	h := sample.Busy()
 	if len(h.Events) < 2000 {
 		t.Fatalf("only %d events", len(h.Events))
 	}
@@ -372,11 +358,11 @@ func TestSilentWriteIsDrawn(t *testing.T) {
 	r := sample.Judged("nolock", b.History())
 	f := NewTimeline(r.H, r.Result).figure
 	var discs, proof int
-	for _, m := range f.lanes[f.laneIndex("resource")].marks {
-		if m.shape == accepted {
+	for _, m := range f.Lanes[f.laneIndex("resource")].Marks {
+		if m.Shape == explorer.Accepted {
 			discs++
 		}
-		if m.proof {
+		if m.Proof {
 			proof++
 		}
 	}
@@ -438,11 +424,11 @@ func TestRepeatedViolations(t *testing.T) {
 	r := sample.Judged("pause", b.History())
 	bold, small := 0, 0
 	f := NewTimeline(r.H, r.Result).figure
-	for _, m := range f.lanes[f.laneIndex("resource")].marks {
+	for _, m := range f.Lanes[f.laneIndex("resource")].Marks {
 		switch {
-		case m.lesser:
+		case m.Lesser:
 			small++
-		case m.proof:
+		case m.Proof:
 			bold++
 		}
 	}
@@ -450,8 +436,8 @@ func TestRepeatedViolations(t *testing.T) {
 		t.Errorf("%d bold rings and %d small ones, of %d violations", bold, small, len(r.Result.Violations))
 	}
 	over := 0
-	for _, bar := range f.lanes[f.laneIndex("c1")].bars {
-		if bar.style == stale {
+	for _, bar := range f.Lanes[f.laneIndex("c1")].Bars {
+		if bar.Style == explorer.Stale {
 			over++
 		}
 	}
@@ -478,20 +464,10 @@ func TestOverwritingIsDrawn(t *testing.T) {
 	r := sample.Judged("getset", b.History())
 	f := NewTimeline(r.H, r.Result).figure
 	var owners []string
-	for _, bar := range f.lanes[f.laneIndex("n1")].bars {
-		owners = append(owners, bar.text)
+	for _, bar := range f.Lanes[f.laneIndex("n1")].Bars {
+		owners = append(owners, bar.Text)
 	}
 	if got := strings.Join(owners, " "); got != "c1#1 c2#1" {
 		t.Errorf("the key belonged to %s", got)
-	}
-}
-
-// The headline of a run without leases counts increments.
-func TestWhySafeWithoutLeases(t *testing.T) {
-	h := &history.History{Events: []history.Event{
-		{Process: "c1", Kind: history.Invoke, Op: history.Increment, ID: 1}, {Process: "c1", Kind: history.OK, Op: history.Increment, ID: 1},
-	}}
-	if got, want := whySafe(h), "1 increment, none lost"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 	"lockstep/sim/workers"
@@ -138,6 +139,20 @@ func (o *Outcome) Timeline() string {
 		fmt.Fprintf(&b, "not reproducible: with the same seed %s\n", o.Repeat)
 	}
 	return b.String()
+}
+
+// ToExplore returns what a page to explore the run shows of it: the run, and the story of its scenario.
+func (o *Outcome) ToExplore() explorer.Run {
+	r := explorer.Run{History: o.History, Result: o.Result, Measurements: o.Measurements}
+	if o.Scenario != nil {
+		r.Title, r.Prose = o.Scenario.Title, o.Scenario.Prose
+		var script strings.Builder
+		for _, lane := range o.Run.Lanes {
+			script.WriteString(lane.String())
+		}
+		r.Script = script.String()
+	}
+	return r
 }
 
 // WhyUnproved is why a run proves nothing, in a few words that many runs share.

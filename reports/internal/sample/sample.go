@@ -3,6 +3,7 @@ package sample
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -549,4 +550,43 @@ func Hostile() Run {
 		r.Violations[i].What = evil
 	}
 	return Run{Name: "hostile", H: h, Result: r}
+}
+
+// Busy is a history of more than 2,000 events, most of them relevant.
+func Busy() *history.History {
+	b := NewBuilder("busy", "redlock", 5, 6, "plain")
+	at := time.Duration(0)
+	for i := range 60 {
+		c := b.H.Meta.Clients[i%6]
+		t := b.Acquire(at, c, 0, b.H.Meta.Nodes...)
+		b.Write(t+time.Millisecond, c, fmt.Sprint("v", i), 0)
+		b.Release(t+5*time.Millisecond, c, b.H.Meta.Nodes...)
+		b.Fault(t+20*time.Millisecond, history.Jump{Process: "n1", By: time.Millisecond})
+		at = t + 50*time.Millisecond
+	}
+	return b.History()
+}
+
+// HostileTexts are names that a browser, a terminal or a reader may take for something other than text.
+var HostileTexts = []string{
+	"<script>alert(1)</script>", `"'><img src=x onerror=alert(1)>`, "]]></script><!--", "\u202ereversed\u202c", "a\u2028b\x00\x1b[31m", strings.Repeat("x", 10<<10), "{{.}}", "é\xff",
+}
+
+// Luminance is the relative Luminance of a colour (WCAG 2.2).
+func Luminance(t *testing.T, hex string) float64 {
+	var sum float64
+	for i, share := range []float64{0.2126, 0.7152, 0.0722} {
+		var v int
+		if _, err := fmt.Sscanf(hex[2*i:2*i+2], "%x", &v); err != nil {
+			t.Fatal(err)
+		}
+		c := float64(v) / 255
+		if c <= 0.04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += share * c
+	}
+	return sum
 }

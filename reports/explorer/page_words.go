@@ -1,4 +1,4 @@
-package pictures
+package explorer
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker/explain"
+	"lockstep/docs"
 	"lockstep/reports"
 	"lockstep/sim/history"
 )
@@ -65,6 +66,9 @@ type pageSentence struct {
 	Events []int  `json:"events"`
 }
 
+// Told returns a sentence as a page shows it.
+func Told(h *history.History, s explain.Sentence) string { return tellable(h, s).Text }
+
 // tellable makes a sentence readable: long values and names are cut, so that they do not hide what is said about them.
 func tellable(h *history.History, s explain.Sentence) pageSentence {
 	var long []string
@@ -84,9 +88,19 @@ func tellable(h *history.History, s explain.Sentence) pageSentence {
 	for _, quoted := range long {
 		text = strings.ReplaceAll(text, quoted, reports.Printable(quoted, quoteMost))
 	}
-	told := pageSentence{Text: reports.Printable(text, tellMost), Whole: reports.Printable(s.Text, valueMost), Events: s.Events}
-	if told.Whole == told.Text {
-		told.Whole = ""
+	as := pageSentence{Text: reports.Printable(text, tellMost), Whole: reports.Printable(s.Text, valueMost), Events: s.Events}
+	if as.Whole == as.Text {
+		as.Whole = ""
 	}
-	return told
+	return as
+}
+
+// named replaces the keys of sources without an address by their titles. A reader could not look up such a key.
+func named(s string) string {
+	for _, source := range docs.Sources() {
+		if source.Retold {
+			s = strings.ReplaceAll(s, source.Key, source.Name)
+		}
+	}
+	return s
 }

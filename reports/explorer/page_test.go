@@ -1,4 +1,4 @@
-package pictures
+package explorer
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html"
 	"html/template"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ import (
 )
 
 // pageOf returns the page of some runs, and the data for its script.
-func pageOf(t *testing.T, runs ...PageRun) (string, pageData) {
+func pageOf(t *testing.T, runs ...Run) (string, pageData) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Page(&b, runs...); err != nil {
@@ -40,11 +39,11 @@ func pageOf(t *testing.T, runs ...PageRun) (string, pageData) {
 	return b.String(), d
 }
 
-func asPage(r sample.Run) PageRun { return PageRun{History: r.H, Result: r.Result} }
+func asPage(r sample.Run) Run { return Run{History: r.H, Result: r.Result} }
 
 // Every sentence, jump and mark of a page leads to an event, and every event has a text.
 func TestPageLinks(t *testing.T) {
-	for _, c := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: busy(), Result: checker.Check(busy(), nil)}) {
+	for _, c := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(sample.Busy(), nil)}) {
 		_, d := pageOf(t, asPage(c))
 		m := d.Runs[0]
 		valid := func(i int) bool { return i >= 0 && i < len(m.Events) }
@@ -97,7 +96,7 @@ func TestPageLinks(t *testing.T) {
 // Attempts that are refused one after the other are drawn as one mark, and are details in the list. Their messages are not drawn.
 func TestPageJoinsRefusals(t *testing.T) {
 	h := sample.Herd()
-	page, d := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil)})
+	page, d := pageOf(t, Run{History: h, Result: checker.Check(h, nil)})
 	m := d.Runs[0]
 	refused, shown := 0, 0
 	for _, l := range m.Lanes {
@@ -126,8 +125,8 @@ func TestPageJoinsRefusals(t *testing.T) {
 			t.Errorf("a message of c2, which was refused each time, is drawn: %+v", f)
 		}
 	}
-	if !strings.Contains(page, ">acquire refused ×30</text>") {
-		t.Error("the picture does not say how often acquire was refused")
+	if _, text, found := strings.Cut(page, `<pre class="canvas"`); !found || !strings.Contains(text, "acquire ×30") {
+		t.Error("without the script, nothing says how often acquire was refused")
 	}
 }
 
@@ -147,7 +146,7 @@ func TestPageIsClosed(t *testing.T) {
 		if len(all) != 1 {
 			t.Fatalf("%d elements %s", len(all), tag)
 		}
-		if source := hashSource(all[0][1]); !strings.Contains(policy, tag+"-src "+source) {
+		if source := HashSource(all[0][1]); !strings.Contains(policy, tag+"-src "+source) {
 			t.Errorf("the policy does not allow the %s of the page", tag)
 		}
 	}
@@ -159,21 +158,16 @@ func TestPageIsClosed(t *testing.T) {
 		}
 	}
 	for _, way := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "XMLHttp", "import("} {
-		if strings.Contains(string(PageScript), way) {
+		if strings.Contains(string(Script), way) {
 			t.Errorf("the script uses %s", way)
 		}
 	}
 }
 
-// hostileTexts are names that a browser, a terminal or a reader may take for something other than text.
-var hostileTexts = []string{
-	"<script>alert(1)</script>", `"'><img src=x onerror=alert(1)>`, "]]></script><!--", "\u202ereversed\u202c", "a\u2028b\x00\x1b[31m", strings.Repeat("x", 10<<10), "{{.}}", "é\xff",
-}
-
 // External strings are shown as text.
 func TestPageHostileText(t *testing.T) {
 	harmless, _ := pageOf(t, asPage(sample.Runs(t)[0]))
-	for n, bad := range hostileTexts {
+	for n, bad := range sample.HostileTexts {
 		h := *sample.PauseAfterAcquire("single", "plain")
 		swap := func(s string) string {
 			if s == "c1" {
@@ -188,7 +182,7 @@ func TestPageHostileText(t *testing.T) {
 		}
 		h.Meta.Scenario, h.Meta.Lock, h.Meta.Label = bad, bad, bad
 		h.Meta.Clients = []string{bad, "c2"}
-		r := PageRun{History: &h, Result: checker.Check(&h, nil)}
+		r := Run{History: &h, Result: checker.Check(&h, nil)}
 		r.Title, r.Prose, r.Script = bad, "One\n\n"+bad, "client "+bad+"\n  acquire\n"
 		page, d := pageOf(t, r)
 		for _, tag := range []string{"<script", "</script", "<!--", "<img", "\u2028", "\u202e", "\x00", "\x1b"} {
@@ -214,14 +208,16 @@ func TestPageWithoutScript(t *testing.T) {
 		return html.UnescapeString(regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>`).ReplaceAllString(page, ""))
 	}
 	broken, kept := sample.PauseAfterAcquire("single", "plain"), sample.PauseAfterAcquire("fenced", "fenced")
-	r := PageRun{History: broken, Result: checker.Check(broken, nil), Title: "A pause.", Prose: "First.\n\nSecond; why2020.", Script: "client c1\n  acquire\n"}
+	r := Run{History: broken, Result: checker.Check(broken, nil), Title: "A pause.", Prose: "First.\n\nSecond; why2020.", Script: "client c1\n  acquire\n"}
 	other := r
 	other.History, other.Result = kept, checker.Check(kept, nil)
+	other.Picture = "<svg>a picture</svg>"
 	page, _ := pageOf(t, r, other)
 	text := static(page)
 	for _, want := range []string{
 		`<span class="letter">A</span>`, `<strong class="verdict">UNSAFE</strong>`, `<strong class="verdict">SAFE</strong>`, r.Result.Violations[0].What,
 		"<h2>A: Why “resource exclusion” was violated</h2>", "<h2>B: Nothing was violated</h2>", "<bdi>A pause.</bdi>", "<p><bdi>First.</bdi></p>",
+		`aria-label="Timeline of the run">`, "pause c1 15s", `aria-label="Picture of the run"><svg>a picture</svg>`,
 		"<p><bdi>Second; “why”, “The story of asking for the hammer” (2020, in Chinese).</bdi></p>", "<pre>client c1\n  acquire</pre>", "<noscript>",
 		"<th scope=\"row\">resource exclusion</th><td><strong>violated</strong>",
 	} {
@@ -263,7 +259,7 @@ func TestPageFoldsProse(t *testing.T) {
 			t.Errorf("%s: the page has %d bytes of %d", tt.name, len(got), len(bare(tt.prose)))
 		}
 		h := sample.PauseAfterAcquire("single", "plain")
-		page, _ := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil), Prose: tt.prose})
+		page, _ := pageOf(t, Run{History: h, Result: checker.Check(h, nil), Prose: tt.prose})
 		if got, want := strings.Contains(page, `<details class="rest">`), tt.folded > 0; got != want {
 			t.Errorf("%s: folded on the page is %v", tt.name, got)
 		}
@@ -279,7 +275,7 @@ func TestPageCutsValues(t *testing.T) {
 			h.Events[i].Value = value
 		}
 	}
-	page, d := pageOf(t, PageRun{History: h, Result: checker.Check(h, nil)})
+	page, d := pageOf(t, Run{History: h, Result: checker.Check(h, nil)})
 	n := 0
 	for _, s := range d.Runs[0].Stories[0].Sentences {
 		if s.Whole == "" {
@@ -321,9 +317,7 @@ func TestPageClocks(t *testing.T) {
 		{"drift", []history.Event{fault(0, history.Drift{Process: "n1", PPM: 500000}, 0, 0), state(2, 3, 1)}, "[{0s 0s} {4s 2s}]"},
 	} {
 		h := &history.History{Meta: history.Meta{Scenario: "s", Lock: "l", Nodes: []string{"n1"}, TTL: at(10)}, Events: c.events}
-		tl := newTeller(h, checker.Result{})
-		tl.s.end = at(4)
-		if got := fmt.Sprint(tl.clock("n1").Wall); got != c.wall {
+		if got := fmt.Sprint(ClockOf(h, "n1", at(4)).Wall); got != c.wall {
 			t.Errorf("%s: %s, want %s", c.name, got, c.wall)
 		}
 	}
@@ -331,14 +325,14 @@ func TestPageClocks(t *testing.T) {
 
 // In either theme, text on a page has a contrast of at least 4.5, and drawings of at least 3 (WCAG 2.2, 1.4.3 and 1.4.11).
 func TestPageContrast(t *testing.T) {
-	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(PageStyle), -1)
+	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(Style), -1)
 	if len(themes) != 2 {
 		t.Fatalf("%d themes", len(themes))
 	}
 	for n, theme := range themes {
 		colours := map[string]float64{}
 		for _, m := range regexp.MustCompile(`--(\w+): #([0-9a-f]{6});`).FindAllStringSubmatch(theme[1], -1) {
-			colours[m[1]] = luminance(t, m[2])
+			colours[m[1]] = sample.Luminance(t, m[2])
 		}
 		for text, least := range map[string]float64{"ink": 4.5, "soft": 4.5, "red": 4.5, "green": 4.5, "doubt": 4.5, "accent": 4.5, "violet": 4.5, "link": 4.5} {
 			for _, ground := range []string{"paper", "plate"} {
@@ -349,23 +343,4 @@ func TestPageContrast(t *testing.T) {
 			}
 		}
 	}
-}
-
-// luminance is the relative luminance of a colour (WCAG 2.2).
-func luminance(t *testing.T, hex string) float64 {
-	var sum float64
-	for i, share := range []float64{0.2126, 0.7152, 0.0722} {
-		var v int
-		if _, err := fmt.Sscanf(hex[2*i:2*i+2], "%x", &v); err != nil {
-			t.Fatal(err)
-		}
-		c := float64(v) / 255
-		if c <= 0.04045 {
-			c /= 12.92
-		} else {
-			c = math.Pow((c+0.055)/1.055, 2.4)
-		}
-		sum += share * c
-	}
-	return sum
 }

@@ -1,4 +1,4 @@
-package pictures
+package explorer
 
 import (
 	"cmp"
@@ -32,8 +32,9 @@ type pageModel struct {
 	Title   string    `json:"-"`
 	Prose   pageProse `json:"-"`
 	Script  string    `json:"-"`
-	// Picture is for readers without the script, and for paper.
+	// Picture, or else Text, is for readers without the script, and for paper.
 	Picture template.HTML `json:"-"`
+	Text    string        `json:"-"`
 
 	End      time.Duration `json:"end"`
 	StoryEnd time.Duration `json:"storyEnd"` // the end of the story; only healing and the probe follow
@@ -42,7 +43,7 @@ type pageModel struct {
 	Flights  []pageFlight  `json:"flights"`
 	Bands    []pageBand    `json:"bands"`
 	Callouts []pageCallout `json:"callouts"`
-	Clocks   []pageClock   `json:"clocks"` // of the processes whose clocks are ever wrong
+	Clocks   []Clock       `json:"clocks"` // of the processes whose clocks are ever wrong
 	Right    []string      `json:"right"`  // the processes whose clocks are right
 	Events   []pageEvent   `json:"events"`
 
@@ -161,26 +162,31 @@ const (
 	valueMost = 20000
 )
 
-func newPageModel(r PageRun) *pageModel {
+func newPageModel(r Run) *pageModel {
 	h := r.History
-	head := newHeading(h, r.Result)
+	head := NewHeading(h, r.Result)
 	m := &pageModel{
-		Name: head.run, Verdict: string(head.verdict), Outcome: strings.TrimPrefix(strings.TrimPrefix(head.outcome, string(head.verdict)), ": "),
-		Reason: head.reason, Facts: facts(h.Meta), Title: reports.Printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
-		Picture: NewTimeline(h, r.Result).inline(),
+		Name: head.Run, Verdict: string(head.Verdict), Outcome: strings.TrimPrefix(strings.TrimPrefix(head.Outcome, string(head.Verdict)), ": "),
+		Reason: head.Reason, Facts: facts(h.Meta), Title: reports.Printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
+		Picture: r.Picture,
 		Bands:   []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
+	}
+	if m.Picture == "" {
+		var text strings.Builder
+		reports.Text(&text, h, r.Result, reports.TextOptions{Measurements: r.Measurements}) // writing to a strings.Builder cannot fail
+		m.Text = lines(text.String())
 	}
 	t := newTeller(h, r.Result)
 	m.StoryEnd = t.storyEnd()
 	t.deeds, t.folds = reports.JoinRefusals(reports.RawDeeds(h)), nil
 	t.probing = h.Meta.Probe != ""
 	for i := range h.Events {
-		t.s.end = max(t.s.end, h.Events[i].At)
+		t.s.End = max(t.s.End, h.Events[i].At)
 	}
 	t.tell()
-	m.End = t.s.end
+	m.End = t.s.End
 
-	b := pageBuilder{m, t, newCast(h)}
+	b := pageBuilder{m, t, CastOf(h)}
 	b.lanes()
 	b.flights()
 	b.events()
@@ -197,7 +203,7 @@ func (m *pageModel) Class() string { return strings.ToLower(m.Verdict) }
 type pageBuilder struct {
 	*pageModel
 	t    *teller
-	cast cast
+	cast []string // see castOf
 }
 
 // look is the number of a client, or -1.
@@ -206,57 +212,57 @@ func (b *pageBuilder) look(client string) int { return slices.Index(b.cast, clie
 // lane is the number of the lane of a process, or -1.
 func (b *pageBuilder) lane(process string) int {
 	name := cmp.Or(b.t.shared[process], process)
-	return slices.IndexFunc(b.t.s.lanes, func(l lane) bool { return l.name == name })
+	return slices.IndexFunc(b.t.s.Lanes, func(l Lane) bool { return l.Name == name })
 }
 
 var (
-	laneKinds = map[laneKind]string{clientLane: "client", networkLane: "network", nodeLane: "node", otherLane: "other", resourceLane: "resource"}
-	barStyles = map[barStyle]string{holding: "holding", stale: "stale", asking: "asking", writing: "writing", living: "living", copied: "copied", severed: "severed"}
-	shapes    = map[shape]string{bare: "bare", act: "act", granted: "granted", lost: "lost", leapt: "leapt", accepted: "accepted",
-		rejected: "rejected", ticked: "ticked", crowned: "crowned"}
+	laneKinds = map[LaneKind]string{ClientLane: "client", NetworkLane: "network", NodeLane: "node", OtherLane: "other", ResourceLane: "resource"}
+	barStyles = map[BarStyle]string{Holding: "holding", Stale: "stale", Asking: "asking", Writing: "writing", Living: "living", Copied: "copied", Severed: "severed"}
+	shapes    = map[Shape]string{Bare: "bare", Act: "act", Granted: "granted", Lost: "lost", Leapt: "leapt", Accepted: "accepted",
+		Rejected: "rejected", Ticked: "ticked", Crowned: "crowned"}
 )
 
 func (b *pageBuilder) lanes() {
-	for _, l := range b.t.s.lanes {
-		p := pageLane{Name: reports.Printable(l.name, nameMost), Kind: laneKinds[l.kind], Look: -1, Rows: l.rows, Probe: l.name == b.t.h.Meta.Probe,
+	for _, l := range b.t.s.Lanes {
+		p := pageLane{Name: reports.Printable(l.Name, nameMost), Kind: laneKinds[l.Kind], Look: -1, Rows: l.Rows, Probe: l.Name == b.t.h.Meta.Probe,
 			Bars: []pageBar{}, Still: []pageStill{}, Marks: []pageMark{}}
-		if l.kind == clientLane {
-			p.Look = b.look(l.name)
+		if l.Kind == ClientLane {
+			p.Look = b.look(l.Name)
 		}
-		for _, s := range l.shades {
-			p.Still = append(p.Still, pageStill{s.from, s.to, reports.Printable(s.text, nameMost)})
+		for _, s := range l.Shades {
+			p.Still = append(p.Still, pageStill{s.From, s.To, reports.Printable(s.Text, nameMost)})
 		}
-		for _, bar := range l.bars {
+		for _, bar := range l.Bars {
 			p.Bars = append(p.Bars, pageBar{
-				From: bar.from, To: bar.to, Style: barStyles[bar.style], Look: b.look(bar.client), Row: bar.row,
-				Text: reports.Printable(bar.text, lineMost), Short: reports.Printable(bar.short, nameMost), Ends: b.t.ends(l.name, bar),
+				From: bar.From, To: bar.To, Style: barStyles[bar.Style], Look: b.look(bar.Client), Row: bar.Row,
+				Text: reports.Printable(bar.Text, lineMost), Short: reports.Printable(bar.Short, nameMost), Ends: b.t.ends(l.Name, bar),
 			})
 		}
-		for _, mk := range l.marks {
-			p.Marks = append(p.Marks, pageMark{mk.at, shapes[mk.shape], b.look(mk.client), reports.Printable(mk.text, lineMost), mk.row, mk.weight, mk.event, mk.proof})
+		for _, mk := range l.Marks {
+			p.Marks = append(p.Marks, pageMark{mk.At, shapes[mk.Shape], b.look(mk.Client), reports.Printable(mk.Text, lineMost), mk.Row, mk.Weight, mk.event, mk.Proof})
 		}
 		b.Lanes = append(b.Lanes, p)
 	}
-	for _, band := range b.t.s.bands {
+	for _, band := range b.t.s.Bands {
 		var lanes []int
-		for _, c := range band.clients {
+		for _, c := range band.Clients {
 			lanes = append(lanes, b.lane(c))
 		}
-		b.Bands = append(b.Bands, pageBand{band.from, band.to, lanes})
+		b.Bands = append(b.Bands, pageBand{band.From, band.To, lanes})
 	}
-	for _, c := range b.t.s.callouts {
-		if n := b.lane(c.lane); n >= 0 {
-			b.Callouts = append(b.Callouts, pageCallout{n, c.at, reports.Printable(c.text, lineMost)})
+	for _, c := range b.t.s.Callouts {
+		if n := b.lane(c.Lane); n >= 0 {
+			b.Callouts = append(b.Callouts, pageCallout{n, c.At, reports.Printable(c.Text, lineMost)})
 		}
 	}
 }
 
 // ends returns the ends that were given to the lease or the key of a bar.
-func (t *teller) ends(process string, b bar) []pageEnd {
+func (t *teller) ends(process string, b Bar) []pageEnd {
 	var ends []pageEnd
-	switch b.style {
-	case holding:
-		n := slices.IndexFunc(t.leases, func(l checker.Lease) bool { return l.Client == process && l.From == b.from })
+	switch b.Style {
+	case Holding:
+		n := slices.IndexFunc(t.leases, func(l checker.Lease) bool { return l.Client == process && l.From == b.From })
 		if n < 0 {
 			return nil
 		}
@@ -264,20 +270,20 @@ func (t *teller) ends(process string, b bar) []pageEnd {
 		for i := range t.h.Events {
 			e := &t.h.Events[i]
 			gives := e.Kind == history.OK && (e.Op == history.Acquire || e.Op == history.Extend) || e.Kind == history.Info && e.Op == history.Renew
-			if gives && e.Process == process && e.Lease == label && e.At >= b.from && e.At <= b.to {
+			if gives && e.Process == process && e.Lease == label && e.At >= b.From && e.At <= b.To {
 				ends = append(ends, pageEnd{e.At, e.Until})
 			}
 		}
-	case living, copied:
+	case Living, Copied:
 		key, found := "", false
 		for i := range t.h.Events {
 			e := &t.h.Events[i]
 			switch {
-			case e.Process != process || e.Kind != history.State || e.At < b.from || e.At > b.to:
-			case !found && e.At == b.from && (e.Op == history.Set || e.Op == history.Over) && (e.Lease == b.text || e.Lease == b.short):
+			case e.Process != process || e.Kind != history.State || e.At < b.From || e.At > b.To:
+			case !found && e.At == b.From && (e.Op == history.Set || e.Op == history.Over) && (e.Lease == b.Text || e.Lease == b.Short):
 				key, found = e.Key, true
 				ends = append(ends, pageEnd{e.At, e.Until})
-			case found && e.Key == key && e.Op == history.Retime && e.At > b.from:
+			case found && e.Key == key && e.Op == history.Retime && e.At > b.From:
 				ends = append(ends, pageEnd{e.At, e.Until})
 			}
 		}
@@ -419,7 +425,7 @@ func (b *pageBuilder) complete(v checker.Violation, i int) int {
 	return i
 }
 
-func (b *pageBuilder) verdict(r PageRun) {
+func (b *pageBuilder) verdict(r Run) {
 	for _, p := range checker.Properties() {
 		s := pageProperty{Name: string(p), Status: string(r.Result.Status(p))}
 		for _, v := range r.Result.Violations {
@@ -443,11 +449,11 @@ func (b *pageBuilder) verdict(r PageRun) {
 
 // facts describes the setting of the run in a few words.
 func facts(m history.Meta) []string {
-	all := []string{count(len(m.Nodes), "node")}
+	all := []string{reports.Count(len(m.Nodes), "node")}
 	if n := len(m.Replicas); n > 0 {
-		all = append(all, count(n, "replica"))
+		all = append(all, reports.Count(n, "replica"))
 	}
-	all = append(all, count(len(m.Clients), "client"))
+	all = append(all, reports.Count(len(m.Clients), "client"))
 	if m.TTL > 0 {
 		all = append(all, "TTL "+history.FormatDuration(m.TTL))
 	}

@@ -1,4 +1,4 @@
-package pictures
+package explorer
 
 import (
 	"cmp"
@@ -26,18 +26,18 @@ type teller struct {
 	lesser  map[int]bool   // the events that prove only repeated violations of a property
 	silent  map[int]string // the requests that wrote the number that the counter already had
 	probing bool           // the probe has a part in a violation, and so in the story
-	s       *story
+	s       *Story
 }
 
-func newStory(h *history.History, r checker.Result) *story {
+func NewStory(h *history.History, r checker.Result) *Story {
 	t := newTeller(h, r)
-	t.s.end = t.storyEnd()
+	t.s.End = t.storyEnd()
 	t.tell()
 	return t.s
 }
 
 func newTeller(h *history.History, r checker.Result) *teller {
-	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: reports.Deeds(h), servers: reports.Servers(h.Meta), shared: map[string]string{}, s: &story{}}
+	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: reports.Deeds(h), servers: reports.Servers(h.Meta), shared: map[string]string{}, s: &Story{}}
 	t.folds = t.deeds
 	t.grants = reports.GrantEvents(t.leases)
 	t.silent = silentWrites(h)
@@ -76,11 +76,11 @@ func (t *teller) tell() {
 
 // dropIdle drops the lanes of the lock nodes if nothing happened on any of them, for example if clients use no lock.
 func (t *teller) dropIdle() {
-	idle := func(l lane) bool {
-		return l.kind == nodeLane && len(l.bars) == 0 && len(l.marks) == 0 && len(l.shades) == 0
+	idle := func(l Lane) bool {
+		return l.Kind == NodeLane && len(l.Bars) == 0 && len(l.Marks) == 0 && len(l.Shades) == 0
 	}
-	if t.resourceName() != "" && !slices.ContainsFunc(t.s.lanes, func(l lane) bool { return l.kind == nodeLane && !idle(l) }) {
-		t.s.lanes = slices.DeleteFunc(t.s.lanes, idle)
+	if t.resourceName() != "" && !slices.ContainsFunc(t.s.Lanes, func(l Lane) bool { return l.Kind == NodeLane && !idle(l) }) {
+		t.s.Lanes = slices.DeleteFunc(t.s.Lanes, idle)
 	}
 }
 
@@ -134,37 +134,37 @@ func (t *teller) resourceName() string {
 }
 
 func (t *teller) addLanes() {
-	add := func(name string, kind laneKind) { t.s.lanes = append(t.s.lanes, lane{name: name, kind: kind, rows: 1}) }
+	add := func(name string, kind LaneKind) { t.s.Lanes = append(t.s.Lanes, Lane{Name: name, Kind: kind, Rows: 1}) }
 	for _, c := range t.h.Meta.Clients {
-		add(c, clientLane)
+		add(c, ClientLane)
 	}
 	if t.probing {
-		add(t.h.Meta.Probe, clientLane)
+		add(t.h.Meta.Probe, ClientLane)
 	}
-	add("network", networkLane)
+	add("network", NetworkLane)
 	watchers := t.watchers()
 	for _, n := range t.servers {
 		switch {
 		case !slices.Contains(t.h.Meta.Others, n):
-			add(n, nodeLane)
+			add(n, NodeLane)
 		case len(watchers) > 1 && slices.Contains(watchers, n):
 			t.shared[n] = reports.Ranges(watchers, t.servers)
 			if n == watchers[0] {
-				add(t.shared[n], otherLane)
+				add(t.shared[n], OtherLane)
 			}
 		case t.notable(n):
-			add(n, otherLane)
+			add(n, OtherLane)
 		}
 	}
 	if name := t.resourceName(); name != "" {
-		add(name, resourceLane)
+		add(name, ResourceLane)
 	}
 }
 
 // notable reports whether a server that is neither a lock node nor a replica has a part in the story. Merely answering is none.
 func (t *teller) notable(name string) bool {
 	for i := range t.h.Events {
-		if e := &t.h.Events[i]; e.Process == name && e.At <= t.s.end && (e.Kind == history.State || e.Kind == history.Injected) {
+		if e := &t.h.Events[i]; e.Process == name && e.At <= t.s.End && (e.Kind == history.State || e.Kind == history.Injected) {
 			return true
 		}
 	}
@@ -178,7 +178,7 @@ func (t *teller) watchers() []string {
 		watches, more := false, false
 		for i := range t.h.Events {
 			switch e := &t.h.Events[i]; {
-			case e.Process != n || e.At > t.s.end:
+			case e.Process != n || e.At > t.s.End:
 			case e.Kind == history.State && (e.Op == history.Sdown || e.Op == history.Odown || e.Op == history.Leader):
 				watches = true
 			case e.Kind == history.State || e.Kind == history.Injected:
@@ -202,7 +202,7 @@ func (t *teller) tellClients() {
 			text += fmt.Sprintf(", fence %d", l.Fence)
 		}
 		if l.To > l.From {
-			t.bar(l.Client, bar{from: l.From, to: l.To, style: holding, client: l.Client, text: text, short: l.Label})
+			t.bar(l.Client, Bar{From: l.From, To: l.To, Style: Holding, Client: l.Client, Text: text, Short: l.Label})
 		}
 	}
 	for _, d := range t.deeds {
@@ -215,21 +215,21 @@ func (t *teller) tellClients() {
 		}
 		switch e.Op {
 		case history.Renew:
-			t.mark(e.Process, mark{at: e.At, shape: ticked, client: e.Process, text: "renews", weight: trivial, event: i})
+			t.mark(e.Process, mark{At: e.At, Shape: Ticked, Client: e.Process, Text: "renews", Weight: trivial, event: i})
 		case history.Lost:
-			t.mark(e.Process, mark{at: e.At, shape: lost, text: "told that " + e.Lease + " is lost", weight: telling, event: i})
+			t.mark(e.Process, mark{At: e.At, Shape: Lost, Text: "told that " + e.Lease + " is lost", Weight: Telling, event: i})
 		}
 	}
 }
 
 func (t *teller) tellDeed(d reports.Deed) {
-	m := mark{at: d.Invoked, shape: act, client: d.Process, text: d.Op, weight: usual, event: d.In}
-	m.proof = d.Out >= 0 && t.proves(d.Out) && d.Op != history.Acquire
+	m := mark{At: d.Invoked, Shape: Act, Client: d.Process, Text: d.Op, Weight: Usual, event: d.In}
+	m.Proof = d.Out >= 0 && t.proves(d.Out) && d.Op != history.Acquire
 	if d.Folded() && d.Op != history.Acquire {
-		t.bar(d.Process, bar{from: d.Invoked, to: d.Returned, style: writing, client: d.Process})
-		m.text, m.weight = fmt.Sprintf("%s ×%d", strings.TrimSpace(d.Op+" "+d.Value), d.Times), telling
+		t.bar(d.Process, Bar{From: d.Invoked, To: d.Returned, Style: Writing, Client: d.Process})
+		m.Text, m.Weight = fmt.Sprintf("%s ×%d", strings.TrimSpace(d.Op+" "+d.Value), d.Times), Telling
 		if d.Failed > 0 {
-			m.text += fmt.Sprintf(", %d not done", d.Failed)
+			m.Text += fmt.Sprintf(", %d not done", d.Failed)
 		}
 		t.mark(d.Process, m)
 		return
@@ -238,42 +238,42 @@ func (t *teller) tellDeed(d reports.Deed) {
 	case history.Acquire:
 		until := d.Returned
 		if d.Out < 0 {
-			until = t.s.end
+			until = t.s.End
 		}
-		t.bar(d.Process, bar{from: d.Invoked, to: until, style: asking, client: d.Process})
-		m.shape = bare
+		t.bar(d.Process, Bar{From: d.Invoked, To: until, Style: Asking, Client: d.Process})
+		m.Shape = Bare
 		switch {
 		case d.Refused() && d.Outcome == history.Info:
-			m.text = "acquire: no answer"
+			m.Text = "acquire: no answer"
 		case d.Refused():
-			m.text = "acquire refused"
+			m.Text = "acquire refused"
 		case d.Outcome == history.Info:
-			m.text = "acquire: outcome unknown"
+			m.Text = "acquire: outcome unknown"
 		}
 		if d.Folded() {
-			m.text += fmt.Sprintf(" ×%d", d.Times)
+			m.Text += fmt.Sprintf(" ×%d", d.Times)
 		}
 	case history.Extend:
 		if d.Outcome == history.Fail {
-			m.text, m.weight = "extend refused", telling
+			m.Text, m.Weight = "extend refused", Telling
 		}
 	case history.Release:
 		switch {
 		case d.Outcome == history.Fail:
-			m.text, m.weight = "release failed", telling
+			m.Text, m.Weight = "release failed", Telling
 		case d.Outcome == history.Info && t.lostOnTheWay(d):
-			m.text, m.weight = "release is lost", telling
+			m.Text, m.Weight = "release is lost", Telling
 		case d.Outcome == history.Info:
-			m.text, m.weight = "release: no answer", telling
+			m.Text, m.Weight = "release: no answer", Telling
 		}
 	case history.Write, history.Read, history.Update, history.Increment:
 		if d.Op != history.Read {
-			m.text = strings.TrimSpace(d.Op + " " + d.Value)
-			m.weight = telling
-			t.bar(d.Process, bar{from: d.Invoked, to: d.Returned, style: writing, client: d.Process})
+			m.Text = strings.TrimSpace(d.Op + " " + d.Value)
+			m.Weight = Telling
+			t.bar(d.Process, Bar{From: d.Invoked, To: d.Returned, Style: Writing, Client: d.Process})
 		}
 		if d.Outcome == history.Fail && d.Lease == "" {
-			m.text = "no " + m.text + ": " + strings.TrimPrefix(reports.FirstLine(d.Err), d.Op+" skipped: ")
+			m.Text = "no " + m.Text + ": " + strings.TrimPrefix(reports.FirstLine(d.Err), d.Op+" skipped: ")
 		}
 		if end, over := t.leaseEnd(d.Lease, d.Invoked); over && d.Invoked > end {
 			t.overtime(d, end)
@@ -285,15 +285,15 @@ func (t *teller) tellDeed(d reports.Deed) {
 // overtime draws one bar for all that a client does under a lease after its end.
 func (t *teller) overtime(d reports.Deed, end time.Duration) {
 	if l := t.lane(d.Process); l != nil {
-		for i := range l.bars {
-			if b := &l.bars[i]; b.style == stale && b.from == end {
-				b.to = min(max(b.to, d.Invoked), t.s.end)
+		for i := range l.Bars {
+			if b := &l.Bars[i]; b.Style == Stale && b.From == end {
+				b.To = min(max(b.To, d.Invoked), t.s.End)
 				return
 			}
 		}
 	}
-	t.bar(d.Process, bar{from: end, to: d.Invoked, style: stale, client: d.Process,
-		text: d.Lease + " is over, " + d.Process + " does not notice", short: "lease over"})
+	t.bar(d.Process, Bar{From: end, To: d.Invoked, Style: Stale, Client: d.Process,
+		Text: d.Lease + " is over, " + d.Process + " does not notice", Short: "lease over"})
 }
 
 // lostOnTheWay reports whether a message that d's client sent meanwhile never arrived.
@@ -325,14 +325,14 @@ func (t *teller) tellNode(node string) {
 	type keyBar struct {
 		from  time.Duration
 		lease string
-		style barStyle
+		style BarStyle
 	}
 	alive := map[string]keyBar{}
 	end := func(name string, at time.Duration) {
 		if l, found := alive[name]; found {
-			b := bar{from: l.from, to: at, style: l.style, client: history.Client(l.lease), text: l.lease, row: slices.Index(keys, name)}
-			if l.style == copied {
-				b.text, b.short = "copy of "+l.lease, l.lease
+			b := Bar{From: l.from, To: at, Style: l.style, Client: history.Client(l.lease), Text: l.lease, Row: slices.Index(keys, name)}
+			if l.style == Copied {
+				b.Text, b.Short = "copy of "+l.lease, l.lease
 			}
 			t.bar(node, b)
 			delete(alive, name)
@@ -340,7 +340,7 @@ func (t *teller) tellNode(node string) {
 	}
 	renewals, counted := map[string]int{}, map[string]bool{}
 	for i := range t.h.Events {
-		if e := &t.h.Events[i]; e.Process == node && e.Kind == history.State && e.Op == history.Retime && e.At <= t.s.end && !t.fruitless(i) {
+		if e := &t.h.Events[i]; e.Process == node && e.Kind == history.State && e.Op == history.Retime && e.At <= t.s.End && !t.fruitless(i) {
 			renewals[e.Owner]++
 		}
 	}
@@ -360,80 +360,80 @@ func (t *teller) tellNode(node string) {
 		if !slices.Contains(keys, e.Key) && e.Lease != "" {
 			keys = append(keys, e.Key)
 		}
-		m := mark{at: e.At, client: history.Client(e.Owner), row: max(0, slices.Index(keys, e.Key)), weight: usual, event: i}
+		m := mark{At: e.At, Client: history.Client(e.Owner), Row: max(0, slices.Index(keys, e.Key)), Weight: Usual, event: i}
 		switch e.Op {
 		case history.Set, history.Over:
 			end(e.Key, e.At)
 			if e.Lease != "" {
-				alive[e.Key] = keyBar{e.At, e.Lease, living}
+				alive[e.Key] = keyBar{e.At, e.Lease, Living}
 				if byPrimary {
-					alive[e.Key] = keyBar{e.At, e.Lease, copied}
+					alive[e.Key] = keyBar{e.At, e.Lease, Copied}
 				}
 			}
-			m.client = history.Client(e.Lease)
+			m.Client = history.Client(e.Lease)
 			if _, grant := slices.BinarySearch(t.grants, i); grant {
-				m.shape, m.text, m.weight = granted, t.grantText(e), telling
+				m.Shape, m.Text, m.Weight = Granted, t.grantText(e), Telling
 			} else if e.Op == history.Over {
-				m.text, m.weight = "overwritten by "+e.Lease, telling
+				m.Text, m.Weight = "overwritten by "+e.Lease, Telling
 			}
 		case history.Delete:
 			end(e.Key, e.At)
 			if e.By != "" && e.By != history.Client(e.Owner) && !byPrimary {
-				m.text, m.weight = "deleted by "+e.By, telling
+				m.Text, m.Weight = "deleted by "+e.By, Telling
 			}
 		case history.Expire:
 			end(e.Key, e.At)
-			m.text = "expires"
+			m.Text = "expires"
 		case history.Lose:
 			end(e.Key, e.At)
-			m.shape, m.text, m.weight = lost, "lost", telling
+			m.Shape, m.Text, m.Weight = Lost, "lost", Telling
 		case history.Retime:
 			if renewed := renewals[e.Owner]; byPrimary {
 			} else if renewed < reports.RepeatsFrom {
-				m.text, m.weight = "extended", trivial
-			} else if m.shape = ticked; !counted[e.Owner] {
-				m.text, m.weight = fmt.Sprintf("extended ×%d", renewed), usual
+				m.Text, m.Weight = "extended", trivial
+			} else if m.Shape = Ticked; !counted[e.Owner] {
+				m.Text, m.Weight = fmt.Sprintf("extended ×%d", renewed), Usual
 				counted[e.Owner] = true
 			} else {
 				t.mark(node, m)
 			}
 		}
-		if m.text != "" || t.proves(i) {
+		if m.Text != "" || t.proves(i) {
 			t.mark(node, m)
 		}
 	}
 	for _, name := range keys {
-		end(name, t.s.end)
+		end(name, t.s.End)
 	}
 }
 
 // roleMark returns the mark of a change of a server's role, or of what it believes about another server.
 func (t *teller) roleMark(i int) (mark, bool) {
 	e := &t.h.Events[i]
-	m := mark{at: e.At, shape: ticked, weight: telling, event: i}
+	m := mark{At: e.At, Shape: Ticked, Weight: Telling, event: i}
 	who := ""
 	if t.shared[e.Process] != "" {
 		who = e.Process + ": "
 	}
 	switch e.Op {
 	case history.Promoted:
-		m.shape, m.text = crowned, "primary from here on"
+		m.Shape, m.Text = Crowned, "primary from here on"
 		if missing := t.missing(i); len(missing) > 0 {
-			m.text += ", without " + strings.Join(missing, " ")
+			m.Text += ", without " + strings.Join(missing, " ")
 		}
 	case history.Followed:
-		m.text = "follows " + e.Value
+		m.Text = "follows " + e.Value
 	case history.Sdown:
-		m.text, m.weight = who+e.Value+" does not answer", usual
+		m.Text, m.Weight = who+e.Value+" does not answer", Usual
 	case history.Odown:
-		m.text = who + e.Value + " is down"
+		m.Text = who + e.Value + " is down"
 	case history.Leader:
-		m.text, m.weight = who+"chosen to replace "+e.Value, usual
+		m.Text, m.Weight = who+"chosen to replace "+e.Value, Usual
 	default:
 		return mark{}, false
 	}
 	if t.saidBefore(i) {
-		m.text = ""
+		m.Text = ""
 	}
 	return m, true
 }
@@ -519,25 +519,25 @@ func (t *teller) tellResource() {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
 		if number, found := t.silent[i]; found && (!t.fruitless(i) || t.proves(i)) {
-			t.mark(e.Process, mark{at: e.At, shape: accepted, client: e.By, weight: telling, event: i, text: number + " again, from " + e.By})
+			t.mark(e.Process, mark{At: e.At, Shape: Accepted, Client: e.By, Weight: Telling, event: i, Text: number + " again, from " + e.By})
 		}
 		if !atResource(e) || t.fruitless(i) {
 			continue
 		}
-		m := mark{at: e.At, shape: accepted, client: e.By, weight: telling, event: i, text: strings.TrimSpace(e.Value + " from " + e.By)}
+		m := mark{At: e.At, Shape: Accepted, Client: e.By, Weight: Telling, event: i, Text: strings.TrimSpace(e.Value + " from " + e.By)}
 		switch e.Op {
 		case history.Reject:
-			m.shape = rejected
-			m.text += " rejected"
+			m.Shape = Rejected
+			m.Text += " rejected"
 		case history.Keep:
-			m.text += " kept beside the others"
+			m.Text += " kept beside the others"
 		case history.Mark:
-			m.shape, m.text = bare, "mark is "+e.Lease
+			m.Shape, m.Text = Bare, "mark is "+e.Lease
 		}
 		if e.Fence != 0 {
-			m.text += fmt.Sprintf(": fence %d", e.Fence)
+			m.Text += fmt.Sprintf(": fence %d", e.Fence)
 			if seen := reports.FenceSeen(t.h, i); e.Op == history.Reject && seen > 0 {
-				m.text += fmt.Sprintf(" < %d", seen)
+				m.Text += fmt.Sprintf(" < %d", seen)
 			}
 		}
 		t.mark(e.Process, m)
@@ -553,52 +553,52 @@ func (t *teller) tellFlights() {
 	seen := map[flight]bool{}
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.At > t.s.end || e.By == "" || e.By == e.Process || t.fruitless(i) && !t.proves(i) && !t.intrudes(e) {
+		if e.At > t.s.End || e.By == "" || e.By == e.Process || t.fruitless(i) && !t.proves(i) && !t.intrudes(e) {
 			continue
 		}
 		if e.Kind == history.Message && slices.Contains(t.servers, e.By) && slices.Contains(t.servers, e.Process) {
 			continue // servers talk to each other all the time
 		}
-		f := flight{from: e.By, to: e.Process, sent: e.Sent, at: e.At}
+		f := flight{From: e.By, To: e.Process, Sent: e.Sent, At: e.At}
 		switch {
 		case e.Kind == history.State && e.Sent > 0:
 			seen[f] = true
-			f.client, f.proof = e.By, t.proves(i)
+			f.Client, f.Proof = e.By, t.proves(i)
 			if atResource(e) {
-				f.write = true
+				f.Write = true
 				writes = append(writes, f)
 			} else {
 				requests = append(requests, f)
 			}
 		case t.silent[i] != "":
-			f.client, f.write, f.proof = e.By, true, t.proves(i)
+			f.Client, f.Write, f.Proof = e.By, true, t.proves(i)
 			writes = append(writes, f)
 		case e.Kind == history.Message:
-			f.lost = e.Op != history.Deliver
-			f.client = e.By
-			if l := t.lane(e.Process); l != nil && l.kind == clientLane {
-				f.client = e.Process
+			f.Lost = e.Op != history.Deliver
+			f.Client = e.By
+			if l := t.lane(e.Process); l != nil && l.Kind == ClientLane {
+				f.Client = e.Process
 			}
 			others = append(others, f)
 		}
 	}
 	// A message that caused a change has two events at the same instant.
 	others = slices.DeleteFunc(others, func(f flight) bool {
-		return seen[flight{from: f.from, to: f.to, sent: f.sent, at: f.at}]
+		return seen[flight{From: f.From, To: f.To, Sent: f.Sent, At: f.At}]
 	})
-	t.s.flights = writes
-	if len(t.s.flights)+len(requests) <= flightsShown {
-		t.s.flights = append(requests, t.s.flights...)
+	t.s.Flights = writes
+	if len(t.s.Flights)+len(requests) <= flightsShown {
+		t.s.Flights = append(requests, t.s.Flights...)
 	}
-	if len(t.s.flights)+len(others) <= flightsShown {
-		t.s.flights = append(others, t.s.flights...)
+	if len(t.s.Flights)+len(others) <= flightsShown {
+		t.s.Flights = append(others, t.s.Flights...)
 	}
-	slices.SortStableFunc(t.s.flights, func(a, b flight) int {
+	slices.SortStableFunc(t.s.Flights, func(a, b flight) int {
 		weight := func(f flight) int {
 			switch {
-			case f.proof:
+			case f.Proof:
 				return 2
-			case f.write:
+			case f.Write:
 				return 1
 			}
 			return 0
@@ -607,29 +607,29 @@ func (t *teller) tellFlights() {
 	})
 }
 
-func (t *teller) lane(process string) *lane { return t.s.lane(cmp.Or(t.shared[process], process)) }
+func (t *teller) lane(process string) *Lane { return t.s.Lane(cmp.Or(t.shared[process], process)) }
 
 // bar adds a bar, cut off where the picture ends.
-func (t *teller) bar(process string, b bar) {
+func (t *teller) bar(process string, b Bar) {
 	l := t.lane(process)
-	if l == nil || b.from > t.s.end {
+	if l == nil || b.From > t.s.End {
 		return
 	}
-	b.to = min(b.to, t.s.end)
-	l.rows = max(l.rows, b.row+1)
-	l.bars = append(l.bars, b)
+	b.To = min(b.To, t.s.End)
+	l.Rows = max(l.Rows, b.Row+1)
+	l.Bars = append(l.Bars, b)
 }
 
 // mark adds a mark, if it lies within the picture.
 func (t *teller) mark(process string, m mark) {
 	l := t.lane(process)
-	if l == nil || m.at > t.s.end {
+	if l == nil || m.At > t.s.End {
 		return
 	}
-	m.proof = m.proof || t.proves(m.event)
-	m.lesser = m.proof && t.lesser[m.event]
-	if m.proof {
-		m.weight = decisive
+	m.Proof = m.Proof || t.proves(m.event)
+	m.Lesser = m.Proof && t.lesser[m.event]
+	if m.Proof {
+		m.Weight = Decisive
 	}
-	l.marks = append(l.marks, m)
+	l.Marks = append(l.Marks, m)
 }

@@ -1,4 +1,4 @@
-package pictures
+package explorer
 
 import (
 	"bytes"
@@ -13,23 +13,25 @@ import (
 	"lockstep/sim/history"
 )
 
-// A PageRun is a run to explore on a page, with what the page says about it. Only the history and the result are required.
-type PageRun struct {
+// A Run is a run to explore on a page, with what the page says about it. Only the history and the result are required.
+type Run struct {
 	History *history.History
 	Result  checker.Result
 	// Measurements are the quantities that the run should report.
 	Measurements []checker.Measurement
+	// Picture shows the run to readers without the script, and on paper; without one, its timeline in words does.
+	Picture template.HTML
 	// Title and Prose tell the story of the scenario. Script has its lanes, in the words of the scenario file.
 	Title, Prose, Script string
 }
 
 // Page writes one HTML file in which runs can be explored. It has a diagram of space and time with a cursor that steps from event to
 // event, the explanation beside it with each sentence linked to its events, and a list of the events. Several runs lie below each other
-// on one time axis, and share one cursor. A picture of the run, the verdict, the explanation and the story of the scenario are there
+// on one time axis, and share one cursor. A picture of the run or its timeline, the verdict, the explanation and the story of the scenario are there
 // without the script as well, and on paper. The file needs neither network nor server: a policy in its head makes the browser refuse
 // everything except the style and the script in the file. The same runs give the same bytes.
-func Page(w io.Writer, runs ...PageRun) error {
-	figure, err := PageFigure(runs...)
+func Page(w io.Writer, runs ...Run) error {
+	figure, err := Figure(runs...)
 	if err != nil {
 		return err
 	}
@@ -46,7 +48,7 @@ func Page(w io.Writer, runs ...PageRun) error {
 		Figure        template.HTML
 		Style         template.CSS
 		Script        template.JS
-	}{title, PagePolicy, figure, PageStyle, PageScript})
+	}{title, Policy, figure, Style, Script})
 	if err != nil {
 		return err
 	}
@@ -54,10 +56,10 @@ func Page(w io.Writer, runs ...PageRun) error {
 	return err
 }
 
-// PageFigure is what [Page] shows, without the page around it: an element for another page, which may have any number of them. That
-// page needs [PageStyle] and, at its end, [PageScript], once each. It should be served or written with [PagePolicy]. All text in the
+// Figure is what [Page] shows, without the page around it: an element for another page, which may have any number of them. That
+// page needs [Style] and, at its end, [Script], once each. It should be served or written with [Policy]. All text in the
 // element is escaped.
-func PageFigure(runs ...PageRun) (template.HTML, error) {
+func Figure(runs ...Run) (template.HTML, error) {
 	if len(runs) == 0 {
 		return "", errors.New("a page needs a run to show")
 	}
@@ -102,17 +104,17 @@ var (
 
 var pageTemplate = template.Must(template.New("").Parse(pageHTML))
 
-// PageStyle and PageScript are what the figures of a page need. PagePolicy is the Content-Security-Policy that allows these two, by
+// Style and Script are what the figures of a page need. Policy is the Content-Security-Policy that allows these two, by
 // their hashes, and nothing else: no network at all.
 var (
-	PageStyle  = template.CSS(pageCSS)
-	PageScript = template.JS("(() => {\n\"use strict\";\n" + axisJS + runJS + penJS + diagramJS + panelsJS + playerJS + explorerJS + "})();\n")
-	PagePolicy = "default-src 'none'; style-src " + hashSource(string(PageStyle)) + "; script-src " + hashSource(string(PageScript)) +
+	Style  = template.CSS(pageCSS)
+	Script = template.JS("(() => {\n\"use strict\";\n" + axisJS + runJS + penJS + diagramJS + panelsJS + playerJS + explorerJS + "})();\n")
+	Policy = "default-src 'none'; style-src " + HashSource(string(Style)) + "; script-src " + HashSource(string(Script)) +
 		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
-// hashSource names a text in a policy.
-func hashSource(s string) string {
+// HashSource names a text in a policy.
+func HashSource(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }

@@ -1,4 +1,4 @@
-package pictures
+package explorer
 
 import (
 	"cmp"
@@ -18,31 +18,31 @@ func (t *teller) tellViolations() {
 		t.ensureMark(i)
 	}
 	for n, v := range t.r.Violations {
-		c := callout{at: v.At, text: v.What}
+		c := callout{At: v.At, Text: v.What}
 		switch v.Property {
 		case checker.LeaseExclusion:
 			if b, ok := t.overlap(v.At); ok {
-				t.s.bands = append(t.s.bands, b)
-				c.lane, c.at = b.clients[0], b.from
-				c.text = fmt.Sprintf("%s hold the lock at once, for %s", strings.Join(b.clients, " and "), reports.Span(b.to-b.from))
+				t.s.Bands = append(t.s.Bands, b)
+				c.Lane, c.At = b.Clients[0], b.From
+				c.Text = fmt.Sprintf("%s hold the lock at once, for %s", strings.Join(b.Clients, " and "), reports.Span(b.To-b.From))
 			}
 		case checker.NoLostUpdate:
-			c.text, _, _ = strings.Cut(c.text, ";") // how much was lost, without the example
+			c.Text, _, _ = strings.Cut(c.Text, ";") // how much was lost, without the example
 			if i := t.culprit(v); i >= 0 && t.writesNumber(i) {
 				e := &t.h.Events[i]
-				c.text = fmt.Sprintf("%s writes %s again: an increment is lost", e.By, cmp.Or(t.silent[i], e.Value))
+				c.Text = fmt.Sprintf("%s writes %s again: an increment is lost", e.By, cmp.Or(t.silent[i], e.Value))
 			}
 		case checker.ResourceExclusion:
 			if text := t.zombieWrite(v); text != "" {
-				c.text = text
+				c.Text = text
 			}
 		}
-		if c.lane == "" {
-			c.lane, c.at = t.scene(v)
+		if c.Lane == "" {
+			c.Lane, c.At = t.scene(v)
 		}
 		first := slices.IndexFunc(t.r.Violations, func(o checker.Violation) bool { return o.Property == v.Property }) == n
-		if first && c.lane != "" {
-			t.s.callouts = append(t.s.callouts, c)
+		if first && c.Lane != "" {
+			t.s.Callouts = append(t.s.Callouts, c)
 		}
 	}
 }
@@ -54,22 +54,22 @@ func (t *teller) ensureMark(i int) {
 	}
 	e := &t.h.Events[i]
 	l := t.lane(e.Process)
-	if l == nil || slices.ContainsFunc(l.marks, func(m mark) bool { return m.proof && m.at == e.At }) {
+	if l == nil || slices.ContainsFunc(l.Marks, func(m mark) bool { return m.Proof && m.At == e.At }) {
 		return
 	}
-	t.mark(e.Process, mark{at: e.At, client: e.Process, weight: decisive, event: i, proof: true})
+	t.mark(e.Process, mark{At: e.At, Client: e.Process, Weight: Decisive, event: i, Proof: true})
 }
 
 // overlap returns the clients that held the lock together at an instant, and for how long they did.
 func (t *teller) overlap(at time.Duration) (band, bool) {
-	b := band{to: t.s.end}
+	b := band{To: t.s.End}
 	for _, l := range t.leases {
-		if l.From <= at && at < l.To && !slices.Contains(b.clients, l.Client) {
-			b.from, b.to = max(b.from, l.From), min(b.to, l.To)
-			b.clients = append(b.clients, l.Client)
+		if l.From <= at && at < l.To && !slices.Contains(b.Clients, l.Client) {
+			b.From, b.To = max(b.From, l.From), min(b.To, l.To)
+			b.Clients = append(b.Clients, l.Client)
 		}
 	}
-	return b, len(b.clients) > 1
+	return b, len(b.Clients) > 1
 }
 
 // zombieWrite says in one line what is wrong with a write that violates resource exclusion.

@@ -1,4 +1,4 @@
-package pictures
+package explorer
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 func (t *teller) tellFaults() {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
-		if e.Kind != history.Injected || e.Op == history.Missed || e.At > t.s.end {
+		if e.Kind != history.Injected || e.Op == history.Missed || e.At > t.s.End {
 			continue
 		}
 		words := strings.Fields(e.Value)
@@ -37,27 +37,27 @@ func (t *teller) tellFaults() {
 			to := t.next(i, func(g history.Fault) bool { r, ok := g.(history.Restart); return ok && r.Process == f.Process })
 			t.shade(f.Process, shade{e.At, to, "stopped"})
 		case history.Promote:
-			t.mark(f.Process, mark{at: e.At, text: "clients are sent here", weight: usual, event: i})
+			t.mark(f.Process, mark{At: e.At, Text: "clients are sent here", Weight: Usual, event: i})
 		case history.Follow:
-			t.mark(f.Process, mark{at: e.At, text: "told to follow " + f.Primary, weight: usual, event: i})
+			t.mark(f.Process, mark{At: e.At, Text: "told to follow " + f.Primary, Weight: Usual, event: i})
 		case history.Restart:
 			text := "restarts"
 			if f.Empty {
 				text = "restarts empty"
 			}
-			t.mark(f.Process, mark{at: e.At, text: text, weight: telling, event: i})
+			t.mark(f.Process, mark{At: e.At, Text: text, Weight: Telling, event: i})
 		case history.Jump:
-			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock " + words[2], weight: telling, event: i})
+			t.mark(f.Process, mark{At: e.At, Shape: Leapt, Text: "clock " + words[2], Weight: Telling, event: i})
 		case history.Drift:
-			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock drifts " + words[2], weight: telling, event: i})
+			t.mark(f.Process, mark{At: e.At, Shape: Leapt, Text: "clock drifts " + words[2], Weight: Telling, event: i})
 		case history.Slew:
-			t.mark(f.Process, mark{at: e.At, shape: leapt, text: "clock slewed " + strings.Join(words[2:], " "), weight: telling, event: i})
+			t.mark(f.Process, mark{At: e.At, Shape: Leapt, Text: "clock slewed " + strings.Join(words[2:], " "), Weight: Telling, event: i})
 		case history.Reset, history.Chosen:
-			t.mark("network", mark{at: e.At, text: e.Value, weight: telling, event: i})
+			t.mark("network", mark{At: e.At, Text: e.Value, Weight: Telling, event: i})
 		case history.Resume, history.Cut, history.Heal, history.Hold, history.ReleaseLink, history.Delay:
 			// A resume ends a shade. tellLinks draws the others.
 		default: // a fault that is new, or that cannot be parsed
-			t.mark(t.laneOf(e), mark{at: e.At, text: e.Value, weight: telling, event: i})
+			t.mark(t.laneOf(e), mark{At: e.At, Text: e.Value, Weight: Telling, event: i})
 		}
 	}
 	t.tellLinks()
@@ -78,13 +78,13 @@ func (t *teller) next(i int, fits func(history.Fault) bool) time.Duration {
 			return t.h.Events[j].At
 		}
 	}
-	return t.s.end
+	return t.s.End
 }
 
 func (t *teller) shade(process string, s shade) {
 	if l := t.lane(process); l != nil {
-		s.to = min(s.to, t.s.end)
-		l.shades = append(l.shades, s)
+		s.To = min(s.To, t.s.End)
+		l.Shades = append(l.Shades, s)
 	}
 }
 
@@ -97,17 +97,7 @@ type trouble struct {
 }
 
 func (tr *trouble) text(nodes []string) string {
-	return fmt.Sprintf("%s %s %s %s", together(tr.near, nodes), tr.arrow, together(tr.far, nodes), tr.verb)
-}
-
-// together names some processes: nodes as ranges, others one by one.
-func together(names, nodes []string) string {
-	for _, n := range names {
-		if !slices.Contains(nodes, n) {
-			return strings.Join(names, " ")
-		}
-	}
-	return reports.Ranges(names, nodes)
+	return fmt.Sprintf("%s %s %s %s", reports.Together(tr.near, nodes), tr.arrow, reports.Together(tr.far, nodes), tr.verb)
 }
 
 // join adds the link of o to tr if it has the same fault at the same time, and shares an end with all links of tr.
@@ -135,10 +125,10 @@ func (t *teller) tellLinks() {
 			busy = append(busy, 0)
 		}
 		busy[row] = tr.to
-		t.bar("network", bar{from: tr.from, to: tr.to, style: severed, row: row, text: tr.text(t.servers)})
+		t.bar("network", Bar{From: tr.from, To: tr.to, Style: Severed, Row: row, Text: tr.text(t.servers)})
 	}
-	if l := t.lane("network"); len(l.bars) == 0 && len(l.marks) == 0 {
-		t.s.lanes = slices.DeleteFunc(t.s.lanes, func(l lane) bool { return l.kind == networkLane })
+	if l := t.lane("network"); len(l.Bars) == 0 && len(l.Marks) == 0 {
+		t.s.Lanes = slices.DeleteFunc(t.s.Lanes, func(l Lane) bool { return l.Kind == NetworkLane })
 	}
 }
 
@@ -147,7 +137,7 @@ func (t *teller) troubles() []trouble {
 	for i := range t.h.Events {
 		e := &t.h.Events[i]
 		f := e.Fault()
-		if f == nil || e.At > t.s.end {
+		if f == nil || e.At > t.s.End {
 			continue
 		}
 		link, verb := lasting(f)

@@ -1,0 +1,17 @@
+package explorer
+
+import (
+	"testing"
+
+	"lockstep/sim/history"
+)
+
+// The headline of a run without leases counts increments.
+func TestWhySafeWithoutLeases(t *testing.T) {
+	h := &history.History{Events: []history.Event{
+		{Process: "c1", Kind: history.Invoke, Op: history.Increment, ID: 1}, {Process: "c1", Kind: history.OK, Op: history.Increment, ID: 1},
+	}}
+	if got, want := whySafe(h), "1 increment, none lost"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,36 @@
+package pictures
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+
+	"lockstep/checker"
+	"lockstep/reports/explorer"
+)
+
+// inkOf is the colour of a verdict. The word beside it says the same.
+func inkOf(hd explorer.Heading) color.NRGBA {
+	switch hd.Verdict {
+	case checker.Unsafe:
+		return red
+	case checker.Safe:
+		return calm
+	}
+	return doubt
+}
+
+// drawHeading writes the heading, smaller if it is long.
+func drawHeading(p pen, hd explorer.Heading) {
+	const y = vg.Length(32)
+	const width = figureWidth - 2*outer
+	f := titleFace
+	for f.size > labelFace.size && f.width(hd.Run+" — "+hd.Outcome) > width {
+		f.size--
+	}
+	run := f.fit(hd.Run, 0.6*width) + " — "
+	p.write(outer, y, run, f, black)
+	x := outer + f.width(run)
+	p.write(x, y, f.fit(hd.Outcome, figureWidth-outer-x), f, inkOf(hd))
+	p.write(outer, y+30, reasonFace.fit(hd.Reason, width), reasonFace, grey)
+}
