@@ -1,13 +1,34 @@
 package scenarios
 
 import (
+	"context"
+	"fmt"
+	"os"
 	"testing"
 
 	"lockstep/scenarios/script"
 )
 
-// replayVariable is the environment variable with the token of a run; a test plays only that run instead of a search.
+// replayVariable is the environment variable with the token of a run, or the file with its scenario. [Explore] plays that run
+// instead of a search, and [Test] instead of the catalogue.
 const replayVariable = "LOCKSTEP_REPLAY"
+
+// replayed returns the scenario that replayVariable names; nil if it is not set.
+func replayed(ctx context.Context) (*script.Scenario, error) {
+	name := os.Getenv(replayVariable)
+	if name == "" {
+		return nil, nil
+	}
+	load := func(name string) (*script.Scenario, error) { return script.Load(ctx, name) }
+	if script.IsToken(name) {
+		load = script.FromToken
+	}
+	page, err := load(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", replayVariable, err)
+	}
+	return page, nil
+}
 
 // seeAgain is a command that makes a test play a run again, and nothing else.
 func seeAgain(t *testing.T, page *script.Scenario) string {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -60,8 +59,10 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock, calm: calm, tried: map[string]*attempt{}}
 	t.Cleanup(e.close)
 	e.compare()
-	if token := os.Getenv(replayVariable); token != "" {
-		e.replay(token)
+	if page, err := replayed(t.Context()); err != nil {
+		t.Fatal(err)
+	} else if page != nil {
+		e.replay(page)
 		return
 	}
 	if !e.survey() || !e.exhaust() {
@@ -556,7 +557,7 @@ func (e *exploration) explainSmallest() {
 // explain logs an outcome that breaks a claim, and stores its files.
 func (e *exploration) explain(o *play.Outcome, page *script.Scenario, f failure) {
 	e.t.Helper()
-	keep(e.t, o)
+	keep(e.t, e.t.Name(), o)
 	command := seeAgain(e.t, page)
 	if o.Report != nil {
 		e.print("%s\n%s\n%s", page.LanesText(), whyUnended(o), command)
@@ -570,12 +571,11 @@ func (e *exploration) print(format string, args ...any) {
 	fmt.Fprintf(e.t.Output(), format+"\n", args...)
 }
 
-// replay plays the run in a token, and nothing else.
-func (e *exploration) replay(token string) {
+// replay plays a run that [replayed] returned, and nothing else.
+func (e *exploration) replay(page *script.Scenario) {
 	e.t.Helper()
-	page, err := script.FromToken(token)
-	if err != nil {
-		e.t.Fatalf("%s: %v", replayVariable, err)
+	if len(page.Runs) != 1 {
+		e.t.Fatalf("%s: the scenario has %d runs; it must have one", replayVariable, len(page.Runs))
 	}
 	run := page.Runs[0]
 	e.calm = page

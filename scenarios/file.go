@@ -100,6 +100,7 @@ func (b *bench) expected(t *testing.T, o *play.Outcome, path string) {
 		b.fail(t, o, o.Timeline(), strings.Join(wrong, "\n"))
 		return
 	}
+	b.account(t, o, "", false)
 	t.Logf("%s\n%s", headOf(o), o.Timeline())
 }
 

@@ -10,35 +10,52 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep/checker"
+	"lockstep/reports/explorer"
 	"lockstep/scenarios/play"
 )
 
-// keep writes files about a run to the directory of go test -artifacts: the timeline, the history, which lockstep show draws, and
-// the page with only this run, for lockstep run. The files are named after the test and the run, because the directory that go
-// test makes is not.
-func keep(t *testing.T, o *play.Outcome) {
+// keep writes files about a run to the directory of go test -artifacts: the timeline, the history, a page to explore a run that
+// violates something or proves nothing, and the scenario with only this run. The name is that of the run's test: the directory that
+// go test makes has another one.
+func keep(t *testing.T, name string, o *play.Outcome) {
 	t.Helper()
-	name := fileName(t.Name())
-	if o.Report != nil {
-		keepFile(t, name+".report.txt", func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s\n\n%s\n", o.Report, o.Report.Stacks)
-			return err
-		})
-	} else {
-		keepFile(t, name+".txt", func(w io.Writer) error {
-			_, err := io.WriteString(w, o.Timeline())
-			return err
-		})
-		keepFile(t, name+".jsonl", func(w io.Writer) error {
-			_, err := o.History.WriteTo(w)
-			return err
-		})
+	for _, f := range filesOf(o) {
+		keepFile(t, fileName(name)+f.ending, f.write)
 	}
-	keepFile(t, name+".txtar", func(w io.Writer) error {
-		_, err := io.WriteString(w, pageOf(o))
-		return err
-	})
 }
+
+// A keptFile is a file about a run, with the words for it in a list of runs.
+type keptFile struct {
+	ending, name string
+	write        func(io.Writer) error
+}
+
+func filesOf(o *play.Outcome) []keptFile {
+	text := func(s string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, s)
+			return err
+		}
+	}
+	page := keptFile{pageEnding, "scenario", text(pageOf(o))}
+	if o.Report != nil {
+		return []keptFile{{".report.txt", "report", text(fmt.Sprintf("%s\n\n%s\n", o.Report, o.Report.Stacks))}, page}
+	}
+	all := []keptFile{{".txt", "timeline", text(o.Timeline())}, {".jsonl", "history", func(w io.Writer) error {
+		_, err := o.History.WriteTo(w)
+		return err
+	}}, page}
+	if o.Result.Verdict != checker.Safe && o.Inapplicable() == "" {
+		all = append(all, keptFile{explorerEnding, "", func(w io.Writer) error { return explorer.Page(w, o.ToExplore()) }})
+	}
+	return all
+}
+
+const (
+	pageEnding     = ".txtar"
+	explorerEnding = ".html"
+)
 
 // pageOf returns the scenario with only the run of the outcome, and without a timeline.
 func pageOf(o *play.Outcome) string {
@@ -86,7 +103,7 @@ func fileName(name string) string {
 // keepFile writes an artifact. Without -artifacts the directory would be removed at once, so it does nothing.
 func keepFile(t *testing.T, name string, write func(io.Writer) error) {
 	t.Helper()
-	if f := flag.Lookup("test.artifacts"); f == nil || f.Value.String() != "true" {
+	if !keeping() {
 		return
 	}
 	f, err := os.Create(filepath.Join(t.ArtifactDir(), name)) // no other process uses the directory
@@ -99,4 +116,10 @@ func keepFile(t *testing.T, name string, write func(io.Writer) error) {
 	if err != nil {
 		t.Errorf("the artifact %s was not written: %v", name, err)
 	}
+}
+
+// keeping reports whether go test keeps artifacts.
+func keeping() bool {
+	f := flag.Lookup("test.artifacts")
+	return f != nil && f.Value.String() == "true"
 }

@@ -239,7 +239,8 @@ func (h *Held) deleteIfOurs(ctx context.Context) (int64, error) {
 			}
 			return nil
 		})
-		want := map[string]int{"TestTable-good_lock.txt": 1, "TestTable-bad_[lock].txt": 1}
+		want := map[string]int{"TestTable-good_lock.txt": 1, "TestTable-bad_[lock].txt": 1, "index.html": 2, "junit.xml": 2,
+			"TestTable-bad_[lock]-pause-in-acquire-redlock.html": 1}
 		for _, ending := range []string{".txt", ".jsonl", ".txtar"} {
 			want["TestTable-good_lock-pause-in-acquire-redlock"+ending] = 1
 			want["TestTable-bad_[lock]-pause-in-acquire-redlock"+ending] = 1

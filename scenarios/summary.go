@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/reports"
 	"lockstep/scenarios/play"
 	"lockstep/sim/history"
 )
@@ -156,11 +157,31 @@ func sentence(outcomes []*play.Outcome) string {
 		}
 	}
 	n, _ := proved(outcomes)
-	s := fmt.Sprintf("%s: %d proved", plural(len(outcomes), "run"), n)
+	s := fmt.Sprintf("%s: %d proved", reports.Count(len(outcomes), "run"), n)
 	if len(verdicts) > 0 {
 		s += " (" + strings.Join(verdicts, "; ") + ")"
 	}
 	return strings.Join(append([]string{s}, rest...), ", ")
+}
+
+// hints says what helps with mistakes that show in many runs.
+func hints(outcomes []*play.Outcome) []string {
+	return slices.DeleteFunc([]string{adviseClock(outcomes), adviseRefusal(outcomes)}, func(hint string) bool { return hint == "" })
+}
+
+// adviseClock says what to do about runs that prove nothing because the lock takes its time from package time; empty if there are none.
+func adviseClock(outcomes []*play.Outcome) string {
+	n := 0
+	for _, o := range outcomes {
+		if o.Standing() == play.Unproved && o.Result.OwnTime {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("unproved because the lock takes the time from package time, which no fault can set or stop: %s\n", reports.Count(n, "run")) +
+		"what helps: call Now, Sleep, After and NewTimer of Env.Clock instead of those of package time, also for timeouts, and Env.Wall.Now() for the date; or test on real servers with scenarios.OnRedis"
 }
 
 // leastRefused is how many refusals there must be for [adviseRefusal].
@@ -195,10 +216,3 @@ func adviseRefusal(outcomes []*play.Outcome) string {
 
 // unanswered matches the errors of an operation that got no reply, or whose context has ended.
 var unanswered = regexp.MustCompile(`timeout|deadline exceeded|canceled|connection re|EOF|no route|unreachable|closed|broken pipe`)
-
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}

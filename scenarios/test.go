@@ -42,9 +42,12 @@ import (
 // the network, a busy loop, or goroutines left behind. It then logs the timeline, an explanation of the
 // violation, the claim, and the command that repeats the run: same seed, same checksum. A run that proves nothing about the lock,
 // because the danger that it is about did not occur, is skipped, with the reason. All other runs pass. Test logs a table of all
-// of them at the end (with go test -v, or if a test fails). With go test -artifacts each subtest keeps its timeline as text and
-// as a picture, its history and its page, and Test keeps the table. If GITHUB_ACTIONS is true, Test and [RunFile] print an error
-// annotation for each run that fails, and add the sum to the file that GITHUB_STEP_SUMMARY names, if that is a regular file.
+// of them at the end (with go test -v, or if a test fails). If GITHUB_ACTIONS is true, Test and [RunFile] print
+// an error annotation for each run that fails, and add the sum to the file that GITHUB_STEP_SUMMARY names, if that is a regular file.
+//
+// With go test -artifacts Test keeps index.html, a list of the runs, worst first; junit.xml, for CI servers; the table; and of each
+// run the timeline, the history, the scenario and, unless it is SAFE, a page to step through it. If the environment variable
+// LOCKSTEP_REPLAY names the file of such a scenario, Test plays that instead of the catalogue.
 //
 // If three runs in a row did not end for the same reason, or those that did not end have taken three times the [Limit], the
 // remaining runs fail without being played: each could take up to its limit, and go test would end them all before the table is
@@ -71,6 +74,16 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	page, err := replayed(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page != nil {
+		trials = nil
+		for _, r := range page.Runs {
+			trials = o.addRun(trials, page, r, t.Name(), newLock)
+		}
+	}
 	runs := namesOf(trials)
 	trials, left, err := o.possible(trials)
 	if err != nil {
@@ -80,7 +93,7 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 		t.Logf("left out on real servers:\n%s", strings.Join(left, "\n"))
 	}
 	b := newBench(t, call, o)
-	b.names, b.runs, b.earlier = namesOf(trials), runs, before
+	b.names, b.runs, b.earlier, b.replays = namesOf(trials), runs, before, page != nil
 	t.Cleanup(b.close)
 	t.Cleanup(func() { b.sumUp(t) }) // after the subtests, even if they are parallel
 	for i, trial := range trials {
@@ -217,8 +230,13 @@ type bench struct {
 
 	earlier map[string]earlier // what the file of Against says, by the names of the runs
 
+	t       *testing.T // which made the call
+	ending  string     // of the names of the files about the call; empty for the first call of the test
+	replays bool       // one run is played again, and not the catalogue
+
 	mu       sync.Mutex // guards the fields below
 	outcomes []*play.Outcome
+	accounts map[*play.Outcome]account
 	streak   streak
 }
 
@@ -231,7 +249,10 @@ func (b *bench) sideBySide(t *testing.T) {
 
 func newBench(t *testing.T, call string, o options) *bench {
 	t.Helper()
-	b := &bench{options: o}
+	b := &bench{options: o, t: t, accounts: map[*play.Outcome]account{}}
+	if n := strings.TrimPrefix(call, t.Name()+" "); n != "0" {
+		b.ending = "-" + n
+	}
 	if runtime.GOOS == "js" {
 		play.QuietRedis()
 		return b
@@ -290,7 +311,7 @@ func (b *bench) do(t *testing.T, c play.Case, i int, p play.Promise) *play.Outco
 	b.outcomes = append(b.outcomes, o)
 	b.streak.note(o, min(time.Since(began), cmp.Or(b.limit, play.DefaultLimit)))
 	b.mu.Unlock()
-	keep(t, o)
+	keep(b.t, t.Name(), o)
 	return o
 }
 
@@ -340,22 +361,21 @@ func (b *bench) claimed(t *testing.T, o *play.Outcome) {
 	case play.Other:
 		b.fail(t, o, o.Timeline(), b.surprise(o))
 	case play.Known:
-		t.Logf("%s\n%s\n%sthis is known: %s", head, o.Timeline(), o.Complain(), o.Promise.Known)
+		why := fmt.Sprintf("%sthis is known: %s", o.Complain(), o.Promise.Known)
+		b.account(t, o, why, false)
+		t.Logf("%s\n%s\n%s", head, o.Timeline(), why)
 	case play.Unproved:
-		t.Skipf("%s\n%s\nnothing is proved: %s%s", head, o.Timeline(), strings.Join(o.Result.Unmet, "; "), adviseClock(o))
+		why := "nothing is proved: " + strings.Join(o.Result.Unmet, "; ")
+		b.account(t, o, why, false)
+		t.Skipf("%s\n%s\n%s", head, o.Timeline(), why)
 	case play.NotApplicable:
-		t.Skipf("%s\ndoes not apply: %s", head, o.Inapplicable())
+		why := "does not apply: " + o.Inapplicable()
+		b.account(t, o, why, false)
+		t.Skipf("%s\n%s", head, why)
 	default:
+		b.account(t, o, "", false)
 		t.Logf("%s\n%s", head, o.Timeline())
 	}
-}
-
-// adviseClock says what to do about a run that proves nothing because the lock takes its time from package time; empty if it does not.
-func adviseClock(o *play.Outcome) string {
-	if !o.Result.OwnTime {
-		return ""
-	}
-	return "\nwhat helps: call Now, Sleep, After and NewTimer of Env.Clock instead of those of package time, also for timeouts, and Env.Wall.Now() for the date; or test on real servers with scenarios.OnRedis"
 }
 
 // fail fails a test, and on GitHub Actions annotates its run.
@@ -365,8 +385,14 @@ func (b *bench) fail(t *testing.T, o *play.Outcome, timeline, why string) {
 		timeline += "\n"
 	}
 	why = strings.TrimSuffix(why, "\n")
-	again := b.again(t, o)
-	t.Errorf("%s\n%s%s\n%s", headOf(o), timeline, why, again)
+	b.account(t, o, why, true)
+	again := "see it again: " + b.again(t.Name(), o)
+	kept := ""
+	if keeping() {
+		file := filepath.Join(b.t.ArtifactDir(), fileName(t.Name())+pageEnding)
+		kept = "\nthe scenario is kept; to play it with this lock: " + b.replay(file)
+	}
+	t.Errorf("%s\n%s%s%s\n%s", headOf(o), timeline, why, kept, again)
 	if onGitHub() {
 		lines := strings.SplitAfter(why+"\n", "\n")
 		message := strings.Join(lines[:min(len(lines), annotated)], "") + again
@@ -421,12 +447,18 @@ func (b *bench) sumUp(t *testing.T) {
 	var s strings.Builder
 	Summary(&s, b.outcomes) // a strings.Builder takes everything
 	t.Log("\n" + s.String())
-	keepFile(t, fileName(t.Name())+".txt", func(w io.Writer) error {
+	keepFile(t, fileName(t.Name())+b.ending+".txt", func(w io.Writer) error {
 		_, err := io.WriteString(w, s.String())
 		return err
 	})
 	line := sentence(b.outcomes)
-	if hint := adviseRefusal(b.outcomes); hint != "" {
+	if keeping() {
+		keepFile(t, "index"+b.ending+".html", b.index().Write)
+		keepFile(t, "junit"+b.ending+".xml", func(w io.Writer) error {
+			return reports.WriteJUnit(w, t.Name(), b.cases(), time.Time{}, 0)
+		})
+	}
+	for _, hint := range hints(b.outcomes) {
 		t.Log(hint)
 		line += "\n" + hint
 	}
@@ -440,7 +472,7 @@ func (b *bench) sumUp(t *testing.T) {
 		}
 	}
 	// If go test was asked for some runs only, the user knows which.
-	selected := len(b.outcomes) < len(b.names)
+	selected := b.replays || len(b.outcomes) < len(b.names)
 	if b.against != "" {
 		b.compared(t, selected)
 		return
@@ -486,14 +518,28 @@ func (b *bench) compared(t *testing.T, selected bool) {
 }
 
 // again returns the command that repeats the subtest of an outcome, and only that one.
-func (b *bench) again(t *testing.T, o *play.Outcome) string {
-	c := "see it again: go test -run " + quote(only(t.Name()))
+func (b *bench) again(test string, o *play.Outcome) string {
+	c := "go test -run " + quote(only(test))
+	if b.replays {
+		c = replayVariable + "=" + quote(os.Getenv(replayVariable)) + " " + c
+	}
 	if slices.ContainsFunc(b.names, func(name string) bool { return strings.HasPrefix(name, o.Name()+"/") }) {
 		// A pattern selects subtests below, too: lost-update/nolock selects lost-update/nolock/many.
-		above := strings.Count(t.Name(), "/")
-		last := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
+		above := strings.Count(test, "/")
+		last := test[strings.LastIndex(test, "/")+1:]
 		c += " -skip " + quote(strings.Repeat("/", above)+"^"+regexp.QuoteMeta(last)+"$/.")
 	}
+	return c + whereAndHow()
+}
+
+// replay returns the command that plays the scenario in a file with the lock of the test.
+func (b *bench) replay(file string) string {
+	return replayVariable + "=" + quote(file) + " go test -run " + quote(only(b.t.Name())) + whereAndHow()
+}
+
+// whereAndHow ends a command with the package of the test, and with the flags of its own that are set.
+func whereAndHow() string {
+	c := ""
 	if p := packagePath(); p != "" {
 		c += " " + p
 	}

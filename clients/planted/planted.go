@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/redis/go-redis/v9"
 
 	"lockstep/clients"
@@ -34,6 +35,8 @@ func Locks() []clients.Lock {
 		{Name: "tabulates", About: "has a Lua table grow", New: plant(tabulates)},
 		{Name: "stores", About: "stores a huge value", New: plant(stores)},
 		{Name: "dials", About: "dials by package net", New: dialling},
+		{Name: "redials", About: "dials by package net after an error", New: redialling},
+		{Name: "reads its own clock", About: "ends its leases by time.Now", New: ownClock},
 		{Name: "connects", About: "makes a client of go-redis without Env", New: connecting},
 		{Name: "grants nothing", About: "returns neither a lease nor an error", New: granting},
 		{Name: "grumbles", About: "does not mark its refusals", New: grumbling},
@@ -166,6 +169,19 @@ func (dials) Acquire(context.Context, string, time.Duration) (clients.Lease, err
 	return nil, err
 }
 
+// redials is a lock that goes its own way only after an error, which no calm run has.
+type redials struct{ clients.Locker }
+
+func redialling(env clients.Env) clients.Locker { return redials{clients.NewSingle(env)} }
+
+func (r redials) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lease, err := r.Locker.Acquire(ctx, name, ttl)
+	if err != nil && !errors.Is(err, clients.ErrNotAcquired) {
+		_, err = net.Dial("tcp", nowhere)
+	}
+	return lease, err
+}
+
 // connects is a lock that talks to a server of its own.
 type connects struct {
 	clients.Locker
@@ -211,6 +227,12 @@ type over struct {
 }
 
 func (o over) Until() time.Time { return o.until }
+
+// ownClock is a lock that takes the time from package time.
+func ownClock(env clients.Env) clients.Locker {
+	env.Clock, env.Wall = clockwork.NewRealClock(), clockwork.NewRealClock()
+	return clients.NewSingle(env)
+}
 
 func hurrying(env clients.Env) clients.Locker { return hurry{clients.NewSingle(env), env} }
 

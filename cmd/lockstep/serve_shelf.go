@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	_ "embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"io/fs"
 	"net/http"
@@ -66,34 +64,18 @@ var media = map[string]string{
 	".png":   "image/png",
 }
 
-const (
-	// listPolicy allows the list its style and an empty icon, and nothing else.
-	listPolicy = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// filePolicy allows a picture its styles, and nothing else.
-	filePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
-)
-
-//go:embed serve.html
-var listHTML string
-
-//go:embed serve.css
-var listCSS []byte
-
-var listTemplate = template.Must(template.New("").Parse(listHTML))
+// filePolicy allows a picture its styles, and nothing else.
+const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 // handler answers requests that are meant for this server, and only read.
 func (s *shelf) handler(meant func(host string) bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", s.list)
-	mux.HandleFunc("/style.css", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		w.Write(listCSS)
-	})
 	mux.HandleFunc("/run/{path...}", s.run)
 	mux.HandleFunc("/file/{path...}", s.file)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", listPolicy)
+		h.Set("Content-Security-Policy", explorer.ListPolicy+"; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -119,36 +101,35 @@ func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, err)
 		return
 	}
-	data := struct {
-		Name                   string
-		Books                  []book
-		Unended                []link
-		Safe, Unsafe, Unknown  int
-		Unexpected, Unreadable int
-	}{Name: reports.Visible(s.name)}
+	list := explorer.List{Title: "Runs in " + s.name, As: "as expected", Empty: "There is no history here; lockstep run --out writes some."}
+	count := map[checker.Verdict]int{}
+	unexpected, unreadable := 0, 0
+	for _, file := range unended {
+		list.Rows = append(list.Rows, explorer.ListRow{
+			Run: strings.TrimSuffix(file, ".report.txt"), Standing: "did not end", Look: "NO", Files: []explorer.Link{{Name: "report", Address: href("file", file)}},
+		})
+	}
 	for _, file := range files {
 		b := s.book(file)
-		data.Books = append(data.Books, b)
-		switch b.Verdict {
-		case checker.Safe:
-			data.Safe++
-		case checker.Unsafe:
-			data.Unsafe++
-		case checker.Inconclusive:
-			data.Unknown++
-		}
+		list.Rows = append(list.Rows, b.row())
+		count[b.Verdict]++
 		if b.As == "NO" {
-			data.Unexpected++
+			unexpected++
 		}
 		if b.Error != "" {
-			data.Unreadable++
+			unreadable++
 		}
 	}
-	for _, file := range unended {
-		data.Unended = append(data.Unended, link{reports.Visible(strings.TrimSuffix(file, ".report.txt")), href("file", file)})
+	list.Sum = fmt.Sprintf("%s: %d SAFE, %d UNSAFE, %d UNKNOWN; %d not as expected", reports.Count(len(files), "run"),
+		count[checker.Safe], count[checker.Unsafe], count[checker.Inconclusive], unexpected)
+	if unreadable > 0 {
+		list.Sum += fmt.Sprintf("; %d cannot be judged", unreadable)
+	}
+	if len(unended) > 0 {
+		list.Sum += fmt.Sprintf("; %d did not end", len(unended))
 	}
 	var b bytes.Buffer
-	if err := listTemplate.Execute(&b, data); err != nil {
+	if err := list.Write(&b); err != nil {
 		refuse(w, err)
 		return
 	}
@@ -156,7 +137,22 @@ func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
 	w.Write(b.Bytes())
 }
 
-type link struct{ Name, Href string }
+// row is the entry in a list of runs.
+func (b book) row() explorer.ListRow {
+	r := explorer.ListRow{Run: b.Path, Standing: b.As, Look: b.As}
+	if b.Error != "" {
+		r.Verdict, r.Why, r.Open = string(checker.Inconclusive), "cannot be judged: "+b.Error, true
+	} else {
+		r.Run, r.Page, r.Verdict, r.Violated, r.Broken = b.Scenario+": "+b.Run, b.Page, string(b.Verdict), b.Violated, b.Broken
+		r.Facts = fmt.Sprintf("%s, seed %d, %s", b.On, b.Seed, reports.Count(b.Events, "event"))
+	}
+	for _, file := range []explorer.Link{{Name: "txt", Address: b.Text}, {Name: "svg", Address: b.SVG}, {Name: "png", Address: b.PNG}, {Name: "jsonl", Address: b.JSONL}} {
+		if file.Address != "" {
+			r.Files = append(r.Files, file)
+		}
+	}
+	return r
+}
 
 // href is the URL of a run or a file in the directory.
 func href(kind, name string) string { return (&url.URL{Path: "/" + kind + "/" + name}).EscapedPath() }

@@ -5,6 +5,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/scenarios/script"
+	"lockstep/sim/workers"
 )
 
 // A Player puts a lock through a run of a scenario and judges it. The history is byte for byte that of [Simulate], whatever
@@ -16,7 +17,8 @@ type Player func(s *script.Scenario, run script.Section, build clients.New, seed
 const seriesGC = 1000
 
 // Series calls f, which may play any number of runs, one after the other and from its own goroutine. If [Simulate] would
-// return an error for a run, Series ends f and returns that error.
+// return an error for a run, Series ends f and returns that error. So it does for a run in which the lock connects without its Env,
+// perhaps only after a fault.
 //
 // Each run has its own bubble. So every run begins at the same time, which shows in the traces of locks that write times into
 // keys; and goroutines that a run leaves behind are found at its end and cannot disturb the next run. Objects that are
@@ -35,6 +37,9 @@ func Series(f func(play Player)) (err error) {
 	f(func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome {
 		o, err := simulateWith(cache, s, run, build, seed)
 		cache.refresh()
+		if err == nil && meetsHost(o) {
+			err = workers.OwnConnection(func() { Simulate(s, run, build, seed) })
+		}
 		if err != nil {
 			panic(seriesOver{err})
 		}

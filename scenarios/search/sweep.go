@@ -78,8 +78,11 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		if err != nil {
 			return nil, err
 		}
-		if f.Broke == "" {
+		switch {
+		case f.Broke == "":
 			sum.Found = append(sum.Found, f.Failing)
+		case o.Report == nil: // it was a run that measures a timeout of the lock, or one that ends if it is the only one
+			o = c.Outcome(workers.Outcome{Report: &workers.Report{Reason: f.Broke}})
 		}
 		of := slices.Index(checker.Properties(), f.Failing.Property)
 		if better := cmp.Or(cmp.Compare(worst.Standing(), o.Standing()), cmp.Compare(of, rank)); sum.Worst == "" || better < 0 {
