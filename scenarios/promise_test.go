@@ -67,6 +67,7 @@ func TestClaimsDecide(t *testing.T) {
 		{"hands out what is over", "redlock-no-elapsed-check", "pause-in-acquire/redlock", []Option{Like("redlock")}, play.Broke, "is as good as redlock"},
 		{"lets two majorities be", "redlock-half-quorum", "redlock-contended/redlock/even-split", []Option{Like("redlock")}, play.Broke, "as long as no assumption breaks, as redlock does"},
 		{"survives a minority crash", "redlock", "crash-restart-5/redlock/durable", []Option{Like("redlock")}, play.Safe, ""},
+		{"loses a token with its node, where its reference has none", "fenced", "failover-lag/single", []Option{Like("fenced")}, play.AsOthers, ""},
 		{"as good as two", "fenced", "pause-fenced/single", []Option{Like("single", "fenced")}, play.Safe, ""},
 		{"as good as only one of two", "single", "pause-fenced/single", []Option{Like("single", "fenced")}, play.Broke, "is as good as fenced"},
 	} {

@@ -145,3 +145,17 @@ func TestAgainst(t *testing.T) {
 		t.Error("a library is a reference")
 	}
 }
+
+// Nobody claims anything about fencing tokens by a comparison with a lock that gives none. But a token that repeats without a reason
+// counts.
+func TestReferenceWithoutTokens(t *testing.T) {
+	lost := play.Failing{Property: checker.Tokens, Assumption: checker.DurableNodes}
+	for reference, shared := range map[string]bool{"single": true, "fenced": false} {
+		s := compared(t, "fenced", reference, Shape{}, script.SlowLink) // a kind under which no token goes wrong
+		for f, want := range map[play.Failing]bool{lost: shared, {Property: checker.Tokens, Assumption: checker.None}: false} {
+			if got, err := s.Reference.Shares(t.Context(), f, nil, 1); got != want || err != nil {
+				t.Errorf("%v with %s: %v, %v, want %v", f, reference, got, err, want)
+			}
+		}
+	}
+}
