@@ -53,8 +53,6 @@ func (o *Outcome) promised(v checker.Violation) string {
 	switch {
 	case o.Result.RanOn:
 		return ""
-	case v.Property == checker.Tokens && v.Assumption != checker.None && !o.fenced():
-		return "" // the references have no tokens that could go wrong
 	case v.Assumption == checker.None && keeps != "":
 		return "keeps this as long as no assumption breaks, as " + keeps + " does here"
 	case slices.Contains(o.Promise.Survives, v.Assumption):
@@ -63,11 +61,6 @@ func (o *Outcome) promised(v checker.Violation) string {
 		return ""
 	}
 	return "is as good as " + keeps + ", which keeps it here"
-}
-
-// fenced reports whether a reference gives fencing tokens.
-func (o *Outcome) fenced() bool {
-	return slices.ContainsFunc(o.references(), func(r script.Section) bool { return r.Reference() == "fenced" })
 }
 
 // references are the runs whose place this one takes, or else the run itself.
@@ -82,6 +75,9 @@ func (o *Outcome) references() []script.Section {
 // property because of an assumption is not expected to violate it without one.
 func (o *Outcome) keeper(v checker.Violation) string {
 	for _, r := range o.references() {
+		if v.Property == checker.Tokens && v.Assumption != checker.None && r.Reference() != o.Run.Lock && r.Reference() != "fenced" {
+			continue // another lock, without tokens that could go wrong
+		}
 		e := r.Expectation(v.Property)
 		if e.Status == checker.OK || v.Assumption == checker.None && e.Assumption != "" && e.Assumption != checker.None {
 			return r.Reference()

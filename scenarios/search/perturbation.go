@@ -10,6 +10,7 @@ import (
 
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // A Perturbation is one deviation from a calm run: steps that are added to it. They are steps of the [script.Nemesis], or, if a client
@@ -47,10 +48,13 @@ func (p Perturbation) Compare(q Perturbation) int {
 
 // setsClockOf reports whether the perturbation makes a clock of one of these clients wrong.
 func (p Perturbation) setsClockOf(clients []string) bool {
-	if p.Kind != script.Drifting && p.Kind != script.Straying && p.Kind != script.Jumping {
+	return slices.ContainsFunc(p.Steps, func(s script.Step) bool {
+		switch f := p.fault(s).(type) {
+		case history.Jump, history.Drift:
+			return slices.Contains(clients, f.Target())
+		}
 		return false
-	}
-	return slices.ContainsFunc(p.Steps, func(s script.Step) bool { return slices.Contains(clients, p.fault(s).Target()) })
+	})
 }
 
 // perturbationText is a perturbation as JSON.
