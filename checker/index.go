@@ -27,19 +27,20 @@ type index struct {
 
 	successor map[string]*Lease // by label, the lease on the same lock that was granted next
 
-	groups      map[string]string // the lock node of each server: itself, or the node of which it is a replica
-	servers     map[string]bool   // whose events are not commands of a client
-	lives       []keyLife         // of the keys that stood for a lease, in the order of their beginnings
-	livesOf     map[string][]int  // where in lives, by the label of the lease
-	fences      map[string][]int  // changes of the counters of fencing tokens, by server
-	promotions  map[string][]int  // by the lock node that was replaced
-	invocation  map[int]int       // of an outcome
-	outcome     map[int]int       // of an invocation
-	grants      map[string][]int  // by label, the events by which a majority of nodes got a key of the lease
-	releases    map[string][]int  // invocations, by label
-	reads       map[string][]int  // of the resource: the ok outcomes, by client
-	extensions  map[string][]int  // by label, including renewals by the lock itself
-	losses      map[string][]int  // by label, the events that told a client that its lease is lost
+	groups      map[string]string     // the lock node of each server: itself, or the node of which it is a replica
+	servers     map[string]bool       // whose events are not commands of a client
+	lives       []keyLife             // of the keys that stood for a lease, in the order of their beginnings
+	livesOf     map[string][]int      // where in lives, by the label of the lease
+	dues        map[int]time.Duration // by the event that set it, the deadline of a key in true time
+	fences      map[string][]int      // changes of the counters of fencing tokens, by server
+	promotions  map[string][]int      // by the lock node that was replaced
+	invocation  map[int]int           // of an outcome
+	outcome     map[int]int           // of an invocation
+	grants      map[string][]int      // by label, the events by which a majority of nodes got a key of the lease
+	releases    map[string][]int      // invocations, by label
+	reads       map[string][]int      // of the resource: the ok outcomes, by client
+	extensions  map[string][]int      // by label, including renewals by the lock itself
+	losses      map[string][]int      // by label, the events that told a client that its lease is lost
 	crashes     map[string][]int
 	exits       map[string][]int
 	invokes     map[string][]int // invocations by client
@@ -80,6 +81,7 @@ func newIndex(h *history.History) *index {
 		groups:      map[string]string{},
 		servers:     map[string]bool{},
 		livesOf:     map[string][]int{},
+		dues:        map[int]time.Duration{},
 		fences:      map[string][]int{},
 		promotions:  map[string][]int{},
 		invocation:  map[int]int{},
@@ -400,6 +402,7 @@ func (ix *index) date(l *keyLife, i int) {
 	if k := ix.original(*l, i); k != nil {
 		l.ordered = k.ordered
 	}
+	ix.dues[i] = l.due()
 }
 
 // original returns the key of which another was a copy when event i set its deadline, or nil.

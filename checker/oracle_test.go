@@ -289,6 +289,86 @@ func ownerOnlyOracle(h *history.History) []int {
 	return found
 }
 
+// noLostVoteOracle replays the keys and what their owners were told. It knows no clock faults, and no lease without an end.
+func noLostVoteOracle(h *history.History) []int {
+	var found []int
+	for i, e := range h.Events {
+		if e.Kind != history.State || (e.Op != history.Over && e.Op != history.Retime && e.Op != history.Delete) || e.Key != "k" || e.By == "n1" {
+			continue
+		}
+		lease := ""
+		var asked, due time.Duration
+		for j, before := range h.Events[:i] {
+			if before.Process != e.Process || before.Key != e.Key {
+				continue
+			}
+			if before.Op == history.Set || before.Op == history.Over {
+				lease, asked = before.Lease, 0
+			}
+			if due = dueOracle(h, j); before.By == history.Client(lease) {
+				asked = before.Departure()
+			}
+		}
+		for _, j := range acquired(h) {
+			got := h.Events[j]
+			if got.Lease != lease || got.Process != e.By {
+				continue
+			}
+			stray := e.Departure() < asked
+			lasts := e.At < got.At || holds(h, j, e.At)
+			if e.Op != history.Delete && (e.Op == history.Retime || history.Client(e.Lease) == e.By) {
+				lasts = lasts && dueOracle(h, i) < due && fallsShort(h, j, i)
+			}
+			if lasts && (stray || e.Departure() >= got.At) {
+				found = append(found, i)
+			}
+		}
+	}
+	return found
+}
+
+// dueOracle returns the deadline that event i gave a key. That of a copy is that of the original.
+func dueOracle(h *history.History, i int) time.Duration {
+	e := h.Events[i]
+	if e.By == "n1" {
+		for j, of := range h.Events[:i] {
+			if of.Process == "n1" && (of.Op == history.Set || of.Op == history.Over || of.Op == history.Retime) {
+				e.Until = max(dueOracle(h, j), e.At)
+			}
+		}
+		return e.Until
+	}
+	if e.Until == 0 {
+		return e.At + h.Meta.TTL
+	}
+	return e.Until
+}
+
+// fallsShort reports whether the deadline that event i gave a key of an ok acquire comes before the end that its client was told
+// last, and before the one that it is told next.
+func fallsShort(h *history.History, acquire, i int) bool {
+	got := h.Events[acquire]
+	now, next := got.Until, history.NoEnd
+	for j, e := range h.Events {
+		if e.Lease == got.Lease && (e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew) {
+			if j < i {
+				now = e.Until
+			} else {
+				next = min(next, e.Until)
+				break
+			}
+		}
+	}
+	due := dueOracle(h, i) + Rounding
+	var base history.Event
+	for _, e := range h.Events {
+		if e.Process == got.Process && e.At <= due && e.Kind == history.Injected && e.Op == "drift" {
+			base = e
+		}
+	}
+	return (due-base.At)*time.Duration(million+base.PPM) < (min(now, next)-base.Clock)*million
+}
+
 // tokensOracle returns the leases whose token is not higher than that of a lease granted before.
 func tokensOracle(h *history.History) []string {
 	var found []string
@@ -501,9 +581,16 @@ func keyAt(h *history.History, server string, t time.Duration) (there, overdue b
 // compare compares the violations of one property with the findings of an oracle, in a form that == can compare.
 func compare[T comparable](t *testing.T, p Property, oracle func(*history.History) []T, subject func(*history.History, Violation) T) {
 	t.Helper()
+	compareDrawn(t, p, oracle, subject, handmade.Random)
+}
+
+func compareDrawn[T comparable](t *testing.T, p Property, oracle func(*history.History) []T, subject func(*history.History, Violation) T,
+	draw func(*rapid.T) *history.History,
+) {
+	t.Helper()
 	outcomes := tally{}
 	rapid.Check(t, func(t *rapid.T) {
-		h := handmade.Random(t)
+		h := draw(t)
 		want := oracle(h)
 		var got []T
 		r := Check(h, nil)
@@ -557,6 +644,25 @@ func TestExpiredOnReturnOracle(t *testing.T) {
 
 func TestOwnerOnlyOracle(t *testing.T) {
 	compare(t, OwnerOnly, ownerOnlyOracle, lastState)
+}
+
+// All leases have an end, and commands are late and set deadlines of any length.
+func TestNoLostVoteOracle(t *testing.T) {
+	compareDrawn(t, NoLostVote, noLostVoteOracle, lastState, func(t *rapid.T) *history.History {
+		h := handmade.Random(t)
+		for i := range h.Events {
+			switch e := &h.Events[i]; {
+			case e.Kind == history.State && e.Key == "k" && e.By != "" && e.By != "n1":
+				e.Sent = max(e.At-time.Duration(rapid.IntRange(0, 6).Draw(t, "late"))*time.Second/2, 0)
+				if e.Op != history.Delete && e.Until == 0 {
+					e.Until = e.At + time.Duration(rapid.IntRange(1, 8).Draw(t, "length"))*time.Second
+				}
+			case e.Until == history.NoEnd && e.Kind == history.OK:
+				e.Until = e.Clock + h.Meta.TTL
+			}
+		}
+		return h
+	})
 }
 
 func TestDeadlockFreedomOracle(t *testing.T) {

@@ -38,6 +38,7 @@ var safeguards = []safeguard{
 	{"a timeout for one node", "redlock-no-timeout", "redlock-hung-node/redlock", "", []checker.Property{checker.FaultTolerance}},
 	{"a random retry delay", "redlock-fixed-delay", "redlock-contended/redlock/staggered", "", []checker.Property{checker.FaultTolerance}},
 	{"validity from the request", "redlock-ttl-from-return", "redlock-slow-acquire/redlock/replies", "", []checker.Property{checker.LeaseExclusion}},
+	{"a token for each attempt", "redlock-same-token", "late-clean-up/redlock", "", []checker.Property{checker.NoLostVote, checker.LeaseExclusion}},
 	{"a random token", "single-usec", "token-collision/single", "", []checker.Property{checker.OwnerOnly}},
 }
 

@@ -97,7 +97,6 @@ func TestGateCatches(t *testing.T) {
 var missed = map[string]string{
 	"single-error-is-refusal": "the key stays for one TTL, as after each lost reply on one node; a property that compares a refusal with the keys that it leaves",
 	"single-release-told-ok":  "a release that finds nothing to release does no harm; a property that says what a release must return",
-	"redlock-same-token":      "one vote of three is lost, and the majority stands; a property that no vote is lost without a cause",
 }
 
 // Test passes for each sound lock.

@@ -84,6 +84,8 @@ func (n *narrator) tell() {
 		n.tellLostUpdate()
 	case checker.OwnerOnly:
 		n.tellIntrusion()
+	case checker.NoLostVote:
+		n.tellLostVote()
 	case checker.Tokens:
 		n.tellTokens()
 	case checker.DeadlockFreedom, checker.FaultTolerance:

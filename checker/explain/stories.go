@@ -448,6 +448,45 @@ func (n *narrator) intrusion(i int) {
 	}
 }
 
+// tellLostVote tells how a client took a key from its own lease.
+func (n *narrator) tellLostVote() {
+	i := n.culprit(func(e history.Event) bool {
+		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete)
+	})
+	set := n.culprit(func(e history.Event) bool {
+		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Set) && e.At <= n.event(i).At
+	})
+	e := n.event(i)
+	if i < 0 || set < 0 {
+		return
+	}
+	label := n.event(set).Lease
+	l := n.lease(label)
+	if l == nil {
+		return
+	}
+	n.grant(l, "")
+	n.renewals(l, i)
+	verb := map[string]string{history.Over: "put another value in the place of", history.Retime: "shortened the life of", history.Delete: "deleted"}[e.Op]
+	text := fmt.Sprintf("%s %s its own key of %s on %s at %s", e.By, verb, label, e.Process, n.time(i))
+	asked := n.before(i, func(o history.Event) bool { // the last that gave the key a deadline
+		return o.Kind == history.State && o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
+	})
+	if e.Departure() < n.event(asked).Departure() {
+		text += fmt.Sprintf(": the command had left at %s, before that which asked for the key, and cannot tell the two attempts apart", history.Seconds(e.Departure()))
+	}
+	n.say(step, i, []int{set, asked}, "%s.", text)
+	var left []keySpan
+	for _, k := range n.keys {
+		if k.label == label && k.from < i && i < k.to && k.process != e.Process {
+			left = append(left, k)
+		}
+	}
+	if names := processes(left); len(names) > 0 && e.Op == history.Delete {
+		n.say(detail, i, beginnings(left), "That left it the %s on %s.", number(left, "key", "keys"), strings.Join(names, " "))
+	}
+}
+
 // command returns the message whose command caused change i, and the name of the command if it acts on a key whatever its value.
 func (n *narrator) command(i int) (int, string) {
 	e := n.event(i)

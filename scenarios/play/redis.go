@@ -85,7 +85,7 @@ func upTo(r script.Section, err error, s *script.Scenario, events []history.Even
 	}
 	before := slices.DeleteFunc(slices.Clone(events), func(e history.Event) bool { return e.At >= stall.From })
 	o := Judge(s, r, &history.History{Meta: metaOf(r, s, OnReal, seed), Events: before})
-	for _, p := range []checker.Property{checker.LeaseExclusion, checker.ResourceExclusion, checker.OwnerOnly, checker.Tokens} {
+	for _, p := range []checker.Property{checker.LeaseExclusion, checker.ResourceExclusion, checker.OwnerOnly, checker.NoLostVote, checker.Tokens} {
 		if o.Result.Status(p) == checker.Violated && r.Expected(p) != checker.Violated {
 			o.Result.Unmet = append(o.Result.Unmet, err.Error())
 			return o

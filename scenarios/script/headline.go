@@ -52,6 +52,7 @@ var effects = map[checker.Property]string{
 	checker.ExpiredOnReturn:   "a client is granted a lease that has already ended",
 	checker.NoLostUpdate:      "an update is lost",
 	checker.OwnerOnly:         "a client touches another client's key",
+	checker.NoLostVote:        "a client takes a key from its own lease",
 	checker.Tokens:            "fencing tokens do not grow",
 	checker.DeadlockFreedom:   "nobody gets the lock any more",
 	checker.FaultTolerance:    "nobody gets the lock in time",

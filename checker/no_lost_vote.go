@@ -1,0 +1,136 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// noLostVote finds the commands of a client that deleted, overwrote or shortened a key of its own lease while it relied on the lease.
+// The lease may still have a majority, but one node that fails is now one too many. What others do to the key is the concern of
+// [ownerOnly]. A node that drops a key because the key's time has come by its clock, or because the node forgets, obeys no command.
+//
+// The usual cause is one token for several attempts: the clean-up of one that failed is late, and hits the key of the next. So before
+// Acquire returns, a command counts only if it had left before the last one that gave the key its deadline. One that left later is
+// this attempt's decision about its own key: it may clean up a node that was slow to answer, and not count its vote.
+//
+// A command that compares the token of its own attempt is harmless however late it is. So no pause and no delay is to blame. A wrong
+// clock is, if it made a deadline shorter that was sent as an instant.
+func noLostVote(ix *index) []Violation {
+	type place struct{ node, key string }
+	type key struct {
+		life  int           // in lives
+		asked time.Duration // when the last command left by which its client gave it a deadline
+		due   time.Duration
+	}
+	living := map[place]key{}
+	next := 0 // in lives
+	var found []Violation
+	for i, e := range ix.Events {
+		if e.Kind != history.State || ix.groups[e.Process] == "" {
+			continue
+		}
+		p := place{e.Process, e.Key}
+		was, known := living[p]
+		now := was
+		switch {
+		case next < len(ix.lives) && ix.lives[next].from == i:
+			now = key{life: next}
+			next++
+		case e.Op != history.Retime || !known:
+			now.life = -1
+		}
+		delete(living, p)
+		if now.life >= 0 {
+			now.due = ix.dues[i]
+			if ix.owns(e.By, now.life) {
+				now.asked = e.Departure()
+			}
+			living[p] = now
+		}
+		if !known || !ix.owns(e.By, was.life) || e.Op == history.Expire || e.Op == history.Lose {
+			continue
+		}
+		label := ix.lives[was.life].label
+		l := ix.holdAt(label, e.At)
+		if l == nil || e.At >= l.To {
+			continue // nobody ever relied on the lease, or its client does not any more
+		}
+		stray := e.Departure() < was.asked
+		if !stray && e.Departure() < ix.lease(label).From {
+			continue
+		}
+		verb, fault := "deleted", -1
+		switch end := ix.told(l, i); {
+		case e.Op == history.Delete:
+		case now.life < 0 || !ix.owns(e.By, now.life):
+			verb = "overwrote"
+		case now.due < was.due-Rounding && now.due < end-Rounding:
+			verb = "shortened"
+			fault = ix.mistimed(i, min(was.due, end))
+		default:
+			continue
+		}
+		v := Violation{
+			Property:   NoLostVote,
+			At:         e.At,
+			What:       fmt.Sprintf("%s %s its own key of %s on %s at %s", e.By, verb, label, e.Process, history.Seconds(e.At)),
+			Assumption: None,
+			Events:     proof(ix.lives[was.life].from, l.ReturnEvent, fault, i),
+		}
+		if stray {
+			v.What += ", by a command that had left before it asked for the key"
+		}
+		if fault >= 0 {
+			v.Assumption = BoundedClockError
+		}
+		found = append(found, v)
+	}
+	return found
+}
+
+// owns reports whether a key stands for a lease of a client.
+func (ix *index) owns(client string, life int) bool {
+	return client == history.Client(ix.lives[life].label)
+}
+
+// told returns until when the client of a hold may rely on it at event i, as far as it has been told. If it is told an earlier end
+// next, that end counts: event i may belong to the extension that asks for it. If its lock renews it, or gave its keys no end, there is
+// no instant that it was told: 0.
+func (ix *index) told(l *Lease, i int) time.Duration {
+	end := func(j int) time.Duration {
+		switch until := ix.Events[j].Until; {
+		case until < history.NoEnd:
+			return when(ix.clocks[l.Client], until)
+		case l.lasts:
+			return 0
+		}
+		return l.End
+	}
+	told := end(ix.lease(l.Label).ReturnEvent)
+	if j := last(ix.extensions[l.Label], i); j >= 0 {
+		told = end(j)
+	}
+	if j := first(ix.extensions[l.Label], i); j >= 0 {
+		told = min(told, end(j))
+	}
+	return told
+}
+
+// mistimed returns the fault of a clock without which event i would have given a key a deadline no earlier than limit, or -1. The
+// client sent the deadline as an instant, at most one TTL away by its own wall clock, and that clock or the node's is wrong.
+func (ix *index) mistimed(i int, limit time.Duration) int {
+	e := ix.Events[i]
+	var client history.Event // the last by which the client's wall clock is known
+	for j := i; j >= 0 && client.Process == ""; j-- {
+		if ix.Events[j].Process == e.By {
+			client = ix.Events[j]
+		}
+	}
+	meant := e.Until - client.Wall
+	if !wallIsOff(e) && !wallIsOff(client) || meant < limit-Rounding || meant > later(e.Departure(), ix.Meta.TTL+Rounding) {
+		return -1
+	}
+	return max(last(ix.clockFaults[e.By], i), last(ix.clockFaults[e.Process], i))
+}
