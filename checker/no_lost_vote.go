@@ -80,7 +80,7 @@ func noLostVote(ix *index) []Violation {
 			Events:     proof(ix.lives[was.life].from, l.ReturnEvent, fault, i),
 		}
 		if stray {
-			v.What += ", by a command that had left before it asked for the key"
+			v.What += ", by a late command, which had left before the one that set the key or its deadline"
 		}
 		if fault >= 0 {
 			v.Assumption = BoundedClockError

@@ -26,7 +26,7 @@ func TestNoLostVote(t *testing.T) {
 		0.3  n2 set c1#1 sent=0.25
 		0.3  n3 set c1#1 sent=0.25
 	`
-	const late = ", by a command that had left before it asked for the key [none]"
+	const late = ", by a late command, which had left before the one that set the key or its deadline [none]"
 	testProperty(t, NoLostVote, []verdictCase{
 		{name: "a key that is kept", story: majority},
 		{name: "a release", story: majority + "3 c1 invoke release c1#1\n3.1 n1 delete c1#1 sent=3.05\n3.1 n2 delete c1#1 sent=3.05"},
@@ -83,7 +83,7 @@ func TestNoLostVote(t *testing.T) {
 		{name: "an extension", story: majority + "3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=13\n3.2 c1 ok extend c1#1 until=12.9"},
 		{name: "an extension that asks for less", story: majority + "3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=5\n3.2 c1 ok extend c1#1 until=4.9"},
 		{name: "a renewal that asks for less", story: majority + "3.1 n1 retime c1#1 sent=3.05 until=5\n3.2 c1 info renew c1#1 until=4.9"},
-		{name: "a late extension, after one for longer", want: []string{"c1 shortened its own key of c1#1 on n1 at 5.000s, by a command that had left before it asked for the key [none]"}, story: majority + `
+		{name: "a late extension, after one for longer", want: []string{"c1 shortened its own key of c1#1 on n1 at 5.000s, by a late command, which had left before the one that set the key or its deadline [none]"}, story: majority + `
 			3   c1 invoke extend c1#1
 			3.2 c1 fail extend c1#1
 			4   c1 invoke extend c1#1

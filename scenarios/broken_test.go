@@ -46,7 +46,7 @@ var safeguards = []safeguard{
 // and the lock that has it is SAFE in the same run. Whatever the seed.
 func TestBrokenLocksAreCaught(t *testing.T) {
 	play.QuietRedis()
-	locks := slices.Concat(lacking.Locks(), clients.Locks())
+	locks := slices.Concat(lacking.Locks(), lacking.Mistakes(), clients.Locks())
 	var b bytes.Buffer
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "without\tin\tproper\tbroken\tviolated")
@@ -91,8 +91,8 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 	}
 	table.Flush()
 	t.Logf("%d safeguards\n%s", len(safeguards), b.String())
-	if len(safeguards) != 14 {
-		t.Errorf("%d safeguards, want 14", len(safeguards))
+	if len(safeguards) != 15 {
+		t.Errorf("%d safeguards, want 15", len(safeguards))
 	}
 	for _, l := range lacking.Locks() {
 		if !slices.ContainsFunc(safeguards, func(g safeguard) bool { return g.lock == l.Name }) {

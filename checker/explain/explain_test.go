@@ -548,6 +548,49 @@ func TestExplain(t *testing.T) {
 			c2 overwrote the key of c1#1 on n1 at 1.001s, in an acquire.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a key that its owner deletes", property: checker.NoLostVote, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 sent=0.002
+			0.004   n2 set c1#1 sent=0.002
+			0.004   n3 set c1#1 sent=0.002
+			0.006   c1 ok acquire c1#1 until=10
+			1       n1 delete c1#1 sent=0.9`,
+			want: `
+			c1 was granted c1#1 on n1 n2 n3 at 0.004s, valid until 10.000s by its own clock.
+			c1 deleted its own key of c1#1 on n1 at 1.000s.
+			That left it the keys on n2 n3.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a late clean-up of an earlier attempt", property: checker.NoLostVote, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.2     n1 set c1#1 sent=0.15
+			0.2     n2 set c1#1 sent=0.15
+			0.3     c1 ok acquire c1#1 until=10
+			1       n1 delete c1#1 sent=0.1`,
+			want: `
+			c1 was granted c1#1 on n1 n2 at 0.200s, and learnt of it at 0.300s, valid until 10.000s by its own clock.
+			c1 deleted its own key of c1#1 on n1 at 1.000s: the command had left at 0.100s, before the one that set the key, and did not notice that this was another attempt's.
+			That left it the key on n2.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a late extension, after another", property: checker.NoLostVote, change: retimes, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			3       c1 invoke extend c1#1
+			3.2     c1 fail extend c1#1
+			4       c1 invoke extend c1#1
+			4.1     n1 retime c1#1 sent=4.05 until=20
+			4.2     c1 ok extend c1#1 until=19
+			5       n1 retime c1#1 sent=3.05 until=13`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			c1 extended c1#1 at 4.200s, until 19.000s by its own clock.
+			c1 shortened the life of its own key of c1#1 on n1 at 5.000s: the command had left at 3.050s, before the one that gave it its deadline.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a pause in acquire", property: checker.ExpiredOnReturn, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1

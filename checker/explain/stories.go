@@ -473,7 +473,11 @@ func (n *narrator) tellLostVote() {
 		return o.Kind == history.State && o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
 	})
 	if e.Departure() < n.event(asked).Departure() {
-		text += fmt.Sprintf(": the command had left at %s, before that which asked for the key, and cannot tell the two attempts apart", history.Seconds(e.Departure()))
+		what := "set the key, and did not notice that this was another attempt's"
+		if n.event(asked).Op == history.Retime {
+			what = "gave it its deadline"
+		}
+		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
 	}
 	n.say(step, i, []int{set, asked}, "%s.", text)
 	var left []keySpan
