@@ -64,6 +64,7 @@ func noLostVote(ix *index) []Violation {
 		verb, fault := "deleted", -1
 		switch end := ix.told(l, i); {
 		case e.Op == history.Delete:
+			fault = ix.mistimed(i, e.At)
 		case now.life < 0 || !ix.owns(e.By, now.life):
 			verb = "overwrote"
 		case now.due < was.due-Rounding && now.due < end-Rounding:
@@ -119,7 +120,8 @@ func (ix *index) told(l *Lease, i int) time.Duration {
 }
 
 // mistimed returns the fault of a clock without which event i would have given a key a deadline no earlier than limit, or -1. The
-// client sent the deadline as an instant, at most one TTL away by its own wall clock, and that clock or the node's is wrong.
+// client sent the deadline as an instant, at most one TTL away by its own wall clock, and that clock or the node's is wrong. A
+// deletion may be such a command: a node deletes a key whose new deadline has passed by its own clock.
 func (ix *index) mistimed(i int, limit time.Duration) int {
 	e := ix.Events[i]
 	var client history.Event // the last by which the client's wall clock is known
@@ -129,6 +131,12 @@ func (ix *index) mistimed(i int, limit time.Duration) int {
 		}
 	}
 	meant := e.Until - client.Wall
+	if e.Op == history.Delete {
+		meant = later(e.Departure(), ix.Meta.TTL)
+		if meant+client.Wall > e.At+e.Wall {
+			return -1
+		}
+	}
 	if !wallIsOff(e) && !wallIsOff(client) || meant < limit-Rounding || meant > later(e.Departure(), ix.Meta.TTL+Rounding) {
 		return -1
 	}

@@ -116,6 +116,10 @@ func TestNoLostVote(t *testing.T) {
 		{name: "an instant that was too early by any clock", want: []string{"c1 shortened its own key of c1#1 on n1 at 3.100s [none]"},
 			story: one + "1 c1 fault jump jump_c1_-1s wall=-1\n3 c1 invoke extend c1#1 wall=-1\n3.1 n1 retime c1#1 sent=3.05 until=5 wall=0\n3.2 c1 fail extend c1#1 wall=-1"},
 
+		{name: "an instant that had passed on a node whose clock was ahead", want: []string{"c1 deleted its own key of c1#1 on n1 at 3.000s [bounded clock error]"},
+			story: one + "1 n1 fault jump jump_n1_+20s wall=20\n3 n1 delete c1#1 sent=2.9 wall=20"},
+		{name: "a deletion on a node whose clock was ahead by less than a TTL", want: []string{"c1 deleted its own key of c1#1 on n1 at 3.000s [none]"},
+			story: one + "1 n1 fault jump jump_n1_+9s wall=9\n3 n1 delete c1#1 sent=2.9 wall=9"},
 		{name: "a copy, which its primary deletes", story: "replica r1\n" + one + "0.3 r1 set c1#1 by=n1\n5 r1 delete c1#1 by=n1"},
 		{name: "a copy on a promoted replica", story: "replica r1\n" + one + "0.3 r1 set c1#1 by=n1\n1 r1 promote\n5 r1 delete c1#1 sent=4",
 			want: []string{"c1 deleted its own key of c1#1 on r1 at 5.000s [none]"}},

@@ -21,6 +21,13 @@ func TestResourceExclusion(t *testing.T) {
 	const late = "c1 wrote A under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s"
 	testProperty(t, ResourceExclusion, []verdictCase{
 		{name: "everyone in turn", story: c1 + "5 resource accept A c1#1 sent=4.9" + c2 + "13 resource accept B c2#1 sent=12.9"},
+		{name: "a client that works longer than its lease lasts", story: c1 + c2 + "14.9 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15",
+			want: []string{late + " [none]"}},
+		{name: "the same if it was told that the lease is lost", story: c1 + "10 c1 info lost c1#1\n" + c2 + "14.9 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15"},
+		{name: "the same if it was told during the write", story: c1 + "9.5 c1 invoke write A c1#1\n9.6 c1 info lost c1#1\n" + c2 + "15.003 resource accept A c1#1 sent=15",
+			want: []string{late + " [bounded delay]"}},
+		{name: "the same if a node forgot the key", story: c1 + "3 n1 fault crash\n3 n1 lose c1#1\n4 c1 info lost c1#1\n5 c2 invoke acquire\n5.1 n1 set c2#1\n5.2 c2 ok acquire c2#1 until=15\n6 c1 invoke write A c1#1\n6.1 resource accept A c1#1 sent=6",
+			want: []string{"c1 wrote A under c1#1 at 6.100s, after c2 was granted c2#1 at 5.100s [durable nodes]"}},
 		{name: "a late write that nobody overtook", story: c1 + "15.003 resource accept A c1#1 sent=15"},
 		{name: "a late write just before the grant", story: c1 + `
 			11     c2 invoke acquire

@@ -218,6 +218,22 @@ func GrantEvents(leases []checker.Lease) []int {
 	return grants
 }
 
+// revivals says, by the extension that began another hold of a lease, how the hold before it had ended.
+func revivals(leases []checker.Lease) map[int]string {
+	revived := map[int]string{}
+	ended := map[string]string{} // by label
+	for _, l := range leases {
+		if before, again := ended[l.Label]; again {
+			revived[l.ReturnEvent] = before
+		}
+		ended[l.Label] = ", after it had ended at " + history.Seconds(l.To)
+		if l.Ended == checker.LeaseLost {
+			ended[l.Label] = ", after it was reported as lost at " + history.Seconds(l.To)
+		}
+	}
+	return revived
+}
+
 // FenceSeen returns the highest fencing token that the resource had accepted before event i.
 func FenceSeen(h *history.History, i int) int64 {
 	var seen int64

@@ -82,8 +82,10 @@ type transcript struct {
 	o      TextOptions
 	proof  []int // the events that prove violations, ascending
 	grants []int // the events that granted a lease, ascending
-	all    []string
-	folds  []Deed
+	// By the extension that revived a lease after it had ended, what had become of it.
+	revived map[int]string
+	all     []string
+	folds   []Deed
 	// The first and the last event of a probe that is folded into one line; the second is -1 if none is.
 	probed, probe int
 	Lines         []line
@@ -102,7 +104,8 @@ type line struct {
 }
 
 func NewTranscript(h *history.History, r checker.Result, o TextOptions) *transcript {
-	t := &transcript{H: h, o: o, grants: GrantEvents(checker.Leases(h)), all: Servers(h.Meta)}
+	leases := checker.Leases(h)
+	t := &transcript{H: h, o: o, grants: GrantEvents(leases), revived: revivals(leases), all: Servers(h.Meta)}
 	for _, v := range r.Violations {
 		t.proof = append(t.proof, v.Events...)
 	}
@@ -143,7 +146,7 @@ func (t *transcript) Event(i int) {
 		if !t.o.Verbose && (e.Op == history.Wait || e.Op == history.Exit || e.Op == history.Unpaused) {
 			return
 		}
-		l.Op, l.Detail = Operation(e), outcome(e)
+		l.Op, l.Detail = Operation(e), outcome(e)+t.revived[i]
 	case history.Injected:
 		l.Who, l.Op, l.Detail = actor(e), e.Value, FirstLine(e.Error)
 		if e.Op == history.Missed {

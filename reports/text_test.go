@@ -92,6 +92,32 @@ func TestTextLines(t *testing.T) {
 	}
 }
 
+// A lease that is extended after its end is said to be revived.
+func TestTextTellsRevivals(t *testing.T) {
+	at := func(d time.Duration, process string, kind history.Kind, op string, id int, until time.Duration) history.Event {
+		return history.Event{At: d * time.Second, Clock: d * time.Second, Process: process, Kind: kind, Op: op, ID: id, Lock: "lock", Lease: "c1#1", Until: until * time.Second}
+	}
+	for _, lost := range []bool{false, true} {
+		events := []history.Event{at(0, "c1", history.Invoke, history.Acquire, 1, 0), at(1, "c1", history.OK, history.Acquire, 1, 10)}
+		want := "c1#1, valid until 22.000s, after it had ended at 10.000s\n"
+		if lost {
+			events = append(events, at(4, "c1", history.Info, history.Lost, 0, 0))
+			want = "c1#1, valid until 22.000s, after it was reported as lost at 4.000s\n"
+		}
+		events = append(events,
+			at(12, "c1", history.Invoke, history.Extend, 2, 0), at(12, "c1", history.OK, history.Extend, 2, 22),
+			at(13, "c1", history.Invoke, history.Extend, 3, 0), at(13, "c1", history.OK, history.Extend, 3, 23))
+		h := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, Clients: []string{"c1"}, TTL: 10 * time.Second}, Events: events}
+		var b bytes.Buffer
+		if err := Text(&b, h, checker.Check(h, nil), TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, strings.TrimSpace(want)) || strings.Count(got, "after it") != 1 {
+			t.Errorf("want one line with %q, got\n%s", want, b.String())
+		}
+	}
+}
+
 // Events that prove a violation are shown, however much is folded.
 func TestTextMarksProof(t *testing.T) {
 	for _, r := range sample.Runs(t) {

@@ -1086,6 +1086,33 @@ func TestExplain(t *testing.T) {
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a key that a late request planted", property: checker.FaultTolerance, story: `
+			0       c1 invoke acquire
+			1       c1 info acquire
+			2       n1 set c1#1 sent=0.3
+			3       c2 invoke acquire
+			9       c2 fail acquire`,
+			want: `
+			A late request of c1 set the key of c1#1 on n1 at 2.000s, and nobody held that lease: it had left at 0.300s, and the acquire had given up at 1.000s.
+			c2 asked for the lock at 3.000s, was refused at 9.000s, and never got it.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a key that a late request planted after the release", property: checker.FaultTolerance, story: `
+			0       c1 invoke acquire
+			0.1     n1 set c1#1 sent=0.05
+			0.2     c1 ok acquire c1#1 until=10
+			1       c1 invoke release c1#1
+			1.1     n1 delete c1#1 sent=1
+			1.2     c1 ok release c1#1
+			2       n1 set c1#1 sent=0.1
+			3       c2 invoke acquire
+			9       c2 fail acquire`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.100s, and learnt of it at 0.200s, valid until 10.000s by its own clock.
+			A late request of c1 set the key of c1#1 once more on n1 at 2.000s: it had left at 0.100s, and the acquire had returned at 0.200s.
+			c2 asked for the lock at 3.000s, was refused at 9.000s, and never got it.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a release that is lost", property: checker.DeadlockFreedom, story: `
 			probe probe
 			bound 5

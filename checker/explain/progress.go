@@ -164,8 +164,14 @@ func (n *narrator) obstacles(from, to int) {
 		}
 		client := history.Client(label)
 		where := strings.Join(processes(keys), " ")
+		late, signs := n.planted(client, keys[0])
 		if l := n.lease(label); l != nil {
 			n.grant(l, "")
+			if late != "" {
+				n.say(step, keys[0].from, signs, "A late request of %s set the key of %s once more on %s at %s: %s.", client, label, keys[0].process, n.time(keys[0].from), late)
+			}
+		} else if late != "" {
+			n.say(step, keys[0].from, signs, "A late request of %s set the key of %s on %s at %s, and nobody held that lease: %s.", client, label, keys[0].process, n.time(keys[0].from), late)
 		} else {
 			why, lost := n.unheard(client, keys)
 			n.say(step, keys[0].from, append(beginnings(keys), lost...), "%s of %s %s set on %s %s, but %s never had the lease%s.",
@@ -203,6 +209,21 @@ func (n *narrator) obstacles(from, to int) {
 	if len(labels) == 0 {
 		n.split(from, to)
 	}
+}
+
+// planted says which acquire a key comes from that was set when that acquire had ended, and which events show it; empty if the key
+// was set in time, or nobody knows when the request left.
+func (n *narrator) planted(client string, k keySpan) (late string, signs []int) {
+	left := n.event(k.from).Departure()
+	in := n.before(k.from, func(e history.Event) bool {
+		return e.Process == client && e.Kind == history.Invoke && e.Op == history.Acquire && e.At <= left
+	})
+	out := n.outcome(in)
+	if in < 0 || out < 0 || out > k.from || n.event(out).At < left {
+		return "", nil
+	}
+	how := map[history.Kind]string{history.OK: "had returned", history.Fail: "had failed", history.Info: "had given up"}[n.event(out).Kind]
+	return fmt.Sprintf("it had left at %s, and the acquire %s at %s", history.Seconds(left), how, n.time(out)), []int{in, out}
 }
 
 // unheard says that the replies to the requests which set some keys were lost, if all were, and returns the events that show it.
