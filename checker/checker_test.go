@@ -147,8 +147,8 @@ func TestResultJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"verdict":"UNSAFE","statuses":[{"property":"lease exclusion","status":"ok"},{"property":"resource exclusion","status":"violated"},` +
-		`{"property":"expired on return","status":"ok"},{"property":"no lost update","status":"ok"},{"property":"owner only","status":"ok"},{"property":"no lost vote","status":"ok"},` +
-		`{"property":"tokens","status":"ok"},{"property":"deadlock freedom","status":"ok"},{"property":"fault tolerance","status":"ok"}],` +
+		`{"property":"expired on return","status":"ok"},{"property":"no lost update","status":"ok"},{"property":"owner only","status":"ok"},` +
+		`{"property":"tokens","status":"ok"},{"property":"deadlock freedom","status":"ok"},{"property":"fault tolerance","status":"ok"},{"property":"no lost vote","status":"ok"}],` +
 		`"violations":[{"property":"resource exclusion","at":15100000000,"what":"c1 wrote A under c1#1 at 15.100s, after c2 was granted c2#1 at 12.000s",` +
 		`"assumption":"bounded pause","events":[1,2,3,6,7,10]}]}`
 	if string(b) != want {

@@ -15,10 +15,10 @@ const (
 	ExpiredOnReturn   Property = "expired on return"  // no Acquire returns a lease that is already over
 	NoLostUpdate      Property = "no lost update"     // every acknowledged increment or update is in the final value, or was replaced by whoever had the right to
 	OwnerOnly         Property = "owner only"         // no command of one client touches a living key that another client owns
-	NoLostVote        Property = "no lost vote"       // no client deletes or shortens a key of its own lease while it relies on the lease
 	Tokens            Property = "tokens"             // fencing tokens are unique and grow with the grants
 	DeadlockFreedom   Property = "deadlock freedom"   // after everything has healed, a fresh client acquires
 	FaultTolerance    Property = "fault tolerance"    // while enough nodes are up and in reach and nobody holds, somebody acquires soon
+	NoLostVote        Property = "no lost vote"       // no client deletes or shortens a key of its own lease while it relies on the lease
 )
 
 // A rule is how a property is judged.
@@ -41,10 +41,10 @@ var rules = []rule{
 	{ExpiredOnReturn, certain(expiredOnReturn), true, noLease},
 	{NoLostUpdate, certain(noLostUpdate), false, noUpdate},
 	{OwnerOnly, certain(ownerOnly), true, noKey},
-	{NoLostVote, certain(noLostVote), true, noKey},
 	{Tokens, certain(tokens), true, noLease},
 	{DeadlockFreedom, deadlockFreedom, false, func(*index) string { return "" }}, // judge reports it
 	{FaultTolerance, certain(faultTolerance), false, noAsk},
+	{NoLostVote, certain(noLostVote), true, noKey},
 }
 
 // Properties returns all properties, in the order in which they are reported.
