@@ -149,8 +149,6 @@ func (f *runFlags) agreementCommand(args []string, o agreementFlags) string {
 
 func printAgreements(w io.Writer, a *pictures.Agreements, o agreementFlags) error {
 	switch {
-	case o.json && o.markdown:
-		return errors.New("--json and --markdown are two formats; choose one")
 	case o.json:
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
@@ -164,17 +162,14 @@ func printAgreements(w io.Writer, a *pictures.Agreements, o agreementFlags) erro
 
 // agreementStatus is 1 if a run was judged differently on real servers. If one proved nothing, it is 2, which outranks 1.
 func agreementStatus(a *pictures.Agreements) error {
-	var code status
+	var all []status
 	for _, r := range a.Rows {
 		switch {
 		case r.Unproved > 0:
-			return status(exitUnknown)
+			all = append(all, exitUnknown)
 		case r.Agree < r.Done:
-			code = exitUnexpected
+			all = append(all, exitUnexpected)
 		}
 	}
-	if code != 0 {
-		return code
-	}
-	return nil
+	return worst(all)
 }

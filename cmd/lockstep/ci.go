@@ -127,14 +127,11 @@ func (f *runFlags) missing(cases []play.Case, outcomes []*play.Outcome, why erro
 
 // exitOf is the exit status of all findings, which is that of the worst. UNKNOWN outranks what is merely unexpected.
 func exitOf(findings []finding) error {
-	var worst status
+	var all []status
 	for _, g := range findings {
-		worst = max(worst, g.status)
+		all = append(all, g.status)
 	}
-	if worst == exitExpected {
-		return nil
-	}
-	return worst
+	return worst(all)
 }
 
 // head is the result of a run in one line.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"lockstep/clients"
@@ -32,6 +33,15 @@ const (
 type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// worst is the error for the greatest of several statuses; nil if everything came out as expected.
+func worst(all []status) error {
+	s := slices.Max(append(all, exitExpected))
+	if s == exitExpected {
+		return nil
+	}
+	return s
+}
 
 func main() { os.Exit(run(known{locks: clients.Locks(), libraries: libraries.Locks()}, os.Args[1:])) }
 

@@ -538,21 +538,18 @@ func sortMatrix(m *pictures.Matrix) {
 
 // matrixStatus is the exit status of a matrix. UNKNOWN outranks a lock that is worse than its reference.
 func (f *runFlags) matrixStatus(m *pictures.Matrix) error {
-	var code status
+	var all []status
 	for _, g := range m.Groups {
 		for _, r := range g.Rows {
 			for _, c := range r.Cells {
 				switch {
 				case c.Verdict == checker.Inconclusive:
-					return status(exitUnknown)
+					all = append(all, exitUnknown)
 				case c.Against == pictures.Worse:
-					code = exitUnexpected
+					all = append(all, exitUnexpected)
 				}
 			}
 		}
 	}
-	if code != 0 {
-		return code
-	}
-	return nil
+	return worst(all)
 }

@@ -317,19 +317,16 @@ func progress(w io.Writer, n int) *progressbar.ProgressBar {
 
 // exitStatus sums up the outcomes: UNKNOWN outranks what is merely unexpected.
 func exitStatus(outcomes []*play.Outcome) error {
-	var code status
+	var all []status
 	for _, o := range outcomes {
 		switch {
 		case o.Result.Verdict == checker.Inconclusive && o.ExpectedVerdict() != checker.Inconclusive:
-			return status(exitUnknown)
+			all = append(all, exitUnknown)
 		case len(o.Unexpected()) > 0:
-			code = exitUnexpected
+			all = append(all, exitUnexpected)
 		}
 	}
-	if code != 0 {
-		return code
-	}
-	return nil
+	return worst(all)
 }
 
 // printDifferences says which results were not expected, and how to see them again.

@@ -2,10 +2,11 @@ package pictures
 
 import (
 	"cmp"
-	"lockstep/sim/history"
 	"math"
 	"slices"
 	"time"
+
+	"lockstep/sim/history"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"

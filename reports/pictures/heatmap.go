@@ -1,7 +1,6 @@
 package pictures
 
 import (
-	"bytes"
 	"image/color"
 	"io"
 	"math"
@@ -9,8 +8,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // A HeatMap is the picture of the share of unsafe runs over two quantities or, if Y has no values, a curve over one. The same map always
@@ -131,23 +128,13 @@ func (f *mapFigure) scale() float64 {
 // WritePNG writes the picture as a PNG of 1200 pixels in width.
 func (m *HeatMap) WritePNG(w io.Writer) error {
 	f := m.figure()
-	c := vgimg.NewWith(vgimg.UseWH(figureWidth, f.height), vgimg.UseDPI(72))
-	f.draw(draw.New(c))
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
+	return writePNG(w, figureWidth, f.height, f.draw)
 }
 
 // WriteSVG writes the picture as an SVG, with its text as text.
 func (m *HeatMap) WriteSVG(w io.Writer) error {
 	f := m.figure()
-	c := vgsvg.New(figureWidth, f.height)
-	f.draw(draw.New(c))
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return err
-	}
-	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, f.height, m.Title, m.Subtitle))
-	return err
+	return writeSVG(w, figureWidth, f.height, f.draw, m.Title, m.Subtitle)
 }
 
 func (f *mapFigure) draw(c draw.Canvas) {

@@ -12,8 +12,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"lockstep/checker"
 	"lockstep/reports"
@@ -243,10 +241,7 @@ func (mp *MatrixPicture) WritePNG(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(72))
-	f.draw(draw.New(c))
-	_, err = vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
+	return writePNG(w, f.width, f.height, f.draw)
 }
 
 // WriteSVG writes the picture as an SVG, with its text as text. Each cell shows its command as a tooltip, and links to its run.
@@ -255,13 +250,11 @@ func (mp *MatrixPicture) WriteSVG(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := vgsvg.New(f.width, f.height)
-	f.draw(draw.New(c))
 	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
+	if err := writeSVG(&b, f.width, f.height, f.draw, f.m.headline(), subtitleText()); err != nil {
 		return err
 	}
-	svg := forTheWeb(b.Bytes(), f.width, f.height, f.m.headline(), subtitleText())
+	svg := b.Bytes()
 	end := bytes.LastIndex(svg, []byte("</svg>"))
 	var places bytes.Buffer
 	f.places(&places)

@@ -1,7 +1,6 @@
 package pictures
 
 import (
-	"bytes"
 	"encoding/csv"
 	"image/color"
 	"io"
@@ -13,8 +12,6 @@ import (
 	"golang.org/x/text/message"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"lockstep/reports"
 )
@@ -31,22 +28,12 @@ type Plot struct {
 
 // WritePNG writes the picture as a PNG of 1200 pixels in width.
 func (pl *Plot) WritePNG(w io.Writer) error {
-	c := vgimg.NewWith(vgimg.UseWH(figureWidth, pl.height), vgimg.UseDPI(72))
-	pl.draw(draw.New(c))
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
+	return writePNG(w, figureWidth, pl.height, pl.draw)
 }
 
 // WriteSVG writes the picture as an SVG, with its text as text.
 func (pl *Plot) WriteSVG(w io.Writer) error {
-	c := vgsvg.New(figureWidth, pl.height)
-	pl.draw(draw.New(c))
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return err
-	}
-	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, pl.height, plotText(pl.Title), plotText(pl.Subtitle)))
-	return err
+	return writeSVG(w, figureWidth, pl.height, pl.draw, plotText(pl.Title), plotText(pl.Subtitle))
 }
 
 // WriteCSV writes the figures that the picture shows.

@@ -57,15 +57,15 @@ func NewDriftPlot(lock string, curves []EdgeCurve, what string) (*Plot, error) {
 	var runs, unproved int
 	table := [][]string{{"ttl_s", "allowance_ppm", "drift_ppm", "runs", "unsafe", "share", "low95", "high95", "unproved"}}
 	e := &edgePlot{curves: curves}
-	for i, c := range curves {
-		for k, pt := range c.Points {
+	for _, c := range curves {
+		for _, pt := range c.Points {
 			if pt.Runs == 0 {
 				continue
 			}
-			runs, unproved = runs+pt.Runs, unproved+pt.Unproved
-			if i+k == 0 {
+			if runs == 0 {
 				e.x.from, e.x.to = pt.PPM, pt.PPM
 			}
+			runs, unproved = runs+pt.Runs, unproved+pt.Unproved
 			e.x.from, e.x.to = min(e.x.from, pt.PPM), max(e.x.to, pt.PPM)
 			share := func(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 			table = append(table, []string{

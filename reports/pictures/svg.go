@@ -5,11 +5,35 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"io"
 	"regexp"
 	"strconv"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
+
+// writePNG writes a drawing as a PNG, a pixel for each point.
+func writePNG(w io.Writer, width, height vg.Length, drawOn func(draw.Canvas)) error {
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(72))
+	drawOn(draw.New(c))
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+	return err
+}
+
+// writeSVG writes a drawing as an SVG for the web, with its text as text.
+func writeSVG(w io.Writer, width, height vg.Length, drawOn func(draw.Canvas), title, desc string) error {
+	c := vgsvg.New(width, height)
+	drawOn(draw.New(c))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(forTheWeb(b.Bytes(), width, height, title, desc))
+	return err
+}
 
 // forTheWeb turns the output of gonum into an SVG file for the web. It replaces the head: pictures are measured in pixels there, need a
 // title for screen readers, and the fonts of gonum may be missing. Arial and Helvetica have the widths of Liberation Sans.

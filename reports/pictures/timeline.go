@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"lockstep/checker"
@@ -27,23 +26,13 @@ func NewTimeline(h *history.History, r checker.Result) *Timeline {
 
 // WritePNG writes the picture as a PNG of 1200 pixels in width.
 func (t *Timeline) WritePNG(w io.Writer) error {
-	c := vgimg.NewWith(vgimg.UseWH(figureWidth, t.figure.height), vgimg.UseDPI(72))
-	t.figure.draw(draw.New(c))
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
+	return writePNG(w, figureWidth, t.figure.height, t.figure.draw)
 }
 
 // WriteSVG writes the picture as an SVG. Its text can be searched and read aloud. The font is Liberation Sans, or one with the same
 // widths.
 func (t *Timeline) WriteSVG(w io.Writer) error {
-	c := vgsvg.New(figureWidth, t.figure.height)
-	t.figure.draw(draw.New(c))
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return err
-	}
-	_, err := w.Write(forTheWeb(b.Bytes(), figureWidth, t.figure.height, t.Title(), t.figure.head.Reason))
-	return err
+	return writeSVG(w, figureWidth, t.figure.height, t.figure.draw, t.Title(), t.figure.head.Reason)
 }
 
 // Inline returns the picture as an element of a page, without the heading, because the page has its own.
