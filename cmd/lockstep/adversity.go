@@ -31,7 +31,7 @@ var adversities = []adversity{
 		"redlock-partition-halves", "partition-no-ttl", "holder-cut-off", "delay-to-resource", "crash-with-write-in-flight",
 	}},
 	{"retries and timeouts of the client library", []string{
-		"retried-set", "retried-release", "release-cancelled", "hung-node-of-three",
+		"retried-set", "retried-release", "release-cancelled", "late-clean-up", "hung-node-of-three",
 	}},
 	{"contention", []string{
 		"redlock-calm", "redlock-contended", "expiry-herd", "lost-update",
