@@ -523,6 +523,10 @@ func misblamed(o *play.Outcome, classes []checker.Assumption, replayed func([]ch
 		switch v.Property {
 		case checker.OwnerOnly, checker.FaultTolerance, checker.DeadlockFreedom:
 			continue
+		case checker.NoLostVote:
+			if v.Assumption == checker.None {
+				continue // a late message does not excuse it
+			}
 		}
 		var but []string
 		held := func(has func(*play.Outcome, checker.Violation) bool) bool {
@@ -538,7 +542,7 @@ func misblamed(o *play.Outcome, classes []checker.Assumption, replayed func([]ch
 						}
 					}
 					if slices.Contains(o.Failing(), play.Failing{Property: checker.LeaseExclusion, Assumption: checker.None}) && has(runs[(len(runs)-1)&^stands], v) ||
-						has(runs[len(runs)-1], v) || violates(o, checker.OwnerOnly) || has(without("")[len(runs)-1], v) {
+						has(runs[len(runs)-1], v) || violates(o, checker.OwnerOnly) || violates(o, checker.NoLostVote) || has(without("")[len(runs)-1], v) {
 						return true
 					}
 				case i >= 0:
