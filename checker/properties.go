@@ -18,7 +18,7 @@ const (
 	Tokens            Property = "tokens"             // fencing tokens are unique and grow with the grants
 	DeadlockFreedom   Property = "deadlock freedom"   // after everything has healed, a fresh client acquires
 	FaultTolerance    Property = "fault tolerance"    // while enough nodes are up and in reach and nobody holds, somebody acquires soon
-	NoLostVote        Property = "no lost vote"       // no client deletes or shortens a key of its own lease while it relies on the lease
+	NoLostVote        Property = "no lost vote"       // no client deletes, overwrites or shortens the life of a key of its own lease while it relies on the lease
 )
 
 // A rule is how a property is judged.

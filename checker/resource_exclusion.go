@@ -13,8 +13,8 @@ import (
 // granted. Kleppmann's first figure shows such a write: "How to do distributed locking" (2016). To enter, which sets the mark of
 // the resource, counts as a write: it shuts out clients that have entered before.
 //
-// If no assumption was broken, and the lock had told the client that the lease is lost before the client began to write, the lock is not
-// at fault: the client should have heeded it.
+// If no assumption was broken, and the lock had told the client that the lease was lost before the client began to write, the lock is
+// not at fault: the client should not have written.
 //
 // A newer lease counts only if its Acquire returned at some time: nobody relies on one that its client never learned of. Leases
 // are in the order of their grants, so it is enough to look at the next one.

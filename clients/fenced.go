@@ -45,10 +45,10 @@ type fencedLease struct {
 
 func (l *fencedLease) Fence() int64 { return l.fence }
 
-// counterKey is the key of the counter. It is in the same slot as the lock, for a Redis Cluster runs no script with keys of two slots.
+// counterKey is the key of the counter. It is in the same slot as the lock, because a Redis Cluster runs no script whose keys are in two slots.
 func counterKey(name string) string {
 	if strings.Contains(name, "{") {
-		return name + ":fence" // in the slot of what is between the braces, as the lock
+		return name + ":fence" // the text between the braces decides the slot of both keys
 	}
 	return "{" + name + "}:fence"
 }

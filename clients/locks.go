@@ -7,9 +7,9 @@ import (
 // A Lock is a lock with its name and description.
 type Lock struct {
 	Name  string
-	About string // one line: what it does, or what is different from the lock that it is like
-	// Like names the locks of the literature, if any, that it can be compared with: it does the same for its holder, on as many nodes,
-	// and takes their place in their runs. The nearest comes first.
+	About string // one line: what it does, or how it differs from the lock that it is like
+	// Like names the locks of the literature with which it can be compared, if any, the most similar first. It does for its holder
+	// what they do, on as many nodes, and can take their place in their runs.
 	Like []string
 	New  New
 }

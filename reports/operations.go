@@ -218,7 +218,7 @@ func GrantEvents(leases []checker.Lease) []int {
 	return grants
 }
 
-// revivals says, by the extension that began another hold of a lease, how the hold before it had ended.
+// revivals says how a lease had ended, by the extension that revived it.
 func revivals(leases []checker.Lease) map[int]string {
 	revived := map[int]string{}
 	ended := map[string]string{} // by label

@@ -82,7 +82,7 @@ type transcript struct {
 	o      TextOptions
 	proof  []int // the events that prove violations, ascending
 	grants []int // the events that granted a lease, ascending
-	// By the extension that revived a lease after it had ended, what had become of it.
+	// How a lease had ended, by the extension that revived it.
 	revived map[int]string
 	all     []string
 	folds   []Deed

@@ -197,8 +197,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// sweeps lists the swept runs that show the finding, with the configurations that it names. The others of a library are too long for a
-// test: what it violates there is told if somebody has found it.
+// sweeps lists the sweeps that show the finding, with the configurations that it names. The other sweeps of a library take too long for
+// a test, so no test shows that a finding about them is missing.
 func (f finding) sweeps(t *testing.T) (cases []play.Case) {
 	t.Helper()
 	for _, run := range f.runs {

@@ -35,7 +35,7 @@ func (b *bench) account(t *testing.T, o *play.Outcome, why string, failed bool) 
 var worstFirst = []play.Standing{play.Broke, play.Other, play.Failed, play.TooBig, play.NotRun, play.Known, play.Unproved,
 	play.Allowed, play.AsOthers, play.Safe, play.NotApplicable}
 
-// standing is that of an outcome, except that what a file expects includes a timeline.
+// standing is that of the outcome, unless the test failed for another reason: a file also expects a timeline.
 func (a account) standing(o *play.Outcome) play.Standing {
 	if s := o.Standing(); !a.failed || s >= play.Failed {
 		return s
@@ -75,13 +75,13 @@ func (b *bench) index() explorer.List {
 	return list
 }
 
-// looks are those of the standings in a list.
+// looks are the styles of the standings in a list.
 var looks = map[play.Standing]string{
 	play.Broke: "NO", play.Other: "NO", play.Failed: "NO", play.TooBig: "NO", play.NotRun: "NO", play.Known: "UNKNOWN",
 	play.Unproved: "UNKNOWN", play.Allowed: "yes", play.AsOthers: "yes", play.Safe: "yes", play.NotApplicable: "dim",
 }
 
-// claims says by what the runs were judged.
+// claims says by which claims the runs were judged.
 func (b *bench) claims() []string {
 	switch {
 	case b.against != "":
@@ -89,11 +89,11 @@ func (b *bench) claims() []string {
 	case len(b.outcomes) > 0 && b.outcomes[0].Promise.Exact:
 		return []string{"Each run must come out as its scenario expects."}
 	}
-	claim := "It is claimed that the lock keeps in each run what " + strings.Join(b.like, " or ") + " keeps there. Where that lock is UNSAFE, this one may be, too."
+	claim := "It is claimed that in each run the lock keeps every property that " + strings.Join(b.like, " or ") + " keeps there. It may violate the others."
 	for _, c := range []struct {
 		verb string
 		of   []checker.Assumption
-	}{{"survives", b.survives}, {"needs", b.needs}} {
+	}{{"survives a breach of", b.survives}, {"needs", b.needs}} {
 		var names []string
 		for _, a := range c.of {
 			names = append(names, string(a))
@@ -116,7 +116,7 @@ func (b *bench) whyOf(o *play.Outcome) string {
 		if o.Promise.Earlier != nil {
 			return "as before: " + what
 		}
-		return "as " + o.Run.Reference() + " here: " + what
+		return "as " + o.Run.Reference() + " does here: " + what
 	case play.Allowed:
 		return fmt.Sprintf("the lock needs %s: %s", o.Result.Violations[0].Assumption, what)
 	}

@@ -47,7 +47,7 @@ func TestArtifacts(t *testing.T) {
 		t.Errorf("the list has %q, want %q", order, want)
 	}
 	for _, w := range []string{
-		"<h1>TestKnownLock</h1>", "3 runs: 3 proved (1 known; 1 broken; 1 not as expected)", "It survives bounded pause.", "ticket &lt;b&gt;123&lt;/b&gt;",
+		"<h1>TestKnownLock</h1>", "3 runs: 3 proved (1 known; 1 broken; 1 not as expected)", "It survives a breach of bounded pause.", "ticket &lt;b&gt;123&lt;/b&gt;",
 		"it is claimed that the lock survives a breach of bounded pause", "go test -run &#39;^TestKnownLock$/^pause-fenced$/^single$&#39; lockstep/scenarios",
 	} {
 		if !strings.Contains(list, w) {

@@ -16,8 +16,8 @@ import (
 )
 
 // keep writes files about a run to the directory of go test -artifacts: the timeline, the history, a page to explore a run that
-// violates something or proves nothing, and the scenario with only this run. The name is that of the run's test: the directory that
-// go test makes has another one.
+// violates something or proves nothing, and the scenario with only this run. The files are named after the run's test, because the
+// directory that go test makes is not.
 func keep(t *testing.T, name string, o *play.Outcome) {
 	t.Helper()
 	for _, f := range filesOf(o) {

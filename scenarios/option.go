@@ -74,7 +74,7 @@ func add[T comparable](to, more []T) []T {
 
 // Like names the reference locks that your lock claims to be as good as. Your lock takes their place in their runs of the
 // catalogue, and must keep every property that one of them keeps there. Where a scenario has no run of a reference, yours takes
-// the place of the one that the reference is like itself: fenced, watchdog and single-extend are like single, and redlock-extend is
+// the place of the lock that the reference itself is like: fenced, watchdog and single-extend are like single, and redlock-extend is
 // like redlock. If the runs of two of them differ only in what is expected, they are played once. The default is single, a lock on
 // one Redis node.
 func Like(locks ...string) Option {
@@ -314,8 +314,8 @@ type trial struct {
 	promise play.Promise
 }
 
-// metAs returns the reference whose place a lock that is like another one takes in a scenario: the same if it has a run there, or else
-// the one that it is like itself, as fenced is like single.
+// metAs returns the lock whose place your lock takes in a scenario: the one that yours is like, if it has a run there, or else the one
+// that this lock is like itself, as fenced is like single.
 func metAs(s *script.Scenario, like string) string {
 	if slices.ContainsFunc(s.Runs, func(r script.Section) bool { return r.Lock == like }) {
 		return like

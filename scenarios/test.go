@@ -45,9 +45,9 @@ import (
 // of them at the end (with go test -v, or if a test fails). If GITHUB_ACTIONS is true, Test and [RunFile] print
 // an error annotation for each run that fails, and add the sum to the file that GITHUB_STEP_SUMMARY names, if that is a regular file.
 //
-// With go test -artifacts Test keeps index.html, a list of the runs, worst first; junit.xml, for CI servers; the table; and of each
-// run the timeline, the history, the scenario and, unless it is SAFE, a page to step through it. If the environment variable
-// LOCKSTEP_REPLAY names the file of such a scenario, Test plays that instead of the catalogue.
+// With go test -artifacts Test keeps index.html, a list of the runs, worst first; junit.xml, for CI servers; the table; and for each
+// run the timeline, the history, the scenario and, unless the run is SAFE, a page to step through it. If the environment variable
+// LOCKSTEP_REPLAY names the file of such a scenario, Test plays it instead of the catalogue.
 //
 // If three runs in a row did not end for the same reason, or those that did not end have taken three times the [Limit], the
 // remaining runs fail without being played: each could take up to its limit, and go test would end them all before the table is
@@ -232,7 +232,7 @@ type bench struct {
 
 	t       *testing.T // which made the call
 	ending  string     // of the names of the files about the call; empty for the first call of the test
-	replays bool       // one run is played again, and not the catalogue
+	replays bool       // a kept scenario is played again instead of the catalogue
 
 	mu       sync.Mutex // guards the fields below
 	outcomes []*play.Outcome

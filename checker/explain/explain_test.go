@@ -559,7 +559,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			c1 was granted c1#1 on n1 n2 n3 at 0.004s, valid until 10.000s by its own clock.
 			c1 deleted its own key of c1#1 on n1 at 1.000s.
-			That left it the keys on n2 n3.
+			The lease kept the keys on n2 n3.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a late clean-up of an earlier attempt", property: checker.NoLostVote, story: `
@@ -571,8 +571,8 @@ func TestExplain(t *testing.T) {
 			1       n1 delete c1#1 sent=0.1`,
 			want: `
 			c1 was granted c1#1 on n1 n2 at 0.200s, and learnt of it at 0.300s, valid until 10.000s by its own clock.
-			c1 deleted its own key of c1#1 on n1 at 1.000s: the command had left at 0.100s, before the one that set the key, and did not notice that this was another attempt's.
-			That left it the key on n2.
+			c1 deleted its own key of c1#1 on n1 at 1.000s: the command had left at 0.100s, before the one that set the key, and did not notice that the key belonged to another attempt.
+			The lease kept the key on n2.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a late extension, after another", property: checker.NoLostVote, change: retimes, story: `
@@ -588,7 +588,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			c1 extended c1#1 at 4.200s, until 19.000s by its own clock.
-			c1 shortened the life of its own key of c1#1 on n1 at 5.000s: the command had left at 3.050s, before the one that gave it its deadline.
+			c1 shortened the life of its own key of c1#1 on n1 at 5.000s: the command had left at 3.050s, before the one that set the deadline of the key.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a pause in acquire", property: checker.ExpiredOnReturn, story: `
@@ -1093,7 +1093,7 @@ func TestExplain(t *testing.T) {
 			3       c2 invoke acquire
 			9       c2 fail acquire`,
 			want: `
-			A late request of c1 set the key of c1#1 on n1 at 2.000s, and nobody held that lease: it had left at 0.300s, and the acquire had given up at 1.000s.
+			A late request of c1 set the key of c1#1 on n1 at 2.000s, and nobody held that lease: the request had left at 0.300s, and the client had given up at 1.000s.
 			c2 asked for the lock at 3.000s, was refused at 9.000s, and never got it.
 			No broken assumption explains this: the lock itself is at fault.`},
 
@@ -1109,7 +1109,7 @@ func TestExplain(t *testing.T) {
 			9       c2 fail acquire`,
 			want: `
 			c1 was granted c1#1 on n1 at 0.100s, and learnt of it at 0.200s, valid until 10.000s by its own clock.
-			A late request of c1 set the key of c1#1 once more on n1 at 2.000s: it had left at 0.100s, and the acquire had returned at 0.200s.
+			A late request of c1 set the key of c1#1 again on n1 at 2.000s: the request had left at 0.100s, and the acquire had returned at 0.200s.
 			c2 asked for the lock at 3.000s, was refused at 9.000s, and never got it.
 			No broken assumption explains this: the lock itself is at fault.`},
 

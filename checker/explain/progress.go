@@ -168,7 +168,7 @@ func (n *narrator) obstacles(from, to int) {
 		if l := n.lease(label); l != nil {
 			n.grant(l, "")
 			if late != "" {
-				n.say(step, keys[0].from, signs, "A late request of %s set the key of %s once more on %s at %s: %s.", client, label, keys[0].process, n.time(keys[0].from), late)
+				n.say(step, keys[0].from, signs, "A late request of %s set the key of %s again on %s at %s: %s.", client, label, keys[0].process, n.time(keys[0].from), late)
 			}
 		} else if late != "" {
 			n.say(step, keys[0].from, signs, "A late request of %s set the key of %s on %s at %s, and nobody held that lease: %s.", client, label, keys[0].process, n.time(keys[0].from), late)
@@ -211,8 +211,8 @@ func (n *narrator) obstacles(from, to int) {
 	}
 }
 
-// planted says which acquire a key comes from that was set when that acquire had ended, and which events show it; empty if the key
-// was set in time, or nobody knows when the request left.
+// planted describes the acquire from which a key comes that was set only after the acquire had ended, and lists the events that show
+// this. It returns "" if the key was set in time, or if the history does not say when the request left.
 func (n *narrator) planted(client string, k keySpan) (late string, signs []int) {
 	left := n.event(k.from).Departure()
 	in := n.before(k.from, func(e history.Event) bool {
@@ -222,8 +222,8 @@ func (n *narrator) planted(client string, k keySpan) (late string, signs []int) 
 	if in < 0 || out < 0 || out > k.from || n.event(out).At < left {
 		return "", nil
 	}
-	how := map[history.Kind]string{history.OK: "had returned", history.Fail: "had failed", history.Info: "had given up"}[n.event(out).Kind]
-	return fmt.Sprintf("it had left at %s, and the acquire %s at %s", history.Seconds(left), how, n.time(out)), []int{in, out}
+	how := map[history.Kind]string{history.OK: "the acquire had returned", history.Fail: "the acquire had failed", history.Info: "the client had given up"}[n.event(out).Kind]
+	return fmt.Sprintf("the request had left at %s, and %s at %s", history.Seconds(left), how, n.time(out)), []int{in, out}
 }
 
 // unheard says that the replies to the requests which set some keys were lost, if all were, and returns the events that show it.

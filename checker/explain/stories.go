@@ -448,7 +448,7 @@ func (n *narrator) intrusion(i int) {
 	}
 }
 
-// tellLostVote tells how a client took a key from its own lease.
+// tellLostVote tells how a client took a key away from its own lease.
 func (n *narrator) tellLostVote() {
 	i := n.culprit(func(e history.Event) bool {
 		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete)
@@ -467,15 +467,15 @@ func (n *narrator) tellLostVote() {
 	}
 	n.grant(l, "")
 	n.renewals(l, i)
-	verb := map[string]string{history.Over: "put another value in the place of", history.Retime: "shortened the life of", history.Delete: "deleted"}[e.Op]
+	verb := map[string]string{history.Over: "overwrote", history.Retime: "shortened the life of", history.Delete: "deleted"}[e.Op]
 	text := fmt.Sprintf("%s %s its own key of %s on %s at %s", e.By, verb, label, e.Process, n.time(i))
 	asked := n.before(i, func(o history.Event) bool { // the last that gave the key a deadline
 		return o.Kind == history.State && o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
 	})
 	if e.Departure() < n.event(asked).Departure() {
-		what := "set the key, and did not notice that this was another attempt's"
+		what := "set the key, and did not notice that the key belonged to another attempt"
 		if n.event(asked).Op == history.Retime {
-			what = "gave it its deadline"
+			what = "set the deadline of the key"
 		}
 		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
 	}
@@ -487,7 +487,7 @@ func (n *narrator) tellLostVote() {
 		}
 	}
 	if names := processes(left); len(names) > 0 && e.Op == history.Delete {
-		n.say(detail, i, beginnings(left), "That left it the %s on %s.", number(left, "key", "keys"), strings.Join(names, " "))
+		n.say(detail, i, beginnings(left), "The lease kept the %s on %s.", number(left, "key", "keys"), strings.Join(names, " "))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // A Lock is a library in one of its configurations.
 type Lock struct {
-	clients.Lock        // like one or more locks of the literature
+	clients.Lock        // its Like is required
 	Module       string // the path of the Go module
 	// Restless libraries draw from randomness that cannot be seeded, or leave the order of simultaneous actions to the Go
 	// scheduler: their runs are not reproducible to the byte.

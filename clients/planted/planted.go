@@ -169,7 +169,7 @@ func (dials) Acquire(context.Context, string, time.Duration) (clients.Lease, err
 	return nil, err
 }
 
-// redials is a lock that goes its own way only after an error, which no calm run has.
+// redials is a lock that dials without its Env, but only after an error. No calm run has an error.
 type redials struct{ clients.Locker }
 
 func redialling(env clients.Env) clients.Locker { return redials{clients.NewSingle(env)} }

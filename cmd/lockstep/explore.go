@@ -63,15 +63,15 @@ The calm run is made from --lock, --nodes and so on, or is a run of a scenario w
 
 A library is compared with its reference, the lock of the literature that it is most like. If the
 reference violates the same property under the same plan, or for the same reason under a plan with
-one perturbation of the same kind, the violation is only counted. All others are worse than the
-reference, and are shown first; --verbose also shows an example of each of those counted. A lock of
-the literature is compared with nothing, and each violation is shown.
+one perturbation of the same kind, the violation is only counted. All other violations make the
+library worse than its reference, and are shown first; --verbose also shows an example of each kind
+that is only counted. A lock of the literature has no reference: each of its violations is shown.
 
 ` + kindsHelp() + `
 
-Exit status: 0 no violation, or for a library none that its reference does not have too; 1 a
-violation; 2 a run was different the second time, or all runs prove nothing; 3 something could not
-be run, or was interrupted.`,
+Exit status: 0 no violation, except those that the reference has, too; 1 a violation; 2 a run was
+different the second time, or all runs prove nothing; 3 something could not be run, or was
+interrupted.`,
 		Example: `  lockstep explore --lock redlock --nodes 3 --bound 2 --kinds delay,lose,crash
   lockstep explore --lock single --replicas 1 --bound 2 --out found
   lockstep explore --lock redsync --nodes 5 --time 60s
@@ -106,7 +106,7 @@ be run, or was interrupted.`,
 	memoryFlag(c, &f.memory)
 	fl.Var((*fileValue)(&f.out), "out", "save what is found to `DIR` as scenario files; with --grid, save the map")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of what is found; show what the reference does too")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of each violation found, and show examples of those that the reference has, too")
 	return c
 }
 

@@ -30,10 +30,10 @@ type explored struct {
 	shared  []sharedWay
 }
 
-// sharedWay is one way to fail that the reference has too, as --json has it.
+// sharedWay is one way to fail that the reference has, too, as --json has it.
 type sharedWay struct {
 	counterexample     // the example with the fewest perturbations
-	Plans          int `json:"plans"` // how many plans fail so
+	Plans          int `json:"plans"` // how many plans fail in this way
 }
 
 // counterexample is one way to fail, as --json has it.
@@ -132,7 +132,7 @@ func (r *explored) all() []search.Found {
 	return search.Firsts(all)
 }
 
-// allShared lists the ways to fail that the reference has too.
+// allShared lists the violations that the reference has, too.
 func (r *explored) allShared() []search.Shared {
 	var all []search.Shared
 	if r.bounded != nil {
@@ -144,8 +144,8 @@ func (r *explored) allShared() []search.Shared {
 	return search.Merged(all)
 }
 
-// keep shrinks and prints the failures, and saves them if --out is given. What the reference does too is only counted, unless
-// --verbose is given.
+// keep shrinks and prints the failures, and saves them if --out is given. Those that the reference has, too, are
+// only counted, unless --verbose is given.
 func (r *explored) keep(ctx context.Context) error {
 	var first error
 	for _, f := range r.all() {
@@ -155,15 +155,15 @@ func (r *explored) keep(ctx context.Context) error {
 	}
 	shared := r.allShared()
 	if len(r.found) == 0 && len(shared) > 0 {
-		fmt.Fprintf(r.w, "\nnothing is worse than with %s\n", r.reference())
+		fmt.Fprintf(r.w, "\n%s is not worse than %s under these plans\n", r.flags.shape.Lock, r.reference())
 	}
 	for i, s := range shared {
 		if i == 0 {
-			more := "; --verbose shows examples"
+			more := " (--verbose shows an example of each)"
 			if r.flags.verbose {
 				more = ""
 			}
-			fmt.Fprintf(r.w, "\nas %s does%s:\n", r.reference(), more)
+			fmt.Fprintf(r.w, "\n%s has these violations, too%s:\n", r.reference(), more)
 		}
 		fmt.Fprintf(r.w, "  %s (%s)\n", s.Failing, many(s.Plans, "plan"))
 	}
@@ -301,7 +301,7 @@ func (r *explored) encode(w io.Writer) error {
 		Bounded *search.Bounded  `json:"bounded,omitempty"`
 		Random  *search.Random   `json:"random,omitempty"`
 		Found   []counterexample `json:"found"`
-		// What the lock has in common with the one that it is compared with, if it is compared.
+		// If the lock is compared: with which one, and the violations that both have.
 		Reference string      `json:"reference,omitempty"`
 		Shared    []sharedWay `json:"shared,omitempty"`
 	}{r.flags.shape.Lock, r.search.Seed, r.bounded, r.random, append([]counterexample{}, r.found...), r.reference(), r.shared})

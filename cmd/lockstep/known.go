@@ -16,7 +16,7 @@ import (
 type known struct {
 	locks     []clients.Lock
 	libraries []libraries.Lock
-	// everywhere says that a lock of the literature, too, is run in the place of those that it is like.
+	// everywhere says that a lock of the literature is also run in the place of the locks that it is like.
 	everywhere bool
 }
 

@@ -387,15 +387,15 @@ func (k known) notFor(lock string, r script.Section) string {
 	of := r.Reference()
 	switch {
 	case several(of) && !several(lock):
-		return "it uses one node, and the run needs several"
+		return "the lock uses one node, and the run needs several"
 	case !several(of) && several(lock) && !slices.ContainsFunc(k.like(lock), func(name string) bool { return !several(name) }):
-		return "it needs several nodes, and the run has one"
+		return "the lock needs several nodes, and the run has one"
 	}
 	i := slices.IndexFunc(k.locks, func(l clients.Lock) bool { return l.Name == of })
 	if i < 0 {
-		return "the run is one of " + of
+		return "the run is only for " + of
 	}
-	return fmt.Sprintf("it is not like %s: %s", of, k.locks[i].About)
+	return fmt.Sprintf("the run is only for locks like %s (%s)", of, k.locks[i].About)
 }
 
 // cell sums up one run with all seeds. Its command and its reason are those of the first seed that shows what the cell says: that the
@@ -441,7 +441,7 @@ func (f *runFlags) cell(e entry) pictures.MatrixCell {
 		c.Against = pictures.Better
 	}
 	if c.Inapplicable = o.Inapplicable(); c.Inapplicable != "" {
-		return pictures.MatrixCell{Lock: c.Lock, Run: c.Run, Reference: c.Reference, Inapplicable: "it cannot do what the run asks for: " + c.Inapplicable}
+		return pictures.MatrixCell{Lock: c.Lock, Run: c.Run, Reference: c.Reference, Inapplicable: "the lock cannot do what the run asks for: " + c.Inapplicable}
 	}
 	switch worse := worseThan(reference, shown); {
 	case len(worse) > 0:

@@ -100,15 +100,15 @@ func TestMatrixPage(t *testing.T) {
 	want := `# What each lock survives
 
 Unmodified libraries, in all of their configurations, beside the locks of the literature that they are like: faults down, locks
-across. This page is made by the command below; ` + "`go test ./cmd/lockstep -run Matrix -rewrite`" + ` renews it. What it takes for each row to
-go wrong, and where it comes from, tells ` + "`lockstep show SCENARIO`" + `; a cell says what a run of it showed, which is no proof of what
-others would show.
+across. This page is made by the command below; ` + "`go test ./cmd/lockstep -run Matrix -rewrite`" + ` renews it. ` + "`lockstep show SCENARIO`" + ` says
+what it takes for a row to go wrong, and where the scenario comes from. A cell says what one run showed. It does not prove what other
+runs would show.
 
 ` + out + `
 ## Sweeps
 
-Each row plays one fault at each position of a calm run of the lock in its column, and has the worst position. rueidislock is left out: it
-polls, so that its sweeps take a minute each.
+In each row, one fault is played at each position of a calm run of the lock in the column, and the cell shows the worst position.
+rueidislock is left out because it polls: each of its sweeps takes a minute.
 
 `
 	sweeps := sweepsOf(t)
@@ -159,7 +159,7 @@ func sweepsOf(t *testing.T) []string {
 	return adversities[i].scenarios
 }
 
-// The sweeps in docs/matrix.md are what the program prints: another one each day, as all of them take minutes.
+// The sweeps in docs/matrix.md are what the program prints. The test checks another one each day, because all of them take minutes.
 func TestMatrixPageSweeps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays some thousand runs of libraries")

@@ -101,7 +101,7 @@ func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, err)
 		return
 	}
-	list := explorer.List{Title: "Runs in " + s.name, As: "as expected", Empty: "There is no history here; lockstep run --out writes some."}
+	list := explorer.List{Title: "Runs in " + s.name, As: "as expected", Empty: "There are no histories here. lockstep run --out DIR writes them."}
 	count := map[checker.Verdict]int{}
 	unexpected, unreadable := 0, 0
 	for _, file := range unended {

@@ -9,15 +9,15 @@ import (
 	"lockstep/reports"
 )
 
-// A List is a page with a table of runs, each with links to its files. Its texts may come from anywhere: they are shown as text.
+// A List is a page with a table of runs, each with links to its files. Its texts need not be trusted: the page
+// shows them as plain text.
 type List struct {
 	Title string
 	Sum   string // the sentence below the title
 	Notes []string
-	// As is the heading of the column with standings. Rows come in the order in which they are shown.
-	As    string
-	Rows  []ListRow
-	Empty string // what is said if there are no rows
+	As    string    // the heading of the column with standings
+	Rows  []ListRow // in the order in which they are shown
+	Empty string    // what is said if there are no rows
 }
 
 // A ListRow is a run in a list. Only its name is required.
@@ -26,11 +26,11 @@ type ListRow struct {
 	Verdict          string
 	Violated, Broken string
 	Standing         string
-	Look             string // of the standing: yes, NO, UNKNOWN or dim
+	Look             string // the style of the standing: yes, NO, UNKNOWN or dim
 	Facts            string
 	Why              string // what is wrong with the run, or worth knowing
 	Again            string // the command that shows it again
-	Open             bool   // show Why and Again at once
+	Open             bool   // show Why and Again without a click
 	Files            []Link
 }
 

@@ -19,7 +19,7 @@ type Run struct {
 	Result  checker.Result
 	// Measurements are the quantities that the run should report.
 	Measurements []checker.Measurement
-	// Picture shows the run to readers without the script, and on paper; without one, its timeline in words does.
+	// Picture shows the run on paper, and if the script does not run. Without a picture, the timeline in words is shown there.
 	Picture template.HTML
 	// Title and Prose tell the story of the scenario. Script has its lanes, in the words of the scenario file.
 	Title, Prose, Script string
@@ -113,7 +113,7 @@ var (
 		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
-// HashSource names a text in a policy.
+// HashSource returns the source expression that allows a style or a script with this text in a Content-Security-Policy.
 func HashSource(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

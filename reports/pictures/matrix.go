@@ -59,7 +59,7 @@ type MatrixCell struct {
 	Why       string               `json:"why,omitempty"`
 	Command   string               `json:"command"`                    // shows it
 	Repeat    string               `json:"not_reproducible,omitempty"` // how a repetition with the same seed differed
-	// Inapplicable says why the run makes no sense for the lock. Such a cell has no verdict, and nothing was run.
+	// Inapplicable says why the run does not apply to the lock. Such a cell has no verdict, because nothing was run.
 	Inapplicable string `json:"does_not_apply,omitempty"`
 }
 
@@ -230,13 +230,13 @@ func (m *Matrix) findings() (worse, unknown, changing []finding) {
 	return worse, unknown, changing
 }
 
-// A reason is why rows do not apply to locks.
+// A reason says why rows do not apply to some locks.
 type reason struct {
 	text  string
-	locks []string // with the number of rows
+	locks []string // each with the number of its rows
 }
 
-// inapplicable returns the reasons why rows do not apply to locks, each with its locks.
+// inapplicable returns the reasons why rows do not apply to locks.
 func (m *Matrix) inapplicable() (all []reason) {
 	for _, l := range m.Locks {
 		rows := map[string]int{}
@@ -255,7 +255,7 @@ func (m *Matrix) inapplicable() (all []reason) {
 			if i < 0 {
 				i, all = len(all), append(all, reason{text: text})
 			}
-			all[i].locks = append(all[i].locks, fmt.Sprintf("%s (%d)", l.Name, rows[text]))
+			all[i].locks = append(all[i].locks, fmt.Sprintf("%s (%s)", l.Name, reports.Count(rows[text], "row")))
 		}
 	}
 	return all
@@ -327,7 +327,7 @@ func (m *Matrix) WriteText(w io.Writer, o MatrixOptions) error {
 	l.findings(b, "Nothing is proved", unknown)
 	l.findings(b, "Not reproducible", changing)
 	if reasons := m.inapplicable(); len(reasons) > 0 {
-		fmt.Fprintf(b, "\n%s\n", o.Paint(Heading, "Does not apply, with the number of rows"))
+		fmt.Fprintf(b, "\n%s\n", o.Paint(Heading, "Rows that do not apply"))
 		for _, r := range reasons {
 			l.paragraph(b, strings.Join(r.locks, ", ")+": "+r.text, "  ", "    ")
 		}
@@ -700,7 +700,7 @@ func (m *Matrix) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	if reasons := m.inapplicable(); len(reasons) > 0 {
-		fmt.Fprint(b, "\n## Does not apply, with the number of rows\n\n")
+		fmt.Fprint(b, "\n## Rows that do not apply\n\n")
 		for _, r := range reasons {
 			fmt.Fprintf(b, "- %s: %s\n", strings.Join(r.locks, ", "), reports.Markdown(r.text))
 		}

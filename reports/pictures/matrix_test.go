@@ -29,7 +29,7 @@ func handmade() *Matrix {
 	unknown.Why = "the fault `jump c1 -3s` never bit"
 	also := unknown
 	also.Lock, also.Command = "shipped-fail-fast", strings.Replace(unknown.Command, "shipped", "shipped-fail-fast", 1)
-	one, several := "it uses one node, and the run needs several", "it needs several nodes, and the run has one"
+	one, several := "the lock uses one node, and the run needs several", "the lock needs several nodes, and the run has one"
 	no := func(lock, why string) MatrixCell { return MatrixCell{Lock: lock, Inapplicable: why} }
 	return &Matrix{
 		Command: "lockstep matrix --seeds 5", Seed: 1, Seeds: seeds,
@@ -91,7 +91,7 @@ in all
 		"\nWorse than the reference\n  ▼ shipped: pause/plain\n    owner only violated, its own fault: c1 deleted the key of c2#1 | on n1\n    lockstep run pause/plain --lock shipped --seed 1 -v\n",
 		"\nNot reproducible\n  ~ shipped: late/plain\n    with the same seed c2 was refused\n    lockstep run late/plain --lock shipped --seed 1 -v\n",
 		"\nNothing is proved\n  ? shipped, shipped-fail-fast: jump/plain\n    the fault `jump c1 -3s` never bit\n    lockstep run jump/plain --lock shipped,shipped-fail-fast --seed 1 -v\n",
-		"\nDoes not apply, with the number of rows\n  plain (2), shipped-fail-fast (2): it uses one node, and the run needs several\n  shipped (1), shipped-fail-fast (2): it needs several nodes, and the run has one\n",
+		"\nRows that do not apply\n  plain (2 rows), shipped-fail-fast (2 rows): the lock uses one node, and the run needs several\n  shipped (1 row), shipped-fail-fast (2 rows): the lock needs several nodes, and the run has one\n",
 	} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("got\n%s\nwithout\n%s", b.String(), part)

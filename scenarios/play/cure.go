@@ -38,7 +38,7 @@ var cures = []cure{
 	{checker.OwnerOnly, nil,
 		"use a new random token for each acquire, and compare it in the same script that deletes, extends or overwrites the key", "release-race/single"},
 	{checker.NoLostVote, nil,
-		"use a new random token for each attempt, and compare it in the same script that deletes the key, so that a late request cannot hit the next attempt", "late-clean-up/redlock"},
+		"use a new random token for each attempt, and compare it in the same script that deletes the key, so that a late request cannot delete the key of the next attempt", "late-clean-up/redlock"},
 	{checker.ExpiredOnReturn, nil,
 		"count the lease by Env.Clock from before the first request, and before Acquire returns compare its end with Env.Clock.Now()", "pause-in-acquire/redlock"},
 }

@@ -18,9 +18,9 @@ import (
 //   - the same property under the same plan and seed, or
 //   - the same property, for the same reason, under some plan with one perturbation of a kind that the plan has.
 //
-// Either would accuse correct locks without the other. The same plan may hit another operation of another lock, or none. And what
-// takes two faults together, no single one shows. A fencing token that goes wrong together with an assumption is excused as well
-// if the reference has no tokens.
+// Either rule alone would accuse correct locks. The same plan may hit another operation of the reference, or none. And if a violation
+// takes two faults, no plan with one perturbation shows it. A violation of the property tokens that comes with a broken assumption is
+// also excused if the reference has no tokens.
 type Reference struct {
 	Lock string
 
@@ -109,7 +109,7 @@ type Shared struct {
 	Plans int // how many plans fail in this way
 }
 
-// compare takes from a trial what is shared with the reference, and adds that to shared. It reports whether anything is left.
+// compare moves the violations of a trial that are shared with the reference to shared. It reports whether the trial has others.
 func (s *Search) compare(ctx context.Context, t *Trial, shared []Shared) ([]Shared, bool, error) {
 	if s.Reference == nil {
 		return shared, true, nil

@@ -47,7 +47,7 @@ var (
 	emptied    = play.Failing{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes}
 )
 
-// What the reference does too is shared, and everything else is found: a write that is late harms with single, but not with a lock
+// Violations that the reference has, too, are shared, and all others are found. A late write does harm with single, but not with a lock
 // whose holder renews the lease until the write is acknowledged.
 func TestReferenceTellsWhatIsWorse(t *testing.T) {
 	for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestReferenceAtAnotherMoment(t *testing.T) {
 	}
 }
 
-// No single fault shows what takes two.
+// If a violation takes two faults, no plan with one perturbation shows it.
 func TestReferenceUnderTwoFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays hundreds of plans")

@@ -81,7 +81,7 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		switch {
 		case f.Broke == "":
 			sum.Found = append(sum.Found, f.Failing)
-		case o.Report == nil: // it was a run that measures a timeout of the lock, or one that ends if it is the only one
+		case o.Report == nil: // the run measured a timeout of the lock, or it ends if it is played alone
 			o = c.Outcome(workers.Outcome{Report: &workers.Report{Reason: f.Broke}})
 		}
 		of := slices.Index(checker.Properties(), f.Failing.Property)

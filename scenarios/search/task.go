@@ -31,8 +31,8 @@ type Result struct {
 	Tally  Level   `json:"tally,omitzero"` // counts those that are not among Trials
 	// Unproved is the first plan among those counted whose run proves nothing.
 	Unproved []Perturbation `json:"unproved,omitempty"`
-	// SetClocks is how many of the plans that an expansion played set the clock of a client last, ReadClocks how many of these had
-	// an effect, because the client read the clock.
+	// SetClocks is how many plans of an expansion end with a perturbation that sets a clock of a client. ReadClocks is in how many of
+	// them this had an effect, because the client read the clock.
 	SetClocks  int `json:"set_clocks,omitempty"`
 	ReadClocks int `json:"read_clocks,omitempty"`
 
