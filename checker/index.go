@@ -177,7 +177,7 @@ func (ix *index) readOperations() {
 			ix.reads[e.Process] = append(ix.reads[e.Process], i)
 		case e.Kind == history.OK && e.Op == history.Extend, e.Kind == history.Info && e.Op == history.Renew:
 			ix.extensions[e.Lease] = append(ix.extensions[e.Lease], i)
-		case e.Kind == history.Info && e.Op == history.Lost:
+		case e.Kind == history.Info && e.Op == history.Lost, e.Kind == history.Fail && e.Op == history.Extend && e.Until > 0:
 			ix.losses[e.Lease] = append(ix.losses[e.Lease], i)
 		}
 		if isReading(e) {

@@ -89,7 +89,7 @@ func (ix *index) newHolds(i int) []Lease {
 		e := ix.Events[j]
 		switch {
 		case e.Process != l.Client || j < i || given >= 0 && j > given:
-		case e.Op == history.Lost:
+		case e.Op == history.Lost || e.Kind == history.Fail: // an extension that failed because the lease is over
 			told = true
 			if l.EndEvent < 0 && e.At <= l.To {
 				l.EndEvent, l.To, l.Ended = j, e.At, LeaseLost

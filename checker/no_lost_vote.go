@@ -41,6 +41,9 @@ func noLostVote(ix *index) []Violation {
 		case e.Op != history.Retime || !known:
 			now.life = -1
 		}
+		if e.Op == history.Delete && ix.setAgain(i) {
+			continue // what the key is after the command counts
+		}
 		delete(living, p)
 		if now.life >= 0 {
 			now.due = ix.dues[i]
@@ -54,11 +57,15 @@ func noLostVote(ix *index) []Violation {
 		}
 		label := ix.lives[was.life].label
 		l := ix.holdAt(label, e.At)
-		if l == nil || e.At >= l.To {
-			continue // nobody ever relied on the lease, or its client does not any more
+		if l == nil || e.At >= l.To || ix.pastEnd(label, i) {
+			continue // nobody ever relied on the lease, or its client does not any more, or only because its clock is wrong
+		}
+		granted := ix.lease(label)
+		if from := ix.lives[was.life].from; from > granted.ReturnEvent && ix.Events[from].Departure() < granted.From {
+			continue // a late request of the acquire set the key, which was no vote for the lease when it returned
 		}
 		stray := e.Departure() < was.asked
-		if !stray && e.Departure() < ix.lease(label).From {
+		if !stray && e.Departure() < granted.From {
 			continue
 		}
 		verb, fault := "deleted", -1
@@ -89,6 +96,20 @@ func noLostVote(ix *index) []Violation {
 		found = append(found, v)
 	}
 	return found
+}
+
+// setAgain reports whether the command that deleted a key by event i also set it again.
+func (ix *index) setAgain(i int) bool {
+	e := ix.Events[i]
+	for _, f := range ix.Events[i+1:] {
+		if f.Kind != history.State || f.Process != e.Process || f.By != e.By || f.Sent != e.Sent || f.At != e.At {
+			return false
+		}
+		if f.Key == e.Key {
+			return f.Op == history.Set || f.Op == history.Over
+		}
+	}
+	return false
 }
 
 // owns reports whether a key stands for a lease of a client.

@@ -50,6 +50,28 @@ func TestNoLostVote(t *testing.T) {
 		{name: "a key that is forgotten", story: majority + "3 n1 fault crash\n3 n1 lose c1#1"},
 		{name: "an expiry is no command", story: majority + "3 n1 expire c1#1 by=c1"},
 		{name: "the server itself", story: majority + "3 n1 delete c1#1 by=nobody"},
+		{name: "a command that deletes and sets anew", story: majority + "3 n1 delete c1#1 sent=2.9\n3 n1 set c1#1 sent=2.9 until=13"},
+		{name: "a deletion, and a command that sets anew", story: majority + "3 n1 delete c1#1 sent=2.9\n3 n1 set c1#1 sent=2.8 until=13",
+			want: []string{"c1 deleted its own key of c1#1 on n1 at 3.000s [none]"}},
+		{name: "a vote that came after the lease was returned", story: `
+			nodes 3
+			0    c1 invoke acquire
+			0.1  n2 set c1#1 sent=0.05
+			0.1  n3 set c1#1 sent=0.05
+			0.2  c1 ok acquire c1#1 until=9.9
+			3    n1 set c1#1 sent=0.05
+			3.1  n1 delete c1#1 sent=3.05`},
+		{name: "the same, but by an extension", story: `
+			nodes 3
+			0    c1 invoke acquire
+			0.1  n2 set c1#1 sent=0.05
+			0.1  n3 set c1#1 sent=0.05
+			0.2  c1 ok acquire c1#1 until=9.9
+			3    n1 set c1#1 sent=2.9
+			3.1  n1 delete c1#1 sent=3.05`,
+			want: []string{"c1 deleted its own key of c1#1 on n1 at 3.100s [none]"}},
+		{name: "only the wrong clock of the client lets it rely on the lease", story: "0 c1 fault drift ppm=-100000\n" + majority + "10.5 n1 delete c1#1 sent=10.4"},
+		{name: "an extension said that the lease is over", story: majority + "2 c1 invoke extend c1#1\n3 c1 fail extend c1#1 until=3\n3.1 n1 delete c1#1 sent=3"},
 		{name: "an attempt that fails", story: "nodes 3\n0 c1 invoke acquire\n0.1 n1 set c1#1 sent=0.05\n0.2 n1 delete c1#1 sent=0.15\n0.3 c1 fail acquire"},
 		{name: "a key that stands for no lease", story: majority + "1 n1 set key=other by=c1\n3 n1 delete key=other by=c1"},
 

@@ -21,6 +21,41 @@ func holds(h *history.History, i int, t time.Duration) bool {
 	return relies(h, len(h.Events), i, t, true)
 }
 
+// toldOver reports whether an extension failed because the lease is over.
+func toldOver(e history.Event) bool {
+	return e.Kind == history.Fail && e.Op == history.Extend && e.Until > 0
+}
+
+// pastEndOracle reports whether the lease of an acquire would be over by event i if its client's clock had shown the right time since
+// the lock told the end.
+func pastEndOracle(h *history.History, acquire, i int) bool {
+	if i < acquire {
+		return false
+	}
+	told := h.Events[acquire]
+	for _, e := range h.Events[:i] {
+		if e.Lease == told.Lease && (e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew) {
+			told = e
+		}
+	}
+	return told.Until != 0 && told.Until != history.NoEnd && h.Events[i].At-told.At >= told.Until-told.Clock
+}
+
+// againOracle reports whether the command of event i, which deleted a key, also set it again.
+func againOracle(h *history.History, i int) bool {
+	e := h.Events[i]
+	for j := i + 1; j < len(h.Events); j++ {
+		f := h.Events[j]
+		if f.Kind != history.State || f.At != e.At || f.Sent != e.Sent || f.Process != e.Process || f.By != e.By {
+			break
+		}
+		if f.Key == e.Key {
+			return f.Op == history.Set || f.Op == history.Over
+		}
+	}
+	return false
+}
+
 // relies is like holds, but knows only the first n events. If given is false, it reports only whether the client's clock shows less
 // than the end of the lease, whatever the client has done with the lease. Silent renewals count even if they come later.
 func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
@@ -44,7 +79,7 @@ func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 			e.Kind == history.Invoke && e.Op == history.Release && e.Lease == got.Lease
 		switch {
 		case gone || e.Lease != got.Lease:
-		case e.Op == history.Lost:
+		case e.Op == history.Lost, toldOver(e):
 			told = true
 		case e.Op == history.Extend && e.Kind == history.OK, e.Op == history.Renew && !told:
 			until, told = e, false
@@ -280,7 +315,7 @@ func ownerOnlyOracle(h *history.History) []int {
 			over = over && h.Events[j].Lease != lease // returned to a client, now or later
 		}
 		for _, j := range acquired(h) {
-			over = over || h.Events[j].Lease == lease && h.Events[j].At <= e.At && !relies(h, len(h.Events), j, e.At, false)
+			over = over || h.Events[j].Lease == lease && (h.Events[j].At <= e.At && !relies(h, len(h.Events), j, e.At, false) || pastEndOracle(h, j, i))
 		}
 		if !strings.HasPrefix(lease, e.By+"#") && !over {
 			found = append(found, i)
@@ -296,14 +331,19 @@ func noLostVoteOracle(h *history.History) []int {
 		if e.Kind != history.State || (e.Op != history.Over && e.Op != history.Retime && e.Op != history.Delete) || e.Key != "k" || e.By == "n1" {
 			continue
 		}
+		if e.Op == history.Delete && againOracle(h, i) {
+			continue
+		}
 		lease := ""
-		var asked, due time.Duration
+		var asked, due, set time.Duration
+		var from int
 		for j, before := range h.Events[:i] {
 			if before.Process != e.Process || before.Key != e.Key {
 				continue
 			}
 			if before.Op == history.Set || before.Op == history.Over {
 				lease, asked = before.Lease, 0
+				from, set = j, before.Departure()
 			}
 			if due = dueOracle(h, j); before.By == history.Client(lease) {
 				asked = before.Departure()
@@ -319,7 +359,8 @@ func noLostVoteOracle(h *history.History) []int {
 			if e.Op != history.Delete && (e.Op == history.Retime || history.Client(e.Lease) == e.By) {
 				lasts = lasts && dueOracle(h, i) < due && fallsShort(h, j, i)
 			}
-			if lasts && (stray || e.Departure() >= got.At) {
+			counted := from < j || set >= got.At
+			if lasts && counted && !pastEndOracle(h, j, i) && (stray || e.Departure() >= got.At) {
 				found = append(found, i)
 			}
 		}
@@ -510,7 +551,7 @@ func keptAt(h *history.History, lock string, t time.Duration) bool {
 		for j, e := range h.Events {
 			if j > i && e.At <= t && e.Process == got.Process {
 				gone := e.Kind == history.Injected && e.Op == "crash" || e.Op == history.Exit
-				ends := e.Op == history.Release && e.Kind == history.Invoke || e.Op == history.Lost || e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew
+				ends := e.Op == history.Release && e.Kind == history.Invoke || e.Op == history.Lost || toldOver(e) || e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew
 				endless = endless && !gone && !(ends && e.Lease == got.Lease)
 			}
 		}
@@ -665,8 +706,8 @@ func TestNoLostVoteOracle(t *testing.T) {
 				if e.Op != history.Delete && e.Until == 0 {
 					e.Until = e.At + time.Duration(rapid.IntRange(1, 8).Draw(t, "length"))*time.Second
 				}
-			case e.Until == history.NoEnd && e.Kind == history.OK:
-				e.Until = e.Clock + h.Meta.TTL
+			case e.Until > 0 && e.Kind == history.OK: // long enough that something happens to the key
+				e.Until = e.Clock + 3*h.Meta.TTL
 			}
 		}
 		return h

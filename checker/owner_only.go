@@ -12,8 +12,8 @@ import (
 // command that compares before it acts, in one step, is not affected by a pause, a delay or a wrong clock of a client. So only
 // one assumption can be to blame: a wrong clock of the node can mislead a command that asks the node for the time.
 //
-// A key whose lease is over by the clock of its owner belongs to nobody, even if it still exists: a lock without a TTL has to
-// take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of its end, which
+// A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still exists:
+// a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of its end, which
 // the history does not show. Effects that a server replicates from its primary belong to no client.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
@@ -40,7 +40,7 @@ func ownerOnly(ix *index) []Violation {
 		if !known || history.Client(from.lease) == "" {
 			from = origin{event: -1, lease: e.Owner}
 		}
-		if history.Client(from.lease) == e.By || ix.over(from.lease, e.At) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
+		if history.Client(from.lease) == e.By || ix.over(from.lease, e.At) || ix.pastEnd(from.lease, i) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
 			continue
 		}
 		if from.next && ix.lease(from.lease) == nil && !ix.holding(history.Client(from.lease), e.At) {
@@ -86,4 +86,18 @@ func (ix *index) over(label string, t time.Duration) bool {
 		}
 	}
 	return ended
+}
+
+// pastEnd reports whether a lease would be over by event i if the clock of its client were right. The client may still rely on it.
+func (ix *index) pastEnd(label string, i int) bool {
+	l := ix.lease(label)
+	if l == nil || i < l.ReturnEvent {
+		return false
+	}
+	j := l.ReturnEvent
+	if k := last(ix.extensions[label], i); k >= 0 {
+		j = k
+	}
+	e := ix.Events[j]
+	return e.Until > 0 && e.Until < history.NoEnd && ix.at(i) >= e.At+e.Until-e.Clock
 }

@@ -109,9 +109,9 @@ func TestFenceInOneStep(t *testing.T) {
 		}
 	}
 	same(t, "requests", sent, []string{
-		"EVALSHA 2 lock lock:fence c1#1 1000",
-		"EVAL 2 lock lock:fence c1#1 1000",
-		"EVALSHA 2 lock lock:fence c1#2 1000",
+		"EVALSHA 2 lock {lock}:fence c1#1 1000",
+		"EVAL 2 lock {lock}:fence c1#1 1000",
+		"EVALSHA 2 lock {lock}:fence c1#2 1000",
 	})
 	var states []string
 	for _, e := range r.events {
@@ -119,5 +119,5 @@ func TestFenceInOneStep(t *testing.T) {
 			states = append(states, e.Op+" "+e.Key)
 		}
 	}
-	same(t, "changes", states, []string{"set lock", "set lock:fence"})
+	same(t, "changes", states, []string{"set lock", "set {lock}:fence"})
 }

@@ -25,11 +25,7 @@ var flawed = []string{
 // ofEach runs a test for each lock that keeps what a lock should, with the number of nodes that it is meant for. Of those of package
 // sound it leaves out the one whose key is set in two steps.
 func ofEach(t *testing.T, f func(t *testing.T, lock clients.Lock, n int)) {
-	all := clients.Locks()
-	for _, v := range sound.Locks() {
-		all = append(all, v)
-	}
-	for _, lock := range all {
+	for _, lock := range slices.Concat(clients.Locks(), sound.Locks()) {
 		if slices.Contains(flawed, lock.Name) || lock.Name == "single-hash" || lock.Name == "single-wait" { // which needs a replica
 			continue
 		}

@@ -214,6 +214,7 @@ func (w *Worker) Extend(ctx context.Context) {
 			e.Until, w.since = w.until(), w.clock.Now()
 		case errors.Is(err, ErrNotHeld):
 			w.drop()
+			e.Until = w.clock.Now().Sub(w.epoch) // it is over
 		}
 		return err
 	})
