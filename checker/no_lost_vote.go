@@ -7,16 +7,17 @@ import (
 	"lockstep/sim/history"
 )
 
-// noLostVote finds the commands of a client that deleted, overwrote or shortened a key of its own lease while it relied on the lease.
-// The lease may still have a majority, but one node that fails is now one too many. What others do to the key is the concern of
-// [ownerOnly]. A node that drops a key because the key's time has come by its clock, or because the node forgets, obeys no command.
+// noLostVote finds the commands by which a client deleted or overwrote a key of its own lease, or shortened the life of that key, while
+// the client relied on the lease. The lease may still have a majority, but it survives the failure of fewer nodes. [ownerOnly] judges
+// what other clients do to the key. A node that drops a key because the key has expired by the node's clock, or because the node loses
+// its data, carries out no command of a client.
 //
-// The usual cause is one token for several attempts: the clean-up of one that failed is late, and hits the key of the next. So before
-// Acquire returns, a command counts only if it had left before the last one that gave the key its deadline. One that left later is
-// this attempt's decision about its own key: it may clean up a node that was slow to answer, and not count its vote.
+// The usual cause is one token for several attempts: the clean-up of a failed attempt is late, and deletes the key of the next one.
+// Before Acquire returns, a command counts only if it had left before the last command that set the deadline of the key. A command that
+// left later belongs to the same attempt, which may clean up a node that was slow to answer and not count its vote.
 //
 // A command that compares the token of its own attempt is harmless however late it is. So no pause and no delay is to blame. A wrong
-// clock is, if it made a deadline shorter that was sent as an instant.
+// clock is to blame if a deadline was sent as an instant and the clock made that deadline too early.
 func noLostVote(ix *index) []Violation {
 	type place struct{ node, key string }
 	type key struct {
@@ -75,7 +76,7 @@ func noLostVote(ix *index) []Violation {
 		case now.life < 0 || !ix.owns(e.By, now.life):
 			verb = "overwrote"
 		case now.due < was.due-Rounding && now.due < end-Rounding:
-			verb = "shortened"
+			verb = "shortened the life of"
 			fault = ix.mistimed(i, min(was.due, end))
 		default:
 			continue
@@ -88,7 +89,7 @@ func noLostVote(ix *index) []Violation {
 			Events:     proof(ix.lives[was.life].from, l.ReturnEvent, fault, i),
 		}
 		if stray {
-			v.What += ", by a late command, which had left before the one that set the key or its deadline"
+			v.What += ", by a late command that had left before the one that set the key or its deadline"
 		}
 		if fault >= 0 {
 			v.Assumption = BoundedClockError
@@ -117,9 +118,9 @@ func (ix *index) owns(client string, life int) bool {
 	return client == history.Client(ix.lives[life].label)
 }
 
-// told returns until when the client of a hold may rely on it at event i, as far as it has been told. If it is told an earlier end
-// next, that end counts: event i may belong to the extension that asks for it. If its lock renews it, or gave its keys no end, there is
-// no instant that it was told: 0.
+// told returns the end of a hold, as far as its client has been told by event i. If the client is told an earlier end next, that end
+// counts, because event i may belong to the extension that asks for it. If the lock renews the lease, or gave its keys no end, the client
+// has been told no instant, and told returns 0.
 func (ix *index) told(l *Lease, i int) time.Duration {
 	end := func(j int) time.Duration {
 		switch until := ix.Events[j].Until; {
@@ -140,9 +141,9 @@ func (ix *index) told(l *Lease, i int) time.Duration {
 	return told
 }
 
-// mistimed returns the fault of a clock without which event i would have given a key a deadline no earlier than limit, or -1. The
-// client sent the deadline as an instant, at most one TTL away by its own wall clock, and that clock or the node's is wrong. A
-// deletion may be such a command: a node deletes a key whose new deadline has passed by its own clock.
+// mistimed returns the fault of a clock because of which event i gave a key a deadline before limit, or -1. The client must have sent
+// the deadline as an instant, at most one TTL ahead by its own wall clock, and that clock or the node's must be wrong. A deletion may
+// be the effect of such a command: a node deletes a key whose new deadline has passed by the node's clock.
 func (ix *index) mistimed(i int, limit time.Duration) int {
 	e := ix.Events[i]
 	var client history.Event // the last by which the client's wall clock is known

@@ -26,7 +26,7 @@ func TestNoLostVote(t *testing.T) {
 		0.3  n2 set c1#1 sent=0.25
 		0.3  n3 set c1#1 sent=0.25
 	`
-	const late = ", by a late command, which had left before the one that set the key or its deadline [none]"
+	const late = ", by a late command that had left before the one that set the key or its deadline [none]"
 	testProperty(t, NoLostVote, []verdictCase{
 		{name: "a key that is kept", story: majority},
 		{name: "a release", story: majority + "3 c1 invoke release c1#1\n3.1 n1 delete c1#1 sent=3.05\n3.1 n2 delete c1#1 sent=3.05"},
@@ -100,12 +100,12 @@ func TestNoLostVote(t *testing.T) {
 			want: []string{"c1 overwrote its own key of c1#1 on n1 at 3.000s [none]"}},
 		{name: "another lease of its own in its place", story: majority + "3 c1 invoke acquire\n3.1 n1 over c1#2 was=c1#1"},
 		{name: "another lease of its own in its place, for less time", story: majority + "3 c1 invoke acquire\n3.1 n1 over c1#2 was=c1#1 until=4",
-			want: []string{"c1 shortened its own key of c1#1 on n1 at 3.100s [none]"}},
+			want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"}},
 
 		{name: "an extension", story: majority + "3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=13\n3.2 c1 ok extend c1#1 until=12.9"},
 		{name: "an extension that asks for less", story: majority + "3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=5\n3.2 c1 ok extend c1#1 until=4.9"},
 		{name: "a renewal that asks for less", story: majority + "3.1 n1 retime c1#1 sent=3.05 until=5\n3.2 c1 info renew c1#1 until=4.9"},
-		{name: "a late extension, after one for longer", want: []string{"c1 shortened its own key of c1#1 on n1 at 5.000s, by a late command, which had left before the one that set the key or its deadline [none]"}, story: majority + `
+		{name: "a late extension, after one for longer", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 5.000s, by a late command that had left before the one that set the key or its deadline [none]"}, story: majority + `
 			3   c1 invoke extend c1#1
 			3.2 c1 fail extend c1#1
 			4   c1 invoke extend c1#1
@@ -126,16 +126,16 @@ func TestNoLostVote(t *testing.T) {
 		{name: "a deadline for a key that had none, of a lease that ends before", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 ok acquire c1#1 until=9.9\n3 n1 retime c1#1 until=13"},
 		{name: "less time for a lease that its lock renews", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=never renews\n3 n1 retime c1#1 until=8"},
 		{name: "SETNX, then EXPIRE, within an acquire", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 n1 retime c1#1 until=10.2\n0.3 c1 ok acquire c1#1 until=never"},
-		{name: "a lease without an end, for less than a TTL after its return", want: []string{"c1 shortened its own key of c1#1 on n1 at 3.000s [none]"},
+		{name: "a lease without an end, for less than a TTL after its return", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.000s [none]"},
 			story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.3\n0.2 c1 ok acquire c1#1 until=never\n3 n1 retime c1#1 until=8"},
 
-		{name: "an instant by a client whose clock was set back", want: []string{"c1 shortened its own key of c1#1 on n1 at 3.100s [bounded clock error]"},
+		{name: "an instant by a client whose clock was set back", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [bounded clock error]"},
 			story: one + "1 c1 fault jump jump_c1_-8s wall=-8\n3 c1 invoke extend c1#1 wall=-8\n3.1 n1 retime c1#1 sent=3.05 until=5.05\n3.2 c1 fail extend c1#1 wall=-8"},
-		{name: "an instant on a node whose clock was ahead", want: []string{"c1 shortened its own key of c1#1 on n1 at 3.100s [bounded clock error]"},
+		{name: "an instant on a node whose clock was ahead", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [bounded clock error]"},
 			story: one + "1 n1 fault jump jump_n1_+5s wall=5\n3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=13.05 wall=5\n3.2 c1 fail extend c1#1"},
-		{name: "a duration on a node whose clock was ahead", want: []string{"c1 shortened its own key of c1#1 on n1 at 3.100s [none]"},
+		{name: "a duration on a node whose clock was ahead", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"},
 			story: one + "1 n1 fault jump jump_n1_+20s wall=20\n3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=25 wall=20\n3.2 c1 fail extend c1#1"},
-		{name: "an instant that was too early by any clock", want: []string{"c1 shortened its own key of c1#1 on n1 at 3.100s [none]"},
+		{name: "an instant that was too early by any clock", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"},
 			story: one + "1 c1 fault jump jump_c1_-1s wall=-1\n3 c1 invoke extend c1#1 wall=-1\n3.1 n1 retime c1#1 sent=3.05 until=5 wall=0\n3.2 c1 fail extend c1#1 wall=-1"},
 
 		{name: "an instant that had passed on a node whose clock was ahead", want: []string{"c1 deleted its own key of c1#1 on n1 at 3.000s [bounded clock error]"},

@@ -96,7 +96,7 @@ func (n *narrator) ending(l *checker.Lease) (string, []int) {
 	case e.Op == "crash":
 		n.tellOnce(l.EndEvent)
 		return l.Client + " crashed at " + at, []int{l.EndEvent}
-	case e.Op == history.Lost:
+	case l.Ended == checker.LeaseLost:
 		return fmt.Sprintf("%s was told at %s that %s was lost", l.Client, at, l.Label), []int{l.ReturnEvent, l.EndEvent}
 	default:
 		return l.Client + " exited at " + at, []int{l.EndEvent}
