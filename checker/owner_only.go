@@ -9,8 +9,9 @@ import (
 )
 
 // ownerOnly finds the commands of one client that deleted, overwrote or re-timed a living key of another client's lease. A
-// command that compares before it acts, in one step, is not affected by a pause, a delay or a wrong clock of a client. So only
-// one assumption can be to blame: a wrong clock of the node can mislead a command that asks the node for the time.
+// command that compares before it acts, in one step, is not affected by a pause, a delay or a wrong clock of a client. So no
+// assumption is to blame. A command that asks the node for the time can find that a lease is over because the node's clock is wrong:
+// then the key has gone as if it had expired, and it is for lease exclusion to say what comes of that.
 //
 // A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still exists:
 // a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of its end, which
@@ -50,16 +51,15 @@ func ownerOnly(ix *index) []Violation {
 		if history.Client(from.lease) != history.Client(e.Owner) {
 			marked = ", which had the token of " + e.Owner + ","
 		}
-		broken, fault := None, -1
 		if slices.ContainsFunc(ix.livesOf[from.lease], func(n int) bool { return ix.lives[n].to == i && ix.hastened(ix.lives[n]) }) {
-			broken, fault = BoundedClockError, last(ix.clockFaults[e.Process], i)
+			continue // the command asked the node for the time, by which the lease was over
 		}
 		found = append(found, Violation{
 			Property:   OwnerOnly,
 			At:         e.At,
 			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, from.lease, marked, e.Process, history.Seconds(e.At)),
-			Assumption: broken,
-			Events:     proof(from.event, fault, i),
+			Assumption: None,
+			Events:     proof(from.event, i),
 		})
 	}
 	return found
