@@ -11,7 +11,7 @@ type adversity struct {
 var adversities = []adversity{
 	{"pauses", []string{
 		"pause-in-acquire", "pause-after-acquire", "pause-after-check", "read-modify-write", "efficiency",
-		"pause-fenced", "fence-zombie-first", "token-in-name", "token-check-and-set", "fence-or-check-and-set",
+		"pause-fenced", "fence-zombie-first", "fence-much-later", "token-in-name", "token-check-and-set", "fence-or-check-and-set",
 	}},
 	{"clocks", []string{
 		"clock-offset", "clock-drift", "clock-jump", "clock-jump-back", "clock-step-vs-slew",
@@ -38,10 +38,10 @@ var adversities = []adversity{
 		"release-race", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
 	}},
 	{"the length of the lease", []string{
-		"ttl-too-short", "ttl-too-long", "born-expired",
+		"ttl-too-short", "ttl-too-long", "ttl-fraction", "born-expired",
 	}},
 	{"extension and renewal", []string{
-		"extend", "extend-late", "extend-minority", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "held-quietly",
+		"extend", "extend-late", "extend-minority", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "held-quietly",
 	}},
 	{"sweeps: one fault, at each position", []string{
 		"sweep-pause", "sweep-die", "sweep-delay", "sweep-lose", "sweep-stall", "sweep-empty", "sweep-failover",
