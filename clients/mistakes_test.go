@@ -118,6 +118,7 @@ var harms = map[string]harm{
 		s.client("c1", func(c *client) { c.at(0, build(c.env), 8*time.Second) })
 		s.client("c2", func(c *client) { done(c.at(60, build(c.env), 8*time.Second) == nil) })
 	}},
+	"single-ex-seconds": {play: relied(1500*time.Millisecond, 1.2)},
 	"single-finally": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c0", func(c *client) { c.at(0.5, build(c.env), 8*time.Second) })
 		relied(8*time.Second, 1)(s, build, done)
@@ -238,7 +239,18 @@ var harms = map[string]harm{
 
 	"watchdog-uncompared":    {play: losesKey},
 	"watchdog-reply-ignored": {play: losesKey},
-	"watchdog-until-early":   {later: []string{"cut c1-n1"}, play: relied(6*time.Second, 7)},
+	"watchdog-recreates": {later: []string{"cut c1-n1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 3*time.Second)
+			c.Until(12 * time.Second)
+			done(c.env.Clock.Now().Before(lease.Until()))
+		})
+		s.client("c2", func(c *client) {
+			c.release(c.at(5, build(c.env), 3*time.Second), nil)
+			s.faults("heal c1-n1")
+		})
+	}},
+	"watchdog-until-early": {later: []string{"cut c1-n1"}, play: relied(6*time.Second, 7)},
 	"watchdog-fixed-period": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			c.at(0, build(c.env), 3*time.Second)

@@ -3,7 +3,8 @@
 //
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
-// looking at the scenarios, to measure how many of them are caught.
+// looking at the scenarios, to measure how many of them are caught; single-ex-seconds and watchdog-recreates came with the scenarios
+// that catch them.
 package broken
 
 import (
@@ -35,6 +36,7 @@ func Locks() []clients.Lock {
 func Mistakes() []clients.Lock {
 	return []clients.Lock{
 		exMilliseconds,
+		exSeconds,
 		finallyDeletes,
 		extendXX,
 		extendGet,
@@ -61,6 +63,7 @@ func Mistakes() []clients.Lock {
 
 		renewUncompared,
 		renewIgnored,
+		renewRecreates,
 		untilEarly,
 		fixedPeriod,
 
