@@ -28,7 +28,7 @@ var atomicity = []struct {
 // proper lock would not meet it, or would meet it at a harmless moment. UNKNOWN is good enough, for that proves nothing.
 func TestBrokenLocksInPlace(t *testing.T) {
 	play.QuietRedis()
-	locks := slices.Concat(lacking.Locks(), clients.Locks())
+	locks := slices.Concat(lacking.All(), clients.Locks())
 	for _, a := range atomicity {
 		s, r := find(t, a.run)
 		for _, name := range a.locks {

@@ -49,7 +49,7 @@ func findLock(t testing.TB, name string) clients.New {
 	if l, err := libraries.Find(name); err == nil {
 		return l.New
 	}
-	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), name)
+	build, err := clients.FindIn(slices.Concat(lacking.All(), clients.Locks()), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func catalogueToPlay(t *testing.T) []played {
 			}
 		}
 	}
-	locks := slices.Concat(lacking.Locks(), clients.Locks())
+	locks := slices.Concat(lacking.All(), clients.Locks())
 	for _, g := range safeguards {
 		build, err := clients.FindIn(locks, g.lock)
 		if err != nil {
