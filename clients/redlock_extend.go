@@ -40,7 +40,7 @@ func (l *redlockExtendLease) Extend(ctx context.Context, ttl time.Duration) erro
 	if lock.Recreate {
 		script = recreateScript
 	} else if over := lock.env.Clock.Since(l.until); over >= 0 {
-		return fmt.Errorf("%w since %v", ErrNotHeld, over.Round(time.Millisecond))
+		return fmt.Errorf("%w: the lease ended %v ago", ErrNotHeld, over.Round(time.Millisecond))
 	}
 	start := lock.clock.Now()
 	errs := lock.ask(ctx, lock.nodes, func(ctx context.Context, node *redis.Client) error {

@@ -28,7 +28,7 @@ type singleExtendLease struct{ *singleLease }
 func (l *singleExtendLease) Extend(ctx context.Context, ttl time.Duration) error {
 	clock := l.env.Clock
 	if over := clock.Since(l.until); over >= 0 {
-		return fmt.Errorf("%w since %v", ErrNotHeld, over.Round(time.Millisecond))
+		return fmt.Errorf("%w: the lease ended %v ago", ErrNotHeld, over.Round(time.Millisecond))
 	}
 	start := clock.Now()
 	n, err := extendScript.Run(ctx, l.env.Nodes[0], []string{l.name}, l.token, ttl.Milliseconds()).Int()

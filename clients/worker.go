@@ -330,7 +330,7 @@ func (w *Worker) Check(context.Context) {
 		}
 		if left := w.clock.Until(until); !until.IsZero() && left <= 0 {
 			w.drop()
-			return fmt.Errorf("%w since %v", errOver, -left)
+			return fmt.Errorf("%w: it ended %v ago", errOver, (-left).Round(time.Millisecond))
 		}
 		if renews {
 			select {

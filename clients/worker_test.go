@@ -374,8 +374,8 @@ func TestCheckDropsLease(t *testing.T) {
 		want []string
 	}{
 		{ttl - 1, []string{"2 ok check lock c1#1", "3 ok write lock c1#1 A"}},
-		{ttl, []string{"2 fail check lock c1#1: the lease is over since 0s", "3 fail write lock c1#1 A: no lease"}},
-		{ttl + time.Second, []string{"2 fail check lock c1#1: the lease is over since 1s", "3 fail write lock c1#1 A: no lease"}},
+		{ttl, []string{"2 fail check lock c1#1: the lease is over: it ended 0s ago", "3 fail write lock c1#1 A: no lease"}},
+		{ttl + time.Second, []string{"2 fail check lock c1#1: the lease is over: it ended 1s ago", "3 fail write lock c1#1 A: no lease"}},
 	} {
 		released := 0
 		lock, build := scripted(result{})
