@@ -18,11 +18,30 @@ import (
 // after the act under the newer lease that took place at after. The act took effect at the instant at; its request was sent at sent.
 func (ix *index) stillLate(at, sent time.Duration, l, newer *Lease, after time.Duration, kept []Assumption) bool {
 	granted := ix.grantedIf(l, newer, kept)
-	if granted == never {
+	if granted == never || slices.Contains(kept, BoundedClockError) && ix.misledByClock(l, sent) {
 		return false
 	}
 	would := ix.landed(at, sent, l, kept)
 	return ix.doneIf(newer, granted, after, kept) <= would && !ix.fencedOff(l, newer, granted, would, kept)
+}
+
+// misledByClock reports whether a client sent a request under a lease only because of a wrong clock: its last check before that passed,
+// though a TTL or more had gone by since the client had asked for the lease, or for its extension.
+func (ix *index) misledByClock(l *Lease, sent time.Duration) bool {
+	check, found := history.Event{}, false
+	for i, e := range ix.Events {
+		if ix.at(i) > sent {
+			break
+		}
+		if e.Process == l.Client && e.Op == history.Check && e.Kind == history.OK && e.Lease == l.Label {
+			check, found = e, true
+		}
+	}
+	if !found {
+		return false
+	}
+	asked, _ := ix.askedFor(l)
+	return check.At >= asked.At+ix.Meta.TTL && ix.overrated(l, check.At) >= 0
 }
 
 // landed returns when an act under l would have taken effect. It took effect at the instant at; its request was sent at sent.

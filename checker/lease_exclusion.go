@@ -260,21 +260,7 @@ func (ix *index) overrated(l *Lease, t time.Duration) int {
 // rightEnd returns when a hold would have ended if the clocks of its client had been right since it made the request that
 // determines the end. If a lock computes an end by the wall clock, the end can be wrong by as much as that clock was set.
 func (ix *index) rightEnd(l *Lease) time.Duration {
-	set := l.ReturnEvent
-	for _, j := range ix.extensions[l.Label] {
-		if e := ix.Events[j]; j > l.ReturnEvent && e.Process == l.Client && e.At < l.To {
-			set = j
-		}
-	}
-	asked := ix.Events[set]
-	if in, ok := ix.invocation[set]; ok {
-		asked = ix.Events[in]
-	}
-	until := ix.Events[set].Until
-	if until == history.NoEnd {
-		asked = ix.Events[set]
-		until = asked.Clock + ix.Meta.TTL
-	}
+	asked, until := ix.askedFor(l)
 	end := later(asked.At, until-asked.Clock)
 	var stepped time.Duration
 	for _, i := range ix.clockFaults[l.Client] {
@@ -288,6 +274,26 @@ func (ix *index) rightEnd(l *Lease) time.Duration {
 		}
 	}
 	return end - stepped
+}
+
+// askedFor returns the event at which a client asked for a lease, or for its last extension, and the end that it got by its clock.
+func (ix *index) askedFor(l *Lease) (asked history.Event, until time.Duration) {
+	set := l.ReturnEvent
+	for _, j := range ix.extensions[l.Label] {
+		if e := ix.Events[j]; j > l.ReturnEvent && e.Process == l.Client && e.At < l.To {
+			set = j
+		}
+	}
+	asked = ix.Events[set]
+	if in, ok := ix.invocation[set]; ok {
+		asked = ix.Events[in]
+	}
+	until = ix.Events[set].Until
+	if until == history.NoEnd {
+		asked = ix.Events[set]
+		until = asked.Clock + ix.Meta.TTL
+	}
+	return asked, until
 }
 
 // untold says why a lock that renews its leases let one end before another was granted, without reporting it. Since its key was

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -191,6 +192,13 @@ func TestResourceExclusionBlame(t *testing.T) {
 		12   n1 set c2#1
 		12.1 c2 ok acquire c2#1 until=22
 	`
+	const setBack = `
+		0    c1 invoke acquire
+		0.05 c1 fault jump jump_c1_-12s
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=22
+		10.1 n1 expire c1#1
+	`
 	const sooner = `
 		4    c2 invoke acquire
 		5    n1 set c2#1
@@ -228,6 +236,10 @@ func TestResourceExclusionBlame(t *testing.T) {
 		blame("invoked again after the lease", c1+"5 c1 invoke write A c1#1\n6 c1 ok write"+c2+"13 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=14", "none"),
 		blame("sent at an unknown time", c1+c2+"15.003 resource accept A c1#1", "none"),
 		blame("sent under a lease that was never valid", "0 c1 invoke acquire\n0.1 n1 set c1#1\n11 c1 ok acquire c1#1 until=10"+c2+"15.003 resource accept A c1#1 sent=11", "bounded delay"),
+		blame("a check passed by a clock that had been set back", setBack+c2+"14.9 c1 ok check c1#1\n15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "bounded clock error"),
+		blame("the same without the check", setBack+c2+"15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "none"),
+		blame("the same with a check before the end of the lease", strings.Replace(setBack, "10.1", "9 c1 ok check c1#1\n10.1", 1)+c2+"15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "none"),
+		blame("a check passed by a clock that had been set back by too little", strings.ReplaceAll(setBack, "-12s", "-2s")+c2+"14.9 c1 ok check c1#1\n15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "none"),
 		{name: "the leases overlapped after a crash of a node", story: c1 + "3 n1 lose c1#1" + sooner + "6 resource accept A c1#1 sent=5.9",
 			want: []string{"c1 wrote A under c1#1 at 6.000s, after c2 was granted c2#1 at 5.000s [durable nodes]"}},
 		{name: "the leases overlapped after a jump", story: c1 + "3 n1 expire c1#1" + sooner + "6 resource accept A c1#1 sent=5.9",

@@ -237,6 +237,7 @@ var harms = map[string]harm{
 		})
 	}},
 
+	"single-until-wall":      {later: []string{"jump c1 -1m"}, play: relied(5*time.Second, 7)},
 	"watchdog-uncompared":    {play: losesKey},
 	"watchdog-reply-ignored": {play: losesKey},
 	"watchdog-recreates": {later: []string{"cut c1-n1"}, play: func(s *stage, build clients.New, done func(bool)) {

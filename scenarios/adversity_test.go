@@ -105,7 +105,7 @@ func TestPackageTimeIsNeverTrusted(t *testing.T) {
 // The same holds for sweeps of clocks: what the clocks of nodes do shows nothing of what a clock of a client would do.
 func TestPackageTimeIsNeverTrustedInSweeps(t *testing.T) {
 	play.QuietRedis()
-	for i, name := range []string{"sweep-drift/single", "sweep-drift/redlock", "sweep-stray/redlock", "sweep-jump/single", "sweep-jump/redlock"} {
+	for i, name := range []string{"sweep-drift/single", "sweep-drift/redlock", "sweep-stray/redlock", "sweep-client-jump/single", "sweep-client-jump/redlock"} {
 		t.Run(name, func(t *testing.T) {
 			seldom(t, i)
 			s, r := find(t, name)

@@ -3,8 +3,8 @@
 //
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
-// looking at the scenarios, to measure how many of them are caught; single-ex-seconds and watchdog-recreates came with the scenarios
-// that catch them.
+// looking at the scenarios, to measure how many of them are caught; single-ex-seconds, single-until-wall and watchdog-recreates came
+// with the scenarios that catch them.
 package broken
 
 import (
@@ -37,6 +37,7 @@ func Mistakes() []clients.Lock {
 	return []clients.Lock{
 		exMilliseconds,
 		exSeconds,
+		untilWall,
 		finallyDeletes,
 		extendXX,
 		extendGet,

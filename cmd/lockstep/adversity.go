@@ -45,7 +45,7 @@ var adversities = []adversity{
 	}},
 	{"sweeps: one fault, at each position", []string{
 		"sweep-pause", "sweep-die", "sweep-delay", "sweep-lose", "sweep-stall", "sweep-empty", "sweep-failover",
-		"sweep-drift", "sweep-stray", "sweep-jump",
+		"sweep-drift", "sweep-stray", "sweep-jump", "sweep-client-jump",
 	}},
 }
 

@@ -12,21 +12,22 @@ type Kind string
 
 // The kinds of perturbations.
 const (
-	Delaying    Kind = "delay"      // one message between a client and a lock node takes longer
-	Losing      Kind = "lose"       // one such message is lost with its connection
-	LateWrite   Kind = "late-write" // one message between a client and the resource takes longer
-	SlowLink    Kind = "slow"       // all messages on a link take longer, from the start
-	Cutting     Kind = "cut"        // a link is cut for a time
-	Parting     Kind = "partition"  // processes fall into two sides that cannot reach each other for a time
-	Pausing     Kind = "pause"      // a client pauses, between two steps or during one
-	Dying       Kind = "die"        // a client crashes
-	Stalling    Kind = "stall"      // a lock node pauses
-	Crashing    Kind = "crash"      // a lock node crashes and restarts with the keys that it kept
-	Emptying    Kind = "empty"      // a lock node crashes and restarts empty
-	Jumping     Kind = "jump"       // the wall clock of a client or a lock node jumps
-	Drifting    Kind = "drift"      // the clocks of a client or a lock node run fast or slow by half a percent, from the start
-	Straying    Kind = "stray"      // the same by ten percent
-	FailingOver Kind = "failover"   // a replica is promoted, with or without a crash of n1 before
+	Delaying      Kind = "delay"       // one message between a client and a lock node takes longer
+	Losing        Kind = "lose"        // one such message is lost with its connection
+	LateWrite     Kind = "late-write"  // one message between a client and the resource takes longer
+	SlowLink      Kind = "slow"        // all messages on a link take longer, from the start
+	Cutting       Kind = "cut"         // a link is cut for a time
+	Parting       Kind = "partition"   // processes fall into two sides that cannot reach each other for a time
+	Pausing       Kind = "pause"       // a client pauses, between two steps or during one
+	Dying         Kind = "die"         // a client crashes
+	Stalling      Kind = "stall"       // a lock node pauses
+	Crashing      Kind = "crash"       // a lock node crashes and restarts with the keys that it kept
+	Emptying      Kind = "empty"       // a lock node crashes and restarts empty
+	Jumping       Kind = "jump"        // the wall clock of a lock node jumps
+	ClientJumping Kind = "client-jump" // the wall clock of a client jumps
+	Drifting      Kind = "drift"       // the clocks of a client or a lock node run fast or slow by half a percent, from the start
+	Straying      Kind = "stray"       // the same by ten percent
+	FailingOver   Kind = "failover"    // a replica is promoted, with or without a crash of n1 before
 )
 
 // A Group is a set of kinds of perturbations that affect the same thing.
@@ -41,7 +42,7 @@ func Groups() []Group {
 		{"network", []Kind{Delaying, Losing, SlowLink, Cutting, Parting, LateWrite}},
 		{"clients", []Kind{Pausing, Dying}},
 		{"nodes", []Kind{Stalling, Crashing, Emptying, FailingOver}},
-		{"clocks", []Kind{Drifting, Straying, Jumping}},
+		{"clocks", []Kind{Drifting, Straying, Jumping, ClientJumping}},
 	}
 }
 

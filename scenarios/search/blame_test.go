@@ -97,7 +97,7 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 		y := (&Task{Survey: &survey{}}).run(t.Context(), calm, build, 1)
 		of := &Task{Kinds: script.Kinds(), Constants: y.Constants}
 		if shape.Nodes > 1 { // most other kinds do a quorum no harm, and walks would seldom find a violation
-			of.Kinds = []script.Kind{script.SlowLink, script.LateWrite, script.Pausing, script.Emptying, script.Drifting, script.Jumping}
+			of.Kinds = []script.Kind{script.SlowLink, script.LateWrite, script.Pausing, script.Emptying, script.Drifting, script.Jumping, script.ClientJumping}
 		}
 		found := 0
 		for seed := uint64(1); found < *blamedPlans && seed < 1000; seed++ {

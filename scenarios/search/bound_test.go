@@ -160,7 +160,7 @@ func TestBoundLeavesNothingOut(t *testing.T) {
 		t.Skip("plays thousands of plans")
 	}
 	calm := calmShape(t, Shape{Lock: "single", TTL: time.Second})
-	kinds := []script.Kind{script.Losing, script.Pausing, script.Emptying, script.Jumping}
+	kinds := []script.Kind{script.Losing, script.Pausing, script.Emptying, script.Jumping, script.ClientJumping}
 	b := searched(t, &Search{Calm: calm, Kinds: kinds}, 2)
 	want, plans := map[play.Failing]int{}, 0
 	err := play.Series(func(replayed play.Player) {

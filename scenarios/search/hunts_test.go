@@ -57,7 +57,7 @@ var hunts = []hunt{
 	{lacks: "validity from the request", lock: "redlock-ttl-from-return", proper: "redlock", property: checker.LeaseExclusion,
 		shape: Shape{Nodes: 3, TTL: 100 * time.Millisecond}, kinds: []script.Kind{script.SlowLink, script.Pausing, script.Stalling}, bound: 2, rare: true},
 	{lacks: "a random token", lock: "single-usec", proper: "single", property: checker.OwnerOnly,
-		shape: Shape{}, kinds: append(slices.Clone(bounded), script.Jumping),
+		shape: Shape{}, kinds: append(slices.Clone(bounded), script.ClientJumping),
 		beyond: "two clocks would have to show the same microsecond, and no perturbation is made to measure"},
 }
 

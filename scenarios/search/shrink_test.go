@@ -141,7 +141,7 @@ func kindOf(steps string) script.Kind {
 		word string
 		kind script.Kind
 	}{
-		{"empty", script.Emptying}, {"crash", script.Crashing}, {"jump", script.Jumping}, {"drift", script.Drifting}, {"promote", script.FailingOver}, {"write", script.LateWrite},
+		{"empty", script.Emptying}, {"crash", script.Crashing}, {"jump n", script.Jumping}, {"jump c", script.ClientJumping}, {"drift", script.Drifting}, {"promote", script.FailingOver}, {"write", script.LateWrite},
 		{"on ", script.Delaying}, {"delay", script.SlowLink},
 	} {
 		if strings.Contains(steps, k.word) {

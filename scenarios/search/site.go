@@ -317,7 +317,7 @@ func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 	}
 	for _, by := range f.jumps() {
 		f.add(at, script.Jumping, now(history.Jump{Process: node, By: by}))
-		f.add(at, script.Jumping, now(history.Jump{Process: client, By: by}))
+		f.add(at, script.ClientJumping, now(history.Jump{Process: client, By: by}))
 	}
 	f.add(at, script.Dying, now(history.Crash{Process: client}))
 	if node == "n1" {
@@ -338,7 +338,7 @@ func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 	client := e.Process
 	now := func(fault history.Fault) script.When { return script.When{Event: e, Fault: fault} }
 	for _, by := range f.jumps() {
-		f.add(at, script.Jumping, now(history.Jump{Process: client, By: by}))
+		f.add(at, script.ClientJumping, now(history.Jump{Process: client, By: by}))
 	}
 	f.add(at, script.Dying, now(history.Crash{Process: client}))
 	if e.What == script.Acquired { // the client may have waited for more than the key
