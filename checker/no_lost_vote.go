@@ -22,7 +22,7 @@ func noLostVote(ix *index) []Violation {
 	type place struct{ node, key string }
 	type key struct {
 		life  int           // in lives
-		asked time.Duration // when the last command left by which its client gave it a deadline
+		asked time.Duration // when the last command that gave it a deadline left its client
 		due   time.Duration
 	}
 	living := map[place]key{}
@@ -43,7 +43,7 @@ func noLostVote(ix *index) []Violation {
 			now.life = -1
 		}
 		if e.Op == history.Delete && ix.setAgain(i) {
-			continue // what the key is after the command counts
+			continue // only the state of the key after the command counts
 		}
 		delete(living, p)
 		if now.life >= 0 {
@@ -59,7 +59,7 @@ func noLostVote(ix *index) []Violation {
 		label := ix.lives[was.life].label
 		l := ix.holdAt(label, e.At)
 		if l == nil || e.At >= l.To || ix.pastEnd(label, i) {
-			continue // nobody ever relied on the lease, or its client does not any more, or only because its clock is wrong
+			continue // nobody ever relied on the lease, or its client no longer does, or does so only because its clock is wrong
 		}
 		granted := ix.lease(label)
 		if from := ix.lives[was.life].from; from > granted.ReturnEvent && ix.Events[from].Departure() < granted.From {

@@ -26,7 +26,7 @@ type safeguard struct {
 
 var safeguards = []safeguard{
 	{"the elapsed check", "redlock-no-elapsed-check", "pause-in-acquire/redlock", "", []checker.Property{checker.ExpiredOnReturn}},
-	{"more than half of the nodes", "redlock-half-quorum", "redlock-contended/redlock/even-split", "", []checker.Property{checker.LeaseExclusion}},
+	{"a majority of the nodes", "redlock-half-quorum", "redlock-contended/redlock/even-split", "", []checker.Property{checker.LeaseExclusion}},
 	{"a quorum of all nodes", "redlock-reachable-quorum", "redlock-partition-halves/redlock", "", []checker.Property{checker.LeaseExclusion}},
 	{"the allowance for drift", "redlock-no-drift", "clock-drift/redlock/below", "", []checker.Property{checker.LeaseExclusion}},
 	{"an extension that only extends", "redlock-recreating-extension", "extend-late/redlock-extend", "", []checker.Property{checker.LeaseExclusion}},

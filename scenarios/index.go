@@ -35,7 +35,7 @@ func (b *bench) account(t *testing.T, o *play.Outcome, why string, failed bool) 
 var worstFirst = []play.Standing{play.Broke, play.Other, play.Failed, play.TooBig, play.NotRun, play.Known, play.Unproved,
 	play.Allowed, play.AsOthers, play.Safe, play.NotApplicable}
 
-// standing is that of the outcome, unless the test failed for another reason: a file also expects a timeline.
+// standing is that of the outcome, unless the test failed for another reason, such as a timeline that differs from the one in the file.
 func (a account) standing(o *play.Outcome) play.Standing {
 	if s := o.Standing(); !a.failed || s >= play.Failed {
 		return s

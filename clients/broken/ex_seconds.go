@@ -11,8 +11,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// exSeconds gives the TTL to EX in whole seconds, rounded down, but relies on all of it: a lock for 1.5 s has a key for one. It needs
-// a TTL with a fraction of a second, and a contender.
+// exSeconds gives the TTL to EX in whole seconds, rounded down, but relies on all of it: with a TTL of 1.5 s, its key
+// lasts one second. It shows with a TTL that has a fraction of a second, and a second client that waits.
 var exSeconds = clients.Lock{
 	Name:  "single-ex-seconds",
 	About: "single, which rounds the TTL down to seconds",

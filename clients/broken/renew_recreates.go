@@ -10,8 +10,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// renewRecreates renews by a script that sets the key again if it is gone, and goes on trying when a node does not answer: who was
-// cut off for longer than the TTL has its lease again, though another client may have held the lock in between. It needs a cut
+// renewRecreates renews by a script that sets the key again if it is gone, and goes on trying when a node does not answer. A client
+// that was cut off for longer than the TTL gets its lease back, though another client may have held the lock in between. It needs a cut
 // beyond the TTL, after which the lock is free.
 var renewRecreates = clients.Lock{
 	Name:  "watchdog-recreates",

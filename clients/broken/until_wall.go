@@ -9,7 +9,7 @@ import (
 )
 
 // untilWall remembers the end of its lease as a time of the wall clock, as code does that stores a timestamp in milliseconds. It needs
-// a wall clock that is set back while the lock is held, and a contender who waits.
+// a wall clock that is set back while the lock is held, and another client that waits.
 var untilWall = clients.Lock{
 	Name:  "single-until-wall",
 	About: "single, whose lease ends by the wall clock",

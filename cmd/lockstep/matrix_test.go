@@ -104,6 +104,9 @@ across. This page is made by the command below; ` + "`go test ./cmd/lockstep -ru
 what it takes for a row to go wrong, and where the scenario comes from. A cell says what one run showed. It does not prove what other
 runs would show.
 
+A cell is n/a if the row does not apply to the lock: [these are the reasons](#rows-that-do-not-apply). It is UNKNOWN if the run proves
+nothing: [this list](#nothing-is-proved) says why, and [Commands](commands.md#why-a-run-is-unknown) explains each reason.
+
 ` + out + `
 ## Sweeps
 

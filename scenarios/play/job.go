@@ -272,7 +272,7 @@ func avoidsEnv(o *Outcome, err error) bool {
 	return !sent || meetsHost(o)
 }
 
-// meetsHost reports whether a lock met an error of the network of this machine, where it has no business in simulation.
+// meetsHost reports whether a lock got an error from the network of this machine, which it must not use in simulation.
 func meetsHost(o *Outcome) bool {
 	return slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
 		return strings.Contains(e.Error, ": connect: ") || strings.Contains(e.Error, ": lookup ")

@@ -17,7 +17,7 @@ type Player func(s *script.Scenario, run script.Section, build clients.New, seed
 const seriesGC = 1000
 
 // Series calls f, which may play any number of runs, one after the other and from its own goroutine. If [Simulate] would
-// return an error for a run, Series ends f and returns that error. So it does for a run in which the lock connects without its Env,
+// return an error for a run, Series ends f and returns that error. It does the same for a run in which the lock connects without its Env,
 // perhaps only after a fault.
 //
 // Each run has its own bubble. So every run begins at the same time, which shows in the traces of locks that write times into

@@ -32,7 +32,7 @@ var bounded = []script.Kind{script.Delaying, script.Losing, script.LateWrite, sc
 var hunts = []hunt{
 	{lacks: "the elapsed check", lock: "redlock-no-elapsed-check", proper: "redlock", property: checker.ExpiredOnReturn,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
-	{lacks: "more than half of the nodes", lock: "redlock-half-quorum", proper: "redlock", property: checker.LeaseExclusion,
+	{lacks: "a majority of the nodes", lock: "redlock-half-quorum", proper: "redlock", property: checker.LeaseExclusion,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
 	{lacks: "a quorum of all nodes", lock: "redlock-reachable-quorum", proper: "redlock", property: checker.LeaseExclusion,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
