@@ -12,7 +12,8 @@ import (
 )
 
 // exSeconds gives the TTL to EX in whole seconds, rounded down, but relies on all of it: with a TTL of 1.5 s, its key
-// lasts one second. It shows with a TTL that has a fraction of a second, and a second client that waits.
+// lasts one second. This shows if the TTL has a fraction of a second
+// and a second client waits.
 var exSeconds = clients.Lock{
 	Name:  "single-ex-seconds",
 	About: "single, which rounds the TTL down to seconds",
