@@ -17,7 +17,7 @@ import (
 type myLock struct{ clients.Env }
 
 func (l myLock) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-	return clients.NewSingle(l.Env).Acquire(ctx, name, ttl) // your code here; it talks to l.Nodes, by l.Clock
+	return clients.NewSingle(l.Env).Acquire(ctx, name, ttl) // your code here; it uses l.Nodes and l.Clock
 }
 
 func newMyLock(env clients.Env) clients.Locker { return myLock{env} }
