@@ -25,23 +25,22 @@ func (ix *index) stillLate(at, sent time.Duration, l, newer *Lease, after time.D
 	return ix.doneIf(newer, granted, after, kept) <= would && !ix.fencedOff(l, newer, granted, would, kept)
 }
 
-// misledByClock reports whether a client sent a request under a lease only because of a wrong clock: its last check before that passed,
-// though a TTL or more had gone by since the client had asked for the lease, or for its extension.
+// misledByClock reports whether a client sent a request under a lease only because of a wrong clock. Its last check before that passed,
+// though a TTL or more had gone by since the client had asked for the lease, or for its extension: either the end that it had been told
+// was too late, or that end was past, and the wall clock had been set back since.
 func (ix *index) misledByClock(l *Lease, sent time.Duration) bool {
-	check, found := history.Event{}, false
+	check, found := time.Duration(0), false
 	for i, e := range ix.Events {
 		if ix.at(i) > sent {
 			break
 		}
 		if e.Process == l.Client && e.Op == history.Check && e.Kind == history.OK && e.Lease == l.Label {
-			check, found = e, true
+			check, found = e.At, true
 		}
 	}
-	if !found {
-		return false
-	}
-	asked, _ := ix.askedFor(l)
-	return check.At >= asked.At+ix.Meta.TTL && ix.overrated(l, check.At) >= 0
+	asked := ix.askedFor(l)
+	past := check >= asked.at+ix.Meta.TTL && check > l.End && ix.setBack(l.Client, asked.told, check) > 0
+	return found && (past || ix.overrated(l, check) >= 0)
 }
 
 // landed returns when an act under l would have taken effect. It took effect at the instant at; its request was sent at sent.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,8 +14,26 @@ import (
 // Rounding is how much shorter a key may live because deadlines in Redis are whole milliseconds.
 const Rounding = time.Millisecond
 
-// fenceSuffix is the suffix of the name of a counter of fencing tokens, after the name of its lock.
+// fenceSuffix is the suffix of the usual name of a counter of fencing tokens, after the name of its lock.
 const fenceSuffix = ":fence"
+
+// counters returns a function that reports whether fencing tokens are counted in a key: it has the usual name, or has had the token of a
+// lease as its value. If there is no such key, the counter may be a part of the lock's own key, such as a field of a hash.
+func (ix *index) counters() func(key string) bool {
+	tokens := map[string]bool{}
+	for _, e := range ix.Events {
+		if e.Op == history.Acquire && e.Fence != 0 {
+			tokens[strconv.FormatInt(e.Fence, 10)] = true
+		}
+	}
+	keys := map[string]bool{}
+	for _, e := range ix.Events {
+		if e.Kind == history.State && ix.groups[e.Process] != "" && (strings.HasSuffix(e.Key, fenceSuffix) || tokens[e.Value]) {
+			keys[e.Key] = true
+		}
+	}
+	return func(key string) bool { return keys[key] || len(keys) == 0 && len(tokens) > 0 }
+}
 
 // An index is a history with tables of what the properties look up.
 type index struct {
@@ -271,11 +290,12 @@ func (ix *index) readKeys() {
 			ix.grants[label] = append(ix.grants[label], i)
 		}
 	}
+	counts := ix.counters()
 	for i, e := range ix.Events {
 		if e.Kind != history.State || ix.groups[e.Process] == "" {
 			continue
 		}
-		if strings.HasSuffix(e.Key, fenceSuffix) {
+		if counts(e.Key) {
 			ix.fences[e.Process] = append(ix.fences[e.Process], i)
 		}
 		p := place{e.Process, e.Key}

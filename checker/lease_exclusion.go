@@ -150,14 +150,20 @@ func (ix *index) cutShort(k keyLife) bool {
 }
 
 // hastened reports whether a client removed another's key too early because the clock of the node had been set forward: less than
-// a TTL had passed since the key was set by true time, but more by the wall clock of the node. This happens to a script that asks
+// a TTL had passed since the key was set by true time, but more by the wall clocks of the node and of its copy that was promoted. This happens to a script that asks
 // its server for the time; its keys need no deadline.
 func (ix *index) hastened(k keyLife) bool {
 	if k.to == len(ix.Events) || ix.Meta.TTL <= 0 {
 		return false
 	}
 	end := ix.Events[k.to]
-	ahead := end.Wall - ix.Events[k.from].Wall
+	set := ix.Events[k.from]
+	for _, n := range ix.livesOf[k.label] { // of a copy, the original's
+		if o := ix.lives[n]; ix.servers[set.By] && o.group == k.group && o.key == k.key && o.from < k.from && !ix.servers[ix.Events[o.from].By] {
+			set = ix.Events[o.from]
+		}
+	}
+	ahead := end.Wall - set.Wall
 	return (end.Op == history.Delete || end.Op == history.Over) && end.By != "" && !ix.servers[end.By] && end.By != history.Client(k.label) &&
 		ahead > Rounding && end.At < k.timed+ix.Meta.TTL && end.At+ahead >= k.timed+ix.Meta.TTL
 }
@@ -249,51 +255,62 @@ func (ix *index) misdated(l *Lease) int {
 	return -1
 }
 
-// overrated returns the fault of a client's clocks without which its hold would have been over by the instant t, or -1.
+// overrated returns the fault of a client's clocks without which its hold would have been over by the instant t, or -1. If the
+// clocks had been right, a TTL or more would have gone by since the client asked for the lease.
 func (ix *index) overrated(l *Lease, t time.Duration) int {
-	if fault := clockFault(ix, l); fault >= 0 && ix.rightEnd(l) <= t {
+	asked := ix.askedFor(l)
+	fault := clockFault(ix, l)
+	if fault < 0 || t < asked.at+ix.Meta.TTL {
+		return -1
+	}
+	// A wall clock that was set back while the client asked makes the time that this took too short, by as much.
+	if end := later(asked.at, asked.until-asked.clock); end-ix.setBack(l.Client, asked.since, asked.told) <= t {
 		return fault
 	}
 	return -1
 }
 
-// rightEnd returns when a hold would have ended if the clocks of its client had been right since it made the request that
-// determines the end. If a lock computes an end by the wall clock, the end can be wrong by as much as that clock was set.
-func (ix *index) rightEnd(l *Lease) time.Duration {
-	asked, until := ix.askedFor(l)
-	end := later(asked.At, until-asked.Clock)
-	var stepped time.Duration
-	for _, i := range ix.clockFaults[l.Client] {
-		if e := ix.Events[i]; e.Op != "drift" && asked.At <= e.At && e.At < l.To {
+// setBack returns by how much the wall clock of a client was set back between two instants.
+func (ix *index) setBack(client string, from, to time.Duration) (by time.Duration) {
+	for _, i := range ix.clockFaults[client] {
+		if e := ix.Events[i]; from <= e.At && e.At <= to {
 			switch f := e.Fault().(type) {
 			case history.Jump:
-				stepped += f.By.Abs()
+				by += max(0, -f.By)
 			case history.Slew:
-				stepped += f.By.Abs()
+				by += max(0, -f.By)
 			}
 		}
 	}
-	return end - stepped
+	return by
 }
 
-// askedFor returns the event at which a client asked for a lease, or for its last extension, and the end that it got by its clock.
-func (ix *index) askedFor(l *Lease) (asked history.Event, until time.Duration) {
-	set := l.ReturnEvent
+// An asking is how a client got the end of a lease: by an Acquire, an Extend, or a renewal, which the history shows when it is over.
+type asking struct {
+	at, told     time.Duration // when the client asked, and when it was told the end
+	since        time.Duration // when it asked, at the earliest
+	clock, until time.Duration // by its clock: when it asked, and the end
+}
+
+// askedFor returns how a client got the end of a lease that it relied on last.
+func (ix *index) askedFor(l *Lease) asking {
+	set, since := l.ReturnEvent, l.Invoked
 	for _, j := range ix.extensions[l.Label] {
 		if e := ix.Events[j]; j > l.ReturnEvent && e.Process == l.Client && e.At < l.To {
-			set = j
+			set, since = j, ix.at(set)
 		}
 	}
-	asked = ix.Events[set]
+	told := ix.Events[set]
+	asked := told
 	if in, ok := ix.invocation[set]; ok {
 		asked = ix.Events[in]
+		since = asked.At
 	}
-	until = ix.Events[set].Until
+	until := told.Until
 	if until == history.NoEnd {
-		asked = ix.Events[set]
-		until = asked.Clock + ix.Meta.TTL
+		asked, until = told, told.Clock+ix.Meta.TTL
 	}
-	return asked, until
+	return asking{asked.At, told.At, since, asked.Clock, until}
 }
 
 // untold says why a lock that renews its leases let one end before another was granted, without reporting it. Since its key was

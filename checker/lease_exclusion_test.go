@@ -478,6 +478,8 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		{name: "where another had deleted them", story: strings.ReplaceAll(early, "expire c1#1", "delete c1#1 by=c2"), want: []string{late + "[none]"}},
 		{name: "where another had deleted one, and one had expired", story: strings.Replace(early, "1    n2 expire c1#1", "1    n2 delete c1#1 by=c2", 1), want: []string{late + "[bounded clock error]"}},
 		blame("the wall clock of the holder jumped while it held", c1+"2 c1 fault jump\n3 n3 delete c1#1 by=c2"+c2, "none"),
+		blame("it jumped ahead by more than a TTL", c1+"2 c1 fault jump jump_c1_+12s\n3 n3 delete c1#1 by=c2"+c2, "none"),
+		blame("it jumped back by more than a TTL", c1+"2 c1 fault jump jump_c1_-12s\n3 n3 delete c1#1 by=c2"+c2, "none"),
 		blame("the wall clock of the holder had jumped before", "0 c1 fault jump\n"+c1+"3 n3 delete c1#1 by=c2"+c2, "none"),
 		blame("the wall clock of the holder jumped afterwards", c1+"3 n3 delete c1#1 by=c2"+c2+"20 c1 fault jump", "none"),
 		blame("a drift that was over before", `
@@ -536,6 +538,8 @@ func TestLeaseExclusionFailover(t *testing.T) {
 		{name: "the primary lost the key and came back as a replica", story: c1 + "2 n1 lose c1#1\n3 r1 promote" + c2, want: []string{overlap + " [durable nodes]"}},
 		{name: "the replica lost the key", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1\n2 r1 lose c1#1\n3 r1 promote" + c2, want: []string{overlap + " [durable nodes]"}},
 		{name: "the clock of the replica was ahead", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1 wall=40\n3 r1 promote\n3 r1 expire c1#1 wall=40" + c2, want: []string{overlap + " [bounded clock error]"}},
+		{name: "a client removed the copy, by the clock of a replica that was ahead", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1 wall=40\n3 r1 promote\n3 r1 delete c1#1 by=c2 wall=40" + c2, want: []string{overlap + " [bounded clock error]"}},
+		{name: "a client removed the copy", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1\n3 r1 promote\n3 r1 delete c1#1 by=c2" + c2, want: []string{overlap + " [none]"}},
 		{name: "the clock of the primary jumped, and the replica followed", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1\n1 n1 expire c1#1 wall=40\n1.1 r1 delete c1#1 by=n1\n3 r1 promote" + c2, want: []string{overlap + " [bounded clock error]"}},
 		{name: "the lock deleted the key of another", story: c1 + "0.3 r1 set c1#1 by=n1 until=10.1\n1 n1 delete c1#1 by=c3\n1.1 r1 delete c1#1 by=n1\n3 r1 promote" + c2, want: []string{overlap + " [none]"}},
 		{name: "the lock deleted the key of another before there was a copy", story: c1 + "1 n1 delete c1#1 by=c3\n3 r1 promote" + c2, want: []string{overlap + " [none]"}},
