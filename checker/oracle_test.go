@@ -695,7 +695,7 @@ func TestOwnerOnlyOracle(t *testing.T) {
 	compare(t, OwnerOnly, ownerOnlyOracle, lastState)
 }
 
-// All leases have an end, and commands are late and set deadlines of any length.
+// All leases have an end, commands are late and set deadlines of any length, and many clients touch their own keys.
 func TestNoLostVoteOracle(t *testing.T) {
 	compareDrawn(t, NoLostVote, noLostVoteOracle, lastState, func(t *rapid.T) *history.History {
 		h := handmade.Random(t)
@@ -703,6 +703,9 @@ func TestNoLostVoteOracle(t *testing.T) {
 			switch e := &h.Events[i]; {
 			case e.Kind == history.State && e.Key == "k" && e.By != "" && e.By != "n1":
 				e.Sent = max(e.At-time.Duration(rapid.IntRange(0, 6).Draw(t, "late"))*time.Second/2, 0)
+				if e.Owner != "" && e.Op != history.Set && rapid.IntRange(0, 3).Draw(t, "own") > 0 {
+					e.By = history.Client(e.Owner)
+				}
 				if e.Op != history.Delete && e.Until == 0 {
 					e.Until = e.At + time.Duration(rapid.IntRange(1, 8).Draw(t, "length"))*time.Second
 				}
