@@ -237,6 +237,7 @@ var harms = map[string]harm{
 		})
 	}},
 
+	"single-until-rounded":   {play: relied(1500*time.Millisecond, 1.7)},
 	"single-until-wall":      {later: []string{"jump c1 -1m"}, play: relied(5*time.Second, 7)},
 	"watchdog-uncompared":    {play: losesKey},
 	"watchdog-reply-ignored": {play: losesKey},
@@ -249,6 +250,19 @@ var harms = map[string]harm{
 		s.client("c2", func(c *client) {
 			c.release(c.at(5, build(c.env), 3*time.Second), nil)
 			s.faults("heal c1-n1")
+		})
+	}},
+	"watchdog-from-reply": {later: []string{"on reply EVAL n1->c1 delay 2s"}, play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			held = c.at(0, build(c.env), 6*time.Second)
+			c.Until(20 * time.Second)
+		})
+		s.client("c2", func(c *client) {
+			c.Until(5 * time.Second)
+			s.faults("cut c1-n1")
+			lease := c.at(9, build(c.env), 6*time.Second)
+			done(lease != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
 		})
 	}},
 	"watchdog-until-early": {later: []string{"cut c1-n1"}, play: relied(6*time.Second, 7)},

@@ -33,6 +33,7 @@ var twins = []twin{
 	{"ttl-fraction/fenced", "single-ex-seconds", ""},
 	{"ttl-fraction/redlock", "nolock", ""},
 	{"watchdog-back-late/watchdog", "watchdog-recreates", ""},
+	{"watchdog-late-reply/watchdog", "watchdog-from-reply", ""},
 	{"client-clock-drift/redlock/within", "redlock-no-drift", ""},
 	{"client-clock-jump/redlock", "redlock-wall", ""},
 	{"clock-drift/redlock/below", "redlock-no-drift", ""},

@@ -3,8 +3,8 @@
 //
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
-// looking at the scenarios, to measure how many of them are caught; single-ex-seconds, single-until-wall and watchdog-recreates came
-// with the scenarios that catch them.
+// looking at the scenarios, to measure how many of them are caught; A few came with the scenarios that
+// catch them: single-ex-seconds, single-until-wall, single-until-rounded, watchdog-recreates, watchdog-from-reply.
 package broken
 
 import (
@@ -38,6 +38,7 @@ func Mistakes() []clients.Lock {
 		exMilliseconds,
 		exSeconds,
 		untilWall,
+		untilRounded,
 		finallyDeletes,
 		extendXX,
 		extendGet,
@@ -65,6 +66,7 @@ func Mistakes() []clients.Lock {
 		renewUncompared,
 		renewIgnored,
 		renewRecreates,
+		renewFromReply,
 		untilEarly,
 		fixedPeriod,
 

@@ -19,6 +19,8 @@ type Renewed struct {
 	Renew func(ctx context.Context) (bool, error)
 	// Persist makes it renew again after an error, while the lease lasts, and makes a release end renewal whatever its outcome.
 	Persist bool
+	// FromReply makes the new end count from the reply, which is wrong.
+	FromReply bool
 
 	ttl  time.Duration
 	ctx  context.Context // with which it was acquired
@@ -66,6 +68,9 @@ func (l *Renewed) once() {
 		l.mu.Unlock()
 		close(l.lost)
 		return
+	}
+	if l.FromReply {
+		start = l.Env.Clock.Now()
 	}
 	until, notify := start.Add(l.ttl), l.notify
 	l.End = until
