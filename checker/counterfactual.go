@@ -21,6 +21,10 @@ func (ix *index) stillLate(at, sent time.Duration, l, newer *Lease, after time.D
 	if granted == never || slices.Contains(kept, BoundedClockError) && ix.misledByClock(l, sent) {
 		return false
 	}
+	// The older lease may have its majority only because keys that newer already had were gone.
+	if broken, _ := ix.succession(newer, l).blame(ix.enough()); broken != None && slices.Contains(kept, broken) {
+		return false
+	}
 	would := ix.landed(at, sent, l, kept)
 	return ix.doneIf(newer, granted, after, kept) <= would && !ix.fencedOff(l, newer, granted, would, kept)
 }

@@ -14,7 +14,9 @@ import (
 //
 // The usual cause is one token for several attempts: the clean-up of a failed attempt is late, and deletes the key of the next one.
 // Before Acquire returns, a command counts only if it had left before the last command that set the deadline of the key. A command that
-// left later belongs to the same attempt, which may clean up a node that was slow to answer and not count its vote.
+// left later belongs to the same attempt, which may clean up a node that was slow to answer and not count its vote. Nor does it count if
+// the client asked the node for its vote again before Acquire returned: then the lease stands on the newer answer. An attempt may be
+// refused by a majority, and its clean-up be sent, before a connection to another node is open and its request leaves.
 //
 // A command that compares the token of its own attempt is harmless however late it is. So no pause and no delay is to blame. A wrong
 // clock is to blame if a deadline was sent as an instant and the clock made that deadline too early.
@@ -66,7 +68,7 @@ func noLostVote(ix *index) []Violation {
 			continue // a late request of the acquire set the key, which was no vote for the lease when it returned
 		}
 		stray := e.Departure() < was.asked
-		if !stray && e.Departure() < granted.From {
+		if !stray && e.Departure() < granted.From || ix.triedAgain(i, was.life, granted) {
 			continue
 		}
 		verb, fault := "deleted", -1
@@ -108,6 +110,28 @@ func (ix *index) setAgain(i int) bool {
 		}
 		if f.Key == e.Key {
 			return f.Op == history.Set || f.Op == history.Over
+		}
+	}
+	return false
+}
+
+// triedAgain reports whether, after event i and before the lease was granted, its client sent the node of that event a request like the
+// one that had set the key, whatever the answer was.
+func (ix *index) triedAgain(i, life int, granted *Lease) bool {
+	e, from := ix.Events[i], ix.lives[life].from
+	set, word := ix.Events[from], ""
+	for _, f := range ix.Events[:from] {
+		if f.Kind == history.Message && f.Process == e.Process && f.By == e.By && f.At == set.At && f.Departure() == set.Departure() {
+			word = f.Word
+		}
+	}
+	for j := i + 1; j < granted.ReturnEvent; j++ {
+		f := ix.Events[j]
+		switch {
+		case f.Process != e.Process || f.By != e.By || f.Departure() < e.Departure():
+		case f.Kind == history.State && f.Key == e.Key && (f.Op == history.Set || f.Op == history.Over) && f.Lease == set.Lease,
+			f.Kind == history.Message && word != "" && f.Word == word:
+			return true
 		}
 	}
 	return false

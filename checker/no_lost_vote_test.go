@@ -26,6 +26,15 @@ func TestNoLostVote(t *testing.T) {
 		0.3  n2 set c1#1 sent=0.25
 		0.3  n3 set c1#1 sent=0.25
 	`
+	const asked = `
+		nodes 3
+		0    c1 invoke acquire
+		0.3  n1 deliver c1 sent=0.25 word=SET
+		0.3  n1 set c1#1 sent=0.25
+		0.3  n2 set c1#1 sent=0.25
+		0.3  n3 set c1#1 sent=0.25
+		0.32 n1 delete c1#1 sent=0.22
+	`
 	const late = ", by a late command that had left before the one that set the key or its deadline [none]"
 	testProperty(t, NoLostVote, []verdictCase{
 		{name: "a key that is kept", story: majority},
@@ -82,6 +91,11 @@ func TestNoLostVote(t *testing.T) {
 			want: []string{"c1 deleted its own key of c1#1 on n1 at 3.000s" + late}},
 		{name: "the same when the lease is over", story: again + "0.4 c1 ok acquire c1#1 until=9.9\n9.95 n1 delete c1#1 sent=0.15"},
 		{name: "the same if no attempt succeeds", story: again + "0.35 n1 delete c1#1 sent=0.15\n0.4 c1 fail acquire"},
+		{name: "the late clean-up, which hits its own attempt, and the client asks again",
+			story: again + "0.32 n1 delete c1#1 sent=0.22\n0.38 n1 set c1#1 sent=0.36\n0.4 c1 ok acquire c1#1 until=9.9"},
+		{name: "the same if the node refuses the second request", story: asked + "0.35 n1 deliver c1 sent=0.33 word=SET\n0.4 c1 ok acquire c1#1 until=9.9"},
+		{name: "the same if the second request is another command", story: asked + "0.35 n1 deliver c1 sent=0.33 word=GET\n0.4 c1 ok acquire c1#1 until=9.9",
+			want: []string{"c1 deleted its own key of c1#1 on n1 at 0.320s" + late}},
 		{name: "the late clean-up of an attempt with another token", story: `
 			nodes 3
 			0    c1 invoke acquire

@@ -360,7 +360,10 @@ func noLostVoteOracle(h *history.History) []int {
 			if e.Op != history.Delete && (e.Op == history.Retime || history.Client(e.Lease) == e.By) {
 				lasts = lasts && dueOracle(h, i) < due && fallsShort(h, j, i)
 			}
-			counted := from < j || set >= got.At
+			counted := (from < j || set >= got.At) && !(i < j && slices.ContainsFunc(h.Events[i+1:j], func(f history.Event) bool {
+				return f.Process == e.Process && f.Key == e.Key && f.By == e.By && f.Lease == lease && f.Departure() >= e.Departure() &&
+					(f.Op == history.Set || f.Op == history.Over)
+			}))
 			if lasts && counted && !pastEndOracle(h, j, i) && (stray || e.Departure() >= got.At) {
 				found = append(found, i)
 			}

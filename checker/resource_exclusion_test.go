@@ -204,6 +204,20 @@ func TestResourceExclusionBlame(t *testing.T) {
 		5    n1 set c2#1
 		5.1  c2 ok acquire c2#1 until=15
 	`
+	// c1 asks n3 first, and n3 drops its key before c2 asks. c1 learns of its lease first, and is granted it last.
+	const crossed = `
+		nodes 3
+		0    c1 invoke acquire
+		0.04 n3 set c1#1
+		0.05 n3 GONE c1#1
+		0.06 c2 invoke acquire
+		0.10 n3 set c2#1
+		0.11 n1 set c1#1
+		0.15 n2 set c2#1
+		0.18 c1 ok acquire c1#1 until=9.9
+		0.21 c2 ok acquire c2#1 until=9.9
+		0.24 resource accept B c2#1 sent=0.22
+	`
 	blame := func(name, story, assumption string) verdictCase {
 		const late = "c1 wrote A under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s"
 		return verdictCase{name: name, story: story, want: []string{late + " [" + assumption + "]"}}
@@ -253,6 +267,12 @@ func TestResourceExclusionBlame(t *testing.T) {
 			want: []string{"c1 wrote A under c1#1 at 16.000s, after c2 was granted c2#1 at 5.000s [none]"}},
 		{name: "the leases did not overlap, though the first was cut short", story: c1 + "3 c1 invoke release c1#1\n3.1 n1 lose c1#1" + sooner + "6 resource accept A c1#1 sent=2.9",
 			want: []string{"c1 wrote A under c1#1 at 6.000s, after c2 was granted c2#1 at 5.000s [bounded delay]"}},
+		{name: "the older lease has its majority only because a key of the newer one was gone", story: strings.Replace(crossed, "GONE", "expire", 1),
+			want: []string{"c2 wrote B under c2#1 at 0.240s, after c1 was granted c1#1 at 0.180s [bounded clock error]"}},
+		{name: "the same after a restart without its keys", story: strings.Replace(crossed, "GONE", "lose", 1),
+			want: []string{"c2 wrote B under c2#1 at 0.240s, after c1 was granted c1#1 at 0.180s [durable nodes]"}},
+		{name: "the same by the lock's own doing", story: strings.Replace(crossed, "GONE c1#1", "delete c1#1 by=c2", 1),
+			want: []string{"c2 wrote B under c2#1 at 0.240s, after c1 was granted c1#1 at 0.180s [none]"}},
 		{name: "an entry after a pause", story: c1 + "1 c1 fault pause" + c2 + "15 c1 fault resume\n15 c1 invoke enter c1#1\n15.003 resource mark c1#1 sent=15.001",
 			want: []string{"c1 entered under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s [bounded pause]"}},
 		{name: "an entry that was invoked in time", story: c1 + "5 c1 invoke enter c1#1" + c2 + "15.003 resource mark c1#1 sent=14",
