@@ -134,7 +134,7 @@ const (
 
 // serveSentinel adds a sentinel to the world. The other servers must be added before it starts.
 func (g *Group) serveSentinel(name string) *Sentinel {
-	s := &Sentinel{group: g, random: sim.Rand(g.cfg.Seed, "sentinel", name)}
+	s := &Sentinel{group: g, random: g.world.Rand(g.cfg.Seed, "sentinel", name)}
 	s.Process = g.world.Serve(name, s)
 	return s
 }

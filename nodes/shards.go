@@ -133,7 +133,7 @@ func (g *Group) serveShards() {
 	mine := g.rangeOf(keySlot(MasterName))
 	ranges := slices.Insert(slices.Clone(primaries[1:]), mine, g.primary)
 	for _, n := range g.nodes {
-		b := &bus{node: n, random: sim.Rand(g.cfg.Seed, "cluster", n.Process.Name), epoch: int64(g.cfg.Shards)}
+		b := &bus{node: n, random: g.world.Rand(g.cfg.Seed, "cluster", n.Process.Name), epoch: int64(g.cfg.Shards)}
 		n.bus = b
 		n.SetClustered()
 		for _, o := range g.nodes {

@@ -15,6 +15,9 @@ func (w *World) Inject(f history.Fault) { w.inject(0, f) }
 
 // inject is Inject for a step of the nemesis.
 func (w *World) inject(step int, f history.Fault) {
+	if w.branched(w.Now()) {
+		return
+	}
 	w.hold()
 	defer w.let()
 	w.faults = append(w.faults, injected{fault: f, step: step})
@@ -192,6 +195,9 @@ func (w *World) effects() link.Effects[wire] {
 func (w *World) choose(p *packet, d *direction) (delay time.Duration, lost bool) {
 	m := link.Message{From: d.From, To: d.To, Reply: !p.conn.dialled, Word: p.word, Op: p.op}
 	w.links.Choose(m, func(f history.Chosen, id int) bool {
+		if p.onTime {
+			return false // and the fault does not wait for another message
+		}
 		switch f.Action {
 		case history.HoldMessage:
 			p.held = id

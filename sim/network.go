@@ -38,7 +38,7 @@ func (w *World) latency(s *numbers, twin bool) time.Duration {
 	if !twin {
 		s.n++
 	}
-	return w.cfg.Latency.draw(w.cfg.Seed, s.key, s.n)
+	return w.cfg.Latency.draw(w.seed(), s.key, s.n)
 }
 
 type packetKind uint8
@@ -65,9 +65,10 @@ type packet struct {
 	cause
 	sent time.Duration
 
-	ready time.Duration // earliest delivery
-	held  int           // the fault that holds it; 0 if none does
-	item  item          // its arrival
+	ready  time.Duration // earliest delivery
+	held   int           // the fault that holds it; 0 if none does
+	onTime bool          // no fault of its link affects it
+	item   item          // its arrival
 }
 
 // cause is the reason for which a message is sent.
@@ -197,8 +198,10 @@ func (w *World) UnderWay(to string) (until time.Duration) {
 // send schedules the arrival of one packet.
 func (w *World) send(p *packet, twin bool) {
 	d := p.conn.link
-	delay := w.latency(&d.Own.n, twin) + d.Delay
-	if d.Delay > 0 {
+	delay := w.latency(&d.Own.n, twin)
+	p.onTime = w.cfg.OnTime.of(p)
+	if d.Delay > 0 && !p.onTime {
+		delay += d.Delay
 		w.bite(d.DelayID)
 	}
 	if p.kind == data {
@@ -235,7 +238,7 @@ func (p *packet) act(w *World) {
 	if p.held != 0 {
 		id, blocked = p.held, true
 	}
-	if blocked {
+	if blocked && !p.onTime {
 		w.bite(id)
 		d.Own.parked = append(d.Own.parked, c)
 		return

@@ -25,6 +25,8 @@ type Config struct {
 	// once a client has crashed: how often the goroutines of a crashed client still draw before they give up depends on the Go
 	// scheduler, and must not change the draws of others.
 	Reseed func(seed int64)
+	Branch *Branch  // default: the run has none
+	OnTime *Sending // a message that no fault delays, holds or loses; default: none
 }
 
 // MaxLatency is the largest one-way delay of a message by default, without faults.
@@ -105,6 +107,7 @@ func NewWorld(cfg Config) *World {
 		trace:  newTrace(),
 	}
 	w.name = w.nameToken
+	w.planBranch()
 	return w
 }
 
@@ -174,7 +177,7 @@ func (w *World) runWhile(more func() bool) {
 			if w.clientDied && w.cfg.Reseed != nil {
 				// By the trace, which is reproducible. The number of events is not: a crash closes several connections to one
 				// node at once, and whether that is one event or two depends on the goroutines that had opened them.
-				w.cfg.Reseed(Rand(w.cfg.Seed, "reseed", w.trace.String()+w.now.String()).Int64())
+				w.cfg.Reseed(Rand(w.seed(), "reseed", w.trace.String()+w.now.String()).Int64())
 			}
 			last, joined = *next, true
 			w.step(next)

@@ -75,6 +75,11 @@ type Failing struct {
 	Assumption checker.Assumption `json:"assumption"`
 }
 
+// Is reports whether a violation is one of this kind.
+func (f Failing) Is(v checker.Violation) bool {
+	return v.Property == f.Property && v.Assumption == f.Assumption
+}
+
 func (f Failing) String() string {
 	return fmt.Sprintf("%s violated, %s", f.Property, BrokenWords(f.Assumption))
 }

@@ -201,7 +201,7 @@ func TestViolationBeforeAStall(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		o = Judge(s, resolved, simulate(nil, s, resolved, build, 1))
+		o = Judge(s, resolved, simulate(nil, Variant{}, s, resolved, build, 1))
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,16 +25,16 @@ const LockName = "lock"
 // code under test; everything else is in the outcome. Runs of a lock that draws from math/rand are reproducible only in a process
 // that was started with GODEBUG=randseednop=0, as workers are: others ignore the seed of that source.
 func Simulate(s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
-	return simulateWith(nil, s, run, build, seed)
+	return simulateWith(nil, Variant{}, s, run, build, seed)
 }
 
 // simulateWith is Simulate for a series, which caches clients.
-func simulateWith(cache *clientCache, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
+func simulateWith(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
 	r := s.Resolve(run)
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
 	reseed(int64(seed))
 	var h *history.History
-	err := sim.Bubble(func() { h = simulate(cache, s, r, build, seed) })
+	err := sim.Bubble(func() { h = simulate(cache, v, s, r, build, seed) })
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func reseed(seed int64) {
 }
 
 // simulate plays one run in a world of its own.
-func simulate(cache *clientCache, s *script.Scenario, r script.Section, build clients.New, seed uint64) *history.History {
-	w := sim.NewWorld(sim.Config{Seed: seed, Reseed: reseed})
+func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64) *history.History {
+	w := sim.NewWorld(sim.Config{Seed: seed, Reseed: reseed, Branch: v.Branch, OnTime: v.OnTime})
 	defer w.Close()
 	h := w.History()
 	h.Meta = metaOf(r, s, "sim", seed)
@@ -116,7 +116,7 @@ func simulate(cache *clientCache, s *script.Scenario, r script.Section, build cl
 	defer left.close()
 	start := func(name string, steps []script.Step) {
 		p := w.Process(name)
-		random := sim.Rand(seed, "client", name)
+		random := w.Rand(seed, "client", name)
 		var env clients.Env
 		if r.Pool == script.Warm {
 			w.Warm(func() {

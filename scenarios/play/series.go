@@ -35,7 +35,7 @@ func Series(f func(play Player)) (err error) {
 	}()
 	cache := &clientCache{}
 	f(func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome {
-		o, err := simulateWith(cache, s, run, build, seed)
+		o, err := simulateWith(cache, Variant{}, s, run, build, seed)
 		cache.refresh()
 		if err == nil && meetsHost(o) {
 			err = workers.OwnConnection(func() { Simulate(s, run, build, seed) })
