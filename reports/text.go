@@ -200,19 +200,25 @@ func (l *line) sameElsewhere(o *line) bool {
 		l.Kind == o.Kind && l.Op == o.Op && l.Detail == o.Detail && o.event.At-l.event.At < atOnce
 }
 
+// nameNodes puts the nodes on which it happened into the line.
+func (l *line) nameNodes(all []string) {
+	if len(l.nodes) == 0 {
+		return
+	}
+	l.Who = Ranges(l.nodes, all)
+	if len(l.nodes) > 1 && l.Grant != "" {
+		l.Detail += ", the grant on " + l.Grant
+	} else if l.Grant != "" {
+		l.Detail += ", the grant"
+	}
+}
+
 // write writes the lines in columns.
 func (t *transcript) write(w io.Writer, paint func(Role, string) string) {
 	timeWidth, whoWidth, kindWidth := len("  0.000s"), len("resource"), len("invoke")
 	for i := range t.Lines {
 		l := &t.Lines[i]
-		if len(l.nodes) > 0 {
-			l.Who = Ranges(l.nodes, t.all)
-			if len(l.nodes) > 1 && l.Grant != "" {
-				l.Detail += ", the grant on " + l.Grant
-			} else if l.Grant != "" {
-				l.Detail += ", the grant"
-			}
-		}
+		l.nameNodes(t.all)
 		timeWidth = max(timeWidth, len(history.Seconds(l.event.At)))
 		whoWidth = max(whoWidth, min(utf8.RuneCountInString(l.Who), 16))
 		kindWidth = max(kindWidth, min(utf8.RuneCountInString(l.Kind), 8))

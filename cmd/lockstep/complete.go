@@ -47,7 +47,7 @@ func (k known) complete(root *cobra.Command) {
 	}
 	args := map[string]cobra.CompletionFunc{
 		"run": k.runs(-1, "txtar"), "matrix": k.runs(-1, "txtar"), "show": k.runs(2, "txtar", "jsonl"), "explore": k.runs(1, "txtar"),
-		"clocks": k.runs(-1, "txtar", "jsonl"), "replay": filesEnding("txtar"), "check": filesEnding("jsonl", "txtar"),
+		"clocks": k.runs(-1, "txtar", "jsonl"), "replay": filesEnding("txtar"), "why": k.runs(1, "txtar"), "check": filesEnding("jsonl", "txtar"),
 		"serve": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	}
 	for _, kind := range rowKinds {

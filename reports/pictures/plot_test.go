@@ -438,3 +438,32 @@ func TestPlotPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestFuturesPlot(t *testing.T) {
+	points := []FuturesPoint{
+		{At: -1, What: "the start", Of: 16},
+		{At: 0, What: "pause c1 15s", Fault: true, Of: 16},
+		{At: 12 * time.Second, What: "c2 asks", Violated: 6, Of: 16},
+		{At: 12*time.Second + time.Millisecond, What: "n1 set lock for c2#1", Violated: 16, Of: 16, NoReturn: true},
+		{At: 15 * time.Second, What: strings.Repeat("long ", 100), Violated: 16, Of: 16},
+	}
+	p := NewFuturesPlot("made/single, seed 1", "resource exclusion", points)
+	svg, table := plotted(t, p, nil)
+	if want := "From 12.001s on, the end of all faults no longer prevents the violation of resource exclusion"; p.Title != want {
+		t.Errorf("%q, want %q", p.Title, want)
+	}
+	says(t, svg, "point of no return", "pause c1 15s", "n1 set lock for c2#1", "38 %", "12.001s", "before", "1", "5")
+	if len(table) != 6 || strings.Join(table[3], " ") != "12 c2 asks 6 16" || table[1][0] != "" {
+		t.Errorf("the figures are %v", table)
+	}
+	for want, points := range map[string][]FuturesPoint{
+		"To the last, the end of all faults would have prevented the violation of tokens": points[:3],
+		"Every future violates tokens, even without any fault":                            {{At: -1, What: "the start", Violated: 3, Of: 3, NoReturn: true}},
+	} {
+		p := NewFuturesPlot("made/single, seed 1", "tokens", points)
+		plotted(t, p, nil)
+		if p.Title != want {
+			t.Errorf("%q, want %q", p.Title, want)
+		}
+	}
+}

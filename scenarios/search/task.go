@@ -10,13 +10,16 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A Task is what a worker of a search does with a calm run. Exactly one of the pointers is set.
+// A Task is what a worker of a search does with a calm run. Exactly one of the pointers is set, or there are
+// Replays.
 type Task struct {
 	Survey *survey    `json:"survey,omitempty"`
 	Expand *Expansion `json:"expand,omitempty"`
 	Cells  *cells     `json:"cells,omitempty"`
 	Shrink *shrinking `json:"shrink,omitempty"`
 	Walk   *walks     `json:"walk,omitempty"`
+	// Replays are played instead, if there are any.
+	Replays []Replay `json:"replays,omitempty"`
 
 	Kinds     []script.Kind `json:"kinds,omitempty"`
 	Constants Constants     `json:"constants,omitzero"`
@@ -36,6 +39,9 @@ type Result struct {
 	SetClocks  int `json:"set_clocks,omitempty"`
 	ReadClocks int `json:"read_clocks,omitempty"`
 
+	// Inapplicable says why the calm run does not apply to the lock.
+	Inapplicable string `json:"inapplicable,omitempty"`
+
 	Constants Constants `json:"constants,omitzero"`
 	Events    int       `json:"events,omitempty"` // of the calm run
 	Sites     int       `json:"sites,omitempty"`  // how many perturbations of it are possible
@@ -43,6 +49,8 @@ type Result struct {
 
 	Shrunk  *Counterexample `json:"shrunk,omitempty"`
 	Refused string          `json:"refused,omitempty"` // why nothing was shrunk
+
+	Endings []Ending `json:"endings,omitempty"` // of replays, in their order
 
 	Coverage *Coverage `json:"coverage,omitempty"` // of walks
 	Seed     uint64    `json:"seed,omitempty"`     // of the walk that was under way last
@@ -64,6 +72,16 @@ type Broken struct {
 // run carries out the task. It returns early if ctx ends.
 func (t *Task) run(ctx context.Context, calm *script.Scenario, build clients.New, seed uint64) *Result {
 	y := &Result{}
+	for _, r := range t.Replays {
+		if ctx.Err() != nil {
+			break
+		}
+		y.Endings = append(y.Endings, replayed(r, calm, build, seed))
+		y.Played++
+	}
+	if len(t.Replays) > 0 {
+		return y
+	}
 	x := &explorer{calm: calm, build: build, restless: t.Restless, properties: t.Properties}
 	err := play.Series(func(play play.Player) {
 		x.play = play
@@ -94,6 +112,7 @@ func (*survey) run(x *explorer, of *Task, seed uint64, y *Result) {
 	t, o := x.try(nil, seed)
 	y.Trials = []Trial{t}
 	y.Events = len(o.History.Events)
+	y.Inapplicable = o.Inapplicable()
 	y.Constants = Constants{TTL: o.Run.TTL, NodeTimeout: NodeTimeout(x.play, x.calm, o, seed, x.build), Retry: RetryDelay(o)}
 	y.Sites = len(Sites(x.calm, o, y.Constants, of.Kinds))
 }
