@@ -63,7 +63,7 @@ func TestNoFalseAlarm(t *testing.T) {
 				if !testing.Short() && !draws.Due(seed, 5) {
 					continue
 				}
-				s, r := calmRun(shape, seed)
+				s, r := drawCalm(shape, seed)
 				o, err := play.Simulate(s, r, build, seed)
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
@@ -76,8 +76,8 @@ func TestNoFalseAlarm(t *testing.T) {
 	}
 }
 
-// calmRun draws a run in which nothing goes wrong.
-func calmRun(shape script.Section, seed uint64) (*script.Scenario, script.Section) {
+// drawCalm draws a run in which nothing goes wrong.
+func drawCalm(shape script.Section, seed uint64) (*script.Scenario, script.Section) {
 	draw := sim.Rand(seed, "calm", shape.Lock+shape.Resource)
 	span := func(from, to time.Duration) time.Duration {
 		return from + time.Duration(draw.Int64N(int64((to-from)/time.Millisecond)))*time.Millisecond

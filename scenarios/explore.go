@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -22,24 +23,25 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Explore searches for failures that [Test] does not cover: plans, which are sets of up to four perturbations of a calm run,
-// under which your lock breaks a claim. In the calm run two clients contend for the lock, write and release, on the servers of
-// the lock that yours is like; see [Shaped]. A perturbation is a fault at one moment of that run; see [script.Kinds] and
-// [Within].
+// Explore searches for failures that [Test] does not cover: plans, which are sets of perturbations of a calm run, under which your
+// lock breaks a claim. In a calm run two clients contend for the lock, write and release, on the servers of the lock that yours is
+// like; see [Shaped]. There is one calm run for each [search.Workload] that suits that lock. A perturbation is a fault at one moment
+// of a calm run; see [script.Kinds] and [Within].
 //
-// Explore plays every plan with one perturbation, with the seed of [Seed]. Then rapid draws plans with up to four perturbations
-// and other seeds: 100 of them, or as many as go test -rapid.checks says. A plan that breaks a claim fails the test, as does one
-// whose run does not end. If there is nothing to perturb, or no perturbation has an effect, the test fails as well: it proves
-// nothing. The claims are those of Test, made by [Like], [Survives] and [Needs]:
+// Explore plays every plan with one perturbation of each calm run, with the seed of [Seed]. If none of them fails, it makes walks,
+// which add up to eight perturbations, as lockstep explore --runs does. All of this is the same every time. [Hunt] adds plans that
+// are different each time. A plan that breaks a claim fails the test, as does one whose run does not end. Each way to fail is a
+// subtest, with the smallest run that fails so. If there is nothing to perturb, or no perturbation has an effect, the test fails as
+// well: it proves nothing. The claims are those of Test, made by [Like], [Survives] and [Needs]:
 //
 //   - A violation fails, whichever assumption was broken, unless the lock that yours is like does the same: it violates the same
 //     property under the same plan, or the same property for the same reason under some plan with one perturbation of a kind that
 //     this plan has. See [search.Reference].
 //   - Survives adds assumptions under which every violation fails, Needs those under which none does.
 //
-// rapid stores the draws of a failure below testdata/rapid, and plays them first the next time. The log ends with the smallest
-// run that fails in the same way, with its timeline, an explanation of the violation, and the command that repeats it. With go
-// test -artifacts the run is kept as a page.
+// Two failures are the same way to fail if they violate the same property, broke the same assumption, and the same steps prove it;
+// see [search.Outline]. The log shows the timeline of the smallest run, an explanation of the violation, and the command that repeats
+// it. With go test -artifacts the run is kept as a page.
 //
 // The runs take place in worker processes, as those of Test.
 func Explore(t *testing.T, newLock clients.New, opts ...Option) {
@@ -52,28 +54,55 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calm, err := o.calm()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock, calm: calm, tried: map[string]*attempt{}}
+	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock}
 	t.Cleanup(e.close)
-	e.compare()
 	if page, err := replayed(t.Context()); err != nil {
 		t.Fatal(err)
 	} else if page != nil {
 		e.replay(page)
 		return
 	}
-	if !e.survey() || !e.exhaust() {
+	for _, shape := range o.shapes() {
+		page, err := shape.Calm()
+		if err != nil {
+			t.Fatalf("scenarios.Explore: %v; see scenarios.Shaped", err)
+		}
+		c := e.calmly(page)
+		c.workload = shape.Workload
+		switch applies, ok := c.survey(); {
+		case !ok:
+			return
+		case applies:
+			e.calm = append(e.calm, c)
+		}
+	}
+	for _, c := range e.calm {
+		for i, reference := range c.references {
+			for _, other := range e.calm {
+				reference.Also(other.references[i])
+			}
+		}
+	}
+	if e.exhaust(); len(e.ways) == 0 {
+		e.walk()
+	}
+	if t.Failed() || e.tell() {
 		return
 	}
 	defer e.conclude() // rapid ends this goroutine when it fails the test
-	rapid.Check(t, e.check)
+	if o.hunt > 0 {
+		e.huntFor(o.hunt)
+	}
 }
 
-// Shaped sets the calm run that [Explore] perturbs: how many clients and nodes there are, and so on. Its Lock is ignored. The
-// default suits the locks that yours is like: three nodes for redlock and its variants, a replica for single-wait, a resource
+// Hunt makes [Explore] go on for as long as d, with plans that rapid draws: up to four perturbations, other seeds, different ones each
+// time. It is for the night: a failure that it finds is one that the next run of the test may not find. rapid stores the draws of a
+// failure below testdata/rapid, and a later hunt plays them first. At least 100 plans are drawn, or as many as go test
+// -rapid.checks says. The default is 0: nothing is drawn.
+func Hunt(d time.Duration) Option { return option("Hunt", func(o *options) { o.hunt = d }) }
+
+// Shaped sets the calm runs that [Explore] perturbs: how many clients and nodes there are, and so on. Its Lock is ignored. With a
+// Workload there is only the calm run of that workload. The default suits the locks that yours is like: three nodes for redlock and its variants, a replica for single-wait, a resource
 // that compares fencing tokens for fenced, leases that are extended for single-extend and redlock-extend, and otherwise one node
 // with two clients.
 func Shaped(s search.Shape) Option { return option("Shaped", func(o *options) { o.shape = s }) }
@@ -93,6 +122,9 @@ func (o *options) forExploring() error {
 	}
 	if err := o.claimable(); err != nil {
 		return err
+	}
+	if slices.Contains(o.given, "Hunt") && o.hunt <= 0 {
+		return fmt.Errorf("scenarios.Hunt(%v): it must be longer than 0s, such as 10*time.Minute", o.hunt)
 	}
 	for _, k := range o.within {
 		if !slices.Contains(script.Kinds(), k) {
@@ -128,45 +160,69 @@ func shapeOf(lock string) search.Shape {
 	return search.Shape{}
 }
 
-// calm returns the run that is perturbed, with the first lock that yours is like.
-func (o *options) calm() (*script.Scenario, error) {
+// shapes returns the shapes of the runs that are perturbed, with the first lock that yours is like.
+func (o *options) shapes() []search.Shape {
 	s := o.shape
 	s.Lock = o.like[0]
-	calm, err := s.Calm()
-	if err != nil {
-		return nil, fmt.Errorf("scenarios.Explore: %w; see scenarios.Shaped", err)
-	}
-	return calm, nil
+	return s.Each(s.Lock)
 }
 
 // An exploration is one call of Explore.
 type exploration struct {
 	*bench
-	t         *testing.T
-	newLock   clients.New
-	calm      *script.Scenario
-	constants search.Constants
-
-	references []*search.Reference // the locks that this one is like
-
+	t       *testing.T
+	newLock clients.New
+	calm    []*calmRun
 	played  int
-	tried   map[string]*attempt // by plan
-	singles search.Level        // the counts of all plans with one perturbation, without those that violate something
+	ways    []way // in which plans fail that are the same every time, in the order in which they were found
 
-	failing *failure // the failure that is being shrunk: that of the first plan that failed
+	failing *failure // the failure that rapid is shrinking: that of the first plan that failed
 	failed  *attempt // the last attempt that fails so
-	drawn   bool     // by rapid, which logs its own message
 }
 
-// A drawing is a plan and the seed of its run.
+// A way is one way to fail, with the first plan that does.
+type way struct {
+	failure
+	outline string
+	*attempt
+}
+
+// A calmRun is a run that an exploration perturbs.
+type calmRun struct {
+	*exploration
+	page       *script.Scenario
+	workload   search.Workload // empty if the page was given
+	constants  search.Constants
+	references []*search.Reference // the locks that this one is like
+
+	tried   map[string]*attempt // by plan
+	singles search.Level        // the counts of all plans with one perturbation, without those that violate something
+	walks   map[search.Class]int
+}
+
+// calmly returns a run to perturb, with the locks that this one is like as references.
+func (e *exploration) calmly(page *script.Scenario) *calmRun {
+	c := &calmRun{exploration: e, page: page, tried: map[string]*attempt{}}
+	for _, like := range e.like {
+		reference, err := c.search(e.seed).Against(like)
+		if err != nil {
+			panic("scenarios: " + err.Error()) // the options were checked
+		}
+		c.references = append(c.references, reference)
+	}
+	return c
+}
+
+// A drawing is a plan, the calm run that it perturbs, and the seed of its run.
 type drawing struct {
+	of   *calmRun
 	seed uint64
 	plan []search.Perturbation
 }
 
 // GoString is logged by rapid: the perturbations, one per line, or a note that there are none.
 func (d drawing) GoString() string {
-	text := fmt.Sprintf("seed %d", d.seed)
+	text := fmt.Sprintf("workload %s, seed %d", d.of.workload, d.seed)
 	if len(d.plan) == 0 {
 		return text + ", calm"
 	}
@@ -221,14 +277,15 @@ var choices = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) choice {
 // draw draws a plan. The sites of each perturbation are found in the run with the perturbations before it, so that a plan can hit
 // events that it has caused itself. Smaller draws are earlier moments and smaller magnitudes, of the kinds that come first.
 func (e *exploration) draw(rt *rapid.T) drawing {
-	d := drawing{seed: e.seed + uint64(rapid.IntRange(0, seedsDrawn-1).Draw(rt, "seed"))}
-	for _, c := range choices.Draw(rt, "choices") {
-		a := e.try(d)
+	c := e.calm[rapid.IntRange(0, len(e.calm)-1).Draw(rt, "calm run")]
+	d := drawing{of: c, seed: e.seed + uint64(rapid.IntRange(0, seedsDrawn-1).Draw(rt, "seed"))}
+	for _, choice := range choices.Draw(rt, "choices") {
+		a := c.try(d)
 		if len(a.kinds) == 0 {
 			break // the run did not end
 		}
-		sites := a.possible[a.kinds[c.kind*len(a.kinds)/grains]]
-		p := sites[(c.coarse*grains+c.fine)*len(sites)/(grains*grains)]
+		sites := a.possible[a.kinds[choice.kind*len(a.kinds)/grains]]
+		p := sites[(choice.coarse*grains+choice.fine)*len(sites)/(grains*grains)]
 		d.plan = append(slices.Clip(d.plan), p)
 		slices.SortStableFunc(d.plan, search.Perturbation.Compare)
 		d.plan = slices.CompactFunc(d.plan, func(p, q search.Perturbation) bool { return p.Compare(q) == 0 })
@@ -239,7 +296,8 @@ func (e *exploration) draw(rt *rapid.T) drawing {
 // check is the property that rapid checks. Once a plan has failed, only plans that fail in the same way count, so that shrinking
 // does not move from one bug to another.
 func (e *exploration) check(rt *rapid.T) {
-	a := e.try(rapid.Custom(e.draw).Draw(rt, "plan"))
+	d := rapid.Custom(e.draw).Draw(rt, "plan")
+	a := d.of.try(d)
 	if len(a.failures) == 0 {
 		return
 	}
@@ -251,58 +309,68 @@ func (e *exploration) check(rt *rapid.T) {
 		}
 		f = a.failures[i]
 	}
-	e.failing, e.failed, e.drawn = &f, a, true
+	e.failing, e.failed = &f, a
 	rt.Fatal(f)
 }
 
+// huntFor lets rapid check as often as there is time for, and at least once.
+func (e *exploration) huntFor(d time.Duration) {
+	for start := time.Now(); ; {
+		rapid.Check(e.t, e.check)
+		if time.Since(start) >= d {
+			return
+		}
+	}
+}
+
 // try plays a plan, unless it was played before.
-func (e *exploration) try(d drawing) *attempt {
+func (c *calmRun) try(d drawing) *attempt {
 	key := d.GoString()
-	if a := e.tried[key]; a != nil {
+	if a := c.tried[key]; a != nil {
 		return a
 	}
-	s := search.Perturbed(e.calm, d.plan)
-	o := e.play(s, s.Runs[0].With(e.t.Name()), e.newLock, d.seed)
+	s := search.Perturbed(c.page, d.plan)
+	o := c.play(s, s.Runs[0].With(c.t.Name()), c.newLock, d.seed)
 	a := &attempt{drawing: d}
-	e.tried[key] = a
+	c.tried[key] = a
 	if o.Report != nil {
 		what, _, _ := strings.Cut(whyUnended(o), "\n")
 		a.class, a.failures, a.outcome = search.Violating, []failure{{What: what}}, o
 		return a
 	}
-	did := search.EffectOf(e.calm, d.plan, o)
+	did := search.EffectOf(c.page, d.plan, o)
 	a.class = search.Classify(o, did, o.Failing())
-	e.judge(a, o)
+	c.judge(a, o)
 	if len(a.failures) > 0 {
 		a.outcome = o
 		if rest, less := did.Rest(); less {
-			return e.without(a, rest)
+			return c.without(a, rest)
 		}
 	}
-	if len(d.plan) < mostDrawn && e.constants != (search.Constants{}) {
-		e.find(a, o)
+	if len(d.plan) < mostDrawn && c.constants != (search.Constants{}) {
+		c.find(a, o)
 	}
 	return a
 }
 
 // without returns an attempt without the faults of a that had no effect, if it still fails: a report contains no such faults.
-func (e *exploration) without(a *attempt, rest []search.Perturbation) *attempt {
-	bare := e.try(drawing{a.seed, rest})
+func (c *calmRun) without(a *attempt, rest []search.Perturbation) *attempt {
+	bare := c.try(drawing{c, a.seed, rest})
 	if len(bare.failures) == 0 {
 		a.class, a.failures, a.outcome = search.Unproved, nil, nil
 		return a
 	}
-	e.tried[a.GoString()] = bare
+	c.tried[a.GoString()] = bare
 	return bare
 }
 
 // find finds the sites at which a plan can be extended.
-func (e *exploration) find(a *attempt, o *play.Outcome) {
+func (c *calmRun) find(a *attempt, o *play.Outcome) {
 	a.possible = map[script.Kind][]search.Perturbation{}
-	for _, p := range search.Sites(e.calm, o, e.constants, e.within) {
+	for _, p := range search.Sites(c.page, o, c.constants, c.within) {
 		a.possible[p.Kind] = append(a.possible[p.Kind], p)
 	}
-	for _, k := range e.within {
+	for _, k := range c.within {
 		if len(a.possible[k]) > 0 {
 			a.kinds = append(a.kinds, k)
 		}
@@ -336,43 +404,43 @@ func (e *exploration) unsteady(how string) {
 }
 
 // judge determines which violations of a run break a claim.
-func (e *exploration) judge(a *attempt, o *play.Outcome) {
+func (c *calmRun) judge(a *attempt, o *play.Outcome) {
 	if o.Result.RanOn {
 		return
 	}
 	for _, f := range o.Failing() {
-		claim := e.claim(f, a.drawing)
+		claim := c.claim(f, a.drawing)
 		if claim == "" {
 			a.excused = append(a.excused, f)
 			continue
 		}
-		i := slices.IndexFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Property == f.Property && v.Assumption == f.Assumption })
+		i := slices.IndexFunc(o.Result.Violations, f.Is)
 		a.failures = append(a.failures, failure{f, o.Result.Violations[i].What, claim})
 	}
 }
 
 // claim returns the claim that the violations of one kind in a run break; empty if none.
-func (e *exploration) claim(f play.Failing, d drawing) string {
-	e.t.Helper()
+func (c *calmRun) claim(f play.Failing, d drawing) string {
+	c.t.Helper()
 	switch {
-	case slices.Contains(e.survives, f.Assumption):
+	case slices.Contains(c.survives, f.Assumption):
 		return fmt.Sprintf("survives a breach of %s", f.Assumption)
-	case slices.Contains(e.needs, f.Assumption):
+	case slices.Contains(c.needs, f.Assumption):
 		return ""
 	}
-	for _, reference := range e.references {
-		shared, err := reference.Shares(e.t.Context(), f, d.plan, d.seed)
+	for _, reference := range c.references {
+		shared, err := reference.Shares(c.t.Context(), f, d.plan, d.seed)
 		if err != nil {
-			e.t.Fatal(err)
+			c.t.Fatal(err)
 		}
 		if shared {
 			return ""
 		}
 	}
 	if f.Assumption == checker.None {
-		return "keeps this as long as no assumption breaks, as " + e.asLike() + " under this plan"
+		return "keeps this as long as no assumption breaks, as " + c.asLike() + " under this plan"
 	}
-	return fmt.Sprintf("keeps this even with a breach of %s, as %s under this plan", f.Assumption, e.asLike())
+	return fmt.Sprintf("keeps this even with a breach of %s, as %s under this plan", f.Assumption, c.asLike())
 }
 
 // asLike names the locks that this one is like, as the subject of a sentence.
@@ -383,61 +451,125 @@ func (o options) asLike() string {
 	return strings.Join(o.like, " and ") + " do"
 }
 
-// compare takes the locks that this one is like as references.
-func (e *exploration) compare() {
-	e.references = nil
-	for _, like := range e.like {
-		reference, err := e.search(e.seed).Against(like)
-		if err != nil {
-			panic("scenarios: " + err.Error()) // the options were checked
-		}
-		e.references = append(e.references, reference)
-	}
-}
-
-// survey plays the calm run, and determines its time constants. It returns false if the test has failed.
-func (e *exploration) survey() bool {
-	e.t.Helper()
-	run := e.calm.Runs[0].With(e.t.Name())
-	o := e.play(e.calm, run, e.newLock, e.seed)
+// survey plays the calm run, and determines its time constants. The run does not apply if the lock cannot extend its leases, as the
+// run asks for. It is not ok if the test has failed.
+func (c *calmRun) survey() (applies, ok bool) {
+	c.t.Helper()
+	o := c.play(c.page, c.page.Runs[0].With(c.t.Name()), c.newLock, c.seed)
 	if o.Report != nil {
-		e.t.Errorf("nothing went wrong, and yet %s", whyUnended(o))
-		return false
+		c.t.Errorf("nothing went wrong, and yet %s", whyUnended(o))
+		return false, false
 	}
-	a := &attempt{drawing: drawing{seed: e.seed}}
-	if e.judge(a, o); len(a.failures) > 0 {
-		e.failing, a.outcome = &a.failures[0], o
-		e.failed = a
-		e.t.Error("nothing went wrong, and yet a claim is broken")
-		e.conclude()
-		return false
+	if o.Inapplicable() != "" {
+		return false, true
+	}
+	a := &attempt{drawing: drawing{of: c, seed: c.seed}}
+	if c.judge(a, o); len(a.failures) > 0 {
+		a.outcome = o
+		c.t.Error("nothing went wrong, and yet a claim is broken")
+		c.explainSmallest(c.t, a, a.failures[0])
+		return false, false
 	}
 	held := func(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
-		return e.play(s, run.With(e.t.Name()), lock, seed)
+		return c.play(s, run.With(c.t.Name()), lock, seed)
 	}
-	e.constants = search.Constants{TTL: o.Run.TTL, NodeTimeout: search.NodeTimeout(held, e.calm, o, e.seed, e.newLock), Retry: search.RetryDelay(o)}
-	return true
+	c.constants = search.Constants{TTL: o.Run.TTL, NodeTimeout: search.NodeTimeout(held, c.page, o, c.seed, c.newLock), Retry: search.RetryDelay(o)}
+	return true, true
 }
 
-// exhaust plays every plan with one perturbation. It returns false if there are none or the test has failed.
-func (e *exploration) exhaust() bool {
+// exhaust plays every plan with one perturbation of each calm run. If there are none, the test fails.
+func (e *exploration) exhaust() {
 	e.t.Helper()
-	calm := e.try(drawing{seed: e.seed})
-	if len(calm.kinds) == 0 {
-		e.t.Errorf("nothing is proved: the calm run has nothing to perturb by %s; see scenarios.Within, and scenarios.Shaped for what takes part in it", strings.Join(script.WordsOf(e.within), ", "))
-		return false
-	}
-	for _, plan := range e.suspects(calm) {
-		a := e.try(drawing{e.seed, plan})
-		if len(a.failures) == 0 {
+	perturbable := false
+	for _, c := range e.calm {
+		calm := c.try(drawing{of: c, seed: c.seed})
+		if len(calm.kinds) == 0 {
 			continue
 		}
-		e.failing, e.failed = &a.failures[0], a
-		e.t.Errorf("one perturbation is enough:\n    %s\n%s", plan[0], e.failing)
-		e.conclude()
-		return false
+		perturbable = true
+		for _, plan := range c.suspects(calm) {
+			e.note(c.try(drawing{c, c.seed, plan}))
+		}
 	}
-	return true
+	if !perturbable {
+		e.t.Errorf("nothing is proved: the calm run has nothing to perturb by %s; see scenarios.Within, and scenarios.Shaped for what takes part in it", strings.Join(script.WordsOf(e.within), ", "))
+	}
+}
+
+// walkRuns is about how many runs the walks of each calm run have together.
+const walkRuns = 1000
+
+// walk makes walks from each calm run, the same ones each time. With the workload Again it makes none: several faults at once leave too
+// few tries in its TTL, and chance decides whether one of them succeeds.
+func (e *exploration) walk() {
+	e.t.Helper()
+	for _, c := range e.calm {
+		if c.workload == search.Again {
+			continue
+		}
+		s := c.search(c.seed)
+		s.Reference = c.references[0]
+		r, err := s.Random(e.t.Context(), search.Portfolio, walkRuns, 0)
+		switch {
+		case r.Differs != "":
+			e.unsteady(r.Differs)
+		case err != nil:
+			e.t.Fatal(err)
+		}
+		c.walks = r.Coverage.Classes
+		for _, f := range r.Found {
+			e.note(c.try(drawing{c, f.Seed, f.Plan}))
+		}
+		for _, f := range r.Shared { // which may break a claim of Survives
+			e.note(c.try(drawing{c, f.Seed, f.Plan}))
+		}
+	}
+}
+
+// note keeps the ways in which an attempt fails, unless an earlier one fails so.
+func (e *exploration) note(a *attempt) {
+	for _, f := range a.failures {
+		w := way{failure: f, attempt: a}
+		if f.Failing != (play.Failing{}) {
+			i := slices.IndexFunc(a.outcome.Result.Violations, f.Is)
+			w.outline = search.Outline(a.outcome.History, a.outcome.Result.Violations[i])
+		}
+		if !slices.ContainsFunc(e.ways, func(v way) bool { return v.Failing == w.Failing && v.outline == w.outline }) {
+			e.ways = append(e.ways, w)
+		}
+	}
+}
+
+// mostTold is how many ways to fail are explained. More have a line each.
+const mostTold = 8
+
+// tell fails the test with a subtest for each way to fail. It returns false if there is none.
+func (e *exploration) tell() bool {
+	e.t.Helper()
+	for i, w := range e.ways {
+		e.t.Run(w.name(), func(t *testing.T) {
+			perturbations := "one perturbation is enough"
+			if len(w.plan) > 1 {
+				perturbations = fmt.Sprintf("%d perturbations are enough", len(w.plan))
+			}
+			for _, p := range w.plan {
+				perturbations += "\n    " + p.String()
+			}
+			t.Errorf("workload %s: %s\n%s", w.of.workload, perturbations, w.failure)
+			if i < mostTold {
+				e.explainSmallest(t, w.attempt, w.failure)
+			}
+		})
+	}
+	return len(e.ways) > 0
+}
+
+// name is the name of the subtest.
+func (w way) name() string {
+	if w.Failing == (play.Failing{}) {
+		return "run does not end"
+	}
+	return string(w.Property)
 }
 
 // errLost ends a search because a worker process died, so that it is not known which plan it was playing.
@@ -445,9 +577,9 @@ var errLost = errors.New("a worker was lost")
 
 // suspects lists, in the order of time, the plans with one perturbation that violate anything, claimed or not, and those whose
 // runs do not end.
-func (e *exploration) suspects(calm *attempt) [][]search.Perturbation {
-	e.t.Helper()
-	s := e.search(e.seed)
+func (c *calmRun) suspects(calm *attempt) [][]search.Perturbation {
+	c.t.Helper()
+	s := c.search(c.seed)
 	if do := s.Do; do != nil {
 		s.Do = func(ctx context.Context, job json.RawMessage) (workers.Outcome, error) {
 			out, err := do(ctx, job)
@@ -460,115 +592,114 @@ func (e *exploration) suspects(calm *attempt) [][]search.Perturbation {
 	parts := 4 * s.WorkerCount()
 	var tasks []*search.Task
 	for part := range parts {
-		tasks = append(tasks, &search.Task{Kinds: e.within, Constants: e.constants, Expand: &search.Expansion{Part: part, Of: parts, Leaf: true}})
+		tasks = append(tasks, &search.Task{Kinds: c.within, Constants: c.constants, Expand: &search.Expansion{Part: part, Of: parts, Leaf: true}})
 	}
 	var plans [][]search.Perturbation
 	differs := ""
-	err := s.SendAll(e.t.Context(), tasks, func(_ int, y *search.Result) error {
+	err := s.SendAll(c.t.Context(), tasks, func(_ int, y *search.Result) error {
 		for _, trial := range y.Trials {
 			plans = append(plans, trial.Plan)
 		}
 		for _, broken := range y.Broken {
 			plans = append(plans, broken.Plan)
 		}
-		e.singles.Add(y.Tally)
+		c.singles.Add(y.Tally)
 		differs = cmp.Or(differs, y.Differs)
 		return nil
 	})
 	switch {
 	case errors.Is(err, errLost): // it may be any of them: they are played one at a time
-		plans, e.singles = nil, search.Level{}
+		plans, c.singles = nil, search.Level{}
 		for _, kind := range calm.kinds {
 			for _, p := range calm.possible[kind] {
 				plans = append(plans, []search.Perturbation{p})
 			}
 		}
 	case err != nil:
-		e.t.Fatal(err)
+		c.t.Fatal(err)
 	case differs != "":
-		e.unsteady(differs)
+		c.unsteady(differs)
 	}
 	slices.SortFunc(plans, func(a, b []search.Perturbation) int { return slices.CompareFunc(a, b, search.Perturbation.Compare) })
 	return plans
 }
 
 // search returns a search that the workers of the bench carry out.
-func (e *exploration) search(seed uint64) *search.Search {
-	s := &search.Search{Calm: e.calm, Lock: e.t.Name(), Seed: seed, Kinds: e.within, Restless: e.restless, New: e.newLock}
-	if e.pool != nil {
-		s.Do = e.pool.Do
+func (c *calmRun) search(seed uint64) *search.Search {
+	s := &search.Search{Calm: c.page, Lock: c.t.Name(), Seed: seed, Kinds: c.within, Restless: c.restless, New: c.newLock}
+	if c.pool != nil {
+		s.Do = c.pool.Do
 	}
 	return s
 }
 
-// conclude explains the failure, or sums up the test.
+// conclude explains what rapid has found, or sums up the test.
 func (e *exploration) conclude() {
 	e.t.Helper()
-	if e.failed == nil {
-		singles, drawn := e.tally()
-		if singles.Survived+singles.Violating+drawn.Survived+drawn.Violating == 0 {
-			e.t.Errorf("nothing is proved: no run in which a perturbation had an effect came to a verdict\n%s", e.summary())
-			return
-		}
-		e.print("%s", e.summary())
+	if e.failed != nil {
+		e.print(e.t, "The output above is rapid's. Use the command at the very end, not rapid's, which draws new plans.")
+		e.explainSmallest(e.t, e.failed, *e.failing)
 		return
 	}
-	if e.drawn {
-		e.print("The output above is rapid's. Use the command at the very end, not rapid's, which draws new plans.")
+	proved := 0
+	for _, c := range e.calm {
+		singles, drawn := c.tally()
+		proved += singles.Survived + singles.Violating + drawn.Survived + drawn.Violating
 	}
-	if e.failing.Failing == (play.Failing{}) {
-		e.explain(e.failed.outcome, e.page(), *e.failing)
+	if proved == 0 {
+		e.t.Errorf("nothing is proved: no run in which a perturbation had an effect came to a verdict\n%s", e.summary())
 		return
 	}
-	e.explainSmallest()
+	e.print(e.t, "%s", e.summary())
 }
 
-// page returns the scenario of the failure, ready to be saved.
-func (e *exploration) page() *script.Scenario {
-	s := search.Perturbed(e.calm, e.failed.plan)
+// page returns the scenario of a drawing, ready to be saved.
+func (d drawing) page() *script.Scenario {
+	s := search.Perturbed(d.of.page, d.plan)
 	s.Runs = slices.Clone(s.Runs)
-	s.Runs[0].Seed = e.failed.seed
+	s.Runs[0].Seed = d.seed
 	return s
 }
 
-// explainSmallest explains the smallest run that fails in the same way, or, if it cannot be found, the one that rapid found.
-func (e *exploration) explainSmallest() {
-	e.t.Helper()
-	c, err := e.search(e.failed.seed).Shrink(e.t.Context(), search.Found{Trial: search.Trial{Plan: e.failed.plan, Seed: e.failed.seed}, Failing: e.failing.Failing})
-	page := e.page()
+// explainSmallest explains the smallest run that fails in the same way as an attempt, or, if it cannot be found, the attempt.
+func (e *exploration) explainSmallest(t *testing.T, a *attempt, f failure) {
+	t.Helper()
+	if f.Failing == (play.Failing{}) {
+		e.explain(t, a.outcome, a.page(), f)
+		return
+	}
+	found := search.Found{Trial: search.Trial{Plan: a.plan, Seed: a.seed}, Failing: f.Failing}
+	c, err := a.of.search(a.seed).Shrink(t.Context(), found)
+	page := a.page()
 	if err != nil {
-		e.print("it was not reduced further: %v", err)
+		e.print(t, "it was not reduced further: %v", err)
 	} else {
-		e.print("reduced further to:")
+		e.print(t, "reduced further to:")
 		page = c.Scenario
 	}
 	run := page.Runs[0]
 	o := e.play(page, run.With(e.t.Name()), e.newLock, cmp.Or(run.Seed, 1))
-	f := *e.failing
-	for _, v := range o.Result.Violations {
-		if v.Property == f.Property && v.Assumption == f.Assumption {
-			f.What = v.What
-			break
-		}
+	if i := slices.IndexFunc(o.Result.Violations, f.Is); i >= 0 {
+		f.What = o.Result.Violations[i].What
 	}
-	e.explain(o, page, f)
+	e.explain(t, o, page, f)
 }
 
 // explain logs an outcome that breaks a claim, and stores its files.
-func (e *exploration) explain(o *play.Outcome, page *script.Scenario, f failure) {
-	e.t.Helper()
-	keep(e.t, e.t.Name(), o)
+func (e *exploration) explain(t *testing.T, o *play.Outcome, page *script.Scenario, f failure) {
+	t.Helper()
+	keep(t, t.Name(), o)
 	command := seeAgain(e.t, page)
 	if o.Report != nil {
-		e.print("%s\n%s\n%s", page.LanesText(), whyUnended(o), command)
+		e.print(t, "%s\n%s\n%s", page.LanesText(), whyUnended(o), command)
 		return
 	}
-	e.print("%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", headOf(o), page.LanesText(), o.Timeline(), f, f.Claim, command)
+	e.print(t, "%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", headOf(o), page.LanesText(), o.Timeline(), f, f.Claim, command)
 }
 
-// print logs a message. It has no line of the test, because rapid is done with it.
-func (e *exploration) print(format string, args ...any) {
-	fmt.Fprintf(e.t.Output(), format+"\n", args...)
+// print logs a message. It has no line of the test, because rapid may be done with it.
+func (e *exploration) print(t *testing.T, format string, args ...any) {
+	fmt.Fprintf(t.Output(), format+"\n", args...)
 }
 
 // replay plays a run that [replayed] returned, and nothing else.
@@ -578,15 +709,14 @@ func (e *exploration) replay(page *script.Scenario) {
 		e.t.Fatalf("%s: the scenario has %d runs; it must have one", replayVariable, len(page.Runs))
 	}
 	run := page.Runs[0]
-	e.calm = page
-	e.compare() // under this page only
+	c := e.calmly(page) // it is compared under this page only
 	o := e.play(page, run.With(e.t.Name()), e.newLock, cmp.Or(run.Seed, 1))
 	if o.Report != nil {
 		e.t.Errorf("%s\n%s", headOf(o), whyUnended(o))
 		return
 	}
-	a := &attempt{drawing: drawing{seed: cmp.Or(run.Seed, 1)}}
-	e.judge(a, o)
+	a := &attempt{drawing: drawing{of: c, seed: cmp.Or(run.Seed, 1)}}
+	c.judge(a, o)
 	switch {
 	case len(a.failures) == 0 && len(o.Result.Unmet) > 0:
 		e.t.Errorf("%s\n%s\nit no longer applies:\n%s", headOf(o), o.Timeline(), strings.Join(o.Unproved(), "\n"))
@@ -596,14 +726,14 @@ func (e *exploration) replay(page *script.Scenario) {
 		return
 	}
 	e.t.Error("the run breaks what is claimed of the lock")
-	e.explain(o, page, a.failures[0])
+	e.explain(e.t, o, page, a.failures[0])
 }
 
 // tally counts the plans, those with one perturbation separately. The calm run does not count as a plan.
-func (e *exploration) tally() (singles, drawn search.Level) {
-	singles = e.singles
-	for _, a := range e.tried {
-		switch single := len(a.plan) == 1 && a.seed == e.seed; {
+func (c *calmRun) tally() (singles, drawn search.Level) {
+	singles = c.singles
+	for _, a := range c.tried {
+		switch single := len(a.plan) == 1 && a.seed == c.seed; {
 		case single && a.class == search.Violating:
 			singles.Count(a.class)
 		case !single && len(a.plan) > 0: // the other plans with one perturbation are in singles
@@ -615,13 +745,26 @@ func (e *exploration) tally() (singles, drawn search.Level) {
 
 // summary sums up all plans in a few words.
 func (e *exploration) summary() string {
-	singles, drawn := e.tally()
-	lines := []string{"all plans with one perturbation, " + levelInWords(singles), "plans drawn, " + levelInWords(drawn)}
+	var lines []string
 	excused := map[string]int{}
-	for _, a := range e.tried {
-		for _, f := range a.excused {
-			excused[f.String()]++
+	drawn := search.Level{}
+	for _, c := range e.calm {
+		singles, more := c.tally()
+		drawn.Add(more)
+		walks := search.Level{
+			Survived: c.walks[search.Survived], Idle: c.walks[search.Idle], Violating: c.walks[search.Violating], Unproved: c.walks[search.Unproved],
 		}
+		walks.Plans = walks.Survived + walks.Idle + walks.Violating + walks.Unproved
+		lines = append(lines, fmt.Sprintf("workload %s", c.workload),
+			"  all plans with one perturbation, "+levelInWords(singles), "  runs of walks, "+levelInWords(walks))
+		for _, a := range c.tried {
+			for _, f := range a.excused {
+				excused[f.String()]++
+			}
+		}
+	}
+	if e.hunt > 0 {
+		lines = append(lines, "plans drawn, "+levelInWords(drawn))
 	}
 	for _, f := range slices.Sorted(maps.Keys(excused)) {
 		lines = append(lines, fmt.Sprintf("  %d × %s", excused[f], f))

@@ -124,26 +124,34 @@ func TestGatePasses(t *testing.T) {
 	}
 }
 
-// oneEnough returns what a lock violates under plans with one perturbation, as [Explore] plays them.
-func oneEnough(t *testing.T, v clients.Lock, seed uint64) *search.Bounded {
+// oneEnough returns what a lock violates under plans with one perturbation, as [Explore] plays them, by workload.
+func oneEnough(t *testing.T, v clients.Lock, seed uint64) map[search.Workload]*search.Bounded {
 	t.Helper()
 	o, err := gather(v.New, []Option{Like(v.Like[0]), Seed(seed)}, (*options).forExploring)
 	if err != nil {
 		t.Fatal(err)
 	}
-	calm, err := o.calm()
-	if err != nil {
-		t.Fatal(err)
+	var calm []*search.Search
+	var references []*search.Reference
+	for _, shape := range o.shapes() {
+		page, err := shape.Calm()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &search.Search{Calm: page, Lock: v.Name, Seed: seed, New: v.New}
+		if s.Reference, err = s.Against(v.Like[0]); err != nil {
+			t.Fatal(err)
+		}
+		calm, references = append(calm, s), append(references, s.Reference)
 	}
-	s := &search.Search{Calm: calm, Lock: v.Name, Seed: seed, New: v.New}
-	if s.Reference, err = s.Against(v.Like[0]); err != nil {
-		t.Fatal(err)
+	all := map[search.Workload]*search.Bounded{}
+	for i, s := range calm {
+		s.Reference.Also(references...)
+		if all[o.shapes()[i].Workload], err = s.Bound(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
 	}
-	b, err := s.Bound(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return all
 }
 
 // Nor is a sound lock worse than its reference under a plan with one perturbation.
@@ -152,8 +160,10 @@ func TestExploreAccusesNoSoundLock(t *testing.T) {
 	for i, v := range sound.Locks() {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
-			for _, f := range oneEnough(t, v, *gateSeed).Found {
-				t.Errorf("%s, worse than %s: %s\n%v", v.Name, v.Like[0], f.Failing, f.Plan)
+			for workload, b := range oneEnough(t, v, *gateSeed) {
+				for _, f := range b.Found {
+					t.Errorf("%s, worse than %s in the workload %s: %s\n%v", v.Name, v.Like[0], workload, f.Failing, f.Plan)
+				}
 			}
 		})
 	}

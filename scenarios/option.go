@@ -53,6 +53,7 @@ type options struct {
 	// For Explore:
 	shape  search.Shape
 	within []script.Kind
+	hunt   time.Duration
 }
 
 func option(name string, set func(*options)) Option {

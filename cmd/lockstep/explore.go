@@ -26,6 +26,7 @@ import (
 type exploreFlags struct {
 	known    known
 	shape    search.Shape
+	workload string
 	bound    int
 	runs     int
 	time     time.Duration
@@ -59,7 +60,12 @@ covered. With --bound and one of these it does both in turn. It shrinks what it 
 fewest perturbations, clients, nodes and steps, then to round numbers. With --out it saves it as a
 scenario file, which lockstep replay repeats.
 
-The calm run is made from --lock, --nodes and so on, or is a run of a scenario without its faults.
+The calm run is made from --lock, --nodes, --workload and so on, or is a run of a scenario without its
+faults. A mistake only shows if the calm run does what the mistake is about. Hence the workloads: in
+"once" each client acquires the lock once; in "again" twice, with a TTL of 1.5 s, which is shorter
+than the timeouts of the client library; in "late" it extends its lease late; in "beyond" it works for
+longer than the TTL, which is for locks that renew. With "all", those that suit the lock are explored
+one after the other, and --runs or --time is shared out among them.
 
 A library is compared with its reference, the lock of the literature that it is most like. If the
 reference violates the same property under the same plan, or for the same reason under a plan with
@@ -76,6 +82,7 @@ interrupted.`,
   lockstep explore --lock single --replicas 1 --bound 2 --out found
   lockstep explore --lock redsync --nodes 5 --time 60s
   lockstep explore --lock redlock --nodes 5 --runs 10000 --strategy swarm --without pause
+  lockstep explore --lock redislock --workload all
   lockstep explore redlock-contended/redlock/staggered --bound 1
   lockstep explore --nodes 5 --grid pause=0s..60s/25 --grid ttl=1s..30s/25 --out map`,
 		Args: cobra.MaximumNArgs(1),
@@ -90,7 +97,8 @@ interrupted.`,
 	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": clients are already connected when a run begins, which makes runs shorter")
 	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
 	fl.StringVar(&f.shape.Resource, "resource", script.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
-	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock")
+	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock; with --workload, that of the workload by default")
+	fl.StringVar(&f.workload, "workload", string(search.Once), "what the clients do, a `NAME` of: "+strings.Join(append(words(search.Workloads()), everyWorkload), ", "))
 	fl.BoolVar(&f.shape.Extend, "extend", false, "have each client extend its lease once")
 	fl.IntVar(&f.bound, "bound", 0, "try every set of up to this many perturbations (default 1, without --runs and --time)")
 	fl.IntVar(&f.runs, "runs", 0, "make about this many runs with perturbations drawn at random; with --grid, per cell")
@@ -105,7 +113,7 @@ interrupted.`,
 	fl.IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	memoryFlag(c, &f.memory)
 	fl.Var((*fileValue)(&f.out), "out", "save what is found to `DIR` as scenario files; with --grid, save the map")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object for each workload, on a line of its own")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of each violation found, and show examples of those that the reference has, too")
 	return c
 }
@@ -157,10 +165,22 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	if _, err := search.FindStrategy(f.strategy); err != nil {
 		return fmt.Errorf("--strategy: %w", err)
 	}
+	if f.workload != everyWorkload {
+		w, err := search.FindWorkload(f.workload)
+		if err != nil {
+			return fmt.Errorf("--workload: %w; or %s", err, everyWorkload)
+		}
+		f.shape.Workload = w
+	} else if len(f.grid) > 0 {
+		return fmt.Errorf("--workload %s: a map is drawn of one workload; name one of %s", everyWorkload, strings.Join(words(search.Workloads()), ", "))
+	}
+	if c.Flags().Changed("workload") && !c.Flags().Changed("ttl") {
+		f.shape.TTL = 0
+	}
 	if len(args) == 0 {
 		return nil
 	}
-	for _, name := range []string{"nodes", "replicas", "min-replicas", "persistence", "pool", "clients", "resource", "ttl", "extend"} {
+	for _, name := range []string{"nodes", "replicas", "min-replicas", "persistence", "pool", "clients", "resource", "ttl", "workload", "extend"} {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--%s: %s sets that already; only --lock can be combined with a scenario", name, args[0])
 		}
@@ -168,17 +188,40 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// everyWorkload is the name of all workloads that suit the lock.
+const everyWorkload = "all"
+
 // mostBound is the greatest bound: beyond it there are too many plans to try them all.
 const mostBound = 4
 
-// page is the calm run to perturb, as a scenario.
-func (f *exploreFlags) page(c *cobra.Command, args []string) (*script.Scenario, error) {
-	if len(args) == 0 {
-		if f.shape.Nodes == 0 && !c.Flags().Changed("nodes") {
-			f.shape.Nodes = f.known.nodes(f.shape.Lock)
-		}
-		return f.shape.Calm()
+// A calmRun is a scenario that is explored.
+type calmRun struct {
+	page     *script.Scenario
+	workload search.Workload // empty if it is a run of the catalogue or of a file
+}
+
+// calm returns the runs to perturb.
+func (f *exploreFlags) calm(c *cobra.Command, args []string) (all []calmRun, err error) {
+	if len(args) > 0 {
+		page, err := f.page(c, args)
+		return []calmRun{{page: page}}, err
 	}
+	if f.shape.Nodes == 0 && !c.Flags().Changed("nodes") {
+		f.shape.Nodes = f.known.nodes(f.shape.Lock)
+	}
+	suits := append(slices.Clone(f.known.like(f.shape.Lock)), f.shape.Lock)[0]
+	for _, shape := range f.shape.Each(suits) {
+		page, err := shape.Calm()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, calmRun{page, shape.Workload})
+	}
+	return all, nil
+}
+
+// page is the run of a scenario without its faults.
+func (f *exploreFlags) page(c *cobra.Command, args []string) (*script.Scenario, error) {
 	s, err := f.known.open(c.Context(), args[0])
 	if err != nil {
 		return nil, err
@@ -222,7 +265,7 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	calm, err := f.page(c, args)
+	runs, err := f.calm(c, args)
 	if err != nil {
 		return err
 	}
@@ -234,20 +277,35 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	lib, _ := f.known.library(f.shape.Lock)
-	search := &search.Search{
-		Calm: calm, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless, Properties: properties, Workers: f.workers, First: f.first, New: build,
-	}
-	stop, err := f.start(search)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	if len(lib.Like) > 0 {
-		if search.Reference, err = search.Against(lib.Like[0]); err != nil {
+	f.runs, f.time = (f.runs+len(runs)-1)/len(runs), f.time/time.Duration(len(runs))
+	proved, found := false, false
+	for i, calm := range runs {
+		if i > 0 && !f.json {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		search := &search.Search{
+			Calm: calm.page, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless, Properties: properties, Workers: f.workers, First: f.first, New: build,
+		}
+		switch err := f.search(c, search, calm.workload, lib.Like); err {
+		case nil:
+			proved = true
+		case status(exitUnexpected):
+			found = true
+		case status(exitUnknown):
+		default:
 			return err
 		}
+		if found && f.first {
+			break
+		}
 	}
-	return f.search(c, search)
+	switch {
+	case found:
+		return status(exitUnexpected)
+	case !proved:
+		return status(exitUnknown)
+	}
+	return nil
 }
 
 // parseProperties reads names of properties.
@@ -274,20 +332,30 @@ func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 // taskLimit is how long a worker may take for a task, which is some hundred runs.
 const taskLimit = 2 * time.Minute
 
-// search makes the bounded search, then the random one, as asked, and prints their results.
-func (f *exploreFlags) search(c *cobra.Command, s *search.Search) error {
-	r := &explored{flags: f, search: s, w: c.OutOrStdout()}
+// search makes the bounded search, then the random one, as asked, and prints their results. The first of the locks that this one is
+// like, if there is one, is the reference.
+func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Workload, like []string) error {
+	stop, err := f.start(s)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if len(like) > 0 {
+		if s.Reference, err = s.Against(like[0]); err != nil {
+			return err
+		}
+	}
+	r := &explored{flags: f, workload: of, search: s, w: c.OutOrStdout()}
 	if f.json {
 		r.w = io.Discard
 	}
 	ctx := c.Context()
 	r.head()
-	var err error
 	if f.bound > 0 || f.runs == 0 && f.time == 0 {
 		r.bounded, err = withProgress(c, s, func() (*search.Bounded, error) { return s.Bound(ctx, max(f.bound, 1)) })
 		r.printBounded()
 	}
-	if err == nil && (f.runs > 0 || f.time > 0) && !(f.first && r.bounded != nil && len(r.bounded.Found) > 0) {
+	if err == nil && r.inapplicable() == "" && (f.runs > 0 || f.time > 0) && !(f.first && r.bounded != nil && len(r.bounded.Found) > 0) {
 		r.random, err = withProgress(c, s, func() (*search.Random, error) {
 			return s.Random(ctx, search.Strategy(f.strategy), f.runs, f.time)
 		})

@@ -21,13 +21,14 @@ import (
 
 // explored has the results of an exploration, and prints them.
 type explored struct {
-	flags   *exploreFlags
-	search  *search.Search
-	w       io.Writer
-	bounded *search.Bounded
-	random  *search.Random
-	found   []counterexample
-	shared  []sharedWay
+	flags    *exploreFlags
+	workload search.Workload // empty if the calm run is that of a scenario
+	search   *search.Search
+	w        io.Writer
+	bounded  *search.Bounded
+	random   *search.Random
+	found    []counterexample
+	shared   []sharedWay
 }
 
 // sharedWay is one way to fail that the reference has, too, as --json has it.
@@ -57,10 +58,24 @@ func (r *explored) head() {
 	}
 	clients := len(r.search.Calm.Lanes)
 	fmt.Fprintf(r.w, ", %s, TTL %s, seed %d", many(clients, "client"), history.FormatDuration(run.TTL), r.search.Seed)
+	if r.workload != "" {
+		fmt.Fprintf(r.w, ", workload %s", r.workload)
+	}
 	if r.reference() != "" {
 		fmt.Fprintf(r.w, ", compared with %s", r.reference())
 	}
 	fmt.Fprintln(r.w)
+}
+
+// inapplicable says why the calm run does not apply to the lock; empty if it does.
+func (r *explored) inapplicable() string {
+	switch {
+	case r.bounded != nil:
+		return r.bounded.Inapplicable
+	case r.random != nil:
+		return r.random.Inapplicable
+	}
+	return ""
 }
 
 func many(n int, noun string) string {
@@ -96,7 +111,7 @@ func (r *explored) printBounded() {
 }
 
 func (r *explored) printRandom() {
-	if r.random == nil {
+	if r.random == nil || r.inapplicable() != "" {
 		return
 	}
 	if r.random.Constants.TTL > 0 { // otherwise the search ended before it knew them
@@ -271,8 +286,12 @@ func (r *explored) tellSteps(plan []search.Perturbation) {
 
 // status is the exit status of an exploration that was not interrupted.
 func (r *explored) status() error {
-	if len(r.found) > 0 {
+	switch why := r.inapplicable(); {
+	case len(r.found) > 0:
 		return status(exitUnexpected)
+	case why != "":
+		printWrapped(r.w, "this workload does not apply to the lock: "+why)
+		return status(exitUnknown)
 	}
 	proved := 0
 	if r.bounded != nil {
@@ -296,15 +315,16 @@ func (r *explored) encode(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(struct {
-		Lock    string           `json:"lock"`
-		Seed    uint64           `json:"seed"`
-		Bounded *search.Bounded  `json:"bounded,omitempty"`
-		Random  *search.Random   `json:"random,omitempty"`
-		Found   []counterexample `json:"found"`
+		Lock     string           `json:"lock"`
+		Workload search.Workload  `json:"workload,omitempty"`
+		Seed     uint64           `json:"seed"`
+		Bounded  *search.Bounded  `json:"bounded,omitempty"`
+		Random   *search.Random   `json:"random,omitempty"`
+		Found    []counterexample `json:"found"`
 		// If the lock is compared: with which one, and the violations that both have.
 		Reference string      `json:"reference,omitempty"`
 		Shared    []sharedWay `json:"shared,omitempty"`
-	}{r.flags.shape.Lock, r.search.Seed, r.bounded, r.random, append([]counterexample{}, r.found...), r.reference(), r.shared})
+	}{r.flags.shape.Lock, r.workload, r.search.Seed, r.bounded, r.random, append([]counterexample{}, r.found...), r.reference(), r.shared})
 }
 
 // reference is the name of the lock that this one is compared with; empty if it is not compared.

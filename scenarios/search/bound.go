@@ -32,6 +32,8 @@ type Bounded struct {
 	// Ended says that the search ended with the first violation, Interrupted that it is incomplete.
 	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Inapplicable says why the calm run does not apply to the lock; then nothing was searched.
+	Inapplicable string `json:"inapplicable,omitempty"`
 }
 
 // A Level counts the plans with one number of perturbations, by result.
@@ -69,6 +71,9 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 	y, err := s.survey(ctx)
 	if err != nil {
 		return err
+	}
+	if b.Inapplicable = y.Inapplicable; b.Inapplicable != "" {
+		return nil
 	}
 	b.Constants = y.Constants
 	b.Levels = []Level{{}}

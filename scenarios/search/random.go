@@ -24,6 +24,8 @@ type Random struct {
 	// Ended says that the search ended with the first violation, Interrupted that it is incomplete.
 	Ended       bool `json:"ended,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Inapplicable says why the calm run does not apply to the lock; then nothing was searched.
+	Inapplicable string `json:"inapplicable,omitempty"`
 }
 
 // stretch is how many walks a worker makes before it reports.
@@ -57,6 +59,9 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 	}
 	if len(y.Broken) > 0 {
 		r.Found = []Found{{Trial: Trial{Seed: s.seed(), Class: Violating}, Broke: y.Broken[0].Why}}
+		return nil
+	}
+	if r.Inapplicable = y.Inapplicable; r.Inapplicable != "" {
 		return nil
 	}
 	r.Constants = y.Constants

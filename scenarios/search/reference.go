@@ -16,15 +16,21 @@ import (
 // the reference violates
 //
 //   - the same property under the same plan and seed, or
-//   - the same property, for the same reason, under some plan with one perturbation of a kind that the plan has.
+//   - the same property, for the same reason, under some plan with one perturbation of a kind that the plan has, in this calm run or in
+//     another one, see [Reference.Also], or
+//   - the same property, for the same reason, in a run of the catalogue in which the same kind of fault is injected, such as a jump, if
+//     that reason is that nodes lose keys or clocks are wrong. Where leases overlap, so may writes: the rule that excuses the one excuses
+//     the other.
 //
-// Either rule alone would accuse correct locks. The same plan may hit another operation of the reference, or none. And if a violation
-// takes two faults, no plan with one perturbation shows it. A violation of the property tokens that comes with a broken assumption is
-// also excused if the reference has no tokens.
+// Either of the first two rules alone would accuse correct locks. The same plan may hit another operation of the reference, or none.
+// And if a violation takes two faults, no plan with one perturbation shows it. Nor is each rule enough together with the other: the
+// order of messages may save the reference in all of these runs, as it saves a lock that asks all nodes in the same order from one
+// wrong clock. A violation of the property tokens that comes with a broken assumption is also excused if the reference has no tokens.
 type Reference struct {
 	Lock string
 
 	search Search
+	also   []*Reference
 	played map[string]checker.Result // by plan and seed
 	usual  map[script.Kind][]play.Failing
 }
@@ -47,6 +53,16 @@ func (s *Search) Against(lock string) (*Reference, error) {
 	return r, nil
 }
 
+// Also makes the reference in other calm runs count, too. What the order of messages lets a lock get away with in one calm run, it may
+// not get away with in another.
+func (r *Reference) Also(others ...*Reference) {
+	for _, other := range others {
+		if other != r {
+			r.also = append(r.also, other)
+		}
+	}
+}
+
 // Shares reports whether a violation under a plan is shared with the reference.
 func (r *Reference) Shares(ctx context.Context, f play.Failing, plan []Perturbation, seed uint64) (bool, error) {
 	if r.usually(f, plan) || f.Property == checker.Tokens && f.Assumption != checker.None && r.Lock != "fenced" { // it has no tokens
@@ -61,13 +77,67 @@ func (r *Reference) Shares(ctx context.Context, f play.Failing, plan []Perturbat
 	case len(plan) == 0: // nothing goes wrong
 		return false, nil
 	}
-	err = r.survey(ctx)
-	return err == nil && r.usually(f, plan), err
+	for _, in := range append([]*Reference{r}, r.also...) {
+		if err := in.survey(ctx); err != nil {
+			return false, err
+		}
+		if in.usually(f, plan) {
+			return true, nil
+		}
+	}
+	return r.documented(f, plan)
 }
 
 // usually reports whether the reference is known to violate the same under a plan with one perturbation of a kind that the plan has.
 func (r *Reference) usually(f play.Failing, plan []Perturbation) bool {
 	return slices.ContainsFunc(plan, func(p Perturbation) bool { return slices.Contains(r.usual[p.Kind], f) })
+}
+
+// documented reports whether the catalogue expects the same of the reference, or of a lock that the reference is like, in a run with a
+// fault that the plan has, too. Which of a few votes a fault takes away, and whether another client asks in time, is chance.
+func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error) {
+	stories, err := script.Stories()
+	if err != nil || f.Assumption != checker.DurableNodes && f.Assumption != checker.BoundedClockError {
+		return false, err
+	}
+	like := []string{r.Lock}
+	for _, l := range clients.Locks() {
+		if l.Name == r.Lock {
+			like = append(like, l.Like...)
+		}
+	}
+	expects := func(e script.Expectation) bool {
+		same := e.Property == f.Property || e.Property == checker.LeaseExclusion && f.Property == checker.ResourceExclusion
+		return e.Status == checker.Violated && same && e.Assumption == f.Assumption
+	}
+	for _, s := range stories {
+		for _, run := range s.Runs {
+			if slices.Contains(like, run.Lock) && slices.ContainsFunc(run.Expect, expects) && sameFault(s.Resolve(run).Lanes, plan) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// sameFault reports whether a plan has a kind of fault, such as a jump, that is also injected in a run.
+func sameFault(lanes []script.Lane, plan []Perturbation) bool {
+	verb := func(s script.Step) string {
+		if f := (Perturbation{}).fault(script.Once(s)); f != nil {
+			return f.Verb()
+		}
+		return ""
+	}
+	verbs := map[string]bool{}
+	for _, p := range plan {
+		for _, s := range p.Steps {
+			verbs[verb(s)] = true
+		}
+	}
+	delete(verbs, "")
+	return slices.ContainsFunc(lanes, func(l script.Lane) bool {
+		return slices.ContainsFunc(l.Steps, func(s script.Step) bool { return verbs[verb(s)] })
+	})
 }
 
 // survey plays every plan with one perturbation, unless that was done before.

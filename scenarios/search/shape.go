@@ -22,7 +22,8 @@ type Shape struct {
 	Clients     int           // 2 to 9; default 2
 	Pool        string        // [Warm], or empty: clients connect when they first need to
 	Resource    string        // default plain
-	TTL         time.Duration // default [DefaultTTL]
+	TTL         time.Duration // default 10 s, or that of the workload
+	Workload    Workload      // default Once
 	// Extend has each client extend its lease once while it holds it.
 	Extend bool
 }
@@ -34,12 +35,10 @@ const (
 	minShapeTTL     = 100 * time.Millisecond
 )
 
-// Calm returns the calm run of the shape: a scenario with one run. The clients start shortly one after the other and contend.
-// Each tries until it has the lock, writes, works for three tenths of the TTL, writes again, and releases. Tries are a quarter of
-// the TTL apart, so that there are tries at the beginning of another client's lease, in the middle of it, and right after the end
-// of a lease that was never released.
+// Calm returns the calm run of the shape: a scenario with one run.
 func (s Shape) Calm() (*script.Scenario, error) {
-	s.Nodes, s.Clients, s.TTL = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.TTL, script.DefaultTTL)
+	s.Nodes, s.Clients, s.Workload = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.Workload, Once)
+	s.TTL = cmp.Or(s.TTL, s.Workload.ttl())
 	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
 		return nil, fmt.Errorf("%d clients: an exploration has %d to %d", s.Clients, minShapeClients, maxShapeClients)
 	}
@@ -52,7 +51,7 @@ func (s Shape) Calm() (*script.Scenario, error) {
 	page := &script.Scenario{
 		Name:  "explore",
 		File:  "explore.txtar",
-		Title: fmt.Sprintf("%d clients of %s contend.", s.Clients, s.Lock),
+		Title: fmt.Sprintf("%d clients of %s contend%s.", s.Clients, s.Lock, s.Workload.title()),
 		TTL:   s.TTL,
 		Runs: []script.Section{{
 			Lock: s.Lock, Nodes: s.Nodes, Replicas: s.Replicas, MinReplicas: s.MinReplicas, Persistence: s.Persistence, Pool: s.Pool, Resource: s.Resource,
@@ -74,16 +73,20 @@ func (s Shape) lane(i int) script.Lane {
 	if start > 0 {
 		lane.Steps = append(lane.Steps, script.Until{Time: start})
 	}
-	lane.Steps = append(lane.Steps, script.Acquire{Within: 5 * s.TTL / 2, Every: s.TTL / 4})
-	if s.Resource == script.CheckAndSet {
-		lane.Steps = append(lane.Steps, script.Enter{})
-	}
 	value := string(rune('A' + i))
-	lane.Steps = append(lane.Steps, script.Write{Value: value + "0"})
-	if s.Extend {
-		lane.Steps = append(lane.Steps, script.Extend{})
+	for turn := range s.Workload.times() {
+		lane.Steps = append(lane.Steps, script.Acquire{Within: 5 * s.TTL / 2, Every: s.Workload.every(s.TTL)})
+		if s.Resource == script.CheckAndSet {
+			lane.Steps = append(lane.Steps, script.Enter{})
+		}
+		first, last := value+"0", value
+		if turn > 0 {
+			first, last = fmt.Sprint(value, 2*turn), fmt.Sprint(value, 2*turn+1)
+		}
+		lane.Steps = append(lane.Steps, script.Write{Value: first})
+		lane.Steps = append(lane.Steps, s.Workload.work(s.TTL, s.Extend)...)
+		lane.Steps = append(lane.Steps, script.Write{Value: last}, script.Release{})
 	}
-	lane.Steps = append(lane.Steps, script.Sleep{For: 3 * s.TTL / 10}, script.Write{Value: value}, script.Release{})
 	return lane
 }
 

@@ -1,0 +1,123 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+)
+
+// A Workload is what each client does in the calm run of a [Shape]. In all of them the clients start shortly one after the other and
+// contend for the lock, and a client writes right after it has acquired the lock and again before it releases it.
+type Workload string
+
+// The workloads. A perturbation can only show a mistake in what the calm run does, so each of them is there for other mistakes.
+const (
+	// Once has each client acquire the lock once and work for three tenths of the TTL. Its TTL of 10 s is longer than the timeouts of
+	// the client library: a late reply is noticed while the lease lasts.
+	Once Workload = "once"
+	// Again has each client acquire the lock twice, and try often. Its TTL of 1.5 s is shorter than the timeouts of the client library
+	// and no whole number of seconds. It is for what one attempt leaves to the next, and for times in seconds.
+	Again Workload = "again"
+	// Late has each client extend its lease late, after eight tenths of the TTL, and work beyond the end that the lease had before. It
+	// is for locks that extend.
+	Late Workload = "late"
+	// Beyond has each client work for longer than the TTL, and check its lease before the last write. It is for locks that renew their
+	// leases by themselves.
+	Beyond Workload = "beyond"
+)
+
+// Workloads returns all workloads.
+func Workloads() []Workload { return []Workload{Once, Again, Late, Beyond} }
+
+// FindWorkload returns the workload of a name; "" is Once.
+func FindWorkload(name string) (Workload, error) {
+	if name == "" {
+		return Once, nil
+	}
+	if !slices.Contains(Workloads(), Workload(name)) {
+		return "", history.Unknown("workload", name, script.WordsOf(Workloads()))
+	}
+	return Workload(name), nil
+}
+
+// title is the end of the sentence that says what clients do: they contend.
+func (w Workload) title() string {
+	switch w {
+	case Again:
+		return ", twice each"
+	case Late:
+		return ", and extend their leases late"
+	case Beyond:
+		return ", and work for longer than the TTL"
+	}
+	return ""
+}
+
+// ttl is the TTL of the workload's calm run, unless the shape says otherwise.
+func (w Workload) ttl() time.Duration {
+	if w == Again {
+		return 3 * time.Second / 2
+	}
+	return script.DefaultTTL
+}
+
+// every is how often a client tries. By default there are tries at the beginning of another client's lease, in the middle of it, and
+// right after the end of a lease that was never released.
+func (w Workload) every(ttl time.Duration) time.Duration {
+	if w == Again {
+		return ttl / 50
+	}
+	return ttl / 4
+}
+
+// times is how often a client acquires the lock.
+func (w Workload) times() int {
+	if w == Again {
+		return 2
+	}
+	return 1
+}
+
+// work returns the steps of a client between its first write and its last. If extend is set, it extends its lease.
+func (w Workload) work(ttl time.Duration, extend bool) (steps []script.Step) {
+	switch {
+	case w == Late:
+		return []script.Step{script.Sleep{For: 8 * ttl / 10}, script.Extend{}, script.Sleep{For: 4 * ttl / 10}}
+	case extend:
+		steps = append(steps, script.Extend{})
+	}
+	if w == Beyond {
+		return append(steps, script.Sleep{For: 12 * ttl / 10}, script.Check{})
+	}
+	return append(steps, script.Sleep{For: 3 * ttl / 10})
+}
+
+// suits reports whether a workload is one for a lock: its extensions are of use only to a lock with a variant in the literature that
+// extends, and work beyond the TTL only to a lock that renews.
+func (w Workload) suits(lock string) bool {
+	switch w {
+	case Late:
+		_, err := clients.Find(strings.TrimSuffix(lock, "-extend") + "-extend")
+		return err == nil
+	case Beyond:
+		return strings.HasPrefix(lock, "watchdog")
+	}
+	return true
+}
+
+// Each returns the shape with each workload that suits a lock of the literature; with that of the shape only, if it has one.
+func (s Shape) Each(lock string) (all []Shape) {
+	if s.Workload != "" {
+		return []Shape{s}
+	}
+	for _, s.Workload = range Workloads() {
+		if s.Workload.suits(lock) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
