@@ -10,6 +10,7 @@ import (
 	"lockstep/clients"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // A Reference is the lock with which the one under test is compared. A violation is shared with the reference, and so excused, if
@@ -18,14 +19,13 @@ import (
 //   - the same property under the same plan and seed, or
 //   - the same property, for the same reason, under some plan with one perturbation of a kind that the plan has, in this calm run or in
 //     another one, see [Reference.Also], or
-//   - the same property, for the same reason, in a run of the catalogue in which the same kind of fault is injected, such as a jump, if
-//     that reason is that nodes lose keys or clocks are wrong. Where leases overlap, so may writes: the rule that excuses the one excuses
-//     the other.
+//   - the same property, for the same reason, in a run of the catalogue, if that reason is that nodes lose keys or clocks are wrong, and
+//     the plan has a fault, such as a jump, that breaks the same assumption in that run. Where leases overlap, so may writes: a run in
+//     which lease exclusion is violated also excuses a violation of resource exclusion.
 //
-// Either of the first two rules alone would accuse correct locks. The same plan may hit another operation of the reference, or none.
-// And if a violation takes two faults, no plan with one perturbation shows it. Nor is each rule enough together with the other: the
-// order of messages may save the reference in all of these runs, as it saves a lock that asks all nodes in the same order from one
-// wrong clock. A violation of the property tokens that comes with a broken assumption is also excused if the reference has no tokens.
+// Without any one of these rules correct locks would be accused. The same plan may hit another operation of the reference, or none. If
+// a violation takes two faults, no plan with one perturbation shows it. And the order of messages may save the reference in all of
+// these runs, as it saves a lock that asks all nodes in the same order from one wrong clock. A violation of the property tokens that comes with a broken assumption is also excused if the reference has no tokens.
 type Reference struct {
 	Lock string
 
@@ -93,8 +93,9 @@ func (r *Reference) usually(f play.Failing, plan []Perturbation) bool {
 	return slices.ContainsFunc(plan, func(p Perturbation) bool { return slices.Contains(r.usual[p.Kind], f) })
 }
 
-// documented reports whether the catalogue expects the same of the reference, or of a lock that the reference is like, in a run with a
-// fault that the plan has, too. Which of a few votes a fault takes away, and whether another client asks in time, is chance.
+// documented reports whether the catalogue expects the same of the reference, or of a lock that the reference is like, in a run in
+// which a fault of this plan breaks the same assumption. Which of a few votes a fault takes away, and whether another client asks in
+// time, is chance.
 func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error) {
 	stories, err := script.Stories()
 	if err != nil || f.Assumption != checker.DurableNodes && f.Assumption != checker.BoundedClockError {
@@ -110,34 +111,34 @@ func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error
 		same := e.Property == f.Property || e.Property == checker.LeaseExclusion && f.Property == checker.ResourceExclusion
 		return e.Status == checker.Violated && same && e.Assumption == f.Assumption
 	}
+	breaks := func(run script.Section, fault history.Fault) bool {
+		return fault != nil && ClassOf(run, fault) == f.Assumption
+	}
+	verbs := map[string]bool{} // of the faults of the plan that break the assumption
+	for _, p := range plan {
+		for _, step := range p.Steps {
+			if fault := p.fault(script.Once(step)); breaks(r.search.Calm.Resolve(r.search.Calm.Runs[0]), fault) {
+				verbs[fault.Verb()] = true
+			}
+		}
+	}
 	for _, s := range stories {
 		for _, run := range s.Runs {
-			if slices.Contains(like, run.Lock) && slices.ContainsFunc(run.Expect, expects) && sameFault(s.Resolve(run).Lanes, plan) {
-				return true, nil
+			if !slices.Contains(like, run.Lock) || !slices.ContainsFunc(run.Expect, expects) {
+				continue
+			}
+			run = s.Resolve(run)
+			for _, lane := range run.Lanes {
+				if slices.ContainsFunc(lane.Steps, func(step script.Step) bool {
+					fault := lane.Fault(step)
+					return breaks(run, fault) && verbs[fault.Verb()]
+				}) {
+					return true, nil
+				}
 			}
 		}
 	}
 	return false, nil
-}
-
-// sameFault reports whether a plan has a kind of fault, such as a jump, that is also injected in a run.
-func sameFault(lanes []script.Lane, plan []Perturbation) bool {
-	verb := func(s script.Step) string {
-		if f := (Perturbation{}).fault(script.Once(s)); f != nil {
-			return f.Verb()
-		}
-		return ""
-	}
-	verbs := map[string]bool{}
-	for _, p := range plan {
-		for _, s := range p.Steps {
-			verbs[verb(s)] = true
-		}
-	}
-	delete(verbs, "")
-	return slices.ContainsFunc(lanes, func(l script.Lane) bool {
-		return slices.ContainsFunc(l.Steps, func(s script.Step) bool { return verbs[verb(s)] })
-	})
 }
 
 // survey plays every plan with one perturbation, unless that was done before.
