@@ -540,8 +540,8 @@ func (e *exploration) note(a *attempt) {
 	}
 }
 
-// mostTold is how many ways to fail are explained. More have a line each.
-const mostTold = 8
+// mostTold is how many ways to fail are explained. Of the others the log has the plan and the command that repeats it.
+const mostTold = 3
 
 // tell fails the test with a subtest for each way to fail. It returns false if there is none.
 func (e *exploration) tell() bool {
@@ -558,6 +558,8 @@ func (e *exploration) tell() bool {
 			t.Errorf("workload %s: %s\n%s", w.of.workload, perturbations, w.failure)
 			if i < mostTold {
 				e.explainSmallest(t, w.attempt, w.failure)
+			} else {
+				e.print(t, "%s", seeAgain(e.t, w.page()))
 			}
 		})
 	}

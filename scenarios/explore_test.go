@@ -28,6 +28,9 @@ const likeOf = "LOCKSTEP_TEST_LIKE"
 // within names the kinds of perturbations, with commas.
 const within = "LOCKSTEP_TEST_WITHIN"
 
+// hunted is how long to hunt, if at all.
+const hunted = "LOCKSTEP_TEST_HUNT"
+
 // TestExplored is what a user writes. Its lock is a good one, unless TestExploreFinds says otherwise.
 func TestExplored(t *testing.T) {
 	if os.Getenv(mine) == "" {
@@ -48,6 +51,7 @@ func TestExplored(t *testing.T) {
 		{Name: "kept", New: func(env clients.Env) clients.Locker { return kept{env, clients.NewSingle(env)} }},
 		{Name: "from-reply", New: func(env clients.Env) clients.Locker { return fromReply{env} }},
 		{Name: "impatient", New: func(env clients.Env) clients.Locker { return &impatient{env: env} }},
+		{Name: "impatient-again", New: func(env clients.Env) clients.Locker { return &impatient{env: env, patience: 1} }},
 	}
 	newLock, err := clients.FindIn(slices.Concat(clients.Locks(), broken.All(), sound.Locks(), own), os.Getenv(mine))
 	if err != nil {
@@ -61,6 +65,9 @@ func TestExplored(t *testing.T) {
 		for kind := range strings.SplitSeq(kinds, ",") {
 			opts = append(opts, scenarios.Within(script.Kind(kind)))
 		}
+	}
+	if d, err := time.ParseDuration(os.Getenv(hunted)); err == nil {
+		opts = append(opts, scenarios.Hunt(d))
 	}
 	scenarios.Explore(t, newLock, opts...)
 }
@@ -136,15 +143,19 @@ func (l replied) Release(ctx context.Context) error {
 }
 
 // impatient is a lock that, after the second error which it did not expect, takes the key away from whoever has it. Where messages
-// are lost one at a time, it takes two of them.
+// are lost one at a time, it takes two of them. It only begins to count once it has been granted the lease of its patience.
 type impatient struct {
-	env    clients.Env
-	errors int
+	env      clients.Env
+	patience int
+	errors   int
 }
 
 func (l *impatient) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
 	lease, err := clients.NewSingle(l.env).Acquire(ctx, name, ttl)
-	if err != nil && !errors.Is(err, clients.ErrNotAcquired) {
+	switch {
+	case err == nil:
+		l.patience--
+	case !errors.Is(err, clients.ErrNotAcquired) && l.patience <= 0:
 		if l.errors++; l.errors == 2 {
 			l.env.Nodes[0].Del(ctx, name)
 		}
@@ -164,7 +175,7 @@ func explored(t *testing.T, dir, lock, like string, args ...string) (out string,
 
 // A lock that lacks a safeguard fails, and the log says in which run, why, and how to see it again.
 func TestExploreFinds(t *testing.T) {
-	out, failed := explored(t, t.TempDir(), "changes", "single", "-rapid.seed=1")
+	out, failed := explored(t, t.TempDir(), "changes", "single")
 	if !failed || !strings.Contains(out, "came out differently the second time") || !strings.Contains(out, "scenarios.Restless()") {
 		t.Errorf("a lock that does not repeat itself is not found out:\n%s", out)
 	}
@@ -174,7 +185,7 @@ func TestExploreFinds(t *testing.T) {
 	}{
 		{"redlock-half-quorum", "redlock", []string{"lease exclusion violated, no broken assumption: ", "keeps this as long as no assumption breaks, as redlock does under this plan\n"}},
 		{"kept", "single", []string{"nothing went wrong, and yet a claim is broken\n", "fault tolerance violated, no broken assumption: ", "n1 was up and in reach\n"}},
-		{"from-reply", "single", []string{"one perturbation is enough:\n", "lease exclusion violated, no broken assumption: ", "reduced further to:\n"}},
+		{"from-reply", "single", []string{"workload once: one perturbation is enough\n", "lease exclusion violated, no broken assumption: ", "reduced further to:\n"}},
 		{"single-uncompared", "single", []string{"owner only violated, no broken assumption: ", "nemesis\n"}},
 		{"fenced-per-client", "fenced", []string{"nothing went wrong, and yet a claim is broken\n", "tokens violated, no broken assumption: "}},
 		{"single", "single", []string{"resource exclusion violated, broken bounded pause: ", "it is claimed that the lock survives a breach of bounded pause\n", "pause "}},
@@ -183,7 +194,7 @@ func TestExploreFinds(t *testing.T) {
 		{"leaks", "single", []string{"the run did not end: goroutines left behind\n", "(explore_test.go:", "nemesis\n"}},
 	} {
 		t.Run(test.lock, func(t *testing.T) {
-			out, failed := explored(t, t.TempDir(), test.lock, test.like, "-rapid.seed=1", "-rapid.checks=1000")
+			out, failed := explored(t, t.TempDir(), test.lock, test.like)
 			if !failed {
 				t.Errorf("the test passed:\n%s", out)
 			}
@@ -192,7 +203,7 @@ func TestExploreFinds(t *testing.T) {
 					t.Errorf("the output does not contain %q:\n%s", w, out)
 				}
 			}
-			if n := strings.Count(out, "\n"); n > 100 {
+			if n := strings.Count(out, "\n"); n > 250 {
 				t.Errorf("the output has %d lines:\n%s", n, out)
 			}
 		})
@@ -200,35 +211,39 @@ func TestExploreFinds(t *testing.T) {
 }
 
 var (
-	head  = regexp.MustCompile(`(?m)^    \S+, seed [0-9]+, (checksum [0-9a-f]+)$`)
+	head  = regexp.MustCompile(`(?m)^ +\S+, seed [0-9]+, (checksum [0-9a-f]+)$`)
 	token = regexp.MustCompile(`LOCKSTEP_REPLAY=(\S+)`)
+
+	artifacts = regexp.MustCompile(`(?m)^=== ARTIFACTS .*\n`)
 )
 
-// What has failed is kept, and fails first the next time; its token shows the same run, and its page is one of the catalogue's kind.
+// What fails, fails in the same way the next time; its token shows the same run, and its page is one of the catalogue's kind.
 func TestExploreAgain(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(within, string(script.Losing))
-	first, failed := explored(t, dir, "impatient", "single", "-rapid.seed=1", "-test.artifacts", "-test.outputdir="+dir)
+	first, failed := explored(t, dir, "impatient", "single", "-test.artifacts", "-test.outputdir="+dir)
 	sum, tok := head.FindStringSubmatch(first), token.FindStringSubmatch(first)
 	if !failed || sum == nil || tok == nil {
 		t.Fatalf("there is no failure that explains itself:\n%s", first)
 	}
-	if !strings.Contains(first, "The output above is rapid's. Use the command at the very end") || !strings.Contains(first, "reduced further to:\n") {
-		t.Errorf("nothing stands between what rapid says and the smallest run:\n%s", first)
+	if !strings.Contains(first, "2 perturbations are enough\n") || !strings.Contains(first, "reduced further to:\n") {
+		t.Errorf("the log does not show the plan and the smallest run:\n%s", first)
 	}
-	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "rapid", "TestExplored", "*.fail"))
-	if err != nil || len(kept) != 1 {
-		t.Errorf("rapid has kept %v, %v", kept, err)
+	second, _ := explored(t, t.TempDir(), "impatient", "single")
+	if timing := regexp.MustCompile(`\([0-9.]+s\)|\t[0-9.]+s`); timing.ReplaceAllString(second, "") != timing.ReplaceAllString(artifacts.ReplaceAllString(first, ""), "") {
+		t.Errorf("the second time the output is\n%s\nand it was\n%s", second, first)
 	}
-	second, failed := explored(t, dir, "impatient", "single", "-rapid.checks=1")
-	if !failed || !strings.Contains(second, sum[1]) || !strings.Contains(second, "failed after 0 tests") {
-		t.Errorf("the second time, %s is not what fails first:\n%s", sum[1], second)
-	}
+	checkPages(t, dir)
 	t.Setenv("LOCKSTEP_REPLAY", tok[1])
 	again, failed := explored(t, dir, "impatient", "single")
-	if !failed || !strings.Contains(again, sum[1]) || strings.Contains(again, "rapid") {
+	if !failed || !strings.Contains(again, sum[1]) {
 		t.Errorf("the token does not show %s:\n%s", sum[1], again)
 	}
+}
+
+// checkPages checks that the pages that were kept are scenario files.
+func checkPages(t *testing.T, dir string) {
+	t.Helper()
 	pages := 0
 	filepath.WalkDir(filepath.Join(dir, "_artifacts"), func(path string, _ os.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".txtar" {
@@ -244,25 +259,49 @@ func TestExploreAgain(t *testing.T) {
 		}
 		return nil
 	})
-	if pages != 1 {
-		t.Errorf("%d pages were kept, want 1:\n%s", pages, first)
+	if pages == 0 {
+		t.Error("no page was kept")
 	}
 }
 
-// Every plan with one perturbation is played, whatever rapid draws.
+// A hunt finds what takes two faults in the second of two leases. What has failed is stored, and fails first the next time.
+func TestHunt(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(within, string(script.Losing))
+	if out, failed := explored(t, dir, "impatient-again", "single"); failed {
+		t.Fatalf("it is found without a hunt:\n%s", out)
+	}
+	t.Setenv(hunted, "1ms")
+	first, failed := explored(t, dir, "impatient-again", "single", "-rapid.seed=1", "-rapid.checks=5000")
+	sum := head.FindStringSubmatch(first)
+	if !failed || sum == nil {
+		t.Fatalf("the hunt finds nothing:\n%s", first)
+	}
+	if !strings.Contains(first, "The output above is rapid's. Use the command at the very end") || !strings.Contains(first, "reduced further to:\n") {
+		t.Errorf("nothing stands between what rapid says and the smallest run:\n%s", first)
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "rapid", "TestExplored", "*.fail"))
+	if err != nil || len(kept) != 1 {
+		t.Errorf("rapid has kept %v, %v", kept, err)
+	}
+	second, failed := explored(t, dir, "impatient-again", "single", "-rapid.checks=1")
+	if !failed || !strings.Contains(second, sum[1]) || !strings.Contains(second, "failed after 0 tests") {
+		t.Errorf("the second time, %s is not what fails first:\n%s", sum[1], second)
+	}
+}
+
+// Every plan with one perturbation is played.
 func TestExploreExhausts(t *testing.T) {
-	for _, seed := range []string{"1", "2", "3"} {
-		out, failed := explored(t, t.TempDir(), "from-reply", "single", "-rapid.checks=1", "-rapid.seed="+seed)
-		if !failed || !strings.Contains(out, "one perturbation is enough:\n            when n1 sets c1 pause c1 12s\n") {
-			t.Errorf("with seed %s, the perturbation was not found:\n%s", seed, out)
-		}
+	out, failed := explored(t, t.TempDir(), "from-reply", "single")
+	if !failed || !regexp.MustCompile(`one perturbation is enough\n +when n1 sets c1 pause c1 12s\n`).MatchString(out) {
+		t.Errorf("the perturbation was not found:\n%s", out)
 	}
 	// It looks before it asks, so that the same plan meets another of its commands than it meets of single.
-	out, failed := explored(t, t.TempDir(), "single-patient", "single", "-rapid.checks=200", "-rapid.seed=1")
+	out, failed = explored(t, t.TempDir(), "single-patient", "single")
 	if failed {
 		t.Errorf("a lock is accused that does what single does, at other moments:\n%s", out)
 	}
-	out, failed = explored(t, t.TempDir(), "fenced", "fenced", "-rapid.checks=1", "-rapid.seed=1", "-test.v")
+	out, failed = explored(t, t.TempDir(), "fenced", "fenced", "-test.v")
 	if failed || !strings.Contains(out, "all plans with one perturbation, ") {
 		t.Errorf("a good lock:\n%s", out)
 	}
