@@ -46,6 +46,24 @@ func (p Perturbation) Compare(q Perturbation) int {
 	return strings.Compare(p.String(), q.String())
 }
 
+// ordered sorts perturbations by their position in a run, without those that occur twice. Each is printed only once.
+func ordered(all []Perturbation) []Perturbation {
+	type printed struct {
+		Perturbation
+		text string
+	}
+	by := make([]printed, len(all))
+	for i, p := range all {
+		by[i] = printed{p, p.String()}
+	}
+	slices.SortStableFunc(by, func(a, b printed) int { return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.text, b.text)) })
+	by = slices.CompactFunc(by, func(a, b printed) bool { return a.At == b.At && a.text == b.text })
+	for i, p := range by {
+		all[i] = p.Perturbation
+	}
+	return all[:len(by)]
+}
+
 // setsClockOf reports whether the perturbation makes a clock of one of these clients wrong.
 func (p Perturbation) setsClockOf(clients []string) bool {
 	return slices.ContainsFunc(p.Steps, func(s script.Step) bool {

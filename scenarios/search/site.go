@@ -25,8 +25,7 @@ func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.K
 	f.messages()
 	f.betweenRequests()
 	f.events()
-	slices.SortStableFunc(f.found, Perturbation.Compare)
-	return slices.CompactFunc(f.found, func(a, b Perturbation) bool { return a.Compare(b) == 0 })
+	return ordered(f.found)
 }
 
 // lanesEnd returns when the last lane of a client ended. After that everything heals.
