@@ -37,8 +37,9 @@ type more struct {
 
 // poolSize is how many connections a client may have to one node at once, and how many of its dials may fail in total. After that
 // go-redis fails without dialling. Goroutines that ask several nodes would then draw their backoff from math/rand at the same instant, in
-// an order that depends on the Go scheduler. The time that go-redis takes to make a client grows with it.
-const poolSize = 2048
+// an order that depends on the Go scheduler. In the matrix no client fails to dial a node more than 350 times. A larger pool takes go-redis
+// longer to make, and a run may make fifteen of them.
+const poolSize = 1024
 
 // bufferSize is the size of the read and write buffers of a connection. Requests and replies of locks are shorter; the 64 KiB
 // that go-redis would take for each connection are a good part of the memory of a short simulation.

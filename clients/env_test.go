@@ -205,7 +205,7 @@ func TestClient(t *testing.T) {
 
 // A client whose dials fail dials the network each time, for longer than a run with a node that is down takes.
 func TestDialsThatFail(t *testing.T) {
-	const tries = 1500
+	const tries = 1000
 	dials := 0
 	env := clients.NewEnv(nil, nil, nil, func(context.Context, string, string) (net.Conn, error) {
 		dials++
