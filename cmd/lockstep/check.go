@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
@@ -134,14 +133,14 @@ func (f *runFlags) keep(c *cobra.Command, outcomes []*play.Outcome) error {
 	if f.out == "" {
 		return nil
 	}
-	bar := progressbar.DefaultSilent(int64(len(outcomes)))
+	var bar *progressLine
 	if !f.json && !f.verbose {
 		bar = progress(c.ErrOrStderr(), len(outcomes)) // pictures take longer than runs
 	}
-	defer bar.Finish()
+	defer bar.finish()
 	undrawn := 0
 	for _, o := range outcomes {
-		bar.Describe("writing " + reports.Visible(o.Scenario.Name))
+		bar.describe("writing " + reports.Visible(o.Scenario.Name))
 		drawn := c.Context().Err() == nil
 		if err := writeArtifacts(c.Context(), f.out, o, drawn); err != nil {
 			return err
@@ -149,7 +148,7 @@ func (f *runFlags) keep(c *cobra.Command, outcomes []*play.Outcome) error {
 		if !drawn {
 			undrawn++
 		}
-		bar.Add(1)
+		bar.add(1)
 	}
 	if undrawn == 0 {
 		return nil

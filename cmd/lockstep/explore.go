@@ -375,14 +375,11 @@ func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Work
 	return r.status()
 }
 
-// withProgress shows on a terminal how far a search has come.
+// withProgress shows how far a search has come.
 func withProgress[T any](c *cobra.Command, s *search.Search, search func() (T, error)) (T, error) {
 	bar := progress(c.ErrOrStderr(), -1)
-	s.Progress = func(done, known int) {
-		bar.ChangeMax(known)
-		bar.Set(done)
-	}
+	s.Progress = bar.set
 	t, err := search()
-	bar.Finish()
+	bar.finish()
 	return t, err
 }

@@ -337,10 +337,10 @@ const saveEvery = time.Second
 func (m *gridMap) play(c *cobra.Command, s *search.Search) error {
 	missing := len(m.Places()) - len(m.known)
 	bar := progress(c.ErrOrStderr(), missing*m.Runs)
-	bar.Describe("runs")
+	bar.describe("runs")
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
-	err := m.Play(ctx, s, m.known, func(runs int) { bar.Add(runs) }, func(at search.Place, t search.Tally) {
+	err := m.Play(ctx, s, m.known, func(runs int) { bar.add(runs) }, func(at search.Place, t search.Tally) {
 		m.known[at] = t
 		if time.Since(m.saved) > saveEvery {
 			if err := m.save(ctx); err != nil {
@@ -348,7 +348,7 @@ func (m *gridMap) play(c *cobra.Command, s *search.Search) error {
 			}
 		}
 	})
-	bar.Finish()
+	bar.finish()
 	if e := m.save(ctx); err == nil {
 		err = e
 	}

@@ -81,7 +81,7 @@ func (f *plotFlags) checkPlot() error {
 	return f.check()
 }
 
-// play runs the cases in worker processes, with a line of progress on terminals, and calls each with the outcomes in order of the cases.
+// play runs the cases in worker processes, shows their progress, and calls each with the outcomes in order of the cases.
 // It keeps none of them, because there may be many.
 func (f *plotFlags) play(c *cobra.Command, cases []play.Case, each func(i int, o *play.Outcome)) error {
 	if err := files.CheckDir(f.out); err != nil {
@@ -93,10 +93,10 @@ func (f *plotFlags) play(c *cobra.Command, cases []play.Case, each func(i int, o
 	}
 	s := &workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit, Memory: f.memory}
 	bar := progress(c.ErrOrStderr(), len(cases))
-	bar.Describe("runs")
+	bar.describe("runs")
 	early, next := map[int]*play.Outcome{}, 0
 	err = play.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {
-		bar.Add(1)
+		bar.add(1)
 		early[i] = o
 		for o := early[next]; o != nil; o = early[next] {
 			delete(early, next)
@@ -104,7 +104,7 @@ func (f *plotFlags) play(c *cobra.Command, cases []play.Case, each func(i int, o
 			next++
 		}
 	})
-	bar.Finish()
+	bar.finish()
 	return err
 }
 

@@ -126,8 +126,8 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 	what, of := "", 0
 	if len(histories) > 0 {
 		bar := progress(c.ErrOrStderr(), len(histories))
-		bar.Describe("histories")
-		defer bar.Finish()
+		bar.describe("histories")
+		defer bar.finish()
 		for _, name := range histories {
 			if err := c.Context().Err(); err != nil {
 				return err
@@ -137,9 +137,9 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 				return err
 			}
 			t.add(h)
-			bar.Add(1)
+			bar.add(1)
 		}
-		bar.Finish()
+		bar.finish()
 	} else {
 		cases, err := f.rowCases(c, names, kind)
 		if err != nil {

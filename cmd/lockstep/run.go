@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
@@ -268,7 +266,7 @@ func (f *runFlags) cases(chosen []selection, seed uint64) []play.Case {
 	return cases
 }
 
-// runAll runs all cases in worker processes, with a line of progress on terminals.
+// runAll runs all cases in worker processes, and shows their progress.
 func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome, error) {
 	self, err := os.Executable()
 	if err != nil && runtime.GOOS != "js" { // on js no processes can be started anyway
@@ -288,10 +286,10 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 	outcomes := make([]*play.Outcome, len(cases))
 	err = search.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {
 		outcomes[i] = o
-		bar.Describe(reports.Visible(o.Scenario.Name))
-		bar.Add(1)
+		bar.describe(reports.Visible(o.Scenario.Name))
+		bar.add(1)
 	})
-	bar.Finish()
+	bar.finish()
 	return outcomes, leftKeys(c.ErrOrStderr(), outcomes, err)
 }
 
@@ -301,18 +299,6 @@ func (f *runFlags) atOnce() int {
 		return max(scenarios.AtOnce, runtime.NumCPU())
 	}
 	return f.workers
-}
-
-// progress shows a line of progress on a terminal, which disappears in the end, and nothing elsewhere.
-func progress(w io.Writer, n int) *progressbar.ProgressBar {
-	return progressbar.NewOptions(n,
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetVisibility(isTerminal(w)),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionShowCount(),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionSetWidth(30),
-	)
 }
 
 // exitStatus sums up the outcomes: UNKNOWN outranks what is merely unexpected.
