@@ -16,8 +16,8 @@ type Promise struct {
 	Needs    []checker.Assumption
 	Exact    bool   // the expectations of the run decide, including expected violations
 	Known    string // why the claim is known to be broken; empty if it is not
-	// Earlier, if it is not nil, is the result that has to come again, and decides instead of the claim. If it has no verdict, any
-	// result will do.
+	// Earlier, if it is not nil, is the result that has to come again, and decides instead of the claim. If it has no verdict,
+	// nothing was expected to come, and any result is a change.
 	Earlier *checker.Result
 }
 

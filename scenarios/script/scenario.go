@@ -246,7 +246,8 @@ func (l Lane) equal(m Lane) bool {
 	return l.Process == m.Process && slices.Equal(l.Steps, m.Steps)
 }
 
-// Equal reports whether two runs have the same settings, lanes, musts, reports and expectations. It ignores line numbers.
+// Equal reports whether two runs have the same settings, lanes, musts, reports, expectations and timeline. It
+// ignores line numbers.
 func (r Section) Equal(q Section) bool {
 	same := func(key string) bool { return r.Setting(key) == q.Setting(key) }
 	return r.Lock == q.Lock && r.SimOnly == q.SimOnly && !slices.ContainsFunc(settings, func(key string) bool { return !same(key) }) &&
