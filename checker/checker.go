@@ -7,9 +7,9 @@
 //     A key that is gone is no longer a vote, so that tries with one token do not add up. This event determines the order of
 //     grants: a reply that is held for 12 s does not make its receiver the newer holder. A key that a client sets on a promoted
 //     replica is a vote of the node that the replica replaced; a replicated key is not a vote.
-//   - A client holds from the return of Acquire until it invokes Release, crashes, exits, is told that the lease is lost,
-//     or its own steady clock reads the end of the lease, whichever comes first. An extension in time moves that end;
-//     one that comes too late begins another hold of the same lease.
+//   - A client holds the lease from the return of Acquire. The hold ends when the client invokes Release, crashes, exits, or
+//     learns that the lease is lost, or when its own steady clock reaches the end of the lease, whichever comes first. An
+//     extension in time moves that end; one that comes too late begins another hold of the same lease.
 //
 // A run whose faults did not bite, or whose dangerous states did not occur, proves nothing, and has the verdict UNKNOWN.
 package checker

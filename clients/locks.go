@@ -8,8 +8,8 @@ import (
 type Lock struct {
 	Name  string
 	About string // one line: what it does, or how it differs from the lock that it is like
-	// Like names the locks of the literature with which it can be compared, if any, the most similar first. It does for its holder
-	// what they do, on as many nodes, and can take their place in their runs.
+	// Like names the locks from the literature with which it can be compared, if any, the most similar first. It can take their
+	// place in their runs: it does the same for its holder, on as many nodes.
 	Like []string
 	New  New
 }

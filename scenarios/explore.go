@@ -23,27 +23,27 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Explore searches for failures that [Test] does not cover: plans, which are sets of perturbations of a calm run, under which your
-// lock breaks a claim. In a calm run two clients contend for the lock, write and release, on the servers of the lock that yours is
-// like; see [Shaped]. There is one calm run for each [search.Workload] that suits that lock. A perturbation is a fault at one moment
-// of a calm run; see [script.Kinds] and [Within].
+// Explore searches for failures that [Test] does not cover. It starts from calm runs, in which nothing goes wrong: two clients
+// contend for the lock, write and release, on the servers that its reference needs; see [Shaped]. The reference is the lock that
+// yours is like; see [Like]. There is one calm run for each [search.Workload] that suits the reference. Explore injects faults
+// into a calm run. A perturbation is a fault at one moment of it, and a plan is a set of perturbations; see [script.Kinds] and
+// [Within].
 //
-// Explore plays every plan with one perturbation of each calm run, with the seed of [Seed]. If none of them fails, it makes walks,
-// which add up to eight perturbations, as lockstep explore --runs does. All of this is the same every time. [Hunt] adds plans that
-// are different each time. A plan that breaks a claim fails the test, as does one whose run does not end. Each way to fail is a
-// subtest, with the smallest run that fails so. If there is nothing to perturb, or no perturbation has an effect, the test fails as
-// well: it proves nothing. The claims are those of Test, made by [Like], [Survives] and [Needs]:
+// Explore plays every plan with one perturbation, with the seed of [Seed]. If none of them fails, it makes walks, which add up to
+// eight perturbations at random, as lockstep explore --runs does. All of this is the same every time; [Hunt] adds plans that are
+// different each time. A plan fails the test if it breaks a claim, or if its run does not end. Each way to fail is a subtest,
+// which shows the smallest run that fails in this way. If there is nothing to perturb, or no perturbation has an effect, the test
+// proves nothing, and fails. The claims are those of Test, made by [Like], [Survives] and [Needs]:
 //
-//   - A violation fails, whichever assumption was broken, unless the lock that yours is like does the same: it violates the same
-//     property under the same plan, or the same property for the same reason under some plan with one perturbation of a kind that
-//     this plan has. See [search.Reference].
-//   - Survives adds assumptions under which every violation fails, Needs those under which none does.
+//   - A violation fails, whichever assumption was broken, unless the reference has it, too: for example, because it violates the
+//     same property under the same plan. [search.Reference] has the rules.
+//   - If an assumption breaks that the lock Survives, every violation fails; if one breaks that it Needs, none does.
 //
-// Two failures are the same way to fail if they violate the same property, broke the same assumption, and the same steps prove it;
-// see [search.Outline]. The log shows the timeline of the smallest run, an explanation of the violation, and the command that repeats
-// it. With go test -artifacts the run is kept as a page.
+// Two failures are the same way to fail if the property, the broken assumption and the steps that prove the violation are the
+// same; see [search.Outline]. The log shows the timeline of the smallest run, an explanation of the violation, and the command
+// that repeats it. With go test -artifacts the run is kept as a page.
 //
-// The runs take place in worker processes, as those of Test.
+// The runs take place in worker processes, like those of Test.
 func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	t.Helper()
 	call := enter(t, newLock)
@@ -95,20 +95,20 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	}
 }
 
-// Hunt makes [Explore] go on for as long as d, with plans that rapid draws: up to four perturbations, other seeds, different ones each
-// time. It is for the night: a failure that it finds is one that the next run of the test may not find. rapid stores the draws of a
-// failure below testdata/rapid, and a later hunt plays them first. At least 100 plans are drawn, or as many as go test
-// -rapid.checks says. The default is 0: nothing is drawn.
+// Hunt makes [Explore] go on for d, with plans that are different each time: rapid draws other seeds and up to four
+// perturbations. It is for a nightly job, because the next run of the test may not find again what it has found. rapid stores the
+// draws of a failure below testdata/rapid, and a later hunt plays them first. At least 100 plans are drawn, or as many as go test
+// -rapid.checks says. The default is 0: no hunt.
 func Hunt(d time.Duration) Option { return option("Hunt", func(o *options) { o.hunt = d }) }
 
 // Shaped sets the calm runs that [Explore] perturbs: how many clients and nodes there are, and so on. Its Lock is ignored. With a
-// Workload there is only the calm run of that workload. The default suits the locks that yours is like: three nodes for redlock and its variants, a replica for single-wait, a resource
-// that compares fencing tokens for fenced, leases that are extended for single-extend and redlock-extend, and otherwise one node
-// with two clients.
+// Workload there is only the calm run of that workload. The default is two clients and one node, and what the reference needs:
+// three nodes for redlock and its variants, a replica for single-wait, a resource that compares fencing tokens for fenced, leases
+// that are extended for single-extend and redlock-extend.
 func Shaped(s search.Shape) Option { return option("Shaped", func(o *options) { o.shape = s }) }
 
-// Within restricts [Explore] to some kinds of perturbations. The default is all kinds: those that your lock is not claimed to
-// survive fail nothing.
+// Within restricts [Explore] to some kinds of perturbations. The default is all kinds. You need not leave out those that your
+// lock does not survive: say with [Needs] which assumptions they break.
 func Within(kinds ...script.Kind) Option {
 	return option("Within", func(o *options) { o.within = add(o.within, kinds) })
 }

@@ -13,9 +13,9 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// RunFile puts a lock through a scenario file of your own: a subtest SCENARIO/RUN for each section of the file, with your lock in
-// the place of the one that the section names. You may write any name there: that of the lock with which yours is compared, or a
-// new one. Package [lockstep/scenarios/script] documents the language; errors in a file are reported with file:line.
+// RunFile plays a lock in a scenario file of your own: there is a subtest SCENARIO/RUN for each section of the file, with your
+// lock in the place of the one that the section names. Any name will do there, such as that of the reference, or a new one.
+// Package [lockstep/scenarios/script] documents the language; errors in a file are reported with file:line.
 //
 // The test passes if each outcome is exactly what the file expects: an expected violation must occur, and the assumption that the
 // file names must have been broken. A run that proves nothing fails. If a section has a timeline, the run must produce it; see

@@ -11,27 +11,28 @@ import (
 	"lockstep/scenarios/play"
 )
 
-// OnRedis makes the runs take place on redis-server processes, which are started and stopped for each run, and in real time (see
-// [Speed]). Each client is a process as well, which runs the calling program or test binary again, so that a pause is a SIGSTOP
-// and a crash a SIGKILL. These stop a lock that calls package time like any other. Your code needs no changes for that.
+// OnRedis makes the runs take place in real time (see [Speed]), on redis-server processes that are started and stopped for each
+// run. Each client is a process, too, which runs the calling program or test binary again. A pause is a SIGSTOP and a crash a
+// SIGKILL, which also stop a lock that calls package time. Your code needs no changes.
 //
-// A redis-server of version 7 or newer must be on the PATH; where there is none, that is an error. Runs whose faults exist in
-// simulation only (clusters; without a C compiler, the rate of a node's clock) are left out, and [Test] logs which and why.
+// A redis-server of version 7 or newer must be on the PATH; it is an error if there is none. Some faults exist in simulation
+// only: those of clusters and, without a C compiler, the rate of a node's clock. Their runs are left out, and [Test] logs which
+// and why.
 //
-// Real time also passes while the machine does something else. A run that proves nothing for that reason is repeated, at most four
-// times, and more often if a process stood still. So is a run without a violation where the reference lock has one, and a run
-// whose probe was granted nodes but no lease although no keys of others were in its way: slow replies can cause that. Any other
-// violation is final, even one from before the machine stood still. A run that passes may have been lucky, and no seed
-// repeats it: a run on real servers shows only what did happen.
+// Real time also passes while the machine does something else. A run that proves nothing for that reason is repeated, at most
+// four times, and more often if a process stood still. A run is also repeated if it has no violation but the reference has one,
+// or if slow replies may have kept the lock from the probe: some nodes granted it, no other client's key was in its way, and yet
+// it got no lease. Any other violation is final, even one from before the machine stood still. A run that passes may have been
+// lucky, and no seed repeats it: a run on real servers shows only what did happen.
 func OnRedis() Option { return option("OnRedis", func(o *options) { o.on = play.OnReal }) }
 
-// Speed is the number by which [OnRedis] divides all durations of the scenarios, including the TTL. Durations inside the lock, such
-// as the timeout for one node, do not scale, so a run that is too fast proves nothing. A scenario file states its greatest speed
-// (speed), and its runs are never faster. That is also the default; for a file without it, the default is 5, at which a TTL of
-// 10 s becomes 2 s, or less if the TTL would otherwise be shorter than 500 ms.
+// Speed is the number by which [OnRedis] divides all durations of the scenarios, including the TTL. Durations inside the lock,
+// such as the timeout for one node, do not scale, so a run that is too fast proves nothing. A scenario file states its greatest
+// speed (speed), and its runs are never faster. This is also the default. For a file without it the default is 5, at which a TTL
+// of 10 s becomes 2 s; it is lower if the TTL would otherwise be shorter than 500 ms.
 func Speed(by float64) Option { return option("Speed", func(o *options) { o.speed = by }) }
 
-// AtOnce is how many runs take place at once on real servers by default. Such runs mostly wait.
+// AtOnce is how many runs take place at once on real servers by default. Most of their time is spent waiting.
 const AtOnce = 4
 
 const (

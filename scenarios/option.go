@@ -25,8 +25,8 @@ import (
 //	if those that come back have their keys
 //	needs bounded pauses: a client that is paused       Like("fenced"), Needs(checker.BoundedPause)
 //	past its lease may do harm where fenced would not
-//	has fences, and the resource checks them            Like("fenced")
-//	renews itself                                       Like("watchdog")
+//	has fencing tokens, and the resource checks them    Like("fenced")
+//	renews its leases                                   Like("watchdog")
 //	survives any pause                                  Survives(checker.BoundedPause)
 //
 // docs/scenarios.md says which properties each reference lock keeps in which scenario.
@@ -73,29 +73,29 @@ func add[T comparable](to, more []T) []T {
 	return to
 }
 
-// Like names the reference locks that your lock claims to be as good as. Your lock takes their place in their runs of the
-// catalogue, and must keep every property that one of them keeps there. Where a scenario has no run of a reference, yours takes
-// the place of the lock that the reference itself is like: fenced, watchdog and single-extend are like single, and redlock-extend is
-// like redlock. If the runs of two of them differ only in what is expected, they are played once. The default is single, a lock on
-// one Redis node.
+// Like names the locks that your lock claims to be as good as: its references. Your lock is played in their runs of the
+// catalogue, and must keep every property that one of them keeps there. If a scenario has no run of a reference, your lock is
+// played in the run of the lock that the reference is like: fenced, watchdog and single-extend are like single, and
+// redlock-extend is like redlock. If the runs of two references differ only in what is expected, your lock is played once. The
+// default is single, a lock on one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
 }
 
-// Survives claims that the lock keeps its properties even if the environment breaks these assumptions. A violation caused by a
-// breach of one of them fails, even if the reference lock has the same violation.
+// Survives claims that the lock keeps its properties even if the environment breaks these assumptions. If it breaks one of them,
+// a violation fails, even if the reference has the same violation.
 func Survives(assumptions ...checker.Assumption) Option {
 	return option("Survives", func(o *options) { o.survives = add(o.survives, assumptions) })
 }
 
-// Needs weakens the claim: the lock need not keep its properties if the environment breaks these assumptions. A violation caused
-// by a breach of one of them is reported and does not fail, even if the reference lock has no such violation.
+// Needs weakens the claim: the lock need not keep its properties if the environment breaks these assumptions. If it breaks one of
+// them, a violation is reported but does not fail, even if the reference has no such violation.
 func Needs(assumptions ...checker.Assumption) Option {
 	return option("Needs", func(o *options) { o.needs = add(o.needs, assumptions) })
 }
 
-// AtLeast is the share of the runs that must prove something about the lock, from 0 to 1: [Test] fails if fewer do. Runs that do
-// not apply to the lock do not count, such as one with an extension for a lock that has none. The default is 0.6.
+// AtLeast is the share of the runs, from 0 to 1, that must prove something about the lock: [Test] fails if fewer do. Runs that do
+// not apply to the lock do not count, for example because they extend a lease and the lock cannot. The default is 0.6.
 func AtLeast(share float64) Option { return option("AtLeast", func(o *options) { o.atLeast = share }) }
 
 const usualShare = 0.6
@@ -123,9 +123,9 @@ func Limit(d time.Duration) Option { return option("Limit", func(o *options) { o
 // 2 GB, and the least is 100 MB. Two runs at once, on two cores, may use twice as much.
 func Memory(bytes int64) Option { return option("Memory", func(o *options) { o.memory = bytes }) }
 
-// Rewrite makes [RunFile] renew the timelines in the file, but never the expectations. The timelines are those of simulation, so
-// there Rewrite cannot be combined with [OnRedis]. It makes [Test] renew the file that is given with [Against]. Set it from a flag
-// of your own:
+// Rewrite makes [RunFile] renew the timelines in the file, but never the expectations. It cannot be combined with [OnRedis]
+// there, because the timelines are those of simulation. Rewrite makes [Test] renew the file that is given with [Against]. Set it
+// from a flag of your own:
 //
 //	var rewrite = flag.Bool("rewrite", false, "renew files in testdata")
 //
@@ -136,26 +136,26 @@ func Rewrite(yes bool) Option { return option("Rewrite", func(o *options) { o.re
 type known struct{ run, why string }
 
 // Known names a run that is known to break the claim, such as "pause-fenced/fenced", and says why that is accepted for now, for
-// example with the number of a ticket. It may be given several times. The violation is logged and the subtest passes; the table has
-// "known" in the column claim, and the sum counts it. [Test] fails once the run no longer breaks the claim, because it keeps it or
-// proves nothing: then Known must be removed. A run that does not end fails as without Known. It is an error if the reason is
-// empty, and if Test has no such run; the latter is reported only if go test was not asked for some runs only.
+// example with the number of a ticket. It may be given several times. The violation is logged and the subtest passes. The table
+// has "known" in the column claim, and its last line counts the run. [Test] fails once the run keeps the claim or proves nothing:
+// then Known must be removed. A run that does not end still fails. It is an error if the reason is empty, or if Test has no such
+// run; the latter is not reported if go test -run selects runs.
 func Known(run, why string) Option {
 	return option("Known", func(o *options) { o.known = append(o.known, known{run, why}) })
 }
 
-// Against compares each run with what a file says of it, instead of with the claims. [Test] fails where the verdict, the status of
-// a property or the assumption that was broken differs, where a run is not in the file, and where a run of the file is missing.
-// With [Rewrite] it makes the file or renews it, and fails only for runs that do not end. If go test was asked for some runs only,
-// the others are neither renewed nor missed. Use one file for each call of Test, and commit it.
+// Against compares each run with what a file says of it, and not with the claims. [Test] fails if the verdict, the status of a
+// property or the assumption that was broken differs, if a run is not in the file, or if a run of the file is missing. With
+// [Rewrite], Test makes the file or renews it, and fails only for runs that do not end. If go test -run selects runs, the others
+// are neither renewed nor missed. Use one file for each call of Test, and commit it.
 //
-// The file has a line of JSON for each run, with the fields "scenario", "run", "verdict", "properties" and "violations" of those
-// that lockstep run --json prints; other fields are ignored. A malformed file is an error, which names the line. So is one that
-// does not exist, without Rewrite. Its name is relative to the directory of the package, like those of all files of a test.
+// The file has a line of JSON for each run, with five of the fields that lockstep run --json prints: "scenario", "run",
+// "verdict", "properties" and "violations". Other fields are ignored. If the file is malformed, the error names the line. Without
+// Rewrite, the file must exist. Its name is relative to the directory of the package, like those of all files of a test.
 func Against(file string) Option { return option("Against", func(o *options) { o.against = file }) }
 
 // exploring lists the options for [Explore] only.
-var exploring = []string{"Shaped", "Within"}
+var exploring = []string{"Shaped", "Within", "Hunt"}
 
 // forPages checks that no option is for [Explore] only.
 func (o *options) forPages() error {
@@ -383,7 +383,7 @@ func (o *options) addRun(of []trial, s *script.Scenario, r script.Section, name 
 	})
 }
 
-// Restless says that the runs of your lock are not reproducible to the byte: it draws from randomness that cannot be seeded, or
-// leaves the order of simultaneous actions to the Go scheduler. Each run is then played twice. If what its clients see differs,
-// the run is marked as not reproducible. Without this option any difference fails.
+// Restless says that the runs of your lock are not reproducible, because it draws from randomness that cannot be seeded, or
+// leaves the order of simultaneous actions to the Go scheduler. Each run is then played twice, and is marked if its clients see a
+// difference. Without this option, a difference in any byte makes the run UNKNOWN, and [Explore] fails.
 func Restless() Option { return option("Restless", func(o *options) { o.restless = true }) }

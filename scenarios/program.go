@@ -15,14 +15,14 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Run is [Test] for a program: it puts a lock through the catalogue and returns the outcome of each run, in the order of the
-// catalogue. [play.Outcome.Broken] lists the claims that a run breaks; [Summary] prints the table. An error means that the runs
-// were not possible: an option is invalid, a worker could not be started, or ctx has ended.
+// Run does in a program what [Test] does in a test: it plays a lock in the catalogue, and returns the outcome of each run, in the
+// order of the catalogue. [play.Outcome.Broken] lists the claims that a run breaks; [Summary] prints the table. An error means
+// that the runs were not possible: an option is invalid, a worker could not be started, or ctx has ended.
 //
 // The runs take place in worker processes, for which Run starts the program again with the same arguments. In a worker Run does
-// not return. So main must call Run again there, and the code of main before that call runs in each worker too. If main does not
-// get to the call, Run returns an error. In a worker, earlier calls than the one that it serves return nothing and no error, so
-// make the calls one after the other.
+// not return. So main must call Run there, too, and the code of main before the call runs in each worker. If main does not get to
+// the call, Run returns an error. If main calls Run several times, it must do so one after the other: in a worker for a later
+// call, the earlier calls return nil and nil.
 func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outcome, error) {
 	call := fmt.Sprintf("Run %d", runs.Add(1))
 	if workers.IsWorker() {

@@ -294,6 +294,7 @@ func TestOptionsContradict(t *testing.T) {
 		{forTest, []Option{Strict(), Against("f")}, "scenarios.Against and scenarios.AtLeast: "},
 		{forTest, []Option{Known("a/b", "")}, `scenarios.Known("a/b", ""): it must have a reason`},
 		{forTest, []Option{Like()}, "scenarios.Like names no lock"},
+		{forTest, []Option{Hunt(time.Minute)}, "scenarios.Hunt is for Explore"},
 		{forFile, []Option{Like("single")}, "scenarios.Like is for Test and Run"},
 		{forFile, []Option{Needs(checker.BoundedPause)}, "scenarios.Needs is for Test and Run"},
 	} {

@@ -33,29 +33,31 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Test puts a lock through the catalogue: a subtest SCENARIO/RUN for each run of a lock that yours is like (see [Like]; single by
-// default), with yours in its place.
+// Test plays a lock in the catalogue: there is a subtest SCENARIO/RUN for each run of the lock that yours is like, its reference, with
+// yours in its place. The default reference is single; see [Like].
 //
-// A subtest fails if a claim is broken. By default the claim is that your lock keeps whatever the other lock keeps in this run;
-// [Survives] and [Needs] strengthen and weaken it, [Known] names runs that are known to break it, and with [Against] a file says
-// instead what must come. A subtest also fails if the run does not end: because of a panic, a mutex held while the lock waits for
-// the network, a busy loop, or goroutines left behind. It then logs the timeline, an explanation of the
-// violation, the claim, and the command that repeats the run: same seed, same checksum. A run that proves nothing about the lock,
-// because the danger that it is about did not occur, is skipped, with the reason. All other runs pass. Test logs a table of all
-// of them at the end (with go test -v, or if a test fails). If GITHUB_ACTIONS is true, Test and [RunFile] print
-// an error annotation for each run that fails, and add the sum to the file that GITHUB_STEP_SUMMARY names, if that is a regular file.
+// A subtest fails if a claim is broken. By default the claim is that your lock keeps every property that the reference keeps in this
+// run. [Survives] and [Needs] strengthen and weaken the claim, and [Known] accepts a run that breaks it. With [Against], a file says
+// what must come instead. A subtest also fails if the run does not end: because of a panic, a mutex held while the lock waits for the
+// network, a busy loop, or goroutines left behind. A subtest that fails logs the timeline, an explanation of the violation, the claim,
+// and the command that repeats the run: same seed, same checksum.
+//
+// A run that proves nothing about the lock, because the danger that it is about did not occur, is skipped, with the reason. All other
+// runs pass. At the end Test logs a table of all runs, with go test -v or if a test fails. If GITHUB_ACTIONS is true, Test and [RunFile]
+// print an error annotation for each run that fails, and add the last line of the table to the file that GITHUB_STEP_SUMMARY names, if
+// that is a regular file.
 //
 // With go test -artifacts Test keeps index.html, a list of the runs, worst first; junit.xml, for CI servers; the table; and for each
-// run the timeline, the history, the scenario and, unless the run is SAFE, a page to step through it. If the environment variable
-// LOCKSTEP_REPLAY names the file of such a scenario, Test plays it instead of the catalogue.
+// run the timeline, the history, the scenario and, unless the run is SAFE, a page on which you step through it. If the environment
+// variable LOCKSTEP_REPLAY names the file of such a scenario, Test plays it instead of the catalogue.
 //
-// If three runs in a row did not end for the same reason, or those that did not end have taken three times the [Limit], the
-// remaining runs fail without being played: each could take up to its limit, and go test would end them all before the table is
-// printed. This does not apply if a single run is selected.
+// Test gives up if three runs in a row did not end for the same reason, or if those that did not end have taken three times the [Limit].
+// Then the remaining runs fail without being played: each could take up to its limit, and go test would end them all before the table is
+// printed. Test does not give up if a single run is selected.
 //
-// The runs take place in worker processes, for which Test starts the test binary again, with only the calling test: TestMain, and
-// the code of that test before the call of Test, run there too, but nothing else. So whatever newLock depends on must be set up
-// there, and not by an earlier test. Flags of your own and the environment are passed on.
+// The runs take place in worker processes. For these Test starts the test binary again, with only the calling test. TestMain runs there,
+// and the code of that test before the call of Test, but nothing else. So whatever newLock depends on must be set up there, and not by
+// an earlier test. Flags of your own and the environment are passed on.
 func Test(t *testing.T, newLock clients.New, opts ...Option) {
 	t.Helper()
 	call := enter(t, newLock)

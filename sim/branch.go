@@ -42,7 +42,7 @@ func (w *World) seed() uint64 {
 	return w.cfg.Seed
 }
 
-// Rand is [Rand] for somebody who draws in this world: after its branch the draws come from the stream of that seed.
+// Rand is [Rand] for draws in this world: after its branch they come from streams of the seed of the branch.
 func (w *World) Rand(seed uint64, purpose, owner string) *rand.Rand {
 	if w.cfg.Branch == nil {
 		return Rand(seed, purpose, owner)

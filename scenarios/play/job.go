@@ -151,7 +151,7 @@ func (c Case) Longest() time.Duration {
 	return clientLimit(realRun(c.Scenario, c.Run, c.Speed), c.Limit)*time.Duration(max(c.Tries, 1)*(1+stallsPerTry)) + DefaultLimit
 }
 
-// Outcome judges the result of the worker.
+// Outcome judges what a worker has returned for the case.
 func (c Case) Outcome(out workers.Outcome) *Outcome {
 	r := c.Scenario.Resolve(c.Run)
 	if c.On == OnReal {
@@ -330,6 +330,7 @@ func ReadTaskResult(out workers.Outcome, result any) error {
 	return json.Unmarshal(d.Result, result)
 }
 
+// Find returns the lock that the case plays: New, or the one with that name.
 func (c Case) Find(lock string) (clients.New, error) {
 	if c.New != nil {
 		return c.New, nil

@@ -107,6 +107,7 @@ func (o *Outcome) otherAssumption(e script.Expectation) string {
 	return ""
 }
 
+// BrokenWords says which assumption was broken, or that none was.
 func BrokenWords(a checker.Assumption) string {
 	if a == checker.None {
 		return "no broken assumption"

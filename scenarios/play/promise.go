@@ -16,7 +16,8 @@ type Promise struct {
 	Needs    []checker.Assumption
 	Exact    bool   // the expectations of the run decide, including expected violations
 	Known    string // why the claim is known to be broken; empty if it is not
-	// Earlier is what has to come again, and decides instead of the claim, if it is not nil. Without a verdict, nothing has.
+	// Earlier, if it is not nil, is the result that has to come again, and decides instead of the claim. If it has no verdict,
+	// nothing was expected to come, and any result is a change.
 	Earlier *checker.Result
 }
 
@@ -103,6 +104,7 @@ const (
 	Other                  // not what a file expects, or what is known
 )
 
+// Standing compares the outcome with what is claimed of the lock.
 func (o *Outcome) Standing() Standing {
 	s := o.standing()
 	switch {

@@ -783,6 +783,7 @@ func parseShare(words []string) (int, error) {
 	return n, nil
 }
 
+// WordsOf returns the elements of a list as strings.
 func WordsOf[S ~string](list []S) []string {
 	var words []string
 	for _, s := range list {

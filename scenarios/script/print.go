@@ -143,6 +143,7 @@ func (e Expectation) String() string {
 	return s
 }
 
+// PrintLanes prints lanes one after the other, as in a page.
 func PrintLanes(b *strings.Builder, lanes []Lane) {
 	for _, l := range lanes {
 		b.WriteString(l.String())

@@ -246,6 +246,8 @@ func (l Lane) equal(m Lane) bool {
 	return l.Process == m.Process && slices.Equal(l.Steps, m.Steps)
 }
 
+// Equal reports whether two runs have the same settings, lanes, musts, reports, expectations and timeline. It
+// ignores line numbers.
 func (r Section) Equal(q Section) bool {
 	same := func(key string) bool { return r.Setting(key) == q.Setting(key) }
 	return r.Lock == q.Lock && r.SimOnly == q.SimOnly && !slices.ContainsFunc(settings, func(key string) bool { return !same(key) }) &&
@@ -322,6 +324,7 @@ func (r Section) Clients() []string {
 	return names
 }
 
+// IsClient reports whether a process is a client that has a lane.
 func (r Section) IsClient(name string) bool { return slices.Contains(r.Clients(), name) }
 
 // IsLock reports whether a process is a lock node, or may become one: n1 and its replicas.

@@ -162,6 +162,7 @@ func (b *Bounded) take(ctx context.Context, y *Result, s *Search) error {
 // ErrNotReproducible ends a search.
 var ErrNotReproducible = errors.New("a run came out differently when it was played again with the same seed")
 
+// Count counts a plan whose run is of a class.
 func (l *Level) Count(c Class) {
 	l.Plans++
 	switch c {
@@ -176,6 +177,7 @@ func (l *Level) Count(c Class) {
 	}
 }
 
+// Add adds the counts of another level.
 func (l *Level) Add(m Level) {
 	l.Plans += m.Plans
 	l.Survived += m.Survived

@@ -13,8 +13,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Future is what may come of a run after one of its moments if every fault ends at that moment and no other comes: only latencies
-// and other random draws differ between its runs.
+// A Future is a moment of a run, and how often the property is violated if every fault ends at that moment and no other fault
+// comes. Only latencies and other random draws differ between the runs that are counted.
 type Future struct {
 	At    time.Duration `json:"at"`
 	What  string        `json:"what,omitempty"`  // what has just happened; empty if nothing has, and only time has passed

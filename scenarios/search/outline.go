@@ -9,7 +9,8 @@ import (
 )
 
 // Outline returns the steps that prove a violation, in their order, without names, times and faults: "client A acquire ok; node
-// expire; client B acquire ok". Violations with the same outline are the same story, whichever fault set it off and whoever was hit.
+// expire; client B acquire ok". Violations with the same outline came about in the same way, whichever fault began it and
+// whichever process it hit.
 func Outline(h *history.History, v checker.Violation) string {
 	letters := map[string]string{} // of the clients, in the order in which they take part
 	role := func(process string) string {

@@ -23,13 +23,13 @@ type Replay struct {
 	play.Variant
 }
 
-// Sized says that a fault has another magnitude than in the page: nanoseconds, or ppm.
+// Sized gives a fault another magnitude than it has in the page, in nanoseconds or ppm.
 type Sized struct {
 	Fault     play.Place `json:"fault"`
 	Magnitude int64      `json:"magnitude"`
 }
 
-// An Ending is what came of a replay.
+// An Ending is the result of a replay.
 type Ending struct {
 	Violated []checker.Property `json:"violated,omitempty"`
 	Checksum string             `json:"checksum,omitempty"`

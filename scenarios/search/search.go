@@ -25,7 +25,7 @@ type Search struct {
 	Seed     uint64        // of the calm run; default 1
 	Kinds    []script.Kind // of perturbations; default all
 	Restless bool          // as in [Case]
-	// Reference, if not nil, is compared with the lock: what it violates too is not found, but shared.
+	// Reference, if not nil, is compared with the lock: a violation that it has, too, is not in Found, but in Shared.
 	Reference *Reference
 	// Properties are the properties whose violations the search looks for; default all.
 	Properties []checker.Property
@@ -207,6 +207,7 @@ func (s *Search) SendAll(ctx context.Context, tasks []*Task, each func(i int, y 
 	return context.Cause(ctx)
 }
 
+// WorkerCount returns how many tasks are carried out at once.
 func (s *Search) WorkerCount() int {
 	if s.Do == nil {
 		return 1

@@ -121,11 +121,11 @@ func (*survey) run(x *explorer, of *Task, seed uint64, y *Result) {
 // perturbation. Each set of perturbations is the expansion of exactly one other: the one that lacks its last.
 type Expansion struct {
 	Prefix []Perturbation `json:"prefix,omitempty"`
-	// Part says which share of the work this is, of so many.
+	// Part says which share of the work this is, from 0, and Of how many shares there are.
 	Part, Of int
 	// From and Count say which of the plans of the share are played: so many, from 0; a Count of 0 stands for all.
 	From, Count int
-	// Stride says that only one of so many plans is played; 0 stands for 1.
+	// Stride is n if only one plan in n is played; 0 stands for 1.
 	Stride int
 	// Leaf says that nobody will take these plans further, so that only those that violate something are sent back.
 	Leaf bool

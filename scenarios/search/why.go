@@ -17,22 +17,23 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Cause says why a run violates a property, as far as replays can tell: which faults are necessary, which are enough, how much of
-// each it takes, and from which moment on nothing could have prevented the violation.
+// A Cause says what a violation of a property needed, as far as replays can tell: which faults are necessary, which are enough,
+// how much of each, and from which moment on nothing could have prevented the violation.
 type Cause struct {
 	Property  checker.Property     `json:"property"`
 	Violation checker.Violation    `json:"violation"` // the first of the property
 	Blamed    []checker.Assumption `json:"blamed"`    // what the checker blames its violations on
 
 	Faults []Fault `json:"faults"` // of the run, in the order of its page
-	// Necessary are the faults without each of which the property holds. If there is none, Jointly are the smallest sets of faults
-	// that have to be taken out together. The numbers are indices of Faults.
+	// Necessary are the faults that the violation needs: if any one of them is taken out, the property holds. If there are none,
+	// Jointly are the smallest sets of faults that have to be taken out together. The numbers are indices of Faults.
 	Necessary []int   `json:"necessary"`
 	Jointly   [][]int `json:"jointly,omitempty"`
 	// Enough are the smallest sets of faults with which the property is violated, at most mostEnough of them. An empty set means
 	// that no fault is needed.
 	Enough [][]int `json:"enough"`
-	// Counterfactual are the assumptions that the necessary faults break, and those without all of whose faults the property holds.
+	// Counterfactual are the assumptions that make a difference: a necessary fault breaks them, or the property holds if all
+	// faults that break them are taken out.
 	Counterfactual []checker.Assumption `json:"counterfactual"`
 	Agreement      Agreement            `json:"agreement"` // of the checker and the replays
 
@@ -40,7 +41,8 @@ type Cause struct {
 	LateIn  int           `json:"late_in_all"`    // with those that were not replayed, because they are too many
 	Luck    Odds          `json:"luck"`           // with the same faults and other latencies
 	Futures []Future      `json:"futures"`        // in the order of time
-	// NoReturn is the index in Futures from which on every future violates the property; -1 if there is none.
+	// NoReturn is the index in Futures of the point of no return, from which on every future violates the property; -1 if there
+	// is none.
 	NoReturn int `json:"no_return"`
 }
 
@@ -51,8 +53,8 @@ type Fault struct {
 	Assumption checker.Assumption `json:"assumption,omitempty"`
 	Matters    bool               `json:"matters"` // without it the property holds
 	Size       string             `json:"size,omitempty"`
-	// Least is the smallest magnitude with which the property is violated, and Harmless the greatest below it with which it holds,
-	// on a scale of about three digits, everything else being equal. Harmless is empty if any magnitude is too much.
+	// Least is the smallest magnitude with which the property is violated, and Harmless the greatest below it with which it
+	// holds, to about three digits, if nothing else changes. Harmless is empty if any magnitude is too much.
 	Least    string `json:"least,omitempty"`
 	Harmless string `json:"harmless,omitempty"`
 }
@@ -72,6 +74,7 @@ type Odds struct {
 	Of       int `json:"of"`
 }
 
+// All reports whether all of the runs violate the property, and there are some.
 func (s Odds) All() bool { return s.Of > 0 && s.Violated == s.Of }
 
 // Limits of what is told and tried.
@@ -97,8 +100,8 @@ type inquiry struct {
 	known   map[string]Ending // by the text of the replay
 }
 
-// Why finds out why a run violates properties. The outcome is that of the run; futures is how many futures of each moment are
-// played. There is a cause for each property that is violated.
+// Why finds out what the violations in a run needed, by replays. It returns a cause for each property that the run with outcome o
+// violates. futures is how many futures of each moment are played.
 func (s *Search) Why(ctx context.Context, o *play.Outcome, futures int) ([]*Cause, error) {
 	one := *s
 	q := &inquiry{search: &one, base: o, page: alone(o), futures: futures, known: map[string]Ending{}}
@@ -189,7 +192,8 @@ func (q *inquiry) cause(p checker.Property) *Cause {
 	return c
 }
 
-// ClassOf says which assumption a fault breaks, or helps to; empty if none: that clients crash is nothing that locks may rule out.
+// ClassOf says which assumption a fault breaks, or helps to break. It is empty for a crash of a client, which no lock may rule
+// out.
 func ClassOf(r script.Section, f history.Fault) checker.Assumption {
 	client := slices.Contains(r.Clients(), f.Target())
 	switch f.(type) {
@@ -440,14 +444,15 @@ func oddsOf(ends []Ending, p checker.Property) Odds {
 type Agreement string
 
 const (
-	// Agrees: the assumption that is blamed is counterfactual; or the lock is blamed, and no assumption is.
+	// Agrees: the assumption that is blamed is among Counterfactual; or the lock is blamed, and Counterfactual is empty.
 	Agrees Agreement = "agrees"
-	// InSpite: the lock is blamed, because the property must hold in spite of the faults that were necessary.
+	// InSpite: the lock is blamed, because the property must hold in spite of the necessary faults.
 	InSpite Agreement = "in spite of the faults"
 	// Follows: the lock is blamed, because it deleted or overwrote a key that it had to leave alone, and the violation may follow from
 	// that.
 	Follows Agreement = "follows from a misdeed of the lock"
-	// Several: violations of the property are blamed on several assumptions. Blame is about a violation, and replays about the property.
+	// Several: violations of the property are blamed on several assumptions. There is nothing to compare, because replays do not
+	// tell the violations of a property apart.
 	Several Agreement = "several causes"
 	// Differs: none of these.
 	Differs Agreement = "differs"

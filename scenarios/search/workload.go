@@ -14,13 +14,15 @@ import (
 // contend for the lock, and a client writes right after it has acquired the lock and again before it releases it.
 type Workload string
 
-// The workloads. A perturbation can only show a mistake in what the calm run does, so each of them is there for other mistakes.
+// The workloads. A perturbation shows a mistake only if the calm run does what the mistake is about. So each workload is there
+// for other mistakes.
 const (
 	// Once has each client acquire the lock once and work for three tenths of the TTL. Its TTL of 10 s is longer than the timeouts of
 	// the client library: a late reply is noticed while the lease lasts.
 	Once Workload = "once"
-	// Again has each client acquire the lock twice, and try often. Its TTL of 1.5 s is shorter than the timeouts of the client library
-	// and no whole number of seconds. It is for what one attempt leaves to the next, and for times in seconds.
+	// Again has each client acquire the lock twice, and try often. Its TTL of 1.5 s is shorter than the timeouts of the client
+	// library, and not a whole number of seconds. It is for attempts that leave something behind for the next one, and for locks
+	// that round times to seconds.
 	Again Workload = "again"
 	// Late has each client extend its lease late, after eight tenths of the TTL, and work beyond the end that the lease had before. It
 	// is for locks that extend.
@@ -33,7 +35,7 @@ const (
 // Workloads returns all workloads.
 func Workloads() []Workload { return []Workload{Once, Again, Late, Beyond} }
 
-// FindWorkload returns the workload of a name; "" is Once.
+// FindWorkload returns the workload with a name; "" stands for Once.
 func FindWorkload(name string) (Workload, error) {
 	if name == "" {
 		return Once, nil
@@ -109,7 +111,8 @@ func (w Workload) suits(lock string) bool {
 	return true
 }
 
-// Each returns the shape with each workload that suits a lock of the literature; with that of the shape only, if it has one.
+// Each returns the shape with each workload that suits a lock from the literature. If the shape has a workload, it returns only
+// the shape.
 func (s Shape) Each(lock string) (all []Shape) {
 	if s.Workload != "" {
 		return []Shape{s}
