@@ -53,14 +53,14 @@ func (r Result) broken(p Property) string {
 // it.
 func (r Result) Valid() error {
 	if !slices.Contains([]Verdict{Safe, Unsafe, Inconclusive}, r.Verdict) {
-		return fmt.Errorf("unknown verdict %q; there are %s, %s and %s", r.Verdict, Safe, Unsafe, Inconclusive)
+		return fmt.Errorf("unknown verdict %q; it must be %s, %s or %s", r.Verdict, Safe, Unsafe, Inconclusive)
 	}
 	if len(r.Statuses) == 0 {
 		return errors.New(`it has no "properties"`)
 	}
 	for _, s := range r.Statuses {
 		if !slices.Contains([]Status{OK, Violated, Unknown}, s.Status) {
-			return fmt.Errorf("%s: unknown status %q; there are %s, %s and %s", s.Property, s.Status, OK, Violated, Unknown)
+			return fmt.Errorf("%s: unknown status %q; it must be %s, %s or %s", s.Property, s.Status, OK, Violated, Unknown)
 		}
 	}
 	if why := r.contradiction(); why != "" {

@@ -47,8 +47,8 @@ func TestChanges(t *testing.T) {
 		want string
 	}{
 		{Result{Verdict: Safe}, `no "properties"`},
-		{result("MAYBE", OK), `unknown verdict "MAYBE"; there are SAFE, UNSAFE and UNKNOWN`},
-		{result(Safe, "fine"), `unknown status "fine"; there are ok, violated and unknown`},
+		{result("MAYBE", OK), `unknown verdict "MAYBE"; it must be SAFE, UNSAFE or UNKNOWN`},
+		{result(Safe, "fine"), `unknown status "fine"; it must be ok, violated or unknown`},
 		{result(Safe, Violated), "its verdict is SAFE, and " + first + " is violated"},
 		{result(Unsafe, OK), "its verdict is UNSAFE, and no property is violated"},
 		{result(Unsafe, OK, None), "it lists a violation of " + first},

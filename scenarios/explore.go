@@ -400,7 +400,7 @@ func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.
 // unsteady ends the test of a lock whose runs are not reproducible.
 func (e *exploration) unsteady(how string) {
 	e.t.Helper()
-	e.t.Fatalf("the same run with the same seed came out differently the second time, so rapid cannot reduce what it draws. If the lock is nondeterministic by nature, pass scenarios.Restless().\n%s", how)
+	e.t.Fatalf("the same run with the same seed came out differently the second time, so a failure could not be repeated. If the lock is nondeterministic by nature, pass scenarios.Restless().\n%s", how)
 }
 
 // judge determines which violations of a run break a claim.

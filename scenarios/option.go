@@ -295,7 +295,7 @@ func (o *options) forFile() error {
 
 func checkAssumption(a checker.Assumption) error {
 	if a == checker.None {
-		return fmt.Errorf("%q is not an assumption; a violation that breaks none is the lock's own fault, and fails unless the lock that yours is like has the same", a)
+		return fmt.Errorf("%q is not an assumption; if none is broken, the lock itself is at fault, and a violation fails unless the reference has the same", a)
 	}
 	var names []string
 	for _, known := range checker.Assumptions() {

@@ -250,7 +250,7 @@ func TestOnOwnServersRefuses(t *testing.T) {
 		{"crash n1\n  at 1s restart n1", "nodes=1", "crash n1" + instead},
 		{"crash resource", "nodes=1 resource=counter", "crash resource" + instead},
 		{"pause c1 1s", "nodes=1 persistence=none", "persistence=none" + instead},
-		{"pause c1 1s", "nodes=3", "too few servers: it has 3 lock nodes, and --on names 2 servers"},
+		{"pause c1 1s", "nodes=3", "too few servers: the run has 3 lock nodes, and --on names 2 servers"},
 		{"drift n1 +5ppm", "nodes=1", "drift n1 +5ppm" + instead},
 		{"jump resource +1s", "nodes=1", "sim only: jump resource +1s"},
 	} {

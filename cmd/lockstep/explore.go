@@ -50,8 +50,8 @@ func newExplore(k known) *cobra.Command {
 		Use:   "explore [SCENARIO/RUN | FILE/RUN]",
 		Short: "Search for what breaks a lock, and reduce it to the smallest story",
 		Long: `Explore takes a calm run, in which clients contend and nothing goes wrong, and perturbs it: a
-message takes longer or is lost, a process pauses, crashes or comes back empty, a clock jumps, a
-link is cut, a replica is promoted. Magnitudes are slightly greater than the times that matter: how
+message is late or lost, a process pauses, crashes or comes back empty, a clock jumps, a link is
+cut, a replica is promoted. Magnitudes are slightly greater than the times that matter: how
 long the lock waits for a node, its retry delay, its TTL.
 
 With --bound K it tries every set of up to K perturbations, and its conclusion holds for all of
@@ -61,17 +61,18 @@ fewest perturbations, clients, nodes and steps, then to round numbers. With --ou
 scenario file, which lockstep replay repeats.
 
 The calm run is made from --lock, --nodes, --workload and so on, or is a run of a scenario without its
-faults. A mistake only shows if the calm run does what the mistake is about. Hence the workloads: in
-"once" each client acquires the lock once; in "again" twice, with a TTL of 1.5 s, which is shorter
-than the timeouts of the client library; in "late" it extends its lease late; in "beyond" it works for
-longer than the TTL, which is for locks that renew. With "all", those that suit the lock are explored
-one after the other, and --runs or --time is shared out among them.
+faults. It shows a mistake only if it does what the mistake is about, so there are several workloads. In
+"once" each client acquires the lock once. In "again" it does so twice, with a TTL of 1.5 s, which is
+shorter than the timeouts of the client library. In "late" it extends its lease late. In "beyond" it works
+for longer than the TTL, which is for locks that renew. "all" explores those that suit the lock, one after
+the other, and divides --runs or --time among them.
 
-A library is compared with its reference, the lock of the literature that it is most like. If the
-reference violates the same property under the same plan, or for the same reason under a plan with
-one perturbation of the same kind, the violation is only counted. All other violations make the
-library worse than its reference, and are shown first; --verbose also shows an example of each kind
-that is only counted. A lock of the literature has no reference: each of its violations is shown.
+A library is compared with its reference, the lock from the literature that it is most like. A violation
+is only counted if the reference shares it: if the reference violates the same property under the same
+plan, or for the same reason under a plan with one perturbation of the same kind, or, where keys were
+lost or a clock was wrong, in a run of the catalogue with the same kind of fault. All other violations
+make the library worse than its reference, and are shown first; --verbose also shows an example of each
+kind that is only counted. A lock from the literature has no reference: each of its violations is shown.
 
 ` + kindsHelp() + `
 
@@ -149,9 +150,9 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	case c.Flags().Changed("strategy") && f.runs == 0 && f.time == 0:
 		return errors.New("--strategy is for a random search; add --runs or --time")
 	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
-		return fmt.Errorf("--nodes %d: a lock needs at least one", f.shape.Nodes)
+		return fmt.Errorf("--nodes %d: it must be at least 1", f.shape.Nodes)
 	case c.Flags().Changed("clients") && f.shape.Clients < 1:
-		return fmt.Errorf("--clients %d: an exploration has at least two", f.shape.Clients)
+		return fmt.Errorf("--clients %d: it must be at least 2", f.shape.Clients)
 	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
 		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
 	case tooLittle(f.memory):

@@ -264,7 +264,7 @@ func (r *explored) tellPlan(ctx context.Context, c *counterexample, f search.Fou
 const mostStack = 24
 
 func (r *explored) tellBroken(f search.Found) {
-	fmt.Fprintln(r.w, "\nthe run does not end with")
+	fmt.Fprintln(r.w, "\nwith these perturbations the run does not end:")
 	r.tellSteps(f.Plan)
 	lines := strings.Split(strings.TrimSpace(f.Broke), "\n")
 	for _, line := range lines[:min(len(lines), mostStack)] {

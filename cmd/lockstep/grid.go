@@ -89,7 +89,7 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*search.Grid, e
 	case len(args) > 0:
 		return nil, fmt.Errorf("%s: a map makes its own runs, from --lock, --nodes and so on", args[0])
 	case f.out == "":
-		return nil, errors.New("--grid needs --out: a map is a table and a picture, and continues after an interruption")
+		return nil, errors.New("--grid needs --out DIR: it writes a table and a picture there, and continues them after an interruption")
 	}
 	g := &search.Grid{Shape: f.shape, Runs: f.runs, Seed: f.seed}
 	if g.Runs == 0 {
@@ -104,7 +104,7 @@ func (f *exploreFlags) newGrid(c *cobra.Command, args []string) (*search.Grid, e
 			return nil, fmt.Errorf("--grid: %w", err)
 		}
 		if !a.Perturbs() && c.Flags().Changed(a.Name) {
-			return nil, fmt.Errorf("--%s: --grid %s says that already", a.Name, text)
+			return nil, fmt.Errorf("--%s: --grid %s sets that already", a.Name, text)
 		}
 		g.Axes = append(g.Axes, a)
 	}

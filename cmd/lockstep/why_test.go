@@ -18,10 +18,10 @@ func TestWhyText(t *testing.T) {
 	lost.Lost, idle.Matters = true, false
 	futures := []search.Future{{At: -1, Odds: search.Odds{Of: 4}}, {At: time.Second, What: "n1 set lock", Odds: search.Odds{Violated: 3, Of: 4}}}
 	for _, test := range []struct{ got, want string }{
-		{needed(&search.Cause{Property: checker.LeaseExclusion}), "The run has no fault: nothing but the lock, and how it is used, violates lease exclusion."},
+		{needed(&search.Cause{Property: checker.LeaseExclusion}), "The run has no fault: the lock itself, or how it is used, violates lease exclusion."},
 		{needed(&search.Cause{Faults: faults, Enough: [][]int{{0}, {1}}, Jointly: [][]int{{0, 1}, {0, 2}}}),
 			"No single fault is necessary. The property holds only without both `pause c1 15s` and `crash n1`, or without both `pause c1 15s` and `cut c1-n1`."},
-		{needed(&search.Cause{Faults: faults, Enough: [][]int{{0, 1}}}), "No single fault is necessary, and no two."},
+		{needed(&search.Cause{Faults: faults, Enough: [][]int{{0, 1}}}), "No single fault is necessary, nor any two together."},
 		{sufficient(&search.Cause{Faults: faults, Necessary: []int{0}, Enough: [][]int{{0, 1}, {0, 2}}}), "Enough: `pause c1 15s` and `crash n1`; or `pause c1 15s` and `cut c1-n1`."},
 		{sufficient(&search.Cause{Faults: faults, Enough: [][]int{{0}, {1}}}), "Enough: `pause c1 15s` alone; or `crash n1` alone."},
 		{sufficient(&search.Cause{Faults: faults, Enough: [][]int{{}}}), ""},
@@ -36,9 +36,9 @@ func TestWhyText(t *testing.T) {
 			"The checker blames bounded pause and the lock for different violations of the property; the replays do not tell these apart."},
 		{blame(&search.Cause{Blamed: []checker.Assumption{checker.BoundedPause}, Agreement: search.Differs}),
 			"The checker blames bounded pause. The replays do not: they show that no assumption matters."},
-		{noReturn(&search.Cause{Futures: futures, NoReturn: -1}), "There is no point of no return: had every fault ended at the last moment, 3 of 4 futures would violate it."},
-		{noReturn(&search.Cause{Futures: futures, NoReturn: 0}), "Point of no return: the start. Every future violates it, even without any fault."},
-		{noReturn(&search.Cause{Futures: futures, NoReturn: 1}), "Point of no return: 1.000s, n1 set lock. Had every fault ended right before, 0 of 4 futures would violate it; from then on all do."},
+		{noReturn(&search.Cause{Futures: futures, NoReturn: -1}), "There is no point of no return: had every fault ended at the last moment, 3 of 4 futures would violate the property."},
+		{noReturn(&search.Cause{Futures: futures, NoReturn: 0}), "Point of no return: the start. Every future violates the property, even without any fault."},
+		{noReturn(&search.Cause{Futures: futures, NoReturn: 1}), "Point of no return: 1.000s, n1 set lock. Had every fault ended right before, 0 of 4 futures would violate the property; from then on all do."},
 	} {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)

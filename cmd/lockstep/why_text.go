@@ -137,13 +137,13 @@ func the(c *search.Cause, set []int) string {
 func needed(c *search.Cause) string {
 	switch {
 	case len(c.Faults) == 0:
-		return fmt.Sprintf("The run has no fault: nothing but the lock, and how it is used, violates %s.", c.Property)
+		return fmt.Sprintf("The run has no fault: the lock itself, or how it is used, violates %s.", c.Property)
 	case len(c.Necessary) == 1:
 		return fmt.Sprintf("Necessary: %s. Without it the property holds.", the(c, c.Necessary))
 	case len(c.Necessary) > 1:
-		return fmt.Sprintf("Necessary: %s. Without any one of them the property holds.", the(c, c.Necessary))
+		return fmt.Sprintf("Necessary: %s. If any one of them is left out, the property holds.", the(c, c.Necessary))
 	case len(c.Enough) > 0 && len(c.Enough[0]) == 0:
-		return "No fault is needed: without any, the property is violated too."
+		return "No fault is needed: the property is violated without any."
 	case len(c.Jointly) > 0:
 		var sets []string
 		for _, set := range c.Jointly {
@@ -155,7 +155,7 @@ func needed(c *search.Cause) string {
 		}
 		return fmt.Sprintf("No single fault is necessary. The property holds only %s.", strings.Join(sets, ", or "))
 	}
-	return "No single fault is necessary, and no two."
+	return "No single fault is necessary, nor any two together."
 }
 
 // sufficient says which faults were enough.
@@ -167,8 +167,8 @@ func sufficient(c *search.Cause) string {
 		switch set := c.Enough[0]; {
 		case len(c.Faults) == 1:
 			return ""
-		case len(set) == len(c.Faults):
-			return "Nothing less than all of them is enough."
+		case len(set) == len(c.Faults): // then each of them is necessary
+			return ""
 		case len(set) == 1:
 			return fmt.Sprintf("Enough: %s alone.", the(c, set))
 		case slices.Equal(set, c.Necessary):
@@ -262,7 +262,7 @@ func blame(c *search.Cause) string {
 
 // luck says how much depends on latencies.
 func luck(c *search.Cause) string {
-	return fmt.Sprintf("With the same faults and other latencies, %d of %d runs violate it.", c.Luck.Violated, c.Luck.Of)
+	return fmt.Sprintf("With the same faults and other latencies, %d of %d runs violate the property.", c.Luck.Violated, c.Luck.Of)
 }
 
 // noReturn tells the point of no return.
@@ -270,17 +270,17 @@ func noReturn(c *search.Cause) string {
 	n := len(c.Futures)
 	switch {
 	case c.NoReturn == 0:
-		return "Point of no return: the start. Every future violates it, even without any fault."
+		return "Point of no return: the start. Every future violates the property, even without any fault."
 	case c.NoReturn > 0:
 		at, before := c.Futures[c.NoReturn], c.Futures[c.NoReturn-1]
 		what := history.Seconds(at.At)
 		if at.What != "" {
 			what += ", " + at.What
 		}
-		return fmt.Sprintf("Point of no return: %s. Had every fault ended right before, %d of %d futures would violate it; from then on all do.", what, before.Violated, before.Of)
+		return fmt.Sprintf("Point of no return: %s. Had every fault ended right before, %d of %d futures would violate the property; from then on all do.", what, before.Violated, before.Of)
 	}
 	last := c.Futures[n-1]
-	return fmt.Sprintf("There is no point of no return: had every fault ended at the last moment, %d of %d futures would violate it.", last.Violated, last.Of)
+	return fmt.Sprintf("There is no point of no return: had every fault ended at the last moment, %d of %d futures would violate the property.", last.Violated, last.Of)
 }
 
 // telling lists the futures that are shown: all, if they are few; otherwise those of faults and of events that prove the violation, those

@@ -105,7 +105,7 @@ func checkRemote(r script.Section, servers live.Remotes) error {
 		}
 	}
 	if n := len(r.NodeNames()); n > len(servers) {
-		return fmt.Errorf("%w: it has %d lock nodes, and --on names %s", errTooFew, n, howMany(len(servers), "server"))
+		return fmt.Errorf("%w: the run has %d lock nodes, and --on names %s", errTooFew, n, howMany(len(servers), "server"))
 	}
 	return nil
 }

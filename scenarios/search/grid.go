@@ -46,7 +46,7 @@ func (g *Grid) Check() error {
 	case len(g.Axes) == 2 && g.Axes[0].Name == g.Axes[1].Name:
 		return fmt.Errorf("both axes are %s; name two quantities", g.Axes[0].Name)
 	case g.Runs < 1 || g.Runs > MostRuns:
-		return fmt.Errorf("%d runs: a cell has between 1 and %d", g.Runs, MostRuns)
+		return fmt.Errorf("%d runs: a cell must have between 1 and %d", g.Runs, MostRuns)
 	case len(g.quantities()) == 0:
 		return fmt.Errorf("nothing goes wrong in these runs: one axis must be a perturbation: %s", perturbing())
 	}

@@ -40,7 +40,7 @@ func (s Shape) Calm() (*script.Scenario, error) {
 	s.Nodes, s.Clients, s.Workload = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.Workload, Once)
 	s.TTL = cmp.Or(s.TTL, s.Workload.ttl())
 	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
-		return nil, fmt.Errorf("%d clients: an exploration has %d to %d", s.Clients, minShapeClients, maxShapeClients)
+		return nil, fmt.Errorf("%d clients: an exploration must have %d to %d", s.Clients, minShapeClients, maxShapeClients)
 	}
 	if s.TTL < minShapeTTL {
 		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
