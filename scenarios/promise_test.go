@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -402,5 +404,32 @@ func TestSentencesDecideNothing(t *testing.T) {
 	}
 	if said == 0 {
 		t.Error("nothing was said")
+	}
+}
+
+// named is a lock that gives its keys other names.
+type named struct {
+	clients.Locker
+	as func(name string) string
+}
+
+func (l named) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	return l.Locker.Acquire(ctx, l.as(name), ttl)
+}
+
+// The run on a cluster is about the shard that has the slot of the lock's name. A lock whose keys are elsewhere breaks no claim there.
+func TestKeysOnAnotherShard(t *testing.T) {
+	s, r := find(t, "failover-cluster/single")
+	for as, want := range map[string]play.Standing{"app:%s": play.NotApplicable, "app:{%s}": play.AsOthers, "%s": play.AsOthers} {
+		o, err := play.Simulate(s, r, func(env clients.Env) clients.Locker {
+			return named{clients.NewSingle(env), func(name string) string { return fmt.Sprintf(as, name) }}
+		}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Promise.As = []script.Section{r}
+		if o.Standing() != want {
+			t.Errorf("%s: %s, not %s\n%s", as, o.Standing().Word(), want.Word(), o.Timeline())
+		}
 	}
 }

@@ -32,8 +32,12 @@ type BrokenClaim struct {
 //
 // A violation for which the environment broke no assumption is the lock's own fault. It breaks the claim even in a run
 // that otherwise proves nothing, unless the reason is that code kept running during a pause: then that may have caused the
-// violation. The same applies to violations that the lock is claimed to survive.
+// violation. The same applies to violations that the lock is claimed to survive. A lock that set no key because the run is about
+// the shard of another key has broken nothing either.
 func (o *Outcome) Broken() []BrokenClaim {
+	if len(o.Result.Violations) == 0 || o.elsewhere() {
+		return nil
+	}
 	var broken []BrokenClaim
 	for _, v := range o.Result.Violations {
 		if claim := o.promised(v); claim != "" {
