@@ -420,7 +420,7 @@ func (l named) Acquire(ctx context.Context, name string, ttl time.Duration) (cli
 // The run on a cluster is about the shard that has the slot of the lock's name. A lock whose keys are elsewhere breaks no claim there.
 func TestKeysOnAnotherShard(t *testing.T) {
 	s, r := find(t, "failover-cluster/single")
-	for as, want := range map[string]play.Standing{"app:%s": play.NotApplicable, "app:{%s}": play.AsOthers, "%s": play.AsOthers} {
+	for as, want := range map[string]play.Standing{"pay:lock:%s": play.NotApplicable, "pay:lock:{%s}": play.AsOthers, "%s": play.AsOthers} {
 		o, err := play.Simulate(s, r, func(env clients.Env) clients.Locker {
 			return named{clients.NewSingle(env), func(name string) string { return fmt.Sprintf(as, name) }}
 		}, 1)
