@@ -433,3 +433,54 @@ func TestKeysOnAnotherShard(t *testing.T) {
 		}
 	}
 }
+
+// A lease that is counted from the reply, or by another clock than that of its client, is too long: the complaint says what helps.
+func TestLeaseCountedForLonger(t *testing.T) {
+	for _, lock := range []struct {
+		name  string
+		until func(clients.Env, time.Duration) time.Time
+		run   string
+	}{
+		{"from the reply", func(env clients.Env, ttl time.Duration) time.Time { return env.Clock.Now().Add(ttl) }, "sweep-pause/single"},
+		{"by package time", func(_ clients.Env, ttl time.Duration) time.Time { return time.Now().Add(ttl) }, "sweep-drift/single"},
+	} {
+		s, r := find(t, lock.run)
+		c := play.Case{Scenario: s, Run: r, Promise: play.Promise{As: []script.Section{r}}, New: func(env clients.Env) clients.Locker {
+			return relied{clients.NewSingle(env), func(ttl time.Duration) time.Time { return lock.until(env, ttl) }}
+		}}
+		o, err := (&search.Search{}).Sweep(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "what helps: count the lease by Env.Clock, from before the request"; o.Standing() != play.Broke || !strings.Contains(o.Complain(), want) {
+			t.Errorf("%s: %s; there is no %q in\n%s", lock.name, o.Standing().Word(), want, o.Complain())
+		}
+	}
+	s, r := find(t, "release-race/getdel")
+	o := simulated(t, s, r, 1)
+	o.Run.Expect = nil
+	if got := o.Complain(); !strings.Contains(got, "lease exclusion violated") || strings.Contains(got, "count the lease") {
+		t.Errorf("a lock that counts its leases as it must:\n%s", got)
+	}
+}
+
+// relied is a lock whose leases end when its holder computes it, after the reply.
+type relied struct {
+	clients.Locker
+	until func(ttl time.Duration) time.Time
+}
+
+func (l relied) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lease, err := l.Locker.Acquire(ctx, name, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return endsAt{lease, l.until(ttl)}, nil
+}
+
+type endsAt struct {
+	clients.Lease
+	at time.Time
+}
+
+func (l endsAt) Until() time.Time { return l.at }

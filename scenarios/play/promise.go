@@ -185,7 +185,11 @@ func (o *Outcome) Complain() string {
 		if n := len(of) - 1; n > 0 {
 			fmt.Fprintf(&b, "  (and %d more)\n", n)
 		}
-		if cure := cureFor(p, o.Scenario.Name); cure != "" {
+		cure := cureFor(p, o.Scenario.Name)
+		if cure == "" && countedForLonger(o.History, of[0].Violation) {
+			cure = countedLate
+		}
+		if cure != "" {
 			fmt.Fprintf(&b, "  what helps: %s\n", cure)
 		}
 	}
