@@ -155,7 +155,7 @@ func Known(run, why string) Option {
 func Against(file string) Option { return option("Against", func(o *options) { o.against = file }) }
 
 // exploring lists the options for [Explore] only.
-var exploring = []string{"Shaped", "Within"}
+var exploring = []string{"Shaped", "Within", "Hunt"}
 
 // forPages checks that no option is for [Explore] only.
 func (o *options) forPages() error {
@@ -250,6 +250,9 @@ func (o *options) claimable() error {
 			return errors.New("scenarios.Like names no lock; single is the default")
 		}
 		o.like = []string{"single"}
+	}
+	if len(o.only) == 0 && slices.Contains(o.given, "Only") {
+		return errors.New("scenarios.Only names no scenario; without it all are run")
 	}
 	for _, name := range o.like {
 		if _, err := clients.Find(name); err != nil {

@@ -275,6 +275,8 @@ func TestOptionsContradict(t *testing.T) {
 		{forCatalogue, []Option{Survives("bounded pauses")}, `scenarios.Survives: unknown assumption "bounded pauses"; the assumptions are bounded pause, bounded clock error, bounded delay, durable nodes (did you mean`},
 		{forCatalogue, []Option{Needs(checker.None)}, `scenarios.Needs: "none" is not an assumption`},
 		{forCatalogue, []Option{Survives(checker.BoundedPause), Needs(checker.BoundedDelay, checker.BoundedPause)}, `both name "bounded pause", and contradict each other`},
+		{forCatalogue, []Option{Only()}, "scenarios.Only names no scenario"},
+		{forTest, []Option{Hunt(time.Second)}, "scenarios.Hunt is for Explore"},
 		{forCatalogue, []Option{Rewrite(false)}, "scenarios.Rewrite is for RunFile"},
 		{forCatalogue, []Option{Limit(-time.Second)}, "scenarios.Limit(-1s): must be at least 100ms"},
 		{forCatalogue, []Option{Limit(0)}, "scenarios.Limit(0s): must be at least 100ms"},
