@@ -175,6 +175,8 @@ func (o *Outcome) WhyUnproved() string {
 	switch {
 	case o.Differs != "":
 		return "not reproducible"
+	case o.History != nil && o.History.Meta.Cap != "":
+		return "the run hit a cap"
 	case o.Result.OwnTime:
 		return "package time"
 	case len(o.Result.Idle) > 0:
