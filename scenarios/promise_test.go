@@ -2,12 +2,15 @@ package scenarios
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/redis/go-redis/v9"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -486,3 +489,45 @@ type endsAt struct {
 }
 
 func (l endsAt) Until() time.Time { return l.at }
+
+// onPackageTime is a lock that takes all times from package time, and counts its leases as it must.
+type onPackageTime struct{ clients.Env }
+
+func (l onPackageTime) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	until, token := time.Now().Add(ttl), rand.Text()
+	ok, err := l.Nodes[0].SetNX(ctx, name, token, ttl).Result()
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok || !time.Now().Before(until):
+		return nil, clients.ErrNotAcquired
+	}
+	return packageLease{l.Nodes[0], name, token, until}, nil
+}
+
+type packageLease struct {
+	node        *redis.Client
+	name, token string
+	until       time.Time
+}
+
+func (l packageLease) Until() time.Time { return l.until }
+
+func (l packageLease) Release(ctx context.Context) error {
+	return l.node.Eval(ctx, `return redis.call("get", KEYS[1]) == ARGV[1] and redis.call("del", KEYS[1])`, []string{l.name}, l.token).Err()
+}
+
+// A wrong clock does not reach a lock on package time. Its runs prove nothing then, and it is not to blame for what the clock did.
+func TestPackageTimeIsNotToBlame(t *testing.T) {
+	for _, name := range []string{"sweep-drift/single", "sweep-stray/single"} {
+		s, r := find(t, name)
+		c := play.Case{Scenario: s, Run: r, Promise: play.Promise{As: []script.Section{r}}, New: func(env clients.Env) clients.Locker { return onPackageTime{env} }}
+		o, err := (&search.Search{}).Sweep(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Standing() != play.Unproved || o.WhyUnproved() != "package time" {
+			t.Errorf("%s: %s\n%s", name, o.Standing().Word(), o.Timeline())
+		}
+	}
+}
