@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"strings"
 
 	"lockstep/sim/history"
 )
@@ -11,7 +12,7 @@ import (
 func unmet(ix *index, musts []Must) []string {
 	var reasons []string
 	if ix.Meta.Cap != "" {
-		reasons = append(reasons, "the run hit "+ix.Meta.Cap)
+		reasons = append(reasons, "the run hit "+ix.Meta.Cap+ix.unended())
 	}
 	for _, i := range ix.neverBit() {
 		reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", ix.Events[i].Value)+ix.whyIdle(i))
@@ -22,6 +23,20 @@ func unmet(ix *index, musts []Must) []string {
 		}
 	}
 	return reasons
+}
+
+// unended says which operations of clients had not ended when the run hit a cap: perhaps a lock tries for ever.
+func (ix *index) unended() string {
+	var ops []string
+	for i, e := range ix.Events {
+		if _, ended := ix.outcome[i]; !ended && e.Kind == history.Invoke && first(ix.crashes[e.Process], i) < 0 && first(ix.exits[e.Process], i) < 0 {
+			ops = append(ops, fmt.Sprintf("%s of %s, which began at %s", e.Op, e.Process, history.Seconds(e.At)))
+		}
+	}
+	if len(ops) == 0 {
+		return ""
+	}
+	return " during " + strings.Join(ops, ", and ")
 }
 
 // neverBit returns the injections of faults that had no effect.

@@ -263,8 +263,12 @@ func (ix *index) overrated(l *Lease, t time.Duration) int {
 	if fault < 0 || t < asked.at+ix.Meta.TTL {
 		return -1
 	}
+	end := later(asked.at, asked.until-asked.clock)
+	if slices.Contains(ix.neverBit(), fault) { // the lock took the end from package time, which was right
+		end = asked.until
+	}
 	// A wall clock that was set back while the client asked makes the time that this took too short, by as much.
-	if end := later(asked.at, asked.until-asked.clock); end-ix.setBack(l.Client, asked.since, asked.told) <= t {
+	if end-ix.setBack(l.Client, asked.since, asked.told) <= t {
 		return fault
 	}
 	return -1

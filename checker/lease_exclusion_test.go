@@ -211,6 +211,26 @@ func TestLeaseExclusionByTheClockOfTheHolder(t *testing.T) {
 			11.1 n1 set c2#1
 			12   c2 ok acquire c2#1 until=20`,
 			want: []string{"c2 held c2#1 from 12.000s to 20.000s, while c1 held c1#1 from 1.000s to 17.000s [bounded clock error]"}},
+		{name: "a slow clock that the lock did not read: its lease had ended by the time that it went by", story: `
+			0    c1 fault drift ppm=-500000 id=1
+			2    c1 invoke acquire clock=1
+			2.1  n1 set c1#1
+			2.2  c1 ok acquire c1#1 until=12 clock=1.1
+			12.1 n1 expire c1#1
+			12.2 c2 invoke acquire
+			12.3 n1 set c2#1
+			12.4 c2 ok acquire c2#1 until=22`,
+			want: []string{"c2 held c2#1 from 12.400s to 22.000s, while c1 held c1#1 from 2.200s to 24.000s [bounded clock error]"}},
+		{name: "a slow clock that the lock did not read, and a lease that is too long even so", story: `
+			0    c1 fault drift ppm=-500000 id=1
+			2    c1 invoke acquire clock=1
+			2.1  n1 set c1#1
+			2.2  c1 ok acquire c1#1 until=13 clock=1.1
+			12.1 n1 expire c1#1
+			12.2 c2 invoke acquire
+			12.3 n1 set c2#1
+			12.4 c2 ok acquire c2#1 until=22`,
+			want: []string{"c2 held c2#1 from 12.400s to 22.000s, while c1 held c1#1 from 2.200s to 26.000s [none]"}},
 		{name: "a slow clock prolongs it to the nanosecond", story: `
 			0    c1 invoke acquire
 			1    c1 ok acquire c1#1 until=9

@@ -33,8 +33,10 @@ var mustForms = []MustForm{
 	{"CLIENT acquires with under LIMIT left", "of the lease, when its acquire returns", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.OK) && e.Until-e.Clock < m.limit })
 	}},
-	{"CLIENT tries with NODES down", "", func(m Must, ix *index) bool {
-		return ix.some(func(i int, e history.Event) bool { return (m.answered(e) || m.ends(e, history.Info)) && m.down(ix, i) })
+	{"CLIENT tries with NODES down", "", func(m Must, ix *index) bool { // an Acquire may last until they are up again
+		return ix.some(func(i int, e history.Event) bool {
+			return (m.ends(e, history.Invoke) || m.answered(e) || m.ends(e, history.Info)) && m.down(ix, i)
+		})
 	}},
 	{"CLIENT tries with NODES paused", "", func(m Must, ix *index) bool {
 		return ix.some(func(i int, e history.Event) bool {

@@ -115,6 +115,13 @@ func keySlot(key string) int {
 	return int(crc) % clusterSlots
 }
 
+// InOtherSlot reports whether a reply says that a command is for another node because its key is not in the slot of the lock.
+func InOtherSlot(reply string) bool {
+	word, rest, _ := strings.Cut(reply, " ")
+	slot, _, _ := strings.Cut(rest, " ")
+	return word == "MOVED" && slot != strconv.Itoa(keySlot(MasterName))
+}
+
 // Ranges divide the slots into as many equal parts as there are shards.
 func (g *Group) rangeOf(slot int) int { return ((slot+1)*g.cfg.Shards - 1) / clusterSlots }
 

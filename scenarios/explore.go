@@ -758,7 +758,10 @@ func (e *exploration) summary() string {
 		}
 		walks.Plans = walks.Survived + walks.Idle + walks.Violating + walks.Unproved
 		lines = append(lines, fmt.Sprintf("workload %s", c.workload),
-			"  all plans with one perturbation, "+levelInWords(singles), "  runs of walks, "+levelInWords(walks))
+			"  all plans with one perturbation, "+levelInWords(singles))
+		if walks.Plans > 0 {
+			lines = append(lines, "  runs of walks, "+levelInWords(walks))
+		}
 		for _, a := range c.tried {
 			for _, f := range a.excused {
 				excused[f.String()]++

@@ -251,6 +251,9 @@ func (o *options) claimable() error {
 		}
 		o.like = []string{"single"}
 	}
+	if len(o.only) == 0 && slices.Contains(o.given, "Only") {
+		return errors.New("scenarios.Only names no scenario; without it all are run")
+	}
 	for _, name := range o.like {
 		if _, err := clients.Find(name); err != nil {
 			return fmt.Errorf("scenarios.Like: %w; Like takes a reference lock, not a library; see docs/scenarios.md", err)

@@ -1,11 +1,16 @@
 package scenarios
 
 import (
+	"context"
+	"crypto/rand"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/redis/go-redis/v9"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -273,6 +278,8 @@ func TestOptionsContradict(t *testing.T) {
 		{forCatalogue, []Option{Survives("bounded pauses")}, `scenarios.Survives: unknown assumption "bounded pauses"; the assumptions are bounded pause, bounded clock error, bounded delay, durable nodes (did you mean`},
 		{forCatalogue, []Option{Needs(checker.None)}, `scenarios.Needs: "none" is not an assumption`},
 		{forCatalogue, []Option{Survives(checker.BoundedPause), Needs(checker.BoundedDelay, checker.BoundedPause)}, `both name "bounded pause", and contradict each other`},
+		{forCatalogue, []Option{Only()}, "scenarios.Only names no scenario"},
+		{forTest, []Option{Hunt(time.Second)}, "scenarios.Hunt is for Explore"},
 		{forCatalogue, []Option{Rewrite(false)}, "scenarios.Rewrite is for RunFile"},
 		{forCatalogue, []Option{Limit(-time.Second)}, "scenarios.Limit(-1s): must be at least 100ms"},
 		{forCatalogue, []Option{Limit(0)}, "scenarios.Limit(0s): must be at least 100ms"},
@@ -403,5 +410,125 @@ func TestSentencesDecideNothing(t *testing.T) {
 	}
 	if said == 0 {
 		t.Error("nothing was said")
+	}
+}
+
+// named is a lock that gives its keys other names.
+type named struct {
+	clients.Locker
+	as func(name string) string
+}
+
+func (l named) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	return l.Locker.Acquire(ctx, l.as(name), ttl)
+}
+
+// The run on a cluster is about the shard that has the slot of the lock's name. A lock whose keys are elsewhere breaks no claim there.
+func TestKeysOnAnotherShard(t *testing.T) {
+	s, r := find(t, "failover-cluster/single")
+	for as, want := range map[string]play.Standing{"pay:lock:%s": play.NotApplicable, "pay:lock:{%s}": play.AsOthers, "%s": play.AsOthers} {
+		o, err := play.Simulate(s, r, func(env clients.Env) clients.Locker {
+			return named{clients.NewSingle(env), func(name string) string { return fmt.Sprintf(as, name) }}
+		}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Promise.As = []script.Section{r}
+		if o.Standing() != want {
+			t.Errorf("%s: %s, not %s\n%s", as, o.Standing().Word(), want.Word(), o.Timeline())
+		}
+	}
+}
+
+// A lease that is counted from the reply, or by another clock than that of its client, is too long: the complaint says what helps.
+func TestLeaseCountedForLonger(t *testing.T) {
+	for _, lock := range []struct {
+		name  string
+		until func(clients.Env, time.Duration) time.Time
+		run   string
+	}{
+		{"from the reply", func(env clients.Env, ttl time.Duration) time.Time { return env.Clock.Now().Add(ttl) }, "sweep-pause/single"},
+		{"by package time", func(_ clients.Env, ttl time.Duration) time.Time { return time.Now().Add(ttl) }, "sweep-drift/single"},
+	} {
+		s, r := find(t, lock.run)
+		c := play.Case{Scenario: s, Run: r, Promise: play.Promise{As: []script.Section{r}}, New: func(env clients.Env) clients.Locker {
+			return relied{clients.NewSingle(env), func(ttl time.Duration) time.Time { return lock.until(env, ttl) }}
+		}}
+		o, err := (&search.Search{}).Sweep(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "what helps: count the lease by Env.Clock, from before the request"; o.Standing() != play.Broke || !strings.Contains(o.Complain(), want) {
+			t.Errorf("%s: %s; there is no %q in\n%s", lock.name, o.Standing().Word(), want, o.Complain())
+		}
+	}
+	s, r := find(t, "release-race/getdel")
+	o := simulated(t, s, r, 1)
+	o.Run.Expect = nil
+	if got := o.Complain(); !strings.Contains(got, "lease exclusion violated") || strings.Contains(got, "count the lease") {
+		t.Errorf("a lock that counts its leases as it must:\n%s", got)
+	}
+}
+
+// relied is a lock whose leases end when its holder computes it, after the reply.
+type relied struct {
+	clients.Locker
+	until func(ttl time.Duration) time.Time
+}
+
+func (l relied) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lease, err := l.Locker.Acquire(ctx, name, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return endsAt{lease, l.until(ttl)}, nil
+}
+
+type endsAt struct {
+	clients.Lease
+	at time.Time
+}
+
+func (l endsAt) Until() time.Time { return l.at }
+
+// onPackageTime is a lock that takes all times from package time, and counts its leases as it must.
+type onPackageTime struct{ clients.Env }
+
+func (l onPackageTime) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	until, token := time.Now().Add(ttl), rand.Text()
+	ok, err := l.Nodes[0].SetNX(ctx, name, token, ttl).Result()
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok || !time.Now().Before(until):
+		return nil, clients.ErrNotAcquired
+	}
+	return packageLease{l.Nodes[0], name, token, until}, nil
+}
+
+type packageLease struct {
+	node        *redis.Client
+	name, token string
+	until       time.Time
+}
+
+func (l packageLease) Until() time.Time { return l.until }
+
+func (l packageLease) Release(ctx context.Context) error {
+	return l.node.Eval(ctx, `return redis.call("get", KEYS[1]) == ARGV[1] and redis.call("del", KEYS[1])`, []string{l.name}, l.token).Err()
+}
+
+// A wrong clock does not reach a lock on package time. Its runs prove nothing then, and it is not to blame for what the clock did.
+func TestPackageTimeIsNotToBlame(t *testing.T) {
+	for _, name := range []string{"sweep-drift/single", "sweep-stray/single"} {
+		s, r := find(t, name)
+		c := play.Case{Scenario: s, Run: r, Promise: play.Promise{As: []script.Section{r}}, New: func(env clients.Env) clients.Locker { return onPackageTime{env} }}
+		o, err := (&search.Search{}).Sweep(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Standing() != play.Unproved || o.WhyUnproved() != "package time" {
+			t.Errorf("%s: %s\n%s", name, o.Standing().Word(), o.Timeline())
+		}
 	}
 }

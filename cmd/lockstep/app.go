@@ -133,6 +133,8 @@ func required(v pflag.Value) string {
 		return "a whole number, 1 or greater"
 	case "speed":
 		return fmt.Sprintf("a number from 1 to %d", mostSpeed)
+	case "durationSlice":
+		return "durations separated by commas, such as 10s,2s"
 	case "duration":
 		return "a duration such as 500ms or 20s"
 	case "memory":

@@ -120,12 +120,15 @@ func (s *selection) keep(k known, locks []string) error {
 // noRun says what to name instead: a single run, in which any lock can be used.
 func (k known) noRun(all []selection, locks []string) error {
 	first := all[0].scenario
-	hint := ""
+	name, hint := first.Name, ""
+	if all[0].file {
+		name = first.File
+	}
 	if l, ok := k.library(locks[0]); ok {
 		hint = ": it replaces " + strings.Join(l.Like, " and ")
 	}
 	return fmt.Errorf("no run of %s in what you named%s; to use another lock in a run, name the run, as in %s/%s",
-		strings.Join(locks, " or "), hint, first.Name, first.Runs[0].ID())
+		strings.Join(locks, " or "), hint, name, first.Runs[0].ID())
 }
 
 // once leaves out repeated names.

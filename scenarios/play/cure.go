@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lockstep/checker"
+	"lockstep/sim/history"
 )
 
 // A cure is a known remedy for a violation of a property in certain scenarios.
@@ -41,6 +42,26 @@ var cures = []cure{
 		"use a new random token for each attempt, and compare it in the same script that deletes the key, so that a late request cannot delete the key of the next attempt", "late-clean-up/redlock"},
 	{checker.ExpiredOnReturn, nil,
 		"count the lease by Env.Clock from before the first request, and before Acquire returns compare its end with Env.Clock.Now()", "pause-in-acquire/redlock"},
+}
+
+// countedLate is the remedy for an overlap with a lease that was counted for more than the TTL, whatever the scenario.
+const countedLate = "count the lease by Env.Clock, from before the request and not from the reply (lockstep show redlock-slow-acquire/redlock/replies)"
+
+// countedForLonger reports whether a lease that proves an overlap was to last for longer than the TTL from when it was asked for, by the
+// clock of its client. Then it counts from too late, or by another clock.
+func countedForLonger(h *history.History, v checker.Violation) bool {
+	if v.Property != checker.LeaseExclusion || v.Assumption != checker.None || h == nil {
+		return false
+	}
+	return slices.ContainsFunc(v.Events, func(i int) bool {
+		got := h.Events[i]
+		if got.Kind != history.OK || got.Op != history.Acquire || got.Until == history.NoEnd {
+			return false
+		}
+		return slices.ContainsFunc(h.Events[:i], func(asked history.Event) bool {
+			return asked.Kind == history.Invoke && asked.Process == got.Process && asked.ID == got.ID && got.Until-asked.Clock > h.Meta.TTL
+		})
+	})
 }
 
 // cureFor returns the known remedy for a violation of a property in a scenario, and a command that shows it; empty if there is none.

@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/nodes"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
 	"lockstep/scenarios/script"
@@ -48,10 +49,24 @@ func (o *Outcome) Name() string { return o.Scenario.Name + "/" + o.Run.ID() }
 
 // Inapplicable says why a run does not apply to the lock; empty if it does.
 func (o *Outcome) Inapplicable() string {
-	if o.History != nil && slices.ContainsFunc(o.History.Events, clients.CannotExtend) {
+	switch {
+	case o.History == nil:
+	case slices.ContainsFunc(o.History.Events, clients.CannotExtend):
 		return "its leases cannot be extended"
+	case o.elsewhere():
+		return "its keys are not on the shard of the run, which has the slot of the name of the lock; to test it here, put the name in braces, as in app:{" + LockName + "}"
 	}
 	return ""
+}
+
+// elsewhere reports whether a lock set no key because all of its keys belong to other shards than the one that the run is about.
+func (o *Outcome) elsewhere() bool {
+	if o.History == nil {
+		return false
+	}
+	sets := func(e history.Event) bool { return e.Kind == history.State && e.Op == history.Set }
+	moved := func(e history.Event) bool { return e.Kind == history.Message && nodes.InOtherSlot(e.Value) }
+	return slices.ContainsFunc(o.History.Events, moved) && !slices.ContainsFunc(o.History.Events, sets)
 }
 
 // Unexpected lists the properties whose status, or whose broken assumption, is not the one that the scenario expects, in
@@ -161,6 +176,8 @@ func (o *Outcome) WhyUnproved() string {
 	switch {
 	case o.Differs != "":
 		return "not reproducible"
+	case o.History != nil && o.History.Meta.Cap != "":
+		return "the run hit a cap"
 	case o.Result.OwnTime:
 		return "package time"
 	case len(o.Result.Idle) > 0:

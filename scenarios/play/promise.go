@@ -33,8 +33,12 @@ type BrokenClaim struct {
 //
 // A violation for which the environment broke no assumption is the lock's own fault. It breaks the claim even in a run
 // that otherwise proves nothing, unless the reason is that code kept running during a pause: then that may have caused the
-// violation. The same applies to violations that the lock is claimed to survive.
+// violation. The same applies to violations that the lock is claimed to survive. A lock that set no key because the run is about
+// the shard of another key has broken nothing either.
 func (o *Outcome) Broken() []BrokenClaim {
+	if len(o.Result.Violations) == 0 || o.elsewhere() {
+		return nil
+	}
 	var broken []BrokenClaim
 	for _, v := range o.Result.Violations {
 		if claim := o.promised(v); claim != "" {
@@ -183,7 +187,11 @@ func (o *Outcome) Complain() string {
 		if n := len(of) - 1; n > 0 {
 			fmt.Fprintf(&b, "  (and %d more)\n", n)
 		}
-		if cure := cureFor(p, o.Scenario.Name); cure != "" {
+		cure := cureFor(p, o.Scenario.Name)
+		if cure == "" && countedForLonger(o.History, of[0].Violation) {
+			cure = countedLate
+		}
+		if cure != "" {
 			fmt.Fprintf(&b, "  what helps: %s\n", cure)
 		}
 	}

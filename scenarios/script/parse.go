@@ -330,6 +330,8 @@ func (s *Scenario) parseHeadPart(in *lines) error {
 		return fail(at, "expect belongs to a run; put it below a section line such as -- single nodes=1 --")
 	case line[0] == '#':
 		return fail(at, "prose belongs at the top of the file, without a gap")
+	case stepForms[words[0]] != "":
+		return fail(at, "%q is a step of a client; it must be indented by two spaces", line)
 	default:
 		return fail(at, "%w", history.Unknown("setting", words[0], []string{"client", "must", Nemesis, "report", "sim only:", "speed", "sweep", "ttl"}))
 	}

@@ -379,6 +379,7 @@ func TestParseErrors(t *testing.T) {
 		{"binary timeline", head + run + "\x1b[31m\n", "11: not text: the line contains the control character U+001B"},
 
 		{"unknown setting", head + "tll 5s\n" + run, `10: unknown setting "tll"; the settings are client, must, nemesis, report, sim only:, speed, sweep, ttl (did you mean "ttl"?)`},
+		{"step that is not indented", after + "  acquire\nwrite A\n" + run, `5: "write A" is a step of a client; it must be indented by two spaces`},
 		{"sim only without a reason", head + "sim only\n" + run, `10: cannot read "sim only"; write sim only: WHY`},
 		{"duplicate sim only", head + "sim only: a\nsim only: b\n" + run, `11: duplicate sim only; it is said already: a`},
 		{"sweep of nothing", head + "sweep\n" + run, "10: a sweep must name kinds of perturbations: delay, lose, slow, cut, partition, late-write, pause, die, stall, crash, empty, failover, drift, stray, jump, client-jump"},

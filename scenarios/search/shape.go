@@ -38,6 +38,9 @@ const (
 // Calm returns the calm run of the shape: a scenario with one run.
 func (s Shape) Calm() (*script.Scenario, error) {
 	s.Nodes, s.Clients, s.Workload = cmp.Or(s.Nodes, 1), cmp.Or(s.Clients, minShapeClients), cmp.Or(s.Workload, Once)
+	if _, err := FindWorkload(string(s.Workload)); err != nil {
+		return nil, err
+	}
 	s.TTL = cmp.Or(s.TTL, s.Workload.ttl())
 	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
 		return nil, fmt.Errorf("%d clients: an exploration must have %d to %d", s.Clients, minShapeClients, maxShapeClients)

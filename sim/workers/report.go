@@ -67,6 +67,9 @@ func (r *Report) bounded() *Report {
 // wayOut says how to stop code that runs on after its job has ended.
 const wayOut = "a Locker that is an io.Closer is closed when its client is through with it: that is where a lock ends what it started"
 
+// noMutex says what a lock can do that makes others wait while it waits for a reply.
+const noMutex = "virtual time stands still while a goroutine waits for a mutex; what is held across I/O or a wait can be a channel of capacity 1 instead"
+
 // Overdue returns the report of a job that has not ended within limit, from the stacks at that time.
 func Overdue(limit time.Duration, stacks string) *Report {
 	d := diagnose(stacks)
@@ -232,8 +235,11 @@ func (r *Report) String() string {
 	if n := max(d.total, d.known()) - shown; n > 0 {
 		fmt.Fprintf(&b, "    (%d more goroutines)\n", n)
 	}
-	if r.Reason == sim.LeftBehind {
+	switch {
+	case r.Reason == sim.LeftBehind:
 		fmt.Fprintln(&b, wayOut)
+	case strings.Contains(r.Reason, waitsForMutex+" that"):
+		fmt.Fprintln(&b, noMutex)
 	}
 	return b.String()
 }

@@ -355,6 +355,8 @@ func kinship(a, b frame) int {
 // spins is the cause if a goroutine is running and nothing else is known.
 const spins = "a goroutine spins"
 
+const waitsForMutex = "a goroutine waits for a mutex"
+
 // cause says briefly why the run does not end.
 func (d *diagnosis) cause() string {
 	some := func(f func(*goroutine) bool) bool { return slices.ContainsFunc(d.suspect, f) }
@@ -367,11 +369,11 @@ func (d *diagnosis) cause() string {
 	case some(func(g *goroutine) bool { return g.what == runs }):
 		return spins
 	case some(func(g *goroutine) bool { return g.what == network && g.holds != "" }):
-		return "a goroutine waits for a mutex that another holds across I/O"
+		return waitsForMutex + " that another holds across I/O"
 	case some(func(g *goroutine) bool { return g.holds != "" }):
-		return "a goroutine waits for a mutex that another holds while it waits"
+		return waitsForMutex + " that another holds while it waits"
 	case some(func(g *goroutine) bool { return g.what == mutex }):
-		return "a goroutine waits for a mutex"
+		return waitsForMutex
 	case some(func(g *goroutine) bool { return g.what == outside }):
 		return "a goroutine waits for something outside the bubble"
 	case d.world:
