@@ -33,6 +33,9 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if path == "" {
+		t.Fatal(`scenarios.RunFile: the path must be that of a scenario file, such as "testdata/my-lock.txtar"`)
+	}
 	s, err := script.Load(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
