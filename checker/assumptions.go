@@ -53,7 +53,7 @@ func (ix *index) idle() []string {
 // whyIdle says why a fault had no effect, where that is known.
 func (ix *index) whyIdle(i int) string {
 	e := ix.Events[i]
-	switch gone := ix.exits[e.Process]; {
+	switch gone := ix.Exits[e.Process]; {
 	case e.Op == history.Missed:
 		return ": its moment never came"
 	case len(gone) > 0 && gone[0] < i:
@@ -67,5 +67,5 @@ func (ix *index) whyIdle(i int) string {
 // setsUnreadClock reports whether a fault that had no effect set a clock of a client.
 func (ix *index) setsUnreadClock(i int) bool {
 	e := ix.Events[i]
-	return !ix.servers[e.Process] && e.Process != history.ResourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
+	return !ix.Servers[e.Process] && e.Process != history.ResourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -27,23 +27,23 @@ type Deed struct {
 }
 
 // Deeds joins the events of operations, in order of invocation. Waiting is not a deed.
-func Deeds(h *history.History) []Deed { return joinRepeats(JoinRefusals(RawDeeds(h))) }
+func Deeds(f *facts.Facts) []Deed { return joinRepeats(JoinRefusals(RawDeeds(f))) }
 
 // RawDeeds returns all operations, and joins none.
-func RawDeeds(h *history.History) []Deed {
+func RawDeeds(f *facts.Facts) []Deed {
 	type id struct {
 		process string
 		n       int
 	}
 	var ds []Deed
 	open := map[id]int{}
-	for i := range h.Events {
-		e := &h.Events[i]
+	for i := range f.Events {
+		e := &f.Events[i]
 		switch e.Kind {
 		case history.Invoke:
 			open[id{e.Process, e.ID}] = len(ds)
 			ds = append(ds, Deed{Process: e.Process, Op: e.Op, Value: e.Value, Lease: e.Lease, Invoked: e.At, Returned: e.At,
-				In: i, Out: -1, Times: 1, Next: len(h.Events)})
+				In: i, Out: -1, Times: 1, Next: len(f.Events)})
 		case history.OK, history.Fail, history.Info:
 			if n, found := open[id{e.Process, e.ID}]; found && e.Op == ds[n].Op {
 				ds[n].Returned, ds[n].Outcome, ds[n].Err, ds[n].Out = e.At, e.Kind, e.Error, i
@@ -52,8 +52,8 @@ func RawDeeds(h *history.History) []Deed {
 	}
 	lane := map[string]int{} // by process, the last deed
 	next := 0
-	for i := range h.Events {
-		e := &h.Events[i]
+	for i := range f.Events {
+		e := &f.Events[i]
 		if e.Kind == history.Invoke {
 			lane[e.Process] = next
 			next++
@@ -207,7 +207,7 @@ func (d *Deed) Summary() string {
 }
 
 // GrantEvents returns the indices of the events that granted the leases, ascending.
-func GrantEvents(leases []checker.Lease) []int {
+func GrantEvents(leases []facts.Lease) []int {
 	var grants []int
 	for _, l := range leases {
 		if l.GrantSeen {
@@ -219,7 +219,7 @@ func GrantEvents(leases []checker.Lease) []int {
 }
 
 // revivals says how a lease had ended, by the extension that revived it.
-func revivals(leases []checker.Lease) map[int]string {
+func revivals(leases []facts.Lease) map[int]string {
 	revived := map[int]string{}
 	ended := map[string]string{} // by label
 	for _, l := range leases {
@@ -227,7 +227,7 @@ func revivals(leases []checker.Lease) map[int]string {
 			revived[l.ReturnEvent] = before
 		}
 		ended[l.Label] = ", after it had ended at " + history.Seconds(l.To)
-		if l.Ended == checker.LeaseLost {
+		if l.Ended == facts.LeaseLost {
 			ended[l.Label] = ", after it was reported as lost at " + history.Seconds(l.To)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -23,11 +24,11 @@ type Sentence struct {
 // Story explains why a violation occurred to a reader who has not seen the timeline, in one to ten sentences in the order of
 // events. The last sentence says which assumption was broken, if any, and cites the events that broke it. Story uses only the
 // history. If the history shows too little, the only sentence is the text of the violation.
-func Story(h *history.History, v checker.Violation) []Sentence {
-	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
-	n := &narrator{h: h, v: v, told: map[int]bool{}}
-	if len(v.Events) > 0 && checker.WellFormed(h) == nil {
-		n.leases, n.keys = checker.Leases(h), keySpans(h)
+func Story(f *facts.Facts, v checker.Violation) []Sentence {
+	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(f.Events) })
+	n := &narrator{f: f, v: v, told: map[int]bool{}}
+	if len(v.Events) > 0 && f.Malformed == nil {
+		n.leases, n.keys = f.Holds, keySpans(f.History)
 		n.tell()
 	}
 	if len(n.story) == 0 {
@@ -45,9 +46,9 @@ const sentencesMost = 10
 
 // A narrator writes the story of one violation.
 type narrator struct {
-	h      *history.History
+	f      *facts.Facts
 	v      checker.Violation
-	leases []checker.Lease
+	leases []facts.Lease
 	keys   []keySpan
 	story  []said
 	told   map[int]bool // the faults that were told
@@ -99,10 +100,10 @@ func (n *narrator) say(w weight, at int, others []int, format string, args ...an
 	if rest, ok := strings.CutPrefix(text, "the "); ok {
 		text = "The " + rest
 	}
-	if at < 0 || at >= len(n.h.Events) || slices.ContainsFunc(n.story, func(s said) bool { return s.Text == text }) {
+	if at < 0 || at >= len(n.f.Events) || slices.ContainsFunc(n.story, func(s said) bool { return s.Text == text }) {
 		return
 	}
-	rest := slices.DeleteFunc(sorted(slices.Clone(others)...), func(i int) bool { return i == at || i >= len(n.h.Events) })
+	rest := slices.DeleteFunc(sorted(slices.Clone(others)...), func(i int) bool { return i == at || i >= len(n.f.Events) })
 	n.story = append(n.story, said{Sentence: Sentence{text, append([]int{at}, rest...)}, weight: w})
 }
 
@@ -145,8 +146,8 @@ func (n *narrator) lockless() bool {
 		return false
 	}
 	asked, got := false, false
-	for _, e := range n.h.Events {
-		if e.Op == history.Acquire && e.Process != n.h.Meta.Probe {
+	for _, e := range n.f.Events {
+		if e.Op == history.Acquire && e.Process != n.f.Meta.Probe {
 			asked, got = true, got || e.Kind == history.OK
 		}
 	}
@@ -195,17 +196,17 @@ func (n *narrator) sentences() []Sentence {
 
 // event returns event i, or an empty one if there is none.
 func (n *narrator) event(i int) history.Event {
-	if i < 0 || i >= len(n.h.Events) {
+	if i < 0 || i >= len(n.f.Events) {
 		return history.Event{}
 	}
-	return n.h.Events[i]
+	return n.f.Events[i]
 }
 
 func (n *narrator) time(i int) string { return history.Seconds(n.event(i).At) }
 
 // lease returns the lease with a label, or nil.
-func (n *narrator) lease(label string) *checker.Lease {
-	i := slices.IndexFunc(n.leases, func(l checker.Lease) bool { return l.Label == label && label != "" })
+func (n *narrator) lease(label string) *facts.Lease {
+	i := slices.IndexFunc(n.leases, func(l facts.Lease) bool { return l.Label == label && label != "" })
 	if i < 0 {
 		return nil
 	}
@@ -214,8 +215,8 @@ func (n *narrator) lease(label string) *checker.Lease {
 
 // after returns the first event after i for which f holds, or -1.
 func (n *narrator) after(i int, f func(history.Event) bool) int {
-	for j := i + 1; j < len(n.h.Events); j++ {
-		if f(n.h.Events[j]) {
+	for j := i + 1; j < len(n.f.Events); j++ {
+		if f(n.f.Events[j]) {
 			return j
 		}
 	}
@@ -224,8 +225,8 @@ func (n *narrator) after(i int, f func(history.Event) bool) int {
 
 // before returns the last event before i for which f holds, or -1.
 func (n *narrator) before(i int, f func(history.Event) bool) int {
-	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
-		if f(n.h.Events[j]) {
+	for j := min(i, len(n.f.Events)) - 1; j >= 0; j-- {
+		if f(n.f.Events[j]) {
 			return j
 		}
 	}
@@ -268,7 +269,7 @@ func (n *narrator) when(events []int) string {
 }
 
 // long reports whether a time is long enough, compared with a lease, to be mentioned.
-func (n *narrator) long(d time.Duration) bool { return d > n.h.Meta.TTL/4 && d > 100*time.Millisecond }
+func (n *narrator) long(d time.Duration) bool { return d > n.f.Meta.TTL/4 && d > 100*time.Millisecond }
 
 // sorted sorts indices of events, and removes repetitions and every -1, which stands for no event.
 func sorted(events ...int) []int {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -144,7 +145,7 @@ func (n *narrator) pause(w weight, i int) {
 	process := the(n.event(i).Process)
 	back := n.undone(i, "resume")
 	if back < 0 {
-		n.paused = append(n.paused, [2]int{i, len(n.h.Events)})
+		n.paused = append(n.paused, [2]int{i, len(n.f.Events)})
 		n.say(w, i, nil, "From %s on %s was paused.", n.time(i), process)
 		return
 	}
@@ -155,7 +156,7 @@ func (n *narrator) pause(w weight, i int) {
 
 // pauses tells of the long pauses of a process that overlap the time between two events.
 func (n *narrator) pauses(process string, from, to int) {
-	for i := 0; i < min(to, len(n.h.Events)); i++ {
+	for i := 0; i < min(to, len(n.f.Events)); i++ {
 		e := n.event(i)
 		if e.Kind != history.Injected || e.Op != "pause" || e.Process != process || n.told[i] {
 			continue
@@ -173,7 +174,7 @@ func (n *narrator) pauses(process string, from, to int) {
 // before. If all is set, the whole error counts and not only its change in that time, so that every fault from before counts too.
 func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
 	fault := -1
-	for i := 0; i < min(to, len(n.h.Events)); i++ {
+	for i := 0; i < min(to, len(n.f.Events)); i++ {
 		e := n.event(i)
 		if e.Kind != history.Injected || e.Process != process {
 			continue
@@ -192,7 +193,7 @@ func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
 }
 
 // clientClocks tells of the clocks of two clients if a clock is to blame and no clock fault was told yet.
-func (n *narrator) clientClocks(first, second *checker.Lease) {
+func (n *narrator) clientClocks(first, second *facts.Lease) {
 	for i := range n.told {
 		switch n.event(i).Op {
 		case "jump", "drift", "slew":
@@ -236,7 +237,7 @@ func (n *narrator) mended(i int) int {
 
 // linkFault returns the last fault that was in force between two processes right before event i, or -1.
 func (n *narrator) linkFault(from, to string, i int) int {
-	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
+	for j := min(i, len(n.f.Events)) - 1; j >= 0; j-- {
 		link, ok := lasting(n.event(j))
 		if !ok || !link.Covers(from, to) && !link.Covers(to, from) {
 			continue
@@ -251,7 +252,7 @@ func (n *narrator) linkFault(from, to string, i int) int {
 // apart tells of the faults on the links between two processes that were in force at some time between two events. It returns them.
 func (n *narrator) apart(a, b string, from, to int) []int {
 	var faults []int
-	for i := range min(to, len(n.h.Events)) {
+	for i := range min(to, len(n.f.Events)) {
 		link, ok := lasting(n.event(i))
 		if !ok || !link.Covers(a, b) && !link.Covers(b, a) {
 			continue
@@ -267,7 +268,7 @@ func (n *narrator) apart(a, b string, from, to int) []int {
 // overdue reports whether the message that caused e took long enough to be mentioned.
 func (n *narrator) overdue(e history.Event) bool {
 	d := e.At - e.Sent
-	return e.Sent > 0 && (n.long(d) || n.v.Assumption == checker.BoundedDelay && d >= n.h.Meta.TTL/400) // see [index.outOfReach]
+	return e.Sent > 0 && (n.long(d) || n.v.Assumption == checker.BoundedDelay && d >= n.f.Meta.TTL/400) // see [facts.Facts.OutOfReach]
 }
 
 // late tells of message i, which took long, and of what kept it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -44,7 +45,7 @@ func keySpans(h *history.History) []keySpan {
 
 // votes returns the spans of the keys by which a lease was granted, one for each server, in the order of the servers. Copies that
 // replication made are not votes.
-func (n *narrator) votes(l *checker.Lease) []keySpan {
+func (n *narrator) votes(l *facts.Lease) []keySpan {
 	var votes []keySpan
 	for _, k := range n.keys {
 		if k.label == l.Label && k.from < l.ReturnEvent && l.ReturnEvent < k.to && n.event(k.from).By == l.Client &&
@@ -94,10 +95,10 @@ func endings(keys []keySpan) []int {
 func (n *narrator) nodes(servers []string) int {
 	var nodes []string
 	for _, s := range servers {
-		if of := n.h.Meta.Replicas[s]; of != "" {
+		if of := n.f.Meta.Replicas[s]; of != "" {
 			s = of
 		}
-		if slices.Contains(n.h.Meta.Nodes, s) && !slices.Contains(nodes, s) {
+		if slices.Contains(n.f.Meta.Nodes, s) && !slices.Contains(nodes, s) {
 			nodes = append(nodes, s)
 		}
 	}
@@ -108,7 +109,7 @@ func (n *narrator) nodes(servers []string) int {
 const promptly = 10 * time.Millisecond
 
 // grant says which client was granted which lease, on which nodes and until when. why says how that was possible.
-func (n *narrator) grant(l *checker.Lease, why string) {
+func (n *narrator) grant(l *facts.Lease, why string) {
 	if l == nil {
 		return
 	}
@@ -129,7 +130,7 @@ func (n *narrator) grant(l *checker.Lease, why string) {
 	}
 	if len(first) > 0 {
 		text += " on " + strings.Join(processes(first), " ")
-		if n.nodes(processes(votes)) < n.h.Meta.Quorum() {
+		if n.nodes(processes(votes)) < n.f.Meta.Quorum() {
 			text += ", which is not a majority,"
 		}
 	}
@@ -153,10 +154,10 @@ func (n *narrator) grant(l *checker.Lease, why string) {
 }
 
 // renewals says until when a lease was extended before event i.
-func (n *narrator) renewals(l *checker.Lease, i int) {
+func (n *narrator) renewals(l *facts.Lease, i int) {
 	var events []int
-	for j := l.ReturnEvent + 1; j < min(i, len(n.h.Events)); j++ {
-		if prolongs(n.h.Events[j], l.Label) {
+	for j := l.ReturnEvent + 1; j < min(i, len(n.f.Events)); j++ {
+		if prolongs(n.f.Events[j], l.Label) {
 			events = append(events, j)
 		}
 	}
@@ -173,7 +174,7 @@ func (n *narrator) renewals(l *checker.Lease, i int) {
 }
 
 // retimed says when a lock that does not report its renewals last renewed a lease's key before event i.
-func (n *narrator) retimed(l *checker.Lease, i int) {
+func (n *narrator) retimed(l *facts.Lease, i int) {
 	last := n.before(i, func(e history.Event) bool {
 		return e.Kind == history.State && e.Op == history.Retime && e.Owner == l.Label && e.By == l.Client
 	})
@@ -188,14 +189,14 @@ func prolongs(e history.Event, label string) bool {
 }
 
 // validity returns the event that gave a lease the end that it had at event i.
-func (n *narrator) validity(l *checker.Lease, i int) int {
+func (n *narrator) validity(l *facts.Lease, i int) int {
 	j := n.before(i, func(e history.Event) bool { return prolongs(e, l.Label) })
 	return max(j, l.ReturnEvent)
 }
 
 // successions tells how the keys of one lease vanished from the nodes where a later lease has its own. It returns what this means
 // for the grant of the later one.
-func (n *narrator) successions(first, second *checker.Lease) (why string) {
+func (n *narrator) successions(first, second *facts.Lease) (why string) {
 	var never, lost, early, expired []keySpan
 	votes := n.votes(second)
 	for _, k := range votes {
@@ -259,7 +260,7 @@ func (n *narrator) successions(first, second *checker.Lease) (why string) {
 
 	nodes := processes(never)
 	switch {
-	case len(votes) == 0 || len(nodes) == 0 || n.h.Meta.Replicas[nodes[0]] != "" || len(short)+len(shortLost) > 0:
+	case len(votes) == 0 || len(nodes) == 0 || n.f.Meta.Replicas[nodes[0]] != "" || len(short)+len(shortLost) > 0:
 		return ""
 	case len(nodes) == len(processes(votes)):
 		return ": no key of an older lease was there"
@@ -270,7 +271,7 @@ func (n *narrator) successions(first, second *checker.Lease) (why string) {
 
 // unrenewed tells which faults on links kept a lease from being renewed until its keys expired, if delays are to blame. It reports
 // whether there were any.
-func (n *narrator) unrenewed(l *checker.Lease, expired []keySpan) (told bool) {
+func (n *narrator) unrenewed(l *facts.Lease, expired []keySpan) (told bool) {
 	for _, k := range expired {
 		if n.v.Assumption != checker.BoundedDelay || !l.Renews && !l.Renewed && n.validity(l, k.to) == l.ReturnEvent {
 			continue
@@ -291,7 +292,7 @@ func (n *narrator) timed(k keySpan) int {
 
 // cutShort returns the keys of a lease that vanished too early, before its client learned of the grant, if there never was a
 // majority of keys at one instant. early are those that expired.
-func (n *narrator) cutShort(l *checker.Lease) (early, lost []keySpan) {
+func (n *narrator) cutShort(l *facts.Lease) (early, lost []keySpan) {
 	for _, k := range n.keys {
 		if l.GrantSeen || k.label != l.Label || k.to > l.ReturnEvent || n.nodes([]string{k.process}) == 0 {
 			continue
@@ -339,11 +340,11 @@ func (n *narrator) tooEarly(k keySpan) bool {
 	case set.Until == history.NoEnd:
 		return false
 	case set.Until == 0:
-		return gone.At-set.At < n.h.Meta.TTL-checker.Rounding
+		return gone.At-set.At < n.f.Meta.TTL-facts.Rounding
 	case n.copied(k):
-		return gone.At < set.Until-checker.Rounding // the deadline was set by another node, whose clock is assumed to be right
+		return gone.At < set.Until-facts.Rounding // the deadline was set by another node, whose clock is assumed to be right
 	}
-	return gone.At-set.At < set.Until-(set.At+set.Wall)-checker.Rounding
+	return gone.At-set.At < set.Until-(set.At+set.Wall)-facts.Rounding
 }
 
 // expiry says that keys of one lease expired. Of a server that was down in the meantime it says that it came back without its key.
@@ -428,7 +429,7 @@ func (n *narrator) forgot(crash, back int) string {
 		return "" // the history does not give its persistence
 	}
 	f, crashed := n.event(crash).Fault().(history.Crash)
-	switch power := crashed && f.Power; n.h.Meta.Persistence {
+	switch power := crashed && f.Power; n.f.Meta.Persistence {
 	case "none":
 		return ": it keeps nothing on a disk"
 	case "rdb":
@@ -439,7 +440,7 @@ func (n *narrator) forgot(crash, back int) string {
 		switch {
 		case power:
 			return ": what it had not yet synchronized to disk was lost"
-		case crashed && n.h.Meta.Persistence == "aof-everysec-slow":
+		case crashed && n.f.Meta.Persistence == "aof-everysec-slow":
 			return ": its disk was busy with an earlier write, so it had replied before it had written"
 		}
 	case "aof-lying":
@@ -451,8 +452,8 @@ func (n *narrator) forgot(crash, back int) string {
 }
 
 // takeover tells how a replica came to grant a lease in the place of the node that had granted the first.
-func (n *narrator) takeover(first *checker.Lease, k keySpan) {
-	primary := n.h.Meta.Replicas[k.process]
+func (n *narrator) takeover(first *facts.Lease, k keySpan) {
+	primary := n.f.Meta.Replicas[k.process]
 	if primary == "" {
 		return
 	}
@@ -564,7 +565,7 @@ func (n *narrator) lag(primary, replica string, i int) {
 }
 
 // unreached tells why a lease had no keys on some nodes, if faults on links kept its client from them.
-func (n *narrator) unreached(l *checker.Lease, nodes []string) {
+func (n *narrator) unreached(l *facts.Lease, nodes []string) {
 	asked := l.InvokeEvent
 	if asked < 0 {
 		asked = l.ReturnEvent
@@ -583,7 +584,7 @@ func (n *narrator) unreached(l *checker.Lease, nodes []string) {
 }
 
 // holding returns a lease that a client other than but relied on at event i, or nil.
-func (n *narrator) holding(but string, i int) *checker.Lease {
+func (n *narrator) holding(but string, i int) *facts.Lease {
 	for j := range n.leases {
 		l := &n.leases[j]
 		if l.Client != but && l.From <= n.event(i).At && n.event(i).At < l.To && l.ReturnEvent < i {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -23,9 +23,9 @@ func (n *narrator) tellStandstill() {
 	if asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != history.State }); asked >= 0 {
 		from = n.v.Events[asked]
 	}
-	to := n.before(len(n.h.Events), func(e history.Event) bool { return e.At <= n.v.At })
+	to := n.before(len(n.f.Events), func(e history.Event) bool { return e.At <= n.v.At })
 	if to < from {
-		to = len(n.h.Events) - 1
+		to = len(n.f.Events) - 1
 	}
 	for i := range to {
 		if n.nodes([]string{n.event(i).Process}) > 0 && (n.stands(i, from) || i > from && n.stands(i, to)) {
@@ -33,7 +33,7 @@ func (n *narrator) tellStandstill() {
 		}
 	}
 	for _, asker := range askers {
-		for _, node := range n.h.Meta.Nodes {
+		for _, node := range n.f.Meta.Nodes {
 			n.fault(background, n.linkFault(asker, node, from))
 		}
 	}
@@ -50,13 +50,13 @@ func (n *narrator) tellStandstill() {
 // lock waited for the reply of another node.
 func (n *narrator) dawdled(client string, from, to int) {
 	in := n.asking(client, from)
-	if in < 0 || in > to || n.h.Meta.Quorum() < 2 {
+	if in < 0 || in > to || n.f.Meta.Quorum() < 2 {
 		return
 	}
 	out := n.outcome(in)
 	end := out
 	if end < 0 {
-		end = len(n.h.Events) - 1
+		end = len(n.f.Events) - 1
 	}
 	for _, last := range n.keys {
 		if last.from < in || last.from > end || n.event(last.from).By != client {
@@ -68,7 +68,7 @@ func (n *narrator) dawdled(client string, from, to int) {
 				keys = append(keys, k)
 			}
 		}
-		if n.nodes(processes(keys)) < n.h.Meta.Quorum() {
+		if n.nodes(processes(keys)) < n.f.Meta.Quorum() {
 			continue
 		}
 		if !n.long(n.event(end).At - n.event(last.from).At) {
@@ -107,7 +107,7 @@ func (n *narrator) asking(client string, i int) int {
 // mute returns the nodes that were crashed or paused at event i and from which no reply reached a client between two other events.
 // It also returns their faults.
 func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults []int) {
-	for _, node := range n.h.Meta.Nodes {
+	for _, node := range n.f.Meta.Nodes {
 		fault := n.before(i, func(e history.Event) bool {
 			return e.Process == node && e.Kind == history.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
 		})
@@ -123,15 +123,15 @@ func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults [
 
 // alone says that the lock is on one node, if this node was down or out of reach of the clients that asked.
 func (n *narrator) alone(askers []string, from, to int) {
-	if len(n.h.Meta.Nodes) != 1 || len(n.h.Meta.Replicas) > 0 {
+	if len(n.f.Meta.Nodes) != 1 || len(n.f.Meta.Replicas) > 0 {
 		return
 	}
-	node := n.h.Meta.Nodes[0]
+	node := n.f.Meta.Nodes[0]
 	away := func(i int) {
 		if i < 0 {
 			return
 		}
-		if d, slow := n.event(i).Fault().(history.Delay); !slow || d.By >= n.h.Meta.TTL/400 { // out of reach; see [index.outOfReach]
+		if d, slow := n.event(i).Fault().(history.Delay); !slow || d.By >= n.f.Meta.TTL/400 { // out of reach; see [facts.Facts.OutOfReach]
 			n.blame = Sentence{"The lock is on one node, and no other node can take its place.", []int{i}}
 		}
 	}
@@ -283,8 +283,8 @@ func (n *narrator) overstayed() {
 		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != history.NoEnd {
 			span = " for " + history.FormatDuration((e.Until - (e.At + e.Wall)).Round(time.Millisecond)) // a real server has its own clock
 		}
-		end, gone := len(n.h.Events)-1, "was still there at"
-		if k.to < len(n.h.Events) {
+		end, gone := len(n.f.Events)-1, "was still there at"
+		if k.to < len(n.f.Events) {
 			end, gone = k.to, "was gone only at"
 		}
 		n.say(step, end, []int{k.from, set}, "The key of %s had been %s on %s at %s%s, and %s %s.", k.label, did, k.process, n.time(set), span, gone, n.time(end))
@@ -303,7 +303,7 @@ func (n *narrator) within(set, i int) bool {
 }
 
 // misread tells of a key without an end whose lease was over, and which another client did not take because of a wrong clock.
-func (n *narrator) misread(l *checker.Lease, k keySpan) {
+func (n *narrator) misread(l *facts.Lease, k keySpan) {
 	n.grant(l, "")
 	for _, i := range n.v.Events {
 		if e := n.event(i); e.Kind == history.Injected {
@@ -327,7 +327,7 @@ func (n *narrator) unreleased(released int, keys []keySpan) {
 	e := n.event(released)
 	done := n.outcome(released)
 	if done < 0 {
-		done = len(n.h.Events)
+		done = len(n.f.Events)
 	}
 	text := fmt.Sprintf("%s asked for the release of %s at %s", e.Process, e.Lease, n.time(released))
 	at := func(op string) int {
@@ -362,24 +362,24 @@ func (n *narrator) unreleased(released int, keys []keySpan) {
 // split tells how several clients kept each other from a majority: which nodes each had at the last key that was set.
 func (n *narrator) split(from, to int) {
 	for i := to; i > from; i-- {
-		if e := n.event(i); e.Kind != history.State || e.Op != history.Set || !slices.Contains(n.h.Meta.Nodes, e.Process) {
+		if e := n.event(i); e.Kind != history.State || e.Op != history.Set || !slices.Contains(n.f.Meta.Nodes, e.Process) {
 			continue
 		}
 		var texts []string
 		var events []int
 		var labels []string
 		for _, k := range n.keys {
-			if k.from > i || k.to <= i || slices.Contains(labels, k.label) || !slices.Contains(n.h.Meta.Nodes, k.process) {
+			if k.from > i || k.to <= i || slices.Contains(labels, k.label) || !slices.Contains(n.f.Meta.Nodes, k.process) {
 				continue
 			}
 			labels = append(labels, k.label)
 			var same []keySpan
 			for _, o := range n.keys {
-				if o.label == k.label && o.from <= i && o.to > i && slices.Contains(n.h.Meta.Nodes, o.process) {
+				if o.label == k.label && o.from <= i && o.to > i && slices.Contains(n.f.Meta.Nodes, o.process) {
 					same = append(same, o)
 				}
 			}
-			if len(processes(same)) >= n.h.Meta.Quorum() {
+			if len(processes(same)) >= n.f.Meta.Quorum() {
 				return
 			}
 			texts = append(texts, fmt.Sprintf("%s had %s", k.label, strings.Join(processes(same), " ")))
@@ -405,7 +405,7 @@ func (n *narrator) refused(client string, from, to int) {
 		return e.Process == client && e.Op == history.Acquire && e.Kind == history.OK
 	})
 	var fails []int
-	for i := first; i >= 0 && i < len(n.h.Events) && (got < 0 || i < got); i++ {
+	for i := first; i >= 0 && i < len(n.f.Events) && (got < 0 || i < got); i++ {
 		if e := n.event(i); e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info) {
 			fails = append(fails, i)
 		}
@@ -529,7 +529,7 @@ func (n *narrator) lostNumber() {
 		return e.Kind == history.State && e.Op == history.Lose && e.Process == history.ResourceName
 	}
 	writers := map[string]int{} // by number, the first increment that wrote it
-	for i, e := range n.h.Events {
+	for i, e := range n.f.Events {
 		if e.Kind != history.OK || e.Op != history.Increment {
 			continue
 		}
@@ -559,19 +559,19 @@ func (n *narrator) lostNumber() {
 	if len(n.story) == 0 {
 		return
 	}
-	last := n.before(len(n.h.Events), func(e history.Event) bool {
+	last := n.before(len(n.f.Events), func(e history.Event) bool {
 		return e.Kind == history.State && (e.Op == history.Set || e.Op == history.Over) && e.Value != "" && e.Lease == "" && e.Process == history.ResourceName
 	})
 	if last < 0 {
 		return
 	}
 	done := 0
-	for _, e := range n.h.Events {
+	for _, e := range n.f.Events {
 		if e.Op == history.Increment && e.Kind == history.OK {
 			done++
 		}
 	}
-	end := n.before(len(n.h.Events), func(e history.Event) bool { return e.Op == history.Increment && e.Kind == history.OK })
+	end := n.before(len(n.f.Events), func(e history.Event) bool { return e.Op == history.Increment && e.Kind == history.OK })
 	lost, _, counted := strings.Cut(n.v.What, " acknowledged increments are lost")
 	if !counted {
 		n.say(step, max(last, end), []int{last}, "In the end the number was %s, after %d increments that were acknowledged.", n.event(last).Value, done)

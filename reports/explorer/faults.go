@@ -13,8 +13,8 @@ import (
 // tellFaults puts faults where they act: a shade on a process that stands still, a mark on a process whose clock is set, and faults of
 // links on a lane of their own.
 func (t *teller) tellFaults() {
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for i := range t.f.Events {
+		e := &t.f.Events[i]
 		if e.Kind != history.Injected || e.Op == history.Missed || e.At > t.s.End {
 			continue
 		}
@@ -73,9 +73,9 @@ func (t *teller) laneOf(e *history.Event) string {
 
 // next returns the time of the first matching fault after event i, or the end of the picture.
 func (t *teller) next(i int, fits func(history.Fault) bool) time.Duration {
-	for j := i + 1; j < len(t.h.Events); j++ {
-		if f := t.h.Events[j].Fault(); f != nil && fits(f) {
-			return t.h.Events[j].At
+	for j := i + 1; j < len(t.f.Events); j++ {
+		if f := t.f.Events[j].Fault(); f != nil && fits(f) {
+			return t.f.Events[j].At
 		}
 	}
 	return t.s.End
@@ -134,8 +134,8 @@ func (t *teller) tellLinks() {
 
 func (t *teller) troubles() []trouble {
 	var all []trouble
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for i := range t.f.Events {
+		e := &t.f.Events[i]
 		f := e.Fault()
 		if f == nil || e.At > t.s.End {
 			continue

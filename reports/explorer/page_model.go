@@ -10,6 +10,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/sim/history"
 )
@@ -163,30 +164,30 @@ const (
 )
 
 func newPageModel(r Run) *pageModel {
-	h := r.History
-	head := NewHeading(h, r.Result)
+	f := r.Facts
+	head := NewHeading(f, r.Result)
 	m := &pageModel{
 		Name: head.Run, Verdict: string(head.Verdict), Outcome: strings.TrimPrefix(strings.TrimPrefix(head.Outcome, string(head.Verdict)), ": "),
-		Reason: head.Reason, Facts: facts(h.Meta), Title: reports.Printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
+		Reason: head.Reason, Facts: setting(f.Meta), Title: reports.Printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
 		Picture: r.Picture,
 		Bands:   []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
 	}
 	if m.Picture == "" {
 		var text strings.Builder
-		reports.Text(&text, h, r.Result, reports.TextOptions{Measurements: r.Measurements}) // writing to a strings.Builder cannot fail
+		reports.Text(&text, f, r.Result, reports.TextOptions{Measurements: r.Measurements}) // writing to a strings.Builder cannot fail
 		m.Text = lines(text.String())
 	}
-	t := newTeller(h, r.Result)
+	t := newTeller(f, r.Result)
 	m.StoryEnd = t.storyEnd()
-	t.deeds, t.folds = reports.JoinRefusals(reports.RawDeeds(h)), nil
-	t.probing = h.Meta.Probe != ""
-	for i := range h.Events {
-		t.s.End = max(t.s.End, h.Events[i].At)
+	t.deeds, t.folds = reports.JoinRefusals(reports.RawDeeds(f)), nil
+	t.probing = f.Meta.Probe != ""
+	for i := range f.Events {
+		t.s.End = max(t.s.End, f.Events[i].At)
 	}
 	t.tell()
 	m.End = t.s.End
 
-	b := pageBuilder{m, t, CastOf(h)}
+	b := pageBuilder{m, t, CastOf(f.History)}
 	b.lanes()
 	b.flights()
 	b.events()
@@ -224,7 +225,7 @@ var (
 
 func (b *pageBuilder) lanes() {
 	for _, l := range b.t.s.Lanes {
-		p := pageLane{Name: reports.Printable(l.Name, nameMost), Kind: laneKinds[l.Kind], Look: -1, Rows: l.Rows, Probe: l.Name == b.t.h.Meta.Probe,
+		p := pageLane{Name: reports.Printable(l.Name, nameMost), Kind: laneKinds[l.Kind], Look: -1, Rows: l.Rows, Probe: l.Name == b.t.f.Meta.Probe,
 			Bars: []pageBar{}, Still: []pageStill{}, Marks: []pageMark{}}
 		if l.Kind == ClientLane {
 			p.Look = b.look(l.Name)
@@ -262,13 +263,13 @@ func (t *teller) ends(process string, b Bar) []pageEnd {
 	var ends []pageEnd
 	switch b.Style {
 	case Holding:
-		n := slices.IndexFunc(t.leases, func(l checker.Lease) bool { return l.Client == process && l.From == b.From })
+		n := slices.IndexFunc(t.f.Holds, func(l facts.Lease) bool { return l.Client == process && l.From == b.From })
 		if n < 0 {
 			return nil
 		}
-		label := t.leases[n].Label
-		for i := range t.h.Events {
-			e := &t.h.Events[i]
+		label := t.f.Holds[n].Label
+		for i := range t.f.Events {
+			e := &t.f.Events[i]
 			gives := e.Kind == history.OK && (e.Op == history.Acquire || e.Op == history.Extend) || e.Kind == history.Info && e.Op == history.Renew
 			if gives && e.Process == process && e.Lease == label && e.At >= b.From && e.At <= b.To {
 				ends = append(ends, pageEnd{e.At, e.Until})
@@ -276,8 +277,8 @@ func (t *teller) ends(process string, b Bar) []pageEnd {
 		}
 	case Living, Copied:
 		key, found := "", false
-		for i := range t.h.Events {
-			e := &t.h.Events[i]
+		for i := range t.f.Events {
+			e := &t.f.Events[i]
 			switch {
 			case e.Process != process || e.Kind != history.State || e.At < b.From || e.At > b.To:
 			case !found && e.At == b.From && (e.Op == history.Set || e.Op == history.Over) && (e.Lease == b.Text || e.Lease == b.Short):
@@ -300,8 +301,8 @@ func (b *pageBuilder) flights() {
 		word     string
 	}
 	known, waiting := map[way]int{}, b.waiting()
-	for i := range b.t.h.Events {
-		e := &b.t.h.Events[i]
+	for i := range b.t.f.Events {
+		e := &b.t.f.Events[i]
 		from, to := b.lane(e.By), b.lane(e.Process)
 		if e.By == "" || e.By == e.Process || from < 0 || to < 0 || e.Sent == 0 && e.Kind != history.Message || e.Kind != history.Message && e.Kind != history.State {
 			continue
@@ -338,7 +339,7 @@ func (b *pageBuilder) waiting() map[int]bool {
 		}
 		var asked []int
 		for i := d.In; i < end && d.Op == history.Acquire; i++ {
-			if e := &b.t.h.Events[i]; e.Kind == history.Message && (e.By == d.Process || e.Process == d.Process) {
+			if e := &b.t.f.Events[i]; e.Kind == history.Message && (e.By == d.Process || e.Process == d.Process) {
 				asked = append(asked, i)
 			}
 		}
@@ -351,7 +352,7 @@ func (b *pageBuilder) waiting() map[int]bool {
 
 // refused returns the refusals drawn as one that an event belongs to, or nil.
 func (b *pageBuilder) refused(i int) *reports.Deed {
-	n := slices.IndexFunc(b.t.deeds, func(d reports.Deed) bool { return d.Covers(i, &b.t.h.Events[i]) })
+	n := slices.IndexFunc(b.t.deeds, func(d reports.Deed) bool { return d.Covers(i, &b.t.f.Events[i]) })
 	if n < 0 {
 		return nil
 	}
@@ -360,9 +361,9 @@ func (b *pageBuilder) refused(i int) *reports.Deed {
 
 // events gives each event the line that a timeline has for it. No events share a line here.
 func (b *pageBuilder) events() {
-	t := reports.NewTranscript(b.t.h, b.t.r, reports.TextOptions{Verbose: true, Messages: true})
-	for i := range t.H.Events {
-		e := t.H.Events[i]
+	t := reports.NewTranscript(b.t.f, b.t.r, reports.TextOptions{Verbose: true, Messages: true})
+	for i := range t.F.Events {
+		e := t.F.Events[i]
 		t.Lines = nil
 		t.Event(i)
 		l := t.Lines[0]
@@ -409,9 +410,9 @@ func (b *pageBuilder) violations() {
 			continue
 		}
 		s := pageStory{Property: string(p), Sentences: []pageSentence{}}
-		for _, told := range explain.Story(b.t.h, b.t.r.Violations[n]) {
+		for _, told := range explain.Story(b.t.f, b.t.r.Violations[n]) {
 			told.Events = slices.DeleteFunc(slices.Clone(told.Events), func(i int) bool { return !b.t.valid(i) })
-			s.Sentences = append(s.Sentences, tellable(b.t.h, told))
+			s.Sentences = append(s.Sentences, tellable(b.t.f.History, told))
 		}
 		b.Stories = append(b.Stories, s)
 	}
@@ -419,7 +420,7 @@ func (b *pageBuilder) violations() {
 
 // complete returns the event among the proof at the instant of the violation, or else i.
 func (b *pageBuilder) complete(v checker.Violation, i int) int {
-	if n := slices.IndexFunc(v.Events, func(j int) bool { return b.t.valid(j) && b.t.h.Events[j].At == v.At }); n >= 0 {
+	if n := slices.IndexFunc(v.Events, func(j int) bool { return b.t.valid(j) && b.t.f.Events[j].At == v.At }); n >= 0 {
 		return v.Events[n]
 	}
 	return i
@@ -447,8 +448,8 @@ func (b *pageBuilder) verdict(r Run) {
 	}
 }
 
-// facts describes the setting of the run in a few words.
-func facts(m history.Meta) []string {
+// setting describes the setting of the run in a few words.
+func setting(m history.Meta) []string {
 	all := []string{reports.Count(len(m.Nodes), "node")}
 	if n := len(m.Replicas); n > 0 {
 		all = append(all, reports.Count(n, "replica"))

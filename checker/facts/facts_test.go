@@ -1,4 +1,4 @@
-package checker
+package facts
 
 import (
 	"strings"
@@ -11,13 +11,13 @@ import (
 
 // TestOutOfReach: a process is out of reach from a delay of 1/400 of the TTL on.
 func TestOutOfReach(t *testing.T) {
-	ix := newIndex(&history.History{Meta: history.Meta{TTL: 10 * time.Second}})
+	ix := Of(&history.History{Meta: history.Meta{TTL: 10 * time.Second}})
 	for d, want := range map[time.Duration]bool{0: false, 25*time.Millisecond - 1: false, 25 * time.Millisecond: true} {
-		if got := ix.outOfReach(d); got != want {
+		if got := ix.OutOfReach(d); got != want {
 			t.Errorf("%v: %v", d, got)
 		}
 	}
-	if newIndex(&history.History{}).outOfReach(0) {
+	if Of(&history.History{}).OutOfReach(0) {
 		t.Error("out of reach without a delay")
 	}
 }
@@ -37,7 +37,7 @@ func TestMarked(t *testing.T) {
 		"0 c2 invoke acquire\n0.5 c2 fail acquire\n1 n1 set c1#1 by=c2":              "c2#?",
 		"0 c3 invoke acquire\n1 n1 set c1#1 by=c2\n2 c3 ok acquire c3#1":             "c2#?",
 	} {
-		if got := newIndex(handmade.History(t, text)).marked(1 + strings.Count(text, "0.5")); got != want {
+		if got := Of(handmade.History(t, text)).Marked(1 + strings.Count(text, "0.5")); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
