@@ -28,7 +28,6 @@ func Story(f *facts.Facts, v checker.Violation) []Sentence {
 	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(f.Events) })
 	n := &narrator{f: f, v: v, told: map[int]bool{}}
 	if len(v.Events) > 0 && f.Malformed == nil {
-		n.leases, n.keys = f.Holds, keySpans(f.History)
 		n.tell()
 	}
 	if len(n.story) == 0 {
@@ -48,11 +47,9 @@ const sentencesMost = 10
 type narrator struct {
 	f      *facts.Facts
 	v      checker.Violation
-	leases []facts.Lease
-	keys   []keySpan
 	story  []said
 	told   map[int]bool // the faults that were told
-	paused [][2]int     // the pauses that were told, from one event to another
+	paused []facts.Span // the pauses that were told
 	cause  []int        // the events that broke an assumption, as far as they are known
 	blame  Sentence     // the last sentence if no assumption was broken; empty for the default
 }
@@ -142,7 +139,7 @@ func (n *narrator) forgetful() bool {
 
 // lockless reports whether the clients of the run had no lock: none asked for one, or the leases that they got had no keys.
 func (n *narrator) lockless() bool {
-	if len(n.keys) > 0 {
+	if len(n.f.Lives) > 0 {
 		return false
 	}
 	asked, got := false, false
@@ -204,15 +201,6 @@ func (n *narrator) event(i int) history.Event {
 
 func (n *narrator) time(i int) string { return history.Seconds(n.event(i).At) }
 
-// lease returns the lease with a label, or nil.
-func (n *narrator) lease(label string) *facts.Lease {
-	i := slices.IndexFunc(n.leases, func(l facts.Lease) bool { return l.Label == label && label != "" })
-	if i < 0 {
-		return nil
-	}
-	return &n.leases[i]
-}
-
 // after returns the first event after i for which f holds, or -1.
 func (n *narrator) after(i int, f func(history.Event) bool) int {
 	for j := i + 1; j < len(n.f.Events); j++ {
@@ -235,28 +223,22 @@ func (n *narrator) before(i int, f func(history.Event) bool) int {
 
 // doing returns the invocation of the operation that a client was in at event i, or -1.
 func (n *narrator) doing(client string, i int) int {
-	done := map[int]bool{}
-	return n.before(i, func(e history.Event) bool {
-		if e.Process != client {
-			return false
-		}
-		if e.EndsOperation() {
-			done[e.ID] = true
-		}
-		return e.Kind == history.Invoke && !done[e.ID]
-	})
-}
-
-// invoked returns the invocation that event i is the outcome of, or -1.
-func (n *narrator) invoked(i int) int {
-	o := n.event(i)
-	return n.before(i, func(e history.Event) bool { return e.Kind == history.Invoke && e.Process == o.Process && e.ID == o.ID })
+	in := facts.Before(n.f.Invokes[client], i)
+	for in >= 0 && n.outcome(in) >= 0 && n.outcome(in) < i {
+		in = facts.Before(n.f.Invokes[client], in)
+	}
+	return in
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.
-func (n *narrator) outcome(i int) int {
-	in := n.event(i)
-	return n.after(i, func(e history.Event) bool { return e.EndsOperation() && e.Process == in.Process && e.ID == in.ID })
+func (n *narrator) outcome(i int) int { return event(n.f.Outcome, i) }
+
+// event returns the event that belongs to event i, or -1.
+func event(of map[int]int, i int) int {
+	if j, ok := of[i]; ok {
+		return j
+	}
+	return -1
 }
 
 // when says when events happened: at 1.000s, or from 1.000s to 1.003s.

@@ -167,11 +167,11 @@ func TestOperations(t *testing.T) {
 			if got := n.outcome(in); got != out {
 				t.Errorf("event %d invokes %d, want %d", in, got, out)
 			}
-			if got := n.invoked(out); got != in {
+			if got := event(n.f.Invocation, out); got != in {
 				t.Errorf("event %d is the outcome of %d, want %d", out, got, in)
 			}
 		}
-		if got := n.invoked(6); got != -1 {
+		if got := event(n.f.Invocation, 6); got != -1 {
 			t.Errorf("event 6 is the outcome of %d", got)
 		}
 		if got := n.doing("c1", 3); got != 1 {

@@ -13,8 +13,8 @@ import (
 // accused returns the leases that a violation names, in the order of their grants.
 func (n *narrator) accused() []*facts.Lease {
 	var leases []*facts.Lease
-	for i := range n.leases {
-		if l := &n.leases[i]; slices.Contains(n.v.Events, l.ReturnEvent) {
+	for i := range n.f.Holds {
+		if l := &n.f.Holds[i]; slices.Contains(n.v.Events, l.ReturnEvent) {
 			leases = append(leases, l)
 		}
 	}
@@ -199,7 +199,7 @@ func (n *narrator) tellWrite() {
 		return e.Kind == history.State && (e.Op == history.Accept || e.Op == history.Mark)
 	})
 	e := n.event(i)
-	l := n.lease(e.Lease)
+	l := n.f.Lease(e.Lease)
 	var newer *facts.Lease
 	for _, o := range n.accused() {
 		if l != nil && o.Label != l.Label && o.GrantEvent > l.GrantEvent && o.GrantEvent < i && newer == nil {
@@ -322,24 +322,24 @@ func (n *narrator) seenFence(i int, fence int64) bool {
 func (n *narrator) tellReturn() {
 	i := n.culprit(func(e history.Event) bool { return e.Kind == history.OK && e.Op == history.Acquire })
 	e := n.event(i)
-	l := n.lease(e.Lease)
+	l := n.f.Lease(e.Lease)
 	if l == nil {
 		return
 	}
 	asked := l.InvokeEvent
 	n.say(step, asked, nil, "%s asked for the lock at %s.", l.Client, n.time(asked))
 	n.delays(l)
-	var keys, expired []keySpan
-	for _, k := range n.keys {
-		if k.label == l.Label && k.from > asked && k.from < i && n.event(k.from).By == l.Client {
+	var keys, expired []facts.Life
+	for _, k := range n.f.Lives {
+		if k.Label == l.Label && k.From > asked && k.From < i && n.event(k.From).By == l.Client {
 			keys = append(keys, k)
-			if k.to < i && n.event(k.to).Op == history.Expire {
+			if k.To < i && n.event(k.To).Op == history.Expire {
 				expired = append(expired, k)
 			}
 		}
 	}
 	if len(keys) > 0 {
-		n.say(step, keys[0].from, beginnings(keys), "%s of %s %s set on %s %s.",
+		n.say(step, keys[0].From, beginnings(keys), "%s of %s %s set on %s %s.",
 			number(keys, "The key", "The keys"), l.Label, number(keys, "was", "were"), strings.Join(processes(keys), " "), n.when(beginnings(keys)))
 	}
 	n.expiry(expired, "")
@@ -374,10 +374,10 @@ func (n *narrator) intrusion(i int) {
 	op := n.event(about)
 	var own *facts.Lease // the lease whose key the intruder meant to touch
 	if op.Op == history.Release || op.Op == history.Extend {
-		own = n.lease(op.Lease)
+		own = n.f.Lease(op.Lease)
 	}
-	for j := range n.leases {
-		if l := &n.leases[j]; own == nil && op.Op != history.Acquire && l.Client == e.By && l.ReturnEvent < i {
+	for j := range n.f.Holds {
+		if l := &n.f.Holds[j]; own == nil && op.Op != history.Acquire && l.Client == e.By && l.ReturnEvent < i {
 			own = l
 		}
 	}
@@ -388,26 +388,26 @@ func (n *narrator) intrusion(i int) {
 		n.grant(own, "")
 		n.renewals(own, i)
 		n.pauses(own.Client, own.ReturnEvent, i)
-		var gone []keySpan
-		for _, k := range n.keys {
-			if k.label == own.Label && k.to < i && n.event(k.to).Op == history.Expire && (k.process == e.Process || n.lease(e.Owner) != nil) {
+		var gone []facts.Life
+		for _, k := range n.f.Lives {
+			if k.Label == own.Label && k.To < i && n.event(k.To).Op == history.Expire && (k.Node == e.Process || n.f.Lease(e.Owner) != nil) {
 				gone = append(gone, k)
 			}
 		}
 		n.expiry(gone, "")
 	}
-	if l := n.lease(e.Owner); l != nil && l.ReturnEvent < i {
+	if l := n.f.Lease(e.Owner); l != nil && l.ReturnEvent < i {
 		n.grant(l, "")
 	} else if set >= 0 {
 		n.say(step, set, nil, "%s set its key of %s on %s at %s.", owner, e.Owner, e.Process, n.time(set))
 	}
 	read, had := n.look(about, i)
-	if had != nil && had.label != e.Owner {
+	if had != nil && had.Label != e.Owner {
 		verb := "read"
 		if !strings.HasPrefix(n.event(read).Value, "GET ") {
 			verb = "asked for the TTL of"
 		}
-		text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.label), []int{had.from}
+		text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.Label), []int{had.From}
 		if told := n.after(read, func(o history.Event) bool {
 			return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
 		}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
@@ -461,7 +461,7 @@ func (n *narrator) tellLostVote() {
 		return
 	}
 	label := n.event(set).Lease
-	l := n.lease(label)
+	l := n.f.Lease(label)
 	if l == nil {
 		return
 	}
@@ -480,9 +480,9 @@ func (n *narrator) tellLostVote() {
 		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
 	}
 	n.say(step, i, []int{set, asked}, "%s.", text)
-	var left []keySpan
-	for _, k := range n.keys {
-		if k.label == label && k.from < i && i < k.to && k.process != e.Process {
+	var left []facts.Life
+	for _, k := range n.f.Lives {
+		if k.Label == label && k.From < i && i < k.To && k.Node != e.Process {
 			left = append(left, k)
 		}
 	}
@@ -516,7 +516,7 @@ var blindly = map[string]string{
 
 // look returns the last time before change i at which the operation that caused it read the key, or its time to live, and whose key
 // it was then; -1 and nil if it did neither.
-func (n *narrator) look(about, i int) (int, *keySpan) {
+func (n *narrator) look(about, i int) (int, *facts.Life) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
 		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&
@@ -525,8 +525,8 @@ func (n *narrator) look(about, i int) (int, *keySpan) {
 	if about < 0 || j < about {
 		return -1, nil
 	}
-	for k := range n.keys {
-		if o := &n.keys[k]; o.process == e.Process && o.key == e.Key && o.from < j && j < o.to {
+	for k := range n.f.Lives {
+		if o := &n.f.Lives[k]; o.Node == e.Process && o.Key == e.Key && o.From < j && j < o.To {
 			return j, o
 		}
 	}
@@ -535,9 +535,9 @@ func (n *narrator) look(about, i int) (int, *keySpan) {
 
 // first returns the event that first set a key of a lease on a server, or -1.
 func (n *narrator) first(label, process string) int {
-	for _, k := range n.keys {
-		if k.label == label && k.process == process {
-			return k.from
+	for _, k := range n.f.Lives {
+		if k.Label == label && k.Node == process {
+			return k.From
 		}
 	}
 	return -1

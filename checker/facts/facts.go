@@ -61,6 +61,8 @@ type Facts struct {
 	Pauses  map[string][]Span
 	Crashes map[string][]int  // and orderly stops
 	Outages map[string][]Span // from a crash or an orderly stop to the restart
+	Cuts    []int             // faults of links that last: cuts, holds and delays; see [Lasting]
+	Undone  map[int]int       // by a fault that lasts, on a process or a link: the fault that ended it
 
 	Clocks      map[string][]history.Clock // readings of steady clocks; see [When]
 	ClockFaults map[string][]int
@@ -103,6 +105,7 @@ func Of(h *history.History) *Facts {
 		Invokes:     map[string][]int{},
 		Pauses:      map[string][]Span{},
 		Outages:     map[string][]Span{},
+		Undone:      map[int]int{},
 		Clocks:      map[string][]history.Clock{},
 		ClockFaults: map[string][]int{},
 		Tardy:       map[string][]int{},
@@ -213,20 +216,50 @@ func (f *Facts) readFaults() {
 			s[len(s)-1].To = i
 		}
 	}
+	open := map[string][]int{} // by target, the faults that last
+	undo := func(target string, i int, ops ...string) {
+		open[target] = slices.DeleteFunc(open[target], func(j int) bool {
+			ends := slices.Contains(ops, f.Events[j].Op)
+			if ends {
+				f.Undone[j] = i
+			}
+			return ends
+		})
+	}
 	for i, e := range f.Events {
 		if e.Kind != history.Injected {
 			continue
 		}
+		switch x := e.Fault().(type) {
+		case history.Heal:
+			for target := range open {
+				if x.Link == (history.Link{}) || target == x.Target() {
+					undo(target, i, "cut", "hold", "delay")
+				}
+			}
+		case history.ReleaseLink:
+			undo(x.Target(), i, "hold")
+		case history.Delay:
+			undo(x.Target(), i, "delay")
+		}
+		if link, ok := Lasting(e); ok {
+			f.Cuts = append(f.Cuts, i)
+			open[link.String()] = append(open[link.String()], i)
+		}
 		switch e.Op {
 		case "pause":
 			begin(f.Pauses, e.Process, i)
+			open[e.Process] = append(open[e.Process], i)
 		case "resume":
 			finish(f.Pauses, e.Process, i)
+			undo(e.Process, i, "pause")
 		case "crash", "stop":
 			f.Crashes[e.Process] = append(f.Crashes[e.Process], i)
 			begin(f.Outages, e.Process, i)
+			open[e.Process] = append(open[e.Process], i)
 		case "restart":
 			finish(f.Outages, e.Process, i)
+			undo(e.Process, i, "crash", "stop")
 		case "drift", "jump", "slew":
 			f.ClockFaults[e.Process] = append(f.ClockFaults[e.Process], i)
 		}

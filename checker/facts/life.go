@@ -15,7 +15,8 @@ type Life struct {
 	Node, Key, Label string
 	Group            string        // the lock node of node: itself, or the node of which it is a replica
 	From, To         int           // if nothing ends it, To is the number of events
-	Timed            time.Duration // true time of the last command that set its deadline
+	Set              int           // the last event that set its deadline
+	Timed            time.Duration // when that was
 	Ordered          time.Duration // when that command reached the node to which a client sent it; for a copy that is another node
 	Promise          time.Duration // its TTL from then on, or history.NoEnd
 	Vote             bool          // a client set it, so it counts towards a majority; a copy does not
@@ -167,7 +168,7 @@ func (f *Facts) promise(l Life, i int) time.Duration {
 
 // date sets the deadline of a key by event i.
 func (f *Facts) date(l *Life, i int) {
-	l.Timed, l.Ordered, l.Promise = f.At(i), f.At(i), f.promise(*l, i)
+	l.Set, l.Timed, l.Ordered, l.Promise = i, f.At(i), f.At(i), f.promise(*l, i)
 	if k := f.original(*l, i); k != nil {
 		l.Ordered = k.Ordered
 	}

@@ -10,6 +10,19 @@ import (
 // A Direction is one direction of a link between two processes.
 type Direction struct{ From, To string }
 
+// Lasting returns the link of a fault that lasts until another ends it: a cut, a hold or a delay.
+func Lasting(e history.Event) (history.Link, bool) {
+	switch x := e.Fault().(type) {
+	case history.Cut:
+		return x.Link, true
+	case history.Hold:
+		return x.Link, true
+	case history.Delay:
+		return x.Link, x.By > 0
+	}
+	return history.Link{}, false
+}
+
 // readLinks finds out when messages could not pass in each direction, because it was cut or held, or because its delay made the
 // other end as good as gone. It ignores resets, which are over at once, and faults of single messages.
 func (f *Facts) readLinks() {
