@@ -31,35 +31,21 @@ func Deeds(f *facts.Facts) []Deed { return joinRepeats(JoinRefusals(RawDeeds(f))
 
 // RawDeeds returns all operations, and joins none.
 func RawDeeds(f *facts.Facts) []Deed {
-	type id struct {
-		process string
-		n       int
-	}
 	var ds []Deed
-	open := map[id]int{}
+	latest := map[string]int{} // by process, its last deed
 	for i := range f.Events {
 		e := &f.Events[i]
-		switch e.Kind {
-		case history.Invoke:
-			open[id{e.Process, e.ID}] = len(ds)
-			ds = append(ds, Deed{Process: e.Process, Op: e.Op, Value: e.Value, Lease: e.Lease, Invoked: e.At, Returned: e.At,
-				In: i, Out: -1, Times: 1, Next: len(f.Events)})
-		case history.OK, history.Fail, history.Info:
-			if n, found := open[id{e.Process, e.ID}]; found && e.Op == ds[n].Op {
-				ds[n].Returned, ds[n].Outcome, ds[n].Err, ds[n].Out = e.At, e.Kind, e.Error, i
+		switch n, found := latest[e.By]; {
+		case e.Kind == history.Invoke:
+			latest[e.Process] = len(ds)
+			d := Deed{Process: e.Process, Op: e.Op, Value: e.Value, Lease: e.Lease, Invoked: e.At, Returned: e.At,
+				In: i, Out: -1, Times: 1, Next: len(f.Events), idle: true}
+			if out, answered := f.Outcome[i]; answered {
+				o := &f.Events[out]
+				d.Returned, d.Outcome, d.Err, d.Out = o.At, o.Kind, o.Error, out
 			}
-		}
-	}
-	lane := map[string]int{} // by process, the last deed
-	next := 0
-	for i := range f.Events {
-		e := &f.Events[i]
-		if e.Kind == history.Invoke {
-			lane[e.Process] = next
-			next++
-			ds[lane[e.Process]].idle = true
-		}
-		if n, found := lane[e.By]; found && e.Kind == history.State {
+			ds = append(ds, d)
+		case e.Kind == history.State && found:
 			ds[n].idle = false
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
-	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/sim/history"
 )
@@ -236,7 +235,7 @@ func (b *pageBuilder) lanes() {
 		for _, bar := range l.Bars {
 			p.Bars = append(p.Bars, pageBar{
 				From: bar.From, To: bar.To, Style: barStyles[bar.Style], Look: b.look(bar.Client), Row: bar.Row,
-				Text: reports.Printable(bar.Text, lineMost), Short: reports.Printable(bar.Short, nameMost), Ends: b.t.ends(l.Name, bar),
+				Text: reports.Printable(bar.Text, lineMost), Short: reports.Printable(bar.Short, nameMost), Ends: b.t.ends(bar),
 			})
 		}
 		for _, mk := range l.Marks {
@@ -259,33 +258,25 @@ func (b *pageBuilder) lanes() {
 }
 
 // ends returns the ends that were given to the lease or the key of a bar.
-func (t *teller) ends(process string, b Bar) []pageEnd {
-	var ends []pageEnd
-	switch b.Style {
-	case Holding:
-		n := slices.IndexFunc(t.f.Holds, func(l facts.Lease) bool { return l.Client == process && l.From == b.From })
-		if n < 0 {
-			return nil
+func (t *teller) ends(b Bar) (ends []pageEnd) {
+	add := func(i int) {
+		if e := &t.f.Events[i]; e.At <= b.To {
+			ends = append(ends, pageEnd{e.At, e.Until})
 		}
-		label := t.f.Holds[n].Label
-		for i := range t.f.Events {
-			e := &t.f.Events[i]
-			gives := e.Kind == history.OK && (e.Op == history.Acquire || e.Op == history.Extend) || e.Kind == history.Info && e.Op == history.Renew
-			if gives && e.Process == process && e.Lease == label && e.At >= b.From && e.At <= b.To {
-				ends = append(ends, pageEnd{e.At, e.Until})
+	}
+	if l := b.hold; l != nil {
+		add(l.ReturnEvent)
+		for _, i := range t.f.Extensions[l.Label] {
+			if i > l.ReturnEvent && t.f.Events[i].Process == l.Client {
+				add(i)
 			}
 		}
-	case Living, Copied:
-		key, found := "", false
-		for i := range t.f.Events {
-			e := &t.f.Events[i]
-			switch {
-			case e.Process != process || e.Kind != history.State || e.At < b.From || e.At > b.To:
-			case !found && e.At == b.From && (e.Op == history.Set || e.Op == history.Over) && (e.Lease == b.Text || e.Lease == b.Short):
-				key, found = e.Key, true
-				ends = append(ends, pageEnd{e.At, e.Until})
-			case found && e.Key == key && e.Op == history.Retime && e.At > b.From:
-				ends = append(ends, pageEnd{e.At, e.Until})
+	}
+	if k := b.life; k != nil {
+		add(k.From)
+		for i := k.From + 1; i < k.To; i++ {
+			if e := &t.f.Events[i]; e.Process == k.Node && e.Kind == history.State && e.Op == history.Retime && e.Key == k.Key && e.At > t.f.At(k.From) {
+				add(i)
 			}
 		}
 	}

@@ -193,7 +193,8 @@ func (t *teller) watchers() []string {
 }
 
 func (t *teller) tellClients() {
-	for _, l := range t.f.Holds {
+	for n := range t.f.Holds {
+		l := &t.f.Holds[n]
 		if t.fruitless(l.ReturnEvent) && !t.proves(l.GrantEvent) {
 			continue
 		}
@@ -202,7 +203,7 @@ func (t *teller) tellClients() {
 			text += fmt.Sprintf(", fence %d", l.Fence)
 		}
 		if l.To > l.From {
-			t.bar(l.Client, Bar{From: l.From, To: l.To, Style: Holding, Client: l.Client, Text: text, Short: l.Label})
+			t.bar(l.Client, Bar{From: l.From, To: l.To, Style: Holding, Client: l.Client, Text: text, Short: l.Label, hold: l})
 		}
 	}
 	for _, d := range t.deeds {
@@ -322,22 +323,6 @@ func (t *teller) tellNodes() {
 
 func (t *teller) tellNode(node string) {
 	var keys []string // one for each row
-	type keyBar struct {
-		from  time.Duration
-		lease string
-		style BarStyle
-	}
-	alive := map[string]keyBar{}
-	end := func(name string, at time.Duration) {
-		if l, found := alive[name]; found {
-			b := Bar{From: l.from, To: at, Style: l.style, Client: history.Client(l.lease), Text: l.lease, Row: slices.Index(keys, name)}
-			if l.style == Copied {
-				b.Text, b.Short = "copy of "+l.lease, l.lease
-			}
-			t.bar(node, b)
-			delete(alive, name)
-		}
-	}
 	renewals, counted := map[string]int{}, map[string]bool{}
 	for i := range t.f.Events {
 		if e := &t.f.Events[i]; e.Process == node && e.Kind == history.State && e.Op == history.Retime && e.At <= t.s.End && !t.fruitless(i) {
@@ -363,13 +348,6 @@ func (t *teller) tellNode(node string) {
 		m := mark{At: e.At, Client: history.Client(e.Owner), Row: max(0, slices.Index(keys, e.Key)), Weight: Usual, event: i}
 		switch e.Op {
 		case history.Set, history.Over:
-			end(e.Key, e.At)
-			if e.Lease != "" {
-				alive[e.Key] = keyBar{e.At, e.Lease, Living}
-				if byPrimary {
-					alive[e.Key] = keyBar{e.At, e.Lease, Copied}
-				}
-			}
 			m.Client = history.Client(e.Lease)
 			if _, grant := slices.BinarySearch(t.grants, i); grant {
 				m.Shape, m.Text, m.Weight = Granted, t.grantText(e), Telling
@@ -377,15 +355,12 @@ func (t *teller) tellNode(node string) {
 				m.Text, m.Weight = "overwritten by "+e.Lease, Telling
 			}
 		case history.Delete:
-			end(e.Key, e.At)
 			if e.By != "" && e.By != history.Client(e.Owner) && !byPrimary {
 				m.Text, m.Weight = "deleted by "+e.By, Telling
 			}
 		case history.Expire:
-			end(e.Key, e.At)
 			m.Text = "expires"
 		case history.Lose:
-			end(e.Key, e.At)
 			m.Shape, m.Text, m.Weight = Lost, "lost", Telling
 		case history.Retime:
 			if renewed := renewals[e.Owner]; byPrimary {
@@ -402,8 +377,29 @@ func (t *teller) tellNode(node string) {
 			t.mark(node, m)
 		}
 	}
-	for _, name := range keys {
-		end(name, t.s.End)
+	t.tellLives(node, keys)
+}
+
+// tellLives draws the lives of the keys on a node, in the order of their ends. Each key has a row.
+func (t *teller) tellLives(node string, keys []string) {
+	var lives []*facts.Life
+	for n := range t.f.Lives {
+		if k := &t.f.Lives[n]; k.Node == node && slices.Contains(keys, k.Key) && (!t.fruitless(k.From) || t.intrudes(&t.f.Events[k.From])) {
+			lives = append(lives, k)
+		}
+	}
+	row := func(k *facts.Life) int { return slices.Index(keys, k.Key) }
+	slices.SortStableFunc(lives, func(a, b *facts.Life) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(row(a), row(b))) })
+	for _, k := range lives {
+		set := &t.f.Events[k.From]
+		b := Bar{From: set.At, To: t.s.End, Style: Living, Client: history.Client(set.Lease), Text: set.Lease, Row: row(k), life: k}
+		if k.To < len(t.f.Events) {
+			b.To = t.f.At(k.To)
+		}
+		if t.f.Servers[set.By] {
+			b.Style, b.Text, b.Short = Copied, "copy of "+set.Lease, set.Lease
+		}
+		t.bar(node, b)
 	}
 }
 
@@ -452,14 +448,10 @@ func (t *teller) missing(i int) []string {
 	var missing []string
 	for _, l := range t.f.Holds {
 		had, has := false, false
-		for j := range t.f.Events[:i] {
-			switch o := &t.f.Events[j]; {
-			case o.Kind != history.State:
-			case (o.Op == history.Set || o.Op == history.Over) && o.Lease == l.Label:
-				had, has = true, has || o.Process == e.Process
-			case o.Owner == l.Label && o.Process == e.Process && o.Op != history.Retime:
-				has = false
-			}
+		for _, n := range t.f.LivesOf[l.Label] {
+			k := &t.f.Lives[n]
+			had = had || k.From < i
+			has = has || k.Node == e.Process && k.From < i && i < k.To
 		}
 		if l.From <= e.At && e.At < l.To && had && !has && !slices.Contains(missing, l.Label) {
 			missing = append(missing, l.Label)
