@@ -19,48 +19,38 @@ import (
 // the history does not show. Effects that a server replicates from its primary belong to no client.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
-	type origin struct {
-		event int    // the event that set the value
-		lease string // the lease that it has stood for since
-		next  bool   // the lease was behind another one in a queue
-	}
-	set := map[[2]string]origin{} // by node and key
 	var found []Violation
 	for i, e := range ix.Events {
-		if e.Kind != history.State {
-			continue
-		}
-		place := [2]string{e.Process, e.Key}
-		from, known := set[place]
-		if e.Op == history.Set || e.Op == history.Over {
-			set[place] = origin{i, ix.Marked(i), ix.Advances(e)}
-		}
 		verb, touches := verbs[e.Op]
-		if !touches || e.Owner == "" || e.By == "" || ix.Servers[e.By] {
+		if e.Kind != history.State || !touches || e.Owner == "" || e.By == "" || ix.Servers[e.By] {
 			continue
 		}
-		if !known || history.Client(from.lease) == "" {
-			from = origin{event: -1, lease: e.Owner}
+		set, lease := -1, e.Owner // the event that set the value, and the lease that it has stood for since
+		if k := ix.LifeAt(e.Process, e.Key, i); k != nil {
+			set, lease = k.From, k.Label
+			if ix.Advances(ix.Events[k.From]) && ix.Lease(lease) == nil && !ix.holding(history.Client(lease), e.At) {
+				continue // a client that waits in a queue owns nothing yet
+			}
+			if k.To == i && ix.hastened(*k) {
+				continue // the command asked the node for the time, by which the lease was over
+			}
+			if ix.unclaimed(lease, ix.At(k.From), e.At) {
+				continue
+			}
 		}
-		if history.Client(from.lease) == e.By || ix.over(from.lease, e.At) || ix.pastEnd(from.lease, i) || from.event >= 0 && ix.unclaimed(from.lease, ix.At(from.event), e.At) {
+		if history.Client(lease) == e.By || ix.over(lease, e.At) || ix.pastEnd(lease, i) {
 			continue
-		}
-		if from.next && ix.Lease(from.lease) == nil && !ix.holding(history.Client(from.lease), e.At) {
-			continue // a client that waits in a queue owns nothing yet
 		}
 		marked := ""
-		if history.Client(from.lease) != history.Client(e.Owner) {
+		if history.Client(lease) != history.Client(e.Owner) {
 			marked = ", which had the token of " + e.Owner + ","
-		}
-		if slices.ContainsFunc(ix.LivesOf[from.lease], func(n int) bool { return ix.Lives[n].To == i && ix.hastened(ix.Lives[n]) }) {
-			continue // the command asked the node for the time, by which the lease was over
 		}
 		found = append(found, Violation{
 			Property:   OwnerOnly,
 			At:         e.At,
-			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, from.lease, marked, e.Process, history.Seconds(e.At)),
+			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, lease, marked, e.Process, history.Seconds(e.At)),
 			Assumption: None,
-			Events:     proof(from.event, i),
+			Events:     proof(set, i),
 		})
 	}
 	return found

@@ -525,10 +525,8 @@ func (n *narrator) look(about, i int) (int, *facts.Life) {
 	if about < 0 || j < about {
 		return -1, nil
 	}
-	for k := range n.f.Lives {
-		if o := &n.f.Lives[k]; o.Node == e.Process && o.Key == e.Key && o.From < j && j < o.To {
-			return j, o
-		}
+	if k := n.f.LifeAt(e.Process, e.Key, j); k != nil {
+		return j, k
 	}
 	return -1, nil
 }

@@ -55,6 +55,7 @@ type Facts struct {
 
 	Lives   []Life                // of the keys that stood for a lease, in the order of their beginnings
 	LivesOf map[string][]int      // where in Lives, by the label of the lease
+	livesAt map[place][]int       // where in Lives
 	Dues    map[int]time.Duration // by the event that set it, the deadline of a key in true time
 	Fences  map[string][]int      // changes of the counters of fencing tokens, by server
 
@@ -90,6 +91,7 @@ func Of(h *history.History) *Facts {
 		Groups:      map[string]string{},
 		Servers:     map[string]bool{},
 		LivesOf:     map[string][]int{},
+		livesAt:     map[place][]int{},
 		Dues:        map[int]time.Duration{},
 		Fences:      map[string][]int{},
 		Promotions:  map[string][]int{},

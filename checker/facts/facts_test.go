@@ -37,7 +37,7 @@ func TestMarked(t *testing.T) {
 		"0 c2 invoke acquire\n0.5 c2 fail acquire\n1 n1 set c1#1 by=c2":              "c2#?",
 		"0 c3 invoke acquire\n1 n1 set c1#1 by=c2\n2 c3 ok acquire c3#1":             "c2#?",
 	} {
-		if got := Of(handmade.History(t, text)).Marked(1 + strings.Count(text, "0.5")); got != want {
+		if got := Of(handmade.History(t, text)).marked(1 + strings.Count(text, "0.5")); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

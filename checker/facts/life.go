@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"lockstep/sim/history"
@@ -24,19 +25,24 @@ type Life struct {
 	renewed          time.Duration // the deadline by the last silent renewal of its client; 0 if there was none
 }
 
+// A place is where a key can be.
+type place struct{ node, key string }
+
 // readKeys follows the keys of the lock nodes and of their replicas. A replicated key is not a vote.
 func (f *Facts) readKeys() {
-	type place struct{ node, key string }
-	living := map[place]int{}
+	living := func(p place) *Life {
+		if all := f.livesAt[p]; len(all) > 0 && f.Lives[all[len(all)-1]].To == len(f.Events) {
+			return &f.Lives[all[len(all)-1]]
+		}
+		return nil
+	}
 	votes := map[string]map[string]int{} // label → group → number of keys there
 	voting := map[string]int{}           // label → number of groups with enough of them
 	end := func(p place, i int) (label string, vote bool) {
-		n, ok := living[p]
-		if !ok {
+		l := living(p)
+		if l == nil {
 			return "", false
 		}
-		delete(living, p)
-		l := &f.Lives[n]
 		l.To = i
 		if groups := votes[l.Label]; l.Vote {
 			if groups[l.Group]--; groups[l.Group] == f.keys-1 {
@@ -57,8 +63,8 @@ func (f *Facts) readKeys() {
 		}
 		f.date(&l, i)
 		l.lasting = l.Promise == history.NoEnd
-		living[p] = len(f.Lives)
 		f.LivesOf[label] = append(f.LivesOf[label], len(f.Lives))
+		f.livesAt[p] = append(f.livesAt[p], len(f.Lives))
 		f.Lives = append(f.Lives, l)
 		if !l.Vote {
 			return
@@ -85,10 +91,9 @@ func (f *Facts) readKeys() {
 		p := place{e.Process, e.Key}
 		switch e.Op {
 		case history.Set, history.Over:
-			begin(p, f.Marked(i), i)
+			begin(p, f.marked(i), i)
 		case history.Retime:
-			if n, ok := living[p]; ok {
-				l := &f.Lives[n]
+			if l := living(p); l != nil {
 				f.date(l, i)
 				if e.By != history.Client(l.Label) {
 					continue
@@ -121,10 +126,10 @@ func (f *Facts) Unasked(i int) bool {
 	return false
 }
 
-// Marked returns the lease that a key stands for after event i set its value. If two clients drew the same token, it has the name
+// marked returns the lease that a key stands for after event i set its value. If two clients drew the same token, it has the name
 // of the client that sent it first, but the key stands for the lease of the other. If a command puts the mark of a third client
 // in the place of that of a lease, no token was drawn: if a queue is one key, the next in line has come to the front.
-func (f *Facts) Marked(i int) string {
+func (f *Facts) marked(i int) string {
 	e := f.Events[i]
 	if e.Lease == "" || e.By == "" || f.Servers[e.By] || history.Client(e.Lease) == e.By || f.Advances(e) {
 		return e.Lease
@@ -141,6 +146,16 @@ func (f *Facts) Marked(i int) string {
 // stands for that of another.
 func (f *Facts) Advances(e history.Event) bool {
 	return e.Op == history.Over && e.Owner != "" && e.Lease != "" && e.By != "" && !f.Servers[e.By] && history.Client(e.Lease) != e.By
+}
+
+// LifeAt returns the life of a key that went on until event i, or beyond; nil if there was none.
+func (f *Facts) LifeAt(node, key string, i int) *Life {
+	lives := f.livesAt[place{node, key}]
+	n := sort.Search(len(lives), func(n int) bool { return f.Lives[lives[n]].From >= i })
+	if n == 0 || f.Lives[lives[n-1]].To < i {
+		return nil
+	}
+	return &f.Lives[lives[n-1]]
 }
 
 // Lifetime returns how long a key lived after its deadline was last set.
