@@ -26,15 +26,10 @@ func unmet(ix *index, musts []Must) []string {
 
 // neverBit returns the injections of faults that had no effect.
 func (ix *index) neverBit() []int {
-	settled := map[int]bool{0: true} // faults that bit, or were returned already; number 0 is a consequence of another fault
-	for _, e := range ix.Events {
-		if e.Kind == history.Bite {
-			settled[e.ID] = true
-		}
-	}
+	settled := map[int]bool{0: true} // faults that were returned already; number 0 is a consequence of another fault
 	var idle []int
 	for i, e := range ix.Events {
-		if e.Kind == history.Injected && !settled[e.ID] {
+		if e.Kind == history.Injected && !settled[e.ID] && !ix.Bitten[e.ID] {
 			settled[e.ID] = true
 			idle = append(idle, i)
 		}

@@ -59,6 +59,7 @@ type Facts struct {
 	Dues    map[int]time.Duration // by the event that set it, the deadline of a key in true time
 	Fences  map[string][]int      // changes of the counters of fencing tokens, by server
 
+	Bitten  map[int]bool // the numbers of the faults that had an effect
 	Pauses  map[string][]Span
 	Crashes map[string][]int  // and orderly stops
 	Outages map[string][]Span // from a crash or an orderly stop to the restart
@@ -105,6 +106,7 @@ func Of(h *history.History) *Facts {
 		Crashes:     map[string][]int{},
 		Exits:       map[string][]int{},
 		Invokes:     map[string][]int{},
+		Bitten:      map[int]bool{},
 		Pauses:      map[string][]Span{},
 		Outages:     map[string][]Span{},
 		Undone:      map[int]int{},
@@ -229,6 +231,9 @@ func (f *Facts) readFaults() {
 		})
 	}
 	for i, e := range f.Events {
+		if e.Kind == history.Bite {
+			f.Bitten[e.ID] = true
+		}
 		if e.Kind != history.Injected {
 			continue
 		}

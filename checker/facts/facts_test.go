@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -40,5 +41,41 @@ func TestMarked(t *testing.T) {
 		if got := Of(handmade.History(t, text)).marked(1 + strings.Count(text, "0.5")); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestUndone: which fault ends which.
+func TestUndone(t *testing.T) {
+	const cut = "1 c1-n1 fault cut cut_c1-n1\n"
+	for text, want := range map[string]map[int]int{
+		"1 c1 fault pause\n2 n1 fault resume\n3 c1 fault resume\n4 c1 fault resume":                         {0: 2},
+		"1 c1 fault pause\n2 c1 fault pause\n3 c1 fault resume":                                             {0: 2, 1: 2},
+		"1 n1 fault crash\n2 n2 fault stop\n3 n1 fault restart\n4 n1 fault crash\n5 n2 fault restart":       {0: 2, 1: 4},
+		"1 c1 fault pause\n2 c1 fault restart":                                                              {},
+		cut + "2 c1-n2 fault heal heal_c1-n2\n3 c1-n1 fault heal heal_c1-n1":                                {0: 2},
+		cut + "2 c1->n1 fault hold hold_c1->n1\n3 - fault heal heal":                                        {0: 2, 1: 2},
+		cut + "2 c1-n1 fault hold hold_c1-n1\n3 c1-n1 fault release release_c1-n1":                          {1: 2},
+		cut + "2 c1-n1 fault delay delay_c1-n1_1s\n3 c1-n1 fault delay delay_c1-n1_0s\n4 - fault heal heal": {0: 3, 1: 2},
+	} {
+		if got := Of(handmade.History(t, text)).Undone; !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestLifeAt: a key lives after the event that sets it, up to and including the one that ends it.
+func TestLifeAt(t *testing.T) {
+	f := Of(handmade.History(t, "nodes 3\n1 n1 set c1#1\n2 n2 set c1#1\n3 n1 over c2#1 by=c2 was=c1#1\n4 n1 retime c2#1\n5 n1 delete c2#1\n6 c1 info exit"))
+	for i, want := range []string{"", "c1#1", "c1#1", "c2#1", "c2#1", ""} {
+		got := ""
+		if k := f.LifeAt("n1", f.Events[0].Key, i); k != nil {
+			got = f.Events[k.From].Lease
+		}
+		if got != want {
+			t.Errorf("at event %d: %q, want %q", i, got, want)
+		}
+	}
+	if k := f.LifeAt("n1", "another", 2); k != nil {
+		t.Errorf("a key that was never set: %v", k)
 	}
 }

@@ -174,10 +174,9 @@ func (o *Outcome) WhyUnproved() string {
 // Unproved says why a run proves nothing, in particular which faults had no effect; empty if it proves something.
 func (o *Outcome) Unproved() []string {
 	var missed, idle []string
-	bitten := o.bitten()
 	for _, e := range o.History.Events {
 		switch {
-		case e.Kind != history.Injected || e.ID == 0 || bitten[e.ID]:
+		case e.Kind != history.Injected || e.ID == 0 || o.Facts.Bitten[e.ID]:
 		case e.Op == history.Missed:
 			missed = append(missed, fmt.Sprintf("`%s` was never injected", e.Value))
 		default:
