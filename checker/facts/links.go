@@ -43,7 +43,7 @@ func (f *Facts) readLinks() {
 		case after && !shut:
 			s.shut = at
 		case shut && !after:
-			f.shut[d] = append(f.shut[d], Stretch{s.shut, at})
+			f.Shut[d] = append(f.Shut[d], Stretch{s.shut, at})
 		}
 		switch after := s.cut || s.held || s.delayed; {
 		case after && !before:
@@ -81,7 +81,7 @@ func (f *Facts) readLinks() {
 	}
 	for d, s := range links {
 		if s.cut || s.held {
-			f.shut[d] = append(f.shut[d], Stretch{s.shut, history.NoEnd})
+			f.Shut[d] = append(f.Shut[d], Stretch{s.shut, history.NoEnd})
 		}
 		if s.cut || s.held || s.delayed {
 			f.broken[d] = append(f.broken[d], Stretch{s.since, history.NoEnd})
@@ -143,5 +143,5 @@ func (f *Facts) Apart(a, b string) []Stretch {
 
 // ShutOff is [Facts.Apart] without delays: however long the process waited.
 func (f *Facts) ShutOff(a, b string) []Stretch {
-	return Merge(slices.Concat(f.shut[Direction{a, b}], f.shut[Direction{b, a}]))
+	return Merge(slices.Concat(f.Shut[Direction{a, b}], f.Shut[Direction{b, a}]))
 }
